@@ -3,27 +3,12 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static kz_error err;
-static kz_device *dev;
-
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open_any(index);
-}
-
-static void teardown(void)
-{
-	support_close(dev);
-}
 
 /* 0, 1, 2, ... */
 static kz_array *counted(kz_shape shape)
@@ -56,10 +41,9 @@ static char *printed(kz_array *array)
 
 /* Creating */
 
-START_TEST(an_array_knows_its_layout)
+DEVICE_TEST(an_array_knows_its_layout)
 {
 	kz_array *array, *scalar, *like;
-	setup(_i);
 	ok(kz_array_create(&array, dev, KZ_F64, KZ_SHAPE(2, 3, 4), &err));
 	ck_assert_uint_eq(kz_array_dtype(array), KZ_F64);
 	ck_assert_int_eq(kz_array_ndim(array), 3);
@@ -78,18 +62,12 @@ START_TEST(an_array_knows_its_layout)
 	ck_assert_uint_ne(kz_array_address(like), kz_array_address(array));
 	ok(kz_array_create(&scalar, dev, KZ_I8, KZ_SHAPE(), &err));
 	ck_assert_int_eq(kz_array_count(scalar), 1);
-	kz_array_release(array);
-	kz_array_release(scalar);
-	kz_array_release(like);
-	kz_array_release(NULL);
-	teardown();
+	release_arrays(array, scalar, like, NULL);
 }
-END_TEST
 
-START_TEST(an_empty_array_is_legal_everywhere)
+DEVICE_TEST(an_empty_array_is_legal_everywhere)
 {
 	kz_array *array, *view;
-	setup(_i);
 	ok(kz_array_full(&array, dev, KZ_F32, KZ_SHAPE(3, 0, 5), "abcd", 4, &err));
 	ck_assert_int_eq(kz_array_size(array), 0);
 	ck_assert_int_eq(kz_array_strides(array)[0], 20);
@@ -97,20 +75,16 @@ START_TEST(an_empty_array_is_legal_everywhere)
 	ok(kz_array_get(array, NULL, 0, &err));
 	ok(kz_array_set(array, NULL, 0, &err));
 	ok(kz_array_view(&view, array, KZ_SHAPE(0), NULL, 0, &err));
-	kz_array_release(array);
-	kz_array_release(view);
+	release_arrays(array, view);
 	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(0), NULL, 0, &err));
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_bad_shape_or_type_is_refused)
+DEVICE_TEST(a_bad_shape_or_type_is_refused)
 {
 	static const int64_t seventeen[17] = {1};
 	const int64_t huge = (int64_t)1 << 31;
 	kz_array *array = (kz_array *)&err;
-	setup(_i);
 	fails(kz_array_create(&array, dev, 0, KZ_SHAPE(4), &err), KZ_INVALID, "0 is no dtype");
 	ck_assert_ptr_null(array);
 	fails(kz_array_create(&array, dev, 99999, KZ_SHAPE(4), &err), KZ_INVALID,
@@ -133,9 +107,7 @@ START_TEST(a_bad_shape_or_type_is_refused)
 	fails(kz_array_like(&array, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_array_create(&array, dev, KZ_F64, KZ_SHAPE(huge, huge / 16), &err),
 		KZ_DEVICE_MEMORY, "for an array of 288230376151711744 float64");
-	teardown();
 }
-END_TEST
 
 START_TEST(a_shape_from_a_list_is_the_macros)
 {
@@ -147,11 +119,10 @@ START_TEST(a_shape_from_a_list_is_the_macros)
 }
 END_TEST
 
-START_TEST(a_value_fills_arrays_of_every_element_size)
+DEVICE_TEST(a_value_fills_arrays_of_every_element_size)
 {
 	enum { N = 37, SIZES = 9 };
 	static const int64_t sizes[SIZES] = {1, 2, 3, 4, 6, 8, 12, 16, 29};
-	setup(_i);
 	for (int k = 0; k < SIZES; k++) {
 		char name[16], value[32], host[N * 32];
 		kz_dtype dtype;
@@ -168,15 +139,12 @@ START_TEST(a_value_fills_arrays_of_every_element_size)
 		}
 		kz_array_release(array);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(zeros_and_values_arrive)
+DEVICE_TEST(zeros_and_values_arrive)
 {
 	double host[6], half = 0.5;
 	kz_array *array;
-	setup(_i);
 	ok(kz_array_zeros(&array, dev, KZ_F64, KZ_SHAPE(2, 3), &err));
 	ok(kz_array_get(array, host, sizeof(host), &err));
 	ck_assert(host[0] == 0 && host[5] == 0);
@@ -191,17 +159,14 @@ START_TEST(zeros_and_values_arrive)
 		"got NULL");
 	fails(kz_array_full(&array, dev, 0, KZ_SHAPE(2), &half, 8, &err), KZ_INVALID,
 		"0 is no dtype");
-	teardown();
 }
-END_TEST
 
-START_TEST(ones_are_ones_in_every_type)
+DEVICE_TEST(ones_are_ones_in_every_type)
 {
 	static const char *const want[] = {"True", "1", "1", "1", "1", "1", "1", "1", "1", "1.0",
 		"1.0", "1.0", "1.0", "(1+0j)", "(1+0j)"};
 	kz_dtype odd;
 	kz_array *array;
-	setup(_i);
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		char line[32];
 		ok(kz_array_ones(&array, dev, dtype, KZ_SHAPE(), &err));
@@ -213,15 +178,12 @@ START_TEST(ones_are_ones_in_every_type)
 	fails(kz_array_ones(&array, dev, odd, KZ_SHAPE(2), &err), KZ_INVALID,
 		"expected a dtype of numbers for ones, got odd");
 	fails(kz_array_ones(&array, dev, 99, KZ_SHAPE(2), &err), KZ_INVALID, "99 is no dtype");
-	teardown();
 }
-END_TEST
 
-START_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)
+DEVICE_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)
 {
 	static const double seven = 7;
 	kz_array *array;
-	setup(_i);
 	kz_array *like = counted(KZ_SHAPE(2, 2));
 	ok(kz_array_zeros_like(&array, like, 0, &err));
 	ck_assert_uint_eq(kz_array_dtype(array), KZ_I32);
@@ -237,17 +199,14 @@ START_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)
 		"expected a value of 4 bytes for int32, got 8");
 	fails(kz_array_zeros_like(&array, NULL, 0, &err), KZ_INVALID, "expected an array");
 	kz_array_release(like);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_array_over_a_buffer_shares_its_memory)
+DEVICE_TEST(an_array_over_a_buffer_shares_its_memory)
 {
 	static const int64_t back = -4;
 	static const int32_t host[] = {1, 2, 3, 4};
 	kz_buffer *buffer;
 	kz_array *array;
-	setup(_i);
 	ok(kz_buffer_create(&buffer, dev, 16, &err));
 	ok(kz_copy_htod(buffer, 0, host, 16, &err));
 	ok(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(3), NULL, 4, &err));
@@ -262,15 +221,12 @@ START_TEST(an_array_over_a_buffer_shares_its_memory)
 	kz_buffer_release(buffer);
 	ck_assert_str_eq(printed(array), "[4 3 2 1]\n");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_host_size_that_does_not_match_is_refused)
+DEVICE_TEST(a_host_size_that_does_not_match_is_refused)
 {
 	float host[16] = {0};
 	kz_array *array;
-	setup(_i);
 	fails(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(4, 4), host, 60, &err), KZ_RANGE,
 		"expected 64 bytes of host memory for 16 float32, got 60");
 	ck_assert_ptr_null(array);
@@ -283,9 +239,7 @@ START_TEST(a_host_size_that_does_not_match_is_refused)
 	fails(kz_array_get(NULL, host, 64, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_array_set(NULL, host, 64, &err), KZ_INVALID, "expected an array, got NULL");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 /* Views */
 
@@ -309,9 +263,8 @@ static const struct {
 	{{0, {0}}, {0}, 92, {23}, true},
 };
 
-START_TEST(a_view_holds_the_elements_at_its_strides)
+DEVICE_TEST(a_view_holds_the_elements_at_its_strides)
 {
-	setup(_i);
 	for (size_t k = 0; k < countof(views); k++) {
 		kz_array *array = counted(KZ_SHAPE(4, 6)), *view;
 		int32_t host[12], changed[24];
@@ -337,14 +290,11 @@ START_TEST(a_view_holds_the_elements_at_its_strides)
 			ck_assert_int_eq(changed[views[k].want[i]], views[k].want[i] + 100);
 		}
 		ck_assert_int_eq(sum, 0);
-		kz_array_release(array);
-		kz_array_release(view);
+		release_arrays(array, view);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(a_view_beyond_the_buffer_is_refused)
+DEVICE_TEST(a_view_beyond_the_buffer_is_refused)
 {
 	static const struct {
 		int64_t count;
@@ -353,7 +303,6 @@ START_TEST(a_view_beyond_the_buffer_is_refused)
 	} bad[] = {{25, 4, 0}, {1, 4, 93}, {1, 4, -1}, {2, -4, 0}, {5, 24, 0}, {24, 4, 1},
 		{3, INT64_MAX, 0}, {3, INT64_MIN, 0}, {1, 4, INT64_MAX}, {1, 4, INT64_MIN}};
 	kz_array *view = (kz_array *)&err, *row;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4, 6));
 	for (size_t k = 0; k < countof(bad); k++) {
 		kz_status st = kz_array_view(&view, array, KZ_SHAPE(bad[k].count), &bad[k].stride,
@@ -370,11 +319,8 @@ START_TEST(a_view_beyond_the_buffer_is_refused)
 		"expected an array");
 	fails(kz_array_view(&view, row, KZ_SHAPE(-6), NULL, 0, &err), KZ_INVALID, "extent 0");
 	fails(kz_array_view(&view, row, KZ_SHAPE(6), NULL, INT64_MAX, &err), KZ_RANGE, "overflows");
-	kz_array_release(row);
-	kz_array_release(array);
-	teardown();
+	release_arrays(row, array);
 }
-END_TEST
 
 /* Views of 24 int32 at byte 48, and whether no two elements share a byte: by looking at each pair. */
 static const struct {
@@ -414,9 +360,8 @@ static bool shares_memory(const kz_shape *shape, const int64_t *strides)
 	return most > 1;
 }
 
-START_TEST(a_view_whose_elements_share_memory_can_be_read_but_not_set)
+DEVICE_TEST(a_view_whose_elements_share_memory_can_be_read_but_not_set)
 {
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(24)), *view;
 	for (size_t k = 0; k < countof(overlaps); k++) {
 		int32_t host[12];
@@ -433,9 +378,7 @@ START_TEST(a_view_whose_elements_share_memory_can_be_read_but_not_set)
 		kz_array_release(view);
 	}
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 START_TEST(nothing_in_place_of_an_array_or_a_result_is_no_crash)
 {
@@ -467,24 +410,20 @@ START_TEST(nothing_in_place_of_an_array_or_a_result_is_no_crash)
 }
 END_TEST
 
-START_TEST(a_view_keeps_the_memory_alive)
+DEVICE_TEST(a_view_keeps_the_memory_alive)
 {
 	int32_t host[6];
 	kz_array *view;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4, 6));
 	ok(kz_array_view(&view, array, KZ_SHAPE(6), NULL, 48, &err));
 	kz_array_release(array);
 	ok(kz_array_get(view, host, sizeof(host), &err));
 	ck_assert_int_eq(host[0], 12);
 	kz_array_release(view);
-	teardown();
 }
-END_TEST
 
-START_TEST(creating_without_memory_leaves_nothing)
+DEVICE_TEST(creating_without_memory_leaves_nothing)
 {
-	setup(_i);
 	kz_array *array, *view;
 	kz_status st = KZ_NO_MEMORY;
 	long n;
@@ -500,14 +439,11 @@ START_TEST(creating_without_memory_leaves_nothing)
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
 		kz_error_clear(&err);
-		kz_array_release(view);
-		kz_array_release(array);
+		release_arrays(view, array);
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 5);
-	teardown();
 }
-END_TEST
 
 /* Printing, as numpy 2.4 does */
 
@@ -543,18 +479,15 @@ static const struct {
 	{2, {0.99999999999, 1}, "[1. 1.]\n"},
 };
 
-START_TEST(doubles_are_printed_short_and_aligned)
+DEVICE_TEST(doubles_are_printed_short_and_aligned)
 {
-	setup(_i);
 	for (size_t k = 0; k < countof(doubles); k++) {
 		prints(KZ_F64, KZ_SHAPE(doubles[k].count), doubles[k].values, 8 * doubles[k].count,
 			doubles[k].want);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(each_type_is_printed_in_its_own_way)
+DEVICE_TEST(each_type_is_printed_in_its_own_way)
 {
 	static const float floats[] = {0.1f, 0.2f, 1.1f};
 	static const float exact[] = {16777216.0f, 1.0f / 3};
@@ -569,7 +502,6 @@ START_TEST(each_type_is_printed_in_its_own_way)
 	static const float nans[] = {1, NAN, INFINITY, -1};
 	static const char text[] = "abcdef";
 	kz_dtype odd;
-	setup(_i);
 	prints(KZ_F32, KZ_SHAPE(3), floats, 12, "[0.1 0.2 1.1]\n");
 	prints(KZ_F32, KZ_SHAPE(2), exact, 8, "[1.6777216e+07 3.3333334e-01]\n");
 	prints(KZ_F32, KZ_SHAPE(2), large_floats, 8, "[123456.     999.5]\n");
@@ -586,11 +518,9 @@ START_TEST(each_type_is_printed_in_its_own_way)
 	prints(KZ_C64, KZ_SHAPE(2), nans, 16, "[ 1.+nanj inf -1.j]\n");
 	ok(kz_dtype_register(&odd, "odd", 3, &err));
 	prints(odd, KZ_SHAPE(2), text, 6, "[<3 bytes> <3 bytes>]\n");
-	teardown();
 }
-END_TEST
 
-START_TEST(one_element_alone_has_no_brackets)
+DEVICE_TEST(one_element_alone_has_no_brackets)
 {
 	static const double numbers[] = {1.5, 2, 1e-5, 1e16, 123456789.123456789, -0.0, NAN};
 	static const char *const want[] = {
@@ -600,7 +530,6 @@ START_TEST(one_element_alone_has_no_brackets)
 	static const double complex[] = {1, -2.5}, imaginary[] = {0, 2}, signs[] = {-0.0, 2};
 	static const float million = 1e6f;
 	static const uint16_t thousand = 0x63d0;
-	setup(_i);
 	for (size_t k = 0; k < countof(numbers); k++) {
 		prints(KZ_F64, KZ_SHAPE(), &numbers[k], 8, want[k]);
 	}
@@ -611,9 +540,7 @@ START_TEST(one_element_alone_has_no_brackets)
 	prints(KZ_C128, KZ_SHAPE(), signs, 16, "(-0+2j)\n");
 	prints(KZ_F32, KZ_SHAPE(), &million, 4, "1e+06\n");
 	prints(KZ_F16, KZ_SHAPE(), &thousand, 2, "1e+03\n");
-	teardown();
 }
-END_TEST
 
 /* Shapes of 0, 1, 2, ... */
 static const struct {
@@ -652,34 +579,27 @@ static const struct {
 		"  [1200 1201 1202 ... 1277 1278 1279]]]\n"},
 };
 
-START_TEST(shapes_are_printed_in_brackets_and_shortened)
+DEVICE_TEST(shapes_are_printed_in_brackets_and_shortened)
 {
-	setup(_i);
 	for (size_t k = 0; k < countof(shapes); k++) {
 		kz_array *array = counted(shapes[k].shape);
 		ck_assert_str_eq(printed(array), shapes[k].want);
 		kz_array_release(array);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(a_strided_view_is_printed_as_its_elements)
+DEVICE_TEST(a_strided_view_is_printed_as_its_elements)
 {
 	static const int64_t transposed[] = {4, 160}, reversed[] = {-4};
 	kz_array *view;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(30, 40));
 	ok(kz_array_view(&view, array, KZ_SHAPE(40, 30), transposed, 0, &err));
 	ck_assert_ptr_nonnull(strstr(printed(view), "[[   0   40   80 ... 1080 1120 1160]\n"));
 	kz_array_release(view);
 	ok(kz_array_view(&view, array, KZ_SHAPE(1200), reversed, 4 * 1199, &err));
 	ck_assert_str_eq(printed(view), "[1199 1198 1197 ...    2    1    0]\n");
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
 START_TEST(a_locale_with_a_comma_changes_nothing)
 {
@@ -695,11 +615,10 @@ START_TEST(a_locale_with_a_comma_changes_nothing)
 }
 END_TEST
 
-START_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
+DEVICE_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
 {
 	char text[16] = "xxxxxxxxxxxxxxx";
 	int64_t length = -1;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4));
 	ok(kz_array_format(array, NULL, 0, &length, &err));
 	ck_assert_int_eq(length, 10);
@@ -717,13 +636,10 @@ START_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
 	ck_assert_int_eq(kz_array_format(array, text, 11, NULL, NULL), KZ_NO_MEMORY);
 	mem_fail_after(-1);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_print_that_fails_says_why)
+DEVICE_TEST(a_print_that_fails_says_why)
 {
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4));
 	FILE *file = fopen("/dev/null", "r");
 	fails(kz_array_print(array, file, &err), KZ_IO,
@@ -737,36 +653,27 @@ START_TEST(a_print_that_fails_says_why)
 	ck_assert_int_eq(kz_array_print(array, stdout, NULL), KZ_NO_MEMORY);
 	mem_fail_after(-1);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 SUITE(array)
 {
-	static const TTest *const *const tests[] = {
-		&an_array_knows_its_layout, &an_empty_array_is_legal_everywhere,
-		&a_bad_shape_or_type_is_refused, &a_value_fills_arrays_of_every_element_size,
-		&zeros_and_values_arrive, &ones_are_ones_in_every_type,
-		&an_array_like_another_has_its_shape_and_maybe_its_type,
-		&an_array_over_a_buffer_shares_its_memory,
-		&a_host_size_that_does_not_match_is_refused,
-		&a_view_holds_the_elements_at_its_strides, &a_view_beyond_the_buffer_is_refused,
-		&a_view_whose_elements_share_memory_can_be_read_but_not_set,
-		&nothing_in_place_of_an_array_or_a_result_is_no_crash,
-		&a_view_keeps_the_memory_alive, &creating_without_memory_leaves_nothing,
-		&doubles_are_printed_short_and_aligned, &each_type_is_printed_in_its_own_way,
-		&one_element_alone_has_no_brackets, &shapes_are_printed_in_brackets_and_shortened,
-		&a_strided_view_is_printed_as_its_elements, &a_locale_with_a_comma_changes_nothing,
-		&an_array_prints_into_a_buffer_as_far_as_it_fits,
-		&a_print_that_fails_says_why,
-	};
 	Suite *s = suite_create("array");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
+	tcase_add_tests(tc, support_device_count() + 1, an_array_knows_its_layout,
+		an_empty_array_is_legal_everywhere, a_bad_shape_or_type_is_refused,
+		a_value_fills_arrays_of_every_element_size, zeros_and_values_arrive,
+		ones_are_ones_in_every_type, an_array_like_another_has_its_shape_and_maybe_its_type,
+		an_array_over_a_buffer_shares_its_memory,
+		a_host_size_that_does_not_match_is_refused,
+		a_view_holds_the_elements_at_its_strides, a_view_beyond_the_buffer_is_refused,
+		a_view_whose_elements_share_memory_can_be_read_but_not_set,
+		nothing_in_place_of_an_array_or_a_result_is_no_crash, a_view_keeps_the_memory_alive,
+		creating_without_memory_leaves_nothing, doubles_are_printed_short_and_aligned,
+		each_type_is_printed_in_its_own_way, one_element_alone_has_no_brackets,
+		shapes_are_printed_in_brackets_and_shortened,
+		a_strided_view_is_printed_as_its_elements, a_locale_with_a_comma_changes_nothing,
+		an_array_prints_into_a_buffer_as_far_as_it_fits, a_print_that_fails_says_why);
 	tcase_add_test(tc, a_shape_from_a_list_is_the_macros);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -115,12 +115,11 @@ static void has(kz_array *array, const int32_t *want, int count)
 
 /* Out */
 
-START_TEST(an_exported_view_is_described_and_kept_alive)
+DEVICE_TEST(an_exported_view_is_described_and_kept_alive)
 {
 	static const int64_t strides[] = {-4, 16};
 	struct DLManagedTensor *tensor;
 	kz_array *view;
-	setup(_i);
 	kz_array *array = numbers(KZ_SHAPE(3, 4));
 	ok(kz_array_view(&view, array, KZ_SHAPE(4, 3), strides, 12, &err));
 	ok(kz_dlpack_export(&tensor, view, &err));
@@ -131,33 +130,26 @@ START_TEST(an_exported_view_is_described_and_kept_alive)
 	ck_assert(t->dtype.code == 0 && t->dtype.bits == 32 && t->dtype.lanes == 1);
 	ck_assert(t->ndim == 2 && t->shape[0] == 4 && t->shape[1] == 3);
 	ck_assert(t->strides[0] == -1 && t->strides[1] == 4 && t->byte_offset == 0);
-	kz_array_release(view);
-	kz_array_release(array);
+	release_arrays(view, array);
 	tensor->deleter(tensor);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_exported_tensor_has_a_version)
+DEVICE_TEST(an_exported_tensor_has_a_version)
 {
 	struct DLManagedTensorVersioned *tensor;
-	setup(_i);
 	kz_array *array = numbers(KZ_SHAPE(12));
 	ok(kz_dlpack_export_versioned(&tensor, array, &err));
 	ck_assert(tensor->version.major == 1 && tensor->flags == 0);
 	ck_assert(tensor->dl_tensor.ndim == 1 && tensor->dl_tensor.shape[0] == 12);
 	kz_array_release(array);
 	tensor->deleter(tensor);
-	teardown();
 }
-END_TEST
 
-START_TEST(every_type_goes_out_and_comes_back)
+DEVICE_TEST(every_type_goes_out_and_comes_back)
 {
 	static const DLDataType want[] = {{6, 8, 1}, {0, 8, 1}, {0, 16, 1}, {0, 32, 1}, {0, 64, 1},
 		{1, 8, 1}, {1, 16, 1}, {1, 32, 1}, {1, 64, 1}, {2, 16, 1}, {4, 16, 1}, {2, 32, 1},
 		{2, 64, 1}, {5, 64, 1}, {5, 128, 1}};
-	setup(_i);
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		struct DLManagedTensor *tensor;
 		kz_array *array, *back;
@@ -167,20 +159,16 @@ START_TEST(every_type_goes_out_and_comes_back)
 		ok(kz_dlpack_import_take(&back, dev, tensor, &err));
 		ck_assert_uint_eq(kz_array_dtype(back), dtype);
 		ck_assert_uint_eq(kz_array_address(back), kz_array_address(array));
-		kz_array_release(array);
-		kz_array_release(back);
+		release_arrays(array, back);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(what_dlpack_cannot_say_is_not_exported)
+DEVICE_TEST(what_dlpack_cannot_say_is_not_exported)
 {
 	static const int64_t odd = 6;
 	struct DLManagedTensor *tensor = (struct DLManagedTensor *)&err;
 	kz_dtype point;
 	kz_array *array, *view;
-	setup(_i);
 	ok(kz_dtype_register(&point, "struct point", 8, &err));
 	ok(kz_array_zeros(&array, dev, point, KZ_SHAPE(2), &err));
 	fails(kz_dlpack_export(&tensor, array, &err), KZ_UNSUPPORTED,
@@ -193,19 +181,15 @@ START_TEST(what_dlpack_cannot_say_is_not_exported)
 		"stride 0, 6 bytes, is no multiple of 4");
 	fails(kz_dlpack_export(&tensor, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_dlpack_export(NULL, array, &err), KZ_INVALID, "kz_dlpack_export: out is NULL");
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
 /* In */
 
-START_TEST(memory_of_the_device_is_shared_until_the_last_view_is_gone)
+DEVICE_TEST(memory_of_the_device_is_shared_until_the_last_view_is_gone)
 {
 	int64_t shape[] = {4, 3}, strides[] = {-1, 4};
 	kz_array *array, *view;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(12));
 	struct DLManagedTensor tensor = tensor_of(owner, shape, strides, 2);
 	tensor.dl_tensor.byte_offset = 12;
@@ -218,15 +202,12 @@ START_TEST(memory_of_the_device_is_shared_until_the_last_view_is_gone)
 	kz_array_release(view);
 	ck_assert_int_eq(deleted, 1);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
-START_TEST(strides_may_be_missing_zero_or_meaningless)
+DEVICE_TEST(strides_may_be_missing_zero_or_meaningless)
 {
 	int64_t shape[] = {2, 3}, zero[] = {0, 1}, one[] = {1, 3}, far[] = {INT64_MAX, 1};
 	kz_array *array;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(12));
 	struct DLManagedTensor tensor = tensor_of(owner, shape, NULL, 2);
 	ok(kz_dlpack_import_take(&array, dev, &tensor, &err));
@@ -248,16 +229,13 @@ START_TEST(strides_may_be_missing_zero_or_meaningless)
 	kz_array_release(array);
 	ck_assert_int_eq(deleted, 4);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
-START_TEST(host_memory_is_copied_and_given_back_at_once)
+DEVICE_TEST(host_memory_is_copied_and_given_back_at_once)
 {
 	int32_t host[] = {1, 2, 3, 4, 5, 6};
 	int64_t shape[] = {3, 2}, strides[] = {-2, 1};
 	kz_array *array;
-	setup(_i);
 	struct DLManagedTensor tensor = {
 		{host, {CPU, 0}, 2, i32, shape, strides, 16}, &deleted, count_plain};
 	ok(kz_dlpack_import_take(&array, dev, &tensor, &err));
@@ -273,16 +251,13 @@ START_TEST(host_memory_is_copied_and_given_back_at_once)
 	ck_assert_int_eq(kz_array_count(array), 0);
 	kz_array_release(array);
 	ck_assert_int_eq(deleted, 1);
-	teardown();
 }
-END_TEST
 
-START_TEST(read_only_memory_is_copied_or_refused)
+DEVICE_TEST(read_only_memory_is_copied_or_refused)
 {
 	int64_t shape[] = {2};
 	int32_t host[] = {1, 2};
 	kz_array *array;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(2));
 	struct DLManagedTensorVersioned tensor = {{1, 0}, &deleted, count_versioned, 1,
 		{(void *)(uintptr_t)kz_array_address(owner), {on_cpu ? CPU : CUDA, 0}, 1, i32,
@@ -308,9 +283,7 @@ START_TEST(read_only_memory_is_copied_or_refused)
 		"expected a tensor of DLPack version 1, got version 2.0");
 	ck_assert_int_eq(deleted, on_cpu + 1);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
 /* Tensors that contradict themselves, made from a good one of shape (2, 3). */
 static const struct {
@@ -339,10 +312,9 @@ static const struct {
 	{0, 2, {0, 32, 1}, {2, 3}, {3, 1}, UINT64_MAX, KZ_RANGE, "beyond the last address"},
 };
 
-START_TEST(a_tensor_that_contradicts_itself_is_refused_and_stays)
+DEVICE_TEST(a_tensor_that_contradicts_itself_is_refused_and_stays)
 {
 	kz_array *array = (kz_array *)&err;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(12));
 	for (size_t k = 0; k < countof(bad); k++) {
 		int64_t shape[2], strides[2];
@@ -359,15 +331,12 @@ START_TEST(a_tensor_that_contradicts_itself_is_refused_and_stays)
 	}
 	ck_assert_int_eq(deleted, 0);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_tensor_without_data_or_of_another_device_is_refused)
+DEVICE_TEST(a_tensor_without_data_or_of_another_device_is_refused)
 {
 	int64_t shape[] = {2};
 	kz_array *array;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(2));
 	struct DLManagedTensor tensor = tensor_of(owner, shape, NULL, 1);
 	tensor.dl_tensor.data = NULL;
@@ -383,15 +352,12 @@ START_TEST(a_tensor_without_data_or_of_another_device_is_refused)
 		"expected a DLPack tensor, got NULL");
 	ck_assert_int_eq(deleted, 0);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
-START_TEST(tensors_without_memory_leave_nothing)
+DEVICE_TEST(tensors_without_memory_leave_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
 	long n;
-	setup(_i);
 	kz_array *owner = numbers(KZ_SHAPE(2));
 	for (n = 0; st == KZ_NO_MEMORY && n < 30; n++) {
 		struct DLManagedTensor *tensor = NULL;
@@ -409,27 +375,20 @@ START_TEST(tensors_without_memory_leave_nothing)
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 4);
 	kz_array_release(owner);
-	teardown();
 }
-END_TEST
 
 SUITE(dlpack)
 {
-	static const TTest *const *const tests[] = {
-		&an_exported_view_is_described_and_kept_alive, &an_exported_tensor_has_a_version,
-		&every_type_goes_out_and_comes_back, &what_dlpack_cannot_say_is_not_exported,
-		&memory_of_the_device_is_shared_until_the_last_view_is_gone,
-		&strides_may_be_missing_zero_or_meaningless,
-		&host_memory_is_copied_and_given_back_at_once, &read_only_memory_is_copied_or_refused,
-		&a_tensor_that_contradicts_itself_is_refused_and_stays,
-		&a_tensor_without_data_or_of_another_device_is_refused,
-		&tensors_without_memory_leave_nothing,
-	};
 	Suite *s = suite_create("dlpack");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1,
+		an_exported_view_is_described_and_kept_alive, an_exported_tensor_has_a_version,
+		every_type_goes_out_and_comes_back, what_dlpack_cannot_say_is_not_exported,
+		memory_of_the_device_is_shared_until_the_last_view_is_gone,
+		strides_may_be_missing_zero_or_meaningless,
+		host_memory_is_copied_and_given_back_at_once, read_only_memory_is_copied_or_refused,
+		a_tensor_that_contradicts_itself_is_refused_and_stays,
+		a_tensor_without_data_or_of_another_device_is_refused,
+		tensors_without_memory_leave_nothing);
 	return s;
 }

@@ -77,10 +77,9 @@ static const struct {
 	{1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0,)}", "", 0, "[]\n"},
 };
 
-START_TEST(files_of_every_form_are_read)
+DEVICE_TEST(files_of_every_form_are_read)
 {
 	kz_array *array;
-	setup(_i);
 	for (size_t k = 0; k < countof(good); k++) {
 		make(good[k].version, good[k].header, good[k].elements, good[k].size);
 		ok(read_file(&array, 0));
@@ -88,9 +87,7 @@ START_TEST(files_of_every_form_are_read)
 		ck_assert_str_eq(printed(array), good[k].want);
 		kz_array_release(array);
 	}
-	teardown();
 }
-END_TEST
 
 #define HEAD "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
 
@@ -145,23 +142,19 @@ static const struct {
 		"[('a',[('a',[('a',[('a',[('a',", KZ_INVALID, "expected less deep structs"},
 };
 
-START_TEST(damaged_headers_are_refused_with_the_place)
+DEVICE_TEST(damaged_headers_are_refused_with_the_place)
 {
 	kz_array *array = (kz_array *)&err;
-	setup(_i);
 	for (size_t k = 0; k < countof(damages); k++) {
 		make(1, damages[k].header, "12345678", 8);
 		fails(read_file(&array, 0), damages[k].status, damages[k].text);
 		ck_assert_ptr_null(array);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(what_is_no_npy_file_is_refused)
+DEVICE_TEST(what_is_no_npy_file_is_refused)
 {
 	kz_array *array;
-	setup(_i);
 	make(4, HEAD, "12345678", 8);
 	fails(read_file(&array, 0), KZ_UNSUPPORTED, "expected version 1, 2 or 3 of the .npy format");
 	make(1, HEAD, "12345678", 8);
@@ -177,15 +170,12 @@ START_TEST(what_is_no_npy_file_is_refused)
 	fails(kz_array_load(&array, dev, path, 0, &err), KZ_NOT_FOUND, "No such file");
 	fails(kz_array_load(&array, dev, folder, 0, &err), KZ_IO, "expected a regular file");
 	fails(kz_array_load(&array, dev, NULL, 0, &err), KZ_INVALID, "expected a path");
-	teardown();
 }
-END_TEST
 
-START_TEST(every_byte_may_be_wrong_and_every_end_early)
+DEVICE_TEST(every_byte_may_be_wrong_and_every_end_early)
 {
 	kz_array *array;
 	int loaded = 0;
-	setup(_i);
 	make(1, HEAD, "12345678", 8);
 	const struct file whole = file;
 	for (int64_t i = 0; i < whole.size; i++) {
@@ -203,15 +193,12 @@ START_TEST(every_byte_may_be_wrong_and_every_end_early)
 	}
 	ck_assert_int_gt(loaded, 64); /* those in the elements */
 	ck_assert_int_lt(loaded, 300);
-	teardown();
 }
-END_TEST
 
-START_TEST(the_dtype_that_is_asked_for_is_checked)
+DEVICE_TEST(the_dtype_that_is_asked_for_is_checked)
 {
 	kz_dtype point, large;
 	kz_array *array;
-	setup(_i);
 	ok(kz_dtype_register(&point, "struct point", 8, &err));
 	ok(kz_dtype_register(&large, "struct large", 9, &err));
 	make(1, HEAD, "12345678", 8);
@@ -234,9 +221,7 @@ START_TEST(the_dtype_that_is_asked_for_is_checked)
 	ok(read_file(&array, KZ_BF16));
 	ck_assert_str_eq(printed(array), "[1. 2.]\n");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 /* What numpy.save writes for zeros of some types and shapes. */
 static const struct {
@@ -255,11 +240,10 @@ static const struct {
 		"(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), }"},
 };
 
-START_TEST(what_is_written_is_what_numpy_writes)
+DEVICE_TEST(what_is_written_is_what_numpy_writes)
 {
 	char data[512];
 	kz_array *array;
-	setup(_i);
 	for (size_t k = 0; k < countof(written); k++) {
 		ok(kz_array_zeros(&array, dev, written[k].dtype, written[k].shape, &err));
 		int64_t size = kz_npy_size(array);
@@ -277,16 +261,13 @@ START_TEST(what_is_written_is_what_numpy_writes)
 		kz_array_release(array);
 	}
 	ck_assert_int_eq(kz_npy_size(NULL), 0);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_view_comes_back_from_its_file)
+DEVICE_TEST(a_view_comes_back_from_its_file)
 {
 	static const int64_t strides[] = {-2, 6};
 	uint16_t host[9], got[9];
 	kz_array *array, *view, *loaded;
-	setup(_i);
 	for (uint16_t i = 0; i < 9; i++) {
 		host[i] = (uint16_t)(1000 + i);
 	}
@@ -299,8 +280,7 @@ START_TEST(a_view_comes_back_from_its_file)
 	for (int i = 0; i < 9; i++) {
 		ck_assert_int_eq(got[i], 1002 - i / 3 + i % 3 * 3);
 	}
-	kz_array_release(loaded);
-	kz_array_release(view);
+	release_arrays(loaded, view);
 	fails(kz_npy_write(array, got, 18, &err), KZ_RANGE,
 		"expected 146 bytes of host memory for a .npy file, got 18");
 	fails(kz_npy_write(array, NULL, 146, &err), KZ_INVALID, "expected host memory, got NULL");
@@ -308,15 +288,12 @@ START_TEST(a_view_comes_back_from_its_file)
 	fails(kz_array_save(array, NULL, &err), KZ_INVALID, "expected a path");
 	fails(kz_array_save(array, folder, &err), KZ_IO, "expected a regular file");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(files_without_memory_leave_nothing)
+DEVICE_TEST(files_without_memory_leave_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
 	long n;
-	setup(_i);
 	for (n = 0; st == KZ_NO_MEMORY && n < 40; n++) {
 		kz_array *array = NULL, *copy = NULL;
 		make(1, "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 2)}",
@@ -328,28 +305,20 @@ START_TEST(files_without_memory_leave_nothing)
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
 		kz_error_clear(&err);
-		kz_array_release(array);
-		kz_array_release(copy);
+		release_arrays(array, copy);
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 6);
-	teardown();
 }
-END_TEST
 
 SUITE(npy)
 {
-	static const TTest *const *const tests[] = {
-		&files_of_every_form_are_read, &damaged_headers_are_refused_with_the_place,
-		&what_is_no_npy_file_is_refused, &every_byte_may_be_wrong_and_every_end_early,
-		&the_dtype_that_is_asked_for_is_checked, &what_is_written_is_what_numpy_writes,
-		&a_view_comes_back_from_its_file, &files_without_memory_leave_nothing,
-	};
 	Suite *s = suite_create("npy");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1, files_of_every_form_are_read,
+		damaged_headers_are_refused_with_the_place, what_is_no_npy_file_is_refused,
+		every_byte_may_be_wrong_and_every_end_early, the_dtype_that_is_asked_for_is_checked,
+		what_is_written_is_what_numpy_writes, a_view_comes_back_from_its_file,
+		files_without_memory_leave_nothing);
 	return s;
 }

@@ -41,8 +41,7 @@ static void save_two(void)
 	ok(kz_array_from(&items[0].array, dev, KZ_I32, KZ_SHAPE(3), numbers, 12, &err));
 	ok(kz_array_view(&items[1].array, items[0].array, KZ_SHAPE(3), &back, 8, &err));
 	ok(kz_npz_save(path, items, 2, &err));
-	kz_array_release(items[0].array);
-	kz_array_release(items[1].array);
+	release_arrays(items[0].array, items[1].array);
 }
 
 static char *read_path(int64_t *size)
@@ -55,12 +54,11 @@ static char *read_path(int64_t *size)
 	return data;
 }
 
-START_TEST(arrays_come_back_by_name)
+DEVICE_TEST(arrays_come_back_by_name)
 {
 	int32_t got[3];
 	kz_npz *npz;
 	kz_array *array;
-	setup(_i);
 	save_two();
 	ok(kz_npz_open(&npz, path, &err));
 	ck_assert_int_eq(kz_npz_count(npz), 2);
@@ -78,16 +76,13 @@ START_TEST(arrays_come_back_by_name)
 		"a.npz: no array is called 'three'");
 	ck_assert_ptr_null(array);
 	kz_npz_close(npz);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_archive_in_memory_is_one_too)
+DEVICE_TEST(an_archive_in_memory_is_one_too)
 {
 	kz_npz *npz;
 	kz_array *array;
 	int64_t size;
-	setup(_i);
 	save_two();
 	char *data = read_path(&size);
 	ok(kz_npz_open_memory(&npz, data, size, &err));
@@ -96,16 +91,13 @@ START_TEST(an_archive_in_memory_is_one_too)
 	kz_array_release(array);
 	kz_npz_close(npz);
 	free(data);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_compressed_archive_is_read)
+DEVICE_TEST(a_compressed_archive_is_read)
 {
 	int16_t got[300];
 	kz_npz *npz;
 	kz_array *array;
-	setup(_i);
 	ok(kz_npz_open_memory(&npz, deflated, sizeof(deflated), &err));
 	ck_assert_str_eq(kz_npz_name(npz, 0), "a");
 	ok(kz_npz_load(&array, npz, dev, "a", KZ_I16, &err));
@@ -113,29 +105,23 @@ START_TEST(a_compressed_archive_is_read)
 	ck_assert(got[0] == 0 && got[99] == 0 && got[100] == 1 && got[299] == 2);
 	kz_array_release(array);
 	kz_npz_close(npz);
-	teardown();
 }
-END_TEST
 
-START_TEST(without_zlib_a_compressed_archive_says_so)
+DEVICE_TEST(without_zlib_a_compressed_archive_says_so)
 {
 	kz_npz *npz;
 	kz_array *array;
-	setup(_i);
 	setenv("KUDZU_ZLIB", "/nowhere/libz.so.1", 1);
 	ok(kz_npz_open_memory(&npz, deflated, sizeof(deflated), &err));
 	fails(kz_npz_load(&array, npz, dev, "a", 0, &err), KZ_UNSUPPORTED,
 		"a: compressed, which needs zlib: /nowhere/libz.so.1");
 	kz_npz_close(npz);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_archive_without_arrays_is_legal)
+DEVICE_TEST(an_archive_without_arrays_is_legal)
 {
 	kz_npz *npz;
 	int64_t size;
-	setup(_i);
 	ok(kz_npz_save(path, NULL, 0, &err));
 	free(read_path(&size));
 	ck_assert_int_eq(size, 22); /* numpy knows an empty archive by its plain end record */
@@ -145,15 +131,12 @@ START_TEST(an_archive_without_arrays_is_legal)
 	kz_npz_close(NULL);
 	ck_assert_int_eq(kz_npz_count(NULL), 0);
 	ck_assert_ptr_null(kz_npz_name(NULL, 0));
-	teardown();
 }
-END_TEST
 
-START_TEST(what_cannot_be_written_leaves_the_old_file)
+DEVICE_TEST(what_cannot_be_written_leaves_the_old_file)
 {
 	kz_array *array;
 	kz_npz *npz;
-	setup(_i);
 	save_two();
 	ok(kz_array_zeros(&array, dev, KZ_U8, KZ_SHAPE(1), &err));
 	const kz_npz_item twice[] = {{"a", array}, {"b", array}, {"a", array}};
@@ -175,14 +158,11 @@ START_TEST(what_cannot_be_written_leaves_the_old_file)
 	ok(kz_npz_open(&npz, path, &err));
 	ck_assert_int_eq(kz_npz_count(npz), 2);
 	kz_npz_close(npz);
-	teardown();
 }
-END_TEST
 
-START_TEST(what_is_no_archive_is_refused)
+DEVICE_TEST(what_is_no_archive_is_refused)
 {
 	kz_npz *npz = (kz_npz *)&err;
-	setup(_i);
 	fails(kz_npz_open_memory(&npz, "hello", 5, &err), KZ_INVALID,
 		"the data: expected a zip archive, got 5 bytes of something else");
 	ck_assert_ptr_null(npz);
@@ -192,9 +172,7 @@ START_TEST(what_is_no_archive_is_refused)
 	fails(kz_npz_open(&npz, path, &err), KZ_NOT_FOUND, "No such file");
 	fails(kz_npz_open(&npz, folder, &err), KZ_IO, "expected a regular file");
 	fails(kz_npz_open(&npz, NULL, &err), KZ_INVALID, "expected a path");
-	teardown();
 }
-END_TEST
 
 /* The archive with another value in some of its bytes; its entry is loaded if there is one. */
 static kz_status load_changed(const char *data, int64_t size)
@@ -235,10 +213,9 @@ static int damage_all(const char *whole, int64_t size)
 	return loaded;
 }
 
-START_TEST(every_byte_may_be_wrong_and_every_end_early)
+DEVICE_TEST(every_byte_may_be_wrong_and_every_end_early)
 {
 	int64_t size;
-	setup(_i);
 	int loaded = damage_all((const char *)deflated, sizeof(deflated));
 	/* Dates, versions, attributes, the name: not what the elements are. */
 	ck_assert_int_gt(loaded, 100);
@@ -249,11 +226,9 @@ START_TEST(every_byte_may_be_wrong_and_every_end_early)
 	ck_assert_int_gt(loaded, 100);
 	ck_assert_int_lt(loaded, 5000);
 	free(data);
-	teardown();
 }
-END_TEST
 
-START_TEST(entries_that_cannot_be_read_say_why)
+DEVICE_TEST(entries_that_cannot_be_read_say_why)
 {
 	char data[sizeof(deflated)];
 	kz_npz *npz;
@@ -270,7 +245,6 @@ START_TEST(entries_that_cannot_be_read_say_why)
 		{159, 9, KZ_INVALID, "a: damaged: expected deflated data of"},
 		{0, 0, KZ_INVALID, "expected an entry as the directory has it at byte 0"},
 	};
-	setup(_i);
 	for (size_t k = 0; k < countof(rows); k++) {
 		memcpy(data, deflated, sizeof(data));
 		data[rows[k].at] = rows[k].value;
@@ -278,15 +252,12 @@ START_TEST(entries_that_cannot_be_read_say_why)
 		fails(kz_npz_load(&array, npz, dev, "a", 0, &err), rows[k].status, rows[k].text);
 		kz_npz_close(npz);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(archives_without_memory_leave_nothing)
+DEVICE_TEST(archives_without_memory_leave_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
 	long n;
-	setup(_i);
 	for (n = 0; st == KZ_NO_MEMORY && n < 60; n++) {
 		kz_npz *first = NULL, *second = NULL;
 		kz_npz_item item = {"a", NULL};
@@ -305,24 +276,17 @@ START_TEST(archives_without_memory_leave_nothing)
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 15);
-	teardown();
 }
-END_TEST
 
 SUITE(npz)
 {
-	static const TTest *const *const tests[] = {
-		&arrays_come_back_by_name, &an_archive_in_memory_is_one_too,
-		&a_compressed_archive_is_read, &without_zlib_a_compressed_archive_says_so,
-		&an_archive_without_arrays_is_legal, &what_cannot_be_written_leaves_the_old_file,
-		&what_is_no_archive_is_refused, &every_byte_may_be_wrong_and_every_end_early,
-		&entries_that_cannot_be_read_say_why, &archives_without_memory_leave_nothing,
-	};
 	Suite *s = suite_create("npz");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1, arrays_come_back_by_name,
+		an_archive_in_memory_is_one_too, a_compressed_archive_is_read,
+		without_zlib_a_compressed_archive_says_so, an_archive_without_arrays_is_legal,
+		what_cannot_be_written_leaves_the_old_file, what_is_no_archive_is_refused,
+		every_byte_may_be_wrong_and_every_end_early, entries_that_cannot_be_read_say_why,
+		archives_without_memory_leave_nothing);
 	return s;
 }

@@ -133,10 +133,8 @@ END_TEST
 SUITE(overlap)
 {
 	Suite *suite = suite_create("overlap");
-	TCase *tcase = tcase_create("overlap");
-	tcase_add_test(tcase, random_arrays_share_what_their_bytes_say);
-	tcase_add_test(tcase, halves_of_large_arrays_share_nothing);
-	tcase_add_test(tcase, the_same_elements_may_have_other_axes_of_one);
-	suite_add_tcase(suite, tcase);
+	TCase *tcase = suite_add_case(suite, "overlap");
+	tcase_add_tests(tcase, 1, random_arrays_share_what_their_bytes_say,
+		halves_of_large_arrays_share_nothing, the_same_elements_may_have_other_axes_of_one);
 	return suite;
 }

@@ -135,14 +135,11 @@ END_TEST
 SUITE(shape)
 {
 	Suite *s = suite_create("shape");
-	TCase *tc = tcase_create("shapes");
+	TCase *tc = suite_add_case(s, "shapes");
 	tcase_add_loop_test(tc, a_shape_is_written_as_numpy_does, 0, countof(texts));
-	tcase_add_test(tc, every_shape_fits_its_text);
-	tcase_add_test(tc, lists_are_the_macros);
-	tcase_add_test(tc, axes_count_from_either_end);
-	tcase_add_test(tc, axes_that_do_not_exist_are_refused);
+	tcase_add_tests(tc, 1, every_shape_fits_its_text, lists_are_the_macros,
+		axes_count_from_either_end, axes_that_do_not_exist_are_refused);
 	tcase_add_loop_test(tc, shapes_broadcast_as_numpys, 0, countof(pairs));
 	tcase_add_test(tc, shapes_that_do_not_broadcast_are_shown);
-	suite_add_tcase(s, tc);
 	return s;
 }

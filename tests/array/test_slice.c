@@ -42,9 +42,8 @@ static const struct {
 	{8, 0, -7, 2, 8},
 };
 
-START_TEST(a_range_is_pythons)
+DEVICE_TEST(a_range_is_pythons)
 {
-	setup(_i);
 	kz_array *array = counted(S(10)), *view;
 	for (size_t k = 0; k < countof(ranges); k++) {
 		int32_t want[10];
@@ -57,13 +56,10 @@ START_TEST(a_range_is_pythons)
 		check_view(view, S(ranges[k].count), want, (int)k);
 	}
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(slices_take_axes_in_order)
+DEVICE_TEST(slices_take_axes_in_order)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3, 4)), *view;
 	ok(kz_array_slice(&view, a, KZ_AT(1), &err));
 	holds(view, S(3, 4), 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -84,15 +80,11 @@ START_TEST(slices_take_axes_in_order)
 	ok(kz_array_slice(&view, a, KZ_AT(), &err));
 	ck_assert_int_eq(kz_array_ndim(view), 3);
 	ck_assert_ptr_eq(kz_array_buffer(view), kz_array_buffer(a));
-	kz_array_release(view);
-	kz_array_release(a);
-	teardown();
+	release_arrays(view, a);
 }
-END_TEST
 
-START_TEST(a_slice_of_nothing_or_of_one_element_is_one)
+DEVICE_TEST(a_slice_of_nothing_or_of_one_element_is_one)
 {
-	setup(_i);
 	kz_array *none = counted(S(0, 3)), *one = counted(S()), *view;
 	ok(kz_array_slice(&view, none, KZ_AT(KZ_ALL, 2), &err));
 	holds(view, S(0), 0);
@@ -102,16 +94,12 @@ START_TEST(a_slice_of_nothing_or_of_one_element_is_one)
 	holds(view, S(), 0);
 	ok(kz_array_slice(&view, one, KZ_AT(KZ_NEWAXIS, KZ_NEWAXIS), &err));
 	holds(view, S(1, 1), 0);
-	kz_array_release(none);
-	kz_array_release(one);
-	teardown();
+	release_arrays(none, one);
 }
-END_TEST
 
-START_TEST(a_bad_slice_is_refused)
+DEVICE_TEST(a_bad_slice_is_refused)
 {
 	static const kz_slice odd = {7, 0, 0, 0, 0}, none = {0, 0, 0, 0, 0};
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *view = a;
 	fails(kz_array_slice(&view, a, KZ_AT(0, 3), &err), KZ_RANGE,
 		"index 3 is out of range for axis 1 of shape (2, 3)");
@@ -137,16 +125,13 @@ START_TEST(a_bad_slice_is_refused)
 	fails(kz_array_slice(&view, NULL, KZ_AT(0), &err), KZ_INVALID, "expected an array");
 	fails(kz_array_slice(NULL, a, KZ_AT(0), &err), KZ_INVALID, "kz_array_slice: out is NULL");
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
 /* Splits */
 
-START_TEST(an_array_splits_as_numpys)
+DEVICE_TEST(an_array_splits_as_numpys)
 {
 	static const int64_t at[] = {1, -2, 100};
-	setup(_i);
 	kz_array *a = counted(S(2, 5)), *parts[6];
 	ok(kz_array_split(parts, 2, a, 0, &err));
 	holds(parts[0], S(1, 5), 0, 1, 2, 3, 4);
@@ -168,14 +153,11 @@ START_TEST(an_array_splits_as_numpys)
 	ok(kz_array_split_at(parts, 1, a, 0, NULL, 0, &err));
 	holds(parts[0], S(2, 5), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_bad_split_is_refused)
+DEVICE_TEST(a_bad_split_is_refused)
 {
 	static const int64_t at[] = {1};
-	setup(_i);
 	kz_array *a = counted(S(2, 5)), *one = counted(S()), *parts[3] = {a, a, a};
 	fails(kz_array_split(parts, 3, a, -1, &err), KZ_INVALID,
 		"axis 1 of shape (2, 5) does not split into 3 equal parts");
@@ -191,17 +173,13 @@ START_TEST(a_bad_split_is_refused)
 		"expected 1 indexes, got NULL");
 	fails(kz_array_split(NULL, 1, a, 1, &err), KZ_INVALID, "kz_array_split: out is NULL");
 	fails(kz_array_split(parts, 1, NULL, 1, &err), KZ_INVALID, "expected an array, got NULL");
-	kz_array_release(a);
-	kz_array_release(one);
-	teardown();
+	release_arrays(a, one);
 }
-END_TEST
 
 /* What is done with parts */
 
-START_TEST(parts_are_assigned)
+DEVICE_TEST(parts_are_assigned)
 {
-	setup(_i);
 	kz_array *a = counted(S(3, 4)), *row = counted(S(2)), *view;
 	ok(kz_array_slice(&view, a, KZ_AT(KZ_SLICE(1, 3), KZ_SLICE(KZ_OMIT, KZ_OMIT, -2)), &err));
 	ok(kz_array_assign(view, row, &err));
@@ -214,18 +192,15 @@ START_TEST(parts_are_assigned)
 	kz_array_release(view);
 	holds(a, S(3, 4), 7, 9, 7, 7, 4, 1, 9, 0, 8, 1, 10, 9);
 	kz_array_release(row);
-	teardown();
 }
-END_TEST
 
 /* By its bytes, since a struct is no number; halves may come so, too. */
-START_TEST(the_bytes_of_a_value_fill_any_view)
+DEVICE_TEST(the_bytes_of_a_value_fill_any_view)
 {
 	struct { float x, y, z; } point = {1, 2, 3}, got[6] = {{0}};
 	uint16_t half = 0x4100, halves[2]; /* 2.5 */
 	kz_dtype float3;
 	kz_array *a, *column;
-	setup(_i);
 	ok(kz_dtype_register(&float3, "float3", sizeof(point), &err));
 	ok(kz_array_zeros(&a, dev, float3, S(3, 2), &err));
 	ok(kz_array_slice(&column, a, KZ_AT(KZ_ALL, 1), &err));
@@ -234,19 +209,16 @@ START_TEST(the_bytes_of_a_value_fill_any_view)
 	ck_assert(got[0].z == 0 && got[1].x == 1 && got[4].y == 0 && got[5].z == 3);
 	fails(kz_array_fill(column, KZ_VALUE(half), &err), KZ_INVALID, "12 bytes for float3, got 2");
 	fails(kz_array_fill(column, KZ_ARG(1), &err), KZ_INVALID, "KZ_VALUE");
-	kz_array_release(column);
-	kz_array_release(a);
+	release_arrays(column, a);
 	ok(kz_array_zeros(&a, dev, KZ_F16, S(2), &err));
 	ok(kz_array_fill(a, KZ_VALUE(half), &err));
 	ok(kz_array_get(a, halves, sizeof(halves), &err));
 	ck_assert(halves[0] == half && halves[1] == half);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
 /* A kernel gets the address of the slice's first element; strides are its own business. */
-START_TEST(a_slice_is_passed_to_a_kernel)
+DEVICE_TEST(a_slice_is_passed_to_a_kernel)
 {
 	static const char source[] =
 		"extern \"C\" __global__ void add(int *a, long long step)\n"
@@ -255,7 +227,6 @@ START_TEST(a_slice_is_passed_to_a_kernel)
 		"}\n";
 	kz_module *mod;
 	kz_kernel *add;
-	setup(_i);
 	kz_array *a = counted(S(3, 4)), *view;
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ok(kz_module_kernel(&add, mod, "add", &err));
@@ -265,29 +236,21 @@ START_TEST(a_slice_is_passed_to_a_kernel)
 	holds(view, S(2), 109, 101);
 	holds(a, S(3, 4), 0, 101, 2, 3, 4, 5, 6, 7, 8, 109, 10, 11);
 	kz_module_release(mod);
-	teardown();
 }
-END_TEST
 
 SUITE(slice)
 {
-	static const TTest *const *const tests[] = {
-		&a_range_is_pythons, &slices_take_axes_in_order,
-		&a_slice_of_nothing_or_of_one_element_is_one, &a_bad_slice_is_refused,
-		&an_array_splits_as_numpys, &a_bad_split_is_refused,
-	};
 	static const TTest *const *const kernel_tests[] = {
 		&parts_are_assigned, &the_bytes_of_a_value_fill_any_view,
 		&a_slice_is_passed_to_a_kernel,
 	};
 	Suite *s = suite_create("slice");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1, a_range_is_pythons,
+		slices_take_axes_in_order, a_slice_of_nothing_or_of_one_element_is_one,
+		a_bad_slice_is_refused, an_array_splits_as_numpys, a_bad_split_is_refused);
 	for (size_t i = 0; i < countof(kernel_tests); i++) {
 		tcase_add_loop_test(tc, *kernel_tests[i], 0, support_device_count());
 	}
-	suite_add_tcase(s, tc);
 	return s;
 }

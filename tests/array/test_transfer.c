@@ -154,9 +154,7 @@ static bool round_trip_matches(void)
 	ok(kz_array_set_strided(view, a, on_a.size, on_a.strides, on_a.offset, &err));
 	ok(kz_array_get(bytes, b, MEMORY, &err));
 	ok(kz_array_get_strided(view, c, on_c.size, on_c.strides, on_c.offset, &err));
-	kz_array_release(view);
-	kz_array_release(memory);
-	kz_array_release(bytes);
+	release_arrays(view, memory, bytes);
 	return memcmp(b, want_b, MEMORY) == 0 && memcmp(c, want_c, MEMORY) == 0;
 }
 
@@ -174,13 +172,12 @@ START_TEST(elements_travel_between_any_strides)
 }
 END_TEST
 
-START_TEST(an_array_from_strided_memory_is_row_major)
+DEVICE_TEST(an_array_from_strided_memory_is_row_major)
 {
 	static const int16_t host[] = {1, 2, 3, 4, 5, 6};
 	static const int64_t column[] = {2, 6}, back[] = {-6, 2};
 	int16_t got[6];
 	kz_array *array;
-	setup(_i);
 	ok(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(3, 2), host, 12, column, 0, &err));
 	ck_assert_int_eq(kz_array_is_contiguous(array), 1);
 	ok(kz_array_get(array, got, 12, &err));
@@ -194,19 +191,16 @@ START_TEST(an_array_from_strided_memory_is_row_major)
 	ok(kz_array_get(array, got, 4, &err));
 	ck_assert_mem_eq(got, ((int16_t[]){4, 5}), 4);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 /* Larger than the tiles in which it goes. */
-START_TEST(a_transpose_arrives_in_order)
+DEVICE_TEST(a_transpose_arrives_in_order)
 {
 	enum { ROWS = 71, COLUMNS = 45 };
 	static const int64_t transposed[] = {2, 2 * COLUMNS};
 	static uint16_t got[ROWS * COLUMNS];
 	int bad = 0;
 	kz_array *view;
-	setup(_i);
 	kz_array *array = counted(dev, KZ_SHAPE(ROWS, COLUMNS));
 	ok(kz_array_view(&view, array, KZ_SHAPE(COLUMNS, ROWS), transposed, 0, &err));
 	ok(kz_array_get(view, got, sizeof(got), &err));
@@ -220,13 +214,10 @@ START_TEST(a_transpose_arrives_in_order)
 		bad += got[i] != i;
 	}
 	ck_assert_int_eq(bad, 0);
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
-START_TEST(elements_outside_the_host_memory_are_refused)
+DEVICE_TEST(elements_outside_the_host_memory_are_refused)
 {
 	static const struct {
 		int64_t count;
@@ -236,7 +227,6 @@ START_TEST(elements_outside_the_host_memory_are_refused)
 		{3, INT64_MAX, 0}, {3, INT64_MIN, 0}, {1, 2, INT64_MAX}, {1, 2, INT64_MIN}};
 	int16_t host[6] = {0};
 	kz_array *array = (kz_array *)&err;
-	setup(_i);
 	for (size_t k = 0; k < countof(bad); k++) {
 		fails(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(bad[k].count), host, 12,
 			&bad[k].stride, bad[k].offset, &err), KZ_RANGE,
@@ -251,35 +241,29 @@ START_TEST(elements_outside_the_host_memory_are_refused)
 	ok(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(0), NULL, 0, NULL, 0, &err));
 	ok(kz_array_get_strided(array, NULL, 0, NULL, 0, &err));
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(host_memory_shared_by_elements_is_read_but_not_written)
+DEVICE_TEST(host_memory_shared_by_elements_is_read_but_not_written)
 {
 	static const int64_t same[] = {0, 2};
 	int16_t host[] = {7, 8, 9}, got[6];
 	kz_array *array;
-	setup(_i);
 	ok(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(2, 3), host, 6, same, 0, &err));
 	ok(kz_array_get(array, got, 12, &err));
 	ck_assert_mem_eq(got, ((int16_t[]){7, 8, 9, 7, 8, 9}), 12);
 	fails(kz_array_get_strided(array, host, 6, same, 0, &err), KZ_INVALID,
 		"cannot set host memory whose elements may share memory: stride 0 is 0");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 /* Far apart and many */
 
-START_TEST(elements_far_apart_are_moved_without_what_is_between)
+DEVICE_TEST(elements_far_apart_are_moved_without_what_is_between)
 {
 	enum { COUNT = 10, APART = 1 << 20 };
 	static const int64_t stride = -APART;
 	uint16_t got[COUNT], ones[COUNT];
 	kz_array *array, *view;
-	setup(_i);
 	memset(ones, 1, sizeof(ones));
 	ok(kz_array_zeros(&array, dev, KZ_U16, KZ_SHAPE(COUNT * APART / 2), &err));
 	ok(kz_array_view(&view, array, KZ_SHAPE(COUNT), &stride, (COUNT - 1) * APART, &err));
@@ -288,18 +272,14 @@ START_TEST(elements_far_apart_are_moved_without_what_is_between)
 	ok(kz_array_get(view, got, sizeof(got), &err));
 	mem_fail_beyond(-1);
 	ck_assert_mem_eq(got, ones, sizeof(ones));
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
-START_TEST(a_long_view_is_moved_part_by_part)
+DEVICE_TEST(a_long_view_is_moved_part_by_part)
 {
 	enum { COUNT = 20 << 20, STEP = 3 };
 	static const int64_t stride = STEP;
 	kz_array *array, *view;
-	setup(_i);
 	unsigned char *host = malloc(COUNT), *got = malloc(COUNT);
 	ck_assert(host && got);
 	for (int i = 0; i < COUNT; i++) {
@@ -312,20 +292,16 @@ START_TEST(a_long_view_is_moved_part_by_part)
 	ck_assert(memcmp(host, got, COUNT) == 0);
 	free(host);
 	free(got);
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
 /* In a stream */
 
-START_TEST(an_asynchronous_copy_is_done_when_its_stream_is)
+DEVICE_TEST(an_asynchronous_copy_is_done_when_its_stream_is)
 {
 	uint16_t host[64], got[64] = {0};
 	kz_stream *stream;
 	kz_array *array;
-	setup(_i);
 	for (int i = 0; i < 64; i++) {
 		host[i] = (uint16_t)(i * i);
 	}
@@ -343,17 +319,14 @@ START_TEST(an_asynchronous_copy_is_done_when_its_stream_is)
 	ok(kz_array_set_async(array, NULL, 0, stream, &err));
 	kz_array_release(array);
 	kz_stream_release(stream);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_view_with_gaps_is_packed_in_the_stream)
+DEVICE_TEST(a_view_with_gaps_is_packed_in_the_stream)
 {
 	static const int64_t strides[] = {-16, 4};
 	uint16_t host[8], got[8] = {0}, all[32];
 	kz_stream *stream;
 	kz_array *view;
-	setup(_i);
 	kz_array *array = counted(dev, KZ_SHAPE(4, 8));
 	for (int i = 0; i < 8; i++) {
 		host[i] = (uint16_t)(100 + i);
@@ -373,19 +346,15 @@ START_TEST(a_view_with_gaps_is_packed_in_the_stream)
 	kz_array_release(view);
 	ok(kz_array_view(&view, array, KZ_SHAPE(2, 2), ((int64_t[]){0, 2}), 0, &err));
 	fails(kz_array_set_async(view, host, 8, stream, &err), KZ_INVALID, "may share memory");
-	kz_array_release(view);
-	kz_array_release(array);
+	release_arrays(view, array);
 	kz_stream_release(stream);
-	teardown();
 }
-END_TEST
 
 /* Other devices */
 
-START_TEST(the_same_device_gives_the_same_handle)
+DEVICE_TEST(the_same_device_gives_the_same_handle)
 {
 	kz_array *same;
-	setup(_i);
 	kz_array *array = counted(dev, KZ_SHAPE(2, 3));
 	ok(kz_array_to(&same, array, dev, &err));
 	ck_assert_ptr_eq(same, array);
@@ -399,9 +368,7 @@ START_TEST(the_same_device_gives_the_same_handle)
 	ck_assert_ptr_null(same);
 	fails(kz_array_to(NULL, array, dev, &err), KZ_INVALID, "kz_array_to: out is NULL");
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 /* The copy of an array, and of its transpose, on another device. */
 static void copies_arrive(kz_device *from, kz_device *to)
@@ -420,14 +387,11 @@ static void copies_arrive(kz_device *from, kz_device *to)
 	ck_assert_int_eq(kz_array_is_contiguous(copy), 1);
 	ok(kz_array_get(copy, got, 12, &err));
 	ck_assert_mem_eq(got, ((uint16_t[]){0, 3, 1, 4, 2, 5}), 12);
-	kz_array_release(copy);
-	kz_array_release(view);
-	kz_array_release(array);
+	release_arrays(copy, view, array);
 	array = counted(from, KZ_SHAPE(2, 0));
 	ok(kz_array_to(&copy, array, to, &err));
 	ck_assert_int_eq(kz_array_shape(copy).dims[1], 0);
-	kz_array_release(copy);
-	kz_array_release(array);
+	release_arrays(copy, array);
 }
 
 /* All pairs of two devices of the stub and the one under test, if it is no GPU. */
@@ -480,20 +444,18 @@ START_TEST(operands_of_two_devices_are_refused_as_the_seed_has_it)
 	ok(array_same_device("add", x, x, &err));
 	fails(array_same_device("add", x, y, &err), KZ_INVALID,
 		"Tensor in cuda:0 cannot add with tensor in cuda:1");
-	kz_array_release(x);
-	kz_array_release(y);
+	release_arrays(x, y);
 	kz_device_close(first);
 	kz_device_close(second);
 }
 END_TEST
 
-START_TEST(memory_of_the_cpu_device_is_host_memory)
+DEVICE_TEST(memory_of_the_cpu_device_is_host_memory)
 {
 	static const int64_t back = -2;
 	uint16_t got[6];
 	void *memory;
 	kz_array *view;
-	setup(_i);
 	kz_array *array = counted(dev, KZ_SHAPE(6));
 	ok(kz_array_view(&view, array, KZ_SHAPE(3), &back, 10, &err));
 	if (strcmp(kz_device_name(dev), "cpu") == 0) {
@@ -511,19 +473,15 @@ START_TEST(memory_of_the_cpu_device_is_host_memory)
 			"of an array on cuda:0 as host memory: copy it to host memory first");
 		ck_assert_ptr_null(memory);
 	}
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
-START_TEST(moving_without_memory_leaves_nothing)
+DEVICE_TEST(moving_without_memory_leaves_nothing)
 {
 	static const int64_t back[] = {-4, 2};
 	uint16_t got[4];
 	kz_status st = KZ_NO_MEMORY;
 	long n;
-	setup(_i);
 	for (n = 0; st == KZ_NO_MEMORY && n < 60; n++) {
 		kz_array *array = NULL, *view = NULL;
 		mem_fail_after(n);
@@ -536,23 +494,19 @@ START_TEST(moving_without_memory_leaves_nothing)
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
 		kz_error_clear(&err);
-		kz_array_release(view);
-		kz_array_release(array);
+		release_arrays(view, array);
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 5);
-	teardown();
 }
-END_TEST
 
-START_TEST(packing_in_a_stream_without_memory_leaves_nothing)
+DEVICE_TEST(packing_in_a_stream_without_memory_leaves_nothing)
 {
 	static const int64_t gaps = 4;
 	uint16_t host[4] = {1, 2, 3, 4};
 	kz_status st = KZ_NO_MEMORY;
 	kz_array *view;
 	long n;
-	setup(_i);
 	kz_stream *stream = kz_device_stream(dev);
 	kz_array *array = counted(dev, KZ_SHAPE(8));
 	ok(kz_array_view(&view, array, KZ_SHAPE(4), &gaps, 0, &err));
@@ -571,11 +525,8 @@ START_TEST(packing_in_a_stream_without_memory_leaves_nothing)
 	ck_assert_int_gt(n, 2);
 	ok(kz_stream_synchronize(stream, &err));
 	ck_assert_int_eq(host[3], 4);
-	kz_array_release(view);
-	kz_array_release(array);
-	teardown();
+	release_arrays(view, array);
 }
-END_TEST
 
 START_TEST(copying_to_a_device_without_memory_leaves_nothing)
 {
@@ -596,8 +547,7 @@ START_TEST(copying_to_a_device_without_memory_leaves_nothing)
 		kz_error_clear(&err);
 	}
 	ck_assert_int_eq(st, KZ_OK);
-	kz_array_release(copy);
-	kz_array_release(array);
+	release_arrays(copy, array);
 	kz_device_close(first);
 	kz_device_close(second);
 	ck_assert_int_eq(support_stub_live(STUB_MEMORY), 0);
@@ -606,28 +556,20 @@ END_TEST
 
 SUITE(transfer)
 {
-	static const TTest *const *const tests[] = {
-		&elements_travel_between_any_strides, &an_array_from_strided_memory_is_row_major,
-		&a_transpose_arrives_in_order, &elements_outside_the_host_memory_are_refused,
-		&host_memory_shared_by_elements_is_read_but_not_written,
-		&elements_far_apart_are_moved_without_what_is_between,
-		&a_long_view_is_moved_part_by_part,
-		&an_asynchronous_copy_is_done_when_its_stream_is,
-		&the_same_device_gives_the_same_handle, &a_copy_on_another_device_has_the_elements,
-		&without_peer_copies_the_host_helps, &memory_of_the_cpu_device_is_host_memory,
-		&moving_without_memory_leaves_nothing,
-	};
 	Suite *s = suite_create("transfer");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
-	tcase_add_loop_test(tc, a_view_with_gaps_is_packed_in_the_stream, 0,
-		support_device_count());
-	tcase_add_loop_test(tc, packing_in_a_stream_without_memory_leaves_nothing, 0,
-		support_device_count());
-	tcase_add_test(tc, operands_of_two_devices_are_refused_as_the_seed_has_it);
-	tcase_add_test(tc, copying_to_a_device_without_memory_leaves_nothing);
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1, elements_travel_between_any_strides,
+		an_array_from_strided_memory_is_row_major, a_transpose_arrives_in_order,
+		elements_outside_the_host_memory_are_refused,
+		host_memory_shared_by_elements_is_read_but_not_written,
+		elements_far_apart_are_moved_without_what_is_between,
+		a_long_view_is_moved_part_by_part, an_asynchronous_copy_is_done_when_its_stream_is,
+		the_same_device_gives_the_same_handle, a_copy_on_another_device_has_the_elements,
+		without_peer_copies_the_host_helps, memory_of_the_cpu_device_is_host_memory,
+		moving_without_memory_leaves_nothing);
+	tcase_add_tests(tc, support_device_count(), a_view_with_gaps_is_packed_in_the_stream,
+		packing_in_a_stream_without_memory_leaves_nothing);
+	tcase_add_tests(tc, 1, operands_of_two_devices_are_refused_as_the_seed_has_it,
+		copying_to_a_device_without_memory_leaves_nothing);
 	return s;
 }

@@ -8,10 +8,9 @@
 #include "support/suite.h"
 
 /* Numbers from a caller that would overflow, on axes where they do not matter. */
-START_TEST(strides_of_axes_without_elements_may_be_anything)
+DEVICE_TEST(strides_of_axes_without_elements_may_be_anything)
 {
 	static const int64_t strides[] = {INT64_MIN, INT64_MAX, 4};
-	setup(_i);
 	kz_array *a = counted(S(4)), *wild, *none, *view;
 	ok(kz_array_view(&wild, a, S(1, 1, 4), strides, 0, &err));
 	ok(kz_array_view(&none, a, S(2, 3, 0), strides, 0, &err));
@@ -28,33 +27,23 @@ START_TEST(strides_of_axes_without_elements_may_be_anything)
 	}
 	ok(kz_array_reshape_view(&view, wild, S(2, 1, 2), &err));
 	holds(view, S(2, 1, 2), 0, 1, 2, 3);
-	kz_array_release(none);
-	kz_array_release(wild);
-	kz_array_release(a);
-	teardown();
+	release_arrays(none, wild, a);
 }
-END_TEST
 
 /* A view of no elements lies inside the buffer, whatever its array's strides are: another view of it
  * is legal. */
-START_TEST(a_view_of_nothing_has_views)
+DEVICE_TEST(a_view_of_nothing_has_views)
 {
-	setup(_i);
 	kz_array *a = counted(S(0, 5)), *none, *view;
 	ok(kz_array_slice(&none, a, KZ_AT(KZ_ALL, 4), &err));
 	ok(kz_array_view(&view, none, S(0, 7), NULL, 0, &err));
 	ck_assert_uint_eq(kz_array_address(view), 0);
-	kz_array_release(view);
-	kz_array_release(none);
-	kz_array_release(a);
-	teardown();
+	release_arrays(view, none, a);
 }
-END_TEST
 
-START_TEST(an_array_broadcasts_without_a_copy)
+DEVICE_TEST(an_array_broadcasts_without_a_copy)
 {
 	const int64_t huge = (int64_t)1 << 31;
-	setup(_i);
 	kz_array *a = counted(S(3, 1)), *one = counted(S()), *view;
 	ok(kz_array_broadcast_to(&view, a, S(2, 3, 2), &err));
 	ck_assert_ptr_eq(kz_array_buffer(view), kz_array_buffer(a));
@@ -70,17 +59,13 @@ START_TEST(an_array_broadcasts_without_a_copy)
 	fails(kz_array_broadcast_to(&view, one, S(huge, huge), &err), KZ_RANGE,
 		"the size of an array of shape (2147483648, 2147483648) and dtype int32 overflows");
 	fails(kz_array_broadcast_to(&view, one, S(-1), &err), KZ_INVALID, "extent 0");
-	kz_array_release(a);
-	kz_array_release(one);
-	teardown();
+	release_arrays(a, one);
 }
-END_TEST
 
 /* Axes */
 
-START_TEST(axes_change_their_order)
+DEVICE_TEST(axes_change_their_order)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *b = counted(S(1, 2, 3)), *view;
 	ok(kz_array_transpose(&view, a, KZ_AXES(), &err));
 	holds(view, S(3, 2), 0, 3, 1, 4, 2, 5);
@@ -98,15 +83,11 @@ START_TEST(axes_change_their_order)
 	holds(view, S(2, 3), 3, 4, 5, 0, 1, 2);
 	ok(kz_array_flip(&view, a, KZ_AXES(), &err));
 	holds(view, S(2, 3), 0, 1, 2, 3, 4, 5);
-	kz_array_release(a);
-	kz_array_release(b);
-	teardown();
+	release_arrays(a, b);
 }
-END_TEST
 
-START_TEST(axes_of_one_element_come_and_go)
+DEVICE_TEST(axes_of_one_element_come_and_go)
 {
-	setup(_i);
 	kz_array *a = counted(S(1, 3, 1)), *view, *back;
 	ok(kz_array_squeeze(&view, a, KZ_ALL_AXES, &err));
 	holds(view, S(3), 0, 1, 2);
@@ -117,13 +98,10 @@ START_TEST(axes_of_one_element_come_and_go)
 	ok(kz_array_squeeze(&view, a, KZ_AXES(), &err));
 	holds(view, S(1, 3, 1), 0, 1, 2);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_diagonal_is_where_two_indexes_meet)
+DEVICE_TEST(a_diagonal_is_where_two_indexes_meet)
 {
-	setup(_i);
 	kz_array *a = counted(S(3, 4)), *b = counted(S(2, 2, 2)), *view;
 	ok(kz_array_diagonal(&view, a, 0, 0, 1, &err));
 	holds(view, S(3), 0, 5, 10);
@@ -140,15 +118,11 @@ START_TEST(a_diagonal_is_where_two_indexes_meet)
 		ok(kz_array_diagonal(&view, a, beyond[i], 0, 1, &err));
 		holds(view, S(0), 0);
 	}
-	kz_array_release(a);
-	kz_array_release(b);
-	teardown();
+	release_arrays(a, b);
 }
-END_TEST
 
-START_TEST(an_axis_that_is_not_there_is_refused)
+DEVICE_TEST(an_axis_that_is_not_there_is_refused)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *line = counted(S(2)), *view = a;
 	fails(kz_array_transpose(&view, a, KZ_AXES(0, 2), &err), KZ_RANGE,
 		"axis 2 is out of range for shape (2, 3)");
@@ -172,17 +146,13 @@ START_TEST(an_axis_that_is_not_there_is_refused)
 	fails(kz_array_expand(&view, a, (kz_axes){15, {0}}, &err), KZ_INVALID, "cannot add 15");
 	fails(kz_array_diagonal(&view, a, 0, 1, -1, &err), KZ_INVALID, "axis 1 with itself");
 	fails(kz_array_diagonal(&view, line, 0, 0, 1, &err), KZ_RANGE, "axis 1");
-	kz_array_release(a);
-	kz_array_release(line);
-	teardown();
+	release_arrays(a, line);
 }
-END_TEST
 
 /* Other elements */
 
-START_TEST(bytes_are_seen_as_other_types)
+DEVICE_TEST(bytes_are_seen_as_other_types)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 4)), *b, *view;
 	uint8_t bytes[32] = {0};
 	ok(kz_array_view_as(&b, a, KZ_U8, &err));
@@ -193,8 +163,7 @@ START_TEST(bytes_are_seen_as_other_types)
 	holds(view, S(2, 4), 0, 1, 2, 3, 4, 5, 6, 7);
 	ok(kz_array_view_as(&view, a, KZ_C128, &err));
 	ck_assert_int_eq(kz_array_shape(view).dims[1], 1);
-	kz_array_release(view);
-	kz_array_release(b);
+	release_arrays(view, b);
 	ok(kz_array_slice(&b, a, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), &err));
 	ok(kz_array_view_as(&view, b, KZ_F32, &err));
 	ck_assert_uint_eq(kz_array_dtype(view), KZ_F32);
@@ -205,17 +174,12 @@ START_TEST(bytes_are_seen_as_other_types)
 	ok(kz_array_slice(&b, a, KZ_AT(KZ_ALL, KZ_SLICE(0, 1, 2)), &err));
 	ok(kz_array_view_as(&view, b, KZ_U16, &err)); /* the stride of one element is no gap */
 	ck_assert_int_eq(kz_array_shape(view).dims[1], 2);
-	kz_array_release(view);
-	kz_array_release(b);
-	kz_array_release(a);
-	teardown();
+	release_arrays(view, b, a);
 }
-END_TEST
 
-START_TEST(a_type_that_does_not_fit_is_refused)
+DEVICE_TEST(a_type_that_does_not_fit_is_refused)
 {
 	kz_dtype odd;
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *one = counted(S()), *part, *view;
 	ok(kz_dtype_register(&odd, "view_odd", 3, &err));
 	fails(kz_array_view_as(&view, a, KZ_F64, &err), KZ_INVALID,
@@ -231,19 +195,14 @@ START_TEST(a_type_that_does_not_fit_is_refused)
 		"expected elements at multiples of 8 bytes for a view as float64");
 	kz_array_release(part);
 	ok(kz_array_view_as(&part, one, KZ_F32, &err));
-	kz_array_release(part);
-	kz_array_release(one);
-	kz_array_release(a);
-	teardown();
+	release_arrays(part, one, a);
 }
-END_TEST
 
-START_TEST(complex_numbers_have_halves)
+DEVICE_TEST(complex_numbers_have_halves)
 {
 	static const double numbers[] = {1, -2, 3, -4};
 	static const double more[] = {7, 8};
 	double host[4];
-	setup(_i);
 	kz_array *a, *real, *imag, *zeros;
 	ok(kz_array_from(&a, dev, KZ_C128, S(2), numbers, sizeof(numbers), &err));
 	ok(kz_array_real(&real, a, &err));
@@ -254,44 +213,34 @@ START_TEST(complex_numbers_have_halves)
 	ok(kz_array_set(real, more, sizeof(more), &err));
 	ok(kz_array_get(a, host, sizeof(host), &err));
 	ck_assert(host[0] == 7 && host[1] == -2 && host[2] == 8 && host[3] == -4);
-	kz_array_release(a);
-	kz_array_release(imag);
+	release_arrays(a, imag);
 	ok(kz_array_real(&a, real, &err));
 	ck_assert_uint_eq(kz_array_address(a), kz_array_address(real));
 	ok(kz_array_imag(&zeros, real, &err));
 	ok(kz_array_get(zeros, host, 16, &err));
 	ck_assert(host[0] == 0 && host[1] == 0);
-	kz_array_release(a);
-	kz_array_release(real);
-	kz_array_release(zeros);
-	teardown();
+	release_arrays(a, real, zeros);
 }
-END_TEST
 
 /* Lifetimes */
 
-START_TEST(the_last_view_keeps_the_memory_alive)
+DEVICE_TEST(the_last_view_keeps_the_memory_alive)
 {
 	kz_memory_stats stats;
-	setup(_i);
 	kz_array *a = counted(S(4, 3)), *b, *c, *parts[2];
 	ok(kz_array_flip(&b, a, KZ_AXES(0), &err));
 	kz_array_release(a);
 	ok(kz_array_slice(&c, b, KZ_AT(KZ_ALL, 1), &err));
 	kz_array_release(b);
 	ok(kz_array_split(parts, 2, c, 0, &err));
-	kz_array_release(c);
-	kz_array_release(parts[0]);
+	release_arrays(c, parts[0]);
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_count, 1);
 	holds(parts[1], S(2), 4, 1);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_view_without_memory_leaves_nothing)
+DEVICE_TEST(a_view_without_memory_leaves_nothing)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3));
 	kz_status st = KZ_NO_MEMORY;
 	long n;
@@ -317,9 +266,7 @@ START_TEST(a_view_without_memory_leaves_nothing)
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 9);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
 START_TEST(nothing_in_place_of_an_array_is_no_crash)
 {
@@ -351,20 +298,15 @@ END_TEST
 
 SUITE(view)
 {
-	static const TTest *const *const tests[] = {
-		&strides_of_axes_without_elements_may_be_anything, &a_view_of_nothing_has_views,
-		&an_array_broadcasts_without_a_copy, &axes_change_their_order,
-		&axes_of_one_element_come_and_go, &a_diagonal_is_where_two_indexes_meet,
-		&an_axis_that_is_not_there_is_refused, &bytes_are_seen_as_other_types,
-		&a_type_that_does_not_fit_is_refused, &complex_numbers_have_halves,
-		&the_last_view_keeps_the_memory_alive, &a_view_without_memory_leaves_nothing,
-	};
 	Suite *s = suite_create("view");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1,
+		strides_of_axes_without_elements_may_be_anything, a_view_of_nothing_has_views,
+		an_array_broadcasts_without_a_copy, axes_change_their_order,
+		axes_of_one_element_come_and_go, a_diagonal_is_where_two_indexes_meet,
+		an_axis_that_is_not_there_is_refused, bytes_are_seen_as_other_types,
+		a_type_that_does_not_fit_is_refused, complex_numbers_have_halves,
+		the_last_view_keeps_the_memory_alive, a_view_without_memory_leaves_nothing);
 	tcase_add_test(tc, nothing_in_place_of_an_array_is_no_crash);
-	suite_add_tcase(s, tc);
 	return s;
 }

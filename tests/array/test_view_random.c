@@ -679,9 +679,8 @@ END_TEST
 SUITE(view_random)
 {
 	Suite *s = suite_create("view_random");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, chains_of_views_are_as_the_model, 0, support_device_count() + 1);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -4,31 +4,16 @@
 
 /*
  * What the tests of views share: arrays that count from 0, and a look at a view's shape and elements.
- * setup() opens device `index` of support_open_any, teardown() wants all memory given back.
  */
 #include "array/shape.h"
-#include "support/support.h"
+#include "support/device_test.h"
 
 #include <string.h>
-
-static kz_error err;
-static kz_device *dev;
-
-static inline void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open_any(index);
-}
-
-static inline void teardown(void)
-{
-	support_close(dev);
-}
 
 /* 0, 1, 2, ... */
 static inline kz_array *counted(kz_shape shape)
 {
-	int32_t host[256];
+	int32_t host[256] = {0};
 	kz_array *array = NULL;
 	int64_t count = 1;
 	for (int64_t i = 0; i < shape.ndim; i++) {

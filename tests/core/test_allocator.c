@@ -7,33 +7,12 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static kz_error err;
-static kz_device *dev;
-
-static void open_stub(const char *script)
-{
-	dev = support_open_stub(script);
-}
-
-static void close_stub(void)
-{
-	support_close_stub(dev);
-}
-
-static kz_memory_stats stats(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	return stats;
-}
 
 /* An allocator that cuts a large buffer into pieces, and never reuses any. */
 struct source {
@@ -76,12 +55,11 @@ static kz_allocator allocator_of(struct source *source)
 	return allocator;
 }
 
-START_TEST(buffers_and_arrays_come_from_the_allocator_that_was_set)
+DEVICE_TEST(buffers_and_arrays_come_from_the_allocator_that_was_set)
 {
 	float back[100];
 	kz_buffer *large;
 	kz_array *array;
-	dev = support_open_any(_i);
 	ok(kz_buffer_create(&large, dev, 1 << 16, &err));
 	struct source source = {.next = kz_buffer_address(large)}, second = source;
 	kz_allocator allocator = allocator_of(&source);
@@ -91,7 +69,7 @@ START_TEST(buffers_and_arrays_come_from_the_allocator_that_was_set)
 	ck_assert_ptr_eq(source.stream, kz_device_stream(dev));
 	ok(kz_array_get(array, back, sizeof(back), &err));
 	ck_assert(back[0] == 0 && back[99] == 0);
-	ck_assert_int_eq(stats().live_size, (1 << 16) + 512);
+	ck_assert_int_eq(memory_stats().live_size, (1 << 16) + 512);
 	allocator = allocator_of(&second);
 	ok(kz_device_set_allocator(dev, &allocator, &err));
 	kz_array_release(array);
@@ -103,16 +81,13 @@ START_TEST(buffers_and_arrays_come_from_the_allocator_that_was_set)
 	ck_assert_int_eq(second.asked, 0);
 	kz_array_release(array);
 	kz_buffer_release(large);
-	ck_assert_int_eq(stats().live_size, 0);
-	kz_device_close(dev);
+	ck_assert_int_eq(memory_stats().live_size, 0);
 }
-END_TEST
 
-START_TEST(memory_goes_back_with_the_stream_that_used_it_last)
+STUB_TEST(memory_goes_back_with_the_stream_that_used_it_last, "")
 {
 	kz_buffer *large, *buffer;
 	kz_stream *stream;
-	open_stub("");
 	ok(kz_buffer_create(&large, dev, 4096, &err));
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	struct source source = {.next = kz_buffer_address(large)};
@@ -126,14 +101,11 @@ START_TEST(memory_goes_back_with_the_stream_that_used_it_last)
 	ck_assert_ptr_eq(source.stream, kz_device_stream(dev));
 	kz_stream_release(stream);
 	kz_buffer_release(large);
-	close_stub();
 }
-END_TEST
 
-START_TEST(what_an_allocator_says_reaches_the_user)
+STUB_TEST(what_an_allocator_says_reaches_the_user, "")
 {
 	kz_buffer *buffer;
-	open_stub("");
 	struct source source = {.next = 0x10000, .answer = KZ_IO};
 	kz_allocator allocator = allocator_of(&source);
 	ok(kz_device_set_allocator(dev, &allocator, &err));
@@ -152,15 +124,13 @@ START_TEST(what_an_allocator_says_reaches_the_user)
 	source.next = 0;
 	fails(kz_buffer_create(&buffer, dev, 8, &err), KZ_INVALID, "got 0x0");
 	ck_assert_int_eq(source.given_back, 8);
-	ck_assert_int_eq(stats().live_size + stats().live_count + stats().reserved_size, 0);
-	close_stub();
+	ck_assert_int_eq(memory_stats().live_size + memory_stats().live_count, 0);
+	ck_assert_int_eq(memory_stats().reserved_size, 0);
 }
-END_TEST
 
-START_TEST(an_allocator_that_lacks_something_is_refused)
+STUB_TEST(an_allocator_that_lacks_something_is_refused, "")
 {
 	struct source source = {0};
-	open_stub("");
 	kz_allocator allocator = allocator_of(&source);
 	allocator.free = NULL;
 	fails(kz_device_set_allocator(dev, &allocator, &err), KZ_INVALID, "got no free");
@@ -175,9 +145,7 @@ START_TEST(an_allocator_that_lacks_something_is_refused)
 	ck_assert_int_eq(kz_device_set_allocator(dev, &allocator, &err), KZ_NO_MEMORY);
 	mem_fail_after(-1);
 	kz_error_clear(&err);
-	close_stub();
 }
-END_TEST
 
 /* Wrapped memory */
 
@@ -186,18 +154,17 @@ static void count(void *user)
 	++*(int *)user;
 }
 
-START_TEST(wrapped_memory_is_used_as_any_and_its_owner_told_when_it_is_free)
+DEVICE_TEST(wrapped_memory_is_used_as_any_and_its_owner_told_when_it_is_free)
 {
 	char host[8] = "abcdefg", back[8];
 	kz_buffer *owned, *wrapped, *view;
 	int released = 0;
-	dev = support_open_any(_i);
 	ok(kz_buffer_create(&owned, dev, 64, &err));
-	int64_t live = stats().live_size;
+	int64_t live = memory_stats().live_size;
 	ok(kz_buffer_wrap(&wrapped, dev, kz_buffer_address(owned) + 8, 32, count, &released, &err));
 	ck_assert_uint_eq(kz_buffer_address(wrapped), kz_buffer_address(owned) + 8);
 	ck_assert_int_eq(kz_buffer_size(wrapped), 32);
-	ck_assert_int_eq(stats().live_size, live);
+	ck_assert_int_eq(memory_stats().live_size, live);
 	ok(kz_copy_htod(wrapped, 8, host, 8, &err));
 	ok(kz_buffer_view(&view, wrapped, 8, 8, &err));
 	kz_buffer_release(wrapped);
@@ -209,15 +176,12 @@ START_TEST(wrapped_memory_is_used_as_any_and_its_owner_told_when_it_is_free)
 	ok(kz_copy_dtoh(back, 8, owned, 16, &err));
 	ck_assert_mem_eq(back, host, 8);
 	kz_buffer_release(owned);
-	kz_device_close(dev);
 }
-END_TEST
 
-START_TEST(only_who_wants_to_be_told_is_waited_for)
+STUB_TEST(only_who_wants_to_be_told_is_waited_for, "")
 {
 	kz_buffer *owned, *wrapped;
 	int released = 0;
-	open_stub("");
 	ok(kz_buffer_create(&owned, dev, 64, &err));
 	for (int told = 0; told < 2; told++) {
 		ok(kz_buffer_wrap(&wrapped, dev, kz_buffer_address(owned), 64,
@@ -232,16 +196,13 @@ START_TEST(only_who_wants_to_be_told_is_waited_for)
 	kz_buffer_release(wrapped);
 	ck_assert_int_eq(released, 2);
 	kz_buffer_release(owned);
-	close_stub();
 }
-END_TEST
 
-START_TEST(memory_that_is_not_the_devices_is_not_wrapped)
+STUB_TEST(memory_that_is_not_the_devices_is_not_wrapped, "devices=2")
 {
 	kz_device *other;
 	kz_buffer *there, *none = (kz_buffer *)&err;
 	int released = 0;
-	open_stub("devices=2");
 	ok(kz_device_open(&other, "cuda:1", &err));
 	ok(kz_buffer_create(&there, other, 64, &err));
 	fails(kz_buffer_wrap(&none, dev, kz_buffer_address(there), 64, count, &released, &err),
@@ -260,9 +221,7 @@ START_TEST(memory_that_is_not_the_devices_is_not_wrapped)
 	ck_assert_int_eq(released, 0);
 	kz_buffer_release(there);
 	kz_device_close(other);
-	close_stub();
 }
-END_TEST
 
 /* What is live */
 
@@ -276,14 +235,13 @@ static void leave_some(kz_buffer **buffer, kz_array **array, kz_pinned **pinned)
 	ok(kz_pinned_create(pinned, dev, 1, &err));
 }
 
-START_TEST(leaks_are_printed_with_what_they_are)
+STUB_TEST(leaks_are_printed_with_what_they_are, "")
 {
 	kz_buffer *buffer, *wrapped;
 	kz_array *array;
 	kz_pinned *pinned;
 	char *text = NULL, want[512];
 	size_t size = 0;
-	open_stub("");
 	FILE *file = open_memstream(&text, &size);
 	ok(kz_device_print_leaks(dev, file, &err));
 	ck_assert_int_eq(ftell(file), 0);
@@ -307,25 +265,21 @@ START_TEST(leaks_are_printed_with_what_they_are)
 	free(text);
 	fails(kz_device_print_leaks(dev, NULL, &err), KZ_INVALID, "expected a stream of stdio");
 	fails(kz_device_print_leaks(NULL, stderr, &err), KZ_INVALID, "expected a device");
-	kz_buffer_release(wrapped);
-	kz_buffer_release(buffer);
+	release_buffers(wrapped, buffer);
 	kz_array_release(array);
 	kz_pinned_release(pinned);
-	close_stub();
 }
-END_TEST
 
 static void add_size(void *user, const kz_live_memory *memory)
 {
 	*(int64_t *)user += memory->size;
 }
 
-START_TEST(the_list_holds_all_that_is_live)
+DEVICE_TEST(the_list_holds_all_that_is_live)
 {
 	enum { COUNT = 300 };
 	kz_buffer *buffers[COUNT];
 	int64_t sum = 0, want = 0;
-	dev = support_open_any(_i);
 	for (int i = 0; i < COUNT; i++) {
 		ok(kz_buffer_create(&buffers[i], dev, i * 100, &err));
 	}
@@ -347,9 +301,7 @@ START_TEST(the_list_holds_all_that_is_live)
 	for (int i = 0; i < COUNT; i++) {
 		kz_buffer_release(buffers[i]);
 	}
-	kz_device_close(dev);
 }
-END_TEST
 
 /* Threads */
 
@@ -401,10 +353,9 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-START_TEST(threads_share_the_pools)
+DEVICE_TEST(threads_share_the_pools)
 {
 	pthread_t threads[THREADS];
-	dev = support_open_any(_i);
 	for (uintptr_t i = 0; i < THREADS; i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, run_thread, (void *)(i + 1)), 0);
 	}
@@ -413,26 +364,24 @@ START_TEST(threads_share_the_pools)
 		pthread_join(threads[i], &failed);
 		ck_assert_ptr_null(failed);
 	}
-	ck_assert_int_eq(stats().live_size + stats().live_count, 0);
-	ck_assert_int_eq(stats().total_count, THREADS * ROUNDS);
+	ck_assert_int_eq(memory_stats().live_size + memory_stats().live_count, 0);
+	ck_assert_int_eq(memory_stats().total_count, THREADS * ROUNDS);
 	ok(kz_device_trim(dev, 0, &err));
-	ck_assert_int_eq(stats().reserved_size, 0);
-	kz_device_close(dev);
+	ck_assert_int_eq(memory_stats().reserved_size, 0);
 }
-END_TEST
 
 static TCase *source_case(void)
 {
 	TCase *tc = tcase_create("sources");
 	int count = support_device_count() + 1;
 	tcase_add_loop_test(tc, buffers_and_arrays_come_from_the_allocator_that_was_set, 0, count);
-	tcase_add_test(tc, memory_goes_back_with_the_stream_that_used_it_last);
-	tcase_add_test(tc, what_an_allocator_says_reaches_the_user);
-	tcase_add_test(tc, an_allocator_that_lacks_something_is_refused);
+	tcase_add_tests(tc, 1, memory_goes_back_with_the_stream_that_used_it_last,
+		what_an_allocator_says_reaches_the_user,
+		an_allocator_that_lacks_something_is_refused);
 	tcase_add_loop_test(tc, wrapped_memory_is_used_as_any_and_its_owner_told_when_it_is_free, 0,
 		count);
-	tcase_add_test(tc, only_who_wants_to_be_told_is_waited_for);
-	tcase_add_test(tc, memory_that_is_not_the_devices_is_not_wrapped);
+	tcase_add_tests(tc, 1, only_who_wants_to_be_told_is_waited_for,
+		memory_that_is_not_the_devices_is_not_wrapped);
 	return tc;
 }
 
@@ -442,8 +391,7 @@ static TCase *live_case(void)
 	int count = support_device_count() + 1;
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, leaks_are_printed_with_what_they_are);
-	tcase_add_loop_test(tc, the_list_holds_all_that_is_live, 0, count);
-	tcase_add_loop_test(tc, threads_share_the_pools, 0, count);
+	tcase_add_tests(tc, count, the_list_holds_all_that_is_live, threads_share_the_pools);
 	return tc;
 }
 

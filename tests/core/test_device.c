@@ -579,31 +579,27 @@ END_TEST
 static TCase *choice_case(void)
 {
 	TCase *tc = tcase_create("choice");
-	tcase_add_test(tc, a_name_that_is_none_is_refused);
-	tcase_add_test(tc, a_name_opens_its_device);
-	tcase_add_test(tc, a_gpu_that_is_not_there_is_reported_with_those_that_are);
-	tcase_add_test(tc, opening_again_gives_the_same_handle);
-	tcase_add_test(tc, nothing_in_place_of_a_device_or_a_result_is_no_crash);
-	tcase_add_test(tc, the_environment_chooses);
+	tcase_add_tests(tc, 1, a_name_that_is_none_is_refused, a_name_opens_its_device,
+		a_gpu_that_is_not_there_is_reported_with_those_that_are,
+		opening_again_gives_the_same_handle,
+		nothing_in_place_of_a_device_or_a_result_is_no_crash, the_environment_chooses);
 	tcase_add_loop_test(tc, the_best_device_that_works_is_chosen_and_the_reason_kept, 0,
 		countof(choices));
-	tcase_add_test(tc, without_any_device_the_error_names_both_reasons);
-	tcase_add_test(tc, the_failure_of_a_gpu_keeps_its_code_when_there_is_no_cpu);
-	tcase_add_test(tc, torch_and_d2l_helpers_count_and_try);
-	tcase_add_test(tc, all_gpus_are_those_that_work_or_the_cpu);
+	tcase_add_tests(tc, 1, without_any_device_the_error_names_both_reasons,
+		the_failure_of_a_gpu_keeps_its_code_when_there_is_no_cpu,
+		torch_and_d2l_helpers_count_and_try, all_gpus_are_those_that_work_or_the_cpu);
 	return tc;
 }
 
 static TCase *info_case(void)
 {
 	TCase *tc = tcase_create("description");
-	tcase_add_test(tc, a_device_describes_itself);
-	tcase_add_test(tc, a_description_of_no_known_size_is_refused);
-	tcase_add_test(tc, what_an_old_driver_cannot_tell_is_zero);
+	tcase_add_tests(tc, 1, a_device_describes_itself, a_description_of_no_known_size_is_refused,
+		what_an_old_driver_cannot_tell_is_zero);
 	tcase_add_loop_test(tc, pools_need_the_attribute_and_both_functions, 0, 3);
-	tcase_add_test(tc, free_and_total_memory_are_the_drivers);
-	tcase_add_test(tc, the_callers_context_is_current_again_after_each_call);
-	tcase_add_test(tc, threads_open_and_close_the_same_device);
+	tcase_add_tests(tc, 1, free_and_total_memory_are_the_drivers,
+		the_callers_context_is_current_again_after_each_call,
+		threads_open_and_close_the_same_device);
 	return tc;
 }
 
@@ -613,26 +609,23 @@ static TCase *failure_case(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, every_failing_call_of_opening_is_reported_and_leaves_nothing, 0,
 		countof(opening));
-	tcase_add_test(tc, every_result_reaches_the_user_and_sticky_ones_stay);
-	tcase_add_test(tc, a_lost_device_stays_lost_while_it_is_open);
-	tcase_add_test(tc, what_outlives_a_lost_device_leaves_the_new_one_alone);
-	tcase_add_test(tc, a_driver_that_does_not_recover_says_to_start_again);
-	tcase_add_test(tc, opening_without_memory_fails_cleanly_at_every_step);
+	tcase_add_tests(tc, 1, every_result_reaches_the_user_and_sticky_ones_stay,
+		a_lost_device_stays_lost_while_it_is_open,
+		what_outlives_a_lost_device_leaves_the_new_one_alone,
+		a_driver_that_does_not_recover_says_to_start_again,
+		opening_without_memory_fails_cleanly_at_every_step);
 	return tc;
 }
 
 SUITE(device)
 {
 	Suite *s = suite_create("device");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, a_real_device_opens_and_describes_itself, 0,
-		support_device_count());
-	tcase_add_loop_test(tc, a_setting_of_the_cpu_device_that_makes_no_sense_is_named, 0,
-		support_device_count());
+	tcase_add_tests(tc, support_device_count(), a_real_device_opens_and_describes_itself,
+		a_setting_of_the_cpu_device_that_makes_no_sense_is_named);
 	suite_add_tcase(s, choice_case());
 	suite_add_tcase(s, info_case());
 	suite_add_tcase(s, failure_case());
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -140,14 +140,12 @@ END_TEST
 SUITE(dtype)
 {
 	Suite *s = suite_create("dtype");
-	TCase *tc = tcase_create("dtype");
+	TCase *tc = suite_add_case(s, "dtype");
 	tcase_add_loop_test(tc, every_built_in_type_has_its_number_size_and_names, 0,
 		countof(rows));
-	tcase_add_test(tc, a_number_that_is_no_type_has_no_size_and_no_name);
-	tcase_add_test(tc, a_struct_gets_the_same_number_each_time);
-	tcase_add_test(tc, a_bad_registration_is_refused);
-	tcase_add_test(tc, a_registration_without_memory_leaves_nothing);
-	tcase_add_test(tc, threads_register_the_same_structs_once);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, a_number_that_is_no_type_has_no_size_and_no_name,
+		a_struct_gets_the_same_number_each_time, a_bad_registration_is_refused,
+		a_registration_without_memory_leaves_nothing,
+		threads_register_the_same_structs_once);
 	return s;
 }

@@ -7,61 +7,34 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static kz_error err;
-static kz_device *dev;
-
-static void open_stub(const char *script)
-{
-	dev = support_open_stub(script);
-}
-
-static void close_stub(void)
-{
-	support_close_stub(dev);
-}
-
-static kz_buffer *create(int64_t size)
-{
-	kz_buffer *buffer = NULL;
-	ok(kz_buffer_create(&buffer, dev, size, &err));
-	return buffer;
-}
-
 /* Allocation */
 
-START_TEST(memory_is_counted_in_units_of_512_bytes)
+STUB_TEST(memory_is_counted_in_units_of_512_bytes, "")
 {
 	kz_memory_stats stats;
-	open_stub("");
-	kz_buffer *small = create(8), *large = create(513), *none = create(0);
+	kz_buffer *small = create_buffer(8), *large = create_buffer(513), *none = create_buffer(0);
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_size, 512 + 1024);
 	ck_assert_int_eq(stats.live_count, 3);
-	kz_buffer_release(large);
-	kz_buffer_release(none);
+	release_buffers(large, none);
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_size, 512);
 	ck_assert_int_eq(stats.peak_size, 512 + 1024);
 	ck_assert_int_eq(stats.live_count, 1);
 	ck_assert_int_eq(stats.total_count, 3);
-	kz_buffer_release(small);
-	kz_buffer_release(NULL);
-	close_stub();
+	release_buffers(small, NULL);
 }
-END_TEST
 
-START_TEST(nothing_in_place_of_a_buffer_or_a_result_is_no_crash)
+STUB_TEST(nothing_in_place_of_a_buffer_or_a_result_is_no_crash, "")
 {
 	kz_memory_stats stats;
 	memset(&stats, 1, sizeof(stats));
-	open_stub("");
-	kz_buffer *buffer = create(8);
+	kz_buffer *buffer = create_buffer(8);
 	fails(kz_buffer_create(NULL, dev, 8, &err), KZ_INVALID, "kz_buffer_create: out is NULL");
 	fails(kz_buffer_view(NULL, buffer, 0, 8, &err), KZ_INVALID, "kz_buffer_view: out is NULL");
 	kz_buffer_release(buffer);
@@ -73,14 +46,11 @@ START_TEST(nothing_in_place_of_a_buffer_or_a_result_is_no_crash)
 	ck_assert_int_eq(stats.live_size + stats.peak_size, 0);
 	ck_assert_int_eq(stats.live_count + stats.total_count, 0);
 	ck_assert_int_eq(stats.reserved_size + stats.peak_reserved_size + stats.segment_count, 0);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_buffer_of_no_bytes_asks_the_driver_for_nothing)
+STUB_TEST(a_buffer_of_no_bytes_asks_the_driver_for_nothing, "")
 {
-	open_stub("");
-	kz_buffer *buffer = create(0);
+	kz_buffer *buffer = create_buffer(0);
 	ck_assert_int_eq(kz_buffer_size(buffer), 0);
 	ck_assert_uint_eq(kz_buffer_address(buffer), 0);
 	ck_assert_ptr_eq(kz_buffer_device(buffer), dev);
@@ -91,20 +61,15 @@ START_TEST(a_buffer_of_no_bytes_asks_the_driver_for_nothing)
 	ck_assert_int_eq(support_stub_calls("cuMemAlloc"), 0);
 	kz_buffer_release(buffer);
 	ck_assert_int_eq(support_stub_calls("cuMemFree"), 0);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_negative_size_and_no_device_are_refused)
+STUB_TEST(a_negative_size_and_no_device_are_refused, "")
 {
 	kz_buffer *buffer = (kz_buffer *)&err;
-	open_stub("");
 	fails(kz_buffer_create(&buffer, dev, -1, &err), KZ_INVALID, "got -1");
 	ck_assert_ptr_null(buffer);
 	fails(kz_buffer_create(&buffer, NULL, 8, &err), KZ_INVALID, "expected a device, got NULL");
-	close_stub();
 }
-END_TEST
 
 /* The pool, and both of the driver's allocators without it. */
 static const struct {
@@ -128,7 +93,7 @@ static void open_with(int allocator, const char *script)
 START_TEST(a_full_device_says_what_was_requested_live_reserved_and_free)
 {
 	open_with(_i, "memory=4096");
-	kz_buffer *first = create(1024), *second;
+	kz_buffer *first = create_buffer(1024), *second;
 	ck_assert_int_eq(kz_buffer_create(&second, dev, 1 << 20, &err), KZ_DEVICE_MEMORY);
 	ck_assert_ptr_null(second);
 	ck_assert_str_eq(err.message,
@@ -139,30 +104,27 @@ START_TEST(a_full_device_says_what_was_requested_live_reserved_and_free)
 	kz_error_clear(&err);
 	fails(kz_buffer_create(&second, dev, INT64_MAX, &err), KZ_DEVICE_MEMORY,
 		"9223372036854775807 bytes requested, 1024 live, 1024 reserved, 3072 free");
-	second = create(1024);
-	kz_buffer_release(second);
-	kz_buffer_release(first);
+	second = create_buffer(1024);
+	release_buffers(second, first);
 	close_stub();
 }
 END_TEST
 
-START_TEST(a_full_device_without_memory_info_still_says_what_was_requested)
+STUB_TEST(a_full_device_without_memory_info_still_says_what_was_requested,
+	"memory=4096;missing=cuMemGetInfo_v2")
 {
-	open_stub("memory=4096;missing=cuMemGetInfo_v2");
 	kz_buffer *buffer;
 	ck_assert_int_eq(kz_buffer_create(&buffer, dev, 1 << 20, &err), KZ_DEVICE_MEMORY);
 	ck_assert_str_eq(err.message,
 		"no memory on cuda:0 for a buffer: 1048576 bytes requested, 0 live, "
 		"0 reserved");
 	kz_error_clear(&err);
-	close_stub();
 }
-END_TEST
 
 START_TEST(an_allocation_is_tried_again_when_all_streams_are_done)
 {
 	open_with(1, "fail=cuMemAllocAsync:2@1");
-	kz_buffer_release(create(64));
+	kz_buffer_release(create_buffer(64));
 	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 1);
 	ck_assert_int_eq(support_stub_calls("cuMemAllocAsync"), 2);
 	close_stub();
@@ -204,12 +166,11 @@ START_TEST(every_result_of_an_allocation_reaches_the_user)
 }
 END_TEST
 
-START_TEST(creating_without_host_memory_leaves_nothing)
+STUB_TEST(creating_without_host_memory_leaves_nothing, "")
 {
 	kz_status st = KZ_NO_MEMORY;
 	kz_buffer *buffer = NULL, *view = NULL;
 	long n;
-	open_stub("");
 	for (n = 0; st == KZ_NO_MEMORY; n++) {
 		mem_fail_after(n);
 		st = kz_buffer_create(&buffer, dev, 64, &err);
@@ -224,9 +185,7 @@ START_TEST(creating_without_host_memory_leaves_nothing)
 	mem_fail_after(-1);
 	kz_error_clear(&err);
 	kz_buffer_release(buffer);
-	close_stub();
 }
-END_TEST
 
 /* Lifetimes and order */
 
@@ -234,14 +193,13 @@ START_TEST(memory_goes_with_its_last_view)
 {
 	kz_buffer *view, *inner;
 	open_stub("");
-	kz_buffer *buffer = create(1024);
+	kz_buffer *buffer = create_buffer(1024);
 	uint64_t address = kz_buffer_address(buffer);
 	ok(kz_buffer_view(&view, buffer, 100, 50, &err));
 	ok(kz_buffer_view(&inner, view, 10, 40, &err));
 	ck_assert_uint_eq(kz_buffer_address(inner), address + 110);
 	ck_assert_int_eq(kz_buffer_size(inner), 40);
-	kz_buffer_release(buffer);
-	kz_buffer_release(view);
+	release_buffers(buffer, view);
 	kz_device_close(dev);
 	ck_assert_int_eq(support_stub_live(STUB_MEMORY), 1);
 	ok(kz_copy_htod(inner, 0, "abc", 3, &err));
@@ -251,13 +209,12 @@ START_TEST(memory_goes_with_its_last_view)
 }
 END_TEST
 
-START_TEST(a_view_outside_its_buffer_is_refused)
+STUB_TEST(a_view_outside_its_buffer_is_refused, "")
 {
 	static const int64_t bad[][2] = {{-1, 1}, {0, 65}, {64, 1}, {65, 0}, {1, INT64_MAX},
 		{INT64_MAX, 1}, {0, -1}, {INT64_MIN, INT64_MIN}};
 	kz_buffer *view = (kz_buffer *)&err;
-	open_stub("");
-	kz_buffer *buffer = create(64);
+	kz_buffer *buffer = create_buffer(64);
 	for (size_t i = 0; i < countof(bad); i++) {
 		fails(kz_buffer_view(&view, buffer, bad[i][0], bad[i][1], &err), KZ_RANGE,
 			"do not lie in a buffer of 64 bytes");
@@ -266,17 +223,13 @@ START_TEST(a_view_outside_its_buffer_is_refused)
 	fails(kz_buffer_view(&view, NULL, 0, 0, &err), KZ_INVALID, "expected a buffer, got NULL");
 	ok(kz_buffer_view(&view, buffer, 64, 0, &err));
 	ck_assert_uint_eq(kz_buffer_address(view), 0);
-	kz_buffer_release(view);
-	kz_buffer_release(buffer);
-	close_stub();
+	release_buffers(view, buffer);
 }
-END_TEST
 
-START_TEST(a_stream_waits_for_the_one_that_used_the_memory_before)
+STUB_TEST(a_stream_waits_for_the_one_that_used_the_memory_before, "")
 {
 	kz_stream *stream;
-	open_stub("");
-	kz_buffer *buffer = create(64);
+	kz_buffer *buffer = create_buffer(64);
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	for (int i = 0; i < 3; i++) {
 		ok(kz_fill(buffer, 0, 64, "", 1, stream, &err));
@@ -297,15 +250,13 @@ START_TEST(a_stream_waits_for_the_one_that_used_the_memory_before)
 	kz_buffer_release(buffer);
 	ck_assert_int_eq(support_stub_live(STUB_STREAM), 1);
 	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 0);
-	close_stub();
 }
-END_TEST
 
 START_TEST(without_any_pool_a_release_waits_for_the_last_user_alone)
 {
 	kz_stream *stream;
 	open_with(2, "");
-	kz_buffer *unused = create(64), *used = create(64);
+	kz_buffer *unused = create_buffer(64), *used = create_buffer(64);
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	ok(kz_fill(used, 0, 64, "", 1, stream, &err));
 	kz_buffer_release(unused);
@@ -321,12 +272,11 @@ END_TEST
 
 /* Copies */
 
-START_TEST(bad_copies_are_refused)
+STUB_TEST(bad_copies_are_refused, "")
 {
 	char host[64];
-	open_stub("");
 	kz_stream *stream = kz_device_stream(dev);
-	kz_buffer *a = create(64);
+	kz_buffer *a = create_buffer(64);
 	fails(kz_copy_htod(a, 1, host, 64, &err), KZ_RANGE,
 		"64 bytes from offset 1 do not lie in a buffer of 64 bytes");
 	fails(kz_copy_dtoh(host, 64, a, 1, &err), KZ_RANGE, "do not lie in a buffer of 64 bytes");
@@ -348,17 +298,14 @@ START_TEST(bad_copies_are_refused)
 	fails(kz_copy_dtod_on(a, 8, a, 0, 8, NULL, &err), KZ_INVALID,
 		"expected a stream, got NULL");
 	kz_buffer_release(a);
-	close_stub();
 }
-END_TEST
 
-START_TEST(objects_of_two_devices_do_not_mix)
+STUB_TEST(objects_of_two_devices_do_not_mix, "devices=2")
 {
 	kz_device *other;
 	kz_buffer *there;
 	char host[8] = {0};
-	open_stub("devices=2");
-	kz_buffer *here = create(64);
+	kz_buffer *here = create_buffer(64);
 	ok(kz_device_open(&other, "cuda:1", &err));
 	ok(kz_buffer_create(&there, other, 64, &err));
 	fails(kz_copy_dtod(here, 0, there, 0, 8, &err), KZ_INVALID,
@@ -367,17 +314,13 @@ START_TEST(objects_of_two_devices_do_not_mix)
 		"expected a stream of cuda:0, got one of cuda:1");
 	fails(kz_fill(here, 0, 8, host, 1, kz_device_stream(other), &err), KZ_INVALID,
 		"expected a stream of cuda:0, got one of cuda:1");
-	kz_buffer_release(here);
-	kz_buffer_release(there);
+	release_buffers(here, there);
 	kz_device_close(other);
-	close_stub();
 }
-END_TEST
 
-START_TEST(bad_fills_are_refused)
+STUB_TEST(bad_fills_are_refused, "")
 {
-	open_stub("");
-	kz_buffer *a = create(64);
+	kz_buffer *a = create_buffer(64);
 	fails(kz_fill(a, 0, 8, NULL, 1, NULL, &err), KZ_INVALID, "expected a pattern, got NULL");
 	fails(kz_fill(a, 0, 12, "abc", 3, NULL, &err), KZ_INVALID, "1, 2, 4 or 8 bytes, got 3");
 	fails(kz_fill(a, 0, 16, "", 16, NULL, &err), KZ_INVALID, "got 16");
@@ -387,9 +330,7 @@ START_TEST(bad_fills_are_refused)
 	fails(kz_fill(a, 60, 8, "abcd", 4, NULL, &err), KZ_RANGE, "do not lie");
 	fails(kz_fill(NULL, 0, 8, "abcd", 4, NULL, &err), KZ_INVALID, "expected a buffer");
 	kz_buffer_release(a);
-	close_stub();
 }
-END_TEST
 
 /* The copies and fills behind which one driver function stands. */
 static const struct {
@@ -411,7 +352,7 @@ START_TEST(every_failing_copy_or_fill_reaches_the_user)
 		char script[64], host[8] = "1234567";
 		kz_stream *stream;
 		open_stub("");
-		kz_buffer *a = create(64), *b = create(64);
+		kz_buffer *a = create_buffer(64), *b = create_buffer(64);
 		ok(kz_stream_create(&stream, dev, 0, &err));
 		ok(kz_fill(a, 0, 64, "", 1, NULL, &err));
 		snprintf(script, sizeof(script), "fail=%s:%d@1", works[_i].call, codes[i]);
@@ -426,8 +367,7 @@ START_TEST(every_failing_copy_or_fill_reaches_the_user)
 		ck_assert_int_eq(err.status, st);
 		kz_error_clear(&err);
 		kz_stream_release(stream);
-		kz_buffer_release(a);
-		kz_buffer_release(b);
+		release_buffers(a, b);
 		kz_device_close(dev);
 		ck_assert_int_eq(support_stub_live(STUB_CONTEXT), 0);
 	}
@@ -436,7 +376,7 @@ END_TEST
 
 /* Every device found, and the stub */
 
-START_TEST(bytes_come_back_as_they_went)
+DEVICE_TEST(bytes_come_back_as_they_went)
 {
 	enum { N = 1000 };
 	char host[N], back[N], want[N];
@@ -444,9 +384,8 @@ START_TEST(bytes_come_back_as_they_went)
 		host[i] = (char)(i * 7);
 		want[i] = (char)(i >= 500 && i < 700 ? (i - 500 + 10) * 7 : i * 7);
 	}
-	dev = support_open_any(_i);
 	kz_stream *stream = kz_device_stream(dev);
-	kz_buffer *a = create(N), *b = create(N);
+	kz_buffer *a = create_buffer(N), *b = create_buffer(N);
 	ok(kz_copy_htod(a, 0, host, N, &err));
 	ok(kz_copy_dtod(b, 0, a, 0, N, &err));
 	ok(kz_copy_dtod_on(b, 500, a, 10, 200, stream, &err));
@@ -457,22 +396,18 @@ START_TEST(bytes_come_back_as_they_went)
 	ok(kz_copy_dtoh_async(back, 300, b, 50, stream, &err));
 	ok(kz_stream_synchronize(stream, &err));
 	ck_assert_mem_eq(back, want + 50, 300);
-	kz_buffer_release(a);
-	kz_buffer_release(b);
-	kz_device_close(dev);
+	release_buffers(a, b);
 }
-END_TEST
 
 /* Each pattern at an even and an odd place, against the same on the host. */
 static const char *const patterns[] = {"aaaaaaaa", "abababab", "abcdabcd", "abcdefgh", "aaaaaaab"};
 
-START_TEST(fills_repeat_their_pattern)
+DEVICE_TEST(fills_repeat_their_pattern)
 {
 	enum { N = 400 };
 	char want[N], back[N];
 	kz_buffer *view;
-	dev = support_open_any(_i);
-	kz_buffer *buffer = create(N);
+	kz_buffer *buffer = create_buffer(N);
 	for (size_t p = 0; p < countof(patterns); p++) {
 		for (int size = 1; size <= 8; size *= 2) {
 			for (int shift = 0; shift < 4; shift++) {
@@ -490,17 +425,14 @@ START_TEST(fills_repeat_their_pattern)
 		}
 	}
 	kz_buffer_release(buffer);
-	kz_device_close(dev);
 }
-END_TEST
 
-START_TEST(work_of_two_streams_on_one_buffer_is_in_order)
+DEVICE_TEST(work_of_two_streams_on_one_buffer_is_in_order)
 {
 	enum { N = 1 << 18 };
 	static char back[N];
 	kz_stream *streams[2];
-	dev = support_open_any(_i);
-	kz_buffer *a = create(N), *b = create(N);
+	kz_buffer *a = create_buffer(N), *b = create_buffer(N);
 	ok(kz_stream_create(&streams[0], dev, 0, &err));
 	ok(kz_stream_create(&streams[1], dev, 0, &err));
 	for (int i = 1; i <= 30; i++) {
@@ -514,54 +446,46 @@ START_TEST(work_of_two_streams_on_one_buffer_is_in_order)
 	ok(kz_copy_dtoh(back, N, b, 0, &err));
 	ck_assert(back[0] == 30 && back[N / 2] == 30 && back[N - 1] == 30);
 	kz_buffer_release(b);
-	kz_device_close(dev);
 }
-END_TEST
 
-START_TEST(more_than_there_is_is_an_error_and_the_device_goes_on)
+DEVICE_TEST(more_than_there_is_is_an_error_and_the_device_goes_on)
 {
 	kz_buffer *buffer;
-	dev = support_open_any(_i);
 	ck_assert_int_eq(kz_buffer_create(&buffer, dev, (int64_t)1 << 46, &err), KZ_DEVICE_MEMORY);
 	ck_assert_ptr_nonnull(strstr(err.message, "70368744177664 bytes requested"));
 	kz_error_clear(&err);
-	buffer = create(1 << 20);
+	buffer = create_buffer(1 << 20);
 	ok(kz_fill(buffer, 0, 1 << 20, "", 1, NULL, &err));
 	ok(kz_device_synchronize(dev, &err));
 	kz_buffer_release(buffer);
-	kz_device_close(dev);
 }
-END_TEST
 
 static TCase *allocation_case(void)
 {
 	TCase *tc = tcase_create("allocation");
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, memory_is_counted_in_units_of_512_bytes);
-	tcase_add_test(tc, a_buffer_of_no_bytes_asks_the_driver_for_nothing);
-	tcase_add_test(tc, nothing_in_place_of_a_buffer_or_a_result_is_no_crash);
-	tcase_add_test(tc, a_negative_size_and_no_device_are_refused);
+	tcase_add_tests(tc, 1, memory_is_counted_in_units_of_512_bytes,
+		a_buffer_of_no_bytes_asks_the_driver_for_nothing,
+		nothing_in_place_of_a_buffer_or_a_result_is_no_crash,
+		a_negative_size_and_no_device_are_refused);
 	tcase_add_loop_test(tc, a_full_device_says_what_was_requested_live_reserved_and_free, 0,
 		countof(allocators));
-	tcase_add_test(tc, a_full_device_without_memory_info_still_says_what_was_requested);
-	tcase_add_test(tc, an_allocation_is_tried_again_when_all_streams_are_done);
-	tcase_add_test(tc, a_fault_found_while_trying_again_is_not_hidden);
+	tcase_add_tests(tc, 1, a_full_device_without_memory_info_still_says_what_was_requested,
+		an_allocation_is_tried_again_when_all_streams_are_done,
+		a_fault_found_while_trying_again_is_not_hidden);
 	tcase_add_loop_test(tc, every_result_of_an_allocation_reaches_the_user, 0,
 		countof(allocators));
-	tcase_add_test(tc, creating_without_host_memory_leaves_nothing);
-	tcase_add_test(tc, memory_goes_with_its_last_view);
-	tcase_add_test(tc, a_view_outside_its_buffer_is_refused);
+	tcase_add_tests(tc, 1, creating_without_host_memory_leaves_nothing,
+		memory_goes_with_its_last_view, a_view_outside_its_buffer_is_refused);
 	return tc;
 }
 
 static TCase *work_case(void)
 {
 	TCase *tc = tcase_create("copies and fills");
-	tcase_add_test(tc, a_stream_waits_for_the_one_that_used_the_memory_before);
-	tcase_add_test(tc, without_any_pool_a_release_waits_for_the_last_user_alone);
-	tcase_add_test(tc, bad_copies_are_refused);
-	tcase_add_test(tc, objects_of_two_devices_do_not_mix);
-	tcase_add_test(tc, bad_fills_are_refused);
+	tcase_add_tests(tc, 1, a_stream_waits_for_the_one_that_used_the_memory_before,
+		without_any_pool_a_release_waits_for_the_last_user_alone, bad_copies_are_refused,
+		objects_of_two_devices_do_not_mix, bad_fills_are_refused);
 	tcase_add_loop_test(tc, every_failing_copy_or_fill_reaches_the_user, 0, countof(works));
 	return tc;
 }
@@ -571,10 +495,9 @@ static TCase *device_case(void)
 	TCase *tc = tcase_create("each device");
 	int count = support_device_count() + 1;
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, bytes_come_back_as_they_went, 0, count);
-	tcase_add_loop_test(tc, fills_repeat_their_pattern, 0, count);
-	tcase_add_loop_test(tc, work_of_two_streams_on_one_buffer_is_in_order, 0, count);
-	tcase_add_loop_test(tc, more_than_there_is_is_an_error_and_the_device_goes_on, 0, count);
+	tcase_add_tests(tc, count, bytes_come_back_as_they_went, fills_repeat_their_pattern,
+		work_of_two_streams_on_one_buffer_is_in_order,
+		more_than_there_is_is_an_error_and_the_device_goes_on);
 	return tc;
 }
 

@@ -8,34 +8,13 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MIB = 1 << 20, NOT_READY = 600 };
-
-static kz_error err;
-static kz_device *dev;
-
-static void open_stub(const char *script)
-{
-	dev = support_open_stub(script);
-}
-
-static void close_stub(void)
-{
-	support_close_stub(dev);
-}
-
-static kz_buffer *create(int64_t size)
-{
-	kz_buffer *buffer = NULL;
-	ok(kz_buffer_create(&buffer, dev, size, &err));
-	return buffer;
-}
 
 static kz_buffer *create_on(int64_t size, kz_stream *stream)
 {
@@ -57,69 +36,54 @@ static void use(kz_buffer *buffer, kz_stream *stream)
 	ok(kz_fill(buffer, 0, 1, "x", 1, stream, &err));
 }
 
-static kz_memory_stats stats(void)
-{
-	kz_memory_stats stats;
-	kz_device_memory_stats(dev, &stats);
-	return stats;
-}
-
 /* Figures */
 
-START_TEST(two_floats_take_512_bytes_and_none_when_they_are_released)
+DEVICE_TEST(two_floats_take_512_bytes_and_none_when_they_are_released)
 {
 	static const float values[2] = {1, 2};
 	kz_array *array;
-	dev = support_open_any(_i);
-	ck_assert_int_eq(stats().live_size + stats().reserved_size, 0);
+	ck_assert_int_eq(memory_stats().live_size + memory_stats().reserved_size, 0);
 	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(2), values, sizeof(values), &err));
-	ck_assert_int_eq(stats().live_size, 512);
-	ck_assert_int_eq(stats().reserved_size, 2 * MIB);
-	ck_assert_int_eq(stats().segment_count, 1);
+	ck_assert_int_eq(memory_stats().live_size, 512);
+	ck_assert_int_eq(memory_stats().reserved_size, 2 * MIB);
+	ck_assert_int_eq(memory_stats().segment_count, 1);
 	kz_array_release(array);
-	ck_assert_int_eq(stats().live_size, 0);
-	ck_assert_int_eq(stats().peak_size, 512);
-	ck_assert_int_eq(stats().reserved_size, 2 * MIB);
+	ck_assert_int_eq(memory_stats().live_size, 0);
+	ck_assert_int_eq(memory_stats().peak_size, 512);
+	ck_assert_int_eq(memory_stats().reserved_size, 2 * MIB);
 	kz_device_reset_peaks(dev);
-	ck_assert_int_eq(stats().peak_size, 0);
+	ck_assert_int_eq(memory_stats().peak_size, 0);
 	ok(kz_device_trim(dev, 0, &err));
-	ck_assert_int_eq(stats().reserved_size + stats().segment_count, 0);
-	ck_assert_int_eq(stats().peak_reserved_size, 2 * MIB);
-	ck_assert_int_eq(stats().total_count, 1);
-	kz_device_close(dev);
+	ck_assert_int_eq(memory_stats().reserved_size + memory_stats().segment_count, 0);
+	ck_assert_int_eq(memory_stats().peak_reserved_size, 2 * MIB);
+	ck_assert_int_eq(memory_stats().total_count, 1);
 }
-END_TEST
 
-START_TEST(segments_are_of_the_sizes_that_are_promised)
+STUB_TEST(segments_are_of_the_sizes_that_are_promised, "")
 {
-	open_stub("");
-	kz_buffer *small = create(MIB), *large = create(MIB + 1), *odd = create(5 * MIB);
-	ck_assert_int_eq(stats().reserved_size, (2 + 2 + 6) * MIB);
-	kz_buffer *second = create(MIB), *third = create(1);
-	ck_assert_int_eq(stats().reserved_size, (2 + 2 + 6 + 2) * MIB);
-	ck_assert_int_eq(stats().live_size, MIB + MIB + 512 + 5 * MIB + MIB + 512);
-	kz_buffer_release(small);
-	kz_buffer_release(large);
-	kz_buffer_release(odd);
+	kz_buffer *small = create_buffer(MIB), *large = create_buffer(MIB + 1);
+	kz_buffer *odd = create_buffer(5 * MIB);
+	ck_assert_int_eq(memory_stats().reserved_size, (2 + 2 + 6) * MIB);
+	kz_buffer *second = create_buffer(MIB), *third = create_buffer(1);
+	ck_assert_int_eq(memory_stats().reserved_size, (2 + 2 + 6 + 2) * MIB);
+	ck_assert_int_eq(memory_stats().live_size, MIB + MIB + 512 + 5 * MIB + MIB + 512);
+	release_buffers(small, large, odd);
 	ok(kz_device_trim(dev, 6 * MIB, &err));
-	ck_assert_int_le(stats().reserved_size, 6 * MIB);
-	kz_buffer_release(second);
-	kz_buffer_release(third);
-	close_stub();
+	ck_assert_int_le(memory_stats().reserved_size, 6 * MIB);
+	release_buffers(second, third);
 }
-END_TEST
 
 /* Reuse */
 
-START_TEST(a_stream_has_its_memory_back_at_once_and_asks_the_driver_for_nothing)
+STUB_TEST(a_stream_has_its_memory_back_at_once_and_asks_the_driver_for_nothing,
+	"fail=cuStreamQuery:600")
 {
-	open_stub("fail=cuStreamQuery:600");
-	kz_buffer *buffer = create(1000);
+	kz_buffer *buffer = create_buffer(1000);
 	uint64_t address = kz_buffer_address(buffer);
 	use(buffer, NULL);
 	kz_buffer_release(buffer);
 	for (int i = 0; i < 10; i++) {
-		buffer = create(1000);
+		buffer = create_buffer(1000);
 		ck_assert_uint_eq(kz_buffer_address(buffer), address);
 		use(buffer, NULL);
 		kz_buffer_release(buffer);
@@ -128,15 +92,12 @@ START_TEST(a_stream_has_its_memory_back_at_once_and_asks_the_driver_for_nothing)
 	ck_assert_int_eq(support_stub_calls("cuMemFree"), 0);
 	ck_assert_int_eq(support_stub_calls("cuEventRecord"), 0);
 	ck_assert_int_eq(support_stub_calls("cuStreamQuery"), 0);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_stream_gets_other_memory_than_what_another_is_busy_with)
+STUB_TEST(a_stream_gets_other_memory_than_what_another_is_busy_with, "fail=cuStreamQuery:600")
 {
-	open_stub("fail=cuStreamQuery:600");
 	kz_stream *stream = open_stream();
-	kz_buffer *first = create(MIB), *half = create(MIB);
+	kz_buffer *first = create_buffer(MIB), *half = create_buffer(MIB);
 	uint64_t address = kz_buffer_address(first);
 	use(first, NULL);
 	use(half, NULL);
@@ -158,9 +119,7 @@ START_TEST(a_stream_gets_other_memory_than_what_another_is_busy_with)
 		kz_buffer_release(all[i]);
 	}
 	kz_stream_release(stream);
-	close_stub();
 }
-END_TEST
 
 /* Where the stream is not known, and where there is no more: behind an event, with no wait here. */
 static const char *const memories[] = {"", "memory=2097152;"};
@@ -175,45 +134,39 @@ START_TEST(memory_of_a_busy_stream_is_reused_behind_it)
 	uint64_t address = kz_buffer_address(second);
 	use(second, one);
 	kz_buffer_release(second);
-	kz_buffer *third = _i ? create_on(MIB, two) : create(MIB);
+	kz_buffer *third = _i ? create_on(MIB, two) : create_buffer(MIB);
 	ck_assert_uint_eq(kz_buffer_address(third), address);
 	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 0);
 	use(third, two);
 	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
 	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 0);
-	kz_buffer_release(first);
-	kz_buffer_release(third);
+	release_buffers(first, third);
 	kz_stream_release(one);
 	kz_stream_release(two);
 	close_stub();
 }
 END_TEST
 
-START_TEST(small_blocks_become_large_ones_again)
+STUB_TEST(small_blocks_become_large_ones_again, "")
 {
 	enum { COUNT = 2048 };
 	static kz_buffer *buffers[COUNT];
-	open_stub("");
 	for (int i = 0; i < COUNT; i++) {
-		buffers[i] = create(1024);
+		buffers[i] = create_buffer(1024);
 		use(buffers[i], NULL);
 	}
-	ck_assert_int_eq(stats().reserved_size, 2 * MIB);
+	ck_assert_int_eq(memory_stats().reserved_size, 2 * MIB);
 	for (int i = 0; i < COUNT; i++) {
 		kz_buffer_release(buffers[i * 77 % COUNT]);
 	}
-	buffers[0] = create(MIB);
-	buffers[1] = create(MIB);
-	ck_assert_int_eq(stats().reserved_size, 2 * MIB);
-	kz_buffer_release(buffers[0]);
-	kz_buffer_release(buffers[1]);
-	close_stub();
+	buffers[0] = create_buffer(MIB);
+	buffers[1] = create_buffer(MIB);
+	ck_assert_int_eq(memory_stats().reserved_size, 2 * MIB);
+	release_buffers(buffers[0], buffers[1]);
 }
-END_TEST
 
-START_TEST(a_stream_that_goes_leaves_its_memory_to_the_default_stream)
+STUB_TEST(a_stream_that_goes_leaves_its_memory_to_the_default_stream, "fail=cuStreamQuery:600")
 {
-	open_stub("fail=cuStreamQuery:600");
 	kz_stream *stream = open_stream();
 	kz_buffer *buffer = create_on(100, stream);
 	uint64_t address = kz_buffer_address(buffer);
@@ -222,18 +175,15 @@ START_TEST(a_stream_that_goes_leaves_its_memory_to_the_default_stream)
 	kz_stream_release(stream);
 	ck_assert_int_eq(support_stub_live(STUB_STREAM), 1);
 	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
-	buffer = create(100);
+	buffer = create_buffer(100);
 	ck_assert_uint_eq(kz_buffer_address(buffer), address);
 	use(buffer, NULL);
 	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
 	kz_buffer_release(buffer);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_stream_that_is_captured_is_not_asked_whether_it_is_done)
+STUB_TEST(a_stream_that_is_captured_is_not_asked_whether_it_is_done, "")
 {
-	open_stub("");
 	kz_stream *stream = open_stream();
 	kz_buffer *buffer = create_on(MIB, stream), *other = create_on(MIB, stream);
 	CUgraph graph;
@@ -250,19 +200,15 @@ START_TEST(a_stream_that_is_captured_is_not_asked_whether_it_is_done)
 	ck_assert_int_eq(dev->drv->StreamEndCapture(stream->handle, &graph), CUDA_SUCCESS);
 	ck_assert_int_eq(dev->drv->GraphDestroy(graph), CUDA_SUCCESS);
 	device_leave(dev, &scope);
-	kz_buffer_release(buffer);
-	kz_buffer_release(other);
+	release_buffers(buffer, other);
 	kz_stream_release(stream);
-	close_stub();
 }
-END_TEST
 
 /* Shortage */
 
-START_TEST(a_full_device_gives_unused_segments_back_and_tries_once_more)
+STUB_TEST(a_full_device_gives_unused_segments_back_and_tries_once_more, "memory=8388608")
 {
-	open_stub("memory=8388608");
-	kz_buffer *small = create(100), *large = create(6 * MIB), *larger = NULL;
+	kz_buffer *small = create_buffer(100), *large = create_buffer(6 * MIB), *larger = NULL;
 	use(large, NULL);
 	kz_buffer_release(large);
 	ok(kz_buffer_create(&large, dev, 5 * MIB + 1, &err));
@@ -274,43 +220,34 @@ START_TEST(a_full_device_gives_unused_segments_back_and_tries_once_more)
 	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 1);
 	kz_buffer_release(small);
 	ok(kz_buffer_create(&larger, dev, 7 * MIB, &err));
-	ck_assert_int_eq(stats().reserved_size, 8 * MIB);
+	ck_assert_int_eq(memory_stats().reserved_size, 8 * MIB);
 	kz_buffer_release(larger);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_nearly_full_device_gives_single_blocks)
+STUB_TEST(a_nearly_full_device_gives_single_blocks, "memory=4096")
 {
 	kz_buffer *buffers[8], *none;
-	open_stub("memory=4096");
 	for (size_t i = 0; i < countof(buffers); i++) {
-		buffers[i] = create(500);
+		buffers[i] = create_buffer(500);
 	}
-	ck_assert_int_eq(stats().reserved_size, 4096);
+	ck_assert_int_eq(memory_stats().reserved_size, 4096);
 	fails(kz_buffer_create(&none, dev, 1, &err), KZ_DEVICE_MEMORY,
 		"1 bytes requested, 4096 live, 4096 reserved, 0 free of 4096");
 	for (size_t i = 0; i < countof(buffers); i++) {
 		kz_buffer_release(buffers[i]);
 	}
-	close_stub();
 }
-END_TEST
 
-START_TEST(an_array_that_does_not_fit_is_named)
+STUB_TEST(an_array_that_does_not_fit_is_named, "memory=4096")
 {
 	kz_array *array;
-	open_stub("memory=4096");
 	fails(kz_array_zeros(&array, dev, KZ_F64, KZ_SHAPE(30, 50), &err), KZ_DEVICE_MEMORY,
 		"no memory on cuda:0 for an array of 1500 float64: 12000 bytes requested");
-	close_stub();
 }
-END_TEST
 
-START_TEST(the_limit_holds)
+STUB_TEST(the_limit_holds, "")
 {
-	open_stub("");
-	kz_buffer *buffer, *second = create(100);
+	kz_buffer *buffer, *second = create_buffer(100);
 	ok(kz_device_limit_memory(dev, 5 * MIB, &err));
 	ok(kz_buffer_create(&buffer, dev, 3 * MIB, &err));
 	kz_buffer_release(buffer);
@@ -324,11 +261,8 @@ START_TEST(the_limit_holds)
 	fails(kz_device_trim(NULL, 0, &err), KZ_INVALID, "expected a device");
 	fails(kz_device_use_pool(NULL, 0, &err), KZ_INVALID, "expected a device");
 	kz_device_reset_peaks(NULL);
-	kz_buffer_release(buffer);
-	kz_buffer_release(second);
-	close_stub();
+	release_buffers(buffer, second);
 }
-END_TEST
 
 /* Four buffers of several sorts, and a stream; the status is that of the first that failed. */
 static kz_status do_a_lot(void)
@@ -342,10 +276,7 @@ static kz_status do_a_lot(void)
 	b = NULL;
 	st = st ? st : kz_buffer_create_on(&b, dev, 2 * MIB, stream, &err);
 	st = st ? st : kz_buffer_create(&d, dev, 9 * MIB, &err);
-	kz_buffer_release(a);
-	kz_buffer_release(b);
-	kz_buffer_release(c);
-	kz_buffer_release(d);
+	release_buffers(a, b, c, d);
 	kz_stream_release(stream);
 	return st;
 }
@@ -366,18 +297,17 @@ START_TEST(every_device_allocation_that_fails_leaves_the_pool_as_it_was)
 			|| st == KZ_DEVICE_MEMORY);
 		kz_error_clear(&err);
 		support_stub("");
-		ck_assert_int_eq(stats().live_size + stats().live_count, 0);
-		ck_assert_int_eq(support_stub_live(STUB_MEMORY), stats().segment_count);
+		ck_assert_int_eq(memory_stats().live_size + memory_stats().live_count, 0);
+		ck_assert_int_eq(support_stub_live(STUB_MEMORY), memory_stats().segment_count);
 		ok(do_a_lot());
 		close_stub();
 	}
 }
 END_TEST
 
-START_TEST(every_host_allocation_that_fails_leaves_nothing)
+STUB_TEST(every_host_allocation_that_fails_leaves_nothing, "")
 {
 	kz_status st = KZ_NO_MEMORY;
-	open_stub("");
 	kz_stream *stream = open_stream();
 	for (long n = 0; st == KZ_NO_MEMORY; n++) {
 		kz_buffer *a = NULL, *b = NULL, *c = NULL;
@@ -388,21 +318,17 @@ START_TEST(every_host_allocation_that_fails_leaves_nothing)
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
 		kz_error_clear(&err);
-		kz_buffer_release(a);
-		kz_buffer_release(b);
-		kz_buffer_release(c);
-		ck_assert_int_eq(stats().live_size + stats().live_count, 0);
+		release_buffers(a, b, c);
+		ck_assert_int_eq(memory_stats().live_size + memory_stats().live_count, 0);
 	}
 	ok(st);
 	kz_stream_release(stream);
-	close_stub();
 }
-END_TEST
 
 START_TEST(a_lost_device_forgets_its_pool)
 {
 	open_stub("");
-	kz_buffer *buffer = create(100), *other = create(3 * MIB), *none;
+	kz_buffer *buffer = create_buffer(100), *other = create_buffer(3 * MIB), *none;
 	use(buffer, NULL);
 	kz_buffer_release(other);
 	support_stub("fail=cuMemsetD8Async:700");
@@ -425,20 +351,20 @@ START_TEST(without_the_pool_memory_comes_from_the_driver_and_goes_back)
 {
 	setenv("KUDZU_POOL", "0", 1);
 	open_stub("");
-	kz_buffer *a = create(100), *b = create(700);
-	ck_assert_int_eq(stats().reserved_size, 512 + 1024);
+	kz_buffer *a = create_buffer(100), *b = create_buffer(700);
+	ck_assert_int_eq(memory_stats().reserved_size, 512 + 1024);
 	kz_buffer_release(a);
 	ck_assert_int_eq(support_stub_calls("cuMemFreeAsync"), 1);
-	ck_assert_int_eq(stats().reserved_size, 1024);
+	ck_assert_int_eq(memory_stats().reserved_size, 1024);
 	ok(kz_device_use_pool(dev, 1, &err));
 	kz_buffer_release(b);
-	ck_assert_int_eq(stats().reserved_size, 0);
-	a = create(100);
+	ck_assert_int_eq(memory_stats().reserved_size, 0);
+	a = create_buffer(100);
 	ok(kz_device_use_pool(dev, 0, &err));
 	kz_buffer_release(a);
-	ck_assert_int_eq(stats().reserved_size, 2 * MIB);
+	ck_assert_int_eq(memory_stats().reserved_size, 2 * MIB);
 	ok(kz_device_trim(dev, 0, &err));
-	ck_assert_int_eq(stats().reserved_size, 0);
+	ck_assert_int_eq(memory_stats().reserved_size, 0);
 	close_stub();
 }
 END_TEST
@@ -460,29 +386,28 @@ static TCase *reuse_case(void)
 	TCase *tc = tcase_create("reuse");
 	tcase_add_loop_test(tc, two_floats_take_512_bytes_and_none_when_they_are_released, 0,
 		support_device_count() + 1);
-	tcase_add_test(tc, segments_are_of_the_sizes_that_are_promised);
-	tcase_add_test(tc, a_stream_has_its_memory_back_at_once_and_asks_the_driver_for_nothing);
-	tcase_add_test(tc, a_stream_gets_other_memory_than_what_another_is_busy_with);
+	tcase_add_tests(tc, 1, segments_are_of_the_sizes_that_are_promised,
+		a_stream_has_its_memory_back_at_once_and_asks_the_driver_for_nothing,
+		a_stream_gets_other_memory_than_what_another_is_busy_with);
 	tcase_add_loop_test(tc, memory_of_a_busy_stream_is_reused_behind_it, 0, countof(memories));
-	tcase_add_test(tc, small_blocks_become_large_ones_again);
-	tcase_add_test(tc, a_stream_that_goes_leaves_its_memory_to_the_default_stream);
-	tcase_add_test(tc, a_stream_that_is_captured_is_not_asked_whether_it_is_done);
-	tcase_add_test(tc, without_the_pool_memory_comes_from_the_driver_and_goes_back);
-	tcase_add_test(tc, a_strange_choice_of_pool_is_refused);
+	tcase_add_tests(tc, 1, small_blocks_become_large_ones_again,
+		a_stream_that_goes_leaves_its_memory_to_the_default_stream,
+		a_stream_that_is_captured_is_not_asked_whether_it_is_done,
+		without_the_pool_memory_comes_from_the_driver_and_goes_back,
+		a_strange_choice_of_pool_is_refused);
 	return tc;
 }
 
 static TCase *shortage_case(void)
 {
 	TCase *tc = tcase_create("shortage");
-	tcase_add_test(tc, a_full_device_gives_unused_segments_back_and_tries_once_more);
-	tcase_add_test(tc, a_nearly_full_device_gives_single_blocks);
-	tcase_add_test(tc, an_array_that_does_not_fit_is_named);
-	tcase_add_test(tc, the_limit_holds);
+	tcase_add_tests(tc, 1, a_full_device_gives_unused_segments_back_and_tries_once_more,
+		a_nearly_full_device_gives_single_blocks, an_array_that_does_not_fit_is_named,
+		the_limit_holds);
 	tcase_add_loop_test(tc, every_device_allocation_that_fails_leaves_the_pool_as_it_was, 0,
 		countof(failures));
-	tcase_add_test(tc, every_host_allocation_that_fails_leaves_nothing);
-	tcase_add_test(tc, a_lost_device_forgets_its_pool);
+	tcase_add_tests(tc, 1, every_host_allocation_that_fails_leaves_nothing,
+		a_lost_device_forgets_its_pool);
 	return tc;
 }
 

@@ -474,9 +474,8 @@ END_TEST
 SUITE(mempool_model)
 {
 	Suite *s = suite_create("mempool_model");
-	TCase *tc = tcase_create("model");
+	TCase *tc = suite_add_case(s, "model");
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, a_million_operations_agree_with_the_model, 0, MEMPOOL_KINDS);
-	suite_add_tcase(s, tc);
 	return s;
 }

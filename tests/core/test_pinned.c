@@ -7,26 +7,12 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { SIZE = 100000 };
-
-static kz_error err;
-static kz_device *dev;
-
-static void open_stub(const char *script)
-{
-	dev = support_open_stub(script);
-}
-
-static void close_stub(void)
-{
-	support_close_stub(dev);
-}
 
 static kz_pinned *create(int64_t size)
 {
@@ -42,11 +28,10 @@ static kz_memory_stats stats(void)
 	return stats;
 }
 
-START_TEST(asynchronous_copies_come_and_go_by_pinned_memory)
+DEVICE_TEST(asynchronous_copies_come_and_go_by_pinned_memory)
 {
 	kz_buffer *buffer;
 	kz_stream *stream;
-	dev = support_open_any(_i);
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
 	for (int round = 0; round < 20; round++) {
@@ -66,14 +51,11 @@ START_TEST(asynchronous_copies_come_and_go_by_pinned_memory)
 	ck_assert_int_eq(stats().segment_count, 1);
 	kz_buffer_release(buffer);
 	kz_stream_release(stream);
-	kz_device_close(dev);
 }
-END_TEST
 
-START_TEST(memory_of_a_copy_in_flight_is_not_reused)
+STUB_TEST(memory_of_a_copy_in_flight_is_not_reused, "")
 {
 	kz_buffer *buffer;
-	open_stub("");
 	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
 	kz_pinned *pinned = create(SIZE);
 	char *pointer = kz_pinned_pointer(pinned);
@@ -87,14 +69,11 @@ START_TEST(memory_of_a_copy_in_flight_is_not_reused)
 	ok(kz_device_trim(dev, 0, &err));
 	ck_assert_int_eq(stats().reserved_size, 0);
 	kz_buffer_release(buffer);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_full_host_waits_for_copies_before_it_gives_up)
+STUB_TEST(a_full_host_waits_for_copies_before_it_gives_up, "")
 {
 	kz_buffer *buffer;
-	open_stub("");
 	ok(kz_buffer_create(&buffer, dev, SIZE, &err));
 	kz_pinned *pinned = create(2 << 20), *more;
 	ok(kz_copy_htod_async(buffer, 0, kz_pinned_pointer(pinned), SIZE, kz_device_stream(dev),
@@ -110,15 +89,12 @@ START_TEST(a_full_host_waits_for_copies_before_it_gives_up)
 	ck_assert_ptr_null(more);
 	kz_pinned_release(pinned);
 	kz_buffer_release(buffer);
-	close_stub();
 }
-END_TEST
 
-START_TEST(copies_of_two_streams_by_one_memory_are_in_order)
+STUB_TEST(copies_of_two_streams_by_one_memory_are_in_order, "")
 {
 	kz_buffer *one, *two;
 	kz_stream *stream;
-	open_stub("");
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	ok(kz_buffer_create(&one, dev, SIZE, &err));
 	ok(kz_buffer_create(&two, dev, SIZE, &err));
@@ -132,12 +108,9 @@ START_TEST(copies_of_two_streams_by_one_memory_are_in_order)
 	ok(kz_copy_htod_async(two, 0, last, 1, stream, &err));
 	ck_assert_int_eq(support_stub_calls("cuStreamWaitEvent"), 1);
 	kz_pinned_release(pinned);
-	kz_buffer_release(one);
-	kz_buffer_release(two);
+	release_buffers(one, two);
 	kz_stream_release(stream);
-	close_stub();
 }
-END_TEST
 
 /* PyCUDA's register_host_memory. */
 START_TEST(memory_of_the_program_is_pinned)
@@ -168,11 +141,10 @@ START_TEST(memory_of_the_program_is_pinned)
 }
 END_TEST
 
-START_TEST(memory_that_cannot_be_pinned_is_left_alone)
+STUB_TEST(memory_that_cannot_be_pinned_is_left_alone, "fail=cuMemHostRegister:712")
 {
 	char bytes[64];
 	kz_pinned *pinned = (kz_pinned *)&err;
-	open_stub("fail=cuMemHostRegister:712");
 	fails(kz_pinned_wrap(&pinned, dev, bytes, 64, &err), KZ_STATE, "cuMemHostRegister");
 	ck_assert_ptr_null(pinned);
 	fails(kz_pinned_wrap(&pinned, dev, NULL, 64, &err), KZ_INVALID, "64 bytes");
@@ -183,15 +155,12 @@ START_TEST(memory_that_cannot_be_pinned_is_left_alone)
 	ok(kz_pinned_wrap(&pinned, dev, NULL, 0, &err));
 	kz_pinned_release(pinned);
 	ck_assert_int_eq(support_stub_calls("cuMemHostUnregister"), 0);
-	close_stub();
 }
-END_TEST
 
-START_TEST(a_pointer_finds_the_memory_that_it_lies_in)
+STUB_TEST(a_pointer_finds_the_memory_that_it_lies_in, "")
 {
 	enum { COUNT = 100 };
 	kz_pinned *all[COUNT];
-	open_stub("");
 	for (int i = 0; i < COUNT; i++) {
 		all[i] = create(1 + i * 37 % COUNT * 10);
 	}
@@ -208,14 +177,11 @@ START_TEST(a_pointer_finds_the_memory_that_it_lies_in)
 		kz_pinned_release(all[i]);
 	}
 	ck_assert_ptr_null(pinned_find(&dev->pinned, all));
-	close_stub();
 }
-END_TEST
 
-START_TEST(bad_wishes_for_pinned_memory_are_refused)
+STUB_TEST(bad_wishes_for_pinned_memory_are_refused, "missing=cuMemHostAlloc")
 {
 	kz_pinned *pinned = (kz_pinned *)&err;
-	open_stub("missing=cuMemHostAlloc");
 	fails(kz_pinned_create(&pinned, dev, -1, &err), KZ_INVALID, "from 0, got -1");
 	ck_assert_ptr_null(pinned);
 	fails(kz_pinned_create(&pinned, NULL, 1, &err), KZ_INVALID, "expected a device");
@@ -228,17 +194,14 @@ START_TEST(bad_wishes_for_pinned_memory_are_refused)
 	ck_assert_int_eq(kz_pinned_size(NULL), 0);
 	kz_pinned_release(pinned);
 	kz_pinned_release(NULL);
-	close_stub();
 }
-END_TEST
 
-START_TEST(creating_without_host_memory_leaves_nothing)
+STUB_TEST(creating_without_host_memory_leaves_nothing, "")
 {
 	kz_status st = KZ_NO_MEMORY;
 	char memory[64];
 	kz_pinned *pinned = NULL;
 	long n;
-	open_stub("");
 	for (n = 0; st == KZ_NO_MEMORY; n++) {
 		mem_fail_after(n);
 		st = _i ? kz_pinned_wrap(&pinned, dev, memory, 64, &err)
@@ -251,9 +214,7 @@ START_TEST(creating_without_host_memory_leaves_nothing)
 	ok(st);
 	ck_assert_int_gt(n, 4);
 	kz_pinned_release(pinned);
-	close_stub();
 }
-END_TEST
 
 /* Some bytes to the device and back, and what the host has then. */
 static void bring_back(char *host, int64_t size)
@@ -272,11 +233,10 @@ static void bring_back(char *host, int64_t size)
 	kz_buffer_release(buffer);
 }
 
-START_TEST(few_bytes_come_to_the_host_by_a_slot)
+STUB_TEST(few_bytes_come_to_the_host_by_a_slot, "")
 {
 	static char host[4096];
 	static const int64_t sizes[] = {1, 8, 511, 512, 513, 4096};
-	open_stub("");
 	bring_back(host, 4096);
 	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 0);
 	for (size_t i = 0; i < countof(sizes); i++) {
@@ -285,49 +245,38 @@ START_TEST(few_bytes_come_to_the_host_by_a_slot)
 	}
 	ck_assert_int_eq(support_stub_live(STUB_HOST), 1);
 	ck_assert_int_eq(stats().reserved_size, 0); /* it is none of the pool's */
-	close_stub();
 }
-END_TEST
 
-START_TEST(few_bytes_come_without_a_slot)
+STUB_TEST(few_bytes_come_without_a_slot, "fail=cuMemHostAlloc:2")
 {
 	char host[8];
-	open_stub("fail=cuMemHostAlloc:2");
 	bring_back(host, 8);
 	bring_back(host, 8);
 	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 1);
-	close_stub();
 }
-END_TEST
 
-START_TEST(pinned_memory_has_few_bytes_itself)
+STUB_TEST(pinned_memory_has_few_bytes_itself, "")
 {
-	open_stub("");
 	kz_pinned *pinned = create(8);
 	bring_back(kz_pinned_pointer(pinned), 8);
 	ck_assert_int_eq(support_stub_calls("cuMemHostAlloc"), 1);
 	kz_pinned_release(pinned);
-	close_stub();
 }
-END_TEST
 
 SUITE(pinned)
 {
 	Suite *s = suite_create("pinned");
-	TCase *tc = tcase_create("pinned");
+	TCase *tc = suite_add_case(s, "pinned");
 	tcase_add_loop_test(tc, asynchronous_copies_come_and_go_by_pinned_memory, 0,
 		support_device_count() + 1);
-	tcase_add_test(tc, memory_of_a_copy_in_flight_is_not_reused);
-	tcase_add_test(tc, a_full_host_waits_for_copies_before_it_gives_up);
-	tcase_add_test(tc, copies_of_two_streams_by_one_memory_are_in_order);
-	tcase_add_test(tc, few_bytes_come_to_the_host_by_a_slot);
-	tcase_add_test(tc, few_bytes_come_without_a_slot);
-	tcase_add_test(tc, pinned_memory_has_few_bytes_itself);
-	tcase_add_test(tc, a_pointer_finds_the_memory_that_it_lies_in);
-	tcase_add_test(tc, bad_wishes_for_pinned_memory_are_refused);
+	tcase_add_tests(tc, 1, memory_of_a_copy_in_flight_is_not_reused,
+		a_full_host_waits_for_copies_before_it_gives_up,
+		copies_of_two_streams_by_one_memory_are_in_order,
+		few_bytes_come_to_the_host_by_a_slot, few_bytes_come_without_a_slot,
+		pinned_memory_has_few_bytes_itself, a_pointer_finds_the_memory_that_it_lies_in,
+		bad_wishes_for_pinned_memory_are_refused);
 	tcase_add_loop_test(tc, memory_of_the_program_is_pinned, 0, support_device_count() + 1);
 	tcase_add_test(tc, memory_that_cannot_be_pinned_is_left_alone);
 	tcase_add_loop_test(tc, creating_without_host_memory_leaves_nothing, 0, 2);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -4,20 +4,11 @@
 
 #include "base/alloc.h"
 #include "core/stream.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-
-static kz_error err;
-static kz_device *dev;
-
-static void open_stub(const char *script)
-{
-	dev = support_open_stub(script);
-}
 
 static void nothing_is_left(void)
 {
@@ -46,18 +37,14 @@ START_TEST(a_stream_lives_as_long_as_something_holds_it)
 }
 END_TEST
 
-START_TEST(releasing_the_default_stream_leaves_it_alone)
+STUB_TEST(releasing_the_default_stream_leaves_it_alone, "")
 {
-	open_stub("");
 	kz_stream *stream = kz_device_stream(dev);
 	kz_stream_release(stream);
 	kz_stream_release(stream);
 	ok(kz_stream_synchronize(stream, &err));
 	ck_assert_ptr_eq(kz_stream_device(stream), dev);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
 START_TEST(work_that_is_not_done_is_an_answer_not_an_error)
 {
@@ -103,12 +90,11 @@ START_TEST(nothing_in_place_of_an_object_is_refused)
 }
 END_TEST
 
-START_TEST(events_of_two_devices_do_not_mix)
+STUB_TEST(events_of_two_devices_do_not_mix, "devices=2")
 {
 	kz_device *other;
 	kz_event *start, *stop;
 	double ms = 7;
-	open_stub("devices=2");
 	ok(kz_device_open(&other, "cuda:1", &err));
 	ok(kz_event_create(&start, dev, &err));
 	ok(kz_event_create(&stop, other, &err));
@@ -121,16 +107,12 @@ START_TEST(events_of_two_devices_do_not_mix)
 	kz_event_release(start);
 	kz_event_release(stop);
 	kz_device_close(other);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
-START_TEST(an_event_that_was_never_recorded_measures_nothing)
+STUB_TEST(an_event_that_was_never_recorded_measures_nothing, "")
 {
 	kz_event *start, *stop;
 	double ms;
-	open_stub("");
 	ok(kz_event_create(&start, dev, &err));
 	ok(kz_event_create(&stop, dev, &err));
 	fails(kz_event_elapsed_ms(&ms, start, stop, &err), KZ_INVALID,
@@ -146,10 +128,7 @@ START_TEST(an_event_that_was_never_recorded_measures_nothing)
 	kz_event_release(start);
 	kz_event_release(stop);
 	kz_event_release(NULL);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
 /* The calls that one driver function stands behind, on a stream and an event that work. */
 
@@ -267,16 +246,14 @@ START_TEST(a_missing_function_names_the_driver_that_has_it)
 		"does not have cuStreamCreateWithPriority");
 	ck_assert_ptr_null(stream);
 	fails(kz_stream_query(kz_device_stream(dev), &err), KZ_UNSUPPORTED, "cuStreamQuery");
-	kz_device_close(dev);
-	nothing_is_left();
+	close_stub();
 }
 END_TEST
 
-START_TEST(creating_without_memory_leaves_nothing)
+STUB_TEST(creating_without_memory_leaves_nothing, "")
 {
 	kz_stream *stream;
 	kz_event *event;
-	open_stub("");
 	mem_fail_after(0);
 	ck_assert_int_eq(kz_stream_create(&stream, dev, 0, &err), KZ_NO_MEMORY);
 	kz_error_clear(&err);
@@ -285,10 +262,7 @@ START_TEST(creating_without_memory_leaves_nothing)
 	kz_error_clear(&err);
 	mem_fail_after(-1);
 	ck_assert(!stream && !event);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
 /* Streams, events, buffers and arrays of its own in each thread; the device is shared. */
 static void *use_everything(void *unused)
@@ -331,19 +305,15 @@ static void run_threads(void *(*run)(void *), void *argument)
 	}
 }
 
-START_TEST(threads_create_use_and_release_their_own_objects)
+STUB_TEST(threads_create_use_and_release_their_own_objects, "")
 {
 	kz_memory_stats stats;
-	open_stub("");
 	run_threads(use_everything, &err);
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_count, 0);
 	ck_assert_int_eq(stats.live_size, 0);
 	ck_assert_int_eq(stats.total_count, THREADS * 50 * 2);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
 /* Each thread has its own part of one memory, used in a stream that goes away at once. */
 static void *use_view(void *whole)
@@ -366,21 +336,17 @@ static void *use_view(void *whole)
 	return NULL;
 }
 
-START_TEST(threads_use_views_of_one_memory_in_their_own_streams)
+STUB_TEST(threads_use_views_of_one_memory_in_their_own_streams, "")
 {
 	kz_buffer *whole;
-	open_stub("");
 	ok(kz_buffer_create(&whole, dev, 64 * THREADS, &err));
 	run_threads(use_view, whole);
 	kz_buffer_release(whole);
-	kz_device_close(dev);
-	nothing_is_left();
 }
-END_TEST
 
 /* Every device found, and the stub */
 
-START_TEST(events_measure_time_and_order_streams)
+DEVICE_TEST(events_measure_time_and_order_streams)
 {
 	enum { SIZE = 1 << 20 };
 	kz_stream *first, *second;
@@ -388,7 +354,6 @@ START_TEST(events_measure_time_and_order_streams)
 	kz_buffer *buffer;
 	static char host[SIZE];
 	double ms = -1;
-	dev = support_open_any(_i);
 	ok(kz_stream_create(&first, dev, 0, &err));
 	ok(kz_stream_create(&second, dev, -1, &err));
 	ok(kz_event_create(&start, dev, &err));
@@ -412,9 +377,7 @@ START_TEST(events_measure_time_and_order_streams)
 	kz_event_release(start);
 	kz_event_release(stop);
 	kz_buffer_release(buffer);
-	kz_device_close(dev);
 }
-END_TEST
 
 START_TEST(a_stream_that_was_waited_for_is_done)
 {
@@ -429,40 +392,33 @@ START_TEST(a_stream_that_was_waited_for_is_done)
 }
 END_TEST
 
-START_TEST(threads_share_a_real_device)
+DEVICE_TEST(threads_share_a_real_device)
 {
 	kz_buffer *whole;
-	dev = support_open_any(_i);
 	run_threads(use_everything, &err);
 	ok(kz_buffer_create(&whole, dev, 64 * THREADS, &err));
 	run_threads(use_view, whole);
 	kz_buffer_release(whole);
-	kz_device_close(dev);
 }
-END_TEST
 
 SUITE(stream)
 {
 	Suite *s = suite_create("stream");
-	TCase *scripted = tcase_create("stub");
-	TCase *each = tcase_create("each device");
+	TCase *scripted = suite_add_case(s, "stub");
+	TCase *each = suite_add_case(s, "each device");
 	int count = support_device_count() + 1;
-	tcase_add_test(scripted, a_stream_lives_as_long_as_something_holds_it);
-	tcase_add_test(scripted, releasing_the_default_stream_leaves_it_alone);
-	tcase_add_test(scripted, work_that_is_not_done_is_an_answer_not_an_error);
-	tcase_add_test(scripted, nothing_in_place_of_an_object_is_refused);
-	tcase_add_test(scripted, events_of_two_devices_do_not_mix);
-	tcase_add_test(scripted, an_event_that_was_never_recorded_measures_nothing);
+	tcase_add_tests(scripted, 1, a_stream_lives_as_long_as_something_holds_it,
+		releasing_the_default_stream_leaves_it_alone,
+		work_that_is_not_done_is_an_answer_not_an_error,
+		nothing_in_place_of_an_object_is_refused, events_of_two_devices_do_not_mix,
+		an_event_that_was_never_recorded_measures_nothing);
 	tcase_add_loop_test(scripted, every_failing_call_reaches_the_user, 0, countof(calls));
-	tcase_add_test(scripted, a_missing_function_names_the_driver_that_has_it);
-	tcase_add_test(scripted, creating_without_memory_leaves_nothing);
-	tcase_add_test(scripted, threads_create_use_and_release_their_own_objects);
-	tcase_add_test(scripted, threads_use_views_of_one_memory_in_their_own_streams);
+	tcase_add_tests(scripted, 1, a_missing_function_names_the_driver_that_has_it,
+		creating_without_memory_leaves_nothing,
+		threads_create_use_and_release_their_own_objects,
+		threads_use_views_of_one_memory_in_their_own_streams);
 	tcase_set_timeout(each, 60);
-	tcase_add_loop_test(each, events_measure_time_and_order_streams, 0, count);
-	tcase_add_loop_test(each, a_stream_that_was_waited_for_is_done, 0, count);
-	tcase_add_loop_test(each, threads_share_a_real_device, 0, count);
-	suite_add_tcase(s, scripted);
-	suite_add_tcase(s, each);
+	tcase_add_tests(each, count, events_measure_time_and_order_streams,
+		a_stream_that_was_waited_for_is_done, threads_share_a_real_device);
 	return s;
 }

@@ -66,9 +66,8 @@ END_TEST
 SUITE(abi)
 {
 	Suite *suite = suite_create("abi");
-	TCase *tc = tcase_create("layout");
-	tcase_add_test(tc, every_constant_and_layout_is_that_of_cuda_h);
-	tcase_add_test(tc, every_constant_of_the_header_is_compared);
-	suite_add_tcase(suite, tc);
+	TCase *tc = suite_add_case(suite, "layout");
+	tcase_add_tests(tc, 1, every_constant_and_layout_is_that_of_cuda_h,
+		every_constant_of_the_header_is_compared);
 	return suite;
 }

@@ -208,17 +208,14 @@ END_TEST
 SUITE(codes)
 {
 	Suite *suite = suite_create("codes");
-	TCase *tc = tcase_create("tables");
-	tcase_add_loop_test(tc, each_domain_has_the_published_number_of_codes, 0, countof(domains));
-	tcase_add_loop_test(tc, each_name_and_number_is_that_of_the_header, 0, countof(domains));
-	tcase_add_loop_test(tc, each_text_can_stand_in_a_message, 0, countof(domains));
+	TCase *tc = suite_add_case(suite, "tables");
+	tcase_add_tests(tc, countof(domains), each_domain_has_the_published_number_of_codes,
+		each_name_and_number_is_that_of_the_header, each_text_can_stand_in_a_message);
 	tcase_add_test(tc, exactly_the_codes_that_lose_the_context_are_sticky);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("failures");
-	tcase_add_test(tc, a_code_becomes_an_error_that_says_what_and_what_to_do);
-	tcase_add_test(tc, an_unknown_code_keeps_its_number);
-	tcase_add_test(tc, a_failure_with_the_code_for_success_is_still_a_failure);
-	tcase_add_test(tc, the_public_lookup_knows_a_code_and_its_status);
-	suite_add_tcase(suite, tc);
+	tc = suite_add_case(suite, "failures");
+	tcase_add_tests(tc, 1, a_code_becomes_an_error_that_says_what_and_what_to_do,
+		an_unknown_code_keeps_its_number,
+		a_failure_with_the_code_for_success_is_still_a_failure,
+		the_public_lookup_knows_a_code_and_its_status);
 	return suite;
 }

@@ -386,16 +386,15 @@ END_TEST
 static TCase *loading_case(void)
 {
 	TCase *tc = tcase_create("loading");
-	tcase_add_test(tc, a_driver_is_loaded_once_and_counted);
-	tcase_add_test(tc, every_symbol_of_a_full_driver_is_there);
-	tcase_add_test(tc, an_old_driver_lacks_exactly_what_is_newer);
+	tcase_add_tests(tc, 1, a_driver_is_loaded_once_and_counted,
+		every_symbol_of_a_full_driver_is_there, an_old_driver_lacks_exactly_what_is_newer);
 	tcase_add_loop_test(tc, each_missing_symbol_is_refused_or_an_error_that_names_the_version,
 		0, DRV_SYMBOL_COUNT);
-	tcase_add_test(tc, a_driver_that_was_repaired_works_at_the_next_try);
-	tcase_add_test(tc, the_cpu_driver_is_a_provider_of_its_own);
-	tcase_add_test(tc, the_cpu_driver_is_looked_for_beside_the_program);
-	tcase_add_test(tc, opening_without_memory_fails_cleanly_at_every_step);
-	tcase_add_test(tc, threads_that_open_at_once_get_the_same_driver);
+	tcase_add_tests(tc, 1, a_driver_that_was_repaired_works_at_the_next_try,
+		the_cpu_driver_is_a_provider_of_its_own,
+		the_cpu_driver_is_looked_for_beside_the_program,
+		opening_without_memory_fails_cleanly_at_every_step,
+		threads_that_open_at_once_get_the_same_driver);
 	return tc;
 }
 
@@ -404,9 +403,9 @@ static TCase *refusal_case(void)
 	TCase *tc = tcase_create("refusals");
 	tcase_add_test(tc, a_driver_that_is_too_old_is_refused_with_both_versions);
 	tcase_add_loop_test(tc, a_driver_that_does_not_start_says_why, 0, countof(failures));
-	tcase_add_test(tc, no_driver_says_what_was_tried_and_what_to_do);
-	tcase_add_test(tc, an_object_that_is_no_driver_is_refused);
-	tcase_add_test(tc, a_stub_for_linking_is_refused_and_does_not_stay);
+	tcase_add_tests(tc, 1, no_driver_says_what_was_tried_and_what_to_do,
+		an_object_that_is_no_driver_is_refused,
+		a_stub_for_linking_is_refused_and_does_not_stay);
 	return tc;
 }
 
@@ -415,13 +414,12 @@ SUITE(drv)
 	Suite *suite = suite_create("drv");
 	suite_add_tcase(suite, loading_case());
 	suite_add_tcase(suite, refusal_case());
-	TCase *tc = tcase_create("failures");
-	tcase_add_test(tc, every_result_of_a_call_reaches_the_user_as_its_error_value);
-	tcase_add_test(tc, the_drivers_own_log_comes_with_a_failure);
+	TCase *tc = suite_add_case(suite, "failures");
+	tcase_add_tests(tc, 1, every_result_of_a_call_reaches_the_user_as_its_error_value,
+		the_drivers_own_log_comes_with_a_failure);
 	tcase_add_loop_test(tc, lines_of_earlier_calls_and_other_threads_are_left_out, 0,
 		countof(logs));
-	tcase_add_test(tc, a_failure_that_logs_nothing_does_not_get_the_log_of_another);
-	tcase_add_test(tc, a_log_that_cannot_be_had_does_not_hide_the_failure);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_failure_that_logs_nothing_does_not_get_the_log_of_another,
+		a_log_that_cannot_be_had_does_not_hide_the_failure);
 	return suite;
 }

@@ -268,14 +268,11 @@ END_TEST
 SUITE(args)
 {
 	Suite *s = suite_create("args");
-	TCase *tc = tcase_create("convert");
+	TCase *tc = suite_add_case(s, "convert");
 	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 34);
 	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 41);
-	tcase_add_test(tc, a_refusal_says_what_to_do);
-	tcase_add_test(tc, a_struct_is_read_where_it_lies);
-	tcase_add_test(tc, a_nan_keeps_its_bits);
-	tcase_add_test(tc, an_argument_of_no_known_kind_is_refused_everywhere);
+	tcase_add_tests(tc, 1, a_refusal_says_what_to_do, a_struct_is_read_where_it_lies,
+		a_nan_keeps_its_bits, an_argument_of_no_known_kind_is_refused_everywhere);
 	tcase_add_loop_test(tc, an_array_may_lie_behind_pointers_of_its_own_kind_only, 0, 17);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -244,15 +244,13 @@ END_TEST
 SUITE(bundle)
 {
 	Suite *suite = suite_create("bundle");
-	TCase *tc = tcase_create("bundle");
+	TCase *tc = suite_add_case(suite, "bundle");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_bundle_runs_without_a_compiler);
 	tcase_add_loop_test(tc, the_best_image_is_taken, 0, countof(picks));
-	tcase_add_test(tc, the_source_is_compiled_where_no_image_suits);
-	tcase_add_test(tc, any_flipped_bit_and_any_cut_is_refused);
-	tcase_add_test(tc, a_bundle_of_another_version_is_told_from_a_damaged_one);
-	tcase_add_test(tc, what_makes_no_bundle_is_refused);
-	tcase_add_test(tc, every_failing_allocation_becomes_an_error);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, the_source_is_compiled_where_no_image_suits,
+		any_flipped_bit_and_any_cut_is_refused,
+		a_bundle_of_another_version_is_told_from_a_damaged_one,
+		what_makes_no_bundle_is_refused, every_failing_allocation_becomes_an_error);
 	return suite;
 }

@@ -368,24 +368,18 @@ END_TEST
 SUITE(compile)
 {
 	Suite *suite = suite_create("compile");
-	TCase *tc = tcase_create("images");
+	TCase *tc = suite_add_case(suite, "images");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, an_image_takes_no_device_and_no_driver);
-	tcase_add_test(tc, without_the_compiler_the_error_says_what_to_do);
-	tcase_add_test(tc, the_architecture_says_what_the_image_is);
-	tcase_add_test(tc, options_change_what_is_compiled);
+	tcase_add_tests(tc, 1, an_image_takes_no_device_and_no_driver,
+		without_the_compiler_the_error_says_what_to_do,
+		the_architecture_says_what_the_image_is, options_change_what_is_compiled);
 	tcase_add_loop_test(tc, the_environment_has_options_for_those_who_pass_none, 0, 2);
-	tcase_add_test(tc, options_of_the_environment_have_an_end);
-	tcase_add_test(tc, a_fast_compile_does_less);
-	tcase_add_test(tc, a_limit_of_registers_is_kept);
-	tcase_add_test(tc, code_for_the_linker_names_its_kernels);
-	tcase_add_loop_test(tc, an_image_runs_and_is_shared, 0, support_device_count());
-	tcase_add_loop_test(tc, a_template_that_was_not_asked_for_is_told_of_an_image_too, 0,
-		support_device_count());
-	tcase_add_test(tc, a_saved_image_loads_again);
-	tcase_add_test(tc, bad_arguments_are_refused);
-	tcase_add_test(tc, nothing_in_place_of_an_image_is_no_crash);
+	tcase_add_tests(tc, 1, options_of_the_environment_have_an_end, a_fast_compile_does_less,
+		a_limit_of_registers_is_kept, code_for_the_linker_names_its_kernels);
+	tcase_add_tests(tc, support_device_count(), an_image_runs_and_is_shared,
+		a_template_that_was_not_asked_for_is_told_of_an_image_too);
+	tcase_add_tests(tc, 1, a_saved_image_loads_again, bad_arguments_are_refused,
+		nothing_in_place_of_an_image_is_no_crash);
 	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, support_device_count());
-	suite_add_tcase(suite, tc);
 	return suite;
 }

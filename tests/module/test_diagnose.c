@@ -308,22 +308,19 @@ END_TEST
 SUITE(diagnose)
 {
 	Suite *s = suite_create("diagnose");
-	TCase *tc = tcase_create("diagnose");
+	TCase *tc = suite_add_case(s, "diagnose");
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, a_machine_with_everything_has_no_problem_with_its_devices);
-	tcase_add_test(tc, nothing_in_place_of_a_diagnosis_is_no_crash);
+	tcase_add_tests(tc, 1, a_machine_with_everything_has_no_problem_with_its_devices,
+		nothing_in_place_of_a_diagnosis_is_no_crash);
 	tcase_add_loop_test(tc, every_problem_has_a_fix_that_can_be_followed, 0, countof(unusable));
-	tcase_add_test(tc, what_the_loader_says_is_shown);
-	tcase_add_test(tc, a_driver_without_its_code_generator_is_a_problem);
-	tcase_add_test(tc, a_machine_with_nothing_is_diagnosed_too);
-	tcase_add_test(tc, what_is_missing_but_not_needed_is_a_note);
-	tcase_add_test(tc, a_device_that_does_not_open_is_a_problem_with_its_reason);
-	tcase_add_test(tc, a_chosen_device_is_named_with_the_variable);
-	tcase_add_test(tc, kernels_can_run_where_a_compiler_and_a_device_are);
-	tcase_add_test(tc, without_a_compiler_a_device_is_not_enough);
-	tcase_add_test(tc, the_cache_folder_is_named_with_its_state);
-	tcase_add_test(tc, a_diagnosis_without_memory_leaves_nothing);
+	tcase_add_tests(tc, 1, what_the_loader_says_is_shown,
+		a_driver_without_its_code_generator_is_a_problem,
+		a_machine_with_nothing_is_diagnosed_too, what_is_missing_but_not_needed_is_a_note,
+		a_device_that_does_not_open_is_a_problem_with_its_reason,
+		a_chosen_device_is_named_with_the_variable,
+		kernels_can_run_where_a_compiler_and_a_device_are,
+		without_a_compiler_a_device_is_not_enough, the_cache_folder_is_named_with_its_state,
+		a_diagnosis_without_memory_leaves_nothing);
 	tcase_add_loop_test(tc, every_device_found_is_found_usable, 0, support_device_count());
-	suite_add_tcase(s, tc);
 	return s;
 }

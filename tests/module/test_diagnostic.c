@@ -172,17 +172,14 @@ END_TEST
 SUITE(diagnostic)
 {
 	Suite *suite = suite_create("diagnostic");
-	TCase *tc = tcase_create("lists");
+	TCase *tc = suite_add_case(suite, "lists");
 	tcase_add_checked_fixture(tc, NULL, clear);
-	tcase_add_loop_test(tc, a_log_is_read_as_it_was_written, 0, (int)countof(logs));
-	tcase_add_loop_test(tc, every_beginning_of_a_log_is_read_without_harm, 0,
-		(int)countof(logs));
-	tcase_add_test(tc, errors_of_a_compile_are_data);
-	tcase_add_test(tc, each_error_has_its_own_hint);
-	tcase_add_test(tc, overloads_that_do_not_fit_are_notes);
+	tcase_add_tests(tc, (int)countof(logs), a_log_is_read_as_it_was_written,
+		every_beginning_of_a_log_is_read_without_harm);
+	tcase_add_tests(tc, 1, errors_of_a_compile_are_data, each_error_has_its_own_hint,
+		overloads_that_do_not_fit_are_notes);
 	tcase_add_loop_test(tc, warnings_of_a_module_are_data, 0, support_device_count());
-	tcase_add_test(tc, nothing_in_place_of_a_list_is_no_crash);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, nothing_in_place_of_a_list_is_no_crash,
+		want_of_memory_leaves_nothing);
 	return suite;
 }

@@ -49,17 +49,14 @@ static void compile_twice(const char *source)
 	ok(kz_module_compile(&two, dev, source, NULL, &err));
 }
 
-START_TEST(a_module_without_variables_is_loaded_once)
+DEVICE_TEST(a_module_without_variables_is_loaded_once)
 {
-	setup(_i);
 	compile_twice("__global__ void k(int *p) { __shared__ int s; s = 7; *p = s; }");
 	ck_assert_ptr_eq(one, two);
 	kz_module_release(one);
 	one = NULL;
 	ck_assert_int_eq(run(two), 7);
-	teardown();
 }
-END_TEST
 
 /* Whatever a kernel counts up is its module's own. */
 START_TEST(a_module_with_any_variable_is_each_callers_own)
@@ -86,18 +83,15 @@ START_TEST(a_module_with_any_variable_is_each_callers_own)
 }
 END_TEST
 
-START_TEST(a_constant_is_written_in_one_module_only)
+DEVICE_TEST(a_constant_is_written_in_one_module_only)
 {
 	static const char source[] = "__constant__ int c = 3;\n__global__ void k(int *p) { *p = c; }";
 	int value = 9;
-	setup(_i);
 	compile_twice(source);
 	ok(kz_module_set_global(one, "c", &value, sizeof(value), &err));
 	ck_assert_int_eq(run(one), 9);
 	ck_assert_int_eq(run(two), 3);
-	teardown();
 }
-END_TEST
 
 START_TEST(a_module_outlives_the_handle_of_its_device)
 {
@@ -111,9 +105,8 @@ START_TEST(a_module_outlives_the_handle_of_its_device)
 }
 END_TEST
 
-START_TEST(what_nobody_has_comes_back)
+DEVICE_TEST(what_nobody_has_comes_back)
 {
-	setup(_i);
 	compile_twice("__global__ void k(int *p) { *p = 5; }");
 	kz_module *first = one;
 	kz_module_release(one);
@@ -122,22 +115,17 @@ START_TEST(what_nobody_has_comes_back)
 	two = NULL;
 	ck_assert_ptr_eq(one, first);
 	ck_assert_int_eq(run(one), 5);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_module_that_somebody_has_is_never_unloaded)
+DEVICE_TEST(a_module_that_somebody_has_is_never_unloaded)
 {
-	setup(_i);
 	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 5; }", NULL, &err));
 	image_cache_clear();
 	ck_assert_int_eq(run(one), 5);
 	ok(kz_module_compile(&two, dev, "__global__ void k(int *p) { *p = 5; }", NULL, &err));
 	ck_assert_ptr_ne(one, two);
 	ck_assert_int_eq(run(two), 5);
-	teardown();
 }
-END_TEST
 
 static void *compile_and_release(void *arg)
 {
@@ -154,11 +142,10 @@ static void *compile_and_release(void *arg)
 	return NULL;
 }
 
-START_TEST(threads_share_too)
+DEVICE_TEST(threads_share_too)
 {
 	pthread_t threads[4];
 	bool good[4] = {true, true, true, true};
-	setup(_i);
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_and_release, &good[i]), 0);
 	}
@@ -166,9 +153,7 @@ START_TEST(threads_share_too)
 		pthread_join(threads[i], NULL);
 		ck_assert(good[i]);
 	}
-	teardown();
 }
-END_TEST
 
 /* While one thread unloads a module that left the table, another one closes the device. */
 
@@ -211,19 +196,13 @@ END_TEST
 
 SUITE(image_cache)
 {
-	static const TTest *const *const tests[] = {
-		&a_module_without_variables_is_loaded_once,
-		&a_module_with_any_variable_is_each_callers_own,
-		&a_constant_is_written_in_one_module_only,
-		&a_module_outlives_the_handle_of_its_device, &what_nobody_has_comes_back,
-		&a_module_that_somebody_has_is_never_unloaded, &threads_share_too,
-		&a_device_ends_after_its_modules,
-	};
 	Suite *suite = suite_create("image_cache");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(suite, tc);
+	TCase *tc = suite_add_case(suite, "each device");
+	tcase_add_tests(tc, support_device_count(), a_module_without_variables_is_loaded_once,
+		a_module_with_any_variable_is_each_callers_own,
+		a_constant_is_written_in_one_module_only,
+		a_module_outlives_the_handle_of_its_device, what_nobody_has_comes_back,
+		a_module_that_somebody_has_is_never_unloaded, threads_share_too,
+		a_device_ends_after_its_modules);
 	return suite;
 }

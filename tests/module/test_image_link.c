@@ -75,8 +75,7 @@ static void check_module(kz_device *dev, kz_module *mod)
 	ck_assert_int_eq(bad, 0);
 	ok(kz_module_get_global(mod, "calls", &calls, sizeof(calls), &err));
 	ck_assert_int_eq(calls, 7 + COUNT);
-	kz_array_release(a);
-	kz_array_release(b);
+	release_arrays(a, b);
 }
 
 /* How each of the three is compiled. */
@@ -586,18 +585,17 @@ END_TEST
 SUITE(image_link)
 {
 	Suite *suite = suite_create("image_link");
-	TCase *tc = tcase_create("link");
+	TCase *tc = suite_add_case(suite, "link");
 	tcase_add_loop_test(tc, several_sources_become_one_module, 0, countof(ways));
 	tcase_add_loop_test(tc, objects_and_libraries_give_what_is_needed_of_them, 0, 2);
 	tcase_add_loop_test(tc, functions_in_any_order_in_any_place_find_each_other, 0, 12);
 	tcase_add_loop_test(tc, symbols_at_fault_are_named, 0,
 		countof(broken) * countof(broken_ways));
 	tcase_add_loop_test(tc, a_gpu_gets_a_cubin_without_being_there, 0, 4);
-	tcase_add_test(tc, no_link_hangs_after_a_cubin_that_nvjitlink_refused);
-	tcase_add_test(tc, without_nvjitlink_the_driver_links_or_the_error_says_what_to_install);
+	tcase_add_tests(tc, 1, no_link_hangs_after_a_cubin_that_nvjitlink_refused,
+		without_nvjitlink_the_driver_links_or_the_error_says_what_to_install);
 	tcase_add_loop_test(tc, failures_of_the_drivers_linker_are_errors, 0, 4);
 	tcase_add_test(tc, what_cannot_be_linked_is_refused);
 	tcase_add_loop_test(tc, every_failing_allocation_becomes_an_error, 0, 2);
-	suite_add_tcase(suite, tc);
 	return suite;
 }

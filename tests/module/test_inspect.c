@@ -308,24 +308,21 @@ END_TEST
 SUITE(inspect)
 {
 	Suite *suite = suite_create("inspect");
-	TCase *tc = tcase_create("images");
+	TCase *tc = suite_add_case(suite, "images");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, variables_are_listed_with_their_types, 0, (int)countof(archs));
-	tcase_add_loop_test(tc, an_image_from_elsewhere_has_variables_without_types, 0,
-		(int)countof(archs));
-	tcase_add_test(tc, kernels_are_listed_with_their_signatures);
-	tcase_add_test(tc, resources_are_those_of_the_cubin);
+	tcase_add_tests(tc, (int)countof(archs), variables_are_listed_with_their_types,
+		an_image_from_elsewhere_has_variables_without_types);
+	tcase_add_tests(tc, 1, kernels_are_listed_with_their_signatures,
+		resources_are_those_of_the_cubin);
 	tcase_add_loop_test(tc, what_is_no_machine_code_has_no_resources, 0, 2);
 	tcase_add_test(tc, nothing_in_place_of_an_image_is_no_crash);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("modules");
+	tc = suite_add_case(suite, "modules");
 	int count = support_device_count();
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, values_of_the_right_type_go_in_and_out, 0, count);
-	tcase_add_loop_test(tc, values_of_another_type_or_number_are_refused, 0, count);
-	tcase_add_loop_test(tc, a_module_has_the_image_that_it_was_made_of, 0, count);
-	tcase_add_loop_test(tc, a_kernel_tells_how_much_shared_memory_a_launch_can_ask_for, 0, count);
-	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, count);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, count, values_of_the_right_type_go_in_and_out,
+		values_of_another_type_or_number_are_refused,
+		a_module_has_the_image_that_it_was_made_of,
+		a_kernel_tells_how_much_shared_memory_a_launch_can_ask_for,
+		want_of_memory_leaves_nothing);
 	return suite;
 }

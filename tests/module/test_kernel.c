@@ -66,37 +66,30 @@ static void refused(kz_status st, kz_status want, const char *message)
 	ok(kz_device_synchronize(dev, &err));
 }
 
-START_TEST(every_kind_of_argument_arrives)
+DEVICE_TEST(every_kind_of_argument_arrives)
 {
 	struct {
 		int x;
 		double y;
 	} point = {3, 0.25};
 	double out[4] = {0};
-	setup(_i);
 	ok(kz_launch(find("mixed"), one, one, NULL, &err,
 		KZ_ARGS(KZ_OUT(out, sizeof(out)), -5, 1ull << 40, 1, KZ_VALUE(point))));
 	ck_assert(out[0] == -5 && out[1] == 1099511627776.0 && out[2] == 1 && out[3] == 3.25);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_wrong_argument_count_shows_the_signature)
+DEVICE_TEST(a_wrong_argument_count_shows_the_signature)
 {
-	setup(_i);
 	refused(kz_launch(find("saxpy"), one, one, NULL, &err, KZ_ARGS(1.0f, 2)), KZ_ARGUMENT,
 		"'saxpy' takes 4 arguments, got 2: saxpy(float, const float *, float *, int)");
 	refused(kz_launch(find("none"), one, one, NULL, &err, KZ_ARGS(1)), KZ_ARGUMENT,
 		"'none' takes 0 arguments, got 1");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_wrong_argument_names_itself_and_both_types)
+DEVICE_TEST(a_wrong_argument_names_itself_and_both_types)
 {
 	kz_array *x = NULL;
 	float host[4] = {0};
-	setup(_i);
 	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(4), &err));
 	refused(kz_launch(find("saxpy"), one, one, NULL, &err, KZ_ARGS(1.0, x, x, 4)), KZ_ARGUMENT,
 		"argument 1 of 'saxpy': expected float (4 bytes), got double");
@@ -105,11 +98,9 @@ START_TEST(a_wrong_argument_names_itself_and_both_types)
 	refused(kz_launch(find("saxpy"), one, one, NULL, &err, KZ_ARGS(1.0f, x, x, 1ll << 33)),
 		KZ_ARGUMENT, "argument 4 of 'saxpy': 8589934592 does not fit int (4 bytes)");
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_grid_or_block_beyond_the_device_is_refused)
+DEVICE_TEST(a_grid_or_block_beyond_the_device_is_refused)
 {
 	static const struct {
 		kz_dim3 grid, block;
@@ -125,21 +116,17 @@ START_TEST(a_grid_or_block_beyond_the_device_is_refused)
 		{{1, 1, 1}, {32, 64, 1}, "block of 32 x 64 x 1 = 2048 threads: 'none' can have 1024"},
 		{{1, 1, 1}, {INT64_MAX, INT64_MAX, INT64_MAX}, "block of 9223372036854775807"},
 	};
-	setup(_i);
 	for (size_t i = 0; i < countof(rows); i++) {
 		refused(kz_launch(find("none"), rows[i].grid, rows[i].block, NULL, &err, KZ_ARGS()),
 			KZ_LAUNCH, rows[i].message);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(shared_memory_is_asked_for_up_to_the_limit)
+DEVICE_TEST(shared_memory_is_asked_for_up_to_the_limit)
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
 	int out[64];
-	setup(_i);
 	ok(kz_device_describe(dev, &info, &err));
 	options.shared_size = info.shared_per_block_optin;
 	ok(kz_launch(find("shared"), one, kz_dim(64, 1, 1), &options, &err,
@@ -153,14 +140,11 @@ START_TEST(shared_memory_is_asked_for_up_to_the_limit)
 	options.shared_size = -1;
 	refused(kz_launch(find("none"), one, one, &options, &err, KZ_ARGS()), KZ_LAUNCH,
 		"-1 bytes of dynamic shared memory");
-	teardown();
 }
-END_TEST
 
-START_TEST(bad_calls_are_refused)
+DEVICE_TEST(bad_calls_are_refused)
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	setup(_i);
 	refused(kz_launch(NULL, one, one, NULL, &err, KZ_ARGS()), KZ_INVALID, "the kernel is NULL");
 	refused(kz_launch_args(find("saxpy"), one, one, NULL, NULL, 4, &err), KZ_INVALID,
 		"the argument list is NULL");
@@ -170,14 +154,11 @@ START_TEST(bad_calls_are_refused)
 	ck_assert_str_eq(kz_kernel_name(NULL), "");
 	ck_assert_str_eq(kz_kernel_signature(NULL), "");
 	ck_assert_ptr_null(kz_kernel_handle(NULL));
-	teardown();
 }
-END_TEST
 
-START_TEST(host_memory_is_copied_in_and_out)
+DEVICE_TEST(host_memory_is_copied_in_and_out)
 {
 	float x[5] = {1, 2, 3, 4, 5}, y[5] = {10, 20, 30, 40, 50};
-	setup(_i);
 	ok(kz_launch(find("saxpy"), one, kz_dim(32, 1, 1), NULL, &err,
 		KZ_ARGS(2.0f, KZ_IN(x, sizeof(x)), KZ_INOUT(y, sizeof(y)), 5)));
 	for (int i = 0; i < 5; i++) {
@@ -187,14 +168,11 @@ START_TEST(host_memory_is_copied_in_and_out)
 	ok(kz_launch(find("fill"), one, kz_dim(4, 1, 1), NULL, &err,
 		KZ_ARGS(KZ_OUT(out, sizeof(out)), 2, 5)));
 	ck_assert(out[0] == 5 && out[1] == 5 && out[2] == 0 && out[3] == 0);
-	teardown();
 }
-END_TEST
 
-START_TEST(the_callers_rounding_mode_stays_out_of_kernels)
+DEVICE_TEST(the_callers_rounding_mode_stays_out_of_kernels)
 {
 	float x[1] = {0x1p-30f}, y[1] = {1};
-	setup(_i);
 	kz_kernel *saxpy = find("saxpy");
 	fesetround(FE_UPWARD);
 	kz_status st = kz_launch(saxpy, one, one, NULL, &err,
@@ -204,15 +182,12 @@ START_TEST(the_callers_rounding_mode_stays_out_of_kernels)
 	ok(st);
 	ck_assert_int_eq(mode, FE_UPWARD);
 	ck_assert(y[0] == 1);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_1d_launch_covers_every_element)
+DEVICE_TEST(a_1d_launch_covers_every_element)
 {
 	enum { N = 3001 };
 	static int out[N];
-	setup(_i);
 	ok(kz_launch_1d(find("fill"), N, NULL, &err, KZ_ARGS(KZ_OUT(out, sizeof(out)), (int)N, 4)));
 	for (int i = 0; i < N; i++) {
 		ck_assert_int_eq(out[i], 4);
@@ -224,18 +199,15 @@ START_TEST(a_1d_launch_covers_every_element)
 		"bytes of dynamic shared memory");
 	refused(kz_launch_1d(find("fill"), -1, NULL, &err, KZ_ARGS(NULL, 0, 4)), KZ_LAUNCH,
 		"'fill' over -1 elements, expected 0 or more");
-	teardown();
 }
-END_TEST
 
 /* As many blocks as are there at once make a cooperative grid; one more does not. */
-START_TEST(occupancy_is_what_runs_at_once)
+DEVICE_TEST(occupancy_is_what_runs_at_once)
 {
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	int64_t blocks = -1;
 	double share = -1;
-	setup(_i);
 	ok(kz_device_describe(dev, &info, &err));
 	ok(kz_kernel_occupancy(&blocks, &share, find("none"), 64, 0, &err));
 	ck_assert(blocks >= 1 && share > 0 && share <= 1);
@@ -255,11 +227,9 @@ START_TEST(occupancy_is_what_runs_at_once)
 		"-1 bytes of dynamic shared memory");
 	refused(kz_kernel_occupancy(&blocks, &share, NULL, 64, 0, &err), KZ_INVALID, "expected a kernel");
 	refused(kz_kernel_occupancy(NULL, &share, find("none"), 64, 0, &err), KZ_INVALID, "out is NULL");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_hundred_parameters_are_fine_in_the_function_form)
+DEVICE_TEST(a_hundred_parameters_are_fine_in_the_function_form)
 {
 	enum { N = 100 };
 	char text[4096] = "__global__ void many(int *out";
@@ -267,7 +237,6 @@ START_TEST(a_hundred_parameters_are_fine_in_the_function_form)
 	kz_module *many = NULL;
 	kz_kernel *kernel = NULL;
 	int out[N];
-	setup(_i);
 	for (int i = 0; i < N; i++) {
 		sprintf(text + strlen(text), ", int a%d", i);
 		args[i + 1] = KZ_ARG(i * i);
@@ -285,18 +254,15 @@ START_TEST(a_hundred_parameters_are_fine_in_the_function_form)
 		ck_assert_int_eq(out[i], i * i);
 	}
 	kz_module_release(many);
-	teardown();
 }
-END_TEST
 
-START_TEST(work_on_one_array_is_ordered_across_streams)
+DEVICE_TEST(work_on_one_array_is_ordered_across_streams)
 {
 	enum { N = 1 << 16 };
 	kz_stream *streams[2] = {NULL};
 	kz_array *x = NULL, *y = NULL;
 	static float host[N];
 	const float ones = 1;
-	setup(_i);
 	ok(kz_array_full(&x, dev, KZ_F32, KZ_SHAPE(N), &ones, sizeof(ones), &err));
 	ok(kz_array_zeros(&y, dev, KZ_F32, KZ_SHAPE(N), &err));
 	ok(kz_stream_create(&streams[0], dev, 0, &err));
@@ -312,11 +278,8 @@ START_TEST(work_on_one_array_is_ordered_across_streams)
 	for (int i = 0; i < N; i++) {
 		ck_assert(host[i] == 20);
 	}
-	kz_array_release(x);
-	kz_array_release(y);
-	teardown();
+	release_arrays(x, y);
 }
-END_TEST
 
 START_TEST(a_wild_pointer_is_a_sticky_error_and_the_device_opens_again)
 {
@@ -346,12 +309,11 @@ START_TEST(a_wild_pointer_is_a_sticky_error_and_the_device_opens_again)
 }
 END_TEST
 
-START_TEST(every_failing_allocation_of_a_launch_becomes_an_error)
+DEVICE_TEST(every_failing_allocation_of_a_launch_becomes_an_error)
 {
 	int out[4];
 	kz_status st = KZ_NO_MEMORY;
 	long n;
-	setup(_i);
 	kz_kernel *fill = find("fill");
 	for (n = 0; st == KZ_NO_MEMORY && n < 1000; n++) {
 		mem_fail_after(n);
@@ -364,9 +326,7 @@ START_TEST(every_failing_allocation_of_a_launch_becomes_an_error)
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 2);
 	ck_assert_int_eq(out[3], 9);
-	teardown();
 }
-END_TEST
 
 START_TEST(host_memory_in_a_capture_is_refused_and_the_capture_goes_on)
 {
@@ -392,10 +352,9 @@ START_TEST(host_memory_in_a_capture_is_refused_and_the_capture_goes_on)
 }
 END_TEST
 
-START_TEST(a_launch_allocates_nothing)
+DEVICE_TEST(a_launch_allocates_nothing)
 {
 	kz_array *x = NULL;
-	setup(_i);
 	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(4), &err));
 	kz_kernel *saxpy = find("saxpy");
 	mem_fail_after(0);
@@ -404,38 +363,29 @@ START_TEST(a_launch_allocates_nothing)
 	mem_fail_after(-1);
 	ok(st);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
 SUITE(kernel)
 {
-	static const TTest *const *const tests[] = {
-		&every_kind_of_argument_arrives, &a_wrong_argument_count_shows_the_signature,
-		&a_wrong_argument_names_itself_and_both_types,
-		&a_grid_or_block_beyond_the_device_is_refused,
-		&shared_memory_is_asked_for_up_to_the_limit, &bad_calls_are_refused,
-		&host_memory_is_copied_in_and_out,
-		&the_callers_rounding_mode_stays_out_of_kernels, &a_1d_launch_covers_every_element,
-		&occupancy_is_what_runs_at_once, &a_hundred_parameters_are_fine_in_the_function_form,
-		&work_on_one_array_is_ordered_across_streams,
-		&every_failing_allocation_of_a_launch_becomes_an_error, &a_launch_allocates_nothing,
-	};
 	Suite *s = suite_create("kernel");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(s, tc);
-	tc = tcase_create("stub");
+	tcase_add_tests(tc, support_device_count(), every_kind_of_argument_arrives,
+		a_wrong_argument_count_shows_the_signature,
+		a_wrong_argument_names_itself_and_both_types,
+		a_grid_or_block_beyond_the_device_is_refused,
+		shared_memory_is_asked_for_up_to_the_limit, bad_calls_are_refused,
+		host_memory_is_copied_in_and_out, the_callers_rounding_mode_stays_out_of_kernels,
+		a_1d_launch_covers_every_element, occupancy_is_what_runs_at_once,
+		a_hundred_parameters_are_fine_in_the_function_form,
+		work_on_one_array_is_ordered_across_streams,
+		every_failing_allocation_of_a_launch_becomes_an_error, a_launch_allocates_nothing);
+	tc = suite_add_case(s, "stub");
 	tcase_add_test(tc, host_memory_in_a_capture_is_refused_and_the_capture_goes_on);
-	suite_add_tcase(s, tc);
-	tc = tcase_create("fault");
+	tc = suite_add_case(s, "fault");
 	tcase_set_tags(tc, "fault");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_wild_pointer_is_a_sticky_error_and_the_device_opens_again, 0,
 		support_device_count());
-	suite_add_tcase(s, tc);
 	return s;
 }

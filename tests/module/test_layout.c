@@ -244,18 +244,14 @@ END_TEST
 SUITE(layout)
 {
 	Suite *suite = suite_create("layout");
-	TCase *tc = tcase_create("layout");
+	TCase *tc = suite_add_case(suite, "layout");
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_test(tc, a_struct_that_is_the_same_passes);
 	tcase_add_loop_test(tc, a_struct_that_differs_is_named_with_the_member, 0,
 		(int)countof(others));
-	tcase_add_test(tc, a_type_that_is_not_there_is_told);
-	tcase_add_test(tc, an_error_of_the_source_is_told_as_ever);
-	tcase_add_test(tc, nothing_in_place_of_a_layout_is_refused);
-	tcase_add_test(tc, members_of_a_base_and_names_of_its_own_are_found);
-	tcase_add_test(tc, options_reach_the_compiler);
-	tcase_add_test(tc, random_structs_lie_as_the_rule_says);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_type_that_is_not_there_is_told,
+		an_error_of_the_source_is_told_as_ever, nothing_in_place_of_a_layout_is_refused,
+		members_of_a_base_and_names_of_its_own_are_found, options_reach_the_compiler,
+		random_structs_lie_as_the_rule_says, want_of_memory_leaves_nothing);
 	return suite;
 }

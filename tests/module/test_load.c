@@ -323,22 +323,18 @@ END_TEST
 SUITE(load)
 {
 	Suite *suite = suite_create("load");
-	TCase *tc = tcase_create("formats");
+	TCase *tc = suite_add_case(suite, "formats");
 	tcase_add_loop_test(tc, fat_binaries_load_from_files_and_memory, 0, countof(fatbins));
-	tcase_add_test(tc, every_kind_of_image_loads_from_a_file);
-	tcase_add_test(tc, a_fat_binary_without_anything_for_the_device_says_what_it_has);
-	tcase_add_test(tc, files_that_are_no_images_are_refused);
-	tcase_add_test(tc, a_cubin_for_the_cpu_device_is_refused_by_name);
-	tcase_add_test(tc, bytes_that_are_nearly_the_same_are_another_image);
+	tcase_add_tests(tc, 1, every_kind_of_image_loads_from_a_file,
+		a_fat_binary_without_anything_for_the_device_says_what_it_has,
+		files_that_are_no_images_are_refused, a_cubin_for_the_cpu_device_is_refused_by_name,
+		bytes_that_are_nearly_the_same_are_another_image);
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("versions");
+	tc = suite_add_case(suite, "versions");
 	tcase_add_loop_test(tc, a_refusal_names_both_versions, 0, countof(refusals));
 	tcase_add_loop_test(tc, ptx_that_is_newer_than_the_driver_becomes_a_cubin, 0,
 		countof(repairs));
-	tcase_add_test(tc, a_repair_that_is_refused_too_says_why);
-	tcase_add_test(tc, without_nvjitlink_a_source_is_compiled_to_a_cubin);
-	tcase_add_test(tc, versions_of_ptx_are_read);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_repair_that_is_refused_too_says_why,
+		without_nvjitlink_a_source_is_compiled_to_a_cubin, versions_of_ptx_are_read);
 	return suite;
 }

@@ -54,9 +54,8 @@ static int compile_and_run(const char *source, const kz_compile_options *options
 	return run_for_int(kernel);
 }
 
-START_TEST(a_compile_error_says_where_and_shows_the_line)
+DEVICE_TEST(a_compile_error_says_where_and_shows_the_line)
 {
-	setup(_i);
 	static const char source[] = "__global__ void k(int *p)\n{\n\tp[0] = nothing;\n}\n";
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.name = "my.cu";
@@ -69,14 +68,11 @@ START_TEST(a_compile_error_says_where_and_shows_the_line)
 	ck_assert_ptr_nonnull(strstr(err.log, "my.cu:3:9: error: "));
 	ck_assert_ptr_nonnull(strstr(err.log, "\tp[0] = nothing;\n"));
 	ck_assert_ptr_nonnull(strstr(err.log, "^"));
-	teardown();
 }
-END_TEST
 
 /* Whether it is the assembler that refuses it, or the driver. */
-START_TEST(an_error_in_inline_ptx_has_its_line_of_source)
+DEVICE_TEST(an_error_in_inline_ptx_has_its_line_of_source)
 {
-	setup(_i);
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.name = "inline.cu";
 	options.line_info = 1;
@@ -88,13 +84,10 @@ START_TEST(an_error_in_inline_ptx_has_its_line_of_source)
 	ck_assert_int_eq(err.line, 4);
 	ck_assert_ptr_nonnull(strstr(err.log, "inline.cu:4:2: error: "));
 	ck_assert_ptr_nonnull(strstr(err.log, "nonsense"));
-	teardown();
 }
-END_TEST
 
-START_TEST(a_function_that_is_nowhere_is_named)
+DEVICE_TEST(a_function_that_is_nowhere_is_named)
 {
-	setup(_i);
 	kz_status st = kz_module_compile(&mod, dev, "__device__ float f(float);\n"
 		"__global__ void k(float *a) { *a = f(1); }\n", NULL, &err);
 	ck_assert(st == KZ_COMPILE || st == KZ_BAD_IMAGE);
@@ -105,41 +98,32 @@ START_TEST(a_function_that_is_nowhere_is_named)
 			"function 'f(float)' is called here and defined nowhere");
 		ck_assert_ptr_nonnull(strstr(err.log, "'f(float)'"));
 	}
-	teardown();
 }
-END_TEST
 
 /* As some editors write it. */
-START_TEST(a_byte_order_mark_is_no_matter)
+DEVICE_TEST(a_byte_order_mark_is_no_matter)
 {
-	setup(_i);
 	ck_assert_int_eq(compile_and_run("\xef\xbb\xbf#define N 7\r\n"
 		"__global__ void k(int *a) { *a = N; }\r\n", NULL, "k"), 7);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_instance_is_found_by_the_compilers_name_too)
+DEVICE_TEST(an_instance_is_found_by_the_compilers_name_too)
 {
 	static const char *const instances[] = {"ns::k<uint32_t, 2 * 2>", NULL};
 	static const char *const names[] = {"ns::k<uint32_t, 2*2>", "ns::k<unsigned int, 4>",
 		"::ns :: k< unsigned int,4 >"};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.instances = instances;
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, "namespace ns { template<class T, int n> __global__ "
 		"void k(T *a) { *a = n; } }", &options, &err));
 	for (size_t i = 0; i < countof(names); i++) {
 		ok(kz_module_kernel(&kernel, mod, names[i], &err));
 	}
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "ns::k<int, 4>", &err), KZ_NOT_FOUND);
-	teardown();
 }
-END_TEST
 
-START_TEST(bad_arguments_are_refused)
+DEVICE_TEST(bad_arguments_are_refused)
 {
-	setup(_i);
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	ck_assert_int_eq(kz_module_compile(&mod, dev, NULL, NULL, NULL), KZ_INVALID);
 	ck_assert_int_eq(kz_module_compile(&mod, NULL, "", NULL, NULL), KZ_INVALID);
@@ -154,9 +138,7 @@ START_TEST(bad_arguments_are_refused)
 	kz_error_clear(&err);
 	fails(kz_module_load(&mod, dev, "x", -3, &err), KZ_INVALID, "got a size of -3");
 	fails(kz_module_load(NULL, dev, "x", 1, &err), KZ_INVALID, "kz_module_load: out is NULL");
-	teardown();
 }
-END_TEST
 
 START_TEST(nothing_in_place_of_a_module_is_no_crash)
 {
@@ -177,42 +159,33 @@ START_TEST(nothing_in_place_of_a_module_is_no_crash)
 }
 END_TEST
 
-START_TEST(an_empty_source_is_a_module_without_kernels)
+DEVICE_TEST(an_empty_source_is_a_module_without_kernels)
 {
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, "", NULL, &err));
 	ck_assert_int_eq(kz_module_kernel_count(mod), 0);
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "k", &err), KZ_NOT_FOUND);
 	ck_assert_str_eq(err.message, "no kernel 'k'; this module has no kernels");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_missing_kernel_names_those_that_there_are)
+DEVICE_TEST(a_missing_kernel_names_those_that_there_are)
 {
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, two_kernels, NULL, &err));
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "doublfy", &err), KZ_NOT_FOUND);
 	ck_assert_ptr_null(kernel);
 	ck_assert_str_eq(err.message, "no kernel 'doublfy'; this module has: doublify, halve "
 		"(did you mean 'doublify'?)");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_missing_kernel_of_one_is_easy)
+DEVICE_TEST(a_missing_kernel_of_one_is_easy)
 {
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, "__global__ void doublify(float *a) { *a *= 2; }", NULL,
 		&err));
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "doublfy", &err), KZ_NOT_FOUND);
 	ck_assert_str_eq(err.message,
 		"no kernel 'doublfy'; this module has: doublify (did you mean it?)");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
+DEVICE_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
 {
 	static const char source[] = "template <class T> __global__ void f(T *p) { *p = 1; }\n"
 		"namespace ns { template <int N> __global__ void g(int *p) { *p = N; } }\n"
@@ -222,7 +195,6 @@ START_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
 		bool is_template;
 	} rows[] = {{"f<float>", true}, {"f", true}, {"ns::g<4>", true}, {"::ns::g <4>", true},
 		{"ff", false}, {"g<4>", false}, {"h<int>", false}};
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	kz_module_release(mod);
 	image_cache_clear(); /* what comes from disk, where there is a cache, knows it as well */
@@ -234,13 +206,10 @@ START_TEST(a_template_without_that_instance_is_told_from_a_misspelt_name)
 		ck_assert_ptr_nonnull(strstr(err.message, "this module has: h"));
 		kz_error_clear(&err);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(a_kernel_knows_its_parameters)
+DEVICE_TEST(a_kernel_knows_its_parameters)
 {
-	setup(_i);
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
 	ok(kz_module_compile(&mod, dev, two_kernels, NULL, &err));
 	ok(kz_module_kernel(&kernel, mod, "halve", &err));
@@ -251,38 +220,30 @@ START_TEST(a_kernel_knows_its_parameters)
 	ck_assert_int_ge(info.max_threads_per_block, 32);
 	ck_assert_int_eq(info.tier, strcmp(support_device_name(_i), "cpu") == 0);
 	ck_assert_ptr_nonnull(kz_kernel_handle(kernel));
-	teardown();
 }
-END_TEST
 
-START_TEST(the_signature_of_an_overload_has_its_parameters_once)
+DEVICE_TEST(the_signature_of_an_overload_has_its_parameters_once)
 {
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, "__global__ void k(int *a) { *a = 1; }\n"
 		"__global__ void k(float *a, int n) { *a = n; }\n", NULL, &err));
 	ok(kz_module_kernel(&kernel, mod, "k(float*, int)", &err));
 	ck_assert_str_eq(kz_kernel_signature(kernel), "k(float *, int)");
-	teardown();
 }
-END_TEST
 
-START_TEST(cxx_kernels_are_found_without_extern_c)
+DEVICE_TEST(cxx_kernels_are_found_without_extern_c)
 {
 	static const char source[] =
 		"namespace ns { __global__ void in_space(int *p) { *p = 7; } }\n"
 		"template <class T, int N> __global__ void templated(T *p) { *p = N; }\n";
 	static const char *const instances[] = {"templated<int, 5>", NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	setup(_i);
 	options.instances = instances;
 	ck_assert_int_eq(compile_and_run(source, &options, "ns::in_space"), 7);
 	ok(kz_module_kernel(&kernel, mod, "templated<int,5>", &err));
 	ck_assert_int_eq(run_for_int(kernel), 5);
-	teardown();
 }
-END_TEST
 
-START_TEST(c_habits_compile)
+DEVICE_TEST(c_habits_compile)
 {
 	static const char source[] =
 		"__global__ void k(int32_t *restrict p)\n"
@@ -291,13 +252,10 @@ START_TEST(c_habits_compile)
 		"\t_Bool yes = M_PI > 3 && INFINITY > FLT_MAX && INT_MAX > 0 && p != NULL;\n"
 		"\t*p = (int32_t)small + yes;\n"
 		"}\n";
-	setup(_i);
 	ck_assert_int_eq(compile_and_run(source, NULL, "k"), 256);
-	teardown();
 }
-END_TEST
 
-START_TEST(headers_in_memory_and_defines_reach_the_source)
+DEVICE_TEST(headers_in_memory_and_defines_reach_the_source)
 {
 	static const char source[] = "#include \"four.h\"\n"
 		"__global__ void k(int *p) { *p = FOUR * N; }\n";
@@ -305,7 +263,6 @@ START_TEST(headers_in_memory_and_defines_reach_the_source)
 	static const char *const texts[] = {"#define FOUR 4\n", NULL};
 	static const char *const defines[] = {"N=10", NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
-	setup(_i);
 	options.header_names = names;
 	options.header_texts = texts;
 	options.defines = defines;
@@ -313,21 +270,16 @@ START_TEST(headers_in_memory_and_defines_reach_the_source)
 	options.header_texts = NULL;
 	kz_module *other = NULL;
 	ck_assert_int_eq(kz_module_compile(&other, dev, source, &options, NULL), KZ_INVALID);
-	teardown();
 }
-END_TEST
 
-START_TEST(warnings_stay_with_the_module)
+DEVICE_TEST(warnings_stay_with_the_module)
 {
 	static const char source[] = "__global__ void k(int *p) { int unused; *p = 1; }\n";
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ck_assert_ptr_nonnull(strstr(kz_module_log(mod), "kernel.cu:1:"));
 	ck_assert_ptr_nonnull(strstr(kz_module_log(mod), "warning"));
 	ck_assert_ptr_nonnull(strstr(kz_module_log(mod), "unused"));
-	teardown();
 }
-END_TEST
 
 static const char ptx[] =
 	".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -336,40 +288,33 @@ static const char ptx[] =
 	"\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r1, [n];\n"
 	"\tst.global.u32 [%rd1], %r1;\n\tret;\n}\n";
 
-START_TEST(ptx_loads_and_runs)
+DEVICE_TEST(ptx_loads_and_runs)
 {
 	int out = 0;
-	setup(_i);
 	ok(kz_module_load(&mod, dev, ptx, sizeof(ptx) - 1, &err));
 	ok(kz_module_kernel(&kernel, mod, "k", &err));
 	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
 		KZ_ARGS(KZ_OUT(&out, sizeof(out)), 77)));
 	ck_assert_int_eq(out, 77);
-	teardown();
 }
-END_TEST
 
-START_TEST(malformed_ptx_is_refused_with_its_line)
+DEVICE_TEST(malformed_ptx_is_refused_with_its_line)
 {
 	static const char bad[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 		".visible .entry k()\n{\n\tnonsense.u32 %r1, %r2;\n\tret;\n}\n";
-	setup(_i);
 	ck_assert_int_eq(kz_module_load(&mod, dev, bad, sizeof(bad) - 1, &err), KZ_BAD_IMAGE);
 	ck_assert_ptr_null(mod);
 	ck_assert_int_eq(err.line, 6);
 	ck_assert_ptr_nonnull(strstr(err.log, "nonsense.u32 %r1, %r2;"));
-	teardown();
 }
-END_TEST
 
 /* Valid PTX, which a GPU would take. */
-START_TEST(what_the_cpu_cannot_run_is_unsupported_and_quoted)
+DEVICE_TEST(what_the_cpu_cannot_run_is_unsupported_and_quoted)
 {
 	static const char source[] = "extern \"C\" __global__ void k(int *a)\n{\n"
 		"\tasm(\"mapa.u64 %0, %0, 1;\" : \"+l\"(a));\n\t*a = 1;\n}\n";
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.line_info = 1;
-	setup(_i);
 	if (strcmp(support_device_name(_i), "cpu") == 0) {
 		ck_assert_int_eq(kz_module_compile(&mod, dev, source, &options, &err),
 			KZ_UNSUPPORTED);
@@ -378,31 +323,25 @@ START_TEST(what_the_cpu_cannot_run_is_unsupported_and_quoted)
 		ck_assert_ptr_null(err.hint);
 		ck_assert_ptr_nonnull(strstr(err.log, "mapa.u64 "));
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(variables_are_read_and_written_by_name)
+DEVICE_TEST(variables_are_read_and_written_by_name)
 {
 	static const char source[] = "__constant__ int c[3] = {1, 2, 3};\n__device__ int g = 9;\n"
 		"__global__ void k(int *p) { g += 1; *p = c[0] + c[1] + c[2]; }\n";
 	int c[3] = {10, 20, 30}, g = 0;
-	setup(_i);
 	ck_assert_int_eq(compile_and_run(source, NULL, "k"), 6);
 	ok(kz_module_set_global(mod, "c", c, sizeof(c), &err));
 	ck_assert_int_eq(run_for_int(kernel), 60);
 	ok(kz_module_get_global(mod, "g", &g, sizeof(g), &err));
 	ck_assert_int_eq(g, 11);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_variable_of_another_size_or_name_is_refused)
+DEVICE_TEST(a_variable_of_another_size_or_name_is_refused)
 {
 	static const char source[] = "__device__ int g = 9;\n__global__ void k() { g++; }\n";
 	char big[8] = {0};
 	kz_buffer *buffer = NULL;
-	setup(_i);
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ck_assert_int_eq(kz_module_set_global(mod, "g", big, sizeof(big), &err), KZ_RANGE);
 	ck_assert_str_eq(err.message, "variable 'g' has 4 bytes, the host memory 8");
@@ -411,11 +350,9 @@ START_TEST(a_variable_of_another_size_or_name_is_refused)
 	ck_assert_ptr_null(buffer);
 	ck_assert_ptr_nonnull(strstr(err.message, "no variable 'gg'"));
 	ck_assert_ptr_nonnull(strstr(err.hint, "left out"));
-	teardown();
 }
-END_TEST
 
-START_TEST(a_missing_variable_names_those_that_there_are)
+DEVICE_TEST(a_missing_variable_names_those_that_there_are)
 {
 	static const char with[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 		".global .align 4 .u32 plain;\n.const .align 4 .b8 table[16];\n"
@@ -424,7 +361,6 @@ START_TEST(a_missing_variable_names_those_that_there_are)
 		".visible .entry k(\n\t.param .u64 .ptr .global .align 4 param\n)\n"
 		"{\n\t.reg .b64 %rd<2>;\n\tret;\n}\n";
 	kz_buffer *buffer = NULL;
-	setup(_i);
 	ok(kz_module_load(&mod, dev, with, sizeof(with) - 1, &err));
 	fails(kz_module_global(&buffer, mod, "plane", &err), KZ_NOT_FOUND,
 		"no variable 'plane'; this module has: plain, table, set");
@@ -432,9 +368,7 @@ START_TEST(a_missing_variable_names_those_that_there_are)
 	ok(kz_module_load(&mod, dev, ptx, sizeof(ptx) - 1, &err));
 	fails(kz_module_global(&buffer, mod, "plane", &err), KZ_NOT_FOUND,
 		"no variable 'plane' in this module");
-	teardown();
 }
-END_TEST
 
 START_TEST(a_variable_keeps_its_module_alive)
 {
@@ -453,11 +387,10 @@ START_TEST(a_variable_keeps_its_module_alive)
 }
 END_TEST
 
-START_TEST(every_failing_allocation_is_an_error_or_done_without)
+DEVICE_TEST(every_failing_allocation_is_an_error_or_done_without)
 {
 	bool failed = true;
 	long n;
-	setup(_i);
 	for (n = 0; failed && n < 10000; n++) {
 		image_cache_clear();
 		mem_fail_after(n);
@@ -472,39 +405,29 @@ START_TEST(every_failing_allocation_is_an_error_or_done_without)
 		kz_error_clear(&err);
 	}
 	ck_assert_int_gt(n, 10);
-	teardown();
 }
-END_TEST
 
 SUITE(module)
 {
-	static const TTest *const *const tests[] = {
-		&a_compile_error_says_where_and_shows_the_line, &bad_arguments_are_refused,
-		&an_error_in_inline_ptx_has_its_line_of_source,
-		&a_function_that_is_nowhere_is_named, &a_byte_order_mark_is_no_matter,
-		&an_instance_is_found_by_the_compilers_name_too,
-		&an_empty_source_is_a_module_without_kernels,
-		&a_template_without_that_instance_is_told_from_a_misspelt_name,
-		&a_missing_variable_names_those_that_there_are,
-		&a_missing_kernel_names_those_that_there_are, &a_missing_kernel_of_one_is_easy,
-		&a_kernel_knows_its_parameters,
-		&the_signature_of_an_overload_has_its_parameters_once,
-		&cxx_kernels_are_found_without_extern_c,
-		&c_habits_compile, &headers_in_memory_and_defines_reach_the_source,
-		&warnings_stay_with_the_module, &ptx_loads_and_runs,
-		&malformed_ptx_is_refused_with_its_line,
-		&what_the_cpu_cannot_run_is_unsupported_and_quoted,
-		&variables_are_read_and_written_by_name,
-		&a_variable_of_another_size_or_name_is_refused, &a_variable_keeps_its_module_alive,
-		&every_failing_allocation_is_an_error_or_done_without,
-	};
 	Suite *s = suite_create("module");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
+	tcase_add_tests(tc, support_device_count(), a_compile_error_says_where_and_shows_the_line,
+		bad_arguments_are_refused, an_error_in_inline_ptx_has_its_line_of_source,
+		a_function_that_is_nowhere_is_named, a_byte_order_mark_is_no_matter,
+		an_instance_is_found_by_the_compilers_name_too,
+		an_empty_source_is_a_module_without_kernels,
+		a_template_without_that_instance_is_told_from_a_misspelt_name,
+		a_missing_variable_names_those_that_there_are,
+		a_missing_kernel_names_those_that_there_are, a_missing_kernel_of_one_is_easy,
+		a_kernel_knows_its_parameters, the_signature_of_an_overload_has_its_parameters_once,
+		cxx_kernels_are_found_without_extern_c, c_habits_compile,
+		headers_in_memory_and_defines_reach_the_source, warnings_stay_with_the_module,
+		ptx_loads_and_runs, malformed_ptx_is_refused_with_its_line,
+		what_the_cpu_cannot_run_is_unsupported_and_quoted,
+		variables_are_read_and_written_by_name,
+		a_variable_of_another_size_or_name_is_refused, a_variable_keeps_its_module_alive,
+		every_failing_allocation_is_an_error_or_done_without);
 	tcase_add_test(tc, nothing_in_place_of_a_module_is_no_crash);
-	suite_add_tcase(s, tc);
 	return s;
 }

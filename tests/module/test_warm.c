@@ -210,19 +210,15 @@ END_TEST
 SUITE(warm)
 {
 	Suite *suite = suite_create("warm");
-	TCase *tcase = tcase_create("warm");
+	TCase *tcase = suite_add_case(suite, "warm");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, workers_compile_into_the_cache);
 	tcase_add_loop_test(tcase, what_was_warmed_up_is_not_compiled_again, 0,
 		support_device_count());
-	tcase_add_test(tcase, errors_are_those_of_a_compile);
-	tcase_add_test(tcase, options_reach_the_worker);
+	tcase_add_tests(tcase, 1, errors_are_those_of_a_compile, options_reach_the_worker);
 	tcase_add_loop_test(tcase, without_a_worker_all_is_compiled_here, 0, countof(strangers));
-	tcase_add_test(tcase, without_a_cache_no_process_is_started);
-	tcase_add_test(tcase, no_process_is_left_over);
-	tcase_add_test(tcase, nonsense_is_refused);
-	tcase_add_test(tcase, damaged_requests_are_refused);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, 1, without_a_cache_no_process_is_started, no_process_is_left_over,
+		nonsense_is_refused, damaged_requests_are_refused);
 	return suite;
 }

@@ -38,10 +38,9 @@ static const char *printed(kz_array *array)
 	return text;
 }
 
-START_TEST(a_range_is_what_numpy_prints)
+DEVICE_TEST(a_range_is_what_numpy_prints)
 {
 	kz_array *a;
-	setup(_i);
 	ok(kz_arange(&a, dev, 0, 0, 5, 1, &err));
 	ck_assert_uint_eq(kz_array_dtype(a), KZ_I64);
 	ck_assert_str_eq(printed(a), "[0 1 2 3 4]\n");
@@ -64,14 +63,11 @@ START_TEST(a_range_is_what_numpy_prints)
 	ok(kz_arange(&a, dev, 0, INT64_MIN, INT64_MAX, INT64_MAX, &err));
 	ck_assert_str_eq(printed(a), "[-9223372036854775808                   -1  "
 		"9223372036854775806]\n");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_range_the_other_way_is_empty)
+DEVICE_TEST(a_range_the_other_way_is_empty)
 {
 	kz_array *a;
-	setup(_i);
 	ok(kz_arange(&a, dev, 0, 5, 2, 1, &err));
 	ck_assert_str_eq(printed(a), "[]\n");
 	ok(kz_arange(&a, dev, KZ_F32, 0, 0, 1, &err));
@@ -80,15 +76,12 @@ START_TEST(a_range_the_other_way_is_empty)
 	ck_assert_str_eq(printed(a), "[]\n");
 	ok(kz_arange(&a, dev, KZ_I8, 1000, 0, 1, &err));
 	ck_assert_str_eq(printed(a), "[]\n");
-	teardown();
 }
-END_TEST
 
-START_TEST(ranges_that_cannot_be_are_refused)
+DEVICE_TEST(ranges_that_cannot_be_are_refused)
 {
 	kz_dtype odd;
 	kz_array *a = (kz_array *)&err;
-	setup(_i);
 	ok(kz_dtype_register(&odd, "odd", 3, &err));
 	fails(kz_arange(&a, dev, 0, 0, 5, 0, &err), KZ_INVALID, "expected a step other than 0");
 	ck_assert_ptr_null(a);
@@ -110,9 +103,7 @@ START_TEST(ranges_that_cannot_be_are_refused)
 	fails(kz_arange(&a, dev, 0, 0, 1e300, 1e-300, &err), KZ_RANGE, "elements is too long");
 	fails(kz_arange(&a, NULL, 0, 0, 2, 1, &err), KZ_INVALID, "expected a device");
 	fails(kz_arange(NULL, dev, 0, 0, 2, 1, &err), KZ_INVALID, "out is NULL");
-	teardown();
 }
-END_TEST
 
 START_TEST(random_ranges_of_floats_are_rounded_once)
 {
@@ -142,11 +133,10 @@ START_TEST(random_ranges_of_floats_are_rounded_once)
 }
 END_TEST
 
-START_TEST(numbers_at_equal_distances_end_where_they_should)
+DEVICE_TEST(numbers_at_equal_distances_end_where_they_should)
 {
 	double got[7];
 	kz_array *a;
-	setup(_i);
 	ok(kz_linspace(&a, dev, 0, 0, 1, 5, 1, &err));
 	ck_assert_uint_eq(kz_array_dtype(a), KZ_F64);
 	ck_assert_str_eq(printed(a), "[0.   0.25 0.5  0.75 1.  ]\n");
@@ -167,11 +157,9 @@ START_TEST(numbers_at_equal_distances_end_where_they_should)
 	fails(kz_linspace(&a, dev, KZ_U8, -1e300, 1, 3, 1, &err), KZ_RANGE, "out of range for uint8");
 	fails(kz_linspace(&a, dev, KZ_BOOL, 0, 1, 3, 1, &err), KZ_INVALID, "linspace: expected");
 	fails(kz_linspace(&a, dev, 0, 0, (double)INFINITY, 3, 1, &err), KZ_INVALID, "got inf");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_matrix_has_ones_on_one_diagonal)
+DEVICE_TEST(a_matrix_has_ones_on_one_diagonal)
 {
 	static const struct {
 		int64_t rows, columns, diagonal;
@@ -179,7 +167,6 @@ START_TEST(a_matrix_has_ones_on_one_diagonal)
 		{4, 0, 0}, {1, 1, 0}, {3, 5, 4}, {2, 2, INT64_MIN}, {2, 2, INT64_MAX}};
 	float got[25];
 	kz_array *a;
-	setup(_i);
 	for (size_t k = 0; k < countof(rows); k++) {
 		int bad = 0;
 		ok(kz_array_eye(&a, dev, KZ_F32, rows[k].rows, rows[k].columns, rows[k].diagonal,
@@ -196,15 +183,12 @@ START_TEST(a_matrix_has_ones_on_one_diagonal)
 	ck_assert_str_eq(printed(a), "[[ True False]\n [False  True]]\n");
 	fails(kz_array_eye(&a, dev, KZ_F32, -1, 2, 0, &err), KZ_INVALID, "extent 0");
 	fails(kz_array_eye(&a, dev, 0, 1, 2, 0, &err), KZ_INVALID, "eye: expected a dtype");
-	teardown();
 }
-END_TEST
 
-START_TEST(one_kernel_serves_all_ranges_of_a_type)
+DEVICE_TEST(one_kernel_serves_all_ranges_of_a_type)
 {
 	kz_kernel_stats before, after;
 	kz_array *a;
-	setup(_i);
 	ok(kz_arange(&a, dev, KZ_F32, 0, 10, 0.5, &err));
 	kz_array_release(a);
 	kz_device_kernel_stats(dev, &before);
@@ -212,16 +196,13 @@ START_TEST(one_kernel_serves_all_ranges_of_a_type)
 	kz_array_release(a);
 	kz_device_kernel_stats(dev, &after);
 	ck_assert_int_eq(after.compiled_count, before.compiled_count);
-	teardown();
 }
-END_TEST
 
-START_TEST(creating_without_memory_leaves_nothing)
+DEVICE_TEST(creating_without_memory_leaves_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
 	kz_array *a = NULL;
 	long n;
-	setup(_i);
 	ok(kz_arange(&a, dev, KZ_F32, 0, 10, 0.5, &err)); /* the compiler's own failures are rtc's */
 	kz_array_release(a);
 	ok(kz_array_eye(&a, dev, KZ_F32, 3, 3, 0, &err));
@@ -236,29 +217,20 @@ START_TEST(creating_without_memory_leaves_nothing)
 		mem_fail_after(-1);
 		ck_assert_int_eq(st, err.status);
 		kz_error_clear(&err);
-		kz_array_release(a);
-		kz_array_release(b);
+		release_arrays(a, b);
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 4);
-	teardown();
 }
-END_TEST
 
 SUITE(create)
 {
-	static const TTest *const *const tests[] = {
-		&a_range_is_what_numpy_prints, &a_range_the_other_way_is_empty,
-		&ranges_that_cannot_be_are_refused, &random_ranges_of_floats_are_rounded_once,
-		&numbers_at_equal_distances_end_where_they_should,
-		&a_matrix_has_ones_on_one_diagonal, &one_kernel_serves_all_ranges_of_a_type,
-		&creating_without_memory_leaves_nothing,
-	};
 	Suite *s = suite_create("create");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count(), a_range_is_what_numpy_prints,
+		a_range_the_other_way_is_empty, ranges_that_cannot_be_are_refused,
+		random_ranges_of_floats_are_rounded_once,
+		numbers_at_equal_distances_end_where_they_should, a_matrix_has_ones_on_one_diagonal,
+		one_kernel_serves_all_ranges_of_a_type, creating_without_memory_leaves_nothing);
 	return s;
 }

@@ -15,9 +15,8 @@
 
 static const int64_t counts[] = {0, 1, 2, 31, 255, 256, 257, 1000, 4095, 4096, 4097, 200001};
 
-START_TEST(an_operation_runs_for_each_element)
+DEVICE_TEST(an_operation_runs_for_each_element)
 {
-	setup(_i);
 	kz_elementwise *saxpy = make("float a, const float *x, float *y", "y[i] = a * x[i] + y[i]");
 	for (size_t c = 0; c < countof(counts); c++) {
 		size_t count = (size_t)counts[c];
@@ -35,24 +34,20 @@ START_TEST(an_operation_runs_for_each_element)
 			wrong += y[i] != 3 * x[i] + (float)i;
 		}
 		ck_assert_uint_eq(wrong, 0);
-		kz_array_release(dx);
-		kz_array_release(dy);
+		release_arrays(dx, dy);
 		free(x);
 	}
 	kz_elementwise_release(saxpy);
 	kz_elementwise_release(NULL);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_thread_s_elements_are_all_reached_whatever_their_size)
+DEVICE_TEST(a_thread_s_elements_are_all_reached_whatever_their_size)
 {
 	static const struct {
 		kz_dtype dtype;
 		const char *list;
 	} types[] = {{KZ_I8, "const char *x, char *y"}, {KZ_I16, "const short *x, short *y"},
 		{KZ_I64, "const long long *x, long long *y"}};
-	setup(_i);
 	for (size_t t = 0; t < countof(types); t++) {
 		kz_elementwise *kernel = make(types[t].list, "y[i] = x[i] + 1");
 		size_t size = (size_t)kz_dtype_size(types[t].dtype);
@@ -67,21 +62,17 @@ START_TEST(a_thread_s_elements_are_all_reached_whatever_their_size)
 				wrong += host[i] != (i % size == 0);
 			}
 			ck_assert_uint_eq(wrong, 0);
-			kz_array_release(x);
-			kz_array_release(y);
+			release_arrays(x, y);
 			free(host);
 		}
 		kz_elementwise_release(kernel);
 	}
-	teardown();
 }
-END_TEST
 
 /* PyCUDA's test_elwise_kernel. */
-START_TEST(a_linear_combination_needs_no_const)
+DEVICE_TEST(a_linear_combination_needs_no_const)
 {
 	float x[50], y[50], z[50];
-	setup(_i);
 	for (int i = 0; i < 50; i++) {
 		x[i] = (float)(i * i % 17);
 		y[i] = (float)(i - 25);
@@ -99,18 +90,13 @@ START_TEST(a_linear_combination_needs_no_const)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(2, dz, 3, dz, dz)));
 	ok(kz_array_get(dz, y, sizeof(y), &err));
 	ck_assert_float_eq(y[49], 5 * z[49]);
-	kz_array_release(dx);
-	kz_array_release(dy);
-	kz_array_release(dz);
+	release_arrays(dx, dy, dz);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_operation_has_its_index_and_the_count)
+DEVICE_TEST(an_operation_has_its_index_and_the_count)
 {
 	int64_t host[6];
-	setup(_i);
 	kz_elementwise *kernel = make("long long *x",
 		"if (i == 2) continue;\nx[i] = 10 * n + i // a comment");
 	kz_array *x = from(KZ_I64, KZ_SHAPE(2, 3), memset(host, 0, sizeof(host)));
@@ -121,11 +107,9 @@ START_TEST(an_operation_has_its_index_and_the_count)
 	}
 	kz_array_release(x);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(preamble_and_loops_around_are_compiled_in)
+DEVICE_TEST(preamble_and_loops_around_are_compiled_in)
 {
 	static const char *const defines[] = {"SCALE=3", NULL}, *const more[] = {"-DMORE=1", NULL};
 	static const char *const names[] = {"add.h", NULL};
@@ -134,7 +118,6 @@ START_TEST(preamble_and_loops_around_are_compiled_in)
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	kz_elementwise *kernel = NULL;
 	int32_t host[1000] = {0}, threads = 0;
-	setup(_i);
 	compile.defines = defines;
 	compile.nvrtc_options = more;
 	compile.header_names = names;
@@ -153,12 +136,9 @@ START_TEST(preamble_and_loops_around_are_compiled_in)
 	ok(kz_array_get(t, &threads, sizeof(threads), &err));
 	ck_assert(host[0] == 3 && host[999] == 3000);
 	ck_assert_int_eq(threads, 1000);
-	kz_array_release(x);
-	kz_array_release(t);
+	release_arrays(x, t);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
 /* Ranges: PyCUDA's test_ranged_elwise_kernel and test_pass_slice_to_kernel, and more */
 
@@ -214,11 +194,10 @@ START_TEST(a_slice_says_which_elements_it_runs_for)
 }
 END_TEST
 
-START_TEST(a_range_is_what_the_index_goes_through)
+DEVICE_TEST(a_range_is_what_the_index_goes_through)
 {
 	static const int64_t starts[] = {0, INT64_C(3000000000), -INT64_C(5000000000)};
 	int64_t host[10], base;
-	setup(_i);
 	kz_elementwise *kernel = make("raw long long *x, long long base, long long step",
 		"x[(i - base) / step] = i + n");
 	kz_array *x = from(KZ_I64, KZ_SHAPE(10), memset(host, 0, sizeof(host)));
@@ -236,15 +215,12 @@ START_TEST(a_range_is_what_the_index_goes_through)
 	}
 	kz_array_release(x);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
+DEVICE_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 {
 	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
 	kz_slice range = KZ_SLICE(0, 4, 0);
-	setup(_i);
 	kz_elementwise *kernel = make("float *x", "x[i] = 1"),
 		       *raw = make("raw float *x", "x[i] = 1");
 	kz_array *x;
@@ -278,16 +254,13 @@ START_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 	kz_array_release(x);
 	kz_elementwise_release(kernel);
 	kz_elementwise_release(raw);
-	teardown();
 }
-END_TEST
 
 /* Types */
 
-START_TEST(complex_numbers_have_operators_and_functions)
+DEVICE_TEST(complex_numbers_have_operators_and_functions)
 {
 	float complex x[3] = {1 + 2 * I, -3 + 0.5f * I, -2 * I}, z[3], a = 2 - I;
-	setup(_i);
 	kz_elementwise *kernel = make("kz_complex<float> a, const pycuda::complex<float> *x, "
 		"pycuda::complex<float> *z, double b",
 		"z[i] = a * x[i] / 2 + conj(x[i]) * b; z[i] += 1; z[i] = 2.0 * z[i] - real(x[i]) + "
@@ -309,18 +282,14 @@ START_TEST(complex_numbers_have_operators_and_functions)
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dx, dz, 0)), KZ_ARGUMENT,
 		"argument 1 of 'elementwise': expected kz_complex<float> a (8 bytes), got an "
 		"array");
-	kz_array_release(dx);
-	kz_array_release(dz);
+	release_arrays(dx, dz);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(halves_are_cuda_s_own_types)
+DEVICE_TEST(halves_are_cuda_s_own_types)
 {
 	uint16_t x[2] = {0x3c00, 0xc500}, b[2] = {0x3f80, 0xc0a0}, two = 0x4000; /* 1, -5 */
 	float z[2];
-	setup(_i);
 	kz_elementwise *kernel = make("__half a, const __half *x, const __nv_bfloat16 *b, float *z",
 		"z[i] = __half2float(a * x[i]) + __bfloat162float(b[i])");
 	kz_array *dx = from(KZ_F16, KZ_SHAPE(2), x), *db = from(KZ_BF16, KZ_SHAPE(2), b), *dz;
@@ -332,15 +301,11 @@ START_TEST(halves_are_cuda_s_own_types)
 		KZ_ARGUMENT,
 		"argument 2 of 'elementwise': expected 'const __half *x', got an array of "
 		"bfloat16");
-	kz_array_release(dx);
-	kz_array_release(db);
-	kz_array_release(dz);
+	release_arrays(dx, db, dz);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(structs_and_vectors_are_elements)
+DEVICE_TEST(structs_and_vectors_are_elements)
 {
 	struct point {
 		float x;
@@ -350,7 +315,6 @@ START_TEST(structs_and_vectors_are_elements)
 	kz_dtype point, four;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	kz_elementwise *kernel = NULL;
-	setup(_i);
 	ok(kz_dtype_register(&point, "struct point", sizeof(p[0]), &err));
 	ok(kz_dtype_register(&four, "float4", 16, &err));
 	options.preamble = "struct point { float x; int id; };";
@@ -369,17 +333,13 @@ START_TEST(structs_and_vectors_are_elements)
 	fails(kz_elementwise_create(&kernel, dev, "point *p", "p[i].x = 1", &options, &err),
 		KZ_COMPILE, "point was registered with 8 bytes");
 	ck_assert_ptr_null(kernel);
-	kz_array_release(dp);
-	kz_array_release(dv);
-	teardown();
+	release_arrays(dp, dv);
 }
-END_TEST
 
-START_TEST(all_kinds_of_numbers_are_arguments)
+DEVICE_TEST(all_kinds_of_numbers_are_arguments)
 {
 	double host[1];
 	enum { RED = 1000 } colour = RED;
-	setup(_i);
 	kz_elementwise *kernel =
 		make("bool a, char b, unsigned short c, int d, uint64_t e, float f, "
 		     "double g, double *x",
@@ -399,16 +359,13 @@ START_TEST(all_kinds_of_numbers_are_arguments)
 		KZ_ARGUMENT, "argument 4 of 'elementwise': expected int d (4 bytes), got float");
 	kz_array_release(x);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
 /* What is refused */
 
-START_TEST(arguments_that_do_not_match_the_list_are_refused)
+DEVICE_TEST(arguments_that_do_not_match_the_list_are_refused)
 {
 	float host[4] = {0};
-	setup(_i);
 	kz_elementwise *kernel = make("float a, const float *x, float *y", "y[i] = a * x[i]");
 	kz_array *x = from(KZ_F32, KZ_SHAPE(4), host), *y = from(KZ_F32, KZ_SHAPE(4), host);
 	kz_array *d = from(KZ_F64, KZ_SHAPE(2), host), *none = NULL;
@@ -437,20 +394,15 @@ START_TEST(arguments_that_do_not_match_the_list_are_refused)
 		"expected an elementwise kernel, got NULL");
 	fails(kz_elementwise_run(kernel, NULL, &err, ((kz_args){NULL, 3})), KZ_ARGUMENT, "got 3");
 	ok(RUN(1, x, y));
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(d);
+	release_arrays(x, y, d);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_array_of_another_device_is_refused)
+DEVICE_TEST(an_array_of_another_device_is_refused)
 {
 	kz_device *other = NULL;
 	kz_array *far = NULL, *x = NULL;
 	float host[4] = {0};
-	setup(_i);
 	if (strcmp(support_device_name(_i / 2), "cpu") == 0) {
 		support_stub("");
 		ok(kz_device_open(&other, "cuda:0", &err));
@@ -462,20 +414,16 @@ START_TEST(an_array_of_another_device_is_refused)
 		kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
 		call.stream = kz_device_stream(other);
 		fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x, x)), KZ_INVALID, "");
-		kz_array_release(far);
-		kz_array_release(x);
+		release_arrays(far, x);
 		kz_elementwise_release(kernel);
 		kz_device_close(other);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(a_kernel_that_cannot_be_made_says_why)
+DEVICE_TEST(a_kernel_that_cannot_be_made_says_why)
 {
 	kz_elementwise *kernel = (kz_elementwise *)&err;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
-	setup(_i);
 #define CREATE(...) kz_elementwise_create(&kernel, dev, __VA_ARGS__, &options, &err)
 	fails(CREATE("float *x", ""), KZ_INVALID, "expected an operation, got an empty text");
 	ck_assert_ptr_null(kernel);
@@ -499,9 +447,7 @@ START_TEST(a_kernel_that_cannot_be_made_says_why)
 		"kz_elementwise_create: out is NULL");
 	fails(kz_elementwise_create(&kernel, NULL, "float *x", "x[i] = 1", NULL, &err), KZ_INVALID,
 		"expected a device, got NULL");
-	teardown();
 }
-END_TEST
 
 static const struct {
 	const char *arguments, *operation, *preamble, *loop_prep, *after_loop;
@@ -523,11 +469,10 @@ static const struct {
 		"expression must be a modifiable lvalue", 1, 1},
 };
 
-START_TEST(a_mistake_in_a_text_is_shown_there)
+DEVICE_TEST(a_mistake_in_a_text_is_shown_there)
 {
 	kz_elementwise *kernel = NULL;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
-	setup(_i);
 	options.name = "k";
 	for (size_t m = 0; m < countof(mistakes); m++) {
 		options.preamble = mistakes[m].preamble;
@@ -542,16 +487,13 @@ START_TEST(a_mistake_in_a_text_is_shown_there)
 		ck_assert_ptr_nonnull(strstr(err.log, "^\n"));
 		kz_error_clear(&err);
 	}
-	teardown();
 }
-END_TEST
 
 /* Many at once */
 
-START_TEST(each_class_of_layouts_is_compiled_once)
+DEVICE_TEST(each_class_of_layouts_is_compiled_once)
 {
 	int32_t host[64] = {0};
-	setup(_i);
 	int64_t before = compiled();
 	kz_slice all = KZ_SLICE(0, KZ_OMIT);
 	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
@@ -573,18 +515,13 @@ START_TEST(each_class_of_layouts_is_compiled_once)
 	}
 	ok(kz_array_get(x, host, sizeof(host), &err));
 	ck_assert(host[0] == 12 && host[1] == 9);
-	kz_array_release(even);
-	kz_array_release(x);
-	kz_array_release(t);
+	release_arrays(even, x, t);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
+DEVICE_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
 {
 	int32_t host[2000] = {0};
-	setup(_i);
 	int64_t before = compiled(), shared = dev->serial ? 1 : 2; /* where the compiler reads ahead */
 	kz_elementwise *kernel = make("const int *x, const int *w, int *y", "y[i] = x[i] + w[i] + 1");
 	kz_array *x = from(KZ_I32, KZ_SHAPE(2000), host), *y;
@@ -600,19 +537,15 @@ START_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
 	for (int i = 0; i < 2000; i++) {
 		ck_assert_int_eq(host[i], 5);
 	}
-	kz_array_release(x);
-	kz_array_release(y);
+	release_arrays(x, y);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(calls_in_streams_happen_in_order)
+DEVICE_TEST(calls_in_streams_happen_in_order)
 {
 	int32_t host[1000];
 	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
 	kz_stream *streams[2];
-	setup(_i);
 	kz_elementwise *kernel = make("int *x, int a", "x[i] = a * x[i] + 1");
 	kz_array *x;
 	ok(kz_array_zeros(&x, dev, KZ_I32, KZ_SHAPE(1000), &err));
@@ -630,9 +563,7 @@ START_TEST(calls_in_streams_happen_in_order)
 	kz_array_release(x);
 	kz_stream_release(streams[0]);
 	kz_stream_release(streams[1]);
-	teardown();
 }
-END_TEST
 
 static kz_elementwise *shared;
 
@@ -647,16 +578,14 @@ static void *run_shared(void *data)
 	}
 	st = st ? st : kz_array_get(x, host, sizeof(host), NULL);
 	*(int *)data = st == KZ_OK && host[0] == 1225 && host[11] == 1225;
-	kz_array_release(x);
-	kz_array_release(t);
+	release_arrays(x, t);
 	return NULL;
 }
 
-START_TEST(threads_run_one_kernel_and_compile_it_once)
+DEVICE_TEST(threads_run_one_kernel_and_compile_it_once)
 {
 	pthread_t threads[4];
 	int good[4] = {0};
-	setup(_i);
 	int64_t before = compiled();
 	shared = make("int *x, int a", "x[i] += a");
 	for (int k = 0; k < 4; k++) {
@@ -668,9 +597,7 @@ START_TEST(threads_run_one_kernel_and_compile_it_once)
 	}
 	ck_assert_int_eq(compiled(), before + 2);
 	kz_elementwise_release(shared);
-	teardown();
 }
-END_TEST
 
 START_TEST(a_kernel_keeps_its_texts_and_its_device)
 {
@@ -686,21 +613,19 @@ START_TEST(a_kernel_keeps_its_texts_and_its_device)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t)));
 	ok(kz_array_get(x, host, sizeof(host), &err));
 	ck_assert(host[0] == 1 && host[3] == 1);
-	kz_array_release(x);
-	kz_array_release(t);
+	release_arrays(x, t);
 	teardown();
 	kz_elementwise_release(kernel);
 }
 END_TEST
 
-START_TEST(a_kernel_is_made_and_run_or_memory_ran_out)
+DEVICE_TEST(a_kernel_is_made_and_run_or_memory_ran_out)
 {
 	static const char *const defines[] = {"A=1", NULL};
 	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	bool failed = true;
 	float host[4] = {0};
-	setup(_i);
 	compile.defines = defines;
 	compile.arch = "compute_75";
 	options.compile = &compile;
@@ -718,11 +643,8 @@ START_TEST(a_kernel_is_made_and_run_or_memory_ran_out)
 		mem_fail_after(-1);
 		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));
 	}
-	kz_array_release(x);
-	kz_array_release(t);
-	teardown();
+	release_arrays(x, t);
 }
-END_TEST
 
 SUITE(custom)
 {

@@ -51,9 +51,8 @@ static float ordered(const float *values, int64_t count)
 }
 
 /* PyCUDA's dot, of the sizes of its test and more. */
-START_TEST(a_dot_product_has_the_same_bits_everywhere)
+DEVICE_TEST(a_dot_product_has_the_same_bits_everywhere)
 {
-	setup(_i);
 	kz_reduction *dot = NULL;
 	ok(kz_reduction_create(&dot, dev, KZ_F32, "0", "a + b", "x[i] * y[i]",
 		"const float *x, const float *y", NULL, &err));
@@ -76,15 +75,12 @@ START_TEST(a_dot_product_has_the_same_bits_everywhere)
 		ck_assert_msg(
 			memcmp(&got, &want, sizeof(got)) == 0, "%zu: %g, %g", count, got, want);
 		ck_assert_double_le(fabs((double)got - exact), 2e-6 * size);
-		kz_array_release(dx);
-		kz_array_release(dy);
+		release_arrays(dx, dy);
 		free(x);
 	}
 	kz_reduction_release(dot);
 	kz_reduction_release(NULL);
-	teardown();
 }
-END_TEST
 
 START_TEST(as_many_steps_are_taken_as_it_needs)
 {
@@ -156,12 +152,11 @@ START_TEST(a_struct_collects_minimum_and_maximum)
 END_TEST
 
 /* PyCUDA's test_reduce_out. */
-START_TEST(the_result_goes_into_an_array)
+DEVICE_TEST(the_result_goes_into_an_array)
 {
 	float host[10][64], got[10];
 	kz_reduction_call call = KZ_REDUCTION_CALL_INIT;
 	kz_reduction *max = NULL;
-	setup(_i);
 	for (int i = 0; i < 640; i++) {
 		host[i / 64][i % 64] = (float)(i * 37 % 641);
 	}
@@ -175,9 +170,7 @@ START_TEST(the_result_goes_into_an_array)
 		call.into = place;
 		ok(kz_reduction_run(k ? NULL : &again, max, &call, &err, KZ_ARGS(row)));
 		ck_assert(k || again == place);
-		kz_array_release(again);
-		kz_array_release(row);
-		kz_array_release(place);
+		release_arrays(again, row, place);
 		again = NULL;
 	}
 	ok(kz_array_get(out, got, sizeof(got), &err));
@@ -188,17 +181,13 @@ START_TEST(the_result_goes_into_an_array)
 		}
 		ck_assert_float_eq(got[k], want);
 	}
-	kz_array_release(x);
-	kz_array_release(out);
+	release_arrays(x, out);
 	kz_reduction_release(max);
-	teardown();
 }
-END_TEST
 
-START_TEST(no_elements_give_the_neutral_element)
+DEVICE_TEST(no_elements_give_the_neutral_element)
 {
 	double got = 0;
-	setup(_i);
 	kz_reduction *kernel = NULL;
 	ok(kz_reduction_create(
 		&kernel, dev, KZ_F64, "2.5 // not neutral", "a + b", NULL, NULL, NULL, &err));
@@ -211,16 +200,13 @@ START_TEST(no_elements_give_the_neutral_element)
 	ck_assert_double_eq(got, 5);
 	kz_array_release(none);
 	kz_reduction_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(complex_numbers_and_halves_are_reduced)
+DEVICE_TEST(complex_numbers_and_halves_are_reduced)
 {
 	double complex z[5] = {1, I, 2 - I, -0.5, 3 * I}, product = 1, got;
 	uint16_t h[3] = {0x3c00, 0x4000, 0xc400}, sum; /* 1, 2, -4 */
 	kz_reduction *prod = NULL, *add = NULL;
-	setup(_i);
 	for (int i = 0; i < 5; i++) {
 		product *= z[i] + 1;
 	}
@@ -232,13 +218,10 @@ START_TEST(complex_numbers_and_halves_are_reduced)
 	ck_assert_double_lt(cabs(got - product), 1e-12);
 	reduce(add, &sum, KZ_ARGS(dh));
 	ck_assert_uint_eq(sum, 0xbc00);
-	kz_array_release(dz);
-	kz_array_release(dh);
+	release_arrays(dz, dh);
 	kz_reduction_release(prod);
 	kz_reduction_release(add);
-	teardown();
 }
-END_TEST
 
 START_TEST(views_and_broadcast_arrays_are_reduced)
 {
@@ -264,18 +247,14 @@ START_TEST(views_and_broadcast_arrays_are_reduced)
 	ok(kz_array_transpose(&view, half, KZ_AXES(), &err));
 	reduce(kernel, &got, KZ_ARGS(view, w, t));
 	ck_assert_int_eq(got, want);
-	kz_array_release(x);
-	kz_array_release(half);
-	kz_array_release(view);
-	kz_array_release(w);
-	kz_array_release(t);
+	release_arrays(x, half, view, w, t);
 	kz_reduction_release(kernel);
 	free(host);
 	teardown();
 }
 END_TEST
 
-START_TEST(options_of_the_compiler_are_passed_on)
+DEVICE_TEST(options_of_the_compiler_are_passed_on)
 {
 	static const char *const fused[] = {"--fmad=true", NULL},
 				 *const bad[] = {"--no-such", NULL};
@@ -283,7 +262,6 @@ START_TEST(options_of_the_compiler_are_passed_on)
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	float host[2] = {1 + 0x1p-12f, 1}, got[2];
 	kz_reduction *kernel = NULL;
-	setup(_i);
 	kz_array *x = from(KZ_F32, KZ_SHAPE(1), host);
 	options.compile = &compile;
 	for (int k = 0; k < 2; k++) {
@@ -299,16 +277,13 @@ START_TEST(options_of_the_compiler_are_passed_on)
 	fails(kz_reduction_create(&kernel, dev, KZ_F32, "0", "a + b", NULL, NULL, &options, &err),
 		KZ_INVALID, "no-such");
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_reduction_that_cannot_be_made_says_why)
+DEVICE_TEST(a_reduction_that_cannot_be_made_says_why)
 {
 	kz_reduction *kernel = (kz_reduction *)&err;
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	kz_dtype big;
-	setup(_i);
 	ok(kz_dtype_register(&big, "reduction_big", 129, &err));
 #define CREATE(...) kz_reduction_create(&kernel, dev, __VA_ARGS__, &options, &err)
 	fails(CREATE(0, "0", "a + b", NULL, NULL), KZ_INVALID, "0 is no dtype");
@@ -334,17 +309,14 @@ START_TEST(a_reduction_that_cannot_be_made_says_why)
 	ck_assert_str_eq(err.file, "norm: map");
 	ck_assert(err.line == 2 && err.column == 2);
 	kz_error_clear(&err);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_run_that_does_not_fit_is_refused)
+DEVICE_TEST(a_run_that_does_not_fit_is_refused)
 {
 	float host[4] = {1, 2, 3, 4}, got;
 	kz_reduction_call call = KZ_REDUCTION_CALL_INIT;
 	kz_array *out = (kz_array *)&err;
 	kz_reduction *sum = NULL;
-	setup(_i);
 	ok(kz_reduction_create(&sum, dev, KZ_F32, "0", "a + b", NULL, NULL, NULL, &err));
 	kz_array *x = from(KZ_F32, KZ_SHAPE(4), host), *one = from(KZ_F64, KZ_SHAPE(), host);
 	fails(kz_reduction_run(&out, sum, NULL, &err, KZ_ARGS(one)), KZ_ARGUMENT,
@@ -364,18 +336,14 @@ START_TEST(a_run_that_does_not_fit_is_refused)
 	fails(kz_reduction_run(&out, sum, &call, &err, KZ_ARGS(x)), KZ_INVALID, "has size 1");
 	reduce(sum, &got, KZ_ARGS(x));
 	ck_assert_float_eq(got, 10);
-	kz_array_release(x);
-	kz_array_release(one);
+	release_arrays(x, one);
 	kz_reduction_release(sum);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_reduction_is_made_and_run_or_memory_ran_out)
+DEVICE_TEST(a_reduction_is_made_and_run_or_memory_ran_out)
 {
 	static float host[20000];
 	bool failed = true;
-	setup(_i);
 	kz_array *x = from(KZ_F32, KZ_SHAPE(20000), host);
 	for (long n = 0; failed; n++) {
 		kz_reduction *kernel = NULL;
@@ -392,9 +360,7 @@ START_TEST(a_reduction_is_made_and_run_or_memory_ran_out)
 		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));
 	}
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
 SUITE(custom_reduction)
 {

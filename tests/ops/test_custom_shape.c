@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(arrays_broadcast_to_one_shape)
+DEVICE_TEST(arrays_broadcast_to_one_shape)
 {
 	int32_t x[3] = {1, 2, 3}, y[2] = {10, 20}, z[6], s = 100;
-	setup(_i);
 	kz_elementwise *kernel = make("const int *x, const int *y, const int *s, int *z",
 		"z[i] = x[i] + y[i] + s[i]");
 	kz_array *dx = from(KZ_I32, KZ_SHAPE(3), x), *dy = from(KZ_I32, KZ_SHAPE(2, 1), y);
@@ -30,15 +29,9 @@ START_TEST(arrays_broadcast_to_one_shape)
 		"'elementwise': the array for 'const int *s' has shape (2, 2), which does not "
 		"broadcast "
 		"to (2, 3) of those before");
-	kz_array_release(narrow);
-	kz_array_release(dx);
-	kz_array_release(dy);
-	kz_array_release(ds);
-	kz_array_release(dz);
+	release_arrays(narrow, dx, dy, ds, dz);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
 static uint64_t state;
 
@@ -74,8 +67,7 @@ static kz_array *any_view(const kz_shape *shape)
 	array = from(KZ_I32, base, numbers);
 	ok(kz_array_slice(&sliced, array, ((kz_slices){cut, shape->ndim}), &err));
 	ok(kz_array_transpose(&view, sliced, kz_axes_from(moved.dims, shape->ndim), &err));
-	kz_array_release(array);
-	kz_array_release(sliced);
+	release_arrays(array, sliced);
 	return view;
 }
 
@@ -131,9 +123,7 @@ static void random_round(kz_elementwise *kernel, uint64_t seed)
 	}
 	ck_assert_msg(wrong == 0, "%d of %lld elements, KUDZU_TEST_SEED=%llu", wrong, (long long)n,
 		(unsigned long long)seed);
-	kz_array_release(z);
-	kz_array_release(x[0]);
-	kz_array_release(x[1]);
+	release_arrays(z, x[0], x[1]);
 	free(before);
 	free(after);
 	free(a);
@@ -176,19 +166,16 @@ START_TEST(large_views_are_walked_by_all_blocks)
 		wrong += host[i] != i % ROWS * COLUMNS + i / ROWS + 1;
 	}
 	ck_assert_int_eq(wrong, 0);
-	kz_array_release(x);
-	kz_array_release(t);
-	kz_array_release(z);
+	release_arrays(x, t, z);
 	kz_elementwise_release(kernel);
 	free(host);
 	teardown();
 }
 END_TEST
 
-START_TEST(memory_that_is_written_must_not_be_shared)
+DEVICE_TEST(memory_that_is_written_must_not_be_shared)
 {
 	float host[12] = {0};
-	setup(_i);
 	kz_elementwise *kernel = make("const float *x, float *y", "y[i] = x[i] + 1");
 	kz_array *a = from(KZ_F32, KZ_SHAPE(12), host), *low, *high, *even, *odd, *wide, *back;
 	ok(kz_array_slice(&low, a, KZ_AT(KZ_SLICE(0, 6)), &err));
@@ -210,24 +197,14 @@ START_TEST(memory_that_is_written_must_not_be_shared)
 	ok(kz_array_broadcast_to(&wide, low, KZ_SHAPE(2, 6), &err));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(one, wide)), KZ_INVALID,
 		"cannot set an array that is not const, whose");
-	kz_array_release(one);
-	kz_array_release(a);
-	kz_array_release(low);
-	kz_array_release(high);
-	kz_array_release(even);
-	kz_array_release(odd);
-	kz_array_release(wide);
-	kz_array_release(back);
+	release_arrays(one, a, low, high, even, odd, wide, back);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(elements_at_odd_addresses_are_refused)
+DEVICE_TEST(elements_at_odd_addresses_are_refused)
 {
 	float host[4] = {0};
 	const int64_t stride = 6;
-	setup(_i);
 	kz_elementwise *kernel = make("float *x", "x[i] = 1");
 	kz_array *a = from(KZ_F32, KZ_SHAPE(4), host), *odd;
 	ok(kz_array_wrap(&odd, kz_array_buffer(a), KZ_F32, KZ_SHAPE(3), NULL, 2, &err));
@@ -243,17 +220,13 @@ START_TEST(elements_at_odd_addresses_are_refused)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(odd)));
 	ok(kz_array_get(a, host, sizeof(host), &err));
 	ck_assert(host[0] == 0 && host[1] == 1 && host[2] == 0);
-	kz_array_release(odd);
-	kz_array_release(a);
+	release_arrays(odd, a);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(raw_arrays_are_pointers_of_any_shape)
+DEVICE_TEST(raw_arrays_are_pointers_of_any_shape)
 {
 	int32_t table[5] = {10, 11, 12, 13, 14}, x[4] = {4, 0, 3, 3}, z[4];
-	setup(_i);
 	kz_elementwise *kernel = make("raw const int *table, const int *x, int *z",
 		"const int *last = table + 4; z[i] = table[x[i]] + *last");
 	kz_array *t = from(KZ_I32, KZ_SHAPE(5), table), *dx = from(KZ_I32, KZ_SHAPE(2, 2), x), *dz,
@@ -273,19 +246,13 @@ START_TEST(raw_arrays_are_pointers_of_any_shape)
 		"expected a contiguous array for the raw 'const int *table'");
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_IN(table, 20), dx, dz)),
 		KZ_ARGUMENT, "expected an array for");
-	kz_array_release(t);
-	kz_array_release(v);
-	kz_array_release(dx);
-	kz_array_release(dz);
+	release_arrays(t, v, dx, dz);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
-START_TEST(pointer_arithmetic_needs_arrays_without_gaps)
+DEVICE_TEST(pointer_arithmetic_needs_arrays_without_gaps)
 {
 	int32_t x[4] = {1, 2, 3, 4};
-	setup(_i);
 	kz_elementwise *kernel = make("int *x", "*(x + i) += 1");
 	kz_array *dx = from(KZ_I32, KZ_SHAPE(4), x), *even;
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx)));
@@ -294,12 +261,9 @@ START_TEST(pointer_arithmetic_needs_arrays_without_gaps)
 	ck_assert_str_eq(err.file, "elementwise: operation");
 	ck_assert_ptr_nonnull(strstr(err.hint, "these arrays have gaps"));
 	kz_error_clear(&err);
-	kz_array_release(dx);
-	kz_array_release(even);
+	release_arrays(dx, even);
 	kz_elementwise_release(kernel);
-	teardown();
 }
-END_TEST
 
 SUITE(custom_shape)
 {

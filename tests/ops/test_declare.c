@@ -240,15 +240,12 @@ END_TEST
 SUITE(declare)
 {
 	Suite *suite = suite_create("declare");
-	TCase *good = tcase_create("good");
+	TCase *good = suite_add_case(suite, "good");
 	tcase_add_loop_test(good, a_type_is_known_by_its_name, 0, countof(types));
-	tcase_add_test(good, a_list_is_read_whatever_its_blanks);
-	tcase_add_test(good, a_registered_struct_is_a_type);
-	suite_add_tcase(suite, good);
-	TCase *refused = tcase_create("refused");
+	tcase_add_tests(good, 1, a_list_is_read_whatever_its_blanks, a_registered_struct_is_a_type);
+	TCase *refused = suite_add_case(suite, "refused");
 	tcase_add_loop_test(refused, what_is_no_list_is_refused_with_its_place, 0, countof(bad));
-	tcase_add_test(refused, more_than_64_arguments_are_refused);
-	tcase_add_test(refused, a_list_is_read_or_memory_ran_out);
-	suite_add_tcase(suite, refused);
+	tcase_add_tests(refused, 1, more_than_64_arguments_are_refused,
+		a_list_is_read_or_memory_ran_out);
 	return suite;
 }

@@ -413,9 +413,7 @@ static void try_overlap(kz_buffer *line, int64_t n, int64_t from, int64_t step, 
 		ck_abort_msg("%d elements from %d by %d to %d by %d", (int)n, (int)from, (int)step,
 			(int)to, (int)stride);
 	}
-	kz_array_release(part);
-	kz_array_release(source);
-	kz_array_release(target);
+	release_arrays(part, source, target);
 }
 
 static bool lies_within(int64_t first, int64_t step, int64_t n)
@@ -424,11 +422,10 @@ static bool lies_within(int64_t first, int64_t step, int64_t n)
 	return last >= 0 && last < LINE;
 }
 
-START_TEST(an_overlap_gives_what_would_come_without_it)
+DEVICE_TEST(an_overlap_gives_what_would_come_without_it)
 {
 	static const int64_t steps[] = {1, 2, 3, -1, -2, 0};
 	kz_buffer *line;
-	setup(_i);
 	ok(kz_buffer_create(&line, dev, 4 * LINE, &err));
 	for (int i = 0; i < 6 * 5 * 5; i++) {
 		int64_t step = steps[i % 6], stride = steps[i / 6 % 5], n = 1 + i / 30;
@@ -441,17 +438,14 @@ START_TEST(an_overlap_gives_what_would_come_without_it)
 		}
 	}
 	kz_buffer_release(line);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_operand_of_another_type_may_lie_where_the_target_does)
+DEVICE_TEST(an_operand_of_another_type_may_lie_where_the_target_does)
 {
 	static const int32_t numbers[4] = {1, -2, 300, 70000};
 	float got[4];
 	kz_buffer *buffer;
 	kz_array *integers, *floats;
-	setup(_i);
 	ok(kz_buffer_create(&buffer, dev, sizeof(numbers), &err));
 	ok(kz_copy_htod(buffer, 0, numbers, sizeof(numbers), &err));
 	ok(kz_array_wrap(&integers, buffer, KZ_I32, KZ_SHAPE(4), NULL, 0, &err));
@@ -464,19 +458,15 @@ START_TEST(an_operand_of_another_type_may_lie_where_the_target_does)
 	for (int i = 0; i < 4; i++) {
 		ck_assert(got[i] == (float)(numbers[i] + 1));
 	}
-	kz_array_release(integers);
-	kz_array_release(floats);
+	release_arrays(integers, floats);
 	kz_buffer_release(buffer);
-	teardown();
 }
-END_TEST
 
-START_TEST(the_index_counts_elements_in_row_major_order)
+DEVICE_TEST(the_index_counts_elements_in_row_major_order)
 {
 	int64_t got[24];
 	kz_array *ten, *turned, *out = NULL;
 	struct expr expr;
-	setup(_i);
 	ten = create(KZ_I64, KZ_SHAPE(2, 3, 4));
 	ok(kz_array_fill(ten, KZ_ARG(10), &err));
 	ok(kz_array_view(&turned, ten, KZ_SHAPE(4, 2, 3), (const int64_t[]){8, 96, 32}, 0, &err));
@@ -488,20 +478,15 @@ START_TEST(the_index_counts_elements_in_row_major_order)
 	for (int64_t i = 0; i < 24; i++) {
 		ck_assert_int_eq(got[i], 10 + i);
 	}
-	kz_array_release(ten);
-	kz_array_release(turned);
-	kz_array_release(out);
-	teardown();
+	release_arrays(ten, turned, out);
 }
-END_TEST
 
 /* Blocks of a serial device begin anywhere within rows. */
-START_TEST(blocks_know_where_in_which_row_they_begin)
+DEVICE_TEST(blocks_know_where_in_which_row_they_begin)
 {
 	enum { A = 7, B = 11, C = 13, D = 37, COUNT = A * B * C * D };
 	static int32_t got[COUNT], numbers[A * C + B * D];
 	kz_array *all, *a, *b, *out = NULL;
-	setup(_i);
 	for (int i = 0; i < (int)countof(numbers); i++) {
 		numbers[i] = i * i;
 	}
@@ -514,20 +499,14 @@ START_TEST(blocks_know_where_in_which_row_they_begin)
 		int row = i / D, x = row / C / B * C + row % C, y = row / C % B * D + i % D;
 		ck_assert_int_eq(got[i], numbers[x] - numbers[A * C + y]);
 	}
-	kz_array_release(all);
-	kz_array_release(a);
-	kz_array_release(b);
-	kz_array_release(out);
-	teardown();
+	release_arrays(all, a, b, out);
 }
-END_TEST
 
 /* The order of axes */
 
-START_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
+DEVICE_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
 {
 	kz_array *a, *turned, *out;
-	setup(_i);
 	a = create(KZ_F64, KZ_SHAPE(2, 3, 4));
 	ok(kz_array_view(&turned, a, KZ_SHAPE(4, 2, 3), (const int64_t[]){8, 96, 32}, 0, &err));
 	ok(kz_add(&out, turned, 1, &err));
@@ -535,17 +514,12 @@ START_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
 	kz_array_release(out);
 	ok(kz_less(&out, turned, 1, &err));
 	ck_assert_mem_eq(kz_array_strides(out), ((const int64_t[]){1, 12, 4}), 24);
-	kz_array_release(turned);
-	kz_array_release(out);
+	release_arrays(turned, out);
 	ok(kz_array_view(&turned, a, KZ_SHAPE(2, 3, 2), (const int64_t[]){96, -32, 16}, 64, &err));
 	ok(kz_add(&out, turned, 1, &err));
 	ck_assert_mem_eq(kz_array_strides(out), ((const int64_t[]){48, 16, 8}), 24);
-	kz_array_release(turned);
-	kz_array_release(out);
-	kz_array_release(a);
-	teardown();
+	release_arrays(turned, out, a);
 }
-END_TEST
 
 /* How many kernels */
 
@@ -569,19 +543,15 @@ static void add_to_views(kz_shape shape, int64_t step)
 	all = create(KZ_F32, KZ_SHAPE(60000));
 	ok(kz_array_view(&view, all, shape, strides, 0, &err));
 	ok(kz_add(&out, view, 1, &err));
-	kz_array_release(out);
-	kz_array_release(view);
-	kz_array_release(all);
+	release_arrays(out, view, all);
 }
 
-START_TEST(all_shapes_share_the_kernels_of_their_class)
+DEVICE_TEST(all_shapes_share_the_kernels_of_their_class)
 {
-	setup(_i);
 	for (int n = 0; n < 200; n++) {
 		kz_array *a = create(KZ_F32, random_shape()), *out;
 		ok(kz_multiply(&out, 2, a, &err));
-		kz_array_release(out);
-		kz_array_release(a);
+		release_arrays(out, a);
 	}
 	ck_assert_int_eq(compiled(), 1);
 	for (int64_t n = 2; n < 60; n++) {
@@ -591,15 +561,12 @@ START_TEST(all_shapes_share_the_kernels_of_their_class)
 		add_to_views(KZ_SHAPE(n % 7, n % 6, n % 5), 1);
 	}
 	ck_assert_int_le(compiled(), 5);
-	teardown();
 }
-END_TEST
 
-START_TEST(small_elements_are_right_at_every_place_and_length)
+DEVICE_TEST(small_elements_are_right_at_every_place_and_length)
 {
 	uint8_t bytes[64], got[64];
 	kz_buffer *buffer;
-	setup(_i);
 	for (int i = 0; i < 64; i++) {
 		bytes[i] = (uint8_t)(i * i);
 	}
@@ -620,26 +587,22 @@ START_TEST(small_elements_are_right_at_every_place_and_length)
 					- (changed ? bytes[from + i - to] : 0));
 			}
 			ck_assert_int_eq(wrong, 0);
-			kz_array_release(a);
-			kz_array_release(b);
+			release_arrays(a, b);
 		}
 	}
 	/* A GPU moves aligned ones four at a time, by a kernel of its own. */
 	ck_assert_int_eq(compiled(), dev->serial ? 1 : 2);
 	kz_buffer_release(buffer);
-	teardown();
 }
-END_TEST
 
 /* Three bytes are no alignment: threads of a GPU take such elements one at a time. */
-START_TEST(structs_of_any_size_are_chosen)
+DEVICE_TEST(structs_of_any_size_are_chosen)
 {
 	enum { COUNT = 1000 };
 	unsigned char pixels[COUNT][3], got[COUNT][3];
 	bool chosen[COUNT];
 	kz_dtype pixel;
 	kz_array *mask, *a, *b, *out;
-	setup(_i);
 	for (int i = 0; i < COUNT; i++) {
 		chosen[i] = i % 3 == 1;
 		memset(pixels[i], 1 + i % 200, sizeof(pixels[i]));
@@ -654,13 +617,8 @@ START_TEST(structs_of_any_size_are_chosen)
 		memset(pixels[i], chosen[i] ? pixels[i][0] : 0, sizeof(pixels[i]));
 	}
 	ck_assert_mem_eq(got, pixels, sizeof(got));
-	kz_array_release(mask);
-	kz_array_release(a);
-	kz_array_release(b);
-	kz_array_release(out);
-	teardown();
+	release_arrays(mask, a, b, out);
 }
-END_TEST
 
 START_TEST(a_device_that_opens_again_compiles_again)
 {
@@ -674,8 +632,7 @@ START_TEST(a_device_that_opens_again_compiles_again)
 		kz_device_kernel_stats(dev, &stats);
 		ck_assert_int_eq(stats.compiled_count, 1);
 		ck_assert_int_eq(stats.hit_count, 1);
-		kz_array_release(out[n % 2]);
-		kz_array_release(a);
+		release_arrays(out[n % 2], a);
 		kz_device *held = dev;
 		kz_device_close(dev); /* what is left keeps it */
 		kz_array_release(out[1 - n % 2]);
@@ -698,11 +655,10 @@ static void *add_once(void *a)
 	return st ? a : NULL;
 }
 
-START_TEST(threads_that_want_the_same_kernel_compile_it_once)
+DEVICE_TEST(threads_that_want_the_same_kernel_compile_it_once)
 {
 	enum { THREADS = 8 };
 	pthread_t threads[THREADS];
-	setup(_i);
 	kz_array *a = create(KZ_F64, KZ_SHAPE(100));
 	for (int i = 0; i < THREADS; i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, add_once, a), 0);
@@ -714,9 +670,7 @@ START_TEST(threads_that_want_the_same_kernel_compile_it_once)
 	}
 	ck_assert_int_eq(compiled(), 1);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
 /* Sizes beyond 32 bits: by hand, with KUDZU_TEST_SLOW */
 
@@ -755,9 +709,7 @@ START_TEST(more_elements_than_32_bits_count_are_all_computed)
 	kz_array_release(pairs);
 	ok(kz_array_view(&pairs, a, KZ_SHAPE(count / 5 * 5), NULL, 0, &err));
 	check_some(pairs, 6);
-	kz_array_release(pairs);
-	kz_array_release(back);
-	kz_array_release(a);
+	release_arrays(pairs, back, a);
 	teardown();
 }
 END_TEST
@@ -765,28 +717,25 @@ END_TEST
 SUITE(elementwise)
 {
 	Suite *s = suite_create("elementwise");
-	TCase *tc = tcase_create("each device, both shapes of kernels");
+	TCase *tc = suite_add_case(s, "each device, both shapes of kernels");
 	int shapes = 2 * support_device_count();
 	tcase_set_timeout(tc, getenv("KUDZU_TEST_SLOW") ? 3600 : 120);
 	tcase_add_loop_test(tc, random_views_give_what_the_model_gives, 0,
 		shapes * (int)countof(modes));
-	tcase_add_loop_test(tc, an_overlap_gives_what_would_come_without_it, 0, shapes);
-	tcase_add_loop_test(tc, an_operand_of_another_type_may_lie_where_the_target_does, 0, shapes);
-	tcase_add_loop_test(tc, the_index_counts_elements_in_row_major_order, 0, shapes);
-	tcase_add_loop_test(tc, blocks_know_where_in_which_row_they_begin, 0, shapes);
-	tcase_add_loop_test(tc, a_result_has_its_axes_in_the_order_of_the_operand, 0, shapes);
-	tcase_add_loop_test(tc, all_shapes_share_the_kernels_of_their_class, 0, shapes);
-	tcase_add_loop_test(tc, small_elements_are_right_at_every_place_and_length, 0, shapes);
-	tcase_add_loop_test(tc, structs_of_any_size_are_chosen, 0, shapes);
-	tcase_add_loop_test(tc, a_device_that_opens_again_compiles_again, 0, shapes);
-	tcase_add_loop_test(tc, threads_that_want_the_same_kernel_compile_it_once, 0, shapes);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, shapes, an_overlap_gives_what_would_come_without_it,
+		an_operand_of_another_type_may_lie_where_the_target_does,
+		the_index_counts_elements_in_row_major_order,
+		blocks_know_where_in_which_row_they_begin,
+		a_result_has_its_axes_in_the_order_of_the_operand,
+		all_shapes_share_the_kernels_of_their_class,
+		small_elements_are_right_at_every_place_and_length, structs_of_any_size_are_chosen,
+		a_device_that_opens_again_compiles_again,
+		threads_that_want_the_same_kernel_compile_it_once);
 	if (getenv("KUDZU_TEST_SLOW")) {
-		TCase *huge = tcase_create("sizes beyond 32 bits");
+		TCase *huge = suite_add_case(s, "sizes beyond 32 bits");
 		tcase_set_timeout(huge, 3600);
 		tcase_add_loop_test(huge, more_elements_than_32_bits_count_are_all_computed, 0,
 			shapes * (int)countof(huge_counts));
-		suite_add_tcase(s, huge);
-	}
+		}
 	return s;
 }

@@ -41,9 +41,8 @@ static kz_array *zeros(kz_device *on, kz_dtype dtype, kz_shape shape)
 
 /* Refusals */
 
-START_TEST(what_does_not_fit_together_is_refused)
+DEVICE_TEST(what_does_not_fit_together_is_refused)
 {
-	setup(_i);
 	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)), *b = zeros(dev, KZ_F32, KZ_SHAPE(4));
 	kz_array *bytes = zeros(dev, KZ_U8, KZ_SHAPE(2, 3)), *out = a;
 	fails(kz_add(&out, a, b, &err), KZ_INVALID, "(2, 3)");
@@ -64,16 +63,11 @@ START_TEST(what_does_not_fit_together_is_refused)
 	fails(kz_apply(&out, (kz_op)9999, NULL, &err, KZ_ARGS(a)), KZ_INVALID, "is none");
 	fails(kz_apply(&out, (kz_op)-1, NULL, &err, KZ_ARGS(a)), KZ_INVALID, "is none");
 	fails(kz_array_astype(&out, a, 77, &err), KZ_INVALID, "77 is no dtype");
-	kz_array_release(a);
-	kz_array_release(b);
-	kz_array_release(bytes);
-	teardown();
+	release_arrays(a, b, bytes);
 }
-END_TEST
 
-START_TEST(a_target_that_does_not_fit_is_refused)
+DEVICE_TEST(a_target_that_does_not_fit_is_refused)
 {
-	setup(_i);
 	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)), *whole = zeros(dev, KZ_I32, KZ_SHAPE(2, 3));
 	kz_array *small = zeros(dev, KZ_F32, KZ_SHAPE(3)), *still, *out;
 	fails(kz_apply_into(whole, KZ_OP_ADD, &err, KZ_ARGS(whole, a)), KZ_INVALID,
@@ -89,18 +83,12 @@ START_TEST(a_target_that_does_not_fit_is_refused)
 		"cannot set an array whose elements may share memory");
 	kz_op_options options = {.size = 3};
 	fails(kz_apply(&out, KZ_OP_ADD, &options, &err, KZ_ARGS(a, a)), KZ_INVALID, "size 3");
-	kz_array_release(a);
-	kz_array_release(whole);
-	kz_array_release(small);
-	kz_array_release(still);
-	teardown();
+	release_arrays(a, whole, small, still);
 }
-END_TEST
 
-START_TEST(nothing_is_refused_everywhere)
+DEVICE_TEST(nothing_is_refused_everywhere)
 {
 	kz_array *out = NULL, *none = NULL;
-	setup(_i);
 	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2));
 	fails(kz_add(&out, a, none, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_add(NULL, a, a, &err), KZ_INVALID, "out is NULL");
@@ -117,15 +105,12 @@ START_TEST(nothing_is_refused_everywhere)
 	ck_assert_ptr_null(kz_op_name((kz_op)1000));
 	ck_assert_int_eq(kz_op_arity((kz_op)-5), 0);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_view_between_elements_is_refused)
+DEVICE_TEST(a_view_between_elements_is_refused)
 {
 	kz_buffer *buffer;
 	kz_array *odd, *out = NULL;
-	setup(_i);
 	ok(kz_buffer_create(&buffer, dev, 64, &err));
 	ok(kz_array_wrap(&odd, buffer, KZ_I32, KZ_SHAPE(3), NULL, 2, &err));
 	fails(kz_negative(&out, odd, &err), KZ_INVALID, "negative: the elements of a view of int32 "
@@ -136,9 +121,7 @@ START_TEST(a_view_between_elements_is_refused)
 		"multiples of 16 bytes");
 	kz_array_release(odd);
 	kz_buffer_release(buffer);
-	teardown();
 }
-END_TEST
 
 START_TEST(arrays_of_two_devices_do_not_mix)
 {
@@ -160,8 +143,7 @@ START_TEST(arrays_of_two_devices_do_not_mix)
 	ck_assert_int_eq(kz_apply(&out, KZ_OP_ADD, &options, &err, KZ_ARGS(a, a)), KZ_INVALID);
 	kz_error_clear(&err);
 	kz_stream_release(stream);
-	kz_array_release(a);
-	kz_array_release(b);
+	release_arrays(a, b);
 	check_released(other);
 	kz_device_close(other);
 	teardown();
@@ -170,11 +152,10 @@ END_TEST
 
 /* Failures */
 
-START_TEST(every_failing_allocation_is_an_error)
+DEVICE_TEST(every_failing_allocation_is_an_error)
 {
 	long n = 0;
 	kz_status st = KZ_NO_MEMORY;
-	setup(_i);
 	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)), *turned, *out;
 	ok(kz_array_view(&turned, a, KZ_SHAPE(3, 2), (const int64_t[]){4, 12}, 0, &err));
 	for (bool failed = true; failed || st; n++) {
@@ -191,11 +172,8 @@ START_TEST(every_failing_allocation_is_an_error)
 	kz_kernel_stats stats;
 	kz_device_kernel_stats(dev, &stats);
 	ck_assert_int_eq(stats.compiled_count, 1);
-	kz_array_release(turned);
-	kz_array_release(a);
-	teardown();
+	release_arrays(turned, a);
 }
-END_TEST
 
 /* A program of operations, as far as it comes. */
 static kz_status compute(kz_device **device, kz_error *error)
@@ -275,8 +253,7 @@ START_TEST(a_lost_device_says_why_and_everything_can_be_released)
 	ck_assert_msg(strstr(err.message, "was lost by an earlier failure"), "%s", err.message);
 	ck_assert_ptr_null(c);
 	kz_error_clear(&err);
-	kz_array_release(b);
-	kz_array_release(a);
+	release_arrays(b, a);
 	kz_device_close(dev);
 }
 END_TEST
@@ -284,17 +261,15 @@ END_TEST
 SUITE(elementwise_errors)
 {
 	Suite *s = suite_create("elementwise_errors");
-	TCase *tc = tcase_create("each device and the stub");
+	TCase *tc = suite_add_case(s, "each device and the stub");
 	int devices = support_device_count();
-	tcase_add_loop_test(tc, what_does_not_fit_together_is_refused, 0, devices + 1);
-	tcase_add_loop_test(tc, a_target_that_does_not_fit_is_refused, 0, devices + 1);
-	tcase_add_loop_test(tc, nothing_is_refused_everywhere, 0, devices + 1);
-	tcase_add_loop_test(tc, a_view_between_elements_is_refused, 0, devices + 1);
+	tcase_add_tests(tc, devices + 1, what_does_not_fit_together_is_refused,
+		a_target_that_does_not_fit_is_refused, nothing_is_refused_everywhere,
+		a_view_between_elements_is_refused);
 	tcase_add_test(tc, arrays_of_two_devices_do_not_mix);
 	tcase_add_loop_test(tc, every_failing_allocation_is_an_error, 0, devices);
 	tcase_add_loop_test(tc, a_failing_driver_is_an_error_and_leaves_nothing, 0,
 		(int)(countof(calls) * countof(codes)));
 	tcase_add_test(tc, a_lost_device_says_why_and_everything_can_be_released);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -34,8 +34,7 @@ static void setup(int index)
 static void teardown(void)
 {
 	kz_memory_stats stats;
-	kz_array_release(a);
-	kz_array_release(b);
+	release_arrays(a, b);
 	kz_device_memory_stats(dev, &stats);
 	ck_assert_int_eq(stats.live_count, 0);
 	kz_device_close(dev);
@@ -59,11 +58,10 @@ static void holds(kz_array *array, kz_dtype dtype, const void *want, size_t size
 	kz_array_release(array);
 }
 
-START_TEST(an_expression_is_computed)
+DEVICE_TEST(an_expression_is_computed)
 {
 	kz_array *out;
 	float n = 3, got[N];
-	setup(_i);
 	ok(kz_eval(&out, "2*a + sin(b) / n", NULL, &err, KZ_VARS(a, b, n)));
 	ck_assert_uint_eq(kz_array_dtype(out), KZ_F32);
 	ok(kz_array_get(out, got, sizeof(got), &err));
@@ -72,33 +70,26 @@ START_TEST(an_expression_is_computed)
 		ck_assert(fabs(got[i] - want) <= 4e-7 * fabs(want) + 4e-7);
 	}
 	kz_array_release(out);
-	teardown();
 }
-END_TEST
 
-START_TEST(arrays_of_an_expression_broadcast)
+DEVICE_TEST(arrays_of_an_expression_broadcast)
 {
 	static const int32_t column[] = {10, 20}, row[] = {1, 2, 3};
 	static const int32_t want[] = {5, 6, 7, 15, 16, 17};
 	kz_array *c, *r, *out;
-	setup(_i);
 	ok(kz_array_from(&c, dev, KZ_I32, KZ_SHAPE(2, 1), column, sizeof(column), &err));
 	ok(kz_array_from(&r, dev, KZ_I32, KZ_SHAPE(3), row, sizeof(row), &err));
 	ok(kz_eval(&out, "c + r - 6", NULL, &err, KZ_VARS(c, r)));
 	ck_assert_int_eq(kz_array_shape(out).ndim, 2);
 	holds(out, KZ_I32, want, sizeof(want));
-	kz_array_release(c);
-	kz_array_release(r);
-	teardown();
+	release_arrays(c, r);
 }
-END_TEST
 
-START_TEST(strided_and_empty_arrays_have_their_place)
+DEVICE_TEST(strided_and_empty_arrays_have_their_place)
 {
 	static const int64_t back = -8;
 	kz_array *half, *none, *out;
 	float want[N / 2];
-	setup(_i);
 	ok(kz_array_view(&half, a, KZ_SHAPE(N / 2), &back, 4 * (N - 1), &err));
 	ok(kz_eval(&out, "half * 2 + half", NULL, &err, KZ_VARS(half)));
 	for (int i = 0; i < N / 2; i++) {
@@ -108,14 +99,10 @@ START_TEST(strided_and_empty_arrays_have_their_place)
 	ok(kz_array_create(&none, dev, KZ_F32, KZ_SHAPE(0), &err));
 	ok(kz_eval(&out, "sin(none) + 1", NULL, &err, KZ_VARS(none)));
 	ck_assert_int_eq(kz_array_count(out), 0);
-	kz_array_release(out);
-	kz_array_release(none);
-	kz_array_release(half);
-	teardown();
+	release_arrays(out, none, half);
 }
-END_TEST
 
-START_TEST(a_c_variable_of_any_type_is_captured)
+DEVICE_TEST(a_c_variable_of_any_type_is_captured)
 {
 	_Bool t = 1;
 	char c = 1;
@@ -134,7 +121,6 @@ START_TEST(a_c_variable_of_any_type_is_captured)
 	kz_arg g = KZ_ARG(100);
 	kz_array *out;
 	float want[N];
-	setup(_i);
 	k = a;
 	ok(kz_eval(&out, "k + t + c + sc + s + l + ll + uc + us + u + ul + ull + f + d + g + more",
 		NULL, &err, KZ_VARS(k, t, c, sc, s, l, ll, uc, us, u, ul, ull, f, d, g,
@@ -144,36 +130,30 @@ START_TEST(a_c_variable_of_any_type_is_captured)
 			+ 100 + 2000;
 	}
 	holds(out, KZ_F32, want, sizeof(want));
-	teardown();
 }
-END_TEST
 
-START_TEST(complex_variables_are_captured)
+DEVICE_TEST(complex_variables_are_captured)
 {
 	float _Complex c = 0;
 	double _Complex z = 2;
 	((float *)&c)[1] = 1;
 	kz_array *out;
 	float want[2 * N];
-	setup(_i);
 	ok(kz_eval(&out, "a + c * z", NULL, &err, KZ_VARS(a, c, z)));
 	for (int i = 0; i < N; i++) {
 		want[2 * i] = host_a[i];
 		want[2 * i + 1] = 2;
 	}
 	holds(out, KZ_C64, want, sizeof(want));
-	teardown();
 }
-END_TEST
 
-START_TEST(the_result_goes_where_options_say)
+DEVICE_TEST(the_result_goes_where_options_say)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_stream *stream;
 	kz_array *out;
 	float want[N];
 	double wide[N];
-	setup(_i);
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	options.stream = stream;
 	options.into = a;
@@ -189,17 +169,14 @@ START_TEST(the_result_goes_where_options_say)
 	ck_assert_ptr_eq(out, a);
 	holds(out, KZ_F32, want, sizeof(want));
 	kz_stream_release(stream);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_target_that_overlaps_an_operand_gets_the_right_answer)
+DEVICE_TEST(a_target_that_overlaps_an_operand_gets_the_right_answer)
 {
 	static const int64_t step = 4;
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *low, *high;
 	float want[N];
-	setup(_i);
 	ok(kz_array_view(&low, a, KZ_SHAPE(N - 1), &step, 0, &err));
 	ok(kz_array_view(&high, a, KZ_SHAPE(N - 1), &step, 4, &err));
 	options.into = high;
@@ -209,11 +186,8 @@ START_TEST(a_target_that_overlaps_an_operand_gets_the_right_answer)
 		want[i] = host_a[i - 1] * 2 + host_a[i];
 	}
 	holds(kz_array_retain(a), KZ_F32, want, sizeof(want));
-	kz_array_release(low);
-	kz_array_release(high);
-	teardown();
+	release_arrays(low, high);
 }
-END_TEST
 
 /* Sum `count` arrays of two layouts, each times a number. */
 static void sum_many(int count)
@@ -246,25 +220,21 @@ static void sum_many(int count)
 	str_free(&text);
 }
 
-START_TEST(as_many_arrays_and_numbers_as_fit_are_computed)
+DEVICE_TEST(as_many_arrays_and_numbers_as_fit_are_computed)
 {
-	setup(_i);
 	sum_many(EXPR_ARRAYS);
 	ck_assert_int_eq(err.status, KZ_OK);
 	sum_many(EXPR_ARRAYS + 1);
 	ck_assert_str_eq(err.message, "an expression has at most 24 arrays");
 	ck_assert_int_eq(err.column, 200);
 	kz_error_clear(&err);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_long_expression_is_computed)
+DEVICE_TEST(a_long_expression_is_computed)
 {
 	struct str text = STR_INIT;
 	kz_array *out;
 	float want[N];
-	setup(_i);
 	str_add(&text, "a");
 	for (int k = 0; k < EXPR_NODES - 2; k++) {
 		str_add(&text, " + a");
@@ -275,16 +245,13 @@ START_TEST(a_long_expression_is_computed)
 	}
 	holds(out, KZ_F32, want, sizeof(want));
 	str_free(&text);
-	teardown();
 }
-END_TEST
 
-START_TEST(an_expression_of_numbers_fills_an_array)
+DEVICE_TEST(an_expression_of_numbers_fills_an_array)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *out = a;
 	float want[N];
-	setup(_i);
 	fails(kz_eval(&out, "1 + 2", NULL, &err, KZ_VARS(a)), KZ_INVALID,
 		"the expression has no array");
 	ck_assert_ptr_null(out);
@@ -295,15 +262,12 @@ START_TEST(an_expression_of_numbers_fills_an_array)
 	}
 	holds(kz_array_retain(a), KZ_F32, want, sizeof(want));
 	fails(kz_eval(NULL, "2j", &options, &err, KZ_VARS()), KZ_INVALID, "complex");
-	teardown();
 }
-END_TEST
 
-START_TEST(bad_calls_are_refused)
+DEVICE_TEST(bad_calls_are_refused)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *out = a;
-	setup(_i);
 	fails(kz_eval(&out, NULL, NULL, &err, KZ_VARS(a)), KZ_INVALID,
 		"expected an expression, got NULL");
 	ck_assert_ptr_null(out);
@@ -325,9 +289,7 @@ START_TEST(bad_calls_are_refused)
 	ck_assert_int_eq(kz_eval(&out, "a +", NULL, &err, KZ_VARS(a)), KZ_COMPILE);
 	ck_assert(err.status == KZ_IO && !err.log && !err.file);
 	err = (kz_error)KZ_ERROR_INIT;
-	teardown();
 }
-END_TEST
 
 static void prints(const char *text, const char *want)
 {
@@ -342,9 +304,8 @@ static void prints(const char *text, const char *want)
 	kz_array_release(c);
 }
 
-START_TEST(errors_show_the_text_with_a_caret)
+DEVICE_TEST(errors_show_the_text_with_a_caret)
 {
-	setup(_i);
 	prints("2*a + sinn(b)",
 		"expression:1:7: error: no function 'sinn' (did you mean 'sin'?)\n"
 		"  2*a + sinn(b)\n"
@@ -366,16 +327,13 @@ START_TEST(errors_show_the_text_with_a_caret)
 		"      2*a + sin(c) / 2\n"
 		"          ^\n");
 	prints("", "expression:1:1: error: the expression is empty\n  \n  ^\n");
-	teardown();
 }
-END_TEST
 
-START_TEST(a_fused_expression_is_one_kernel_for_all_sizes_and_numbers)
+DEVICE_TEST(a_fused_expression_is_one_kernel_for_all_sizes_and_numbers)
 {
 	kz_kernel_stats before, after;
 	kz_array *out, *large, *other;
 	double n = 3;
-	setup(_i);
 	ok(kz_eval(&out, "2*a + sin(b) / n", NULL, &err, KZ_VARS(a, b, n)));
 	kz_array_release(out);
 	ck_assert_int_eq(compiled(), 1);
@@ -391,17 +349,13 @@ START_TEST(a_fused_expression_is_one_kernel_for_all_sizes_and_numbers)
 	kz_device_kernel_stats(dev, &after);
 	ck_assert_int_eq(after.compiled_count, 1);
 	ck_assert_int_eq(after.hit_count, before.hit_count + 2);
-	kz_array_release(large);
-	kz_array_release(other);
-	teardown();
+	release_arrays(large, other);
 }
-END_TEST
 
-START_TEST(what_is_prepared_is_not_compiled_again)
+DEVICE_TEST(what_is_prepared_is_not_compiled_again)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *out;
-	setup(_i);
 	ok(kz_eval_prepare(dev, "2*x + sin(y)", NULL, &err, KZ_VARS(
 		KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)), KZ_VAR("y", KZ_ARRAY_OF(KZ_F32)))));
 	ck_assert_int_eq(compiled(), 1);
@@ -427,14 +381,11 @@ START_TEST(what_is_prepared_is_not_compiled_again)
 	ck_assert_int_eq(compiled(), 5);
 	ok(kz_apply_into(a, KZ_OP_SUBTRACT, &err, KZ_ARGS(a, b)));
 	ck_assert_int_eq(compiled(), 5);
-	teardown();
 }
-END_TEST
 
-START_TEST(preparing_computes_nothing_and_says_what_is_wrong)
+DEVICE_TEST(preparing_computes_nothing_and_says_what_is_wrong)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
-	setup(_i);
 	options.into = a;
 	ok(kz_eval_prepare(dev, "a - a", &options, &err, KZ_VARS(a)));
 	holds(kz_array_retain(a), KZ_F32, host_a, sizeof(host_a));
@@ -449,9 +400,7 @@ START_TEST(preparing_computes_nothing_and_says_what_is_wrong)
 	fails(kz_eval_prepare(dev, "1 + 2", NULL, &err, KZ_VARS()), KZ_INVALID,
 		"the expression has no array");
 	ck_assert_int_eq(compiled(), 1);
-	teardown();
 }
-END_TEST
 
 static void *prepare_one(void *context)
 {
@@ -461,12 +410,11 @@ static void *prepare_one(void *context)
 	return NULL;
 }
 
-START_TEST(threads_that_prepare_the_same_compile_it_once)
+DEVICE_TEST(threads_that_prepare_the_same_compile_it_once)
 {
 	enum { THREADS = 4 };
 	pthread_t threads[THREADS];
 	kz_status st[THREADS];
-	setup(_i);
 	for (int i = 0; i < THREADS; i++) {
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_one, &st[i]), 0);
 	}
@@ -475,9 +423,7 @@ START_TEST(threads_that_prepare_the_same_compile_it_once)
 		ck_assert_int_eq(st[i], KZ_OK);
 	}
 	ck_assert_int_eq(compiled(), 1);
-	teardown();
 }
-END_TEST
 
 /* Both calls and an error, with whatever memory there is; nothing is left behind. */
 static void use_memory(void)
@@ -498,10 +444,9 @@ static void use_memory(void)
 	kz_error_clear(&own);
 }
 
-START_TEST(every_allocation_may_fail)
+DEVICE_TEST(every_allocation_may_fail)
 {
 	long n;
-	setup(_i);
 	for (n = 0; n < 5000; n++) {
 		mem_fail_after(n);
 		use_memory();
@@ -513,32 +458,24 @@ START_TEST(every_allocation_may_fail)
 	}
 	ck_assert_int_gt(n, 5);
 	ck_assert_int_lt(n, 5000);
-	teardown();
 }
-END_TEST
 
 SUITE(eval)
 {
-	static const TTest *const *const tests[] = {
-		&an_expression_is_computed, &arrays_of_an_expression_broadcast,
-		&strided_and_empty_arrays_have_their_place,
-		&a_c_variable_of_any_type_is_captured, &complex_variables_are_captured,
-		&the_result_goes_where_options_say,
-		&a_target_that_overlaps_an_operand_gets_the_right_answer,
-		&as_many_arrays_and_numbers_as_fit_are_computed, &a_long_expression_is_computed,
-		&an_expression_of_numbers_fills_an_array, &bad_calls_are_refused,
-		&errors_show_the_text_with_a_caret,
-		&a_fused_expression_is_one_kernel_for_all_sizes_and_numbers,
-		&what_is_prepared_is_not_compiled_again,
-		&preparing_computes_nothing_and_says_what_is_wrong,
-		&threads_that_prepare_the_same_compile_it_once, &every_allocation_may_fail,
-	};
 	Suite *s = suite_create("eval");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 240);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, support_device_count(), an_expression_is_computed,
+		arrays_of_an_expression_broadcast, strided_and_empty_arrays_have_their_place,
+		a_c_variable_of_any_type_is_captured, complex_variables_are_captured,
+		the_result_goes_where_options_say,
+		a_target_that_overlaps_an_operand_gets_the_right_answer,
+		as_many_arrays_and_numbers_as_fit_are_computed, a_long_expression_is_computed,
+		an_expression_of_numbers_fills_an_array, bad_calls_are_refused,
+		errors_show_the_text_with_a_caret,
+		a_fused_expression_is_one_kernel_for_all_sizes_and_numbers,
+		what_is_prepared_is_not_compiled_again,
+		preparing_computes_nothing_and_says_what_is_wrong,
+		threads_that_prepare_the_same_compile_it_once, every_allocation_may_fail);
 	return s;
 }

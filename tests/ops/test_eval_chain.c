@@ -165,8 +165,7 @@ static bool same_elements(kz_array *a, kz_array *b)
 	ok(kz_array_astype(&wide[1], b, KZ_C128, &err));
 	ok(kz_array_get(wide[0], left, sizeof(left), &err));
 	ok(kz_array_get(wide[1], right, sizeof(right), &err));
-	kz_array_release(wide[0]);
-	kz_array_release(wide[1]);
+	release_arrays(wide[0], wide[1]);
 	bool same = true;
 	for (int n = 0; n < 2 * COUNT; n++) {
 		same = same && same_number(left[n], right[n]);
@@ -249,10 +248,9 @@ END_TEST
 SUITE(eval_chain)
 {
 	Suite *s = suite_create("eval_chain");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 240);
 	tcase_add_loop_test(tc, a_fused_expression_is_the_chain_of_its_operations, 0,
 		2 * support_device_count());
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -515,18 +515,15 @@ END_TEST
 SUITE(eval_parse)
 {
 	Suite *s = suite_create("eval_parse");
-	TCase *tc = tcase_create("without a device");
+	TCase *tc = suite_add_case(s, "without a device");
 	tcase_add_loop_test(tc, a_text_is_read_as_python_reads_it, 0, (int)countof(readings));
-	tcase_add_test(tc, every_operation_and_type_has_its_name);
-	tcase_add_test(tc, variables_come_before_constants);
-	tcase_add_test(tc, numbers_are_the_nearest_doubles);
-	tcase_add_test(tc, the_locale_does_not_matter);
+	tcase_add_tests(tc, 1, every_operation_and_type_has_its_name,
+		variables_come_before_constants, numbers_are_the_nearest_doubles,
+		the_locale_does_not_matter);
 	tcase_add_loop_test(tc, an_error_points_into_the_text, 0, (int)countof(errors));
-	tcase_add_test(tc, shapes_that_do_not_broadcast_point_at_the_operation);
-	tcase_add_test(tc, nesting_has_a_limit_and_no_text_uses_up_the_stack);
-	tcase_add_test(tc, a_text_that_is_too_long_is_refused);
-	tcase_add_test(tc, bad_variables_are_refused_where_they_are_used);
-	tcase_add_test(tc, many_names_are_cut_in_a_message);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, shapes_that_do_not_broadcast_point_at_the_operation,
+		nesting_has_a_limit_and_no_text_uses_up_the_stack,
+		a_text_that_is_too_long_is_refused, bad_variables_are_refused_where_they_are_used,
+		many_names_are_cut_in_a_message);
 	return s;
 }

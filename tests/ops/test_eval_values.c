@@ -512,10 +512,9 @@ END_TEST
 SUITE(eval_values)
 {
 	Suite *s = suite_create("eval_values");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 240);
 	tcase_add_loop_test(tc, random_expressions_have_the_values_of_plain_c, 0,
 		2 * support_device_count());
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -37,10 +37,9 @@ static void check_ints(kz_array *array, const int32_t *want, int64_t count)
 	ck_assert_mem_eq(got, want, (size_t)(4 * count));
 }
 
-START_TEST(take_puts_the_indexes_in_place_of_an_axis)
+DEVICE_TEST(take_puts_the_indexes_in_place_of_an_axis)
 {
 	static const int64_t places[4] = {2, -1, 0, 2};
-	setup(_i);
 	for (int64_t axis = -3; axis < 3; axis++) {
 		int64_t real = axis < 0 ? axis + 3 : axis, n = 0;
 		kz_array *array = counted(KZ_SHAPE(4, 3, 5)), *taken;
@@ -61,18 +60,13 @@ START_TEST(take_puts_the_indexes_in_place_of_an_axis)
 			}
 		}
 		check_ints(taken, want, n);
-		kz_array_release(array);
-		kz_array_release(indexes);
-		kz_array_release(taken);
+		release_arrays(array, indexes, taken);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
+DEVICE_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
 {
 	static const int64_t sizes[] = {1, 2, 3, 8, 16, 20};
-	setup(_i);
 	for (kz_dtype dtype = KZ_I8; dtype <= KZ_U64; dtype++) {
 		for (size_t k = 0; k < countof(sizes); k++) {
 			int64_t size = sizes[k];
@@ -92,22 +86,17 @@ START_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
 			ok(kz_array_get(taken, got, 3 * size, &err));
 			ck_assert_mem_eq(got, host + size, (size_t)size);
 			ck_assert_mem_eq(got + 2 * size, host + size, (size_t)size);
-			kz_array_release(array);
-			kz_array_release(ones);
-			kz_array_release(taken);
+			release_arrays(array, ones, taken);
 		}
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(bad_indexes_are_refused_wrapped_or_clipped)
+DEVICE_TEST(bad_indexes_are_refused_wrapped_or_clipped)
 {
 	static const int64_t bad[4] = {1, 12, -11, -1};
 	static const uint64_t huge[1] = {UINT64_MAX};
 	static const int32_t wrapped[4] = {1, 2, 9, 9}, clipped[4] = {1, 9, 0, 0};
 	kz_array *taken = (kz_array *)&err;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(10));
 	kz_array *indexes = from(KZ_I64, KZ_SHAPE(4), bad, sizeof(bad));
 	kz_array *beyond = from(KZ_U64, KZ_SHAPE(1), huge, sizeof(huge));
@@ -124,18 +113,12 @@ START_TEST(bad_indexes_are_refused_wrapped_or_clipped)
 	kz_array_release(taken);
 	ok(kz_array_take(&taken, array, beyond, 0, KZ_INDEX_WRAP, &err));
 	check_ints(taken, (const int32_t[]){5}, 1); /* 2^64 - 1 = 10 * 1844674407370955161 + 5 */
-	kz_array_release(taken);
-	kz_array_release(array);
-	kz_array_release(indexes);
-	kz_array_release(beyond);
-	teardown();
+	release_arrays(taken, array, indexes, beyond);
 }
-END_TEST
 
-START_TEST(what_cannot_be_taken_is_refused)
+DEVICE_TEST(what_cannot_be_taken_is_refused)
 {
 	kz_array *taken = NULL;
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(10)), *empty = counted(KZ_SHAPE(0));
 	kz_array *indexes = counted(KZ_SHAPE(3));
 	kz_array *floats;
@@ -153,16 +136,10 @@ START_TEST(what_cannot_be_taken_is_refused)
 	fails(kz_array_take(NULL, array, indexes, 0, KZ_INDEX_CHECK, &err), KZ_INVALID, "out is NULL");
 	ok(kz_array_take(&taken, empty, empty, 0, KZ_INDEX_CHECK, &err));
 	ck_assert_int_eq(kz_array_count(taken), 0);
-	kz_array_release(taken);
-	kz_array_release(array);
-	kz_array_release(empty);
-	kz_array_release(indexes);
-	kz_array_release(floats);
-	teardown();
+	release_arrays(taken, array, empty, indexes, floats);
 }
-END_TEST
 
-START_TEST(put_writes_what_take_reads)
+DEVICE_TEST(put_writes_what_take_reads)
 {
 	static const int32_t places[3] = {5, -1, 0};
 	static const float values[2] = {0.5f, 1.5f};
@@ -170,7 +147,6 @@ START_TEST(put_writes_what_take_reads)
 	const int64_t turned[2] = {8, 16};
 	double got[6];
 	kz_array *array, *view;
-	setup(_i);
 	ok(kz_array_zeros(&array, dev, KZ_F64, KZ_SHAPE(3, 2), &err));
 	ok(kz_array_view(&view, array, KZ_SHAPE(2, 3), turned, 0, &err));
 	kz_array *indexes = from(KZ_I32, KZ_SHAPE(3), places, sizeof(places));
@@ -185,20 +161,13 @@ START_TEST(put_writes_what_take_reads)
 	ok(kz_array_put(view, two, some, KZ_INDEX_CHECK, &err));
 	ok(kz_array_get(array, got, sizeof(got), &err));
 	ck_assert_mem_eq(got, want, sizeof(got));
-	kz_array_release(array);
-	kz_array_release(view);
-	kz_array_release(indexes);
-	kz_array_release(some);
-	kz_array_release(two);
-	teardown();
+	release_arrays(array, view, indexes, some, two);
 }
-END_TEST
 
-START_TEST(a_bad_put_writes_nothing)
+DEVICE_TEST(a_bad_put_writes_nothing)
 {
 	const int64_t same[1] = {0};
 	static const int32_t want[4] = {0, 1, 2, 3};
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4)), *view, *none;
 	kz_array *bad = from(KZ_I32, KZ_SHAPE(2), (const int32_t[]){1, 4}, 8);
 	kz_array *values = from(KZ_F32, KZ_SHAPE(1), (const float[]){9}, 4);
@@ -214,23 +183,16 @@ START_TEST(a_bad_put_writes_nothing)
 	fails(kz_array_put(array, bad, none, KZ_INDEX_CHECK, &err), KZ_INVALID,
 		"put: 2 indexes, but no values");
 	ok(kz_array_put(array, none, none, KZ_INDEX_CHECK, &err));
-	kz_array_release(array);
-	kz_array_release(bad);
-	kz_array_release(values);
-	kz_array_release(view);
-	kz_array_release(none);
-	teardown();
+	release_arrays(array, bad, values, view, none);
 }
-END_TEST
 
 /* Masks over several chunks, dense, sparse, empty, and around the ends of chunks. */
-START_TEST(nonzero_and_compress_find_what_a_loop_finds)
+DEVICE_TEST(nonzero_and_compress_find_what_a_loop_finds)
 {
 	enum { ROWS = 3, COLUMNS = 9000, N = ROWS * COLUMNS };
 	static uint8_t mask[N];
 	static int64_t want[2 * N], got[2 * N];
 	static int32_t kept[N];
-	setup(_i);
 	for (unsigned every = 1; every < 20000; every = every * 5 + 2) {
 		int64_t n = 0;
 		kz_array *places, *some, *array = counted(KZ_SHAPE(ROWS, COLUMNS));
@@ -251,20 +213,14 @@ START_TEST(nonzero_and_compress_find_what_a_loop_finds)
 		ck_assert_mem_eq(got, want, (size_t)(16 * n));
 		ok(kz_array_compress(&some, array, bits, &err));
 		check_ints(some, kept, n);
-		kz_array_release(array);
-		kz_array_release(bits);
-		kz_array_release(places);
-		kz_array_release(some);
+		release_arrays(array, bits, places, some);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(nonzero_knows_every_type_and_small_arrays)
+DEVICE_TEST(nonzero_knows_every_type_and_small_arrays)
 {
 	static const double values[4] = {0, -0.0, 2.5, -1};
 	int64_t places[2];
-	setup(_i);
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		kz_array *doubles = from(KZ_F64, KZ_SHAPE(4), values, sizeof(values));
 		kz_array *array, *found;
@@ -275,31 +231,24 @@ START_TEST(nonzero_knows_every_type_and_small_arrays)
 			ok(kz_array_get(found, places, sizeof(places), &err));
 			ck_assert(places[0] == 2 && places[1] == 3);
 		}
-		kz_array_release(doubles);
-		kz_array_release(array);
-		kz_array_release(found);
+		release_arrays(doubles, array, found);
 	}
 	kz_array *scalar = from(KZ_I32, KZ_SHAPE(), &(const int32_t){7}, 4), *found;
 	ok(kz_array_nonzero(&found, scalar, &err));
 	ck_assert(kz_array_ndim(found) == 2 && kz_array_count(found) == 1);
-	kz_array_release(found);
-	kz_array_release(scalar);
+	release_arrays(found, scalar);
 	kz_array *empty = counted(KZ_SHAPE(2, 0)), *wrong = counted(KZ_SHAPE(2, 1));
 	ok(kz_array_nonzero(&found, empty, &err));
 	ck_assert(kz_array_shape(found).dims[0] == 2 && kz_array_shape(found).dims[1] == 0);
 	kz_array_release(found);
 	fails(kz_array_compress(&found, wrong, empty, &err), KZ_INVALID,
 		"expected a mask of shape (2, 1), got (2, 0)");
-	kz_array_release(empty);
-	kz_array_release(wrong);
-	teardown();
+	release_arrays(empty, wrong);
 }
-END_TEST
 
 /* Everything that the calls allocate fails once. */
-START_TEST(a_failing_allocation_leaves_nothing_behind)
+DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	setup(_i);
 	kz_array *array = counted(KZ_SHAPE(4, 5)), *turned, *mask;
 	const int64_t strides[2] = {4, 20};
 	ok(kz_array_view(&turned, array, KZ_SHAPE(5, 4), strides, 0, &err));
@@ -318,36 +267,26 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 		ck_assert(done || st == KZ_NO_MEMORY || st == KZ_OK || st == KZ_INVALID);
 		failed += st != KZ_OK;
 		kz_error_clear(&err);
-		kz_array_release(taken);
-		kz_array_release(some);
-		kz_array_release(places);
+		release_arrays(taken, some, places);
 		if (done) {
 			break;
 		}
 	}
 	ck_assert_int_gt(failed, 3); /* a cache does without memory */
-	kz_array_release(array);
-	kz_array_release(turned);
-	kz_array_release(mask);
-	kz_array_release(indexes);
-	teardown();
+	release_arrays(array, turned, mask, indexes);
 }
-END_TEST
 
 SUITE(indexing)
 {
 	Suite *suite = suite_create("indexing");
-	TCase *tcase = tcase_create("indexing");
+	TCase *tcase = suite_add_case(suite, "indexing");
 	int devices = both_shapes_count();
-	tcase_add_loop_test(tcase, take_puts_the_indexes_in_place_of_an_axis, 0, devices);
-	tcase_add_loop_test(tcase, indexes_can_be_of_any_integer_type_and_elements_of_any_size, 0, devices);
-	tcase_add_loop_test(tcase, bad_indexes_are_refused_wrapped_or_clipped, 0, devices);
-	tcase_add_loop_test(tcase, what_cannot_be_taken_is_refused, 0, devices);
-	tcase_add_loop_test(tcase, put_writes_what_take_reads, 0, devices);
-	tcase_add_loop_test(tcase, a_bad_put_writes_nothing, 0, devices);
-	tcase_add_loop_test(tcase, nonzero_and_compress_find_what_a_loop_finds, 0, devices);
-	tcase_add_loop_test(tcase, nonzero_knows_every_type_and_small_arrays, 0, devices);
-	tcase_add_loop_test(tcase, a_failing_allocation_leaves_nothing_behind, 0, devices);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, devices, take_puts_the_indexes_in_place_of_an_axis,
+		indexes_can_be_of_any_integer_type_and_elements_of_any_size,
+		bad_indexes_are_refused_wrapped_or_clipped, what_cannot_be_taken_is_refused,
+		put_writes_what_take_reads, a_bad_put_writes_nothing,
+		nonzero_and_compress_find_what_a_loop_finds,
+		nonzero_knows_every_type_and_small_arrays,
+		a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }

@@ -95,8 +95,7 @@ static kz_array *scatter(kz_dtype dtype, const kz_shape *shape)
 	ok(kz_array_create(&base, dev, dtype, inside, &err));
 	ok(kz_array_transpose(&turned, base, back, &err));
 	ok(kz_array_flip(&out, turned, flipped, &err));
-	kz_array_release(base);
-	kz_array_release(turned);
+	release_arrays(base, turned);
 	return out;
 }
 
@@ -365,9 +364,8 @@ static void check_ints(kz_array *array, kz_shape shape, const int32_t *values, i
 	check_ints(array, shape, (const int32_t[]){__VA_ARGS__}, __LINE__)
 #define S(...) KZ_SHAPE(__VA_ARGS__)
 
-START_TEST(joins_are_as_numpy_documents_them)
+DEVICE_TEST(joins_are_as_numpy_documents_them)
 {
-	setup(_i);
 	kz_array *a = I(S(2, 2), 1, 2, 3, 4), *b = I(S(1, 2), 5, 6), *c, *out;
 	ok(kz_array_concatenate(&out, KZ_ARRAYS(a, b), 0, NULL, &err));
 	holds(out, S(3, 2), 1, 2, 3, 4, 5, 6);
@@ -393,15 +391,12 @@ START_TEST(joins_are_as_numpy_documents_them)
 	ok(kz_array_tile(&out, c, S(1, 2), NULL, &err));
 	holds(out, S(1, 2), 7, 7);
 	release_all((kz_array *[]){a, b, c}, 3);
-	teardown();
 }
-END_TEST
 
 /* Options */
 
-START_TEST(a_join_goes_into_an_array_even_one_of_its_own)
+DEVICE_TEST(a_join_goes_into_an_array_even_one_of_its_own)
 {
-	setup(_i);
 	kz_array *a = I(S(6), 1, 2, 3, 4, 5, 6), *front, *back, *odd, *out;
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	ok(kz_array_slice(&front, a, KZ_AT(KZ_SLICE(0, 3)), &err));
@@ -416,19 +411,15 @@ START_TEST(a_join_goes_into_an_array_even_one_of_its_own)
 	ok(kz_array_concatenate(NULL, KZ_ARRAYS(front), 0, &options, &err));
 	holds(a, S(6), 3, 5, 5, 4, 1, 3);
 	holds(odd, S(3), 3, 4, 5);
-	kz_array_release(front);
-	kz_array_release(back);
-	teardown();
+	release_arrays(front, back);
 }
-END_TEST
 
-START_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
+DEVICE_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
 {
 	static const double halves[] = {1.5, -2.5, 200};
 	float host[5];
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_stream *stream;
-	setup(_i);
 	kz_array *a = I(S(2), 1, 2), *b, *out, *wide;
 	ok(kz_array_from(&b, dev, KZ_F64, S(3), halves, sizeof(halves), &err));
 	ok(kz_stream_create(&stream, dev, 0, &err));
@@ -451,15 +442,12 @@ START_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
 	ck_assert_ptr_eq(out, wide);
 	release_all((kz_array *[]){a, b, out, wide}, 4);
 	kz_stream_release(stream);
-	teardown();
 }
-END_TEST
 
 /* Refusals */
 
-START_TEST(arrays_that_do_not_fit_are_refused)
+DEVICE_TEST(arrays_that_do_not_fit_are_refused)
 {
-	setup(_i);
 	kz_array *a = I(S(2, 3), 1, 2, 3, 4, 5, 6), *b = I(S(2, 2), 1, 2, 3, 4), *one = I(S(), 1);
 	kz_array *flat = I(S(2), 1, 2), *out = a;
 	fails(kz_array_concatenate(&out, KZ_ARRAYS(a, b), 0, NULL, &err), KZ_INVALID,
@@ -485,15 +473,12 @@ START_TEST(arrays_that_do_not_fit_are_refused)
 	fails(kz_array_repeat(&out, a, 2, 2, NULL, &err), KZ_RANGE, "axis 2");
 	fails(kz_array_roll(&out, one, 2, 0, NULL, &err), KZ_RANGE, "axis 0");
 	release_all((kz_array *[]){a, b, one, flat}, 4);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_target_that_does_not_fit_is_refused)
+DEVICE_TEST(a_target_that_does_not_fit_is_refused)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_dtype odd;
-	setup(_i);
 	kz_array *a = I(S(2), 1, 2), *f, *strange, *out;
 	ok(kz_dtype_register(&odd, "join_odd", 4, &err));
 	ok(kz_array_zeros(&f, dev, KZ_F64, S(2), &err));
@@ -517,31 +502,24 @@ START_TEST(a_target_that_does_not_fit_is_refused)
 	options.dtype = 77;
 	fails(kz_array_tile(&out, a, S(2), &options, &err), KZ_INVALID, "77 is no dtype");
 	release_all((kz_array *[]){a, f, strange}, 3);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_struct_is_joined_to_its_like)
+DEVICE_TEST(a_struct_is_joined_to_its_like)
 {
 	kz_dtype odd;
 	char host[14];
 	kz_array *a, *out;
-	setup(_i);
 	ok(kz_dtype_register(&odd, "join_seven", 7, &err));
 	ok(kz_array_from(&a, dev, odd, S(1), "abcdefg", 7, &err));
 	ok(kz_array_concatenate(&out, KZ_ARRAYS(a, a), 0, NULL, &err));
 	ok(kz_array_get(out, host, sizeof(host), &err));
 	ck_assert_mem_eq(host, "abcdefgabcdefg", 14);
-	kz_array_release(a);
-	kz_array_release(out);
-	teardown();
+	release_arrays(a, out);
 }
-END_TEST
 
-START_TEST(a_join_without_memory_leaves_nothing)
+DEVICE_TEST(a_join_without_memory_leaves_nothing)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
-	setup(_i);
 	kz_array *a = I(S(2, 1), 1, 2);
 	kz_status st = KZ_NO_MEMORY;
 	long n;
@@ -563,25 +541,17 @@ START_TEST(a_join_without_memory_leaves_nothing)
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 12);
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
 SUITE(join)
 {
-	static const TTest *const *const tests[] = {
-		&joins_agree_with_loops, &joins_are_as_numpy_documents_them,
-		&a_join_goes_into_an_array_even_one_of_its_own,
-		&a_join_has_the_type_and_stream_that_are_asked_for,
-		&arrays_that_do_not_fit_are_refused, &a_target_that_does_not_fit_is_refused,
-		&a_struct_is_joined_to_its_like, &a_join_without_memory_leaves_nothing,
-	};
 	Suite *s = suite_create("join");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 120);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, support_device_count(), joins_agree_with_loops,
+		joins_are_as_numpy_documents_them, a_join_goes_into_an_array_even_one_of_its_own,
+		a_join_has_the_type_and_stream_that_are_asked_for,
+		arrays_that_do_not_fit_are_refused, a_target_that_does_not_fit_is_refused,
+		a_struct_is_joined_to_its_like, a_join_without_memory_leaves_nothing);
 	return s;
 }

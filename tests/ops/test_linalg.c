@@ -59,10 +59,9 @@ static void multiply(double *c, const double *a, const double *b, int64_t m, int
 	}
 }
 
-START_TEST(a_product_is_what_three_loops_give_in_every_type)
+DEVICE_TEST(a_product_is_what_three_loops_give_in_every_type)
 {
 	static double a[70 * 70], b[70 * 70], c[70 * 70];
-	setup(_i);
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		state = dtype;
 		for (int round = 0; round < 6; round++) {
@@ -77,20 +76,15 @@ START_TEST(a_product_is_what_three_loops_give_in_every_type)
 				c[i] = c[i] != 0;
 			}
 			check_doubles(z, c, m * n);
-			kz_array_release(x);
-			kz_array_release(y);
-			kz_array_release(z);
+			release_arrays(x, y, z);
 		}
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(operands_can_have_any_strides)
+DEVICE_TEST(operands_can_have_any_strides)
 {
 	static double a[12 * 20], b[20 * 9], turned[20 * 12], c[12 * 9];
 	const int64_t columns[2] = {8, 12 * 8}, backwards[2] = {-9 * 8, 8}, wide[2] = {72, 16};
-	setup(_i);
 	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(20, 12), turned), *view, *z, *down, *odd;
 	kz_array *y = draw_array(KZ_F64, KZ_SHAPE(20, 9), b);
 	for (int i = 0; i < 240; i++) {
@@ -119,22 +113,14 @@ START_TEST(operands_can_have_any_strides)
 	}
 	multiply(c, a, flipped, 12, 4, 20);
 	check_doubles(z, c, 48);
-	kz_array_release(z);
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(view);
-	kz_array_release(down);
-	kz_array_release(odd);
-	teardown();
+	release_arrays(z, x, y, view, down, odd);
 }
-END_TEST
 
 /* (2, 1, 3, m, k) by (4, 1, k, n): three extents of batch, each broadcast in another way. */
-START_TEST(batches_broadcast)
+DEVICE_TEST(batches_broadcast)
 {
 	enum { M = 3, N = 5, K = 4 };
 	static double a[6 * M * K], b[4 * K * N], c[24 * M * N];
-	setup(_i);
 	kz_array *x = draw_array(KZ_F32, KZ_SHAPE(2, 1, 3, M, K), a);
 	kz_array *y = draw_array(KZ_F32, KZ_SHAPE(4, 1, K, N), b), *z;
 	ok(kz_matmul(&z, x, y, NULL, &err));
@@ -145,17 +131,12 @@ START_TEST(batches_broadcast)
 		multiply(c + i * M * N, a + (outer * 3 + inner) * M * K, b + middle * K * N, M, N, K);
 	}
 	check_doubles(z, c, 24 * M * N);
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(z);
-	teardown();
+	release_arrays(x, y, z);
 }
-END_TEST
 
-START_TEST(vectors_are_rows_and_columns)
+DEVICE_TEST(vectors_are_rows_and_columns)
 {
 	static double a[7], b[7 * 3], c[3];
-	setup(_i);
 	kz_array *x = draw_array(KZ_I32, KZ_SHAPE(7), a), *y = draw_array(KZ_I32, KZ_SHAPE(7, 3), b);
 	kz_array *z, *empty, *none;
 	ok(kz_matmul(&z, x, y, NULL, &err));
@@ -172,21 +153,14 @@ START_TEST(vectors_are_rows_and_columns)
 	ok(kz_array_zeros(&empty, dev, KZ_I8, KZ_SHAPE(0, 2), &err));
 	ok(kz_matmul(&z, none, empty, NULL, &err));
 	check_doubles(z, (const double[]){0, 0, 0, 0}, 4);
-	kz_array_release(z);
-	kz_array_release(empty);
-	kz_array_release(none);
-	kz_array_release(x);
-	kz_array_release(y);
-	teardown();
+	release_arrays(z, empty, none, x, y);
 }
-END_TEST
 
-START_TEST(a_product_goes_into_an_array)
+DEVICE_TEST(a_product_goes_into_an_array)
 {
 	static double a[16], b[16], c[16];
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *z;
-	setup(_i);
 	kz_array *x = draw_array(KZ_F32, KZ_SHAPE(4, 4), a), *y = draw_array(KZ_F32, KZ_SHAPE(4, 4), b);
 	options.into = x;
 	ok(kz_matmul(NULL, x, y, &options, &err));
@@ -198,17 +172,12 @@ START_TEST(a_product_goes_into_an_array)
 	ck_assert_uint_eq(kz_array_dtype(z), KZ_F64);
 	multiply(c, b, b, 4, 4, 4);
 	check_doubles(z, c, 16);
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(z);
-	teardown();
+	release_arrays(x, y, z);
 }
-END_TEST
 
-START_TEST(operands_that_do_not_fit_are_refused)
+DEVICE_TEST(operands_that_do_not_fit_are_refused)
 {
 	kz_array *x, *y, *row, *scalar, *z = NULL;
-	setup(_i);
 	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(2, 3), &err));
 	ok(kz_array_zeros(&y, dev, KZ_F32, KZ_SHAPE(4, 5), &err));
 	ok(kz_array_zeros(&scalar, dev, KZ_F32, KZ_SHAPE(), &err));
@@ -220,20 +189,15 @@ START_TEST(operands_that_do_not_fit_are_refused)
 	fails(kz_matmul(NULL, x, row, NULL, &err), KZ_INVALID, "out is NULL");
 	kz_array_release(row);
 	ck_assert_ptr_null(z);
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(scalar);
-	teardown();
+	release_arrays(x, y, scalar);
 }
-END_TEST
 
 /* Sums in the order of k, each step rounded: the same bits from both kernels and from C. */
-START_TEST(sums_run_in_the_order_of_k)
+DEVICE_TEST(sums_run_in_the_order_of_k)
 {
 	enum { N = 67 };
 	static float a[N * N], b[N * N], c[N * N], got[N * N];
 	kz_array *x, *y, *z;
-	setup(_i);
 	state = 7;
 	for (int i = 0; i < N * N; i++) {
 		a[i] = (float)draw(1 << 20) / 1000;
@@ -252,19 +216,14 @@ START_TEST(sums_run_in_the_order_of_k)
 	ok(kz_matmul(&z, x, y, NULL, &err));
 	ok(kz_array_get(z, got, sizeof(got), &err));
 	ck_assert_mem_eq(got, c, sizeof(c));
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(z);
-	teardown();
+	release_arrays(x, y, z);
 }
-END_TEST
 
-START_TEST(a_failing_allocation_leaves_nothing_behind)
+DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
 	static double a[12];
 	const int64_t strides[2] = {2, 8};
 	int failed = 0;
-	setup(_i);
 	kz_array *x = draw_array(KZ_F16, KZ_SHAPE(3, 4), a), *turned;
 	ok(kz_array_view(&turned, x, KZ_SHAPE(4, 3), strides, 0, &err));
 	for (long n = 0;; n++) {
@@ -282,25 +241,17 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 		}
 	}
 	ck_assert_int_gt(failed, 3); /* a cache does without memory */
-	kz_array_release(x);
-	kz_array_release(turned);
-	teardown();
+	release_arrays(x, turned);
 }
-END_TEST
 
 SUITE(linalg)
 {
 	Suite *suite = suite_create("linalg");
-	TCase *tcase = tcase_create("linalg");
+	TCase *tcase = suite_add_case(suite, "linalg");
 	int devices = both_shapes_count();
-	tcase_add_loop_test(tcase, a_product_is_what_three_loops_give_in_every_type, 0, devices);
-	tcase_add_loop_test(tcase, operands_can_have_any_strides, 0, devices);
-	tcase_add_loop_test(tcase, batches_broadcast, 0, devices);
-	tcase_add_loop_test(tcase, vectors_are_rows_and_columns, 0, devices);
-	tcase_add_loop_test(tcase, a_product_goes_into_an_array, 0, devices);
-	tcase_add_loop_test(tcase, operands_that_do_not_fit_are_refused, 0, devices);
-	tcase_add_loop_test(tcase, sums_run_in_the_order_of_k, 0, devices);
-	tcase_add_loop_test(tcase, a_failing_allocation_leaves_nothing_behind, 0, devices);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, devices, a_product_is_what_three_loops_give_in_every_type,
+		operands_can_have_any_strides, batches_broadcast, vectors_are_rows_and_columns,
+		a_product_goes_into_an_array, operands_that_do_not_fit_are_refused,
+		sums_run_in_the_order_of_k, a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }

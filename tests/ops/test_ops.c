@@ -277,9 +277,8 @@ END_TEST
 
 /* Mixed types */
 
-START_TEST(operands_of_two_types_become_their_common_type)
+DEVICE_TEST(operands_of_two_types_become_their_common_type)
 {
-	setup(_i);
 	for (int n = 0; n < rounds(1500, 40); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		kz_dtype mixed[3];
@@ -290,14 +289,11 @@ START_TEST(operands_of_two_types_become_their_common_type)
 			(void)run_arrays(op, mixed);
 		}
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(integers_of_all_types_compare_by_value)
+DEVICE_TEST(integers_of_all_types_compare_by_value)
 {
 	static const kz_op ops[] = {KZ_OP_EQUAL, KZ_OP_LESS, KZ_OP_GREATER_EQUAL};
-	setup(_i);
 	for (kz_dtype a = KZ_BOOL; a <= KZ_U64; a++) {
 		for (kz_dtype b = KZ_BOOL; b <= KZ_U64; b++) {
 			kz_dtype mixed[3] = {a, b, 0};
@@ -307,9 +303,7 @@ START_TEST(integers_of_all_types_compare_by_value)
 			}
 		}
 	}
-	teardown();
 }
-END_TEST
 
 /* C numbers */
 
@@ -392,9 +386,8 @@ static void run_with_number(kz_op op, int where, kz_dtype strong, enum number_ki
 	(void)run(t);
 }
 
-START_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
+DEVICE_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
 {
-	setup(_i);
 	for (int n = 0; n < rounds(2000, 64); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		bool chooses = op == KZ_OP_WHERE || op == KZ_OP_IF_POSITIVE || op == KZ_OP_LDEXP;
@@ -404,9 +397,7 @@ START_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
 				(enum number_kind)(number_random(&seed) % 4));
 		}
 	}
-	teardown();
 }
-END_TEST
 
 /* How far off a float is, in units of the last place that the true value has. */
 static double units_off(float got, double want)
@@ -417,12 +408,11 @@ static double units_off(float got, double want)
 }
 
 /* From where it underflows to where it overflows. */
-START_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
+DEVICE_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
 {
 	static float x[1 << 16], y[1 << 16];
 	kz_array *in = NULL, *out = NULL;
 	double worst = 0;
-	setup(_i);
 	for (int i = 0; i < (int)countof(x); i++) {
 		x[i] = -104 + (float)i * 0.002942f;
 	}
@@ -436,11 +426,8 @@ START_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
 	}
 	ck_assert_double_lt(worst, 1.25);
 	ck_assert_float_infinite(y[countof(x) - 1]);
-	kz_array_release(in);
-	kz_array_release(out);
-	teardown();
+	release_arrays(in, out);
 }
-END_TEST
 
 /* The two shapes of kernels */
 
@@ -458,10 +445,9 @@ static bool same_bits(kz_dtype dtype, const char *a, const char *b)
 	return true;
 }
 
-START_TEST(both_shapes_of_kernels_give_the_same_bits)
+DEVICE_TEST(both_shapes_of_kernels_give_the_same_bits)
 {
 	static char bytes[2][COUNT * 16];
-	setup(_i);
 	bool serial = dev->serial;
 	for (int n = 0; n < rounds(4 * OPS, 16) && serial; n++) {
 		trial.op = (kz_op)(is_slow() ? 1 + n / 4 : 1 + (int)(number_random(&seed) % OPS));
@@ -489,9 +475,7 @@ START_TEST(both_shapes_of_kernels_give_the_same_bits)
 			kz_op_name(trial.op), kz_dtype_name(dtype));
 		release(&trial);
 	}
-	teardown();
 }
-END_TEST
 
 /* Architectures */
 
@@ -517,8 +501,7 @@ START_TEST(kernels_compile_for_every_architecture)
 		ck_assert_msg(st == KZ_OK || strstr(err.message, "does not take"), "%s of %s: %s",
 			kz_op_name(op), kz_dtype_name(dtype), err.message);
 		kz_error_clear(&err);
-		kz_array_release(out);
-		kz_array_release(a);
+		release_arrays(out, a);
 	}
 	teardown();
 }
@@ -563,13 +546,11 @@ static void convert(kz_dtype from, kz_dtype to)
 				got.re, got.im, want.re, want.im);
 		}
 	}
-	kz_array_release(a);
-	kz_array_release(out);
+	release_arrays(a, out);
 }
 
-START_TEST(every_type_becomes_every_other)
+DEVICE_TEST(every_type_becomes_every_other)
 {
-	setup(_i);
 	for (kz_dtype from = KZ_BOOL; from <= KZ_C128; from++) {
 		for (kz_dtype to = KZ_BOOL; to <= KZ_C128; to++) {
 			bool is_half = to == KZ_F16 || to == KZ_BF16;
@@ -578,24 +559,21 @@ START_TEST(every_type_becomes_every_other)
 			}
 		}
 	}
-	teardown();
 }
-END_TEST
 
 SUITE(ops)
 {
 	Suite *s = suite_create("ops");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	int devices = support_device_count();
 	tcase_set_timeout(tc, is_slow() ? 3600 : 120);
 	tcase_add_loop_test(tc, an_operation_gives_what_the_reference_gives, 0, devices * GROUPS);
-	tcase_add_loop_test(tc, operands_of_two_types_become_their_common_type, 0, devices);
-	tcase_add_loop_test(tc, integers_of_all_types_compare_by_value, 0, devices);
-	tcase_add_loop_test(tc, a_number_on_either_side_takes_the_type_that_it_meets, 0, devices);
-	tcase_add_loop_test(tc, exp_of_floats_is_off_by_less_than_1_25_units, 0, devices);
-	tcase_add_loop_test(tc, both_shapes_of_kernels_give_the_same_bits, 0, devices);
+	tcase_add_tests(tc, devices, operands_of_two_types_become_their_common_type,
+		integers_of_all_types_compare_by_value,
+		a_number_on_either_side_takes_the_type_that_it_meets,
+		exp_of_floats_is_off_by_less_than_1_25_units,
+		both_shapes_of_kernels_give_the_same_bits);
 	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0, (int)countof(architectures));
 	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
-	suite_add_tcase(s, tc);
 	return s;
 }

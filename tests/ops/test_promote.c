@@ -148,12 +148,9 @@ END_TEST
 SUITE(promote)
 {
 	Suite *s = suite_create("promote");
-	TCase *tc = tcase_create("types");
-	tcase_add_test(tc, the_common_type_is_the_smallest_that_holds_both);
-	tcase_add_test(tc, the_common_type_is_that_of_numpy);
-	tcase_add_test(tc, results_go_where_numpy_lets_them);
-	tcase_add_test(tc, structs_have_only_themselves_in_common);
-	tcase_add_test(tc, what_is_no_dtype_has_nothing_in_common);
-	suite_add_tcase(s, tc);
+	TCase *tc = suite_add_case(s, "types");
+	tcase_add_tests(tc, 1, the_common_type_is_the_smallest_that_holds_both,
+		the_common_type_is_that_of_numpy, results_go_where_numpy_lets_them,
+		structs_have_only_themselves_in_common, what_is_no_dtype_has_nothing_in_common);
 	return s;
 }

@@ -61,8 +61,7 @@ static double take(kz_array *array)
 	ck_assert_int_eq(kz_array_ndim(array), 0);
 	ok(kz_array_astype(&wide, array, KZ_F64, &err));
 	ok(kz_array_get(wide, &value, sizeof(value), &err));
-	kz_array_release(wide);
-	kz_array_release(array);
+	release_arrays(wide, array);
 	return value;
 }
 
@@ -125,8 +124,7 @@ START_TEST(results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_la
 		reduce_bits(again, apart, KZ_REDUCE_SUM, (size_t)_i);
 		ck_assert_mem_eq(first, again, sizeof(first));
 		dev->serial = serial;
-		kz_array_release(array);
-		kz_array_release(apart);
+		release_arrays(array, apart);
 		teardown();
 	}
 }
@@ -236,12 +234,11 @@ START_TEST(sums_are_at_least_as_accurate_as_those_of_numpy)
 }
 END_TEST
 
-START_TEST(a_variance_far_from_zero_keeps_its_digits)
+DEVICE_TEST(a_variance_far_from_zero_keeps_its_digits)
 {
 	enum { COUNT = 100000 };
 	static float host[COUNT];
 	kz_array *array, *var;
-	setup(_i);
 	long double mean = 0, squares = 0;
 	state = 5;
 	for (int i = 0; i < COUNT; i++) {
@@ -255,15 +252,12 @@ START_TEST(a_variance_far_from_zero_keeps_its_digits)
 	ok(kz_var(&var, array, KZ_ALL_AXES, &err));
 	ck_assert_double_eq_tol(take(var), (double)squares, (double)squares * 1e-4);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(halves_are_added_as_floats_and_rounded_once)
+DEVICE_TEST(halves_are_added_as_floats_and_rounded_once)
 {
 	kz_array *ones, *sum;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
-	setup(_i);
 	ok(kz_array_ones(&ones, dev, KZ_F16, KZ_SHAPE(4097), &err));
 	ok(kz_sum(&sum, ones, KZ_ALL_AXES, &err));
 	ck_assert_uint_eq(kz_array_dtype(sum), KZ_F16);
@@ -272,9 +266,7 @@ START_TEST(halves_are_added_as_floats_and_rounded_once)
 	ok(kz_reduce(&sum, KZ_REDUCE_SUM, ones, KZ_ALL_AXES, &options, &err));
 	ck_assert_double_eq(take(sum), 4097);
 	kz_array_release(ones);
-	teardown();
 }
-END_TEST
 
 /* Values */
 
@@ -292,7 +284,7 @@ static double reduce_bytes(const void *host, int64_t count, kz_reduce_op op, kz_
 	return take(result);
 }
 
-START_TEST(extremes_are_nan_if_any_element_is)
+DEVICE_TEST(extremes_are_nan_if_any_element_is)
 {
 	const float host[] = {3, -1, NAN, 7, NAN, 7, -1};
 	static const struct {
@@ -305,7 +297,6 @@ START_TEST(extremes_are_nan_if_any_element_is)
 		{KZ_REDUCE_COUNT_NONZERO, 7, 2},
 	};
 	kz_array *array, *part, *result;
-	setup(_i);
 	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(7), host, sizeof(host), &err));
 	ok(kz_array_view(&part, array, KZ_SHAPE(2), NULL, 20, &err));
 	for (size_t k = 0; k < countof(want); k++) {
@@ -315,19 +306,15 @@ START_TEST(extremes_are_nan_if_any_element_is)
 		ok(kz_reduce(&result, want[k].op, part, KZ_ALL_AXES, NULL, &err));
 		ck_assert_double_eq(take(result), want[k].numbers);
 	}
-	kz_array_release(part);
-	kz_array_release(array);
-	teardown();
+	release_arrays(part, array);
 }
-END_TEST
 
-START_TEST(the_first_of_equal_extremes_counts)
+DEVICE_TEST(the_first_of_equal_extremes_counts)
 {
 	enum { COUNT = 70000 };
 	static uint8_t host[COUNT];
 	kz_array *array, *flipped, *result;
 	const int64_t back = -1;
-	setup(_i);
 	host[5000] = host[40000] = host[69999] = 200;
 	ok(kz_array_from(&array, dev, KZ_U8, KZ_SHAPE(COUNT), host, COUNT, &err));
 	ok(kz_argmax(&result, array, KZ_ALL_AXES, &err));
@@ -339,11 +326,8 @@ START_TEST(the_first_of_equal_extremes_counts)
 	ck_assert_double_eq(take(result), 0);
 	ok(kz_argmin(&result, flipped, KZ_ALL_AXES, &err));
 	ck_assert_double_eq(take(result), 1);
-	kz_array_release(flipped);
-	kz_array_release(array);
-	teardown();
+	release_arrays(flipped, array);
 }
-END_TEST
 
 /* They are combined in a wider type, of which nothing may be seen. */
 START_TEST(bytes_are_reduced_as_bytes)
@@ -376,7 +360,7 @@ START_TEST(bytes_are_reduced_as_bytes)
 }
 END_TEST
 
-START_TEST(what_has_no_elements_has_its_neutral_value)
+DEVICE_TEST(what_has_no_elements_has_its_neutral_value)
 {
 	static const struct {
 		kz_reduce_op op;
@@ -388,7 +372,6 @@ START_TEST(what_has_no_elements_has_its_neutral_value)
 	};
 	static const kz_dtype dtypes[] = {KZ_BOOL, KZ_I16, KZ_BF16, KZ_F32};
 	kz_array *array, *result;
-	setup(_i);
 	for (size_t k = 0; k < countof(want) * countof(dtypes); k++) {
 		kz_reduce_op op = want[k / countof(dtypes)].op;
 		double value = want[k / countof(dtypes)].value;
@@ -401,26 +384,21 @@ START_TEST(what_has_no_elements_has_its_neutral_value)
 		kz_array_release(result);
 		ok(kz_reduce(&result, op, array, KZ_AXES(0), NULL, &err));
 		ck_assert_int_eq(kz_array_count(result), 0);
-		kz_array_release(result);
-		kz_array_release(array);
+		release_arrays(result, array);
 	}
 	ok(kz_array_create(&array, dev, KZ_F32, KZ_SHAPE(3, 0), &err));
 	fails(kz_min(&result, array, KZ_ALL_AXES, &err), KZ_INVALID, "min of no elements: shape (3, 0)");
 	fails(kz_argmax(&result, array, KZ_AXES(1), &err), KZ_INVALID, "argmax of no elements");
 	ok(kz_max(&result, array, KZ_AXES(0), &err));
 	ck_assert_int_eq(kz_array_count(result), 0);
-	kz_array_release(result);
-	kz_array_release(array);
-	teardown();
+	release_arrays(result, array);
 }
-END_TEST
 
-START_TEST(variances_divide_by_the_elements_less_ddof)
+DEVICE_TEST(variances_divide_by_the_elements_less_ddof)
 {
 	const double host[] = {1, 2, 4, 9};
 	kz_array *array, *result;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
-	setup(_i);
 	ok(kz_array_from(&array, dev, KZ_F64, KZ_SHAPE(4), host, sizeof(host), &err));
 	ok(kz_var(&result, array, KZ_ALL_AXES, &err));
 	ck_assert_double_eq(take(result), 38.0 / 4);
@@ -433,17 +411,14 @@ START_TEST(variances_divide_by_the_elements_less_ddof)
 	ok(kz_reduce(&result, KZ_REDUCE_VAR, array, KZ_ALL_AXES, &options, &err));
 	ck_assert(isinf(take(result)));
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
+DEVICE_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
 {
 	const int8_t small[] = {100, 100, 100, -100};
 	const float pairs[] = {1, 2, 3, -1};
 	float complex_result[2];
 	kz_array *a, *b, *result;
-	setup(_i);
 	ok(kz_array_from(&a, dev, KZ_I8, KZ_SHAPE(4), small, sizeof(small), &err));
 	ok(kz_dot(&result, a, a, NULL, &err));
 	ck_assert_uint_eq(kz_array_dtype(result), KZ_I64);
@@ -459,11 +434,8 @@ START_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
 	kz_array_release(result);
 	fails(kz_dot(&result, a, b, NULL, &err), KZ_INVALID,
 		"dot: expected two 1-d arrays of one length, got shapes (4,) and (2,)");
-	kz_array_release(a);
-	kz_array_release(b);
-	teardown();
+	release_arrays(a, b);
 }
-END_TEST
 
 /* Where results go */
 
@@ -484,11 +456,10 @@ static void get_each(kz_array *array)
 	}
 }
 
-START_TEST(a_result_goes_to_the_host_at_once)
+DEVICE_TEST(a_result_goes_to_the_host_at_once)
 {
 	static float host[5000];
 	kz_array *few, *turned, *many;
-	setup(_i);
 	many = random_floats(KZ_SHAPE(5000), host);
 	few = random_floats(KZ_SHAPE(4, 5), host);
 	ok(kz_array_transpose(&turned, few, KZ_AXES(), &err));
@@ -503,19 +474,14 @@ START_TEST(a_result_goes_to_the_host_at_once)
 	get_each(turned);
 	ck_assert_ptr_eq(atomic_exchange(&dev->slot, own), kz_pinned_pointer(pinned));
 	kz_pinned_release(pinned);
-	kz_array_release(many);
-	kz_array_release(few);
-	kz_array_release(turned);
-	teardown();
+	release_arrays(many, few, turned);
 }
-END_TEST
 
-START_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
+DEVICE_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 {
 	float host[4] = {1, 2, 3, 4};
 	double total = 7;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
-	setup(_i);
 	kz_array *a, *none;
 	ok(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4), host, sizeof(host), &err));
 	ok(kz_array_create(&none, dev, KZ_F64, KZ_SHAPE(0), &err));
@@ -534,13 +500,10 @@ START_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 	ck_assert_double_eq(total, 10);
 	ok(GET(none, KZ_REDUCE_SUM, &total, 8));
 	ck_assert_double_eq(total, 0);
-	kz_array_release(a);
-	kz_array_release(none);
-	teardown();
+	release_arrays(a, none);
 }
-END_TEST
 
-START_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
+DEVICE_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 {
 	const int16_t host[] = {1, 2, 3, 4, 5, 6};
 	float got[4];
@@ -548,7 +511,6 @@ START_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 	kz_array *array, *room, *into, *result;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 	kz_stream *stream;
-	setup(_i);
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	ok(kz_array_from(&array, dev, KZ_I16, KZ_SHAPE(2, 3), host, sizeof(host), &err));
 	ok(kz_array_zeros(&room, dev, KZ_F32, KZ_SHAPE(4), &err));
@@ -565,20 +527,15 @@ START_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 	ck_assert(got[1] == 2 && got[3] == 5);
 	fails(kz_reduce(NULL, KZ_REDUCE_SUM, array, KZ_AXES(0), &options, &err), KZ_INVALID,
 		"sum gives shape (3,), which does not go into (2,)");
-	kz_array_release(into);
-	kz_array_release(room);
-	kz_array_release(array);
+	release_arrays(into, room, array);
 	kz_stream_release(stream);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_result_may_overwrite_what_was_reduced)
+DEVICE_TEST(a_result_may_overwrite_what_was_reduced)
 {
 	float host[64], got[8];
 	kz_array *array, *row;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
-	setup(_i);
 	for (int i = 0; i < 64; i++) {
 		host[i] = (float)i;
 	}
@@ -590,18 +547,14 @@ START_TEST(a_result_may_overwrite_what_was_reduced)
 	for (int i = 0; i < 8; i++) {
 		ck_assert_float_eq(got[i], (float)(64 * i + 28));
 	}
-	kz_array_release(row);
-	kz_array_release(array);
-	teardown();
+	release_arrays(row, array);
 }
-END_TEST
 
-START_TEST(what_makes_no_sense_is_refused)
+DEVICE_TEST(what_makes_no_sense_is_refused)
 {
 	kz_array *array, *numbers, *result = (kz_array *)&err;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 	kz_dtype point;
-	setup(_i);
 	ok(kz_dtype_register(&point, "struct reduce_point", 8, &err));
 	ok(kz_array_zeros(&array, dev, point, KZ_SHAPE(2, 2), &err));
 	ok(kz_array_zeros(&numbers, dev, KZ_C64, KZ_SHAPE(2, 2), &err));
@@ -625,40 +578,32 @@ START_TEST(what_makes_no_sense_is_refused)
 		"kz_reduce_options has size 3");
 	ck_assert_str_eq(kz_reduce_name(KZ_REDUCE_COUNT_NONZERO), "count_nonzero");
 	ck_assert_ptr_null(kz_reduce_name((kz_reduce_op)0));
-	kz_array_release(numbers);
-	kz_array_release(array);
-	teardown();
+	release_arrays(numbers, array);
 }
-END_TEST
 
 /* One kernel for the elements, one for what a pass leaves; sizes and numbers of axes do not count. */
-START_TEST(sizes_need_no_new_kernels)
+DEVICE_TEST(sizes_need_no_new_kernels)
 {
 	static const kz_shape shapes[] = {{1, {5}}, {1, {300}}, {2, {20, 30}}, {3, {9, 9, 9}}};
 	kz_kernel_stats stats;
 	kz_array *array, *result;
-	setup(_i);
 	kz_device_kernel_stats(dev, &stats);
 	int64_t before = stats.compiled_count;
 	for (size_t k = 0; k < 2 * countof(shapes); k++) {
 		ok(kz_array_create(&array, dev, KZ_I32, shapes[k / 2], &err));
 		ok(kz_reduce(&result, KZ_REDUCE_SUM, array, k % 2 ? KZ_ALL_AXES : KZ_AXES(-1), NULL, &err));
-		kz_array_release(result);
-		kz_array_release(array);
+		release_arrays(result, array);
 	}
 	kz_device_kernel_stats(dev, &stats);
 	ck_assert_int_eq(stats.compiled_count - before, 1);
-	teardown();
 }
-END_TEST
 
-START_TEST(reducing_without_memory_leaves_nothing)
+DEVICE_TEST(reducing_without_memory_leaves_nothing)
 {
 	static float host[40000];
 	kz_status st = KZ_OK;
 	bool failed = true;
 	long n;
-	setup(_i);
 	kz_array *array = random_floats(KZ_SHAPE(40000), host), *result;
 	ok(kz_std(&result, array, KZ_ALL_AXES, &err)); /* the compiler does without malloc */
 	kz_array_release(result);
@@ -677,15 +622,12 @@ START_TEST(reducing_without_memory_leaves_nothing)
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 5);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
-START_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
+DEVICE_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 {
 	float host[40] = {0}, total = 7;
 	kz_status st = KZ_NO_MEMORY;
-	setup(_i);
 	kz_array *array = random_floats(KZ_SHAPE(40), host);
 	kz_pinned *pinned;
 	ok(kz_pinned_create(&pinned, dev, 512, &err));
@@ -704,43 +646,33 @@ START_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 	ck_assert_ptr_eq(atomic_exchange(&dev->slot, own), kz_pinned_pointer(pinned));
 	kz_pinned_release(pinned);
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 SUITE(reduce)
 {
 	Suite *suite = suite_create("reduce");
-	TCase *tc = tcase_create("order");
+	TCase *tc = suite_add_case(suite, "order");
 	int devices = support_device_count();
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc,
 		results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_lane, 0,
 		countof(sizes));
-	tcase_add_loop_test(tc, results_do_not_depend_on_the_number_of_threads, 0, devices);
-	tcase_add_loop_test(tc, integers_are_summed_to_the_last_one_by_any_number_of_threads, 0,
-		devices);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("values");
-	tcase_add_loop_test(tc, sums_are_at_least_as_accurate_as_those_of_numpy, 0, devices);
-	tcase_add_loop_test(tc, a_variance_far_from_zero_keeps_its_digits, 0, devices);
-	tcase_add_loop_test(tc, halves_are_added_as_floats_and_rounded_once, 0, devices);
-	tcase_add_loop_test(tc, extremes_are_nan_if_any_element_is, 0, devices);
-	tcase_add_loop_test(tc, the_first_of_equal_extremes_counts, 0, devices);
-	tcase_add_loop_test(tc, bytes_are_reduced_as_bytes, 0, devices);
-	tcase_add_loop_test(tc, what_has_no_elements_has_its_neutral_value, 0, devices);
-	tcase_add_loop_test(tc, variances_divide_by_the_elements_less_ddof, 0, devices);
-	tcase_add_loop_test(tc, dot_products_add_in_a_wide_type_and_vdot_conjugates, 0, devices);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("results");
-	tcase_add_loop_test(tc, a_result_goes_to_the_host_at_once, 0, devices);
-	tcase_add_loop_test(tc, a_result_for_the_host_that_does_not_fit_is_refused, 0, devices);
-	tcase_add_loop_test(tc, results_go_into_arrays_of_any_strides_and_of_other_types, 0, devices);
-	tcase_add_loop_test(tc, a_result_may_overwrite_what_was_reduced, 0, devices);
-	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, devices);
-	tcase_add_loop_test(tc, sizes_need_no_new_kernels, 0, devices);
-	tcase_add_loop_test(tc, reducing_without_memory_leaves_nothing, 0, devices);
-	tcase_add_loop_test(tc, a_result_for_the_host_needs_memory_or_leaves_nothing, 0, devices);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, devices, results_do_not_depend_on_the_number_of_threads,
+		integers_are_summed_to_the_last_one_by_any_number_of_threads);
+	tc = suite_add_case(suite, "values");
+	tcase_add_tests(tc, devices, sums_are_at_least_as_accurate_as_those_of_numpy,
+		a_variance_far_from_zero_keeps_its_digits,
+		halves_are_added_as_floats_and_rounded_once, extremes_are_nan_if_any_element_is,
+		the_first_of_equal_extremes_counts, bytes_are_reduced_as_bytes,
+		what_has_no_elements_has_its_neutral_value,
+		variances_divide_by_the_elements_less_ddof,
+		dot_products_add_in_a_wide_type_and_vdot_conjugates);
+	tc = suite_add_case(suite, "results");
+	tcase_add_tests(tc, devices, a_result_goes_to_the_host_at_once,
+		a_result_for_the_host_that_does_not_fit_is_refused,
+		results_go_into_arrays_of_any_strides_and_of_other_types,
+		a_result_may_overwrite_what_was_reduced, what_makes_no_sense_is_refused,
+		sizes_need_no_new_kernels, reducing_without_memory_leaves_nothing,
+		a_result_for_the_host_needs_memory_or_leaves_nothing);
 	return suite;
 }

@@ -419,8 +419,7 @@ static void run_case(kz_reduce_op op, kz_dtype dtype, uint64_t seed)
 		ok(st);
 		compare(&c, result, seed);
 	}
-	kz_array_release(result);
-	kz_array_release(c.view);
+	release_arrays(result, c.view);
 	free(c.sums);
 }
 
@@ -540,8 +539,7 @@ START_TEST(wide_reads_do_not_change_a_bit)
 			ck_assert_msg(memcmp(alone, together, (size_t)bytes) == 0, "shape %zu", k);
 			kz_array_release(view);
 		}
-		kz_array_release(floats);
-		kz_array_release(all);
+		release_arrays(floats, all);
 		support_close(dev);
 	}
 }
@@ -550,15 +548,13 @@ END_TEST
 SUITE(reduce_random)
 {
 	Suite *suite = suite_create("reduce_random");
-	TCase *tc = tcase_create("views");
+	TCase *tc = suite_add_case(suite, "views");
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, reductions_of_random_views_are_those_of_their_elements, 0,
 		countof(tried));
 	tcase_add_loop_test(tc, reductions_with_a_thread_for_each_lane_are_the_same, 0, LANES_TRIED);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("packs");
+	tc = suite_add_case(suite, "packs");
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, wide_reads_do_not_change_a_bit, 0, countof(packed));
-	suite_add_tcase(suite, tc);
 	return suite;
 }

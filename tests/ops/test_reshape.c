@@ -7,9 +7,8 @@
 #include "array/views.h"
 #include "support/suite.h"
 
-START_TEST(a_new_shape_keeps_the_order)
+DEVICE_TEST(a_new_shape_keeps_the_order)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 6)), *none = counted(S(2, 0, 3)), *part, *view;
 	ok(kz_array_reshape_view(&view, a, S(3, -1), &err));
 	holds(view, S(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
@@ -26,17 +25,12 @@ START_TEST(a_new_shape_keeps_the_order)
 	ok(kz_array_slice(&part, a, KZ_AT(1, 2), &err));
 	ok(kz_array_reshape_view(&view, part, S(1, -1, 1), &err));
 	holds(view, S(1, 1, 1), 8);
-	kz_array_release(part);
-	kz_array_release(none);
-	kz_array_release(a);
-	teardown();
+	release_arrays(part, none, a);
 }
-END_TEST
 
-START_TEST(a_shape_of_other_elements_is_refused)
+DEVICE_TEST(a_shape_of_other_elements_is_refused)
 {
 	const int64_t huge = (int64_t)1 << 32;
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *none = counted(S(0, 3)), *columns, *view;
 	fails(kz_array_reshape_view(&view, a, S(4), &err), KZ_INVALID,
 		"cannot reshape (2, 3) into (4,)");
@@ -51,18 +45,13 @@ START_TEST(a_shape_of_other_elements_is_refused)
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	fails(kz_array_reshape_view(&view, columns, S(6), &err), KZ_INVALID,
 		"an array of shape (3, 2) and these strides has no view of shape (6,)");
-	kz_array_release(columns);
-	kz_array_release(none);
-	kz_array_release(a);
-	teardown();
+	release_arrays(columns, none, a);
 }
-END_TEST
 
 /* Copies; those without a view only on devices that run kernels */
 
-START_TEST(a_shape_with_a_view_is_one)
+DEVICE_TEST(a_shape_with_a_view_is_one)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *one = counted(S()), *view;
 	ok(kz_array_reshape(&view, a, S(-1, 2), &err));
 	ck_assert_ptr_eq(kz_array_buffer(view), kz_array_buffer(a));
@@ -74,16 +63,12 @@ START_TEST(a_shape_with_a_view_is_one)
 	kz_array_release(view);
 	fails(kz_array_ravel(&view, NULL, &err), KZ_INVALID, "expected an array");
 	fails(kz_array_contiguous(&view, NULL, &err), KZ_INVALID, "expected an array");
-	kz_array_release(a);
-	kz_array_release(one);
-	teardown();
+	release_arrays(a, one);
 }
-END_TEST
 
-START_TEST(a_copy_without_gaps_takes_no_kernel)
+DEVICE_TEST(a_copy_without_gaps_takes_no_kernel)
 {
 	kz_kernel_stats stats;
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *b = counted(S(2, 3)), *back, *columns, *copy;
 	ok(kz_array_copy(&copy, a, &err));
 	holds(copy, S(2, 3), 0, 1, 2, 3, 4, 5);
@@ -97,17 +82,11 @@ START_TEST(a_copy_without_gaps_takes_no_kernel)
 	holds(copy, S(3, 2), 0, 3, 1, 4, 2, 5);
 	kz_device_kernel_stats(dev, &stats);
 	ck_assert_int_eq(stats.compiled_count, 0);
-	kz_array_release(a);
-	kz_array_release(b);
-	kz_array_release(back);
-	kz_array_release(columns);
-	teardown();
+	release_arrays(a, b, back, columns);
 }
-END_TEST
 
-START_TEST(a_shape_without_a_view_is_a_copy)
+DEVICE_TEST(a_shape_without_a_view_is_a_copy)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *columns, *view, *same;
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	ok(kz_array_reshape(&view, columns, S(2, -1), &err));
@@ -120,15 +99,11 @@ START_TEST(a_shape_without_a_view_is_a_copy)
 	holds(same, S(3, 2), 0, 3, 1, 4, 2, 5);
 	fails(kz_array_reshape(&view, columns, S(4, 2), &err), KZ_INVALID,
 		"cannot reshape (3, 2) into (4, 2)");
-	kz_array_release(columns);
-	kz_array_release(a);
-	teardown();
+	release_arrays(columns, a);
 }
-END_TEST
 
-START_TEST(a_copy_without_memory_leaves_nothing)
+DEVICE_TEST(a_copy_without_memory_leaves_nothing)
 {
-	setup(_i);
 	kz_array *a = counted(S(2, 3)), *columns, *copy;
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	kz_status st = KZ_NO_MEMORY;
@@ -145,29 +120,21 @@ START_TEST(a_copy_without_memory_leaves_nothing)
 	}
 	ck_assert_int_eq(st, KZ_OK);
 	ck_assert_int_gt(n, 2);
-	kz_array_release(columns);
-	kz_array_release(a);
-	teardown();
+	release_arrays(columns, a);
 }
-END_TEST
 
 SUITE(reshape)
 {
-	static const TTest *const *const tests[] = {
-		&a_new_shape_keeps_the_order, &a_shape_of_other_elements_is_refused,
-		&a_shape_with_a_view_is_one, &a_copy_without_gaps_takes_no_kernel,
-	};
 	static const TTest *const *const kernel_tests[] = {
 		&a_shape_without_a_view_is_a_copy, &a_copy_without_memory_leaves_nothing,
 	};
 	Suite *s = suite_create("reshape");
-	TCase *tc = tcase_create("each device");
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count() + 1);
-	}
+	TCase *tc = suite_add_case(s, "each device");
+	tcase_add_tests(tc, support_device_count() + 1, a_new_shape_keeps_the_order,
+		a_shape_of_other_elements_is_refused, a_shape_with_a_view_is_one,
+		a_copy_without_gaps_takes_no_kernel);
 	for (size_t i = 0; i < countof(kernel_tests); i++) {
 		tcase_add_loop_test(tc, *kernel_tests[i], 0, support_device_count());
 	}
-	suite_add_tcase(s, tc);
 	return s;
 }

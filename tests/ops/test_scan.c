@@ -20,12 +20,11 @@ static void check_longs(kz_array *array, const int64_t *want, int64_t count)
 }
 
 /* Around the ends of segments, chunks, and chunks of chunks' totals. */
-START_TEST(sums_run_over_segments_and_chunks)
+DEVICE_TEST(sums_run_over_segments_and_chunks)
 {
 	static const int64_t sizes[] = {1, 2, 15, 16, 17, 31, 4095, 4096, 4097, 8192, 70001};
 	static int32_t host[70001];
 	static int64_t want[70001];
-	setup(_i);
 	for (size_t k = 0; k < countof(sizes); k++) {
 		int64_t sum = 0;
 		kz_array *array, *sums;
@@ -37,12 +36,9 @@ START_TEST(sums_run_over_segments_and_chunks)
 		ok(kz_cumsum(&sums, array, 0, &err));
 		ck_assert_uint_eq(kz_array_dtype(sums), KZ_I64);
 		check_longs(sums, want, sizes[k]);
-		kz_array_release(array);
-		kz_array_release(sums);
+		release_arrays(array, sums);
 	}
-	teardown();
 }
-END_TEST
 
 START_TEST(chunks_of_chunks_are_scanned_too)
 {
@@ -65,20 +61,18 @@ START_TEST(chunks_of_chunks_are_scanned_too)
 		wrong += got[i] != sum;
 	}
 	ck_assert_int_eq(wrong, 0);
-	kz_array_release(array);
-	kz_array_release(sums);
+	release_arrays(array, sums);
 	free(host);
 	free(got);
 	teardown();
 }
 END_TEST
 
-START_TEST(every_axis_of_every_view_is_scanned)
+DEVICE_TEST(every_axis_of_every_view_is_scanned)
 {
 	enum { A = 3, B = 5, C = 37 };
 	static int64_t host[A * B * C], want[A * B * C];
 	const int64_t dims[3] = {A, B, C};
-	setup(_i);
 	for (int64_t axis = -3; axis < 3; axis++) {
 		int64_t along = axis < 0 ? axis + 3 : axis;
 		const int64_t strides[3] = {-8 * B * C, 8 * C, 8};
@@ -95,15 +89,11 @@ START_TEST(every_axis_of_every_view_is_scanned)
 			want[i] = host[from] + (i / step % dims[along] ? want[i - step] : 0);
 		}
 		check_longs(sums, want, A * B * C);
-		kz_array_release(array);
-		kz_array_release(view);
-		kz_array_release(sums);
+		release_arrays(array, view, sums);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(an_exclusive_scan_begins_with_the_neutral_element)
+DEVICE_TEST(an_exclusive_scan_begins_with_the_neutral_element)
 {
 	enum { N = 5000 };
 	static double host[N], got[N];
@@ -111,7 +101,6 @@ START_TEST(an_exclusive_scan_begins_with_the_neutral_element)
 	kz_array *array, *highest;
 	double most = -INFINITY;
 	int64_t wrong = 0;
-	setup(_i);
 	for (int i = 0; i < N; i++) {
 		host[i] = i * 7919 % 5003 * (i % 3 - 1.0);
 	}
@@ -124,21 +113,17 @@ START_TEST(an_exclusive_scan_begins_with_the_neutral_element)
 		most = host[i] > most ? host[i] : most;
 	}
 	ck_assert_int_eq(wrong, 0);
-	kz_array_release(array);
-	kz_array_release(highest);
-	teardown();
+	release_arrays(array, highest);
 }
-END_TEST
 
 /* The order in the header, step by step: both kernels round alike. */
-START_TEST(floats_are_added_in_the_order_that_is_promised)
+DEVICE_TEST(floats_are_added_in_the_order_that_is_promised)
 {
 	enum { N = 10000 };
 	static float host[N], got[N];
 	kz_array *array, *sums;
 	volatile float prefix = 0;
 	int64_t wrong = 0;
-	setup(_i);
 	for (int i = 0; i < N; i++) {
 		host[i] = (float)(i * 7919 % 10007) / 97 - 50;
 	}
@@ -163,13 +148,10 @@ START_TEST(floats_are_added_in_the_order_that_is_promised)
 		prefix += group;
 	}
 	ck_assert_int_eq(wrong, 0);
-	kz_array_release(array);
-	kz_array_release(sums);
-	teardown();
+	release_arrays(array, sums);
 }
-END_TEST
 
-START_TEST(types_are_numpys)
+DEVICE_TEST(types_are_numpys)
 {
 	static const kz_dtype want[16] = {
 		[KZ_BOOL] = KZ_I64, [KZ_I8] = KZ_I64, [KZ_I16] = KZ_I64, [KZ_I32] = KZ_I64,
@@ -177,7 +159,6 @@ START_TEST(types_are_numpys)
 		[KZ_U64] = KZ_U64, [KZ_F16] = KZ_F16, [KZ_BF16] = KZ_BF16, [KZ_F32] = KZ_F32,
 		[KZ_F64] = KZ_F64, [KZ_C64] = KZ_C64, [KZ_C128] = KZ_C128,
 	};
-	setup(_i);
 	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
 		kz_array *array, *sums, *products, *doubles;
 		double got[5];
@@ -188,20 +169,14 @@ START_TEST(types_are_numpys)
 		ok(kz_array_astype(&doubles, products, KZ_F64, &err));
 		ok(kz_array_get(doubles, got, sizeof(got), &err));
 		ck_assert(got[0] == 1 && got[3] == 24 && got[4] == 120);
-		kz_array_release(array);
-		kz_array_release(sums);
-		kz_array_release(products);
-		kz_array_release(doubles);
+		release_arrays(array, sums, products, doubles);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(empty_and_0d_arrays_are_scanned)
+DEVICE_TEST(empty_and_0d_arrays_are_scanned)
 {
 	kz_array *empty, *scalar, *sums;
 	int64_t got = 0;
-	setup(_i);
 	ok(kz_array_zeros(&empty, dev, KZ_F32, KZ_SHAPE(3, 0, 2), &err));
 	for (int64_t axis = 0; axis < 3; axis++) {
 		ok(kz_cumsum(&sums, empty, axis, &err));
@@ -213,19 +188,14 @@ START_TEST(empty_and_0d_arrays_are_scanned)
 	ck_assert_int_eq(kz_array_ndim(sums), 0);
 	ok(kz_array_get(sums, &got, sizeof(got), &err));
 	ck_assert_int_eq(got, 1);
-	kz_array_release(sums);
-	kz_array_release(empty);
-	kz_array_release(scalar);
-	teardown();
+	release_arrays(sums, empty, scalar);
 }
-END_TEST
 
-START_TEST(a_bad_scan_is_refused)
+DEVICE_TEST(a_bad_scan_is_refused)
 {
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
 	kz_dtype point;
 	kz_array *array, *points, *sums = NULL;
-	setup(_i);
 	ok(kz_dtype_register(&point, "struct point", 12, &err));
 	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
 	ok(kz_array_zeros(&points, dev, point, KZ_SHAPE(5), &err));
@@ -239,17 +209,13 @@ START_TEST(a_bad_scan_is_refused)
 	fails(kz_scan(NULL, array, "a", "0", NULL, &err), KZ_INVALID, "out is NULL");
 	options.size = 3;
 	fails(kz_scan(&sums, array, "a", "0", &options, &err), KZ_INVALID, "has size 3");
-	kz_array_release(array);
-	kz_array_release(points);
-	teardown();
+	release_arrays(array, points);
 }
-END_TEST
 
-START_TEST(a_failing_allocation_leaves_nothing_behind)
+DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
 	kz_array *array;
 	int failed = 0;
-	setup(_i);
 	ok(kz_array_ones(&array, dev, KZ_F16, KZ_SHAPE(9000, 2), &err));
 	for (long n = 0;; n++) {
 		kz_array *sums = NULL;
@@ -266,24 +232,18 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 	}
 	ck_assert_int_gt(failed, 3); /* a cache does without memory */
 	kz_array_release(array);
-	teardown();
 }
-END_TEST
 
 SUITE(scan)
 {
 	Suite *suite = suite_create("scan");
-	TCase *tcase = tcase_create("scan");
+	TCase *tcase = suite_add_case(suite, "scan");
 	int devices = both_shapes_count();
-	tcase_add_loop_test(tcase, sums_run_over_segments_and_chunks, 0, devices);
-	tcase_add_loop_test(tcase, chunks_of_chunks_are_scanned_too, 0, devices);
-	tcase_add_loop_test(tcase, every_axis_of_every_view_is_scanned, 0, devices);
-	tcase_add_loop_test(tcase, an_exclusive_scan_begins_with_the_neutral_element, 0, devices);
-	tcase_add_loop_test(tcase, floats_are_added_in_the_order_that_is_promised, 0, devices);
-	tcase_add_loop_test(tcase, types_are_numpys, 0, devices);
-	tcase_add_loop_test(tcase, empty_and_0d_arrays_are_scanned, 0, devices);
-	tcase_add_loop_test(tcase, a_bad_scan_is_refused, 0, devices);
-	tcase_add_loop_test(tcase, a_failing_allocation_leaves_nothing_behind, 0, devices);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, devices, sums_run_over_segments_and_chunks,
+		chunks_of_chunks_are_scanned_too, every_axis_of_every_view_is_scanned,
+		an_exclusive_scan_begins_with_the_neutral_element,
+		floats_are_added_in_the_order_that_is_promised, types_are_numpys,
+		empty_and_0d_arrays_are_scanned, a_bad_scan_is_refused,
+		a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }

@@ -107,16 +107,12 @@ static void run_trial(kz_buffer *buffer)
 	}
 	ok(kz_copy_dtoh(got, sizeof(got), buffer, 0, &err));
 	ck_assert_mem_eq(got, model, sizeof(got));
-	kz_array_release(out);
-	kz_array_release(a.view);
-	kz_array_release(b.view);
-	kz_array_release(to.view);
+	release_arrays(out, a.view, b.view, to.view);
 }
 
-START_TEST(calls_in_any_order_give_what_each_gives_alone)
+DEVICE_TEST(calls_in_any_order_give_what_each_gives_alone)
 {
 	kz_buffer *buffer;
-	setup(_i);
 	seed = 1 + (uint64_t)_i;
 	ok(kz_buffer_create(&buffer, dev, sizeof(model), &err));
 	for (int n = 0; n < TRIALS; n++) {
@@ -129,9 +125,7 @@ START_TEST(calls_in_any_order_give_what_each_gives_alone)
 		run_trial(buffer);
 	}
 	kz_buffer_release(buffer);
-	teardown();
 }
-END_TEST
 
 static double first_of(kz_array *array)
 {
@@ -143,10 +137,9 @@ static double first_of(kz_array *array)
 	return values[0];
 }
 
-START_TEST(types_are_told_apart)
+DEVICE_TEST(types_are_told_apart)
 {
 	static const kz_dtype dtypes[] = {KZ_F32, KZ_F64, KZ_I32, KZ_U8, KZ_F32, KZ_F64};
-	setup(_i);
 	for (int n = 0; n < (int)(countof(dtypes) * countof(dtypes)); n++) {
 		kz_dtype in = dtypes[n % (int)countof(dtypes)], to = dtypes[n / (int)countof(dtypes)];
 		kz_array *a, *sum, *into;
@@ -165,19 +158,14 @@ START_TEST(types_are_told_apart)
 			fails(kz_apply_into(into, KZ_OP_ADD, &err, KZ_ARGS(a, 2)), KZ_INVALID,
 				"does not go into");
 		}
-		kz_array_release(a);
-		kz_array_release(sum);
-		kz_array_release(into);
+		release_arrays(a, sum, into);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(the_same_call_again_finds_its_kernel)
+DEVICE_TEST(the_same_call_again_finds_its_kernel)
 {
 	kz_kernel_stats stats;
 	kz_array *a, *out;
-	setup(_i);
 	ok(kz_array_ones(&a, dev, KZ_F32, KZ_SHAPE(4), &err));
 	for (int n = 1; n <= 5; n++) {
 		ok(kz_multiply(&out, n, a, &err));
@@ -190,14 +178,11 @@ START_TEST(the_same_call_again_finds_its_kernel)
 		kz_array_release(out);
 	}
 	kz_array_release(a);
-	teardown();
 }
-END_TEST
 
-START_TEST(shapes_of_one_count_are_told_apart)
+DEVICE_TEST(shapes_of_one_count_are_told_apart)
 {
 	kz_array *wide, *high, *line, *column, *sum;
-	setup(_i);
 	ok(kz_array_ones(&wide, dev, KZ_F32, KZ_SHAPE(2, 3), &err));
 	ok(kz_array_ones(&high, dev, KZ_F32, KZ_SHAPE(3, 2), &err));
 	ok(kz_array_ones(&line, dev, KZ_F32, KZ_SHAPE(1, 6), &err));
@@ -209,22 +194,15 @@ START_TEST(shapes_of_one_count_are_told_apart)
 	fails(kz_apply_into(wide, KZ_OP_ADD, &err, KZ_ARGS(high, 1)), KZ_INVALID, "(2, 3)");
 	ok(kz_apply_into(sum, KZ_OP_ADD, &err, KZ_ARGS(line, 1)));
 	fails(kz_apply_into(sum, KZ_OP_ADD, &err, KZ_ARGS(column, 1)), KZ_INVALID, "(1, 6)");
-	kz_array_release(sum);
-	kz_array_release(wide);
-	kz_array_release(high);
-	kz_array_release(line);
-	kz_array_release(column);
-	teardown();
+	release_arrays(sum, wide, high, line, column);
 }
-END_TEST
 
 /* More kinds of calls than are kept. */
-START_TEST(calls_of_many_kinds_are_right)
+DEVICE_TEST(calls_of_many_kinds_are_right)
 {
 	static const kz_dtype dtypes[] = {KZ_I8, KZ_I16, KZ_I32, KZ_F32, KZ_F64};
 	enum { COUNT = countof(dtypes) };
 	kz_array *ones[COUNT], *into[COUNT];
-	setup(_i);
 	for (int i = 0; i < COUNT; i++) {
 		ok(kz_array_ones(&ones[i], dev, dtypes[i], KZ_SHAPE(4), &err));
 		ok(kz_array_ones(&into[i], dev, dtypes[i], KZ_SHAPE(4), &err));
@@ -236,24 +214,18 @@ START_TEST(calls_of_many_kinds_are_right)
 		kz_array_release(sum);
 	}
 	for (int i = 0; i < COUNT; i++) {
-		kz_array_release(ones[i]);
-		kz_array_release(into[i]);
+		release_arrays(ones[i], into[i]);
 	}
-	teardown();
 }
-END_TEST
 
 SUITE(shortcut)
 {
 	Suite *suite = suite_create("shortcut");
-	TCase *tcase = tcase_create("shortcut");
+	TCase *tcase = suite_add_case(suite, "shortcut");
 	int devices = both_shapes_count();
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, calls_in_any_order_give_what_each_gives_alone, 0, devices);
-	tcase_add_loop_test(tcase, types_are_told_apart, 0, devices);
-	tcase_add_loop_test(tcase, the_same_call_again_finds_its_kernel, 0, devices);
-	tcase_add_loop_test(tcase, shapes_of_one_count_are_told_apart, 0, devices);
-	tcase_add_loop_test(tcase, calls_of_many_kinds_are_right, 0, devices);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, devices, calls_in_any_order_give_what_each_gives_alone,
+		types_are_told_apart, the_same_call_again_finds_its_kernel,
+		shapes_of_one_count_are_told_apart, calls_of_many_kinds_are_right);
 	return suite;
 }

@@ -35,11 +35,10 @@ static void turn(char *to, const char *from, const int64_t *dims, const int64_t 
 	}
 }
 
-START_TEST(elements_of_every_size_arrive)
+DEVICE_TEST(elements_of_every_size_arrive)
 {
 	static const kz_dtype dtypes[5] = {KZ_U8, KZ_F16, KZ_F32, KZ_C64, KZ_C128};
 	static char host[16 * LARGEST], want[16 * LARGEST], got[16 * LARGEST];
-	setup(_i);
 	for (size_t i = 0; i < sizeof(host); i++) {
 		host[i] = (char)(i * 2654435761u >> 13);
 	}
@@ -54,41 +53,31 @@ START_TEST(elements_of_every_size_arrive)
 		turn(want, host, dims, cases[c / 5].order, size);
 		ok(kz_array_get(copy, got, bytes, &err));
 		ck_assert_msg(memcmp(got, want, (size_t)bytes) == 0, "case %d", (int)c);
-		kz_array_release(array);
-		kz_array_release(turned);
-		kz_array_release(copy);
+		release_arrays(array, turned, copy);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(one_kernel_serves_all_shapes)
+DEVICE_TEST(one_kernel_serves_all_shapes)
 {
 	kz_kernel_stats stats;
-	setup(_i);
 	for (size_t c = 0; c < countof(cases); c++) {
 		kz_array *array, *turned, *copy;
 		ok(kz_array_ones(&array, dev, KZ_I16, kz_shape_from(cases[c].dims, 3), &err));
 		ok(kz_array_transpose(&turned, array, kz_axes_from(cases[c].order, 3), &err));
 		ok(kz_array_contiguous(&copy, turned, &err));
-		kz_array_release(array);
-		kz_array_release(turned);
-		kz_array_release(copy);
+		release_arrays(array, turned, copy);
 	}
 	kz_device_kernel_stats(dev, &stats);
 	/* This one; with extents below 8, strided ones of two and three extents. */
 	ck_assert_int_le(stats.compiled_count, 3);
-	teardown();
 }
-END_TEST
 
-START_TEST(gaps_and_negative_strides_are_kept)
+DEVICE_TEST(gaps_and_negative_strides_are_kept)
 {
 	enum { N = 50 };
 	static int32_t host[N * N], got[N * N / 2];
 	kz_array *array, *part, *to, *left;
 	int64_t wrong = 0;
-	setup(_i);
 	for (int i = 0; i < N * N; i++) {
 		host[i] = i;
 	}
@@ -104,20 +93,14 @@ START_TEST(gaps_and_negative_strides_are_kept)
 		}
 	}
 	ck_assert_int_eq(wrong, 0);
-	kz_array_release(array);
-	kz_array_release(part);
-	kz_array_release(left);
-	kz_array_release(to);
-	teardown();
+	release_arrays(array, part, left, to);
 }
-END_TEST
 
 /* Whole tiles of bytes are moved by words, unless some row does not begin at one. */
-START_TEST(bytes_at_any_place_arrive)
+DEVICE_TEST(bytes_at_any_place_arrive)
 {
 	enum { SIDE = 128, WIDE = SIDE + 4 };
 	static uint8_t host[SIDE * WIDE], got[SIDE * SIDE];
-	setup(_i);
 	for (size_t i = 0; i < sizeof(host); i++) {
 		host[i] = (uint8_t)(i * 2654435761u >> 13);
 	}
@@ -133,24 +116,16 @@ START_TEST(bytes_at_any_place_arrive)
 			wrong += got[i] != host[i % SIDE * WIDE + from + i / SIDE];
 		}
 		ck_assert_int_eq(wrong, 0);
-		kz_array_release(array);
-		kz_array_release(part);
-		kz_array_release(turned);
-		kz_array_release(copy);
+		release_arrays(array, part, turned, copy);
 	}
-	teardown();
 }
-END_TEST
 
 SUITE(transpose)
 {
 	Suite *suite = suite_create("transpose");
-	TCase *tcase = tcase_create("transpose");
+	TCase *tcase = suite_add_case(suite, "transpose");
 	int devices = both_shapes_count();
-	tcase_add_loop_test(tcase, elements_of_every_size_arrive, 0, devices);
-	tcase_add_loop_test(tcase, one_kernel_serves_all_shapes, 0, devices);
-	tcase_add_loop_test(tcase, bytes_at_any_place_arrive, 0, devices);
-	tcase_add_loop_test(tcase, gaps_and_negative_strides_are_kept, 0, devices);
-	suite_add_tcase(suite, tcase);
+	tcase_add_tests(tcase, devices, elements_of_every_size_arrive, one_kernel_serves_all_shapes,
+		bytes_at_any_place_arrive, gaps_and_negative_strides_are_kept);
 	return suite;
 }

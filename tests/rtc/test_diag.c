@@ -192,13 +192,10 @@ END_TEST
 SUITE(diag)
 {
 	Suite *suite = suite_create("diag");
-	TCase *tc = tcase_create("logs");
-	tcase_add_loop_test(tc, logs_are_shown_as_gcc_shows_diagnostics, 0, (int)countof(logs));
-	tcase_add_loop_test(tc, every_beginning_of_a_log_is_read_without_harm, 0,
-		(int)countof(logs));
-	tcase_add_test(tc, long_lines_are_cut_around_the_caret);
-	tcase_add_test(tc, a_rejected_name_is_told_by_its_whole_expression);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	TCase *tc = suite_add_case(suite, "logs");
+	tcase_add_tests(tc, (int)countof(logs), logs_are_shown_as_gcc_shows_diagnostics,
+		every_beginning_of_a_log_is_read_without_harm);
+	tcase_add_tests(tc, 1, long_lines_are_cut_around_the_caret,
+		a_rejected_name_is_told_by_its_whole_expression, want_of_memory_leaves_nothing);
 	return suite;
 }

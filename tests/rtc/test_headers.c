@@ -236,20 +236,18 @@ END_TEST
 SUITE(headers)
 {
 	Suite *suite = suite_create("headers");
-	TCase *tc = tcase_create("prelude");
+	TCase *tc = suite_add_case(suite, "prelude");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it, 0, 11);
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, c_habits_compile, 0, (int)countof(habits));
 	tcase_add_loop_test(tc, a_source_may_take_the_names_of_the_prelude, 0,
 		(int)countof(own_names));
-	tcase_add_test(tc, without_the_prelude_nvrtc_is_bare);
-	tcase_add_test(tc, an_error_without_the_prelude_is_not_shown_for_one_with_it);
+	tcase_add_tests(tc, 1, without_the_prelude_nvrtc_is_bare,
+		an_error_without_the_prelude_is_not_shown_for_one_with_it);
 	tcase_add_loop_test(tc, cuda_headers_compile_after_the_prelude_without_a_warning, 0,
 		(int)countof(cuda_headers));
-	tcase_add_test(tc, values_are_those_of_the_host);
-	tcase_add_test(tc, headers_of_the_caller_come_before_the_stand_ins);
-	tcase_add_test(tc, macros_of_the_prelude_are_known);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, values_are_those_of_the_host,
+		headers_of_the_caller_come_before_the_stand_ins, macros_of_the_prelude_are_known);
 	return suite;
 }

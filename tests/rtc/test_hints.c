@@ -255,7 +255,7 @@ END_TEST
 SUITE(hints)
 {
 	Suite *suite = suite_create("hints");
-	TCase *tc = tcase_create("hints");
+	TCase *tc = suite_add_case(suite, "hints");
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, a_common_mistake_gets_a_hint, 0, (int)countof(mistakes));
 	tcase_add_loop_test(tc, a_mistake_that_the_assembler_finds_gets_a_hint, 0,
@@ -265,8 +265,7 @@ SUITE(hints)
 	tcase_add_loop_test(tc, functions_of_the_host_in_an_include_folder_get_a_hint, 0,
 		(int)countof(host_functions));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
-	tcase_add_test(tc, texts_of_other_versions_get_a_hint);
-	tcase_add_test(tc, a_caret_behind_its_line_does_no_harm);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, texts_of_other_versions_get_a_hint,
+		a_caret_behind_its_line_does_no_harm);
 	return suite;
 }

@@ -296,18 +296,14 @@ END_TEST
 SUITE(keep)
 {
 	Suite *suite = suite_create("keep");
-	TCase *tc = tcase_create("sources");
+	TCase *tc = suite_add_case(suite, "sources");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, the_code_names_a_file_that_has_the_source, 0, 4);
-	tcase_add_test(tc, a_file_that_has_the_source_is_named_itself);
-	tcase_add_test(tc, without_the_option_nothing_is_written);
-	tcase_add_test(tc, a_changed_file_is_written_again);
-	tcase_add_test(tc, what_is_kept_has_a_limit);
-	tcase_add_test(tc, why_knows_the_name_of_a_kept_source);
+	tcase_add_tests(tc, 1, a_file_that_has_the_source_is_named_itself,
+		without_the_option_nothing_is_written, a_changed_file_is_written_again,
+		what_is_kept_has_a_limit, why_knows_the_name_of_a_kept_source);
 	tcase_add_loop_test(tc, nothing_is_kept_in_a_folder_that_others_may_lead_us_to, 0,
 		countof(wrong));
-	tcase_add_test(tc, a_relative_cache_folder_is_told);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_relative_cache_folder_is_told, want_of_memory_leaves_nothing);
 	return suite;
 }

@@ -222,14 +222,13 @@ END_TEST
 SUITE(nvrtc)
 {
 	Suite *suite = suite_create("nvrtc");
-	TCase *tc = tcase_create("search");
+	TCase *tc = suite_add_case(suite, "search");
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, the_library_is_found_once_with_all_that_belongs_to_it);
 	tcase_add_loop_test(tc, every_layout_is_searched, 0, (int)countof(layouts));
-	tcase_add_test(tc, a_list_of_include_folders_replaces_what_is_found);
-	tcase_add_test(tc, what_is_named_is_used_or_refused_and_a_failure_is_not_kept);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_list_of_include_folders_replaces_what_is_found,
+		what_is_named_is_used_or_refused_and_a_failure_is_not_kept,
+		want_of_memory_leaves_nothing);
 	return suite;
 }

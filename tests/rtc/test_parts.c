@@ -298,16 +298,14 @@ END_TEST
 SUITE(parts)
 {
 	Suite *suite = suite_create("parts");
-	TCase *tc = tcase_create("parts");
+	TCase *tc = suite_add_case(suite, "parts");
 	tcase_add_loop_test(tc, kinds_are_told_by_the_first_bytes, 0, countof(kinds));
 	tcase_add_loop_test(tc, ptx_tells_what_it_defines_and_needs, 0, countof(symbols));
 	tcase_add_test(tc, the_rule_is_exact_cubin_lower_minor_ptx_lto);
-	tcase_add_loop_test(tc, an_object_gives_the_code_that_suits, 0, countof(targets));
-	tcase_add_loop_test(tc, a_library_alone_is_all_of_it, 0, countof(targets));
-	tcase_add_loop_test(tc, damaged_libraries_are_no_crash, 0, countof(targets));
+	tcase_add_tests(tc, countof(targets), an_object_gives_the_code_that_suits,
+		a_library_alone_is_all_of_it, damaged_libraries_are_no_crash);
 	tcase_add_loop_test(tc, a_cubin_that_cannot_be_linked_does_not_get_to_the_linker, 0,
 		countof(bad_cubins));
 	tcase_add_loop_test(tc, what_linkers_say_is_understood, 0, countof(logs));
-	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -163,13 +163,11 @@ END_TEST
 SUITE(resources)
 {
 	Suite *suite = suite_create("resources");
-	TCase *tc = tcase_create("resources");
+	TCase *tc = suite_add_case(suite, "resources");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, the_figures_of_a_cubin_are_those_of_ptxas, 0, (int)countof(archs));
-	tcase_add_test(tc, kernels_differ_as_they_should);
-	tcase_add_test(tc, without_the_log_all_but_the_spills_are_known);
-	tcase_add_test(tc, a_damaged_cubin_does_no_harm);
-	tcase_add_test(tc, what_is_no_log_of_ptxas_gives_no_figures);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, kernels_differ_as_they_should,
+		without_the_log_all_but_the_spills_are_known, a_damaged_cubin_does_no_harm,
+		what_is_no_log_of_ptxas_gives_no_figures);
 	return suite;
 }

@@ -526,25 +526,21 @@ END_TEST
 SUITE(rtc_compile)
 {
 	Suite *suite = suite_create("rtc_compile");
-	TCase *tc = tcase_create("compile");
+	TCase *tc = suite_add_case(suite, "compile");
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, sources_give_kernels_with_parameters, 0, (int)countof(sources));
-	tcase_add_test(tc, an_image_is_ptx_or_a_cubin_as_the_device_needs);
-	tcase_add_test(tc, the_architecture_follows_the_rule);
+	tcase_add_tests(tc, 1, an_image_is_ptx_or_a_cubin_as_the_device_needs,
+		the_architecture_follows_the_rule);
 	tcase_add_loop_test(tc, errors_have_their_place_and_message, 0, (int)countof(errors));
 	tcase_add_loop_test(tc, bad_requests_are_refused_with_a_reason, 0, (int)countof(bad));
-	tcase_add_test(tc, errors_of_the_assembler_have_their_place_in_the_source);
-	tcase_add_test(tc, warnings_of_a_success_are_kept);
-	tcase_add_test(tc, defines_headers_and_options_reach_the_compiler);
-	tcase_add_test(tc, an_instance_may_be_asked_for_twice);
-	tcase_add_test(tc, an_overload_of_a_template_is_chosen_by_its_type);
-	tcase_add_test(tc, a_thread_is_not_cancelled_while_it_compiles);
-	tcase_add_test(tc, a_child_that_is_forked_in_a_compile_is_told_so);
-	tcase_add_test(tc, huge_options_are_no_harm);
-	tcase_add_test(tc, a_small_stack_and_the_stack_limit_are_no_matter);
-	tcase_add_test(tc, threads_compile_good_and_bad_sources_at_the_same_time);
+	tcase_add_tests(tc, 1, errors_of_the_assembler_have_their_place_in_the_source,
+		warnings_of_a_success_are_kept, defines_headers_and_options_reach_the_compiler,
+		an_instance_may_be_asked_for_twice, an_overload_of_a_template_is_chosen_by_its_type,
+		a_thread_is_not_cancelled_while_it_compiles,
+		a_child_that_is_forked_in_a_compile_is_told_so, huge_options_are_no_harm,
+		a_small_stack_and_the_stack_limit_are_no_matter,
+		threads_compile_good_and_bad_sources_at_the_same_time);
 	tcase_add_loop_test(tc, want_of_memory_leaves_nothing, 0, 2);
-	suite_add_tcase(suite, tc);
 	return suite;
 }

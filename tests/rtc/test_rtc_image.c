@@ -376,19 +376,16 @@ END_TEST
 SUITE(rtc_image)
 {
 	Suite *suite = suite_create("rtc_image");
-	TCase *tc = tcase_create("images");
+	TCase *tc = suite_add_case(suite, "images");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, ptx_gives_kernels_and_layouts, 0, (int)countof(texts));
 	tcase_add_loop_test(tc, ptx_gives_variables, 0, (int)countof(variable_texts));
-	tcase_add_test(tc, a_compile_gives_the_types_of_variables);
-	tcase_add_test(tc, a_cubin_gives_variables);
-	tcase_add_test(tc, data_of_another_kind_is_refused);
+	tcase_add_tests(tc, 1, a_compile_gives_the_types_of_variables, a_cubin_gives_variables,
+		data_of_another_kind_is_refused);
 	tcase_add_loop_test(tc, cubins_of_every_architecture_give_kernels_and_layouts, 0, 5);
-	tcase_add_test(tc, a_compiled_image_knows_sizes_offsets_and_types);
-	tcase_add_test(tc, cubins_cut_short_do_no_harm);
-	tcase_add_test(tc, cubins_with_bits_turned_do_no_harm);
+	tcase_add_tests(tc, 1, a_compiled_image_knows_sizes_offsets_and_types,
+		cubins_cut_short_do_no_harm, cubins_with_bits_turned_do_no_harm);
 	tcase_add_loop_test(tc, kernels_are_found_as_they_are_written, 0, (int)countof(lookups));
 	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
 	return suite;
 }

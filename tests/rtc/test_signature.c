@@ -162,13 +162,10 @@ END_TEST
 SUITE(signature)
 {
 	Suite *suite = suite_create("signature");
-	TCase *tc = tcase_create("names");
-	tcase_add_loop_test(tc, names_give_the_kernel_and_its_parameters, 0, (int)countof(names));
-	tcase_add_loop_test(tc, every_beginning_of_a_name_is_read_without_harm, 0,
-		(int)countof(names));
-	tcase_add_test(tc, a_probe_gives_the_parameters_of_its_argument);
-	tcase_add_test(tc, a_name_that_stands_for_endless_text_is_left_unknown);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	TCase *tc = suite_add_case(suite, "names");
+	tcase_add_tests(tc, (int)countof(names), names_give_the_kernel_and_its_parameters,
+		every_beginning_of_a_name_is_read_without_harm);
+	tcase_add_tests(tc, 1, a_probe_gives_the_parameters_of_its_argument,
+		a_name_that_stands_for_endless_text_is_left_unknown, want_of_memory_leaves_nothing);
 	return suite;
 }

@@ -182,13 +182,12 @@ END_TEST
 SUITE(source_scan)
 {
 	Suite *suite = suite_create("source_scan");
-	TCase *tc = tcase_create("sources");
+	TCase *tc = suite_add_case(suite, "sources");
 	tcase_add_loop_test(tc, sources_give_their_kernels, 0, (int)countof(sources));
 	tcase_add_loop_test(tc, sources_give_their_variables, 0, (int)countof(declarations));
 	tcase_add_loop_test(tc, every_beginning_of_a_source_is_read_without_harm, 0,
 		(int)countof(sources));
-	tcase_add_test(tc, namespaces_beyond_the_limit_hide_their_kernels);
-	tcase_add_test(tc, want_of_memory_leaves_nothing);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, namespaces_beyond_the_limit_hide_their_kernels,
+		want_of_memory_leaves_nothing);
 	return suite;
 }

@@ -16,6 +16,7 @@
  * linked in, so a new suite is listed nowhere.
  */
 #include <check.h>
+#include <stddef.h>
 
 typedef Suite *suite_maker(void);
 
@@ -24,5 +25,40 @@ typedef Suite *suite_maker(void);
 	static suite_maker *const name##_maker __attribute__((section("suites"), used)) = \
 		name##_suite; \
 	static Suite *name##_suite(void)
+
+/* A test case, as tcase_create() makes it, that belongs to the suite. */
+static inline TCase *suite_add_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+static inline void suite_add_tests(TCase *tcase, int times, const TTest *const *tests)
+{
+	for (; *tests; tests++) {
+		tcase_add_loop_test(tcase, *tests, 0, times);
+	}
+}
+
+/* tcase_add_loop_test(tcase, test, 0, times) for each test of the list. */
+#define tcase_add_tests(tcase, times, ...) \
+	suite_add_tests(tcase, times, (const TTest *const[]){__VA_ARGS__, NULL})
+
+/*
+ * A loop test between begin and end, as a fixture that knows the index _i of the loop.  Without
+ * END_TEST; a return skips the rest of the body only.  DEVICE_TEST is for files whose setup() opens
+ * the device of an index, and whose teardown() closes it.
+ */
+#define TEST_BETWEEN(begin, end, name) \
+	static void name##_body(int _i); \
+	START_TEST(name) \
+	{ \
+		begin; \
+		name##_body(_i); \
+		end; \
+	} \
+	static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
+#define DEVICE_TEST(name) TEST_BETWEEN(setup(_i), teardown(), name)
 
 #endif

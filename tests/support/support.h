@@ -54,6 +54,26 @@ static inline kz_device *support_open(int index)
 	return dev;
 }
 
+/* Release each of a list. */
+#define release_arrays(...) support_release_arrays((kz_array *[]){__VA_ARGS__}, \
+	sizeof((kz_array *[]){__VA_ARGS__}) / sizeof(kz_array *))
+#define release_buffers(...) support_release_buffers((kz_buffer *[]){__VA_ARGS__}, \
+	sizeof((kz_buffer *[]){__VA_ARGS__}) / sizeof(kz_buffer *))
+
+static inline void support_release_arrays(kz_array *const *arrays, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		kz_array_release(arrays[i]);
+	}
+}
+
+static inline void support_release_buffers(kz_buffer *const *buffers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		kz_buffer_release(buffers[i]);
+	}
+}
+
 /* Close it; all memory was given back. */
 static inline void support_close(kz_device *dev)
 {

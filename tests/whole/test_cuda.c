@@ -44,14 +44,14 @@ static kz_kernel *find(const char *name)
 	return kernel;
 }
 
-static void open_device(int index)
+static void setup(int index)
 {
 	err = (kz_error)KZ_ERROR_INIT;
 	mod = NULL;
 	dev = support_open(index);
 }
 
-static void close_device(void)
+static void teardown(void)
 {
 	kz_module_release(mod);
 	kz_device_close(dev);
@@ -91,11 +91,10 @@ static void download(kz_array *array, void *host)
 	kz_array_release(array);
 }
 
-START_TEST(vecadd_adds_with_a_ragged_last_block)
+DEVICE_TEST(vecadd_adds_with_a_ragged_last_block)
 {
 	enum { N = 1000 };
 	float c[N];
-	open_device(_i);
 	compile("01_vecadd.cu");
 	float *a = random_floats(N);
 	float *b = random_floats(N);
@@ -107,19 +106,15 @@ START_TEST(vecadd_adds_with_a_ragged_last_block)
 	for (int i = 0; i < N; i++) {
 		ck_assert(c[i] == a[i] + b[i]);
 	}
-	kz_array_release(da);
-	kz_array_release(db);
+	release_arrays(da, db);
 	free(a);
 	free(b);
-	close_device();
 }
-END_TEST
 
-START_TEST(saxpy_strides_over_the_grid)
+DEVICE_TEST(saxpy_strides_over_the_grid)
 {
 	enum { N = 5000 };
 	float out[N];
-	open_device(_i);
 	compile("01_vecadd.cu");
 	float *x = random_floats(N);
 	float *y = random_floats(N);
@@ -134,15 +129,12 @@ START_TEST(saxpy_strides_over_the_grid)
 	kz_array_release(dx);
 	free(x);
 	free(y);
-	close_device();
 }
-END_TEST
 
-START_TEST(matmul_tiles_with_barriers)
+DEVICE_TEST(matmul_tiles_with_barriers)
 {
 	enum { N = 48 };
 	float c[N * N];
-	open_device(_i);
 	compile("02_matmul.cu");
 	float *a = random_floats(N * N);
 	float *b = random_floats(N * N);
@@ -159,22 +151,18 @@ START_TEST(matmul_tiles_with_barriers)
 		}
 		ck_assert_msg(c[i] == sum, "element %d: %g, not %g", i, (double)c[i], (double)sum);
 	}
-	kz_array_release(da);
-	kz_array_release(db);
+	release_arrays(da, db);
 	free(a);
 	free(b);
-	close_device();
 }
-END_TEST
 
-START_TEST(constants_globals_and_shared_memory_work_together)
+DEVICE_TEST(constants_globals_and_shared_memory_work_together)
 {
 	enum { N = 64 };
 	static const float table[4] = {1, 2, 3, 4};
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	float out[N];
 	int counter = 0, managed = 0, one = 5;
-	open_device(_i);
 	compile("08_smem_const.cu");
 	float *coef = random_floats(N);
 	ok(kz_module_set_global(mod, "coef", coef, N * sizeof(float), &err));
@@ -195,16 +183,13 @@ START_TEST(constants_globals_and_shared_memory_work_together)
 	ck_assert_int_eq(counter, 7 + 2);
 	ck_assert_int_eq(managed, 3 + 1);
 	free(coef);
-	close_device();
 }
-END_TEST
 
-START_TEST(dynamic_shared_memory_holds_two_types)
+DEVICE_TEST(dynamic_shared_memory_holds_two_types)
 {
 	enum { N = 96 };
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	double in[N], out[N];
-	open_device(_i);
 	compile("08_smem_const.cu");
 	for (int i = 0; i < N; i++) {
 		in[i] = sqrt(i);
@@ -216,13 +201,10 @@ START_TEST(dynamic_shared_memory_holds_two_types)
 	for (int i = 0; i < N; i++) {
 		ck_assert(out[i] == in[N - 1 - i]);
 	}
-	close_device();
 }
-END_TEST
 
-START_TEST(integer_arithmetic_is_exact)
+DEVICE_TEST(integer_arithmetic_is_exact)
 {
-	open_device(_i);
 	compile("13_int.cu");
 	kz_kernel *kernel = find("im");
 	for (int round = 0; round < 200; round++) {
@@ -243,16 +225,13 @@ START_TEST(integer_arithmetic_is_exact)
 		ck_assert_int_eq(got.h[0], want.h[0]);
 		ck_assert_int_eq(got.c[0], want.c[0]);
 	}
-	close_device();
 }
-END_TEST
 
-START_TEST(nbody_forces_agree_with_double_precision)
+DEVICE_TEST(nbody_forces_agree_with_double_precision)
 {
 	enum { N = 256, BLOCK = 64 };
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	float out[3 * N];
-	open_device(_i);
 	compile("20_nbody.cu");
 	float *p = random_floats(4 * N);
 	options.shared_size = BLOCK * 16;
@@ -280,9 +259,7 @@ START_TEST(nbody_forces_agree_with_double_precision)
 	}
 	kz_array_release(dp);
 	free(p);
-	close_device();
 }
-END_TEST
 
 static int mandel(float cx, float cy, int most)
 {
@@ -297,11 +274,10 @@ static int mandel(float cx, float cy, int most)
 	return i;
 }
 
-START_TEST(mandelbrot_diverges_pixel_by_pixel)
+DEVICE_TEST(mandelbrot_diverges_pixel_by_pixel)
 {
 	enum { W = 70, H = 50, M = 100 };
 	int got[W * H];
-	open_device(_i);
 	compile("20_nbody.cu");
 	kz_array *d = NULL;
 	ok(kz_array_zeros(&d, dev, KZ_I32, KZ_SHAPE(H, W), &err));
@@ -312,15 +288,12 @@ START_TEST(mandelbrot_diverges_pixel_by_pixel)
 		float cx = -2 + 3.f * (float)(i % W) / W, cy = -1 + 2.f * (float)(i / W) / H;
 		ck_assert_int_eq(got[i], mandel(cx, cy, M));
 	}
-	close_device();
 }
-END_TEST
 
-START_TEST(transpose_works_on_ragged_tiles)
+DEVICE_TEST(transpose_works_on_ragged_tiles)
 {
 	enum { W = 75, H = 40 };
 	float out[W * H];
-	open_device(_i);
 	compile("20_nbody.cu");
 	float *in = random_floats(W * H);
 	kz_array *di = upload(KZ_F32, in, W * H), *dout = upload(KZ_F32, in, W * H);
@@ -334,16 +307,13 @@ START_TEST(transpose_works_on_ragged_tiles)
 	}
 	kz_array_release(di);
 	free(in);
-	close_device();
 }
-END_TEST
 
-START_TEST(scan_sums_with_barriers_in_a_loop)
+DEVICE_TEST(scan_sums_with_barriers_in_a_loop)
 {
 	enum { N = 100 };
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	int in[N], out[N], sum = 0;
-	open_device(_i);
 	compile("20_nbody.cu");
 	for (int i = 0; i < N; i++) {
 		in[i] = (int)(random_u32() % 1000);
@@ -357,9 +327,7 @@ START_TEST(scan_sums_with_barriers_in_a_loop)
 		sum += in[i];
 		ck_assert_int_eq(out[i], sum);
 	}
-	close_device();
 }
-END_TEST
 
 static int compare_u32(const void *a, const void *b)
 {
@@ -367,10 +335,9 @@ static int compare_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-START_TEST(bitonic_sort_passes_45_barriers)
+DEVICE_TEST(bitonic_sort_passes_45_barriers)
 {
 	uint32_t in[512], out[512];
-	open_device(_i);
 	compile("20_nbody.cu");
 	for (int i = 0; i < 512; i++) {
 		in[i] = random_u32();
@@ -380,20 +347,17 @@ START_TEST(bitonic_sort_passes_45_barriers)
 	download(d, out);
 	qsort(in, 512, sizeof(in[0]), compare_u32);
 	ck_assert_mem_eq(in, out, sizeof(in));
-	close_device();
 }
-END_TEST
 
 static int clamp(int v, int most)
 {
 	return v < 0 ? 0 : v > most ? most : v;
 }
 
-START_TEST(convolution_clamps_at_the_edges)
+DEVICE_TEST(convolution_clamps_at_the_edges)
 {
 	enum { W = 37, H = 29 };
 	uint8_t in[W * H], out[W * H];
-	open_device(_i);
 	compile("21_stencil_conv.cu");
 	float *k = random_floats(25);
 	for (int i = 0; i < W * H; i++) {
@@ -417,16 +381,13 @@ START_TEST(convolution_clamps_at_the_edges)
 	}
 	kz_array_release(di);
 	free(k);
-	close_device();
 }
-END_TEST
 
-START_TEST(heat_stencil_is_exact_in_double)
+DEVICE_TEST(heat_stencil_is_exact_in_double)
 {
 	enum { X = 20, Y = 12, Z = 6, N = X * Y * Z };
 	double a[N], out[N];
 	const double c = 0.1;
-	open_device(_i);
 	compile("21_stencil_conv.cu");
 	for (int i = 0; i < N; i++) {
 		a[i] = (double)random_u32() / 4e9;
@@ -446,15 +407,12 @@ START_TEST(heat_stencil_is_exact_in_double)
 		ck_assert(out[p] == want);
 	}
 	kz_array_release(da);
-	close_device();
 }
-END_TEST
 
-START_TEST(softmax_rows_agree_with_double_precision)
+DEVICE_TEST(softmax_rows_agree_with_double_precision)
 {
 	enum { ROWS = 3, N = 300 };
 	float out[ROWS * N];
-	open_device(_i);
 	compile("21_stencil_conv.cu");
 	float *in = random_floats(ROWS * N);
 	kz_array *di = upload(KZ_F32, in, ROWS * N), *dout = upload(KZ_F32, in, ROWS * N);
@@ -473,27 +431,20 @@ START_TEST(softmax_rows_agree_with_double_precision)
 	}
 	kz_array_release(di);
 	free(in);
-	close_device();
 }
-END_TEST
 
 SUITE(cuda)
 {
-	static const TTest *const *const tests[] = {
-		&vecadd_adds_with_a_ragged_last_block, &saxpy_strides_over_the_grid,
-		&matmul_tiles_with_barriers, &constants_globals_and_shared_memory_work_together,
-		&dynamic_shared_memory_holds_two_types, &integer_arithmetic_is_exact,
-		&nbody_forces_agree_with_double_precision, &mandelbrot_diverges_pixel_by_pixel,
-		&transpose_works_on_ragged_tiles, &scan_sums_with_barriers_in_a_loop,
-		&bitonic_sort_passes_45_barriers, &convolution_clamps_at_the_edges,
-		&heat_stencil_is_exact_in_double, &softmax_rows_agree_with_double_precision,
-	};
 	Suite *s = suite_create("cuda");
-	TCase *tc = tcase_create("kernels");
+	TCase *tc = suite_add_case(s, "kernels");
 	tcase_set_timeout(tc, 60);
-	for (size_t i = 0; i < countof(tests); i++) {
-		tcase_add_loop_test(tc, *tests[i], 0, support_device_count());
-	}
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, support_device_count(), vecadd_adds_with_a_ragged_last_block,
+		saxpy_strides_over_the_grid, matmul_tiles_with_barriers,
+		constants_globals_and_shared_memory_work_together,
+		dynamic_shared_memory_holds_two_types, integer_arithmetic_is_exact,
+		nbody_forces_agree_with_double_precision, mandelbrot_diverges_pixel_by_pixel,
+		transpose_works_on_ragged_tiles, scan_sums_with_barriers_in_a_loop,
+		bitonic_sort_passes_45_barriers, convolution_clamps_at_the_edges,
+		heat_stencil_is_exact_in_double, softmax_rows_agree_with_double_precision);
 	return s;
 }

@@ -75,11 +75,9 @@ END_TEST
 SUITE(hero)
 {
 	Suite *s = suite_create("hero");
-	TCase *tc = tcase_create("each device");
+	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 240);
-	tcase_add_loop_test(tc, hero_prints_the_doubled_numbers, 0, support_device_count());
-	tcase_add_loop_test(tc, hero_survives_every_failing_allocation, 0,
-		support_device_count());
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, support_device_count(), hero_prints_the_doubled_numbers,
+		hero_survives_every_failing_allocation);
 	return s;
 }

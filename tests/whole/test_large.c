@@ -81,11 +81,10 @@ static int64_t get_long(kz_array *result)
 	return value;
 }
 
-START_TEST(elementwise)
+DEVICE_TEST(elementwise)
 {
 	kz_array *sum, *mask;
 	int64_t wrong = 0;
-	setup(_i);
 	ok(kz_add(&sum, array, 1, &err));
 	const int8_t *got = look(sum);
 	for (int64_t i = 0; i < n; i++) {
@@ -99,24 +98,20 @@ START_TEST(elementwise)
 	}
 	kz_array_release(mask);
 	ck_assert_int_eq(wrong, 0);
-	teardown();
 }
-END_TEST
 
-START_TEST(views)
+DEVICE_TEST(views)
 {
 	kz_array *back, *copy, *part;
 	int64_t wrong = 0;
 	int8_t last[5];
-	setup(_i);
 	ok(kz_array_flip(&back, array, KZ_AXES(0), &err));
 	ok(kz_array_contiguous(&copy, back, &err));
 	const int8_t *got = look(copy);
 	for (int64_t i = 0; i < n; i++) {
 		wrong += got[i] != element(n - 1 - i);
 	}
-	kz_array_release(back);
-	kz_array_release(copy);
+	release_arrays(back, copy);
 	ck_assert_int_eq(wrong, 0);
 	ok(kz_array_slice(&part, array, KZ_AT(KZ_SLICE(-5, KZ_OMIT)), &err));
 	ok(kz_array_get(part, last, sizeof(last), &err));
@@ -124,15 +119,12 @@ START_TEST(views)
 		ck_assert_int_eq(last[i], element(n - 5 + i));
 	}
 	kz_array_release(part);
-	teardown();
 }
-END_TEST
 
-START_TEST(reductions)
+DEVICE_TEST(reductions)
 {
 	kz_array *out, *rows, *last;
 	int64_t sum = 0, zeros = 0;
-	setup(_i);
 	for (int64_t i = 0; i < n; i++) {
 		sum += element(i);
 		zeros += element(i) == 0;
@@ -151,16 +143,13 @@ START_TEST(reductions)
 	ok(kz_sum(&out, rows, KZ_AXES(1), &err));
 	ck_assert_int_eq(get_long(out), n + 1);
 	kz_array_release(rows);
-	teardown();
 }
-END_TEST
 
-START_TEST(scans)
+DEVICE_TEST(scans)
 {
 	kz_array *sums;
 	int64_t wrong = 0;
 	int8_t sum = 0;
-	setup(_i);
 	ok(kz_scan(&sums, array, "a + b", "0", NULL, &err));
 	const int8_t *got = look(sums);
 	for (int64_t i = 0; i < n; i++) {
@@ -169,16 +158,13 @@ START_TEST(scans)
 	}
 	ck_assert_int_eq(wrong, 0);
 	kz_array_release(sums);
-	teardown();
 }
-END_TEST
 
-START_TEST(indexes)
+DEVICE_TEST(indexes)
 {
 	kz_array *places, *values, *taken, *found;
 	int64_t want[3], got[3];
 	int8_t few[3];
-	setup(_i);
 	want[0] = 5;
 	want[1] = n / 2 + 1;
 	want[2] = n - 1;
@@ -195,23 +181,17 @@ START_TEST(indexes)
 	ck_assert_int_eq(kz_array_count(found), 3);
 	ok(kz_array_get(found, got, sizeof(got), &err));
 	ck_assert_mem_eq(got, want, sizeof(got));
-	kz_array_release(places);
-	kz_array_release(values);
-	kz_array_release(taken);
-	kz_array_release(found);
-	teardown();
+	release_arrays(places, values, taken, found);
 }
-END_TEST
 
 /* As PyCUDA's test_big_array_elementwise and test_big_array_reduction. */
-START_TEST(kernels_of_users)
+DEVICE_TEST(kernels_of_users)
 {
 	kz_elementwise *count = NULL;
 	kz_reduction *sum = NULL;
 	kz_array *total;
 	uint8_t got, want = 0;
 	int64_t wrong = 0;
-	setup(_i);
 	ok(kz_elementwise_create(&count, dev, "signed char *x", "x[i] = (signed char)(i % 251)", NULL,
 		&err));
 	ok(kz_elementwise_run(count, NULL, &err, KZ_ARGS(array)));
@@ -229,14 +209,12 @@ START_TEST(kernels_of_users)
 	kz_array_release(total);
 	kz_elementwise_release(count);
 	kz_reduction_release(sum);
-	teardown();
 }
-END_TEST
 
 SUITE(large)
 {
 	Suite *suite = suite_create("large");
-	TCase *tcase = tcase_create("large");
+	TCase *tcase = suite_add_case(suite, "large");
 	if (getenv("KUDZU_TEST_LARGE")) {
 		int cases = (int)countof(sizes) * support_device_count();
 		tcase_set_timeout(tcase, 3600);
@@ -247,6 +225,5 @@ SUITE(large)
 		tcase_add_loop_test(tcase, indexes, 0, cases);
 		tcase_add_loop_test(tcase, kernels_of_users, 0, cases);
 	}
-	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -74,9 +74,8 @@ static const char block_reduce[] =
 	"	if (threadIdx.x == 0) x[0] = all;\n"
 	"}\n";
 
-START_TEST(cub_sums_a_block)
+DEVICE_TEST(cub_sums_a_block)
 {
-	setup(_i);
 	int values[128];
 	int sum = 0;
 	for (int i = 0; i < 128; i++) {
@@ -87,9 +86,7 @@ START_TEST(cub_sums_a_block)
 		run(block_reduce, "sum", 1, 128, values, sizeof(values));
 		ck_assert_int_eq(values[0], sum);
 	}
-	teardown();
 }
-END_TEST
 
 static const char radix_sort[] =
 	"#include <cub/block/block_radix_sort.cuh>\n"
@@ -113,9 +110,8 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-START_TEST(cub_sorts_and_scans_a_block)
+DEVICE_TEST(cub_sorts_and_scans_a_block)
 {
-	setup(_i);
 	unsigned values[128], expected[128];
 	for (unsigned i = 0; i < 128; i++) {
 		values[i] = expected[i] = i * 2654435761u >> 8;
@@ -128,9 +124,7 @@ START_TEST(cub_sorts_and_scans_a_block)
 		run(radix_sort, "sort", 1, 64, values, sizeof(values));
 		ck_assert_mem_eq(values, expected, sizeof(values));
 	}
-	teardown();
 }
-END_TEST
 
 static const char groups[] =
 	"#include <cooperative_groups.h>\n"
@@ -150,9 +144,8 @@ static const char groups[] =
 	"	x[i] += 1000 * other;\n"
 	"}\n";
 
-START_TEST(cooperative_groups_add_up_tiles_and_meet_in_the_grid)
+DEVICE_TEST(cooperative_groups_add_up_tiles_and_meet_in_the_grid)
 {
-	setup(_i);
 	int values[64], sums[64] = {0};
 	for (int i = 0; i < 64; i++) {
 		values[i] = i;
@@ -166,9 +159,7 @@ START_TEST(cooperative_groups_add_up_tiles_and_meet_in_the_grid)
 			ck_assert_int_eq(values[i], sums[i] + 1000 * sums[(i + 32) % 64]);
 		}
 	}
-	teardown();
 }
-END_TEST
 
 /* Philox4x32-10 by its definition. */
 static void philox(uint32_t counter[4], uint32_t key0, uint32_t key1)
@@ -195,9 +186,8 @@ static const char numbers[] =
 	"	for (int i = 0; i < 4; i++) x[4 * threadIdx.x + i] = curand(&state);\n"
 	"}\n";
 
-START_TEST(curand_draws_the_numbers_of_its_generator)
+DEVICE_TEST(curand_draws_the_numbers_of_its_generator)
 {
-	setup(_i);
 	uint32_t values[32][4] = {{0}};
 	if (has_header("curand_kernel.h")) {
 		run(numbers, "draw", 1, 32, values, sizeof(values));
@@ -207,9 +197,7 @@ START_TEST(curand_draws_the_numbers_of_its_generator)
 			ck_assert_mem_eq(values[i], expected, sizeof(expected));
 		}
 	}
-	teardown();
 }
-END_TEST
 
 static const char standard[] =
 	"#include <cuda/std/array>\n"
@@ -231,9 +219,8 @@ static const char standard[] =
 	"	x[3] = cuda::std::get<1>(pair); x[4] = top<short>();\n"
 	"}\n";
 
-START_TEST(the_standard_library_of_kernels_works)
+DEVICE_TEST(the_standard_library_of_kernels_works)
 {
-	setup(_i);
 	double values[5] = {0};
 	static const double expected[5] = {-3, 4, 15, 8.5, 32767};
 	if (has_header("cuda/std/array")) {
@@ -242,20 +229,15 @@ START_TEST(the_standard_library_of_kernels_works)
 			ck_assert_double_eq(values[i], expected[i]);
 		}
 	}
-	teardown();
 }
-END_TEST
 
 SUITE(libraries)
 {
 	Suite *suite = suite_create("libraries");
-	TCase *tc = tcase_create("headers");
+	TCase *tc = suite_add_case(suite, "headers");
 	int count = support_device_count();
-	tcase_add_loop_test(tc, cub_sums_a_block, 0, count);
-	tcase_add_loop_test(tc, cub_sorts_and_scans_a_block, 0, count);
-	tcase_add_loop_test(tc, cooperative_groups_add_up_tiles_and_meet_in_the_grid, 0, count);
-	tcase_add_loop_test(tc, curand_draws_the_numbers_of_its_generator, 0, count);
-	tcase_add_loop_test(tc, the_standard_library_of_kernels_works, 0, count);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, count, cub_sums_a_block, cub_sorts_and_scans_a_block,
+		cooperative_groups_add_up_tiles_and_meet_in_the_grid,
+		curand_draws_the_numbers_of_its_generator, the_standard_library_of_kernels_works);
 	return suite;
 }

@@ -63,31 +63,25 @@ OPERATION(substract_scalar, kz_subtract(&out, 7, x, &err), 7 - u, 0)
 OPERATION(divide_array, kz_divide(&out, x, y, &err), u / v, 0)
 OPERATION(divide_scalar, kz_divide(&out, x, 3, &err), u / 3, 0)
 
-START_TEST(iaddition_array)
+DEVICE_TEST(iaddition_array)
 {
 	kz_array *x, *y;
-	setup(_i);
 	count_up(&x, &y);
 	ok(kz_apply_into(x, KZ_OP_ADD, &err, KZ_ARGS(x, y)));
 	EACH(u + v)
 	check(x, want, 10, 0);
 	kz_array_release(y);
-	teardown();
 }
-END_TEST
 
-START_TEST(iaddition_scalar)
+DEVICE_TEST(iaddition_scalar)
 {
 	kz_array *x, *y;
-	setup(_i);
 	count_up(&x, &y);
 	ok(kz_apply_into(x, KZ_OP_ADD, &err, KZ_ARGS(x, 7)));
 	EACH(u + 7)
 	check(x, want, 10, 0);
 	kz_array_release(y);
-	teardown();
 }
-END_TEST
 
 /* array_gt ... array_ne: PyCUDA gives floats; here it is bool, as in numpy. */
 static const struct {
@@ -98,9 +92,8 @@ static const struct {
 	{KZ_OP_GREATER_EQUAL, {0, 1, 1}}, {KZ_OP_EQUAL, {0, 1, 0}}, {KZ_OP_NOT_EQUAL, {1, 0, 1}},
 };
 
-START_TEST(array_gt_lt_le_ge_eq_ne)
+DEVICE_TEST(array_gt_lt_le_ge_eq_ne)
 {
-	setup(_i);
 	for (size_t k = 0; k < countof(comparisons); k++) {
 		kz_array *x = floats((const float[]){1, 2, 3}, 3), *out;
 		kz_array *y = floats((const float[]){2, 2, 2}, 3);
@@ -108,15 +101,12 @@ START_TEST(array_gt_lt_le_ge_eq_ne)
 		check_bytes(out, KZ_BOOL, comparisons[k].expected, 3);
 		release(x, y);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(scalar_comparisons)
+DEVICE_TEST(scalar_comparisons)
 {
 	static const double host[5] = {1.0, 0.25, 0.1, -0.1, 0.0};
 	kz_array *out;
-	setup(_i);
 	kz_array *x = doubles(host, 5);
 	ok(kz_greater(&out, x, 0.25, &err));
 	check_bytes(out, KZ_BOOL, (const uint8_t[]){1, 0, 0, 0, 0}, 5);
@@ -127,14 +117,11 @@ START_TEST(scalar_comparisons)
 	ok(kz_equal(&out, x, 1, &err));
 	check_bytes(out, KZ_BOOL, (const uint8_t[]){1, 0, 0, 0, 0}, 5);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(nan_arithmetic)
+DEVICE_TEST(nan_arithmetic)
 {
 	kz_array *out;
-	setup(_i);
 	for (int i = 0; i < MANY; i += 1 + i % 7) {
 		(i % 2 ? a : b)[i] = NAN;
 	}
@@ -145,28 +132,22 @@ START_TEST(nan_arithmetic)
 	ok(kz_multiply(&out, x, y, &err));
 	check(out, want, MANY, 0);
 	release(x, y);
-	teardown();
 }
-END_TEST
 
-START_TEST(binary_ops_with_unequal_dtypes)
+DEVICE_TEST(binary_ops_with_unequal_dtypes)
 {
 	static const double expected[3] = {1.5, 3.5, 5.5};
 	kz_array *x, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_I32, KZ_SHAPE(3), (const int32_t[]){1, 2, 3}, 12, &err));
 	kz_array *y = doubles((const double[]){0.5, 1.5, 2.5}, 3);
 	ok(kz_add(&out, x, y, &err));
 	check_bytes(out, KZ_F64, expected, sizeof(expected));
 	release(x, y);
-	teardown();
 }
-END_TEST
 
-START_TEST(minimum_maximum_scalar)
+DEVICE_TEST(minimum_maximum_scalar)
 {
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats(a, 20);
 	ok(kz_maximum(&out, x, 0.5, &err));
 	for (int i = 0; i < 20; i++) {
@@ -177,14 +158,11 @@ START_TEST(minimum_maximum_scalar)
 	memset(want, 0, 80);
 	check(out, want, 20, 0);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(logical_and_or_not)
+DEVICE_TEST(logical_and_or_not)
 {
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats((const float[]){0, 0, 1, 2}, 4), *y = floats((const float[]){0, 3, 0, 4}, 4);
 	ok(kz_logical_and(&out, x, y, &err));
 	check_bytes(out, KZ_BOOL, (const uint8_t[]){0, 0, 0, 1}, 4);
@@ -195,15 +173,12 @@ START_TEST(logical_and_or_not)
 	ok(kz_logical_not(&out, x, &err));
 	check_bytes(out, KZ_BOOL, (const uint8_t[]){1, 1, 0, 0}, 4);
 	release(x, y);
-	teardown();
 }
-END_TEST
 
-START_TEST(where)
+DEVICE_TEST(where)
 {
 	static const int64_t expected[3] = {2, 3, 2};
 	kz_array *x, *y, *z, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_I64, KZ_SHAPE(3), (const int64_t[]){1, 0, -1}, 24, &err));
 	ok(kz_array_from(&y, dev, KZ_I64, KZ_SHAPE(3), (const int64_t[]){2, 2, 2}, 24, &err));
 	ok(kz_array_from(&z, dev, KZ_I64, KZ_SHAPE(3), (const int64_t[]){3, 3, 3}, 24, &err));
@@ -211,14 +186,11 @@ START_TEST(where)
 	check_bytes(out, KZ_I64, expected, 24);
 	release(x, y);
 	kz_array_release(z);
-	teardown();
 }
-END_TEST
 
-START_TEST(if_positive)
+DEVICE_TEST(if_positive)
 {
 	kz_array *difference, *out;
-	setup(_i);
 	kz_array *x = floats(a, 20), *y = floats(b, 20);
 	ok(kz_subtract(&difference, x, y, &err));
 	ok(kz_if_positive(&out, difference, x, y, &err));
@@ -230,9 +202,7 @@ START_TEST(if_positive)
 	check(out, want, 20, 0);
 	release(x, y);
 	kz_array_release(difference);
-	teardown();
 }
-END_TEST
 
 /* Functions of test_cumath.py: their range and error there. */
 static const struct {
@@ -250,10 +220,9 @@ static const struct {
 	{KZ_OP_COSH, -3, 3, 1e-6, cosh}, {KZ_OP_TANH, -3, 3, 1e-6, tanh},
 };
 
-START_TEST(cumath)
+DEVICE_TEST(cumath)
 {
 	enum { N = 20000 };
-	setup(_i);
 	for (size_t k = 0; k < countof(functions); k++) {
 		static float host[N];
 		kz_array *x, *out;
@@ -267,18 +236,15 @@ START_TEST(cumath)
 		check(out, want, N, functions[k].tolerance);
 		kz_array_release(x);
 	}
-	teardown();
 }
-END_TEST
 
 /* fmod, ldexp, modf, frexp */
-START_TEST(cumath_pairs)
+DEVICE_TEST(cumath_pairs)
 {
 	enum { N = 1000 };
 	static float fraction[N];
 	int exponent;
 	kz_array *x, *y, *out, *whole;
-	setup(_i);
 	for (int i = 0; i < N; i++) {
 		b[i] = b[i] * 45 + 0.1f;
 		a[i] = a[i] * 200 - 100;
@@ -307,17 +273,14 @@ START_TEST(cumath_pairs)
 	check(back, a, N, 0);
 	release(out, whole);
 	release(x, y);
-	teardown();
 }
-END_TEST
 
 /* Kernels of one's own */
 
-START_TEST(elwise_kernel)
+DEVICE_TEST(elwise_kernel)
 {
 	kz_elementwise *combine;
 	kz_array *z;
-	setup(_i);
 	kz_array *x = floats(a, 50), *y = floats(b, 50);
 	ok(kz_array_like(&z, x, &err));
 	ok(kz_elementwise_create(&combine, dev, "float a, float *x, float b, float *y, float *z",
@@ -329,18 +292,15 @@ START_TEST(elwise_kernel)
 	check(z, want, 50, 1e-6);
 	kz_elementwise_release(combine);
 	release(x, y);
-	teardown();
 }
-END_TEST
 
-START_TEST(ranged_elwise_kernel)
+DEVICE_TEST(ranged_elwise_kernel)
 {
 	enum { N = 50000 };
 	static const int64_t slices[4][3] = {
 		{5, 20000, 1}, {5, 20000, 17}, {3000, 5, -1}, {1000, N - 1, 1},
 	};
 	kz_elementwise *seven;
-	setup(_i);
 	ok(kz_elementwise_create(&seven, dev, "float *z", "z[i] = 7", NULL, &err));
 	for (int k = 0; k < 4; k++) {
 		const int64_t *s = slices[k];
@@ -357,9 +317,7 @@ START_TEST(ranged_elwise_kernel)
 		check(z, want, N, 0);
 	}
 	kz_elementwise_release(seven);
-	teardown();
 }
-END_TEST
 
 static const char minmax[] =
 	"struct minmax_collector {\n"
@@ -372,14 +330,13 @@ static const char minmax[] =
 	"	return minmax_collector(fminf(a.cur_min, b.cur_min), fmaxf(a.cur_max, b.cur_max));\n"
 	"}\n";
 
-START_TEST(struct_reduce)
+DEVICE_TEST(struct_reduce)
 {
 	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
 	kz_dtype pair;
 	kz_reduction *reduce;
 	kz_array *out;
 	float expected[2] = {1, 0};
-	setup(_i);
 	kz_array *x = floats(a, 20000);
 	options.preamble = minmax;
 	ok(kz_dtype_register(&pair, "minmax_collector", 8, &err));
@@ -393,15 +350,12 @@ START_TEST(struct_reduce)
 	check_bytes(out, pair, expected, sizeof(expected));
 	kz_reduction_release(reduce);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(reduce_out)
+DEVICE_TEST(reduce_out)
 {
 	kz_reduction *reduce;
 	kz_array *x, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(10, 200), a, 8000, &err));
 	ok(kz_array_create(&out, dev, KZ_F32, KZ_SHAPE(10), &err));
 	ok(kz_reduction_create(&reduce, dev, KZ_F32, "0", "max(a, b)", NULL, "float *in", NULL, &err));
@@ -420,11 +374,9 @@ START_TEST(reduce_out)
 	check(out, want, 10, 0);
 	kz_reduction_release(reduce);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(pass_slice_to_kernel)
+DEVICE_TEST(pass_slice_to_kernel)
 {
 	static const char source[] =
 		"__global__ void twice(float *a)\n"
@@ -435,7 +387,6 @@ START_TEST(pass_slice_to_kernel)
 	kz_module *module;
 	kz_kernel *twice;
 	kz_array *ones, *inner;
-	setup(_i);
 	ok(kz_module_compile(&module, dev, source, NULL, &err));
 	ok(kz_module_kernel(&twice, module, "twice", &err));
 	ok(kz_array_ones(&ones, dev, KZ_F32, KZ_SHAPE(N), &err));
@@ -447,9 +398,7 @@ START_TEST(pass_slice_to_kernel)
 	check(ones, want, N, 0);
 	kz_array_release(inner);
 	kz_module_release(module);
-	teardown();
 }
-END_TEST
 
 SUITE(pycuda)
 {
@@ -463,10 +412,9 @@ SUITE(pycuda)
 		struct_reduce, reduce_out, pass_slice_to_kernel,
 	};
 	Suite *suite = suite_create("pycuda");
-	TCase *tcase = tcase_create("pycuda");
+	TCase *tcase = suite_add_case(suite, "pycuda");
 	for (size_t i = 0; i < countof(tests); i++) {
 		tcase_add_loop_test(tcase, tests[i], 0, support_device_count());
 	}
-	suite_add_tcase(suite, tcase);
 	return suite;
 }

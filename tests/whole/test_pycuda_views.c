@@ -10,23 +10,19 @@
 
 /* Creating */
 
-START_TEST(arange)
+DEVICE_TEST(arange)
 {
 	kz_array *out;
-	setup(_i);
 	for (int i = 0; i < 12; i++) {
 		want[i] = (float)i;
 	}
 	ok(kz_array_arange(&out, dev, KZ_F32, KZ_ARG(0), KZ_ARG(12), KZ_ARG(1), &err));
 	check(out, want, 12, 0);
-	teardown();
 }
-END_TEST
 
-START_TEST(ones_zeros_like_etc)
+DEVICE_TEST(ones_zeros_like_etc)
 {
 	kz_array *x, *out;
-	setup(_i);
 	for (int i = 0; i < 10; i++) {
 		want[i] = 1;
 	}
@@ -40,17 +36,14 @@ START_TEST(ones_zeros_like_etc)
 	ok(kz_array_zeros(&out, dev, KZ_C64, KZ_SHAPE(3), &err)); /* create_complex_zeros */
 	check_bytes(out, KZ_C64, (const float[6]){0}, 24);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
 /* vector_fill, default_zero, setitem_scalar */
-START_TEST(fills)
+DEVICE_TEST(fills)
 {
 	struct { float x, y, z; } point = {1, 2, 3}, got[100];
 	kz_dtype float3;
 	kz_array *points, *x, *row;
-	setup(_i);
 	ok(kz_dtype_register(&float3, "float3", 12, &err));
 	ok(kz_array_create(&points, dev, float3, KZ_SHAPE(100), &err));
 	ok(kz_array_fill(points, KZ_VALUE(point), &err));
@@ -64,15 +57,12 @@ START_TEST(fills)
 	want[4] = want[5] = want[6] = want[7] = 2.5f;
 	check(x, want, 12, 0);
 	kz_array_release(row);
-	teardown();
 }
-END_TEST
 
 /* stack, concatenate */
-START_TEST(joins)
+DEVICE_TEST(joins)
 {
 	kz_array *x, *y, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(2, 3), a, 24, &err));
 	ok(kz_array_from(&y, dev, KZ_F32, KZ_SHAPE(2, 3), b, 24, &err));
 	ok(kz_array_concatenate(&out, KZ_ARRAYS(x, y), 0, NULL, &err));
@@ -93,31 +83,25 @@ START_TEST(joins)
 	}
 	check(out, want, 12, 0);
 	release(x, y);
-	teardown();
 }
-END_TEST
 
 /* Indexes and views */
 
-START_TEST(take)
+DEVICE_TEST(take)
 {
 	static const uint32_t places[4] = {3, 0, 2, 3};
 	kz_array *indexes, *out;
-	setup(_i);
 	kz_array *x = floats(a, 20);
 	ok(kz_array_from(&indexes, dev, KZ_U32, KZ_SHAPE(4), places, sizeof(places), &err));
 	ok(kz_array_take(&out, x, indexes, 0, KZ_INDEX_CHECK, &err));
 	check(out, (const float[]){a[3], a[0], a[2], a[3]}, 4, 0);
 	release(x, indexes);
-	teardown();
 }
-END_TEST
 
-START_TEST(take_put)
+DEVICE_TEST(take_put)
 {
 	static const int32_t to[4] = {32, 33, 34, 35}, from[4] = {7, 6, 5, 4};
 	kz_array *target, *places, *sources, *values;
-	setup(_i);
 	kz_array *x = floats(a, 8);
 	ok(kz_array_zeros(&target, dev, KZ_F32, KZ_SHAPE(96), &err));
 	ok(kz_array_from(&places, dev, KZ_I32, KZ_SHAPE(4), to, sizeof(to), &err));
@@ -131,14 +115,11 @@ START_TEST(take_put)
 	check(target, want, 96, 0);
 	release(places, sources);
 	release(values, x);
-	teardown();
 }
-END_TEST
 
-START_TEST(reverse)
+DEVICE_TEST(reverse)
 {
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats(a, 10);
 	ok(kz_array_slice(&out, x, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -1)), &err));
 	for (int i = 0; i < 10; i++) {
@@ -146,16 +127,13 @@ START_TEST(reverse)
 	}
 	check(out, want, 10, 0);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
 /* slice, 2d_slice_c, 2d_slice_f */
-START_TEST(slices)
+DEVICE_TEST(slices)
 {
 	enum { N = 1000, M = 200 };
 	kz_array *x, *turned, *rows, *columns;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(N, M), a, 4 * N * M, &err));
 	ok(kz_array_transpose(&turned, x, KZ_AXES(), &err));
 	for (int k = 0; k < 20; k++) {
@@ -172,14 +150,11 @@ START_TEST(slices)
 		check(columns, want, (stop - start) * M, 0);
 	}
 	release(x, turned);
-	teardown();
 }
-END_TEST
 
-START_TEST(reshape)
+DEVICE_TEST(reshape)
 {
 	kz_array *x, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(8, 16), a, 512, &err));
 	ok(kz_array_reshape(&out, x, KZ_SHAPE(8, -1, 4), &err));
 	ck_assert_int_eq(kz_array_shape(out).dims[1], 4);
@@ -190,14 +165,11 @@ START_TEST(reshape)
 	ck_assert(kz_array_reshape(&out, x, KZ_SHAPE(-1, -1, 4), &err) == KZ_INVALID);
 	kz_error_clear(&err);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(view)
+DEVICE_TEST(view)
 {
 	kz_array *x, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(8, 16), a, 512, &err));
 	ok(kz_array_view_as(&out, x, KZ_C64, &err));
 	ck_assert(kz_array_shape(out).dims[0] == 8 && kz_array_shape(out).dims[1] == 8);
@@ -206,14 +178,11 @@ START_TEST(view)
 	ck_assert(kz_array_shape(out).dims[0] == 8 && kz_array_shape(out).dims[1] == 32);
 	check_bytes(out, KZ_I16, a, 512);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(squeeze)
+DEVICE_TEST(squeeze)
 {
 	kz_array *x, *part, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(40, 2, 5, 100), a, 4 * 40000, &err));
 	ok(kz_array_slice(&part, x, KZ_AT(KZ_SLICE(0, 1), KZ_SLICE(1, 2)), &err));
 	ok(kz_array_squeeze(&out, part, KZ_ALL_AXES, &err));
@@ -230,14 +199,11 @@ START_TEST(squeeze)
 	}
 	check(out, want, 8000, 0);
 	release(x, part);
-	teardown();
 }
-END_TEST
 
-START_TEST(newaxis)
+DEVICE_TEST(newaxis)
 {
 	kz_array *x, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(10, 20, 30), a, 24000, &err));
 	ok(kz_array_slice(&out, x, KZ_AT(KZ_ALL, KZ_NEWAXIS), &err));
 	ck_assert_int_eq(kz_array_ndim(out), 4);
@@ -245,15 +211,12 @@ START_TEST(newaxis)
 	ck_assert_int_eq(kz_array_strides(out)[0], 2400);
 	check(out, a, 6000, 0);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
 /* transpose, noncontig_transpose, stride_preservation, copy_strides */
-START_TEST(transposes)
+DEVICE_TEST(transposes)
 {
 	kz_array *x, *every, *turned, *copy;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(10, 20, 30), a, 24000, &err));
 	ok(kz_array_slice(&every, x, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, 2), KZ_ELLIPSIS,
 		KZ_SLICE(KZ_OMIT, KZ_OMIT, 3)), &err));
@@ -270,15 +233,12 @@ START_TEST(transposes)
 	check(copy, want, 1000, 0);
 	check(turned, want, 1000, 0);
 	release(x, every);
-	teardown();
 }
-END_TEST
 
 /* copy, get_set, view_and_strides */
-START_TEST(copies)
+DEVICE_TEST(copies)
 {
 	kz_array *x, *part, *out;
-	setup(_i);
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(5, 10), a, 200, &err));
 	ok(kz_array_slice(&part, x, KZ_AT(KZ_SLICE(0, 3), KZ_SLICE(0, 5)), &err));
 	ok(kz_array_copy(&out, part, &err));
@@ -292,15 +252,12 @@ START_TEST(copies)
 	}
 	check(x, want, 50, 0);
 	kz_array_release(part);
-	teardown();
 }
-END_TEST
 
-START_TEST(astype)
+DEVICE_TEST(astype)
 {
 	static double wide[2000];
 	kz_array *y, *out;
-	setup(_i);
 	kz_array *x = floats(a, 2000);
 	for (int i = 0; i < 2000; i++) {
 		wide[i] = (double)a[i];
@@ -310,15 +267,12 @@ START_TEST(astype)
 	check_bytes(y, KZ_F64, wide, sizeof(wide));
 	check(out, a, 2000, 0);
 	kz_array_release(x);
-	teardown();
 }
-END_TEST
 
-START_TEST(complex_bits)
+DEVICE_TEST(complex_bits)
 {
 	enum { N = 20 };
 	kz_array *z, *out;
-	setup(_i);
 	ok(kz_array_from(&z, dev, KZ_C64, KZ_SHAPE(N), a, 8 * N, &err));
 	ok(kz_real(&out, z, &err));
 	for (int i = 0; i < N; i++) {
@@ -335,18 +289,15 @@ START_TEST(complex_bits)
 		want[i] = i % 2 ? -a[i] : a[i];
 	}
 	check_bytes(z, KZ_C64, want, 8 * N);
-	teardown();
 }
-END_TEST
 
 /* Reductions */
 
-START_TEST(sum)
+DEVICE_TEST(sum)
 {
 	double exact = 0;
 	float got;
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats(a, MANY);
 	for (int i = 0; i < MANY; i++) {
 		exact += (double)a[i];
@@ -355,14 +306,11 @@ START_TEST(sum)
 	ok(kz_array_get(out, &got, sizeof(got), &err));
 	ck_assert(fabs((double)got - exact) <= 1e-6 * exact);
 	release(x, out);
-	teardown();
 }
-END_TEST
 
-START_TEST(any_all)
+DEVICE_TEST(any_all)
 {
 	static const kz_dtype dtypes[4] = {KZ_I32, KZ_BOOL, KZ_F32, KZ_F64};
-	setup(_i);
 	for (int k = 0; k < 4 * 8; k++) {
 		const uint8_t bits[3] = {k >> 2 & 1, k >> 3 & 1, k >> 4 & 1};
 		const uint8_t any = bits[0] | bits[1] | bits[2], all = bits[0] & bits[1] & bits[2];
@@ -375,12 +323,10 @@ START_TEST(any_all)
 		check_bytes(out, KZ_BOOL, &all, 1);
 		release(mask, x);
 	}
-	teardown();
 }
-END_TEST
 
 /* minmax, subset_minmax, subset_sum: a subset is what take gives. */
-START_TEST(minmax_of_all_and_of_a_subset)
+DEVICE_TEST(minmax_of_all_and_of_a_subset)
 {
 	enum { N = 2000, KEPT = 1600 };
 	static int32_t places[KEPT];
@@ -388,7 +334,6 @@ START_TEST(minmax_of_all_and_of_a_subset)
 	double total = 0;
 	float got;
 	kz_array *indexes, *some, *out;
-	setup(_i);
 	kz_array *x = floats(a, N);
 	for (int i = 0, n = 0; i < N; i++) {
 		low[0] = fminf(low[0], a[i]);
@@ -415,15 +360,12 @@ START_TEST(minmax_of_all_and_of_a_subset)
 	check(out, &got, 1, 1e-6);
 	release(x, indexes);
 	kz_array_release(some);
-	teardown();
 }
-END_TEST
 
-START_TEST(dot)
+DEVICE_TEST(dot)
 {
 	static const int sizes[] = {2, 3, 4, 5, 6, 7, 31, 32, 33, 127, 128, 129, 255, 256, 257,
 		16384 - 993, 20000};
-	setup(_i);
 	for (size_t k = 0; k < countof(sizes); k++) {
 		kz_array *x = floats(a, sizes[k]), *y = floats(b, sizes[k]), *out;
 		double exact = 0;
@@ -435,15 +377,12 @@ START_TEST(dot)
 		check(out, want, 1, 1e-6);
 		release(x, y);
 	}
-	teardown();
 }
-END_TEST
 
-START_TEST(scan)
+DEVICE_TEST(scan)
 {
 	static const int64_t sizes[] = {10, 1019, 1024, 786432, 786437, 1048581};
 	static int32_t host[1048581], sums[1048581], before[1048581];
-	setup(_i);
 	for (size_t k = 0; k < countof(sizes); k++) {
 		kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
 		int64_t n = sizes[k];
@@ -462,40 +401,32 @@ START_TEST(scan)
 		check_bytes(out, KZ_I32, before, 4 * n);
 		kz_array_release(x);
 	}
-	teardown();
 }
-END_TEST
 
 /* big_array_elementwise, big_array_reduction, big_array_scan: beyond 2^31 in `make check-large`. */
-START_TEST(truth_value)
+DEVICE_TEST(truth_value)
 {
 	uint8_t truth = 0;
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats(a + 1, 1);
 	ok(kz_any(&out, x, KZ_ALL_AXES, &err));
 	ok(kz_array_get(out, &truth, 1, &err));
 	ck_assert_int_eq(truth, 1);
 	release(x, out);
-	teardown();
 }
-END_TEST
 
 /* sum_allocator, dot_allocator: results come from the pool of the device. */
-START_TEST(results_come_from_the_pool)
+DEVICE_TEST(results_come_from_the_pool)
 {
 	kz_memory_stats before, after;
 	kz_array *out;
-	setup(_i);
 	kz_array *x = floats(a, 1000);
 	kz_device_memory_stats(dev, &before);
 	ok(kz_sum(&out, x, KZ_ALL_AXES, &err));
 	kz_device_memory_stats(dev, &after);
 	ck_assert_int_eq(after.live_size - before.live_size, 512);
 	release(x, out);
-	teardown();
 }
-END_TEST
 
 SUITE(pycuda_views)
 {
@@ -506,10 +437,9 @@ SUITE(pycuda_views)
 		results_come_from_the_pool,
 	};
 	Suite *suite = suite_create("pycuda_views");
-	TCase *tcase = tcase_create("pycuda_views");
+	TCase *tcase = suite_add_case(suite, "pycuda_views");
 	for (size_t i = 0; i < countof(tests); i++) {
 		tcase_add_loop_test(tcase, tests[i], 0, support_device_count());
 	}
-	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -805,37 +805,23 @@ SUITE(api)
 	TCase *tc = add_case(suite, "start", nothing, nothing);
 	tcase_add_test(tc, api_asks_for_cuInit_and_a_context);
 	tc = add_case(suite, "driver", init, nothing);
-	tcase_add_test(tc, device_says_what_it_is);
-	tcase_add_test(tc, device_has_a_name_a_uuid_and_memory);
-	tcase_add_test(tc, codes_have_names_and_texts);
-	tcase_add_test(tc, functions_are_found_by_name_and_version);
+	tcase_add_tests(tc, 1, device_says_what_it_is, device_has_a_name_a_uuid_and_memory,
+		codes_have_names_and_texts, functions_are_found_by_name_and_version);
 	tcase_add_loop_test(tc, library_exports_what_nvidias_does, 0, 2);
-	tcase_add_test(tc, contexts_are_a_stack_per_thread);
-	tcase_add_test(tc, logs_are_read_from_an_iterator_on);
-	tcase_add_test(tc, logs_are_written_to_a_file);
-	tcase_add_test(tc, callbacks_are_told_each_line_of_the_log);
+	tcase_add_tests(tc, 1, contexts_are_a_stack_per_thread, logs_are_read_from_an_iterator_on,
+		logs_are_written_to_a_file, callbacks_are_told_each_line_of_the_log);
 	tc = add_case(suite, "context", setup, teardown);
-	tcase_add_test(tc, contexts_keep_their_memory_apart_until_destroyed);
-	tcase_add_test(tc, primary_context_lives_while_it_is_retained);
-	tcase_add_test(tc, limits_are_kept);
-	tcase_add_test(tc, results_need_a_place);
-	tcase_add_test(tc, sizes_of_memory_are_told_to_who_wants_them);
-	tcase_add_test(tc, stale_handles_are_found_out);
-	tcase_add_test(tc, handles_are_never_used_twice);
+	tcase_add_tests(tc, 1, contexts_keep_their_memory_apart_until_destroyed,
+		primary_context_lives_while_it_is_retained, limits_are_kept, results_need_a_place,
+		sizes_of_memory_are_told_to_who_wants_them, stale_handles_are_found_out,
+		handles_are_never_used_twice);
 	tc = add_case(suite, "memory", setup, teardown);
-	tcase_add_test(tc, copies_go_every_way);
-	tcase_add_test(tc, copies_stay_within_an_allocation);
-	tcase_add_test(tc, copies_move_rectangles);
-	tcase_add_test(tc, rectangles_must_fit);
-	tcase_add_test(tc, fills_write_elements);
-	tcase_add_test(tc, memory_runs_out_with_an_error);
-	tcase_add_test(tc, memory_is_freed_once);
-	tcase_add_test(tc, addresses_have_attributes);
-	tcase_add_test(tc, addresses_are_known_without_a_context);
-	tcase_add_test(tc, pool_counts_what_it_gives);
+	tcase_add_tests(tc, 1, copies_go_every_way, copies_stay_within_an_allocation,
+		copies_move_rectangles, rectangles_must_fit, fills_write_elements,
+		memory_runs_out_with_an_error, memory_is_freed_once, addresses_have_attributes,
+		addresses_are_known_without_a_context, pool_counts_what_it_gives);
 	tc = add_case(suite, "streams", setup, teardown);
-	tcase_add_test(tc, events_tell_the_time_between_them);
-	tcase_add_test(tc, streams_run_host_functions);
-	tcase_add_test(tc, streams_belong_to_their_context);
+	tcase_add_tests(tc, 1, events_tell_the_time_between_them, streams_run_host_functions,
+		streams_belong_to_their_context);
 	return suite;
 }

@@ -455,11 +455,10 @@ SUITE(api_array)
 	Suite *suite = suite_create("api_array");
 	TCase *tc = add_case(suite, "array", setup, teardown);
 	tcase_add_loop_test(tc, arrays_are_created_within_the_limits, 0, countof(create_rows));
-	tcase_add_test(tc, arrays_take_memory_and_give_it_back);
-	tcase_add_test(tc, old_and_plain_descriptors_mean_the_same);
-	tcase_add_test(tc, plain_arrays_are_neither_sparse_nor_deferred_nor_planar);
-	tcase_add_test(tc, mipmapped_arrays_have_levels);
-	tcase_add_test(tc, contexts_take_their_arrays_along);
+	tcase_add_tests(tc, 1, arrays_take_memory_and_give_it_back,
+		old_and_plain_descriptors_mean_the_same,
+		plain_arrays_are_neither_sparse_nor_deferred_nor_planar,
+		mipmapped_arrays_have_levels, contexts_take_their_arrays_along);
 	tc = add_case(suite, "copy", setup, teardown);
 	tcase_add_test(tc, rows_are_copied_to_arrays_and_back);
 	tcase_add_loop_test(tc, boxes_are_copied_between_arrays_and_memory, 0, 2);
@@ -467,10 +466,9 @@ SUITE(api_array)
 	tc = add_case(suite, "object", setup, teardown);
 	tcase_add_test(tc, objects_tell_what_they_were_made_from);
 	tcase_add_loop_test(tc, textures_of_arrays_are_checked, 0, countof(texture_rows));
-	tcase_add_test(tc, textures_of_memory_are_checked);
-	tcase_add_test(tc, mipmapped_textures_need_normalized_coordinates);
-	tcase_add_test(tc, surfaces_need_arrays_that_allow_them);
-	tcase_add_test(tc, limits_are_told_and_references_are_refused);
-	tcase_add_test(tc, creating_survives_failing_allocations);
+	tcase_add_tests(tc, 1, textures_of_memory_are_checked,
+		mipmapped_textures_need_normalized_coordinates,
+		surfaces_need_arrays_that_allow_them, limits_are_told_and_references_are_refused,
+		creating_survives_failing_allocations);
 	return suite;
 }

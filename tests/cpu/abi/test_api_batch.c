@@ -180,10 +180,8 @@ SUITE(api_batch)
 {
 	Suite *suite = suite_create("api_batch");
 	TCase *tc = add_case(suite, "batch", setup, teardown);
-	tcase_add_test(tc, batch_copies_each_range);
-	tcase_add_test(tc, bad_batches_tell_which_copy_fails);
-	tcase_add_test(tc, batch_copies_boxes_of_elements);
-	tcase_add_test(tc, bad_boxes_are_refused);
-	tcase_add_test(tc, batch_prefetches_managed_memory);
+	tcase_add_tests(tc, 1, batch_copies_each_range, bad_batches_tell_which_copy_fails,
+		batch_copies_boxes_of_elements, bad_boxes_are_refused,
+		batch_prefetches_managed_memory);
 	return suite;
 }

@@ -274,13 +274,12 @@ SUITE(api_cancel)
 	Suite *suite = suite_create("api_cancel");
 	TCase *tc = add_case(suite, "at once", wait_setup, teardown);
 	tcase_add_loop_test(tc, kernels_of_two_streams_wait_for_each_other, 0, 2);
-	tcase_add_test(tc, kernels_of_many_streams_wait_in_a_ring);
-	tcase_add_test(tc, short_kernels_run_while_others_wait);
-	tcase_add_test(tc, kernel_is_left_to_a_thread_that_waits_for_it);
-	tcase_add_test(tc, launch_returns_although_a_block_never_rests);
+	tcase_add_tests(tc, 1, kernels_of_many_streams_wait_in_a_ring,
+		short_kernels_run_while_others_wait, kernel_is_left_to_a_thread_that_waits_for_it,
+		launch_returns_although_a_block_never_rests);
 	tc = add_case(suite, "made to end", wait_setup, teardown);
-	tcase_add_loop_test(tc, context_with_an_endless_kernel_can_be_destroyed, 0, ENDLESS);
-	tcase_add_loop_test(tc, device_works_after_an_endless_kernel_and_a_reset, 0, ENDLESS);
+	tcase_add_tests(tc, ENDLESS, context_with_an_endless_kernel_can_be_destroyed,
+		device_works_after_an_endless_kernel_and_a_reset);
 	tcase_add_test(tc, context_is_destroyed_while_a_thread_waits_for_it);
 	tc = add_case(suite, "exit", wait_setup, NULL);
 	tcase_add_loop_test(tc, process_exits_whatever_its_streams_do, 0, 2);

@@ -678,29 +678,23 @@ SUITE(api_capture)
 {
 	Suite *suite = suite_create("api_capture");
 	TCase *tc = add_case(suite, "nodes", capture_setup, teardown);
-	tcase_add_test(tc, captured_saxpy_is_what_the_host_computes);
-	tcase_add_test(tc, everything_that_streams_do_becomes_nodes);
-	tcase_add_test(tc, captured_launch_keeps_nodes_switched_off);
-	tcase_add_test(tc, captured_nodes_have_parameters);
-	tcase_add_test(tc, memory_is_allocated_and_freed_in_captures);
+	tcase_add_tests(tc, 1, captured_saxpy_is_what_the_host_computes,
+		everything_that_streams_do_becomes_nodes, captured_launch_keeps_nodes_switched_off,
+		captured_nodes_have_parameters, memory_is_allocated_and_freed_in_captures);
 	tc = add_case(suite, "streams", capture_setup, teardown);
-	tcase_add_test(tc, events_fork_and_join_streams);
-	tcase_add_test(tc, fork_that_is_not_joined_fails);
-	tcase_add_test(tc, forked_stream_may_go_before_the_end);
-	tcase_add_test(tc, external_events_become_nodes);
-	tcase_add_test(tc, dependencies_can_be_read_and_changed);
-	tcase_add_test(tc, graph_that_exists_can_be_captured_into);
+	tcase_add_tests(tc, 1, events_fork_and_join_streams, fork_that_is_not_joined_fails,
+		forked_stream_may_go_before_the_end, external_events_become_nodes,
+		dependencies_can_be_read_and_changed, graph_that_exists_can_be_captured_into);
 	tc = add_case(suite, "refused", capture_setup, teardown);
 	tcase_add_loop_test(tc, what_a_capture_cannot_see_invalidates_it, 0, countof(bad_rows));
-	tcase_add_test(tc, blocking_stream_blocks_the_default_stream);
-	tcase_add_test(tc, captures_that_cannot_begin_or_end_are_refused);
+	tcase_add_tests(tc, 1, blocking_stream_blocks_the_default_stream,
+		captures_that_cannot_begin_or_end_are_refused);
 	tc = add_case(suite, "threads", capture_setup, teardown);
 	tcase_add_loop_test(tc, modes_say_what_other_threads_may_do, 0, countof(thread_rows));
 	tc = add_case(suite, "ends", capture_setup, teardown);
-	tcase_add_test(tc, want_of_memory_in_a_capture_leaves_it_usable);
-	tcase_add_test(tc, context_may_go_during_a_capture);
+	tcase_add_tests(tc, 1, want_of_memory_in_a_capture_leaves_it_usable,
+		context_may_go_during_a_capture);
 	tc = add_case(suite, "streams' attributes", capture_setup, teardown);
-	tcase_add_test(tc, streams_have_attributes);
-	tcase_add_test(tc, managed_memory_can_be_attached);
+	tcase_add_tests(tc, 1, streams_have_attributes, managed_memory_can_be_attached);
 	return suite;
 }

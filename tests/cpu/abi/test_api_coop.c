@@ -77,7 +77,7 @@ SUITE(api_coop)
 {
 	Suite *suite = suite_create("api_coop");
 	TCase *tc = add_case(suite, "cooperative", setup_meet, teardown);
-	tcase_add_test(tc, blocks_of_a_cooperative_launch_run_at_once);
-	tcase_add_test(tc, cooperative_launches_are_as_big_as_occupancy_allows);
+	tcase_add_tests(tc, 1, blocks_of_a_cooperative_launch_run_at_once,
+		cooperative_launches_are_as_big_as_occupancy_allows);
 	return suite;
 }

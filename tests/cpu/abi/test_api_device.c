@@ -305,18 +305,16 @@ SUITE(api_device)
 {
 	Suite *suite = suite_create("api_device");
 	TCase *tc = add_case(suite, "device", setup, teardown);
-	tcase_add_test(tc, contexts_take_parameters_that_ask_for_nothing);
-	tcase_add_test(tc, attributes_fit_each_other);
+	tcase_add_tests(tc, 1, contexts_take_parameters_that_ask_for_nothing,
+		attributes_fit_each_other);
 	tcase_add_test(tc,
 		primary_context_has_one_handle_and_is_active_while_it_is_retained);
 	tcase_add_loop_test(tc, bus_ids_are_read_as_they_are_written, 0, countof(bus_ids));
-	tcase_add_test(tc, one_device_has_no_peers);
-	tcase_add_test(tc, contexts_keep_flags_and_hints);
-	tcase_add_test(tc, affinity_is_not_to_be_had);
-	TCase *names = tcase_create("names");
+	tcase_add_tests(tc, 1, one_device_has_no_peers, contexts_keep_flags_and_hints,
+		affinity_is_not_to_be_had);
+	TCase *names = suite_add_case(suite, "names");
 	tcase_add_test(names, every_name_of_the_driver_is_found_with_its_version);
 	tcase_add_loop_test(names, a_version_gets_what_it_knows, 0, countof(lookups));
-	suite_add_tcase(suite, names);
 	tcase_add_test(tc, atomics_with_the_host_are_those_of_ptx);
 	return suite;
 }

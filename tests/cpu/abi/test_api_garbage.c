@@ -163,9 +163,8 @@ END_TEST
 SUITE(api_garbage)
 {
 	Suite *suite = suite_create("api_garbage");
-	TCase *tc = tcase_create("garbage");
+	TCase *tc = suite_add_case(suite, "garbage");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, function_answers_to_anything, 0, countof(rows));
-	suite_add_tcase(suite, tc);
 	return suite;
 }

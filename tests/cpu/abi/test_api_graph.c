@@ -530,21 +530,17 @@ SUITE(api_graph)
 	tcase_add_test(tc, saxpy_by_nodes_is_what_the_host_computes);
 	tcase_add_loop_test(tc, random_graphs_do_what_the_host_does, 0, SEEDS);
 	tc = add_case(suite, "topology", graph_setup, teardown);
-	tcase_add_test(tc, graphs_tell_their_nodes_and_edges);
-	tcase_add_test(tc, cycles_are_found_when_a_graph_is_instantiated);
-	tcase_add_test(tc, edges_have_data);
-	tcase_add_test(tc, clones_are_graphs_of_their_own);
+	tcase_add_tests(tc, 1, graphs_tell_their_nodes_and_edges,
+		cycles_are_found_when_a_graph_is_instantiated, edges_have_data,
+		clones_are_graphs_of_their_own);
 	tc = add_case(suite, "parameters", graph_setup, teardown);
-	tcase_add_test(tc, parameters_come_back_and_can_be_set);
-	tcase_add_test(tc, fills_and_copies_come_back_and_can_be_set);
-	tcase_add_test(tc, kernels_have_attributes);
-	tcase_add_test(tc, any_node_can_be_added_by_the_general_form);
-	tcase_add_test(tc, bad_graphs_and_nodes_are_refused);
+	tcase_add_tests(tc, 1, parameters_come_back_and_can_be_set,
+		fills_and_copies_come_back_and_can_be_set, kernels_have_attributes,
+		any_node_can_be_added_by_the_general_form, bad_graphs_and_nodes_are_refused);
 	tc = add_case(suite, "objects", graph_setup, teardown);
-	tcase_add_test(tc, graphs_keep_user_objects);
-	tcase_add_test(tc, graphs_can_be_drawn);
+	tcase_add_tests(tc, 1, graphs_keep_user_objects, graphs_can_be_drawn);
 	tc = add_case(suite, "memory", graph_setup, teardown);
-	tcase_add_test(tc, graph_allocates_when_it_is_launched_only);
-	tcase_add_test(tc, want_of_memory_leaves_graphs_as_they_were);
+	tcase_add_tests(tc, 1, graph_allocates_when_it_is_launched_only,
+		want_of_memory_leaves_graphs_as_they_were);
 	return suite;
 }

@@ -487,26 +487,23 @@ SUITE(api_graph_exec)
 {
 	Suite *suite = suite_create("api_graph_exec");
 	TCase *tc = add_case(suite, "launches", graph_setup, teardown);
-	tcase_add_test(tc, launches_keep_the_order_of_their_stream);
-	tcase_add_test(tc, launch_waits_for_the_one_before_in_any_stream);
-	tcase_add_test(tc, launch_returns_although_its_kernel_waits_for_the_program);
-	tcase_add_test(tc, changes_leave_earlier_launches_alone);
-	tcase_add_test(tc, kernels_of_a_graph_have_blocks);
-	tcase_add_test(tc, host_functions_run_behind_what_they_depend_on);
-	tcase_add_test(tc, failing_node_poisons_the_context_and_drops_the_rest);
-	tcase_add_test(tc, faults_in_graphs_are_errors_where_signals_are_blocked);
-	tcase_add_test(tc, faults_behind_host_functions_that_block_signals_are_errors);
-	tcase_add_test(tc, graph_whose_kernel_or_event_has_gone_is_refused);
+	tcase_add_tests(tc, 1, launches_keep_the_order_of_their_stream,
+		launch_waits_for_the_one_before_in_any_stream,
+		launch_returns_although_its_kernel_waits_for_the_program,
+		changes_leave_earlier_launches_alone, kernels_of_a_graph_have_blocks,
+		host_functions_run_behind_what_they_depend_on,
+		failing_node_poisons_the_context_and_drops_the_rest,
+		faults_in_graphs_are_errors_where_signals_are_blocked,
+		faults_behind_host_functions_that_block_signals_are_errors,
+		graph_whose_kernel_or_event_has_gone_is_refused);
 	tc = add_case(suite, "events", graph_setup, teardown);
-	tcase_add_test(tc, graphs_record_events_and_wait_for_them);
-	tcase_add_test(tc, values_are_waited_for_after_what_can_be_done);
+	tcase_add_tests(tc, 1, graphs_record_events_and_wait_for_them,
+		values_are_waited_for_after_what_can_be_done);
 	tc = add_case(suite, "updates", graph_setup, teardown);
-	tcase_add_test(tc, whole_graphs_can_be_taken_over);
-	tcase_add_test(tc, updates_that_change_the_kind_of_a_node_fail);
-	tcase_add_test(tc, child_graphs_can_be_taken_over);
+	tcase_add_tests(tc, 1, whole_graphs_can_be_taken_over,
+		updates_that_change_the_kind_of_a_node_fail, child_graphs_can_be_taken_over);
 	tc = add_case(suite, "memory", graph_setup, teardown);
-	tcase_add_test(tc, memory_of_a_graph_is_allocated_and_freed_by_launches);
-	tcase_add_test(tc, memory_is_freed_by_nodes_once);
-	tcase_add_test(tc, graph_may_outlive_its_context);
+	tcase_add_tests(tc, 1, memory_of_a_graph_is_allocated_and_freed_by_launches,
+		memory_is_freed_by_nodes_once, graph_may_outlive_its_context);
 	return suite;
 }

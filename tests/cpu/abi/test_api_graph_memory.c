@@ -216,16 +216,14 @@ SUITE(api_graph_memory)
 {
 	Suite *suite = suite_create("api_graph_memory");
 	TCase *tc = add_case(suite, "failures", graph_setup, teardown);
-	tcase_add_test(tc, memory_that_could_not_be_freed_can_be_freed_again);
-	tcase_add_test(tc, memory_of_a_graph_that_could_not_be_freed_can_be_freed_again);
-	tcase_add_test(tc, launch_that_fails_accounts_for_nothing);
-	tcase_add_test(tc, graph_that_cannot_be_uploaded_is_none);
+	tcase_add_tests(tc, 1, memory_that_could_not_be_freed_can_be_freed_again,
+		memory_of_a_graph_that_could_not_be_freed_can_be_freed_again,
+		launch_that_fails_accounts_for_nothing, graph_that_cannot_be_uploaded_is_none);
 	tc = add_case(suite, "children", graph_setup, teardown);
-	tcase_add_test(tc, memory_of_a_child_graph_counts_for_those_above);
-	tcase_add_test(tc, graph_frees_what_its_child_allocates);
-	tcase_add_test(tc, child_graph_that_is_captured_into_stays);
+	tcase_add_tests(tc, 1, memory_of_a_child_graph_counts_for_those_above,
+		graph_frees_what_its_child_allocates, child_graph_that_is_captured_into_stays);
 	tc = add_case(suite, "ends", graph_setup, teardown);
-	tcase_add_test(tc, memory_that_went_with_its_context_is_at_no_address);
-	tcase_add_test(tc, program_releases_its_own_references_only);
+	tcase_add_tests(tc, 1, memory_that_went_with_its_context_is_at_no_address,
+		program_releases_its_own_references_only);
 	return suite;
 }

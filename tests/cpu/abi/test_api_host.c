@@ -160,11 +160,8 @@ SUITE(api_host)
 {
 	Suite *suite = suite_create("api_host");
 	TCase *tc = add_case(suite, "addresses", setup, teardown);
-	tcase_add_test(tc, kernels_use_registered_memory);
-	tcase_add_test(tc, registered_memory_has_attributes);
-	tcase_add_test(tc, memory_is_registered_once);
-	tcase_add_test(tc, attributes_are_as_wide_as_they_should_be);
-	tcase_add_test(tc, memory_that_is_not_of_a_device_has_an_invalid_one);
-	tcase_add_test(tc, one_attribute_can_be_set);
+	tcase_add_tests(tc, 1, kernels_use_registered_memory, registered_memory_has_attributes,
+		memory_is_registered_once, attributes_are_as_wide_as_they_should_be,
+		memory_that_is_not_of_a_device_has_an_invalid_one, one_attribute_can_be_set);
 	return suite;
 }

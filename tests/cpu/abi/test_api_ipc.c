@@ -900,28 +900,20 @@ END_TEST
 SUITE(api_ipc)
 {
 	Suite *suite = suite_create("api_ipc");
-	TCase *tc = tcase_create("two processes");
+	TCase *tc = suite_add_case(suite, "two processes");
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, memory_is_the_same_in_both_processes);
-	tcase_add_test(tc, kernels_of_two_processes_meet);
-	tcase_add_test(tc, opened_memory_outlives_its_process);
-	tcase_add_test(tc, opens_are_counted_and_freed_memory_is_not_opened);
-	tcase_add_test(tc, spoiled_handles_are_refused);
-	tcase_add_test(tc, streams_wait_for_events_of_other_processes);
-	tcase_add_test(tc, maker_of_an_event_waits_for_who_opened_it);
-	tcase_add_test(tc, graphs_wait_for_events_of_other_processes);
-	tcase_add_test(tc, records_of_a_killed_process_are_done);
-	tcase_add_test(tc, destroyed_event_is_done_and_not_opened_again);
-	tcase_add_test(tc, pools_are_shared);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, memory_is_the_same_in_both_processes, kernels_of_two_processes_meet,
+		opened_memory_outlives_its_process,
+		opens_are_counted_and_freed_memory_is_not_opened, spoiled_handles_are_refused,
+		streams_wait_for_events_of_other_processes,
+		maker_of_an_event_waits_for_who_opened_it,
+		graphs_wait_for_events_of_other_processes, records_of_a_killed_process_are_done,
+		destroyed_event_is_done_and_not_opened_again, pools_are_shared);
 	tc = add_case(suite, "one process", wait_setup, teardown);
-	tcase_add_test(tc, only_memory_of_cuMemAlloc_is_exported);
-	tcase_add_test(tc, handles_that_cannot_be_opened_are_refused);
-	tcase_add_test(tc, no_write_is_lost_when_memory_is_exported);
-	tcase_add_test(tc, each_thread_tries_again_once_after_a_move);
-	tcase_add_test(tc, faults_are_found_after_an_export);
-	tcase_add_test(tc, failing_allocations_leave_nothing_exported);
-	tcase_add_test(tc, export_needs_a_file_descriptor);
-	tcase_add_test(tc, wrong_pools_and_pointers_are_refused);
+	tcase_add_tests(tc, 1, only_memory_of_cuMemAlloc_is_exported,
+		handles_that_cannot_be_opened_are_refused, no_write_is_lost_when_memory_is_exported,
+		each_thread_tries_again_once_after_a_move, faults_are_found_after_an_export,
+		failing_allocations_leave_nothing_exported, export_needs_a_file_descriptor,
+		wrong_pools_and_pointers_are_refused);
 	return suite;
 }

@@ -548,26 +548,23 @@ SUITE(api_kernels)
 {
 	Suite *suite = suite_create("api_kernels");
 	TCase *tc = add_case(suite, "modules", setup, teardown);
-	tcase_add_test(tc, module_gives_kernels_and_variables);
-	tcase_add_test(tc, variables_start_with_their_values);
-	tcase_add_test(tc, bad_ptx_is_refused_with_its_line);
-	tcase_add_test(tc, ptx_of_any_target_loads_but_not_of_an_unknown_version);
-	tcase_add_test(tc, valid_ptx_that_does_not_run_here_is_not_supported);
-	tcase_add_test(tc, images_other_than_ptx_are_refused);
-	tcase_add_test(tc, kernels_have_attributes);
-	tcase_add_test(tc, occupancy_is_one_block_or_none);
+	tcase_add_tests(tc, 1, module_gives_kernels_and_variables,
+		variables_start_with_their_values, bad_ptx_is_refused_with_its_line,
+		ptx_of_any_target_loads_but_not_of_an_unknown_version,
+		valid_ptx_that_does_not_run_here_is_not_supported,
+		images_other_than_ptx_are_refused, kernels_have_attributes,
+		occupancy_is_one_block_or_none);
 	tc = add_case(suite, "launch", setup, teardown);
-	tcase_add_test(tc, kernels_run_with_parameters_of_both_kinds);
-	tcase_add_test(tc, variables_are_aligned_as_declared);
-	tcase_add_test(tc, launches_beyond_the_device_are_refused);
-	tcase_add_test(tc, launches_without_all_parameters_are_refused);
-	tcase_add_test(tc, wild_pointer_poisons_the_context_until_it_is_reset);
+	tcase_add_tests(tc, 1, kernels_run_with_parameters_of_both_kinds,
+		variables_are_aligned_as_declared, launches_beyond_the_device_are_refused,
+		launches_without_all_parameters_are_refused,
+		wild_pointer_poisons_the_context_until_it_is_reset);
 	tcase_add_loop_test(tc, a_fault_names_its_thread_and_that_ones_address, 0, 10);
 	tcase_add_loop_test(tc, wild_shared_address_reaches_nothing_else, 0, 5);
 	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
 	tcase_add_loop_test(tc, failed_kernel_is_named_as_in_the_source, 0, countof(names));
-	tcase_add_test(tc, forked_process_is_refused_and_does_not_hang);
-	tcase_add_test(tc, threads_work_side_by_side);
+	tcase_add_tests(tc, 1, forked_process_is_refused_and_does_not_hang,
+		threads_work_side_by_side);
 	tc = add_case(suite, "memory", init, nothing);
 	tcase_add_test(tc, every_failing_malloc_becomes_an_error);
 	return suite;

@@ -413,19 +413,15 @@ SUITE(api_library)
 	Suite *suite = suite_create("api_library");
 	TCase *tc = add_case(suite, "libraries", setup, teardown);
 	tcase_add_loop_test(tc, fat_binaries_run, 0, countof(sample_names));
-	tcase_add_test(tc, files_that_cannot_be_loaded_say_why);
-	tcase_add_test(tc, a_file_with_a_pointer_to_code_is_refused);
-	tcase_add_test(tc, options_give_logs_and_times);
-	tcase_add_test(tc, extern_variables_can_be_given_an_address);
-	tcase_add_test(tc, functions_are_compiled_when_they_are_needed);
-	tcase_add_test(tc, kernels_of_a_library_are_functions_of_each_context);
-	tcase_add_test(tc, what_is_set_for_a_kernel_holds_in_every_context);
-	tcase_add_test(tc, libraries_say_what_they_lack);
-	tcase_add_test(tc, libraries_that_cannot_be_loaded_say_why);
-	tcase_add_test(tc, occupancy_takes_kernels_of_libraries);
-	tcase_add_test(tc, memory_may_run_out_in_a_library);
-	TCase *bare = tcase_create("no context");
+	tcase_add_tests(tc, 1, files_that_cannot_be_loaded_say_why,
+		a_file_with_a_pointer_to_code_is_refused, options_give_logs_and_times,
+		extern_variables_can_be_given_an_address,
+		functions_are_compiled_when_they_are_needed,
+		kernels_of_a_library_are_functions_of_each_context,
+		what_is_set_for_a_kernel_holds_in_every_context, libraries_say_what_they_lack,
+		libraries_that_cannot_be_loaded_say_why, occupancy_takes_kernels_of_libraries,
+		memory_may_run_out_in_a_library);
+	TCase *bare = suite_add_case(suite, "no context");
 	tcase_add_test(bare, libraries_need_no_context_to_be_loaded);
-	suite_add_tcase(suite, bare);
 	return suite;
 }

@@ -292,10 +292,8 @@ SUITE(api_link)
 	TCase *tc = add_case(suite, "link", setup, teardown);
 	tcase_add_loop_test(tc, names_are_resolved_across_modules, 0, countof(good));
 	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
-	tcase_add_test(tc, a_refused_input_is_left_out);
-	tcase_add_test(tc, a_result_can_be_linked_again);
-	tcase_add_test(tc, files_and_fat_binaries_can_be_linked);
-	tcase_add_test(tc, links_refuse_what_makes_no_sense);
-	tcase_add_test(tc, memory_may_run_out_while_linking);
+	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
+		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
+		memory_may_run_out_while_linking);
 	return suite;
 }

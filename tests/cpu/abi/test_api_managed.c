@@ -214,11 +214,8 @@ SUITE(api_managed)
 {
 	Suite *suite = suite_create("api_managed");
 	TCase *tc = add_case(suite, "managed", setup_managed, teardown);
-	tcase_add_test(tc, advice_is_kept);
-	tcase_add_test(tc, places_have_a_type_and_a_number);
-	tcase_add_test(tc, prefetching_goes_where_it_is_told);
-	tcase_add_test(tc, advice_is_kept_for_each_page);
-	tcase_add_test(tc, managed_variables_are_managed_memory);
-	tcase_add_test(tc, advice_that_makes_no_sense_is_refused);
+	tcase_add_tests(tc, 1, advice_is_kept, places_have_a_type_and_a_number,
+		prefetching_goes_where_it_is_told, advice_is_kept_for_each_page,
+		managed_variables_are_managed_memory, advice_that_makes_no_sense_is_refused);
 	return suite;
 }

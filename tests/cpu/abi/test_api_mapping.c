@@ -456,23 +456,17 @@ SUITE(api_mapping)
 {
 	Suite *suite = suite_create("api_mapping");
 	TCase *tc = add_case(suite, "mapping", setup, teardown);
-	tcase_add_test(tc, kernel_works_on_mapped_memory);
-	tcase_add_test(tc, block_is_seen_at_every_address_where_it_is_mapped);
-	tcase_add_test(tc, copies_run_over_the_seams_of_mappings);
-	tcase_add_test(tc, memory_is_only_what_access_was_granted_to);
+	tcase_add_tests(tc, 1, kernel_works_on_mapped_memory,
+		block_is_seen_at_every_address_where_it_is_mapped,
+		copies_run_over_the_seams_of_mappings, memory_is_only_what_access_was_granted_to);
 	tcase_add_loop_test(tc, kernel_that_writes_without_access_faults, 0, countof(fault_rows));
-	tcase_add_test(tc, block_lives_until_it_is_released_and_unmapped);
-	tcase_add_test(tc, new_block_is_zero_and_an_old_one_gone);
-	tcase_add_test(tc, addresses_are_where_they_were_asked_for);
-	tcase_add_test(tc, bad_reservations_are_refused);
-	tcase_add_test(tc, bad_mappings_are_refused);
-	tcase_add_test(tc, bad_blocks_are_refused);
-	tcase_add_test(tc, block_is_shared_by_a_file);
-	tcase_add_test(tc, only_exported_blocks_are_imported);
-	tcase_add_test(tc, attributes_of_a_mapped_address_tell_of_the_mapping);
-	tcase_add_test(tc, failing_malloc_leaves_nothing_behind);
-	tc = tcase_create("without_context");
+	tcase_add_tests(tc, 1, block_lives_until_it_is_released_and_unmapped,
+		new_block_is_zero_and_an_old_one_gone, addresses_are_where_they_were_asked_for,
+		bad_reservations_are_refused, bad_mappings_are_refused, bad_blocks_are_refused,
+		block_is_shared_by_a_file, only_exported_blocks_are_imported,
+		attributes_of_a_mapped_address_tell_of_the_mapping,
+		failing_malloc_leaves_nothing_behind);
+	tc = suite_add_case(suite, "without_context");
 	tcase_add_test(tc, no_context_is_needed);
-	suite_add_tcase(suite, tc);
 	return suite;
 }

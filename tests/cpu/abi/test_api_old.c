@@ -102,9 +102,8 @@ SUITE(api_old)
 {
 	Suite *suite = suite_create("api_old");
 	TCase *tc = add_case(suite, "old", setup, teardown);
-	tcase_add_test(tc, launch_uses_what_was_set_before);
-	tcase_add_test(tc, launch_without_a_shape_or_parameters_is_refused);
-	tcase_add_test(tc, settings_out_of_range_are_refused);
-	tcase_add_test(tc, attached_context_lives_until_it_is_detached);
+	tcase_add_tests(tc, 1, launch_uses_what_was_set_before,
+		launch_without_a_shape_or_parameters_is_refused, settings_out_of_range_are_refused,
+		attached_context_lives_until_it_is_detached);
 	return suite;
 }

@@ -354,17 +354,12 @@ SUITE(api_pool)
 {
 	Suite *suite = suite_create("api_pool");
 	TCase *tc = add_case(suite, "pools", wait_setup, teardown);
-	tcase_add_test(tc, each_pool_has_an_account);
-	tcase_add_test(tc, pool_keeps_its_limit);
-	tcase_add_test(tc, current_pool_is_where_allocations_come_from);
-	tcase_add_test(tc, memory_is_freed_once_in_its_stream);
-	tcase_add_test(tc, memory_of_a_pool_is_of_no_context);
-	tcase_add_test(tc, memory_stays_if_its_stream_is_none);
-	tcase_add_test(tc, pools_have_attributes_and_access);
-	tcase_add_test(tc, pools_that_cannot_be_are_refused);
+	tcase_add_tests(tc, 1, each_pool_has_an_account, pool_keeps_its_limit,
+		current_pool_is_where_allocations_come_from, memory_is_freed_once_in_its_stream,
+		memory_of_a_pool_is_of_no_context, memory_stays_if_its_stream_is_none,
+		pools_have_attributes_and_access, pools_that_cannot_be_are_refused);
 	tcase_add_loop_test(tc, pools_are_of_the_host_and_managed, 0, 4);
-	tcase_add_test(tc, captured_allocations_are_where_their_pool_is);
-	tcase_add_test(tc, host_pools_have_access);
-	tcase_add_test(tc, small_limit_has_room_for_small_things);
+	tcase_add_tests(tc, 1, captured_allocations_are_where_their_pool_is, host_pools_have_access,
+		small_limit_has_room_for_small_things);
 	return suite;
 }

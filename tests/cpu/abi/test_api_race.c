@@ -561,9 +561,9 @@ SUITE(api_race)
 	tc = add_case(suite, "contexts", init, NULL);
 	tcase_add_loop_test(tc, context_ends_without_keeping_others_from_theirs, 0, 2);
 	tc = add_case(suite, "what contexts have", setup, teardown);
-	tcase_add_test(tc, library_and_its_context_end_at_once);
-	tcase_add_test(tc, context_of_an_event_ends_while_another_waits_for_it);
-	tcase_add_test(tc, thread_forgets_its_streams_with_their_contexts);
-	tcase_add_test(tc, destructor_of_a_capture_may_wait_for_others);
+	tcase_add_tests(tc, 1, library_and_its_context_end_at_once,
+		context_of_an_event_ends_while_another_waits_for_it,
+		thread_forgets_its_streams_with_their_contexts,
+		destructor_of_a_capture_may_wait_for_others);
 	return suite;
 }

@@ -768,44 +768,39 @@ SUITE(api_stream)
 {
 	Suite *suite = suite_create("api_stream");
 	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);
-	tcase_add_test(tc, kernel_waits_for_what_the_host_does_after_the_launch);
-	tcase_add_test(tc, parameters_may_change_after_the_launch);
-	tcase_add_test(tc, small_launches_run_within_the_call_after_a_large_one);
-	tcase_add_test(tc, launch_within_the_call_is_small_and_cannot_wait);
-	tcase_add_test(tc, pageable_source_may_change_after_an_asynchronous_copy);
-	tcase_add_test(tc, pinned_copies_and_fills_do_not_wait);
+	tcase_add_tests(tc, 1, kernel_waits_for_what_the_host_does_after_the_launch,
+		parameters_may_change_after_the_launch,
+		small_launches_run_within_the_call_after_a_large_one,
+		launch_within_the_call_is_small_and_cannot_wait,
+		pageable_source_may_change_after_an_asynchronous_copy,
+		pinned_copies_and_fills_do_not_wait);
 	tc = add_case(suite, "order", wait_setup, teardown);
 	tcase_add_loop_test(tc, default_stream_waits_for_blocking_streams_and_they_for_it, 0,
 		countof(order_rows));
-	tcase_add_test(tc, default_stream_is_between_what_came_before_and_what_comes_after);
-	tcase_add_test(tc, contexts_do_not_wait_for_each_other);
+	tcase_add_tests(tc, 1, default_stream_is_between_what_came_before_and_what_comes_after,
+		contexts_do_not_wait_for_each_other);
 	tc = add_case(suite, "events", wait_setup, teardown);
-	tcase_add_test(tc, event_is_ready_when_its_stream_has_come_to_it);
-	tcase_add_test(tc, stream_waits_for_an_event_of_another_one);
-	tcase_add_test(tc, wait_is_for_the_record_of_its_time);
-	tcase_add_test(tc, events_order_contexts);
-	tcase_add_test(tc, event_of_a_context_is_about_all_that_was_given_to_it);
-	tcase_add_test(tc, all_streams_of_a_context_wait_for_an_event);
-	tcase_add_test(tc, context_that_waits_can_be_destroyed);
-	tcase_add_test(tc, wrong_contexts_and_events_are_refused);
-	tcase_add_test(tc, events_of_contexts_survive_want_of_memory);
+	tcase_add_tests(tc, 1, event_is_ready_when_its_stream_has_come_to_it,
+		stream_waits_for_an_event_of_another_one, wait_is_for_the_record_of_its_time,
+		events_order_contexts, event_of_a_context_is_about_all_that_was_given_to_it,
+		all_streams_of_a_context_wait_for_an_event, context_that_waits_can_be_destroyed,
+		wrong_contexts_and_events_are_refused, events_of_contexts_survive_want_of_memory);
 	tc = add_case(suite, "host functions", wait_setup, teardown);
-	tcase_add_test(tc, host_functions_run_on_another_thread_in_order);
-	tcase_add_test(tc, work_stays_in_order_and_functions_elsewhere_whoever_waits);
-	tcase_add_test(tc, big_grids_of_short_kernels_do_not_hold_up_the_program);
-	tcase_add_test(tc, callbacks_are_told_how_the_stream_fares);
+	tcase_add_tests(tc, 1, host_functions_run_on_another_thread_in_order,
+		work_stays_in_order_and_functions_elsewhere_whoever_waits,
+		big_grids_of_short_kernels_do_not_hold_up_the_program,
+		callbacks_are_told_how_the_stream_fares);
 	tc = add_case(suite, "ends", wait_setup, teardown);
-	tcase_add_test(tc, destroyed_stream_does_what_it_was_given);
-	tcase_add_test(tc, work_behind_a_failed_kernel_is_dropped);
-	tcase_add_test(tc, context_may_go_while_work_is_queued);
-	tcase_add_test(tc, free_waits_for_kernels_and_free_async_for_its_stream);
+	tcase_add_tests(tc, 1, destroyed_stream_does_what_it_was_given,
+		work_behind_a_failed_kernel_is_dropped, context_may_go_while_work_is_queued,
+		free_waits_for_kernels_and_free_async_for_its_stream);
 	tc = add_case(suite, "threads", wait_setup, teardown);
-	tcase_add_test(tc, each_thread_has_a_default_stream_of_its_own);
-	tcase_add_test(tc, default_stream_of_the_other_entry_points_is_the_threads);
-	tcase_add_test(tc, stream_has_no_green_context);
+	tcase_add_tests(tc, 1, each_thread_has_a_default_stream_of_its_own,
+		default_stream_of_the_other_entry_points_is_the_threads,
+		stream_has_no_green_context);
 	tc = add_case(suite, "contexts", wait_setup, teardown);
-	tcase_add_test(tc, copies_and_fills_may_be_in_streams_of_other_contexts);
-	tcase_add_test(tc, fill_of_memory_that_is_gone_when_its_turn_comes_is_an_error);
-	tcase_add_test(tc, captures_take_nothing_of_other_contexts);
+	tcase_add_tests(tc, 1, copies_and_fills_may_be_in_streams_of_other_contexts,
+		fill_of_memory_that_is_gone_when_its_turn_comes_is_an_error,
+		captures_take_nothing_of_other_contexts);
 	return suite;
 }

@@ -436,12 +436,10 @@ SUITE(api_texture)
 	Suite *suite = suite_create("api_texture");
 	TCase *tc = add_case(suite, "tex", setup, teardown);
 	tcase_add_loop_test(tc, every_geometry_finds_its_texel, 0, 2 * countof(geometry_rows));
-	tcase_add_loop_test(tc, lanes_that_differ_read_different_texels, 0, 2);
-	tcase_add_loop_test(tc, linear_filtering_and_gathering_see_four_texels, 0, 2);
-	tcase_add_loop_test(tc, halves_come_as_16_bits_and_as_pairs, 0, 2);
-	tcase_add_loop_test(tc, linear_memory_is_a_texture_with_zeros_around, 0, 2);
-	tcase_add_loop_test(tc, pitched_memory_is_a_texture, 0, 2);
-	tcase_add_loop_test(tc, levels_are_chosen_and_mixed, 0, 2);
+	tcase_add_tests(tc, 2, lanes_that_differ_read_different_texels,
+		linear_filtering_and_gathering_see_four_texels, halves_come_as_16_bits_and_as_pairs,
+		linear_memory_is_a_texture_with_zeros_around, pitched_memory_is_a_texture,
+		levels_are_chosen_and_mixed);
 	tcase_add_loop_test(tc, textures_answer_queries, 0, 2 * countof(query_rows));
 	tc = add_case(suite, "surface", setup, teardown);
 	tcase_add_loop_test(tc, surfaces_are_read_and_written, 0, 2 * countof(surface_rows));

@@ -161,11 +161,10 @@ SUITE(api_value)
 {
 	Suite *suite = suite_create("api_value");
 	TCase *tc = add_case(suite, "values", wait_setup, teardown);
-	tcase_add_loop_test(tc, wait_ends_when_its_condition_holds, 0, countof(wait_rows));
-	tcase_add_loop_test(tc, wait_that_is_over_already_holds_nothing_up, 0, countof(wait_rows));
-	tcase_add_test(tc, streams_signal_each_other_through_memory);
-	tcase_add_test(tc, batch_does_its_operations_in_order);
-	tcase_add_test(tc, values_must_be_where_a_stream_can_see_them);
-	tcase_add_test(tc, wait_ends_with_its_context);
+	tcase_add_tests(tc, countof(wait_rows), wait_ends_when_its_condition_holds,
+		wait_that_is_over_already_holds_nothing_up);
+	tcase_add_tests(tc, 1, streams_signal_each_other_through_memory,
+		batch_does_its_operations_in_order, values_must_be_where_a_stream_can_see_them,
+		wait_ends_with_its_context);
 	return suite;
 }

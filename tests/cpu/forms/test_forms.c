@@ -462,12 +462,11 @@ END_TEST
 SUITE(forms)
 {
 	Suite *s = suite_create("forms");
-	TCase *tc = tcase_create("values");
+	TCase *tc = suite_add_case(s, "values");
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, forms_compute_what_their_references_do, 0,
 		(int)(countof(form_rows) * countof(widths)));
 	tcase_add_loop_test(tc, hints_do_nothing_and_barriers_count, 0, countof(widths));
 	tcase_add_test(tc, every_instruction_is_in_a_test);
-	suite_add_tcase(s, tc);
 	return s;
 }

@@ -176,15 +176,12 @@ END_TEST
 SUITE(cfg)
 {
 	Suite *s = suite_create("cfg");
-	TCase *tc = tcase_create("graphs");
+	TCase *tc = suite_add_case(s, "graphs");
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, cfg_draws, 0, countof(graphs));
-	tcase_add_test(tc, cfg_writes_block_numbers_into_labels);
-	tcase_add_test(tc, cfg_gives_predecessors_of_every_block);
-	tcase_add_test(tc, cfg_handles_a_hundred_thousand_lines);
-	tcase_add_test(tc, cfg_reports_every_failing_allocation);
-	tcase_add_test(tc, a_kernel_too_big_for_live_sets_is_refused);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, cfg_writes_block_numbers_into_labels,
+		cfg_gives_predecessors_of_every_block, cfg_handles_a_hundred_thousand_lines,
+		cfg_reports_every_failing_allocation, a_kernel_too_big_for_live_sets_is_refused);
 	return s;
 }

@@ -227,13 +227,11 @@ END_TEST
 SUITE(flat_stack)
 {
 	Suite *s = suite_create("flat_stack");
-	TCase *tc = tcase_create("stack");
+	TCase *tc = suite_add_case(s, "stack");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, every_thread_has_what_it_takes, 0, 2 * (int)countof(programs));
 	tcase_add_loop_test(tc, what_does_not_fit_ends_the_launch, 0, 2 * (int)countof(overflows));
-	tcase_add_loop_test(tc, the_limit_of_the_stack_is_that_of_alloca, 0, 2);
-	tcase_add_loop_test(tc, nothing_is_a_texture, 0, 2);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 2, the_limit_of_the_stack_is_that_of_alloca, nothing_is_a_texture);
 	return s;
 }

@@ -213,20 +213,15 @@ END_TEST
 SUITE(flatten)
 {
 	Suite *s = suite_create("flatten");
-	TCase *tc = tcase_create("flatten");
+	TCase *tc = suite_add_case(s, "flatten");
 	tcase_add_checked_fixture(tc, NULL, teardown);
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, functions_that_are_never_active_together_share_memory);
-	tcase_add_test(tc, recursive_functions_are_on_the_stack);
-	tcase_add_test(tc, scalar_arguments_need_no_memory);
-	tcase_add_test(tc, arguments_that_are_not_read_whole_stay_in_memory);
-	tcase_add_test(tc, shared_memory_is_laid_out_once_for_all);
-	tcase_add_test(tc, each_function_is_there_once);
-	tcase_add_test(tc, kernels_without_calls_stay_as_they_are);
-	tcase_add_test(tc, functions_of_one_kind_have_addresses_in_a_row);
-	tcase_add_test(tc, chains_of_calls_may_be_long);
-	tcase_add_test(tc, variables_that_do_not_fit_together_are_refused);
-	tcase_add_test(tc, memory_may_run_out_at_any_time);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, functions_that_are_never_active_together_share_memory,
+		recursive_functions_are_on_the_stack, scalar_arguments_need_no_memory,
+		arguments_that_are_not_read_whole_stay_in_memory,
+		shared_memory_is_laid_out_once_for_all, each_function_is_there_once,
+		kernels_without_calls_stay_as_they_are,
+		functions_of_one_kind_have_addresses_in_a_row, chains_of_calls_may_be_long,
+		variables_that_do_not_fit_together_are_refused, memory_may_run_out_at_any_time);
 	return s;
 }

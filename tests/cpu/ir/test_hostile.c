@@ -332,12 +332,10 @@ END_TEST
 SUITE(hostile)
 {
 	Suite *suite = suite_create("hostile");
-	TCase *tc = tcase_create("damage");
+	TCase *tc = suite_add_case(suite, "damage");
 	tcase_set_timeout(tc, 120);
-	tcase_add_test(tc, a_text_may_end_anywhere);
-	tcase_add_test(tc, a_text_may_be_damaged_anywhere);
-	tcase_add_test(tc, random_bytes_are_refused);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, a_text_may_end_anywhere, a_text_may_be_damaged_anywhere,
+		random_bytes_are_refused);
 
 	tc = add_case(suite, "size", setup, teardown);
 	tcase_add_loop_test(tc, much_of_anything_takes_memory_in_proportion, 0, countof(piles));

@@ -239,11 +239,10 @@ END_TEST
 SUITE(uniformity)
 {
 	Suite *suite = suite_create("uniformity");
-	TCase *tcase = tcase_create("lanes");
+	TCase *tcase = suite_add_case(suite, "lanes");
 	tcase_add_checked_fixture(tcase, NULL, teardown);
 	tcase_add_loop_test(tcase, registers_are_alike_in_these_lanes, 0, countof(cases));
 	tcase_add_test(tcase, rows_of_one_warp_begin_at_0);
 	tcase_add_loop_test(tcase, offsets_are_those_of_the_threads, 0, 81);
-	suite_add_tcase(suite, tcase);
 	return suite;
 }

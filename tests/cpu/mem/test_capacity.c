@@ -78,10 +78,9 @@ END_TEST
 SUITE(capacity)
 {
 	Suite *suite = suite_create("capacity");
-	TCase *tc = tcase_create("capacity");
+	TCase *tc = suite_add_case(suite, "capacity");
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, the_lowest_limit_of_a_group_and_those_above_holds);
-	tcase_add_test(tc, a_limit_is_the_devices_memory);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, the_lowest_limit_of_a_group_and_those_above_holds,
+		a_limit_is_the_devices_memory);
 	return suite;
 }

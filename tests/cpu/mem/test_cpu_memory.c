@@ -250,20 +250,14 @@ END_TEST
 SUITE(cpu_memory)
 {
 	Suite *suite = suite_create("cpu_memory");
-	TCase *tc = tcase_create("memory");
+	TCase *tc = suite_add_case(suite, "memory");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, memory_is_aligned_cleared_and_writable, 0, 7);
-	tcase_add_test(tc, memory_is_aligned_as_asked);
-	tcase_add_test(tc, memory_traps_past_the_end_and_after_free);
-	tcase_add_test(tc, memory_traps_before_the_first_allocation);
-	tcase_add_test(tc, memory_refuses_to_free_what_is_not_an_allocation);
-	tcase_add_test(tc, memory_ends_at_the_limit);
-	tcase_add_test(tc, memory_wraps_around_the_range);
-	tcase_add_test(tc, memory_keeps_gaps_when_it_fills_holes);
-	tcase_add_test(tc, memory_finds_each_of_many);
-	tcase_add_test(tc, memory_frees_what_an_owner_has);
-	tcase_add_test(tc, memory_says_where_an_address_lies);
-	tcase_add_test(tc, memory_survives_every_failing_malloc);
-	suite_add_tcase(suite, tc);
+	tcase_add_tests(tc, 1, memory_is_aligned_as_asked, memory_traps_past_the_end_and_after_free,
+		memory_traps_before_the_first_allocation,
+		memory_refuses_to_free_what_is_not_an_allocation, memory_ends_at_the_limit,
+		memory_wraps_around_the_range, memory_keeps_gaps_when_it_fills_holes,
+		memory_finds_each_of_many, memory_frees_what_an_owner_has,
+		memory_says_where_an_address_lies, memory_survives_every_failing_malloc);
 	return suite;
 }

@@ -184,8 +184,8 @@ SUITE(guard)
 	TCase *tc = add_case(suite, "guard", setup, teardown);
 	tcase_add_loop_test(tc, the_first_access_out_of_bounds_is_told_exactly, 0,
 		(int)(countof(cases) * countof(widths)));
-	tcase_add_loop_test(tc, what_was_freed_is_told_even_after_many_others, 0, countof(widths));
-	tcase_add_loop_test(tc, an_address_that_no_processor_has_is_told, 0, countof(widths));
+	tcase_add_tests(tc, countof(widths), what_was_freed_is_told_even_after_many_others,
+		an_address_that_no_processor_has_is_told);
 	tcase_add_loop_test(tc, memory_of_any_size_ends_or_starts_at_a_page, 0, 7);
 	tcase_add_test(tc, a_line_of_ptx_is_described);
 	return suite;

@@ -171,13 +171,11 @@ END_TEST
 SUITE(heap)
 {
 	Suite *s = suite_create("heap");
-	TCase *tc = tcase_create("heap");
+	TCase *tc = suite_add_case(s, "heap");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, heap_gives_what_is_free_whenever_it_fits, 0, 4);
-	tcase_add_test(tc, heap_refuses_addresses_that_it_has_not_given);
-	tcase_add_test(tc, heap_has_no_room_for_nothing_and_for_too_much);
-	tcase_add_test(tc, heap_reports_that_host_memory_has_run_out);
-	tcase_add_test(tc, heap_serves_several_threads);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, heap_refuses_addresses_that_it_has_not_given,
+		heap_has_no_room_for_nothing_and_for_too_much,
+		heap_reports_that_host_memory_has_run_out, heap_serves_several_threads);
 	return s;
 }

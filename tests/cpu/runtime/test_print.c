@@ -245,13 +245,11 @@ END_TEST
 SUITE(print)
 {
 	Suite *s = suite_create("print");
-	TCase *tc = tcase_create("print");
+	TCase *tc = suite_add_case(s, "print");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, print_agrees_with_the_c_library, 0, 4);
-	tcase_add_test(tc, print_aligns_each_argument_to_its_size);
-	tcase_add_test(tc, print_leaves_alone_what_it_does_not_know);
-	tcase_add_test(tc, print_says_what_went_wrong);
-	tcase_add_test(tc, print_writes_long_texts_or_says_that_it_cannot);
-	suite_add_tcase(s, tc);
+	tcase_add_tests(tc, 1, print_aligns_each_argument_to_its_size,
+		print_leaves_alone_what_it_does_not_know, print_says_what_went_wrong,
+		print_writes_long_texts_or_says_that_it_cannot);
 	return s;
 }

@@ -562,28 +562,23 @@ END_TEST
 SUITE(texture)
 {
 	Suite *suite = suite_create("texture");
-	TCase *tc = tcase_create("sample");
+	TCase *tc = suite_add_case(suite, "sample");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, samples_are_what_the_guide_says, 0, 48);
-	tcase_add_test(tc, weights_have_8_bits);
-	tcase_add_test(tc, texels_of_weight_0_do_not_take_part);
+	tcase_add_tests(tc, 1, weights_have_8_bits, texels_of_weight_0_do_not_take_part);
 	tcase_add_loop_test(tc, wild_coordinates_stay_inside, 0, 16);
 	tcase_add_loop_test(tc, nan_is_0, 0, 4);
-	tcase_add_test(tc, coordinates_that_are_integers_are_texels);
-	tcase_add_test(tc, gathering_takes_the_four_texels_around);
-	tcase_add_test(tc, every_16_bit_value_is_read_as_it_should);
-	tcase_add_test(tc, every_8_bit_value_is_read_as_it_should);
-	tcase_add_test(tc, missing_channels_are_0);
-	tcase_add_test(tc, floats_round_to_the_nearest_half);
+	tcase_add_tests(tc, 1, coordinates_that_are_integers_are_texels,
+		gathering_takes_the_four_texels_around, every_16_bit_value_is_read_as_it_should,
+		every_8_bit_value_is_read_as_it_should, missing_channels_are_0,
+		floats_round_to_the_nearest_half);
 	tcase_add_loop_test(tc, every_texel_of_a_cube_is_found, 0, 2);
 	tcase_add_test(tc, seamless_cubes_filter_across_edges);
 	tcase_add_loop_test(tc, levels_follow_bias_clamp_and_filter, 0, countof(level_rows));
 	tcase_add_test(tc, gradients_choose_the_level_of_their_length);
-	suite_add_tcase(suite, tc);
-	tc = tcase_create("surface");
+	tc = suite_add_case(suite, "surface");
 	tcase_add_loop_test(tc, surfaces_keep_within_their_bounds, 0, 3);
 	tcase_add_test(tc, clamping_keeps_the_alignment);
 	tcase_add_loop_test(tc, formatted_stores_convert, 0, countof(store_rows));
-	suite_add_tcase(suite, tc);
 	return suite;
 }
