@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Real CUDA sources, tests/data/cuda/NAME.cu, on every device found, against the same computation in C.
- * Compiled with --fmad=false where the C side is to agree to the last bit.
+ * Compiled with --fmad=false where the C side is to agree to the last bit.  All kernels of these
+ * sources run in tests/cpu/corpus, on the driver alone.
  */
 #include "base/common.h"
 
@@ -227,69 +228,6 @@ DEVICE_TEST(integer_arithmetic_is_exact)
 	}
 }
 
-DEVICE_TEST(nbody_forces_agree_with_double_precision)
-{
-	enum { N = 256, BLOCK = 64 };
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	float out[3 * N];
-	compile("20_nbody.cu");
-	float *p = random_floats(4 * N);
-	options.shared_size = BLOCK * 16;
-	kz_array *dp = upload(KZ_F32, p, 4 * N), *da = upload(KZ_F32, p, 3 * N);
-	ok(kz_launch(find("nbody"), kz_dim(N / BLOCK, 1, 1), kz_dim(BLOCK, 1, 1), &options, &err,
-		KZ_ARGS(dp, da, (int)N)));
-	download(da, out);
-	for (int i = 0; i < N; i++) {
-		double sum[3] = {0}, scale = 0;
-		for (int j = 0; j < N; j++) {
-			double d[3], r2 = 1e-9;
-			for (int k = 0; k < 3; k++) {
-				d[k] = (double)p[4 * j + k] - (double)p[4 * i + k];
-				r2 += d[k] * d[k];
-			}
-			double weight = (double)p[4 * j + 3] / (r2 * sqrt(r2));
-			for (int k = 0; k < 3; k++) {
-				sum[k] += d[k] * weight;
-				scale += fabs(d[k] * weight);
-			}
-		}
-		for (int k = 0; k < 3; k++) {
-			ck_assert_double_le(fabs((double)out[3 * i + k] - sum[k]), 1e-5 * scale);
-		}
-	}
-	kz_array_release(dp);
-	free(p);
-}
-
-static int mandel(float cx, float cy, int most)
-{
-	float a = 0, b = 0;
-	int i = 0;
-	while (a * a + b * b < 4 && i < most) {
-		float t = a * a - b * b + cx;
-		b = 2 * a * b + cy;
-		a = t;
-		i++;
-	}
-	return i;
-}
-
-DEVICE_TEST(mandelbrot_diverges_pixel_by_pixel)
-{
-	enum { W = 70, H = 50, M = 100 };
-	int got[W * H];
-	compile("20_nbody.cu");
-	kz_array *d = NULL;
-	ok(kz_array_zeros(&d, dev, KZ_I32, KZ_SHAPE(H, W), &err));
-	ok(kz_launch(find("mandel"), kz_dim(5, 7, 1), kz_dim(16, 8, 1), NULL, &err,
-		KZ_ARGS(d, (int)W, (int)H, (int)M)));
-	download(d, got);
-	for (int i = 0; i < W * H; i++) {
-		float cx = -2 + 3.f * (float)(i % W) / W, cy = -1 + 2.f * (float)(i / W) / H;
-		ck_assert_int_eq(got[i], mandel(cx, cy, M));
-	}
-}
-
 DEVICE_TEST(transpose_works_on_ragged_tiles)
 {
 	enum { W = 75, H = 40 };
@@ -309,130 +247,6 @@ DEVICE_TEST(transpose_works_on_ragged_tiles)
 	free(in);
 }
 
-DEVICE_TEST(scan_sums_with_barriers_in_a_loop)
-{
-	enum { N = 100 };
-	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	int in[N], out[N], sum = 0;
-	compile("20_nbody.cu");
-	for (int i = 0; i < N; i++) {
-		in[i] = (int)(random_u32() % 1000);
-	}
-	options.shared_size = sizeof(in);
-	kz_array *d = upload(KZ_I32, in, N);
-	ok(kz_launch(find("scan"), kz_dim(1, 1, 1), kz_dim(N, 1, 1), &options, &err,
-		KZ_ARGS(d, (int)N)));
-	download(d, out);
-	for (int i = 0; i < N; i++) {
-		sum += in[i];
-		ck_assert_int_eq(out[i], sum);
-	}
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
-DEVICE_TEST(bitonic_sort_passes_45_barriers)
-{
-	uint32_t in[512], out[512];
-	compile("20_nbody.cu");
-	for (int i = 0; i < 512; i++) {
-		in[i] = random_u32();
-	}
-	kz_array *d = upload(KZ_U32, in, 512);
-	ok(kz_launch(find("bitonic"), kz_dim(1, 1, 1), kz_dim(512, 1, 1), NULL, &err, KZ_ARGS(d)));
-	download(d, out);
-	qsort(in, 512, sizeof(in[0]), compare_u32);
-	ck_assert_mem_eq(in, out, sizeof(in));
-}
-
-static int clamp(int v, int most)
-{
-	return v < 0 ? 0 : v > most ? most : v;
-}
-
-DEVICE_TEST(convolution_clamps_at_the_edges)
-{
-	enum { W = 37, H = 29 };
-	uint8_t in[W * H], out[W * H];
-	compile("21_stencil_conv.cu");
-	float *k = random_floats(25);
-	for (int i = 0; i < W * H; i++) {
-		in[i] = (uint8_t)random_u32();
-	}
-	ok(kz_module_set_global(mod, "K", k, 25 * sizeof(float), &err));
-	kz_array *di = upload(KZ_U8, in, W * H), *dout = upload(KZ_U8, in, W * H);
-	ok(kz_launch(find("conv"), kz_dim(3, 4, 1), kz_dim(16, 8, 1), NULL, &err,
-		KZ_ARGS(di, dout, (int)W, (int)H)));
-	download(dout, out);
-	for (int y = 0; y < H; y++) {
-		for (int x = 0; x < W; x++) {
-			float s = 0;
-			for (int i = 0; i < 25; i++) {
-				int xx = clamp(x + i % 5 - 2, W - 1), yy = clamp(y + i / 5 - 2, H - 1);
-				float product = k[i] * (float)in[yy * W + xx];
-				s += product;
-			}
-			ck_assert_int_eq(out[y * W + x], (uint8_t)fminf(fmaxf(s, 0.f), 255.f));
-		}
-	}
-	kz_array_release(di);
-	free(k);
-}
-
-DEVICE_TEST(heat_stencil_is_exact_in_double)
-{
-	enum { X = 20, Y = 12, Z = 6, N = X * Y * Z };
-	double a[N], out[N];
-	const double c = 0.1;
-	compile("21_stencil_conv.cu");
-	for (int i = 0; i < N; i++) {
-		a[i] = (double)random_u32() / 4e9;
-	}
-	kz_array *da = upload(KZ_F64, a, N), *db = upload(KZ_F64, a, N);
-	ok(kz_launch(find("heat"), kz_dim(3, 2, 1), kz_dim(8, 8, 1), NULL, &err,
-		KZ_ARGS(da, db, (int)X, (int)Y, (int)Z, c)));
-	download(db, out);
-	for (int p = 0; p < N; p++) {
-		int i = p % X, j = p / X % Y, k = p / (X * Y);
-		double want = a[p];
-		if (i >= 1 && j >= 1 && k >= 1 && i < X - 1 && j < Y - 1 && k < Z - 1) {
-			double sum = a[p - 1] + a[p + 1] + a[p - X] + a[p + X] + a[p - X * Y]
-				+ a[p + X * Y] - 6 * a[p];
-			want = a[p] + c * sum;
-		}
-		ck_assert(out[p] == want);
-	}
-	kz_array_release(da);
-}
-
-DEVICE_TEST(softmax_rows_agree_with_double_precision)
-{
-	enum { ROWS = 3, N = 300 };
-	float out[ROWS * N];
-	compile("21_stencil_conv.cu");
-	float *in = random_floats(ROWS * N);
-	kz_array *di = upload(KZ_F32, in, ROWS * N), *dout = upload(KZ_F32, in, ROWS * N);
-	ok(kz_launch(find("softmax"), kz_dim(ROWS, 1, 1), kz_dim(256, 1, 1), NULL, &err,
-		KZ_ARGS(di, dout, (int)N)));
-	download(dout, out);
-	for (int row = 0; row < ROWS; row++) {
-		double sum = 0;
-		for (int i = 0; i < N; i++) {
-			sum += exp((double)in[row * N + i]);
-		}
-		for (int i = 0; i < N; i++) {
-			double want = exp((double)in[row * N + i]) / sum;
-			ck_assert_double_le(fabs((double)out[row * N + i] - want), 1e-6 * want);
-		}
-	}
-	kz_array_release(di);
-	free(in);
-}
-
 SUITE(cuda)
 {
 	Suite *s = suite_create("cuda");
@@ -442,9 +256,6 @@ SUITE(cuda)
 		saxpy_strides_over_the_grid, matmul_tiles_with_barriers,
 		constants_globals_and_shared_memory_work_together,
 		dynamic_shared_memory_holds_two_types, integer_arithmetic_is_exact,
-		nbody_forces_agree_with_double_precision, mandelbrot_diverges_pixel_by_pixel,
-		transpose_works_on_ragged_tiles, scan_sums_with_barriers_in_a_loop,
-		bitonic_sort_passes_45_barriers, convolution_clamps_at_the_edges,
-		heat_stencil_is_exact_in_double, softmax_rows_agree_with_double_precision);
+		transpose_works_on_ragged_tiles);
 	return s;
 }
