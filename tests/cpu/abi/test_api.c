@@ -214,12 +214,11 @@ END_TEST
 
 START_TEST(contexts_are_a_stack_per_thread)
 {
-	CUcontext a;
 	CUcontext b;
 	CUcontext current;
 	CUdevice device;
 	unsigned version;
-	OK(cuCtxCreate_v2(&a, 0, 0));
+	CUcontext a = new_context();
 	OK(cuCtxCreate_v2(&b, CU_CTX_SCHED_SPIN, 0));
 	OK(cuCtxGetCurrent(&current));
 	ck_assert_ptr_eq(current, b);
@@ -244,13 +243,12 @@ END_TEST
 
 START_TEST(contexts_keep_their_memory_apart_until_destroyed)
 {
-	CUcontext a;
 	size_t before;
 	size_t after;
 	size_t total;
 	uint32_t word = 1;
 	OK(cuMemGetInfo_v2(&before, &total));
-	OK(cuCtxCreate_v2(&a, 0, 0));
+	CUcontext a = new_context();
 	CUdeviceptr address = alloc(1 << 20);
 	OK(cuCtxDestroy_v2(a));
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&word, address, 4));
@@ -692,11 +690,10 @@ END_TEST
 
 START_TEST(streams_belong_to_their_context)
 {
-	CUcontext other;
 	CUcontext of;
 	CUstream stream;
 	CUdeviceptr a = alloc(4);
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	OK(cuStreamCreate(&stream, 0));
 	OK(cuCtxSetCurrent(context));
 	OK(cuStreamGetCtx(stream, &of));

@@ -153,14 +153,12 @@ END_TEST
 
 START_TEST(context_with_an_endless_kernel_can_be_destroyed)
 {
-	CUcontext other;
 	CUmodule module = wait_module;
-	CUdeviceptr a;
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	OK(cuModuleLoadData(&wait_module, wait_ptx));
 	launch_never(new_stream(0), _i == 0);
 	launch_never(NULL, _i == 0);
-	OK(cuMemAlloc_v2(&a, 4));
+	CUdeviceptr a = alloc(4);
 	OK(cuMemsetD32_v2(a, 0, 1));
 	OK(cuCtxDestroy_v2(other));
 	OK(cuCtxSetCurrent(context));

@@ -95,8 +95,7 @@ START_TEST(captured_saxpy_is_what_the_host_computes)
 			ck_assert(result[i] == fmaf(0.75f, x[i], y[i]));
 		}
 	}
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 }
 END_TEST
 
@@ -626,10 +625,9 @@ END_TEST
 
 START_TEST(context_may_go_during_a_capture)
 {
-	CUcontext own;
 	CUstream inside;
 	CUevent event;
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	inside = new_stream(CU_STREAM_NON_BLOCKING);
 	event = new_event(0);
 	begin(inside);

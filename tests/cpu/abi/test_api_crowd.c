@@ -111,8 +111,7 @@ static void do_capture(struct actor *a)
 	OK(cuStreamEndCapture(a->stream, &graph));
 	CUgraphExec exec = new_exec(graph);
 	OK(cuGraphLaunch(exec, a->stream));
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 	a->sum += 3;
 	a->to_call++;
 }
@@ -131,10 +130,9 @@ static void do_graph(struct actor *a)
 
 static void do_context(struct actor *a)
 {
-	CUcontext own;
 	uint32_t value = 0;
 	uint32_t expected = 5;
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	CUdeviceptr address = alloc(4);
 	OK(cuMemsetD32Async_ptsz(address, 5, 1, NULL));
 	if (draw(a, 2)) {
@@ -217,8 +215,7 @@ START_TEST(crowd_does_everything_at_once)
 	}
 	OK(cuCtxSynchronize());
 	ck_assert_uint_eq(atomic_load(&words[0]), atomic_load(&launches));
-	OK(cuGraphExecDestroy(shared_exec));
-	OK(cuGraphDestroy(shared_graph));
+	release_graph(shared_exec, shared_graph);
 	OK(cuLibraryUnload(shared_library));
 	OK(cuEventDestroy_v2(shared_event));
 }

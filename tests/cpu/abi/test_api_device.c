@@ -83,7 +83,6 @@ END_TEST
 START_TEST(primary_context_has_one_handle_and_is_active_while_it_is_retained)
 {
 	CUcontext again;
-	CUcontext other;
 	unsigned long long ids[2];
 	unsigned flags;
 	int active;
@@ -96,7 +95,7 @@ START_TEST(primary_context_has_one_handle_and_is_active_while_it_is_retained)
 	ck_assert_ptr_eq(again, context);
 	FAILS(CONTEXT_IS_DESTROYED, cuMemsetD8_v2(a, 0, 4));
 	FAILS(CONTEXT_IS_DESTROYED, cuCtxGetId(context, &ids[1]));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	ck_assert_ptr_ne(other, context);
 	OK(cuCtxDestroy_v2(other));
 

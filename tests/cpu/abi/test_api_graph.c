@@ -113,8 +113,7 @@ START_TEST(random_graphs_do_what_the_host_does)
 	}
 	OK(cuMemcpyDtoH_v2(got, base, sizeof(got)));
 	ck_assert_mem_eq(got, want, sizeof(want));
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 }
 END_TEST
 
@@ -471,11 +470,10 @@ START_TEST(graph_allocates_when_it_is_launched_only)
 		.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}
 	}};
 	CUgraph graph = new_graph();
-	CUstream gone = NULL;
 	CUgraphNode node;
 	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
 	CUgraphExec exec = new_exec(graph);
-	OK(cuStreamCreate(&gone, 0));
+	CUstream gone = new_stream(0);
 	OK(cuStreamDestroy_v2(gone));
 	FAILS(INVALID_HANDLE, cuGraphLaunch(exec, gone));
 	OK(cuGraphLaunch(exec, NULL));

@@ -63,8 +63,7 @@ START_TEST(launch_waits_for_the_one_before_in_any_stream)
 	}
 	FAILS(NOT_READY, cuStreamQuery(second));
 	FAILS(NOT_READY, cuStreamQuery(first));
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 	atomic_store(&words[GO], 1);
 	OK(cuStreamSynchronize(second));
 	OK(cuStreamSynchronize(first));
@@ -184,8 +183,7 @@ START_TEST(failing_node_poisons_the_context_and_drops_the_rest)
 	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(NULL));
 	FAILS(ILLEGAL_ADDRESS, cuGraphLaunch(exec, NULL));
 	ck_assert_uint_eq(atomic_load(&words[DONE]), 0);
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 }
 END_TEST
 
@@ -455,8 +453,7 @@ START_TEST(memory_is_freed_by_nodes_once)
 	launch_and_wait(exec, NULL);
 	launch_and_wait(exec, NULL);
 	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphExecDestroy(freeing));
-	OK(cuGraphDestroy(graph));
+	release_graph(freeing, graph);
 	OK(cuGraphDestroy(other));
 	ck_assert_uint_gt(graph_memory_used(), 0);
 	OK(cuMemFreeAsync(kept, NULL));
@@ -466,10 +463,9 @@ END_TEST
 
 START_TEST(graph_may_outlive_its_context)
 {
-	CUcontext own;
 	CUdeviceptr word;
 	CUgraph graph = new_graph();
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	add_alloc(graph, &word);
 	CUgraphExec exec = new_exec(graph);
 	OK(cuGraphLaunch(exec, NULL));
@@ -478,8 +474,7 @@ START_TEST(graph_may_outlive_its_context)
 	OK(cuCtxDestroy_v2(own));
 	OK(cuCtxSetCurrent(context));
 	FAILS(NOT_SUPPORTED, cuGraphLaunch(exec, NULL));
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 }
 END_TEST
 

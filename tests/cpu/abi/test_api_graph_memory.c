@@ -75,8 +75,7 @@ START_TEST(launch_that_fails_accounts_for_nothing)
 	launch_and_wait(exec, NULL);
 	OK(cuMemFree_v2(a));
 	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphExecDestroy(freeing_exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(freeing_exec, graph);
 	OK(cuGraphDestroy(freeing));
 	ck_assert_uint_eq(graph_memory_used(), 0);
 }
@@ -136,8 +135,7 @@ START_TEST(graph_frees_what_its_child_allocates)
 	CUgraphExec exec = new_exec(graph);
 	launch_and_wait(exec, NULL);
 	launch_and_wait(exec, NULL);
-	OK(cuGraphExecDestroy(exec));
-	OK(cuGraphDestroy(graph));
+	release_graph(exec, graph);
 	ck_assert_uint_eq(graph_memory_used(), 0);
 }
 END_TEST
@@ -171,12 +169,11 @@ END_TEST
 
 START_TEST(memory_that_went_with_its_context_is_at_no_address)
 {
-	CUcontext own;
 	CUdeviceptr a;
 	CUgraphNode node;
 	CUgraph graph = new_graph();
 	CUgraph other = new_graph();
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	add_alloc(graph, &a);
 	launch_and_wait(new_exec(graph), NULL);
 	OK(cuCtxDestroy_v2(own));

@@ -4,7 +4,7 @@
  * has a device of its own, and the halves tell each other what they need through a socket.  A half
  * that fails closes the socket, so that the other half fails, too, instead of waiting.
  */
-#include "cpu/support/api_wait.h"
+#include "cpu/support/api_graph.h"
 
 #include "cpu/mem/share.h"
 #include "support/suite.h"
@@ -109,13 +109,6 @@ static CUdeviceptr open_heard(CUipcMemHandle *handle)
 	hear(handle, sizeof(*handle));
 	OK(cuIpcOpenMemHandle_v2(&address, *handle, LAZY));
 	return address;
-}
-
-static uint32_t word_at(CUdeviceptr address)
-{
-	uint32_t word = 0;
-	OK(cuMemcpyDtoH_v2(&word, address, 4));
-	return word;
 }
 
 /* --- Memory --- */
@@ -587,12 +580,10 @@ static void record_opened(void)
 {
 	CUevent event = hear_event();
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
-	CUgraph graph;
-	CUgraphExec exec;
 	CUgraphNode node;
-	OK(cuGraphCreate(&graph, 0));
+	CUgraph graph = new_graph();
 	OK(cuGraphAddEventRecordNode(&node, graph, NULL, 0, event));
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CUgraphExec exec = new_exec(graph);
 	launch_meet(stream, 0, 1);
 	OK(cuGraphLaunch(exec, stream));
 	meet();
@@ -630,12 +621,10 @@ static void wait_in_graph(void)
 {
 	CUevent event = hear_event();
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
-	CUgraph graph;
-	CUgraphExec exec;
 	CUgraphNode node;
-	OK(cuGraphCreate(&graph, 0));
+	CUgraph graph = new_graph();
 	OK(cuGraphAddEventWaitNode(&node, graph, NULL, 0, event));
-	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CUgraphExec exec = new_exec(graph);
 	meet();
 	OK(cuGraphLaunch(exec, stream));
 	FAILS(NOT_READY, cuStreamQuery(stream));

@@ -383,8 +383,7 @@ END_TEST
 
 START_TEST(failed_kernel_leaves_other_contexts_alone)
 {
-	CUcontext other;
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	CUfunction stop = kernel(load(), "stop");
 	OK(cuLaunchKernel(stop, 100, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	FAILS(LAUNCH_FAILED, cuStreamSynchronize(NULL));

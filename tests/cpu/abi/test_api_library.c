@@ -253,7 +253,6 @@ START_TEST(kernels_of_a_library_are_functions_of_each_context)
 	CUkernel add = library_kernel(lib, "add");
 	CUfunction functions[2];
 	CUmodule module;
-	CUcontext other;
 	CUdeviceptr steps[2];
 	size_t size;
 	check_add((CUfunction)(void *)add);
@@ -261,7 +260,7 @@ START_TEST(kernels_of_a_library_are_functions_of_each_context)
 	check_add(functions[0]);
 	OK(cuLibraryGetGlobal(&steps[0], &size, lib, "step"));
 	ck_assert_uint_eq(size, 4);
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	OK(cuKernelGetFunction(&functions[1], add));
 	ck_assert_ptr_ne(functions[0], functions[1]);
 	check_add((CUfunction)(void *)add);

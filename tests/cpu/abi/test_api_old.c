@@ -81,15 +81,13 @@ END_TEST
 
 START_TEST(attached_context_lives_until_it_is_detached)
 {
-	CUcontext own;
 	CUcontext again = NULL;
-	CUdeviceptr address;
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	OK(cuCtxAttach(&again, 0));
 	ck_assert_ptr_eq(again, own);
 	FAILS(INVALID_VALUE, cuCtxAttach(&again, 1));
 	OK(cuCtxDetach(own));
-	OK(cuMemAlloc_v2(&address, 16));
+	(void)alloc(16);
 	OK(cuCtxDetach(own));
 	OK(cuCtxGetCurrent(&again));
 	ck_assert_ptr_eq(again, context);

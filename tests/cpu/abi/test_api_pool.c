@@ -136,12 +136,11 @@ END_TEST
 START_TEST(memory_of_a_pool_is_of_no_context)
 {
 	CUmemoryPool standard;
-	CUcontext other;
 	CUcontext owner = context;
 	CUdeviceptr a;
 	uint32_t value;
 	OK(cuDeviceGetDefaultMemPool(&standard, 0));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	OK(cuMemAllocAsync(&a, 4, NULL));
 	OK(cuMemsetD32_v2(a, 7, 1));
 	OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, a));
@@ -162,12 +161,11 @@ END_TEST
 /* A call that fails has done nothing. */
 START_TEST(memory_stays_if_its_stream_is_none)
 {
-	CUcontext other;
 	CUstream gone = new_stream(0);
 	CUstream foreign;
 	CUdeviceptr a;
 	OK(cuStreamDestroy_v2(gone));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	foreign = new_stream(0);
 	OK(cuCtxSetCurrent(context));
 	OK(cuMemAllocAsync(&a, 4, NULL));

@@ -306,7 +306,6 @@ static void *release_primary(void *unused)
 START_TEST(context_ends_without_keeping_others_from_theirs)
 {
 	pthread_t thread;
-	CUcontext next;
 	unsigned version;
 	if (_i == 0) {
 		OK(cuCtxCreate_v2(&dying, 0, 0));
@@ -322,7 +321,7 @@ START_TEST(context_ends_without_keeping_others_from_theirs)
 	while (cuCtxGetApiVersion(dying, &version) == CUDA_SUCCESS && time(NULL) <= end) {
 		sched_yield();
 	}
-	OK(cuCtxCreate_v2(&next, 0, 0));
+	CUcontext next = new_context();
 	atomic_store(&created, 1);
 	pthread_join(thread, NULL);
 	ck_assert(has_created);
@@ -484,8 +483,7 @@ END_TEST
 
 static void use_own_stream(void)
 {
-	CUcontext own;
-	OK(cuCtxCreate_v2(&own, 0, 0));
+	CUcontext own = new_context();
 	CUdeviceptr a = alloc(4);
 	OK(cuMemsetD8Async_ptsz(a, 1, 4, NULL));
 	OK(cuCtxDestroy_v2(own));

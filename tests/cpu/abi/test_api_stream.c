@@ -195,12 +195,10 @@ END_TEST
 
 START_TEST(contexts_do_not_wait_for_each_other)
 {
-	CUcontext other;
-	CUdeviceptr a;
 	launch_meet(NULL, BEGUN, GO);
 	await(BEGUN);
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	OK(cuMemAlloc_v2(&a, 4));
+	CUcontext other = new_context();
+	CUdeviceptr a = alloc(4);
 	OK(cuMemsetD32_v2(a, 1, 1));
 	OK(cuCtxSynchronize());
 	OK(cuCtxDestroy_v2(other));
@@ -280,13 +278,12 @@ END_TEST
 
 START_TEST(events_order_contexts)
 {
-	CUcontext other;
 	CUstream stream = new_stream(0);
 	CUstream foreign;
 	CUevent event = new_event(0);
 	launch_meet(stream, BEGUN, GO);
 	OK(cuEventRecord(event, stream));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	foreign = new_stream(0);
 	OK(cuStreamWaitEvent(foreign, event, 0));
 	FAILS(NOT_READY, cuStreamQuery(foreign));
@@ -329,12 +326,11 @@ END_TEST
 
 START_TEST(all_streams_of_a_context_wait_for_an_event)
 {
-	CUcontext other;
 	CUevent event = new_event(0);
 	CUstream mine = new_stream(CU_STREAM_NON_BLOCKING);
 	launch_meet(mine, BEGUN, GO);
 	OK(cuEventRecord(event, mine));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	CUstream before = new_stream(CU_STREAM_NON_BLOCKING);
 	OK(cuCtxWaitEvent(other, event));
 	CUstream after = new_stream(CU_STREAM_NON_BLOCKING);
@@ -356,12 +352,11 @@ END_TEST
 
 START_TEST(context_that_waits_can_be_destroyed)
 {
-	CUcontext other;
 	CUevent event = new_event(0);
 	CUstream mine = new_stream(CU_STREAM_NON_BLOCKING);
 	launch_meet(mine, BEGUN, GO);
 	OK(cuEventRecord(event, mine));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	OK(cuCtxWaitEvent(other, event));
 	OK(cuEventDestroy_v2(event));
 	new_stream(0);
@@ -374,7 +369,6 @@ END_TEST
 
 START_TEST(wrong_contexts_and_events_are_refused)
 {
-	CUcontext other;
 	CUgraph graph = NULL;
 	CUevent event = new_event(0);
 	CUstream stream = new_stream(0);
@@ -382,7 +376,7 @@ START_TEST(wrong_contexts_and_events_are_refused)
 	FAILS(INVALID_CONTEXT, cuCtxWaitEvent(NULL, event));
 	FAILS(INVALID_HANDLE, cuCtxRecordEvent(context, NULL));
 	FAILS(INVALID_HANDLE, cuCtxWaitEvent(context, (CUevent)stream));
-	OK(cuCtxCreate_v2(&other, 0, 0));
+	CUcontext other = new_context();
 	FAILS(INVALID_HANDLE, cuCtxRecordEvent(other, event));
 	OK(cuCtxSetCurrent(context));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -575,11 +569,9 @@ END_TEST
 
 START_TEST(context_may_go_while_work_is_queued)
 {
-	CUcontext other;
 	CUstream stream;
-	CUdeviceptr a;
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	OK(cuMemAlloc_v2(&a, 4));
+	CUcontext other = new_context();
+	CUdeviceptr a = alloc(4);
 	stream = new_stream(0);
 	OK(cuLaunchHostFunc(stream, wait_for_go, (void *)&words[BEGUN]));
 	OK(cuMemsetD32Async(a, 1, 1, stream));
@@ -751,10 +743,9 @@ END_TEST
 
 START_TEST(captures_take_nothing_of_other_contexts)
 {
-	CUcontext home;
 	CUgraph graph;
 	CUdeviceptr a = alloc(4);
-	OK(cuCtxCreate_v2(&home, 0, 0));
+	CUcontext home = new_context();
 	CUstream stream = new_stream(CU_STREAM_NON_BLOCKING);
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(cuCtxSetCurrent(context));

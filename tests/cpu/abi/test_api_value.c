@@ -147,10 +147,8 @@ END_TEST
 
 START_TEST(wait_ends_with_its_context)
 {
-	CUcontext other;
-	CUdeviceptr a;
-	OK(cuCtxCreate_v2(&other, 0, 0));
-	OK(cuMemAlloc_v2(&a, 4));
+	CUcontext other = new_context();
+	CUdeviceptr a = alloc(4);
 	OK(cuStreamWaitValue32_v2(NULL, a, 1, CU_STREAM_WAIT_VALUE_EQ));
 	OK(cuCtxDestroy_v2(other));
 	OK(cuCtxSetCurrent(context));

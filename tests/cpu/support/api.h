@@ -107,6 +107,14 @@ static inline void reset(void)
 	setup();
 }
 
+/* A context, which is then the current one. */
+static inline CUcontext new_context(void)
+{
+	CUcontext made = NULL;
+	OK(cuCtxCreate_v2(&made, 0, 0));
+	return made;
+}
+
 static inline CUdeviceptr alloc(size_t size)
 {
 	CUdeviceptr address = 0;

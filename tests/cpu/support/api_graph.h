@@ -208,6 +208,12 @@ static inline CUgraphExec new_exec(CUgraph graph)
 	return exec;
 }
 
+static inline void release_graph(CUgraphExec exec, CUgraph graph)
+{
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+
 static inline void launch_and_wait(CUgraphExec exec, CUstream stream)
 {
 	OK(cuGraphLaunch(exec, stream));
