@@ -10,35 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 0, 1, 2, ... */
-static kz_array *counted(kz_shape shape)
-{
-	static int32_t host[4096];
-	kz_array *array = NULL;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
-	for (int32_t i = 0; i < count; i++) {
-		host[i] = i;
-	}
-	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
-	return array;
-}
-
-/* What kz_array_print says; static. */
-static char *printed(kz_array *array)
-{
-	static char text[8192];
-	FILE *file = tmpfile();
-	ck_assert_ptr_nonnull(file);
-	ok(kz_array_print(array, file, &err));
-	rewind(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
 /* Creating */
 
 DEVICE_TEST(an_array_knows_its_layout)
@@ -171,7 +142,7 @@ DEVICE_TEST(ones_are_ones_in_every_type)
 		char line[32];
 		ok(kz_array_ones(&array, dev, dtype, KZ_SHAPE(), &err));
 		snprintf(line, sizeof(line), "%s\n", want[dtype - 1]);
-		ck_assert_str_eq(printed(array), line);
+		ck_assert_str_eq(support_printed(array), line);
 		kz_array_release(array);
 	}
 	ok(kz_dtype_register(&odd, "odd", 3, &err));
@@ -184,16 +155,16 @@ DEVICE_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)
 {
 	static const double seven = 7;
 	kz_array *array;
-	kz_array *like = counted(KZ_SHAPE(2, 2));
+	kz_array *like = support_counted(dev, KZ_SHAPE(2, 2));
 	ok(kz_array_zeros_like(&array, like, 0, &err));
 	ck_assert_uint_eq(kz_array_dtype(array), KZ_I32);
-	ck_assert_str_eq(printed(array), "[[0 0]\n [0 0]]\n");
+	ck_assert_str_eq(support_printed(array), "[[0 0]\n [0 0]]\n");
 	kz_array_release(array);
 	ok(kz_array_ones_like(&array, like, KZ_F32, &err));
-	ck_assert_str_eq(printed(array), "[[1. 1.]\n [1. 1.]]\n");
+	ck_assert_str_eq(support_printed(array), "[[1. 1.]\n [1. 1.]]\n");
 	kz_array_release(array);
 	ok(kz_array_full_like(&array, like, KZ_F64, &seven, sizeof(seven), &err));
-	ck_assert_str_eq(printed(array), "[[7. 7.]\n [7. 7.]]\n");
+	ck_assert_str_eq(support_printed(array), "[[7. 7.]\n [7. 7.]]\n");
 	kz_array_release(array);
 	fails(kz_array_full_like(&array, like, 0, &seven, sizeof(seven), &err), KZ_INVALID,
 		"expected a value of 4 bytes for int32, got 8");
@@ -210,7 +181,7 @@ DEVICE_TEST(an_array_over_a_buffer_shares_its_memory)
 	ok(kz_buffer_create(&buffer, dev, 16, &err));
 	ok(kz_copy_htod(buffer, 0, host, 16, &err));
 	ok(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(3), NULL, 4, &err));
-	ck_assert_str_eq(printed(array), "[2 3 4]\n");
+	ck_assert_str_eq(support_printed(array), "[2 3 4]\n");
 	kz_array_release(array);
 	fails(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(4), NULL, 4, &err), KZ_RANGE,
 		"expected an array within bytes 0 to 16 of the buffer, got shape (4,) from byte 4");
@@ -219,7 +190,7 @@ DEVICE_TEST(an_array_over_a_buffer_shares_its_memory)
 		"expected a buffer, got NULL");
 	ok(kz_array_wrap(&array, buffer, KZ_I32, KZ_SHAPE(4), &back, 12, &err));
 	kz_buffer_release(buffer);
-	ck_assert_str_eq(printed(array), "[4 3 2 1]\n");
+	ck_assert_str_eq(support_printed(array), "[4 3 2 1]\n");
 	kz_array_release(array);
 }
 
@@ -266,7 +237,7 @@ static const struct {
 DEVICE_TEST(a_view_holds_the_elements_at_its_strides)
 {
 	for (size_t k = 0; k < countof(views); k++) {
-		kz_array *array = counted(KZ_SHAPE(4, 6)), *view;
+		kz_array *array = support_counted(dev, KZ_SHAPE(4, 6)), *view;
 		int32_t host[12], changed[24];
 		ok(kz_array_view(&view, array, views[k].shape, views[k].strides, views[k].offset,
 			&err));
@@ -303,7 +274,7 @@ DEVICE_TEST(a_view_beyond_the_buffer_is_refused)
 	} bad[] = {{25, 4, 0}, {1, 4, 93}, {1, 4, -1}, {2, -4, 0}, {5, 24, 0}, {24, 4, 1},
 		{3, INT64_MAX, 0}, {3, INT64_MIN, 0}, {1, 4, INT64_MAX}, {1, 4, INT64_MIN}};
 	kz_array *view = (kz_array *)&err, *row;
-	kz_array *array = counted(KZ_SHAPE(4, 6));
+	kz_array *array = support_counted(dev, KZ_SHAPE(4, 6));
 	for (size_t k = 0; k < countof(bad); k++) {
 		kz_status st = kz_array_view(&view, array, KZ_SHAPE(bad[k].count), &bad[k].stride,
 			bad[k].offset, &err);
@@ -362,7 +333,7 @@ static bool shares_memory(const kz_shape *shape, const int64_t *strides)
 
 DEVICE_TEST(a_view_whose_elements_share_memory_can_be_read_but_not_set)
 {
-	kz_array *array = counted(KZ_SHAPE(24)), *view;
+	kz_array *array = support_counted(dev, KZ_SHAPE(24)), *view;
 	for (size_t k = 0; k < countof(overlaps); k++) {
 		int32_t host[12];
 		ck_assert_int_eq(shares_memory(&overlaps[k].shape, overlaps[k].strides),
@@ -384,7 +355,7 @@ START_TEST(nothing_in_place_of_an_array_or_a_result_is_no_crash)
 {
 	const kz_shape shape = KZ_SHAPE(4);
 	setup(_i);
-	kz_array *array = counted(shape);
+	kz_array *array = support_counted(dev, shape);
 	const kz_status sts[] = {
 		kz_array_create(NULL, dev, KZ_F32, shape, &err),
 		kz_array_zeros(NULL, dev, KZ_F32, shape, NULL),
@@ -414,7 +385,7 @@ DEVICE_TEST(a_view_keeps_the_memory_alive)
 {
 	int32_t host[6];
 	kz_array *view;
-	kz_array *array = counted(KZ_SHAPE(4, 6));
+	kz_array *array = support_counted(dev, KZ_SHAPE(4, 6));
 	ok(kz_array_view(&view, array, KZ_SHAPE(6), NULL, 48, &err));
 	kz_array_release(array);
 	ok(kz_array_get(view, host, sizeof(host), &err));
@@ -451,7 +422,7 @@ static void prints(kz_dtype dtype, kz_shape shape, const void *host, int64_t siz
 {
 	kz_array *array;
 	ok(kz_array_from(&array, dev, dtype, shape, host, size, &err));
-	ck_assert_str_eq(printed(array), want);
+	ck_assert_str_eq(support_printed(array), want);
 	kz_array_release(array);
 }
 
@@ -582,8 +553,8 @@ static const struct {
 DEVICE_TEST(shapes_are_printed_in_brackets_and_shortened)
 {
 	for (size_t k = 0; k < countof(shapes); k++) {
-		kz_array *array = counted(shapes[k].shape);
-		ck_assert_str_eq(printed(array), shapes[k].want);
+		kz_array *array = support_counted(dev, shapes[k].shape);
+		ck_assert_str_eq(support_printed(array), shapes[k].want);
 		kz_array_release(array);
 	}
 }
@@ -592,12 +563,13 @@ DEVICE_TEST(a_strided_view_is_printed_as_its_elements)
 {
 	static const int64_t transposed[] = {4, 160}, reversed[] = {-4};
 	kz_array *view;
-	kz_array *array = counted(KZ_SHAPE(30, 40));
+	kz_array *array = support_counted(dev, KZ_SHAPE(30, 40));
 	ok(kz_array_view(&view, array, KZ_SHAPE(40, 30), transposed, 0, &err));
-	ck_assert_ptr_nonnull(strstr(printed(view), "[[   0   40   80 ... 1080 1120 1160]\n"));
+	ck_assert_ptr_nonnull(strstr(support_printed(view),
+		"[[   0   40   80 ... 1080 1120 1160]\n"));
 	kz_array_release(view);
 	ok(kz_array_view(&view, array, KZ_SHAPE(1200), reversed, 4 * 1199, &err));
-	ck_assert_str_eq(printed(view), "[1199 1198 1197 ...    2    1    0]\n");
+	ck_assert_str_eq(support_printed(view), "[1199 1198 1197 ...    2    1    0]\n");
 	release_arrays(view, array);
 }
 
@@ -619,14 +591,14 @@ DEVICE_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
 {
 	char text[16] = "xxxxxxxxxxxxxxx";
 	int64_t length = -1;
-	kz_array *array = counted(KZ_SHAPE(4));
+	kz_array *array = support_counted(dev, KZ_SHAPE(4));
 	ok(kz_array_format(array, NULL, 0, &length, &err));
 	ck_assert_int_eq(length, 10);
 	ok(kz_array_format(array, text, 10, NULL, &err));
 	ck_assert_str_eq(text, "[0 1 2 3]");
 	ck_assert_int_eq(text[10], 'x');
 	ok(kz_array_format(array, text, 11, NULL, &err));
-	ck_assert_str_eq(text, printed(array));
+	ck_assert_str_eq(text, support_printed(array));
 	ok(kz_array_format(array, text, -1, &length, &err));
 	fails(kz_array_format(NULL, text, 11, &length, &err), KZ_INVALID,
 		"expected an array, got NULL");
@@ -640,7 +612,7 @@ DEVICE_TEST(an_array_prints_into_a_buffer_as_far_as_it_fits)
 
 DEVICE_TEST(a_print_that_fails_says_why)
 {
-	kz_array *array = counted(KZ_SHAPE(4));
+	kz_array *array = support_counted(dev, KZ_SHAPE(4));
 	FILE *file = fopen("/dev/null", "r");
 	fails(kz_array_print(array, file, &err), KZ_IO,
 		"cannot print an array: Bad file descriptor");

@@ -86,10 +86,7 @@ static kz_array *numbers(kz_shape shape)
 {
 	static const int32_t host[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 	kz_array *array;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
+	int64_t count = support_count(&shape);
 	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
 	return array;
 }

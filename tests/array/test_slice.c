@@ -44,7 +44,7 @@ static const struct {
 
 DEVICE_TEST(a_range_is_pythons)
 {
-	kz_array *array = counted(S(10)), *view;
+	kz_array *array = support_counted(dev, S(10)), *view;
 	for (size_t k = 0; k < countof(ranges); k++) {
 		int32_t want[10];
 		int64_t step = ranges[k].step == KZ_OMIT ? 1 : ranges[k].step;
@@ -60,7 +60,7 @@ DEVICE_TEST(a_range_is_pythons)
 
 DEVICE_TEST(slices_take_axes_in_order)
 {
-	kz_array *a = counted(S(2, 3, 4)), *view;
+	kz_array *a = support_counted(dev, S(2, 3, 4)), *view;
 	ok(kz_array_slice(&view, a, KZ_AT(1), &err));
 	holds(view, S(3, 4), 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23);
 	ok(kz_array_slice(&view, a, KZ_AT(-1, KZ_ALL, 2), &err));
@@ -85,7 +85,7 @@ DEVICE_TEST(slices_take_axes_in_order)
 
 DEVICE_TEST(a_slice_of_nothing_or_of_one_element_is_one)
 {
-	kz_array *none = counted(S(0, 3)), *one = counted(S()), *view;
+	kz_array *none = support_counted(dev, S(0, 3)), *one = support_counted(dev, S()), *view;
 	ok(kz_array_slice(&view, none, KZ_AT(KZ_ALL, 2), &err));
 	holds(view, S(0), 0);
 	ok(kz_array_slice(&view, none, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -1)), &err));
@@ -100,7 +100,7 @@ DEVICE_TEST(a_slice_of_nothing_or_of_one_element_is_one)
 DEVICE_TEST(a_bad_slice_is_refused)
 {
 	static const kz_slice odd = {7, 0, 0, 0, 0}, none = {0, 0, 0, 0, 0};
-	kz_array *a = counted(S(2, 3)), *view = a;
+	kz_array *a = support_counted(dev, S(2, 3)), *view = a;
 	fails(kz_array_slice(&view, a, KZ_AT(0, 3), &err), KZ_RANGE,
 		"index 3 is out of range for axis 1 of shape (2, 3)");
 	ck_assert_ptr_null(view);
@@ -132,7 +132,7 @@ DEVICE_TEST(a_bad_slice_is_refused)
 DEVICE_TEST(an_array_splits_as_numpys)
 {
 	static const int64_t at[] = {1, -2, 100};
-	kz_array *a = counted(S(2, 5)), *parts[6];
+	kz_array *a = support_counted(dev, S(2, 5)), *parts[6];
 	ok(kz_array_split(parts, 2, a, 0, &err));
 	holds(parts[0], S(1, 5), 0, 1, 2, 3, 4);
 	holds(parts[1], S(1, 5), 5, 6, 7, 8, 9);
@@ -158,7 +158,8 @@ DEVICE_TEST(an_array_splits_as_numpys)
 DEVICE_TEST(a_bad_split_is_refused)
 {
 	static const int64_t at[] = {1};
-	kz_array *a = counted(S(2, 5)), *one = counted(S()), *parts[3] = {a, a, a};
+	kz_array *a = support_counted(dev, S(2, 5)), *one = support_counted(dev, S());
+	kz_array *parts[3] = {a, a, a};
 	fails(kz_array_split(parts, 3, a, -1, &err), KZ_INVALID,
 		"axis 1 of shape (2, 5) does not split into 3 equal parts");
 	ck_assert(!parts[0] && !parts[1] && !parts[2]);
@@ -180,7 +181,7 @@ DEVICE_TEST(a_bad_split_is_refused)
 
 DEVICE_TEST(parts_are_assigned)
 {
-	kz_array *a = counted(S(3, 4)), *row = counted(S(2)), *view;
+	kz_array *a = support_counted(dev, S(3, 4)), *row = support_counted(dev, S(2)), *view;
 	ok(kz_array_slice(&view, a, KZ_AT(KZ_SLICE(1, 3), KZ_SLICE(KZ_OMIT, KZ_OMIT, -2)), &err));
 	ok(kz_array_assign(view, row, &err));
 	kz_array_release(view);
@@ -227,7 +228,7 @@ DEVICE_TEST(a_slice_is_passed_to_a_kernel)
 		"}\n";
 	kz_module *mod;
 	kz_kernel *add;
-	kz_array *a = counted(S(3, 4)), *view;
+	kz_array *a = support_counted(dev, S(3, 4)), *view;
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ok(kz_module_kernel(&add, mod, "add", &err));
 	ok(kz_array_slice(&view, a, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -2), 1), &err));

@@ -98,15 +98,6 @@ static kz_shape random_shape(void)
 	return shape;
 }
 
-static int64_t count_of(const kz_shape *shape)
-{
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape->ndim; i++) {
-		count *= shape->dims[i];
-	}
-	return count;
-}
-
 static int64_t place(const kz_shape *shape, const struct places *p, int64_t element)
 {
 	int64_t at = p->offset;
@@ -126,7 +117,7 @@ static void fill(unsigned char *memory, int first)
 static void model(const kz_shape *shape, unsigned char *to, const struct places *at,
 	const unsigned char *from, const struct places *source)
 {
-	int64_t count = count_of(shape);
+	int64_t count = support_count(shape);
 	for (int64_t k = 0; k < count; k++) {
 		memcpy(to + place(shape, at, k), from + place(shape, source, k), ITEM);
 	}

@@ -11,7 +11,7 @@
 DEVICE_TEST(strides_of_axes_without_elements_may_be_anything)
 {
 	static const int64_t strides[] = {INT64_MIN, INT64_MAX, 4};
-	kz_array *a = counted(S(4)), *wild, *none, *view;
+	kz_array *a = support_counted(dev, S(4)), *wild, *none, *view;
 	ok(kz_array_view(&wild, a, S(1, 1, 4), strides, 0, &err));
 	ok(kz_array_view(&none, a, S(2, 3, 0), strides, 0, &err));
 	kz_array *const arrays[] = {wild, none};
@@ -34,7 +34,7 @@ DEVICE_TEST(strides_of_axes_without_elements_may_be_anything)
  * is legal. */
 DEVICE_TEST(a_view_of_nothing_has_views)
 {
-	kz_array *a = counted(S(0, 5)), *none, *view;
+	kz_array *a = support_counted(dev, S(0, 5)), *none, *view;
 	ok(kz_array_slice(&none, a, KZ_AT(KZ_ALL, 4), &err));
 	ok(kz_array_view(&view, none, S(0, 7), NULL, 0, &err));
 	ck_assert_uint_eq(kz_array_address(view), 0);
@@ -44,7 +44,7 @@ DEVICE_TEST(a_view_of_nothing_has_views)
 DEVICE_TEST(an_array_broadcasts_without_a_copy)
 {
 	const int64_t huge = (int64_t)1 << 31;
-	kz_array *a = counted(S(3, 1)), *one = counted(S()), *view;
+	kz_array *a = support_counted(dev, S(3, 1)), *one = support_counted(dev, S()), *view;
 	ok(kz_array_broadcast_to(&view, a, S(2, 3, 2), &err));
 	ck_assert_ptr_eq(kz_array_buffer(view), kz_array_buffer(a));
 	holds(view, S(2, 3, 2), 0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2);
@@ -66,7 +66,7 @@ DEVICE_TEST(an_array_broadcasts_without_a_copy)
 
 DEVICE_TEST(axes_change_their_order)
 {
-	kz_array *a = counted(S(2, 3)), *b = counted(S(1, 2, 3)), *view;
+	kz_array *a = support_counted(dev, S(2, 3)), *b = support_counted(dev, S(1, 2, 3)), *view;
 	ok(kz_array_transpose(&view, a, KZ_AXES(), &err));
 	holds(view, S(3, 2), 0, 3, 1, 4, 2, 5);
 	ok(kz_array_transpose(&view, b, KZ_AXES(1, 2, 0), &err));
@@ -88,7 +88,7 @@ DEVICE_TEST(axes_change_their_order)
 
 DEVICE_TEST(axes_of_one_element_come_and_go)
 {
-	kz_array *a = counted(S(1, 3, 1)), *view, *back;
+	kz_array *a = support_counted(dev, S(1, 3, 1)), *view, *back;
 	ok(kz_array_squeeze(&view, a, KZ_ALL_AXES, &err));
 	holds(view, S(3), 0, 1, 2);
 	ok(kz_array_squeeze(&view, a, KZ_AXES(-1), &err));
@@ -102,7 +102,7 @@ DEVICE_TEST(axes_of_one_element_come_and_go)
 
 DEVICE_TEST(a_diagonal_is_where_two_indexes_meet)
 {
-	kz_array *a = counted(S(3, 4)), *b = counted(S(2, 2, 2)), *view;
+	kz_array *a = support_counted(dev, S(3, 4)), *b = support_counted(dev, S(2, 2, 2)), *view;
 	ok(kz_array_diagonal(&view, a, 0, 0, 1, &err));
 	holds(view, S(3), 0, 5, 10);
 	ok(kz_array_diagonal(&view, a, 2, 0, 1, &err));
@@ -123,7 +123,7 @@ DEVICE_TEST(a_diagonal_is_where_two_indexes_meet)
 
 DEVICE_TEST(an_axis_that_is_not_there_is_refused)
 {
-	kz_array *a = counted(S(2, 3)), *line = counted(S(2)), *view = a;
+	kz_array *a = support_counted(dev, S(2, 3)), *line = support_counted(dev, S(2)), *view = a;
 	fails(kz_array_transpose(&view, a, KZ_AXES(0, 2), &err), KZ_RANGE,
 		"axis 2 is out of range for shape (2, 3)");
 	ck_assert_ptr_null(view);
@@ -153,7 +153,7 @@ DEVICE_TEST(an_axis_that_is_not_there_is_refused)
 
 DEVICE_TEST(bytes_are_seen_as_other_types)
 {
-	kz_array *a = counted(S(2, 4)), *b, *view;
+	kz_array *a = support_counted(dev, S(2, 4)), *b, *view;
 	uint8_t bytes[32] = {0};
 	ok(kz_array_view_as(&b, a, KZ_U8, &err));
 	ck_assert_int_eq(kz_array_shape(b).dims[1], 16);
@@ -180,7 +180,7 @@ DEVICE_TEST(bytes_are_seen_as_other_types)
 DEVICE_TEST(a_type_that_does_not_fit_is_refused)
 {
 	kz_dtype odd;
-	kz_array *a = counted(S(2, 3)), *one = counted(S()), *part, *view;
+	kz_array *a = support_counted(dev, S(2, 3)), *one = support_counted(dev, S()), *part, *view;
 	ok(kz_dtype_register(&odd, "view_odd", 3, &err));
 	fails(kz_array_view_as(&view, a, KZ_F64, &err), KZ_INVALID,
 		"12 bytes of int32 are no multiple of 8");
@@ -227,7 +227,7 @@ DEVICE_TEST(complex_numbers_have_halves)
 DEVICE_TEST(the_last_view_keeps_the_memory_alive)
 {
 	kz_memory_stats stats;
-	kz_array *a = counted(S(4, 3)), *b, *c, *parts[2];
+	kz_array *a = support_counted(dev, S(4, 3)), *b, *c, *parts[2];
 	ok(kz_array_flip(&b, a, KZ_AXES(0), &err));
 	kz_array_release(a);
 	ok(kz_array_slice(&c, b, KZ_AT(KZ_ALL, 1), &err));
@@ -241,7 +241,7 @@ DEVICE_TEST(the_last_view_keeps_the_memory_alive)
 
 DEVICE_TEST(a_view_without_memory_leaves_nothing)
 {
-	kz_array *a = counted(S(2, 3));
+	kz_array *a = support_counted(dev, S(2, 3));
 	kz_status st = KZ_NO_MEMORY;
 	long n;
 	for (n = 0; st == KZ_NO_MEMORY && n < 40; n++) {

@@ -57,15 +57,6 @@ static const char *doing;    /* the operation, likewise */
 #define agrees(condition) ck_assert_msg(condition, "%s, after %s; KUDZU_TEST_SEED=%llu", \
 	#condition, doing, (unsigned long long)chain)
 
-static int64_t count_of(const kz_shape *shape)
-{
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape->ndim; i++) {
-		count *= shape->dims[i];
-	}
-	return count;
-}
-
 /* The change that changes nothing. */
 static void same(void)
 {
@@ -83,7 +74,7 @@ static void apply(void)
 {
 	next.dtype = now.dtype;
 	next.shape = change.shape;
-	next.count = count_of(&next.shape);
+	next.count = support_count(&next.shape);
 	for (int64_t k = 0; k < next.count; k++) {
 		int64_t index[KZ_MAX_DIMS], rest = k, flat = 0;
 		for (int64_t i = next.shape.ndim; i-- > 0; rest /= next.shape.dims[i]) {
@@ -346,7 +337,7 @@ static bool broadcast(kz_array **out, kz_array *array)
 			memset(change.pick[a], 0, 3 * sizeof(change.pick[a][0]));
 		}
 	}
-	if (count_of(&change.shape) > MOST / 16) {
+	if (support_count(&change.shape) > MOST / 16) {
 		return false;
 	}
 	ok(kz_array_broadcast_to(out, array, change.shape, &err));
@@ -487,7 +478,7 @@ static bool view_as(kz_array **out, kz_array *array)
 	}
 	if (can && size != old) {
 		*extent = *extent / whole * parts;
-		next.count = count_of(&next.shape);
+		next.count = support_count(&next.shape);
 	}
 	for (int64_t k = 0; can && k < now.count && size != old; k++) {
 		/* It must be the next one in its element, or there is no such view; and aligned. */
@@ -607,7 +598,7 @@ static kz_array *first_array(kz_device *dev)
 	for (int64_t i = 0; i < now.shape.ndim; i++) {
 		now.shape.dims[i] = between(below(30) ? 1 : 0, now.shape.ndim > 4 ? 5 : EXTENT);
 	}
-	now.count = count_of(&now.shape);
+	now.count = support_count(&now.shape);
 	for (int64_t k = 0; k < now.count; k++) {
 		now.at[k] = (int32_t)(k * size);
 	}

@@ -2,29 +2,11 @@
 #ifndef VIEWS_H
 #define VIEWS_H
 
-/*
- * What the tests of views share: arrays that count from 0, and a look at a view's shape and elements.
- */
+/* What the tests of views share: a look at a view's shape and elements. */
 #include "array/shape.h"
 #include "support/device_test.h"
 
 #include <string.h>
-
-/* 0, 1, 2, ... */
-static inline kz_array *counted(kz_shape shape)
-{
-	int32_t host[256] = {0};
-	kz_array *array = NULL;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
-	for (int32_t i = 0; i < count; i++) {
-		host[i] = i;
-	}
-	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
-	return array;
-}
 
 /* The view has this shape and these elements; it is given back. */
 static inline void check_view(kz_array *view, kz_shape shape, const int32_t *want, int line)

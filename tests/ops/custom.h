@@ -36,19 +36,9 @@ static inline kz_elementwise *make(const char *arguments, const char *operation)
 static inline kz_array *from(kz_dtype dtype, kz_shape shape, const void *host)
 {
 	kz_array *array = NULL;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
+	int64_t count = support_count(&shape);
 	ok(kz_array_from(&array, dev, dtype, shape, host, count * kz_dtype_size(dtype), &err));
 	return array;
-}
-
-static inline int64_t compiled(void)
-{
-	kz_kernel_stats stats;
-	kz_device_kernel_stats(dev, &stats);
-	return stats.compiled_count;
 }
 
 /* All tests of a list, which NULL ends, on every device, twice. */

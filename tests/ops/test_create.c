@@ -3,8 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <kudzu/create.h>
 
@@ -13,32 +12,15 @@
 #include <string.h>
 #include <time.h>
 
-static kz_error err;
-static kz_device *dev;
-
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index);
-}
-
-static void teardown(void)
-{
-	support_close(dev);
-}
-
-/* What kz_array_print says, static; gives the array back. */
+/* What kz_array_print says; gives the array back. */
 static const char *printed(kz_array *array)
 {
-	static char text[1024];
-	FILE *to = fmemopen(text, sizeof(text), "w");
-	ok(kz_array_print(array, to, &err));
-	fclose(to);
+	const char *text = support_printed(array);
 	kz_array_release(array);
 	return text;
 }
 
-DEVICE_TEST(a_range_is_what_numpy_prints)
+KERNEL_TEST(a_range_is_what_numpy_prints)
 {
 	kz_array *a;
 	ok(kz_arange(&a, dev, 0, 0, 5, 1, &err));
@@ -65,7 +47,7 @@ DEVICE_TEST(a_range_is_what_numpy_prints)
 		"9223372036854775806]\n");
 }
 
-DEVICE_TEST(a_range_the_other_way_is_empty)
+KERNEL_TEST(a_range_the_other_way_is_empty)
 {
 	kz_array *a;
 	ok(kz_arange(&a, dev, 0, 5, 2, 1, &err));
@@ -78,7 +60,7 @@ DEVICE_TEST(a_range_the_other_way_is_empty)
 	ck_assert_str_eq(printed(a), "[]\n");
 }
 
-DEVICE_TEST(ranges_that_cannot_be_are_refused)
+KERNEL_TEST(ranges_that_cannot_be_are_refused)
 {
 	kz_dtype odd;
 	kz_array *a = (kz_array *)&err;
@@ -111,7 +93,7 @@ START_TEST(random_ranges_of_floats_are_rounded_once)
 	static float got[MOST];
 	unsigned seed = (unsigned)time(NULL);
 	int bad = 0;
-	setup(_i);
+	open_kernels(_i);
 	srand(seed);
 	for (int k = 0; k < 50; k++) {
 		double start = rand() / 1e6 - 1000; /* NOLINT: any numbers will do */
@@ -133,7 +115,7 @@ START_TEST(random_ranges_of_floats_are_rounded_once)
 }
 END_TEST
 
-DEVICE_TEST(numbers_at_equal_distances_end_where_they_should)
+KERNEL_TEST(numbers_at_equal_distances_end_where_they_should)
 {
 	double got[7];
 	kz_array *a;
@@ -159,7 +141,7 @@ DEVICE_TEST(numbers_at_equal_distances_end_where_they_should)
 	fails(kz_linspace(&a, dev, 0, 0, (double)INFINITY, 3, 1, &err), KZ_INVALID, "got inf");
 }
 
-DEVICE_TEST(a_matrix_has_ones_on_one_diagonal)
+KERNEL_TEST(a_matrix_has_ones_on_one_diagonal)
 {
 	static const struct {
 		int64_t rows, columns, diagonal;
@@ -185,7 +167,7 @@ DEVICE_TEST(a_matrix_has_ones_on_one_diagonal)
 	fails(kz_array_eye(&a, dev, 0, 1, 2, 0, &err), KZ_INVALID, "eye: expected a dtype");
 }
 
-DEVICE_TEST(one_kernel_serves_all_ranges_of_a_type)
+KERNEL_TEST(one_kernel_serves_all_ranges_of_a_type)
 {
 	kz_kernel_stats before, after;
 	kz_array *a;
@@ -198,7 +180,7 @@ DEVICE_TEST(one_kernel_serves_all_ranges_of_a_type)
 	ck_assert_int_eq(after.compiled_count, before.compiled_count);
 }
 
-DEVICE_TEST(creating_without_memory_leaves_nothing)
+KERNEL_TEST(creating_without_memory_leaves_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
 	kz_array *a = NULL;

@@ -494,7 +494,7 @@ DEVICE_TEST(a_mistake_in_a_text_is_shown_there)
 DEVICE_TEST(each_class_of_layouts_is_compiled_once)
 {
 	int32_t host[64] = {0};
-	int64_t before = compiled();
+	int64_t before = support_compiled(dev);
 	kz_slice all = KZ_SLICE(0, KZ_OMIT);
 	kz_elementwise_call call = KZ_ELEMENTWISE_CALL_INIT;
 	kz_elementwise *kernel = make("int *x", "x[i] += 1");
@@ -504,14 +504,14 @@ DEVICE_TEST(each_class_of_layouts_is_compiled_once)
 	call.slice = &all;
 	for (int k = 0; k < 3; k++) {
 		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x)));
-		ck_assert_int_eq(compiled(), before + (k ? 4 : 1));
+		ck_assert_int_eq(support_compiled(dev), before + (k ? 4 : 1));
 		ok(kz_elementwise_run(
 			kernel, NULL, &err, KZ_ARGS(even))); /* one axis of a stride */
-		ck_assert_int_eq(compiled(), before + (k ? 4 : 2));
+		ck_assert_int_eq(support_compiled(dev), before + (k ? 4 : 2));
 		ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t)));    /* two axes */
-		ck_assert_int_eq(compiled(), before + (k ? 4 : 3));
+		ck_assert_int_eq(support_compiled(dev), before + (k ? 4 : 3));
 		ok(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)));
-		ck_assert_int_eq(compiled(), before + 4);
+		ck_assert_int_eq(support_compiled(dev), before + 4);
 	}
 	ok(kz_array_get(x, host, sizeof(host), &err));
 	ck_assert(host[0] == 12 && host[1] == 9);
@@ -522,17 +522,18 @@ DEVICE_TEST(each_class_of_layouts_is_compiled_once)
 DEVICE_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
 {
 	int32_t host[2000] = {0};
-	int64_t before = compiled(), shared = dev->serial ? 1 : 2; /* where the compiler reads ahead */
+	int64_t before = support_compiled(dev);
+	int64_t shared = dev->serial ? 1 : 2; /* where the compiler reads ahead */
 	kz_elementwise *kernel = make("const int *x, const int *w, int *y", "y[i] = x[i] + w[i] + 1");
 	kz_array *x = from(KZ_I32, KZ_SHAPE(2000), host), *y;
 	ok(kz_array_zeros_like(&y, x, 0, &err));
-	ck_assert_int_eq(compiled(), before + 1);
+	ck_assert_int_eq(support_compiled(dev), before + 1);
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(x, x, y)));
-	ck_assert_int_eq(compiled(), before + 1);
+	ck_assert_int_eq(support_compiled(dev), before + 1);
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(y, x, y)));
-	ck_assert_int_eq(compiled(), before + shared);
+	ck_assert_int_eq(support_compiled(dev), before + shared);
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(y, y, y)));
-	ck_assert_int_eq(compiled(), before + shared);
+	ck_assert_int_eq(support_compiled(dev), before + shared);
 	ok(kz_array_get(y, host, sizeof(host), &err));
 	for (int i = 0; i < 2000; i++) {
 		ck_assert_int_eq(host[i], 5);
@@ -586,7 +587,7 @@ DEVICE_TEST(threads_run_one_kernel_and_compile_it_once)
 {
 	pthread_t threads[4];
 	int good[4] = {0};
-	int64_t before = compiled();
+	int64_t before = support_compiled(dev);
 	shared = make("int *x, int a", "x[i] += a");
 	for (int k = 0; k < 4; k++) {
 		ck_assert_int_eq(pthread_create(&threads[k], NULL, run_shared, &good[k]), 0);
@@ -595,7 +596,7 @@ DEVICE_TEST(threads_run_one_kernel_and_compile_it_once)
 		pthread_join(threads[k], NULL);
 		ck_assert_int_eq(good[k], 1);
 	}
-	ck_assert_int_eq(compiled(), before + 2);
+	ck_assert_int_eq(support_compiled(dev), before + 2);
 	kz_elementwise_release(shared);
 }
 

@@ -154,15 +154,6 @@ static bool advance(int64_t *index, const kz_shape *shape)
 	return false;
 }
 
-static int64_t count_of(const kz_shape *shape)
-{
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape->ndim; i++) {
-		count *= shape->dims[i];
-	}
-	return count;
-}
-
 /* Trials */
 
 static const struct mode {
@@ -209,7 +200,8 @@ static void fill_buffer(struct trial *t)
 	for (int k = 0; k < t->arity; k++) {
 		const struct view *view = &t->operands[k];
 		int64_t index[KZ_MAX_DIMS] = {0};
-		for (bool more = count_of(&t->shape) > 0; more; more = advance(index, &t->shape)) {
+		for (bool more = support_count(&t->shape) > 0; more;
+			more = advance(index, &t->shape)) {
 			struct number value = number_of_whole(below(200) - 100);
 			(void)number_convert(&value, KZ_I64, view->dtype);
 			number_store(view->dtype, t->before + place_of(view, index, t->shape.ndim), value);
@@ -249,7 +241,8 @@ static bool is_nan(kz_dtype dtype, const char *element)
 static void model(struct trial *t, kz_dtype target, char *to, const char *got)
 {
 	int64_t index[KZ_MAX_DIMS] = {0}, n = 0, size = kz_dtype_size(target);
-	for (bool more = count_of(&t->shape) > 0; more; more = advance(index, &t->shape), n++) {
+	for (bool more = support_count(&t->shape) > 0; more;
+		more = advance(index, &t->shape), n++) {
 		kz_dtype result;
 		char *element = to + (t->target.array ? place_of(&t->target, index, t->shape.ndim)
 			: n * size);
@@ -523,13 +516,6 @@ DEVICE_TEST(a_result_has_its_axes_in_the_order_of_the_operand)
 
 /* How many kernels */
 
-static int64_t compiled(void)
-{
-	kz_kernel_stats stats;
-	kz_device_kernel_stats(dev, &stats);
-	return stats.compiled_count;
-}
-
 /* Add 1 to views of a shape whose last axis steps over elements; the strides of all others vary. */
 static void add_to_views(kz_shape shape, int64_t step)
 {
@@ -553,14 +539,14 @@ DEVICE_TEST(all_shapes_share_the_kernels_of_their_class)
 		ok(kz_multiply(&out, 2, a, &err));
 		release_arrays(out, a);
 	}
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 	for (int64_t n = 2; n < 60; n++) {
 		add_to_views(KZ_SHAPE(n), 2 + n % 5);
 		add_to_views(KZ_SHAPE(n, 60 - n), 1);
 		add_to_views(KZ_SHAPE(60 - n, n), 2 + n % 3);
 		add_to_views(KZ_SHAPE(n % 7, n % 6, n % 5), 1);
 	}
-	ck_assert_int_le(compiled(), 5);
+	ck_assert_int_le(support_compiled(dev), 5);
 }
 
 DEVICE_TEST(small_elements_are_right_at_every_place_and_length)
@@ -591,7 +577,7 @@ DEVICE_TEST(small_elements_are_right_at_every_place_and_length)
 		}
 	}
 	/* A GPU moves aligned ones four at a time, by a kernel of its own. */
-	ck_assert_int_eq(compiled(), dev->serial ? 1 : 2);
+	ck_assert_int_eq(support_compiled(dev), dev->serial ? 1 : 2);
 	kz_buffer_release(buffer);
 }
 
@@ -624,7 +610,7 @@ START_TEST(a_device_that_opens_again_compiles_again)
 {
 	for (int n = 0; n < 3; n++) {
 		setup(_i);
-		ck_assert_int_eq(compiled(), 0);
+		ck_assert_int_eq(support_compiled(dev), 0);
 		kz_array *a = create(KZ_I16, KZ_SHAPE(5)), *out[2];
 		ok(kz_invert(&out[0], a, &err));
 		ok(kz_invert(&out[1], out[0], &err));
@@ -668,7 +654,7 @@ DEVICE_TEST(threads_that_want_the_same_kernel_compile_it_once)
 		pthread_join(threads[i], &failed);
 		ck_assert_ptr_null(failed);
 	}
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 	kz_array_release(a);
 }
 

@@ -40,13 +40,6 @@ static void teardown(void)
 	kz_device_close(dev);
 }
 
-static int64_t compiled(void)
-{
-	kz_kernel_stats stats;
-	kz_device_kernel_stats(dev, &stats);
-	return stats.compiled_count;
-}
-
 /* The elements of an array, released, are these. */
 static void holds(kz_array *array, kz_dtype dtype, const void *want, size_t size)
 {
@@ -336,7 +329,7 @@ DEVICE_TEST(a_fused_expression_is_one_kernel_for_all_sizes_and_numbers)
 	double n = 3;
 	ok(kz_eval(&out, "2*a + sin(b) / n", NULL, &err, KZ_VARS(a, b, n)));
 	kz_array_release(out);
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 	kz_device_kernel_stats(dev, &before);
 	ok(kz_array_zeros(&large, dev, KZ_F32, KZ_SHAPE(300, 1000), &err));
 	ok(kz_array_ones(&other, dev, KZ_F32, KZ_SHAPE(300, 1000), &err));
@@ -358,29 +351,29 @@ DEVICE_TEST(what_is_prepared_is_not_compiled_again)
 	kz_array *out;
 	ok(kz_eval_prepare(dev, "2*x + sin(y)", NULL, &err, KZ_VARS(
 		KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)), KZ_VAR("y", KZ_ARRAY_OF(KZ_F32)))));
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 	ok(kz_eval(&out, "3*a + sin(b)", NULL, &err, KZ_VARS(a, b)));
 	kz_array_release(out);
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 	ok(kz_eval_prepare(dev, "x * y", NULL, &err, KZ_VARS(
 		KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)), KZ_VAR("y", KZ_ARRAY_OF(KZ_F32)))));
 	ok(kz_eval_prepare(dev, "x * x", NULL, &err, KZ_VARS(
 		KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)))));
 	ok(kz_eval_prepare(dev, "x * 2", NULL, &err, KZ_VARS(
 		KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)))));
-	ck_assert_int_eq(compiled(), 4);
+	ck_assert_int_eq(support_compiled(dev), 4);
 	ok(kz_multiply(&out, a, b, &err));
 	kz_array_release(out);
 	ok(kz_multiply(&out, a, a, &err));
 	kz_array_release(out);
 	ok(kz_multiply(&out, a, 7.5, &err));
 	kz_array_release(out);
-	ck_assert_int_eq(compiled(), 4);
+	ck_assert_int_eq(support_compiled(dev), 4);
 	options.into = a;
 	ok(kz_eval_prepare(dev, "a - b", &options, &err, KZ_VARS(a, b)));
-	ck_assert_int_eq(compiled(), 5);
+	ck_assert_int_eq(support_compiled(dev), 5);
 	ok(kz_apply_into(a, KZ_OP_SUBTRACT, &err, KZ_ARGS(a, b)));
-	ck_assert_int_eq(compiled(), 5);
+	ck_assert_int_eq(support_compiled(dev), 5);
 }
 
 DEVICE_TEST(preparing_computes_nothing_and_says_what_is_wrong)
@@ -399,7 +392,7 @@ DEVICE_TEST(preparing_computes_nothing_and_says_what_is_wrong)
 		KZ_VARS(KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)))), KZ_COMPILE, "found the end");
 	fails(kz_eval_prepare(dev, "1 + 2", NULL, &err, KZ_VARS()), KZ_INVALID,
 		"the expression has no array");
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 }
 
 static void *prepare_one(void *context)
@@ -422,7 +415,7 @@ DEVICE_TEST(threads_that_prepare_the_same_compile_it_once)
 		pthread_join(threads[i], NULL);
 		ck_assert_int_eq(st[i], KZ_OK);
 	}
-	ck_assert_int_eq(compiled(), 1);
+	ck_assert_int_eq(support_compiled(dev), 1);
 }
 
 /* Both calls and an error, with whatever memory there is; nothing is left behind. */

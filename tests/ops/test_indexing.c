@@ -15,20 +15,6 @@ static kz_array *from(kz_dtype dtype, kz_shape shape, const void *host, int64_t 
 	return array;
 }
 
-/* 0, 1, 2, ... as int32 */
-static kz_array *counted(kz_shape shape)
-{
-	static int32_t host[1 << 16];
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
-	for (int32_t i = 0; i < count; i++) {
-		host[i] = i;
-	}
-	return from(KZ_I32, shape, host, 4 * count);
-}
-
 static void check_ints(kz_array *array, const int32_t *want, int64_t count)
 {
 	static int32_t got[1 << 16];
@@ -42,7 +28,7 @@ DEVICE_TEST(take_puts_the_indexes_in_place_of_an_axis)
 	static const int64_t places[4] = {2, -1, 0, 2};
 	for (int64_t axis = -3; axis < 3; axis++) {
 		int64_t real = axis < 0 ? axis + 3 : axis, n = 0;
-		kz_array *array = counted(KZ_SHAPE(4, 3, 5)), *taken;
+		kz_array *array = support_counted(dev, KZ_SHAPE(4, 3, 5)), *taken;
 		kz_array *indexes = from(KZ_I64, KZ_SHAPE(2, 2), places, sizeof(places));
 		int32_t want[240];
 		int64_t dims[3] = {4, 3, 5};
@@ -97,7 +83,7 @@ DEVICE_TEST(bad_indexes_are_refused_wrapped_or_clipped)
 	static const uint64_t huge[1] = {UINT64_MAX};
 	static const int32_t wrapped[4] = {1, 2, 9, 9}, clipped[4] = {1, 9, 0, 0};
 	kz_array *taken = (kz_array *)&err;
-	kz_array *array = counted(KZ_SHAPE(10));
+	kz_array *array = support_counted(dev, KZ_SHAPE(10));
 	kz_array *indexes = from(KZ_I64, KZ_SHAPE(4), bad, sizeof(bad));
 	kz_array *beyond = from(KZ_U64, KZ_SHAPE(1), huge, sizeof(huge));
 	fails(kz_array_take(&taken, array, indexes, 0, KZ_INDEX_CHECK, &err), KZ_RANGE,
@@ -119,8 +105,9 @@ DEVICE_TEST(bad_indexes_are_refused_wrapped_or_clipped)
 DEVICE_TEST(what_cannot_be_taken_is_refused)
 {
 	kz_array *taken = NULL;
-	kz_array *array = counted(KZ_SHAPE(10)), *empty = counted(KZ_SHAPE(0));
-	kz_array *indexes = counted(KZ_SHAPE(3));
+	kz_array *array = support_counted(dev, KZ_SHAPE(10));
+	kz_array *empty = support_counted(dev, KZ_SHAPE(0));
+	kz_array *indexes = support_counted(dev, KZ_SHAPE(3));
 	kz_array *floats;
 	ok(kz_array_zeros(&floats, dev, KZ_F32, KZ_SHAPE(3), &err));
 	fails(kz_array_take(&taken, array, floats, 0, KZ_INDEX_CHECK, &err), KZ_INVALID,
@@ -168,7 +155,7 @@ DEVICE_TEST(a_bad_put_writes_nothing)
 {
 	const int64_t same[1] = {0};
 	static const int32_t want[4] = {0, 1, 2, 3};
-	kz_array *array = counted(KZ_SHAPE(4)), *view, *none;
+	kz_array *array = support_counted(dev, KZ_SHAPE(4)), *view, *none;
 	kz_array *bad = from(KZ_I32, KZ_SHAPE(2), (const int32_t[]){1, 4}, 8);
 	kz_array *values = from(KZ_F32, KZ_SHAPE(1), (const float[]){9}, 4);
 	fails(kz_array_put(array, bad, values, KZ_INDEX_CHECK, &err), KZ_INVALID,
@@ -179,7 +166,7 @@ DEVICE_TEST(a_bad_put_writes_nothing)
 	ok(kz_array_view(&view, array, KZ_SHAPE(4), same, 0, &err));
 	fails(kz_array_put(view, bad, bad, KZ_INDEX_CHECK, &err), KZ_INVALID,
 		"elements may share memory");
-	none = counted(KZ_SHAPE(0));
+	none = support_counted(dev, KZ_SHAPE(0));
 	fails(kz_array_put(array, bad, none, KZ_INDEX_CHECK, &err), KZ_INVALID,
 		"put: 2 indexes, but no values");
 	ok(kz_array_put(array, none, none, KZ_INDEX_CHECK, &err));
@@ -195,7 +182,7 @@ DEVICE_TEST(nonzero_and_compress_find_what_a_loop_finds)
 	static int32_t kept[N];
 	for (unsigned every = 1; every < 20000; every = every * 5 + 2) {
 		int64_t n = 0;
-		kz_array *places, *some, *array = counted(KZ_SHAPE(ROWS, COLUMNS));
+		kz_array *places, *some, *array = support_counted(dev, KZ_SHAPE(ROWS, COLUMNS));
 		for (unsigned i = 0; i < N; i++) {
 			mask[i] = every == 1 || i * 2654435761u % every == 0;
 			kept[n] = (int32_t)i;
@@ -237,7 +224,8 @@ DEVICE_TEST(nonzero_knows_every_type_and_small_arrays)
 	ok(kz_array_nonzero(&found, scalar, &err));
 	ck_assert(kz_array_ndim(found) == 2 && kz_array_count(found) == 1);
 	release_arrays(found, scalar);
-	kz_array *empty = counted(KZ_SHAPE(2, 0)), *wrong = counted(KZ_SHAPE(2, 1));
+	kz_array *empty = support_counted(dev, KZ_SHAPE(2, 0));
+	kz_array *wrong = support_counted(dev, KZ_SHAPE(2, 1));
 	ok(kz_array_nonzero(&found, empty, &err));
 	ck_assert(kz_array_shape(found).dims[0] == 2 && kz_array_shape(found).dims[1] == 0);
 	kz_array_release(found);
@@ -249,7 +237,7 @@ DEVICE_TEST(nonzero_knows_every_type_and_small_arrays)
 /* Everything that the calls allocate fails once. */
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	kz_array *array = counted(KZ_SHAPE(4, 5)), *turned, *mask;
+	kz_array *array = support_counted(dev, KZ_SHAPE(4, 5)), *turned, *mask;
 	const int64_t strides[2] = {4, 20};
 	ok(kz_array_view(&turned, array, KZ_SHAPE(5, 4), strides, 0, &err));
 	ok(kz_greater(&mask, turned, 3, &err));

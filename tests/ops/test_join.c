@@ -4,28 +4,14 @@
 
 #include "base/alloc.h"
 #include "array/shape.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 4096, ROUNDS = 150 };
 
-static kz_error err;
-static kz_device *dev;
 static uint64_t state;
-
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index);
-}
-
-static void teardown(void)
-{
-	support_close(dev);
-}
 
 /* A number from 0 to below `count`, which is not 0. */
 static int64_t below(int64_t count)
@@ -40,15 +26,6 @@ struct host {
 	kz_shape shape;
 	double values[MOST];
 };
-
-static int64_t count_of(const kz_shape *shape)
-{
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape->ndim; i++) {
-		count *= shape->dims[i];
-	}
-	return count;
-}
 
 static double load(const void *from, kz_dtype dtype, int64_t index)
 {
@@ -103,7 +80,7 @@ static kz_array *send(const struct host *host)
 {
 	double bytes[MOST];
 	kz_array *array = scatter(host->dtype, &host->shape);
-	int64_t count = count_of(&host->shape);
+	int64_t count = support_count(&host->shape);
 	for (int64_t k = 0; k < count; k++) {
 		store(bytes, host->dtype, k, host->values[k]);
 	}
@@ -117,7 +94,7 @@ static kz_array *draw(struct host *host, const kz_shape *shape)
 	static const kz_dtype types[] = {KZ_I8, KZ_I32, KZ_F32, KZ_F64};
 	host->dtype = types[below(countof(types))];
 	host->shape = *shape;
-	for (int64_t k = 0; k < count_of(shape); k++) {
+	for (int64_t k = 0; k < support_count(shape); k++) {
 		host->values[k] = (double)(below(200) - 100);
 	}
 	return send(host);
@@ -193,7 +170,7 @@ static void release_all(kz_array *const *arrays, int64_t count)
 /* Element k of a part is there in `want`, `start` further along an axis. */
 static void place(const struct host *part, int64_t axis, int64_t start)
 {
-	for (int64_t k = 0; k < count_of(&part->shape); k++) {
+	for (int64_t k = 0; k < support_count(&part->shape); k++) {
 		int64_t index[KZ_MAX_DIMS];
 		unravel(index, &part->shape, k);
 		index[axis] += start;
@@ -258,7 +235,7 @@ static void gather(const struct host *part, int64_t (*find)(int64_t index, int64
 	int64_t number), const int64_t *numbers)
 {
 	int64_t missing = want.shape.ndim - part->shape.ndim;
-	for (int64_t k = 0; k < count_of(&want.shape); k++) {
+	for (int64_t k = 0; k < support_count(&want.shape); k++) {
 		int64_t index[KZ_MAX_DIMS], from[KZ_MAX_DIMS];
 		unravel(index, &want.shape, k);
 		for (int64_t i = 0; i < part->shape.ndim; i++) {
@@ -327,7 +304,7 @@ START_TEST(joins_agree_with_loops)
 {
 	const char *text = getenv("KUDZU_TEST_SEED");
 	uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
-	setup(_i);
+	open_kernels(_i);
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		state = (seed + round) * 0x9e3779b97f4a7c15u;
 		bool good = concatenates() && stacks() && tiles() && changes_an_axis(true)
@@ -344,7 +321,7 @@ END_TEST
 static kz_array *ints(kz_shape shape, const int32_t *values)
 {
 	kz_array *array = NULL;
-	ok(kz_array_from(&array, dev, KZ_I32, shape, values, 4 * count_of(&shape), &err));
+	ok(kz_array_from(&array, dev, KZ_I32, shape, values, 4 * support_count(&shape), &err));
 	return array;
 }
 
@@ -353,7 +330,7 @@ static void check_ints(kz_array *array, kz_shape shape, const int32_t *values, i
 	struct host *host = &parts[0];
 	host->dtype = KZ_I32;
 	host->shape = shape;
-	for (int64_t k = 0; k < count_of(&shape); k++) {
+	for (int64_t k = 0; k < support_count(&shape); k++) {
 		host->values[k] = values[k];
 	}
 	ck_assert_msg(matches(array, host), "line %d", line);
@@ -364,7 +341,7 @@ static void check_ints(kz_array *array, kz_shape shape, const int32_t *values, i
 	check_ints(array, shape, (const int32_t[]){__VA_ARGS__}, __LINE__)
 #define S(...) KZ_SHAPE(__VA_ARGS__)
 
-DEVICE_TEST(joins_are_as_numpy_documents_them)
+KERNEL_TEST(joins_are_as_numpy_documents_them)
 {
 	kz_array *a = I(S(2, 2), 1, 2, 3, 4), *b = I(S(1, 2), 5, 6), *c, *out;
 	ok(kz_array_concatenate(&out, KZ_ARRAYS(a, b), 0, NULL, &err));
@@ -395,7 +372,7 @@ DEVICE_TEST(joins_are_as_numpy_documents_them)
 
 /* Options */
 
-DEVICE_TEST(a_join_goes_into_an_array_even_one_of_its_own)
+KERNEL_TEST(a_join_goes_into_an_array_even_one_of_its_own)
 {
 	kz_array *a = I(S(6), 1, 2, 3, 4, 5, 6), *front, *back, *odd, *out;
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
@@ -414,7 +391,7 @@ DEVICE_TEST(a_join_goes_into_an_array_even_one_of_its_own)
 	release_arrays(front, back);
 }
 
-DEVICE_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
+KERNEL_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
 {
 	static const double halves[] = {1.5, -2.5, 200};
 	float host[5];
@@ -446,7 +423,7 @@ DEVICE_TEST(a_join_has_the_type_and_stream_that_are_asked_for)
 
 /* Refusals */
 
-DEVICE_TEST(arrays_that_do_not_fit_are_refused)
+KERNEL_TEST(arrays_that_do_not_fit_are_refused)
 {
 	kz_array *a = I(S(2, 3), 1, 2, 3, 4, 5, 6), *b = I(S(2, 2), 1, 2, 3, 4), *one = I(S(), 1);
 	kz_array *flat = I(S(2), 1, 2), *out = a;
@@ -475,7 +452,7 @@ DEVICE_TEST(arrays_that_do_not_fit_are_refused)
 	release_all((kz_array *[]){a, b, one, flat}, 4);
 }
 
-DEVICE_TEST(a_target_that_does_not_fit_is_refused)
+KERNEL_TEST(a_target_that_does_not_fit_is_refused)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_dtype odd;
@@ -504,7 +481,7 @@ DEVICE_TEST(a_target_that_does_not_fit_is_refused)
 	release_all((kz_array *[]){a, f, strange}, 3);
 }
 
-DEVICE_TEST(a_struct_is_joined_to_its_like)
+KERNEL_TEST(a_struct_is_joined_to_its_like)
 {
 	kz_dtype odd;
 	char host[14];
@@ -517,7 +494,7 @@ DEVICE_TEST(a_struct_is_joined_to_its_like)
 	release_arrays(a, out);
 }
 
-DEVICE_TEST(a_join_without_memory_leaves_nothing)
+KERNEL_TEST(a_join_without_memory_leaves_nothing)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *a = I(S(2, 1), 1, 2);

@@ -21,10 +21,7 @@ static int32_t draw(int32_t below)
 static kz_array *draw_array(kz_dtype dtype, kz_shape shape, double *host)
 {
 	kz_array *doubles, *array;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
+	int64_t count = support_count(&shape);
 	for (int64_t i = 0; i < count; i++) {
 		host[i] = dtype == KZ_BOOL ? draw(4) == 0 : draw(dtype >= KZ_U8 && dtype <= KZ_U64 ? 3 : 5)
 			- (dtype >= KZ_U8 && dtype <= KZ_U64 ? 0 : 2);
@@ -137,7 +134,8 @@ DEVICE_TEST(batches_broadcast)
 DEVICE_TEST(vectors_are_rows_and_columns)
 {
 	static double a[7], b[7 * 3], c[3];
-	kz_array *x = draw_array(KZ_I32, KZ_SHAPE(7), a), *y = draw_array(KZ_I32, KZ_SHAPE(7, 3), b);
+	kz_array *x = draw_array(KZ_I32, KZ_SHAPE(7), a);
+	kz_array *y = draw_array(KZ_I32, KZ_SHAPE(7, 3), b);
 	kz_array *z, *empty, *none;
 	ok(kz_matmul(&z, x, y, NULL, &err));
 	ck_assert_int_eq(kz_array_ndim(z), 1);
@@ -161,7 +159,8 @@ DEVICE_TEST(a_product_goes_into_an_array)
 	static double a[16], b[16], c[16];
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_array *z;
-	kz_array *x = draw_array(KZ_F32, KZ_SHAPE(4, 4), a), *y = draw_array(KZ_F32, KZ_SHAPE(4, 4), b);
+	kz_array *x = draw_array(KZ_F32, KZ_SHAPE(4, 4), a);
+	kz_array *y = draw_array(KZ_F32, KZ_SHAPE(4, 4), b);
 	options.into = x;
 	ok(kz_matmul(NULL, x, y, &options, &err));
 	multiply(c, a, b, 4, 4, 4);

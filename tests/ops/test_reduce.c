@@ -7,26 +7,11 @@
 
 #include "base/alloc.h"
 #include "core/memory.h"
-#include "support/support.h"
-#include "support/suite.h"
+#include "support/device_test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static kz_error err;
-static kz_device *dev;
-
-static void setup(int index)
-{
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = support_open(index);
-}
-
-static void teardown(void)
-{
-	support_close(dev);
-}
 
 static uint64_t state;
 
@@ -41,10 +26,7 @@ static double uniform(void)
 static kz_array *random_floats(kz_shape shape, float *host)
 {
 	kz_array *array;
-	int64_t count = 1;
-	for (int64_t i = 0; i < shape.ndim; i++) {
-		count *= shape.dims[i];
-	}
+	int64_t count = support_count(&shape);
 	state = 2026;
 	for (int64_t i = 0; i < count; i++) {
 		host[i] = (float)(2 * uniform() - 1);
@@ -110,7 +92,7 @@ START_TEST(results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_la
 {
 	static float host[3000001], first[6000], again[6000];
 	for (int i = 0; i < support_device_count(); i++) {
-		setup(i);
+		open_kernels(i);
 		bool serial = dev->serial;
 		kz_array *array = random_floats(sizes[_i].shape, host);
 		reduce_bits(first, array, KZ_REDUCE_SUM, (size_t)_i);
@@ -137,7 +119,7 @@ START_TEST(results_do_not_depend_on_the_number_of_threads)
 	static const size_t tried[3] = {6, 11, 12}; /* results: 1, 40, 40 */
 	for (size_t t = 0; t < countof(threads); t++) {
 		setenv("KUDZU_CPU_THREADS", threads[t], 1);
-		setup(_i);
+		open_kernels(_i);
 		for (size_t k = 0; k < countof(tried); k++) {
 			kz_array *array = random_floats(sizes[tried[k]].shape, host);
 			memset(again, 0, sizeof(again));
@@ -164,7 +146,7 @@ START_TEST(integers_are_summed_to_the_last_one_by_any_number_of_threads)
 	for (size_t t = 0; t < countof(threads); t++) {
 		kz_array *array, *result;
 		setenv("KUDZU_CPU_THREADS", threads[t], 1);
-		setup(_i);
+		open_kernels(_i);
 		ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(COUNT), host, sizeof(host), &err));
 		ok(kz_sum(&result, array, KZ_ALL_AXES, &err));
 		ck_assert_double_eq(take(result), sum);
@@ -210,7 +192,7 @@ START_TEST(sums_are_at_least_as_accurate_as_those_of_numpy)
 	enum { COUNT = 10000000, KINDS = 4 };
 	float *host = malloc(4 * (size_t)COUNT);
 	double ours = 0, theirs = 0;
-	setup(_i);
+	open_kernels(_i);
 	for (int k = 0; k < KINDS; k++) {
 		long double exact = 0, size = 0;
 		kz_array *array, *sum;
@@ -234,7 +216,7 @@ START_TEST(sums_are_at_least_as_accurate_as_those_of_numpy)
 }
 END_TEST
 
-DEVICE_TEST(a_variance_far_from_zero_keeps_its_digits)
+KERNEL_TEST(a_variance_far_from_zero_keeps_its_digits)
 {
 	enum { COUNT = 100000 };
 	static float host[COUNT];
@@ -254,7 +236,7 @@ DEVICE_TEST(a_variance_far_from_zero_keeps_its_digits)
 	kz_array_release(array);
 }
 
-DEVICE_TEST(halves_are_added_as_floats_and_rounded_once)
+KERNEL_TEST(halves_are_added_as_floats_and_rounded_once)
 {
 	kz_array *ones, *sum;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
@@ -284,7 +266,7 @@ static double reduce_bytes(const void *host, int64_t count, kz_reduce_op op, kz_
 	return take(result);
 }
 
-DEVICE_TEST(extremes_are_nan_if_any_element_is)
+KERNEL_TEST(extremes_are_nan_if_any_element_is)
 {
 	const float host[] = {3, -1, NAN, 7, NAN, 7, -1};
 	static const struct {
@@ -309,7 +291,7 @@ DEVICE_TEST(extremes_are_nan_if_any_element_is)
 	release_arrays(part, array);
 }
 
-DEVICE_TEST(the_first_of_equal_extremes_counts)
+KERNEL_TEST(the_first_of_equal_extremes_counts)
 {
 	enum { COUNT = 70000 };
 	static uint8_t host[COUNT];
@@ -352,7 +334,7 @@ START_TEST(bytes_are_reduced_as_bytes)
 		{KZ_REDUCE_SUM, KZ_I8, sum}, {KZ_REDUCE_MIN, KZ_I8, least},
 		{KZ_REDUCE_PROD, KZ_U8, product}, {KZ_REDUCE_MAX, KZ_U8, most},
 	};
-	setup(_i);
+	open_kernels(_i);
 	for (size_t k = 0; k < countof(rows); k++) {
 		ck_assert_double_eq(reduce_bytes(host, COUNT, rows[k].op, rows[k].dtype), rows[k].want);
 	}
@@ -360,7 +342,7 @@ START_TEST(bytes_are_reduced_as_bytes)
 }
 END_TEST
 
-DEVICE_TEST(what_has_no_elements_has_its_neutral_value)
+KERNEL_TEST(what_has_no_elements_has_its_neutral_value)
 {
 	static const struct {
 		kz_reduce_op op;
@@ -394,7 +376,7 @@ DEVICE_TEST(what_has_no_elements_has_its_neutral_value)
 	release_arrays(result, array);
 }
 
-DEVICE_TEST(variances_divide_by_the_elements_less_ddof)
+KERNEL_TEST(variances_divide_by_the_elements_less_ddof)
 {
 	const double host[] = {1, 2, 4, 9};
 	kz_array *array, *result;
@@ -413,7 +395,7 @@ DEVICE_TEST(variances_divide_by_the_elements_less_ddof)
 	kz_array_release(array);
 }
 
-DEVICE_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
+KERNEL_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
 {
 	const int8_t small[] = {100, 100, 100, -100};
 	const float pairs[] = {1, 2, 3, -1};
@@ -456,7 +438,7 @@ static void get_each(kz_array *array)
 	}
 }
 
-DEVICE_TEST(a_result_goes_to_the_host_at_once)
+KERNEL_TEST(a_result_goes_to_the_host_at_once)
 {
 	static float host[5000];
 	kz_array *few, *turned, *many;
@@ -477,7 +459,7 @@ DEVICE_TEST(a_result_goes_to_the_host_at_once)
 	release_arrays(many, few, turned);
 }
 
-DEVICE_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
+KERNEL_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 {
 	float host[4] = {1, 2, 3, 4};
 	double total = 7;
@@ -503,7 +485,7 @@ DEVICE_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 	release_arrays(a, none);
 }
 
-DEVICE_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
+KERNEL_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 {
 	const int16_t host[] = {1, 2, 3, 4, 5, 6};
 	float got[4];
@@ -531,7 +513,7 @@ DEVICE_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 	kz_stream_release(stream);
 }
 
-DEVICE_TEST(a_result_may_overwrite_what_was_reduced)
+KERNEL_TEST(a_result_may_overwrite_what_was_reduced)
 {
 	float host[64], got[8];
 	kz_array *array, *row;
@@ -550,7 +532,7 @@ DEVICE_TEST(a_result_may_overwrite_what_was_reduced)
 	release_arrays(row, array);
 }
 
-DEVICE_TEST(what_makes_no_sense_is_refused)
+KERNEL_TEST(what_makes_no_sense_is_refused)
 {
 	kz_array *array, *numbers, *result = (kz_array *)&err;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
@@ -582,7 +564,7 @@ DEVICE_TEST(what_makes_no_sense_is_refused)
 }
 
 /* One kernel for the elements, one for what a pass leaves; sizes and numbers of axes do not count. */
-DEVICE_TEST(sizes_need_no_new_kernels)
+KERNEL_TEST(sizes_need_no_new_kernels)
 {
 	static const kz_shape shapes[] = {{1, {5}}, {1, {300}}, {2, {20, 30}}, {3, {9, 9, 9}}};
 	kz_kernel_stats stats;
@@ -598,7 +580,7 @@ DEVICE_TEST(sizes_need_no_new_kernels)
 	ck_assert_int_eq(stats.compiled_count - before, 1);
 }
 
-DEVICE_TEST(reducing_without_memory_leaves_nothing)
+KERNEL_TEST(reducing_without_memory_leaves_nothing)
 {
 	static float host[40000];
 	kz_status st = KZ_OK;
@@ -624,7 +606,7 @@ DEVICE_TEST(reducing_without_memory_leaves_nothing)
 	kz_array_release(array);
 }
 
-DEVICE_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
+KERNEL_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 {
 	float host[40] = {0}, total = 7;
 	kz_status st = KZ_NO_MEMORY;

@@ -9,7 +9,8 @@
 
 DEVICE_TEST(a_new_shape_keeps_the_order)
 {
-	kz_array *a = counted(S(2, 6)), *none = counted(S(2, 0, 3)), *part, *view;
+	kz_array *a = support_counted(dev, S(2, 6)), *none = support_counted(dev, S(2, 0, 3));
+	kz_array *part, *view;
 	ok(kz_array_reshape_view(&view, a, S(3, -1), &err));
 	holds(view, S(3, 4), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 	ok(kz_array_slice(&part, a, KZ_AT(KZ_ALL, KZ_SLICE(KZ_OMIT, KZ_OMIT, -2)), &err));
@@ -31,7 +32,8 @@ DEVICE_TEST(a_new_shape_keeps_the_order)
 DEVICE_TEST(a_shape_of_other_elements_is_refused)
 {
 	const int64_t huge = (int64_t)1 << 32;
-	kz_array *a = counted(S(2, 3)), *none = counted(S(0, 3)), *columns, *view;
+	kz_array *a = support_counted(dev, S(2, 3)), *none = support_counted(dev, S(0, 3));
+	kz_array *columns, *view;
 	fails(kz_array_reshape_view(&view, a, S(4), &err), KZ_INVALID,
 		"cannot reshape (2, 3) into (4,)");
 	fails(kz_array_reshape_view(&view, a, S(4, -1), &err), KZ_INVALID,
@@ -52,7 +54,7 @@ DEVICE_TEST(a_shape_of_other_elements_is_refused)
 
 DEVICE_TEST(a_shape_with_a_view_is_one)
 {
-	kz_array *a = counted(S(2, 3)), *one = counted(S()), *view;
+	kz_array *a = support_counted(dev, S(2, 3)), *one = support_counted(dev, S()), *view;
 	ok(kz_array_reshape(&view, a, S(-1, 2), &err));
 	ck_assert_ptr_eq(kz_array_buffer(view), kz_array_buffer(a));
 	holds(view, S(3, 2), 0, 1, 2, 3, 4, 5);
@@ -69,7 +71,8 @@ DEVICE_TEST(a_shape_with_a_view_is_one)
 DEVICE_TEST(a_copy_without_gaps_takes_no_kernel)
 {
 	kz_kernel_stats stats;
-	kz_array *a = counted(S(2, 3)), *b = counted(S(2, 3)), *back, *columns, *copy;
+	kz_array *a = support_counted(dev, S(2, 3)), *b = support_counted(dev, S(2, 3)), *back;
+	kz_array *columns, *copy;
 	ok(kz_array_copy(&copy, a, &err));
 	holds(copy, S(2, 3), 0, 1, 2, 3, 4, 5);
 	ok(kz_array_flip(&back, a, KZ_ALL_AXES, &err));
@@ -87,7 +90,7 @@ DEVICE_TEST(a_copy_without_gaps_takes_no_kernel)
 
 DEVICE_TEST(a_shape_without_a_view_is_a_copy)
 {
-	kz_array *a = counted(S(2, 3)), *columns, *view, *same;
+	kz_array *a = support_counted(dev, S(2, 3)), *columns, *view, *same;
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	ok(kz_array_reshape(&view, columns, S(2, -1), &err));
 	ck_assert_ptr_ne(kz_array_buffer(view), kz_array_buffer(a));
@@ -104,7 +107,7 @@ DEVICE_TEST(a_shape_without_a_view_is_a_copy)
 
 DEVICE_TEST(a_copy_without_memory_leaves_nothing)
 {
-	kz_array *a = counted(S(2, 3)), *columns, *copy;
+	kz_array *a = support_counted(dev, S(2, 3)), *columns, *copy;
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	kz_status st = KZ_NO_MEMORY;
 	long n;

@@ -3,8 +3,9 @@
 #define DEVICE_TEST_H
 
 /*
- * The device of a test, for tests that launch no kernel.  DEVICE_TEST runs on device _i of
- * support_open_any() and wants all memory given back; STUB_TEST runs on the stub with a script.
+ * The device of a test, which wants all memory given back.  DEVICE_TEST runs on device _i of
+ * support_open_any(), and launches no kernel; KERNEL_TEST runs on one of support_open(), and
+ * STUB_TEST on the stub with a script.
  */
 #include "suite.h"
 #include "support.h"
@@ -16,6 +17,12 @@ static inline void setup(int index)
 {
 	err = (kz_error)KZ_ERROR_INIT;
 	dev = support_open_any(index);
+}
+
+static inline void open_kernels(int index)
+{
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(index);
 }
 
 static inline void teardown(void)
@@ -33,6 +40,7 @@ static inline void close_stub(void)
 	support_close_stub(dev);
 }
 
+#define KERNEL_TEST(name) TEST_BETWEEN(open_kernels(_i), teardown(), name)
 #define STUB_TEST(name, script) TEST_BETWEEN(open_stub(script), close_stub(), name)
 
 static inline kz_memory_stats memory_stats(void)

@@ -14,7 +14,9 @@
 #include <kudzu/kudzu.h>
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The call succeeds; `err` is the test's error value. */
 #define ok(call) do { \
@@ -72,6 +74,50 @@ static inline void support_release_buffers(kz_buffer *const *buffers, size_t cou
 	for (size_t i = 0; i < count; i++) {
 		kz_buffer_release(buffers[i]);
 	}
+}
+
+/* The number of elements. */
+static inline int64_t support_count(const kz_shape *shape)
+{
+	int64_t count = 1;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		count *= shape->dims[i];
+	}
+	return count;
+}
+
+/* 0, 1, 2, ... as int32 */
+static inline kz_array *support_counted(kz_device *dev, kz_shape shape)
+{
+	static int32_t host[1 << 16];
+	kz_array *array = NULL;
+	kz_error err = KZ_ERROR_INIT;
+	int64_t count = support_count(&shape);
+	for (int32_t i = 0; i < count; i++) {
+		host[i] = i;
+	}
+	ok(kz_array_from(&array, dev, KZ_I32, shape, host, 4 * count, &err));
+	return array;
+}
+
+/* What kz_array_print says; static. */
+static inline const char *support_printed(kz_array *array)
+{
+	static char text[8192];
+	kz_error err = KZ_ERROR_INIT;
+	FILE *to = fmemopen(text, sizeof(text), "w");
+	ck_assert_ptr_nonnull(to);
+	ok(kz_array_print(array, to, &err));
+	fclose(to);
+	return text;
+}
+
+/* How many kernels the device has compiled. */
+static inline int64_t support_compiled(kz_device *dev)
+{
+	kz_kernel_stats stats;
+	kz_device_kernel_stats(dev, &stats);
+	return stats.compiled_count;
 }
 
 /* Close it; all memory was given back. */
