@@ -35,13 +35,6 @@ static kz_device *open_stub(const char *script)
 	return dev;
 }
 
-static void nothing_is_left(void)
-{
-	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
-		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
-	}
-}
-
 /* Names */
 
 START_TEST(a_name_that_is_none_is_refused)
@@ -69,7 +62,7 @@ START_TEST(a_name_opens_its_device)
 		ck_assert_ptr_null(kz_device_note(dev));
 		kz_device_close(dev);
 	}
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 
@@ -99,7 +92,7 @@ START_TEST(opening_again_gives_the_same_handle)
 	ok(kz_device_synchronize(dev, &err));
 	kz_device_close(dev);
 	kz_device_close(NULL);
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 
@@ -117,7 +110,7 @@ START_TEST(nothing_in_place_of_a_device_or_a_result_is_no_crash)
 	ck_assert_str_eq(kz_device_model(NULL), "");
 	ck_assert_ptr_null(kz_device_note(NULL));
 	ck_assert_ptr_null(kz_device_stream(NULL));
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 
@@ -176,7 +169,7 @@ START_TEST(the_best_device_that_works_is_chosen_and_the_reason_kept)
 	const char *note = kz_device_note(dev), *want = choices[_i].note;
 	ck_assert_msg(want ? note && strncmp(note, want, strlen(want)) == 0 : !note, "%s", note);
 	kz_device_close(dev);
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 
@@ -233,7 +226,7 @@ START_TEST(torch_and_d2l_helpers_count_and_try)
 	ck_assert_int_eq(count, 2);
 	kz_device_close(devs[0]);
 	kz_device_close(devs[1]);
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 
@@ -357,7 +350,7 @@ START_TEST(every_failing_call_of_opening_is_reported_and_leaves_nothing)
 	ck_assert_int_eq(err.code, 999);
 	ck_assert_ptr_null(dev);
 	kz_error_clear(&err);
-	nothing_is_left();
+	support_check_stub();
 	use_stub("", true, false);
 	ok(kz_device_open(&dev, "cuda", &err));
 	kz_device_close(dev);
@@ -481,7 +474,7 @@ START_TEST(opening_without_memory_fails_cleanly_at_every_step)
 		ck_assert(st == KZ_OK || failed);
 		kz_error_clear(&err);
 		kz_device_close(dev);
-		nothing_is_left();
+		support_check_stub();
 		/* A note is no reason to fail. */
 		st = failed ? KZ_NO_MEMORY : st;
 	}
@@ -533,7 +526,7 @@ START_TEST(threads_open_and_close_the_same_device)
 		pthread_join(threads[i], &failed);
 		ck_assert_ptr_null(failed);
 	}
-	nothing_is_left();
+	support_check_stub();
 }
 END_TEST
 

@@ -158,13 +158,19 @@ static inline kz_device *support_open_stub(const char *script)
 	return dev;
 }
 
+/* The driver has everything back. */
+static inline void support_check_stub(void)
+{
+	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
+		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
+	}
+}
+
 /* Close it; the driver has everything back. */
 static inline void support_close_stub(kz_device *dev)
 {
 	kz_device_close(dev);
-	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
-		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), 0);
-	}
+	support_check_stub();
 }
 
 #endif
