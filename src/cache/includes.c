@@ -145,7 +145,7 @@ static void includes_find_words(const struct includes_text *in)
 			}
 			break;
 		case '?': /* a trigraph of # or of \, in the dialects that have them */
-			out->has_macro |= includes_is_at(in, at, "??=") || includes_is_at(in, at, "??/");
+			out->has_macro |= includes_is_at(in, at, "\?\?=") || includes_is_at(in, at, "\?\?/");
 			break;
 		case 'P':
 			out->has_time |= at[1] == '_' && includes_is_at(in, at, "P__")
