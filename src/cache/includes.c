@@ -81,6 +81,21 @@ static bool includes_is_directive(const struct includes_text *in, const char *at
 	       && (at[-1] == '#' || at[-1] == ':' || (at[-1] == '/' && at - in->begin > 1 && at[-2] == '*'));
 }
 
+static bool includes_is_before(const struct includes_text *in, const char *at, const char *word)
+{
+	size_t len = strlen(word);
+	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
+}
+
+/* Whether #ifdef, #ifndef or defined() asks for the word at `at`. */
+static bool includes_is_tested(const struct includes_text *in, const char *at)
+{
+	while (at > in->begin && (at[-1] == ' ' || at[-1] == '\t' || at[-1] == '(')) {
+		at--;
+	}
+	return includes_is_before(in, at, "def") || includes_is_before(in, at, "defined");
+}
+
 /* The letters of "include" or "embed" are at `at`; what follows them? */
 static void includes_take_word(const struct includes_text *in, const char *at, size_t len)
 {
@@ -92,9 +107,11 @@ static void includes_take_word(const struct includes_text *in, const char *at, s
 		return; /* the beginning of another word */
 	}
 	next = includes_skip(in, next);
-	bool asks = at - in->begin >= 6 && memcmp(at - 6, "__has_", 6) == 0;
+	bool asks = includes_is_before(in, at, "__has_");
 	if (asks && next < in->end && *next == '(') {
 		next = includes_skip(in, next + 1);
+	} else if (asks && !includes_is_tested(in, at - strlen("__has_"))) {
+		in->out->has_macro = true; /* another name for it, whose uses nobody looks for */
 	}
 	if (next < in->end && includes_is_word(*next) && (asks || includes_is_directive(in, at))) {
 		in->out->has_macro = true;
@@ -107,12 +124,6 @@ static bool includes_is_at(const struct includes_text *in, const char *at, const
 {
 	size_t len = strlen(word);
 	return (size_t)(in->end - at) >= len && memcmp(at, word, len) == 0;
-}
-
-static bool includes_is_before(const struct includes_text *in, const char *at, const char *word)
-{
-	size_t len = strlen(word);
-	return (size_t)(at - in->begin) >= len && memcmp(at - len, word, len) == 0;
 }
 
 /* Look at the letters that are rare and that each word has: "cl" of "include", "mb" of "embed", "ss" of

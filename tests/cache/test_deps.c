@@ -44,6 +44,8 @@ static const struct {
 	{"#include NAME", "", true, false, false},
 	{"# /**/ include NAME", "", true, false, false},
 	{"#if __has_include(NAME)", "", true, false, false},
+	{"#define HAS __has_include\n#if HAS(<a.h>)", "", true, false, false},
+	{"#ifdef __has_include\n#if defined ( __has_include )", "", false, false, false},
 	{"int include = 3; int y = include + x; #define includes", "", false, false, false},
 	{"#include \"no end\n", "", false, false, false},
 	{"#include <>", "", false, false, false},
