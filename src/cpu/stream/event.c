@@ -12,6 +12,7 @@
 #include "cpu/stream/event.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cpu/exec/pool.h"
 #include "cpu/stream/stream.h"
 
@@ -122,7 +123,7 @@ void event_record(struct event *event, struct fence *fence)
 	fence_release(event->fence);
 	event->fence = fence;
 	event->is_recorded = true;
-	event->time = !fence ? queue_time() : 0;
+	event->time = !fence ? clock_now_ns() : 0;
 	if (!event->shared) {
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "cpu/stream/launch_slot.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "cpu/exec/launch.h"
 #include "cpu/exec/pool.h"
@@ -77,7 +78,7 @@ struct launch_slot *launch_slot_take(struct context *context)
 	}
 	if (slot) {
 		slot->context = context;
-		slot->begun = device->has_watchdog ? queue_time() : 0;
+		slot->begun = device->has_watchdog ? clock_now_ns() : 0;
 		launch_slot_push(&device->active, slot);
 	}
 	return slot;
@@ -228,7 +229,7 @@ void launch_slots_cancel(const struct context *context)
 
 static void launch_slot_cancel_late(const struct device *device)
 {
-	uint64_t time = queue_time();
+	uint64_t time = clock_now_ns();
 	char why[96];
 	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
@@ -248,7 +249,7 @@ static void *launch_slot_watch(void *arg)
 	uint64_t step = device->timeout / 8 < longest ? device->timeout / 8 + 1 : longest;
 	pthread_mutex_lock(&device->lock);
 	while (!device->is_closing) {
-		uint64_t next = queue_time() + step;
+		uint64_t next = clock_now_ns() + step;
 		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
 			(long)(next % NS_PER_SECOND)};
 		pthread_cond_timedwait(&device->closing, &device->lock, &when);
@@ -260,12 +261,8 @@ static void *launch_slot_watch(void *arg)
 
 void launch_slots_open(struct device *device)
 {
-	pthread_condattr_t attr;
 	pthread_mutex_init(&device->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&device->closing, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_init_cond(&device->closing);
 	device->timeout = settings_get(SETTING_TIMEOUT, 0);
 	device->has_watchdog = device->timeout > 0
 		&& pool_start_thread(&device->watchdog, launch_slot_watch, device);

@@ -16,6 +16,7 @@
 #include "cpu/stream/queue.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cpu/stream/event_share.h"
 
 #include <time.h>
@@ -50,23 +51,7 @@ uint64_t queue_last_ticket(void)
 	return last_ticket;
 }
 
-uint64_t queue_time(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
 /* --- Waiting --- */
-
-static void queue_init_cond(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
 
 bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t deadline)
 {
@@ -82,7 +67,7 @@ bool queue_wait(bool (*is_over)(const void *arg), const void *arg, uint64_t dead
 		waiters->link = &waiter.next;
 	}
 	waiters = &waiter;
-	queue_init_cond(&waiter.cond);
+	clock_init_cond(&waiter.cond);
 	while (!over) {
 		waiter.is_woken = false;
 		int failed = deadline == 0 ? pthread_cond_wait(&waiter.cond, &lock)
@@ -138,7 +123,7 @@ void fence_set(struct fence *fence)
 		fence->left--;
 		return;
 	}
-	fence->time = queue_time();
+	fence->time = clock_now_ns();
 	fence->is_done = true;
 	if (fence->shared && !fence->is_foreign) {
 		shared_finish(fence->shared, fence->ticket);
@@ -191,7 +176,7 @@ struct stream *queue_add(struct context *context, unsigned flags, bool is_legacy
 	stream->is_legacy = is_legacy;
 	stream->is_blocking = !is_legacy && !(flags & CU_STREAM_NON_BLOCKING);
 	stream->last = &stream->first;
-	queue_init_cond(&stream->wake);
+	clock_init_cond(&stream->wake);
 	stream->next = context->streams;
 	stream->link = &context->streams;
 	if (stream->next) {

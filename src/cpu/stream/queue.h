@@ -57,9 +57,6 @@ struct stream {
 void queue_lock(void);
 void queue_unlock(void);
 
-/* A steady clock, in nanoseconds.  Without the lock, too. */
-uint64_t queue_time(void);
-
 /*
  * Wait until is_over(arg), which must be so for good once it is, or until a time; 0: for ever.
  * Whether it is over.  The lock is not held meanwhile.

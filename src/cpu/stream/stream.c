@@ -9,6 +9,7 @@
 #include "cpu/stream/stream.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/stream/capture.h"
 #include "cpu/stream/event.h"
@@ -564,12 +565,12 @@ static void stream_drain(struct context *context)
 {
 	const struct past past = {context, NULL, UINT64_MAX - 1};
 	queue_lock();
-	if (!queue_wait(stream_is_past, &past, queue_time() + DRAIN_NS)) {
+	if (!queue_wait(stream_is_past, &past, clock_now_ns() + DRAIN_NS)) {
 		atomic_store(&context->is_dying, true);
 		do {
 			queue_tell();
 			launch_slots_cancel(context);
-		} while (!queue_wait(stream_is_past, &past, queue_time() + DRAIN_STEP_NS));
+		} while (!queue_wait(stream_is_past, &past, clock_now_ns() + DRAIN_STEP_NS));
 	}
 	queue_unlock();
 }
