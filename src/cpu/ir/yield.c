@@ -8,7 +8,7 @@
  *
  *	- uses the result of an atomic operation,
  *	- has a load that sees the stores of other threads (volatile, relaxed, acquire, .cv),
- *	- has any other load and a fence, or
+ *	- has any other load, and a fence or nanosleep, or
  *	- tests a barrier in shared memory.
  */
 #include "base/common.h"
@@ -59,6 +59,7 @@ static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *in
 		break;
 	case PTX_OP_MEMBAR:
 	case PTX_OP_FENCE:
+	case PTX_OP_NANOSLEEP:
 		signs->fences = true;
 		break;
 	default:

@@ -35,6 +35,22 @@ START_TEST(kernel_waits_for_what_the_host_does_after_the_launch)
 }
 END_TEST
 
+/* Its loop has no volatile load, but a thread that sleeps in a loop waits for something. */
+START_TEST(kernel_that_sleeps_may_wait_though_it_has_ended_before)
+{
+	CUstream stream = new_stream(0);
+	CUdeviceptr go = (uintptr_t)&words[GO];
+	void *values[] = {&go};
+	for (uint32_t round = 0; round < 3; round++) {
+		atomic_store(&words[GO], round == 0);
+		OK(launch_one("nap", stream, values));
+		atomic_store(&words[GO], 1);
+		OK(cuStreamSynchronize(stream));
+	}
+	OK(cuStreamDestroy_v2(stream));
+}
+END_TEST
+
 START_TEST(parameters_may_change_after_the_launch)
 {
 	CUstream stream = new_stream(0);
@@ -760,6 +776,7 @@ SUITE(api_stream)
 	Suite *suite = suite_create("api_stream");
 	TCase *tc = add_case(suite, "kernels", wait_setup, teardown);
 	tcase_add_tests(tc, 1, kernel_waits_for_what_the_host_does_after_the_launch,
+		kernel_that_sleeps_may_wait_though_it_has_ended_before,
 		parameters_may_change_after_the_launch,
 		small_launches_run_within_the_call_after_a_large_one,
 		launch_within_the_call_is_small_and_cannot_wait,

@@ -11,8 +11,8 @@
 CUresult cuStreamGetId(CUstream stream, unsigned long long *out);
 CUresult cuStreamGetDevice(CUstream stream, CUdevice *out);
 
-/* meet: set a word and wait until another one is set.  add: to a word.  never: count by twos until
- * there is an odd number.  fail: a wild access. */
+/* meet: set a word and wait until another one is set.  nap: sleep until a word is set.  add: to a
+ * word.  never: count by twos until there is an odd number.  fail: a wild access. */
 static const char wait_ptx[] =
 	".version 7.0\n"
 	".target sm_75\n"
@@ -29,6 +29,19 @@ static const char wait_ptx[] =
 	"LOOP:\n"
 	"	ld.volatile.u32 %r2, [%rd2];\n"
 	"	setp.ne.u32 %p1, %r2, %r1;\n"
+	"	@%p1 bra LOOP;\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry nap(.param .u64 word)\n"
+	"{\n"
+	"	.reg .b32 %r<2>;\n"
+	"	.reg .b64 %rd<2>;\n"
+	"	.reg .pred %p<2>;\n"
+	"	ld.param.u64 %rd1, [word];\n"
+	"LOOP:\n"
+	"	nanosleep.u32 100;\n"
+	"	ld.u32 %r1, [%rd1];\n"
+	"	setp.eq.u32 %p1, %r1, 0;\n"
 	"	@%p1 bra LOOP;\n"
 	"	ret;\n"
 	"}\n"
