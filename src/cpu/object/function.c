@@ -219,9 +219,11 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 	struct function **out)
 {
 	size_t place = 0;
+	pthread_mutex_lock(&module->lock); // to parse a kernel writes its name, too
 	while (place < module->function_count && strcmp(module->kernels[place]->name, name) != 0) {
 		place++;
 	}
+	pthread_mutex_unlock(&module->lock);
 	*out = NULL;
 	return place < module->function_count ? module_function(call, module, place, out)
 		: CUDA_SUCCESS;

@@ -279,6 +279,7 @@ static void *use(void *shared)
 		CUmodule own = NULL;
 		CUfunction functions[12];
 		wrong = cuModuleLoadData(&own, big_text) != CUDA_SUCCESS
+			|| cuModuleGetFunction(functions, shared, "k11") != CUDA_SUCCESS
 			|| cuModuleEnumerateFunctions(functions, 12, shared) != CUDA_SUCCESS
 			|| cuModuleGetFunction(functions, own, "k3") != CUDA_SUCCESS
 			|| cuModuleUnload(own) != CUDA_SUCCESS ? "call" : NULL;
