@@ -43,6 +43,19 @@ bool flatten_is_needed(const struct ptx_func *func)
 	return false;
 }
 
+/* The blocks of recursive functions were for this kernel alone: they lie in memory that whoever
+ * flattens it may take back, while the functions stay. */
+static void flatten_forget_blocks(struct flat *f)
+{
+	for (size_t i = 0; i < f->bodies.count; i++) {
+		struct flat_body *body = flat_body_at(f, i);
+		if (body && body->func && body->is_recursive) { // NULL: no memory
+			body->func->blocks = NULL;
+			body->func->block_count = 0;
+		}
+	}
+}
+
 static void free_flat(struct flat *f)
 {
 	struct flat_list *lists[] = {&f->bodies, &f->insts, &f->labels, &f->regs, &f->vars,
@@ -90,6 +103,7 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 	if (!f.failed) {
 		flatten_replace(&f);
 	}
+	flatten_forget_blocks(&f);
 	free_flat(&f);
 	return !f.failed;
 }

@@ -248,6 +248,28 @@ START_TEST(a_mistake_in_a_text_that_is_taken_for_good_is_told)
 }
 END_TEST
 
+/* Two kernels share a function that calls itself: what flattening the first one found out about it
+ * must not outlast the first one, whose memory is used again. */
+START_TEST(late_kernels_may_share_a_recursive_function)
+{
+#define DOWN(name) ".entry " name "(.param .u64 p) { .reg .b32 %r;\n" \
+	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], 3; call.uni (b), down, (a);\n" \
+	"ld.param.b32 %r, [b]; } ret; }\n"
+	CUfunction function = NULL;
+	big_write(8, ".func (.param .b32 r) down(.param .b32 x) { .reg .b32 %r<4>; .reg .pred %p;\n"
+		"ld.param.b32 %r1, [x]; setp.eq.u32 %p, %r1, 0; mov.u32 %r2, 0; @%p bra OUT;\n"
+		"sub.u32 %r3, %r1, 1; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r3;\n"
+		"call.uni (b), down, (a); ld.param.b32 %r2, [b]; } add.u32 %r2, %r2, %r1;\n"
+		"OUT: st.param.b32 [r], %r2; ret; }\n" DOWN("d0") DOWN("d1") DOWN("d2"));
+	for (int round = 0; round < 2; round++) {
+		CUmodule module = big_load(big_text);
+		OK(cuModuleGetFunction(&function, module, "d1"));
+		OK(cuModuleGetFunction(&function, module, "d2"));
+		OK(cuModuleUnload(module));
+	}
+}
+END_TEST
+
 START_TEST(what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late)
 {
 	CUlibrary library;
@@ -351,6 +373,7 @@ SUITE(late_kernels)
 	tcase_add_test(driver, the_text_of_late_kernels_is_a_copy);
 	tcase_add_loop_test(driver, a_mistake_is_told_when_the_text_is_loaded, 0, countof(faults));
 	tcase_add_test(driver, a_mistake_in_a_text_that_is_taken_for_good_is_told);
+	tcase_add_test(driver, late_kernels_may_share_a_recursive_function);
 	tcase_add_test(driver, what_is_set_for_a_kernel_of_a_library_holds_when_it_is_read_late);
 	tcase_add_test(driver, threads_may_read_kernels_at_once);
 	tcase_add_test(driver, memory_may_run_out_when_a_kernel_is_parsed);
