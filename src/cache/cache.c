@@ -5,8 +5,8 @@
  * A cache can only be right or absent here: whatever it cannot do (no folder, no memory for a key,
  * an entry that is damaged) ends in a plain compile.  Two things keep it right.  NVRTC reads headers
  * itself; so nothing is stored if stat says after a compile that a file has changed since it was hashed,
- * even if it has its old content again.  And the paths of include folders, which are no part of the key
- * as a rule, become one where the compiler's warnings name them.
+ * even if it has its old content again, or that one came or went beside it.  And the paths of include
+ * folders, which are no part of the key as a rule, become one where the compiler's warnings name them.
  */
 #include "base/common.h"
 
@@ -102,12 +102,15 @@ static kz_status cache_make(struct rtc_image *out, bool *is_known, struct key *k
 	const struct rtc_request *request, const struct compiler *compiler, struct store *store,
 	kz_error *err)
 {
+	struct deps *deps = key->deps;
+	const struct hash before = deps ? deps_folders(deps) : (struct hash){0, 0};
 	kz_status st = cache_run(out, request, err);
 	if (st) {
 		return st;
 	}
 	*is_known = compiler_was_used(compiler)
-		&& (!key->deps || (key->deps->is_rested && deps_hold(key->deps, true)));
+		&& (!deps || (deps->is_rested && deps_hold(deps, true)
+			&& hash_equal(before, deps_folders(deps))));
 	if (*is_known && !key->has_paths && cache_log_has_paths(out, request)) {
 		key_add_paths(&key->bytes, request);
 	}

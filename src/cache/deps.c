@@ -87,24 +87,53 @@ static void deps_add_path(struct deps_paths *paths, const char *path, const stru
 	deps_add_stat(&paths->stats, info);
 }
 
+/* Step to the next path of a list; false at its end, and *at is less than `size` if it is no list. */
+static bool deps_next_path(char path[PATH_MAX], size_t *at, const char *list, size_t size)
+{
+	size_t shared = *at < size ? (uint8_t)list[*at] : 0;
+	size_t begin = *at + 1;
+	size_t rest = begin < size ? strnlen(list + begin, size - begin) : 0;
+	if (begin >= size || rest == size - begin || rest >= PATH_MAX - shared) {
+		return false;
+	}
+	memcpy(path + shared, list + begin, rest + 1);
+	*at = begin + rest + 1;
+	return true;
+}
+
 /* Whether stat says the same of all paths. */
 static bool deps_paths_hold(const char *list, size_t size, struct hash stats)
 {
 	char path[PATH_MAX] = "";
 	struct hash_state state;
 	struct stat info;
+	size_t at = 0;
 	hash_begin(&state);
-	for (size_t at = 0; at < size;) {
-		size_t shared = (uint8_t)list[at++];
-		size_t rest = strnlen(list + at, size - at);
-		if (rest == size - at || rest >= sizeof(path) - shared) {
-			return false;
-		}
-		memcpy(path + shared, list + at, rest + 1);
+	while (deps_next_path(path, &at, list, size)) {
 		deps_add_stat(&state, stat(path, &info) == 0 ? &info : NULL);
-		at += rest + 1;
 	}
-	return hash_equal(stats, hash_end(&state));
+	return at == size && hash_equal(stats, hash_end(&state));
+}
+
+struct hash deps_folders(const struct deps *deps)
+{
+	char path[PATH_MAX] = "", folder[PATH_MAX];
+	struct hash_state state;
+	struct stat info;
+	hash_begin(&state);
+	for (size_t at = 0; deps_next_path(path, &at, deps->bytes, deps->head.own_size);) {
+		strcpy(folder, path);
+		info = (struct stat){.st_ino = 0};
+		do { /* the nearest that is there */
+			char *slash = strrchr(folder, '/');
+			strcpy(slash ? slash + (slash == folder) : folder, slash ? "" : ".");
+		} while (stat(folder, &info) != 0 && strcmp(folder, ".") != 0
+			&& strcmp(folder, "/") != 0);
+		const int64_t facts[] = {(int64_t)info.st_dev, (int64_t)info.st_ino,
+			info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+		hash_add(&state, facts, sizeof(facts));
+	}
+	return hash_end(&state);
 }
 
 bool deps_hold(const struct deps *deps, bool all)

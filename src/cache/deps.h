@@ -50,6 +50,8 @@ void deps_release(struct deps *deps);        /* may be NULL */
 
 /* Whether all that was looked at in the caller's folders is as it was; with `all` in CUDA's, too. */
 bool deps_hold(const struct deps *deps, bool all);
+/* A hash of the times of the caller's folders: a file that comes and goes changes those. */
+struct hash deps_folders(const struct deps *deps);
 
 /* Add to a hash all that stat tells of a file and that changes with it: device, inode, size, mtime and
  * ctime.  Of a folder only that it is there; NULL: nothing is. */
