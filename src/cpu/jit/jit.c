@@ -313,7 +313,7 @@ static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct p
 }
 
 /* What of the code generator decides on the code, known without loading it: its build id, and what
- * the processor can do.  That of LLVM is in what is entry. */
+ * the processor can do.  That of LLVM is in the entry. */
 static void jit_describe_generator(struct str *out)
 {
 	uint8_t id[DL_BUILD_ID_SIZE];
