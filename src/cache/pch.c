@@ -152,10 +152,14 @@ static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *req
 	    && key_make(&key, &headers, compiler)) {
 		key_add_paths(&key.bytes, &headers);
 		if (!key.why_not && !key.bytes.failed) {
-			/* With the times of the files: NVRTC may have read what they were for a moment. */
+			/* With the times of the files and folders: NVRTC may have read what was there
+			 * for a moment. */
 			const struct deps_head none = {.cuda_count = 0};
 			const struct deps_head *head = key.deps ? &key.deps->head : &none;
+			const struct hash folders = key.deps ? deps_folders(key.deps)
+				: (struct hash){0, 0};
 			str_addn(&key.bytes, (const char *)head, sizeof(*head));
+			str_addn(&key.bytes, (const char *)&folders, sizeof(folders));
 			hash_text(name, hash_of(key.bytes.data, key.bytes.len));
 		}
 		key_free(&key);

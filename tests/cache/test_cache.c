@@ -405,6 +405,7 @@ START_TEST(a_header_that_changes_and_changes_back_leaves_no_image)
 	const char *const include[] = {front, folder, NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	const struct wish wish = {"#include <v.h>\n" K("V"), &options};
+	const struct wish next = {"#include <v.h>\n" K("V * 1"), &options};
 	const struct nvrtc *nvrtc;
 	struct told here = {0};
 	options.include_dirs = include;
@@ -418,6 +419,8 @@ START_TEST(a_header_that_changes_and_changes_back_leaves_no_image)
 	compile_image(&here, &wish);
 	ck_assert_int_eq(here.value, 2);
 	table->CompileProgram = real_compile;
+	compile_image(&here, &next); /* with no precompiled header of the other one */
+	ck_assert_int_eq(here.value, 1);
 	ck_assert_int_eq(compile(&wish).value, 1);
 	compile_image(&here, &wish);
 	ck_assert_int_eq(here.value, 1);
