@@ -45,18 +45,20 @@ table() {
 			"pool|alloc+free|a buffer created and released, its size in the pool\n" \
 			"modules 10000 loaded|ratio of a launch|a launch among 10,000 kernels, " \
 				"over one among few\n" \
-			"modules 1000, new|ratio|loading a module of 1000 kernels and making one " \
-				"ready, over a module of one\n" \
-			"modules 1000, loaded before|ratio|... that was loaded before\n" \
-			"modules 1000, next process, image|ratio|... that another process has loaded, its " \
-				"image\n" \
-			"modules 1000, next process, source|ratio|... that another process has compiled, " \
-				"its source\n" \
+			"modules 1000, new|load, one kernel ready|a module of 1000 kernels that is new: loaded, " \
+				"one kernel ready\n" \
+			"modules 1000, next process|image: load, one kernel ready|... that another " \
+				"process has loaded, its image\n" \
+			"modules 1000, next process|source: load, one kernel ready|... that another " \
+				"process has compiled, its source\n" \
 			"compile saxpy|kudzu/bare|a compile, over bare `nvrtcCompileProgram` with the " \
 				"same options: saxpy\n" \
 			"compile fp16|kudzu/bare|... with `cuda_fp16.h`\n" \
 			"over nvcc: saxpy|kudzu/nvcc|a new process that compiles, over nvcc: saxpy\n" \
 			"over nvcc: saxpy with cuda_fp16.h|kudzu/nvcc|... with `cuda_fp16.h`\n" \
+			"hits: no header|disk|a source of 8 KB that was compiled before, in another " \
+				"process: its image from disk\n" \
+			"hits: cuda_fp16.h|disk|... with `cuda_fp16.h`\n" \
 			"hits: no header|disk/compile|a source that was compiled before, in another " \
 				"process: its image from disk, over a compile\n" \
 			"hits: cuda_fp16.h|disk/compile|... with `cuda_fp16.h`\n" \
