@@ -125,13 +125,13 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 		*graph = info.graph;
 	}
 	if (nodes) {
-		*nodes = info.tail.nodes;
+		*nodes = info.frontier.nodes;
 	}
 	if (data) {
-		*data = info.tail.data;
+		*data = info.frontier.data;
 	}
 	if (count) {
-		*count = info.tail.count;
+		*count = info.frontier.count;
 	}
 	return CUDA_SUCCESS;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures.  One begins in a stream, and takes in those that wait for events recorded in it.  Each
- * of its streams has a tail, the nodes that the next one will depend on; recording an event copies
- * the tail, waiting for it adds the copy to another stream's.  At the end everything must have come
- * together in the first stream.
+ * Captures.  A capture begins in a stream, and takes in the streams that wait for events recorded in
+ * it.  Each of its streams has a frontier: the nodes that the next one will depend on.  Recording an
+ * event copies the frontier; a stream that waits for the event adds the copy to its own.  When the
+ * capture ends, all branches must have been joined in the first stream.
  */
 #include "base/common.h"
 
@@ -56,7 +56,7 @@ static void capture_part(struct stream *stream)
 		link = &(*link)->captured.next;
 	}
 	*link = stream->captured.next;
-	tail_free(&stream->captured.tail);
+	frontier_free(&stream->captured.frontier);
 	stream->captured.capture = NULL;
 	capture_release(capture);
 }
@@ -150,11 +150,11 @@ CUresult capture_check_stream(const char *call, struct stream *stream)
 CUresult capture_close_stream(const char *call, struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
-	const struct tail *tail = &stream->captured.tail;
+	const struct frontier *frontier = &stream->captured.frontier;
 	if (!capture || capture->origin == stream) {
 		return capture_check_stream(call, stream);
 	}
-	if (!tail_add(&capture->gone, tail->nodes, tail->data, tail->count)) {
+	if (!frontier_add(&capture->gone, frontier->nodes, frontier->data, frontier->count)) {
 		return api_no_memory(call);
 	}
 	capture_part(stream);
@@ -210,21 +210,21 @@ CUresult capture_node(const char *call, struct stream *stream, struct node_data 
 	struct graph *child)
 {
 	struct captured *captured = &stream->captured;
-	struct tail *tail = &captured->tail;
+	struct frontier *frontier = &captured->frontier;
 	struct graph_node *node;
-	if (captured->capture->is_invalid || !tail_reserve(tail, 1)) {
+	if (captured->capture->is_invalid || !frontier_reserve(frontier, 1)) {
 		node_data_release(data);
 		return captured->capture->is_invalid ? api_fail(
 			CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed", call)
 			: api_no_memory(call);
 	}
 	graph_lock();
-	CUresult result = node_add(call, captured->capture->graph, data, child, tail->nodes,
-		tail->data, tail->count, &node);
+	CUresult result = node_add(call, captured->capture->graph, data, child, frontier->nodes,
+		frontier->data, frontier->count, &node);
 	graph_unlock();
 	if (result == CUDA_SUCCESS) {
-		tail->count = 0;
-		tail_add(tail, &node->handle, NULL, 1);
+		frontier->count = 0;
+		frontier_add(frontier, &node->handle, NULL, 1);
 	}
 	return result;
 }
@@ -265,17 +265,17 @@ static CUresult capture_external(const char *call, struct stream *stream, const 
 
 static CUresult capture_record(const char *call, struct stream *stream, struct event *event)
 {
-	const struct tail *from = &stream->captured.tail;
-	struct tail tail = {0};
-	if (!tail_add(&tail, from->nodes, from->data, from->count)) {
-		tail_free(&tail);
+	const struct frontier *from = &stream->captured.frontier;
+	struct frontier frontier = {0};
+	if (!frontier_add(&frontier, from->nodes, from->data, from->count)) {
+		frontier_free(&frontier);
 		return api_no_memory(call);
 	}
 	// What it was recorded for before does not count any more.
 	event_record(event, NULL);
 	event->captured.capture = stream->captured.capture;
 	event->captured.capture->refs++;
-	event->captured.tail = tail;
+	event->captured.frontier = frontier;
 	return CUDA_SUCCESS;
 }
 
@@ -284,7 +284,7 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 {
 	struct capture *mine = stream->captured.capture;
 	struct capture *capture = event->captured.capture;
-	const struct tail *tail = &event->captured.tail;
+	const struct frontier *frontier = &event->captured.frontier;
 	if (stream->is_legacy) {
 		return capture_invalidate(capture, capture_fail_legacy(call));
 	}
@@ -301,7 +301,8 @@ static CUresult capture_wait(const char *call, struct stream *stream, struct eve
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed",
 			call);
 	}
-	if (!tail_add(&stream->captured.tail, tail->nodes, tail->data, tail->count)) {
+	if (!frontier_add(&stream->captured.frontier, frontier->nodes, frontier->data,
+			frontier->count)) {
 		return api_no_memory(call);
 	}
 	if (!mine) {
@@ -409,13 +410,13 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 		result = capture_check_nodes(call, graph, from, count);
 	}
 	if (result == CUDA_SUCCESS && (!capture
-			|| !tail_add(&stream->captured.tail, from, data, count)
+			|| !frontier_add(&stream->captured.frontier, from, data, count)
 			|| (!graph && !(capture->graph = graph_create(true))))) {
 		result = api_no_memory(call);
 	}
 	if (result != CUDA_SUCCESS) {
 		graph_unlock();
-		tail_free(&stream->captured.tail);
+		frontier_free(&stream->captured.frontier);
 		mem_free(capture);
 		return result;
 	}
@@ -454,12 +455,12 @@ static void capture_mark(struct graph_node *start)
 	}
 }
 
-/* Whether all nodes of a tail are marked. */
-static bool capture_is_marked(const struct tail *tail)
+/* Whether all nodes of a frontier are marked. */
+static bool capture_is_marked(const struct frontier *frontier)
 {
 	bool found = true;
-	for (size_t i = 0; found && i < tail->count; i++) {
-		const struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
+	for (size_t i = 0; found && i < frontier->count; i++) {
+		const struct graph_node *node = handle_get(frontier->nodes[i], API_GRAPH_NODE);
 		found = !node || node->peer;
 	}
 	return found;
@@ -468,19 +469,19 @@ static bool capture_is_marked(const struct tail *tail)
 /* Whether what the other streams did has come together in the first one. */
 static bool capture_is_joined(const struct capture *capture)
 {
-	const struct tail *tail = &capture->origin->captured.tail;
+	const struct frontier *frontier = &capture->origin->captured.frontier;
 	for (struct graph_node *node = capture->graph->first; node; node = node->next) {
 		node->peer = NULL;
 	}
-	for (size_t i = 0; i < tail->count; i++) {
-		struct graph_node *node = handle_get(tail->nodes[i], API_GRAPH_NODE);
+	for (size_t i = 0; i < frontier->count; i++) {
+		struct graph_node *node = handle_get(frontier->nodes[i], API_GRAPH_NODE);
 		if (!node->peer) {
 			capture_mark(node);
 		}
 	}
 	bool joined = capture_is_marked(&capture->gone);
 	for (const struct stream *s = capture->streams; joined && s; s = s->captured.next) {
-		joined = capture_is_marked(&s->captured.tail);
+		joined = capture_is_marked(&s->captured.frontier);
 	}
 	return joined;
 }
@@ -528,10 +529,10 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 		return capture_fail_legacy(call);
 	}
 	if (capture) {
-		const struct tail *tail = &stream->captured.tail;
+		const struct frontier *frontier = &stream->captured.frontier;
 		*out = (struct capture_info){capture->is_invalid
 			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
-			capture->id, capture->graph->handle, *tail, tail_is_lossy(tail)};
+			capture->id, capture->graph->handle, *frontier, frontier_is_lossy(frontier)};
 	}
 	return CUDA_SUCCESS;
 }
@@ -540,19 +541,19 @@ CUresult capture_update(const char *call, struct stream *stream, const CUgraphNo
 	const CUgraphEdgeData *data, size_t count, bool replace)
 {
 	struct capture *capture = stream->captured.capture;
-	struct tail *tail = &stream->captured.tail;
+	struct frontier *frontier = &stream->captured.frontier;
 	if (!capture) {
 		return api_fail(CUDA_ERROR_ILLEGAL_STATE, "%s: the stream is not captured", call);
 	}
 	graph_lock();
 	CUresult result = capture_check_nodes(call, capture->graph, nodes, count);
 	graph_unlock();
-	if (result == CUDA_SUCCESS && !tail_reserve(tail, tail->count + count)) {
+	if (result == CUDA_SUCCESS && !frontier_reserve(frontier, frontier->count + count)) {
 		result = api_no_memory(call);
 	}
 	if (result == CUDA_SUCCESS) {
-		tail->count = replace ? 0 : tail->count;
-		tail_add(tail, nodes, data, count);
+		frontier->count = replace ? 0 : frontier->count;
+		frontier_add(frontier, nodes, data, count);
 	}
 	return result;
 }

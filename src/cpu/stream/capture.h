@@ -16,7 +16,7 @@ struct capture_info {
 	CUstreamCaptureStatus status;
 	uint64_t id;
 	CUgraph graph;
-	struct tail tail;       /* as it is now */
+	struct frontier frontier; /* as it is now */
 	bool is_lossy;          /* an edge of it has data */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What streams and events have of a capture.  A tail is a short list of
- * nodes, each once.  A capture lives as long as a stream or an event refers to it.
+ * What streams and events have of a capture.  A frontier is a short list of nodes, each once.  A
+ * capture lives as long as a stream or an event refers to it.
  */
 #include "base/common.h"
 
@@ -10,62 +10,62 @@
 #include "base/alloc.h"
 #include "cpu/object/log.h"
 
-bool tail_reserve(struct tail *tail, size_t room)
+bool frontier_reserve(struct frontier *frontier, size_t capacity)
 {
 	size_t size;
-	if (room <= tail->room) {
+	if (capacity <= frontier->capacity) {
 		return true;
 	}
-	room = room < 2 * tail->room ? 2 * tail->room : room;
-	void *nodes = size_mul(&size, room, sizeof(*tail->nodes)) ? mem_realloc(tail->nodes, size)
-		: NULL;
+	capacity = capacity < 2 * frontier->capacity ? 2 * frontier->capacity : capacity;
+	void *nodes = size_mul(&size, capacity, sizeof(*frontier->nodes))
+		? mem_realloc(frontier->nodes, size) : NULL;
 	if (!nodes) {
 		return false;
 	}
-	tail->nodes = nodes;
-	void *data = size_mul(&size, room, sizeof(*tail->data)) ? mem_realloc(tail->data, size)
-		: NULL;
+	frontier->nodes = nodes;
+	void *data = size_mul(&size, capacity, sizeof(*frontier->data))
+		? mem_realloc(frontier->data, size) : NULL;
 	if (!data) {
 		return false;
 	}
-	tail->data = data;
-	tail->room = room;
+	frontier->data = data;
+	frontier->capacity = capacity;
 	return true;
 }
 
-void tail_free(struct tail *tail)
+void frontier_free(struct frontier *frontier)
 {
-	mem_free(tail->nodes);
-	mem_free(tail->data);
-	*tail = (struct tail){0};
+	mem_free(frontier->nodes);
+	mem_free(frontier->data);
+	*frontier = (struct frontier){0};
 }
 
-bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphEdgeData *data,
+bool frontier_add(struct frontier *frontier, const CUgraphNode *nodes, const CUgraphEdgeData *data,
 	size_t count)
 {
 	static const CUgraphEdgeData plain;
-	if (!tail_reserve(tail, tail->count + count)) {
+	if (!frontier_reserve(frontier, frontier->count + count)) {
 		return false;
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t at = 0;
-		while (at < tail->count && tail->nodes[at] != nodes[i]) {
+		while (at < frontier->count && frontier->nodes[at] != nodes[i]) {
 			at++;
 		}
-		if (at == tail->count) {
-			tail->nodes[at] = nodes[i];
-			tail->data[at] = data ? data[i] : plain;
-			tail->count++;
+		if (at == frontier->count) {
+			frontier->nodes[at] = nodes[i];
+			frontier->data[at] = data ? data[i] : plain;
+			frontier->count++;
 		}
 	}
 	return true;
 }
 
-bool tail_is_lossy(const struct tail *tail)
+bool frontier_is_lossy(const struct frontier *frontier)
 {
 	bool lossy = false;
-	for (size_t i = 0; i < tail->count; i++) {
-		lossy |= tail->data[i].from_port != 0 || tail->data[i].type != 0;
+	for (size_t i = 0; i < frontier->count; i++) {
+		lossy |= frontier->data[i].from_port != 0 || frontier->data[i].type != 0;
 	}
 	return lossy;
 }
@@ -75,7 +75,7 @@ bool tail_is_lossy(const struct tail *tail)
 void capture_release(struct capture *capture)
 {
 	if (--capture->refs == 0) {
-		tail_free(&capture->gone);
+		frontier_free(&capture->gone);
 		mem_free(capture);
 	}
 }
@@ -85,7 +85,7 @@ void captured_forget(struct captured *captured)
 	if (captured->capture) {
 		capture_release(captured->capture);
 		captured->capture = NULL;
-		tail_free(&captured->tail);
+		frontier_free(&captured->frontier);
 	}
 }
 

@@ -3,9 +3,9 @@
 #define CPU_STREAM_CAPTURED_H
 
 /*
- * What streams and events have of a capture: a reference to it, and a tail, the list of nodes that
- * the next node will depend on.  capture.c says how captures work.  All of it belongs to whoever
- * holds the lock of queue.h.
+ * What streams and events have of a capture: a reference to it, and a frontier, the nodes that the
+ * next node will depend on.  capture.c says how captures work.  All of it belongs to whoever holds
+ * the lock of queue.h.
  */
 #include "base/common.h"
 #include "drv/cuda_abi.h"
@@ -14,21 +14,21 @@ struct graph;
 struct stream;
 
 /* The nodes that the next one of a stream will depend on. */
-struct tail {
+struct frontier {
 	CUgraphNode *nodes;
 	CUgraphEdgeData *data;
 	size_t count;
-	size_t room;
+	size_t capacity;
 };
 
 /* Make room for so many in all; false when memory runs out. */
-bool tail_reserve(struct tail *tail, size_t room);
+bool frontier_reserve(struct frontier *frontier, size_t capacity);
 /* Add what is not there yet; without data, edges are plain. */
-bool tail_add(struct tail *tail, const CUgraphNode *nodes, const CUgraphEdgeData *data,
+bool frontier_add(struct frontier *frontier, const CUgraphNode *nodes, const CUgraphEdgeData *data,
 	size_t count);
 /* Whether an edge has data. */
-bool tail_is_lossy(const struct tail *tail);
-void tail_free(struct tail *tail); /* afterwards it is empty */
+bool frontier_is_lossy(const struct frontier *frontier);
+void frontier_free(struct frontier *frontier); /* afterwards it is empty */
 
 struct capture {
 	struct capture *next;   /* of those that go on */
@@ -42,13 +42,13 @@ struct capture {
 	bool is_over;
 	struct stream *origin;
 	struct stream *streams;
-	struct tail gone;       /* of streams that were destroyed; what must be joined, too */
+	struct frontier gone;   /* of streams that were destroyed; what must be joined, too */
 };
 
 /* What a stream or an event has to do with a capture; all zero if nothing. */
 struct captured {
 	struct capture *capture;
-	struct tail tail;
+	struct frontier frontier;
 	struct stream *next;    /* of the streams in the same capture */
 };
 
