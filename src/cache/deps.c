@@ -180,6 +180,7 @@ struct deps_text {
 };
 
 struct deps_scan {
+	struct hash_state cuda_hash;
 	const struct rtc_request *request;
 	struct arena arena;
 	struct deps_root *roots;
@@ -190,7 +191,6 @@ struct deps_scan {
 	struct deps_text **end;
 	struct deps_paths own, cuda;
 	struct str files;
-	struct hash_state cuda_hash;
 	uint64_t cuda_count;
 	size_t file_count;
 	int waits;

@@ -34,8 +34,8 @@ static inline bool nontemporal_is_fake(void)
  * too much for those. */
 static inline uint32_t nontemporal_cached_bytes(uint64_t threads, uint32_t width, unsigned workers)
 {
-	if (threads < (width == 1 ? NONTEMPORAL_FEWEST_LOOPS : NONTEMPORAL_FEWEST_THREADS)
-		&& !nontemporal_is_fake()) {
+	uint64_t fewest = width == 1 ? NONTEMPORAL_FEWEST_LOOPS : NONTEMPORAL_FEWEST_THREADS;
+	if (threads == 0 || (threads < fewest && !nontemporal_is_fake())) {
 		return NONTEMPORAL_NEVER;
 	}
 	uint64_t bytes = nontemporal_room(workers) / threads;
