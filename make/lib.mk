@@ -20,6 +20,7 @@ LAYERS := \
 	module:kudzu \
 	array:kudzu \
 	ops:kudzu \
+	math:kudzu \
 	cli:command \
 	cpu/config:cpu:llvm \
 	cpu/ptx:cpu:llvm \

@@ -243,10 +243,10 @@ DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 	release_arrays(x, turned);
 }
 
-SUITE(linalg)
+SUITE(matmul)
 {
-	Suite *suite = suite_create("linalg");
-	TCase *tcase = suite_add_case(suite, "linalg");
+	Suite *suite = suite_create("matmul");
+	TCase *tcase = suite_add_case(suite, "matmul");
 	int devices = both_shapes_count();
 	tcase_add_tests(tcase, devices, a_product_is_what_three_loops_give_in_every_type,
 		operands_can_have_any_strides, batches_broadcast, vectors_are_rows_and_columns,

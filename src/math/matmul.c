@@ -45,7 +45,7 @@ struct wanted {
 	int serial;
 };
 
-static void linalg_write_source(struct str *source, const void *context)
+static void matmul_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
 	bool is_integer = wanted->dtype < KZ_F16;
@@ -60,20 +60,20 @@ static void linalg_write_source(struct str *source, const void *context)
 	str_add(source, device_matmul);
 }
 
-static kz_status linalg_find_kernel(struct product *p, kz_error *err)
+static kz_status matmul_find_kernel(struct product *p, kz_error *err)
 {
 	struct {
 		char family[8];
 		struct wanted wanted;
 	} key = {"matmul", {p->c->dtype, p->device->serial}};
-	struct kernels_want want = {&key, sizeof(key), linalg_write_source, &key.wanted, "matmul"};
+	struct kernels_want want = {&key, sizeof(key), matmul_write_source, &key.wanted, "matmul"};
 	return kernels_get(&p->kernel, p->device, &want, err);
 }
 
 /* Launches */
 
 /* `count` matrices, beginning at these bytes behind the arrays' first elements. */
-static kz_status linalg_launch(const struct product *p, int64_t count, const int64_t offset[3],
+static kz_status matmul_launch(const struct product *p, int64_t count, const int64_t offset[3],
 	kz_error *err)
 {
 	const struct kz_array *arrays[3] = {p->c, p->a, p->b};
@@ -102,7 +102,7 @@ static kz_status linalg_launch(const struct product *p, int64_t count, const int
 }
 
 /* The batch's last extent in one launch, the others one after the other. */
-static kz_status linalg_launch_all(struct product *p, kz_error *err)
+static kz_status matmul_launch_all(struct product *p, kz_error *err)
 {
 	int64_t index[KZ_MAX_DIMS] = {0};
 	int64_t offset[3] = {0};
@@ -114,7 +114,7 @@ static kz_status linalg_launch_all(struct product *p, kz_error *err)
 	p->matrices.b_next = last >= 0 ? p->b_strides[last] / p->size : 0;
 	for (int64_t done = 0; done < p->c->count; done += count * matrix) {
 		offset[0] = done * p->size;
-		kz_status st = linalg_launch(p, count, offset, err);
+		kz_status st = matmul_launch(p, count, offset, err);
 		if (st) {
 			return st;
 		}
@@ -140,7 +140,7 @@ struct operand {
 	kz_shape batch;
 };
 
-static struct operand as_matrices(const struct kz_array *array, bool is_first)
+static struct operand matmul_as_matrices(const struct kz_array *array, bool is_first)
 {
 	const kz_shape *shape = &array->shape;
 	struct operand out = {1, 1, {0, {0}}};
@@ -155,15 +155,15 @@ static struct operand as_matrices(const struct kz_array *array, bool is_first)
 	return out;
 }
 
-static kz_status linalg_find_shape(kz_shape *out, struct product *p, kz_error *err)
+static kz_status matmul_find_shape(kz_shape *out, struct product *p, kz_error *err)
 {
 	if (p->a->shape.ndim == 0 || p->b->shape.ndim == 0) {
 		return error_set(err, KZ_INVALID, "matmul: expected operands of one extent or more, "
 			"got shapes %s and %s", shape_text(&p->a->shape).text,
 			shape_text(&p->b->shape).text);
 	}
-	struct operand a = as_matrices(p->a, true);
-	struct operand b = as_matrices(p->b, false);
+	struct operand a = matmul_as_matrices(p->a, true);
+	struct operand b = matmul_as_matrices(p->b, false);
 	if (a.columns != b.rows) {
 		return error_set(err, KZ_INVALID, "matmul: shapes %s and %s do not fit: %lld columns "
 			"against %lld rows", shape_text(&p->a->shape).text,
@@ -184,7 +184,7 @@ static kz_status linalg_find_shape(kz_shape *out, struct product *p, kz_error *e
 }
 
 /* Strides of the batch: 0 where the operand has no such extent, or one of 1. */
-static void find_batch_strides(int64_t *strides, const struct kz_array *array,
+static void matmul_find_batch_strides(int64_t *strides, const struct kz_array *array,
 	const kz_shape *batch)
 {
 	int64_t own = array->shape.ndim > 2 ? array->shape.ndim - 2 : 0;
@@ -194,21 +194,21 @@ static void find_batch_strides(int64_t *strides, const struct kz_array *array,
 	}
 }
 
-static void linalg_find_strides(struct product *p)
+static void matmul_find_strides(struct product *p)
 {
 	int64_t a_ndim = p->a->shape.ndim;
 	int64_t b_ndim = p->b->shape.ndim;
 	p->matrices.a_column = p->a->strides[a_ndim - 1] / p->size;
 	p->matrices.a_row = a_ndim > 1 ? p->a->strides[a_ndim - 2] / p->size : 0;
 	p->matrices.b_row = p->b->strides[b_ndim > 1 ? b_ndim - 2 : 0] / p->size;
-	find_batch_strides(p->a_strides, p->a, &p->batch);
-	find_batch_strides(p->b_strides, p->b, &p->batch);
+	matmul_find_batch_strides(p->a_strides, p->a, &p->batch);
+	matmul_find_batch_strides(p->b_strides, p->b, &p->batch);
 }
 
 /* Operands and the result */
 
 /* Whether the kernel can read an array as it is. */
-static bool is_usable(const struct kz_array *array, kz_dtype dtype, bool needs_rows)
+static bool matmul_is_usable(const struct kz_array *array, kz_dtype dtype, bool needs_rows)
 {
 	int64_t size = kz_dtype_size(array->dtype);
 	int64_t ndim = array->shape.ndim;
@@ -221,10 +221,10 @@ static bool is_usable(const struct kz_array *array, kz_dtype dtype, bool needs_r
 			|| array->shape.dims[ndim - 1] == 1);
 }
 
-static kz_status linalg_prepare(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+static kz_status matmul_prepare(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	bool needs_rows, kz_error *err)
 {
-	if (is_usable(array, dtype, needs_rows)) {
+	if (matmul_is_usable(array, dtype, needs_rows)) {
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
@@ -232,7 +232,7 @@ static kz_status linalg_prepare(struct kz_array **out, struct kz_array *array, k
 }
 
 /* The product in the type of p->c, which is there. */
-static kz_status linalg_multiply(struct product *p, kz_array *a, kz_array *b, kz_error *err)
+static kz_status matmul_multiply(struct product *p, kz_array *a, kz_array *b, kz_error *err)
 {
 	kz_status st;
 	if (p->c->count == 0) {
@@ -243,18 +243,18 @@ static kz_status linalg_multiply(struct product *p, kz_array *a, kz_array *b, kz
 	}
 	p->a = NULL;
 	p->b = NULL;
-	if (!(st = linalg_prepare(&p->a, a, p->c->dtype, false, err))
-	    && !(st = linalg_prepare(&p->b, b, p->c->dtype, true, err))
-	    && !(st = linalg_find_kernel(p, err))) {
-		linalg_find_strides(p);
-		st = linalg_launch_all(p, err);
+	if (!(st = matmul_prepare(&p->a, a, p->c->dtype, false, err))
+	    && !(st = matmul_prepare(&p->b, b, p->c->dtype, true, err))
+	    && !(st = matmul_find_kernel(p, err))) {
+		matmul_find_strides(p);
+		st = matmul_launch_all(p, err);
 	}
 	kz_array_release(p->a);
 	kz_array_release(p->b);
 	return st;
 }
 
-static kz_status check_operands(const struct kz_array *a, const struct kz_array *b,
+static kz_status matmul_check_operands(const struct kz_array *a, const struct kz_array *b,
 	kz_dtype *dtype, kz_error *err)
 {
 	kz_status st;
@@ -272,7 +272,7 @@ static kz_status check_operands(const struct kz_array *a, const struct kz_array 
 }
 
 /* The sums as what the caller wants. */
-static kz_status linalg_convert(kz_array **out, const struct kz_array *sums, kz_dtype dtype,
+static kz_status matmul_convert(kz_array **out, const struct kz_array *sums, kz_dtype dtype,
 	const struct elementwise *how, kz_error *err)
 {
 	struct expr expr;
@@ -296,8 +296,8 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		*out = NULL;
 	}
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = check_operands(a, b, &dtype, err))
-	    || (st = linalg_find_shape(&shape, &p, err))) {
+	    || (st = matmul_check_operands(a, b, &dtype, err))
+	    || (st = matmul_find_shape(&shape, &p, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
@@ -311,11 +311,11 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	}
 	p.size = kz_dtype_size(sums);
 	struct kz_array *c = p.c;
-	if (!(st = linalg_multiply(&p, a, b, err))) {
+	if (!(st = matmul_multiply(&p, a, b, err))) {
 		if (sums == dtype && !wanted && !how.into) {
 			*out = kz_array_retain(c);
 		} else {
-			st = linalg_convert(out, c, wanted ? wanted : dtype, &how, err);
+			st = matmul_convert(out, c, wanted ? wanted : dtype, &how, err);
 		}
 	}
 	kz_array_release(c);
