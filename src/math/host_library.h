@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MATH_HOST_LIBRARY_H
+#define MATH_HOST_LIBRARY_H
+
+/*
+ * A BLAS and a LAPACK for the processor, found at run time.
+ *
+ * KUDZU_BLAS and KUDZU_LAPACK name a library or its path, or say `none`.  Without them the loader
+ * is asked for OpenBLAS, MKL, BLIS and the reference libraries.  A BLAS that has LAPACK, too, is
+ * both.
+ *
+ * A library's integers have 32 or 64 bits, and its names may end in _ or _64_.  All its arguments
+ * are addresses, so on a little-endian machine the address of an int64_t serves both: a library of
+ * 32 bits reads and writes the low half.  How wide they are matters for sizes beyond 2^31, for
+ * results, whose upper half is not written, and for arrays; host_library_get finds it out by a
+ * call.
+ */
+#include "math/provider.h"
+
+#include "base/str.h"
+
+enum host_part { HOST_BLAS, HOST_LAPACK, HOST_PARTS };
+
+struct host_library {
+#define X(library, name, real, complex, parameters) void (*name[MATH_TYPES]) parameters;
+#include "math/blas.def"
+#undef X
+	struct host_object {
+		void *object;  /* NULL: there is none */
+		char name[256];
+		bool is_wide;  /* its integers have 64 bits */
+	} parts[HOST_PARTS];
+};
+
+/*
+ * The libraries of the process, found by the first call.  Those that can be told so use `threads`
+ * threads.  They stay loaded until the process ends, since their threads do.
+ */
+const struct host_library *host_library_get(int threads);
+/* What was tried and is not one, a line each; "" if nothing failed. */
+const char *host_library_log(void);
+
+/* What a part says of itself, in one line: "OpenBLAS 0.3.21 ... SkylakeX, 64-bit integers". */
+void host_library_describe(struct str *out, const struct host_library *library,
+	enum host_part part);
+
+#endif

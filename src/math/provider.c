@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of who does what for a device, and putting tasks into streams.
+ *
+ * The table is filled once, when something is first computed on the device: by the libraries, then,
+ * where these have gaps, by our own kernels.
+ */
+#include "base/common.h"
+
+#include "math/provider.h"
+
+#include "base/alloc.h"
+#include "math/host_library.h"
+
+static const struct {
+	const char *what;
+	const char *library; /* on the CPU device */
+} math_ops[MATH_OPS] = {
+	[MATH_GEMM] = {"a product of matrices", "BLAS"},
+	[MATH_TRSM] = {"a triangular solver", "BLAS"},
+	[MATH_GETRF] = {"an LU factorization", "LAPACK"},
+	[MATH_GETRS] = {"a solver", "LAPACK"},
+	[MATH_GETRI] = {"an inverse", "LAPACK"},
+	[MATH_POTRF] = {"a Cholesky factorization", "LAPACK"},
+	[MATH_GEQRF] = {"a QR factorization", "LAPACK"},
+	[MATH_ORGQR] = {"a QR factorization", "LAPACK"},
+	[MATH_GESDD] = {"a singular value decomposition", "LAPACK"},
+	[MATH_SYEVD] = {"eigenvalues of a symmetric matrix", "LAPACK"},
+	[MATH_GEEV] = {"eigenvalues", "LAPACK"},
+};
+
+static void math_device_end(struct device_table *table)
+{
+	mem_free(table);
+}
+
+kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_error *err)
+{
+	struct device_table *found = device_table(dev, DEVICE_MATH);
+	if (!found) {
+		struct math_device *math = mem_zalloc(1, sizeof(*math));
+		if (!math) {
+			return error_no_memory(err);
+		}
+		math->table.end = math_device_end;
+		math->device = dev;
+		if (dev->drv->provider == DRV_CPU) {
+			host_ops_fill(math);
+		}
+		found = device_put_table(dev, DEVICE_MATH, &math->table);
+	}
+	*out = (struct math_device *)found;
+	return KZ_OK;
+}
+
+bool math_has(const struct math_device *math, enum math_op op, enum math_type type)
+{
+	return math->enqueue[op][type];
+}
+
+static kz_status math_fail_missing(const struct math_device *math, enum math_op op,
+	const char *call, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	const char *library = math->host ? math_ops[op].library : "cuSOLVER";
+	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, which was not found or lacks it", call,
+		math_ops[op].what, library);
+	if (mine && math->host) {
+		error_add_hint(err, "install OpenBLAS (Debian: apt-get install libopenblas0), or name "
+			"a library in KUDZU_BLAS and KUDZU_LAPACK");
+		error_take_log(err, mem_strdup(host_library_log()));
+	} else if (mine) {
+		error_add_hint(err, "install the CUDA toolkit, or NVIDIA's wheels (pip install "
+			"nvidia-cublas nvidia-cusolver)");
+	}
+	return KZ_UNSUPPORTED;
+}
+
+kz_status math_run(struct kz_device *dev, const struct math_task *task, struct kz_stream *stream,
+	const char *call, kz_error *err)
+{
+	struct memory *const used[] = {task->a.memory, task->b.memory, task->c.memory,
+		task->d.memory, task->info.memory};
+	struct math_device *math;
+	struct device_scope scope;
+	kz_status st = math_device_get(&math, dev, err);
+	if (st) {
+		return st;
+	}
+	math_enqueue *enqueue = math->enqueue[task->op][task->type];
+	if (!enqueue) {
+		return math_fail_missing(math, task->op, call, err);
+	}
+	if ((st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	for (size_t i = 0; !st && i < countof(used); i++) {
+		st = used[i] ? memory_use(used[i], stream, err) : KZ_OK;
+	}
+	if (!st) {
+		st = enqueue(math, task, stream, err);
+	}
+	for (size_t i = 0; !st && i < countof(used); i++) {
+		st = used[i] ? memory_used(used[i], stream, err) : KZ_OK;
+	}
+	device_leave(dev, &scope);
+	return st;
+}
