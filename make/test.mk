@@ -206,7 +206,7 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-docs check-symbols check-instructions check-install
+	check-headers check-docs check-symbols check-instructions check-install check-numpy
 .PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
@@ -237,6 +237,10 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 	$(call step,$@,.ci/check-headers)
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
+check-numpy: lib ## what src/math computes, in 5,000 random cases, beside numpy and scipy
+	$(call step,$@,$(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD)))
+	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD)) \
+		--spoil --quiet)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall
