@@ -315,7 +315,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	struct product p = {.alpha = {1, 0}};
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype, wanted = 0;
-	kz_shape shape;
+	kz_shape shape = {0, {0}};
 	kz_status st;
 	if (out) {
 		*out = NULL;
