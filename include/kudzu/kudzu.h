@@ -16,7 +16,7 @@
  *   custom.h    kernels from a line of C  image.h    compile without a device
  *   diagnostic.h compilers' errors as data  cache.h  statistics of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
- *   ffi.h       without a C compiler
+ *   ffi.h       without a C compiler  random.h   random numbers
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -55,6 +55,7 @@
 #include <kudzu/ops.h>
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>
+#include <kudzu/random.h>
 #include <kudzu/scan.h>
 #include <kudzu/reduce.h>
 #include <kudzu/shape.h>
