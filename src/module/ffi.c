@@ -20,7 +20,7 @@
 	X(kz_arrays) X(kz_slice) X(kz_slices) X(kz_layout) X(kz_layout_member) \
 	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
 	X(kz_kernel_stats) X(kz_memory_stats) X(kz_live_memory) \
-	X(kz_warm_up_source) X(kz_warm_up_result) \
+	X(kz_warm_up_source) X(kz_warm_up_result) X(kz_mt19937) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
