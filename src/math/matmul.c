@@ -93,7 +93,7 @@ static bool matmul_is_usable(const struct product *p, const struct matmul_operan
 	if (!p->kernel) {
 		return matmul_layout(&op, &ld, of);
 	}
-	return of != &p->b || of->columns == 1 || of->column == 1 || of->rows == 1;
+	return of != &p->b || of->columns == 1 || of->column == 1;
 }
 
 /* Have an operand in the product's type, in a layout that will do; counted. */

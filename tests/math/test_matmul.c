@@ -144,6 +144,22 @@ DEVICE_TEST(operands_can_have_any_strides)
 	release_arrays(z, x, y, view, down, odd);
 }
 
+DEVICE_TEST(a_second_operand_of_one_row_can_have_gaps)
+{
+	static double a[7], b[18], every_other[9], c[7 * 9];
+	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(7, 1), a), *y = draw_array(KZ_F64, KZ_SHAPE(1, 18), b);
+	kz_array *view, *z;
+	const int64_t gaps[2] = {18 * 8, 16};
+	ok(kz_array_view(&view, y, KZ_SHAPE(1, 9), gaps, 0, &err));
+	ok(kz_matmul(&z, x, view, NULL, &err));
+	for (int i = 0; i < 9; i++) {
+		every_other[i] = b[2 * i];
+	}
+	multiply(c, a, every_other, 7, 9, 1);
+	check_doubles(z, c, 63);
+	release_arrays(x, y, view, z);
+}
+
 /* (2, 1, 3, m, k) by (4, 1, k, n): three extents of batch, each broadcast in another way. */
 DEVICE_TEST(batches_broadcast)
 {
@@ -437,7 +453,8 @@ SUITE(matmul)
 	TCase *tcase = suite_add_case(suite, "matmul");
 	int devices = ways_count();
 	tcase_add_tests(tcase, devices, a_product_is_what_three_loops_give_in_every_type,
-		operands_can_have_any_strides, batches_broadcast, vectors_are_rows_and_columns,
+		operands_can_have_any_strides, a_second_operand_of_one_row_can_have_gaps,
+		batches_broadcast, vectors_are_rows_and_columns,
 		a_product_goes_into_an_array, gemm_adds_to_what_is_there, gemm_takes_any_result,
 		a_product_can_be_captured, operands_that_do_not_fit_are_refused,
 		sums_run_in_the_order_of_k, a_failing_allocation_leaves_nothing_behind);
