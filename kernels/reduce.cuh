@@ -25,7 +25,7 @@ struct kz_extents {
 	long long first_index;
 	long long final;                /* the last pass: results; else what is yet to be combined */
 	long long ndim, dims[KZ_DIMS];
-	double divisor;
+	double number;                  /* of the last step */
 	kz_operand operands[KZ_OPERANDS];
 };
 struct kz_task {

@@ -194,12 +194,12 @@ static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_err
 	const struct kz_array *into = job->into;
 	if (!shape_equal(&job->kept, &into->shape)) {
 		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
-			job->known->name, shape_text(&job->kept).text,
+			job->reduce.name, shape_text(&job->kept).text,
 			shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
-			job->known->name, kz_dtype_name(dtype), kz_dtype_name(into->dtype));
+			job->reduce.name, kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
 	if (kz_array_is_contiguous(into)) {
 		return KZ_OK;
@@ -210,8 +210,9 @@ static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_err
 
 static bool shares_memory(const struct job *job)
 {
-	for (int i = 0; i < job->expr.array_count; i++) {
-		if (job->expr.arrays[i]->buffer->memory == job->into->buffer->memory) {
+	const struct expr *expr = job->reduce.expr;
+	for (int i = 0; i < expr->array_count; i++) {
+		if (expr->arrays[i]->buffer->memory == job->into->buffer->memory) {
 			return true;
 		}
 	}
@@ -299,12 +300,28 @@ static kz_status reduce_hand_out(kz_array **out, struct job *job, kz_error *err)
 	return KZ_OK;
 }
 
+kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_shape *shape,
+	const struct reduce_end *end, kz_error *err)
+{
+	struct job job;
+	job_init(&job, &known[KZ_REDUCE_SUM]);
+	job.device = array_device(reduce->expr->arrays[0]);
+	job.stream = reduce->stream;
+	job.into = end->into;
+	job.slot = end->slot;
+	job.shape = *shape;
+	job.axes = reduce->axes;
+	job.reduce = *reduce;
+	find_kept(&job, end->keepdims);
+	return reduce_hand_out(out, &job, err);
+}
+
 static void reduce_prepare(struct job *job, kz_dtype dtype)
 {
 	const struct known *k = job->known;
 	job->reduce = (struct reduce){
 		.name = k->name, .expr = &job->expr, .axes = job->axes, .stream = job->stream,
-		.divisor = (double)job->count,
+		.number = (double)job->count,
 		.rule = {k->combine, k->finish, k->position, dtype},
 	};
 }
@@ -337,7 +354,7 @@ static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, k
 	}
 	if (!st) {
 		reduce_prepare(job, real_of(dtype));
-		job->reduce.divisor = fmax((double)job->count - job->ddof, 0);
+		job->reduce.number = fmax((double)job->count - job->ddof, 0);
 		st = reduce_hand_out(out, job, err);
 	}
 	kz_array_release(mean);
@@ -438,7 +455,7 @@ static kz_status wait_for(const struct kz_array *result, kz_error *err)
 }
 
 /* The result of a reduction goes to the host, from the slot if it is there. */
-static kz_status take_result(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err)
+kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err)
 {
 	kz_status st = array_check_host(host, size, 1, result->dtype, err);
 	if (!slot) {
@@ -465,7 +482,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	void *slot = pinned_take_slot(dev, host, size);
 	st = reduce_along(&result, op, array, KZ_ALL_AXES, options, slot, err);
 	if (!st && result) {
-		st = take_result(host, size, result, slot, err);
+		st = reduce_take(host, size, result, slot, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);

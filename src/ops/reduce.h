@@ -9,7 +9,8 @@
 /* The last step, on the value that all elements were combined to. */
 enum reduce_finish {
 	REDUCE_AS_IS,
-	REDUCE_QUOTIENT,      /* by a divisor */
+	REDUCE_QUOTIENT,      /* by a number */
+	REDUCE_PRODUCT,       /* with it, in float64 */
 	REDUCE_ROOT,          /* square root */
 	REDUCE_ROOT_QUOTIENT  /* square root of the quotient */
 };
@@ -21,7 +22,8 @@ struct reduce_rule {
 	bool position;             /* the result is the index of the element that is the minimum or
 	                              maximum, the first such, or that of the first NaN */
 	kz_dtype dtype;            /* of the result: the expression's (halves: rounded once, here), its
-	                              kind's for all but REDUCE_AS_IS, int64 for positions */
+	                              kind's for all but REDUCE_AS_IS, int64 for positions; for
+	                              REDUCE_PRODUCT also float64 or complex128 */
 };
 
 struct reduce {
@@ -29,7 +31,7 @@ struct reduce {
 	struct expr *expr;         /* over at least one array; nothing weak, no index */
 	struct reduce_rule rule;
 	uint32_t axes;             /* bit i: axis i of what the arrays broadcast to */
-	double divisor;
+	double number;             /* of the last step */
 	struct kz_stream *stream;
 };
 
@@ -40,6 +42,20 @@ struct reduce {
  */
 kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const kz_shape *shape,
 	kz_error *err);
+
+/* Where a result goes. */
+struct reduce_end {
+	struct kz_array *into;     /* NULL: a new array */
+	void *slot;                /* of pinned_take_slot, for a result of one element; or NULL */
+	bool keepdims;
+};
+
+/* Add the elements of an expression up, as every sum of kz_reduce: into what array it may be, and of
+ * no elements to 0.  `shape` is what the arrays broadcast to. */
+kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_shape *shape,
+	const struct reduce_end *end, kz_error *err);
+/* Have a result, of the slot if it is there, in host memory; waits for it. */
+kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err);
 
 /* The kernel's class: with the nodes it is all that the text depends on. */
 struct reduce_class {

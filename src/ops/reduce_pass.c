@@ -450,7 +450,7 @@ static void pass_fill_extents(struct extents *out, const struct pass *pass)
 		at[i] = pass->dims[axes[i]];
 	}
 	at += pass->class.dims;
-	memcpy(at++, &pass->reduce->divisor, sizeof(double));
+	memcpy(at++, &pass->reduce->number, sizeof(double));
 	for (int k = 0; k < pass->operands; k++, at += 4 + pass->class.dims) {
 		fill_operand(at, pass, k, axes, count);
 	}

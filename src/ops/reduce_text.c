@@ -61,17 +61,20 @@ static void add_finish(struct str *source, const struct reduce_class *class)
 {
 	static const char *const real[] = {
 		[REDUCE_AS_IS] = "a",
-		[REDUCE_QUOTIENT] = "(kz_acc)(a / extents.divisor)",
+		[REDUCE_QUOTIENT] = "(kz_acc)(a / extents.number)",
+		[REDUCE_PRODUCT] = "a * extents.number",
 		[REDUCE_ROOT] = "sqrt(a)",
-		[REDUCE_ROOT_QUOTIENT] = "(kz_acc)sqrt(a / extents.divisor)",
+		[REDUCE_ROOT_QUOTIENT] = "(kz_acc)sqrt(a / extents.number)",
 	};
-	const char *part = class->dtype == KZ_C64 ? "float" : "double";
+	const char *part = class->result == KZ_C64 ? "float" : "double";
+	const char by = class->finish == REDUCE_PRODUCT ? '*' : '/';
+	const bool parts = class->finish == REDUCE_QUOTIENT || class->finish == REDUCE_PRODUCT;
 	str_add(source, "if (extents.final) {\nconst auto result = ");
 	if (class->position) {
 		str_add(source, "a.index");
-	} else if (dtype_is_complex(class->dtype) && class->finish == REDUCE_QUOTIENT) {
-		str_addf(source, "kz_make((%s)(a.re / extents.divisor), (%s)(a.im / extents.divisor))",
-			part, part);
+	} else if (dtype_is_complex(class->dtype) && parts) {
+		str_addf(source, "kz_make((%s)(a.re %c extents.number), (%s)(a.im %c extents.number))",
+			part, by, part, by);
 	} else {
 		str_add(source, real[class->finish]);
 	}
