@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-/* S: begins with its size. */
-#define STRUCTS(X, S) \
+/* S: begins with its size.  D: other members have defaults, too. */
+#define STRUCTS(X, S, D) \
 	X(kz_error) X(kz_shape) X(kz_axes) X(kz_dim3) X(kz_arg) X(kz_args) X(kz_var) X(kz_vars) \
 	X(kz_arrays) X(kz_slice) X(kz_slices) X(kz_layout) X(kz_layout_member) \
 	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
@@ -24,25 +24,31 @@
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
-	S(kz_reduce_options) S(kz_scan_options) S(kz_allocator)
+	S(kz_reduce_options) S(kz_allocator) \
+	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT)
+
+#define S(type) static_assert(offsetof(type, size) == 0, "its size comes first");
+#define D(type, ...) S(type) static const type type##_defaults = __VA_ARGS__;
+#define X(type)
+STRUCTS(X, S, D)
+#undef X
+#undef S
+#undef D
 
 static const struct {
 	const char *name;
 	size_t size;
 	bool sized;
+	const void *defaults; /* NULL: zeros */
 } structs[] = {
-#define X(type) {#type, sizeof(type), false},
-#define S(type) {#type, sizeof(type), true},
-	STRUCTS(X, S)
+#define X(type) {#type, sizeof(type), false, NULL},
+#define S(type) {#type, sizeof(type), true, NULL},
+#define D(type, ...) {#type, sizeof(type), true, &type##_defaults},
+	STRUCTS(X, S, D)
 #undef X
 #undef S
+#undef D
 };
-
-#define S(type) static_assert(offsetof(type, size) == 0, "its size comes first");
-#define X(type)
-STRUCTS(X, S)
-#undef X
-#undef S
 
 size_t kz_struct_init(void *out, size_t size, const char *name)
 {
@@ -56,7 +62,9 @@ size_t kz_struct_init(void *out, size_t size, const char *name)
 	size_t needed = structs[i].size;
 	if (out && size >= needed) {
 		memset(out, 0, needed);
-		if (structs[i].sized) {
+		if (structs[i].defaults) {
+			memcpy(out, structs[i].defaults, needed);
+		} else if (structs[i].sized) {
 			memcpy(out, &needed, sizeof(needed));
 		}
 	}

@@ -182,6 +182,11 @@ class TestFfi(unittest.TestCase):
         kudzu.kz_struct_init(byref(options), size, b"kz_launch_options")
         self.assertEqual((options.size, options.shared_size), (size, 0))
 
+    def test_a_struct_gets_the_defaults_of_its_macro(self):
+        scan = (c_int64 * 16)()
+        kudzu.kz_struct_init(byref(scan), ctypes.sizeof(scan), b"kz_scan_options")
+        self.assertEqual(scan[1], -1)  # the axis
+
     def test_vecadd(self):
         mod = made(kudzu.kz_module_compile, self.dev, SOURCE, None, self.err)
         vecadd = made(kudzu.kz_module_kernel, mod, b"vecadd", self.err)
