@@ -17,6 +17,7 @@
  *   diagnostic.h compilers' errors as data  cache.h  statistics of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *   ffi.h       without a C compiler  random.h   random numbers
+ *   integrate.h  integrals of samples
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -44,6 +45,7 @@
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/inspect.h>
+#include <kudzu/integrate.h>
 #include <kudzu/join.h>
 #include <kudzu/kernel.h>
 #include <kudzu/layout.h>

@@ -13,4 +13,12 @@
 #include "array/shape.h"
 #include "ops/elementwise.h"
 
+/* A node of an operation on one or two nodes, of which each may be -1 after a failure: then this is
+ * -1, too. */
+static inline int math_apply(struct expr *expr, kz_op op, int a, int b, kz_error *err)
+{
+	const int nodes[2] = {a, b};
+	return a < 0 || b < 0 ? -1 : expr_apply(expr, op, nodes, err);
+}
+
 #endif

@@ -25,7 +25,8 @@
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
 	S(kz_reduce_options) S(kz_allocator) \
-	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT)
+	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \
+	D(kz_integrate_options, KZ_INTEGRATE_OPTIONS_INIT)
 
 #define S(type) static_assert(offsetof(type, size) == 0, "its size comes first");
 #define D(type, ...) S(type) static const type type##_defaults = __VA_ARGS__;

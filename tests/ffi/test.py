@@ -186,6 +186,9 @@ class TestFfi(unittest.TestCase):
         scan = (c_int64 * 16)()
         kudzu.kz_struct_init(byref(scan), ctypes.sizeof(scan), b"kz_scan_options")
         self.assertEqual(scan[1], -1)  # the axis
+        integrate = (ctypes.c_double * 32)()
+        kudzu.kz_struct_init(byref(integrate), ctypes.sizeof(integrate), b"kz_integrate_options")
+        self.assertEqual(integrate[4:6], [1, 1])  # dx, dy
 
     def test_vecadd(self):
         mod = made(kudzu.kz_module_compile, self.dev, SOURCE, None, self.err)
