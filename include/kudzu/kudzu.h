@@ -17,7 +17,7 @@
  *   diagnostic.h compilers' errors as data  cache.h  statistics of the cache, why it misses
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *   ffi.h       without a C compiler  random.h   random numbers
- *   integrate.h  integrals of samples
+ *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -51,6 +51,7 @@
 #include <kudzu/layout.h>
 #include <kudzu/linalg.h>
 #include <kudzu/link.h>
+#include <kudzu/matrix.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
 #include <kudzu/npy.h>
