@@ -116,7 +116,8 @@ $1 == "include" && $4 == "\"" && $2 ~ /^src\// {
 	}
 }
 
-$1 == "include" && $4 == "\"" && $2 ~ /^(samples|include)\// {
+# A sample may have a header of its own folder.
+$1 == "include" && $4 == "\"" && $2 ~ /^(samples|include)\// && !($2 ~ /^samples\// && $5 !~ /\//) {
 	complain($2 ":" $3 ": may not include \"" $5 "\"")
 }
 
