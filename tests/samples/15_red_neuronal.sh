@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: 15_red_neuronal.sh PROGRAM
+#
+# The corrected network learns, in one call as row by row; the literal one does not.  The last digits
+# depend on the library that multiplies.
+
+set -e
+"$1" 2>/dev/null | awk '
+	$1 == "iteration" { error = $4; lines++ }
+	$1 == "right:" { right = $2; singly = $NF }
+	END { exit !(lines == 7 && error < 2e-3 && right >= 145 && singly == right) }' || {
+	echo 'corrected: expected 145 of 150 or more, and an error below 0.002'
+	exit 1
+}
+"$1" --literal 2>/dev/null | awk '
+	$1 == "iteration" { error = $4; lines++ }
+	END { exit !(lines == 7 && error > 5.9 && error < 7.1) }' || {
+	echo 'literal: expected an error that stays at 6 or 7'
+	exit 1
+}
