@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CapaGPU and RedNeuronalGPU, a network of 4, 100, 100 and 3, on all rows of Iris.  As written, by
- * --literal, it does not learn: each output shall give the kind, 0 to 2, and gradients are divided
+ * CapaGPU and RedNeuronalGPU, a network of 4, 100, 100 and 3, on all rows of Iris.  As written
+ * (--literal) it does not learn: each output shall give the kind, 0 to 2, and gradients are divided
  * by the width of a layer.  Corrected, each kind has an output, gradients are means over the rows,
  * and weights begin smaller.
  */
