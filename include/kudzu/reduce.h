@@ -103,21 +103,6 @@ KZ_API KZ_NODISCARD kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_
 /** Return the name of a reduction, "sum"; NULL for any other number.  Static. */
 KZ_API const char *kz_reduce_name(kz_reduce_op op);
 
-/**
- * Add the products of the elements of two 1-d arrays of one length.
- *
- * The result is 0-d.  Its dtype is that of a sum of the common type, so products of small integers
- * are added as int64 or uint64 (in numpy they wrap).  The products themselves are not stored.
- *
- * @param options NULL for the defaults.  Elements are converted to their dtype first.
- */
-KZ_API KZ_NODISCARD kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b,
-	const kz_op_options *options, kz_error *err);
-
-/** Add the products of the elements of two arrays of one shape, with `a` conjugated; as kz_dot. */
-KZ_API KZ_NODISCARD kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b,
-	const kz_op_options *options, kz_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -380,14 +380,14 @@ static kz_status reduce_read_options(struct job *job, const kz_reduce_options *o
 	return KZ_OK;
 }
 
-/* Begin a reduction: settle its axes, its device and its stream, and the shape of the result. */
+/* Begin a reduction of a shape, on the device of an array: settle its axes and its stream, and the
+ * shape of the result. */
 static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bool keepdims,
 	kz_error *err)
 {
 	kz_status st;
 	job->device = kz_array_device(array);
-	job->shape = array->shape;
-	if ((st = axes_resolve(&axes, &job->axes, &array->shape, err))
+	if ((st = axes_resolve(&axes, &job->axes, &job->shape, err))
 	    || (job->into && (st = array_same_device(job->known->name, array, job->into, err)))
 	    || (st = stream_pick(&job->stream, job->device, job->stream, err))) {
 		return st;
@@ -396,7 +396,7 @@ static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bo
 	expr_init(&job->expr);
 	if (job->count == 0 && isinf(job->known->empty)) {
 		return error_set(err, KZ_INVALID, "%s of no elements: shape %s", job->known->name,
-			shape_text(&array->shape).text);
+			shape_text(&job->shape).text);
 	}
 	return KZ_OK;
 }
@@ -418,8 +418,11 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 	if (!job.known) {
 		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
 	}
-	if ((st = object_check(array, "an array", err))
-	    || (st = reduce_start(&job, array, axes, options && options->keepdims, err))
+	if ((st = object_check(array, "an array", err))) {
+		return st;
+	}
+	job.shape = array->shape;
+	if ((st = reduce_start(&job, array, axes, options && options->keepdims, err))
 	    || (st = find_dtype(&dtype, &job, array->dtype, err))) {
 		return st;
 	}
@@ -491,74 +494,41 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	return st;
 }
 
-/* Dot products */
+/* Sums of products */
 
-static kz_status reduce_check_shapes(const kz_array *a, const kz_array *b, bool flat, kz_error *err)
-{
-	if (flat ? shape_equal(&a->shape, &b->shape) : a->shape.ndim == 1 && b->shape.ndim == 1
-			&& a->shape.dims[0] == b->shape.dims[0]) {
-		return KZ_OK;
-	}
-	return error_set(err, KZ_INVALID, flat ? "vdot: expected arrays of one shape, got %s and %s"
-		: "dot: expected two 1-d arrays of one length, got shapes %s and %s",
-		shape_text(&a->shape).text, shape_text(&b->shape).text);
-}
-
-static kz_status add_products(struct job *job, kz_array *a, kz_array *b, bool conjugate,
+static kz_status add_products(struct job *job, const struct reduce_products *products,
 	kz_dtype dtype, kz_error *err)
 {
 	struct expr *expr = &job->expr;
 	kz_dtype computed = dtype_wide(dtype);
-	int first = reduce_cast(expr, expr_array(expr, a, err), computed, err);
-	int second = first < 0 ? -1 : reduce_cast(expr, expr_array(expr, b, err), computed, err);
-	if (conjugate && dtype_is_complex(dtype)) {
+	int first = reduce_cast(expr, expr_array(expr, products->a, err), computed, err);
+	int second = first < 0 ? -1
+		: reduce_cast(expr, expr_array(expr, products->b, err), computed, err);
+	if (products->conjugate && dtype_is_complex(dtype)) {
 		first = reduce_apply(expr, KZ_OP_CONJUGATE, first, 0, err);
 	}
 	return reduce_apply(expr, KZ_OP_MULTIPLY, first, second, err) < 0 ? KZ_INVALID : KZ_OK;
 }
 
-static kz_status reduce_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
-	bool flat, kz_error *err)
+kz_status reduce_products(kz_array **out, const struct reduce_products *products, kz_error *err)
 {
 	struct job job;
-	struct elementwise how = {.into = NULL};
-	kz_dtype dtype = 0;
-	kz_status st = KZ_OK;
-	job_init(&job, &known[KZ_REDUCE_SUM]);
-	if (out) {
-		*out = NULL;
-	}
-	if (options && (st = elementwise_options(&how, &job.dtype, options, err))) {
+	struct known sum = known[KZ_REDUCE_SUM];
+	kz_status st;
+	sum.name = products->name;
+	job_init(&job, &sum);
+	job.into = products->into;
+	job.stream = products->stream;
+	job.dtype = products->dtype;
+	job.shape = products->a->shape;
+	if (!shape_equal(&job.shape, &products->b->shape)
+	    && (st = kz_shape_broadcast(&job.shape, job.shape, products->b->shape, err))) {
 		return st;
 	}
-	job.into = how.into;
-	job.stream = how.stream;
-	if (!out && !job.into) {
-		return error_set(err, KZ_INVALID, "%s: out is NULL", flat ? "kz_vdot" : "kz_dot");
-	}
-	if ((st = object_check(a, "an array", err)) || (st = object_check(b, "an array", err))
-	    || (st = array_same_device("dot", a, b, err))
-	    || (st = reduce_check_shapes(a, b, flat, err))
-	    || (st = reduce_start(&job, a, KZ_ALL_AXES, false, err))) {
+	if ((st = reduce_start(&job, products->a, products->axes, false, err))
+	    || (st = add_products(&job, products, job.dtype, err))) {
 		return st;
 	}
-	kz_dtype common = kz_dtype_promote(a->dtype, b->dtype);
-	if ((st = find_dtype(&dtype, &job, common ? common : a->dtype, err))
-	    || (st = add_products(&job, a, b, flat, dtype, err))) {
-		return st;
-	}
-	reduce_prepare(&job, dtype);
+	reduce_prepare(&job, job.dtype);
 	return reduce_hand_out(out, &job, err);
-}
-
-kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
-	kz_error *err)
-{
-	return reduce_dot(out, a, b, options, false, err);
-}
-
-kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
-	kz_error *err)
-{
-	return reduce_dot(out, a, b, options, true, err);
 }

@@ -56,6 +56,18 @@ kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_sh
 	const struct reduce_end *end, kz_error *err);
 /* Have a result, of the slot if it is there, in host memory; waits for it. */
 kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err);
+/* Sums of products of the elements of two arrays, none of which is stored. */
+struct reduce_products {
+	const char *name;     /* for errors: "dot" */
+	struct kz_array *a, *b; /* of one device; they broadcast */
+	bool conjugate;       /* the elements of a */
+	kz_axes axes;         /* of what they broadcast to */
+	kz_dtype dtype;       /* what elements become first, and of the result; no struct */
+	struct kz_array *into; /* NULL: a new array */
+	struct kz_stream *stream; /* NULL: the default one */
+};
+
+kz_status reduce_products(kz_array **out, const struct reduce_products *products, kz_error *err);
 
 /* The kernel's class: with the nodes it is all that the text depends on. */
 struct reduce_class {

@@ -395,30 +395,6 @@ KERNEL_TEST(variances_divide_by_the_elements_less_ddof)
 	kz_array_release(array);
 }
 
-KERNEL_TEST(dot_products_add_in_a_wide_type_and_vdot_conjugates)
-{
-	const int8_t small[] = {100, 100, 100, -100};
-	const float pairs[] = {1, 2, 3, -1};
-	float complex_result[2];
-	kz_array *a, *b, *result;
-	ok(kz_array_from(&a, dev, KZ_I8, KZ_SHAPE(4), small, sizeof(small), &err));
-	ok(kz_dot(&result, a, a, NULL, &err));
-	ck_assert_uint_eq(kz_array_dtype(result), KZ_I64);
-	ck_assert_double_eq(take(result), 40000);
-	ok(kz_array_from(&b, dev, KZ_C64, KZ_SHAPE(2), pairs, sizeof(pairs), &err));
-	ok(kz_dot(&result, b, b, NULL, &err));
-	ok(kz_array_get(result, complex_result, sizeof(complex_result), &err));
-	ck_assert(complex_result[0] == 1 - 4 + 9 - 1 && complex_result[1] == 4 - 6);
-	kz_array_release(result);
-	ok(kz_vdot(&result, b, b, NULL, &err));
-	ok(kz_array_get(result, complex_result, sizeof(complex_result), &err));
-	ck_assert(complex_result[0] == 15 && complex_result[1] == 0);
-	kz_array_release(result);
-	fails(kz_dot(&result, a, b, NULL, &err), KZ_INVALID,
-		"dot: expected two 1-d arrays of one length, got shapes (4,) and (2,)");
-	release_arrays(a, b);
-}
-
 /* Where results go */
 
 /* Each reduction's result that goes to the host at once is that of an array. */
@@ -647,8 +623,7 @@ SUITE(reduce)
 		halves_are_added_as_floats_and_rounded_once, extremes_are_nan_if_any_element_is,
 		the_first_of_equal_extremes_counts, bytes_are_reduced_as_bytes,
 		what_has_no_elements_has_its_neutral_value,
-		variances_divide_by_the_elements_less_ddof,
-		dot_products_add_in_a_wide_type_and_vdot_conjugates);
+		variances_divide_by_the_elements_less_ddof);
 	tc = suite_add_case(suite, "results");
 	tcase_add_tests(tc, devices, a_result_goes_to_the_host_at_once,
 		a_result_for_the_host_that_does_not_fit_is_refused,
