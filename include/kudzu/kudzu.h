@@ -18,7 +18,7 @@
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *   ffi.h       without a C compiler  random.h   random numbers
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
- *   products.h  dot, tensordot, kron
+ *   products.h  dot, tensordot, einsum
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),

@@ -8,7 +8,7 @@
  *	kz_array *c = NULL, *d = NULL, *e = NULL;
  *	if (kz_dot(&c, a, b, NULL, &err)
  *	    || kz_tensordot(&d, a, b, 1, NULL, &err)
- *	    || kz_mdot(&e, KZ_ARRAYS(a, b, c), NULL, &err)) {
+ *	    || kz_einsum(&e, "ij,jk->ki", KZ_ARRAYS(a, b), NULL, &err)) {
  *		kz_error_print(&err, stderr);
  *	}
  *
@@ -91,6 +91,45 @@ KZ_API KZ_NODISCARD kz_status kz_tensordot(kz_array **out, kz_array *a, kz_array
  */
 KZ_API KZ_NODISCARD kz_status kz_tensordot_axes(kz_array **out, kz_array *a, kz_array *b,
 	kz_axes a_axes, kz_axes b_axes, const kz_op_options *options, kz_error *err);
+
+/**
+ * Add products of elements of arrays whose axes have letters: numpy's einsum.
+ *
+ * "ij,jk->ik" multiplies matrices: element (i, k) of the result is the sum over j of a[i, j] *
+ * b[j, k].  Each operand has a term, with a letter for each axis.  A letter that the output lacks
+ * is summed.  A letter that is twice in a term takes the diagonal: "ii->i".  An ellipsis stands for
+ * any number of axes, which broadcast: "...ij,...jk->...ik".  Without "->" the output has the
+ * ellipsis, then the letters that occur once, capitals first: "ij" is a copy, "ji" the transpose,
+ * "ii" the trace.  An extent of 1 fits any other of its letter in another operand.
+ *
+ * Operands are contracted two at a time, in an order of the fewest operations for up to 8 of them.
+ * The result is a new array even where numpy gives a view.
+ *
+ * @param subscripts letters a-z and A-Z, at most 64 different ones and extents of the ellipsis.
+ *        Spaces do not count.
+ * @param arrays 1 to 64 operands.
+ * @return also KZ_INVALID for bad subscripts, with the column from 1, and for extents of one letter
+ *         that differ, with both shapes; KZ_UNSUPPORTED if every order needs an array of more than
+ *         KZ_MAX_DIMS extents.
+ */
+KZ_API KZ_NODISCARD kz_status kz_einsum(kz_array **out, const char *subscripts, kz_arrays arrays,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Write the order in which kz_einsum contracts, as text: numpy's einsum_path.
+ *
+ * The first line has the number of operations, also of a single loop over all letters.  A line for
+ * each step follows: "3 = 0, 2: ij,jk->ik, 2.4e+03 operations" contracts operands 0 and 2 to what
+ * later lines call 3.
+ *
+ * @param buffer host memory; NULL to learn the length.
+ * @param size bytes at `buffer`, with the terminating zero.
+ * @param length set to the length of the whole text in bytes, without the terminating zero; 0 on
+ *        failure.  May be NULL.
+ * @return as kz_einsum.
+ */
+KZ_API KZ_NODISCARD kz_status kz_einsum_path(char *buffer, int64_t size, int64_t *length,
+	const char *subscripts, kz_arrays arrays, kz_error *err);
 
 /**
  * Multiply a chain of matrices in the order of the fewest operations; numpy's linalg.multi_dot.
