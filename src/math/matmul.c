@@ -196,8 +196,23 @@ static kz_status matmul_run(struct product *p, kz_error *err)
 	return KZ_OK;
 }
 
-/* c = alpha a b + beta c; c is as the product wants it, a and b need not be. */
-static kz_status matmul_multiply(struct product *p, kz_error *err)
+/* The transposed product: c' = b' a'. */
+static void matmul_transpose(struct product *p)
+{
+	struct matmul_operand *const all[3] = {&p->a, &p->b, &p->c}, first = p->a;
+	p->a = p->b;
+	p->b = first;
+	for (int i = 0; i < 3; i++) {
+		struct matmul_operand was = *all[i];
+		all[i]->rows = was.columns;
+		all[i]->columns = was.rows;
+		all[i]->row = was.column;
+		all[i]->column = was.row;
+	}
+}
+
+/* c = alpha a b + beta c; c is as the product wants it, or its transpose is; a and b need not be. */
+static kz_status matmul_multiply(struct product *p, bool is_transposed, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	if (p->c.array->count == 0) {
@@ -209,6 +224,9 @@ static kz_status matmul_multiply(struct product *p, kz_error *err)
 		return st;
 	}
 	if (!(st = matmul_prepare(p, &p->b, false, err))) {
+		if (is_transposed) {
+			matmul_transpose(p);
+		}
 		st = matmul_run(p, err);
 	}
 	kz_array_release(p->a.array);
@@ -350,7 +368,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		for (int64_t i = p.batch.ndim; i-- > 0; matrix *= p.batch.dims[i]) {
 			p.c.batches[i] = matrix;
 		}
-		st = matmul_multiply(&p, err);
+		st = matmul_multiply(&p, false, err);
 	}
 	if (!st && is_direct && (!how.into || c == how.into)) {
 		if (out) {
@@ -447,19 +465,7 @@ static kz_status matmul_into(bool *done, struct product *p, kz_array *c, kz_erro
 	if (!*done) {
 		return KZ_OK;
 	}
-	if (op == 'T') {
-		struct matmul_operand *const all[3] = {&p->a, &p->b, &p->c}, first = p->a;
-		p->a = p->b;
-		p->b = first;
-		for (int i = 0; i < 3; i++) {
-			struct matmul_operand was = *all[i];
-			all[i]->rows = was.columns;
-			all[i]->columns = was.rows;
-			all[i]->row = was.column;
-			all[i]->column = was.row;
-		}
-	}
-	return matmul_multiply(p, err);
+	return matmul_multiply(p, op == 'T', err);
 }
 
 static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const kz_array *b,

@@ -327,6 +327,34 @@ DEVICE_TEST(gemm_adds_to_what_is_there)
 	}
 }
 
+/* Large enough for a library, which computes the transpose; it needs a copy of b. */
+DEVICE_TEST(gemm_takes_any_operand_for_a_result_in_columns)
+{
+	enum { M = 68, N = 66, K = 70 };
+	static double a[M * K], all[K * 2 * N], b[K * N], c[M * N], turned[M * N], zeros[N * M];
+	const int64_t columns[2] = {8, 8 * M}, gaps[2] = {8 * 2 * N, 16};
+	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(M, K), a), *memory, *y, *whole, *z;
+	kz_array *wide = draw_array(KZ_F64, KZ_SHAPE(K, 2 * N), all);
+	ok(kz_array_view(&y, wide, KZ_SHAPE(K, N), gaps, 0, &err));
+	ok(kz_array_from(&whole, dev, KZ_F64, KZ_SHAPE(N, M), zeros, sizeof(zeros), &err));
+	ok(kz_array_view(&z, whole, KZ_SHAPE(M, N), columns, 0, &err));
+	for (int i = 0; i < K * N; i++) {
+		b[i] = all[i / N * 2 * N + i % N * 2];
+	}
+	multiply(c, a, b, M, N, K);
+	ok(kz_gemm(z, KZ_ARG(1), x, KZ_MATRIX_AS_IS, y, KZ_MATRIX_AS_IS, KZ_ARG(1), NULL, &err));
+	check_doubles(z, c, M * N);
+	/* The same product in rows: c' = b' a'. */
+	for (int i = 0; i < M * N; i++) {
+		turned[i] = c[i % M * N + i / M];
+	}
+	ok(kz_array_zeros(&memory, dev, KZ_F64, KZ_SHAPE(N, M), &err));
+	ok(kz_gemm(memory, KZ_ARG(1), y, KZ_MATRIX_TRANSPOSED, x, KZ_MATRIX_TRANSPOSED, KZ_ARG(0), NULL,
+		&err));
+	check_doubles(memory, turned, M * N);
+	release_arrays(x, wide, y, whole, z, memory);
+}
+
 /* What is there is not read if beta is 0, and is read before it is overwritten. */
 DEVICE_TEST(gemm_takes_any_result)
 {
@@ -456,6 +484,7 @@ SUITE(matmul)
 		operands_can_have_any_strides, a_second_operand_of_one_row_can_have_gaps,
 		batches_broadcast, vectors_are_rows_and_columns,
 		a_product_goes_into_an_array, gemm_adds_to_what_is_there, gemm_takes_any_result,
+		gemm_takes_any_operand_for_a_result_in_columns,
 		a_product_can_be_captured, operands_that_do_not_fit_are_refused,
 		sums_run_in_the_order_of_k, a_failing_allocation_leaves_nothing_behind);
 	return suite;
