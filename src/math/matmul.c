@@ -489,6 +489,25 @@ static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const k
 	return array_same_device("add a product to", c, a, err);
 }
 
+/* Repeat the first operand, so that a product of this shape has all batches of c. */
+static kz_status matmul_repeat(kz_array **left, const kz_shape *shape, const kz_array *c,
+	kz_error *err)
+{
+	kz_shape repeated = c->shape, both;
+	kz_array *first = *left;
+	int64_t ndim = c->shape.ndim, matrix = shape->ndim - 2;
+	if (kz_shape_broadcast(&both, *shape, c->shape, NULL) || !shape_equal(&both, &c->shape)
+	    || shape->dims[matrix] != c->shape.dims[ndim - 2]
+	    || shape->dims[matrix + 1] != c->shape.dims[ndim - 1]) {
+		return error_set(err, KZ_INVALID, "gemm: the product has shape %s, the result %s",
+			shape_text(shape).text, shape_text(&c->shape).text);
+	}
+	repeated.dims[ndim - 1] = first->shape.dims[first->shape.ndim - 1];
+	kz_status st = kz_array_broadcast_to(left, first, repeated, err);
+	kz_array_release(first);
+	return st;
+}
+
 kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_array *b,
 	kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err)
 {
@@ -503,9 +522,9 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 	    || (st = matmul_find_shape(&shape, &p, left, right, err))) {
 		goto out;
 	}
-	if (!shape_equal(&shape, &c->shape)) {
-		st = error_set(err, KZ_INVALID, "gemm: the product has shape %s, the result %s",
-			shape_text(&shape).text, shape_text(&c->shape).text);
+	if (!shape_equal(&shape, &c->shape)
+	    && ((st = matmul_repeat(&left, &shape, c, err))
+		|| (st = matmul_find_shape(&shape, &p, left, right, err)))) {
 		goto out;
 	}
 	p.device = array_device(c);

@@ -327,6 +327,29 @@ DEVICE_TEST(gemm_adds_to_what_is_there)
 	}
 }
 
+DEVICE_TEST(gemm_repeats_matrices_for_the_batches_of_the_result)
+{
+	static double a[12], b[20], c[2 * 15], product[15], want[2 * 15];
+	state = 5;
+	for (int round = 0; round < 4; round++) {
+		kz_array *x = draw_array(KZ_F64, round & 1 ? KZ_SHAPE(1, 3, 4) : KZ_SHAPE(3, 4), a);
+		kz_array *y = draw_array(KZ_F64, KZ_SHAPE(4, 5), b);
+		kz_array *z = draw_array(KZ_F64, KZ_SHAPE(2, 3, 5), c);
+		kz_array *row = draw_array(KZ_F64, KZ_SHAPE(2, 1, 5), want);
+		multiply(product, a, b, 3, 5, 4);
+		for (int i = 0; i < 30; i++) {
+			want[i] = product[i % 15] + (round & 2 ? c[i] : 0);
+		}
+		ok(kz_gemm(z, KZ_ARG(1), x, KZ_MATRIX_AS_IS, y, KZ_MATRIX_AS_IS,
+			KZ_ARG(round & 2 ? 1 : 0), NULL, &err));
+		check_doubles(z, want, 30);
+		/* A matrix is not repeated along its own extents, and has no fewer batches. */
+		fails(kz_gemm(row, KZ_ARG(1), x, KZ_MATRIX_AS_IS, y, KZ_MATRIX_AS_IS, KZ_ARG(0),
+			NULL, &err), KZ_INVALID, "the result (2, 1, 5)");
+		release_arrays(x, y, z, row);
+	}
+}
+
 /* Large enough for a library, which computes the transpose; it needs a copy of b. */
 DEVICE_TEST(gemm_takes_any_operand_for_a_result_in_columns)
 {
@@ -484,6 +507,7 @@ SUITE(matmul)
 		operands_can_have_any_strides, a_second_operand_of_one_row_can_have_gaps,
 		batches_broadcast, vectors_are_rows_and_columns,
 		a_product_goes_into_an_array, gemm_adds_to_what_is_there, gemm_takes_any_result,
+		gemm_repeats_matrices_for_the_batches_of_the_result,
 		gemm_takes_any_operand_for_a_result_in_columns,
 		a_product_can_be_captured, operands_that_do_not_fit_are_refused,
 		sums_run_in_the_order_of_k, a_failing_allocation_leaves_nothing_behind);
