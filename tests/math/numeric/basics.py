@@ -4,8 +4,8 @@
 
 import numpy as np
 
-from numeric.operands import HALVES, INEXACT, INTEGERS, promote
-from numeric.table import EPS, Row, absolute, apart
+from numeric.operands import HALVES, INEXACT, INTEGERS
+from numeric.table import Row, apart
 
 
 # Expressions: numpy computes the same text.  Comparisons are bool, and a division by a number is
@@ -23,7 +23,7 @@ def draw_eval(d):
     shapes = [shape, d.fits(shape), d.fits(shape)]
     if d.chance(0.05) and shape[0] > 1:
         d.refused = "KZ_INVALID"
-        shapes[:2] = shape, (shape[0] + 1,) + shape[1:]
+        text, shapes[:2] = "2*a + b", (shape, (shape[0] + 1,) + shape[1:])
     # A 0-d array would be a scalar, whose type does not count, in old versions of numpy.
     shapes = [each if each else (1,) for each in shapes]
     return text, {name: d.array(dtype, each) for name, each in zip("abc", shapes)}, 3
@@ -64,6 +64,6 @@ def norm_bound(case):
 
 
 ROWS = [
-    Row("eval", draw_eval, "kz_eval_vars", reference_eval, into=True),
-    Row("reduce norm", draw_norm, ours_norm, reference_norm, norm_bound, cases=200, into=True),
+    Row("eval", draw_eval, "kz_eval_vars", reference_eval, into="operand"),
+    Row("reduce norm", draw_norm, ours_norm, reference_norm, norm_bound, cases=200, into="operand"),
 ]

@@ -172,19 +172,25 @@ class Library:
 
     # Calls
 
-    def arg(self, value):
+    def arg(self, value, call):
+        """A kz_arg, as KZ_ARG captures a C number or an array."""
+        def bits(number):
+            return c_int64.from_buffer_copy(c_double(number)).value
+
+        if isinstance(value, Operand):
+            return Arg(self.number("KZ_ARG_ARRAY"), 0, 0, call.array(value).value)
         if isinstance(value, (bool, int, np.integer)):
-            return self.function("kz_arg_int")(int(value), 8)
+            return Arg(self.number("KZ_ARG_INT"), 8, 0, c_uint64(int(value)).value)
         if isinstance(value, complex):
-            return self.function("kz_arg_complex")(value.real, value.imag, 16)
-        return self.function("kz_arg_f64")(float(value))
+            return Arg(self.number("KZ_ARG_COMPLEX"), 0, bits(value.imag),
+                       c_uint64(bits(value.real)).value)
+        return Arg(self.number("KZ_ARG_F64"), 8, 0, c_uint64(bits(value)).value)
 
     def convert(self, words, value, call):
         """An input as the parameter of this type wants it."""
         kind = self.headers.type(words)
         if words.strip() == "kz_arg":
-            return Arg(6, 0, 0, call.array(value).value) if isinstance(value, Operand) \
-                else self.arg(value)
+            return self.arg(value, call)
         if isinstance(value, Operand):
             return call.array(value)
         if words.strip() in ("kz_shape", "kz_axes"):
@@ -208,6 +214,8 @@ class Library:
             value = value.encode()
         if isinstance(value, bytes):
             return self.address(value, call)
+        if isinstance(value, np.ndarray):
+            return value.ctypes.data
         if isinstance(value, (ctypes.Array, Structure)) and kind is c_void_p:
             call.keep.append(value)
             return ctypes.addressof(value)

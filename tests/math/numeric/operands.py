@@ -58,6 +58,10 @@ class Operand:
         self.written = False
         self.after = None
 
+    def is_distinct(self):
+        """No two elements share memory."""
+        return all(stride or extent < 2 for stride, extent in zip(self.strides, self.shape))
+
     def look_at(self, raw):
         """Compare with the memory after a call, which may write to this view or to nothing."""
         if self.written:

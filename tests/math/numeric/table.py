@@ -55,7 +55,7 @@ class Row:
     holds     holds(case) yields identities: (text, left side, right side, allowed)
     dtype     dtype(case) returns a list of the types of the results; else they are numpy's
     compares  False for results that are not unique, as eigenvectors, which `holds` checks
-    into      whether a case may give an array for the result
+    into      whether a case may give an array for the result; "operand": also one of the operands
     """
 
     def __init__(self, name, draw, ours, numpy, bound=exact, holds=None, dtype=None, cases=100,
@@ -84,6 +84,7 @@ class Case:
         for each in self.inputs:
             flat.extend(each.values() if isinstance(each, dict) else
                         each if isinstance(each, (list, tuple)) else [each])
+        flat.extend(self.draw.options.values())
         return [each for each in flat if isinstance(each, Operand)]
 
     @property
@@ -117,7 +118,7 @@ class Case:
         options = dict(self.draw.options)
         into = None
         if self.row.into and self.draw.chance(0.15):
-            into = options["into"] = self.draw.into(self.result_dtypes()[0], self.expected[0].shape)
+            into = options["into"] = self.into()
         try:
             results = self.call(library, options)
         except Refused as refused:
@@ -129,6 +130,15 @@ class Case:
         if into is not None and into.after.tobytes() != results[0].value.tobytes():
             raise Wrong("`into` is not the result")
         return spoiled
+
+    def into(self):
+        dtype, shape = self.result_dtypes()[0], self.expected[0].shape
+        fit = [each for each in self.operands if each.dtype == dtype and each.shape == shape
+               and each.is_distinct()]
+        if self.row.into == "operand" and fit and self.draw.chance(0.7):
+            fit[0].written = True
+            return fit[0]
+        return self.draw.into(dtype, shape)
 
     def spoil(self, results):
         """Change one element of a result, by a tenth of the largest one."""
@@ -190,10 +200,13 @@ class Case:
     def describe(self):
         lines = []
         for each in self.inputs:
-            if not isinstance(each, (Operand, dict)):
-                lines.append(repr(value_of(each)))
-        lines.extend(each.describe() for each in self.operands)
-        lines.extend(f"{key} = {value}" for key, value in self.draw.options.items())
+            held = [each, *each] if isinstance(each, (list, tuple)) else [each]
+            if not any(isinstance(x, (Operand, dict)) for x in held):
+                lines.append(repr(each))
+        lines.extend(each.describe() for each in self.operands
+                     if all(each is not option for option in self.draw.options.values()))
+        lines.extend(f"{key} = {each.describe() if isinstance(each, Operand) else each}"
+                     for key, each in self.draw.options.items())
         return lines
 
 
