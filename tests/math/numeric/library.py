@@ -107,9 +107,12 @@ class Library:
         self.declared = {}
         self.err = self.function("kz_error_create")()
         self.device = c_void_p()
+        self.stream = c_void_p()
         self.ok(self.function("kz_device_open")(byref(self.device), None, self.err))
+        self.ok(self.function("kz_stream_create")(byref(self.stream), self.device, 0, self.err))
 
     def close(self):
+        self.function("kz_stream_release")(self.stream)
         self.function("kz_device_close")(self.device)
         self.function("kz_error_release")(self.err)
 

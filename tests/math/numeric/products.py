@@ -78,15 +78,16 @@ def draw_gemm(d):
     c = d.lay(target, values)
     c.written = True
     return c, alpha, d.array(dtype, d.fits(batch) + a), turns[0], d.array(dtype, d.fits(batch) + b), \
-        turns[1], beta
+        turns[1], beta, d.chance(0.15)
 
 
-def ours_gemm(library, c, alpha, a, turn_a, b, turn_b, beta):
-    library.call("kz_gemm", c, alpha, a, library.number(turn_a), b, library.number(turn_b), beta, None)
+def ours_gemm(library, c, alpha, a, turn_a, b, turn_b, beta, on_stream):
+    library.call("kz_gemm", c, alpha, a, library.number(turn_a), b, library.number(turn_b), beta,
+                 library.stream if on_stream else None)
     return [Result(c.after, c.dtype)]
 
 
-def reference_gemm(c, alpha, a, turn_a, b, turn_b, beta):
+def reference_gemm(c, alpha, a, turn_a, b, turn_b, beta, _):
     product = np.matmul(TURN[turn_a](a), TURN[turn_b](b))
     product = np.broadcast_to(product, np.broadcast_shapes(c.shape, product.shape))
     if product.shape != c.shape:
@@ -99,7 +100,7 @@ def reference_gemm(c, alpha, a, turn_a, b, turn_b, beta):
 
 
 def gemm_bound(case):
-    c, alpha, a, turn_a, b, turn_b, beta = case.values
+    c, alpha, a, turn_a, b, turn_b, beta, _ = case.values
     product = abs(alpha) * np.matmul(TURN[turn_a](absolute(a)), TURN[turn_b](absolute(b)))
     added = abs(beta) * absolute(c) if beta else 0
     # The product of halves is rounded before it is scaled.

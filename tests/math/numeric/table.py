@@ -55,7 +55,8 @@ class Row:
     holds     holds(case) yields identities: (text, left side, right side, allowed)
     dtype     dtype(case) returns a list of the types of the results; else they are numpy's
     compares  False for results that are not unique, as eigenvectors, which `holds` checks
-    into      whether a case may give an array for the result; "operand": also one of the operands
+    into      whether the options may have an array for the result and a stream; "operand": the
+              array may be one of the operands
     """
 
     def __init__(self, name, draw, ours, numpy, bound=exact, holds=None, dtype=None, cases=100,
@@ -67,6 +68,10 @@ class Row:
 
 class Wrong(Exception):
     """The case failed; the text says how."""
+
+
+class Missing(Exception):
+    """The function needs a library that there is not."""
 
 
 class Case:
@@ -119,10 +124,13 @@ class Case:
         into = None
         if self.row.into and self.draw.chance(0.15):
             into = options["into"] = self.into()
+        if self.row.into and self.draw.chance(0.15):
+            options["stream"] = library.stream
         try:
             results = self.call(library, options)
         except Refused as refused:
-            raise Wrong(f"refused, {refused}") from None
+            raise (Missing if refused.status == "KZ_UNSUPPORTED" else Wrong)(
+                f"refused, {refused}") from None
         if len(results) != len(self.expected):
             raise Wrong(f"{len(results)} results, numpy has {len(self.expected)}")
         spoiled = spoil and self.spoil(results)
@@ -175,6 +183,8 @@ class Case:
         try:
             self.call(library, dict(self.draw.options))
         except Refused as refused:
+            if refused.status == "KZ_UNSUPPORTED":
+                raise Missing(f"refused, {refused}") from None
             if isinstance(wanted, str) and refused.status != wanted:
                 raise Wrong(f"refused with {refused}, expected {wanted}") from None
             return
