@@ -36,12 +36,15 @@
 #include "base/common.h"
 
 #include "array/array.h"
+#include "math/describe.h"
+#include "module/diagnose.h"
 #include "ops/elementwise.h"
 
 #include <kudzu/version.h>
 
 /* Lower layers call these functions of upper ones through pointers.  Only this file knows both. */
 array_copy_fn *const array_copy_by_kernel = ops_copy;
+diagnose_fn *const diagnose_libraries = math_describe_libraries;
 
 #define STRING(x) STRING_(x)
 #define STRING_(x) #x

@@ -32,7 +32,7 @@ typedef enum kz_verdict {
 /** One finding.  All text is borrowed from the diagnosis. */
 typedef struct kz_finding {
 	kz_verdict verdict; /**< as it should be, missing, broken */
-	const char *topic; /**< "driver", "device", "nvrtc", "headers", "llvm", "choice", "cache", ... */
+	const char *topic; /**< "driver", "device", "nvrtc", "llvm", "blas", "cublas", "cache", ... */
 	const char *text;  /**< what was found, one line */
 	const char *fix;   /**< what to do; NULL if nothing; a problem always has it */
 	const char *log;   /**< lines of the dynamic loader or the driver; NULL if there are none */
@@ -42,7 +42,8 @@ typedef struct kz_finding {
 typedef struct kz_diagnosis kz_diagnosis;
 
 /**
- * Look at drivers, devices, NVRTC, headers, LLVM and the cache folder.
+ * Look at drivers, devices, NVRTC, headers, LLVM, the libraries for linear algebra (BLAS and LAPACK
+ * for the CPU device, cuBLAS and cuSOLVER for GPUs) and the cache folder.
  *
  * @return KZ_OK whatever was found; KZ_NO_MEMORY; KZ_INVALID without `out`.
  * Ownership: release it with kz_diagnosis_release.

@@ -9,6 +9,7 @@
 
 #include "math/host_library.h"
 
+#include "base/alloc.h"
 #include "base/dl.h"
 #include "base/env.h"
 
@@ -205,26 +206,63 @@ const char *host_library_log(void)
 	return host_log.data ? host_log.data : "";
 }
 
+const char *host_library_core(const struct host_library *library, enum host_part part)
+{
+	static const char *const names[] = {"openblas_get_corename", "openblas_get_corename64_"};
+	for (size_t i = 0; i < countof(names); i++) {
+		void *found = dl_symbol(library->parts[part].object, names[i]);
+		const char *(*core)(void);
+		if (found) {
+			memcpy(&core, &found, sizeof(found));
+			return core();
+		}
+	}
+	return NULL;
+}
+
+/* The version in a library's own words, else that of LAPACK's interface; "" if it does not say. */
+static void host_version(char *out, size_t size, const struct host_object *of, enum host_part part)
+{
+	static const char *const names[] = {"openblas_get_config", "openblas_get_config64_",
+		"bli_info_get_version_str"};
+	void *found = NULL;
+	out[0] = '\0';
+	for (size_t i = 0; i < countof(names) && !found; i++) {
+		const char *(*describe)(void);
+		if ((found = dl_symbol(of->object, names[i]))) {
+			memcpy(&describe, &found, sizeof(found));
+			snprintf(out, size, "%s%s", i == 2 ? "BLIS " : "", describe());
+		}
+	}
+	if (!found && (found = dl_symbol(of->object, "mkl_get_version_string"))) {
+		void (*describe)(char *text, int size);
+		memcpy(&describe, &found, sizeof(found));
+		describe(out, (int)size);
+		out[size - 1] = '\0';
+	} else if (!found && part == HOST_LAPACK && (found = dl_symbol(of->object, "ilaver_"))) {
+		int64_t version[3] = {0, 0, 0};
+		void (*ilaver)(int64_t *major, int64_t *minor, int64_t *patch);
+		memcpy(&ilaver, &found, sizeof(found));
+		ilaver(&version[0], &version[1], &version[2]);
+		snprintf(out, size, "LAPACK %d.%d.%d", (int)version[0], (int)version[1],
+			(int)version[2]);
+	}
+	for (size_t end = strlen(out); end > 0 && out[end - 1] == ' '; end--) {
+		out[end - 1] = '\0';
+	}
+}
+
 void host_library_describe(struct str *out, const struct host_library *library, enum host_part part)
 {
 	const struct host_object *of = &library->parts[part];
-	static const char *const names[] = {"openblas_get_config", "openblas_get_config64_",
-		"bli_info_get_version_str"};
-	const char *text = NULL;
-	for (size_t i = 0; i < countof(names) && !text; i++) {
-		void *found = dl_symbol(of->object, names[i]);
-		const char *(*describe)(void);
-		if (found) {
-			memcpy(&describe, &found, sizeof(found));
-			text = describe();
-		}
-	}
-	void *found = dl_symbol(of->object, "openblas_get_corename");
-	str_addf(out, "%s%s%s", of->name, text ? ": " : "", text ? text : "");
-	if (found) {
-		const char *(*core)(void);
-		memcpy(&core, &found, sizeof(found));
-		str_addf(out, ", kernels for %s", core());
-	}
-	str_addf(out, ", %d-bit integers", of->is_wide ? 64 : 32);
+	const char *suffix = host_suffix(of->object, part);
+	const char *core = host_library_core(library, part);
+	char version[256];
+	host_version(version, sizeof(version), of, part);
+	char *path = suffix ? dl_path(host_symbol(of->object, "", host_parts[part].symbol, suffix))
+		: NULL;
+	str_addf(out, "%s%s%s%s%s%d-bit integers, %s", version, version[0] ? ", " : "",
+		core ? "kernels for " : "", core ? core : "", core ? ", " : "", of->is_wide ? 64 : 32,
+		path ? path : of->name);
+	mem_free(path);
 }

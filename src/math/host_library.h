@@ -40,7 +40,10 @@ const struct host_library *host_library_get(int threads);
 /* What was tried and is not one, a line each; "" if nothing failed. */
 const char *host_library_log(void);
 
-/* What a part says of itself, in one line: "OpenBLAS 0.3.21 ... SkylakeX, 64-bit integers". */
+/* Which processor the kernels of a part are for, if it is OpenBLAS; else NULL. */
+const char *host_library_core(const struct host_library *library, enum host_part part);
+/* What a part says of itself, in one line: "OpenBLAS 0.3.21 ..., kernels for SkylakeX, 64-bit
+ * integers, /usr/lib/libopenblas.so.0". */
 void host_library_describe(struct str *out, const struct host_library *library,
 	enum host_part part);
 

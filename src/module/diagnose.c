@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "core/device.h"
 #include "cache/cache.h"
+#include "module/diagnose.h"
 #include "rtc/nvjitlink.h"
 #include "rtc/nvrtc.h"
 
@@ -54,6 +55,21 @@ static struct finding *diagnosis_add(struct kz_diagnosis *diagnosis, kz_verdict 
 	diagnosis->end = &finding->next;
 	diagnosis->count++;
 	return finding;
+}
+
+void diagnose_add(kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic, const char *text,
+	const char *fix, const char *log)
+{
+	const char *texts[3] = {text, fix, log};
+	for (size_t i = 0; i < countof(texts); i++) {
+		bool is_there = texts[i] && texts[i][0];
+		texts[i] = is_there ? arena_printf(&diagnosis->arena, "%s", texts[i]) : NULL;
+		diagnosis->no_memory |= is_there && !texts[i];
+	}
+	struct finding *finding = diagnosis_add(diagnosis, verdict, topic, texts[0], texts[1]);
+	if (finding) {
+		finding->public.log = texts[2];
+	}
 }
 
 #define TEXT(diagnosis, ...) arena_printf(&(diagnosis)->arena, __VA_ARGS__)
@@ -390,6 +406,7 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 	look_at_choice(diagnosis);
 	look_at_compiler(diagnosis);
 	look_at_linker(diagnosis);
+	diagnose_libraries(diagnosis, diagnosis->has_cpu, diagnosis->usable_gpus > 0);
 	look_at_cache(diagnosis);
 	if (diagnosis->no_memory) {
 		kz_diagnosis_release(diagnosis);
