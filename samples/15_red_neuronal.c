@@ -2,8 +2,7 @@
 /*
  * CapaGPU and RedNeuronalGPU, a network of 4, 100, 100 and 3, on all rows of Iris.  As written
  * (--literal) it does not learn: each output shall give the kind, 0 to 2, and gradients are divided
- * by the width of a layer.  Corrected, each kind has an output, gradients are means over the rows,
- * and weights begin smaller.
+ * by a layer's width.  Corrected, kinds have outputs, gradients are means, weights begin smaller.
  */
 #include "iris.h"
 #include <kudzu/kudzu.h>
@@ -129,8 +128,9 @@ int main(int argc, char **argv)
 	create(literal);
 	double begin = now_ms();
 	train(X, Y, literal);
+	int right = predict(X, 0, ROWS), singly = 0; /* and compile what is left */
 	double trained = now_ms();
-	int right = predict(X, 0, ROWS), singly = 0;
+	right = predict(X, 0, ROWS);
 	double predicted = now_ms();
 	for (int i = 0; i < ROWS; i++) {
 		singly += predict(X, i, i + 1);
