@@ -6,7 +6,6 @@
  */
 #define _POSIX_C_SOURCE 200809L /* popen */
 #include "iris.h"
-
 #include <kudzu/kudzu.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,7 +131,8 @@ int main(int argc, char **argv)
 		    || kz_launch(fit, kz_dim(1, 1, 1), kz_dim(PARAMS, 1, 1), NULL, &err, KZ_ARGS())
 		    || kz_module_get_global(mod, "losses", losses, sizeof(losses), &err)
 		    || kz_module_get_global(mod, "found", found, sizeof(found), &err);
-		fprintf(stderr, "%s: %.3f ms\n", run ? "warm" : "cold", now_ms() - begin);
+		fprintf(stderr, "%s, %s: %.3f ms\n", kz_device_name(dev), run ? "warm" : "cold",
+			now_ms() - begin);
 	}
 	kz_error_print(&err, stderr);
 	for (int i = 0; i < EPOCHS && !failed; i += 10) {
