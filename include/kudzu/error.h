@@ -69,7 +69,8 @@ typedef enum kz_domain {
 	KZ_DOMAIN_CURAND = 9,
 	KZ_DOMAIN_NCCL = 10,
 	KZ_DOMAIN_MPI = 11,
-	KZ_DOMAIN_OS = 12
+	KZ_DOMAIN_OS = 12,
+	KZ_DOMAIN_LAPACK = 13 /**< the code is LAPACK's `info` */
 } kz_domain;
 
 /** Bits of kz_error.flags. */

@@ -283,6 +283,7 @@ static const char *const domains[] = {
 	[KZ_DOMAIN_NCCL] = "nccl",
 	[KZ_DOMAIN_MPI] = "mpi",
 	[KZ_DOMAIN_OS] = "os",
+	[KZ_DOMAIN_LAPACK] = "lapack",
 };
 
 const char *kz_status_name(kz_status status)
