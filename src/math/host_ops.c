@@ -184,6 +184,13 @@ static void host_getrs(struct host_call *call)
 	host_free_pivots(call, pivots);
 }
 
+/* How much work space a function asked for, a floating-point number.  float32 may have rounded it
+ * down. */
+static int64_t host_work_count(enum math_type type, const void *ask)
+{
+	return (int64_t)(host_real(type, ask) * (1 + 1e-6)) + 1;
+}
+
 /* getri works in place. */
 static void host_getri(struct host_call *call)
 {
@@ -193,12 +200,12 @@ static void host_getri(struct host_call *call)
 	struct host_number ask = {.d = {0}};
 	int64_t count = -1;
 	call->library->getri[t->type](&t->n, call->a, &t->a.ld, pivots, &ask, &count, &call->info);
-	count = (int64_t)host_real(t->type, &ask);
+	count = host_work_count(t->type, &ask);
 	void *work = host_alloc(call, count, size);
 	if (pivots && work) {
 		call->library->getri[t->type](&t->n, call->a, &t->a.ld, pivots, work, &count,
 			&call->info);
-		for (int64_t j = 0; j < t->n; j++) {
+		for (int64_t j = 0; call->c != call->a && j < t->n; j++) {
 			memcpy((char *)call->c + (size_t)(j * t->c.ld) * size,
 				(const char *)call->a + (size_t)(j * t->a.ld) * size,
 				(size_t)t->n * size);
@@ -226,7 +233,7 @@ static void host_geqrf(struct host_call *call)
 		call->library->geqrf[t->type](&t->m, &t->n, call->a, &t->a.ld, call->b, work,
 			&count, &call->info);
 		if (round == 0) {
-			count = (int64_t)host_real(t->type, &ask);
+			count = host_work_count(t->type, &ask);
 			work = host_alloc(call, count, host_size(t->type));
 		}
 	}
@@ -243,7 +250,7 @@ static void host_orgqr(struct host_call *call)
 		call->library->orgqr[t->type](&t->m, &t->n, &t->k, call->a, &t->a.ld, call->b,
 			work, &count, &call->info);
 		if (round == 0) {
-			count = (int64_t)host_real(t->type, &ask);
+			count = host_work_count(t->type, &ask);
 			work = host_alloc(call, count, host_size(t->type));
 		}
 	}
@@ -286,8 +293,7 @@ static void host_gesdd(struct host_call *call)
 				&count, iwork, &call->info, 1);
 		}
 		if (round == 0) {
-			/* float32 may round the size down. */
-			count = (int64_t)(host_real(t->type, &ask) * (1 + 1e-6)) + 1;
+			count = host_work_count(t->type, &ask);
 			work = host_alloc(call, count, size);
 		}
 	}
@@ -330,7 +336,7 @@ static void host_syevd(struct host_call *call)
 				1);
 		}
 		if (round == 0) {
-			count = (int64_t)(host_real(t->type, &ask) * (1 + 1e-6)) + 1;
+			count = host_work_count(t->type, &ask);
 			work = host_alloc(call, count, size);
 		}
 	}
@@ -408,7 +414,7 @@ static void host_geev(struct host_call *call)
 				&call->info, 1, 1);
 		}
 		if (round == 0) {
-			count = (int64_t)(host_real(t->type, &ask) * (1 + 1e-6)) + 1;
+			count = host_work_count(t->type, &ask);
 			work = host_alloc(call, count, size);
 		}
 	}
@@ -556,6 +562,7 @@ void host_ops_fill(struct math_device *math)
 	const struct host_library *library = host_library_get(math->device->info.multiprocessors);
 	math->host = library;
 	math->least_gemm = HOST_LEAST_GEMM;
+	math->inverts_in_place = true;
 	for (int type = 0; type < MATH_TYPES; type++) {
 		const bool has[MATH_OPS] = {
 			[MATH_GEMM] = library->gemm[type], [MATH_TRSM] = library->trsm[type],

@@ -22,7 +22,8 @@
  *	TRSM   b(m, n) = alpha op_a(a)^-1 b, or with side 'R' alpha b op_a(a)^-1
  *	GETRF  a(m, n) = P L U; b: int32 pivots from 1
  *	GETRS  c(n, k) = op_a(a)^-1 c, a and b from GETRF
- *	GETRI  c(n, n) = a^-1, a and b from GETRF; a is destroyed
+ *	GETRI  c(n, n) = a^-1, a and b from GETRF; a is destroyed, and c may be a only where the
+ *	       device's inverts_in_place is set
  *	POTRF  the triangle `uplo` of a(n, n) = L L^H or U^H U
  *	GEQRF  a(m, n) = Q R as reflectors; b: their factors, min(m, n)
  *	ORGQR  a(m, n) = the first n columns of Q, from k reflectors; b: their factors
@@ -73,6 +74,7 @@ struct math_device {
 	struct kz_device *device;
 	math_enqueue *enqueue[MATH_OPS][MATH_TYPES]; /* NULL: nobody does it */
 	int64_t least_gemm; /* a product of fewer multiplications is faster by our own kernel */
+	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
 	const struct host_library *host;             /* of the CPU device; else NULL */
 };
 
