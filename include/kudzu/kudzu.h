@@ -64,6 +64,7 @@
 #include <kudzu/scan.h>
 #include <kudzu/reduce.h>
 #include <kudzu/shape.h>
+#include <kudzu/solve.h>
 #include <kudzu/stream.h>
 #include <kudzu/version.h>
 #include <kudzu/view.h>
