@@ -6,8 +6,8 @@
  * label; only a has a row; only b has a column; an inner label is of both, but not of the result.
  *
  *  - Nothing is summed without inner labels: a multiplication, in which the operands broadcast.
- *  - If there are neither rows nor columns, or a batch and not both, each element of the larger
- *    operand is used once.  Then a reduction adds the products, as fast as it reads memory.
+ *  - With neither rows nor columns each element is used once.  Then a reduction adds the products,
+ *    as fast as it reads memory.
  *  - All else is a product of matrices.  The rows of each operand become one axis, and so do its
  *    columns: as a view if the strides allow it, else in a copy.
  */
@@ -259,7 +259,7 @@ static kz_status contract_broadcast(kz_array **out, const struct contract *c, kz
 	return st;
 }
 
-/* One operand has all labels, so there is room for them. */
+/* Both operands have all labels, so there is room for them. */
 static kz_status contract_reduce(kz_array **out, const struct contract *c, kz_error *err)
 {
 	struct labels all = c->result;
@@ -442,7 +442,7 @@ kz_status contract_pair(kz_array **out, const struct contract_term *a,
 		return contract_broadcast(out, &c, err);
 	}
 	c.inner = contract_sort_inner(&c, inner);
-	if (of_a & of_b & kept ? !rows || !columns : !rows && !columns) {
+	if (!rows && !columns) {
 		return contract_reduce(out, &c, err);
 	}
 	c.batch = contract_choose(labels, ndim, of_a & of_b);
