@@ -36,7 +36,7 @@ extern "C" {
  * once.  For bool the result is true where any pair of elements is true.
  *
  * A library adds the products of floats in an order of its own.  Our kernels add them one after the
- * other in the order of k.
+ * other in the order of k, each by a fused multiply-add.
  *
  * @param a any strides.
  * @param b any strides.  Operands whose rows and columns both have gaps are copied first.

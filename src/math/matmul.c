@@ -90,10 +90,7 @@ static bool matmul_is_usable(const struct product *p, const struct matmul_operan
 	if (of->array->dtype != p->dtype || !matmul_is_aligned(of->array)) {
 		return false;
 	}
-	if (!p->kernel) {
-		return matmul_layout(&op, &ld, of);
-	}
-	return of != &p->b || of->columns == 1 || of->column == 1;
+	return p->kernel || matmul_layout(&op, &ld, of);
 }
 
 /* Have an operand in the product's type, in a layout that will do; counted. */
@@ -117,7 +114,30 @@ static kz_status matmul_prepare(struct product *p, struct matmul_operand *of, bo
 
 /* Products */
 
-/* `count` products by a library, as matmul_kernel_launch. */
+/* `count` products by our own kernel; the first matrices are these bytes behind those of c, a, b. */
+static kz_status matmul_call_kernel(const struct product *p, int64_t count,
+	const int64_t offset[3], kz_error *err)
+{
+	const struct matmul_operand *operands[3] = {&p->c, &p->a, &p->b};
+	struct memory *used[3];
+	struct matmul_job job = {
+		.device = p->device, .stream = p->stream, .kernel = p->kernel, .dtype = p->dtype,
+		.m = p->c.rows, .n = p->c.columns, .k = p->a.columns, .count = count,
+		.alpha = {p->alpha[0], p->alpha[1]}, .beta = {p->beta[0], p->beta[1]},
+		.used = used, .used_count = 3,
+	};
+	struct matmul_view *const views[3] = {&job.c, &job.a, &job.b};
+	int64_t last = p->batch.ndim - 1;
+	for (int i = 0; i < 3; i++) {
+		const struct matmul_operand *of = operands[i];
+		used[i] = of->array->buffer->memory;
+		*views[i] = (struct matmul_view){array_address(of->array) + (CUdeviceptr)offset[i],
+			of->row, of->column, last >= 0 ? of->batches[last] / p->size : 0, false};
+	}
+	return matmul_kernel_launch(&job, err);
+}
+
+/* The same by the device's provider. */
 static kz_status matmul_call_library(const struct product *p, int64_t count,
 	const int64_t offset[3], kz_error *err)
 {
@@ -177,7 +197,7 @@ static kz_status matmul_run(struct product *p, kz_error *err)
 	}
 	for (int64_t call = 0; call < calls; call++) {
 		int64_t count = last >= 0 ? p->batch.dims[last] : 1;
-		kz_status st = (p->kernel ? matmul_kernel_launch : matmul_call_library)(p, count,
+		kz_status st = (p->kernel ? matmul_call_kernel : matmul_call_library)(p, count,
 			offset, err);
 		if (st) {
 			return st;
@@ -241,14 +261,14 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 	enum math_type type;
 	p->kernel = NULL;
 	if (!math_type_of(&type, p->dtype)) {
-		return matmul_kernel_find(p, err);
+		return matmul_kernel_find(&p->kernel, p->device, p->dtype, err);
 	}
 	kz_status st = math_device_get(&math, p->device, err);
 	int64_t work;
 	if (!st && (!math_has(math, MATH_GEMM, type)
 		|| (size64_mul(&work, p->a.rows, p->a.columns) && size64_mul(&work, work, p->b.columns)
 			&& work < math->least_gemm))) {
-		st = matmul_kernel_find(p, err);
+		st = matmul_kernel_find(&p->kernel, p->device, p->dtype, err);
 	}
 	return st;
 }
@@ -451,15 +471,16 @@ static kz_status matmul_combine(kz_array *c, const kz_array *product, const kz_a
 	return elementwise_run(NULL, &expr, &how, err);
 }
 
-/* Let a library write to c where it lies.  Its rows have no gaps; or its columns: then it is the
+/* Have the product written to c where it lies.  Its rows have no gaps; or its columns: then it is the
  * transposed product of the transposed operands.  *done: whether it could. */
 static kz_status matmul_into(bool *done, struct product *p, kz_array *c, kz_error *err)
 {
+	enum math_type type;
 	char op;
 	int64_t ld;
 	matmul_read(&p->c, c, true);
 	matmul_find_batches(&p->c, &p->batch);
-	*done = !p->kernel && c->dtype == p->dtype && matmul_is_aligned(c)
+	*done = math_type_of(&type, p->dtype) && c->dtype == p->dtype && matmul_is_aligned(c)
 		&& matmul_layout(&op, &ld, &p->c) && !overlap_arrays(c, p->a.array)
 		&& !overlap_arrays(c, p->b.array);
 	if (!*done) {

@@ -22,8 +22,8 @@ struct product {
 	int64_t size;                   /* of an element */
 	struct matmul_operand a, b, c;
 	kz_shape batch;                 /* all extents but those of a matrix */
-	double alpha[2], beta[2];       /* libraries only */
-	struct kz_kernel *kernel;       /* NULL: a library does it */
+	double alpha[2], beta[2];       /* 1 and 0 but for types of libraries */
+	struct kz_kernel *kernel;       /* NULL: a provider does it */
 };
 
 /* The types that libraries have; false for others. */
@@ -34,10 +34,35 @@ static inline bool math_type_of(enum math_type *out, kz_dtype dtype)
 	return dtype == KZ_F32 || dtype == KZ_F64 || dtype == KZ_C64 || dtype == KZ_C128;
 }
 
-/* matmul_kernel.c: alpha is 1, beta is 0, rows of b and of c have no gaps. */
-kz_status matmul_kernel_find(struct product *p, kz_error *err);
-/* `count` products; the first matrices are these bytes behind those of c, a and b. */
-kz_status matmul_kernel_launch(const struct product *p, int64_t count, const int64_t offset[3],
+/* matmul_kernel.c */
+
+/* Matrices as the kernel takes them: any strides, in elements. */
+struct matmul_view {
+	CUdeviceptr address;
+	int64_t row, column, next; /* next: from matrix to matrix */
+	bool is_conjugate;         /* operands only */
+};
+
+/* Which elements of the result are written. */
+enum matmul_triangle { MATMUL_ALL, MATMUL_LOWER, MATMUL_UPPER };
+
+/* `count` products c(m, n) = alpha a(m, k) b(k, n) + beta c.  Rows or columns of c have no gaps.
+ * Types that are not math_type_of have alpha 1 and beta 0. */
+struct matmul_job {
+	struct kz_device *device;
+	struct kz_stream *stream;
+	struct kz_kernel *kernel;       /* from matmul_kernel_find */
+	kz_dtype dtype;
+	int64_t m, n, k, count;
+	struct matmul_view a, b, c;
+	double alpha[2], beta[2];
+	enum matmul_triangle triangle;
+	struct memory *const *used;     /* what it reads and writes, as kernels_call has it */
+	int used_count;
+};
+
+kz_status matmul_kernel_find(struct kz_kernel **out, struct kz_device *dev, kz_dtype dtype,
 	kz_error *err);
+kz_status matmul_kernel_launch(const struct matmul_job *job, kz_error *err);
 
 #endif

@@ -2,6 +2,9 @@
 /*
  * Products of matrices by our own kernel (kernels/matmul.cuh), for every type: integers and bool,
  * and floats where there is no library.
+ *
+ * The kernel wants the rows of the result without gaps.  If its columns are, then it computes the
+ * transposed product of the transposed operands.
  */
 #include "base/common.h"
 
@@ -11,13 +14,21 @@
 #include "ops/generate.h"
 #include "ops/kernels.h"
 
-enum { ROWS = 16, COLUMNS = 1024, TILE = 64, MOST_Z = 65535 }; /* as in matmul.cuh */
+#include <string.h>
+
+enum { ROWS = 96, TILE = 64, MOST_Z = 65535 }; /* as in matmul.cuh */
 
 /* As kernels/matmul.cuh has it. */
 struct kz_matrices {
 	int64_t m, n, k;
 	int64_t a_row, a_column, a_next;
-	int64_t b_row, b_next, c_next;
+	int64_t b_row, b_column, b_next;
+	int64_t c_row, c_next;
+	double alpha[2], beta[2];
+	int conjugate_a, conjugate_b;
+	int has_alpha, has_beta;
+	int triangle;
+	int unused;
 };
 
 struct matmul_class {
@@ -32,55 +43,94 @@ static void matmul_kernel_write(struct str *source, const void *context)
 	generate_prelude(source, 1u << class->dtype, is_integer);
 	str_addf(source, "typedef %s kz_element;\n%s", generate_value(class->dtype),
 		class->serial ? "#define KZ_SERIAL\n" : "");
-	str_add(source, class->dtype >= KZ_C64 ? "#define KZ_ZERO kz_element{0, 0}\n"
-		: "#define KZ_ZERO 0\n");
-	str_add(source, is_integer
-		? "#define KZ_ADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n"
-		: "#define KZ_ADD(c, a, b) ((c) + (a) * (b))\n");
+	if (is_integer) {
+		str_add(source, "#define KZ_ZERO 0\n"
+			"#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n");
+	} else if (class->dtype < KZ_C64) {
+		str_add(source, "#define KZ_ZERO 0\n#define KZ_MADD(c, a, b) fma(a, b, c)\n"
+			"#define KZ_FACTOR(f) ((kz_element)(f)[0])\n");
+	} else {
+		str_add(source, "#define KZ_IS_COMPLEX\n#define KZ_ZERO kz_element{0, 0}\n"
+			"#define KZ_MADD(c, a, b) kz_element{ \\\n"
+			"\tfma(a.re, b.re, fma(-a.im, b.im, c.re)), \\\n"
+			"\tfma(a.re, b.im, fma(a.im, b.re, c.im))}\n"
+			"#define KZ_FACTOR(f) kz_element{(decltype(kz_element::re))(f)[0], "
+			"(decltype(kz_element::re))(f)[1]}\n");
+	}
 	str_add(source, device_matmul);
 }
 
-kz_status matmul_kernel_find(struct product *p, kz_error *err)
+kz_status matmul_kernel_find(struct kz_kernel **out, struct kz_device *dev, kz_dtype dtype,
+	kz_error *err)
 {
 	struct {
 		char family[8];
 		struct matmul_class class;
-	} key = {"matmul", {p->dtype, p->device->serial}};
+	} key = {"matmul", {dtype, dev->serial}};
 	struct kernels_want want = {&key, sizeof(key), matmul_kernel_write, &key.class, "matmul"};
-	return kernels_get(&p->kernel, p->device, &want, err);
+	return kernels_get(out, dev, &want, err);
 }
 
-kz_status matmul_kernel_launch(const struct product *p, int64_t count, const int64_t offset[3],
-	kz_error *err)
+static struct matmul_view matmul_view_turn(struct matmul_view view)
 {
-	const struct matmul_operand *operands[3] = {&p->c, &p->a, &p->b};
-	int64_t last = p->batch.ndim - 1, next[3];
-	for (int i = 0; i < 3; i++) {
-		next[i] = last >= 0 ? operands[i]->batches[last] : 0;
-	}
+	struct matmul_view turned = view;
+	turned.row = view.column;
+	turned.column = view.row;
+	return turned;
+}
+
+/* The transposed product of the transposed operands. */
+static struct matmul_job matmul_job_turn(const struct matmul_job *job)
+{
+	struct matmul_job turned = *job;
+	turned.m = job->n;
+	turned.n = job->m;
+	turned.a = matmul_view_turn(job->b);
+	turned.b = matmul_view_turn(job->a);
+	turned.c = matmul_view_turn(job->c);
+	turned.triangle = job->triangle == MATMUL_ALL ? MATMUL_ALL
+		: job->triangle == MATMUL_LOWER ? MATMUL_UPPER : MATMUL_LOWER;
+	return turned;
+}
+
+static bool matmul_is_number(const double number[2], double real)
+{
+	return number[0] == real && number[1] == 0;
+}
+
+kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
+{
+	bool is_turned = given->n > 1 && given->c.column != 1;
+	struct matmul_job job = is_turned ? matmul_job_turn(given) : *given;
+	bool serial = job.device->serial;
+	int64_t size = dtype_size(job.dtype);
+	int width = serial && size >= 8 ? 32 : 64;
 	struct kz_matrices matrices = {
-		.m = p->c.rows, .n = p->c.columns, .k = p->a.columns, .a_row = p->a.row,
-		.a_column = p->a.column, .a_next = next[1] / p->size, .b_row = p->b.row,
-		.b_next = next[2] / p->size, .c_next = next[0] / p->size,
+		.m = job.m, .n = job.n, .k = job.k,
+		.a_row = job.a.row, .a_column = job.a.column, .a_next = job.a.next,
+		.b_row = job.b.row, .b_column = job.b.column, .b_next = job.b.next,
+		.c_row = job.c.row, .c_next = job.c.next,
+		.conjugate_a = job.a.is_conjugate, .conjugate_b = job.b.is_conjugate,
+		.has_alpha = !matmul_is_number(job.alpha, 1),
+		.has_beta = matmul_is_number(job.beta, 0) ? 0
+			: matmul_is_number(job.beta, 1) ? 1 : 2,
+		.triangle = job.triangle,
 	};
-	bool serial = p->device->serial;
+	memcpy(matrices.alpha, job.alpha, sizeof(job.alpha));
+	memcpy(matrices.beta, job.beta, sizeof(job.beta));
 	CUdeviceptr address[3];
-	struct memory *used[3];
 	void *params[] = {&address[0], &address[1], &address[2], &matrices};
 	struct kernels_call call = {
-		.kernel = p->kernel, .stream = p->stream, .params = params, .used = used,
-		.used_count = 3, .block = kz_dim(serial ? 1 : 256, 1, 1),
-		.grid = kz_dim(divide_up(matrices.m, serial ? ROWS : TILE),
-			divide_up(matrices.n, serial ? COLUMNS : TILE), 1),
+		.kernel = job.kernel, .stream = job.stream, .params = params, .used = job.used,
+		.used_count = job.used_count, .block = kz_dim(serial ? 32 : 256, 1, 1),
 	};
+	call.grid = kz_dim(divide_up(job.m, serial ? ROWS : TILE) * divide_up(job.n, width), 1, 1);
 	kz_status st = KZ_OK;
-	for (int64_t first = 0; !st && first < count; first += MOST_Z) {
-		for (int i = 0; i < 3; i++) {
-			used[i] = operands[i]->array->buffer->memory;
-			address[i] = array_address(operands[i]->array)
-				+ (CUdeviceptr)(offset[i] + first * next[i]);
-		}
-		call.grid.z = min64(count - first, MOST_Z);
+	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
+		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);
+		address[1] = job.a.address + (CUdeviceptr)(first * job.a.next * size);
+		address[2] = job.b.address + (CUdeviceptr)(first * job.b.next * size);
+		call.grid.z = min64(job.count - first, MOST_Z);
 		st = kernels_launch(&call, err);
 	}
 	return st;
