@@ -47,6 +47,7 @@ kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_er
 		if (dev->drv->provider == DRV_CPU) {
 			host_ops_fill(math);
 		}
+		own_ops_fill(math);
 		found = device_put_table(dev, DEVICE_MATH, &math->table);
 	}
 	*out = (struct math_device *)found;

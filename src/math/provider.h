@@ -89,5 +89,7 @@ kz_status math_run(struct kz_device *dev, const struct math_task *task, struct k
 
 /* The provider on the processor: fill the table with what the libraries there have. */
 void host_ops_fill(struct math_device *math);
+/* Our own kernels: fill what is still missing of products, triangular solvers, LU, Cholesky and QR. */
+void own_ops_fill(struct math_device *math);
 
 #endif
