@@ -28,6 +28,8 @@ GENERATOR := $(wildcard tests/cpu/random/*.c) src/rtc/find.c src/rtc/nvrtc.c
 # Parts of the command that suites test.
 COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
 STUB := $(wildcard tests/stub/*.c)
+# cuBLAS and cuSOLVER on the CPU device, by the BLAS and LAPACK that Kudzu finds.
+CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/math/host_library.c $(SOURCES_base)
 
 # tests/data/cuda/NAME.cu, compiled for each of these architectures, once for all modes.
 PTX := build/ptx
@@ -66,6 +68,9 @@ $(BUILD)/check_driver: $(call run-needs,$(SOURCES_check_driver)) $(BUILD)/check_
 	$(call say,LD)$(LINK) -o $@ $(filter %.o %.a,$^) -L$(BUILD)/tests/dropin -lcuda $(CHECK_LIBS) $(LIBS)
 $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^
+
+$(BUILD)/libcublas-stub.so: $(call objects,$(CUBLAS_STUB))
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LIBS)
 
 $(BUILD)/compile_ptx: $(call objects,tests/tools/compile_ptx.c $(SOURCES_kudzu))
 	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
@@ -132,7 +137,8 @@ check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
 # A suite at a time, so that -j runs several at once.
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
-check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/tests/dropin/libcuda.so lib
+check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-stub.so \
+		$(BUILD)/tests/dropin/libcuda.so lib
 	$(run-suite)
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu

@@ -35,33 +35,6 @@ struct host_call {
 	bool no_memory;
 };
 
-static size_t host_size(enum math_type type)
-{
-	static const uint8_t sizes[MATH_TYPES] = {4, 8, 8, 16};
-	return sizes[type];
-}
-
-/* A number of the task's type. */
-struct host_number {
-	union {
-		float f[2];
-		double d[2];
-	};
-};
-
-static struct host_number host_number(enum math_type type, const double from[2])
-{
-	struct host_number out;
-	if (type == MATH_S || type == MATH_C) {
-		out.f[0] = (float)from[0];
-		out.f[1] = (float)from[1];
-	} else {
-		out.d[0] = from[0];
-		out.d[1] = from[1];
-	}
-	return out;
-}
-
 /* The real part of a number of the type. */
 static double host_real(enum math_type type, const void *number)
 {
@@ -121,8 +94,8 @@ static bool host_gemv(struct host_call *call, const void *alpha, const void *bet
 static void host_gemm(struct host_call *call)
 {
 	const struct math_task *t = call->task;
-	struct host_number alpha = host_number(t->type, t->alpha);
-	struct host_number beta = host_number(t->type, t->beta);
+	struct math_number alpha = math_number(t->type, t->alpha);
+	struct math_number beta = math_number(t->type, t->beta);
 	if (!host_gemv(call, &alpha, &beta)) {
 		call->library->gemm[t->type](&t->op_a, &t->op_b, &t->m, &t->n, &t->k, &alpha,
 			call->a, &t->a.ld, call->b, &t->b.ld, &beta, call->c, &t->c.ld, 1, 1);
@@ -132,7 +105,7 @@ static void host_gemm(struct host_call *call)
 static void host_trsm(struct host_call *call)
 {
 	const struct math_task *t = call->task;
-	struct host_number alpha = host_number(t->type, t->alpha);
+	struct math_number alpha = math_number(t->type, t->alpha);
 	call->library->trsm[t->type](&t->side, &t->uplo, &t->op_a, &t->diag, &t->m, &t->n, &alpha,
 		call->a, &t->a.ld, call->b, &t->b.ld, 1, 1, 1, 1);
 }
@@ -195,9 +168,9 @@ static int64_t host_work_count(enum math_type type, const void *ask)
 static void host_getri(struct host_call *call)
 {
 	const struct math_task *t = call->task;
-	size_t size = host_size(t->type);
+	size_t size = math_size(t->type);
 	void *pivots = host_pivots(call, t->n);
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	int64_t count = -1;
 	call->library->getri[t->type](&t->n, call->a, &t->a.ld, pivots, &ask, &count, &call->info);
 	count = host_work_count(t->type, &ask);
@@ -226,7 +199,7 @@ static void host_potrf(struct host_call *call)
 static void host_geqrf(struct host_call *call)
 {
 	const struct math_task *t = call->task;
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	void *work = &ask;
 	int64_t count = -1;
 	for (int round = 0; round < 2 && work; round++) {
@@ -234,7 +207,7 @@ static void host_geqrf(struct host_call *call)
 			&count, &call->info);
 		if (round == 0) {
 			count = host_work_count(t->type, &ask);
-			work = host_alloc(call, count, host_size(t->type));
+			work = host_alloc(call, count, math_size(t->type));
 		}
 	}
 	mem_free(work);
@@ -243,7 +216,7 @@ static void host_geqrf(struct host_call *call)
 static void host_orgqr(struct host_call *call)
 {
 	const struct math_task *t = call->task;
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	void *work = &ask;
 	int64_t count = -1;
 	for (int round = 0; round < 2 && work; round++) {
@@ -251,7 +224,7 @@ static void host_orgqr(struct host_call *call)
 			work, &count, &call->info);
 		if (round == 0) {
 			count = host_work_count(t->type, &ask);
-			work = host_alloc(call, count, host_size(t->type));
+			work = host_alloc(call, count, math_size(t->type));
 		}
 	}
 	mem_free(work);
@@ -270,7 +243,7 @@ static void host_gesdd(struct host_call *call)
 {
 	const struct math_task *t = call->task;
 	bool is_complex = t->type >= MATH_C;
-	size_t size = host_size(t->type);
+	size_t size = math_size(t->type);
 	int64_t least = min64(t->m, t->n), most = t->m + t->n - least;
 	/* LAPACK's zgesdd gives the larger of its two formulas for rwork. */
 	int64_t rwork_count = !is_complex ? 1 : t->job == 'N' ? 7 * least
@@ -278,7 +251,7 @@ static void host_gesdd(struct host_call *call)
 			: 2 * most + 2 * least + 1);
 	void *iwork = host_alloc(call, 8 * least, sizeof(int64_t));
 	void *rwork = host_alloc(call, rwork_count, size);
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	void *work = &ask;
 	int64_t count = -1;
 	int64_t ldu = t->c.ld > 0 ? t->c.ld : 1, ldvt = t->d.ld > 0 ? t->d.ld : 1;
@@ -313,14 +286,14 @@ static void host_syevd(struct host_call *call)
 {
 	const struct math_task *t = call->task;
 	bool is_complex = t->type >= MATH_C;
-	size_t size = host_size(t->type);
+	size_t size = math_size(t->type);
 	/* The sizes that LAPACK's documentation gives for the real and integer work space. */
 	int64_t n = t->n;
 	int64_t icount = t->job == 'V' ? 3 + 5 * n : 1;
 	int64_t rcount = t->job == 'V' ? 1 + 5 * n + 2 * n * n : n;
 	void *iwork = host_alloc(call, icount, sizeof(int64_t));
 	void *rwork = host_alloc(call, is_complex ? rcount : 1, size);
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	void *work = &ask;
 	int64_t count = -1;
 	int64_t ask_i = -1, ask_r = -1;
@@ -389,7 +362,7 @@ static void host_geev(struct host_call *call)
 {
 	const struct math_task *t = call->task;
 	bool is_complex = t->type >= MATH_C;
-	size_t size = host_size(t->type);
+	size_t size = math_size(t->type);
 	int64_t n = t->n, one = 1, cells;
 	const char left = 'N';
 	bool is_small = size64_mul(&cells, n, n);
@@ -400,7 +373,7 @@ static void host_geev(struct host_call *call)
 		vectors = host_alloc(call, is_small ? cells : INT64_MAX, size);
 	}
 	int64_t ld = is_complex && t->job == 'V' ? t->c.ld : n;
-	struct host_number ask = {.d = {0}};
+	struct math_number ask = {.d = {0}};
 	void *work = &ask;
 	int64_t count = -1;
 	for (int round = 0; round < 2 && values && !call->no_memory; round++) {
@@ -434,37 +407,17 @@ static void host_geev(struct host_call *call)
 
 /* Jobs */
 
-/* How far a task's second operand moves for each of its operations, in bytes, and so on. */
-static size_t host_part_size(const struct math_task *t, char operand)
-{
-	size_t size = host_size(t->type);
-	size_t real = t->type == MATH_C ? 4 : t->type == MATH_Z ? 8 : size;
-	bool has_pivots = t->op == MATH_GETRF || t->op == MATH_GETRS || t->op == MATH_GETRI;
-	if (operand == 'b' && has_pivots) {
-		return sizeof(int32_t);
-	}
-	if (operand == 'b' && (t->op == MATH_GESDD || t->op == MATH_SYEVD)) {
-		return real;
-	}
-	if (t->op == MATH_GEEV && operand != 'a') {
-		return t->type < MATH_C ? 2 * size : size;
-	}
-	return size;
-}
-
-static void *host_address(const struct math_task *t, char operand, const struct math_matrix *of,
-	int64_t i)
-{
-	return (void *)(uintptr_t)(of->address
-		+ (CUdeviceptr)(i * of->next) * host_part_size(t, operand));
-}
-
 static void (*const host_calls[MATH_OPS])(struct host_call *call) = {
 	[MATH_GEMM] = host_gemm, [MATH_TRSM] = host_trsm, [MATH_GETRF] = host_getrf,
 	[MATH_GETRS] = host_getrs, [MATH_GETRI] = host_getri, [MATH_POTRF] = host_potrf,
 	[MATH_GEQRF] = host_geqrf, [MATH_ORGQR] = host_orgqr, [MATH_GESDD] = host_gesdd,
 	[MATH_SYEVD] = host_syevd, [MATH_GEEV] = host_geev,
 };
+
+static void *host_pointer(CUdeviceptr address)
+{
+	return (void *)(uintptr_t)address;
+}
 
 static void host_job_run(void *data)
 {
@@ -474,8 +427,10 @@ static void host_job_run(void *data)
 	for (int64_t i = 0; i < t->count; i++) {
 		struct host_call call = {
 			.library = job->library, .task = t,
-			.a = host_address(t, 'a', &t->a, i), .b = host_address(t, 'b', &t->b, i),
-			.c = host_address(t, 'c', &t->c, i), .d = host_address(t, 'd', &t->d, i),
+			.a = host_pointer(math_address(t, 'a', &t->a, i)),
+			.b = host_pointer(math_address(t, 'b', &t->b, i)),
+			.c = host_pointer(math_address(t, 'c', &t->c, i)),
+			.d = host_pointer(math_address(t, 'd', &t->d, i)),
 		};
 		host_calls[t->op](&call);
 		if (info) {

@@ -114,6 +114,34 @@ static kz_status matmul_prepare(struct product *p, struct matmul_operand *of, bo
 
 /* Products */
 
+/* The types of products that libraries have. */
+static bool matmul_type_of(enum math_type *out, kz_dtype dtype)
+{
+	if (dtype_is_half(dtype)) {
+		*out = dtype == KZ_F16 ? MATH_H : MATH_B;
+		return true;
+	}
+	return math_type_of(out, dtype);
+}
+
+/* The type in which a product is computed.  Halves are rounded once, from float32 sums: by the
+ * library if it has them and the result is of their type. */
+static kz_status matmul_compute_type(kz_dtype *out, struct kz_device *dev, kz_dtype dtype,
+	kz_dtype wanted, kz_error *err)
+{
+	struct math_device *math;
+	enum math_type type;
+	*out = dtype == KZ_BOOL ? KZ_I32 : dtype_wide(dtype);
+	if (!dtype_is_half(dtype) || wanted != dtype) {
+		return KZ_OK;
+	}
+	kz_status st = math_device_get(&math, dev, err);
+	if (!st && matmul_type_of(&type, dtype) && math_has(math, MATH_GEMM, type)) {
+		*out = dtype;
+	}
+	return st;
+}
+
 /* `count` products by our own kernel; the first matrices are these bytes behind those of c, a, b. */
 static kz_status matmul_call_kernel(const struct product *p, int64_t count,
 	const int64_t offset[3], kz_error *err)
@@ -150,7 +178,7 @@ static kz_status matmul_call_library(const struct product *p, int64_t count,
 	struct math_matrix *const matrices[3] = {&task.c, &task.b, &task.a};
 	char op_c, *const ops[3] = {&op_c, &task.op_b, &task.op_a};
 	int64_t last = p->batch.ndim - 1;
-	(void)math_type_of(&task.type, p->dtype);
+	(void)matmul_type_of(&task.type, p->dtype);
 	for (int i = 0; i < 3; i++) {
 		const struct matmul_operand *of = operands[i];
 		(void)matmul_layout(ops[i], &matrices[i]->ld, of);
@@ -260,7 +288,7 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 	struct math_device *math;
 	enum math_type type;
 	p->kernel = NULL;
-	if (!math_type_of(&type, p->dtype)) {
+	if (!matmul_type_of(&type, p->dtype)) {
 		return matmul_kernel_find(&p->kernel, p->device, p->dtype, err);
 	}
 	kz_status st = math_device_get(&math, p->device, err);
@@ -367,9 +395,11 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	p.device = kz_array_device(a);
-	p.dtype = dtype == KZ_BOOL ? KZ_I32 : dtype_wide(dtype);
-	p.size = dtype_size(p.dtype);
 	wanted = wanted ? wanted : dtype;
+	if ((st = matmul_compute_type(&p.dtype, p.device, dtype, wanted, err))) {
+		return st;
+	}
+	p.size = dtype_size(p.dtype);
 	bool is_direct = wanted == p.dtype && dtype == p.dtype;
 	struct kz_array *c = NULL;
 	if ((st = stream_pick(&p.stream, p.device, how.stream, err))) {

@@ -10,6 +10,7 @@
 #include "math/provider.h"
 
 #include "base/alloc.h"
+#include "math/cuda_library.h"
 #include "math/host_library.h"
 
 static const struct {
@@ -31,7 +32,18 @@ static const struct {
 
 static void math_device_end(struct device_table *table)
 {
+	cuda_ops_end((struct math_device *)table);
 	mem_free(table);
+}
+
+/* A device of our driver runs no machine code, so NVIDIA's libraries do not work there. */
+static kz_status math_device_fill(struct math_device *math, kz_error *err)
+{
+	if (math->device->drv->provider == DRV_CPU) {
+		host_ops_fill(math);
+		return KZ_OK;
+	}
+	return math->device->ptx_only ? KZ_OK : cuda_ops_fill(math, err);
 }
 
 kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_error *err)
@@ -44,8 +56,10 @@ kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_er
 		}
 		math->table.end = math_device_end;
 		math->device = dev;
-		if (dev->drv->provider == DRV_CPU) {
-			host_ops_fill(math);
+		kz_status st = math_device_fill(math, err);
+		if (st) {
+			math_device_end(&math->table);
+			return st;
 		}
 		own_ops_fill(math);
 		found = device_put_table(dev, DEVICE_MATH, &math->table);
@@ -63,7 +77,9 @@ static kz_status math_fail_missing(const struct math_device *math, enum math_op 
 	const char *call, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	const char *library = math->host ? math_ops[op].library : "cuSOLVER";
+	enum cuda_part part = op <= MATH_TRSM ? CUDA_CUBLAS : CUDA_CUSOLVER;
+	const char *library = math->host ? math_ops[op].library : op <= MATH_TRSM ? "cuBLAS"
+		: op == MATH_GEEV ? "cuSOLVER of CUDA 12.8 or newer" : "cuSOLVER";
 	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, which was not found or lacks it", call,
 		math_ops[op].what, library);
 	if (mine && math->host) {
@@ -72,7 +88,9 @@ static kz_status math_fail_missing(const struct math_device *math, enum math_op 
 		error_take_log(err, mem_strdup(host_library_log()));
 	} else if (mine) {
 		error_add_hint(err, "install the CUDA toolkit, or NVIDIA's wheels (pip install "
-			"nvidia-cublas nvidia-cusolver)");
+			"nvidia-cublas nvidia-cusolver), or name them in KUDZU_CUBLAS and "
+			"KUDZU_CUSOLVER");
+		error_take_log(err, mem_strdup(cuda_library_log(part)));
 	}
 	return KZ_UNSUPPORTED;
 }

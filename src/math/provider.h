@@ -10,6 +10,7 @@
  * Each device has a table of functions that put tasks into a stream, filled from its *providers*:
  *
  *	host_ops.c   CPU device: any BLAS and LAPACK, called by a host function of the stream
+ *	cuda_ops.c   GPU: cuBLAS and cuSOLVER
  *	own_ops.c    any device: kernels, for the operations that no library does
  *
  * The code above fills in a task and calls math_run.  It does not ask which device it has.
@@ -37,8 +38,11 @@ enum math_op {
 	MATH_ORGQR, MATH_GESDD, MATH_SYEVD, MATH_GEEV, MATH_OPS
 };
 
-/* The element types of tasks. */
-enum math_type { MATH_S, MATH_D, MATH_C, MATH_Z, MATH_TYPES };
+/* The element types of tasks.  Those behind MATH_TYPES, float16 and bfloat16, are for GEMM only; its
+ * sums are float32. */
+enum math_type {
+	MATH_S, MATH_D, MATH_C, MATH_Z, MATH_TYPES, MATH_H = MATH_TYPES, MATH_B, MATH_ALL_TYPES
+};
 
 /* One matrix or vector for each of a task's matrices. */
 struct math_matrix {
@@ -72,10 +76,11 @@ typedef kz_status math_enqueue(struct math_device *math, const struct math_task 
 struct math_device {
 	struct device_table table;
 	struct kz_device *device;
-	math_enqueue *enqueue[MATH_OPS][MATH_TYPES]; /* NULL: nobody does it */
+	math_enqueue *enqueue[MATH_OPS][MATH_ALL_TYPES]; /* NULL: nobody does it */
 	int64_t least_gemm; /* a product of fewer multiplications is faster by our own kernel */
 	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
 	const struct host_library *host;             /* of the CPU device; else NULL */
+	struct cuda_handles *cuda;                   /* of a GPU, if there is a library; else NULL */
 };
 
 kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_error *err);
@@ -87,9 +92,31 @@ bool math_has(const struct math_device *math, enum math_op op, enum math_type ty
 kz_status math_run(struct kz_device *dev, const struct math_task *task, struct kz_stream *stream,
 	const char *call, kz_error *err);
 
+/* task.c */
+
+/* The size of an element. */
+size_t math_size(enum math_type type);
+/* Where operation `i` of a task has an operand: 'a' and &task->a, and so on. */
+CUdeviceptr math_address(const struct math_task *task, char operand, const struct math_matrix *of,
+	int64_t i);
+/* A scalar in the type in which a task computes. */
+struct math_number {
+	union {
+		float f[2];
+		double d[2];
+	};
+};
+struct math_number math_number(enum math_type type, const double from[2]);
+
+/* host_ops.c, cuda_ops.c */
+
 /* The provider on the processor: fill the table with what the libraries there have. */
 void host_ops_fill(struct math_device *math);
 /* Our own kernels: fill what is still missing of products, triangular solvers, LU, Cholesky and QR. */
 void own_ops_fill(struct math_device *math);
+/* That on a GPU.  KZ_NO_MEMORY; a library that is missing leaves the table as it is. */
+kz_status cuda_ops_fill(struct math_device *math, kz_error *err);
+/* End what it made for the device. */
+void cuda_ops_end(struct math_device *math);
 
 #endif
