@@ -143,8 +143,8 @@ KZ_API KZ_NODISCARD kz_status kz_mdot(kz_array **out, kz_arrays arrays,
 /**
  * Multiply square matrices (..., n, n) by themselves `power` times, by repeated squaring.
  *
- * @param power 0 gives identity matrices.
- * @return also KZ_UNSUPPORTED for a negative power.
+ * @param power 0 gives identity matrices; a negative one multiplies the inverses (kz_inv).
+ * @return for a negative power also what kz_inv returns, KZ_NUMERIC for a singular matrix.
  */
 KZ_API KZ_NODISCARD kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 	const kz_op_options *options, kz_error *err);

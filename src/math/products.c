@@ -537,6 +537,23 @@ static kz_status power_multiply(kz_array **array, kz_array *by, const kz_op_opti
 	return st;
 }
 
+/* The power of the inverses. */
+static kz_status power_negative(kz_array **out, kz_array *array, int64_t power,
+	const kz_op_options *options, const struct contract_how *how, kz_error *err)
+{
+	kz_op_options inverting = KZ_OP_OPTIONS_INIT;
+	struct kz_array *inverse = NULL;
+	if (power == INT64_MIN) {
+		return error_set(err, KZ_RANGE, "matrix_power: power %lld is out of range",
+			(long long)power);
+	}
+	inverting.stream = how->stream;
+	kz_status st = kz_inv(&inverse, array, &inverting, err);
+	st = st ? st : kz_matrix_power(out, inverse, -power, options, err);
+	kz_array_release(inverse);
+	return st;
+}
+
 kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 	const kz_op_options *options, kz_error *err)
 {
@@ -555,8 +572,7 @@ kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 			"(..., n, n), got shape %s", shape_text(&array->shape).text);
 	}
 	if (power < 0) {
-		return error_set(err, KZ_UNSUPPORTED, "matrix_power: power %lld needs an inverse; "
-			"invert the matrices first", (long long)power);
+		return power_negative(out, array, power, options, &how, err);
 	}
 	if ((st = contract_check_into(&how, &array->shape, err)) || power == 0) {
 		return st ? st : power_identity(out, array, &how, err);

@@ -75,8 +75,8 @@ static int64_t flat(const int64_t *index, const kz_shape *shape)
 	return at;
 }
 
-static double complex sum_at(const struct operand *a, const struct operand *b, int64_t *i, int64_t *j,
-	const struct summed *s)
+static double complex sum_at(const struct operand *a, const struct operand *b, int64_t *i,
+	int64_t *j, const struct summed *s)
 {
 	double complex sum = 0;
 	for (int64_t k = 0; k < s->of_a.count; k++) {
@@ -449,6 +449,16 @@ DEVICE_TEST(matrix_power_multiplies_a_matrix_by_itself)
 	}
 }
 
+/* numpy 2.4: np.linalg.matrix_power(np.array([[2, 0], [0, 4]]), -3), in float64. */
+DEVICE_TEST(a_negative_power_is_one_of_the_inverse)
+{
+	kz_array *a = from_doubles(KZ_I32, KZ_SHAPE(2, 2), (const double[]){2, 0, 0, 4}), *got;
+	ok(kz_matrix_power(&got, a, -3, NULL, &err));
+	expect_doubles(got, KZ_F64, KZ_SHAPE(2, 2), (const double[]){0.125, 0, 0, 0.015625});
+	fails(kz_matrix_power(&got, a, INT64_MIN, NULL, &err), KZ_RANGE, "out of range");
+	kz_array_release(a);
+}
+
 /* numpy 2.4: np.linalg.matrix_power(np.array([[1, 1], [1, 0]], np.uint8), 20), which wraps. */
 DEVICE_TEST(matrix_power_of_integers_wraps)
 {
@@ -660,6 +670,7 @@ SUITE(products)
 		halves_are_rounded_once, mdot_multiplies_a_chain,
 		mdot_takes_the_order_of_the_fewest_operations,
 		matrix_power_multiplies_a_matrix_by_itself, matrix_power_of_integers_wraps,
+		a_negative_power_is_one_of_the_inverse,
 		add_dot_adds_a_product_to_an_array, results_go_into_arrays_that_may_be_operands,
 		a_view_with_gaps_receives_a_result,
 		operands_that_do_not_fit_are_refused,
