@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# libkudzu.so through ctypes.  Prototypes, structs and constants are read from the public headers, so
-# a new function needs no line here.
+# libkudzu.so through ctypes.  Prototypes, structs and constants are read from the public headers,
+# so a new function needs no line here.
 #
 # call(name, ...) takes a function's inputs in the order of its prototype.  It supplies the rest:
 # the `kz_array **out` in front, the device, the options (a dictionary, or None), and the error.
@@ -10,7 +10,7 @@
 import ctypes
 import glob
 import re
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, \
+from ctypes import Structure, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, \
     c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy as np
@@ -154,11 +154,13 @@ class Library:
     def upload(self, operand):
         """Two handles: of all the memory of an operand, and of its view."""
         raw, whole, view = operand.raw, c_void_p(), c_void_p()
-        self.ok(self.function("kz_array_from")(byref(whole), self.device, DTYPES.index(operand.dtype),
-                self.shape("kz_shape", raw.shape), raw.ctypes.data, raw.nbytes, self.err))
+        self.ok(self.function("kz_array_from")(
+            byref(whole), self.device, DTYPES.index(operand.dtype),
+            self.shape("kz_shape", raw.shape), raw.ctypes.data, raw.nbytes, self.err))
         strides = (c_int64 * max(1, len(operand.shape)))(*operand.strides)
-        self.ok(self.function("kz_array_view")(byref(view), whole, self.shape("kz_shape", operand.shape),
-                strides, operand.offset, self.err))
+        self.ok(self.function("kz_array_view")(
+            byref(view), whole, self.shape("kz_shape", operand.shape), strides, operand.offset,
+            self.err))
         return whole, view
 
     def download(self, array):
@@ -244,7 +246,7 @@ class Library:
         return ctypes.addressof(struct)
 
     def call(self, name, *inputs, **options):
-        """The outputs of a function: arrays as Result, other objects as Handle; None is left out."""
+        """The outputs of a function: arrays as Result, other objects as Handle."""
         parameters = self.headers.parameters(name)
         inputs, arguments, outs, call = list(inputs), [], [], Call(self)
         leading = True

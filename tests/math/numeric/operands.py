@@ -2,9 +2,9 @@
 #
 # Random operands: values, and memory of random strides that holds them.
 #
-# An Operand has its values as a numpy array, and the same values as a view of other memory: axes in
-# any order, some of them reversed, stepped, or repeated with a stride of 0.  The gaps of that memory
-# hold NaN, or the largest integer, so that a result shows if one was read.
+# An Operand has its values as a numpy array, and the same values as a view of other memory: axes
+# in any order, some of them reversed, stepped, or repeated with a stride of 0.  The gaps of that
+# memory hold NaN, or the largest integer, so that a result shows if one was read.
 #
 # numpy has no bfloat16.  Its values are float32 here, and uint16 in memory.
 
@@ -46,6 +46,15 @@ def promote(*dtypes):
     if all(dtype in ("bool", "int8", "uint8") for dtype in wide):
         return "bfloat16"
     return np.result_type(np.float32, *wide).name
+
+
+def any_dtypes(d, count):
+    """Types of operands: mostly one for all, some of them halves and integers; at most two."""
+    one = d.pick(INEXACT * 4 + HALVES * 2 + INTEGERS)
+    if d.chance(0.85):
+        return [one] * count
+    other = d.pick(INEXACT + HALVES + INTEGERS)
+    return [one, other] + [d.pick([one, other]) for _ in range(count - 2)]
 
 
 class Operand:
@@ -131,7 +140,8 @@ class Draw:
     def lay(self, dtype, value, plain=0.35):
         """An operand with these elements.  Axes of stride 0 and more than 1 element keep it."""
         value = np.asarray(value)
-        repeated = [stride == 0 and extent > 1 for stride, extent in zip(value.strides, value.shape)]
+        repeated = [stride == 0 and extent > 1
+                    for stride, extent in zip(value.strides, value.shape)]
         once = value[tuple(slice(0, 1) if each else slice(None) for each in repeated)]
         kind = raw_dtype(dtype)
         gap = {"f": np.nan, "c": complex(np.nan, np.nan), "b": True}.get(kind.kind)
@@ -169,7 +179,8 @@ class Draw:
         """An operand of matrices: make(batch) gives them; batches may be repeated."""
         once = self.repeat(batch)
         values = np.asarray(make(once))
-        return self.lay(dtype, np.broadcast_to(values, tuple(batch) + values.shape[len(once):]), plain)
+        shape = tuple(batch) + values.shape[len(once):]
+        return self.lay(dtype, np.broadcast_to(values, shape), plain)
 
     def into(self, dtype, shape):
         """An array for a result: any strides, no element twice."""
