@@ -140,6 +140,77 @@ def tensordot_axes(a, b, a_axes, b_axes):
     return np.tensordot(a, b, (list(a_axes), list(b_axes)))
 
 
+# einsum: random labels, some of them twice in an operand, some summed, some broadcast
+
+KNOWN = ["ij,jk->ik", "ij,kj->ik", "ii", "ii->i", "ij->", "ij->j", "i,i", "i,j->ij", "bij,bjk->bik",
+         "bqhd,bkhd->bhqk", "...ij,...jk->...ik", "i...->...", "ij,jk,kl->il", "ij,jk,ki->",
+         "ijk,jil->kl", "abc,bd,dce,ef->af", "ia,ja,ka->ijk", "i,ij,j", "ij,jk,kl,lm->im"]
+
+
+def draw_einsum(d):
+    return draw_known(d) if d.chance(0.25) else draw_labels(d)
+
+
+def draw_known(d):
+    text = d.pick(KNOWN)
+    extents = {label: d.integer(1, 9) for label in text if label.isalpha()}
+    terms = text.split("->")[0].split(",")
+    dots, operands = d.batch(), []
+    for dtype, term in zip(any_dtypes(d, len(terms)), terms):
+        before, ellipsis, after = term.partition("...")
+        shape = [extents[label] for label in before]
+        shape += d.fits(dots) if ellipsis else ()
+        operands.append(d.array(dtype, tuple(shape) + tuple(extents[label] for label in after)))
+    return text, operands
+
+
+def draw_labels(d):
+    labels = d.pick(["ijkl", "abcz", "iJKl"])
+    extents = {label: d.extent(5) for label in labels}
+    count = d.pick([1, 2, 2, 2, 3, 3, 4])
+    kinds = any_dtypes(d, count)
+    dots = tuple(d.integer(1, 3) for _ in range(d.integer(1, 2))) if d.chance(0.25) else None
+    subscripts, operands = [], []
+    for dtype in kinds:
+        text = [d.pick(labels) for _ in range(d.integer(0, 3))]
+        shape = [extents[label] for label in text]
+        for i, label in enumerate(text):
+            if d.chance(0.04) and text.count(label) == 1 and count > 1:
+                shape[i] = 1
+        if dots is not None and d.chance(0.7):
+            at = d.integer(0, len(text))
+            text.insert(at, "...")
+            shape[at:at] = d.fits(dots)
+        subscripts.append("".join(text))
+        operands.append(d.array(dtype, tuple(shape)))
+    text = ",".join(subscripts)
+    if d.chance(0.75):
+        used = sorted(set(text) - set(",."))
+        kept = [str(label) for label in d.random.permutation(used)[:d.integer(0, len(used))]] \
+            if used else []
+        if "..." in text:
+            kept.insert(d.integer(0, len(kept)), "...")
+        text += "->" + "".join(kept)
+    if d.chance(0.1):
+        text = text.replace(",", " , ").replace("->", " -> ")
+    if d.chance(0.03):
+        d.refused = True
+        text = d.pick([text + ",", text + ("->" if "->" in text else "->1"), "i" + text + "->"])
+    return text, operands
+
+
+def einsum(text, operands):
+    return np.einsum(text, *operands)
+
+
+def einsum_bound(case):
+    text, values = case.values
+    scale = np.einsum(text, *map(absolute, values))
+    # The sums together have at most as many terms as there are combinations of labels.
+    terms = np.einsum(text, *[np.ones(each.shape) for each in values])
+    return [apart(case.result_dtypes()[0], terms + 4 * len(values), scale, case.expected[0])]
+
+
 # Chains
 
 def draw_mdot(d):
@@ -194,6 +265,7 @@ ROWS = [
     row("kron", draw_two, np.kron, one),
     row("tensordot", draw_tensordot, np.tensordot, lambda a, b, n: int(np.prod(b.shape[:n]))),
     row("tensordot_axes", draw_tensordot_axes, tensordot_axes, lambda a, b, *_: a.size),
+    Row("einsum", draw_einsum, "kz_einsum", wide(einsum), einsum_bound, cases=400, into="operand"),
     row("mdot", draw_mdot, mdot, mdot_terms),
     row("matrix_power", draw_matrix_power, np.linalg.matrix_power, matrix_power_terms),
 ]

@@ -214,7 +214,8 @@ def draw_torch(d):
 
 ROWS = [
     Row("random_uniform", draw_floats, "kz_random_uniform", reference_uniform, into=True),
-    Row("random_normal", draw_floats, "kz_random_normal", reference_normal, normal_bound, into=True),
+    Row("random_normal", draw_floats, "kz_random_normal", reference_normal, normal_bound,
+        into=True),
     Row("random_integers", draw_integers, "kz_random_integers", reference_integers_checked,
         into=True),
     Row("mt19937", draw_host, ours_host, reference_host, cases=150),

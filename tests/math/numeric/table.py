@@ -116,8 +116,7 @@ class Case:
         self.inputs = list(self.row.draw(self.draw))
         if self.draw.refused:
             return None if spoil else self.run_refused(library)
-        with np.errstate(all="ignore"):
-            expected = self.row.numpy(*self.values, **self.draw.keywords)
+        expected = self.row.numpy(*self.values, **self.draw.keywords)
         self.expected = [np.asarray(each) for each in
                          (expected if isinstance(expected, tuple) else (expected,))]
         options = dict(self.draw.options)
@@ -199,13 +198,12 @@ class Case:
                 raise Wrong(f"{which}is {result.dtype}, numpy has {dtype}")
             if result.value.shape != expected.shape:
                 raise Wrong(f"{which}has the shape {result.value.shape}, numpy {expected.shape}")
-        with np.errstate(all="ignore"):
-            if self.row.compares:
-                for index, allowed in enumerate(self.row.bound(self)):
-                    near(f"result {index}" if len(results) > 1 else "the result",
-                         self.ours[index], self.expected[index], allowed)
-            for text, left, right, allowed in (self.row.holds(self) if self.row.holds else ()):
-                near(text, left, right, allowed)
+        if self.row.compares:
+            for index, allowed in enumerate(self.row.bound(self)):
+                near(f"result {index}" if len(results) > 1 else "the result",
+                     self.ours[index], self.expected[index], allowed)
+        for text, left, right, allowed in (self.row.holds(self) if self.row.holds else ()):
+            near(text, left, right, allowed)
 
     def describe(self):
         lines = []
