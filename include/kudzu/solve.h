@@ -30,6 +30,7 @@
  * Ownership: release every result with kz_array_release.  On failure they are NULL.
  */
 #include <kudzu/linalg.h>
+#include <kudzu/reduce.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,141 @@ typedef enum kz_triangle {
 KZ_API KZ_NODISCARD kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b,
 	kz_triangle triangle, kz_matrix_op op, int is_unit, const kz_op_options *options,
 	kz_error *err);
+
+/**
+ * Find x that makes the norm of b - a x least; numpy.linalg.lstsq.
+ *
+ * Of several such x it is the one of least norm.  It is computed from the singular values of a.
+ *
+ * @param x set to (n,), or (n, k).
+ * @param residuals set to the squared norms of the columns of b - a x, real; of shape (0,) unless
+ *        the rank is n and m > n.  May be NULL, as the next two.
+ * @param rank set to a 0-d int64.
+ * @param s set to the min(m, n) singular values.
+ * @param a (m, n).
+ * @param b (m,) or (m, k).
+ * @param rcond singular values up to this share of the largest count as 0; negative: the type's
+ *        epsilon times max(m, n).
+ * @return KZ_OK; KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_lstsq(kz_array **x, kz_array **residuals, kz_array **rank,
+	kz_array **s, kz_array *a, kz_array *b, double rcond, const kz_op_options *options,
+	kz_error *err);
+
+/**
+ * Compute pseudo-inverses: (..., m, n) gives (..., n, m); numpy.linalg.pinv.
+ *
+ * @param rcond as kz_lstsq, for each matrix; negative: 1e-15.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinv(kz_array **out, kz_array *array, double rcond,
+	const kz_op_options *options, kz_error *err);
+
+/* Factorizations */
+
+/**
+ * Factor matrices: array = p l u; scipy.linalg.lu.
+ *
+ * A singular matrix has factors, too.
+ *
+ * @param p set to permutations, (..., m, m), real.
+ * @param l set to lower triangles with ones on the diagonal, (..., m, min(m, n)).
+ * @param u set to upper triangles, (..., min(m, n), n).
+ */
+KZ_API KZ_NODISCARD kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz_array *array,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Factor Hermitian matrices: array = l l^H, or u^H u; numpy.linalg.cholesky.
+ *
+ * @param array (..., n, n).  One triangle is read; the other counts as its conjugate.
+ * @param triangle which one is read, and which one the result has.  The rest of that is 0.
+ * @return KZ_OK; KZ_NUMERIC for a matrix that is not positive definite, with the order of the first
+ *         leading minor that is not positive.
+ */
+KZ_API KZ_NODISCARD kz_status kz_cholesky(kz_array **out, kz_array *array, kz_triangle triangle,
+	const kz_op_options *options, kz_error *err);
+
+/** Which parts of a QR factorization kz_qr computes.  The numbers never change. */
+typedef enum kz_qr_mode {
+	KZ_QR_REDUCED = 0,  /**< q (m, k) and r (k, n), k = min(m, n) */
+	KZ_QR_COMPLETE = 1, /**< q (m, m) and r (m, n) */
+	KZ_QR_R = 2         /**< r (k, n) alone */
+} kz_qr_mode;
+
+/**
+ * Factor matrices: array = q r; numpy.linalg.qr.
+ *
+ * @param q set to orthonormal columns.  May be NULL for KZ_QR_R, which sets it to NULL.
+ * @param r set to upper triangles.
+ */
+KZ_API KZ_NODISCARD kz_status kz_qr(kz_array **q, kz_array **r, kz_array *array, kz_qr_mode mode,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Decompose matrices: array = u diag(s) vh; numpy.linalg.svd.
+ *
+ * @param u set to orthonormal columns, (..., m, m), or (..., m, k), k = min(m, n).
+ * @param s set to singular values, (..., k), real, the largest first.
+ * @param vh set to orthonormal rows, (..., n, n), or (..., k, n).
+ * @param full_matrices 1 for square u and vh, 0 for those of k columns and rows.
+ * @return KZ_OK; KZ_NUMERIC for elements that are infinite or NaN, and if there is no convergence.
+ */
+KZ_API KZ_NODISCARD kz_status kz_svd(kz_array **u, kz_array **s, kz_array **vh, kz_array *array,
+	int full_matrices, const kz_op_options *options, kz_error *err);
+
+/** Compute singular values alone; as kz_svd. */
+KZ_API KZ_NODISCARD kz_status kz_svdvals(kz_array **out, kz_array *array,
+	const kz_op_options *options, kz_error *err);
+
+/* Eigenvalues */
+
+/**
+ * Find eigenvalues and eigenvectors of Hermitian matrices: array = v diag(w) v^H;
+ * numpy.linalg.eigh.
+ *
+ * @param w set to eigenvalues, (..., n), real, ascending.
+ * @param v set to (..., n, n); column i belongs to value i.
+ * @param array (..., n, n).
+ * @param triangle which one is read; the other counts as its conjugate.
+ * @return KZ_OK; KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_eigh(kz_array **w, kz_array **v, kz_array *array,
+	kz_triangle triangle, const kz_op_options *options, kz_error *err);
+
+/** Find eigenvalues of Hermitian matrices alone; as kz_eigh. */
+KZ_API KZ_NODISCARD kz_status kz_eigvalsh(kz_array **out, kz_array *array, kz_triangle triangle,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Find eigenvalues and right eigenvectors of any square matrices: array v = v diag(w);
+ * numpy.linalg.eig.
+ *
+ * The results are always complex, so that their type does not depend on the numbers.  (numpy's are
+ * real if all imaginary parts are 0.)  For symmetric and Hermitian matrices use kz_eigh.
+ *
+ * @param w set to eigenvalues, (..., n), in no order.
+ * @param v set to vectors of norm 1, (..., n, n); column i belongs to value i.
+ * @return KZ_OK; KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_eig(kz_array **w, kz_array **v, kz_array *array,
+	const kz_op_options *options, kz_error *err);
+
+/** Find eigenvalues of any square matrices alone; as kz_eig. */
+KZ_API KZ_NODISCARD kz_status kz_eigvals(kz_array **out, kz_array *array,
+	const kz_op_options *options, kz_error *err);
+
+/* Numbers that describe a matrix */
+
+/**
+ * Count the singular values that are not small: (..., m, n) gives (...), int64;
+ * numpy.linalg.matrix_rank.
+ *
+ * @param array an array of less than two axes has rank 1, or 0 if all elements are 0.
+ * @param tolerance values up to it do not count; negative: the largest value times max(m, n) and
+ *        the type's epsilon.
+ */
+KZ_API KZ_NODISCARD kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
+	const kz_op_options *options, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -145,8 +145,7 @@ kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtyp
 	return array_create_on(out, call->device, dtype, shape, call->stream, err);
 }
 
-/* A new row-major array with what the expression computes. */
-static kz_status lapack_evaluate(kz_array **out, const struct lapack *call, struct expr *expr,
+kz_status lapack_evaluate(kz_array **out, const struct lapack *call, struct expr *expr,
 	kz_dtype dtype, const kz_shape *shape, kz_error *err)
 {
 	struct elementwise how = {.stream = call->stream, .unsafe = true};
@@ -351,7 +350,8 @@ kz_status lapack_run(const struct lapack *call, struct math_task *task, kz_array
 	if (call->count > 1 && !(reports = mem_zalloc((size_t)call->count, sizeof(*reports)))) {
 		return error_no_memory(err);
 	}
-	if (!(st = lapack_create(&array, call, KZ_I32, &call->batch, err))) {
+	if (!(st = lapack_create(&array, call, KZ_I32, &call->batch, err))
+	    && !(st = buffer_fill(array->buffer, 0, 4 * call->count, "", 1, call->stream, err))) {
 		task->info = (struct math_matrix){array->buffer->memory, array_address(array), 1, 1};
 		st = math_run(call->device, task, call->stream, call->name, err);
 	}

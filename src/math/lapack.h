@@ -48,6 +48,9 @@ kz_shape lapack_matrices(const struct lapack *call, int64_t rows, int64_t column
 kz_shape lapack_vectors(const struct lapack *call, int64_t last);
 kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtype,
 	const kz_shape *shape, kz_error *err);
+/* A new row-major array with what an expression computes. */
+kz_status lapack_evaluate(kz_array **out, const struct lapack *call, struct expr *expr,
+	kz_dtype dtype, const kz_shape *shape, kz_error *err);
 /* A new work array with the elements of an array, which broadcasts to the call's batch. */
 kz_status lapack_copy(kz_array **out, const struct lapack *call, kz_array *array, bool turned,
 	kz_error *err);
@@ -83,7 +86,7 @@ kz_status lapack_finish(kz_array **out, const struct lapack *call, kz_array *res
 /* solve.c: invert matrices.  With `info`, as lapack_run: those of singular matrices are undefined. */
 kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_array **info,
 	kz_error *err);
-/* svd.c: singular values, and with u and vh, which may be NULL, the vectors of the reduced form. */
+/* svd.c: a = u diag(s) vh.  u and vh may be NULL; they are of the reduced form unless is_full. */
 kz_status svd_compute(kz_array **u, kz_array **s, kz_array **vh, struct lapack *call,
 	kz_array *array, bool is_full, kz_error *err);
 
