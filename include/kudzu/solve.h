@@ -214,6 +214,56 @@ KZ_API KZ_NODISCARD kz_status kz_eigvals(kz_array **out, kz_array *array,
 /* Numbers that describe a matrix */
 
 /**
+ * Add the elements of a diagonal: (..., m, n) gives (...); numpy.linalg.trace.
+ *
+ * Any dtype of numbers; the result has that of a sum.  It waits for nothing, and can be captured.
+ *
+ * @param offset 0 for the main diagonal, positive for one to the right, negative for one below.
+ */
+KZ_API KZ_NODISCARD kz_status kz_trace(kz_array **out, kz_array *array, int64_t offset,
+	const kz_op_options *options, kz_error *err);
+
+/** Which norm.  The numbers never change. */
+typedef enum kz_norm_kind {
+	KZ_NORM_DEFAULT = 0,   /**< the root of the sum of squares, over any axes */
+	KZ_NORM_P = 1,         /**< of order p, below */
+	KZ_NORM_FROBENIUS = 2, /**< of matrices: the root of the sum of squares */
+	KZ_NORM_NUCLEAR = 3    /**< of matrices: the sum of the singular values */
+} kz_norm_kind;
+
+/**
+ * Compute norms of vectors or matrices; numpy.linalg.norm.
+ *
+ * Integers and bool count as float64.  The result is real.
+ *
+ * @param kind see there.
+ * @param p with KZ_NORM_P.  Along one axis: INFINITY and -INFINITY, the largest and the smallest
+ *        |x|; 0, how many are not 0; else (sum |x|^p)^(1/p).  Along two: 1 and -1, the largest and
+ *        the smallest sum of a column; INFINITY and -INFINITY, of a row; 2 and -2, the largest and
+ *        the smallest singular value, which waits as kz_svd does.
+ * @param axes KZ_AXES(1) for vectors; KZ_AXES(-2, -1) for matrices with these rows and columns;
+ *        KZ_ALL_AXES.
+ * @param options NULL for the defaults; `ddof` is not used.
+ * @return KZ_OK; KZ_INVALID for an order that there is not for so many axes, and for the largest or
+ *         smallest of no elements; KZ_RANGE for an axis that the array does not have.
+ */
+KZ_API KZ_NODISCARD kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind,
+	double p, kz_axes axes, const kz_reduce_options *options, kz_error *err);
+
+/**
+ * Compute condition numbers of (..., n, n): the norm of the matrix times that of its inverse;
+ * numpy.linalg.cond.
+ *
+ * That of a singular matrix is infinite.
+ *
+ * @param kind as kz_linalg_norm; KZ_NORM_DEFAULT is order 2, for which matrices need not be square.
+ * @param p as kz_linalg_norm, of matrices.
+ * @return KZ_OK; KZ_INVALID for matrices without elements; KZ_NUMERIC as kz_svd.
+ */
+KZ_API KZ_NODISCARD kz_status kz_cond(kz_array **out, kz_array *array, kz_norm_kind kind, double p,
+	const kz_op_options *options, kz_error *err);
+
+/**
  * Count the singular values that are not small: (..., m, n) gives (...), int64;
  * numpy.linalg.matrix_rank.
  *
