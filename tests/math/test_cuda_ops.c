@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The provider of GPUs, put into the table of the CPU device: cuBLAS and cuSOLVER are a stub that
- * computes on its memory (tests/stub/cublas).  Results are compared with loops over host memory, and
- * by the identities that define the factors.
+ * The provider of GPUs: on a GPU with the libraries there are, and put into the table of the CPU
+ * device, with a stub of both that computes on its memory (tests/stub/cublas).  Results are compared
+ * with loops over host memory, and by the identities that define the factors.
  */
 #include "base/common.h"
 
@@ -29,17 +29,6 @@ static struct math_device *math;
 static int *handles;
 static uint32_t state;
 
-/* The first CPU device of the list; -1: there is none, or no BLAS to compute with. */
-static int find_cpu(void)
-{
-	for (int i = 0; i < support_device_count(); i++) {
-		if (strcmp(support_device_name(i), "cpu") == 0) {
-			return i;
-		}
-	}
-	return -1;
-}
-
 static void *stub_symbol(const char *name)
 {
 	char why[256];
@@ -50,36 +39,66 @@ static void *stub_symbol(const char *name)
 	return found;
 }
 
-static void setup(void)
+static void use_stub(void)
 {
-	int cpu = find_cpu();
-	err = (kz_error)KZ_ERROR_INIT;
-	dev = NULL;
-	state = 1;
-	if (cpu < 0 || !host_library_get(1)->parts[HOST_LAPACK].object) {
-		return;
-	}
-	setenv("KUDZU_CUBLAS", CUBLAS_STUB, 0);
-	setenv("KUDZU_CUSOLVER", CUBLAS_STUB, 0);
-	dev = support_open(cpu);
 	memcpy(stub_symbol("stub_launch"), &dev->drv->LaunchHostFunc, sizeof(void *));
 	handles = stub_symbol("stub_handles");
-	ok(math_device_get(&math, dev, &err));
 	memset(math->enqueue, 0, sizeof(math->enqueue));
 	math->host = NULL;
 	math->least_gemm = 0;
+	math->inverts_in_place = false;
 	ok(cuda_ops_fill(math, &err));
+}
+
+/* Without a BLAS the stub cannot compute, and there is nothing to test: then dev is NULL. */
+static void setup(int device)
+{
+	bool is_cpu = strcmp(support_device_name(device), "cpu") == 0;
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = NULL;
+	handles = NULL;
+	state = 1;
+	if (is_cpu && host_library_get(1)->parts[HOST_LAPACK].object) {
+		setenv("KUDZU_CUBLAS", CUBLAS_STUB, 0);
+		setenv("KUDZU_CUSOLVER", CUBLAS_STUB, 0);
+		dev = support_open(device);
+		ok(math_device_get(&math, dev, &err));
+		use_stub();
+	} else if (!is_cpu) {
+		dev = support_open(device);
+		ok(math_device_get(&math, dev, &err));
+	}
 }
 
 static void teardown(void)
 {
-	if (dev) {
-		support_close(dev);
-		ck_assert_int_eq(*handles, 0);
-	}
+	support_close(dev);
+	ck_assert(!handles || *handles == 0);
 }
 
-#define CUDA_TEST(name) TEST_BETWEEN(setup(); if (!dev) { return; }, teardown(), name)
+/* On every device; `which` counts as _i does. */
+#define CUDA_TEST(name)                                                                            \
+	static void name##_on(int which);                                                          \
+	START_TEST(name)                                                                           \
+	{                                                                                          \
+		setup(_i % support_device_count());                                                \
+		if (dev) {                                                                         \
+			name##_on(_i / support_device_count());                                    \
+			teardown();                                                                \
+		}                                                                                  \
+	}                                                                                          \
+	END_TEST                                                                                   \
+	static void name##_on(int which CK_ATTRIBUTE_UNUSED)
+/* That needs the stub. */
+#define CUBLAS_STUB_TEST(name)                                                                     \
+	static void name##_stub(int which);                                                        \
+	CUDA_TEST(name)                                                                            \
+	{                                                                                          \
+		if (handles) {                                                                     \
+			name##_stub(which);                                                        \
+		}                                                                                  \
+	}                                                                                          \
+	static void name##_stub(int which CK_ATTRIBUTE_UNUSED)
 
 /* Numbers on their way to the device and back */
 
@@ -216,8 +235,8 @@ static void make_identity(number *out, int n, int ld)
 
 CUDA_TEST(products_of_all_transposes_and_batches)
 {
-	enum math_type type = (enum math_type)(_i / 9);
-	char op_a = "NTC"[_i % 3], op_b = "NTC"[_i / 3 % 3];
+	enum math_type type = (enum math_type)(which / 9);
+	char op_a = "NTC"[which % 3], op_b = "NTC"[which / 3 % 3];
 	enum { M = 5, N = 4, K = 6, LD = 7, NEXT = 50, COUNT = 3, ALL = COUNT * NEXT };
 	number a[ALL], b[ALL], c[ALL], got[ALL], alpha = draw(type), beta = draw(type);
 	draw_all(a, ALL, type);
@@ -249,7 +268,7 @@ CUDA_TEST(products_of_all_transposes_and_batches)
 
 CUDA_TEST(triangular_solvers)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { M = 5, N = 4, LD = 6, NEXT = 40, COUNT = 2, ALL = COUNT * NEXT };
 	number a[ALL], b[ALL], x[ALL], alpha = 2;
 	for (int round = 0; round < 24; round++) {
@@ -293,7 +312,7 @@ CUDA_TEST(triangular_solvers)
 /* Three matrices, of which the second is singular: its third column is 0. */
 CUDA_TEST(lu_solves_and_inverts)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { N = 7, K = 3, LD = 9, NEXT = 70, COUNT = 3, ALL = COUNT * NEXT };
 	number a[ALL], b[ALL], x[ALL], identity[NEXT];
 	int32_t info[COUNT];
@@ -337,7 +356,7 @@ CUDA_TEST(lu_solves_and_inverts)
 
 CUDA_TEST(cholesky_names_the_minor)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { N = 6, LD = 8, NEXT = 50, COUNT = 2, ALL = COUNT * NEXT };
 	number a[ALL] = {0}, root[NEXT], got[ALL];
 	int32_t info[COUNT];
@@ -372,7 +391,7 @@ CUDA_TEST(cholesky_names_the_minor)
 
 CUDA_TEST(qr_gives_an_orthogonal_factor)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { M = 7, N = 4, LD = 8, NEXT = 60, COUNT = 2, ALL = COUNT * NEXT };
 	number a[ALL], r[ALL], q[ALL], identity[NEXT];
 	draw_all(a, ALL, type);
@@ -400,7 +419,7 @@ CUDA_TEST(qr_gives_an_orthogonal_factor)
 /* Tall, square and wide; all vectors, few, none. */
 CUDA_TEST(singular_values_of_every_shape)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { LD = 9, NEXT = 90, COUNT = 2, ALL = COUNT * NEXT };
 	static const int shapes[3][2] = {{8, 5}, {6, 6}, {5, 8}};
 	number a[ALL], s[COUNT * LD], first[COUNT * LD], u[ALL], v[ALL], scaled[NEXT], identity[NEXT];
@@ -450,7 +469,7 @@ CUDA_TEST(singular_values_of_every_shape)
 
 CUDA_TEST(eigenvalues_of_symmetric_matrices)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { N = 6, LD = 8, NEXT = 50, COUNT = 2, ALL = COUNT * NEXT };
 	number a[ALL], v[ALL], w[COUNT * N], first[COUNT * N], scaled[NEXT];
 	for (int round = 0; round < 4; round++) {
@@ -488,7 +507,7 @@ CUDA_TEST(eigenvalues_of_symmetric_matrices)
 
 CUDA_TEST(eigenvalues_of_any_matrices)
 {
-	enum math_type type = (enum math_type)_i;
+	enum math_type type = (enum math_type)which;
 	enum { N = 6, LD = 8, NEXT = 50, COUNT = 2, ALL = COUNT * NEXT };
 	number a[ALL], v[ALL], w[COUNT * N], first[COUNT * N], scaled[NEXT];
 	bool has_complex = false;
@@ -527,8 +546,8 @@ CUDA_TEST(eigenvalues_of_any_matrices)
 /* Products of halves are rounded once: 2048 + 1 + 1 is 2050 in float32, and 2048 in float16. */
 CUDA_TEST(halves_are_summed_in_float32)
 {
-	kz_dtype dtype = _i ? KZ_BF16 : KZ_F16;
-	double big = _i ? 256 : 2048, x[3] = {big, 1, 1}, sum;
+	kz_dtype dtype = which ? KZ_BF16 : KZ_F16;
+	double big = which ? 256 : 2048, x[3] = {big, 1, 1}, sum;
 	kz_array *doubles, *row, *ones, *product, *back;
 	ok(kz_array_from(&doubles, dev, KZ_F64, KZ_SHAPE(1, 3), x, sizeof(x), &err));
 	ok(kz_array_astype(&row, doubles, dtype, &err));
@@ -541,8 +560,12 @@ CUDA_TEST(halves_are_summed_in_float32)
 	ck_assert_double_eq(sum, big + 2);
 	/* That it went to the library: */
 	setenv("CUBLAS_STUB_FAIL", "cublasGemmEx:15", 1);
-	kz_array *failed;
-	fails(kz_matmul(&failed, row, ones, NULL, &err), KZ_UNSUPPORTED, "cuBLAS does not support");
+	if (handles) {
+		kz_array *failed;
+		fails(kz_matmul(&failed, row, ones, NULL, &err), KZ_UNSUPPORTED,
+			"cuBLAS does not support");
+	}
+	unsetenv("CUBLAS_STUB_FAIL");
 	release_arrays(doubles, row, ones, product, back);
 }
 
@@ -550,7 +573,7 @@ CUDA_TEST(halves_are_summed_in_float32)
 CUDA_TEST(batches_of_halves)
 {
 	enum { COUNT = 3, M = 4, N = 5, K = 6 };
-	kz_dtype dtype = _i ? KZ_BF16 : KZ_F16;
+	kz_dtype dtype = which ? KZ_BF16 : KZ_F16;
 	double a[COUNT * M * K], b[COUNT * K * N], c[COUNT * M * N];
 	kz_array *doubles[2], *x, *y, *product, *back;
 	for (int i = 0; i < COUNT * K * N; i++) {
@@ -608,13 +631,13 @@ static const struct {
 	{"cusolverDnXgeev", MATH_GEEV},
 };
 
-CUDA_TEST(each_call_that_fails_is_an_error_value)
+CUBLAS_STUB_TEST(each_call_that_fails_is_an_error_value)
 {
 	char script[64];
-	struct math_task task = small_task(cuda_failures[_i].op,
-		strcmp(cuda_failures[_i].function, "cublasgeam") == 0);
-	bool is_blas = strncmp(cuda_failures[_i].function, "cublas", 6) == 0;
-	snprintf(script, sizeof(script), "%s:3", cuda_failures[_i].function);
+	struct math_task task = small_task(cuda_failures[which].op,
+		strcmp(cuda_failures[which].function, "cublasgeam") == 0);
+	bool is_blas = strncmp(cuda_failures[which].function, "cublas", 6) == 0;
+	snprintf(script, sizeof(script), "%s:3", cuda_failures[which].function);
 	setenv("CUBLAS_STUB_FAIL", script, 1);
 	fails(math_run(dev, &task, kz_device_stream(dev), "test", &err),
 		is_blas ? KZ_DEVICE_MEMORY : KZ_INVALID,
@@ -625,7 +648,7 @@ CUDA_TEST(each_call_that_fails_is_an_error_value)
 }
 
 /* Every code of the tables, by one call of each library. */
-CUDA_TEST(each_code_is_translated)
+CUBLAS_STUB_TEST(each_code_is_translated)
 {
 	for (int i = 0; i < 2; i++) {
 		kz_domain domain = i ? KZ_DOMAIN_CUSOLVER : KZ_DOMAIN_CUBLAS;
@@ -650,9 +673,9 @@ CUDA_TEST(each_code_is_translated)
 }
 
 /* The handles, the work space, the host's part of it. */
-CUDA_TEST(a_failing_allocation_leaves_nothing_behind)
+CUBLAS_STUB_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	struct math_task task = small_task((enum math_op)_i, _i == MATH_GESDD);
+	struct math_task task = small_task((enum math_op)which, which == MATH_GESDD);
 	bool done = false;
 	run(&task); // kernels are compiled
 	cuda_ops_end(math);
@@ -701,7 +724,7 @@ CUDA_TEST(streams_do_not_disturb_each_other)
 }
 
 /* cuBLAS can be captured once it has its handle; cuSOLVER cannot. */
-CUDA_TEST(capturing_works_or_fails_cleanly)
+CUBLAS_STUB_TEST(capturing_works_or_fails_cleanly)
 {
 	struct math_task product = small_task(MATH_GEMM, false), factor = small_task(MATH_GETRF, false);
 	struct memory *const used[] = {product.a.memory, product.b.memory,
@@ -743,13 +766,40 @@ CUDA_TEST(extents_beyond_a_library_are_refused)
 	end(&task);
 }
 
+/* kz_solve and kz_inv, whose functions are tested elsewhere, with this provider. */
+CUDA_TEST(solvers_above_work_on_it)
+{
+	const double a[9] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, b[3] = {4, 10, 14}, x[3] = {1, 2, 3};
+	const double flat[4] = {1, 2, 2, 4};
+	double got[9], back[9];
+	kz_array *matrix, *right, *solution, *inverse, *again, *singular, *none = NULL;
+	ok(kz_array_from(&matrix, dev, KZ_F64, KZ_SHAPE(3, 3), a, sizeof(a), &err));
+	ok(kz_array_from(&right, dev, KZ_F64, KZ_SHAPE(3), b, sizeof(b), &err));
+	ok(kz_array_from(&singular, dev, KZ_F64, KZ_SHAPE(2, 2), flat, sizeof(flat), &err));
+	ok(kz_solve(&solution, matrix, right, NULL, &err));
+	ok(kz_array_get(solution, got, 3 * sizeof(double), &err));
+	for (int i = 0; i < 3; i++) {
+		ck_assert_double_eq_tol(got[i], x[i], 1e-12);
+	}
+	ok(kz_inv(&inverse, matrix, NULL, &err));
+	ok(kz_inv(&again, inverse, NULL, &err));
+	ok(kz_array_get(again, back, sizeof(back), &err));
+	for (int i = 0; i < 9; i++) {
+		ck_assert_double_eq_tol(back[i], a[i], 1e-12);
+	}
+	ck_assert_int_eq(kz_inv(&none, singular, NULL, &err), KZ_NUMERIC);
+	ck_assert_ptr_null(none);
+	kz_error_clear(&err);
+	release_arrays(matrix, right, solution, inverse, again, singular);
+}
+
 /* What a library lacks is left to others, with the reason in the error's log. */
 START_TEST(a_missing_library_leaves_the_table_empty)
 {
 	setenv("KUDZU_CUBLAS", "/nowhere/libcublas.so", 1);
 	setenv("KUDZU_CUSOLVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
-	setup();
-	if (!dev) {
+	setup(_i);
+	if (!handles) {
 		return;
 	}
 	ck_assert_ptr_null(math->cuda);
@@ -770,16 +820,18 @@ SUITE(cuda_ops)
 {
 	Suite *suite = suite_create("cuda_ops");
 	TCase *tcase = suite_add_case(suite, "cuda_ops");
-	tcase_add_loop_test(tcase, products_of_all_transposes_and_batches, 0, 9 * MATH_TYPES);
-	tcase_add_tests(tcase, MATH_TYPES, triangular_solvers, lu_solves_and_inverts,
+	int devices = support_device_count();
+	tcase_add_tests(tcase, 9 * MATH_TYPES * devices, products_of_all_transposes_and_batches);
+	tcase_add_tests(tcase, MATH_TYPES * devices, triangular_solvers, lu_solves_and_inverts,
 		cholesky_names_the_minor, qr_gives_an_orthogonal_factor,
 		singular_values_of_every_shape, eigenvalues_of_symmetric_matrices,
 		eigenvalues_of_any_matrices);
-	tcase_add_tests(tcase, 2, halves_are_summed_in_float32, batches_of_halves);
-	tcase_add_tests(tcase, countof(cuda_failures), each_call_that_fails_is_an_error_value);
-	tcase_add_tests(tcase, MATH_OPS, a_failing_allocation_leaves_nothing_behind);
-	tcase_add_tests(tcase, 1, each_code_is_translated, streams_do_not_disturb_each_other,
+	tcase_add_tests(tcase, 2 * devices, halves_are_summed_in_float32, batches_of_halves);
+	tcase_add_tests(tcase, countof(cuda_failures) * devices,
+		each_call_that_fails_is_an_error_value);
+	tcase_add_tests(tcase, MATH_OPS * devices, a_failing_allocation_leaves_nothing_behind);
+	tcase_add_tests(tcase, devices, each_code_is_translated, streams_do_not_disturb_each_other,
 		capturing_works_or_fails_cleanly, extents_beyond_a_library_are_refused,
-		a_missing_library_leaves_the_table_empty);
+		solvers_above_work_on_it, a_missing_library_leaves_the_table_empty);
 	return suite;
 }
