@@ -73,6 +73,16 @@ rest() {
 	fi
 }
 
+# iris: the sample's own time for 100 epochs, warm, of 11 runs.
+iris() {
+	for _ in 1 2 3 4 5 6 7 8 9 10 11; do
+		KUDZU_DEVICE=cuda "$build/samples/16_iris" 2>&1 >/dev/null |
+			sed -n 's/^cuda.*, warm: \(.*\) ms$/\1/p'
+	done | sort -n | awk '{ ms[NR] = $1 }
+		END { if (NR == 11) printf "{\"case\":\"iris: 100 epochs, warm\",\"what\":\"kudzu\"," \
+			"\"unit\":\"ms\",\"median\":%s,\"low\":%s,\"high\":%s,\"rounds\":11}\n", ms[6], ms[2], ms[10] }'
+}
+
 gpu() {
 	export CUDA_CACHE_DISABLE=1 # NVIDIA's, which NVRTC has too: what compiles shall compile
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
@@ -84,9 +94,14 @@ gpu() {
 	"$build/bench/bench_modules" cuda
 	"$build/bench/bench_array" cuda
 	"$build/bench/bench_reduce" cuda
+	iris
+	if python3 -c 'import torch' 2>/dev/null; then
+		python3 bench/iris_python.py cuda
+	fi
 	if python3 -c 'import cupy' 2>/dev/null; then
 		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
 	fi
+	"$build/bench/bench_cublas"
 }
 
 machine
