@@ -19,12 +19,12 @@ typedef long long kz_i64;
 
 #ifdef KZ_CHECK
 /* The first place whose index is out of range; *bad begins as the largest number. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_i64 *indexes, kz_i64 count, kz_i64 extent,
-	unsigned long long *bad)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_i64 *indexes, kz_i64 count, kz_i64 low,
+	kz_i64 extent, unsigned long long *bad)
 {
 	KZ_CHUNK(count);
 	KZ_FOR(i, begin, end) {
-		if (indexes[i] < -extent || indexes[i] >= extent) {
+		if (indexes[i] < low || indexes[i] >= extent) {
 			atomicMin(bad, (unsigned long long)i);
 		}
 	}
@@ -53,6 +53,20 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 		const kz_i64 row = i / inner, outer = row / count;
 		const kz_i64 index = kz_index(indexes[row - outer * count], extent, mode);
 		to[i] = from[(outer * extent + index) * inner + (i - row * inner)];
+	}
+}
+
+#endif
+
+#ifdef KZ_TAKE_ALONG
+/* to(outer, count, inner) = from(outer, extent, inner), with an index for each element */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element *from,
+	const kz_i64 *indexes, kz_i64 total, kz_i64 count, kz_i64 extent, kz_i64 inner, int mode)
+{
+	KZ_CHUNK(total);
+	KZ_FOR(i, begin, end) {
+		const kz_i64 row = i / inner, index = kz_index(indexes[i], extent, mode);
+		to[i] = from[(row / count * extent + index) * inner + (i - row * inner)];
 	}
 }
 

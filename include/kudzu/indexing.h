@@ -39,6 +39,19 @@ KZ_API KZ_NODISCARD kz_status kz_array_take(kz_array **out, kz_array *array, kz_
 	int64_t axis, kz_index_mode mode, kz_error *err);
 
 /**
+ * Take one element for each index, along an axis: numpy's take_along_axis.
+ *
+ * An index finds its element at its own place of the other axes: out[i, j] = array[i, indexes[i, j]]
+ * for the last axis of a matrix.
+ *
+ * @param indexes integers, of as many extents as the array.  Extents other than the axis' broadcast.
+ * @param axis from 0, or negative from the end.
+ * @return as kz_array_take; KZ_INVALID also for shapes that do not fit, with both.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis(kz_array **out, kz_array *array,
+	kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err);
+
+/**
  * Overwrite elements of an array: numpy's put.  Indexes count its elements in row-major order.
  *
  * If an index occurs more than once, one of its values stays; which one is unspecified.

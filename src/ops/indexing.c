@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements by their indexes: take, put, nonzero, compress.
+ * Elements by their indexes: take, take_along_axis, put, nonzero, compress.
  *
  * The kernels (kernels/indexing.cuh) take row-major elements of some size, and indexes of int64.
  * Any other array is copied to that first.  Each block has a fixed number of elements, so results
@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
+#include "ops/indexing.h"
 #include "ops/kernels.h"
 #include "array/shape.h"
 
@@ -24,9 +25,10 @@ enum { CHUNK = 8192, BLOCK = 256 }; /* as in indexing.cuh */
 
 /* Kernels */
 
-enum kernel { CHECK, TAKE, PUT, COUNT, PLACES };
+enum kernel { CHECK, TAKE, TAKE_ALONG, PUT, COUNT, PLACES };
 
-static const char *const kernel_names[] = {"CHECK", "TAKE", "PUT", "COUNT", "PLACES"};
+static const char *const kernel_names[] = {"CHECK", "TAKE", "TAKE_ALONG", "PUT", "COUNT",
+	"PLACES"};
 
 struct wanted {
 	enum kernel kernel;
@@ -87,7 +89,7 @@ static kz_status indexing_run_kernel(struct kz_device *dev, const struct run *ru
 
 /* Indexes */
 
-static kz_status check_indexes(const struct kz_array *array, const struct kz_array *indexes,
+kz_status indexing_check(const struct kz_array *array, const struct kz_array *indexes,
 	const char *what, kz_error *err)
 {
 	kz_status st;
@@ -115,9 +117,9 @@ static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t ext
 		(long long)index, (long long)place, where, (long long)extent);
 }
 
-/* Check that all indexes, contiguous int64, are in range. */
-static kz_status check_range(struct kz_array *indexes, int64_t extent, const char *where,
-	kz_error *err)
+/* Check that all indexes, contiguous int64, are from `low` to before `extent`. */
+static kz_status check_range(struct kz_array *indexes, int64_t low, int64_t extent,
+	const char *where, kz_error *err)
 {
 	struct kz_device *dev = kz_array_device(indexes);
 	struct kz_array *bad = NULL;
@@ -128,7 +130,7 @@ static kz_status check_range(struct kz_array *indexes, int64_t extent, const cha
 		return st;
 	}
 	CUdeviceptr address[2] = {array_address(indexes), array_address(bad)};
-	void *params[] = {&address[0], &indexes->count, &extent, &address[1]};
+	void *params[] = {&address[0], &indexes->count, &low, &extent, &address[1]};
 	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
 	if (!(st = indexing_run_kernel(dev, &run, err))
 	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
@@ -150,9 +152,8 @@ static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes, in
 		: kz_minimum(out, indexes, INT64_MAX, err);
 }
 
-/* The indexes as contiguous int64, checked if the mode wants it. */
-static kz_status prepare_indexes(struct kz_array **out, struct kz_array *indexes, int64_t extent,
-	const char *where, kz_index_mode mode, kz_error *err)
+kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
+	int64_t extent, const char *where, kz_index_mode mode, kz_error *err)
 {
 	struct kz_array *small = NULL;
 	kz_status st = fit_indexes(&small, indexes, extent, mode, err);
@@ -164,7 +165,7 @@ static kz_status prepare_indexes(struct kz_array **out, struct kz_array *indexes
 	if (indexes->count && extent == 0) {
 		st = error_set(err, KZ_RANGE, "indexes into %s of 0", where);
 	} else if (mode == KZ_INDEX_CHECK && indexes->count) {
-		st = check_range(*out, extent, where, err);
+		st = check_range(*out, low, extent, where, err);
 	}
 	if (st) {
 		kz_array_release(*out);
@@ -236,7 +237,7 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
-	    || (st = check_indexes(array, indexes, "take", err))) {
+	    || (st = indexing_check(array, indexes, "take", err))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -245,10 +246,96 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 		return st;
 	}
 	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
-	if (!(st = prepare_indexes(&places, indexes, shape.dims[axis], where, mode, err))
+	if (!(st = indexing_prepare(&places, indexes, -shape.dims[axis], shape.dims[axis], where,
+			mode, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
 		st = indexing_take(out, from, &shape, places, axis, mode, err);
 	}
+	kz_array_release(places);
+	kz_array_release(from);
+	return st;
+}
+
+/* Take along an axis */
+
+/* Other extents than the axis' broadcast: *both is that shape for the array, and *wanted the one of
+ * the result. */
+static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted, const struct kz_array *array,
+	const struct kz_array *indexes, int64_t axis, kz_error *err)
+{
+	kz_shape one[2] = {array->shape, indexes->shape};
+	if (array->shape.ndim != indexes->shape.ndim) {
+		return error_set(err, KZ_INVALID, "take_along_axis: expected indexes of as many extents "
+			"as the array, got shapes %s and %s", shape_text(&array->shape).text,
+			shape_text(&indexes->shape).text);
+	}
+	one[0].dims[axis] = 1;
+	one[1].dims[axis] = 1;
+	if (kz_shape_broadcast(both, one[0], one[1], NULL)) {
+		return error_set(err, KZ_INVALID, "take_along_axis: shapes %s and %s do not fit beside "
+			"axis %lld", shape_text(&array->shape).text, shape_text(&indexes->shape).text,
+			(long long)axis);
+	}
+	*wanted = *both;
+	both->dims[axis] = array->shape.dims[axis];
+	wanted->dims[axis] = indexes->shape.dims[axis];
+	return KZ_OK;
+}
+
+/* The elements, broadcast to a shape, in row-major order without gaps. */
+static kz_status indexing_spread(struct kz_array **out, struct kz_array *array,
+	const kz_shape *shape, kz_error *err)
+{
+	struct kz_array *view = NULL;
+	kz_status st = kz_array_broadcast_to(&view, array, *shape, err);
+	st = st ? st : elementwise_contiguous(out, view, array->dtype, err);
+	kz_array_release(view);
+	return st;
+}
+
+/* All are contiguous and of their shapes, the indexes are good. */
+static kz_status indexing_take_along(kz_array **out, struct kz_array *from, struct kz_array *places,
+	int64_t axis, kz_index_mode mode, kz_error *err)
+{
+	struct kz_array *result = NULL;
+	int how = (int)mode;
+	int64_t inner = 1, extent = from->shape.dims[axis], count = places->shape.dims[axis];
+	kz_status st = kz_array_create(&result, array_device(from), from->dtype, places->shape, err);
+	if (st) {
+		return st;
+	}
+	for (int64_t i = axis + 1; i < from->shape.ndim; i++) {
+		inner *= from->shape.dims[i];
+	}
+	CUdeviceptr address[3] = {array_address(result), array_address(from), array_address(places)};
+	void *params[] = {&address[0], &address[1], &address[2], &result->count, &count, &extent,
+		&inner, &how};
+	struct run run = {TAKE_ALONG, kz_dtype_size(from->dtype), result->count, params,
+		{result, from, places}};
+	return array_finish(out, result, indexing_run_kernel(array_device(from), &run, err));
+}
+
+kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_error *err)
+{
+	struct kz_array *good = NULL, *from = NULL, *places = NULL;
+	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
+	char where[48];
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
+	    || (st = indexing_check(array, indexes, "take_along_axis", err))
+	    || (st = axis_resolve(&axis, &array->shape, err))
+	    || (st = indexing_find_shapes(&both, &wanted, array, indexes, axis, err))) {
+		return st;
+	}
+	const int64_t extent = array->shape.dims[axis];
+	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
+	if (!(st = indexing_prepare(&good, indexes, -extent, extent, where, mode, err))
+	    && !(st = indexing_spread(&places, good, &wanted, err))
+	    && !(st = indexing_spread(&from, array, &both, err))) {
+		st = indexing_take_along(out, from, places, axis, mode, err);
+	}
+	kz_array_release(good);
 	kz_array_release(places);
 	kz_array_release(from);
 	return st;
@@ -287,7 +374,7 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 {
 	struct strided elements;
 	kz_status st;
-	if ((st = check_indexes(array, indexes, "put", err))
+	if ((st = indexing_check(array, indexes, "put", err))
 	    || (st = object_check(values, "an array of values", err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
@@ -311,7 +398,8 @@ kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_
 	struct kz_array *from = NULL;
 	kz_status st;
 	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
-	    || (st = prepare_indexes(&places, indexes, array->count, "an array", mode, err))) {
+	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
+			mode, err))) {
 		return st;
 	}
 	if (!(st = elementwise_contiguous(&from, values, array->dtype, err))) {

@@ -50,6 +50,67 @@ DEVICE_TEST(take_puts_the_indexes_in_place_of_an_axis)
 	}
 }
 
+/* out[i, j, k] = array[i, indexes[i, j, k], k] and so on. */
+DEVICE_TEST(take_along_axis_has_an_index_for_each_element)
+{
+	static const int64_t inner[3] = {15, 5, 1}, dims[3] = {4, 3, 5};
+	static const int64_t backwards[3] = {-60, 20, 4};
+	for (int64_t axis = -3; axis < 3; axis++) {
+		int64_t at = axis < 0 ? axis + 3 : axis, places[120], n;
+		int32_t want[120];
+		kz_shape shape = {3, {4, 3, 5}};
+		kz_array *array = support_counted(dev, shape), *view, *indexes, *taken;
+		ok(kz_array_view(&view, array, shape, backwards, 180, &err));
+		shape.dims[at] = 2;
+		n = support_count(&shape);
+		for (int64_t i = 0; i < n; i++) {
+			places[i] = i * i % (2 * dims[at]) - dims[at];
+		}
+		for (int64_t i = 0; i < n; i++) {
+			int64_t outer = i / inner[at] / 2, index = (places[i] + dims[at]) % dims[at];
+			int64_t place = (outer * dims[at] + index) * inner[at] + i % inner[at];
+			want[i] = (int32_t)((3 - place / 15) * 15 + place % 15);
+		}
+		indexes = from(KZ_I64, shape, places, 8 * n);
+		ok(kz_array_take_along_axis(&taken, view, indexes, axis, KZ_INDEX_CHECK, &err));
+		ck_assert_int_eq(kz_array_shape(taken).dims[at], 2);
+		check_ints(taken, want, n);
+		release_arrays(array, view, indexes, taken);
+	}
+}
+
+DEVICE_TEST(take_along_axis_broadcasts_and_refuses)
+{
+	static const uint8_t places[2] = {2, 1};
+	static const int32_t want[4] = {2, 1, 5, 4}, first[4] = {2, 2, 5, 5};
+	kz_array *array = support_counted(dev, KZ_SHAPE(2, 3)), *taken = NULL;
+	kz_array *indexes = from(KZ_U8, KZ_SHAPE(1, 2), places, 2), *flat, *none, *far;
+	ok(kz_array_take_along_axis(&taken, array, indexes, 1, KZ_INDEX_CHECK, &err));
+	check_ints(taken, want, 4);
+	kz_array_release(taken);
+	ok(kz_add(&far, indexes, 100, &err));
+	ok(kz_array_take_along_axis(&taken, array, far, 1, KZ_INDEX_CLIP, &err));
+	check_ints(taken, first, 4);
+	kz_array_release(taken);
+	fails(kz_array_take_along_axis(&taken, array, far, 1, KZ_INDEX_CHECK, &err), KZ_RANGE,
+		"index 102, at place 0 of the indexes, is out of range for axis 1, which has an extent "
+		"of 3");
+	ok(kz_array_ravel(&flat, indexes, &err));
+	fails(kz_array_take_along_axis(&taken, array, flat, 1, KZ_INDEX_CHECK, &err), KZ_INVALID,
+		"as many extents as the array, got shapes (2, 3) and (2,)");
+	fails(kz_array_take_along_axis(&taken, array, array, 2, KZ_INDEX_CHECK, &err), KZ_RANGE,
+		"axis 2");
+	ok(kz_array_zeros(&none, dev, KZ_I32, KZ_SHAPE(5, 0), &err));
+	fails(kz_array_take_along_axis(&taken, array, none, 1, KZ_INDEX_CHECK, &err), KZ_INVALID,
+		"shapes (2, 3) and (5, 0) do not fit beside axis 1");
+	ck_assert_ptr_null(taken);
+	kz_array_release(none);
+	ok(kz_array_zeros(&none, dev, KZ_I32, KZ_SHAPE(2, 0), &err));
+	ok(kz_array_take_along_axis(&taken, array, none, 1, KZ_INDEX_CHECK, &err));
+	ck_assert_int_eq(kz_array_count(taken), 0);
+	release_arrays(array, indexes, flat, none, far, taken);
+}
+
 DEVICE_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
 {
 	static const int64_t sizes[] = {1, 2, 3, 8, 16, 20};
@@ -270,6 +331,8 @@ SUITE(indexing)
 	TCase *tcase = suite_add_case(suite, "indexing");
 	int devices = both_shapes_count();
 	tcase_add_tests(tcase, devices, take_puts_the_indexes_in_place_of_an_axis,
+		take_along_axis_has_an_index_for_each_element,
+		take_along_axis_broadcasts_and_refuses,
 		indexes_can_be_of_any_integer_type_and_elements_of_any_size,
 		bad_indexes_are_refused_wrapped_or_clipped, what_cannot_be_taken_is_refused,
 		put_writes_what_take_reads, a_bad_put_writes_nothing,

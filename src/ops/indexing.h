@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OPS_INDEXING_H
+#define OPS_INDEXING_H
+
+/* Indexes from callers, for whoever computes with them. */
+#include "ops/expr.h"
+
+/* Check that two arrays are there and on one device, and that the second has integers; `what` says
+ * which call, for errors. */
+kz_status indexing_check(const struct kz_array *array, const struct kz_array *indexes,
+	const char *what, kz_error *err);
+/* The indexes as contiguous int64.  For KZ_INDEX_CHECK they are from `low` to before `extent`, else
+ * KZ_RANGE; this waits for the device.  The message says "for `where` of `extent`". */
+kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
+	int64_t extent, const char *where, kz_index_mode mode, kz_error *err);
+
+#endif
