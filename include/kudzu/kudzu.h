@@ -19,6 +19,7 @@
  *   ffi.h       without a C compiler  random.h   random numbers
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
  *   products.h  dot, tensordot, einsum
+ *   network.h   softmax, cross entropy
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -55,6 +56,7 @@
 #include <kudzu/matrix.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
+#include <kudzu/network.h>
 #include <kudzu/npy.h>
 #include <kudzu/ops.h>
 #include <kudzu/pinned.h>

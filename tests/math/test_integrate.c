@@ -596,7 +596,7 @@ SUITE(integrate)
 	Suite *suite = suite_create("integrate");
 	int devices = both_shapes_count();
 	TCase *rules = suite_add_case(suite, "rules");
-	tcase_set_timeout(rules, 60);
+	tcase_set_timeout(rules, 200);
 	tcase_add_tests(rules, devices, the_trapezoidal_rule_is_a_loop_for_every_type_axis_and_stride,
 		simpsons_rule_is_a_loop_for_every_type_axis_and_stride,
 		simpsons_rule_gives_the_documented_values, points_may_coincide,

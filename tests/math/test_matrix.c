@@ -355,7 +355,7 @@ SUITE(matrix)
 	Suite *suite = suite_create("matrix");
 	int devices = both_shapes_count();
 	TCase *parts = suite_add_case(suite, "parts");
-	tcase_set_timeout(parts, 60);
+	tcase_set_timeout(parts, 200);
 	tcase_add_tests(parts, devices, a_triangle_is_what_lies_beside_a_diagonal,
 		a_triangle_replaces_its_matrix_and_drops_nan, a_diagonal_becomes_a_matrix_and_back,
 		a_diagonal_goes_into_an_array, differences_are_a_loop,
