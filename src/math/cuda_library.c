@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/dl.h"
+#include "base/env.h"
 #include "rtc/find.h"
 
 #include <pthread.h>
@@ -124,6 +125,16 @@ static const struct find_what cuda_whats[CUDA_PARTS] = {
 	{"libcusolver.so", "KUDZU_CUSOLVER", cusolver_names, cuda_take_cusolver},
 };
 
+static void cuda_find(struct find *find)
+{
+	const char *named = env_get(find->what->variable);
+	if (named && strcmp(named, "none") == 0) {
+		str_addf(&find->log, "  %s is none\n", find->what->variable);
+	} else {
+		find_library(find);
+	}
+}
+
 /* False: memory ran out. */
 static bool cuda_open(void)
 {
@@ -132,7 +143,7 @@ static bool cuda_open(void)
 		if (!cuda_found.parts[part].path) {
 			struct find find = {.what = &cuda_whats[part], .arg = &cuda_found,
 				.log = STR_INIT};
-			find_library(&find);
+			cuda_find(&find);
 			ok = !find.no_memory && !find.log.failed;
 			mem_free(cuda_logs[part]);
 			cuda_logs[part] = ok ? str_take(&find.log) : NULL;
@@ -159,7 +170,7 @@ const char *cuda_library_log(enum cuda_part part)
 char *cuda_library_look(enum cuda_part part)
 {
 	struct find find = {.what = &cuda_whats[part], .look_only = true, .log = STR_INIT};
-	find_library(&find);
+	cuda_find(&find);
 	str_free(&find.log);
 	return find.path;
 }

@@ -4,7 +4,7 @@
 
 /*
  * cuBLAS and cuSOLVER, found at run time as rtc/find.h says: by KUDZU_CUBLAS and KUDZU_CUSOLVER,
- * else in toolkits, NVIDIA's wheels, by the loader.  `none`, which is no library, turns one off.
+ * else in toolkits, NVIDIA's wheels, by the loader.  `none` turns one off.
  *
  * The types and constants are NVIDIA's, declared here so that nothing needs the toolkit's headers.
  */

@@ -596,7 +596,9 @@ kz_status cuda_ops_fill(struct math_device *math, kz_error *err)
 		}
 	}
 	math->enqueue[MATH_GEMM][MATH_H] = has_gemm ? cuda_enqueue : NULL;
-	math->enqueue[MATH_GEMM][MATH_B] = has_gemm ? cuda_enqueue : NULL;
+	/* Older GPUs have no bfloat16: there it is converted, as everywhere else. */
+	bool has_bfloat = has_gemm && math->device->info.compute_capability >= 80;
+	math->enqueue[MATH_GEMM][MATH_B] = has_bfloat ? cuda_enqueue : NULL;
 	return KZ_OK;
 }
 

@@ -74,6 +74,7 @@ START_TEST(nvidias_libraries_are_opened_where_a_gpu_is)
 	ck_assert_ptr_nonnull(strstr(find("cublas")->fix, "nvidia-cublas"));
 	ck_assert_ptr_nonnull(strstr(find("cublas")->log, "/nowhere/libcublas.so: "));
 	ck_assert_ptr_nonnull(strstr(find("cusolver")->fix, "nvidia-cusolver"));
+	ck_assert_ptr_nonnull(strstr(find("cusolver")->log, "KUDZU_CUSOLVER is none"));
 	ck_assert_ptr_null(find("blas")); // no CPU device
 	kz_diagnosis_release(diagnosis);
 	diagnose(false, true);

@@ -27,7 +27,7 @@ static void setup(int index)
 {
 	err = (kz_error)KZ_ERROR_INIT;
 	if (index % 2 == 0) {
-		setenv("KUDZU_BLAS", "none", 1);
+		support_no_libraries();
 	}
 	dev = support_open(index / 4);
 	dev->serial = index / 2 % 2 == 0;
@@ -244,7 +244,7 @@ DEVICE_TEST(sums_run_in_the_order_of_k)
 	enum { N = 67 };
 	static float a[N * N], b[N * N], c[N * N], got[N * N];
 	kz_array *x, *y, *z;
-	setenv("KUDZU_BLAS", "none", 1);
+	support_no_libraries();
 	state = 7;
 	for (int i = 0; i < N * N; i++) {
 		a[i] = (float)draw(1 << 20) / 1000;

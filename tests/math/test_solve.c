@@ -345,7 +345,7 @@ START_TEST(no_library_names_the_package)
 {
 	kz_array *square, *out = NULL;
 	err = (kz_error)KZ_ERROR_INIT;
-	setenv("KUDZU_BLAS", "none", 1);
+	support_no_libraries();
 	dev = support_open(_i);
 	ok(kz_array_eye(&square, dev, KZ_F64, 3, 3, 0, &err));
 	kz_status st = kz_inv(&out, square, NULL, &err);

@@ -56,6 +56,14 @@ static inline kz_device *support_open(int index)
 	return dev;
 }
 
+/* Of linear algebra only our own kernels; before something is computed. */
+static inline void support_no_libraries(void)
+{
+	setenv("KUDZU_BLAS", "none", 1);
+	setenv("KUDZU_CUBLAS", "none", 1);
+	setenv("KUDZU_CUSOLVER", "none", 1);
+}
+
 /* Release each of a list. */
 #define release_arrays(...) support_release_arrays((kz_array *[]){__VA_ARGS__}, \
 	sizeof((kz_array *[]){__VA_ARGS__}) / sizeof(kz_array *))
