@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and inverses on a GPU, beside bare calls of cuBLAS and cuSOLVER.
+ * Products, inverses and singular values on a GPU, beside bare calls of cuBLAS and cuSOLVER.
  *
  *	bench_cublas [CASE]
  *
@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 11 };
 
-enum { GEMM, INV };
+enum { GEMM, INV, SVD };
 
 static const struct item {
 	const char *name;
@@ -31,6 +31,8 @@ static const struct item {
 	{"inv", INV, KZ_F32, 1024},
 	{"inv", INV, KZ_F64, 1024},
 	{"inv", INV, KZ_F64, 4096},
+	{"svd", SVD, KZ_F32, 512},
+	{"svd", SVD, KZ_F64, 512},
 };
 
 /* The libraries */
@@ -50,9 +52,13 @@ static struct bare {
 		int *info);
 	int (*getrs[2])(void *solver, int op, int n, int k, const void *a, int lda,
 		const int *pivots, void *b, int ldb, int *info);
+	int (*gesvd_size[2])(void *solver, int m, int n, int *count);
+	int (*gesvd[2])(void *solver, signed char u, signed char vt, int m, int n, void *a, int lda,
+		void *s, void *out_u, int ldu, void *out_vt, int ldvt, void *work, int count,
+		void *rwork, int *info);
 	void *blas, *solver;
 	int count;              /* elements of work space */
-	kz_array *into, *identity, *copy, *work, *pivots, *info;
+	kz_array *into, *identity, *copy, *work, *pivots, *info, *s, *vt;
 } bare;
 
 static void *bare_open(const char *name, int newest)
@@ -86,13 +92,17 @@ static int bare_load(struct bench *bench)
 	bare_find(&bare.solver_create, solver, "cusolverDnCreate", &missing);
 	bare_find(&bare.solver_set_stream, solver, "cusolverDnSetStream", &missing);
 	for (int i = 0; i < 2; i++) {
-		static const char *const symbols[2][3] = {
-			{"cusolverDnSgetrf_bufferSize", "cusolverDnSgetrf", "cusolverDnSgetrs"},
-			{"cusolverDnDgetrf_bufferSize", "cusolverDnDgetrf", "cusolverDnDgetrs"},
+		static const char *const symbols[2][5] = {
+			{"cusolverDnSgetrf_bufferSize", "cusolverDnSgetrf", "cusolverDnSgetrs",
+				"cusolverDnSgesvd_bufferSize", "cusolverDnSgesvd"},
+			{"cusolverDnDgetrf_bufferSize", "cusolverDnDgetrf", "cusolverDnDgetrs",
+				"cusolverDnDgesvd_bufferSize", "cusolverDnDgesvd"},
 		};
 		bare_find(&bare.getrf_size[i], solver, symbols[i][0], &missing);
 		bare_find(&bare.getrf[i], solver, symbols[i][1], &missing);
 		bare_find(&bare.getrs[i], solver, symbols[i][2], &missing);
+		bare_find(&bare.gesvd_size[i], solver, symbols[i][3], &missing);
+		bare_find(&bare.gesvd[i], solver, symbols[i][4], &missing);
 	}
 	return missing || bare.blas_create(&bare.blas) || bare.blas_set_stream(bare.blas, stream)
 		|| bare.blas_set_mode(bare.blas, 16) // sums of halves in float32, as Kudzu's
@@ -109,8 +119,8 @@ static int is_double(const struct bench *bench)
 	return bench->item->dtype == KZ_F64;
 }
 
-/* What is measured: a row-major product is that of the transposes in the other order, and the
- * inverse of the transpose is the transposed inverse. */
+/* What is measured: a row-major product is that of the transposes in the other order, the inverse of
+ * the transpose is the transposed inverse, and u and vh change places. */
 
 static kz_status run_bare_gemm(struct bench *bench)
 {
@@ -153,8 +163,31 @@ static kz_status run_inv(struct bench *bench)
 	return kz_inv(&bench->out, bench->a, NULL, &bench->err);
 }
 
+static kz_status run_bare_svd(struct bench *bench)
+{
+	int n = (int)bench->item->n;
+	if (kz_array_assign(bare.copy, bench->a, &bench->err)) {
+		return bench->err.status;
+	}
+	return bare.gesvd[is_double(bench)](bare.solver, 'S', 'S', n, n, pointer(bare.copy), n,
+		pointer(bare.s), pointer(bare.vt), n, pointer(bare.into), n, pointer(bare.work),
+		bare.count, NULL, pointer(bare.info)) ? KZ_UNKNOWN : KZ_OK;
+}
+
+static kz_status run_svd(struct bench *bench)
+{
+	kz_array *u = NULL, *vh = NULL;
+	kz_array_release(bench->out);
+	bench->out = NULL;
+	kz_status st = kz_svd(&u, &bench->out, &vh, bench->a, 0, NULL, &bench->err);
+	kz_array_release(u);
+	kz_array_release(vh);
+	return st;
+}
+
 static run_fn *const runs[][2] = {
 	[GEMM] = {run_gemm, run_bare_gemm}, [INV] = {run_inv, run_bare_inv},
+	[SVD] = {run_svd, run_bare_svd},
 };
 
 /* Arrays */
@@ -206,18 +239,22 @@ static int make_arrays(struct bench *bench)
 	if (bench->item->what == GEMM) {
 		return 0;
 	}
-	return bare.getrf_size[is_double(bench)](bare.solver, (int)n, (int)n, pointer(bench->a),
+	int failed = bench->item->what == INV
+		? bare.getrf_size[is_double(bench)](bare.solver, (int)n, (int)n, pointer(bench->a),
 			(int)n, &bare.count)
-		|| make_identity(&bare.identity, bench)
+		: bare.gesvd_size[is_double(bench)](bare.solver, (int)n, (int)n, &bare.count);
+	return failed || make_identity(&bare.identity, bench)
 		|| kz_array_zeros(&bare.copy, dev, dtype, shape, err)
 		|| kz_array_zeros(&bare.work, dev, dtype, KZ_SHAPE(bare.count), err)
-		|| kz_array_zeros(&bare.pivots, dev, KZ_I32, KZ_SHAPE(n), err);
+		|| kz_array_zeros(&bare.pivots, dev, KZ_I32, KZ_SHAPE(n), err)
+		|| kz_array_zeros(&bare.s, dev, dtype, KZ_SHAPE(n), err)
+		|| kz_array_zeros(&bare.vt, dev, dtype, shape, err);
 }
 
 static void end_arrays(struct bench *bench)
 {
 	kz_array **const all[] = {&bare.into, &bare.identity, &bare.copy, &bare.work, &bare.pivots,
-		&bare.info};
+		&bare.info, &bare.s, &bare.vt};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		kz_array_release(*all[i]);
 		*all[i] = NULL;
@@ -225,16 +262,16 @@ static void end_arrays(struct bench *bench)
 	release_arrays(bench);
 }
 
-/* The first rows of both results. */
+/* The first elements of both results: a row, or singular values. */
 static int check(struct bench *bench)
 {
 	int64_t n = bench->item->n;
-	kz_array *rows[2] = {NULL, NULL};
+	kz_array *theirs = bench->item->what == SVD ? bare.s : bare.into, *rows[2] = {NULL, NULL};
 	double *host = malloc(2 * (size_t)n * sizeof(*host));
 	int wrong = !host;
 	for (int i = 0; i < 2 && !wrong; i++) {
 		kz_array *row = NULL;
-		wrong = kz_array_view(&row, i ? bare.into : bench->out, KZ_SHAPE(n), NULL, 0, &bench->err)
+		wrong = kz_array_view(&row, i ? theirs : bench->out, KZ_SHAPE(n), NULL, 0, &bench->err)
 			|| kz_array_astype(&rows[i], row, KZ_F64, &bench->err)
 			|| kz_array_get(rows[i], host + i * n, 8 * n, &bench->err);
 		kz_array_release(row);
