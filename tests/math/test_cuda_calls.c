@@ -325,6 +325,25 @@ START_TEST(a_missing_library_leaves_the_table_empty)
 }
 END_TEST
 
+/* Where NVIDIA's own libraries are, of CUDA 13, they have each function of the table. */
+START_TEST(the_real_libraries_have_all_functions)
+{
+	unsetenv("KUDZU_CUBLAS");
+	unsetenv("KUDZU_CUSOLVER");
+	const struct cuda_library *library = cuda_library_get();
+	const struct cuda_object *blas = &library->parts[CUDA_CUBLAS];
+	const struct cuda_object *solver = &library->parts[CUDA_CUSOLVER];
+	if (!blas->path || blas->version[0] != 13 || !solver->path || solver->version[0] != 12) {
+		return;
+	}
+	for (size_t at = 0; at < offsetof(struct cuda_library, parts); at += sizeof(void *)) {
+		void *function;
+		memcpy(&function, (const char *)library + at, sizeof(function));
+		ck_assert_msg(function, "function %zu of cublas.def is missing", at / sizeof(void *));
+	}
+}
+END_TEST
+
 SUITE(cuda_calls)
 {
 	Suite *suite = suite_create("cuda_calls");
@@ -337,5 +356,6 @@ SUITE(cuda_calls)
 	tcase_add_tests(tcase, devices, each_code_is_translated, streams_do_not_disturb_each_other,
 		capturing_works_or_fails_cleanly, extents_beyond_a_library_are_refused,
 		solvers_above_work_on_it, a_missing_library_leaves_the_table_empty);
+	tcase_add_tests(tcase, 1, the_real_libraries_have_all_functions);
 	return suite;
 }
