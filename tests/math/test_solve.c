@@ -2,7 +2,7 @@
 /* Linear equations, against Gauss in long double on the host. */
 #include "math/linear.h"
 
-enum { MOST = 24, ROOM = 6 * MOST * MOST };
+enum { MOST = 24, ROOM = 70 * 70 };
 
 static number a[ROOM], b[ROOM], x[ROOM], want[ROOM];
 
@@ -358,6 +358,58 @@ START_TEST(no_library_names_the_package)
 }
 END_TEST
 
+/* A library of two functions: others are done by our own kernels, or refused by name. */
+START_TEST(a_library_may_lack_functions)
+{
+	kz_array *array, *out = NULL, *single;
+	number two = 2;
+	err = (kz_error)KZ_ERROR_INIT;
+	setenv("KUDZU_BLAS", KZ_TEST_BUILD "/tests/dropin/libfew_blas.so", 1);
+	dev = support_open(_i);
+	linear_draw_regular(a, 1, 70, KZ_F64);
+	array = linear_upload(a, KZ_F64, KZ_SHAPE(2, 2), 0);
+	ok(kz_det(&out, array, NULL, &err));
+	linear_take(x, out, KZ_F64, 1);
+	want[0] = (number)linear_gauss(b, a, &two, 2, 0);
+	linear_check("det", x, want, 1, 1e-14 * cabs(want[0]));
+	kz_status st = kz_inv(&out, array, NULL, &err);
+	if (st) {
+		fails(st, KZ_UNSUPPORTED, "inv: ");
+	}
+	release_arrays(out, array);
+	array = linear_upload(a, KZ_F64, KZ_SHAPE(70, 70), 0);
+	ok(kz_array_astype(&single, array, KZ_F32, &err));
+	ok(kz_matmul(&out, array, array, NULL, &err)); // dgemm
+	linear_take(x, out, KZ_F64, 4900);
+	linear_multiply(want, a, false, a, 70, 70, 70);
+	linear_check("product", x, want, 4900, 1e-9);
+	ok(kz_matmul(&out, single, single, NULL, &err)); // our kernel
+	linear_take(x, out, KZ_F32, 4900);
+	linear_check("product", x, want, 4900, 0.1);
+	st = kz_eigvals(&out, array, NULL, &err); // on a GPU another library may have it
+	if (st) {
+		fails(st, KZ_UNSUPPORTED, "eigvals: eigenvalues needs LAPACK");
+	}
+	kz_array_release(st ? NULL : out);
+	release_arrays(array, single);
+	support_close(dev);
+}
+END_TEST
+
+/* numpy: np.linalg.matrix_power(np.array([[2, 1], [1, 1]]), -3) */
+LINEAR_TEST(a_negative_power_is_that_of_the_inverse)
+{
+	const number cells[4] = {2, 1, 1, 1}, cube[4] = {5, -8, -8, 13};
+	kz_array *array = linear_upload(cells, KZ_I32, KZ_SHAPE(2, 2), 0), *out = NULL;
+	ok(kz_matrix_power(&out, array, -3, NULL, &err));
+	linear_take(x, out, KZ_F64, 4);
+	linear_check("power", x, cube, 4, 1e-13);
+	fails(kz_matrix_power(&out, array, INT64_MIN, NULL, &err), KZ_RANGE, "out of range");
+	ok(kz_array_fill(array, KZ_ARG(1), &err));
+	fails(kz_matrix_power(&out, array, -1, NULL, &err), KZ_NUMERIC, "pivot 2 is 0");
+	kz_array_release(array);
+}
+
 SUITE(solve)
 {
 	Suite *suite = suite_create("solve");
@@ -368,8 +420,10 @@ SUITE(solve)
 		triangular_equations_read_one_triangle, other_types_are_converted,
 		singular_matrices_name_their_pivot, determinants_do_not_overflow_on_the_way,
 		empty_matrices_are_as_in_numpy, nan_and_infinity_do_not_hang,
+		a_negative_power_is_that_of_the_inverse,
 		shapes_that_do_not_fit_are_printed, a_capture_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
-	tcase_add_tests(tcase, support_device_count(), no_library_names_the_package);
+	tcase_add_tests(tcase, support_device_count(), no_library_names_the_package,
+		a_library_may_lack_functions);
 	return suite;
 }
