@@ -41,6 +41,12 @@ static inline int linear_ways(void)
 	return (int)countof(linear_libraries) * support_device_count();
 }
 
+/* The same, and without any library, for what our own kernels do. */
+static inline int linear_all_ways(void)
+{
+	return linear_ways() + support_device_count();
+}
+
 static inline bool linear_has(const char *library)
 {
 	void *object = dlopen(library, RTLD_LAZY);
@@ -53,14 +59,16 @@ static inline bool linear_has(const char *library)
 
 static inline void linear_setup(int index)
 {
-	const char *blas = linear_libraries[index % 3].blas;
-	const char *lapack = linear_libraries[index % 3].lapack;
+	const int libraries = (int)countof(linear_libraries);
+	bool is_own = index >= linear_ways();
+	const char *blas = is_own ? "none" : linear_libraries[index % libraries].blas;
+	const char *lapack = is_own ? NULL : linear_libraries[index % libraries].lapack;
 	err = (kz_error)KZ_ERROR_INIT;
-	if (linear_has(blas) && (!lapack || linear_has(lapack))) {
+	if (is_own || (linear_has(blas) && (!lapack || linear_has(lapack)))) {
 		setenv("KUDZU_BLAS", blas, 1);
 		setenv("KUDZU_LAPACK", lapack ? lapack : "", 1);
 	}
-	dev = support_open(index / 3);
+	dev = support_open(is_own ? index - linear_ways() : index / libraries);
 }
 
 static inline void linear_teardown(void)

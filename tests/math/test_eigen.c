@@ -307,6 +307,27 @@ LINEAR_TEST(a_failing_allocation_leaves_nothing_behind)
 	kz_array_release(array);
 }
 
+/* Our own kernels do not do these: the message names what to install. */
+START_TEST(no_library_names_the_package)
+{
+	kz_array *array, *outs[3] = {NULL};
+	linear_setup(linear_ways() + _i);
+	ok(kz_array_eye(&array, dev, KZ_F64, 3, 3, 0, &err));
+	if (strcmp(kz_device_name(dev), "cpu") == 0) {
+		kz_status st = kz_svd(&outs[0], &outs[1], &outs[2], array, 1, NULL, &err);
+		ck_assert_ptr_nonnull(strstr(kz_error_hint(&err), "libopenblas0"));
+		fails(st, KZ_UNSUPPORTED, "svd: a singular value decomposition needs LAPACK");
+		fails(kz_eigh(&outs[0], &outs[1], array, KZ_LOWER, NULL, &err), KZ_UNSUPPORTED,
+			"eigh: eigenvalues of a symmetric matrix needs LAPACK");
+		fails(kz_eigvals(&outs[0], array, NULL, &err), KZ_UNSUPPORTED, "eigvals: eigenvalues");
+		fails(kz_pinv(&outs[0], array, -1, NULL, &err), KZ_UNSUPPORTED, "pinv: a singular");
+		ck_assert(!outs[0] && !outs[1] && !outs[2]);
+	}
+	kz_array_release(array);
+	linear_teardown();
+}
+END_TEST
+
 SUITE(eigen)
 {
 	Suite *suite = suite_create("eigen");
@@ -317,5 +338,6 @@ SUITE(eigen)
 		lstsq_is_as_numpys, ranks_count_values_that_are_not_small,
 		empty_matrices_are_as_in_numpy, nan_and_infinity_are_refused,
 		operands_that_do_not_fit_are_refused, a_failing_allocation_leaves_nothing_behind);
+	tcase_add_tests(tcase, support_device_count(), no_library_names_the_package);
 	return suite;
 }

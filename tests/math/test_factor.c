@@ -224,7 +224,7 @@ SUITE(factor)
 	Suite *suite = suite_create("factor");
 	TCase *tcase = suite_add_case(suite, "factor");
 	tcase_set_timeout(tcase, 60);
-	tcase_add_tests(tcase, linear_ways(), cholesky_reads_one_triangle,
+	tcase_add_tests(tcase, linear_all_ways(), cholesky_reads_one_triangle,
 		matrices_that_are_not_positive_definite_name_the_minor, lu_multiplies_to_the_matrix,
 		qr_multiplies_to_the_matrix, empty_matrices_are_as_in_numpy,
 		nan_and_infinity_do_not_hang, operands_that_do_not_fit_are_refused,
