@@ -300,6 +300,8 @@ class Call:
             if not words.startswith("kz_array "):
                 results.append(Handle(out))
                 continue
+            if out.value is None:
+                continue  # an output that the call does not have
             results.append(library.download(out))
             library.function("kz_array_release")(out)
         for operand, whole, _ in self.arrays:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Solvers, factors and what is computed from them.
+# Equations, inverses and determinants.
 #
 # A matrix is made of its singular values, so that its condition number is known and not too large.
 # Results that numpy's definition leaves open, as the sign of a singular vector, are not compared;
@@ -274,118 +274,6 @@ def slogdet_bound(case):
     return [allowed if a.dtype.kind == "c" else 0, allowed]
 
 
-# lstsq, pinv
-
-def draw_pinv(d):
-    return [rectangle(d, rank=True)]
-
-
-def reference_pinv(a):
-    """With a cutoff that is far from the singular values that are not 0."""
-    return np.linalg.pinv(a, CUTOFF[bytes_of(a.dtype)])
-
-
-CUTOFF = {4: 1e-5, 8: 1e-10}
-
-
-def pinv_holds(case):
-    a, x = case.values[0], case.ours[0]
-    wa, wx = wide(a), wide(x)
-    grown = norm(a) * norm(x) + 1
-    yield same("A X A = A", wa @ wx @ wa, wa, off(case, grown * norm(a)))
-    yield same("X A X = X", wx @ wa @ wx, wx, off(case, grown * norm(x)))
-    yield same("(A X)' = A X", hermitian(wa @ wx), wa @ wx, off(case, grown))
-    yield same("(X A)' = X A", hermitian(wx @ wa), wx @ wa, off(case, grown))
-
-
-# cholesky, lu, qr
-
-def draw_cholesky(d):
-    dtype, n = d.pick(INEXACT), order(d)
-    return [d.matrices(dtype, d.batch(), lambda batch: half_of(positive(d, dtype, batch, n)))]
-
-
-def whole(a):
-    """The hermitian matrix whose lower half is a's."""
-    lower = np.tril(a)
-    return lower + hermitian(np.tril(a, -1))
-
-
-def cholesky_bound(case):
-    a = whole(case.values[0])
-    return [each(off(case, condition(a) * norm(case.expected[0])))]
-
-
-def cholesky_holds(case):
-    a, low = whole(case.values[0]), case.ours[0]
-    yield same("L L' = A", wide(low) @ wide(hermitian(low)), a, off(case, norm(a)))
-    yield "L is lower", np.triu(low, 1), np.zeros_like(low), 0
-
-
-def qr_holds(case):
-    a, (q, r) = case.values[0], case.ours
-    yield same("Q R = A", wide(q) @ wide(r), a, off(case, norm(a)))
-    yield orthonormal(case, "Q", q)
-    yield "R is upper", np.tril(r, -1), np.zeros_like(r), 0
-
-
-# svd, eigh, eig
-
-def svd_holds(case):
-    a, (u, s, vh) = case.values[0], case.ours
-    k = s.shape[-1]
-    product = (wide(u[..., :k]) * s[..., None, :]) @ wide(vh[..., :k, :])
-    yield same("U S V' = A", product, a, off(case, norm(a)))
-    yield orthonormal(case, "U", u)
-    yield orthonormal(case, "V", hermitian(vh))
-    yield "S descends", np.sort(s, axis=-1)[..., ::-1], s, 0
-
-
-def svdvals_bound(case):
-    return [off(case, norm(case.values[0]))[..., None]]
-
-
-def eigh_holds(case):
-    a, (w, v) = whole(case.values[0]), case.ours
-    yield same("A V = V W", wide(a) @ wide(v), wide(v) * w[..., None, :], off(case, norm(a)))
-    yield orthonormal(case, "V", v)
-    yield "W ascends", np.sort(w, axis=-1), w, 0
-
-
-def eigvalsh_bound(case):
-    return [off(case, norm(whole(case.values[0])))[..., None]]
-
-
-# eig: the eigenvalues of both are paired
-
-def eig_holds(case):
-    a, (w, v) = case.values[0], case.ours
-    yield same("A V = V W", wide(a) @ wide(v), wide(v) * w[..., None, :], off(case, norm(a)))
-    yield "|v| = 1", np.sum(np.abs(v) ** 2, axis=-2), np.ones(w.shape), \
-        off(case, 1)
-    yield from eigvals_holds(case)
-
-
-def eigvals_holds(case):
-    """Each eigenvalue is near one of numpy's, within the condition of the eigenvectors."""
-    a, w = case.values[0], case.ours[0]
-    if 0 in a.shape:
-        return
-    expected, v = np.linalg.eig(wide(a))
-    paired = np.array([pair(x, y) for x, y in zip(w.reshape(-1, w.shape[-1]),
-                                                  expected.reshape(-1, w.shape[-1]))])
-    yield "W is numpy's", paired.reshape(w.shape), expected, \
-        off(case, condition(v) * norm(a))[..., None]
-
-
-def pair(values, expected):
-    """The values in the order of the expected ones."""
-    left, order = list(values), []
-    for each in expected:
-        order.append(left.pop(int(np.argmin(np.abs(np.array(left) - each)))))
-    return np.array(order)
-
-
 # triangular solve: nobody reads the other half, nor a diagonal of ones
 
 def triangle(d, dtype, batch, n, lower, unit):
@@ -447,41 +335,6 @@ def triangular_bound(case):
 def triangular_holds(case):
     a, b, *how = case.values
     return solve_holds(case, meant(a, *how))
-
-
-# norms
-
-VECTOR_ORDERS = [2.0, 1.0, np.inf, -np.inf, 0.0, 3.0, -1.0, 0.5]
-MATRIX_ORDERS = ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf]
-
-
-# lstsq
-
-def draw_lstsq(d):
-    dtype, m, n = d.pick(INEXACT), order(d), order(d)
-    if m == 0 or n == 0:
-        m, n = max(m, 1), max(n, 1)
-    low = d.integer(1, min(m, n)) if d.chance(0.3) else None
-    a = d.matrices(dtype, (), lambda batch: general(d, dtype, batch, m, n, low))
-    return a, d.array(dtype, (m,) if d.chance(0.3) else (m, d.extent(4)))
-
-
-def effective(a):
-    """The condition number among the singular values that count, and their number."""
-    values = np.linalg.svd(wide(a), compute_uv=False)
-    counted = values[values > CUTOFF[bytes_of(a.dtype)] * values.max(initial=0)]
-    return (counted[0] / counted[-1], len(counted)) if len(counted) else (1, 0)
-
-
-def lstsq_bound(case):
-    """Higham, section 20.1: the residual counts with the square of the condition number."""
-    a, b = case.values
-    x = case.expected[0]
-    grown, _ = effective(a)
-    left = wide(b) - wide(a) @ wide(x)
-    size = max(np.sqrt((np.abs(wide(a)) ** 2).sum()), 1e-300)
-    return [off(case, grown * np.sqrt((np.abs(x) ** 2).sum())
-                + grown ** 2 * np.sqrt((np.abs(left) ** 2).sum()) / size)]
 
 
 ROWS = [
