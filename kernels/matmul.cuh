@@ -3,14 +3,17 @@
  * c = alpha a b + beta c for each of gridDim.z matrices.  a(m, k) and b(k, n) have any strides, rows
  * of c no gaps.
  *
- * Each sum begins with beta c, or 0, and takes its products one after the other in the order of k, by
+ * Each sum but those of KZ_DOT begins with beta c, or 0, and takes its products one after the other in the order of k, by
  * KZ_MADD: the result has the same bits in both forms.  blockIdx.x counts the tiles of c, down the
  * columns first.
  *
- * KZ_SERIAL: a block is one warp, whose 32 lanes are vectors of the processor.  It has a part of b,
- * DEPTH rows of it, as a tile of shared memory, and takes ROWS rows of c at a time: their sums stay
- * in registers.  Lanes beyond the last column compute that column again and do not write it.
+ * KZ_SERIAL: one thread has ROWS x COLUMNS elements of c, which stay in the cache while STEP rows of
+ * b pass.  Other rows than those without gaps are copied first.
  * Else a block of 256 threads has a tile of 64 x 64, 4 x 4 for each thread.
+ * KZ_DOT: c and b are one column, and a has rows without gaps.  A lane of 32 adds every 32nd product
+ * of a row; these sums are added one after the other.  So all memory is read once, along rows.
+ *
+ * KZ_PLAIN promises that rows of b have no gaps, and all that scales, conjugates or leaves out is off.
  *
  * KZ_MADD(c, a, b) is c + a * b of kz_element, and KZ_FACTOR(f) the number alpha or beta as one; types
  * without KZ_FACTOR have 1 and 0 for these.
@@ -73,98 +76,178 @@ __device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 t
 		|| (shape.triangle == 1 ? top + height > left : top < left + width);
 }
 
-#ifdef KZ_SERIAL
-#define TILE_ROWS 96
-#define ROWS 3
-#define PER (sizeof(kz_element) < 8 ? 2 : 1) /* columns of a lane */
-#define WIDTH (32 * PER)
-#define DEPTH (sizeof(kz_element) < 8 ? 256 : 128)
-extern "C" __global__ void __launch_bounds__(32) kz_kernel(kz_element *c, const kz_element *a,
+#if defined(KZ_DOT)
+#define GROUP 4
+extern "C" __global__ void __launch_bounds__(32 * KZ_WARPS) kz_kernel(kz_element *c, const kz_element *a,
 	const kz_element *b, const kz_matrices shape)
 {
-	__shared__ kz_element part_b[DEPTH][WIDTH];
-	const int x = threadIdx.x;
-	const kz_i64 tiles = (shape.m + TILE_ROWS - 1) / TILE_ROWS;
-	const kz_i64 top = (kz_i64)blockIdx.x % tiles * TILE_ROWS, left = blockIdx.x / tiles * WIDTH;
-	const kz_i64 bottom = top + TILE_ROWS < shape.m ? top + TILE_ROWS : shape.m;
-	kz_i64 column[PER];
-	bool in[PER];
-	if (!kz_has_wanted(shape, top, left, TILE_ROWS, WIDTH)) {
-		return;
-	}
+	__shared__ kz_element parts[32][33];
+	const int x = threadIdx.x % 32;
+	const kz_i64 top = (kz_i64)blockIdx.x * 32, whole = shape.k / 32 * 32;
 	c += blockIdx.z * shape.c_next;
 	a += blockIdx.z * shape.a_next;
 	b += blockIdx.z * shape.b_next;
-#pragma unroll
-	for (int u = 0; u < PER; u++) {
-		column[u] = left + 32 * u + x;
-		in[u] = column[u] < shape.n;
-		column[u] = in[u] ? column[u] : shape.n - 1;
-	}
-	for (kz_i64 k = 0; k == 0 || k < shape.k; k += DEPTH) {
-		const int depth = shape.k - k < DEPTH ? (int)(shape.k - k) : DEPTH;
-		if (shape.b_column == 1) {
 #pragma unroll 1
-			for (int d = 0; d < depth; d++) {
+	for (int group = threadIdx.x / 32; group < 32 / GROUP; group += KZ_WARPS) {
+		const kz_element *row[GROUP];
+		kz_element sum[GROUP];
 #pragma unroll
-				for (int u = 0; u < PER; u++) {
-					part_b[d][32 * u + x] = kz_scaled(kz_operand(
-						b[(k + d) * shape.b_row + column[u]], shape.conjugate_b), shape);
+		for (int r = 0; r < GROUP; r++) { // what is below the last row is that row once more
+			const kz_i64 i = top + group * GROUP + r;
+			row[r] = a + (i < shape.m ? i : shape.m - 1) * shape.a_row;
+			sum[r] = KZ_ZERO;
+		}
+		if (shape.b_row == 1) {
+#pragma unroll 1
+			for (kz_i64 k = 0; k < whole; k += 32) {
+				const kz_element v = kz_operand(b[k + x], shape.conjugate_b);
+#pragma unroll
+				for (int r = 0; r < GROUP; r++) {
+					sum[r] = KZ_MADD(sum[r], kz_operand(row[r][k + x], shape.conjugate_a), v);
 				}
 			}
 		} else {
 #pragma unroll 1
-			for (int d = 0; d < depth; d++) {
+			for (kz_i64 k = 0; k < whole; k += 32) {
+				const kz_element v = kz_operand(b[(k + x) * shape.b_row], shape.conjugate_b);
 #pragma unroll
-				for (int u = 0; u < PER; u++) {
-					part_b[d][32 * u + x] = kz_scaled(kz_operand(b[(k + d) * shape.b_row
-						+ column[u] * shape.b_column], shape.conjugate_b), shape);
+				for (int r = 0; r < GROUP; r++) {
+					sum[r] = KZ_MADD(sum[r], kz_operand(row[r][k + x], shape.conjugate_a), v);
 				}
 			}
 		}
-		__syncwarp();
-#pragma unroll 1
-		for (kz_i64 i = top; i < bottom; i += ROWS) {
-			kz_element sum[ROWS][PER];
-			const kz_element *factor[ROWS];
-			kz_i64 row[ROWS];
+		if (whole + x < shape.k) {
+			const kz_element v = kz_operand(b[(whole + x) * shape.b_row], shape.conjugate_b);
 #pragma unroll
-			for (int r = 0; r < ROWS; r++) {
-				row[r] = i + r < bottom ? i + r : bottom - 1;
-				factor[r] = a + row[r] * shape.a_row + k * shape.a_column;
-#pragma unroll
-				for (int u = 0; u < PER; u++) {
-					sum[r][u] = kz_first(c + row[r] * shape.c_row + column[u], shape, k == 0);
-				}
-			}
-#pragma unroll 1
-			for (int d = 0; d < depth; d++) {
-				kz_element v[PER];
-#pragma unroll
-				for (int u = 0; u < PER; u++) {
-					v[u] = part_b[d][32 * u + x];
-				}
-#pragma unroll
-				for (int r = 0; r < ROWS; r++) {
-					const kz_element f = kz_operand(factor[r][d * shape.a_column],
-						shape.conjugate_a);
-#pragma unroll
-					for (int u = 0; u < PER; u++) {
-						sum[r][u] = KZ_MADD(sum[r][u], f, v[u]);
-					}
-				}
-			}
-#pragma unroll
-			for (int r = 0; r < ROWS; r++) {
-#pragma unroll
-				for (int u = 0; u < PER; u++) {
-					if (i + r < bottom && in[u] && kz_is_wanted(shape, row[r], column[u])) {
-						c[row[r] * shape.c_row + column[u]] = sum[r][u];
-					}
-				}
+			for (int r = 0; r < GROUP; r++) {
+				sum[r] = KZ_MADD(sum[r], kz_operand(row[r][whole + x], shape.conjugate_a), v);
 			}
 		}
-		__syncwarp();
+#pragma unroll
+		for (int r = 0; r < GROUP; r++) {
+			parts[group * GROUP + r][x] = sum[r];
+		}
+	}
+	__syncthreads();
+	if (threadIdx.x < 32 && top + x < shape.m) {
+		kz_element sum = KZ_ZERO;
+		for (int part = 0; part < 32; part++) {
+			sum = sum + parts[x][part];
+		}
+		kz_element *to = c + (top + x) * shape.c_row;
+#ifdef KZ_FACTOR
+		sum = kz_scaled(sum, shape);
+		sum = shape.has_beta ? sum + kz_first(to, shape, true) : sum;
+#endif
+		*to = sum;
+	}
+}
+#elif defined(KZ_SERIAL)
+#define ROWS 8
+#define COLUMNS (2048 / (int)sizeof(kz_element))
+#define STEP 8
+/* Where a tile of c lies. */
+struct kz_tile {
+	kz_i64 top, bottom, left, width;
+};
+
+/* Add the products of STEP rows of b, or fewer at the end, to the rows of a tile. */
+__device__ __forceinline__ void kz_add_rows(kz_element *c, const kz_element *a, const kz_element *b,
+	kz_i64 b_row, kz_i64 k, const kz_tile &tile, const kz_matrices &shape)
+{
+	const kz_i64 depth = shape.k - k < STEP ? shape.k - k : STEP;
+	for (kz_i64 i = tile.top; i < tile.bottom; i++) {
+		kz_i64 first = 0, last = tile.width; // the columns that are wanted
+		if (shape.triangle == 1) {
+			last = i + 1 - tile.left < last ? i + 1 - tile.left : last;
+		} else if (shape.triangle) {
+			first = i > tile.left ? i - tile.left : 0;
+		}
+		kz_element *const row = c + i * shape.c_row + first;
+		const kz_element *const factor = a + i * shape.a_row + k * shape.a_column;
+		const kz_element *const b0 = b + first;
+		const kz_i64 count = last - first;
+		if (depth == STEP) {
+			kz_element f[STEP];
+			const kz_element *from[STEP];
+#pragma unroll
+			for (int d = 0; d < STEP; d++) {
+				f[d] = kz_scaled(kz_operand(factor[d * shape.a_column],
+					shape.conjugate_a), shape);
+				from[d] = b0 + d * b_row;
+			}
+#pragma unroll 1
+			for (kz_i64 j = 0; j < count; j++) {
+				kz_element sum = row[j];
+#pragma unroll
+				for (int d = 0; d < STEP; d++) {
+					sum = KZ_MADD(sum, f[d], from[d][j]);
+				}
+				row[j] = sum;
+			}
+			continue;
+		}
+		for (kz_i64 d = 0; d < depth; d++) {
+			const kz_element f = kz_scaled(kz_operand(factor[d * shape.a_column],
+				shape.conjugate_a), shape);
+			const kz_element *const from = b0 + d * b_row;
+#pragma unroll 1
+			for (kz_i64 j = 0; j < count; j++) {
+				row[j] = KZ_MADD(row[j], f, from[j]);
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const kz_element *a,
+	const kz_element *b, kz_matrices shape)
+{
+#ifdef KZ_PLAIN
+	shape.b_column = 1;
+	shape.conjugate_a = shape.conjugate_b = shape.has_alpha = shape.has_beta = shape.triangle = 0;
+#endif
+	const kz_i64 tiles = (shape.m + ROWS - 1) / ROWS;
+	kz_tile tile;
+	tile.top = (kz_i64)blockIdx.x % tiles * ROWS;
+	tile.left = blockIdx.x / tiles * COLUMNS;
+	tile.bottom = tile.top + ROWS < shape.m ? tile.top + ROWS : shape.m;
+	tile.width = tile.left + COLUMNS < shape.n ? COLUMNS : shape.n - tile.left;
+	if (!kz_has_wanted(shape, tile.top, tile.left, ROWS, COLUMNS)) {
+		return;
+	}
+	c += blockIdx.z * shape.c_next + tile.left;
+	a += blockIdx.z * shape.a_next;
+	b += blockIdx.z * shape.b_next + tile.left * shape.b_column;
+	for (kz_i64 i = tile.top; i < tile.bottom && shape.has_beta != 1; i++) {
+		kz_element *row = c + i * shape.c_row;
+		if (!shape.has_beta && !shape.triangle) {
+#pragma unroll 1
+			for (kz_i64 j = 0; j < tile.width; j++) {
+				row[j] = KZ_ZERO;
+			}
+			continue;
+		}
+		for (kz_i64 j = 0; j < tile.width; j++) {
+			if (kz_is_wanted(shape, i, tile.left + j)) {
+				row[j] = kz_first(row + j, shape, true);
+			}
+		}
+	}
+	if (shape.b_column == 1 && !shape.conjugate_b) {
+		for (kz_i64 k = 0; k < shape.k; k += STEP) {
+			kz_add_rows(c, a, b + k * shape.b_row, shape.b_row, k, tile, shape);
+		}
+		return;
+	}
+	__shared__ kz_element part_b[STEP][COLUMNS];
+	for (kz_i64 k = 0; k < shape.k; k += STEP) {
+		for (kz_i64 d = 0; d < STEP && k + d < shape.k; d++) {
+			for (kz_i64 j = 0; j < tile.width; j++) {
+				part_b[d][j] = kz_operand(b[(k + d) * shape.b_row + j * shape.b_column],
+					shape.conjugate_b);
+			}
+		}
+		kz_add_rows(c, a, part_b[0], COLUMNS, k, tile, shape);
 	}
 }
 #else
@@ -195,14 +278,15 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_element *c, const
 		const int depth = shape.k - k < DEPTH ? (int)(shape.k - k) : DEPTH;
 		for (int at = threadIdx.x; at < DEPTH * TILE; at += 256) {
 			const kz_i64 row = top + at / DEPTH, column = k + at % DEPTH;
-			part_a[at % DEPTH][at / DEPTH] = row < shape.m && column < shape.k ? kz_operand(
-				a[row * shape.a_row + column * shape.a_column], shape.conjugate_a) : KZ_ZERO;
+			part_a[at % DEPTH][at / DEPTH] = row < shape.m && column < shape.k ? kz_scaled(
+				kz_operand(a[row * shape.a_row + column * shape.a_column],
+				shape.conjugate_a), shape) : KZ_ZERO;
 		}
 		for (int at = threadIdx.x; at < DEPTH * TILE; at += 256) {
 			const kz_i64 row = k + at / TILE, column = left + at % TILE;
 			part_b[at / TILE][at % TILE] = row < shape.k && column < shape.n
-				? kz_scaled(kz_operand(b[row * shape.b_row + column * shape.b_column],
-					shape.conjugate_b), shape) : KZ_ZERO;
+				? kz_operand(b[row * shape.b_row + column * shape.b_column],
+					shape.conjugate_b) : KZ_ZERO;
 		}
 		__syncthreads();
 		for (int d = 0; d < depth; d++) {

@@ -36,7 +36,9 @@ extern "C" {
  * once.  For bool the result is true where any pair of elements is true.
  *
  * A library adds the products of floats in an order of its own.  Our kernels add them one after the
- * other in the order of k, each by a fused multiply-add.
+ * other in the order of k, each by a fused multiply-add.  Where the result is a column and the rows of
+ * the matrix have no gaps they make 32 sums, each of every 32nd product, and add these.  So the bits
+ * depend on shapes and strides, and not on the device.
  *
  * @param a any strides.
  * @param b any strides.  Operands whose rows and columns both have gaps are copied first.

@@ -90,7 +90,7 @@ static bool matmul_is_usable(const struct product *p, const struct matmul_operan
 	if (of->array->dtype != p->dtype || !matmul_is_aligned(of->array)) {
 		return false;
 	}
-	return p->kernel || matmul_layout(&op, &ld, of);
+	return p->is_own || matmul_layout(&op, &ld, of);
 }
 
 /* Have an operand in the product's type, in a layout that will do; counted. */
@@ -149,7 +149,7 @@ static kz_status matmul_call_kernel(const struct product *p, int64_t count,
 	const struct matmul_operand *operands[3] = {&p->c, &p->a, &p->b};
 	struct memory *used[3];
 	struct matmul_job job = {
-		.device = p->device, .stream = p->stream, .kernel = p->kernel, .dtype = p->dtype,
+		.device = p->device, .stream = p->stream, .dtype = p->dtype,
 		.m = p->c.rows, .n = p->c.columns, .k = p->a.columns, .count = count,
 		.alpha = {p->alpha[0], p->alpha[1]}, .beta = {p->beta[0], p->beta[1]},
 		.used = used, .used_count = 3,
@@ -225,7 +225,7 @@ static kz_status matmul_run(struct product *p, kz_error *err)
 	}
 	for (int64_t call = 0; call < calls; call++) {
 		int64_t count = last >= 0 ? p->batch.dims[last] : 1;
-		kz_status st = (p->kernel ? matmul_call_kernel : matmul_call_library)(p, count,
+		kz_status st = (p->is_own ? matmul_call_kernel : matmul_call_library)(p, count,
 			offset, err);
 		if (st) {
 			return st;
@@ -287,17 +287,15 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 {
 	struct math_device *math;
 	enum math_type type;
-	p->kernel = NULL;
-	if (!matmul_type_of(&type, p->dtype)) {
-		return matmul_kernel_find(&p->kernel, p->device, p->dtype, err);
+	p->is_own = !matmul_type_of(&type, p->dtype);
+	if (p->is_own) {
+		return KZ_OK;
 	}
 	kz_status st = math_device_get(&math, p->device, err);
 	int64_t work;
-	if (!st && (!math_has(math, MATH_GEMM, type)
-		|| (size64_mul(&work, p->a.rows, p->a.columns) && size64_mul(&work, work, p->b.columns)
-			&& work < math->least_gemm))) {
-		st = matmul_kernel_find(&p->kernel, p->device, p->dtype, err);
-	}
+	p->is_own = !st && (!math_has(math, MATH_GEMM, type)
+		|| (size64_mul(&work, p->a.rows, p->a.columns)
+			&& size64_mul(&work, work, p->b.columns) && work < math->least_gemm));
 	return st;
 }
 

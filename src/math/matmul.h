@@ -23,7 +23,7 @@ struct product {
 	struct matmul_operand a, b, c;
 	kz_shape batch;                 /* all extents but those of a matrix */
 	double alpha[2], beta[2];       /* 1 and 0 but for types of libraries */
-	struct kz_kernel *kernel;       /* NULL: a provider does it */
+	bool is_own;                    /* our kernel does it; else the device's provider */
 };
 
 /* The types that libraries have; false for others. */
@@ -51,7 +51,6 @@ enum matmul_triangle { MATMUL_ALL, MATMUL_LOWER, MATMUL_UPPER };
 struct matmul_job {
 	struct kz_device *device;
 	struct kz_stream *stream;
-	struct kz_kernel *kernel;       /* from matmul_kernel_find */
 	kz_dtype dtype;
 	int64_t m, n, k, count;
 	struct matmul_view a, b, c;
@@ -61,8 +60,6 @@ struct matmul_job {
 	int used_count;
 };
 
-kz_status matmul_kernel_find(struct kz_kernel **out, struct kz_device *dev, kz_dtype dtype,
-	kz_error *err);
 kz_status matmul_kernel_launch(const struct matmul_job *job, kz_error *err);
 
 #endif

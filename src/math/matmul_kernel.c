@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { ROWS = 96, TILE = 64, MOST_Z = 65535 }; /* as in matmul.cuh */
+enum { ROWS = 8, ROW_SIZE = 2048, TILE = 64, DOT_ROWS = 32, WARPS = 8, MOST_Z = 65535 }; /* as in matmul.cuh */
 
 /* As kernels/matmul.cuh has it. */
 struct kz_matrices {
@@ -34,7 +34,11 @@ struct kz_matrices {
 struct matmul_class {
 	kz_dtype dtype;
 	int serial;
+	int form;
 };
+
+/* What the kernel is compiled for. */
+enum matmul_form { MATMUL_ANY, MATMUL_PLAIN, MATMUL_DOT };
 
 static void matmul_kernel_write(struct str *source, const void *context)
 {
@@ -43,6 +47,10 @@ static void matmul_kernel_write(struct str *source, const void *context)
 	generate_prelude(source, 1u << class->dtype, is_integer);
 	str_addf(source, "typedef %s kz_element;\n%s", generate_value(class->dtype),
 		class->serial ? "#define KZ_SERIAL\n" : "");
+	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n" : "");
+	if (class->form == MATMUL_DOT) {
+		str_addf(source, "#define KZ_DOT\n#define KZ_WARPS %d\n", class->serial ? 1 : WARPS);
+	}
 	if (is_integer) {
 		str_add(source, "#define KZ_ZERO 0\n"
 			"#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n");
@@ -60,15 +68,15 @@ static void matmul_kernel_write(struct str *source, const void *context)
 	str_add(source, device_matmul);
 }
 
-kz_status matmul_kernel_find(struct kz_kernel **out, struct kz_device *dev, kz_dtype dtype,
-	kz_error *err)
+static kz_status matmul_kernel_get(struct kz_kernel **out, const struct matmul_job *job,
+	enum matmul_form form, kz_error *err)
 {
 	struct {
 		char family[8];
 		struct matmul_class class;
-	} key = {"matmul", {dtype, dev->serial}};
+	} key = {"matmul", {job->dtype, job->device->serial, (int)form}};
 	struct kernels_want want = {&key, sizeof(key), matmul_kernel_write, &key.class, "matmul"};
-	return kernels_get(out, dev, &want, err);
+	return kernels_get(out, job->device, &want, err);
 }
 
 static struct matmul_view matmul_view_turn(struct matmul_view view)
@@ -98,13 +106,25 @@ static bool matmul_is_number(const double number[2], double real)
 	return number[0] == real && number[1] == 0;
 }
 
+/* A column of the result whose matrix has columns without gaps is a row instead; then a row of the
+ * result whose matrix has columns without gaps is a column. */
+static bool matmul_is_better_turned(const struct matmul_job *job)
+{
+	if (job->n == 1 && job->m > 1) {
+		return job->a.column != 1 && job->c.row == 1;
+	}
+	if (job->m == 1 && job->n > 1) {
+		return job->c.column != 1 || (job->b.column != 1 && job->b.row == 1);
+	}
+	return job->n > 1 && job->c.column != 1;
+}
+
 kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 {
-	bool is_turned = given->n > 1 && given->c.column != 1;
-	struct matmul_job job = is_turned ? matmul_job_turn(given) : *given;
+	struct matmul_job job = matmul_is_better_turned(given) ? matmul_job_turn(given) : *given;
 	bool serial = job.device->serial;
+	bool is_dot = job.n == 1 && job.a.column == 1 && job.k > 1 && !job.triangle;
 	int64_t size = dtype_size(job.dtype);
-	int width = serial && size >= 8 ? 32 : 64;
 	struct kz_matrices matrices = {
 		.m = job.m, .n = job.n, .k = job.k,
 		.a_row = job.a.row, .a_column = job.a.column, .a_next = job.a.next,
@@ -118,14 +138,29 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 	};
 	memcpy(matrices.alpha, job.alpha, sizeof(job.alpha));
 	memcpy(matrices.beta, job.beta, sizeof(job.beta));
+	bool is_plain = serial && job.b.column == 1 && !matrices.conjugate_a
+		&& !matrices.conjugate_b && !matrices.has_alpha && !matrices.has_beta
+		&& !matrices.triangle;
+	struct kz_kernel *kernel;
+	kz_status st = matmul_kernel_get(&kernel, &job, is_dot ? MATMUL_DOT
+		: is_plain ? MATMUL_PLAIN : MATMUL_ANY, err);
+	if (st) {
+		return st;
+	}
 	CUdeviceptr address[3];
 	void *params[] = {&address[0], &address[1], &address[2], &matrices};
 	struct kernels_call call = {
-		.kernel = job.kernel, .stream = job.stream, .params = params, .used = job.used,
-		.used_count = job.used_count, .block = kz_dim(serial ? 32 : 256, 1, 1),
+		.kernel = kernel, .stream = job.stream, .params = params, .used = job.used,
+		.used_count = job.used_count,
 	};
-	call.grid = kz_dim(divide_up(job.m, serial ? ROWS : TILE) * divide_up(job.n, width), 1, 1);
-	kz_status st = KZ_OK;
+	if (is_dot) {
+		call.block = kz_dim(32 * (serial ? 1 : WARPS), 1, 1);
+		call.grid = kz_dim(divide_up(job.m, DOT_ROWS), 1, 1);
+	} else {
+		call.block = kz_dim(serial ? 1 : 256, 1, 1);
+		call.grid = kz_dim(divide_up(job.m, serial ? ROWS : TILE)
+			* divide_up(job.n, serial ? ROW_SIZE / size : TILE), 1, 1);
+	}
 	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
 		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);
 		address[1] = job.a.address + (CUdeviceptr)(first * job.a.next * size);

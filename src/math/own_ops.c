@@ -192,8 +192,7 @@ static void own_multiply(struct own_run *run, struct matmul_view c, const double
 	if (run->st || !extents.m || !extents.n) {
 		return;
 	}
-	run->st = matmul_kernel_find(&job.kernel, run->device, run->dtype, run->err);
-	run->st = run->st ? run->st : matmul_kernel_launch(&job, run->err);
+	run->st = matmul_kernel_launch(&job, run->err);
 }
 
 struct own_triangle {

@@ -265,6 +265,45 @@ DEVICE_TEST(sums_run_in_the_order_of_k)
 	release_arrays(x, y, z);
 }
 
+/* A matrix and a column: 32 sums of every 32nd product, and these one after the other.  A row and a
+ * matrix, whose columns have gaps: in the order of k.  The transposed of either has the same bits. */
+DEVICE_TEST(sums_of_a_matrix_and_a_vector_have_an_order)
+{
+	enum { M = 41, K = 101 };
+	static float a[M * K], v[K], dots[M], rows[M], got[M];
+	kz_array *x, *y, *turned, *columns, *z;
+	setenv("KUDZU_BLAS", "none", 1);
+	state = 9;
+	for (int i = 0; i < M * K; i++) {
+		a[i] = (float)draw(1 << 20) / 1000;
+		v[i % K] = (float)draw(1 << 20) / 3000 - 100;
+	}
+	for (int i = 0; i < M; i++) {
+		float sums[32] = {0};
+		dots[i] = rows[i] = 0;
+		for (int k = 0; k < K; k++) {
+			sums[k % 32] = fmaf(a[i * K + k], v[k], sums[k % 32]);
+			rows[i] = fmaf(a[k * M + i], v[k], rows[i]);
+		}
+		for (int k = 0; k < 32; k++) {
+			dots[i] += sums[k];
+		}
+	}
+	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(M, K), a, sizeof(a), &err));
+	ok(kz_array_from(&columns, dev, KZ_F32, KZ_SHAPE(K, M), a, sizeof(a), &err));
+	ok(kz_array_from(&y, dev, KZ_F32, KZ_SHAPE(K), v, sizeof(v), &err));
+	for (int round = 0; round < 4; round++) {
+		kz_array *matrix = round < 2 ? x : columns;
+		ok(kz_array_swapaxes(&turned, matrix, 0, 1, &err));
+		ok(round % 2 == (round < 2) ? kz_matmul(&z, y, round < 2 ? turned : columns, NULL, &err)
+			: kz_matmul(&z, round < 2 ? x : turned, y, NULL, &err));
+		ok(kz_array_get(z, got, sizeof(got), &err));
+		ck_assert_mem_eq(got, round < 2 ? dots : rows, sizeof(got));
+		release_arrays(z, turned);
+	}
+	release_arrays(x, y, columns);
+}
+
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
 	static double a[12];
@@ -509,6 +548,7 @@ SUITE(matmul)
 		gemm_repeats_matrices_for_the_batches_of_the_result,
 		gemm_takes_any_operand_for_a_result_in_columns,
 		a_product_can_be_captured, operands_that_do_not_fit_are_refused,
-		sums_run_in_the_order_of_k, a_failing_allocation_leaves_nothing_behind);
+		sums_run_in_the_order_of_k, sums_of_a_matrix_and_a_vector_have_an_order,
+		a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }
