@@ -114,7 +114,8 @@ retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 export CK_DEFAULT_TIMEOUT ?= 180
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
-	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints
+	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
+	integrate network einsum products random matrix own
 SKIP_ubsan := $(SKIP_asan) hostile
 SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
 	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \

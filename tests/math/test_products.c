@@ -141,7 +141,7 @@ static struct summed draw_axes(const kz_shape *a, kz_shape *b)
 
 DEVICE_TEST(tensordot_sums_along_any_axes_of_any_types_and_layouts)
 {
-	int rounds = support_how_many(1000, 120, 20);
+	int rounds = support_how_many(1000, 50, 20);
 	state = 1;
 	for (int round = 0; round < rounds; round++) {
 		kz_dtype types[2] = {KZ_BOOL + (kz_dtype)draw(15), KZ_BOOL + (kz_dtype)draw(15)};
