@@ -295,7 +295,8 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 	int64_t work;
 	p->is_own = !st && (!math_has(math, MATH_GEMM, type)
 		|| (size64_mul(&work, p->a.rows, p->a.columns)
-			&& size64_mul(&work, work, p->b.columns) && work < math->least_gemm));
+			&& size64_mul(&work, work, p->b.columns)
+			&& work < (p->dtype >= KZ_C64 ? math->least_gemm / 8 : math->least_gemm)));
 	return st;
 }
 

@@ -77,7 +77,8 @@ struct math_device {
 	struct device_table table;
 	struct kz_device *device;
 	math_enqueue *enqueue[MATH_OPS][MATH_ALL_TYPES]; /* NULL: nobody does it */
-	int64_t least_gemm; /* a product of fewer multiplications is faster by our own kernel */
+	int64_t least_gemm; /* a product of fewer multiplications, of complex numbers of an eighth, is
+	                       faster by our own kernel */
 	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
 	const struct host_library *host;             /* of the CPU device; else NULL */
 	struct cuda_handles *cuda;                   /* of a GPU, if there is a library; else NULL */
