@@ -530,9 +530,15 @@ DEVICE_TEST(what_nobody_does_is_refused)
 	struct math_device *math;
 	ok(math_device_get(&math, dev, &err));
 	ck_assert(math_has(math, MATH_GETRF, MATH_D));
-	if (!math_has(math, MATH_GESDD, MATH_D)) {
+	if (math->host) { // there is none: KUDZU_BLAS says so
 		fails(math_run(dev, &task, kz_device_stream(dev), "svd", &err), KZ_UNSUPPORTED,
-			"svd: a singular value decomposition needs");
+			"svd: a singular value decomposition needs LAPACK, which was not found or lacks "
+			"it");
+		(void)math_run(dev, &task, kz_device_stream(dev), "svd", &err);
+		ck_assert_msg(strstr(err.hint, "libopenblas0") && strstr(err.hint, "KUDZU_LAPACK"), "%s",
+			err.hint);
+		ck_assert_msg(err.log && strstr(err.log, "KUDZU_BLAS is none"), "%s", err.log);
+		kz_error_clear(&err);
 	}
 	drop(&a);
 }
