@@ -519,7 +519,7 @@ void host_ops_fill(struct math_device *math)
 	math->least_gemm = HOST_LEAST_GEMM;
 	math->inverts_in_place = true; // unless another provider has to do one of the types
 	for (int type = 0; type < MATH_TYPES; type++) {
-		math->inverts_in_place &= library->getri[type] != NULL;
+		math->inverts_in_place &= !!library->getri[type];
 		const bool has[MATH_OPS] = {
 			[MATH_GEMM] = library->gemm[type], [MATH_TRSM] = library->trsm[type],
 			[MATH_GETRF] = library->getrf[type], [MATH_GETRS] = library->getrs[type],
