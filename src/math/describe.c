@@ -19,10 +19,14 @@
 #include <strings.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+
+/* By hand: __builtin_cpu_supports would run code whenever the library is loaded. */
 static bool describe_has_avx512(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-		&& __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+	const unsigned needed = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+	unsigned a, b, c, d;
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & needed) == needed;
 }
 #else
 static bool describe_has_avx512(void)
