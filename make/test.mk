@@ -247,10 +247,11 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 	$(call step,$@,.ci/check-headers)
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
-check-numpy: lib ## what src/math computes, in 5,000 random cases, beside numpy and scipy
-	$(call step,$@,$(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD)))
-	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD)) \
-		--spoil --quiet)
+check-numpy = $(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD))
+check-numpy: lib ## what src/math computes, in 5,000 random cases and more, beside numpy and scipy
+	$(call step,$@,$(check-numpy))
+	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --quiet)
+	$(call step,$@ finds what is planted,$(check-numpy) --spoil --quiet)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall

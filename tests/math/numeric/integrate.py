@@ -3,6 +3,8 @@
 # Integrals of samples.  Integers are integrated as float64 and halves as float32, so that the
 # references do not wrap or overflow where numpy's would.
 
+import ctypes
+
 import numpy as np
 import scipy.integrate
 
@@ -212,6 +214,28 @@ def bound(function, on_host=False):
     return allowed
 
 
+# A size compiles nothing.
+
+def draw_sizes(d):
+    return [[d.lay("float32", d.numbers("float32", (d.integer(2, 3000),)), plain=1)
+             for _ in range(4)]]
+
+
+def ours_compiles(library, arrays):
+    """How many kernels were compiled after the first size."""
+    counts = []
+    for array in arrays:
+        library.call("kz_trapz", array)
+        stats = library.headers.type("kz_kernel_stats")()
+        library.function("kz_device_kernel_stats")(library.device, ctypes.byref(stats))
+        counts.append(stats.compiled_count)
+    return [Result(np.array(counts[-1] - counts[0]), "int64")]
+
+
+def reference_compiles(_):
+    return np.int64(0)
+
+
 def row(name, draw, function, cases=100, **more):
     return Row(name, draw, "kz_" + name, rounded(function), bound(function), dtype=result_dtype,
                cases=cases, into=True, **more)
@@ -228,6 +252,8 @@ ROWS = [
     row("trapz2d", draw_plane, reference_trapz2d),
     row("simps2d", with_even(draw_plane), reference_simps2d),
     row("cumulative_trapezoid", draw_cumulative, reference_cumulative, cases=150),
+    Row("trapz compiles", draw_sizes, ours_compiles, reference_compiles, cases=20,
+        dtype=lambda case: ["int64"]),
     host_row("trapz", draw_line, reference_trapz),
     host_row("simps", with_even(draw_line), reference_simps),
     host_row("trapz2d", draw_matrix, reference_trapz2d),
