@@ -18,7 +18,7 @@
  *   inspect.h   what is in an image       layout.h   a struct on host and device
  *   ffi.h       without a C compiler  random.h   random numbers
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
- *   products.h  dot, tensordot, einsum
+ *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
  *   network.h   softmax, cross entropy
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
