@@ -142,7 +142,25 @@ kz_shape lapack_matrices(const struct lapack *call, int64_t rows, int64_t column
 kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtype,
 	const kz_shape *shape, kz_error *err)
 {
-	return array_create_on(out, call->device, dtype, shape, call->stream, err);
+	/* zgemv of OpenBLAS 0.3.21 reads a column behind its matrix: that has to be memory. */
+	kz_shape flat = {1, {1}};
+	kz_array *wide = NULL;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		if (!size64_mul(&flat.dims[0], flat.dims[0], shape->dims[i])) {
+			flat.dims[0] = 0;
+		}
+	}
+	if (!call->device->serial || shape->ndim < 2 || flat.dims[0] == 0) {
+		return array_create_on(out, call->device, dtype, shape, call->stream, err);
+	}
+	flat.dims[0] += shape->dims[shape->ndim - 1]; /* no more than the matrices have */
+	*out = NULL;
+	kz_status st = array_create_on(&wide, call->device, dtype, &flat, call->stream, err);
+	if (!st) {
+		st = kz_array_view(out, wide, *shape, NULL, 0, err);
+	}
+	kz_array_release(wide);
+	return st;
 }
 
 kz_status lapack_evaluate(kz_array **out, const struct lapack *call, struct expr *expr,
