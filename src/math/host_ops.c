@@ -62,6 +62,9 @@ static int64_t host_info(const struct host_call *call, int64_t info)
 /*
  * A product with one column, or one row, is that of a matrix and a vector.  gemv reads the matrix
  * once where gemm would copy it.  The vector may be a row of its matrix: then its step is ld.
+ *
+ * Complex numbers stay with gemm: zgemv of OpenBLAS 0.3.21 may read a column behind its matrix, which
+ * is a fault where the device's memory ends there.
  */
 static bool host_gemv(struct host_call *call, const void *alpha, const void *beta)
 {
@@ -71,8 +74,7 @@ static bool host_gemv(struct host_call *call, const void *alpha, const void *bet
 	const struct math_matrix *vector = is_column ? &t->b : &t->a;
 	char op = is_column ? t->op_a : t->op_b;
 	char vector_op = is_column ? t->op_b : t->op_a;
-	if ((t->m != 1 && t->n != 1) || vector_op == 'C' || (!is_column && op == 'C')
-	    || !call->library->gemv[t->type]) {
+	if ((t->m != 1 && t->n != 1) || t->type >= MATH_C || !call->library->gemv[t->type]) {
 		return false;
 	}
 	bool is_plain = op == 'N';
