@@ -54,6 +54,10 @@ cpu() {
 rest() {
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
+	"$build/bench/bench_math"
+	"$build/bench/bench_matmul"
+	"$build/bench/bench_solve"
+	"$build/bench/bench_solve" inv 5000
 	"$build/bench/bench_jit"
 	"$build/bench/bench_hits"
 	"$build/bench/bench_link"
