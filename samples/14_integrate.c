@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integrals of samples, as the seed computes them with scikit-cuda: sin(x^2 + cos x) along a line,
+ * Integrals of samples, as a notebook computes them with scikit-cuda: sin(x^2 + cos x) along a line,
  * sin(x^2 + cos y) over a square, and Simpson's rule for the powers of its documentation.  The
- * figures are those of float64 sums; the seed's are beside them.  The times go to stderr.
+ * figures beside them are those of float64 sums.  The times go to stderr.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static kz_status measure(const char *name, double *area, kz_status (*get)(void *
 	return st;
 }
 
-/* B10: the seed took 108 ms on its GPU, and 0.8 ms on the CPU. */
+/* The notebook took 108 ms on its GPU, and 0.8 ms on the CPU. */
 static kz_status along_a_line(kz_array *x, kz_error *err)
 {
 	kz_array *y = NULL;
@@ -46,7 +46,7 @@ static kz_status along_a_line(kz_array *x, kz_error *err)
 	return st;
 }
 
-/* B11: the seed took 104 ms and 81 ms. */
+/* The notebook took 104 ms and 81 ms. */
 static kz_status over_a_square(kz_array *x, kz_error *err)
 {
 	kz_array *column = NULL, *z = NULL;
@@ -61,7 +61,7 @@ static kz_status over_a_square(kz_array *x, kz_error *err)
 	return st;
 }
 
-/* B13: ten samples leave one interval over; `even` says what becomes of it. */
+/* Ten samples leave one interval over; `even` says what becomes of it. */
 static kz_status by_simpson(kz_device *dev, kz_error *err)
 {
 	static const char *const names[] = {"avg", "first", "last"};

@@ -426,8 +426,8 @@ DEVICE_TEST(sums_are_trees)
 	free(y);
 }
 
-/* The seed's figures in float32: sin(x^2 + cos x), and sin(x^2 + cos y) on a grid. */
-DEVICE_TEST(the_seeds_integrals_are_right)
+/* The notebook's integrals in float32: sin(x^2 + cos x), and sin(x^2 + cos y) on a grid. */
+DEVICE_TEST(the_notebooks_integrals_are_right)
 {
 	kz_integrate_options options = KZ_INTEGRATE_OPTIONS_INIT;
 	int64_t count = dev->serial ? 3142 : 300;
@@ -607,7 +607,7 @@ SUITE(integrate)
 		a_running_integral_goes_into_an_array, integrals_run_in_a_stream);
 	TCase *numbers = suite_add_case(suite, "numbers");
 	tcase_add_tests(numbers, devices, nothing_is_compiled_for_a_size_or_a_distance,
-		sums_are_trees, the_seeds_integrals_are_right);
+		sums_are_trees, the_notebooks_integrals_are_right);
 	TCase *limits = suite_add_case(suite, "limits");
 	tcase_add_tests(limits, devices, fewer_than_two_samples_have_no_area,
 		no_lines_have_no_integrals, nan_and_infinity_are_seen, what_does_not_fit_is_refused,

@@ -266,7 +266,7 @@ DEVICE_TEST(the_literal_network_is_that_of_the_seed)
 	release_arrays(y, ones);
 }
 
-/* Where the seed's (e^z - e^-z) / (e^z + e^-z) overflows, too. */
+/* Where the notebook's (e^z - e^-z) / (e^z + e^-z) overflows, too. */
 DEVICE_TEST(activations_have_their_values_and_derivatives)
 {
 	static const double z[] = {-1e4, -711, -3, -1e-8, 0, 0.5, 2, 40, 711, 1e4};
