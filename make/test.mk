@@ -112,6 +112,7 @@ test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD)
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180
+export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt)
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
