@@ -4,9 +4,8 @@
  * parsed one by one must be what they are in the whole text.
  */
 #include "base/common.h"
-#include "cpu/ir/cfg.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
-#include "cpu/ir/lower.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"
 
@@ -44,8 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_kernels(&module, ok && module.is_separable, (const char *)data, size);
 	ok = ok && flatten_module(&module, &diag);
 	for (size_t i = 0; ok && i < module.func_count; i++) {
-		ok = lower_func(&module, module.funcs[i], &diag)
-			&& cfg_build(&module, module.funcs[i], &diag);
+		ok = ssa_prepare(&module, module.funcs[i], &diag);
 	}
 	assert(ok || diag.no_memory || (diag.line > 0 && diag.column > 0));
 	parse_free(&module);

@@ -17,9 +17,10 @@ static int const_size(const struct ptx_module *module)
 }
 
 /* A processor has no registers like a GPU's.  The answer lets 1024 threads run. */
-static int register_count(const struct ptx_func *func)
+static int register_count(const struct function *function)
 {
-	return func->reg_count < 16 ? 16 : func->reg_count > 64 ? 64 : (int)func->reg_count;
+	size_t count = function->reg_count;
+	return count < 16 ? 16 : count > 64 ? 64 : (int)count;
 }
 
 static bool is_compiled(const struct function *function)
@@ -45,7 +46,7 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		*out = (int)func->local_size;
 		break;
 	case CU_FUNC_ATTRIBUTE_NUM_REGS:
-		*out = register_count(func);
+		*out = register_count(function);
 		break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
 		*out = function->module->ptx.target;

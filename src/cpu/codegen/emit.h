@@ -95,7 +95,6 @@ struct emit {
 	LLVMValueRef fn, warp, frame;
 
 	LLVMValueRef *regs;             /* slot of each PTX register */
-	LLVMValueRef carry;             /* slot of the CC register; NULL if nothing uses it */
 	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
 	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks */
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */

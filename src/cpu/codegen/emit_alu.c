@@ -23,7 +23,7 @@ static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef
 static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		emit_store_slot(e, carry, e->carry);
+		emit_def_reg(e, inst->carry_out, PTX_PRED, carry);
 	}
 }
 
@@ -36,7 +36,7 @@ static LLVMValueRef alu_with_carry(struct emit *e, const struct ptx_inst *inst, 
 	LLVMValueRef sum = with_overflow(e, name, a, b, &over);
 	if (with) {
 		LLVMValueRef over2;
-		LLVMValueRef carry = LLVMBuildLoad2(e->builder, e->i1, e->carry, "");
+		LLVMValueRef carry = emit_use_reg(e, inst->carry_in, PTX_PRED);
 		carry = subtract ? ir_not(e, carry) : carry;
 		sum = with_overflow(e, name, sum, ir_zext(e, carry, LLVMTypeOf(sum)), &over2);
 		over = ir_or(e, over, over2);

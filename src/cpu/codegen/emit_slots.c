@@ -54,16 +54,6 @@ void emit_note_kept(struct emit *e)
 	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
 }
 
-static bool uses_carry(const struct ptx_func *func)
-{
-	for (size_t i = 0; i < func->inst_count; i++) {
-		if (ptx_uses_carry(&func->insts[i])) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* --- Where they are --- */
 
 LLVMValueRef emit_pending_place(struct emit *e, size_t block)
@@ -112,9 +102,6 @@ void emit_make_slots(struct emit *e)
 		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
 		emit_set_mode(e, mode);
 	}
-	if (uses_carry(func)) {
-		e->carry = make_slot(e, PTX_PRED, true);
-	}
 }
 
 LLVMValueRef emit_new_slot(struct emit *e, unsigned reg)
@@ -135,9 +122,6 @@ void emit_clear_slots(struct emit *e)
 			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
 			emit_set_mode(e, mode);
 		}
-	}
-	if (e->carry) {
-		emit_store_slot(e, emit_int(e, 1, 0), e->carry);
 	}
 }
 
@@ -338,9 +322,6 @@ static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only,
 			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
 		}
 		emit_set_mode(e, mode);
-	}
-	if (e->carry) {
-		move_slot(e, e->carry, PTX_PRED, save, &offset);
 	}
 	if (offset > e->frame_size) {
 		e->frame_size = round_up(offset, 16);

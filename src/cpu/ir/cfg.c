@@ -352,17 +352,26 @@ static void mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
 	}
 }
 
+/* Whether the operand of the next letter of a row is written. */
+static bool next_is_written(const char **letter)
+{
+	*letter += strspn(*letter, "!?012wULFv>");
+	bool written = **letter && strchr(PTX_WRITTEN, **letter);
+	*letter += **letter != '\0';
+	return written;
+}
+
 /* Give the registers of the operands that are read, or of those that are written, a value. */
 static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read, bool value)
 {
 	const char *letter = ptx_rows[inst->op].operands;
 	for (size_t i = 0; i < inst->operand_count; i++) {
-		letter += strspn(letter, "!?012wULFv>");
-		bool written = *letter && strchr(PTX_WRITTEN, *letter);
-		letter += *letter != '\0';
-		if (written != read) {
+		if (next_is_written(&letter) != read) {
 			mark_operand(live, &inst->operands[i], value);
 		}
+	}
+	if (inst->has_carry && (read ? ptx_reads_carry(inst) : ptx_writes_carry(inst))) {
+		set_bit(live, read ? inst->carry_in : inst->carry_out, value);
 	}
 }
 
@@ -383,6 +392,42 @@ void cfg_written(uint64_t *set, const struct ptx_inst *inst)
 {
 	if (!is_wait(inst)) {
 		mark_operands(set, inst, false, true);
+	}
+}
+
+static void visit_operand(struct ptx_operand *o, bool written, cfg_visit_fn *visit, void *data)
+{
+	bool is_reg = o->kind == PTX_REG || o->kind == PTX_PAIR;
+	if (is_reg || (o->kind == PTX_ADDRESS && o->has_base && !written)) {
+		visit(data, &o->reg, &o->value_of);
+	}
+	if (o->kind == PTX_PAIR) {
+		visit(data, &o->reg2, &o->value_of2);
+	}
+	for (size_t i = 0; o->kind == PTX_VECTOR && i < o->count; i++) {
+		if (o->elements[i].kind == PTX_REG) {
+			visit(data, &o->elements[i].reg, &o->elements[i].value_of);
+		}
+	}
+}
+
+void cfg_visit(struct ptx_inst *inst, bool written, cfg_visit_fn *visit, void *data)
+{
+	const char *letter = ptx_rows[inst->op].operands;
+	bool skips = written ? is_wait(inst) : inst->is_second;
+	for (size_t i = 0; i < inst->operand_count && !skips; i++) {
+		if (next_is_written(&letter) == written) {
+			visit_operand(&inst->operands[i], written, visit, data);
+		}
+	}
+	if (inst->has_guard && !written) {
+		visit(data, &inst->guard, &inst->guard_value);
+	}
+	if (inst->has_carry && written && ptx_writes_carry(inst)) {
+		visit(data, &inst->carry_out, &inst->carry_out_value);
+	}
+	if (inst->has_carry && !written && ptx_reads_carry(inst)) {
+		visit(data, &inst->carry_in, &inst->carry_in_value);
 	}
 }
 
@@ -408,7 +453,7 @@ static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live
 }
 
 /* Backward data-flow analysis.  A block is visited again only when a successor has changed. */
-static bool cfg_find_live(struct cfg *cfg)
+static bool find_live(struct cfg *cfg)
 {
 	uint64_t *live = mem_zalloc(cfg->words + 1, sizeof(*live));
 	bool *dirty = mem_zalloc(cfg->count, sizeof(*dirty));
@@ -450,6 +495,32 @@ static bool is_too_big(const struct cfg *cfg)
 	return sets > 0 && cfg->count > MAX_LIVE / sets;
 }
 
+static bool fail_too_big(const struct cfg *cfg, struct ptx_diag *diag)
+{
+	const struct ptx_func *func = cfg->func;
+	return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu registers",
+		func->name, cfg->count, func->reg_count);
+}
+
+bool cfg_find_live(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+{
+	struct cfg cfg = {.module = module, .func = func, .blocks = func->blocks,
+		.count = func->block_count, .words = (func->reg_count + 63) / 64};
+	if (is_too_big(&cfg)) {
+		return fail_too_big(&cfg, diag);
+	}
+	cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
+	bool ok = cfg.order;
+	size_t next = cfg.count;
+	for (size_t i = 0; i < cfg.count && ok; i++) {
+		size_t rpo = cfg.blocks[i].rpo;
+		cfg.order[rpo != SIZE_MAX ? rpo : --next] = i;
+	}
+	ok = ok && find_live(&cfg);
+	mem_free(cfg.order);
+	return ok || ptx_no_memory(diag);
+}
+
 bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct cfg cfg = {.module = module, .func = func, .words = (func->reg_count + 63) / 64};
@@ -462,8 +533,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 		number_blocks(&cfg);
 		if (is_too_big(&cfg)) {
 			mem_free(cfg.block_at);
-			return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu"
-				" registers", func->name, cfg.count, func->reg_count);
+			return fail_too_big(&cfg, diag);
 		}
 		cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
 		cfg.number = mem_zalloc(cfg.count, sizeof(*cfg.number));
@@ -473,7 +543,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	}
 	if (ok) {
 		cfg_find_order(&cfg);
-		ok = find_loops(&cfg) && find_postdominators(&cfg) && cfg_find_live(&cfg);
+		ok = find_loops(&cfg) && find_postdominators(&cfg) && find_live(&cfg);
 	}
 	func->blocks = ok ? cfg.blocks : NULL;
 	func->block_count = ok ? cfg.count : 0;

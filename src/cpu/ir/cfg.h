@@ -8,6 +8,14 @@
 /* Fill in func->blocks, and the block numbers of label operands.  False: no memory. */
 bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 
+/* Compute live_in and live_out of all blocks again.  False: no memory, or too big. */
+bool cfg_find_live(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
+
+/* Call a function for each place where an instruction reads registers, its guard among them, or
+ * where it writes some: with the register and the number of its value (ssa.h). */
+typedef void cfg_visit_fn(void *data, unsigned *reg, unsigned *value);
+void cfg_visit(struct ptx_inst *inst, bool written, cfg_visit_fn *visit, void *data);
+
 /* Turn the set of registers that are live after an instruction into the set that is live before. */
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst);
 

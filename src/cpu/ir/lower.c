@@ -9,6 +9,8 @@
  *	bar.red.popc.u32 %r, 0, %q;      second half, when the wait is over: writes %r
  *	after:
  *
+ * The condition code, which add.cc writes and addc reads, becomes a register.
+ *
  * An instruction without results has no second half.  The list ends with an instruction that ends
  * the thread, so that each wait has a block behind it.
  *
@@ -112,6 +114,31 @@ static void add_exit(struct lowering *l, int line)
 	}
 }
 
+/* Give the condition code a register, if an instruction uses it. */
+static bool lower_carry(struct ptx_module *module, struct ptx_func *func)
+{
+	bool used = false;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		struct ptx_inst *inst = &func->insts[i];
+		inst->has_carry = ptx_uses_carry(inst);
+		inst->carry_in = inst->carry_out = (unsigned)func->reg_count;
+		used |= inst->has_carry;
+	}
+	if (!used) {
+		return true;
+	}
+	struct ptx_reg *regs = arena_alloc(&module->arena, func->reg_count + 1, sizeof(*regs));
+	if (!regs) {
+		return false;
+	}
+	if (func->reg_count > 0) {
+		memcpy(regs, func->regs, func->reg_count * sizeof(*regs));
+	}
+	regs[func->reg_count++] = (struct ptx_reg){"%cc", PTX_PRED};
+	func->regs = regs;
+	return true;
+}
+
 bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	if (func->is_lowered) {
@@ -128,7 +155,7 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	l.insts = arena_alloc(&module->arena, count, sizeof(*l.insts));
 	l.labels = arena_alloc(&module->arena, func->label_count + branches, sizeof(*l.labels));
 	size_t *places = arena_alloc(&module->arena, func->inst_count + 1, sizeof(*places));
-	bool ok = l.insts && l.labels && places;
+	bool ok = l.insts && l.labels && places && lower_carry(module, func);
 	for (size_t i = 0; ok && i < func->inst_count; i++) {
 		places[i] = l.count;
 		ok = lower_inst(&l, &func->insts[i]);

@@ -48,6 +48,8 @@ static bool uniformity_is_reachable(const struct ptx_block *block)
 
 /* --- Registers --- */
 
+static const struct uniformity vector = {.is_known = true, .is_vector = true};
+
 static struct uniformity uniformity_join(const struct uniformity *a, const struct uniformity *b)
 {
 	struct uniformity both = *a;
@@ -55,7 +57,7 @@ static struct uniformity uniformity_join(const struct uniformity *a, const struc
 		return a->is_known ? *a : *b;
 	}
 	if (a->is_vector || b->is_vector || a->offsets != b->offsets) {
-		return (struct uniformity){.is_known = true, .is_vector = true};
+		return vector;
 	}
 	both.has_value = a->has_value && b->has_value && a->value == b->value;
 	both.value = both.has_value ? a->value : 0;
@@ -66,7 +68,6 @@ static struct uniformity uniformity_join(const struct uniformity *a, const struc
 static void uniformity_write_reg(struct uniformity_finder *f, unsigned reg,
 	const struct uniformity *made)
 {
-	static const struct uniformity vector = {.is_known = true, .is_vector = true};
 	struct uniformity *old = &f->info->regs[reg];
 	struct uniformity now = uniformity_join(old, ptx_has_bit(f->forced, reg) ? &vector : made);
 	f->changed |= now.is_known != old->is_known || now.is_vector != old->is_vector
@@ -111,6 +112,9 @@ static void uniformity_note_inst(struct uniformity_finder *f, const struct ptx_i
 	if (index < inst->operand_count && *letter != '\0' && strchr(PTX_WRITTEN, *letter)) {
 		struct uniformity made = uniformity_of_write(f, inst);
 		uniformity_write_operand(f, &inst->operands[index], &made);
+	}
+	if (inst->has_carry && ptx_writes_carry(inst)) {
+		uniformity_write_reg(f, inst->carry_out, &vector);
 	}
 }
 

@@ -15,13 +15,12 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/capacity.h"
-#include "cpu/ir/cfg.h"
 #include "cpu/jit/code.h"
 #include "cpu/config/features.h"
 #include "cpu/jit/jit.h"
 #include "cpu/jit/jit_open.h"
 #include "cpu/jit/kernel_cache.h"
-#include "cpu/ir/lower.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/config/settings.h"
 #include "cpu/ir/yield.h"
 
@@ -292,8 +291,7 @@ static bool jit_fits_memory(const struct ptx_func *func, uint32_t width, struct 
 static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag)
 {
-	if (!jit_start_llvm(jit, diag) || (!func->blocks && (!lower_func(jit->module, func, diag)
-		|| !cfg_build(jit->module, func, diag)))) {
+	if (!jit_start_llvm(jit, diag) || !ssa_prepare(jit->module, func, diag)) {
 		return false;
 	}
 	uint32_t width = jit_width_for(jit, func);

@@ -131,6 +131,7 @@ static bool function_create(struct module *module, size_t place, struct ptx_diag
 	function->module = module;
 	function->place = place;
 	function->ptx = func;
+	function->reg_count = func->reg_count;
 	function_write_name(function->name, sizeof(function->name), func->name);
 	function->max_threads = function_max_threads(func);
 	function->max_dynamic = left > 0 ? left : 0;

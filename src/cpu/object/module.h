@@ -51,6 +51,7 @@ struct function {
 	CUfunction handle;
 	struct module *module;
 	struct ptx_func *ptx;
+	size_t reg_count;        /* as the text declares them */
 	size_t place;               /* in module->functions */
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;

@@ -3,9 +3,9 @@
 #define CPU_PTX_PTX_H
 
 /*
- * A PTX module as data: what parse.c makes, check.c approves, cfg.c adds to and emit*.c reads.
- * Everything hangs on one arena.  Registers stay registers (no SSA); control flow is a list of
- * instructions with labels until cfg.c cuts it into blocks.
+ * A PTX module as data: what parse.c makes, check.c approves, cfg.c and ssa.c add to and emit*.c
+ * reads.  Everything hangs on one arena.  Control flow is a list of instructions with labels until
+ * cfg.c cuts it into blocks.  Registers are variables until ssa.c numbers their values.
  */
 #include "base/arena.h"
 #include "base/common.h"
@@ -268,6 +268,8 @@ struct ptx_operand {
 	char select[6];               /* of a video instruction, behind a register: "h1", "b3210" */
 	unsigned reg;                 /* index in ptx_func.regs; PTX_ADDRESS: base if has_base */
 	unsigned reg2;
+	unsigned value_of;            /* by ssa.c: the value of reg that is read or written, */
+	unsigned value_of2;           /* and of reg2 */
 	enum ptx_sreg sreg;
 	unsigned real_width;          /* 32 or 64 for 0f and 0d, 0 for a decimal number */
 	int64_t value;                /* PTX_INT (bits), PTX_ADDRESS (offset), PTX_LABEL (block) */
@@ -289,6 +291,11 @@ struct ptx_inst {
 	bool has_guard;
 	bool guard_negated;
 	unsigned guard;               /* register */
+	unsigned guard_value;         /* by ssa.c */
+	bool has_carry;               /* by lower.c: it reads or writes the condition code, */
+	unsigned carry_in, carry_out; /* which are these registers; */
+	unsigned carry_in_value;      /* by ssa.c: the value that is read, */
+	unsigned carry_out_value;     /* and the one that is written */
 	struct ptx_operand *operands; /* none if the instruction is unsupported; of a call: callee
 	                               * (PTX_FUNC or PTX_REG), results and arguments (PTX_VECTOR),
 	                               * and the prototype (PTX_FUNC) if the callee is a register */
@@ -300,10 +307,19 @@ struct ptx_inst {
 	int source_line;
 };
 
+static inline bool ptx_writes_carry(const struct ptx_inst *inst)
+{
+	return ptx_has(&inst->mods, PTX_MOD_CC);
+}
+
+static inline bool ptx_reads_carry(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_ADDC || inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
+}
+
 static inline bool ptx_uses_carry(const struct ptx_inst *inst)
 {
-	return ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
-		|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
+	return ptx_writes_carry(inst) || ptx_reads_carry(inst);
 }
 
 /* Whether ld or st has an order, or is volatile: others may write there, or read, at any time. */
@@ -323,6 +339,20 @@ struct ptx_label {
 	size_t inst;                  /* index of the instruction it stands before */
 };
 
+/* By ssa.c: a value that depends on the block from which control came. */
+struct ptx_phi {
+	unsigned value;
+	unsigned *args;               /* one for each of ptx_block.pred; of block 0 also the one of
+	                               * the entry, behind them */
+};
+
+/* By ssa.c. */
+struct ptx_value {
+	unsigned reg;
+	unsigned old;                 /* what a guarded write leaves where the guard is false */
+	bool is_zero;                 /* of a register that is not written yet */
+};
+
 /* A basic block: instructions [first, end).  Made by cfg.c. */
 struct ptx_block {
 	size_t first;
@@ -335,6 +365,8 @@ struct ptx_block {
 	uint64_t *live_out;
 	size_t rpo;                   /* place in reverse post-order; SIZE_MAX if unreachable */
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
+	struct ptx_phi *phis;         /* by ssa.c */
+	size_t phi_count;
 	bool in_loop;                 /* can be reached from itself */
 };
 
@@ -371,6 +403,8 @@ struct ptx_func {
 	struct ptx_block *blocks;
 	size_t block_count;
 	bool has_loop;                /* among its blocks */
+	struct ptx_value *values;     /* by ssa.c, which makes the registers webs */
+	size_t value_count;
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
 	int line;

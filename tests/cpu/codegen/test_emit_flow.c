@@ -9,8 +9,7 @@
 #include "base/str.h"
 #include "cpu/support/machine.h"
 
-#include "cpu/ir/cfg.h"
-#include "cpu/ir/lower.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
 #include "support/suite.h"
@@ -420,8 +419,7 @@ START_TEST(running_out_of_memory_is_an_error)
 		"@%p bra L; ret; }");
 	struct ptx_func *func = machine.module.funcs[0];
 	struct jit *jit = NULL;
-	ck_assert(lower_func(&machine.module, func, &machine.diag)
-		&& cfg_build(&machine.module, func, &machine.diag));
+	ck_assert(ssa_prepare(&machine.module, func, &machine.diag));
 	long n = 0;
 	for (bool done = false; !done; n++) {
 		struct ptx_diag diag = {0};

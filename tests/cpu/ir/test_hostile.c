@@ -7,9 +7,8 @@
 #include "cpu/random/gen.h"
 
 #include "base/str.h"
-#include "cpu/ir/cfg.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
-#include "cpu/ir/lower.h"
 #include "cpu/ptx/parse.h"
 #include "support/suite.h"
 
@@ -34,8 +33,7 @@ static void load_text(const char *text, size_t size)
 	mem_fail_beyond(bound(size));
 	bool ok = parse_module(&module, text, size, &diag) && check_module(&module, &diag);
 	for (size_t i = 0; ok && i < module.func_count; i++) {
-		ok = lower_func(&module, module.funcs[i], &diag)
-			&& cfg_build(&module, module.funcs[i], &diag);
+		ok = ssa_prepare(&module, module.funcs[i], &diag);
 	}
 	mem_fail_beyond(-1);
 	ck_assert(!diag.no_memory);

@@ -4,11 +4,10 @@
 
 #include "grid.h"
 
-#include "cpu/ir/cfg.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
 #include "cpu/mem/fault.h"
 #include "cpu/jit/jit.h"
-#include "cpu/ir/lower.h"
 #include "cpu/ptx/parse.h"
 #include "cpu/ir/team.h"
 
@@ -67,8 +66,7 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 	setenv("KUDZU_CPU_WIDTH", width == 1 ? "1" : "32", 1);
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
-		&& lower_func(&module, module.funcs[0], &diag)
-		&& cfg_build(&module, module.funcs[0], &diag)
+		&& ssa_prepare(&module, module.funcs[0], &diag)
 		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], block),
 			&diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);

@@ -4,9 +4,8 @@
 
 #include "machine.h"
 
-#include "cpu/ir/cfg.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
-#include "cpu/ir/lower.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/parse.h"
 
@@ -50,8 +49,7 @@ void machine_compile(const char *name)
 		if (strcmp(func->name, name) != 0) {
 			continue;
 		}
-		bool ok = lower_func(&m->module, func, &m->diag)
-			&& cfg_build(&m->module, func, &m->diag)
+		bool ok = ssa_prepare(&m->module, func, &m->diag)
 			&& jit_compile(&m->kernel, m->jit, func, BLOCK_CLASS_ANY, &m->diag);
 		ck_assert_msg(ok, "%s: %d: %s", name, m->diag.line, m->diag.message);
 		ck_assert_uint_le(m->kernel.frame_size, sizeof(m->frame[0]));
