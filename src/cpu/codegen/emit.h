@@ -25,9 +25,10 @@
  *	lanes access                      lane after lane; fields and places
  *	value                             types, constants, blocks
  *
- * Every PTX register is a stack slot (alloca) of its own type, of which LLVM's sroa makes values.
- * An instruction reads its operands with emit_use, as values of its type, and writes its result
- * with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16
+ * A PTX register is one value of LLVM for each of its values in SSA form, if one call runs one lane
+ * (W = 1).  One that lives across a yield is a stack slot (alloca), and so is every register at
+ * W = 32; LLVM's sroa makes values of them.  An instruction reads its operands with emit_use, as
+ * values of its type, and writes its result with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16
  * are i16, and their pairs i32; they are converted where they are used.
  *
  * A value is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs a warp
@@ -66,6 +67,12 @@ struct emit_certain {
 	LLVMValueRef all, none;
 };
 
+/* The values that an instruction makes under a guard. */
+struct emit_merge {
+	unsigned values[64];
+	unsigned count;
+};
+
 /* The parts of struct emit that each warp of a team has for itself (emit_team.c). */
 struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
@@ -94,7 +101,9 @@ struct emit {
 	LLVMTypeRef ptr;                /* to i8; to anything from LLVM 15 on */
 	LLVMValueRef fn, warp, frame;
 
-	LLVMValueRef *regs;             /* slot of each PTX register */
+	LLVMValueRef *regs;             /* slot of each PTX register; NULL if it is in values */
+	LLVMValueRef *values;           /* W = 1: by value (ssa.h); NULL: a zero, or not yet made */
+	struct emit_merge *merge;       /* W = 1: what is made under a guard, else NULL */
 	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
 	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks */
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
@@ -104,6 +113,7 @@ struct emit {
 	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
 	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */
+	uint64_t *saved;                /* and of these, those that live across a yield of all lanes */
 	size_t *written;                /* by register: the last body that writes it */
 	bool in_frame;                  /* these have their slots in the frame */
 	bool yields;                    /* the kernel may, so far */

@@ -172,7 +172,7 @@ static void spread_reg(struct emit *e, unsigned reg)
 	if (emit_is_same(e, reg)) {
 		return;
 	}
-	LLVMValueRef value = emit_use_reg(e, reg, type);
+	LLVMValueRef value = emit_use_reg(e, (struct emit_reg){reg, 0}, type);
 	value = type == PTX_PRED ? ir_bitcast(e, value, e->s.i32) : value;
 	if (!*room) {
 		*room = emit_room(e, LLVMTypeOf(value), "spread");
@@ -186,7 +186,7 @@ static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 	enum ptx_type type = e->func->regs[reg].type;
 	LLVMValueRef room = e->alone->rooms[reg];
 	if (emit_is_same(e, reg)) {
-		return emit_use_reg(e, reg, type);
+		return emit_use_reg(e, (struct emit_reg){reg, 0}, type);
 	}
 	if (type == PTX_PRED) {
 		LLVMValueRef all = LLVMBuildLoad2(e->builder, e->s.i32, room, "");

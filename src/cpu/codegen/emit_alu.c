@@ -23,7 +23,8 @@ static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef
 static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		emit_def_reg(e, inst->carry_out, PTX_PRED, carry);
+		struct emit_reg to = {inst->carry_out, inst->carry_out_value};
+		emit_def_reg(e, to, PTX_PRED, carry);
 	}
 }
 
@@ -36,7 +37,8 @@ static LLVMValueRef alu_with_carry(struct emit *e, const struct ptx_inst *inst, 
 	LLVMValueRef sum = with_overflow(e, name, a, b, &over);
 	if (with) {
 		LLVMValueRef over2;
-		LLVMValueRef carry = emit_use_reg(e, inst->carry_in, PTX_PRED);
+		struct emit_reg from = {inst->carry_in, inst->carry_in_value};
+		LLVMValueRef carry = emit_use_reg(e, from, PTX_PRED);
 		carry = subtract ? ir_not(e, carry) : carry;
 		sum = with_overflow(e, name, sum, ir_zext(e, carry, LLVMTypeOf(sum)), &over2);
 		over = ir_or(e, over, over2);

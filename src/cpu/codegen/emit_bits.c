@@ -306,8 +306,8 @@ void emit_lop3_pred(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, value, emit_int(e, 32, 0));
 	LLVMValueRef with = emit_use(e, &inst->operands[5], PTX_PRED);
 	any = ptx_has(&inst->mods, PTX_MOD_AND) ? ir_and(e, any, with) : ir_or(e, any, with);
-	emit_def_reg(e, inst->operands[0].reg, PTX_B32, value);
-	emit_def_reg(e, inst->operands[0].reg2, PTX_PRED, any);
+	emit_def_reg(e, emit_reg_of(&inst->operands[0]), PTX_B32, value);
+	emit_def_reg(e, emit_second_reg(&inst->operands[0]), PTX_PRED, any);
 }
 
 /* The modes of prmt as selectors of the general form: 16 bits for each value of c & 3. */

@@ -153,6 +153,10 @@ void emit_blocks(struct emit *e)
 	if (e->width == 1) {
 		emit_enter(e, start);
 		emit_clear_slots(e);
+		LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
+		emit_make_phis(e);
+		emit_enter(e, end);
+		emit_fill_phis(e, 0, true);
 		LLVMBuildBr(e->builder, e->blocks[0]);
 		make_converged(e);
 		emit_end_warps(e, NULL);

@@ -114,8 +114,8 @@ void emit_setp(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef second = emit_half_type(type) == type ? ir_not(e, is)
 		: cmp_compare(e, inst, type, 1);
 	LLVMValueRef q = cmp_combine(e, inst, second);
-	emit_def_reg(e, to->reg, PTX_PRED, p);
-	emit_def_reg(e, to->reg2, PTX_PRED, q);
+	emit_def_reg(e, emit_reg_of(to), PTX_PRED, p);
+	emit_def_reg(e, emit_second_reg(to), PTX_PRED, q);
 }
 
 void emit_fsetp(struct emit *e, const struct ptx_inst *inst)

@@ -123,6 +123,7 @@ void emit_goto(struct emit *e, size_t block)
 	} else if (back && e->yield_points[block]) {
 		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {
+		emit_fill_phis(e, block, false);
 		LLVMBuildBr(e->builder, e->blocks[block]);
 	}
 }

@@ -55,15 +55,24 @@ static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 /* Around the instruction: all lanes do it, or none. */
 static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
 {
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 	LLVMBasicBlockRef then = emit_block(e, "then");
 	LLVMBasicBlockRef after = emit_block(e, "after");
+	struct emit_merge merge = {.count = 0};
 	LLVMBuildCondBr(e->builder, guard, then, after);
 	emit_enter(e, then);
+	e->merge = &merge;
 	call_emitter(e, inst);
-	if (emit_is_open(e)) {
+	LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
+	bool is_open = emit_is_open(e);
+	if (is_open) {
 		LLVMBuildBr(e->builder, after);
 	}
 	emit_enter(e, after);
+	if (is_open) {
+		emit_merge_values(e, end, before);
+	}
+	e->merge = NULL;
 }
 
 /* W = 32: for those lanes. */

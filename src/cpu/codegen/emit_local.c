@@ -287,7 +287,7 @@ static void local_init(struct local *l, struct emit *e, const struct ptx_inst *i
 	}
 	l->at = emit_int(e, 64, offset);
 	if (address->has_base) {
-		l->at = ir_add(e, l->at, emit_use_reg(e, address->reg, PTX_U64));
+		l->at = ir_add(e, l->at, emit_use_reg(e, emit_reg_of(address), PTX_U64));
 	}
 }
 

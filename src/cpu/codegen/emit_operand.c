@@ -76,8 +76,8 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 
 	if (operand->has_base) {
 		LLVMValueRef reg = *space == PTX_SHARED
-			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
-			: emit_use_reg(e, operand->reg, PTX_U64);
+			? ir_sext(e, emit_use_reg(e, emit_reg_of(operand), PTX_U32), e->i64)
+			: emit_use_reg(e, emit_reg_of(operand), PTX_U64);
 		base = base ? emit_at(e, base, reg, e->i8)
 			: LLVMBuildIntToPtr(e->builder, reg, e->ptr, "");
 	}
@@ -99,8 +99,8 @@ LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	}
 	if (operand->has_base) {
 		at = ir_add(e, at, space == PTX_SHARED
-			? ir_sext(e, emit_use_reg(e, operand->reg, PTX_U32), e->i64)
-			: emit_use_reg(e, operand->reg, PTX_U64));
+			? ir_sext(e, emit_use_reg(e, emit_reg_of(operand), PTX_U32), e->i64)
+			: emit_use_reg(e, emit_reg_of(operand), PTX_U64));
 	}
 	if (space == PTX_SHARED) {
 		at = ir_add(e, at, emit_splat(e, emit_pointer_bits(e, emit_shared_base(e))));
@@ -131,7 +131,7 @@ void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type t
 	LLVMValueRef value)
 {
 	if (operand->kind == PTX_REG) {
-		emit_def_reg(e, operand->reg, type, value);
+		emit_def_reg(e, emit_reg_of(operand), type, value);
 	}
 }
 
@@ -174,7 +174,7 @@ LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum pt
 
 	switch (operand->kind) {
 	case PTX_REG:
-		value = emit_use_reg(e, operand->reg, type);
+		value = emit_use_reg(e, emit_reg_of(operand), type);
 		return operand->negated ? ir_not(e, value) : value;
 	case PTX_INT:
 		if (type == PTX_PRED) {

@@ -38,6 +38,33 @@ static size_t count_saved(const struct emit *e)
 	return count;
 }
 
+static bool ends_in_wait(const struct ptx_func *func, const struct ptx_block *block)
+{
+	const struct ptx_inst *last = &func->insts[block->end - 1];
+	return ptx_waits(last->op) && !last->is_second;
+}
+
+static void save_live(struct emit *e, size_t block)
+{
+	for (size_t w = 0; w < (e->func->reg_count + 63) / 64; w++) {
+		e->saved[w] |= e->func->blocks[block].live_in[w];
+	}
+}
+
+/* The registers that are loaded again where a thread goes on. */
+static void note_saved(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &e->func->blocks[e->order[i]];
+		if (ends_in_wait(e->func, block)) {
+			save_live(e, block->succ[0]);
+		}
+		if (e->yield_points[e->order[i]]) {
+			save_live(e, e->order[i]);
+		}
+	}
+}
+
 /* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is
  * kept: blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds
  * of registers at hundreds of barriers for one lane.  So many stay in memory. */
@@ -52,6 +79,7 @@ void emit_note_kept(struct emit *e)
 		count += (size_t)__builtin_popcountll(e->kept[w]);
 	}
 	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
+	note_saved(e);
 }
 
 /* --- Where they are --- */
@@ -98,6 +126,9 @@ void emit_make_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	for (unsigned i = 0; i < func->reg_count; i++) {
+		if (e->values && !ptx_has_bit(e->saved, i)) {
+			continue;
+		}
 		struct emit_mode mode = emit_slot_mode(e, i);
 		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
 		emit_set_mode(e, mode);
@@ -116,7 +147,7 @@ void emit_clear_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	for (unsigned i = 0; i < func->reg_count; i++) {
-		if (ptx_has_bit(func->blocks[0].live_in, i)) {
+		if (e->regs[i] && ptx_has_bit(func->blocks[0].live_in, i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, func->regs[i].type);
 			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
@@ -144,12 +175,16 @@ static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slo
 }
 
 /* The whole register, in the mode of its slot. */
-static LLVMValueRef load_reg(struct emit *e, unsigned reg)
+static LLVMValueRef load_reg(struct emit *e, struct emit_reg from)
 {
-	struct emit_mode mode = emit_slot_mode(e, reg);
-	LLVMTypeRef type = emit_type(e, e->func->regs[reg].type);
+	struct emit_mode mode = emit_slot_mode(e, from.reg);
+	LLVMTypeRef type = emit_type(e, e->func->regs[from.reg].type);
 	emit_set_mode(e, mode);
-	return load_slot(e, type, e->regs[reg]);
+	if (e->regs[from.reg]) {
+		return load_slot(e, type, e->regs[from.reg]);
+	}
+	LLVMValueRef value = e->values[from.value];
+	return value ? value : LLVMConstNull(type);
 }
 
 /* What a lane has of a scalar. */
@@ -166,11 +201,11 @@ static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t 
 	return ir_add(e, base, LLVMBuildExtractElement(e->builder, all, lane, ""));
 }
 
-LLVMValueRef emit_use_reg(struct emit *e, unsigned reg, enum ptx_type type)
+LLVMValueRef emit_use_reg(struct emit *e, struct emit_reg from, enum ptx_type type)
 {
-	LLVMValueRef value = load_reg(e, reg);
-	const struct uniformity *lanes = e->width > 1 && !e->is_alone ? &e->uniformity.regs[reg]
-		: NULL;
+	LLVMValueRef value = load_reg(e, from);
+	const struct uniformity *lanes =
+		e->width > 1 && !e->is_alone ? &e->uniformity.regs[from.reg] : NULL;
 	if (lanes && !lanes->is_vector) {
 		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
 			: add_offset(e, value, lanes->offsets);
@@ -185,7 +220,8 @@ LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
 {
 	bool same = emit_is_same(e, inst->guard);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){e->lane, e->once || same});
-	LLVMValueRef guard = emit_use_reg(e, inst->guard, PTX_PRED);
+	struct emit_reg from = {inst->guard, inst->guard_value};
+	LLVMValueRef guard = emit_use_reg(e, from, PTX_PRED);
 	guard = inst->guard_negated ? ir_not(e, guard) : guard;
 	emit_set_mode(e, mode);
 	return guard;
@@ -240,19 +276,34 @@ static void forget_certain(struct emit *e, unsigned reg)
 	}
 }
 
-void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef value)
+/* W = 1: a value of its own. */
+static void define_value(struct emit *e, unsigned number, LLVMValueRef value)
 {
+	e->values[number] = value;
+	if (e->merge) {
+		assert(e->merge->count < countof(e->merge->values));
+		e->merge->values[e->merge->count++] = number;
+	}
+}
+
+void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMValueRef value)
+{
+	unsigned reg = to.reg;
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
 	forget_certain(e, reg);
+	if (!e->regs[reg]) {
+		define_value(e, to.value, value);
+		return;
+	}
 	if (e->is_alone) {
 		slots_store_whole(e, value, e->regs[reg]);
 		return;
 	}
 	if (e->once && e->uniformity.regs[reg].is_vector) {
 		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
-		emit_def_reg(e, reg, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
+		emit_def_reg(e, to, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
 		emit_set_mode(e, mode);
 		return;
 	}
@@ -262,6 +313,57 @@ void emit_def_reg(struct emit *e, unsigned reg, enum ptx_type type, LLVMValueRef
 	} else {
 		e->written[reg] = e->body;
 		store_first(e, value, e->regs[reg]);
+	}
+}
+
+/* --- Values at W = 1 --- */
+
+void emit_make_phis(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (size_t i = 0; e->values && i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		emit_enter(e, e->blocks[e->order[i]]);
+		for (size_t k = 0; k < block->phi_count; k++) {
+			unsigned value = block->phis[k].value, reg = func->values[value].reg;
+			if (!e->regs[reg]) {
+				e->values[value] = LLVMBuildPhi(e->builder,
+					emit_type(e, func->regs[reg].type), "");
+			}
+		}
+	}
+}
+
+void emit_fill_phis(struct emit *e, size_t to, bool is_start)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	size_t place = 0;
+	if (!e->values || block->phi_count == 0) {
+		return;
+	}
+	while (is_start ? place < block->pred_count : block->pred[place] != e->block) {
+		place++;
+	}
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+	for (size_t k = 0; k < block->phi_count; k++) {
+		const struct ptx_phi *phi = &block->phis[k];
+		unsigned reg = e->func->values[phi->value].reg;
+		if (!e->regs[reg]) {
+			LLVMValueRef value = load_reg(e, (struct emit_reg){reg, phi->args[place]});
+			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
+		}
+	}
+}
+
+void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before)
+{
+	for (unsigned i = 0; i < e->merge->count; i++) {
+		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
+		LLVMValueRef *value = &e->values[e->merge->values[i]];
+		LLVMValueRef ways[] = {*value, load_reg(e, (struct emit_reg){made->reg, made->old})};
+		LLVMBasicBlockRef from[] = {then, before};
+		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
+		LLVMAddIncoming(*value, ways, from, countof(ways));
 	}
 }
 

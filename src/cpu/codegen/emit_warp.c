@@ -38,16 +38,15 @@ static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t w
 static void define(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
 	LLVMValueRef value, LLVMValueRef pred)
 {
-	unsigned reg = operand->reg;
 	if (operand->kind != PTX_PAIR) {
 		emit_def(e, operand, type, value);
 		return;
 	}
-	if (e->func->regs[reg].type != PTX_PRED) {
-		emit_def_reg(e, reg, type, value);
+	if (e->func->regs[operand->reg].type != PTX_PRED) {
+		emit_def_reg(e, emit_reg_of(operand), type, value);
 	}
 	pred = ir_icmp(e, LLVMIntNE, pred, emit_int(e, 32, 0));
-	emit_def_reg(e, operand->reg2, PTX_PRED, pred);
+	emit_def_reg(e, emit_second_reg(operand), PTX_PRED, pred);
 }
 
 /* A row's modifier, and what it is called there. */

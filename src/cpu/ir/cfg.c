@@ -377,8 +377,8 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
 {
-	if (!inst->has_guard && !is_wait(inst)) { /* under a guard the old value may stay */
-		mark_operands(live, inst, false, false);
+	if (!is_wait(inst)) { /* under a guard the old value may stay, which is read */
+		mark_operands(live, inst, false, inst->has_guard);
 	}
 	if (!inst->is_second) {
 		mark_operands(live, inst, true, true);

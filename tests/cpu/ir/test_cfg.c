@@ -73,6 +73,7 @@ static const struct {
 		"1 1 0 b c\n2,1 2 1* a b c\n x 2 a\n"},
 	{"early exit", "@p ret; mov.b32 a, b; @q exit; mov.b32 b, a;",
 		"1 x 0 p q b\n2 x 1 q b\n x 2 a\n"},
+	{"guarded write reads the old value, even for nobody", "@p mov.b32 a, 1;", " x 0 p a\n"},
 	{"guarded write keeps the old value", "@p mov.b32 a, 1; mov.b32 b, a;", " x 0 p a\n"},
 	{"loop without end", "L: bra L;", "0 x 0*\n x -\n"},
 	{"loop without end behind a branch", "@p bra L; ret; L: mov.b32 a, b; bra L;",
