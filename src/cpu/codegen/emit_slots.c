@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Register slots, and the frame in which registers are saved.
+ * Registers as values and as slots, and the frame in which they are saved.
  *
- * Each PTX register has a slot: an alloca, of which LLVM makes values, or, in huge kernels, a place
- * in the frame.  Most registers live within one basic block.  The others are kept: they are saved
- * when the kernel yields, and lanes that do not run keep their values.
+ * At W = 1 each value of SSA form (ssa.h) is one of LLVM.  A register that lives across a yield has a
+ * slot instead, and so has every register at W = 32: an alloca, of which LLVM makes values, or, in
+ * huge kernels, a place in the frame.  Most registers live within one basic block.  The others are
+ * kept: they are saved when the kernel yields, and lanes that do not run keep their values.
  *
  * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32).
  * The registers that are live where the warp yields follow, in the order of their numbers.
