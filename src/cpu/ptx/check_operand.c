@@ -129,7 +129,7 @@ static bool check_reg(struct checker *c, const struct want *w, const struct ptx_
 	    && check_type_fits(type, c->func->regs[o->reg].type, w->wider)) {
 		return true;
 	}
-	bool source = strchr("asycgk", w->letter);
+	bool source = strchr("asycgkq", w->letter);
 	const char *name = ptx_type_name(type); /* an f32, an s64, a u32 */
 	snprintf(expected, sizeof(expected), "%s %s%s register%s",
 		name[0] == 'f' || name[0] == 's' ? "an" : "a", name,
@@ -164,6 +164,13 @@ size_t checker_vector(const struct ptx_inst *inst)
 		: ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : 1;
 }
 
+/* `st [a], x + 4` stores a sum; ptxas takes no address that stands alone. */
+static bool check_is_sum(const struct checker *c, const struct ptx_operand *o)
+{
+	return c->inst->op == PTX_OP_ST && o->kind == PTX_ADDRESS && !o->bracketed && o->var
+		&& !o->has_base && o->value != 0;
+}
+
 /* What ld writes or st reads. */
 static bool check_data(struct checker *c, const struct want *w, const struct ptx_operand *o)
 {
@@ -171,6 +178,10 @@ static bool check_data(struct checker *c, const struct want *w, const struct ptx
 	char expected[48];
 	if (count == 1 && o->kind == PTX_VECTOR && o->count == 1) {
 		o = o->elements; /* suld.b.2d.b32 {%r1}, ... */
+	}
+	if (count == 1 && check_is_sum(c, o)) {
+		return ptx_type_bits(w->type) == 64 || o->var->space == PTX_SHARED
+			|| check_fail_operand(c, w, o, "a 64-bit type for an address");
 	}
 	if (count == 1) {
 		return w->letter == 's' ? check_source(c, w, o, w->type)
@@ -493,8 +504,9 @@ static bool check_operand(struct checker *c, const struct want *w, const struct 
 	case 'y':
 		return check_movable(c, w, o);
 	case 'p':
-	case 'q':
 		return check_reg(c, w, o, PTX_PRED);
+	case 'q':
+		return check_source(c, w, o, PTX_PRED);
 	case 'P':
 		return check_pair(c, w, o);
 	case 'R':

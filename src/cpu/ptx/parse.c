@@ -163,19 +163,13 @@ static void parse_function(struct parser *p, bool is_entry)
 	const struct scope *last = p->newest;
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
-		from.returns = parse_params(p, &from.return_count, &return_size);
+		from.returns = parse_params(p, false, &from.return_count, &return_size);
 	}
 	from.line = p->token.line;
 	from.name = take_name(p);
 	struct ptx_func *old = parse_add_function(p, from.name);
 	if (at(p, "(")) {
-		from.params = parse_params(p, &from.param_count, &from.param_size);
-	}
-	for (size_t i = 0; is_entry && !p->failed && i < from.param_count; i++) {
-		if (from.params[i]->is_register) {
-			parser_fail(p, "'%.80s' is a kernel's, which cannot be a register",
-				from.params[i]->name);
-		}
+		from.params = parse_params(p, is_entry, &from.param_count, &from.param_size);
 	}
 	parse_tuning(p, &from);
 	if (old && !p->failed) {

@@ -60,11 +60,11 @@ struct ptx_func *parse_prototype(struct parser *p)
 	*func = (struct ptx_func){.is_extern = true, .line = p->token.line};
 	scope_enter(p);
 	if (at(p, "(")) {
-		func->returns = parse_params(p, &func->return_count, &return_size);
+		func->returns = parse_params(p, false, &func->return_count, &return_size);
 	}
 	func->name = take_name(p);
 	if (at(p, "(")) {
-		func->params = parse_params(p, &func->param_count, &func->param_size);
+		func->params = parse_params(p, false, &func->param_count, &func->param_size);
 	}
 	scope_leave(p);
 	while (at_directive(p) || p->token.kind == TOKEN_INT) {

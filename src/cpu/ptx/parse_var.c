@@ -343,11 +343,6 @@ static void var_parse_declarator(struct parser *p, const struct declaration *d, 
 	bool ok = true;
 	*var = (struct ptx_var){.space = d->space, .type = d->type, .line = p->token.line,
 		.is_managed = d->is_managed, .align = d->align > element ? d->align : element};
-	if (d->align > 0 && d->align < element) {
-		parser_fail(p, "alignment %zu is below the %zu bytes of an element", d->align,
-			element);
-		return;
-	}
 	int line = p->token.line, column = p->token.column;
 	var->name = take_name(p);
 	var_parse_dims(p, shape);
@@ -445,7 +440,18 @@ static void var_add_param(struct parser *p, struct ptx_var *var)
 	}
 }
 
-struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
+/* What a function may have as a parameter, and a kernel not. */
+static void var_check_kernel_param(struct parser *p, const struct ptx_var *var,
+	const struct declaration *d, const struct shape *shape)
+{
+	const char *what = var->is_register ? "a register"
+		: d->vector > 1 ? "a vector" : shape->is_open ? "an array without a size" : NULL;
+	if (what && !p->failed) {
+		parser_fail(p, "'%.80s' is a parameter of a kernel, which cannot be %s", var->name, what);
+	}
+}
+
+struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, size_t *size)
 {
 	*size = 0;
 	expect(p, "(");
@@ -459,6 +465,9 @@ struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size)
 			expect(p, ".param");
 			var_parse_qualifiers(p, &d);
 			var_parse_declarator(p, &d, &from, &shape);
+		}
+		if (is_entry) {
+			var_check_kernel_param(p, &from, &d, &shape);
 		}
 		if (from.align > MAX_PARAM_ALIGN) {
 			parser_unsupported(p, "parameters aligned to more than %d bytes are not"

@@ -180,7 +180,7 @@ int64_t take_offset(struct parser *p);
 /* parse_var.c: behind the word for the state space up to the semicolon. */
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible);
 /* ( .param ... , .param ... ): laid out one after the other, each at its own alignment. */
-struct ptx_var **parse_params(struct parser *p, size_t *count, size_t *size);
+struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, size_t *size);
 
 /* parse_reg.c: behind .reg up to the semicolon. */
 void parse_registers(struct parser *p);

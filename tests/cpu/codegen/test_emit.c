@@ -610,6 +610,20 @@ START_TEST(reciprocal_seeds_are_the_upper_half_of_the_result)
 }
 END_TEST
 
+START_TEST(a_store_takes_the_address_of_a_variable_and_a_number)
+{
+	machine_once(".shared .align 8 .b8 s[16]; .shared .align 1 .u64 t;", "mov.u64 %rd1, s;\n"
+		"st.u64 [%rd0], %rd1; st.u64 [%rd0+8], s + 9; st.u32 [%rd0+16], s + 3;\n"
+		"mov.u64 %rd1, t; st.u64 [%rd0+24], %rd1; st.shared.u64 [t], 7;\n"
+		"ld.shared.u64 %rd1, [t]; st.u64 [%rd0+32], %rd1;");
+	ck_assert_uint_eq(machine.memory[1], machine.memory[0] + 9);
+	ck_assert_uint_eq(U32(machine.memory[2]), U32(machine.memory[0] + 3));
+	ck_assert_uint_eq(machine.memory[3] % 8, 0);
+	ck_assert_uint_eq(machine.memory[4], 7);
+	machine_close();
+}
+END_TEST
+
 SUITE(emit)
 {
 	Suite *suite = suite_create("emit");
@@ -619,6 +633,7 @@ SUITE(emit)
 	tcase_add_loop_test(tc, approximations_keep_their_bounds, 0, countof(approximations));
 	tcase_add_loop_test(tc, approximations_of_special_values, 0, countof(specials));
 	tcase_add_test(tc, reciprocal_seeds_are_the_upper_half_of_the_result);
+	tcase_add_test(tc, a_store_takes_the_address_of_a_variable_and_a_number);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -190,6 +190,29 @@ static uint32_t want_elect(uint32_t set, uint32_t thread, uint32_t *after)
 		} \
 		return (uint32_t)a; \
 	}
+static uint32_t want_members(uint32_t set, uint32_t thread, uint32_t *after)
+{
+	(void)thread;
+	(void)after;
+	return set;
+}
+
+static uint32_t want_true(uint32_t set, uint32_t thread, uint32_t *after)
+{
+	(void)set;
+	(void)thread;
+	*after = 1;
+	return 0;
+}
+
+static uint32_t want_false(uint32_t set, uint32_t thread, uint32_t *after)
+{
+	(void)set;
+	(void)thread;
+	*after = 0;
+	return 0;
+}
+
 REDUCTION(want_add, uint32_t, 0, a + b)
 REDUCTION(want_and, uint32_t, UINT32_MAX, a & b)
 REDUCTION(want_or, uint32_t, 0, a | b)
@@ -207,6 +230,10 @@ static const struct collective {
 	{"vote.sync.all.pred %p3, %p4, %s;", want_all},
 	{"vote.sync.any.pred %p3, %p4, %s;", want_any},
 	{"vote.sync.uni.pred %p3, %p4, %s;", want_uni},
+	{"vote.sync.ballot.b32 %r3, 1, %s;", want_members},
+	{"vote.sync.all.pred %p3, 1, %s;", want_true},
+	{"vote.sync.any.pred %p3, 0, %s;", want_false},
+	{"vote.sync.uni.pred %p3, 0, %s;", want_true},
 	{"match.any.sync.b32 %r3, %r1, %s;", want_match},
 	{"mov.b64 %rd5, {77, %r1}; match.any.sync.b64 %r3, %rd5, %s;", want_match},
 	{"mov.b64 %rd5, {%r1, 77}; match.any.sync.b64 %r3, %rd5, %s;", want_match},
