@@ -21,6 +21,11 @@
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device does not have it", \
 			__func__); \
 	}
+#define G(name, since) \
+	static CUresult stub_##name(void) \
+	{ \
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device does not have it", #name); \
+	}
 #include "cpu/abi/exports.def"
 #undef I
 #undef N
@@ -32,6 +37,7 @@
 #undef I
 
 #define I(name, since) {#name, since, at_##name},
+#define G(name, since) {#name, since, (void (*)(void))stub_##name},
 const struct api_export api_exports[] = {
 #include "cpu/abi/exports.def"
 };

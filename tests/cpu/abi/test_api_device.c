@@ -214,6 +214,7 @@ START_TEST(every_name_of_the_driver_is_found_with_its_version)
 	} names[] = {
 #define I(name, since) {#name, since},
 #define N(name, since) I(name, since)
+#define G(name, since) I(name, since)
 #include "cpu/abi/exports.def"
 #undef I
 #undef N
@@ -226,6 +227,20 @@ START_TEST(every_name_of_the_driver_is_found_with_its_version)
 			CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status));
 		ck_assert_msg(at != NULL && status == CU_GET_PROC_ADDRESS_SUCCESS, "%s",
 			names[i].name);
+	}
+}
+END_TEST
+
+START_TEST(functions_of_opengl_are_found_and_not_supported)
+{
+	static const char *const names[] = {"cuGraphicsGLRegisterBuffer", "cuGLGetDevices", "cuGLInit"};
+	for (size_t i = 0; i < countof(names); i++) {
+		void *at = NULL;
+		CUresult (*call)(void);
+		OK(cuGetProcAddress_v2(names[i], &at, 13000, 0, NULL));
+		ck_assert_ptr_nonnull(at);
+		memcpy(&call, &at, sizeof(call));
+		FAILS(NOT_SUPPORTED, call());
 	}
 }
 END_TEST
@@ -313,6 +328,7 @@ SUITE(api_device)
 		affinity_is_not_to_be_had);
 	TCase *names = suite_add_case(suite, "names");
 	tcase_add_test(names, every_name_of_the_driver_is_found_with_its_version);
+	tcase_add_test(names, functions_of_opengl_are_found_and_not_supported);
 	tcase_add_loop_test(names, a_version_gets_what_it_knows, 0, countof(lookups));
 	tcase_add_test(tc, atomics_with_the_host_are_those_of_ptx);
 	return suite;
