@@ -373,13 +373,8 @@ struct ptx_block {
 /* A kernel, a function, or the prototype of one. */
 struct ptx_func {
 	const char *name;
-	bool is_entry;
-	bool is_extern;               /* a declaration: vprintf, malloc, ... */
 	size_t index;                 /* place in ptx_module.funcs */
 	uint64_t address;             /* what a pointer to it holds, if there is any; see flatten.c */
-	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
-	bool uses_heap;               /* and one that calls malloc */
-	bool uses_print;              /* and one that calls vprintf */
 	struct ptx_diag *refusal;     /* why no kernel may call it, NULL: it may */
 	struct ptx_var **params;      /* in order; offsets as cuLaunchKernel lays them out */
 	size_t param_count;
@@ -394,21 +389,26 @@ struct ptx_func {
 	size_t local_size;            /* bytes per thread, a multiple of their largest alignment */
 	size_t shared_size;           /* static shared bytes per block, module's included; dynamic
 	                               * shared memory, if used, starts right here */
-	bool uses_dynamic_shared;
 	struct ptx_inst *insts;
 	size_t inst_count;
 	struct ptx_label *labels;
 	size_t label_count;
-	bool is_lowered;              /* by lower.c */
 	struct ptx_block *blocks;
 	size_t block_count;
-	bool has_loop;                /* among its blocks */
 	struct ptx_value *values;     /* by ssa.c, which makes the registers webs */
 	size_t value_count;
+	const struct lexer *late;     /* a kernel of parse_declarations: at its name in the text */
 	uint32_t max_ntid[3];         /* .maxntid, 0 if absent */
 	uint32_t req_ntid[3];         /* .reqntid, 0 if absent */
 	int line;
-	const struct lexer *late;     /* a kernel of parse_declarations: at its name in the text */
+	bool is_entry;
+	bool is_extern;               /* a declaration: vprintf, malloc, ... */
+	bool is_lowered;              /* by lower.c */
+	bool has_loop;                /* among its blocks */
+	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
+	bool uses_heap;               /* and one that calls malloc */
+	bool uses_print;              /* and one that calls vprintf */
+	bool uses_dynamic_shared;
 };
 
 struct ptx_module {
