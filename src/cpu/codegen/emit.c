@@ -110,11 +110,12 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
 	e->yield_points = mem_zalloc(func->block_count, sizeof(*e->yield_points));
 	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
-	e->saved = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->saved));
+	e->entering = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->entering));
+	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
-	e->values = e->width == 1 ? mem_zalloc(func->value_count + 1, sizeof(*e->values)) : NULL;
+	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
-		&& e->kept && e->saved && e->written && (e->values || e->width > 1)
+		&& e->kept && e->entering && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			class % BLOCK_CLASS_TEAM, e->yield_points));
@@ -124,6 +125,9 @@ static bool emit_init(struct emit *e, unsigned class)
 		emit_note_kept(e);
 		ok = emit_alone_init(e) && emit_team_init(e, class / BLOCK_CLASS_TEAM)
 			&& emit_bypass_init(e);
+	}
+	if (ok) {
+		emit_note_entries(e);
 	}
 	return ok || ptx_no_memory(e->diag);
 }
@@ -150,7 +154,8 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsig
 	mem_free(e.order);
 	mem_free(e.yield_points);
 	mem_free(e.kept);
-	mem_free(e.saved);
+	mem_free(e.entering);
+	mem_free(e.entries);
 	mem_free(e.values);
 	mem_free(e.written);
 	emit_alone_finish(&e);

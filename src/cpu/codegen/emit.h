@@ -25,25 +25,27 @@
  *	lanes access                      lane after lane; fields and places
  *	value                             types, constants, blocks
  *
- * A PTX register is one value of LLVM for each of its values in SSA form, if one call runs one lane
- * (W = 1).  One that lives across a yield is a stack slot (alloca), and so is every register at
- * W = 32; LLVM's sroa makes values of them.  An instruction reads its operands with emit_use, as
- * values of its type, and writes its result with emit_def.  Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16
- * are i16, and their pairs i32; they are converted where they are used.
+ * Each value that a PTX register has in SSA form is one of LLVM.  A register that is live where
+ * control comes from elsewhere than from another block, behind a yield, is a stack slot (alloca), and
+ * so is every register in diverged code; LLVM's sroa makes values of them.  An instruction reads its
+ * operands with emit_use, as values of its type, and writes its result with emit_def.  Integers and
+ * untyped values are iN, f32 is float, f64 is double.  f16 and bf16 are i16, and their pairs i32; they
+ * are converted where they are used.
  *
  * A value is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs a warp
  * (W = 32).  The types in struct emit are those of lanes.  `s` has the scalars, for addresses and
  * other values that a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
- * A uniform register (uniformity.h) is a scalar at W = 32, too.  Its slot is a scalar, and an
- * instruction that writes it is done once for the warp.  The functions that make instructions need
+ * A uniform register (uniformity.h) is a scalar at W = 32, too, and an instruction that writes it is
+ * done once for the warp.  The functions that make instructions need
  * not know: they run in a mode in which lanes are scalars, as within emit_each_lane.
  *
  * At W = 32 every basic block is made twice.  The converged version is that of W = 1: all lanes are
  * there, branches are branches.  A divergent branch notes for each block the lanes that are pending
  * for it, and goes to the diverged versions.  These follow each other in reverse post-order.  Each
  * runs the lanes that are pending for it, under a mask, and adds them to the pending lanes of its
- * successors.  When all 32 lanes are pending for one block it goes back to the converged version.
+ * successors.  Where lanes that parted come together, in the immediate post-dominator of the branch,
+ * it goes back to the converged version if all 32 are there.
  * Some small kernels do without: see emit_alone.c.
  *
  * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
@@ -67,7 +69,7 @@ struct emit_certain {
 	LLVMValueRef all, none;
 };
 
-/* The values that an instruction makes under a guard. */
+/* The values that an instruction makes under a guard that all lanes have alike. */
 struct emit_merge {
 	unsigned values[64];
 	unsigned count;
@@ -76,8 +78,7 @@ struct emit_merge {
 /* The parts of struct emit that each warp of a team has for itself (emit_team.c). */
 struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
-	LLVMValueRef *regs;
-	size_t *written;
+	LLVMValueRef *values;
 	LLVMValueRef first;                   /* its first thread's number */
 	LLVMValueRef sregs[PTX_SREG_COUNT];   /* those that warps have of their own */
 	LLVMValueRef bases[PTX_SREG_COUNT];
@@ -101,9 +102,9 @@ struct emit {
 	LLVMTypeRef ptr;                /* to i8; to anything from LLVM 15 on */
 	LLVMValueRef fn, warp, frame;
 
-	LLVMValueRef *regs;             /* slot of each PTX register; NULL if it is in values */
-	LLVMValueRef *values;           /* W = 1: by value (ssa.h); NULL: a zero, or not yet made */
-	struct emit_merge *merge;       /* W = 1: what is made under a guard, else NULL */
+	LLVMValueRef *regs;             /* slot of each PTX register; NULL: it has none */
+	LLVMValueRef *values;           /* by value (ssa.h); NULL: a zero, or not yet made */
+	struct emit_merge *merge;       /* what is made under a guard, else NULL */
 	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
 	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks */
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
@@ -113,8 +114,9 @@ struct emit {
 	LLVMBasicBlockRef leave;        /* W = 32: return with RT_SWEEP */
 	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */
-	uint64_t *saved;                /* and of these, those that live across a yield of all lanes */
-	size_t *written;                /* by register: the last body that writes it */
+	uint64_t *entering;             /* and of these, those that are live into `entries` */
+	bool *entries;                  /* by ptx_block: control comes not only from other blocks */
+	size_t *written;                /* by register: the last body that writes its slot */
 	bool in_frame;                  /* these have their slots in the frame */
 	bool yields;                    /* the kernel may, so far */
 	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
@@ -147,7 +149,8 @@ struct emit {
 	unsigned certain_next;          /* see emit_guard.c: how many there were; */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
-	LLVMBasicBlockRef before_lanes; /* what goes to that loop */
+	LLVMBasicBlockRef before_lanes; /* what goes to that loop, */
+	LLVMBasicBlockRef after_lanes;  /* and what follows it */
 	struct emit_certain certain[4]; /* the last ones */
 	unsigned lane_accesses;         /* in the block of LLVM, by gathers and scatters */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */

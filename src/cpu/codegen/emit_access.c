@@ -225,15 +225,13 @@ void emit_use_member(struct emit *e, struct emit_member *member)
 		e->member->exchange = e->exchange;
 	} else {
 		e->team->outside = (struct emit_member){.warp = e->warp, .frame = e->frame,
-			.local = e->local, .exchange = e->exchange, .regs = e->regs,
-			.written = e->written};
+			.local = e->local, .exchange = e->exchange, .values = e->values};
 	}
 	e->warp = m->warp;
 	e->frame = m->frame;
 	e->local = m->local;
 	e->exchange = m->exchange;
-	e->regs = m->regs;
-	e->written = m->written;
+	e->values = m->values;
 	e->member = member;
 	e->noted_in = NULL;
 }

@@ -169,11 +169,10 @@ static void spread_reg(struct emit *e, unsigned reg)
 {
 	LLVMValueRef *room = &e->alone->rooms[reg];
 	enum ptx_type type = e->func->regs[reg].type;
-	if (emit_is_same(e, reg)) {
-		return;
-	}
-	LLVMValueRef value = emit_use_reg(e, (struct emit_reg){reg, 0}, type);
-	value = type == PTX_PRED ? ir_bitcast(e, value, e->s.i32) : value;
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, emit_is_same(e, reg)});
+	LLVMValueRef value = emit_use_reg(e, emit_reg_at_end(e, reg), type);
+	value = type == PTX_PRED && emit_is_vector(e) ? ir_bitcast(e, value, e->s.i32) : value;
+	emit_set_mode(e, mode);
 	if (!*room) {
 		*room = emit_room(e, LLVMTypeOf(value), "spread");
 	}
@@ -186,7 +185,7 @@ static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 	enum ptx_type type = e->func->regs[reg].type;
 	LLVMValueRef room = e->alone->rooms[reg];
 	if (emit_is_same(e, reg)) {
-		return emit_use_reg(e, (struct emit_reg){reg, 0}, type);
+		return LLVMBuildLoad2(e->builder, emit_type(e, type), room, "");
 	}
 	if (type == PTX_PRED) {
 		LLVMValueRef all = LLVMBuildLoad2(e->builder, e->s.i32, room, "");

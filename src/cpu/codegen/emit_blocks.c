@@ -40,7 +40,8 @@ static void enter_diverged(struct emit *e, size_t block)
 	LLVMBuildStore(e->builder, ir_xor(e, pending, mask), place);
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, mask, emit_u32(e, UINT32_MAX));
 	/* results of a diverged warp are in the exchange */
-	LLVMBuildCondBr(e->builder, all, emit_has_results(e, block) ? body : e->blocks[block], body);
+	bool rejoins = e->entries[block] && !emit_has_results(e, block);
+	LLVMBuildCondBr(e->builder, all, rejoins ? e->blocks[block] : body, body);
 
 	emit_enter(e, body);
 	e->mask = mask;
@@ -126,6 +127,7 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	LLVMBasicBlockRef partial = emit_block(e, "partial");
 	const size_t pending = emit_pending_size(e);
 	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
+	emit_make_phis(e, e->blocks);
 	emit_enter(e, start);
 	if (e->team) {
 		emit_team_start(e);
@@ -135,6 +137,7 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	emit_clear_slots(e);
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
 	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
+	emit_fill_phis(e, 0, true);
 	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
 	emit_enter(e, partial);
 	if (e->alone) {
@@ -153,9 +156,7 @@ void emit_blocks(struct emit *e)
 	if (e->width == 1) {
 		emit_enter(e, start);
 		emit_clear_slots(e);
-		LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
-		emit_make_phis(e);
-		emit_enter(e, end);
+		emit_make_phis(e, e->blocks);
 		emit_fill_phis(e, 0, true);
 		LLVMBuildBr(e->builder, e->blocks[0]);
 		make_converged(e);

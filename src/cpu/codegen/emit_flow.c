@@ -193,6 +193,9 @@ void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 		emit_part_alone(e, emit_active(e), bits, yes, no);
 		return;
 	}
+	if (!e->is_diverged) {
+		emit_put_slots(e);
+	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	flow_part(e, &p, yes, ir_and(e, emit_active(e), bits));
 	flow_part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
@@ -237,6 +240,7 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 		emit_enter(e, same);
 		switch_one(e, first, blocks, count, other);
 		emit_enter(e, mixed);
+		emit_put_slots(e);
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	LLVMValueRef left = emit_active(e);

@@ -30,10 +30,11 @@ LLVMValueRef emit_first_lane(struct emit *e)
 void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 {
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-	e->before_lanes = before;
 	LLVMValueRef all = emit_active(e);
 	*l = (struct emit_lanes){emit_block(e, "lane"), emit_block(e, "lanes_done"), NULL, e->mask,
 		e->mask_lanes};
+	e->before_lanes = before;
+	e->after_lanes = l->after;
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, all, emit_u32(e, 0)), l->head, l->after);
 	emit_enter(e, l->head);
 	l->left = LLVMBuildPhi(e->builder, e->s.i32, "");

@@ -2,10 +2,14 @@
 /*
  * Registers as values and as slots, and the frame in which they are saved.
  *
- * At W = 1 each value of SSA form (ssa.h) is one of LLVM.  A register that lives across a yield has a
- * slot instead, and so has every register at W = 32: an alloca, of which LLVM makes values, or, in
- * huge kernels, a place in the frame.  Most registers live within one basic block.  The others are
- * kept: they are saved when the kernel yields, and lanes that do not run keep their values.
+ * In the converged version each value of SSA form (ssa.h) is one of LLVM.  But control can enter it
+ * in the middle: behind a yield, and where diverged lanes come together.  A register that is live into
+ * such a block has a slot instead, and so has every register in diverged code: an alloca, of which
+ * LLVM makes values, or, in huge kernels, a place in the frame.  Converged code that goes to diverged
+ * code puts its values into the slots.
+ *
+ * Most registers live within one basic block.  The others are kept: they are saved when the kernel
+ * yields, and lanes that do not run keep their values.
  *
  * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32).
  * The registers that are live where the warp yields follow, in the order of their numbers.
@@ -15,6 +19,8 @@
 #include "cpu/codegen/emit_flow.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
+
+#include <stdlib.h>
 
 enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
 
@@ -45,23 +51,38 @@ static bool ends_in_wait(const struct ptx_func *func, const struct ptx_block *bl
 	return ptx_waits(last->op) && !last->is_second;
 }
 
-static void save_live(struct emit *e, size_t block)
+static void note_entry(struct emit *e, size_t block)
 {
+	e->entries[block] = true;
 	for (size_t w = 0; w < (e->func->reg_count + 63) / 64; w++) {
-		e->saved[w] |= e->func->blocks[block].live_in[w];
+		e->entering[w] |= e->func->blocks[block].live_in[w];
 	}
 }
 
-/* The registers that are loaded again where a thread goes on. */
-static void note_saved(struct emit *e)
+/* Whether lanes can part at the end of a block. */
+static bool parts(const struct emit *e, const struct ptx_block *block)
+{
+	const struct ptx_inst *last = &e->func->insts[block->end - 1];
+	return e->width > 1 && !e->alone && block->succ_count > 1
+		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard));
+}
+
+void emit_note_entries(struct emit *e)
 {
 	for (size_t i = 0; i < e->order_count; i++) {
 		const struct ptx_block *block = &e->func->blocks[e->order[i]];
 		if (ends_in_wait(e->func, block)) {
-			save_live(e, block->succ[0]);
+			note_entry(e, block->succ[0]);
 		}
 		if (e->yield_points[e->order[i]]) {
-			save_live(e, e->order[i]);
+			note_entry(e, e->order[i]);
+		}
+		if (parts(e, block) && block->ipdom != SIZE_MAX) {
+			note_entry(e, block->ipdom);
+		}
+		/* a team breaks up where its warps part */
+		for (size_t k = 0; e->team && block->succ_count > 1 && k < block->succ_count; k++) {
+			note_entry(e, block->succ[k]);
 		}
 	}
 }
@@ -80,7 +101,6 @@ void emit_note_kept(struct emit *e)
 		count += (size_t)__builtin_popcountll(e->kept[w]);
 	}
 	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
-	note_saved(e);
 }
 
 /* --- Where they are --- */
@@ -126,22 +146,15 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 void emit_make_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
+	bool all = e->width > 1 && !e->alone;
 	for (unsigned i = 0; i < func->reg_count; i++) {
-		if (e->values && !ptx_has_bit(e->saved, i)) {
+		if (!all && !ptx_has_bit(e->entering, i)) {
 			continue;
 		}
 		struct emit_mode mode = emit_slot_mode(e, i);
 		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
 		emit_set_mode(e, mode);
 	}
-}
-
-LLVMValueRef emit_new_slot(struct emit *e, unsigned reg)
-{
-	struct emit_mode mode = emit_slot_mode(e, reg);
-	LLVMValueRef slot = emit_room(e, emit_type(e, e->func->regs[reg].type), "");
-	emit_set_mode(e, mode);
-	return slot;
 }
 
 void emit_clear_slots(struct emit *e)
@@ -175,16 +188,24 @@ static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slo
 	return value;
 }
 
+/* Whether the version that is being made has a register in its slot. */
+static bool is_in_slot(const struct emit *e, unsigned reg)
+{
+	return e->is_diverged || e->is_alone || (!e->member && ptx_has_bit(e->entering, reg));
+}
+
 /* The whole register, in the mode of its slot. */
 static LLVMValueRef load_reg(struct emit *e, struct emit_reg from)
 {
 	struct emit_mode mode = emit_slot_mode(e, from.reg);
 	LLVMTypeRef type = emit_type(e, e->func->regs[from.reg].type);
 	emit_set_mode(e, mode);
-	if (e->regs[from.reg]) {
+	if (is_in_slot(e, from.reg)) {
 		return load_slot(e, type, e->regs[from.reg]);
 	}
-	LLVMValueRef value = e->values[from.value];
+	bool shared = e->member && ptx_has_bit(e->team->same, from.reg);
+	LLVMValueRef *values = shared ? e->team->members[0].values : e->values;
+	LLVMValueRef value = from.value == PTX_NO_VALUE ? NULL : values[from.value];
 	return value ? value : LLVMConstNull(type);
 }
 
@@ -277,9 +298,38 @@ static void forget_certain(struct emit *e, unsigned reg)
 	}
 }
 
-/* W = 1: a value of its own. */
-static void define_value(struct emit *e, unsigned number, LLVMValueRef value)
+/* The lanes of a value, which a loop makes one by one: the others have what there was. */
+static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRef old)
 {
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMTypeRef all = LLVMTypeOf(old);
+	LLVMValueRef room = emit_room(e, all, "");
+	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
+	slots_store_whole(e, old, room);
+	emit_enter(e, back);
+	LLVMValueRef some = load_slot(e, all, room);
+	slots_store_whole(e, LLVMBuildInsertElement(e->builder, some, value, e->lane, ""), room);
+	emit_enter(e, e->after_lanes);
+	LLVMValueRef whole = load_slot(e, all, room);
+	emit_enter(e, back);
+	return whole;
+}
+
+/* What a guarded write leaves in lanes that do not run; zero if all do. */
+static LLVMValueRef old_value(struct emit *e, struct emit_reg to)
+{
+	return load_reg(e, (struct emit_reg){to.reg, e->func->values[to.value].old});
+}
+
+/* In the converged version. */
+static void define_value(struct emit *e, struct emit_reg to, LLVMValueRef value)
+{
+	unsigned number = to.value;
+	if (e->lane) {
+		value = gather_lanes(e, value, old_value(e, to));
+	} else if (e->mask_lanes && !e->once) {
+		value = ir_select(e, e->mask_lanes, value, old_value(e, to));
+	}
 	e->values[number] = value;
 	if (e->merge) {
 		assert(e->merge->count < countof(e->merge->values));
@@ -294,10 +344,6 @@ void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMVa
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
 	forget_certain(e, reg);
-	if (!e->regs[reg]) {
-		define_value(e, to.value, value);
-		return;
-	}
 	if (e->is_alone) {
 		slots_store_whole(e, value, e->regs[reg]);
 		return;
@@ -309,6 +355,10 @@ void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMVa
 		return;
 	}
 	assert(e->once || e->width == 1 || e->uniformity.regs[reg].is_vector);
+	if (!is_in_slot(e, reg)) {
+		define_value(e, to, value);
+		return;
+	}
 	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
 		emit_store_slot(e, value, e->regs[reg]);
 	} else {
@@ -317,29 +367,41 @@ void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMVa
 	}
 }
 
-/* --- Values at W = 1 --- */
+/* --- Values --- */
 
-void emit_make_phis(struct emit *e)
+/* Whether it has phis of its own: one member does for all where warps have a register alike. */
+static bool has_phi(const struct emit *e, unsigned reg)
+{
+	bool shared = e->member && e->member != e->team->members
+		&& ptx_has_bit(e->team->same, reg);
+	return !shared && !is_in_slot(e, reg);
+}
+
+void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 {
 	const struct ptx_func *func = e->func;
-	for (size_t i = 0; e->values && i < e->order_count; i++) {
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	for (size_t i = 0; i < e->order_count; i++) {
 		const struct ptx_block *block = &func->blocks[e->order[i]];
-		emit_enter(e, e->blocks[e->order[i]]);
+		emit_enter(e, blocks[e->order[i]]);
 		for (size_t k = 0; k < block->phi_count; k++) {
 			unsigned value = block->phis[k].value, reg = func->values[value].reg;
-			if (!e->regs[reg]) {
-				e->values[value] = LLVMBuildPhi(e->builder,
-					emit_type(e, func->regs[reg].type), "");
+			if (has_phi(e, reg)) {
+				struct emit_mode mode = emit_slot_mode(e, reg);
+				LLVMTypeRef type = emit_type(e, func->regs[reg].type);
+				e->values[value] = LLVMBuildPhi(e->builder, type, "");
+				emit_set_mode(e, mode);
 			}
 		}
 	}
+	emit_enter(e, back);
 }
 
 void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
 	size_t place = 0;
-	if (!e->values || block->phi_count == 0) {
+	if (block->phi_count == 0) {
 		return;
 	}
 	while (is_start ? place < block->pred_count : block->pred[place] != e->block) {
@@ -349,7 +411,7 @@ void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 	for (size_t k = 0; k < block->phi_count; k++) {
 		const struct ptx_phi *phi = &block->phis[k];
 		unsigned reg = e->func->values[phi->value].reg;
-		if (!e->regs[reg]) {
+		if (has_phi(e, reg)) {
 			LLVMValueRef value = load_reg(e, (struct emit_reg){reg, phi->args[place]});
 			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
 		}
@@ -368,12 +430,39 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 	}
 }
 
+static int compare_held(const void *reg, const void *held)
+{
+	const unsigned *a = reg;
+	const struct ptx_held *b = held;
+	return (*a > b->reg) - (*a < b->reg);
+}
+
+struct emit_reg emit_reg_at_end(const struct emit *e, unsigned reg)
+{
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	const struct ptx_held *found = e->body == 0 ? NULL
+		: bsearch(&reg, block->held, block->held_count, sizeof(*block->held), compare_held);
+	return (struct emit_reg){reg, found ? found->value : PTX_NO_VALUE};
+}
+
+void emit_put_slots(struct emit *e)
+{
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	for (size_t i = 0; i < block->held_count; i++) {
+		struct emit_reg from = {block->held[i].reg, block->held[i].value};
+		if (!is_in_slot(e, from.reg)) {
+			slots_store_whole(e, load_reg(e, from), e->regs[from.reg]);
+		}
+	}
+}
+
 /* --- Saving them in the frame --- */
 
-/* Move one slot to or from its place in the frame, which follows *offset. */
-static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, bool save,
-	size_t *offset)
+/* Save what a register has in its place in the frame, which follows *offset; NULL: load it from there
+ * into its slot. */
+static void move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *offset)
 {
+	enum ptx_type type = e->func->regs[reg].type;
 	LLVMTypeRef as = emit_type(e, type);
 	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
 	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
@@ -384,22 +473,21 @@ static void move_slot(struct emit *e, LLVMValueRef slot, enum ptx_type type, boo
 	*offset = round_up(*offset, align);
 	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
 	*offset += size;
-	if (save) {
-		LLVMValueRef value = LLVMBuildLoad2(e->builder, as, slot, "");
+	if (value) {
 		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
 			: ir_zext(e, value, kept);
 		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
 	} else {
-		LLVMValueRef value = LLVMBuildLoad2(e->builder, kept, place, "");
+		value = LLVMBuildLoad2(e->builder, kept, place, "");
 		LLVMSetAlignment(value, (unsigned)align);
 		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
 			: ir_trunc(e, value, as);
-		LLVMBuildStore(e->builder, value, slot);
+		slots_store_whole(e, value, e->regs[reg]);
 	}
 }
 
-/* Where a slot that is not moved would be. */
-static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
+/* Where a register that is not moved would be. */
+static void skip_reg(struct emit *e, enum ptx_type type, size_t *offset)
 {
 	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
 	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
@@ -407,42 +495,55 @@ static void skip_slot(struct emit *e, enum ptx_type type, size_t *offset)
 	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
 }
 
-/* The registers of a set; of those only the ones of another set, NULL: all. */
-static void move_some(struct emit *e, const uint64_t *set, const uint64_t *only, bool save)
+static void note_frame(struct emit *e, size_t end)
+{
+	if (end > e->frame_size) {
+		e->frame_size = round_up(end, 16);
+	}
+}
+
+void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
 {
 	size_t offset = emit_pending_size(e);
 	if (e->in_frame) {
 		return;
 	}
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (!ptx_has_bit(set, i)) {
+		if (ptx_has_bit(set, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
+			LLVMTypeRef type = emit_type(e, e->func->regs[i].type);
+			move_reg(e, i, save ? load_slot(e, type, e->regs[i]) : NULL, &offset);
+			emit_set_mode(e, mode);
+		}
+	}
+	note_frame(e, offset);
+}
+
+/* What a member has at the end of a block, where all that is kept is saved. */
+static void save_member(struct emit *e, size_t yes, size_t no)
+{
+	const struct ptx_block *blocks = e->func->blocks;
+	size_t offset = emit_pending_size(e);
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
+		if (!ptx_has_bit(e->kept, i)) {
 			continue;
 		}
 		struct emit_mode mode = emit_slot_mode(e, i);
-		if (only && !ptx_has_bit(only, i)) {
-			skip_slot(e, e->func->regs[i].type, &offset);
+		if (ptx_has_bit(blocks[yes].live_in, i) || ptx_has_bit(blocks[no].live_in, i)) {
+			move_reg(e, i, load_reg(e, emit_reg_at_end(e, i)), &offset);
 		} else {
-			move_slot(e, e->regs[i], e->func->regs[i].type, save, &offset);
+			skip_reg(e, e->func->regs[i].type, &offset);
 		}
 		emit_set_mode(e, mode);
 	}
-	if (offset > e->frame_size) {
-		e->frame_size = round_up(offset, 16);
-	}
-}
-
-void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
-{
-	move_some(e, set, NULL, save);
+	note_frame(e, offset);
 }
 
 void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
 {
-	const struct ptx_block *blocks = e->func->blocks;
 	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
 		emit_scalar(e, 64, emit_pending_size(e)), 4);
 	LLVMBuildStore(e->builder, lanes, emit_pending_place(e, yes));
 	LLVMBuildStore(e->builder, ir_not(e, lanes), emit_pending_place(e, no));
-	move_some(e, e->kept, blocks[yes].live_in, true);
-	move_some(e, e->kept, blocks[no].live_in, true);
+	save_member(e, yes, no);
 }

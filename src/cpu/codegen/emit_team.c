@@ -117,10 +117,9 @@ static bool make_members(struct emit *e)
 	bool ok = (t->members = mem_zalloc(t->count, sizeof(*t->members)));
 	for (unsigned i = 0; i < t->count && ok; i++) {
 		struct emit_member *m = &t->members[i];
-		m->regs = mem_zalloc(e->func->reg_count + 1, sizeof(*m->regs));
-		m->written = mem_zalloc(e->func->reg_count + 1, sizeof(*m->written));
+		m->values = mem_zalloc(e->func->value_count + 1, sizeof(*m->values));
 		m->first = emit_u32(e, i * RT_GROUP);
-		ok = m->regs && m->written;
+		ok = m->values;
 	}
 	return ok;
 }
@@ -154,8 +153,7 @@ void emit_team_finish(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; t && t->members && i < t->count; i++) {
-		mem_free(t->members[i].regs);
-		mem_free(t->members[i].written);
+		mem_free(t->members[i].values);
 	}
 	if (t) {
 		mem_free(t->members);
@@ -179,7 +177,7 @@ void emit_team_start(struct emit *e)
 	emit_enter(e, one);
 }
 
-/* The places of the warps, and slots for the registers. */
+/* The places of the warps, and their phis. */
 static void begin_members(struct emit *e)
 {
 	struct emit_team *t = e->team;
@@ -188,11 +186,21 @@ static void begin_members(struct emit *e)
 		LLVMBasicBlockRef back = emit_call_visit(e);
 		m->warp = emit_at(e, e->warp, emit_scalar(e, 64, i * sizeof(struct slot)), e->s.i8);
 		emit_entry_leave(e, back);
-		for (unsigned r = 0; r < e->func->reg_count; r++) {
-			m->regs[r] = i > 0 && ptx_has_bit(t->same, r) ? t->members[0].regs[r]
-				: emit_new_slot(e, r);
-		}
+		emit_use_member(e, m);
+		emit_make_phis(e, t->blocks);
+		emit_use_member(e, NULL);
 	}
+}
+
+/* From the block that is being made, or from the start. */
+static void team_fill_phis(struct emit *e, size_t to, bool is_start)
+{
+	struct emit_team *t = e->team;
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, &t->members[i]);
+		emit_fill_phis(e, to, is_start);
+	}
+	emit_use_member(e, NULL);
 }
 
 /* As the caller does for one warp. */
@@ -204,9 +212,9 @@ static void start_warps(struct emit *e)
 	for (unsigned i = 0; i < t->count; i++) {
 		emit_use_member(e, &t->members[i]);
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, RT_GROUP));
-		emit_clear_slots(e);
 	}
 	emit_use_member(e, NULL);
+	team_fill_phis(e, 0, true);
 	LLVMBuildBr(e->builder, t->blocks[0]);
 }
 
@@ -257,9 +265,11 @@ static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes
 		all = i > 0 ? ir_and(e, all, bits[i]) : bits[i];
 		any = i > 0 ? ir_or(e, any, bits[i]) : bits[i];
 	}
+	team_fill_phis(e, yes, false);
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, all, emit_u32(e, UINT32_MAX)),
 		t->blocks[yes], some);
 	emit_enter(e, some);
+	team_fill_phis(e, no, false);
 	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)),
 		t->blocks[no], apart));
 	emit_enter(e, apart);
@@ -272,8 +282,11 @@ static void branch(struct emit *e, const struct ptx_inst *inst)
 	size_t yes = (size_t)inst->operands[0].value;
 	size_t no = inst->has_guard ? e->func->blocks[e->block].succ[0] : yes;
 	if (yes == no) {
+		team_fill_phis(e, yes, false);
 		LLVMBuildBr(e->builder, t->blocks[yes]);
 	} else if (emit_is_same(e, inst->guard) && ptx_has_bit(t->same, inst->guard)) {
+		team_fill_phis(e, yes, false);
+		team_fill_phis(e, no, false);
 		emit_use_member(e, &t->members[0]);
 		LLVMBuildCondBr(e->builder, emit_use_guard(e, inst), t->blocks[yes], t->blocks[no]);
 		emit_use_member(e, NULL);
@@ -339,6 +352,7 @@ static void make_block(struct emit *e, size_t index)
 		}
 	}
 	if (emit_is_open(e)) {
+		team_fill_phis(e, block->succ[0], false);
 		LLVMBuildBr(e->builder, e->team->blocks[block->succ[0]]);
 	}
 }

@@ -66,17 +66,18 @@ void emit_entry_leave(struct emit *e, LLVMBasicBlockRef back);
 void emit_fail(struct emit *e, const char *why); /* "instruction 'ld' <why>"; first one wins */
 
 /* emit_slots.c: registers */
-void emit_note_kept(struct emit *e); /* find out which are */
+void emit_note_kept(struct emit *e); /* find out which are; where control comes from elsewhere */
+void emit_note_entries(struct emit *e);
 void emit_make_slots(struct emit *e);
-/* W = 1: make the phis of all blocks; note what they get from the block that is being made, or from
- * the start; join what an instruction has made under a guard, behind it, with what there was. */
-void emit_make_phis(struct emit *e);
+/* Of the converged version, or of a team's member: make the phis of all blocks; note what they get
+ * from the block that is being made, or from the start; join what an instruction has made under a
+ * guard, behind it, with what there was. */
+void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks);
 void emit_fill_phis(struct emit *e, size_t block, bool is_start);
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before);
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
  * undefined values may differ from one reading to the next. */
 void emit_clear_slots(struct emit *e);
-LLVMValueRef emit_new_slot(struct emit *e, unsigned reg); /* another one, in the entry */
 /* A register, and the number of the value that is read or written (ssa.h). */
 struct emit_reg {
 	unsigned reg, value;
@@ -89,6 +90,9 @@ static inline struct emit_reg emit_second_reg(const struct ptx_operand *operand)
 {
 	return (struct emit_reg){operand->reg2, operand->value_of2};
 }
+/* What a register has at the end of the block that is being made, which has several successors; at
+ * the start, zero. */
+struct emit_reg emit_reg_at_end(const struct emit *e, unsigned reg);
 LLVMValueRef emit_use_reg(struct emit *e, struct emit_reg from, enum ptx_type type);
 void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMValueRef value);
 /* Go to the mode of what is in a register's slot; gives the one from before. */

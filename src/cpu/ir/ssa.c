@@ -18,13 +18,16 @@
 #include "cpu/ir/cfg.h"
 #include "cpu/ir/lower.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Entries of all dominance frontiers, which a hostile text can make quadratic in its size. */
 enum { MOST_FRONTIERS = 1 << 26 };
 
+/* Values at the ends of all blocks, which it can make quadratic, too. */
+enum { MOST_HELD = 1 << 25 };
+
 #define NONE SIZE_MAX
-#define NO_VALUE UINT32_MAX
 
 struct ssa_list {
 	size_t *data;
@@ -46,10 +49,11 @@ struct ssa {
 	size_t *seen;           /* by block: the last register that put a phi there, plus 1 */
 	size_t *on_work;        /* by block: the last register that had it on the list, plus 1 */
 	struct ssa_list *phi_regs; /* by block: registers that have phis there */
-	unsigned *current;      /* by register: its value, NO_VALUE: none yet */
+	unsigned *current;      /* by register: its value, PTX_NO_VALUE: none yet */
 	struct ssa_list undo;   /* register and old value, by turns */
 	struct ptx_value *values;
 	size_t value_count, value_cap;
+	size_t held_count;      /* of all blocks */
 	unsigned *web;          /* by value: union-find, then the register */
 };
 
@@ -228,8 +232,8 @@ static unsigned ssa_value(struct ssa *s, size_t reg, unsigned old, bool is_zero)
 /* What a register has here: 0 before it is written. */
 static unsigned ssa_current(struct ssa *s, size_t reg)
 {
-	if (s->current[reg] == NO_VALUE) {
-		s->current[reg] = ssa_value(s, reg, NO_VALUE, true);
+	if (s->current[reg] == PTX_NO_VALUE) {
+		s->current[reg] = ssa_value(s, reg, PTX_NO_VALUE, true);
 	}
 	return s->current[reg];
 }
@@ -256,7 +260,7 @@ static void ssa_write(void *data, unsigned *reg, unsigned *value)
 {
 	struct ssa_visit *visit = data;
 	struct ssa *s = visit->s;
-	unsigned old = visit->inst->has_guard ? ssa_current(s, *reg) : NO_VALUE;
+	unsigned old = visit->inst->has_guard ? ssa_current(s, *reg) : PTX_NO_VALUE;
 	*value = ssa_value(s, *reg, old, false);
 	ssa_set(s, *reg, *value);
 }
@@ -266,7 +270,7 @@ static void ssa_number_block(struct ssa *s, size_t index)
 	struct ptx_block *block = &s->func->blocks[index];
 	for (size_t i = 0; i < block->phi_count; i++) {
 		size_t reg = s->phi_regs[index].data[i];
-		block->phis[i].value = ssa_value(s, reg, NO_VALUE, false);
+		block->phis[i].value = ssa_value(s, reg, PTX_NO_VALUE, false);
 		if (index == 0) {
 			block->phis[i].args[block->pred_count] = ssa_current(s, reg);
 		}
@@ -310,6 +314,33 @@ static void ssa_undo(struct ssa *s, size_t mark)
 	}
 }
 
+/* Lanes may part at its end. */
+static void ssa_note_held(struct ssa *s, size_t index)
+{
+	struct ptx_block *block = &s->func->blocks[index];
+	size_t words = (s->func->reg_count + 63) / 64, count = 0;
+	if (block->succ_count < 2) {
+		return;
+	}
+	for (size_t w = 0; w < words; w++) {
+		count += (size_t)__builtin_popcountll(block->live_out[w]);
+	}
+	s->held_count += count;
+	s->is_too_big |= s->held_count > MOST_HELD;
+	block->held = s->is_too_big ? NULL
+		: arena_alloc(&s->module->arena, count, sizeof(*block->held));
+	if (!block->held) {
+		s->failed = true;
+		return;
+	}
+	for (size_t w = 0; w < words; w++) {
+		for (uint64_t bits = block->live_out[w]; bits; bits &= bits - 1) {
+			size_t reg = w * 64 + (size_t)__builtin_ctzll(bits);
+			block->held[block->held_count++].value = ssa_current(s, reg);
+		}
+	}
+}
+
 /* In preorder of the dominator tree.  The stack has, for each block of the path, the block, its next
  * child, and how much there was to undo before it. */
 static void ssa_number(struct ssa *s)
@@ -322,6 +353,7 @@ static void ssa_number(struct ssa *s)
 			size_t mark = s->undo.count;
 			ssa_number_block(s, next);
 			ssa_fill_phis(s, next);
+			ssa_note_held(s, next);
 			ssa_add(s, &path, next);
 			ssa_add(s, &path, 0);
 			ssa_add(s, &path, mark);
@@ -389,6 +421,25 @@ static void ssa_rename(void *data, unsigned *reg, unsigned *value)
 	*reg = s->values[*value].reg;
 }
 
+static int ssa_compare_held(const void *a, const void *b)
+{
+	const struct ptx_held *x = a, *y = b;
+	return (x->reg > y->reg) - (x->reg < y->reg);
+}
+
+static void ssa_rename_held(struct ssa *s)
+{
+	for (size_t i = 0; i < s->order_count; i++) {
+		struct ptx_block *block = &s->func->blocks[s->order[i]];
+		for (size_t k = 0; k < block->held_count; k++) {
+			block->held[k].reg = s->values[block->held[k].value].reg;
+		}
+		if (block->held_count > 0) {
+			qsort(block->held, block->held_count, sizeof(*block->held), ssa_compare_held);
+		}
+	}
+}
+
 /* Make webs the registers. */
 static bool ssa_make_webs(struct ssa *s)
 {
@@ -404,7 +455,7 @@ static bool ssa_make_webs(struct ssa *s)
 		s->web[i] = i;
 	}
 	for (unsigned i = 0; i < s->value_count; i++) {
-		if (s->values[i].old != NO_VALUE) {
+		if (s->values[i].old != PTX_NO_VALUE) {
 			ssa_join(s->web, i, s->values[i].old);
 		}
 	}
@@ -422,6 +473,7 @@ static bool ssa_make_webs(struct ssa *s)
 		cfg_visit(&func->insts[i], false, ssa_rename, s);
 		cfg_visit(&func->insts[i], true, ssa_rename, s);
 	}
+	ssa_rename_held(s);
 	if (s->value_count > 0) {
 		memcpy(func->values, s->values, s->value_count * sizeof(*s->values));
 	}
@@ -487,14 +539,14 @@ static bool ssa_run(struct ssa *s)
 	ssa_note_defs(s, written, words);
 	mem_free(written);
 	for (size_t i = 0; i < func->reg_count && !s->failed && !s->is_too_big; i++) {
-		s->current[i] = NO_VALUE;
+		s->current[i] = PTX_NO_VALUE;
 		ssa_place_phis(s, i);
 	}
 	if (s->failed || s->is_too_big || !ssa_make_phis(s)) {
 		return false;
 	}
 	ssa_number(s);
-	return !s->failed && ssa_make_webs(s);
+	return !s->failed && !s->is_too_big && ssa_make_webs(s);
 }
 
 bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
@@ -508,8 +560,8 @@ bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	bool is_too_big = s.is_too_big;
 	ssa_finish(&s, regs);
 	if (is_too_big) {
-		ok = ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: its loops are too deep",
-			func->name);
+		ok = ptx_unsupported(diag, func->line, 1,
+			"'%.80s' is too big: too many values live between its blocks", func->name);
 	} else {
 		ok = ok ? cfg_find_live(module, func, diag) : ptx_no_memory(diag);
 	}

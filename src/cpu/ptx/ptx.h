@@ -347,10 +347,16 @@ struct ptx_phi {
 };
 
 /* By ssa.c. */
+#define PTX_NO_VALUE UINT32_MAX
 struct ptx_value {
 	unsigned reg;
 	unsigned old;                 /* what a guarded write leaves where the guard is false */
 	bool is_zero;                 /* of a register that is not written yet */
+};
+
+/* By ssa.c: what a register holds. */
+struct ptx_held {
+	unsigned reg, value;
 };
 
 /* A basic block: instructions [first, end).  Made by cfg.c. */
@@ -367,6 +373,9 @@ struct ptx_block {
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
 	struct ptx_phi *phis;         /* by ssa.c */
 	size_t phi_count;
+	struct ptx_held *held;        /* by ssa.c: at the end of a block with several successors, by
+	                               * the registers of live_out in their order */
+	size_t held_count;
 	bool in_loop;                 /* can be reached from itself */
 };
 

@@ -299,7 +299,7 @@ static void write_body(struct str *text, int which)
 		"mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;",
 	};
 	str_add(text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r<9>;\n"
-		".reg .pred %p<9>; .reg .f32 %f; ld.param.u64 %a, [p];\n");
+		".reg .pred %p<9>; .reg .f32 %f; ld.param.u64 %a, [p]; ld.f32 %f, [%a];\n");
 	for (int i = 0; i < 2500 && which == (int)countof(bodies); i++) {
 		str_add(text, "fma.rp.f32 %f, %f, 0f3F800000, 0f3F800000;\n");
 	}
