@@ -11,7 +11,7 @@
  *
  *	emit                              a function for a kernel
  *	blocks team warps                 the versions of its blocks
- *	inst trace                        an instruction, by the family that ptx.def names:
+ *	inst if trace                     an instruction, by the family that ptx.def names:
  *	mem atom async matrix tex call      memory, functions of C
  *	warp                                threads together
  *	alu cmp cvt fp8 bits video          arithmetic
@@ -40,13 +40,14 @@
  * done once for the warp.  The functions that make instructions need
  * not know: they run in a mode in which lanes are scalars, as within emit_each_lane.
  *
- * At W = 32 every basic block is made twice.  The converged version is that of W = 1: all lanes are
- * there, branches are branches.  A divergent branch notes for each block the lanes that are pending
+ * At W = 32 a basic block has two versions.  The converged one is that of W = 1: all lanes are
+ * there, branches are branches.  Where lanes part at a small `if`, both sides are done under masks
+ * (emit_if.c).  Any other divergent branch notes for each block the lanes that are pending
  * for it, and goes to the diverged versions.  These follow each other in reverse post-order.  Each
  * runs the lanes that are pending for it, under a mask, and adds them to the pending lanes of its
  * successors.  Where lanes that parted come together, in the immediate post-dominator of the branch,
  * it goes back to the converged version if all 32 are there.
- * Some small kernels do without: see emit_alone.c.
+ * Some small kernels do without: see emit_alone.c.  So do those that cannot diverge.
  *
  * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
@@ -106,7 +107,7 @@ struct emit {
 	LLVMValueRef *values;           /* by value (ssa.h); NULL: a zero, or not yet made */
 	struct emit_merge *merge;       /* what is made under a guard, else NULL */
 	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
-	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks */
+	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks; see has_diverged */
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
 	size_t *order;                  /* reachable blocks in reverse post-order */
 	size_t order_count;
@@ -119,6 +120,7 @@ struct emit {
 	size_t *written;                /* by register: the last body that writes its slot */
 	bool in_frame;                  /* these have their slots in the frame */
 	bool yields;                    /* the kernel may, so far */
+	bool has_diverged;              /* converged code goes to diverged code, so far */
 	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
 	LLVMValueRef block_end;         /* of what is loaded for a block of the grid; to the next: */
 	LLVMValueRef entry_end;         /* the switch over resume points */

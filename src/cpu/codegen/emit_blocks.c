@@ -103,6 +103,16 @@ static void make_diverged(struct emit *e)
 	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
 }
 
+/* No lane ever goes there. */
+static void drop_diverged(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count; i++) {
+		LLVMDeleteBasicBlock(e->diverged[e->order[i]]);
+	}
+	LLVMDeleteBasicBlock(e->sweep_end);
+	LLVMDeleteBasicBlock(e->leave);
+}
+
 /* One lane after the other (emit_alone.c). */
 static void make_alone(struct emit *e)
 {
@@ -121,10 +131,9 @@ static void make_alone(struct emit *e)
 	e->regs = all;
 }
 
-/* A warp that is not whole never converges.  The result is what clears the pending lanes. */
+/* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears the pending lanes. */
 static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
-	LLVMBasicBlockRef partial = emit_block(e, "partial");
 	const size_t pending = emit_pending_size(e);
 	e->frame_size = e->frame_size > pending ? e->frame_size : pending;
 	emit_make_phis(e, e->blocks);
@@ -135,6 +144,12 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
 		emit_scalar(e, 64, pending), 4);
 	emit_clear_slots(e);
+	if (e->uniformity.class == BLOCK_CLASS_ROWS) {
+		emit_fill_phis(e, 0, true);
+		LLVMBuildBr(e->builder, e->blocks[0]);
+		return clear;
+	}
+	LLVMBasicBlockRef partial = emit_block(e, "partial");
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
 	LLVMValueRef whole = ir_icmp(e, LLVMIntEQ, alive, emit_u32(e, UINT32_MAX));
 	emit_fill_phis(e, 0, true);
@@ -144,6 +159,7 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 		emit_part_alone(e, alive, alive, 0, 0);
 		return clear;
 	}
+	e->has_diverged = true;
 	emit_add_pending(e, 0, alive);
 	LLVMBuildBr(e->builder, e->diverged[0]);
 	return clear;
@@ -176,7 +192,11 @@ void emit_blocks(struct emit *e)
 	e->leave = emit_block(e, "leave");
 	LLVMValueRef clear = blocks_begin_warp(e, start);
 	make_converged(e);
-	make_diverged(e);
+	if (e->has_diverged || e->team) {
+		make_diverged(e);
+	} else {
+		drop_diverged(e);
+	}
 	if (e->team) {
 		emit_make_team(e);
 	}

@@ -63,6 +63,7 @@ void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes)
 void emit_park(struct emit *e, enum rt_yield why, size_t block)
 {
 	e->yields = true;
+	e->has_diverged = true;
 	emit_add_pending(e, block, emit_active(e));
 	note_yield(e, why);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
@@ -159,6 +160,13 @@ static void end_parting(struct emit *e, const struct parting *p)
 	}
 }
 
+/* Into diverged code. */
+static void put_slots(struct emit *e)
+{
+	e->has_diverged = true;
+	emit_put_slots(e);
+}
+
 /* All lanes that run branch alike. */
 static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 {
@@ -171,30 +179,15 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 	emit_goto(e, no);
 }
 
-void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+/* Of diverged lanes, or of a converged warp whose lanes do not branch alike. */
+static void branch_mixed(struct emit *e, LLVMValueRef bits, size_t yes, size_t no)
 {
-	if (LLVMTypeOf(condition) == e->s.i1) {
-		branch_one(e, condition, yes, no);
-		return;
-	}
-
-	LLVMValueRef bits = emit_lane_bits(e, condition);
-	if (!e->is_diverged) {
-		LLVMBasicBlockRef same = emit_block(e, "same");
-		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
-		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
-		LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
-		LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
-		emit_enter(e, same);
-		branch_one(e, all, yes, no);
-		emit_enter(e, mixed);
-	}
 	if (e->alone) {
 		emit_part_alone(e, emit_active(e), bits, yes, no);
 		return;
 	}
 	if (!e->is_diverged) {
-		emit_put_slots(e);
+		put_slots(e);
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	flow_part(e, &p, yes, ir_and(e, emit_active(e), bits));
@@ -222,7 +215,9 @@ static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks,
 	}
 }
 
-void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
+/* Each lane goes to blocks[value], or to `other` if there is no such one; SIZE_MAX: there always
+ * is. */
+static void branch_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
 	size_t other)
 {
 	if (LLVMTypeOf(value) == e->s.i32) {
@@ -240,7 +235,7 @@ void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_
 		emit_enter(e, same);
 		switch_one(e, first, blocks, count, other);
 		emit_enter(e, mixed);
-		emit_put_slots(e);
+		put_slots(e);
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	LLVMValueRef left = emit_active(e);
@@ -268,16 +263,31 @@ static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
 	emit_enter(e, unsure);
 }
 
-/* Before a branch: where all lanes are known to go to one side, they go there without it. */
+/* Where all lanes are known to go to one side, they go there without a test of all. */
 static void branch_if_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
 	const struct emit_certain *found = emit_find_certain(e, inst->guard);
-	if (!found || e->is_diverged || e->is_alone) {
+	if (!found) {
 		return;
 	}
 	struct emit_certain known = *found;
 	branch_certain(e, inst->guard_negated ? known.none : known.all, yes);
 	branch_certain(e, inst->guard_negated ? known.all : known.none, no);
+}
+
+void emit_branch_alike(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard, size_t yes,
+	size_t no)
+{
+	branch_if_certain(e, inst, yes, no);
+	LLVMBasicBlockRef same = emit_block(e, "same");
+	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+	LLVMValueRef bits = emit_lane_bits(e, guard);
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
+	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
+	LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
+	emit_enter(e, same);
+	branch_one(e, all, yes, no);
+	emit_enter(e, mixed);
 }
 
 /* Under a guard the branch is taken or not. */
@@ -288,10 +298,16 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 		emit_goto(e, target);
 		return;
 	}
-	const struct ptx_block *block = &e->func->blocks[e->block];
+	size_t other = e->func->blocks[e->block].succ[0];
 	LLVMValueRef guard = emit_use_guard(e, inst);
-	branch_if_certain(e, inst, target, block->succ[0]);
-	emit_branch(e, guard, target, block->succ[0]);
+	if (LLVMTypeOf(guard) == e->s.i1) {
+		branch_one(e, guard, target, other);
+		return;
+	}
+	if (!e->is_diverged) {
+		emit_branch_alike(e, inst, guard, target, other);
+	}
+	branch_mixed(e, emit_lane_bits(e, guard), target, other);
 }
 
 /* A scalar if all lanes have it alike. */
@@ -321,7 +337,7 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < list->count; i++) {
 		blocks[i] = (size_t)list->elements[i].value;
 	}
-	emit_switch(e, use_index(e, &inst->operands[0]), blocks, list->count, blocks[0]);
+	branch_switch(e, use_index(e, &inst->operands[0]), blocks, list->count, blocks[0]);
 	mem_free(blocks);
 }
 

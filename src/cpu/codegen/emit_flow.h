@@ -11,11 +11,9 @@
 LLVMBasicBlockRef emit_next_diverged(const struct emit *e);
 void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes);
 void emit_goto(struct emit *e, size_t block);
-void emit_branch(struct emit *e, LLVMValueRef condition, size_t yes, size_t no);
-/* Each lane goes to blocks[value], or to `other` if there is no such one; SIZE_MAX: there always
- * is. */
-void emit_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
-	size_t other);
+/* At the end of a converged block: if all lanes branch alike they do; on with those that do not. */
+void emit_branch_alike(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard, size_t yes,
+	size_t no);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
 /* That from a diverged version, because of the lanes that run; from a converged one.  They go on in

@@ -92,7 +92,9 @@ void emit_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	e->inst = inst;
 	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
-		call_emitter(e, inst);
+		if (!inst->has_guard || !emit_if(e, inst)) {
+			call_emitter(e, inst);
+		}
 		return;
 	}
 	bool all_or_none = e->width == 1 || e->is_alone || emit_is_same(e, inst->guard);

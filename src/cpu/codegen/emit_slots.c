@@ -19,6 +19,7 @@
 #include "cpu/codegen/emit_flow.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
+#include "cpu/ir/if_convert.h"
 
 #include <stdlib.h>
 
@@ -59,12 +60,14 @@ static void note_entry(struct emit *e, size_t block)
 	}
 }
 
-/* Whether lanes can part at the end of a block. */
-static bool parts(const struct emit *e, const struct ptx_block *block)
+/* Whether diverged code can follow a block. */
+static bool parts(const struct emit *e, size_t index)
 {
+	const struct ptx_block *block = &e->func->blocks[index];
 	const struct ptx_inst *last = &e->func->insts[block->end - 1];
 	return e->width > 1 && !e->alone && block->succ_count > 1
-		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard));
+		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard))
+		&& !if_convert_suits(e->func, index);
 }
 
 void emit_note_entries(struct emit *e)
@@ -77,7 +80,7 @@ void emit_note_entries(struct emit *e)
 		if (e->yield_points[e->order[i]]) {
 			note_entry(e, e->order[i]);
 		}
-		if (parts(e, block) && block->ipdom != SIZE_MAX) {
+		if (parts(e, e->order[i]) && block->ipdom != SIZE_MAX) {
 			note_entry(e, block->ipdom);
 		}
 		/* a team breaks up where its warps part */
@@ -327,7 +330,7 @@ static void define_value(struct emit *e, struct emit_reg to, LLVMValueRef value)
 	unsigned number = to.value;
 	if (e->lane) {
 		value = gather_lanes(e, value, old_value(e, to));
-	} else if (e->mask_lanes && !e->once) {
+	} else if (e->mask_lanes && !e->once && e->func->values[number].old != PTX_NO_VALUE) {
 		value = ir_select(e, e->mask_lanes, value, old_value(e, to));
 	}
 	e->values[number] = value;
@@ -397,16 +400,40 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 	emit_enter(e, back);
 }
 
+static size_t place_of_pred(const struct ptx_block *block, size_t from)
+{
+	size_t place = 0;
+	while (block->pred[place] != from) {
+		place++;
+	}
+	return place;
+}
+
+void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+	for (size_t k = 0; k < block->phi_count; k++) {
+		const struct ptx_phi *phi = &block->phis[k];
+		struct emit_reg a = {e->func->values[phi->value].reg,
+			phi->args[place_of_pred(block, yes)]};
+		struct emit_reg b = {a.reg, phi->args[place_of_pred(block, no)]};
+		if (has_phi(e, a.reg)) {
+			LLVMValueRef value = load_reg(e, a);
+			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
+			value = a.value == b.value ? value : ir_select(e, lanes, value, load_reg(e, b));
+			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
+		}
+	}
+}
+
 void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
-	size_t place = 0;
 	if (block->phi_count == 0) {
 		return;
 	}
-	while (is_start ? place < block->pred_count : block->pred[place] != e->block) {
-		place++;
-	}
+	size_t place = is_start ? block->pred_count : place_of_pred(block, e->block);
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
 	for (size_t k = 0; k < block->phi_count; k++) {
 		const struct ptx_phi *phi = &block->phis[k];

@@ -74,6 +74,9 @@ void emit_make_slots(struct emit *e);
  * guard, behind it, with what there was. */
 void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks);
 void emit_fill_phis(struct emit *e, size_t block, bool is_start);
+/* What they get where both ways into a block are done: that of block `yes` in some lanes, in the
+ * others that of `no`. */
+void emit_select_phis(struct emit *e, size_t block, LLVMValueRef lanes, size_t yes, size_t no);
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before);
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
  * undefined values may differ from one reading to the next. */

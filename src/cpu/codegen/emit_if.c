@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * If-conversion at W = 32 (if_convert.h): where lanes of a converged warp part at a small branch, the
+ * warp does both sides under masks and stays converged.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_inst.h"
+#include "cpu/codegen/emit_lanes.h"
+#include "cpu/codegen/emit_value.h"
+#include "cpu/ir/if_convert.h"
+
+static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
+{
+	const struct ptx_block *block = &e->func->blocks[side];
+	e->block = side;
+	e->body++;
+	e->mask_lanes = lanes;
+	e->mask = emit_lane_bits(e, lanes);
+	for (size_t i = block->first; i < block->end && !e->failed; i++) {
+		const struct ptx_inst *inst = &e->func->insts[i];
+		if (inst->op != PTX_OP_BRA) {
+			emit_inst(e, inst);
+		}
+	}
+	e->mask_lanes = NULL;
+	e->mask = NULL;
+}
+
+bool emit_if(struct emit *e, const struct ptx_inst *inst)
+{
+	size_t from = e->block, yes = (size_t)inst->operands[0].value;
+	const struct ptx_block *block = &e->func->blocks[from];
+	size_t no = block->succ[0], join = block->ipdom;
+	if (e->width == 1 || e->is_diverged || e->alone || emit_is_same(e, inst->guard)
+	    || !if_convert_suits(e->func, from)) {
+		return false;
+	}
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	emit_branch_alike(e, inst, guard, yes, no);
+	if (yes != join) {
+		make_side(e, yes, guard);
+	}
+	if (no != join) {
+		make_side(e, no, ir_not(e, guard));
+	}
+	e->block = from;
+	emit_select_phis(e, join, guard, yes != join ? yes : from, no != join ? no : from);
+	LLVMBuildBr(e->builder, e->blocks[join]);
+	return true;
+}
