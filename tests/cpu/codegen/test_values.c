@@ -164,6 +164,78 @@ START_TEST(a_guarded_write_keeps_what_there_was)
 }
 END_TEST
 
+/* --- Sides of a branch, of which a warp whose lanes part does both --- */
+
+static void want_masked_load(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	want[0] = g ? t + 1 : 0;
+	want[1] = g ? 4 : 2;
+	want[2] = 8;
+}
+
+static void want_added(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	want[0] = g ? t + 3 : t;
+	want[1] = g ? t : 0;
+	want[2] = g ? 1 : 3;
+}
+
+static void want_counts(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	want[0] = g ? 5 * (t + 1) : 0;
+	want[1] = g ? 0 : 10;
+	want[2] = 5;
+}
+
+static void want_nested(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	want[0] = g ? t >= 7 ? 3 : 2 : 1;
+	want[1] = g ? 20 : 10;
+	want[2] = g && t >= 7 ? t : 0;
+}
+
+static void want_exchange(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	want[0] = g ? 2 : t;
+	want[1] = g ? t : 2;
+	want[2] = t + 2;
+}
+
+static const struct guarded sides[] = {
+	{"if", "mov.u32 %r10, 5; mov.u32 %r12, %r0; @!%p1 bra E;\n"
+		"mov.u32 %r12, %r10; add.u32 %r10, %r0, 7; mov.u32 %r11, 9; E:", want_scalar},
+	{"if, around an empty side", "mov.u32 %r10, 5; mov.u32 %r12, %r0; @%p1 bra A; bra E;\n"
+		"A: mov.u32 %r12, %r10; add.u32 %r10, %r0, 7; mov.u32 %r11, 9; E:", want_scalar},
+	{"if and else", "@%p1 bra A; mov.u32 %r10, 5; mov.u32 %r11, 0; mov.u32 %r12, %r0; bra E;\n"
+		"A: add.u32 %r10, %r0, 7; mov.u32 %r11, 9; mov.u32 %r12, 5; E:", want_scalar},
+	{"a load from where only some lanes may", "add.u32 %r5, %r0, 1; st.u32 [%rd9], %r5;\n"
+		"selp.b64 %rd5, %rd9, 16, %p1; mov.u32 %r11, 2; @!%p1 bra E; ld.u32 %r10, [%rd5];\n"
+		"mov.u32 %r11, 4; E: mov.u32 %r12, 8;", want_masked_load},
+	{"an atomic, and guards within", "st.u32 [%rd9], %r0; mov.u32 %r12, 3; @!%p1 bra E;\n"
+		"atom.add.u32 %r11, [%rd9], 3; setp.lt.u32 %p2, %r0, 7; @%p2 mov.u32 %r12, 1;\n"
+		"@!%p2 sub.u32 %r12, %r12, 2; E: ld.u32 %r10, [%rd9];", want_added},
+	{"in a loop", "L: @%p1 bra A; add.u32 %r11, %r11, 2; bra E; A: add.u32 %r10, %r10, %r0;\n"
+		"add.u32 %r10, %r10, 1; E: add.u32 %r12, %r12, 1; setp.lt.u32 %p2, %r12, 5;\n"
+		"@%p2 bra L;", want_counts},
+	{"one within another", "mov.u32 %r10, 1; mov.u32 %r11, 10; @!%p1 bra E; mov.u32 %r10, 2;\n"
+		"setp.lt.u32 %p2, %r0, 7; @%p2 bra D; mov.u32 %r10, 3; mov.u32 %r12, %r0;\n"
+		"D: add.u32 %r11, %r11, 10; E:", want_nested},
+	{"values change places", "mov.u32 %r10, %r0; mov.u32 %r11, 2; @!%p1 bra E; mov.u32 %r5, %r10;\n"
+		"mov.u32 %r10, %r11; mov.u32 %r11, %r5; E: add.u32 %r12, %r10, %r11;", want_exchange},
+	{"between barriers", "mov.u32 %r10, %r0; mov.u32 %r11, 2; bar.sync 0; @!%p1 bra E;\n"
+		"mov.u32 %r5, %r10; mov.u32 %r10, %r11; mov.u32 %r11, %r5; E: bar.sync 0;\n"
+		"add.u32 %r12, %r10, %r11;", want_exchange},
+};
+
+START_TEST(a_side_is_done_by_its_lanes)
+{
+	const struct guarded *s = &sides[(size_t)_i / GUARDS];
+	for (size_t i = 0; i < countof(thread_counts); i++) {
+		try_body(thread_counts[i], s->name, &guard_table[_i % GUARDS], s->body, s->want);
+	}
+}
+END_TEST
+
 /* --- Control flow --- */
 
 static void want_swapped(uint32_t want[3], uint32_t t, uint32_t g)
@@ -325,6 +397,7 @@ SUITE(values)
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, a_guarded_write_keeps_what_there_was, 0,
 		(int)countof(guarded) * GUARDS);
+	tcase_add_loop_test(tc, a_side_is_done_by_its_lanes, 0, (int)countof(sides) * GUARDS);
 	tcase_add_loop_test(tc, values_go_where_control_goes, 0, (int)countof(flows));
 	tcase_add_loop_test(tc, values_survive_a_yield, 0, (int)countof(yields));
 	return s;

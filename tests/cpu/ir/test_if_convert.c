@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* src/cpu/ir/if_convert.c: which branches at the end of the first block are small. */
+#include "base/common.h"
+#include "base/str.h"
+#include "cpu/ir/cfg.h"
+#include "cpu/ir/if_convert.h"
+#include "cpu/ir/lower.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/parse.h"
+#include "support/suite.h"
+
+static struct ptx_module module;
+
+static void teardown(void)
+{
+	parse_free(&module);
+}
+
+static bool suits(const char *body)
+{
+	struct ptx_diag diag = {.line = 0};
+	struct str text = STR_INIT;
+	str_addf(&text, ".version 9.0\n.target sm_89\n.address_size 64\n.entry k()\n{\n"
+		".reg .pred p, q; .reg .b32 a, b;\n%s\n}\n", body);
+	bool ok = parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
+		&& lower_func(&module, module.funcs[0], &diag)
+		&& cfg_build(&module, module.funcs[0], &diag);
+	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
+	str_free(&text);
+	return if_convert_suits(module.funcs[0], 0);
+}
+
+static const struct {
+	const char *name;
+	bool suits;
+	const char *body;
+} bodies[] = {
+	{"if", true, "@p bra E; mov.b32 a, 1; E: ret;"},
+	{"if, the other way", true, "@p bra A; bra E; A: mov.b32 a, 1; E: ret;"},
+	{"if and else", true, "@p bra A; mov.b32 a, 1; bra E; A: mov.b32 a, 2; E: ret;"},
+	{"no branch", false, "mov.b32 a, 1; ret;"},
+	{"a branch of all", false, "bra E; E: ret;"},
+	{"a side that returns", false, "@p bra E; ret; E: mov.b32 a, 1; ret;"},
+	{"a side that exits under a guard", false, "@p bra E; @q exit; mov.b32 a, 1; E: ret;"},
+	{"a trap", false, "@p bra E; trap; E: ret;"},
+	{"a barrier", false, "@p bra E; bar.sync 0; E: ret;"},
+	{"a shuffle", false, "@p bra E; shfl.sync.idx.b32 a, b, 0, 31, -1; E: ret;"},
+	{"a branch within", false, "@p bra E; mov.b32 a, 1; @q bra E; mov.b32 a, 2; E: ret;"},
+	{"a side that is entered from elsewhere", false,
+		"@p bra E; A: mov.b32 a, 1; E: @q bra A; ret;"},
+	{"a loop around itself", false, "L: mov.b32 a, 1; @p bra L; ret;"},
+	{"a side that goes back", false, "L: @p bra E; mov.b32 a, 1; bra L; E: ret;"},
+};
+
+START_TEST(a_branch_is_small)
+{
+	ck_assert_msg(suits(bodies[_i].body) == bodies[_i].suits, "%s: %s", bodies[_i].name,
+		bodies[_i].body);
+}
+END_TEST
+
+START_TEST(so_many_instructions_are_small)
+{
+	for (int count = 40; count < 60; count++) {
+		struct str body = STR_INIT;
+		str_add(&body, "@p bra E;\n");
+		for (int i = 0; i < count; i++) {
+			str_add(&body, "add.u32 a, a, b;\n");
+		}
+		str_add(&body, "E: ret;");
+		ck_assert_int_eq(suits(body.data), count <= 48);
+		parse_free(&module);
+		str_free(&body);
+	}
+}
+END_TEST
+
+SUITE(if_convert)
+{
+	Suite *s = suite_create("if_convert");
+	TCase *tc = suite_add_case(s, "branches");
+	tcase_add_checked_fixture(tc, NULL, teardown);
+	tcase_add_loop_test(tc, a_branch_is_small, 0, (int)countof(bodies));
+	tcase_add_test(tc, so_many_instructions_are_small);
+	return s;
+}
