@@ -3,6 +3,7 @@
  * Gives functions addresses.  Functions that can be called in the same way get consecutive numbers,
  * so that a call through a register is a look-up in a short table.  An address is a small multiple
  * of 16: no data lies there, it is not NULL, and the low bits are free for what C++ keeps in them.
+ * Kernels that a variable names have addresses, too, but nothing calls them.
  */
 #include "base/common.h"
 
@@ -12,6 +13,7 @@
 char *flat_key(struct ptx_module *module, const struct ptx_func *func)
 {
 	struct str key = STR_INIT;
+	str_add(&key, func->is_entry ? "kernel" : "");
 	for (size_t i = 0; i < func->return_count; i++) {
 		str_addf(&key, "%zu,", func->returns[i]->size);
 	}
@@ -25,16 +27,12 @@ char *flat_key(struct ptx_module *module, const struct ptx_func *func)
 }
 
 /* Mark the functions whose address is taken by an address that is not valid yet. */
-static bool mark_taken(struct ptx_module *module, struct ptx_diag *diag)
+static void mark_taken(struct ptx_module *module)
 {
 	for (size_t i = 0; i < module->var_count; i++) {
 		const struct ptx_var *var = module->vars[i];
 		for (size_t j = 0; j < var->reloc_count; j++) {
 			struct ptx_func *func = var->relocs[j].func;
-			if (func && func->is_entry) {
-				return ptx_unsupported(diag, var->line, 1, "address of kernel '%.60s'"
-					" in the initial value of '%.60s'", func->name, var->name);
-			}
 			if (func) {
 				func->address = 1;
 			}
@@ -49,7 +47,6 @@ static bool mark_taken(struct ptx_module *module, struct ptx_diag *diag)
 			}
 		}
 	}
-	return true;
 }
 
 /* Count the functions of each kind, and chain the kinds. */
@@ -80,9 +77,7 @@ static bool count_kinds(struct ptx_module *module, struct map *kinds, struct fla
 bool flat_find_kinds(struct ptx_module *module, struct map *kinds, struct ptx_diag *diag)
 {
 	struct flat_kind *first = NULL;
-	if (!mark_taken(module, diag)) {
-		return false;
-	}
+	mark_taken(module);
 	if (!count_kinds(module, kinds, &first)) {
 		return ptx_no_memory(diag);
 	}

@@ -10,6 +10,30 @@
 
 #include <string.h>
 
+/* A vector that is named among the arguments, or the results, stands for its elements. */
+static void call_spread_vectors(struct parser *p, struct ptx_operand *list)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct ptx_operand *o = &list->elements[i];
+		count += o->kind == PTX_VECTOR ? o->count : 1;
+	}
+	struct ptx_operand *all = count != list->count ? parser_alloc(p, count, sizeof(*all)) : NULL;
+	if (!all) {
+		return;
+	}
+	size_t next = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct ptx_operand *o = &list->elements[i];
+		bool is_vector = o->kind == PTX_VECTOR;
+		size_t parts = is_vector ? o->count : 1;
+		memcpy(&all[next], is_vector ? o->elements : o, parts * sizeof(*all));
+		next += parts;
+	}
+	list->elements = all;
+	list->count = count;
+}
+
 void call_arrange(struct parser *p, struct ptx_inst *inst)
 {
 	const struct ptx_operand *in = inst->operands;
@@ -46,6 +70,8 @@ void call_arrange(struct parser *p, struct ptx_inst *inst)
 		parser_fail_at(p, inst->line, inst->column, "'%.60s' has too many operands",
 			inst->text);
 	}
+	call_spread_vectors(p, &out[1]);
+	call_spread_vectors(p, &out[2]);
 	inst->operands = out;
 }
 

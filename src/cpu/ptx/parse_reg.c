@@ -42,7 +42,7 @@ static struct ptx_operand *reg_add_vector(struct parser *p, struct scope *scope,
 }
 
 /* V with V.x, which is V.r, too. */
-static void reg_declare_vector(struct parser *p, const char *name, enum ptx_type type, size_t count)
+void parse_vector_register(struct parser *p, const char *name, enum ptx_type type, size_t count)
 {
 	struct ptx_operand *parts = reg_add_vector(p, p->scope, name, count);
 	for (size_t i = 0; parts && !p->failed && i < count; i++) {
@@ -76,7 +76,7 @@ static void reg_declare_vectors(struct parser *p, const char *name, enum ptx_typ
 			parser_no_memory(p);
 			return;
 		}
-		reg_declare_vector(p, full, type, size);
+		parse_vector_register(p, full, type, size);
 	}
 }
 
@@ -123,7 +123,7 @@ void parse_registers(struct parser *p)
 		} else if (is_range) {
 			reg_declare_vectors(p, name, type, vector, count);
 		} else {
-			reg_declare_vector(p, name, type, vector);
+			parse_vector_register(p, name, type, vector);
 		}
 	} while (accept(p, ","));
 	expect(p, ";");

@@ -219,6 +219,9 @@ static void var_parse_address(struct parser *p, size_t offset, unsigned shift, u
 	}
 	p->module->is_separable &= !symbol->func;
 	int64_t addend = at(p, "-") || accept(p, "+") ? take_offset(p) : 0;
+	if (symbol->func && (addend != 0 || generic)) {
+		parser_fail(p, "the address of a function stands alone");
+	}
 	struct ptx_reloc *reloc = list_add(p, &p->relocs, sizeof(*reloc));
 	if (reloc) {
 		*reloc = (struct ptx_reloc){offset, symbol->var, symbol->func, addend, shift, size};
@@ -406,33 +409,46 @@ void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, boo
 	expect(p, ";");
 }
 
-/* .u32 a: a formal parameter that is a register of the body. */
-static void var_parse_formal(struct parser *p, struct ptx_var *var)
+static bool var_is_named(const struct ptx_var *var)
 {
+	return var->name[0] != '_' || var->name[1] != '\0';
+}
+
+/* .u32 a: a formal parameter that is a register of the body.  The number of these, if it is a vector:
+ * the others follow. */
+static size_t var_parse_formal(struct parser *p, struct ptx_var *var)
+{
+	size_t count = accept(p, ".v2") ? 2 : accept(p, ".v4") ? 4 : 1;
 	enum ptx_type type = take_type(p);
 	size_t size = ptx_type_size(type);
 	*var = (struct ptx_var){.space = PTX_PARAM, .type = type, .size = size, .align = size,
 		.line = p->token.line, .is_register = true, .in_register = true,
 		.reg = (unsigned)p->regs.count};
-	if (type > PTX_BF16X2) {
+	if (type > PTX_BF16X2 || (type == PTX_PRED && count > 1)) {
 		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
 	} else if (type == PTX_B128) {
 		parser_unsupported(p, "parameters in registers of 128 bits are not supported by the"
 			" CPU device");
 	}
 	var->name = take_name(p);
-	struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
-	if (reg) {
-		*reg = (struct ptx_reg){var->name, type};
+	if (count > 1 && !p->failed && var_is_named(var)) {
+		parse_vector_register(p, var->name, type, count);
+		return count;
 	}
+	for (size_t i = 0; i < count; i++) {
+		struct ptx_reg *reg = list_add(p, &p->regs, sizeof(*reg));
+		if (reg) {
+			*reg = (struct ptx_reg){var->name, type};
+		}
+	}
+	return count;
 }
 
 /* The name of a parameter, if it has one. */
-static void var_add_param(struct parser *p, struct ptx_var *var)
+static void var_add_name(struct parser *p, struct ptx_var *var)
 {
-	bool named = var->name[0] != '_' || var->name[1] != '\0';
 	enum symbol_kind kind = var->is_register ? SYMBOL_REG : SYMBOL_VAR;
-	struct symbol *symbol = named ? symbol_add(p, p->scope, var->name, kind) : NULL;
+	struct symbol *symbol = var_is_named(var) ? symbol_add(p, p->scope, var->name, kind) : NULL;
 	if (symbol && var->is_register) {
 		symbol->index = var->reg;
 	} else if (symbol) {
@@ -451,6 +467,24 @@ static void var_check_kernel_param(struct parser *p, const struct ptx_var *var,
 	}
 }
 
+/* Behind the others.  NULL: no memory, or no place for it. */
+static struct ptx_var *var_add_param(struct parser *p, const struct ptx_var *from, size_t *size)
+{
+	struct ptx_var *var = parser_alloc(p, 1, sizeof(*var));
+	struct ptx_var **slot = list_add(p, &p->params, sizeof(*slot));
+	if (p->failed || !var || !slot || !from->name) {
+		return NULL;
+	}
+	*var = *from;
+	var->offset = round_up(*size, var->align);
+	var->index = p->params.count - 1;
+	*slot = var;
+	if (!size_add(size, var->offset, var->size) || *size > INT32_MAX) {
+		parser_fail(p, "the parameters do not fit");
+	}
+	return var;
+}
+
 struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, size_t *size)
 {
 	*size = 0;
@@ -459,8 +493,9 @@ struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, si
 		struct declaration d = {.space = PTX_PARAM, .vector = 1};
 		struct ptx_var from;
 		struct shape shape = {.count = 0};
+		size_t lanes = 1;
 		if (accept(p, ".reg")) {
-			var_parse_formal(p, &from);
+			lanes = var_parse_formal(p, &from);
 		} else {
 			expect(p, ".param");
 			var_parse_qualifiers(p, &d);
@@ -473,19 +508,17 @@ struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, si
 			parser_unsupported(p, "parameters aligned to more than %d bytes are not"
 				" supported by the CPU device", MAX_PARAM_ALIGN);
 		}
-		struct ptx_var *var = parser_alloc(p, 1, sizeof(*var));
-		struct ptx_var **slot = list_add(p, &p->params, sizeof(*slot));
-		if (p->failed || !var || !slot || !from.name) {
+		struct ptx_var *var = var_add_param(p, &from, size);
+		if (var && lanes == 1) {
+			var_add_name(p, var);
+		}
+		for (size_t i = 1; i < lanes && var; i++) {
+			from.reg++;
+			var = var_add_param(p, &from, size);
+		}
+		if (!var) {
 			break;
 		}
-		from.offset = round_up(*size, from.align);
-		from.index = p->params.count - 1;
-		*var = from;
-		*slot = var;
-		if (!size_add(size, from.offset, from.size) || *size > INT32_MAX) {
-			parser_fail(p, "the parameters do not fit");
-		}
-		var_add_param(p, var);
 		if (!at(p, ")")) {
 			expect(p, ",");
 		}

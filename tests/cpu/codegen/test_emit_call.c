@@ -239,6 +239,33 @@ static uint32_t want_half(uint32_t tid, uint32_t n)
 	"	mov.u32 r, 0; setp.eq.u32 %p, n, 0; @%p bra done; sub.u32 m, n, 1;\n" \
 	"	call (r), f, (m, f), proto; add.u32 r, r, n;\ndone:	ret;\n}\n"
 
+/* Parameters that are vectors in registers; declared before, and called through a register, too. */
+#define VECTORS \
+	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, .reg .v2 .f32 w);\n" \
+	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, .reg .v2 .f32 w)\n" \
+	"{\n	.reg .u32 t; sub.u32 o.x, v.w, v.x; mad.lo.u32 o.y, v.y, v.z, a;\n" \
+	"	cvt.rni.u32.f32 q, w.x; cvt.rni.u32.f32 t, w.g; mad.lo.u32 q, q, 100, t;\n	ret;\n}\n"
+#define TURN(before, callee, after) \
+	".reg .v4 .u32 v; .reg .v2 .f32 w; .reg .v2 .u32 o; mov.u32 v.x, %r2; mul.lo.u32 v.y, %r2, 3;\n" \
+	"mov.u32 v.z, %r1; add.u32 v.w, %r1, 1000; mov.f32 w.x, 0f40400000; mov.f32 w.y, 0f40E00000;\n" \
+	before "call (o, %r3), " callee ", (%r1, v, w)" after ";\n" \
+	"mad.lo.u32 %r0, o.x, 7, o.y; add.u32 %r0, %r0, %r3;"
+
+static uint32_t want_turned(uint32_t tid, uint32_t n)
+{
+	return (n + 1000 - tid) * 7 + 3 * tid * n + n + 307;
+}
+
+/* Kernels in a table: their addresses are neither NULL nor those of other things. */
+#define KERNELS \
+	".entry e() { ret; }\n.func f() { ret; }\n" \
+	".entry later();\n.global .u64 g[3] = {e, f, later};\n.entry later() { ret; }\n"
+
+static uint32_t want_three(uint32_t tid, uint32_t n)
+{
+	return tid + n + 3;
+}
+
 /* The address of a variable of a function that calls itself, in two halves. */
 #define HALVES \
 	".func (.param .b32 r) halves(.param .b32 n)\n{\n" \
@@ -320,6 +347,15 @@ static const struct program {
 		"@%p2 add.u32 %r0, %r0, 100;"), 20, want_half},
 	{HEAD FORMALS_AGAIN KERNEL("add.u32 %r3, %r2, %r1; mov.u64 %rd1, sum;\n"
 		".param .b32 a; st.param.b32 [a], %r3; call (%r0), sum, (a, %rd1);"), 9, want_sum},
+	{HEAD VECTORS KERNEL(TURN("", "turn", "")), 17, want_turned},
+	{HEAD VECTORS KERNEL(TURN("mov.u64 %rd1, turn; p: .callprototype (.reg .v2 .u32 _, .reg .u32 _)"
+		" _ (.reg .u32 _, .reg .v4 .u32 _, .reg .v2 .f32 _);\n", "%rd1", ", p")), 17,
+		want_turned},
+	{HEAD KERNELS KERNEL("ld.global.u64 %rd1, [g]; ld.global.u64 %rd2, [g+8];\n"
+		"ld.global.u64 %rd3, [g+16]; add.u32 %r0, %r1, %r2; setp.ne.u64 %p1, %rd1, 0;\n"
+		"@%p1 add.u32 %r0, %r0, 1; setp.ne.u64 %p1, %rd1, %rd2; @%p1 add.u32 %r0, %r0, 1;\n"
+		"setp.ne.u64 %p1, %rd1, %rd3; setp.ne.and.u64 %p1, %rd3, 0, %p1;\n"
+		"@%p1 add.u32 %r0, %r0, 1;"), 4, want_three},
 	{HEAD THROUGH KERNEL("add.u32 %r3, %r2, %r1; mov.u64 %rd1, down;\n"
 		"call (%r0), down, (%r3, %rd1);"), 9, want_sum},
 };

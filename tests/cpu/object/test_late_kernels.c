@@ -111,6 +111,7 @@ static const char *const whole_rows[] = {
 	".entry k() { .global .u32 inside; ret; }",
 	".func f() { ret; } .entry k() { .reg .b64 %d; mov.u64 %d, f; ret; }",
 	".func f() { ret; } .global .u64 g = f; .entry k() { ret; }",
+	".entry k() { ret; } .global .u64 g = k;",
 };
 
 START_TEST(what_depends_on_a_kernel_is_not_separable)
