@@ -11,7 +11,8 @@
  *
  *	emit                              a function for a kernel
  *	blocks team warps                 the versions of its blocks
- *	inst if trace                     an instruction, by the family that ptx.def names:
+ *	if                                a small branch with its sides
+ *	inst trace                        an instruction, by the family that ptx.def names:
  *	mem atom async matrix tex call      memory, functions of C
  *	warp                                threads together
  *	alu cmp cvt fp8 bits video          arithmetic

@@ -15,11 +15,52 @@
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 
+/* Gathers and scatters in a block of LLVM. */
+enum { MOST_LANE_ACCESSES = 32 };
+
+/*
+ * LLVM compares each access to memory with all others in a block, which for a thousand lines that
+ * gather and scatter takes seconds.  After some of them begin another block, by a branch that is
+ * never taken, but LLVM cannot know: no warp ends at that thread.
+ */
+static void begin_anew(struct emit *e)
+{
+	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
+	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
+	LLVMSetVolatile(end, true);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)), never,
+		next);
+	emit_enter(e, never);
+	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
+	emit_enter(e, next);
+	e->lane_accesses = 0;
+}
+
+/* The instructions of a block, in the version that is being made. */
+static void make_body(struct emit *e, size_t index)
+{
+	const struct ptx_block *block = &e->func->blocks[index];
+	e->block = index;
+	e->body++;
+	e->lane_accesses = 0;
+	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
+		if (e->lane_accesses >= MOST_LANE_ACCESSES && !e->team) {
+			begin_anew(e);
+		}
+		if (!emit_if(e, &e->func->insts[i])) {
+			emit_inst(e, &e->func->insts[i]);
+		}
+	}
+	if (emit_is_open(e)) {
+		emit_goto(e, block->succ[0]);
+	}
+}
+
 static void make_converged(struct emit *e)
 {
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		emit_enter(e, e->blocks[e->order[i]]);
-		emit_body(e, e->order[i]);
+		make_body(e, e->order[i]);
 	}
 }
 
@@ -85,7 +126,7 @@ static void make_diverged(struct emit *e)
 	e->is_diverged = true;
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		enter_diverged(e, e->order[i]);
-		emit_body(e, e->order[i]);
+		make_body(e, e->order[i]);
 		e->mask = NULL;
 		e->mask_lanes = NULL;
 	}
@@ -124,7 +165,7 @@ static void make_alone(struct emit *e)
 		emit_enter(e, a->blocks[e->order[i]]);
 		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
 		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){lane, false});
-		emit_body(e, e->order[i]);
+		make_body(e, e->order[i]);
 		emit_set_mode(e, mode);
 	}
 	e->is_alone = false;

@@ -180,7 +180,7 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 }
 
 /* Of diverged lanes, or of a converged warp whose lanes do not branch alike. */
-static void branch_mixed(struct emit *e, LLVMValueRef bits, size_t yes, size_t no)
+static void branch_apart(struct emit *e, LLVMValueRef bits, size_t yes, size_t no)
 {
 	if (e->alone) {
 		emit_part_alone(e, emit_active(e), bits, yes, no);
@@ -307,7 +307,7 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 	if (!e->is_diverged) {
 		emit_branch_alike(e, inst, guard, target, other);
 	}
-	branch_mixed(e, emit_lane_bits(e, guard), target, other);
+	branch_apart(e, emit_lane_bits(e, guard), target, other);
 }
 
 /* A scalar if all lanes have it alike. */

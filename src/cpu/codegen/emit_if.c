@@ -28,16 +28,23 @@ static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 	e->mask = NULL;
 }
 
+static bool is_small_if(const struct emit *e, const struct ptx_inst *inst)
+{
+	bool may_part = inst->op == PTX_OP_BRA && inst->has_guard && e->width > 1
+		&& !emit_is_same(e, inst->guard);
+	return may_part && !e->is_diverged && !e->alone && if_convert_suits(e->func, e->block);
+}
+
 bool emit_if(struct emit *e, const struct ptx_inst *inst)
 {
-	size_t from = e->block, yes = (size_t)inst->operands[0].value;
-	const struct ptx_block *block = &e->func->blocks[from];
-	size_t no = block->succ[0], join = block->ipdom;
-	if (e->width == 1 || e->is_diverged || e->alone || emit_is_same(e, inst->guard)
-	    || !if_convert_suits(e->func, from)) {
+	size_t from = e->block;
+	if (!is_small_if(e, inst)) {
 		return false;
 	}
+	const struct ptx_block *block = &e->func->blocks[from];
+	size_t yes = (size_t)inst->operands[0].value, no = block->succ[0], join = block->ipdom;
 	LLVMValueRef guard = emit_use_guard(e, inst);
+	e->inst = inst;
 	emit_branch_alike(e, inst, guard, yes, no);
 	if (yes != join) {
 		make_side(e, yes, guard);

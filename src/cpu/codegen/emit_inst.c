@@ -13,9 +13,6 @@
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 
-/* Gathers and scatters in a block of LLVM. */
-enum { MOST_LANE_ACCESSES = 32 };
-
 static emit_fn *const emitters[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
 #include "cpu/ptx/ptx.def"
@@ -92,9 +89,7 @@ void emit_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	e->inst = inst;
 	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
-		if (!inst->has_guard || !emit_if(e, inst)) {
-			call_emitter(e, inst);
-		}
+		call_emitter(e, inst);
 		return;
 	}
 	bool all_or_none = e->width == 1 || e->is_alone || emit_is_same(e, inst->guard);
@@ -103,40 +98,5 @@ void emit_inst(struct emit *e, const struct ptx_inst *inst)
 		branch_guarded(e, inst, guard);
 	} else {
 		mask_guarded(e, inst, guard);
-	}
-}
-
-/*
- * LLVM compares each access to memory with all others in a block, which for a thousand lines that
- * gather and scatter takes seconds.  After some of them begin another block, by a branch that is
- * never taken, but LLVM cannot know: no warp ends at that thread.
- */
-static void begin_anew(struct emit *e)
-{
-	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
-	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
-	LLVMSetVolatile(end, true);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)), never,
-		next);
-	emit_enter(e, never);
-	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
-	emit_enter(e, next);
-	e->lane_accesses = 0;
-}
-
-void emit_body(struct emit *e, size_t index)
-{
-	const struct ptx_block *block = &e->func->blocks[index];
-	e->block = index;
-	e->body++;
-	e->lane_accesses = 0;
-	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
-		if (e->lane_accesses >= MOST_LANE_ACCESSES && !e->team) {
-			begin_anew(e);
-		}
-		emit_inst(e, &e->func->insts[i]);
-	}
-	if (emit_is_open(e)) {
-		emit_goto(e, block->succ[0]);
 	}
 }

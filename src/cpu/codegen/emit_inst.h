@@ -7,10 +7,8 @@
 
 /* emit_inst.c: make an instruction, under its guard. */
 void emit_inst(struct emit *e, const struct ptx_inst *inst);
-/* Make the instructions of a block, in the version that is being made. */
-void emit_body(struct emit *e, size_t block);
 
-/* emit_if.c: a branch at whose sides a converged warp stays together; false: it is none. */
+/* emit_if.c: a branch at whose sides a converged warp stays together; false: it is none such. */
 bool emit_if(struct emit *e, const struct ptx_inst *inst);
 
 /* emit_trace.c: before an instruction, if the kernel is traced. */
