@@ -38,8 +38,8 @@
  * other values that a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
  * A uniform register (uniformity.h) is a scalar at W = 32, too, and an instruction that writes it is
- * done once for the warp.  The functions that make instructions need
- * not know: they run in a mode in which lanes are scalars, as within emit_each_lane.
+ * done once for the warp.  The functions that make instructions need not know: they run in a mode in
+ * which lanes are scalars, as within emit_each_lane.
  *
  * At W = 32 a basic block has two versions.  The converged one is that of W = 1: all lanes are
  * there, branches are branches.  Where lanes part at a small `if`, both sides are done under masks

@@ -23,7 +23,7 @@ static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef
 static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_CC)) {
-		struct emit_reg to = {inst->carry_out, inst->carry_out_value};
+		struct ptx_held to = {inst->carry_out, inst->carry_out_value};
 		emit_def_reg(e, to, PTX_PRED, carry);
 	}
 }
@@ -37,7 +37,7 @@ static LLVMValueRef alu_with_carry(struct emit *e, const struct ptx_inst *inst, 
 	LLVMValueRef sum = with_overflow(e, name, a, b, &over);
 	if (with) {
 		LLVMValueRef over2;
-		struct emit_reg from = {inst->carry_in, inst->carry_in_value};
+		struct ptx_held from = {inst->carry_in, inst->carry_in_value};
 		LLVMValueRef carry = emit_use_reg(e, from, PTX_PRED);
 		carry = subtract ? ir_not(e, carry) : carry;
 		sum = with_overflow(e, name, sum, ir_zext(e, carry, LLVMTypeOf(sum)), &over2);

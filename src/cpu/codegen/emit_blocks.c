@@ -172,7 +172,8 @@ static void make_alone(struct emit *e)
 	e->regs = all;
 }
 
-/* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears the pending lanes. */
+/* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears the
+ * pending lanes. */
 static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
 	const size_t pending = emit_pending_size(e);

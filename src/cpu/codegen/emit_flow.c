@@ -160,13 +160,6 @@ static void end_parting(struct emit *e, const struct parting *p)
 	}
 }
 
-/* Into diverged code. */
-static void put_slots(struct emit *e)
-{
-	e->has_diverged = true;
-	emit_put_slots(e);
-}
-
 /* All lanes that run branch alike. */
 static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 {
@@ -187,7 +180,7 @@ static void branch_apart(struct emit *e, LLVMValueRef bits, size_t yes, size_t n
 		return;
 	}
 	if (!e->is_diverged) {
-		put_slots(e);
+		emit_put_slots(e);
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	flow_part(e, &p, yes, ir_and(e, emit_active(e), bits));
@@ -235,7 +228,7 @@ static void branch_switch(struct emit *e, LLVMValueRef value, const size_t *bloc
 		emit_enter(e, same);
 		switch_one(e, first, blocks, count, other);
 		emit_enter(e, mixed);
-		put_slots(e);
+		emit_put_slots(e);
 	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
 	LLVMValueRef left = emit_active(e);

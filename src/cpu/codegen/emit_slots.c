@@ -19,6 +19,7 @@
 #include "cpu/codegen/emit_flow.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
+#include "cpu/ir/cfg.h"
 #include "cpu/ir/if_convert.h"
 
 #include <stdlib.h>
@@ -198,7 +199,7 @@ static bool is_in_slot(const struct emit *e, unsigned reg)
 }
 
 /* The whole register, in the mode of its slot. */
-static LLVMValueRef load_reg(struct emit *e, struct emit_reg from)
+static LLVMValueRef load_reg(struct emit *e, struct ptx_held from)
 {
 	struct emit_mode mode = emit_slot_mode(e, from.reg);
 	LLVMTypeRef type = emit_type(e, e->func->regs[from.reg].type);
@@ -226,7 +227,7 @@ static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t 
 	return ir_add(e, base, LLVMBuildExtractElement(e->builder, all, lane, ""));
 }
 
-LLVMValueRef emit_use_reg(struct emit *e, struct emit_reg from, enum ptx_type type)
+LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type type)
 {
 	LLVMValueRef value = load_reg(e, from);
 	const struct uniformity *lanes =
@@ -245,7 +246,7 @@ LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
 {
 	bool same = emit_is_same(e, inst->guard);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){e->lane, e->once || same});
-	struct emit_reg from = {inst->guard, inst->guard_value};
+	struct ptx_held from = {inst->guard, inst->guard_value};
 	LLVMValueRef guard = emit_use_reg(e, from, PTX_PRED);
 	guard = inst->guard_negated ? ir_not(e, guard) : guard;
 	emit_set_mode(e, mode);
@@ -319,13 +320,13 @@ static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRe
 }
 
 /* What a guarded write leaves in lanes that do not run; zero if all do. */
-static LLVMValueRef old_value(struct emit *e, struct emit_reg to)
+static LLVMValueRef old_value(struct emit *e, struct ptx_held to)
 {
-	return load_reg(e, (struct emit_reg){to.reg, e->func->values[to.value].old});
+	return load_reg(e, (struct ptx_held){to.reg, e->func->values[to.value].old});
 }
 
 /* In the converged version. */
-static void define_value(struct emit *e, struct emit_reg to, LLVMValueRef value)
+static void define_value(struct emit *e, struct ptx_held to, LLVMValueRef value)
 {
 	unsigned number = to.value;
 	if (e->lane) {
@@ -340,7 +341,7 @@ static void define_value(struct emit *e, struct emit_reg to, LLVMValueRef value)
 	}
 }
 
-void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMValueRef value)
+void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMValueRef value)
 {
 	unsigned reg = to.reg;
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
@@ -400,24 +401,15 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 	emit_enter(e, back);
 }
 
-static size_t place_of_pred(const struct ptx_block *block, size_t from)
+/* From the places `yes` and `no` among the predecessors; of one alone, if they are the same. */
+static void fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRef lanes, size_t yes,
+	size_t no)
 {
-	size_t place = 0;
-	while (block->pred[place] != from) {
-		place++;
-	}
-	return place;
-}
-
-void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
-{
-	const struct ptx_block *block = &e->func->blocks[to];
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
 	for (size_t k = 0; k < block->phi_count; k++) {
 		const struct ptx_phi *phi = &block->phis[k];
-		struct emit_reg a = {e->func->values[phi->value].reg,
-			phi->args[place_of_pred(block, yes)]};
-		struct emit_reg b = {a.reg, phi->args[place_of_pred(block, no)]};
+		struct ptx_held a = {e->func->values[phi->value].reg, phi->args[yes]};
+		struct ptx_held b = {a.reg, phi->args[no]};
 		if (has_phi(e, a.reg)) {
 			LLVMValueRef value = load_reg(e, a);
 			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
@@ -427,22 +419,17 @@ void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes,
 	}
 }
 
+void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	fill_phis(e, block, lanes, cfg_place_of_pred(block, yes), cfg_place_of_pred(block, no));
+}
+
 void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
-	if (block->phi_count == 0) {
-		return;
-	}
-	size_t place = is_start ? block->pred_count : place_of_pred(block, e->block);
-	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
-	for (size_t k = 0; k < block->phi_count; k++) {
-		const struct ptx_phi *phi = &block->phis[k];
-		unsigned reg = e->func->values[phi->value].reg;
-		if (has_phi(e, reg)) {
-			LLVMValueRef value = load_reg(e, (struct emit_reg){reg, phi->args[place]});
-			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
-		}
-	}
+	size_t place = is_start ? block->pred_count : cfg_place_of_pred(block, e->block);
+	fill_phis(e, block, NULL, place, place);
 }
 
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before)
@@ -450,7 +437,7 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 	for (unsigned i = 0; i < e->merge->count; i++) {
 		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
 		LLVMValueRef *value = &e->values[e->merge->values[i]];
-		LLVMValueRef ways[] = {*value, load_reg(e, (struct emit_reg){made->reg, made->old})};
+		LLVMValueRef ways[] = {*value, load_reg(e, (struct ptx_held){made->reg, made->old})};
 		LLVMBasicBlockRef from[] = {then, before};
 		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
 		LLVMAddIncoming(*value, ways, from, countof(ways));
@@ -464,19 +451,20 @@ static int compare_held(const void *reg, const void *held)
 	return (*a > b->reg) - (*a < b->reg);
 }
 
-struct emit_reg emit_reg_at_end(const struct emit *e, unsigned reg)
+struct ptx_held emit_reg_at_end(const struct emit *e, unsigned reg)
 {
 	const struct ptx_block *block = &e->func->blocks[e->block];
 	const struct ptx_held *found = e->body == 0 ? NULL
 		: bsearch(&reg, block->held, block->held_count, sizeof(*block->held), compare_held);
-	return (struct emit_reg){reg, found ? found->value : PTX_NO_VALUE};
+	return (struct ptx_held){reg, found ? found->value : PTX_NO_VALUE};
 }
 
 void emit_put_slots(struct emit *e)
 {
 	const struct ptx_block *block = &e->func->blocks[e->block];
+	e->has_diverged = true;
 	for (size_t i = 0; i < block->held_count; i++) {
-		struct emit_reg from = {block->held[i].reg, block->held[i].value};
+		struct ptx_held from = block->held[i];
 		if (!is_in_slot(e, from.reg)) {
 			slots_store_whole(e, load_reg(e, from), e->regs[from.reg]);
 		}

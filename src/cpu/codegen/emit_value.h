@@ -81,23 +81,20 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
  * undefined values may differ from one reading to the next. */
 void emit_clear_slots(struct emit *e);
-/* A register, and the number of the value that is read or written (ssa.h). */
-struct emit_reg {
-	unsigned reg, value;
-};
-static inline struct emit_reg emit_reg_of(const struct ptx_operand *operand)
+/* The register of an operand, and the number of the value that is read or written (ssa.h). */
+static inline struct ptx_held emit_reg_of(const struct ptx_operand *operand)
 {
-	return (struct emit_reg){operand->reg, operand->value_of};
+	return (struct ptx_held){operand->reg, operand->value_of};
 }
-static inline struct emit_reg emit_second_reg(const struct ptx_operand *operand)
+static inline struct ptx_held emit_second_reg(const struct ptx_operand *operand)
 {
-	return (struct emit_reg){operand->reg2, operand->value_of2};
+	return (struct ptx_held){operand->reg2, operand->value_of2};
 }
 /* What a register has at the end of the block that is being made, which has several successors; at
  * the start, zero. */
-struct emit_reg emit_reg_at_end(const struct emit *e, unsigned reg);
-LLVMValueRef emit_use_reg(struct emit *e, struct emit_reg from, enum ptx_type type);
-void emit_def_reg(struct emit *e, struct emit_reg to, enum ptx_type type, LLVMValueRef value);
+struct ptx_held emit_reg_at_end(const struct emit *e, unsigned reg);
+LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type type);
+void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMValueRef value);
 /* Go to the mode of what is in a register's slot; gives the one from before. */
 struct emit_mode emit_slot_mode(struct emit *e, unsigned reg);
 /* W = 32: do all lanes have it alike? */

@@ -375,6 +375,15 @@ static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read
 	}
 }
 
+size_t cfg_place_of_pred(const struct ptx_block *block, size_t pred)
+{
+	size_t place = 0;
+	while (block->pred[place] != pred) {
+		place++;
+	}
+	return place;
+}
+
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
 {
 	if (!is_wait(inst)) { /* under a guard the old value may stay, which is read */

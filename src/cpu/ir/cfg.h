@@ -16,6 +16,9 @@ bool cfg_find_live(struct ptx_module *module, struct ptx_func *func, struct ptx_
 typedef void cfg_visit_fn(void *data, unsigned *reg, unsigned *value);
 void cfg_visit(struct ptx_inst *inst, bool written, cfg_visit_fn *visit, void *data);
 
+/* The place of a block in the list of predecessors, where it is. */
+size_t cfg_place_of_pred(const struct ptx_block *block, size_t pred);
+
 /* Turn the set of registers that are live after an instruction into the set that is live before. */
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst);
 

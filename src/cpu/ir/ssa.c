@@ -38,7 +38,7 @@ struct ssa {
 	struct ptx_module *module;
 	struct ptx_func *func;
 	bool failed;            /* no memory */
-	bool is_too_big;
+	const char *too_big;    /* why it is; NULL: it is not */
 	size_t *order;          /* reachable blocks in reverse post-order */
 	size_t order_count;
 	size_t *idom;           /* by block; NONE: the first block, and blocks that nothing reaches */
@@ -128,7 +128,7 @@ static void ssa_find_dominators(struct ssa *s)
 static void ssa_find_frontiers(struct ssa *s)
 {
 	size_t total = 0;
-	for (size_t i = 0; i < s->order_count && !s->failed && !s->is_too_big; i++) {
+	for (size_t i = 0; i < s->order_count && !s->failed && !s->too_big; i++) {
 		size_t to = s->order[i];
 		const struct ptx_block *block = &s->func->blocks[to];
 		for (size_t k = 0; k < block->pred_count; k++) {
@@ -142,7 +142,7 @@ static void ssa_find_frontiers(struct ssa *s)
 				from = s->idom[from];
 			}
 		}
-		s->is_too_big = total > MOST_FRONTIERS;
+		s->too_big = total > MOST_FRONTIERS ? "its loops are too deep" : NULL;
 	}
 }
 
@@ -284,22 +284,13 @@ static void ssa_number_block(struct ssa *s, size_t index)
 	}
 }
 
-static size_t ssa_place_of_pred(const struct ptx_block *block, size_t pred)
-{
-	size_t place = 0;
-	while (block->pred[place] != pred) {
-		place++;
-	}
-	return place;
-}
-
 static void ssa_fill_phis(struct ssa *s, size_t index)
 {
 	const struct ptx_block *block = &s->func->blocks[index];
 	for (size_t i = 0; i < block->succ_count; i++) {
 		size_t to = block->succ[i];
 		struct ptx_block *next = &s->func->blocks[to];
-		size_t place = next->phi_count > 0 ? ssa_place_of_pred(next, index) : 0;
+		size_t place = next->phi_count > 0 ? cfg_place_of_pred(next, index) : 0;
 		for (size_t k = 0; k < next->phi_count; k++) {
 			next->phis[k].args[place] = ssa_current(s, s->phi_regs[to].data[k]);
 		}
@@ -326,8 +317,8 @@ static void ssa_note_held(struct ssa *s, size_t index)
 		count += (size_t)__builtin_popcountll(block->live_out[w]);
 	}
 	s->held_count += count;
-	s->is_too_big |= s->held_count > MOST_HELD;
-	block->held = s->is_too_big ? NULL
+	s->too_big = s->held_count > MOST_HELD ? "too much lives between its blocks" : NULL;
+	block->held = s->too_big ? NULL
 		: arena_alloc(&s->module->arena, count, sizeof(*block->held));
 	if (!block->held) {
 		s->failed = true;
@@ -538,15 +529,15 @@ static bool ssa_run(struct ssa *s)
 	ssa_find_frontiers(s);
 	ssa_note_defs(s, written, words);
 	mem_free(written);
-	for (size_t i = 0; i < func->reg_count && !s->failed && !s->is_too_big; i++) {
+	for (size_t i = 0; i < func->reg_count && !s->failed && !s->too_big; i++) {
 		s->current[i] = PTX_NO_VALUE;
 		ssa_place_phis(s, i);
 	}
-	if (s->failed || s->is_too_big || !ssa_make_phis(s)) {
+	if (s->failed || s->too_big || !ssa_make_phis(s)) {
 		return false;
 	}
 	ssa_number(s);
-	return !s->failed && !s->is_too_big && ssa_make_webs(s);
+	return !s->failed && ssa_make_webs(s);
 }
 
 bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
@@ -557,11 +548,9 @@ bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 		return true;
 	}
 	bool ok = ssa_run(&s);
-	bool is_too_big = s.is_too_big;
 	ssa_finish(&s, regs);
-	if (is_too_big) {
-		ok = ptx_unsupported(diag, func->line, 1,
-			"'%.80s' is too big: too many values live between its blocks", func->name);
+	if (s.too_big) {
+		ok = ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %s", func->name, s.too_big);
 	} else {
 		ok = ok ? cfg_find_live(module, func, diag) : ptx_no_memory(diag);
 	}

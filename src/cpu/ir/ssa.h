@@ -17,8 +17,8 @@
  * values.  False, with the reason in diag: it can be tried again. */
 bool ssa_prepare(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 
-/* The last step.  Of a lowered function with basic blocks.  Computes the live sets again, for the webs.  False: no
- * memory, or too big. */
+/* The last step.  Of a lowered function with basic blocks.  Computes the live sets again, for the
+ * webs.  False: no memory, or too big. */
 bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag);
 
 #endif

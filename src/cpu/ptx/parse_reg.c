@@ -99,13 +99,20 @@ static void reg_declare_range(
 	}
 }
 
-void parse_registers(struct parser *p)
+enum ptx_type parse_register_type(struct parser *p, size_t *count)
 {
-	size_t vector = accept(p, ".v2") ? 2 : accept(p, ".v4") ? 4 : 1;
+	*count = accept(p, ".v2") ? 2 : accept(p, ".v4") ? 4 : 1;
 	enum ptx_type type = take_type(p);
-	if (type > PTX_BF16X2 || (type == PTX_PRED && vector > 1)) {
+	if (type > PTX_BF16X2 || (type == PTX_PRED && *count > 1)) {
 		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
 	}
+	return type;
+}
+
+void parse_registers(struct parser *p)
+{
+	size_t vector;
+	enum ptx_type type = parse_register_type(p, &vector);
 	do {
 		const char *name = take_name(p);
 		bool is_range = name && accept(p, "<");

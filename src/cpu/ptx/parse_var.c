@@ -418,15 +418,13 @@ static bool var_is_named(const struct ptx_var *var)
  * the others follow. */
 static size_t var_parse_formal(struct parser *p, struct ptx_var *var)
 {
-	size_t count = accept(p, ".v2") ? 2 : accept(p, ".v4") ? 4 : 1;
-	enum ptx_type type = take_type(p);
+	size_t count;
+	enum ptx_type type = parse_register_type(p, &count);
 	size_t size = ptx_type_size(type);
 	*var = (struct ptx_var){.space = PTX_PARAM, .type = type, .size = size, .align = size,
 		.line = p->token.line, .is_register = true, .in_register = true,
 		.reg = (unsigned)p->regs.count};
-	if (type > PTX_BF16X2 || (type == PTX_PRED && count > 1)) {
-		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
-	} else if (type == PTX_B128) {
+	if (type == PTX_B128) {
 		parser_unsupported(p, "parameters in registers of 128 bits are not supported by the"
 			" CPU device");
 	}

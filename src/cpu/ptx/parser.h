@@ -184,6 +184,8 @@ struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, si
 
 /* parse_reg.c: behind .reg up to the semicolon. */
 void parse_registers(struct parser *p);
+/* .v2 .f32: how many of which type. */
+enum ptx_type parse_register_type(struct parser *p, size_t *count);
 /* V with V.x, which is V.r, too. */
 void parse_vector_register(struct parser *p, const char *name, enum ptx_type type, size_t count);
 /* A special register of four parts, such as %tid, as a vector. */

@@ -354,7 +354,7 @@ struct ptx_value {
 	bool is_zero;                 /* of a register that is not written yet */
 };
 
-/* By ssa.c: what a register holds. */
+/* By ssa.c: a register, and the number of the value that it holds. */
 struct ptx_held {
 	unsigned reg, value;
 };

@@ -155,12 +155,16 @@ static void try_body(uint32_t threads, const char *name, const struct guard *gua
 	str_free(&text);
 }
 
+static void try_row(const struct guarded *row, const struct guard *guard)
+{
+	for (size_t i = 0; i < countof(thread_counts); i++) {
+		try_body(thread_counts[i], row->name, guard, row->body, row->want);
+	}
+}
+
 START_TEST(a_guarded_write_keeps_what_there_was)
 {
-	const struct guarded *g = &guarded[(size_t)_i / GUARDS];
-	for (size_t i = 0; i < countof(thread_counts); i++) {
-		try_body(thread_counts[i], g->name, &guard_table[_i % GUARDS], g->body, g->want);
-	}
+	try_row(&guarded[(size_t)_i / GUARDS], &guard_table[_i % GUARDS]);
 }
 END_TEST
 
@@ -229,10 +233,7 @@ static const struct guarded sides[] = {
 
 START_TEST(a_side_is_done_by_its_lanes)
 {
-	const struct guarded *s = &sides[(size_t)_i / GUARDS];
-	for (size_t i = 0; i < countof(thread_counts); i++) {
-		try_body(thread_counts[i], s->name, &guard_table[_i % GUARDS], s->body, s->want);
-	}
+	try_row(&sides[(size_t)_i / GUARDS], &guard_table[_i % GUARDS]);
 }
 END_TEST
 
@@ -342,10 +343,7 @@ static const struct guarded flows[] = {
 
 START_TEST(values_go_where_control_goes)
 {
-	for (size_t i = 0; i < countof(thread_counts); i++) {
-		try_body(thread_counts[i], flows[_i].name, &guard_table[0], flows[_i].body,
-			flows[_i].want);
-	}
+	try_row(&flows[_i], &guard_table[0]);
 }
 END_TEST
 
@@ -383,10 +381,7 @@ static const struct guarded yields[] = {
 
 START_TEST(values_survive_a_yield)
 {
-	for (size_t i = 0; i < countof(thread_counts); i++) {
-		try_body(thread_counts[i], yields[_i].name, &guard_table[0], yields[_i].body,
-			yields[_i].want);
-	}
+	try_row(&yields[_i], &guard_table[0]);
 }
 END_TEST
 

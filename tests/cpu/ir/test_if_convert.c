@@ -2,11 +2,9 @@
 /* src/cpu/ir/if_convert.c: which branches at the end of the first block are small. */
 #include "base/common.h"
 #include "base/str.h"
-#include "cpu/ir/cfg.h"
 #include "cpu/ir/if_convert.h"
-#include "cpu/ir/lower.h"
-#include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
+#include "cpu/support/blocks.h"
 #include "support/suite.h"
 
 static struct ptx_module module;
@@ -18,15 +16,7 @@ static void teardown(void)
 
 static bool suits(const char *body)
 {
-	struct ptx_diag diag = {.line = 0};
-	struct str text = STR_INIT;
-	str_addf(&text, ".version 9.0\n.target sm_89\n.address_size 64\n.entry k()\n{\n"
-		".reg .pred p, q; .reg .b32 a, b;\n%s\n}\n", body);
-	bool ok = parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
-		&& lower_func(&module, module.funcs[0], &diag)
-		&& cfg_build(&module, module.funcs[0], &diag);
-	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
-	str_free(&text);
+	blocks_read(&module, body, true);
 	return if_convert_suits(module.funcs[0], 0);
 }
 

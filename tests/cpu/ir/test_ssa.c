@@ -9,16 +9,12 @@
 #include "base/common.h"
 #include "base/str.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/lower.h"
 #include "cpu/ir/ssa.h"
-#include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
+#include "cpu/support/blocks.h"
 #include "support/suite.h"
 
 #include <string.h>
-
-#define HEADER ".version 9.0\n.target sm_89\n.address_size 64\n.entry k()\n{\n" \
-	".reg .pred p, q; .reg .b32 a, b, c, d;\n"
 
 static struct ptx_module module;
 static struct ptx_diag diag;
@@ -28,20 +24,9 @@ static void teardown(void)
 	parse_free(&module);
 }
 
-static void read_blocks(const char *body)
-{
-	struct str text = STR_INIT;
-	str_addf(&text, HEADER "%s\n}\n", body);
-	bool ok = parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
-		&& lower_func(&module, module.funcs[0], &diag)
-		&& cfg_build(&module, module.funcs[0], &diag);
-	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
-	str_free(&text);
-}
-
 static bool to_ssa(const char *body)
 {
-	read_blocks(body);
+	blocks_read(&module, body, true);
 	return ssa_build(&module, module.funcs[0], &diag);
 }
 
@@ -185,7 +170,7 @@ START_TEST(loops_that_are_too_deep_are_refused)
 	struct str body = STR_INIT;
 	add_nest(&body, 15000);
 	ck_assert(!to_ssa(body.data));
-	ck_assert_msg(strstr(diag.message, "too big"), "%s", diag.message);
+	ck_assert_msg(strstr(diag.message, "too deep"), "%s", diag.message);
 	str_free(&body);
 }
 END_TEST
@@ -195,7 +180,7 @@ START_TEST(memory_that_runs_out_is_reported_and_it_can_be_tried_again)
 	bool ok = false;
 	for (long n = 0; !ok; n++) {
 		struct str picture = STR_INIT;
-		read_blocks(swap);
+		blocks_read(&module, swap, true);
 		mem_fail_after(n);
 		ok = ssa_build(&module, module.funcs[0], &diag);
 		bool failed = mem_has_failed();
