@@ -73,13 +73,13 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		*out = 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE:
-		*out = is_compiled(function) ? (int)function->kernel.code_size : 0;
+		*out = is_compiled(function) ? (int)function_best(function)->code_size : 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_WIDTH:
-		*out = is_compiled(function) ? (int)function->kernel.width : 0;
+		*out = is_compiled(function) ? (int)function_best(function)->width : 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_TIER:
-		*out = is_compiled(function) ? 1 + function->kernel.is_quick : 0;
+		*out = is_compiled(function) ? (int)function_best(function)->tier : 0;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
@@ -106,6 +106,17 @@ static CUresult set_dynamic(const char *call, struct function *function, int val
 	}
 	function->max_dynamic = value;
 	return CUDA_SUCCESS;
+}
+
+/* 2: have the best code, and wait for it. */
+static CUresult set_tier(const char *call, struct function *function, int value)
+{
+	if (value != JIT_TIER_BEST) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only tier 2 can be asked for, not %d",
+			call, value);
+	}
+	CUresult result = function_compile(call, function);
+	return result == CUDA_SUCCESS ? function_improve(call, function) : result;
 }
 
 /* Hints are kept, so that they can be queried.  A cluster of one block is no cluster. */
@@ -149,6 +160,9 @@ API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int v
 {
 	struct function *function;
 	CUresult result = function_enter(__func__, handle, &function);
+	if (result == CUDA_SUCCESS && attribute == CU_FUNC_ATTRIBUTE_KUDZU_TIER) {
+		return set_tier(__func__, function, value);
+	}
 	if (result == CUDA_SUCCESS) {
 		result = function_set_attribute(__func__, function, attribute, value);
 	}

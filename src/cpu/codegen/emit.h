@@ -155,7 +155,7 @@ struct emit {
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop, */
 	LLVMBasicBlockRef after_lanes;  /* and what follows it */
 	struct emit_certain certain[4]; /* the last ones */
-	unsigned lane_accesses;         /* in the block of LLVM, by gathers and scatters */
+	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
 	uint64_t noted;                 /* and these */
 };

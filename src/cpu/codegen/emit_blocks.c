@@ -16,12 +16,12 @@
 #include "cpu/codegen/emit_value.h"
 
 /* Gathers and scatters in a block of LLVM. */
-enum { MOST_LANE_ACCESSES = 32 };
+enum { MOST_LANE_ACCESSES = 32, MOST_INSTS = 1000 };
 
 /*
- * LLVM compares each access to memory with all others in a block, which for a thousand lines that
- * gather and scatter takes seconds.  After some of them begin another block, by a branch that is
- * never taken, but LLVM cannot know: no warp ends at that thread.
+ * LLVM compares each access to memory with all others in a block, and schedules each block as a whole:
+ * for a thousand lines that gather and scatter that takes seconds.  After some of them begin another
+ * block, by a branch that is never taken, but LLVM cannot know: no warp ends at that thread.
  */
 static void begin_anew(struct emit *e)
 {
@@ -44,7 +44,8 @@ static void make_body(struct emit *e, size_t index)
 	e->body++;
 	e->lane_accesses = 0;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
-		if (e->lane_accesses >= MOST_LANE_ACCESSES && !e->team) {
+		bool is_long = i > block->first && (i - block->first) % MOST_INSTS == 0;
+		if ((e->lane_accesses >= MOST_LANE_ACCESSES || is_long) && !e->team) {
 			begin_anew(e);
 		}
 		if (!emit_if(e, &e->func->insts[i])) {

@@ -179,6 +179,9 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
 
 /* --- Lane after lane, without a loop --- */
 
+/* So much more than a gather costs LLVM an access that is made for each lane, see begin_anew. */
+enum { LANES_WEIGH = 4 };
+
 static LLVMValueRef part_place(struct emit *e, LLVMValueRef place, unsigned offset, LLVMTypeRef one)
 {
 	return emit_at(e, place, emit_scalar(e, 64, offset), one);
@@ -187,6 +190,7 @@ static LLVMValueRef part_place(struct emit *e, LLVMValueRef place, unsigned offs
 void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *places,
 	LLVMTypeRef one, unsigned size, unsigned count)
 {
+	e->lane_accesses += LANES_WEIGH * count;
 	for (unsigned k = 0; k < count; k++) {
 		values[k] = LLVMGetUndef(LLVMVectorType(one, RT_MAX_WIDTH));
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -201,6 +205,7 @@ void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *p
 void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValueRef *places,
 	unsigned size, unsigned count)
 {
+	e->lane_accesses += LANES_WEIGH * count;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		for (unsigned k = 0; k < count; k++) {
 			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k], emit_u32(e, i), "");

@@ -56,7 +56,7 @@ static const char tangle_passes[] = "function(sroa)";
 
 /* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes
  * many from one of PTX. */
-enum { HUGE_IR = 60000 };
+enum { HUGE_IR = 250000 };
 /* Before them: passes that would leave less take as long as compiling at another width. */
 enum { HUGE_RAW_IR = 2 * HUGE_IR };
 
@@ -64,7 +64,7 @@ struct jit_llvm {
 	LLVMContextRef context;
 	LLVMTargetRef target;
 	LLVMTargetMachineRef machine;
-	LLVMTargetMachineRef quick; /* for huge kernels; NULL until there is one */
+	LLVMTargetMachineRef quick; /* in a hurry; NULL until there is one */
 	LLVMTargetDataRef layout;
 	char *triple;
 	char *features;
@@ -270,12 +270,9 @@ static bool has_size(LLVMModuleRef ir, size_t size)
 	return count >= size;
 }
 
-/* Scheduling and allocating registers take more than linear time, which few huge kernels are
- * worth. */
-static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, LLVMModuleRef ir, bool is_huge,
-	struct ptx_diag *diag)
+static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, bool is_quick, struct ptx_diag *diag)
 {
-	if (!is_huge && !has_size(ir, HUGE_IR)) {
+	if (!is_quick) {
 		return llvm->machine;
 	}
 	if (!llvm->quick) {
@@ -350,7 +347,7 @@ static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm,
 {
 	char *message = NULL;
 	LLVMMemoryBufferRef buffer;
-	LLVMTargetMachineRef machine = machine_for(llvm, ir, order->is_huge, diag);
+	LLVMTargetMachineRef machine = machine_for(llvm, order->is_quick, diag);
 	if (!machine) {
 		return JIT_FAILED;
 	}
@@ -371,7 +368,6 @@ static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm,
 		return JIT_TOO_DEEP;
 	}
 	out->owner = buffer;
-	out->is_quick = machine == llvm->quick;
 	out->data = LLVMGetBufferStart(buffer);
 	out->size = LLVMGetBufferSize(buffer);
 	return JIT_MADE;

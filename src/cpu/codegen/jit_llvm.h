@@ -28,8 +28,8 @@ struct jit_order {
 	unsigned class;        /* of blocks, see block_class.h */
 	bool has_loop;
 	bool is_vector;        /* make vectors of iterations */
-	bool is_huge;          /* no pass that takes more than linear time, */
-	bool is_tangled;       /* nor one that looks at all edges */
+	bool is_quick;         /* code soon, rather than good code */
+	bool is_tangled;       /* no pass that looks at all edges */
 	bool is_traced;        /* it tells of its accesses: see emit_trace.c */
 };
 
@@ -38,7 +38,6 @@ struct jit_object {
 	size_t size;
 	void *owner;           /* what holds it */
 	size_t frame_size;
-	bool is_quick;         /* LLVM was in a hurry */
 	double emit_ms;        /* IR and passes */
 	double compile_ms;     /* code generation */
 };

@@ -60,6 +60,12 @@ static bool settings_parse_width(const char *text, uint64_t *out)
 	return *out == 1 || strcmp(text, "32") == 0;
 }
 
+static bool settings_parse_tier(const char *text, uint64_t *out)
+{
+	*out = strcmp(text, "1") == 0 ? 1 : 2;
+	return *out == 1 || strcmp(text, "2") == 0;
+}
+
 static bool settings_parse_guard(const char *text, uint64_t *out)
 {
 	*out = strcmp(text, "start") == 0 ? GUARD_START
@@ -79,6 +85,7 @@ static const struct {
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
 	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end, start or 0"},
+	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1 or 2"},
 };
 
 uint64_t settings_get(enum setting which, uint64_t otherwise)

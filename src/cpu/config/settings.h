@@ -15,6 +15,7 @@ enum setting {
 	SETTING_WIDTH,   /* lanes */
 	SETTING_FEATURES, /* enum features_level */
 	SETTING_GUARD,   /* enum settings_guard */
+	SETTING_TIER,    /* enum jit_tier */
 };
 
 #define SETTINGS_MAX_THREADS 1024

@@ -3,7 +3,7 @@
  * A launch: its grid's blocks, handed out to workers.  Worker 0 is the thread that launches; a
  * small launch is its alone.  Each worker begins with a share of the blocks and takes some at a
  * time (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of
- * others.
+ * others.  When better code is there it runs the blocks that begin from then on.
  *
  * A kernel whose blocks may wait for earlier ones (a look-back scan) has a single share, in order,
  * so that no block waits for one that has not begun.  The blocks of a cooperative launch all begin
@@ -39,6 +39,7 @@ struct worker {
 	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
 	struct fault_catch fault;
 	struct block_frame own;
+	const struct jit_kernel *kernel; /* that runs in it */
 	struct block_frame *frame;        /* that it works in */
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
@@ -61,7 +62,8 @@ struct job {
 	struct launcher *launcher;
 	const struct launch_request *request;
 	struct rt_launch launch;
-	struct block_frame_layout layout;
+	const struct jit_kernel *kernel; /* that it begins with */
+	struct block_frame_layout layout; /* for that */
 	uint64_t blocks;
 	uint64_t chunk;
 	unsigned shares;          /* workers 0 to shares - 1 have one: */
@@ -442,8 +444,46 @@ static uint32_t launch_most_blocks(const struct job *job, const struct worker *w
 	return (uint32_t)most;
 }
 
+static bool launch_plan_layout(struct block_frame_layout *out, const struct job *job,
+	const struct jit_kernel *kernel)
+{
+	size_t local_size;
+	return size_add(&local_size, job->request->local_size, job->request->stack_size)
+		&& block_frame_plan(out, kernel->width, job->launch.threads, kernel->frame_size,
+			local_size);
+}
+
+static bool launch_set_up_frame(struct job *job, struct block_frame *frame,
+	const struct block_frame_layout *layout, const struct jit_kernel *kernel, uint32_t sm)
+{
+	if (!block_frame_set_up(frame, layout, job->launch.total_shared, &job->launch, sm)) {
+		return false;
+	}
+	frame->block.run = kernel->run;
+	frame->block.stop = &job->failure;
+	return true;
+}
+
+/* Better code is there.  Without memory for its frames the worker goes on with what it has. */
+static void launch_switch_code(struct job *job, struct worker *w, const struct jit_kernel *kernel)
+{
+	struct block_frame_layout layout = {.width = 0};
+	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
+	w->kernel = kernel;
+	if (!launch_plan_layout(&layout, job, kernel)
+	    || !launch_set_up_frame(job, &w->own, &layout, kernel, sm)) {
+		bool ok = launch_set_up_frame(job, &w->own, &job->layout, job->kernel, sm);
+		assert(ok); // frames only grow
+		(void)ok;
+	}
+}
+
 static void launch_begin_block(struct job *job, struct worker *w)
 {
+	const struct jit_kernel *kernel = jit_code_get(job->request->code);
+	if (unlikely(kernel != w->kernel)) {
+		launch_switch_code(job, w, kernel);
+	}
 	block_start(&w->frame->block, w->ctaid, launch_most_blocks(job, w));
 	w->in_block = true;
 }
@@ -579,6 +619,7 @@ static void launch_init_job(struct job *job, struct launcher *launcher,
 	struct rt_launch *launch = &job->launch;
 	const uint32_t *grid = request->grid;
 	job->request = request;
+	job->kernel = jit_code_get(request->code);
 	job->out = out;
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
@@ -630,20 +671,11 @@ static uint64_t launch_share_start(const struct job *job, unsigned index)
 	return job->share * index + (index < job->rest ? index : job->rest);
 }
 
-static bool launch_set_up_frame(struct job *job, struct block_frame *frame, uint32_t sm)
-{
-	if (!block_frame_set_up(frame, &job->layout, job->launch.total_shared, &job->launch, sm)) {
-		return false;
-	}
-	frame->block.run = job->request->run;
-	frame->block.stop = &job->failure;
-	return true;
-}
-
 static bool launch_set_up_worker(struct job *job, unsigned index)
 {
 	struct worker *w = &job->launcher->workers[index];
 	w->frame = &w->own;
+	w->kernel = job->kernel;
 	w->at = 0;
 	w->to = 0;
 	memset(w->ctaid, 0, sizeof(w->ctaid));
@@ -655,7 +687,8 @@ static bool launch_set_up_worker(struct job *job, unsigned index)
 	if (!w->signal_stack && !(w->signal_stack = mem_alloc(SIGNAL_STACK))) {
 		return false;
 	}
-	return job->request->cooperative || launch_set_up_frame(job, &w->own, index);
+	return job->request->cooperative
+		|| launch_set_up_frame(job, &w->own, &job->layout, job->kernel, index);
 }
 
 /* All blocks begin. */
@@ -677,7 +710,8 @@ static bool launch_set_up_places(struct job *job)
 	for (size_t i = 0; i < job->blocks; i++) {
 		struct place *place = &launcher->places[i];
 		uint32_t ctaid[3];
-		if (!launch_set_up_frame(job, &place->frame, (uint32_t)(i % launcher->worker_count))) {
+		if (!launch_set_up_frame(job, &place->frame, &job->layout, job->kernel,
+				(uint32_t)(i % launcher->worker_count))) {
 			return false;
 		}
 		launch_locate(job, i, ctaid);
@@ -693,16 +727,13 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	struct job *job = &launcher->job;
 	launch_init_job(job, launcher, request, out);
 	launch_fill_tid(launcher, request->block);
-	size_t local_size;
-	if (!size_add(&local_size, request->local_size, request->stack_size)
-	    || !block_frame_plan(&job->layout, request->width, job->launch.threads, request->frame_size,
-			local_size)) {
+	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
 	launch_plan_shares(job, launcher->worker_count);
 	// Workers hand the blocks of a cooperative launch to each other.
 	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
-		: nontemporal_cached_bytes(job->blocks * job->launch.threads, request->width, job->want);
+		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
 	for (unsigned i = 0; i < job->want; i++) {
 		if (!launch_set_up_worker(job, i)) {
 			return CUDA_ERROR_OUT_OF_MEMORY;

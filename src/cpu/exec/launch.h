@@ -6,6 +6,7 @@
  * at a time, and several of them share the pool: the one that does not get it runs alone. */
 #include "drv/cuda_abi.h"
 #include "cpu/exec/block.h"
+#include "cpu/jit/jit.h"
 #include "cpu/mem/memory.h"
 #include "cpu/exec/pool.h"
 
@@ -30,9 +31,7 @@ struct launcher;
 
 struct launch_request {
 	const char *name;
-	rt_kernel *run;
-	uint32_t width;         /* W: 1 to RT_MAX_WIDTH, a power of two */
-	size_t frame_size;
+	const struct jit_code *code; /* blocks that begin after it has changed run by what it has then */
 	size_t local_size;      /* of one thread */
 	size_t stack_size;      /* of one thread, behind that */
 	struct rt_host *host;   /* NULL: no kernel that calls malloc or has textures */

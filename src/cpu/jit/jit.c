@@ -6,10 +6,10 @@
  * This file decides how a kernel is compiled.  jit_llvm.c, in a library of its own, compiles it to an
  * object file.  code.c loads the object file, or LLVM's own linker where code.c cannot.
  *
- * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per call, and
- * LLVM optimizes it less, so that compiling takes linear time.  A kernel for blocks of one thread also
+ * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per call, so
+ * that compiling takes about linear time.  A kernel for blocks of one thread also
  * runs one lane per call; LLVM vectorizes its loops instead.  All others run a warp per call, unless the
- * user says otherwise.
+ * user says otherwise.  A long kernel has code of two tiers, see jit.h.
  */
 #include "base/common.h"
 
@@ -30,6 +30,8 @@
 
 /* Instructions of PTX. */
 enum { HUGE_KERNEL = 10000 };
+/* From so many on a kernel starts with code that is compiled sooner. */
+enum { LONG_KERNEL = 500 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
@@ -58,8 +60,11 @@ struct jit {
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
 	bool is_traced;             /* kernels tell of their accesses */
-	unsigned class;             /* of blocks, of the call that is running: see block_class.h */
-	const struct str *key;      /* of the call that is running: where to keep the code */
+	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
+	/* Of the call that is running: */
+	unsigned class;             /* of blocks: see block_class.h */
+	enum jit_tier tier;
+	const struct str *key;      /* where to keep the code */
 };
 
 static const char *faked_features;
@@ -176,7 +181,7 @@ static bool jit_has_many_calls(const struct ptx_func *func)
 	return calls >= MANY_CALLS && !features_fuse(jit_features_level());
 }
 
-/* A kernel that is compiled as quickly as can be, for one lane at a time. */
+/* A kernel that runs one lane at a time.  Its first code is compiled as quickly as can be. */
 static bool jit_is_huge(const struct ptx_func *func)
 {
 	return func->inst_count >= HUGE_KERNEL || jit_has_many_edges(func);
@@ -190,6 +195,7 @@ static bool jit_is_for_one_thread(const struct ptx_func *func)
 		|| memcmp(func->req_ntid, block, sizeof(block)) == 0;
 }
 
+/* Of the best code. */
 static uint32_t jit_width_for(const struct jit *jit, const struct ptx_func *func)
 {
 	return jit_is_huge(func) || jit_is_for_one_thread(func) || jit_has_many_calls(func)
@@ -223,6 +229,7 @@ static bool jit_load_object(struct jit_kernel *out, struct jit *jit, const void 
 		mem_free(loaded);
 		ok = jit_start_llvm(jit, diag)
 			&& jit->calls->link(&address, jit->llvm, object, size, symbol, diag);
+		jit->is_linked |= ok;
 	}
 	out->run = ok ? (rt_kernel *)address : NULL;
 	return ok;
@@ -234,7 +241,7 @@ static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_
 {
 	const struct kernel_cache_entry entry = {.width = out->width,
 		.is_straight = out->is_straight, .in_order = out->in_order,
-		.is_quick = out->is_quick, .frame_size = out->frame_size, .object = object->data,
+		.tier = out->tier, .frame_size = out->frame_size, .object = object->data,
 		.size = object->size, .maker = jit->calls->address};
 	made_count++;
 	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, diag);
@@ -243,6 +250,12 @@ static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_
 	}
 	jit->calls->free_object(object);
 	return ok;
+}
+
+/* The first code is the best one where that would be no different. */
+static enum jit_tier jit_reached_tier(const struct jit *jit, const struct ptx_func *func)
+{
+	return jit_width_for(jit, func) == 1 && !jit_is_huge(func) ? JIT_TIER_BEST : jit->tier;
 }
 
 static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *jit,
@@ -257,15 +270,15 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.width = width,
 		.class = jit->class,
 		.has_loop = func->has_loop,
-		.is_huge = jit_is_huge(func),
+		.is_quick = jit->tier == JIT_TIER_FIRST && jit_is_huge(func),
 		.is_tangled = jit_has_many_edges(func),
 		.is_traced = jit->is_traced};
-	order.is_vector = order.has_loop && !order.is_huge && jit_is_for_one_thread(func);
+	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width,
+		.tier = jit_reached_tier(jit, func),
 		.is_straight = jit_is_straight(jit->module, func),
 		.in_order = yield_is_needed(func),
-		.is_quick = object.is_quick,
 		.frame_size = object.frame_size,
 		.emit_ms = object.emit_ms,
 		.compile_ms = object.compile_ms};
@@ -294,7 +307,7 @@ static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct p
 	if (!jit_start_llvm(jit, diag) || !ssa_prepare(jit->module, func, diag)) {
 		return false;
 	}
-	uint32_t width = jit_width_for(jit, func);
+	uint32_t width = jit->tier == JIT_TIER_FIRST ? 1 : jit_width_for(jit, func);
 	if (!jit_fits_memory(func, width, diag)) {
 		return false;
 	}
@@ -332,28 +345,35 @@ static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struc
 	if (settings_dump_folder() || !kernel_cache_find(&entry, jit->key)) {
 		return false;
 	}
-	*out = (struct jit_kernel){.width = entry.width, .is_straight = entry.is_straight,
-		.in_order = entry.in_order, .is_quick = entry.is_quick,
-		.frame_size = entry.frame_size, .is_cached = true};
+	*out = (struct jit_kernel){.width = entry.width, .tier = entry.tier, .is_straight = entry.is_straight,
+		.in_order = entry.in_order, .frame_size = entry.frame_size, .is_cached = true};
 	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, &diag);
 	out->load_ms = jit_now_ms() - start;
 	mem_free(entry.memory);
 	return ok;
 }
 
-bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
-	struct ptx_diag *diag)
+static void jit_write_key(struct str *out, const struct jit *jit, const struct ptx_func *func)
 {
-	struct str key = STR_INIT, generator = STR_INIT;
-	jit->class = class;
+	struct str generator = STR_INIT;
+	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
 		str_add(&generator, jit->is_traced ? "traced" : "");
-		kernel_cache_key(&key, jit->module, func, jit->width, jit->class, &generator);
+		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier, &generator);
 	}
+	str_free(&generator);
+}
+
+/* From the cache, and otherwise, if `compiles`, by LLVM. */
+static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, bool compiles,
+	struct ptx_diag *diag)
+{
+	struct str key;
+	jit_write_key(&key, jit, func);
 	jit->key = &key;
 	bool ok = jit_find_cached(out, jit, func);
-	if (!ok) {
+	if (!ok && compiles) {
 		struct store_lock *lock = kernel_cache_lock(&key);
 		ok = (lock && jit_find_cached(out, jit, func))
 			|| jit_compile_kernel(out, jit, func, diag);
@@ -361,7 +381,53 @@ bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	}
 	out->is_traced = jit->is_traced;
 	jit->key = NULL;
-	str_free(&generator);
 	str_free(&key);
 	return ok;
+}
+
+/* --- Tiers --- */
+
+/* One that the user fixes, 0: none. */
+static enum jit_tier jit_fixed_tier(void)
+{
+	bool has_width = settings_get(SETTING_WIDTH, 0) != 0;
+	return (enum jit_tier)settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
+}
+
+enum jit_tier jit_start_tier(const struct ptx_func *func)
+{
+	enum jit_tier fixed = jit_fixed_tier();
+	return fixed != 0 ? fixed
+		: func->inst_count >= LONG_KERNEL ? JIT_TIER_FIRST : JIT_TIER_BEST;
+}
+
+bool jit_may_improve(const struct jit_kernel *kernel)
+{
+	return kernel->tier == JIT_TIER_FIRST && jit_fixed_tier() == 0;
+}
+
+bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class)
+{
+	jit->class = class;
+	jit->tier = JIT_TIER_BEST;
+	return jit_get(out, jit, func, false, NULL);
+}
+
+bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
+	enum jit_tier tier, struct ptx_diag *diag)
+{
+	if (tier == JIT_TIER_FIRST && jit_fixed_tier() == 0 && jit_find_best(out, jit, func, class)) {
+		return true;
+	}
+	jit->class = class;
+	jit->tier = tier;
+	return jit_get(out, jit, func, true, diag);
+}
+
+void jit_finish(struct jit *jit)
+{
+	if (jit->llvm && !jit->is_linked) {
+		jit->calls->release(jit->llvm);
+		jit->llvm = NULL;
+	}
 }

@@ -11,16 +11,27 @@
 #include "cpu/runtime/rt.h"
 #include "cpu/ir/block_class.h"
 
+#include <stdatomic.h>
+
 struct jit;
+
+/*
+ * A long kernel is compiled twice: first for one lane per call, which takes a tenth of the time or
+ * less, and then as well as we can.  Both give the same results.
+ */
+enum jit_tier {
+	JIT_TIER_FIRST = 1,
+	JIT_TIER_BEST = 2
+};
 
 /* A kernel that can run. */
 struct jit_kernel {
 	rt_kernel *run;
 	uint32_t width;        /* lanes per call: W; 1 if the kernel is huge */
+	enum jit_tier tier;    /* JIT_TIER_FIRST: better code is possible */
 	size_t frame_size;     /* bytes that each warp keeps between calls; 0 if it never yields */
 	bool is_straight;      /* it ends after as many instructions as it has */
 	bool in_order;         /* its blocks may wait for others */
-	bool is_quick;         /* it is so big that LLVM was in a hurry: slower code */
 	bool is_traced;        /* it tells of each access, see emit_trace.c */
 	bool is_cached;          /* the cache had it: nothing was compiled */
 	size_t code_size;      /* bytes of machine code, 0 if unknown */
@@ -29,12 +40,36 @@ struct jit_kernel {
 	double load_ms;        /* and, if is_cached, all that it took */
 };
 
+/* What runs a kernel now: better code may take its place while a launch runs. */
+struct jit_code {
+	_Atomic(const struct jit_kernel *) kernel;
+};
+
+static inline const struct jit_kernel *jit_code_get(const struct jit_code *code)
+{
+	return atomic_load_explicit(&code->kernel, memory_order_acquire);
+}
+
+static inline void jit_code_set(struct jit_code *code, const struct jit_kernel *kernel)
+{
+	atomic_store_explicit(&code->kernel, kernel, memory_order_release);
+}
+
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag);
+/* The tier that a kernel starts with. */
+enum jit_tier jit_start_tier(const struct ptx_func *func);
 /* A function as flatten.c leaves it, or lowered and cut into blocks, for blocks of a class
  * (block_class.h).  BLOCK_CLASS_ANY serves all blocks, slowly.  Code that runs one lane per call
- * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it. */
+ * serves all blocks, too.  False, with the reason in diag, when LLVM cannot do it.  For
+ * JIT_TIER_FIRST the best code if that is in the cache, or is the same. */
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
-	struct ptx_diag *diag);
+	enum jit_tier tier, struct ptx_diag *diag);
+/* The best code, if it is in the cache. */
+bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class);
+/* Whether better code than this shall be compiled in the background. */
+bool jit_may_improve(const struct jit_kernel *kernel);
+/* Nothing more will be compiled: gives back what LLVM holds. */
+void jit_finish(struct jit *jit);
 void jit_release(struct jit *jit); /* NULL is fine; its kernels are gone */
 
 /* "19.1.7", static; NULL, with the reason in diag, if LLVM's part cannot be loaded. */

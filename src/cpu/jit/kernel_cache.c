@@ -21,9 +21,9 @@
 struct kernel_cache_value {
 	uint64_t frame_size;
 	uint32_t width;
-	uint16_t is_straight;
+	uint8_t is_straight;
 	uint8_t in_order;
-	uint8_t is_quick;
+	uint16_t tier;
 	uint32_t id_size;   /* behind this: the build id of LLVM, */
 	uint32_t path_size; /* and its file, zero-terminated; then the object */
 };
@@ -64,10 +64,11 @@ static void kernel_cache_make_key(struct str *out, const char *kind, const char 
 }
 
 void kernel_cache_key(struct str *out, const struct ptx_module *module,
-	const struct ptx_func *func, uint32_t width, unsigned class, const struct str *generator)
+	const struct ptx_func *func, uint32_t width, unsigned class, unsigned tier,
+	const struct str *generator)
 {
 	uint64_t numbers[] = {0, module->text_size, module->text_hash.high, module->text_hash.low,
-		func->index, width, class, generator->len};
+		func->index, width, class, tier, generator->len};
 	kernel_cache_make_key(out, "cpu", func->name, numbers, countof(numbers));
 	if (out->len > 0) {
 		str_addn(out, generator->data, generator->len);
@@ -117,7 +118,7 @@ bool kernel_cache_find(struct kernel_cache_entry *out, const struct str *key)
 	out->width = value.width;
 	out->is_straight = value.is_straight;
 	out->in_order = value.in_order;
-	out->is_quick = value.is_quick;
+	out->tier = value.tier;
 	out->frame_size = value.frame_size;
 	out->object = text + skip;
 	out->size = size - sizeof(value) - skip;
@@ -134,7 +135,7 @@ void kernel_cache_put(const struct str *key, const struct kernel_cache_entry *en
 		return;
 	}
 	struct kernel_cache_value value = {entry->frame_size, entry->width, entry->is_straight,
-		entry->in_order, entry->is_quick, (uint32_t)dl_build_id(id, entry->maker),
+		entry->in_order, entry->tier, (uint32_t)dl_build_id(id, entry->maker),
 		(uint32_t)strlen(path) + 1};
 	str_addn(&text, (const char *)&value, sizeof(value));
 	str_addn(&text, (const char *)id, value.id_size);

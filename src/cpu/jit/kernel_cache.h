@@ -14,7 +14,7 @@ struct kernel_cache_entry {
 	uint32_t width;
 	bool is_straight;
 	bool in_order;
-	bool is_quick;
+	uint8_t tier;
 	size_t frame_size;
 	const void *object; /* the object file */
 	size_t size;
@@ -26,13 +26,14 @@ struct kernel_cache_entry {
 bool kernel_cache_is_on(void);
 
 /*
- * What the code of a kernel depends on: this library, the module's text, the kernel, the width and the
- * class of blocks that are asked for, and the code generator.  `generator` describes that: its build
+ * What the code of a kernel depends on: this library, the module's text, the kernel, the width, the
+ * class of blocks and the tier that are asked for, and the code generator.  `generator` describes that: its build
  * id and the features of the processor.  LLVM itself is not in the key but in the entry.  The key is
  * empty if memory runs out or there is no cache; then the other functions do nothing.
  */
 void kernel_cache_key(struct str *out, const struct ptx_module *module,
-	const struct ptx_func *func, uint32_t width, unsigned class, const struct str *generator);
+	const struct ptx_func *func, uint32_t width, unsigned class, unsigned tier,
+	const struct str *generator);
 
 /* False: not there. */
 bool kernel_cache_find(struct kernel_cache_entry *out, const struct str *key);

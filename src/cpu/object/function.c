@@ -4,8 +4,9 @@
  * NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
  * A kernel is compiled when it is first asked for, for the class of blocks (block_class.h) that is
- * likely.  It is compiled again for another class when such blocks are first launched.  A launch finds
- * compiled code without a lock.
+ * likely.  It is compiled again for another class when such blocks are first launched.  A long kernel
+ * first gets code that serves all classes; when blocks of a class are launched, its best code for them
+ * is compiled in the background.  A launch finds compiled code without a lock.
  */
 #include "base/common.h"
 
@@ -14,6 +15,7 @@
 #include "base/alloc.h"
 #include "cpu/exec/launch.h"
 #include "cpu/ir/flatten.h"
+#include "cpu/ir/ssa.h"
 #include "cpu/ir/team.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/log.h"
@@ -174,6 +176,7 @@ static void function_free_variants(struct function *function)
 	struct variant *variant = atomic_load(&function->variants);
 	while (variant) {
 		struct variant *next = variant->next;
+		jit_release(variant->jit);
 		mem_free(variant);
 		variant = next;
 	}
@@ -185,6 +188,7 @@ void function_free_all(struct module *module)
 		struct function *function = module->functions[i];
 		if (function) {
 			handle_release(function->handle);
+			background_cancel(function);
 			mem_free(function->old.params);
 			function_free_variants(function);
 			mem_free(function);
@@ -193,7 +197,6 @@ void function_free_all(struct module *module)
 	mem_free(module->functions);
 	mem_free(module->kernels);
 }
-
 
 CUresult module_function(const char *call, struct module *module, size_t place,
 	struct function **out)
@@ -251,7 +254,9 @@ static bool function_compile_locked(struct function *function, struct ptx_diag *
 	function->class = function_likely_class(function->ptx);
 	function->may_team = team_is_possible(function->ptx);
 	bool ok = (module->jit || jit_create(&module->jit, &module->ptx, diag))
-		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class, diag);
+		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class,
+			jit_start_tier(function->ptx), diag);
+	jit_code_set(&function->code, &function->kernel);
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
 	return ok;
 }
@@ -272,58 +277,155 @@ CUresult function_compile(const char *call, struct function *function)
 		? CUDA_SUCCESS : function_compile_first(call, function);
 }
 
-static const struct jit_kernel *function_find_variant(struct function *function, unsigned class)
+static struct variant *function_find_variant(const struct function *function, unsigned class)
 {
-	const struct variant *variant = atomic_load_explicit(&function->variants,
-		memory_order_acquire);
+	struct variant *variant = atomic_load_explicit(&function->variants, memory_order_acquire);
 	while (variant && variant->class != class) {
 		variant = variant->next;
 	}
-	return variant ? &variant->kernel : NULL;
+	return variant;
 }
 
-static const struct jit_kernel *function_make_variant(struct function *function, unsigned class,
+/* --- In the background --- */
+
+/* Other kernels of the module may be parsed meanwhile: only what that changes needs the lock.  If
+ * it fails the first code stays.  function_improve tries again, and says why. */
+static void function_run_job(struct background_job *job)
+{
+	struct variant *variant = (struct variant *)((char *)job - offsetof(struct variant, job));
+	struct module *module = variant->function->module;
+	struct ptx_func *func = variant->function->ptx;
+	struct ptx_diag diag = {0};
+	pthread_mutex_lock(&module->lock);
+	bool ok = ssa_prepare(&module->ptx, func, &diag);
+	pthread_mutex_unlock(&module->lock);
+	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
+		return;
+	}
+	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST, &diag)) {
+		jit_code_set(&variant->code, &variant->kernel);
+	}
+	jit_finish(variant->jit);
+}
+
+/* --- For a class of blocks --- */
+
+/* The first code, until better code is there. */
+static void function_start_variant(struct variant *variant)
+{
+	struct function *function = variant->function;
+	jit_code_set(&variant->code, &function->kernel);
+	if (!jit_may_improve(&function->kernel)) {
+		return;
+	}
+	if (jit_find_best(&variant->kernel, function->module->jit, function->ptx, variant->class)) {
+		jit_code_set(&variant->code, &variant->kernel);
+	} else {
+		variant->job = (struct background_job){.run = function_run_job, .owner = function};
+		(void)background_add(&variant->job);
+	}
+}
+
+/* With the module's lock. */
+static struct variant *function_make_variant(struct function *function, unsigned class,
 	struct ptx_diag *diag)
 {
-	const struct jit_kernel *found = function_find_variant(function, class);
-	struct variant *variant = !found ? mem_zalloc(1, sizeof(*variant)) : NULL;
-	if (!variant) {
-		if (!found) {
-			ptx_no_memory(diag);
-		}
-		return found;
+	struct variant *variant = function_find_variant(function, class);
+	if (variant) {
+		return variant;
 	}
-	if (!jit_compile(&variant->kernel, function->module->jit, function->ptx, class, diag)) {
+	variant = mem_zalloc(1, sizeof(*variant));
+	if (!variant) {
+		ptx_no_memory(diag);
+		return NULL;
+	}
+	variant->function = function;
+	variant->class = class;
+	if (function->kernel.tier == JIT_TIER_FIRST) {
+		function_start_variant(variant);
+	} else if (jit_compile(&variant->kernel, function->module->jit, function->ptx, class,
+			JIT_TIER_BEST, diag)) {
+		jit_code_set(&variant->code, &variant->kernel);
+	} else {
 		mem_free(variant);
 		return NULL;
 	}
-	variant->class = class;
 	variant->next = atomic_load_explicit(&function->variants, memory_order_relaxed);
 	atomic_store_explicit(&function->variants, variant, memory_order_release);
-	return &variant->kernel;
+	return variant;
 }
 
 static CUresult function_compile_variant(
-	const char *call, struct function *function, unsigned class, const struct jit_kernel **out)
+	const char *call, struct function *function, unsigned class, const struct jit_code **out)
 {
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&function->module->lock);
-	*out = function_make_variant(function, class, &diag);
+	struct variant *variant = function_make_variant(function, class, &diag);
 	pthread_mutex_unlock(&function->module->lock);
-	return *out ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
+	*out = variant ? &variant->code : NULL;
+	return variant ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
 
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
-	const struct jit_kernel **out)
+	const struct jit_code **out)
 {
-	*out = &function->kernel;
-	if (function->kernel.width == 1) {
+	const bool is_best = function->kernel.tier == JIT_TIER_BEST;
+	*out = &function->code;
+	if (is_best && function->kernel.width == 1) {
 		return CUDA_SUCCESS;
 	}
 	unsigned class = function->may_team ? team_class_of(block)
 		: block_class_of(block);
-	if (class == function->class || (*out = function_find_variant(function, class))) {
+	if (is_best && class == function->class) {
+		return CUDA_SUCCESS;
+	}
+	struct variant *variant = function_find_variant(function, class);
+	if (variant) {
+		*out = &variant->code;
 		return CUDA_SUCCESS;
 	}
 	return function_compile_variant(call, function, class, out);
+}
+
+const struct jit_kernel *function_best(const struct function *function)
+{
+	const struct variant *variant = atomic_load_explicit(&function->variants, memory_order_acquire);
+	const struct jit_kernel *kernel = &function->kernel;
+	for (; variant && kernel->tier == JIT_TIER_FIRST; variant = variant->next) {
+		kernel = jit_code_get(&variant->code);
+	}
+	return kernel;
+}
+
+/* What the background has not managed to compile: now, to know why. */
+static bool function_improve_now(struct function *function, struct ptx_diag *diag)
+{
+	struct variant *variant = atomic_load(&function->variants);
+	bool ok = true;
+	for (; variant && ok; variant = variant->next) {
+		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
+			ok = jit_compile(&variant->kernel, function->module->jit, function->ptx,
+				variant->class, JIT_TIER_BEST, diag);
+			jit_code_set(&variant->code, ok ? &variant->kernel : &function->kernel);
+		}
+	}
+	return ok;
+}
+
+CUresult function_improve(const char *call, struct function *function)
+{
+	struct ptx_diag diag = {0};
+	struct module *module = function->module;
+	if (!jit_may_improve(&function->kernel)) {
+		return CUDA_SUCCESS;
+	}
+	pthread_mutex_lock(&module->lock);
+	bool ok = atomic_load(&function->variants)
+		|| function_make_variant(function, function->class, &diag);
+	pthread_mutex_unlock(&module->lock);
+	background_wait(function);
+	pthread_mutex_lock(&module->lock);
+	ok = ok && function_improve_now(function, &diag);
+	pthread_mutex_unlock(&module->lock);
+	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }

@@ -7,6 +7,7 @@
  * place to a function that is compiled for the blocks that it is launched with.
  */
 #include "cpu/jit/jit.h"
+#include "cpu/object/background.h"
 #include "cpu/object/object.h"
 #include "cpu/ptx/ptx.h"
 #include "drv/cuda_abi.h"
@@ -42,7 +43,11 @@ struct old_launch {
 
 /* A kernel compiled for the blocks of one class; NULL after the last. */
 struct variant {
+	struct jit_code code;       /* the kernel below; before that is there, the function's first code */
 	struct jit_kernel kernel;
+	struct background_job job;  /* to compile it in the background, */
+	struct jit *jit;            /* with a jit of its own; NULL: it is the module's */
+	struct function *function;
 	unsigned class;
 	struct variant *next;
 };
@@ -56,9 +61,10 @@ struct function {
 	char name[96];              /* for messages: as in the source, without parameters */
 	atomic_bool is_compiled;
 	atomic_bool has_ended;      /* a launch of it has, at least once */
-	struct jit_kernel kernel;
+	struct jit_kernel kernel;   /* what was compiled first; of JIT_TIER_FIRST for all blocks, */
+	unsigned class;             /* else for those of this class; see block_class.h */
+	struct jit_code code;       /* the kernel */
 	unsigned max_threads;       /* per block that it can have */
-	unsigned class;             /* of blocks that it is for; see block_class.h */
 	bool may_team;              /* see team.h */
 	_Atomic(struct variant *) variants; /* for blocks of other classes, when first launched */
 	atomic_int max_dynamic;     /* bytes of dynamic shared memory that a launch may ask for */
@@ -106,6 +112,10 @@ unsigned function_max_threads(const struct ptx_func *func);
 CUresult function_compile(const char *call, struct function *function);
 /* What runs blocks of this size, of a function that is compiled. */
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
-	const struct jit_kernel **out);
+	const struct jit_code **out);
+/* Compile the best code of a function that is compiled, and wait for what the background compiles. */
+CUresult function_improve(const char *call, struct function *function);
+/* Of what has been compiled so far the best. */
+const struct jit_kernel *function_best(const struct function *function);
 
 #endif

@@ -106,7 +106,7 @@ static size_t launch_slot_stack_size(const struct context *context, const struct
 
 uint64_t launch_slot_work(const struct kernel_work *kernel)
 {
-	const struct jit_kernel *code = kernel->code;
+	const struct jit_kernel *code = jit_code_get(kernel->code);
 	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
 	const bool is_known = code->is_straight && code->code_size > 0;
 	size_t warps, work;
@@ -121,15 +121,14 @@ uint64_t launch_slot_work(const struct kernel_work *kernel)
 static void launch_slot_init_request(struct launch_slot *slot, const struct kernel_work *kernel)
 {
 	const struct function *function = kernel->function;
+	const struct jit_kernel *code = jit_code_get(kernel->code);
 	if (kernel->param_size > 0) {
 		memcpy(slot->params, kernel->params, kernel->param_size);
 	}
 	slot->function = kernel->function;
 	slot->request = (struct launch_request){
 		.name = function->name,
-		.run = kernel->code->run,
-		.width = kernel->code->width,
-		.frame_size = kernel->code->frame_size,
+		.code = kernel->code,
 		.local_size = function->ptx->local_size,
 		.stack_size = launch_slot_stack_size(slot->context, function->ptx),
 		.host = &slot->context->host,
@@ -139,9 +138,9 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
-		.memory = kernel->code->is_traced ? slot->context->device->memory : NULL,
+		.memory = code->is_traced ? slot->context->device->memory : NULL,
 		.work = launch_slot_work(kernel),
-		.in_order = kernel->code->in_order,
+		.in_order = code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
 }

@@ -285,7 +285,7 @@ uint64_t operation_work(const struct work *work)
 {
 	if (work->kind == WORK_KERNEL) {
 		const struct kernel_work *kernel = &work->kernel;
-		bool ends = kernel->code->is_straight
+		bool ends = jit_code_get(kernel->code)->is_straight
 			|| atomic_load_explicit(&kernel->function->has_ended, memory_order_relaxed);
 		return ends ? launch_slot_work(kernel) : UINT64_MAX;
 	}

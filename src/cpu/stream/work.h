@@ -57,7 +57,7 @@ struct fill {
 /* A kernel, its grid and its parameters. */
 struct kernel_work {
 	struct function *function;
-	const struct jit_kernel *code; /* for such blocks */
+	const struct jit_code *code; /* for such blocks */
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t dynamic_shared;

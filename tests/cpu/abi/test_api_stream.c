@@ -105,8 +105,9 @@ START_TEST(launch_within_the_call_is_small_and_cannot_wait)
 	};
 	for (size_t i = 0; i < countof(launches); i++) {
 		struct function function = {.ptx = NULL};
-		struct jit_kernel code = {.width = 32, .is_straight = launches[i].is_straight,
+		const struct jit_kernel made = {.width = 32, .is_straight = launches[i].is_straight,
 			.in_order = launches[i].in_order, .code_size = launches[i].code_size};
+		const struct jit_code code = {.kernel = &made};
 		struct work work = {.kind = WORK_KERNEL, .kernel = {.function = &function,
 			.code = &code, .grid = {launches[i].blocks, 1, 1},
 			.block = {launches[i].threads, 1, 1}}};

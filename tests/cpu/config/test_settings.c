@@ -36,6 +36,8 @@ static const struct {
 #endif
 #define GUARD(text, value) {"KUDZU_CPU_GUARD", SETTING_GUARD, text, value}
 	GUARD("end", GUARD_END), GUARD("1", GUARD_END), GUARD("start", GUARD_START), GUARD("on", 0),
+#define TIER(text, value) {"KUDZU_CPU_TIER", SETTING_TIER, text, value}
+	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("3", 0), TIER("best", 0),
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
 };
 

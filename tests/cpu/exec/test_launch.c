@@ -47,8 +47,10 @@ struct shape {
 static CUresult run_shape(rt_kernel *kernel, uint32_t width, const struct shape *shape, void *out)
 {
 	uint64_t params[1] = {(uintptr_t)out};
+	const struct jit_kernel made = {.run = kernel, .width = width, .frame_size = 16};
+	struct jit_code code = {.kernel = &made};
 	struct launch_request request = {
-		.name = "k", .run = kernel, .width = width, .frame_size = 16, .local_size = 8,
+		.name = "k", .code = &code, .local_size = 8,
 		.params = (const uint8_t *)params, .static_shared = 8192, .work = UINT64_MAX,
 		.in_order = in_order
 	};
@@ -632,6 +634,53 @@ START_TEST(launch_turns_faults_into_errors_where_signals_are_blocked)
 }
 END_TEST
 
+/* --- Better code, while blocks run --- */
+
+static struct jit_code switched;
+static struct jit_kernel better;
+
+/* Another width has other warps, and frames of another size. */
+static uint32_t mark_better(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	ck_assert_uint_gt(warp->ctaid[0], 3);
+	memset(frame, 1, better.frame_size);
+	return mark(warp, frame, resume);
+}
+
+static uint32_t mark_and_switch(struct rt_warp *warp, void *frame, uint32_t resume)
+{
+	if (warp->ctaid[0] == 3) {
+		jit_code_set(&switched, &better);
+	}
+	ck_assert(warp->ctaid[0] <= 3 || better.frame_size == SIZE_MAX / 2);
+	return mark(warp, frame, resume);
+}
+
+static const struct {
+	uint32_t from, to;
+	size_t frame_size;
+} switches[] = {{1, 32, 4096}, {32, 1, 4096}, {1, 32, SIZE_MAX / 2}};
+
+START_TEST(blocks_that_begin_after_better_code_is_there_run_by_it)
+{
+	static uint32_t cells[10 * 100];
+	uint64_t params[1] = {(uintptr_t)cells};
+	const struct jit_kernel first = {.run = mark_and_switch, .width = switches[_i].from};
+	better = (struct jit_kernel){.run = mark_better, .width = switches[_i].to,
+		.frame_size = switches[_i].frame_size};
+	jit_code_set(&switched, &first);
+	struct launch_request request = {
+		.name = "k", .code = &switched, .local_size = 8, .params = (const uint8_t *)params,
+		.grid = {10, 1, 1}, .block = {100, 1, 1}
+	};
+	ck_assert_int_eq(launch_run(launcher, &request, &failure), CUDA_SUCCESS);
+	for (size_t i = 0; i < countof(cells); i++) {
+		ck_assert_uint_eq(cells[i], 1);
+	}
+	ck_assert_ptr_eq(jit_code_get(&switched), &better);
+}
+END_TEST
+
 START_TEST(launch_survives_every_failing_malloc)
 {
 	bool failed = true;
@@ -639,8 +688,10 @@ START_TEST(launch_survives_every_failing_malloc)
 		struct launcher *other;
 		uint32_t count = 0;
 		uint64_t params[1] = {(uintptr_t)&count};
+		const struct jit_kernel made = {.run = mark, .width = 1};
+		struct jit_code code = {.kernel = &made};
 		struct launch_request request = {
-			.name = "k", .run = mark, .width = 1, .params = (const uint8_t *)params,
+			.name = "k", .code = &code, .params = (const uint8_t *)params,
 			.grid = {1, 1, 1}, .block = {1, 1, 1}
 		};
 		mem_fail_after(n);
@@ -659,8 +710,10 @@ END_TEST
 
 START_TEST(launch_refuses_local_memory_beyond_all_sizes)
 {
+	const struct jit_kernel made = {.run = mark, .width = 32};
+	struct jit_code code = {.kernel = &made};
 	struct launch_request request = {
-		.name = "k", .run = mark, .width = 32, .local_size = SIZE_MAX / 64,
+		.name = "k", .code = &code, .local_size = SIZE_MAX / 64,
 		.grid = {1, 1, 1}, .block = {1024, 1, 1}
 	};
 	ck_assert_int_eq(launch_run(launcher, &request, &failure),
@@ -775,6 +828,8 @@ SUITE(launch)
 	tcase_add_loop_test(tc, launch_turns_faults_into_errors, 0, 9);
 	tcase_add_test(tc, launch_turns_faults_into_errors_where_signals_are_blocked);
 	tcase_add_test(tc, launch_survives_every_failing_malloc);
+	tcase_add_loop_test(tc, blocks_that_begin_after_better_code_is_there_run_by_it, 0,
+		countof(switches));
 	tcase_add_test(tc, launch_refuses_local_memory_beyond_all_sizes);
 	tcase_add_test(tc, fault_leaves_foreign_faults_to_the_handler_before);
 	tcase_add_test(tc, fault_passes_on_to_handlers_below_and_above);

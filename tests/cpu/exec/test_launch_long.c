@@ -17,6 +17,8 @@
 static struct pool *pool;
 static struct launcher *launchers[2];
 static struct launch_failure failures[2];
+static struct jit_kernel made[2];
+static struct jit_code codes[2];
 static struct launch_request requests[2];
 static uint64_t params[2];
 
@@ -43,9 +45,9 @@ static CUresult start(size_t which, rt_kernel *kernel, uint32_t blocks, void *ar
 {
 	params[which] = (uintptr_t)arg;
 	requests[which].name = "k";
-	requests[which].run = kernel;
-	requests[which].width = 1;
-	requests[which].frame_size = 16;
+	made[which] = (struct jit_kernel){.run = kernel, .width = 1, .frame_size = 16};
+	jit_code_set(&codes[which], &made[which]);
+	requests[which].code = &codes[which];
 	requests[which].work = UINT64_MAX;
 	requests[which].params = (const uint8_t *)&params[which];
 	for (size_t axis = 0; axis < 3; axis++) {

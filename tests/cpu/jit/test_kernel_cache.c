@@ -300,7 +300,7 @@ static void write_body(struct str *text, int which)
 	};
 	str_add(text, HEAD ".entry k(.param .u64 p) { .reg .b64 %a; .reg .b32 %r<9>;\n"
 		".reg .pred %p<9>; .reg .f32 %f; ld.param.u64 %a, [p]; ld.f32 %f, [%a];\n");
-	for (int i = 0; i < 2500 && which == (int)countof(bodies); i++) {
+	for (int i = 0; i < 9000 && which == (int)countof(bodies); i++) {
 		str_add(text, "fma.rp.f32 %f, %f, 0f3F800000, 0f3F800000;\n");
 	}
 	str_addf(text, "%s ret; }", which < (int)countof(bodies) ? bodies[which] : "");
@@ -430,7 +430,7 @@ static void *compile_in_thread(void *arg)
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && flatten_module(&module, &diag)
 		&& jit_create(&jit, &module, &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], BLOCK_CLASS_ANY, &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], BLOCK_CLASS_ANY, JIT_TIER_BEST, &diag);
 	jit_release(jit);
 	parse_free(&module);
 	return ok ? arg : NULL;
@@ -464,7 +464,7 @@ START_TEST(memory_may_run_out)
 		machine_open(text);
 		mem_fail_after(n);
 		bool ok = jit_compile(&machine.kernel, machine.jit, machine.module.funcs[0],
-			BLOCK_CLASS_ANY, &machine.diag);
+			BLOCK_CLASS_ANY, JIT_TIER_BEST, &machine.diag);
 		failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(ok || (failed && machine.diag.no_memory));

@@ -40,9 +40,9 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 	const uint32_t block[3])
 {
 	uint64_t params[1] = {(uintptr_t)grid.memory};
+	struct jit_code code = {.kernel = kernel};
 	struct launch_request request = {
-		.name = "k", .run = kernel->run, .width = kernel->width,
-		.frame_size = kernel->frame_size, .local_size = func->local_size,
+		.name = "k", .code = &code, .local_size = func->local_size,
 		.params = (const uint8_t *)params,
 		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {block[0], block[1], 1},
 		.static_shared = (uint32_t)func->shared_size
@@ -68,7 +68,7 @@ static CUresult compile_and_run(uint32_t width, uint32_t threads, const char *te
 		&& check_module(&module, &diag) && jit_create(&jit, &module, &diag)
 		&& ssa_prepare(&module, module.funcs[0], &diag)
 		&& jit_compile(&kernel, jit, module.funcs[0], class_of(module.funcs[0], block),
-			&diag);
+			JIT_TIER_BEST, &diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
 	ck_assert_uint_eq(kernel.width, width);
 	CUresult result = launch(&kernel, module.funcs[0], block);

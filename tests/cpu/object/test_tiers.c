@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Long kernels: the code that they start with, the best code that the background compiles, and what
+ * becomes of that thread when its module, the process or its parent goes.
+ */
+#include "base/common.h"
+
+#include "cpu/support/api.h"
+
+#include "base/str.h"
+#include "cpu/jit/jit.h"
+#include "support/store_folder.h"
+#include "support/suite.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 96, BLOCKS = 5, LINES = 600 };
+
+static struct str text;
+
+/* Each thread has x = its number, and so often x = x * 5 + 3, and x += 7 if x is odd. */
+static void write_kernel(unsigned lines)
+{
+	str_free(&text);
+	text = (struct str)STR_INIT;
+	str_add(&text, ".version 8.0\n.target sm_80\n.address_size 64\n"
+		".entry k(.param .u64 p)\n{\n.reg .b64 %a, %b; .reg .b32 %x, %y; .reg .pred %p;\n"
+		"ld.param.u64 %a, [p]; mov.u32 %x, %ctaid.x; mov.u32 %y, %ntid.x;\n"
+		"mul.lo.u32 %x, %x, %y; mov.u32 %y, %tid.x; add.u32 %x, %x, %y;\n"
+		"mul.wide.u32 %b, %x, 4; add.u64 %a, %a, %b;\n");
+	for (unsigned i = 0; i < lines; i += 4) {
+		str_add(&text, "mad.lo.u32 %x, %x, 5, 3;\nand.b32 %y, %x, 1;\n"
+			"setp.ne.u32 %p, %y, 0;\n@%p add.u32 %x, %x, 7;\n");
+	}
+	str_add(&text, "st.global.u32 [%a], %x; ret;\n}\n");
+	ck_assert(!text.failed);
+}
+
+static uint32_t expected(uint32_t x, unsigned lines)
+{
+	for (unsigned i = 0; i < lines; i += 4) {
+		x = x * 5 + 3;
+		x += x & 1 ? 7 : 0;
+	}
+	return x;
+}
+
+static void tiers_setup(void)
+{
+	unsetenv("KUDZU_CPU_WIDTH");
+	setup();
+	write_kernel(LINES);
+}
+
+static void tiers_teardown(void)
+{
+	teardown();
+	str_free(&text);
+}
+
+static int attribute(CUfunction function, CUfunction_attribute which)
+{
+	int value = -1;
+	OK(cuFuncGetAttribute(&value, which, function));
+	return value;
+}
+
+static int tier(CUfunction function)
+{
+	return attribute(function, CU_FUNC_ATTRIBUTE_KUDZU_TIER);
+}
+
+static int width(CUfunction function)
+{
+	return attribute(function, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH);
+}
+
+static CUresult await_best(CUfunction function)
+{
+	return cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_KUDZU_TIER, JIT_TIER_BEST);
+}
+
+static void launch(CUfunction function, unsigned lines)
+{
+	uint32_t got[BLOCKS * THREADS];
+	CUdeviceptr address = alloc(sizeof(got));
+	void *values[] = {&address};
+	OK(cuLaunchKernel(function, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, values, NULL));
+	OK(cuMemcpyDtoH_v2(got, address, sizeof(got)));
+	for (uint32_t i = 0; i < countof(got); i++) {
+		ck_assert_uint_eq(got[i], expected(i, lines));
+	}
+	OK(cuMemFree_v2(address));
+}
+
+static CUfunction load_kernel(CUmodule *module)
+{
+	OK(cuModuleLoadData(module, text.data));
+	return kernel(*module, "k");
+}
+
+START_TEST(a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps)
+{
+	CUmodule module;
+	CUfunction k = load_kernel(&module);
+	ck_assert_int_eq(tier(k), JIT_TIER_FIRST);
+	ck_assert_int_eq(width(k), 1);
+	launch(k, LINES);
+	OK(await_best(k));
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	ck_assert_int_eq(width(k), 32);
+	launch(k, LINES);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+START_TEST(the_best_code_can_be_had_before_a_launch)
+{
+	CUmodule module;
+	CUfunction k = load_kernel(&module);
+	unsigned long before = jit_made_count();
+	OK(await_best(k));
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	launch(k, LINES);
+	OK(await_best(k));
+	ck_assert_uint_eq(jit_made_count() - before, 1);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+/* Launched while the background compiles, and after. */
+START_TEST(launches_need_not_wait_for_the_best_code)
+{
+	CUmodule module;
+	CUfunction k = load_kernel(&module);
+	for (int i = 0; i < 100 && tier(k) == JIT_TIER_FIRST; i++) {
+		launch(k, LINES);
+	}
+	OK(await_best(k));
+	launch(k, LINES);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+static const struct {
+	const char *name, *value;
+	unsigned lines;
+	int tier, width;
+} fixed[] = {
+	{"KUDZU_CPU_TIER", "1", LINES, 1, 1}, {"KUDZU_CPU_TIER", "1", 40, 1, 1},
+	{"KUDZU_CPU_TIER", "2", LINES, 2, 32}, {"KUDZU_CPU_WIDTH", "32", LINES, 2, 32},
+	{"KUDZU_CPU_WIDTH", "1", LINES, 2, 1}, {"KUDZU_CPU_TIER", "", 40, 2, 32},
+};
+
+START_TEST(a_tier_can_be_fixed)
+{
+	CUmodule module;
+	setenv(fixed[_i].name, fixed[_i].value, 1);
+	write_kernel(fixed[_i].lines);
+	CUfunction k = load_kernel(&module);
+	unsigned long before = jit_made_count();
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(tier(k), fixed[_i].tier);
+		ck_assert_int_eq(width(k), fixed[_i].width);
+		launch(k, fixed[_i].lines);
+		OK(await_best(k));
+	}
+	ck_assert_uint_eq(jit_made_count(), before);
+	FAILS(INVALID_VALUE, cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_KUDZU_TIER, JIT_TIER_FIRST));
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+START_TEST(the_best_code_is_in_the_cache)
+{
+	CUmodule module;
+	store_folder_create();
+	setenv("KUDZU_CACHE", "1", 1);
+	setenv("KUDZU_CACHE_DIR", store_path, 1);
+	OK(await_best(load_kernel(&module)));
+	OK(cuModuleUnload(module));
+	unsigned long before = jit_made_count();
+	CUfunction k = load_kernel(&module);
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	launch(k, LINES);
+	OK(cuModuleUnload(module));
+	ck_assert_uint_eq(jit_made_count(), before);
+	store_folder_remove();
+}
+END_TEST
+
+/* One compiles, and the others wait for it. */
+START_TEST(modules_can_be_unloaded_while_the_background_compiles)
+{
+	for (int i = 0; i < 3; i++) {
+		CUmodule modules[3];
+		for (size_t m = 0; m < countof(modules); m++) {
+			launch(load_kernel(&modules[m]), LINES);
+		}
+		for (size_t m = 0; m < countof(modules); m++) {
+			OK(cuModuleUnload(modules[(m + (size_t)i) % countof(modules)]));
+		}
+	}
+}
+END_TEST
+
+static int end_of(pid_t child)
+{
+	int status = -1;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	return status;
+}
+
+START_TEST(a_process_can_end_while_the_background_compiles)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		CUmodule module;
+		tiers_setup();
+		launch(load_kernel(&module), LINES);
+		launch(load_kernel(&module), LINES);
+		exit(0);
+	}
+	ck_assert_int_eq(end_of(child), 0);
+}
+END_TEST
+
+START_TEST(a_process_can_be_forked_while_the_background_compiles)
+{
+	CUmodule module;
+	tiers_setup();
+	CUfunction k = load_kernel(&module);
+	launch(k, LINES);
+	pid_t child = fork();
+	if (child == 0) {
+		exit(cuInit(0) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
+	}
+	ck_assert_int_eq(end_of(child), 0);
+	OK(await_best(k));
+	launch(k, LINES);
+	tiers_teardown();
+}
+END_TEST
+
+SUITE(tiers)
+{
+	Suite *suite = suite_create("tiers");
+	TCase *tc = add_case(suite, "tiers", tiers_setup, tiers_teardown);
+	tcase_add_test(tc, a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps);
+	tcase_add_test(tc, the_best_code_can_be_had_before_a_launch);
+	tcase_add_test(tc, launches_need_not_wait_for_the_best_code);
+	tcase_add_loop_test(tc, a_tier_can_be_fixed, 0, countof(fixed));
+	tcase_add_test(tc, the_best_code_is_in_the_cache);
+	tcase_add_test(tc, modules_can_be_unloaded_while_the_background_compiles);
+	TCase *processes = tcase_create("processes");
+	tcase_set_timeout(processes, 60);
+	tcase_add_test(processes, a_process_can_end_while_the_background_compiles);
+	tcase_add_test(processes, a_process_can_be_forked_while_the_background_compiles);
+	suite_add_tcase(suite, processes);
+	return suite;
+}
