@@ -333,8 +333,8 @@ typedef struct kz_kernel_info {
 	int32_t cluster[3];            /**< blocks of a cluster, as the source asks for; 0: none */
 	int64_t code_size;             /**< machine code that the CPU device made; 0: unknown */
 	int32_t width;                 /**< threads that run as one vector on the CPU device; 0: unknown */
-	int32_t tier;                  /**< 1: the CPU device compiled it with all passes; 2: with
-	                                    few, because it is very large; 0: unknown */
+	int32_t tier;                  /**< 1: the CPU device compiled it to be ready soon; 2: this
+	                                    is its best code; 0: unknown; see kz_kernel_optimize */
 } kz_kernel_info;
 
 #ifdef __cplusplus
@@ -346,6 +346,19 @@ typedef struct kz_kernel_info {
 /** Fill in the resources of a kernel; `info->size` as for kz_device_describe. */
 KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info,
 	kz_error *err);
+
+/**
+ * Wait for the best code of a kernel.
+ *
+ * The CPU device starts a kernel of more than 500 PTX instructions with code that is compiled soon but
+ * runs slower.  A thread compiles the best code for the blocks that are launched, and launches switch to
+ * it.  This call waits for that; before the first launch it has the best code compiled.  Elsewhere,
+ * and for other kernels, it returns at once.  `KUDZU_CPU_TIER` fixes the tier.
+ *
+ * @return KZ_OK; KZ_INVALID: the kernel is NULL; or as kz_module_kernel: compiling has failed, and the
+ *	kernel keeps the code that it has.
+ */
+KZ_API KZ_NODISCARD kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err);
 
 /**
  * Ask how many blocks of a kernel run at once on a multiprocessor.

@@ -549,6 +549,26 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 	return st;
 }
 
+kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
+{
+	enum { BEST = 2 };
+	struct device_scope scope;
+	if (!kernel) {
+		return error_set(err, KZ_INVALID, "kz_kernel_optimize: the kernel is NULL");
+	}
+	struct kz_device *dev = kernel->module->device;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	if (dev->ptx_only) {
+		st = device_ok(dev, dev->drv->FuncSetAttribute(kernel->handle,
+			CU_FUNC_ATTRIBUTE_KUDZU_TIER, BEST), "cuFuncSetAttribute", err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
 /* The context is current. */
 static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
 	kz_error *err)

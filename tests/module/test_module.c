@@ -218,8 +218,48 @@ DEVICE_TEST(a_kernel_knows_its_parameters)
 	ok(kz_kernel_describe(kernel, &info, &err));
 	ck_assert_int_eq(info.param_count, 2);
 	ck_assert_int_ge(info.max_threads_per_block, 32);
-	ck_assert_int_eq(info.tier, strcmp(support_device_name(_i), "cpu") == 0);
+	ck_assert_int_eq(info.tier, strcmp(support_device_name(_i), "cpu") == 0 ? 2 : 0);
 	ck_assert_ptr_nonnull(kz_kernel_handle(kernel));
+}
+
+static const char long_kernel[] =
+	"extern \"C\" __global__ void mix(unsigned *a)\n"
+	"{\n"
+	"	unsigned x = a[threadIdx.x];\n"
+	"#pragma unroll\n"
+	"	for (int i = 1; i <= 400; i++) { x = (x ^ x >> 7) * (2 * i + 1); }\n"
+	"	a[threadIdx.x] = x;\n"
+	"}\n";
+
+DEVICE_TEST(a_long_kernel_gets_its_best_code)
+{
+	const bool is_cpu = strcmp(support_device_name(_i), "cpu") == 0;
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	unsigned values[64], got[64];
+	unsetenv("KUDZU_CPU_WIDTH");
+	ok(kz_module_compile(&mod, dev, long_kernel, NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "mix", &err));
+	ok(kz_kernel_describe(kernel, &info, &err));
+	ck_assert(!is_cpu || info.tier == 1);
+	for (unsigned i = 0; i < 64; i++) {
+		values[i] = i;
+	}
+	for (int round = 0; round < 2; round++) {
+		ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(64, 1, 1), NULL, &err,
+			KZ_ARGS(KZ_INOUT(memcpy(got, values, sizeof(got)), sizeof(got)))));
+		for (unsigned i = 0; i < 64; i++) {
+			unsigned x = i;
+			for (unsigned k = 1; k <= 400; k++) {
+				x = (x ^ x >> 7) * (2 * k + 1);
+			}
+			ck_assert_uint_eq(got[i], x);
+		}
+		ok(kz_kernel_optimize(kernel, &err));
+		ok(kz_kernel_describe(kernel, &info, &err));
+		ck_assert_int_eq(info.tier, is_cpu ? 2 : 0);
+	}
+	ck_assert_int_eq(kz_kernel_optimize(NULL, &err), KZ_INVALID);
+	kz_error_clear(&err);
 }
 
 DEVICE_TEST(the_signature_of_an_overload_has_its_parameters_once)
