@@ -86,6 +86,7 @@ static bool open_job(const struct cpu_job *job)
 	}
 	for (int i = 0; i < job->launch_count && !st; i++) {
 		st = kz_module_kernel(&own.kernels[i], own.mod, job->launches[i].kernel, &own.err);
+		st = st ? st : kz_kernel_optimize(own.kernels[i], &own.err);
 		prepare_args(&job->launches[i], i);
 	}
 	return succeeded(st);

@@ -19,7 +19,7 @@ compiler=$(readelf -p .comment "$build/libkudzu.so" | sed -n 's/^ *\[.*\]  *//p'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-export KUDZU_CPU_THREADS=1 KUDZU_CPU_FEATURES=sse2 KUDZU_CUDA_DRIVER="$build/libcuda-stub.so"
+export KUDZU_CPU_THREADS=1 KUDZU_CPU_FEATURES=sse2 KUDZU_CPU_TIER=2 KUDZU_CUDA_DRIVER="$build/libcuda-stub.so"
 
 if [ -z "$update" ] && [ "$(sed -n 's/^# compiler: //p' $baseline)" != "$compiler" ]; then
 	echo "bench/instructions.sh: no baseline for $compiler"

@@ -31,7 +31,7 @@
 /* Instructions of PTX. */
 enum { HUGE_KERNEL = 10000 };
 /* From so many on a kernel starts with code that is compiled sooner. */
-enum { LONG_KERNEL = 500 };
+enum { LONG_KERNEL = 200 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
