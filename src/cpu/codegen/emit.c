@@ -114,13 +114,14 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
+	e->interleaves_local = e->width > 1 && emit_does(e, PASS_INTERLEAVED_LOCAL)
+		&& local_interleave_is_possible(func);
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
-		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
-			class % BLOCK_CLASS_TEAM, e->yield_points));
+		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func, class % BLOCK_CLASS_TEAM,
+			e->yield_points, e->interleaves_local));
 	if (ok) {
-		e->interleaves_local = e->width > 1 && local_interleave_is_possible(func);
 		note_order(e);
 		emit_note_kept(e);
 		ok = emit_alone_init(e) && emit_team_init(e, class / BLOCK_CLASS_TEAM)
@@ -132,16 +133,17 @@ static bool emit_init(struct emit *e, unsigned class)
 	return ok || ptx_no_memory(e->diag);
 }
 
-bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
-	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, bool has_avx512,
 	struct ptx_diag *diag)
 {
+	const unsigned width = order->width;
 	assert(width == 1 || width == RT_MAX_WIDTH);
-	struct emit e = {.ir = ir, .module = module, .func = func, .diag = diag, .width = width,
-		.is_traced = emit_is_traced(ir)};
-	bool ok = emit_init(&e, class);
+	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
+		.width = width, .is_traced = order->is_traced, .has_avx512 = has_avx512,
+		.left_out = order->left_out};
+	bool ok = emit_init(&e, order->class);
 	if (ok) {
-		make_function(&e, symbol);
+		make_function(&e, order->symbol);
 		ok = !e.failed && (width == 1 || uniformity_pool_had_memory(e.uniformity.pool)
 			|| ptx_no_memory(diag));
 	}

@@ -53,6 +53,8 @@
  * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
  */
+#include "cpu/codegen/jit_llvm.h"
+#include "cpu/config/passes.h"
 #include "cpu/ptx/ptx.h"
 #include "cpu/runtime/rt.h"
 #include "cpu/ir/uniformity.h"
@@ -92,7 +94,9 @@ struct emit {
 	struct ptx_diag *diag;
 	bool failed;
 	unsigned width;                 /* 1 or 32 */
-	bool is_traced;                 /* see emit_ask_traces */
+	bool is_traced;                 /* see emit_trace.c */
+	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse roots */
+	uint64_t left_out;              /* passes: see emit_does */
 	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
@@ -160,18 +164,15 @@ struct emit {
 	uint64_t noted;                 /* and these */
 };
 
-/* Add the function `symbol`, which runs `width` lanes per call (1 or 32), to the LLVM module.  It
- * is for blocks of one class (block_class.h).  *frame_size is the size of its frame. */
-bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const char *symbol, unsigned width,
-	unsigned class, const struct ptx_module *module, const struct ptx_func *func,
+/* Add the function that is ordered to the LLVM module.  *frame_size is the size of its frame. */
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, bool has_avx512,
 	struct ptx_diag *diag);
 
-/* To be called before emit_kernel: the processor has AVX-512F, which has masked gathers and
- * scatters, and approximate inverse roots. */
-void emit_allow_avx512(LLVMModuleRef ir);
-/* The same: trace each access (emit_trace.c). */
-void emit_ask_traces(LLVMModuleRef ir);
-bool emit_is_traced(LLVMModuleRef ir);
+/* Whether a pass is not switched off. */
+static inline bool emit_does(const struct emit *e, enum pass pass)
+{
+	return !(e->left_out >> pass & 1);
+}
 
 /* The functions that the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);

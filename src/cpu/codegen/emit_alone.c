@@ -100,7 +100,7 @@ static bool goes_alone(const struct emit *e)
 
 bool emit_alone_init(struct emit *e)
 {
-	if (!goes_alone(e)) {
+	if (!emit_does(e, PASS_LANE_SERIALISATION) || !goes_alone(e)) {
 		return true;
 	}
 	struct emit_alone *a = mem_zalloc(1, sizeof(*a));

@@ -21,7 +21,7 @@ enum { LINE = 64, PART = 32, MOST_PARTS = 16, MOST_READS = 4 };
 
 static bool is_from_memory(const struct emit *e, unsigned size)
 {
-	return size >= LINE && !e->member && ptx_reads_memory(e->inst)
+	return emit_does(e, PASS_PREFETCH) && size >= LINE && !e->member && ptx_reads_memory(e->inst)
 		&& ptx_reads_few(e->func, MOST_READS);
 }
 

@@ -303,7 +303,7 @@ static LLVMValueRef inverse_root_by_seed(struct emit *e, LLVMValueRef a)
 void emit_rsqrt(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
-	if (ir_is_f32(e, a) && emit_has_avx512(e)) {
+	if (ir_is_f32(e, a) && e->has_avx512) {
 		emit_float_result(e, inst, inverse_root_by_seed(e, a));
 		return;
 	}

@@ -5,6 +5,13 @@
 /* Control flow: what ends a block, and the versions of blocks. */
 #include "cpu/runtime/rt.h"
 #include "cpu/codegen/emit.h"
+#include "cpu/ir/if_convert.h"
+
+/* Whether a warp whose lanes part at the end of a block stays converged: see emit_if.c. */
+static inline bool emit_converts_if(const struct emit *e, size_t block)
+{
+	return emit_does(e, PASS_IF_CONVERSION) && !e->alone && if_convert_suits(e->func, block);
+}
 
 /* emit_flow.c: what ends a block; of diverged lanes, the block that comes next, and the lanes that
  * are to run a block when it comes. */

@@ -37,7 +37,8 @@ static void keep(struct emit *e, unsigned reg, LLVMValueRef all, LLVMValueRef no
 /* Whether what an instruction makes is worth it: a vector for lanes that are all there. */
 static bool is_candidate(const struct emit *e, const struct ptx_inst *inst)
 {
-	return emit_is_vector(e) && !e->is_alone && !e->mask && !inst->has_guard
+	return emit_does(e, PASS_PREDICATE_RANGES) && emit_is_vector(e) && !e->is_alone && !e->mask
+		&& !inst->has_guard
 		&& inst->operands[0].kind == PTX_REG;
 }
 

@@ -9,7 +9,6 @@
 #include "cpu/codegen/emit_inst.h"
 #include "cpu/codegen/emit_lanes.h"
 #include "cpu/codegen/emit_value.h"
-#include "cpu/ir/if_convert.h"
 
 static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 {
@@ -32,7 +31,7 @@ static bool is_small_if(const struct emit *e, const struct ptx_inst *inst)
 {
 	bool may_part = inst->op == PTX_OP_BRA && inst->has_guard && e->width > 1
 		&& !emit_is_same(e, inst->guard);
-	return may_part && !e->is_diverged && !e->alone && if_convert_suits(e->func, e->block);
+	return may_part && !e->is_diverged && emit_converts_if(e, e->block);
 }
 
 bool emit_if(struct emit *e, const struct ptx_inst *inst)

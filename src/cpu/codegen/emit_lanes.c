@@ -135,28 +135,14 @@ LLVMValueRef emit_rt_call(struct emit *e, size_t slot, LLVMTypeRef result, LLVMV
 	return is_void ? NULL : LLVMBuildLoad2(e->builder, result, all, "");
 }
 
-static const char avx512[] = "avx512";
-
-void emit_allow_avx512(LLVMModuleRef ir)
-{
-	LLVMTypeRef i1 = LLVMInt1TypeInContext(LLVMGetModuleContext(ir));
-	LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(i1, 1, false));
-	LLVMAddModuleFlag(ir, LLVMModuleFlagBehaviorOverride, avx512, sizeof(avx512) - 1, yes);
-}
-
-bool emit_has_avx512(struct emit *e)
-{
-	return LLVMGetModuleFlag(e->ir, avx512, sizeof(avx512) - 1);
-}
-
 bool emit_can_gather(struct emit *e)
 {
-	return !e->mask || emit_has_avx512(e);
+	return !e->mask || e->has_avx512;
 }
 
 bool emit_can_scatter(struct emit *e)
 {
-	return emit_has_avx512(e);
+	return e->has_avx512;
 }
 
 LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef type, LLVMValueRef places)

@@ -10,7 +10,6 @@
 LLVMValueRef emit_active(struct emit *e);
 /* The first of them; 0 if there is none. */
 LLVMValueRef emit_first_lane(struct emit *e);
-bool emit_has_avx512(struct emit *e); /* see emit_allow_avx512 */
 /* Make the code of an instruction for one lane, with scalars for types, constants and operands, and
  * run it for each lane that is active. */
 void emit_each_lane(struct emit *e, const struct ptx_inst *inst, emit_fn *lane);

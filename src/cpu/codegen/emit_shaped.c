@@ -256,7 +256,7 @@ static bool shaped_find(struct shaped *s, struct emit *e, const struct ptx_inst 
 	const struct ptx_operand *operand = &inst->operands[loads];
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct uniformity at = uniformity_of_address(&e->uniformity, inst, operand);
-	if (at.is_vector || !at.offsets || count > 4
+	if (!emit_does(e, PASS_STRIDED_ACCESS) || at.is_vector || !at.offsets || count > 4
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}

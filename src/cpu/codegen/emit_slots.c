@@ -20,7 +20,6 @@
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/if_convert.h"
 
 #include <stdlib.h>
 
@@ -68,7 +67,7 @@ static bool parts(const struct emit *e, size_t index)
 	const struct ptx_inst *last = &e->func->insts[block->end - 1];
 	return e->width > 1 && !e->alone && block->succ_count > 1
 		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard))
-		&& !if_convert_suits(e->func, index);
+		&& !emit_converts_if(e, index);
 }
 
 void emit_note_entries(struct emit *e)

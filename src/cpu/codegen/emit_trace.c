@@ -17,20 +17,6 @@
 
 #include <string.h>
 
-static const char traces[] = "traces";
-
-void emit_ask_traces(LLVMModuleRef ir)
-{
-	LLVMTypeRef i1 = LLVMInt1TypeInContext(LLVMGetModuleContext(ir));
-	LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(i1, 1, false));
-	LLVMAddModuleFlag(ir, LLVMModuleFlagBehaviorOverride, traces, sizeof(traces) - 1, yes);
-}
-
-bool emit_is_traced(LLVMModuleRef ir)
-{
-	return LLVMGetModuleFlag(ir, traces, sizeof(traces) - 1);
-}
-
 /* The place that an instruction accesses; NULL: none, or one that is only its own. */
 static const struct ptx_operand *trace_place_of(const struct ptx_inst *inst)
 {

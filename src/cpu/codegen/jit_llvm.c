@@ -2,10 +2,8 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own.  emit.c fills it, a short list of passes simplifies it, and
- * the target machine writes an object file to memory.  The IR is low-level already, so the short
- * list gives code as fast as -O2 in less time: registers become values (sroa), repeated address
- * arithmetic goes away (early-cse), and invariants leave loops (licm).
+ * Every kernel is a module of its own.  emit.c fills it, the passes of compile.c simplify it, and the
+ * target machine writes an object file to memory.
  *
  * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and
  * error values everywhere else, keep it from doing so.
@@ -13,8 +11,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "cpu/codegen/compile.h"
 #include "cpu/codegen/emit.h"
-#include "cpu/codegen/emit_passes.h"
 #include "cpu/codegen/jit_dump.h"
 #include "cpu/codegen/jit_link.h"
 #include "cpu/codegen/jit_llvm.h"
@@ -25,34 +23,9 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 
 #include <pthread.h>
 #include <string.h>
-
-/* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
-#if LLVM_VERSION_MAJOR >= 18
-#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
-#else
-#define INSTCOMBINE "instcombine"
-#endif
-
-/* First, that registers are values, which emit_wrap.c and emit_drift.c need. */
-static const char first_passes[] = "function(sroa,early-cse)";
-static const char straight_passes[] = "function(" INSTCOMBINE ",simplifycfg)";
-static const char loop_passes[] = "function(" INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-/* A barrier ends a block, though it is nothing in a team: instcombine would move sums behind it,
- * all terms of a warp's after those of another one, where each term waits for the one before it. */
-static const char team_passes[] = "function(simplifycfg," INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-/* Branches are tidied first: instcombine moves code into those that only lead back. */
-static const char lone_passes[] = "function(sroa,early-cse,simplifycfg," INSTCOMBINE ",simplifycfg,"
-	"loop-mssa(licm),early-cse,simplifycfg)";
-/* A loop that became one vector goes round once: loop-deletion takes the way back out. */
-static const char vector_passes[] = "function(early-cse,loop-vectorize,loop(loop-deletion),"
-	"slp-vectorizer," INSTCOMBINE ",simplifycfg)";
-static const char tangle_passes[] = "function(sroa)";
 
 /* Instructions of LLVM after its passes, of which a lane loop or a vector of 64-bit values makes
  * many from one of PTX. */
@@ -205,53 +178,21 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 	return true;
 }
 
-/* What is known of addresses, as soon as registers are values.  False: no memory. */
-static bool improve_addresses(LLVMValueRef fn, const struct jit_order *order)
+/* Of all vector registers of the processor. */
+static unsigned register_bits(const struct jit_llvm *llvm)
 {
-	if (order->width > 1) {
-		emit_answer_wraps(fn);
-	}
-	return order->width == 1 || !order->has_loop || emit_part_drifts(fn);
-}
-
-/* Half of the processor's vector registers, in bits. */
-static unsigned sum_room(const struct jit_llvm *llvm)
-{
-	return strstr(llvm->features, "+avx512f") ? 16 * 512 : strstr(llvm->features, "+avx") ? 8 * 256
-		: 8 * 128;
+	return strstr(llvm->features, "+avx512f") ? 32 * 512
+		: strstr(llvm->features, "+avx") ? 16 * 256 : 16 * 128;
 }
 
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	const char *first = order->is_tangled ? tangle_passes : order->is_vector ? lone_passes
-		: first_passes;
-	const char *rest = order->is_tangled ? NULL : order->is_vector ? vector_passes
-		: !order->has_loop ? straight_passes
-		: order->class >= BLOCK_CLASS_TEAM ? team_passes : loop_passes;
-	bool had_memory = true;
-	LLVMErrorRef error = LLVMRunPasses(ir, first, llvm->machine, options);
-	LLVMValueRef fn = LLVMGetNamedFunction(ir, order->symbol);
-	if (rest && !error) {
-		if (order->is_vector) {
-			emit_base_addresses(fn);
-		} else {
-			had_memory = improve_addresses(fn, order);
-		}
-		error = LLVMRunPasses(ir, rest, llvm->machine, options);
-	}
-	if (order->is_vector && !error) {
-		emit_bypass_loops(fn, llvm->layout);
-	}
-	if (order->class >= BLOCK_CLASS_TEAM && !error) {
-		had_memory &= emit_bunch_sums(fn, sum_room(llvm));
-	}
-	LLVMDisposePassBuilderOptions(options);
-	if (error) {
-		return jit_linker_fail(diag, order->func->line, "optimise", error);
-	}
-	return had_memory || ptx_no_memory(diag);
+	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine, .layout = llvm->layout,
+		.register_bits = register_bits(llvm)};
+	bool ok = compile_run_passes(&c);
+	return ok || (c.error ? jit_linker_fail(diag, order->func->line, "optimise", c.error)
+		: ptx_no_memory(diag));
 }
 
 /* Whether all functions together have so many instructions. */
@@ -378,15 +319,8 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 {
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
-	if (strstr(llvm->features, "+avx512f")) {
-		emit_allow_avx512(ir);
-	}
-	if (order->is_traced) {
-		emit_ask_traces(ir);
-	}
-	if (!emit_kernel(&out->frame_size, ir, order->symbol, order->width, order->class, order->module,
-			func, diag)
-	    || !verify(ir, func, diag)) {
+	const bool has_avx512 = strstr(llvm->features, "+avx512f");
+	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag) || !verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}
 	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {

@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/str.h"
 #include "cpu/config/features.h"
+#include "cpu/config/passes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,6 +87,8 @@ static const struct {
 		"sse2, sse4, avx, avx2, avx512 or native"},
 	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end, start or 0"},
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1 or 2"},
+	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", passes_parse,
+		"passes to leave out, such as -prefetch,-no-wrap"},
 };
 
 uint64_t settings_get(enum setting which, uint64_t otherwise)

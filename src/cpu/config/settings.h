@@ -16,6 +16,7 @@ enum setting {
 	SETTING_FEATURES, /* enum features_level */
 	SETTING_GUARD,   /* enum settings_guard */
 	SETTING_TIER,    /* enum jit_tier */
+	SETTING_PASSES,  /* a set: see passes.h */
 };
 
 #define SETTINGS_MAX_THREADS 1024

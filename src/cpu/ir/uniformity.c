@@ -19,7 +19,6 @@
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/ir/local_interleave.h"
 
 #include <string.h>
 
@@ -354,12 +353,12 @@ static void uniformity_make_vectors(struct uniformity_info *info, bool all)
 }
 
 bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
-	const bool *yield_points)
+	const bool *yield_points, bool interleaves_local)
 {
 	struct uniformity_finder f = {.info = out, .func = func, .words = func->reg_count / 64 + 1,
 		.count = func->block_count};
 	*out = (struct uniformity_info){.func = func, .class = class,
-		.interleaves_local = local_interleave_is_possible(func)};
+		.interleaves_local = interleaves_local};
 	out->regs = mem_zalloc(func->reg_count + 1, sizeof(*out->regs));
 	out->pool = uniformity_pool_create();
 	bool ok = out->regs && out->pool;

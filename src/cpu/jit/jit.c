@@ -21,9 +21,11 @@
 #include "cpu/jit/jit_open.h"
 #include "cpu/jit/kernel_cache.h"
 #include "cpu/ir/ssa.h"
+#include "cpu/config/passes.h"
 #include "cpu/config/settings.h"
 #include "cpu/ir/yield.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -272,8 +274,10 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.has_loop = func->has_loop,
 		.is_quick = jit->tier == JIT_TIER_FIRST && jit_is_huge(func),
 		.is_tangled = jit_has_many_edges(func),
-		.is_traced = jit->is_traced};
-	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func);
+		.is_traced = jit->is_traced,
+		.left_out = passes_left_out()};
+	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func)
+		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width,
 		.tier = jit_reached_tier(jit, func),
@@ -359,7 +363,7 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_add(&generator, jit->is_traced ? "traced" : "");
+		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "", passes_left_out());
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier, &generator);
 	}
 	str_free(&generator);

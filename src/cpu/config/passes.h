@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CONFIG_PASSES_H
+#define CPU_CONFIG_PASSES_H
+
+/* The switches of the code generator's passes.  A set of passes has a bit for each. */
+#include "base/common.h"
+
+enum pass {
+#define X(symbol, name, file) PASS_##symbol,
+#include "cpu/config/passes.def"
+#undef X
+	PASS_COUNT
+};
+
+/* Read the set of passes that are left out, "-prefetch,-no-wrap".  False if there is none of a name. */
+bool passes_parse(const char *text, uint64_t *out);
+/* What KUDZU_CPU_PASSES leaves out. */
+uint64_t passes_left_out(void);
+
+#endif
