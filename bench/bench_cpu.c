@@ -2,7 +2,7 @@
 /*
  * Kernels on the CPU device beside the same work done otherwise.
  *
- *	bench_cpu [-p] [-r ROUNDS] [CASE [SIDE,...]]
+ *	bench_cpu [-p] [-r ROUNDS] [-x PASSES] [CASE [SIDE,...]]
  *
  * CASE is part of a job's name (cpu_jobs.c).  A side is a process that runs the job its way.  All
  * sides take turns, so that ratios are of neighbours in time.  Without SIDEs all of them run:
@@ -13,6 +13,7 @@
  *	triad, vector  the limits: what memory and the vector units give plain C
  *	kudzu-avx2, gcc-avx2           both with AVX2 and FMA at most
  *	kudzu-2, gcc-2, pocl-2         with two threads, the others have one
+ *	without, without-avx2   with -x: kudzu and kudzu-avx2 with KUDZU_CPU_PASSES=PASSES
  *	gcc-twin       a second process that does what gcc does, at the same time: what two cores
  *	               are worth if nothing is shared
  *
@@ -35,14 +36,17 @@ enum { MIN_ROUNDS = 7, MAX_ROUNDS = 41, DEFAULT_ROUNDS = 15 };
 
 enum which {
 	KUDZU, GCC, W1, POCL, TRIAD, VECTOR, KUDZU_AVX2, GCC_AVX2, KUDZU_2, GCC_2, POCL_2, GCC_TWIN,
+	WITHOUT, WITHOUT_AVX2,
 	SIDE_COUNT
 };
+
+static char left_out[256] = "KUDZU_CPU_PASSES=";
 
 static const struct side {
 	const char *name, *engine;
 	int threads;
 	bool is_slow; /* has a few rounds only */
-	const char *settings[3];
+	const char *settings[4];
 } sides[SIDE_COUNT] = {
 	[KUDZU] = {"kudzu", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1"}},
 	[GCC] = {"gcc", "gcc", 1, false, {NULL}},
@@ -57,6 +61,9 @@ static const struct side {
 	[GCC_2] = {"gcc-2", "gcc", 2, false, {NULL}},
 	[POCL_2] = {"pocl-2", "opencl", 2, true, {"POCL_MAX_PTHREAD_COUNT=2"}},
 	[GCC_TWIN] = {"gcc-twin", "gcc", 1, true, {NULL}},
+	[WITHOUT] = {"without", "kudzu", 1, false, {"KUDZU_CPU_THREADS=1", left_out}},
+	[WITHOUT_AVX2] = {"without-avx2", "kudzu", 1, false,
+		{"KUDZU_CPU_THREADS=1", "KUDZU_CPU_FEATURES=avx2", left_out}},
 };
 
 static const struct {
@@ -69,6 +76,8 @@ static const struct {
 	{"kudzu-avx2/gcc-avx2", KUDZU_AVX2, GCC_AVX2},
 	{"kudzu-2/gcc-2", KUDZU_2, GCC_2},
 	{"kudzu-2/pocl-2", KUDZU_2, POCL_2},
+	{"without/kudzu", WITHOUT, KUDZU},
+	{"without-avx2/kudzu-avx2", WITHOUT_AVX2, KUDZU_AVX2},
 };
 
 struct bench {
@@ -253,8 +262,10 @@ static bool run_job(struct bench *bench, int job)
 static void start_sides(struct bench *bench, const char *wanted)
 {
 	bool two = sysconf(_SC_NPROCESSORS_ONLN) >= 2;
+	const bool leaves_out = strchr(left_out, '-');
 	for (int i = 0; i < SIDE_COUNT; i++) {
-		bool fits = two || (sides[i].threads == 1 && i != GCC_TWIN);
+		bool is_without = i == WITHOUT || i == WITHOUT_AVX2;
+		bool fits = is_without ? leaves_out : two || (sides[i].threads == 1 && i != GCC_TWIN);
 		if (is_wanted(wanted, sides[i].name) && fits) {
 			bench->has[i] = cpu_worker_start(&bench->workers[i], sides[i].engine,
 				sides[i].threads, sides[i].settings);
@@ -288,11 +299,14 @@ int main(int argc, char **argv)
 		return cpu_worker_main(argv[2], argv[3]);
 	}
 	signal(SIGPIPE, SIG_IGN); /* of a worker that died */
-	while ((option = getopt(argc, argv, "pr:")) != -1) {
+	while ((option = getopt(argc, argv, "pr:x:")) != -1) {
 		bench.by_processor |= option == 'p';
+		if (option == 'x') {
+			snprintf(left_out, sizeof(left_out), "KUDZU_CPU_PASSES=%s", optarg);
+		}
 		bench.rounds = option == 'r' ? (int)strtol(optarg, NULL, 10) : bench.rounds;
 		if (option == '?' || bench.rounds < 1 || bench.rounds > MAX_ROUNDS) {
-			fprintf(stderr, "usage: bench_cpu [-p] [-r ROUNDS] [CASE [SIDE,...]]\n");
+			fprintf(stderr, "usage: bench_cpu [-p] [-r ROUNDS] [-x PASSES] [CASE [SIDE,...]]\n");
 			return 2;
 		}
 	}

@@ -3,8 +3,6 @@
 
 #include "cpu/config/passes.h"
 
-#include "cpu/config/settings.h"
-
 #include <string.h>
 
 static const char *const passes_names[] = {
@@ -31,9 +29,4 @@ bool passes_parse(const char *text, uint64_t *out)
 			return true;
 		}
 	}
-}
-
-uint64_t passes_left_out(void)
-{
-	return settings_get(SETTING_PASSES, 0);
 }

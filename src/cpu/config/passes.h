@@ -14,7 +14,5 @@ enum pass {
 
 /* Read the set of passes that are left out, "-prefetch,-no-wrap".  False if there is none of a name. */
 bool passes_parse(const char *text, uint64_t *out);
-/* What KUDZU_CPU_PASSES leaves out. */
-uint64_t passes_left_out(void);
 
 #endif

@@ -275,7 +275,7 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.is_quick = jit->tier == JIT_TIER_FIRST && jit_is_huge(func),
 		.is_tangled = jit_has_many_edges(func),
 		.is_traced = jit->is_traced,
-		.left_out = passes_left_out()};
+		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
@@ -363,7 +363,7 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "", passes_left_out());
+		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "", settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier, &generator);
 	}
 	str_free(&generator);

@@ -4,6 +4,7 @@
 #include "cpu/support/api.h"
 
 #include "cpu/config/features.h"
+#include "cpu/config/passes.h"
 #include "cpu/config/settings.h"
 #include "support/suite.h"
 
@@ -36,6 +37,11 @@ static const struct {
 #endif
 #define GUARD(text, value) {"KUDZU_CPU_GUARD", SETTING_GUARD, text, value}
 	GUARD("end", GUARD_END), GUARD("1", GUARD_END), GUARD("start", GUARD_START), GUARD("on", 0),
+#define PASSES(text, value) {"KUDZU_CPU_PASSES", SETTING_PASSES, text, value}
+	PASSES("-if-conversion", 1 << PASS_IF_CONVERSION),
+	PASSES("-no-wrap,-prefetch", 1 << PASS_NO_WRAP | 1 << PASS_PREFETCH),
+	PASSES("prefetch", 0), PASSES("-prefetch,", 0), PASSES("-pre", 0), PASSES("-prefetches", 0),
+	PASSES("-", 0), PASSES(",-prefetch", 0), PASSES("-prefetch -no-wrap", 0),
 #define TIER(text, value) {"KUDZU_CPU_TIER", SETTING_TIER, text, value}
 	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("3", 0), TIER("best", 0),
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
