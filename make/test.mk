@@ -17,7 +17,7 @@ SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
 SUITES_cpu := $(call suites-in,$(tests-cpu))
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
-SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_guard \
+SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_cmp \
 	emit_drift half forms ulp mma corpus syntax
 tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
 	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver)))

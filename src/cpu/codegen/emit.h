@@ -65,14 +65,6 @@ struct emit_types {
 	LLVMTypeRef i1, i8, i16, i32, i64, i128, f32, f64;
 };
 
-/* The range of a predicate at W = 32: scalars that are true if it is certainly true, or false, in
- * all lanes.  NULL: not known. */
-struct emit_certain {
-	size_t body;                    /* in which that is known */
-	unsigned reg;
-	LLVMValueRef all, none;
-};
-
 /* The values that an instruction makes under a guard that all lanes have alike. */
 struct emit_merge {
 	unsigned values[64];
@@ -153,12 +145,10 @@ struct emit {
 	bool is_diverged;               /* the version being made */
 	bool is_alone;                  /* that is being made */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
-	unsigned certain_next;          /* see emit_guard.c: how many there were; */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop, */
 	LLVMBasicBlockRef after_lanes;  /* and what follows it */
-	struct emit_certain certain[4]; /* the last ones */
 	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
 	uint64_t noted;                 /* and these */

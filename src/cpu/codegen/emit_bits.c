@@ -65,13 +65,11 @@ void emit_logic(struct emit *e, const struct ptx_inst *inst)
 		emit_result(e, inst, ir_xor(e, a, b));
 		break;
 	}
-	emit_certain_logic(e, inst);
 }
 
 void emit_not(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_result(e, inst, ir_not(e, emit_arg(e, inst, 1)));
-	emit_certain_logic(e, inst);
 }
 
 void emit_cnot(struct emit *e, const struct ptx_inst *inst)

@@ -89,15 +89,6 @@ static LLVMValueRef cmp_combine(struct emit *e, const struct ptx_inst *inst, LLV
 	return ptx_has(&inst->mods, PTX_MOD_OR) ? ir_or(e, is, with) : ir_xor(e, is, with);
 }
 
-static void note_certain(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
-{
-	const struct compare *how = compare_of(inst);
-	char class = ptx_type_class(type);
-	if (class == 's' || class == 'u') {
-		emit_certain_order(e, inst, class == 's' ? how->is_signed : how->is_unsigned);
-	}
-}
-
 /* p|q: the second predicate gets the comparison negated, then combined; of a pair of halves that of
  * the upper ones. */
 void emit_setp(struct emit *e, const struct ptx_inst *inst)
@@ -108,7 +99,6 @@ void emit_setp(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef p = cmp_combine(e, inst, is);
 	if (to->kind != PTX_PAIR) {
 		emit_def(e, to, PTX_PRED, p);
-		note_certain(e, inst, type);
 		return;
 	}
 	LLVMValueRef second = emit_half_type(type) == type ? ir_not(e, is)

@@ -243,35 +243,8 @@ static void branch_switch(struct emit *e, LLVMValueRef value, const size_t *bloc
 	end_parting(e, &p);
 }
 
-static void branch_certain(struct emit *e, LLVMValueRef is, size_t block)
+void emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no)
 {
-	if (!is || e->yield_points[block]) {
-		return;
-	}
-	LLVMBasicBlockRef alike = emit_block(e, "alike");
-	LLVMBasicBlockRef unsure = emit_block(e, "unsure");
-	LLVMBuildCondBr(e->builder, is, alike, unsure);
-	emit_enter(e, alike);
-	emit_goto(e, block);
-	emit_enter(e, unsure);
-}
-
-/* Where all lanes are known to go to one side, they go there without a test of all. */
-static void branch_if_certain(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
-{
-	const struct emit_certain *found = emit_find_certain(e, inst->guard);
-	if (!found) {
-		return;
-	}
-	struct emit_certain known = *found;
-	branch_certain(e, inst->guard_negated ? known.none : known.all, yes);
-	branch_certain(e, inst->guard_negated ? known.all : known.none, no);
-}
-
-void emit_branch_alike(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard, size_t yes,
-	size_t no)
-{
-	branch_if_certain(e, inst, yes, no);
 	LLVMBasicBlockRef same = emit_block(e, "same");
 	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
 	LLVMValueRef bits = emit_lane_bits(e, guard);
@@ -298,7 +271,7 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	if (!e->is_diverged) {
-		emit_branch_alike(e, inst, guard, target, other);
+		emit_branch_alike(e, guard, target, other);
 	}
 	branch_apart(e, emit_lane_bits(e, guard), target, other);
 }

@@ -19,8 +19,7 @@ LLVMBasicBlockRef emit_next_diverged(const struct emit *e);
 void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes);
 void emit_goto(struct emit *e, size_t block);
 /* At the end of a converged block: if all lanes branch alike they do; on with those that do not. */
-void emit_branch_alike(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard, size_t yes,
-	size_t no);
+void emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
 /* That from a diverged version, because of the lanes that run; from a converged one.  They go on in
@@ -30,12 +29,6 @@ void emit_yield_before(struct emit *e, enum rt_yield why, size_t block);
 size_t emit_block_after(const struct emit *e); /* the only one */
 /* Fail the launch if a scalar i1 is true.  Also within emit_each_lane. */
 void emit_trap_if(struct emit *e, LLVMValueRef condition);
-
-/* emit_guard.c: after the result of a comparison of integers, or of logic. */
-void emit_certain_order(struct emit *e, const struct ptx_inst *inst, LLVMIntPredicate is);
-void emit_certain_logic(struct emit *e, const struct ptx_inst *inst);
-/* What is known of a predicate, in the body that is being made; NULL: nothing. */
-const struct emit_certain *emit_find_certain(const struct emit *e, unsigned reg);
 
 /* emit_slots.c: what survives a yield */
 /* In the frame: the lanes pending for a block; bytes of all of these, in front of the registers. */

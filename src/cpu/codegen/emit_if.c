@@ -44,7 +44,7 @@ bool emit_if(struct emit *e, const struct ptx_inst *inst)
 	size_t yes = (size_t)inst->operands[0].value, no = block->succ[0], join = block->ipdom;
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	e->inst = inst;
-	emit_branch_alike(e, inst, guard, yes, no);
+	emit_branch_alike(e, guard, yes, no);
 	if (yes != join) {
 		make_side(e, yes, guard);
 	}

@@ -291,16 +291,6 @@ static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 	emit_store_slot(e, value, slot);
 }
 
-/* What was known of a register (emit_guard.c) is over when it changes. */
-static void forget_certain(struct emit *e, unsigned reg)
-{
-	for (size_t i = 0; i < countof(e->certain); i++) {
-		if (e->certain[i].reg == reg) {
-			e->certain[i].body = 0;
-		}
-	}
-}
-
 /* The lanes of a value, which a loop makes one by one: the others have what there was. */
 static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRef old)
 {
@@ -346,7 +336,6 @@ void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMVa
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
-	forget_certain(e, reg);
 	if (e->is_alone) {
 		slots_store_whole(e, value, e->regs[reg]);
 		return;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Predicate ranges: branches whose outcome is found for all lanes at once.  Comparisons of ordered
- * lanes with a bound, also near the ends of the numbers, where additions wrap, and logic of such
- * predicates.
+ * Comparisons of ordered lanes with a bound, also near the ends of the numbers, where additions wrap,
+ * and logic of such predicates: each lane of a warp branches as it compares.
  */
 #include "base/common.h"
 
@@ -113,9 +112,9 @@ START_TEST(logic_of_predicates_is_that_of_each_lane)
 }
 END_TEST
 
-SUITE(emit_guard)
+SUITE(emit_cmp)
 {
-	Suite *s = suite_create("emit_guard");
+	Suite *s = suite_create("emit_cmp");
 	TCase *tc = tcase_create("branches of a warp");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, lanes_branch_as_each_of_them_compares, 0, 32);
