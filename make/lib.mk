@@ -27,6 +27,7 @@ LAYERS := \
 	cpu/mem:cpu \
 	cpu/runtime:cpu \
 	cpu/ir:cpu:llvm \
+	cpu/codegen/passes:llvm \
 	cpu/codegen:llvm \
 	cpu/jit:cpu \
 	cpu/exec:cpu \
@@ -55,7 +56,7 @@ $(call objects,$(call sources-in,drv)): $(BUILD)/folders.flags
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
-$(call objects,$(call sources-in,cpu/codegen)): $(BUILD)/llvm.flags
+$(call objects,$(call sources-in,cpu/codegen cpu/codegen/passes)): $(BUILD)/llvm.flags
 # Text that the assembler includes.
 $(BUILD)/src/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)

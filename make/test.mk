@@ -17,8 +17,8 @@ SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
 SUITES_cpu := $(call suites-in,$(tests-cpu))
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
-SUITES_driver := emit emit_warp emit_video emit_wide emit_local emit_alone emit_atom emit_warps emit_cmp \
-	emit_drift half forms ulp mma corpus syntax
+SUITES_driver := emit emit_warp emit_video emit_vector emit_local emit_serial emit_atom emit_warps emit_cmp \
+	induction half forms ulp mma corpus syntax
 tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
 	$(patsubst %,tests/cpu/%/*.c,random forms corpus driver)))
 # Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
@@ -123,7 +123,7 @@ SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emi
 	custom_reduction reduce elementwise_errors signature source_scan diag headers rtc_image \
 	pack key resources parts reach keep pch rtc_compile hash store_calls store_owner \
 	diagnostic layout inspect bundle load image_link codes abi args dtype \
-	flat_stack syntax emit_async emit_base emit_bypass emit_video emit_warp emit_wide emit_local emit_atom
+	flat_stack syntax emit_async base_addresses emit_nontemporal emit_video emit_warp emit_vector emit_local emit_atom
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
@@ -170,7 +170,7 @@ check-large: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so lib ## arrays beyond 
 # By hand: what code for older processors computes, those without FMA too.
 LEVELS ?= sse2 sse4 avx avx2
 check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
-	@for level in $(LEVELS); do for suite in corpus forms half emit emit_wide ulp; do \
+	@for level in $(LEVELS); do for suite in corpus forms half emit emit_vector ulp; do \
 		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
 		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done

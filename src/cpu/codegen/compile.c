@@ -11,7 +11,7 @@
 #include "cpu/codegen/compile.h"
 
 #include "base/str.h"
-#include "cpu/codegen/emit_passes.h"
+#include "cpu/codegen/passes/ir_passes.h"
 #include "cpu/config/passes.h"
 #include "cpu/ir/block_class.h"
 
@@ -41,33 +41,33 @@ enum { ALWAYS = PASS_COUNT };
 
 static bool compile_split_addresses(struct compile *c)
 {
-	emit_base_addresses(c->fn);
+	pass_base_addresses(c->fn);
 	return true;
 }
 
 static bool compile_answer_wraps(struct compile *c)
 {
 	if (c->order->width > 1) {
-		emit_answer_wraps(c->fn);
+		pass_no_wrap(c->fn);
 	}
 	return true;
 }
 
 static bool compile_split_induction(struct compile *c)
 {
-	return c->order->width == 1 || emit_part_drifts(c->fn);
+	return c->order->width == 1 || pass_induction(c->fn);
 }
 
 static bool compile_bypass_loops(struct compile *c)
 {
-	emit_bypass_loops(c->fn, c->layout);
+	pass_nontemporal_loops(c->fn, c->layout);
 	return true;
 }
 
 /* Sums may have half of the registers. */
 static bool compile_bunch_sums(struct compile *c)
 {
-	return emit_bunch_sums(c->fn, c->register_bits / 2);
+	return pass_sum_bunches(c->fn, c->register_bits / 2);
 }
 
 /* Branches of lone threads are tidied before instcombine, which moves code into those that only lead

@@ -47,7 +47,7 @@ static void make_function(struct emit *e, const char *symbol)
 		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
 	}
 	make_blocks(e, e->blocks);
-	if (e->width > 1 && !e->alone) {
+	if (e->width > 1 && !e->serial) {
 		make_blocks(e, e->diverged);
 	}
 	e->first = LLVMBuildAlloca(e->builder, e->s.i32, "first");
@@ -124,8 +124,8 @@ static bool emit_init(struct emit *e, unsigned class)
 	if (ok) {
 		note_order(e);
 		emit_note_kept(e);
-		ok = emit_alone_init(e) && emit_team_init(e, class / BLOCK_CLASS_TEAM)
-			&& emit_bypass_init(e);
+		ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM)
+			&& emit_nontemporal_init(e);
 	}
 	if (ok) {
 		emit_note_entries(e);
@@ -160,9 +160,9 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.entries);
 	mem_free(e.values);
 	mem_free(e.written);
-	emit_alone_finish(&e);
-	emit_team_finish(&e);
-	emit_bypass_finish(&e);
+	emit_serial_finish(&e);
+	emit_interleave_finish(&e);
+	emit_nontemporal_finish(&e);
 	uniformity_free(&e.uniformity);
 	LLVMDisposeBuilder(e.builder);
 	return ok;

@@ -48,7 +48,7 @@
  * runs the lanes that are pending for it, under a mask, and adds them to the pending lanes of its
  * successors.  Where lanes that parted come together, in the immediate post-dominator of the branch,
  * it goes back to the converged version if all 32 are there.
- * Some small kernels do without: see emit_alone.c.  So do those that cannot diverge.
+ * Some small kernels do without: see emit_serial.c.  So do those that cannot diverge.
  *
  * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
  * ends, so that no builder function needs a check.
@@ -71,7 +71,7 @@ struct emit_merge {
 	unsigned count;
 };
 
-/* The parts of struct emit that each warp of a team has for itself (emit_team.c). */
+/* The parts of struct emit that each warp of a team has for itself (emit_interleave.c). */
 struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
 	LLVMValueRef *values;
@@ -129,10 +129,10 @@ struct emit {
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
 	bool interleaves_local;         /* W = 32: see local_interleave.c */
-	struct emit_team *team;         /* W = 32: see emit_team.c; NULL: there is none */
+	struct emit_team *team;         /* W = 32: see emit_interleave.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
-	struct emit_bypass *bypass;     /* W = 32: see emit_bypass.c; NULL: no store is such */
-	struct emit_alone *alone;       /* W = 32: instead of diverged versions, see emit_alone.c */
+	struct emit_nontemporal *nontemporal;     /* W = 32: see emit_nontemporal.c; NULL: no store is such */
+	struct emit_serial *serial;       /* W = 32: instead of diverged versions, see emit_serial.c */
 	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
@@ -143,7 +143,7 @@ struct emit {
 	LLVMValueRef mask;              /* W = 32: i32, the lanes that run; NULL: all */
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	bool is_diverged;               /* the version being made */
-	bool is_alone;                  /* that is being made */
+	bool is_serial;                  /* that is being made */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */

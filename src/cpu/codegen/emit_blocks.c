@@ -4,8 +4,8 @@
  *
  * At W = 1 there is only the converged version.  At W = 32 there is a second one.  Mostly it is the
  * diverged version, which goes through the blocks in their order and runs, in each, the lanes that
- * are pending for it.  In some kernels it is the version of lane serialisation (emit_alone.c).  A
- * team of warps has a third version (emit_team.c).
+ * are pending for it.  In some kernels it is the version of lane serialisation (emit_serial.c).  A
+ * team of warps has a third version (emit_interleave.c).
  */
 #include "base/common.h"
 
@@ -155,13 +155,13 @@ static void drop_diverged(struct emit *e)
 	LLVMDeleteBasicBlock(e->leave);
 }
 
-/* One lane after the other (emit_alone.c). */
-static void make_alone(struct emit *e)
+/* One lane after the other (emit_serial.c). */
+static void make_serial(struct emit *e)
 {
-	struct emit_alone *a = e->alone;
+	struct emit_serial *a = e->serial;
 	LLVMValueRef *all = e->regs;
 	e->regs = a->regs;
-	e->is_alone = true;
+	e->is_serial = true;
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		emit_enter(e, a->blocks[e->order[i]]);
 		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
@@ -169,7 +169,7 @@ static void make_alone(struct emit *e)
 		make_body(e, e->order[i]);
 		emit_set_mode(e, mode);
 	}
-	e->is_alone = false;
+	e->is_serial = false;
 	e->regs = all;
 }
 
@@ -182,7 +182,7 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	emit_make_phis(e, e->blocks);
 	emit_enter(e, start);
 	if (e->team) {
-		emit_team_start(e);
+		emit_interleave_start(e);
 	}
 	LLVMValueRef clear = LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
 		emit_scalar(e, 64, pending), 4);
@@ -198,8 +198,8 @@ static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 	emit_fill_phis(e, 0, true);
 	LLVMBuildCondBr(e->builder, whole, e->blocks[0], partial);
 	emit_enter(e, partial);
-	if (e->alone) {
-		emit_part_alone(e, alive, alive, 0, 0);
+	if (e->serial) {
+		emit_part_serial(e, alive, alive, 0, 0);
 		return clear;
 	}
 	e->has_diverged = true;
@@ -223,11 +223,11 @@ void emit_blocks(struct emit *e)
 		return;
 	}
 
-	if (e->alone) {
-		emit_alone_begin(e);
+	if (e->serial) {
+		emit_serial_begin(e);
 		LLVMValueRef clear = blocks_begin_warp(e, start);
 		make_converged(e);
-		make_alone(e);
+		make_serial(e);
 		emit_end_warps(e, clear);
 		return;
 	}
@@ -241,7 +241,7 @@ void emit_blocks(struct emit *e)
 		drop_diverged(e);
 	}
 	if (e->team) {
-		emit_make_team(e);
+		emit_interleave(e);
 	}
 	emit_end_warps(e, clear);
 }

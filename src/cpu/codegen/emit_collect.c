@@ -4,7 +4,7 @@
  *
  * The first half writes the operation, its members and its operands to struct rt_exchange and ends
  * the block.  If all members have come it goes on at once, else it yields.  The second half reads
- * the results.  A collective that a whole warp computes by itself (emit_meet.c) does not use the
+ * the results.  A collective that a whole warp computes by itself (emit_collective.c) does not use the
  * exchange: it leaves its results in two slots, and the second half looks there first.
  */
 #include "base/common.h"

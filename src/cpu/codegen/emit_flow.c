@@ -112,8 +112,8 @@ static void note_spin(struct emit *e, size_t block)
 
 void emit_goto(struct emit *e, size_t block)
 {
-	if (e->is_alone) {
-		emit_goto_alone(e, block);
+	if (e->is_serial) {
+		emit_goto_serial(e, block);
 		return;
 	}
 	bool back = is_back_edge(e, block);
@@ -175,8 +175,8 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 /* Of diverged lanes, or of a converged warp whose lanes do not branch alike. */
 static void branch_apart(struct emit *e, LLVMValueRef bits, size_t yes, size_t no)
 {
-	if (e->alone) {
-		emit_part_alone(e, emit_active(e), bits, yes, no);
+	if (e->serial) {
+		emit_part_serial(e, emit_active(e), bits, yes, no);
 		return;
 	}
 	if (!e->is_diverged) {
@@ -310,8 +310,8 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 void emit_exit(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
-	if (e->is_alone) {
-		emit_exit_alone(e);
+	if (e->is_serial) {
+		emit_exit_serial(e);
 		return;
 	}
 	if (!e->is_diverged) {

@@ -10,7 +10,7 @@
 /* Whether a warp whose lanes part at the end of a block stays converged: see emit_if.c. */
 static inline bool emit_converts_if(const struct emit *e, size_t block)
 {
-	return emit_does(e, PASS_IF_CONVERSION) && !e->alone && if_convert_suits(e->func, block);
+	return emit_does(e, PASS_IF_CONVERSION) && !e->serial && if_convert_suits(e->func, block);
 }
 
 /* emit_flow.c: what ends a block; of diverged lanes, the block that comes next, and the lanes that
@@ -42,8 +42,8 @@ void emit_put_slots(struct emit *e);
  * `no`.  Its registers go to its frame. */
 void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
 
-/* emit_alone.c: lanes that part go on one after the other. */
-struct emit_alone {
+/* emit_serial.c: lanes that part go on one after the other. */
+struct emit_serial {
 	LLVMBasicBlockRef *blocks;
 	LLVMValueRef *regs;     /* the slots of a lane */
 	LLVMValueRef *rooms;    /* what all lanes had where they parted; NULL until there is one */
@@ -54,15 +54,15 @@ struct emit_alone {
 	unsigned head_count;
 };
 /* False: no memory. */
-bool emit_alone_init(struct emit *e);
-void emit_alone_finish(struct emit *e);
-void emit_alone_begin(struct emit *e);
+bool emit_serial_init(struct emit *e);
+void emit_serial_finish(struct emit *e);
+void emit_serial_begin(struct emit *e);
 /* Of `lanes` those in `taken` go to `yes`, the others to `no`. */
-void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
-void emit_goto_alone(struct emit *e, size_t block);
-void emit_exit_alone(struct emit *e);
+void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
+void emit_goto_serial(struct emit *e, size_t block);
+void emit_exit_serial(struct emit *e);
 
-/* emit_team.c: all warps of a block in step. */
+/* emit_interleave.c: all warps of a block in step. */
 struct emit_team {
 	unsigned count;
 	struct emit_member *members;
@@ -73,11 +73,11 @@ struct emit_team {
 	LLVMBasicBlockRef start;
 };
 /* For so many warps; 0 or 1: none.  False: no memory. */
-bool emit_team_init(struct emit *e, unsigned count);
-void emit_team_finish(struct emit *e);
+bool emit_interleave_init(struct emit *e, unsigned count);
+void emit_interleave_finish(struct emit *e);
 /* Where a warp begins: all of them may. */
-void emit_team_start(struct emit *e);
-void emit_make_team(struct emit *e);
+void emit_interleave_start(struct emit *e);
+void emit_interleave(struct emit *e);
 
 /* emit_blocks.c: converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);

@@ -67,9 +67,9 @@ bool emit_has_slots(const struct ptx_inst *inst);
 void emit_put_result(struct emit *e, unsigned word, LLVMValueRef value);
 bool emit_has_results(struct emit *e, size_t block);
 
-/* emit_meet.c: what a whole warp does together.  Instead of emit_collect, if that is true;
+/* emit_collective.c: what a whole warp does together.  Instead of emit_collect, if that is true;
  * `members` may be NULL. */
-bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
+bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *members,
 	LLVMValueRef *words);
 
 #endif

@@ -3,8 +3,8 @@
  * Loads, stores, and the other instructions on addresses.
  *
  * There are several ways to make a load or store: in interleaved .local memory (emit_local.c), once
- * for the whole warp, for lanes at known distances (emit_shaped.c), for lanes anywhere
- * (emit_wide.c), or in an order that other threads see (emit_strong.c).  The last way, one lane
+ * for the whole warp, for lanes at known distances (emit_strided.c), for lanes anywhere
+ * (emit_vector.c), or in an order that other threads see (emit_ordered.c).  The last way, one lane
  * after the other, can make all.
  *
  * LLVM is told nothing about the alignment of plain accesses: an address of a kernel may be
@@ -151,7 +151,7 @@ static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRe
 	}
 }
 
-void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out)
+void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_vector *out)
 {
 	bool is_store = inst->op == PTX_OP_ST;
 	const struct ptx_operand *parts;
@@ -164,7 +164,7 @@ void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wi
 	out->at = emit_lane_addresses(e, inst, &inst->operands[!is_store]);
 }
 
-void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide)
+void emit_end_vector(struct emit *e, const struct ptx_inst *inst, const struct emit_vector *wide)
 {
 	const struct ptx_operand *parts;
 	size_t count = inst->op == PTX_OP_ST ? 0 : vector_parts(&inst->operands[0], &parts);
@@ -179,16 +179,16 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 	const struct ptx_operand *address = &inst->operands[1];
 	const struct ptx_operand *parts;
 	size_t count = vector_parts(&inst->operands[0], &parts);
-	struct emit_wide wide = {.member = e->member, .type = type};
+	struct emit_vector wide = {.member = e->member, .type = type};
 
 	assert(count <= countof(wide.values));
 	if (mem_is_common(address, count * ptx_type_size(type))) {
 		load_common(e, inst, wide.values, count);
-	} else if (!emit_shaped_load(e, inst, wide.values, (unsigned)count)) {
-		emit_begin_wide(e, inst, &wide);
-		emit_wide_load(e, &wide, 1);
+	} else if (!emit_strided_load(e, inst, wide.values, (unsigned)count)) {
+		emit_begin_vector(e, inst, &wide);
+		emit_vector_load(e, &wide, 1);
 	}
-	emit_end_wide(e, inst, &wide);
+	emit_end_vector(e, inst, &wide);
 }
 
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
@@ -200,8 +200,8 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 		ld_lane(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
-	} else if (emit_is_strong(e, inst)) {
-		emit_strong_load(e, inst);
+	} else if (emit_is_ordered(e, inst)) {
+		emit_ordered_load(e, inst);
 	} else {
 		emit_each_lane(e, inst, ld_lane);
 	}
@@ -230,16 +230,16 @@ static void st_warp(struct emit *e, const struct ptx_inst *inst)
 	enum ptx_type type = inst->types[0];
 	const struct ptx_operand *parts;
 	size_t count = vector_parts(&inst->operands[1], &parts);
-	struct emit_wide wide = {.member = e->member};
+	struct emit_vector wide = {.member = e->member};
 
-	if (emit_is_shaped(e, inst, (unsigned)count, false)) {
+	if (emit_is_strided(e, inst, (unsigned)count, false)) {
 		for (size_t i = 0; i < count; i++) {
 			wide.values[i] = emit_use(e, &parts[i], type);
 		}
-		emit_shaped_store(e, inst, wide.values, (unsigned)count);
+		emit_strided_store(e, inst, wide.values, (unsigned)count);
 	} else {
-		emit_begin_wide(e, inst, &wide);
-		emit_wide_store(e, &wide, 1);
+		emit_begin_vector(e, inst, &wide);
+		emit_vector_store(e, &wide, 1);
 	}
 }
 
@@ -270,7 +270,7 @@ static void st_last(struct emit *e, const struct ptx_inst *inst)
 	emit_set_mode(e, mode);
 }
 
-bool emit_is_wide(struct emit *e, const struct ptx_inst *inst)
+bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst)
 {
 	bool is_store = inst->op == PTX_OP_ST;
 	struct uniformity made = uniformity_of_result(&e->uniformity, inst);
@@ -283,7 +283,7 @@ bool emit_is_wide(struct emit *e, const struct ptx_inst *inst)
 	bool otherwise = emit_is_local(e, inst, address)
 		|| (is_store ? mem_is_one_place(e, inst)
 			: mem_is_common(address, count * ptx_type_size(inst->types[0])));
-	return !otherwise && !emit_is_shaped(e, inst, (unsigned)count, !is_store);
+	return !otherwise && !emit_is_strided(e, inst, (unsigned)count, !is_store);
 }
 
 void emit_st(struct emit *e, const struct ptx_inst *inst)
@@ -294,8 +294,8 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 		st_last(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
-	} else if (emit_is_strong(e, inst)) {
-		emit_strong_store(e, inst);
+	} else if (emit_is_ordered(e, inst)) {
+		emit_ordered_store(e, inst);
 	} else {
 		emit_each_lane(e, inst, st_lane);
 	}

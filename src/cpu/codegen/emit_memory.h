@@ -57,9 +57,9 @@ LLVMValueRef emit_address(struct emit *e, const struct ptx_operand *operand,
 LLVMValueRef emit_lane_addresses(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand);
 
-/* emit_wide.c: a warp reads or writes `count` elements in each lane, one behind the other from the
+/* emit_vector.c: a warp reads or writes `count` elements in each lane, one behind the other from the
  * addresses `at` (i64 of lanes) on. */
-struct emit_wide {
+struct emit_vector {
 	struct emit_member *member;     /* whose access it is, if there is a team */
 	enum ptx_type type;
 	unsigned count;
@@ -67,29 +67,25 @@ struct emit_wide {
 	LLVMValueRef values[8];
 };
 /* Those of several warps are done together if they can: with one test for all. */
-void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps);
-void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps);
-/* Of a comparison that asks whether lanes are neighbours, or alike, the vector of addresses, which
- * is compared with (its lanes in another order) + offsets, constants or NULL; NULL: it asks
- * something else. */
-LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare);
+void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps);
+void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps);
 /* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of
  * it. */
-bool emit_is_wide(struct emit *e, const struct ptx_inst *inst);
-void emit_begin_wide(struct emit *e, const struct ptx_inst *inst, struct emit_wide *out);
-void emit_end_wide(struct emit *e, const struct ptx_inst *inst, const struct emit_wide *wide);
-/* emit_shaped.c: the same where the distances of the addresses are known; false: it is nothing for
+bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst);
+void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_vector *out);
+void emit_end_vector(struct emit *e, const struct ptx_inst *inst, const struct emit_vector *wide);
+/* emit_strided.c: the same where the distances of the addresses are known; false: it is nothing for
  * these. */
-bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);
-bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+bool emit_is_strided(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);
+bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	unsigned count);
-bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count);
 
-/* emit_bypass.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that
+/* emit_nontemporal.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that
  * is good.  init, false: no memory. */
-bool emit_bypass_init(struct emit *e);
-void emit_bypass_finish(struct emit *e);
+bool emit_nontemporal_init(struct emit *e);
+void emit_nontemporal_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
 
 /* emit_local.c: ld and st with such an address, of a warp. */
@@ -97,11 +93,11 @@ bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx
 void emit_local_load(struct emit *e, const struct ptx_inst *inst);
 void emit_local_store(struct emit *e, const struct ptx_inst *inst);
 
-/* emit_strong.c: ld and st with an order or volatile, of a warp. */
-bool emit_is_strong(struct emit *e, const struct ptx_inst *inst);
-emit_fn emit_strong_load, emit_strong_store;
+/* emit_ordered.c: ld and st with an order or volatile, of a warp. */
+bool emit_is_ordered(struct emit *e, const struct ptx_inst *inst);
+emit_fn emit_ordered_load, emit_ordered_store;
 
-/* emit_fetch.c: load a vector of `size` bytes, of lanes side by side. */
+/* emit_prefetch.c: load a vector of `size` bytes, of lanes side by side. */
 LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size);
 
 #endif

@@ -65,7 +65,7 @@ static bool parts(const struct emit *e, size_t index)
 {
 	const struct ptx_block *block = &e->func->blocks[index];
 	const struct ptx_inst *last = &e->func->insts[block->end - 1];
-	return e->width > 1 && !e->alone && block->succ_count > 1
+	return e->width > 1 && !e->serial && block->succ_count > 1
 		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard))
 		&& !emit_converts_if(e, index);
 }
@@ -139,7 +139,7 @@ static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
 
 struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 {
-	if (e->is_alone) {
+	if (e->is_serial) {
 		return emit_set_mode(e, (struct emit_mode){e->lane, false});
 	}
 	bool once = e->width > 1 && !e->uniformity.regs[reg].is_vector;
@@ -149,7 +149,7 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 void emit_make_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
-	bool all = e->width > 1 && !e->alone;
+	bool all = e->width > 1 && !e->serial;
 	for (unsigned i = 0; i < func->reg_count; i++) {
 		if (!all && !ptx_has_bit(e->entering, i)) {
 			continue;
@@ -194,7 +194,7 @@ static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slo
 /* Whether the version that is being made has a register in its slot. */
 static bool is_in_slot(const struct emit *e, unsigned reg)
 {
-	return e->is_diverged || e->is_alone || (!e->member && ptx_has_bit(e->entering, reg));
+	return e->is_diverged || e->is_serial || (!e->member && ptx_has_bit(e->entering, reg));
 }
 
 /* The whole register, in the mode of its slot. */
@@ -230,11 +230,11 @@ LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type ty
 {
 	LLVMValueRef value = load_reg(e, from);
 	const struct uniformity *lanes =
-		e->width > 1 && !e->is_alone ? &e->uniformity.regs[from.reg] : NULL;
+		e->width > 1 && !e->is_serial ? &e->uniformity.regs[from.reg] : NULL;
 	if (lanes && !lanes->is_vector) {
 		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
 			: add_offset(e, value, lanes->offsets);
-	} else if (e->lane && !e->is_alone) {
+	} else if (e->lane && !e->is_serial) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
 	assert(!e->once || !lanes || !lanes->is_vector);
@@ -336,7 +336,7 @@ void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMVa
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
-	if (e->is_alone) {
+	if (e->is_serial) {
 		slots_store_whole(e, value, e->regs[reg]);
 		return;
 	}

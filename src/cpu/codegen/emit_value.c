@@ -274,22 +274,3 @@ LLVMValueRef ir_call3(struct emit *e, const char *name, LLVMValueRef a, LLVMValu
 	LLVMValueRef args[] = {a, b, c};
 	return ir_intrinsic(e, name, &type, 1, args, 3);
 }
-
-bool ir_is(LLVMValueRef value, LLVMOpcode op)
-{
-	return value && LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == op;
-}
-
-LLVMValueRef ir_splat_scalar(LLVMValueRef vector)
-{
-	if (!ir_is(vector, LLVMShuffleVector)) {
-		return NULL;
-	}
-	LLVMValueRef from = LLVMGetOperand(vector, 0);
-	bool inserts = ir_is(from, LLVMInsertElement) && LLVMIsAConstantInt(LLVMGetOperand(from, 2))
-		&& LLVMConstIntGetZExtValue(LLVMGetOperand(from, 2)) == 0;
-	for (unsigned i = 0; i < LLVMGetNumMaskElements(vector) && inserts; i++) {
-		inserts = LLVMGetMaskValue(vector, i) == 0;
-	}
-	return inserts ? LLVMGetOperand(from, 1) : NULL;
-}

@@ -100,7 +100,7 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg);
 /* W = 32: do all lanes have it alike? */
 static inline bool emit_is_same(const struct emit *e, unsigned reg)
 {
-	return e->width > 1 && !e->is_alone && uniformity_is_uniform(&e->uniformity.regs[reg]);
+	return e->width > 1 && !e->is_serial && uniformity_is_uniform(&e->uniformity.regs[reg]);
 }
 /* An instruction's guard, a scalar if all lanes have it alike. */
 LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
@@ -238,11 +238,6 @@ static inline LLVMValueRef ir_resize(struct emit *e, LLVMValueRef a, LLVMTypeRef
 	return LLVMBuildIntCast2(e->builder, a, type, sign, "");
 }
 
-/* Whether a value is an instruction of a kind; NULL is none. */
-bool ir_is(LLVMValueRef value, LLVMOpcode op);
-/* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its
- * instructions. */
-LLVMValueRef ir_splat_scalar(LLVMValueRef vector);
 /* Calls of LLVM's intrinsics; of the latter, those that are overloaded on the type of their first
  * argument. */
 LLVMValueRef ir_intrinsic(struct emit *e, const char *name, LLVMTypeRef *types,

@@ -21,7 +21,7 @@ static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t w
 	LLVMValueRef *words, unsigned count)
 {
 	bool is_named = index < inst->operand_count;
-	if (emit_meet(e, what, is_named ? &inst->operands[index] : NULL, words)) {
+	if (emit_collective(e, what, is_named ? &inst->operands[index] : NULL, words)) {
 		return;
 	}
 	if (is_named) {
@@ -166,7 +166,7 @@ void emit_elect(struct emit *e, const struct ptx_inst *inst)
 
 void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
 {
-	if (!emit_meet(e, COLLECT_SYNC, &inst->operands[0], NULL)) {
+	if (!emit_collective(e, COLLECT_SYNC, &inst->operands[0], NULL)) {
 		emit_collect(e, COLLECT_SYNC, emit_use(e, &inst->operands[0], PTX_U32), NULL, 0);
 	}
 }

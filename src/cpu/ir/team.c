@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Whether the warps of a block can run as a team: interleaved in one call, instruction by
- * instruction, so that a barrier costs nothing (emit_team.c).
+ * instruction, so that a barrier costs nothing (emit_interleave.c).
  *
  * Results must not depend on whether warps run as a team, although PTX leaves the order of warps
  * between two barriers open.  So a kernel that suits has no atomic operations, and a warp cannot

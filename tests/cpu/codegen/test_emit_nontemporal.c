@@ -339,9 +339,9 @@ START_TEST(small_copies_go_through_it)
 }
 END_TEST
 
-SUITE(emit_bypass)
+SUITE(emit_nontemporal)
 {
-	Suite *s = suite_create("emit_bypass");
+	Suite *s = suite_create("emit_nontemporal");
 	TCase *tc = tcase_create("stores");
 	tcase_add_test(tc, sums_are_the_same_past_the_cache);
 	tcase_add_loop_test(tc, only_what_is_written_once_goes_past_the_cache, 0, countof(paths));

@@ -151,9 +151,9 @@ START_TEST(indexes_of_rows_wrap_as_ptx_says)
 }
 END_TEST
 
-SUITE(emit_wrap)
+SUITE(no_wrap)
 {
-	Suite *s = suite_create("emit_wrap");
+	Suite *s = suite_create("no_wrap");
 	TCase *tc = tcase_create("indexes");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, indexes_wrap_as_ptx_says, 0, (int)countof(forms));

@@ -104,9 +104,9 @@ START_TEST(the_message_of_a_fault_names_the_thread)
 }
 END_TEST
 
-SUITE(emit_alone)
+SUITE(emit_serial)
 {
-	Suite *suite = suite_create("emit_alone");
+	Suite *suite = suite_create("emit_serial");
 	TCase *tc = tcase_create("chains");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, each_thread_follows_its_chain, 0, 12);

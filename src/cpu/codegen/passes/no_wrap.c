@@ -4,7 +4,7 @@
  *
  * The `row * n + column` of the lanes is a base and 0, 1, 2 and so on, in 32 bits.  As 64 bits it
  * may be two rows, for PTX defines what happens if the sum wraps.  So uniformity analysis gives up
- * there, and emit_wide.c tests whether the addresses are neighbours, row by row.  This pass answers
+ * there, and emit_vector.c tests whether the addresses are neighbours, row by row.  This pass answers
  * the test by two scalar comparisons: does the first index of a row wrap, or its last one?  If
  * neither wraps, it is known at compile time whether the lanes are neighbours and where the first
  * one is.  If one does, the answer is no, for then each lane may have its own access.
@@ -12,13 +12,13 @@
  * The pass works on LLVM's values.  It passes the distances that the test requires down to the
  * parts of sums, products and extensions, until scalars and constants fulfil them or not.  One part
  * may be any other value of 32 bits, as `y * n` of lanes that are in several rows.  The test
- * remains for that part, at half the cost, and in loops it often moves out (emit_drift.c).
+ * remains for that part, at half the cost, and in loops it often moves out (passes/induction.c).
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_passes.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/passes/ir_passes.h"
+#include "cpu/codegen/passes/ir_values.h"
+#include "cpu/runtime/rt.h"
 
 #include <string.h>
 
@@ -257,7 +257,7 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 	return true;
 }
 
-/* Whatever it is: ask it, as emit_wide.c does. */
+/* Whatever it is: ask it, as emit_vector.c does. */
 static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
 {
 	LLVMValueRef firsts[RT_MAX_WIDTH], distances[RT_MAX_WIDTH];
@@ -323,7 +323,7 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 
 /* --- The question --- */
 
-/* Of emit_wide.c: what it wants; whether it is such that it can be answered. */
+/* Of emit_vector.c: what it wants; whether it is such that it can be answered. */
 static bool read_question(struct wraps *w, int64_t *want, LLVMValueRef order, LLVMValueRef offsets)
 {
 	memset(want, 0, RT_MAX_WIDTH * sizeof(*want));
@@ -396,7 +396,7 @@ static void answer(struct wraps *w, LLVMValueRef compare)
 {
 	struct taken taken;
 	int64_t want[RT_MAX_WIDTH];
-	LLVMValueRef order, offsets, vector = emit_asked(&order, &offsets, compare);
+	LLVMValueRef order, offsets, vector = ir_neighbour_test(&order, &offsets, compare);
 	LLVMValueRef is_none = vector && wrap_bits_of(vector) == 64 ? answer_of(compare) : NULL;
 	if (!is_none || !read_question(w, want, order, offsets)) {
 		return;
@@ -414,7 +414,7 @@ static void answer(struct wraps *w, LLVMValueRef compare)
 	LLVMReplaceAllUsesWith(is_none, taken.valid ? taken.valid : LLVMConstInt(w->i1, 1, false));
 }
 
-void emit_answer_wraps(LLVMValueRef fn)
+void pass_no_wrap(LLVMValueRef fn)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	struct wraps w = {.builder = LLVMCreateBuilderInContext(context),

@@ -22,9 +22,8 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_passes.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/passes/ir_passes.h"
+#include "cpu/codegen/passes/ir_values.h"
 
 #include <stdlib.h>
 
@@ -328,7 +327,7 @@ static LLVMValueRef known_drift(const struct drift_phi *p, LLVMBasicBlockRef fro
 	return NULL;
 }
 
-static void fill_phis(struct drifter *d, struct drift_phi *p)
+static void induction_fill_phis(struct drifter *d, struct drift_phi *p)
 {
 	LLVMValueRef none = LLVMConstNull(LLVMTypeOf(p->drift));
 	for (unsigned i = 0; i < LLVMCountIncoming(p->phi); i++) {
@@ -416,7 +415,7 @@ static bool take_apart(struct drifter *d)
 		find_drifting(d);
 		for_drifting(d, make_phis);
 		for_drifting(d, find_part);
-		for_drifting(d, fill_phis);
+		for_drifting(d, induction_fill_phis);
 		for_drifting(d, replace_phi);
 	}
 	return true;
@@ -498,7 +497,7 @@ static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
 		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
 }
 
-/* Where rows begin (emit_wide.c), as a vector.  If the same is added to all, add it to that; `last`
+/* Where rows begin (emit_vector.c), as a vector.  If the same is added to all, add it to that; `last`
  * is the last one put into it. */
 static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 {
@@ -519,10 +518,10 @@ static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 	}
 }
 
-/* Of emit_wide.c: it is the same for what is left of the vector. */
+/* Of emit_vector.c: it is the same for what is left of the vector. */
 static void ask_for_order(struct drifter *d, LLVMValueRef compare)
 {
-	LLVMValueRef order, offsets, sum = NULL, value = emit_asked(&order, &offsets, compare);
+	LLVMValueRef order, offsets, sum = NULL, value = ir_neighbour_test(&order, &offsets, compare);
 	LLVMValueRef part = value && is_number(LLVMTypeOf(value)) ? peel(d, value, &sum) : NULL;
 	if (sum) {
 		LLVMPositionBuilderBefore(d->builder, compare);
@@ -611,7 +610,7 @@ static void sink_phi(struct drifter *d, struct drift_phi *p)
 	sink(d, p->phi);
 }
 
-bool emit_part_drifts(LLVMValueRef fn)
+bool pass_induction(LLVMValueRef fn)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	struct drifter d = {.fn = fn, .builder = LLVMCreateBuilderInContext(context),

@@ -10,7 +10,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_passes.h"
+#include "cpu/codegen/passes/ir_passes.h"
 
 /* How far the search for the integer goes: sums of sums, loops within loops. */
 enum { MOST_STEPS = 12 };
@@ -57,7 +57,7 @@ static void rebase(LLVMBuilderRef builder, LLVMValueRef pointer, LLVMBasicBlockR
 	LLVMInstructionEraseFromParent(pointer);
 }
 
-void emit_base_addresses(LLVMValueRef fn)
+void pass_base_addresses(LLVMValueRef fn)
 {
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(fn);
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));

@@ -83,7 +83,7 @@ static bool has_ragged_loop(const struct emit *e)
 	return false;
 }
 
-static bool goes_alone(const struct emit *e)
+static bool is_serial_kernel(const struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	bool simple = e->width > 1 && !e->in_frame;
@@ -98,13 +98,13 @@ static bool goes_alone(const struct emit *e)
 
 /* --- From all lanes to one --- */
 
-bool emit_alone_init(struct emit *e)
+bool emit_serial_init(struct emit *e)
 {
-	if (!emit_does(e, PASS_LANE_SERIALISATION) || !goes_alone(e)) {
+	if (!emit_does(e, PASS_LANE_SERIALISATION) || !is_serial_kernel(e)) {
 		return true;
 	}
-	struct emit_alone *a = mem_zalloc(1, sizeof(*a));
-	e->alone = a;
+	struct emit_serial *a = mem_zalloc(1, sizeof(*a));
+	e->serial = a;
 	if (!a) {
 		return false;
 	}
@@ -114,19 +114,19 @@ bool emit_alone_init(struct emit *e)
 	return a->blocks && a->regs && a->rooms;
 }
 
-void emit_alone_finish(struct emit *e)
+void emit_serial_finish(struct emit *e)
 {
-	if (e->alone) {
-		mem_free(e->alone->blocks);
-		mem_free(e->alone->regs);
-		mem_free(e->alone->rooms);
-		mem_free(e->alone);
+	if (e->serial) {
+		mem_free(e->serial->blocks);
+		mem_free(e->serial->regs);
+		mem_free(e->serial->rooms);
+		mem_free(e->serial);
 	}
 }
 
-void emit_alone_begin(struct emit *e)
+void emit_serial_begin(struct emit *e)
 {
-	struct emit_alone *a = e->alone;
+	struct emit_serial *a = e->serial;
 	struct emit_mode mode = emit_begin_once(e);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		a->regs[i] = emit_room(e, emit_type(e, e->func->regs[i].type), "");
@@ -167,7 +167,7 @@ static bool alone_is_live(const struct emit *e, unsigned reg, size_t yes, size_t
 /* Write what all lanes have. */
 static void spread_reg(struct emit *e, unsigned reg)
 {
-	LLVMValueRef *room = &e->alone->rooms[reg];
+	LLVMValueRef *room = &e->serial->rooms[reg];
 	enum ptx_type type = e->func->regs[reg].type;
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, emit_is_same(e, reg)});
 	LLVMValueRef value = emit_use_reg(e, emit_reg_at_end(e, reg), type);
@@ -183,7 +183,7 @@ static void spread_reg(struct emit *e, unsigned reg)
 static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 {
 	enum ptx_type type = e->func->regs[reg].type;
-	LLVMValueRef room = e->alone->rooms[reg];
+	LLVMValueRef room = e->serial->rooms[reg];
 	if (emit_is_same(e, reg)) {
 		return LLVMBuildLoad2(e->builder, emit_type(e, type), room, "");
 	}
@@ -200,7 +200,7 @@ static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 /* Take the next lane and its registers, and go where it branched to. */
 static void begin_lane(struct emit *e, size_t yes, size_t no)
 {
-	struct emit_alone *a = e->alone;
+	struct emit_serial *a = e->serial;
 	LLVMBasicBlockRef some = emit_block(e, "some");
 	LLVMValueRef left = LLVMBuildLoad2(e->builder, e->s.i32, a->left, "");
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, left, emit_u32(e, 0)), e->done, some);
@@ -222,9 +222,9 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	LLVMBuildCondBr(e->builder, taken, a->blocks[yes], a->blocks[no]);
 }
 
-void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no)
+void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no)
 {
-	struct emit_alone *a = e->alone;
+	struct emit_serial *a = e->serial;
 	LLVMBasicBlockRef head = emit_block(e, "each_alone");
 	LLVMValueRef from = emit_u32(e, a->head_count++);
 	LLVMAddCase(a->heads, from, head);
@@ -245,12 +245,12 @@ void emit_part_alone(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, siz
 
 /* --- Alone --- */
 
-void emit_goto_alone(struct emit *e, size_t block)
+void emit_goto_serial(struct emit *e, size_t block)
 {
-	LLVMBuildBr(e->builder, e->alone->blocks[block]);
+	LLVMBuildBr(e->builder, e->serial->blocks[block]);
 }
 
-void emit_exit_alone(struct emit *e)
+void emit_exit_serial(struct emit *e)
 {
-	LLVMBuildBr(e->builder, e->alone->next);
+	LLVMBuildBr(e->builder, e->serial->next);
 }

@@ -331,9 +331,9 @@ START_TEST(a_thread_of_a_stride_is_named)
 }
 END_TEST
 
-SUITE(emit_wide)
+SUITE(emit_vector)
 {
-	Suite *suite = suite_create("emit_wide");
+	Suite *suite = suite_create("emit_vector");
 	TCase *tc = tcase_create("memory");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, each_thread_has_its_own, 0,

@@ -10,7 +10,7 @@
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 
-bool emit_is_strong(struct emit *e, const struct ptx_inst *inst)
+bool emit_is_ordered(struct emit *e, const struct ptx_inst *inst)
 {
 	return emit_is_vector(e) && emit_order(inst) != LLVMAtomicOrderingNotAtomic
 		&& inst->types[0] != PTX_PRED && ptx_type_size(inst->types[0]) <= sizeof(uint64_t);
@@ -38,7 +38,7 @@ static void strong_move(struct emit *e, const struct ptx_inst *inst, size_t coun
 		(unsigned)count, store);
 }
 
-void emit_strong_load(struct emit *e, const struct ptx_inst *inst)
+void emit_ordered_load(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
 	enum ptx_type type = inst->types[0];
@@ -56,7 +56,7 @@ void emit_strong_load(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-void emit_strong_store(struct emit *e, const struct ptx_inst *inst)
+void emit_ordered_store(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
 	size_t count = strong_parts_of(&inst->operands[1], &parts);

@@ -357,9 +357,9 @@ START_TEST(a_team_is_what_stays_together)
 }
 END_TEST
 
-SUITE(emit_team)
+SUITE(emit_interleave)
 {
-	Suite *s = suite_create("emit_team");
+	Suite *s = suite_create("emit_interleave");
 	TCase *tc = tcase_create("teams");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, warps_exchange_values_at_barriers, 0, countof(blocks));

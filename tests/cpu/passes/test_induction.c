@@ -302,9 +302,9 @@ START_TEST(a_fault_of_neighbours_names_one_of_them)
 }
 END_TEST
 
-SUITE(emit_drift)
+SUITE(induction)
 {
-	Suite *s = suite_create("emit_drift");
+	Suite *s = suite_create("induction");
 	TCase *tc = tcase_create("loops");
 	tcase_add_checked_fixture(tc, grid_setup, grid_teardown);
 	tcase_add_loop_test(tc, loops_read_what_the_same_in_c_reads, 0,

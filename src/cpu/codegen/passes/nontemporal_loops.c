@@ -13,8 +13,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_passes.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/passes/ir_passes.h"
+#include "cpu/codegen/passes/ir_values.h"
+#include "cpu/runtime/rt.h"
 
 #include <string.h>
 
@@ -419,7 +420,7 @@ static bool bypass_loop_is_quiet(LLVMValueRef fn)
 	return quiet;
 }
 
-void emit_bypass_loops(LLVMValueRef fn, LLVMTargetDataRef layout)
+void pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);

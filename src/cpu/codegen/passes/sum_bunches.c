@@ -14,7 +14,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit_passes.h"
+#include "cpu/codegen/passes/ir_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +232,7 @@ static void order_block(struct buncher *b, LLVMBasicBlockRef block)
 	}
 }
 
-bool emit_bunch_sums(LLVMValueRef fn, unsigned room)
+bool pass_sum_bunches(LLVMValueRef fn, unsigned room)
 {
 	struct buncher b = {.room = room};
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn);

@@ -13,7 +13,7 @@
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
- * move out of loops (emit_drift.c).  Accesses to shared memory note nothing, and their message
+ * move out of loops (passes/induction.c).  Accesses to shared memory note nothing, and their message
  * names some lane of the warp.
  */
 #include "base/common.h"
@@ -28,7 +28,7 @@
 enum { SHORTEST_ROW = 8 };
 
 /* What is read or written: in each lane `count` elements, one behind the other. */
-struct wide {
+struct vector_access {
 	struct emit *e;
 	struct emit_member *member; /* of a team; NULL: there is none */
 	LLVMTypeRef one;       /* an element */
@@ -40,26 +40,26 @@ struct wide {
 	bool is_noted;         /* for the message of a fault, with those of other warps */
 };
 
-static unsigned wide_step_of(const struct wide *w)
+static unsigned vector_step_of(const struct vector_access *w)
 {
 	return w->size * w->count;
 }
 
-static bool may_be_one_access(const struct wide *w)
+static bool may_be_one_access(const struct vector_access *w)
 {
-	return !w->e->mask && w->count <= 4 && wide_step_of(w) <= 16;
+	return !w->e->mask && w->count <= 4 && vector_step_of(w) <= 16;
 }
 
 /* --- Side by side --- */
 
 /* Lane `lane`'s address. */
-static LLVMValueRef wide_address_of(struct wide *w, unsigned lane)
+static LLVMValueRef vector_address_of(struct vector_access *w, unsigned lane)
 {
 	return LLVMBuildExtractElement(w->e->builder, w->at, emit_scalar(w->e, 32, lane), "");
 }
 
 /* Whether lanes are as far from the first one of their row as `offsets` say, as a scalar. */
-static LLVMValueRef are_apart_by(struct wide *w, LLVMValueRef offsets)
+static LLVMValueRef are_apart_by(struct vector_access *w, LLVMValueRef offsets)
 {
 	struct emit *e = w->e;
 	LLVMValueRef starts[RT_MAX_WIDTH];
@@ -73,7 +73,7 @@ static LLVMValueRef are_apart_by(struct wide *w, LLVMValueRef offsets)
 }
 
 /* Each lane's number in its row, times something. */
-static LLVMValueRef steps(struct wide *w, unsigned step)
+static LLVMValueRef steps(struct vector_access *w, unsigned step)
 {
 	LLVMValueRef offsets[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < w->e->width; i++) {
@@ -82,28 +82,18 @@ static LLVMValueRef steps(struct wide *w, unsigned step)
 	return LLVMConstVector(offsets, w->e->width);
 }
 
-static LLVMValueRef are_neighbours(struct wide *w)
+static LLVMValueRef are_neighbours(struct vector_access *w)
 {
-	return are_apart_by(w, steps(w, wide_step_of(w)));
+	return are_apart_by(w, steps(w, vector_step_of(w)));
 }
 
-static LLVMValueRef are_alike(struct wide *w)
+static LLVMValueRef are_alike(struct vector_access *w)
 {
 	return are_apart_by(w, steps(w, 0));
 }
 
-LLVMValueRef emit_asked(LLVMValueRef *order, LLVMValueRef *offsets, LLVMValueRef compare)
-{
-	LLVMValueRef value = LLVMGetOperand(compare, 0), want = LLVMGetOperand(compare, 1);
-	bool has_offsets = ir_is(want, LLVMAdd) && LLVMIsConstant(LLVMGetOperand(want, 1));
-	*offsets = has_offsets ? LLVMGetOperand(want, 1) : NULL;
-	*order = has_offsets ? LLVMGetOperand(want, 0) : want;
-	return LLVMGetICmpPredicate(compare) == LLVMIntNE && ir_is(*order, LLVMShuffleVector)
-		&& LLVMGetOperand(*order, 0) == value ? value : NULL;
-}
-
 /* Part `part` of each lane, from all elements. */
-static LLVMValueRef wide_take_part(const struct wide *w, LLVMValueRef whole, unsigned part)
+static LLVMValueRef vector_take_part(const struct vector_access *w, LLVMValueRef whole, unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < w->e->width; i++) {
@@ -114,7 +104,7 @@ static LLVMValueRef wide_take_part(const struct wide *w, LLVMValueRef whole, uns
 }
 
 /* All elements, from the parts of the lanes: 1, 2 or 4. */
-static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
+static LLVMValueRef join_parts(const struct vector_access *w, const LLVMValueRef *parts)
 {
 	if (w->count == 1) {
 		return parts[0];
@@ -131,51 +121,51 @@ static LLVMValueRef join_parts(const struct wide *w, const LLVMValueRef *parts)
 	return emit_shuffle(w->e, all, LLVMGetUndef(LLVMTypeOf(all)), order, count);
 }
 
-static LLVMValueRef wide_stride_of(struct wide *w)
+static LLVMValueRef vector_stride_of(struct vector_access *w)
 {
-	return ir_sub(w->e, wide_address_of(w, 1), wide_address_of(w, 0));
+	return ir_sub(w->e, vector_address_of(w, 1), vector_address_of(w, 0));
 }
 
 /* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too
  * far. */
-static LLVMValueRef are_strided(struct wide *w)
+static LLVMValueRef are_strided(struct vector_access *w)
 {
 	struct emit *e = w->e;
-	LLVMValueRef stride = wide_stride_of(w);
+	LLVMValueRef stride = vector_stride_of(w);
 	LLVMValueRef near = ir_icmp(e, LLVMIntULT, ir_sub(e, stride, emit_scalar(e, 64, 1)),
 		emit_scalar(e, 64, INT32_MAX));
 	return ir_and(e, near, are_apart_by(w, ir_mul(e, steps(w, 1), emit_splat(e, stride))));
 }
 
 /* Where the row of lane `first` begins. */
-static LLVMValueRef row_place(struct wide *w, unsigned first)
+static LLVMValueRef row_place(struct vector_access *w, unsigned first)
 {
 	struct emit *e = w->e;
-	LLVMValueRef base = wide_address_of(w, first);
+	LLVMValueRef base = vector_address_of(w, first);
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	if (!w->is_noted) {
 		emit_note_access(e, ir_sub(e, base,
-			emit_scalar(e, 64, (uint64_t)first * wide_step_of(w))), wide_step_of(w));
+			emit_scalar(e, 64, (uint64_t)first * vector_step_of(w))), vector_step_of(w));
 	}
 	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
 }
 
-static LLVMValueRef load_row(struct wide *w, unsigned first)
+static LLVMValueRef load_row(struct vector_access *w, unsigned first)
 {
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	LLVMValueRef place = row_place(w, first);
-	return emit_load_row(w->e, type, place, w->row * wide_step_of(w));
+	return emit_load_row(w->e, type, place, w->row * vector_step_of(w));
 }
 
 /* What all lanes of a row have, for each of them. */
-static LLVMValueRef load_for_row(struct wide *w, unsigned first)
+static LLVMValueRef load_for_row(struct vector_access *w, unsigned first)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef type = LLVMVectorType(w->one, w->count);
 	if (emit_notes_access(e)) {
 		emit_note_lane(e, emit_scalar(e, 32, first));
 	}
-	LLVMValueRef place = LLVMBuildIntToPtr(e->builder, wide_address_of(w, first),
+	LLVMValueRef place = LLVMBuildIntToPtr(e->builder, vector_address_of(w, first),
 		LLVMPointerType(type, 0), "");
 	LLVMValueRef one = LLVMBuildLoad2(e->builder, type, place, "");
 	LLVMSetAlignment(one, 1);
@@ -186,9 +176,9 @@ static LLVMValueRef load_for_row(struct wide *w, unsigned first)
 	return emit_shuffle(e, one, LLVMGetUndef(type), order, w->row * w->count);
 }
 
-typedef LLVMValueRef row_fn(struct wide *w, unsigned first);
+typedef LLVMValueRef row_fn(struct vector_access *w, unsigned first);
 
-static void load_rows(struct wide *w, row_fn *load)
+static void load_rows(struct vector_access *w, row_fn *load)
 {
 	LLVMValueRef rows[RT_MAX_WIDTH / SHORTEST_ROW] = {NULL};
 	unsigned count = w->e->width / w->row;
@@ -201,21 +191,21 @@ static void load_rows(struct wide *w, row_fn *load)
 		}
 	}
 	for (unsigned i = 0; i < w->count; i++) {
-		w->values[i] = wide_take_part(w, rows[0], i);
+		w->values[i] = vector_take_part(w, rows[0], i);
 	}
 }
 
-static void wide_load_whole(struct wide *w)
+static void vector_load_whole(struct vector_access *w)
 {
 	load_rows(w, load_row);
 }
 
-static void load_alike(struct wide *w)
+static void load_alike(struct vector_access *w)
 {
 	load_rows(w, load_for_row);
 }
 
-static void wide_store_whole(struct wide *w)
+static void vector_store_whole(struct vector_access *w)
 {
 	LLVMValueRef whole = join_parts(w, w->values);
 	unsigned length = w->row * w->count;
@@ -225,17 +215,17 @@ static void wide_store_whole(struct wide *w)
 			order[i] = first * w->count + i;
 		}
 		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
-		emit_store_row(w->e, row, row_place(w, first), w->row * wide_step_of(w));
+		emit_store_row(w->e, row, row_place(w, first), w->row * vector_step_of(w));
 	}
 }
 
 /* --- At a stride --- */
 
 /* Where each lane's elements begin. */
-static void wide_begin_lanes(struct wide *w, LLVMValueRef *places)
+static void vector_begin_lanes(struct vector_access *w, LLVMValueRef *places)
 {
 	struct emit *e = w->e;
-	LLVMValueRef base = wide_address_of(w, 0), stride = wide_stride_of(w), at = base;
+	LLVMValueRef base = vector_address_of(w, 0), stride = vector_stride_of(w), at = base;
 	if (emit_notes_access(e)) {
 		LLVMValueRef high = LLVMBuildShl(e->builder, stride, emit_scalar(e, 64, 32), "");
 		emit_note_lane(e, ir_or(e, high, emit_scalar(e, 64, RT_GROUP)));
@@ -246,17 +236,17 @@ static void wide_begin_lanes(struct wide *w, LLVMValueRef *places)
 	}
 }
 
-static void load_strided(struct wide *w)
+static void load_strided(struct vector_access *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	wide_begin_lanes(w, places);
+	vector_begin_lanes(w, places);
 	emit_load_lanes(w->e, w->values, places, w->one, w->size, w->count);
 }
 
-static void store_strided(struct wide *w)
+static void store_strided(struct vector_access *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	wide_begin_lanes(w, places);
+	vector_begin_lanes(w, places);
 	emit_store_lanes(w->e, w->values, places, w->size, w->count);
 }
 
@@ -277,7 +267,7 @@ static void note_gather(struct emit *e, LLVMValueRef at)
 	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
 }
 
-static void wide_gather(struct wide *w)
+static void vector_gather(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
@@ -289,11 +279,11 @@ static void wide_gather(struct wide *w)
 	}
 }
 
-static void load_each(struct wide *w)
+static void load_each(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	if (w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(e)) {
-		wide_gather(w);
+		vector_gather(w);
 		return;
 	}
 	emit_put_lanes(e, w->at, NULL, 0);
@@ -304,7 +294,7 @@ static void load_each(struct wide *w)
 	}
 }
 
-static void scatter(struct wide *w)
+static void scatter(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
@@ -313,7 +303,7 @@ static void scatter(struct wide *w)
 }
 
 /* What overlaps is stored in the order of the lanes, all of a lane at once. */
-static void store_each(struct wide *w)
+static void store_each(struct vector_access *w)
 {
 	if (w->size >= sizeof(uint32_t) && w->count == 1 && emit_can_scatter(w->e)) {
 		scatter(w);
@@ -325,9 +315,9 @@ static void store_each(struct wide *w)
 
 /* --- Either --- */
 
-typedef void access_fn(struct wide *w);
+typedef void access_fn(struct vector_access *w);
 
-static void do_each(struct wide *all, unsigned warps, access_fn *access)
+static void do_each(struct vector_access *all, unsigned warps, access_fn *access)
 {
 	for (unsigned i = 0; i < warps; i++) {
 		if (warps > 1) {
@@ -337,7 +327,7 @@ static void do_each(struct wide *all, unsigned warps, access_fn *access)
 	}
 }
 
-typedef LLVMValueRef test_fn(struct wide *w);
+typedef LLVMValueRef test_fn(struct vector_access *w);
 
 /* How to do an access, and what must be so of every warp's addresses; the last way has no
  * condition. */
@@ -346,14 +336,14 @@ struct way {
 	test_fn *test;
 };
 
-static const struct way loads[] = {{wide_load_whole, are_neighbours}, {load_alike, are_alike},
+static const struct way loads[] = {{vector_load_whole, are_neighbours}, {load_alike, are_alike},
 	{load_strided, are_strided}, {load_each, NULL}};
-static const struct way stores[] = {{wide_store_whole, are_neighbours},
+static const struct way stores[] = {{vector_store_whole, are_neighbours},
 	{store_strided, are_strided},
 	{store_each, NULL}};
 
 /* Each other way than neighbours costs time to compile, so those are for loops in small kernels. */
-static bool wide_is_possible(const struct way *way, const struct wide *w)
+static bool vector_is_possible(const struct way *way, const struct vector_access *w)
 {
 	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
@@ -362,7 +352,7 @@ static bool wide_is_possible(const struct way *way, const struct wide *w)
 			&& ptx_reads_few(w->e->func, MOST_READS) && emit_is_in_loop(w->e)));
 }
 
-static LLVMValueRef test_all(struct wide *all, unsigned warps, test_fn *test)
+static LLVMValueRef test_all(struct vector_access *all, unsigned warps, test_fn *test)
 {
 	LLVMValueRef every = test(&all[0]);
 	for (unsigned i = 1; i < warps; i++) {
@@ -381,7 +371,7 @@ struct done {
 static_assert(TEAM_MOST * RT_MAX_WIDTH / SHORTEST_ROW <= RT_MAX_WIDTH, "rows fit in rt_warp.at");
 
 /* The rows of all warps, by the first. */
-static void note_rows(struct wide *all, unsigned warps)
+static void note_rows(struct vector_access *all, unsigned warps)
 {
 	struct emit *e = all->e;
 	unsigned rows = e->width / all->row;
@@ -390,16 +380,16 @@ static void note_rows(struct wide *all, unsigned warps)
 		return;
 	}
 	for (unsigned i = 0; i < warps * rows; i++) {
-		LLVMValueRef base = wide_address_of(&all[i / rows], i % rows * all->row);
+		LLVMValueRef base = vector_address_of(&all[i / rows], i % rows * all->row);
 		at = LLVMBuildInsertElement(e->builder, at, base, emit_u32(e, i), "");
 	}
 	emit_use_member(e, all->member);
-	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)wide_step_of(all) << 32
+	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)vector_step_of(all) << 32
 		| (RT_ROWS + all->row)));
 	note_places(e, at);
 }
 
-static void do_way(struct done *done, struct wide *all, unsigned warps, const struct way *way)
+static void do_way(struct done *done, struct vector_access *all, unsigned warps, const struct way *way)
 {
 	if (all->is_noted && way->test == are_neighbours) {
 		note_rows(all, warps);
@@ -412,7 +402,7 @@ static void do_way(struct done *done, struct wide *all, unsigned warps, const st
 }
 
 /* A load's values come from where it was done. */
-static void merge(struct wide *w, const struct done *done, unsigned warp)
+static void merge(struct vector_access *w, const struct done *done, unsigned warp)
 {
 	for (unsigned i = 0; i < w->count; i++) {
 		LLVMValueRef value = LLVMBuildPhi(w->e->builder, LLVMTypeOf(w->values[i]), "");
@@ -425,7 +415,7 @@ static void merge(struct wide *w, const struct done *done, unsigned warp)
 	}
 }
 
-static void join_ways(struct wide *all, unsigned warps, const struct done *done, bool is_load)
+static void join_ways(struct vector_access *all, unsigned warps, const struct done *done, bool is_load)
 {
 	struct emit *e = all->e;
 	LLVMBasicBlockRef after = emit_block(e, "accessed");
@@ -440,13 +430,13 @@ static void join_ways(struct wide *all, unsigned warps, const struct done *done,
 }
 
 /* Do it in the first way that will do. */
-static void access(struct wide *all, unsigned warps, const struct way *way)
+static void access(struct vector_access *all, unsigned warps, const struct way *way)
 {
 	struct emit *e = all->e;
 	bool is_load = way == loads;
 	struct done done = {.count = 0};
 	for (; way->test; way++) {
-		if (wide_is_possible(way, all)) {
+		if (vector_is_possible(way, all)) {
 			LLVMBasicBlockRef so = emit_block(e, "together");
 			LLVMBasicBlockRef not_so = emit_block(e, "apart");
 			LLVMValueRef branch = LLVMBuildCondBr(e->builder,
@@ -465,34 +455,34 @@ static void access(struct wide *all, unsigned warps, const struct way *way)
 	}
 }
 
-static void wide_init(struct wide *w, struct emit *e, const struct emit_wide *from)
+static void vector_init(struct vector_access *w, struct emit *e, const struct emit_vector *from)
 {
 	assert(from->count <= RT_PARTS);
 	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
 	if (e->uniformity.class >= BLOCK_CLASS_BRICK) {
 		block_class_brick(e->uniformity.class, brick);
 	}
-	*w = (struct wide){.e = e, .member = from->member,
+	*w = (struct vector_access){.e = e, .member = from->member,
 		.one = LLVMGetElementType(emit_type(e, from->type)),
 		.size = ptx_type_size(from->type), .count = from->count, .at = from->at,
 		.row = brick[0] < SHORTEST_ROW ? RT_MAX_WIDTH : brick[0]};
 	memcpy(w->values, from->values, sizeof(w->values));
 }
 
-static void init_all(struct wide *w, struct emit *e, const struct emit_wide *all, unsigned warps)
+static void init_all(struct vector_access *w, struct emit *e, const struct emit_vector *all, unsigned warps)
 {
 	assert(warps > 0 && warps <= TEAM_MOST);
-	wide_init(&w[0], e, &all[0]);
+	vector_init(&w[0], e, &all[0]);
 	for (unsigned i = 1; i < warps; i++) {
-		wide_init(&w[i], e, &all[i]);
+		vector_init(&w[i], e, &all[i]);
 		w[i].is_noted = true;
 	}
 	w[0].is_noted = warps > 1;
 }
 
-void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps)
+void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps)
 {
-	struct wide w[TEAM_MOST];
+	struct vector_access w[TEAM_MOST];
 	init_all(w, e, all, warps);
 	access(w, warps, loads);
 	for (unsigned i = 0; i < warps; i++) {
@@ -500,9 +490,9 @@ void emit_wide_load(struct emit *e, struct emit_wide *all, unsigned warps)
 	}
 }
 
-void emit_wide_store(struct emit *e, struct emit_wide *all, unsigned warps)
+void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps)
 {
-	struct wide w[TEAM_MOST];
+	struct vector_access w[TEAM_MOST];
 	init_all(w, e, all, warps);
 	access(w, warps, stores);
 }

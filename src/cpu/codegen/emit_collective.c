@@ -168,7 +168,7 @@ static void meet_compute(struct emit *e, uint32_t what, LLVMValueRef *words)
 	}
 }
 
-bool emit_meet(struct emit *e, uint32_t what, const struct ptx_operand *members,
+bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *members,
 	LLVMValueRef *words)
 {
 	bool is_sync = e->inst->op == PTX_OP_BAR_WARP_SYNC;

@@ -273,9 +273,9 @@ START_TEST(threads_of_a_block_decide_the_width)
 }
 END_TEST
 
-SUITE(emit_base)
+SUITE(base_addresses)
 {
-	Suite *suite = suite_create("emit_base");
+	Suite *suite = suite_create("base_addresses");
 	TCase *tc = tcase_create("loops");
 	tcase_add_loop_test(tc, loops_of_one_thread_keep_their_order, 0, countof(loops));
 	tcase_add_test(tc, only_kernels_of_one_thread_get_vectors);

@@ -7,7 +7,7 @@
  * picked from the vectors.  If lanes have diverged, only one run of all lanes in order will do,
  * with a mask.  If there are too many runs, but all lanes are equally far apart, as in an array of
  * structures or a column of shared memory, the lanes follow each other, which takes less than a
- * gather.  In any other case the addresses are vectors, and emit_wide.c makes the access.
+ * gather.  In any other case the addresses are vectors, and emit_vector.c makes the access.
  *
  * For the message of a fault each access notes where its first element is, as if it was that of
  * lane 0.
@@ -28,7 +28,7 @@ struct run {
 	unsigned first;         /* the lane that has the first one */
 };
 
-struct shaped {
+struct strided {
 	struct emit *e;
 	LLVMTypeRef one;        /* an element */
 	unsigned size;          /* of it, in bytes */
@@ -45,7 +45,7 @@ struct shaped {
 	const int64_t *offsets; /* of the lanes, from the base */
 };
 
-static unsigned shaped_step_of(const struct shaped *s)
+static unsigned strided_step_of(const struct strided *s)
 {
 	return s->size * s->count;
 }
@@ -71,11 +71,11 @@ static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
 	return count;
 }
 
-static void place_lane(struct shaped *s, unsigned lane, int64_t offset)
+static void place_lane(struct strided *s, unsigned lane, int64_t offset)
 {
 	for (unsigned r = 0; r < s->run_count; r++) {
 		struct run *run = &s->runs[r];
-		int64_t place = (offset - run->start) / shaped_step_of(s);
+		int64_t place = (offset - run->start) / strided_step_of(s);
 		if (offset >= run->start && place < run->length) {
 			s->run_of[lane] = (uint8_t)r;
 			s->place_of[lane] = (uint8_t)place;
@@ -84,18 +84,18 @@ static void place_lane(struct shaped *s, unsigned lane, int64_t offset)
 	}
 }
 
-static bool find_runs(struct shaped *s, const int64_t *offsets)
+static bool find_runs(struct strided *s, const int64_t *offsets)
 {
 	int64_t sorted[RT_MAX_WIDTH + 1];
 	unsigned count = sort_offsets(sorted, offsets);
 	for (unsigned i = 0; i < count; i++) {
-		if (i > 0 && sorted[i] - sorted[i - 1] == shaped_step_of(s)) {
+		if (i > 0 && sorted[i] - sorted[i - 1] == strided_step_of(s)) {
 			s->runs[s->run_count - 1].length++;
 			continue;
 		}
 		/* elements that overlap would be in two runs */
 		if (s->run_count == MOST_RUNS
-		    || (i > 0 && sorted[i] - sorted[i - 1] < shaped_step_of(s))) {
+		    || (i > 0 && sorted[i] - sorted[i - 1] < strided_step_of(s))) {
 			return false;
 		}
 		s->runs[s->run_count++] = (struct run){sorted[i], 1, RT_MAX_WIDTH};
@@ -110,24 +110,24 @@ static bool find_runs(struct shaped *s, const int64_t *offsets)
 
 /* --- Vectors --- */
 
-static LLVMTypeRef run_type(const struct shaped *s, const struct run *run)
+static LLVMTypeRef run_type(const struct strided *s, const struct run *run)
 {
 	return LLVMVectorType(s->one, run->length * s->count);
 }
 
-static LLVMValueRef run_place(const struct shaped *s, const struct run *run)
+static LLVMValueRef run_place(const struct strided *s, const struct run *run)
 {
 	struct emit *e = s->e;
 	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
 	LLVMValueRef place = emit_at(e, s->base, start, run_type(s, run));
 	LLVMValueRef from = ir_sub(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""),
-		emit_scalar(e, 64, (uint64_t)run->first * shaped_step_of(s)));
-	emit_note_access(e, from, shaped_step_of(s));
+		emit_scalar(e, 64, (uint64_t)run->first * strided_step_of(s)));
+	emit_note_access(e, from, strided_step_of(s));
 	return place;
 }
 
 /* Part `part` of those lanes that have theirs in a run; of the others anything. */
-static LLVMValueRef shaped_take_part(const struct shaped *s, LLVMValueRef elements, unsigned run,
+static LLVMValueRef strided_take_part(const struct strided *s, LLVMValueRef elements, unsigned run,
 	unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
@@ -137,7 +137,7 @@ static LLVMValueRef shaped_take_part(const struct shaped *s, LLVMValueRef elemen
 	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
 }
 
-static LLVMValueRef lanes_of(const struct shaped *s, unsigned run)
+static LLVMValueRef lanes_of(const struct strided *s, unsigned run)
 {
 	LLVMValueRef all[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -148,23 +148,23 @@ static LLVMValueRef lanes_of(const struct shaped *s, unsigned run)
 
 /* --- Loads --- */
 
-static void load_runs(const struct shaped *s, LLVMValueRef *values)
+static void load_runs(const struct strided *s, LLVMValueRef *values)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct run *run = &s->runs[r];
 		LLVMValueRef place = run_place(s, run);
 		LLVMValueRef all = emit_load_row(e, run_type(s, run), place,
-			run->length * shaped_step_of(s));
+			run->length * strided_step_of(s));
 		for (unsigned i = 0; i < s->count; i++) {
-			LLVMValueRef mine = shaped_take_part(s, all, r, i);
+			LLVMValueRef mine = strided_take_part(s, all, r, i);
 			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);
 		}
 	}
 }
 
 /* Where each lane's elements begin. */
-static void shaped_begin_lanes(const struct shaped *s, LLVMValueRef *places)
+static void strided_begin_lanes(const struct strided *s, LLVMValueRef *places)
 {
 	struct emit *e = s->e;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -174,14 +174,14 @@ static void shaped_begin_lanes(const struct shaped *s, LLVMValueRef *places)
 		(unsigned)s->stride);
 }
 
-static void load_lanes(const struct shaped *s, LLVMValueRef *values)
+static void load_lanes(const struct strided *s, LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	shaped_begin_lanes(s, places);
+	strided_begin_lanes(s, places);
 	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
-static LLVMValueRef load_some(const struct shaped *s)
+static LLVMValueRef load_some(const struct strided *s)
 {
 	struct emit *e = s->e;
 	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
@@ -194,7 +194,7 @@ static LLVMValueRef load_some(const struct shaped *s)
 /* --- Stores --- */
 
 /* Of lanes that have the same element the last one's value stays. */
-static void store_runs(const struct shaped *s, LLVMValueRef value)
+static void store_runs(const struct strided *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
@@ -211,14 +211,14 @@ static void store_runs(const struct shaped *s, LLVMValueRef value)
 	}
 }
 
-static void store_lanes(const struct shaped *s, const LLVMValueRef *values)
+static void store_lanes(const struct strided *s, const LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
-	shaped_begin_lanes(s, places);
+	strided_begin_lanes(s, places);
 	emit_store_lanes(s->e, values, places, s->size, s->count);
 }
 
-static void store_some(const struct shaped *s, LLVMValueRef value)
+static void store_some(const struct strided *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
 	LLVMValueRef place = run_place(s, &s->runs[0]);
@@ -240,17 +240,17 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
-static int64_t shaped_stride_of(const struct shaped *s)
+static int64_t strided_stride_of(const struct strided *s)
 {
 	int64_t stride = s->offsets[1] - s->offsets[0];
-	bool same = stride >= shaped_step_of(s) && stride <= MOST_REACH;
+	bool same = stride >= strided_step_of(s) && stride <= MOST_REACH;
 	for (unsigned i = 2; i < RT_MAX_WIDTH; i++) {
 		same &= s->offsets[i] - s->offsets[i - 1] == stride;
 	}
 	return same ? stride : 0;
 }
 
-static bool shaped_find(struct shaped *s, struct emit *e, const struct ptx_inst *inst,
+static bool strided_find(struct strided *s, struct emit *e, const struct ptx_inst *inst,
 	unsigned count, bool loads)
 {
 	const struct ptx_operand *operand = &inst->operands[loads];
@@ -260,26 +260,26 @@ static bool shaped_find(struct shaped *s, struct emit *e, const struct ptx_inst 
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}
-	*s = (struct shaped){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
+	*s = (struct strided){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
 	s->has_runs = find_runs(s, at.offsets);
-	s->stride = shaped_stride_of(s);
+	s->stride = strided_stride_of(s);
 	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
 	bool is_one = s->is_straight && count == 1 && s->size >= 4;
 	return s->has_runs ? (e->mask ? is_one : loads || count == 1) : by_lanes && !e->mask;
 }
 
-bool emit_is_shaped(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
+bool emit_is_strided(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
 {
-	struct shaped s;
-	return shaped_find(&s, e, inst, count, loads);
+	struct strided s;
+	return strided_find(&s, e, inst, count, loads);
 }
 
-static bool shaped_init(struct shaped *s, struct emit *e, const struct ptx_inst *inst,
+static bool strided_init(struct strided *s, struct emit *e, const struct ptx_inst *inst,
 	unsigned count, bool loads)
 {
-	if (!shaped_find(s, e, inst, count, loads)) {
+	if (!strided_find(s, e, inst, count, loads)) {
 		return false;
 	}
 	struct emit_mode mode = emit_begin_once(e);
@@ -288,11 +288,11 @@ static bool shaped_init(struct shaped *s, struct emit *e, const struct ptx_inst 
 	return true;
 }
 
-bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	unsigned count)
 {
-	struct shaped s;
-	if (!shaped_init(&s, e, inst, count, true)) {
+	struct strided s;
+	if (!strided_init(&s, e, inst, count, true)) {
 		return false;
 	}
 	if (e->mask) {
@@ -305,11 +305,11 @@ bool emit_shaped_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef 
 	return true;
 }
 
-bool emit_shaped_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count)
 {
-	struct shaped s;
-	if (!shaped_init(&s, e, inst, count, false)) {
+	struct strided s;
+	if (!strided_init(&s, e, inst, count, false)) {
 		return false;
 	}
 	if (e->mask) {

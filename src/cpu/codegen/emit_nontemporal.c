@@ -29,7 +29,7 @@ enum { MOST_ORIGINS = 8, MOST_PAIRS = 12, MOST_INSTS = 2000 };
 #define VARIABLE (1u << 16)
 #define UNKNOWN UINT32_MAX
 
-struct emit_bypass {
+struct emit_nontemporal {
 	uint32_t *origins; /* of registers */
 	uint32_t loads[MOST_ORIGINS];
 	uint32_t stores[MOST_ORIGINS];
@@ -51,7 +51,7 @@ static uint32_t var_origin(const struct ptx_var *var)
 	return var->index < UNKNOWN - VARIABLE ? VARIABLE + (uint32_t)var->index : UNKNOWN;
 }
 
-static uint32_t operand_origin(const struct emit_bypass *b, const struct ptx_operand *operand)
+static uint32_t operand_origin(const struct emit_nontemporal *b, const struct ptx_operand *operand)
 {
 	uint32_t origin = operand->kind == PTX_ADDRESS && operand->var ? var_origin(operand->var)
 								       : NO_POINTER;
@@ -75,7 +75,7 @@ static uint32_t loaded_origin(const struct ptx_inst *inst, size_t part)
 }
 
 /* What is computed otherwise is no pointer, but a distance. */
-static uint32_t result_origin(const struct emit_bypass *b, const struct ptx_inst *inst)
+static uint32_t result_origin(const struct emit_nontemporal *b, const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_ADD:
@@ -99,7 +99,7 @@ static bool bypass_is_load(const struct ptx_inst *inst)
 }
 
 /* Add what an instruction makes of pointers; whether that is new. */
-static bool note_origin(struct emit_bypass *b, const struct ptx_inst *inst)
+static bool note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = inst->operands;
 	bool changed = false;
@@ -121,7 +121,7 @@ static bool note_origin(struct emit_bypass *b, const struct ptx_inst *inst)
 	return changed;
 }
 
-static void find_origins(struct emit_bypass *b, const struct ptx_func *func)
+static void find_origins(struct emit_nontemporal *b, const struct ptx_func *func)
 {
 	bool changed = true;
 	while (changed) {
@@ -198,7 +198,7 @@ static bool is_row(const struct emit *e, const struct ptx_inst *inst, size_t add
 /* False: nobody knows what is loaded, or there is too much, or others may wait for something. */
 static bool note_load(struct emit *e, const struct ptx_inst *inst)
 {
-	struct emit_bypass *b = e->bypass;
+	struct emit_nontemporal *b = e->nontemporal;
 	if (!bypass_is_load(inst) || (inst->space != PTX_GLOBAL && inst->space != PTX_GENERIC)) {
 		return bypass_is_quiet(inst);
 	}
@@ -215,7 +215,7 @@ static bool note_load(struct emit *e, const struct ptx_inst *inst)
 /* Whether what is stored is never read. */
 static bool bypass_suits(const struct emit *e, const struct ptx_inst *inst)
 {
-	const struct emit_bypass *b = e->bypass;
+	const struct emit_nontemporal *b = e->nontemporal;
 	uint32_t origin = is_to_global(inst) ? operand_origin(b, &inst->operands[0]) : NO_POINTER;
 	return origin != NO_POINTER && origin != UNKNOWN
 		&& !bypass_has_origin(b->loads, b->load_count, origin) && is_row(e, inst, 0);
@@ -223,7 +223,7 @@ static bool bypass_suits(const struct emit *e, const struct ptx_inst *inst)
 
 static bool note_store(struct emit *e, const struct ptx_inst *inst)
 {
-	struct emit_bypass *b = e->bypass;
+	struct emit_nontemporal *b = e->nontemporal;
 	if (!bypass_suits(e, inst)) {
 		return true;
 	}
@@ -254,30 +254,30 @@ static bool writes_global(const struct ptx_func *func)
 	return writes;
 }
 
-bool emit_bypass_init(struct emit *e)
+bool emit_nontemporal_init(struct emit *e)
 {
 	if (!emit_does(e, PASS_NONTEMPORAL) || e->width == 1 || e->func->inst_count > MOST_INSTS || !writes_global(e->func)) {
 		return true;
 	}
-	struct emit_bypass *b = mem_zalloc(1, sizeof(*b));
-	e->bypass = b;
+	struct emit_nontemporal *b = mem_zalloc(1, sizeof(*b));
+	e->nontemporal = b;
 	if (!b || !(b->origins = mem_zalloc(e->func->reg_count + 1, sizeof(*b->origins)))) {
 		return false;
 	}
 	find_origins(b, e->func);
 	if (!note_all(e, note_load) || !note_all(e, note_store) || b->store_count == 0
 		|| b->store_count * b->load_count > MOST_PAIRS) {
-		emit_bypass_finish(e);
+		emit_nontemporal_finish(e);
 	}
 	return true;
 }
 
-void emit_bypass_finish(struct emit *e)
+void emit_nontemporal_finish(struct emit *e)
 {
-	if (e->bypass) {
-		mem_free(e->bypass->origins);
-		mem_free(e->bypass);
-		e->bypass = NULL;
+	if (e->nontemporal) {
+		mem_free(e->nontemporal->origins);
+		mem_free(e->nontemporal);
+		e->nontemporal = NULL;
 	}
 }
 
@@ -294,7 +294,7 @@ static LLVMValueRef bypass_pointers_differ(struct emit *e, uint32_t store, uint3
 
 /* What a thread moves.  One that reads more of an array than it writes reads what others do, too.
  */
-static uint64_t moved_bytes(const struct emit_bypass *b)
+static uint64_t moved_bytes(const struct emit_nontemporal *b)
 {
 	uint64_t bytes = b->store_bytes;
 	for (unsigned i = 0; i < b->load_count; i++) {
@@ -306,7 +306,7 @@ static uint64_t moved_bytes(const struct emit_bypass *b)
 /* The bits of which an address must have none; once in each call. */
 static LLVMValueRef mask_of(struct emit *e)
 {
-	struct emit_bypass *b = e->bypass;
+	struct emit_nontemporal *b = e->nontemporal;
 	if (b->mask) {
 		return b->mask;
 	}
@@ -350,7 +350,7 @@ static void note_seldom(struct emit *e, LLVMValueRef branch)
 
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size)
 {
-	if (!e->bypass || e->mask || size % LINE != 0 || !bypass_suits(e, e->inst)) {
+	if (!e->nontemporal || e->mask || size % LINE != 0 || !bypass_suits(e, e->inst)) {
 		store_plain(e, value, place);
 		return;
 	}

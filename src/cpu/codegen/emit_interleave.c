@@ -124,9 +124,9 @@ static bool make_members(struct emit *e)
 	return ok;
 }
 
-bool emit_team_init(struct emit *e, unsigned count)
+bool emit_interleave_init(struct emit *e, unsigned count)
 {
-	bool possible = emit_does(e, PASS_WARP_INTERLEAVING) && e->width > 1 && count > 1 && !e->alone && !e->in_frame && !e->is_traced;
+	bool possible = emit_does(e, PASS_WARP_INTERLEAVING) && e->width > 1 && count > 1 && !e->serial && !e->in_frame && !e->is_traced;
 	for (size_t i = 0; i < e->func->block_count && possible; i++) {
 		possible = !e->yield_points[i];
 	}
@@ -149,7 +149,7 @@ bool emit_team_init(struct emit *e, unsigned count)
 	return ok;
 }
 
-void emit_team_finish(struct emit *e)
+void emit_interleave_finish(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; t && t->members && i < t->count; i++) {
@@ -166,7 +166,7 @@ void emit_team_finish(struct emit *e)
 
 /* --- The beginning and the end --- */
 
-void emit_team_start(struct emit *e)
+void emit_interleave_start(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	LLVMBasicBlockRef one = emit_block(e, "one_warp");
@@ -300,20 +300,20 @@ static void branch(struct emit *e, const struct ptx_inst *inst)
 static void make_wide(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
-	struct emit_wide all[TEAM_MOST];
+	struct emit_vector all[TEAM_MOST];
 	for (unsigned i = 0; i < t->count; i++) {
-		all[i] = (struct emit_wide){.member = &t->members[i]};
+		all[i] = (struct emit_vector){.member = &t->members[i]};
 		emit_use_member(e, all[i].member);
-		emit_begin_wide(e, inst, &all[i]);
+		emit_begin_vector(e, inst, &all[i]);
 	}
 	if (inst->op == PTX_OP_ST) {
-		emit_wide_store(e, all, t->count);
+		emit_vector_store(e, all, t->count);
 	} else {
-		emit_wide_load(e, all, t->count);
+		emit_vector_load(e, all, t->count);
 	}
 	for (unsigned i = 0; i < t->count; i++) {
 		emit_use_member(e, all[i].member);
-		emit_end_wide(e, inst, &all[i]);
+		emit_end_vector(e, inst, &all[i]);
 	}
 	emit_use_member(e, NULL);
 }
@@ -322,7 +322,7 @@ static void make_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
 	bool once = is_done_once(e, inst);
-	if (!once && emit_is_wide(e, inst)) {
+	if (!once && emit_is_vector_access(e, inst)) {
 		make_wide(e, inst);
 		return;
 	}
@@ -357,7 +357,7 @@ static void make_block(struct emit *e, size_t index)
 	}
 }
 
-void emit_make_team(struct emit *e)
+void emit_interleave(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	for (size_t i = 0; i < e->order_count; i++) {

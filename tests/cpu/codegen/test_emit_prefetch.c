@@ -152,9 +152,9 @@ START_TEST(accesses_of_lanes_are_in_blocks_of_some)
 }
 END_TEST
 
-SUITE(emit_fetch)
+SUITE(emit_prefetch)
 {
-	Suite *suite = suite_create("emit_fetch");
+	Suite *suite = suite_create("emit_prefetch");
 	TCase *tc = tcase_create("prefetch");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, kernels_that_read_little_read_in_parts_and_ahead, 0, countof(kernels));

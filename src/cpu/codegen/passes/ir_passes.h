@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CODEGEN_PASSES_IR_PASSES_H
+#define CPU_CODEGEN_PASSES_IR_PASSES_H
+
+/* Our passes over LLVM IR, once registers are values. */
+#include "base/common.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+/* passes/base_addresses.c: give addresses a base pointer that loops do not change. */
+void pass_base_addresses(LLVMValueRef fn);
+
+/* passes/no_wrap.c: test by scalars whether lanes are neighbours, where indexes do not wrap around. */
+void pass_no_wrap(LLVMValueRef fn);
+
+/* passes/nontemporal_loops.c: non-temporal stores in vectorised loops. */
+void pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
+
+/* passes/induction.c: split induction variables of vectors.  False: no memory. */
+bool pass_induction(LLVMValueRef fn);
+/* passes/sum_bunches.c, last: reorder sums of more than `room` bits.  False: no memory. */
+bool pass_sum_bunches(LLVMValueRef fn, unsigned room);
+
+#endif
