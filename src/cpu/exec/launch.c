@@ -464,7 +464,8 @@ static bool launch_set_up_frame(struct job *job, struct block_frame *frame,
 	return true;
 }
 
-/* Better code is there.  Without memory for its frames the worker goes on with what it has. */
+/* Better code is there.  Without memory for its frames the worker goes on with what it has.  Wider warps
+ * are fewer, so this does not call malloc, which launch_cancel could leave half done. */
 static void launch_switch_code(struct job *job, struct worker *w, const struct jit_kernel *kernel)
 {
 	struct block_frame_layout layout = {.width = 0};

@@ -7,9 +7,9 @@
  * object file.  code.c loads the object file, or LLVM's own linker where code.c cannot.
  *
  * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per call, so
- * that compiling takes about linear time.  A kernel for blocks of one thread also
- * runs one lane per call; LLVM vectorizes its loops instead.  All others run a warp per call, unless the
- * user says otherwise.  A long kernel has code of two tiers, see jit.h.
+ * that compiling takes about linear time.  A kernel for blocks of one thread also runs one lane per call;
+ * LLVM vectorizes its loops instead.  All others run a warp per call, unless the user says otherwise.  A
+ * long kernel has code of two tiers, see jit.h.
  */
 #include "base/common.h"
 
@@ -363,7 +363,8 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "", settings_get(SETTING_PASSES, 0));
+		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "",
+			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier, &generator);
 	}
 	str_free(&generator);
