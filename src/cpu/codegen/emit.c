@@ -127,6 +127,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM)
 			&& emit_nontemporal_init(e);
 	}
+	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial : &emit_converged;
 	if (ok) {
 		emit_note_entries(e);
 	}

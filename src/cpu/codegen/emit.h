@@ -71,6 +71,32 @@ struct emit_merge {
 	unsigned count;
 };
 
+struct emit;
+
+/*
+ * A strategy: what becomes of registers and control flow in a version of the blocks.  A kernel for one
+ * lane has one version.  One for 32 has a converged version, and another one for lanes that have
+ * parted.  emit_blocks.c chooses.
+ */
+struct emit_strategy {
+	bool is_scalar;  /* for one lane */
+	bool in_slots;   /* registers are in slots, not in values */
+	/* The lanes that run go on in a block, */
+	void (*go)(struct emit *e, size_t block);
+	/* or those of `taken` in `yes` and the others in `no`, because they do not branch alike; NULL:
+	 * they always do. */
+	void (*part)(struct emit *e, LLVMValueRef taken, size_t yes, size_t no);
+	/* They exit, */
+	void (*exit)(struct emit *e);
+	/* or yield, and go on in a block when the wait is over. */
+	void (*wait)(struct emit *e, enum rt_yield why, size_t block);
+};
+
+/* emit_flow.c */
+extern const struct emit_strategy emit_one_lane, emit_converged, emit_diverged;
+/* emit_serial.c: lane serialisation, and the converged version in front of it */
+extern const struct emit_strategy emit_serial, emit_before_serial;
+
 /* The parts of struct emit that each warp of a team has for itself (emit_interleave.c). */
 struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
@@ -84,11 +110,11 @@ struct emit {
 	const struct ptx_module *module;
 	const struct ptx_func *func;
 	struct ptx_diag *diag;
-	bool failed;
+	uint64_t left_out;              /* passes: see emit_does */
 	unsigned width;                 /* 1 or 32 */
+	bool failed;
 	bool is_traced;                 /* see emit_trace.c */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse roots */
-	uint64_t left_out;              /* passes: see emit_does */
 	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
@@ -142,14 +168,13 @@ struct emit {
 	const struct ptx_inst *inst;    /* and within it */
 	LLVMValueRef mask;              /* W = 32: i32, the lanes that run; NULL: all */
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
-	bool is_diverged;               /* the version being made */
-	bool is_serial;                  /* that is being made */
+	const struct emit_strategy *strategy; /* of the version being made */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
+	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop, */
 	LLVMBasicBlockRef after_lanes;  /* and what follows it */
-	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew */
 	LLVMBasicBlockRef noted_in;     /* warp->lane and warp->step are known in it, */
 	uint64_t noted;                 /* and these */
 };
@@ -162,6 +187,17 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 static inline bool emit_does(const struct emit *e, enum pass pass)
 {
 	return !(e->left_out >> pass & 1);
+}
+
+static inline bool emit_is_diverged(const struct emit *e)
+{
+	return e->strategy->in_slots && !e->strategy->is_scalar;
+}
+
+/* One lane after the other, of 32. */
+static inline bool emit_is_serial(const struct emit *e)
+{
+	return e->strategy->in_slots && e->strategy->is_scalar;
 }
 
 /* The functions that the rows of ptx.def name. */

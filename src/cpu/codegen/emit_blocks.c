@@ -124,14 +124,14 @@ static void end_last_sweep(struct emit *e)
 
 static void make_diverged(struct emit *e)
 {
-	e->is_diverged = true;
+	e->strategy = &emit_diverged;
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		enter_diverged(e, e->order[i]);
 		make_body(e, e->order[i]);
 		e->mask = NULL;
 		e->mask_lanes = NULL;
 	}
-	e->is_diverged = false;
+	e->strategy = &emit_converged;
 	if (!e->yields) {
 		end_last_sweep(e);
 		return;
@@ -161,7 +161,7 @@ static void make_serial(struct emit *e)
 	struct emit_serial *a = e->serial;
 	LLVMValueRef *all = e->regs;
 	e->regs = a->regs;
-	e->is_serial = true;
+	e->strategy = &emit_serial;
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		emit_enter(e, a->blocks[e->order[i]]);
 		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
@@ -169,7 +169,7 @@ static void make_serial(struct emit *e)
 		make_body(e, e->order[i]);
 		emit_set_mode(e, mode);
 	}
-	e->is_serial = false;
+	e->strategy = &emit_before_serial;
 	e->regs = all;
 }
 

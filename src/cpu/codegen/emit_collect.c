@@ -92,7 +92,7 @@ void emit_put_result(struct emit *e, unsigned word, LLVMValueRef value)
 
 static LLVMValueRef result_met(struct emit *e, unsigned word)
 {
-	bool is_met = e->width > 1 && !e->is_diverged && emit_has_slots(e->inst);
+	bool is_met = e->width > 1 && !emit_is_diverged(e) && emit_has_slots(e->inst);
 	return is_met && e->results[word]
 		? LLVMBuildLoad2(e->builder, e->v.i32, e->results[word], "") : NULL;
 }
@@ -124,7 +124,7 @@ static void wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
 	LLVMBasicBlockRef wait = emit_block(e, "wait");
 	LLVMBuildCondBr(e->builder, done, on, wait);
 	emit_enter(e, on);
-	if (!e->is_diverged && emit_has_results(e, emit_block_after(e))) {
+	if (!emit_is_diverged(e) && emit_has_results(e, emit_block_after(e))) {
 		fetch_results(e);
 	}
 	emit_goto(e, emit_block_after(e));

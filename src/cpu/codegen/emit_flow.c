@@ -104,29 +104,33 @@ static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 /* Diverged lanes go to a block; for the message about those that spin without end. */
 static void note_spin(struct emit *e, size_t block)
 {
-	if (e->is_diverged && is_back_edge(e, block) && e->yield_points[block]) {
+	if (emit_is_diverged(e) && is_back_edge(e, block) && e->yield_points[block]) {
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 			emit_u32(e, (uint64_t)e->inst->line));
 	}
 }
 
-void emit_goto(struct emit *e, size_t block)
+static void go_diverged(struct emit *e, size_t block)
 {
-	if (e->is_serial) {
-		emit_goto_serial(e, block);
-		return;
-	}
-	bool back = is_back_edge(e, block);
 	note_spin(e, block);
-	if (e->is_diverged) {
-		emit_add_pending(e, block, emit_active(e));
-		sweep_on(e, back && !e->yield_points[block] ? block : SIZE_MAX, emit_active(e));
-	} else if (back && e->yield_points[block]) {
+	emit_add_pending(e, block, emit_active(e));
+	bool back = is_back_edge(e, block) && !e->yield_points[block];
+	sweep_on(e, back ? block : SIZE_MAX, emit_active(e));
+}
+
+void emit_go_converged(struct emit *e, size_t block)
+{
+	if (is_back_edge(e, block) && e->yield_points[block]) {
 		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {
 		emit_fill_phis(e, block, false);
 		LLVMBuildBr(e->builder, e->blocks[block]);
 	}
+}
+
+void emit_goto(struct emit *e, size_t block)
+{
+	e->strategy->go(e, block);
 }
 
 /* Where lanes part: how many targets, and which lanes go to each. */
@@ -143,7 +147,7 @@ static void flow_part(struct emit *e, struct parting *p, size_t block, LLVMValue
 	if (p->first == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->first)) {
 		p->first = block;
 	}
-	if (e->is_diverged && is_back_edge(e, block) && !e->yield_points[block]) {
+	if (emit_is_diverged(e) && is_back_edge(e, block) && !e->yield_points[block]) {
 		p->lanes = p->lanes ? ir_or(e, p->lanes, lanes) : lanes;
 		if (p->back == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->back)) {
 			p->back = block;
@@ -153,7 +157,7 @@ static void flow_part(struct emit *e, struct parting *p, size_t block, LLVMValue
 
 static void end_parting(struct emit *e, const struct parting *p)
 {
-	if (e->is_diverged) {
+	if (emit_is_diverged(e)) {
 		sweep_on(e, p->back, p->lanes);
 	} else {
 		LLVMBuildBr(e->builder, e->diverged[p->first]);
@@ -172,20 +176,18 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 	emit_goto(e, no);
 }
 
-/* Of diverged lanes, or of a converged warp whose lanes do not branch alike. */
-static void branch_apart(struct emit *e, LLVMValueRef bits, size_t yes, size_t no)
+static void part_diverged(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
 {
-	if (e->serial) {
-		emit_part_serial(e, emit_active(e), bits, yes, no);
-		return;
-	}
-	if (!e->is_diverged) {
-		emit_put_slots(e);
-	}
 	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
-	flow_part(e, &p, yes, ir_and(e, emit_active(e), bits));
-	flow_part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, bits)));
+	flow_part(e, &p, yes, ir_and(e, emit_active(e), taken));
+	flow_part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, taken)));
 	end_parting(e, &p);
+}
+
+static void part_converged(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
+{
+	emit_put_slots(e);
+	part_diverged(e, taken, yes, no);
 }
 
 static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
@@ -218,7 +220,7 @@ static void branch_switch(struct emit *e, LLVMValueRef value, const size_t *bloc
 		return;
 	}
 
-	if (!e->is_diverged) {
+	if (!emit_is_diverged(e)) {
 		LLVMBasicBlockRef same = emit_block(e, "same");
 		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
 		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, emit_u32(e, 0), "");
@@ -270,10 +272,10 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 		branch_one(e, guard, target, other);
 		return;
 	}
-	if (!e->is_diverged) {
+	if (!emit_is_diverged(e)) {
 		emit_branch_alike(e, guard, target, other);
 	}
-	branch_apart(e, emit_lane_bits(e, guard), target, other);
+	e->strategy->part(e, emit_lane_bits(e, guard), target, other);
 }
 
 /* A scalar if all lanes have it alike. */
@@ -307,21 +309,23 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 	mem_free(blocks);
 }
 
-void emit_exit(struct emit *e, const struct ptx_inst *inst)
+void emit_exit_converged(struct emit *e)
 {
-	(void)inst;
-	if (e->is_serial) {
-		emit_exit_serial(e);
-		return;
-	}
-	if (!e->is_diverged) {
-		LLVMBuildBr(e->builder, e->done);
-		return;
-	}
+	LLVMBuildBr(e->builder, e->done);
+}
+
+static void exit_diverged(struct emit *e)
+{
 	size_t field = offsetof(struct rt_warp, exited);
 	LLVMValueRef exited = emit_field(e, e->warp, field, e->s.i32);
 	emit_set_field(e, e->warp, field, ir_or(e, exited, emit_active(e)));
 	sweep_on(e, SIZE_MAX, NULL);
+}
+
+void emit_exit(struct emit *e, const struct ptx_inst *inst)
+{
+	(void)inst;
+	e->strategy->exit(e);
 }
 
 /* Nothing resumes after this, but the number must not say that the warp is done. */
@@ -362,11 +366,7 @@ size_t emit_block_after(const struct emit *e)
 
 void emit_wait(struct emit *e, enum rt_yield why)
 {
-	if (e->is_diverged) {
-		emit_park(e, why, emit_block_after(e));
-	} else {
-		emit_yield_before(e, why, emit_block_after(e));
-	}
+	e->strategy->wait(e, why, emit_block_after(e));
 }
 
 void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
@@ -374,3 +374,27 @@ void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
 	(void)inst;
 	emit_wait(e, RT_YIELD_SPIN);
 }
+
+/* --- Strategies --- */
+
+const struct emit_strategy emit_one_lane = {
+	.is_scalar = true,
+	.go = emit_go_converged,
+	.exit = emit_exit_converged,
+	.wait = emit_yield_before,
+};
+
+const struct emit_strategy emit_converged = {
+	.go = emit_go_converged,
+	.part = part_converged,
+	.exit = emit_exit_converged,
+	.wait = emit_yield_before,
+};
+
+const struct emit_strategy emit_diverged = {
+	.in_slots = true,
+	.go = go_diverged,
+	.part = part_diverged,
+	.exit = exit_diverged,
+	.wait = emit_park,
+};

@@ -18,6 +18,9 @@ static inline bool emit_converts_if(const struct emit *e, size_t block)
 LLVMBasicBlockRef emit_next_diverged(const struct emit *e);
 void emit_add_pending(struct emit *e, size_t block, LLVMValueRef lanes);
 void emit_goto(struct emit *e, size_t block);
+/* Parts of strategies. */
+void emit_go_converged(struct emit *e, size_t block);
+void emit_exit_converged(struct emit *e);
 /* At the end of a converged block: if all lanes branch alike they do; on with those that do not. */
 void emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no);
 /* Yield; go on in the next block when the wait is over. */
@@ -59,8 +62,6 @@ void emit_serial_finish(struct emit *e);
 void emit_serial_begin(struct emit *e);
 /* Of `lanes` those in `taken` go to `yes`, the others to `no`. */
 void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
-void emit_goto_serial(struct emit *e, size_t block);
-void emit_exit_serial(struct emit *e);
 
 /* emit_interleave.c: all warps of a block in step. */
 struct emit_team {

@@ -35,7 +35,7 @@ static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 	if (e->is_traced) {
 		emit_trace(e, inst);
 	}
-	if (e->width > 1 && !e->is_serial) {
+	if (!e->strategy->is_scalar) {
 		made = uniformity_of_result(&e->uniformity, inst);
 	}
 	if (made.is_vector) {
@@ -92,7 +92,7 @@ void emit_inst(struct emit *e, const struct ptx_inst *inst)
 		call_emitter(e, inst);
 		return;
 	}
-	bool all_or_none = e->width == 1 || e->is_serial || emit_is_same(e, inst->guard);
+	bool all_or_none = e->strategy->is_scalar || emit_is_same(e, inst->guard);
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	if (all_or_none) {
 		branch_guarded(e, inst, guard);

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "cpu/codegen/emit_flow.h"
+#include "cpu/codegen/emit_lanes.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 
@@ -243,14 +244,33 @@ void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, si
 	begin_lane(e, yes, no);
 }
 
-/* --- Alone --- */
+/* --- Strategies --- */
 
-void emit_goto_serial(struct emit *e, size_t block)
+static void part_before_serial(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
+{
+	emit_part_serial(e, emit_active(e), taken, yes, no);
+}
+
+static void go_serial(struct emit *e, size_t block)
 {
 	LLVMBuildBr(e->builder, e->serial->blocks[block]);
 }
 
-void emit_exit_serial(struct emit *e)
+static void exit_serial(struct emit *e)
 {
 	LLVMBuildBr(e->builder, e->serial->next);
 }
+
+/* These kernels never wait. */
+const struct emit_strategy emit_before_serial = {
+	.go = emit_go_converged,
+	.part = part_before_serial,
+	.exit = emit_exit_converged,
+};
+
+const struct emit_strategy emit_serial = {
+	.is_scalar = true,
+	.in_slots = true,
+	.go = go_serial,
+	.exit = exit_serial,
+};

@@ -139,7 +139,7 @@ static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
 
 struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
 {
-	if (e->is_serial) {
+	if (emit_is_serial(e)) {
 		return emit_set_mode(e, (struct emit_mode){e->lane, false});
 	}
 	bool once = e->width > 1 && !e->uniformity.regs[reg].is_vector;
@@ -194,7 +194,7 @@ static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slo
 /* Whether the version that is being made has a register in its slot. */
 static bool is_in_slot(const struct emit *e, unsigned reg)
 {
-	return e->is_diverged || e->is_serial || (!e->member && ptx_has_bit(e->entering, reg));
+	return e->strategy->in_slots || (!e->member && ptx_has_bit(e->entering, reg));
 }
 
 /* The whole register, in the mode of its slot. */
@@ -230,11 +230,11 @@ LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type ty
 {
 	LLVMValueRef value = load_reg(e, from);
 	const struct uniformity *lanes =
-		e->width > 1 && !e->is_serial ? &e->uniformity.regs[from.reg] : NULL;
+		!e->strategy->is_scalar ? &e->uniformity.regs[from.reg] : NULL;
 	if (lanes && !lanes->is_vector) {
 		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
 			: add_offset(e, value, lanes->offsets);
-	} else if (e->lane && !e->is_serial) {
+	} else if (e->lane && !e->strategy->is_scalar) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
 	assert(!e->once || !lanes || !lanes->is_vector);
@@ -336,7 +336,7 @@ void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMVa
 	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
 	bool sign = emit_is_signed(type);
 	value = emit_resize(e, value, stored, sign);
-	if (e->is_serial) {
+	if (emit_is_serial(e)) {
 		slots_store_whole(e, value, e->regs[reg]);
 		return;
 	}

@@ -100,7 +100,7 @@ struct emit_mode emit_slot_mode(struct emit *e, unsigned reg);
 /* W = 32: do all lanes have it alike? */
 static inline bool emit_is_same(const struct emit *e, unsigned reg)
 {
-	return e->width > 1 && !e->is_serial && uniformity_is_uniform(&e->uniformity.regs[reg]);
+	return !e->strategy->is_scalar && uniformity_is_uniform(&e->uniformity.regs[reg]);
 }
 /* An instruction's guard, a scalar if all lanes have it alike. */
 LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst);
