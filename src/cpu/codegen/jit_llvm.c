@@ -353,6 +353,23 @@ static enum jit_outcome jit_llvm_make(struct jit_object *out, struct jit_llvm *l
 	return outcome;
 }
 
+/* Code of nothing needs all that LLVM makes once. */
+static bool jit_llvm_start(struct jit_llvm *llvm, struct ptx_diag *diag)
+{
+	char *message = NULL;
+	LLVMMemoryBufferRef buffer;
+	LLVMModuleRef ir = LLVMModuleCreateWithNameInContext("start", llvm->context);
+	LLVMSetTarget(ir, llvm->triple);
+	LLVMSetModuleDataLayout(ir, llvm->layout);
+	bool ok = !LLVMTargetMachineEmitToMemoryBuffer(llvm->machine, ir, LLVMObjectFile, &message,
+		&buffer);
+	if (ok) {
+		LLVMDisposeMemoryBuffer(buffer);
+	}
+	LLVMDisposeModule(ir);
+	return ok || fail_message(diag, 0, "start", message);
+}
+
 static void jit_llvm_free_object(struct jit_object *object)
 {
 	LLVMDisposeMemoryBuffer(object->owner);
@@ -370,6 +387,7 @@ __attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_call
 	.host_features = get_features,
 	.create = jit_llvm_create,
 	.release = jit_llvm_release,
+	.start = jit_llvm_start,
 	.make = jit_llvm_make,
 	.free_object = jit_llvm_free_object,
 	.link = jit_llvm_link,

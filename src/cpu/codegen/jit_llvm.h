@@ -66,6 +66,8 @@ struct jit_llvm_calls {
 	bool (*create)(struct jit_llvm **out, const char *features,
 		const struct jit_callee *callees, struct ptx_diag *diag);
 	void (*release)(struct jit_llvm *llvm);
+	/* Have LLVM make the objects that live as long as the process. */
+	bool (*start)(struct jit_llvm *llvm, struct ptx_diag *diag);
 	enum jit_outcome (*make)(struct jit_object *out, struct jit_llvm *llvm,
 		const struct jit_order *order, struct ptx_diag *diag);
 	void (*free_object)(struct jit_object *object);

@@ -116,6 +116,19 @@ static bool jit_start_llvm(struct jit *jit, struct ptx_diag *diag)
 	return ok;
 }
 
+bool jit_start(struct ptx_diag *diag)
+{
+	struct jit jit = {.llvm = NULL};
+	if (made_count > 0) {
+		return true;
+	}
+	bool ok = jit_start_llvm(&jit, diag) && jit.calls->start(jit.llvm, diag);
+	if (jit.llvm) {
+		jit.calls->release(jit.llvm);
+	}
+	return ok;
+}
+
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag)
 {
 	*out = mem_zalloc(1, sizeof(**out));

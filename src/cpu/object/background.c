@@ -2,8 +2,9 @@
 /*
  * See background.h.
  *
- * exit() calls what was registered last first.  So the thread registers its end behind LLVM's, as soon
- * as LLVM is loaded.  A forked process has no such thread and gets none.
+ * exit() calls what was registered last first.  So LLVM is loaded and started before the thread is, and
+ * the thread's end is registered behind that: else LLVM's objects would be destroyed before the thread
+ * has ended.  A forked process has no such thread and gets none.
  */
 #include "base/common.h"
 
@@ -60,15 +61,18 @@ static void background_in_child(void)
 	pthread_mutex_unlock(&background.lock);
 }
 
-static void background_watch_process(void)
-{
-	pthread_atfork(background_before_fork, background_in_parent, background_in_child);
-	atexit(background_end);
-}
-
 static void background_watch_exit(void)
 {
 	atexit(background_end);
+}
+
+/* If LLVM does not start the jobs will say why. */
+static void background_watch_process(void)
+{
+	struct ptx_diag diag = {.line = 0};
+	(void)jit_start(&diag);
+	pthread_atfork(background_before_fork, background_in_parent, background_in_child);
+	background_watch_exit();
 }
 
 /* --- Jobs --- */
@@ -76,11 +80,7 @@ static void background_watch_exit(void)
 static void *background_main(void *arg)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct ptx_diag diag = {.line = 0};
 	(void)arg;
-	if (jit_llvm_version(&diag)) { // else the jobs say why they fail
-		pthread_once(&once, background_watch_exit);
-	}
 	pthread_mutex_lock(&background.lock);
 	while (background.first) {
 		struct background_job *job = background.first;
@@ -88,6 +88,7 @@ static void *background_main(void *arg)
 		background.running = job;
 		pthread_mutex_unlock(&background.lock);
 		job->run(job);
+		pthread_once(&once, background_watch_exit); // LLVM may have made more objects
 		pthread_mutex_lock(&background.lock);
 		background.running = NULL;
 		pthread_cond_broadcast(&background.changed);

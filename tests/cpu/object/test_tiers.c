@@ -227,6 +227,30 @@ START_TEST(a_process_can_end_while_the_background_compiles)
 }
 END_TEST
 
+/* The first code is in the cache, so that the background is the first to need LLVM. */
+START_TEST(a_process_can_end_while_the_background_starts_LLVM)
+{
+	static const char *const tiers[] = {"1", ""};
+	store_folder_create();
+	setenv("KUDZU_CACHE", "1", 1);
+	setenv("KUDZU_CACHE_DIR", store_path, 1);
+	for (size_t i = 0; i < countof(tiers); i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			CUmodule module;
+			setenv("KUDZU_CPU_TIER", tiers[i], 1);
+			tiers_setup();
+			CUfunction k = load_kernel(&module);
+			unsigned long made = jit_made_count();
+			launch(k, LINES);
+			exit(made == 1 - i ? 0 : 1);
+		}
+		ck_assert_int_eq(end_of(child), 0);
+	}
+	store_folder_remove();
+}
+END_TEST
+
 /* Of a child whose parent's thread had memory, which nobody can free. */
 #ifdef __SANITIZE_ADDRESS__
 #define END_CHILD _exit
@@ -264,6 +288,7 @@ SUITE(tiers)
 	TCase *processes = tcase_create("processes");
 	tcase_set_timeout(processes, 60);
 	tcase_add_test(processes, a_process_can_end_while_the_background_compiles);
+	tcase_add_test(processes, a_process_can_end_while_the_background_starts_LLVM);
 	tcase_add_test(processes, a_process_can_be_forked_while_the_background_compiles);
 	suite_add_tcase(suite, processes);
 	return suite;
