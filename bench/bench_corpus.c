@@ -7,7 +7,7 @@
  * A process for each file loads it and asks for each of its kernels: they are ready.  Then it waits
  * for the best code of each.  ptxas -O3, if it is on the PATH, compiles the same file for the
  * architecture that the file names.  All times are processor time of all threads.  The last lines
- * are of all files together.  bench/corpus_python.py makes such files.
+ * are of all files together.
  */
 #include "bench.h"
 

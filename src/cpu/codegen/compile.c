@@ -111,12 +111,13 @@ static enum kind compile_kind(const struct jit_order *order)
 /* All at once, for each run of LLVM's costs a tenth of a millisecond. */
 static void compile_run_llvm(struct compile *c, struct str *passes)
 {
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	if (passes->len > 0) {
-		str_addc(passes, ')');
-		c->error = passes->failed ? NULL : LLVMRunPasses(c->ir, passes->data, c->machine, options);
-		passes->len = 0;
+	if (passes->len == 0 || passes->failed) {
+		return;
 	}
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	str_addc(passes, ')');
+	c->error = passes->failed ? NULL : LLVMRunPasses(c->ir, passes->data, c->machine, options);
+	passes->len = 0;
 	LLVMDisposePassBuilderOptions(options);
 }
 
@@ -139,7 +140,7 @@ bool compile_run_passes(struct compile *c)
 			continue;
 		}
 		compile_run_llvm(c, &passes);
-		ok = !c->error && compile_steps[i].run(c);
+		ok = !c->error && !passes.failed && compile_steps[i].run(c);
 	}
 	if (ok) {
 		compile_run_llvm(c, &passes);

@@ -75,8 +75,8 @@ struct emit;
 
 /*
  * A strategy: what becomes of registers and control flow in a version of the blocks.  A kernel for one
- * lane has one version.  One for 32 has a converged version, and another one for lanes that have
- * parted.  emit_blocks.c chooses.
+ * lane has one version.  One for 32 has a converged version, which it starts with (emit_init), and
+ * another one for lanes that have parted, which emit_blocks.c makes next.
  */
 struct emit_strategy {
 	bool is_scalar;  /* for one lane */
@@ -88,7 +88,7 @@ struct emit_strategy {
 	void (*part)(struct emit *e, LLVMValueRef taken, size_t yes, size_t no);
 	/* They exit, */
 	void (*exit)(struct emit *e);
-	/* or yield, and go on in a block when the wait is over. */
+	/* or yield, and go on in a block when the wait is over; NULL: such kernels never wait. */
 	void (*wait)(struct emit *e, enum rt_yield why, size_t block);
 };
 
@@ -157,8 +157,8 @@ struct emit {
 	bool interleaves_local;         /* W = 32: see local_interleave.c */
 	struct emit_team *team;         /* W = 32: see emit_interleave.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
-	struct emit_nontemporal *nontemporal;     /* W = 32: see emit_nontemporal.c; NULL: no store is such */
-	struct emit_serial *serial;       /* W = 32: instead of diverged versions, see emit_serial.c */
+	struct emit_nontemporal *nontemporal; /* W = 32: see emit_nontemporal.c; NULL: no store is such */
+	struct emit_serial *serial;     /* W = 32: instead of diverged versions, see emit_serial.c */
 	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;

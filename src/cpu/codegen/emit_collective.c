@@ -28,7 +28,7 @@ static LLVMValueRef is_set(struct emit *e, LLVMValueRef word)
 }
 
 /* A shuffle that is known here is one of LLVM's. */
-static void meet_shuffle_known(struct emit *e, enum collect_shfl mode, LLVMValueRef value,
+static void collective_shuffle_known(struct emit *e, enum collect_shfl mode, LLVMValueRef value,
 	uint32_t b, uint32_t c)
 {
 	LLVMValueRef order[RT_MAX_WIDTH], in_range[RT_MAX_WIDTH];
@@ -53,7 +53,7 @@ static LLVMValueRef permute(struct emit *e, LLVMValueRef value, LLVMValueRef fro
 }
 
 /* What collect_shfl_source does, for all lanes. */
-static LLVMValueRef meet_source_of(struct emit *e, enum collect_shfl mode, LLVMValueRef b,
+static LLVMValueRef collective_source_of(struct emit *e, enum collect_shfl mode, LLVMValueRef b,
 	LLVMValueRef c, LLVMValueRef *in_range)
 {
 	LLVMValueRef lane = emit_lane_number(e);
@@ -70,20 +70,20 @@ static LLVMValueRef meet_source_of(struct emit *e, enum collect_shfl mode, LLVMV
 	return ir_select(e, *in_range, from, lane);
 }
 
-static void meet_shuffle(struct emit *e, enum collect_shfl mode, LLVMValueRef *words)
+static void collective_shuffle(struct emit *e, enum collect_shfl mode, LLVMValueRef *words)
 {
 	const struct ptx_operand *b = &e->inst->operands[2], *c = &e->inst->operands[3];
 	if (b->kind == PTX_INT && c->kind == PTX_INT) {
-		meet_shuffle_known(e, mode, words[0], (uint32_t)b->value, (uint32_t)c->value);
+		collective_shuffle_known(e, mode, words[0], (uint32_t)b->value, (uint32_t)c->value);
 		return;
 	}
 	LLVMValueRef in_range;
-	LLVMValueRef from = meet_source_of(e, mode, words[1], words[2], &in_range);
+	LLVMValueRef from = collective_source_of(e, mode, words[1], words[2], &in_range);
 	emit_put_result(e, 0, permute(e, words[0], from));
 	emit_put_result(e, 1, ir_zext(e, in_range, e->i32));
 }
 
-static void meet_vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
+static void collective_vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
 {
 	LLVMValueRef bits = is_set(e, word);
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, bits, emit_u32(e, 0));
@@ -111,7 +111,7 @@ static LLVMValueRef matches(struct emit *e, LLVMValueRef value)
 	return emit_field(e, out, 0, e->v.i32);
 }
 
-static void meet_match(struct emit *e, LLVMValueRef *words)
+static void collective_match(struct emit *e, LLVMValueRef *words)
 {
 	LLVMValueRef value = words[0];
 	if (ptx_type_size(e->inst->types[0]) > sizeof(uint32_t)) {
@@ -124,7 +124,7 @@ static void meet_match(struct emit *e, LLVMValueRef *words)
 	emit_put_result(e, 1, ir_zext(e, all, e->i32));
 }
 
-static void meet_reduce(struct emit *e, enum collect_redux op, LLVMValueRef word)
+static void collective_reduce(struct emit *e, enum collect_redux op, LLVMValueRef word)
 {
 	static const char *const names[] = {[REDUX_ADD] = "add", [REDUX_AND] = "and",
 		[REDUX_OR] = "or", [REDUX_XOR] = "xor", [REDUX_UMIN] = "umin",
@@ -134,34 +134,34 @@ static void meet_reduce(struct emit *e, enum collect_redux op, LLVMValueRef word
 	emit_put_result(e, 0, emit_splat(e, ir_call1(e, name, word)));
 }
 
-static void meet_elect(struct emit *e)
+static void collective_elect(struct emit *e)
 {
 	LLVMValueRef zero = emit_int(e, 32, 0);
 	emit_put_result(e, 0, zero);
 	emit_put_result(e, 1, ir_zext(e, ir_icmp(e, LLVMIntEQ, emit_lane_number(e), zero), e->i32));
 }
 
-static void meet_compute(struct emit *e, uint32_t what, LLVMValueRef *words)
+static void collective_compute(struct emit *e, uint32_t what, LLVMValueRef *words)
 {
 	uint32_t details = what >> COLLECT_SHIFT;
 	switch ((enum collect)(what & ((1u << COLLECT_SHIFT) - 1))) {
 	case COLLECT_SHFL:
-		meet_shuffle(e, (enum collect_shfl)details, words);
+		collective_shuffle(e, (enum collect_shfl)details, words);
 		break;
 	case COLLECT_BALLOT:
 		emit_put_result(e, 0, emit_splat(e, is_set(e, words[0])));
 		break;
 	case COLLECT_VOTE:
-		meet_vote(e, (enum collect_vote)details, words[0]);
+		collective_vote(e, (enum collect_vote)details, words[0]);
 		break;
 	case COLLECT_MATCH:
-		meet_match(e, words);
+		collective_match(e, words);
 		break;
 	case COLLECT_REDUX:
-		meet_reduce(e, (enum collect_redux)details, words[0]);
+		collective_reduce(e, (enum collect_redux)details, words[0]);
 		break;
 	case COLLECT_ELECT:
-		meet_elect(e);
+		collective_elect(e);
 		break;
 	default: /* nothing to compute */
 		break;
@@ -184,12 +184,12 @@ bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *me
 		LLVMValueRef apart = emit_lane_bits(e, ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
 		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, emit_u32(e, 0)), one, many);
 		emit_enter(e, one);
-		meet_compute(e, what, words);
+		collective_compute(e, what, words);
 		emit_goto(e, next);
 		emit_enter(e, many);
 		return false;
 	}
-	meet_compute(e, what, words);
+	collective_compute(e, what, words);
 	emit_goto(e, next);
 	return true;
 }

@@ -159,7 +159,7 @@ static bool just_ends(const struct emit *e, size_t block)
 }
 
 /* Whether lanes need a register in one of two blocks. */
-static bool alone_is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
+static bool serial_is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
 {
 	const struct ptx_block *blocks = e->func->blocks;
 	return ptx_has_bit(blocks[yes].live_in, reg) || ptx_has_bit(blocks[no].live_in, reg);
@@ -213,7 +213,7 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	emit_note_lane(e, lane);
 	struct emit_mode mode = emit_begin_once(e);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (alone_is_live(e, i, yes, no)) {
+		if (serial_is_live(e, i, yes, no)) {
 			LLVMBuildStore(e->builder, own_value(e, i, lane), a->regs[i]);
 		}
 	}
@@ -226,11 +226,11 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no)
 {
 	struct emit_serial *a = e->serial;
-	LLVMBasicBlockRef head = emit_block(e, "each_alone");
+	LLVMBasicBlockRef head = emit_block(e, "each_lane");
 	LLVMValueRef from = emit_u32(e, a->head_count++);
 	LLVMAddCase(a->heads, from, head);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
-		if (alone_is_live(e, i, yes, no)) {
+		if (serial_is_live(e, i, yes, no)) {
 			spread_reg(e, i);
 		}
 	}

@@ -84,7 +84,7 @@ static void place_lane(struct strided *s, unsigned lane, int64_t offset)
 	}
 }
 
-static bool find_runs(struct strided *s, const int64_t *offsets)
+static bool strided_find_runs(struct strided *s, const int64_t *offsets)
 {
 	int64_t sorted[RT_MAX_WIDTH + 1];
 	unsigned count = sort_offsets(sorted, offsets);
@@ -263,7 +263,7 @@ static bool strided_find(struct strided *s, struct emit *e, const struct ptx_ins
 	*s = (struct strided){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
-	s->has_runs = find_runs(s, at.offsets);
+	s->has_runs = strided_find_runs(s, at.offsets);
 	s->stride = strided_stride_of(s);
 	bool by_lanes = s->stride || (loads && space == PTX_SHARED && count == 1);
 	bool is_one = s->is_straight && count == 1 && s->size >= 4;
