@@ -34,6 +34,9 @@
 enum { HUGE_KERNEL = 10000 };
 /* From so many on a kernel starts with code that is compiled sooner. */
 enum { LONG_KERNEL = 200 };
+/* Unless one in so many of them is a collective: code for one lane saves and restores all that is
+ * live at each, so that it would take longer to compile than code for a warp. */
+enum { COLLECTIVE_WEIGHS = 32 };
 /* Edges of its graph, from which on passes that look at each for each take more than a second. */
 enum { MANY_EDGES = 4000 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
@@ -412,11 +415,24 @@ static enum jit_tier jit_fixed_tier(void)
 	return (enum jit_tier)settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
+static bool jit_has_many_collectives(const struct ptx_func *func)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < func->inst_count; i++) {
+		count += ptx_is_collective(func->insts[i].op);
+	}
+	return count * COLLECTIVE_WEIGHS >= func->inst_count;
+}
+
 enum jit_tier jit_start_tier(const struct ptx_func *func)
 {
 	enum jit_tier fixed = jit_fixed_tier();
-	return fixed != 0 ? fixed
-		: func->inst_count >= LONG_KERNEL ? JIT_TIER_FIRST : JIT_TIER_BEST;
+	if (fixed != 0) {
+		return fixed;
+	}
+	return jit_is_huge(func)
+		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))
+		? JIT_TIER_FIRST : JIT_TIER_BEST;
 }
 
 bool jit_may_improve(const struct jit_kernel *kernel)

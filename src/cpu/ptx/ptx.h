@@ -204,6 +204,13 @@ static inline bool ptx_waits(enum ptx_op op)
 	return ptx_rows[op].operands[0] == '!';
 }
 
+/* The threads of a warp exchange values there. */
+static inline bool ptx_is_collective(enum ptx_op op)
+{
+	return (op >= PTX_OP_SHFL_SYNC && op <= PTX_OP_ELECT)
+		|| (op >= PTX_OP_LDMATRIX && op <= PTX_OP_WMMA_STORE);
+}
+
 struct ptx_reg {
 	const char *name; /* "%r12" */
 	enum ptx_type type;

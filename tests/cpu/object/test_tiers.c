@@ -20,8 +20,9 @@ enum { THREADS = 96, BLOCKS = 5, LINES = 600 };
 
 static struct str text;
 
-/* Each thread has x = its number, and so often x = x * 5 + 3, and x += 7 if x is odd. */
-static void write_kernel(unsigned lines)
+/* Each thread has x = its number, and so often x = x * 5 + 3, and x += 7 if x is odd; then what
+ * `more` does with y. */
+static void write_kernel_with(const char *more, unsigned lines)
 {
 	str_free(&text);
 	text = (struct str)STR_INIT;
@@ -33,9 +34,15 @@ static void write_kernel(unsigned lines)
 	for (unsigned i = 0; i < lines; i += 4) {
 		str_add(&text, "mad.lo.u32 %x, %x, 5, 3;\nand.b32 %y, %x, 1;\n"
 			"setp.ne.u32 %p, %y, 0;\n@%p add.u32 %x, %x, 7;\n");
+		str_add(&text, more);
 	}
 	str_add(&text, "st.global.u32 [%a], %x; ret;\n}\n");
 	ck_assert(!text.failed);
+}
+
+static void write_kernel(unsigned lines)
+{
+	write_kernel_with("", lines);
 }
 
 static uint32_t expected(uint32_t x, unsigned lines)
@@ -109,6 +116,18 @@ START_TEST(a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps)
 	ck_assert_int_eq(width(k), 1);
 	launch(k, LINES);
 	OK(await_best(k));
+	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
+	ck_assert_int_eq(width(k), 32);
+	launch(k, LINES);
+	OK(cuModuleUnload(module));
+}
+END_TEST
+
+START_TEST(a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code)
+{
+	CUmodule module;
+	write_kernel_with("shfl.sync.bfly.b32 %y, %x, 1, 31, -1;\n", LINES);
+	CUfunction k = load_kernel(&module);
 	ck_assert_int_eq(tier(k), JIT_TIER_BEST);
 	ck_assert_int_eq(width(k), 32);
 	launch(k, LINES);
@@ -280,6 +299,7 @@ SUITE(tiers)
 	Suite *suite = suite_create("tiers");
 	TCase *tc = add_case(suite, "tiers", tiers_setup, tiers_teardown);
 	tcase_add_test(tc, a_long_kernel_starts_one_lane_at_a_time_and_then_runs_in_warps);
+	tcase_add_test(tc, a_kernel_whose_warps_often_exchange_values_starts_with_its_best_code);
 	tcase_add_test(tc, the_best_code_can_be_had_before_a_launch);
 	tcase_add_test(tc, launches_need_not_wait_for_the_best_code);
 	tcase_add_loop_test(tc, a_tier_can_be_fixed, 0, countof(fixed));
