@@ -69,7 +69,8 @@ VERSION := $(MAJOR).$(MINOR).$(call version-of,KZ_VERSION_PATCH)
 SOVERSION := $(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 
 MODE_debug := -O0 -g3
-MODE_release := -O2 -g
+# Functions begin at a cache line: how fast a loop is does not depend on the code in front of it.
+MODE_release := -O2 -g -falign-functions=64
 MODE_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 MODE_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 # gcc says so by itself, clang does not (`make check-tsan CC=clang`).
