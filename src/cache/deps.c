@@ -26,6 +26,7 @@
 #include "base/store.h"
 #include "base/str.h"
 #include "cache/includes.h"
+#include "rtc/headers.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -409,6 +410,12 @@ static void deps_look_for(struct deps_scan *scan, const struct deps_text *text, 
 			deps_look_at(scan, root->path, root->label, name, root->is_cuda);
 		}
 	}
+	const char *libcxx = headers_libcxx(scan->request, name);
+	const char *next = libcxx ? arena_printf(&scan->arena, "<%s", libcxx) : NULL;
+	scan->no_memory |= libcxx && !next;
+	if (next) {
+		deps_look_for(scan, text, next);
+	}
 }
 
 /* Where it begins */
@@ -592,6 +599,7 @@ static void deps_make_key(struct str *out, const struct rtc_request *request,
 	const char *name = request->name ? request->name : "";
 	str_addn(out, deps_kind, sizeof(deps_kind));
 	str_addn(out, (const char *)id, id_size);
+	str_add(out, request->no_prelude ? " no prelude " : "");
 	str_addn(out, (const char *)&names->len, sizeof(names->len));
 	str_addn(out, names->data, names->len);
 	str_addn(out, name, strlen(name) + 1);

@@ -145,12 +145,39 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of these.  Nothing
- * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it. */
-static const char *const stand_ins[] = {
-	"assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h",
-	"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
-	"string.h",
+/* kernels/std.cuh; the assembler includes it, and the build runs in the folder that has kernels/. */
+__asm__(".section .rodata\n.hidden headers_std\n.globl headers_std\nheaders_std:\n"
+	".incbin \"kernels/std.cuh\"\n.byte 0\n.text\n");
+extern const char headers_std[];
+
+#define STD_NAME "kudzu/std.h"
+#define LIBCXX "cuda/std/"
+#define CXX(name, more) {name, "#if __has_include(<" LIBCXX name ">)\n#include <" LIBCXX name ">\n" \
+	"namespace std { using namespace cuda::std; " more "}\n" \
+	"#else\n#include <" STD_NAME ">\n#endif\n", LIBCXX name}
+/* Functions that libcu++ has not, but CUDA. */
+#define MORE_MATH "using ::erf; using ::erfc; using ::fdim; using ::fma; using ::fmod; using ::modf; " \
+	"using ::remainder; using ::remquo; "
+
+/* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of C's headers.  Nothing
+ * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it.  C++'s
+ * headers are those of libcu++, if that is installed, under the names of the standard. */
+static const struct {
+	const char *name;
+	const char *text;
+	const char *libcxx; /* NULL: it needs none */
+} stand_ins[] = {
+	{"assert.h", "", NULL}, {"ctype.h", "", NULL}, {"errno.h", "", NULL}, {"float.h", "", NULL},
+	{"inttypes.h", "", NULL}, {"limits.h", "", NULL}, {"math.h", "", NULL},
+	{"stdalign.h", "", NULL}, {"stdarg.h", "", NULL}, {"stdbool.h", "", NULL},
+	{"stddef.h", "", NULL}, {"stdint.h", "", NULL}, {"stdio.h", "", NULL},
+	{"stdlib.h", "", NULL}, {"string.h", "", NULL},
+	CXX("array", ""), CXX("cassert", ""), CXX("cfloat", ""), CXX("climits", ""),
+	CXX("cmath", MORE_MATH), CXX("complex", ""), CXX("cstddef", ""), CXX("cstdint", ""),
+	CXX("cstdlib", ""), CXX("cstring", ""), CXX("limits", ""), CXX("tuple", ""),
+	CXX("type_traits", ""), CXX("utility", ""),
+	{"cstdio", "namespace std { using ::printf; }\n", NULL},
+	{STD_NAME, headers_std, NULL},
 };
 
 static bool request_has_header(const struct rtc_request *request, const char *name)
@@ -188,9 +215,9 @@ static bool headers_add_prelude(struct headers *out, const struct rtc_request *r
 	bool ok = true;
 	headers_add(out, HEADERS_PRELUDE, prelude);
 	for (size_t i = 0; i < countof(stand_ins) && ok; i++) {
-		if (!request_has_header(request, stand_ins[i])
-		    && !folders_have(request, stand_ins[i], &ok)) {
-			headers_add(out, stand_ins[i], "");
+		const char *name = stand_ins[i].name;
+		if (!request_has_header(request, name) && !folders_have(request, name, &ok)) {
+			headers_add(out, name, stand_ins[i].text);
 		}
 	}
 	return ok;
@@ -224,6 +251,17 @@ void headers_free(struct headers *headers)
 	mem_free(headers->names);
 	mem_free(headers->texts);
 	*headers = (struct headers){0};
+}
+
+const char *headers_libcxx(const struct rtc_request *request, const char *name)
+{
+	const char *found = NULL;
+	for (size_t i = 0; i < countof(stand_ins) && !request->no_prelude; i++) {
+		if (strcmp(stand_ins[i].name, name) == 0) {
+			found = stand_ins[i].libcxx;
+		}
+	}
+	return found;
 }
 
 bool headers_has_macro(const char *word, size_t len)

@@ -2,7 +2,7 @@
 #ifndef RTC_HEADERS_H
 #define RTC_HEADERS_H
 
-/* The headers that NVRTC is given in memory: the prelude, and stand-ins for the C library's. */
+/* The headers that NVRTC is given in memory: the prelude, and stand-ins for those of C and C++. */
 #include "rtc/compile.h"
 
 /* The name that the prelude is included by; diagnostics mention it. */
@@ -23,6 +23,9 @@ void headers_free(struct headers *headers);
 
 /* Whether a source may need the prelude: wrong only in that direction. */
 bool headers_want_prelude(const struct rtc_request *request);
+
+/* The header of libcu++ that a stand-in of this name includes if it is installed, else NULL. */
+const char *headers_libcxx(const struct rtc_request *request, const char *name);
 
 /* Whether the prelude has a macro of that name. */
 bool headers_has_macro(const char *word, size_t len);

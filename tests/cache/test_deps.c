@@ -329,6 +329,25 @@ START_TEST(a_header_in_memory_is_looked_for_nowhere_else)
 }
 END_TEST
 
+/* A header of C++ includes that of libcu++, if that is there. */
+START_TEST(the_headers_of_libcxx_behind_those_of_cxx_are_found)
+{
+	struct rtc_request request = {.source = "#include <cmath>\n",
+		.include_dirs = (const char *const[]){folder}, .include_count = 1};
+	struct deps_result found;
+	put("cuda/std/cmath", "#include <more.h>\n");
+	put("more.h", "");
+	for (int i = 0; i < 2; i++) {
+		request.no_prelude = i;
+		ck_assert(deps_find(&found, &request, &no_compiler));
+		ck_assert(!found.why_not && found.deps);
+		ck_assert_int_eq(has_label(found.deps, "cuda/std/cmath"), !request.no_prelude);
+		ck_assert_int_eq(has_label(found.deps, "more.h"), !request.no_prelude);
+		deps_release(found.deps);
+	}
+}
+END_TEST
+
 /* Stat validation */
 
 static void run(const char *command)
@@ -516,6 +535,7 @@ SUITE(deps)
 	tcase_add_test(tc, files_of_a_circle_are_found_once);
 	tcase_add_loop_test(tc, what_cannot_be_known_is_said, 0, (int)countof(opaque));
 	tcase_add_test(tc, a_header_in_memory_is_looked_for_nowhere_else);
+	tcase_add_test(tc, the_headers_of_libcxx_behind_those_of_cxx_are_found);
 	tcase_add_loop_test(tc, a_result_holds_until_a_file_changes, 0, countof(changes));
 	tcase_add_test(tc, a_file_that_changes_within_a_tick_is_told_from_what_it_was);
 	tcase_add_test(tc, paths_may_have_much_or_nothing_in_common);

@@ -46,7 +46,7 @@ static const struct {
 } mistakes[] = {
 	{"#include <iostream>\n", "cuda::std"},
 	{"#include <vector>\n", "cuda::std"},
-	{"#include <cmath>\n", "<math.h>"},
+	{"#include <map>\n", "<cmath>"},
 	{"#include <sys/types.h>\n", "for the host"},
 	{"#include <unistd.h>\n", "for the host"},
 	{"#include <signal.h>\n", "for the host"},
