@@ -19,7 +19,7 @@
  *   ffi.h       without a C compiler  random.h   random numbers
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
  *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
- *   network.h   softmax, cross entropy
+ *   network.h   softmax, cross entropy   managed.h  memory of host and device
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -53,6 +53,7 @@
 #include <kudzu/layout.h>
 #include <kudzu/linalg.h>
 #include <kudzu/link.h>
+#include <kudzu/managed.h>
 #include <kudzu/matrix.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>

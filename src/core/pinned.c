@@ -253,6 +253,11 @@ void kz_pinned_release(kz_pinned *pinned)
 	}
 }
 
+struct memory *pinned_memory(const struct kz_pinned *pinned)
+{
+	return pinned->memory;
+}
+
 void *kz_pinned_pointer(const kz_pinned *pinned)
 {
 	return pinned ? (void *)(uintptr_t)pinned->memory->address : NULL;

@@ -10,6 +10,7 @@
 
 struct kz_device;
 struct memory;
+struct kz_pinned;
 
 /* Live pinned memory by address, to recognize it when a copy gets a pointer into it. */
 struct pinned_list {
@@ -23,6 +24,8 @@ void pinned_init(struct pinned_list *list);
 void pinned_finish(struct pinned_list *list);
 /* The live pinned memory that contains a pointer of the host, counted; NULL if there is none. */
 struct memory *pinned_find(struct pinned_list *list, const void *pointer);
+/* The memory of a handle; borrowed. */
+struct memory *pinned_memory(const struct kz_pinned *pinned);
 /* Pinned memory through which so few bytes go to `host`; NULL if they go there directly. */
 void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size);
 void pinned_put_slot(struct kz_device *dev, void *slot);

@@ -133,6 +133,26 @@ CUresult do_MemFree(CUdeviceptr address)
 	return code || !address ? code : stub_memory_release(address);
 }
 
+CUresult do_MemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags)
+{
+	CUresult code = stub_enter_context(DRV_cuMemAllocManaged);
+	code = code || flags == CU_MEM_ATTACH_GLOBAL ? code : CUDA_ERROR_INVALID_VALUE;
+	return code ? code : stub_memory_create(address, size);
+}
+
+CUresult do_MemAdvise(CUdeviceptr address, size_t size, CUmem_advise advice, CUmemLocation place)
+{
+	(void)advice, (void)place;
+	return check(stub_enter_context(DRV_cuMemAdvise), address, size);
+}
+
+CUresult do_MemPrefetchAsync(CUdeviceptr address, size_t size, CUmemLocation place,
+	unsigned int flags, CUstream stream)
+{
+	(void)place, (void)flags, (void)stream;
+	return check(stub_enter_context(DRV_cuMemPrefetchAsync), address, size);
+}
+
 CUresult do_MemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
 	(void)stream;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_MANAGED_H
+#define KUDZU_MANAGED_H
+
+/*
+ * Memory that host and device use by one address: managed memory, which moves to who uses it, and
+ * pinned host memory, which kernels reach where it is.
+ *
+ *	kz_buffer *buffer = NULL;
+ *	kz_array *a = NULL;
+ *	if (!kz_managed_create(&buffer, dev, 16 * sizeof(float), &err)
+ *	    && !kz_array_wrap(&a, buffer, KZ_F32, KZ_SHAPE(16), NULL, 0, &err)) {
+ *		float *host = kz_buffer_host(buffer);
+ *		host[0] = 1;
+ *		st = kz_launch(kernel, grid, block, NULL, &err, KZ_ARGS(a));
+ *		st = st ? st : kz_device_synchronize(dev, &err);   // before the host looks
+ *		printf("%g\n", host[0]);
+ *	}
+ *
+ * Such memory is a kz_buffer: kernels, copies, arrays and views take it.  The library orders the work
+ * of streams on it, but does not see what the host does.  Before the host reads or writes the memory,
+ * wait for the streams that use it.  Devices without CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
+ * want all of their work done before the host touches any managed memory.
+ */
+#include <kudzu/memory.h>
+#include <kudzu/pinned.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where managed memory should be; for kz_managed_advise.  Numbers are the driver's. */
+typedef enum kz_advice {
+	KZ_READ_MOSTLY = 1,      /**< it is mostly read: each user may have a copy */
+	KZ_NOT_READ_MOSTLY = 2,
+	KZ_PREFERRED_PLACE = 3,  /**< it stays on the device or host that is given */
+	KZ_NO_PREFERRED_PLACE = 4,
+	KZ_ACCESSED_BY = 5,      /**< the device or host that is given should reach it without faults */
+	KZ_NOT_ACCESSED_BY = 6
+} kz_advice;
+
+/**
+ * Allocate managed memory.  Its contents are undefined.
+ *
+ * @param size bytes, 0 allowed.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY; KZ_UNSUPPORTED if the device has no
+ *         managed memory; KZ_NO_MEMORY.
+ * Ownership: release it with kz_buffer_release, which waits for the last use.  No pool keeps it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size,
+	kz_error *err);
+
+/**
+ * Make a buffer of pinned memory, which kernels then read and write where it is, over the bus.
+ *
+ * Copies that get the pinned memory's pointer and work on the buffer are ordered among each other.
+ *
+ * @return KZ_OK; KZ_UNSUPPORTED if the device reaches the memory by another address or not at all;
+ *         KZ_INVALID for NULL; KZ_NO_MEMORY.
+ * Ownership: release it with kz_buffer_release, before or after the pinned memory: it keeps the memory
+ * alive.  Memory of kz_pinned_wrap must exist until both are released.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinned_buffer(kz_buffer **out, kz_pinned *pinned, kz_error *err);
+
+/**
+ * Return the host's address of managed or pinned memory; NULL for a buffer that the host cannot reach,
+ * and for one of 0 bytes.  It holds as long as the buffer or a view of it.
+ */
+KZ_API void *kz_buffer_host(const kz_buffer *buffer);
+
+/**
+ * Tell the driver where managed memory will be used.  This changes speed, never results.
+ *
+ * @param place the device; NULL for the host.  KZ_READ_MOSTLY, KZ_NOT_READ_MOSTLY and
+ *        KZ_NO_PREFERRED_PLACE ignore it.
+ * @return KZ_OK; KZ_INVALID for memory that is not managed and for an unknown advice; KZ_UNSUPPORTED
+ *         by NVIDIA's drivers before 12.2; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice,
+	kz_device *place, kz_error *err);
+
+/**
+ * Move managed memory to a device or to the host, before it is used there.
+ *
+ * @param place the device; NULL for the host.
+ * @param stream of the buffer's device; NULL for its default stream.
+ * @return as kz_managed_advise.
+ * Async: returns at once; it moves behind earlier work on the buffer, in the order of the stream.
+ */
+KZ_API KZ_NODISCARD kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place,
+	kz_stream *stream, kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
