@@ -68,9 +68,14 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 /* The device of our own driver, of which there is one; 16 bytes. */
 #define CU_DEVICE_UUID_KUDZU "kudzu-cpu-device"
 /* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
- * version of the LLVM that makes its code, 190107 is 19.1.7. */
+ * version of the LLVM that makes its code, 190107 is 19.1.7; how wide the gaps around memory that
+ * kernels address can be, in KiB, and what that is where addresses are not scarce; 1 if
+ * KUDZU_CPU_GUARD is on, so that each array wants an allocation of its own. */
 #define CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY ((CUdevice_attribute)0x4B5A0001)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION ((CUdevice_attribute)0x4B5A0002)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_GAP ((CUdevice_attribute)0x4B5A0003)
+#define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
 
 typedef enum CUdevice_attribute {
 #define X(name, number) name = number,

@@ -193,6 +193,22 @@ static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 	}
 }
 
+/* A limit of addresses makes the gaps small that the CPU device keeps around memory. */
+static void look_at_gaps(struct kz_diagnosis *diagnosis, const struct drv *drv)
+{
+	CUdevice device;
+	int size = CU_DEVICE_KUDZU_GAP_WIDE;
+	if (drv->DeviceGet(&device, 0) == CUDA_SUCCESS
+	    && drv->DeviceGetAttribute(&size, CU_DEVICE_ATTRIBUTE_KUDZU_GAP, device) == CUDA_SUCCESS
+	    && size < CU_DEVICE_KUDZU_GAP_WIDE) {
+		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "addresses", TEXT(diagnosis,
+			"ulimit -v leaves room for gaps of %.1f MiB, not %.0f, around memory of kernels:"
+			" a wild index may leap over them", (double)size / (1 << 10),
+			(double)CU_DEVICE_KUDZU_GAP_WIDE / (1 << 10)),
+			"raise ulimit -v, or lift it");
+	}
+}
+
 static void look_at_cpu(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "install Kudzu again";
@@ -208,6 +224,7 @@ static void look_at_cpu(struct kz_diagnosis *diagnosis)
 	} else {
 		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
 		diagnosis->has_cpu = look_at_device(diagnosis, "cpu", fix);
+		look_at_gaps(diagnosis, drv);
 	}
 	look_at_llvm(diagnosis, drv);
 }

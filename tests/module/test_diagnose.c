@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -305,6 +306,28 @@ START_TEST(every_device_found_is_found_usable)
 }
 END_TEST
 
+/* The sanitizers themselves have more addresses than that. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+START_TEST(small_gaps_where_addresses_are_limited_are_a_note)
+{
+	const struct rlimit limit = {(size_t)12 << 30, (size_t)12 << 30};
+	ok(kz_diagnose(&diagnosis, &err));
+	for (int64_t i = 0; i < kz_diagnosis_count(diagnosis); i++) {
+		ck_assert_str_ne(kz_diagnosis_finding(diagnosis, i)->topic, "addresses");
+	}
+	kz_diagnosis_release(diagnosis);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	ok(kz_diagnose(&diagnosis, &err));
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		const kz_finding *finding = find("addresses", "MiB, not 16384, around memory");
+		ck_assert_int_eq(finding->verdict, KZ_VERDICT_NOTE);
+		ck_assert_ptr_nonnull(strstr(finding->fix, "ulimit -v"));
+	}
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+#endif
+
 SUITE(diagnose)
 {
 	Suite *s = suite_create("diagnose");
@@ -322,5 +345,9 @@ SUITE(diagnose)
 		without_a_compiler_a_device_is_not_enough, the_cache_folder_is_named_with_its_state,
 		a_diagnosis_without_memory_leaves_nothing);
 	tcase_add_loop_test(tc, every_device_found_is_found_usable, 0, support_device_count());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	tcase_add_loop_test(tc, small_gaps_where_addresses_are_limited_are_a_note, 0,
+		support_device_count());
+#endif
 	return s;
 }

@@ -9,7 +9,9 @@
 #include "cpu/abi/api.h"
 #include "cpu/exec/pool.h"
 #include "cpu/jit/jit.h"
+#include "cpu/config/settings.h"
 #include "cpu/mem/capacity.h"
+#include "cpu/mem/gap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +139,12 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY:
 		*out = 1;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_KUDZU_GAP:
+		*out = (int)(gap_next(GAP_WIDE) >> 10);
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_KUDZU_GUARD:
+		*out = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION:
 		return llvm_version(__func__, out);

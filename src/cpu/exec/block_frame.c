@@ -10,23 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SHARED_REACH ((size_t)BLOCK_FRAME_SHARED_REACH)
-#define SHARED_RESERVED (2 * SHARED_REACH + GUARD)
-#define GUARD ((size_t)1 << 16) /* bytes without access around an area */
 #define FRAME_ALIGN 64
 #define LOCAL_ALIGN 16 /* at least: local_size is a multiple of what the kernel declares */
 #define MAX_SCRATCH (SIZE_MAX / 4) /* so that a bit more still fits */
-
-static void *block_frame_map_none(size_t size)
-{
-	void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return map == MAP_FAILED ? NULL : map;
-}
-
-static size_t block_frame_to_pages(size_t size)
-{
-	return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
-}
 
 static bool block_frame_grow_slots(struct block_frame *frame, uint32_t count)
 {
@@ -46,49 +32,33 @@ static bool block_frame_grow_slots(struct block_frame *frame, uint32_t count)
 /* Give access to exactly the pages that the block's shared memory takes. */
 static bool block_frame_resize_shared(struct block_frame *frame, size_t size)
 {
-	size = block_frame_to_pages(size);
-	if (!frame->shared) {
-		uint8_t *map = block_frame_map_none(SHARED_RESERVED);
-		if (!map) {
-			return false;
-		}
-		frame->shared = map + SHARED_REACH;
+	size = round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+	if (!frame->shared.data && !gap_reserve(&frame->shared, RT_SHARED_WINDOW, GAP_WIDE)) {
+		return false;
 	}
-	if (size > frame->shared_size
-	    && mprotect(frame->shared, size, PROT_READ | PROT_WRITE) != 0) {
+	uint8_t *shared = frame->shared.data;
+	if (size > frame->shared_size && mprotect(shared, size, PROT_READ | PROT_WRITE) != 0) {
 		return false;
 	}
 	if (size < frame->shared_size
-	    && mprotect(frame->shared + size, frame->shared_size - size, PROT_NONE) != 0) {
+	    && mprotect(shared + size, frame->shared_size - size, PROT_NONE) != 0) {
 		return false;
 	}
 	frame->shared_size = size;
 	return true;
 }
 
-static void block_frame_free_area(struct block_frame_area *area)
+static bool block_frame_grow_area(struct gap_area *area, size_t size, size_t gap)
 {
-	if (area->data) {
-		munmap(area->data - GUARD, area->size + 2 * GUARD);
-	}
-}
-
-static bool block_frame_grow_area(struct block_frame_area *area, size_t size)
-{
-	if (area->data && size <= area->size) {
+	struct gap_area larger;
+	if (size <= area->size) {
 		return true;
 	}
-	size = block_frame_to_pages(size > 0 ? size : 1);
-	uint8_t *map = block_frame_map_none(size + 2 * GUARD);
-	if (!map) {
+	if (!gap_alloc(&larger, size, gap)) {
 		return false;
 	}
-	if (mprotect(map + GUARD, size, PROT_READ | PROT_WRITE) != 0) {
-		munmap(map, size + 2 * GUARD);
-		return false;
-	}
-	block_frame_free_area(area);
-	*area = (struct block_frame_area){map + GUARD, size};
+	gap_release(area);
+	*area = larger;
 	return true;
 }
 
@@ -136,7 +106,7 @@ static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
 	uint32_t first = i * layout->width;
 	uint32_t left = layout->threads - first;
 	uint32_t lanes = left < layout->width ? left : layout->width;
-	slot->warp.shared = frame->shared;
+	slot->warp.shared = frame->shared.data;
 	slot->warp.local = frame->local.data + first * layout->local_stride;
 	slot->warp.local_stride = layout->local_stride;
 	slot->warp.first = first;
@@ -167,8 +137,8 @@ bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layo
 	frame->layout.width = 0;
 	if (!block_frame_get_exchanges(frame) || !block_frame_grow_slots(frame, warps)
 	    || !block_frame_resize_shared(frame, shared_size)
-	    || !block_frame_grow_area(&frame->frames, layout->frames_size)
-	    || !block_frame_grow_area(&frame->local, layout->locals_size)) {
+	    || !block_frame_grow_area(&frame->frames, layout->frames_size, GAP_LEAST)
+	    || !block_frame_grow_area(&frame->local, layout->locals_size, GAP_WIDE)) {
 		return false;
 	}
 	frame->layout = *layout;
@@ -185,11 +155,9 @@ bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layo
 
 void block_frame_free(struct block_frame *frame)
 {
-	if (frame->shared) {
-		munmap(frame->shared - SHARED_REACH, SHARED_RESERVED);
-	}
-	block_frame_free_area(&frame->frames);
-	block_frame_free_area(&frame->local);
+	gap_release(&frame->shared);
+	gap_release(&frame->frames);
+	gap_release(&frame->local);
 	mem_free(frame->block.slots);
 	mem_free(frame->block.exchanges);
 }

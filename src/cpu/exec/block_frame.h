@@ -3,15 +3,13 @@
 #define CPU_EXEC_BLOCK_FRAME_H
 
 /*
- * A block frame: the memory of one block.  Its shared memory has 4 GiB without access on either
- * side, so that no 32-bit address with a displacement reaches anything else.  Two areas, for the
- * frames and for the local memory of its warps, lie between guards without access.  A block frame
- * serves one block after another, and grows as needed.
+ * A block frame: the memory of one block.  Three areas between gaps are its shared memory, and the
+ * frames and the local memory of its warps.  A 32-bit address of shared memory with a displacement
+ * leads no further than its gaps, if they are wide.  A block frame serves one block after another,
+ * and grows as needed.
  */
 #include "cpu/exec/block.h"
-
-/* Of a signed 32-bit address and a displacement. */
-#define BLOCK_FRAME_SHARED_REACH ((int64_t)1 << 32)
+#include "cpu/mem/gap.h"
 
 /* What decides where a warp's memory lies. */
 struct block_frame_layout {
@@ -25,19 +23,13 @@ struct block_frame_layout {
 	size_t locals_size;  /* of all threads */
 };
 
-/* Memory between guards. */
-struct block_frame_area {
-	uint8_t *data;
-	size_t size;
-};
-
 struct block_frame {
 	struct block block;
 	uint32_t slot_cap;
-	uint8_t *shared;           /* with BLOCK_FRAME_SHARED_REACH reserved before and behind it */
-	size_t shared_size;        /* bytes that can be accessed */
-	struct block_frame_area frames;
-	struct block_frame_area local;
+	struct gap_area shared;    /* RT_SHARED_WINDOW */
+	size_t shared_size;        /* bytes of it that can be accessed */
+	struct gap_area frames;
+	struct gap_area local;     /* none for kernels without local memory */
 	struct rt_fail fail;
 	/* What the slots are set up for; width 0: nothing. */
 	struct block_frame_layout layout;

@@ -330,14 +330,19 @@ static void launch_fail_fault(struct job *job, const struct worker *w)
 	}
 	struct launch_failure *out = job->out;
 	out->line = memory ? slot->warp.line : 0;
-	int64_t offset = (int64_t)(w->fault.address - (uintptr_t)w->frame->shared);
-	const int64_t reach = BLOCK_FRAME_SHARED_REACH;
+	const uint64_t address = w->fault.address;
+	const struct gap_area *shared = &w->frame->shared;
+	const struct gap_area *local = &w->frame->local;
 	if (!w->fault.has_address && lane == 0) {
 		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
-	} else if (offset >= -reach && offset < reach) {
+	} else if (gap_covers(shared, address)) {
 		snprintf(out->what, sizeof(out->what),
-			"access to offset %" PRId64 " of %u bytes of shared memory", offset,
-			job->launch.total_shared);
+			"access to offset %" PRId64 " of %u bytes of shared memory",
+			(int64_t)(address - (uintptr_t)shared->data), job->launch.total_shared);
+	} else if (local->data && gap_covers(local, address)) {
+		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64
+			", which is outside of the %zu bytes of local memory of each thread",
+			address, w->frame->layout.local_size);
 	} else {
 		out->has_address = true;
 		out->address = lane != 0 ? launch_traced_address(memory, &slot->warp, lane)
@@ -692,6 +697,19 @@ static bool launch_set_up_worker(struct job *job, unsigned index)
 		|| launch_set_up_frame(job, &w->own, &job->layout, job->kernel, index);
 }
 
+/* If there is not memory or not addresses enough for all workers, fewer do the job. */
+static bool launch_set_up_workers(struct job *job, unsigned workers)
+{
+	unsigned ready;
+	do {
+		launch_plan_shares(job, workers);
+		for (ready = 0; ready < job->want && launch_set_up_worker(job, ready); ready++) {
+		}
+		workers = ready;
+	} while (ready > 0 && ready < job->want);
+	return ready > 0;
+}
+
 /* All blocks begin. */
 static bool launch_set_up_places(struct job *job)
 {
@@ -731,15 +749,12 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	}
-	launch_plan_shares(job, launcher->worker_count);
+	if (!launch_set_up_workers(job, launcher->worker_count)) {
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	// Workers hand the blocks of a cooperative launch to each other.
 	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
 		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
-	for (unsigned i = 0; i < job->want; i++) {
-		if (!launch_set_up_worker(job, i)) {
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		}
-	}
 	if (request->cooperative && !launch_set_up_places(job)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The allocator of the device's memory.  It reserves a range of addresses that is several times the
- * physical memory, without access.  An allocation has pages of its own, and at least one page
+ * physical memory, without access, between gaps (gap.h).  An allocation has pages of its own, and at least one page
  * without access lies between two allocations.  It lies at the end of its pages, so that the first
  * access beyond its end traps.
  *
  * Addresses are multiples of 256, so sizes are rounded up to 256.  With KUDZU_CPU_GUARD they are
  * not: an allocation ends exactly where its pages end, or begins where they begin, and is aligned
  * as its size allows.  Then the first byte beside it traps.
+ *
+ * Variables of modules have a zone of their own, with a gap between it and that of all other
+ * allocations, unless addresses are scarce.
  *
  * One sorted array holds all ranges, allocations and reservations.  The mappings in a reservation
  * are a list (memory_map.c).  The search for room begins where the last range ended, so that
@@ -26,6 +29,7 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/capacity.h"
+#include "cpu/mem/gap.h"
 #include "cpu/mem/memory_map.h"
 #include "cpu/config/settings.h"
 
@@ -38,15 +42,23 @@
 
 #define ALIGNMENT 256
 #define OVERCOMMIT 8
+#define VARS_OVERCOMMIT 2
 #define LARGE_PAGES_MIN ((size_t)4 << 20)
 #define MOST_DEAD 65536 /* that are kept to tell of, if there is a guard */
 
+/* A part of the area, for some kinds of memory. */
+struct memory_zone {
+	uint64_t start;
+	uint64_t end;
+	uint64_t cursor;          /* where the search for room begins */
+};
+
 struct memory {
 	pthread_mutex_t lock;
-	uint64_t base;
-	uint64_t end;
+	struct gap_area area;
+	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
+	struct memory_zone rest;
 	size_t page;
-	uint64_t cursor;          /* where the search for room begins */
 	struct memory_range *ranges;
 	size_t count;
 	size_t cap;
@@ -78,6 +90,27 @@ static uint64_t pages_end(const struct memory *memory, const struct memory_range
 	return round_up(range->address + range->size, memory->page);
 }
 
+/* Reserve addresses for so many times the memory, in one zone for all, or with another one for
+ * variables. */
+static bool memory_reserve_zones(struct memory *memory, size_t factor, bool has_vars)
+{
+	const size_t limit = round_up(memory->use.limit, memory->page);
+	const size_t gap = has_vars ? GAP_WIDEST : 0;
+	size_t size, vars = 0, total;
+	if (!size_mul(&size, limit, factor)
+	    || (has_vars && !size_mul(&vars, limit, VARS_OVERCOMMIT))
+	    || !size_add(&total, size, vars) || !size_add(&total, total, gap)
+	    || ((has_vars || factor > 1) && total > capacity_addresses())
+	    || !gap_reserve(&memory->area, total, GAP_WIDEST)) {
+		return false;
+	}
+	const uint64_t start = (uintptr_t)memory->area.data;
+	const uint64_t end = start + total;
+	memory->vars = (struct memory_zone){start, has_vars ? start + vars : end, start};
+	memory->rest = (struct memory_zone){start + vars + gap, end, start + vars + gap};
+	return true;
+}
+
 bool memory_create(struct memory **out, size_t limit)
 {
 	struct memory *memory = mem_zalloc(1, sizeof(*memory));
@@ -88,25 +121,17 @@ bool memory_create(struct memory **out, size_t limit)
 	memory->page = (size_t)sysconf(_SC_PAGESIZE);
 	memory->use.limit = limit;
 	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
-	for (size_t factor = OVERCOMMIT; factor > 0; factor /= 2) {
-		size_t size;
-		if (!size_mul(&size, round_up(limit, memory->page), factor)
-		    || (factor > 1 && size > capacity_addresses())) {
-			continue;
-		}
-		void *base = mmap(NULL, size, PROT_NONE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (base != MAP_FAILED) {
-			memory->base = (uintptr_t)base;
-			memory->end = memory->base + size;
-			memory->cursor = memory->base;
-			pthread_mutex_init(&memory->lock, NULL);
-			*out = memory;
-			return true;
-		}
+	bool ok = memory_reserve_zones(memory, OVERCOMMIT, true);
+	for (size_t factor = OVERCOMMIT; !ok && factor > 0; factor /= 2) {
+		ok = memory_reserve_zones(memory, factor, false);
 	}
-	mem_free(memory);
-	return false;
+	if (!ok) {
+		mem_free(memory);
+		return false;
+	}
+	pthread_mutex_init(&memory->lock, NULL);
+	*out = memory;
+	return true;
 }
 
 /* The index of the first range that starts above an address. */
@@ -159,13 +184,13 @@ static void drop_dead(struct memory *memory)
 	memory->dead = 0;
 }
 
-/* Look for `size` bytes of free pages and a page behind them, from `low` to the end.  The index in
- * *at is where the new range goes. */
-static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size, size_t *at)
+/* Look for `size` bytes of free pages and a page behind them, from `low` to the end of a zone.  The
+ * index in *at is where the new range goes. */
+static uint64_t find_room(const struct memory *memory, const struct memory_zone *zone, uint64_t low,
+	size_t size, size_t *at)
 {
 	size_t need = size + memory->page;
-	// Memory before the first page is not ours, and may be accessible.
-	low = low > memory->base ? low : memory->base + memory->page;
+	low = low > zone->start ? low : zone->start;
 	size_t i = range_above(memory, low);
 	if (i > 0) {
 		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
@@ -173,24 +198,24 @@ static uint64_t find_room(const struct memory *memory, uint64_t low, size_t size
 	}
 	for (; i < memory->count; i++) {
 		uint64_t next = pages_start(memory, &memory->ranges[i]);
-		if (next > low && next - low >= need) {
+		if (next >= zone->end || (next > low && next - low >= need)) {
 			break;
 		}
 		low = pages_end(memory, &memory->ranges[i]) + memory->page;
 	}
-	if (i == memory->count && (low >= memory->end || memory->end - low < need)) {
+	if (low >= zone->end || zone->end - low < need) {
 		return 0;
 	}
 	*at = i;
 	return low;
 }
 
-static uint64_t take_room(struct memory *memory, size_t size, size_t *at)
+static uint64_t take_room(struct memory *memory, struct memory_zone *zone, size_t size, size_t *at)
 {
-	uint64_t start = find_room(memory, memory->cursor, size, at);
+	uint64_t start = find_room(memory, zone, zone->cursor, size, at);
 	if (start == 0) {
 		drop_dead(memory);
-		start = find_room(memory, memory->base, size, at);
+		start = find_room(memory, zone, zone->start, size, at);
 	}
 	return start;
 }
@@ -277,13 +302,15 @@ static uint64_t alloc_locked(struct memory *memory, const struct memory_range *w
 	    || !reserve_slot(memory)) {
 		return 0;
 	}
-	uint64_t start = take_room(memory, size, &at);
+	struct memory_zone *zone = wish->kind == MEMORY_MODULE || wish->is_var ? &memory->vars
+		: &memory->rest;
+	uint64_t start = take_room(memory, zone, size, &at);
 	if (start == 0 || !open_pages(start, size, wish->share)) {
 		return 0;
 	}
 	const struct memory_range *range = insert_range(memory, at, wish,
 		memory_place_in(start, size, wish));
-	memory->cursor = start + size + memory->page;
+	zone->cursor = start + size + memory->page;
 	use->used += charge;
 	if (pool) {
 		pool->used += round_up(wish->size, ALIGNMENT);
@@ -354,7 +381,7 @@ void memory_release(struct memory *memory)
 			end_range(memory, range);
 		}
 	}
-	munmap((void *)(uintptr_t)memory->base, memory->end - memory->base);
+	gap_release(&memory->area);
 	pthread_mutex_destroy(&memory->lock);
 	mem_free(memory->ranges);
 	mem_free(memory);
@@ -504,7 +531,7 @@ bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for
 
 bool memory_covers(const struct memory *memory, uint64_t address)
 {
-	return address >= memory->base && address < memory->end;
+	return gap_covers(&memory->area, address);
 }
 
 struct memory_use memory_usage(struct memory *memory)
@@ -520,29 +547,30 @@ struct memory_use memory_usage(struct memory *memory)
 static uint64_t reserve_locked(struct memory *memory, size_t size, size_t align, uint64_t hint)
 {
 	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
+	struct memory_zone *zone = &memory->rest;
 	size_t padded;
 	size_t at;
 	if (!reserve_slot(memory) || !size_add(&padded, size, align)
-	    || padded > memory->end - memory->base) {
+	    || padded > zone->end - zone->start) {
 		return 0;
 	}
 	// The addresses of the hint may have been freed just now.
 	drop_dead(memory);
 	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
-		&& find_room(memory, hint, size, &at) == hint ? hint : 0;
+		&& find_room(memory, zone, hint, size, &at) == hint ? hint : 0;
 	if (start == 0) {
-		start = find_room(memory, memory->cursor, padded, &at);
+		start = find_room(memory, zone, zone->cursor, padded, &at);
 	}
 	if (start == 0) {
-		start = find_room(memory, memory->base, padded, &at);
+		start = find_room(memory, zone, zone->start, padded, &at);
 	}
 	if (start == 0) {
 		return 0;
 	}
 	start = round_up(start, align);
 	insert_range(memory, at, &wish, start);
-	if (start >= memory->cursor) {
-		memory->cursor = start + size + memory->page;
+	if (start >= zone->cursor) {
+		zone->cursor = start + size + memory->page;
 	}
 	return start;
 }
@@ -710,13 +738,25 @@ bool memory_close(struct memory *memory, const void *owner, uint64_t address)
 	return found;
 }
 
-/* The range that a wild access most likely missed: the one before the address if it is near. */
+/* How far an address is behind a live range, or before it; UINT64_MAX: there is none. */
+static uint64_t memory_distance(const struct memory_range *range, uint64_t address)
+{
+	if (!range || range->is_dead) {
+		return UINT64_MAX;
+	}
+	return address < range->address ? range->address - address
+		: address - range->address - range->size;
+}
+
+/* The range that a wild access most likely missed: the nearest one, if it is near. */
 static void describe_locked(const struct memory *memory, uint64_t address, char *text, size_t size)
 {
 	const uint64_t near = 1 << 20;
 	size_t above = range_above(memory, address);
 	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
 	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
+	const uint64_t past = memory_distance(before, address);
+	const uint64_t left = memory_distance(after, address);
 	const struct memory_range *area = area_at(memory, address);
 	if (area && area->kind == MEMORY_RESERVED) {
 		const struct mapping *mapping = mapping_at(area->maps, address);
@@ -727,14 +767,12 @@ static void describe_locked(const struct memory *memory, uint64_t address, char 
 	} else if (before && address - before->address < before->size) {
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
 			before->size, before->address, before->is_dead ? ", which was freed" : "");
-	} else if (before && !before->is_dead
-		   && address - before->address - before->size < near) {
+	} else if (past < near && past < left) {
 		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
-			PRIx64, address - before->address - before->size, before->size,
-			before->address);
-	} else if (after && !after->is_dead && after->address - address < near) {
+			PRIx64, past, before->size, before->address);
+	} else if (left < near) {
 		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
-			after->address - address, after->size, after->address);
+			left, after->size, after->address);
 	} else {
 		snprintf(text, size, "in no allocation");
 	}

@@ -99,7 +99,7 @@ void memory_set_sync(struct memory *memory, uint64_t address, bool sync_memops);
  * NULL. */
 bool memory_holds(struct memory *memory, uint64_t address, size_t size, bool for_writing,
 	struct memory_range *out);
-/* Whether an address lies in the device's range, allocated or not. */
+/* Whether an address lies in the device's range, allocated or not, or in the gaps around it. */
 bool memory_covers(const struct memory *memory, uint64_t address);
 /* Bytes in use, in whole pages. */
 struct memory_use {

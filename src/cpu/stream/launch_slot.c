@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cpu/exec/launch.h"
 #include "cpu/exec/pool.h"
+#include "cpu/mem/gap.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/line.h"
 #include "cpu/stream/queue.h"
@@ -36,7 +37,7 @@ struct launch_slot {
 	struct launcher *launcher;
 	struct launch_request request;
 	struct launch_failure failure;
-	_Alignas(16) uint8_t params[LAUNCH_MAX_PARAMS]; /* as the heap is */
+	struct gap_area params;        /* kernels index arrays in them, too */
 };
 
 static void launch_slot_push(struct launch_slot **list, struct launch_slot *slot)
@@ -57,14 +58,24 @@ static void launch_slot_take_out(struct launch_slot *slot)
 	}
 }
 
+static void launch_slot_free(struct launch_slot *slot)
+{
+	if (slot) {
+		launcher_release(slot->launcher);
+		gap_release(&slot->params);
+		mem_free(slot);
+	}
+}
+
 static struct launch_slot *launch_slot_create(struct device *device)
 {
-	struct launch_slot *slot = mem_alloc(sizeof(*slot));
-	if (slot && !launcher_create(&slot->launcher, device->pool)) {
-		mem_free(slot);
-		slot = NULL;
+	struct launch_slot *slot = mem_zalloc(1, sizeof(*slot));
+	if (slot && gap_alloc(&slot->params, LAUNCH_MAX_PARAMS, GAP_WIDE)
+	    && launcher_create(&slot->launcher, device->pool)) {
+		return slot;
 	}
-	return slot;
+	launch_slot_free(slot);
+	return NULL;
 }
 
 struct launch_slot *launch_slot_take(struct context *context)
@@ -123,7 +134,7 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 	const struct function *function = kernel->function;
 	const struct jit_kernel *code = jit_code_get(kernel->code);
 	if (kernel->param_size > 0) {
-		memcpy(slot->params, kernel->params, kernel->param_size);
+		memcpy(slot->params.data, kernel->params, kernel->param_size);
 	}
 	slot->function = kernel->function;
 	slot->request = (struct launch_request){
@@ -132,7 +143,7 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.local_size = function->ptx->local_size,
 		.stack_size = launch_slot_stack_size(slot->context, function->ptx),
 		.host = &slot->context->host,
-		.params = slot->params,
+		.params = slot->params.data,
 		.globals = function->module->globals,
 		.grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
@@ -279,8 +290,7 @@ void launch_slots_close(struct device *device)
 	while (device->slots) {
 		struct launch_slot *slot = device->slots;
 		launch_slot_take_out(slot);
-		launcher_release(slot->launcher);
-		mem_free(slot);
+		launch_slot_free(slot);
 	}
 	pthread_cond_destroy(&device->closing);
 	pthread_mutex_destroy(&device->lock);
