@@ -59,6 +59,7 @@ struct kz_device {
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
+	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
 	char name[24];
 	char model[256];

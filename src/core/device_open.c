@@ -95,18 +95,21 @@ static bool is_kudzu(const struct kz_device *dev)
 
 static kz_status read_version(struct kz_device *dev, kz_error *err)
 {
-	int major, minor, ptx_only = 0;
+	int major, minor, ptx_only = 0, has_guard = 0;
 	kz_status st;
 	if ((st = read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, err))
 	    || (st = read_attribute(&minor, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
 	    || (is_kudzu(dev) && (st = read_attribute(&ptx_only, dev,
-			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))) {
+			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))
+	    || (is_kudzu(dev) && (st = read_attribute(&has_guard, dev,
+			CU_DEVICE_ATTRIBUTE_KUDZU_GUARD, err)))) {
 		return st;
 	}
 	dev->info.compute_capability = 10 * major + minor;
 	dev->info.driver_version = dev->drv->version;
 	dev->ptx_only = ptx_only == 1;
 	dev->serial = dev->ptx_only;
+	dev->has_guard = has_guard == 1;
 	return KZ_OK;
 }
 
@@ -162,6 +165,10 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	if ((st = device_ok(dev, drv->DeviceGet(&dev->handle, dev->ordinal), "cuDeviceGet", err))
 	    || (st = read_info(dev, err))) {
 		return st;
+	}
+	if (dev->has_guard) {
+		mempool_switch(&dev->pools[MEMPOOL_DEVICE], false);
+		mempool_switch(&dev->pools[MEMPOOL_PINNED], false);
 	}
 	CUresult code = drv->DevicePrimaryCtxRetain(&dev->context, dev->handle);
 	if (code) {

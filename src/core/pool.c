@@ -90,8 +90,9 @@ kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 {
 	kz_status st = object_check(dev, "a device", err);
 	if (!st) {
-		mempool_switch(&dev->pools[MEMPOOL_DEVICE], enabled != 0);
-		mempool_switch(&dev->pools[MEMPOOL_PINNED], enabled != 0);
+		bool keeps = enabled != 0 && !dev->has_guard;
+		mempool_switch(&dev->pools[MEMPOOL_DEVICE], keeps);
+		mempool_switch(&dev->pools[MEMPOOL_PINNED], keeps);
 	}
 	return st;
 }

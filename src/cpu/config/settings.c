@@ -85,7 +85,7 @@ static const struct {
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
-	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end, start or 0"},
+	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, or 0"},
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1 or 2"},
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", passes_parse,
 		"passes to leave out, such as -prefetch,-no-wrap"},
