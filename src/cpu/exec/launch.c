@@ -44,6 +44,7 @@ struct worker {
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
 	bool in_block;            /* block `at` has begun */
+	atomic_ullong ended_in;   /* the last grid of which it has come to the end of a block */
 	uint32_t ctaid[3];        /* of block `at` */
 	uint8_t *signal_stack;
 	uint8_t last[CACHE_LINE];
@@ -84,7 +85,7 @@ struct launcher {
 	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
-	uint64_t grid_id;
+	atomic_ullong grid_id;
 	atomic_bool is_running;   /* the job means something */
 	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */
 	struct job job;
@@ -499,6 +500,7 @@ static void launch_end_block(struct job *job, struct worker *w)
 {
 	const uint32_t *grid = job->launch.nctaid;
 	uint32_t count = block_count(&w->frame->block);
+	atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
 	w->in_block = false;
 	w->at += count;
 	w->ctaid[0] += count;
@@ -544,7 +546,9 @@ static bool launch_step_place(struct job *job, struct worker *w, struct place *p
 	}
 	w->frame = &place->frame;
 	enum block_end end = block_step(&w->frame->block);
-	if (end != BLOCK_DONE && end != BLOCK_SPINS) {
+	if (end == BLOCK_DONE) {
+		atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
+	} else if (end != BLOCK_SPINS) {
 		launch_fail_block(job, &w->frame->block, end);
 	}
 	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
@@ -635,7 +639,8 @@ static void launch_init_job(struct job *job, struct launcher *launcher,
 	launch->dynamic_shared = request->dynamic_shared;
 	launch->total_shared = request->static_shared + request->dynamic_shared;
 	launch->threads = request->block[0] * request->block[1] * request->block[2];
-	launch->grid_id = ++launcher->grid_id;
+	launch->grid_id = atomic_load_explicit(&launcher->grid_id, memory_order_relaxed) + 1;
+	atomic_store_explicit(&launcher->grid_id, launch->grid_id, memory_order_relaxed);
 	launch->grid_sync[0] = 0;
 	launch->grid_sync[1] = 0;
 	launch->stack_size = request->stack_size;
@@ -785,4 +790,15 @@ void launch_cancel(struct launcher *launcher, CUresult code, const char *why)
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
 		fault_interrupt(&launcher->workers[i].fault);
 	}
+}
+
+uint64_t launch_standing(const struct launcher *launcher)
+{
+	const uint64_t grid = atomic_load_explicit(&launcher->grid_id, memory_order_relaxed);
+	for (unsigned i = 0; i < launcher->worker_count; i++) {
+		if (atomic_load_explicit(&launcher->workers[i].ended_in, memory_order_relaxed) == grid) {
+			return 0;
+		}
+	}
+	return grid;
 }

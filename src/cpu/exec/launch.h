@@ -76,6 +76,10 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
  */
 void launch_cancel(struct launcher *launcher, CUresult code, const char *why);
 
+/* The number of the grid that the launcher has, if no block of it has ended yet; else 0.  From any
+ * thread. */
+uint64_t launch_standing(const struct launcher *launcher);
+
 /* Of the blocks that are left of a share, so many for the next who asks: never more than half, so
  * that workers who began at different times end together. */
 static inline uint64_t launch_piece(uint64_t left, uint64_t most)

@@ -226,6 +226,19 @@ CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
 
 /* --- Ending them --- */
 
+uint64_t launch_slots_standing(const struct context *context)
+{
+	uint64_t sum = 0;
+	for (struct launch_slot *slot = context->device->active; slot; slot = slot->next) {
+		const uint64_t grid = slot->context == context ? launch_standing(slot->launcher) : 0;
+		if (slot->context == context && grid == 0) {
+			return 0;
+		}
+		sum += grid;
+	}
+	return sum;
+}
+
 void launch_slots_cancel(const struct context *context)
 {
 	const struct device *device = context->device;

@@ -21,6 +21,9 @@ uint64_t launch_slot_work(const struct kernel_work *kernel);
 /* For a device: what the launch slots need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void launch_slots_open(struct device *device);
 void launch_slots_close(struct device *device);
+/* A number for the kernels of a context that run, if none of their blocks has ended yet; 0 else, and
+ * if there are none.  With the lock of queue.h. */
+uint64_t launch_slots_standing(const struct context *context);
 /* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
 void launch_slots_cancel(const struct context *context);
 

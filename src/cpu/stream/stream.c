@@ -18,8 +18,10 @@
 #include "cpu/stream/launch_slot.h"
 #include "cpu/stream/work_run.h"
 
-/* How long what runs in a context that is destroyed may go on. */
+/* How long what runs in a context that is destroyed may go on; and kernels of which no block has
+ * ended in all that time, which may be endless. */
 #define DRAIN_NS UINT64_C(1000000000)
+#define DRAIN_STANDING_NS UINT64_C(50000000)
 #define DRAIN_STEP_NS UINT64_C(10000000)
 
 /* --- The end of a stream --- */
@@ -560,12 +562,19 @@ CUresult context_wait_current(const char *call)
 	return result;
 }
 
-/* Let the work end, or end it if it takes long. */
+/* Let the work end.  If it takes long, or kernels seem to be endless, end it. */
 static void stream_drain(struct context *context)
 {
 	const struct past past = {context, NULL, UINT64_MAX - 1};
+	const uint64_t end = clock_now_ns() + DRAIN_NS;
+	bool is_over, is_standing;
 	queue_lock();
-	if (!queue_wait(stream_is_past, &past, clock_now_ns() + DRAIN_NS)) {
+	do {
+		const uint64_t before = launch_slots_standing(context);
+		is_over = queue_wait(stream_is_past, &past, clock_now_ns() + DRAIN_STANDING_NS);
+		is_standing = before != 0 && launch_slots_standing(context) == before;
+	} while (!is_over && !is_standing && clock_now_ns() < end);
+	if (!is_over) {
 		atomic_store(&context->is_dying, true);
 		do {
 			queue_tell();

@@ -189,6 +189,34 @@ START_TEST(launch_can_be_cancelled)
 }
 END_TEST
 
+/* Grids of which no block has ended are told apart; one whose blocks end is not among them. */
+START_TEST(launch_that_stands_has_a_number)
+{
+	struct endless_run run = {.kernel = endless[0]};
+	struct flags flags = {1, 0};
+	uint64_t seen[2];
+	for (size_t i = 0; i < 2; i++) {
+		pthread_t thread;
+		ck_assert_int_eq(start(0, wait_for_go, 9, &flags), CUDA_SUCCESS);
+		ck_assert_uint_eq(launch_standing(launchers[0]), 0);
+		atomic_store(&run.flags.go, 0);
+		atomic_store(&run.ended, false);
+		ck_assert_int_eq(pthread_create(&thread, NULL, run_endless, &run), 0);
+		while (atomic_load(&run.flags.go) == 0) {
+			sched_yield();
+		}
+		seen[i] = launch_standing(launchers[0]);
+		ck_assert_uint_ne(seen[i], 0);
+		ck_assert_uint_eq(launch_standing(launchers[0]), seen[i]);
+		while (!atomic_load(&run.ended)) {
+			launch_cancel(launchers[0], CUDA_ERROR_LAUNCH_TIMEOUT, "it took too long");
+		}
+		ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	}
+	ck_assert_uint_ne(seen[0], seen[1]);
+}
+END_TEST
+
 /* Three times: count, then wait for all blocks of the grid, as grid.sync() does. */
 static uint32_t sync_grid(struct rt_warp *warp, void *frame, uint32_t resume)
 {
@@ -229,6 +257,7 @@ SUITE(launch_long)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, launches_do_not_wait_for_each_other);
 	tcase_add_loop_test(tc, launch_can_be_cancelled, 0, (int)countof(endless));
+	tcase_add_test(tc, launch_that_stands_has_a_number);
 	tcase_add_test(tc, cooperative_launch_runs_all_blocks_at_once);
 	suite_add_tcase(suite, tc);
 	return suite;
