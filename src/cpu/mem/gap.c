@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gaps.  All of them together take at most a quarter of the addresses that the process may have:
- * of its limit (ulimit -v), else of what a process has on x86-64.  A new area gets a part of what is
- * left of that quarter.  The part depends on the cores, since each worker has areas of its own.  So
+ * Gaps.  All of them together take at most a quarter of the addresses that the process may have
+ * (ulimit -v), or without a limit half of what a process has on x86-64.  A new area gets a part of
+ * what is left of that.  The part depends on the cores, since each worker has areas of its own.  So
  * the areas of the first kernel share about half, and those of kernels that run beside it share the
- * rest.
+ * rest.  Without a limit the first part is wider than anybody wishes.
  */
 #include "base/common.h"
 
@@ -17,7 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MOST ((size_t)1 << 45) /* a quarter of 47 bits */
+#define MOST ((size_t)1 << 46) /* half of 47 bits */
+#define MOST_CORES 126 /* MOST / (8 * (MOST_CORES + 1)) is more than GAP_WIDEST */
 
 static atomic_size_t gap_total; /* of all areas */
 
@@ -32,8 +33,9 @@ size_t gap_next(size_t wish)
 	const size_t limit = capacity_addresses();
 	const size_t most = limit < MOST ? limit : MOST;
 	const size_t used = atomic_load(&gap_total);
-	return gap_round(used < most ? (most - used) / (8 * ((size_t)cores_available() + 1)) : 0,
-		wish);
+	const size_t cores = cores_available();
+	const size_t parts = 8 * ((cores < MOST_CORES ? cores : MOST_CORES) + 1);
+	return gap_round(used < most ? (most - used) / parts : 0, wish);
 }
 
 bool gap_reserve(struct gap_area *out, size_t size, size_t wish)
