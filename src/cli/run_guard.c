@@ -5,8 +5,7 @@
  * By KUDZU_CPU_GUARD the CPU device places allocations so that an access to the first byte behind
  * them traps, or to the last byte before them; it then names the thread and the line.  So the
  * kernel is launched twice, each time with new arrays and a new module.  The first launch finds
- * accesses before the arrays, and its output is thrown away.  KUDZU_POOL=0 makes each array an
- * allocation of its own.
+ * accesses before the arrays, and its output is thrown away.
  *
  * On other devices only writes are found.  Each array lies between two zones of a known pattern,
  * which are compared after the launch.  As float and double the pattern is a tiny number, which
@@ -30,7 +29,6 @@ static const unsigned char pattern = 0xa5;
 
 int run_guard_begin(void)
 {
-	setenv("KUDZU_POOL", "0", 1);
 	setenv("KUDZU_CPU_GUARD", "start", 1);
 	fflush(stdout);
 	int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
