@@ -19,6 +19,11 @@
 /* Then others have their turn: of a block that waits, some warps may move all the same. */
 #define ROUNDS_PER_STEP 1000
 
+static uint32_t block_group_count(const struct block *block)
+{
+	return (block->threads + RT_GROUP - 1) / RT_GROUP;
+}
+
 static uint32_t block_group_of(const struct slot *slot)
 {
 	return slot->warp.first / RT_GROUP;
@@ -67,7 +72,7 @@ static void block_check_barrier(struct block *block, uint32_t id)
 		[RT_RED_NONE] = 0, [RT_RED_AND] = bar->all, [RT_RED_OR] = bar->any,
 		[RT_RED_POPC] = bar->count
 	};
-	for (uint32_t g = 0; g < BLOCK_MAX_GROUPS; g++) {
+	for (uint32_t g = 0; g < block_group_count(block); g++) {
 		block_release_threads(block, g, b->waits[id][g], results);
 		b->waits[id][g] = 0;
 	}
@@ -184,11 +189,6 @@ static uint32_t block_resume_warp(struct block *block, struct slot *slot)
 	block->current = slot;
 	slot->resume = block->run(&slot->warp, slot->frame, slot->resume);
 	return slot->resume;
-}
-
-static uint32_t block_group_count(const struct block *block)
-{
-	return (block->threads + RT_GROUP - 1) / RT_GROUP;
 }
 
 /* The threads of a group that exist. */

@@ -32,7 +32,7 @@ static bool block_frame_grow_slots(struct block_frame *frame, uint32_t count)
 /* Give access to exactly the pages that the block's shared memory takes. */
 static bool block_frame_resize_shared(struct block_frame *frame, size_t size)
 {
-	size = round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+	size = gap_to_pages(size);
 	if (!frame->shared.data && !gap_reserve(&frame->shared, RT_SHARED_WINDOW, GAP_WIDE)) {
 		return false;
 	}
@@ -62,13 +62,28 @@ static bool block_frame_grow_area(struct gap_area *area, size_t size, size_t gap
 	return true;
 }
 
-static bool block_frame_get_exchanges(struct block_frame *frame)
+static uint32_t block_frame_groups(const struct block_frame_layout *layout)
 {
-	struct block *block = &frame->block;
-	if (!block->exchanges) {
-		block->exchanges = mem_zalloc(BLOCK_MAX_GROUPS, sizeof(*block->exchanges));
+	return (layout->threads + RT_GROUP - 1) / RT_GROUP;
+}
+
+static uint32_t block_frame_warps(const struct block_frame_layout *layout)
+{
+	return (layout->threads + layout->width - 1) / layout->width;
+}
+
+static bool block_frame_grow_exchanges(struct block_frame *frame, uint32_t count)
+{
+	if (count > frame->exchange_cap) {
+		struct rt_exchange *exchanges = mem_zalloc(count, sizeof(*exchanges));
+		if (!exchanges) {
+			return false;
+		}
+		mem_free(frame->block.exchanges);
+		frame->block.exchanges = exchanges;
+		frame->exchange_cap = count;
 	}
-	return block->exchanges;
+	return true;
 }
 
 bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t threads,
@@ -95,6 +110,14 @@ bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t t
 	out->frame_size = frame_size;
 	out->local_size = local_size;
 	return true;
+}
+
+size_t block_frame_size(const struct block_frame_layout *layout, size_t shared_size)
+{
+	return sizeof(struct block_frame)
+		+ block_frame_groups(layout) * sizeof(struct rt_exchange)
+		+ block_frame_warps(layout) * sizeof(struct slot) + gap_to_pages(shared_size)
+		+ gap_to_pages(layout->frames_size) + gap_to_pages(layout->locals_size);
 }
 
 static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
@@ -133,9 +156,9 @@ bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layo
 	    && frame->asked_shared == shared_size && frame->sm == sm) {
 		return true;
 	}
-	const uint32_t warps = (layout->threads + layout->width - 1) / layout->width;
 	frame->layout.width = 0;
-	if (!block_frame_get_exchanges(frame) || !block_frame_grow_slots(frame, warps)
+	if (!block_frame_grow_exchanges(frame, block_frame_groups(layout))
+	    || !block_frame_grow_slots(frame, block_frame_warps(layout))
 	    || !block_frame_resize_shared(frame, shared_size)
 	    || !block_frame_grow_area(&frame->frames, layout->frames_size, GAP_LEAST)
 	    || !block_frame_grow_area(&frame->local, layout->locals_size, GAP_WIDE)) {

@@ -26,6 +26,7 @@ struct block_frame_layout {
 struct block_frame {
 	struct block block;
 	uint32_t slot_cap;
+	uint32_t exchange_cap;
 	struct gap_area shared;    /* RT_SHARED_WINDOW */
 	size_t shared_size;        /* bytes of it that can be accessed */
 	struct gap_area frames;
@@ -42,6 +43,8 @@ struct block_frame {
  * nothing if all is as it was the last time. */
 bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t threads,
 	size_t frame_size, size_t local_size);
+/* The memory that such a frame takes. */
+size_t block_frame_size(const struct block_frame_layout *layout, size_t shared_size);
 /* Get the memory and set up the warps, for a launch on worker `sm`; false when there is none.
  * Starts from a frame that is all zero, and does nothing if all is as it was the last time. */
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,

@@ -556,12 +556,15 @@ static bool launch_step_place(struct job *job, struct worker *w, struct place *p
 	return end != BLOCK_SPINS;
 }
 
-/* Step each block that nobody else has; how many are not done. */
+/* Step each block that nobody else has; how many are not done.  Workers begin apart, so that each
+ * mostly has blocks that are in its core's cache. */
 static size_t launch_go_round(struct job *job, struct worker *w)
 {
+	const size_t first = job->blocks * (size_t)(w - job->launcher->workers) / job->want;
 	size_t left = 0;
 	for (size_t i = 0; i < job->blocks && !launch_has_failed(job); i++) {
-		left += !launch_step_place(job, w, &job->launcher->places[i]);
+		size_t at = (first + i) % job->blocks;
+		left += !launch_step_place(job, w, &job->launcher->places[at]);
 	}
 	return left;
 }
@@ -745,6 +748,14 @@ static bool launch_set_up_places(struct job *job)
 	return true;
 }
 
+size_t launch_block_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
+	size_t shared_size)
+{
+	struct block_frame_layout layout = {.width = 0};
+	return block_frame_plan(&layout, kernel->width, threads, kernel->frame_size, local_size)
+		? block_frame_size(&layout, shared_size) : SIZE_MAX;
+}
+
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
 	struct launch_failure *out)
 {
@@ -761,7 +772,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
 		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
 	if (request->cooperative && !launch_set_up_places(job)) {
-		return CUDA_ERROR_OUT_OF_MEMORY;
+		launch_free_places(launcher);
+		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	}
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
 	if (job->want > 1) {
@@ -772,6 +784,9 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		pool_close(launcher->pool);
 	}
 	atomic_store_explicit(&launcher->is_running, false, memory_order_release);
+	if (launcher->place_count > (size_t)launcher->worker_count * LAUNCH_SM_BLOCKS) {
+		launch_free_places(launcher);
+	}
 	return (CUresult)atomic_load(&job->failure);
 }
 

@@ -13,8 +13,12 @@
 /* What the device allows. */
 #define LAUNCH_MAX_THREADS BLOCK_MAX_THREADS
 #define LAUNCH_MAX_SHARED (99 * 1024)
+#define LAUNCH_SM_BLOCKS 24 /* on a multiprocessor */
 #define LAUNCH_DEFAULT_SHARED (48 * 1024)
 #define LAUNCH_MAX_PARAMS 32764
+/* Blocks of a cooperative launch.  The memory of each has parts of its own in the list of mappings
+ * of the process, of which Linux by default allows 65,530. */
+#define LAUNCH_MAX_RESIDENT 8192
 
 /*
  * What a launch has to do is estimated before it runs: bytes of machine code, for each warp.  A
@@ -44,7 +48,7 @@ struct launch_request {
 	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
-	bool cooperative;       /* all blocks run at once; grid.sync() works */
+	bool cooperative;       /* all blocks are resident at once; grid.sync() works */
 };
 
 /* How a kernel ended that did not end well. */
@@ -60,9 +64,13 @@ struct launch_failure {
 bool launcher_create(struct launcher **out, struct pool *pool);
 void launcher_release(struct launcher *launcher); /* NULL is fine */
 
+/* The memory that a resident block of a kernel takes; SIZE_MAX: more than there can be. */
+size_t launch_block_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
+	size_t shared_size);
+
 /*
- * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY and
- * LAUNCH_OUT_OF_RESOURCES: nothing has run.  Any other error: the kernel has run and failed, as
+ * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY,
+ * LAUNCH_OUT_OF_RESOURCES and COOPERATIVE_LAUNCH_TOO_LARGE: nothing has run.  Any other error: the kernel has run and failed, as
  * *out says; its memory is in an unknown state.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,

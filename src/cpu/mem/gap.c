@@ -28,6 +28,11 @@ static size_t gap_round(size_t gap, size_t wish)
 	return gap > GAP_LEAST ? gap & ~(GAP_LEAST - 1) : GAP_LEAST;
 }
 
+size_t gap_to_pages(size_t size)
+{
+	return round_up(size, (size_t)sysconf(_SC_PAGESIZE));
+}
+
 size_t gap_next(size_t wish)
 {
 	const size_t limit = capacity_addresses();
@@ -45,7 +50,7 @@ bool gap_reserve(struct gap_area *out, size_t size, size_t wish)
 	if (size > SIZE_MAX / 2) {
 		return false;
 	}
-	size = round_up(size > 0 ? size : 1, (size_t)sysconf(_SC_PAGESIZE));
+	size = gap_to_pages(size > 0 ? size : 1);
 	for (size_t gap = gap_next(wish);; gap = gap_round(gap / 2, wish)) {
 		void *map = size_add(&total, size, 2 * gap) ? mmap(NULL, total, PROT_NONE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;

@@ -36,6 +36,8 @@ static inline bool gap_covers(const struct gap_area *area, uint64_t address)
 	return address - ((uintptr_t)area->data - area->gap) < area->size + 2 * area->gap;
 }
 
+/* A size in whole pages. */
+size_t gap_to_pages(size_t size);
 /* The gaps that the next area gets. */
 size_t gap_next(size_t wish);
 

@@ -8,8 +8,9 @@
 
 #include "cpu/stream/describe.h"
 
-#include "cpu/exec/pool.h"
+#include "cpu/mem/memory.h"
 #include "cpu/object/library.h"
+#include "cpu/stream/launch_slot.h"
 
 #include <string.h>
 
@@ -124,22 +125,23 @@ static CUresult check_kernel(const char *call, const struct function *function,
 	return CUDA_SUCCESS;
 }
 
-/* All blocks of a cooperative launch must fit on the multiprocessors at once: one on each. */
-static CUresult kernel_check_cooperative(const char *call, const struct function *function,
+/* All blocks of a cooperative launch are resident at once, so the device's memory must hold them. */
+static CUresult kernel_check_cooperative(const char *call, struct context *context,
 	const struct kernel_work *kernel)
 {
 	if (!kernel->is_cooperative) {
 		return CUDA_SUCCESS;
 	}
-	uint64_t blocks = (uint64_t)kernel->grid[0] * kernel->grid[1];
-	uint64_t max = pool_cores();
-	if (blocks <= max && blocks * kernel->grid[2] <= max) {
+	const struct memory_use use = memory_usage(context->device->memory);
+	const size_t size = launch_slot_resident_size(context, kernel);
+	if (work_blocks(kernel) <= LAUNCH_MAX_RESIDENT && size <= use.limit - use.used) {
 		return CUDA_SUCCESS;
 	}
 	return api_fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-		"%s: %u x %u x %u blocks of kernel '%s' at once; the device has %u multiprocessors,"
-		" with a block on each", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
-		function->name, (unsigned)max);
+		"%s: %u x %u x %u blocks of kernel '%s' at once take %zu bytes of memory; at most %d"
+		" blocks and the %zu bytes that are free are possible", call, kernel->grid[0],
+		kernel->grid[1], kernel->grid[2], kernel->function->name, size, LAUNCH_MAX_RESIDENT,
+		use.limit - use.used);
 }
 
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
@@ -160,7 +162,6 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	}
 	if ((result = kernel_check_grid(call, kernel)) != CUDA_SUCCESS
 	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
-	    || (result = kernel_check_cooperative(call, function, kernel)) != CUDA_SUCCESS
 	    || (result = extra ? kernel_gather_extra(call, function, extra, parameters)
 		: kernel_gather(call, function, values, parameters)) != CUDA_SUCCESS) {
 		return result;
@@ -170,7 +171,8 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 	kernel->function = function;
 	kernel->params = parameters->bytes;
 	kernel->param_size = function->ptx->param_size;
-	return function_code(call, function, kernel->block, &kernel->code);
+	result = function_code(call, function, kernel->block, &kernel->code);
+	return result == CUDA_SUCCESS ? kernel_check_cooperative(call, context, kernel) : result;
 }
 
 CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute)

@@ -115,6 +115,18 @@ static size_t launch_slot_stack_size(const struct context *context, const struct
 	return size;
 }
 
+size_t launch_slot_resident_size(const struct context *context, const struct kernel_work *kernel)
+{
+	const struct function *function = kernel->function;
+	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
+	size_t local_size, size;
+	return size_add(&local_size, function->ptx->local_size,
+			launch_slot_stack_size(context, function->ptx))
+		&& size_mul(&size, work_blocks(kernel), launch_block_size(jit_code_get(kernel->code),
+			threads, local_size, function->ptx->shared_size + kernel->dynamic_shared))
+		? size : SIZE_MAX;
+}
+
 uint64_t launch_slot_work(const struct kernel_work *kernel)
 {
 	const struct jit_kernel *code = jit_code_get(kernel->code);
@@ -158,7 +170,8 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 
 static bool launch_slot_has_not_run(CUresult result)
 {
-	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+		|| result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
 /* Of a kernel that is traced: what it did, and in which line, as far as that is known. */

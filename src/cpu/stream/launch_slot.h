@@ -17,6 +17,8 @@ void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work);
 /* What a launch has to do, see launch.h. */
 uint64_t launch_slot_work(const struct kernel_work *kernel);
+/* The memory that all blocks of a grid take together; SIZE_MAX: more than there can be. */
+size_t launch_slot_resident_size(const struct context *context, const struct kernel_work *kernel);
 
 /* For a device: what the launch slots need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void launch_slots_open(struct device *device);

@@ -226,6 +226,9 @@ START_TEST(kernels_run_with_parameters_of_both_kinds)
 		.value.cooperative = 1};
 	config.attrs = &cooperative;
 	config.numAttrs = 1;
+	size = 12;
+	OK(cuLaunchKernelEx(&config, add, NULL, extra));
+	config.gridDimX = 1u << 30;
 	FAILS(COOPERATIVE_LAUNCH_TOO_LARGE, cuLaunchKernelEx(&config, add, NULL, extra));
 	FAILS(INVALID_VALUE, cuLaunchKernelEx(NULL, add, NULL, extra));
 }
