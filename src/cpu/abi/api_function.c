@@ -16,7 +16,8 @@ static int const_size(const struct ptx_module *module)
 	return size < INT32_MAX ? (int)size : INT32_MAX;
 }
 
-/* A processor has no registers like a GPU's.  The answer lets 1024 threads run. */
+/* A processor has no registers like a GPU's.  The answer, from which occupancy follows, lets 1024
+ * threads run. */
 static int register_count(const struct function *function)
 {
 	size_t count = function->reg_count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Occupancy: how many blocks of a kernel fit on a multiprocessor.  That is one or none, for a
- * worker runs one block at a time.  A cluster has one block.
+ * Occupancy: how many blocks of a kernel fit on a multiprocessor, as NVIDIA's occupancy calculator has
+ * it for compute capability 8.9.  Each of four limits counts: warps, blocks, registers and shared
+ * memory.  A cluster has one block.
  */
 #include "base/common.h"
 
@@ -11,11 +12,55 @@
 #include "cpu/exec/pool.h"
 #include "cpu/object/library.h"
 
+/* What a multiprocessor hands out at a time. */
+#define WARP 32
+#define REGISTERS_UNIT 256 /* to a warp, from the registers of one of: */
+#define QUARTERS 4
+#define SHARED_UNIT 128
+
+static int occupancy_least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 /* Whether a launch with these threads and this shared memory would be accepted. */
 static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
 {
 	return (unsigned)threads <= function->max_threads
 		&& dynamic_shared <= (size_t)function->max_dynamic;
+}
+
+/* Of a kernel with so many registers per thread. */
+static int occupancy_by_registers(int count, int warps)
+{
+	const int of_warp = (int)round_up((size_t)count * WARP, REGISTERS_UNIT);
+	const int of_quarter = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)
+		/ QUARTERS;
+	return of_quarter / of_warp * QUARTERS / warps;
+}
+
+static int occupancy_by_shared(size_t size)
+{
+	size = round_up(size + LAUNCH_RESERVED_SHARED, SHARED_UNIT);
+	return device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (int)size;
+}
+
+/* 0 if such a block would be refused. */
+static int occupancy_blocks(const struct function *function, int threads, size_t dynamic_shared)
+{
+	const int warps = (threads + WARP - 1) / WARP;
+	int registers = 0;
+	if (!block_fits(function, threads, dynamic_shared)
+	    || function_get_attribute(__func__, function, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers)
+			!= CUDA_SUCCESS) {
+		return 0;
+	}
+	int count = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+	count = occupancy_least(count, device_attribute(
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / WARP / warps);
+	count = occupancy_least(count, occupancy_by_registers(registers, warps));
+	return occupancy_least(count,
+		occupancy_by_shared(function->ptx->shared_size + dynamic_shared));
 }
 
 API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *out, CUfunction handle, int threads,
@@ -29,7 +74,7 @@ API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *out, CUfunction h
 			threads, flags);
 	}
 	if (result == CUDA_SUCCESS) {
-		*out = block_fits(function, threads, dynamic_shared);
+		*out = occupancy_blocks(function, threads, dynamic_shared);
 	}
 	return result;
 }
@@ -57,14 +102,22 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	int threads = (int)function->max_threads;
-	threads = limit > 0 && limit < threads ? limit : threads;
-	while (threads > 0 && !block_fits(function, threads,
-			shared_of ? shared_of(threads) : dynamic_shared)) {
-		threads = threads > 32 ? (threads - 1) / 32 * 32 : 0;
+	// Of the sizes with the most threads on a multiprocessor, the biggest one.
+	const int max = (int)function->max_threads;
+	const int most = limit > 0 && limit < max ? limit : max;
+	int best = 0;
+	*block = 0;
+	*grid = 0;
+	for (int size = (int)round_up((size_t)most, WARP); size > 0; size -= WARP) {
+		const int threads = occupancy_least(size, most);
+		const int blocks = occupancy_blocks(function, threads,
+			shared_of ? shared_of(threads) : dynamic_shared);
+		if (blocks * threads > best) {
+			best = blocks * threads;
+			*block = threads;
+			*grid = blocks * (int)pool_cores();
+		}
 	}
-	*block = threads;
-	*grid = threads > 0 ? (int)pool_cores() : 0;
 	return CUDA_SUCCESS;
 }
 
@@ -83,11 +136,13 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (blocks != 1 || threads <= 0 || !block_fits(function, threads, 0)) {
+	if (blocks <= 0 || threads <= 0 || blocks > occupancy_blocks(function, threads, 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d blocks of %d threads do not fit on"
 			" a multiprocessor", __func__, blocks, threads);
 	}
-	size_t room = LAUNCH_MAX_SHARED - function->ptx->shared_size;
+	const int all = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+	const size_t room = (size_t)(all / blocks / SHARED_UNIT * SHARED_UNIT)
+		- LAUNCH_RESERVED_SHARED - function->ptx->shared_size;
 	*out = room < (size_t)function->max_dynamic ? room : (size_t)function->max_dynamic;
 	return CUDA_SUCCESS;
 }
@@ -103,13 +158,13 @@ static CUresult enter_cluster(const char *call, int *out, CUfunction handle,
 	return result;
 }
 
-/* Whether a block with the threads and the shared memory of a configuration fits. */
-static bool config_fits(const struct function *function, const CUlaunchConfig *config)
+/* How many blocks with the threads and the shared memory of a configuration fit. */
+static int occupancy_of_config(const struct function *function, const CUlaunchConfig *config)
 {
 	uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY;
 	threads = threads <= LAUNCH_MAX_THREADS ? threads * config->blockDimZ : threads;
 	return threads > 0 && threads <= LAUNCH_MAX_THREADS
-		&& block_fits(function, (int)threads, config->sharedMemBytes);
+		? occupancy_blocks(function, (int)threads, config->sharedMemBytes) : 0;
 }
 
 API(cuOccupancyMaxActiveClusters, int *out, CUfunction handle, const CUlaunchConfig *config)
@@ -131,7 +186,7 @@ API(cuOccupancyMaxActiveClusters, int *out, CUfunction handle, const CUlaunchCon
 		return api_fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
 			"%s: the CPU device has clusters of one block only", __func__);
 	}
-	*out = config_fits(function, config) ? (int)pool_cores() : 0;
+	*out = occupancy_of_config(function, config) * (int)pool_cores();
 	return CUDA_SUCCESS;
 }
 
@@ -140,7 +195,7 @@ API(cuOccupancyMaxPotentialClusterSize, int *out, CUfunction handle, const CUlau
 	struct function *function;
 	CUresult result = enter_cluster(__func__, out, handle, config, &function);
 	if (result == CUDA_SUCCESS) {
-		*out = config_fits(function, config);
+		*out = occupancy_of_config(function, config) > 0;
 	}
 	return result;
 }

@@ -15,6 +15,7 @@
 #define LAUNCH_MAX_SHARED (99 * 1024)
 #define LAUNCH_SM_BLOCKS 24 /* on a multiprocessor */
 #define LAUNCH_DEFAULT_SHARED (48 * 1024)
+#define LAUNCH_RESERVED_SHARED 1024 /* in each block, as on a GPU */
 #define LAUNCH_MAX_PARAMS 32764
 /* Blocks of a cooperative launch.  The memory of each has parts of its own in the list of mappings
  * of the process, of which Linux by default allows 65,530. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The device: this computer's processor, with the limits of a GPU of compute capability 8.9, for
- * which NVRTC writes the simplest PTX.  One worker runs one block at a time, so there are as many
- * multiprocessors as workers, and one block per multiprocessor: a grid that is sized by occupancy
- * is then small, which keeps grid-stride loops in the cache.
+ * which NVRTC writes the simplest PTX.  There are as many multiprocessors as workers, each with the
+ * threads, blocks, registers and shared memory of 8.9, so that a grid that is sized by occupancy is
+ * like a GPU's.  A worker runs one block at a time all the same.
  */
 #include "base/common.h"
 
@@ -28,15 +28,15 @@ static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 	A(MAX_GRID_DIM_Z) = 65535,
 	A(MAX_SHARED_MEMORY_PER_BLOCK) = LAUNCH_DEFAULT_SHARED,
 	A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) = LAUNCH_MAX_SHARED,
-	A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) = 100 * 1024,
-	A(RESERVED_SHARED_MEMORY_PER_BLOCK) = 1024,
+	A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) = LAUNCH_MAX_SHARED + LAUNCH_RESERVED_SHARED,
+	A(RESERVED_SHARED_MEMORY_PER_BLOCK) = LAUNCH_RESERVED_SHARED,
 	A(TOTAL_CONSTANT_MEMORY) = 65536,
 	A(WARP_SIZE) = 32,
 	A(MAX_PITCH) = 2147483647,
 	A(MAX_REGISTERS_PER_BLOCK) = 65536,
 	A(MAX_REGISTERS_PER_MULTIPROCESSOR) = 65536,
-	A(MAX_THREADS_PER_MULTIPROCESSOR) = LAUNCH_MAX_THREADS,
-	A(MAX_BLOCKS_PER_MULTIPROCESSOR) = 1,
+	A(MAX_THREADS_PER_MULTIPROCESSOR) = 1536,
+	A(MAX_BLOCKS_PER_MULTIPROCESSOR) = LAUNCH_SM_BLOCKS,
 	A(TEXTURE_ALIGNMENT) = 256, /* what every allocation has */
 	A(TEXTURE_PITCH_ALIGNMENT) = 32,
 	A(SURFACE_ALIGNMENT) = 512,

@@ -53,9 +53,28 @@ START_TEST(contexts_take_parameters_that_ask_for_nothing)
 }
 END_TEST
 
+#define GET(name) get(CU_DEVICE_ATTRIBUTE_##name)
+
+/* Of compute capability 8.9, by the CUDA programming guide. */
+START_TEST(a_multiprocessor_is_one_of_its_compute_capability)
+{
+	if (driver_lacks("other devices have another compute capability")) {
+		return;
+	}
+	ck_assert_int_eq(GET(COMPUTE_CAPABILITY_MAJOR), 8);
+	ck_assert_int_eq(GET(COMPUTE_CAPABILITY_MINOR), 9);
+	ck_assert_int_eq(GET(MAX_THREADS_PER_MULTIPROCESSOR), 1536);
+	ck_assert_int_eq(GET(MAX_BLOCKS_PER_MULTIPROCESSOR), 24);
+	ck_assert_int_eq(GET(MAX_REGISTERS_PER_MULTIPROCESSOR), 65536);
+	ck_assert_int_eq(GET(MAX_REGISTERS_PER_BLOCK), 65536);
+	ck_assert_int_eq(GET(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR), 102400);
+	ck_assert_int_eq(GET(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), 101376);
+	ck_assert_int_eq(GET(MAX_SHARED_MEMORY_PER_BLOCK), 49152);
+}
+END_TEST
+
 START_TEST(attributes_fit_each_other)
 {
-#define GET(name) get(CU_DEVICE_ATTRIBUTE_##name)
 	CUdevprop properties;
 	ck_assert_int_le(GET(MAX_SHARED_MEMORY_PER_BLOCK), GET(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
 	ck_assert_int_le(GET(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
@@ -75,9 +94,9 @@ START_TEST(attributes_fit_each_other)
 	ck_assert_int_eq(properties.SIMDWidth, 32);
 	FAILS(INVALID_DEVICE, cuDeviceGetProperties(&properties, 1));
 	FAILS(INVALID_VALUE, cuDeviceGetProperties(NULL, 0));
-#undef GET
 }
 END_TEST
+#undef GET
 
 /* cuda.h: CONTEXT_IS_DESTROYED is "a primary context which has not yet been initialized", too. */
 START_TEST(primary_context_has_one_handle_and_is_active_while_it_is_retained)
@@ -320,7 +339,7 @@ SUITE(api_device)
 	Suite *suite = suite_create("api_device");
 	TCase *tc = add_case(suite, "device", setup, teardown);
 	tcase_add_tests(tc, 1, contexts_take_parameters_that_ask_for_nothing,
-		attributes_fit_each_other);
+		a_multiprocessor_is_one_of_its_compute_capability, attributes_fit_each_other);
 	tcase_add_test(tc,
 		primary_context_has_one_handle_and_is_active_while_it_is_retained);
 	tcase_add_loop_test(tc, bus_ids_are_read_as_they_are_written, 0, countof(bus_ids));

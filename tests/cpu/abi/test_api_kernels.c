@@ -158,37 +158,6 @@ START_TEST(kernels_have_attributes)
 }
 END_TEST
 
-static size_t shared_of_block(int threads)
-{
-	return (size_t)threads * 64;
-}
-
-START_TEST(occupancy_is_one_block_or_none)
-{
-	CUmodule module = load();
-	CUfunction add = kernel(module, "add");
-	int value;
-	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 1024, 0));
-	ck_assert_int_eq(value, 1);
-	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, kernel(module, "small"), 65, 0));
-	ck_assert_int_eq(value, 0);
-	int grid;
-	// Above 48 KiB only a kernel that was allowed to.
-	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 32, 48 * 1024 + 1));
-	ck_assert_int_eq(value, 0);
-	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, shared_of_block, 0, 0));
-	ck_assert_int_eq(value, 768);
-	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
-	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 32, 64 * 1024));
-	ck_assert_int_eq(value, 1);
-	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, shared_of_block, 0, 0));
-	ck_assert_int_eq(value, 1024);
-	OK(cuOccupancyMaxPotentialBlockSize(&grid, &value, add, NULL, 0, 100));
-	ck_assert_int_eq(value, 100);
-	ck_assert_int_ge(grid, 1);
-}
-END_TEST
-
 static void check_added(CUdeviceptr address, uint32_t n, uint32_t expected)
 {
 	static uint32_t words[4096];
@@ -554,8 +523,7 @@ SUITE(api_kernels)
 		variables_start_with_their_values, bad_ptx_is_refused_with_its_line,
 		ptx_of_any_target_loads_but_not_of_an_unknown_version,
 		valid_ptx_that_does_not_run_here_is_not_supported,
-		images_other_than_ptx_are_refused, kernels_have_attributes,
-		occupancy_is_one_block_or_none);
+		images_other_than_ptx_are_refused, kernels_have_attributes);
 	tc = add_case(suite, "launch", setup, teardown);
 	tcase_add_tests(tc, 1, kernels_run_with_parameters_of_both_kinds,
 		variables_are_aligned_as_declared, launches_beyond_the_device_are_refused,
