@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Linking at run time.  The inputs are PTX, or fat binaries with PTX in them, and the result is PTX
- * again (ptx/link.c).  The result is checked as loading would check it, so that a program gets the
- * errors here.  It ends with a zero, which counts in its size.
+ * again (ptx/link.c).  The one library is libcudadevrt.a, for cooperative groups (link_runtime.c).  The
+ * result is checked as loading would check it, so that a program gets the errors here.  It ends with a
+ * zero, which counts in its size.
  */
 #include "base/common.h"
 
@@ -103,25 +104,25 @@ static CUresult check_options(const char *call, unsigned count, const CUjit_opti
 	return CUDA_SUCCESS;
 }
 
+static CUresult refuse_input(const char *call, struct link *link, const char *what)
+{
+	char text[96];
+	snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n", what);
+	jit_options_log(&link->options.error, text);
+	return api_fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: %s", call, text);
+}
+
 static CUresult check_type(const char *call, struct link *link, CUjitInputType type)
 {
 	static const char *const refused[] = {
 		[CU_JIT_INPUT_OBJECT] = "a host object",
-		[CU_JIT_INPUT_LIBRARY] = "a library of host objects",
 		[CU_JIT_INPUT_NVVM] = "LTO code",
 	};
 	if ((unsigned)type > CU_JIT_INPUT_NVVM) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of input %d", call,
 			(int)type);
 	}
-	if (refused[type]) {
-		char text[96];
-		snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n",
-			refused[type]);
-		jit_options_log(&link->options.error, text);
-		return api_fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: %s", call, text);
-	}
-	return CUDA_SUCCESS;
+	return refused[type] ? refuse_input(call, link, refused[type]) : CUDA_SUCCESS;
 }
 
 static CUresult fail_link(const char *call, struct link *link, enum link_status status,
@@ -137,25 +138,29 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
-static CUresult add_locked(const char *call, struct link *link, const void *data, size_t size,
-	const char *name)
+static CUresult add_locked(const char *call, struct link *link, CUjitInputType type,
+	const void *data, size_t size, const char *name)
 {
 	struct ptx_diag diag = {0};
 	struct str errors = STR_INIT;
 	struct image image;
-	jit_options_start(&link->options);
-	CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
-	if (result != CUDA_SUCCESS) {
-		return result;
+	enum link_status status;
+	if (type == CU_JIT_INPUT_LIBRARY) {
+		if (!link_is_runtime(data, size)) {
+			return refuse_input(call, link, "a library of host objects");
+		}
+		status = linker_add_runtime(link->linker, &diag, &errors);
+	} else {
+		CUresult result = jit_options_open_image(call, &image, data, size, &link->options);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
+		status = linker_add(link->linker, image.text, image.size, name, &diag, &errors);
+		image_close(&image);
 	}
-	enum link_status status = linker_add(link->linker, image.text, image.size, name, &diag,
-		&errors);
-	image_close(&image);
-	if (status != LINK_OK) {
-		result = fail_link(call, link, status, &diag, &errors);
-	}
+	CUresult result = status == LINK_OK ? CUDA_SUCCESS
+		: fail_link(call, link, status, &diag, &errors);
 	str_free(&errors);
-	jit_options_stop(&link->options);
 	return result;
 }
 
@@ -193,7 +198,9 @@ static CUresult link_add_input(const char *call, CUlinkState handle, const struc
 		result = jit_options_read_image(call, what->name, &read, &size);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = add_locked(call, link, data ? data : read, size, what->name);
+		jit_options_start(&link->options);
+		result = add_locked(call, link, what->type, data ? data : read, size, what->name);
+		jit_options_stop(&link->options);
 	}
 	pthread_mutex_unlock(&link->lock);
 	mem_free(read);

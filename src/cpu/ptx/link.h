@@ -22,6 +22,11 @@ void linker_release(struct linker *linker); /* NULL is fine */
  * `errors`, a line each. */
 enum link_status linker_add(struct linker *linker, const char *text, size_t size,
 	const char *name, struct ptx_diag *diag, struct str *errors);
+/* Whether these bytes are libcudadevrt.a, CUDA's device runtime. */
+bool link_is_runtime(const char *data, size_t size);
+/* Take in what cooperative groups need of it: cudaCGGetIntrinsicHandle, cudaCGSynchronize, ... */
+enum link_status linker_add_runtime(struct linker *linker, struct ptx_diag *diag,
+	struct str *errors);
 size_t linker_count(const struct linker *linker);
 /* One module of all that was taken in, appended to `out`. */
 enum link_status linker_finish(struct linker *linker, struct str *out, struct str *errors);

@@ -6,6 +6,7 @@
 #include "support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *path, unsigned count,
 	CUjit_option *options, void **values);
@@ -247,6 +248,176 @@ START_TEST(files_and_fat_binaries_can_be_linked)
 }
 END_TEST
 
+/* --- libcudadevrt.a --- */
+
+/* An archive with one member of this name and no bytes, as ar writes it. */
+static size_t write_archive(char *to, const char *name)
+{
+	int len = sprintf(to, "!<arch>\n%-16s%-12d%-6d%-6d%-8d%-10d`\n%s", "/", 0, 0, 0, 0, 4,
+		"abcd");
+	int names = (int)strlen(name) + 2;
+	len += sprintf(to + len, "%-48s%-10d`\n%s/\n%s", "//", names, name, names % 2 ? "\n" : "");
+	len += sprintf(to + len, "%-16s%-12d%-6d%-6d%-8d%-10d`\n", "/0", 0, 0, 0, 0644, 0);
+	return (size_t)len;
+}
+
+static CUresult add_library(CUlinkState link, const char *data, size_t size)
+{
+	return cuLinkAddData_v2(link, CU_JIT_INPUT_LIBRARY, (void *)data, size, "libcudadevrt.a", 0,
+		NULL, NULL);
+}
+
+static CUresult add_runtime(CUlinkState link)
+{
+	char archive[512];
+	return add_library(link, archive, write_archive(archive, "cuda_device_runtime.o"));
+}
+
+/* Each thread stores what the functions say in the ten words of its own. */
+static const char groups[] = TOP
+	".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
+	".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
+	".extern .func (.param .b32 r) cudaCGSynchronizeGrid(.param .b64 h, .param .b32 f);\n"
+	".extern .func (.param .b32 r) cudaCGGetSize(.param .b64 t, .param .b64 g, .param .b64 h);\n"
+	".extern .func (.param .b32 r) cudaCGGetRank(.param .b64 t, .param .b64 g, .param .b64 h);\n"
+	".visible .entry ask(.param .u64 out, .param .u32 scope)\n{\n"
+	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<2>;\n"
+	"	ld.param.u64 %rd1, [out];\n	ld.param.u32 %r10, [scope];\n"
+	"	mov.u32 %r1, %ctaid.y;\n	mov.u32 %r2, %nctaid.x;\n	mov.u32 %r3, %ctaid.x;\n"
+	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.y;\n	mov.u32 %r3, %tid.y;\n"
+	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"
+	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n"
+	"	mul.wide.u32 %rd2, %r1, 40;\n	add.u64 %rd2, %rd1, %rd2;\n"
+	"	call (%rd3), cudaCGGetIntrinsicHandle, (%r10);\n"
+	"	add.u64 %rd4, %rd2, 4;\n	add.u64 %rd5, %rd2, 8;\n	mov.u64 %rd6, 0;\n"
+	"	call (%r4), cudaCGGetSize, (%rd4, %rd5, %rd3);\n	st.global.u32 [%rd2], %r4;\n"
+	"	add.u64 %rd4, %rd2, 16;\n	add.u64 %rd5, %rd2, 20;\n"
+	"	call (%r4), cudaCGGetRank, (%rd4, %rd5, %rd3);\n	st.global.u32 [%rd2+12], %r4;\n"
+	"	call (%r4), cudaCGGetRank, (%rd6, %rd6, %rd3);\n	st.global.u32 [%rd2+24], %r4;\n"
+	"	mov.u32 %r11, 0;\n"
+	"	call (%r4), cudaCGSynchronize, (%rd3, %r11);\n	st.global.u32 [%rd2+28], %r4;\n"
+	"	setp.ne.u32 %p1, %r4, 0;\n	@%p1 bra DONE;\n"
+	/* What the thread at the other end has stored before. */
+	"	ld.global.u32 %r5, [%rd2+4];\n	sub.u32 %r5, %r5, %r1;\n	sub.u32 %r5, %r5, 1;\n"
+	"	mul.wide.u32 %rd4, %r5, 40;\n	add.u64 %rd4, %rd1, %rd4;\n"
+	"	ld.global.u32 %r6, [%rd4+16];\n	st.global.u32 [%rd2+32], %r6;\n"
+	"DONE:\n	call (%r4), cudaCGSynchronizeGrid, (%rd3, %r11);\n"
+	"	st.global.u32 [%rd2+36], %r4;\n	ret;\n}\n";
+
+enum { THREADS = 3 * 5 * 20 * 2, WORDS = 10 };
+
+/* Where it fails, each call does. */
+static void check_groups(const uint32_t *got, bool fails)
+{
+	const uint32_t code = fails ? 999 : 0;
+	for (uint32_t rank = 0; rank < THREADS; rank++) {
+		const uint32_t want[WORDS] = {code, fails ? 0 : THREADS, fails ? 0 : 1, code, fails ? 0 : rank, 0,
+			code, code, fails ? 77 : THREADS - 1 - rank, code};
+		for (int word = 0; word < WORDS; word++, got++) {
+			ck_assert_msg(*got == want[word], "thread %u, word %d: got %u, expected %u", rank,
+				word, *got, want[word]);
+		}
+	}
+}
+
+static void run_groups(CUmodule module, bool cooperative, uint32_t scope)
+{
+	static uint32_t got[THREADS * WORDS];
+	CUdeviceptr at = alloc(sizeof(got));
+	void *arguments[] = {&at, &scope};
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+		.value = {.cooperative = cooperative}};
+	CUlaunchConfig config = {.gridDimX = 3, .gridDimY = 5, .gridDimZ = 1, .blockDimX = 20,
+		.blockDimY = 2, .blockDimZ = 1, .attrs = &attribute, .numAttrs = 1};
+	OK(cuMemsetD32_v2(at, 77, THREADS * WORDS));
+	OK(cuLaunchKernelEx(&config, kernel(module, "ask"), arguments, NULL));
+	OK(cuMemcpyDtoH_v2(got, at, sizeof(got)));
+	OK(cuMemFree_v2(at));
+	check_groups(got, !cooperative || scope != 1);
+}
+
+START_TEST(cooperative_groups_link_with_the_device_runtime)
+{
+	static const char *const widths[] = {"1", "32"}, *const workers[] = {"1", "2", "4"};
+	setenv("KUDZU_CPU_WIDTH", widths[_i % 2], 1);
+	setenv("KUDZU_CPU_THREADS", workers[_i / 2], 1);
+	setup();
+	CUlinkState link = link_open();
+	OK(add(link, groups, "groups.ptx"));
+	OK(add_runtime(link));
+	OK(add_runtime(link));
+	CUmodule module = finish(link);
+	OK(cuLinkDestroy(link));
+	run_groups(module, true, 1);
+	run_groups(module, false, 1);
+	run_groups(module, true, 2);
+	run_groups(module, true, 1);
+	teardown();
+}
+END_TEST
+
+START_TEST(the_device_runtime_has_to_be_linked)
+{
+	CUlinkState link = link_open();
+	void *image;
+	OK(add(link, groups, "groups.ptx"));
+	FAILS(INVALID_SOURCE, cuLinkComplete(link, &image, NULL));
+	ck_assert_ptr_nonnull(strstr(options.error,
+		"Undefined reference to 'cudaCGSynchronize' in 'groups.ptx'"));
+	OK(add_runtime(link));
+	run_groups(finish(link), true, 1);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+START_TEST(a_function_of_the_program_beats_that_of_the_runtime)
+{
+	CUlinkState link = link_open();
+	OK(add_runtime(link));
+	OK(add(link, TOP ".visible .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f)"
+		RETURNS("5") STORE("k", "mov.u64 %rd2, 0;\n\tmov.u32 %r2, 0;\n"
+			"\tcall (%r1), cudaCGSynchronize, (%rd2, %r2);"), "own.ptx"));
+	ck_assert_uint_eq(run(finish(link), "k"), 5);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+/* Other libraries, and damaged ones. */
+START_TEST(no_other_library_can_be_linked)
+{
+	CUlinkState link = link_open();
+	char archive[512], copy[512];
+	size_t size = write_archive(archive, "other_device_runtime.o");
+	FAILS(NO_BINARY_FOR_GPU, add_library(link, archive, size));
+	ck_assert_ptr_nonnull(strstr(options.error, "links PTX, not a library of host objects"));
+	size = write_archive(archive, "cuda_device_runtime.o");
+	const size_t named = (size_t)(strstr(archive, "cuda_device") - archive) + 23;
+	for (size_t len = 1; len < named; len++) {
+		memcpy(copy, archive, len);
+		FAILS(NO_BINARY_FOR_GPU, add_library(link, copy, len));
+	}
+	OK(add_library(link, archive, size));
+	memcpy(archive + 8 + 48, "9999999999", 10);
+	FAILS(NO_BINARY_FOR_GPU, add_library(link, archive, size));
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
+/* The toolkit's own, where there is one. */
+START_TEST(the_library_of_the_toolkit_is_known)
+{
+	static const char path[] = "/usr/local/cuda/lib64/libcudadevrt.a";
+	if (!file_is_regular(path)) {
+		return;
+	}
+	CUlinkState link = link_open();
+	OK(add(link, groups, "groups.ptx"));
+	OK(cuLinkAddFile_v2(link, CU_JIT_INPUT_LIBRARY, path, 0, NULL, NULL));
+	run_groups(finish(link), true, 1);
+	OK(cuLinkDestroy(link));
+}
+END_TEST
+
 START_TEST(links_refuse_what_makes_no_sense)
 {
 	CUlinkState link = link_open();
@@ -269,6 +440,8 @@ END_TEST
 START_TEST(memory_may_run_out_while_linking)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	char archive[512];
+	const size_t size = write_archive(archive, "cuda_device_runtime.o");
 	void *image;
 	for (long n = 0; result != CUDA_SUCCESS; n++) {
 		CUlinkState link = NULL;
@@ -276,6 +449,7 @@ START_TEST(memory_may_run_out_while_linking)
 		result = cuLinkCreate_v2(0, NULL, NULL, &link);
 		result = result == CUDA_SUCCESS ? add(link, good[3].a, "a") : result;
 		result = result == CUDA_SUCCESS ? add(link, good[3].b, "b") : result;
+		result = result == CUDA_SUCCESS ? add_library(link, archive, size) : result;
 		result = result == CUDA_SUCCESS ? cuLinkComplete(link, &image, NULL) : result;
 		mem_fail_after(-1);
 		ck_assert(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY);
@@ -294,6 +468,10 @@ SUITE(api_link)
 	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
 	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
+		the_device_runtime_has_to_be_linked, a_function_of_the_program_beats_that_of_the_runtime,
+		no_other_library_can_be_linked, the_library_of_the_toolkit_is_known,
 		memory_may_run_out_while_linking);
+	tc = add_case(suite, "groups", NULL, NULL);
+	tcase_add_loop_test(tc, cooperative_groups_link_with_the_device_runtime, 0, 6);
 	return suite;
 }
