@@ -363,7 +363,8 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *er
 /**
  * Ask how many blocks of a kernel run at once on a multiprocessor.
  *
- * This number times the number of multiprocessors is the limit of a cooperative grid.
+ * This number times the number of multiprocessors is the limit of a cooperative grid on a GPU.  On the
+ * CPU device memory is the limit.
  *
  * @param out set to the number of blocks; 0 if not even one fits, and on failure.
  * @param share set to the threads of these blocks as a share of the most that a multiprocessor can

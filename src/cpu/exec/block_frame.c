@@ -25,7 +25,6 @@ static bool block_frame_grow_slots(struct block_frame *frame, uint32_t count)
 		frame->block.slots = slots;
 		frame->slot_cap = count;
 	}
-	frame->block.slot_count = count;
 	return true;
 }
 
@@ -62,12 +61,12 @@ static bool block_frame_grow_area(struct gap_area *area, size_t size, size_t gap
 	return true;
 }
 
-static uint32_t block_frame_groups(const struct block_frame_layout *layout)
+uint32_t block_frame_groups(const struct block_frame_layout *layout)
 {
 	return (layout->threads + RT_GROUP - 1) / RT_GROUP;
 }
 
-static uint32_t block_frame_warps(const struct block_frame_layout *layout)
+uint32_t block_frame_warps(const struct block_frame_layout *layout)
 {
 	return (layout->threads + layout->width - 1) / layout->width;
 }
@@ -112,14 +111,6 @@ bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t t
 	return true;
 }
 
-size_t block_frame_size(const struct block_frame_layout *layout, size_t shared_size)
-{
-	return sizeof(struct block_frame)
-		+ block_frame_groups(layout) * sizeof(struct rt_exchange)
-		+ block_frame_warps(layout) * sizeof(struct slot) + gap_to_pages(shared_size)
-		+ gap_to_pages(layout->frames_size) + gap_to_pages(layout->locals_size);
-}
-
 static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
 {
 	const struct block_frame_layout *layout = &frame->layout;
@@ -139,18 +130,32 @@ static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
 	slot->frame = frame->frames.data + i * layout->frame_stride;
 }
 
-/* Whether two layouts, which have the same sizes then, too, put everything at the same places. */
-static bool block_frame_is_same(const struct block_frame_layout *a,
+bool block_frame_is_same(const struct block_frame_layout *a,
 	const struct block_frame_layout *b)
 {
 	return a->width == b->width && a->threads == b->threads
 		&& a->frame_stride == b->frame_stride && a->local_stride == b->local_stride;
 }
 
-bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
+void block_frame_bind(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm)
 {
 	struct block *block = &frame->block;
+	frame->layout = *layout;
+	frame->asked_shared = shared_size;
+	frame->launch = launch;
+	frame->sm = sm;
+	block->width = layout->width;
+	block->threads = layout->threads;
+	block->slot_count = block_frame_warps(layout);
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		block_frame_bind_slot(frame, i);
+	}
+}
+
+bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
+	size_t shared_size, const struct rt_launch *launch, uint32_t sm)
+{
 	frame->fail.code = 0;
 	if (block_frame_is_same(&frame->layout, layout) && frame->launch == launch
 	    && frame->asked_shared == shared_size && frame->sm == sm) {
@@ -164,15 +169,7 @@ bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layo
 	    || !block_frame_grow_area(&frame->local, layout->locals_size, GAP_WIDE)) {
 		return false;
 	}
-	frame->layout = *layout;
-	frame->asked_shared = shared_size;
-	frame->launch = launch;
-	frame->sm = sm;
-	block->width = layout->width;
-	block->threads = layout->threads;
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		block_frame_bind_slot(frame, i);
-	}
+	block_frame_bind(frame, layout, shared_size, launch, sm);
 	return true;
 }
 

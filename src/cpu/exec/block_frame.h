@@ -43,12 +43,19 @@ struct block_frame {
  * nothing if all is as it was the last time. */
 bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t threads,
 	size_t frame_size, size_t local_size);
-/* The memory that such a frame takes. */
-size_t block_frame_size(const struct block_frame_layout *layout, size_t shared_size);
 /* Get the memory and set up the warps, for a launch on worker `sm`; false when there is none.
  * Starts from a frame that is all zero, and does nothing if all is as it was the last time. */
 bool block_frame_set_up(struct block_frame *frame, const struct block_frame_layout *layout,
 	size_t shared_size, const struct rt_launch *launch, uint32_t sm);
+/* The last step of that: set up the warps of a frame that has its memory. */
+void block_frame_bind(struct block_frame *frame, const struct block_frame_layout *layout,
+	size_t shared_size, const struct rt_launch *launch, uint32_t sm);
 void block_frame_free(struct block_frame *frame);
+
+/* Warps of the compiled code, and of CUDA. */
+uint32_t block_frame_warps(const struct block_frame_layout *layout);
+uint32_t block_frame_groups(const struct block_frame_layout *layout);
+/* Whether two layouts, which have the same sizes then, too, put everything at the same places. */
+bool block_frame_is_same(const struct block_frame_layout *a, const struct block_frame_layout *b);
 
 #endif

@@ -21,6 +21,7 @@
 #include "cpu/mem/fault.h"
 #include "cpu/exec/launch_float.h"
 #include "cpu/exec/block_frame.h"
+#include "cpu/exec/resident.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -50,14 +51,6 @@ struct worker {
 	uint8_t last[CACHE_LINE];
 };
 
-/* A place of a cooperative launch. */
-struct place {
-	struct block_frame frame;
-	atomic_uint state;        /* enum place_state */
-};
-
-enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_DONE };
-
 /* The grid that runs. */
 struct job {
 	struct launcher *launcher;
@@ -80,8 +73,7 @@ struct launcher {
 	struct pool *pool;
 	struct worker *workers;
 	unsigned worker_count;
-	struct place *places;
-	size_t place_count;
+	struct resident resident;  /* of a cooperative launch */
 	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
@@ -115,16 +107,6 @@ bool launcher_create(struct launcher **out, struct pool *pool)
 	return true;
 }
 
-static void launch_free_places(struct launcher *launcher)
-{
-	for (size_t i = 0; i < launcher->place_count; i++) {
-		block_frame_free(&launcher->places[i].frame);
-	}
-	mem_free(launcher->places);
-	launcher->places = NULL;
-	launcher->place_count = 0;
-}
-
 void launcher_release(struct launcher *launcher)
 {
 	if (!launcher) {
@@ -134,7 +116,7 @@ void launcher_release(struct launcher *launcher)
 		block_frame_free(&launcher->workers[i].own);
 		mem_free(launcher->workers[i].signal_stack);
 	}
-	launch_free_places(launcher);
+	resident_free(&launcher->resident);
 	mem_free(launcher->workers);
 	mem_free(launcher);
 }
@@ -564,7 +546,7 @@ static size_t launch_go_round(struct job *job, struct worker *w)
 	size_t left = 0;
 	for (size_t i = 0; i < job->blocks && !launch_has_failed(job); i++) {
 		size_t at = (first + i) % job->blocks;
-		left += !launch_step_place(job, w, &job->launcher->places[at]);
+		left += !launch_step_place(job, w, resident_place(&job->launcher->resident, at));
 	}
 	return left;
 }
@@ -726,21 +708,16 @@ static bool launch_set_up_places(struct job *job)
 	memset(launcher->grid_sync, 0, sizeof(launcher->grid_sync));
 	job->launch.grid_sync[0] = (uint32_t)address;
 	job->launch.grid_sync[1] = (uint32_t)(address >> 32);
-	if (job->blocks > launcher->place_count) {
-		launch_free_places(launcher);
-		launcher->places = mem_zalloc(job->blocks, sizeof(*launcher->places));
-		if (!launcher->places) {
-			return false;
-		}
-		launcher->place_count = job->blocks;
+	if (!resident_set_up(&launcher->resident, &job->layout, job->launch.total_shared, job->blocks,
+			&job->launch)) {
+		return false;
 	}
 	for (size_t i = 0; i < job->blocks; i++) {
-		struct place *place = &launcher->places[i];
+		struct place *place = resident_place(&launcher->resident, i);
 		uint32_t ctaid[3];
-		if (!launch_set_up_frame(job, &place->frame, &job->layout, job->kernel,
-				(uint32_t)(i % launcher->worker_count))) {
-			return false;
-		}
+		place->frame.fail.code = 0;
+		place->frame.block.run = job->kernel->run;
+		place->frame.block.stop = &job->failure;
 		launch_locate(job, i, ctaid);
 		block_start(&place->frame.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
@@ -748,12 +725,12 @@ static bool launch_set_up_places(struct job *job)
 	return true;
 }
 
-size_t launch_block_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
-	size_t shared_size)
+size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
+	size_t shared_size, uint64_t blocks)
 {
 	struct block_frame_layout layout = {.width = 0};
 	return block_frame_plan(&layout, kernel->width, threads, kernel->frame_size, local_size)
-		? block_frame_size(&layout, shared_size) : SIZE_MAX;
+		? resident_size(&layout, shared_size, blocks) : SIZE_MAX;
 }
 
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
@@ -772,7 +749,6 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
 		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
 	if (request->cooperative && !launch_set_up_places(job)) {
-		launch_free_places(launcher);
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	}
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
@@ -784,8 +760,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 		pool_close(launcher->pool);
 	}
 	atomic_store_explicit(&launcher->is_running, false, memory_order_release);
-	if (launcher->place_count > (size_t)launcher->worker_count * LAUNCH_SM_BLOCKS) {
-		launch_free_places(launcher);
+	if (launcher->resident.count > (size_t)launcher->worker_count * LAUNCH_SM_BLOCKS) {
+		resident_free(&launcher->resident);
 	}
 	return (CUresult)atomic_load(&job->failure);
 }

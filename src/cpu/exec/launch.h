@@ -17,9 +17,6 @@
 #define LAUNCH_DEFAULT_SHARED (48 * 1024)
 #define LAUNCH_RESERVED_SHARED 1024 /* in each block, as on a GPU */
 #define LAUNCH_MAX_PARAMS 32764
-/* Blocks of a cooperative launch.  The memory of each has parts of its own in the list of mappings
- * of the process, of which Linux by default allows 65,530. */
-#define LAUNCH_MAX_RESIDENT 8192
 
 /*
  * What a launch has to do is estimated before it runs: bytes of machine code, for each warp.  A
@@ -65,9 +62,9 @@ struct launch_failure {
 bool launcher_create(struct launcher **out, struct pool *pool);
 void launcher_release(struct launcher *launcher); /* NULL is fine */
 
-/* The memory that a resident block of a kernel takes; SIZE_MAX: more than there can be. */
-size_t launch_block_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
-	size_t shared_size);
+/* The memory that all blocks of a cooperative launch take; SIZE_MAX: more than there can be. */
+size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, size_t local_size,
+	size_t shared_size, uint64_t blocks);
 
 /*
  * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY,

@@ -134,14 +134,14 @@ static CUresult kernel_check_cooperative(const char *call, struct context *conte
 	}
 	const struct memory_use use = memory_usage(context->device->memory);
 	const size_t size = launch_slot_resident_size(context, kernel);
-	if (work_blocks(kernel) <= LAUNCH_MAX_RESIDENT && size <= use.limit - use.used) {
+	if (size <= use.limit - use.used) {
 		return CUDA_SUCCESS;
 	}
 	return api_fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-		"%s: %u x %u x %u blocks of kernel '%s' at once take %zu bytes of memory; at most %d"
-		" blocks and the %zu bytes that are free are possible", call, kernel->grid[0],
-		kernel->grid[1], kernel->grid[2], kernel->function->name, size, LAUNCH_MAX_RESIDENT,
-		use.limit - use.used);
+		"%s: %u x %u x %u blocks of kernel '%s' at once need %s%zu bytes of memory, and %zu are"
+		" free", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
+		kernel->function->name, size == SIZE_MAX ? "more than " : "", size == SIZE_MAX
+		? use.limit : size, use.limit - use.used);
 }
 
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,

@@ -119,12 +119,12 @@ size_t launch_slot_resident_size(const struct context *context, const struct ker
 {
 	const struct function *function = kernel->function;
 	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
-	size_t local_size, size;
+	size_t local_size;
 	return size_add(&local_size, function->ptx->local_size,
 			launch_slot_stack_size(context, function->ptx))
-		&& size_mul(&size, work_blocks(kernel), launch_block_size(jit_code_get(kernel->code),
-			threads, local_size, function->ptx->shared_size + kernel->dynamic_shared))
-		? size : SIZE_MAX;
+		? launch_resident_size(jit_code_get(kernel->code), threads, local_size,
+			function->ptx->shared_size + kernel->dynamic_shared, work_blocks(kernel))
+		: SIZE_MAX;
 }
 
 uint64_t launch_slot_work(const struct kernel_work *kernel)

@@ -78,6 +78,12 @@ static const char ptx[] = TOP
 	"	ret;\n"
 	"ODD:\n	setp.eq.u32 %p3, %r2, 0;\n	@%p3 ret;\n"
 	"	bar.sync 1, %r2;\n	ret;\n}\n"
+	/* Block `odd` writes to that offset of shared memory. */
+	".visible .entry stray(.param .u32 odd, .param .u32 offset)\n{\n" REGISTERS
+	"	.shared .align 4 .b32 s[1024];\n"
+	"	ld.param.u32 %r1, [odd];\n	ld.param.u32 %r2, [offset];\n	mov.u32 %r20, %ctaid.x;\n"
+	"	setp.ne.u32 %p1, %r20, %r1;\n	@%p1 ret;\n	mov.u32 %r3, s;\n"
+	"	add.u32 %r3, %r3, %r2;\n	st.shared.u32 [%r3], %r2;\n	ret;\n}\n"
 	/* 4 KiB of each thread's own memory. */
 	".visible .entry big(.param .u64 p, .param .u32 i)\n{\n" REGISTERS
 	"	.local .align 4 .b8 mine[4096];\n"
@@ -169,7 +175,7 @@ static const struct {
 	const char *tier; /* NULL: as it comes */
 } waves[] = {
 	{4, 250, 9, "1"}, {4, 250, 9, "2"}, {1, 2, 3, NULL}, {7, 1024, 5, NULL}, {64, 32, 20, NULL},
-	{4096, 250, 3, NULL}, {4096, 2, 3, NULL},
+	{4096, 250, 2, NULL}, {4096, 2, 3, NULL},
 };
 
 enum { WAYS = countof(all_widths) * countof(all_workers) };
@@ -324,7 +330,52 @@ START_TEST(a_grid_that_waits_for_a_block_that_has_ended_runs_out_of_time)
 }
 END_TEST
 
+/* Nowhere does it reach the memory of the block beside it. */
+START_TEST(no_block_reaches_shared_memory_of_others)
+{
+	static const uint32_t offsets[] = {4096, 1 << 16, 1 << 24, INT32_MAX - 3, 1u << 31, UINT32_MAX - 3};
+	uint32_t odd = 5, offset = offsets[_i];
+	void *values[] = {&odd, &offset};
+	if (driver_lacks("other devices have their own errors")) {
+		return;
+	}
+	setup_ptx();
+	OK(launch(kernel(module, "stray"), 9, 1, values));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	check_log("of 4096 bytes of shared memory");
+	check_log("block (5,0,0)");
+	reset();
+	teardown();
+}
+END_TEST
+
 /* --- As many as memory holds --- */
+
+/* Shared memory of each block takes addresses, which end before memory does. */
+START_TEST(many_thousand_blocks_run_at_once)
+{
+	enum { SHARED = 12000, PLAIN = 20000, THREADS = 2 };
+	uint32_t i = 2, all = PLAIN;
+	unsigned rounds = 2;
+	struct arrays arrays;
+	if (driver_lacks("other devices have multiprocessors")) {
+		return;
+	}
+	setup_ptx();
+	arrays_open(&arrays, SHARED, THREADS, rounds);
+	void *values[] = {&arrays.at[0], &arrays.at[1], &rounds};
+	void *others[] = {&counter, &all}, *local[] = {&counter, &i};
+	OK(launch(kernel(module, "waves"), SHARED, THREADS, values));
+	OK(launch(kernel(module, "meet"), PLAIN, 1, others));
+	check_counter(PLAIN);
+	OK(launch(kernel(module, "big"), PLAIN, 1, local));
+	check_counter(PLAIN + PLAIN * i);
+	arrays_check(&arrays);
+	FAILS(COOPERATIVE_LAUNCH_TOO_LARGE, launch(kernel(module, "waves"), 1 << 15, 1, values));
+	check_log("32768 x 1 x 1 blocks of kernel 'waves' at once need more than ");
+	teardown();
+}
+END_TEST
 
 START_TEST(memory_limits_cooperative_launches)
 {
@@ -338,7 +389,7 @@ START_TEST(memory_limits_cooperative_launches)
 	setup_ptx();
 	CUfunction big = kernel(module, "big");
 	FAILS(COOPERATIVE_LAUNCH_TOO_LARGE, launch(big, (64 << 20) / BLOCK, 1024, values));
-	check_log("16 x 1 x 1 blocks of kernel 'big' at once take ");
+	check_log("16 x 1 x 1 blocks of kernel 'big' at once need ");
 	OK(launch(big, MOST, 1024, values));
 	check_counter(MOST * 1024 * 2);
 	CUdeviceptr half = alloc(32 << 20);
@@ -361,6 +412,8 @@ SUITE(api_coop)
 	tcase_add_loop_test(tc, graphs_have_cooperative_launches, 0, WAYS);
 	tcase_add_loop_test(tc, a_deadlock_of_one_block_ends_the_grid, 0, WAYS);
 	tcase_add_loop_test(tc, a_grid_that_waits_for_a_block_that_has_ended_runs_out_of_time, 0, WAYS);
+	tcase_add_loop_test(tc, no_block_reaches_shared_memory_of_others, 0, 6);
 	tcase_add_test(tc, memory_limits_cooperative_launches);
+	tcase_add_test(tc, many_thousand_blocks_run_at_once);
 	return suite;
 }
