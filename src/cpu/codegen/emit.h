@@ -83,9 +83,11 @@ struct emit_strategy {
 	bool in_slots;   /* registers are in slots, not in values */
 	/* The lanes that run go on in a block, */
 	void (*go)(struct emit *e, size_t block);
-	/* or those of `taken` in `yes` and the others in `no`, because they do not branch alike; NULL:
-	 * they always do. */
-	void (*part)(struct emit *e, LLVMValueRef taken, size_t yes, size_t no);
+	/* or in `yes` where the guard of a branch holds and in `no` where it does not, */
+	void (*branch)(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
+	/* or each in blocks[index], in the first if there is no such one; NULL: their index is always a
+	 * scalar, or such kernels have no brx. */
+	void (*choose)(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count);
 	/* They exit, */
 	void (*exit)(struct emit *e);
 	/* or yield, and go on in a block when the wait is over; NULL: such kernels never wait. */

@@ -104,7 +104,7 @@ static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 /* Diverged lanes go to a block; for the message about those that spin without end. */
 static void note_spin(struct emit *e, size_t block)
 {
-	if (emit_is_diverged(e) && is_back_edge(e, block) && e->yield_points[block]) {
+	if (is_back_edge(e, block) && e->yield_points[block]) {
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 			emit_u32(e, (uint64_t)e->inst->line));
 	}
@@ -133,36 +133,61 @@ void emit_goto(struct emit *e, size_t block)
 	e->strategy->go(e, block);
 }
 
-/* Where lanes part: how many targets, and which lanes go to each. */
+/* Where lanes part: the block that runs next, and in diverged code the lanes that go back. */
 struct parting {
-	size_t first;       /* the target that comes first in the sweep */
-	size_t back;        /* the first one that is behind us; SIZE_MAX: none */
-	LLVMValueRef lanes; /* that go back */
+	size_t next; /* SIZE_MAX: none, so far */
+	LLVMValueRef back;
 };
 
-static void flow_part(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+static size_t first_in_order(const struct emit *e, size_t a, size_t b)
+{
+	return a == SIZE_MAX || rpo_of(e, b) < rpo_of(e, a) ? b : a;
+}
+
+typedef void send_fn(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes);
+
+/* Lanes that part in converged code go on in the first of their diverged blocks. */
+static void send_converged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+{
+	emit_add_pending(e, block, lanes);
+	p->next = first_in_order(e, p->next, block);
+}
+
+/* Diverged lanes go on behind the block, or in the first of those that lie before it. */
+static void send_diverged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);
 	note_spin(e, block);
-	if (p->first == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->first)) {
-		p->first = block;
-	}
-	if (emit_is_diverged(e) && is_back_edge(e, block) && !e->yield_points[block]) {
-		p->lanes = p->lanes ? ir_or(e, p->lanes, lanes) : lanes;
-		if (p->back == SIZE_MAX || rpo_of(e, block) < rpo_of(e, p->back)) {
-			p->back = block;
-		}
+	if (is_back_edge(e, block) && !e->yield_points[block]) {
+		p->back = p->back ? ir_or(e, p->back, lanes) : lanes;
+		p->next = first_in_order(e, p->next, block);
 	}
 }
 
-static void end_parting(struct emit *e, const struct parting *p)
+static struct parting send_both(struct emit *e, send_fn *send, LLVMValueRef taken, size_t yes,
+	size_t no)
 {
-	if (emit_is_diverged(e)) {
-		sweep_on(e, p->back, p->lanes);
-	} else {
-		LLVMBuildBr(e->builder, e->diverged[p->first]);
-	}
+	struct parting p = {SIZE_MAX, NULL};
+	send(e, &p, yes, ir_and(e, emit_active(e), taken));
+	send(e, &p, no, ir_and(e, emit_active(e), ir_not(e, taken)));
+	return p;
 }
+
+static struct parting send_each(struct emit *e, send_fn *send, LLVMValueRef index,
+	const size_t *blocks, size_t count)
+{
+	struct parting p = {SIZE_MAX, NULL};
+	LLVMValueRef left = emit_active(e);
+	for (size_t i = 0; i < count; i++) {
+		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, index, emit_int(e, 32, i)));
+		send(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
+		left = ir_and(e, left, ir_not(e, bits));
+	}
+	send(e, &p, blocks[0], left);
+	return p;
+}
+
+/* --- By a guard --- */
 
 /* All lanes that run branch alike. */
 static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
@@ -176,77 +201,17 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 	emit_goto(e, no);
 }
 
-static void part_diverged(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
+void emit_branch_one(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
-	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
-	flow_part(e, &p, yes, ir_and(e, emit_active(e), taken));
-	flow_part(e, &p, no, ir_and(e, emit_active(e), ir_not(e, taken)));
-	end_parting(e, &p);
+	branch_one(e, emit_use_guard(e, inst), yes, no);
 }
 
-static void part_converged(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
+bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no)
 {
-	emit_put_slots(e);
-	part_diverged(e, taken, yes, no);
-}
-
-static void switch_one(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
-	size_t other)
-{
-	LLVMBasicBlockRef rest = emit_block(e, "other");
-	LLVMValueRef branch = LLVMBuildSwitch(e->builder, value, rest, (unsigned)count);
-	for (size_t i = 0; i < count; i++) {
-		LLVMBasicBlockRef target = emit_block(e, "target");
-		LLVMAddCase(branch, emit_u32(e, i), target);
-		emit_enter(e, target);
-		emit_goto(e, blocks[i]);
+	if (LLVMTypeOf(guard) == e->s.i1) {
+		branch_one(e, guard, yes, no);
+		return false;
 	}
-
-	emit_enter(e, rest);
-	if (other == SIZE_MAX) {
-		LLVMBuildUnreachable(e->builder);
-	} else {
-		emit_goto(e, other);
-	}
-}
-
-/* Each lane goes to blocks[value], or to `other` if there is no such one; SIZE_MAX: there always
- * is. */
-static void branch_switch(struct emit *e, LLVMValueRef value, const size_t *blocks, size_t count,
-	size_t other)
-{
-	if (LLVMTypeOf(value) == e->s.i32) {
-		switch_one(e, value, blocks, count, other);
-		return;
-	}
-
-	if (!emit_is_diverged(e)) {
-		LLVMBasicBlockRef same = emit_block(e, "same");
-		LLVMBasicBlockRef mixed = emit_block(e, "mixed");
-		LLVMValueRef first = LLVMBuildExtractElement(e->builder, value, emit_u32(e, 0), "");
-		LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, value, emit_splat(e, first));
-		LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
-		LLVMBuildCondBr(e->builder, all, same, mixed);
-		emit_enter(e, same);
-		switch_one(e, first, blocks, count, other);
-		emit_enter(e, mixed);
-		emit_put_slots(e);
-	}
-	struct parting p = {SIZE_MAX, SIZE_MAX, NULL};
-	LLVMValueRef left = emit_active(e);
-	for (size_t i = 0; i < count; i++) {
-		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, value, emit_int(e, 32, i)));
-		flow_part(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
-		left = ir_and(e, left, ir_not(e, bits));
-	}
-	if (other != SIZE_MAX) {
-		flow_part(e, &p, other, left);
-	}
-	end_parting(e, &p);
-}
-
-void emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no)
-{
 	LLVMBasicBlockRef same = emit_block(e, "same");
 	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
 	LLVMValueRef bits = emit_lane_bits(e, guard);
@@ -256,26 +221,78 @@ void emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no
 	emit_enter(e, same);
 	branch_one(e, all, yes, no);
 	emit_enter(e, mixed);
+	return true;
 }
 
-/* Under a guard the branch is taken or not. */
+static void branch_converged(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+{
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	if (!emit_branch_alike(e, guard, yes, no)) {
+		return;
+	}
+	LLVMValueRef taken = emit_lane_bits(e, guard);
+	emit_put_slots(e);
+	struct parting p = send_both(e, send_converged, taken, yes, no);
+	LLVMBuildBr(e->builder, e->diverged[p.next]);
+}
+
+static void branch_diverged(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+{
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	if (LLVMTypeOf(guard) == e->s.i1) {
+		branch_one(e, guard, yes, no);
+		return;
+	}
+	struct parting p = send_both(e, send_diverged, emit_lane_bits(e, guard), yes, no);
+	sweep_on(e, p.next, p.back);
+}
+
 void emit_bra(struct emit *e, const struct ptx_inst *inst)
 {
 	size_t target = (size_t)inst->operands[0].value;
-	if (!inst->has_guard) {
+	if (inst->has_guard) {
+		e->strategy->branch(e, inst, target, e->func->blocks[e->block].succ[0]);
+	} else {
 		emit_goto(e, target);
-		return;
 	}
-	size_t other = e->func->blocks[e->block].succ[0];
-	LLVMValueRef guard = emit_use_guard(e, inst);
-	if (LLVMTypeOf(guard) == e->s.i1) {
-		branch_one(e, guard, target, other);
-		return;
+}
+
+/* --- By an index --- */
+
+static void switch_one(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+{
+	LLVMBasicBlockRef rest = emit_block(e, "other");
+	LLVMValueRef branch = LLVMBuildSwitch(e->builder, index, rest, (unsigned)count);
+	for (size_t i = 0; i < count; i++) {
+		LLVMBasicBlockRef target = emit_block(e, "target");
+		LLVMAddCase(branch, emit_u32(e, i), target);
+		emit_enter(e, target);
+		emit_goto(e, blocks[i]);
 	}
-	if (!emit_is_diverged(e)) {
-		emit_branch_alike(e, guard, target, other);
-	}
-	e->strategy->part(e, emit_lane_bits(e, guard), target, other);
+	emit_enter(e, rest);
+	emit_goto(e, blocks[0]);
+}
+
+static void choose_converged(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+{
+	LLVMBasicBlockRef same = emit_block(e, "same");
+	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
+	LLVMValueRef first = LLVMBuildExtractElement(e->builder, index, emit_u32(e, 0), "");
+	LLVMValueRef equal = ir_icmp(e, LLVMIntEQ, index, emit_splat(e, first));
+	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
+	LLVMBuildCondBr(e->builder, all, same, mixed);
+	emit_enter(e, same);
+	switch_one(e, first, blocks, count);
+	emit_enter(e, mixed);
+	emit_put_slots(e);
+	struct parting p = send_each(e, send_converged, index, blocks, count);
+	LLVMBuildBr(e->builder, e->diverged[p.next]);
+}
+
+static void choose_diverged(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+{
+	struct parting p = send_each(e, send_diverged, index, blocks, count);
+	sweep_on(e, p.next, p.back);
 }
 
 /* A scalar if all lanes have it alike. */
@@ -305,7 +322,12 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < list->count; i++) {
 		blocks[i] = (size_t)list->elements[i].value;
 	}
-	branch_switch(e, use_index(e, &inst->operands[0]), blocks, list->count, blocks[0]);
+	LLVMValueRef index = use_index(e, &inst->operands[0]);
+	if (LLVMTypeOf(index) == e->s.i32) {
+		switch_one(e, index, blocks, list->count);
+	} else {
+		e->strategy->choose(e, index, blocks, list->count);
+	}
 	mem_free(blocks);
 }
 
@@ -380,13 +402,15 @@ void emit_nanosleep(struct emit *e, const struct ptx_inst *inst)
 const struct emit_strategy emit_one_lane = {
 	.is_scalar = true,
 	.go = emit_go_converged,
+	.branch = emit_branch_one,
 	.exit = emit_exit_converged,
 	.wait = emit_yield_before,
 };
 
 const struct emit_strategy emit_converged = {
 	.go = emit_go_converged,
-	.part = part_converged,
+	.branch = branch_converged,
+	.choose = choose_converged,
 	.exit = emit_exit_converged,
 	.wait = emit_yield_before,
 };
@@ -394,7 +418,8 @@ const struct emit_strategy emit_converged = {
 const struct emit_strategy emit_diverged = {
 	.in_slots = true,
 	.go = go_diverged,
-	.part = part_diverged,
+	.branch = branch_diverged,
+	.choose = choose_diverged,
 	.exit = exit_diverged,
 	.wait = emit_park,
 };

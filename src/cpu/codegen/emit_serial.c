@@ -246,9 +246,12 @@ void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, si
 
 /* --- Strategies --- */
 
-static void part_before_serial(struct emit *e, LLVMValueRef taken, size_t yes, size_t no)
+static void branch_before_serial(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
-	emit_part_serial(e, emit_active(e), taken, yes, no);
+	LLVMValueRef guard = emit_use_guard(e, inst);
+	if (emit_branch_alike(e, guard, yes, no)) {
+		emit_part_serial(e, emit_active(e), emit_lane_bits(e, guard), yes, no);
+	}
 }
 
 static void go_serial(struct emit *e, size_t block)
@@ -261,10 +264,10 @@ static void exit_serial(struct emit *e)
 	LLVMBuildBr(e->builder, e->serial->next);
 }
 
-/* These kernels never wait. */
+/* These kernels never wait, and have no brx. */
 const struct emit_strategy emit_before_serial = {
 	.go = emit_go_converged,
-	.part = part_before_serial,
+	.branch = branch_before_serial,
 	.exit = emit_exit_converged,
 };
 
@@ -272,5 +275,6 @@ const struct emit_strategy emit_serial = {
 	.is_scalar = true,
 	.in_slots = true,
 	.go = go_serial,
+	.branch = emit_branch_one,
 	.exit = exit_serial,
 };
