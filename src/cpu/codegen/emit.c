@@ -97,6 +97,14 @@ static void note_order(struct emit *e)
 	}
 }
 
+/* Of the first version.  False: no memory. */
+static bool emit_choose_strategy(struct emit *e, unsigned class)
+{
+	bool ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM);
+	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial : &emit_converged;
+	return ok;
+}
+
 static bool emit_init(struct emit *e, unsigned class)
 {
 	make_types(e);
@@ -124,10 +132,8 @@ static bool emit_init(struct emit *e, unsigned class)
 	if (ok) {
 		note_order(e);
 		emit_note_kept(e);
-		ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM)
-			&& emit_nontemporal_init(e);
+		ok = emit_choose_strategy(e, class) && emit_nontemporal_init(e);
 	}
-	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial : &emit_converged;
 	if (ok) {
 		emit_note_entries(e);
 	}

@@ -10,18 +10,18 @@
  * A file uses those that are below it in this list, or on its right in the same line:
  *
  *	emit                              a function for a kernel
- *	blocks team warps                 the versions of its blocks
- *	if                                a small branch with its sides
+ *	blocks warps                      the versions of its blocks
+ *	if interleave                     a small branch with its sides; a team of warps
  *	inst trace                        an instruction, by the family that ptx.def names:
  *	mem atom async matrix tex call      memory, functions of C
  *	warp                                threads together
  *	alu cmp cvt fp8 bits video          arithmetic
  *	float half math                     that of floating-point numbers
- *	local shaped strong wide          a load or store of a warp, each in its own way
- *	bypass fetch                      rows of it
- *	meet collect                      collectives
- *	flow alone                        branches, yields, exits
- *	guard round                       what is known of predicates; rounding
+ *	local strided ordered vector      a load or store of a warp, each in its own way
+ *	nontemporal prefetch              rows of it
+ *	collective collect                collectives
+ *	serial flow                       branches, yields, exits
+ *	round                             rounding
  *	operand sreg slots                what an instruction reads and writes
  *	lanes access                      lane after lane; fields and places
  *	value                             types, constants, blocks
@@ -74,9 +74,13 @@ struct emit_merge {
 struct emit;
 
 /*
- * A strategy: what becomes of registers and control flow in a version of the blocks.  A kernel for one
- * lane has one version.  One for 32 has a converged version, which it starts with (emit_init), and
- * another one for lanes that have parted, which emit_blocks.c makes next.
+ * A strategy: what becomes of registers and control flow in a version of the blocks.  emit.c
+ * chooses, and emit_blocks.c makes one version after the other:
+ *
+ *	one lane                one_lane
+ *	32 lanes                converged; diverged if lanes part
+ *	  lane serialisation    before_serial, serial
+ *	  a team of warps       converged, diverged, interleaved
  */
 struct emit_strategy {
 	bool is_scalar;  /* for one lane */
@@ -90,14 +94,18 @@ struct emit_strategy {
 	void (*choose)(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count);
 	/* They exit, */
 	void (*exit)(struct emit *e);
-	/* or yield, and go on in a block when the wait is over; NULL: such kernels never wait. */
+	/* or yield, and go on in a block when the wait is over; NULL: they never wait. */
 	void (*wait)(struct emit *e, enum rt_yield why, size_t block);
+	/* How they do an instruction; NULL: as emit_inst does. */
+	void (*inst)(struct emit *e, const struct ptx_inst *inst);
 };
 
 /* emit_flow.c */
 extern const struct emit_strategy emit_one_lane, emit_converged, emit_diverged;
 /* emit_serial.c: lane serialisation, and the converged version in front of it */
 extern const struct emit_strategy emit_serial, emit_before_serial;
+/* emit_interleave.c: all warps of a block side by side */
+extern const struct emit_strategy emit_interleaved;
 
 /* The parts of struct emit that each warp of a team has for itself (emit_interleave.c). */
 struct emit_member {

@@ -44,12 +44,15 @@ static void make_body(struct emit *e, size_t index)
 	e->body++;
 	e->lane_accesses = 0;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
+		const struct ptx_inst *inst = &e->func->insts[i];
 		bool is_long = i > block->first && (i - block->first) % MOST_INSTS == 0;
 		if ((e->lane_accesses >= MOST_LANE_ACCESSES || is_long) && !e->team) {
 			begin_anew(e);
 		}
-		if (!emit_if(e, &e->func->insts[i])) {
-			emit_inst(e, &e->func->insts[i]);
+		if (e->strategy->inst) {
+			e->strategy->inst(e, inst);
+		} else if (!emit_if(e, inst)) {
+			emit_inst(e, inst);
 		}
 	}
 	if (emit_is_open(e)) {
@@ -57,10 +60,10 @@ static void make_body(struct emit *e, size_t index)
 	}
 }
 
-static void make_converged(struct emit *e)
+static void make_version(struct emit *e, const LLVMBasicBlockRef *blocks)
 {
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		emit_enter(e, e->blocks[e->order[i]]);
+		emit_enter(e, blocks[e->order[i]]);
 		make_body(e, e->order[i]);
 	}
 }
@@ -173,6 +176,15 @@ static void make_serial(struct emit *e)
 	e->regs = all;
 }
 
+/* All warps together (emit_interleave.c). */
+static void make_interleaved(struct emit *e)
+{
+	emit_interleave_begin(e);
+	e->strategy = &emit_interleaved;
+	make_version(e, e->team->blocks);
+	e->strategy = &emit_converged;
+}
+
 /* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears the
  * pending lanes. */
 static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
@@ -218,7 +230,7 @@ void emit_blocks(struct emit *e)
 		emit_make_phis(e, e->blocks);
 		emit_fill_phis(e, 0, true);
 		LLVMBuildBr(e->builder, e->blocks[0]);
-		make_converged(e);
+		make_version(e, e->blocks);
 		emit_end_warps(e, NULL);
 		return;
 	}
@@ -226,7 +238,7 @@ void emit_blocks(struct emit *e)
 	if (e->serial) {
 		emit_serial_begin(e);
 		LLVMValueRef clear = blocks_begin_warp(e, start);
-		make_converged(e);
+		make_version(e, e->blocks);
 		make_serial(e);
 		emit_end_warps(e, clear);
 		return;
@@ -234,14 +246,14 @@ void emit_blocks(struct emit *e)
 	e->sweep_end = emit_block(e, "sweep_end");
 	e->leave = emit_block(e, "leave");
 	LLVMValueRef clear = blocks_begin_warp(e, start);
-	make_converged(e);
+	make_version(e, e->blocks);
 	if (e->has_diverged || e->team) {
 		make_diverged(e);
 	} else {
 		drop_diverged(e);
 	}
 	if (e->team) {
-		emit_interleave(e);
+		make_interleaved(e);
 	}
 	emit_end_warps(e, clear);
 }

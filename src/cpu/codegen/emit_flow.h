@@ -78,9 +78,9 @@ struct emit_team {
 /* For so many warps; 0 or 1: none.  False: no memory. */
 bool emit_interleave_init(struct emit *e, unsigned count);
 void emit_interleave_finish(struct emit *e);
-/* Where a warp begins: all of them may. */
+/* Where a warp begins: all of them may.  And how they do. */
 void emit_interleave_start(struct emit *e);
-void emit_interleave(struct emit *e);
+void emit_interleave_begin(struct emit *e);
 
 /* emit_blocks.c: converged blocks, diverged ones, and what goes between. */
 void emit_blocks(struct emit *e);

@@ -204,10 +204,14 @@ static void team_fill_phis(struct emit *e, size_t to, bool is_start)
 	emit_use_member(e, NULL);
 }
 
-/* As the caller does for one warp. */
-static void start_warps(struct emit *e)
+/* The warps begin as the caller begins one. */
+void emit_interleave_begin(struct emit *e)
 {
 	struct emit_team *t = e->team;
+	for (size_t i = 0; i < e->order_count; i++) {
+		t->blocks[e->order[i]] = emit_block(e, "together");
+	}
+	begin_members(e);
 	emit_enter(e, t->start);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
 	for (unsigned i = 0; i < t->count; i++) {
@@ -219,14 +223,7 @@ static void start_warps(struct emit *e)
 	LLVMBuildBr(e->builder, t->blocks[0]);
 }
 
-static void end_warps(struct emit *e)
-{
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, first),
-		emit_u32(e, (e->team->count - 1) * RT_GROUP));
-	LLVMBuildBr(e->builder, e->done);
-}
-
-/* --- Blocks --- */
+/* --- Branches --- */
 
 /* The lanes of a warp that take a branch. */
 static LLVMValueRef taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
@@ -277,14 +274,17 @@ static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes
 	go_apart(e, yes, no, bits);
 }
 
-static void branch(struct emit *e, const struct ptx_inst *inst)
+static void go_interleaved(struct emit *e, size_t block)
+{
+	team_fill_phis(e, block, false);
+	LLVMBuildBr(e->builder, e->team->blocks[block]);
+}
+
+static void branch_interleaved(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
 	struct emit_team *t = e->team;
-	size_t yes = (size_t)inst->operands[0].value;
-	size_t no = inst->has_guard ? e->func->blocks[e->block].succ[0] : yes;
 	if (yes == no) {
-		team_fill_phis(e, yes, false);
-		LLVMBuildBr(e->builder, t->blocks[yes]);
+		go_interleaved(e, yes);
 	} else if (emit_is_same(e, inst->guard) && ptx_has_bit(t->same, inst->guard)) {
 		team_fill_phis(e, yes, false);
 		team_fill_phis(e, no, false);
@@ -295,6 +295,15 @@ static void branch(struct emit *e, const struct ptx_inst *inst)
 		branch_mixed(e, inst, yes, no);
 	}
 }
+
+static void exit_interleaved(struct emit *e)
+{
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, first),
+		emit_u32(e, (e->team->count - 1) * RT_GROUP));
+	LLVMBuildBr(e->builder, e->done);
+}
+
+/* --- Instructions --- */
 
 /* A load or store of all warps is one test whether their lanes lie side by side, and long
  * blocks. */
@@ -335,38 +344,19 @@ static void make_inst(struct emit *e, const struct ptx_inst *inst)
 	emit_use_member(e, NULL);
 }
 
-static void make_block(struct emit *e, size_t index)
+static void inst_interleaved(struct emit *e, const struct ptx_inst *inst)
 {
-	const struct ptx_block *block = &e->func->blocks[index];
-	e->block = index;
-	e->body++;
-	emit_enter(e, e->team->blocks[index]);
-	for (size_t i = block->first; i < block->end && !e->failed; i++) {
-		const struct ptx_inst *inst = &e->func->insts[i];
-		e->inst = inst;
-		if (inst->op == PTX_OP_BRA) {
-			branch(e, inst);
-		} else if (inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) {
-			end_warps(e);
-		} else if (!ptx_waits(inst->op)) {
-			make_inst(e, inst);
-		}
-	}
-	if (emit_is_open(e)) {
-		team_fill_phis(e, block->succ[0], false);
-		LLVMBuildBr(e->builder, e->team->blocks[block->succ[0]]);
+	e->inst = inst;
+	if (inst->op == PTX_OP_BRA || inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) {
+		emit_inst(e, inst);
+	} else if (!ptx_waits(inst->op)) { /* all warps have come to a barrier */
+		make_inst(e, inst);
 	}
 }
 
-void emit_interleave(struct emit *e)
-{
-	struct emit_team *t = e->team;
-	for (size_t i = 0; i < e->order_count; i++) {
-		t->blocks[e->order[i]] = emit_block(e, "together");
-	}
-	begin_members(e);
-	start_warps(e);
-	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		make_block(e, e->order[i]);
-	}
-}
+const struct emit_strategy emit_interleaved = {
+	.go = go_interleaved,
+	.branch = branch_interleaved,
+	.exit = exit_interleaved,
+	.inst = inst_interleaved,
+};
