@@ -44,6 +44,7 @@ enum stub_kind {
 	STUB_CONTEXT,
 	STUB_GRAPH,
 	STUB_LINK,
+	STUB_TEXTURE, /* or a surface, or a CUDA array */
 	STUB_MISTAKE, /* a call that compute-sanitizer reports: live for ever */
 	STUB_KIND_COUNT
 };
