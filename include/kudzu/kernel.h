@@ -17,6 +17,8 @@
  *   a float                    to float and double
  *   a double                   to double; to float only as KZ_F(x)
  *   kz_array *, kz_buffer *    to a pointer: its address; it must be on the kernel's device
+ *   kz_texture *               to a cudaTextureObject_t: its handle; also of that device
+ *   kz_surface *               to a cudaSurfaceObject_t, likewise
  *   NULL (nullptr in C++)      to a null pointer
  *   KZ_DEVPTR(x)               to a pointer: an address from elsewhere, not checked
  *   KZ_VALUE(lvalue)           to a struct (or anything else) of the same size, byte for byte
@@ -28,6 +30,7 @@
 #include <kudzu/array.h>
 #include <kudzu/module.h>
 #include <kudzu/preprocessor.h>
+#include <kudzu/texture.h>
 
 #ifdef __cplusplus
 #include <cstddef>
@@ -66,7 +69,9 @@ typedef enum kz_arg_kind {
 	KZ_ARG_OUT = 12,
 	KZ_ARG_INOUT = 13,
 	KZ_ARG_COMPLEX = 14,     /**< value.d, imaginary; for array operations only */
-	KZ_ARG_ARRAY_OF = 15     /**< value.u: a dtype; for kz_eval_prepare only */
+	KZ_ARG_ARRAY_OF = 15,    /**< value.u: a dtype; for kz_eval_prepare only */
+	KZ_ARG_TEXTURE = 17,     /**< value.p: kz_texture */
+	KZ_ARG_SURFACE = 18      /**< value.p: kz_surface */
 } kz_arg_kind;
 
 /** One captured argument.  The memory that it points to is borrowed for the call. */
@@ -192,6 +197,18 @@ KZ_INLINE kz_arg kz_arg_buffer(const kz_buffer *value)
 	return kz_arg_pointer(KZ_ARG_BUFFER, value, 0);
 }
 
+/** Pass the handle of a texture; borrowed. */
+KZ_INLINE kz_arg kz_arg_texture(const kz_texture *value)
+{
+	return kz_arg_pointer(KZ_ARG_TEXTURE, value, 0);
+}
+
+/** Pass the handle of a surface; borrowed. */
+KZ_INLINE kz_arg kz_arg_surface(const kz_surface *value)
+{
+	return kz_arg_pointer(KZ_ARG_SURFACE, value, 0);
+}
+
 /** Make a C pointer.  Launches accept only NULL. */
 KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 {
@@ -251,6 +268,8 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 	float _Complex: kz_arg_c64, double _Complex: kz_arg_c128, \
 	kz_array *: kz_arg_array, const kz_array *: kz_arg_array, \
 	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
+	kz_texture *: kz_arg_texture, const kz_texture *: kz_arg_texture, \
+	kz_surface *: kz_arg_surface, const kz_surface *: kz_arg_surface, \
 	kz_arg: kz_arg_self, default: kz_arg_host)(x)
 /**
  * Capture 0 to 64 values with their C types for kz_launch.  Cast a bit-field: it has no type of its
@@ -398,6 +417,8 @@ inline kz_arg kz_arg_of(float value) { return kz_arg_f32(value); }
 inline kz_arg kz_arg_of(double value) { return kz_arg_f64(value); }
 inline kz_arg kz_arg_of(const kz_array *value) { return kz_arg_array(value); }
 inline kz_arg kz_arg_of(const kz_buffer *value) { return kz_arg_buffer(value); }
+inline kz_arg kz_arg_of(const kz_texture *value) { return kz_arg_texture(value); }
+inline kz_arg kz_arg_of(const kz_surface *value) { return kz_arg_surface(value); }
 inline kz_arg kz_arg_of(std::nullptr_t) { return kz_arg_host(nullptr); }
 inline kz_arg kz_arg_of(const volatile void *value) { return kz_arg_host(value); }
 inline kz_arg kz_arg_of(const kz_arg &value) { return value; }

@@ -19,7 +19,8 @@
  *   ffi.h       without a C compiler  random.h   random numbers
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
  *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
- *   network.h   softmax, cross entropy   managed.h  memory of host and device
+ *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
+ *   managed.h   memory of host and device
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -69,6 +70,7 @@
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
 #include <kudzu/stream.h>
+#include <kudzu/texture.h>
 #include <kudzu/version.h>
 #include <kudzu/view.h>
 #include <kudzu/warm.h>

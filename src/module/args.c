@@ -8,6 +8,7 @@
  */
 #include "base/common.h"
 
+#include "core/texture.h"
 #include "module/module.h"
 
 #include <math.h>
@@ -30,6 +31,8 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 		[KZ_ARG_INOUT] = "KZ_INOUT",
 		[KZ_ARG_COMPLEX] = "a complex number",
 		[KZ_ARG_ARRAY_OF] = "KZ_ARRAY_OF",
+		[KZ_ARG_TEXTURE] = "a texture",
+		[KZ_ARG_SURFACE] = "a surface",
 	};
 	if (arg->kind == KZ_ARG_INT || arg->kind == KZ_ARG_UINT) {
 		int log2 = arg->width == 1 ? 0 : arg->width == 2 ? 1 : arg->width == 4 ? 2 : 3;
@@ -44,7 +47,7 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 	} else if (arg->kind == KZ_ARG_VALUE) {
 		snprintf(buffer, size, "a value of %lld byte%s", (long long)arg->size,
 			plural(arg->size));
-	} else if (arg->kind > 0 && arg->kind < (int)countof(kind_names)) {
+	} else if (arg->kind > 0 && arg->kind < (int)countof(kind_names) && kind_names[arg->kind]) {
 		snprintf(buffer, size, "%s", kind_names[arg->kind]);
 	} else {
 		snprintf(buffer, size, "an argument of unknown kind %d", (int)arg->kind);
@@ -135,7 +138,10 @@ static kz_status convert_integer(uint64_t *slot, const struct kz_kernel *kernel,
 	const struct param *param = &kernel->params[index];
 	struct integer value;
 	if (!is_integer(arg, &value)) {
-		return args_refuse(kernel, index, arg, NULL, err);
+		bool is_handle = arg->kind == KZ_ARG_ARRAY && param->kind == PARAM_UINT && param->size == 8;
+		return args_refuse(kernel, index, arg, is_handle
+			? "a cudaTextureObject_t is a kz_texture; kz_texture_from makes one of an array" : NULL,
+			err);
 	}
 	if (!args_integer_fits(value, param->kind, param->size)) {
 		return refuse_value(kernel, index, value, "does not fit", err);
@@ -262,6 +268,24 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 	}
 }
 
+/* CUDA C has the handles as unsigned long long. */
+static kz_status convert_texture(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+	const kz_arg *arg, kz_error *err)
+{
+	const struct param *param = &kernel->params[index];
+	const struct texture_object *object = arg->value.p;
+	const char *what = arg->kind == KZ_ARG_TEXTURE ? "texture" : "surface";
+	if (param->size != 8 || (param->kind != PARAM_UINT && param->kind != PARAM_UNKNOWN)) {
+		return args_refuse(kernel, index, arg, NULL, err);
+	}
+	if (!object) {
+		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the kz_%s is NULL", index + 1,
+			kernel->info->name, what);
+	}
+	*slot = object->handle;
+	return check_home(kernel, index, object->memory->device, what, err);
+}
+
 static kz_status convert_value(void **place, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
@@ -300,6 +324,9 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 {
 	const struct param *param = &kernel->params[index];
 	*place = slot;
+	if (arg->kind == KZ_ARG_TEXTURE || arg->kind == KZ_ARG_SURFACE) {
+		return convert_texture(slot, kernel, index, arg, err);
+	}
 	/* The bytes of a value of the right size suit anything but a pointer.  C has no type for
 	 * half floats and 128-bit integers, so they come as bytes only. */
 	if ((arg->kind == KZ_ARG_VALUE && param->kind != PARAM_POINTER) || param->size > 8

@@ -25,6 +25,7 @@
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
 	S(kz_reduce_options) S(kz_allocator) S(kz_cross_entropy_options) \
+	S(kz_cuda_array_options) S(kz_texture_options) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \
 	D(kz_integrate_options, KZ_INTEGRATE_OPTIONS_INIT)
 

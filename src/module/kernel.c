@@ -10,6 +10,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/texture.h"
 #include "module/module.h"
 
 #include <string.h>
@@ -119,6 +120,8 @@ static kz_status pack_other(struct launch *launch, size_t i, struct memory **mem
 		*memory = ((const struct kz_array *)arg->value.p)->buffer->memory;
 	} else if (st == KZ_OK && arg->kind == KZ_ARG_BUFFER) {
 		*memory = ((const struct kz_buffer *)arg->value.p)->memory;
+	} else if (st == KZ_OK && (arg->kind == KZ_ARG_TEXTURE || arg->kind == KZ_ARG_SURFACE)) {
+		*memory = ((const struct texture_object *)arg->value.p)->memory;
 	}
 	launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
 	return st;

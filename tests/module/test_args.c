@@ -2,6 +2,7 @@
 /* Kernel arguments against hand-made parameters: what converts, to which bytes, what is refused. */
 #include "base/common.h"
 
+#include "core/texture.h"
 #include "module/module.h"
 #include "support/suite.h"
 
@@ -18,6 +19,9 @@ static struct memory far_memory = {.device = &elsewhere, .address = 0x2000, .siz
 static struct kz_buffer near_buffer = {.memory = &near_memory, .offset = 16, .size = 48};
 static struct kz_buffer far_buffer = {.memory = &far_memory, .size = 64};
 static struct kz_array f32_array = {.buffer = &near_buffer, .dtype = KZ_F32, .offset = 4, .count = 2};
+static struct kz_texture near_texture = {{&near_memory, 0x77}};
+static struct kz_texture far_texture = {{&far_memory, 0x78}};
+static struct kz_surface near_surface = {{&near_memory, 0x79}};
 static struct kz_array far_array = {.buffer = &far_buffer, .dtype = KZ_F32, .count = 2};
 
 struct point {
@@ -105,6 +109,9 @@ START_TEST(a_value_that_fits_becomes_the_parameters_bytes)
 		{&p_any4, KZ_ARG(0.1f), tenth_f_bits},
 		{&p_any8, KZ_ARG(&near_buffer), 0x1000 + 16},
 		{&p_any8, KZ_ARG(&f32_array), 0x1000 + 16 + 4},
+		{&p_u64, KZ_ARG(&near_texture), 0x77},
+		{&p_any8, KZ_ARG(&near_texture), 0x77},
+		{&p_u64, KZ_ARG(&near_surface), 0x79},
 		{&p_enum, KZ_ARG(200), 200},
 		{&p_enum, KZ_ARG(-128), 0x80},
 	};
@@ -155,6 +162,12 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_floats, KZ_ARG((kz_buffer *)NULL), "the kz_buffer is NULL"},
 		{&p_floats, KZ_ARG(&far_array), "the array is on cpu, the kernel on cuda:0"},
 		{&p_floats, KZ_ARG(&far_buffer), "the buffer is on cpu"},
+		{&p_u64, KZ_ARG(&far_texture), "the texture is on cpu, the kernel on cuda:0"},
+		{&p_u64, KZ_ARG((kz_texture *)NULL), "the kz_texture is NULL"},
+		{&p_u64, KZ_ARG(&f32_array), "expected unsigned long (8 bytes), got an array"},
+		{&p_i64, KZ_ARG(&near_texture), "expected long long (8 bytes), got a texture"},
+		{&p_floats, KZ_ARG(&near_surface), "expected const float *, got a surface"},
+		{&p_any4, KZ_ARG(&near_surface), "expected 4 bytes, got a surface"},
 		{&p_doubles, KZ_ARG(&f32_array), "expected double *, got an array of float32"},
 		{&p_floats, KZ_IN(NULL, 4), "KZ_IN of 4 bytes at NULL"},
 		{&p_floats, KZ_IN(NULL, 1), "KZ_IN of 1 byte at NULL"},
@@ -269,8 +282,8 @@ SUITE(args)
 {
 	Suite *s = suite_create("args");
 	TCase *tc = suite_add_case(s, "convert");
-	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 34);
-	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 41);
+	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 37);
+	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 47);
 	tcase_add_tests(tc, 1, a_refusal_says_what_to_do, a_struct_is_read_where_it_lies,
 		a_nan_keeps_its_bits, an_argument_of_no_known_kind_is_refused_everywhere);
 	tcase_add_loop_test(tc, an_array_may_lie_behind_pointers_of_its_own_kind_only, 0, 17);
