@@ -165,14 +165,16 @@ KZ_API KZ_NODISCARD kz_status kz_texture_from(kz_texture **out, const kz_array *
 KZ_API void kz_texture_release(kz_texture *texture);
 
 /**
- * Create a surface of a CUDA array, for surf2Dread and surf2Dwrite.
+ * Create a surface of a CUDA array, or of a level of a mipmap, for surf2Dread and surf2Dwrite.
  *
- * @param array made with `surface`, and no mipmap.
- * @return KZ_OK; KZ_INVALID for another array; KZ_NO_MEMORY; the driver's failures.
+ * @param array made with `surface`.
+ * @param level as in kz_cuda_array_set; 0 if it is no mipmap.
+ * @return KZ_OK; KZ_INVALID for another array; KZ_RANGE for a level that is not there;
+ *         KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_surface_release.  It keeps the CUDA array alive.
  */
 KZ_API KZ_NODISCARD kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array,
-	kz_error *err);
+	int64_t level, kz_error *err);
 
 /** Release a surface.  Waits for the last use of its texels.  NULL is fine. */
 KZ_API void kz_surface_release(kz_surface *surface);

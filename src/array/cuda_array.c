@@ -190,18 +190,22 @@ static kz_shape level_shape(const struct kz_cuda_array *array, int64_t level)
 	return shape;
 }
 
+kz_status cuda_array_level(CUarray *out, const struct kz_cuda_array *array, int64_t level,
+	kz_error *err)
+{
+	struct kz_device *dev = array->memory->device;
+	if (level < 0 || level >= array->how.levels) {
+		return error_set(err, KZ_RANGE, "level %lld of a CUDA array of %d level%s",
+			(long long)level, (int)array->how.levels, plural(array->how.levels));
+	}
+	*out = array->plain;
+	return array->plain ? KZ_OK : device_ok(dev, dev->drv->MipmappedArrayGetLevel(out,
+		array->mipmap, (unsigned)level), "cuMipmappedArrayGetLevel", err);
+}
+
 static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64_t level,
 	const struct kz_array *array, kz_error *err)
 {
-	kz_status st;
-	if ((st = object_check(texels, "a CUDA array", err))
-	    || (st = object_check(array, "an array", err))) {
-		return st;
-	}
-	if (level < 0 || level >= texels->how.levels) {
-		return error_set(err, KZ_RANGE, "level %lld of a CUDA array of %d level%s",
-			(long long)level, (int)texels->how.levels, plural(texels->how.levels));
-	}
 	kz_shape shape = level_shape(texels, level);
 	if (array_device(array) != texels->memory->device) {
 		return error_set(err, KZ_INVALID, "the array is on %s, the CUDA array on %s",
@@ -221,15 +225,6 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 	}
 	return array_is_contiguous(array) ? KZ_OK
 		: error_set(err, KZ_INVALID, "expected a contiguous array; kz_array_copy makes one");
-}
-
-static kz_status level_get(CUarray *out, const struct kz_cuda_array *texels, int64_t level,
-	kz_error *err)
-{
-	struct kz_device *dev = texels->memory->device;
-	*out = texels->plain;
-	return texels->plain ? KZ_OK : device_ok(dev, dev->drv->MipmappedArrayGetLevel(out,
-		texels->mipmap, (unsigned)level), "cuMipmappedArrayGetLevel", err);
 }
 
 static CUDA_MEMCPY3D cuda_array_plan_copy(const struct kz_cuda_array *texels, int64_t level,
@@ -253,19 +248,14 @@ static CUDA_MEMCPY3D cuda_array_plan_copy(const struct kz_cuda_array *texels, in
 	};
 }
 
-static kz_status copy_level(const struct kz_cuda_array *texels, int64_t level,
-	const struct kz_array *array, bool is_set, struct kz_stream *stream, kz_error *err)
+static kz_status copy_level(const struct kz_cuda_array *texels, int64_t level, CUarray place,
+	const struct kz_array *array, bool is_set, kz_error *err)
 {
 	struct kz_device *dev = texels->memory->device;
 	struct memory *memory = array->buffer->memory;
+	struct kz_stream *stream = memory_stream(memory);
 	CUDA_MEMCPY3D copy = cuda_array_plan_copy(texels, level, array);
-	CUarray place;
 	kz_status st;
-	if ((st = level_get(&place, texels, level, err))
-	    || (st = memory_use(texels->memory, stream, err))
-	    || (st = memory_use(memory, stream, err))) {
-		return st;
-	}
 	if (is_set) {
 		copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
 		copy.dstArray = place;
@@ -273,23 +263,32 @@ static kz_status copy_level(const struct kz_cuda_array *texels, int64_t level,
 		copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
 		copy.srcArray = place;
 	}
-	st = device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle), "cuMemcpy3DAsync", err);
-	st = st ? st : memory_used(texels->memory, stream, err);
-	return st ? st : memory_used(memory, stream, err);
+	if (!(st = memory_use(texels->memory, stream, err))
+	    && !(st = memory_use(memory, stream, err))) {
+		st = device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle), "cuMemcpy3DAsync",
+			err);
+		st = st ? st : memory_used(texels->memory, stream, err);
+		st = st ? st : memory_used(memory, stream, err);
+	}
+	stream_release(stream);
+	return st;
 }
 
 static kz_status cuda_array_copy(const struct kz_cuda_array *texels, int64_t level,
 	const struct kz_array *array, bool is_set, kz_error *err)
 {
 	struct device_scope scope;
+	CUarray place;
 	kz_status st;
-	if ((st = cuda_array_check_copy(texels, level, array, err))
+	if ((st = object_check(texels, "a CUDA array", err))
+	    || (st = object_check(array, "an array", err))
 	    || (st = device_enter(texels->memory->device, &scope, err))) {
 		return st;
 	}
-	struct kz_stream *stream = memory_stream(array->buffer->memory);
-	st = copy_level(texels, level, array, is_set, stream, err);
-	stream_release(stream);
+	if (!(st = cuda_array_level(&place, texels, level, err))
+	    && !(st = cuda_array_check_copy(texels, level, array, err))) {
+		st = copy_level(texels, level, place, array, is_set, err);
+	}
 	device_leave(texels->memory->device, &scope);
 	return st;
 }

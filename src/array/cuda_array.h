@@ -17,5 +17,8 @@ struct kz_cuda_array {
 
 /* Check that texels can have so many channels of a type, and give its format. */
 kz_status cuda_array_format(CUarray_format *out, kz_dtype dtype, int64_t channels, kz_error *err);
+/* One level of a mipmap, or the array itself as level 0; the context is current. */
+kz_status cuda_array_level(CUarray *out, const struct kz_cuda_array *array, int64_t level,
+	kz_error *err);
 
 #endif

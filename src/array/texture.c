@@ -176,7 +176,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	return texture_make(out, array->memory, &resource, &sampling, err);
 }
 
-kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, kz_error *err)
+kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t level, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
@@ -184,20 +184,19 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, kz_error *er
 	    || (st = object_check(array, "a CUDA array", err))) {
 		return st;
 	}
-	if (!array->how.surface || array->mipmap) {
-		return error_set(err, KZ_INVALID, "expected a CUDA array made with 'surface', got %s",
-			array->mipmap ? "a mipmap" : "one without");
+	if (!array->how.surface) {
+		return error_set(err, KZ_INVALID, "expected a CUDA array made with 'surface'");
 	}
 	struct kz_device *dev = array->memory->device;
 	struct kz_surface *surface = mem_zalloc(1, sizeof(*surface));
 	if (!surface) {
 		return error_no_memory(err);
 	}
-	CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY,
-		.res.array.hArray = array->plain};
+	CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
 	if (!(st = device_enter(dev, &scope, err))) {
-		st = device_ok(dev, dev->drv->SurfObjectCreate(&surface->object.handle, &resource),
-			"cuSurfObjectCreate", err);
+		st = cuda_array_level(&resource.res.array.hArray, array, level, err);
+		st = st ? st : device_ok(dev, dev->drv->SurfObjectCreate(&surface->object.handle,
+			&resource), "cuSurfObjectCreate", err);
 		device_leave(dev, &scope);
 	}
 	if (st) {

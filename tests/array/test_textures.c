@@ -39,8 +39,16 @@ static const char source[] =
 	"{ I out[i] = texCubemapLayered<float>(t, at[3 * i], at[3 * i + 1], at[3 * i + 2], layer); }\n"
 	"__global__ void level(tex_t t, float lod, float *out, int w, int n)\n"
 	"{ I out[i] = tex2DLod<float>(t, (i % w + 0.5f) / w, (i / w + 0.5f) / (n / w), lod); }\n"
-	"__global__ void invert(cudaSurfaceObject_t s, int w, int n)\n"
-	"{ I float v; surf2Dread(&v, s, i % w * 4, i / w); surf2Dwrite(-v, s, i % w * 4, i / w); }\n"
+	"#define XY i % w * 4, i / w % h\n"
+	"#define XYZ XY, i / w / h\n"
+	"__global__ void invert1(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surf1Dread(&v, s, i * 4); surf1Dwrite(-v, s, i * 4); }\n"
+	"__global__ void invert2(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surf2Dread(&v, s, XY); surf2Dwrite(-v, s, XY); }\n"
+	"__global__ void invert3(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surf3Dread(&v, s, XYZ); surf3Dwrite(-v, s, XYZ); }\n"
+	"__global__ void invert_layers(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surf2DLayeredread(&v, s, XYZ); surf2DLayeredwrite(-v, s, XYZ); }\n"
 	"#define COPY(name, type) __global__ void copy_##name(tex_t t, type *out, int w, int n) \\\n"
 	"{ I out[i] = tex2D<type>(t, i % w + 0.5f, i / w + 0.5f); }\n"
 	"#define COPIES(name, type) COPY(name##1, type) COPY(name##2, type##2) COPY(name##4, type##4)\n"
@@ -381,6 +389,26 @@ TEXTURE_TEST(texels_of_all_formats_come_back)
 	}
 }
 
+/* Of numbers that halves hold exactly. */
+TEXTURE_TEST(halves_are_read_as_floats)
+{
+	static const uint16_t halves[4] = {0x3c00, 0xc000, 0x0001, 0x7bff};
+	static const float want[4] = {1, -2, 0x1p-24f, 65504};
+	float got[4];
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	kz_texture *texture = NULL;
+	how.channels = 4;
+	kz_cuda_array *array = cuda_array_of(KZ_F16, KZ_SHAPE(1, 1, 4), halves, how);
+	kz_array *out = array_of(KZ_F32, KZ_SHAPE(4), got);
+	ok(kz_texture_create(&texture, array, NULL, &err));
+	launch("as_float", 1, KZ_ARGS(texture, out, 1, 1));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, want, sizeof(got));
+	kz_texture_release(texture);
+	kz_cuda_array_release(array);
+	kz_array_release(out);
+}
+
 static double linear_of(double c)
 {
 	return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
@@ -503,25 +531,105 @@ TEXTURE_TEST(levels_of_a_mipmap_are_halves)
 	kz_cuda_array_release(array);
 }
 
-TEXTURE_TEST(surfaces_are_read_and_written)
+/* Halfway between two levels both count the same.  At the middle of a texel of level 1 is the one
+ * behind the middle of four texels of level 0. */
+TEXTURE_TEST(levels_of_a_mipmap_are_filtered)
 {
-	static float got[H * W];
+	static float got[H * W / 4];
 	fill_texels();
 	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
-	kz_surface *surface = NULL;
-	how.surface = 1;
-	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(H, W), texels, how);
-	kz_array *out = array_of(KZ_F32, KZ_SHAPE(H, W), got);
-	ok(kz_surface_create(&surface, array, &err));
-	launch("invert", H * W, KZ_ARGS(surface, (int)W, H * W));
-	ok(kz_cuda_array_get(out, array, 0, &err));
-	ok(kz_array_get(out, got, sizeof(got), &err));
-	for (int i = 0; i < H * W; i++) {
-		ck_assert(got[i] == -(&texels[0][0][0])[i]);
+	kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+	kz_cuda_array *array = NULL;
+	how.levels = 2;
+	read.normalized = 1;
+	ok(kz_cuda_array_create(&array, dev, KZ_F32, KZ_SHAPE(H, W), &how, &err));
+	for (int level = 0; level < 2; level++) {
+		kz_array *part = array_of(KZ_F32, KZ_SHAPE(H >> level, W >> level), texels[level]);
+		ok(kz_cuda_array_set(array, level, part, &err));
+		kz_array_release(part);
 	}
-	kz_surface_release(surface);
-	kz_cuda_array_release(array);
+	kz_array *out = array_of(KZ_F32, KZ_SHAPE(H / 2, W / 2), got);
+	for (int kind = 0; kind < 2; kind++) {
+		kz_texture *texture = NULL;
+		read.mipmap_filter = kind == 0 ? KZ_TEXTURE_LINEAR : KZ_TEXTURE_POINT;
+		read.min_level = read.max_level = (float)kind;
+		ok(kz_texture_create(&texture, array, &read, &err));
+		launch("level", H * W / 4, KZ_ARGS(texture, kind == 0 ? 0.5f : 0.0f, out, W / 2, H * W / 4));
+		ok(kz_array_get(out, got, sizeof(got), &err));
+		for (int i = 0; i < H * W / 4; i++) {
+			float fine = texels[0][i / (W / 2) * 2 + 1][i % (W / 2) * 2 + 1];
+			float coarse = (&texels[1][0][0])[i];
+			ck_assert_float_eq_tol(got[i], kind == 0 ? (fine + coarse) / 2 : coarse, 1e-5);
+		}
+		kz_texture_release(texture);
+	}
 	kz_array_release(out);
+	kz_cuda_array_release(array);
+}
+
+/* At an edge both faces count the same, without it the one that is chosen. */
+TEXTURE_TEST(cubes_may_be_filtered_across_edges)
+{
+	static const float at[] = {1, 1, 0}, in[] = {3, 0, 5, 0, 0, 0};
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	how.kind = KZ_CUDA_ARRAY_CUBE;
+	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(6, 1, 1), in, how);
+	kz_array *place = array_of(KZ_F32, KZ_SHAPE(3), at), *out = array_of(KZ_F32, KZ_SHAPE(1), at);
+	for (int seamless = 0; seamless < 2; seamless++) {
+		float got = 0;
+		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+		kz_texture *texture = NULL;
+		read.filter = KZ_TEXTURE_LINEAR;
+		read.seamless = seamless;
+		ok(kz_texture_create(&texture, array, &read, &err));
+		launch("faces", 1, KZ_ARGS(texture, place, out, 1));
+		ok(kz_array_get(out, &got, sizeof(got), &err));
+		ck_assert(seamless ? got == 4 : got == 3 || got == 5);
+		kz_texture_release(texture);
+	}
+	kz_array_release(place);
+	kz_array_release(out);
+	kz_cuda_array_release(array);
+}
+
+static const struct {
+	const char *kernel;
+	int ndim, kind, levels;
+} surfaces[] = {
+	{"invert1", 1, KZ_CUDA_ARRAY_PLAIN, 1}, {"invert2", 2, KZ_CUDA_ARRAY_PLAIN, 1},
+	{"invert3", 3, KZ_CUDA_ARRAY_PLAIN, 1}, {"invert_layers", 3, KZ_CUDA_ARRAY_LAYERED, 1},
+	{"invert2", 2, KZ_CUDA_ARRAY_PLAIN, 2},
+};
+
+/* The last level of each, from array to array. */
+TEXTURE_TEST(surfaces_are_read_and_written)
+{
+	static float got[D * H * W];
+	fill_texels();
+	for (size_t i = 0; i < countof(surfaces); i++) {
+		kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+		kz_cuda_array *array = NULL;
+		kz_surface *surface = NULL;
+		how.surface = 1;
+		how.kind = surfaces[i].kind;
+		how.levels = surfaces[i].levels;
+		int last = how.levels - 1, w = W >> last, h = H >> last;
+		int count = surfaces[i].ndim == 1 ? w : surfaces[i].ndim == 2 ? w * h : w * h * D;
+		kz_shape shape = last == 0 ? shape_of(surfaces[i].ndim) : KZ_SHAPE(h, w);
+		kz_array *host = array_of(KZ_F32, shape, texels);
+		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_of(surfaces[i].ndim), &how, &err));
+		ok(kz_cuda_array_set(array, last, host, &err));
+		ok(kz_surface_create(&surface, array, last, &err));
+		launch(surfaces[i].kernel, count, KZ_ARGS(surface, w, h, count));
+		ok(kz_cuda_array_get(host, array, last, &err));
+		ok(kz_array_get(host, got, count * 4, &err));
+		for (int k = 0; k < count; k++) {
+			ck_assert_msg(got[k] == -(&texels[0][0][0])[k], "surface %zu, texel %d", i, k);
+		}
+		kz_surface_release(surface);
+		kz_cuda_array_release(array);
+		kz_array_release(host);
+	}
 }
 
 /* --- Arguments and mistakes --- */
@@ -653,8 +761,8 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	how = plain;
 	how.seamless = 1;
 	refuse_options(floats, how, "is for cubes");
-	fails(kz_surface_create(&surface, floats, &err), KZ_INVALID, "made with 'surface', got one without");
-	fails(kz_surface_create(&surface, NULL, &err), KZ_INVALID, "expected a CUDA array");
+	fails(kz_surface_create(&surface, floats, 0, &err), KZ_INVALID, "made with 'surface'");
+	fails(kz_surface_create(&surface, NULL, 0, &err), KZ_INVALID, "expected a CUDA array");
 	kz_cuda_array_release(floats);
 	kz_cuda_array_release(ints);
 	kz_texture_release(NULL);
@@ -705,7 +813,7 @@ static kz_status make_all(kz_cuda_array **array, kz_texture **texture, kz_surfac
 	how.surface = 1;
 	kz_status st = kz_cuda_array_from(array, from, &how, &err);
 	st = st ? st : kz_texture_create(texture, *array, NULL, &err);
-	return st ? st : kz_surface_create(surface, *array, &err);
+	return st ? st : kz_surface_create(surface, *array, 0, &err);
 }
 
 /* Make one of each, while a call of the driver or a request for memory may fail. */
@@ -774,10 +882,11 @@ SUITE(textures)
 		memory_of_one_axis_is_fetched, weights_are_multiples_of_a_256th);
 	tc = suite_add_case(s, "texels");
 	tcase_add_tests(tc, support_device_count(), texels_of_all_formats_come_back,
-		integers_are_read_as_floats);
+		halves_are_read_as_floats, integers_are_read_as_floats);
 	tc = suite_add_case(s, "kinds");
 	tcase_add_tests(tc, support_device_count(), layers_are_apart,
 		faces_of_cubes_follow_the_guides_order, levels_of_a_mipmap_are_halves,
+		levels_of_a_mipmap_are_filtered, cubes_may_be_filtered_across_edges,
 		surfaces_are_read_and_written);
 	tc = suite_add_case(s, "arguments");
 	tcase_add_tests(tc, support_device_count(), kernels_take_textures_for_their_handles_only,
