@@ -20,7 +20,7 @@
  *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
  *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
  *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
- *   managed.h   memory of host and device
+ *   managed.h   memory of host, device    prepared.h arguments bound once
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
@@ -63,6 +63,7 @@
 #include <kudzu/ops.h>
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>
+#include <kudzu/prepared.h>
 #include <kudzu/products.h>
 #include <kudzu/random.h>
 #include <kudzu/scan.h>

@@ -10,31 +10,12 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "core/texture.h"
-#include "module/module.h"
+#include "module/launch.h"
 
 #include <string.h>
 
 /* Arguments that are packed on the stack; longer lists (kz_launch_args) go to the heap. */
 #define STACK_ARGS 64
-
-struct launch {
-	struct kz_kernel *kernel;
-	struct kz_device *dev;
-	struct kz_stream *stream;
-	const kz_dim3 *grid;
-	const kz_dim3 *block;
-	int64_t shared_size;
-	bool cooperative;
-	const kz_arg *args;
-	size_t count;
-	uint64_t *slots;         /* `count` of each: values ... */
-	void **places;           /* ... where the driver reads them ... */
-	struct memory **used;    /* ... and what arrays and buffers lie in */
-	struct memory **used_end;
-	bool has_host;           /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
-	bool needs_preparing;    /* a memory was used in another stream, or see prepare */
-};
 
 /* Every extent from 1 to the limit; below 1 wraps beyond any limit. */
 static inline bool is_within(const kz_dim3 *dim, const int64_t max[3])
@@ -115,14 +96,7 @@ static kz_status pack_other(struct launch *launch, size_t i, struct memory **mem
 	const kz_arg *arg = &launch->args[i];
 	kz_status st = args_convert(&launch->slots[i], &launch->places[i], launch->kernel, i, arg,
 		err);
-	*memory = NULL;
-	if (st == KZ_OK && arg->kind == KZ_ARG_ARRAY) {
-		*memory = ((const struct kz_array *)arg->value.p)->buffer->memory;
-	} else if (st == KZ_OK && arg->kind == KZ_ARG_BUFFER) {
-		*memory = ((const struct kz_buffer *)arg->value.p)->memory;
-	} else if (st == KZ_OK && (arg->kind == KZ_ARG_TEXTURE || arg->kind == KZ_ARG_SURFACE)) {
-		*memory = ((const struct texture_object *)arg->value.p)->memory;
-	}
+	*memory = st ? NULL : launch_memory(arg);
 	launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
 	return st;
 }
@@ -336,7 +310,31 @@ static inline kz_status launch_start(struct launch *launch, kz_error *err)
 	return st;
 }
 
-static kz_status launch_read_options(struct launch *launch, const kz_launch_options *options,
+kz_status launch_check_sizes(struct launch *launch, kz_error *err)
+{
+	kz_status st = check_geometry(launch, err);
+	return st ? st : check_shared(launch, err);
+}
+
+kz_status launch_again(struct launch *launch, kz_error *err)
+{
+	struct device_scope scope;
+	bool prepare = launch->shared_size
+		> atomic_load_explicit(&launch->kernel->dynamic_limit, memory_order_relaxed);
+	for (struct memory **used = launch->used; used < launch->used_end; used++) {
+		prepare |= atomic_load_explicit(&(*used)->last, memory_order_relaxed)
+			!= launch->stream;
+	}
+	launch->needs_preparing = prepare;
+	kz_status st = device_enter(launch->dev, &scope, err);
+	if (likely(!st)) {
+		st = launch_enqueue(launch, err);
+		device_leave(launch->dev, &scope);
+	}
+	return st;
+}
+
+kz_status launch_read_options(struct launch *launch, const kz_launch_options *options,
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
@@ -352,11 +350,11 @@ static kz_status launch_read_options(struct launch *launch, const kz_launch_opti
 	return stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
-static inline kz_status launch_check_call(const struct kz_kernel *kernel, const kz_arg *args,
+kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
 	size_t count, kz_error *err)
 {
 	if (!kernel || (count && !args)) {
-		return error_set(err, KZ_INVALID, "kz_launch: the %s is NULL",
+		return error_set(err, KZ_INVALID, "%s: the %s is NULL", call,
 			kernel ? "argument list" : "kernel");
 	}
 	if (count != kernel->param_count) {
@@ -383,7 +381,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];
-	kz_status st = launch_check_call(kernel, args, count, err);
+	kz_status st = launch_check_call("kz_launch", kernel, args, count, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}
@@ -446,7 +444,8 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	kz_error *err, kz_args args)
 {
 	int block = 0;
-	kz_status st = launch_check_call(kernel, args.items, args.count, err);
+	kz_status st = launch_check_call("kz_launch", kernel, args.items, args.count,
+		err);
 	if (st) {
 		return st;
 	}

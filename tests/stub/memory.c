@@ -308,33 +308,29 @@ CUresult do_MemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size)
 
 CUresult do_MemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy_in(stub_enter_context(DRV_cuMemcpyHtoDAsync), to, from, size);
+	return copy_in(stub_enter_stream(DRV_cuMemcpyHtoDAsync, stream), to, from, size);
 }
 
 CUresult do_MemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy_out(stub_enter_context(DRV_cuMemcpyDtoHAsync), to, from, size);
+	return copy_out(stub_enter_stream(DRV_cuMemcpyDtoHAsync, stream), to, from, size);
 }
 
 CUresult do_MemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy(stub_enter_context(DRV_cuMemcpyDtoDAsync), to, from, size);
+	return copy(stub_enter_stream(DRV_cuMemcpyDtoDAsync, stream), to, from, size);
 }
 
 CUresult do_MemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	(void)stream;
-	return copy(stub_enter_context(DRV_cuMemcpyAsync), to, from, size);
+	return copy(stub_enter_stream(DRV_cuMemcpyAsync, stream), to, from, size);
 }
 
 CUresult do_MemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 	CUcontext from_context, size_t size, CUstream stream)
 {
-	(void)to_context, (void)from_context, (void)stream;
-	return copy(stub_enter_context(DRV_cuMemcpyPeerAsync), to, from, size);
+	(void)to_context, (void)from_context;
+	return copy(stub_enter_stream(DRV_cuMemcpyPeerAsync, stream), to, from, size);
 }
 
 static char *end_of_2d(CUmemorytype type, const void *memory, CUdeviceptr address)
@@ -344,8 +340,7 @@ static char *end_of_2d(CUmemorytype type, const void *memory, CUdeviceptr addres
 
 CUresult do_Memcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-	(void)stream;
-	CUresult code = stub_enter_context(DRV_cuMemcpy2DAsync);
+	CUresult code = stub_enter_stream(DRV_cuMemcpy2DAsync, stream);
 	char *to = end_of_2d(c->dstMemoryType, c->dstHost, c->dstDevice);
 	const char *from = end_of_2d(c->srcMemoryType, c->srcHost, c->srcDevice);
 	for (size_t y = 0; !code && y < c->Height; y++) {
@@ -380,15 +375,13 @@ static CUresult fill(CUresult code, CUdeviceptr to, size_t pitch, const void *va
 	}                                                                                          \
 	CUresult do_MemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream s)     \
 	{                                                                                          \
-		(void)s;                                                                           \
-		CUresult code = stub_enter_context(DRV_cuMemsetD##bits##Async);                    \
+		CUresult code = stub_enter_stream(DRV_cuMemsetD##bits##Async, s);                  \
 		return fill(code, to, 0, &value, sizeof(value), count, 1);                         \
 	}                                                                                          \
 	CUresult do_MemsetD2D##bits##Async(                                                        \
 		CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, CUstream s) \
 	{                                                                                          \
-		(void)s;                                                                           \
-		CUresult code = stub_enter_context(DRV_cuMemsetD2D##bits##Async);                  \
+		CUresult code = stub_enter_stream(DRV_cuMemsetD2D##bits##Async, s);                \
 		return fill(code, to, pitch, &value, sizeof(value), width, height);                \
 	}
 FILLS(8, unsigned char)

@@ -5,6 +5,7 @@
 #include "stub.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,8 @@ static void setting(char *key, char *value)
 		copy_text(stub.functions, sizeof(stub.functions), value);
 	} else if (strcmp(key, "globals") == 0) {
 		copy_text(stub.globals, sizeof(stub.globals), value);
+	} else if (strcmp(key, "streams") == 0) {
+		stub.notes_streams = atoi(value) != 0;
 	} else if (strcmp(key, "log") == 0) {
 		copy_text(stub.log, sizeof(stub.log), value);
 	} else {
@@ -162,13 +165,57 @@ static void setting(char *key, char *value)
 	}
 }
 
+/* Work in streams: a row for each symbol and stream. */
+
+enum { WORK_MAX = 512 };
+
+static struct work {
+	enum drv_symbol symbol;
+	CUstream stream;
+	long count;
+} works[WORK_MAX];
+static int work_count;
+static pthread_mutex_t work_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */
+
+CUresult stub_enter_stream(enum drv_symbol symbol, CUstream stream)
+{
+	int i = 0;
+	if (!stub.notes_streams) {
+		return stub_enter_context(symbol);
+	}
+	pthread_mutex_lock(&work_lock);
+	while (i < work_count && (works[i].symbol != symbol || works[i].stream != stream)) {
+		i++;
+	}
+	if (i == work_count && work_count < WORK_MAX) {
+		works[work_count++] = (struct work){symbol, stream, 0};
+	}
+	works[i < WORK_MAX ? i : WORK_MAX - 1].count++;
+	pthread_mutex_unlock(&work_lock);
+	return stub_enter_context(symbol);
+}
+
+EXPORT long stub_work(const char *name, void *stream)
+{
+	long count = 0;
+	pthread_mutex_lock(&work_lock);
+	for (int i = 0; i < work_count; i++) {
+		if ((!name || works[i].symbol == symbol_named(name))
+		    && (!stream || works[i].stream == stream)) {
+			count += works[i].count;
+		}
+	}
+	pthread_mutex_unlock(&work_lock);
+	return count;
+}
+
 EXPORT void stub_script(const char *script)
 {
-	rule_count = 0;
+	rule_count = work_count = 0;
 	memset(absent, 0, sizeof(absent));
 	memset(stub.calls, 0, sizeof(stub.calls));
 	stub.functions[0] = stub.globals[0] = stub.log[0] = '\0';
-	stub.scripted = false;
+	stub.scripted = stub.notes_streams = false;
 	stub.version = CUDA_VERSION;
 	stub.devices = 1;
 	stub.cc = 90;

@@ -434,8 +434,7 @@ CUresult do_GraphDestroy(CUgraph graph)
 
 CUresult do_LaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
-	(void)stream;
-	CUresult code = stub_enter_context(DRV_cuLaunchHostFunc);
+	CUresult code = stub_enter_stream(DRV_cuLaunchHostFunc, stream);
 	if (!code) {
 		function(data);
 	}
@@ -500,8 +499,8 @@ CUresult do_LaunchKernel(CUfunction function, unsigned int grid_x, unsigned int 
 	unsigned int shared_size, CUstream stream, void **parameters, void **extra)
 {
 	(void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
-	(void)block_z, (void)shared_size, (void)stream, (void)parameters, (void)extra;
-	return stub_enter_context(DRV_cuLaunchKernel);
+	(void)block_z, (void)shared_size, (void)parameters, (void)extra;
+	return stub_enter_stream(DRV_cuLaunchKernel, stream);
 }
 
 CUresult do_OccupancyMaxActiveBlocksPerMultiprocessor(

@@ -19,6 +19,7 @@
  *	devices=2  cc=90  memory=BYTES
  *	functions=NAME:8-8-4,.. the kernels of every module, with the sizes of their parameters
  *	globals=NAME:16,..      the variables of every module, with their sizes
+ *	streams=1               note the stream of each call that puts work into one
  *	log=TEXT                what the driver's log says after a scripted failure
  *
  * NAME is a symbol as it is exported (cuMemAlloc_v2) or a call (cuMemAlloc).  version and missing
@@ -57,8 +58,14 @@ stub_script_fn stub_script;
 stub_calls_fn stub_calls;
 stub_live_fn stub_live;
 
+/* With streams=1: the calls of a symbol that put work into a stream, since the script began.  NULL as a
+ * name stands for every symbol, and as a stream for every stream. */
+typedef long stub_work_fn(const char *name, void *stream);
+stub_work_fn stub_work;
+
 struct stub_state {
 	bool scripted; /* some call has to fail */
+	bool notes_streams;
 	int version;
 	int devices;
 	int cc;
@@ -92,6 +99,9 @@ static inline CUresult stub_enter_context(enum drv_symbol symbol)
 	}
 	return code ? code : CUDA_ERROR_INVALID_CONTEXT;
 }
+
+/* The same, for a call that puts work into a stream. */
+CUresult stub_enter_stream(enum drv_symbol symbol, CUstream stream);
 
 static inline void stub_count(enum stub_kind kind, int count)
 {

@@ -107,3 +107,9 @@ long support_stub_live(enum stub_kind kind)
 	stub_live_fn *live = (stub_live_fn *)stub_symbol("stub_live");
 	return live((int)kind);
 }
+
+long support_stub_work(const char *name, void *stream)
+{
+	stub_work_fn *work = (stub_work_fn *)stub_symbol("stub_work");
+	return work(name, stream);
+}

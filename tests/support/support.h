@@ -156,6 +156,8 @@ static inline kz_device *support_open_any(int index)
 
 long support_stub_calls(const char *name);
 long support_stub_live(enum stub_kind kind);
+/* Calls that put work into a stream; see stub_work in stub.h.  `stream` is a CUstream. */
+long support_stub_work(const char *name, void *stream);
 
 static inline kz_device *support_open_stub(const char *script)
 {
