@@ -146,6 +146,52 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
 	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err);
 
+/** When a stream that waits for a value in memory goes on.  The numbers never change. */
+typedef enum kz_wait_condition {
+	KZ_WAIT_GEQ = 0, /**< (int)(memory - value) >= 0, so counters may wrap */
+	KZ_WAIT_EQ = 1,  /**< memory == value */
+	KZ_WAIT_AND = 2, /**< (memory & value) != 0 */
+	KZ_WAIT_NOR = 3  /**< ~(memory | value) != 0 */
+} kz_wait_condition;
+
+/**
+ * Make all later work in a stream wait until 32 bits of memory fulfil a condition.
+ *
+ * Other streams, kernels, other processes and devices can write the value.  The wait comes behind the
+ * uses of the buffer that were called before.  Unlike other work it does not count as a use itself, so
+ * later uses of the buffer in other streams do not wait for it.
+ *
+ * @param stream NULL for the default stream.
+ * @param offset bytes, so that the address is a multiple of 4.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for an address that is not aligned,
+ *         a condition that there is not, and a stream of another device; KZ_UNSUPPORTED or KZ_VERSION if
+ *         the driver cannot do it; the driver's failures.
+ * Ownership: the release of the buffer's last view waits for the device, and so for the wait to end.
+ * Async: returns at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer,
+	int64_t offset, uint32_t value, kz_wait_condition condition, kz_error *err);
+
+/** Wait for 64 bits of memory; as kz_stream_wait_value32, with a multiple of 8. */
+KZ_API KZ_NODISCARD kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer,
+	int64_t offset, uint64_t value, kz_wait_condition condition, kz_error *err);
+
+/**
+ * Write 32 bits of memory when the stream comes to it, for others who wait for the value.
+ *
+ * What the stream wrote before is visible to whoever sees the value.  As kz_stream_wait_value32 it comes
+ * behind earlier uses of the buffer, and does not count as one.
+ *
+ * @return as kz_stream_wait_value32.
+ * Async: returns at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer,
+	int64_t offset, uint32_t value, kz_error *err);
+
+/** Write 64 bits of memory; as kz_stream_write_value32, with a multiple of 8. */
+KZ_API KZ_NODISCARD kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer,
+	int64_t offset, uint64_t value, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,7 @@ struct kz_stream {
 	CUevent order;              /* marks the point that another stream waits for */
 	struct free_list *free_lists; /* free memory that it used last, for each of the pools */
 	bool is_default;
+	bool is_borrowed;           /* the handle is not ours to destroy */
 };
 
 /* An allocator that a user has set; it stays as long as its device. */

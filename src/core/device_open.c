@@ -179,7 +179,8 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	if ((st = device_enter(dev, &scope, err))) {
 		return st;
 	}
-	st = stream_init(&dev->stream, dev, 0, err);
+	static const kz_stream_options defaults = KZ_STREAM_OPTIONS_INIT;
+	st = stream_init(&dev->stream, dev, &defaults, err);
 	if (!st) {
 		dev->stream.is_default = true;
 		keep_pool_memory(dev);

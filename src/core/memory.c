@@ -206,10 +206,24 @@ static void return_memory(struct memory *memory)
 	}
 }
 
+/* Let operations on values pass, which are on no list. */
+static void memory_wait_for_values(struct memory *memory)
+{
+	struct device_scope scope;
+	if (device_enter_quietly(memory->device, &scope)) {
+		(void)memory->device->drv->CtxSynchronize();
+		device_leave(memory->device, &scope);
+	}
+	atomic_store(&memory->has_values, false);
+}
+
 void memory_release(struct memory *memory)
 {
 	if (!memory || !refs_drop(&memory->refs)) {
 		return;
+	}
+	if (unlikely(atomic_load_explicit(&memory->has_values, memory_order_relaxed))) {
+		memory_wait_for_values(memory);
 	}
 	struct mempool *pool = memory->pool;
 	struct kz_device *dev = memory->device;

@@ -40,6 +40,7 @@ struct memory {
 	int64_t count;              /* its elements */
 	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
 	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
+	atomic_bool has_values;     /* streams that are not `last` may still wait for it; see value.c */
 };
 
 /* What a new piece of memory is for; all may be 0. */

@@ -11,33 +11,41 @@
 #include "base/alloc.h"
 #include "core/stream.h"
 
-kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority, kz_error *err)
+#include <string.h>
+
+static kz_status stream_create_handle(struct kz_stream *stream, const kz_stream_options *options,
+	kz_error *err)
 {
-	const struct drv *drv = dev->drv;
-	CUresult code;
-	kz_status st;
+	struct kz_device *dev = stream->device;
+	const unsigned flags = options->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+	kz_status st = options->priority == 0
+		? device_ok(dev, dev->drv->StreamCreate(&stream->handle, flags), "cuStreamCreate", err)
+		: device_ok(dev, dev->drv->StreamCreateWithPriority(&stream->handle, flags,
+			options->priority), "cuStreamCreateWithPriority", err);
+	if (st) {
+		stream->handle = NULL;
+	}
+	return st;
+}
+
+kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
+	const kz_stream_options *options, kz_error *err)
+{
+	kz_status st = KZ_OK;
 	atomic_init(&stream->refs, 1);
 	stream->device = dev;
 	if (!mempool_enlist(stream)) {
 		return error_no_memory(err);
 	}
-	if (priority == 0) {
-		code = drv->StreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING);
-		st = device_ok(dev, code, "cuStreamCreate", err);
-	} else {
-		code = drv->StreamCreateWithPriority(&stream->handle, CU_STREAM_NON_BLOCKING,
-			priority);
-		st = device_ok(dev, code, "cuStreamCreateWithPriority", err);
+	if (!stream->is_borrowed) {
+		st = stream_create_handle(stream, options, err);
+	}
+	if (!st) {
+		st = device_ok(dev, dev->drv->EventCreate(&stream->order, CU_EVENT_DISABLE_TIMING),
+			"cuEventCreate", err);
+		stream->order = st ? NULL : stream->order;
 	}
 	if (st) {
-		stream->handle = NULL;
-		stream_finish(stream);
-		return st;
-	}
-	st = device_ok(dev, drv->EventCreate(&stream->order, CU_EVENT_DISABLE_TIMING),
-		"cuEventCreate", err);
-	if (st) {
-		stream->order = NULL;
 		stream_finish(stream);
 	}
 	return st;
@@ -52,7 +60,9 @@ void stream_finish(struct kz_stream *stream)
 		if (stream->order) {
 			(void)stream->device->drv->EventDestroy(stream->order);
 		}
-		(void)stream->device->drv->StreamDestroy(stream->handle);
+		if (!stream->is_borrowed) {
+			(void)stream->device->drv->StreamDestroy(stream->handle);
+		}
 		device_leave(stream->device, &scope);
 	}
 	stream->handle = NULL;
@@ -73,18 +83,17 @@ void stream_release(struct kz_stream *stream)
 	}
 }
 
-kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_error *err)
+/* Make a stream; `handle` is NULL, or the one to borrow. */
+static kz_status stream_make(kz_stream **out, struct kz_device *dev, CUstream handle,
+	const kz_stream_options *options, kz_error *err)
 {
 	struct device_scope scope;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
-		return st;
-	}
 	struct kz_stream *stream = mem_zalloc(1, sizeof(*stream));
-	st = stream ? device_enter(dev, &scope, err) : error_no_memory(err);
+	kz_status st = stream ? device_enter(dev, &scope, err) : error_no_memory(err);
 	if (!st) {
-		st = stream_init(stream, dev, priority, err);
+		stream->handle = handle;
+		stream->is_borrowed = handle;
+		st = stream_init(stream, dev, options, err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -96,9 +105,108 @@ kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_err
 	return KZ_OK;
 }
 
+kz_status kz_stream_create_with(kz_stream **out, kz_device *dev, const kz_stream_options *options,
+	kz_error *err)
+{
+	static const kz_stream_options defaults = KZ_STREAM_OPTIONS_INIT;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	options = options ? options : &defaults;
+	if (options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_stream_options has size %zu, expected %zu: "
+			"initialize it with KZ_STREAM_OPTIONS_INIT", options->size, sizeof(*options));
+	}
+	return stream_make(out, dev, NULL, options, err);
+}
+
+kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_error *err)
+{
+	const kz_stream_options options = {.size = sizeof(options), .priority = priority};
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	return stream_make(out, dev, NULL, &options, err);
+}
+
+kz_status kz_stream_priorities(int *least, int *greatest, kz_device *dev, kz_error *err)
+{
+	struct device_scope scope;
+	int range[2] = {0, 0};
+	kz_status st = object_check(dev, "a device", err);
+	if (!st && !(st = device_enter(dev, &scope, err))) {
+		st = device_ok(dev, dev->drv->CtxGetStreamPriorityRange(&range[0], &range[1]),
+			"cuCtxGetStreamPriorityRange", err);
+		device_leave(dev, &scope);
+	}
+	if (least) {
+		*least = st ? 0 : range[0];
+	}
+	if (greatest) {
+		*greatest = st ? 0 : range[1];
+	}
+	return st;
+}
+
+/* Check that a handle is of the device's context. */
+static kz_status stream_check_handle(struct kz_device *dev, CUstream handle, kz_error *err)
+{
+	struct device_scope scope;
+	CUcontext context = dev->context;
+	kz_status st;
+	if (handle == CU_STREAM_PER_THREAD) {
+		return error_set(err, KZ_INVALID, "CU_STREAM_PER_THREAD is another stream in each "
+			"thread, expected one that is the same in all");
+	}
+	if ((st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (drv_has(dev->drv, DRV_cuStreamGetCtx)) {
+		st = device_ok(dev, dev->drv->StreamGetCtx(handle, &context), "cuStreamGetCtx", err);
+	}
+	device_leave(dev, &scope);
+	return st || context == dev->context ? st : error_set(err, KZ_INVALID,
+		"expected a stream of the primary context of %s, got one of another context",
+		dev->name);
+}
+
+kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle, kz_error *err)
+{
+	CUstream borrowed = handle ? handle : CU_STREAM_LEGACY;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = stream_check_handle(dev, borrowed, err))) {
+		return st;
+	}
+	return stream_make(out, dev, borrowed, NULL, err);
+}
+
+/* The owner may destroy the handle from now on.  What was used in it last goes on to name this stream,
+ * which therefore becomes another name of the default stream, behind all work so far. */
+static void stream_give_back(struct kz_stream *stream)
+{
+	struct kz_stream *heir = &stream->device->stream;
+	struct device_scope scope;
+	if (device_enter_quietly(stream->device, &scope)) {
+		if (!stream_is_capturing(stream) && !stream_is_capturing(heir)) {
+			(void)stream_order(heir, stream, NULL);
+		}
+		device_leave(stream->device, &scope);
+	}
+	stream->handle = heir->handle;
+}
+
 void kz_stream_release(kz_stream *stream)
 {
 	if (stream && !stream->is_default) {
+		if (stream->is_borrowed) {
+			stream_give_back(stream);
+		}
 		stream_release(stream);
 	}
 }
@@ -155,6 +263,58 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 	return finish_query(stream->device, &scope, code, "cuStreamQuery", err);
 }
 
+kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *err)
+{
+	struct device_scope scope;
+	unsigned flags = CU_STREAM_NON_BLOCKING;
+	int priority = 0;
+	kz_status st;
+	if ((st = object_check(stream, "a stream", err))
+	    || (st = object_check(info, "a kz_stream_info", err))) {
+		return st;
+	}
+	if (info->size != sizeof(*info)) {
+		return error_set(err, KZ_INVALID, "kz_stream_info has size %zu, expected %zu: "
+			"initialize it with KZ_STREAM_INFO_INIT", info->size, sizeof(*info));
+	}
+	const struct kz_device *dev = stream->device;
+	if ((st = device_enter(stream->device, &scope, err))) {
+		return st;
+	}
+	if (drv_has(dev->drv, DRV_cuStreamGetPriority)) {
+		st = device_ok(stream->device, dev->drv->StreamGetPriority(stream->handle, &priority),
+			"cuStreamGetPriority", err);
+	}
+	if (!st && drv_has(dev->drv, DRV_cuStreamGetFlags)) {
+		st = device_ok(stream->device, dev->drv->StreamGetFlags(stream->handle, &flags),
+			"cuStreamGetFlags", err);
+	}
+	if (!st) {
+		*info = (kz_stream_info){.size = sizeof(*info), .priority = priority,
+			.blocking = !(flags & CU_STREAM_NON_BLOCKING),
+			.capturing = stream_is_capturing(stream)};
+	}
+	device_leave(stream->device, &scope);
+	return st;
+}
+
+kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *user, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = object_check(stream, "a stream", err))) {
+		return st;
+	}
+	if (!function) {
+		return error_set(err, KZ_INVALID, "kz_stream_host: the function is NULL");
+	}
+	if ((st = device_enter(stream->device, &scope, err))) {
+		return st;
+	}
+	CUresult code = stream->device->drv->LaunchHostFunc(stream->handle, function, user);
+	return stream_leave(stream->device, &scope, code, "cuLaunchHostFunc", err);
+}
+
 kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
@@ -174,19 +334,18 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 	return stream_leave(stream->device, &scope, code, "cuStreamWaitEvent", err);
 }
 
-kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
+/* Make an event with flags, or, if there is a handle, the one that it stands for. */
+static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flags,
+	const CUipcEventHandle *shared, kz_error *err)
 {
 	struct device_scope scope;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
-		return st;
-	}
 	struct kz_event *event = mem_zalloc(1, sizeof(*event));
-	st = event ? device_enter(dev, &scope, err) : error_no_memory(err);
+	kz_status st = event ? device_enter(dev, &scope, err) : error_no_memory(err);
 	if (!st) {
-		st = device_ok(dev, dev->drv->EventCreate(&event->handle, CU_EVENT_DEFAULT),
-			"cuEventCreate", err);
+		st = shared ? device_ok(dev, dev->drv->IpcOpenEventHandle(&event->handle, *shared),
+				"cuIpcOpenEventHandle", err)
+			: device_ok(dev, dev->drv->EventCreate(&event->handle, flags),
+				"cuEventCreate", err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -195,8 +354,83 @@ kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
 	}
 	atomic_init(&event->refs, 1);
 	event->device = device_retain(dev);
+	event->flags = flags;
 	*out = event;
 	return KZ_OK;
+}
+
+kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_options *options,
+	kz_error *err)
+{
+	unsigned flags = CU_EVENT_DEFAULT;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	if (options && options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_event_options has size %zu, expected %zu: "
+			"initialize it with KZ_EVENT_OPTIONS_INIT", options->size, sizeof(*options));
+	}
+	if (options) {
+		flags |= options->disable_timing ? CU_EVENT_DISABLE_TIMING : 0;
+		flags |= options->blocking_sync ? CU_EVENT_BLOCKING_SYNC : 0;
+		flags |= options->interprocess ? CU_EVENT_INTERPROCESS : 0;
+	}
+	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)) {
+		return error_set(err, KZ_INVALID, "an event that processes share measures no time, "
+			"expected disable_timing beside interprocess");
+	}
+	return event_make(out, dev, flags, NULL, err);
+}
+
+kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))) {
+		return st;
+	}
+	return event_make(out, dev, CU_EVENT_DEFAULT, NULL, err);
+}
+
+_Static_assert(sizeof(kz_ipc_handle) == sizeof(CUipcEventHandle), "a handle fits");
+
+kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
+{
+	struct device_scope scope;
+	CUipcEventHandle handle;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(event, "an event", err))) {
+		return st;
+	}
+	if (!(event->flags & CU_EVENT_INTERPROCESS)) {
+		return error_set(err, KZ_INVALID, "expected an event that was created with the option "
+			"interprocess");
+	}
+	if ((st = device_enter(event->device, &scope, err))) {
+		return st;
+	}
+	CUresult code = event->device->drv->IpcGetEventHandle(&handle, event->handle);
+	st = stream_leave(event->device, &scope, code, "cuIpcGetEventHandle", err);
+	if (!st) {
+		memcpy(out, &handle, sizeof(*out));
+	}
+	return st;
+}
+
+kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *handle, kz_error *err)
+{
+	CUipcEventHandle shared;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(handle, "a handle", err))) {
+		return st;
+	}
+	memcpy(&shared, handle, sizeof(shared));
+	return event_make(out, dev, CU_EVENT_DISABLE_TIMING, &shared, err);
 }
 
 void kz_event_release(kz_event *event)
@@ -263,6 +497,11 @@ static kz_status check_pair(const kz_event *start, const kz_event *stop, kz_erro
 	if (start->device != stop->device) {
 		return error_set(err, KZ_INVALID, "the start event is of %s, the stop event of %s",
 			start->device->name, stop->device->name);
+	}
+	if ((start->flags | stop->flags) & CU_EVENT_DISABLE_TIMING) {
+		return error_set(err, KZ_INVALID, "the %s event measures no time: it was created with "
+			"disable_timing, or by another process",
+			start->flags & CU_EVENT_DISABLE_TIMING ? "start" : "stop");
 	}
 	if (!atomic_load(&start->recorded) || !atomic_load(&stop->recorded)) {
 		return error_set(err, KZ_INVALID, "the %s event was never recorded",

@@ -9,6 +9,7 @@ struct kz_event {
 	atomic_int refs;
 	struct kz_device *device;
 	CUevent handle;
+	unsigned flags;             /* CUevent_flags */
 	atomic_bool recorded;
 };
 
@@ -17,8 +18,8 @@ struct kz_event {
 /* Undo stream_retain; unlike kz_stream_release it counts the default stream too. */
 void stream_release(struct kz_stream *stream);
 /* Create what a stream is made of; the context is current.  stream_finish undoes it. */
-kz_status stream_init(struct kz_stream *stream, struct kz_device *dev, int priority,
-	kz_error *err);
+kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
+	const kz_stream_options *options, kz_error *err);
 void stream_finish(struct kz_stream *stream);
 
 /* stream_order.c */

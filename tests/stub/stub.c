@@ -22,6 +22,8 @@ struct CUctx_st {
 
 struct CUstream_st {
 	CUcontext context;
+	unsigned flags;
+	int priority;
 	bool capturing;
 };
 
@@ -333,9 +335,14 @@ CUresult do_CtxSynchronize(void)
 
 /* Streams */
 
+/* A stream of do_StreamCreate; not NULL or CU_STREAM_LEGACY, which are none that we made. */
+static bool is_made(CUstream stream)
+{
+	return stream && stream != CU_STREAM_LEGACY;
+}
+
 CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
 {
-	(void)flags;
 	CUresult code = stub_enter_context(DRV_cuStreamCreate);
 	if (!code) {
 		*stream = stub_create(STUB_STREAM, sizeof(**stream));
@@ -343,15 +350,38 @@ CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
 	}
 	if (!code) {
 		(*stream)->context = stub_current;
+		(*stream)->flags = flags;
 	}
 	return code;
 }
 
 CUresult do_StreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
-	(void)priority;
 	CUresult code = stub_enter_context(DRV_cuStreamCreateWithPriority);
-	return code ? code : do_StreamCreate(stream, flags);
+	code = code ? code : do_StreamCreate(stream, flags);
+	if (!code) {
+		(*stream)->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+	}
+	return code;
+}
+
+CUresult do_CtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = 0;
+	*greatest = -5;
+	return stub_enter_context(DRV_cuCtxGetStreamPriorityRange);
+}
+
+CUresult do_StreamGetPriority(CUstream stream, int *priority)
+{
+	*priority = is_made(stream) ? stream->priority : 0;
+	return stub_enter_context(DRV_cuStreamGetPriority);
+}
+
+CUresult do_StreamGetFlags(CUstream stream, unsigned int *flags)
+{
+	*flags = is_made(stream) ? stream->flags : CU_STREAM_DEFAULT;
+	return stub_enter_context(DRV_cuStreamGetFlags);
 }
 
 CUresult do_StreamDestroy(CUstream stream)
@@ -364,7 +394,7 @@ CUresult do_StreamDestroy(CUstream stream)
 static CUresult wait_for(CUstream stream, CUresult code)
 {
 	return code                           ? code
-		: stream && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+		: is_made(stream) && stream->capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 					      : CUDA_SUCCESS;
 }
 
@@ -388,14 +418,14 @@ CUresult do_StreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 
 CUresult do_StreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
-	*status = stream && stream->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+	*status = is_made(stream) && stream->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
 					      : CU_STREAM_CAPTURE_STATUS_NONE;
 	return stub_enter_context(DRV_cuStreamIsCapturing);
 }
 
 CUresult do_StreamGetCtx(CUstream stream, CUcontext *context)
 {
-	*context = stream ? stream->context : stub_current;
+	*context = is_made(stream) ? stream->context : stub_current;
 	return stub_enter(DRV_cuStreamGetCtx);
 }
 
@@ -441,6 +471,34 @@ CUresult do_LaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	return code;
 }
 
+/* Values in memory: the host may access it.  A wait for a value that is not there yet fails, since work
+ * is done when it is queued. */
+
+#define VALUES(bits)                                                                              \
+	CUresult do_StreamWriteValue##bits(                                                       \
+		CUstream stream, CUdeviceptr address, uint##bits##_t value, unsigned int flags)   \
+	{                                                                                         \
+		CUresult code = stub_enter_stream(DRV_cuStreamWriteValue##bits, stream);          \
+		if (!code && !flags) {                                                            \
+			*(uint##bits##_t *)(uintptr_t)address = value;                            \
+		}                                                                                 \
+		return code || !flags ? code : CUDA_ERROR_INVALID_VALUE;                          \
+	}                                                                                         \
+	CUresult do_StreamWaitValue##bits(                                                        \
+		CUstream stream, CUdeviceptr address, uint##bits##_t value, unsigned int flags)   \
+	{                                                                                         \
+		CUresult code = stub_enter_stream(DRV_cuStreamWaitValue##bits, stream);           \
+		uint##bits##_t there = *(uint##bits##_t *)(uintptr_t)address;                     \
+		bool goes_on = flags == CU_STREAM_WAIT_VALUE_GEQ                                  \
+			? (int##bits##_t)(there - value) >= 0                                     \
+			: flags == CU_STREAM_WAIT_VALUE_EQ  ? there == value                      \
+			: flags == CU_STREAM_WAIT_VALUE_AND ? (there & value) != 0                \
+							    : (uint##bits##_t)~(there | value) != 0; \
+		return code || goes_on ? code : CUDA_ERROR_NOT_READY;                             \
+	}
+VALUES(32)
+VALUES(64)
+
 /* Events */
 
 CUresult do_EventCreate(CUevent *event, unsigned int flags)
@@ -484,6 +542,25 @@ CUresult do_EventElapsedTime(float *ms, CUevent start, CUevent end)
 		*ms = (float)(seconds * 1e3 + rest * 1e-6);
 	}
 	return code;
+}
+
+CUresult do_IpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
+{
+	CUresult code = stub_enter_context(DRV_cuIpcGetEventHandle);
+	memset(handle, 0, sizeof(*handle));
+	memcpy(handle, &event, sizeof(event));
+	return code || !event->timed ? code : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* As if from another process: a new event. */
+CUresult do_IpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
+{
+	static const CUipcEventHandle none;
+	CUresult code = stub_enter_context(DRV_cuIpcOpenEventHandle);
+	if (!code && memcmp(&handle, &none, sizeof(handle)) == 0) {
+		code = CUDA_ERROR_INVALID_HANDLE;
+	}
+	return code ? code : do_EventCreate(event, CU_EVENT_DISABLE_TIMING);
 }
 
 CUresult do_EventDestroy(CUevent event)
