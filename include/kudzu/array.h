@@ -15,6 +15,11 @@
  *
  * A new array is row-major.  Views (view.h) share the memory and keep it alive.  Strides are in
  * bytes and may be negative or 0.
+ *
+ * Work goes into the device's default stream, unless a call names one: functions whose name ends in
+ * _on have the stream as a parameter, others in their options.  There NULL is the default stream, and a
+ * stream of another device is KZ_INVALID.  The order of the uses of an array is that of the calls,
+ * whichever streams they name; see stream.h.
  */
 #include <kudzu/dtype.h>
 #include <kudzu/memory.h>
@@ -38,9 +43,25 @@ typedef struct kz_array kz_array;
 KZ_API KZ_NODISCARD kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, kz_error *err);
 
+/**
+ * Create an array for use in a stream; as kz_array_create.
+ *
+ * The pool prefers memory that this stream, or none, used last, so that work need not wait for
+ * another stream.
+ *
+ * @param stream of `dev`, where the array is used first; NULL for the default stream.
+ * @return as kz_array_create; also KZ_INVALID for a stream of another device.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_stream *stream, kz_error *err);
+
 /** Create an array of zeros; as kz_array_create. */
 KZ_API KZ_NODISCARD kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, kz_error *err);
+
+/** Create an array of zeros in a stream; as kz_array_zeros and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_stream *stream, kz_error *err);
 
 /**
  * Create an array with one value everywhere.
@@ -52,6 +73,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_
 KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, const void *value, int64_t value_size, kz_error *err);
 
+/** Create an array with one value everywhere in a stream; as kz_array_full and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, const void *value, int64_t value_size, kz_stream *stream, kz_error *err);
+
 /**
  * Create an array of ones; as kz_array_create.
  *
@@ -59,6 +84,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_d
  */
 KZ_API KZ_NODISCARD kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, kz_error *err);
+
+/** Create an array of ones in a stream; as kz_array_ones and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_shape shape, kz_stream *stream, kz_error *err);
 
 /**
  * Create a row-major array with the device, dtype and shape of another; its contents are
@@ -74,13 +103,25 @@ KZ_API KZ_NODISCARD kz_status kz_array_like(kz_array **out, const kz_array *like
 KZ_API KZ_NODISCARD kz_status kz_array_zeros_like(kz_array **out, const kz_array *like,
 	kz_dtype dtype, kz_error *err);
 
+/** Do so in a stream; as kz_array_zeros_like and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like,
+	kz_dtype dtype, kz_stream *stream, kz_error *err);
+
 /** Create an array of ones; as kz_array_zeros_like and kz_array_ones. */
 KZ_API KZ_NODISCARD kz_status kz_array_ones_like(kz_array **out, const kz_array *like,
 	kz_dtype dtype, kz_error *err);
 
+/** Do so in a stream; as kz_array_ones_like and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like,
+	kz_dtype dtype, kz_stream *stream, kz_error *err);
+
 /** Create an array with one value everywhere; as kz_array_zeros_like and kz_array_full. */
 KZ_API KZ_NODISCARD kz_status kz_array_full_like(kz_array **out, const kz_array *like,
 	kz_dtype dtype, const void *value, int64_t value_size, kz_error *err);
+
+/** Do so in a stream; as kz_array_full_like and kz_array_create_on. */
+KZ_API KZ_NODISCARD kz_status kz_array_full_like_on(kz_array **out, const kz_array *like,
+	kz_dtype dtype, const void *value, int64_t value_size, kz_stream *stream, kz_error *err);
 
 /**
  * Create an array from host memory.

@@ -37,6 +37,10 @@ extern "C" {
 KZ_API KZ_NODISCARD kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_arg start, kz_arg stop, kz_arg step, kz_error *err);
 
+/** Create the numbers in a stream; as kz_array_arange. */
+KZ_API KZ_NODISCARD kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_arg start, kz_arg stop, kz_arg step, kz_stream *stream, kz_error *err);
+
 /**
  * Create `count` numbers from start to stop at equal distances; numpy.linspace.
  *
@@ -51,6 +55,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_arange(kz_array **out, kz_device *dev, kz
 KZ_API KZ_NODISCARD kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_arg start, kz_arg stop, int64_t count, int endpoint, kz_error *err);
 
+/** Create the numbers in a stream; as kz_array_linspace. */
+KZ_API KZ_NODISCARD kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	kz_arg start, kz_arg stop, int64_t count, int endpoint, kz_stream *stream, kz_error *err);
+
 /**
  * Create a matrix of zeros with ones on a diagonal; numpy.eye.
  *
@@ -59,6 +67,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_linspace(kz_array **out, kz_device *dev, 
  */
 KZ_API KZ_NODISCARD kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype,
 	int64_t rows, int64_t columns, int64_t diagonal, kz_error *err);
+
+/** Create the matrix in a stream; as kz_array_eye. */
+KZ_API KZ_NODISCARD kz_status kz_array_eye_on(kz_array **out, kz_device *dev, kz_dtype dtype,
+	int64_t rows, int64_t columns, int64_t diagonal, kz_stream *stream, kz_error *err);
 
 #ifdef __cplusplus
 }

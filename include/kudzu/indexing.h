@@ -38,6 +38,10 @@ typedef enum kz_index_mode {
 KZ_API KZ_NODISCARD kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes,
 	int64_t axis, kz_index_mode mode, kz_error *err);
 
+/** Take elements in a stream; as kz_array_take. */
+KZ_API KZ_NODISCARD kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes,
+	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err);
+
 /**
  * Take one element for each index, along an axis: numpy's take_along_axis.
  *
@@ -50,6 +54,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_take(kz_array **out, kz_array *array, kz_
  */
 KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis(kz_array **out, kz_array *array,
 	kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err);
+
+/** Take one element for each index in a stream; as kz_array_take_along_axis. */
+KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array,
+	kz_array *indexes, int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err);
 
 /**
  * Overwrite elements of an array: numpy's put.  Indexes count its elements in row-major order.
@@ -64,6 +72,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis(kz_array **out, kz_array 
 KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values,
 	kz_index_mode mode, kz_error *err);
 
+/** Overwrite elements in a stream; as kz_array_put. */
+KZ_API KZ_NODISCARD kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values,
+	kz_index_mode mode, kz_stream *stream, kz_error *err);
+
 /**
  * Find the elements that are not zero (or not False): numpy's nonzero.
  *
@@ -74,6 +86,14 @@ KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, k
 KZ_API KZ_NODISCARD kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err);
 
 /**
+ * Find the elements that are not zero in a stream; as kz_array_nonzero.
+ *
+ * Async: waits for the stream.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_nonzero_on(kz_array **out, kz_array *array,
+	kz_stream *stream, kz_error *err);
+
+/**
  * Keep the elements where a mask is not zero, as a 1-d array: numpy's array[mask].
  *
  * @param mask of the array's shape and any built-in dtype.
@@ -81,6 +101,14 @@ KZ_API KZ_NODISCARD kz_status kz_array_nonzero(kz_array **out, kz_array *array, 
  */
 KZ_API KZ_NODISCARD kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask,
 	kz_error *err);
+
+/**
+ * Keep the elements where a mask is not zero, in a stream; as kz_array_compress.
+ *
+ * Async: waits for the stream.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask,
+	kz_stream *stream, kz_error *err);
 
 #ifdef __cplusplus
 }

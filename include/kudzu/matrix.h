@@ -93,6 +93,10 @@ KZ_API KZ_NODISCARD kz_status kz_vander(kz_array **out, kz_array *x, int64_t col
  */
 KZ_API KZ_NODISCARD kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err);
 
+/** Multiply all elements in a stream; as kz_array_scale. */
+KZ_API KZ_NODISCARD kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream,
+	kz_error *err);
+
 /**
  * Multiply the elements of an array in place, each by the number that a 1-d array has for its place
  * along an axis: diag(v) a for the axis 0 of a matrix, a diag(v) for 1; scikit-cuda's dot_diag and
@@ -106,6 +110,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_e
  */
 KZ_API KZ_NODISCARD kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis,
 	kz_error *err);
+
+/** Multiply the elements in a stream; as kz_scale_along. */
+KZ_API KZ_NODISCARD kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis,
+	kz_stream *stream, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -182,8 +182,16 @@ KZ_API int kz_op_arity(kz_op op);
 KZ_API KZ_NODISCARD kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype,
 	kz_error *err);
 
+/** Copy an array to a new one of another dtype in a stream; as kz_array_astype. */
+KZ_API KZ_NODISCARD kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype,
+	kz_stream *stream, kz_error *err);
+
 /** Copy an array to a new one, in the same order of axes without gaps. */
 KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err);
+
+/** Copy an array in a stream; as kz_array_copy. */
+KZ_API KZ_NODISCARD kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream,
+	kz_error *err);
 
 /**
  * Overwrite the elements of an array with those of another, broadcast to its shape: to[...] = from.
@@ -193,12 +201,20 @@ KZ_API KZ_NODISCARD kz_status kz_array_copy(kz_array **out, kz_array *array, kz_
  */
 KZ_API KZ_NODISCARD kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err);
 
+/** Overwrite the elements of an array in a stream; as kz_array_assign. */
+KZ_API KZ_NODISCARD kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream,
+	kz_error *err);
+
 /**
  * Overwrite every element of an array with one value: to[...] = value.
  *
  * @param value a number, KZ_ARG(2.5), or for structs the bytes of an element, KZ_VALUE(point).
  */
 KZ_API KZ_NODISCARD kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err);
+
+/** Overwrite every element of an array in a stream; as kz_array_fill. */
+KZ_API KZ_NODISCARD kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream,
+	kz_error *err);
 
 /** The number of kernels that the library generated for a device. */
 typedef struct kz_kernel_stats {

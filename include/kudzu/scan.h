@@ -24,11 +24,14 @@ typedef struct kz_scan_options {
 	                         is the neutral element */
 	kz_dtype dtype;     /**< of the computation and the result; 0: the array's */
 	kz_stream *stream;  /**< NULL: the device's default stream */
-	void *reserved[4];
+	kz_array *into;     /**< the array for the result; NULL: a new one.  It has the shape of the
+	                         one that is scanned, and may be that one.  Its dtype must be able to
+	                         hold the result's kind */
+	void *reserved[3];
 } kz_scan_options;
 
 #ifdef __cplusplus
-#define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, {}}
+#define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, nullptr, {}}
 #else
 #define KZ_SCAN_OPTIONS_INIT {.size = sizeof(kz_scan_options), .axis = -1}
 #endif
@@ -41,13 +44,15 @@ typedef struct kz_scan_options {
  * scanned from its own beginning, and combined with the result of everything before it.  Halves
  * are scanned as float32 and rounded at the end.
  *
- * @param out set to the result, which is row-major; NULL on failure.
+ * @param out set to the result, which is row-major; NULL on failure.  If the options have `into`, it is
+ *        set to that array with one more reference, and may be NULL.
  * @param operation an expression in CUDA C that combines `a`, the result so far, and `b`: "a +
  *        b".  It must be associative.
  * @param neutral an expression for the neutral element: "0".
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct; KZ_COMPILE for
- *         an operation that does not compile, with the place in it; KZ_DEVICE_MEMORY.
+ * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, and for `into`
+ *         or a stream that do not fit; KZ_COMPILE for an operation that does not compile, with the
+ *         place in it; KZ_DEVICE_MEMORY.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.
  */
@@ -60,9 +65,17 @@ KZ_API KZ_NODISCARD kz_status kz_scan(kz_array **out, kz_array *array, const cha
 KZ_API KZ_NODISCARD kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis,
 	kz_error *err);
 
+/** Compute running sums in a stream; as kz_cumsum. */
+KZ_API KZ_NODISCARD kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis,
+	kz_stream *stream, kz_error *err);
+
 /** Compute running products along an axis; as kz_cumsum. */
 KZ_API KZ_NODISCARD kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis,
 	kz_error *err);
+
+/** Compute running products in a stream; as kz_cumsum. */
+KZ_API KZ_NODISCARD kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis,
+	kz_stream *stream, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -159,6 +159,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_real(kz_array **out, kz_array *array, kz_
  */
 KZ_API KZ_NODISCARD kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err);
 
+/** Do so, with zeros that are made in a stream; as kz_array_imag. */
+KZ_API KZ_NODISCARD kz_status kz_array_imag_on(kz_array **out, kz_array *array, kz_stream *stream,
+	kz_error *err);
+
 /**
  * Repeat an array along axes of extent 1, and along new axes before its own, up to a shape.
  *
@@ -203,8 +207,16 @@ KZ_API KZ_NODISCARD kz_status kz_array_split_at(kz_array **out, int64_t count, k
 KZ_API KZ_NODISCARD kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape,
 	kz_error *err);
 
+/** Give the elements another shape, with the copy in a stream; as kz_array_reshape. */
+KZ_API KZ_NODISCARD kz_status kz_array_reshape_on(kz_array **out, kz_array *array, kz_shape shape,
+	kz_stream *stream, kz_error *err);
+
 /** Give the elements a shape of one axis; as kz_array_reshape. */
 KZ_API KZ_NODISCARD kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err);
+
+/** Give the elements a shape of one axis, with the copy in a stream; as kz_array_reshape. */
+KZ_API KZ_NODISCARD kz_status kz_array_ravel_on(kz_array **out, kz_array *array, kz_stream *stream,
+	kz_error *err);
 
 /** Do what kz_array_reshape does without a copy; KZ_INVALID if it would need one. */
 KZ_API KZ_NODISCARD kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
@@ -215,6 +227,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_reshape_view(kz_array **out, kz_array *ar
  * one more reference if it is such, else a copy.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err);
+
+/** Do so, with the copy in a stream; as kz_array_contiguous. */
+KZ_API KZ_NODISCARD kz_status kz_array_contiguous_on(kz_array **out, kz_array *array,
+	kz_stream *stream, kz_error *err);
 
 /* Axes */
 

@@ -97,21 +97,58 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 	return array_create_on(out, dev, dtype, &shape, NULL, err);
 }
 
-kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
-	kz_error *err)
+kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err))
+	    || (st = stream_pick(&stream, dev, stream, err))) {
+		return st;
+	}
+	return array_create_on(out, dev, dtype, &shape, stream, err);
+}
+
+/* A stream of NULL is the default one; it fills the array, which may be any stream's before. */
+static kz_status array_create_for(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st = object_check(dev, "a device", err);
+	if (!st && stream) {
+		st = stream_pick(&stream, dev, stream, err);
+	}
+	return st ? st : array_create_on(out, dev, dtype, shape, stream, err);
+}
+
+kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_stream *stream, kz_error *err)
 {
 	struct kz_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+	    || (st = array_create_for(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
-	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, NULL, err);
+	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, stream, err);
 	return array_finish(out, array, st);
+}
+
+kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_zeros_on(out, dev, dtype, shape, NULL, err);
 }
 
 kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *value, int64_t value_size, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_full_on(out, dev, dtype, shape, value, value_size, NULL, err);
+}
+
+kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
 {
 	struct kz_array *array;
 	int64_t size = kz_dtype_size(dtype);
@@ -125,10 +162,10 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 			: "expected a value of %lld byte%s for %s, got NULL", (long long)size,
 			plural(size), kz_dtype_name(dtype), (long long)value_size);
 	}
-	if ((st = kz_array_create(&array, dev, dtype, shape, err))) {
+	if ((st = array_create_for(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
-	st = buffer_fill(array->buffer, 0, array->count, value, size, NULL, err);
+	st = buffer_fill(array->buffer, 0, array->count, value, size, stream, err);
 	return array_finish(out, array, st);
 }
 
@@ -163,6 +200,13 @@ static bool one_of(char value[16], kz_dtype dtype)
 kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_ones_on(out, dev, dtype, shape, NULL, err);
+}
+
+kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	kz_stream *stream, kz_error *err)
+{
 	char value[16];
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
@@ -172,7 +216,7 @@ kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 		return error_set(err, KZ_INVALID, "expected a dtype of numbers for ones, got %s",
 			kz_dtype_name(dtype) ? kz_dtype_name(dtype) : "none");
 	}
-	return kz_array_full(out, dev, dtype, shape, value, kz_dtype_size(dtype), err);
+	return kz_array_full_on(out, dev, dtype, shape, value, kz_dtype_size(dtype), stream, err);
 }
 
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
@@ -185,26 +229,47 @@ kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_zeros_like_on(out, like, dtype, NULL, err);
+}
+
+kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
+	kz_stream *stream, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(like, "an array", err);
-	return st ? st : kz_array_zeros(out, kz_array_device(like), dtype ? dtype : like->dtype,
-		like->shape, err);
+	return st ? st : kz_array_zeros_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, stream, err);
 }
 
 kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_ones_like_on(out, like, dtype, NULL, err);
+}
+
+kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
+	kz_stream *stream, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(like, "an array", err);
-	return st ? st : kz_array_ones(out, kz_array_device(like), dtype ? dtype : like->dtype,
-		like->shape, err);
+	return st ? st : kz_array_ones_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, stream, err);
 }
 
 kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtype,
 	const void *value, int64_t value_size, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_full_like_on(out, like, dtype, value, value_size, NULL, err);
+}
+
+kz_status kz_array_full_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
+	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(like, "an array", err);
-	return st ? st : kz_array_full(out, kz_array_device(like), dtype ? dtype : like->dtype,
-		like->shape, value, value_size, err);
+	return st ? st : kz_array_full_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
+		like->shape, value, value_size, stream, err);
 }
 
 kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_shape shape,

@@ -394,13 +394,20 @@ kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_imag_on(out, array, NULL, err);
+}
+
+kz_status kz_array_imag_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
 	struct kz_array view;
 	kz_status st = view_begin(&view, out, array, __func__, err);
 	if (st) {
 		return st;
 	}
 	if (!dtype_is_complex(array->dtype)) {
-		return kz_array_zeros(out, kz_array_device(array), array->dtype, array->shape, err);
+		return kz_array_zeros_on(out, kz_array_device(array), array->dtype, array->shape, stream,
+			err);
 	}
 	view_halve(&view, 1);
 	return view_end(out, &view, array, err);

@@ -365,7 +365,7 @@ static kz_status contract_close(kz_array **out, const struct contract *c, kz_arr
 	struct contract_term term = {.array = NULL};
 	struct kz_array *turned = NULL;
 	memcpy(term.labels, order->items, sizeof(term.labels));
-	kz_status st = kz_array_reshape(&term.array, product, *shape, err);
+	kz_status st = kz_array_reshape_on(&term.array, product, *shape, c->how->stream, err);
 	st = st ? st : contract_arrange(&turned, &term, c->result.items, c->result.count, err);
 	kz_array_release(term.array);
 	if (!st && c->how->into) {

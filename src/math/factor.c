@@ -204,7 +204,7 @@ static kz_status factor_prepare_qr(kz_array **out, const struct lapack *call, kz
 	kz_shape shape = lapack_matrices(call, room, ends[0]);
 	kz_status st = lapack_create(&work, call, call->dtype, &shape, err);
 	if (!st && !(st = factor_view(&part, work, ends[0], ends[1], err))) {
-		st = kz_array_assign(part, array, err);
+		st = kz_array_assign_on(part, array, call->stream, err);
 	}
 	kz_array_release(part);
 	return array_finish(out, work, st);

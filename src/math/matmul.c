@@ -102,7 +102,7 @@ static kz_status matmul_prepare(struct product *p, struct matmul_operand *of, bo
 		return KZ_OK;
 	}
 	struct kz_array *copy = NULL;
-	kz_status st = elementwise_contiguous(&copy, of->array, p->dtype, err);
+	kz_status st = elementwise_contiguous(&copy, of->array, p->dtype, p->stream, err);
 	if (st) {
 		of->array = NULL;
 		return st;
@@ -412,7 +412,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	p.c = (struct matmul_operand){c, p.a.rows, p.b.columns, p.b.columns, 1, {0}};
 	int64_t matrix = p.c.rows * p.c.columns * p.size;
 	if (p.a.columns == 0) {
-		st = kz_array_fill(c, KZ_ARG(0), err);
+		st = kz_array_fill_on(c, KZ_ARG(0), p.stream, err);
 	} else if (!(st = matmul_choose(&p, err))) {
 		for (int64_t i = p.batch.ndim; i-- > 0; matrix *= p.batch.dims[i]) {
 			p.c.batches[i] = matrix;

@@ -302,12 +302,26 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 
 kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err)
 {
+	return kz_array_scale_on(array, alpha, NULL, err);
+}
+
+kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream, kz_error *err)
+{
 	const kz_arg items[2] = {KZ_ARG(array), alpha};
-	return kz_apply_into(array, KZ_OP_MULTIPLY, err, (kz_args){items, 2});
+	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
+	kz_status st = object_check(array, "an array", err);
+	return st ? st : kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, (kz_args){items, 2});
 }
 
 kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_error *err)
 {
+	return kz_scale_along_on(array, factors, axis, NULL, err);
+}
+
+kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz_stream *stream,
+	kz_error *err)
+{
+	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
 	struct kz_array *beside = NULL;
 	int64_t strides[KZ_MAX_DIMS] = {0};
 	kz_status st;
@@ -329,7 +343,7 @@ kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_er
 	if ((st = kz_array_view(&beside, factors, shape, strides, 0, err))) {
 		return st;
 	}
-	st = kz_apply_into(array, KZ_OP_MULTIPLY, err, KZ_ARGS(array, beside));
+	st = kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, KZ_ARGS(array, beside));
 	kz_array_release(beside);
 	return st;
 }

@@ -155,11 +155,12 @@ struct classes {
 };
 
 /* All are from 0 to before `count`. */
-static kz_status classes_check(struct kz_array *array, int64_t count, kz_error *err)
+static kz_status classes_check(struct kz_array *array, int64_t count, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct kz_array *numbers = NULL;
 	kz_status st = indexing_prepare(&numbers, array, 0, count, "a number of classes",
-		KZ_INDEX_CHECK, err);
+		KZ_INDEX_CHECK, stream, err);
 	kz_array_release(numbers);
 	return st;
 }
@@ -175,7 +176,7 @@ static kz_status classes_prepare(struct classes *classes, struct kz_array *array
 	if (ndim == KZ_MAX_DIMS) {
 		return error_set(err, KZ_INVALID, "expected classes of less than %d extents", KZ_MAX_DIMS);
 	}
-	kz_status st = checked ? classes_check(array, count, err) : KZ_OK;
+	kz_status st = checked ? classes_check(array, count, stream, err) : KZ_OK;
 	if (st) {
 		return st;
 	}

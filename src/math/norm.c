@@ -97,7 +97,7 @@ static kz_status norm_vector(kz_array **out, const struct norm *norm, kz_axes ax
 	if (!st && p == 0) {
 		kz_dtype dtype = sizes->dtype;
 		st = norm_reduce(&count, norm, KZ_REDUCE_COUNT_NONZERO, sizes, axes, err);
-		st = st ? st : kz_array_astype(out, count, dtype, err);
+		st = st ? st : kz_array_astype_on(out, count, dtype, norm->stream, err);
 	} else if (!st && (isinf(p) || p == 1)) {
 		st = norm_reduce(out, norm, p == 1 ? KZ_REDUCE_SUM : p > 0 ? KZ_REDUCE_MAX
 			: KZ_REDUCE_MIN, sizes, axes, err);
@@ -201,7 +201,7 @@ static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_
 	}
 	norm->stream = options ? options->stream : NULL;
 	if (array->dtype < KZ_F16) {
-		return kz_array_astype(&norm->array, array, KZ_F64, err);
+		return kz_array_astype_on(&norm->array, array, KZ_F64, norm->stream, err);
 	}
 	norm->array = kz_array_retain(array);
 	return KZ_OK;

@@ -150,7 +150,7 @@ static kz_status products_ravel_one(kz_array **out, kz_array *array, const struc
 	if (!array_is_contiguous(array)) {
 		st = contract_copy(&whole, array, &copy, err);
 	}
-	st = st ? st : kz_array_ravel(out, whole ? whole : array, err);
+	st = st ? st : kz_array_ravel_on(out, whole ? whole : array, how->stream, err);
 	kz_array_release(whole);
 	return st;
 }

@@ -245,11 +245,12 @@ static void solve_factors_free(struct solve_factors *factors)
 }
 
 /* Copy the diagonals of U to the host, as complex128. */
-static kz_status solve_get_diagonals(struct solve_factors *factors, kz_array *lu, kz_error *err)
+static kz_status solve_get_diagonals(struct solve_factors *factors, kz_array *lu,
+	struct kz_stream *stream, kz_error *err)
 {
 	kz_array *diagonal = NULL, *wide = NULL;
 	kz_status st = kz_array_diagonal(&diagonal, lu, 0, -2, -1, err);
-	if (!st && !(st = elementwise_contiguous(&wide, diagonal, KZ_C128, err))) {
+	if (!st && !(st = elementwise_contiguous(&wide, diagonal, KZ_C128, stream, err))) {
 		st = kz_array_get(wide, factors->diagonals, kz_array_size(wide), err);
 	}
 	kz_array_release(diagonal);
@@ -276,7 +277,7 @@ static kz_status solve_get_factors(struct solve_factors *factors, struct lapack 
 	}
 	kz_status st = lapack_copy(&lu, call, array, false, err);
 	if (!st && !(st = solve_factor(&pivots, call, lu, &info, err))
-	    && !(st = solve_get_diagonals(factors, lu, err))
+	    && !(st = solve_get_diagonals(factors, lu, call->stream, err))
 	    && !(st = kz_array_get(pivots, factors->pivots, kz_array_size(pivots), err))) {
 		st = kz_array_get(info, factors->info, kz_array_size(info), err);
 	}
@@ -332,7 +333,7 @@ static kz_status solve_put(kz_array **out, const struct lapack *call, kz_dtype d
 	kz_array *wide = NULL;
 	kz_status st = kz_array_from(&wide, call->device, KZ_C128, call->batch, host,
 		call->count * (int64_t)sizeof(*host), err);
-	st = st ? st : kz_array_astype(out, wide, dtype, err);
+	st = st ? st : kz_array_astype_on(out, wide, dtype, call->stream, err);
 	kz_array_release(wide);
 	return st;
 }
@@ -408,14 +409,15 @@ kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 /* Triangular equations */
 
 /* The diagonal has no 0. */
-static kz_status solve_check_diagonal(kz_array *a, kz_error *err)
+static kz_status solve_check_diagonal(kz_array *a, struct kz_stream *stream, kz_error *err)
 {
+	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	kz_array *diagonal = NULL, *zeros = NULL, *where = NULL, *first = NULL;
 	int64_t at[KZ_MAX_DIMS] = {0};
 	kz_status st;
 	if ((st = kz_array_diagonal(&diagonal, a, 0, -2, -1, err))
-	    || (st = kz_equal(&zeros, diagonal, 0, err))
-	    || (st = kz_array_nonzero(&where, zeros, err)) || where->count == 0
+	    || (st = kz_apply(&zeros, KZ_OP_EQUAL, &options, err, KZ_ARGS(diagonal, 0)))
+	    || (st = kz_array_nonzero_on(&where, zeros, stream, err)) || where->count == 0
 	    || (st = kz_array_slice(&first, where, KZ_AT(KZ_ALL, 0), err))
 	    || (st = kz_array_get(first, at, kz_array_size(first), err))) {
 		goto out;
@@ -476,7 +478,7 @@ kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b, kz_trian
 	    || (st = lapack_copy(&result, &call, columns, false, err))) {
 		goto out;
 	}
-	if (result->count && (is_unit || !(st = solve_check_diagonal(a, err)))
+	if (result->count && (is_unit || !(st = solve_check_diagonal(a, call.stream, err)))
 	    && !(st = solve_prepare_triangle(&factor, &call, a, err))) {
 		/* The transposed equation, x' op(a)' = b', which has a on the right. */
 		const int64_t *ends = result->shape.dims + result->shape.ndim - 2;

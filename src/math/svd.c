@@ -240,8 +240,9 @@ kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
 		return st;
 	}
 	if (array->shape.ndim < 2) { // a vector has rank 1, unless it is 0
-		st = kz_any(&any, array, KZ_ALL_AXES, err);
-		st = st ? st : kz_array_astype(&rank, any, KZ_I64, err);
+		const kz_reduce_options how = {.size = sizeof(how), .stream = call.stream};
+		st = kz_reduce(&any, KZ_REDUCE_ANY, array, KZ_ALL_AXES, &how, err);
+		st = st ? st : kz_array_astype_on(&rank, any, KZ_I64, call.stream, err);
 	} else if (!(st = lapack_take_batch(&call, array, false, err))
 	    && !(st = svd_compute(NULL, &s, NULL, &call, array, false, err))) {
 		double share = tolerance < 0 ? svd_most(array) * svd_eps(&call) : -1;
@@ -261,15 +262,18 @@ static kz_status svd_residuals(kz_array **out, const struct lapack *call, kz_arr
 {
 	kz_array *product = NULL, *rest = NULL, *sizes = NULL, *squares = NULL;
 	int64_t m = a->shape.dims[0], n = a->shape.dims[1];
+	const kz_op_options how = {.size = sizeof(how), .stream = call->stream};
+	const kz_reduce_options sum = {.size = sizeof(sum), .stream = call->stream};
 	kz_shape none = KZ_SHAPE(0);
 	kz_status st;
 	if (rank != n || m <= n) {
 		return lapack_create(out, call, call->real, &none, err);
 	}
-	if (!(st = kz_matmul(&product, a, x, NULL, err))
-	    && !(st = kz_subtract(&rest, b, product, err))
-	    && !(st = kz_absolute(&sizes, rest, err)) && !(st = kz_square(&squares, sizes, err))) {
-		st = kz_sum(out, squares, KZ_AXES(0), err);
+	if (!(st = kz_matmul(&product, a, x, &how, err))
+	    && !(st = kz_apply(&rest, KZ_OP_SUBTRACT, &how, err, KZ_ARGS(b, product)))
+	    && !(st = kz_apply(&sizes, KZ_OP_ABSOLUTE, &how, err, KZ_ARGS(rest)))
+	    && !(st = kz_apply(&squares, KZ_OP_SQUARE, &how, err, KZ_ARGS(sizes)))) {
+		st = kz_reduce(out, KZ_REDUCE_SUM, squares, KZ_AXES(0), &sum, err);
 	}
 	kz_array_release(product);
 	kz_array_release(rest);

@@ -20,12 +20,13 @@
 	X(kz_arrays) X(kz_slice) X(kz_slices) X(kz_layout) X(kz_layout_member) \
 	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
 	X(kz_kernel_stats) X(kz_memory_stats) X(kz_live_memory) \
-	X(kz_warm_up_source) X(kz_warm_up_result) X(kz_mt19937) \
+	X(kz_warm_up_source) X(kz_warm_up_result) X(kz_mt19937) X(kz_ipc_handle) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
 	S(kz_reduce_options) S(kz_allocator) S(kz_cross_entropy_options) \
 	S(kz_cuda_array_options) S(kz_texture_options) \
+	S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \
 	D(kz_integrate_options, KZ_INTEGRATE_OPTIONS_INIT)
 

@@ -80,11 +80,18 @@ static wide floor_of(double value)
 	return (wide)floor(fmax(-0x1p100, fmin(0x1p100, value)));
 }
 
-static kz_status create_run(kz_array **out, struct kz_device *dev, struct expr *expr,
+/* Where the elements are made. */
+struct place {
+	struct kz_device *device;
+	struct kz_stream *stream; /* may be NULL */
+};
+
+static kz_status create_run(kz_array **out, const struct place *at, struct expr *expr,
 	kz_dtype dtype, int64_t count, kz_error *err)
 {
 	const kz_shape shape = KZ_SHAPE(count);
-	const struct elementwise how = {.device = dev, .shape = &shape};
+	const struct elementwise how = {.device = at->device, .shape = &shape,
+		.stream = at->stream};
 	if (expr_cast(expr, expr->node_count - 1, dtype, err) < 0) {
 		return KZ_INVALID; /* not one of those that come here */
 	}
@@ -98,7 +105,7 @@ static kz_status fail_step(kz_error *err)
 
 /* start + i * step, in integers.  The kernel computes modulo 2^64, in the type that holds both
  * ends. */
-static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dtype dtype,
+static kz_status range_of_integers(kz_array **out, const struct place *at, kz_dtype dtype,
 	const wide numbers[3], kz_error *err)
 {
 	wide start = numbers[0], step = numbers[2];
@@ -132,7 +139,7 @@ static kz_status range_of_integers(kz_array **out, struct kz_device *dev, kz_dty
 	if (sum[1] < 0 || expr_apply(&expr, step < 0 ? KZ_OP_SUBTRACT : KZ_OP_ADD, sum, err) < 0) {
 		return KZ_RANGE;
 	}
-	return create_run(out, dev, &expr, dtype, (int64_t)count, err);
+	return create_run(out, at, &expr, dtype, (int64_t)count, err);
 }
 
 /* start + i * step in float64; -1 and an error if there is no room for it. */
@@ -144,7 +151,7 @@ static int real_line(struct expr *expr, double start, double step, kz_error *err
 	return sum[1] < 0 ? -1 : expr_apply(expr, KZ_OP_ADD, sum, err);
 }
 
-static kz_status range_of_reals(kz_array **out, struct kz_device *dev, kz_dtype dtype,
+static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype dtype,
 	const struct number numbers[3], kz_error *err)
 {
 	struct expr expr;
@@ -164,12 +171,20 @@ static kz_status range_of_reals(kz_array **out, struct kz_device *dev, kz_dtype 
 	if (real_line(&expr, start, step, err) < 0) {
 		return KZ_INVALID;
 	}
-	return create_run(out, dev, &expr, dtype, count > 0 ? (int64_t)count : 0, err);
+	return create_run(out, at, &expr, dtype, count > 0 ? (int64_t)count : 0, err);
 }
 
 kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, kz_arg step, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_arange_on(out, dev, dtype, start, stop, step, NULL, err);
+}
+
+kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
+	kz_arg stop, kz_arg step, kz_stream *stream, kz_error *err)
+{
+	const struct place at = {dev, stream};
 	struct number numbers[3];
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -185,10 +200,10 @@ kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg
 		return st;
 	}
 	if (!integers) {
-		return range_of_reals(out, dev, dtype, numbers, err);
+		return range_of_reals(out, &at, dtype, numbers, err);
 	}
 	const wide values[3] = {numbers[0].integer, numbers[1].integer, numbers[2].integer};
-	return range_of_integers(out, dev, dtype, values, err);
+	return range_of_integers(out, &at, dtype, values, err);
 }
 
 /* The last element is `stop` itself. */
@@ -203,6 +218,15 @@ static int end_with(struct expr *expr, int line, int64_t count, double stop, kz_
 kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, int64_t count, int endpoint, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_linspace_on(out, dev, dtype, start, stop, count, endpoint, NULL,
+		err);
+}
+
+kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
+	kz_arg stop, int64_t count, int endpoint, kz_stream *stream, kz_error *err)
+{
+	const struct place at = {dev, stream};
 	struct number from, to;
 	struct expr expr;
 	kz_status st;
@@ -233,11 +257,12 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 		node = expr_apply(&expr, KZ_OP_FLOOR, &node, err);
 	}
 	return node < 0 ? KZ_INVALID
-		: create_run(out, dev, &expr, dtype ? dtype : KZ_F64, count, err);
+		: create_run(out, &at, &expr, dtype ? dtype : KZ_F64, count, err);
 }
 
 /* Write ones to a diagonal of a matrix of zeros. */
-static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal, kz_error *err)
+static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal,
+	struct kz_stream *stream, kz_error *err)
 {
 	int64_t rows = matrix->shape.dims[0], columns = matrix->shape.dims[1];
 	int64_t row = diagonal < 0 ? -diagonal : 0, column = diagonal > 0 ? diagonal : 0;
@@ -250,7 +275,7 @@ static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal, kz_err
 	kz_status st = kz_array_view(&line, matrix, KZ_SHAPE(length), &stride,
 		row * matrix->strides[0] + column * matrix->strides[1], err);
 	if (!st) {
-		st = kz_array_fill(line, KZ_ARG(1), err);
+		st = kz_array_fill_on(line, KZ_ARG(1), stream, err);
 		kz_array_release(line);
 	}
 	return st;
@@ -259,15 +284,23 @@ static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal, kz_err
 kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t rows,
 	int64_t columns, int64_t diagonal, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_eye_on(out, dev, dtype, rows, columns, diagonal, NULL, err);
+}
+
+kz_status kz_array_eye_on(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t rows,
+	int64_t columns, int64_t diagonal, kz_stream *stream, kz_error *err)
+{
 	struct kz_array *matrix;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = dtype == KZ_BOOL ? KZ_OK : create_check_dtype(dtype, "eye", err))
-	    || (st = kz_array_zeros(&matrix, dev, dtype, KZ_SHAPE(rows, columns), err))) {
+	    || (st = kz_array_zeros_on(&matrix, dev, dtype, KZ_SHAPE(rows, columns),
+			stream, err))) {
 		return st;
 	}
 	if (diagonal != INT64_MIN) {
-		st = fill_diagonal(matrix, diagonal, err);
+		st = fill_diagonal(matrix, diagonal, stream, err);
 	}
 	return array_finish(out, matrix, st);
 }

@@ -382,9 +382,9 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 }
 
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
-	kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
-	struct elementwise how = {.unsafe = true};
+	struct elementwise how = {.unsafe = true, .stream = stream};
 	struct expr copy;
 	kz_status st;
 	if (array->dtype == dtype && array_is_contiguous(array)) {
@@ -395,7 +395,7 @@ kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, 
 	if (expr_array(&copy, array, err) < 0) {
 		return KZ_INVALID;
 	}
-	if ((st = kz_array_create(&how.into, array_device(array), dtype, array->shape, err))) {
+	if ((st = array_create_on(&how.into, array_device(array), dtype, &array->shape, stream, err))) {
 		return st;
 	}
 	assert(how.into);

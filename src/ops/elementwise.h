@@ -33,9 +33,9 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	kz_error *err);
 
 /* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else
- * a copy that is. */
+ * a copy that is, made in a stream (NULL: the default one). */
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
-	kz_error *err);
+	struct kz_stream *stream, kz_error *err);
 
 /* Copy all elements to an array of the same shape and device; it is array_copy_by_kernel. */
 kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,

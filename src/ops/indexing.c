@@ -63,8 +63,9 @@ struct run {
 	struct kz_array *arrays[3];
 };
 
-static kz_status indexing_run_kernel(struct kz_device *dev, const struct run *run, kz_error *err)
+static kz_status indexing_run_kernel(struct kz_stream *stream, const struct run *run, kz_error *err)
 {
+	struct kz_device *dev = stream->device;
 	struct memory *used[3];
 	struct wanted wanted = {run->kernel, dev->serial, run->element_size};
 	struct {
@@ -74,7 +75,7 @@ static kz_status indexing_run_kernel(struct kz_device *dev, const struct run *ru
 	struct kernels_want want = {&key, sizeof(key), indexing_write_source, &wanted,
 		kernel_names[run->kernel]};
 	struct kernels_call call = {
-		.stream = &dev->stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
+		.stream = stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
 		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1), .params = run->params, .used = used,
 	};
 	for (int i = 0; i < 3 && run->arrays[i]; i++) {
@@ -119,20 +120,20 @@ static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t ext
 
 /* Check that all indexes, contiguous int64, are from `low` to before `extent`. */
 static kz_status check_range(struct kz_array *indexes, int64_t low, int64_t extent,
-	const char *where, kz_error *err)
+	const char *where, struct kz_stream *stream, kz_error *err)
 {
-	struct kz_device *dev = kz_array_device(indexes);
 	struct kz_array *bad = NULL;
 	const uint64_t none = UINT64_MAX;
 	uint64_t place = none;
-	kz_status st = kz_array_full(&bad, dev, KZ_U64, KZ_SHAPE(), &none, sizeof(none), err);
+	kz_status st = kz_array_full_on(&bad, stream->device, KZ_U64, KZ_SHAPE(), &none,
+		sizeof(none), stream, err);
 	if (st) {
 		return st;
 	}
 	CUdeviceptr address[2] = {array_address(indexes), array_address(bad)};
 	void *params[] = {&address[0], &indexes->count, &low, &extent, &address[1]};
 	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
-	if (!(st = indexing_run_kernel(dev, &run, err))
+	if (!(st = indexing_run_kernel(stream, &run, err))
 	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
 		st = report_bad(indexes, (int64_t)place, extent, where, err);
 	}
@@ -142,22 +143,25 @@ static kz_status check_range(struct kz_array *indexes, int64_t low, int64_t exte
 
 /* Indexes of uint64 beyond int64 become others that are as good, or as bad. */
 static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes, int64_t extent,
-	kz_index_mode mode, kz_error *err)
+	kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
+	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	if (indexes->dtype != KZ_U64) {
 		*out = kz_array_retain(indexes);
 		return KZ_OK;
 	}
-	return mode == KZ_INDEX_WRAP ? kz_remainder(out, indexes, extent, err)
-		: kz_minimum(out, indexes, INT64_MAX, err);
+	return mode == KZ_INDEX_WRAP
+		? kz_apply(out, KZ_OP_REMAINDER, &options, err, KZ_ARGS(indexes, extent))
+		: kz_apply(out, KZ_OP_MINIMUM, &options, err, KZ_ARGS(indexes, INT64_MAX));
 }
 
 kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
-	int64_t extent, const char *where, kz_index_mode mode, kz_error *err)
+	int64_t extent, const char *where, kz_index_mode mode, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct kz_array *small = NULL;
-	kz_status st = fit_indexes(&small, indexes, extent, mode, err);
-	st = st ? st : elementwise_contiguous(out, small, KZ_I64, err);
+	kz_status st = fit_indexes(&small, indexes, extent, mode, stream, err);
+	st = st ? st : elementwise_contiguous(out, small, KZ_I64, stream, err);
 	kz_array_release(small);
 	if (st) {
 		return st;
@@ -165,7 +169,7 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int6
 	if (indexes->count && extent == 0) {
 		st = error_set(err, KZ_RANGE, "indexes into %s of 0", where);
 	} else if (mode == KZ_INDEX_CHECK && indexes->count) {
-		st = check_range(*out, low, extent, where, err);
+		st = check_range(*out, low, extent, where, stream, err);
 	}
 	if (st) {
 		kz_array_release(*out);
@@ -205,16 +209,16 @@ static kz_status shape_of_taken(kz_shape *out, const kz_shape *shape, const kz_s
 
 /* Both arrays are contiguous, the indexes are good. */
 static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_shape *shape,
-	struct kz_array *indexes, int64_t axis, kz_index_mode mode, kz_error *err)
+	struct kz_array *indexes, int64_t axis, kz_index_mode mode, struct kz_stream *stream,
+	kz_error *err)
 {
-	struct kz_device *dev = kz_array_device(array);
 	struct kz_array *result = NULL;
 	kz_shape wanted;
 	int how = (int)mode;
 	int64_t inner = 1;
 	kz_status st;
 	if ((st = shape_of_taken(&wanted, shape, &indexes->shape, axis, err))
-	    || (st = kz_array_create(&result, dev, array->dtype, wanted, err))) {
+	    || (st = array_create_on(&result, stream->device, array->dtype, &wanted, stream, err))) {
 		return st;
 	}
 	for (int64_t i = axis + 1; i < shape->ndim; i++) {
@@ -227,17 +231,25 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 		&extent, &inner, &how};
 	struct run run = {TAKE, kz_dtype_size(array->dtype), result->count, params,
 		{result, array, indexes}};
-	return array_finish(out, result, indexing_run_kernel(dev, &run, err));
+	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
 kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_take_on(out, array, indexes, axis, mode, NULL, err);
+}
+
+kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_stream *stream, kz_error *err)
+{
 	struct kz_array *from = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
-	    || (st = indexing_check(array, indexes, "take", err))) {
+	    || (st = indexing_check(array, indexes, "take", err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -247,9 +259,9 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 	}
 	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
 	if (!(st = indexing_prepare(&places, indexes, -shape.dims[axis], shape.dims[axis], where,
-			mode, err))
-	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
-		st = indexing_take(out, from, &shape, places, axis, mode, err);
+			mode, stream, err))
+	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
+		st = indexing_take(out, from, &shape, places, axis, mode, stream, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -284,23 +296,24 @@ static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted, const st
 
 /* The elements, broadcast to a shape, in row-major order without gaps. */
 static kz_status indexing_spread(struct kz_array **out, struct kz_array *array,
-	const kz_shape *shape, kz_error *err)
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *view = NULL;
 	kz_status st = kz_array_broadcast_to(&view, array, *shape, err);
-	st = st ? st : elementwise_contiguous(out, view, array->dtype, err);
+	st = st ? st : elementwise_contiguous(out, view, array->dtype, stream, err);
 	kz_array_release(view);
 	return st;
 }
 
 /* All are contiguous and of their shapes, the indexes are good. */
 static kz_status indexing_take_along(kz_array **out, struct kz_array *from, struct kz_array *places,
-	int64_t axis, kz_index_mode mode, kz_error *err)
+	int64_t axis, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *result = NULL;
 	int how = (int)mode;
 	int64_t inner = 1, extent = from->shape.dims[axis], count = places->shape.dims[axis];
-	kz_status st = kz_array_create(&result, array_device(from), from->dtype, places->shape, err);
+	kz_status st = array_create_on(&result, stream->device, from->dtype, &places->shape, stream,
+		err);
 	if (st) {
 		return st;
 	}
@@ -312,11 +325,18 @@ static kz_status indexing_take_along(kz_array **out, struct kz_array *from, stru
 		&inner, &how};
 	struct run run = {TAKE_ALONG, kz_dtype_size(from->dtype), result->count, params,
 		{result, from, places}};
-	return array_finish(out, result, indexing_run_kernel(array_device(from), &run, err));
+	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
 kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_take_along_axis_on(out, array, indexes, axis, mode, NULL, err);
+}
+
+kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
+	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
 	struct kz_array *good = NULL, *from = NULL, *places = NULL;
 	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
@@ -324,16 +344,17 @@ kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *in
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take_along_axis", err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = axis_resolve(&axis, &array->shape, err))
 	    || (st = indexing_find_shapes(&both, &wanted, array, indexes, axis, err))) {
 		return st;
 	}
 	const int64_t extent = array->shape.dims[axis];
 	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
-	if (!(st = indexing_prepare(&good, indexes, -extent, extent, where, mode, err))
-	    && !(st = indexing_spread(&places, good, &wanted, err))
-	    && !(st = indexing_spread(&from, array, &both, err))) {
-		st = indexing_take_along(out, from, places, axis, mode, err);
+	if (!(st = indexing_prepare(&good, indexes, -extent, extent, where, mode, stream, err))
+	    && !(st = indexing_spread(&places, good, &wanted, stream, err))
+	    && !(st = indexing_spread(&from, array, &both, stream, err))) {
+		st = indexing_take_along(out, from, places, axis, mode, stream, err);
 	}
 	kz_array_release(good);
 	kz_array_release(places);
@@ -345,7 +366,7 @@ kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *in
 
 /* `to` and the others are contiguous, the indexes good. */
 static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
-	struct kz_array *values, kz_index_mode mode, kz_error *err)
+	struct kz_array *values, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
 	int how = (int)mode;
 	CUdeviceptr address[3] = {array_address(to), array_address(values), array_address(indexes)};
@@ -353,17 +374,17 @@ static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
 		&to->count, &how};
 	struct run run = {PUT, kz_dtype_size(to->dtype), indexes->count, params,
 		{to, values, indexes}};
-	return indexing_run_kernel(kz_array_device(to), &run, err);
+	return indexing_run_kernel(stream, &run, err);
 }
 
 /* Into a view: through a row-major copy of it. */
 static kz_status put_strided(struct kz_array *to, struct kz_array *indexes,
-	struct kz_array *values, kz_index_mode mode, kz_error *err)
+	struct kz_array *values, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *copy = NULL;
-	kz_status st = elementwise_contiguous(&copy, to, to->dtype, err);
-	if (!st && !(st = indexing_put(copy, indexes, values, mode, err))) {
-		st = kz_array_assign(to, copy, err);
+	kz_status st = elementwise_contiguous(&copy, to, to->dtype, stream, err);
+	if (!st && !(st = indexing_put(copy, indexes, values, mode, stream, err))) {
+		st = kz_array_assign_on(to, copy, stream, err);
 	}
 	kz_array_release(copy);
 	return st;
@@ -394,18 +415,25 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_error *err)
 {
+	return kz_array_put_on(array, indexes, values, mode, NULL, err);
+}
+
+kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
+	kz_stream *stream, kz_error *err)
+{
 	struct kz_array *places = NULL;
 	struct kz_array *from = NULL;
 	kz_status st;
 	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
-			mode, err))) {
+			mode, stream, err))) {
 		return st;
 	}
-	if (!(st = elementwise_contiguous(&from, values, array->dtype, err))) {
+	if (!(st = elementwise_contiguous(&from, values, array->dtype, stream, err))) {
 		st = kz_array_is_contiguous(array) && from->buffer->memory != array->buffer->memory
-			? indexing_put(array, places, from, mode, err)
-			: put_strided(array, places, from, mode, err);
+			? indexing_put(array, places, from, mode, stream, err)
+			: put_strided(array, places, from, mode, stream, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -435,52 +463,57 @@ static kz_status sum_counts(struct kz_array *counts, int64_t *total, kz_error *e
 }
 
 /* The places, counted row-major, of the bytes that are not 0; `mask` is contiguous bool. */
-static kz_status find_places(kz_array **out, struct kz_array *mask, kz_error *err)
+static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_stream *stream,
+	kz_error *err)
 {
-	struct kz_device *dev = kz_array_device(mask);
+	const kz_shape chunks = KZ_SHAPE(divide_up(mask->count, CHUNK));
 	struct kz_array *counts = NULL;
 	struct kz_array *places = NULL;
 	int64_t total = 0;
-	kz_status st = kz_array_create(&counts, dev, KZ_I64,
-		KZ_SHAPE(divide_up(mask->count, CHUNK)), err);
+	kz_status st = array_create_on(&counts, stream->device, KZ_I64, &chunks, stream, err);
 	if (st) {
 		return st;
 	}
 	CUdeviceptr address[3] = {array_address(counts), array_address(mask), 0};
 	void *count_params[] = {&address[0], &address[1], &mask->count};
 	struct run count = {COUNT, 1, mask->count, count_params, {counts, mask}};
-	if (!(st = indexing_run_kernel(dev, &count, err)) && !(st = sum_counts(counts, &total, err))
-	    && !(st = kz_array_create(&places, dev, KZ_I64, KZ_SHAPE(total), err))) {
+	if (!(st = indexing_run_kernel(stream, &count, err)) && !(st = sum_counts(counts, &total, err))
+	    && !(st = kz_array_create_on(&places, stream->device, KZ_I64, KZ_SHAPE(total), stream,
+		err))) {
 		address[2] = array_address(places);
 		void *place_params[] = {&address[2], &address[1], &address[0], &mask->count};
 		struct run find = {PLACES, 1, total ? mask->count : 0, place_params,
 			{places, mask, counts}};
-		st = indexing_run_kernel(dev, &find, err);
+		st = indexing_run_kernel(stream, &find, err);
 	}
 	kz_array_release(counts);
 	return array_finish(out, places, st);
 }
 
 /* array != 0, contiguous */
-static kz_status mask_of(kz_array **out, struct kz_array *array, kz_error *err)
+static kz_status mask_of(kz_array **out, struct kz_array *array, struct kz_stream *stream,
+	kz_error *err)
 {
 	if (array->dtype >= KZ_DTYPE_STRUCT) {
 		error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
 		return KZ_INVALID;
 	}
-	return elementwise_contiguous(out, array, KZ_BOOL, err);
+	return elementwise_contiguous(out, array, KZ_BOOL, stream, err);
 }
 
 /* Row `axis` of the result: where the places lie along that axis. */
 static kz_status write_axis(struct kz_array *result, struct kz_array *places, int64_t axis,
-	int64_t inner, int64_t extent, kz_error *err)
+	int64_t inner, int64_t extent, struct kz_stream *stream, kz_error *err)
 {
+	kz_op_options options = {.size = sizeof(options), .stream = stream};
 	struct kz_array *row = NULL;
 	kz_array *quotient = NULL;
 	kz_status st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL,
 		axis * places->count * (int64_t)sizeof(int64_t), err);
-	if (!st && !(st = kz_floor_divide(&quotient, places, inner, err))) {
-		st = kz_apply_into(row, KZ_OP_REMAINDER, err, KZ_ARGS(quotient, extent));
+	if (!st && !(st = kz_apply(&quotient, KZ_OP_FLOOR_DIVIDE, &options, err,
+			KZ_ARGS(places, inner)))) {
+		options.into = row;
+		st = kz_apply(NULL, KZ_OP_REMAINDER, &options, err, KZ_ARGS(quotient, extent));
 	}
 	kz_array_release(quotient);
 	kz_array_release(row);
@@ -488,14 +521,14 @@ static kz_status write_axis(struct kz_array *result, struct kz_array *places, in
 }
 
 static kz_status split_places(kz_array **out, struct kz_array *places, const kz_shape *shape,
-	kz_error *err)
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *result = NULL;
-	kz_status st = kz_array_create(&result, kz_array_device(places), KZ_I64,
-		KZ_SHAPE(shape->ndim, places->count), err);
+	kz_status st = kz_array_create_on(&result, stream->device, KZ_I64,
+		KZ_SHAPE(shape->ndim, places->count), stream, err);
 	int64_t inner = 1;
 	for (int64_t i = shape->ndim; !st && places->count && i-- > 0;) {
-		st = write_axis(result, places, i, inner, shape->dims[i], err);
+		st = write_axis(result, places, i, inner, shape->dims[i], stream, err);
 		inner *= shape->dims[i];
 	}
 	return array_finish(out, result, st);
@@ -503,16 +536,24 @@ static kz_status split_places(kz_array **out, struct kz_array *places, const kz_
 
 kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_nonzero_on(out, array, NULL, err);
+}
+
+kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
 	struct kz_array *mask = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err)) || (st = mask_of(&mask, array, err))) {
+	    || (st = object_check(array, "an array", err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (st = mask_of(&mask, array, stream, err))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if (!(st = find_places(&places, mask, err))) {
-		st = split_places(out, places, &shape, err);
+	if (!(st = find_places(&places, mask, stream, err))) {
+		st = split_places(out, places, &shape, stream, err);
 	}
 	kz_array_release(mask);
 	kz_array_release(places);
@@ -521,6 +562,13 @@ kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_compress_on(out, array, mask, NULL, err);
+}
+
+kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, kz_stream *stream,
+	kz_error *err)
+{
 	struct kz_array *from = NULL;
 	struct kz_array *bytes = NULL;
 	struct kz_array *places = NULL;
@@ -528,17 +576,19 @@ kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, "an array", err))
 	    || (st = object_check(mask, "a mask", err))
-	    || (st = array_same_device("compress", array, mask, err))) {
+	    || (st = array_same_device("compress", array, mask, err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
 	if (!shape_equal(&array->shape, &mask->shape)) {
 		return error_set(err, KZ_INVALID, "expected a mask of shape %s, got %s",
 			shape_text(&array->shape).text, shape_text(&mask->shape).text);
 	}
-	if (!(st = mask_of(&bytes, mask, err)) && !(st = find_places(&places, bytes, err))
-	    && !(st = elementwise_contiguous(&from, array, array->dtype, err))) {
+	if (!(st = mask_of(&bytes, mask, stream, err))
+	    && !(st = find_places(&places, bytes, stream, err))
+	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
 		kz_shape flat = KZ_SHAPE(array->count);
-		st = indexing_take(out, from, &flat, places, 0, KZ_INDEX_CHECK, err);
+		st = indexing_take(out, from, &flat, places, 0, KZ_INDEX_CHECK, stream, err);
 	}
 	kz_array_release(bytes);
 	kz_array_release(places);

@@ -10,8 +10,9 @@
 kz_status indexing_check(const struct kz_array *array, const struct kz_array *indexes,
 	const char *what, kz_error *err);
 /* The indexes as contiguous int64.  For KZ_INDEX_CHECK they are from `low` to before `extent`, else
- * KZ_RANGE; this waits for the device.  The message says "for `where` of `extent`". */
+ * KZ_RANGE; this waits for the stream.  The message says "for `where` of `extent`". */
 kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
-	int64_t extent, const char *where, kz_index_mode mode, kz_error *err);
+	int64_t extent, const char *where, kz_index_mode mode, struct kz_stream *stream,
+	kz_error *err);
 
 #endif

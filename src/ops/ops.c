@@ -94,10 +94,11 @@ kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 
 /* Copies: expressions of nothing but an array. */
 
-static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype, kz_error *err)
+static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct expr expr;
-	struct elementwise how = {.into = NULL};
+	struct elementwise how = {.stream = stream};
 	expr_init(&expr);
 	int node = expr_array(&expr, array, err);
 	if (node < 0) {
@@ -113,13 +114,26 @@ static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dty
 kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, dtype, err);
+	return st ? st : ops_copy_as(out, array, dtype, NULL, err);
+}
+
+kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz_stream *stream,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, dtype, stream, err);
 }
 
 kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, err);
+}
+
+kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, err);
 }
 
 kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,
@@ -134,30 +148,41 @@ kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_s
 
 kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 {
+	return kz_array_assign_on(to, from, NULL, err);
+}
+
+kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
+{
 	kz_status st = object_check(to, "an array", err);
-	return st ? st : ops_copy(to, from, NULL, err);
+	return st ? st : ops_copy(to, from, stream, err);
 }
 
 /* A value that is no number: an array of one such element is assigned. */
-static kz_status fill_bytes(kz_array *to, const kz_arg *value, kz_error *err)
+static kz_status fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream *stream,
+	kz_error *err)
 {
 	static const kz_shape one_element = {0};
 	kz_array *one;
-	kz_status st = kz_array_full(&one, kz_array_device(to), to->dtype, one_element, value->value.p,
-		value->size, err);
-	st = st ? st : kz_array_assign(to, one, err);
+	kz_status st = kz_array_full_on(&one, kz_array_device(to), to->dtype, one_element,
+		value->value.p, value->size, stream, err);
+	st = st ? st : kz_array_assign_on(to, one, stream, err);
 	kz_array_release(one);
 	return st;
 }
 
 kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
 {
+	return kz_array_fill_on(to, value, NULL, err);
+}
+
+kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
+{
 	struct expr expr;
-	struct elementwise how = {.into = to};
+	struct elementwise how = {.into = to, .stream = stream};
 	kz_status st = object_check(to, "an array", err);
 	expr_init(&expr);
 	if (!st && value.kind == KZ_ARG_VALUE) {
-		return fill_bytes(to, &value, err);
+		return fill_bytes(to, &value, stream, err);
 	}
 	if (!st && to->dtype >= KZ_DTYPE_STRUCT && value.kind != KZ_ARG_ARRAY) {
 		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",

@@ -127,35 +127,53 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 
 kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_contiguous_on(out, array, NULL, err);
+}
+
+kz_status kz_array_contiguous_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
 	struct kz_array *made;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, "an array", err))) {
 		return st;
 	}
+	if ((st = stream_pick(&stream, array_device(array), stream, err))) {
+		return st;
+	}
 	if (kz_array_is_contiguous(array)) {
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	if ((st = kz_array_like(&made, array, err))) {
+	if ((st = array_create_on(&made, array_device(array), array->dtype, &array->shape, stream,
+		err))) {
 		return st;
 	}
-	return array_finish(out, made, kz_array_assign(made, array, err));
+	return array_finish(out, made, kz_array_assign_on(made, array, stream, err));
 }
 
 kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_reshape_on(out, array, shape, NULL, err);
+}
+
+kz_status kz_array_reshape_on(kz_array **out, kz_array *array, kz_shape shape, kz_stream *stream,
+	kz_error *err)
 {
 	struct kz_array view, *whole;
 	bool fits;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = reshape_to(&view, &fits, array, shape, err))) {
 		return st;
 	}
 	if (fits) {
 		return view_end(out, &view, array, err);
 	}
-	if (!(st = kz_array_contiguous(&whole, array, err))) {
+	if (!(st = kz_array_contiguous_on(&whole, array, stream, err))) {
 		st = kz_array_reshape_view(out, whole, view.shape, err);
 		kz_array_release(whole);
 	}
@@ -164,10 +182,16 @@ kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_e
 
 kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err)
 {
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_array_ravel_on(out, array, NULL, err);
+}
+
+kz_status kz_array_ravel_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, "an array", err))) {
 		return st;
 	}
-	return kz_array_reshape(out, array, KZ_SHAPE(array->count), err);
+	return kz_array_reshape_on(out, array, KZ_SHAPE(array->count), stream, err);
 }

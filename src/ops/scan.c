@@ -25,7 +25,9 @@ struct scan {
 	struct kz_stream *stream;
 	const char *operation;
 	const char *neutral;
-	kz_dtype dtype;
+	kz_dtype dtype;           /* of the computation */
+	kz_dtype result;
+	struct kz_array *into;    /* for the result; NULL: a new one */
 	int exclusive;
 };
 
@@ -122,13 +124,13 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 /* Axes */
 
 /* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
-static kz_status take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
-	int64_t axis, kz_dtype dtype, kz_error *err)
+static kz_status take_rows(struct kz_array **out, kz_shape *moved, const struct scan *scan,
+	struct kz_array *array, int64_t axis, kz_error *err)
 {
 	struct kz_array *view = NULL;
 	struct kz_array *copy = NULL;
 	kz_status st = kz_array_moveaxis(&view, array, KZ_AXES(axis), KZ_AXES(-1), err);
-	if (!st && !(st = elementwise_contiguous(&copy, view, dtype, err))) {
+	if (!st && !(st = elementwise_contiguous(&copy, view, scan->dtype, scan->stream, err))) {
 		int64_t n = array->shape.dims[axis];
 		*moved = view->shape;
 		st = kz_array_view(out, copy, KZ_SHAPE(n ? array->count / n : 0, n), NULL, 0, err);
@@ -138,121 +140,196 @@ static kz_status take_rows(struct kz_array **out, kz_shape *moved, struct kz_arr
 	return st;
 }
 
-/* Rows back to the array's shape, row-major, and to the wanted type. */
-static kz_status give_back(kz_array **out, struct kz_array *rows, const kz_shape *moved,
-	int64_t axis, kz_dtype dtype, kz_error *err)
+/* Rows back to the array's shape: to `into`, or to a new array, row-major, of the wanted type. */
+static kz_status give_back(kz_array **out, const struct scan *scan, struct kz_array *rows,
+	const kz_shape *moved, int64_t axis, kz_error *err)
 {
 	struct kz_array *view = NULL;
 	struct kz_array *turned = NULL;
 	kz_status st = kz_array_view(&view, rows, *moved, NULL, 0, err);
 	if (!st && !(st = kz_array_moveaxis(&turned, view, KZ_AXES(-1), KZ_AXES(axis), err))) {
-		st = elementwise_contiguous(out, turned, dtype, err);
+		st = scan->into ? ops_copy(scan->into, turned, scan->stream, err)
+			: elementwise_contiguous(out, turned, scan->result, scan->stream, err);
 	}
 	kz_array_release(view);
 	kz_array_release(turned);
 	return st;
 }
 
+/* Whether the rows of the result can be written where they are to be. */
+static bool scan_is_direct(const struct scan *scan, const struct kz_array *from, int64_t axis)
+{
+	const struct kz_array *into = scan->into;
+	return into && into->dtype == scan->dtype && axis == into->shape.ndim - 1
+		&& array_is_contiguous(into) && into->buffer->memory != from->buffer->memory;
+}
+
 /* A 0-d array is scanned as one of one element. */
 static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_array *array,
-	int64_t axis, kz_dtype dtype, kz_error *err)
+	int64_t axis, kz_error *err)
 {
 	struct kz_array *from = NULL;
 	struct kz_array *to = NULL;
 	kz_shape moved = {0, {0}};
 	kz_status st;
-	if ((st = take_rows(&from, &moved, array, axis, scan->dtype, err))) {
+	if ((st = take_rows(&from, &moved, scan, array, axis, err))) {
 		return st;
 	}
-	st = array_create_on(&to, scan->device, scan->dtype, &from->shape,
-		scan->stream, err);
+	bool direct = scan_is_direct(scan, from, axis);
+	st = direct ? kz_array_view(&to, scan->into, from->shape, NULL, 0, err)
+		: array_create_on(&to, scan->device, scan->dtype, &from->shape, scan->stream, err);
 	if (!st && to->count) {
 		st = scan_rows(scan, to, from, err);
 	}
-	st = st ? st : give_back(out, to, &moved, axis, dtype, err);
+	st = st || direct ? st : give_back(out, scan, to, &moved, axis, err);
 	kz_array_release(from);
 	kz_array_release(to);
 	return st;
 }
 
-static kz_status scan_read_options(struct scan *scan, int64_t *axis, kz_dtype *dtype,
+static kz_status scan_check_into(const struct scan *scan, const struct kz_array *array,
+	const struct kz_array *into, kz_error *err)
+{
+	const struct strided elements = array_elements(into);
+	kz_status st = array_same_device("scan", array, into, err);
+	if (st) {
+		return st;
+	}
+	if (!shape_equal(&array->shape, &into->shape)) {
+		return error_set(err, KZ_INVALID, "scan: expected an array of shape %s for the result, "
+			"got %s", shape_text(&array->shape).text, shape_text(&into->shape).text);
+	}
+	if (!kz_dtype_can_cast(scan->result, into->dtype)) {
+		return error_set(err, KZ_INVALID, "scan: %s does not go into %s",
+			kz_dtype_name(scan->result), kz_dtype_name(into->dtype));
+	}
+	return strided_distinct(&elements, "an array", err);
+}
+
+static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_array *array,
 	const kz_scan_options *options, kz_error *err)
 {
+	kz_dtype dtype = array->dtype;
 	*axis = -1;
-	scan->stream = NULL;
+	scan->device = array_device(array);
 	if (options && options->size != sizeof(*options)) {
 		return error_set(err, KZ_INVALID, "kz_scan_options has size %zu, expected %zu",
 			options->size, sizeof(*options));
 	}
 	if (options) {
 		*axis = options->axis;
-		*dtype = options->dtype ? options->dtype : *dtype;
+		dtype = options->dtype ? options->dtype : dtype;
 		scan->exclusive = options->exclusive != 0;
 		scan->stream = options->stream;
+		scan->into = options->into;
 	}
-	if (*dtype >= KZ_DTYPE_STRUCT || !kz_dtype_size(*dtype)) {
-		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(*dtype)
-			? kz_dtype_name(*dtype) : "what is no dtype");
+	if (dtype >= KZ_DTYPE_STRUCT || !kz_dtype_size(dtype)) {
+		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(dtype)
+			? kz_dtype_name(dtype) : "what is no dtype");
 		return KZ_INVALID;
 	}
-	scan->dtype = dtype_wide(*dtype);
-	return stream_pick(&scan->stream, scan->device, scan->stream, err);
+	scan->result = dtype;
+	scan->dtype = dtype_wide(dtype);
+	kz_status st = stream_pick(&scan->stream, scan->device, scan->stream, err);
+	return st || !scan->into ? st : scan_check_into(scan, array, scan->into, err);
+}
+
+/* An array, or what a 0-d array is to a scan; counted. */
+static kz_status scan_view(struct kz_array **out, struct kz_array *array, kz_error *err)
+{
+	if (array->shape.ndim) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	return kz_array_view(out, array, KZ_SHAPE(1), NULL, 0, err);
+}
+
+static kz_status scan_run(kz_array **out, struct scan *scan, struct kz_array *array, int64_t axis,
+	kz_error *err)
+{
+	struct kz_array *line = NULL, *into = scan->into;
+	kz_status st;
+	scan->into = NULL;
+	if ((st = scan_view(&line, array, err)) || (st = axis_resolve(&axis, &line->shape, err))
+	    || (into && (st = scan_view(&scan->into, into, err)))
+	    || (st = scan_axis(out, scan, line, axis, err))) {
+		goto done;
+	}
+	if (into && out) {
+		*out = kz_array_retain(into);
+	} else if (!into && !array->shape.ndim) {
+		(*out)->shape.ndim = 0;
+	}
+done:
+	kz_array_release(line);
+	kz_array_release(scan->into);
+	return st;
 }
 
 kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const char *neutral,
 	const kz_scan_options *options, kz_error *err)
 {
 	struct scan scan = {.operation = operation, .neutral = neutral};
-	struct kz_array *line = NULL;
 	int64_t axis;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
+	if (out) {
+		*out = NULL;
+	}
+	if ((st = object_check(array, "an array", err))
 	    || (st = object_check(operation, "an operation", err))
 	    || (st = object_check(neutral, "a neutral element", err))) {
 		return st;
 	}
-	kz_dtype dtype = kz_array_dtype(array);
-	scan.device = kz_array_device(array);
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
 		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at most "
 			"%d characters", TEXT - 1);
 	}
-	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if ((st = scan_read_options(&scan, &axis, &dtype, options, err))
-	    || (st = axis_resolve(&axis, &shape, err))
-	    || (st = kz_array_view(&line, array, shape, array->shape.ndim ? array->strides : NULL, 0,
-			err))) {
+	if ((st = scan_read_options(&scan, &axis, array, options, err))) {
 		return st;
 	}
-	st = scan_axis(out, &scan, line, axis, dtype, err);
-	kz_array_release(line);
-	if (!st && !array->shape.ndim) {
-		(*out)->shape.ndim = 0;
+	if (!out && !scan.into) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	return st;
+	return scan_run(out, &scan, array, axis, err);
 }
 
 /* numpy sums small integers as int64 or uint64. */
 static kz_status scan_accumulate(kz_array **out, kz_array *array, const char *operation,
-	const char *neutral, int64_t axis, kz_error *err)
+	const char *neutral, int64_t axis, kz_stream *stream, kz_error *err)
 {
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
 	kz_dtype dtype = kz_array_dtype(array);
 	options.axis = axis;
+	options.stream = stream;
 	options.dtype = dtype >= KZ_BOOL && dtype <= KZ_I64 ? KZ_I64
 		: dtype >= KZ_U8 && dtype <= KZ_U64 ? KZ_U64 : 0;
 	return kz_scan(out, array, operation, neutral, &options, err);
 }
 
+kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : scan_accumulate(out, array, "a + b", "kz_element()", axis, stream, err);
+}
+
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
-	return scan_accumulate(out, array, "a + b", "kz_element()", axis, err);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_cumsum_on(out, array, axis, NULL, err);
+}
+
+kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
+	kz_error *err)
+{
+	kz_dtype dtype = kz_array_dtype(array);
+	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : scan_accumulate(out, array, "a * b", one, axis, stream, err);
 }
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
-	kz_dtype dtype = kz_array_dtype(array);
-	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
-	return scan_accumulate(out, array, "a * b", one, axis, err);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : kz_cumprod_on(out, array, axis, NULL, err);
 }

@@ -234,6 +234,103 @@ DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 	kz_array_release(array);
 }
 
+/* Into arrays of all kinds; the sums are those of int32 elements along the last axis. */
+
+DEVICE_TEST(a_result_goes_into_an_array)
+{
+	enum { ROWS = 3, COLUMNS = 5000 };
+	static int32_t host[ROWS * COLUMNS], sums[ROWS * COLUMNS], got[ROWS * COLUMNS];
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_array *array = NULL, *wide = NULL, *turned = NULL, *view = NULL, *out = NULL;
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		host[i] = i * 31 % 1009 - 500;
+		sums[i] = host[i] + (i % COLUMNS ? sums[i - 1] : 0);
+	}
+	const kz_shape shape = KZ_SHAPE(ROWS, COLUMNS);
+	ok(kz_array_from(&array, dev, KZ_I32, shape, host, sizeof(host), &err));
+	ok(kz_array_create(&options.into, dev, KZ_I32, shape, &err)); /* as the kernel writes it */
+	ok(kz_scan(&out, array, "a + b", "0", &options, &err));
+	ck_assert_ptr_eq(out, options.into);
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, sums, sizeof(got));
+	release_arrays(out, options.into);
+	ok(kz_array_create(&turned, dev, KZ_I64, KZ_SHAPE(COLUMNS, ROWS), &err));
+	ok(kz_array_transpose(&view, turned, KZ_AXES(), &err)); /* gaps, and another type */
+	options.into = view;
+	ok(kz_scan(NULL, array, "a + b", "0", &options, &err));
+	ok(kz_array_astype(&wide, view, KZ_I32, &err));
+	ok(kz_array_get(wide, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, sums, sizeof(got));
+	options.into = array; /* itself */
+	ok(kz_scan(NULL, array, "a + b", "0", &options, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, sums, sizeof(got));
+	release_arrays(array, wide, turned, view);
+}
+
+/* Backwards over its own memory, along the other axis. */
+DEVICE_TEST(a_result_may_overlap_what_is_scanned)
+{
+	enum { N = 600 };
+	int32_t host[N], want[N], got[N];
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_array *array = NULL, *flipped = NULL;
+	for (int i = 0; i < N; i++) {
+		host[i] = i * 31 % 101;
+	}
+	for (int i = 0; i < N; i++) { /* row i / 20 of 30, and the same from the end */
+		want[N - 1 - i] = host[i] + (i < 20 ? 0 : want[N - 1 - i + 20]);
+	}
+	ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(30, 20), host, sizeof(host), &err));
+	ok(kz_array_flip(&flipped, array, KZ_ALL_AXES, &err));
+	options.axis = 0;
+	options.into = flipped;
+	ok(kz_scan(NULL, array, "a + b", "0", &options, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, want, sizeof(got));
+	release_arrays(array, flipped);
+}
+
+DEVICE_TEST(a_0d_and_an_empty_result_go_into_arrays)
+{
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_array *number = NULL, *empty = NULL, *out = NULL;
+	int32_t seven = 7, got = 0;
+	ok(kz_array_from(&number, dev, KZ_I32, KZ_SHAPE(), &seven, 4, &err));
+	ok(kz_array_zeros(&options.into, dev, KZ_I32, KZ_SHAPE(), &err));
+	ok(kz_scan(&out, number, "a + b", "0", &options, &err));
+	ck_assert_ptr_eq(out, options.into);
+	ck_assert_int_eq(kz_array_ndim(out), 0);
+	ok(kz_array_get(out, &got, 4, &err));
+	ck_assert_int_eq(got, 7);
+	release_arrays(out, options.into, number);
+	ok(kz_array_zeros(&empty, dev, KZ_I32, KZ_SHAPE(3, 0), &err));
+	options.into = empty;
+	ok(kz_scan(NULL, empty, "a + b", "0", &options, &err));
+	kz_array_release(empty);
+}
+
+DEVICE_TEST(an_array_that_does_not_fit_the_result_is_refused)
+{
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_array *array = support_counted(dev, KZ_SHAPE(4)), *out = (kz_array *)&err;
+	kz_array *one = NULL, *real = NULL;
+	fails(kz_scan(NULL, array, "a + b", "0", &options, &err), KZ_INVALID, "kz_scan: out is NULL");
+	ok(kz_array_create(&options.into, dev, KZ_I32, KZ_SHAPE(4, 1), &err));
+	fails(kz_scan(&out, array, "a + b", "0", &options, &err), KZ_INVALID,
+		"expected an array of shape (4,) for the result, got (4, 1)");
+	ck_assert_ptr_null(out);
+	kz_array_release(options.into);
+	ok(kz_array_astype(&real, array, KZ_F32, &err));
+	options.into = array;
+	fails(kz_scan(&out, real, "a + b", "0", &options, &err), KZ_INVALID,
+		"float32 does not go into int32");
+	ok(kz_array_zeros(&one, dev, KZ_F32, KZ_SHAPE(1), &err));
+	ok(kz_array_broadcast_to(&options.into, one, KZ_SHAPE(4), &err));
+	fails(kz_scan(&out, real, "a + b", "0", &options, &err), KZ_INVALID, "share");
+	release_arrays(options.into, array, one, real);
+}
+
 SUITE(scan)
 {
 	Suite *suite = suite_create("scan");
@@ -244,6 +341,8 @@ SUITE(scan)
 		an_exclusive_scan_begins_with_the_neutral_element,
 		floats_are_added_in_the_order_that_is_promised, types_are_numpys,
 		empty_and_0d_arrays_are_scanned, a_bad_scan_is_refused,
-		a_failing_allocation_leaves_nothing_behind);
+		a_failing_allocation_leaves_nothing_behind, a_result_goes_into_an_array,
+		a_result_may_overlap_what_is_scanned, a_0d_and_an_empty_result_go_into_arrays,
+		an_array_that_does_not_fit_the_result_is_refused);
 	return suite;
 }

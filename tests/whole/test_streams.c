@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls that name a stream: all of their work goes there, and they compute what the plain forms do. */
+#include "base/common.h"
+
+#include "support/device_test.h"
+
+#include <string.h>
+
+/* What the calls are made with.  `plane` is a view with gaps, so that some have to copy first. */
+static struct {
+	kz_array *line;    /* (60,) int32: 0, 1, 2 ... */
+	kz_array *plane;   /* (6, 10), transposed */
+	kz_array *indexes; /* (4,) uint64 */
+	kz_array *along;   /* (1, 10) int32 */
+	kz_array *factors; /* (4,) int32 */
+	kz_array *matrix;  /* (10, 6) int32 */
+	kz_array *mask;    /* as plane: some are 0 */
+} in;
+
+static void create_input(void)
+{
+	const uint64_t indexes[4] = {3, 0, 5, 1};
+	const int32_t along[10] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3};
+	in.line = support_counted(dev, KZ_SHAPE(60));
+	in.factors = support_counted(dev, KZ_SHAPE(4));
+	in.matrix = support_counted(dev, KZ_SHAPE(10, 6));
+	ok(kz_array_transpose(&in.plane, in.matrix, KZ_AXES(), &err));
+	ok(kz_array_from(&in.indexes, dev, KZ_U64, KZ_SHAPE(4), indexes, sizeof(indexes), &err));
+	ok(kz_array_from(&in.along, dev, KZ_I32, KZ_SHAPE(1, 10), along, sizeof(along), &err));
+	ok(kz_remainder(&in.mask, in.plane, 3, &err));
+}
+
+static void release_input(void)
+{
+	release_arrays(in.line, in.plane, in.indexes, in.along, in.factors, in.matrix, in.mask);
+}
+
+/* A call in a stream, or, without one, its plain form.  Calls that change an array get a copy. */
+
+#define CALL(name, plain, on) \
+	static kz_status do_##name(kz_array **out, kz_stream *s) \
+	{ \
+		return s ? on : plain; \
+	}
+
+#define CHANGE(name, plain, on) \
+	static kz_status do_##name(kz_array **out, kz_stream *s) \
+	{ \
+		kz_array *a = *out; \
+		return s ? on : plain; \
+	}
+
+#define OPTIONS(name, call) \
+	static kz_status do_##name(kz_array **out, kz_stream *s) \
+	{ \
+		kz_op_options o = KZ_OP_OPTIONS_INIT; \
+		o.stream = s; \
+		return call; \
+	}
+
+static const double half = 0.5;
+
+CALL(zeros, kz_array_zeros(out, dev, KZ_I32, KZ_SHAPE(7), &err),
+	kz_array_zeros_on(out, dev, KZ_I32, KZ_SHAPE(7), s, &err))
+CALL(ones, kz_array_ones(out, dev, KZ_F64, KZ_SHAPE(7), &err),
+	kz_array_ones_on(out, dev, KZ_F64, KZ_SHAPE(7), s, &err))
+CALL(full, kz_array_full(out, dev, KZ_F64, KZ_SHAPE(7), &half, 8, &err),
+	kz_array_full_on(out, dev, KZ_F64, KZ_SHAPE(7), &half, 8, s, &err))
+CALL(zeros_like, kz_array_zeros_like(out, in.plane, KZ_F32, &err),
+	kz_array_zeros_like_on(out, in.plane, KZ_F32, s, &err))
+CALL(ones_like, kz_array_ones_like(out, in.plane, 0, &err),
+	kz_array_ones_like_on(out, in.plane, 0, s, &err))
+CALL(full_like, kz_array_full_like(out, in.plane, KZ_F64, &half, 8, &err),
+	kz_array_full_like_on(out, in.plane, KZ_F64, &half, 8, s, &err))
+CALL(imag, kz_array_imag(out, in.plane, &err), kz_array_imag_on(out, in.plane, s, &err))
+CALL(reshape, kz_array_reshape(out, in.plane, KZ_SHAPE(4, -1), &err),
+	kz_array_reshape_on(out, in.plane, KZ_SHAPE(4, -1), s, &err))
+CALL(ravel, kz_array_ravel(out, in.plane, &err), kz_array_ravel_on(out, in.plane, s, &err))
+CALL(contiguous, kz_array_contiguous(out, in.plane, &err),
+	kz_array_contiguous_on(out, in.plane, s, &err))
+CALL(astype, kz_array_astype(out, in.plane, KZ_F32, &err),
+	kz_array_astype_on(out, in.plane, KZ_F32, s, &err))
+CALL(copy, kz_array_copy(out, in.line, &err), kz_array_copy_on(out, in.line, s, &err))
+CALL(take, kz_array_take(out, in.plane, in.indexes, 0, KZ_INDEX_CHECK, &err),
+	kz_array_take_on(out, in.plane, in.indexes, 0, KZ_INDEX_CHECK, s, &err))
+CALL(take_wrapped, kz_array_take(out, in.plane, in.indexes, 0, KZ_INDEX_WRAP, &err),
+	kz_array_take_on(out, in.plane, in.indexes, 0, KZ_INDEX_WRAP, s, &err))
+CALL(take_along, kz_array_take_along_axis(out, in.plane, in.along, 0, KZ_INDEX_CHECK, &err),
+	kz_array_take_along_axis_on(out, in.plane, in.along, 0, KZ_INDEX_CHECK, s, &err))
+CALL(nonzero, kz_array_nonzero(out, in.mask, &err), kz_array_nonzero_on(out, in.mask, s, &err))
+CALL(compress, kz_array_compress(out, in.plane, in.mask, &err),
+	kz_array_compress_on(out, in.plane, in.mask, s, &err))
+CALL(cumsum, kz_cumsum(out, in.plane, 0, &err), kz_cumsum_on(out, in.plane, 0, s, &err))
+CALL(cumprod, kz_cumprod(out, in.plane, 1, &err), kz_cumprod_on(out, in.plane, 1, s, &err))
+CALL(arange, kz_array_arange(out, dev, 0, KZ_ARG(3), KZ_ARG(90), KZ_ARG(7), &err),
+	kz_array_arange_on(out, dev, 0, KZ_ARG(3), KZ_ARG(90), KZ_ARG(7), s, &err))
+CALL(arange_real, kz_array_arange(out, dev, 0, KZ_ARG(3), KZ_ARG(9), KZ_ARG(0.5), &err),
+	kz_array_arange_on(out, dev, 0, KZ_ARG(3), KZ_ARG(9), KZ_ARG(0.5), s, &err))
+CALL(linspace, kz_array_linspace(out, dev, 0, KZ_ARG(3), KZ_ARG(9), 11, 1, &err),
+	kz_array_linspace_on(out, dev, 0, KZ_ARG(3), KZ_ARG(9), 11, 1, s, &err))
+CALL(eye, kz_array_eye(out, dev, KZ_F32, 4, 5, 1, &err),
+	kz_array_eye_on(out, dev, KZ_F32, 4, 5, 1, s, &err))
+CHANGE(assign, kz_array_assign(a, in.along, &err), kz_array_assign_on(a, in.along, s, &err))
+CHANGE(fill, kz_array_fill(a, KZ_ARG(7), &err), kz_array_fill_on(a, KZ_ARG(7), s, &err))
+CHANGE(put, kz_array_put(a, in.indexes, in.along, KZ_INDEX_CHECK, &err),
+	kz_array_put_on(a, in.indexes, in.along, KZ_INDEX_CHECK, s, &err))
+CHANGE(scale, kz_array_scale(a, KZ_ARG(3), &err), kz_array_scale_on(a, KZ_ARG(3), s, &err))
+CHANGE(scale_along, kz_scale_along(a, in.factors, 0, &err),
+	kz_scale_along_on(a, in.factors, 0, s, &err))
+OPTIONS(apply, kz_apply(out, KZ_OP_ADD, &o, &err, KZ_ARGS(in.plane, 1)))
+OPTIONS(eval, kz_eval(out, "a * 2 + b", &o, &err, KZ_VARS(KZ_VAR("a", in.plane),
+	KZ_VAR("b", in.along))))
+OPTIONS(stack, kz_array_stack(out, KZ_ARRAYS(in.plane, in.plane), 1, &o, &err))
+OPTIONS(roll, kz_array_roll(out, in.plane, 1, 0, &o, &err))
+OPTIONS(matmul, kz_matmul(out, in.matrix, in.plane, &o, &err))
+OPTIONS(inner, kz_inner(out, in.line, in.line, &o, &err))
+OPTIONS(one_hot, kz_one_hot(out, in.along, 6, &o, &err))
+OPTIONS(rank, kz_matrix_rank(out, in.line, -1, &o, &err))
+
+static kz_status do_scan(kz_array **out, kz_stream *s)
+{
+	kz_scan_options o = KZ_SCAN_OPTIONS_INIT;
+	o.stream = s;
+	o.axis = 0;
+	return kz_scan(out, in.plane, "a > b ? a : b", "0", &o, &err);
+}
+
+static kz_status do_scan_into(kz_array **out, kz_stream *s)
+{
+	kz_scan_options o = KZ_SCAN_OPTIONS_INIT;
+	o.stream = s;
+	o.into = *out;
+	return kz_scan(NULL, in.plane, "a + b", "0", &o, &err);
+}
+
+static kz_status do_reduce(kz_array **out, kz_stream *s)
+{
+	kz_reduce_options o = KZ_REDUCE_OPTIONS_INIT;
+	o.stream = s;
+	return kz_reduce(out, KZ_REDUCE_VAR, in.plane, KZ_AXES(0), &o, &err);
+}
+
+static kz_status do_norm(kz_array **out, kz_stream *s)
+{
+	kz_reduce_options o = KZ_REDUCE_OPTIONS_INIT;
+	o.stream = s;
+	return kz_linalg_norm(out, in.plane, KZ_NORM_P, 0, KZ_AXES(0), &o, &err);
+}
+
+static const struct call {
+	const char *name;
+	kz_status (*run)(kz_array **out, kz_stream *stream);
+	int changes; /* the extent 0 of the part of `plane` that it changes; 0: it makes an array */
+} calls[] = {
+#define ROW(name) {#name, do_##name, 0},
+#define CHANGES(name, rows) {#name, do_##name, rows},
+	ROW(zeros) ROW(ones) ROW(full) ROW(zeros_like) ROW(ones_like) ROW(full_like) ROW(imag)
+	ROW(reshape) ROW(ravel) ROW(contiguous) ROW(astype) ROW(copy) ROW(take) ROW(take_wrapped)
+	ROW(take_along) ROW(nonzero) ROW(compress) ROW(cumsum) ROW(cumprod) ROW(arange)
+	ROW(arange_real) ROW(linspace) ROW(eye) ROW(scan) ROW(reduce) ROW(norm) ROW(apply) ROW(eval)
+	ROW(stack) ROW(roll) ROW(matmul) ROW(inner) ROW(one_hot) ROW(rank)
+	CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
+	CHANGES(scale_along, 4) CHANGES(scan_into, 6)
+#undef ROW
+#undef CHANGES
+};
+
+/* What a call changes: a copy of the first rows, of int64; NULL for one that makes an array. */
+static kz_array *create_target(const struct call *call)
+{
+	kz_array *rows = NULL, *copy = NULL;
+	if (call->changes) {
+		ok(kz_array_slice(&rows, in.plane, KZ_AT(KZ_SLICE(0, call->changes)), &err));
+		ok(kz_array_astype(&copy, rows, KZ_I64, &err));
+		kz_array_release(rows);
+	}
+	return copy;
+}
+
+static void setup_call(int index)
+{
+	support_no_libraries();
+	open_kernels(index % support_device_count());
+	create_input();
+}
+
+/* The plain form is not what is tested here: other suites compare it with references. */
+START_TEST(a_call_in_a_stream_computes_what_its_plain_form_does)
+{
+	const struct call *call = &calls[_i / support_device_count()];
+	char host[2][4096];
+	kz_array *out[2] = {NULL};
+	kz_stream *stream = NULL;
+	setup_call(_i);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	for (int i = 0; i < 2; i++) {
+		out[i] = create_target(call);
+		ok(call->run(&out[i], i ? stream : NULL));
+		ck_assert_int_le(kz_array_size(out[i]), (int64_t)sizeof(host[i]));
+		ok(kz_array_get(out[i], host[i], kz_array_size(out[i]), &err));
+	}
+	ck_assert_uint_eq(kz_array_dtype(out[0]), kz_array_dtype(out[1]));
+	ck_assert_int_eq(kz_array_size(out[0]), kz_array_size(out[1]));
+	ck_assert_int_gt(kz_array_size(out[0]), 0);
+	ck_assert_mem_eq(host[0], host[1], (size_t)kz_array_size(out[0]));
+	kz_stream_release(stream);
+	release_arrays(out[0], out[1]);
+	release_input();
+	teardown();
+}
+END_TEST
+
+static void setup_stub_call(const char *script)
+{
+	support_no_libraries();
+	open_stub(script);
+	/* Kernels do nothing there: what they leave alone is 0. */
+	kz_buffer *zeros = create_buffer(1 << 20);
+	ok(kz_fill(zeros, 0, 1 << 20, "", 1, NULL, &err));
+	kz_buffer_release(zeros);
+	create_input();
+}
+
+START_TEST(all_work_goes_into_the_stream_that_is_named)
+{
+	const struct call *call = &calls[_i];
+	kz_stream *stream = NULL;
+	setup_stub_call("streams=1");
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	kz_array *out = create_target(call);
+	long before = support_stub_work(NULL, NULL);
+	ok(call->run(&out, stream));
+	long work = support_stub_work(NULL, NULL) - before;
+	ck_assert_int_gt(work, 0);
+	ck_assert_msg(work == support_stub_work(NULL, kz_stream_handle(stream)),
+		"%s: %ld of %ld calls are in the stream", call->name,
+		support_stub_work(NULL, kz_stream_handle(stream)), work);
+	kz_array_release(out);
+	release_input();
+	kz_stream_release(stream);
+	close_stub();
+}
+END_TEST
+
+START_TEST(a_stream_of_another_device_is_refused)
+{
+	const struct call *call = &calls[_i];
+	kz_device *other = NULL;
+	setup_stub_call("devices=2;streams=1");
+	ok(kz_device_open(&other, "cuda:1", &err));
+	kz_array *out = create_target(call);
+	long before = support_stub_work(NULL, NULL);
+	fails(call->run(&out, kz_device_stream(other)), KZ_INVALID,
+		"expected a stream of cuda:0, got one of cuda:1");
+	ck_assert_int_eq(support_stub_work(NULL, NULL), before);
+	ck_assert(call->changes || !out);
+	kz_array_release(out);
+	release_input();
+	kz_device_close(other);
+	close_stub();
+}
+END_TEST
+
+SUITE(streams)
+{
+	Suite *s = suite_create("streams");
+	TCase *tc = suite_add_case(s, "each device");
+	const int count = (int)countof(calls);
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, a_call_in_a_stream_computes_what_its_plain_form_does, 0,
+		count * support_device_count());
+	tc = suite_add_case(s, "stub");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, all_work_goes_into_the_stream_that_is_named, 0, count);
+	tcase_add_loop_test(tc, a_stream_of_another_device_is_refused, 0, count);
+	return s;
+}
