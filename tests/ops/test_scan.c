@@ -261,11 +261,18 @@ DEVICE_TEST(a_result_goes_into_an_array)
 	ok(kz_array_astype(&wide, view, KZ_I32, &err));
 	ok(kz_array_get(wide, got, sizeof(got), &err));
 	ck_assert_mem_eq(got, sums, sizeof(got));
+	release_arrays(wide, turned, view);
+	ok(kz_array_create(&options.into, dev, KZ_I64, shape, &err)); /* only another type */
+	ok(kz_scan(NULL, array, "a + b", "0", &options, &err));
+	ok(kz_array_astype(&wide, options.into, KZ_I32, &err));
+	ok(kz_array_get(wide, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, sums, sizeof(got));
+	release_arrays(wide, options.into);
 	options.into = array; /* itself */
 	ok(kz_scan(NULL, array, "a + b", "0", &options, &err));
 	ok(kz_array_get(array, got, sizeof(got), &err));
 	ck_assert_mem_eq(got, sums, sizeof(got));
-	release_arrays(array, wide, turned, view);
+	kz_array_release(array);
 }
 
 /* Backwards over its own memory, along the other axis. */

@@ -14,6 +14,7 @@ static struct {
 	kz_array *along;   /* (1, 10) int32 */
 	kz_array *factors; /* (4,) int32 */
 	kz_array *matrix;  /* (10, 6) int32 */
+	kz_array *real;    /* as plane: (6, 10) float32 */
 	kz_array *mask;    /* as plane: some are 0 */
 } in;
 
@@ -27,12 +28,14 @@ static void create_input(void)
 	ok(kz_array_transpose(&in.plane, in.matrix, KZ_AXES(), &err));
 	ok(kz_array_from(&in.indexes, dev, KZ_U64, KZ_SHAPE(4), indexes, sizeof(indexes), &err));
 	ok(kz_array_from(&in.along, dev, KZ_I32, KZ_SHAPE(1, 10), along, sizeof(along), &err));
+	ok(kz_array_astype(&in.real, in.plane, KZ_F32, &err));
 	ok(kz_remainder(&in.mask, in.plane, 3, &err));
 }
 
 static void release_input(void)
 {
-	release_arrays(in.line, in.plane, in.indexes, in.along, in.factors, in.matrix, in.mask);
+	release_arrays(in.line, in.plane, in.indexes, in.along, in.factors, in.matrix, in.real,
+		in.mask);
 }
 
 /* A call in a stream, or, without one, its plain form.  Calls that change an array get a copy. */
@@ -113,6 +116,7 @@ OPTIONS(eval, kz_eval(out, "a * 2 + b", &o, &err, KZ_VARS(KZ_VAR("a", in.plane),
 OPTIONS(stack, kz_array_stack(out, KZ_ARRAYS(in.plane, in.plane), 1, &o, &err))
 OPTIONS(roll, kz_array_roll(out, in.plane, 1, 0, &o, &err))
 OPTIONS(matmul, kz_matmul(out, in.matrix, in.plane, &o, &err))
+OPTIONS(matmul_of_types, kz_matmul(out, in.matrix, in.real, &o, &err))
 OPTIONS(inner, kz_inner(out, in.line, in.line, &o, &err))
 OPTIONS(one_hot, kz_one_hot(out, in.along, 6, &o, &err))
 OPTIONS(rank, kz_matrix_rank(out, in.line, -1, &o, &err))
@@ -158,7 +162,7 @@ static const struct call {
 	ROW(reshape) ROW(ravel) ROW(contiguous) ROW(astype) ROW(copy) ROW(take) ROW(take_wrapped)
 	ROW(take_along) ROW(nonzero) ROW(compress) ROW(cumsum) ROW(cumprod) ROW(arange)
 	ROW(arange_real) ROW(linspace) ROW(eye) ROW(scan) ROW(reduce) ROW(norm) ROW(apply) ROW(eval)
-	ROW(stack) ROW(roll) ROW(matmul) ROW(inner) ROW(one_hot) ROW(rank)
+	ROW(stack) ROW(roll) ROW(matmul) ROW(matmul_of_types) ROW(inner) ROW(one_hot) ROW(rank)
 	CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
 	CHANGES(scale_along, 4) CHANGES(scan_into, 6)
 #undef ROW
