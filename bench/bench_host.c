@@ -29,6 +29,7 @@ struct bench {
 	kz_stream *stream;
 	kz_module *mod;
 	kz_kernel *none, *two, *six, *many;
+	kz_prepared *prepared_none, *prepared_six, *prepared_many;
 	kz_array *a, *b, *out;
 	kz_buffer *buffer;
 	float host[NUMBERS];
@@ -77,6 +78,21 @@ CASE(launch_16)
 	return kz_launch(bench->many, ONE, ONE, NULL, &bench->err,
 		KZ_ARGS(1, 2, 3, 4, 5, 6, 7, 8, bench->a, bench->b, bench->a, bench->b, 1.0, 2.0,
 			3.0, 4.0));
+}
+
+CASE(prepared_0)
+{
+	return kz_prepared_launch(bench->prepared_none, NULL, &bench->err);
+}
+
+CASE(prepared_6)
+{
+	return kz_prepared_launch(bench->prepared_six, NULL, &bench->err);
+}
+
+CASE(prepared_16)
+{
+	return kz_prepared_launch(bench->prepared_many, NULL, &bench->err);
 }
 
 CASE(launch_in_stream)
@@ -207,6 +223,7 @@ static const struct {
 	CASE_OF(launch_0, "cuda cpu"), CASE_OF(launch_2, "cuda"), CASE_OF(launch_6, "cuda"),
 	CASE_OF(launch_16, "cuda"), CASE_OF(launch_in_stream, "cuda cpu"),
 	CASE_OF(launch_sync, "cuda cpu"), CASE_OF(launch_refused, "cuda"),
+	CASE_OF(prepared_0, "cuda"), CASE_OF(prepared_6, "cuda"), CASE_OF(prepared_16, "cuda"),
 	CASE_OF(apply_into, "cuda"), CASE_OF(apply, "cuda"), CASE_OF(sum, "cuda"),
 	CASE_OF(buffer, "cuda"), CASE_OF(array, "cuda"), CASE_OF(view, "cuda"),
 	CASE_OF(copy_in, "cuda cpu"), CASE_OF(copy_out, "cuda cpu"), CASE_OF(array_set, "cuda"),
@@ -233,7 +250,13 @@ static kz_status prepare_kernels(struct bench *b)
 {
 	kz_status st = kz_module_kernel(&b->two, b->mod, "two", &b->err);
 	st = st ? st : kz_module_kernel(&b->six, b->mod, "six", &b->err);
-	return st ? st : kz_module_kernel(&b->many, b->mod, "many", &b->err);
+	st = st ? st : kz_module_kernel(&b->many, b->mod, "many", &b->err);
+	st = st ? st : kz_prepared_create(&b->prepared_none, b->none, ONE, ONE, NULL, &b->err,
+		KZ_ARGS());
+	st = st ? st : kz_prepared_create(&b->prepared_six, b->six, ONE, ONE, NULL, &b->err,
+		KZ_ARGS(2.0f, b->a, b->b, NUMBERS, 1LL, 0.5));
+	return st ? st : kz_prepared_create(&b->prepared_many, b->many, ONE, ONE, NULL, &b->err,
+		KZ_ARGS(1, 2, 3, 4, 5, 6, 7, 8, b->a, b->b, b->a, b->b, 1.0, 2.0, 3.0, 4.0));
 }
 
 /* A graph of two launches, and the functions of the CPU device's driver. */
@@ -271,6 +294,9 @@ static int prepare_driver(struct bench *b)
 static void finish(struct bench *b)
 {
 	kz_error_clear(&b->err);
+	kz_prepared_release(b->prepared_none);
+	kz_prepared_release(b->prepared_six);
+	kz_prepared_release(b->prepared_many);
 	kz_array_release(b->a);
 	kz_array_release(b->b);
 	kz_array_release(b->out);

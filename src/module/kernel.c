@@ -34,7 +34,7 @@ static kz_status refuse_extent(const struct launch *launch, const char *what, co
 		(long long)max[2], launch->dev->name);
 }
 
-static kz_status check_geometry(const struct launch *launch, kz_error *err)
+static always_inline kz_status check_geometry(const struct launch *launch, kz_error *err)
 {
 	const kz_device_info *info = &launch->dev->info;
 	if (unlikely(!is_within(launch->grid, info->max_grid))) {
@@ -296,7 +296,7 @@ static kz_status launch_with_host(const struct launch *launch, kz_error *err)
 	return st ? st : waited;
 }
 
-static inline kz_status launch_start(struct launch *launch, kz_error *err)
+static always_inline kz_status launch_start(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
@@ -350,8 +350,8 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	return stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
-kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
-	size_t count, kz_error *err)
+static always_inline kz_status check_call(const char *call, const struct kz_kernel *kernel,
+	const kz_arg *args, size_t count, kz_error *err)
 {
 	if (!kernel || (count && !args)) {
 		return error_set(err, KZ_INVALID, "%s: the %s is NULL", call,
@@ -363,6 +363,12 @@ kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, co
 			count, kernel->signature);
 	}
 	return KZ_OK;
+}
+
+kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
+	size_t count, kz_error *err)
+{
+	return check_call(call, kernel, args, count, err);
 }
 
 /* Room on the heap for more arguments than the stack has. */
@@ -381,7 +387,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];
-	kz_status st = launch_check_call("kz_launch", kernel, args, count, err);
+	kz_status st = check_call("kz_launch", kernel, args, count, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}
@@ -444,8 +450,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	kz_error *err, kz_args args)
 {
 	int block = 0;
-	kz_status st = launch_check_call("kz_launch", kernel, args.items, args.count,
-		err);
+	kz_status st = check_call("kz_launch", kernel, args.items, args.count, err);
 	if (st) {
 		return st;
 	}
