@@ -45,6 +45,7 @@
 #include <kudzu/error.h>
 #include <kudzu/eval.h>
 #include <kudzu/ffi.h>
+#include <kudzu/graph.h>
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/inspect.h>

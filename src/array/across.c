@@ -14,7 +14,8 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, "an array", err))
+	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	const struct kz_device *dev = kz_array_device(array);
@@ -106,7 +107,9 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	if ((st = kz_array_create(&copy, dev, array->dtype, array->shape, err))) {
+	if ((st = array_check_capture(array, __func__, err))
+	    || (st = stream_check_free(&dev->stream, __func__, err))
+	    || (st = kz_array_create(&copy, dev, array->dtype, array->shape, err))) {
 		return st;
 	}
 	st = array->count ? copy_across(copy, array, err) : KZ_OK;

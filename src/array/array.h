@@ -64,6 +64,13 @@ kz_status array_same_device(const char *verb, const struct kz_array *a, const st
 /* Wait until the work on an array's memory is done. */
 kz_status array_wait(const struct kz_array *array, kz_error *err);
 
+/* Fail if `call`, which waits for the array, would wait for a graph that is being captured. */
+static inline kz_status array_check_capture(const struct kz_array *array, const char *call,
+	kz_error *err)
+{
+	return memory_check_capture(array->buffer->memory, call, err);
+}
+
 /* The device's memory is host memory: the CPU's. */
 static inline bool array_is_on_host(const struct kz_array *array)
 {

@@ -370,10 +370,10 @@ static kz_status export_layout(struct exported *exported, const struct kz_array 
 }
 
 static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
-	struct kz_array *array, kz_error *err)
+	struct kz_array *array, const char *call, kz_error *err)
 {
 	kz_status st = object_check(array, "an array", err);
-	if (st) {
+	if (st || (st = array_check_capture(array, call, err))) {
 		return st;
 	}
 	const struct kz_device *dev = kz_array_device(array);
@@ -403,7 +403,7 @@ kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array, kz_err
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = export_tensor(&exported, &tensor, array, err))) {
+	    || (st = export_tensor(&exported, &tensor, array, __func__, err))) {
 		return st;
 	}
 	exported->plain = (struct DLManagedTensor){tensor, exported, delete_plain};
@@ -418,7 +418,7 @@ kz_status kz_dlpack_export_versioned(struct DLManagedTensorVersioned **out, kz_a
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = export_tensor(&exported, &tensor, array, err))) {
+	    || (st = export_tensor(&exported, &tensor, array, __func__, err))) {
 		return st;
 	}
 	exported->versioned = (struct DLManagedTensorVersioned){

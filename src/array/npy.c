@@ -233,7 +233,8 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 			"expected %lld bytes of host memory for a .npy file, got %lld",
 			(long long)need, (long long)size);
 	}
-	if ((st = object_check(to, "host memory", err))) {
+	if ((st = object_check(to, "host memory", err))
+	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	memcpy(to, header, len);
@@ -263,6 +264,7 @@ kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 	kz_status st;
 	if ((st = object_check(array, "an array", err))
 	    || (st = object_check(path, "a path", err))
+	    || (st = array_check_capture(array, __func__, err))
 	    || (st = npy_write(&data, &size, array, err))) {
 		return st;
 	}

@@ -90,7 +90,8 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 {
 	kz_status st;
 	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(stream, "a FILE", err))) {
+	    || (st = object_check(stream, "a FILE", err))
+	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	struct str text = STR_INIT;
@@ -111,7 +112,8 @@ kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *
 	if (room > 0) {
 		buffer[0] = '\0';
 	}
-	if (!(st = object_check(array, "an array", err))) {
+	if (!(st = object_check(array, "an array", err))
+	    && !(st = array_check_capture(array, __func__, err))) {
 		st = array_text(&text, array, err);
 	}
 	if (!st && room > 0) {

@@ -133,13 +133,17 @@ static kz_status check_set(const struct kz_array *array, kz_error *err)
 kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 {
 	kz_status st = check_host(array, host, size, err);
-	return st || size == 0 ? st : array_move(array, host, NULL, true, err);
+	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
+	return array_move(array, host, NULL, true, err);
 }
 
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
 	kz_status st = check_host(array, host, size, err);
-	if (st || size == 0 || (st = check_set(array, err))) {
+	if (st || size == 0 || (st = check_set(array, err))
+	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	return array_move(array, (void *)host, NULL, false, err);
@@ -180,7 +184,7 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 {
 	char *first;
 	kz_status st = check_places(&first, array, host, size, strides, offset, err);
-	if (st || array->count == 0) {
+	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	struct strided places = array_elements(array);
@@ -194,7 +198,8 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 {
 	char *first;
 	kz_status st = check_places(&first, array, host, size, strides, offset, err);
-	if (st || array->count == 0 || (st = check_set(array, err))) {
+	if (st || array->count == 0 || (st = check_set(array, err))
+	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
 	return array_move(array, first, strides, false, err);
@@ -211,7 +216,8 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
-	if (!(st = array_check_host(host, size, array->count, dtype, err))) {
+	if (!(st = array_check_host(host, size, array->count, dtype, err))
+	    && !(st = array_check_capture(array, __func__, err))) {
 		st = kz_copy_htod(array->buffer, 0, host, size, err);
 	}
 	return array_finish(out, array, st);
@@ -226,7 +232,8 @@ kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, 
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
-	st = kz_array_set_strided(array, host, size, strides, offset, err);
+	st = array_check_capture(array, __func__, err);
+	st = st ? st : kz_array_set_strided(array, host, size, strides, offset, err);
 	return array_finish(out, array, st);
 }
 

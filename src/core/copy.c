@@ -81,13 +81,16 @@ static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offs
 kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
 {
 	kz_status st = check_host_copy(to, offset, from, size, err);
-	return st || size == 0 ? st : copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
+		return st;
+	}
+	return copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
 }
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
 	kz_status st = check_host_copy(from, offset, to, size, err);
-	if (st || size == 0) {
+	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
 		return st;
 	}
 	struct kz_device *dev = from->memory->device;

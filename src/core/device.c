@@ -150,11 +150,19 @@ kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_si
 	return st;
 }
 
+kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
+{
+	return atomic_load(&dev->captures) == 0 ? KZ_OK : error_set(err, KZ_STATE,
+		"%s waits for all of %s, where a stream captures a graph: end the capture first",
+		call, dev->name);
+}
+
 kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err)) || (st = device_enter(dev, &scope, err))) {
+	if ((st = object_check(dev, "a device", err)) || (st = device_check_capture(dev, __func__, err))
+	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->CtxSynchronize(), "cuCtxSynchronize", err);

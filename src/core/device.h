@@ -30,7 +30,15 @@ struct kz_stream {
 	struct free_list *free_lists; /* free memory that it used last, for each of the pools */
 	bool is_default;
 	bool is_borrowed;           /* the handle is not ours to destroy */
+	_Atomic(struct capture *) capture; /* that the stream is part of, see capture.h; else NULL */
+	struct kz_stream *next_captured; /* of the same capture */
 };
+
+/* What is put into the stream goes into a graph instead of running. */
+static inline struct capture *stream_capture(const struct kz_stream *stream)
+{
+	return atomic_load_explicit(&stream->capture, memory_order_acquire);
+}
 
 /* An allocator that a user has set; it stays as long as its device. */
 struct allocator {
@@ -68,6 +76,7 @@ struct kz_device {
 	atomic_bool lost;           /* a sticky error happened; `cause` says which */
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
+	atomic_int captures;        /* that go on in its streams */
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
 	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
@@ -148,6 +157,24 @@ static inline void device_leave(struct kz_device *dev, const struct device_scope
 	}
 }
 
+/* While a thread captures, the driver refuses it calls that may synchronise.  Those between these two
+ * do no harm to a capture. */
+static inline CUstreamCaptureMode device_relax(const struct kz_device *dev)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
+		(void)dev->drv->ThreadExchangeStreamCaptureMode(&mode);
+	}
+	return mode;
+}
+
+static inline void device_restore(const struct kz_device *dev, CUstreamCaptureMode mode)
+{
+	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
+		(void)dev->drv->ThreadExchangeStreamCaptureMode(&mode);
+	}
+}
+
 /* stream_release undoes it. */
 static inline struct kz_stream *stream_retain(struct kz_stream *stream)
 {
@@ -155,6 +182,9 @@ static inline struct kz_stream *stream_retain(struct kz_stream *stream)
 	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 	return stream;
 }
+
+/* Fail if a stream of the device is captured: `call` waits for the device. */
+kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err);
 
 /* pool.c */
 

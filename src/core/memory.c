@@ -13,6 +13,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/capture.h"
 #include "core/memory.h"
 
 #include <stdio.h>
@@ -175,19 +176,13 @@ kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr 
 	return KZ_OK;
 }
 
-struct memory *memory_retain(struct memory *memory)
-{
-	atomic_fetch_add_explicit(&memory->refs, 1, memory_order_relaxed);
-	return memory;
-}
-
 /* Let the work on memory that is not ours pass. */
 static void wait_for_last(struct memory *memory)
 {
 	struct device_scope scope;
 	struct kz_stream *last = atomic_load(&memory->last);
 	if (last && device_enter_quietly(memory->device, &scope)) {
-		(void)memory->device->drv->StreamSynchronize(last->handle);
+		(void)stream_wait(last);
 		device_leave(memory->device, &scope);
 	}
 }
@@ -240,9 +235,47 @@ void memory_release(struct memory *memory)
 	memory_delete(memory);
 }
 
+static void memory_keep(void *memory)
+{
+	memory_retain(memory);
+}
+
+static void memory_drop(void *memory)
+{
+	memory_release(memory);
+}
+
+const struct use_kind memory_kind = {memory_keep, memory_drop, true};
+
+kz_status memory_refuse(const struct memory *memory, const char *call, kz_error *err)
+{
+	if (atomic_load(&memory->captures) > 0) {
+		return error_set(err, KZ_STATE, "%s: a graph that is being captured uses this memory; "
+			"end the capture and launch the graph first", call);
+	}
+	const struct kz_stream *stream = &memory->device->stream;
+	return stream_capture(stream) ? capture_refuse_stream(stream, call, err) : KZ_OK;
+}
+
+static kz_status memory_use_captured(struct memory *memory, struct kz_stream *stream,
+	struct capture *capture, kz_error *err)
+{
+	return memory->graph ? error_set(err, KZ_STATE,
+		"a capture cannot use memory that a node of another graph allocates")
+		: capture_use(capture, memory, stream, &memory_kind, err);
+}
+
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	kz_status st = KZ_OK;
+	struct capture *capture = stream_capture(stream);
+	if (unlikely(capture)) {
+		return memory_use_captured(memory, stream, capture, err);
+	}
+	if (unlikely(memory->graph)) {
+		return error_set(err, KZ_STATE, "the buffer is memory that a node of a graph allocates: "
+			"only nodes of that graph can use it");
+	}
 	pthread_mutex_lock(&memory->lock);
 	struct kz_stream *last = atomic_load(&memory->last);
 	if (last && last != stream) {
@@ -261,6 +294,9 @@ kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_e
 kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	kz_status st = KZ_OK;
+	if (stream_capture(stream)) {
+		return KZ_OK;
+	}
 	pthread_mutex_lock(&memory->lock);
 	struct kz_stream *last = atomic_load(&memory->last);
 	if (last != stream) {
@@ -272,9 +308,11 @@ kz_status memory_used_late(struct memory *memory, struct kz_stream *stream, kz_e
 
 struct kz_stream *memory_stream(struct memory *memory)
 {
+	struct kz_stream *home = &memory->device->stream;
 	pthread_mutex_lock(&memory->lock);
 	struct kz_stream *last = atomic_load(&memory->last);
-	struct kz_stream *stream = stream_retain(last ? last : &memory->device->stream);
+	bool is_free = last && !stream_capture(last) && !stream_capture(home);
+	struct kz_stream *stream = stream_retain(is_free ? last : home);
 	pthread_mutex_unlock(&memory->lock);
 	return stream;
 }

@@ -13,6 +13,8 @@
  * memory before.  So all uses of one piece of memory happen in the order of the calls, and the last
  * user stands for all.  The second is for another thread that took the memory over between the two
  * (it has a view of another part): its stream then waits for this one too.
+ *
+ * Work that is captured does not run, so it is no use in this sense: see graph.c.
  */
 #include "core/stream.h"
 
@@ -38,6 +40,8 @@ struct memory {
 	void *user;
 	kz_dtype dtype;             /* of the array that it is for; 0: a buffer */
 	int64_t count;              /* its elements */
+	struct kz_graph *graph;     /* whose node allocates it: only nodes of that graph use it */
+	atomic_int captures;        /* that go on and use it */
 	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
 	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
 	atomic_bool has_values;     /* streams that are not `last` may still wait for it; see value.c */
@@ -70,8 +74,15 @@ kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool
  * caller keeps that object alive until on_release, after the last use. */
 kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
 	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
-struct memory *memory_retain(struct memory *memory);
+static inline struct memory *memory_retain(struct memory *memory)
+{
+	atomic_fetch_add_explicit(&memory->refs, 1, memory_order_relaxed);
+	return memory;
+}
+
 void memory_release(struct memory *memory);
+/* For sets of what graphs use. */
+extern const struct use_kind memory_kind;
 /* A new buffer over memory; takes the caller's reference on success. */
 kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t offset,
 	int64_t size, kz_error *err);
@@ -89,10 +100,12 @@ kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t s
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
-/* Call this before work on this memory goes into a stream.  The context is current. */
+/* Call this before work on this memory goes into a stream.  The context is current.  If the stream is
+ * captured, the graph gets a reference on the memory instead. */
 static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
-	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream)) {
+	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream
+		&& !stream_capture(stream))) {
 		return KZ_OK;
 	}
 	return memory_use_after(memory, stream, err);
@@ -109,7 +122,18 @@ static inline kz_status memory_used(struct memory *memory, struct kz_stream *str
 	return memory_used_late(memory, stream, err);
 }
 
-/* The stream in which the memory is at rest soonest: its last user, else the default stream.
+/* Fail if `call`, which waits for the memory, would wait for a graph that is being captured. */
+kz_status memory_refuse(const struct memory *memory, const char *call, kz_error *err);
+
+static inline kz_status memory_check_capture(const struct memory *memory, const char *call,
+	kz_error *err)
+{
+	return likely(atomic_load_explicit(&memory->device->captures, memory_order_relaxed) == 0)
+		? KZ_OK : memory_refuse(memory, call, err);
+}
+
+/* The stream in which the memory is at rest soonest: its last user, else the default stream.  If that
+ * one is captured, it is the default stream, since calls that name no stream are captured then.
  * Counted, since another thread's view may end its last use: stream_release. */
 struct kz_stream *memory_stream(struct memory *memory);
 

@@ -122,17 +122,19 @@ static void mempool_sweep(struct mempool *pool)
 }
 
 /* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
- * if work on them may be in flight. */
+ * if work on them may be in flight.  During a capture nobody can wait for that, so these stay. */
 static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *busy)
 {
 	struct segment *detached = NULL;
 	struct segment *next;
 	for (struct segment *segment = pool->segments; segment; segment = next) {
 		next = segment->next;
-		if (segment->live > 0 || pool->stats.reserved_size <= keep) {
+		bool in_flight = segment->first.behind || segment->first.list != &pool->idle;
+		if (segment->live > 0 || pool->stats.reserved_size <= keep
+		    || (in_flight && atomic_load(&pool->device->captures) > 0)) {
 			continue;
 		}
-		*busy |= segment->first.behind || segment->first.list != &pool->idle;
+		*busy |= in_flight;
 		for (struct block *block = &segment->first, *behind; block; block = behind) {
 			behind = block->behind;
 			free_list_remove(block);
@@ -165,11 +167,15 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *why)
 {
 	bool busy = false;
+	bool captures = atomic_load(&pool->device->captures) > 0;
 	pthread_mutex_lock(&pool->lock);
 	mempool_unpark(pool);
+	if (captures) {
+		mempool_sweep(pool);
+	}
 	struct segment *unused = detach_unused(pool, 0, &busy);
 	pthread_mutex_unlock(&pool->lock);
-	CUresult code = pool->device->drv->CtxSynchronize();
+	CUresult code = captures ? CUDA_SUCCESS : pool->device->drv->CtxSynchronize();
 	segment_give_back(pool, unused, true);
 	if (code) {
 		why->call = "cuCtxSynchronize";
@@ -455,7 +461,7 @@ static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
 	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
 		return device_free_list(pool, heir);
 	}
-	(void)pool->device->drv->StreamSynchronize(stream->handle);
+	(void)stream_wait(stream);
 	return &pool->idle;
 }
 

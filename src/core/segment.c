@@ -10,33 +10,24 @@
 
 #include "base/alloc.h"
 #include "core/segment.h"
-
-/* While any stream is captured, the driver refuses calls that may synchronise.  These do no harm to
- * a capture, so this thread relaxes its mode. */
-static CUstreamCaptureMode relax_capture(const struct kz_device *dev, CUstreamCaptureMode mode)
-{
-	if (drv_has(dev->drv, DRV_cuThreadExchangeStreamCaptureMode)) {
-		(void)dev->drv->ThreadExchangeStreamCaptureMode(&mode);
-	}
-	return mode;
-}
+#include "core/stream.h"
 
 static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address, size_t size)
 {
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	CUresult code = dev->drv->MemAlloc(address, size);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 	return code;
 }
 
 static void give_back_plain(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last)
 {
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	if (last) {
-		(void)dev->drv->StreamSynchronize(last->handle);
+		(void)stream_wait(last);
 	}
 	(void)dev->drv->MemFree(address);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 }
 
 static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *address, size_t size)
@@ -47,16 +38,21 @@ static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *addres
 static void give_back_ordered(const struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
-	(void)dev->drv->MemFreeAsync(address, last ? last->handle : dev->stream.handle);
+	struct kz_stream *stream = last ? last : (struct kz_stream *)&dev->stream;
+	if (stream_capture(stream)) {
+		give_back_plain(dev, address, stream); /* in a graph the memory is not */
+	} else {
+		(void)dev->drv->MemFreeAsync(address, stream->handle);
+	}
 }
 
 static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address, size_t size)
 {
 	void *memory = NULL;
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	CUresult code = dev->drv->MemHostAlloc(&memory, size,
 		CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 	*address = (uintptr_t)memory;
 	return code;
 }
@@ -64,28 +60,28 @@ static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address
 static void give_back_pinned(const struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	if (last) {
-		(void)dev->drv->StreamSynchronize(last->handle);
+		(void)stream_wait(last);
 	}
 	(void)dev->drv->MemFreeHost((void *)(uintptr_t)address);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 }
 
 CUresult segment_pin(const struct kz_device *dev, void *memory, size_t size)
 {
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	CUresult code = dev->drv->MemHostRegister(memory, size,
 		CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 	return code;
 }
 
 void segment_unpin(const struct kz_device *dev, void *memory)
 {
-	CUstreamCaptureMode mode = relax_capture(dev, CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUstreamCaptureMode mode = device_relax(dev);
 	(void)dev->drv->MemHostUnregister(memory);
-	relax_capture(dev, mode);
+	device_restore(dev, mode);
 }
 
 static const struct segment_source plain = {"cuMemAlloc", reserve_plain, give_back_plain, false};
@@ -97,7 +93,8 @@ static const struct segment_source pinned = {"cuMemHostAlloc", reserve_pinned,
 const struct segment_source *segment_source(const struct mempool *pool)
 {
 	return pool->kind == MEMPOOL_PINNED ? &pinned
-		: !pool->keeps && pool->device->has_pools ? &ordered : &plain;
+		: !pool->keeps && pool->device->has_pools && !stream_capture(&pool->device->stream)
+		? &ordered : &plain;
 }
 
 static void segment_count(struct mempool *pool, int64_t size)

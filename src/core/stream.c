@@ -9,6 +9,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/capture.h"
 #include "core/stream.h"
 
 #include <string.h>
@@ -81,6 +82,35 @@ void stream_release(struct kz_stream *stream)
 		device_release(stream->device);
 		mem_free(stream);
 	}
+}
+
+CUresult stream_wait_all(struct kz_device *dev)
+{
+	struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
+	if (atomic_load(&dev->captures) == 0) {
+		return dev->drv->CtxSynchronize();
+	}
+	pthread_mutex_lock(&pool->lock);
+	size_t count = 0;
+	for (struct free_list *list = pool->lists; list; list = list->next) {
+		count++;
+	}
+	struct kz_stream **streams = mem_zalloc(count + 1, sizeof(struct kz_stream *));
+	count = 0;
+	for (struct free_list *list = pool->lists; streams && list; list = list->next) {
+		if (stream_retain_living(list->stream)) {
+			streams[count++] = list->stream;
+		}
+	}
+	pthread_mutex_unlock(&pool->lock);
+	CUresult code = streams ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	while (count-- > 0) {
+		CUresult waited = stream_wait(streams[count]);
+		code = code ? code : waited;
+		stream_release(streams[count]);
+	}
+	mem_free(streams);
+	return code;
 }
 
 /* Make a stream; `handle` is NULL, or the one to borrow. */
@@ -221,6 +251,13 @@ void *kz_stream_handle(const kz_stream *stream)
 	return stream ? stream->handle : NULL;
 }
 
+static kz_status stream_check_capture(const struct kz_stream *stream, const char *call,
+	kz_error *err)
+{
+	kz_status st = object_check(stream, "a stream", err);
+	return st ? st : stream_check_free(stream, call, err);
+}
+
 /* The end of a call: what the driver answered, and the caller's context back. */
 static kz_status stream_leave(struct kz_device *dev, const struct device_scope *scope,
 	CUresult code, const char *call, kz_error *err)
@@ -243,11 +280,11 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))
+	if ((st = stream_check_capture(stream, __func__, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	CUresult code = stream->device->drv->StreamSynchronize(stream->handle);
+	CUresult code = stream_wait(stream);
 	return stream_leave(stream->device, &scope, code, "cuStreamSynchronize", err);
 }
 
@@ -255,7 +292,7 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))
+	if ((st = stream_check_capture(stream, __func__, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
@@ -315,23 +352,50 @@ kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *
 	return stream_leave(stream->device, &scope, code, "cuLaunchHostFunc", err);
 }
 
+/* A captured stream waits for nothing outside of its capture, and an event of a capture that goes on
+ * takes the stream that waits for it into the capture. */
+static kz_status stream_check_wait(const struct kz_stream *stream, const struct kz_event *event,
+	kz_error *err)
+{
+	const struct capture *capture = stream_capture(stream);
+	if (event->device->drv != stream->device->drv) {
+		return error_set(err, KZ_INVALID, "a stream of %s cannot wait for an event of %s",
+			stream->device->name, event->device->name);
+	}
+	if (event->capture && atomic_load(&event->capture->is_over)) {
+		return error_set(err, KZ_STATE, "kz_stream_wait: the event was recorded in a capture "
+			"that has ended");
+	}
+	if (capture && event->capture != capture) {
+		return error_set(err, KZ_STATE, "kz_stream_wait: the stream captures a graph, and the "
+			"event was recorded %s", event->capture ? "in another capture" : "outside of it");
+	}
+	return KZ_OK;
+}
+
 kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(stream, "a stream", err))
-	    || (st = object_check(event, "an event", err))) {
+	    || (st = object_check(event, "an event", err))
+	    || (st = stream_check_wait(stream, event, err))
+	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	if (event->device->drv != stream->device->drv) {
-		return error_set(err, KZ_INVALID, "a stream of %s cannot wait for an event of %s",
-			stream->device->name, event->device->name);
+	struct capture *joins = stream_capture(stream) ? NULL : event->capture;
+	if (joins && stream->device != joins->device) {
+		st = error_set(err, KZ_UNSUPPORTED, "a graph of %s cannot take in a stream of %s",
+			joins->device->name, stream->device->name);
 	}
-	if ((st = device_enter(stream->device, &scope, err))) {
-		return st;
+	/* It is marked before: what it did so far is what others may wait for. */
+	if (!st && joins) {
+		st = capture_join(joins, stream, err);
 	}
-	CUresult code = stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0);
-	return stream_leave(stream->device, &scope, code, "cuStreamWaitEvent", err);
+	CUresult code = st ? CUDA_SUCCESS
+		: stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0);
+	kz_status left = stream_leave(stream->device, &scope, code, "cuStreamWaitEvent", err);
+	return st ? st : left;
 }
 
 /* Make an event with flags, or, if there is a handle, the one that it stands for. */
@@ -441,9 +505,18 @@ void kz_event_release(kz_event *event)
 			(void)event->device->drv->EventDestroy(event->handle);
 			device_leave(event->device, &scope);
 		}
+		capture_release(event->capture);
 		device_release(event->device);
 		mem_free(event);
 	}
+}
+
+/* For calls that ask an event about work that was done. */
+static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
+{
+	kz_status st = object_check(event, "an event", err);
+	return !st && event->capture ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
+		"capture, so it marks no work that was done", call) : st;
 }
 
 kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
@@ -458,7 +531,10 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 	CUresult code = event->device->drv->EventRecord(event->handle, stream->handle);
 	st = stream_leave(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
-		atomic_store(&event->recorded, true);
+		struct capture *capture = stream_capture(stream);
+		capture_release(event->capture);
+		event->capture = capture ? capture_retain(capture) : NULL;
+		atomic_store(&event->recorded, !capture);
 	}
 	return st;
 }
@@ -467,7 +543,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(event, "an event", err))
+	if ((st = event_check_capture(event, __func__, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
@@ -479,7 +555,7 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(event, "an event", err))
+	if ((st = event_check_capture(event, __func__, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}

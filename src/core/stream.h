@@ -11,6 +11,7 @@ struct kz_event {
 	CUevent handle;
 	unsigned flags;             /* CUevent_flags */
 	atomic_bool recorded;
+	struct capture *capture;    /* that it marks a point of, counted; else NULL */
 };
 
 /* stream.c */
@@ -21,14 +22,33 @@ void stream_release(struct kz_stream *stream);
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	const kz_stream_options *options, kz_error *err);
 void stream_finish(struct kz_stream *stream);
+/* Wait for the work in all streams of a device; captures go on.  The context is current. */
+CUresult stream_wait_all(struct kz_device *dev);
+
+/* capture.c */
+
+/* Fail because a stream is captured, which `call` cannot be. */
+kz_status capture_refuse_stream(const struct kz_stream *stream, const char *call, kz_error *err);
+
+/* Fail if it is. */
+static inline kz_status stream_check_free(const struct kz_stream *stream, const char *call,
+	kz_error *err)
+{
+	return likely(!stream_capture(stream)) ? KZ_OK : capture_refuse_stream(stream, call, err);
+}
 
 /* stream_order.c */
 
-/* Let `later` wait for all that is in `earlier` now; the context of either is current. */
+/* Let `later`, which is not captured, wait for all that is in `earlier` now.  What a captured stream
+ * is to do when its graph is launched does not count.  The context of either is current. */
 kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err);
 /* The stream of options or the default; fails if it is of another device. */
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,
 	kz_error *err);
+
+/* Wait for the work in a stream; for one that is captured, for what it had before.  The context is
+ * current. */
+CUresult stream_wait(struct kz_stream *stream);
 
 /* Whether all work in a stream has passed; false if that cannot be said.  The context of it is
  * current, as for stream_is_capturing. */

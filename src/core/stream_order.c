@@ -33,11 +33,40 @@ bool stream_retain_living(struct kz_stream *stream)
 
 kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err)
 {
-	CUresult code = earlier->device->drv->EventRecord(earlier->order, earlier->handle);
+	if (stream_capture(later)) {
+		return error_set(err, KZ_STATE, "a stream of %s captures a graph, which cannot wait for "
+			"work outside of it", later->device->name);
+	}
+	/* The event of a captured stream was recorded before the capture. */
+	CUresult code = stream_capture(earlier) ? CUDA_SUCCESS
+		: earlier->device->drv->EventRecord(earlier->order, earlier->handle);
 	kz_status st = device_ok(earlier->device, code, "cuEventRecord", err);
 	return st ? st : device_ok(later->device,
 		later->device->drv->StreamWaitEvent(later->handle, earlier->order, 0),
 		"cuStreamWaitEvent", err);
+}
+
+/* The driver may take a question for one that synchronises, which a capturing thread must not do. */
+static bool stream_relax(const struct kz_device *dev, CUstreamCaptureMode *mode)
+{
+	bool captures = unlikely(atomic_load(&dev->captures) > 0);
+	if (captures) {
+		*mode = device_relax(dev);
+	}
+	return captures;
+}
+
+CUresult stream_wait(struct kz_stream *stream)
+{
+	const struct drv *drv = stream->device->drv;
+	CUstreamCaptureMode mode;
+	bool is_relaxed = stream_relax(stream->device, &mode);
+	CUresult code = stream_capture(stream) ? drv->EventSynchronize(stream->order)
+		: drv->StreamSynchronize(stream->handle);
+	if (is_relaxed) {
+		device_restore(stream->device, mode);
+	}
+	return code;
 }
 
 bool stream_is_capturing(struct kz_stream *stream)
@@ -52,8 +81,16 @@ bool stream_is_capturing(struct kz_stream *stream)
 /* Asking a stream that is captured would end the capture. */
 bool stream_is_done(struct kz_stream *stream)
 {
-	return !stream_is_capturing(stream)
-		&& stream->device->drv->StreamQuery(stream->handle) == CUDA_SUCCESS;
+	CUstreamCaptureMode mode;
+	if (stream_is_capturing(stream)) {
+		return false;
+	}
+	bool is_relaxed = stream_relax(stream->device, &mode);
+	bool is_done = stream->device->drv->StreamQuery(stream->handle) == CUDA_SUCCESS;
+	if (is_relaxed) {
+		device_restore(stream->device, mode);
+	}
+	return is_done;
 }
 
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,

@@ -461,6 +461,11 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 			"array", kind->name);
 	}
 	struct kz_device *dev = array_device(y);
+	char call[48];
+	snprintf(call, sizeof(call), "kz_%s_get", kind->name);
+	if ((st = stream_check_free(in.stream, call, err)) || (st = array_check_capture(y, call, err))) {
+		return st;
+	}
 	void *slot = pinned_take_slot(dev, host, size);
 	in.result = dtype_is_complex(in.computed) ? KZ_C128 : KZ_F64;
 	in.end.slot = slot;

@@ -87,7 +87,8 @@ kz_status kz_module_set_global(kz_module *mod, const char *name, const void *fro
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (st == KZ_OK) {
-		st = kz_copy_htod(buffer, 0, from, size, err);
+		st = memory_check_capture(buffer->memory, __func__, err);
+		st = st ? st : kz_copy_htod(buffer, 0, from, size, err);
 		kz_buffer_release(buffer);
 	}
 	return st;
@@ -99,7 +100,8 @@ kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (st == KZ_OK) {
-		st = kz_copy_dtoh(to, size, buffer, 0, err);
+		st = memory_check_capture(buffer->memory, __func__, err);
+		st = st ? st : kz_copy_dtoh(to, size, buffer, 0, err);
 		kz_buffer_release(buffer);
 	}
 	return st;

@@ -112,7 +112,7 @@ static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 	uint64_t *slot = launch->slots;
 	void **place = launch->places;
 	struct memory **used = launch->used;
-	bool elsewhere = false;
+	bool elsewhere = stream_capture(stream);
 	for (; arg < end; arg++, param++, slot++, place++) {
 		struct memory *memory;
 		*place = slot;
@@ -140,17 +140,13 @@ static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 	return KZ_OK;
 }
 
-/* What few launches need.  The stream is put behind the last use of every memory.  The driver is
- * asked for more dynamic shared memory than usual, once per kernel and size. */
-static kz_status launch_prepare(const struct launch *launch, kz_error *err)
+/* The driver is asked for more dynamic shared memory than usual, once per kernel and size. */
+static kz_status launch_ask_shared(const struct launch *launch, kz_error *err)
 {
 	struct kz_kernel *kernel = launch->kernel;
 	kz_status st = KZ_OK;
-	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
-		st = memory_use(*used, launch->stream, err);
-	}
-	if (st || launch->shared_size <= atomic_load(&kernel->dynamic_limit)) {
-		return st;
+	if (launch->shared_size <= atomic_load(&kernel->dynamic_limit)) {
+		return KZ_OK;
 	}
 	pthread_mutex_lock(&kernel->module->lock);
 	if (launch->shared_size > atomic_load(&kernel->dynamic_limit)) {
@@ -163,6 +159,52 @@ static kz_status launch_prepare(const struct launch *launch, kz_error *err)
 	}
 	pthread_mutex_unlock(&kernel->module->lock);
 	return st;
+}
+
+/* What few launches need.  The stream is put behind the last use of every memory.  A graph that the
+ * launch is captured into keeps the kernel. */
+static kz_status launch_prepare(const struct launch *launch, kz_error *err)
+{
+	kz_status st = module_capture(launch->kernel->module, launch->stream, err);
+	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+		st = memory_use(*used, launch->stream, err);
+	}
+	return st ? st : launch_ask_shared(launch, err);
+}
+
+void launch_fill_node(const struct launch *launch, struct kz_node *node)
+{
+	const kz_dim3 *dims[2] = {launch->grid, launch->block};
+	for (int i = 0; i < 2; i++) {
+		uint32_t *to = i ? node->block : node->grid;
+		to[0] = (uint32_t)dims[i]->x;
+		to[1] = (uint32_t)dims[i]->y;
+		to[2] = (uint32_t)dims[i]->z;
+	}
+	node->kernel = launch->kernel;
+	node->shared_size = (uint32_t)launch->shared_size;
+	launch_fill_memory(launch, node);
+}
+
+void launch_fill_memory(const struct launch *launch, struct kz_node *node)
+{
+	node->used_count = (size_t)(launch->used_end - launch->used);
+	if (node->used_count > 0) {
+		memcpy(node->used, launch->used, node->used_count * sizeof(struct memory *));
+	}
+}
+
+/* Let the program find the node of a captured launch by the kernel's name. */
+static kz_status launch_name_node(const struct launch *launch, struct capture *capture,
+	kz_error *err)
+{
+	struct kz_node *node = node_create(CU_GRAPH_NODE_TYPE_KERNEL, launch->kernel->info->name,
+		launch->count);
+	if (!node) {
+		return error_no_memory(err);
+	}
+	launch_fill_node(launch, node);
+	return capture_add_node(capture, launch->stream, node, err);
 }
 
 /* See memory_used: this does something only if another thread came between. */
@@ -205,7 +247,12 @@ static always_inline kz_status launch_enqueue(const struct launch *launch, kz_er
 			launch->stream->handle, launch->places, NULL);
 		st = device_ok(launch->dev, code, "cuLaunchKernel", err);
 	}
-	return unlikely(st != KZ_OK) ? st : hand_on_memory(launch, err);
+	if (unlikely(st != KZ_OK)) {
+		return st;
+	}
+	struct capture *capture = stream_capture(launch->stream);
+	return unlikely(capture) ? launch_name_node(launch, capture, err)
+		: hand_on_memory(launch, err);
 }
 
 /* Host memory as argument: a buffer for each, filled before and read back after the launch. */
@@ -316,10 +363,23 @@ kz_status launch_check_sizes(struct launch *launch, kz_error *err)
 	return st ? st : check_shared(launch, err);
 }
 
+kz_status launch_check(struct launch *launch, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = launch_pack(launch, err)) || (st = check_geometry(launch, err))
+	    || (st = check_shared(launch, err)) || (st = device_enter(launch->dev, &scope, err))) {
+		return st;
+	}
+	st = launch_ask_shared(launch, err);
+	device_leave(launch->dev, &scope);
+	return st;
+}
+
 kz_status launch_again(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
-	bool prepare = launch->shared_size
+	bool prepare = stream_capture(launch->stream) || launch->shared_size
 		> atomic_load_explicit(&launch->kernel->dynamic_limit, memory_order_relaxed);
 	for (struct memory **used = launch->used; used < launch->used_end; used++) {
 		prepare |= atomic_load_explicit(&(*used)->last, memory_order_relaxed)
@@ -372,7 +432,7 @@ kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, co
 }
 
 /* Room on the heap for more arguments than the stack has. */
-static kz_status make_room(struct launch *launch, kz_error *err)
+kz_status launch_make_room(struct launch *launch, kz_error *err)
 {
 	launch->slots = mem_zalloc(launch->count, sizeof(*launch->slots) + sizeof(*launch->places)
 		+ sizeof(*launch->used));
@@ -401,7 +461,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	if (unlikely(options) && (st = launch_read_options(&launch, options, err))) {
 		return st;
 	}
-	if (unlikely(count > STACK_ARGS) && (st = make_room(&launch, err))) {
+	if (unlikely(count > STACK_ARGS) && (st = launch_make_room(&launch, err))) {
 		return st;
 	}
 	st = launch_start(&launch, err);

@@ -3,6 +3,7 @@
 #define MODULE_LAUNCH_H
 
 /* One launch as data: kernel.c checks it and hands it to the driver; prepared.c keeps one. */
+#include "core/graph.h"
 #include "core/texture.h"
 #include "module/module.h"
 
@@ -50,6 +51,13 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	kz_error *err);
 /* Check grid, block and shared memory. */
 kz_status launch_check_sizes(struct launch *launch, kz_error *err);
+/* Room for its lists on the heap, at launch->slots. */
+kz_status launch_make_room(struct launch *launch, kz_error *err);
+/* Check and convert everything, for a node of a graph, and launch nothing. */
+kz_status launch_check(struct launch *launch, kz_error *err);
+/* Tell a node, which has room for all arguments, what it launches; or with what memory. */
+void launch_fill_node(const struct launch *launch, struct kz_node *node);
+void launch_fill_memory(const struct launch *launch, struct kz_node *node);
 /* Launch what was checked before, and whose places are filled in. */
 kz_status launch_again(struct launch *launch, kz_error *err);
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "core/capture.h"
 #include "module/module.h"
 
 #include <stdlib.h>
@@ -31,6 +32,23 @@ struct kz_module *module_retain(struct kz_module *mod)
 	return mod;
 }
 
+static void module_keep(void *module)
+{
+	(void)module_retain(module);
+}
+
+static void module_leave(void *module)
+{
+	kz_module_release(module);
+}
+
+const struct use_kind module_kind = {module_keep, module_leave, false};
+
+kz_status module_keep_captured(struct kz_module *mod, struct capture *capture, kz_error *err)
+{
+	return capture_keep(capture, mod, &module_kind, err);
+}
+
 static void module_free_kernel(struct kz_kernel *kernel)
 {
 	if (kernel) {
@@ -45,8 +63,10 @@ static void module_free(struct kz_module *mod)
 	struct device_scope scope;
 	if (mod->handle && device_enter_quietly(mod->device, &scope)) {
 		/* Launches in flight run code of this module. */
-		(void)mod->device->drv->CtxSynchronize();
+		(void)stream_wait_all(mod->device);
+		CUstreamCaptureMode mode = device_relax(mod->device);
 		(void)mod->device->drv->ModuleUnload(mod->handle);
+		device_restore(mod->device, mode);
 		device_leave(mod->device, &scope);
 	}
 	for (size_t i = 0; mod->kernels && i < mod->image->rtc.kernel_count; i++) {
@@ -106,8 +126,10 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
 	bool mine = error_is_clean(err);
+	CUstreamCaptureMode mode = device_relax(mod->device);
 	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
 		countof(options), options, values);
+	device_restore(mod->device, mode);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
 	if (st && mine) {
 		refusal_explain(err, image, log);

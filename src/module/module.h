@@ -62,6 +62,17 @@ kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *e
 /* module.c */
 
 struct kz_module *module_retain(struct kz_module *mod);
+/* For sets of what graphs use. */
+extern const struct use_kind module_kind;
+/* If a stream is captured, the graph keeps the module. */
+kz_status module_keep_captured(struct kz_module *mod, struct capture *capture, kz_error *err);
+static inline kz_status module_capture(struct kz_module *mod, const struct kz_stream *stream,
+	kz_error *err)
+{
+	struct capture *capture = stream_capture(stream);
+	return likely(!capture) ? KZ_OK : module_keep_captured(mod, capture, err);
+}
+
 /* Give back the count that the caller has on the device, which from now on outlives the module;
  * module_drop ends the module. */
 void module_forget_device(struct kz_module *mod);

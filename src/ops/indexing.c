@@ -249,7 +249,9 @@ kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, i
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take", err))
-	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, __func__, err))
+		    || (st = array_check_capture(indexes, __func__, err))))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -426,6 +428,8 @@ kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, 
 	kz_status st;
 	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, __func__, err))
+		    || (st = array_check_capture(indexes, __func__, err))))
 	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
 			mode, stream, err))) {
 		return st;
@@ -548,6 +552,8 @@ kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, "an array", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (st = stream_check_free(stream, __func__, err))
+	    || (st = array_check_capture(array, __func__, err))
 	    || (st = mask_of(&mask, array, stream, err))) {
 		return st;
 	}
@@ -577,7 +583,9 @@ kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, 
 	    || (st = object_check(array, "an array", err))
 	    || (st = object_check(mask, "a mask", err))
 	    || (st = array_same_device("compress", array, mask, err))
-	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
+	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (st = stream_check_free(stream, __func__, err))
+	    || (st = array_check_capture(mask, __func__, err))) {
 		return st;
 	}
 	if (!shape_equal(&array->shape, &mask->shape)) {

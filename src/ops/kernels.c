@@ -317,6 +317,7 @@ kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
 	if (st) {
 		return st;
 	}
+	st = module_capture(call->kernel->module, call->stream, err);
 	for (int i = 0; st == KZ_OK && i < call->used_count; i++) {
 		st = memory_use(call->used[i], call->stream, err);
 	}

@@ -482,6 +482,12 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 			"an array", __func__);
 	}
 	struct kz_device *dev = array_device(array);
+	const struct kz_stream *stream = options && options->size == sizeof(*options)
+		&& options->stream ? options->stream : &dev->stream;
+	if ((st = stream_check_free(stream, __func__, err))
+	    || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
 	void *slot = pinned_take_slot(dev, host, size);
 	st = reduce_along(&result, op, array, KZ_ALL_AXES, options, slot, err);
 	if (!st && result) {

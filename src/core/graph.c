@@ -1,0 +1,873 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs: capturing, copying, instantiating, launching, updating.
+ *
+ * What keeps memory alive.  A node has the address of memory for as long as the graph lives, while the
+ * pool hands memory on as soon as its last reference goes.  So a graph, and each kz_exec, has a set of
+ * all memory and modules that its nodes use, with a reference on each (struct uses).  During a capture
+ * memory_use() does not order the stream: it adds the memory to the set of the capture.  The array of
+ * a captured call can be released at once, and so can a temporary one: the pool gets it back when
+ * the graph and all that was instantiated from it are released.  Memory that is released while the
+ * graph lives is therefore never used by anything else, and no launch can find other data there.
+ *
+ * What keeps order.  A launch calls memory_use() for the whole set, as a kernel does for its arguments,
+ * and is the last use of all of it.  So it comes behind earlier work on this memory, and later work
+ * comes behind it, in any streams.
+ *
+ * What keeps captures apart.  While a stream is captured, to wait for it would take the stream that
+ * waits into the capture.  So its event `order` is recorded just before the capture, and whoever has to
+ * wait for the stream waits for that: all work that the stream really has.  capture.c orders the streams
+ * of one capture by an event of the capture.
+ *
+ * A kz_exec keeps its graph, because the driver names its nodes by those of the graph.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lists of nodes */
+
+static void node_list_init(struct node_list *list)
+{
+	*list = (struct node_list){.last = &list->first};
+}
+
+static void graph_free(struct kz_graph *graph);
+
+static void node_list_finish(struct node_list *list)
+{
+	while (list->first) {
+		struct kz_node *node = list->first;
+		list->first = node->next;
+		while (node->bodies) {
+			struct kz_graph *body = node->bodies;
+			node->bodies = body->next;
+			graph_free(body);
+		}
+		node_free(node);
+	}
+	map_free(&list->names);
+}
+
+/* Make a name that no other node has, and add the node; false when memory runs out. */
+static bool node_list_add(struct node_list *list, struct kz_node *node)
+{
+	struct kz_node *first = map_get(&list->names, node->name);
+	while (first) {
+		char name[512];
+		first->namesakes++;
+		snprintf(name, sizeof(name), "%.480s#%lld", first->name, (long long)first->namesakes + 1);
+		if (!map_get(&list->names, name)) {
+			char *copy = mem_strdup(name);
+			if (!copy) {
+				return false;
+			}
+			mem_free(node->name);
+			node->name = copy;
+			first = NULL;
+		}
+	}
+	if (!map_put(&list->names, node->name, node)) {
+		return false;
+	}
+	*list->last = node;
+	list->last = &node->next;
+	return true;
+}
+
+/* Graphs as objects */
+
+/* Takes the handle, also on failure. */
+static kz_status graph_new(struct kz_graph **out, struct kz_device *dev, CUgraph handle,
+	kz_error *err)
+{
+	struct kz_graph *graph = mem_zalloc(1, sizeof(*graph));
+	if (!graph) {
+		(void)dev->drv->GraphDestroy(handle);
+		return error_no_memory(err);
+	}
+	atomic_init(&graph->refs, 1);
+	graph->device = device_retain(dev);
+	graph->handle = handle;
+	graph->root = graph;
+	node_list_init(&graph->nodes);
+	*out = graph;
+	return KZ_OK;
+}
+
+/* A body has neither a set nor a handle of its own. */
+static void graph_free(struct kz_graph *graph)
+{
+	struct kz_device *dev = graph->device;
+	struct device_scope scope;
+	if (graph->root == graph && device_enter_quietly(dev, &scope)) {
+		(void)dev->drv->GraphDestroy(graph->handle);
+		device_leave(dev, &scope);
+	}
+	node_list_finish(&graph->nodes);
+	uses_release(&graph->uses);
+	mem_free(graph);
+	device_release(dev);
+}
+
+void kz_graph_release(kz_graph *graph)
+{
+	if (graph && graph->root == graph && refs_drop(&graph->refs)) {
+		graph_free(graph);
+	}
+}
+
+kz_status kz_graph_create(kz_graph **out, kz_device *dev, kz_error *err)
+{
+	struct device_scope scope;
+	CUgraph handle = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, "a device", err)) || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->GraphCreate(&handle, 0), "cuGraphCreate", err);
+	st = st ? st : graph_new(out, dev, handle, err);
+	device_leave(dev, &scope);
+	return st;
+}
+
+/* Capturing */
+
+static kz_status capture_read_options(bool *relaxed, const kz_capture_options *options,
+	kz_error *err)
+{
+	if (options && options->size != sizeof(*options)) {
+		return error_set(err, KZ_INVALID, "kz_capture_options has size %zu, expected %zu: "
+			"initialize it with KZ_CAPTURE_OPTIONS_INIT", options->size, sizeof(*options));
+	}
+	*relaxed = options && options->relaxed;
+	return KZ_OK;
+}
+
+/* The context is current, as for all of this part. */
+static kz_status capture_create(struct capture **out, struct kz_stream *stream, bool relaxed,
+	kz_error *err)
+{
+	struct kz_device *dev = stream->device;
+	struct capture *capture = mem_zalloc(1, sizeof(*capture));
+	if (!capture) {
+		return error_no_memory(err);
+	}
+	kz_status st = device_ok(dev, dev->drv->EventCreate(&capture->order,
+		CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+	if (st) {
+		mem_free(capture);
+		return st;
+	}
+	atomic_init(&capture->refs, 1);
+	pthread_mutex_init(&capture->lock, NULL);
+	capture->device = dev;
+	capture->origin = stream;
+	capture->thread = pthread_self();
+	capture->is_relaxed = relaxed;
+	capture->last_node = &capture->nodes;
+	atomic_fetch_add(&dev->captures, 1);
+	*out = capture;
+	return KZ_OK;
+}
+
+/* Free its streams, and forget what is left in it.  Its memory counts as captured no longer. */
+static void capture_close(struct capture *capture)
+{
+	struct kz_device *dev = capture->device;
+	struct kz_stream *streams = capture_part(capture);
+	for (size_t i = 0; i < capture->uses.count; i++) {
+		if (capture->uses.items[i].kind->is_memory) {
+			struct memory *memory = capture->uses.items[i].object;
+			atomic_fetch_sub(&memory->captures, 1);
+		}
+	}
+	atomic_fetch_sub(&dev->captures, 1);
+	(void)dev->drv->EventDestroy(capture->order);
+	while (streams) {
+		struct kz_stream *stream = streams;
+		streams = stream->next_captured;
+		stream_release(stream);
+	}
+}
+
+static void capture_forget(struct capture *capture)
+{
+	while (capture->nodes) {
+		struct kz_node *node = capture->nodes;
+		capture->nodes = node->next;
+		node_free(node);
+	}
+	uses_release(&capture->uses);
+	capture_release(capture);
+}
+
+kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, kz_error *err)
+{
+	struct device_scope scope;
+	struct capture *capture;
+	bool relaxed = false;
+	kz_status st;
+	if ((st = object_check(stream, "a stream", err))
+	    || (st = capture_read_options(&relaxed, options, err))
+	    || (st = device_enter(stream->device, &scope, err))) {
+		return st;
+	}
+	struct kz_device *dev = stream->device;
+	if (stream_is_capturing(stream)) {
+		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
+	} else if (!(st = capture_create(&capture, stream, relaxed, err))) {
+		if (!(st = capture_join(capture, stream, err))) {
+			st = device_ok(dev, dev->drv->StreamBeginCapture(stream->handle, relaxed
+				? CU_STREAM_CAPTURE_MODE_RELAXED : CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+				"cuStreamBeginCapture", err);
+		}
+		if (st) {
+			capture_close(capture);
+			capture_forget(capture);
+		}
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+/* The capture that a stream began and that this thread can end. */
+static kz_status capture_find(struct capture **out, const struct kz_stream *stream,
+	const char *call, kz_error *err)
+{
+	struct capture *capture = stream_capture(stream);
+	if (!capture) {
+		return error_set(err, KZ_STATE, "%s: the stream is not captured", call);
+	}
+	if (capture->origin != stream) {
+		return error_set(err, KZ_STATE, "%s: the stream has joined the capture of another stream, "
+			"which must end it", call);
+	}
+	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
+		return error_set(err, KZ_STATE, "%s: another thread began the capture; a relaxed capture "
+			"could be ended here", call);
+	}
+	*out = capture;
+	return KZ_OK;
+}
+
+/* The driver's end of a capture; *out is NULL after a failure. */
+static kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err)
+{
+	struct kz_device *dev = capture->device;
+	*out = NULL;
+	CUresult code = dev->drv->StreamEndCapture(capture->origin->handle, out);
+	if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
+		return error_foreign(err, KZ_STATE, KZ_DOMAIN_DRIVER, (int)code,
+			"CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "cuStreamEndCapture", 0,
+			"kz_graph_end: a stream that joined the capture was not joined back: record an "
+			"event in it, and let the first stream wait for that");
+	}
+	return device_ok(dev, code, "cuStreamEndCapture", err);
+}
+
+/* Move what a capture has into its graph. */
+static kz_status graph_fill(struct kz_graph *graph, struct capture *capture, kz_error *err)
+{
+	graph->uses = capture->uses;
+	capture->uses = (struct uses){0};
+	while (capture->nodes) {
+		struct kz_node *node = capture->nodes;
+		struct kz_node *next = node->next;
+		node->next = NULL;
+		node->graph = graph;
+		if (!node_list_add(&graph->nodes, node)) {
+			node->next = next;
+			return error_no_memory(err);
+		}
+		capture->nodes = next;
+	}
+	return KZ_OK;
+}
+
+kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
+{
+	struct device_scope scope;
+	struct capture *capture;
+	struct kz_graph *graph = NULL;
+	CUgraph handle;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(stream, "a stream", err))
+	    || (st = capture_find(&capture, stream, __func__, err))
+	    || (st = device_enter(stream->device, &scope, err))) {
+		return st;
+	}
+	struct kz_device *dev = capture->device;
+	st = capture_stop(&handle, capture, err);
+	capture_close(capture);
+	if (!st && !(st = graph_new(&graph, dev, handle, err))) {
+		st = graph_fill(graph, capture, err);
+	}
+	capture_forget(capture);
+	if (st) {
+		kz_graph_release(graph);
+	} else {
+		*out = graph;
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
+{
+	struct device_scope scope;
+	struct capture *capture;
+	CUgraph handle;
+	kz_status st;
+	if ((st = object_check(stream, "a stream", err)) || !stream_capture(stream)
+	    || (st = capture_find(&capture, stream, __func__, err))) {
+		return st;
+	}
+	struct kz_device *dev = device_retain(capture->device);
+	bool is_living = device_enter_quietly(dev, &scope);
+	if (is_living && capture_stop(&handle, capture, NULL) == KZ_OK) {
+		(void)dev->drv->GraphDestroy(handle);
+	}
+	capture_close(capture);
+	capture_forget(capture);
+	if (is_living) {
+		device_leave(dev, &scope);
+	}
+	device_release(dev);
+	return KZ_OK;
+}
+
+int kz_stream_is_capturing(const kz_stream *stream)
+{
+	return stream && stream_capture(stream);
+}
+
+/* Nodes */
+
+kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
+{
+	kz_status st = object_check(graph, "a graph", err);
+	if (!st && after.count > 0 && !after.items) {
+		st = error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
+	}
+	for (size_t i = 0; !st && i < after.count; i++) {
+		const struct kz_node *node = after.items[i];
+		st = object_check(node, "a node to come after", err);
+		if (!st && node->graph != graph) {
+			st = error_set(err, KZ_INVALID, "expected nodes of the same graph, but '%s' is of "
+				"another", node->name);
+		}
+	}
+	return st;
+}
+
+CUgraphNode *graph_handles(kz_nodes after)
+{
+	CUgraphNode *handles = mem_zalloc(after.count + 1, sizeof(CUgraphNode));
+	for (size_t i = 0; handles && i < after.count; i++) {
+		handles[i] = after.items[i]->handle;
+	}
+	return handles;
+}
+
+kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *memory,
+	kz_error *err)
+{
+	if (memory->device != graph->device) {
+		return error_set(err, KZ_INVALID, "expected memory of %s, where the graph is, got memory of "
+			"%s", graph->device->name, memory->device->name);
+	}
+	return !memory->graph || memory->graph == graph->root ? KZ_OK : error_set(err, KZ_INVALID,
+		"the buffer is memory that a node of another graph allocates");
+}
+
+kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node *node,
+	kz_error *err)
+{
+	bool ok = true;
+	node->graph = graph;
+	for (size_t i = 0; ok && i < node->used_count; i++) {
+		/* Memory of the graph itself lives in its launches only. */
+		ok = node->used[i]->graph
+			|| uses_add(&graph->root->uses, node->used[i], &memory_kind);
+	}
+	ok = ok && node_list_add(&graph->nodes, node);
+	if (!ok) {
+		node_free(node);
+		return error_no_memory(err);
+	}
+	if (out) {
+		*out = node;
+	}
+	return KZ_OK;
+}
+
+kz_node *kz_graph_node(const kz_graph *graph, const char *name)
+{
+	return graph && name ? map_get(&graph->nodes.names, name) : NULL;
+}
+
+const char *kz_node_name(const kz_node *node)
+{
+	return node ? node->name : "";
+}
+
+kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
+{
+	kz_status st = object_check(node, "a node", err);
+	if (st) {
+		return st;
+	}
+	if (!name || !name[0]) {
+		return error_set(err, KZ_INVALID, "expected a name for the node '%s', got %s", node->name,
+			name ? "an empty one" : "NULL");
+	}
+	struct node_list *list = &node->graph->nodes;
+	const struct kz_node *other = map_get(&list->names, name);
+	if (other) {
+		return other == node ? KZ_OK : error_set(err, KZ_INVALID,
+			"another node of the graph has the name '%s'", name);
+	}
+	/* The keys are the names of the nodes, so the map is made anew. */
+	struct map names = MAP_INIT;
+	char *copy = mem_strdup(name);
+	bool ok = copy;
+	for (struct kz_node *at = list->first; ok && at; at = at->next) {
+		ok = map_put(&names, at == node ? copy : at->name, at);
+	}
+	if (!ok) {
+		map_free(&names);
+		mem_free(copy);
+		return error_no_memory(err);
+	}
+	map_free(&list->names);
+	list->names = names;
+	mem_free(node->name);
+	node->name = copy;
+	node->namesakes = 0;
+	return KZ_OK;
+}
+
+/* Copies */
+
+/* What a node does, and with which memory; `to` has room for that. */
+static void node_take_over(struct kz_node *to, const struct kz_node *from)
+{
+	to->kernel = from->kernel;
+	memcpy(to->grid, from->grid, sizeof(to->grid));
+	memcpy(to->block, from->block, sizeof(to->block));
+	to->shared_size = from->shared_size;
+	to->used_count = from->used_count;
+	memcpy(to->used, from->used, from->used_count * sizeof(struct memory *));
+}
+
+/* A copy of a node, without its handle; NULL when memory runs out. */
+static struct kz_node *node_copy(const struct kz_node *node)
+{
+	struct kz_node *copy = node_create(node->type, node->name, node->used_room);
+	if (copy) {
+		node_take_over(copy, node);
+	}
+	return copy;
+}
+
+static kz_status graph_copy_nodes(struct kz_graph *clone, const struct kz_graph *graph,
+	kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (const struct kz_node *node = graph->nodes.first; !st && node; node = node->next) {
+		struct kz_node *copy = node_copy(node);
+		if (!copy || !node_list_add(&clone->nodes, copy)) {
+			node_free(copy);
+			return error_no_memory(err);
+		}
+		copy->graph = clone;
+		st = device_ok(graph->device, graph->device->drv->GraphNodeFindInClone(&copy->handle,
+			node->handle, clone->handle), "cuGraphNodeFindInClone", err);
+	}
+	return st;
+}
+
+kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
+{
+	struct device_scope scope;
+	struct kz_graph *clone = NULL;
+	CUgraph handle = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(graph, "a graph", err))) {
+		return st;
+	}
+	if (graph->is_fixed) {
+		return error_set(err, KZ_UNSUPPORTED, "a graph with nodes that allocate memory, or with "
+			"conditional ones, cannot be copied");
+	}
+	if ((st = device_enter(graph->device, &scope, err))) {
+		return st;
+	}
+	struct kz_device *dev = graph->device;
+	st = device_ok(dev, dev->drv->GraphClone(&handle, graph->handle), "cuGraphClone", err);
+	if (!st && !(st = graph_new(&clone, dev, handle, err))) {
+		st = uses_copy(&clone->uses, &graph->uses) ? graph_copy_nodes(clone, graph, err)
+			: error_no_memory(err);
+	}
+	device_leave(dev, &scope);
+	if (st) {
+		kz_graph_release(clone);
+	} else {
+		*out = clone;
+	}
+	return st;
+}
+
+/* Executable graphs */
+
+void kz_exec_release(kz_exec *exec)
+{
+	struct device_scope scope;
+	if (exec && refs_drop(&exec->refs)) {
+		struct kz_device *dev = exec->device;
+		if (exec->handle && device_enter_quietly(dev, &scope)) {
+			(void)dev->drv->GraphExecDestroy(exec->handle);
+			device_leave(dev, &scope);
+		}
+		node_list_finish(&exec->nodes);
+		uses_release(&exec->uses);
+		kz_graph_release(exec->graph);
+		mem_free(exec);
+		device_release(dev);
+	}
+}
+
+/* The parts of a graph that a launch needs; the bodies of conditional nodes, too. */
+static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
+{
+	bool ok = true;
+	for (const struct kz_node *node = nodes->first; ok && node; node = node->next) {
+		struct kz_node *copy = node_copy(node);
+		ok = copy && node_list_add(&exec->nodes, copy);
+		if (!ok) {
+			node_free(copy);
+			return false;
+		}
+		copy->handle = node->handle;
+		for (const struct kz_graph *body = node->bodies; ok && body; body = body->next) {
+			ok = exec_copy_nodes(exec, &body->nodes);
+		}
+	}
+	return ok;
+}
+
+static kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
+{
+	kz_status st = object_check(graph, "a graph", err);
+	if (!st && graph->root != graph) {
+		st = error_set(err, KZ_INVALID, "the body of a conditional node is launched with the graph "
+			"that has the node, not alone");
+	}
+	if (!st && graph->unfreed > 0) {
+		st = error_set(err, KZ_INVALID, "the graph allocates memory that it does not free: add "
+			"kz_graph_add_free for each kz_graph_add_alloc, %lld %s missing",
+			(long long)graph->unfreed, graph->unfreed == 1 ? "is" : "are");
+	}
+	return st;
+}
+
+kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = graph_check_whole(graph, err))
+	    || (st = device_enter(graph->device, &scope, err))) {
+		return st;
+	}
+	struct kz_device *dev = graph->device;
+	struct kz_exec *exec = mem_zalloc(1, sizeof(*exec));
+	if (exec) {
+		atomic_init(&exec->refs, 1);
+		exec->device = device_retain(dev);
+		atomic_fetch_add(&graph->refs, 1);
+		exec->graph = graph;
+		node_list_init(&exec->nodes);
+		CUresult code = dev->drv->GraphInstantiateWithFlags(&exec->handle, graph->handle, 0);
+		st = device_ok(dev, code, "cuGraphInstantiateWithFlags", err);
+	}
+	if (!st && (!exec || !uses_copy(&exec->uses, &graph->uses)
+			|| !exec_copy_nodes(exec, &graph->nodes))) {
+		st = error_no_memory(err);
+	}
+	device_leave(dev, &scope);
+	if (st) {
+		kz_exec_release(exec);
+	} else {
+		*out = exec;
+	}
+	return st;
+}
+
+/* Captures that launch a kz_exec keep it. */
+static void exec_retain(void *exec)
+{
+	atomic_fetch_add(&((struct kz_exec *)exec)->refs, 1);
+}
+
+static void exec_drop(void *exec)
+{
+	kz_exec_release(exec);
+}
+
+static const struct use_kind exec_kind = {exec_retain, exec_drop, false};
+
+kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = object_check(exec, "an executable graph", err))
+	    || (st = stream_pick(&stream, exec->device, stream, err))
+	    || (st = device_enter(exec->device, &scope, err))) {
+		return st;
+	}
+	const struct uses *uses = &exec->uses;
+	struct capture *capture = stream_capture(stream);
+	if (capture) {
+		st = capture_keep(capture, exec, &exec_kind, err);
+	}
+	for (size_t i = 0; !st && i < uses->count; i++) {
+		st = uses->items[i].kind->is_memory
+			? memory_use(uses->items[i].object, stream, err) : KZ_OK;
+	}
+	if (!st) {
+		st = device_ok(exec->device, exec->device->drv->GraphLaunch(exec->handle,
+			stream->handle), "cuGraphLaunch", err);
+	}
+	for (size_t i = 0; !st && i < uses->count; i++) {
+		st = uses->items[i].kind->is_memory
+			? memory_used(uses->items[i].object, stream, err) : KZ_OK;
+	}
+	device_leave(exec->device, &scope);
+	return st;
+}
+
+/* Changes */
+
+kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(exec, "an executable graph", err))
+	    || (st = object_check(name, "the name of a node", err))) {
+		return st;
+	}
+	*out = map_get(&exec->nodes.names, name);
+	return *out ? KZ_OK : error_set(err, KZ_NOT_FOUND, exec->nodes.first
+		? "the graph has no node '%s'; the first that has a name is '%s'"
+		: "the graph has no node '%s', nor others with names", name,
+		exec->nodes.first ? exec->nodes.first->name : "");
+}
+
+void exec_drop_memory(struct kz_exec *exec, struct memory *const *used, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!used[i]->graph) {
+			uses_remove(&exec->uses, used[i]);
+		}
+	}
+}
+
+kz_status exec_keep_memory(struct kz_exec *exec, struct memory *const *used, size_t count,
+	kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (size_t i = 0; !st && i < count; i++) {
+		if ((st = graph_check_memory(exec->graph, used[i], err)) == KZ_OK && !used[i]->graph
+		    && !uses_add(&exec->uses, used[i], &memory_kind)) {
+			st = error_no_memory(err);
+		}
+		if (st) {
+			exec_drop_memory(exec, used, i);
+		}
+	}
+	return st;
+}
+
+/* The nodes of a graph and its edges, as the driver lists them. */
+struct shape {
+	CUgraphNode *nodes, *from, *to;
+	CUgraphEdgeData *data;
+	size_t node_count, edge_count;
+};
+
+static void shape_free(struct shape *shape)
+{
+	mem_free(shape->nodes);
+	mem_free(shape->from);
+	mem_free(shape->data);
+}
+
+static kz_status shape_read(struct shape *shape, const struct kz_graph *graph, kz_error *err)
+{
+	const struct drv *drv = graph->device->drv;
+	kz_status st;
+	if ((st = device_ok(graph->device, drv->GraphGetNodes(graph->handle, NULL,
+			&shape->node_count), "cuGraphGetNodes", err))
+	    || (st = device_ok(graph->device, drv->GraphGetEdges(graph->handle, NULL, NULL,
+			NULL, &shape->edge_count), "cuGraphGetEdges", err))) {
+		return st;
+	}
+	shape->nodes = mem_zalloc(shape->node_count + 1, sizeof(CUgraphNode));
+	shape->from = mem_zalloc(shape->edge_count + 1, 2 * sizeof(CUgraphNode));
+	shape->data = mem_zalloc(shape->edge_count + 1, sizeof(CUgraphEdgeData));
+	if (!shape->nodes || !shape->from || !shape->data) {
+		return error_no_memory(err);
+	}
+	shape->to = shape->from + shape->edge_count;
+	if (shape->node_count > 0) {
+		st = device_ok(graph->device, drv->GraphGetNodes(graph->handle, shape->nodes,
+			&shape->node_count), "cuGraphGetNodes", err);
+	}
+	if (!st && shape->edge_count > 0) {
+		st = device_ok(graph->device, drv->GraphGetEdges(graph->handle, shape->from, shape->to,
+			shape->data, &shape->edge_count), "cuGraphGetEdges", err);
+	}
+	return st;
+}
+
+static void shape_ignore(void *node)
+{
+	(void)node;
+}
+
+/* Number the nodes of a shape; false when memory runs out. */
+static bool shape_number(struct uses *numbers, const struct shape *shape)
+{
+	static const struct use_kind kind = {shape_ignore, shape_ignore, false};
+	bool ok = true;
+	for (size_t i = 0; ok && i < shape->node_count; i++) {
+		ok = uses_add(numbers, shape->nodes[i], &kind);
+	}
+	return ok;
+}
+
+static size_t shape_place(const struct uses *numbers, CUgraphNode node)
+{
+	const struct use *use = uses_find(numbers, node);
+	return use ? (size_t)(use - numbers->items) : SIZE_MAX;
+}
+
+/* Whether nodes of equal numbers have equal edges and names in both. */
+static bool shape_equal(const struct shape shapes[2], const struct uses numbers[2],
+	const struct kz_graph *a, const struct kz_graph *b)
+{
+	bool same = shapes[0].node_count == shapes[1].node_count
+		&& shapes[0].edge_count == shapes[1].edge_count;
+	for (size_t i = 0; same && i < shapes[0].edge_count; i++) {
+		same = shape_place(&numbers[0], shapes[0].from[i])
+				== shape_place(&numbers[1], shapes[1].from[i])
+			&& shape_place(&numbers[0], shapes[0].to[i])
+				== shape_place(&numbers[1], shapes[1].to[i]);
+	}
+	const struct kz_node *x = a->nodes.first, *y = b->nodes.first;
+	for (; same && x && y; x = x->next, y = y->next) {
+		same = shape_place(&numbers[0], x->handle) == shape_place(&numbers[1], y->handle)
+			&& y->used_count <= x->used_room;
+	}
+	return same && !x && !y;
+}
+
+/* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the pairs
+ * that their names give. */
+static kz_status exec_check_shape(const struct kz_exec *exec, const struct kz_graph *graph,
+	kz_error *err)
+{
+	struct shape shapes[2] = {{0}};
+	struct uses numbers[2] = {{0}};
+	kz_status st = shape_read(&shapes[0], exec->graph, err);
+	st = st ? st : shape_read(&shapes[1], graph, err);
+	if (!st && (!shape_number(&numbers[0], &shapes[0])
+			|| !shape_number(&numbers[1], &shapes[1]))) {
+		st = error_no_memory(err);
+	}
+	if (!st && !shape_equal(shapes, numbers, exec->graph, graph)) {
+		st = error_set(err, KZ_INVALID, "expected a graph with the same nodes and edges, %zu and "
+			"%zu, added in the same order; got %zu and %zu", shapes[0].node_count,
+			shapes[0].edge_count, shapes[1].node_count, shapes[1].edge_count);
+	}
+	for (int i = 0; i < 2; i++) {
+		shape_free(&shapes[i]);
+		uses_release(&numbers[i]);
+	}
+	return st;
+}
+
+static kz_status exec_refuse_update(CUresult code, CUgraphExecUpdateResult why, kz_error *err)
+{
+	static const char *const reasons[] = {
+		[CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED] = "the edges differ",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED] = "a node is of another type",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED] = "a node has another kernel",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED] = "a node's parameters differ too much",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED] = "a node cannot be changed",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE] = "a kernel differs too much",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED] = "the attributes of a kernel differ",
+	};
+	const char *reason = why < countof(reasons) ? reasons[why] : NULL;
+	return error_foreign(err, KZ_INVALID, KZ_DOMAIN_DRIVER, (int)code,
+		"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "cuGraphExecUpdate", 0,
+		"the driver refuses this change of a graph: %s; instantiate the new graph instead",
+		reason ? reason : "it does not say why");
+}
+
+static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_graph *graph,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(exec, "an executable graph", err)) || (st = graph_check_whole(graph, err))) {
+		return st;
+	}
+	if (graph->device != exec->device) {
+		return error_set(err, KZ_INVALID, "expected a graph of %s, got one of %s", exec->device->name,
+			graph->device->name);
+	}
+	return graph->is_fixed || exec->graph->is_fixed ? error_set(err, KZ_UNSUPPORTED, "a graph with "
+		"nodes that allocate memory, or with conditional ones, cannot be updated") : KZ_OK;
+}
+
+kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
+{
+	struct device_scope scope;
+	struct uses uses = {0};
+	kz_status st;
+	if ((st = exec_check_update(exec, graph, err))
+	    || (st = device_enter(exec->device, &scope, err))) {
+		return st;
+	}
+	st = exec_check_shape(exec, graph, err);
+	if (!st && !uses_copy(&uses, &graph->uses)) {
+		st = error_no_memory(err);
+	}
+	if (!st) {
+		CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
+		CUresult code = exec->device->drv->GraphExecUpdate(exec->handle, graph->handle, &info);
+		st = code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+			? exec_refuse_update(code, info.result, err)
+			: device_ok(exec->device, code, "cuGraphExecUpdate", err);
+	}
+	if (st) {
+		uses_release(&uses);
+	} else {
+		const struct kz_node *from = graph->nodes.first;
+		for (struct kz_node *to = exec->nodes.first; to; to = to->next, from = from->next) {
+			node_take_over(to, from);
+		}
+		uses_release(&exec->uses);
+		exec->uses = uses;
+	}
+	device_leave(exec->device, &scope);
+	return st;
+}

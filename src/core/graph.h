@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CORE_GRAPH_H
+#define CORE_GRAPH_H
+
+/* Graphs and what is instantiated from them; graph.c says what keeps memory alive. */
+#include "base/map.h"
+#include "core/capture.h"
+#include "core/memory.h"
+
+#include <kudzu/graph.h>
+
+/* Nodes that have names, in the order in which they were added. */
+struct node_list {
+	struct kz_node *first;
+	struct kz_node **last;
+	struct map names;
+};
+
+struct kz_graph {
+	atomic_int refs;
+	struct kz_device *device;
+	CUgraph handle;
+	struct kz_graph *root;      /* itself, or the graph that has the conditional node whose body it is */
+	struct kz_graph *next;      /* the next body of that node */
+	struct uses uses;           /* of the root */
+	struct node_list nodes;
+	int64_t unfreed;            /* memory that a node allocates and none frees */
+	bool is_fixed;              /* it allocates or decides: the driver copies and updates no such graph */
+};
+
+struct kz_exec {
+	atomic_int refs;
+	struct kz_device *device;
+	struct kz_graph *graph;     /* counted: its nodes are the names of those here */
+	CUgraphExec handle;
+	struct uses uses;           /* what the next launch uses */
+	struct node_list nodes;     /* copies, with what is now in the nodes */
+};
+
+/* graph.c */
+
+/* For nodes that others add. */
+kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err);
+/* The handles of `after`, from mem_alloc; NULL when memory runs out. */
+CUgraphNode *graph_handles(kz_nodes after);
+/* Count the memory of a node as used, hand the node to its graph and out; takes `node`, also on
+ * failure.  `out` may be NULL. */
+kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node *node,
+	kz_error *err);
+/* Fail unless a node of this graph can use the memory. */
+kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *memory,
+	kz_error *err);
+
+/* Find a node of an executable graph by its name. */
+kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
+	kz_error *err);
+/* Count memory that a node is going to use, all or nothing; and once less what one no longer uses. */
+kz_status exec_keep_memory(struct kz_exec *exec, struct memory *const *used, size_t count,
+	kz_error *err);
+void exec_drop_memory(struct kz_exec *exec, struct memory *const *used, size_t count);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes that the program adds to a graph one by one, but for kernels: copies, fills, calls of host
+ * functions, other graphs, memory.
+ *
+ * Each is described to the driver and recorded with its name and its memory (graph_take_node).
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/graph.h"
+
+#include <string.h>
+
+/* A node on its way into a graph. */
+struct adding {
+	struct kz_graph *graph;
+	struct kz_node *node;
+	CUgraphNode *after;
+	size_t count;
+	struct device_scope scope;
+};
+
+/* Make a record and enter the context; adding_end leaves it. */
+static kz_status adding_begin(struct adding *adding, kz_node **out, struct kz_graph *graph,
+	kz_nodes after, CUgraphNodeType type, const char *name, kz_error *err)
+{
+	*adding = (struct adding){.graph = graph, .count = after.count};
+	if (out) {
+		*out = NULL;
+	}
+	adding->node = node_create(type, name, 2);
+	adding->after = graph_handles(after);
+	kz_status st = adding->node && adding->after ? device_enter(graph->device, &adding->scope, err)
+		: error_no_memory(err);
+	if (st) {
+		node_free(adding->node);
+		mem_free(adding->after);
+	}
+	return st;
+}
+
+static void adding_use(struct adding *adding, struct memory *memory)
+{
+	adding->node->used[adding->node->used_count++] = memory;
+}
+
+/* With what the driver answered. */
+static kz_status adding_end(struct adding *adding, kz_node **out, CUresult code, const char *call,
+	kz_error *err)
+{
+	struct kz_device *dev = adding->graph->device;
+	kz_status st = device_ok(dev, code, call, err);
+	device_leave(dev, &adding->scope);
+	mem_free(adding->after);
+	if (st) {
+		node_free(adding->node);
+		return st;
+	}
+	return graph_take_node(out, adding->graph, adding->node, err);
+}
+
+static kz_status graph_check_buffer(const struct kz_graph *graph, const struct kz_buffer *buffer,
+	int64_t offset, int64_t size, kz_error *err)
+{
+	kz_status st = buffer_check(buffer, offset, size, err);
+	return st ? st : graph_check_memory(graph, buffer->memory, err);
+}
+
+/* Copies */
+
+/* One end of a copy: a buffer, or host memory. */
+struct place {
+	struct kz_buffer *buffer;
+	int64_t offset;
+	void *host;
+};
+
+static kz_status graph_check_place(const struct kz_graph *graph, const struct place *place,
+	int64_t size, kz_error *err)
+{
+	if (place->buffer) {
+		return graph_check_buffer(graph, place->buffer, place->offset, size, err);
+	}
+	return size >= 0 && place->host ? KZ_OK : error_set(err, KZ_INVALID,
+		"expected %lld bytes of host memory, got %s", (long long)size,
+		place->host ? "a negative size" : "NULL");
+}
+
+static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes after,
+	const struct place *to, const struct place *from, int64_t size, kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = graph_check_place(graph, to, size, err))
+	    || (st = graph_check_place(graph, from, size, err))) {
+		return st;
+	}
+	if (size == 0) {
+		return error_set(err, KZ_INVALID, "a node cannot copy 0 bytes");
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
+		return st;
+	}
+	CUDA_MEMCPY3D copy = {
+		.srcMemoryType = from->buffer ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.dstMemoryType = to->buffer ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+		.srcHost = from->host, .dstHost = to->host,
+		.WidthInBytes = (size_t)size, .Height = 1, .Depth = 1,
+	};
+	if (from->buffer) {
+		copy.srcDevice = buffer_address(from->buffer) + (CUdeviceptr)from->offset;
+		adding_use(&adding, from->buffer->memory);
+	}
+	if (to->buffer) {
+		copy.dstDevice = buffer_address(to->buffer) + (CUdeviceptr)to->offset;
+		adding_use(&adding, to->buffer->memory);
+	}
+	CUresult code = graph->device->drv->GraphAddMemcpyNode(&adding.node->handle, graph->handle,
+		adding.after, adding.count, &copy, graph->device->context);
+	return adding_end(&adding, out, code, "cuGraphAddMemcpyNode", err);
+}
+
+kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
+	int64_t to_offset, kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
+{
+	const struct place target = {to, to_offset, NULL}, source = {from, from_offset, NULL};
+	kz_status st;
+	if ((st = object_check(to, "a buffer", err)) || (st = object_check(from, "a buffer", err))) {
+		return st;
+	}
+	return graph_add_copy(out, graph, after, &target, &source, size, err);
+}
+
+kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
+	int64_t offset, const void *from, int64_t size, kz_error *err)
+{
+	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
+	kz_status st = object_check(to, "a buffer", err);
+	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
+}
+
+kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void *to, int64_t size,
+	kz_buffer *from, int64_t offset, kz_error *err)
+{
+	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
+	kz_status st = object_check(from, "a buffer", err);
+	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
+}
+
+/* Fills */
+
+static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *pattern,
+	int64_t *pattern_size, kz_error *err)
+{
+	kz_status st = object_check(pattern, "a pattern", err);
+	if (st) {
+		return st;
+	}
+	if (*pattern_size == 8 && memcmp(pattern, (const char *)pattern + 4, 4) == 0) {
+		*pattern_size = 4;
+	}
+	if (*pattern_size != 1 && *pattern_size != 2 && *pattern_size != 4) {
+		return error_set(err, KZ_INVALID, "expected a pattern of 1, 2 or 4 bytes, or of 8 with equal "
+			"halves, got %lld bytes", (long long)*pattern_size);
+	}
+	return size > 0 && offset % *pattern_size == 0 && size % *pattern_size == 0 ? KZ_OK
+		: error_set(err, KZ_INVALID, "expected multiples of the pattern's %lld, and some bytes to "
+			"fill, got offset %lld, size %lld", (long long)*pattern_size, (long long)offset,
+			(long long)size);
+}
+
+kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
+	int64_t offset, int64_t size, const void *pattern, int64_t pattern_size, kz_error *err)
+{
+	struct adding adding;
+	uint32_t value = 0;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = graph_check_buffer(graph, buffer, offset, size, err))
+	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, err))
+	    || (st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMSET, "fill",
+			err))) {
+		return st;
+	}
+	memcpy(&value, pattern, (size_t)pattern_size); /* little-endian: the low bytes are the value */
+	adding_use(&adding, buffer->memory);
+	const CUDA_MEMSET_NODE_PARAMS fill = {
+		.dst = buffer_address(buffer) + (CUdeviceptr)offset, .value = value,
+		.elementSize = (unsigned)pattern_size, .width = (size_t)(size / pattern_size),
+		.height = 1,
+	};
+	CUresult code = graph->device->drv->GraphAddMemsetNode(&adding.node->handle, graph->handle,
+		adding.after, adding.count, &fill, graph->device->context);
+	return adding_end(&adding, out, code, "cuGraphAddMemsetNode", err);
+}
+
+/* Host functions, graphs */
+
+kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
+	void (*function)(void *user), void *user, kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))) {
+		return st;
+	}
+	if (!function) {
+		return error_set(err, KZ_INVALID, "expected a function, got NULL");
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
+		return st;
+	}
+	const CUDA_HOST_NODE_PARAMS params = {function, user};
+	CUresult code = graph->device->drv->GraphAddHostNode(&adding.node->handle, graph->handle,
+		adding.after, adding.count, &params);
+	return adding_end(&adding, out, code, "cuGraphAddHostNode", err);
+}
+
+kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_graph *child,
+	kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = object_check(child, "a graph to be the child", err))) {
+		return st;
+	}
+	if (child->device != graph->device || child->root == graph->root) {
+		return error_set(err, KZ_INVALID, "expected another graph of %s as the child, got one of %s",
+			graph->device->name, child->root == graph->root ? "its own nodes"
+			: child->device->name);
+	}
+	if (child->is_fixed) {
+		return error_set(err, KZ_UNSUPPORTED, "a graph with nodes that allocate memory, or with "
+			"conditional ones, cannot be a child");
+	}
+	/* What the child uses is used from here on, even if the driver refuses the node. */
+	if (!uses_join(&graph->root->uses, &child->root->uses)) {
+		return error_no_memory(err);
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
+		return st;
+	}
+	CUresult code = graph->device->drv->GraphAddChildGraphNode(&adding.node->handle,
+		graph->handle, adding.after, adding.count, child->handle);
+	return adding_end(&adding, out, code, "cuGraphAddChildGraphNode", err);
+}
+
+/* Memory */
+
+/* A buffer over an address that is memory while the graph runs. */
+static kz_status graph_make_buffer(kz_buffer **out, struct kz_graph *graph, CUdeviceptr address,
+	int64_t size, kz_error *err)
+{
+	struct memory *memory;
+	kz_status st = memory_borrow(&memory, graph->device, address, size, NULL, NULL, err);
+	if (!st) {
+		memory->graph = graph->root;
+		if ((st = buffer_take(out, memory, 0, size, err))) {
+			memory_release(memory);
+		}
+	}
+	return st;
+}
+
+kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph, kz_nodes after,
+	int64_t size, kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = out_check(buffer, sizeof(*buffer), __func__, err))
+	    || (st = graph_check_after(graph, after, err))) {
+		return st;
+	}
+	if (size < 1 || graph->root != graph) {
+		return error_set(err, KZ_INVALID, size < 1 ? "expected 1 byte or more to allocate, got %lld"
+			: "the body of a conditional node cannot allocate %lld bytes", (long long)size);
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc",
+			err))) {
+		return st;
+	}
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {
+		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = {CU_MEM_LOCATION_TYPE_DEVICE, graph->device->ordinal}},
+		.bytesize = (size_t)size,
+	};
+	CUresult code = graph->device->drv->GraphAddMemAllocNode(&adding.node->handle, graph->handle,
+		adding.after, adding.count, &params);
+	st = adding_end(&adding, out, code, "cuGraphAddMemAllocNode", err);
+	if (!st) {
+		graph->is_fixed = true;
+		graph->unfreed++;
+		st = graph_make_buffer(buffer, graph, params.dptr, size, err);
+	}
+	return st;
+}
+
+kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
+	kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = object_check(buffer, "a buffer", err))) {
+		return st;
+	}
+	if (buffer->memory->graph != graph) {
+		return error_set(err, KZ_INVALID, "expected a buffer of kz_graph_add_alloc in this graph");
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
+		return st;
+	}
+	CUresult code = graph->device->drv->GraphAddMemFreeNode(&adding.node->handle, graph->handle,
+		adding.after, adding.count, buffer->memory->address);
+	st = adding_end(&adding, out, code, "cuGraphAddMemFreeNode", err);
+	graph->unfreed -= !st;
+	return st;
+}

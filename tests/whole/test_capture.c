@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/* Captures of kernels and of operations on arrays: what a launch computes, what stays alive. */
+#include "base/common.h"
+
+#include "support/device_test.h"
+
+#include <pthread.h>
+
+enum { N = 1000 };
+
+static const char source[] =
+	"extern \"C\" __global__ void axpy(float *y, const float *x, float a, int n)\n"
+	"{\n"
+	"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"	if (i < n) { y[i] += a * x[i]; }\n"
+	"}\n"
+	"extern \"C\" __global__ void set(float *y, float a, int n)\n"
+	"{\n"
+	"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"	if (i < n) { y[i] = a; }\n"
+	"}\n";
+
+static kz_module *module;
+static kz_kernel *axpy, *set;
+static kz_stream *stream;
+
+static void open_module(int index)
+{
+	open_kernels(index);
+	ok(kz_module_compile(&module, dev, source, NULL, &err));
+	ok(kz_module_kernel(&axpy, module, "axpy", &err));
+	ok(kz_module_kernel(&set, module, "set", &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+}
+
+static void close_module(void)
+{
+	kz_stream_release(stream);
+	kz_module_release(module);
+	teardown();
+}
+
+#define CAPTURE_TEST(name) TEST_BETWEEN(open_module(_i), close_module(), name)
+
+static kz_array *filled(float value)
+{
+	kz_array *array;
+	ok(kz_array_full(&array, dev, KZ_F32, KZ_SHAPE(N), &value, sizeof(value), &err));
+	return array;
+}
+
+/* All elements of an array. */
+static void check_all(kz_array *array, double want)
+{
+	float host[N];
+	ok(kz_array_get(array, host, sizeof(host), &err));
+	for (int i = 0; i < N; i++) {
+		ck_assert_msg((double)host[i] == want, "%d: %g, not %g", i, (double)host[i], want);
+	}
+}
+
+static void launch_axpy(kz_stream *in, kz_array *y, kz_array *x, float a)
+{
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.stream = in;
+	ok(kz_launch(axpy, kz_dim(4, 1, 1), kz_dim(256, 1, 1), &options, &err, KZ_ARGS(y, x, a, N)));
+}
+
+static kz_exec *end_capture(kz_stream *in)
+{
+	kz_graph *graph;
+	kz_exec *exec;
+	ok(kz_graph_end(&graph, in, &err));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	kz_graph_release(graph);
+	return exec;
+}
+
+CAPTURE_TEST(a_captured_kernel_runs_at_each_launch)
+{
+	kz_array *x = filled(2), *y = filled(1);
+	ok(kz_graph_begin(stream, NULL, &err));
+	ck_assert(kz_stream_is_capturing(stream));
+	launch_axpy(stream, y, x, 0.5f);
+	kz_exec *exec = end_capture(stream);
+	ck_assert(!kz_stream_is_capturing(stream));
+	check_all(y, 1);
+	for (int i = 1; i <= 3; i++) {
+		ok(kz_exec_launch(exec, i == 2 ? stream : NULL, &err));
+	}
+	check_all(y, 4);
+	kz_exec_release(exec);
+	release_arrays(x, y);
+}
+
+/* Arrays, kz_eval and reductions on the default stream; all temporary memory is released at once. */
+CAPTURE_TEST(operations_on_arrays_are_captured_with_their_memory)
+{
+	kz_stream *home = kz_device_stream(dev);
+	kz_array *x = filled(3), *total = NULL, *shifted = NULL, *other[8];
+	ok(kz_sum(&total, x, KZ_ALL_AXES, &err));
+	int64_t before = memory_stats().live_count;
+	ok(kz_graph_begin(home, NULL, &err));
+	kz_array *twice, *squares;
+	ok(kz_multiply(&twice, 2, x, &err));
+	ok(kz_eval(&squares, "twice * twice + 1", NULL, &err, KZ_VARS(twice)));
+	kz_reduce_options into = KZ_REDUCE_OPTIONS_INIT;
+	into.into = total;
+	ok(kz_reduce(NULL, KZ_REDUCE_SUM, squares, KZ_ALL_AXES, &into, &err));
+	ok(kz_add(&shifted, squares, 1, &err));
+	release_arrays(twice, squares);
+	kz_exec *exec = end_capture(home);
+	ck_assert_int_gt(memory_stats().live_count, before + 1);
+	/* What others get now must not be what the graph writes to. */
+	for (int i = 0; i < 8; i++) {
+		other[i] = filled((float)i);
+	}
+	for (int round = 1; round <= 3; round++) {
+		float value = (float)round;
+		ok(kz_array_fill(x, KZ_ARG(value), &err));
+		ok(kz_exec_launch(exec, round == 2 ? stream : NULL, &err));
+		double want = 4.0 * round * round + 1;
+		check_all(shifted, want + 1);
+		float sum;
+		ok(kz_array_get(total, &sum, sizeof(sum), &err));
+		ck_assert_msg((double)sum == want * N, "%g", (double)sum);
+		for (int i = 0; i < 8; i++) {
+			check_all(other[i], i);
+		}
+	}
+	kz_exec_release(exec);
+	support_release_arrays(other, 8);
+	release_arrays(x, total, shifted);
+	ck_assert_int_eq(memory_stats().live_count, 0);
+}
+
+CAPTURE_TEST(a_graph_keeps_arrays_and_modules_that_were_released)
+{
+	kz_array *x = filled(2), *y = filled(1);
+	kz_module *own;
+	kz_kernel *kernel;
+	ok(kz_module_compile(&own, dev, "extern \"C\" __global__ void own(float *y, const float *x)"
+		"{ y[threadIdx.x] = y[threadIdx.x] + 10 * x[threadIdx.x]; }", NULL, &err));
+	ok(kz_module_kernel(&kernel, own, "own", &err));
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.stream = stream;
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(N, 1, 1), &options, &err, KZ_ARGS(y, x)));
+	kz_exec *exec = end_capture(stream);
+	kz_array_release(x);
+	kz_module_release(own);
+	kz_array *others[4] = {filled(7), filled(7), filled(7), filled(7)};
+	ok(kz_exec_launch(exec, NULL, &err));
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 41);
+	check_all(others[0], 7);
+	kz_array_release(y); /* while the launch may be in flight, and the graph has it still */
+	ok(kz_exec_launch(exec, stream, &err));
+	kz_exec_release(exec);
+	ok(kz_device_synchronize(dev, &err));
+	check_all(others[3], 7);
+	support_release_arrays(others, 4);
+}
+
+/* Two branches and back; the second axpy reads what the first wrote, in another stream. */
+CAPTURE_TEST(streams_join_a_capture_and_are_joined_back)
+{
+	kz_stream *side;
+	kz_event *fork, *join;
+	kz_array *a = filled(1), *b = filled(0), *c = filled(0);
+	kz_graph *graph;
+	kz_exec *exec;
+	int64_t nodes, edges;
+	ok(kz_stream_create(&side, dev, 0, &err));
+	ok(kz_event_create(&fork, dev, &err));
+	ok(kz_event_create(&join, dev, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_event_record(fork, stream, &err));
+	ok(kz_stream_wait(side, fork, &err));
+	ck_assert(kz_stream_is_capturing(side));
+	launch_axpy(stream, b, a, 2);
+	launch_axpy(side, c, b, 3); /* behind the other, by b */
+	launch_axpy(stream, b, a, 100); /* behind that, by b again */
+	ok(kz_event_record(join, side, &err));
+	ok(kz_stream_wait(stream, join, &err));
+	fails(kz_event_query(join, &err), KZ_STATE, "kz_event_query: the event was recorded in a capture");
+	ok(kz_graph_end(&graph, stream, &err));
+	ck_assert(!kz_stream_is_capturing(side));
+	ok(kz_graph_count(&nodes, &edges, graph, &err));
+	ck_assert_int_eq(nodes, 3);
+	ck_assert_int_eq(edges, 3); /* the third kernel comes behind both others */
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(b, 102);
+	check_all(c, 6);
+	fails(kz_stream_wait(side, join, &err), KZ_STATE, "a capture that has ended");
+	ok(kz_event_record(join, side, &err));
+	ok(kz_event_synchronize(join, &err));
+	kz_exec_release(exec);
+	kz_graph_release(graph);
+	kz_event_release(fork);
+	kz_event_release(join);
+	kz_stream_release(side);
+	release_arrays(a, b, c);
+}
+
+CAPTURE_TEST(a_stream_that_is_not_joined_back_ends_the_capture_with_a_reason)
+{
+	kz_stream *side;
+	kz_event *fork;
+	kz_graph *graph = (kz_graph *)&err;
+	kz_array *a = filled(1), *b = filled(0);
+	ok(kz_stream_create(&side, dev, 0, &err));
+	ok(kz_event_create(&fork, dev, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_event_record(fork, stream, &err));
+	ok(kz_stream_wait(side, fork, &err));
+	launch_axpy(side, b, a, 2);
+	fails(kz_graph_end(&graph, side, &err), KZ_STATE, "has joined the capture of another stream");
+	fails(kz_graph_end(&graph, stream, &err), KZ_STATE, "was not joined back: record an event");
+	ck_assert_ptr_null(graph);
+	ck_assert(!kz_stream_is_capturing(stream) && !kz_stream_is_capturing(side));
+	launch_axpy(side, b, a, 3);
+	launch_axpy(stream, b, a, 4);
+	check_all(b, 7);
+	kz_event_release(fork);
+	kz_stream_release(side);
+	release_arrays(a, b);
+}
+
+/* Each call that cannot be captured names itself, and the capture goes on. */
+CAPTURE_TEST(calls_that_wait_are_refused_by_name)
+{
+	kz_stream *home = kz_device_stream(dev);
+	float host[N] = {0};
+	kz_array *a = filled(1), *b = filled(2), *made = NULL, *indexes = support_counted(dev, KZ_SHAPE(4));
+	kz_event *event;
+	ok(kz_event_create(&event, dev, &err));
+	ok(kz_graph_begin(home, NULL, &err));
+	launch_axpy(NULL, b, a, 1);
+	fails(kz_array_get(b, host, sizeof(host), &err), KZ_STATE, "kz_array_get: ");
+	fails(kz_array_set(b, host, sizeof(host), &err), KZ_STATE, "kz_array_set: ");
+	fails(kz_array_from(&made, dev, KZ_F32, KZ_SHAPE(N), host, sizeof(host), &err), KZ_STATE,
+		"kz_array_from: ");
+	fails(kz_array_print(a, stdout, &err), KZ_STATE, "kz_array_print: ");
+	fails(kz_array_format(b, NULL, 0, NULL, &err), KZ_STATE, "kz_array_format: ");
+	fails(kz_array_save(b, "/tmp/never.npy", &err), KZ_STATE, "kz_array_save: ");
+	fails(kz_stream_synchronize(home, &err), KZ_STATE, "kz_stream_synchronize: ");
+	fails(kz_stream_query(home, &err), KZ_STATE, "kz_stream_query: ");
+	fails(kz_device_synchronize(dev, &err), KZ_STATE, "kz_device_synchronize waits");
+	fails(kz_reduce_get(host, 4, KZ_REDUCE_MAX, a, NULL, &err), KZ_STATE, "kz_reduce_get: ");
+	fails(kz_array_nonzero(&made, a, &err), KZ_STATE, "kz_array_nonzero: ");
+	fails(kz_array_compress(&made, a, a, &err), KZ_STATE, "kz_array_compress: ");
+	fails(kz_array_take(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE, "kz_array_take: ");
+	fails(kz_launch(set, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(KZ_OUT(host, sizeof(host)), 1.0f, N)), KZ_STATE, "which a capture cannot");
+	fails(kz_copy_dtoh(host, 4, kz_array_buffer(a), 0, &err), KZ_STATE, "kz_copy_dtoh: ");
+	fails(kz_copy_htod(kz_array_buffer(a), 0, host, 4, &err), KZ_STATE, "kz_copy_htod: ");
+	fails(kz_graph_begin(home, NULL, &err), KZ_STATE, "captured already");
+	ok(kz_event_record(event, stream, &err)); /* not captured */
+	fails(kz_stream_wait(home, event, &err), KZ_STATE, "recorded outside of it");
+	ck_assert_ptr_null(made);
+	launch_axpy(NULL, b, a, 1);
+	kz_exec *exec = end_capture(home);
+	check_all(b, 2);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(b, 4);
+	kz_exec_release(exec);
+	kz_event_release(event);
+	release_arrays(a, b, indexes);
+}
+
+/* What a captured stream did before is waited for; nobody joins the capture by waiting. */
+CAPTURE_TEST(other_streams_use_memory_of_a_captured_stream)
+{
+	kz_array *a = filled(1), *b = filled(0), *result = filled(0);
+	int64_t nodes;
+	kz_graph *graph;
+	for (int i = 0; i < 50; i++) {
+		launch_axpy(stream, b, a, 1);
+	}
+	ok(kz_graph_begin(stream, NULL, &err));
+	kz_array *copy;
+	ok(kz_add(&copy, b, 1, &err)); /* in the default stream */
+	check_all(copy, 51);
+	check_all(b, 50);
+	launch_axpy(stream, result, b, 1);
+	fails(kz_array_get(b, &nodes, sizeof(nodes), &err), KZ_RANGE, "expected");
+	float host[N];
+	fails(kz_array_get(b, host, sizeof(host), &err), KZ_STATE,
+		"kz_array_get: a graph that is being captured uses this memory");
+	launch_axpy(NULL, b, a, 1);
+	check_all(copy, 51);
+	ok(kz_graph_end(&graph, stream, &err));
+	ok(kz_graph_count(&nodes, NULL, graph, &err));
+	ck_assert_int_eq(nodes, 1);
+	check_all(b, 51);
+	kz_graph_release(graph);
+	release_arrays(a, b, copy, result);
+}
+
+CAPTURE_TEST(arguments_change_by_the_name_of_the_node)
+{
+	kz_array *x = filled(1), *y = filled(0), *z = filled(0);
+	kz_exec *exec;
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, 1);
+	launch_axpy(stream, y, x, 10);
+	exec = end_capture(stream);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 11);
+	ok(kz_exec_set_args(exec, "axpy#2", &err, KZ_ARGS(z, x, 100, N)));
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 12);
+	check_all(z, 100);
+	fails(kz_exec_set_args(exec, "axpy#3", &err, KZ_ARGS(z, x, 1.0f, N)), KZ_NOT_FOUND,
+		"no node 'axpy#3'");
+	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(z, x, 1.0f)), KZ_ARGUMENT,
+		"'axpy' takes 4 arguments, got 3");
+	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(z, x, 0.1, N)), KZ_ARGUMENT,
+		"argument 3 of 'axpy'");
+	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(KZ_OUT(&err, 8), x, 1.0f, N)), KZ_ARGUMENT,
+		"belong to one launch");
+	fails(kz_exec_set_args(NULL, "axpy", &err, KZ_ARGS()), KZ_INVALID, "an executable graph");
+	/* The memory of the argument before is free again, and the new one is kept. */
+	int64_t live = memory_stats().live_count;
+	kz_array_release(z);
+	ck_assert_int_eq(memory_stats().live_count, live);
+	ok(kz_exec_set_args(exec, "axpy#2", &err, KZ_ARGS(y, x, 1000.0f, N)));
+	ck_assert_int_eq(memory_stats().live_count, live - 1);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 1013);
+	kz_exec_release(exec);
+	release_arrays(x, y);
+}
+
+static kz_graph *captured_pair(kz_array *y, kz_array *x, float a, float b)
+{
+	kz_graph *graph;
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, a);
+	launch_axpy(stream, y, x, b);
+	ok(kz_graph_end(&graph, stream, &err));
+	return graph;
+}
+
+CAPTURE_TEST(a_graph_of_the_same_shape_updates_an_executable_one)
+{
+	kz_array *x = filled(1), *y = filled(0), *z = filled(0);
+	kz_graph *first = captured_pair(y, x, 1, 2), *second = captured_pair(z, x, 10, 20), *third;
+	kz_exec *exec;
+	ok(kz_graph_instantiate(&exec, first, &err));
+	kz_graph_release(first);
+	ok(kz_exec_update(exec, second, &err));
+	kz_graph_release(second);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 0);
+	check_all(z, 30);
+	ok(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(y, x, 5.0f, N)));
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 5);
+	check_all(z, 50);
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, 1);
+	ok(kz_graph_end(&third, stream, &err));
+	fails(kz_exec_update(exec, third, &err), KZ_INVALID, "the same nodes and edges, 2 and 1");
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(z, 70);
+	kz_graph_release(third);
+	kz_exec_release(exec);
+	release_arrays(x, y, z);
+}
+
+CAPTURE_TEST(a_clone_has_the_nodes_and_their_names)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	kz_graph *graph = captured_pair(y, x, 1, 2), *clone;
+	kz_exec *exec;
+	ok(kz_node_set_name(kz_graph_node(graph, "axpy#2"), "last", &err));
+	fails(kz_node_set_name(kz_graph_node(graph, "last"), "axpy", &err), KZ_INVALID, "has the name");
+	fails(kz_node_set_name(kz_graph_node(graph, "last"), "", &err), KZ_INVALID, "an empty one");
+	ok(kz_graph_clone(&clone, graph, &err));
+	kz_graph_release(graph);
+	release_arrays(x);
+	ck_assert_str_eq(kz_node_name(kz_graph_node(clone, "last")), "last");
+	ck_assert_ptr_null(kz_graph_node(clone, "axpy#2"));
+	ok(kz_graph_instantiate(&exec, clone, &err));
+	kz_graph_release(clone);
+	ok(kz_exec_set_args(exec, "last", &err, KZ_ARGS(y, y, 1.0f, N)));
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 2);
+	kz_exec_release(exec);
+	kz_array_release(y);
+}
+
+CAPTURE_TEST(a_launch_in_a_capture_is_a_node_of_it)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	kz_graph *inner = captured_pair(y, x, 1, 2);
+	kz_exec *exec, *outer;
+	ok(kz_graph_instantiate(&exec, inner, &err));
+	kz_graph_release(inner);
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, 10);
+	ok(kz_exec_launch(exec, stream, &err));
+	ok(kz_exec_launch(exec, stream, &err));
+	outer = end_capture(stream);
+	kz_exec_release(exec);
+	release_arrays(x);
+	ok(kz_exec_launch(outer, NULL, &err));
+	check_all(y, 16);
+	kz_exec_release(outer);
+	kz_array_release(y);
+}
+
+CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
+{
+	kz_graph *graph, *other;
+	kz_node *first, *second, *third;
+	kz_exec *exec;
+	kz_array *x = filled(1), *y = filled(5);
+	kz_dim3 grid = kz_dim(4, 1, 1), block = kz_dim(256, 1, 1);
+	ok(kz_graph_create(&graph, dev, &err));
+	ok(kz_graph_create(&other, dev, &err));
+	ok(kz_graph_add_kernel(&first, graph, KZ_AFTER(), set, grid, block, NULL, &err,
+		KZ_ARGS(y, 2.0f, N)));
+	ok(kz_graph_add_kernel(&second, graph, KZ_AFTER(first), axpy, grid, block, NULL, &err,
+		KZ_ARGS(y, x, 3.0f, N)));
+	ok(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second), axpy, grid, block, NULL, &err,
+		KZ_ARGS(y, y, 1, N)));
+	ck_assert_str_eq(kz_node_name(third), "axpy#2");
+	fails(kz_graph_add_kernel(&third, other, KZ_AFTER(first), axpy, grid, block, NULL, &err,
+		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "'set' is of another");
+	ck_assert_ptr_null(third);
+	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(NULL), axpy, grid, block, NULL, &err,
+		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "a node to come after");
+	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, kz_dim(5000, 1, 1), NULL, &err,
+		KZ_ARGS(y, x, 3.0f, N)), KZ_LAUNCH, "block of 5000");
+	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, block, NULL, &err,
+		KZ_ARGS(y, x, 3.0f)), KZ_ARGUMENT, "takes 4 arguments");
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	kz_graph_release(graph);
+	kz_graph_release(other);
+	kz_array_release(x);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 10);
+	ok(kz_exec_set_args(exec, "set", &err, KZ_ARGS(y, 0.0f, N)));
+	ok(kz_exec_launch(exec, stream, &err));
+	check_all(y, 6);
+	kz_exec_release(exec);
+	kz_array_release(y);
+}
+
+static void *end_elsewhere(void *arg)
+{
+	kz_error *error = arg;
+	kz_graph *graph;
+	(void)!kz_graph_end(&graph, stream, error);
+	return NULL;
+}
+
+CAPTURE_TEST(another_thread_ends_only_a_relaxed_capture)
+{
+	pthread_t thread;
+	kz_array *x = filled(1), *y = filled(0);
+	ok(kz_graph_begin(stream, NULL, &err));
+	pthread_create(&thread, NULL, end_elsewhere, &err);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(err.status, KZ_STATE);
+	ck_assert_ptr_nonnull(strstr(err.message, "another thread began the capture"));
+	kz_error_clear(&err);
+	launch_axpy(stream, y, x, 2);
+	kz_exec *exec = end_capture(stream);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 2);
+	kz_exec_release(exec);
+	release_arrays(x, y);
+}
+
+CAPTURE_TEST(an_aborted_capture_leaves_nothing)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, 2);
+	ok(kz_graph_abort(stream, &err));
+	ok(kz_graph_abort(stream, &err));
+	ck_assert(!kz_stream_is_capturing(stream));
+	launch_axpy(stream, y, x, 3);
+	check_all(y, 3);
+	release_arrays(x, y);
+}
+
+/* Compiling, loading and unloading a module, and asking the driver for memory, end no capture. */
+CAPTURE_TEST(a_capture_survives_compilers_and_empty_pools)
+{
+	kz_array *x = filled(1), *y = filled(0), *big;
+	kz_module *more;
+	ok(kz_device_trim(dev, 0, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_module_compile(&more, dev, "extern \"C\" __global__ void more(float *y)"
+		"{ y[threadIdx.x] += 0.5f; }", NULL, &err));
+	kz_kernel *kernel;
+	ok(kz_module_kernel(&kernel, more, "more", &err));
+	ok(kz_array_zeros(&big, dev, KZ_F32, KZ_SHAPE(1 << 20), &err));
+	kz_array_release(big);
+	ok(kz_device_trim(dev, 0, &err));
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	options.stream = stream;
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(N, 1, 1), &options, &err, KZ_ARGS(y)));
+	kz_module_release(more);
+	kz_module *unused;
+	ok(kz_module_compile(&unused, dev, "extern \"C\" __global__ void unused(int *y) { *y = 3; }",
+		NULL, &err));
+	kz_module_release(unused);
+	launch_axpy(stream, y, x, 1);
+	kz_exec *exec = end_capture(stream);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 1.5);
+	kz_exec_release(exec);
+	release_arrays(x, y);
+}
+
+CAPTURE_TEST(a_prepared_launch_can_be_captured)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	kz_prepared *prepared;
+	ok(kz_prepared_create(&prepared, axpy, kz_dim(4, 1, 1), kz_dim(256, 1, 1), NULL, &err,
+		KZ_ARGS(y, x, 2.0f, N)));
+	ok(kz_prepared_launch(prepared, stream, &err)); /* the memory was last used in this stream */
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_prepared_launch(prepared, stream, &err));
+	kz_exec *exec = end_capture(stream);
+	kz_prepared_release(prepared);
+	kz_array_release(x);
+	kz_array *other = filled(9);
+	ok(kz_exec_launch(exec, NULL, &err));
+	check_all(y, 4);
+	kz_exec_release(exec);
+	release_arrays(y, other);
+}
+
+SUITE(capture)
+{
+	Suite *suite = suite_create("capture");
+	TCase *tcase = suite_add_case(suite, "capture");
+	int devices = support_device_count();
+	tcase_add_tests(tcase, devices, a_captured_kernel_runs_at_each_launch,
+		operations_on_arrays_are_captured_with_their_memory,
+		a_graph_keeps_arrays_and_modules_that_were_released,
+		streams_join_a_capture_and_are_joined_back,
+		a_stream_that_is_not_joined_back_ends_the_capture_with_a_reason,
+		calls_that_wait_are_refused_by_name, other_streams_use_memory_of_a_captured_stream,
+		another_thread_ends_only_a_relaxed_capture, an_aborted_capture_leaves_nothing,
+		a_capture_survives_compilers_and_empty_pools, a_prepared_launch_can_be_captured);
+	tcase = suite_add_case(suite, "graphs");
+	tcase_add_tests(tcase, devices, arguments_change_by_the_name_of_the_node,
+		a_graph_of_the_same_shape_updates_an_executable_one,
+		a_clone_has_the_nodes_and_their_names, a_launch_in_a_capture_is_a_node_of_it,
+		explicit_kernels_run_in_the_order_of_their_edges);
+	return suite;
+}
