@@ -641,7 +641,7 @@ static kz_status ask_occupancy(int *blocks, int *room, const struct launch *laun
 	kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
-	kz_status st = launch_prepare(launch, err);
+	kz_status st = launch_ask_shared(launch, err);
 	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
 		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
 		err);

@@ -448,12 +448,48 @@ CUresult do_StreamEndCapture(CUstream stream, CUgraph *graph)
 	if (!code && (!stream || !stream->capturing)) {
 		code = CUDA_ERROR_ILLEGAL_STATE;
 	}
+	if (stream) {
+		stream->capturing = false; /* whatever fails */
+	}
 	if (!code) {
-		stream->capturing = false;
 		*graph = stub_create(STUB_GRAPH, 1);
 		code = *graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	return code;
+}
+
+/* A graph has no nodes here; an executable one is a handle of the same kind. */
+static CUresult new_graph(void **graph, CUresult code)
+{
+	if (!code) {
+		*graph = stub_create(STUB_GRAPH, 1);
+		code = *graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	return code;
+}
+
+CUresult do_GraphCreate(CUgraph *graph, unsigned int flags)
+{
+	(void)flags;
+	return new_graph((void **)graph, stub_enter_context(DRV_cuGraphCreate));
+}
+
+CUresult do_GraphClone(CUgraph *clone, CUgraph graph)
+{
+	(void)graph;
+	return new_graph((void **)clone, stub_enter_context(DRV_cuGraphClone));
+}
+
+CUresult do_GraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+	(void)graph, (void)flags;
+	return new_graph((void **)exec, stub_enter_context(DRV_cuGraphInstantiateWithFlags));
+}
+
+CUresult do_GraphExecDestroy(CUgraphExec exec)
+{
+	CUresult code = stub_enter(DRV_cuGraphExecDestroy);
+	return code ? code : stub_release(STUB_GRAPH, exec);
 }
 
 CUresult do_GraphDestroy(CUgraph graph)

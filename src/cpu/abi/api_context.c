@@ -19,6 +19,7 @@
 #include "cpu/exec/pool.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
+#include "cpu/stream/condition.h"
 #include "cpu/stream/launch_slot.h"
 
 #include <string.h>
@@ -139,6 +140,7 @@ static CUresult context_create_locked(struct context **out, unsigned flags, bool
 	context->id = ++state.last_id;
 	context->host.find_texture = texture_find;
 	context->host.find_surface = surface_find;
+	context->host.find_condition = condition_find_value;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_cond_init(&context->has_fewer, NULL);

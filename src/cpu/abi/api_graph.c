@@ -54,6 +54,31 @@ API(cuGraphCreate, CUgraph *out, unsigned int flags)
 		: api_no_memory(__func__);
 }
 
+API(cuGraphConditionalHandleCreate, CUgraphConditionalHandle *out, CUgraph handle, CUcontext context,
+	unsigned int initial, unsigned int flags)
+{
+	struct context *found;
+	struct graph *graph;
+	CUresult result = api_need(context_find(__func__, context, &found), __func__, out);
+	if (result == CUDA_SUCCESS && flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = enter_graph(__func__, handle, &graph);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct condition *condition = condition_create(initial, flags);
+	if (condition) {
+		condition->next = graph->conditions;
+		graph->conditions = condition;
+		*out = (uintptr_t)condition->handle;
+	}
+	graph_unlock();
+	return condition ? CUDA_SUCCESS : api_no_memory(__func__);
+}
+
 API(cuGraphDestroy, CUgraph handle)
 {
 	struct graph *graph;
@@ -84,13 +109,14 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	bool has_memory = graph->has_memory;
+	bool has_memory = graph->has_memory || graph->has_conditions;
 	struct graph *clone = has_memory ? NULL : graph_clone(graph, true);
 	*out = clone ? clone->handle : NULL;
 	graph_unlock();
 	if (has_memory) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: graphs that allocate or free memory cannot be cloned", __func__);
+			"%s: graphs that allocate or free memory, or with conditional nodes, cannot be"
+			" cloned", __func__);
 	}
 	return clone ? CUDA_SUCCESS
 		: api_no_memory(__func__);

@@ -18,6 +18,10 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 	if (graph->is_captured_into) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call);
 	}
+	if (graph_is_body(graph)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is the body of a conditional node",
+			call);
+	}
 	if (graph->has_memory && graph->parent) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the graph is a child, and allocates or frees memory", call);
@@ -161,9 +165,10 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 		return result;
 	}
 	result = graph_exec_prepare(__func__, context, exec);
-	if (result == CUDA_SUCCESS && is_captured && exec->graph->has_memory) {
+	if (result == CUDA_SUCCESS && is_captured
+	    && (exec->graph->has_memory || exec->graph->has_conditions)) {
 		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-			"%s: the graph allocates or frees memory", __func__);
+			"%s: the graph allocates or frees memory, or has conditional nodes", __func__);
 	}
 	if (result == CUDA_SUCCESS && !(work.run = graph_run_create(exec))) {
 		result = api_no_memory(__func__);

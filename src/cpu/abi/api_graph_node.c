@@ -33,6 +33,10 @@ static CUresult make_child(const char *call, const struct graph *graph,
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: a child graph that allocates or frees memory must be moved", call);
 	}
+	if (!is_move && child->has_conditions) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: a child graph with conditional nodes must be moved", call);
+	}
 	*out = is_move ? child : graph_clone(child, true);
 	return *out ? CUDA_SUCCESS
 		: api_no_memory(call);
@@ -60,6 +64,53 @@ static CUresult add_child(const char *call, struct graph *graph, struct node_dat
 	return result;
 }
 
+/* A graph with a child graph node for each body; NULL when memory runs out. */
+static struct graph *make_bodies(struct node_data *data)
+{
+	struct graph *holder = graph_create(true);
+	bool ok = holder;
+	for (unsigned i = 0; ok && i < data->params.conditional.size; i++) {
+		struct graph *body = graph_create(true);
+		struct node_data *inner = node_data_create(0);
+		ok = body && inner && graph_add(holder, inner, body);
+		if (!ok) {
+			graph_release(body);
+			node_data_release(inner);
+			break;
+		}
+		inner->params.type = CU_GRAPH_NODE_TYPE_GRAPH;
+		inner->params.graph.graph = body->handle;
+		inner->work.kind = WORK_EMPTY;
+		data->params.conditional.phGraph_out[i] = body->handle;
+	}
+	if (!ok) {
+		graph_release(holder);
+	}
+	return ok ? holder : NULL;
+}
+
+/* The lock is held.  *data is taken. */
+static CUresult add_condition(const char *call, struct graph *graph, struct node_data *data,
+	const struct dependencies *from, struct graph_node **out)
+{
+	struct graph *holder = data->condition->is_taken ? NULL : make_bodies(data);
+	if (!holder) {
+		CUresult result = data->condition->is_taken ? api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: another node has this condition", call) : api_no_memory(call);
+		node_data_release(data);
+		return result;
+	}
+	CUresult result = node_add(call, graph, data, holder, from->nodes, from->data, from->count, out);
+	if (result == CUDA_SUCCESS) {
+		data->condition->is_taken = true;
+	} else {
+		holder->parent = NULL;
+		graph_hide(holder);
+		graph_release(holder);
+	}
+	return result;
+}
+
 static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph handle,
 	const struct dependencies *from, CUgraphNodeParams *params)
 {
@@ -82,6 +133,11 @@ static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph hand
 		node_data_release(data);
 	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		result = add_child(call, graph, data, from, &node);
+	} else if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+		result = add_condition(call, graph, data, from, &node);
+		if (result == CUDA_SUCCESS) {
+			params->conditional.phGraph_out = data->params.conditional.phGraph_out;
+		}
 	} else {
 		result = node_add(call, graph, data, NULL, from->nodes, from->data, from->count,
 			&node);
@@ -141,7 +197,7 @@ static CUresult node_get_params(const char *call, CUgraphNode handle, CUgraphNod
 	} else if (result == CUDA_SUCCESS) {
 		// Copies of a node share its data, but each has its own child.
 		CUgraphNodeParams params = node->data->params;
-		if (node->child) {
+		if (node->child && type == CU_GRAPH_NODE_TYPE_GRAPH) {
 			params.graph.graph = node->child->handle;
 		}
 		memcpy(out, (const uint8_t *)&params + offset, size);
@@ -227,9 +283,9 @@ static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNod
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (old->memory) {
+	if (old->memory || old->condition) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: not for nodes that allocate or free memory", call);
+			"%s: not for nodes that allocate or free memory, nor conditional ones", call);
 	} else {
 		result = node_make(call, params, old, &data);
 	}

@@ -60,9 +60,9 @@ static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphN
 	if (old->params.type != params->type) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a node of type %d, not %d", call,
 			(int)old->params.type, (int)params->type);
-	} else if (old->memory) {
+	} else if (old->memory || old->condition) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: not for nodes that allocate or free memory", call);
+			"%s: not for nodes that allocate or free memory, nor conditional ones", call);
 	} else {
 		result = node_make(call, params, old, &data);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the functions that the device provides: printf, assert, malloc, free.  flatten.c has
+ * Calls of the functions that the device provides: printf, assert, malloc, free,
+ * cudaGraphSetConditional.  flatten.c has
  * replaced all other calls, and has put every argument into a register or a number.
  */
 #include "base/common.h"
@@ -41,6 +42,7 @@ void emit_call(struct emit *e, const struct ptx_inst *inst)
 		[PTX_RUNTIME_PRINT] = {offsetof(struct rt_calls, print), 2, PTX_U32},
 		[PTX_RUNTIME_MALLOC] = {offsetof(struct rt_calls, malloc), 1, PTX_U64},
 		[PTX_RUNTIME_FREE] = {offsetof(struct rt_calls, free), 1, PTX_U32},
+		[PTX_RUNTIME_CONDITION] = {offsetof(struct rt_calls, set_condition), 2, PTX_U32},
 	};
 	enum ptx_runtime runtime = ptx_runtime_find(inst->operands[0].func);
 	LLVMValueRef args[2];

@@ -256,7 +256,7 @@ static void call_runtime(struct flat *f, const struct ptx_inst *inst, enum ptx_r
 	if (func->return_count > 0) {
 		struct flat_place to = actual(f, &in[1].elements[0], temp.size);
 		flat_move(f, &to, &temp);
-	} else if (runtime == PTX_RUNTIME_FREE) {
+	} else if (runtime == PTX_RUNTIME_FREE || runtime == PTX_RUNTIME_CONDITION) {
 		flat_stop_unless(f, temp.operand);
 	} else if (runtime == PTX_RUNTIME_ASSERT) {
 		flat_inst(f, PTX_OP_TRAP, PTX_NONE, NULL, 0);

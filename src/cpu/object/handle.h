@@ -11,7 +11,7 @@
 enum api_kind { API_CONTEXT = 1, API_MODULE, API_FUNCTION, API_STREAM, API_EVENT, API_LIBRARY,
 	API_KERNEL, API_LINK, API_POOL, API_ARRAY, API_MIPMAP, API_TEXTURE, API_SURFACE,
 	API_HOST, API_BLOCK, API_GRAPH, API_GRAPH_NODE, API_GRAPH_EXEC, API_USER_OBJECT,
-	API_LOG_CALLBACK };
+	API_LOG_CALLBACK, API_CONDITION };
 
 /* NULL when there is no memory; an object has one handle. */
 void *handle_create(enum api_kind kind, void *object);

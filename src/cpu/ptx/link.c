@@ -20,7 +20,8 @@
 #include <string.h>
 
 /* Functions that the device has. */
-static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfail"};
+static const char *const builtins[] = {"vprintf", "malloc", "free", "__assertfail",
+	"cudaGraphSetConditional"};
 
 struct linker *linker_create(void)
 {

@@ -453,7 +453,8 @@ struct ptx_module {
 	X(PRINT, "vprintf", "4,(8,8,") \
 	X(ASSERT, "__assertfail", "(8,8,4,8,8,") \
 	X(MALLOC, "malloc", "8,(8,") \
-	X(FREE, "free", "(8,")
+	X(FREE, "free", "(8,") \
+	X(CONDITION, "cudaGraphSetConditional", "(8,4,")
 
 enum ptx_runtime {
 #define X(name, spelling, sizes) PTX_RUNTIME_##name,

@@ -218,4 +218,5 @@ const struct rt_calls rt_calls = {
 	.mbarrier = mbarrier_do,
 	.move_local = rt_move_local,
 	.atom_lanes = atom_lanes,
+	.set_condition = rt_set_condition,
 };

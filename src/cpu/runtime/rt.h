@@ -102,6 +102,7 @@ struct rt_host {
 	 * the handle of a live object. */
 	const struct texture *(*find_texture)(uint64_t handle);
 	const struct surface *(*find_surface)(uint64_t handle);
+	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition is */
 };
 
 /* A failure in C code, for the launch to report. */
@@ -231,6 +232,8 @@ struct rt_calls {
 	/* See rt_atom.h. */
 	void (*atom_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t op, uint32_t unused);
+	/* Of PTX_RUNTIME, too.  0: trap. */
+	uint32_t (*set_condition)(struct rt_warp *warp, uint64_t handle, uint32_t value);
 };
 
 /* The table that every launch points to. */
@@ -250,6 +253,7 @@ uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args);
 void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
 	uint64_t function, uint32_t x, uint32_t y, uint32_t z);
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
+uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions of the host that compiled kernels call: end the launch with a failure, printf, assert,
- * malloc and free.  A function that fails notes the reason in the worker's struct rt_fail.  Then
+ * malloc and free, conditions of graphs.  A function that fails notes the reason in the worker's struct rt_fail.  Then
  * the code of the kernel traps, and the launch reports the reason.
  */
 #include "base/common.h"
@@ -77,5 +77,18 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	}
 	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc has not given"
 		" or which has been freed", address);
+	return 0;
+}
+
+uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)
+{
+	const struct rt_host *host = warp->launch->host;
+	uint32_t *place = host && host->find_condition ? host->find_condition(handle) : NULL;
+	if (place) {
+		__atomic_store_n(place, value, __ATOMIC_RELEASE);
+		return 1;
+	}
+	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "cudaGraphSetConditional of 0x%" PRIx64 ", which is not"
+		" the handle of a graph's condition", handle);
 	return 0;
 }

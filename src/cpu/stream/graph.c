@@ -50,6 +50,7 @@ void node_data_release(struct node_data *data)
 {
 	if (data && atomic_fetch_sub(&data->refs, 1) == 1) {
 		graph_memory_release(data->memory);
+		condition_release(data->condition);
 		mem_free(data);
 	}
 }
@@ -137,9 +138,11 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	graph->last = &node->next;
 	graph->node_count++;
 	graph->has_memory |= graph_handles_memory(data->params.type);
+	graph->has_conditions |= (bool)data->condition;
 	if (child) {
 		child->parent = node;
 		graph->has_memory |= child->has_memory;
+		graph->has_conditions |= child->has_conditions;
 	}
 	return node;
 }
@@ -233,6 +236,11 @@ void graph_release(struct graph *graph)
 		user_object_drop(use->object, use->count);
 		mem_free(use);
 	}
+	while (graph->conditions) {
+		struct condition *condition = graph->conditions;
+		graph->conditions = condition->next;
+		condition_release(condition);
+	}
 	handle_release(graph->handle);
 	mem_free(graph);
 }
@@ -309,6 +317,22 @@ void graph_mark_memory(struct graph *graph)
 		graph->has_memory = true;
 		graph = graph->parent ? graph->parent->graph : NULL;
 	}
+}
+
+void graph_mark_conditions(struct graph *graph)
+{
+	while (graph) {
+		graph->has_conditions = true;
+		graph = graph->parent ? graph->parent->graph : NULL;
+	}
+}
+
+bool graph_is_body(const struct graph *graph)
+{
+	while (graph->parent && !graph->parent->data->condition) {
+		graph = graph->parent->graph;
+	}
+	return graph->parent;
 }
 
 bool graph_is_captured(const struct graph *graph)

@@ -7,6 +7,7 @@
  * once it is made; graphs, their copies, executable graphs and their launches share it, and to set
  * a node's parameters is to give it another one.
  */
+#include "cpu/stream/condition.h"
 #include "cpu/stream/graph_memory.h"
 #include "cpu/stream/work.h"
 
@@ -18,6 +19,7 @@ struct node_data {
 	CUcontext context;           /* NULL: wherever the graph is launched */
 	struct work work;            /* what a launch does */
 	struct graph_memory *memory; /* of nodes that allocate and free it */
+	struct condition *condition; /* of conditional nodes */
 	CUlaunchAttributeValue *attributes; /* of kernels, by their numbers */
 	size_t payload_size;
 	uint8_t *payload;            /* behind this struct */
@@ -46,7 +48,8 @@ struct graph_node {
 	struct graph_node *next;
 	struct graph_node **link;
 	struct node_data *data;
-	struct graph *child;         /* of a child graph node */
+	struct graph *child;         /* of a child graph node; of a conditional node a graph with a
+	                                child graph node for each body, which is never run itself */
 	struct edges from;           /* what it depends on, in the order of the calls */
 	struct edges to;             /* what depends on it */
 	bool is_disabled;
@@ -73,7 +76,9 @@ struct graph {
 	size_t node_count;
 	size_t edge_count;
 	struct object_use *uses;
+	struct condition *conditions; /* that were created for it */
 	bool has_memory;             /* nodes that allocate or free memory, in child graphs too */
+	bool has_conditions;         /* conditional nodes, likewise */
 	bool is_captured_into;       /* a capture goes on */
 	CUgraphExec exec;            /* the last one, if has_memory */
 };
@@ -100,8 +105,11 @@ void graph_disconnect(struct graph_node *from, struct graph_node *to);
 /* The edge between two nodes, as `to` has it; NULL if there is none. */
 struct edge *graph_edge(const struct graph_node *from, const struct graph_node *to);
 
-/* It has memory, and so have those that it is a child of. */
+/* It has memory or conditional nodes, and so have those that it is a child of. */
 void graph_mark_memory(struct graph *graph);
+void graph_mark_conditions(struct graph *graph);
+/* Whether it is a body of a conditional node, or in one. */
+bool graph_is_body(const struct graph *graph);
 /* Whether a capture goes on in it or in a child graph, so that it must stay. */
 bool graph_is_captured(const struct graph *graph);
 /* The graph at the top, of which this is a child, or a child's child. */

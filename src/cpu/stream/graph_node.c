@@ -323,6 +323,51 @@ static CUresult node_make_free(const struct making *m, struct node_data **out)
 	return result;
 }
 
+/* --- Conditions --- */
+
+static CUresult node_check_condition(const char *call, const CUDA_CONDITIONAL_NODE_PARAMS *p)
+{
+	static const unsigned most[] = {
+		[CU_GRAPH_COND_TYPE_IF] = 2, [CU_GRAPH_COND_TYPE_WHILE] = 1,
+		[CU_GRAPH_COND_TYPE_SWITCH] = 1 << 16,
+	};
+	if ((unsigned)p->type >= countof(most) || p->size == 0 || p->size > most[p->type]) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a conditional node of type %d with %u bodies",
+			call, (int)p->type, p->size);
+	}
+	return CUDA_SUCCESS;
+}
+
+/* The payload is the list of the bodies; who adds the node makes them. */
+static CUresult node_make_condition(const struct making *m, struct node_data **out)
+{
+	const CUDA_CONDITIONAL_NODE_PARAMS *p = &m->params->conditional;
+	struct condition *condition = condition_find(p->handle);
+	struct context *context;
+	CUresult result = node_check_condition(m->call, p);
+	if (result == CUDA_SUCCESS && !condition) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live condition", m->call);
+	}
+	if (result == CUDA_SUCCESS) {
+		result = node_find_context(m->call, p->ctx, &context);
+	}
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	struct node_data *data = node_data_create(p->size * sizeof(CUgraph));
+	if (!data) {
+		return api_no_memory(m->call);
+	}
+	data->params = *m->params;
+	data->params.conditional.ctx = context->handle;
+	data->params.conditional.phGraph_out = (CUgraph *)(void *)data->payload;
+	data->context = context->handle;
+	data->condition = condition_retain(condition);
+	data->work.kind = WORK_CONDITION;
+	*out = data;
+	return CUDA_SUCCESS;
+}
+
 /* --- All of them --- */
 
 static CUresult node_make_nothing(const struct making *m, struct node_data **out)
@@ -343,7 +388,7 @@ static CUresult (*const makers[])(const struct making *m, struct node_data **out
 	[CU_GRAPH_NODE_TYPE_MEM_ALLOC] = node_make_alloc,
 	[CU_GRAPH_NODE_TYPE_MEM_FREE] = node_make_free,
 	[CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = node_make_values,
-	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = NULL
+	[CU_GRAPH_NODE_TYPE_CONDITIONAL] = node_make_condition
 };
 
 CUresult node_make(const char *call, CUgraphNodeParams *params, const struct node_data *old,
@@ -355,8 +400,8 @@ CUresult node_make(const char *call, CUgraphNodeParams *params, const struct nod
 			(int)params->type);
 	}
 	return makers[params->type] ? makers[params->type](&making, out)
-		: api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has neither conditional"
-			" nodes nor external semaphores", call);
+		: api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no external semaphores",
+			call);
 }
 
 /* --- From work --- */
@@ -468,6 +513,10 @@ CUgraphExecUpdateResult node_compare(const struct node_data *old, const struct n
 		break;
 	case WORK_VALUES:
 		same = node_same_operations(&old->work, &data->work);
+		break;
+	case WORK_CONDITION:
+		same = old->params.conditional.type == data->params.conditional.type
+			&& old->params.conditional.size == data->params.conditional.size;
 		break;
 	default:
 		break;
@@ -582,12 +631,28 @@ static void node_keep_account(struct graph *graph, const struct node_data *data)
 	}
 }
 
+/* Whether the bodies of conditional nodes may have a node. */
+static bool node_suits_body(const struct node_data *data, const struct graph *child)
+{
+	const CUgraphNodeType type = data->params.type;
+	bool suits = type <= CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH
+		|| type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+	for (const struct graph_node *node = child ? child->first : NULL; node && suits;
+	     node = node->next) {
+		suits = node_suits_body(node->data, node->child);
+	}
+	return suits;
+}
+
 CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	struct graph *child, const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count,
 	struct graph_node **out)
 {
 	const bool had_memory = graph->has_memory;
-	CUresult result = node_check_memory(call, graph, data);
+	CUresult result = graph_is_body(graph) && !node_suits_body(data, child)
+		? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: bodies of conditional nodes have kernels, copies, "
+			"fills, child graphs and conditional nodes only", call)
+		: node_check_memory(call, graph, data);
 	if (result == CUDA_SUCCESS && !(*out = graph_add(graph, data, child))) {
 		result = api_no_memory(call);
 	}
@@ -600,6 +665,9 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 		node_keep_account(graph, data);
 		if (graph->has_memory) {
 			graph_mark_memory(graph);
+		}
+		if (graph->has_conditions) {
+			graph_mark_conditions(graph);
 		}
 	} else {
 		(*out)->child = NULL;

@@ -53,6 +53,25 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 		|| (kind != WORK_KERNEL && !operation_is_quick(&data->work));
 }
 
+static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
+	struct graph_node **order);
+
+/* A conditional node is an item, and behind it are its bodies: for each an item that only marks where
+ * it begins, and says in `ends` where the next one does. */
+static struct graph_node *plan_add_condition(struct graph_plan *plan, const struct graph_node *node,
+	struct graph_node **order)
+{
+	struct graph_node *bad = NULL;
+	plan_add(plan, node->data);
+	for (const struct graph_node *body = node->child->first; body && !bad; body = body->next) {
+		size_t mark = plan->count++;
+		plan->items[mark] = node_data_retain(node->data);
+		bad = plan_fill(plan, body->child, order);
+		plan->ends[mark] = plan->count;
+	}
+	return bad;
+}
+
 /* `order` has room for all nodes.  A node in a cycle, or NULL. */
 static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
 	struct graph_node **order)
@@ -60,7 +79,9 @@ static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph
 	struct graph_node *bad = graph_sort(graph, order);
 	for (size_t i = 0; !bad && i < graph->node_count; i++) {
 		struct graph_node *node = order[i];
-		if (node->child) {
+		if (node->data->condition) {
+			bad = plan_add_condition(plan, node, order + graph->node_count);
+		} else if (node->child) {
 			bad = plan_fill(plan, node->child, order + graph->node_count);
 		} else if (!node->is_disabled && node->data->params.type
 				!= CU_GRAPH_NODE_TYPE_EMPTY) {
@@ -74,13 +95,14 @@ static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph
 static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node **bad)
 {
 	size_t size;
-	bool fits = size_mul(&size, exec->node_count, sizeof(void *))
+	bool fits = size_mul(&size, exec->node_count, sizeof(void *) + sizeof(size_t))
 		&& size_add(&size, size, sizeof(struct graph_plan));
 	struct graph_plan *plan = fits ? mem_zalloc(1, size) : NULL;
 	struct graph_node **order = mem_zalloc(exec->node_count + 1, sizeof(struct graph_node *));
 	*bad = NULL;
 	if (plan) {
 		atomic_init(&plan->refs, 1);
+		plan->ends = (size_t *)(void *)&plan->items[exec->node_count];
 	}
 	if (plan && order) {
 		*bad = plan_fill(plan, exec->graph, order);
@@ -349,12 +371,58 @@ static void graph_run_set(struct fence *fence)
 	queue_tell();
 }
 
+static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at);
+
+/* Run the items before `end`; bodies have no events. */
+static void graph_run_execute_body(struct graph_run *run, struct context *context, size_t at,
+	size_t end)
+{
+	while (at < end) {
+		const struct work *work = &run->plan->items[at]->work;
+		if (work->kind == WORK_CONDITION) {
+			at = graph_run_decide(run, context, at);
+		} else {
+			operation_run(context, work);
+			at++;
+		}
+	}
+}
+
+/* Run a body of the conditional node at a place, or none, or one again and again.  Returns where what
+ * comes behind the bodies is. */
+static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at)
+{
+	const struct graph_plan *plan = run->plan;
+	const struct node_data *data = plan->items[at];
+	const CUDA_CONDITIONAL_NODE_PARAMS *p = &data->params.conditional;
+	const uint32_t *place = &data->condition->value;
+	uint32_t value = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	uint32_t chosen = p->type == CU_GRAPH_COND_TYPE_SWITCH ? value : value ? 0 : 1;
+	at++;
+	for (uint32_t i = 0; i < p->size; i++) {
+		size_t behind = plan->ends[at];
+		bool is_due = i == chosen;
+		while (is_due && !operation_must_stop(context)) {
+			graph_run_execute_body(run, context, at + 1, behind);
+			is_due = p->type == CU_GRAPH_COND_TYPE_WHILE
+				&& __atomic_load_n(place, __ATOMIC_ACQUIRE);
+		}
+		at = behind;
+	}
+	return at;
+}
+
 static void graph_run_execute_items(struct graph_run *run, struct context *context)
 {
 	size_t next = 0;
-	for (size_t i = 0; i < run->plan->count; i++) {
+	for (size_t i = 0; i < run->plan->count;) {
 		const struct work *work = &run->plan->items[i]->work;
-		if (!graph_run_has_event(run->plan->items[i])) {
+		if (work->kind == WORK_CONDITION) {
+			i = graph_run_decide(run, context, i);
+			continue;
+		}
+		i++;
+		if (work->kind != WORK_RECORD && work->kind != WORK_WAIT) {
 			operation_run(context, work);
 			continue;
 		}
@@ -366,6 +434,17 @@ static void graph_run_execute_items(struct graph_run *run, struct context *conte
 			graph_run_wait_for(context, fence);
 		}
 		queue_unlock();
+	}
+}
+
+/* Conditions that are to have a value at each launch get it. */
+static void graph_run_assign(const struct graph_run *run)
+{
+	for (size_t i = 0; i < run->plan->count; i++) {
+		struct condition *condition = run->plan->items[i]->condition;
+		if (condition && condition->is_assigned) {
+			__atomic_store_n(&condition->value, condition->initial, __ATOMIC_RELEASE);
+		}
 	}
 }
 
@@ -388,6 +467,7 @@ void graph_run_execute(struct graph_run *run, struct context *context)
 	graph_run_wait_for(context, run->after);
 	queue_unlock();
 	if (run->plan->has_waits) {
+		graph_run_assign(run);
 		graph_run_execute_items(run, context);
 	} else {
 		graph_run_execute_together(run, context);

@@ -212,7 +212,7 @@ static bool operation_has_come(const CUstreamBatchMemOpParams *op)
 	}
 }
 
-static bool operation_must_stop(struct context *context)
+bool operation_must_stop(struct context *context)
 {
 	return atomic_load(&context->is_dying) || atomic_load(&context->fault) != CUDA_SUCCESS;
 }
@@ -298,7 +298,8 @@ uint64_t operation_work(const struct work *work)
 			}
 		}
 	}
-	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK ? 0 : UINT64_MAX;
+	return work->kind != WORK_HOST && work->kind != WORK_CALLBACK
+		&& work->kind != WORK_CONDITION ? 0 : UINT64_MAX;
 }
 
 /* --- All of it --- */

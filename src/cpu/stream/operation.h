@@ -17,6 +17,9 @@ static inline bool operation_is_quick(const struct work *work)
 	return operation_work(work) <= LAUNCH_CALL_WORK;
 }
 
+/* The context has failed or ends: nothing more is to run in it. */
+bool operation_must_stop(struct context *context);
+
 void operation_run(struct context *context, const struct work *work);
 
 /* Copy a struct box; both ends are mapped. */

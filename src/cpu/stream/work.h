@@ -24,7 +24,8 @@ enum work_kind {
 	WORK_WAIT,      /* for an event, as it was recorded when the wait was enqueued */
 	WORK_FREE,      /* memory of cuMemAllocAsync */
 	WORK_VALUES,    /* wait for or write values in memory: cuStreamBatchMemOp */
-	WORK_GRAPH      /* a launch of a graph */
+	WORK_GRAPH,     /* a launch of a graph */
+	WORK_CONDITION  /* a conditional node of a graph, which graph_run.c runs */
 };
 
 /* One end of a copy. */
