@@ -304,6 +304,56 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buff
 KZ_API KZ_NODISCARD kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_buffer *buffer, kz_error *err);
 
+/* Conditional nodes */
+
+/**
+ * Create a condition: a number that kernels of the graph set and a conditional node reads.
+ *
+ * Pass it to a kernel as an argument of the type unsigned long long.  The kernel sets it by
+ * cudaGraphSetConditional, which it declares (or includes from cuda_device_runtime_api.h):
+ *
+ *	extern "C" __device__ void cudaGraphSetConditional(unsigned long long condition,
+ *		unsigned int value);
+ *
+ * On a GPU compile such a kernel to PTX (kz_compile_options.arch = "compute_90"), since the driver
+ * links this function.
+ *
+ * @param out set to the condition; 0 on failure.
+ * @param initial the value at the begin of each launch.
+ * @return KZ_OK; KZ_INVALID; KZ_VERSION if the driver is older than CUDA 12.3.
+ * Ownership: it lives as long as the graph and what was instantiated from it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial,
+	kz_error *err);
+
+/**
+ * Add a node that runs a graph if a condition is not 0.
+ *
+ * Fill the bodies with nodes, before or after this graph gets others.  A body has kernels, copies and
+ * fills on the device, child graphs and conditional nodes, and nothing else.  kz_exec_set_args knows its
+ * kernels by their names, which get "#2" and so on where the graph has the name already.
+ *
+ * @param then set to the graph to run if the condition is not 0.
+ * @param otherwise set to the one to run if it is 0; NULL: there is none.
+ * @param condition of kz_graph_condition for the same graph; one node can have it.
+ * @return KZ_OK; KZ_INVALID; the driver's failures.
+ * Ownership: the bodies belong to the node; to release them does nothing.
+ */
+KZ_API KZ_NODISCARD kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise,
+	kz_graph *graph, kz_nodes after, uint64_t condition, kz_error *err);
+
+/** Add a node that runs a graph again and again while a condition is not 0; as kz_graph_add_if. */
+KZ_API KZ_NODISCARD kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph,
+	kz_nodes after, uint64_t condition, kz_error *err);
+
+/**
+ * Add a node that runs the graph that a condition is the index of; as kz_graph_add_if.
+ *
+ * @param bodies set to `count` graphs, 1 or more.  A condition from `count` on runs none.
+ */
+KZ_API KZ_NODISCARD kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count,
+	kz_graph *graph, kz_nodes after, uint64_t condition, kz_error *err);
+
 #ifdef __cplusplus
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes that the program adds to a graph one by one, but for kernels: copies, fills, calls of host
- * functions, other graphs, memory.
+ * functions, other graphs, memory, conditional nodes with their bodies.
  *
  * Each is described to the driver and recorded with its name and its memory (graph_take_node).
  */
@@ -318,4 +318,109 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	st = adding_end(&adding, out, code, "cuGraphAddMemFreeNode", err);
 	graph->unfreed -= !st;
 	return st;
+}
+
+/* Conditions.  The driver makes the bodies. */
+
+kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(graph, "a graph", err))
+	    || (st = device_enter(graph->device, &scope, err))) {
+		return st;
+	}
+	struct kz_device *dev = graph->device;
+	CUgraphConditionalHandle handle = 0;
+	st = device_ok(dev, dev->drv->GraphConditionalHandleCreate(&handle, graph->root->handle,
+		dev->context, initial, CU_GRAPH_COND_ASSIGN_DEFAULT), "cuGraphConditionalHandleCreate", err);
+	device_leave(dev, &scope);
+	*out = st ? 0 : handle;
+	return st;
+}
+
+/* A graph for a body, that goes before `next`; NULL when memory runs out. */
+static struct kz_graph *graph_make_body(struct kz_graph *graph, CUgraph handle,
+	struct kz_graph *next)
+{
+	struct kz_graph *body = mem_zalloc(1, sizeof(*body));
+	if (body) {
+		atomic_init(&body->refs, 1);
+		body->device = device_retain(graph->device);
+		body->handle = handle;
+		body->root = graph->root;
+		body->next = next;
+		body->nodes.last = &body->nodes.first;
+	}
+	return body;
+}
+
+static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, unsigned count,
+	CUgraphConditionalNodeType type, const char *name, struct kz_graph *graph, kz_nodes after,
+	uint64_t condition, kz_error *err)
+{
+	struct adding adding;
+	kz_status st;
+	if ((st = graph_check_after(graph, after, err))
+	    || (st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_CONDITIONAL, name,
+			err))) {
+		return st;
+	}
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .conditional = {
+		.handle = condition, .type = type, .size = count, .ctx = graph->device->context}};
+	struct kz_node *node = adding.node;
+	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle, adding.after,
+		NULL, adding.count, &params);
+	if ((st = adding_end(&adding, out, code, "cuGraphAddNode", err))) {
+		return st;
+	}
+	graph->root->is_fixed = true;
+	for (unsigned i = count; i-- > 0;) {
+		bodies[i] = graph_make_body(graph, params.conditional.phGraph_out[i], node->bodies);
+		if (!bodies[i]) {
+			return error_no_memory(err);
+		}
+		node->bodies = bodies[i];
+	}
+	return KZ_OK;
+}
+
+kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, kz_graph *graph,
+	kz_nodes after, uint64_t condition, kz_error *err)
+{
+	struct kz_graph *bodies[2] = {NULL, NULL};
+	kz_status st = out_check(then, sizeof(*then), __func__, err);
+	if (otherwise) {
+		*otherwise = NULL;
+	}
+	st = st ? st : graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
+		graph, after, condition, err);
+	if (!st) {
+		*then = bodies[0];
+	}
+	if (!st && otherwise) {
+		*otherwise = bodies[1];
+	}
+	return st;
+}
+
+kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz_nodes after,
+	uint64_t condition, kz_error *err)
+{
+	kz_status st = out_check(body, sizeof(*body), __func__, err);
+	return st ? st : graph_add_condition(out, body, 1, CU_GRAPH_COND_TYPE_WHILE, "while", graph,
+		after, condition, err);
+}
+
+kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, kz_graph *graph,
+	kz_nodes after, uint64_t condition, kz_error *err)
+{
+	if (count < 1 || count > 1 << 16) {
+		return error_set(err, KZ_INVALID, "expected 1 to 65536 bodies of a switch, got %lld",
+			(long long)count);
+	}
+	kz_status st = out_check(bodies, (size_t)count * sizeof(*bodies), __func__, err);
+	return st ? st : graph_add_condition(out, bodies, (unsigned)count, CU_GRAPH_COND_TYPE_SWITCH,
+		"switch", graph, after, condition, err);
 }

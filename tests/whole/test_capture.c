@@ -539,6 +539,146 @@ CAPTURE_TEST(a_prepared_launch_can_be_captured)
 	release_arrays(y, other);
 }
 
+/* Conditional nodes */
+
+static const char deciding[] =
+	"extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long c, unsigned int value);\n"
+	"extern \"C\" __global__ void step(int *n, unsigned long long c)\n"
+	"{\n"
+	"	n[1] += n[0];\n"
+	"	cudaGraphSetConditional(c, --n[0] > 0);\n"
+	"}\n"
+	"extern \"C\" __global__ void choose(const int *n, unsigned long long c)\n"
+	"{\n"
+	"	if (threadIdx.x == 3) { cudaGraphSetConditional(c, n[0]); }\n"
+	"}\n"
+	"extern \"C\" __global__ void add(int *n, int more) { n[1] += more; }\n";
+
+static kz_module *decider;
+static kz_kernel *step, *choose, *add;
+static kz_graph *outer;
+static kz_buffer *numbers;
+
+static void open_decider(int index)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	open_module(index);
+	options.arch = "compute_75";
+	ok(kz_module_compile(&decider, dev, deciding, &options, &err));
+	ok(kz_module_kernel(&step, decider, "step", &err));
+	ok(kz_module_kernel(&choose, decider, "choose", &err));
+	ok(kz_module_kernel(&add, decider, "add", &err));
+	ok(kz_graph_create(&outer, dev, &err));
+	numbers = create_buffer(8);
+}
+
+static void close_decider(void)
+{
+	kz_buffer_release(numbers);
+	kz_graph_release(outer);
+	kz_module_release(decider);
+	close_module();
+}
+
+#define CONDITION_TEST(name) TEST_BETWEEN(open_decider(_i), close_decider(), name)
+
+/* Launch with n[0], and return n[1], which is 0 before. */
+static int decide(kz_exec *exec, int first)
+{
+	int host[2] = {first, 0};
+	ok(kz_copy_htod(numbers, 0, host, sizeof(host), &err));
+	ok(kz_exec_launch(exec, NULL, &err));
+	ok(kz_copy_dtoh(host, sizeof(host), numbers, 0, &err));
+	return host[1];
+}
+
+static void add_to(kz_graph *graph, int more)
+{
+	ok(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(numbers, more)));
+}
+
+static kz_node *choose_in(kz_graph *graph, uint64_t condition)
+{
+	kz_node *node;
+	ok(kz_graph_add_kernel(&node, graph, KZ_AFTER(), choose, kz_dim(1, 1, 1), kz_dim(40, 1, 1), NULL,
+		&err, KZ_ARGS(numbers, condition)));
+	return node;
+}
+
+CONDITION_TEST(a_while_node_runs_its_body_until_a_kernel_ends_it)
+{
+	uint64_t condition;
+	kz_graph *body, *clone;
+	kz_node *loop, *last;
+	kz_exec *exec;
+	ok(kz_graph_condition(&condition, outer, 1, &err));
+	ok(kz_graph_add_while(&loop, &body, outer, KZ_AFTER(), condition, &err));
+	ok(kz_graph_add_kernel(&last, outer, KZ_AFTER(loop), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,
+		&err, KZ_ARGS(numbers, 1000)));
+	ok(kz_graph_add_kernel(NULL, body, KZ_AFTER(), step, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(numbers, condition)));
+	fails(kz_graph_instantiate(&exec, body, &err), KZ_INVALID, "the body of a conditional node");
+	fails(kz_graph_clone(&clone, outer, &err), KZ_UNSUPPORTED, "cannot be copied");
+	kz_graph_release(body); /* nothing happens */
+	ok(kz_graph_instantiate(&exec, outer, &err));
+	ck_assert_int_eq(decide(exec, 100), 5050 + 1000);
+	ck_assert_int_eq(decide(exec, 3), 6 + 1000);
+	ck_assert_int_eq(decide(exec, 0), 1000);
+	ok(kz_exec_set_args(exec, "add", &err, KZ_ARGS(numbers, 1)));
+	ck_assert_int_eq(decide(exec, 4), 11);
+	kz_exec_release(exec);
+}
+
+CONDITION_TEST(an_if_node_runs_one_of_two_bodies)
+{
+	uint64_t outside, inside;
+	kz_graph *then, *otherwise, *within;
+	kz_exec *exec;
+	ok(kz_graph_condition(&outside, outer, 0, &err));
+	ok(kz_graph_condition(&inside, outer, 0, &err));
+	kz_node *first = choose_in(outer, outside);
+	ok(kz_graph_add_if(NULL, &then, &otherwise, outer, KZ_AFTER(first), outside, &err));
+	add_to(then, 10);
+	add_to(otherwise, 20);
+	first = choose_in(then, inside);
+	ok(kz_graph_add_if(NULL, &within, NULL, then, KZ_AFTER(first), inside, &err));
+	add_to(within, 1);
+	ok(kz_graph_instantiate(&exec, outer, &err));
+	ck_assert_int_eq(decide(exec, 1), 11);
+	ck_assert_int_eq(decide(exec, 0), 20);
+	ck_assert_int_eq(decide(exec, 5), 11);
+	kz_exec_release(exec);
+}
+
+CONDITION_TEST(a_switch_node_runs_the_body_of_the_index)
+{
+	uint64_t condition;
+	kz_graph *bodies[3], *other = NULL;
+	kz_exec *exec;
+	ok(kz_graph_condition(&condition, outer, 7, &err));
+	kz_node *first = choose_in(outer, condition);
+	ok(kz_graph_add_switch(NULL, bodies, 3, outer, KZ_AFTER(first), condition, &err));
+	for (int i = 0; i < 3; i++) {
+		add_to(bodies[i], 10 + i);
+	}
+	ok(kz_graph_instantiate(&exec, outer, &err));
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(decide(exec, i), 10 + i);
+	}
+	ck_assert_int_eq(decide(exec, 3), 0);
+	kz_exec_release(exec);
+	fails(kz_graph_add_switch(NULL, bodies, 0, outer, KZ_AFTER(), condition, &err), KZ_INVALID,
+		"1 to 65536 bodies");
+	ck_assert(kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), condition, &err) == KZ_INVALID);
+	ck_assert_ptr_null(other);
+	kz_error_clear(&err);
+	ck_assert(kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), 12345, &err) == KZ_INVALID);
+	kz_error_clear(&err);
+	ck_assert(kz_graph_add_host(NULL, bodies[0], KZ_AFTER(), free, NULL, &err) == KZ_INVALID);
+	kz_error_clear(&err);
+}
+
 SUITE(capture)
 {
 	Suite *suite = suite_create("capture");
@@ -557,5 +697,8 @@ SUITE(capture)
 		a_graph_of_the_same_shape_updates_an_executable_one,
 		a_clone_has_the_nodes_and_their_names, a_launch_in_a_capture_is_a_node_of_it,
 		explicit_kernels_run_in_the_order_of_their_edges);
+	tcase = suite_add_case(suite, "conditions");
+	tcase_add_tests(tcase, devices, a_while_node_runs_its_body_until_a_kernel_ends_it,
+		an_if_node_runs_one_of_two_bodies, a_switch_node_runs_the_body_of_the_index);
 	return suite;
 }
