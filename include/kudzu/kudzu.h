@@ -10,6 +10,7 @@
  *   shape.h     KZ_SHAPE, KZ_AXES         kernel.h   kz_launch, KZ_ARGS
  *   device.h    open a GPU or the CPU     array.h    arrays on the device
  *   stream.h    streams and events        view.h     slices and other views of arrays
+ *   graph.h     work launched again and again
  *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
  *   pool.h      memory pools, statistics  pinned.h   pinned host memory
  *   ops.h       operations on arrays      eval.h     expressions as strings

@@ -24,8 +24,7 @@
  * Reuse follows the order of streams and does not wait.  The stream that used a block last gets it
  * at once.  Another stream gets it when that stream is done, or behind its work.  The pool waits
  * for the device only when memory has run out; it then returns what is unused to the driver and
- * tries once more.  A captured graph uses its memory at each launch: keep the buffers as long as
- * the graph.
+ * tries once more.  A graph (graph.h) keeps the memory that it uses.
  *
  * KUDZU_POOL=0 in the environment makes every buffer come from the driver and go back to it at
  * once. That is slow, but it shows the end of each buffer to the CPU device and to tools such as

@@ -143,8 +143,8 @@ START_TEST(functions_are_found_by_name_and_version)
 	FAILS(NOT_FOUND, cuGetProcAddress("cuNonsense", &at, 13000, 0));
 	FAILS(INVALID_VALUE, cuGetProcAddress("cuInit", &at, 99000, 0));
 	FAILS(INVALID_VALUE, cuGetExportTable((const void **)&at, &(CUuuid){{1}}));
-	FAILS(NOT_SUPPORTED, cuGraphConditionalHandleCreate());
-	check_log("cuGraphConditionalHandleCreate: the CPU device does not have it");
+	FAILS(NOT_SUPPORTED, cuGraphAddExternalSemaphoresSignalNode());
+	check_log("cuGraphAddExternalSemaphoresSignalNode: the CPU device does not have it");
 }
 END_TEST
 

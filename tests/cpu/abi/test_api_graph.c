@@ -363,7 +363,7 @@ START_TEST(any_node_can_be_added_by_the_general_form)
 	params.reserved2 = 1;
 	FAILS(INVALID_VALUE, cuGraphAddNode(&first, graph, NULL, 0, &params));
 	params = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
-	FAILS(NOT_SUPPORTED, cuGraphAddNode(&first, graph, NULL, 0, &params));
+	FAILS(INVALID_VALUE, cuGraphAddNode(&first, graph, NULL, 0, &params));
 	params = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT};
 	FAILS(NOT_SUPPORTED, cuGraphAddNode(&first, graph, NULL, 0, &params));
 	params.type = 14;

@@ -36,7 +36,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *d
 CUresult cuStreamGetFlags(CUstream stream, unsigned int *out);
 CUresult cuFuncGetModule(CUmodule *out, CUfunction function);
 CUresult cuProfilerStart(void);
-CUresult cuGraphConditionalHandleCreate(void);
+CUresult cuGraphAddExternalSemaphoresSignalNode(void);
 
 #define OK(call) ck_assert_int_eq(call, CUDA_SUCCESS)
 #define FAILS(code, call) ck_assert_int_eq(call, CUDA_ERROR_##code)
