@@ -22,8 +22,8 @@
  * end.  Two streams of a capture that use the same buffer do so in the order of the calls, as always.
  *
  * A call that has to wait, such as kz_array_get, cannot be captured.  It fails with KZ_STATE, names
- * itself, and the capture goes on.  Compile and use once what the capture will use: a compiler at work
- * is captured neither.
+ * itself, and the capture goes on.  So does the first use of cuBLAS: use it once before.  Random numbers
+ * that are drawn in a capture are the same ones at each launch.
  *
  * Memory: a graph keeps the memory and the modules that its nodes use, arrays that are released after
  * the capture and temporary memory too, until the graph and all that was instantiated from it are

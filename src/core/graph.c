@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs: capturing, copying, instantiating, launching, updating.
+ * Graphs: capturing, copying, instantiating, launching.
  *
  * What keeps memory alive.  A node has the address of memory for as long as the graph lives, while the
  * pool hands memory on as soon as its last reference goes.  So a graph, and each kz_exec, has a set of
@@ -176,8 +176,8 @@ static kz_status capture_create(struct capture **out, struct kz_stream *stream, 
 	return KZ_OK;
 }
 
-/* Free its streams, and forget what is left in it.  Its memory counts as captured no longer. */
-static void capture_close(struct capture *capture)
+/* Free its streams; its memory counts as captured no longer.  The context is current if `living`. */
+static void capture_close(struct capture *capture, bool living)
 {
 	struct kz_device *dev = capture->device;
 	struct kz_stream *streams = capture_part(capture);
@@ -188,7 +188,9 @@ static void capture_close(struct capture *capture)
 		}
 	}
 	atomic_fetch_sub(&dev->captures, 1);
-	(void)dev->drv->EventDestroy(capture->order);
+	if (living) {
+		(void)dev->drv->EventDestroy(capture->order);
+	}
 	while (streams) {
 		struct kz_stream *stream = streams;
 		streams = stream->next_captured;
@@ -228,7 +230,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 				"cuStreamBeginCapture", err);
 		}
 		if (st) {
-			capture_close(capture);
+			capture_close(capture, true);
 			capture_forget(capture);
 		}
 	}
@@ -299,13 +301,17 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(stream, "a stream", err))
-	    || (st = capture_find(&capture, stream, __func__, err))
-	    || (st = device_enter(stream->device, &scope, err))) {
+	    || (st = capture_find(&capture, stream, __func__, err))) {
 		return st;
 	}
 	struct kz_device *dev = capture->device;
+	if ((st = device_enter(dev, &scope, err))) {
+		capture_close(capture, false); /* the device is lost, and the driver's part with it */
+		capture_forget(capture);
+		return st;
+	}
 	st = capture_stop(&handle, capture, err);
-	capture_close(capture);
+	capture_close(capture, true);
 	if (!st && !(st = graph_new(&graph, dev, handle, err))) {
 		st = graph_fill(graph, capture, err);
 	}
@@ -334,7 +340,7 @@ kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 	if (is_living && capture_stop(&handle, capture, NULL) == KZ_OK) {
 		(void)dev->drv->GraphDestroy(handle);
 	}
-	capture_close(capture);
+	capture_close(capture, is_living);
 	capture_forget(capture);
 	if (is_living) {
 		device_leave(dev, &scope);
@@ -456,8 +462,7 @@ kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
 
 /* Copies */
 
-/* What a node does, and with which memory; `to` has room for that. */
-static void node_take_over(struct kz_node *to, const struct kz_node *from)
+void node_take_over(struct kz_node *to, const struct kz_node *from)
 {
 	to->kernel = from->kernel;
 	memcpy(to->grid, from->grid, sizeof(to->grid));
@@ -564,7 +569,7 @@ static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
 	return ok;
 }
 
-static kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
+kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
 {
 	kz_status st = object_check(graph, "a graph", err);
 	if (!st && graph->root != graph) {
@@ -649,224 +654,6 @@ kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 	for (size_t i = 0; !st && i < uses->count; i++) {
 		st = uses->items[i].kind->is_memory
 			? memory_used(uses->items[i].object, stream, err) : KZ_OK;
-	}
-	device_leave(exec->device, &scope);
-	return st;
-}
-
-/* Changes */
-
-kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
-	kz_error *err)
-{
-	kz_status st;
-	if ((st = object_check(exec, "an executable graph", err))
-	    || (st = object_check(name, "the name of a node", err))) {
-		return st;
-	}
-	*out = map_get(&exec->nodes.names, name);
-	return *out ? KZ_OK : error_set(err, KZ_NOT_FOUND, exec->nodes.first
-		? "the graph has no node '%s'; the first that has a name is '%s'"
-		: "the graph has no node '%s', nor others with names", name,
-		exec->nodes.first ? exec->nodes.first->name : "");
-}
-
-void exec_drop_memory(struct kz_exec *exec, struct memory *const *used, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!used[i]->graph) {
-			uses_remove(&exec->uses, used[i]);
-		}
-	}
-}
-
-kz_status exec_keep_memory(struct kz_exec *exec, struct memory *const *used, size_t count,
-	kz_error *err)
-{
-	kz_status st = KZ_OK;
-	for (size_t i = 0; !st && i < count; i++) {
-		if ((st = graph_check_memory(exec->graph, used[i], err)) == KZ_OK && !used[i]->graph
-		    && !uses_add(&exec->uses, used[i], &memory_kind)) {
-			st = error_no_memory(err);
-		}
-		if (st) {
-			exec_drop_memory(exec, used, i);
-		}
-	}
-	return st;
-}
-
-/* The nodes of a graph and its edges, as the driver lists them. */
-struct shape {
-	CUgraphNode *nodes, *from, *to;
-	CUgraphEdgeData *data;
-	size_t node_count, edge_count;
-};
-
-static void shape_free(struct shape *shape)
-{
-	mem_free(shape->nodes);
-	mem_free(shape->from);
-	mem_free(shape->data);
-}
-
-static kz_status shape_read(struct shape *shape, const struct kz_graph *graph, kz_error *err)
-{
-	const struct drv *drv = graph->device->drv;
-	kz_status st;
-	if ((st = device_ok(graph->device, drv->GraphGetNodes(graph->handle, NULL,
-			&shape->node_count), "cuGraphGetNodes", err))
-	    || (st = device_ok(graph->device, drv->GraphGetEdges(graph->handle, NULL, NULL,
-			NULL, &shape->edge_count), "cuGraphGetEdges", err))) {
-		return st;
-	}
-	shape->nodes = mem_zalloc(shape->node_count + 1, sizeof(CUgraphNode));
-	shape->from = mem_zalloc(shape->edge_count + 1, 2 * sizeof(CUgraphNode));
-	shape->data = mem_zalloc(shape->edge_count + 1, sizeof(CUgraphEdgeData));
-	if (!shape->nodes || !shape->from || !shape->data) {
-		return error_no_memory(err);
-	}
-	shape->to = shape->from + shape->edge_count;
-	if (shape->node_count > 0) {
-		st = device_ok(graph->device, drv->GraphGetNodes(graph->handle, shape->nodes,
-			&shape->node_count), "cuGraphGetNodes", err);
-	}
-	if (!st && shape->edge_count > 0) {
-		st = device_ok(graph->device, drv->GraphGetEdges(graph->handle, shape->from, shape->to,
-			shape->data, &shape->edge_count), "cuGraphGetEdges", err);
-	}
-	return st;
-}
-
-static void shape_ignore(void *node)
-{
-	(void)node;
-}
-
-/* Number the nodes of a shape; false when memory runs out. */
-static bool shape_number(struct uses *numbers, const struct shape *shape)
-{
-	static const struct use_kind kind = {shape_ignore, shape_ignore, false};
-	bool ok = true;
-	for (size_t i = 0; ok && i < shape->node_count; i++) {
-		ok = uses_add(numbers, shape->nodes[i], &kind);
-	}
-	return ok;
-}
-
-static size_t shape_place(const struct uses *numbers, CUgraphNode node)
-{
-	const struct use *use = uses_find(numbers, node);
-	return use ? (size_t)(use - numbers->items) : SIZE_MAX;
-}
-
-/* Whether nodes of equal numbers have equal edges and names in both. */
-static bool shape_equal(const struct shape shapes[2], const struct uses numbers[2],
-	const struct kz_graph *a, const struct kz_graph *b)
-{
-	bool same = shapes[0].node_count == shapes[1].node_count
-		&& shapes[0].edge_count == shapes[1].edge_count;
-	for (size_t i = 0; same && i < shapes[0].edge_count; i++) {
-		same = shape_place(&numbers[0], shapes[0].from[i])
-				== shape_place(&numbers[1], shapes[1].from[i])
-			&& shape_place(&numbers[0], shapes[0].to[i])
-				== shape_place(&numbers[1], shapes[1].to[i]);
-	}
-	const struct kz_node *x = a->nodes.first, *y = b->nodes.first;
-	for (; same && x && y; x = x->next, y = y->next) {
-		same = shape_place(&numbers[0], x->handle) == shape_place(&numbers[1], y->handle)
-			&& y->used_count <= x->used_room;
-	}
-	return same && !x && !y;
-}
-
-/* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the pairs
- * that their names give. */
-static kz_status exec_check_shape(const struct kz_exec *exec, const struct kz_graph *graph,
-	kz_error *err)
-{
-	struct shape shapes[2] = {{0}};
-	struct uses numbers[2] = {{0}};
-	kz_status st = shape_read(&shapes[0], exec->graph, err);
-	st = st ? st : shape_read(&shapes[1], graph, err);
-	if (!st && (!shape_number(&numbers[0], &shapes[0])
-			|| !shape_number(&numbers[1], &shapes[1]))) {
-		st = error_no_memory(err);
-	}
-	if (!st && !shape_equal(shapes, numbers, exec->graph, graph)) {
-		st = error_set(err, KZ_INVALID, "expected a graph with the same nodes and edges, %zu and "
-			"%zu, added in the same order; got %zu and %zu", shapes[0].node_count,
-			shapes[0].edge_count, shapes[1].node_count, shapes[1].edge_count);
-	}
-	for (int i = 0; i < 2; i++) {
-		shape_free(&shapes[i]);
-		uses_release(&numbers[i]);
-	}
-	return st;
-}
-
-static kz_status exec_refuse_update(CUresult code, CUgraphExecUpdateResult why, kz_error *err)
-{
-	static const char *const reasons[] = {
-		[CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED] = "the edges differ",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED] = "a node is of another type",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED] = "a node has another kernel",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED] = "a node's parameters differ too much",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED] = "a node cannot be changed",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE] = "a kernel differs too much",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED] = "the attributes of a kernel differ",
-	};
-	const char *reason = why < countof(reasons) ? reasons[why] : NULL;
-	return error_foreign(err, KZ_INVALID, KZ_DOMAIN_DRIVER, (int)code,
-		"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "cuGraphExecUpdate", 0,
-		"the driver refuses this change of a graph: %s; instantiate the new graph instead",
-		reason ? reason : "it does not say why");
-}
-
-static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_graph *graph,
-	kz_error *err)
-{
-	kz_status st;
-	if ((st = object_check(exec, "an executable graph", err)) || (st = graph_check_whole(graph, err))) {
-		return st;
-	}
-	if (graph->device != exec->device) {
-		return error_set(err, KZ_INVALID, "expected a graph of %s, got one of %s", exec->device->name,
-			graph->device->name);
-	}
-	return graph->is_fixed || exec->graph->is_fixed ? error_set(err, KZ_UNSUPPORTED, "a graph with "
-		"nodes that allocate memory, or with conditional ones, cannot be updated") : KZ_OK;
-}
-
-kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
-{
-	struct device_scope scope;
-	struct uses uses = {0};
-	kz_status st;
-	if ((st = exec_check_update(exec, graph, err))
-	    || (st = device_enter(exec->device, &scope, err))) {
-		return st;
-	}
-	st = exec_check_shape(exec, graph, err);
-	if (!st && !uses_copy(&uses, &graph->uses)) {
-		st = error_no_memory(err);
-	}
-	if (!st) {
-		CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
-		CUresult code = exec->device->drv->GraphExecUpdate(exec->handle, graph->handle, &info);
-		st = code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-			? exec_refuse_update(code, info.result, err)
-			: device_ok(exec->device, code, "cuGraphExecUpdate", err);
-	}
-	if (st) {
-		uses_release(&uses);
-	} else {
-		const struct kz_node *from = graph->nodes.first;
-		for (struct kz_node *to = exec->nodes.first; to; to = to->next, from = from->next) {
-			node_take_over(to, from);
-		}
-		uses_release(&exec->uses);
-		exec->uses = uses;
 	}
 	device_leave(exec->device, &scope);
 	return st;

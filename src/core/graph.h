@@ -47,9 +47,15 @@ CUgraphNode *graph_handles(kz_nodes after);
  * failure.  `out` may be NULL. */
 kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node *node,
 	kz_error *err);
+/* What a node does, and with which memory; `to` has room for that. */
+void node_take_over(struct kz_node *to, const struct kz_node *from);
+/* Fail for a body, and for a graph that leaves memory behind. */
+kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err);
 /* Fail unless a node of this graph can use the memory. */
 kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *memory,
 	kz_error *err);
+
+/* graph_update.c */
 
 /* Find a node of an executable graph by its name. */
 kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,

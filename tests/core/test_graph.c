@@ -235,6 +235,30 @@ START_TEST(a_failure_of_the_driver_leaves_nothing_behind)
 }
 END_TEST
 
+START_TEST(a_capture_ends_with_its_device)
+{
+	kz_stream *stream;
+	kz_graph *made = (kz_graph *)&err;
+	open_stub("");
+	kz_buffer *buffer = create_buffer(SIZE);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_fill(buffer, 0, SIZE, "\1", 1, stream, &err));
+	support_stub("fail=cuMemsetD8Async:700");
+	ck_assert(kz_fill(buffer, 0, SIZE, "\1", 1, NULL, &err) == KZ_FAULT);
+	kz_error_clear(&err);
+	ck_assert(kz_graph_end(&made, stream, &err) == KZ_FAULT);
+	ck_assert_ptr_null(made);
+	kz_error_clear(&err);
+	ck_assert(!kz_stream_is_capturing(stream));
+	kz_stream_release(stream);
+	kz_buffer_release(buffer);
+	kz_memory_stats stats = memory_stats();
+	ck_assert_int_eq(stats.live_count, 0);
+	kz_device_close(dev);
+}
+END_TEST
+
 DEVICE_TEST(a_failed_allocation_leaves_nothing_behind)
 {
 	kz_buffer *buffer = create_buffer(SIZE);
@@ -266,6 +290,7 @@ SUITE(graph)
 		a_graph_is_printed_as_dot);
 	tcase = suite_add_case(suite, "failures");
 	tcase_add_loop_test(tcase, a_failure_of_the_driver_leaves_nothing_behind, 0, 6);
+	tcase_add_test(tcase, a_capture_ends_with_its_device);
 	tcase_add_tests(tcase, devices + 1, a_failed_allocation_leaves_nothing_behind);
 	return suite;
 }
