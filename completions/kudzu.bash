@@ -4,12 +4,13 @@
 
 _kudzu_words() {
 	case $1 in
-	'') echo 'cache compile cpu doctor dump help new run --help --version' ;;
+	'') echo 'cache compile cpu doctor dump help info new run --help --version' ;;
 	cache) echo 'list stats clear why -I -D --arch --std --name --help' ;;
 	compile) echo '-o --output -a --arch -I -D --std -j --jobs --help' ;;
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
-	help) echo 'cache compile cpu doctor dump help new run' ;;
+	info) echo 'cpu cuda cuda:0 cuda:1 --help' ;;
+	help) echo 'cache compile cpu doctor dump help info new run' ;;
 	run) echo '-k --kernel --grid --block --shared --out --time --watch --device --check -I -D -a --arch --std --help' ;;
 	*) echo '--help' ;;
 	esac

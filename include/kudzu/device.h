@@ -63,6 +63,13 @@ KZ_API const char *kz_device_model(const kz_device *dev);
  */
 KZ_API const char *kz_device_note(const kz_device *dev);
 
+/** Which programs may use a device; the driver's numbers. */
+typedef enum kz_compute_mode {
+	KZ_COMPUTE_DEFAULT = 0,          /**< all */
+	KZ_COMPUTE_PROHIBITED = 2,       /**< none */
+	KZ_COMPUTE_EXCLUSIVE_PROCESS = 3 /**< one at a time */
+} kz_compute_mode;
+
 /** What a device can do.  All sizes in bytes; limits as the driver reports them. */
 typedef struct kz_device_info {
 	size_t size;                   /**< sizeof(kz_device_info); set by KZ_DEVICE_INFO_INIT */
@@ -84,6 +91,8 @@ typedef struct kz_device_info {
 	int32_t managed_memory;        /**< 0 or 1 */
 	int32_t memory_pools;          /**< 0 or 1 */
 	uint8_t uuid[16];              /**< the same in every process of this machine */
+	int32_t compute_mode;          /**< a kz_compute_mode */
+	char pci_bus_id[16];           /**< "0000:3b:00.0"; "" if the driver cannot tell */
 } kz_device_info;
 
 #ifdef __cplusplus
@@ -110,6 +119,48 @@ KZ_API KZ_NODISCARD kz_status kz_device_describe(kz_device *dev, kz_device_info 
  */
 KZ_API KZ_NODISCARD kz_status kz_device_memory(kz_device *dev, int64_t *free_size,
 	int64_t *total_size, kz_error *err);
+
+/** Return how many device attributes the library knows by name: those of CUDA 13.0. */
+KZ_API int64_t kz_device_attribute_count(void);
+
+/**
+ * Return the name of a device attribute, without its "CU_DEVICE_ATTRIBUTE_".
+ *
+ * @param index from 0 to kz_device_attribute_count() - 1, in the order of the numbers.
+ * @param number set to the driver's number of the attribute, 0 for a wrong index; may be NULL.
+ * @return "WARP_SIZE"; NULL for a wrong index.  Static.
+ */
+KZ_API const char *kz_device_attribute_name(int64_t index, int32_t *number);
+
+/**
+ * Ask for an attribute of a device by its number, which may be one that the library does not know.
+ *
+ * @param out set to the value, 0 on failure.
+ * @param number CUdevice_attribute: 10 is the warp size.
+ * @return KZ_OK, also for a lost device; KZ_INVALID for no device; KZ_UNSUPPORTED if the driver does
+ *         not know the attribute; the driver's other failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number,
+	kz_error *err);
+
+/**
+ * Ask for an attribute of a device by its name.
+ *
+ * @param name "WARP_SIZE" or "CU_DEVICE_ATTRIBUTE_WARP_SIZE".
+ * @return as kz_device_attribute; also KZ_NOT_FOUND if no attribute has that name.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev,
+	const char *name, kz_error *err);
+
+/**
+ * Ask whether kernels of a device can use the memory of another one.
+ *
+ * @param out set to 1 if they can, else 0: also for two drivers, and for a device and itself.
+ * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED or KZ_VERSION if the driver cannot tell; the
+ *         driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer,
+	kz_error *err);
 
 /**
  * Wait until all work on the device is done.

@@ -88,6 +88,13 @@ static const struct command {
 	{"help", help_main, 1, "help [COMMAND]",
 		"explain a command",
 		"Without COMMAND: lists all commands.\n"},
+	{"info", info_main, 1, "info [DEVICE]",
+		"print all there is to know of the devices",
+		"Prints for each device, or for DEVICE (cpu, cuda, cuda:1), its name, compute capability,\n"
+		"driver, memory, PCI bus id, UUID, compute mode and peers, and the value of each attribute\n"
+		"with the driver's number and name; `-` for one that the driver does not know.\n"
+		"\n"
+		"The exit status is 0; 1 if a device cannot be used; 2 for a name that no device has.\n"},
 	{"new", new_main, 1, "new NAME",
 		"make a small project that uses the library",
 		"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu\n"

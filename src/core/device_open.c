@@ -54,6 +54,7 @@ static const struct limit limits[] = {
 	LIMIT(COOPERATIVE_LAUNCH, cooperative_launch),
 	LIMIT(MANAGED_MEMORY, managed_memory),
 	LIMIT(MEMORY_POOLS_SUPPORTED, memory_pools),
+	LIMIT(COMPUTE_MODE, compute_mode),
 };
 
 /* An attribute that is newer than the driver is an invalid value to it: 0. */
@@ -129,7 +130,10 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 			"cuDeviceTotalMem", err)))
 	    || (drv_has(drv, DRV_cuDeviceGetUuid)
 		&& (st = device_ok(dev, drv->DeviceGetUuid(&uuid, dev->handle),
-			"cuDeviceGetUuid", err)))) {
+			"cuDeviceGetUuid", err)))
+	    || (drv_has(drv, DRV_cuDeviceGetPCIBusId)
+		&& (st = device_ok(dev, drv->DeviceGetPCIBusId(dev->info.pci_bus_id,
+			sizeof(dev->info.pci_bus_id), dev->handle), "cuDeviceGetPCIBusId", err)))) {
 		return st;
 	}
 	dev->info.total_memory = (int64_t)total;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kudzu info: what there is to know of each device, or of the one that is named: its identity, its
+ * memory, its peers, and each attribute with its number and name.
+ */
+#include "cli/cli.h"
+#include "cli/report.h"
+
+#include <kudzu/kudzu.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *info_mode_name(int32_t mode)
+{
+	switch (mode) {
+	case KZ_COMPUTE_DEFAULT:
+		return "default";
+	case KZ_COMPUTE_PROHIBITED:
+		return "prohibited";
+	case KZ_COMPUTE_EXCLUSIVE_PROCESS:
+		return "exclusive process";
+	default:
+		return "unknown";
+	}
+}
+
+static void info_print_uuid(const uint8_t *uuid)
+{
+	printf("  uuid                ");
+	for (int i = 0; i < 16; i++) {
+		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+	}
+	putchar('\n');
+}
+
+/* The names of the other devices whose memory this one reaches. */
+static kz_status info_print_peers(kz_device *dev, kz_error *err)
+{
+	char name[24];
+	int count = 0;
+	printf("  peers              ");
+	for (int i = 0; i < kz_cuda_device_count(); i++) {
+		kz_device *peer = NULL;
+		int can = 0;
+		snprintf(name, sizeof(name), "cuda:%d", i);
+		kz_status st = kz_device_open(&peer, name, err);
+		st = st ? st : kz_device_can_access_peer(&can, dev, peer, err);
+		kz_device_close(peer);
+		if (st) {
+			putchar('\n');
+			return st;
+		}
+		if (can) {
+			printf(" %s", name);
+			count++;
+		}
+	}
+	puts(count ? "" : " none");
+	return KZ_OK;
+}
+
+static kz_status info_print_attributes(kz_device *dev, kz_error *err)
+{
+	printf("  attributes\n");
+	for (int64_t i = 0; i < kz_device_attribute_count(); i++) {
+		int32_t number, value;
+		const char *name = kz_device_attribute_name(i, &number);
+		kz_error why = KZ_ERROR_INIT;
+		kz_status st = kz_device_attribute(&value, dev, number, &why);
+		if (st && st != KZ_UNSUPPORTED) {
+			*err = why;
+			return st;
+		}
+		kz_error_clear(&why);
+		if (st) {
+			printf("    %3" PRId32 "  %-58s -\n", number, name);
+		} else {
+			printf("    %3" PRId32 "  %-58s %" PRId32 "\n", number, name, value);
+		}
+	}
+	return KZ_OK;
+}
+
+static kz_status info_print_device(const char *name, kz_error *err)
+{
+	kz_device *dev = NULL;
+	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	kz_status st;
+	if ((st = kz_device_open(&dev, name, err)) || (st = kz_device_describe(dev, &info, err))) {
+		goto out;
+	}
+	printf("%s: %s\n", kz_device_name(dev), kz_device_model(dev));
+	printf("  compute capability  %d.%d\n", info.compute_capability / 10,
+		info.compute_capability % 10);
+	printf("  driver              CUDA %d.%d\n", info.driver_version / 1000,
+		info.driver_version % 1000 / 10);
+	printf("  memory              %" PRId64 " bytes\n", info.total_memory);
+	printf("  pci bus id          %s\n", *info.pci_bus_id ? info.pci_bus_id : "none");
+	info_print_uuid(info.uuid);
+	printf("  compute mode        %s\n", info_mode_name(info.compute_mode));
+	if ((st = info_print_peers(dev, err)) || (st = info_print_attributes(dev, err))) {
+		goto out;
+	}
+out:
+	kz_device_close(dev);
+	return st;
+}
+
+static int info_run(const char *name)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_status st = info_print_device(name, &err);
+	if (st) {
+		fflush(stdout);
+		report_error(&err);
+	}
+	kz_error_clear(&err);
+	return st == KZ_OK ? CLI_OK : st == KZ_INVALID ? CLI_USAGE : CLI_FAILED;
+}
+
+int info_main(int argc, char **argv)
+{
+	char name[24];
+	if (argc == 2) {
+		return info_run(argv[1]);
+	}
+	int status = CLI_OK, count = kz_cuda_device_count();
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "cuda:%d", i);
+		int one = info_run(name);
+		status = one ? one : status;
+	}
+	int cpu = info_run("cpu");
+	return cpu ? cpu : status;
+}
