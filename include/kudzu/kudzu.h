@@ -63,6 +63,7 @@
 #include <kudzu/network.h>
 #include <kudzu/npy.h>
 #include <kudzu/ops.h>
+#include <kudzu/output.h>
 #include <kudzu/pinned.h>
 #include <kudzu/pool.h>
 #include <kudzu/prepared.h>

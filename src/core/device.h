@@ -77,6 +77,10 @@ struct kz_device {
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
 	atomic_int captures;        /* that go on in its streams */
+	struct output {             /* where the text of kernels goes: output.c */
+		kz_output_fn *function; /* NULL: where the driver has it */
+		void *user;
+	} output;                   /* changed under `lock`, when the driver does not use it */
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
 	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
@@ -185,6 +189,8 @@ static inline struct kz_stream *stream_retain(struct kz_stream *stream)
 
 /* Fail if a stream of the device is captured: `call` waits for the device. */
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err);
+/* output.c: the device ends, its context is there still. */
+void output_finish(struct kz_device *dev);
 
 /* pool.c */
 

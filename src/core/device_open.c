@@ -210,6 +210,7 @@ static void device_free(struct kz_device *dev)
 		return;
 	}
 	end_tables(dev);
+	output_finish(dev);
 	stream_finish(&dev->stream);
 	pinned_free_slot(dev);
 	mempool_finish(&dev->pools[MEMPOOL_DEVICE]);

@@ -77,6 +77,16 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 #define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
 
+/* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
+ * kernels print goes to standard output, and what fails of their assertions to standard error, until
+ * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
+ * not any more when another call of set_output has returned. */
+enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
+typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
+struct kudzu_exports {
+	CUresult (*set_output)(CUcontext context, kudzu_output_fn *function, void *user);
+};
+
 typedef enum CUdevice_attribute {
 #define X(name, number) name = number,
 #include "drv/attributes.def"

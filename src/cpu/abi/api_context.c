@@ -143,6 +143,7 @@ static CUresult context_create_locked(struct context **out, unsigned flags, bool
 	context->host.find_condition = condition_find_value;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
+	pthread_mutex_init(&context->host.output_lock, NULL);
 	pthread_cond_init(&context->has_fewer, NULL);
 	*out = context;
 	return CUDA_SUCCESS;
@@ -158,6 +159,7 @@ static void context_destroy(struct context *context)
 	context_clear(context);
 	context_close_streams(context);
 	pthread_cond_destroy(&context->has_fewer);
+	pthread_mutex_destroy(&context->host.output_lock);
 	pthread_mutex_destroy(&context->lock);
 	mem_free(context);
 	device_release();

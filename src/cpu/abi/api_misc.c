@@ -4,6 +4,8 @@
 
 #include "cpu/abi/api.h"
 
+#include <string.h>
+
 API(cuInit, unsigned int flags)
 {
 	return flags == 0 ? api_start(__func__)
@@ -79,11 +81,29 @@ API(cuGetErrorString, CUresult code, const char **out)
 	return find_error(code, __func__, out, false);
 }
 
-/* NVIDIA's private tables.  NVRTC asks for one, and accepts an error. */
+static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *user)
+{
+	struct context *context;
+	CUresult result = context_find(__func__, handle, &context);
+	if (result == CUDA_SUCCESS) {
+		pthread_mutex_lock(&context->host.output_lock);
+		context->host.output = function;
+		context->host.output_user = user;
+		pthread_mutex_unlock(&context->host.output_lock);
+	}
+	return result;
+}
+
+/* Private tables: ours, and none of NVIDIA's.  NVRTC asks for one, and accepts an error. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
+	static const struct kudzu_exports exports = {.set_output = set_output};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
+	}
+	if (memcmp(id->bytes, CU_DEVICE_UUID_KUDZU, sizeof(id->bytes)) == 0) {
+		*out = &exports;
+		return CUDA_SUCCESS;
 	}
 	*out = NULL;
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there are no private tables", __func__);

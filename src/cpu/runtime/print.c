@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cpu/mem/fault.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct text {
@@ -196,7 +197,8 @@ static int format_text(struct text *text, const char *format, const uint8_t *fir
 }
 
 /* Print the text once more into memory if the stack was too small for it, and write it. */
-static bool print_write_text(FILE *out, struct text text, const char *format, const uint8_t *args)
+static bool print_write_text(print_write_fn *write, void *to, struct text text, const char *format,
+	const uint8_t *args)
 {
 	char *memory = NULL;
 	if (text.len >= text.cap && !text.failed) {
@@ -209,13 +211,13 @@ static bool print_write_text(FILE *out, struct text text, const char *format, co
 	}
 	size_t len = text.len < text.cap ? text.len : text.cap - 1;
 	if (!text.failed && len > 0) {
-		text.failed = fwrite(text.data, 1, len, out) != len;
+		text.failed = !write(to, text.data, len);
 	}
 	mem_free(memory);
 	return !text.failed;
 }
 
-int print_device(FILE *out, const char *format, const uint8_t *args)
+int print_device(print_write_fn *write, void *to, const char *format, const uint8_t *args)
 {
 	char buffer[1024];
 	struct text text = {.data = buffer, .cap = sizeof(buffer)};
@@ -224,7 +226,7 @@ int print_device(FILE *out, const char *format, const uint8_t *args)
 	}
 	fault_hold(); // snprintf may hold the lock of malloc
 	int count = format_text(&text, format, args);
-	bool ok = print_write_text(out, text, format, args);
+	bool ok = print_write_text(write, to, text, format, args);
 	fault_release();
 	return ok ? count : -2;
 }

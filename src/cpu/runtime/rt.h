@@ -20,6 +20,9 @@
  * through struct rt_warp.  It holds no symbol and no address, so that it can be cached.
  */
 #include "base/common.h"
+#include "drv/cuda_abi.h"
+
+#include <pthread.h>
 
 #define RT_DONE 0u
 #define RT_SWEEP UINT32_MAX
@@ -103,6 +106,10 @@ struct rt_host {
 	const struct texture *(*find_texture)(uint64_t handle);
 	const struct surface *(*find_surface)(uint64_t handle);
 	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition is */
+	/* Where printf and failed assertions go; NULL: to the files of stdio. */
+	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
+	kudzu_output_fn *output;
+	void *output_user;
 };
 
 /* A failure in C code, for the launch to report. */

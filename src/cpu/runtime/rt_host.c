@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A worker keeps its first failure. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
@@ -38,10 +39,30 @@ void rt_fail_code(struct rt_warp *warp, uint32_t code)
 		: "call of an address that is no function of this kind");
 }
 
+/* Text of a kernel goes to the function that the program has named, else to `file`. */
+static bool host_write(struct rt_warp *warp, int kind, FILE *file, const char *text, size_t size)
+{
+	struct rt_host *host = warp->launch->host;
+	bool is_taken = false;
+	if (host) {
+		pthread_mutex_lock(&host->output_lock);
+		if (host->output) {
+			host->output(host->output_user, kind, text, size);
+			is_taken = true;
+		}
+		pthread_mutex_unlock(&host->output_lock);
+	}
+	return is_taken || fwrite(text, 1, size, file) == size;
+}
+
+static bool host_write_print(void *warp, const char *text, size_t size)
+{
+	return host_write(warp, KUDZU_OUTPUT_PRINTF, stdout, text, size);
+}
+
 uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
 {
-	(void)warp;
-	return (uint32_t)print_device(stdout, (const char *)(uintptr_t)format,
+	return (uint32_t)print_device(host_write_print, warp, (const char *)(uintptr_t)format,
 		(const uint8_t *)(uintptr_t)args);
 }
 
@@ -59,7 +80,7 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 	rt_fail(warp, CUDA_ERROR_ASSERT, "assertion `%s' failed at %s:%u",
 		(const char *)(uintptr_t)message, (const char *)(uintptr_t)file, line);
 	fault_hold();
-	fputs(text, stderr);
+	host_write(warp, KUDZU_OUTPUT_ASSERT, stderr, text, strlen(text));
 	fault_release();
 }
 

@@ -143,6 +143,8 @@ START_TEST(functions_are_found_by_name_and_version)
 	FAILS(NOT_FOUND, cuGetProcAddress("cuNonsense", &at, 13000, 0));
 	FAILS(INVALID_VALUE, cuGetProcAddress("cuInit", &at, 99000, 0));
 	FAILS(INVALID_VALUE, cuGetExportTable((const void **)&at, &(CUuuid){{1}}));
+	OK(cuGetExportTable((const void **)&at, (const CUuuid *)CU_DEVICE_UUID_KUDZU));
+	ck_assert_ptr_nonnull(at);
 	FAILS(NOT_SUPPORTED, cuGraphAddExternalSemaphoresSignalNode());
 	check_log("cuGraphAddExternalSemaphoresSignalNode: the CPU device does not have it");
 }

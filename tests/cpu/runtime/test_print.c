@@ -11,6 +11,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,16 @@ static void push(const void *value, size_t size)
 static char *printed;
 static size_t printed_size;
 
+static bool write_file(void *file, const char *text, size_t size)
+{
+	return fwrite(text, 1, size, file) == size;
+}
+
 static int print(const char *format)
 {
 	FILE *out = open_memstream(&printed, &printed_size);
 	ck_assert_ptr_nonnull(out);
-	int count = print_device(out, format, args.bytes);
+	int count = print_device(write_file, out, format, args.bytes);
 	fclose(out);
 	return count;
 }
@@ -219,7 +225,7 @@ START_TEST(print_says_what_went_wrong)
 	ck_assert_int_eq(print(NULL), -1);
 	free(printed);
 	FILE *closed = fopen("/dev/null", "r");
-	ck_assert_int_eq(print_device(closed, "text", args.bytes), -2);
+	ck_assert_int_eq(print_device(write_file, closed, "text", args.bytes), -2);
 	fclose(closed);
 }
 END_TEST

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the text of kernels goes.
+ *
+ * Only our own driver can be told: it has a private table (drv/cuda_abi.h).  The driver calls
+ * output_pass, which calls the program's function.  That changes while the driver has none: when
+ * set_output has returned, no call is in progress.
+ */
+#include "base/common.h"
+
+#include "core/device.h"
+
+#include <string.h>
+
+static void output_pass(void *user, int kind, const char *text, size_t size)
+{
+	const struct output *output = &((const struct kz_device *)user)->output;
+	output->function(output->user, kind == KUDZU_OUTPUT_ASSERT ? KZ_OUTPUT_ASSERT
+		: KZ_OUTPUT_PRINTF, text, (int64_t)size);
+}
+
+static void output_write(void *file, kz_output_kind kind, const char *text, int64_t size)
+{
+	(void)kind;
+	(void)fwrite(text, 1, (size_t)size, file); /* the program asks ferror */
+}
+
+/* NULL: the driver has no such table. */
+static const struct kudzu_exports *output_exports(const struct kz_device *dev)
+{
+	CUuuid id;
+	const void *table = NULL;
+	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
+	return dev->ptx_only && dev->drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
+}
+
+static kz_status output_refuse(const struct kz_device *dev, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	error_set(err, KZ_UNSUPPORTED, "the driver of %s writes what kernels print to standard output "
+		"itself", dev->name);
+	if (mine) {
+		error_add_hint(err, "redirect the program's standard output, or run it on the CPU device");
+	}
+	return KZ_UNSUPPORTED;
+}
+
+/* Under dev->lock; the context is alive. */
+static CUresult output_change(struct kz_device *dev, const struct kudzu_exports *exports,
+	struct output output)
+{
+	CUresult code = exports->set_output(dev->context, NULL, NULL);
+	if (code == CUDA_SUCCESS) {
+		dev->output = output;
+	}
+	return code || !output.function ? code
+		: exports->set_output(dev->context, output_pass, dev);
+}
+
+kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(dev, "a device", err)) || (st = kz_device_check(dev, err))) {
+		return st;
+	}
+	const struct kudzu_exports *exports = output_exports(dev);
+	if (!exports) {
+		return function ? output_refuse(dev, err) : KZ_OK;
+	}
+	pthread_mutex_lock(&dev->lock);
+	CUresult code = output_change(dev, exports, (struct output){function, user});
+	pthread_mutex_unlock(&dev->lock);
+	return device_ok(dev, code, "cuGetExportTable", err);
+}
+
+kz_status kz_device_set_output_file(kz_device *dev, FILE *file, kz_error *err)
+{
+	return kz_device_set_output(dev, file ? output_write : NULL, file, err);
+}
+
+/* A lost context is gone with its function; another one may have its handle. */
+void output_finish(struct kz_device *dev)
+{
+	bool has_one = dev->output.function && !atomic_load(&dev->lost);
+	const struct kudzu_exports *exports = has_one ? output_exports(dev) : NULL;
+	if (exports) {
+		(void)exports->set_output(dev->context, NULL, NULL);
+	}
+}
