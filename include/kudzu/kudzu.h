@@ -75,6 +75,7 @@
 #include <kudzu/solve.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
+#include <kudzu/trace.h>
 #include <kudzu/version.h>
 #include <kudzu/view.h>
 #include <kudzu/warm.h>

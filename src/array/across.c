@@ -9,6 +9,7 @@
 
 #include "array/array.h"
 #include "base/alloc.h"
+#include "core/trace.h"
 
 kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
@@ -51,9 +52,19 @@ static kz_status copy_peer(struct kz_array *to, struct kz_array *from, kz_error 
 	if (!(st = memory_use(to->buffer->memory, target, err))
 	    && !(st = memory_use(from->buffer->memory, source, err))
 	    && !(st = stream_order(target, source, err))) {
+		struct trace_op op;
+		bool is_traced = unlikely(trace_is_on());
+		if (is_traced) {
+			trace_op_begin(&op, target);
+		}
 		st = device_ok(here, here->drv->MemcpyPeerAsync(array_address(to), here->context,
 			array_address(from), there->context, (size_t)kz_array_size(from),
 			target->handle), "cuMemcpyPeerAsync", err);
+		if (is_traced) {
+			trace_op_end(&op, target, st, "copy", "copy from peer",
+				"\"stream\":%lld,\"bytes\":%lld,\"from\":\"%s\"",
+				(long long)target->number, (long long)kz_array_size(from), there->name);
+		}
 		st = st ? st : stream_order(source, target, err);
 		st = st ? st : memory_used(from->buffer->memory, source, err);
 		st = st ? st : memory_used(to->buffer->memory, target, err);

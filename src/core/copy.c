@@ -8,12 +8,35 @@
 #include "base/common.h"
 
 #include "core/memory.h"
+#include "core/trace.h"
 
 #include <string.h>
 
 /* Copies between host and device */
 
 enum way { TO_DEVICE, TO_HOST };
+
+/* The driver's call for either direction; `address` is on the device. */
+static kz_status host_copy_start(enum way way, struct kz_device *dev, CUdeviceptr address, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct trace_op op;
+	bool is_traced = unlikely(trace_is_on());
+	if (is_traced) {
+		trace_op_begin(&op, stream);
+	}
+	kz_status st = way == TO_DEVICE
+		? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
+			stream->handle), "cuMemcpyHtoDAsync", err)
+		: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
+			stream->handle), "cuMemcpyDtoHAsync", err);
+	if (is_traced) {
+		trace_op_end(&op, stream, st, "copy", way == TO_DEVICE ? "copy to device"
+			: "copy to host", "\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
+			(long long)size);
+	}
+	return st;
+}
 
 /* Both directions, in a stream; the arguments were checked. */
 static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
@@ -29,11 +52,7 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
 	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
 		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
-		st = way == TO_DEVICE
-			? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
-				stream->handle), "cuMemcpyHtoDAsync", err)
-			: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
-				stream->handle), "cuMemcpyDtoHAsync", err);
+		st = host_copy_start(way, dev, address, host, size, stream, err);
 		st = st ? st : memory_used(buffer->memory, stream, err);
 		st = st || !pinned ? st : memory_used(pinned, stream, err);
 	}
@@ -153,9 +172,19 @@ static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_
 	    && !(st = memory_use(to->memory, stream, err))) {
 		CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
 		CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
+		struct trace_op op;
+		bool is_traced = unlikely(trace_is_on());
+		if (is_traced) {
+			trace_op_begin(&op, stream);
+		}
 		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
 			stream->handle);
 		st = device_ok(dev, code, "cuMemcpyDtoDAsync", err);
+		if (is_traced) {
+			trace_op_end(&op, stream, st, "copy", "copy on device",
+				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
+				(long long)size);
+		}
 		st = st ? st : memory_used(from->memory, stream, err);
 		st = st ? st : memory_used(to->memory, stream, err);
 	}
@@ -258,8 +287,18 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 		return st;
 	}
 	if (!(st = memory_use(buffer->memory, stream, err))) {
+		struct trace_op op;
+		bool is_traced = unlikely(trace_is_on());
+		if (is_traced) {
+			trace_op_begin(&op, stream);
+		}
 		st = copy_fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern,
 			pattern_size, count, stream->handle, err);
+		if (is_traced) {
+			trace_op_end(&op, stream, st, "fill", "fill",
+				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
+				(long long)(count * pattern_size));
+		}
 		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
 	device_leave(dev, &scope);

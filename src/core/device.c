@@ -157,19 +157,6 @@ kz_status device_check_capture(const struct kz_device *dev, const char *call, kz
 		call, dev->name);
 }
 
-kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
-{
-	struct device_scope scope;
-	kz_status st;
-	if ((st = object_check(dev, "a device", err)) || (st = device_check_capture(dev, __func__, err))
-	    || (st = device_enter(dev, &scope, err))) {
-		return st;
-	}
-	st = device_ok(dev, dev->drv->CtxSynchronize(), "cuCtxSynchronize", err);
-	device_leave(dev, &scope);
-	return st;
-}
-
 kz_status kz_device_check(kz_device *dev, kz_error *err)
 {
 	kz_status st = object_check(dev, "a device", err);

@@ -25,6 +25,7 @@
 struct kz_stream {
 	atomic_int refs;            /* of a stream that is not the default one */
 	struct kz_device *device;
+	int64_t number;             /* in the trace; 0 is the default stream */
 	CUstream handle;
 	CUevent order;              /* marks the point that another stream waits for */
 	struct free_list *free_lists; /* free memory that it used last, for each of the pools */
@@ -65,6 +66,7 @@ struct kz_device {
 	CUdevice handle;
 	CUcontext context;          /* the primary one, retained */
 	struct kz_stream stream;    /* the default stream */
+	_Atomic int64_t stream_count; /* that were ever made */
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */

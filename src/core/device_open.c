@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/str.h"
 #include "core/stream.h"
+#include "core/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,7 @@ static void device_free(struct kz_device *dev)
 		return;
 	}
 	end_tables(dev);
+	trace_end_device(dev);
 	output_finish(dev);
 	stream_finish(&dev->stream);
 	pinned_free_slot(dev);
@@ -266,6 +268,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 {
 	bool pooled;
 	kz_status st = choose_pool(&pooled, err);
+	st = st ? st : trace_begin_asked(err);
 	if (st) {
 		return st;
 	}

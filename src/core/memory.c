@@ -13,8 +13,10 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "core/capture.h"
 #include "core/memory.h"
+#include "core/trace.h"
 
 #include <stdio.h>
 
@@ -71,6 +73,15 @@ static kz_status fail_allocation(const struct memory *memory, const struct mempo
 		error_add_hint(err, known->hint);
 	}
 	return st;
+}
+
+/* A piece of memory is there, or is given back. */
+static void memory_trace(const struct memory *memory, const char *what)
+{
+	trace_host(clock_now_ns(), "memory", what,
+		"\"device\":\"%s\",\"bytes\":%lld,\"address\":\"0x%llx\",\"pinned\":%s",
+		memory->device->name, (long long)memory->size, (unsigned long long)memory->address,
+		memory->pool->kind == MEMPOOL_PINNED ? "true" : "false");
 }
 
 static struct memory *memory_new(struct kz_device *dev, int64_t size)
@@ -158,6 +169,9 @@ kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool
 		memory_delete(memory);
 		return st;
 	}
+	if (unlikely(trace_is_on())) {
+		memory_trace(memory, "allocate");
+	}
 	*out = memory;
 	return KZ_OK;
 }
@@ -222,6 +236,9 @@ void memory_release(struct memory *memory)
 	}
 	struct mempool *pool = memory->pool;
 	struct kz_device *dev = memory->device;
+	if (unlikely(trace_is_on()) && pool) {
+		memory_trace(memory, "free");
+	}
 	struct kz_stream *last = atomic_load_explicit(&memory->last, memory_order_relaxed);
 	if (likely(pool && mempool_park(pool, device_free_list(pool, last), memory->block))) {
 		stream_release(last);
@@ -370,6 +387,9 @@ static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64
 	memory->size = memory->whole.size = size;
 	memory->dtype = wish ? wish->dtype : 0;
 	memory->count = wish ? wish->count : 0;
+	if (unlikely(trace_is_on())) {
+		memory_trace(memory, "allocate");
+	}
 	return &memory->whole;
 }
 

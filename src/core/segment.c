@@ -9,8 +9,10 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "core/segment.h"
 #include "core/stream.h"
+#include "core/trace.h"
 
 static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address, size_t size)
 {
@@ -162,7 +164,12 @@ CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t s
 	if (!fits) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	uint64_t start = clock_now_ns();
 	CUresult code = segment->source->reserve(pool->device, &segment->first.address, size);
+	if (unlikely(trace_is_on())) {
+		trace_host(start, "memory", why->call, "\"device\":\"%s\",\"bytes\":%zu,\"code\":%d",
+			pool->device->name, size, (int)code);
+	}
 	pthread_mutex_lock(&pool->lock);
 	pool->pending -= whole;
 	if (code == CUDA_SUCCESS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams and events over the driver's: making them, ending them, waiting for them.
+ * Streams and events over the driver's: making them, ending them, waiting for them and for a device.
  *
  * A stream has a free list in each pool, for the memory that it used last.  Its end empties them,
  * while the driver's stream is still there to be waited for.  How one stream waits for another is
@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "core/capture.h"
 #include "core/stream.h"
+#include "core/trace.h"
 
 #include <string.h>
 
@@ -35,6 +36,7 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	kz_status st = KZ_OK;
 	atomic_init(&stream->refs, 1);
 	stream->device = dev;
+	stream->number = atomic_fetch_add_explicit(&dev->stream_count, 1, memory_order_relaxed);
 	if (!mempool_enlist(stream)) {
 		return error_no_memory(err);
 	}
@@ -285,7 +287,25 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 		return st;
 	}
 	CUresult code = stream_wait(stream);
+	if (unlikely(trace_is_on())) {
+		trace_passed(stream->device);
+	}
 	return stream_leave(stream->device, &scope, code, "cuStreamSynchronize", err);
+}
+
+kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st;
+	if ((st = object_check(dev, "a device", err)) || (st = device_check_capture(dev, __func__, err))
+	    || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	CUresult code = dev->drv->CtxSynchronize();
+	if (unlikely(trace_is_on())) {
+		trace_passed(dev);
+	}
+	return stream_leave(dev, &scope, code, "cuCtxSynchronize", err);
 }
 
 kz_status kz_stream_query(kz_stream *stream, kz_error *err)
@@ -548,6 +568,9 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 		return st;
 	}
 	CUresult code = event->device->drv->EventSynchronize(event->handle);
+	if (unlikely(trace_is_on())) {
+		trace_passed(event->device);
+	}
 	return stream_leave(event->device, &scope, code, "cuEventSynchronize", err);
 }
 

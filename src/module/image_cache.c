@@ -19,9 +19,11 @@
 #include "module/image_cache.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "cache/cache.h"
+#include "core/trace.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -209,7 +211,13 @@ kz_status image_cache_get(struct kz_image **out, const struct rtc_request *reque
 	if (*out) {
 		return KZ_OK;
 	}
+	uint64_t start = clock_now_ns();
 	kz_status st = cache_compile(&image, &deps, &is_known, request, err);
+	if (unlikely(trace_is_on())) {
+		trace_host(start, "compile", request->name ? request->name : "kernel.cu",
+			"\"status\":\"%s\",\"source_bytes\":%zu", kz_status_name(st),
+			request->source ? strlen(request->source) : 0);
+	}
 	st = st ? st : image_take(out, &image, err);
 	if (mine) {
 		image_settle(mine, is_known ? *out : NULL, deps);

@@ -10,6 +10,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/trace.h"
 #include "module/launch.h"
 
 #include <string.h>
@@ -229,7 +230,7 @@ static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
 }
 
 /* Hand a launch that was checked to the driver; the context is current. */
-static always_inline kz_status launch_enqueue(const struct launch *launch, kz_error *err)
+static always_inline kz_status launch_submit(const struct launch *launch, kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
 	const kz_dim3 *grid = launch->grid;
@@ -253,6 +254,29 @@ static always_inline kz_status launch_enqueue(const struct launch *launch, kz_er
 	struct capture *capture = stream_capture(launch->stream);
 	return unlikely(capture) ? launch_name_node(launch, capture, err)
 		: hand_on_memory(launch, err);
+}
+
+/* The same, in the trace.  What the kernel waits for is not a part of it. */
+static kz_status launch_traced(const struct launch *launch, kz_error *err)
+{
+	struct trace_op op;
+	kz_status st = launch->needs_preparing ? launch_prepare(launch, err) : KZ_OK;
+	if (st) {
+		return st;
+	}
+	trace_op_begin(&op, launch->stream);
+	st = launch_submit(launch, err);
+	trace_op_end(&op, launch->stream, st, "launch", launch->kernel->info->name, TRACE_LAUNCH_ARGS,
+		(long long)launch->stream->number, (long long)launch->grid->x,
+		(long long)launch->grid->y, (long long)launch->grid->z, (long long)launch->block->x,
+		(long long)launch->block->y, (long long)launch->block->z,
+		(long long)(launch->shared_size + launch->kernel->static_shared));
+	return st;
+}
+
+static always_inline kz_status launch_enqueue(const struct launch *launch, kz_error *err)
+{
+	return unlikely(trace_is_on()) ? launch_traced(launch, err) : launch_submit(launch, err);
 }
 
 /* Host memory as argument: a buffer for each, filled before and read back after the launch. */

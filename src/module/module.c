@@ -10,8 +10,10 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "core/capture.h"
+#include "core/trace.h"
 #include "module/module.h"
 
 #include <stdlib.h>
@@ -126,11 +128,17 @@ static kz_status load_image(struct kz_module *mod, kz_error *err)
 	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
 	void *values[] = {log, (void *)(uintptr_t)(LOG_SIZE - 1)};
 	bool mine = error_is_clean(err);
+	uint64_t start = clock_now_ns();
 	CUstreamCaptureMode mode = device_relax(mod->device);
 	CUresult code = mod->device->drv->ModuleLoadDataEx(&mod->handle, image->data,
 		countof(options), options, values);
 	device_restore(mod->device, mode);
 	kz_status st = device_ok(mod->device, code, "cuModuleLoadDataEx", err);
+	if (unlikely(trace_is_on())) {
+		trace_host(start, "load", "load module",
+			"\"device\":\"%s\",\"status\":\"%s\",\"bytes\":%zu", mod->device->name,
+			kz_status_name(st), image->size);
+	}
 	if (st && mine) {
 		refusal_explain(err, image, log);
 	}
@@ -292,9 +300,15 @@ static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
 	}
 	kernel->module = mod;
 	kernel->info = info;
-	if ((st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
-			mod->handle, info->lowered), "cuModuleGetFunction", err))
-	    || (st = make_params(kernel, err)) || (st = kernel_read_limits(kernel, err))) {
+	uint64_t start = clock_now_ns();
+	st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
+		mod->handle, info->lowered), "cuModuleGetFunction", err);
+	if (unlikely(trace_is_on())) {
+		trace_host(start, "load", info->name, "\"device\":\"%s\",\"status\":\"%s\"",
+			mod->device->name, kz_status_name(st));
+	}
+	if (st || (st = make_params(kernel, err))
+	    || (st = kernel_read_limits(kernel, err))) {
 		module_free_kernel(kernel);
 		return st;
 	}

@@ -15,6 +15,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/trace.h"
 #include "ops/kernels.h"
 #include "module/module.h"
 
@@ -309,6 +310,15 @@ void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 	}
 }
 
+static void kernels_trace(const struct kernels_call *call, struct trace_op *op, kz_status st)
+{
+	trace_op_end(op, call->stream, st, "launch", call->kernel->info->name, TRACE_LAUNCH_ARGS,
+		(long long)call->stream->number, (long long)call->grid.x, (long long)call->grid.y,
+		(long long)call->grid.z, (long long)call->block.x, (long long)call->block.y,
+		(long long)call->block.z,
+		(long long)(call->shared_size + call->kernel->static_shared));
+}
+
 kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
 {
 	struct kz_device *dev = call->kernel->module->device;
@@ -322,11 +332,19 @@ kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
 		st = memory_use(call->used[i], call->stream, err);
 	}
 	if (st == KZ_OK) {
+		struct trace_op op;
+		bool is_traced = unlikely(trace_is_on());
+		if (is_traced) {
+			trace_op_begin(&op, call->stream);
+		}
 		CUresult code = dev->drv->LaunchKernel(call->kernel->handle,
 			(unsigned)call->grid.x, (unsigned)call->grid.y, (unsigned)call->grid.z,
 			(unsigned)call->block.x, (unsigned)call->block.y, (unsigned)call->block.z,
 			(unsigned)call->shared_size, call->stream->handle, call->params, NULL);
 		st = device_ok(dev, code, "cuLaunchKernel", err);
+		if (is_traced) {
+			kernels_trace(call, &op, st);
+		}
 	}
 	for (int i = 0; st == KZ_OK && i < call->used_count; i++) {
 		st = memory_used(call->used[i], call->stream, err);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_TRACE_H
+#define KUDZU_TRACE_H
+
+/*
+ * A trace of what the library does, in the trace format of Chrome, which https://ui.perfetto.dev and
+ * chrome://tracing show.
+ *
+ *	if (kz_trace_begin("trace.json", &err)
+ *	    || kz_launch(kernel, grid, block, NULL, &err, KZ_ARGS(a))
+ *	    || kz_device_synchronize(dev, &err)
+ *	    || kz_trace_end(&err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *
+ * KUDZU_TRACE=trace.json in the environment begins it when the first device is opened.
+ *
+ * Each device has a process in the trace, and each of its streams a thread.  In it are the launches,
+ * with grid, block and shared memory, the copies and the fills, with their bytes, at the times at which
+ * the device ran them.  Events of the driver around each operation measure these times.  What threads of
+ * the program did is in the process "host": sources compiled or found in the cache, modules loaded,
+ * kernels made ready (the CPU device makes machine code then), memory that came from the driver,
+ * buffers created and released with their bytes, and the calls for each launch and copy.
+ *
+ * The library writes when the program waits for a stream or a device, and every megabyte.  After each
+ * write the file is a whole JSON array.  So a program that ends without kz_trace_end loses at most what
+ * came after its last wait.
+ *
+ * Work of a captured stream has no times until its graph is launched: the trace has the call alone.
+ * Work that others put into a stream, as cuBLAS does, is not in the trace.
+ */
+#include <kudzu/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Begin the trace of this process.
+ *
+ * @param path of the file, which is created or emptied; it must be a file that has positions, no pipe.
+ * @return KZ_OK; KZ_STATE if a trace is on already; KZ_INVALID for no path; KZ_NOT_FOUND if there is no
+ *         such folder; KZ_PERMISSION, KZ_IO if the file cannot be written; KZ_NO_MEMORY.
+ * Threads: any.  It covers all threads and devices of the process.
+ */
+KZ_API KZ_NODISCARD kz_status kz_trace_begin(const char *path, kz_error *err);
+
+/**
+ * Wait for the work that is traced, write it and end the trace.
+ *
+ * @return KZ_OK; KZ_STATE if no trace is on; KZ_IO if the file could not be written, also earlier;
+ *         KZ_NO_MEMORY if events are missing for want of memory.  In each case but KZ_STATE the trace
+ *         has ended.
+ */
+KZ_API KZ_NODISCARD kz_status kz_trace_end(kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
