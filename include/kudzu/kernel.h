@@ -354,6 +354,16 @@ typedef struct kz_kernel_info {
 	int32_t width;                 /**< threads that run as one vector on the CPU device; 0: unknown */
 	int32_t tier;                  /**< 1: the CPU device compiled it to be ready soon; 2: this
 	                                    is its best code; 0: unknown; see kz_kernel_optimize */
+	double compile_ms;             /**< milliseconds that the CPU device took for this code: to
+	                                    compile it, or to read it from the kernel cache; 0: unknown */
+	int64_t spill_stores;          /**< bytes that a thread writes to spill registers, ... */
+	int64_t spill_loads;           /**< ... and reads; -1: unknown.  Known of a cubin that was
+	                                    compiled with "-Xptxas=-v" in nvrtc_options */
+	int32_t best_block;            /**< threads of a block that fills a multiprocessor best, without
+	                                    dynamic shared memory; kz_launch_1d takes it */
+	int32_t best_block_count;      /**< so many of these run at once on a multiprocessor; 0: unknown */
+	double occupancy;              /**< their threads as a share of the most that it can have, 0 to 1;
+	                                    see kz_kernel_occupancy for other blocks */
 } kz_kernel_info;
 
 #ifdef __cplusplus

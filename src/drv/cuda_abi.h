@@ -286,11 +286,13 @@ typedef enum CUfunction_attribute {
 	CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
 } CUfunction_attribute;
 
-/* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs, and
- * whether it was compiled with care (1) or, since it is big, in a hurry (2); 0 before that. */
+/* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs,
+ * whether it was compiled with care (1) or, since it is big, in a hurry (2), and the microseconds
+ * that this took, or to read it from the cache; 0 before that. */
 #define CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE ((CUfunction_attribute)0x4B5A0001)
 #define CU_FUNC_ATTRIBUTE_KUDZU_WIDTH ((CUfunction_attribute)0x4B5A0002)
 #define CU_FUNC_ATTRIBUTE_KUDZU_TIER ((CUfunction_attribute)0x4B5A0003)
+#define CU_FUNC_ATTRIBUTE_KUDZU_COMPILE_US ((CUfunction_attribute)0x4B5A0004)
 
 typedef enum CUfunctionLoadingState {
 	CU_FUNCTION_LOADING_STATE_UNLOADED = 0,

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "core/trace.h"
 #include "module/launch.h"
+#include "rtc/resources.h"
 
 #include <string.h>
 
@@ -575,23 +576,66 @@ static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
 /* Attributes of our own driver; other drivers do not have them. */
 static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
 {
+	static const CUfunction_attribute attributes[4] = {
+		CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH,
+		CU_FUNC_ATTRIBUTE_KUDZU_TIER, CU_FUNC_ATTRIBUTE_KUDZU_COMPILE_US,
+	};
 	const struct drv *drv = kernel->module->device->drv;
-	int value = 0;
+	int value[4] = {0};
 	if (!kernel->module->device->ptx_only) {
 		return;
 	}
-	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE,
-			kernel->handle) == CUDA_SUCCESS) {
-		info->code_size = value;
+	for (size_t i = 0; i < countof(attributes); i++) {
+		if (drv->FuncGetAttribute(&value[i], attributes[i], kernel->handle)) {
+			value[i] = 0;
+		}
 	}
-	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH,
-			kernel->handle) == CUDA_SUCCESS) {
-		info->width = value;
+	info->code_size = value[0];
+	info->width = value[1];
+	info->tier = value[2];
+	info->compile_ms = value[3] / 1000.0;
+}
+
+/* Only an image of machine code tells, and where it was compiled. */
+static void read_spills(const struct kz_kernel *kernel, kz_kernel_info *info)
+{
+	const struct rtc_image *image = &kernel->module->image->rtc;
+	struct rtc_resources resources;
+	info->spill_stores = info->spill_loads = -1;
+	if (!image->is_ptx && !image->is_lto
+	    && rtc_image_resources(&resources, image, kernel->info, NULL) == KZ_OK) {
+		info->spill_stores = resources.spill_stores;
+		info->spill_loads = resources.spill_loads;
 	}
-	if (drv->FuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_KUDZU_TIER,
-			kernel->handle) == CUDA_SUCCESS) {
-		info->tier = value;
+}
+
+/* The context is current. */
+static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
+	kz_error *err)
+{
+	const struct drv *drv = launch->dev->drv;
+	kz_status st = launch_ask_shared(launch, err);
+	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
+		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		err);
+	return st ? st : device_ok(launch->dev, drv->DeviceGetAttribute(room,
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, launch->dev->handle),
+		"cuDeviceGetAttribute", err);
+}
+
+static kz_status read_occupancy(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
+{
+	struct launch launch = {.kernel = kernel, .dev = kernel->module->device};
+	int block = 0, blocks = 0, room = 0;
+	kz_status st = block_for_1d(&block, kernel, err);
+	info->best_block = block;
+	if (st || !drv_has(launch.dev->drv, DRV_cuOccupancyMaxActiveBlocksPerMultiprocessor)) {
+		return st;
 	}
+	st = ask_occupancy(&blocks, &room, &launch, block, err);
+	info->best_block_count = blocks;
+	info->occupancy = st || room < 1 ? 0 : (double)blocks * block / room;
+	return st;
 }
 
 static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
@@ -621,7 +665,8 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 	};
 	read_cluster(kernel, info);
 	read_code(kernel, info);
-	return KZ_OK;
+	read_spills(kernel, info);
+	return read_occupancy(kernel, info, err);
 }
 
 kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
@@ -658,20 +703,6 @@ kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 	}
 	device_leave(dev, &scope);
 	return st;
-}
-
-/* The context is current. */
-static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
-	kz_error *err)
-{
-	const struct drv *drv = launch->dev->drv;
-	kz_status st = launch_ask_shared(launch, err);
-	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
-		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-		err);
-	return st ? st : device_ok(launch->dev, drv->DeviceGetAttribute(room,
-		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, launch->dev->handle),
-		"cuDeviceGetAttribute", err);
 }
 
 kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, int64_t threads,

@@ -222,6 +222,47 @@ DEVICE_TEST(a_kernel_knows_its_parameters)
 	ck_assert_ptr_nonnull(kz_kernel_handle(kernel));
 }
 
+DEVICE_TEST(a_kernel_knows_its_occupancy_and_its_compile_time)
+{
+	const bool is_cpu = strcmp(support_device_name(_i), "cpu") == 0;
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	int64_t blocks = 0;
+	double share = 0;
+	ok(kz_module_compile(&mod, dev, two_kernels, NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "halve", &err));
+	ok(kz_kernel_describe(kernel, &info, &err));
+	ok(kz_kernel_occupancy(&blocks, &share, kernel, info.best_block, 0, &err));
+	ck_assert_int_ge(info.best_block, 32);
+	ck_assert_int_eq(info.best_block_count, blocks);
+	ck_assert(share > 0.5 && info.occupancy == share);
+	ck_assert(is_cpu ? info.compile_ms > 0 && info.compile_ms < 600000 : info.compile_ms == 0);
+	ck_assert_int_eq(info.spill_stores, -1); /* without -Xptxas=-v nobody knows */
+	ck_assert_int_eq(info.spill_loads, -1);
+}
+
+/* The stub loads cubins, and what ptxas said of one is in its image. */
+START_TEST(a_kernel_of_a_cubin_knows_its_spills)
+{
+	static const char *const options[] = {"-maxrregcount=24", "-Xptxas=-v", NULL};
+	static const char source[] = "extern \"C\" __global__ void spill(float *a, int n)\n{\n"
+		"\tfloat v[40];\n\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { v[i] = a[i * n]; }\n"
+		"\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { v[i] += v[(i * 7 + 3) % 40]; }\n"
+		"\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { a[i * n + 1] = v[i]; }\n}\n";
+	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	compile.arch = "sm_90";
+	compile.nvrtc_options = options;
+	dev = support_open_stub("cc=90");
+	ok(kz_module_compile(&mod, dev, source, &compile, &err));
+	ok(kz_module_kernel(&kernel, mod, "spill", &err));
+	ok(kz_kernel_describe(kernel, &info, &err));
+	ck_assert_int_gt(info.spill_stores, 0);
+	ck_assert_int_gt(info.spill_loads, 0);
+	kz_module_release(mod);
+	support_close_stub(dev);
+}
+END_TEST
+
 static const char long_kernel[] =
 	"extern \"C\" __global__ void mix(unsigned *a)\n"
 	"{\n"
@@ -460,7 +501,8 @@ SUITE(module)
 		a_template_without_that_instance_is_told_from_a_misspelt_name,
 		a_missing_variable_names_those_that_there_are,
 		a_missing_kernel_names_those_that_there_are, a_missing_kernel_of_one_is_easy,
-		a_kernel_knows_its_parameters, a_long_kernel_gets_its_best_code,
+		a_kernel_knows_its_parameters,
+		a_kernel_knows_its_occupancy_and_its_compile_time, a_long_kernel_gets_its_best_code,
 		the_signature_of_an_overload_has_its_parameters_once,
 		cxx_kernels_are_found_without_extern_c, c_habits_compile,
 		headers_in_memory_and_defines_reach_the_source, warnings_stay_with_the_module,
@@ -470,5 +512,6 @@ SUITE(module)
 		a_variable_of_another_size_or_name_is_refused, a_variable_keeps_its_module_alive,
 		every_failing_allocation_is_an_error_or_done_without);
 	tcase_add_test(tc, nothing_in_place_of_a_module_is_no_crash);
+	tcase_add_test(tc, a_kernel_of_a_cubin_knows_its_spills);
 	return s;
 }

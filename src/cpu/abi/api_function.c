@@ -29,6 +29,13 @@ static bool is_compiled(const struct function *function)
 	return atomic_load_explicit(&function->is_compiled, memory_order_acquire);
 }
 
+/* At least 1: it took some time. */
+static int compile_us(const struct jit_kernel *kernel)
+{
+	double us = (kernel->emit_ms + kernel->compile_ms + kernel->load_ms) * 1000;
+	return us < 1 ? 1 : us > INT32_MAX ? INT32_MAX : (int)us;
+}
+
 CUresult function_get_attribute(const char *call, const struct function *function,
 	CUfunction_attribute attribute, int *out)
 {
@@ -81,6 +88,9 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_TIER:
 		*out = is_compiled(function) ? (int)function_best(function)->tier : 0;
+		break;
+	case CU_FUNC_ATTRIBUTE_KUDZU_COMPILE_US:
+		*out = is_compiled(function) ? compile_us(function_best(function)) : 0;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
