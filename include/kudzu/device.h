@@ -50,6 +50,20 @@ KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, 
  */
 KZ_API void kz_device_close(kz_device *dev);
 
+/** What kz_device_close calls for the last handle; see kz_device_on_close. */
+typedef void kz_close_fn(void *user, kz_device *dev);
+
+/**
+ * Name a function that is called when the last handle on a device is closed, while the device is there
+ * still.  It can report what was never released: kz_device_print_leaks, kz_device_list_memory.
+ *
+ * @param function NULL for none.  It must not close the device.
+ * @return KZ_OK; KZ_INVALID for no device.
+ * Threads: any; the function is called by the thread that closes.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_on_close(kz_device *dev, kz_close_fn *function, void *user,
+	kz_error *err);
+
 /** Return the name that opens this device again, "cuda:0" or "cpu".  Borrowed from the device. */
 KZ_API const char *kz_device_name(const kz_device *dev);
 

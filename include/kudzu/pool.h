@@ -115,8 +115,29 @@ typedef void kz_live_memory_fn(void *user, const kz_live_memory *memory);
 KZ_API KZ_NODISCARD kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each,
 	void *user, kz_error *err);
 
+/** How many objects of a device are live. */
+typedef struct kz_live_counts {
+	int64_t memory;  /**< pieces of memory, pinned ones too, that are not wrapped */
+	int64_t streams; /**< besides the default stream */
+	int64_t events;
+	int64_t modules; /**< references, where several users share one */
+} kz_live_counts;
+
+/** Count the live objects of a device.  @return KZ_OK; KZ_INVALID for no device or no `out`. */
+KZ_API KZ_NODISCARD kz_status kz_device_count_live(kz_device *dev, kz_live_counts *out,
+	kz_error *err);
+
 /**
- * Write a line for each piece of live memory, and one with their sum; nothing if there is none.
+ * Write a line for each piece of live memory, and one with their sum; then one for each other kind of
+ * live objects, with their number; nothing if there is none.  kz_device_on_close says when the last
+ * handle on a device is closed:
+ *
+ *	static void report(void *user, kz_device *dev)
+ *	{
+ *		(void)!kz_device_print_leaks(dev, user, NULL);
+ *	}
+ *
+ *	kz_device_on_close(dev, report, stderr, &err);
  *
  * @return KZ_OK; KZ_NO_MEMORY; KZ_IO.
  */

@@ -56,6 +56,9 @@ struct device_table {
 	void (*end)(struct device_table *table); /* free it; empty ones, too */
 };
 
+/* What the device counts, besides memory. */
+enum device_object { DEVICE_STREAM, DEVICE_EVENT, DEVICE_MODULE, DEVICE_OBJECTS };
+
 struct kz_device {
 	atomic_int refs;
 	int opens;                  /* handles that users hold, under the lock of the list */
@@ -67,6 +70,9 @@ struct kz_device {
 	CUcontext context;          /* the primary one, retained */
 	struct kz_stream stream;    /* the default stream */
 	_Atomic int64_t stream_count; /* that were ever made */
+	_Atomic int64_t live[DEVICE_OBJECTS]; /* of each kind */
+	kz_close_fn *on_close;      /* what the user's last handle calls, under the lock of the list */
+	void *on_close_user;
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
@@ -106,6 +112,12 @@ static inline struct kz_device *device_retain(struct kz_device *dev)
 
 /* What an object calls for the device that it retained; kz_device_close is for users' handles. */
 void device_release(struct kz_device *dev);
+
+/* An object of this kind is there, or has gone; it has a reference on the device besides. */
+static inline void device_count(struct kz_device *dev, enum device_object kind, int change)
+{
+	atomic_fetch_add_explicit(&dev->live[kind], change, memory_order_relaxed);
+}
 
 /* The table in a place; NULL if nobody has put one there. */
 static inline struct device_table *device_table(const struct kz_device *dev,

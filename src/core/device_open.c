@@ -337,12 +337,29 @@ static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordin
 
 void kz_device_close(kz_device *dev)
 {
-	if (dev) {
-		pthread_mutex_lock(&list_lock);
-		dev->opens--;
-		pthread_mutex_unlock(&list_lock);
-		device_release(dev);
+	if (!dev) {
+		return;
 	}
+	pthread_mutex_lock(&list_lock);
+	kz_close_fn *function = --dev->opens == 0 ? dev->on_close : NULL;
+	void *user = dev->on_close_user;
+	pthread_mutex_unlock(&list_lock);
+	if (function) {
+		function(user, dev);
+	}
+	device_release(dev);
+}
+
+kz_status kz_device_on_close(kz_device *dev, kz_close_fn *function, void *user, kz_error *err)
+{
+	kz_status st = object_check(dev, "a device", err);
+	if (!st) {
+		pthread_mutex_lock(&list_lock);
+		dev->on_close = function;
+		dev->on_close_user = user;
+		pthread_mutex_unlock(&list_lock);
+	}
+	return st;
 }
 
 /* Choosing a device */

@@ -188,6 +188,25 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 	return KZ_OK;
 }
 
+kz_status kz_device_count_live(kz_device *dev, kz_live_counts *out, kz_error *err)
+{
+	kz_memory_stats memory, pinned;
+	kz_status st;
+	if ((st = object_check(dev, "a device", err))
+	    || (st = object_check(out, "a kz_live_counts", err))) {
+		return st;
+	}
+	kz_device_memory_stats(dev, &memory);
+	kz_device_pinned_stats(dev, &pinned);
+	*out = (kz_live_counts){
+		.memory = memory.live_count + pinned.live_count,
+		.streams = atomic_load(&dev->live[DEVICE_STREAM]),
+		.events = atomic_load(&dev->live[DEVICE_EVENT]),
+		.modules = atomic_load(&dev->live[DEVICE_MODULE]),
+	};
+	return KZ_OK;
+}
+
 struct leaks {
 	FILE *stream;
 	const char *device;
@@ -215,16 +234,30 @@ static void print_leak(void *user, const kz_live_memory *memory)
 	leaks->size += memory->size;
 }
 
+static void print_count(const struct leaks *leaks, int64_t count, const char *kind)
+{
+	if (count > 0) {
+		fprintf(leaks->stream, "%s: %" PRId64 " %s%s live\n", leaks->device, count, kind,
+			plural(count));
+	}
+}
+
 kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 {
 	struct leaks leaks = {.stream = stream, .device = kz_device_name(dev)};
+	kz_live_counts live;
 	kz_status st = object_check(stream, "a stream of stdio", err);
-	st = st ? st : kz_device_list_memory(dev, print_leak, &leaks, err);
-	if (st || leaks.count == 0) {
+	if (st || (st = kz_device_count_live(dev, &live, err))
+	    || (st = kz_device_list_memory(dev, print_leak, &leaks, err))) {
 		return st;
 	}
-	fprintf(stream, "%s: %" PRId64 " live, of %" PRId64 " bytes\n", leaks.device, leaks.count,
-		leaks.size);
+	if (leaks.count > 0) {
+		fprintf(stream, "%s: %" PRId64 " live, of %" PRId64 " bytes\n", leaks.device,
+			leaks.count, leaks.size);
+	}
+	print_count(&leaks, live.streams, "stream");
+	print_count(&leaks, live.events, "event");
+	print_count(&leaks, live.modules, "module");
 	return ferror(stream) ? error_set(err, KZ_IO, "cannot write the list of live memory")
 		: KZ_OK;
 }

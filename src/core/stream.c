@@ -81,6 +81,7 @@ void stream_release(struct kz_stream *stream)
 		device_release(stream->device);
 	} else if (atomic_fetch_sub(&stream->refs, 1) == 1) {
 		stream_finish(stream);
+		device_count(stream->device, DEVICE_STREAM, -1);
 		device_release(stream->device);
 		mem_free(stream);
 	}
@@ -133,6 +134,7 @@ static kz_status stream_make(kz_stream **out, struct kz_device *dev, CUstream ha
 		return st;
 	}
 	device_retain(dev);
+	device_count(dev, DEVICE_STREAM, 1);
 	*out = stream;
 	return KZ_OK;
 }
@@ -439,6 +441,7 @@ static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flag
 	atomic_init(&event->refs, 1);
 	event->device = device_retain(dev);
 	event->flags = flags;
+	device_count(dev, DEVICE_EVENT, 1);
 	*out = event;
 	return KZ_OK;
 }
@@ -526,6 +529,7 @@ void kz_event_release(kz_event *event)
 			device_leave(event->device, &scope);
 		}
 		capture_release(event->capture);
+		device_count(event->device, DEVICE_EVENT, -1);
 		device_release(event->device);
 		mem_free(event);
 	}

@@ -25,11 +25,24 @@
 /* More parameters than a kernel can have: 32 KiB of bytes. */
 #define MAX_PARAMS 32768
 
+/* A module, or a user of a shared one, keeps the device. */
+static struct kz_device *module_take_device(struct kz_device *dev)
+{
+	device_count(dev, DEVICE_MODULE, 1);
+	return device_retain(dev);
+}
+
+static void module_give_device(struct kz_device *dev)
+{
+	device_count(dev, DEVICE_MODULE, -1);
+	device_release(dev);
+}
+
 struct kz_module *module_retain(struct kz_module *mod)
 {
 	atomic_fetch_add(&mod->refs, 1);
 	if (mod->is_shared) {
-		device_retain(mod->device);
+		module_take_device(mod->device);
 	}
 	return mod;
 }
@@ -99,7 +112,7 @@ void kz_module_release(kz_module *mod)
 		module_free(mod);
 	}
 	if (counted) {
-		device_release(dev);
+		module_give_device(dev);
 	}
 }
 
@@ -114,7 +127,7 @@ void module_forget_device(struct kz_module *mod)
 	if (!mod->is_shared) {
 		mod->is_the_devices = true;
 	}
-	device_release(mod->device);
+	module_give_device(mod->device);
 }
 
 /* Load the image; the context is current. */
@@ -156,7 +169,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 	}
 	atomic_init(&mod->refs, 1);
 	pthread_mutex_init(&mod->lock, NULL);
-	mod->device = device_retain(dev);
+	mod->device = module_take_device(dev);
 	mod->image = kz_image_retain(image);
 	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
 	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);

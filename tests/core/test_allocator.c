@@ -270,6 +270,69 @@ STUB_TEST(leaks_are_printed_with_what_they_are, "")
 	kz_pinned_release(pinned);
 }
 
+/* What a device that closes calls; it prints into a stream of memory. */
+static void report(void *file, kz_device *closing)
+{
+	ok(kz_device_print_leaks(closing, file, &err));
+	fputs("closed\n", file);
+}
+
+STUB_TEST(the_last_handle_that_is_closed_reports_what_is_live, "")
+{
+	kz_device *again = NULL;
+	kz_stream *stream = NULL;
+	kz_event *events[2] = {NULL, NULL};
+	kz_module *mod = NULL;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	ok(kz_device_on_close(dev, report, file, &err));
+	ok(kz_device_open(&again, "cuda", &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_event_create(&events[0], dev, &err));
+	ok(kz_event_create(&events[1], dev, &err));
+	ok(kz_module_compile(&mod, dev, "__global__ void k() {}", NULL, &err));
+	kz_device_close(again);
+	ck_assert_int_eq(ftell(file), 0);
+	kz_device_close(dev);
+	fflush(file);
+	ck_assert_str_eq(text, "cuda:0: 1 stream live\ncuda:0: 2 events live\n"
+		"cuda:0: 1 module live\nclosed\n");
+	ok(kz_device_open(&dev, "cuda", &err)); /* the same one, which was alive */
+	kz_stream_release(stream);
+	kz_event_release(events[0]);
+	kz_event_release(events[1]);
+	kz_module_release(mod);
+	kz_device_close(dev);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "module live\nclosed\nclosed\n"));
+	free(text);
+	ok(kz_device_open(&dev, "cuda", &err)); /* a new one, without that function */
+}
+
+DEVICE_TEST(live_objects_are_counted)
+{
+	kz_live_counts live = {1, 1, 1, 1};
+	kz_stream *stream = NULL;
+	kz_event *event = NULL;
+	kz_buffer *buffer = create_buffer(8);
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_event_create(&event, dev, &err));
+	ok(kz_device_count_live(dev, &live, &err));
+	ck_assert_int_eq(live.memory, 1);
+	ck_assert_int_eq(live.streams, 1);
+	ck_assert_int_eq(live.events, 1);
+	ck_assert_int_eq(live.modules, 0);
+	kz_buffer_release(buffer);
+	kz_stream_release(stream);
+	kz_event_release(event);
+	ok(kz_device_count_live(dev, &live, &err));
+	ck_assert_int_eq(live.memory + live.streams + live.events + live.modules, 0);
+	fails(kz_device_count_live(NULL, &live, &err), KZ_INVALID, "expected a device");
+	fails(kz_device_count_live(dev, NULL, &err), KZ_INVALID, "expected a kz_live_counts");
+	fails(kz_device_on_close(NULL, NULL, NULL, &err), KZ_INVALID, "expected a device");
+}
+
 static void add_size(void *user, const kz_live_memory *memory)
 {
 	*(int64_t *)user += memory->size;
@@ -391,6 +454,8 @@ static TCase *live_case(void)
 	int count = support_device_count() + 1;
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, leaks_are_printed_with_what_they_are);
+	tcase_add_test(tc, the_last_handle_that_is_closed_reports_what_is_live);
+	tcase_add_tests(tc, support_device_count() + 1, live_objects_are_counted);
 	tcase_add_tests(tc, count, the_list_holds_all_that_is_live, threads_share_the_pools);
 	return tc;
 }
