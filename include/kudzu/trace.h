@@ -22,6 +22,10 @@
  * kernels made ready (the CPU device makes machine code then), memory that came from the driver,
  * buffers created and released with their bytes, and the calls for each launch and copy.
  *
+ * Ranges and marks of NVTX in the program appear in it, too, if NVTX_INJECTION64_PATH in the environment
+ * is the path of libkudzu.so, as this program loads it.  Wide strings and the names of domains are left
+ * out.
+ *
  * The library writes when the program waits for a stream or a device, and every megabyte.  After each
  * write the file is a whole JSON array.  So a program that ends without kz_trace_end loses at most what
  * came after its last wait.

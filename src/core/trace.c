@@ -390,6 +390,27 @@ void trace_host(uint64_t start_ns, const char *category, const char *name, const
 	str_free(&members);
 }
 
+void trace_point(char phase, uint64_t id, const char *category, const char *name)
+{
+	struct str text = STR_INIT;
+	if (!trace_is_on()) {
+		return;
+	}
+	pthread_mutex_lock(&trace.lock);
+	str_addf(&text, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"id\":%llu,"
+		"\"name\":", phase, HOST_PID, (int)gettid(), trace_us(clock_now_ns()), category,
+		(unsigned long long)id);
+	trace_add_string(&text, name);
+	str_addc(&text, '}');
+	if (trace_is_on()) {
+		trace.is_short |= text.failed;
+		str_addn(&trace.text, text.failed ? "" : text.data, text.failed ? 0 : text.len);
+		trace_write_much();
+	}
+	pthread_mutex_unlock(&trace.lock);
+	str_free(&text);
+}
+
 void trace_passed(struct kz_device *dev)
 {
 	pthread_mutex_lock(&trace.lock);

@@ -44,6 +44,10 @@ void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 void trace_host(uint64_t start_ns, const char *category, const char *name, const char *args, ...)
 	printf_like(4, 5);
 
+/* A point in the calling thread: 'B' and 'E' begin and end a range, 'b' and 'e' one that has an id and
+ * belongs to no thread, 'i' is a mark. */
+void trace_point(char phase, uint64_t id, const char *category, const char *name);
+
 /* Some work of the device has passed: write what has ended.  The context is current. */
 void trace_passed(struct kz_device *dev);
 
