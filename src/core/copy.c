@@ -295,9 +295,10 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 		st = copy_fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern,
 			pattern_size, count, stream->handle, err);
 		if (is_traced) {
+			long long size = count * pattern_size;
 			trace_op_end(&op, stream, st, "fill", "fill",
 				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
-				(long long)(count * pattern_size));
+				size);
 		}
 		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
