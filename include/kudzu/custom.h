@@ -28,8 +28,8 @@
  * elements, both long long; and PyCUDA's tid and total_threads.  The arrays broadcast to one
  * shape.  x[i] is the element of x at index i, whatever strides x has, and x[k] is any other
  * element.  An array that has gaps, or is broadcast, is an object with operator [] only.  `raw
- * const float *table` is a contiguous array of any shape that does not broadcast; the code sees it
- * as a plain pointer.
+ * const float *table` is a contiguous array of any shape that does not broadcast (KZ_STRIDED(a):
+ * an array of any strides, which the code knows); the code sees it as a plain pointer.
  *
  * The code may write to an array that is not const.  Such an array must have the full shape and no
  * element twice, and share no memory with another argument except element by element.

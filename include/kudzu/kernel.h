@@ -16,7 +16,10 @@
  *                              to float or double when exact
  *   a float                    to float and double
  *   a double                   to double; to float only as KZ_F(x)
- *   kz_array *, kz_buffer *    to a pointer: its address; it must be on the kernel's device
+ *   kz_array *, kz_buffer *    to a pointer: its address; it must be on the kernel's device, and an
+ *                              array contiguous (kz_array_is_contiguous)
+ *   KZ_STRIDED(array)          to a pointer: the address of an array with any strides, which the
+ *                              kernel knows
  *   kz_texture *               to a cudaTextureObject_t: its handle; also of that device
  *   kz_surface *               to a cudaSurfaceObject_t, likewise
  *   NULL (nullptr in C++)      to a null pointer
@@ -26,6 +29,10 @@
  *                              launch, back after it, or both; the launch then waits
  *
  * Any other pointer is a host pointer, and an error.
+ *
+ * A kernel that has only a pointer reads the elements of an array in row-major order without gaps.
+ * So a transposed view, a column and a broadcast array are refused.  A slice of whole rows passes;
+ * the stride of an axis with one element does not matter; an array without elements passes.
  */
 #include <kudzu/array.h>
 #include <kudzu/module.h>
@@ -70,6 +77,7 @@ typedef enum kz_arg_kind {
 	KZ_ARG_INOUT = 13,
 	KZ_ARG_COMPLEX = 14,     /**< value.d, imaginary; for array operations only */
 	KZ_ARG_ARRAY_OF = 15,    /**< value.u: a dtype; for kz_eval_prepare only */
+	KZ_ARG_STRIDED = 16,     /**< value.p: kz_array of any strides */
 	KZ_ARG_TEXTURE = 17,     /**< value.p: kz_texture */
 	KZ_ARG_SURFACE = 18      /**< value.p: kz_surface */
 } kz_arg_kind;
@@ -185,10 +193,16 @@ KZ_INLINE kz_arg kz_arg_complex(double real, double imaginary)
 	return arg;
 }
 
-/** Pass the address of an array; borrowed. */
+/** Pass the address of a contiguous array; borrowed. */
 KZ_INLINE kz_arg kz_arg_array(const kz_array *value)
 {
 	return kz_arg_pointer(KZ_ARG_ARRAY, value, 0);
+}
+
+/** Pass the address of an array with any strides; borrowed. */
+KZ_INLINE kz_arg kz_arg_strided(const kz_array *value)
+{
+	return kz_arg_pointer(KZ_ARG_STRIDED, value, 0);
 }
 
 /** Pass the address of a buffer; borrowed. */
@@ -226,6 +240,12 @@ KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 
 /** Pass the bytes of an lvalue: structs, vector types, half floats. */
 #define KZ_VALUE(lvalue) kz_arg_pointer(KZ_ARG_VALUE, &(lvalue), (int64_t)sizeof(lvalue))
+
+/**
+ * Pass the address of the first element of an array with any strides.  This states that the kernel
+ * knows them, from other arguments or by its code.
+ */
+#define KZ_STRIDED(array) kz_arg_strided(array)
 
 /** Pass a device address (CUdeviceptr, or a pointer) that the library does not know. */
 #define KZ_DEVPTR(x) kz_arg_uint(KZ_ARG_DEVICE_ADDRESS, (uint64_t)(x), 0)
@@ -309,7 +329,8 @@ typedef struct kz_launch_options {
  * @param block threads, likewise.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...).
- * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters; KZ_LAUNCH if
+ * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for an array
+ *         that is not contiguous and is passed without KZ_STRIDED; KZ_LAUNCH if
  *         the grid, the block or the shared memory exceeds the device's limits; KZ_INVALID; the
  *         driver's failures, which may belong to earlier work.
  * Async: returns before the kernel has run.  With KZ_IN, KZ_OUT or KZ_INOUT it returns after that.

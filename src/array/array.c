@@ -63,6 +63,7 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	array->dtype = dtype;
 	array->offset = 0;
 	array->shape = *shape;
+	array->is_plain = true;
 	kz_status st = array_layout(array, err);
 	if (st) {
 		mem_free(array);
@@ -284,6 +285,7 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 	}
 	if (strides) {
 		memcpy(array->strides, strides, (size_t)shape.ndim * sizeof(*strides));
+		array->is_plain = array_is_contiguous(array);
 	}
 	array->offset = offset;
 	const struct strided elements = array_elements(array);

@@ -40,19 +40,6 @@ static inline struct strided array_elements(const struct kz_array *array)
 	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
 }
 
-/* kz_array_is_contiguous.  It is strided_run without copies of the shape, since each operation asks
- * this. */
-static inline bool array_is_contiguous(const struct kz_array *array)
-{
-	int64_t run = dtype_size(array->dtype);
-	for (int64_t i = array->shape.ndim; array->count && i-- > 0; run *= array->shape.dims[i]) {
-		if (array->strides[i] != run && array->shape.dims[i] != 1) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* Check that `size` bytes of host memory are what an array of `count` elements takes. */
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
 	kz_error *err);

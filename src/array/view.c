@@ -60,6 +60,7 @@ kz_status view_end(struct kz_array **out, const struct kz_array *view,
 	made->shape = view->shape;
 	memcpy(made->strides, view->strides, sizeof(made->strides));
 	made->count = count;
+	made->is_plain = array_is_contiguous(made);
 	*out = made;
 	return KZ_OK;
 }

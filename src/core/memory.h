@@ -16,6 +16,7 @@
  *
  * Work that is captured does not run, so it is no use in this sense: see graph.c.
  */
+#include "core/dtype.h"
 #include "core/stream.h"
 
 struct kz_buffer {
@@ -63,6 +64,7 @@ struct kz_array {
 	kz_shape shape;
 	int64_t strides[KZ_MAX_DIMS];
 	int64_t count;
+	bool is_plain;              /* it is contiguous; launches ask this first */
 };
 
 /* memory.c */
@@ -150,6 +152,19 @@ static inline struct kz_device *array_device(const struct kz_array *array)
 static inline CUdeviceptr array_address(const struct kz_array *array)
 {
 	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
+}
+
+/* kz_array_is_contiguous.  It is strided_run without copies of the shape, since each operation asks
+ * this. */
+static inline bool array_is_contiguous(const struct kz_array *array)
+{
+	int64_t run = dtype_size(array->dtype);
+	for (int64_t i = array->shape.ndim; array->count && i-- > 0; run *= array->shape.dims[i]) {
+		if (array->strides[i] != run && array->shape.dims[i] != 1) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* copy.c */

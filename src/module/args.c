@@ -33,6 +33,7 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 		[KZ_ARG_ARRAY_OF] = "KZ_ARRAY_OF",
 		[KZ_ARG_TEXTURE] = "a texture",
 		[KZ_ARG_SURFACE] = "a surface",
+		[KZ_ARG_STRIDED] = "KZ_STRIDED",
 	};
 	if (arg->kind == KZ_ARG_INT || arg->kind == KZ_ARG_UINT) {
 		int log2 = arg->width == 1 ? 0 : arg->width == 2 ? 1 : arg->width == 4 ? 2 : 3;
@@ -204,10 +205,31 @@ static kz_status check_home(const struct kz_kernel *kernel, size_t index,
 		kz_device_name(kernel->module->device));
 }
 
-static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status refuse_strides(const struct kz_kernel *kernel, size_t index,
 	const struct kz_array *array, kz_error *err)
 {
+	bool mine = error_is_clean(err);
+	int64_t axis = array->shape.ndim;
+	int64_t run = dtype_size(array->dtype);
+	while (axis-- > 0 && (array->strides[axis] == run || array->shape.dims[axis] == 1)) {
+		run *= array->shape.dims[axis];
+	}
+	error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected a contiguous array, got one with "
+		"a stride of %lld bytes along axis %lld, where row-major order has %lld", index + 1,
+		kernel->info->name, (long long)array->strides[axis], (long long)axis,
+		(long long)run);
+	if (mine) {
+		error_add_hint(err, "pass what kz_array_contiguous gives, or KZ_STRIDED(array) if the "
+			"kernel knows the strides");
+	}
+	return KZ_ARGUMENT;
+}
+
+static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+	const kz_arg *arg, kz_error *err)
+{
 	const struct param *param = &kernel->params[index];
+	const struct kz_array *array = arg->value.p;
 	if (array->dtype < 32 && !(param->dtypes >> array->dtype & 1)) {
 		bool mine = error_is_clean(err);
 		error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected %s, got an array of %s",
@@ -216,6 +238,9 @@ static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, s
 			error_add_hint(err, "pass kz_array_buffer(array) to reinterpret its memory");
 		}
 		return KZ_ARGUMENT;
+	}
+	if (arg->kind == KZ_ARG_ARRAY && !param->has_strides && !array_is_contiguous(array)) {
+		return refuse_strides(kernel, index, array, err);
 	}
 	*slot = array_address(array);
 	return check_home(kernel, index, array->buffer->memory->device, "array", err);
@@ -239,17 +264,24 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 {
 	static const char host_hint[] = "a kernel cannot read host memory: use a kz_array, or "
 		"KZ_IN, KZ_OUT, KZ_INOUT(pointer, bytes); for a device address KZ_DEVPTR(pointer)";
+	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address from "
+		"elsewhere as KZ_DEVPTR(x)";
 	const void *pointer = arg->value.p;
 	switch (arg->kind) {
+	case KZ_ARG_BOOL:
+	case KZ_ARG_INT:
+	case KZ_ARG_UINT:
+		return args_refuse(kernel, index, arg, integer_hint, err);
 	case KZ_ARG_ARRAY:
+	case KZ_ARG_STRIDED:
 	case KZ_ARG_BUFFER:
 		if (!pointer) {
 			return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the %s is NULL",
 				index + 1, kernel->info->name,
-				arg->kind == KZ_ARG_ARRAY ? "kz_array" : "kz_buffer");
+				args_is_array(arg) ? "kz_array" : "kz_buffer");
 		}
-		if (arg->kind == KZ_ARG_ARRAY) {
-			return convert_array(slot, kernel, index, pointer, err);
+		if (args_is_array(arg)) {
+			return convert_array(slot, kernel, index, arg, err);
 		}
 		*slot = kz_buffer_address(pointer);
 		return check_home(kernel, index, kz_buffer_device(pointer), "buffer", err);

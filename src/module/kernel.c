@@ -79,12 +79,13 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 		launch->dev->name, kernel->static_shared ? " beside its static ones" : "");
 }
 
-/* The usual array argument: on this device, and of a dtype that may lie behind the pointer.  Gives
- * its memory, or NULL: then args_convert decides. */
+/* The usual array argument: on this device, contiguous, and of a dtype that may lie behind the
+ * pointer.  Gives its memory, or NULL: then args_convert decides. */
 static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
-	if (!array || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)) {
+	if (!array || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)
+	    || !array->is_plain) {
 		return NULL;
 	}
 	struct memory *memory = array->buffer->memory;

@@ -30,6 +30,7 @@ static inline struct memory *launch_memory(const kz_arg *arg)
 {
 	switch (arg->kind) {
 	case KZ_ARG_ARRAY:
+	case KZ_ARG_STRIDED:
 		return ((const struct kz_array *)arg->value.p)->buffer->memory;
 	case KZ_ARG_BUFFER:
 		return ((const struct kz_buffer *)arg->value.p)->memory;

@@ -18,6 +18,7 @@ struct param {
 	uint64_t natural;           /* args_tag of the argument that needs no conversion; else 0 */
 	int64_t size;
 	uint32_t dtypes;            /* bit per built-in dtype that may lie there; 0: no pointer */
+	bool has_strides;           /* the kernel gets the strides of an array by itself */
 	const char *type;           /* "const float *"; NULL if unknown.  Borrowed from the image */
 };
 
@@ -125,6 +126,12 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 static inline uint64_t args_tag(const kz_arg *arg)
 {
 	return (uint32_t)arg->kind | (uint64_t)(uint32_t)arg->width << 32;
+}
+
+/* The argument is a kz_array. */
+static inline bool args_is_array(const kz_arg *arg)
+{
+	return arg->kind == KZ_ARG_ARRAY || arg->kind == KZ_ARG_STRIDED;
 }
 
 /* What struct param.natural is for a parameter. */

@@ -134,7 +134,7 @@ static kz_status make_face(struct custom *custom, kz_error *err)
 		face->params[i] = (struct param){
 			.kind = arg->is_pointer ? PARAM_POINTER : arg->kind,
 			.size = arg->is_pointer ? 8 : arg->size,
-			.dtypes = UINT32_MAX, .type = arg->text,
+			.dtypes = UINT32_MAX, .has_strides = !arg->is_raw, .type = arg->text,
 		};
 	}
 	return KZ_OK;

@@ -80,10 +80,6 @@ static kz_status check_array(const struct custom_call *call, size_t index,
 		return error_set(err, KZ_ARGUMENT, ARGUMENT "expected '%s', got an array of %s",
 			index + 1, custom->name, declared->text, kz_dtype_name(array->dtype));
 	}
-	if (declared->is_raw && !kz_array_is_contiguous(array)) {
-		return error_set(err, KZ_ARGUMENT, ARGUMENT "expected a contiguous array for the "
-			"raw '%s', got one with gaps", index + 1, custom->name, declared->text);
-	}
 	uint64_t bits = array->count ? array_address(array) : 0;
 	for (int64_t i = 0; i < array->shape.ndim; i++) {
 		bits |= array->shape.dims[i] > 1 ? (uint64_t)array->strides[i] : 0;
@@ -103,7 +99,7 @@ static kz_status take_pointer(struct custom_call *call, size_t index, const kz_a
 	static const char hint[] = "declare it raw to pass memory that is no array";
 	const struct declaration *declared = &call->custom->args.items[index];
 	bool mine = error_is_clean(err);
-	if (arg->kind == KZ_ARG_ARRAY) {
+	if (args_is_array(arg)) {
 		const struct kz_array *array = arg->value.p;
 		kz_status st = check_array(call, index, array, err);
 		call->used[call->used_count++] = array->buffer->memory;

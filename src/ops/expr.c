@@ -248,6 +248,7 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 	case KZ_ARG_ARRAY_OF:
 	case KZ_ARG_TEXTURE:
 	case KZ_ARG_SURFACE:
+	case KZ_ARG_STRIDED:
 		break;
 	}
 	error_set(err, KZ_INVALID, "operand %d: expected an array or a number, got a pointer or "

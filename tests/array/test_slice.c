@@ -233,7 +233,7 @@ DEVICE_TEST(a_slice_is_passed_to_a_kernel)
 	ok(kz_module_kernel(&add, mod, "add", &err));
 	ok(kz_array_slice(&view, a, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -2), 1), &err));
 	ok(kz_launch(add, kz_dim(1, 1, 1), kz_dim(2, 1, 1), NULL, &err,
-		KZ_ARGS(view, kz_array_strides(view)[0])));
+		KZ_ARGS(KZ_STRIDED(view), kz_array_strides(view)[0])));
 	holds(view, S(2), 109, 101);
 	holds(a, S(3, 4), 0, 101, 2, 3, 4, 5, 6, 7, 8, 109, 10, 11);
 	kz_module_release(mod);

@@ -91,6 +91,7 @@ SIGNATURES = {
     "kz_arg_f64": (Arg, c_double),
     "kz_arg_int": (Arg, c_int64, c_int32),
     "kz_arg_array": (Arg, handle),
+    "kz_arg_strided": (Arg, handle),
     "kz_arg_pointer": (Arg, c_int, c_void_p, c_int64),
     "kz_slice_range": (Slice, c_int64, c_int64, c_int64),
     "kz_slice_index": (Slice, c_int64),
@@ -231,6 +232,24 @@ class TestFfi(unittest.TestCase):
         self.assertEqual(kudzu.kz_error_flags(self.err), 0)
         kudzu.kz_error_clear(self.err)
         kudzu.kz_array_release(a)
+        kudzu.kz_module_release(mod)
+
+    def test_a_strided_array_is_passed_on_purpose_only(self):
+        mod = made(kudzu.kz_module_compile, self.dev, SOURCE, None, self.err)
+        vecadd = made(kudzu.kz_module_kernel, mod, b"vecadd", self.err)
+        a = self.array([1, 2, 3, 4])
+        odd = made(kudzu.kz_array_slice, a,
+                   Slices((Slice * 1)(kudzu.kz_slice_range(1, OMIT, 2)), 1), self.err)
+        for pass_array, want in ((kudzu.kz_arg_array, ARGUMENT), (kudzu.kz_arg_strided, OK)):
+            args = (Arg * 4)(kudzu.kz_arg_array(a), pass_array(odd), kudzu.kz_arg_array(a),
+                             kudzu.kz_arg_int(1, 4))
+            status = kudzu.kz_launch_args(vecadd, Dim3(1, 1, 1), Dim3(1, 1, 1), None, args, 4,
+                                          self.err)
+            self.assertEqual(status, want)
+            kudzu.kz_error_clear(self.err)
+        self.assertEqual(self.values(a, 4), [3, 2, 3, 4])
+        for array in (a, odd):
+            kudzu.kz_array_release(array)
         kudzu.kz_module_release(mod)
 
     def test_a_compile_error_is_told_by_functions(self):

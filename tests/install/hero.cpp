@@ -54,11 +54,12 @@ static kz_status shift_it(kz_device *dev, kz_array *a, kz_error *err)
 	kz_kernel *kernel = nullptr;
 	step by = {3, 2.0};
 	kz_status st;
+	const kz_array *same = a;
 	options.name = "shift.cu";
 	(st = kz_module_compile(&mod, dev, shift, &options, err))
 		|| (st = kz_module_kernel(&kernel, mod, "shift", err))
 		|| (st = kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(6, 1, 1), &launch, err,
-			KZ_ARGS(a, KZ_VALUE(by), KZ_F(0.5), true, nullptr)));
+			KZ_ARGS(KZ_STRIDED(same), KZ_VALUE(by), KZ_F(0.5), true, nullptr)));
 	kz_module_release(mod);
 	return st;
 }

@@ -22,6 +22,12 @@ static struct kz_array f32_array = {.buffer = &near_buffer, .dtype = KZ_F32, .of
 static struct kz_texture near_texture = {{&near_memory, 0x77}};
 static struct kz_texture far_texture = {{&far_memory, 0x78}};
 static struct kz_surface near_surface = {{&near_memory, 0x79}};
+static struct kz_array columns = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 6,
+	.shape = {2, {3, 2}}, .strides = {4, 12}};
+static struct kz_array no_columns = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 0,
+	.shape = {2, {3, 0}}, .strides = {4, 12}};
+static struct kz_array one_row = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 2,
+	.shape = {3, {1, 2, 1}}, .strides = {400, 4, -8}};
 static struct kz_array far_array = {.buffer = &far_buffer, .dtype = KZ_F32, .count = 2};
 
 struct point {
@@ -36,7 +42,7 @@ static kz_status convert(uint64_t *slot, void **place, const struct rtc_param *a
 	kz_error *err)
 {
 	struct rtc_kernel info = {.name = "k"};
-	struct param param = {as->kind, args_natural(as->kind, as->size), as->size, 0, as->type};
+	struct param param = {as->kind, args_natural(as->kind, as->size), as->size, 0, false, as->type};
 	param.dtypes = args_dtypes(&param);
 	struct kz_kernel kernel = {.module = &module, .info = &info, .params = &param,
 		.param_count = 1};
@@ -103,6 +109,10 @@ START_TEST(a_value_that_fits_becomes_the_parameters_bytes)
 		{&p_floats, KZ_ARG(&f32_array), 0x1000 + 16 + 4},
 		{&p_void, KZ_ARG(&f32_array), 0x1000 + 16 + 4},
 		{&p_doubles, KZ_ARG(&near_buffer), 0x1000 + 16},
+		{&p_floats, KZ_STRIDED(&f32_array), 0x1000 + 16 + 4},
+		{&p_floats, KZ_STRIDED(&columns), 0x1000 + 16},
+		{&p_floats, KZ_ARG(&no_columns), 0x1000 + 16},
+		{&p_floats, KZ_ARG(&one_row), 0x1000 + 16},
 		{&p_floats, KZ_ARG(NULL), 0},
 		{&p_floats, KZ_DEVPTR(0x1234), 0x1234},
 		{&p_floats, KZ_IN(host_floats, sizeof(host_floats)), 0},
@@ -155,6 +165,14 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_f64, KZ_ARG(((int64_t)1 << 53) + 1), "is not exact in double"},
 		{&p_f32, KZ_ARG(&near_buffer), "got a buffer"},
 		{&p_floats, KZ_ARG(host_floats), "got a host pointer"},
+		{&p_floats, KZ_ARG(&columns), "expected a contiguous array, got one with a stride of 12 "
+			"bytes along axis 1, where row-major order has 4"},
+		{&p_any8, KZ_ARG(&columns), "expected a contiguous array, got one with a stride of 12"},
+		{&p_doubles, KZ_STRIDED(&columns), "expected double *, got an array of float32"},
+		{&p_floats, KZ_STRIDED(&far_array), "the array is on cpu, the kernel on cuda:0"},
+		{&p_floats, KZ_STRIDED(NULL), "the kz_array is NULL"},
+		{&p_i32, KZ_STRIDED(&columns), "expected int (4 bytes), got KZ_STRIDED"},
+		{&p_floats, KZ_ARG((uint64_t)4096), "expected const float *, got unsigned long"},
 		{&p_floats, KZ_ARG(3), "expected const float *, got int (4 bytes)"},
 		{&p_floats, KZ_ARG(3.0f), "got float"},
 		{&p_floats, KZ_VALUE(point), "got a value of 16 bytes"},
@@ -209,6 +227,15 @@ START_TEST(a_refusal_says_what_to_do)
 	kz_error_clear(&err);
 	ck_assert_int_eq(convert(&slot, &place, &p_f32, KZ_ARG(0.5), &err), KZ_ARGUMENT);
 	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_F"));
+	kz_error_clear(&err);
+	ck_assert_int_eq(convert(&slot, &place, &p_floats, KZ_ARG(&columns), &err), KZ_ARGUMENT);
+	ck_assert_ptr_nonnull(strstr(err.hint, "kz_array_contiguous"));
+	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_STRIDED(array)"));
+	kz_error_clear(&err);
+	ck_assert_int_eq(convert(&slot, &place, &p_floats, KZ_ARG((uint64_t)4096), &err),
+		KZ_ARGUMENT);
+	ck_assert_ptr_nonnull(strstr(err.hint, "the kz_array or kz_buffer itself"));
+	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_DEVPTR(x)"));
 	kz_error_clear(&err);
 }
 END_TEST
@@ -282,8 +309,8 @@ SUITE(args)
 {
 	Suite *s = suite_create("args");
 	TCase *tc = suite_add_case(s, "convert");
-	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 37);
-	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 47);
+	tcase_add_loop_test(tc, a_value_that_fits_becomes_the_parameters_bytes, 0, 41);
+	tcase_add_loop_test(tc, a_value_that_does_not_match_is_refused_with_both_types, 0, 54);
 	tcase_add_tests(tc, 1, a_refusal_says_what_to_do, a_struct_is_read_where_it_lies,
 		a_nan_keeps_its_bits, an_argument_of_no_known_kind_is_refused_everywhere);
 	tcase_add_loop_test(tc, an_array_may_lie_behind_pointers_of_its_own_kind_only, 0, 17);

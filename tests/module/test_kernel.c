@@ -100,6 +100,56 @@ DEVICE_TEST(a_wrong_argument_names_itself_and_both_types)
 	kz_array_release(x);
 }
 
+DEVICE_TEST(an_array_that_is_not_contiguous_is_refused)
+{
+	kz_array *x = NULL, *turned = NULL, *column = NULL, *wide = NULL;
+	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(2, 3), &err));
+	ok(kz_array_transpose(&turned, x, KZ_AXES(), &err));
+	ok(kz_array_slice(&column, x, KZ_AT(KZ_ALL, 1), &err));
+	ok(kz_array_broadcast_to(&wide, x, KZ_SHAPE(2, 2, 3), &err));
+	const struct {
+		kz_array *array;
+		const char *message;
+	} rows[] = {
+		{turned, "argument 2 of 'saxpy': expected a contiguous array, got one with a stride "
+			"of 12 bytes along axis 1, where row-major order has 4"},
+		{column, "stride of 12 bytes along axis 0, where row-major order has 4"},
+		{wide, "stride of 0 bytes along axis 0, where row-major order has 24"},
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		refused(kz_launch(find("saxpy"), one, kz_dim(2, 1, 1), NULL, &err,
+			KZ_ARGS(1.0f, rows[i].array, x, 2)), KZ_ARGUMENT, rows[i].message);
+	}
+	kz_array_release(x), kz_array_release(turned);
+	kz_array_release(column), kz_array_release(wide);
+}
+
+DEVICE_TEST(a_row_a_contiguous_copy_and_a_strided_array_are_read_in_place)
+{
+	const float host[6] = {0, 1, 2, 3, 4, 5}, sums[6] = {0, 3, 1, 7, 6, 10};
+	float got[6];
+	kz_array *x = NULL, *y = NULL, *turned = NULL, *whole = NULL, *from = NULL, *into = NULL;
+	kz_kernel *saxpy = find("saxpy");
+	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(2, 3), host, sizeof(host), &err));
+	ok(kz_array_zeros(&y, dev, KZ_F32, KZ_SHAPE(2, 3), &err));
+	ok(kz_array_slice(&from, x, KZ_AT(KZ_SLICE(1, 2, 1)), &err));
+	ok(kz_array_slice(&into, y, KZ_AT(1), &err));
+	ok(kz_array_transpose(&turned, x, KZ_AXES(), &err));
+	ok(kz_array_contiguous(&whole, turned, &err));
+	ok(kz_launch(saxpy, one, kz_dim(3, 1, 1), NULL, &err, KZ_ARGS(1.0f, from, into, 3)));
+	ok(kz_launch(saxpy, one, kz_dim(6, 1, 1), NULL, &err, KZ_ARGS(1.0f, whole, y, 6)));
+	ok(kz_array_get(y, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, sums, sizeof(sums));
+	ok(kz_launch(saxpy, one, kz_dim(6, 1, 1), NULL, &err,
+		KZ_ARGS(1.0f, KZ_STRIDED(turned), KZ_STRIDED(turned), 6)));
+	ok(kz_array_get(x, got, sizeof(got), &err));
+	for (int i = 0; i < 6; i++) {
+		ck_assert(got[i] == 2 * host[i]);
+	}
+	kz_array_release(x), kz_array_release(y), kz_array_release(turned);
+	kz_array_release(whole), kz_array_release(from), kz_array_release(into);
+}
+
 DEVICE_TEST(a_grid_or_block_beyond_the_device_is_refused)
 {
 	static const struct {
@@ -375,6 +425,8 @@ SUITE(kernel)
 	tcase_add_tests(tc, support_device_count(), every_kind_of_argument_arrives,
 		a_wrong_argument_count_shows_the_signature,
 		a_wrong_argument_names_itself_and_both_types,
+		an_array_that_is_not_contiguous_is_refused,
+		a_row_a_contiguous_copy_and_a_strided_array_are_read_in_place,
 		a_grid_or_block_beyond_the_device_is_refused,
 		shared_memory_is_asked_for_up_to_the_limit, bad_calls_are_refused,
 		host_memory_is_copied_in_and_out, the_callers_rounding_mode_stays_out_of_kernels,
