@@ -46,6 +46,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, 
 /**
  * Close a device.  This never fails, and does not wait for work in flight.
  *
+ * Nothing happens if the device was closed as often as it was opened.
+ *
  * @param dev the device, may be NULL.
  */
 KZ_API void kz_device_close(kz_device *dev);

@@ -91,6 +91,8 @@ KZ_API KZ_NODISCARD kz_status kz_module_load_image(kz_module **out, kz_device *d
 
 /**
  * Release a module with its kernels.  The driver waits for launches in flight.  NULL is fine.
+ *
+ * After that its kernels are refused.  docs/errors.md says which released handles are noticed.
  */
 KZ_API void kz_module_release(kz_module *mod);
 

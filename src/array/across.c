@@ -15,7 +15,7 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -110,8 +110,8 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 	struct kz_array *copy;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (kz_array_device(array) == dev) {

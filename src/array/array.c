@@ -58,6 +58,7 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	if (!array) {
 		return error_no_memory(err);
 	}
+	array->tag = OBJECT_ARRAY;
 	atomic_init(&array->refs, 1);
 	array->buffer = NULL;
 	array->dtype = dtype;
@@ -92,7 +93,7 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	return array_create_on(out, dev, dtype, &shape, NULL, err);
@@ -103,7 +104,7 @@ kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = stream_pick(&stream, dev, stream, err))) {
 		return st;
 	}
@@ -114,7 +115,7 @@ kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 static kz_status array_create_for(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st && stream) {
 		st = stream_pick(&stream, dev, stream, err);
 	}
@@ -223,7 +224,7 @@ kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, "an array", err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
 }
 
@@ -237,7 +238,7 @@ kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype 
 	kz_stream *stream, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, "an array", err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_zeros_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
 }
@@ -252,7 +253,7 @@ kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype d
 	kz_stream *stream, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, "an array", err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_ones_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
 }
@@ -268,7 +269,7 @@ kz_status kz_array_full_like_on(kz_array **out, const kz_array *like, kz_dtype d
 	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, "an array", err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_full_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, value, value_size, stream, err);
 }
@@ -279,7 +280,7 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(buffer, "a buffer", err))
+	    || (st = object_check(buffer, OBJECT_BUFFER, err))
 	    || (st = array_new(&array, dtype, &shape, err))) {
 		return st;
 	}
@@ -298,7 +299,7 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 
 kz_array *kz_array_retain(kz_array *array)
 {
-	if (array) {
+	if (object_is(array, OBJECT_ARRAY)) {
 		atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
 	}
 	return array;
@@ -306,9 +307,10 @@ kz_array *kz_array_retain(kz_array *array)
 
 void kz_array_release(kz_array *array)
 {
-	if (array && refs_drop(&array->refs)) {
-		kz_buffer_release(array->buffer);
-		mem_free(array);
+	if (object_is(array, OBJECT_ARRAY) && refs_drop(&array->refs)) {
+		object_end(&array->tag);
+		buffer_release(array->buffer);
+		object_free(array);
 	}
 }
 
@@ -332,50 +334,50 @@ kz_status array_wait(const struct kz_array *array, kz_error *err)
 
 kz_dtype kz_array_dtype(const kz_array *array)
 {
-	return array ? array->dtype : 0;
+	return object_is(array, OBJECT_ARRAY) ? array->dtype : 0;
 }
 
 kz_shape kz_array_shape(const kz_array *array)
 {
-	return array ? array->shape : (kz_shape){0, {0}};
+	return object_is(array, OBJECT_ARRAY) ? array->shape : (kz_shape){0, {0}};
 }
 
 int kz_array_ndim(const kz_array *array)
 {
-	return array ? (int)array->shape.ndim : 0;
+	return object_is(array, OBJECT_ARRAY) ? (int)array->shape.ndim : 0;
 }
 
 const int64_t *kz_array_strides(const kz_array *array)
 {
-	return array ? array->strides : NULL;
+	return object_is(array, OBJECT_ARRAY) ? array->strides : NULL;
 }
 
 int64_t kz_array_count(const kz_array *array)
 {
-	return array ? array->count : 0;
+	return object_is(array, OBJECT_ARRAY) ? array->count : 0;
 }
 
 int64_t kz_array_size(const kz_array *array)
 {
-	return array ? array->count * kz_dtype_size(array->dtype) : 0;
+	return object_is(array, OBJECT_ARRAY) ? array->count * kz_dtype_size(array->dtype) : 0;
 }
 
 int kz_array_is_contiguous(const kz_array *array)
 {
-	return array && array_is_contiguous(array);
+	return object_is(array, OBJECT_ARRAY) && array_is_contiguous(array);
 }
 
 uint64_t kz_array_address(const kz_array *array)
 {
-	return array && array->count ? array_address(array) : 0;
+	return object_is(array, OBJECT_ARRAY) && array->count ? array_address(array) : 0;
 }
 
 kz_device *kz_array_device(const kz_array *array)
 {
-	return array ? array->buffer->memory->device : NULL;
+	return object_is(array, OBJECT_ARRAY) ? array->buffer->memory->device : NULL;
 }
 
 kz_buffer *kz_array_buffer(const kz_array *array)
 {
-	return array ? array->buffer : NULL;
+	return object_is(array, OBJECT_ARRAY) ? array->buffer : NULL;
 }

@@ -144,7 +144,7 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 	CUarray_format format;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err)) || (st = cuda_array_check_options(&how, options, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err)) || (st = cuda_array_check_options(&how, options, err))
 	    || (st = cuda_array_format(&format, dtype, how.channels, err))
 	    || (st = cuda_array_check_shape(&shape, how.kind, err))) {
 		return st;
@@ -280,8 +280,8 @@ static kz_status cuda_array_copy(const struct kz_cuda_array *texels, int64_t lev
 	struct device_scope scope;
 	CUarray place;
 	kz_status st;
-	if ((st = object_check(texels, "a CUDA array", err))
-	    || (st = object_check(array, "an array", err))
+	if ((st = pointer_check(texels, "a CUDA array", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = device_enter(texels->memory->device, &scope, err))) {
 		return st;
 	}
@@ -310,7 +310,7 @@ kz_status kz_cuda_array_from(kz_cuda_array **out, const kz_array *from,
 	struct kz_cuda_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(from, "an array", err))
+	    || (st = object_check(from, OBJECT_ARRAY, err))
 	    || (st = cuda_array_check_options(&how, options, err))) {
 		return st;
 	}

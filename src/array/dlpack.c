@@ -286,8 +286,8 @@ kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev, struct DLManaged
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(tensor, "a DLPack tensor", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(tensor, "a DLPack tensor", err))) {
 		return st;
 	}
 	struct foreign foreign = {&tensor->tensor, tensor, NULL, false};
@@ -299,8 +299,8 @@ kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(tensor, "a DLPack tensor", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(tensor, "a DLPack tensor", err))) {
 		return st;
 	}
 	if (tensor->major != DL_MAJOR) {
@@ -372,7 +372,7 @@ static kz_status export_layout(struct exported *exported, const struct kz_array 
 static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
 	struct kz_array *array, const char *call, kz_error *err)
 {
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st || (st = array_check_capture(array, call, err))) {
 		return st;
 	}

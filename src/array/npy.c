@@ -151,7 +151,7 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (size < 0 || (!data && size > 0)) {
@@ -169,8 +169,8 @@ kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dty
 	size_t size;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(path, "a path", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(path, "a path", err))
 	    || (st = file_read(&data, &size, path, err))) {
 		return st;
 	}
@@ -222,7 +222,7 @@ int64_t kz_npy_size(const kz_array *array)
 kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 {
 	char header[HEADER_MAX];
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}
@@ -233,7 +233,7 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 			"expected %lld bytes of host memory for a .npy file, got %lld",
 			(long long)need, (long long)size);
 	}
-	if ((st = object_check(to, "host memory", err))
+	if ((st = pointer_check(to, "host memory", err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -262,8 +262,8 @@ kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 	char *data;
 	int64_t size;
 	kz_status st;
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(path, "a path", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(path, "a path", err))
 	    || (st = array_check_capture(array, __func__, err))
 	    || (st = npy_write(&data, &size, array, err))) {
 		return st;

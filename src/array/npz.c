@@ -16,6 +16,7 @@
 #define SUFFIX ".npy"
 
 struct kz_npz {
+	uint32_t tag; /* OBJECT_NPZ */
 	struct zip zip;
 	char *path;
 };
@@ -42,6 +43,7 @@ static kz_status npz_new(struct kz_npz **out, int fd, const char *data, int64_t 
 		}
 		return error_no_memory(err);
 	}
+	npz->tag = OBJECT_NPZ;
 	npz->path = mem_strdup(name);
 	npz->zip = (struct zip){fd, data, size, npz->path, NULL, 0};
 	kz_status st = npz->path ? zip_init(&npz->zip, err) : error_no_memory(err);
@@ -59,7 +61,7 @@ kz_status kz_npz_open(kz_npz **out, const char *path, kz_error *err)
 	struct stat found;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(path, "a path", err))) {
+	    || (st = pointer_check(path, "a path", err))) {
 		return st;
 	}
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -77,7 +79,7 @@ kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size, kz_er
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(data, "host memory", err))) {
+	    || (st = pointer_check(data, "host memory", err))) {
 		return st;
 	}
 	if (size < 0) {
@@ -89,24 +91,26 @@ kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size, kz_er
 
 void kz_npz_close(kz_npz *npz)
 {
-	if (npz) {
+	if (object_is(npz, OBJECT_NPZ)) {
+		object_end(&npz->tag);
 		zip_finish(&npz->zip);
 		if (npz->zip.fd >= 0) {
 			close(npz->zip.fd);
 		}
 		mem_free(npz->path);
-		mem_free(npz);
+		object_free(npz);
 	}
 }
 
 int64_t kz_npz_count(const kz_npz *npz)
 {
-	return npz ? npz->zip.count : 0;
+	return object_is(npz, OBJECT_NPZ) ? npz->zip.count : 0;
 }
 
 const char *kz_npz_name(const kz_npz *npz, int64_t index)
 {
-	return npz && index >= 0 && index < npz->zip.count ? npz->zip.entries[index].name : NULL;
+	return object_is(npz, OBJECT_NPZ) && index >= 0 && index < npz->zip.count
+		? npz->zip.entries[index].name : NULL;
 }
 
 kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *name,
@@ -115,9 +119,9 @@ kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *n
 	kz_status st;
 	char *data;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(npz, "a .npz file", err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(name, "a name", err))) {
+	    || (st = object_check(npz, OBJECT_NPZ, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(name, "a name", err))) {
 		return st;
 	}
 	const struct zip_entry *entry = NULL;
@@ -179,7 +183,7 @@ kz_status kz_npz_save(const char *path, const kz_npz_item *items, int64_t count,
 {
 	struct file_writer file;
 	kz_status st;
-	if ((st = object_check(path, "a path", err)) || (st = check_items(items, count, err))
+	if ((st = pointer_check(path, "a path", err)) || (st = check_items(items, count, err))
 	    || (st = file_begin(&file, path, err))) {
 		return st;
 	}

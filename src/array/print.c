@@ -89,8 +89,8 @@ static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
 kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(stream, "a FILE", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(stream, "a FILE", err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -112,7 +112,7 @@ kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *
 	if (room > 0) {
 		buffer[0] = '\0';
 	}
-	if (!(st = object_check(array, "an array", err))
+	if (!(st = object_check(array, OBJECT_ARRAY, err))
 	    && !(st = array_check_capture(array, __func__, err))) {
 		st = array_text(&text, array, err);
 	}

@@ -165,7 +165,7 @@ static kz_status begin_split(kz_array **out, int64_t count, const struct kz_arra
 			(long long)count);
 	}
 	if ((st = out_check(out, (size_t)count * sizeof(*out), call, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	return axis_resolve(axis, &array->shape, err);

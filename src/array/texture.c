@@ -151,7 +151,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	struct kz_texture_options how;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "a CUDA array", err))
+	    || (st = pointer_check(array, "a CUDA array", err))
 	    || (st = texture_check_options(&how, options, err))
 	    || (st = texture_check_type(&how, array->dtype, err))) {
 		return st;
@@ -181,7 +181,7 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t leve
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "a CUDA array", err))) {
+	    || (st = pointer_check(array, "a CUDA array", err))) {
 		return st;
 	}
 	if (!array->how.surface) {
@@ -284,7 +284,7 @@ kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 	int64_t ndim;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = texture_check_options(&how, options, err))) {
 		return st;
 	}

@@ -120,7 +120,7 @@ kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dty
 static kz_status check_host(const struct kz_array *array, const void *host, int64_t size,
 	kz_error *err)
 {
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	return st ? st : array_check_host(host, size, array->count, array->dtype, err);
 }
 
@@ -156,7 +156,7 @@ static kz_status check_places(char **first, const struct kz_array *array, const 
 	int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	*first = NULL;
 	if (st) {
 		return st;
@@ -244,7 +244,7 @@ static kz_status check_async(const struct kz_array *array, const void *host, int
 {
 	kz_status st;
 	if ((st = check_host(array, host, size, err))
-	    || (st = object_check(stream, "a stream", err))) {
+	    || (st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
 	}
 	return stream_pick(&stream, kz_array_device(array), stream, err);

@@ -19,6 +19,7 @@
 
 void view_draft(struct kz_array *view, const struct kz_array *array)
 {
+	view->tag = OBJECT_ARRAY;
 	view->buffer = array->buffer;
 	view->dtype = array->dtype;
 	view->offset = array->offset;
@@ -32,7 +33,7 @@ kz_status view_begin(struct kz_array *view, struct kz_array **out, const struct 
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	view_draft(view, array);
@@ -52,6 +53,7 @@ kz_status view_end(struct kz_array **out, const struct kz_array *view,
 	if (!made) {
 		return error_no_memory(err);
 	}
+	made->tag = OBJECT_ARRAY;
 	atomic_init(&made->refs, 1);
 	made->buffer = buffer_retain(array->buffer);
 	made->dtype = view->dtype;

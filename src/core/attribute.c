@@ -53,7 +53,7 @@ kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number, kz_e
 	char name[96];
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	CUresult code = dev->drv->DeviceGetAttribute(&value, (CUdevice_attribute)number,
@@ -73,8 +73,8 @@ kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev, const char *
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(name, "the name of an attribute", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(name, "the name of an attribute", err))) {
 		return st;
 	}
 	const char *bare = strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? name + strlen(PREFIX) : name;
@@ -91,8 +91,8 @@ kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, k
 	int can = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(peer, "a peer", err)) || dev == peer || dev->drv != peer->drv) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = object_check(peer, OBJECT_DEVICE, err)) || dev == peer || dev->drv != peer->drv) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->DeviceCanAccessPeer(&can, dev->handle, peer->handle),

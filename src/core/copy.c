@@ -90,7 +90,7 @@ static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offs
 {
 	kz_status st;
 	if ((st = check_host_copy(buffer, offset, host, size, err))
-	    || (st = object_check(stream, "a stream", err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
@@ -210,7 +210,7 @@ kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int
 {
 	kz_status st;
 	if ((st = check_device_copy(to, to_offset, from, from_offset, size, err))
-	    || (st = object_check(stream, "a stream", err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
@@ -311,7 +311,7 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 {
 	kz_status st;
 	if ((st = buffer_check(buffer, offset, size, err))
-	    || (st = object_check(pattern, "a pattern", err))) {
+	    || (st = pointer_check(pattern, "a pattern", err))) {
 		return st;
 	}
 	if (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1))) {

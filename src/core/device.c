@@ -90,22 +90,22 @@ struct device_table *device_put_table(struct kz_device *dev, enum device_place p
 
 const char *kz_device_name(const kz_device *dev)
 {
-	return dev ? dev->name : "";
+	return object_is(dev, OBJECT_DEVICE) ? dev->name : "";
 }
 
 const char *kz_device_model(const kz_device *dev)
 {
-	return dev ? dev->model : "";
+	return object_is(dev, OBJECT_DEVICE) ? dev->model : "";
 }
 
 const char *kz_device_note(const kz_device *dev)
 {
-	return dev ? atomic_load(&dev->note) : NULL;
+	return object_is(dev, OBJECT_DEVICE) ? atomic_load(&dev->note) : NULL;
 }
 
 kz_stream *kz_device_stream(kz_device *dev)
 {
-	return dev ? &dev->stream : NULL;
+	return object_is(dev, OBJECT_DEVICE) ? &dev->stream : NULL;
 }
 
 /* The sizes that kz_device_info has had, oldest first; fields are only ever added at its end. */
@@ -114,8 +114,8 @@ static const size_t info_sizes[] = {sizeof(kz_device_info)};
 kz_status kz_device_describe(kz_device *dev, kz_device_info *info, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(dev, "a device", err))
-	    || (st = object_check(info, "a kz_device_info", err))) {
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(info, "a kz_device_info", err))) {
 		return st;
 	}
 	for (size_t i = 0; i < countof(info_sizes); i++) {
@@ -136,7 +136,7 @@ kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_si
 	struct device_scope scope;
 	size_t free = 0, total = 0;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err)) || (st = device_enter(dev, &scope, err))) {
+	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->MemGetInfo(&free, &total), "cuMemGetInfo", err);
@@ -159,6 +159,6 @@ kz_status device_check_capture(const struct kz_device *dev, const char *call, kz
 
 kz_status kz_device_check(kz_device *dev, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	return !st && atomic_load(&dev->lost) ? device_report_loss(dev, err) : st;
 }

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 struct kz_stream {
+	uint32_t tag;               /* OBJECT_STREAM */
 	atomic_int refs;            /* of a stream that is not the default one */
 	struct kz_device *device;
 	int64_t number;             /* in the trace; 0 is the default stream */
@@ -33,6 +34,7 @@ struct kz_stream {
 	bool is_borrowed;           /* the handle is not ours to destroy */
 	_Atomic(struct capture *) capture; /* that the stream is part of, see capture.h; else NULL */
 	struct kz_stream *next_captured; /* of the same capture */
+	bool is_held;               /* the user has a handle yet */
 };
 
 /* What is put into the stream goes into a graph instead of running. */
@@ -60,6 +62,7 @@ struct device_table {
 enum device_object { DEVICE_STREAM, DEVICE_EVENT, DEVICE_MODULE, DEVICE_OBJECTS };
 
 struct kz_device {
+	uint32_t tag;               /* OBJECT_DEVICE */
 	atomic_int refs;
 	int opens;                  /* handles that users hold, under the lock of the list */
 	struct kz_device *next;     /* in the list of open devices, under its lock */

@@ -225,7 +225,9 @@ static void device_free(struct kz_device *dev)
 	pthread_mutex_destroy(&dev->lock);
 	kz_error_clear(&dev->cause);
 	mem_free(atomic_load(&dev->note));
-	mem_free(dev);
+	object_end(&dev->tag);
+	object_end(&dev->stream.tag);
+	object_free(dev);
 }
 
 /* Take a device off the list.  If its context is lost, reset it.  False if the device was not on
@@ -276,6 +278,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	if (!dev) {
 		return error_no_memory(err);
 	}
+	dev->tag = OBJECT_DEVICE;
 	dev->drv = drv;
 	dev->ordinal = ordinal;
 	dev->end = device_end;
@@ -341,18 +344,22 @@ void kz_device_close(kz_device *dev)
 		return;
 	}
 	pthread_mutex_lock(&list_lock);
-	kz_close_fn *function = --dev->opens == 0 ? dev->on_close : NULL;
-	void *user = dev->on_close_user;
+	bool is_open = object_is(dev, OBJECT_DEVICE) && dev->opens > 0;
+	dev->opens -= is_open;
+	kz_close_fn *function = is_open && dev->opens == 0 ? dev->on_close : NULL;
+	void *user = function ? dev->on_close_user : NULL;
 	pthread_mutex_unlock(&list_lock);
 	if (function) {
 		function(user, dev);
 	}
-	device_release(dev);
+	if (is_open) {
+		device_release(dev);
+	}
 }
 
 kz_status kz_device_on_close(kz_device *dev, kz_close_fn *function, void *user, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st) {
 		pthread_mutex_lock(&list_lock);
 		dev->on_close = function;
@@ -518,7 +525,7 @@ kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 {
 	kz_error why = KZ_ERROR_INIT;
-	kz_status st = object_check(count, "a count", err);
+	kz_status st = pointer_check(count, "a count", err);
 	if (st) {
 		return st;
 	}

@@ -127,7 +127,7 @@ kz_status kz_graph_create(kz_graph **out, kz_device *dev, kz_error *err)
 	CUgraph handle = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err)) || (st = device_enter(dev, &scope, err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->GraphCreate(&handle, 0), "cuGraphCreate", err);
@@ -215,7 +215,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 	struct capture *capture;
 	bool relaxed = false;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))
+	if ((st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = capture_read_options(&relaxed, options, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
@@ -300,7 +300,7 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	CUgraph handle;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(stream, "a stream", err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = capture_find(&capture, stream, __func__, err))) {
 		return st;
 	}
@@ -331,7 +331,7 @@ kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 	struct capture *capture;
 	CUgraph handle;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err)) || !stream_capture(stream)
+	if ((st = object_check(stream, OBJECT_STREAM, err)) || !stream_capture(stream)
 	    || (st = capture_find(&capture, stream, __func__, err))) {
 		return st;
 	}
@@ -358,13 +358,13 @@ int kz_stream_is_capturing(const kz_stream *stream)
 
 kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
 {
-	kz_status st = object_check(graph, "a graph", err);
+	kz_status st = pointer_check(graph, "a graph", err);
 	if (!st && after.count > 0 && !after.items) {
 		st = error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
 	}
 	for (size_t i = 0; !st && i < after.count; i++) {
 		const struct kz_node *node = after.items[i];
-		st = object_check(node, "a node to come after", err);
+		st = pointer_check(node, "a node to come after", err);
 		if (!st && node->graph != graph) {
 			st = error_set(err, KZ_INVALID, "expected nodes of the same graph, but '%s' is of "
 				"another", node->name);
@@ -426,7 +426,7 @@ const char *kz_node_name(const kz_node *node)
 
 kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
 {
-	kz_status st = object_check(node, "a node", err);
+	kz_status st = pointer_check(node, "a node", err);
 	if (st) {
 		return st;
 	}
@@ -506,7 +506,7 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 	CUgraph handle = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(graph, "a graph", err))) {
+	    || (st = pointer_check(graph, "a graph", err))) {
 		return st;
 	}
 	if (graph->is_fixed) {
@@ -571,7 +571,7 @@ static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
 
 kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
 {
-	kz_status st = object_check(graph, "a graph", err);
+	kz_status st = pointer_check(graph, "a graph", err);
 	if (!st && graph->root != graph) {
 		st = error_set(err, KZ_INVALID, "the body of a conditional node is launched with the graph "
 			"that has the node, not alone");
@@ -633,7 +633,7 @@ kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(exec, "an executable graph", err))
+	if ((st = pointer_check(exec, "an executable graph", err))
 	    || (st = stream_pick(&stream, exec->device, stream, err))
 	    || (st = device_enter(exec->device, &scope, err))) {
 		return st;

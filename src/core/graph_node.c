@@ -127,7 +127,7 @@ kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 {
 	const struct place target = {to, to_offset, NULL}, source = {from, from_offset, NULL};
 	kz_status st;
-	if ((st = object_check(to, "a buffer", err)) || (st = object_check(from, "a buffer", err))) {
+	if ((st = object_check(to, OBJECT_BUFFER, err)) || (st = object_check(from, OBJECT_BUFFER, err))) {
 		return st;
 	}
 	return graph_add_copy(out, graph, after, &target, &source, size, err);
@@ -137,7 +137,7 @@ kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	int64_t offset, const void *from, int64_t size, kz_error *err)
 {
 	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
-	kz_status st = object_check(to, "a buffer", err);
+	kz_status st = object_check(to, OBJECT_BUFFER, err);
 	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
 }
 
@@ -145,7 +145,7 @@ kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void
 	kz_buffer *from, int64_t offset, kz_error *err)
 {
 	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
-	kz_status st = object_check(from, "a buffer", err);
+	kz_status st = object_check(from, OBJECT_BUFFER, err);
 	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
 }
 
@@ -154,7 +154,7 @@ kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void
 static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *pattern,
 	int64_t *pattern_size, kz_error *err)
 {
-	kz_status st = object_check(pattern, "a pattern", err);
+	kz_status st = pointer_check(pattern, "a pattern", err);
 	if (st) {
 		return st;
 	}
@@ -224,7 +224,7 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 	struct adding adding;
 	kz_status st;
 	if ((st = graph_check_after(graph, after, err))
-	    || (st = object_check(child, "a graph to be the child", err))) {
+	    || (st = pointer_check(child, "a graph to be the child", err))) {
 		return st;
 	}
 	if (child->device != graph->device || child->root == graph->root) {
@@ -304,7 +304,7 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	struct adding adding;
 	kz_status st;
 	if ((st = graph_check_after(graph, after, err))
-	    || (st = object_check(buffer, "a buffer", err))) {
+	    || (st = object_check(buffer, OBJECT_BUFFER, err))) {
 		return st;
 	}
 	if (buffer->memory->graph != graph) {
@@ -327,7 +327,7 @@ kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, k
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(graph, "a graph", err))
+	    || (st = pointer_check(graph, "a graph", err))
 	    || (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}

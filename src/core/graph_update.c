@@ -15,8 +15,8 @@ kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(exec, "an executable graph", err))
-	    || (st = object_check(name, "the name of a node", err))) {
+	if ((st = pointer_check(exec, "an executable graph", err))
+	    || (st = pointer_check(name, "the name of a node", err))) {
 		return st;
 	}
 	*out = map_get(&exec->nodes.names, name);
@@ -182,7 +182,7 @@ static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_g
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(exec, "an executable graph", err)) || (st = graph_check_whole(graph, err))) {
+	if ((st = pointer_check(exec, "an executable graph", err)) || (st = graph_check_whole(graph, err))) {
 		return st;
 	}
 	if (graph->device != exec->device) {

@@ -68,7 +68,7 @@ kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size, kz_er
 	kz_status st;
 	struct memory *memory = NULL;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (size < 0) {
@@ -85,7 +85,7 @@ kz_status kz_pinned_buffer(kz_buffer **out, kz_pinned *pinned, kz_error *err)
 	struct device_scope scope;
 	CUdeviceptr address = 0;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(pinned, "pinned memory", err))) {
+	    || (st = object_check(pinned, OBJECT_PINNED, err))) {
 		return st;
 	}
 	struct memory *memory = pinned_memory(pinned);
@@ -124,7 +124,7 @@ void *kz_buffer_host(const kz_buffer *buffer)
 static kz_status managed_place(CUmemLocation *out, const struct kz_buffer *buffer,
 	const struct kz_device *place, kz_error *err)
 {
-	kz_status st = object_check(buffer, "a buffer", err);
+	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
 	if (st) {
 		return st;
 	}

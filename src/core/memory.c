@@ -100,7 +100,7 @@ static void memory_delete(struct memory *memory)
 	struct kz_device *dev = memory->device;
 	stream_release(atomic_load(&memory->last));
 	pthread_mutex_destroy(&memory->lock);
-	mem_free(memory);
+	object_free(memory); /* `whole` is in it */
 	device_release(dev);
 }
 
@@ -339,7 +339,9 @@ struct kz_stream *memory_stream(struct memory *memory)
 /* The buffer that memory is created for: a part of it. */
 static struct kz_buffer *memory_whole(struct memory *memory)
 {
-	memory->whole = (struct kz_buffer){.memory = memory, .size = memory->size};
+	memory->whole = (struct kz_buffer){
+		.tag = OBJECT_BUFFER, .memory = memory, .size = memory->size,
+	};
 	atomic_init(&memory->whole.refs, 1);
 	return &memory->whole;
 }
@@ -351,7 +353,9 @@ kz_status buffer_take(struct kz_buffer **out, struct memory *memory, int64_t off
 	if (!buffer) {
 		return error_no_memory(err);
 	}
-	*buffer = (struct kz_buffer){.memory = memory, .offset = offset, .size = size};
+	*buffer = (struct kz_buffer){
+		.tag = OBJECT_BUFFER, .memory = memory, .offset = offset, .size = size,
+	};
 	atomic_init(&buffer->refs, 1);
 	*out = buffer;
 	return KZ_OK;
@@ -384,6 +388,7 @@ static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64
 	}
 	atomic_store_explicit(&memory->refs, 1, memory_order_relaxed);
 	atomic_store_explicit(&memory->whole.refs, 1, memory_order_relaxed);
+	memory->whole.tag = OBJECT_BUFFER;
 	memory->size = memory->whole.size = size;
 	memory->dtype = wish ? wish->dtype : 0;
 	memory->count = wish ? wish->count : 0;
@@ -416,16 +421,18 @@ static kz_status memory_check_size(int64_t size, kz_error *err)
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
 	kz_status st;
-	if (unlikely(!out || !dev)) {
+	if (unlikely(!out || !object_is(dev, OBJECT_DEVICE))) {
 		st = out_check(out, sizeof(*out), __func__, err);
-		return st ? st : object_check(dev, "a device", err);
+		return st ? st : object_check(dev, OBJECT_DEVICE, err);
 	}
 	*out = buffer_reuse(dev, size, &dev->stream, NULL);
 	if (likely(*out)) {
+		(*out)->is_held = true;
 		return KZ_OK;
 	}
 	st = memory_check_size(size, err);
-	return st ? st : buffer_create(out, dev, size, NULL, err);
+	st = st ? st : buffer_create(out, dev, size, NULL, err);
+	return buffer_hold(out, st);
 }
 
 kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,
@@ -434,12 +441,12 @@ kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_
 	struct memory_wish wish = {.stream = stream};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = stream_pick(&wish.stream, dev, stream, err))
 	    || (st = memory_check_size(size, err))) {
 		return st;
 	}
-	return buffer_create(out, dev, size, &wish, err);
+	return buffer_hold(out, buffer_create(out, dev, size, &wish, err));
 }
 
 /* Check that the driver knows the memory, and as memory of this device. */
@@ -495,7 +502,7 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = check_foreign(dev, address, size, err))) {
 		return st;
 	}
@@ -506,12 +513,12 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 	memory->on_release = on_release;
 	memory->user = user;
 	*out = memory_whole(memory);
-	return KZ_OK;
+	return buffer_hold(out, KZ_OK);
 }
 
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size, kz_error *err)
 {
-	kz_status st = object_check(buffer, "a buffer", err);
+	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
 	if (st) {
 		return st;
 	}
@@ -538,31 +545,40 @@ kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int
 	if (st) {
 		memory_release(memory);
 	}
-	return st;
+	return buffer_hold(out, st);
 }
 
-void kz_buffer_release(kz_buffer *buffer)
+void buffer_release(struct kz_buffer *buffer)
 {
 	if (buffer && refs_drop(&buffer->refs)) {
 		struct memory *memory = buffer->memory;
+		object_end(&buffer->tag);
 		if (buffer != &memory->whole) {
-			mem_free(buffer);
+			object_free(buffer);
 		}
 		memory_release(memory);
 	}
 }
 
+void kz_buffer_release(kz_buffer *buffer)
+{
+	if (object_is(buffer, OBJECT_BUFFER) && buffer->is_held) {
+		buffer->is_held = false;
+		buffer_release(buffer);
+	}
+}
+
 int64_t kz_buffer_size(const kz_buffer *buffer)
 {
-	return buffer ? buffer->size : 0;
+	return object_is(buffer, OBJECT_BUFFER) ? buffer->size : 0;
 }
 
 uint64_t kz_buffer_address(const kz_buffer *buffer)
 {
-	return buffer && buffer->size ? buffer_address(buffer) : 0;
+	return object_is(buffer, OBJECT_BUFFER) && buffer->size ? buffer_address(buffer) : 0;
 }
 
 kz_device *kz_buffer_device(const kz_buffer *buffer)
 {
-	return buffer ? buffer->memory->device : NULL;
+	return object_is(buffer, OBJECT_BUFFER) ? buffer->memory->device : NULL;
 }

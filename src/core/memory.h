@@ -20,10 +20,12 @@
 #include "core/stream.h"
 
 struct kz_buffer {
+	uint32_t tag;               /* OBJECT_BUFFER */
 	atomic_int refs;
 	struct memory *memory;
 	int64_t offset;
 	int64_t size;
+	bool is_held;               /* the user has a handle that is to be released */
 };
 
 /* A piece of device memory, or of pinned host memory, that has an owner.  With refs 0 the pool
@@ -57,6 +59,7 @@ struct memory_wish {
 
 /* The struct is here because launches take arrays; its functions are in src/array. */
 struct kz_array {
+	uint32_t tag;               /* OBJECT_ARRAY */
 	atomic_int refs;
 	struct kz_buffer *buffer;
 	kz_dtype dtype;
@@ -96,6 +99,16 @@ kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_k
 kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t size,
 	const struct memory_wish *wish, kz_error *err);
 struct kz_buffer *buffer_retain(struct kz_buffer *buffer);
+/* Give back a reference that is not the user's; kz_buffer_release is for users' handles. */
+void buffer_release(struct kz_buffer *buffer);
+/* The end of a call that makes a buffer for the user, who holds it. */
+static inline kz_status buffer_hold(struct kz_buffer *const *out, kz_status st)
+{
+	if (st == KZ_OK) {
+		(*out)->is_held = true;
+	}
+	return st;
+}
 /* Check that a range lies in a buffer, which may be NULL. */
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
 	kz_error *err);

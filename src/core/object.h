@@ -2,13 +2,68 @@
 #ifndef CORE_OBJECT_H
 #define CORE_OBJECT_H
 
-/* What all objects behind public handles have: counts, and checks of the arguments of calls. */
+/*
+ * What all objects behind public handles have: a tag, counts, and checks of the arguments of calls.
+ *
+ * The tag is the first member of each object and says what it is.  The end of an object inverts its
+ * tag, so a call tells a handle that was released, or one of another kind, by one comparison.  The
+ * memory of the last QUARANTINE objects that ended is not given back yet (object.c), so that their
+ * tags stay readable.
+ */
 #include "base/error.h"
 
 #include <kudzu/kudzu.h>
 
 #include <stdatomic.h>
 #include <string.h>
+
+#define OBJECT_KINDS(X) \
+	X(ARRAY, "an array") \
+	X(BUFFER, "a buffer") \
+	X(DEVICE, "a device") \
+	X(ELEMENTWISE, "an elementwise kernel") \
+	X(EVENT, "an event") \
+	X(IMAGE, "an image") \
+	X(KERNEL, "a kernel") \
+	X(MODULE, "a module") \
+	X(NPZ, "a .npz file") \
+	X(PINNED, "a pinned buffer") \
+	X(REDUCTION, "a reduction kernel") \
+	X(STREAM, "a stream")
+
+/* Numbers that other memory hardly begins with. */
+enum object_kind {
+	OBJECT_NONE = 0x6b7a0000,
+#define X(kind, name) OBJECT_##kind,
+	OBJECT_KINDS(X)
+#undef X
+	OBJECT_END
+};
+
+static inline bool object_is(const void *object, enum object_kind kind)
+{
+	return object && *(const uint32_t *)object == (uint32_t)kind;
+}
+
+/* "an array that was released": what a handle that object_is refuses points to. */
+const char *object_describe(char *text, size_t size, const void *object);
+/* Fail because a handle is not of this kind. */
+kz_status object_refuse(const void *object, enum object_kind kind, kz_error *err);
+
+/* A handle that a caller passed. */
+static inline kz_status object_check(const void *object, enum object_kind kind, kz_error *err)
+{
+	return likely(object_is(object, kind)) ? KZ_OK : object_refuse(object, kind, err);
+}
+
+/* The object has ended: whoever has a handle yet has one that was released. */
+static inline void object_end(uint32_t *tag)
+{
+	*tag = ~*tag;
+}
+
+/* Give back the memory in which an object was that has ended.  NULL is fine. */
+void object_free(void *memory);
 
 /* Give a reference back; true: it was the last.  The owner of the only reference is alone with the
  * object, and needs no atomic step. */
@@ -30,10 +85,19 @@ static inline bool refs_raise(atomic_int *count)
 	return refs > 0;
 }
 
-/* Objects that a caller passed. */
-static inline kz_status object_check(const void *object, const char *what, kz_error *err)
+/* Lower a count of handles; false: it is 0, so one handle was released twice. */
+static inline bool refs_lower(atomic_int *count)
 {
-	return likely(object)
+	int refs = atomic_load(count);
+	while (refs > 0 && !atomic_compare_exchange_weak(count, &refs, refs - 1)) {
+	}
+	return refs > 0;
+}
+
+/* Any other pointer that a caller passed. */
+static inline kz_status pointer_check(const void *pointer, const char *what, kz_error *err)
+{
+	return likely(pointer)
 		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
 }
 

@@ -60,7 +60,7 @@ static CUresult output_change(struct kz_device *dev, const struct kudzu_exports 
 kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(dev, "a device", err)) || (st = kz_device_check(dev, err))) {
+	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = kz_device_check(dev, err))) {
 		return st;
 	}
 	const struct kudzu_exports *exports = output_exports(dev);

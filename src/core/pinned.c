@@ -16,6 +16,7 @@
 #include <string.h>
 
 struct kz_pinned {
+	uint32_t tag; /* OBJECT_PINNED */
 	struct memory *memory;
 };
 
@@ -154,6 +155,7 @@ static kz_status pinned_hand_out(kz_pinned **out, struct kz_pinned *pinned, stru
 		mem_free(pinned);
 		return st;
 	}
+	pinned->tag = OBJECT_PINNED;
 	pinned->memory = memory;
 	*out = pinned;
 	return KZ_OK;
@@ -163,7 +165,7 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (size < 0) {
@@ -226,7 +228,7 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = check_wrapped(pointer, size, err))) {
 		return st;
 	}
@@ -243,13 +245,14 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 
 void kz_pinned_release(kz_pinned *pinned)
 {
-	if (pinned) {
+	if (object_is(pinned, OBJECT_PINNED)) {
+		object_end(&pinned->tag);
 		struct memory *memory = pinned->memory;
 		if (memory->size > 0) {
 			pinned_list_remove(&memory->device->pinned, memory);
 		}
 		memory_release(memory);
-		mem_free(pinned);
+		object_free(pinned);
 	}
 }
 
@@ -260,10 +263,10 @@ struct memory *pinned_memory(const struct kz_pinned *pinned)
 
 void *kz_pinned_pointer(const kz_pinned *pinned)
 {
-	return pinned ? (void *)(uintptr_t)pinned->memory->address : NULL;
+	return object_is(pinned, OBJECT_PINNED) ? (void *)(uintptr_t)pinned->memory->address : NULL;
 }
 
 int64_t kz_pinned_size(const kz_pinned *pinned)
 {
-	return pinned ? pinned->memory->size : 0;
+	return object_is(pinned, OBJECT_PINNED) ? pinned->memory->size : 0;
 }

@@ -50,7 +50,7 @@ void kz_device_reset_peaks(kz_device *dev)
 
 static kz_status check_bytes(kz_device *dev, int64_t size, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st && size < 0) {
 		st = error_set(err, KZ_INVALID, "expected a number of bytes from 0, got %lld",
 			(long long)size);
@@ -88,7 +88,7 @@ kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 
 kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st) {
 		bool keeps = enabled != 0 && !dev->has_guard;
 		mempool_switch(&dev->pools[MEMPOOL_DEVICE], keeps);
@@ -113,7 +113,7 @@ static kz_status check_allocator(const kz_allocator *allocator, kz_error *err)
 
 kz_status kz_device_set_allocator(kz_device *dev, const kz_allocator *allocator, kz_error *err)
 {
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (st || (allocator && (st = check_allocator(allocator, err)))) {
 		return st;
 	}
@@ -176,7 +176,7 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 	kz_live_memory *list;
 	int64_t count;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err))
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
 	    || (!each && (st = error_set(err, KZ_INVALID, "expected a function, got NULL")))
 	    || (st = list_live(&list, &count, dev, err))) {
 		return st;
@@ -192,8 +192,8 @@ kz_status kz_device_count_live(kz_device *dev, kz_live_counts *out, kz_error *er
 {
 	kz_memory_stats memory, pinned;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err))
-	    || (st = object_check(out, "a kz_live_counts", err))) {
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(out, "a kz_live_counts", err))) {
 		return st;
 	}
 	kz_device_memory_stats(dev, &memory);
@@ -246,7 +246,7 @@ kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 {
 	struct leaks leaks = {.stream = stream, .device = kz_device_name(dev)};
 	kz_live_counts live;
-	kz_status st = object_check(stream, "a stream of stdio", err);
+	kz_status st = pointer_check(stream, "a stream of stdio", err);
 	if (st || (st = kz_device_count_live(dev, &live, err))
 	    || (st = kz_device_list_memory(dev, print_leak, &leaks, err))) {
 		return st;

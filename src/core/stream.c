@@ -34,6 +34,7 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	const kz_stream_options *options, kz_error *err)
 {
 	kz_status st = KZ_OK;
+	stream->tag = OBJECT_STREAM;
 	atomic_init(&stream->refs, 1);
 	stream->device = dev;
 	stream->number = atomic_fetch_add_explicit(&dev->stream_count, 1, memory_order_relaxed);
@@ -82,8 +83,9 @@ void stream_release(struct kz_stream *stream)
 	} else if (atomic_fetch_sub(&stream->refs, 1) == 1) {
 		stream_finish(stream);
 		device_count(stream->device, DEVICE_STREAM, -1);
+		object_end(&stream->tag);
 		device_release(stream->device);
-		mem_free(stream);
+		object_free(stream);
 	}
 }
 
@@ -135,6 +137,7 @@ static kz_status stream_make(kz_stream **out, struct kz_device *dev, CUstream ha
 	}
 	device_retain(dev);
 	device_count(dev, DEVICE_STREAM, 1);
+	stream->is_held = true;
 	*out = stream;
 	return KZ_OK;
 }
@@ -145,7 +148,7 @@ kz_status kz_stream_create_with(kz_stream **out, kz_device *dev, const kz_stream
 	static const kz_stream_options defaults = KZ_STREAM_OPTIONS_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	options = options ? options : &defaults;
@@ -161,7 +164,7 @@ kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_err
 	const kz_stream_options options = {.size = sizeof(options), .priority = priority};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	return stream_make(out, dev, NULL, &options, err);
@@ -171,7 +174,7 @@ kz_status kz_stream_priorities(int *least, int *greatest, kz_device *dev, kz_err
 {
 	struct device_scope scope;
 	int range[2] = {0, 0};
-	kz_status st = object_check(dev, "a device", err);
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st && !(st = device_enter(dev, &scope, err))) {
 		st = device_ok(dev, dev->drv->CtxGetStreamPriorityRange(&range[0], &range[1]),
 			"cuCtxGetStreamPriorityRange", err);
@@ -213,7 +216,7 @@ kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle, kz_error
 	CUstream borrowed = handle ? handle : CU_STREAM_LEGACY;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = stream_check_handle(dev, borrowed, err))) {
 		return st;
 	}
@@ -237,7 +240,8 @@ static void stream_give_back(struct kz_stream *stream)
 
 void kz_stream_release(kz_stream *stream)
 {
-	if (stream && !stream->is_default) {
+	if (object_is(stream, OBJECT_STREAM) && stream->is_held) {
+		stream->is_held = false;
 		if (stream->is_borrowed) {
 			stream_give_back(stream);
 		}
@@ -247,18 +251,18 @@ void kz_stream_release(kz_stream *stream)
 
 kz_device *kz_stream_device(const kz_stream *stream)
 {
-	return stream ? stream->device : NULL;
+	return object_is(stream, OBJECT_STREAM) ? stream->device : NULL;
 }
 
 void *kz_stream_handle(const kz_stream *stream)
 {
-	return stream ? stream->handle : NULL;
+	return object_is(stream, OBJECT_STREAM) ? stream->handle : NULL;
 }
 
 static kz_status stream_check_capture(const struct kz_stream *stream, const char *call,
 	kz_error *err)
 {
-	kz_status st = object_check(stream, "a stream", err);
+	kz_status st = object_check(stream, OBJECT_STREAM, err);
 	return st ? st : stream_check_free(stream, call, err);
 }
 
@@ -299,7 +303,7 @@ kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err)) || (st = device_check_capture(dev, __func__, err))
+	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_check_capture(dev, __func__, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -328,8 +332,8 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 	unsigned flags = CU_STREAM_NON_BLOCKING;
 	int priority = 0;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))
-	    || (st = object_check(info, "a kz_stream_info", err))) {
+	if ((st = object_check(stream, OBJECT_STREAM, err))
+	    || (st = pointer_check(info, "a kz_stream_info", err))) {
 		return st;
 	}
 	if (info->size != sizeof(*info)) {
@@ -361,7 +365,7 @@ kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))) {
+	if ((st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
 	}
 	if (!function) {
@@ -399,8 +403,8 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(stream, "a stream", err))
-	    || (st = object_check(event, "an event", err))
+	if ((st = object_check(stream, OBJECT_STREAM, err))
+	    || (st = object_check(event, OBJECT_EVENT, err))
 	    || (st = stream_check_wait(stream, event, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
@@ -438,6 +442,7 @@ static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flag
 		mem_free(event);
 		return st;
 	}
+	event->tag = OBJECT_EVENT;
 	atomic_init(&event->refs, 1);
 	event->device = device_retain(dev);
 	event->flags = flags;
@@ -452,7 +457,7 @@ kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_op
 	unsigned flags = CU_EVENT_DEFAULT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	if (options && options->size != sizeof(*options)) {
@@ -475,7 +480,7 @@ kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	return event_make(out, dev, CU_EVENT_DEFAULT, NULL, err);
@@ -489,7 +494,7 @@ kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
 	CUipcEventHandle handle;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(event, "an event", err))) {
+	    || (st = object_check(event, OBJECT_EVENT, err))) {
 		return st;
 	}
 	if (!(event->flags & CU_EVENT_INTERPROCESS)) {
@@ -512,8 +517,8 @@ kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *h
 	CUipcEventHandle shared;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(handle, "a handle", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(handle, "a handle", err))) {
 		return st;
 	}
 	memcpy(&shared, handle, sizeof(shared));
@@ -523,7 +528,8 @@ kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *h
 void kz_event_release(kz_event *event)
 {
 	struct device_scope scope;
-	if (event && atomic_fetch_sub(&event->refs, 1) == 1) {
+	if (object_is(event, OBJECT_EVENT) && atomic_fetch_sub(&event->refs, 1) == 1) {
+		object_end(&event->tag);
 		if (device_enter_quietly(event->device, &scope)) {
 			(void)event->device->drv->EventDestroy(event->handle);
 			device_leave(event->device, &scope);
@@ -531,14 +537,14 @@ void kz_event_release(kz_event *event)
 		capture_release(event->capture);
 		device_count(event->device, DEVICE_EVENT, -1);
 		device_release(event->device);
-		mem_free(event);
+		object_free(event);
 	}
 }
 
 /* For calls that ask an event about work that was done. */
 static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
 {
-	kz_status st = object_check(event, "an event", err);
+	kz_status st = object_check(event, OBJECT_EVENT, err);
 	return !st && event->capture ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
 		"capture, so it marks no work that was done", call) : st;
 }
@@ -547,7 +553,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(event, "an event", err))
+	if ((st = object_check(event, OBJECT_EVENT, err))
 	    || (st = stream_pick(&stream, event->device, stream, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
@@ -593,8 +599,10 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 static kz_status check_pair(const kz_event *start, const kz_event *stop, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(start, "a start event", err))
-	    || (st = object_check(stop, "a stop event", err))) {
+	if ((st = pointer_check(start, "a start event", err))
+	    || (st = object_check(start, OBJECT_EVENT, err))
+	    || (st = pointer_check(stop, "a stop event", err))
+	    || (st = object_check(stop, OBJECT_EVENT, err))) {
 		return st;
 	}
 	if (start->device != stop->device) {

@@ -6,6 +6,7 @@
 #include "core/device.h"
 
 struct kz_event {
+	uint32_t tag;
 	atomic_int refs;
 	struct kz_device *device;
 	CUevent handle;

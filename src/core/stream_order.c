@@ -97,9 +97,10 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
 	kz_error *err)
 {
 	*out = stream ? stream : &dev->stream;
-	if (likely((*out)->device == dev)) {
+	if (likely(object_is(*out, OBJECT_STREAM) && (*out)->device == dev)) {
 		return KZ_OK;
 	}
-	return error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s", dev->name,
+	kz_status st = object_check(*out, OBJECT_STREAM, err);
+	return st ? st : error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s", dev->name,
 		(*out)->device->name);
 }

@@ -473,7 +473,7 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 
 kz_status kz_trace_begin(const char *path, kz_error *err)
 {
-	kz_status st = object_check(path, "the path of a file", err);
+	kz_status st = pointer_check(path, "the path of a file", err);
 	if (st) {
 		return st;
 	}

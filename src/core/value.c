@@ -50,7 +50,7 @@ static kz_status value_run(enum value_call call, struct kz_stream *stream, struc
 	const int64_t size = call == WAIT_32 || call == WRITE_32 ? 4 : 8;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(buffer, "a buffer", err))
+	if ((st = object_check(buffer, OBJECT_BUFFER, err))
 	    || (st = buffer_check(buffer, offset, size, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))) {
 		return st;

@@ -555,7 +555,7 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 	pthread_mutex_lock(&math->cuda->lock);
 	st = cuda_make_calls(&call);
 	pthread_mutex_unlock(&math->cuda->lock);
-	kz_buffer_release(call.buffer);
+	buffer_release(call.buffer);
 	mem_free(call.host_work);
 	return st;
 }

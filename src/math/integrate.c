@@ -333,7 +333,7 @@ static kz_status integrate_start(struct integral *in, const char *name, struct k
 		error_set(err, KZ_INVALID, "%d is no kz_simps_even", (int)options->even);
 		return KZ_INVALID;
 	}
-	if (object_check(y, "an array", err)) {
+	if (object_check(y, OBJECT_ARRAY, err)) {
 		return KZ_INVALID;
 	}
 	in->name = name;

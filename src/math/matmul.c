@@ -336,7 +336,7 @@ static kz_status matmul_check_operands(const struct kz_array *a, const struct kz
 	kz_dtype *dtype, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(a, "an array", err)) || (st = object_check(b, "an array", err))
+	if ((st = object_check(a, OBJECT_ARRAY, err)) || (st = object_check(b, OBJECT_ARRAY, err))
 	    || (st = array_same_device("matmul", a, b, err))) {
 		return st;
 	}
@@ -524,7 +524,7 @@ static kz_status matmul_check_gemm(const kz_array *c, const kz_array *a, const k
 	const kz_array *const arrays[3] = {c, a, b};
 	kz_status st;
 	for (int i = 0; i < 3; i++) {
-		if ((st = object_check(arrays[i], "an array", err))) {
+		if ((st = object_check(arrays[i], OBJECT_ARRAY, err))) {
 			return st;
 		}
 		if (arrays[i]->shape.ndim < 2) {

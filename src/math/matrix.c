@@ -28,7 +28,7 @@ static kz_status matrix_begin(struct matrix_call *call, kz_array **out, kz_array
 		*out = NULL;
 	}
 	if ((st = elementwise_options(&call->how, &call->dtype, options, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	if (!out && !call->how.into) {
@@ -309,7 +309,7 @@ kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream, kz
 {
 	const kz_arg items[2] = {KZ_ARG(array), alpha};
 	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, (kz_args){items, 2});
 }
 
@@ -325,8 +325,9 @@ kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz
 	struct kz_array *beside = NULL;
 	int64_t strides[KZ_MAX_DIMS] = {0};
 	kz_status st;
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(factors, "an array of factors", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(factors, "an array of factors", err))
+	    || (st = object_check(factors, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&axis, &array->shape, err))) {
 		return st;
 	}

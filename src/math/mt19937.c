@@ -116,8 +116,8 @@ kz_status kz_mt19937_integers(int64_t *out, kz_mt19937 *rng, int64_t count, int6
 	int64_t high, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(rng, "a generator", err))
-	    || (st = count ? object_check(out, "a place for numbers", err) : KZ_OK)) {
+	if ((st = pointer_check(rng, "a generator", err))
+	    || (st = count ? pointer_check(out, "a place for numbers", err) : KZ_OK)) {
 		return st;
 	}
 	if (count < 0) {

@@ -111,7 +111,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 		*out = NULL;
 	}
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = object_check(lines->x, "an array", err))
+	    || (st = object_check(lines->x, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&lines->axis, &lines->x->shape, err))
 	    || (st = lines_find_dtypes(lines, wanted, err))
 	    || (st = stream_pick(&lines->stream, array_device(lines->x), how.stream, err))) {

@@ -25,7 +25,7 @@ kz_status kz_trace(kz_array **out, kz_array *array, int64_t offset, const kz_op_
 	kz_status st;
 	if ((st = lapack_clear(out, "trace", options, err))
 	    || (st = elementwise_options(&how, &sum.dtype, options, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	if (array->shape.ndim < 2) {
@@ -188,7 +188,7 @@ static kz_status norm_check(const struct norm *norm, kz_axes *axes, kz_error *er
 static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_options *options,
 	kz_error *err)
 {
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
 	}

@@ -426,7 +426,7 @@ static void own_work_release(struct own_run *run, struct own_work *work)
 	if (!run->st) {
 		run->st = memory_used(work->buffer->memory, run->stream, run->err);
 	}
-	kz_buffer_release(work->buffer);
+	buffer_release(work->buffer);
 }
 
 /* c(m, n) = (I - V T V^H) c, or its adjoint, with the k reflectors in columns of a from `first` on. */

@@ -259,6 +259,16 @@ static kz_status convert_host(uint64_t *slot, const struct kz_kernel *kernel, si
 	return KZ_OK;
 }
 
+/* What should be an array or a buffer was released. */
+static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index, const kz_arg *arg,
+	kz_error *err)
+{
+	char found[80];
+	return error_set(err, KZ_INVALID, "argument %zu of '%s': expected %s, got %s", index + 1,
+		kernel->info->name, args_is_array(arg) ? "an array" : "a buffer",
+		object_describe(found, sizeof(found), arg->value.p));
+}
+
 static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
@@ -279,6 +289,9 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 			return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the %s is NULL",
 				index + 1, kernel->info->name,
 				args_is_array(arg) ? "kz_array" : "kz_buffer");
+		}
+		if (!object_is(pointer, args_is_array(arg) ? OBJECT_ARRAY : OBJECT_BUFFER)) {
+			return args_refuse_object(kernel, index, arg, err);
 		}
 		if (args_is_array(arg)) {
 			return convert_array(slot, kernel, index, arg, err);

@@ -95,8 +95,8 @@ kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t coun
 	const char *source, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(path, "the path of a file", err))
-	    || (st = object_check(images, "a list of images", err))) {
+	if ((st = pointer_check(path, "the path of a file", err))
+	    || (st = pointer_check(images, "a list of images", err))) {
 		return st;
 	}
 	if (count <= 0) {
@@ -104,7 +104,7 @@ kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t coun
 			(long long)count);
 	}
 	for (int64_t i = 0; i < count; i++) {
-		if ((st = object_check(images[i], "an image", err))) {
+		if ((st = object_check(images[i], OBJECT_IMAGE, err))) {
 			return st;
 		}
 	}

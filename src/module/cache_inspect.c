@@ -23,7 +23,7 @@ kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 	struct store_stats disk = {0};
 	struct image_cache_counts memory;
 	struct cache_counts counts;
-	kz_status st = object_check(out, "kz_cache_figures", err);
+	kz_status st = pointer_check(out, "kz_cache_figures", err);
 	if (st) {
 		return st;
 	}

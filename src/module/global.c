@@ -36,7 +36,7 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 /* The memory of a variable keeps its module alive. */
 static void variable_release(void *mod)
 {
-	kz_module_release(mod);
+	module_release(mod);
 }
 
 kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz_error *err)
@@ -46,8 +46,8 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	int64_t size = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(mod, "a module", err))
-	    || (st = object_check(name, "the name of a variable", err))
+	    || (st = module_check(mod, err))
+	    || (st = pointer_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
 	    || (st = memory_borrow(&memory, mod->device, address, size, variable_release, mod,
 			err))) {
@@ -58,7 +58,7 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	if (st) {
 		memory_release(memory);
 	}
-	return st;
+	return buffer_hold(out, st);
 }
 
 /* A buffer over the whole variable, if its size is what the caller says.  Kernels use variables
@@ -143,8 +143,8 @@ static kz_status values_size(int64_t *size, const kz_module *mod, const char *na
 {
 	kz_status st;
 	size_t bytes = 0;
-	if ((st = object_check(mod, "a module", err))
-	    || (st = object_check(name, "the name of a variable", err))) {
+	if ((st = module_check(mod, err))
+	    || (st = pointer_check(name, "the name of a variable", err))) {
 		return st;
 	}
 	if (kz_dtype_size(dtype) == 0) {

@@ -18,6 +18,7 @@ kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *e
 		rtc_image_free(image);
 		return error_no_memory(err);
 	}
+	made->tag = OBJECT_IMAGE;
 	atomic_init(&made->refs, 1);
 	made->rtc = *image;
 	*out = made;
@@ -26,7 +27,7 @@ kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *e
 
 kz_image *kz_image_retain(kz_image *image)
 {
-	if (image) {
+	if (object_is(image, OBJECT_IMAGE)) {
 		atomic_fetch_add(&image->refs, 1);
 	}
 	return image;
@@ -34,11 +35,12 @@ kz_image *kz_image_retain(kz_image *image)
 
 void kz_image_release(kz_image *image)
 {
-	if (!image || atomic_fetch_sub(&image->refs, 1) != 1) {
+	if (!object_is(image, OBJECT_IMAGE) || atomic_fetch_sub(&image->refs, 1) != 1) {
 		return;
 	}
+	object_end(&image->tag);
 	rtc_image_free(&image->rtc);
-	mem_free(image);
+	object_free(image);
 }
 
 kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_error *err)
@@ -46,7 +48,7 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 	struct rtc_image image;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(data, "an image", err))) {
+	    || (st = pointer_check(data, "an image", err))) {
 		return st;
 	}
 	if (size <= 0) {
@@ -61,8 +63,8 @@ kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)
 {
 	struct file_writer file;
 	kz_status st;
-	if ((st = object_check(image, "an image", err))
-	    || (st = object_check(path, "the path of a file", err))
+	if ((st = object_check(image, OBJECT_IMAGE, err))
+	    || (st = pointer_check(path, "the path of a file", err))
 	    || (st = file_begin(&file, path, err))) {
 		return st;
 	}
@@ -79,17 +81,17 @@ const void *kz_image_data(const kz_image *image, int64_t *size)
 	if (size) {
 		*size = kz_image_size(image);
 	}
-	return image ? image->rtc.data : NULL;
+	return object_is(image, OBJECT_IMAGE) ? image->rtc.data : NULL;
 }
 
 int64_t kz_image_size(const kz_image *image)
 {
-	return image ? (int64_t)image->rtc.size : 0;
+	return object_is(image, OBJECT_IMAGE) ? (int64_t)image->rtc.size : 0;
 }
 
 kz_image_kind kz_image_get_kind(const kz_image *image)
 {
-	if (!image) {
+	if (!object_is(image, OBJECT_IMAGE)) {
 		return KZ_IMAGE_NONE;
 	}
 	return image->rtc.is_ptx ? KZ_IMAGE_PTX
@@ -98,17 +100,17 @@ kz_image_kind kz_image_get_kind(const kz_image *image)
 
 const char *kz_image_arch(const kz_image *image)
 {
-	return image ? image->rtc.arch : "";
+	return object_is(image, OBJECT_IMAGE) ? image->rtc.arch : "";
 }
 
 const char *kz_image_log(const kz_image *image)
 {
-	return image && image->rtc.log ? image->rtc.log : "";
+	return object_is(image, OBJECT_IMAGE) && image->rtc.log ? image->rtc.log : "";
 }
 
 int64_t kz_image_kernel_count(const kz_image *image)
 {
-	return image ? (int64_t)image->rtc.kernel_count : 0;
+	return object_is(image, OBJECT_IMAGE) ? (int64_t)image->rtc.kernel_count : 0;
 }
 
 const char *kz_image_kernel_name(const kz_image *image, int64_t index)

@@ -282,7 +282,11 @@ static struct kz_module *image_module(const struct image_entry *entry, const str
 	while (mod && mod->device != dev) {
 		mod = mod->next_shared;
 	}
-	return mod ? module_retain(mod) : NULL;
+	if (mod) {
+		atomic_fetch_add(&mod->handles, 1);
+		module_retain(mod);
+	}
+	return mod;
 }
 
 bool image_cache_module(struct kz_module **out, struct kz_device *dev, struct kz_image *image)

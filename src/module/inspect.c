@@ -20,7 +20,7 @@ static const struct rtc_kernel *kernel_at(const kz_image *image, int64_t index)
 
 const kz_image *kz_module_get_image(const kz_module *mod)
 {
-	return mod ? mod->image : NULL;
+	return object_is(mod, OBJECT_MODULE) ? mod->image : NULL;
 }
 
 const char *kz_image_kernel_symbol(const kz_image *image, int64_t index)
@@ -75,7 +75,7 @@ int64_t kz_image_kernel_signature(const kz_image *image, int64_t index, char *ou
 
 int64_t kz_image_variable_count(const kz_image *image)
 {
-	return image ? (int64_t)image->rtc.variable_count : 0;
+	return object_is(image, OBJECT_IMAGE) ? (int64_t)image->rtc.variable_count : 0;
 }
 
 kz_status kz_image_variable(const kz_image *image, int64_t index, kz_variable_info *out,
@@ -86,7 +86,7 @@ kz_status kz_image_variable(const kz_image *image, int64_t index, kz_variable_in
 		[VARIABLE_CONSTANT] = KZ_VARIABLE_CONSTANT,
 		[VARIABLE_MANAGED] = KZ_VARIABLE_MANAGED,
 	};
-	kz_status st = object_check(image, "an image", err);
+	kz_status st = object_check(image, OBJECT_IMAGE, err);
 	if (st) {
 		return st;
 	}
@@ -138,8 +138,8 @@ kz_status kz_image_resources(const kz_image *image, const char *kernel, kz_resou
 	const struct rtc_kernel *found;
 	struct rtc_resources r;
 	kz_status st;
-	if ((st = object_check(image, "an image", err))
-	    || (st = object_check(kernel, "the name of a kernel", err))) {
+	if ((st = object_check(image, OBJECT_IMAGE, err))
+	    || (st = pointer_check(kernel, "the name of a kernel", err))) {
 		return st;
 	}
 	if (!out || out->size != sizeof(*out)) {

@@ -84,7 +84,7 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
-	if (!array || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)
+	if (!object_is(array, OBJECT_ARRAY) || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)
 	    || !array->is_plain) {
 		return NULL;
 	}
@@ -440,9 +440,11 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 static always_inline kz_status check_call(const char *call, const struct kz_kernel *kernel,
 	const kz_arg *args, size_t count, kz_error *err)
 {
-	if (!kernel || (count && !args)) {
-		return error_set(err, KZ_INVALID, "%s: the %s is NULL", call,
-			kernel ? "argument list" : "kernel");
+	if (unlikely(!kernel_is_held(kernel))) {
+		return kernel_refuse(kernel, err);
+	}
+	if (count && !args) {
+		return error_set(err, KZ_INVALID, "%s: the argument list is NULL", call);
 	}
 	if (count != kernel->param_count) {
 		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: %s",
@@ -674,12 +676,12 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
 {
 	struct device_scope scope;
-	if (!kernel || !info || info->size != sizeof(*info)) {
-		return error_set(err, KZ_INVALID, !kernel ? "kz_kernel_describe: the kernel is NULL"
-			: "kz_kernel_describe: initialize the info with KZ_KERNEL_INFO_INIT");
+	kz_status st = kernel_check(kernel, err);
+	if (!st && (!info || info->size != sizeof(*info))) {
+		st = error_set(err, KZ_INVALID,
+			"kz_kernel_describe: initialize the info with KZ_KERNEL_INFO_INIT");
 	}
-	kz_status st = device_enter(kernel->module->device, &scope, err);
-	if (st) {
+	if (st || (st = device_enter(kernel->module->device, &scope, err))) {
 		return st;
 	}
 	st = read_attributes(kernel, info, err);
@@ -691,12 +693,12 @@ kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 {
 	enum { BEST = 2 };
 	struct device_scope scope;
-	if (!kernel) {
-		return error_set(err, KZ_INVALID, "kz_kernel_optimize: the kernel is NULL");
+	kz_status st = kernel_check(kernel, err);
+	if (st) {
+		return st;
 	}
 	struct kz_device *dev = kernel->module->device;
-	kz_status st = device_enter(dev, &scope, err);
-	if (st) {
+	if ((st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	if (dev->ptx_only) {
@@ -717,7 +719,7 @@ kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, in
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	share = share ? share : &none;
 	*share = 0;
-	if (st || (st = object_check(kernel, "a kernel", err))) {
+	if (st || (st = kernel_check(kernel, err))) {
 		return st;
 	}
 	launch.dev = kernel->module->device;
@@ -737,15 +739,15 @@ kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, in
 
 const char *kz_kernel_name(const kz_kernel *kernel)
 {
-	return kernel ? kernel->info->name : "";
+	return object_is(kernel, OBJECT_KERNEL) ? kernel->info->name : "";
 }
 
 const char *kz_kernel_signature(const kz_kernel *kernel)
 {
-	return kernel ? kernel->signature : "";
+	return object_is(kernel, OBJECT_KERNEL) ? kernel->signature : "";
 }
 
 void *kz_kernel_handle(const kz_kernel *kernel)
 {
-	return kernel ? kernel->handle : NULL;
+	return object_is(kernel, OBJECT_KERNEL) ? kernel->handle : NULL;
 }

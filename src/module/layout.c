@@ -228,7 +228,7 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	kz_image *image = NULL;
 	kz_error own = KZ_ERROR_INIT;
 	kz_status st;
-	if ((st = object_check(source, "source text", err)) || (st = check_names(&layout, err))) {
+	if ((st = pointer_check(source, "source text", err)) || (st = check_names(&layout, err))) {
 		return st;
 	}
 	write_questions(&text, source, &layout);

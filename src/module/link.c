@@ -391,7 +391,7 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 	};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(inputs, "a list of inputs", err))) {
+	    || (st = pointer_check(inputs, "a list of inputs", err))) {
 		return st;
 	}
 	if (count <= 0) {
@@ -413,5 +413,5 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 
 const char *kz_image_linker(const kz_image *image)
 {
-	return image ? image->linker : "";
+	return object_is(image, OBJECT_IMAGE) ? image->linker : "";
 }

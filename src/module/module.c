@@ -54,7 +54,7 @@ static void module_keep(void *module)
 
 static void module_leave(void *module)
 {
-	kz_module_release(module);
+	module_release(module);
 }
 
 const struct use_kind module_kind = {module_keep, module_leave, false};
@@ -69,7 +69,8 @@ static void module_free_kernel(struct kz_kernel *kernel)
 	if (kernel) {
 		mem_free(kernel->params);
 		mem_free(kernel->signature);
-		mem_free(kernel);
+		object_end(&kernel->tag);
+		object_free(kernel);
 	}
 }
 
@@ -90,7 +91,8 @@ static void module_free(struct kz_module *mod)
 	mem_free(mod->kernels);
 	kz_image_release(mod->image);
 	pthread_mutex_destroy(&mod->lock);
-	mem_free(mod);
+	object_end(&mod->tag);
+	object_free(mod);
 }
 
 void module_drop(struct kz_module *mod)
@@ -100,11 +102,8 @@ void module_drop(struct kz_module *mod)
 	}
 }
 
-void kz_module_release(kz_module *mod)
+void module_release(struct kz_module *mod)
 {
-	if (!mod) {
-		return;
-	}
 	struct kz_device *dev = mod->device;
 	bool counted = mod->is_shared;
 	if (atomic_fetch_sub(&mod->refs, 1) == 1) {
@@ -114,6 +113,29 @@ void kz_module_release(kz_module *mod)
 	if (counted) {
 		module_give_device(dev);
 	}
+}
+
+void kz_module_release(kz_module *mod)
+{
+	if (object_is(mod, OBJECT_MODULE) && refs_lower(&mod->handles)) {
+		module_release(mod);
+	}
+}
+
+kz_status module_refuse(const struct kz_module *mod, kz_error *err)
+{
+	return !object_is(mod, OBJECT_MODULE) ? object_refuse(mod, OBJECT_MODULE, err)
+		: error_set(err, KZ_INVALID, "expected a module, got a module that was released");
+}
+
+kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err)
+{
+	if (kernel && (!object_is(kernel, OBJECT_KERNEL)) && kernel->tag != ~(uint32_t)OBJECT_KERNEL) {
+		return object_refuse(kernel, OBJECT_KERNEL, err);
+	}
+	return error_set(err, KZ_INVALID, kernel
+		? "expected a kernel, got a kernel of a module that was released"
+		: "expected a kernel, got NULL");
 }
 
 void module_share(struct kz_module *mod)
@@ -167,7 +189,9 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 	if (!mod) {
 		return error_no_memory(err);
 	}
+	mod->tag = OBJECT_MODULE;
 	atomic_init(&mod->refs, 1);
+	atomic_init(&mod->handles, 1);
 	pthread_mutex_init(&mod->lock, NULL);
 	mod->device = module_take_device(dev);
 	mod->image = kz_image_retain(image);
@@ -311,6 +335,7 @@ static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
 	if (!kernel) {
 		return error_no_memory(err);
 	}
+	kernel->tag = OBJECT_KERNEL;
 	kernel->module = mod;
 	kernel->info = info;
 	uint64_t start = clock_now_ns();
@@ -334,8 +359,8 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(mod, "a module", err))
-	    || (st = object_check(name, "the name of a kernel", err))) {
+	    || (st = module_check(mod, err))
+	    || (st = pointer_check(name, "the name of a kernel", err))) {
 		return st;
 	}
 	const struct rtc_kernel *info = rtc_image_kernel(&mod->image->rtc, name);
@@ -358,30 +383,30 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 
 int64_t kz_module_kernel_count(const kz_module *mod)
 {
-	return mod ? kz_image_kernel_count(mod->image) : 0;
+	return object_is(mod, OBJECT_MODULE) ? kz_image_kernel_count(mod->image) : 0;
 }
 
 const char *kz_module_kernel_name(const kz_module *mod, int64_t index)
 {
-	return mod ? kz_image_kernel_name(mod->image, index) : NULL;
+	return object_is(mod, OBJECT_MODULE) ? kz_image_kernel_name(mod->image, index) : NULL;
 }
 
 const char *kz_module_log(const kz_module *mod)
 {
-	return mod ? kz_image_log(mod->image) : "";
+	return object_is(mod, OBJECT_MODULE) ? kz_image_log(mod->image) : "";
 }
 
 const void *kz_module_image(const kz_module *mod, int64_t *size)
 {
-	return kz_image_data(mod ? mod->image : NULL, size);
+	return kz_image_data(object_is(mod, OBJECT_MODULE) ? mod->image : NULL, size);
 }
 
 const char *kz_module_arch(const kz_module *mod)
 {
-	return mod ? kz_image_arch(mod->image) : "";
+	return object_is(mod, OBJECT_MODULE) ? kz_image_arch(mod->image) : "";
 }
 
 kz_device *kz_module_device(const kz_module *mod)
 {
-	return mod ? mod->device : NULL;
+	return object_is(mod, OBJECT_MODULE) ? mod->device : NULL;
 }

@@ -23,6 +23,7 @@ struct param {
 };
 
 struct kz_kernel {
+	uint32_t tag;               /* OBJECT_KERNEL */
 	struct kz_module *module;
 	const struct rtc_kernel *info;
 	CUfunction handle;
@@ -36,6 +37,7 @@ struct kz_kernel {
 };
 
 struct kz_image {
+	uint32_t tag;               /* OBJECT_IMAGE */
 	atomic_int refs;
 	struct rtc_image rtc;
 	char linker[48];            /* which linker made it; "" if none did */
@@ -43,7 +45,9 @@ struct kz_image {
 };
 
 struct kz_module {
+	uint32_t tag;               /* OBJECT_MODULE */
 	atomic_int refs;
+	atomic_int handles;         /* that users hold; without one its kernels cannot be used */
 	struct kz_device *device;
 	CUmodule handle;
 	struct kz_image *image;
@@ -74,6 +78,8 @@ static inline kz_status module_capture(struct kz_module *mod, const struct kz_st
 	return likely(!capture) ? KZ_OK : module_keep_captured(mod, capture, err);
 }
 
+/* Undo module_retain; kz_module_release is for users' handles. */
+void module_release(struct kz_module *mod);
 /* Give back the count that the caller has on the device, which from now on outlives the module;
  * module_drop ends the module. */
 void module_forget_device(struct kz_module *mod);
@@ -113,6 +119,34 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 /* Fail because there is none of that name: KZ_NOT_FOUND, with those that there are. */
 kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err);
 kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err);
+
+static inline bool module_is_held(const struct kz_module *mod)
+{
+	return object_is(mod, OBJECT_MODULE)
+		&& atomic_load_explicit(&mod->handles, memory_order_relaxed) > 0;
+}
+
+/* Fail because a handle is not that of a module, or of a kernel of a module, that a user holds. */
+kz_status module_refuse(const struct kz_module *mod, kz_error *err);
+kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err);
+
+/* Handles that a caller passed. */
+static inline kz_status module_check(const struct kz_module *mod, kz_error *err)
+{
+	return likely(module_is_held(mod)) ? KZ_OK : module_refuse(mod, err);
+}
+
+/* A kernel ends with its module, so the module of one that has not is there. */
+static inline bool kernel_is_held(const struct kz_kernel *kernel)
+{
+	return object_is(kernel, OBJECT_KERNEL)
+		&& atomic_load_explicit(&kernel->module->handles, memory_order_relaxed) > 0;
+}
+
+static inline kz_status kernel_check(const struct kz_kernel *kernel, kz_error *err)
+{
+	return likely(kernel_is_held(kernel)) ? KZ_OK : kernel_refuse(kernel, err);
+}
 
 /* args.c */
 

@@ -61,8 +61,8 @@ kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int6
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(data, "an image", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(data, "an image", err))) {
 		return st;
 	}
 	if (size <= 0) {
@@ -78,8 +78,8 @@ kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path,
 	size_t size = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(path, "the path of a file", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(path, "the path of a file", err))
 	    || (st = file_read(&data, &size, path, err))) {
 		return st;
 	}
@@ -93,8 +93,8 @@ kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image,
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
-	    || (st = object_check(image, "an image", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = object_check(image, OBJECT_IMAGE, err))) {
 		return st;
 	}
 	return module_create(out, dev, image, err);
@@ -134,7 +134,7 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	kz_error refusal = KZ_ERROR_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
 	st = module_compile_and_load(out, dev, source, options, &refusal);

@@ -146,14 +146,14 @@ void kz_prepared_release(kz_prepared *prepared)
 	}
 	if (prepared->stream) {
 		stream_release(prepared->stream);
-		kz_module_release(prepared->launch.kernel->module);
+		module_release(prepared->launch.kernel->module);
 	}
 	mem_free(prepared);
 }
 
 kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz_error *err)
 {
-	kz_status st = object_check(prepared, "a prepared launch", err);
+	kz_status st = pointer_check(prepared, "a prepared launch", err);
 	if (st) {
 		return st;
 	}
@@ -168,7 +168,7 @@ kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz
 
 kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 block, kz_error *err)
 {
-	kz_status st = object_check(prepared, "a prepared launch", err);
+	kz_status st = pointer_check(prepared, "a prepared launch", err);
 	if (st) {
 		return st;
 	}
@@ -185,7 +185,7 @@ kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 bloc
 
 kz_status kz_prepared_launch(kz_prepared *prepared, kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check(prepared, "a prepared launch", err);
+	kz_status st = pointer_check(prepared, "a prepared launch", err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}

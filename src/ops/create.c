@@ -188,7 +188,7 @@ kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 	struct number numbers[3];
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = create_read_number(&numbers[0], &start, "start", err))
 	    || (st = create_read_number(&numbers[1], &stop, "stop", err))
 	    || (st = create_read_number(&numbers[2], &step, "step", err))) {
@@ -231,7 +231,7 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 	struct expr expr;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = create_read_number(&from, &start, "start", err))
 	    || (st = create_read_number(&to, &stop, "stop", err))
 	    || (st = create_check_dtype(dtype ? dtype : KZ_F64, "linspace", err))) {

@@ -51,10 +51,12 @@ struct custom {
 };
 
 struct kz_elementwise {
+	uint32_t tag;            /* OBJECT_ELEMENTWISE */
 	struct custom custom;
 };
 
 struct kz_reduction {
+	uint32_t tag;            /* OBJECT_REDUCTION */
 	struct custom custom;
 };
 

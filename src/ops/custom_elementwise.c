@@ -35,7 +35,7 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = custom_check_text(arguments, "a list of arguments", err))
 	    || (st = custom_check_text(operation, "an operation", err))) {
 		return st;
@@ -44,6 +44,7 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 	if (!made) {
 		return error_no_memory(err);
 	}
+	made->tag = OBJECT_ELEMENTWISE;
 	custom_begin(&made->custom, dev);
 	if ((st = custom_elementwise_init(&made->custom, arguments, operation, options, err))) {
 		kz_elementwise_release(made);
@@ -55,9 +56,10 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 
 void kz_elementwise_release(kz_elementwise *kernel)
 {
-	if (kernel) {
+	if (object_is(kernel, OBJECT_ELEMENTWISE)) {
+		object_end(&kernel->tag);
 		custom_finish(&kernel->custom);
-		mem_free(kernel);
+		object_free(kernel);
 	}
 }
 
@@ -196,7 +198,7 @@ kz_status kz_elementwise_run(kz_elementwise *kernel, const kz_elementwise_call *
 	static const kz_elementwise_call defaults = KZ_ELEMENTWISE_CALL_INIT;
 	const kz_elementwise_call *how = call ? call : &defaults;
 	struct custom_call bound;
-	kz_status st = object_check(kernel, "an elementwise kernel", err);
+	kz_status st = object_check(kernel, OBJECT_ELEMENTWISE, err);
 	if (st) {
 		return st;
 	}

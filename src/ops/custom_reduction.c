@@ -85,7 +85,7 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	const struct texts texts = {neutral, reduce, map, arguments};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, "a device", err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = custom_reduction_check_dtype(dtype, err))
 	    || (st = custom_check_text(neutral, "a neutral element", err))
 	    || (st = custom_check_text(reduce, "an expression that reduces", err))
@@ -97,6 +97,7 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	if (!made) {
 		return error_no_memory(err);
 	}
+	made->tag = OBJECT_REDUCTION;
 	custom_begin(&made->custom, dev);
 	if ((st = custom_reduction_init(&made->custom, dtype, &texts, options, err))) {
 		kz_reduction_release(made);
@@ -108,9 +109,10 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 
 void kz_reduction_release(kz_reduction *kernel)
 {
-	if (kernel) {
+	if (object_is(kernel, OBJECT_REDUCTION)) {
+		object_end(&kernel->tag);
 		custom_finish(&kernel->custom);
-		mem_free(kernel);
+		object_free(kernel);
 	}
 }
 
@@ -206,7 +208,7 @@ static kz_status custom_reduction_run(struct custom_call *call, struct kz_array 
 	}
 	call->used[call->used_count++] = into->buffer->memory;
 	kz_status st = custom_reduction_launch_all(call, buffer, array_address(into), err);
-	kz_buffer_release(buffer);
+	buffer_release(buffer);
 	return st;
 }
 
@@ -248,7 +250,7 @@ kz_status kz_reduction_run(kz_array **out, kz_reduction *kernel, const kz_reduct
 	if (out) {
 		*out = NULL;
 	}
-	if ((st = object_check(kernel, "a reduction kernel", err))
+	if ((st = object_check(kernel, OBJECT_REDUCTION, err))
 	    || (st = custom_reduction_check_call(out, how, err))
 	    || (into && (st = custom_reduction_check_into(&kernel->custom, into, err)))
 	    || (st = custom_bind(&bound, &kernel->custom, how->stream, args, err))) {

@@ -157,7 +157,7 @@ kz_status kz_eval_prepare(kz_device *dev, const char *text, const kz_op_options 
 	kz_var *items = NULL;
 	kz_array **made = NULL;
 	kz_status st;
-	if ((st = object_check(dev, "a device", err))
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = eval_check_call(text, vars.items, vars.count, err))) {
 		return st;
 	}

@@ -167,7 +167,7 @@ static int expr_add_node(struct expr *expr, int op, kz_dtype dtype, const int *a
 int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 {
 	int which = 0;
-	if (object_check(array, "an array", err)) {
+	if (object_check(array, OBJECT_ARRAY, err)) {
 		return -1;
 	}
 	while (which < expr->array_count && expr->arrays[which] != array) {

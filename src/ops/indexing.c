@@ -94,8 +94,9 @@ kz_status indexing_check(const struct kz_array *array, const struct kz_array *in
 	const char *what, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(indexes, "an array of indexes", err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(indexes, "an array of indexes", err))
+	    || (st = object_check(indexes, OBJECT_ARRAY, err))
 	    || (st = array_same_device(what, array, indexes, err))) {
 		return st;
 	}
@@ -398,7 +399,8 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 	struct strided elements;
 	kz_status st;
 	if ((st = indexing_check(array, indexes, "put", err))
-	    || (st = object_check(values, "an array of values", err))
+	    || (st = pointer_check(values, "an array of values", err))
+	    || (st = object_check(values, OBJECT_ARRAY, err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
 	}
@@ -550,7 +552,7 @@ kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = stream_check_free(stream, __func__, err))
 	    || (st = array_check_capture(array, __func__, err))
@@ -580,8 +582,9 @@ kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, 
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))
-	    || (st = object_check(mask, "a mask", err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(mask, "a mask", err))
+	    || (st = object_check(mask, OBJECT_ARRAY, err))
 	    || (st = array_same_device("compress", array, mask, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = stream_check_free(stream, __func__, err))

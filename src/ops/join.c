@@ -43,7 +43,7 @@ static kz_status join_begin(struct join *join, kz_array **out, const kz_op_optio
 			join->verb);
 	}
 	for (int64_t i = 0; !st && i < join->arrays.count; i++) {
-		st = object_check(items[i], "an array", err);
+		st = object_check(items[i], OBJECT_ARRAY, err);
 		st = st ? st : array_same_device(join->verb, items[0], items[i], err);
 		if (st) {
 			break;

@@ -88,7 +88,7 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
 	const struct elementwise how = {.into = into};
-	kz_status st = object_check(into, "an array", err);
+	kz_status st = object_check(into, OBJECT_ARRAY, err);
 	return st ? st : ops_apply(NULL, op, &how, 0, err, &args);
 }
 
@@ -153,7 +153,7 @@ kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 
 kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check(to, "an array", err);
+	kz_status st = object_check(to, OBJECT_ARRAY, err);
 	return st ? st : ops_copy(to, from, stream, err);
 }
 
@@ -179,7 +179,7 @@ kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_err
 {
 	struct expr expr;
 	struct elementwise how = {.into = to, .stream = stream};
-	kz_status st = object_check(to, "an array", err);
+	kz_status st = object_check(to, OBJECT_ARRAY, err);
 	expr_init(&expr);
 	if (!st && value.kind == KZ_ARG_VALUE) {
 		return fill_bytes(to, &value, stream, err);

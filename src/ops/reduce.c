@@ -268,7 +268,7 @@ static kz_status create_result(kz_array **out, const struct job *job, kz_dtype d
 		return st;
 	}
 	st = kz_array_wrap(out, buffer, dtype, job->kept, NULL, 0, err);
-	kz_buffer_release(buffer);
+	buffer_release(buffer);
 	return st;
 }
 
@@ -418,7 +418,7 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 	if (!job.known) {
 		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
 	}
-	if ((st = object_check(array, "an array", err))) {
+	if ((st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	job.shape = array->shape;
@@ -476,7 +476,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	const kz_reduce_options *options, kz_error *err)
 {
 	struct kz_array *result = NULL;
-	kz_status st = object_check(array, "an array", err);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st || (options && options->size == sizeof(*options) && options->into)) {
 		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not into "
 			"an array", __func__);

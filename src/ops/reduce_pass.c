@@ -537,7 +537,7 @@ static int64_t lay_out_partials(struct pass *pass, int64_t strides[STRIDED_ROOM]
 static void read_partials(struct pass *pass, struct kz_buffer *buffer, const int64_t *strides,
 	int64_t size)
 {
-	kz_buffer_release(pass->partials);
+	buffer_release(pass->partials);
 	pass->partials = buffer;
 	pass->arrays = 1;
 	pass->operands = 2;
@@ -567,7 +567,7 @@ static kz_status run_partial(struct pass *pass, kz_error *err)
 	memcpy(pass->strides[0], mine, bytes);
 	pass->address[0] = address;
 	if (st) {
-		kz_buffer_release(buffer);
+		buffer_release(buffer);
 		return st;
 	}
 	read_partials(pass, buffer, strides, size);
@@ -596,6 +596,6 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 		pass_choose_pack(&pass);
 		st = pass.final ? pass_launch(&pass, NULL, err) : run_partial(&pass, err);
 	}
-	kz_buffer_release(pass.partials);
+	buffer_release(pass.partials);
 	return st;
 }

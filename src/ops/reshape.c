@@ -136,7 +136,7 @@ kz_status kz_array_contiguous_on(kz_array **out, kz_array *array, kz_stream *str
 	struct kz_array *made;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	if ((st = stream_pick(&stream, array_device(array), stream, err))) {
@@ -190,7 +190,7 @@ kz_status kz_array_ravel_on(kz_array **out, kz_array *array, kz_stream *stream, 
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, "an array", err))) {
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
 	return kz_array_reshape_on(out, array, KZ_SHAPE(array->count), stream, err);

@@ -275,9 +275,9 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 	if (out) {
 		*out = NULL;
 	}
-	if ((st = object_check(array, "an array", err))
-	    || (st = object_check(operation, "an operation", err))
-	    || (st = object_check(neutral, "a neutral element", err))) {
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = pointer_check(operation, "an operation", err))
+	    || (st = pointer_check(neutral, "a neutral element", err))) {
 		return st;
 	}
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {

@@ -28,7 +28,7 @@ enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET
 /* Whether an array is row-major, of a built-in type, and of this shape and device. */
 static bool shortcut_is_like(const struct shortcut *call, const struct kz_array *array)
 {
-	return array && array->dtype < DTYPE_BUILTIN && array_device(array) == call->device
+	return object_is(array, OBJECT_ARRAY) && array->dtype < DTYPE_BUILTIN && array_device(array) == call->device
 		&& array->count == call->like->count
 		&& shape_equal(&array->shape, &call->like->shape) && array_is_contiguous(array)
 		&& array_address(array) % ALIGNMENT == 0;
@@ -75,7 +75,7 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 	for (size_t i = 0; i < args->count && !call->like; i++) {
 		call->like = args->items[i].kind == KZ_ARG_ARRAY ? args->items[i].value.p : NULL;
 	}
-	if (!call->like || call->like->count == 0 || call->like->count > INT32_MAX
+	if (!object_is(call->like, OBJECT_ARRAY) || call->like->count == 0 || call->like->count > INT32_MAX
 	    || args->count > OPERANDS) {
 		return false;
 	}

@@ -11,24 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kz_device here = {.name = "cuda:0"};
-static struct kz_device elsewhere = {.name = "cpu", .ordinal = 1};
+static struct kz_device here = {.tag = OBJECT_DEVICE, .name = "cuda:0"};
+static struct kz_device elsewhere = {.tag = OBJECT_DEVICE, .name = "cpu", .ordinal = 1};
 static struct kz_module module = {.device = &here};
 static struct memory near_memory = {.device = &here, .address = 0x1000, .size = 64};
 static struct memory far_memory = {.device = &elsewhere, .address = 0x2000, .size = 64};
-static struct kz_buffer near_buffer = {.memory = &near_memory, .offset = 16, .size = 48};
-static struct kz_buffer far_buffer = {.memory = &far_memory, .size = 64};
-static struct kz_array f32_array = {.buffer = &near_buffer, .dtype = KZ_F32, .offset = 4, .count = 2};
+static struct kz_buffer near_buffer = {.tag = OBJECT_BUFFER, .memory = &near_memory, .offset = 16,
+	.size = 48};
+static struct kz_buffer far_buffer = {.tag = OBJECT_BUFFER, .memory = &far_memory, .size = 64};
+
+#define ARRAY_OF(memory) .tag = OBJECT_ARRAY, .buffer = &(memory), .dtype = KZ_F32
+static struct kz_array f32_array = {ARRAY_OF(near_buffer), .offset = 4, .count = 2};
 static struct kz_texture near_texture = {{&near_memory, 0x77}};
 static struct kz_texture far_texture = {{&far_memory, 0x78}};
 static struct kz_surface near_surface = {{&near_memory, 0x79}};
-static struct kz_array columns = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 6,
-	.shape = {2, {3, 2}}, .strides = {4, 12}};
-static struct kz_array no_columns = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 0,
-	.shape = {2, {3, 0}}, .strides = {4, 12}};
-static struct kz_array one_row = {.buffer = &near_buffer, .dtype = KZ_F32, .count = 2,
-	.shape = {3, {1, 2, 1}}, .strides = {400, 4, -8}};
-static struct kz_array far_array = {.buffer = &far_buffer, .dtype = KZ_F32, .count = 2};
+static struct kz_array columns = {ARRAY_OF(near_buffer), .count = 6, .shape = {2, {3, 2}},
+	.strides = {4, 12}};
+static struct kz_array no_columns = {ARRAY_OF(near_buffer), .count = 0, .shape = {2, {3, 0}},
+	.strides = {4, 12}};
+static struct kz_array one_row = {ARRAY_OF(near_buffer), .count = 2, .shape = {3, {1, 2, 1}},
+	.strides = {400, 4, -8}};
+static struct kz_array far_array = {ARRAY_OF(far_buffer), .count = 2};
 
 struct point {
 	int32_t x;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles that are no longer, or never were, what a call expects.
+ *
+ * The tag of an object that has ended must stay readable, and its memory must not become another
+ * object at once, or the second release of one handle would end that object.  So the memory of ended
+ * objects stands in a ring, and the oldest is freed when the next one comes.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/object.h"
+
+#include <stdio.h>
+
+enum { QUARANTINE = 256 };
+
+static _Atomic(void *) quarantine[QUARANTINE];
+static atomic_uint quarantine_next;
+
+void object_free(void *memory)
+{
+	if (memory) {
+		unsigned at = atomic_fetch_add_explicit(&quarantine_next, 1, memory_order_relaxed);
+		mem_free(atomic_exchange(&quarantine[at % QUARANTINE], memory));
+	}
+}
+
+/* NULL for a number that is no kind. */
+static const char *object_kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+#define X(kind, name) name,
+		OBJECT_KINDS(X)
+#undef X
+	};
+	bool known = kind > OBJECT_NONE && kind < OBJECT_END;
+	return known ? names[kind - OBJECT_NONE - 1] : NULL;
+}
+
+const char *object_describe(char *text, size_t size, const void *object)
+{
+	uint32_t tag = object ? *(const uint32_t *)object : 0;
+	const char *name = object_kind_name(tag);
+	const char *ended = object_kind_name(~tag);
+	if (!object) {
+		snprintf(text, size, "NULL");
+	} else if (ended) {
+		snprintf(text, size, "%s that was released", ended);
+	} else {
+		snprintf(text, size, "%s", name ? name : "what is no object of Kudzu, or was released "
+			"long ago");
+	}
+	return text;
+}
+
+kz_status object_refuse(const void *object, enum object_kind kind, kz_error *err)
+{
+	char found[80];
+	return error_set(err, KZ_INVALID, "expected %s, got %s", object_kind_name((uint32_t)kind),
+		object_describe(found, sizeof(found), object));
+}
