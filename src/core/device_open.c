@@ -407,21 +407,25 @@ static kz_status open_cpu(struct kz_device **out, kz_error *err)
 	return st ? st : open_ordinal(out, drv, 0, err);
 }
 
-/* Neither a GPU nor the CPU device: the code of the GPU's failure, both messages, both logs. */
+/* Neither a GPU nor the CPU device: both messages, both logs, and the code of the GPU's failure, or
+ * of the CPU device's if that is the value of a variable. */
 static kz_status fail_both(const kz_error *gpu, const kz_error *cpu, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	error_foreign(err, gpu->status, gpu->domain, gpu->code, gpu->name, gpu->call, gpu->flags,
+	bool by_variable = drv_names_variable(cpu->message) || drv_names_variable(gpu->message);
+	const kz_error *why = cpu->status == KZ_INVALID ? cpu : gpu; /* the value of a variable */
+	error_foreign(err, why->status, why->domain, why->code, why->name, why->call, why->flags,
 		"no device can be used: cuda: %s; cpu: %s", gpu->message, cpu->message);
 	if (mine) {
 		struct str log = STR_INIT;
 		str_addf(&log, "cuda: %s\n%scpu: %s\n%s", gpu->message, gpu->log ? gpu->log : "",
 			cpu->message, cpu->log ? cpu->log : "");
 		error_take_log(err, str_take(&log));
-		error_add_hint(err, "install the NVIDIA driver, or build Kudzu with LLVM for its "
-			"CPU device; `kudzu doctor` says more");
+		error_add_hint(err, by_variable ? drv_variable_hint
+			: "install the NVIDIA driver, or build Kudzu with LLVM for its CPU device; "
+			"`kudzu doctor` says more");
 	}
-	return gpu->status;
+	return why->status;
 }
 
 /* Open the CPU in place of a GPU that cannot be used because of `why`. */

@@ -176,6 +176,26 @@ static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 	return log;
 }
 
+const char drv_variable_hint[] = "correct the environment variable that the message names, or unset it";
+
+bool drv_names_variable(const char *text)
+{
+	return strstr(text, "KUDZU_");
+}
+
+/* A setting of our own driver is wrong: "KUDZU_CPU_WIDTH is '7': expected 1 or 32", its log says. */
+static kz_status drv_fail_setting(const char *setting, CUresult code, const char *call, kz_error *err)
+{
+	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	bool mine = error_is_clean(err);
+	error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
+		known->flags, "%.*s", (int)strcspn(setting, "\n"), setting);
+	if (mine) {
+		error_add_hint(err, drv_variable_hint);
+	}
+	return known->status;
+}
+
 static kz_status drv_init(struct drv *drv, kz_error *err)
 {
 	char what[sizeof(drv->path) + 2];
@@ -199,7 +219,9 @@ static kz_status drv_init(struct drv *drv, kz_error *err)
 	CUlogIterator mark = 0;
 	char *log = drv_log_dump(drv, &mark);
 	bool mine = error_is_clean(err);
-	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
+	const char *setting = code == CUDA_ERROR_INVALID_VALUE && log ? strstr(log, "KUDZU_") : NULL;
+	kz_status st = setting ? drv_fail_setting(setting, code, call, err)
+		: codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
 	error_take_log(mine ? err : NULL, log);
 	if (code == CUDA_ERROR_STUB_LIBRARY) {
 		/* It has the soname of the driver: if it stayed open, the loader would take it
@@ -238,6 +260,11 @@ static void drv_release(struct provider *provider)
 		mem_free(provider);
 	}
 }
+
+/* The variables that name the file of a provider. */
+static const char *const drv_variables[] = {
+	[DRV_CUDA] = "KUDZU_CUDA_DRIVER", [DRV_CPU] = "KUDZU_CPU_DRIVER",
+};
 
 /* Where a provider may be, owned by the caller. */
 struct search {
@@ -314,7 +341,7 @@ static bool drv_search_add(struct search *search, char *name)
 static bool drv_search_init(struct search *search, enum drv_provider kind)
 {
 	bool cuda = kind == DRV_CUDA;
-	const char *chosen = env_get(cuda ? "KUDZU_CUDA_DRIVER" : "KUDZU_CPU_DRIVER");
+	const char *chosen = env_get(drv_variables[kind]);
 	search->is_named = cuda || (chosen && chosen[0]);
 	if (chosen && chosen[0]) {
 		return drv_search_add(search, mem_strdup(chosen));
@@ -342,17 +369,22 @@ static kz_status drv_not_found(struct search *search, enum drv_provider kind, kz
 		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or set KUDZU_DEVICE=cpu"},
 		[DRV_CPU] = {"CPU", "build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file"},
 	};
+	const char *variable = drv_variables[kind];
+	const char *chosen = env_get(variable);
 	const char *hint = kinds[kind].hint;
 	bool mine = error_is_clean(err);
+	chosen = chosen && chosen[0] ? chosen : NULL;
 	if (search->refused.status) {
 		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: %s", kinds[kind].name,
 			search->refused.message);
 		hint = "let nobody else write there, or set KUDZU_CPU_DRIVER to the file";
 	} else {
 		const char *second = search->count > 1 ? search->names[1] : NULL;
-		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s",
+		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s%s%s",
 			kinds[kind].name, search->names[0], second ? " and '" : "",
-			second ? second : "", second ? "'" : "");
+			second ? second : "", second ? "'" : "", chosen ? " of " : "",
+			chosen ? variable : "");
+		hint = chosen ? drv_variable_hint : hint;
 	}
 	if (mine) {
 		error_add_hint(err, hint);

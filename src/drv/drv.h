@@ -53,6 +53,9 @@ struct drv {
  * (base/trust.h).
  */
 kz_status drv_open(struct drv **out, enum drv_provider provider, kz_error *err);
+/* Whether a message blames an environment variable, and what to do then. */
+bool drv_names_variable(const char *message);
+extern const char drv_variable_hint[];
 
 static inline bool drv_has(const struct drv *drv, enum drv_symbol symbol)
 {

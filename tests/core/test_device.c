@@ -610,6 +610,34 @@ static TCase *failure_case(void)
 	return tc;
 }
 
+/* Without a name, and by it: no hint about NVIDIA's driver. */
+START_TEST(a_variable_with_a_bad_value_is_named_on_every_path)
+{
+	const struct {
+		const char *name, *value;
+		kz_status st;
+		const char *message;
+	} rows[] = {
+		{"KUDZU_CPU_THREADS", "abc", KZ_INVALID,
+			"KUDZU_CPU_THREADS is 'abc': expected a number from 1 to 1024"},
+		{"KUDZU_POOL", "7", KZ_INVALID, "KUDZU_POOL: expected 0 or 1, got '7'"},
+		{"KUDZU_CPU_DRIVER", "/nowhere", KZ_NO_DRIVER,
+			"cannot load the CPU driver: tried '/nowhere' of KUDZU_CPU_DRIVER"},
+	};
+	const char *const names[] = {NULL, "cpu"};
+	err = (kz_error)KZ_ERROR_INIT;
+	unsetenv("KUDZU_DEVICE");
+	setenv("KUDZU_CUDA_DRIVER", "libnone.so", 1);
+	setenv(rows[_i].name, rows[_i].value, 1);
+	for (size_t i = 0; i < countof(names); i++) {
+		ck_assert_int_eq(kz_device_open(&dev, names[i], &err), rows[_i].st);
+		ck_assert_msg(strstr(err.message, rows[_i].message) != NULL, "%s", err.message);
+		ck_assert_msg(!err.hint || !strstr(err.hint, "NVIDIA"), "%s", err.hint);
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
 SUITE(device)
 {
 	Suite *s = suite_create("device");
@@ -617,6 +645,8 @@ SUITE(device)
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), a_real_device_opens_and_describes_itself,
 		a_setting_of_the_cpu_device_that_makes_no_sense_is_named);
+	tc = suite_add_case(s, "variables");
+	tcase_add_loop_test(tc, a_variable_with_a_bad_value_is_named_on_every_path, 0, 3);
 	suite_add_tcase(s, choice_case());
 	suite_add_tcase(s, info_case());
 	suite_add_tcase(s, failure_case());

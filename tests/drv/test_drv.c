@@ -185,7 +185,8 @@ START_TEST(no_driver_says_what_was_tried_and_what_to_do)
 	kz_error err = KZ_ERROR_INIT;
 	setenv("KUDZU_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
 	ck_assert_int_eq(drv_open(&drv, DRV_CUDA, &err), KZ_NO_DRIVER);
-	ck_assert_str_eq(err.message, "cannot load the CUDA driver: tried '/nowhere/libcuda.so.1'");
+	ck_assert_str_eq(err.message, "cannot load the CUDA driver: tried "
+		"'/nowhere/libcuda.so.1' of KUDZU_CUDA_DRIVER");
 	ck_assert_ptr_nonnull(err.hint);
 	ck_assert_ptr_nonnull(strstr(err.log, "No such file"));
 	kz_error_clear(&err);
