@@ -126,9 +126,7 @@ kz_status kz_device_describe(kz_device *dev, kz_device_info *info, kz_error *err
 			return KZ_OK;
 		}
 	}
-	return error_set(err, KZ_INVALID,
-		"kz_device_info.size is %zu, expected %zu: initialize it with KZ_DEVICE_INFO_INIT",
-		info->size, sizeof(*info));
+	return struct_refuse("kz_device_info", info->size, sizeof(*info), err);
 }
 
 kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_size, kz_error *err)

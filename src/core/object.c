@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "core/object.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 enum { QUARANTINE = 256 };
@@ -59,4 +60,14 @@ kz_status object_refuse(const void *object, enum object_kind kind, kz_error *err
 	char found[80];
 	return error_set(err, KZ_INVALID, "expected %s, got %s", object_kind_name((uint32_t)kind),
 		object_describe(found, sizeof(found), object));
+}
+
+kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err)
+{
+	char macro[64] = "";
+	for (size_t i = 0; name[i] && i < sizeof(macro) - 1; i++) {
+		macro[i] = (char)toupper((unsigned char)name[i]);
+	}
+	return error_set(err, KZ_INVALID, "%s has size %zu, expected %zu: initialize it with %s_INIT",
+		name, size, expected, macro);
 }

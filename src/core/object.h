@@ -101,6 +101,9 @@ static inline kz_status pointer_check(const void *pointer, const char *what, kz_
 		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
 }
 
+/* Fail because a public struct, "kz_launch_options", does not have the size that its macro sets. */
+kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err);
+
 /* Check the place for a result of `size` bytes, and clear it: it holds nothing until the call has
  * succeeded.  `call` is the name of the public function. */
 static inline kz_status out_check(void *out, size_t size, const char *call, kz_error *err)

@@ -102,9 +102,7 @@ kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 static kz_status check_allocator(const kz_allocator *allocator, kz_error *err)
 {
 	if (allocator->size != sizeof(*allocator)) {
-		return error_set(err, KZ_INVALID, "kz_allocator.size is %zu, expected %zu: "
-			"initialize it with KZ_ALLOCATOR_INIT", allocator->size,
-			sizeof(*allocator));
+		return struct_refuse("kz_allocator", allocator->size, sizeof(*allocator), err);
 	}
 	return allocator->alloc && allocator->free ? KZ_OK
 		: error_set(err, KZ_INVALID, "expected an allocator with alloc and free, got %s",

@@ -325,8 +325,7 @@ static kz_status integrate_start(struct integral *in, const char *name, struct k
 {
 	kz_status st;
 	if (options->size != sizeof(*options)) {
-		error_set(err, KZ_INVALID, "kz_integrate_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		struct_refuse("kz_integrate_options", options->size, sizeof(*options), err);
 		return KZ_INVALID;
 	}
 	if (options->even < KZ_SIMPS_AVG || options->even > KZ_SIMPS_LAST) {

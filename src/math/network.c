@@ -351,8 +351,7 @@ static kz_status entropy_read_options(struct entropy *e, const kz_cross_entropy_
 	kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_cross_entropy_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_cross_entropy_options", options->size, sizeof(*options), err);
 	}
 	e->loss_into = options ? options->loss_into : NULL;
 	e->gradient_into = options ? options->gradient_into : NULL;

@@ -193,8 +193,7 @@ static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_
 		return st;
 	}
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_reduce_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_reduce_options", options->size, sizeof(*options), err);
 	}
 	if (array->dtype >= KZ_DTYPE_STRUCT) {
 		return error_set(err, KZ_INVALID, "norm does not take %s", kz_dtype_name(array->dtype));

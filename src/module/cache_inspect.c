@@ -28,8 +28,7 @@ kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 		return st;
 	}
 	if (out->size != sizeof(*out)) {
-		return error_set(err, KZ_INVALID, "kz_cache_figures.size is %zu, expected %zu: "
-			"initialize it with KZ_CACHE_FIGURES_INIT", out->size, sizeof(*out));
+		return struct_refuse("kz_cache_figures", out->size, sizeof(*out), err);
 	}
 	struct store *store = store_default();
 	if (!store) {

@@ -69,8 +69,7 @@ static kz_status read_given(struct rtc_request *request, const kz_compile_option
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_compile_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_compile_options", options->size, sizeof(*options), err);
 	}
 	request->name = options->name;
 	request->include_dirs = options->include_dirs;

@@ -425,8 +425,7 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_launch_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_launch_options", options->size, sizeof(*options), err);
 	}
 	launch->shared_size = options->shared_size;
 	launch->cooperative = options->cooperative != 0;

@@ -399,8 +399,7 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 			(long long)count);
 	}
 	if (linking.options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_link_options has size %zu, expected %zu",
-			linking.options->size, sizeof(*options));
+		return struct_refuse("kz_link_options", linking.options->size, sizeof(*options), err);
 	}
 	if (linking.options->linker < KZ_LINKER_ANY || linking.options->linker > KZ_LINKER_DRIVER
 	    || (linking.options->linker == KZ_LINKER_DRIVER && !dev)) {

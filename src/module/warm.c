@@ -285,7 +285,8 @@ static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
 		}
 		if (options && options->size != sizeof(*options)) {
 			return error_set(err, KZ_INVALID,
-				"source %lld: kz_compile_options has size %zu, expected %zu",
+				"source %lld: kz_compile_options has size %zu, expected %zu: "
+				"initialize it with KZ_COMPILE_OPTIONS_INIT",
 				(long long)i, options->size, sizeof(*options));
 		}
 		warm->requests[i] = (struct warm_request){.source = sources[i].source,

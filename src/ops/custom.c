@@ -76,8 +76,7 @@ static kz_status copy_compile_options(struct custom *custom, const kz_compile_op
 	kz_status st;
 	*own = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_compile_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_compile_options", options->size, sizeof(*options), err);
 	}
 	if (options) {
 		*own = *options;
@@ -180,8 +179,7 @@ kz_status custom_init(struct custom *custom, const char *arguments,
 	kz_status st;
 	options = options ? options : &defaults;
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_custom_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_custom_options", options->size, sizeof(*options), err);
 	}
 	if (custom->dtype && (options->loop_prep || options->after_loop)) {
 		return error_set(err, KZ_INVALID, "a reduction has no loop_prep and no after_loop");

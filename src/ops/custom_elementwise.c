@@ -203,8 +203,7 @@ kz_status kz_elementwise_run(kz_elementwise *kernel, const kz_elementwise_call *
 		return st;
 	}
 	if (how->size != sizeof(*how)) {
-		return error_set(err, KZ_INVALID, "kz_elementwise_call has size %zu, expected %zu",
-			how->size, sizeof(*how));
+		return struct_refuse("kz_elementwise_call", how->size, sizeof(*how), err);
 	}
 	if (how->slice && how->range) {
 		return error_set(err, KZ_INVALID, "'%s': expected a slice or a range, got both",

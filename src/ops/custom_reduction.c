@@ -232,8 +232,7 @@ static kz_status custom_reduction_check_call(kz_array **out, const kz_reduction_
 	kz_error *err)
 {
 	if (call->size != sizeof(*call)) {
-		return error_set(err, KZ_INVALID, "kz_reduction_call has size %zu, expected %zu",
-			call->size, sizeof(*call));
+		return struct_refuse("kz_reduction_call", call->size, sizeof(*call), err);
 	}
 	return out || call->into ? KZ_OK : error_set(err, KZ_INVALID,
 		"kz_reduction_run: out is NULL, and there is no array to reduce into");

@@ -334,8 +334,7 @@ kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 		return KZ_OK;
 	}
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_op_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_op_options", options->size, sizeof(*options), err);
 	}
 	how->into = options->into;
 	how->stream = options->stream;

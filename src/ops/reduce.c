@@ -367,8 +367,7 @@ static kz_status reduce_read_options(struct job *job, const kz_reduce_options *o
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_reduce_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_reduce_options", options->size, sizeof(*options), err);
 	}
 	if (options->dtype && !kz_dtype_size(options->dtype)) {
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)options->dtype);

@@ -213,8 +213,7 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 	*axis = -1;
 	scan->device = array_device(array);
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_scan_options has size %zu, expected %zu",
-			options->size, sizeof(*options));
+		return struct_refuse("kz_scan_options", options->size, sizeof(*options), err);
 	}
 	if (options) {
 		*axis = options->axis;

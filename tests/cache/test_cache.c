@@ -573,7 +573,7 @@ START_TEST(bad_arguments_are_refused)
 	kz_cache_figures figures = {.size = 1};
 	char text[8];
 	fails(kz_cache_stats(NULL, &err), KZ_INVALID, "kz_cache_figures");
-	fails(kz_cache_stats(&figures, &err), KZ_INVALID, "size is 1");
+	fails(kz_cache_stats(&figures, &err), KZ_INVALID, "kz_cache_figures has size 1");
 	fails(kz_cache_list(NULL, NULL, &err), KZ_INVALID, "function");
 	fails(kz_cache_why(NULL, 8, NULL, "", NULL, &err), KZ_INVALID, "got NULL");
 	fails(kz_cache_why(text, sizeof(text), NULL, NULL, NULL, &err), KZ_INVALID, "source");

@@ -200,7 +200,8 @@ DEVICE_TEST(bad_calls_are_refused)
 		"the argument list is NULL");
 	options.size = 1;
 	refused(kz_launch(find("none"), one, one, &options, &err, KZ_ARGS()), KZ_INVALID,
-		"kz_launch_options has size 1");
+		"kz_launch_options has size 1, expected 64: initialize it with "
+		"KZ_LAUNCH_OPTIONS_INIT");
 	ck_assert_str_eq(kz_kernel_name(NULL), "");
 	ck_assert_str_eq(kz_kernel_signature(NULL), "");
 	ck_assert_ptr_null(kz_kernel_handle(NULL));

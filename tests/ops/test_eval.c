@@ -269,7 +269,7 @@ DEVICE_TEST(bad_calls_are_refused)
 		"expected 2 variables, got NULL");
 	options.size = 3;
 	fails(kz_eval(&out, "a", &options, &err, KZ_VARS(a)), KZ_INVALID,
-		"kz_op_options has size 3");
+		"initialize it with KZ_OP_OPTIONS_INIT");
 	options = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	options.dtype = 77;
 	fails(kz_eval(&out, "a", &options, &err, KZ_VARS(a)), KZ_INVALID, "77 is no dtype");
