@@ -38,6 +38,18 @@ struct wanted {
 	bool totals;
 };
 
+/* A function that returns what the user's expression says; `what` names that in errors.  Its text
+ * begins in the first column of a line, and a comment at its end goes no further. */
+static void scan_write_function(struct str *source, const char *head, const char *what,
+	const char *text)
+{
+	const char *last = strrchr(text, '\n');
+	bool has_comment = strstr(last ? last : text, "//");
+	str_addf(source, "static __device__ inline kz_element %s\n{\nreturn\n"
+		"#line 1 \"scan: %s\"\n%s%s;\n#line 1 \"scan\"\n}\n", head, what, text,
+		has_comment ? "\n" : "");
+}
+
 static void scan_write_source(struct str *source, const void *context)
 {
 	const struct wanted *wanted = context;
@@ -47,11 +59,9 @@ static void scan_write_source(struct str *source, const void *context)
 	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n%s",
 		wanted->totals ? "TOTALS" : "SCAN", scan->device->serial ? "#define KZ_SERIAL\n" : "");
 	str_addf(source, "typedef %s kz_element;\n", type);
-	str_addf(source, "static __device__ inline kz_element kz_op(kz_element a, kz_element b)\n{\n"
-		"#line 1 \"operation\"\nreturn %s;\n}\n", scan->operation);
-	str_addf(source, "static __device__ inline kz_element kz_neutral()\n{\n"
-		"#line 1 \"neutral\"\nreturn %s;\n}\n#line 1 \"scan.cuh\"\n", scan->neutral);
-	str_add(source, device_scan);
+	scan_write_function(source, "kz_op(kz_element a, kz_element b)", "operation", scan->operation);
+	scan_write_function(source, "kz_neutral()", "neutral element", scan->neutral);
+	str_addf(source, "#line 1 \"scan.cuh\"\n%s", device_scan);
 }
 
 static kz_status scan_find_kernel(struct kz_kernel **out, const struct scan *scan, bool totals,

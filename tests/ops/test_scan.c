@@ -212,6 +212,32 @@ DEVICE_TEST(a_bad_scan_is_refused)
 	release_arrays(array, points);
 }
 
+DEVICE_TEST(an_error_points_into_the_expression)
+{
+	const struct {
+		const char *operation, *neutral, *file;
+		int line, column;
+	} rows[] = {
+		{"a + c", "0", "scan: operation", 1, 5},
+		{"c + a", "0", "scan: operation", 1, 1},
+		{"a +\n b + c", "0", "scan: operation", 2, 6},
+		{"a + ", "0", "scan: operation", 1, 5},
+		{"a + b", "none", "scan: neutral element", 1, 1},
+	};
+	kz_array *array = NULL, *sums = NULL;
+	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
+	for (size_t i = 0; i < countof(rows); i++) {
+		ck_assert_int_eq(kz_scan(&sums, array, rows[i].operation, rows[i].neutral, NULL, &err),
+			KZ_COMPILE);
+		ck_assert_str_eq(err.file, rows[i].file);
+		ck_assert_int_eq(err.line, rows[i].line);
+		ck_assert_int_eq(err.column, rows[i].column);
+		kz_error_clear(&err);
+	}
+	ok(kz_scan(&sums, array, "a + b // sums", "0 // zero", NULL, &err));
+	release_arrays(array, sums);
+}
+
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
 	kz_array *array;
@@ -348,6 +374,7 @@ SUITE(scan)
 		an_exclusive_scan_begins_with_the_neutral_element,
 		floats_are_added_in_the_order_that_is_promised, types_are_numpys,
 		empty_and_0d_arrays_are_scanned, a_bad_scan_is_refused,
+		an_error_points_into_the_expression,
 		a_failing_allocation_leaves_nothing_behind, a_result_goes_into_an_array,
 		a_result_may_overlap_what_is_scanned, a_0d_and_an_empty_result_go_into_arrays,
 		an_array_that_does_not_fit_the_result_is_refused);
