@@ -181,6 +181,44 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
 	kz_error *err);
 
 /**
+ * What a kernel has of the device beside its arguments.  The names and numbers are those of the
+ * driver's messages, which say CU_LIMIT_STACK_SIZE for KZ_LIMIT_STACK_SIZE.
+ */
+typedef enum kz_limit {
+	KZ_LIMIT_STACK_SIZE = 0,       /**< bytes of stack of each thread */
+	KZ_LIMIT_PRINTF_FIFO_SIZE = 1, /**< bytes for the output of printf until the next wait */
+	KZ_LIMIT_MALLOC_HEAP_SIZE = 2, /**< bytes for malloc in kernels */
+	KZ_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3, /**< levels of kernels that wait for kernels which they
+	                                          launched */
+	KZ_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4, /**< launches by kernels that wait to run */
+	KZ_LIMIT_MAX_L2_FETCH_GRANULARITY = 5, /**< bytes, 0 to 128: a hint */
+	KZ_LIMIT_PERSISTING_L2_CACHE_SIZE = 6  /**< bytes of the L2 cache for persisting accesses */
+} kz_limit;
+
+/**
+ * Ask for a limit.
+ *
+ * @param out set to the value; 0 on failure.
+ * @return KZ_OK; KZ_INVALID for no device and no limit; KZ_UNSUPPORTED if the device does not have
+ *         this limit; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit,
+	kz_error *err);
+
+/**
+ * Set a limit for the launches from now on.
+ *
+ * The driver may round the value or clamp it: kz_device_limit tells.  Set the size of the heap and of
+ * the output of printf before the first kernel that uses it.
+ *
+ * @param value from 0, in the unit of the limit.
+ * @return KZ_OK; KZ_INVALID for no device, no limit, a negative value, and one that the driver
+ *         refuses; KZ_UNSUPPORTED if the device does not have this limit; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value,
+	kz_error *err);
+
+/**
  * Wait until all work on the device is done.
  *
  * @return KZ_OK; the failure of a kernel that ran before (KZ_FAULT, KZ_LAUNCH, ...).

@@ -148,6 +148,48 @@ kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_si
 	return st;
 }
 
+/* The limits that kz_limit has; its numbers are the driver's. */
+static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit, kz_error *err)
+{
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	if (!st && (unsigned)limit > KZ_LIMIT_PERSISTING_L2_CACHE_SIZE) {
+		st = error_set(err, KZ_INVALID, "expected a limit from 0 to %d, got %d",
+			(int)KZ_LIMIT_PERSISTING_L2_CACHE_SIZE, (int)limit);
+	}
+	return st;
+}
+
+kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error *err)
+{
+	struct device_scope scope;
+	size_t value = 0;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = check_device_limit(dev, limit, err)) || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->CtxGetLimit(&value, (CUlimit)limit), "cuCtxGetLimit", err);
+	device_leave(dev, &scope);
+	*out = st ? 0 : (int64_t)value;
+	return st;
+}
+
+kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = check_device_limit(dev, limit, err);
+	if (!st && value < 0) {
+		st = error_set(err, KZ_INVALID, "expected a limit from 0, got %lld", (long long)value);
+	}
+	if (st || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->CtxSetLimit((CUlimit)limit, (size_t)value), "cuCtxSetLimit",
+		err);
+	device_leave(dev, &scope);
+	return st;
+}
+
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
 {
 	return atomic_load(&dev->captures) == 0 ? KZ_OK : error_set(err, KZ_STATE,

@@ -638,13 +638,69 @@ START_TEST(a_variable_with_a_bad_value_is_named_on_every_path)
 }
 END_TEST
 
+static void setup(int index)
+{
+	dev = support_open(index);
+}
+
+static void teardown(void)
+{
+	kz_device_close(dev);
+}
+
+DEVICE_TEST(a_limit_is_what_it_was_set_to)
+{
+	static const kz_limit limits[] = {KZ_LIMIT_STACK_SIZE, KZ_LIMIT_PRINTF_FIFO_SIZE,
+		KZ_LIMIT_MALLOC_HEAP_SIZE};
+	int64_t value = 7;
+	for (size_t i = 0; i < countof(limits); i++) {
+		int64_t wanted = (16 << 10) << i;
+		ok(kz_device_set_limit(dev, limits[i], wanted, &err));
+		ok(kz_device_limit(&value, dev, limits[i], &err));
+		ck_assert_int_ge(value, wanted);
+	}
+	fails(kz_device_limit(&value, dev, (kz_limit)7, &err), KZ_INVALID,
+		"expected a limit from 0 to 6, got 7");
+	ck_assert_int_eq(value, 0);
+	fails(kz_device_limit(NULL, dev, KZ_LIMIT_STACK_SIZE, &err), KZ_INVALID, "out is NULL");
+	fails(kz_device_set_limit(dev, (kz_limit)-1, 1, &err), KZ_INVALID, "got -1");
+	fails(kz_device_set_limit(dev, KZ_LIMIT_STACK_SIZE, -5, &err), KZ_INVALID,
+		"expected a limit from 0, got -5");
+	fails(kz_device_set_limit(dev, KZ_LIMIT_STACK_SIZE, INT64_MAX, &err), KZ_INVALID,
+		"cuCtxSetLimit");
+	fails(kz_device_set_limit(NULL, KZ_LIMIT_STACK_SIZE, 1, &err), KZ_INVALID,
+		"expected a device, got NULL");
+}
+
+/* A recursion for which the default stack is too small; the CPU device has more than it says. */
+DEVICE_TEST(a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set)
+{
+	static const char deep[] = "__device__ __noinline__ int down(int n)\n"
+		"{ volatile int local[16]; local[n & 15] = n;\n"
+		"  return n ? down(n - 1) + local[n & 15] : 0; }\n"
+		"__global__ void deep(int *out, int n) { *out = down(n); }\n";
+	const int levels = strcmp(kz_device_name(dev), "cpu") == 0 ? 4000 : 200;
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	int32_t sum = 0;
+	ok(kz_module_compile(&mod, dev, deep, NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "deep", &err));
+	ok(kz_device_set_limit(dev, KZ_LIMIT_STACK_SIZE, 128 * levels, &err));
+	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(KZ_OUT(&sum, sizeof(sum)), levels)));
+	ck_assert_int_eq(sum, levels * (levels + 1) / 2);
+	kz_module_release(mod);
+}
+
 SUITE(device)
 {
 	Suite *s = suite_create("device");
 	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), a_real_device_opens_and_describes_itself,
-		a_setting_of_the_cpu_device_that_makes_no_sense_is_named);
+		a_setting_of_the_cpu_device_that_makes_no_sense_is_named,
+		a_limit_is_what_it_was_set_to,
+		a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set);
 	tc = suite_add_case(s, "variables");
 	tcase_add_loop_test(tc, a_variable_with_a_bad_value_is_named_on_every_path, 0, 3);
 	suite_add_tcase(s, choice_case());

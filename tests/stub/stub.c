@@ -328,6 +328,27 @@ CUresult stub_context_device(CUcontext context, int *device)
 	return CUDA_SUCCESS;
 }
 
+/* Any limit has any value. */
+static size_t limits[CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED + 1];
+
+CUresult do_CtxGetLimit(size_t *value, CUlimit limit)
+{
+	CUresult code = stub_enter_context(DRV_cuCtxGetLimit);
+	if (!code) {
+		*value = limits[limit];
+	}
+	return code;
+}
+
+CUresult do_CtxSetLimit(CUlimit limit, size_t value)
+{
+	CUresult code = stub_enter_context(DRV_cuCtxSetLimit);
+	if (!code) {
+		limits[limit] = value;
+	}
+	return code;
+}
+
 CUresult do_CtxSynchronize(void)
 {
 	return stub_enter_context(DRV_cuCtxSynchronize);
