@@ -16,7 +16,7 @@
 
 enum { QUARANTINE = 256 };
 
-static _Atomic(void *) quarantine[QUARANTINE];
+static void *_Atomic quarantine[QUARANTINE];
 static atomic_uint quarantine_next;
 
 void object_free(void *memory)
