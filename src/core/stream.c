@@ -41,7 +41,7 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	if (!mempool_enlist(stream)) {
 		return error_no_memory(err);
 	}
-	if (!stream->is_borrowed) {
+	if (options) {
 		st = stream_create_handle(stream, options, err);
 	}
 	if (!st) {

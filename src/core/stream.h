@@ -19,7 +19,8 @@ struct kz_event {
 
 /* Undo stream_retain; unlike kz_stream_release it counts the default stream too. */
 void stream_release(struct kz_stream *stream);
-/* Create what a stream is made of; the context is current.  stream_finish undoes it. */
+/* Create what a stream is made of; the context is current.  Without options it has its handle
+ * already.  stream_finish undoes it. */
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	const kz_stream_options *options, kz_error *err);
 void stream_finish(struct kz_stream *stream);
