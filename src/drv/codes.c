@@ -12,6 +12,7 @@
 #define ASYNC KZ_ERROR_MAYBE_ASYNC
 #define RETRY KZ_ERROR_RETRYABLE
 #define INFO KZ_ERROR_INFORMATIONAL
+#define REPORT "this is a mistake of Kudzu: please report it, with what kudzu doctor prints"
 
 static const struct code codes[] = {
 #define X(domain, number, symbol, status, flags, text, hint)                                       \
@@ -45,8 +46,13 @@ kz_status codes_fail(kz_domain domain, int code, const char *call, const char *w
 	const struct code *known = codes_find(domain, code);
 	if (!known || known->status == KZ_OK) {
 		const char *name = known ? known->name : NULL;
-		return error_foreign(err, KZ_UNKNOWN, domain, code, name, call, 0,
+		error_foreign(err, KZ_UNKNOWN, domain, code, name, call, 0,
 			"%s: unexpected code %d", what ? what : call, code);
+		if (mine) {
+			error_add_hint(err, "a later version of CUDA may have the code: its headers "
+				"say what it means");
+		}
+		return KZ_UNKNOWN;
 	}
 	error_foreign(err, known->status, domain, code, known->name, call, known->flags, "%s: %s",
 		what ? what : call, known->text);
@@ -54,4 +60,15 @@ kz_status codes_fail(kz_domain domain, int code, const char *call, const char *w
 		error_add_hint(err, known->hint);
 	}
 	return known->status;
+}
+
+void codes_add(kz_domain domain, int code, const char *call, kz_error *err)
+{
+	const struct code *known = codes_find(domain, code);
+	err->domain = domain;
+	err->code = code;
+	err->name = known->name;
+	err->call = call;
+	err->flags = known->flags;
+	error_add_hint(err, known->hint);
 }

@@ -14,7 +14,7 @@ struct code {
 	kz_status status;
 	uint32_t flags;   /* KZ_ERROR_... bits */
 	const char *text; /* "out of device memory" */
-	const char *hint; /* what to do, or NULL */
+	const char *hint; /* what to do; NULL for success */
 };
 
 /* NULL if the tables do not have it. */
@@ -25,5 +25,9 @@ int codes_count(kz_domain domain);
 /* Make a native failure an error value: "WHAT: text", or "CALL: text" where what is NULL.  call is
  * static text.  Returns the code's status, KZ_UNKNOWN for a code that the tables do not have. */
 kz_status codes_fail(kz_domain domain, int code, const char *call, const char *what, kz_error *err);
+
+/* Add a native code, which the tables have, to a failure that was just set with a message of its
+ * own. */
+void codes_add(kz_domain domain, int code, const char *call, kz_error *err);
 
 #endif

@@ -164,6 +164,7 @@ START_TEST(an_unknown_code_keeps_its_number)
 	ck_assert_int_eq(codes_fail(KZ_DOMAIN_NVRTC, 4711, "nvrtcVersion", NULL, &err), KZ_UNKNOWN);
 	ck_assert_str_eq(err.message, "nvrtcVersion: unexpected code 4711");
 	ck_assert_int_eq(err.code, 4711);
+	ck_assert_ptr_nonnull(err.hint);
 	ck_assert_ptr_null(err.name);
 	kz_error_clear(&err);
 }
@@ -189,6 +190,23 @@ START_TEST(the_public_lookup_knows_a_code_and_its_status)
 }
 END_TEST
 
+START_TEST(each_code_of_a_failure_says_what_to_do)
+{
+	const struct domain *d = &domains[_i];
+	int count = 0;
+	for (int number = 1; number < 1000; number++) {
+		const struct code *code = codes_find(d->domain, number);
+		if (code) {
+			size_t len = code->hint ? strlen(code->hint) : 0;
+			ck_assert_msg(len > 0 && code->hint[len - 1] != '.'
+				&& !strchr(code->hint, '\n'), "%s: %s", code->name, code->hint);
+			count++;
+		}
+	}
+	ck_assert_int_eq(count, d->count - 1);
+}
+END_TEST
+
 /* One line, in lower case but for names, no period: what a message is made of. */
 START_TEST(each_text_can_stand_in_a_message)
 {
@@ -210,7 +228,7 @@ SUITE(codes)
 	Suite *suite = suite_create("codes");
 	TCase *tc = suite_add_case(suite, "tables");
 	tcase_add_tests(tc, countof(domains), each_domain_has_the_published_number_of_codes,
-		each_name_and_number_is_that_of_the_header, each_text_can_stand_in_a_message);
+		each_name_and_number_is_that_of_the_header, each_text_can_stand_in_a_message, each_code_of_a_failure_says_what_to_do);
 	tcase_add_test(tc, exactly_the_codes_that_lose_the_context_are_sticky);
 	tc = suite_add_case(suite, "failures");
 	tcase_add_tests(tc, 1, a_code_becomes_an_error_that_says_what_and_what_to_do,
