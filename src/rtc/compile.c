@@ -158,9 +158,14 @@ static kz_status choose_arch(struct job *job, kz_error *err)
 static kz_status set_native(const struct job *job, kz_status st, const char *message,
 	kz_error *err)
 {
+	bool mine = error_is_clean(err);
 	const struct code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
-	return error_foreign(err, st, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL,
-		job->call, 0, "%s", message);
+	error_foreign(err, st, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL, job->call, 0,
+		"%s", message);
+	if (mine && code) {
+		error_add_hint(err, code->hint);
+	}
+	return st;
 }
 
 /* The source does not compile. */
@@ -171,7 +176,9 @@ static kz_status fail_source(const struct job *job, struct diag *diag, kz_error 
 		err);
 	if (mine) {
 		error_add_place(err, diag->file, diag->line, diag->column);
-		error_add_hint(err, diag->hint);
+		if (diag->hint) {
+			error_add_hint(err, diag->hint);
+		}
 		error_take_log(err, diag->text);
 		diag->text = NULL;
 	}

@@ -196,13 +196,20 @@ static bool job_check(struct job *job, nvrtcResult code, const char *name)
 	return code == 0;
 }
 
-/* A text or binary that NVRTC gives the size of first; NULL where it is empty. */
-static char *job_fetch(struct job *job, nvrtcProgram program,
-	nvrtcResult (*get_size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *),
-	size_t *size)
+/* A text or binary that NVRTC gives the size of first, and the names of the two calls. */
+struct fetch {
+	nvrtcResult (*get_size)(nvrtcProgram, size_t *);
+	nvrtcResult (*get)(nvrtcProgram, char *);
+	const char *size_name;
+	const char *name;
+};
+
+/* NULL where it is empty. */
+static char *job_fetch(struct job *job, nvrtcProgram program, struct fetch fetch, size_t *size)
 {
 	*size = 0;
-	if (!get_size || !get || get_size(program, size) != 0 || *size == 0) {
+	if (!fetch.get_size || !fetch.get
+	    || !job_check(job, fetch.get_size(program, size), fetch.size_name) || *size == 0) {
 		return NULL;
 	}
 	char *data = mem_alloc(*size + 1);
@@ -210,7 +217,7 @@ static char *job_fetch(struct job *job, nvrtcProgram program,
 		job->no_memory = true;
 		return NULL;
 	}
-	if (get(program, data) != 0) {
+	if (!job_check(job, fetch.get(program, data), fetch.name)) {
 		mem_free(data);
 		return NULL;
 	}
@@ -218,14 +225,27 @@ static char *job_fetch(struct job *job, nvrtcProgram program,
 	return data;
 }
 
+static void job_fetch_ptx(struct job *job, nvrtcProgram program)
+{
+	size_t size;
+	struct fetch ptx = {job->nvrtc->GetPTXSize, job->nvrtc->GetPTX, "nvrtcGetPTXSize",
+		"nvrtcGetPTX"};
+	job->ptx = job_fetch(job, program, ptx, &size);
+}
+
 static void job_fetch_results(struct job *job, nvrtcProgram program)
 {
 	const struct nvrtc *nvrtc = job->nvrtc;
-	size_t size;
-	job->ptx = job_fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
-	job->cubin =
-		job_fetch(job, program, nvrtc->GetCUBINSize, nvrtc->GetCUBIN, &job->cubin_size);
-	job->lto = job_fetch(job, program, nvrtc->GetLTOIRSize, nvrtc->GetLTOIR, &job->lto_size);
+	struct fetch cubin = {nvrtc->GetCUBINSize, nvrtc->GetCUBIN, "nvrtcGetCUBINSize",
+		"nvrtcGetCUBIN"};
+	struct fetch lto = {nvrtc->GetLTOIRSize, nvrtc->GetLTOIR, "nvrtcGetLTOIRSize",
+		"nvrtcGetLTOIR"};
+	job_fetch_ptx(job, program);
+	if (job->is_lto) {
+		job->lto = job_fetch(job, program, lto, &job->lto_size);
+	} else if (strncmp(job->arch, "sm_", 3) == 0) {
+		job->cubin = job_fetch(job, program, cubin, &job->cubin_size);
+	}
 	for (size_t i = 0; i < job->name_count; i++) {
 		const char *lowered = NULL;
 		struct job_name *name = &job->names[i];
@@ -297,6 +317,8 @@ static void *job_thread_main(void *data)
 	const struct nvrtc *nvrtc = job->nvrtc;
 	nvrtcProgram program;
 	size_t size;
+	struct fetch log = {nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
+		"nvrtcGetProgramLogSize", "nvrtcGetProgramLog"};
 	if (!job_check(job, nvrtc->CreateProgram(&program, call->source, job_source_name(job),
 			    call->headers->count, call->headers->texts, call->headers->names),
 		    "nvrtcCreateProgram")) {
@@ -304,12 +326,11 @@ static void *job_thread_main(void *data)
 	}
 	if (add_names(job, program)) {
 		bool done = job_check(job, compile_program(call, program), "nvrtcCompileProgram");
-		job->log = job_fetch(job, program, nvrtc->GetProgramLogSize, nvrtc->GetProgramLog,
-			&size);
+		job->log = job_fetch(job, program, log, &size);
 		if (done) {
 			job_fetch_results(job, program);
 		} else {
-			job->ptx = job_fetch(job, program, nvrtc->GetPTXSize, nvrtc->GetPTX, &size);
+			job_fetch_ptx(job, program);
 		}
 	}
 	nvrtc->DestroyProgram(&program);
