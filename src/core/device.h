@@ -164,7 +164,10 @@ static inline kz_status device_enter(struct kz_device *dev, struct device_scope 
 		return device_report_loss(dev, err);
 	}
 	CUresult code = dev->drv->CtxGetCurrent(&scope->previous);
-	if (likely(code == CUDA_SUCCESS) && scope->previous != dev->context) {
+	if (unlikely(code != CUDA_SUCCESS)) {
+		return device_fail(dev, code, "cuCtxGetCurrent", err);
+	}
+	if (scope->previous != dev->context) {
 		code = dev->drv->CtxSetCurrent(dev->context);
 		scope->switched = code == CUDA_SUCCESS;
 	}

@@ -458,7 +458,9 @@ static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
 	if (stream_is_done(stream)) {
 		return &pool->idle;
 	}
-	if (stream != heir && !stream_is_capturing(heir) && stream_order(heir, stream, NULL) == KZ_OK) {
+	bool is_capturing;
+	if (stream != heir && stream_find_capturing(&is_capturing, heir, NULL) == KZ_OK && !is_capturing
+	    && stream_order(heir, stream, NULL) == KZ_OK) {
 		return device_free_list(pool, heir);
 	}
 	(void)stream_wait(stream);

@@ -53,8 +53,10 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
 CUresult stream_wait(struct kz_stream *stream);
 
 /* Whether all work in a stream has passed; false if that cannot be said.  The context of it is
- * current, as for stream_is_capturing. */
+ * current, as for stream_find_capturing. */
 bool stream_is_done(struct kz_stream *stream);
+/* Whether a stream is being captured; *out is true, too, if that cannot be said. */
+kz_status stream_find_capturing(bool *out, struct kz_stream *stream, kz_error *err);
 bool stream_is_capturing(struct kz_stream *stream);
 /* Whether a stream has a count, which may fall to 0 at any time; and raise the count if it has. */
 bool stream_is_living(struct kz_stream *stream);

@@ -69,13 +69,20 @@ CUresult stream_wait(struct kz_stream *stream)
 	return code;
 }
 
-bool stream_is_capturing(struct kz_stream *stream)
+kz_status stream_find_capturing(bool *out, struct kz_stream *stream, kz_error *err)
 {
 	const struct drv *drv = stream->device->drv;
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	return drv_has(drv, DRV_cuStreamIsCapturing)
-		&& (drv->StreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS
-			|| status != CU_STREAM_CAPTURE_STATUS_NONE);
+	CUresult code = drv_has(drv, DRV_cuStreamIsCapturing)
+		? drv->StreamIsCapturing(stream->handle, &status) : CUDA_SUCCESS;
+	*out = code != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+	return device_ok(stream->device, code, "cuStreamIsCapturing", err);
+}
+
+bool stream_is_capturing(struct kz_stream *stream)
+{
+	bool is_capturing;
+	return stream_find_capturing(&is_capturing, stream, NULL) || is_capturing;
 }
 
 /* Asking a stream that is captured would end the capture. */

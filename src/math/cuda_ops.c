@@ -451,12 +451,14 @@ static kz_status cuda_make_handle(struct cuda_call *call, bool is_solver)
 	if (is_solver ? (bool)handles->solver : (bool)handles->blas) {
 		return KZ_OK;
 	}
-	if (stream_is_capturing(call->stream)) {
-		return error_set(call->err, KZ_STATE, "%s is first used in a captured stream, which cannot "
+	bool is_capturing;
+	kz_status st = stream_find_capturing(&is_capturing, call->stream, call->err);
+	if (st || is_capturing) {
+		return st ? st : error_set(call->err, KZ_STATE, "%s is first used in a captured stream, which cannot "
 			"be captured: use it once before", is_solver ? "cuSOLVER" : "cuBLAS");
 	}
 	bool mine = error_is_clean(call->err);
-	kz_status st = is_solver
+	st = is_solver
 		? cuda_solver_ok(call, library->solver_create(&handles->solver), "cusolverDnCreate")
 		: cuda_blas_ok(call, library->blas_create(&handles->blas), "cublasCreate");
 	if (st && mine) {
@@ -545,7 +547,11 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 	if (!cuda_fits(task)) {
 		return error_set(err, KZ_RANGE, "cuSOLVER takes extents below 2^31");
 	}
-	if (task->op > MATH_TRSM && stream_is_capturing(stream)) {
+	bool is_capturing = false;
+	if (task->op > MATH_TRSM && (st = stream_find_capturing(&is_capturing, stream, err))) {
+		return st;
+	}
+	if (is_capturing) {
 		return error_set(err, KZ_STATE, "an operation of cuSOLVER cannot be captured in a graph");
 	}
 	if ((task->op == MATH_GETRI || is_packed)

@@ -104,8 +104,14 @@ static kz_status factor_permute(kz_array **out, const struct lapack *call, kz_ar
 		for (int64_t k = 0; k < rows; k++) {
 			own[k] = k;
 		}
-		for (int64_t k = 0; k < steps; k++) {
+		for (int64_t k = 0; !st && k < steps; k++) {
 			int64_t with = exchanges[i * steps + k] - 1, was = own[k];
+			if (with < k || with >= rows) {
+				st = error_set(err, KZ_NUMERIC, "%s: expected a pivot in rows %lld to %lld, got "
+					"row %lld", call->name, (long long)k + 1, (long long)rows,
+					(long long)with + 1);
+				break;
+			}
 			own[k] = own[with];
 			own[with] = was;
 		}

@@ -502,7 +502,13 @@ static kz_status host_enqueue(struct math_device *math, const struct math_task *
 		return error_no_memory(err);
 	}
 	*job = (struct host_job){library, *task, false};
-	kz_status st = stream_is_capturing(stream) ? host_job_keep(job, stream, err) : KZ_OK;
+	bool is_capturing;
+	kz_status st = stream_find_capturing(&is_capturing, stream, err);
+	if (st) {
+		mem_free(job);
+		return st;
+	}
+	st = is_capturing ? host_job_keep(job, stream, err) : KZ_OK;
 	if (!st) {
 		bool is_kept = job->is_kept; // else it may be gone when the call returns
 		CUresult code = dev->drv->LaunchHostFunc(stream->handle, host_job_run, job);

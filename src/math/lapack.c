@@ -49,9 +49,10 @@ static kz_status lapack_check_stream(const struct lapack *call, kz_error *err)
 	if (st) {
 		return st;
 	}
-	bool is_capturing = stream_is_capturing(call->stream);
+	bool is_capturing;
+	st = stream_find_capturing(&is_capturing, call->stream, err);
 	device_leave(call->device, &scope);
-	return !is_capturing ? KZ_OK : error_set(err, KZ_STATE, "%s waits for what LAPACK reports, "
+	return st || !is_capturing ? st : error_set(err, KZ_STATE, "%s waits for what LAPACK reports, "
 		"so it cannot be captured", call->name);
 }
 

@@ -28,7 +28,12 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 	device_leave(mod->device, &scope);
 	*size = (int64_t)bytes;
 	if (code == CUDA_ERROR_NOT_FOUND) {
-		return missing_variable(mod->image, name, err);
+		bool mine = error_is_clean(err);
+		st = missing_variable(mod->image, name, err);
+		if (mine && st == KZ_NOT_FOUND) {
+			codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuModuleGetGlobal", err);
+		}
+		return st;
 	}
 	return device_ok(mod->device, code, "cuModuleGetGlobal", err);
 }

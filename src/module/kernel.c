@@ -314,13 +314,9 @@ static kz_status stage_in(const struct launch *launch, size_t i, struct kz_buffe
 
 static kz_status refuse_capture(const struct launch *launch, kz_error *err)
 {
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-	if (!drv_has(launch->dev->drv, DRV_cuStreamIsCapturing)) {
-		return KZ_OK;
-	}
-	CUresult code = launch->dev->drv->StreamIsCapturing(launch->stream->handle, &status);
-	kz_status st = device_ok(launch->dev, code, "cuStreamIsCapturing", err);
-	if (st == KZ_OK && status != CU_STREAM_CAPTURE_STATUS_NONE) {
+	bool is_capturing;
+	kz_status st = stream_find_capturing(&is_capturing, launch->stream, err);
+	if (!st && is_capturing) {
 		st = error_set(err, KZ_STATE,
 			"KZ_IN, KZ_OUT and KZ_INOUT wait for the kernel, which a capture cannot");
 	}
