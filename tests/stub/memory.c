@@ -38,6 +38,9 @@ static CUresult block_create(char **memory, enum stub_kind kind, size_t size)
 		? aligned_alloc(ALIGNMENT, round_up(size, ALIGNMENT))
 		: NULL;
 	if (bytes) {
+		if (stub.clear) {
+			memset(bytes, 0, size);
+		}
 		*block = (struct block){blocks, bytes, size, stub_current, kind};
 		blocks = block;
 		block = NULL;

@@ -148,6 +148,8 @@ static void setting(char *key, char *value)
 		stub.version = atoi(value);
 	} else if (strcmp(key, "devices") == 0) {
 		stub.devices = atoi(value);
+	} else if (strcmp(key, "clear") == 0) {
+		stub.clear = atoi(value);
 	} else if (strcmp(key, "cc") == 0) {
 		stub.cc = atoi(value);
 	} else if (strcmp(key, "memory") == 0) {
@@ -218,6 +220,7 @@ EXPORT void stub_script(const char *script)
 	stub.scripted = stub.notes_streams = false;
 	stub.version = CUDA_VERSION;
 	stub.devices = 1;
+	stub.clear = 0;
 	stub.cc = 90;
 	stub.memory = (size_t)8 << 30;
 

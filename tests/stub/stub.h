@@ -17,6 +17,7 @@
  *	fail=NAME:CODE@3+       its third call and all later ones
  *	init=CODE               the same as fail=cuInit:CODE
  *	devices=2  cc=90  memory=BYTES
+ *	clear=1                 new memory is zero, for results that no kernel writes
  *	functions=NAME:8-8-4,.. the kernels of every module, with the sizes of their parameters
  *	globals=NAME:16,..      the variables of every module, with their sizes
  *	streams=1               note the stream of each call that puts work into one
@@ -68,6 +69,7 @@ struct stub_state {
 	bool notes_streams;
 	int version;
 	int devices;
+	int clear;
 	int cc;
 	size_t memory;
 	char functions[1024];

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every failure of the driver and of NVRTC reaches the user from every public function.
+ *
+ * failures.def calls each public function that takes a kz_error; a test reads the public headers and
+ * wants them all there.  A first call, which succeeds, tells which functions of the driver a public
+ * function calls.  Then each code of the driver is scripted for one of these in turn, and the error
+ * value must have the code's status, number and name, the call that failed, and advice.  With
+ * KUDZU_TEST_SLOW each code is scripted for each call.  The same is done with a scripted NVRTC.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "drv/codes.h"
+#include "rtc/nvrtc.h"
+#include "support/suite.h"
+#include "support/support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define DEVICES "devices=3;clear=1;globals=values:16"
+#define KERNEL "__global__ void k(float *a, int n) { a[0] = n; }"
+#define STRUCT "struct pair { int first; float second; };"
+
+struct pair {
+	int first;
+	float second;
+};
+
+/* As DLPack has them. */
+struct DLManagedTensor {
+	_Alignas(8) char tensor[48];
+	void *context;
+	void (*deleter)(struct DLManagedTensor *self);
+};
+struct DLManagedTensorVersioned {
+	uint32_t version[2];
+	void *context;
+	void (*deleter)(struct DLManagedTensorVersioned *self);
+};
+
+static const char ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	".visible .global .align 4 .b8 values[16];\n"
+	".visible .entry k(.param .u64 a, .param .u32 n)\n{\n\tret;\n}\n"
+	".visible .entry other()\n{\n\tret;\n}\n";
+static const int64_t across[2] = {4, 8};
+
+/* What the calls work on. */
+static kz_error error, *err = &error;
+static kz_device *dev, *other;
+static kz_stream *stream;
+static kz_event *events[2];
+static kz_buffer *buffer;
+static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b;
+static kz_image *image;
+static kz_module *module;
+static kz_kernel *kernel;
+static kz_kernel_info info;
+static kz_elementwise *elementwise;
+static kz_reduction *reduction;
+static kz_npz *npz;
+static kz_link_options driver_links;
+static struct DLManagedTensor *exported; /* NULL once it is deleted */
+static struct DLManagedTensorVersioned *exported_versioned;
+static FILE *nowhere;
+static float host[64];
+static char text[4096], npy[4096], page[4096];
+static int64_t size, npy_size;
+static double real;
+static struct {
+	char folder[32], ptx[64], npy[64], npz[64], saved[64];
+} files;
+
+static long live[STUB_KIND_COUNT]; /* of earlier worlds, whose device was lost */
+
+/* What they make. */
+static struct {
+	kz_device *device, *devices[3];
+	int count;
+	kz_stream *stream;
+	kz_event *event;
+	kz_buffer *buffer;
+	kz_array *array, *arrays[4];
+	kz_pinned *pinned;
+	kz_image *image;
+	kz_module *module;
+	kz_kernel *kernel; /* borrowed */
+	kz_elementwise *elementwise;
+	kz_reduction *reduction;
+} made;
+
+enum { DRIVER = 1, NVRTC = 2, BOTH = 3 };
+
+#define CALLS(function, reaches, arguments) \
+	static kz_status call_##function(void) \
+	{ \
+		return function arguments; \
+	}
+#define NEVER(function, why)
+#include "failures.def"
+#undef CALLS
+
+static const struct {
+	const char *name;
+	int reaches;
+	kz_status (*call)(void);
+} rows[] = {
+#define CALLS(function, reaches, arguments) {#function, reaches, call_##function},
+#include "failures.def"
+#undef CALLS
+};
+#undef NEVER
+
+static kz_array *array_of(kz_dtype dtype, kz_shape shape, const void *values, int64_t bytes)
+{
+	kz_array *array = NULL;
+	ck_assert_int_eq(kz_array_from(&array, dev, dtype, shape, values, bytes, NULL), KZ_OK);
+	return array;
+}
+
+static void make_arrays(void)
+{
+	static const int64_t indexes[4] = {0, 1, 2, 3};
+	static const bool mask[4] = {true, false, true, true};
+	for (int at = 0; at < 16; at++) {
+		host[at] = at % 5 == 0 ? 2 : 0.25F;
+	}
+	static const float square[4] = {2, 0, 0, 2};
+	f = array_of(KZ_F32, KZ_SHAPE(4), host, 16);
+	m = array_of(KZ_F32, KZ_SHAPE(2, 2), square, 16);
+	n = array_of(KZ_F32, KZ_SHAPE(2, 2), square, 16);
+	pair = array_of(KZ_F32, KZ_SHAPE(2), square, 8);
+	wide = array_of(KZ_F32, KZ_SHAPE(4, 4), host, 64);
+	i = array_of(KZ_I64, KZ_SHAPE(4), indexes, sizeof(indexes));
+	b = array_of(KZ_BOOL, KZ_SHAPE(4), mask, sizeof(mask));
+	ck_assert_int_eq(kz_array_slice(&gaps, wide, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), err), KZ_OK);
+	ck_assert_int_eq(kz_array_transpose(&turned, m, KZ_AXES(), err), KZ_OK);
+}
+
+/* The folder of this process. */
+static void make_files(void)
+{
+	strcpy(files.folder, "/tmp/kudzu-test-XXXXXX"); /* mkdtemp's template */
+	ck_assert_ptr_nonnull(mkdtemp(files.folder));
+	snprintf(files.ptx, sizeof(files.ptx), "%s/k.ptx", files.folder);
+	snprintf(files.npy, sizeof(files.npy), "%s/f.npy", files.folder);
+	snprintf(files.npz, sizeof(files.npz), "%s/f.npz", files.folder);
+	snprintf(files.saved, sizeof(files.saved), "%s/saved", files.folder);
+	FILE *to = fopen(files.ptx, "w");
+	fputs(ptx, to);
+	fclose(to);
+	nowhere = fopen("/dev/null", "w");
+}
+
+static void remove_files(void)
+{
+	const char *const all[] = {files.ptx, files.npy, files.npz, files.saved};
+	for (size_t at = 0; at < countof(all); at++) {
+		unlink(all[at]);
+	}
+	ck_assert_int_eq(rmdir(files.folder), 0);
+	fclose(nowhere);
+	kz_npz_close(npz);
+}
+
+/* The library's deleters, and ours, which note that they ran. */
+static void (*delete_exported)(struct DLManagedTensor *self);
+static void (*delete_exported_versioned)(struct DLManagedTensorVersioned *self);
+
+static void exported_deleted(struct DLManagedTensor *self)
+{
+	exported = NULL;
+	delete_exported(self);
+}
+
+static void exported_versioned_deleted(struct DLManagedTensorVersioned *self)
+{
+	exported_versioned = NULL;
+	delete_exported_versioned(self);
+}
+
+static kz_status export_tensors(void)
+{
+	kz_status st = kz_dlpack_export(&exported, f, err);
+	if (st || (st = kz_dlpack_export_versioned(&exported_versioned, f, err))) {
+		return st;
+	}
+	delete_exported = exported->deleter;
+	delete_exported_versioned = exported_versioned->deleter;
+	exported->deleter = exported_deleted;
+	exported_versioned->deleter = exported_versioned_deleted;
+	return KZ_OK;
+}
+
+/* Once in a process. */
+static kz_status fill_files(void)
+{
+	kz_status st;
+	npy_size = kz_npy_size(f);
+	return (st = kz_npy_write(f, npy, npy_size, err)) || (st = kz_array_save(f, files.npy, err))
+			|| (st = kz_npz_save(files.npz, &(kz_npz_item){"f", f}, 1, err))
+		? st : kz_npz_open(&npz, files.npz, err);
+}
+
+static kz_status open_world(void)
+{
+	kz_status st;
+	support_stub(DEVICES);
+	for (int kind = 0; kind < STUB_KIND_COUNT; kind++) {
+		live[kind] = support_stub_live((enum stub_kind)kind);
+	}
+	driver_links = (kz_link_options)KZ_LINK_OPTIONS_INIT;
+	driver_links.linker = KZ_LINKER_DRIVER;
+	info = (kz_kernel_info)KZ_KERNEL_INFO_INIT;
+	memset(&made, 0, sizeof(made));
+	/* Without a pool each allocation is the driver's. */
+	if ((st = kz_device_open(&dev, "cuda:0", err)) || (st = kz_device_open(&other, "cuda:1", err))
+	    || (st = kz_device_use_pool(dev, 0, err)) || (st = kz_stream_create(&stream, dev, 0, err))
+	    || (st = kz_event_create(&events[0], dev, err))
+	    || (st = kz_event_create(&events[1], dev, err))
+	    || (st = kz_event_record(events[0], stream, err))
+	    || (st = kz_event_record(events[1], stream, err))
+	    || (st = kz_buffer_create(&buffer, dev, 64, err))
+	    || (st = kz_image_create(&image, ptx, sizeof(ptx) - 1, err))
+	    || (st = kz_module_load_image(&module, dev, image, err))
+	    || (st = kz_module_kernel(&kernel, module, "k", err))
+	    || (st = kz_elementwise_create(&elementwise, dev, "float *x", "x[i] = 2", NULL, err))
+	    || (st = kz_reduction_create(&reduction, dev, KZ_F32, "0", "a + b", NULL, "float *x", NULL,
+			err))) {
+		return st;
+	}
+	kz_buffer *kept = NULL;
+	if ((st = kz_buffer_create(&kept, other, 64, err))) {
+		return st;
+	}
+	kz_buffer_release(kept); /* to the pool */
+	make_arrays();
+	st = npz ? KZ_OK : fill_files();
+	st = st ? st : export_tensors();
+	support_stub(DEVICES);
+	return st;
+}
+
+static void close_made(void)
+{
+	kz_device_close(made.device);
+	for (int at = 0; at < made.count; at++) {
+		kz_device_close(made.devices[at]);
+	}
+	kz_stream_release(made.stream);
+	kz_event_release(made.event);
+	kz_buffer_release(made.buffer);
+	kz_array_release(made.array);
+	support_release_arrays(made.arrays, countof(made.arrays));
+	kz_pinned_release(made.pinned);
+	kz_image_release(made.image);
+	kz_module_release(made.module);
+	kz_elementwise_release(made.elementwise);
+	kz_reduction_release(made.reduction);
+}
+
+/* The driver has back what the world took, unless it lost a device or failed to take it. */
+static void close_world(bool is_clean)
+{
+	is_clean &= kz_device_check(dev, NULL) == KZ_OK && kz_device_check(other, NULL) == KZ_OK;
+	support_stub(DEVICES);
+	close_made();
+	if (exported) {
+		exported->deleter(exported);
+	}
+	if (exported_versioned) {
+		exported_versioned->deleter(exported_versioned);
+	}
+	release_arrays(f, m, n, wide, gaps, turned, pair, i, b);
+	kz_elementwise_release(elementwise);
+	kz_reduction_release(reduction);
+	kz_module_release(module);
+	kz_image_release(image);
+	kz_buffer_release(buffer);
+	kz_event_release(events[0]);
+	kz_event_release(events[1]);
+	kz_stream_release(stream);
+	kz_device_close(other);
+	kz_device_close(dev);
+	kz_error_clear(err);
+	for (int kind = 0; is_clean && kind < STUB_KIND_COUNT; kind++) {
+		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), live[kind]);
+	}
+}
+
+
+/* Failures of the driver */
+
+static const char *const driver_calls[] = {
+#define X(name, symbol, since, need, parameters) "cu" #name,
+#include "drv/cuda.def"
+#undef X
+};
+
+/* Calls whose failure changes no result, so that the public function succeeds. */
+static const struct {
+	const char *call;
+	const char *why;
+} silent[] = {
+	{"cuMemFree", "a release cannot fail"},
+	{"cuMemFreeAsync", "a release cannot fail"},
+	{"cuLinkDestroy", "a release cannot fail"},
+	{"cuThreadExchangeStreamCaptureMode", "if it was needed, the call that follows fails"},
+	{"cuDeviceGetDefaultMemPool", "the driver's pool gives memory back sooner"},
+	{"cuMemPoolSetAttribute", "the driver's pool gives memory back sooner"},
+};
+
+/* Answers that a public function understands, and what it says then. */
+static const struct {
+	const char *call;
+	int code;
+	kz_status st;
+	const char *why;
+} answers[] = {
+	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
+	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},
+	{"cuStreamQuery", 600, KZ_NOT_READY, "this is what was asked"},
+};
+
+static bool is_silent(const char *call)
+{
+	for (size_t at = 0; at < countof(silent); at++) {
+		if (strcmp(silent[at].call, call) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The stub's kernels compute nothing, and a function may refuse what it finds then. */
+static bool is_success(kz_status st)
+{
+	return st == KZ_OK || (st == KZ_NUMERIC && error.domain == KZ_DOMAIN_LIBRARY);
+}
+
+/* Calls of the driver that the row's function makes, in the order of cuda.def. */
+struct reached {
+	const char *names[countof(driver_calls)];
+	int count;
+};
+
+static struct reached find_reached(int row)
+{
+	struct reached reached = {.count = 0};
+	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	kz_status st = rows[row].call();
+	ck_assert_msg(is_success(st), "%s: %s", rows[row].name, error.message);
+	for (size_t at = 0; at < countof(driver_calls); at++) {
+		if (support_stub_calls(driver_calls[at]) > 0) {
+			reached.names[reached.count++] = driver_calls[at];
+		}
+	}
+	close_world(true);
+	return reached;
+}
+
+static void check_error(int row, kz_status st, kz_domain domain, int number, const char *call)
+{
+	const char *name = rows[row].name;
+	const struct code *code = codes_find(domain, number);
+	kz_status want = code ? code->status : KZ_UNKNOWN;
+	ck_assert_msg(st == want && error.status == want, "%s, %s: %d: expected status %d, got %d: %s",
+		name, call, number, want, st, error.message);
+	ck_assert_msg(error.domain == domain && error.code == number, "%s, %s: expected code %d, got %d: %s",
+		name, call, number, error.code, error.message);
+	ck_assert_msg(error.name == (code ? code->name : NULL), "%s, %s: %d: %s", name, call, number,
+		error.name);
+	ck_assert_msg(error.call && strcmp(error.call, call) == 0, "%s: %d: expected the call %s, got %s",
+		name, number, call, error.call);
+	ck_assert_msg(error.hint && error.hint[0], "%s, %s: %d: no advice", name, call, number);
+	ck_assert_msg(error.message[0], "%s, %s: %d: no message", name, call, number);
+}
+
+static void fail_driver(int row, const char *call, int number)
+{
+	char script[100];
+	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	snprintf(script, sizeof(script), DEVICES ";fail=%s:%d", call, number);
+	support_stub(script);
+	kz_status st = rows[row].call();
+	bool is_expected = false;
+	for (size_t at = 0; at < countof(answers); at++) {
+		is_expected |= answers[at].code == number && answers[at].st == st
+			&& strcmp(answers[at].call, call) == 0;
+	}
+	if (is_silent(call)) {
+		ck_assert_msg(is_success(st), "%s, %s: %s", rows[row].name, call, error.message);
+	} else if (!is_expected) {
+		check_error(row, st, KZ_DOMAIN_DRIVER, number, call);
+	}
+	close_world(!is_silent(call));
+}
+
+/* Each code once; with KUDZU_TEST_SLOW by each call.  4711 is none. */
+START_TEST(each_code_of_the_driver_reaches_the_user)
+{
+	if (_i % support_how_many(1, 1, 5) != 0) {
+		return;
+	}
+	make_files();
+	support_no_libraries();
+	struct reached reached = find_reached(_i);
+	ck_assert_msg((reached.count > 0) == ((rows[_i].reaches & DRIVER) != 0), "%s", rows[_i].name);
+	int turn = _i;
+	for (int number = 1; number < 4712 && reached.count > 0; number++) {
+		number = number == 1000 ? 4711 : number;
+		if (number < 1000 && !codes_find(KZ_DOMAIN_DRIVER, number)) {
+			continue;
+		}
+		int count = support_how_many(reached.count, 1, 1);
+		for (int at = 0; at < count; at++) {
+			fail_driver(_i, reached.names[turn++ % reached.count], number);
+		}
+	}
+	for (int at = 0; at < reached.count; at++) {
+		fail_driver(_i, reached.names[at], CUDA_ERROR_UNKNOWN);
+	}
+	remove_files();
+}
+END_TEST
+
+/* Failures of NVRTC */
+
+/* The calls that a compile makes.  Until the one that fails, each succeeds and does nothing. */
+enum nvrtc_call {
+	CREATE, ADD_NAME, COMPILE, LOG_SIZE, LOG, PTX_SIZE, PTX, CUBIN_SIZE, CUBIN, LOWERED,
+	NVRTC_CALLS
+};
+
+#define NVRTC_INTERNAL_ERROR 11
+
+static const char *const nvrtc_calls[NVRTC_CALLS] = {"nvrtcCreateProgram", "nvrtcAddNameExpression",
+	"nvrtcCompileProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetPTXSize",
+	"nvrtcGetPTX", "nvrtcGetCUBINSize", "nvrtcGetCUBIN", "nvrtcGetLoweredName"};
+
+static struct {
+	enum nvrtc_call failing;
+	int code;
+	long counts[NVRTC_CALLS];
+} script;
+
+static nvrtcResult scripted(enum nvrtc_call call)
+{
+	script.counts[call]++;
+	return call == script.failing ? script.code : 0;
+}
+
+#define SIZED(name, size_name, CALL) \
+	static nvrtcResult size_name(nvrtcProgram program, size_t *bytes) \
+	{ \
+		(void)program; \
+		*bytes = 2; \
+		return scripted(CALL##_SIZE); \
+	} \
+	static nvrtcResult name(nvrtcProgram program, char *to) \
+	{ \
+		(void)program; \
+		memcpy(to, "x", 2); \
+		return scripted(CALL); \
+	}
+SIZED(get_log, get_log_size, LOG)
+SIZED(get_ptx, get_ptx_size, PTX)
+SIZED(get_cubin, get_cubin_size, CUBIN)
+
+static nvrtcResult create_program(nvrtcProgram *program, const char *source, const char *name, int count,
+	const char *const *headers, const char *const *names)
+{
+	(void)source, (void)name, (void)count, (void)headers, (void)names;
+	*program = (nvrtcProgram)&script;
+	return scripted(CREATE);
+}
+
+static nvrtcResult destroy_program(nvrtcProgram *program)
+{
+	*program = NULL;
+	return 0;
+}
+
+static nvrtcResult add_name(nvrtcProgram program, const char *name)
+{
+	(void)program, (void)name;
+	return scripted(ADD_NAME);
+}
+
+static nvrtcResult compile_program(nvrtcProgram program, int count, const char *const *options)
+{
+	(void)program, (void)count, (void)options;
+	return scripted(COMPILE);
+}
+
+static nvrtcResult get_lowered(nvrtcProgram program, const char *name, const char **lowered)
+{
+	(void)program;
+	*lowered = name;
+	return scripted(LOWERED);
+}
+
+/* The table of NVRTC that the library uses. */
+static struct nvrtc *nvrtc_table(void)
+{
+	const struct nvrtc *table;
+	ck_assert_msg(nvrtc_open(&table, err) == KZ_OK, "%s", error.message);
+	return (struct nvrtc *)table;
+}
+
+static void put_nvrtc(void)
+{
+	struct nvrtc *table = nvrtc_table();
+	table->CreateProgram = create_program;
+	table->DestroyProgram = destroy_program;
+	table->AddNameExpression = add_name;
+	table->CompileProgram = compile_program;
+	table->GetProgramLogSize = get_log_size;
+	table->GetProgramLog = get_log;
+	table->GetPTXSize = get_ptx_size;
+	table->GetPTX = get_ptx;
+	table->GetCUBINSize = get_cubin_size;
+	table->GetCUBIN = get_cubin;
+	table->GetLoweredName = get_lowered;
+}
+
+/* With the real NVRTC for what the call works on, the scripted one for the call. */
+static kz_status call_with_nvrtc(int row, enum nvrtc_call failing, int code)
+{
+	const struct nvrtc real_table = *nvrtc_table();
+	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	memset(&script, 0, sizeof(script));
+	script.failing = failing;
+	script.code = code;
+	put_nvrtc();
+	kz_status st = rows[row].call();
+	*nvrtc_table() = real_table;
+	return st;
+}
+
+START_TEST(each_code_of_nvrtc_reaches_the_user)
+{
+	enum nvrtc_call calls[NVRTC_CALLS];
+	int count = 0, turn = _i;
+	setenv("KUDZU_CACHE", "0", 1);
+	if (_i % support_how_many(1, 1, 5) != 0) {
+		return;
+	}
+	make_files();
+	support_no_libraries();
+	/* After this failure the others are called, too, and nothing is kept. */
+	(void)call_with_nvrtc(_i, PTX, NVRTC_INTERNAL_ERROR);
+	close_world(true);
+	for (int call = 0; call < NVRTC_CALLS; call++) {
+		if (script.counts[call] > 0) {
+			calls[count++] = (enum nvrtc_call)call;
+		}
+	}
+	ck_assert_msg((count > 0) == ((rows[_i].reaches & NVRTC) != 0), "%s", rows[_i].name);
+	for (int code = 1; code < 30 && count > 0; code++) {
+		for (int at = 0; at < (code == 1 ? count : support_how_many(count, 1, 1)); at++) {
+			enum nvrtc_call call = calls[turn++ % count];
+			kz_status st = call_with_nvrtc(_i, call, code);
+			check_error(_i, st, KZ_DOMAIN_NVRTC, code, nvrtc_calls[call]);
+			close_world(true);
+		}
+	}
+	remove_files();
+}
+END_TEST
+
+/* The table is complete */
+
+static bool is_listed(const char *name)
+{
+	static const struct {
+		const char *name;
+		const char *why;
+	} listed[] = {
+#define CALLS(function, reaches, arguments) {#function, ""},
+#define NEVER(function, why) {#function, why},
+#include "failures.def"
+#undef CALLS
+#undef NEVER
+	};
+	int count = 0;
+	for (size_t at = 0; at < countof(listed); at++) {
+		count += strcmp(listed[at].name, name) == 0;
+	}
+	return count == 1;
+}
+
+/* Those of a header that take a kz_error to fill in. */
+static int check_header(const char *header)
+{
+	int count = 0;
+	for (const char *at = header; (at = strstr(at, "\nKZ_API KZ_NODISCARD kz_status ")); at++) {
+		char name[80];
+		const char *from = strstr(at, "kz_status ") + strlen("kz_status ");
+		const char *end = strchr(from, ';'), *taken = strstr(from, "kz_error *err");
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(from, "("), from);
+		ck_assert_msg(!taken || taken > end || is_listed(name),
+			"expected %s in tests/whole/failures.def, once", name);
+		count += taken && taken < end;
+	}
+	return count;
+}
+
+START_TEST(each_public_function_is_in_the_table)
+{
+	int count = 0, listed = 0;
+	DIR *folder = opendir(KZ_TEST_DIR "/../include/kudzu");
+	ck_assert_ptr_nonnull(folder);
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		char path[512], *header;
+		size_t bytes;
+		snprintf(path, sizeof(path), KZ_TEST_DIR "/../include/kudzu/%s", entry->d_name);
+		if (entry->d_name[0] != '.') {
+			ck_assert_msg(file_read(&header, &bytes, path, err) == KZ_OK, "%s", error.message);
+			count += check_header(header);
+			mem_free(header);
+		}
+	}
+	closedir(folder);
+#define CALLS(function, reaches, arguments) listed++;
+#define NEVER(function, why) listed++;
+#include "failures.def"
+#undef CALLS
+#undef NEVER
+	ck_assert_int_eq(count, listed);
+}
+END_TEST
+
+/* Before there is a device: what drv_open calls. */
+static const char *const first_calls[] = {"cuInit", "cuDriverGetVersion", "cuDeviceGetCount"};
+
+START_TEST(each_code_of_the_first_calls_reaches_the_user)
+{
+	for (int number = 1; number < 1000; number++) {
+		char text_of[64];
+		const struct code *code = codes_find(KZ_DOMAIN_DRIVER, number);
+		snprintf(text_of, sizeof(text_of), "fail=%s:%d", first_calls[_i], number);
+		support_stub(text_of);
+		if (code && code->number != CUDA_ERROR_STUB_LIBRARY) {
+			kz_status st = kz_device_open(&made.device, "cuda:0", err);
+			ck_assert_int_eq(st, code->status);
+			ck_assert_int_eq(error.code, number);
+			ck_assert_str_eq(error.name, code->name);
+			ck_assert_str_eq(error.call, first_calls[_i]);
+			ck_assert(error.hint && error.hint[0]);
+			kz_error_clear(err);
+		}
+	}
+}
+END_TEST
+
+SUITE(failures)
+{
+	Suite *suite = suite_create("failures");
+	TCase *tc = suite_add_case(suite, "driver");
+	tcase_add_tests(tc, countof(rows), each_code_of_the_driver_reaches_the_user);
+	tcase_add_tests(tc, countof(first_calls), each_code_of_the_first_calls_reaches_the_user);
+	tc = suite_add_case(suite, "nvrtc");
+	tcase_add_tests(tc, countof(rows), each_code_of_nvrtc_reaches_the_user);
+	tc = suite_add_case(suite, "table");
+	tcase_add_test(tc, each_public_function_is_in_the_table);
+	return suite;
+}
