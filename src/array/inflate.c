@@ -77,41 +77,58 @@ static unsigned at_most(int64_t size)
 	return size < INT_MAX ? (unsigned)size : INT_MAX;
 }
 
-/* zlib counts in 32 bits: give it pieces, until it is done or can do no more. */
-static int inflate_run(struct z_stream *stream, int64_t size, int64_t from_size)
-{
-	int code = Z_OK;
-	while (code == Z_OK) {
-		unsigned in = at_most(from_size), out = at_most(size);
-		stream->avail_in = in;
-		stream->avail_out = out;
-		code = zlib.inflate(stream, Z_NO_FLUSH);
-		from_size -= in - stream->avail_in;
-		size -= out - stream->avail_out;
-	}
-	return code == Z_STREAM_END && size == 0 ? Z_OK : code == Z_MEM_ERROR ? code : -1;
-}
+struct inflate {
+	struct z_stream stream;
+};
 
-kz_status inflate_all(char *to, int64_t size, const char *from, int64_t from_size,
-	const char *name, kz_error *err)
+kz_status inflate_create(struct inflate **out, const char *name, kz_error *err)
 {
-	struct z_stream stream = {
-		.next_in = (const unsigned char *)from, .next_out = (unsigned char *)to,
-		.allocate = inflate_allocate, .release = inflate_release,
-	};
+	*out = NULL;
 	pthread_once(&once, find_zlib);
 	if (reason[0]) {
 		return error_set(err, KZ_UNSUPPORTED,
 			"%s: compressed, which needs zlib: %s", name, reason);
 	}
-	int code = zlib.inflateInit2_(&stream, RAW_WINDOW, "1.2.11", (int)sizeof(stream));
-	if (code == Z_OK) {
-		code = inflate_run(&stream, size, from_size);
-		(void)zlib.inflateEnd(&stream);
-	}
-	if (code == Z_MEM_ERROR) {
+	struct inflate *inflate = mem_zalloc(1, sizeof(*inflate));
+	if (!inflate) {
 		return error_no_memory(err);
 	}
-	return code == Z_OK ? KZ_OK : error_set(err, KZ_INVALID,
-		"%s: damaged: expected deflated data of %lld bytes", name, (long long)size);
+	inflate->stream.allocate = inflate_allocate;
+	inflate->stream.release = inflate_release;
+	if (zlib.inflateInit2_(&inflate->stream, RAW_WINDOW, "1.2.11",
+		(int)sizeof(inflate->stream)) != Z_OK) {
+		mem_free(inflate);
+		return error_no_memory(err);
+	}
+	*out = inflate;
+	return KZ_OK;
+}
+
+void inflate_free(struct inflate *inflate)
+{
+	if (inflate) {
+		(void)zlib.inflateEnd(&inflate->stream);
+		mem_free(inflate);
+	}
+}
+
+enum inflate_state inflate_some(struct inflate *inflate, const char **from, int64_t *from_size, char **to,
+	int64_t *to_size)
+{
+	struct z_stream *stream = &inflate->stream;
+	unsigned in = at_most(*from_size), out = at_most(*to_size);
+	stream->next_in = (const unsigned char *)*from;
+	stream->next_out = (unsigned char *)*to;
+	stream->avail_in = in;
+	stream->avail_out = out;
+	int code = zlib.inflate(stream, Z_NO_FLUSH);
+	in -= stream->avail_in;
+	out -= stream->avail_out;
+	*from += in;
+	*from_size -= in;
+	*to += out;
+	*to_size -= out;
+	return code == Z_STREAM_END ? INFLATE_END
+		: code == Z_OK && in + out > 0 ? INFLATE_MORE
+		: code == Z_MEM_ERROR ? INFLATE_NO_MEMORY : INFLATE_DAMAGED;
 }

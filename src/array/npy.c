@@ -98,50 +98,79 @@ static kz_status npy_check_size(int64_t *out, const struct npy *npy, int64_t siz
 	return KZ_OK;
 }
 
+kz_status npy_check(int64_t *bytes, kz_dtype *dtype, const struct npy *npy, int64_t size, const char *name,
+	kz_error *err)
+{
+	kz_status st = choose_dtype(dtype, npy, name, err);
+	return st ? st : npy_check_size(bytes, npy, size, name, err);
+}
+
+static bool npy_is_normal(const struct npy *npy)
+{
+	return !npy->swapped && npy->kind != 'b';
+}
+
 /* Turn the bytes of each number around; those of a bool become 0 or 1. */
-static void npy_normalize(char *to, const char *from, int64_t size, const struct npy *npy)
+static void npy_normalize(char *data, int64_t size, const struct npy *npy)
 {
 	int64_t unit = npy->kind == 'c' ? npy->size / 2 : npy->size;
 	if (npy->kind == 'b') {
 		for (int64_t i = 0; i < size; i++) {
-			to[i] = from[i] != 0;
+			data[i] = data[i] != 0;
 		}
 		return;
 	}
 	for (int64_t i = 0; i < size; i += unit) {
-		for (int64_t k = 0; k < unit; k++) {
-			to[i + k] = from[i + unit - 1 - k];
+		for (int64_t k = 0; k < unit / 2; k++) {
+			char byte = data[i + k];
+			data[i + k] = data[i + unit - 1 - k];
+			data[i + unit - 1 - k] = byte;
 		}
 	}
 }
 
-kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *data, int64_t size,
+static kz_status npy_make_normal(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
+	kz_dtype dtype, const char *elements, int64_t bytes, kz_error *err)
+{
+	int64_t strides[KZ_MAX_DIMS], stride = npy->size;
+	for (int64_t i = 0; i < npy->shape.ndim; i++) {
+		strides[i] = stride;
+		stride *= npy->shape.dims[i] ? npy->shape.dims[i] : 1;
+	}
+	return kz_array_from_strided(out, dev, dtype, npy->shape, elements, bytes,
+		npy->fortran ? strides : NULL, 0, err);
+}
+
+kz_status npy_make(struct kz_array **out, struct kz_device *dev, const struct npy *npy, kz_dtype dtype,
+	char *elements, int64_t bytes, kz_error *err)
+{
+	if (!npy_is_normal(npy)) {
+		npy_normalize(elements, bytes, npy);
+	}
+	return npy_make_normal(out, dev, npy, dtype, elements, bytes, err);
+}
+
+/* kz_npy_read with a name for messages: the file's. */
+static kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *data, int64_t size,
 	const char *name, kz_dtype dtype, kz_error *err)
 {
 	struct npy npy;
-	int64_t strides[KZ_MAX_DIMS], bytes = 0;
-	char *copy = NULL;
+	int64_t bytes;
 	kz_status st;
 	if ((st = npy_parse(&npy, data, size, name, err))
-	    || (st = choose_dtype(&dtype, &npy, name, err))
-	    || (st = npy_check_size(&bytes, &npy, size, name, err))) {
+	    || (st = npy_check(&bytes, &dtype, &npy, size, name, err))) {
 		return st;
 	}
 	const char *elements = data + npy.data;
-	if (bytes > 0 && (npy.swapped || npy.kind == 'b')) {
-		if (!(copy = mem_alloc((size_t)bytes))) {
-			return error_no_memory(err);
-		}
-		npy_normalize(copy, elements, bytes, &npy);
-		elements = copy;
+	if (bytes == 0 || npy_is_normal(&npy)) {
+		return npy_make_normal(out, dev, &npy, dtype, elements, bytes, err);
 	}
-	int64_t stride = npy.size;
-	for (int64_t i = 0; i < npy.shape.ndim; i++) {
-		strides[i] = stride;
-		stride *= npy.shape.dims[i] ? npy.shape.dims[i] : 1;
+	char *copy = mem_alloc((size_t)bytes);
+	if (!copy) {
+		return error_no_memory(err);
 	}
-	st = kz_array_from_strided(out, dev, dtype, npy.shape, elements, bytes,
-		npy.fortran ? strides : NULL, 0, err);
+	memcpy(copy, elements, (size_t)bytes);
+	st = npy_make(out, dev, &npy, dtype, copy, bytes, err);
 	mem_free(copy);
 	return st;
 }

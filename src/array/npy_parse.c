@@ -329,7 +329,7 @@ static kz_status parse_dict(struct parser *p, struct npy *npy)
 static bool find_text(const char *data, int64_t size, int64_t *begin, int64_t *end, int *version)
 {
 	const unsigned char *bytes = (const unsigned char *)data;
-	if (size < 12 || memcmp(data, "\x93NUMPY", 6) != 0) {
+	if (size < NPY_HEAD || memcmp(data, "\x93NUMPY", 6) != 0) {
 		return false;
 	}
 	*version = bytes[6];
@@ -340,6 +340,13 @@ static bool find_text(const char *data, int64_t size, int64_t *begin, int64_t *e
 	}
 	*end += *begin;
 	return true;
+}
+
+int64_t npy_header_size(const char *head)
+{
+	int64_t begin, end;
+	int version;
+	return find_text(head, NPY_HEAD, &begin, &end, &version) ? end : 0;
 }
 
 kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char *name,

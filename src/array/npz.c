@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "array/npy.h"
+#include "array/shape.h"
 #include "array/zip.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #define SUFFIX ".npy"
+
+enum { HEADER_LIMIT = 1 << 20 }; /* a hundred times what numpy reads */
 
 struct kz_npz {
 	uint32_t tag; /* OBJECT_NPZ */
@@ -113,11 +116,66 @@ const char *kz_npz_name(const kz_npz *npz, int64_t index)
 		? npz->zip.entries[index].name : NULL;
 }
 
+/* Read a member as far as its header. */
+static kz_status npz_read_header(struct npy *npy, struct zip_stream *stream, const char *name, kz_error *err)
+{
+	char head[NPY_HEAD];
+	int64_t size = stream->entry->size, bytes = 0;
+	kz_status st = size < NPY_HEAD ? KZ_OK : zip_stream_read(stream, head, NPY_HEAD, err);
+	if (st) {
+		return st;
+	}
+	if (size >= NPY_HEAD && (bytes = npy_header_size(head)) > HEADER_LIMIT) {
+		return error_set(err, KZ_INVALID, "%s: expected a header of at most %d bytes, got %lld", name,
+			HEADER_LIMIT, (long long)bytes);
+	}
+	if (bytes < NPY_HEAD || bytes > size) {
+		return error_set(err, KZ_INVALID, "%s: expected a .npy file, got %lld bytes of something else",
+			name, (long long)size);
+	}
+	char *header = mem_alloc((size_t)bytes);
+	if (!header) {
+		return error_no_memory(err);
+	}
+	memcpy(header, head, NPY_HEAD);
+	st = zip_stream_read(stream, header + NPY_HEAD, bytes - NPY_HEAD, err);
+	st = st ? st : npy_parse(npy, header, bytes, name, err);
+	mem_free(header);
+	return st;
+}
+
+/* Read a member, whose elements must be all that follows the header. */
+static kz_status npz_read_member(kz_array **out, kz_device *dev, struct zip_stream *stream,
+	const char *name, kz_dtype dtype, kz_error *err)
+{
+	struct npy npy;
+	int64_t bytes;
+	kz_status st;
+	if ((st = npz_read_header(&npy, stream, name, err))
+	    || (st = npy_check(&bytes, &dtype, &npy, stream->entry->size, name, err))) {
+		return st;
+	}
+	if (bytes < stream->left) {
+		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of elements for shape %s, got %lld",
+			name, (long long)bytes, plural(bytes), shape_text(&npy.shape).text,
+			(long long)stream->left);
+	}
+	char *elements = mem_alloc((size_t)bytes + 1);
+	if (!elements) {
+		return error_no_memory(err);
+	}
+	if (!(st = zip_stream_read(stream, elements, bytes, err)) && !(st = zip_stream_end(stream, err))) {
+		st = npy_make(out, dev, &npy, dtype, elements, bytes, err);
+	}
+	mem_free(elements);
+	return st;
+}
+
 kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *name,
 	kz_dtype dtype, kz_error *err)
 {
 	kz_status st;
-	char *data;
+	struct zip_stream stream;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(npz, OBJECT_NPZ, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -131,11 +189,9 @@ kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *n
 	if (!entry) {
 		return error_set(err, KZ_NOT_FOUND, "%s: no array is called '%s'", npz->path, name);
 	}
-	if ((st = zip_read(&npz->zip, entry, &data, err))) {
-		return st;
-	}
-	st = npy_read(out, dev, data, entry->size, name, dtype, err);
-	mem_free(data);
+	st = zip_stream_init(&stream, &npz->zip, entry, err);
+	st = st ? st : npz_read_member(out, dev, &stream, name, dtype, err);
+	zip_stream_finish(&stream);
 	return st;
 }
 

@@ -4,7 +4,8 @@
  *
  * An archive is read from its end: the end record says where the directory is, and the directory
  * where each entry is.  All of it may be damaged.  Every place is checked against the archive's
- * size before it is read, and no more is allocated than that size allows.
+ * size before it is read, and no more is allocated than that size allows.  An entry is read as a
+ * stream, so that its reader can stop where it learns that the rest is not what it should be.
  *
  * All that is written is in the zip64 form, so there is one form to test.  Entries of more than 4
  * GiB need it, and numpy writes it, too.
@@ -31,6 +32,7 @@ enum {
 	EXTRA64 = 1,
 	STORED = 0, DEFLATED = 8,
 	EXPANSION_MAX = 1032,         /* deflate's own bound */
+	PIECE = 1 << 16,              /* of packed bytes, at a time */
 	VERSION64 = 45, DATE = 0x21   /* 1 January 1980: the same arrays give the same file */
 };
 
@@ -86,9 +88,9 @@ static void crc_init(void)
 	}
 }
 
-static uint32_t crc_of(const char *data, int64_t size)
+/* Add bytes to a checksum, which is inverted until the last are in. */
+static uint32_t crc_add(uint32_t crc, const char *data, int64_t size)
 {
-	uint32_t crc = ~UINT32_C(0);
 	pthread_once(&crc_once, crc_init);
 	for (; size >= 8; size -= 8, data += 8) {
 		uint64_t eight;
@@ -102,7 +104,7 @@ static uint32_t crc_of(const char *data, int64_t size)
 	for (; size > 0; size--, data++) {
 		crc = crc >> 8 ^ crc_table[0][(crc ^ (unsigned char)*data) & 255];
 	}
-	return ~crc;
+	return crc;
 }
 
 /* Reading */
@@ -324,51 +326,115 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 	}
 	*offset = entry->offset + LOCAL_SIZE + zip_load2(header + 26) + zip_load2(header + 28);
 	if (zip_load4(header) != LOCAL || !zip_inside(zip, *offset, entry->packed)
-	    || (entry->method == STORED && entry->packed != entry->size)
-	    || entry->size / EXPANSION_MAX > entry->packed) {
+	    || (entry->method == STORED && entry->packed != entry->size)) {
 		return zip_damaged(zip, "an entry as the directory has it", entry->offset, err);
+	}
+	if (entry->size / EXPANSION_MAX > entry->packed) {
+		return error_set(err, KZ_INVALID, "%s: damaged archive: '%s' claims %lld bytes in %lld, and "
+			"deflate packs at most %d in one", zip->name, entry->name, (long long)entry->size,
+			(long long)entry->packed, EXPANSION_MAX);
 	}
 	return KZ_OK;
 }
 
-static kz_status inflate_entry(const struct zip *zip, const struct zip_entry *entry,
-	int64_t offset, char *to, kz_error *err)
+kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip, const struct zip_entry *entry,
+	kz_error *err)
 {
-	char *packed = mem_alloc((size_t)entry->packed + 1);
-	if (!packed) {
+	*stream = (struct zip_stream){zip, entry, 0, entry->packed, entry->size, ~UINT32_C(0), NULL, NULL, 0,
+		NULL};
+	kz_status st = find_data(zip, entry, &stream->offset, err);
+	if (st || entry->method == STORED) {
+		return st;
+	}
+	if (!zip->data && !(stream->piece = mem_alloc(PIECE))) {
 		return error_no_memory(err);
 	}
-	kz_status st = zip_read_at(zip, packed, offset, entry->packed, err);
-	st = st ? st : inflate_all(to, entry->size, packed, entry->packed, entry->name, err);
-	mem_free(packed);
+	return inflate_create(&stream->inflate, entry->name, err);
+}
+
+void zip_stream_finish(struct zip_stream *stream)
+{
+	inflate_free(stream->inflate);
+	mem_free(stream->piece);
+}
+
+/* More packed bytes, if there are any. */
+static kz_status zip_stream_fill(struct zip_stream *stream, kz_error *err)
+{
+	int64_t size = stream->packed_left < PIECE ? stream->packed_left : PIECE;
+	kz_status st = KZ_OK;
+	if (stream->input_size > 0 || size == 0) {
+		return KZ_OK;
+	}
+	if (stream->zip->data) {
+		stream->input = stream->zip->data + stream->offset;
+	} else {
+		stream->input = stream->piece;
+		st = zip_read_at(stream->zip, stream->piece, stream->offset, size, err);
+	}
+	stream->input_size = size;
+	stream->offset += size;
+	stream->packed_left -= size;
 	return st;
 }
 
-kz_status zip_read(const struct zip *zip, const struct zip_entry *entry, char **data,
-	kz_error *err)
+static kz_status zip_stream_damaged(const struct zip_stream *stream, enum inflate_state state, kz_error *err)
 {
-	int64_t offset;
-	kz_status st = find_data(zip, entry, &offset, err);
-	*data = NULL;
-	if (st) {
-		return st;
+	return state == INFLATE_NO_MEMORY ? error_no_memory(err) : error_set(err, KZ_INVALID,
+		"%s: damaged: expected deflated data of %lld bytes", stream->entry->name,
+		(long long)stream->entry->size);
+}
+
+static kz_status zip_stream_inflate(struct zip_stream *stream, char *to, int64_t size, kz_error *err)
+{
+	enum inflate_state state = INFLATE_MORE;
+	while (size > 0 && state == INFLATE_MORE) {
+		kz_status st = zip_stream_fill(stream, err);
+		if (st) {
+			return st;
+		}
+		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to, &size);
 	}
-	char *to = mem_alloc((size_t)entry->size + 1);
-	if (!to) {
-		return error_no_memory(err);
+	/* The end, when it comes with the last byte, will be told again. */
+	bool is_good = size == 0 && (state == INFLATE_MORE || state == INFLATE_END);
+	return is_good ? KZ_OK : zip_stream_damaged(stream, state, err);
+}
+
+kz_status zip_stream_read(struct zip_stream *stream, char *to, int64_t size, kz_error *err)
+{
+	kz_status st;
+	assert(size <= stream->left);
+	if (stream->inflate) {
+		st = zip_stream_inflate(stream, to, size, err);
+	} else {
+		st = zip_read_at(stream->zip, to, stream->offset, size, err);
+		stream->offset += size;
 	}
-	st = entry->method == STORED ? zip_read_at(zip, to, offset, entry->size, err)
-		: inflate_entry(zip, entry, offset, to, err);
-	if (!st && crc_of(to, entry->size) != entry->crc) {
-		st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' has another checksum",
-			zip->name, entry->name);
+	if (!st) {
+		stream->crc = crc_add(stream->crc, to, size);
+		stream->left -= size;
 	}
-	if (st) {
-		mem_free(to);
-		return st;
+	return st;
+}
+
+kz_status zip_stream_end(struct zip_stream *stream, kz_error *err)
+{
+	char spare[1], *to = spare;
+	int64_t room = sizeof(spare);
+	enum inflate_state state = stream->inflate ? INFLATE_MORE : INFLATE_END;
+	assert(stream->left == 0);
+	while (state == INFLATE_MORE && room > 0) {
+		kz_status st = zip_stream_fill(stream, err);
+		if (st) {
+			return st;
+		}
+		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to, &room);
 	}
-	*data = to;
-	return KZ_OK;
+	if (state != INFLATE_END || room == 0) {
+		return zip_stream_damaged(stream, state, err);
+	}
+	return ~stream->crc == stream->entry->crc ? KZ_OK : error_set(err, KZ_INVALID,
+		"%s: damaged archive: '%s' has another checksum", stream->zip->name, stream->entry->name);
 }
 
 /* Writing */
@@ -404,7 +470,7 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 	kz_error *err)
 {
 	struct str local = STR_INIT;
-	uint32_t crc = crc_of(data, size);
+	uint32_t crc = ~crc_add(~UINT32_C(0), data, size);
 	size_t name_len = strlen(name);
 	struct str *dir = &zip->directory;
 	if (name_len > USHRT_MAX) {

@@ -242,7 +242,10 @@ DEVICE_TEST(entries_that_cannot_be_read_say_why)
 		{143, 1, KZ_UNSUPPORTED, "'a' is encrypted: expected it stored or deflated"},
 		{145, 12, KZ_UNSUPPORTED, "'a' is compressed by other means"},
 		{151, 0, KZ_INVALID, "damaged archive: 'a' has another checksum"},
-		{159, 9, KZ_INVALID, "a: damaged: expected deflated data of"},
+		{159, 0xd7 - 256, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 599"},
+		{160, 9, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 2392"},
+		{162, 1, KZ_INVALID, "'a' claims 16777944 bytes in 80, and deflate packs at most 1032 in one"},
+		{55, 0, KZ_INVALID, "a: damaged: expected deflated data of 728 bytes"},
 		{0, 0, KZ_INVALID, "expected an entry as the directory has it at byte 0"},
 	};
 	for (size_t k = 0; k < countof(rows); k++) {
@@ -252,6 +255,82 @@ DEVICE_TEST(entries_that_cannot_be_read_say_why)
 		fails(kz_npz_load(&array, npz, dev, "a", 0, &err), rows[k].status, rows[k].text);
 		kz_npz_close(npz);
 	}
+}
+
+static char *put_number(char *to, int64_t value, int size)
+{
+	for (int i = 0; i < size; i++) {
+		*to++ = (char)(value >> 8 * i);
+	}
+	return to;
+}
+
+/* The fields that a local header and the directory share: deflated, without a checksum. */
+static char *put_entry(char *to, int64_t packed, int64_t claimed)
+{
+	static const char common[] = {20, 0, 0, 0, 8, 0, 0, 0, 33, 0, 0, 0, 0, 0};
+	memcpy(to, common, sizeof(common));
+	to = put_number(to + sizeof(common), packed, 4);
+	to = put_number(to, claimed, 4);
+	return put_number(to, 1, 4);
+}
+
+/* An archive of "a", which has the header of 10 bytes and then `rest`, deflated.  Returns its size. */
+static int64_t put_archive(char *to, const char *rest, int64_t rest_size, int64_t claimed)
+{
+	enum { HEADER = 70 };
+	char *at = to + 31, *begin = to;
+	*at++ = 0; /* a block that is stored */
+	at = put_number(put_number(at, HEADER, 2), ~HEADER, 2);
+	memcpy(at, "\x93NUMPY\x01\x00\x3c\x00{'descr': '|u1', 'fortran_order': False, 'shape': (10,)}   \n",
+		HEADER);
+	at += HEADER;
+	memcpy(at, rest, (size_t)rest_size);
+	at += rest_size;
+	int64_t packed = at - to - 31;
+	to = put_entry(put_number(to, 0x04034b50, 4), packed, claimed);
+	*to = 'a';
+	char *directory = at;
+	at = put_entry(put_number(put_number(at, 0x02014b50, 4), 20, 2), packed, claimed);
+	memset(at, 0, 14);
+	at += 14;
+	*at++ = 'a';
+	int64_t size = at - directory;
+	at = put_number(put_number(put_number(at, 0x06054b50, 4), 0, 4), 0x10001, 4);
+	at = put_number(put_number(put_number(at, size, 4), directory - begin, 4), 0, 2);
+	return at - begin;
+}
+
+/* What lies behind the elements is not unpacked: here it would not end as it should. */
+DEVICE_TEST(more_than_the_header_accounts_for_is_refused)
+{
+	enum { REST = 1 << 20, CLAIMED = 1 << 30 };
+	char *data = malloc(REST + 1000), *rest = malloc(REST);
+	kz_npz *npz;
+	kz_array *array;
+	memset(rest, 0xff, REST);
+	rest[0] = (char)0xfb; /* a block of a fixed code: bytes of 255 without an end */
+	int64_t size = put_archive(data, rest, REST, CLAIMED);
+	ok(kz_npz_open_memory(&npz, data, size, &err));
+	fails(kz_npz_load(&array, npz, dev, "a", 0, &err), KZ_INVALID,
+		"a: expected 10 bytes of elements for shape (10,), got 1073741754");
+	kz_npz_close(npz);
+	free(rest);
+	free(data);
+}
+
+/* A last block of 259 zeros, where 10 are claimed. */
+DEVICE_TEST(data_that_does_not_end_where_it_should_is_refused)
+{
+	static const char zeros[] = {0x63, 0x60, 0x18, (char)0xf1, 0x00, 0x00};
+	char data[400];
+	kz_npz *npz;
+	kz_array *array;
+	int64_t size = put_archive(data, zeros, sizeof(zeros), 80);
+	ok(kz_npz_open_memory(&npz, data, size, &err));
+	fails(kz_npz_load(&array, npz, dev, "a", 0, &err), KZ_INVALID,
+		"a: damaged: expected deflated data of 80 bytes");
+	kz_npz_close(npz);
 }
 
 DEVICE_TEST(archives_without_memory_leave_nothing)
@@ -287,6 +366,7 @@ SUITE(npz)
 		without_zlib_a_compressed_archive_says_so, an_archive_without_arrays_is_legal,
 		what_cannot_be_written_leaves_the_old_file, what_is_no_archive_is_refused,
 		every_byte_may_be_wrong_and_every_end_early, entries_that_cannot_be_read_say_why,
-		archives_without_memory_leave_nothing);
+		more_than_the_header_accounts_for_is_refused,
+		data_that_does_not_end_where_it_should_is_refused, archives_without_memory_leave_nothing);
 	return s;
 }
