@@ -21,6 +21,36 @@
 static atomic_int running; /* calls; in a child those of its parent, which never end there */
 static atomic_int owner;   /* the process whose they are */
 
+/*
+ * NVRTC takes these by signal() while it compiles, and gives them back in the same way: without the
+ * flags and masks that they had, and, if two compiles overlap, with its own handler.  So what they
+ * were before the first of the calls that overlap is put back after the last.
+ */
+static const int taken[] = {SIGINT, SIGTERM, SIGXFSZ};
+static struct sigaction before[countof(taken)];
+static int guests; /* calls; guarded by lock, as is `before` */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void thread_keep_signals(void)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; guests == 0 && i < countof(taken); i++) {
+		sigaction(taken[i], NULL, &before[i]);
+	}
+	guests++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void thread_restore_signals(void)
+{
+	pthread_mutex_lock(&lock);
+	guests--;
+	for (size_t i = 0; guests == 0 && i < countof(taken); i++) {
+		sigaction(taken[i], &before[i], NULL);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 /* Count a call; false if this process was forked in the middle of one. */
 static bool thread_begin(void)
 {
@@ -30,7 +60,14 @@ static bool thread_begin(void)
 	}
 	atomic_store(&owner, pid);
 	atomic_fetch_add(&running, 1);
+	thread_keep_signals();
 	return true;
+}
+
+static void thread_end(void)
+{
+	thread_restore_signals();
+	atomic_fetch_sub(&running, 1);
 }
 
 kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
@@ -56,13 +93,13 @@ kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 		pthread_attr_destroy(&attributes);
 	}
 	if (code != 0) {
-		atomic_fetch_sub(&running, 1);
+		thread_end();
 		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
 	}
 	/* Cancelled here, we would leave the thread with a call that is gone. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_join(thread, NULL);
 	pthread_setcancelstate(cancel, NULL);
-	atomic_fetch_sub(&running, 1);
+	thread_end();
 	return KZ_OK;
 }

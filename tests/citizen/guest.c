@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: guest sandbox|signals|locale|errors|exec|leave
+ * usage: guest sandbox|signals|compiling|locale|errors|exec|leave
  *
  * What a program expects of a library that lives in it: it runs where no process may be started, it
  * gives signals back as they were, its numbers do not depend on the locale, it prints nothing, what
@@ -16,6 +16,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <locale.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -166,6 +167,83 @@ static void signals(kz_device *none)
 	fault_here();
 }
 
+/* Compile some sources that are not in the cache. */
+static void *compile_some(void *number)
+{
+	for (int i = 0; i < 4; i++) {
+		char source[100];
+		kz_error err = KZ_ERROR_INIT;
+		kz_image *image = NULL;
+		snprintf(source, sizeof(source), "__global__ void k(int *a) { a[0] = %d; }",
+			100 * *(const int *)number + i);
+		CHECK_OK(kz_compile(&image, source, NULL, &err));
+		kz_image_release(image);
+	}
+	return NULL;
+}
+
+/* A kernel that faults is an error value, while other threads compile too. */
+static void fault_kernel(kz_image *image)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_device *dev = NULL;
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	if (!kz_device_open(&dev, "cpu", &err) && !kz_module_load_image(&mod, dev, image, &err)
+	    && !kz_module_kernel(&kernel, mod, "wild", &err)
+	    && !kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err, KZ_ARGS(NULL))) {
+		CHECK(kz_device_synchronize(dev, NULL) == KZ_FAULT);
+	}
+	check_ok(__LINE__, &err);
+	kz_module_release(mod);
+	kz_device_close(dev);
+}
+
+/* Never called. */
+static void on_information(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)info, (void)context;
+}
+
+/* NVRTC takes signals while it compiles, and gives them back without their flags and masks. */
+static void compiling(kz_device *none)
+{
+	enum { THREADS = 3 };
+	static const int numbers[THREADS] = {1, 2, 3};
+	static const int used[] = {SIGINT, SIGTERM, SIGXFSZ, SIGABRT, SIGFPE};
+	struct sigaction before[SIGNALS], after, own = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+	pthread_t threads[THREADS];
+	kz_error err = KZ_ERROR_INIT;
+	kz_image *wild = NULL;
+	(void)none;
+	own.sa_sigaction = on_information;
+	sigaddset(&own.sa_mask, SIGUSR1);
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++) {
+		CHECK(sigaction(used[i], &own, NULL) == 0);
+	}
+	for (int i = 1; i < SIGNALS; i++) {
+		sigaction(i, NULL, &before[i]);
+	}
+	CHECK_OK(kz_compile(&wild, "__global__ void wild(int *a) { a[1 << 30] = 1; }", NULL, &err));
+	for (int i = 0; i < THREADS; i++) {
+		CHECK(pthread_create(&threads[i], NULL, compile_some, (void *)&numbers[i]) == 0);
+	}
+	for (int i = 0; i < 20; i++) {
+		fault_kernel(wild);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+	}
+	for (int i = 1; i < SIGNALS; i++) {
+		if (sigaction(i, NULL, &after) == 0 && (after.sa_sigaction != before[i].sa_sigaction
+			|| (before[i].sa_handler != SIG_DFL && after.sa_flags != before[i].sa_flags)
+			|| sigismember(&after.sa_mask, SIGUSR1) != sigismember(&before[i].sa_mask, SIGUSR1))) {
+			fail(__LINE__, strsignal(i));
+		}
+	}
+	kz_image_release(wild);
+}
+
 static void check_text(int line, const char *what, const char *expected)
 {
 	if (strcmp(what, expected) != 0) {
@@ -313,7 +391,8 @@ static const struct {
 	void (*run)(kz_device *dev);
 	int opens; /* its own device */
 } parts[] = {
-	{"sandbox", sandbox, 0}, {"signals", signals, 1}, {"locale", locale, 0}, {"errors", errors, 0},
+	{"sandbox", sandbox, 0}, {"signals", signals, 1}, {"compiling", compiling, 1},
+	{"locale", locale, 0}, {"errors", errors, 0},
 	{"exec", exec, 1}, {"leave", leave, 0},
 };
 
