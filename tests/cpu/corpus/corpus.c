@@ -167,14 +167,6 @@ CUdeviceptr corpus_global(const char *name, size_t size)
 	return address;
 }
 
-unsigned corpus_multiprocessors(void)
-{
-	int count = 0;
-	expect(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
-		"cuDeviceGetAttribute");
-	return (unsigned)count;
-}
-
 struct corpus_size corpus_line(unsigned grid, unsigned block)
 {
 	return (struct corpus_size){{grid, 1, 1}, {block, 1, 1}, 0, false};

@@ -56,9 +56,6 @@ void corpus_peek(CUdeviceptr address, void *out, size_t size);
 /* A variable of the module, of this size. */
 CUdeviceptr corpus_global(const char *name, size_t size);
 
-/* As many blocks as run at once: one on each, which is a worker. */
-unsigned corpus_multiprocessors(void);
-
 /* A line of blocks of a line of threads. */
 struct corpus_size corpus_line(unsigned grid, unsigned block);
 /* Launch and wait. */

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind the barrier each thread adds its right neighbour, before or after that has added its own:
- * not the same every time.  That all were doubled before is certain. */
+/* More blocks than workers.  Behind the barrier each thread adds its right neighbour, before or
+ * after that has added its own: not the same every time.  That all were doubled before is certain. */
 static void run_grid_sync(void)
 {
 	enum { MOST = 4, BLOCK = 33 };
-	unsigned grid = corpus_multiprocessors();
-	struct corpus_size size = corpus_line(grid < MOST ? grid : MOST, BLOCK);
+	struct corpus_size size = corpus_line(MOST, BLOCK);
 	float x[MOST * BLOCK] = {0}, got[MOST * BLOCK];
 	int n = (int)size.grid[0] * BLOCK - 5;
 	size.cooperative = true;
