@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 
 #define ALIGN 64
-/* Between two windows: more than a signed address of 32 bits and a displacement reach. */
-#define WINDOW_GAP ((size_t)8 << 30)
+/* Between two windows: more than a signed address of 32 bits and a displacement reach.  What is beyond
+ * is the shared memory of another block. */
+#define WINDOW_GAP (((size_t)4 << 30) + GAP_LEAST)
 #define WINDOWS_MOST ((size_t)1 << 46) /* bytes: half of the addresses of a process */
 
 /* A place: the struct, then the slots, exchanges and frames of its warps. */
@@ -61,10 +62,10 @@ static bool resident_map_windows(struct resident *resident, size_t shared_size, 
 	const size_t limit = capacity_addresses() / 4;
 	size_t gap = WINDOW_GAP;
 	while (gap > GAP_LEAST && (gap + size) * windows > limit) {
-		gap /= 2;
+		gap = gap / 2 > GAP_LEAST ? gap_to_pages(gap / 2) : GAP_LEAST;
 	}
 	resident->window_stride = size + gap;
-	if (!gap_reserve(&resident->windows, windows * resident->window_stride - gap, WINDOW_GAP)) {
+	if (!gap_reserve(&resident->windows, windows * resident->window_stride - gap, GAP_WIDE)) {
 		return false;
 	}
 	for (size_t i = 0; shared_size > 0 && i < windows; i++) {
