@@ -24,7 +24,8 @@
  *
  * Ranges and marks of NVTX in the program appear in it, too, if NVTX_INJECTION64_PATH in the environment
  * is the path of libkudzu.so, as this program loads it.  Wide strings and the names of domains are left
- * out.
+ * out.  If that variable names another library, a tool as Nsight Systems sets it, the tool gets a range
+ * for each call that launches, copies or fills, with or without a trace.
  *
  * The library writes when the program waits for a stream or a device, and every megabyte.  After each
  * write the file is a whole JSON array.  So a program that ends without kz_trace_end loses at most what

@@ -55,7 +55,7 @@ static kz_status copy_peer(struct kz_array *to, struct kz_array *from, kz_error 
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
-			trace_op_begin(&op, target);
+			trace_op_begin(&op, target, "copy from peer");
 		}
 		st = device_ok(here, here->drv->MemcpyPeerAsync(array_address(to), here->context,
 			array_address(from), there->context, (size_t)kz_array_size(from),

@@ -23,7 +23,7 @@ static kz_status host_copy_start(enum way way, struct kz_device *dev, CUdevicept
 	struct trace_op op;
 	bool is_traced = unlikely(trace_is_on());
 	if (is_traced) {
-		trace_op_begin(&op, stream);
+		trace_op_begin(&op, stream, way == TO_DEVICE ? "copy to device" : "copy to host");
 	}
 	kz_status st = way == TO_DEVICE
 		? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
@@ -175,7 +175,7 @@ static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
-			trace_op_begin(&op, stream);
+			trace_op_begin(&op, stream, "copy on device");
 		}
 		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
 			stream->handle);
@@ -290,7 +290,7 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
-			trace_op_begin(&op, stream);
+			trace_op_begin(&op, stream, "fill");
 		}
 		st = copy_fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern,
 			pattern_size, count, stream->handle, err);

@@ -5,33 +5,17 @@
  * NVTX is headers in the program alone.  At its first range they load the library that
  * NVTX_INJECTION64_PATH names and call InitializeInjectionNvtx2 of it, which puts functions into the
  * program's tables.  This library has that function, so NVTX_INJECTION64_PATH=.../libkudzu.so makes
- * the ranges events of the trace.  The declarations are those of NVTX 3, nvtxDetail/nvtxTypes.h.
+ * the ranges events of the trace.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/nvtx.h"
 #include "core/trace.h"
 
 #include <stdio.h>
 
-enum { ETID_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum { MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
-enum {
-	CORE_MARK_EX = 1, CORE_MARK_A = 2, CORE_START_EX = 4, CORE_START_A = 5, CORE_END = 7,
-	CORE_PUSH_EX = 8, CORE_PUSH_A = 9, CORE_POP = 11,
-	CORE2_MARK_EX = 1, CORE2_START_EX = 2, CORE2_END = 3, CORE2_PUSH_EX = 4, CORE2_POP = 5,
-	CORE2_REGISTER_A = 10,
-};
-
-typedef void nvtx_function(void);
-
-struct nvtx_callbacks {
-	size_t size;
-	int (*get_table)(int module, nvtx_function ****table, unsigned *count);
-};
-
-typedef const void *nvtx_get_export_table(uint32_t id);
-
 /* nvtxEventAttributes_v2 */
 struct nvtx_event {
 	uint16_t version;
@@ -171,29 +155,26 @@ static const struct {
 	unsigned id;
 	nvtx_function *function;
 } nvtx_functions[] = {
-	{MODULE_CORE, CORE_MARK_EX, (nvtx_function *)nvtx_mark_ex},
-	{MODULE_CORE, CORE_MARK_A, (nvtx_function *)nvtx_mark_a},
-	{MODULE_CORE, CORE_START_EX, (nvtx_function *)nvtx_start_ex},
-	{MODULE_CORE, CORE_START_A, (nvtx_function *)nvtx_start_a},
-	{MODULE_CORE, CORE_END, (nvtx_function *)nvtx_end},
-	{MODULE_CORE, CORE_PUSH_EX, (nvtx_function *)nvtx_push_ex},
-	{MODULE_CORE, CORE_PUSH_A, (nvtx_function *)nvtx_push_a},
-	{MODULE_CORE, CORE_POP, (nvtx_function *)nvtx_pop},
-	{MODULE_CORE2, CORE2_MARK_EX, (nvtx_function *)nvtx_domain_mark},
-	{MODULE_CORE2, CORE2_START_EX, (nvtx_function *)nvtx_domain_start},
-	{MODULE_CORE2, CORE2_END, (nvtx_function *)nvtx_domain_end},
-	{MODULE_CORE2, CORE2_PUSH_EX, (nvtx_function *)nvtx_domain_push},
-	{MODULE_CORE2, CORE2_POP, (nvtx_function *)nvtx_domain_pop},
-	{MODULE_CORE2, CORE2_REGISTER_A, (nvtx_function *)nvtx_register},
+	{NVTX_MODULE_CORE, CORE_MARK_EX, (nvtx_function *)nvtx_mark_ex},
+	{NVTX_MODULE_CORE, CORE_MARK_A, (nvtx_function *)nvtx_mark_a},
+	{NVTX_MODULE_CORE, CORE_START_EX, (nvtx_function *)nvtx_start_ex},
+	{NVTX_MODULE_CORE, CORE_START_A, (nvtx_function *)nvtx_start_a},
+	{NVTX_MODULE_CORE, CORE_END, (nvtx_function *)nvtx_end},
+	{NVTX_MODULE_CORE, CORE_PUSH_EX, (nvtx_function *)nvtx_push_ex},
+	{NVTX_MODULE_CORE, CORE_PUSH_A, (nvtx_function *)nvtx_push_a},
+	{NVTX_MODULE_CORE, CORE_POP, (nvtx_function *)nvtx_pop},
+	{NVTX_MODULE_CORE2, CORE2_MARK_EX, (nvtx_function *)nvtx_domain_mark},
+	{NVTX_MODULE_CORE2, CORE2_START_EX, (nvtx_function *)nvtx_domain_start},
+	{NVTX_MODULE_CORE2, CORE2_END, (nvtx_function *)nvtx_domain_end},
+	{NVTX_MODULE_CORE2, CORE2_PUSH_EX, (nvtx_function *)nvtx_domain_push},
+	{NVTX_MODULE_CORE2, CORE2_POP, (nvtx_function *)nvtx_domain_pop},
+	{NVTX_MODULE_CORE2, CORE2_REGISTER_A, (nvtx_function *)nvtx_register},
 };
 
-__attribute__((visibility("default"))) int InitializeInjectionNvtx2(
-	nvtx_get_export_table *get_export_table);
-
 /* What NVTX calls.  1: this library takes the program's ranges. */
-int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
 {
-	const struct nvtx_callbacks *callbacks = get_export_table ? get_export_table(ETID_CALLBACKS)
+	const struct nvtx_callbacks *callbacks = get_export_table ? get_export_table(NVTX_ETID_CALLBACKS)
 		: NULL;
 	if (!callbacks || callbacks->size < sizeof(*callbacks)) {
 		return 0;

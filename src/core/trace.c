@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/str.h"
+#include "core/nvtx.h"
 #include "core/stream.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ atomic_bool trace_on;
 
 static struct {
 	pthread_mutex_t lock;
+	bool is_written;       /* a trace is on; else a tool alone may listen */
 	uint64_t session;      /* counts the traces */
 	uint64_t start_ns;
 	int file;
@@ -294,13 +296,17 @@ static void trace_device_free(struct trace_device *at)
 
 /* Operations */
 
-void trace_op_begin(struct trace_op *op, struct kz_stream *stream)
+void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *name)
 {
 	struct kz_device *dev = stream->device;
 	op->record = NULL;
+	op->is_pushed = nvtx_tool_listens();
+	if (op->is_pushed) {
+		nvtx_tool_push(name);
+	}
 	pthread_mutex_lock(&trace.lock);
 	op->session = trace.session;
-	if (trace_is_on() && !stream_is_capturing(stream)) {
+	if (trace.is_written && !stream_is_capturing(stream)) {
 		CUstreamCaptureMode mode = device_relax(dev);
 		struct trace_device *at = trace_device_find(dev);
 		at = at ? at : trace_device_create(dev);
@@ -354,7 +360,7 @@ void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 	trace_add_members(&members, category, name, args, list);
 	va_end(list);
 	pthread_mutex_lock(&trace.lock);
-	if (trace_is_on() && op->session == trace.session) {
+	if (trace.is_written && op->session == trace.session) {
 		trace.is_short |= members.failed;
 		if (!members.failed) {
 			trace_add_event(HOST_PID, gettid(), trace_us(op->start_ns),
@@ -367,6 +373,9 @@ void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 	}
 	pthread_mutex_unlock(&trace.lock);
 	str_free(&members);
+	if (op->is_pushed) {
+		nvtx_tool_pop();
+	}
 }
 
 void trace_host(uint64_t start_ns, const char *category, const char *name, const char *args, ...)
@@ -378,7 +387,7 @@ void trace_host(uint64_t start_ns, const char *category, const char *name, const
 	trace_add_members(&members, category, name, args, list);
 	va_end(list);
 	pthread_mutex_lock(&trace.lock);
-	if (trace_is_on()) {
+	if (trace.is_written) {
 		trace.is_short |= members.failed;
 		if (!members.failed) {
 			trace_add_event(HOST_PID, gettid(), trace_us(start_ns),
@@ -402,7 +411,7 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 		(unsigned long long)id);
 	trace_add_string(&text, name);
 	str_addc(&text, '}');
-	if (trace_is_on()) {
+	if (trace.is_written) {
 		trace.is_short |= text.failed;
 		str_addn(&trace.text, text.failed ? "" : text.data, text.failed ? 0 : text.len);
 		trace_write_much();
@@ -414,11 +423,11 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 void trace_passed(struct kz_device *dev)
 {
 	pthread_mutex_lock(&trace.lock);
-	struct trace_device *at = trace_is_on() ? trace_device_find(dev) : NULL;
+	struct trace_device *at = trace.is_written ? trace_device_find(dev) : NULL;
 	if (at) {
 		trace_drain(at, false);
 	}
-	if (trace_is_on()) {
+	if (trace.is_written) {
 		trace_write();
 	}
 	pthread_mutex_unlock(&trace.lock);
@@ -467,6 +476,7 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 		return trace.is_short ? error_no_memory(err) : error_os(err, trace.error, "pwrite",
 			"%scannot write the trace to '%s'", from, path);
 	}
+	trace.is_written = true;
 	atomic_store(&trace_on, true);
 	return KZ_OK;
 }
@@ -478,7 +488,7 @@ kz_status kz_trace_begin(const char *path, kz_error *err)
 		return st;
 	}
 	pthread_mutex_lock(&trace.lock);
-	st = trace_is_on() ? error_set(err, KZ_STATE, "a trace is on already")
+	st = trace.is_written ? error_set(err, KZ_STATE, "a trace is on already")
 		: trace_start(path, "", err);
 	pthread_mutex_unlock(&trace.lock);
 	return st;
@@ -487,8 +497,12 @@ kz_status kz_trace_begin(const char *path, kz_error *err)
 kz_status trace_begin_asked(kz_error *err)
 {
 	kz_status st = KZ_OK;
+	bool has_tool = nvtx_tool_open();
 	pthread_mutex_lock(&trace.lock);
-	const char *path = trace.was_asked || trace_is_on() ? NULL : env_get("KUDZU_TRACE");
+	if (has_tool) {
+		atomic_store(&trace_on, true);
+	}
+	const char *path = trace.was_asked || trace.is_written ? NULL : env_get("KUDZU_TRACE");
 	if (path && *path) {
 		st = trace_start(path, "KUDZU_TRACE: ", err);
 		trace.was_asked = st == KZ_OK;
@@ -516,13 +530,14 @@ kz_status kz_trace_end(kz_error *err)
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&trace.lock);
-	if (!trace_is_on()) {
+	if (!trace.is_written) {
 		pthread_mutex_unlock(&trace.lock);
 		return error_set(err, KZ_STATE, "no trace is on");
 	}
 	trace_end_devices();
 	trace_write();
-	atomic_store(&trace_on, false);
+	trace.is_written = false;
+	atomic_store(&trace_on, nvtx_tool_listens());
 	if (close(trace.file) && !trace.error) {
 		trace.error = errno;
 	}

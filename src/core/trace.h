@@ -4,11 +4,12 @@
 
 /*
  * The trace of the process: what is launched, copied, compiled and allocated, as events of Chrome's
- * trace format.  While it is off, a place that reports to it reads one flag.
+ * trace format, and as ranges of a tool that listens (nvtx.h).  While both are off, a place that reports
+ * reads one flag.
  *
  *	if (unlikely(trace_is_on())) {
  *		struct trace_op op;
- *		trace_op_begin(&op, stream);
+ *		trace_op_begin(&op, stream, "htod");
  *		st = ...;                         // the driver's call
  *		trace_op_end(&op, stream, st, "copy", "htod", "\"bytes\":%lld", size);
  *	}
@@ -29,10 +30,11 @@ struct trace_op {
 	struct trace_record *record; /* NULL: no memory, or the trace has ended */
 	uint64_t session;            /* the trace in which it began */
 	uint64_t start_ns;
+	bool is_pushed;              /* as a range of a tool */
 };
 
 /* Around the driver's call, with the context current.  `args` are members of a JSON object. */
-void trace_op_begin(struct trace_op *op, struct kz_stream *stream);
+void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *name);
 void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 	const char *category, const char *name, const char *args, ...) printf_like(6, 7);
 
@@ -51,7 +53,7 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 /* Some work of the device has passed: write what has ended.  The context is current. */
 void trace_passed(struct kz_device *dev);
 
-/* Begin the trace that KUDZU_TRACE asks for, once in a process. */
+/* Begin the trace that KUDZU_TRACE asks for, and load the tool of NVTX, once in a process. */
 kz_status trace_begin_asked(kz_error *err);
 /* The device ends, its context is there still: wait for what is traced, and write it. */
 void trace_end_device(struct kz_device *dev);

@@ -267,7 +267,7 @@ static kz_status launch_traced(const struct launch *launch, kz_error *err)
 		return st;
 	}
 	long long shared = launch->shared_size + launch->kernel->static_shared;
-	trace_op_begin(&op, launch->stream);
+	trace_op_begin(&op, launch->stream, launch->kernel->info->name);
 	st = launch_submit(launch, err);
 	trace_op_end(&op, launch->stream, st, "launch", launch->kernel->info->name, TRACE_LAUNCH_ARGS,
 		(long long)launch->stream->number, (long long)launch->grid->x,

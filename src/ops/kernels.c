@@ -336,7 +336,7 @@ kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
-			trace_op_begin(&op, call->stream);
+			trace_op_begin(&op, call->stream, call->kernel->info->name);
 		}
 		CUresult code = dev->drv->LaunchKernel(call->kernel->handle,
 			(unsigned)call->grid.x, (unsigned)call->grid.y, (unsigned)call->grid.z,
