@@ -363,7 +363,7 @@ static const struct {
 
 TEXTURE_TEST(texels_of_all_formats_come_back)
 {
-	unsigned char in[H * W * 16], got[sizeof(in)];
+	unsigned char in[H * W * 16], got[sizeof(in)] = {0};
 	for (size_t i = 0; i < sizeof(in); i++) {
 		in[i] = (unsigned char)any_float(0, 127); /* no NaN, which might change */
 	}
@@ -376,7 +376,7 @@ TEXTURE_TEST(texels_of_all_formats_come_back)
 			kz_texture *texture = NULL;
 			how.channels = channels;
 			kz_cuda_array *array = cuda_array_of(formats[f].dtype, shape, in, how);
-			kz_array *out = array_of(formats[f].dtype, shape, in + 1);
+			kz_array *out = array_of(formats[f].dtype, shape, got);
 			snprintf(name, sizeof(name), "copy_%s%d", formats[f].name, channels);
 			ok(kz_texture_create(&texture, array, NULL, &err));
 			launch(name, W * H, KZ_ARGS(texture, kz_array_buffer(out), (int)W, W * H));
