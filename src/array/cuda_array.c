@@ -278,7 +278,7 @@ static kz_status cuda_array_copy(const struct kz_cuda_array *texels, int64_t lev
 	const struct kz_array *array, bool is_set, kz_error *err)
 {
 	struct device_scope scope;
-	CUarray place;
+	CUarray place = NULL;
 	kz_status st;
 	if ((st = pointer_check(texels, "a CUDA array", err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
