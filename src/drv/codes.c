@@ -70,5 +70,5 @@ void codes_add(kz_domain domain, int code, const char *call, kz_error *err)
 	err->name = known->name;
 	err->call = call;
 	err->flags = known->flags;
-	error_add_hint(err, known->hint);
+	error_add_hint(err, err->hint ? err->hint : known->hint);
 }

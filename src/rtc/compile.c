@@ -176,7 +176,7 @@ static kz_status fail_source(const struct job *job, struct diag *diag, kz_error 
 		err);
 	if (mine) {
 		error_add_place(err, diag->file, diag->line, diag->column);
-		if (diag->hint) {
+		if (diag->message) { /* which says more than the advice for all sources does */
 			error_add_hint(err, diag->hint);
 		}
 		error_take_log(err, diag->text);
