@@ -14,7 +14,8 @@ struct strided {
 	int64_t size;
 };
 
-/* Row-major strides.  An extent of 0 counts as 1, so that they stay meaningful. */
+/* Row-major strides.  An extent of 0 counts as 1, so that they stay meaningful.  A stride beyond 64
+ * bits is INT64_MAX: of a shape that has it, no other check accepts an element there. */
 void strided_row_major(int64_t strides[KZ_MAX_DIMS], const kz_shape *shape, int64_t size);
 /* The bytes that the elements cover, from the first one's address: [low, high).  False if they do
  * not fit in 64 bits. */

@@ -290,6 +290,9 @@ DEVICE_TEST(a_view_beyond_the_buffer_is_refused)
 		"expected an array");
 	fails(kz_array_view(&view, row, KZ_SHAPE(-6), NULL, 0, &err), KZ_INVALID, "extent 0");
 	fails(kz_array_view(&view, row, KZ_SHAPE(6), NULL, INT64_MAX, &err), KZ_RANGE, "overflows");
+	/* The strides of these are beyond 64 bits. */
+	fails(kz_array_view(&view, row, KZ_SHAPE(2, INT64_MAX / 2, 3), NULL, 0, &err), KZ_RANGE, "shape (2, ");
+	fails(kz_array_view(&view, row, KZ_SHAPE(0, INT64_MAX / 2, 9), NULL, 0, &err), KZ_RANGE, "shape (0, ");
 	release_arrays(row, array);
 }
 
