@@ -229,6 +229,15 @@ KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 	return kz_arg_pointer(KZ_ARG_POINTER, value, 0);
 }
 
+/**
+ * What KZ_ARG takes for a value of any other type: pointers, as kz_arg_host.  The compiler shows this
+ * name for a struct, which goes by KZ_VALUE.
+ */
+KZ_INLINE kz_arg kz_pass_structs_by_kz_value(const volatile void *value)
+{
+	return kz_arg_host(value);
+}
+
 /** Return the argument itself, for KZ_ARG. */
 KZ_INLINE kz_arg kz_arg_self(kz_arg value)
 {
@@ -290,7 +299,7 @@ KZ_INLINE kz_arg kz_arg_c128(double _Complex value)
 	kz_buffer *: kz_arg_buffer, const kz_buffer *: kz_arg_buffer, \
 	kz_texture *: kz_arg_texture, const kz_texture *: kz_arg_texture, \
 	kz_surface *: kz_arg_surface, const kz_surface *: kz_arg_surface, \
-	kz_arg: kz_arg_self, default: kz_arg_host)(x)
+	kz_arg: kz_arg_self, default: kz_pass_structs_by_kz_value)(x)
 /**
  * Capture 0 to 64 values with their C types for kz_launch.  Cast a bit-field: it has no type of its
  * own.  The list lives until the end of the enclosing block (in C++: of the full expression).
@@ -462,6 +471,16 @@ kz_arg kz_arg_of(T value)
 		? kz_arg_int(static_cast<int64_t>(value), static_cast<int32_t>(sizeof(T)))
 		: kz_arg_uint(std::is_same<T, bool>::value ? KZ_ARG_BOOL : KZ_ARG_UINT,
 			static_cast<uint64_t>(value), static_cast<int32_t>(sizeof(T)));
+}
+
+template <class T, typename std::enable_if<
+	(std::is_class<T>::value || std::is_union<T>::value) && !std::is_same<T, kz_arg>::value
+	&& !std::is_convertible<T, const volatile void *>::value
+	&& !std::is_convertible<T, double>::value, int>::type = 0>
+kz_arg kz_arg_of(const T &)
+{
+	static_assert(sizeof(T) == 0, "pass a struct or a class as KZ_VALUE(lvalue)");
+	return kz_arg_make(KZ_ARG_NONE, 0);
 }
 
 template <class T, typename std::enable_if<std::is_enum<T>::value, int>::type = 0>
