@@ -195,7 +195,8 @@ DEVICE_TEST(shared_memory_is_asked_for_up_to_the_limit)
 DEVICE_TEST(bad_calls_are_refused)
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
-	refused(kz_launch(NULL, one, one, NULL, &err, KZ_ARGS()), KZ_INVALID, "expected a kernel, got NULL");
+	refused(kz_launch(NULL, one, one, NULL, &err, KZ_ARGS()), KZ_INVALID,
+		"expected a kernel, got NULL");
 	refused(kz_launch_args(find("saxpy"), one, one, NULL, NULL, 4, &err), KZ_INVALID,
 		"the argument list is NULL");
 	options.size = 1;
