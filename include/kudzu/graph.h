@@ -16,20 +16,22 @@
  *	kz_exec_set_args(exec, "step", &err, KZ_ARGS(x, 0.25f));
  *
  * A capture takes what is put into its stream: kernels, operations on arrays, reductions,
- * kz_eval, copies, fills, host functions, launches of other graphs.  Capture the default stream of the
- * device to record calls that name no stream.  Another stream joins the capture when it waits for an
- * event that was recorded in it (kz_stream_wait), and must be joined back in the same way before the
- * end.  Two streams of a capture that use the same buffer do so in the order of the calls, as always.
+ * kz_eval, copies, fills, host functions, launches of other graphs.  Capture the default stream
+ * of the device to record calls that name no stream.  Another stream joins the capture when it
+ * waits for an event that was recorded in it (kz_stream_wait), and must be joined back in the
+ * same way before the end.  Two streams of a capture that use the same buffer do so in the order
+ * of the calls, as always.
  *
  * A call that has to wait, such as kz_array_get, cannot be captured.  It fails with KZ_STATE, names
- * itself, and the capture goes on.  So does the first use of cuBLAS: use it once before.  Random numbers
- * that are drawn in a capture are the same ones at each launch.
+ * itself, and the capture goes on.  To read memory that a capture uses is refused in all streams:
+ * its values are not there before a launch.  The first use of cuBLAS is refused, too, so use it
+ * once before.  Random numbers that are drawn in a capture are the same ones at each launch.
  *
- * Memory: a graph keeps the memory and the modules that its nodes use, arrays that are released after
- * the capture and temporary memory too, until the graph and all that was instantiated from it are
- * released.  So nothing else gets this memory between two launches.  A launch comes behind all earlier
- * work on that memory, and later work on it behind the launch.  Host memory that nodes read or write
- * stays the program's: keep it.
+ * Memory: a graph keeps the memory and the modules that its nodes use, arrays that are released
+ * after the capture and temporary memory too, until the graph and all that was instantiated from
+ * it are released.  So nothing else gets this memory between two launches.  A launch comes behind
+ * all earlier work on that memory, and later work on it behind the launch.  Host memory that
+ * nodes read or write stays the program's: keep it.
  *
  * Two threads must not use one graph, or one stream that is captured, at the same time.
  */
@@ -55,9 +57,9 @@ typedef struct kz_exec kz_exec;
 /** How to capture.  Initialize with KZ_CAPTURE_OPTIONS_INIT. */
 typedef struct kz_capture_options {
 	size_t size;          /**< sizeof(kz_capture_options) */
-	int32_t relaxed;      /**< nonzero: the driver lets this thread make calls that may synchronise
-	                           other work, such as another library's cudaMalloc, and another thread
-	                           may end the capture */
+	int32_t relaxed; /**< nonzero: the driver lets this thread make calls that may synchronise
+			      other work, such as another library's cudaMalloc, and another thread
+			      may end the capture */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_capture_options;
@@ -118,7 +120,8 @@ KZ_API void kz_graph_release(kz_graph *graph);
 /**
  * Copy a graph with its nodes and their names.
  *
- * @return KZ_OK; KZ_UNSUPPORTED for a graph with nodes that allocate memory, or with conditional ones.
+ * @return KZ_OK; KZ_UNSUPPORTED for a graph with nodes that allocate memory, or with conditional
+ * ones.
  * Ownership: release it with kz_graph_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err);
@@ -137,9 +140,9 @@ KZ_API KZ_NODISCARD kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error
 /**
  * Find a node by its name.
  *
- * Nodes that a kz_graph_add function made have names, and so have captured kernels, where the driver
- * is of CUDA 12.3 or newer.  A kernel's name is as in its source, others are "copy", "fill" and so on.
- * The second node of a name has "#2" behind it, the third "#3".
+ * Nodes that a kz_graph_add function made have names, and so have captured kernels, where the
+ * driver is of CUDA 12.3 or newer.  A kernel's name is as in its source, others are "copy",
+ * "fill" and so on. The second node of a name has "#2" behind it, the third "#3".
  *
  * @return the node, which belongs to the graph; NULL if there is none.
  */
@@ -161,7 +164,8 @@ KZ_API KZ_NODISCARD kz_status kz_node_set_name(kz_node *node, const char *name, 
 /**
  * Make a graph that can be launched.  Later changes of the graph do not change it.
  *
- * @return KZ_OK; KZ_INVALID for a body of a conditional node, and for memory that the graph allocates
+ * @return KZ_OK; KZ_INVALID for a body of a conditional node, and for memory that the graph
+ * allocates
  *         and does not free; the driver's failures.
  * Ownership: release it with kz_exec_release.
  */
@@ -183,8 +187,8 @@ KZ_API KZ_NODISCARD kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, k
 /**
  * Give a kernel node other arguments, from the next launch on.
  *
- * They are checked and converted as by kz_launch.  The graph keeps their memory in the place of that
- * of the arguments before.
+ * They are checked and converted as by kz_launch.  The graph keeps their memory in the place of
+ * that of the arguments before.
  *
  * @param name of the node; see kz_graph_node.
  * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is no kernel;
@@ -202,7 +206,8 @@ KZ_API KZ_NODISCARD kz_status kz_exec_set_args_list(kz_exec *exec, const char *n
  * Take over the parameters of all nodes from a graph of the same shape, such as a second capture of
  * the same calls.
  *
- * @return KZ_OK; KZ_INVALID if nodes or edges are others, or a change is one that the driver does not
+ * @return KZ_OK; KZ_INVALID if nodes or edges are others, or a change is one that the driver does
+ * not
  *         allow: then nothing is changed; KZ_UNSUPPORTED for graphs with conditional nodes.
  */
 KZ_API KZ_NODISCARD kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err);
@@ -237,8 +242,10 @@ typedef struct kz_nodes {
  * @param out set to the node, NULL on failure; may be NULL.  The same holds for all nodes.
  * @param after what it comes after.
  * @param options NULL for the defaults; the stream does not matter.
- * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a cooperative launch.
- * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments' memory.
+ * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a cooperative
+ * launch.
+ * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments'
+ * memory.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const kz_launch_options *options,
@@ -329,9 +336,10 @@ KZ_API KZ_NODISCARD kz_status kz_graph_condition(uint64_t *out, kz_graph *graph,
 /**
  * Add a node that runs a graph if a condition is not 0.
  *
- * Fill the bodies with nodes, before or after this graph gets others.  A body has kernels, copies and
- * fills on the device, child graphs and conditional nodes, and nothing else.  kz_exec_set_args knows its
- * kernels by their names, which get "#2" and so on where the graph has the name already.
+ * Fill the bodies with nodes, before or after this graph gets others.  A body has kernels, copies
+ * and fills on the device, child graphs and conditional nodes, and nothing else.
+ * kz_exec_set_args knows its kernels by their names, which get "#2" and so on where the graph has
+ * the name already.
  *
  * @param then set to the graph to run if the condition is not 0.
  * @param otherwise set to the one to run if it is 0; NULL: there is none.

@@ -259,6 +259,8 @@ kz_status capture_add_node(struct capture *capture, struct kz_stream *stream,
 
 kz_status capture_refuse_stream(const struct kz_stream *stream, const char *call, kz_error *err)
 {
-	return error_set(err, KZ_STATE, "%s: a stream of %s captures a graph, and this call cannot be "
-		"captured: end the capture first", call, stream->device->name);
+	return error_set(err, KZ_STATE,
+		"%s: a stream of %s captures a graph, and this call cannot be "
+		"captured: end the capture first",
+		call, stream->device->name);
 }

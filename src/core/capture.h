@@ -3,12 +3,12 @@
 #define CORE_CAPTURE_H
 
 /*
- * A capture while it goes on: its streams, and what the graph that it makes will use.  graph.c begins
- * and ends captures and says what keeps memory alive; the functions here are for calls that put work
- * into a stream that may be captured.
+ * A capture while it goes on: its streams, and what the graph that it makes will use.  graph.c
+ * begins and ends captures and says what keeps memory alive; the functions here are for calls
+ * that put work into a stream that may be captured.
  *
- * kz_stream.capture says whether it is.  A captured stream joins memory to the graph instead of being
- * ordered behind the memory's last use.
+ * kz_stream.capture says whether it is.  A captured stream joins memory to the graph instead of
+ * being ordered behind the memory's last use.
  */
 #include "core/device.h"
 

@@ -2,22 +2,23 @@
 /*
  * Graphs: capturing, copying, instantiating, launching.
  *
- * What keeps memory alive.  A node has the address of memory for as long as the graph lives, while the
- * pool hands memory on as soon as its last reference goes.  So a graph, and each kz_exec, has a set of
- * all memory and modules that its nodes use, with a reference on each (struct uses).  During a capture
- * memory_use() does not order the stream: it adds the memory to the set of the capture.  The array of
- * a captured call can be released at once, and so can a temporary one: the pool gets it back when
- * the graph and all that was instantiated from it are released.  Memory that is released while the
- * graph lives is therefore never used by anything else, and no launch can find other data there.
+ * What keeps memory alive.  A node has the address of memory for as long as the graph lives,
+ * while the pool hands memory on as soon as its last reference goes.  So a graph, and each
+ * kz_exec, has a set of all memory and modules that its nodes use, with a reference on each
+ * (struct uses).  During a capture memory_use() does not order the stream: it adds the memory to
+ * the set of the capture.  The array of a captured call can be released at once, and so can a
+ * temporary one: the pool gets it back when the graph and all that was instantiated from it are
+ * released.  Memory that is released while the graph lives is therefore never used by anything
+ * else, and no launch can find other data there.
  *
- * What keeps order.  A launch calls memory_use() for the whole set, as a kernel does for its arguments,
- * and is the last use of all of it.  So it comes behind earlier work on this memory, and later work
- * comes behind it, in any streams.
+ * What keeps order.  A launch calls memory_use() for the whole set, as a kernel does for its
+ * arguments, and is the last use of all of it.  So it comes behind earlier work on this memory,
+ * and later work comes behind it, in any streams.
  *
  * What keeps captures apart.  While a stream is captured, to wait for it would take the stream that
- * waits into the capture.  So its event `order` is recorded just before the capture, and whoever has to
- * wait for the stream waits for that: all work that the stream really has.  capture.c orders the streams
- * of one capture by an event of the capture.
+ * waits into the capture.  So its event `order` is recorded just before the capture, and whoever
+ * has to wait for the stream waits for that: all work that the stream really has.  capture.c
+ * orders the streams of one capture by an event of the capture.
  *
  * A kz_exec keeps its graph, because the driver names its nodes by those of the graph.
  */
@@ -60,7 +61,8 @@ static bool node_list_add(struct node_list *list, struct kz_node *node)
 	while (first) {
 		char name[512];
 		first->namesakes++;
-		snprintf(name, sizeof(name), "%.480s#%lld", first->name, (long long)first->namesakes + 1);
+		snprintf(name, sizeof(name), "%.480s#%lld", first->name,
+			(long long)first->namesakes + 1);
 		if (!map_get(&list->names, name)) {
 			char *copy = mem_strdup(name);
 			if (!copy) {
@@ -225,8 +227,10 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
 	} else if (!(st = capture_create(&capture, stream, relaxed, err))) {
 		if (!(st = capture_join(capture, stream, err))) {
-			st = device_ok(dev, dev->drv->StreamBeginCapture(stream->handle, relaxed
-				? CU_STREAM_CAPTURE_MODE_RELAXED : CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+			st = device_ok(dev,
+				dev->drv->StreamBeginCapture(stream->handle,
+					relaxed ? CU_STREAM_CAPTURE_MODE_RELAXED
+						: CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
 				"cuStreamBeginCapture", err);
 		}
 		if (st) {
@@ -247,12 +251,16 @@ static kz_status capture_find(struct capture **out, const struct kz_stream *stre
 		return error_set(err, KZ_STATE, "%s: the stream is not captured", call);
 	}
 	if (capture->origin != stream) {
-		return error_set(err, KZ_STATE, "%s: the stream has joined the capture of another stream, "
-			"which must end it", call);
+		return error_set(err, KZ_STATE,
+			"%s: the stream has joined the capture of another stream, "
+			"which must end it",
+			call);
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
-		return error_set(err, KZ_STATE, "%s: another thread began the capture; a relaxed capture "
-			"could be ended here", call);
+		return error_set(err, KZ_STATE,
+			"%s: another thread began the capture; a relaxed capture "
+			"could be ended here",
+			call);
 	}
 	*out = capture;
 	return KZ_OK;
@@ -366,8 +374,10 @@ kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_err
 		const struct kz_node *node = after.items[i];
 		st = pointer_check(node, "a node to come after", err);
 		if (!st && node->graph != graph) {
-			st = error_set(err, KZ_INVALID, "expected nodes of the same graph, but '%s' is of "
-				"another", node->name);
+			st = error_set(err, KZ_INVALID,
+				"expected nodes of the same graph, but '%s' is of "
+				"another",
+				node->name);
 		}
 	}
 	return st;
@@ -386,8 +396,10 @@ kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *
 	kz_error *err)
 {
 	if (memory->device != graph->device) {
-		return error_set(err, KZ_INVALID, "expected memory of %s, where the graph is, got memory of "
-			"%s", graph->device->name, memory->device->name);
+		return error_set(err, KZ_INVALID,
+			"expected memory of %s, where the graph is, got memory of "
+			"%s",
+			graph->device->name, memory->device->name);
 	}
 	return !memory->graph || memory->graph == graph->root ? KZ_OK : error_set(err, KZ_INVALID,
 		"the buffer is memory that a node of another graph allocates");
@@ -405,6 +417,12 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 	}
 	ok = ok && node_list_add(&graph->nodes, node);
 	if (!ok) {
+		/* Else it would run with memory that nobody keeps. */
+		struct device_scope scope;
+		if (device_enter_quietly(graph->device, &scope)) {
+			(void)graph->device->drv->GraphDestroyNode(node->handle);
+			device_leave(graph->device, &scope);
+		}
 		node_free(node);
 		return error_no_memory(err);
 	}
@@ -431,8 +449,8 @@ kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
 		return st;
 	}
 	if (!name || !name[0]) {
-		return error_set(err, KZ_INVALID, "expected a name for the node '%s', got %s", node->name,
-			name ? "an empty one" : "NULL");
+		return error_set(err, KZ_INVALID, "expected a name for the node '%s', got %s",
+			node->name, name ? "an empty one" : "NULL");
 	}
 	struct node_list *list = &node->graph->nodes;
 	const struct kz_node *other = map_get(&list->names, name);
@@ -493,8 +511,10 @@ static kz_status graph_copy_nodes(struct kz_graph *clone, const struct kz_graph 
 			return error_no_memory(err);
 		}
 		copy->graph = clone;
-		st = device_ok(graph->device, graph->device->drv->GraphNodeFindInClone(&copy->handle,
-			node->handle, clone->handle), "cuGraphNodeFindInClone", err);
+		st = device_ok(graph->device,
+			graph->device->drv->GraphNodeFindInClone(
+				&copy->handle, node->handle, clone->handle),
+			"cuGraphNodeFindInClone", err);
 	}
 	return st;
 }
@@ -510,7 +530,8 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 		return st;
 	}
 	if (graph->is_fixed) {
-		return error_set(err, KZ_UNSUPPORTED, "a graph with nodes that allocate memory, or with "
+		return error_set(err, KZ_UNSUPPORTED,
+			"a graph with nodes that allocate memory, or with "
 			"conditional ones, cannot be copied");
 	}
 	if ((st = device_enter(graph->device, &scope, err))) {
@@ -573,11 +594,13 @@ kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
 {
 	kz_status st = pointer_check(graph, "a graph", err);
 	if (!st && graph->root != graph) {
-		st = error_set(err, KZ_INVALID, "the body of a conditional node is launched with the graph "
+		st = error_set(err, KZ_INVALID,
+			"the body of a conditional node is launched with the graph "
 			"that has the node, not alone");
 	}
 	if (!st && graph->unfreed > 0) {
-		st = error_set(err, KZ_INVALID, "the graph allocates memory that it does not free: add "
+		st = error_set(err, KZ_INVALID,
+			"the graph allocates memory that it does not free: add "
 			"kz_graph_add_free for each kz_graph_add_alloc, %lld %s missing",
 			(long long)graph->unfreed, graph->unfreed == 1 ? "is" : "are");
 	}
@@ -588,8 +611,9 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = graph_check_whole(graph, err))
-	    || (st = device_enter(graph->device, &scope, err))) {
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+		|| (st = graph_check_whole(graph, err))
+		|| (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}
 	struct kz_device *dev = graph->device;
@@ -600,7 +624,8 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 		atomic_fetch_add(&graph->refs, 1);
 		exec->graph = graph;
 		node_list_init(&exec->nodes);
-		CUresult code = dev->drv->GraphInstantiateWithFlags(&exec->handle, graph->handle, 0);
+		CUresult code =
+			dev->drv->GraphInstantiateWithFlags(&exec->handle, graph->handle, 0);
 		st = device_ok(dev, code, "cuGraphInstantiateWithFlags", err);
 	}
 	if (!st && (!exec || !uses_copy(&exec->uses, &graph->uses)

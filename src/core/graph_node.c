@@ -31,7 +31,8 @@ static kz_status adding_begin(struct adding *adding, kz_node **out, struct kz_gr
 	}
 	adding->node = node_create(type, name, 2);
 	adding->after = graph_handles(after);
-	kz_status st = adding->node && adding->after ? device_enter(graph->device, &adding->scope, err)
+	kz_status st = adding->node && adding->after
+		? device_enter(graph->device, &adding->scope, err)
 		: error_no_memory(err);
 	if (st) {
 		node_free(adding->node);
@@ -100,7 +101,8 @@ static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes 
 	if (size == 0) {
 		return error_set(err, KZ_INVALID, "a node cannot copy 0 bytes");
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
+	if ((st = adding_begin(
+		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
 		return st;
 	}
 	CUDA_MEMCPY3D copy = {
@@ -127,7 +129,8 @@ kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 {
 	const struct place target = {to, to_offset, NULL}, source = {from, from_offset, NULL};
 	kz_status st;
-	if ((st = object_check(to, OBJECT_BUFFER, err)) || (st = object_check(from, OBJECT_BUFFER, err))) {
+	if ((st = object_check(to, OBJECT_BUFFER, err))
+	    || (st = object_check(from, OBJECT_BUFFER, err))) {
 		return st;
 	}
 	return graph_add_copy(out, graph, after, &target, &source, size, err);
@@ -162,13 +165,17 @@ static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *p
 		*pattern_size = 4;
 	}
 	if (*pattern_size != 1 && *pattern_size != 2 && *pattern_size != 4) {
-		return error_set(err, KZ_INVALID, "expected a pattern of 1, 2 or 4 bytes, or of 8 with equal "
-			"halves, got %lld bytes", (long long)*pattern_size);
+		return error_set(err, KZ_INVALID,
+			"expected a pattern of 1, 2 or 4 bytes, or of 8 with equal "
+			"halves, got %lld bytes",
+			(long long)*pattern_size);
 	}
-	return size > 0 && offset % *pattern_size == 0 && size % *pattern_size == 0 ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected multiples of the pattern's %lld, and some bytes to "
-			"fill, got offset %lld, size %lld", (long long)*pattern_size, (long long)offset,
-			(long long)size);
+	return size > 0 && offset % *pattern_size == 0 && size % *pattern_size == 0
+		? KZ_OK
+		: error_set(err, KZ_INVALID,
+			"expected multiples of the pattern's %lld, and some bytes to "
+			"fill, got offset %lld, size %lld",
+			(long long)*pattern_size, (long long)offset, (long long)size);
 }
 
 kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
@@ -228,19 +235,22 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 		return st;
 	}
 	if (child->device != graph->device || child->root == graph->root) {
-		return error_set(err, KZ_INVALID, "expected another graph of %s as the child, got one of %s",
-			graph->device->name, child->root == graph->root ? "its own nodes"
-			: child->device->name);
+		return error_set(err, KZ_INVALID,
+			"expected another graph of %s as the child, got one of %s",
+			graph->device->name,
+			child->root == graph->root ? "its own nodes" : child->device->name);
 	}
 	if (child->is_fixed) {
-		return error_set(err, KZ_UNSUPPORTED, "a graph with nodes that allocate memory, or with "
+		return error_set(err, KZ_UNSUPPORTED,
+			"a graph with nodes that allocate memory, or with "
 			"conditional ones, cannot be a child");
 	}
 	/* What the child uses is used from here on, even if the driver refuses the node. */
 	if (!uses_join(&graph->root->uses, &child->root->uses)) {
 		return error_no_memory(err);
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
+	if ((st = adding_begin(
+		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddChildGraphNode(&adding.node->handle,
@@ -275,8 +285,10 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 		return st;
 	}
 	if (size < 1 || graph->root != graph) {
-		return error_set(err, KZ_INVALID, size < 1 ? "expected 1 byte or more to allocate, got %lld"
-			: "the body of a conditional node cannot allocate %lld bytes", (long long)size);
+		return error_set(err, KZ_INVALID,
+			size < 1 ? "expected 1 byte or more to allocate, got %lld"
+				 : "the body of a conditional node cannot allocate %lld bytes",
+			(long long)size);
 	}
 	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc",
 			err))) {
@@ -287,8 +299,8 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 			.location = {CU_MEM_LOCATION_TYPE_DEVICE, graph->device->ordinal}},
 		.bytesize = (size_t)size,
 	};
-	CUresult code = graph->device->drv->GraphAddMemAllocNode(&adding.node->handle, graph->handle,
-		adding.after, adding.count, &params);
+	CUresult code = graph->device->drv->GraphAddMemAllocNode(
+		&adding.node->handle, graph->handle, adding.after, adding.count, &params);
 	st = adding_end(&adding, out, code, "cuGraphAddMemAllocNode", err);
 	if (!st) {
 		graph->is_fixed = true;
@@ -308,9 +320,11 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 		return st;
 	}
 	if (buffer->memory->graph != graph) {
-		return error_set(err, KZ_INVALID, "expected a buffer of kz_graph_add_alloc in this graph");
+		return error_set(
+			err, KZ_INVALID, "expected a buffer of kz_graph_add_alloc in this graph");
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
+	if ((st = adding_begin(
+		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddMemFreeNode(&adding.node->handle, graph->handle,
@@ -333,8 +347,10 @@ kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, k
 	}
 	struct kz_device *dev = graph->device;
 	CUgraphConditionalHandle handle = 0;
-	st = device_ok(dev, dev->drv->GraphConditionalHandleCreate(&handle, graph->root->handle,
-		dev->context, initial, CU_GRAPH_COND_ASSIGN_DEFAULT), "cuGraphConditionalHandleCreate", err);
+	st = device_ok(dev,
+		dev->drv->GraphConditionalHandleCreate(&handle, graph->root->handle, dev->context,
+			initial, CU_GRAPH_COND_ASSIGN_DEFAULT),
+		"cuGraphConditionalHandleCreate", err);
 	device_leave(dev, &scope);
 	*out = st ? 0 : handle;
 	return st;
@@ -394,8 +410,9 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 	if (otherwise) {
 		*otherwise = NULL;
 	}
-	st = st ? st : graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
-		graph, after, condition, err);
+	st = st ? st
+		: graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
+			graph, after, condition, err);
 	if (!st) {
 		*then = bodies[0];
 	}
@@ -417,10 +434,11 @@ kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, k
 	kz_nodes after, uint64_t condition, kz_error *err)
 {
 	if (count < 1 || count > 1 << 16) {
-		return error_set(err, KZ_INVALID, "expected 1 to 65536 bodies of a switch, got %lld",
-			(long long)count);
+		return error_set(err, KZ_INVALID,
+			"expected 1 to 65536 bodies of a switch, got %lld", (long long)count);
 	}
 	kz_status st = out_check(bodies, (size_t)count * sizeof(*bodies), __func__, err);
-	return st ? st : graph_add_condition(out, bodies, (unsigned)count, CU_GRAPH_COND_TYPE_SWITCH,
-		"switch", graph, after, condition, err);
+	return st ? st
+		  : graph_add_condition(out, bodies, (unsigned)count, CU_GRAPH_COND_TYPE_SWITCH,
+			  "switch", graph, after, condition, err);
 }

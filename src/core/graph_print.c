@@ -2,9 +2,9 @@
 /*
  * Graphs as text in the DOT language.
  *
- * The driver lists nodes and edges; names are from our records, else a kernel's own name or the type of
- * the node.  A graph in a node is a cluster.  The identifier of node 2 in it is "n0_2", where 0 is the
- * node outside.
+ * The driver lists nodes and edges; names are from our records, else a kernel's own name or the
+ * type of the node.  A graph in a node is a cluster.  The identifier of node 2 in it is "n0_2",
+ * where 0 is the node outside.
  */
 #include "base/common.h"
 
@@ -93,8 +93,8 @@ static void draw_text(struct str *out, const char *text)
 
 static const char *draw_type(CUgraphNodeType type)
 {
-	static const char *const names[] = {"kernel", "copy", "fill", "host", "child", "empty", "wait",
-		"record", "signal", "semaphore", "alloc", "free", "values", "conditional"};
+	static const char *const names[] = {"kernel", "copy", "fill", "host", "child", "empty",
+		"wait", "record", "signal", "semaphore", "alloc", "free", "values", "conditional"};
 	return (size_t)type < countof(names) ? names[type] : "node";
 }
 
@@ -144,8 +144,9 @@ static kz_status draw_node(struct str *out, const struct drawing *d, size_t i, c
 	str_addf(out, "\t%s_%zu [label=\"", prefix, i);
 	draw_text(out, label);
 	if (record && record->kernel) {
-		str_addf(out, "\\n%u x %u x %u blocks of %u x %u x %u", record->grid[0], record->grid[1],
-			record->grid[2], record->block[0], record->block[1], record->block[2]);
+		str_addf(out, "\\n%u x %u x %u blocks of %u x %u x %u", record->grid[0],
+			record->grid[1], record->grid[2], record->block[0], record->block[1],
+			record->block[2]);
 	}
 	str_addf(out, "\"%s];\n", type == CU_GRAPH_NODE_TYPE_KERNEL ? ", shape=box" : "");
 	struct str inside = STR_INIT;
@@ -181,8 +182,10 @@ static kz_status draw_edges(struct str *out, const struct drawing *d, const char
 	}
 	CUgraphNode *ends = mem_zalloc(count, 2 * sizeof(CUgraphNode));
 	CUgraphEdgeData *data = mem_zalloc(count, sizeof(*data));
-	st = ends && data ? device_ok(d->device, drv->GraphGetEdges(d->handle, ends, ends + count, data,
-		&count), "cuGraphGetEdges", err) : error_no_memory(err);
+	st = ends && data ? device_ok(d->device,
+		     drv->GraphGetEdges(d->handle, ends, ends + count, data, &count),
+		     "cuGraphGetEdges", err)
+			  : error_no_memory(err);
 	for (size_t i = 0; !st && i < count; i++) {
 		str_addf(out, "\t%s_%lld -> %s_%lld;\n", prefix,
 			(long long)draw_place(&d->numbers, ends[i]), prefix,

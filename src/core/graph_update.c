@@ -2,9 +2,10 @@
 /*
  * Changes of executable graphs: other memory for a node, and the parameters of another graph.
  *
- * A node of an executable graph is named by the node of the graph that it was made from.  The driver
- * pairs the nodes of two graphs by their edges alone, which may be ambiguous.  So only a graph whose
- * nodes and edges were added in the same order is taken: then each node is paired with its namesake.
+ * A node of an executable graph is named by the node of the graph that it was made from.  The
+ * driver pairs the nodes of two graphs by their edges alone, which may be ambiguous.  So only a
+ * graph whose nodes and edges were added in the same order is taken: then each node is paired
+ * with its namesake.
  */
 #include "base/common.h"
 
@@ -65,7 +66,8 @@ static void topology_free(struct topology *topology)
 	mem_free(topology->data);
 }
 
-static kz_status topology_read(struct topology *topology, const struct kz_graph *graph, kz_error *err)
+static kz_status topology_read(
+	struct topology *topology, const struct kz_graph *graph, kz_error *err)
 {
 	const struct drv *drv = graph->device->drv;
 	kz_status st;
@@ -87,8 +89,10 @@ static kz_status topology_read(struct topology *topology, const struct kz_graph 
 			&topology->node_count), "cuGraphGetNodes", err);
 	}
 	if (!st && topology->edge_count > 0) {
-		st = device_ok(graph->device, drv->GraphGetEdges(graph->handle, topology->from, topology->to,
-			topology->data, &topology->edge_count), "cuGraphGetEdges", err);
+		st = device_ok(graph->device,
+			drv->GraphGetEdges(graph->handle, topology->from, topology->to,
+				topology->data, &topology->edge_count),
+			"cuGraphGetEdges", err);
 	}
 	return st;
 }
@@ -129,7 +133,8 @@ static bool topology_equal(const struct topology graphs[2], const struct uses nu
 	}
 	const struct kz_node *x = a->nodes.first, *y = b->nodes.first;
 	for (; same && x && y; x = x->next, y = y->next) {
-		same = topology_place(&numbers[0], x->handle) == topology_place(&numbers[1], y->handle)
+		same = topology_place(&numbers[0], x->handle)
+				== topology_place(&numbers[1], y->handle)
 			&& y->used_count <= x->used_room;
 	}
 	return same && !x && !y;
@@ -149,9 +154,11 @@ static kz_status exec_check_topology(const struct kz_exec *exec, const struct kz
 		st = error_no_memory(err);
 	}
 	if (!st && !topology_equal(graphs, numbers, exec->graph, graph)) {
-		st = error_set(err, KZ_INVALID, "expected a graph with the same nodes and edges, %zu and "
-			"%zu, added in the same order; got %zu and %zu", graphs[0].node_count,
-			graphs[0].edge_count, graphs[1].node_count, graphs[1].edge_count);
+		st = error_set(err, KZ_INVALID,
+			"expected a graph with the same nodes and edges, %zu and "
+			"%zu, added in the same order; got %zu and %zu",
+			graphs[0].node_count, graphs[0].edge_count, graphs[1].node_count,
+			graphs[1].edge_count);
 	}
 	for (int i = 0; i < 2; i++) {
 		topology_free(&graphs[i]);
@@ -166,10 +173,13 @@ static kz_status exec_refuse_update(CUresult code, CUgraphExecUpdateResult why, 
 		[CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED] = "the edges differ",
 		[CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED] = "a node is of another type",
 		[CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED] = "a node has another kernel",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED] = "a node's parameters differ too much",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED] =
+			"a node's parameters differ too much",
 		[CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED] = "a node cannot be changed",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE] = "a kernel differs too much",
-		[CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED] = "the attributes of a kernel differ",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE] =
+			"a kernel differs too much",
+		[CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED] =
+			"the attributes of a kernel differ",
 	};
 	const char *reason = why < countof(reasons) ? reasons[why] : NULL;
 	return error_foreign(err, KZ_INVALID, KZ_DOMAIN_DRIVER, (int)code,
@@ -182,15 +192,18 @@ static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_g
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = pointer_check(exec, "an executable graph", err)) || (st = graph_check_whole(graph, err))) {
+	if ((st = pointer_check(exec, "an executable graph", err))
+	    || (st = graph_check_whole(graph, err))) {
 		return st;
 	}
 	if (graph->device != exec->device) {
-		return error_set(err, KZ_INVALID, "expected a graph of %s, got one of %s", exec->device->name,
-			graph->device->name);
+		return error_set(err, KZ_INVALID, "expected a graph of %s, got one of %s",
+			exec->device->name, graph->device->name);
 	}
-	return graph->is_fixed || exec->graph->is_fixed ? error_set(err, KZ_UNSUPPORTED, "a graph with "
-		"nodes that allocate memory, or with conditional ones, cannot be updated") : KZ_OK;
+	return graph->is_fixed || exec->graph->is_fixed ? error_set(err, KZ_UNSUPPORTED,
+		       "a graph with "
+		       "nodes that allocate memory, or with conditional ones, cannot be updated")
+							: KZ_OK;
 }
 
 kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
@@ -208,7 +221,8 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	}
 	if (!st) {
 		CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
-		CUresult code = exec->device->drv->GraphExecUpdate(exec->handle, graph->handle, &info);
+		CUresult code =
+			exec->device->drv->GraphExecUpdate(exec->handle, graph->handle, &info);
 		st = code == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
 			? exec_refuse_update(code, info.result, err)
 			: device_ok(exec->device, code, "cuGraphExecUpdate", err);

@@ -27,6 +27,7 @@
 	S(kz_reduce_options) S(kz_allocator) S(kz_cross_entropy_options) \
 	S(kz_cuda_array_options) S(kz_texture_options) \
 	S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
+	S(kz_capture_options) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \
 	D(kz_integrate_options, KZ_INTEGRATE_OPTIONS_INIT)
 

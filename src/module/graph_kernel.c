@@ -2,8 +2,8 @@
 /*
  * Kernels as nodes of graphs: adding them, and giving them other arguments.
  *
- * A node is checked as a launch is (kernel.c), but handed to a graph instead of a stream.  The driver
- * copies the arguments.  What they point to is in the set of the graph (core/graph.c).
+ * A node is checked as a launch is (kernel.c), but handed to a graph instead of a stream.  The
+ * driver copies the arguments.  What they point to is in the set of the graph (core/graph.c).
  */
 #include "base/common.h"
 
@@ -23,8 +23,10 @@ static kz_status graph_check_launch(struct launch *launch, const kz_launch_optio
 	}
 	launch->used_end = launch->used;
 	if (!(st = launch_check(launch, err)) && launch->has_host) {
-		st = error_set(err, KZ_ARGUMENT, "KZ_IN, KZ_OUT and KZ_INOUT of '%s' belong to one launch: "
-			"give a node of a graph an array or a buffer", launch->kernel->info->name);
+		st = error_set(err, KZ_ARGUMENT,
+			"KZ_IN, KZ_OUT and KZ_INOUT of '%s' belong to one launch: "
+			"give a node of a graph an array or a buffer",
+			launch->kernel->info->name);
 	}
 	if (!st && launch->cooperative) {
 		st = error_set(err, KZ_UNSUPPORTED, "'%s': capture a cooperative launch with "
@@ -53,7 +55,8 @@ static kz_status graph_add_launch(kz_node **out, struct kz_graph *graph, kz_node
 	struct kz_node *node = node_create(CU_GRAPH_NODE_TYPE_KERNEL, launch->kernel->info->name,
 		launch->count);
 	CUgraphNode *handles = graph_handles(after);
-	if (!node || !handles || !uses_add(&graph->root->uses, launch->kernel->module, &module_kind)) {
+	if (!node || !handles
+		|| !uses_add(&graph->root->uses, launch->kernel->module, &module_kind)) {
 		node_free(node);
 		mem_free(handles);
 		return error_no_memory(err);
@@ -62,8 +65,10 @@ static kz_status graph_add_launch(kz_node **out, struct kz_graph *graph, kz_node
 	kz_status st = device_enter(dev, &scope, err);
 	if (!st) {
 		CUDA_KERNEL_NODE_PARAMS params = graph_kernel_params(node, launch);
-		st = device_ok(dev, dev->drv->GraphAddKernelNode(&node->handle, graph->handle, handles,
-			after.count, &params), "cuGraphAddKernelNode", err);
+		st = device_ok(dev,
+			dev->drv->GraphAddKernelNode(
+				&node->handle, graph->handle, handles, after.count, &params),
+			"cuGraphAddKernelNode", err);
 		device_leave(dev, &scope);
 	}
 	mem_free(handles);
@@ -121,8 +126,9 @@ static kz_status exec_set_launch(struct kz_exec *exec, struct kz_node *node,
 	}
 	if (!(st = device_enter(dev, &scope, err))) {
 		CUDA_KERNEL_NODE_PARAMS params = graph_kernel_params(node, launch);
-		st = device_ok(dev, dev->drv->GraphExecKernelNodeSetParams(exec->handle, node->handle,
-			&params), "cuGraphExecKernelNodeSetParams", err);
+		st = device_ok(dev,
+			dev->drv->GraphExecKernelNodeSetParams(exec->handle, node->handle, &params),
+			"cuGraphExecKernelNodeSetParams", err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -143,15 +149,20 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 		return st;
 	}
 	if (!node->kernel) {
-		return error_set(err, KZ_INVALID, "the node '%s' launches no kernel of the program", name);
+		return error_set(
+			err, KZ_INVALID, "the node '%s' launches no kernel of the program", name);
 	}
 	if ((st = launch_check_call("kz_exec_set_args", node->kernel, args, count, err))) {
 		return st;
 	}
 	const kz_dim3 grid = {node->grid[0], node->grid[1], node->grid[2]};
 	const kz_dim3 block = {node->block[0], node->block[1], node->block[2]};
-	struct launch launch = {.kernel = node->kernel, .grid = &grid, .block = &block, .args = args,
-		.count = count, .shared_size = node->shared_size};
+	struct launch launch = {.kernel = node->kernel,
+		.grid = &grid,
+		.block = &block,
+		.args = args,
+		.count = count,
+		.shared_size = node->shared_size};
 	st = graph_check_launch(&launch, NULL, err);
 	st = st ? st : exec_set_launch(exec, node, &launch, err);
 	mem_free(launch.slots);

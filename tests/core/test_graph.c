@@ -39,7 +39,8 @@ static void check_bytes(kz_buffer *buffer, int64_t from, int64_t to, int want)
 	static unsigned char host[SIZE];
 	ok(kz_copy_dtoh(host, SIZE, buffer, 0, &err));
 	for (int64_t i = from; i < to; i++) {
-		ck_assert_msg(host[i] == want, "byte %lld: %d, not %d", (long long)i, host[i], want);
+		ck_assert_msg(
+			host[i] == want, "byte %lld: %d, not %d", (long long)i, host[i], want);
 	}
 }
 
@@ -53,7 +54,8 @@ GRAPH_TEST(copies_and_fills_run_in_the_order_of_their_edges)
 	memset(out, 0, SIZE);
 	ok(kz_fill(b, 0, SIZE, "\1", 1, NULL, &err));
 	ok(kz_graph_add_htod(&in_node, graph, KZ_AFTER(), a, 0, in, SIZE, &err));
-	ok(kz_graph_add_fill(&fill, graph, KZ_AFTER(in_node), a, 100, 8, "\7\7\7\7\7\7\7\7", 8, &err));
+	ok(kz_graph_add_fill(
+		&fill, graph, KZ_AFTER(in_node), a, 100, 8, "\7\7\7\7\7\7\7\7", 8, &err));
 	ok(kz_graph_add_dtod(&across, graph, KZ_AFTER(fill), b, 10, a, 0, 200, &err));
 	ok(kz_graph_add_dtoh(NULL, graph, KZ_AFTER(across, fill), out, SIZE, b, 0, &err));
 	ck_assert_str_eq(kz_node_name(across), "copy#2");
@@ -88,8 +90,10 @@ GRAPH_TEST(host_functions_and_child_graphs_run_at_each_launch)
 	ok(kz_graph_add_fill(NULL, child, KZ_AFTER(), a, 0, SIZE, "\3", 1, &err));
 	ok(kz_graph_add_host(&first, graph, KZ_AFTER(), count_up, &calls, &err));
 	ok(kz_graph_add_child(NULL, graph, KZ_AFTER(first), child, &err));
-	fails(kz_graph_add_child(NULL, graph, KZ_AFTER(first), graph, &err), KZ_INVALID, "its own nodes");
-	fails(kz_graph_add_host(NULL, graph, KZ_AFTER(), NULL, NULL, &err), KZ_INVALID, "a function");
+	fails(kz_graph_add_child(NULL, graph, KZ_AFTER(first), graph, &err), KZ_INVALID,
+		"its own nodes");
+	fails(kz_graph_add_host(NULL, graph, KZ_AFTER(), NULL, NULL, &err), KZ_INVALID,
+		"a function");
 	kz_graph_release(child);
 	launch_once();
 	launch_once();
@@ -113,7 +117,8 @@ GRAPH_TEST(a_graph_allocates_and_frees_memory_of_its_own)
 	fails(kz_graph_add_free(NULL, graph, KZ_AFTER(copy), out, &err), KZ_INVALID,
 		"a buffer of kz_graph_add_alloc");
 	fails(kz_graph_clone(&clone, graph, &err), KZ_UNSUPPORTED, "cannot be copied");
-	fails(kz_graph_add_alloc(NULL, &own, graph, KZ_AFTER(), 0, &err), KZ_INVALID, "1 byte or more");
+	fails(kz_graph_add_alloc(NULL, &own, graph, KZ_AFTER(), 0, &err), KZ_INVALID,
+		"1 byte or more");
 	ck_assert_ptr_null(own);
 	launch_once();
 	launch_once();
@@ -127,10 +132,12 @@ GRAPH_TEST(nodes_that_cannot_be_are_refused)
 	kz_node *node = (kz_node *)&err;
 	fails(kz_graph_add_dtod(&node, graph, KZ_AFTER(), a, 0, a, SIZE, 1, &err), KZ_RANGE,
 		"do not lie in a buffer");
-	fails(kz_graph_add_htod(NULL, graph, KZ_AFTER(), a, 0, NULL, 1, &err), KZ_INVALID, "got NULL");
+	fails(kz_graph_add_htod(NULL, graph, KZ_AFTER(), a, 0, NULL, 1, &err), KZ_INVALID,
+		"got NULL");
 	fails(kz_graph_add_htod(NULL, graph, KZ_AFTER(), a, 0, a, 0, &err), KZ_INVALID, "0 bytes");
 	fails(kz_graph_add_htod(NULL, NULL, KZ_AFTER(), a, 0, a, 1, &err), KZ_INVALID, "a graph");
-	fails(kz_graph_add_dtoh(NULL, graph, KZ_AFTER(), &node, 1, NULL, 0, &err), KZ_INVALID, "a buffer");
+	fails(kz_graph_add_dtoh(NULL, graph, KZ_AFTER(), &node, 1, NULL, 0, &err), KZ_INVALID,
+		"a buffer");
 	fails(kz_graph_add_fill(NULL, graph, KZ_AFTER(), a, 0, SIZE, "\1\2\3\4\5\6\7\10", 8, &err),
 		KZ_INVALID, "a pattern of 1, 2 or 4 bytes");
 	fails(kz_graph_add_fill(NULL, graph, KZ_AFTER(), a, 2, 4, "\1\2\3\4", 4, &err), KZ_INVALID,
@@ -140,7 +147,8 @@ GRAPH_TEST(nodes_that_cannot_be_are_refused)
 	fails(kz_graph_instantiate(NULL, graph, &err), KZ_INVALID, "out is NULL");
 	fails(kz_graph_clone(NULL, graph, &err), KZ_INVALID, "out is NULL");
 	fails(kz_graph_end(NULL, kz_device_stream(dev), &err), KZ_INVALID, "out is NULL");
-	fails(kz_graph_end(&graph, kz_device_stream(dev), &err), KZ_STATE, "the stream is not captured");
+	fails(kz_graph_end(&graph, kz_device_stream(dev), &err), KZ_STATE,
+		"the stream is not captured");
 	ok(kz_graph_create(&graph, dev, &err));
 	fails(kz_graph_begin(NULL, NULL, &err), KZ_INVALID, "a stream");
 	kz_capture_options options = {0};
@@ -259,6 +267,29 @@ START_TEST(a_capture_ends_with_its_device)
 }
 END_TEST
 
+/* Each node is there with its memory, or it is not there. */
+GRAPH_TEST(a_failed_allocation_adds_no_node)
+{
+	bool done = false;
+	for (long n = 0; !done; n++) {
+		kz_buffer *a = create_buffer(SIZE);
+		int64_t before, after;
+		ok(kz_graph_count(&before, NULL, graph, &err));
+		mem_fail_after(n);
+		kz_status st =
+			kz_graph_add_fill(NULL, graph, KZ_AFTER(), a, 0, SIZE, "\1", 1, &err);
+		bool failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert_int_eq(st != KZ_OK, failed);
+		kz_error_clear(&err);
+		ok(kz_graph_count(&after, NULL, graph, &err));
+		ck_assert_int_eq(after, before + !failed);
+		kz_buffer_release(a);
+		done = !failed;
+	}
+	launch_once();
+}
+
 DEVICE_TEST(a_failed_allocation_leaves_nothing_behind)
 {
 	kz_buffer *buffer = create_buffer(SIZE);
@@ -287,7 +318,7 @@ SUITE(graph)
 	tcase_add_tests(tcase, devices, copies_and_fills_run_in_the_order_of_their_edges,
 		host_functions_and_child_graphs_run_at_each_launch,
 		a_graph_allocates_and_frees_memory_of_its_own, nodes_that_cannot_be_are_refused,
-		a_graph_is_printed_as_dot);
+		a_graph_is_printed_as_dot, a_failed_allocation_adds_no_node);
 	tcase = suite_add_case(suite, "failures");
 	tcase_add_loop_test(tcase, a_failure_of_the_driver_leaves_nothing_behind, 0, 6);
 	tcase_add_test(tcase, a_capture_ends_with_its_device);

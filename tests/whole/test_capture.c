@@ -14,6 +14,8 @@ static const char source[] =
 	"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
 	"	if (i < n) { y[i] += a * x[i]; }\n"
 	"}\n"
+	"__device__ int count;\n"
+	"extern \"C\" __global__ void tick() { count++; }\n"
 	"extern \"C\" __global__ void set(float *y, float a, int n)\n"
 	"{\n"
 	"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -63,7 +65,8 @@ static void launch_axpy(kz_stream *in, kz_array *y, kz_array *x, float a)
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	options.stream = in;
-	ok(kz_launch(axpy, kz_dim(4, 1, 1), kz_dim(256, 1, 1), &options, &err, KZ_ARGS(y, x, a, N)));
+	ok(kz_launch(
+		axpy, kz_dim(4, 1, 1), kz_dim(256, 1, 1), &options, &err, KZ_ARGS(y, x, a, N)));
 }
 
 static kz_exec *end_capture(kz_stream *in)
@@ -183,7 +186,8 @@ CAPTURE_TEST(streams_join_a_capture_and_are_joined_back)
 	launch_axpy(stream, b, a, 100); /* behind that, by b again */
 	ok(kz_event_record(join, side, &err));
 	ok(kz_stream_wait(stream, join, &err));
-	fails(kz_event_query(join, &err), KZ_STATE, "kz_event_query: the event was recorded in a capture");
+	fails(kz_event_query(join, &err), KZ_STATE,
+		"kz_event_query: the event was recorded in a capture");
 	ok(kz_graph_end(&graph, stream, &err));
 	ck_assert(!kz_stream_is_capturing(side));
 	ok(kz_graph_count(&nodes, &edges, graph, &err));
@@ -216,7 +220,8 @@ CAPTURE_TEST(a_stream_that_is_not_joined_back_ends_the_capture_with_a_reason)
 	ok(kz_event_record(fork, stream, &err));
 	ok(kz_stream_wait(side, fork, &err));
 	launch_axpy(side, b, a, 2);
-	fails(kz_graph_end(&graph, side, &err), KZ_STATE, "has joined the capture of another stream");
+	fails(kz_graph_end(&graph, side, &err), KZ_STATE,
+		"has joined the capture of another stream");
 	fails(kz_graph_end(&graph, stream, &err), KZ_STATE, "was not joined back: record an event");
 	ck_assert_ptr_null(graph);
 	ck_assert(!kz_stream_is_capturing(stream) && !kz_stream_is_capturing(side));
@@ -233,7 +238,8 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 {
 	kz_stream *home = kz_device_stream(dev);
 	float host[N] = {0};
-	kz_array *a = filled(1), *b = filled(2), *made = NULL, *indexes = support_counted(dev, KZ_SHAPE(4));
+	kz_array *a = filled(1), *b = filled(2), *made = NULL,
+		 *indexes = support_counted(dev, KZ_SHAPE(4));
 	kz_event *event;
 	ok(kz_event_create(&event, dev, &err));
 	ok(kz_graph_begin(home, NULL, &err));
@@ -251,7 +257,8 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	fails(kz_reduce_get(host, 4, KZ_REDUCE_MAX, a, NULL, &err), KZ_STATE, "kz_reduce_get: ");
 	fails(kz_array_nonzero(&made, a, &err), KZ_STATE, "kz_array_nonzero: ");
 	fails(kz_array_compress(&made, a, a, &err), KZ_STATE, "kz_array_compress: ");
-	fails(kz_array_take(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE, "kz_array_take: ");
+	fails(kz_array_take(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE,
+		"kz_array_take: ");
 	fails(kz_launch(set, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
 		KZ_ARGS(KZ_OUT(host, sizeof(host)), 1.0f, N)), KZ_STATE, "which a capture cannot");
 	fails(kz_copy_dtoh(host, 4, kz_array_buffer(a), 0, &err), KZ_STATE, "kz_copy_dtoh: ");
@@ -319,8 +326,8 @@ CAPTURE_TEST(arguments_change_by_the_name_of_the_node)
 		"'axpy' takes 4 arguments, got 3");
 	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(z, x, 0.1, N)), KZ_ARGUMENT,
 		"argument 3 of 'axpy'");
-	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(KZ_OUT(&err, 8), x, 1.0f, N)), KZ_ARGUMENT,
-		"belong to one launch");
+	fails(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(KZ_OUT(&err, 8), x, 1.0f, N)),
+		KZ_ARGUMENT, "belong to one launch");
 	fails(kz_exec_set_args(NULL, "axpy", &err, KZ_ARGS()), KZ_INVALID, "an executable graph");
 	/* The memory of the argument before is free again, and the new one is kept. */
 	int64_t live = memory_stats().live_count;
@@ -377,7 +384,8 @@ CAPTURE_TEST(a_clone_has_the_nodes_and_their_names)
 	kz_graph *graph = captured_pair(y, x, 1, 2), *clone;
 	kz_exec *exec;
 	ok(kz_node_set_name(kz_graph_node(graph, "axpy#2"), "last", &err));
-	fails(kz_node_set_name(kz_graph_node(graph, "last"), "axpy", &err), KZ_INVALID, "has the name");
+	fails(kz_node_set_name(kz_graph_node(graph, "last"), "axpy", &err), KZ_INVALID,
+		"has the name");
 	fails(kz_node_set_name(kz_graph_node(graph, "last"), "", &err), KZ_INVALID, "an empty one");
 	ok(kz_graph_clone(&clone, graph, &err));
 	kz_graph_release(graph);
@@ -426,16 +434,17 @@ CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 		KZ_ARGS(y, 2.0f, N)));
 	ok(kz_graph_add_kernel(&second, graph, KZ_AFTER(first), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f, N)));
-	ok(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second), axpy, grid, block, NULL, &err,
-		KZ_ARGS(y, y, 1, N)));
+	ok(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second), axpy, grid, block, NULL,
+		&err, KZ_ARGS(y, y, 1, N)));
 	ck_assert_str_eq(kz_node_name(third), "axpy#2");
 	fails(kz_graph_add_kernel(&third, other, KZ_AFTER(first), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "'set' is of another");
 	ck_assert_ptr_null(third);
 	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(NULL), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "a node to come after");
-	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, kz_dim(5000, 1, 1), NULL, &err,
-		KZ_ARGS(y, x, 3.0f, N)), KZ_LAUNCH, "block of 5000");
+	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, kz_dim(5000, 1, 1), NULL,
+		      &err, KZ_ARGS(y, x, 3.0f, N)),
+		KZ_LAUNCH, "block of 5000");
 	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f)), KZ_ARGUMENT, "takes 4 arguments");
 	ok(kz_graph_instantiate(&exec, graph, &err));
@@ -449,6 +458,27 @@ CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 	check_all(y, 6);
 	kz_exec_release(exec);
 	kz_array_release(y);
+}
+
+CAPTURE_TEST(a_kernel_without_parameters_is_a_node)
+{
+	kz_kernel *tick;
+	kz_graph *graph;
+	kz_exec *exec;
+	int32_t count = 0;
+	ok(kz_module_kernel(&tick, module, "tick", &err));
+	ok(kz_graph_create(&graph, dev, &err));
+	ok(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), tick, kz_dim(1, 1, 1), kz_dim(1, 1, 1),
+		NULL, &err, KZ_ARGS()));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	ok(kz_exec_set_args(exec, "tick", &err, KZ_ARGS()));
+	ok(kz_exec_launch(exec, NULL, &err));
+	ok(kz_exec_launch(exec, NULL, &err));
+	ok(kz_device_synchronize(dev, &err));
+	ok(kz_module_get_global(module, "count", &count, sizeof(count), &err));
+	ck_assert_int_eq(count, 2);
+	kz_exec_release(exec);
+	kz_graph_release(graph);
 }
 
 static void *end_elsewhere(void *arg)
@@ -509,8 +539,8 @@ CAPTURE_TEST(a_capture_survives_compilers_and_empty_pools)
 	ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(N, 1, 1), &options, &err, KZ_ARGS(y)));
 	kz_module_release(more);
 	kz_module *unused;
-	ok(kz_module_compile(&unused, dev, "extern \"C\" __global__ void unused(int *y) { *y = 3; }",
-		NULL, &err));
+	ok(kz_module_compile(&unused, dev,
+		"extern \"C\" __global__ void unused(int *y) { *y = 3; }", NULL, &err));
 	kz_module_release(unused);
 	launch_axpy(stream, y, x, 1);
 	kz_exec *exec = end_capture(stream);
@@ -594,15 +624,15 @@ static int decide(kz_exec *exec, int first)
 
 static void add_to(kz_graph *graph, int more)
 {
-	ok(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
-		KZ_ARGS(numbers, more)));
+	ok(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,
+		&err, KZ_ARGS(numbers, more)));
 }
 
 static kz_node *choose_in(kz_graph *graph, uint64_t condition)
 {
 	kz_node *node;
-	ok(kz_graph_add_kernel(&node, graph, KZ_AFTER(), choose, kz_dim(1, 1, 1), kz_dim(40, 1, 1), NULL,
-		&err, KZ_ARGS(numbers, condition)));
+	ok(kz_graph_add_kernel(&node, graph, KZ_AFTER(), choose, kz_dim(1, 1, 1), kz_dim(40, 1, 1),
+		NULL, &err, KZ_ARGS(numbers, condition)));
 	return node;
 }
 
@@ -614,11 +644,12 @@ CONDITION_TEST(a_while_node_runs_its_body_until_a_kernel_ends_it)
 	kz_exec *exec;
 	ok(kz_graph_condition(&condition, outer, 1, &err));
 	ok(kz_graph_add_while(&loop, &body, outer, KZ_AFTER(), condition, &err));
-	ok(kz_graph_add_kernel(&last, outer, KZ_AFTER(loop), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,
-		&err, KZ_ARGS(numbers, 1000)));
-	ok(kz_graph_add_kernel(NULL, body, KZ_AFTER(), step, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
-		KZ_ARGS(numbers, condition)));
-	fails(kz_graph_instantiate(&exec, body, &err), KZ_INVALID, "the body of a conditional node");
+	ok(kz_graph_add_kernel(&last, outer, KZ_AFTER(loop), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1),
+		NULL, &err, KZ_ARGS(numbers, 1000)));
+	ok(kz_graph_add_kernel(NULL, body, KZ_AFTER(), step, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,
+		&err, KZ_ARGS(numbers, condition)));
+	fails(kz_graph_instantiate(&exec, body, &err), KZ_INVALID,
+		"the body of a conditional node");
 	fails(kz_graph_clone(&clone, outer, &err), KZ_UNSUPPORTED, "cannot be copied");
 	kz_graph_release(body); /* nothing happens */
 	ok(kz_graph_instantiate(&exec, outer, &err));
@@ -670,7 +701,8 @@ CONDITION_TEST(a_switch_node_runs_the_body_of_the_index)
 	kz_exec_release(exec);
 	fails(kz_graph_add_switch(NULL, bodies, 0, outer, KZ_AFTER(), condition, &err), KZ_INVALID,
 		"1 to 65536 bodies");
-	ck_assert(kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), condition, &err) == KZ_INVALID);
+	ck_assert(
+		kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), condition, &err) == KZ_INVALID);
 	ck_assert_ptr_null(other);
 	kz_error_clear(&err);
 	ck_assert(kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), 12345, &err) == KZ_INVALID);
@@ -696,7 +728,8 @@ SUITE(capture)
 	tcase_add_tests(tcase, devices, arguments_change_by_the_name_of_the_node,
 		a_graph_of_the_same_shape_updates_an_executable_one,
 		a_clone_has_the_nodes_and_their_names, a_launch_in_a_capture_is_a_node_of_it,
-		explicit_kernels_run_in_the_order_of_their_edges);
+		explicit_kernels_run_in_the_order_of_their_edges,
+		a_kernel_without_parameters_is_a_node);
 	tcase = suite_add_case(suite, "conditions");
 	tcase_add_tests(tcase, devices, a_while_node_runs_its_body_until_a_kernel_ends_it,
 		an_if_node_runs_one_of_two_bodies, a_switch_node_runs_the_body_of_the_index);

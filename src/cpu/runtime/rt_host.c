@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions of the host that compiled kernels call: end the launch with a failure, printf, assert,
- * malloc and free, conditions of graphs.  A function that fails notes the reason in the worker's struct rt_fail.  Then
- * the code of the kernel traps, and the launch reports the reason.
+ * malloc and free, conditions of graphs.  A function that fails notes the reason in the worker's
+ * struct rt_fail.  Then the code of the kernel traps, and the launch reports the reason.
  */
 #include "base/common.h"
 

@@ -46,8 +46,13 @@ static CUgraphNode add_down(CUgraph graph, const CUgraphNode *from, size_t count
 	CUgraphConditionalHandle condition, uint32_t less)
 {
 	void *values[] = {&where, &condition, &less};
-	const CUDA_KERNEL_NODE_PARAMS params = {.func = kernel(condition_module, "down"), .gridDimX = 1,
-		.gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+	const CUDA_KERNEL_NODE_PARAMS params = {.func = kernel(condition_module, "down"),
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
 		.kernelParams = values};
 	CUgraphNode node = NULL;
 	OK(cuGraphAddKernelNode_v2(&node, graph, from, count, &params));
