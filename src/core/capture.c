@@ -55,27 +55,33 @@ static bool uses_grow(struct uses *uses)
 	return true;
 }
 
+/* The place of an object in the list, plus 1; 0: it is not there. */
+static size_t uses_place(const struct uses *uses, const void *object)
+{
+	return uses->slots ? uses->slots[uses_slot(uses, object)] : 0;
+}
+
 struct use *uses_find(const struct uses *uses, const void *object)
 {
-	size_t at = uses->slots ? uses->slots[uses_slot(uses, object)] : 0;
-	return at ? &uses->items[at - 1] : NULL;
+	size_t place = uses_place(uses, object);
+	return place ? &uses->items[place - 1] : NULL;
 }
 
 struct use *uses_add(struct uses *uses, void *object, const struct use_kind *kind)
 {
-	struct use *use = uses_find(uses, object);
-	if (!use) {
+	size_t place = uses_place(uses, object);
+	if (!place) {
 		if (!uses_grow(uses)) {
 			return NULL;
 		}
 		size_t slot = uses_slot(uses, object);
-		use = &uses->items[uses->count++];
-		*use = (struct use){.object = object, .kind = kind};
-		uses->slots[slot] = uses->count;
+		place = ++uses->count;
+		uses->items[place - 1] = (struct use){.object = object, .kind = kind};
+		uses->slots[slot] = place;
 		kind->retain(object);
 	}
-	use->count++;
-	return use;
+	uses->items[place - 1].count++;
+	return &uses->items[place - 1];
 }
 
 void uses_remove(struct uses *uses, void *object)
