@@ -242,28 +242,28 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 	return st;
 }
 
-/* The capture that a stream began and that this thread can end. */
-static kz_status capture_find(struct capture **out, const struct kz_stream *stream,
-	const char *call, kz_error *err)
+/* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error says. */
+static struct capture *capture_find(const struct kz_stream *stream, const char *call,
+	kz_error *err)
 {
 	struct capture *capture = stream_capture(stream);
 	if (!capture) {
-		return error_set(err, KZ_STATE, "%s: the stream is not captured", call);
+		error_set(err, KZ_STATE, "%s: the stream is not captured", call);
+		return NULL;
 	}
 	if (capture->origin != stream) {
-		return error_set(err, KZ_STATE,
+		error_set(err, KZ_STATE,
 			"%s: the stream has joined the capture of another stream, "
 			"which must end it",
 			call);
+		return NULL;
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
-		return error_set(err, KZ_STATE,
-			"%s: another thread began the capture; a relaxed capture "
-			"could be ended here",
-			call);
+		error_set(err, KZ_STATE, "%s: another thread began the capture; a relaxed "
+			"capture could be ended here", call);
+		return NULL;
 	}
-	*out = capture;
-	return KZ_OK;
+	return capture;
 }
 
 /* The driver's end of a capture; *out is NULL after a failure. */
@@ -303,14 +303,16 @@ static kz_status graph_fill(struct kz_graph *graph, struct capture *capture, kz_
 kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
-	struct capture *capture;
 	struct kz_graph *graph = NULL;
 	CUgraph handle;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(stream, OBJECT_STREAM, err))
-	    || (st = capture_find(&capture, stream, __func__, err))) {
+	    || (st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
+	}
+	struct capture *capture = capture_find(stream, __func__, err);
+	if (!capture) {
+		return KZ_STATE;
 	}
 	struct kz_device *dev = capture->device;
 	if ((st = device_enter(dev, &scope, err))) {
@@ -336,12 +338,14 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
-	struct capture *capture;
 	CUgraph handle;
 	kz_status st;
-	if ((st = object_check(stream, OBJECT_STREAM, err)) || !stream_capture(stream)
-	    || (st = capture_find(&capture, stream, __func__, err))) {
+	if ((st = object_check(stream, OBJECT_STREAM, err)) || !stream_capture(stream)) {
 		return st;
+	}
+	struct capture *capture = capture_find(stream, __func__, err);
+	if (!capture) {
+		return KZ_STATE;
 	}
 	struct kz_device *dev = device_retain(capture->device);
 	bool is_living = device_enter_quietly(dev, &scope);
@@ -368,7 +372,7 @@ kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_err
 {
 	kz_status st = pointer_check(graph, "a graph", err);
 	if (!st && after.count > 0 && !after.items) {
-		st = error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
+		return error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
 	}
 	for (size_t i = 0; !st && i < after.count; i++) {
 		const struct kz_node *node = after.items[i];
