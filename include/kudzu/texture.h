@@ -16,6 +16,9 @@
  *	kz_texture_release(texture);
  *	kz_cuda_array_release(texels);
  *
+ * A launch in flight may use a texture or surface that is released.  A prepared launch and a graph do not
+ * keep theirs: release it after them.
+ *
  * A CUDA array holds texels in an order of the device's choice, so that neighbours in two dimensions
  * are near each other.  A texel has 1, 2 or 4 channels.  Their types are KZ_I8, KZ_I16, KZ_I32,
  * KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.

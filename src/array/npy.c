@@ -188,7 +188,7 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 			? "expected a size of host memory from 0, got %lld"
 			: "expected %lld bytes of host memory, got NULL", (long long)size);
 	}
-	return npy_read(out, dev, data, size, "the data", dtype, err);
+	return npy_read(out, dev, size > 0 ? data : "", size, "the data", dtype, err);
 }
 
 kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dtype dtype,

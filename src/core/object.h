@@ -53,7 +53,11 @@ kz_status object_refuse(const void *object, enum object_kind kind, kz_error *err
 /* A handle that a caller passed. */
 static inline kz_status object_check(const void *object, enum object_kind kind, kz_error *err)
 {
-	return likely(object_is(object, kind)) ? KZ_OK : object_refuse(object, kind, err);
+	if (likely(object_is(object, kind))) {
+		return KZ_OK;
+	}
+	(void)object_refuse(object, kind, err);
+	return KZ_INVALID;
 }
 
 /* The object has ended: whoever has a handle yet has one that was released. */
