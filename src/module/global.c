@@ -77,11 +77,12 @@ static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name,
 		*out = NULL;
 	}
 	if (st == KZ_OK && kz_buffer_size(*out) != size) {
-		st = error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
+		(void)error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
 			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
 			(long long)size);
 		kz_buffer_release(*out);
 		*out = NULL;
+		return KZ_RANGE;
 	}
 	return st;
 }

@@ -133,7 +133,11 @@ kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err);
 /* Handles that a caller passed. */
 static inline kz_status module_check(const struct kz_module *mod, kz_error *err)
 {
-	return likely(module_is_held(mod)) ? KZ_OK : module_refuse(mod, err);
+	if (likely(module_is_held(mod))) {
+		return KZ_OK;
+	}
+	(void)module_refuse(mod, err);
+	return KZ_INVALID;
 }
 
 /* A kernel ends with its module, so the module of one that has not is there. */
@@ -145,7 +149,11 @@ static inline bool kernel_is_held(const struct kz_kernel *kernel)
 
 static inline kz_status kernel_check(const struct kz_kernel *kernel, kz_error *err)
 {
-	return likely(kernel_is_held(kernel)) ? KZ_OK : kernel_refuse(kernel, err);
+	if (likely(kernel_is_held(kernel))) {
+		return KZ_OK;
+	}
+	(void)kernel_refuse(kernel, err);
+	return KZ_INVALID;
 }
 
 /* args.c */
