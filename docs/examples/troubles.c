@@ -70,6 +70,7 @@ static void compile_wrong(kz_device *dev, kz_error *err)
 static void launch_wrong(kz_module *mod, kz_array *a, kz_error *err)
 {
 	kz_kernel *scale = NULL, *cached = NULL, *other = NULL;
+	kz_array *rows = NULL, *turned = NULL;
 	kz_dim3 one = kz_dim(1, 1, 1);
 	float host[16] = {0};
 	show(kz_module_kernel(&other, mod, "scales", err), err);
@@ -81,6 +82,13 @@ static void launch_wrong(kz_module *mod, kz_array *a, kz_error *err)
 	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(a, 2.0f)), err);
 	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(a, 0.1, 16)), err);
 	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(host, 2.0f, 16)), err);
+	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(kz_array_address(a), 2.0f, 16)), err);
+	if (kz_array_reshape(&rows, a, KZ_SHAPE(4, 4), err) || kz_array_transpose(&turned, rows, KZ_AXES(), err)) {
+		unnoticed++;
+	}
+	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(turned, 2.0f, 16)), err);
+	kz_array_release(turned);
+	kz_array_release(rows);
 	show(kz_launch(scale, one, one, NULL, err, KZ_ARGS(a, 2.0f, 5000000000)), err);
 	show(kz_launch(scale, one, kz_dim(2048, 1, 1), NULL, err, KZ_ARGS(a, 2.0f, 16)), err);
 	show(kz_launch(scale, kz_dim(0, 1, 1), one, NULL, err, KZ_ARGS(a, 2.0f, 16)), err);

@@ -272,7 +272,7 @@ static kz_status graph_make_buffer(kz_buffer **out, struct kz_graph *graph, CUde
 			memory_release(memory);
 		}
 	}
-	return st;
+	return buffer_hold(out, st);
 }
 
 kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph, kz_nodes after,

@@ -60,7 +60,7 @@ static kz_status managed_hand_out(kz_buffer **out, struct memory *memory, kz_err
 	if (st) {
 		memory_release(memory);
 	}
-	return st;
+	return buffer_hold(out, st);
 }
 
 kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)

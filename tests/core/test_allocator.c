@@ -138,7 +138,7 @@ STUB_TEST(an_allocator_that_lacks_something_is_refused, "")
 	fails(kz_device_set_allocator(dev, &allocator, &err), KZ_INVALID, "got no alloc");
 	allocator.size = 8;
 	fails(kz_device_set_allocator(dev, &allocator, &err), KZ_INVALID,
-		"kz_allocator.size is 8, expected 32");
+		"kz_allocator has size 8, expected 32");
 	fails(kz_device_set_allocator(NULL, NULL, &err), KZ_INVALID, "expected a device, got NULL");
 	allocator = allocator_of(&source);
 	mem_fail_after(0);

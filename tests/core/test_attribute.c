@@ -138,7 +138,7 @@ STUB_TEST(devices_have_a_bus_id_a_mode_and_peers, "devices=2")
 	ck_assert_int_eq(can, 1);
 	ok(kz_device_can_access_peer(&can, dev, dev, &err));
 	ck_assert_int_eq(can, 0);
-	fails(kz_device_can_access_peer(&can, dev, NULL, &err), KZ_INVALID, "expected a peer");
+	fails(kz_device_can_access_peer(&can, dev, NULL, &err), KZ_INVALID, "expected a device, got NULL");
 	fails(kz_device_can_access_peer(&can, NULL, dev, &err), KZ_INVALID, "expected a device");
 	fails(kz_device_can_access_peer(NULL, dev, peer, &err), KZ_INVALID, "out is NULL");
 	support_stub("devices=2;fail=cuDeviceCanAccessPeer:101");

@@ -151,7 +151,7 @@ DEVICE_TEST(what_kz_launch_refuses_is_refused_at_the_beginning)
 	fails(kz_prepared_create(&step, saxpy, one, one, &options, &err, KZ_ARGS(1.0f, a, a, 4)),
 		KZ_INVALID, "kz_launch_options has size 3");
 	fails(kz_prepared_create(&step, NULL, one, one, NULL, &err, KZ_ARGS()), KZ_INVALID,
-		"kz_prepared_create: the kernel is NULL");
+		"expected a kernel, got NULL");
 	fails(kz_prepared_create(NULL, saxpy, one, one, NULL, &err, KZ_ARGS()), KZ_INVALID,
 		"kz_prepared_create: out is NULL");
 	fails(kz_prepared_set(NULL, 0, KZ_ARG(1), &err), KZ_INVALID, "expected a prepared launch");
