@@ -40,6 +40,33 @@ static void *make_view(void)
 	return view;
 }
 
+static void *make_managed(void)
+{
+	kz_buffer *buffer = NULL;
+	ok(kz_managed_create(&buffer, dev, 64, &err));
+	return buffer;
+}
+
+static void *make_pinned_buffer(void)
+{
+	kz_pinned *pinned = NULL;
+	kz_buffer *buffer = NULL;
+	ok(kz_pinned_create(&pinned, dev, 64, &err));
+	ok(kz_pinned_buffer(&buffer, pinned, &err));
+	kz_pinned_release(pinned);
+	return buffer;
+}
+
+static void *make_node_buffer(void)
+{
+	kz_graph *graph = NULL;
+	kz_buffer *buffer = NULL;
+	ok(kz_graph_create(&graph, dev, &err));
+	ok(kz_graph_add_alloc(NULL, &buffer, graph, KZ_AFTER(), 64, &err));
+	kz_graph_release(graph);
+	return buffer;
+}
+
 static void *make_stream(void)
 {
 	kz_stream *stream = NULL;
@@ -172,6 +199,9 @@ static const struct {
 	{"an array", make_array, release_array, use_array},
 	{"a buffer", make_buffer, release_buffer, use_buffer},
 	{"a buffer", make_view, release_buffer, use_buffer},
+	{"a buffer", make_managed, release_buffer, use_buffer},
+	{"a buffer", make_pinned_buffer, release_buffer, use_buffer},
+	{"a buffer", make_node_buffer, release_buffer, use_buffer},
 	{"a stream", make_stream, release_stream, use_stream},
 	{"an event", make_event, release_event, use_event},
 	{"a pinned buffer", make_pinned, release_pinned, NULL},
