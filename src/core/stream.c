@@ -331,6 +331,7 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 	struct device_scope scope;
 	unsigned flags = CU_STREAM_NON_BLOCKING;
 	int priority = 0;
+	bool is_capturing;
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = pointer_check(info, "a kz_stream_info", err))) {
@@ -352,10 +353,9 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 		st = device_ok(stream->device, dev->drv->StreamGetFlags(stream->handle, &flags),
 			"cuStreamGetFlags", err);
 	}
-	if (!st) {
+	if (!st && !(st = stream_find_capturing(&is_capturing, stream, err))) {
 		*info = (kz_stream_info){.size = sizeof(*info), .priority = priority,
-			.blocking = !(flags & CU_STREAM_NON_BLOCKING),
-			.capturing = stream_is_capturing(stream)};
+			.blocking = !(flags & CU_STREAM_NON_BLOCKING), .capturing = is_capturing};
 	}
 	device_leave(stream->device, &scope);
 	return st;
