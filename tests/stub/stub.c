@@ -362,9 +362,8 @@ static bool is_made(CUstream stream)
 	return stream && stream != CU_STREAM_LEGACY;
 }
 
-CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
+static CUresult new_stream(CUstream *stream, unsigned int flags, CUresult code)
 {
-	CUresult code = stub_enter_context(DRV_cuStreamCreate);
 	if (!code) {
 		*stream = stub_create(STUB_STREAM, sizeof(**stream));
 		code = *stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -376,10 +375,14 @@ CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
 	return code;
 }
 
+CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
+{
+	return new_stream(stream, flags, stub_enter_context(DRV_cuStreamCreate));
+}
+
 CUresult do_StreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
-	CUresult code = stub_enter_context(DRV_cuStreamCreateWithPriority);
-	code = code ? code : do_StreamCreate(stream, flags);
+	CUresult code = new_stream(stream, flags, stub_enter_context(DRV_cuStreamCreateWithPriority));
 	if (!code) {
 		(*stream)->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
 	}
@@ -558,9 +561,8 @@ VALUES(64)
 
 /* Events */
 
-CUresult do_EventCreate(CUevent *event, unsigned int flags)
+static CUresult new_event(CUevent *event, unsigned int flags, CUresult code)
 {
-	CUresult code = stub_enter_context(DRV_cuEventCreate);
 	if (!code) {
 		*event = stub_create(STUB_EVENT, sizeof(**event));
 		code = *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -569,6 +571,11 @@ CUresult do_EventCreate(CUevent *event, unsigned int flags)
 		(*event)->timed = !(flags & CU_EVENT_DISABLE_TIMING);
 	}
 	return code;
+}
+
+CUresult do_EventCreate(CUevent *event, unsigned int flags)
+{
+	return new_event(event, flags, stub_enter_context(DRV_cuEventCreate));
 }
 
 CUresult do_EventRecord(CUevent event, CUstream stream)
@@ -617,7 +624,7 @@ CUresult do_IpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
 	if (!code && memcmp(&handle, &none, sizeof(handle)) == 0) {
 		code = CUDA_ERROR_INVALID_HANDLE;
 	}
-	return code ? code : do_EventCreate(event, CU_EVENT_DISABLE_TIMING);
+	return new_event(event, CU_EVENT_DISABLE_TIMING, code);
 }
 
 CUresult do_EventDestroy(CUevent event)
