@@ -48,18 +48,24 @@ static const char ptx[] =
 	".visible .entry k(.param .u64 a, .param .u32 n)\n{\n\tret;\n}\n"
 	".visible .entry other()\n{\n\tret;\n}\n";
 static const int64_t across[2] = {4, 8};
+static const kz_stream_options urgent = {.size = sizeof(urgent), .priority = -1};
+static const kz_event_options between_processes = {
+	.size = sizeof(between_processes), .disable_timing = 1, .interprocess = 1};
 
 /* What the calls work on. */
 static kz_error error, *err = &error;
 static kz_device *dev, *other;
 static kz_stream *stream;
-static kz_event *events[2];
-static kz_buffer *buffer;
+static kz_event *events[2], *shared;
+static kz_ipc_handle handle; /* of shared */
+static kz_buffer *buffer, *managed;
+static kz_pinned *pinned;
 static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b;
 static kz_image *image;
 static kz_module *module;
 static kz_kernel *kernel;
 static kz_kernel_info info;
+static kz_prepared *prepared;
 static kz_elementwise *elementwise;
 static kz_reduction *reduction;
 static kz_npz *npz;
@@ -71,6 +77,7 @@ static float host[64];
 static char text[4096], npy[4096], page[4096];
 static int64_t size, npy_size;
 static double real;
+static int least, greatest;
 static struct {
 	char folder[32], ptx[64], npy[64], npz[64], saved[64];
 } files;
@@ -92,6 +99,11 @@ static struct {
 	kz_elementwise *elementwise;
 	kz_reduction *reduction;
 } made;
+
+static void do_nothing(void *user)
+{
+	(void)user;
+}
 
 enum { DRIVER = 1, NVRTC = 2, BOTH = 3 };
 
@@ -224,7 +236,11 @@ static kz_status open_world(void)
 	    || (st = kz_event_create(&events[1], dev, err))
 	    || (st = kz_event_record(events[0], stream, err))
 	    || (st = kz_event_record(events[1], stream, err))
+	    || (st = kz_event_create_with(&shared, dev, &between_processes, err))
+	    || (st = kz_event_export(&handle, shared, err))
 	    || (st = kz_buffer_create(&buffer, dev, 64, err))
+	    || (st = kz_managed_create(&managed, dev, 64, err))
+	    || (st = kz_pinned_create(&pinned, dev, 64, err))
 	    || (st = kz_image_create(&image, ptx, sizeof(ptx) - 1, err))
 	    || (st = kz_module_load_image(&module, dev, image, err))
 	    || (st = kz_module_kernel(&kernel, module, "k", err))
@@ -239,6 +255,10 @@ static kz_status open_world(void)
 	}
 	kz_buffer_release(kept); /* to the pool */
 	make_arrays();
+	if ((st = kz_prepared_create(&prepared, kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err,
+		     KZ_ARGS(f, 4)))) {
+		return st;
+	}
 	st = npz ? KZ_OK : fill_files();
 	st = st ? st : export_tensors();
 	support_stub(DEVICES);
@@ -275,12 +295,16 @@ static void close_world(bool is_clean)
 	if (exported_versioned) {
 		exported_versioned->deleter(exported_versioned);
 	}
+	kz_prepared_release(prepared);
 	release_arrays(f, m, n, wide, gaps, turned, pair, i, b);
 	kz_elementwise_release(elementwise);
 	kz_reduction_release(reduction);
 	kz_module_release(module);
 	kz_image_release(image);
 	kz_buffer_release(buffer);
+	kz_buffer_release(managed);
+	kz_pinned_release(pinned);
+	kz_event_release(shared);
 	kz_event_release(events[0]);
 	kz_event_release(events[1]);
 	kz_stream_release(stream);
