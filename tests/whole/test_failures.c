@@ -346,6 +346,7 @@ static const struct {
 	const char *why;
 } answers[] = {
 	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
+	{"cuPointerGetAttribute", 1, KZ_INVALID, "the address is that of no memory of the device"},
 	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},
 	{"cuStreamQuery", 600, KZ_NOT_READY, "this is what was asked"},
 };
