@@ -86,10 +86,11 @@ KZ_API KZ_NODISCARD kz_status kz_graph_begin(kz_stream *stream, const kz_capture
  *
  * @param out set to the graph; NULL on failure.
  * @param stream the one that kz_graph_begin was called with.
- * @return KZ_OK; KZ_STATE if the stream is not captured, began no capture, or another thread began
- *         it: then the capture goes on; KZ_STATE if another stream was not joined back, or if an
- *         earlier failure of the driver ended the capture; KZ_NO_MEMORY: then there is no capture any
- *         more, and the streams can be used.
+ * @return KZ_OK; KZ_STATE if the stream is not captured, began no capture, or another thread
+ *         began it, and the driver's failure to make the context current: then the capture goes
+ *         on; KZ_STATE if another stream was not joined back, or if an earlier failure of the
+ *         driver ended the capture; KZ_NO_MEMORY; the driver's other failures: then there is no
+ *         capture any more, and the streams can be used.
  * Ownership: release it with kz_graph_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err);

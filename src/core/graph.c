@@ -215,7 +215,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 {
 	struct device_scope scope;
 	struct capture *capture;
-	bool relaxed = false;
+	bool relaxed = false, is_capturing = false;
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = capture_read_options(&relaxed, options, err))
@@ -223,9 +223,10 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 		return st;
 	}
 	struct kz_device *dev = stream->device;
-	if (stream_is_capturing(stream)) {
+	st = stream_find_capturing(&is_capturing, stream, err);
+	if (!st && is_capturing) {
 		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
-	} else if (!(st = capture_create(&capture, stream, relaxed, err))) {
+	} else if (!st && !(st = capture_create(&capture, stream, relaxed, err))) {
 		if (!(st = capture_join(capture, stream, err))) {
 			st = device_ok(dev,
 				dev->drv->StreamBeginCapture(stream->handle,
@@ -273,10 +274,14 @@ static kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *e
 	*out = NULL;
 	CUresult code = dev->drv->StreamEndCapture(capture->origin->handle, out);
 	if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
-		return error_foreign(err, KZ_STATE, KZ_DOMAIN_DRIVER, (int)code,
-			"CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "cuStreamEndCapture", 0,
-			"kz_graph_end: a stream that joined the capture was not joined back: record an "
-			"event in it, and let the first stream wait for that");
+		bool mine = error_is_clean(err);
+		error_set(err, KZ_STATE,
+			"kz_graph_end: a stream that joined the capture was not joined back");
+		if (mine) {
+			error_add_hint(err, "record an event in it, and let the first stream wait for that");
+			codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuStreamEndCapture", err);
+		}
+		return KZ_STATE;
 	}
 	return device_ok(dev, code, "cuStreamEndCapture", err);
 }
@@ -316,8 +321,10 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	}
 	struct kz_device *dev = capture->device;
 	if ((st = device_enter(dev, &scope, err))) {
-		capture_close(capture, false); /* the device is lost, and the driver's part with it */
-		capture_forget(capture);
+		if (atomic_load(&dev->lost)) { /* and the driver's part with it */
+			capture_close(capture, false);
+			capture_forget(capture);
+		}
 		return st;
 	}
 	st = capture_stop(&handle, capture, err);

@@ -182,10 +182,13 @@ static kz_status exec_refuse_update(CUresult code, CUgraphExecUpdateResult why, 
 			"the attributes of a kernel differ",
 	};
 	const char *reason = why < countof(reasons) ? reasons[why] : NULL;
-	return error_foreign(err, KZ_INVALID, KZ_DOMAIN_DRIVER, (int)code,
-		"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "cuGraphExecUpdate", 0,
-		"the driver refuses this change of a graph: %s; instantiate the new graph instead",
+	bool mine = error_is_clean(err);
+	error_set(err, KZ_INVALID, "the driver refuses this change of a graph: %s",
 		reason ? reason : "it does not say why");
+	if (mine) {
+		codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuGraphExecUpdate", err);
+	}
+	return KZ_INVALID;
 }
 
 static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_graph *graph,
