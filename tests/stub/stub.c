@@ -482,7 +482,8 @@ CUresult do_StreamEndCapture(CUstream stream, CUgraph *graph)
 	return code;
 }
 
-/* A graph has no nodes here; an executable one is a handle of the same kind. */
+/* A graph has one node here, whatever was added: an empty child graph.  An executable one is a handle
+ * of the same kind. */
 static CUresult new_graph(void **graph, CUresult code)
 {
 	if (!code) {
@@ -508,6 +509,40 @@ CUresult do_GraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned
 {
 	(void)graph, (void)flags;
 	return new_graph((void **)exec, stub_enter_context(DRV_cuGraphInstantiateWithFlags));
+}
+
+CUresult do_GraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+	static char node;
+	*count = graph ? 1 : 0;
+	if (graph && nodes) {
+		nodes[0] = (CUgraphNode)&node;
+	}
+	return stub_enter(DRV_cuGraphGetNodes);
+}
+
+CUresult do_GraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+	(void)node;
+	*type = CU_GRAPH_NODE_TYPE_GRAPH;
+	return stub_enter(DRV_cuGraphNodeGetType);
+}
+
+CUresult do_GraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
+{
+	(void)node;
+	*graph = NULL;
+	return stub_enter(DRV_cuGraphChildGraphNodeGetGraph);
+}
+
+/* A conditional node with up to 8 bodies, which are empty. */
+CUresult do_GraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+	const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *parameters)
+{
+	static CUgraph bodies[8];
+	(void)node, (void)graph, (void)after, (void)data, (void)count;
+	parameters->conditional.phGraph_out = bodies;
+	return stub_enter_context(DRV_cuGraphAddNode);
 }
 
 CUresult do_GraphExecDestroy(CUgraphExec exec)

@@ -72,10 +72,15 @@ static kz_npz *npz;
 static kz_link_options driver_links;
 static struct DLManagedTensor *exported; /* NULL once it is deleted */
 static struct DLManagedTensorVersioned *exported_versioned;
+static kz_graph *graph, *child, *allocating;
+static kz_node *node;
+static kz_exec *exec;
+static kz_buffer *promised; /* what a node of `allocating` allocates */
 static FILE *nowhere;
 static float host[64];
 static char text[4096], npy[4096], page[4096];
 static int64_t size, npy_size;
+static uint64_t condition;
 static double real;
 static int least, greatest;
 static struct {
@@ -98,6 +103,8 @@ static struct {
 	kz_kernel *kernel; /* borrowed */
 	kz_elementwise *elementwise;
 	kz_reduction *reduction;
+	kz_graph *graph, *body; /* the body belongs to its node */
+	kz_exec *exec;
 } made;
 
 static void do_nothing(void *user)
@@ -105,7 +112,8 @@ static void do_nothing(void *user)
 	(void)user;
 }
 
-enum { DRIVER = 1, NVRTC = 2, BOTH = 3 };
+/* What a call reaches, and what goes on when it is made. */
+enum { DRIVER = 1, NVRTC = 2, BOTH = 3, CAPTURED = 4 };
 
 #define CALLS(function, reaches, arguments) \
 	static kz_status call_##function(void) \
@@ -218,7 +226,18 @@ static kz_status fill_files(void)
 		? st : kz_npz_open(&npz, files.npz, err);
 }
 
-static kz_status open_world(void)
+static kz_status make_graphs(void)
+{
+	kz_status st;
+	return (st = kz_graph_create(&graph, dev, err)) || (st = kz_graph_create(&child, dev, err))
+			|| (st = kz_graph_create(&allocating, dev, err))
+			|| (st = kz_graph_add_kernel(&node, graph, KZ_AFTER(), kernel,
+				    kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err, KZ_ARGS(f, 4)))
+			|| (st = kz_graph_add_alloc(NULL, &promised, allocating, KZ_AFTER(), 64, err))
+		? st : kz_graph_instantiate(&exec, graph, err);
+}
+
+static kz_status open_world(int row)
 {
 	kz_status st;
 	support_stub(DEVICES);
@@ -260,7 +279,12 @@ static kz_status open_world(void)
 		return st;
 	}
 	st = npz ? KZ_OK : fill_files();
-	st = st ? st : export_tensors();
+	if (st || (st = export_tensors()) || (st = make_graphs())) {
+		return st;
+	}
+	if (rows[row].reaches & CAPTURED) {
+		st = kz_graph_begin(stream, NULL, err);
+	}
 	support_stub(DEVICES);
 	return st;
 }
@@ -281,13 +305,16 @@ static void close_made(void)
 	kz_module_release(made.module);
 	kz_elementwise_release(made.elementwise);
 	kz_reduction_release(made.reduction);
+	kz_exec_release(made.exec);
+	kz_graph_release(made.graph);
 }
 
 /* The driver has back what the world took, unless it lost a device or failed to take it. */
-static void close_world(bool is_clean)
+static void close_world(int row, bool is_clean)
 {
 	is_clean &= kz_device_check(dev, NULL) == KZ_OK && kz_device_check(other, NULL) == KZ_OK;
 	support_stub(DEVICES);
+	ck_assert_int_eq(kz_graph_abort(stream, NULL), KZ_OK);
 	close_made();
 	if (exported) {
 		exported->deleter(exported);
@@ -297,6 +324,11 @@ static void close_world(bool is_clean)
 	}
 	kz_prepared_release(prepared);
 	release_arrays(f, m, n, wide, gaps, turned, pair, i, b);
+	kz_exec_release(exec);
+	kz_buffer_release(promised);
+	kz_graph_release(graph);
+	kz_graph_release(child);
+	kz_graph_release(allocating);
 	kz_elementwise_release(elementwise);
 	kz_reduction_release(reduction);
 	kz_module_release(module);
@@ -312,7 +344,9 @@ static void close_world(bool is_clean)
 	kz_device_close(dev);
 	kz_error_clear(err);
 	for (int kind = 0; is_clean && kind < STUB_KIND_COUNT; kind++) {
-		ck_assert_int_eq(support_stub_live((enum stub_kind)kind), live[kind]);
+		long left = support_stub_live((enum stub_kind)kind);
+		ck_assert_msg(left == live[kind], "%s: expected %ld live of stub_kind %d, got %ld",
+			rows[row].name, live[kind], kind, left);
 	}
 }
 
@@ -334,6 +368,7 @@ static const struct {
 	{"cuMemFreeAsync", "a release cannot fail"},
 	{"cuLinkDestroy", "a release cannot fail"},
 	{"cuThreadExchangeStreamCaptureMode", "if it was needed, the call that follows fails"},
+	{"cuEventDestroy", "a release cannot fail"},
 	{"cuDeviceGetDefaultMemPool", "the driver's pool gives memory back sooner"},
 	{"cuMemPoolSetAttribute", "the driver's pool gives memory back sooner"},
 };
@@ -347,6 +382,7 @@ static const struct {
 } answers[] = {
 	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
 	{"cuPointerGetAttribute", 1, KZ_INVALID, "the address is that of no memory of the device"},
+	{"cuGraphExecUpdate", 910, KZ_INVALID, "the graph has changed too much: it says how"},
 	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},
 	{"cuStreamQuery", 600, KZ_NOT_READY, "this is what was asked"},
 };
@@ -376,7 +412,7 @@ struct reached {
 static struct reached find_reached(int row)
 {
 	struct reached reached = {.count = 0};
-	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	ck_assert_msg(open_world(row) == KZ_OK, "%s", error.message);
 	kz_status st = rows[row].call();
 	ck_assert_msg(is_success(st), "%s: %s", rows[row].name, error.message);
 	for (size_t at = 0; at < countof(driver_calls); at++) {
@@ -384,7 +420,7 @@ static struct reached find_reached(int row)
 			reached.names[reached.count++] = driver_calls[at];
 		}
 	}
-	close_world(true);
+	close_world(row, true);
 	return reached;
 }
 
@@ -408,7 +444,7 @@ static void check_error(int row, kz_status st, kz_domain domain, int number, con
 static void fail_driver(int row, const char *call, int number)
 {
 	char script[100];
-	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	ck_assert_msg(open_world(row) == KZ_OK, "%s", error.message);
 	snprintf(script, sizeof(script), DEVICES ";fail=%s:%d", call, number);
 	support_stub(script);
 	kz_status st = rows[row].call();
@@ -422,7 +458,7 @@ static void fail_driver(int row, const char *call, int number)
 	} else if (!is_expected) {
 		check_error(row, st, KZ_DOMAIN_DRIVER, number, call);
 	}
-	close_world(!is_silent(call));
+	close_world(row, !is_silent(call));
 }
 
 /* Each code once; with KUDZU_TEST_SLOW by each call.  4711 is none. */
@@ -557,7 +593,7 @@ static void put_nvrtc(void)
 static kz_status call_with_nvrtc(int row, enum nvrtc_call failing, int code)
 {
 	const struct nvrtc real_table = *nvrtc_table();
-	ck_assert_msg(open_world() == KZ_OK, "%s", error.message);
+	ck_assert_msg(open_world(row) == KZ_OK, "%s", error.message);
 	memset(&script, 0, sizeof(script));
 	script.failing = failing;
 	script.code = code;
@@ -579,7 +615,7 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 	support_no_libraries();
 	/* After this failure the others are called, too, and nothing is kept. */
 	(void)call_with_nvrtc(_i, PTX, NVRTC_INTERNAL_ERROR);
-	close_world(true);
+	close_world(_i, true);
 	for (int call = 0; call < NVRTC_CALLS; call++) {
 		if (script.counts[call] > 0) {
 			calls[count++] = (enum nvrtc_call)call;
@@ -591,7 +627,7 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 			enum nvrtc_call call = calls[turn++ % count];
 			kz_status st = call_with_nvrtc(_i, call, code);
 			check_error(_i, st, KZ_DOMAIN_NVRTC, code, nvrtc_calls[call]);
-			close_world(true);
+			close_world(_i, true);
 		}
 	}
 	remove_files();
