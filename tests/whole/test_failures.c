@@ -76,10 +76,13 @@ static kz_graph *graph, *child, *allocating;
 static kz_node *node;
 static kz_exec *exec;
 static kz_buffer *promised; /* what a node of `allocating` allocates */
+static kz_cuda_array *plain, *mipmap;
+static kz_cuda_array_options writable;
 static FILE *nowhere;
 static float host[64];
 static char text[4096], npy[4096], page[4096];
 static int64_t size, npy_size;
+static int32_t attribute;
 static uint64_t condition;
 static double real;
 static int least, greatest;
@@ -105,6 +108,9 @@ static struct {
 	kz_reduction *reduction;
 	kz_graph *graph, *body; /* the body belongs to its node */
 	kz_exec *exec;
+	kz_cuda_array *texels;
+	kz_texture *texture;
+	kz_surface *surface;
 } made;
 
 static void do_nothing(void *user)
@@ -237,6 +243,16 @@ static kz_status make_graphs(void)
 		? st : kz_graph_instantiate(&exec, graph, err);
 }
 
+static kz_status make_texels(void)
+{
+	writable = (kz_cuda_array_options)KZ_CUDA_ARRAY_OPTIONS_INIT;
+	writable.levels = 2;
+	writable.surface = 1;
+	kz_status st = kz_cuda_array_create(&plain, dev, KZ_F32, KZ_SHAPE(2, 2), NULL, err);
+	return st ? st
+		: kz_cuda_array_create(&mipmap, dev, KZ_F32, KZ_SHAPE(2, 2), &writable, err);
+}
+
 static kz_status open_world(int row)
 {
 	kz_status st;
@@ -279,7 +295,7 @@ static kz_status open_world(int row)
 		return st;
 	}
 	st = npz ? KZ_OK : fill_files();
-	if (st || (st = export_tensors()) || (st = make_graphs())) {
+	if (st || (st = export_tensors()) || (st = make_graphs()) || (st = make_texels())) {
 		return st;
 	}
 	if (rows[row].reaches & CAPTURED) {
@@ -307,6 +323,9 @@ static void close_made(void)
 	kz_reduction_release(made.reduction);
 	kz_exec_release(made.exec);
 	kz_graph_release(made.graph);
+	kz_texture_release(made.texture);
+	kz_surface_release(made.surface);
+	kz_cuda_array_release(made.texels);
 }
 
 /* The driver has back what the world took, unless it lost a device or failed to take it. */
@@ -329,6 +348,8 @@ static void close_world(int row, bool is_clean)
 	kz_graph_release(graph);
 	kz_graph_release(child);
 	kz_graph_release(allocating);
+	kz_cuda_array_release(plain);
+	kz_cuda_array_release(mipmap);
 	kz_elementwise_release(elementwise);
 	kz_reduction_release(reduction);
 	kz_module_release(module);
@@ -381,6 +402,7 @@ static const struct {
 	const char *why;
 } answers[] = {
 	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
+	{"cuDeviceGetAttribute", 1, KZ_UNSUPPORTED, "this is what was asked"},
 	{"cuPointerGetAttribute", 1, KZ_INVALID, "the address is that of no memory of the device"},
 	{"cuGraphExecUpdate", 910, KZ_INVALID, "the graph has changed too much: it says how"},
 	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},
