@@ -235,24 +235,17 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
-kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
-	kz_index_mode mode, kz_error *err)
-{
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : kz_array_take_on(out, array, indexes, axis, mode, NULL, err);
-}
-
-kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
-	kz_index_mode mode, kz_stream *stream, kz_error *err)
+static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *indexes,
+	int64_t axis, kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
 {
 	struct kz_array *from = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
+	if ((st = out_check(out, sizeof(*out), call, err)) || (st = check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, __func__, err))
-		    || (st = array_check_capture(indexes, __func__, err))))) {
+	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, call, err))
+		    || (st = array_check_capture(indexes, call, err))))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -269,6 +262,18 @@ kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, i
 	kz_array_release(places);
 	kz_array_release(from);
 	return st;
+}
+
+kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_error *err)
+{
+	return indexing_do_take(out, array, indexes, axis, mode, NULL, __func__, err);
+}
+
+kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_stream *stream, kz_error *err)
+{
+	return indexing_do_take(out, array, indexes, axis, mode, stream, __func__, err);
 }
 
 /* Take along an axis */
@@ -416,22 +421,16 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 	return strided_distinct(&elements, "an array", err);
 }
 
-kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
-	kz_error *err)
-{
-	return kz_array_put_on(array, indexes, values, mode, NULL, err);
-}
-
-kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
-	kz_stream *stream, kz_error *err)
+static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *values,
+	kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
 {
 	struct kz_array *places = NULL;
 	struct kz_array *from = NULL;
 	kz_status st;
 	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, __func__, err))
-		    || (st = array_check_capture(indexes, __func__, err))))
+	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, call, err))
+		    || (st = array_check_capture(indexes, call, err))))
 	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
 			mode, stream, err))) {
 		return st;
@@ -444,6 +443,18 @@ kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, 
 	kz_array_release(places);
 	kz_array_release(from);
 	return st;
+}
+
+kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
+	kz_error *err)
+{
+	return indexing_do_put(array, indexes, values, mode, NULL, __func__, err);
+}
+
+kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
+	kz_stream *stream, kz_error *err)
+{
+	return indexing_do_put(array, indexes, values, mode, stream, __func__, err);
 }
 
 /* Nonzero */
@@ -540,22 +551,17 @@ static kz_status split_places(kz_array **out, struct kz_array *places, const kz_
 	return array_finish(out, result, st);
 }
 
-kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
-{
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : kz_array_nonzero_on(out, array, NULL, err);
-}
-
-kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	struct kz_array *mask = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
+	if ((st = out_check(out, sizeof(*out), call, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = stream_check_free(stream, __func__, err))
-	    || (st = array_check_capture(array, __func__, err))
+	    || (st = stream_check_free(stream, call, err))
+	    || (st = array_check_capture(array, call, err))
 	    || (st = mask_of(&mask, array, stream, err))) {
 		return st;
 	}
@@ -568,27 +574,31 @@ kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream
 	return st;
 }
 
-kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_error *err)
+kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : kz_array_compress_on(out, array, mask, NULL, err);
+	return indexing_do_nonzero(out, array, NULL, __func__, err);
 }
 
-kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, kz_stream *stream,
-	kz_error *err)
+kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
+	return indexing_do_nonzero(out, array, stream, __func__, err);
+}
+
+static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array *mask,
+	kz_stream *stream, const char *call, kz_error *err)
 {
 	struct kz_array *from = NULL;
 	struct kz_array *bytes = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
+	if ((st = out_check(out, sizeof(*out), call, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = pointer_check(mask, "a mask", err))
 	    || (st = object_check(mask, OBJECT_ARRAY, err))
 	    || (st = array_same_device("compress", array, mask, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = stream_check_free(stream, __func__, err))
-	    || (st = array_check_capture(mask, __func__, err))) {
+	    || (st = stream_check_free(stream, call, err))
+	    || (st = array_check_capture(mask, call, err))) {
 		return st;
 	}
 	if (!shape_equal(&array->shape, &mask->shape)) {
@@ -605,4 +615,15 @@ kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, 
 	kz_array_release(places);
 	kz_array_release(from);
 	return st;
+}
+
+kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_error *err)
+{
+	return indexing_do_compress(out, array, mask, NULL, __func__, err);
+}
+
+kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, kz_stream *stream,
+	kz_error *err)
+{
+	return indexing_do_compress(out, array, mask, stream, __func__, err);
 }
