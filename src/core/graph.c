@@ -370,7 +370,7 @@ kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 
 int kz_stream_is_capturing(const kz_stream *stream)
 {
-	return stream && stream_capture(stream);
+	return object_is(stream, OBJECT_STREAM) && stream_capture(stream);
 }
 
 /* Nodes */

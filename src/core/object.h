@@ -101,8 +101,11 @@ static inline bool refs_lower(atomic_int *count)
 /* Any other pointer that a caller passed. */
 static inline kz_status pointer_check(const void *pointer, const char *what, kz_error *err)
 {
-	return likely(pointer)
-		? KZ_OK : error_set(err, KZ_INVALID, "expected %s, got NULL", what);
+	if (likely(pointer)) {
+		return KZ_OK;
+	}
+	(void)error_set(err, KZ_INVALID, "expected %s, got NULL", what);
+	return KZ_INVALID;
 }
 
 /* Fail because a public struct, "kz_launch_options", does not have the size that its macro sets. */
