@@ -213,6 +213,13 @@ static inline bool emit_is_serial(const struct emit *e)
 /* The functions that the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
 
+/* Whether the block that is being made has several successors.  The ways of a branch may all lead to one,
+ * and then nothing is held at its end for lanes that part. */
+static inline bool emit_may_part(const struct emit *e)
+{
+	return e->func->blocks[e->block].succ_count > 1;
+}
+
 /* Whether the block that is being made is in a loop. */
 static inline bool emit_is_in_loop(const struct emit *e)
 {

@@ -250,7 +250,7 @@ static void branch_diverged(struct emit *e, const struct ptx_inst *inst, size_t 
 void emit_bra(struct emit *e, const struct ptx_inst *inst)
 {
 	size_t target = (size_t)inst->operands[0].value;
-	if (inst->has_guard) {
+	if (inst->has_guard && emit_may_part(e)) {
 		e->strategy->branch(e, inst, target, e->func->blocks[e->block].succ[0]);
 	} else {
 		emit_goto(e, target);
@@ -313,6 +313,10 @@ static LLVMValueRef use_index(struct emit *e, const struct ptx_operand *operand)
 void emit_brx(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *list = &inst->operands[1];
+	if (!emit_may_part(e)) {
+		emit_goto(e, e->func->blocks[e->block].succ[0]);
+		return;
+	}
 	size_t *blocks = mem_zalloc(list->count, sizeof(*blocks));
 	if (!blocks) {
 		e->failed = true;

@@ -30,7 +30,8 @@ static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 static bool is_small_if(const struct emit *e, const struct ptx_inst *inst)
 {
 	bool may_part = inst->op == PTX_OP_BRA && inst->has_guard && !emit_is_same(e, inst->guard);
-	return may_part && e->strategy == &emit_converged && emit_converts_if(e, e->block);
+	return may_part && emit_may_part(e) && e->strategy == &emit_converged
+		&& emit_converts_if(e, e->block);
 }
 
 bool emit_if(struct emit *e, const struct ptx_inst *inst)

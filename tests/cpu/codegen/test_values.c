@@ -310,6 +310,14 @@ static void want_table(uint32_t want[3], uint32_t t, uint32_t g)
 	want[2] = t % 4;
 }
 
+static void want_straight(uint32_t want[3], uint32_t t, uint32_t g)
+{
+	(void)g;
+	want[0] = 3 + t;
+	want[1] = 4;
+	want[2] = t;
+}
+
 /* Bodies that branch, by the thread's number and not by the guard. */
 static const struct guarded flows[] = {
 	{"two values change places", "mov.u32 %r10, 3; mov.u32 %r11, 4; mov.u32 %r12, 0;\n"
@@ -339,6 +347,12 @@ static const struct guarded flows[] = {
 		"T: .branchtargets A, B, C, D; brx.idx %r12, T; A: add.u32 %r10, %r10, 1; bra E;\n"
 		"B: add.u32 %r10, %r10, 10; mov.u32 %r11, 0; bra E; C: add.u32 %r10, %r10, 100;\n"
 		"D: add.u32 %r10, %r10, 1000; E:", want_table},
+	{"both ways of a branch lead to one place", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 %r5, %r0, 1;\n"
+		"setp.ne.u32 %p2, %r5, 0; @%p2 bra A; A: add.u32 %r10, %r10, %r0; mov.u32 %r12, %r0;",
+		want_straight},
+	{"all targets of a table are one", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 %r5, %r0, 3;\n"
+		"T: .branchtargets A, A, A, A; brx.idx %r5, T; A: add.u32 %r10, %r10, %r0;\n"
+		"mov.u32 %r12, %r0;", want_straight},
 };
 
 START_TEST(values_go_where_control_goes)
