@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const kz_shape shapes[] = {{0, {0}}, {1, {3}}, {2, {2, 3}}, {1, {4}}};
 	static const char *const names[] = {"a", "b", "n", "x"};
-	struct kz_array arrays[2] = {{.dtype = 0}, {.dtype = 0}};
+	struct kz_array arrays[2] = {{.tag = OBJECT_ARRAY}, {.tag = OBJECT_ARRAY}};
 	kz_var vars[4];
 	struct expr expr;
 	unsigned choice = size ? data[0] : 0;

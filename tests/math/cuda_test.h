@@ -153,7 +153,7 @@ static inline void get_bytes(void *out, const struct math_matrix *of, size_t siz
 	struct kz_buffer *buffer;
 	ok(buffer_take(&buffer, memory_retain(of->memory), 0, (int64_t)size, &err));
 	ok(kz_copy_dtoh(out, (int64_t)size, buffer, 0, &err));
-	kz_buffer_release(buffer);
+	buffer_release(buffer);
 }
 
 static inline void get(number *out, enum math_type type, const struct math_matrix *of, int count)

@@ -25,7 +25,7 @@ static struct eval_source source;
 
 static void add_array(int index, const char *name, struct kz_array *array, kz_dtype dtype)
 {
-	*array = (struct kz_array){.dtype = dtype, .shape = KZ_SHAPE(4), .count = 4};
+	*array = (struct kz_array){.tag = OBJECT_ARRAY, .dtype = dtype, .shape = KZ_SHAPE(4), .count = 4};
 	vars[index] = KZ_VAR(name, array);
 }
 
