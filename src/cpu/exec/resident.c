@@ -55,17 +55,29 @@ size_t resident_size(const struct block_frame_layout *layout, size_t shared_size
 }
 
 /* Where addresses are scarce, windows are closer together. */
+static bool resident_reserve_windows(struct resident *resident, size_t size, size_t windows)
+{
+	const size_t limit = capacity_addresses() / 4;
+	size_t gap = WINDOW_GAP;
+	for (;;) {
+		resident->window_stride = size + gap;
+		if ((resident->window_stride * windows <= limit || gap == GAP_LEAST)
+		    && gap_reserve(&resident->windows, windows * resident->window_stride - gap,
+			    GAP_WIDE)) {
+			return true;
+		}
+		if (gap == GAP_LEAST) {
+			return false;
+		}
+		gap = gap / 2 > GAP_LEAST ? gap_to_pages(gap / 2) : GAP_LEAST;
+	}
+}
+
 static bool resident_map_windows(struct resident *resident, size_t shared_size, uint64_t count)
 {
 	const size_t size = gap_to_pages(shared_size > 0 ? shared_size : 1);
 	const size_t windows = resident_window_count(shared_size, count);
-	const size_t limit = capacity_addresses() / 4;
-	size_t gap = WINDOW_GAP;
-	while (gap > GAP_LEAST && (gap + size) * windows > limit) {
-		gap = gap / 2 > GAP_LEAST ? gap_to_pages(gap / 2) : GAP_LEAST;
-	}
-	resident->window_stride = size + gap;
-	if (!gap_reserve(&resident->windows, windows * resident->window_stride - gap, GAP_WIDE)) {
+	if (!resident_reserve_windows(resident, size, windows)) {
 		return false;
 	}
 	for (size_t i = 0; shared_size > 0 && i < windows; i++) {
