@@ -5,7 +5,7 @@
 0,/^\/\*$/s//\/** @file/
 s/^ \* \(Ownership\|Async\|Threads\): */ * @par \1\n * /
 s/\([.;]\) \(Ownership\|Async\|Threads\): */\1\n * @par \2\n * /
-/^#define \(KZ_PP_\|KZ_\(ARGS\|VARS\|SHAPE\|AXES\|AT\|SLICE\|APPLY\)_[0-9]\|KZ_\(ARG\|VAR\)_DEFINE\|KZ_ARG(\|KZ_\(VAR_NAMED\|SHAPE_NDIM\|AT_ITEM\|LAYOUT_KIND\|LAYOUT_MEMBER\|ARRAYS_ITEM\)(\)/{
+/^#define \(KZ_PP_\|KZ_\(AFTER\|ARGS\|VARS\|SHAPE\|AXES\|AT\|SLICE\|APPLY\)_[0-9]\|KZ_\(ARG\|VAR\)_DEFINE\|KZ_ARG(\|KZ_\(VAR_NAMED\|SHAPE_NDIM\|AT_ITEM\|LAYOUT_KIND\|LAYOUT_MEMBER\|ARRAYS_ITEM\)(\)/{
 :more
 /\\$/{
 N

@@ -119,7 +119,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_list_memory(kz_device *dev, kz_live_memo
 typedef struct kz_live_counts {
 	int64_t memory;  /**< pieces of memory, pinned ones too, that are not wrapped */
 	int64_t streams; /**< besides the default stream */
-	int64_t events;
+	int64_t events;  /**< created and not released */
 	int64_t modules; /**< references, where several users share one */
 } kz_live_counts;
 
