@@ -178,7 +178,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 .PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
-check-cli: all
+check-cli: all $(BUILD)/libcuda-stub.so
 	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) tests/core/check_trace $(BUILD)))
