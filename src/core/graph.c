@@ -144,8 +144,7 @@ static kz_status capture_read_options(bool *relaxed, const kz_capture_options *o
 	kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_capture_options has size %zu, expected %zu: "
-			"initialize it with KZ_CAPTURE_OPTIONS_INIT", options->size, sizeof(*options));
+		return struct_refuse("kz_capture_options", options->size, sizeof(*options), err);
 	}
 	*relaxed = options && options->relaxed;
 	return KZ_OK;

@@ -128,8 +128,8 @@ static kz_status draw_cluster(struct str *out, const struct drawing *d, CUgraph 
 	return st;
 }
 
-static kz_status draw_node(struct str *out, const struct drawing *d, size_t i, const char *prefix,
-	kz_error *err)
+static kz_status graph_draw_node(struct str *out, const struct drawing *d, size_t i,
+	const char *prefix, kz_error *err)
 {
 	CUgraphNodeType type;
 	CUgraphNode node = d->nodes[i];
@@ -200,7 +200,7 @@ static kz_status draw_graph(struct str *out, struct drawing *d, const char *pref
 {
 	kz_status st = KZ_OK;
 	for (size_t i = 0; !st && i < d->count; i++) {
-		st = draw_node(out, d, i, prefix, err);
+		st = graph_draw_node(out, d, i, prefix, err);
 	}
 	return st ? st : draw_edges(out, d, prefix, err);
 }

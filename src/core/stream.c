@@ -153,8 +153,7 @@ kz_status kz_stream_create_with(kz_stream **out, kz_device *dev, const kz_stream
 	}
 	options = options ? options : &defaults;
 	if (options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_stream_options has size %zu, expected %zu: "
-			"initialize it with KZ_STREAM_OPTIONS_INIT", options->size, sizeof(*options));
+		return struct_refuse("kz_stream_options", options->size, sizeof(*options), err);
 	}
 	return stream_make(out, dev, NULL, options, err);
 }
@@ -338,8 +337,7 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 		return st;
 	}
 	if (info->size != sizeof(*info)) {
-		return error_set(err, KZ_INVALID, "kz_stream_info has size %zu, expected %zu: "
-			"initialize it with KZ_STREAM_INFO_INIT", info->size, sizeof(*info));
+		return struct_refuse("kz_stream_info", info->size, sizeof(*info), err);
 	}
 	const struct kz_device *dev = stream->device;
 	if ((st = device_enter(stream->device, &scope, err))) {
@@ -461,8 +459,7 @@ kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_op
 		return st;
 	}
 	if (options && options->size != sizeof(*options)) {
-		return error_set(err, KZ_INVALID, "kz_event_options has size %zu, expected %zu: "
-			"initialize it with KZ_EVENT_OPTIONS_INIT", options->size, sizeof(*options));
+		return struct_refuse("kz_event_options", options->size, sizeof(*options), err);
 	}
 	if (options) {
 		flags |= options->disable_timing ? CU_EVENT_DISABLE_TIMING : 0;

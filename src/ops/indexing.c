@@ -508,7 +508,7 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_st
 }
 
 /* array != 0, contiguous */
-static kz_status mask_of(kz_array **out, struct kz_array *array, struct kz_stream *stream,
+static kz_status indexing_mask(kz_array **out, struct kz_array *array, struct kz_stream *stream,
 	kz_error *err)
 {
 	if (array->dtype >= KZ_DTYPE_STRUCT) {
@@ -562,7 +562,7 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = stream_check_free(stream, call, err))
 	    || (st = array_check_capture(array, call, err))
-	    || (st = mask_of(&mask, array, stream, err))) {
+	    || (st = indexing_mask(&mask, array, stream, err))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -605,7 +605,7 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 		return error_set(err, KZ_INVALID, "expected a mask of shape %s, got %s",
 			shape_text(&array->shape).text, shape_text(&mask->shape).text);
 	}
-	if (!(st = mask_of(&bytes, mask, stream, err))
+	if (!(st = indexing_mask(&bytes, mask, stream, err))
 	    && !(st = find_places(&places, bytes, stream, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
 		kz_shape flat = KZ_SHAPE(array->count);

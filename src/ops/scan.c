@@ -151,7 +151,7 @@ static kz_status take_rows(struct kz_array **out, kz_shape *moved, const struct 
 }
 
 /* Rows back to the array's shape: to `into`, or to a new array, row-major, of the wanted type. */
-static kz_status give_back(kz_array **out, const struct scan *scan, struct kz_array *rows,
+static kz_status scan_give_back(kz_array **out, const struct scan *scan, struct kz_array *rows,
 	const kz_shape *moved, int64_t axis, kz_error *err)
 {
 	struct kz_array *view = NULL;
@@ -191,7 +191,7 @@ static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_ar
 	if (!st && to->count) {
 		st = scan_rows(scan, to, from, err);
 	}
-	st = st || direct ? st : give_back(out, scan, to, &moved, axis, err);
+	st = st || direct ? st : scan_give_back(out, scan, to, &moved, axis, err);
 	kz_array_release(from);
 	kz_array_release(to);
 	return st;
