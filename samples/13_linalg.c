@@ -42,14 +42,14 @@ static int largest_difference(double *out, kz_array *a, kz_array *b, kz_error *e
 }
 
 /* dot of 10 x 10, beside three loops on the host. */
-static int dot_small(kz_device *dev, kz_error *err)
+static int dot_small(kz_device *dev, kz_random *rng, kz_error *err)
 {
 	enum { N = 10 };
 	double a[N][N], b[N][N], c[N][N], worst = 0;
 	kz_array *left = NULL, *right = NULL, *product = NULL, *again = NULL;
 	double start = 0, times[2] = {0, 0};
-	int failed = kz_random_uniform(&left, dev, KZ_F64, KZ_SHAPE(N, N), 1, 0, NULL, err)
-		|| kz_random_uniform(&right, dev, KZ_F64, KZ_SHAPE(N, N), 2, 0, NULL, err)
+	int failed = kz_random_uniform(&left, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, err)
+		|| kz_random_uniform(&right, rng, KZ_F64, KZ_SHAPE(N, N), 0, 1, err)
 		|| kz_array_get(left, a, sizeof(a), err) || kz_array_get(right, b, sizeof(b), err);
 	start = now();
 	failed = failed || kz_matmul(&product, left, right, NULL, err);
@@ -79,11 +79,11 @@ static int dot_small(kz_device *dev, kz_error *err)
 }
 
 /* dot and inv of n x n: a inv(a) is the identity. */
-static int large(kz_device *dev, int64_t n, kz_error *err)
+static int large(kz_device *dev, kz_random *rng, int64_t n, kz_error *err)
 {
 	kz_array *a = NULL, *inverse = NULL, *product = NULL, *eye = NULL, *square = NULL;
 	double apart = 0, times[2] = {0, 0};
-	int failed = kz_random_uniform(&a, dev, KZ_F64, KZ_SHAPE(n, n), 3, 0, NULL, err)
+	int failed = kz_random_uniform(&a, rng, KZ_F64, KZ_SHAPE(n, n), 0, 1, err)
 		|| kz_array_eye(&eye, dev, KZ_F64, n, n, 0, err);
 	passed(dev, 0);
 	double start = now();
@@ -134,14 +134,17 @@ int main(int argc, char **argv)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
+	kz_random *rng = NULL;
 	long long n = argc > 1 ? strtoll(argv[1], NULL, 10) : 512;
-	int failed = kz_device_open(&dev, NULL, &err) || dot_small(dev, &err)
-		|| large(dev, n, &err) || singular(dev, &err);
+	int failed = kz_device_open(&dev, NULL, &err)
+		|| kz_random_create(&rng, dev, 1, 0, &err) || dot_small(dev, rng, &err)
+		|| large(dev, rng, n, &err) || singular(dev, &err);
 	if (err.status) {
 		kz_error_print(&err, stderr);
 		kz_error_clear(&err);
 		failed = 1;
 	}
+	kz_random_release(rng);
 	kz_device_close(dev);
 	return failed != 0;
 }

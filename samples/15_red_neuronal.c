@@ -33,14 +33,16 @@ static void compute(kz_array *into, const char *text, kz_array *a, kz_array *b, 
 
 static void create(int literal)
 {
+	kz_random *rng = NULL;
+	STEP(kz_random_create(&rng, dev, 0, 0, &err));
 	for (int l = 0; l < LAYERS; l++) {
 		const int64_t in = plan[l].inputs, out = plan[l].outputs;
 		const float scale = literal ? 1 : in == 4 ? 0.5f : 0.1f; /* 1 / sqrt(in) */
-		STEP(kz_random_normal(&net[l][W], dev, 0, KZ_SHAPE(out, in), l, 0, NULL, &err));
-		STEP(kz_apply_into(net[l][W], KZ_OP_MULTIPLY, &err, KZ_ARGS(net[l][W], scale)));
-		STEP(kz_random_uniform(&net[l][B], dev, 0, KZ_SHAPE(out, 1), 9 + l, 0, NULL, &err));
+		STEP(kz_random_normal(&net[l][W], rng, 0, KZ_SHAPE(out, in), 0, scale, &err));
+		STEP(kz_random_uniform(&net[l][B], rng, 0, KZ_SHAPE(out, 1), 0, 1, &err));
 		STEP(kz_array_create(&net[l][D], dev, KZ_F32, KZ_SHAPE(out, ROWS), &err));
 	}
+	kz_random_release(rng);
 }
 
 static void forward(kz_array *x)

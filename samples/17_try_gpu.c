@@ -71,14 +71,16 @@ struct linear {
 
 static kz_status linear_init(struct linear *net, int64_t inputs, kz_error *err)
 {
+	kz_random *rng = NULL;
 	kz_array *unit = NULL;
-	kz_status st = kz_random_uniform(&unit, net->device, KZ_F32, KZ_SHAPE(inputs, 1), 3, 0,
-		NULL, err);
-	if (!st && !(st = kz_eval(&net->weight, "(2*unit - 1) / inputs**0.5", NULL, err,
-		KZ_VARS(unit, inputs)))) {
+	kz_status st;
+	if (!(st = kz_random_create(&rng, net->device, 3, 0, err))
+	    && !(st = kz_random_uniform(&unit, rng, KZ_F32, KZ_SHAPE(inputs, 1), -1, 1, err))
+	    && !(st = kz_eval(&net->weight, "unit / inputs**0.5", NULL, err, KZ_VARS(unit, inputs)))) {
 		st = kz_array_zeros(&net->bias, net->device, KZ_F32, KZ_SHAPE(1), err);
 	}
 	kz_array_release(unit);
+	kz_random_release(rng);
 	return st;
 }
 
@@ -114,11 +116,13 @@ int main(void)
 	kz_device *first = NULL, *second = NULL;
 	kz_array *x = NULL, *y = NULL, *z = NULL, *same = NULL, *sum = NULL, *batch = NULL;
 	kz_array *result = NULL;
+	kz_random *rng = NULL;
 	struct linear net = {NULL, NULL, NULL};
 
 	if (print_devices(&err) || kz_try_gpu(&first, 0, &err) || kz_try_gpu(&second, 1, &err)
 	    || kz_array_ones(&x, first, KZ_F32, KZ_SHAPE(2, 3), &err) || show("X", x, &err)
-	    || kz_random_uniform(&y, second, KZ_F32, KZ_SHAPE(2, 3), 7, 0, NULL, &err)
+	    || kz_random_create(&rng, second, 7, 0, &err)
+	    || kz_random_uniform(&y, rng, KZ_F32, KZ_SHAPE(2, 3), 0, 1, &err)
 	    || show("Y", y, &err)) {
 		goto out;
 	}
@@ -136,6 +140,7 @@ int main(void)
 	}
 out:
 	kz_error_print(&err, stderr);
+	kz_random_release(rng);
 	kz_array *const arrays[] = {x, y, z, same, sum, batch, result, net.weight, net.bias};
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
 		kz_array_release(arrays[i]);

@@ -5,18 +5,20 @@
 /*
  * Random numbers: on the device by Philox, and on the host as numpy and PyTorch draw them.
  *
- *	kz_array *noise = NULL;
- *	kz_mt19937 rng;
- *	int64_t rows[150];
- *	kz_mt19937_init(&rng, 33);                       (numpy.random.RandomState(33))
- *	kz_mt19937_permutation(rows, &rng, 150);         (.permutation(150))
- *	if (kz_random_normal(&noise, dev, KZ_F32, KZ_SHAPE(150, 4), 7, 0, NULL, &err)) {
+ *	kz_random *rng = NULL;
+ *	kz_array *noise = NULL, *hits = NULL;
+ *	if (kz_random_create(&rng, dev, 7, 0, &err)
+ *	    || kz_random_normal(&noise, rng, KZ_F32, KZ_SHAPE(150, 4), 0, 1, &err)
+ *	    || kz_random_poisson(&hits, rng, 0, KZ_SHAPE(150), 3.5, &err)) {
  *		kz_error_print(&err, stderr);
  *	}
+ *	kz_random_release(rng);
  *
- * On the device a number depends on the seed and its position only, not on the device, the grid or
- * the shape.  Positions count in row-major order from `offset`.  So two calls give what one would:
- * the second one continues where its offset says.
+ * On the device a number depends on the seed, the stream and the offset only, not on the device, the
+ * grid or the shape.  Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy
+ * as 1, 2, 3", 2011) turns each offset into 128 bits: 4 float32, 2 float64 or integers, or one
+ * number of a distribution that is drawn by rejection.  A call draws from the next offset on, in row-major
+ * order.  Kernels draw the same numbers with #include <kudzu/random.cuh>.
  *
  * On the host a kz_mt19937 is a struct of the caller, the Mersenne Twister MT19937 of Matsumoto and
  * Nishimura (1998).  numpy and PyTorch seed it in the same way, and make numbers of its words by
@@ -28,51 +30,105 @@
 extern "C" {
 #endif
 
+/** A generator of random numbers on a device; opaque. */
+typedef struct kz_random kz_random;
+
 /**
- * Create uniform random numbers of [0, 1) on a device.
+ * Create a generator.
  *
- * Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3",
- * 2011) turns a counter and the seed into 128 bits.  A float32 is the upper 24 bits of a quarter
- * of them, a float64 the upper 53 bits of a half, its second word above its first.
+ * @param dev the device that it draws on.
+ * @param seed any number.  Neighbouring seeds give independent numbers.
+ * @param stream generators of one seed and different streams never draw the same bits.
+ * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY.
+ * Ownership: release it with kz_random_release.
+ * Threads: any; two calls at once draw different numbers, in either order.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed,
+	uint32_t stream, kz_error *err);
+
+/** Release a generator; NULL is fine. */
+KZ_API void kz_random_release(kz_random *rng);
+
+/** Return the offset from which the next call draws; 0 for what is no generator. */
+KZ_API uint64_t kz_random_offset(const kz_random *rng);
+
+/**
+ * Set the offset from which the next call draws: 0 begins again, a larger one skips ahead.
  *
- * @param dev the device; may be NULL if options->into is given.
- * @param dtype KZ_F32 or KZ_F64; 0 for that of options->into, or else KZ_F32.
+ * @return KZ_OK; KZ_INVALID.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz_error *err);
+
+/** Distributions, with their parameters a and b.  Their numbers never change. */
+typedef enum kz_distribution {
+	KZ_RANDOM_UNIFORM = 0,     /**< [a, b), or b by rounding: a + (b - a) x, with x of [0, 1) of 24
+	                                bits, 53 of float64, 11 of float16, 8 of bfloat16 */
+	KZ_RANDOM_NORMAL = 1,      /**< mean a, standard deviation b; pairs of Box and Muller (1958) */
+	KZ_RANDOM_LOG_NORMAL = 2,  /**< e to the power of a normal number of a and b */
+	KZ_RANDOM_EXPONENTIAL = 3, /**< mean a */
+	KZ_RANDOM_GAMMA = 4,       /**< shape a, scale b; Marsaglia and Tsang (2000) */
+	KZ_RANDOM_BETA = 5,        /**< a and b, above 0; of two gamma numbers */
+	KZ_RANDOM_POISSON = 6,     /**< mean a; by inversion below 10, else PTRS of Hoermann (1993) */
+	KZ_RANDOM_BINOMIAL = 7,    /**< a trials with probability b; by inversion, or BTRS of Hoermann (1993) */
+	KZ_RANDOM_BERNOULLI = 8    /**< 1 with probability a, else 0 */
+} kz_distribution;
+
+/**
+ * Draw random numbers; kz_random_uniform and the other macros below are shorter.
+ *
+ * @param rng where to draw.
+ * @param dtype of the result: a float type, for UNIFORM and NORMAL also a complex one, whose parts
+ *        are two numbers; for POISSON, BINOMIAL and BERNOULLI any integer or float type, or bool.
+ *        0 for that of options->into, or else KZ_F32, KZ_I64 for counts, KZ_BOOL for BERNOULLI.
+ *        Counts that the type cannot hold are converted as by kz_array_astype.
  * @param shape of the result, also with options->into.
- * @param seed any number.
- * @param offset the position of the first number.
- * @param options NULL for the defaults.  Numbers are rounded to the type of options->into.
- * @return KZ_OK; KZ_INVALID for another dtype, and for an array or stream of the options that does
- *         not fit; KZ_RANGE if a position is beyond 64 bits; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @param a the first parameter.
+ * @param b the second parameter; of no account where there is one.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_INVALID for a parameter, a dtype, and for an array or stream of the options
+ *         that does not fit; KZ_RANGE if the offset would go beyond 64 bits; KZ_DEVICE_MEMORY;
+ *         KZ_NO_COMPILER.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done, as all functions on devices here.
  */
-KZ_API KZ_NODISCARD kz_status kz_random_uniform(kz_array **out, kz_device *dev, kz_dtype dtype,
-	kz_shape shape, uint64_t seed, uint64_t offset, const kz_op_options *options,
+KZ_API KZ_NODISCARD kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distribution,
+	kz_dtype dtype, kz_shape shape, double a, double b, const kz_op_options *options,
 	kz_error *err);
 
 /**
- * Create normal random numbers of mean 0 and variance 1; as kz_random_uniform.
+ * Draw random integers of low to high - 1, all of which are equally likely; as kz_random_draw.
  *
- * Two neighbours, at an even position and the next, are a pair of Box and Muller (1958).
- */
-KZ_API KZ_NODISCARD kz_status kz_random_normal(kz_array **out, kz_device *dev, kz_dtype dtype,
-	kz_shape shape, uint64_t seed, uint64_t offset, const kz_op_options *options,
-	kz_error *err);
-
-/**
- * Create random integers of low to high - 1; as kz_random_uniform.
- *
- * A number is low + floor(x (high - low) / 2^64) with 64 random bits x.  So the probabilities of
- * two numbers differ by less than 2^-63.
+ * Lemire's method ("Fast Random Integer Generation in an Interval", 2019) with 64 bits.
  *
  * @param dtype an integer type; 0 for that of options->into if it is one, or else KZ_I64.
  * @param high above low.
- * @return as kz_random_uniform; also KZ_INVALID if high is not above low, and KZ_RANGE if the
- *         dtype cannot hold both low and high - 1.
+ * @return as kz_random_draw; also KZ_INVALID if high is not above low, and KZ_RANGE if the dtype
+ *         cannot hold both low and high - 1.
  */
-KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_device *dev, kz_dtype dtype,
-	kz_shape shape, int64_t low, int64_t high, uint64_t seed, uint64_t offset,
-	const kz_op_options *options, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng, kz_dtype dtype,
+	kz_shape shape, int64_t low, int64_t high, const kz_op_options *options, kz_error *err);
+
+#define kz_random_uniform(out, rng, dtype, shape, low, high, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_UNIFORM, (dtype), shape, (low), (high), NULL, (err))
+#define kz_random_normal(out, rng, dtype, shape, mean, deviation, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_NORMAL, (dtype), shape, (mean), (deviation), NULL, (err))
+#define kz_random_log_normal(out, rng, dtype, shape, mean, deviation, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_LOG_NORMAL, (dtype), shape, (mean), (deviation), NULL, \
+		(err))
+#define kz_random_exponential(out, rng, dtype, shape, mean, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_EXPONENTIAL, (dtype), shape, (mean), 0, NULL, (err))
+/* `alpha` is the shape parameter. */
+#define kz_random_gamma(out, rng, dtype, shape, alpha, scale, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_GAMMA, (dtype), shape, (alpha), (scale), NULL, (err))
+#define kz_random_beta(out, rng, dtype, shape, alpha, beta, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_BETA, (dtype), shape, (alpha), (beta), NULL, (err))
+#define kz_random_poisson(out, rng, dtype, shape, mean, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_POISSON, (dtype), shape, (mean), 0, NULL, (err))
+#define kz_random_binomial(out, rng, dtype, shape, trials, probability, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_BINOMIAL, (dtype), shape, (trials), (probability), NULL, \
+		(err))
+#define kz_random_bernoulli(out, rng, dtype, shape, probability, err) \
+	kz_random_draw((out), (rng), KZ_RANDOM_BERNOULLI, (dtype), shape, (probability), 0, NULL, (err))
 
 /**
  * A generator on the host; a struct of the caller, who may copy it.  Its members are the library's

@@ -28,6 +28,7 @@
 	X(MODULE, "a module") \
 	X(NPZ, "a .npz file") \
 	X(PINNED, "a pinned buffer") \
+	X(RANDOM, "a random number generator") \
 	X(REDUCTION, "a reduction kernel") \
 	X(STREAM, "a stream")
 

@@ -145,9 +145,11 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* kernels/std.cuh; the assembler includes it, and the build runs in the folder that has kernels/. */
-__asm__(".section .rodata\n.hidden headers_std\n.globl headers_std\nheaders_std:\n"
-	".incbin \"kernels/std.cuh\"\n.byte 0\n.text\n");
+/* kernels/NAME.cuh; the assembler includes them, and the build runs in the folder that has kernels/. */
+#define TEXT(name) __asm__(".section .rodata\n.hidden headers_" #name "\n.globl headers_" #name "\n" \
+	"headers_" #name ":\n.incbin \"kernels/" #name ".cuh\"\n.byte 0\n.text\n")
+TEXT(std);
+TEXT(random);
 extern const char headers_std[];
 
 #define STD_NAME "kudzu/std.h"
@@ -177,7 +179,7 @@ static const struct {
 	CXX("cstdlib", ""), CXX("cstring", ""), CXX("limits", ""), CXX("tuple", ""),
 	CXX("type_traits", ""), CXX("utility", ""),
 	{"cstdio", "namespace std { using ::printf; }\n", NULL},
-	{STD_NAME, headers_std, NULL},
+	{STD_NAME, headers_std, NULL}, {"kudzu/random.cuh", headers_random, NULL},
 };
 
 static bool request_has_header(const struct rtc_request *request, const char *name)

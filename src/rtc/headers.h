@@ -8,6 +8,9 @@
 /* The name that the prelude is included by; diagnostics mention it. */
 #define HEADERS_PRELUDE "kudzu/prelude.h"
 
+/* kernels/random.cuh, which kernels include as <kudzu/random.cuh>. */
+extern const char headers_random[] __attribute__((__visibility__("hidden")));
+
 /* The headers for nvrtcCreateProgram; the arrays are freed, the texts are borrowed. */
 struct headers {
 	const char **names;

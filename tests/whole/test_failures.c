@@ -68,6 +68,7 @@ static kz_kernel_info info;
 static kz_prepared *prepared;
 static kz_elementwise *elementwise;
 static kz_reduction *reduction;
+static kz_random *rng;
 static kz_npz *npz;
 static kz_link_options driver_links;
 static struct DLManagedTensor *exported; /* NULL once it is deleted */
@@ -281,7 +282,8 @@ static kz_status open_world(int row)
 	    || (st = kz_module_kernel(&kernel, module, "k", err))
 	    || (st = kz_elementwise_create(&elementwise, dev, "float *x", "x[i] = 2", NULL, err))
 	    || (st = kz_reduction_create(&reduction, dev, KZ_F32, "0", "a + b", NULL, "float *x", NULL,
-			err))) {
+			err))
+	    || (st = kz_random_create(&rng, dev, 1, 0, err))) {
 		return st;
 	}
 	kz_buffer *kept = NULL;
@@ -352,6 +354,7 @@ static void close_world(int row, bool is_clean)
 	kz_cuda_array_release(mipmap);
 	kz_elementwise_release(elementwise);
 	kz_reduction_release(reduction);
+	kz_random_release(rng);
 	kz_module_release(module);
 	kz_image_release(image);
 	kz_buffer_release(buffer);

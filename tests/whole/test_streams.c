@@ -16,6 +16,7 @@ static struct {
 	kz_array *matrix;  /* (10, 6) int32 */
 	kz_array *real;    /* as plane: (6, 10) float32 */
 	kz_array *mask;    /* as plane: some are 0 */
+	kz_random *rng;
 } in;
 
 static void create_input(void)
@@ -30,12 +31,14 @@ static void create_input(void)
 	ok(kz_array_from(&in.along, dev, KZ_I32, KZ_SHAPE(1, 10), along, sizeof(along), &err));
 	ok(kz_array_astype(&in.real, in.plane, KZ_F32, &err));
 	ok(kz_remainder(&in.mask, in.plane, 3, &err));
+	ok(kz_random_create(&in.rng, dev, 1, 0, &err));
 }
 
 static void release_input(void)
 {
 	release_arrays(in.line, in.plane, in.indexes, in.along, in.factors, in.matrix, in.real,
 		in.mask);
+	kz_random_release(in.rng);
 }
 
 /* A call in a stream, or, without one, its plain form.  Calls that change an array get a copy. */
@@ -131,8 +134,10 @@ OPTIONS(vander, kz_vander(out, in.factors, -1, 0, &o, &err))
 OPTIONS(trace, kz_trace(out, in.plane, 0, &o, &err))
 OPTIONS(softmax, kz_softmax(out, in.plane, 0, &o, &err))
 OPTIONS(log_softmax, kz_log_softmax(out, in.real, 1, &o, &err))
-OPTIONS(uniform, kz_random_uniform(out, dev, KZ_F32, KZ_SHAPE(100), 1, 2, &o, &err))
-OPTIONS(integers, kz_random_integers(out, dev, KZ_I8, KZ_SHAPE(100), 0, 9, 1, 2, &o, &err))
+OPTIONS(uniform, kz_random_seek(in.rng, 0, &err) ? KZ_INVALID : kz_random_draw(out, in.rng,
+	KZ_RANDOM_UNIFORM, KZ_F32, KZ_SHAPE(100), 1, 2, &o, &err))
+OPTIONS(integers, kz_random_seek(in.rng, 0, &err) ? KZ_INVALID : kz_random_integers(out, in.rng,
+	KZ_I8, KZ_SHAPE(100), 0, 9, &o, &err))
 OPTIONS(concatenate, kz_array_concatenate(out, KZ_ARRAYS(in.plane, in.real), 0, &o, &err))
 OPTIONS(tile, kz_array_tile(out, in.plane, KZ_SHAPE(2, 2), &o, &err))
 OPTIONS(repeat, kz_array_repeat(out, in.plane, 3, 1, &o, &err))

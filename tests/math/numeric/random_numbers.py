@@ -16,10 +16,10 @@ MASK = np.uint64(0xffffffff)
 # Philox4x32-10, from the paper (Salmon, Moraes, Dror and Shaw, SC11): the counter and the key are
 # lists of words, least significant first.
 
-def philox(counters, seed):
-    """Four arrays of words: word i of each counter."""
-    words = [counters & MASK, counters >> np.uint64(32), counters * np.uint64(0),
-             counters * np.uint64(0)]
+def philox(offsets, seed, stream, attempt):
+    """Four arrays of words: word i at each offset."""
+    words = [offsets & MASK, offsets >> np.uint64(32), offsets * np.uint64(0) + np.uint64(stream),
+             offsets * np.uint64(0) + np.uint64(attempt)]
     keys = [np.uint64(seed & 0xffffffff), np.uint64(seed >> 32)]
     for _ in range(10):
         a, b = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
@@ -29,15 +29,13 @@ def philox(counters, seed):
     return words
 
 
-def bits(shape, seed, offset, per):
-    """The words of `per` numbers of each counter, for positions from offset on."""
-    count = int(np.prod(shape, dtype=np.int64))
-    first = offset // per
-    last = (offset + max(count, 1) - 1) // per
-    counters = np.arange(last - first + 1, dtype=np.uint64) + np.uint64(first)
+def bits(count, place, per, attempt=0):
+    """The words of `count` numbers, of which an offset has `per`."""
+    seed, stream, offset = place
     with np.errstate(over="ignore"):
-        words = np.stack(philox(counters, seed), axis=-1).reshape(-1, 4 // per)
-    return words[offset - first * per:][:count]
+        offsets = np.arange(-(-count // per), dtype=np.uint64) + np.uint64(offset)
+        words = np.stack(philox(offsets, seed, stream, attempt), axis=-1)
+    return words.reshape(-1, 4 // per)[:count]
 
 
 def doubles(words):
@@ -45,77 +43,113 @@ def doubles(words):
     return (words[:, 0] << np.uint64(32)) | words[:, 1]
 
 
-def reference_uniform(dtype, shape, seed, offset):
-    if dtype == "float32":
-        values = (bits(shape, seed, offset, 4)[:, 0] >> np.uint64(8)).astype(np.float32) \
-            * np.float32(2.0 ** -24)
-    else:
-        values = (doubles(bits(shape, seed, offset, 2)) >> np.uint64(11)) * 2.0 ** -53
-    return values.reshape(shape).astype(dtype)
+def upper_unit(count, dtype, place):
+    """Numbers of (0, 1]."""
+    if dtype == "float64":
+        return ((doubles(bits(count, place, 2)) >> np.uint64(11)) + np.uint64(1)) * 2.0 ** -53
+    # A word is rounded to 24 bits, which decides about numbers near 0.
+    return (bits(count, place, 4)[:, 0].astype(np.float32) + np.float32(1)).astype(float) * 2.0 ** -32
 
 
-def reference_normal(dtype, shape, seed, offset):
-    """Box and Muller; the pair begins at an even position."""
+def reference_uniform(dtype, shape, low, high, *place):
     count = int(np.prod(shape, dtype=np.int64))
-    start = offset - offset % 2
-    pairs = count + offset - start
-    if dtype == "float32":
-        # Words are rounded to 24 bits, which decides about radii near 0.
-        words = bits((pairs + pairs % 2,), seed, start, 4)[:, 0].astype(np.float32).reshape(-1, 2)
-        words[:, 0] += np.float32(1)
-        radius, turn = (words.astype(float) * 2.0 ** -32).T
+    if dtype == "float64":
+        unit = (doubles(bits(count, place, 2)) >> np.uint64(11)) * 2.0 ** -53
+        return (low + (high - low) * unit).reshape(shape)
+    digits = {"float16": 11, "float32": 24}[dtype]
+    unit = ((bits(count, place, 4)[:, 0] >> np.uint64(32 - digits)) * 2.0 ** -digits).astype(np.float32)
+    low, high = np.float32(low), np.float32(high)
+    return (low + (high - low) * unit).reshape(shape).astype(dtype)
+
+
+def reference_normal(dtype, shape, mean, deviation, *place):
+    """Box and Muller: pairs of neighbours."""
+    count = int(np.prod(shape, dtype=np.int64))
+    even = count + count % 2
+    radius = np.sqrt(-2 * np.log(upper_unit(even, dtype, place)[::2]))
+    if dtype == "float64":
+        turn = (doubles(bits(even, place, 2)) >> np.uint64(11))[1::2] * 2.0 ** -53
     else:
-        words = doubles(bits((pairs + pairs % 2,), seed, start, 2)).reshape(-1, 2)
-        radius = ((words[:, 0] >> np.uint64(11)) + np.uint64(1)) * 2.0 ** -53
-        turn = (words[:, 1] >> np.uint64(11)) * 2.0 ** -53
-    radius = np.sqrt(-2 * np.log(radius))
+        turn = bits(even, place, 4)[1::2, 0].astype(np.float32).astype(float) * 2.0 ** -32
     angle = 2 * np.pi * turn
     values = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(-1)
-    return values[offset - start:][:count].reshape(shape).astype(dtype)
+    return (mean + deviation * values[:count]).reshape(shape).astype(dtype)
 
 
-def reference_integers(dtype, shape, low, high, seed, offset):
-    words = doubles(bits(shape, seed, offset, 2))
-    values = [low + (int(word) * (high - low) >> 64) for word in words]
+def reference_exponential(dtype, shape, mean, _, *place):
+    count = int(np.prod(shape, dtype=np.int64))
+    return (-mean * np.log(upper_unit(count, dtype, place))).reshape(shape).astype(dtype)
+
+
+def reference_integers(dtype, shape, low, high, *place):
+    """Lemire: the low half of the product decides whether a word is taken."""
+    if high <= low:
+        raise ValueError("low >= high")
+    count, values, limit = int(np.prod(shape, dtype=np.int64)), [], (1 << 64) % (high - low)
+    for i, word in enumerate(doubles(bits(count, place, 2))):
+        product, attempt = int(word) * (high - low), 1 + i % 2
+        while product % (1 << 64) < limit:
+            here = (place[0], place[1], place[2] + i // 2)
+            product = int(doubles(bits(1, here, 2, attempt))[0]) * (high - low)
+            attempt += 2
+        values.append(low + (product >> 64))
     return np.array(values, dtype).reshape(shape)
 
 
+def ours_random(name, *constants):
+    """A call with a generator of its own, of which the last three inputs are the place."""
+    def ours(library, *inputs, **options):
+        *inputs, seed, stream, offset = inputs
+        rng = library.call("kz_random_create", seed, stream)[0]
+        try:
+            library.ok(library.function("kz_random_seek")(rng.address, offset, library.err))
+            return library.call(name, rng, *(library.number(each) for each in constants), *inputs,
+                                **options)
+        finally:
+            library.function("kz_random_release")(rng.address)
+    return ours
+
+
 def place(d):
-    """A shape, a seed and an offset."""
+    """A shape, then a seed, a stream and an offset."""
     shape = tuple(d.extent(20) for _ in range(d.integer(0, 3)))
     if d.chance(0.1):
         shape = (d.integer(4000, 9000),)
     seed = d.pick([0, 7, 2**32 + 5, 2**64 - 1, d.integer(0, 2**31)])
+    stream = d.pick([0, 0, 1, 2**32 - 1])
     offset = d.pick([0, 0, 1, 2, 3, d.integer(0, 10**6), 2**32 - 2, 2**40 + 1])
-    return shape, seed, offset
+    return shape, seed, stream, offset
 
 
-def draw_floats(d):
-    shape, seed, offset = place(d)
-    return d.pick(["float32", "float64"]), shape, seed, offset
+def drawing(dtypes, parameters):
+    def draw(d):
+        shape, *where = place(d)
+        return (d.pick(dtypes), shape, *d.pick(parameters), *where)
+    return draw
 
 
 def draw_integers(d):
-    shape, seed, offset = place(d)
+    shape, *where = place(d)
     dtype = d.pick(["int64", "int32", "uint8", "int8", "uint32"])
     info = np.iinfo(dtype)
     low = d.pick([0, 1, 5] + ([-3] if info.min < 0 else []) + [int(info.min)])
-    high = d.pick([low + 1, low + 6, int(info.max)])
+    high = d.pick([low + 1, low + 6, int(info.max), low + 2**63 + 1 if dtype == "int64" and low < 0
+                   else int(info.max)])
+    high = min(high, int(info.max))
     if d.chance(0.05):
         d.refused = "KZ_INVALID"
         high = low
-    return dtype, shape, low, high, seed, offset
-
-
-def reference_integers_checked(dtype, shape, low, high, seed, offset):
-    if high <= low:
-        raise ValueError("low >= high")
-    return reference_integers(dtype, shape, low, high, seed, offset)
+    return dtype, shape, low, high, *where
 
 
 def normal_bound(case):
     # The angle has an error of half a unit in a turn; the radius is at most 9.
-    return [16 * EPS[case.inputs[0]]]
+    dtype, _, mean, deviation = case.inputs[:4]
+    return [16 * EPS[dtype] * max(deviation, abs(mean), 1e-300)]
+
+
+def exponential_bound(case):
+    return [4 * EPS[case.inputs[0]] * 40 * case.inputs[2]]
 
 
 # MT19937.  RandomState(seed) draws one kind of numbers after another from one generator.
@@ -213,10 +247,15 @@ def draw_torch(d):
 
 
 ROWS = [
-    Row("random_uniform", draw_floats, "kz_random_uniform", reference_uniform, into=True),
-    Row("random_normal", draw_floats, "kz_random_normal", reference_normal, normal_bound,
+    Row("random_uniform", drawing(["float16", "float32", "float64"], [(0.0, 1.0), (-3.0, 5.0)]),
+        ours_random("kz_random_draw", "KZ_RANDOM_UNIFORM"), reference_uniform, into=True),
+    Row("random_normal", drawing(["float32", "float64"], [(0.0, 1.0), (4.0, 0.5), (1.0, 0.0)]),
+        ours_random("kz_random_draw", "KZ_RANDOM_NORMAL"), reference_normal, normal_bound,
         into=True),
-    Row("random_integers", draw_integers, "kz_random_integers", reference_integers_checked,
+    Row("random_exponential", drawing(["float32", "float64"], [(1.0, 0.0), (2.5, 0.0)]),
+        ours_random("kz_random_draw", "KZ_RANDOM_EXPONENTIAL"), reference_exponential,
+        exponential_bound, into=True),
+    Row("random_integers", draw_integers, ours_random("kz_random_integers"), reference_integers,
         into=True),
     Row("mt19937", draw_host, ours_host, reference_host, cases=150),
     Row("mt19937_torch_uniform", draw_torch, ours_torch, reference_torch, torch_bound, cases=60),

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An array of random numbers, by kernels/random.cuh.
+ *
+ * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of kz_work
+ * and of the kind KZ_KIND, and the parameters a and b.  Blocks have CHUNK offsets.  KZ_SERIAL: one
+ * thread per block; else blocks of 256.
+ */
+#define CHUNK 1024
+struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
+	kz_element at[KZ_PER];
+};
+
+static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_param a, kz_param b)
+{
+	kz_numbers out;
+#if KZ_KIND == KZ_PLACE
+	out.at[0] = (kz_element)(KZ_VALUE);
+#else
+	const kz_bits bits = place.bits(0);
+	kz_work all[KZ_PER];
+#pragma unroll
+	for (int i = 0; i < KZ_PER; i++) {
+#if KZ_KIND == KZ_UNIT
+		kz_unit<KZ_DIGITS>(all + i, bits, i);
+#elif KZ_KIND == KZ_UPPER_UNIT
+		kz_upper_unit(all + i, bits, i);
+#elif KZ_KIND == KZ_BELOW
+		all[i] = kz_below(place, kz_join(bits, i), i, (kz_u64)b);
+#elif KZ_KIND == KZ_NORMAL
+		if (i % 2 == 0) {
+			kz_normal_pair(all + i, bits, i);
+		}
+#endif
+	}
+#pragma unroll
+	for (int i = 0; i < KZ_PER; i++) {
+		const kz_work x = all[i];
+		out.at[i] = (kz_element)(KZ_VALUE);
+	}
+#endif
+	return out;
+}
+
+#ifdef KZ_SERIAL
+#define KZ_BOUNDS __launch_bounds__(1)
+#define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
+#else
+#define KZ_BOUNDS __launch_bounds__(256)
+#define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
+#endif
+
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, kz_i64 count, kz_u64 seed,
+	kz_u64 offset, unsigned stream, kz_param a, kz_param b)
+{
+	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK, end = begin + CHUNK, whole = count / KZ_PER;
+	KZ_FOR(i, begin, (end < whole ? end : whole)) {
+		((kz_numbers *)to)[i] = kz_draw(kz_place{seed, offset + i, stream}, a, b);
+	}
+	if (count % KZ_PER && whole >= begin && whole < end && threadIdx.x == 0) {
+		const kz_numbers last = kz_draw(kz_place{seed, offset + whole, stream}, a, b);
+		for (int k = 0; k < count % KZ_PER; k++) {
+			to[whole * KZ_PER + k] = last.at[k];
+		}
+	}
+}
