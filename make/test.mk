@@ -222,7 +222,7 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-docs check-symbols check-instructions check-install check-numpy
+	check-headers check-docs check-symbols check-instructions check-install check-numpy check-random
 .PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
@@ -258,6 +258,10 @@ check-numpy: lib ## what src/math computes, in 5,000 random cases and more, besi
 	$(call step,$@,$(check-numpy))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.2 --quiet)
 	$(call step,$@ finds what is planted,$(check-numpy) --times 0.2 --spoil --quiet)
+check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
+	$(call step,$@,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
+	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) \
+		--count 300000 --spoil >/dev/null)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))
 check-install: all ## install, build programs against it, run them without the build, uninstall
