@@ -113,7 +113,7 @@ static void cuda_array_end(void *user)
 		}
 		device_leave(dev, &scope);
 	}
-	mem_free(array);
+	object_free(array);
 }
 
 static kz_status cuda_array_allocate(struct kz_cuda_array *array, CUarray_format format,
@@ -153,7 +153,8 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 	if (!array) {
 		return error_no_memory(err);
 	}
-	*array = (struct kz_cuda_array){.dtype = dtype, .shape = shape, .how = how};
+	*array = (struct kz_cuda_array){.tag = OBJECT_CUDA_ARRAY, .dtype = dtype, .shape = shape,
+		.how = how};
 	if ((st = memory_borrow(&array->memory, dev, 0, 0, cuda_array_end, array, err))) {
 		mem_free(array);
 		return st;
@@ -168,7 +169,8 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 
 void kz_cuda_array_release(kz_cuda_array *array)
 {
-	if (array) {
+	if (object_is(array, OBJECT_CUDA_ARRAY)) {
+		object_end(&array->tag);
 		memory_release(array->memory);
 	}
 }
@@ -280,7 +282,7 @@ static kz_status cuda_array_copy(const struct kz_cuda_array *texels, int64_t lev
 	struct device_scope scope;
 	CUarray place = NULL;
 	kz_status st;
-	if ((st = pointer_check(texels, "a CUDA array", err))
+	if ((st = object_check(texels, OBJECT_CUDA_ARRAY, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = device_enter(texels->memory->device, &scope, err))) {
 		return st;

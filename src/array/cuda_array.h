@@ -7,6 +7,7 @@
 
 /* Its last reference is that of `memory`, which stands for the texels. */
 struct kz_cuda_array {
+	uint32_t tag;            /* OBJECT_CUDA_ARRAY */
 	struct memory *memory;
 	CUarray plain;           /* NULL: it is a mipmap */
 	CUmipmappedArray mipmap; /* NULL: it is none */

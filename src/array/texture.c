@@ -107,11 +107,13 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 		mem_free(texture);
 		return st;
 	}
+	texture->object.tag = OBJECT_TEXTURE;
 	texture->object.memory = memory_retain(memory);
 	*out = texture;
 	return KZ_OK;
 }
 
+/* The object is the first member of the texture or surface. */
 static void texture_end(struct texture_object *object, bool is_texture)
 {
 	struct kz_device *dev = object->memory->device;
@@ -125,21 +127,21 @@ static void texture_end(struct texture_object *object, bool is_texture)
 	}
 	stream_release(last);
 	memory_release(object->memory);
+	object_end(&object->tag);
+	object_free(object);
 }
 
 void kz_texture_release(kz_texture *texture)
 {
-	if (texture) {
+	if (object_is(texture, OBJECT_TEXTURE)) {
 		texture_end(&texture->object, true);
-		mem_free(texture);
 	}
 }
 
 void kz_surface_release(kz_surface *surface)
 {
-	if (surface) {
+	if (object_is(surface, OBJECT_SURFACE)) {
 		texture_end(&surface->object, false);
-		mem_free(surface);
 	}
 }
 
@@ -151,7 +153,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	struct kz_texture_options how;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = pointer_check(array, "a CUDA array", err))
+	    || (st = object_check(array, OBJECT_CUDA_ARRAY, err))
 	    || (st = texture_check_options(&how, options, err))
 	    || (st = texture_check_type(&how, array->dtype, err))) {
 		return st;
@@ -181,7 +183,7 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t leve
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = pointer_check(array, "a CUDA array", err))) {
+	    || (st = object_check(array, OBJECT_CUDA_ARRAY, err))) {
 		return st;
 	}
 	if (!array->how.surface) {
@@ -203,6 +205,7 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t leve
 		mem_free(surface);
 		return st;
 	}
+	surface->object.tag = OBJECT_SURFACE;
 	surface->object.memory = memory_retain(array->memory);
 	*out = surface;
 	return KZ_OK;

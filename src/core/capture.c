@@ -139,6 +139,7 @@ struct kz_node *node_create(CUgraphNodeType type, const char *name, size_t used_
 		mem_free(copy);
 		return NULL;
 	}
+	node->tag = OBJECT_NODE;
 	node->type = type;
 	node->name = copy;
 	node->used = (struct memory **)(node + 1);
@@ -150,7 +151,11 @@ void node_free(struct kz_node *node)
 {
 	if (node) {
 		mem_free(node->name);
-		mem_free(node);
+		if (object_is(node, OBJECT_NODE)) {
+			mem_free(node);
+		} else {
+			object_free(node);
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ void uses_release(struct uses *uses);
 
 /* A node that the program can name: an explicit one, or a captured kz_launch. */
 struct kz_node {
+	uint32_t tag;               /* OBJECT_NODE */
 	struct kz_node *next;
 	struct kz_graph *graph;     /* NULL in a capture */
 	CUgraphNode handle;
@@ -100,6 +101,7 @@ kz_status capture_add_node(struct capture *capture, struct kz_stream *stream,
 	struct kz_node *node, kz_error *err);
 /* A node with a copy of its name and room for a list of memory; NULL when memory runs out. */
 struct kz_node *node_create(CUgraphNodeType type, const char *name, size_t used_room);
-void node_free(struct kz_node *node); /* NULL is fine */
+/* One that has ended may be in the hands of the program yet.  NULL is fine. */
+void node_free(struct kz_node *node);
 
 #endif

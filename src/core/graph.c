@@ -92,6 +92,7 @@ static kz_status graph_new(struct kz_graph **out, struct kz_device *dev, CUgraph
 		(void)dev->drv->GraphDestroy(handle);
 		return error_no_memory(err);
 	}
+	graph->tag = OBJECT_GRAPH;
 	atomic_init(&graph->refs, 1);
 	graph->device = device_retain(dev);
 	graph->handle = handle;
@@ -112,14 +113,34 @@ static void graph_free(struct kz_graph *graph)
 	}
 	node_list_finish(&graph->nodes);
 	uses_release(&graph->uses);
-	mem_free(graph);
+	object_free(graph);
 	device_release(dev);
+}
+
+/* The program has no handle any more: of the graph, of its nodes and of their bodies. */
+static void graph_end(struct kz_graph *graph)
+{
+	object_end(&graph->tag);
+	for (struct kz_node *node = graph->nodes.first; node; node = node->next) {
+		object_end(&node->tag);
+		for (struct kz_graph *body = node->bodies; body; body = body->next) {
+			graph_end(body);
+		}
+	}
+}
+
+static void graph_release(struct kz_graph *graph)
+{
+	if (refs_drop(&graph->refs)) {
+		graph_free(graph);
+	}
 }
 
 void kz_graph_release(kz_graph *graph)
 {
-	if (graph && graph->root == graph && refs_drop(&graph->refs)) {
-		graph_free(graph);
+	if (object_is(graph, OBJECT_GRAPH) && graph->root == graph) {
+		graph_end(graph);
+		graph_release(graph);
 	}
 }
 
@@ -376,13 +397,13 @@ int kz_stream_is_capturing(const kz_stream *stream)
 
 kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
 {
-	kz_status st = pointer_check(graph, "a graph", err);
+	kz_status st = object_check(graph, OBJECT_GRAPH, err);
 	if (!st && after.count > 0 && !after.items) {
 		return error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
 	}
 	for (size_t i = 0; !st && i < after.count; i++) {
 		const struct kz_node *node = after.items[i];
-		st = pointer_check(node, "a node to come after", err);
+		st = object_check(node, OBJECT_NODE, err);
 		if (!st && node->graph != graph) {
 			st = error_set(err, KZ_INVALID,
 				"expected nodes of the same graph, but '%s' is of "
@@ -444,17 +465,17 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 
 kz_node *kz_graph_node(const kz_graph *graph, const char *name)
 {
-	return graph && name ? map_get(&graph->nodes.names, name) : NULL;
+	return object_is(graph, OBJECT_GRAPH) && name ? map_get(&graph->nodes.names, name) : NULL;
 }
 
 const char *kz_node_name(const kz_node *node)
 {
-	return node ? node->name : "";
+	return object_is(node, OBJECT_NODE) ? node->name : "";
 }
 
 kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
 {
-	kz_status st = pointer_check(node, "a node", err);
+	kz_status st = object_check(node, OBJECT_NODE, err);
 	if (st) {
 		return st;
 	}
@@ -536,7 +557,7 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 	CUgraph handle = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = pointer_check(graph, "a graph", err))) {
+	    || (st = object_check(graph, OBJECT_GRAPH, err))) {
 		return st;
 	}
 	if (graph->is_fixed) {
@@ -564,10 +585,10 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 
 /* Executable graphs */
 
-void kz_exec_release(kz_exec *exec)
+static void exec_release(struct kz_exec *exec)
 {
 	struct device_scope scope;
-	if (exec && refs_drop(&exec->refs)) {
+	if (refs_drop(&exec->refs)) {
 		struct kz_device *dev = exec->device;
 		if (exec->handle && device_enter_quietly(dev, &scope)) {
 			(void)dev->drv->GraphExecDestroy(exec->handle);
@@ -575,9 +596,17 @@ void kz_exec_release(kz_exec *exec)
 		}
 		node_list_finish(&exec->nodes);
 		uses_release(&exec->uses);
-		kz_graph_release(exec->graph);
-		mem_free(exec);
+		graph_release(exec->graph);
+		object_free(exec);
 		device_release(dev);
+	}
+}
+
+void kz_exec_release(kz_exec *exec)
+{
+	if (object_is(exec, OBJECT_EXEC)) {
+		object_end(&exec->tag);
+		exec_release(exec);
 	}
 }
 
@@ -602,7 +631,7 @@ static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
 
 kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
 {
-	kz_status st = pointer_check(graph, "a graph", err);
+	kz_status st = object_check(graph, OBJECT_GRAPH, err);
 	if (!st && graph->root != graph) {
 		st = error_set(err, KZ_INVALID,
 			"the body of a conditional node is launched with the graph "
@@ -629,6 +658,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 	struct kz_device *dev = graph->device;
 	struct kz_exec *exec = mem_zalloc(1, sizeof(*exec));
 	if (exec) {
+		exec->tag = OBJECT_EXEC;
 		atomic_init(&exec->refs, 1);
 		exec->device = device_retain(dev);
 		atomic_fetch_add(&graph->refs, 1);
@@ -659,7 +689,7 @@ static void exec_retain(void *exec)
 
 static void exec_drop(void *exec)
 {
-	kz_exec_release(exec);
+	exec_release(exec);
 }
 
 static const struct use_kind exec_kind = {exec_retain, exec_drop, false};
@@ -668,7 +698,7 @@ kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = pointer_check(exec, "an executable graph", err))
+	if ((st = object_check(exec, OBJECT_EXEC, err))
 	    || (st = stream_pick(&stream, exec->device, stream, err))
 	    || (st = device_enter(exec->device, &scope, err))) {
 		return st;

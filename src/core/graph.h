@@ -17,6 +17,7 @@ struct node_list {
 };
 
 struct kz_graph {
+	uint32_t tag;               /* OBJECT_GRAPH */
 	atomic_int refs;
 	struct kz_device *device;
 	CUgraph handle;
@@ -29,6 +30,7 @@ struct kz_graph {
 };
 
 struct kz_exec {
+	uint32_t tag;               /* OBJECT_EXEC */
 	atomic_int refs;
 	struct kz_device *device;
 	struct kz_graph *graph;     /* counted: its nodes are the names of those here */

@@ -231,7 +231,7 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 	struct adding adding;
 	kz_status st;
 	if ((st = graph_check_after(graph, after, err))
-	    || (st = pointer_check(child, "a graph to be the child", err))) {
+	    || (st = object_check(child, OBJECT_GRAPH, err))) {
 		return st;
 	}
 	if (child->device != graph->device || child->root == graph->root) {
@@ -341,7 +341,7 @@ kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, k
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = pointer_check(graph, "a graph", err))
+	    || (st = object_check(graph, OBJECT_GRAPH, err))
 	    || (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}
@@ -362,6 +362,7 @@ static struct kz_graph *graph_make_body(struct kz_graph *graph, CUgraph handle,
 {
 	struct kz_graph *body = mem_zalloc(1, sizeof(*body));
 	if (body) {
+		body->tag = OBJECT_GRAPH;
 		atomic_init(&body->refs, 1);
 		body->device = device_retain(graph->device);
 		body->handle = handle;

@@ -209,7 +209,7 @@ kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = pointer_check(graph, "a graph", err)) || (st = pointer_check(to, "a FILE", err))
+	if ((st = object_check(graph, OBJECT_GRAPH, err)) || (st = pointer_check(to, "a FILE", err))
 	    || (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}
@@ -237,7 +237,7 @@ kz_status kz_graph_count(int64_t *nodes, int64_t *edges, kz_graph *graph, kz_err
 	struct device_scope scope;
 	size_t node_count = 0, edge_count = 0;
 	kz_status st;
-	if ((st = pointer_check(graph, "a graph", err))
+	if ((st = object_check(graph, OBJECT_GRAPH, err))
 	    || (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}

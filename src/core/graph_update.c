@@ -16,7 +16,7 @@ kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = pointer_check(exec, "an executable graph", err))
+	if ((st = object_check(exec, OBJECT_EXEC, err))
 	    || (st = pointer_check(name, "the name of a node", err))) {
 		return st;
 	}
@@ -195,7 +195,7 @@ static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_g
 	kz_error *err)
 {
 	kz_status st;
-	if ((st = pointer_check(exec, "an executable graph", err))
+	if ((st = object_check(exec, OBJECT_EXEC, err))
 	    || (st = graph_check_whole(graph, err))) {
 		return st;
 	}

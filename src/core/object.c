@@ -27,8 +27,7 @@ void object_free(void *memory)
 	}
 }
 
-/* NULL for a number that is no kind. */
-static const char *object_kind_name(uint32_t kind)
+const char *object_kind_name(uint32_t kind)
 {
 	static const char *const names[] = {
 #define X(kind, name) name,

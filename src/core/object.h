@@ -20,17 +20,26 @@
 #define OBJECT_KINDS(X) \
 	X(ARRAY, "an array") \
 	X(BUFFER, "a buffer") \
+	X(CUDA_ARRAY, "a CUDA array") \
 	X(DEVICE, "a device") \
+	X(DIAGNOSIS, "a diagnosis") \
+	X(DIAGNOSTICS, "a list of diagnostics") \
 	X(ELEMENTWISE, "an elementwise kernel") \
 	X(EVENT, "an event") \
+	X(EXEC, "an executable graph") \
+	X(GRAPH, "a graph") \
 	X(IMAGE, "an image") \
 	X(KERNEL, "a kernel") \
 	X(MODULE, "a module") \
+	X(NODE, "a node") \
 	X(NPZ, "a .npz file") \
 	X(PINNED, "a pinned buffer") \
+	X(PREPARED, "a prepared launch") \
 	X(RANDOM, "a random number generator") \
 	X(REDUCTION, "a reduction kernel") \
-	X(STREAM, "a stream")
+	X(STREAM, "a stream") \
+	X(SURFACE, "a surface") \
+	X(TEXTURE, "a texture")
 
 /* Numbers that other memory hardly begins with. */
 enum object_kind {
@@ -46,6 +55,8 @@ static inline bool object_is(const void *object, enum object_kind kind)
 	return object && *(const uint32_t *)object == (uint32_t)kind;
 }
 
+/* "an array"; NULL for a number that is no kind. */
+const char *object_kind_name(uint32_t kind);
 /* "an array that was released": what a handle that object_is refuses points to. */
 const char *object_describe(char *text, size_t size, const void *object);
 /* Fail because a handle is not of this kind. */

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 
 struct texture_object {
+	uint32_t tag;          /* OBJECT_TEXTURE, OBJECT_SURFACE */
 	struct memory *memory; /* the texels; counted */
 	unsigned long long handle;
 };

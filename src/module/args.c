@@ -260,13 +260,13 @@ static kz_status convert_host(uint64_t *slot, const struct kz_kernel *kernel, si
 }
 
 /* What should be an array or a buffer was released. */
-static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index, const kz_arg *arg,
-	kz_error *err)
+static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index,
+	enum object_kind kind, const void *object, kz_error *err)
 {
 	char found[80];
 	return error_set(err, KZ_INVALID, "argument %zu of '%s': expected %s, got %s", index + 1,
-		kernel->info->name, args_is_array(arg) ? "an array" : "a buffer",
-		object_describe(found, sizeof(found), arg->value.p));
+		kernel->info->name, object_kind_name((uint32_t)kind),
+		object_describe(found, sizeof(found), object));
 }
 
 static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
@@ -277,6 +277,7 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address from "
 		"elsewhere as KZ_DEVPTR(x)";
 	const void *pointer = arg->value.p;
+	enum object_kind kind;
 	switch (arg->kind) {
 	case KZ_ARG_BOOL:
 	case KZ_ARG_INT:
@@ -290,10 +291,11 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 				index + 1, kernel->info->name,
 				args_is_array(arg) ? "kz_array" : "kz_buffer");
 		}
-		if (!object_is(pointer, args_is_array(arg) ? OBJECT_ARRAY : OBJECT_BUFFER)) {
-			return args_refuse_object(kernel, index, arg, err);
+		kind = args_is_array(arg) ? OBJECT_ARRAY : OBJECT_BUFFER;
+		if (!object_is(pointer, kind)) {
+			return args_refuse_object(kernel, index, kind, pointer, err);
 		}
-		if (args_is_array(arg)) {
+		if (kind == OBJECT_ARRAY) {
 			return convert_array(slot, kernel, index, arg, err);
 		}
 		*slot = kz_buffer_address(pointer);
@@ -319,13 +321,18 @@ static kz_status convert_texture(uint64_t *slot, const struct kz_kernel *kernel,
 {
 	const struct param *param = &kernel->params[index];
 	const struct texture_object *object = arg->value.p;
-	const char *what = arg->kind == KZ_ARG_TEXTURE ? "texture" : "surface";
+	const bool is_texture = arg->kind == KZ_ARG_TEXTURE;
+	const enum object_kind kind = is_texture ? OBJECT_TEXTURE : OBJECT_SURFACE;
+	const char *what = is_texture ? "texture" : "surface";
 	if (param->size != 8 || (param->kind != PARAM_UINT && param->kind != PARAM_UNKNOWN)) {
 		return args_refuse(kernel, index, arg, NULL, err);
 	}
 	if (!object) {
 		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the kz_%s is NULL", index + 1,
 			kernel->info->name, what);
+	}
+	if (!object_is(object, kind)) {
+		return args_refuse_object(kernel, index, kind, object, err);
 	}
 	*slot = object->handle;
 	return check_home(kernel, index, object->memory->device, what, err);

@@ -30,6 +30,7 @@ struct finding {
 };
 
 struct kz_diagnosis {
+	uint32_t tag;    /* OBJECT_DIAGNOSIS */
 	struct arena arena;
 	struct finding *first;
 	struct finding **end;
@@ -412,6 +413,7 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 	if (!diagnosis) {
 		return error_no_memory(err);
 	}
+	diagnosis->tag = OBJECT_DIAGNOSIS;
 	diagnosis->end = &diagnosis->first;
 	diagnosis_add(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
 	if (env_is_privileged()) {
@@ -435,20 +437,22 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 
 void kz_diagnosis_release(kz_diagnosis *diagnosis)
 {
-	if (diagnosis) {
+	if (object_is(diagnosis, OBJECT_DIAGNOSIS)) {
+		object_end(&diagnosis->tag);
 		arena_free(&diagnosis->arena);
-		mem_free(diagnosis);
+		object_free(diagnosis);
 	}
 }
 
 int64_t kz_diagnosis_count(const kz_diagnosis *diagnosis)
 {
-	return diagnosis ? diagnosis->count : 0;
+	return object_is(diagnosis, OBJECT_DIAGNOSIS) ? diagnosis->count : 0;
 }
 
 const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t index)
 {
-	const struct finding *finding = diagnosis && index >= 0 ? diagnosis->first : NULL;
+	bool is_there = object_is(diagnosis, OBJECT_DIAGNOSIS) && index >= 0;
+	const struct finding *finding = is_there ? diagnosis->first : NULL;
 	for (; finding && index > 0; index--) {
 		finding = finding->next;
 	}
@@ -457,5 +461,5 @@ const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t in
 
 int kz_diagnosis_usable(const kz_diagnosis *diagnosis)
 {
-	return diagnosis && diagnosis->has_compiler && diagnosis->has_device;
+	return object_is(diagnosis, OBJECT_DIAGNOSIS) && diagnosis->has_compiler && diagnosis->has_device;
 }

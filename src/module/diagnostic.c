@@ -25,6 +25,7 @@
 #include <string.h>
 
 struct kz_diagnostics {
+	uint32_t tag;       /* OBJECT_DIAGNOSTICS */
 	struct arena arena; /* holds the texts */
 	kz_diagnostic *items;
 	size_t count;
@@ -253,6 +254,9 @@ kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log, kz_error 
 		return st;
 	}
 	struct kz_diagnostics *list = mem_zalloc(1, sizeof(*list));
+	if (list) {
+		list->tag = OBJECT_DIAGNOSTICS;
+	}
 	if (!list || !diagnostic_read_log(list, log ? log : "")) {
 		kz_diagnostics_release(list);
 		return error_no_memory(err);
@@ -263,7 +267,7 @@ kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log, kz_error 
 
 int64_t kz_diagnostics_count(const kz_diagnostics *list)
 {
-	return list ? (int64_t)list->count : 0;
+	return object_is(list, OBJECT_DIAGNOSTICS) ? (int64_t)list->count : 0;
 }
 
 const kz_diagnostic *kz_diagnostics_get(const kz_diagnostics *list, int64_t index)
@@ -273,9 +277,10 @@ const kz_diagnostic *kz_diagnostics_get(const kz_diagnostics *list, int64_t inde
 
 void kz_diagnostics_release(kz_diagnostics *list)
 {
-	if (list) {
+	if (object_is(list, OBJECT_DIAGNOSTICS)) {
+		object_end(&list->tag);
 		arena_free(&list->arena);
 		mem_free(list->items);
-		mem_free(list);
+		object_free(list);
 	}
 }

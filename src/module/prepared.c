@@ -16,6 +16,7 @@
 #include <string.h>
 
 struct kz_prepared {
+	uint32_t tag;              /* OBJECT_PREPARED */
 	struct launch launch;
 	kz_dim3 grid;
 	kz_dim3 block;
@@ -43,6 +44,7 @@ static struct kz_prepared *prepared_alloc(struct kz_kernel *kernel)
 	if (!prepared) {
 		return NULL;
 	}
+	prepared->tag = OBJECT_PREPARED;
 	prepared->memories = (struct memory **)prepared->lists;
 	prepared->launch.used = prepared->memories + count;
 	prepared->launch.places = (void **)(prepared->launch.used + count);
@@ -138,9 +140,10 @@ kz_status kz_prepared_create(kz_prepared **out, kz_kernel *kernel, kz_dim3 grid,
 
 void kz_prepared_release(kz_prepared *prepared)
 {
-	if (!prepared) {
+	if (!object_is(prepared, OBJECT_PREPARED)) {
 		return;
 	}
+	object_end(&prepared->tag);
 	for (size_t i = 0; i < prepared->launch.count; i++) {
 		memory_release(prepared->memories[i]);
 	}
@@ -148,12 +151,12 @@ void kz_prepared_release(kz_prepared *prepared)
 		stream_release(prepared->stream);
 		module_release(prepared->launch.kernel->module);
 	}
-	mem_free(prepared);
+	object_free(prepared);
 }
 
 kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz_error *err)
 {
-	kz_status st = pointer_check(prepared, "a prepared launch", err);
+	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (st) {
 		return st;
 	}
@@ -168,7 +171,7 @@ kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz
 
 kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 block, kz_error *err)
 {
-	kz_status st = pointer_check(prepared, "a prepared launch", err);
+	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (st) {
 		return st;
 	}
@@ -185,7 +188,7 @@ kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 bloc
 
 kz_status kz_prepared_launch(kz_prepared *prepared, kz_stream *stream, kz_error *err)
 {
-	kz_status st = pointer_check(prepared, "a prepared launch", err);
+	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}

@@ -22,9 +22,9 @@ static struct kz_buffer far_buffer = {.tag = OBJECT_BUFFER, .memory = &far_memor
 
 #define ARRAY_OF(memory) .tag = OBJECT_ARRAY, .buffer = &(memory), .dtype = KZ_F32
 static struct kz_array f32_array = {ARRAY_OF(near_buffer), .offset = 4, .count = 2};
-static struct kz_texture near_texture = {{&near_memory, 0x77}};
-static struct kz_texture far_texture = {{&far_memory, 0x78}};
-static struct kz_surface near_surface = {{&near_memory, 0x79}};
+static struct kz_texture near_texture = {{OBJECT_TEXTURE, &near_memory, 0x77}};
+static struct kz_texture far_texture = {{OBJECT_TEXTURE, &far_memory, 0x78}};
+static struct kz_surface near_surface = {{OBJECT_SURFACE, &near_memory, 0x79}};
 static struct kz_array columns = {ARRAY_OF(near_buffer), .count = 6, .shape = {2, {3, 2}},
 	.strides = {4, 12}};
 static struct kz_array no_columns = {ARRAY_OF(near_buffer), .count = 0, .shape = {2, {3, 0}},

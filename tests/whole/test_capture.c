@@ -441,7 +441,7 @@ CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "'set' is of another");
 	ck_assert_ptr_null(third);
 	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(NULL), axpy, grid, block, NULL, &err,
-		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "a node to come after");
+		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "expected a node, got NULL");
 	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), axpy, grid, kz_dim(5000, 1, 1), NULL,
 		      &err, KZ_ARGS(y, x, 3.0f, N)),
 		KZ_LAUNCH, "block of 5000");

@@ -118,6 +118,78 @@ static void *make_npz(void)
 	return npz;
 }
 
+static void *make_graph(void)
+{
+	kz_graph *graph = NULL;
+	ok(kz_graph_create(&graph, dev, &err));
+	return graph;
+}
+
+static void *make_exec(void)
+{
+	kz_graph *graph = make_graph();
+	kz_exec *exec = NULL;
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	kz_graph_release(graph);
+	return exec;
+}
+
+static void *make_cuda_array(void)
+{
+	kz_cuda_array *texels = NULL;
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	how.surface = 1;
+	ok(kz_cuda_array_create(&texels, dev, KZ_F32, KZ_SHAPE(4), &how, &err));
+	return texels;
+}
+
+static void *make_texture(void)
+{
+	kz_cuda_array *texels = make_cuda_array();
+	kz_texture *texture = NULL;
+	ok(kz_texture_create(&texture, texels, NULL, &err));
+	kz_cuda_array_release(texels);
+	return texture;
+}
+
+static void *make_surface(void)
+{
+	kz_cuda_array *texels = make_cuda_array();
+	kz_surface *surface = NULL;
+	ok(kz_surface_create(&surface, texels, 0, &err));
+	kz_cuda_array_release(texels);
+	return surface;
+}
+
+static void *make_diagnostics(void)
+{
+	kz_diagnostics *list = NULL;
+	ok(kz_diagnostics_create(&list, "k.cu:1:1: error: no\n", &err));
+	return list;
+}
+
+static void *make_diagnosis(void)
+{
+	kz_diagnosis *diagnosis = NULL;
+	ok(kz_diagnose(&diagnosis, &err));
+	return diagnosis;
+}
+
+static void *make_prepared(void)
+{
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	kz_prepared *prepared = NULL;
+	kz_array *a = ints(1);
+	ok(kz_module_compile(&mod, dev, plain, NULL, &err));
+	ok(kz_module_kernel(&kernel, mod, "add_one", &err));
+	ok(kz_prepared_create(&prepared, kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS(a)));
+	kz_array_release(a);
+	kz_module_release(mod);
+	return prepared;
+}
+
 /* Each uses a handle in a call that must tell. */
 
 static kz_status use_array(void *array)
@@ -171,6 +243,29 @@ static kz_status use_npz(void *npz)
 	return kz_npz_load(&out, npz, dev, "one", 0, &err);
 }
 
+static kz_status use_graph(void *graph)
+{
+	kz_exec *exec = NULL;
+	ck_assert_ptr_null(kz_graph_node(graph, "copy"));
+	return kz_graph_instantiate(&exec, graph, &err);
+}
+
+static kz_status use_exec(void *exec)
+{
+	return kz_exec_launch(exec, NULL, &err);
+}
+
+static kz_status use_cuda_array(void *texels)
+{
+	kz_texture *texture = NULL;
+	return kz_texture_create(&texture, texels, NULL, &err);
+}
+
+static kz_status use_prepared(void *prepared)
+{
+	return kz_prepared_launch(prepared, NULL, &err);
+}
+
 #define RELEASE(kind) \
 	static void release_##kind(void *handle) \
 	{ \
@@ -184,6 +279,14 @@ RELEASE(pinned)
 RELEASE(image)
 RELEASE(elementwise)
 RELEASE(reduction)
+RELEASE(graph)
+RELEASE(exec)
+RELEASE(cuda_array)
+RELEASE(texture)
+RELEASE(surface)
+RELEASE(diagnostics)
+RELEASE(diagnosis)
+RELEASE(prepared)
 
 static void release_npz(void *handle)
 {
@@ -207,11 +310,19 @@ static const struct {
 	{"a pinned buffer", make_pinned, release_pinned, NULL},
 	{"an image", make_image, release_image, use_image},
 	{"a .npz file", make_npz, release_npz, use_npz},
+	{"a graph", make_graph, release_graph, use_graph},
+	{"an executable graph", make_exec, release_exec, use_exec},
+	{"a CUDA array", make_cuda_array, release_cuda_array, use_cuda_array},
+	{"a texture", make_texture, release_texture, NULL},
+	{"a surface", make_surface, release_surface, NULL},
+	{"a list of diagnostics", make_diagnostics, release_diagnostics, NULL},
+	{"a diagnosis", make_diagnosis, release_diagnosis, NULL},
+	{"a prepared launch", make_prepared, release_prepared, use_prepared},
 	{"an elementwise kernel", make_elementwise, release_elementwise, use_elementwise},
 	{"a reduction kernel", make_reduction, release_reduction, use_reduction},
 };
 
-enum { KERNEL_KINDS = 2 };
+enum { KERNEL_KINDS = 3 };
 
 static void release_twice_and_use(size_t from, size_t to)
 {
@@ -234,6 +345,94 @@ DEVICE_TEST(a_released_handle_is_refused_and_its_second_release_does_nothing)
 	kz_pinned *pinned = make_pinned();
 	kz_pinned_release(pinned);
 	ck_assert_ptr_null(kz_pinned_pointer(pinned));
+}
+
+DEVICE_TEST(released_lists_are_empty)
+{
+	kz_diagnostics *list = make_diagnostics();
+	kz_diagnosis *diagnosis = make_diagnosis();
+	ck_assert_int_eq(kz_diagnostics_count(list), 1);
+	ck_assert_int_gt(kz_diagnosis_count(diagnosis), 0);
+	kz_diagnostics_release(list);
+	kz_diagnosis_release(diagnosis);
+	ck_assert_int_eq(kz_diagnostics_count(list), 0);
+	ck_assert_ptr_null(kz_diagnostics_get(list, 0));
+	ck_assert_int_eq(kz_diagnosis_count(diagnosis), 0);
+	ck_assert_ptr_null(kz_diagnosis_finding(diagnosis, 0));
+	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
+}
+
+DEVICE_TEST(a_released_graph_ends_its_nodes_but_not_what_was_made_of_it)
+{
+	kz_graph *graph = make_graph(), *body = NULL;
+	kz_exec *exec = NULL;
+	kz_node *outer = NULL, *inner = NULL;
+	kz_buffer *buffer = create_buffer(4);
+	uint64_t condition = 0;
+	const uint8_t seven = 7, eight = 8;
+	ok(kz_graph_condition(&condition, graph, 1, &err));
+	ok(kz_graph_add_fill(&outer, graph, KZ_AFTER(), buffer, 0, 4, &seven, 1, &err));
+	ok(kz_graph_add_if(NULL, &body, NULL, graph, KZ_AFTER(outer), condition, &err));
+	ok(kz_graph_add_fill(&inner, body, KZ_AFTER(), buffer, 0, 4, &eight, 1, &err));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	kz_graph_release(body); /* it belongs to its graph */
+	ck_assert_str_eq(kz_node_name(inner), "fill");
+	kz_graph_release(graph);
+	kz_graph_release(graph); /* the executable graph keeps it */
+	for (int i = 0; i < 2; i++) {
+		ck_assert_str_eq(kz_node_name(outer), "");
+		fails(kz_node_set_name(inner, "x", &err), KZ_INVALID,
+			"expected a node, got a node that was released");
+		fails(kz_graph_add_fill(NULL, body, KZ_AFTER(), buffer, 0, 4, &seven, 1, &err),
+			KZ_INVALID, "expected a graph, got a graph that was released");
+		if (i == 0) {
+			ok(kz_exec_launch(exec, NULL, &err));
+			kz_exec_release(exec); /* and with it the graph */
+		}
+	}
+	kz_buffer_release(buffer);
+}
+
+DEVICE_TEST(a_node_of_a_released_graph_is_no_place_to_come_after)
+{
+	kz_graph *graph = make_graph(), *other = make_graph();
+	kz_node *node = NULL;
+	kz_buffer *buffer = create_buffer(4);
+	const uint8_t seven = 7;
+	ok(kz_graph_add_fill(&node, graph, KZ_AFTER(), buffer, 0, 4, &seven, 1, &err));
+	kz_graph_release(graph);
+	fails(kz_graph_add_fill(NULL, other, KZ_AFTER(node), buffer, 0, 4, &seven, 1, &err),
+		KZ_INVALID, "expected a node, got a node that was released");
+	fails(kz_graph_add_child(NULL, other, KZ_AFTER(), graph, &err), KZ_INVALID,
+		"expected a graph, got a graph that was released");
+	kz_graph_release(other);
+	kz_buffer_release(buffer);
+}
+
+KERNEL_TEST(a_released_exec_goes_on_in_the_graph_that_captured_it)
+{
+	kz_graph *graph = make_graph(), *outer = NULL;
+	kz_exec *exec = NULL, *whole = NULL;
+	kz_stream *stream = make_stream();
+	kz_buffer *buffer = create_buffer(4);
+	const uint8_t seven = 7;
+	uint8_t got[4] = {0};
+	ok(kz_graph_add_fill(NULL, graph, KZ_AFTER(), buffer, 0, 4, &seven, 1, &err));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	kz_graph_release(graph);
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_exec_launch(exec, stream, &err));
+	kz_exec_release(exec);
+	kz_exec_release(exec);
+	ok(kz_graph_end(&outer, stream, &err));
+	ok(kz_graph_instantiate(&whole, outer, &err));
+	ok(kz_exec_launch(whole, NULL, &err));
+	ok(kz_copy_dtoh(got, sizeof(got), buffer, 0, &err));
+	ck_assert_int_eq(got[3], 7);
+	kz_exec_release(whole);
+	kz_graph_release(outer);
+	kz_stream_release(stream);
+	kz_buffer_release(buffer);
 }
 
 DEVICE_TEST(a_handle_of_another_kind_is_refused_and_not_released)
@@ -315,6 +514,37 @@ KERNEL_TEST(released_arrays_and_buffers_are_no_arguments)
 	fails(kz_apply_into(a, KZ_OP_ADD, &err, KZ_ARGS(b, 1)), KZ_INVALID,
 		"expected an array, got an array that was released");
 	kz_array_release(b);
+	kz_module_release(mod);
+}
+
+KERNEL_TEST(released_textures_and_surfaces_are_no_arguments)
+{
+	static const char source[] = "__global__ void read(cudaTextureObject_t t, float *to)\n"
+		"{ *to = tex1D<float>(t, 0); }\n"
+		"__global__ void write(cudaSurfaceObject_t s) { surf1Dwrite(1.0f, s, 0); }\n";
+	const kz_dim3 one = {1, 1, 1};
+	kz_module *mod = NULL;
+	kz_kernel *reads = NULL, *writes = NULL;
+	kz_texture *texture = make_texture();
+	kz_surface *surface = make_surface();
+	kz_array *a = ints(1);
+	ok(kz_module_compile(&mod, dev, source, NULL, &err));
+	ok(kz_module_kernel(&reads, mod, "read", &err));
+	ok(kz_module_kernel(&writes, mod, "write", &err));
+	kz_texture_release((kz_texture *)surface);
+	kz_surface_release((kz_surface *)texture);
+	ok(kz_launch(reads, one, one, NULL, &err, KZ_ARGS(texture, kz_array_buffer(a))));
+	ok(kz_launch(writes, one, one, NULL, &err, KZ_ARGS(surface)));
+	fails(kz_launch(writes, one, one, NULL, &err, KZ_ARGS((kz_texture *)surface)), KZ_INVALID,
+		"argument 1 of 'write': expected a texture, got a surface");
+	kz_texture_release(texture);
+	kz_surface_release(surface);
+	fails(kz_launch(reads, one, one, NULL, &err, KZ_ARGS(texture, kz_array_buffer(a))),
+		KZ_INVALID, "argument 1 of 'read': expected a texture, got a texture that was "
+		"released");
+	fails(kz_launch(writes, one, one, NULL, &err, KZ_ARGS(surface)), KZ_INVALID,
+		"argument 1 of 'write': expected a surface, got a surface that was released");
+	kz_array_release(a);
 	kz_module_release(mod);
 }
 
@@ -407,6 +637,9 @@ SUITE(released)
 	TCase *tc = suite_add_case(s, "objects");
 	tcase_add_tests(tc, support_device_count() + 1,
 		a_released_handle_is_refused_and_its_second_release_does_nothing,
+		released_lists_are_empty,
+		a_released_graph_ends_its_nodes_but_not_what_was_made_of_it,
+		a_node_of_a_released_graph_is_no_place_to_come_after,
 		a_handle_of_another_kind_is_refused_and_not_released,
 		a_released_array_stays_known_while_hundreds_are_made,
 		a_buffer_is_released_by_its_owner_alone,
@@ -414,6 +647,8 @@ SUITE(released)
 	tc = suite_add_case(s, "kernels");
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), released_arrays_and_buffers_are_no_arguments,
+		released_textures_and_surfaces_are_no_arguments,
+		a_released_exec_goes_on_in_the_graph_that_captured_it,
 		a_kernel_of_a_released_module_is_refused, a_kernel_of_one_line_is_released_once,
 		a_variable_keeps_the_module_but_not_its_kernels,
 		a_device_is_closed_as_often_as_it_was_opened);
