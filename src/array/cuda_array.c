@@ -38,8 +38,7 @@ static kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
 {
 	*out = in ? *in : (struct kz_cuda_array_options)KZ_CUDA_ARRAY_OPTIONS_INIT;
 	if (out->size != sizeof(*out)) {
-		return error_set(err, KZ_INVALID, "the size of kz_cuda_array_options is %zu, expected %zu",
-			out->size, sizeof(*out));
+		return struct_refuse("kz_cuda_array_options", out->size, sizeof(*out), err);
 	}
 	if (out->kind < KZ_CUDA_ARRAY_PLAIN || out->kind > KZ_CUDA_ARRAY_CUBE_LAYERED) {
 		return error_set(err, KZ_INVALID, "expected a kz_cuda_array_kind, got %d", (int)out->kind);

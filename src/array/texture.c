@@ -22,8 +22,7 @@ static kz_status texture_check_options(struct kz_texture_options *out,
 {
 	*out = in ? *in : (struct kz_texture_options)KZ_TEXTURE_OPTIONS_INIT;
 	if (out->size != sizeof(*out)) {
-		return error_set(err, KZ_INVALID, "the size of kz_texture_options is %zu, expected %zu",
-			out->size, sizeof(*out));
+		return struct_refuse("kz_texture_options", out->size, sizeof(*out), err);
 	}
 	for (size_t i = 0; i < countof(out->address); i++) {
 		if (out->address[i] < KZ_TEXTURE_CLAMP || out->address[i] > KZ_TEXTURE_MIRROR) {

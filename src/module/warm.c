@@ -284,10 +284,12 @@ static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
 			return error_set(err, KZ_INVALID, "source %lld is NULL", (long long)i);
 		}
 		if (options && options->size != sizeof(*options)) {
-			return error_set(err, KZ_INVALID,
-				"source %lld: kz_compile_options has size %zu, expected %zu: "
-				"initialize it with KZ_COMPILE_OPTIONS_INIT",
-				(long long)i, options->size, sizeof(*options));
+			kz_error why = KZ_ERROR_INIT;
+			(void)struct_refuse("kz_compile_options", options->size, sizeof(*options), &why);
+			(void)error_set(err, KZ_INVALID, "source %lld: %s", (long long)i,
+				kz_error_message(&why));
+			kz_error_clear(&why);
+			return KZ_INVALID;
 		}
 		warm->requests[i] = (struct warm_request){.source = sources[i].source,
 			.options = KZ_COMPILE_OPTIONS_INIT};

@@ -707,7 +707,8 @@ DEVICE_TEST(what_cannot_be_an_array_is_refused)
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID, "got 9");
 	how.kind = 0;
 	how.size = 3;
-	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID, "is 3");
+	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID,
+		"kz_cuda_array_options has size 3, expected ");
 }
 
 DEVICE_TEST(arrays_that_do_not_fit_are_refused)
@@ -747,6 +748,9 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	refuse_options(floats, how, "need normalized coordinates");
 	how.address[1] = 4;
 	refuse_options(floats, how, "a kz_texture_address, got 4");
+	how = plain;
+	how.size = 3;
+	refuse_options(floats, how, "initialize it with KZ_TEXTURE_OPTIONS_INIT");
 	how = plain;
 	how.filter = 2;
 	refuse_options(floats, how, "a kz_texture_filter, got 2");
