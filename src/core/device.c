@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "core/device.h"
+#include "core/live.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static bool device_latch(struct kz_device *dev, CUresult code, const char *call,
 	bool mine = !atomic_load(&dev->lost);
 	if (mine) {
 		drv_fail(dev->drv, code, call, &first);
+		live_name_missed(dev, &first);
 		error_foreign(&dev->cause, first.status, first.domain, first.code, first.name,
 			first.call, first.flags, "%s was lost by an earlier failure: %s",
 			dev->name, first.message);

@@ -18,6 +18,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/live.h"
 #include "core/memory.h"
 #include "core/segment.h"
 
@@ -406,26 +407,14 @@ void mempool_read(struct mempool *pool, kz_memory_stats *out)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void mempool_describe(kz_live_memory *out, const struct mempool *pool,
-	const struct block *block)
-{
-	const struct memory *memory = block->memory;
-	*out = (kz_live_memory){
-		.number = block->number, .address = memory->address, .size = memory->size,
-		.dtype = memory->dtype, .count = memory->count,
-		.pinned = pool->kind == MEMPOOL_PINNED,
-	};
-}
-
 int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
 {
 	int64_t count = 0;
 	pthread_mutex_lock(&pool->lock);
 	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
 		for (struct block *block = &segment->first; block; block = block->behind) {
-			bool in_use = block->number || (block->memory && !segment->is_counted);
-			if (in_use && count++ < room) {
-				mempool_describe(&out[count - 1], pool, block);
+			if (live_is(segment, block) && count++ < room) {
+				out[count - 1] = live_entry(pool, block);
 			}
 		}
 	}

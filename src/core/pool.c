@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "core/device.h"
+#include "core/live.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -215,15 +216,10 @@ struct leaks {
 static void print_leak(void *user, const kz_live_memory *memory)
 {
 	struct leaks *leaks = user;
-	fprintf(leaks->stream, "%s: %" PRId64 " byte%s live at 0x%" PRIx64 ": ", leaks->device,
-		memory->size, plural(memory->size), memory->address);
-	if (memory->dtype) {
-		fprintf(leaks->stream, "an array of %" PRId64 " %s", memory->count,
-			kz_dtype_name(memory->dtype));
-	} else {
-		fputs(memory->pinned ? "a pinned buffer" : memory->number ? "a buffer"
-			: "wrapped memory", leaks->stream);
-	}
+	char name[128];
+	fprintf(leaks->stream, "%s: %" PRId64 " byte%s live at 0x%" PRIx64 ": %s", leaks->device,
+		memory->size, plural(memory->size), memory->address,
+		live_describe(name, sizeof(name), memory));
 	if (memory->number) {
 		fprintf(leaks->stream, ", number %" PRId64, memory->number);
 	}
