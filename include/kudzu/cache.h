@@ -15,9 +15,9 @@
  *
  * The cache keeps images in memory, and in files below KUDZU_CACHE_DIR, else XDG_CACHE_HOME/kudzu,
  * else ~/.cache/kudzu.  KUDZU_CACHE=0 turns off the files.  KUDZU_CACHE_SIZE (default 1G; units K,
- * M, G) limits their size.  A problem with the cache never makes a compile fail.  An image is
- * found again only if everything that it depends on is the same: source, options, headers,
- * compiler, and Kudzu itself.
+ * M, G) limits their size.  A problem with the cache never makes a compile fail; a value of these
+ * variables that makes no sense does (KZ_INVALID).  An image is found again only if everything that
+ * it depends on is the same: source, options, headers, compiler, and Kudzu itself.
  */
 #include <kudzu/device.h>
 #include <kudzu/image.h>
@@ -91,7 +91,8 @@ KZ_API KZ_NODISCARD kz_status kz_cache_list(int (*each)(void *arg, const kz_cach
  * Modules and images that the program holds stay valid.
  *
  * @param count set to the number of files that were removed; may be NULL.
- * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_NO_MEMORY.
+ * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_INVALID for a variable
+ *         of the cache that makes no sense; KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_cache_clear(int64_t *count, kz_error *err);
 

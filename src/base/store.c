@@ -69,6 +69,46 @@ struct store_head {
 	struct hash hash; /* see store_hash */
 };
 
+/* Variables */
+
+static bool store_is_switch(const char *text)
+{
+	return strcmp(text, "0") == 0 || strcmp(text, "1") == 0;
+}
+
+static bool store_is_absolute(const char *text)
+{
+	return text[0] == '/';
+}
+
+static bool store_is_size(const char *text)
+{
+	int64_t size;
+	return str_size(&size, text);
+}
+
+bool store_check_variables(char *why, size_t size)
+{
+	static const struct {
+		const char *name;
+		bool (*is_good)(const char *text);
+		const char *expected;
+	} rows[] = {
+		{"KUDZU_CACHE", store_is_switch, "0 or 1"},
+		{"KUDZU_CACHE_DIR", store_is_absolute, "an absolute path"},
+		{"KUDZU_CACHE_SIZE", store_is_size, "bytes above 0, such as 500M or 1.5G"},
+	};
+	for (size_t i = 0; i < countof(rows); i++) {
+		const char *text = env_get(rows[i].name);
+		if (text && text[0] && !rows[i].is_good(text)) {
+			snprintf(why, size, "%s is '%.80s': expected %s", rows[i].name, text,
+				rows[i].expected);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Opening */
 
 static void store_turn_off(struct store *store, const char *reason)
@@ -113,15 +153,18 @@ bool store_open(struct store **out, const struct store_options *options)
 		return false;
 	}
 	const char *size = env_get("KUDZU_CACHE_SIZE"), *on = env_get("KUDZU_CACHE");
+	char bad[160];
 	store->size_max = DEFAULT_SIZE_MAX;
 	if (options && options->size_max > 0) {
 		store->size_max = options->size_max;
-	} else if (size && size[0] && !str_size(&store->size_max, size)) {
-		why = "KUDZU_CACHE_SIZE is no size: expected a number above 0, and K, M or G";
+	} else if (size) {
+		(void)str_size(&store->size_max, size);
 	}
-	if (!why && !wanted && on && strcmp(on, "0") == 0) {
+	if (!store_check_variables(bad, sizeof(bad))) {
+		why = bad;
+	} else if (!wanted && on && strcmp(on, "0") == 0) {
 		why = "KUDZU_CACHE is 0";
-	} else if (!why) {
+	} else {
 		store->folder = store_folder_path(wanted, &why);
 	}
 	if (why) {

@@ -32,6 +32,9 @@ enum store_result {
 	STORE_RESULT_COUNT
 };
 
+/* False: one of the variables KUDZU_CACHE... has a value that makes no sense, which `why` names.  Such a
+ * store is off, but the user has meant something: calls that need it fail. */
+bool store_check_variables(char *why, size_t size);
 /* False: no memory.  Creates nothing on disk; a store that cannot be used is off.  `options` may be
  * NULL. */
 bool store_open(struct store **out, const struct store_options *options);

@@ -120,15 +120,25 @@ static kz_status cache_make(struct rtc_image *out, bool *is_known, struct key *k
 	return KZ_OK;
 }
 
+kz_status cache_check_variables(kz_error *err)
+{
+	char why[160];
+	return store_check_variables(why, sizeof(why)) ? KZ_OK
+		: error_set(err, KZ_INVALID, "%s", why);
+}
+
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
 	const struct rtc_request *request, kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = store_default();
 	struct key key = {.bytes = STR_INIT};
-	kz_status st = KZ_OK;
+	kz_status st = cache_check_variables(err);
 	*deps = NULL;
 	*is_known = false;
+	if (st) {
+		return st;
+	}
 	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
 	    || !key_make(&key, request, compiler) || key.why_not) {
 		atomic_fetch_add(&cache_counters.not_cached, key.why_not ? 1 : 0);

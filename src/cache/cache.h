@@ -11,9 +11,11 @@
 #include "base/store.h"
 #include "cache/key.h"
 
+/* KZ_INVALID if a variable of the cache has a value that makes no sense. */
+kz_status cache_check_variables(kz_error *err);
 /*
  * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No trouble
- * with the cache is an error.  *is_known says whether the image stays right for this request as long as
+ * with the cache is an error, only such a variable.  *is_known says whether the image stays right for this request as long as
  * *deps hold, which the caller gives back; NULL: as long as the process lives.
  */
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/store.h"
 #include "base/str.h"
 #include "core/stream.h"
 #include "core/trace.h"
@@ -269,9 +270,12 @@ static kz_status choose_pool(bool *pooled, kz_error *err)
 static kz_status device_create(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
 	bool pooled;
+	char why[160];
 	kz_status st = choose_pool(&pooled, err);
-	st = st ? st : trace_begin_asked(err);
-	if (st) {
+	if (!st && !store_check_variables(why, sizeof(why))) {
+		st = error_set(err, KZ_INVALID, "%s", why);
+	}
+	if (st || (st = trace_begin_asked(err))) {
 		return st;
 	}
 	struct kz_device *dev = mem_zalloc(1, sizeof(*dev));

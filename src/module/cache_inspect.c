@@ -141,6 +141,10 @@ kz_status kz_cache_clear(int64_t *count, kz_error *err)
 	if (!store) {
 		return error_no_memory(err);
 	}
+	kz_status st = cache_check_variables(err);
+	if (st) {
+		return st;
+	}
 	bool all = store_off(store) || store_clear(store, &removed);
 	if (count) {
 		*count = removed;

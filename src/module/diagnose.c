@@ -384,6 +384,12 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "set KUDZU_CACHE_DIR to a folder of your own";
 	const char *why = NULL;
+	char bad[160];
+	if (!store_check_variables(bad, sizeof(bad))) {
+		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "cache", TEXT(diagnosis, "%s", bad),
+			"correct the environment variable, or unset it");
+		return;
+	}
 	char *path = store_folder_path(NULL, &why);
 	char *existing = path ? existing_path(path) : NULL;
 	if (!path) {

@@ -496,8 +496,8 @@ START_TEST(without_a_folder_there_is_still_the_memory)
 	static const struct {
 		const char *variable;
 		const char *value;
-	} rows[] = {{"KUDZU_CACHE", "0"}, {"KUDZU_CACHE_DIR", "relative"},
-		{"KUDZU_CACHE_DIR", "/proc/nowhere"}, {"KUDZU_CACHE_DIR", "/dev/null"}};
+	} rows[] = {{"KUDZU_CACHE", "0"}, {"KUDZU_CACHE_DIR", "/proc/nowhere"},
+	 {"KUDZU_CACHE_DIR", "/dev/null"}};
 	struct wish wish = {K("6"), NULL};
 	struct told told = {0};
 	setenv(rows[_i].variable, rows[_i].value, 1);
@@ -507,6 +507,56 @@ START_TEST(without_a_folder_there_is_still_the_memory)
 	compile_image(&told, &wish);
 	ck_assert_int_eq(told.compiles, 1);
 	ck_assert_int_eq(told.value, 6);
+}
+END_TEST
+
+static int count_entry(void *arg, const kz_cache_entry *entry)
+{
+	int *count = arg;
+	if (strcmp(entry->kind, "nvrtc") == 0) {
+		return 0;
+	}
+	ck_assert_str_eq(entry->kind, "image");
+	ck_assert_str_eq(entry->name, "kernel.cu");
+	ck_assert_int_gt(entry->size, 0);
+	ck_assert_int_gt(entry->used_ns, 0);
+	return ++*count == 2; /* enough */
+}
+
+static const struct {
+	const char *variable, *value, *message;
+} strange[] = {
+	{"KUDZU_CACHE", "off", "KUDZU_CACHE is 'off': expected 0 or 1"},
+	{"KUDZU_CACHE", "00", "KUDZU_CACHE is '00': expected 0 or 1"},
+	{"KUDZU_CACHE_DIR", "relative", "KUDZU_CACHE_DIR is 'relative': expected an absolute path"},
+	{"KUDZU_CACHE_SIZE", "lots", "KUDZU_CACHE_SIZE is 'lots': expected bytes above 0, such as 500M"},
+	{"KUDZU_CACHE_SIZE", "0", "KUDZU_CACHE_SIZE is '0': expected bytes above 0"},
+};
+
+START_TEST(a_variable_that_makes_no_sense_is_named_on_every_path)
+{
+	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
+	kz_image *image = NULL;
+	kz_device *dev = NULL;
+	int count = 0;
+	const char *message = strange[_i].message;
+	setenv(strange[_i].variable, strange[_i].value, 1);
+	fails(kz_compile(&image, K("1"), NULL, &err), KZ_INVALID, message);
+	for (int i = 0; i < support_device_count(); i++) {
+		kz_status st = kz_device_open(&dev, support_device_name(i), &err);
+		ck_assert_int_eq(st, KZ_INVALID);
+		ck_assert_msg(strstr(err.message, message) != NULL, "'%s'", err.message);
+		kz_error_clear(&err);
+	}
+	support_stub("");
+	fails(kz_device_open(&dev, "cuda:0", &err), KZ_INVALID, message);
+	fails(kz_cache_clear(NULL, &err), KZ_INVALID, message);
+	ok(kz_cache_stats(&figures, &err));
+	ck_assert_ptr_nonnull(strstr(figures.why_off, message));
+	fails(kz_cache_list(count_entry, &count, &err), KZ_STATE, message);
+	setenv(strange[_i].variable, "", 1);
+	ok(kz_compile(&image, K("1"), NULL, &err));
+	kz_image_release(image);
 }
 END_TEST
 
@@ -532,19 +582,6 @@ START_TEST(many_processes_compile_once)
 	ck_assert_int_eq(compiles, 1);
 }
 END_TEST
-
-static int count_entry(void *arg, const kz_cache_entry *entry)
-{
-	int *count = arg;
-	if (strcmp(entry->kind, "nvrtc") == 0) {
-		return 0;
-	}
-	ck_assert_str_eq(entry->kind, "image");
-	ck_assert_str_eq(entry->name, "kernel.cu");
-	ck_assert_int_gt(entry->size, 0);
-	ck_assert_int_gt(entry->used_ns, 0);
-	return ++*count == 2; /* enough */
-}
 
 START_TEST(the_entries_are_listed_and_cleared)
 {
@@ -634,7 +671,9 @@ SUITE(cache)
 		tcase_add_test(tc, *tests[i]);
 	}
 	tcase_add_loop_test(tc, a_header_that_changes_and_changes_back_leaves_no_image, 0, 8);
-	tcase_add_loop_test(tc, without_a_folder_there_is_still_the_memory, 0, 4);
+	tcase_add_loop_test(tc, without_a_folder_there_is_still_the_memory, 0, 3);
+	tcase_add_loop_test(tc, a_variable_that_makes_no_sense_is_named_on_every_path, 0,
+		(int)countof(strange));
 	suite_add_tcase(suite, tc);
 	return suite;
 }

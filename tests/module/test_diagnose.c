@@ -259,7 +259,9 @@ START_TEST(the_cache_folder_is_named_with_its_state)
 	ck_assert_int_eq(access(below, F_OK), -1);
 	setenv("KUDZU_CACHE_DIR", "relative", 1);
 	diagnose(true, false, NULL);
-	ck_assert_ptr_nonnull(find("cache", "no folder for it: KUDZU_CACHE_DIR")->fix);
+	const kz_finding *bad = find("cache", "KUDZU_CACHE_DIR is 'relative': expected an absolute");
+	ck_assert_int_eq(bad->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_ptr_nonnull(bad->fix);
 	kz_diagnosis_release(diagnosis);
 	setenv("KUDZU_CACHE_DIR", "/dev/null/cache", 1);
 	diagnose(true, false, NULL);

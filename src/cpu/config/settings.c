@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The environment variables of the CPU device, a table with a row for each.  A setting is read where it is
- * used.  When the driver starts it checks all of them, so that a slip of the pen is an error and not the
- * default.
+ * used.  When the driver starts it checks all of them, and those of the cache, so that a slip of the pen is an
+ * error and not the default.
  */
 #include "base/common.h"
 
 #include "cpu/config/settings.h"
 
 #include "base/env.h"
+#include "base/store.h"
 #include "base/str.h"
 #include "cpu/config/features.h"
 #include "cpu/config/passes.h"
@@ -115,5 +116,5 @@ bool settings_check(char *why, size_t size)
 			return false;
 		}
 	}
-	return true;
+	return store_check_variables(why, size);
 }
