@@ -234,6 +234,17 @@ KZ_API KZ_NODISCARD kz_status kz_array_to(kz_array **out, kz_array *array, kz_de
 	kz_error *err);
 
 /**
+ * Get an array on a device, with the copy in a stream; as kz_array_to.
+ *
+ * @param stream of `dev`; NULL for its default stream.
+ * @return as kz_array_to; also KZ_INVALID for a stream of another device; KZ_STATE for one that
+ *         captures a graph.
+ * Async: a direct copy between GPUs returns at once.  Other copies return when they are done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev,
+	kz_stream *stream, kz_error *err);
+
+/**
  * Get the memory of an array on the device `cpu`, to read and write.
  *
  * @param out set to the address of the first element, NULL for an empty array.  The others are at

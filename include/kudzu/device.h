@@ -181,6 +181,32 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
 	kz_error *err);
 
 /**
+ * Let a device use the memory of another one.
+ *
+ * Copies from `peer` to `dev` and back then go directly from device to device; without, they work, too,
+ * by a way that the driver finds.  A kernel of `dev` can use an array of `peer` whose address is passed
+ * as KZ_DEVPTR(kz_array_address(a)).  The library does not order such a launch: wait for earlier work on
+ * the array before, and for the launch before later work or a release.
+ *
+ * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no access
+ *        to `dev` by this: that is another call.
+ * @return KZ_OK, also if it is enabled already; KZ_INVALID for no device, and one device twice;
+ *         KZ_UNSUPPORTED for devices of two drivers, and those that cannot; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer,
+	kz_error *err);
+
+/**
+ * No longer let a device use the memory of another one.
+ *
+ * Wait for the kernels that use it before.
+ *
+ * @return as kz_device_enable_peer_access; KZ_STATE if it is not enabled.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer,
+	kz_error *err);
+
+/**
  * What a kernel has of the device beside its arguments.  The names and numbers are those of the
  * driver's messages, which say CU_LIMIT_STACK_SIZE for KZ_LIMIT_STACK_SIZE.
  */

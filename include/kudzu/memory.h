@@ -104,8 +104,12 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *fr
 	int64_t offset, kz_error *err);
 
 /**
- * Copy between buffers of one device.  Overlapping ranges are KZ_INVALID.
+ * Copy between buffers of one device, or of two devices of one driver.
  *
+ * Between devices the copy is direct after kz_device_enable_peer_access, else the driver's way.
+ *
+ * @return KZ_OK; KZ_RANGE; KZ_INVALID for ranges that overlap, and for devices of two drivers; KZ_STATE
+ *         for a copy between devices in a capture; the driver's failures.
  * Async: returns at once; later work on either buffer comes after it.
  */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from,
@@ -128,7 +132,7 @@ KZ_API KZ_NODISCARD kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, 
 KZ_API KZ_NODISCARD kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from,
 	int64_t offset, kz_stream *stream, kz_error *err);
 
-/** Copy between buffers of one device in a stream; as kz_copy_dtod. */
+/** Copy between buffers in a stream of the device of `to`; as kz_copy_dtod. */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from,
 	int64_t from_offset, int64_t size, kz_stream *stream, kz_error *err);
 

@@ -9,7 +9,6 @@
 
 #include "array/array.h"
 #include "base/alloc.h"
-#include "core/trace.h"
 
 kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
@@ -36,45 +35,38 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 	return st;
 }
 
-/* From GPU to GPU, both row-major.  The streams of both wait for each other, so each memory is used
- * only by streams of its own device. */
-static kz_status copy_peer(struct kz_array *to, struct kz_array *from, kz_error *err)
+/* Fill a new array from row-major host memory, which the caller may change after that. */
+static kz_status across_set(struct kz_array *to, const char *host, struct kz_stream *stream,
+	kz_error *err)
 {
-	struct kz_device *here = kz_array_device(to), *there = kz_array_device(from);
-	struct kz_stream *source = memory_stream(from->buffer->memory);
-	struct kz_stream *target = &here->stream;
-	struct device_scope scope;
-	kz_status st;
-	if ((st = kz_device_check(there, err)) || (st = device_enter(here, &scope, err))) {
-		stream_release(source);
-		return st;
+	kz_status st = kz_copy_htod_async(to->buffer, to->offset, host, kz_array_size(to), stream, err);
+	return st ? st : kz_stream_synchronize(stream, err);
+}
+
+/* From the CPU device.  Its elements are put in order where they are. */
+static kz_status copy_from_host(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
+	kz_error *err)
+{
+	int64_t row_major[KZ_MAX_DIMS];
+	const struct strided elements = array_elements(from);
+	void *host;
+	kz_status st = kz_array_host(&host, from, err);
+	if (st || kz_array_is_contiguous(from)) {
+		return st ? st : across_set(to, host, stream, err);
 	}
-	if (!(st = memory_use(to->buffer->memory, target, err))
-	    && !(st = memory_use(from->buffer->memory, source, err))
-	    && !(st = stream_order(target, source, err))) {
-		struct trace_op op;
-		bool is_traced = unlikely(trace_is_on());
-		if (is_traced) {
-			trace_op_begin(&op, target, "copy from peer");
-		}
-		st = device_ok(here, here->drv->MemcpyPeerAsync(array_address(to), here->context,
-			array_address(from), there->context, (size_t)kz_array_size(from),
-			target->handle), "cuMemcpyPeerAsync", err);
-		if (is_traced) {
-			trace_op_end(&op, target, st, "copy", "copy from peer",
-				"\"stream\":%lld,\"bytes\":%lld,\"from\":\"%s\"",
-				(long long)target->number, (long long)kz_array_size(from), there->name);
-		}
-		st = st ? st : stream_order(source, target, err);
-		st = st ? st : memory_used(from->buffer->memory, source, err);
-		st = st ? st : memory_used(to->buffer->memory, target, err);
+	char *packed = mem_alloc((size_t)kz_array_size(from));
+	if (!packed) {
+		return error_no_memory(err);
 	}
-	device_leave(here, &scope);
-	stream_release(source);
+	strided_row_major(row_major, &elements.shape, elements.size);
+	strided_copy(&elements, packed, row_major, host);
+	st = across_set(to, packed, stream, err);
+	mem_free(packed);
 	return st;
 }
 
-static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, kz_error *err)
+static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
+	kz_error *err)
 {
 	int64_t size = kz_array_size(from);
 	char *host = mem_alloc((size_t)size);
@@ -82,13 +74,14 @@ static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, kz_err
 		return error_no_memory(err);
 	}
 	kz_status st = kz_array_get(from, host, size, err);
-	st = st ? st : kz_array_set(to, host, size, err);
+	st = st ? st : across_set(to, host, stream, err);
 	mem_free(host);
 	return st;
 }
 
-/* `to` is row-major. */
-static kz_status copy_across(struct kz_array *to, struct kz_array *from, kz_error *err)
+/* `to` is row-major and new. */
+static kz_status copy_across(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	const struct drv *drv = kz_array_device(to)->drv;
 	void *host;
@@ -98,16 +91,31 @@ static kz_status copy_across(struct kz_array *to, struct kz_array *from, kz_erro
 		return st ? st : array_move(from, host, NULL, true, err);
 	}
 	if (array_is_on_host(from)) {
-		st = kz_array_host(&host, from, err);
-		return st ? st : array_move(to, host, from->strides, false, err);
+		return copy_from_host(to, from, stream, err);
 	}
 	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
-		? copy_peer(to, from, err) : copy_by_host(to, from, err);
+		? buffer_copy(to->buffer, to->offset, from->buffer, from->offset, kz_array_size(from),
+			stream, call, err)
+		: copy_by_host(to, from, stream, err);
+}
+
+/* `stream` is one of the device, which is not the array's. */
+static kz_status array_copy_to(kz_array **out, struct kz_array *array, struct kz_stream *stream,
+	const char *call, kz_error *err)
+{
+	struct kz_array *copy;
+	kz_status st;
+	if ((st = array_check_capture(array, call, err)) || (st = stream_check_free(stream, call, err))
+	    || (st = array_create_on(&copy, stream->device, array->dtype, &array->shape, stream,
+			err))) {
+		return st;
+	}
+	st = array->count ? copy_across(copy, array, stream, call, err) : KZ_OK;
+	return array_finish(out, copy, st);
 }
 
 kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error *err)
 {
-	struct kz_array *copy;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
@@ -118,11 +126,22 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	if ((st = array_check_capture(array, __func__, err))
-	    || (st = stream_check_free(&dev->stream, __func__, err))
-	    || (st = kz_array_create(&copy, dev, array->dtype, array->shape, err))) {
+	return array_copy_to(out, array, &dev->stream, __func__, err);
+}
+
+kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_stream *stream,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = stream_pick(&stream, dev, stream, err))) {
 		return st;
 	}
-	st = array->count ? copy_across(copy, array, err) : KZ_OK;
-	return array_finish(out, copy, st);
+	if (kz_array_device(array) == dev) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	return array_copy_to(out, array, stream, __func__, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attributes of devices, by number and by name, and which devices reach each other's memory.
+ * Attributes of devices, by number and by name.
  *
  * The names are those of attributes.def, without the prefix that all have.  The driver is asked
  * each time: it needs no context for that, so the questions work on a lost device, too.
@@ -84,19 +84,4 @@ kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev, const char *
 		}
 	}
 	return error_set(err, KZ_NOT_FOUND, "no device attribute is called '%s'", name);
-}
-
-kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, kz_error *err)
-{
-	int can = 0;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = object_check(peer, OBJECT_DEVICE, err)) || dev == peer || dev->drv != peer->drv) {
-		return st;
-	}
-	st = device_ok(dev, dev->drv->DeviceCanAccessPeer(&can, dev->handle, peer->handle),
-		"cuDeviceCanAccessPeer", err);
-	*out = !st && can;
-	return st;
 }

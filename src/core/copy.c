@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies between host and device, copies on the device, fills.
+ * Copies between host and device, copies on a device and between two, fills.
  *
  * Each call first checks its range against the ends of the buffers.  Then it runs in a stream:
- * memory_use, the driver's call, memory_used; see memory.h.
+ * memory_use, the driver's call, memory_used; see memory.h.  Memory is used by streams of its own
+ * device only.  So in a copy between two devices a stream of the other device stands for the other
+ * memory, and the two streams wait for each other.
  */
 #include "base/common.h"
 
@@ -136,7 +138,92 @@ kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t of
 	return copy_later(TO_HOST, from, offset, to, size, stream, err);
 }
 
-/* Copies on the device */
+/* Copies on a device and between two */
+
+kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *from,
+	struct kz_stream *stream, const char *call, kz_error *err)
+{
+	kz_status st;
+	*pass = (struct copy_pass){.stream = stream, .memory = {from, to}};
+	for (int i = 0; i < 2; i++) {
+		struct memory *memory = pass->memory[i];
+		if (!memory || memory->device == stream->device) {
+			pass->home[i] = stream_retain(stream);
+			continue;
+		}
+		pass->home[i] = memory_stream(memory);
+		if ((st = stream_check_free(stream, call, err))
+		    || (st = memory_check_capture(memory, call, err))
+		    || (st = kz_device_check(memory->device, err))) {
+			goto fail;
+		}
+	}
+	if ((st = device_enter(stream->device, &pass->scope, err))) {
+		goto fail;
+	}
+	for (int i = 0; i < 2 && !st; i++) {
+		if (pass->memory[i]) {
+			st = memory_use(pass->memory[i], pass->home[i], err);
+		}
+		if (!st && pass->home[i] != stream) {
+			st = stream_order(stream, pass->home[i], err);
+		}
+	}
+	if (!st) {
+		return KZ_OK;
+	}
+	device_leave(stream->device, &pass->scope);
+fail:
+	stream_release(pass->home[0]);
+	stream_release(pass->home[1]);
+	return st;
+}
+
+kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!st && pass->home[i] != pass->stream) {
+			st = stream_order(pass->home[i], pass->stream, err);
+		}
+		if (!st && pass->memory[i]) {
+			st = memory_used(pass->memory[i], pass->home[i], err);
+		}
+	}
+	device_leave(pass->stream->device, &pass->scope);
+	stream_release(pass->home[0]);
+	stream_release(pass->home[1]);
+	return st;
+}
+
+kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
+	int64_t from_offset, int64_t size, struct kz_stream *stream, const char *call, kz_error *err)
+{
+	struct kz_device *dev = to->memory->device, *there = from->memory->device;
+	const char *name = dev == there ? "copy on device" : "copy from peer";
+	struct copy_pass pass;
+	struct trace_op op;
+	kz_status st = copy_begin(&pass, to->memory, from->memory, stream, call, err);
+	if (st) {
+		return st;
+	}
+	CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
+	CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
+	bool is_traced = unlikely(trace_is_on());
+	if (is_traced) {
+		trace_op_begin(&op, stream, name);
+	}
+	st = dev == there
+		? device_ok(dev, dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
+			stream->handle), "cuMemcpyDtoDAsync", err)
+		: device_ok(dev, dev->drv->MemcpyPeerAsync(target, dev->context, source,
+			there->context, (size_t)size, stream->handle), "cuMemcpyPeerAsync", err);
+	if (is_traced) {
+		trace_op_end(&op, stream, st, "copy", name,
+			"\"stream\":%lld,\"bytes\":%lld,\"from\":\"%s\"", (long long)stream->number,
+			(long long)size, there->name);
+	}
+	return copy_end(&pass, st, err);
+}
 
 static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
 	const struct kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
@@ -146,8 +233,9 @@ static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset
 	    || (st = buffer_check(from, from_offset, size, err))) {
 		return st;
 	}
-	if (to->memory->device != from->memory->device) {
-		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s",
+	if (to->memory->device->drv != from->memory->device->drv) {
+		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s: "
+			"they have two drivers",
 			from->memory->device->name, to->memory->device->name);
 	}
 	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
@@ -159,39 +247,6 @@ static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset
 	return KZ_OK;
 }
 
-static kz_status device_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
-	int64_t from_offset, int64_t size, struct kz_stream *stream, kz_error *err)
-{
-	struct kz_device *dev = to->memory->device;
-	struct device_scope scope;
-	kz_status st = device_enter(dev, &scope, err);
-	if (st) {
-		return st;
-	}
-	if (!(st = memory_use(from->memory, stream, err))
-	    && !(st = memory_use(to->memory, stream, err))) {
-		CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
-		CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
-		struct trace_op op;
-		bool is_traced = unlikely(trace_is_on());
-		if (is_traced) {
-			trace_op_begin(&op, stream, "copy on device");
-		}
-		CUresult code = dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
-			stream->handle);
-		st = device_ok(dev, code, "cuMemcpyDtoDAsync", err);
-		if (is_traced) {
-			trace_op_end(&op, stream, st, "copy", "copy on device",
-				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
-				(long long)size);
-		}
-		st = st ? st : memory_used(from->memory, stream, err);
-		st = st ? st : memory_used(to->memory, stream, err);
-	}
-	device_leave(dev, &scope);
-	return st;
-}
-
 kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_error *err)
 {
@@ -199,8 +254,9 @@ kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_
 	if (st || size == 0) {
 		return st;
 	}
-	struct kz_stream *stream = memory_stream(from->memory);
-	st = device_copy(to, to_offset, from, from_offset, size, stream, err);
+	bool is_one = to->memory->device == from->memory->device;
+	struct kz_stream *stream = memory_stream(is_one ? from->memory : to->memory);
+	st = buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
 	stream_release(stream);
 	return st;
 }
@@ -214,7 +270,7 @@ kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int
 	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
-	return device_copy(to, to_offset, from, from_offset, size, stream, err);
+	return buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
 }
 
 /* Fills */

@@ -159,6 +159,7 @@ static void keep_pool_memory(struct kz_device *dev)
 	cuuint64_t threshold = UINT64_MAX;
 	if (dev->has_pools
 	    && dev->drv->DeviceGetDefaultMemPool(&pool, dev->handle) == CUDA_SUCCESS) {
+		dev->default_pool = pool;
 		(void)dev->drv->MemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
 			&threshold);
 	}

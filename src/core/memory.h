@@ -182,6 +182,25 @@ static inline bool array_is_contiguous(const struct kz_array *array)
 
 /* copy.c */
 
+/* A copy that goes into a stream: what it uses, and in which streams. */
+struct copy_pass {
+	struct kz_stream *stream;
+	struct memory *memory[2];   /* NULL: host memory that nobody counts */
+	struct kz_stream *home[2];  /* counted; of the memory's device, else `stream` */
+	struct device_scope scope;
+};
+
+/* Enter the context of a stream, and let the stream wait for the last uses of two pieces of memory.
+ * Either may be NULL, or of another device of the same driver; `call` cannot be captured then. */
+kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *from,
+	struct kz_stream *stream, const char *call, kz_error *err);
+/* After the driver's call, of which `st` came: returns `st`, or what went wrong here. */
+kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err);
+/* Copy between buffers of one driver in a stream of the target's device.  All was checked, and there
+ * are some bytes. */
+kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
+	int64_t from_offset, int64_t size, struct kz_stream *stream, const char *call, kz_error *err);
+
 /* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
 kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);

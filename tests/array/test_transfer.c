@@ -424,6 +424,88 @@ START_TEST(without_peer_copies_the_host_helps)
 }
 END_TEST
 
+/* All work on the target is in the stream that is named, whichever way the elements go. */
+static void copies_go_into_the_stream(const char *script, kz_device *cpu)
+{
+	static const int64_t transposed[] = {2, 6};
+	kz_device *devices[3] = {NULL};
+	kz_stream *stream = NULL;
+	uint16_t got[6];
+	support_stub(script);
+	ok(kz_device_open(&devices[0], "cuda:0", &err));
+	ok(kz_device_open(&devices[1], "cuda:1", &err));
+	devices[2] = cpu;
+	ok(kz_stream_create(&stream, devices[0], 0, &err));
+	for (int i = 1; i < (cpu ? 3 : 2); i++) {
+		kz_array *array = counted(devices[i], KZ_SHAPE(2, 3)), *view, *copy;
+		ok(kz_array_view(&view, array, KZ_SHAPE(3, 2), transposed, 0, &err));
+		for (int k = 0; k < 2; k++) {
+			long before = support_stub_work(NULL, kz_device_stream(devices[0]));
+			long work = support_stub_work(NULL, kz_stream_handle(stream));
+			ok(kz_array_to_on(&copy, k ? view : array, devices[0], stream, &err));
+			ck_assert_int_eq(support_stub_work(NULL, kz_stream_handle(stream)) - work, 1);
+			ck_assert_int_eq(support_stub_work(NULL, kz_device_stream(devices[0])), before);
+			ok(kz_array_get(copy, got, 12, &err));
+			ck_assert_mem_eq(got, k ? ((uint16_t[]){0, 3, 1, 4, 2, 5})
+				: ((uint16_t[]){0, 1, 2, 3, 4, 5}), 12);
+			kz_array_release(copy);
+		}
+		release_arrays(view, array);
+	}
+	kz_stream_release(stream);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(live_count(devices[i]), 0);
+		kz_device_close(devices[i]);
+	}
+}
+
+START_TEST(a_copy_on_another_device_is_in_the_stream_that_is_named)
+{
+	kz_device *cpu = NULL;
+	err = (kz_error)KZ_ERROR_INIT;
+	if (_i < support_device_count() && strcmp(support_device_name(_i), "cpu") == 0) {
+		cpu = support_open(_i);
+	}
+	copies_go_into_the_stream("devices=2;streams=1", cpu);
+	copies_go_into_the_stream("devices=2;streams=1;missing=cuMemcpyPeerAsync", cpu);
+	kz_device_close(cpu);
+}
+END_TEST
+
+START_TEST(what_cannot_be_copied_in_a_stream_is_refused)
+{
+	kz_device *first, *second;
+	kz_array *copy = NULL;
+	kz_graph *graph = NULL;
+	kz_stream *stream = NULL;
+	err = (kz_error)KZ_ERROR_INIT;
+	support_stub("devices=2;missing=cuMemcpyPeerAsync");
+	ok(kz_device_open(&first, "cuda:0", &err));
+	ok(kz_device_open(&second, "cuda:1", &err));
+	kz_array *array = counted(first, KZ_SHAPE(6));
+	ok(kz_array_to_on(&copy, array, first, NULL, &err));
+	ck_assert_ptr_eq(copy, array);
+	kz_array_release(copy);
+	fails(kz_array_to_on(&copy, array, second, kz_device_stream(first), &err), KZ_INVALID,
+		"expected a stream of cuda:1, got one of cuda:0");
+	ck_assert_ptr_null(copy);
+	fails(kz_array_to_on(NULL, array, second, NULL, &err), KZ_INVALID, "kz_array_to_on: out is NULL");
+	fails(kz_array_to_on(&copy, NULL, second, NULL, &err), KZ_INVALID, "expected an array");
+	fails(kz_array_to_on(&copy, array, NULL, NULL, &err), KZ_INVALID, "expected a device");
+	ok(kz_stream_create(&stream, second, 0, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	fails(kz_array_to_on(&copy, array, second, stream, &err), KZ_STATE,
+		"kz_array_to_on: a stream of cuda:1 captures a graph");
+	ok(kz_graph_end(&graph, stream, &err));
+	ok(kz_array_to_on(&copy, array, second, stream, &err));
+	kz_graph_release(graph);
+	kz_stream_release(stream);
+	release_arrays(copy, array);
+	kz_device_close(first);
+	kz_device_close(second);
+}
+END_TEST
+
 START_TEST(operands_of_two_devices_are_refused_as_the_seed_has_it)
 {
 	kz_device *first, *second;
@@ -556,11 +638,12 @@ SUITE(transfer)
 		elements_far_apart_are_moved_without_what_is_between,
 		a_long_view_is_moved_part_by_part, an_asynchronous_copy_is_done_when_its_stream_is,
 		the_same_device_gives_the_same_handle, a_copy_on_another_device_has_the_elements,
-		without_peer_copies_the_host_helps, memory_of_the_cpu_device_is_host_memory,
-		moving_without_memory_leaves_nothing);
+		without_peer_copies_the_host_helps,
+		a_copy_on_another_device_is_in_the_stream_that_is_named,
+		memory_of_the_cpu_device_is_host_memory, moving_without_memory_leaves_nothing);
 	tcase_add_tests(tc, support_device_count(), a_view_with_gaps_is_packed_in_the_stream,
 		packing_in_a_stream_without_memory_leaves_nothing);
 	tcase_add_tests(tc, 1, operands_of_two_devices_are_refused_as_the_seed_has_it,
-		copying_to_a_device_without_memory_leaves_nothing);
+		what_cannot_be_copied_in_a_stream_is_refused, copying_to_a_device_without_memory_leaves_nothing);
 	return s;
 }

@@ -308,13 +308,38 @@ STUB_TEST(objects_of_two_devices_do_not_mix, "devices=2")
 	kz_buffer *here = create_buffer(64);
 	ok(kz_device_open(&other, "cuda:1", &err));
 	ok(kz_buffer_create(&there, other, 64, &err));
-	fails(kz_copy_dtod(here, 0, there, 0, 8, &err), KZ_INVALID,
-		"cannot copy from a buffer of cuda:1 to one of cuda:0");
 	fails(kz_copy_htod_async(here, 0, host, 8, kz_device_stream(other), &err), KZ_INVALID,
 		"expected a stream of cuda:0, got one of cuda:1");
 	fails(kz_fill(here, 0, 8, host, 1, kz_device_stream(other), &err), KZ_INVALID,
 		"expected a stream of cuda:0, got one of cuda:1");
 	release_buffers(here, there);
+	kz_device_close(other);
+}
+
+STUB_TEST(bytes_arrive_on_another_device, "devices=2;streams=1")
+{
+	kz_device *other;
+	kz_stream *stream = NULL;
+	kz_buffer *here = create_buffer(64), *there = NULL;
+	char host[64];
+	ok(kz_device_open(&other, "cuda:1", &err));
+	ok(kz_buffer_create(&there, other, 64, &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_copy_htod(there, 0, "0123456789abcdef", 16, &err));
+	ok(kz_copy_dtod(here, 8, there, 2, 8, &err));
+	ok(kz_copy_dtod_on(here, 16, there, 0, 8, stream, &err));
+	ck_assert_int_eq(support_stub_work("cuMemcpyPeerAsync", kz_stream_handle(stream)), 1);
+	ok(kz_copy_dtoh(host, 16, here, 8, &err));
+	ck_assert_mem_eq(host, "23456789" "01234567", 16);
+	/* The stream of this device waits for the other's, and the other way round. */
+	long waits = support_stub_calls("cuStreamWaitEvent");
+	ok(kz_copy_dtod_on(here, 16, there, 0, 8, stream, &err));
+	ck_assert_int_ge(support_stub_calls("cuStreamWaitEvent") - waits, 2);
+	fails(kz_copy_dtod_on(here, 16, there, 0, 8, kz_device_stream(other), &err), KZ_INVALID,
+		"expected a stream of cuda:0, got one of cuda:1");
+	fails(kz_copy_dtod(here, 0, there, 60, 8, &err), KZ_RANGE, "8 bytes from offset 60");
+	release_buffers(here, there);
+	kz_stream_release(stream);
 	kz_device_close(other);
 }
 
@@ -485,7 +510,7 @@ static TCase *work_case(void)
 	TCase *tc = tcase_create("copies and fills");
 	tcase_add_tests(tc, 1, a_stream_waits_for_the_one_that_used_the_memory_before,
 		without_any_pool_a_release_waits_for_the_last_user_alone, bad_copies_are_refused,
-		objects_of_two_devices_do_not_mix, bad_fills_are_refused);
+		objects_of_two_devices_do_not_mix, bytes_arrive_on_another_device, bad_fills_are_refused);
 	tcase_add_loop_test(tc, every_failing_copy_or_fill_reaches_the_user, 0, countof(works));
 	return tc;
 }

@@ -228,6 +228,35 @@ CUresult do_DeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 	return stub_enter(DRV_cuDeviceCanAccessPeer);
 }
 
+/* Which device's context may use the memory of which other. */
+static bool peers[DEVICES_MAX][DEVICES_MAX];
+
+static CUresult set_peer(CUresult code, CUcontext peer, bool is_on)
+{
+	int here, there;
+	if (code || stub_context_device(stub_current, &here) || stub_context_device(peer, &there)) {
+		return code ? code : CUDA_ERROR_INVALID_CONTEXT;
+	}
+	if (here == there) {
+		return CUDA_ERROR_INVALID_DEVICE;
+	}
+	bool was_on = __atomic_exchange_n(&peers[here][there], is_on, __ATOMIC_RELAXED);
+	return was_on != is_on ? CUDA_SUCCESS
+		: is_on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+			: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
+CUresult do_CtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+	CUresult code = stub_enter_context(DRV_cuCtxEnablePeerAccess);
+	return set_peer(code || flags == 0 ? code : CUDA_ERROR_INVALID_VALUE, peer, true);
+}
+
+CUresult do_CtxDisablePeerAccess(CUcontext peer)
+{
+	return set_peer(stub_enter_context(DRV_cuCtxDisablePeerAccess), peer, false);
+}
+
 CUresult do_DevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult code = stub_enter(DRV_cuDevicePrimaryCtxRetain);
@@ -250,8 +279,12 @@ CUresult do_DevicePrimaryCtxRelease(CUdevice device)
 		code = CUDA_ERROR_INVALID_CONTEXT;
 	}
 	if (!code) {
-		__atomic_sub_fetch(&contexts[device].references, 1, __ATOMIC_RELAXED);
 		stub_count(STUB_CONTEXT, -1);
+	}
+	if (!code && __atomic_sub_fetch(&contexts[device].references, 1, __ATOMIC_RELAXED) == 0) {
+		for (int i = 0; i < DEVICES_MAX; i++) {
+			peers[device][i] = peers[i][device] = false;
+		}
 	}
 	return code;
 }

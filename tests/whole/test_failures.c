@@ -267,6 +267,7 @@ static kz_status open_world(int row)
 	memset(&made, 0, sizeof(made));
 	/* Without a pool each allocation is the driver's. */
 	if ((st = kz_device_open(&dev, "cuda:0", err)) || (st = kz_device_open(&other, "cuda:1", err))
+	    || (st = kz_device_enable_peer_access(other, dev, err))
 	    || (st = kz_device_use_pool(dev, 0, err)) || (st = kz_stream_create(&stream, dev, 0, err))
 	    || (st = kz_event_create(&events[0], dev, err))
 	    || (st = kz_event_create(&events[1], dev, err))
