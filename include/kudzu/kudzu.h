@@ -22,11 +22,12 @@
  *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
  *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
  *   managed.h   memory of host, device    prepared.h arguments bound once
+ *   copy.h      copies of boxes: 2-D, 3-D
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
- * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod (and their _async and _on forms),
- * kz_fill, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare, kz_diagnose, kz_try_gpu and
- * kz_try_all_gpus.
+ * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
+ * _on forms), kz_fill, kz_fill_2d, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare,
+ * kz_diagnose, kz_try_gpu and kz_try_all_gpus.
  *
  * Release what you create with ..._release (a device with kz_device_close).  These functions take
  * NULL, never fail, and may come in any order.  A function that only reads an object takes NULL
@@ -36,6 +37,7 @@
 #include <kudzu/array.h>
 #include <kudzu/bundle.h>
 #include <kudzu/cache.h>
+#include <kudzu/copy.h>
 #include <kudzu/create.h>
 #include <kudzu/custom.h>
 #include <kudzu/device.h>

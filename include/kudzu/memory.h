@@ -51,6 +51,22 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create_on(kz_buffer **out, kz_device *de
 	kz_stream *stream, kz_error *err);
 
 /**
+ * Allocate device memory for rows that are aligned, as textures and copies of parts of it want them.
+ *
+ * Row `y` begins at byte `y * pitch`.  kz_copy_3d and kz_fill_2d take the pitch; an array over the
+ * memory has it as a stride (kz_array_wrap).
+ *
+ * @param pitch set to the bytes from one row to the next, a multiple of 512 from `width` on; 0 on
+ *        failure.
+ * @param width bytes of a row, 0 allowed.
+ * @param height rows, 0 allowed; for slices of rows: those of all slices.
+ * @return as kz_buffer_create; also KZ_INVALID for no `pitch`, KZ_RANGE for a size beyond 64 bits.
+ * Ownership: release it with kz_buffer_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t *pitch,
+	kz_device *dev, int64_t width, int64_t height, kz_error *err);
+
+/**
  * Make a buffer of device memory that another library has allocated.
  *
  * @param address in device memory of `dev`, as kernels see it.  Work on it that Kudzu does not know
@@ -149,6 +165,20 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
  */
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
 	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err);
+
+/**
+ * Fill rows of a buffer with a pattern; as kz_fill.  The bytes between the rows stay as they are.
+ *
+ * @param offset bytes from the start of the buffer to the first row.
+ * @param pitch bytes from one row to the next, `width` or more.
+ * @param width bytes of a row, a multiple of pattern_size.
+ * @param height rows.
+ * @return as kz_fill; KZ_INVALID for rows that do not lie within their pitch.
+ * Async: returns at once, with a copy of the pattern.
+ */
+KZ_API KZ_NODISCARD kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch,
+	int64_t width, int64_t height, const void *pattern, int64_t pattern_size, kz_stream *stream,
+	kz_error *err);
 
 /** When a stream that waits for a value in memory goes on.  The numbers never change. */
 typedef enum kz_wait_condition {

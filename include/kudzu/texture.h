@@ -136,6 +136,14 @@ KZ_API KZ_NODISCARD kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level
 KZ_API KZ_NODISCARD kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from,
 	int64_t level, kz_error *err);
 
+/** Copy an array to a CUDA array in a stream of their device; as kz_cuda_array_set. */
+KZ_API KZ_NODISCARD kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level,
+	const kz_array *from, kz_stream *stream, kz_error *err);
+
+/** Copy a CUDA array to an array in a stream of their device; as kz_cuda_array_set. */
+KZ_API KZ_NODISCARD kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from,
+	int64_t level, kz_stream *stream, kz_error *err);
+
 /** Release a CUDA array.  Textures and surfaces keep it alive.  Waits for its last use.  NULL is
  * fine. */
 KZ_API void kz_cuda_array_release(kz_cuda_array *array);

@@ -33,7 +33,7 @@ kz_status cuda_array_format(CUarray_format *out, kz_dtype dtype, int64_t channel
 		: error_set(err, KZ_INVALID, "expected 1, 2 or 4 channels, got %lld", (long long)channels);
 }
 
-static kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
+kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
 	const struct kz_cuda_array_options *in, kz_error *err)
 {
 	*out = in ? *in : (struct kz_cuda_array_options)KZ_CUDA_ARRAY_OPTIONS_INIT;
@@ -174,10 +174,9 @@ void kz_cuda_array_release(kz_cuda_array *array)
 	}
 }
 
-/* --- Copies --- */
+/* --- Levels --- */
 
-/* The shape of a level, with an axis for channels if there are more than one. */
-static kz_shape level_shape(const struct kz_cuda_array *array, int64_t level)
+kz_shape cuda_array_shape(const struct kz_cuda_array *array, int64_t level)
 {
 	kz_shape shape = array->shape;
 	for (int64_t i = 0; i < shape.ndim; i++) {
@@ -191,139 +190,33 @@ static kz_shape level_shape(const struct kz_cuda_array *array, int64_t level)
 	return shape;
 }
 
+kz_status cuda_array_check_level(const struct kz_cuda_array *array, int64_t level, kz_error *err)
+{
+	return level >= 0 && level < array->how.levels ? KZ_OK
+		: error_set(err, KZ_RANGE, "level %lld of a CUDA array of %d level%s",
+			(long long)level, (int)array->how.levels, plural(array->how.levels));
+}
+
 kz_status cuda_array_level(CUarray *out, const struct kz_cuda_array *array, int64_t level,
 	kz_error *err)
 {
 	struct kz_device *dev = array->memory->device;
-	if (level < 0 || level >= array->how.levels) {
-		return error_set(err, KZ_RANGE, "level %lld of a CUDA array of %d level%s",
-			(long long)level, (int)array->how.levels, plural(array->how.levels));
-	}
+	kz_status st = cuda_array_check_level(array, level, err);
 	*out = array->plain;
-	return array->plain ? KZ_OK : device_ok(dev, dev->drv->MipmappedArrayGetLevel(out,
+	return st || array->plain ? st : device_ok(dev, dev->drv->MipmappedArrayGetLevel(out,
 		array->mipmap, (unsigned)level), "cuMipmappedArrayGetLevel", err);
 }
 
-static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64_t level,
-	const struct kz_array *array, kz_error *err)
+void cuda_array_measure(struct cuda_array_extent *out, const struct kz_cuda_array *array,
+	int64_t level)
 {
-	kz_shape shape = level_shape(texels, level);
-	if (array_device(array) != texels->memory->device) {
-		return error_set(err, KZ_INVALID, "the array is on %s, the CUDA array on %s",
-			kz_device_name(array_device(array)), kz_device_name(texels->memory->device));
-	}
-	if (array->dtype != texels->dtype) {
-		return error_set(err, KZ_INVALID, "expected an array of %s, got one of %s",
-			kz_dtype_name(texels->dtype), kz_dtype_name(array->dtype));
-	}
-	bool same = array->shape.ndim == shape.ndim;
-	for (int64_t i = 0; i < shape.ndim && same; i++) {
-		same = array->shape.dims[i] == shape.dims[i];
-	}
-	if (!same) {
-		return error_set(err, KZ_INVALID, "expected an array of shape %s, got %s",
-			shape_text(&shape).text, shape_text(&array->shape).text);
-	}
-	return array_is_contiguous(array) ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected a contiguous array; kz_array_copy makes one");
-}
-
-static CUDA_MEMCPY3D cuda_array_plan_copy(const struct kz_cuda_array *texels, int64_t level,
-	const struct kz_array *array)
-{
-	kz_shape shape = level_shape(texels, level);
-	int64_t ndim = texels->shape.ndim;
+	kz_shape shape = cuda_array_shape(array, level);
+	int64_t ndim = array->shape.ndim;
 	/* layers of one axis are in place of the depth */
-	bool has_height = ndim > (texels->how.kind == KZ_CUDA_ARRAY_PLAIN ? 1 : 2);
-	bool has_depth = ndim > (texels->how.kind == KZ_CUDA_ARRAY_PLAIN ? 2 : 1);
-	size_t width = (size_t)(shape.dims[ndim - 1] * texels->how.channels
-		* kz_dtype_size(texels->dtype));
-	size_t height = has_height ? (size_t)shape.dims[ndim - 2] : 1;
-	return (CUDA_MEMCPY3D){
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = array_address(array),
-		.srcPitch = width, .srcHeight = height,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = array_address(array),
-		.dstPitch = width, .dstHeight = height,
-		.WidthInBytes = width, .Height = height,
-		.Depth = has_depth ? (size_t)shape.dims[0] : 1,
-	};
-}
-
-static kz_status copy_level(const struct kz_cuda_array *texels, int64_t level, CUarray place,
-	const struct kz_array *array, bool is_set, kz_error *err)
-{
-	struct kz_device *dev = texels->memory->device;
-	struct memory *memory = array->buffer->memory;
-	struct kz_stream *stream = memory_stream(memory);
-	CUDA_MEMCPY3D copy = cuda_array_plan_copy(texels, level, array);
-	kz_status st;
-	if (is_set) {
-		copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-		copy.dstArray = place;
-	} else {
-		copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-		copy.srcArray = place;
-	}
-	if (!(st = memory_use(texels->memory, stream, err))
-	    && !(st = memory_use(memory, stream, err))) {
-		st = device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle), "cuMemcpy3DAsync",
-			err);
-		st = st ? st : memory_used(texels->memory, stream, err);
-		st = st ? st : memory_used(memory, stream, err);
-	}
-	stream_release(stream);
-	return st;
-}
-
-static kz_status cuda_array_copy(const struct kz_cuda_array *texels, int64_t level,
-	const struct kz_array *array, bool is_set, kz_error *err)
-{
-	struct device_scope scope;
-	CUarray place = NULL;
-	kz_status st;
-	if ((st = object_check(texels, OBJECT_CUDA_ARRAY, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = device_enter(texels->memory->device, &scope, err))) {
-		return st;
-	}
-	if (!(st = cuda_array_level(&place, texels, level, err))
-	    && !(st = cuda_array_check_copy(texels, level, array, err))) {
-		st = copy_level(texels, level, place, array, is_set, err);
-	}
-	device_leave(texels->memory->device, &scope);
-	return st;
-}
-
-kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *from, kz_error *err)
-{
-	return cuda_array_copy(to, level, from, true, err);
-}
-
-kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t level, kz_error *err)
-{
-	return cuda_array_copy(from, level, to, false, err);
-}
-
-kz_status kz_cuda_array_from(kz_cuda_array **out, const kz_array *from,
-	const kz_cuda_array_options *options, kz_error *err)
-{
-	struct kz_cuda_array_options how;
-	struct kz_cuda_array *array;
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(from, OBJECT_ARRAY, err))
-	    || (st = cuda_array_check_options(&how, options, err))) {
-		return st;
-	}
-	kz_shape shape = from->shape;
-	shape.ndim -= how.channels > 1 && shape.ndim > 0;
-	if (!(st = kz_cuda_array_create(&array, array_device(from), from->dtype, shape, &how, err))) {
-		st = kz_cuda_array_set(array, 0, from, err);
-		if (st) {
-			kz_cuda_array_release(array);
-		} else {
-			*out = array;
-		}
-	}
-	return st;
+	bool has_height = ndim > (array->how.kind == KZ_CUDA_ARRAY_PLAIN ? 1 : 2);
+	bool has_depth = ndim > (array->how.kind == KZ_CUDA_ARRAY_PLAIN ? 2 : 1);
+	out->texel = array->how.channels * kz_dtype_size(array->dtype);
+	out->width = shape.dims[ndim - 1] * out->texel;
+	out->height = has_height ? shape.dims[ndim - 2] : 1;
+	out->depth = has_depth ? shape.dims[0] : 1;
 }

@@ -33,22 +33,22 @@ struct search {
 	int steps;
 };
 
-/* Add an array's axes, and its lowest and its highest element's address. */
-static void add_axes(struct search *search, const struct kz_array *array, int64_t *low,
-	int64_t *high)
+/* Add the axes of elements, and their lowest and their highest address. */
+static void add_axes(struct search *search, const struct strided *elements, int64_t address,
+	int64_t *low, int64_t *high)
 {
-	*low = *high = (int64_t)array_address(array);
-	for (int64_t i = 0; i < array->shape.ndim; i++) {
-		int64_t most = array->shape.dims[i] - 1;
-		int64_t reach = most > 0 ? array->strides[i] * most : 0;
+	*low = *high = address;
+	for (int64_t i = 0; i < elements->shape.ndim; i++) {
+		int64_t stride = elements->strides[i];
+		int64_t most = elements->shape.dims[i] - 1;
+		int64_t reach = most > 0 ? stride * most : 0;
 		int k = 0;
 		*(reach < 0 ? low : high) += reach;
-		while (k < search->count && search->terms[k].stride != llabs(array->strides[i])) {
+		while (k < search->count && search->terms[k].stride != llabs(stride)) {
 			k++;
 		}
 		if (reach && k == search->count) {
-			search->terms[search->count++] =
-				(struct term){llabs(array->strides[i]), most};
+			search->terms[search->count++] = (struct term){llabs(stride), most};
 		} else if (reach) {
 			search->terms[k].most += most;
 		}
@@ -101,21 +101,28 @@ bool overlap_is_same(const struct kz_array *a, const struct kz_array *b)
 	return true;
 }
 
-bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)
+bool overlap_elements(const struct strided *a, int64_t a_address, const struct strided *b,
+	int64_t b_address)
 {
 	struct search search = {.count = 0};
 	int64_t low[2], high[2];
-	if (!a->count || !b->count || a->buffer->memory != b->buffer->memory) {
-		return false;
-	}
-	add_axes(&search, a, &low[0], &high[0]);
-	add_axes(&search, b, &low[1], &high[1]);
+	add_axes(&search, a, a_address, &low[0], &high[0]);
+	add_axes(&search, b, b_address, &low[1], &high[1]);
 	qsort(search.terms, (size_t)search.count, sizeof(search.terms[0]), by_stride);
 	search.rest[search.count] = 0;
 	for (int k = search.count; k-- > 0;) {
 		search.rest[k] = search.rest[k + 1] + search.terms[k].stride * search.terms[k].most;
 	}
 	int64_t apart = high[1] - low[0];
-	return can_reach(&search, 0, apart - kz_dtype_size(a->dtype) + 1,
-		apart + kz_dtype_size(b->dtype) - 1);
+	return can_reach(&search, 0, apart - a->size + 1, apart + b->size - 1);
+}
+
+bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)
+{
+	if (!a->count || !b->count || a->buffer->memory != b->buffer->memory) {
+		return false;
+	}
+	const struct strided elements[2] = {array_elements(a), array_elements(b)};
+	return overlap_elements(&elements[0], (int64_t)array_address(a), &elements[1],
+		(int64_t)array_address(b));
 }

@@ -284,30 +284,39 @@ static int64_t copy_shrink_pattern(const char *pattern, int64_t size)
 	return size;
 }
 
-/* Set one unit of 1, 2 or 4 bytes in each of `count` elements that lie `pitch` bytes apart. */
-static CUresult fill_unit(const struct drv *drv, CUdeviceptr to, const char *value, size_t unit,
-	size_t pitch, size_t count, CUstream stream, const char **call)
+/* Rows of equal units in memory. */
+struct rows {
+	CUdeviceptr to;
+	size_t pitch;               /* bytes from row to row */
+	size_t width;               /* units in a row */
+	size_t height;
+};
+
+/* Set all units, of 1, 2 or 4 bytes, to one value. */
+static CUresult fill_rows(const struct drv *drv, const struct rows *rows, const char *value,
+	size_t unit, CUstream stream, const char **call)
 {
-	bool dense = pitch == unit;
+	const CUdeviceptr to = rows->to;
+	const size_t pitch = rows->pitch, width = rows->width, height = rows->height;
 	uint8_t one;
 	uint16_t two;
 	uint32_t four;
 	switch (unit) {
 	case 1:
 		memcpy(&one, value, sizeof(one));
-		*call = dense ? "cuMemsetD8Async" : "cuMemsetD2D8Async";
-		return dense ? drv->MemsetD8Async(to, one, count, stream)
-			: drv->MemsetD2D8Async(to, pitch, one, 1, count, stream);
+		*call = height == 1 ? "cuMemsetD8Async" : "cuMemsetD2D8Async";
+		return height == 1 ? drv->MemsetD8Async(to, one, width, stream)
+			: drv->MemsetD2D8Async(to, pitch, one, width, height, stream);
 	case 2:
 		memcpy(&two, value, sizeof(two));
-		*call = dense ? "cuMemsetD16Async" : "cuMemsetD2D16Async";
-		return dense ? drv->MemsetD16Async(to, two, count, stream)
-			: drv->MemsetD2D16Async(to, pitch, two, 1, count, stream);
+		*call = height == 1 ? "cuMemsetD16Async" : "cuMemsetD2D16Async";
+		return height == 1 ? drv->MemsetD16Async(to, two, width, stream)
+			: drv->MemsetD2D16Async(to, pitch, two, width, height, stream);
 	default:
 		memcpy(&four, value, sizeof(four));
-		*call = dense ? "cuMemsetD32Async" : "cuMemsetD2D32Async";
-		return dense ? drv->MemsetD32Async(to, four, count, stream)
-			: drv->MemsetD2D32Async(to, pitch, four, 1, count, stream);
+		*call = height == 1 ? "cuMemsetD32Async" : "cuMemsetD2D32Async";
+		return height == 1 ? drv->MemsetD32Async(to, four, width, stream)
+			: drv->MemsetD2D32Async(to, pitch, four, width, height, stream);
 	}
 }
 
@@ -322,36 +331,62 @@ static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pa
 	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {
 		unit /= 2;
 	}
+	bool is_dense = small == unit;
+	struct rows rows = {to, (size_t)small, is_dense ? (size_t)count : 1, is_dense ? 1 : (size_t)count};
 	kz_status st = KZ_OK;
-	for (int64_t i = 0; !st && i < small; i += unit) {
+	for (int64_t i = 0; !st && i < small; i += unit, rows.to += (CUdeviceptr)unit) {
 		const char *call;
-		CUresult code = fill_unit(dev->drv, to + (CUdeviceptr)i, pattern + i, (size_t)unit,
-			(size_t)small, (size_t)count, stream, &call);
+		CUresult code = fill_rows(dev->drv, &rows, pattern + i, (size_t)unit, stream, &call);
 		st = device_ok(dev, code, call, err);
 	}
 	return st;
 }
 
-kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
-	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+/* Rows of a pattern: at once where the driver can, else row by row. */
+static kz_status copy_fill_2d(struct kz_device *dev, const struct rows *rows, const char *pattern,
+	int64_t size, CUstream stream, kz_error *err)
+{
+	int64_t small = copy_shrink_pattern(pattern, size);
+	const char *call;
+	kz_status st = KZ_OK;
+	if (small <= 4 && (rows->to | rows->pitch) % (CUdeviceptr)small == 0) {
+		struct rows units = *rows;
+		units.width *= (size_t)(size / small);
+		CUresult code = fill_rows(dev->drv, &units, pattern, (size_t)small, stream, &call);
+		return device_ok(dev, code, call, err);
+	}
+	for (size_t y = 0; !st && y < rows->height; y++) {
+		st = copy_fill(dev, rows->to + y * rows->pitch, pattern, size, (int64_t)rows->width,
+			stream, err);
+	}
+	return st;
+}
+
+/* Fill `height` rows that lie `pitch` bytes apart, of `width` patterns each.  All was checked. */
+static kz_status buffer_fill_2d(struct kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width,
+	int64_t height, const void *pattern, int64_t pattern_size, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct kz_device *dev = buffer->memory->device;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_pick(&stream, dev, stream, err)) || count == 0
+	if ((st = stream_pick(&stream, dev, stream, err)) || width == 0 || height == 0
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	if (!(st = memory_use(buffer->memory, stream, err))) {
+		const struct rows rows = {buffer_address(buffer) + (CUdeviceptr)offset, (size_t)pitch,
+			(size_t)width, (size_t)height};
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
 			trace_op_begin(&op, stream, "fill");
 		}
-		st = copy_fill(dev, buffer_address(buffer) + (CUdeviceptr)offset, pattern,
-			pattern_size, count, stream->handle, err);
+		st = height == 1 ? copy_fill(dev, rows.to, pattern, pattern_size, width,
+			stream->handle, err)
+			: copy_fill_2d(dev, &rows, pattern, pattern_size, stream->handle, err);
 		if (is_traced) {
-			long long size = count * pattern_size;
+			long long size = width * height * pattern_size;
 			trace_op_end(&op, stream, st, "fill", "fill",
 				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
 				size);
@@ -362,18 +397,57 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 	return st;
 }
 
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+{
+	return buffer_fill_2d(buffer, offset, 0, count, 1, pattern, pattern_size, stream, err);
+}
+
+static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size, kz_error *err)
+{
+	kz_status st = pointer_check(pattern, "a pattern", err);
+	if (!st && (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1)))) {
+		st = error_set(err, KZ_INVALID,
+			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
+			(long long)pattern_size);
+	}
+	return st;
+}
+
+kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width, int64_t height,
+	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err)
+{
+	int64_t size = 0;
+	kz_status st;
+	if ((st = buffer_check(buffer, 0, 0, err))
+	    || (st = fill_check_pattern(pattern, pattern_size, err))) {
+		return st;
+	}
+	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
+		return error_set(err, KZ_INVALID,
+			"expected rows of a multiple of the pattern's %lld bytes within their pitch, got "
+			"width %lld, height %lld, pitch %lld", (long long)pattern_size, (long long)width,
+			(long long)height, (long long)pitch);
+	}
+	if (width > 0 && height > 0 && (__builtin_mul_overflow(height - 1, pitch, &size)
+			|| __builtin_add_overflow(size, width, &size))) {
+		return error_set(err, KZ_RANGE, "%lld rows of a pitch of %lld bytes end beyond 64 bits",
+			(long long)height, (long long)pitch);
+	}
+	if ((st = buffer_check(buffer, offset, size, err))) {
+		return st;
+	}
+	return buffer_fill_2d(buffer, offset, pitch, width / pattern_size, height, pattern,
+		pattern_size, stream, err);
+}
+
 kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
 	int64_t pattern_size, kz_stream *stream, kz_error *err)
 {
 	kz_status st;
 	if ((st = buffer_check(buffer, offset, size, err))
-	    || (st = pointer_check(pattern, "a pattern", err))) {
+	    || (st = fill_check_pattern(pattern, pattern_size, err))) {
 		return st;
-	}
-	if (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1))) {
-		return error_set(err, KZ_INVALID,
-			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
-			(long long)pattern_size);
 	}
 	if (offset % pattern_size || size % pattern_size) {
 		return error_set(err, KZ_INVALID,

@@ -449,6 +449,35 @@ kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_
 	return buffer_hold(out, buffer_create(out, dev, size, &wish, err));
 }
 
+kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t *pitch, kz_device *dev, int64_t width,
+	int64_t height, kz_error *err)
+{
+	int64_t row, size;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = pointer_check(pitch, "a place for the pitch", err))) {
+		return st;
+	}
+	*pitch = 0;
+	if ((st = object_check(dev, OBJECT_DEVICE, err))) {
+		return st;
+	}
+	if (width < 0 || height < 0) {
+		return error_set(err, KZ_INVALID, "expected rows of 0 bytes or more, got %lld of %lld",
+			(long long)height, (long long)width);
+	}
+	/* The unit of the pool is what drivers align rows to. */
+	if (__builtin_add_overflow(width, MEMPOOL_UNIT - 1, &row)
+	    || __builtin_mul_overflow(row &= -MEMPOOL_UNIT, height, &size)) {
+		return error_set(err, KZ_RANGE, "%lld rows of %lld bytes end beyond 64 bits",
+			(long long)height, (long long)width);
+	}
+	if (!(st = buffer_hold(out, buffer_create(out, dev, size, NULL, err)))) {
+		*pitch = row;
+	}
+	return st;
+}
+
 /* Check that the driver knows the memory, and as memory of this device. */
 static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t size, kz_error *err)
 {

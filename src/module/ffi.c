@@ -21,7 +21,7 @@
 	X(kz_cache_entry) X(kz_finding) X(kz_diagnostic) X(kz_link_input) X(kz_npz_item) \
 	X(kz_kernel_stats) X(kz_memory_stats) X(kz_live_memory) \
 	X(kz_warm_up_source) X(kz_warm_up_result) X(kz_mt19937) X(kz_ipc_handle) \
-	X(kz_nodes) X(kz_live_counts) \
+	X(kz_nodes) X(kz_live_counts) X(kz_copy_side) \
 	S(kz_cache_figures) S(kz_custom_options) S(kz_elementwise_call) S(kz_reduction_call) \
 	S(kz_device_info) S(kz_compile_options) S(kz_variable_info) S(kz_resources) \
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
@@ -29,6 +29,7 @@
 	S(kz_cuda_array_options) S(kz_texture_options) \
 	S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
 	S(kz_capture_options) \
+	D(kz_copy_3d_options, KZ_COPY_3D_OPTIONS_INIT) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \
 	D(kz_integrate_options, KZ_INTEGRATE_OPTIONS_INIT)
 

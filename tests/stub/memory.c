@@ -353,6 +353,46 @@ CUresult do_Memcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream)
 	return code;
 }
 
+/* Boxes of linear memory; CUDA arrays have no texels here. */
+static CUresult copy_3d(CUresult code, const CUDA_MEMCPY3D *c)
+{
+	char *to = end_of_2d(c->dstMemoryType, c->dstHost, c->dstDevice);
+	const char *from = end_of_2d(c->srcMemoryType, c->srcHost, c->srcDevice);
+	bool is_linear = c->dstMemoryType != CU_MEMORYTYPE_ARRAY
+		&& c->srcMemoryType != CU_MEMORYTYPE_ARRAY;
+	for (size_t i = 0; !code && is_linear && i < c->Depth * c->Height; i++) {
+		size_t z = i / c->Height, y = i % c->Height;
+		char *row = to + ((c->dstZ + z) * c->dstHeight + c->dstY + y) * c->dstPitch
+			+ c->dstXInBytes;
+		const char *source = from
+			+ ((c->srcZ + z) * c->srcHeight + c->srcY + y) * c->srcPitch + c->srcXInBytes;
+		if (c->dstMemoryType == CU_MEMORYTYPE_DEVICE) {
+			code = check(code, (uintptr_t)row, c->WidthInBytes);
+		}
+		if (c->srcMemoryType == CU_MEMORYTYPE_DEVICE) {
+			code = check(code, (uintptr_t)source, c->WidthInBytes);
+		}
+		if (!code) {
+			memmove(row, source, c->WidthInBytes);
+		}
+	}
+	return code;
+}
+
+CUresult do_Memcpy3DAsync(const CUDA_MEMCPY3D *c, CUstream stream)
+{
+	return copy_3d(stub_enter_stream(DRV_cuMemcpy3DAsync, stream), c);
+}
+
+CUresult do_Memcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
+{
+	CUresult code = stub_enter_stream(DRV_cuMemcpy3DPeerAsync, stream);
+	CUDA_MEMCPY3D copy;
+	code = code || (c->srcContext && c->dstContext) ? code : CUDA_ERROR_INVALID_CONTEXT;
+	memcpy(&copy, c, sizeof(copy)); /* they differ in the contexts */
+	return copy_3d(code, &copy);
+}
+
 /* Fills: `rows` rows of `count` elements, `pitch` bytes apart. */
 
 static CUresult fill(CUresult code, CUdeviceptr to, size_t pitch, const void *value,
