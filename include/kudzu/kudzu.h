@@ -23,6 +23,7 @@
  *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
  *   managed.h   memory of host, device    prepared.h arguments bound once
  *   copy.h      copies of boxes: 2-D, 3-D
+ *   growable.h  memory that grows in place
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
@@ -49,6 +50,7 @@
 #include <kudzu/eval.h>
 #include <kudzu/ffi.h>
 #include <kudzu/graph.h>
+#include <kudzu/growable.h>
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/inspect.h>

@@ -11,6 +11,9 @@
 #include "array/array.h"
 #include "base/alloc.h"
 #include "array/shape.h"
+#include "core/growable.h"
+
+#include <kudzu/growable.h>
 
 #include <string.h>
 
@@ -295,6 +298,62 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 		array->buffer = buffer_retain(buffer);
 	}
 	return array_finish(out, array, st);
+}
+
+/* Arrays that grow */
+
+static kz_status array_check_first(const kz_shape *shape, kz_error *err)
+{
+	return shape->ndim != 0 ? KZ_OK : error_set(err, KZ_INVALID,
+		"expected an array with an axis that can grow, got one of shape %s",
+		shape_text(shape).text);
+}
+
+kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	int64_t capacity, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err)) || (st = array_check_first(&shape, err))
+	    || (st = array_new(&array, dtype, &shape, err))) {
+		return st;
+	}
+	struct kz_array most = {.dtype = dtype, .shape = shape};
+	struct memory_wish wish = {.dtype = dtype, .count = array->count};
+	most.shape.dims[0] = capacity;
+	if (capacity < shape.dims[0]) {
+		st = error_set(err, KZ_RANGE, "expected a capacity from %lld, the first extent, got "
+			"%lld", (long long)shape.dims[0], (long long)capacity);
+	} else if (!(st = array_layout(&most, err))) {
+		st = growable_create(&array->buffer, dev, array->count * dtype_size(dtype),
+			most.count * dtype_size(dtype), &wish, err);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_resize(kz_array *array, int64_t extent, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(array, OBJECT_ARRAY, err)) || (st = array_check_first(&array->shape, err))) {
+		return st;
+	}
+	if (array->offset != 0 || !array_is_contiguous(array)
+	    || kz_array_size(array) != array->buffer->size) {
+		return error_set(err, KZ_INVALID, "expected a row-major array over all of its buffer to "
+			"resize, got a view of part of it, or one with other strides");
+	}
+	struct kz_array resized = {.dtype = array->dtype, .shape = array->shape};
+	resized.shape.dims[0] = extent;
+	if ((st = array_layout(&resized, err))
+	    || (st = growable_resize(array->buffer, resized.count * dtype_size(array->dtype), __func__,
+			atomic_load(&array->refs), err))) {
+		return st;
+	}
+	array->shape = resized.shape;
+	memcpy(array->strides, resized.strides, sizeof(array->strides));
+	array->count = array->buffer->memory->count = resized.count;
+	return KZ_OK;
 }
 
 kz_array *kz_array_retain(kz_array *array)

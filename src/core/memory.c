@@ -23,7 +23,8 @@
 /* Allocation */
 
 /* "no memory on cuda:0 for a buffer: 1024 bytes requested, 512 live, 2097152 reserved" */
-static void describe_shortage(char *text, size_t size, const struct memory *memory)
+static void describe_shortage(char *text, size_t size, const struct memory *memory,
+	int64_t requested)
 {
 	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
 	kz_memory_stats stats;
@@ -37,11 +38,11 @@ static void describe_shortage(char *text, size_t size, const struct memory *memo
 	}
 	snprintf(text, size, "no memory on %s for %s: %lld bytes requested, %lld live, %lld reserved",
 		pinned ? "the host" : memory->device->name, name,
-		(long long)memory->size, (long long)stats.live_size,
+		(long long)requested, (long long)stats.live_size,
 		(long long)stats.reserved_size);
 }
 
-static kz_status fail_allocation(const struct memory *memory, const struct mempool_failure *why,
+kz_status memory_fail(const struct memory *memory, int64_t size, const struct mempool_failure *why,
 	kz_error *err)
 {
 	struct kz_device *dev = memory->device;
@@ -49,7 +50,7 @@ static kz_status fail_allocation(const struct memory *memory, const struct mempo
 		return device_fail(dev, why->code, why->call, err);
 	}
 	char shortage[256];
-	describe_shortage(shortage, sizeof(shortage), memory);
+	describe_shortage(shortage, sizeof(shortage), memory, size);
 	if (!why->call) {
 		return error_set(err, KZ_DEVICE_MEMORY,
 			"%s, of at most %lld by kz_device_limit_memory", shortage,
@@ -145,7 +146,7 @@ static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz
 		return ask_allocator(memory, allocator, stream ? stream : &dev->stream, err);
 	}
 	kz_status st = mempool_take(memory->pool, memory, stream, &why, err);
-	return !st && unlikely(why.code) ? fail_allocation(memory, &why, err) : st;
+	return !st && unlikely(why.code) ? memory_fail(memory, memory->size, &why, err) : st;
 }
 
 kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
@@ -252,6 +253,16 @@ void memory_release(struct memory *memory)
 	memory_delete(memory);
 }
 
+kz_status memory_wait(struct memory *memory, kz_error *err)
+{
+	struct kz_device *dev = memory->device;
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (atomic_load(&memory->has_values)) {
+		return device_ok(dev, dev->drv->CtxSynchronize(), "cuCtxSynchronize", err);
+	}
+	return last ? device_ok(dev, stream_wait(last), "cuStreamSynchronize", err) : KZ_OK;
+}
+
 static void memory_keep(void *memory)
 {
 	memory_retain(memory);
@@ -336,8 +347,7 @@ struct kz_stream *memory_stream(struct memory *memory)
 
 /* Buffers */
 
-/* The buffer that memory is created for: a part of it. */
-static struct kz_buffer *memory_whole(struct memory *memory)
+struct kz_buffer *memory_whole(struct memory *memory)
 {
 	memory->whole = (struct kz_buffer){
 		.tag = OBJECT_BUFFER, .memory = memory, .size = memory->size,

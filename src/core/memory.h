@@ -75,6 +75,13 @@ struct kz_array {
 /* Allocate in a pool of the device; `wish` may be NULL. */
 kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool_kind kind,
 	int64_t size, const struct memory_wish *wish, kz_error *err);
+/* Fail because there are no `size` bytes for it, or for its growth. */
+kz_status memory_fail(const struct memory *memory, int64_t size, const struct mempool_failure *why,
+	kz_error *err);
+/* Wait for all work on memory; the context is current. */
+kz_status memory_wait(struct memory *memory, kz_error *err);
+/* The buffer that memory is created for, a part of it; takes the caller's reference. */
+struct kz_buffer *memory_whole(struct memory *memory);
 /* Memory that is a part of another object, such as a module's variable: no pool lists it.  The
  * caller keeps that object alive until on_release, after the last use. */
 kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,

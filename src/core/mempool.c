@@ -329,6 +329,22 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	return KZ_OK;
 }
 
+void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, int64_t reserved)
+{
+	struct block *block = memory->block;
+	kz_memory_stats *stats = &pool->stats;
+	size_t units = units_of(size);
+	pthread_mutex_lock(&pool->lock);
+	segment_unlink(pool, block->segment);
+	block->segment->size = reserved;
+	segment_link(pool, block->segment);
+	stats->live_size += ((int64_t)units - (int64_t)block->units) * MEMPOOL_UNIT;
+	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size : stats->peak_size;
+	block->units = units;
+	memory->size = size;
+	pthread_mutex_unlock(&pool->lock);
+}
+
 /* Give back a segment that is off the list, behind the stream that used it last. */
 static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
 {

@@ -57,6 +57,8 @@ kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_st
 	struct mempool_failure *why, kz_error *err);
 /* The same for memory that others gave, or none: it is only listed, and counted if it is `ours`. */
 kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err);
+/* Adopted memory has another size, of which the driver has given `reserved` bytes. */
+void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, int64_t reserved);
 /* Undo either; memory->last is still counted. */
 void mempool_give(struct mempool *pool, struct memory *memory);
 

@@ -148,6 +148,16 @@ void segment_unlink(struct mempool *pool, struct segment *segment)
 	}
 }
 
+bool segment_allow(struct mempool *pool, int64_t size)
+{
+	pthread_mutex_lock(&pool->lock);
+	bool fits = size < 0 || pool->limit == 0 || (size <= pool->limit
+		&& size <= pool->limit - pool->stats.reserved_size - pool->pending);
+	pool->pending += fits ? size : 0;
+	pthread_mutex_unlock(&pool->lock);
+	return fits;
+}
+
 /* Ask the driver for `size` bytes, whole units unless the segment is not kept. */
 CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t size,
 	struct mempool_failure *why)
@@ -155,11 +165,7 @@ CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t s
 	/* A size that no device has must not overflow here. */
 	const size_t most = (size_t)1 << 56;
 	int64_t whole = (int64_t)(size < most ? round_up(size, MEMPOOL_UNIT) : most);
-	pthread_mutex_lock(&pool->lock);
-	bool fits = pool->limit == 0 || (whole <= pool->limit
-		&& whole <= pool->limit - pool->stats.reserved_size - pool->pending);
-	pool->pending += fits ? whole : 0;
-	pthread_mutex_unlock(&pool->lock);
+	bool fits = segment_allow(pool, whole);
 	why->call = fits ? segment->source->call : NULL;
 	if (!fits) {
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -10,8 +10,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 512 };
+enum { ALIGNMENT = 512, GRANULARITY = 1 << 16 };
 
 struct block {
 	struct block *next;
@@ -21,8 +22,27 @@ struct block {
 	enum stub_kind kind; /* STUB_MEMORY or STUB_HOST */
 };
 
+/* Addresses that were reserved. */
+struct range {
+	struct range *next;
+	char *memory;
+	size_t size;
+};
+
+/* Memory of cuMemCreate.  It is mapped at most once, which gives its addresses bytes. */
+struct chunk {
+	struct chunk *next;
+	size_t size;
+	CUcontext context;
+	int handles;
+	char *memory; /* NULL: not mapped */
+	bool is_open; /* cuMemSetAccess was called */
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct block *blocks; /* guarded by lock, as is used */
+static struct block *blocks; /* guarded by lock, as are the following */
+static struct range *ranges;
+static struct chunk *chunks;
 static size_t used;          /* bytes of STUB_MEMORY */
 
 static CUresult block_create(char **memory, enum stub_kind kind, size_t size)
@@ -79,6 +99,33 @@ static char *host(CUdeviceptr address)
 	return (char *)(uintptr_t)address;
 }
 
+static struct chunk *chunk_at(const char *memory)
+{
+	struct chunk *chunk = chunks;
+	while (chunk && (!chunk->memory || memory < chunk->memory
+			|| memory >= chunk->memory + chunk->size)) {
+		chunk = chunk->next;
+	}
+	return chunk;
+}
+
+/* Chunks side by side are as one allocation. */
+static bool chunks_find(struct block *out, CUdeviceptr address, size_t size)
+{
+	const struct chunk *chunk = chunk_at(host(address));
+	const struct chunk *first = chunk;
+	while (chunk && chunk->is_open
+	    && (size_t)(chunk->memory + chunk->size - host(address)) < size) {
+		chunk = chunk_at(chunk->memory + chunk->size);
+	}
+	if (!chunk || !chunk->is_open) {
+		return false;
+	}
+	*out = (struct block){.memory = first->memory, .context = first->context,
+		.size = (size_t)(chunk->memory + chunk->size - first->memory), .kind = STUB_MEMORY};
+	return true;
+}
+
 /* Find the allocation that holds [address, address + size). */
 static bool block_find(struct block *out, CUdeviceptr address, size_t size)
 {
@@ -91,6 +138,7 @@ static bool block_find(struct block *out, CUdeviceptr address, size_t size)
 			found = true;
 		}
 	}
+	found = found || chunks_find(out, address, size);
 	pthread_mutex_unlock(&lock);
 	return found;
 }
@@ -154,6 +202,195 @@ CUresult do_MemPrefetchAsync(CUdeviceptr address, size_t size, CUmemLocation pla
 {
 	(void)place, (void)flags, (void)stream;
 	return check(stub_enter_context(DRV_cuMemPrefetchAsync), address, size);
+}
+
+/* Virtual memory.  None of it needs a context. */
+
+CUresult do_MemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment,
+	CUdeviceptr wish, unsigned long long flags)
+{
+	(void)alignment, (void)wish;
+	CUresult code = stub_enter(DRV_cuMemAddressReserve);
+	if (code || size == 0 || size % GRANULARITY != 0 || flags != 0) {
+		return code ? code : CUDA_ERROR_INVALID_VALUE;
+	}
+	struct range *range = stub_create(STUB_MEMORY, sizeof(*range));
+	char *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		stub_release(STUB_MEMORY, range);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	pthread_mutex_lock(&lock);
+	*range = (struct range){ranges, memory, size};
+	ranges = range;
+	pthread_mutex_unlock(&lock);
+	*address = (uintptr_t)memory;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_MemAddressFree(CUdeviceptr address, size_t size)
+{
+	CUresult code = stub_enter(DRV_cuMemAddressFree);
+	if (code) {
+		return code;
+	}
+	pthread_mutex_lock(&lock);
+	struct range **link = &ranges;
+	while (*link && ((*link)->memory != host(address) || (*link)->size != size)) {
+		link = &(*link)->next;
+	}
+	struct range *range = *link;
+	for (const struct chunk *chunk = chunks; range && chunk; chunk = chunk->next) {
+		if (chunk->memory >= range->memory && chunk->memory < range->memory + size) {
+			range = NULL; /* still mapped */
+		}
+	}
+	if (range) {
+		*link = range->next;
+		munmap(range->memory, size);
+	}
+	pthread_mutex_unlock(&lock);
+	return range ? stub_release(STUB_MEMORY, range) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult do_MemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *properties,
+	CUmemAllocationGranularity_flags option)
+{
+	(void)option;
+	*size = GRANULARITY;
+	CUresult code = stub_enter(DRV_cuMemGetAllocationGranularity);
+	return code || properties->type == CU_MEM_ALLOCATION_TYPE_PINNED ? code
+		: CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult do_MemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+	const CUmemAllocationProp *properties, unsigned long long flags)
+{
+	CUresult code = stub_enter(DRV_cuMemCreate);
+	if (code || size == 0 || size % GRANULARITY != 0 || flags != 0
+	    || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+		return code ? code : CUDA_ERROR_INVALID_VALUE;
+	}
+	struct chunk *chunk = stub_create(STUB_MEMORY, sizeof(*chunk));
+	pthread_mutex_lock(&lock);
+	bool fits = size <= stub.memory && used <= stub.memory - size;
+	if (fits) {
+		*chunk = (struct chunk){.next = chunks, .size = size, .context = stub_current,
+			.handles = 1};
+		chunks = chunk;
+		used += size;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!fits) {
+		stub_release(STUB_MEMORY, chunk);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*handle = (uintptr_t)chunk;
+	return CUDA_SUCCESS;
+}
+
+/* A chunk without handle and addresses is gone; under the lock. */
+static void chunk_drop(struct chunk *chunk)
+{
+	struct chunk **link = &chunks;
+	if (chunk->handles == 0 && !chunk->memory) {
+		while (*link != chunk) {
+			link = &(*link)->next;
+		}
+		*link = chunk->next;
+		used -= chunk->size;
+		stub_release(STUB_MEMORY, chunk);
+	}
+}
+
+static struct chunk *chunk_of(CUmemGenericAllocationHandle handle)
+{
+	struct chunk *chunk = chunks;
+	while (chunk && ((uintptr_t)chunk != handle || chunk->handles == 0)) {
+		chunk = chunk->next;
+	}
+	return chunk;
+}
+
+CUresult do_MemRelease(CUmemGenericAllocationHandle handle)
+{
+	CUresult code = stub_enter(DRV_cuMemRelease);
+	pthread_mutex_lock(&lock);
+	struct chunk *chunk = code ? NULL : chunk_of(handle);
+	if (chunk) {
+		chunk->handles--;
+		chunk_drop(chunk);
+	}
+	pthread_mutex_unlock(&lock);
+	return code || chunk ? code : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Whether a chunk can be mapped there: all of it in one range, and beside the others. */
+static bool chunk_fits(const struct chunk *chunk, const char *memory)
+{
+	const struct range *range = ranges;
+	while (range && (memory < range->memory
+			|| memory + chunk->size > range->memory + range->size)) {
+		range = range->next;
+	}
+	bool fits = range && !chunk->memory;
+	for (const struct chunk *other = chunks; other; other = other->next) {
+		fits = fits && (!other->memory || other->memory >= memory + chunk->size
+			|| memory >= other->memory + other->size);
+	}
+	return fits;
+}
+
+CUresult do_MemMap(CUdeviceptr address, size_t size, size_t offset,
+	CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	CUresult code = stub_enter(DRV_cuMemMap);
+	pthread_mutex_lock(&lock);
+	struct chunk *chunk = code ? NULL : chunk_of(handle);
+	bool fits = chunk && size == chunk->size && offset == 0 && flags == 0
+		&& chunk_fits(chunk, host(address));
+	if (fits) {
+		chunk->memory = host(address);
+	}
+	pthread_mutex_unlock(&lock);
+	return code || fits ? code : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Whole chunks, side by side, become bytes, or addresses without any. */
+static bool chunks_change(char *memory, size_t size, bool is_open)
+{
+	const char *end = memory + size;
+	bool fits = size > 0 && mprotect(memory, size, is_open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+	while (fits && memory < end) {
+		struct chunk *chunk = chunk_at(memory);
+		fits = chunk && chunk->memory == memory && chunk->size <= (size_t)(end - memory);
+		if (fits) {
+			memory += chunk->size;
+			chunk->is_open = is_open;
+			chunk->memory = is_open ? chunk->memory : NULL;
+			chunk_drop(chunk);
+		}
+	}
+	return fits;
+}
+
+CUresult do_MemUnmap(CUdeviceptr address, size_t size)
+{
+	CUresult code = stub_enter(DRV_cuMemUnmap);
+	pthread_mutex_lock(&lock);
+	bool fits = !code && chunks_change(host(address), size, false);
+	pthread_mutex_unlock(&lock);
+	return code || fits ? code : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult do_MemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count)
+{
+	CUresult code = stub_enter(DRV_cuMemSetAccess);
+	pthread_mutex_lock(&lock);
+	bool fits = !code && count == 1 && access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		&& chunks_change(host(address), size, true);
+	pthread_mutex_unlock(&lock);
+	return code || fits ? code : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult do_MemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)

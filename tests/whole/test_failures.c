@@ -58,9 +58,9 @@ static kz_device *dev, *other;
 static kz_stream *stream;
 static kz_event *events[2], *shared;
 static kz_ipc_handle handle; /* of shared */
-static kz_buffer *buffer, *managed;
+static kz_buffer *buffer, *managed, *growable; /* growable has no memory yet */
 static kz_pinned *pinned;
-static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b;
+static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b, *growing;
 static kz_image *image;
 static kz_module *module;
 static kz_kernel *kernel;
@@ -277,6 +277,9 @@ static kz_status open_world(int row)
 	    || (st = kz_event_export(&handle, shared, err))
 	    || (st = kz_buffer_create(&buffer, dev, 64, err))
 	    || (st = kz_managed_create(&managed, dev, 64, err))
+	    || (st = kz_buffer_create_growable(&growable, dev, 0, 64, err))
+	    || (st = kz_array_create_growable(&growing, dev, KZ_F32, KZ_SHAPE(8), 8, err))
+	    || (st = kz_fill(kz_array_buffer(growing), 0, 32, host, 4, stream, err))
 	    || (st = kz_pinned_create(&pinned, dev, 64, err))
 	    || (st = kz_image_create(&image, ptx, sizeof(ptx) - 1, err))
 	    || (st = kz_module_load_image(&module, dev, image, err))
@@ -360,6 +363,8 @@ static void close_world(int row, bool is_clean)
 	kz_image_release(image);
 	kz_buffer_release(buffer);
 	kz_buffer_release(managed);
+	kz_buffer_release(growable);
+	kz_array_release(growing);
 	kz_pinned_release(pinned);
 	kz_event_release(shared);
 	kz_event_release(events[0]);
@@ -391,6 +396,7 @@ static const struct {
 } silent[] = {
 	{"cuMemFree", "a release cannot fail"},
 	{"cuMemFreeAsync", "a release cannot fail"},
+	{"cuMemRelease", "a release cannot fail"},
 	{"cuLinkDestroy", "a release cannot fail"},
 	{"cuThreadExchangeStreamCaptureMode", "if it was needed, the call that follows fails"},
 	{"cuEventDestroy", "a release cannot fail"},
