@@ -14,6 +14,9 @@
  * Any thread may use a device: each call makes the right context current and restores the
  * caller's.  Arrays, buffers, modules and streams hold a reference on their device, so you may
  * close it first.
+ *
+ * A device does not survive fork: in a child each call that needs a device which the parent has used
+ * fails with KZ_STATE, and releases of what the parent has made do nothing.
  */
 #include <kudzu/error.h>
 
@@ -40,7 +43,8 @@ typedef struct kz_stream kz_stream;
  *         device, with what was tried; the driver's own failures.  If `name` is NULL and neither a
  *         GPU nor the CPU can be used: the GPU's failure, with both reasons.  If a KUDZU_* variable
  *         is the reason, the message names it: its value is KZ_INVALID, a file that cannot be
- *         loaded KZ_NO_DRIVER.
+ *         loaded KZ_NO_DRIVER.  KZ_STATE in a process that was forked from one that had used the
+ *         device's driver, and, if `name` is NULL, from one that had used any.
  * Ownership: close it with kz_device_close.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, kz_error *err);

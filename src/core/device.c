@@ -50,7 +50,8 @@ static bool device_latch(struct kz_device *dev, CUresult code, const char *call,
 
 kz_status device_report_loss(struct kz_device *dev, kz_error *err)
 {
-	return error_copy(err, &dev->cause);
+	return device_is_forked(dev) ? drv_check_fork(dev->drv->provider, err)
+		: error_copy(err, &dev->cause);
 }
 
 kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
@@ -72,7 +73,7 @@ bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope)
 
 void device_release(struct kz_device *dev)
 {
-	if (dev && atomic_fetch_sub(&dev->refs, 1) == 1) {
+	if (dev && !device_is_forked(dev) && atomic_fetch_sub(&dev->refs, 1) == 1) {
 		dev->end(dev);
 	}
 }
@@ -194,9 +195,10 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
 {
-	return atomic_load(&dev->captures) == 0 ? KZ_OK : error_set(err, KZ_STATE,
-		"%s waits for all of %s, where a stream captures a graph: end the capture first",
-		call, dev->name);
+	/* Of a device that is lost the caller's device_enter says so. */
+	return atomic_load(&dev->captures) == 0 || atomic_load(&dev->lost) ? KZ_OK
+		: error_set(err, KZ_STATE, "%s waits for all of %s, where a stream captures a "
+		"graph: end the capture first", call, dev->name);
 }
 
 kz_status kz_device_check(kz_device *dev, kz_error *err)

@@ -108,6 +108,13 @@ static inline struct free_list *device_free_list(struct mempool *pool, struct kz
 	return stream ? &stream->free_lists[pool->kind] : &pool->idle;
 }
 
+/* The process was forked from the one that had opened the device.  Nothing of it ends here: a thread
+ * that is missing in this process may have held any lock, or have been in the middle of a list. */
+static inline bool device_is_forked(const struct kz_device *dev)
+{
+	return unlikely(dev->drv->is_forked);
+}
+
 static inline struct kz_device *device_retain(struct kz_device *dev)
 {
 	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);

@@ -326,9 +326,25 @@ static struct kz_device *list_find(const struct drv *drv, int ordinal)
 	return NULL;
 }
 
+/* In a child; drv.c, whose turn is before, has taken the driver away. */
+static void device_on_fork(void)
+{
+	pthread_mutex_init(&list_lock, NULL);
+	for (struct kz_device *dev = devices; dev; dev = dev->next) {
+		atomic_store(&dev->lost, true);
+	}
+}
+
+static void device_watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, device_on_fork);
+}
+
 static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	kz_status st = KZ_OK;
+	pthread_once(&once, device_watch_forks);
 	pthread_mutex_lock(&list_lock);
 	struct kz_device *dev = list_find(drv, ordinal);
 	if (!dev && (st = device_create(&dev, drv, ordinal, err)) == KZ_OK) {
@@ -345,7 +361,7 @@ static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordin
 
 void kz_device_close(kz_device *dev)
 {
-	if (!dev) {
+	if (!object_is(dev, OBJECT_DEVICE) || device_is_forked(dev)) {
 		return;
 	}
 	pthread_mutex_lock(&list_lock);
@@ -449,11 +465,15 @@ static kz_status open_cpu_instead(struct kz_device **out, const kz_error *why, k
 	return st;
 }
 
-/* Open the first of these GPUs that works, else the CPU. */
+/* Open the first of these GPUs that works, else the CPU.  In a forked process neither is a way out
+ * for the other. */
 static kz_status open_gpu_or_cpu(struct kz_device **out, long first, long last, kz_error *err)
 {
 	kz_error why = KZ_ERROR_INIT;
-	kz_status st = KZ_OK;
+	kz_status st;
+	if ((st = drv_check_fork(DRV_CUDA, err)) || (st = drv_check_fork(DRV_CPU, err))) {
+		return st;
+	}
 	for (long i = first; i < last && !*out && st != KZ_NO_MEMORY; i++) {
 		st = open_gpu(out, i, &why);
 	}

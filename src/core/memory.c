@@ -229,7 +229,7 @@ static void memory_wait_for_values(struct memory *memory)
 
 void memory_release(struct memory *memory)
 {
-	if (!memory || !refs_drop(&memory->refs)) {
+	if (!memory || !refs_drop(&memory->refs) || device_is_forked(memory->device)) {
 		return;
 	}
 	if (unlikely(atomic_load_explicit(&memory->has_values, memory_order_relaxed))) {

@@ -248,7 +248,7 @@ void kz_pinned_release(kz_pinned *pinned)
 	if (object_is(pinned, OBJECT_PINNED)) {
 		object_end(&pinned->tag);
 		struct memory *memory = pinned->memory;
-		if (memory->size > 0) {
+		if (memory->size > 0 && !device_is_forked(memory->device)) {
 			pinned_list_remove(&memory->device->pinned, memory);
 		}
 		memory_release(memory);

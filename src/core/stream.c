@@ -75,7 +75,7 @@ void stream_finish(struct kz_stream *stream)
 
 void stream_release(struct kz_stream *stream)
 {
-	if (!stream) {
+	if (!stream || device_is_forked(stream->device)) {
 		return;
 	}
 	if (stream->is_default) {

@@ -456,9 +456,26 @@ void trace_end_device(struct kz_device *dev)
 
 /* Begin and end */
 
+/* In a child: the file is its parent's. */
+static void trace_on_fork(void)
+{
+	pthread_mutex_init(&trace.lock, NULL);
+	atomic_store(&trace_on, false);
+	trace.is_written = false;
+	trace.text = (struct str)STR_INIT;
+	trace.devices = NULL;
+}
+
+static void trace_watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, trace_on_fork);
+}
+
 /* Under the lock, while no trace is on. */
 static kz_status trace_start(const char *path, const char *from, kz_error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, trace_watch_forks);
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
 	if (file < 0) {
 		return error_os(err, errno, "open", "%scannot write the trace to '%s'", from, path);

@@ -6,6 +6,10 @@
  * ends.  One that does not work is tried again by the next drv_open, so that a repair takes effect.
  * An object is closed only if its cuInit was never called or is a stub's, because drivers do not
  * survive dlclose.
+ *
+ * Drivers do not survive a fork either: their threads are missing in the child, and may have held any
+ * lock.  So in a child the tables of all drivers that were there are replaced by one whose functions
+ * return DRV_FORKED, and these drivers cannot be opened.
  */
 #include "base/common.h"
 
@@ -19,6 +23,7 @@
 #include "base/trust.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +50,20 @@ struct provider {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct provider *providers; /* grows at the head; guarded by lock */
+static atomic_bool is_used[2];     /* of each drv_provider: cuInit was called, here or before a fork */
+static atomic_bool is_forked[2];   /* ... by a process from which this one was forked */
 
-/* What stands in for a missing symbol. */
+/* What stands in for a missing symbol, and in a forked process for all. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define X(name, symbol, since, need, parameters)                                                   \
 	static CUresult missing_##name parameters                                                  \
 	{                                                                                          \
 		return DRV_MISSING;                                                                \
+	}                                                                                          \
+	static CUresult forked_##name parameters                                                   \
+	{                                                                                          \
+		return DRV_FORKED;                                                                 \
 	}
 #include "drv/cuda.def"
 #undef X
@@ -60,6 +71,12 @@ static struct provider *providers; /* grows at the head; guarded by lock */
 
 static const struct drv missing = {
 #define X(name, symbol, since, need, parameters) .name = missing_##name,
+#include "drv/cuda.def"
+#undef X
+};
+
+static const struct drv forked = {
+#define X(name, symbol, since, need, parameters) .name = forked_##name,
 #include "drv/cuda.def"
 #undef X
 };
@@ -94,6 +111,46 @@ static void drv_fill_table(struct drv *drv)
 			memcpy(slot, (const char *)&missing + rows[i].slot, sizeof(function));
 		}
 	}
+}
+
+/* In a child, which has one thread.  A list that another thread was changing is whole: it grows by
+ * one store. */
+static void drv_on_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	for (size_t i = 0; i < countof(is_used); i++) {
+		atomic_store(&is_forked[i], atomic_load(&is_used[i]));
+	}
+	for (struct provider *p = providers; p; p = p->next) {
+		for (size_t i = 0; i < DRV_SYMBOL_COUNT; i++) {
+			memcpy((char *)&p->drv + rows[i].slot, (const char *)&forked + rows[i].slot,
+				sizeof(void (*)(void)));
+		}
+		p->drv.is_forked = true;
+	}
+}
+
+static void drv_watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, drv_on_fork);
+}
+
+static kz_status drv_fail_forked(enum drv_provider kind, const char *call, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	error_foreign(err, KZ_STATE, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0, "this process was forked "
+		"from one that had used the %s driver; only that one can use it",
+		kind == DRV_CUDA ? "CUDA" : "CPU");
+	if (mine) {
+		error_add_hint(err, "fork before the first use of a device, or start a program in "
+			"the child");
+	}
+	return KZ_STATE;
+}
+
+kz_status drv_check_fork(enum drv_provider kind, kz_error *err)
+{
+	return unlikely(atomic_load(&is_forked[kind])) ? drv_fail_forked(kind, NULL, err) : KZ_OK;
 }
 
 /* An object without the core symbols: an old driver, or none at all. */
@@ -201,8 +258,11 @@ static kz_status drv_init(struct drv *drv, kz_error *err)
 	char what[sizeof(drv->path) + 2];
 	snprintf(what, sizeof(what), "'%s'", drv->path);
 	const char *call = "cuInit";
+	bool was_used = atomic_exchange(&is_used[drv->provider], true);
 	CUresult code = drv->Init(0);
-	if (code == CUDA_SUCCESS) {
+	if (code != CUDA_SUCCESS) {
+		atomic_store(&is_used[drv->provider], was_used);
+	} else {
 		call = "cuDriverGetVersion";
 		code = drv->DriverGetVersion(&drv->version);
 	}
@@ -395,9 +455,15 @@ static kz_status drv_not_found(struct search *search, enum drv_provider kind, kz
 
 kz_status drv_open(struct drv **out, enum drv_provider kind, kz_error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	*out = NULL;
+	kz_status st = drv_check_fork(kind, err);
+	if (st) {
+		return st;
+	}
+	pthread_once(&once, drv_watch_forks);
 	struct search search = {.refused = KZ_ERROR_INIT, .reasons = STR_INIT};
-	kz_status st = drv_search_init(&search, kind) ? KZ_OK : error_no_memory(err);
+	st = drv_search_init(&search, kind) ? KZ_OK : error_no_memory(err);
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; !st && !*out && i < search.count; i++) {
 		st = drv_try_name(out, kind, search.names[i], &search, err);
@@ -471,6 +537,9 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 {
 	if (code == DRV_MISSING) {
 		return drv_fail_missing(drv, call, err);
+	}
+	if (code == DRV_FORKED) {
+		return drv_fail_forked(drv->provider, call, err);
 	}
 	bool mine = error_is_clean(err);
 	kz_status st = codes_fail(KZ_DOMAIN_DRIVER, (int)code, call, NULL, err);

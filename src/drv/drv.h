@@ -19,6 +19,8 @@
 
 /* Not a CUresult: the provider lacks the symbol. */
 #define DRV_MISSING ((CUresult)-1)
+/* Nor is this: the process was forked from one that had used the driver. */
+#define DRV_FORKED ((CUresult)-2)
 
 enum drv_provider { DRV_CUDA, DRV_CPU };
 
@@ -35,6 +37,7 @@ struct drv {
 #include "drv/cuda.def"
 #undef X
 	bool has[DRV_SYMBOL_COUNT];
+	bool is_forked; /* every function returns DRV_FORKED, and nothing that it made may be ended */
 	enum drv_provider provider;
 	int version; /* cuDriverGetVersion: 13000 */
 	int device_count;
@@ -45,7 +48,7 @@ struct drv {
 /*
  * Load a provider, initialize it, count its devices.  The table is made once per process and
  * provider and stays: drivers do not survive dlclose.  KZ_NO_DRIVER, KZ_NO_DEVICE or the driver's
- * own failure; the message says what was tried.  Any thread.
+ * own failure; the message says what was tried.  KZ_STATE in a forked process.  Any thread.
  *
  * DRV_CUDA is KUDZU_CUDA_DRIVER if set, else libcuda.so.1, else libcuda.so.  DRV_CPU is
  * KUDZU_CPU_DRIVER if set, else libkudzu-cpu.so beside the library (or program) that holds this
@@ -53,6 +56,8 @@ struct drv {
  * (base/trust.h).
  */
 kz_status drv_open(struct drv **out, enum drv_provider provider, kz_error *err);
+/* Fail if this process was forked from one that had used the driver. */
+kz_status drv_check_fork(enum drv_provider provider, kz_error *err);
 /* Whether a message blames an environment variable, and what to do then. */
 bool drv_names_variable(const char *message);
 extern const char drv_variable_hint[];

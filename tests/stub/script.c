@@ -238,7 +238,11 @@ EXPORT void stub_script(const char *script)
 
 EXPORT long stub_calls(const char *name)
 {
-	return __atomic_load_n(&stub.calls[symbol_named(name)], __ATOMIC_RELAXED);
+	long count = 0;
+	for (int i = 0; !name && i < DRV_SYMBOL_COUNT; i++) {
+		count += __atomic_load_n(&stub.calls[i], __ATOMIC_RELAXED);
+	}
+	return name ? __atomic_load_n(&stub.calls[symbol_named(name)], __ATOMIC_RELAXED) : count;
 }
 
 EXPORT long stub_live(int kind)

@@ -53,7 +53,7 @@ enum stub_kind {
 
 /* For tests, through dlsym. */
 typedef void stub_script_fn(const char *script); /* forget the old script, count from 0 */
-typedef long stub_calls_fn(const char *name);    /* calls of a symbol since the script began */
+typedef long stub_calls_fn(const char *name);    /* calls of a symbol, or of all, since the script began */
 typedef long stub_live_fn(int kind);             /* handles of a kind that are not released */
 stub_script_fn stub_script;
 stub_calls_fn stub_calls;
