@@ -2,9 +2,10 @@
 /*
  * A small C++ standard library for kernels, where libcu++ is not installed.
  *
- * NVRTC has no standard headers.  <cmath>, <limits>, <tuple> and others are headers in memory, see
+ * NVRTC has no standard headers.  <limits>, <tuple> and others are headers in memory, see
  * src/rtc/headers.c.  Each includes its counterpart of libcu++ if there is one, else this file.  It
  * has the parts of all of them that kernels use.  Names, types and rules are those of C++17.
+ * <cmath> and <complex> are std_math.cuh and std_complex.cuh.
  */
 #ifndef KUDZU_STD
 #define KUDZU_STD 1
@@ -18,10 +19,7 @@ namespace std {
 using size_t = decltype(sizeof(0));
 using ptrdiff_t = decltype((char *)0 - (char *)0);
 using nullptr_t = decltype(nullptr);
-struct max_align_t {
-	long long integer;
-	double real;
-};
+struct max_align_t { alignas(16) long long integer; };
 
 using ::int8_t;
 using ::int16_t;
@@ -51,6 +49,8 @@ using ::intptr_t;
 using ::uintptr_t;
 using ::intmax_t;
 using ::uintmax_t;
+
+enum class byte : unsigned char {};
 
 using ::malloc;
 using ::free;
@@ -236,6 +236,37 @@ template <class T> struct is_move_assignable
 template <class B, class D> struct is_base_of : bool_constant<__is_base_of(B, D)> {};
 template <class F, class T> struct is_convertible : bool_constant<__is_convertible_to(F, T)> {};
 template <class T> struct alignment_of : integral_constant<size_t, alignof(T)> {};
+template <class T> struct is_aggregate : bool_constant<__is_aggregate(remove_cv_t<T>)> {};
+template <class T, class... A>
+struct is_nothrow_constructible : bool_constant<__is_nothrow_constructible(T, A...)> {};
+template <class T> struct is_nothrow_default_constructible : is_nothrow_constructible<T> {};
+template <class T> struct is_nothrow_copy_constructible
+	: is_nothrow_constructible<T, add_lvalue_reference_t<const T>> {};
+template <class T>
+struct is_nothrow_move_constructible : is_nothrow_constructible<T, add_rvalue_reference_t<T>> {};
+template <class T> struct is_trivially_copy_constructible
+	: is_trivially_constructible<T, add_lvalue_reference_t<const T>> {};
+template <class T> struct is_trivially_move_constructible
+	: is_trivially_constructible<T, add_rvalue_reference_t<T>> {};
+template <class T, class = void> struct is_destructible : is_reference<T> {};
+template <class T> struct is_destructible<T,
+	void_t<decltype(declval<remove_all_extents_t<T> &>().~remove_all_extents_t<T>())>> : true_type {};
+template <class T> struct is_trivially_destructible
+	: bool_constant<is_destructible<T>::value && __has_trivial_destructor(T)> {};
+template <class T> struct kudzu_is_member_pointer : false_type {};
+template <class T, class C> struct kudzu_is_member_pointer<T C::*> : true_type {};
+template <class T> struct kudzu_is_member_function : false_type {};
+template <class T, class C> struct kudzu_is_member_function<T C::*> : is_function<T> {};
+template <class T> struct is_member_pointer : kudzu_is_member_pointer<remove_cv_t<T>> {};
+template <class T> struct is_member_function_pointer : kudzu_is_member_function<remove_cv_t<T>> {};
+template <class T> struct is_member_object_pointer
+	: bool_constant<is_member_pointer<T>::value && !is_member_function_pointer<T>::value> {};
+
+template <size_t size, size_t align = size < 16 ? size : 16> struct aligned_storage {
+	struct type { alignas(align) unsigned char data[size]; };
+};
+template <size_t size, size_t align = size < 16 ? size : 16>
+using aligned_storage_t = typename aligned_storage<size, align>::type;
 
 #define KUDZU_VALUE(trait) template <class T> inline constexpr bool trait##_v = trait<T>::value;
 KUDZU_VALUE(is_const) KUDZU_VALUE(is_volatile) KUDZU_VALUE(is_lvalue_reference)
@@ -249,7 +280,12 @@ KUDZU_VALUE(is_abstract) KUDZU_VALUE(is_final) KUDZU_VALUE(is_trivial)
 KUDZU_VALUE(is_trivially_copyable) KUDZU_VALUE(is_standard_layout)
 KUDZU_VALUE(is_default_constructible) KUDZU_VALUE(is_copy_constructible)
 KUDZU_VALUE(is_move_constructible) KUDZU_VALUE(is_trivially_default_constructible)
-KUDZU_VALUE(is_copy_assignable) KUDZU_VALUE(is_move_assignable)
+KUDZU_VALUE(is_copy_assignable) KUDZU_VALUE(is_move_assignable) KUDZU_VALUE(is_aggregate)
+KUDZU_VALUE(is_nothrow_default_constructible) KUDZU_VALUE(is_nothrow_copy_constructible)
+KUDZU_VALUE(is_nothrow_move_constructible) KUDZU_VALUE(is_trivially_copy_constructible)
+KUDZU_VALUE(is_trivially_move_constructible) KUDZU_VALUE(is_destructible)
+KUDZU_VALUE(is_trivially_destructible) KUDZU_VALUE(is_member_pointer)
+KUDZU_VALUE(is_member_function_pointer) KUDZU_VALUE(is_member_object_pointer)
 #undef KUDZU_VALUE
 template <class T, class U> inline constexpr bool is_same_v = is_same<T, U>::value;
 template <class B, class D> inline constexpr bool is_base_of_v = is_base_of<B, D>::value;
@@ -257,6 +293,10 @@ template <class F, class T> inline constexpr bool is_convertible_v = is_converti
 template <class T, class U> inline constexpr bool is_assignable_v = is_assignable<T, U>::value;
 template <class T, class... A>
 inline constexpr bool is_constructible_v = is_constructible<T, A...>::value;
+template <class T, class... A>
+inline constexpr bool is_nothrow_constructible_v = is_nothrow_constructible<T, A...>::value;
+template <class T, class... A>
+inline constexpr bool is_trivially_constructible_v = is_trivially_constructible<T, A...>::value;
 template <class T> inline constexpr size_t rank_v = rank<T>::value;
 template <class T, unsigned i = 0> inline constexpr size_t extent_v = extent<T, i>::value;
 template <class T> inline constexpr size_t alignment_of_v = alignment_of<T>::value;
@@ -306,9 +346,37 @@ template <class T, class U, class... R> struct common_type<T, U, R...>
 	: common_type<typename common_type<T, U>::type, R...> {};
 template <class... T> using common_type_t = typename common_type<T...>::type;
 
+/* Of functions and objects that are called; not of pointers to members. */
+template <class O, class F, class... A> struct kudzu_invoke : false_type {};
 template <class F, class... A>
-struct invoke_result { using type = decltype(declval<F>()(declval<A>()...)); };
+struct kudzu_invoke<void_t<decltype(declval<F>()(declval<A>()...))>, F, A...> : true_type {
+	using type = decltype(declval<F>()(declval<A>()...));
+};
+template <class F, class... A> struct invoke_result : kudzu_invoke<void, F, A...> {};
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
+template <class F, class... A> struct is_invocable : bool_constant<invoke_result<F, A...>::value> {};
+template <class F, class... A> inline constexpr bool is_invocable_v = is_invocable<F, A...>::value;
+
+#define KUDZU_OPERATOR(op) \
+	KUDZU_HD constexpr byte operator op(byte a, byte b) noexcept \
+	{ return byte((unsigned)a op (unsigned)b); } \
+	KUDZU_HD constexpr byte &operator op##=(byte &a, byte b) noexcept { return a = a op b; }
+KUDZU_OPERATOR(&)
+KUDZU_OPERATOR(|)
+KUDZU_OPERATOR(^)
+#undef KUDZU_OPERATOR
+#define KUDZU_OPERATOR(op) \
+	template <class I, class = enable_if_t<is_integral<I>::value>> \
+	KUDZU_HD constexpr byte operator op(byte a, I n) noexcept \
+	{ return byte((unsigned)a op n); } \
+	template <class I, class = enable_if_t<is_integral<I>::value>> \
+	KUDZU_HD constexpr byte &operator op##=(byte &a, I n) noexcept { return a = a op n; }
+KUDZU_OPERATOR(<<)
+KUDZU_OPERATOR(>>)
+#undef KUDZU_OPERATOR
+KUDZU_HD constexpr byte operator~(byte a) noexcept { return byte(~(unsigned)a); }
+template <class I, class = enable_if_t<is_integral<I>::value>>
+KUDZU_HD constexpr I to_integer(byte a) noexcept { return I(a); }
 
 /* --- <utility> --- */
 
@@ -464,6 +532,13 @@ KUDZU_HD constexpr tuple_element_t<i, pair<T, U>> &&get(pair<T, U> &&p) noexcept
 	return static_cast<tuple_element_t<i, pair<T, U>> &&>(std::get<i>(p));
 }
 
+template <class T, class U> KUDZU_HD constexpr T &get(pair<T, U> &p) noexcept { return p.first; }
+template <class T, class U> KUDZU_HD constexpr T &get(pair<U, T> &p) noexcept { return p.second; }
+template <class T, class U>
+KUDZU_HD constexpr const T &get(const pair<T, U> &p) noexcept { return p.first; }
+template <class T, class U>
+KUDZU_HD constexpr const T &get(const pair<U, T> &p) noexcept { return p.second; }
+
 template <size_t i, class... T>
 KUDZU_HD constexpr tuple_element_t<i, tuple<T...>> &get(tuple<T...> &t) noexcept;
 template <size_t i, class... T>
@@ -597,6 +672,24 @@ template <class F, class T> KUDZU_HD constexpr decltype(auto) apply(F &&f, T &&t
 		make_index_sequence<tuple_size_v<remove_reference_t<T>>>());
 }
 
+template <class... T, class... U, size_t... i, size_t... k>
+KUDZU_HD constexpr tuple<T..., U...> kudzu_cat(const tuple<T...> &a, const tuple<U...> &b,
+	index_sequence<i...>, index_sequence<k...>)
+{
+	return tuple<T..., U...>(std::get<i>(a)..., std::get<k>(b)...);
+}
+
+KUDZU_HD constexpr tuple<> tuple_cat() { return tuple<>(); }
+template <class... T> KUDZU_HD constexpr tuple<T...> tuple_cat(const tuple<T...> &t) { return t; }
+template <class T, class U>
+KUDZU_HD constexpr tuple<T, U> tuple_cat(const pair<T, U> &p) { return tuple<T, U>(p); }
+template <class A, class B, class... R>
+KUDZU_HD constexpr auto tuple_cat(const A &a, const B &b, const R &...rest)
+{
+	return std::tuple_cat(kudzu_cat(std::tuple_cat(a), std::tuple_cat(b),
+		make_index_sequence<tuple_size_v<A>>(), make_index_sequence<tuple_size_v<B>>()), rest...);
+}
+
 template <size_t i, class... T, class... U>
 KUDZU_HD constexpr bool kudzu_equal(const tuple<T...> &a, const tuple<U...> &b)
 {
@@ -643,6 +736,28 @@ KUDZU_HD constexpr bool operator>=(const tuple<T...> &a, const tuple<U...> &b) {
 
 /* --- <array> --- */
 
+template <class T> class reverse_iterator {
+	T it;
+
+public:
+	using iterator_type = T;
+	KUDZU_HD constexpr explicit reverse_iterator(T t = T()) : it(t) {}
+	KUDZU_HD constexpr T base() const { return it; }
+	KUDZU_HD constexpr decltype(auto) operator*() const { return *(it - 1); }
+	KUDZU_HD constexpr auto operator->() const { return &*(it - 1); }
+	KUDZU_HD constexpr decltype(auto) operator[](ptrdiff_t n) const { return it[-n - 1]; }
+	KUDZU_HD constexpr reverse_iterator &operator++() { --it; return *this; }
+	KUDZU_HD constexpr reverse_iterator &operator--() { ++it; return *this; }
+	KUDZU_HD constexpr reverse_iterator operator++(int) { return reverse_iterator(it--); }
+	KUDZU_HD constexpr reverse_iterator operator--(int) { return reverse_iterator(it++); }
+	KUDZU_HD constexpr reverse_iterator operator+(ptrdiff_t n) const { return reverse_iterator(it - n); }
+	KUDZU_HD constexpr reverse_iterator operator-(ptrdiff_t n) const { return reverse_iterator(it + n); }
+	KUDZU_HD constexpr ptrdiff_t operator-(const reverse_iterator &o) const { return o.it - it; }
+	KUDZU_HD constexpr bool operator==(const reverse_iterator &o) const { return it == o.it; }
+	KUDZU_HD constexpr bool operator!=(const reverse_iterator &o) const { return it != o.it; }
+	KUDZU_HD constexpr bool operator<(const reverse_iterator &o) const { return o.it < it; }
+};
+
 template <class T, size_t n> struct array {
 	using value_type = T;
 	using size_type = size_t;
@@ -653,9 +768,20 @@ template <class T, size_t n> struct array {
 	using const_pointer = const T *;
 	using iterator = T *;
 	using const_iterator = const T *;
+	using reverse_iterator = std::reverse_iterator<T *>;
+	using const_reverse_iterator = std::reverse_iterator<const T *>;
 	T elements[n];
 	KUDZU_HD constexpr T &operator[](size_t i) { return elements[i]; }
 	KUDZU_HD constexpr const T &operator[](size_t i) const { return elements[i]; }
+	/* An exception where there are exceptions; a kernel stops. */
+	KUDZU_HD constexpr T &at(size_t i)
+	{
+		if (i >= n) {
+			__trap();
+		}
+		return elements[i];
+	}
+	KUDZU_HD constexpr const T &at(size_t i) const { return const_cast<array *>(this)->at(i); }
 	KUDZU_HD constexpr T &front() { return elements[0]; }
 	KUDZU_HD constexpr const T &front() const { return elements[0]; }
 	KUDZU_HD constexpr T &back() { return elements[n - 1]; }
@@ -668,6 +794,10 @@ template <class T, size_t n> struct array {
 	KUDZU_HD constexpr T *end() noexcept { return elements + n; }
 	KUDZU_HD constexpr const T *end() const noexcept { return elements + n; }
 	KUDZU_HD constexpr const T *cend() const noexcept { return elements + n; }
+	KUDZU_HD constexpr auto rbegin() noexcept { return reverse_iterator(end()); }
+	KUDZU_HD constexpr auto rbegin() const noexcept { return const_reverse_iterator(end()); }
+	KUDZU_HD constexpr auto rend() noexcept { return reverse_iterator(begin()); }
+	KUDZU_HD constexpr auto rend() const noexcept { return const_reverse_iterator(begin()); }
 	KUDZU_HD constexpr bool empty() const noexcept { return false; }
 	KUDZU_HD constexpr size_t size() const noexcept { return n; }
 	KUDZU_HD constexpr size_t max_size() const noexcept { return n; }
@@ -834,240 +964,6 @@ public:
 	KUDZU_BITS(double, signaling_NaN, 0x7ff4000000000000)
 };
 #undef KUDZU_BITS
-
-/* --- <cmath>: CUDA's functions, which have overloads for float and double --- */
-
-using ::abs;
-using ::acos;
-using ::acosh;
-using ::asin;
-using ::asinh;
-using ::atan;
-using ::atan2;
-using ::atanh;
-using ::cbrt;
-using ::ceil;
-using ::copysign;
-using ::cos;
-using ::cosh;
-using ::erf;
-using ::erfc;
-using ::exp;
-using ::exp2;
-using ::expm1;
-using ::fabs;
-using ::fdim;
-using ::floor;
-using ::fma;
-using ::fmax;
-using ::fmin;
-using ::fmod;
-using ::frexp;
-using ::hypot;
-using ::ilogb;
-using ::isfinite;
-using ::isinf;
-using ::isnan;
-using ::ldexp;
-using ::lgamma;
-using ::llrint;
-using ::llround;
-using ::log;
-using ::log10;
-using ::log1p;
-using ::log2;
-using ::logb;
-using ::lrint;
-using ::lround;
-using ::modf;
-using ::nearbyint;
-using ::nextafter;
-using ::pow;
-using ::remainder;
-using ::remquo;
-using ::rint;
-using ::round;
-using ::scalbln;
-using ::scalbn;
-using ::signbit;
-using ::sin;
-using ::sinh;
-using ::sqrt;
-using ::tan;
-using ::tanh;
-using ::tgamma;
-using ::trunc;
-
-/* --- <complex>: of float and double.  Products and quotients do not recover infinities, as Annex G
- * of C does.  A quotient is scaled, so that it does not overflow early. --- */
-
-template <class T> class complex {
-	T x, y;
-
-public:
-	using value_type = T;
-	KUDZU_HD constexpr complex(T real = T(), T imag = T()) : x(real), y(imag) {}
-	template <class U>
-	KUDZU_HD constexpr complex(const complex<U> &z) : x(T(z.real())), y(T(z.imag())) {}
-	KUDZU_HD constexpr T real() const { return x; }
-	KUDZU_HD constexpr T imag() const { return y; }
-	KUDZU_HD constexpr void real(T value) { x = value; }
-	KUDZU_HD constexpr void imag(T value) { y = value; }
-	KUDZU_HD constexpr complex &operator=(T value)
-	{
-		x = value;
-		y = T();
-		return *this;
-	}
-	KUDZU_HD constexpr complex &operator+=(T value) { x += value; return *this; }
-	KUDZU_HD constexpr complex &operator-=(T value) { x -= value; return *this; }
-	KUDZU_HD constexpr complex &operator*=(T value) { x *= value; y *= value; return *this; }
-	KUDZU_HD constexpr complex &operator/=(T value) { x /= value; y /= value; return *this; }
-	template <class U> KUDZU_HD constexpr complex &operator+=(const complex<U> &z)
-	{
-		x += z.real();
-		y += z.imag();
-		return *this;
-	}
-	template <class U> KUDZU_HD constexpr complex &operator-=(const complex<U> &z)
-	{
-		x -= z.real();
-		y -= z.imag();
-		return *this;
-	}
-	template <class U> KUDZU_HD constexpr complex &operator*=(const complex<U> &z)
-	{
-		const T a = x, b = y, c = T(z.real()), d = T(z.imag());
-		x = a * c - b * d;
-		y = a * d + b * c;
-		return *this;
-	}
-	/* R. L. Smith, Algorithm 116, Communications of the ACM 5 (1962). */
-	template <class U> KUDZU_HD constexpr complex &operator/=(const complex<U> &z)
-	{
-		const T a = x, b = y, c = T(z.real()), d = T(z.imag());
-		if ((c < 0 ? -c : c) >= (d < 0 ? -d : d)) {
-			const T r = d / c, s = c + d * r;
-			x = (a + b * r) / s;
-			y = (b - a * r) / s;
-		} else {
-			const T r = c / d, s = c * r + d;
-			x = (a * r + b) / s;
-			y = (b * r - a) / s;
-		}
-		return *this;
-	}
-};
-
-#define KUDZU_OPERATOR(op) \
-	template <class T> \
-	KUDZU_HD constexpr complex<T> operator op(complex<T> a, const complex<T> &b) \
-	{ return a op##= b; } \
-	template <class T> \
-	KUDZU_HD constexpr complex<T> operator op(complex<T> a, const type_identity_t<T> &b) \
-	{ return a op##= b; } \
-	template <class T> \
-	KUDZU_HD constexpr complex<T> operator op(type_identity_t<T> a, const complex<T> &z) \
-	{ return complex<T>(a) op##= z; }
-KUDZU_OPERATOR(+)
-KUDZU_OPERATOR(-)
-KUDZU_OPERATOR(*)
-KUDZU_OPERATOR(/)
-#undef KUDZU_OPERATOR
-
-template <class T> KUDZU_HD constexpr complex<T> operator+(const complex<T> &z) { return z; }
-template <class T>
-KUDZU_HD constexpr complex<T> operator-(const complex<T> &z)
-{
-	return complex<T>(-z.real(), -z.imag());
-}
-template <class T> KUDZU_HD constexpr bool operator==(const complex<T> &a, const complex<T> &b)
-{
-	return a.real() == b.real() && a.imag() == b.imag();
-}
-
-template <class T>
-KUDZU_HD constexpr bool operator==(const complex<T> &a, const type_identity_t<T> &b)
-{
-	return a.real() == b && a.imag() == T();
-}
-
-template <class T>
-KUDZU_HD constexpr bool operator!=(const complex<T> &a, const complex<T> &b) { return !(a == b); }
-template <class T>
-KUDZU_HD constexpr bool operator!=(const complex<T> &a, const type_identity_t<T> &b)
-{
-	return !(a == b);
-}
-
-template <class T> KUDZU_HD constexpr T real(const complex<T> &z) { return z.real(); }
-template <class T> KUDZU_HD constexpr T imag(const complex<T> &z) { return z.imag(); }
-template <class T>
-KUDZU_HD constexpr complex<T> conj(const complex<T> &z) { return complex<T>(z.real(), -z.imag()); }
-template <class T>
-KUDZU_HD constexpr T norm(const complex<T> &z) { return z.real() * z.real() + z.imag() * z.imag(); }
-template <class T> KUDZU_HD T abs(const complex<T> &z) { return ::hypot(z.real(), z.imag()); }
-template <class T> KUDZU_HD T arg(const complex<T> &z) { return ::atan2(z.imag(), z.real()); }
-template <class T> KUDZU_HD complex<T> polar(const T &r, const T &phi = T())
-{
-	return complex<T>(r * ::cos(phi), r * ::sin(phi));
-}
-
-template <class T>
-KUDZU_HD complex<T> exp(const complex<T> &z) { return std::polar(::exp(z.real()), z.imag()); }
-template <class T>
-KUDZU_HD complex<T> log(const complex<T> &z) { return complex<T>(::log(std::abs(z)), std::arg(z)); }
-template <class T>
-KUDZU_HD complex<T> log10(const complex<T> &z) { return std::log(z) / ::log(T(10)); }
-
-/* The half of the plane with the positive real axis; the sign of the imaginary part is kept. */
-template <class T> KUDZU_HD complex<T> sqrt(const complex<T> &z)
-{
-	const T size = std::abs(z);
-	if (size == T()) {
-		return complex<T>(T(), z.imag());
-	}
-	const T big = ::sqrt((size + ::fabs(z.real())) / 2), small = ::fabs(z.imag()) / (2 * big);
-	return z.real() >= T() ? complex<T>(big, ::copysign(small, z.imag()))
-		: complex<T>(small, ::copysign(big, z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> sin(const complex<T> &z)
-{
-	return complex<T>(::sin(z.real()) * ::cosh(z.imag()), ::cos(z.real()) * ::sinh(z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> cos(const complex<T> &z)
-{
-	return complex<T>(::cos(z.real()) * ::cosh(z.imag()),
-		-(::sin(z.real()) * ::sinh(z.imag())));
-}
-
-template <class T>
-KUDZU_HD complex<T> tan(const complex<T> &z) { return std::sin(z) / std::cos(z); }
-
-template <class T> KUDZU_HD complex<T> sinh(const complex<T> &z)
-{
-	return complex<T>(::sinh(z.real()) * ::cos(z.imag()), ::cosh(z.real()) * ::sin(z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> cosh(const complex<T> &z)
-{
-	return complex<T>(::cosh(z.real()) * ::cos(z.imag()), ::sinh(z.real()) * ::sin(z.imag()));
-}
-
-template <class T>
-KUDZU_HD complex<T> tanh(const complex<T> &z) { return std::sinh(z) / std::cosh(z); }
-
-template <class T> KUDZU_HD complex<T> pow(const complex<T> &a, const complex<T> &b)
-{
-	return a == T() ? complex<T>(b == T() ? T(1) : T()) : std::exp(b * std::log(a));
-}
-
-template <class T> KUDZU_HD complex<T> pow(const complex<T> &a, const type_identity_t<T> &b)
-{
-	return std::pow(a, complex<T>(b));
-}
 
 }
 

@@ -59,5 +59,5 @@ $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,cpu/codegen cpu/codegen/passes)): $(BUILD)/llvm.flags
 # Text that the assembler includes.
 $(BUILD)/src/ops/device_code.o: $(wildcard kernels/*.cuh)
-$(BUILD)/src/rtc/headers.o: kernels/std.cuh kernels/random.cuh
+$(BUILD)/src/rtc/headers.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)

@@ -56,6 +56,7 @@ static void compile_wrong(kz_device *dev, kz_error *err)
 		"#include \"mine.h\"\n",
 		"__global__ void f(float *a) { printf(\"%f\", a[n]); }\n",
 		"int main() { f<<<1, 1>>>(); }\n__global__ void f() {}\n",
+		"__global__ void f(int *a) { auto set = [=](auto x) { *a = x; }; set(1); }\n",
 	};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		kz_module *mod = NULL;

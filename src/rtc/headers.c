@@ -145,25 +145,27 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* kernels/NAME.cuh; the assembler includes them, and the build runs in the folder that has kernels/. */
-#define TEXT(name) __asm__(".section .rodata\n.hidden headers_" #name "\n.globl headers_" #name "\n" \
-	"headers_" #name ":\n.incbin \"kernels/" #name ".cuh\"\n.byte 0\n.text\n")
-TEXT(std);
-TEXT(random);
-extern const char headers_std[];
+/* Files of kernels/; the assembler includes them, and the build runs in the folder that has kernels/. */
+#define HEADER_TEXT(name) \
+	__asm__(".section .rodata\n.hidden headers_" #name "\n.globl headers_" #name "\n" \
+		"headers_" #name ":\n.incbin \"kernels/" #name ".cuh\"\n.byte 0\n.text\n"); \
+	extern const char headers_##name[];
+HEADER_TEXT(std)
+HEADER_TEXT(std_math)
+HEADER_TEXT(std_complex)
+HEADER_TEXT(random)
 
-#define STD_NAME "kudzu/std.h"
+/* C++'s headers are those of libcu++, if it is installed, under the names of the standard. */
 #define LIBCXX "cuda/std/"
-#define CXX(name, more) {name, "#if __has_include(<" LIBCXX name ">)\n#include <" LIBCXX name ">\n" \
-	"namespace std { using namespace cuda::std; " more "}\n" \
-	"#else\n#include <" STD_NAME ">\n#endif\n", LIBCXX name}
-/* Functions that libcu++ has not, but CUDA. */
-#define MORE_MATH "using ::erf; using ::erfc; using ::fdim; using ::fma; using ::fmod; using ::modf; " \
-	"using ::remainder; using ::remquo; "
+#define LIBCXX_OR_OURS(name) "#if __has_include(<" LIBCXX name ">)\n#include <" LIBCXX name ">\n" \
+	"namespace std { using namespace cuda::std; }\n#else\n#include <kudzu/std.h>\n#endif\n"
+#define CXX(name) {name, LIBCXX_OR_OURS(name), LIBCXX name}
+/* Functions are CUDA's, see std_math.cuh. */
+#define CXX_MATH(name, header) {name, LIBCXX_OR_OURS("type_traits") "#include <kudzu/" header ">\n", \
+	LIBCXX "type_traits"}
 
 /* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of C's headers.  Nothing
- * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it.  C++'s
- * headers are those of libcu++, if that is installed, under the names of the standard. */
+ * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it. */
 static const struct {
 	const char *name;
 	const char *text;
@@ -174,12 +176,14 @@ static const struct {
 	{"stdalign.h", "", NULL}, {"stdarg.h", "", NULL}, {"stdbool.h", "", NULL},
 	{"stddef.h", "", NULL}, {"stdint.h", "", NULL}, {"stdio.h", "", NULL},
 	{"stdlib.h", "", NULL}, {"string.h", "", NULL},
-	CXX("array", ""), CXX("cassert", ""), CXX("cfloat", ""), CXX("climits", ""),
-	CXX("cmath", MORE_MATH), CXX("complex", ""), CXX("cstddef", ""), CXX("cstdint", ""),
-	CXX("cstdlib", ""), CXX("cstring", ""), CXX("limits", ""), CXX("tuple", ""),
-	CXX("type_traits", ""), CXX("utility", ""),
+	CXX("array"), CXX("cstddef"), CXX("cstdint"), CXX("cstring"), CXX("limits"), CXX("tuple"),
+	CXX("type_traits"), CXX("utility"),
+	CXX_MATH("cmath", "std_math.h"), CXX_MATH("complex", "std_complex.h"),
+	{"cassert", "", NULL}, {"cfloat", "", NULL}, {"climits", "", NULL},
 	{"cstdio", "namespace std { using ::printf; }\n", NULL},
-	{STD_NAME, headers_std, NULL}, {"kudzu/random.cuh", headers_random, NULL},
+	{"cstdlib", "namespace std { using ::abs; using ::free; using ::malloc; using ::size_t; }\n", NULL},
+	{"kudzu/std.h", headers_std, NULL}, {"kudzu/std_math.h", headers_std_math, NULL},
+	{"kudzu/std_complex.h", headers_std_complex, NULL}, {"kudzu/random.cuh", headers_random, NULL},
 };
 
 static bool request_has_header(const struct rtc_request *request, const char *name)

@@ -54,6 +54,7 @@ static const struct {
 	{"#include <cuda_nonsense.h>\n", "KUDZU_CUDA_INCLUDE"},
 	{K "() {}\nint main() { return 0; }", "main stays"},
 	{"int f(int a) { return a; }\n" K "(int *a) { *a = f(1); }", "write __device__ before"},
+	{K "(int *a) { auto f = [=](auto x) { *a = x; }; f(1); }", "-default-device"},
 	{"__host__ int f(int a) { return a; }", "write __device__ instead"},
 	{K "() {}\n__global__ void l() { k<<<1, 1>>>(); }", "kz_launch"},
 	{K "() { float *p; cudaMalloc(&p, 4); }", "as arguments"},

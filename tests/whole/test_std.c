@@ -33,6 +33,15 @@ static const struct sample samples[] = {
 		"PUT(sizeof(std::sqrt(1.f))) PUT(std::sqrt(float(in[0]))) PUT(std::round(in[1]))\n"
 		"PUT(std::fmod(in[2], in[0])) PUT(std::copysign(in[0], in[1])) PUT(std::abs(int(in[1])))",
 		{1.4142135623730951, 3.5, 1024, 1, -3, -4, 4, 1.41421354f, -4, 1, -2, 3}},
+	{"#include <cmath>\n",
+		"float f = in[0]; PUT(std::sqrt(9)) PUT(sizeof(std::sqrt(9))) PUT(std::pow(2, 10)) PUT(std::fmax(1, f))\n"
+		"PUT(sizeof(std::hypot(f, in[0]))) PUT(sizeof(std::hypot(f, f))) PUT(std::hypot(1.0, 2.0, 2.0f))\n"
+		"PUT(std::isnan(1)) PUT(std::fpclassify(1e-40f) == FP_SUBNORMAL) PUT(std::isnormal(in[0]))\n"
+		"PUT(std::fpclassify(f / 0) == FP_INFINITE) PUT(std::fpclassify(0.0) == FP_ZERO) PUT(std::isnormal(0))\n"
+		"PUT(std::isgreater(f, 1)) PUT(std::isunordered(f, std::nan(\"\"))) PUT(std::fmod(7, f)) PUT(std::fma(f, 3, 1))\n"
+		"int e; PUT(std::frexp(in[2], &e)) PUT(e) std::float_t g = 3; PUT(g) PUT(std::lround(-2.5)) PUT(std::erf(0))\n"
+		"PUT(std::copysign(1, in[1]))",
+		{3, 8, 1024, 2, 8, 4, 3, 0, 1, 1, 1, 1, 0, 1, 1, 1, 7, 0.875, 3, 3, -3, 0, -1}},
 	{"#include <limits>\n",
 		"using F = std::numeric_limits<float>; using D = std::numeric_limits<double>;\n"
 		"PUT(F::max()) PUT(F::min()) PUT(F::lowest()) PUT(F::epsilon()) PUT(D::max())\n"
@@ -60,6 +69,18 @@ static const struct sample samples[] = {
 		"PUT((std::conjunction_v<std::true_type, std::false_type>)) PUT(std::is_enum_v<E>)\n"
 		"PUT((std::is_same_v<std::invoke_result_t<float (*)(int), int>, float>)) PUT(std::is_array_v<int[2]>)",
 		{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 0, 1, 1, 1}},
+	{"#include <type_traits>\n",
+		"struct A { int x; float y; __device__ int f(int); };\n"
+		"struct B { __device__ B(int) {} __device__ ~B() {} };\n"
+		"using F = float (*)(int, float);\n"
+		"PUT((std::is_invocable_v<F, int, int>)) PUT((std::is_invocable_v<F, A>)) PUT(std::is_aggregate_v<A>)\n"
+		"PUT(std::is_aggregate_v<B>) PUT(std::is_trivially_destructible_v<A>) PUT(std::is_destructible_v<B>)\n"
+		"PUT(std::is_trivially_destructible_v<B>) PUT(std::is_destructible_v<void>)\n"
+		"PUT(std::is_nothrow_move_constructible_v<A>) PUT(std::is_member_pointer_v<int A::*>)\n"
+		"PUT(std::is_member_object_pointer_v<int A::*>) PUT(std::is_member_function_pointer_v<int (A::*)(int)>)\n"
+		"PUT(std::is_member_pointer_v<int *>) PUT(sizeof(std::aligned_storage_t<24, 8>))\n"
+		"PUT(alignof(std::aligned_storage_t<24, 8>)) PUT(std::is_trivially_copy_constructible_v<A>)",
+		{1, 0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 24, 8, 1}},
 	{"#include <utility>\n"
 	 "template <std::size_t... i> __device__ int sum(std::index_sequence<i...>) { return (int(i) + ...); }\n",
 		"std::pair<int, double> p = std::make_pair(3, in[0]), q(p);\n"
@@ -78,6 +99,21 @@ static const struct sample samples[] = {
 		"PUT(std::make_tuple(1, 2) < std::make_tuple(1, 3)) PUT(std::get<0>(std::tuple<>() == std::tuple<>() ? t : t))\n"
 		"std::tie(std::ignore, b) = std::make_pair(1, 4.f); PUT(b)",
 		{1, 2.5, 'c', 1, 2.5, 'c', 7, 2.5, 3, 8, 17.5, 1, 1, 7, 4}},
+	{"#include <tuple>\n",
+		"auto t = std::tuple_cat(std::make_tuple(1, 2.5), std::make_pair(3, 4), std::tuple<>(), std::make_tuple(5));\n"
+		"PUT(std::tuple_size_v<decltype(t)>) PUT(std::get<0>(t)) PUT(std::get<double>(t)) PUT(std::get<3>(t))\n"
+		"PUT(std::get<4>(t)) PUT(std::get<int>(std::make_pair(2.5, 6))) const std::pair<char, int> p(1, 2);\n"
+		"PUT(std::get<char>(p)) PUT((std::is_same_v<std::tuple_element_t<1, decltype(t)>, double>))",
+		{5, 1, 2.5, 4, 5, 6, 1, 1}},
+	{"#include <array>\n",
+		"std::array<int, 3> a{{1, 2, 3}}; int n = 0; for (auto i = a.rbegin(); i != a.rend(); ++i) n = 10 * n + *i;\n"
+		"PUT(n) PUT(a.at(2)) a.at(0) = 7; const auto b = a; PUT(b.at(0)) PUT(b.rbegin()[2]) PUT(a.rend() - a.rbegin())",
+		{321, 3, 7, 7, 3}},
+	{"#include <cstddef>\n",
+		"std::byte b{0x0f}; b <<= 2; b |= std::byte{1}; PUT(std::to_integer<int>(b)) PUT(std::to_integer<int>(~b))\n"
+		"PUT(std::to_integer<int>((b & std::byte{7}) ^ std::byte{2})) PUT(std::to_integer<int>(b >> 4))\n"
+		"PUT(sizeof(std::byte)) PUT(alignof(std::max_align_t))",
+		{61, 194, 7, 3, 1, 16}},
 	{"#include <array>\n",
 		"std::array<float, 4> a = {1, 2, 3, 4}, b = a; double s = 0; for (float x : a) s += x;\n"
 		"b[2] = 9; PUT(s) PUT(a.size()) PUT(a.back()) PUT(a.front()) PUT(a == b) PUT(a < b)\n"
@@ -162,6 +198,33 @@ static void expect_near(double got, double expected, int index)
 		"value %d: expected %.17g, got %.17g", index, expected, got);
 }
 
+static const char *const headers[] = {"array", "cassert", "cfloat", "climits", "cmath", "complex",
+	"cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "limits", "tuple", "type_traits", "utility"};
+
+/* With CUDA's functions and the names of the standard in one scope, no call is ambiguous. */
+START_TEST(each_header_stands_alone_and_in_the_global_namespace)
+{
+	static const char body[] =
+		"float f = in[0]; double d = in[1]; char c[8]; size_t n = 1; uint32_t u = 2; int i = 3;\n"
+		"PUT(sqrt(4 * f + 1)) PUT(pow(d, 2.0)) PUT(pow(f, 3.f)) PUT(pow(f, i)) PUT(abs(f)) PUT(abs(d))\n"
+		"PUT(fabs(d)) PUT(isnan(f)) PUT(isfinite(d)) PUT(min(i, 2)) PUT(max(f, 1.f)) PUT(fmin(f, 1.f))\n"
+		"PUT(floor(d)) PUT(fma(f, f, 1.f)) PUT(fmod(f, 2.f)) PUT(copysign(f, -1.f)) PUT(signbit(d))\n"
+		"PUT(round(d)) PUT(lround(f)) memcpy(c, in, n + u); PUT(hypot(3.f, 4.f)) free(malloc(n));";
+	static const double expected[] = {3, 12.25, 8, 8, 2, 3.5, 3.5, 0, 1, 2, 2, 1, -4, 5, 0, -2, 1, -4, 2, 5};
+	char lines[64];
+	double out[MOST + 1];
+	if (_i % 2) {
+		setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
+	}
+	err = (kz_error)KZ_ERROR_INIT;
+	kz_device *dev = support_open(0);
+	snprintf(lines, sizeof(lines), "#include <%s>\nnamespace std {}\nusing namespace std;\n", headers[_i / 2]);
+	run(dev, lines, body, out);
+	ck_assert_mem_eq(out + 1, expected, sizeof(expected));
+	support_close(dev);
+}
+END_TEST
+
 START_TEST(complex_numbers_are_those_of_c)
 {
 	static const char body[] =
@@ -192,6 +255,34 @@ START_TEST(complex_numbers_are_those_of_c)
 }
 END_TEST
 
+/* On both sides of each cut, and far from it. */
+START_TEST(inverse_functions_of_complex_numbers_are_those_of_c)
+{
+	static const char body[] =
+		"std::complex<double> a(in[0], in[1]);\n"
+		"#define BOTH(z) { auto w = z; PUT(w.real()) PUT(w.imag()) }\n"
+		"BOTH(std::asin(a)) BOTH(std::acos(a)) BOTH(std::atan(a)) BOTH(std::asinh(a)) BOTH(std::acosh(a))\n"
+		"BOTH(std::atanh(a)) BOTH(std::asin(-a)) BOTH(std::acosh(-a)) BOTH(std::pow(2.0, a))\n"
+		"using namespace std::complex_literals; BOTH(a + 2.0i) PUT(std::norm(3) + std::real(1.5f))";
+	const double complex a = 2 - 3.5 * I;
+	const double complex expected[] = {casin(a), cacos(a), catan(a), casinh(a), cacosh(a), catanh(a),
+		casin(-a), cacosh(-a), cpow(2, a), a + 2 * I};
+	double out[MOST + 1];
+	if (_i) {
+		setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
+	}
+	err = (kz_error)KZ_ERROR_INIT;
+	kz_device *dev = support_open(0);
+	run(dev, "#include <complex>\n", body, out);
+	for (int i = 0; i < (int)countof(expected); i++) {
+		expect_near(out[1 + 2 * i], creal(expected[i]), 2 * i);
+		expect_near(out[2 + 2 * i], cimag(expected[i]), 2 * i + 1);
+	}
+	expect_near(out[21], 10.5, 20);
+	support_close(dev);
+}
+END_TEST
+
 START_TEST(without_the_prelude_there_are_no_headers)
 {
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
@@ -211,7 +302,9 @@ SUITE(std)
 	Suite *s = suite_create("std");
 	TCase *tc = suite_add_case(s, "headers");
 	tcase_add_loop_test(tc, headers_of_cxx_are_those_of_the_standard, 0, 2 * countof(samples));
+	tcase_add_loop_test(tc, each_header_stands_alone_and_in_the_global_namespace, 0, 2 * countof(headers));
 	tcase_add_loop_test(tc, complex_numbers_are_those_of_c, 0, 2);
+	tcase_add_loop_test(tc, inverse_functions_of_complex_numbers_are_those_of_c, 0, 2);
 	tcase_add_test(tc, without_the_prelude_there_are_no_headers);
 	return s;
 }
