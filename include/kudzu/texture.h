@@ -21,7 +21,8 @@
  *
  * A CUDA array holds texels in an order of the device's choice, so that neighbours in two dimensions
  * are near each other.  A texel has 1, 2 or 4 channels.  Their types are KZ_I8, KZ_I16, KZ_I32,
- * KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.
+ * KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.  There are no compressed, video or sparse CUDA arrays, and
+ * CUDA has surfaces of CUDA arrays only.
  */
 #include <kudzu/array.h>
 
@@ -52,7 +53,9 @@ typedef struct kz_cuda_array_options {
 	                        have an innermost axis of so many. */
 	int32_t levels;    /**< of a mipmap; 0 and 1: it is none */
 	int32_t surface;   /**< nonzero: kernels may write it */
-	void *reserved[4];
+	int32_t gather;    /**< nonzero: kernels may use tex2Dgather; a plain array of two axes */
+	int32_t reserved_int;
+	void *reserved[3];
 } kz_cuda_array_options;
 
 /** What a texture gives outside of the texels.  The numbers never change. */
@@ -80,13 +83,22 @@ typedef struct kz_texture_options {
 	int32_t normalized;    /**< nonzero: coordinates go from 0 to 1; mipmaps need that */
 	int32_t srgb;          /**< nonzero: 8-bit texels are sRGB, and are read as linear floats */
 	int32_t seamless;      /**< nonzero: a cube is filtered across its edges */
-	int32_t channels;      /**< of kz_texture_from: 1, 2 or 4, an innermost axis; 0 is 1 */
-	float border[4];       /**< the color for KZ_TEXTURE_BORDER */
+	int32_t channels;      /**< of kz_texture_from: 1, 2 or 4, an innermost axis; 0 is 1.  See dtype */
+	float border[4];       /**< the color for KZ_TEXTURE_BORDER; integers if texels are read as such */
 	float level_bias;      /**< added to the level of a mipmap */
 	float min_level;       /**< the levels to choose from; */
 	float max_level;       /**< 0 with min_level 0: all */
+	int32_t anisotropy;    /**< a GPU takes up to so many samples along the longer side of what a
+	                            pixel covers in a mipmap, 2 to 16; 0 and 1: one.  The CPU device
+	                            takes one */
+	int32_t first_level;   /**< Of a CUDA array: the levels of its mipmap, ... */
+	int32_t level_count;   /**< 0: all from the first */
+	int32_t first_layer;   /**< ... and the layers of KZ_CUDA_ARRAY_LAYERED that kernels see */
+	int32_t layer_count;   /**< 0: all from the first */
+	kz_dtype dtype;        /**< Of a CUDA array: nonzero: the texels are read as `channels` numbers
+	                            of this type, which take as many bytes */
 	int32_t reserved_int;
-	void *reserved[4];
+	void *reserved[1];
 } kz_texture_options;
 
 #ifdef __cplusplus
@@ -152,8 +164,8 @@ KZ_API void kz_cuda_array_release(kz_cuda_array *array);
  * Create a texture of a CUDA array.
  *
  * @param options NULL for the nearest texel, coordinates that count texels, and clamping.
- * @return KZ_OK; KZ_INVALID for options that do not go together; KZ_NO_MEMORY; the driver's
- *         failures.
+ * @return KZ_OK; KZ_INVALID for options that do not go together; KZ_RANGE for levels and layers that
+ *         are not there; KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_texture_release.  It keeps the CUDA array alive.
  */
 KZ_API KZ_NODISCARD kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,

@@ -75,7 +75,7 @@ static kz_status cuda_array_check_shape(const kz_shape *shape, int32_t kind, kz_
 		shape->ndim >= 0 && shape->ndim <= KZ_MAX_DIMS ? shape_text(shape).text : "none");
 }
 
-static CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *array,
+CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *array,
 	CUarray_format format)
 {
 	static const unsigned flags[] = {
@@ -92,7 +92,8 @@ static CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *a
 		.Height = in_layer > 1 ? (size_t)dims[ndim - 2] : 0,
 		.Depth = has_layers || in_layer > 2 ? (size_t)dims[0] : 0,
 		.Format = format, .NumChannels = (unsigned)array->how.channels,
-		.Flags = flags[array->how.kind] | (array->how.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0),
+		.Flags = flags[array->how.kind] | (array->how.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0)
+			| (array->how.gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0),
 	};
 }
 
@@ -147,6 +148,10 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 	    || (st = cuda_array_format(&format, dtype, how.channels, err))
 	    || (st = cuda_array_check_shape(&shape, how.kind, err))) {
 		return st;
+	}
+	if (how.gather && (how.kind != KZ_CUDA_ARRAY_PLAIN || shape.ndim != 2)) {
+		return error_set(err, KZ_INVALID, "tex2Dgather reads plain CUDA arrays (height, width), got a "
+			"shape %s", shape_text(&shape).text);
 	}
 	struct kz_cuda_array *array = mem_zalloc(1, sizeof(*array));
 	if (!array) {

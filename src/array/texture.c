@@ -39,6 +39,32 @@ static kz_status texture_check_options(struct kz_texture_options *out,
 		return error_set(err, KZ_INVALID, "expected a kz_texture_filter, got %d",
 			(int)((unsigned)out->filter > KZ_TEXTURE_LINEAR ? out->filter : out->mipmap_filter));
 	}
+	return (unsigned)out->anisotropy <= 16 ? KZ_OK
+		: error_set(err, KZ_INVALID, "expected an anisotropy up to 16, got %d", (int)out->anisotropy);
+}
+
+static bool texture_gives_floats(const struct kz_texture_options *how, kz_dtype dtype)
+{
+	return dtype == KZ_F16 || dtype == KZ_F32 || how->as_float || how->srgb;
+}
+
+/* A driver takes the bits of the border: of floats, or of integers of 32 bits. */
+static kz_status texture_read_border(float out[4], const struct kz_texture_options *how, kz_dtype dtype,
+	kz_error *err)
+{
+	for (int i = 0; i < 4; i++) {
+		const float value = how->border[i];
+		out[i] = value;
+		if (texture_gives_floats(how, dtype)) {
+			continue;
+		}
+		if (!(value >= -0x1p31f && value < 0x1p32f && value == (float)(int64_t)value)) {
+			return error_set(err, KZ_INVALID, "expected integers as the border of texels that are "
+				"read as such, got %g", (double)value);
+		}
+		const uint32_t bits = (uint32_t)(int64_t)value;
+		memcpy(&out[i], &bits, sizeof(bits));
+	}
 	return KZ_OK;
 }
 
@@ -54,13 +80,13 @@ static kz_status texture_check_type(const struct kz_texture_options *how, kz_dty
 		return error_set(err, KZ_INVALID, "expected integers of 8 or 16 bits to read as floats, "
 			"got %s", kz_dtype_name(dtype));
 	}
-	bool gives_floats = is_float || how->as_float || how->srgb;
-	return gives_floats || how->filter != KZ_TEXTURE_LINEAR ? KZ_OK
+	return texture_gives_floats(how, dtype) || how->filter != KZ_TEXTURE_LINEAR ? KZ_OK
 		: error_set(err, KZ_INVALID, "KZ_TEXTURE_LINEAR filters floats, got %s; as_float reads "
 			"integers as such", kz_dtype_name(dtype));
 }
 
-static CUDA_TEXTURE_DESC describe_sampling(const struct kz_texture_options *how, kz_dtype dtype)
+static kz_status describe_sampling(CUDA_TEXTURE_DESC *out, const struct kz_texture_options *how,
+	kz_dtype dtype, kz_error *err)
 {
 	static const CUaddress_mode modes[] = {
 		[KZ_TEXTURE_CLAMP] = CU_TR_ADDRESS_MODE_CLAMP,
@@ -68,11 +94,10 @@ static CUDA_TEXTURE_DESC describe_sampling(const struct kz_texture_options *how,
 		[KZ_TEXTURE_WRAP] = CU_TR_ADDRESS_MODE_WRAP,
 		[KZ_TEXTURE_MIRROR] = CU_TR_ADDRESS_MODE_MIRROR,
 	};
-	bool is_float = dtype == KZ_F16 || dtype == KZ_F32;
-	CUDA_TEXTURE_DESC out = {
+	*out = (CUDA_TEXTURE_DESC){
 		.addressMode = {modes[how->address[0]], modes[how->address[1]], modes[how->address[2]]},
 		.filterMode = (CUfilter_mode)how->filter,
-		.flags = (is_float || how->as_float || how->srgb ? 0 : CU_TRSF_READ_AS_INTEGER)
+		.flags = (texture_gives_floats(how, dtype) ? 0 : CU_TRSF_READ_AS_INTEGER)
 			| (how->normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0)
 			| (how->srgb ? CU_TRSF_SRGB : 0)
 			| (how->seamless ? CU_TRSF_SEAMLESS_CUBEMAP : 0),
@@ -80,15 +105,82 @@ static CUDA_TEXTURE_DESC describe_sampling(const struct kz_texture_options *how,
 		.mipmapLevelBias = how->level_bias,
 		.minMipmapLevelClamp = how->min_level,
 		.maxMipmapLevelClamp = how->max_level,
+		.maxAnisotropy = how->anisotropy > 1 ? (unsigned)how->anisotropy : 0,
 	};
-	memcpy(out.borderColor, how->border, sizeof(out.borderColor));
-	return out;
+	return texture_read_border(out->borderColor, how, dtype, err);
+}
+
+/* --- Parts of CUDA arrays, and other types of their texels --- */
+
+static bool texture_has_view(const struct kz_texture_options *how)
+{
+	return how->dtype || how->first_level || how->level_count || how->first_layer || how->layer_count;
+}
+
+/* The last of `count` things from `first`, which are among `all`. */
+static kz_status texture_check_part(unsigned *last, const char *what, int64_t first, int64_t count,
+	int64_t all, kz_error *err)
+{
+	count = count == 0 ? all - first : count;
+	if (first < 0 || count < 1 || first + count > all) {
+		return error_set(err, KZ_RANGE, "%lld %s%s from %lld of a CUDA array that has %lld",
+			(long long)count, what, plural(count), (long long)first, (long long)all);
+	}
+	*last = (unsigned)(first + count - 1);
+	return KZ_OK;
+}
+
+static kz_status texture_view_format(CUresourceViewFormat *out, const struct kz_cuda_array *array,
+	const struct kz_texture_options *how, kz_error *err)
+{
+	static const CUresourceViewFormat formats[] = { /* of one channel; 2 and 4 follow */
+		[KZ_I8] = CU_RES_VIEW_FORMAT_SINT_1X8, [KZ_I16] = CU_RES_VIEW_FORMAT_SINT_1X16,
+		[KZ_I32] = CU_RES_VIEW_FORMAT_SINT_1X32, [KZ_U8] = CU_RES_VIEW_FORMAT_UINT_1X8,
+		[KZ_U16] = CU_RES_VIEW_FORMAT_UINT_1X16, [KZ_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,
+		[KZ_F16] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [KZ_F32] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
+	};
+	const int64_t channels = how->channels == 0 ? 1 : how->channels;
+	const int64_t own = array->how.channels * kz_dtype_size(array->dtype);
+	CUarray_format format;
+	kz_status st = cuda_array_format(&format, how->dtype, channels, err);
+	if (st) {
+		return st;
+	}
+	if (channels * kz_dtype_size(how->dtype) != own) {
+		return error_set(err, KZ_INVALID, "expected texels of %lld bytes, as the CUDA array has, got "
+			"%lld of %s", (long long)own, (long long)channels, kz_dtype_name(how->dtype));
+	}
+	*out = formats[how->dtype] + (channels == 4 ? 2 : (unsigned)channels - 1);
+	return KZ_OK;
+}
+
+static kz_status texture_describe_view(CUDA_RESOURCE_VIEW_DESC *out, const struct kz_cuda_array *array,
+	const struct kz_texture_options *how, kz_error *err)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR whole = cuda_array_describe(array, 0);
+	const bool is_layered = array->how.kind == KZ_CUDA_ARRAY_LAYERED;
+	kz_status st;
+	*out = (CUDA_RESOURCE_VIEW_DESC){
+		.width = whole.Width, .height = whole.Height, .depth = whole.Depth,
+		.firstMipmapLevel = (unsigned)how->first_level, .firstLayer = (unsigned)how->first_layer,
+	};
+	if (!is_layered && (how->first_layer || how->layer_count)) {
+		return error_set(err, KZ_INVALID, "layers are chosen of KZ_CUDA_ARRAY_LAYERED alone");
+	}
+	if ((st = texture_check_part(&out->lastMipmapLevel, "level", how->first_level, how->level_count,
+		array->how.levels, err))
+	    || (st = texture_check_part(&out->lastLayer, "layer", how->first_layer, how->layer_count,
+		is_layered ? array->shape.dims[0] : 1, err))) {
+		return st;
+	}
+	return how->dtype ? texture_view_format(&out->format, array, how, err) : KZ_OK;
 }
 
 /* --- Creating and releasing --- */
 
 static kz_status texture_make(kz_texture **out, struct memory *memory,
-	const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling, kz_error *err)
+	const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
+	const CUDA_RESOURCE_VIEW_DESC *view, kz_error *err)
 {
 	struct kz_device *dev = memory->device;
 	struct kz_texture *texture = mem_zalloc(1, sizeof(*texture));
@@ -99,7 +191,7 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 	kz_status st = device_enter(dev, &scope, err);
 	if (st == KZ_OK) {
 		st = device_ok(dev, dev->drv->TexObjectCreate(&texture->object.handle, resource, sampling,
-			NULL), "cuTexObjectCreate", err);
+			view), "cuTexObjectCreate", err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -150,11 +242,14 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	const kz_texture_options *options, kz_error *err)
 {
 	struct kz_texture_options how;
+	CUDA_RESOURCE_VIEW_DESC view;
+	CUDA_TEXTURE_DESC sampling;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_CUDA_ARRAY, err))
 	    || (st = texture_check_options(&how, options, err))
-	    || (st = texture_check_type(&how, array->dtype, err))) {
+	    || (st = texture_describe_view(&view, array, &how, err))
+	    || (st = texture_check_type(&how, how.dtype ? how.dtype : array->dtype, err))) {
 		return st;
 	}
 	if (array->mipmap && !how.normalized) {
@@ -168,13 +263,14 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 		resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 		resource.res.mipmap.hMipmappedArray = array->mipmap;
 		if (how.min_level == 0 && how.max_level == 0) {
-			how.max_level = (float)(array->how.levels - 1);
+			how.max_level = (float)(view.lastMipmapLevel - view.firstMipmapLevel);
 		}
 	} else {
 		resource.res.array.hArray = array->plain;
 	}
-	CUDA_TEXTURE_DESC sampling = describe_sampling(&how, array->dtype);
-	return texture_make(out, array->memory, &resource, &sampling, err);
+	st = describe_sampling(&sampling, &how, how.dtype ? how.dtype : array->dtype, err);
+	return st ? st : texture_make(out, array->memory, &resource, &sampling,
+		texture_has_view(&how) ? &view : NULL, err);
 }
 
 kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t level, kz_error *err)
@@ -282,6 +378,7 @@ kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 {
 	struct kz_texture_options how;
 	CUDA_RESOURCE_DESC resource;
+	CUDA_TEXTURE_DESC sampling;
 	CUarray_format format;
 	int64_t ndim;
 	kz_status st;
@@ -303,9 +400,13 @@ kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 	if (how.seamless || how.mipmap_filter) {
 		return error_set(err, KZ_INVALID, "an array's memory is neither a cube nor a mipmap");
 	}
-	if ((st = describe_memory(&resource, array, ndim, format, (unsigned)how.channels, err))) {
+	if (texture_has_view(&how)) {
+		return error_set(err, KZ_INVALID, "levels, layers and another dtype are chosen of a CUDA array: "
+			"take a view of the array");
+	}
+	if ((st = describe_memory(&resource, array, ndim, format, (unsigned)how.channels, err))
+	    || (st = describe_sampling(&sampling, &how, array->dtype, err))) {
 		return st;
 	}
-	CUDA_TEXTURE_DESC sampling = describe_sampling(&how, array->dtype);
-	return texture_make(out, array->buffer->memory, &resource, &sampling, err);
+	return texture_make(out, array->buffer->memory, &resource, &sampling, NULL, err);
 }

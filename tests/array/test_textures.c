@@ -39,6 +39,27 @@ static const char source[] =
 	"{ I out[i] = texCubemapLayered<float>(t, at[3 * i], at[3 * i + 1], at[3 * i + 2], layer); }\n"
 	"__global__ void level(tex_t t, float lod, float *out, int w, int n)\n"
 	"{ I out[i] = tex2DLod<float>(t, (i % w + 0.5f) / w, (i / w + 0.5f) / (n / w), lod); }\n"
+	"__global__ void level1(tex_t t, float lod, float *out, int w, int h, int n)\n"
+	"{ I out[i] = tex1DLod<float>(t, (i + 0.5f) / w, lod); }\n"
+	"__global__ void level3(tex_t t, float lod, float *out, int w, int h, int n)\n"
+	"{ I out[i] = tex3DLod<float>(t, (i % w + 0.5f) / w, (i / w % h + 0.5f) / h,\n"
+	"	(i / w / h + 0.5f) * w * h / n, lod); }\n"
+	"__global__ void level_layers1(tex_t t, float lod, float *out, int w, int h, int n)\n"
+	"{ I out[i] = tex1DLayeredLod<float>(t, (i % w + 0.5f) / w, i / w, lod); }\n"
+	"__global__ void level_layers2(tex_t t, float lod, float *out, int w, int h, int n)\n"
+	"{ I out[i] = tex2DLayeredLod<float>(t, (i % w + 0.5f) / w, (i / w % h + 0.5f) / h, i / w / h, lod); }\n"
+	"__global__ void level_faces(tex_t t, float lod, float *out, int w, int h, int n)\n"
+	"{ I float s = i & 1 ? -1 : 1;\n"
+	"  out[i] = texCubemapLod<float>(t, i / 2 == 0 ? s : 0, i / 2 == 1 ? s : 0, i / 2 == 2 ? s : 0, lod); }\n"
+	"__global__ void slope(tex_t t, float step, float *out, int w, int n)\n"
+	"{ I int h = n / w; out[i] = tex2DGrad<float>(t, (i % w + 0.5f) / w, (i / w + 0.5f) / h,\n"
+	"	make_float2(step, 0), make_float2(0, step * w / h)); }\n"
+	"__global__ void gather(tex_t t, const float *x, const float *y, float4 *out, int n)\n"
+	"{ I out[2 * i] = tex2Dgather<float4>(t, x[i], y[i], 0);\n"
+	"  out[2 * i + 1] = tex2Dgather<float4>(t, x[i], y[i], 1); }\n"
+	"__global__ void beyond(cudaSurfaceObject_t s, float *out, int n)\n"
+	"{ I out[i] = surf1Dread<float>(s, (i - 1) * 4, cudaBoundaryModeClamp);\n"
+	"  out[n + i] = surf1Dread<float>(s, (i - 1) * 4, cudaBoundaryModeZero); }\n"
 	"#define XY i % w * 4, i / w % h\n"
 	"#define XYZ XY, i / w / h\n"
 	"__global__ void invert1(cudaSurfaceObject_t s, int w, int h, int n)\n"
@@ -49,8 +70,17 @@ static const char source[] =
 	"{ I float v; surf3Dread(&v, s, XYZ); surf3Dwrite(-v, s, XYZ); }\n"
 	"__global__ void invert_layers(cudaSurfaceObject_t s, int w, int h, int n)\n"
 	"{ I float v; surf2DLayeredread(&v, s, XYZ); surf2DLayeredwrite(-v, s, XYZ); }\n"
+	"__global__ void invert_layers1(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surf1DLayeredread(&v, s, XY); surf1DLayeredwrite(-v, s, XY); }\n"
+	"__global__ void invert_cube(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surfCubemapread(&v, s, XYZ); surfCubemapwrite(-v, s, XYZ); }\n"
+	"__global__ void invert_cubes(cudaSurfaceObject_t s, int w, int h, int n)\n"
+	"{ I float v; surfCubemapLayeredread(&v, s, XYZ); surfCubemapLayeredwrite(-v, s, XYZ); }\n"
 	"#define COPY(name, type) __global__ void copy_##name(tex_t t, type *out, int w, int n) \\\n"
-	"{ I out[i] = tex2D<type>(t, i % w + 0.5f, i / w + 0.5f); }\n"
+	"{ I out[i] = tex2D<type>(t, i % w + 0.5f, i / w + 0.5f); } \\\n"
+	"__global__ void move_##name(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int w, int n) \\\n"
+	"{ I type v = surf2Dread<type>(from, i % w * (int)sizeof(type), i / w); \\\n"
+	"  surf2Dwrite(v, to, (w - 1 - i % w) * (int)sizeof(type), i / w); }\n"
 	"#define COPIES(name, type) COPY(name##1, type) COPY(name##2, type##2) COPY(name##4, type##4)\n"
 	"COPIES(int8, char) COPIES(int16, short) COPIES(int32, int) COPIES(uint8, uchar)\n"
 	"COPIES(uint16, ushort) COPIES(uint32, uint) COPIES(float32, float)\n"
@@ -594,12 +624,19 @@ TEXTURE_TEST(cubes_may_be_filtered_across_edges)
 
 static const struct {
 	const char *kernel;
-	int ndim, kind, levels;
+	int kind, levels;
+	int64_t depth, height, width; /* 0: no such axis */
 } surfaces[] = {
-	{"invert1", 1, KZ_CUDA_ARRAY_PLAIN, 1}, {"invert2", 2, KZ_CUDA_ARRAY_PLAIN, 1},
-	{"invert3", 3, KZ_CUDA_ARRAY_PLAIN, 1}, {"invert_layers", 3, KZ_CUDA_ARRAY_LAYERED, 1},
-	{"invert2", 2, KZ_CUDA_ARRAY_PLAIN, 2},
+	{"invert1", KZ_CUDA_ARRAY_PLAIN, 1, 0, 0, W}, {"invert2", KZ_CUDA_ARRAY_PLAIN, 1, 0, H, W},
+	{"invert3", KZ_CUDA_ARRAY_PLAIN, 1, D, H, W}, {"invert_layers", KZ_CUDA_ARRAY_LAYERED, 1, D, H, W},
+	{"invert_layers1", KZ_CUDA_ARRAY_LAYERED, 1, 0, H, W}, {"invert2", KZ_CUDA_ARRAY_PLAIN, 2, 0, H, W},
+	{"invert_cube", KZ_CUDA_ARRAY_CUBE, 1, 6, 4, 4}, {"invert_cubes", KZ_CUDA_ARRAY_CUBE_LAYERED, 1, 12, 4, 4},
 };
+
+static kz_shape shape_from(int64_t depth, int64_t height, int64_t width)
+{
+	return depth ? KZ_SHAPE(depth, height, width) : height ? KZ_SHAPE(height, width) : KZ_SHAPE(width);
+}
 
 /* The last level of each, from array to array. */
 TEXTURE_TEST(surfaces_are_read_and_written)
@@ -613,11 +650,11 @@ TEXTURE_TEST(surfaces_are_read_and_written)
 		how.surface = 1;
 		how.kind = surfaces[i].kind;
 		how.levels = surfaces[i].levels;
-		int last = how.levels - 1, w = W >> last, h = H >> last;
-		int count = surfaces[i].ndim == 1 ? w : surfaces[i].ndim == 2 ? w * h : w * h * D;
-		kz_shape shape = last == 0 ? shape_of(surfaces[i].ndim) : KZ_SHAPE(h, w);
-		kz_array *host = array_of(KZ_F32, shape, texels);
-		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_of(surfaces[i].ndim), &how, &err));
+		const int64_t depth = surfaces[i].depth, height = surfaces[i].height, width = surfaces[i].width;
+		int last = how.levels - 1, w = (int)width >> last, h = (int)(height ? height : 1) >> last;
+		int count = w * h * (int)(depth ? depth : 1);
+		kz_array *host = array_of(KZ_F32, shape_from(depth, height >> last, width >> last), texels);
+		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_from(depth, height, width), &how, &err));
 		ok(kz_cuda_array_set(array, last, host, &err));
 		ok(kz_surface_create(&surface, array, last, &err));
 		launch(surfaces[i].kernel, count, KZ_ARGS(surface, w, h, count));
@@ -630,6 +667,296 @@ TEXTURE_TEST(surfaces_are_read_and_written)
 		kz_cuda_array_release(array);
 		kz_array_release(host);
 	}
+}
+
+/* Each format and number of channels, with its rows turned around. */
+TEXTURE_TEST(surfaces_have_all_formats)
+{
+	static unsigned char in[H * W * 16], got[sizeof(in)];
+	for (size_t i = 0; i < sizeof(in); i++) {
+		in[i] = (unsigned char)any_float(0, 127);
+	}
+	for (size_t i = 0; i < 3 * countof(formats); i++) {
+		char name[32];
+		const kz_dtype dtype = formats[i / 3].dtype;
+		kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+		kz_surface *from = NULL, *to = NULL;
+		how.surface = 1;
+		how.channels = 1 << i % 3;
+		const size_t size = (size_t)(how.channels * kz_dtype_size(dtype));
+		kz_shape shape = how.channels > 1 ? KZ_SHAPE(H, W, how.channels) : KZ_SHAPE(H, W);
+		kz_cuda_array *a = cuda_array_of(dtype, shape, in, how), *b = cuda_array_of(dtype, shape, in, how);
+		kz_array *out = array_of(dtype, shape, got);
+		snprintf(name, sizeof(name), "move_%s%d", formats[i / 3].name, (int)how.channels);
+		ok(kz_surface_create(&from, a, 0, &err));
+		ok(kz_surface_create(&to, b, 0, &err));
+		launch(name, W * H, KZ_ARGS(from, to, (int)W, W * H));
+		ok(kz_cuda_array_get(out, b, 0, &err));
+		ok(kz_array_get(out, got, (int64_t)(W * H * size), &err));
+		for (size_t k = 0; k < W * H; k++) {
+			ck_assert_mem_eq(got + k * size, in + (k / W * W + W - 1 - k % W) * size, size);
+		}
+		kz_surface_release(from);
+		kz_surface_release(to);
+		kz_cuda_array_release(a);
+		kz_cuda_array_release(b);
+		kz_array_release(out);
+	}
+}
+
+TEXTURE_TEST(surfaces_clamp_or_give_zeros_beyond_their_edges)
+{
+	static const float in[4] = {5, 6, 7, 8};
+	static const float expected[2][6] = {{5, 5, 6, 7, 8, 8}, {0, 5, 6, 7, 8, 0}};
+	float got[12] = {0};
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	kz_surface *surface = NULL;
+	how.surface = 1;
+	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(4), in, how);
+	kz_array *out = array_of(KZ_F32, KZ_SHAPE(12), got);
+	ok(kz_surface_create(&surface, array, 0, &err));
+	launch("beyond", 6, KZ_ARGS(surface, out, 6));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, expected, sizeof(got));
+	kz_surface_release(surface);
+	kz_cuda_array_release(array);
+	kz_array_release(out);
+}
+
+/* --- Mipmaps of all kinds, parts of CUDA arrays --- */
+
+static const struct {
+	const char *kernel;
+	int kind;
+	int64_t depth, height, width, depth1, height1, width1; /* of levels 0 and 1 */
+} mipmaps[] = {
+	{"level1", KZ_CUDA_ARRAY_PLAIN, 0, 0, W, 0, 0, W / 2},
+	{"level3", KZ_CUDA_ARRAY_PLAIN, D, H, W, D / 2, H / 2, W / 2},
+	{"level_layers1", KZ_CUDA_ARRAY_LAYERED, 0, H, W, 0, H, W / 2},
+	{"level_layers2", KZ_CUDA_ARRAY_LAYERED, D, H, W, D, H / 2, W / 2},
+	{"level_faces", KZ_CUDA_ARRAY_CUBE, 6, 2, 2, 6, 1, 1},
+};
+
+TEXTURE_TEST(mipmaps_are_of_all_kinds)
+{
+	static float got[D * H * W];
+	fill_texels();
+	for (size_t i = 0; i < countof(mipmaps); i++) {
+		kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+		kz_cuda_array *array = NULL;
+		kz_texture *texture = NULL;
+		how.kind = mipmaps[i].kind;
+		how.levels = 2;
+		read.normalized = 1;
+		const int64_t d = mipmaps[i].depth1, h = mipmaps[i].height1, w = mipmaps[i].width1;
+		const int count = (int)((d ? d : 1) * (h ? h : 1) * w);
+		kz_array *half = array_of(KZ_F32, shape_from(d, h, w), texels);
+		kz_array *out = array_of(KZ_F32, KZ_SHAPE(count), got);
+		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_from(mipmaps[i].depth, mipmaps[i].height,
+			mipmaps[i].width), &how, &err));
+		ok(kz_cuda_array_set(array, 1, half, &err));
+		ok(kz_texture_create(&texture, array, &read, &err));
+		launch(mipmaps[i].kernel, count, KZ_ARGS(texture, 1.0f, out, (int)w, (int)(h ? h : 1), count));
+		ok(kz_array_get(out, got, count * 4, &err));
+		ck_assert_msg(memcmp(got, texels, (size_t)count * 4) == 0, "%s", mipmaps[i].kernel);
+		kz_texture_release(texture);
+		kz_cuda_array_release(array);
+		kz_array_release(half);
+		kz_array_release(out);
+	}
+}
+
+/* A mipmap of 3 levels, whose texels are texels[level]. */
+static kz_cuda_array *mipmap_of_3(void)
+{
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	kz_cuda_array *array = NULL;
+	how.levels = 3;
+	fill_texels();
+	ok(kz_cuda_array_create(&array, dev, KZ_F32, KZ_SHAPE(H, W), &how, &err));
+	for (int level = 0; level < 3; level++) {
+		kz_array *part = array_of(KZ_F32, KZ_SHAPE(H >> level, W >> level), texels[level]);
+		ok(kz_cuda_array_set(array, level, part, &err));
+		kz_array_release(part);
+	}
+	return array;
+}
+
+/* How the level is chosen: by the call or by the distance of pixels, with a bias, limits and a view. */
+static const struct {
+	const char *kernel;
+	float value; /* a level, or a distance of pixels */
+	int32_t first, count;
+	float bias, min, max;
+	int expected;
+} choices[] = {
+	{"level", 1, 0, 0, 0, 0, 0, 1}, {"level", 0, 0, 0, 2, 0, 0, 2}, {"level", 2, 0, 0, -1, 0, 0, 1},
+	{"level", 0, 0, 0, 0, 1, 2, 1}, {"level", 9, 0, 0, 0, 0, 1, 1}, {"level", 0, 1, 0, 0, 0, 0, 1},
+	{"level", 1, 1, 2, 0, 0, 0, 2}, {"level", 2, 0, 2, 0, 0, 0, 1}, {"level", 0, 2, 1, 0, 0, 0, 2},
+	{"slope", 1.0f / W, 0, 0, 0, 0, 0, 0}, {"slope", 2.0f / W, 0, 0, 0, 0, 0, 1},
+	{"slope", 4.0f / W, 0, 0, 0, 0, 0, 2}, {"slope", 4.0f / W, 0, 0, -1, 0, 0, 1},
+	{"slope", 2.0f / W, 1, 2, 0, 0, 0, 1},
+};
+
+TEXTURE_TEST(levels_are_chosen_as_the_options_say)
+{
+	static float got[H * W];
+	kz_cuda_array *array = mipmap_of_3();
+	kz_array *out = array_of(KZ_F32, KZ_SHAPE(H * W), got);
+	for (size_t i = 0; i < countof(choices); i++) {
+		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+		kz_texture *texture = NULL;
+		const int level = choices[i].expected, count = (H >> level) * (W >> level);
+		read.normalized = 1;
+		read.first_level = choices[i].first;
+		read.level_count = choices[i].count;
+		read.level_bias = choices[i].bias;
+		read.min_level = choices[i].min;
+		read.max_level = choices[i].max;
+		read.anisotropy = (int)i; /* these footprints are as long as they are wide */
+		ok(kz_texture_create(&texture, array, &read, &err));
+		launch(choices[i].kernel, count, KZ_ARGS(texture, choices[i].value, out, W >> level, count));
+		ok(kz_array_get(out, got, sizeof(got), &err));
+		ck_assert_msg(memcmp(got, texels[level], (size_t)count * 4) == 0, "choice %zu", i);
+		kz_texture_release(texture);
+	}
+	kz_array_release(out);
+	kz_cuda_array_release(array);
+}
+
+TEXTURE_TEST(layers_are_chosen)
+{
+	static float got[2 * H * W];
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+	kz_texture *texture = NULL;
+	fill_texels();
+	how.kind = KZ_CUDA_ARRAY_LAYERED;
+	read.first_layer = 1;
+	read.layer_count = 2;
+	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(D, H, W), texels, how);
+	kz_array *out = array_of(KZ_F32, KZ_SHAPE(2 * H * W), got);
+	ok(kz_texture_create(&texture, array, &read, &err));
+	launch("layer2", 2 * H * W, KZ_ARGS(texture, out, (int)W, (int)H, 2 * H * W));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, texels[1], sizeof(got));
+	kz_texture_release(texture);
+	kz_cuda_array_release(array);
+	kz_array_release(out);
+}
+
+/* Each format is read as each other one of its size, bit by bit. */
+TEXTURE_TEST(texels_are_read_as_another_type)
+{
+	unsigned char in[H * W * 16], got[sizeof(in)];
+	for (size_t i = 0; i < sizeof(in); i++) {
+		in[i] = (unsigned char)any_float(0, 127);
+	}
+	for (size_t i = 0; i < 9 * countof(formats) * countof(formats); i++) {
+		const size_t own = i % countof(formats), as = i / countof(formats) % countof(formats);
+		const int channels = 1 << i / countof(formats) / countof(formats) % 3;
+		kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+		kz_texture *texture = NULL;
+		char name[32];
+		how.channels = 1 << i / countof(formats) / countof(formats) / 3;
+		read.dtype = formats[as].dtype;
+		read.channels = channels;
+		int64_t size = how.channels * kz_dtype_size(formats[own].dtype);
+		if (size == channels * kz_dtype_size(formats[as].dtype)) {
+			kz_cuda_array *array = cuda_array_of(formats[own].dtype, how.channels > 1
+				? KZ_SHAPE(H, W, how.channels) : KZ_SHAPE(H, W), in, how);
+			kz_array *out = array_of(KZ_U8, KZ_SHAPE(H * W * size), got);
+			ok(kz_texture_create(&texture, array, &read, &err));
+			snprintf(name, sizeof(name), "copy_%s%d", formats[as].name, channels);
+			launch(name, W * H, KZ_ARGS(texture, kz_array_buffer(out), (int)W, W * H));
+			ok(kz_array_get(out, got, H * W * size, &err));
+			ck_assert_mem_eq(got, in, (size_t)(H * W * size));
+			kz_texture_release(texture);
+			kz_cuda_array_release(array);
+			kz_array_release(out);
+		}
+	}
+}
+
+/* PTX ISA, tld4: the four texels that a linear filter takes, from the lower left counter-clockwise. */
+TEXTURE_TEST(four_texels_are_gathered)
+{
+	static float at[2][POINTS], got[POINTS][2][4];
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	how.gather = 1;
+	how.channels = 2;
+	fill_texels();
+	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(H, W / 2, 2), texels[0], how);
+	kz_array *x[2], *out = array_of(KZ_F32, KZ_SHAPE(POINTS, 2, 4), got);
+	for (size_t mode = 0; mode < countof(modes); mode++) {
+		kz_texture_options read = options_of(mode);
+		kz_texture *texture = NULL;
+		for (int k = 0; k < 2; k++) {
+			draw_coordinates(at[k], k ? H : W / 2, read.normalized);
+			x[k] = array_of(KZ_F32, KZ_SHAPE(POINTS), at[k]);
+		}
+		read.border[1] = -3;
+		ok(kz_texture_create(&texture, array, &read, &err));
+		launch("gather", POINTS, KZ_ARGS(texture, x[0], x[1], out, (int)POINTS));
+		ok(kz_array_get(out, got, sizeof(got), &err));
+		for (int i = 0; i < 8 * POINTS; i++) {
+			static const int right[4] = {0, 1, 1, 0}, down[4] = {1, 1, 0, 0};
+			const int point = i / 8, channel = i / 4 % 2;
+			struct place px = place_of((double)at[0][point], W / 2, read.address[0],
+				KZ_TEXTURE_LINEAR, read.normalized);
+			struct place py = place_of((double)at[1][point], H, read.address[1],
+				KZ_TEXTURE_LINEAR, read.normalized);
+			const int u = px.at[right[i % 4]], v = py.at[down[i % 4]];
+			float want = u < 0 || v < 0 ? read.border[channel] : texels[0][v][2 * u + channel];
+			ck_assert_msg(got[point][channel][i % 4] == want, "mode %zu, (%g, %g), texel %d: got %g, "
+				"expected %g", mode, (double)at[0][point], (double)at[1][point], i % 4,
+				(double)got[point][channel][i % 4], (double)want);
+		}
+		kz_array_release(x[0]);
+		kz_array_release(x[1]);
+		kz_texture_release(texture);
+	}
+	kz_array_release(out);
+	kz_cuda_array_release(array);
+}
+
+/* Texels that are read as integers have integers around them. */
+TEXTURE_TEST(a_border_has_the_type_of_what_is_read)
+{
+	static const int32_t ints[4] = {1, 2, 3, 4}, around[6] = {1, 2, 3, 4, -70000, -70000};
+	static const float floats[4] = {1, 2, 3, 4}, color[8] = {1, 2, 3, 4, -70000, 0.5f, 0, 9};
+	int32_t got[6];
+	float got_floats[8];
+	kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
+	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
+	kz_texture *texture = NULL;
+	read.address[0] = KZ_TEXTURE_BORDER;
+	read.border[0] = -70000;
+	kz_cuda_array *array = cuda_array_of(KZ_I32, KZ_SHAPE(1, 4), ints, how);
+	kz_array *out = array_of(KZ_I32, KZ_SHAPE(6), got);
+	ok(kz_texture_create(&texture, array, &read, &err));
+	launch("copy_int321", 6, KZ_ARGS(texture, out, 6, 6));
+	ok(kz_array_get(out, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, around, sizeof(got));
+	kz_texture_release(texture);
+	texture = NULL;
+	read.border[1] = 0.5f;
+	fails(kz_texture_create(&texture, array, &read, &err), KZ_INVALID, "expected integers as the border");
+	kz_array_release(out);
+	kz_cuda_array_release(array);
+	how.channels = 4;
+	read.border[3] = 9;
+	array = cuda_array_of(KZ_F32, KZ_SHAPE(1, 1, 4), floats, how);
+	out = array_of(KZ_F32, KZ_SHAPE(8), got_floats);
+	ok(kz_texture_create(&texture, array, &read, &err));
+	launch("copy_float324", 2, KZ_ARGS(texture, kz_array_buffer(out), 2, 2));
+	ok(kz_array_get(out, got_floats, sizeof(got_floats), &err));
+	ck_assert_mem_eq(got_floats, color, sizeof(color));
+	kz_texture_release(texture);
+	kz_array_release(out);
+	kz_cuda_array_release(array);
 }
 
 /* --- Arguments and mistakes --- */
@@ -703,6 +1030,10 @@ DEVICE_TEST(what_cannot_be_an_array_is_refused)
 	how.kind = KZ_CUDA_ARRAY_CUBE;
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6, 4, 5), &how, &err), KZ_INVALID,
 		"(6, width, width), got (6, 4, 5)");
+	how.kind = KZ_CUDA_ARRAY_LAYERED;
+	how.gather = 1;
+	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4, 4), &how, &err), KZ_INVALID,
+		"tex2Dgather reads plain");
 	how.kind = 9;
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID, "got 9");
 	how.kind = 0;
@@ -765,6 +1096,25 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	how = plain;
 	how.seamless = 1;
 	refuse_options(floats, how, "is for cubes");
+	how = plain;
+	how.anisotropy = 17;
+	refuse_options(floats, how, "up to 16, got 17");
+	how = plain;
+	how.layer_count = 1;
+	refuse_options(floats, how, "KZ_CUDA_ARRAY_LAYERED alone");
+	how = plain;
+	how.dtype = KZ_U16;
+	refuse_options(floats, how, "expected texels of 4 bytes, as the CUDA array has, got 1 of uint16");
+	how.dtype = KZ_F64;
+	refuse_options(floats, how, "got float64");
+	how = plain;
+	how.level_count = 2;
+	fails(kz_texture_create(&(kz_texture *){NULL}, floats, &how, &err), KZ_RANGE,
+		"2 levels from 0 of a CUDA array that has 1");
+	how.first_level = -1;
+	fails(kz_texture_create(&(kz_texture *){NULL}, floats, &how, &err), KZ_RANGE, "from -1");
+	how.size = 3;
+	refuse_options(floats, how, "KZ_TEXTURE_OPTIONS_INIT");
 	fails(kz_surface_create(&surface, floats, 0, &err), KZ_INVALID, "made with 'surface'");
 	fails(kz_surface_create(&surface, NULL, 0, &err), KZ_INVALID, "expected a CUDA array");
 	kz_cuda_array_release(floats);
@@ -791,6 +1141,9 @@ DEVICE_TEST(memory_that_cannot_be_a_texture_is_refused)
 	fails(kz_texture_from(&out, all, &how, &err), KZ_INVALID, "got an array of shape");
 	ok(kz_array_slice(&part, all, KZ_AT(0), &err));
 	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "neither a cube nor a mipmap");
+	how.mipmap_filter = 0;
+	how.first_layer = 1;
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "are chosen of a CUDA array");
 	kz_array_release(part);
 	kz_array_release(all);
 }
@@ -886,12 +1239,15 @@ SUITE(textures)
 		memory_of_one_axis_is_fetched, weights_are_multiples_of_a_256th);
 	tc = suite_add_case(s, "texels");
 	tcase_add_tests(tc, support_device_count(), texels_of_all_formats_come_back,
-		halves_are_read_as_floats, integers_are_read_as_floats);
+		halves_are_read_as_floats, integers_are_read_as_floats, texels_are_read_as_another_type,
+		four_texels_are_gathered, a_border_has_the_type_of_what_is_read);
 	tc = suite_add_case(s, "kinds");
 	tcase_add_tests(tc, support_device_count(), layers_are_apart,
 		faces_of_cubes_follow_the_guides_order, levels_of_a_mipmap_are_halves,
 		levels_of_a_mipmap_are_filtered, cubes_may_be_filtered_across_edges,
-		surfaces_are_read_and_written);
+		surfaces_are_read_and_written, surfaces_have_all_formats,
+		surfaces_clamp_or_give_zeros_beyond_their_edges, mipmaps_are_of_all_kinds,
+		levels_are_chosen_as_the_options_say, layers_are_chosen);
 	tc = suite_add_case(s, "arguments");
 	tcase_add_tests(tc, support_device_count(), kernels_take_textures_for_their_handles_only,
 		a_texture_may_be_released_behind_its_launch);
