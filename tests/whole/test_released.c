@@ -258,6 +258,14 @@ static kz_status use_exec(void *exec)
 static kz_status use_cuda_array(void *texels)
 {
 	kz_texture *texture = NULL;
+	kz_copy_3d_options box = KZ_COPY_3D_OPTIONS_INIT;
+	float texel;
+	box.to.texels = texels;
+	box.from.host = &texel;
+	box.from.host_size = sizeof(texel);
+	box.width = sizeof(texel);
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected a CUDA array, got a CUDA array that was "
+		"released");
 	return kz_texture_create(&texture, texels, NULL, &err);
 }
 
