@@ -167,6 +167,13 @@ const char *cuda_library_log(enum cuda_part part)
 	return cuda_logs[part] ? cuda_logs[part] : "";
 }
 
+const char *cuda_library_misnamed(const struct cuda_library *library, enum cuda_part part)
+{
+	const char *named = env_get(cuda_whats[part].variable);
+	bool is_file = named && named[0] && strcmp(named, "none") != 0;
+	return is_file && !library->parts[part].path ? cuda_whats[part].variable : NULL;
+}
+
 char *cuda_library_look(enum cuda_part part)
 {
 	struct find find = {.what = &cuda_whats[part], .look_only = true, .log = STR_INIT};

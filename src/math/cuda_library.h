@@ -47,6 +47,8 @@ struct cuda_library {
 const struct cuda_library *cuda_library_get(void);
 /* Where a part was looked for, and what was wrong there. */
 const char *cuda_library_log(enum cuda_part part);
+/* The variable that names a file for a part which is no such library; NULL: none does. */
+const char *cuda_library_misnamed(const struct cuda_library *library, enum cuda_part part);
 /* The file that would be loaded, freed with mem_free; nothing is.  NULL: there is none, or no memory
  * to say so.  A library that only the loader would find is not seen. */
 char *cuda_library_look(enum cuda_part part);

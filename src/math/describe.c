@@ -11,6 +11,7 @@
 #include "math/describe.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "math/cuda_library.h"
 #include "math/host_library.h"
 
@@ -46,10 +47,26 @@ const char *math_describe_slow_core(const char *core, bool has_avx512)
 		"OPENBLAS_CORETYPE=SKYLAKEX";
 }
 
+/* A library that somebody named cannot be used. */
+static void describe_misnamed(kz_diagnosis *diagnosis, const char *topic, const char *variable,
+	const char *log)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, "no usable library in %s='%s'", variable, env_get(variable));
+	diagnose_add(diagnosis, KZ_VERDICT_PROBLEM, topic, text.failed ? NULL : text.data,
+		"correct the environment variable, or unset it", log);
+	str_free(&text);
+}
+
 static void describe_host(kz_diagnosis *diagnosis, const struct host_library *library,
 	enum host_part part)
 {
 	const char *topic = part == HOST_BLAS ? "blas" : "lapack";
+	const char *variable = host_library_misnamed(library, part);
+	if (variable) {
+		describe_misnamed(diagnosis, topic, variable, host_library_log());
+		return;
+	}
 	if (!library->parts[part].object) {
 		diagnose_add(diagnosis, KZ_VERDICT_NOTE, topic, part == HOST_BLAS
 			? "none: the CPU device multiplies matrices by its own kernels, which are slower"
@@ -71,16 +88,12 @@ static void describe_host(kz_diagnosis *diagnosis, const struct host_library *li
 static void describe_cpu(kz_diagnosis *diagnosis)
 {
 	kz_device *dev;
-	struct math_device *math;
 	if (kz_device_open(&dev, "cpu", NULL)) {
 		return; /* what is wrong with it is another finding */
 	}
-	if (math_device_get(&math, dev, NULL)) {
-		diagnose_add(diagnosis, KZ_VERDICT_NOTE, "blas", NULL, NULL, NULL); // no memory
-	} else if (math->host) {
-		describe_host(diagnosis, math->host, HOST_BLAS);
-		describe_host(diagnosis, math->host, HOST_LAPACK);
-	}
+	const struct host_library *library = host_library_get(dev->info.multiprocessors);
+	describe_host(diagnosis, library, HOST_BLAS);
+	describe_host(diagnosis, library, HOST_LAPACK);
 	kz_device_close(dev);
 }
 
@@ -107,6 +120,9 @@ static void describe_cuda(kz_diagnosis *diagnosis, enum cuda_part part, bool has
 		const struct cuda_object *of = &library->parts[part];
 		str_addf(&text, "%d.%d.%d, %s", of->version[0], of->version[1], of->version[2], of->path);
 		diagnose_add(diagnosis, KZ_VERDICT_OK, topic, text.data, NULL, NULL);
+	} else if (has_gpu && cuda_library_misnamed(library, part)) {
+		describe_misnamed(diagnosis, topic, cuda_library_misnamed(library, part),
+			cuda_library_log(part));
 	} else if (has_gpu) {
 		diagnose_add(diagnosis, KZ_VERDICT_NOTE, topic, describe_parts[part].text,
 			describe_parts[part].fix, cuda_library_log(part));

@@ -206,6 +206,13 @@ const char *host_library_log(void)
 	return host_log.data ? host_log.data : "";
 }
 
+const char *host_library_misnamed(const struct host_library *library, enum host_part part)
+{
+	const char *named = env_get(host_parts[part].variable);
+	bool is_file = named && named[0] && strcmp(named, "none") != 0;
+	return is_file && !library->parts[part].object ? host_parts[part].variable : NULL;
+}
+
 const char *host_library_core(const struct host_library *library, enum host_part part)
 {
 	static const char *const names[] = {"openblas_get_corename", "openblas_get_corename64_"};

@@ -40,6 +40,9 @@ const struct host_library *host_library_get(int threads);
 /* What was tried and is not one, a line each; "" if nothing failed. */
 const char *host_library_log(void);
 
+/* The variable that names a file for a part which is no such library; NULL: none does. */
+const char *host_library_misnamed(const struct host_library *library, enum host_part part);
+
 /* Which processor the kernels of a part are for, if it is OpenBLAS; else NULL. */
 const char *host_library_core(const struct host_library *library, enum host_part part);
 /* What a part says of itself, in one line: "OpenBLAS 0.3.21 ..., kernels for SkylakeX, 64-bit

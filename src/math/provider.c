@@ -10,6 +10,7 @@
 #include "math/provider.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "math/cuda_library.h"
 #include "math/host_library.h"
 
@@ -36,14 +37,50 @@ static void math_device_end(struct device_table *table)
 	mem_free(table);
 }
 
+/* What a variable names is meant: nothing else does its work. */
+static kz_status math_refuse_named(const char *variable, const char *log, kz_error *err)
+{
+	bool mine = error_is_clean(err);
+	error_set(err, KZ_NOT_FOUND, "no usable library in %s='%s'", variable, env_get(variable));
+	if (mine) {
+		error_add_hint(err, "correct the environment variable, or unset it; 'none' leaves the "
+			"work to Kudzu's own kernels");
+		error_take_log(err, mem_strdup(log));
+	}
+	return KZ_NOT_FOUND;
+}
+
+static kz_status math_fill_host(struct math_device *math, kz_error *err)
+{
+	host_ops_fill(math);
+	for (int part = 0; part < HOST_PARTS; part++) {
+		const char *variable = host_library_misnamed(math->host, (enum host_part)part);
+		if (variable) {
+			return math_refuse_named(variable, host_library_log(), err);
+		}
+	}
+	return KZ_OK;
+}
+
+static kz_status math_fill_cuda(struct math_device *math, kz_error *err)
+{
+	kz_status st = cuda_ops_fill(math, err);
+	for (int part = 0; !st && part < CUDA_PARTS; part++) {
+		const char *variable = cuda_library_misnamed(cuda_library_get(), (enum cuda_part)part);
+		if (variable) {
+			st = math_refuse_named(variable, cuda_library_log((enum cuda_part)part), err);
+		}
+	}
+	return st;
+}
+
 /* A device of our driver runs no machine code, so NVIDIA's libraries do not work there. */
 static kz_status math_device_fill(struct math_device *math, kz_error *err)
 {
 	if (math->device->drv->provider == DRV_CPU) {
-		host_ops_fill(math);
-		return KZ_OK;
+		return math_fill_host(math, err);
 	}
-	return math->device->ptx_only ? KZ_OK : cuda_ops_fill(math, err);
+	return math->device->ptx_only ? KZ_OK : math_fill_cuda(math, err);
 }
 
 kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_error *err)

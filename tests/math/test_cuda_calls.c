@@ -307,6 +307,9 @@ START_TEST(a_missing_library_leaves_the_table_empty)
 {
 	setenv("KUDZU_CUBLAS", "/nowhere/libcublas.so", 1);
 	setenv("KUDZU_CUSOLVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
+	if (strcmp(support_device_name(_i), "cpu") != 0) {
+		return; // there the named file is an error: test_matmul.c
+	}
 	setup(_i);
 	if (!handles) {
 		return;

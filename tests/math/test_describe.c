@@ -65,13 +65,28 @@ START_TEST(a_missing_library_is_a_note_that_names_the_package)
 }
 END_TEST
 
+START_TEST(a_library_that_is_named_and_missing_is_a_problem)
+{
+	setenv("KUDZU_BLAS", "/nowhere/libblas.so", 1);
+	setenv("KUDZU_LAPACK", STUB, 1);
+	diagnose(false, true);
+	ck_assert_int_eq(find("blas")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_str_eq(find("blas")->text, "no usable library in KUDZU_BLAS='/nowhere/libblas.so'");
+	ck_assert_int_eq(find("lapack")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_str_eq(find("lapack")->text, "no usable library in KUDZU_LAPACK='" STUB "'");
+	ck_assert_ptr_nonnull(strstr(find("lapack")->log, "not a LAPACK, it lacks dgetrf_"));
+	kz_diagnosis_release(diagnosis);
+}
+END_TEST
+
 START_TEST(nvidias_libraries_are_opened_where_a_gpu_is)
 {
 	setenv("KUDZU_CUBLAS", "/nowhere/libcublas.so", 1);
 	setenv("KUDZU_CUSOLVER", "none", 1);
 	diagnose(true, false);
-	ck_assert_int_eq(find("cublas")->verdict, KZ_VERDICT_NOTE);
-	ck_assert_ptr_nonnull(strstr(find("cublas")->fix, "nvidia-cublas"));
+	ck_assert_int_eq(find("cublas")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_str_eq(find("cublas")->text,
+		"no usable library in KUDZU_CUBLAS='/nowhere/libcublas.so'");
 	ck_assert_ptr_nonnull(strstr(find("cublas")->log, "/nowhere/libcublas.so: "));
 	ck_assert_ptr_nonnull(strstr(find("cusolver")->fix, "nvidia-cusolver"));
 	ck_assert_ptr_nonnull(strstr(find("cusolver")->log, "KUDZU_CUSOLVER is none"));
@@ -101,6 +116,7 @@ SUITE(describe)
 	Suite *suite = suite_create("describe");
 	TCase *tcase = suite_add_case(suite, "describe");
 	tcase_add_tests(tcase, 1, a_library_is_shown_with_its_version_and_path,
+		a_library_that_is_named_and_missing_is_a_problem,
 		a_missing_library_is_a_note_that_names_the_package,
 		nvidias_libraries_are_opened_where_a_gpu_is,
 		kernels_for_an_older_processor_get_advice);

@@ -265,6 +265,23 @@ DEVICE_TEST(sums_run_in_the_order_of_k)
 	release_arrays(x, y, z);
 }
 
+/* Nothing else does the work of a library that the user has named. */
+DEVICE_TEST(a_library_that_is_named_and_missing_is_an_error)
+{
+	bool is_cpu = strcmp(kz_device_name(dev), "cpu") == 0;
+	kz_array *x = NULL, *z = NULL;
+	setenv(is_cpu ? "KUDZU_BLAS" : "KUDZU_CUBLAS", "/nowhere/lib.so", 1);
+	ok(kz_array_zeros(&x, dev, KZ_F32, KZ_SHAPE(2, 2), &err));
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(kz_matmul(&z, x, x, NULL, &err), KZ_NOT_FOUND);
+		ck_assert_ptr_nonnull(strstr(err.log, "/nowhere/lib.so"));
+		fails(kz_matmul(&z, x, x, NULL, &err), KZ_NOT_FOUND, is_cpu
+			? "no usable library in KUDZU_BLAS='/nowhere/lib.so'"
+			: "no usable library in KUDZU_CUBLAS='/nowhere/lib.so'");
+	}
+	kz_array_release(x);
+}
+
 /* A matrix and a column: 32 sums of every 32nd product, and these one after the other.  A row and a
  * matrix, whose columns have gaps: in the order of k.  The transposed of either has the same bits. */
 DEVICE_TEST(sums_of_a_matrix_and_a_vector_have_an_order)
@@ -541,7 +558,8 @@ SUITE(matmul)
 	Suite *suite = suite_create("matmul");
 	TCase *tcase = suite_add_case(suite, "matmul");
 	int devices = ways_count();
-	tcase_add_tests(tcase, devices, a_product_is_what_three_loops_give_in_every_type,
+	tcase_add_tests(tcase, devices, a_library_that_is_named_and_missing_is_an_error,
+		a_product_is_what_three_loops_give_in_every_type,
 		operands_can_have_any_strides, a_second_operand_of_one_row_can_have_gaps,
 		batches_broadcast, vectors_are_rows_and_columns,
 		a_product_goes_into_an_array, gemm_adds_to_what_is_there, gemm_takes_any_result,
