@@ -15,6 +15,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static struct zlib {
 } zlib;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char reason[200]; /* why there is none; "" if there is */
+static char reason[300]; /* why there is none; "" if there is */
 
 static void find_zlib(void)
 {
@@ -54,9 +55,12 @@ static void find_zlib(void)
 		{"inflateEnd", offsetof(struct zlib, inflateEnd), true},
 	};
 	const char *chosen = env_get("KUDZU_ZLIB");
-	void *object = dl_open(chosen ? chosen : "libz.so.1", reason, sizeof(reason));
-	if (object && dl_fill(object, rows, countof(rows), &zlib)) {
-		strcpy(reason, "libz.so.1 lacks functions");
+	const bool is_chosen = chosen && chosen[0];
+	char why[200];
+	void *object = dl_open(is_chosen ? chosen : "libz.so.1", why, sizeof(why));
+	if (!object || dl_fill(object, rows, countof(rows), &zlib)) {
+		snprintf(reason, sizeof(reason), "%s%s", is_chosen ? "KUDZU_ZLIB: " : "",
+			object ? "it lacks functions" : why);
 	}
 }
 

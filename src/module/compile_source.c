@@ -136,7 +136,12 @@ kz_status image_compile(struct kz_image **out, const char *source,
 		}
 		request.name = kept;
 	}
+	bool mine = error_is_clean(err);
 	st = image_cache_get(out, &request, err);
+	if (mine && st == KZ_INVALID && err->domain == KZ_DOMAIN_NVRTC
+	    && request.options == default_options) {
+		error_add_hint(err, "correct KUDZU_NVRTC_OPTIONS, whose options these are, or unset it");
+	}
 	mem_free(kept);
 	return st;
 }

@@ -277,6 +277,13 @@ static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *
 			"unknown: they are looked for beside NVRTC", NULL);
 		return;
 	}
+	const char *named = env_get("KUDZU_CUDA_INCLUDE");
+	if (nvrtc->include_count == 0 && named && named[0]) {
+		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "headers",
+			TEXT(diagnosis, "KUDZU_CUDA_INCLUDE is '%s': expected folders", named),
+			"correct the environment variable, or unset it");
+		return;
+	}
 	if (nvrtc->include_count == 0) {
 		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"no CUDA headers: kernels cannot include them", fix);

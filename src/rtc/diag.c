@@ -21,6 +21,7 @@
 #include "rtc/diag.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "base/str.h"
 #include "rtc/headers.h"
 #include "rtc/hints.h"
@@ -415,6 +416,10 @@ static void render_searched(struct str *out, const struct head *head,
 					      "were found");
 	for (size_t i = 0; i < context->include_count; i++) {
 		str_addf(out, "%s%s", i > 0 ? ", " : ": ", context->include_dirs[i]);
+	}
+	const char *named = env_get("KUDZU_CUDA_INCLUDE");
+	if (named && named[0]) {
+		str_addf(out, "; KUDZU_CUDA_INCLUDE is '%s'", named);
 	}
 	str_addc(out, '\n');
 }

@@ -114,7 +114,7 @@ DEVICE_TEST(without_zlib_a_compressed_archive_says_so)
 	setenv("KUDZU_ZLIB", "/nowhere/libz.so.1", 1);
 	ok(kz_npz_open_memory(&npz, deflated, sizeof(deflated), &err));
 	fails(kz_npz_load(&array, npz, dev, "a", 0, &err), KZ_UNSUPPORTED,
-		"a: compressed, which needs zlib: /nowhere/libz.so.1");
+		"a: compressed, which needs zlib: KUDZU_ZLIB: /nowhere/libz.so.1");
 	kz_npz_close(npz);
 }
 

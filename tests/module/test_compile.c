@@ -145,7 +145,12 @@ START_TEST(the_environment_has_options_for_those_who_pass_none)
 	char why[200];
 	setenv("KUDZU_NVRTC_OPTIONS", _i ? "--nonsense" : "  -lineinfo\t--use_fast_math ", 1);
 	if (_i) {
+		ck_assert_int_eq(kz_compile(&image, source, NULL, &err), KZ_INVALID);
+		ck_assert_ptr_nonnull(strstr(err.hint, "correct KUDZU_NVRTC_OPTIONS"));
 		fails(kz_compile(&image, source, NULL, &err), KZ_INVALID, "--nonsense");
+		options.nvrtc_options = (const char *const[]){"--nonsense", NULL};
+		ck_assert_int_eq(kz_compile(&image, source, &options, &err), KZ_INVALID);
+		ck_assert_ptr_null(strstr(err.hint, "KUDZU_NVRTC_OPTIONS"));
 		return;
 	}
 	ck_assert(ptx_has(source, NULL, ".file") && !ptx_has(source, NULL, "div.rn"));
@@ -155,6 +160,16 @@ START_TEST(the_environment_has_options_for_those_who_pass_none)
 	ck_assert(ptx_has(source, &options, ".file"));
 	options.nvrtc_options = own;
 	ck_assert(!ptx_has(source, &options, ".file") && ptx_has(source, &options, "div.rn"));
+}
+END_TEST
+
+START_TEST(include_folders_of_the_environment_are_named_where_a_header_is_missing)
+{
+	kz_image *image = NULL;
+	setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
+	ck_assert_int_eq(kz_compile(&image, "#include <cuda_nonsense.h>\n", NULL, &err), KZ_COMPILE);
+	ck_assert_ptr_nonnull(strstr(err.log, "; KUDZU_CUDA_INCLUDE is '/nowhere'\n"));
+	kz_error_clear(&err);
 }
 END_TEST
 
@@ -374,7 +389,8 @@ SUITE(compile)
 		without_the_compiler_the_error_says_what_to_do,
 		the_architecture_says_what_the_image_is, options_change_what_is_compiled);
 	tcase_add_loop_test(tc, the_environment_has_options_for_those_who_pass_none, 0, 2);
-	tcase_add_tests(tc, 1, options_of_the_environment_have_an_end, a_fast_compile_does_less,
+	tcase_add_tests(tc, 1, options_of_the_environment_have_an_end,
+		include_folders_of_the_environment_are_named_where_a_header_is_missing, a_fast_compile_does_less,
 		a_limit_of_registers_is_kept, code_for_the_linker_names_its_kernels);
 	tcase_add_tests(tc, support_device_count(), an_image_runs_and_is_shared,
 		a_template_that_was_not_asked_for_is_told_of_an_image_too);
