@@ -91,6 +91,42 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, ui
 KZ_API KZ_NODISCARD kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset,
 	int64_t size, kz_error *err);
 
+/** What another process needs to use the memory of a buffer.  Send its bytes. */
+typedef struct kz_buffer_handle {
+	kz_ipc_handle allocation; /**< the driver's name of the memory in which the buffer lies */
+	int64_t offset;           /**< bytes from there to the buffer */
+	int64_t size;             /**< bytes of the buffer */
+} kz_buffer_handle;
+
+/**
+ * Make a handle with which another process on this machine can use the memory of a buffer, or of an
+ * array: kz_array_buffer.
+ *
+ * Memory of the pool can be shared, of an allocator or another library if it is of cuMemAlloc.  Managed
+ * and pinned memory cannot, nor memory that a device without a pool (KUDZU_POOL=0, kz_device_use_pool)
+ * gets from cuMemAllocAsync.  The other process can reach the whole allocation: of the pool that is a
+ * segment with other buffers (pool.h).  Work of two processes is not ordered: wait for it, or share
+ * events (kz_event_export).
+ *
+ * @param out set to the handle; zeros on failure.
+ * @return KZ_OK; KZ_INVALID for a buffer of 0 bytes; KZ_UNSUPPORTED for memory that cannot be shared, and
+ *         on a device that cannot share any; the driver's failures.
+ * Ownership: keep the buffer until the other process has released its own.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *err);
+
+/**
+ * Open the memory that another process has exported.
+ *
+ * @param dev the same device as in the other process.
+ * @param handle of kz_buffer_export.
+ * @return KZ_OK; KZ_INVALID and KZ_RANGE for what is no handle; KZ_NO_MEMORY; KZ_UNSUPPORTED; the
+ *         driver's failures, also for a handle that this process has made.
+ * Ownership: release it with kz_buffer_release, which waits for the last use and closes the memory.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_import(kz_buffer **out, kz_device *dev,
+	const kz_buffer_handle *handle, kz_error *err);
+
 /**
  * Release a buffer.  With its last view the memory returns to the pool.  This does not wait: other
  * streams get the memory behind the work that used it.  NULL is fine.

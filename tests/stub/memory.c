@@ -502,6 +502,33 @@ CUresult do_PointerGetAttributes(
 	return code;
 }
 
+/* Memory of other processes: as if this one had exported to itself. */
+
+CUresult do_IpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
+{
+	CUresult code = check(stub_enter_context(DRV_cuIpcGetMemHandle), address, 1);
+	memset(handle, 0, sizeof(*handle));
+	memcpy(handle, &address, sizeof(address));
+	return code;
+}
+
+CUresult do_IpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
+{
+	CUresult code = stub_enter_context(DRV_cuIpcOpenMemHandle);
+	memcpy(address, &handle, sizeof(*address));
+	code = check(code, *address, 1);
+	code = code || flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? code : CUDA_ERROR_INVALID_VALUE;
+	stub_count(STUB_IMPORT, !code);
+	return code;
+}
+
+CUresult do_IpcCloseMemHandle(CUdeviceptr address)
+{
+	CUresult code = check(stub_enter_context(DRV_cuIpcCloseMemHandle), address, 1);
+	stub_count(STUB_IMPORT, code ? 0 : -1);
+	return code;
+}
+
 /* Copies.  Each takes what stub_enter_context said. */
 
 static CUresult copy_in(CUresult code, CUdeviceptr to, const void *from, size_t size)

@@ -46,6 +46,7 @@ enum stub_kind {
 	STUB_CONTEXT,
 	STUB_GRAPH,
 	STUB_LINK,
+	STUB_IMPORT, /* memory of another process */
 	STUB_TEXTURE, /* or a surface, or a CUDA array */
 	STUB_MISTAKE, /* a call that compute-sanitizer reports: live for ever */
 	STUB_KIND_COUNT

@@ -59,6 +59,7 @@ static kz_stream *stream;
 static kz_event *events[2], *shared;
 static kz_ipc_handle handle; /* of shared */
 static kz_buffer *buffer, *managed, *growable; /* growable has no memory yet */
+static kz_buffer_handle memory_handle; /* of buffer */
 static kz_pinned *pinned;
 static kz_array *f, *m, *n, *wide, *gaps, *turned, *pair, *i, *b, *growing;
 static kz_image *image;
@@ -276,6 +277,7 @@ static kz_status open_world(int row)
 	    || (st = kz_event_create_with(&shared, dev, &between_processes, err))
 	    || (st = kz_event_export(&handle, shared, err))
 	    || (st = kz_buffer_create(&buffer, dev, 64, err))
+	    || (st = kz_buffer_export(&memory_handle, buffer, err))
 	    || (st = kz_managed_create(&managed, dev, 64, err))
 	    || (st = kz_buffer_create_growable(&growable, dev, 0, 64, err))
 	    || (st = kz_array_create_growable(&growing, dev, KZ_F32, KZ_SHAPE(8), 8, err))
@@ -397,6 +399,7 @@ static const struct {
 	{"cuMemFree", "a release cannot fail"},
 	{"cuMemFreeAsync", "a release cannot fail"},
 	{"cuMemRelease", "a release cannot fail"},
+	{"cuIpcCloseMemHandle", "a release cannot fail"},
 	{"cuLinkDestroy", "a release cannot fail"},
 	{"cuThreadExchangeStreamCaptureMode", "if it was needed, the call that follows fails"},
 	{"cuEventDestroy", "a release cannot fail"},
@@ -414,6 +417,7 @@ static const struct {
 	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
 	{"cuDeviceGetAttribute", 1, KZ_UNSUPPORTED, "this is what was asked"},
 	{"cuPointerGetAttribute", 1, KZ_INVALID, "the address is that of no memory of the device"},
+	{"cuIpcGetMemHandle", 1, KZ_UNSUPPORTED, "the driver cannot share this memory"},
 	{"cuGraphExecUpdate", 910, KZ_INVALID, "the graph has changed too much: it says how"},
 	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},
 	{"cuStreamQuery", 600, KZ_NOT_READY, "this is what was asked"},
