@@ -179,8 +179,8 @@ nvrtc = $(if $(wildcard $(wheel)),KUDZU_NVRTC="$${KUDZU_NVRTC-$(CURDIR)/$(wheel)
 	$(filter wheel,$(NVRTC)),$(error no wheels in build/nvrtc: run `make setup NVRTC=wheel`)))
 run: all $(sample-programs) ## build and run the samples
 	@for sample in $(sample-programs); do echo "$$sample"; $(nvrtc) $$sample || exit 1; done
-clean: ## remove what was built (build/nvrtc, the wheels, stays)
-	rm -rf $(filter-out build/nvrtc,$(wildcard build/*)) $(BUILD)
+clean: ## remove what was built (build/nvrtc and build/peers, from pip, stay)
+	rm -rf $(filter-out build/nvrtc build/peers,$(wildcard build/*)) $(BUILD)
 
 include make/test.mk make/bench.mk make/fuzz.mk make/install.mk
 

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# usage: bench/run.sh BUILD [cpu | rest | gpu]
+# usage: bench/run.sh BUILD [cpu | rest | peers | gpu]
 #
 # Run the benchmarks.  `cpu` times kernels and launches on the CPU device, in minutes.  `rest` runs what else needs
-# no GPU, `gpu` what needs one.  Without a name `cpu` and `rest` run.  The output is one JSON object a line, the
-# machine first.  bench/results keeps it by date; bench/table.sh makes tables of it.
+# no GPU, `gpu` what needs one.  Without a name `cpu` and `rest` run.  Both `rest` and `gpu` include `peers`, which
+# by itself is for the CPU device.  The output is one JSON object a line, the machine first.  bench/results keeps it by
+# date; bench/table.sh makes tables of it.
 #
+# PEERS_PYTHON is the Python that has PyCUDA, cuda.core and CuPy: by default that of `make setup-peers`, else python3.
 # A kernel's time on one thread is wall time.  BENCH_CPU=-p takes processor time, for a machine with other work.
 
 set -eu
@@ -51,6 +53,14 @@ cpu() {
 	KUDZU_CACHE=0 "$build/bench/bench_modules" cpu
 }
 
+# peers [DEVICE]: beside PyCUDA and others, where they are installed; PyCUDA needs nvcc.
+peers() (
+	python=build/peers/bin/python3
+	[ -x $python ] || python=python3
+	export PEERS_PYTHON="${PEERS_PYTHON:-$python}" PATH="$PATH:${CUDA_PATH:-/usr/local/cuda}/bin"
+	"$build/bench/bench_peers" "${1:-cpu}"
+)
+
 rest() {
 	KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_launch" pairs
 	KUDZU_DEVICE=cuda KUDZU_CUDA_DRIVER="$build/libcuda-stub.so" "$build/bench/bench_pool" times
@@ -65,6 +75,7 @@ rest() {
 	"$build/bench/bench_warm"
 	"$build/bench/bench_cache"
 	"$build/bench/bench_cache" many
+	peers cpu
 	echo '{"case":"machine","threads":1}'
 	"$build/bench/bench_array" cpu 1
 	if [ "$(nproc)" != 1 ]; then
@@ -106,12 +117,13 @@ gpu() {
 	if python3 -c 'import cupy' 2>/dev/null; then
 		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
 	fi
+	peers cuda
 	"$build/bench/bench_cublas"
 }
 
 machine
 case $what in
-cpu | rest | gpu)
+cpu | rest | peers | gpu)
 	$what
 	;;
 *)

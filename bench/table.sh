@@ -7,8 +7,8 @@
 #
 # A FILE has the lines that bench/run.sh writes.  One file becomes all its tables: kernels (bench_cpu) are a
 # row each, and the lines that `labels` names below are the second table.  A value that misses its goal, or
-# is slower than width 1 or PoCL, is in bold.  Several files become one short table, `summary` below, with a
-# column for the CPU device and one for a GPU.
+# is slower than width 1 or PoCL, is in bold.  The rows of bench_peers are a table, too.  Several files become one
+# short table, `summary` below, with a column for the CPU device and one for a GPU.
 #
 # In a page, a table begins at <!-- bench/table.sh FILE... --> and ends at <!-- end -->.
 
@@ -175,6 +175,14 @@ table() {
 		return name ~ /^transpose/ ? 0.85 : name ~ /^(scan|cumsum)/ ? "" \
 			: name ~ /^(sum|max|min|dot|arg|mean|var|norm|any|all|count)/ ? 0.9 : 0.92
 	}
+	# A time with its unit.
+	function amount(number, unit) {
+		if (unit == "us" && number + 0 >= 10000) {
+			number /= 1000
+			unit = "ms"
+		}
+		return short(number) (unit ~ /s$/ ? " " unit : "")
+	}
 	function limit(name, memory, vector, best) {
 		memory = got[name, "share of memory\047s bandwidth"]
 		vector = got[name, "share of the vector units"]
@@ -234,17 +242,33 @@ table() {
 			got[name, value("what")] = value("median")
 		}
 	}
+	# Of bench_peers: a row for each case, a column for each peer.
+	value("case") == "peers" {
+		absent = absent (absent == "" ? "" : "; ") value("what") ": " value("note")
+	}
+	value("case") ~ /^peers: / {
+		name = substr(value("case"), 8)
+		what = value("what")
+		if (what == "kudzu") {
+			beside_peers[++peer_rows] = name
+		} else if (sub(/^kudzu\//, "", what)) {
+			over_peer[name, what] = short(value("median"))
+			if (value("low") + 0 > 1) { # 95 % sure
+				over_peer[name, what] = "**" over_peer[name, what] "**"
+			}
+		} else if (!(what in peer_known)) {
+			peer_known[what] = 1
+			peer_names[++peer_count] = what
+		}
+		peer_time[name, what] = value("unit") == "ratio" ? peer_time[name, what] \
+			: amount(value("median"), value("unit"))
+	}
 	{
 		what = value("what")
 		key = value("case") "|" (what ~ /^cupy/ ? "cupy" : what)
 		number = value("median") == "" ? value("value") : value("median")
-		unit = value("unit")
-		if (unit == "us" && number + 0 >= 10000) {
-			number /= 1000
-			unit = "ms"
-		}
 		if (!((kind, key) in one) && number != "") {
-			one[kind, key] = short(number) (unit ~ /s$/ ? " " unit : "")
+			one[kind, key] = amount(number, value("unit"))
 		}
 	}
 	# Sort list[1..n] and return its median.
@@ -286,6 +310,26 @@ table() {
 	}
 	function cell(kind, key) {
 		return (kind, key) in one ? one[kind, key] : "-"
+	}
+	function print_peers(i, k, head, line, name, peer) {
+		for (k = 1; k <= peer_count; k++) {
+			head = head " over " peer_names[k] " |"
+			line = line "---|"
+		}
+		print "| | Kudzu |" head "\n|---|---|" line
+		for (i = 1; i <= peer_rows; i++) {
+			name = beside_peers[i]
+			line = "| " name " | " peer_time[name, "kudzu"] " |"
+			for (k = 1; k <= peer_count; k++) {
+				peer = peer_names[k]
+				line = line " " ((name, peer) in over_peer \
+					? over_peer[name, peer] " (" peer_time[name, peer] ")" : "-") " |"
+			}
+			print line
+		}
+		if (absent != "") {
+			print "\n" absent "."
+		}
 	}
 	function print_summary(i, parts) {
 		array_medians()
@@ -329,6 +373,10 @@ table() {
 				against(gpu[n, "share"], share_goal(n), -1), short(peer), \
 				peer == "" ? "-" : beside(gpu[n, "kudzu"] / peer)
 		}
+		if (peer_rows) {
+			printf "%s", count || operation_count ? "\n" : ""
+			print_peers()
+		}
 		for (i = 1; i <= labels; i++) {
 			split(label[i], parts, "|")
 			if (one[kind, parts[1] "|" parts[2]] != "") {
@@ -339,7 +387,7 @@ table() {
 			rows = rows array_row(counts[i])
 		}
 		if (rows != "") {
-			printf "%s| | |\n|---|---|\n%s", count || operation_count ? "\n" : "", rows
+			printf "%s| | |\n|---|---|\n%s", count || operation_count || peer_rows ? "\n" : "", rows
 		}
 	}' "$@"
 }

@@ -32,15 +32,33 @@ $(cpu-objects): bench/cpu_sha256.h $(wildcard bench/cpu_*.h) bench/bench.h $(BUI
 		$(filter %.c,$^)
 $(BUILD)/bench/bench_cpu: $(cpu-objects)
 $(BUILD)/bench/bench_cpu: private LDFLAGS += $(cpu-objects) -pthread
+# Kudzu's worker of bench_peers, and jitify's: JITIFY_INCLUDE is the folder that has jitify2.hpp.
+$(BUILD)/bench/peers_kudzu.o: bench/peers_kudzu.c bench/peers.h bench/bench.h $(BUILD)/config
+	$(call say,CC)mkdir -p $(@D) && $(CC) -std=gnu11 -Wall -Wextra -Iinclude $(MODE_$(MODE)) -c -o $@ $<
+$(BUILD)/bench/bench_peers: $(BUILD)/bench/peers_kudzu.o $(if $(JITIFY_INCLUDE),$(BUILD)/bench/peers_jitify)
+$(BUILD)/bench/bench_peers: private LDFLAGS += $(BUILD)/bench/peers_kudzu.o
+$(BUILD)/bench/peers_jitify: bench/peers_jitify.cpp bench/peers.h $(BUILD)/config $(BUILD)/cuda.flags
+	$(call say,CXX)mkdir -p $(@D) && $(CXX) -std=c++17 -O2 -Wall -isystem $(JITIFY_INCLUDE) \
+		@$(BUILD)/cuda.flags -o $@ $< -ldl
+
+# What bench_peers compares with: a Python of its own, with what pip has.  PyCUDA is built from source.
+PEERS ?= numpy pycuda cuda-core cuda-bindings cupy-cuda13x
+.PHONY: setup-peers
+setup-peers: ## install PyCUDA, cuda.core and CuPy into build/peers, for bench_peers
+	cuda=$$(.ci/find-cuda) && python3 -m venv build/peers && \
+		CUDA_ROOT="$$cuda" PATH="$$PATH:$$cuda/bin" build/peers/bin/pip install -q $(PEERS)
 
 # The figures as JSON lines are in BUILD/bench.ndjson.
-.PHONY: bench bench-cpu gpu-report
+.PHONY: bench bench-cpu bench-peers gpu-report
 bench: all $(bench-programs) $(BUILD)/libcuda-stub.so ## the benchmarks that need no GPU, as tables
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) >$(BUILD)/bench.ndjson
 	@bench/table.sh $(BUILD)/bench.ndjson
 bench-cpu: all $(bench-programs) $(BUILD)/libcuda-stub.so ## kernels and launches on the CPU device, in minutes
 	@$(nvrtc) KUDZU_CACHE=0 bench/run.sh $(BUILD) cpu >$(BUILD)/bench-cpu.ndjson
 	@bench/table.sh $(BUILD)/bench-cpu.ndjson
+bench-peers: all $(BUILD)/bench/bench_peers ## compiles, launches, copies beside PyCUDA and others (make setup-peers)
+	@$(nvrtc) bench/run.sh $(BUILD) peers >$(BUILD)/bench-peers.ndjson
+	@bench/table.sh $(BUILD)/bench-peers.ndjson
 gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check_kudzu check_driver suites libcuda-stub.so) \
 		$(DROPIN) $(corpus-ptx) ## tests, compute-sanitizer and benchmarks on a GPU
 	@$(nvrtc) bench/gpu_report.sh $(BUILD)
