@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE 64
+enum { LINE = 64, PAGE = 4096, PAGES = 4 };
+
 /* Where nobody says how large the cache is. */
 #define USUAL_CACHE (UINT64_C(32) << 20)
 
@@ -93,6 +94,17 @@ static void nontemporal_copy_line(uint8_t *to, const uint8_t *from)
 }
 #endif
 
+/* Line by line of several pages in turn.  A single sequence of lines waits for memory: the processor
+ * prefetches within a page, and so for each of these. */
+static void nontemporal_copy_pages(uint8_t *to, const uint8_t *from)
+{
+	for (size_t line = 0; line < PAGE; line += LINE) {
+		for (size_t page = 0; page < PAGES * PAGE; page += PAGE) {
+			nontemporal_copy_line(to + page + line, from + page + line);
+		}
+	}
+}
+
 /* memcpy does the same from a size on that it has from the processor, too (see above). */
 void nontemporal_copy(void *to, const void *from, size_t size)
 {
@@ -102,6 +114,9 @@ void nontemporal_copy(void *to, const void *from, size_t size)
 	head = head < size ? head : size;
 	memcpy(out, in, head);
 	size_t at = head;
+	for (; size - at >= PAGES * PAGE; at += PAGES * PAGE) {
+		nontemporal_copy_pages(out + at, in + at);
+	}
 	for (; size - at >= LINE; at += LINE) {
 		nontemporal_copy_line(out + at, in + at);
 	}
