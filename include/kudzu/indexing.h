@@ -20,7 +20,8 @@ extern "C" {
 
 /** What happens to an index that is out of range. */
 typedef enum kz_index_mode {
-	KZ_INDEX_CHECK = 0, /**< KZ_RANGE with the first such index; the call waits for the device */
+	KZ_INDEX_CHECK = 0, /**< KZ_RANGE with the first such index; the call waits for the device, so in
+	                         a capture it is KZ_STATE */
 	KZ_INDEX_WRAP = 1,  /**< it is taken modulo the extent */
 	KZ_INDEX_CLIP = 2   /**< it becomes the nearest end; negative indexes become 0 */
 } kz_index_mode;

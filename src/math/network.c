@@ -235,7 +235,8 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 			(long long)count) : error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	wanted = wanted ? wanted : how.into ? how.into->dtype : KZ_F32;
-	if (!(st = classes_prepare(&classes, array, count, true, how.stream, err))) {
+	if (!(st = indexing_check_wait(array, how.stream, __func__, err))
+	    && !(st = classes_prepare(&classes, array, count, true, how.stream, err))) {
 		expr_init(&expr);
 		int node = classes_add_hit(&classes, &expr, err);
 		st = node < 0 || expr_cast(&expr, node, wanted, err) < 0 ? KZ_INVALID
@@ -398,7 +399,11 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 	if (!loss && !gradient && !e.loss_into && !e.gradient_into) {
 		return error_set(err, KZ_INVALID, "%s: loss and gradient are NULL", __func__);
 	}
-	st = entropy_find(loss, gradient, &e, !options || !options->unchecked, classes, err);
+	const bool checked = !options || !options->unchecked;
+	if (checked && (st = indexing_check_wait(classes, e.lines.stream, __func__, err))) {
+		return st;
+	}
+	st = entropy_find(loss, gradient, &e, checked, classes, err);
 	lines_release(&e.lines);
 	kz_array_release(e.classes.all);
 	if (st && loss) {

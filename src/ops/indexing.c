@@ -107,6 +107,13 @@ kz_status indexing_check(const struct kz_array *array, const struct kz_array *in
 	return KZ_OK;
 }
 
+kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream, const char *call,
+	kz_error *err)
+{
+	kz_status st = stream_check_free(stream, call, err);
+	return st ? st : array_check_capture(array, call, err);
+}
+
 /* The value of one index, for an error. */
 static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t extent,
 	const char *where, kz_error *err)
@@ -244,8 +251,7 @@ static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *ind
 	if ((st = out_check(out, sizeof(*out), call, err)) || (st = check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, call, err))
-		    || (st = array_check_capture(indexes, call, err))))) {
+	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))) {
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
@@ -336,23 +342,17 @@ static kz_status indexing_take_along(kz_array **out, struct kz_array *from, stru
 	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
-kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
-	kz_index_mode mode, kz_error *err)
-{
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : kz_array_take_along_axis_on(out, array, indexes, axis, mode, NULL, err);
-}
-
-kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
-	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err)
+static kz_status indexing_do_take_along(kz_array **out, kz_array *array, kz_array *indexes,
+	int64_t axis, kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
 {
 	struct kz_array *good = NULL, *from = NULL, *places = NULL;
 	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
 	char where[48];
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = check_mode(mode, err))
+	if ((st = out_check(out, sizeof(*out), call, err)) || (st = check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take_along_axis", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
+	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
 	    || (st = axis_resolve(&axis, &array->shape, err))
 	    || (st = indexing_find_shapes(&both, &wanted, array, indexes, axis, err))) {
 		return st;
@@ -368,6 +368,18 @@ kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array 
 	kz_array_release(places);
 	kz_array_release(from);
 	return st;
+}
+
+kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
+	kz_index_mode mode, kz_error *err)
+{
+	return indexing_do_take_along(out, array, indexes, axis, mode, NULL, __func__, err);
+}
+
+kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
+	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err)
+{
+	return indexing_do_take_along(out, array, indexes, axis, mode, stream, __func__, err);
 }
 
 /* Put */
@@ -429,8 +441,7 @@ static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *v
 	kz_status st;
 	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && ((st = stream_check_free(stream, call, err))
-		    || (st = array_check_capture(indexes, call, err))))
+	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
 	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
 			mode, stream, err))) {
 		return st;
@@ -560,8 +571,7 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 	if ((st = out_check(out, sizeof(*out), call, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = stream_check_free(stream, call, err))
-	    || (st = array_check_capture(array, call, err))
+	    || (st = indexing_check_wait(array, stream, call, err))
 	    || (st = indexing_mask(&mask, array, stream, err))) {
 		return st;
 	}
@@ -597,8 +607,7 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 	    || (st = object_check(mask, OBJECT_ARRAY, err))
 	    || (st = array_same_device("compress", array, mask, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (st = stream_check_free(stream, call, err))
-	    || (st = array_check_capture(mask, call, err))) {
+	    || (st = indexing_check_wait(mask, stream, call, err))) {
 		return st;
 	}
 	if (!shape_equal(&array->shape, &mask->shape)) {

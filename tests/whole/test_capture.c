@@ -239,9 +239,10 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	kz_stream *home = kz_device_stream(dev);
 	float host[N] = {0};
 	kz_array *a = filled(1), *b = filled(2), *made = NULL,
-		 *indexes = support_counted(dev, KZ_SHAPE(4));
+		 *indexes = support_counted(dev, KZ_SHAPE(4)), *scores = NULL;
 	kz_event *event;
 	ok(kz_event_create(&event, dev, &err));
+	ok(kz_array_zeros(&scores, dev, KZ_F32, KZ_SHAPE(4, 8), &err));
 	ok(kz_graph_begin(home, NULL, &err));
 	launch_axpy(NULL, b, a, 1);
 	fails(kz_array_get(b, host, sizeof(host), &err), KZ_STATE, "kz_array_get: ");
@@ -259,6 +260,12 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	fails(kz_array_compress(&made, a, a, &err), KZ_STATE, "kz_array_compress: ");
 	fails(kz_array_take(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE,
 		"kz_array_take: ");
+	fails(kz_array_take_along_axis(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE,
+		"kz_array_take_along_axis: ");
+	fails(kz_array_put(a, indexes, b, KZ_INDEX_CHECK, &err), KZ_STATE, "kz_array_put: ");
+	fails(kz_one_hot(&made, indexes, 4, NULL, &err), KZ_STATE, "kz_one_hot: ");
+	fails(kz_cross_entropy(&made, NULL, scores, indexes, NULL, &err), KZ_STATE,
+		"kz_cross_entropy: ");
 	fails(kz_launch(set, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
 		KZ_ARGS(KZ_OUT(host, sizeof(host)), 1.0f, N)), KZ_STATE, "which a capture cannot");
 	fails(kz_copy_dtoh(host, 4, kz_array_buffer(a), 0, &err), KZ_STATE, "kz_copy_dtoh: ");
@@ -274,7 +281,33 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	check_all(b, 4);
 	kz_exec_release(exec);
 	kz_event_release(event);
-	release_arrays(a, b, indexes);
+	release_arrays(a, b, indexes, scores);
+}
+
+/* Where no index is checked, nothing has to be waited for. */
+CAPTURE_TEST(taking_along_an_axis_is_captured)
+{
+	static const float rows[6] = {1, 2, 3, 4, 5, 6};
+	static const int32_t places[2] = {2, 7}, others[2] = {1, 0};
+	kz_stream *home = kz_device_stream(dev);
+	kz_array *from, *indexes, *wrapped, *clipped;
+	float got[2];
+	ok(kz_array_from(&from, dev, KZ_F32, KZ_SHAPE(2, 3), rows, sizeof(rows), &err));
+	ok(kz_array_from(&indexes, dev, KZ_I32, KZ_SHAPE(2, 1), places, sizeof(places), &err));
+	ok(kz_graph_begin(home, NULL, &err));
+	ok(kz_array_take_along_axis(&wrapped, from, indexes, 1, KZ_INDEX_WRAP, &err));
+	ok(kz_array_take_along_axis(&clipped, from, indexes, 1, KZ_INDEX_CLIP, &err));
+	kz_exec *exec = end_capture(home);
+	for (int round = 0; round < 2; round++) {
+		ok(kz_exec_launch(exec, NULL, &err));
+		ok(kz_array_get(wrapped, got, sizeof(got), &err));
+		ck_assert(got[0] == (round ? 2.0f : 3.0f) && got[1] == (round ? 4.0f : 5.0f));
+		ok(kz_array_get(clipped, got, sizeof(got), &err));
+		ck_assert(got[0] == (round ? 2.0f : 3.0f) && got[1] == (round ? 4.0f : 6.0f));
+		ok(kz_array_set(indexes, others, sizeof(others), &err));
+	}
+	kz_exec_release(exec);
+	release_arrays(from, indexes, wrapped, clipped);
 }
 
 /* What a captured stream did before is waited for; nobody joins the capture by waiting. */
@@ -721,7 +754,8 @@ SUITE(capture)
 		a_graph_keeps_arrays_and_modules_that_were_released,
 		streams_join_a_capture_and_are_joined_back,
 		a_stream_that_is_not_joined_back_ends_the_capture_with_a_reason,
-		calls_that_wait_are_refused_by_name, other_streams_use_memory_of_a_captured_stream,
+		calls_that_wait_are_refused_by_name, taking_along_an_axis_is_captured,
+		other_streams_use_memory_of_a_captured_stream,
 		another_thread_ends_only_a_relaxed_capture, an_aborted_capture_leaves_nothing,
 		a_capture_survives_compilers_and_empty_pools, a_prepared_launch_can_be_captured);
 	tcase = suite_add_case(suite, "graphs");
