@@ -19,6 +19,11 @@
  * A launch in flight may use a texture or surface that is released.  A prepared launch and a graph do not
  * keep theirs: release it after them.
  *
+ * To the compiler cudaTextureObject_t and cudaSurfaceObject_t are both unsigned long long.  So a launch
+ * checks that such an argument is a texture or a surface that was not released, of the kernel's device,
+ * for a parameter of that size.  Which of the two the kernel expects, and which texels, it cannot
+ * check: on the CPU device a surface for a texture, or the reverse, is a KZ_FAULT.
+ *
  * A CUDA array holds texels in an order of the device's choice, so that neighbours in two dimensions
  * are near each other.  A texel has 1, 2 or 4 channels.  Their types are KZ_I8, KZ_I16, KZ_I32,
  * KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.  There are no compressed, video or sparse CUDA arrays, and
