@@ -262,6 +262,58 @@ KZ_API KZ_NODISCARD kz_status kz_stream_write_value32(kz_stream *stream, kz_buff
 KZ_API KZ_NODISCARD kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer,
 	int64_t offset, uint64_t value, kz_error *err);
 
+/** How the L2 cache treats an access.  The numbers never change. */
+typedef enum kz_access {
+	KZ_ACCESS_NORMAL = 0,    /**< as it does without a window */
+	KZ_ACCESS_STREAMING = 1, /**< used once: it goes first */
+	KZ_ACCESS_PERSISTING = 2 /**< used often: it goes last */
+} kz_access;
+
+/** Memory that the L2 cache should keep.  Initialize with KZ_ACCESS_WINDOW_INIT. */
+typedef struct kz_access_window {
+	size_t size;       /**< sizeof(kz_access_window) */
+	kz_buffer *buffer; /**< where the window lies; of an array: kz_array_buffer */
+	int64_t offset;    /**< bytes from the start of the buffer */
+	int64_t bytes;     /**< of the window; 0: there is none */
+	float hit_ratio;   /**< the share of accesses, 0 to 1, that are treated as `hit` says; the macro
+	                        sets 1 */
+	int32_t hit;       /**< a kz_access; the macro sets KZ_ACCESS_PERSISTING */
+	int32_t miss;      /**< of the others: KZ_ACCESS_NORMAL or KZ_ACCESS_STREAMING */
+	int32_t reserved_int;
+	void *reserved[2];
+} kz_access_window;
+
+/** What a kz_access_window is initialized with. */
+#ifdef __cplusplus
+#define KZ_ACCESS_WINDOW_INIT \
+	kz_access_window{sizeof(kz_access_window), nullptr, 0, 0, 1, KZ_ACCESS_PERSISTING, 0, 0, {}}
+#else
+#define KZ_ACCESS_WINDOW_INIT \
+	{.size = sizeof(kz_access_window), .hit_ratio = 1, .hit = KZ_ACCESS_PERSISTING}
+#endif
+
+/**
+ * Tell the L2 cache which memory the later kernels of a stream use often.
+ *
+ * This changes speed, never results.  KZ_LIMIT_PERSISTING_L2_CACHE_SIZE (kz_device_set_limit) is how much
+ * of the cache persisting accesses may take; it is 0 at first.  The attribute
+ * MAX_ACCESS_POLICY_WINDOW_SIZE (kz_device_attribute_by_name) is the largest window.  On the CPU device a
+ * window has no effect.
+ *
+ * @param window NULL for none.  A stream has one window: the last.  The window does not keep the memory.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for other mistakes, and a window
+ *         that the device finds too large; KZ_UNSUPPORTED; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window,
+	kz_error *err);
+
+/**
+ * Let the L2 cache treat all that persists in it as it treats the rest.
+ *
+ * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_reset_l2(kz_device *dev, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -953,9 +953,24 @@ typedef enum CUsynchronizationPolicy {
 	CU_SYNC_POLICY_BLOCKING_SYNC = 4,
 } CUsynchronizationPolicy;
 
+typedef enum CUaccessProperty {
+	CU_ACCESS_PROPERTY_NORMAL = 0,
+	CU_ACCESS_PROPERTY_STREAMING = 1,
+	CU_ACCESS_PROPERTY_PERSISTING = 2,
+} CUaccessProperty;
+
+typedef struct CUaccessPolicyWindow {
+	void *base_ptr;
+	size_t num_bytes;
+	float hitRatio;
+	CUaccessProperty hitProp;
+	CUaccessProperty missProp;
+} CUaccessPolicyWindow;
+
 /* Of the values, the ones that Kudzu sets; the union is 64 bytes whatever it holds. */
 typedef union CUlaunchAttributeValue {
 	char pad[64];
+	CUaccessPolicyWindow accessPolicyWindow;
 	int cooperative;
 	CUsynchronizationPolicy syncPolicy;
 	struct {
