@@ -465,13 +465,20 @@ static kz_status open_cpu_instead(struct kz_device **out, const kz_error *why, k
 	return st;
 }
 
-/* Open the first of these GPUs that works, else the CPU.  In a forked process neither is a way out
- * for the other. */
+/* In a forked process neither the CPU nor a GPU is a way out for the other, and the loader is left
+ * alone: a thread that is missing here may have had its lock. */
+static kz_status device_check_forks(kz_error *err)
+{
+	kz_status st = drv_check_fork(DRV_CUDA, err);
+	return st ? st : drv_check_fork(DRV_CPU, err);
+}
+
+/* Open the first of these GPUs that works, else the CPU. */
 static kz_status open_gpu_or_cpu(struct kz_device **out, long first, long last, kz_error *err)
 {
 	kz_error why = KZ_ERROR_INIT;
-	kz_status st;
-	if ((st = drv_check_fork(DRV_CUDA, err)) || (st = drv_check_fork(DRV_CPU, err))) {
+	kz_status st = device_check_forks(err);
+	if (st) {
 		return st;
 	}
 	for (long i = first; i < last && !*out && st != KZ_NO_MEMORY; i++) {
@@ -531,7 +538,7 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 int kz_cuda_device_count(void)
 {
 	struct drv *drv;
-	return drv_open(&drv, DRV_CUDA, NULL) == KZ_OK ? drv->device_count : 0;
+	return !device_check_forks(NULL) && !drv_open(&drv, DRV_CUDA, NULL) ? drv->device_count : 0;
 }
 
 int kz_cuda_available(void)

@@ -77,6 +77,10 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 #define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
 
+/* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling thread
+ * has logged since it asked last.  The iterator is left alone. */
+#define CU_LOGS_KUDZU_OWN 0x4B5A0001u
+
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error, until
  * set_output names a function.  That is called by one thread at a time, which waits for nothing, and

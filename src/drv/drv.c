@@ -215,13 +215,14 @@ static void drv_log_keep_newest(char *log)
 	memmove(log, start, (size_t)(end - start) + 1);
 }
 
-/* What the driver has logged about the last failure since *mark; NULL if nothing.  From
- * mem_alloc. */
+/* What the driver has logged about the last failure since *mark; NULL if nothing.  Our own driver can
+ * leave out what other threads have logged meanwhile.  From mem_alloc. */
 static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
 	char *log = mem_alloc(size + LOG_MORE);
-	if (log && (drv->LogsDumpToMemory(mark, log, &size, 0) != CUDA_SUCCESS || size == 0
+	unsigned flags = drv->provider == DRV_CPU ? CU_LOGS_KUDZU_OWN : 0;
+	if (log && (drv->LogsDumpToMemory(mark, log, &size, flags) != CUDA_SUCCESS || size == 0
 			|| size > LOG_MAX)) {
 		mem_free(log);
 		return NULL;

@@ -9,6 +9,7 @@
 #include "support/device_test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,13 @@ static void check_own(void)
 static int complaints;
 static kz_error why;
 
+/* Check's own handler ends the parent, too. */
+static void limit_time(void)
+{
+	signal(SIGALRM, SIG_DFL);
+	alarm(PATIENCE_S);
+}
+
 static void complain(int line, const char *what)
 {
 	fprintf(stderr, "test_forks.c:%d: %s: %s\n", line, what, why.message);
@@ -148,7 +156,7 @@ static void run_child(const char *name)
 {
 	kz_device *again = NULL;
 	long calls = is_stub ? support_stub_calls(NULL) : 0;
-	alarm(PATIENCE_S);
+	limit_time();
 	REFUSED(kz_device_open(&again, name, &why));
 	REFUSED(kz_device_open(&again, NULL, &why));
 	REFUSED(kz_try_gpu(&again, 0, &why));
@@ -394,7 +402,7 @@ START_TEST(parent_and_children_use_a_device_that_none_used_before)
 	for (size_t i = 0; i < countof(children); i++) {
 		children[i] = fork();
 		if (children[i] == 0) {
-			alarm(PATIENCE_S);
+			limit_time();
 			use_device(_i);
 			_exit(0);
 		}
@@ -413,7 +421,7 @@ START_TEST(a_child_can_use_a_driver_that_its_parent_did_not_use)
 	pid_t child = fork();
 	if (child == 0) {
 		kz_device *parents = dev;
-		alarm(PATIENCE_S);
+		limit_time();
 		REFUSED(kz_device_open(&dev, "cuda", &why));
 		REFUSED(kz_device_open(&dev, NULL, &why));
 		kz_device_close(parents);

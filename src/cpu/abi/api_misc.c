@@ -136,8 +136,9 @@ API(cuLogsCurrent, CUlogIterator *out, unsigned int flags)
 
 API(cuLogsDumpToMemory, CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
 {
-	return buffer && size && *size > 0 && flags == 0
-		&& log_dump(iterator, buffer, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	bool ok = buffer && size && *size > 0 && (flags == 0 || flags == CU_LOGS_KUDZU_OWN);
+	ok = ok && (flags == 0 ? log_dump(iterator, buffer, size) : log_dump_own(buffer, size));
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 API(cuLogsDumpToFile, CUlogIterator *iterator, const char *path, unsigned int flags)

@@ -26,6 +26,7 @@ static struct {
 	pthread_mutex_t lock;
 	CUlogIterator next;   /* number of the line to come */
 	char lines[LOG_LINES][LOG_LINE];
+	const void *owners[LOG_LINES]; /* of each thread that logged one: its log_own */
 	struct callback {
 		CUlogsCallback function; /* NULL: none */
 		void *data;
@@ -36,6 +37,13 @@ static struct {
 static atomic_bool has_callbacks; /* or had */
 
 _Thread_local bool api_in_callback;
+
+/* The lines of this thread.  A thread that has ended can have had the same address: its lines are
+ * older than the first of this one. */
+static _Thread_local struct {
+	bool has_logged;
+	CUlogIterator from; /* those before were dumped, or are not this thread's */
+} log_own;
 
 void api_log_forget_lock(void)
 {
@@ -75,6 +83,11 @@ void api_log(const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	pthread_mutex_lock(&ring.lock);
+	if (!log_own.has_logged) {
+		log_own.has_logged = true;
+		log_own.from = ring.next;
+	}
+	ring.owners[ring.next % LOG_LINES] = &log_own;
 	strcpy(ring.lines[ring.next++ % LOG_LINES], line);
 	pthread_mutex_unlock(&ring.lock);
 	if (atomic_load_explicit(&has_callbacks, memory_order_acquire)) {
@@ -131,6 +144,31 @@ bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size)
 	}
 	pthread_mutex_unlock(&ring.lock);
 	return !none_fits;
+}
+
+bool log_dump_own(char *buffer, size_t *size)
+{
+	size_t len = 0;
+	bool fits = *size > 0;
+	pthread_mutex_lock(&ring.lock);
+	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
+	CUlogIterator from = log_own.from > oldest ? log_own.from : oldest;
+	CUlogIterator at = log_own.has_logged ? ring.next : from;
+	while (at > from && ring.owners[(at - 1) % LOG_LINES] != &log_own) {
+		at--;
+	}
+	if (fits && at > from) {
+		const char *line = ring.lines[(at - 1) % LOG_LINES];
+		len = strlen(line) + 1;
+		fits = len < *size;
+		snprintf(buffer, *size, "%s\n", line);
+	} else if (fits) {
+		*buffer = '\0';
+	}
+	log_own.from = ring.next;
+	pthread_mutex_unlock(&ring.lock);
+	*size = fits ? len : 0;
+	return fits;
 }
 
 /* --- Files and callbacks --- */

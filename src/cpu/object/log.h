@@ -54,6 +54,8 @@ CUlogIterator log_next(void);
 /* Write the lines from *iterator on, NULL for all, as far as the newest ones fit; *size is that of
  * the buffer, then that of the text.  False: not one of them fits. */
 bool log_dump(CUlogIterator *iterator, char *buffer, size_t *size);
+/* Write the newest line that this thread has logged since the last such call; *size as above. */
+bool log_dump_own(char *buffer, size_t *size);
 /* Write them to a file; false if that fails. */
 bool log_dump_to_file(CUlogIterator *iterator, const char *path);
 /* Pass lines on as they come. */
