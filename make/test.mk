@@ -94,7 +94,7 @@ $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
 		$(if $(filter %/matmul,$@),-ldl,-L$(@D) -lcuda)
-CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload registers)
+CITIZEN := $(addprefix $(BUILD)/tests/citizen/,guest reload registers ends)
 $(CITIZEN): $(BUILD)/tests/citizen/%: tests/citizen/%.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample) -ldl
 $(BUILD)/tests/security/program: tests/security/program.c $(BUILD)/config $(BUILD)/libkudzu.a

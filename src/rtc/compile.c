@@ -13,6 +13,7 @@
 
 #include "rtc/compile.h"
 
+#include "base/exit_gate.h"
 #include "base/alloc.h"
 #include "base/str.h"
 #include "drv/codes.h"
@@ -552,7 +553,8 @@ static kz_status compile_assemble(struct rtc_image *out, struct job *job, kz_err
 		: error_no_memory(err);
 }
 
-kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+/* With NVRTC. */
+static kz_status compile_with(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
 {
 	struct scan scan = {0};
 	struct job job = {.request = request, .scan = &scan};
@@ -577,5 +579,16 @@ kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, 
 	}
 	job_finish(&job);
 	scan_free(&scan);
+	return st;
+}
+
+kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+{
+	kz_status st = exit_gate_pass(err);
+	*out = (struct rtc_image){0};
+	if (!st) {
+		st = compile_with(out, request, err);
+		exit_gate_leave();
+	}
 	return st;
 }

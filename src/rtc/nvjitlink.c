@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 #include "base/env.h"
+#include "base/exit_gate.h"
 #include "base/file.h"
 #include "rtc/find.h"
 
@@ -115,8 +116,9 @@ kz_status nvjitlink_open(const struct nvjitlink **out, kz_error *err)
 	kz_status st = KZ_OK;
 
 	pthread_mutex_lock(&mutex);
-	if (!loaded) {
+	if (!loaded && !(st = exit_gate_pass(err))) {
 		st = nvjitlink_load(&loaded, err);
+		exit_gate_leave();
 	}
 	*out = loaded;
 	pthread_mutex_unlock(&mutex);

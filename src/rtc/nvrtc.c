@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/dl.h"
 #include "base/env.h"
+#include "base/exit_gate.h"
 #include "base/file.h"
 #include "rtc/find.h"
 
@@ -361,8 +362,9 @@ kz_status nvrtc_open(const struct nvrtc **out, kz_error *err)
 	kz_status st = KZ_OK;
 
 	pthread_mutex_lock(&mutex);
-	if (!loaded) {
+	if (!loaded && !(st = exit_gate_pass(err))) {
 		st = nvrtc_load(&loaded, err);
+		exit_gate_leave();
 	}
 	*out = loaded;
 	pthread_mutex_unlock(&mutex);

@@ -10,6 +10,7 @@
 #include "rtc/rtc_link.h"
 
 #include "base/alloc.h"
+#include "base/exit_gate.h"
 #include "base/str.h"
 #include "rtc/link_log.h"
 #include "rtc/nvjitlink.h"
@@ -215,7 +216,12 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 			"it hangs after a cubin that it has called bad input");
 	}
 	if ((st = build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
-	    || (st = thread_run(rtc_link_thread_main, &work, err))) {
+	    || (st = exit_gate_pass(err))) {
+		return st;
+	}
+	st = thread_run(rtc_link_thread_main, &work, err);
+	exit_gate_leave();
+	if (st) {
 		return st;
 	}
 	st = rtc_link_judge(&work, err);

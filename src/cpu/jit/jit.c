@@ -14,6 +14,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/exit_gate.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/jit/code.h"
 #include "cpu/config/features.h"
@@ -343,6 +344,18 @@ static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct p
 	return outcome == JIT_MADE;
 }
 
+static bool jit_compile_gated(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
+	struct ptx_diag *diag)
+{
+	if (!exit_gate_enter()) {
+		return ptx_fail(diag, func->line, 0, "'%s' is not compiled, as the process is ending",
+			func->name);
+	}
+	bool ok = jit_compile_kernel(out, jit, func, diag);
+	exit_gate_leave();
+	return ok;
+}
+
 /* What of the code generator decides on the code, known without loading it: its build id, and what
  * the processor can do.  That of LLVM is in the entry. */
 static void jit_describe_generator(struct str *out)
@@ -397,7 +410,7 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 	if (!ok && compiles) {
 		struct store_lock *lock = kernel_cache_lock(&key);
 		ok = (lock && jit_find_cached(out, jit, func))
-			|| jit_compile_kernel(out, jit, func, diag);
+			|| jit_compile_gated(out, jit, func, diag);
 		kernel_cache_unlock(lock);
 	}
 	out->is_traced = jit->is_traced;

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/exit_gate.h"
 #include "base/file.h"
 #include "base/trust.h"
 
@@ -76,8 +77,11 @@ const struct jit_llvm_calls *jit_open(struct ptx_diag *diag)
 		return &jit_llvm_calls;
 	}
 	pthread_mutex_lock(&lock);
-	if (!loaded) {
+	if (!loaded && !exit_gate_enter()) {
+		ptx_fail(diag, 0, 0, "the code generator is not loaded, as the process is ending");
+	} else if (!loaded) {
 		loaded = jit_open_load(diag);
+		exit_gate_leave();
 	}
 	const struct jit_llvm_calls *calls = loaded;
 	pthread_mutex_unlock(&lock);
