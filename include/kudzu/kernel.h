@@ -367,10 +367,11 @@ KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 /** The resources of a kernel.  Sizes in bytes. */
 typedef struct kz_kernel_info {
 	size_t size;                   /**< sizeof(kz_kernel_info); set by KZ_KERNEL_INFO_INIT */
-	int32_t registers;             /**< per thread */
+	int32_t registers;             /**< per thread; on the CPU device an estimate from the PTX, 16 to
+	                                    64, by which it computes the occupancy */
 	int32_t max_threads_per_block; /**< for this kernel */
 	int64_t shared_size;           /**< static shared memory per block */
-	int64_t local_size;            /**< local memory per thread */
+	int64_t local_size;            /**< local memory per thread; a GPU's has the spills, too */
 	int64_t constant_size;         /**< constant memory of the program */
 	int32_t ptx_version;           /**< 10 * major + minor */
 	int32_t binary_version;        /**< of machine code, as ptx_version; on the CPU device its
@@ -386,9 +387,11 @@ typedef struct kz_kernel_info {
 	                                    is its best code; 0: unknown; see kz_kernel_optimize */
 	double compile_ms;             /**< milliseconds that the CPU device took for this code: to
 	                                    compile it, or to read it from the kernel cache; 0: unknown */
-	int64_t spill_stores;          /**< bytes that a thread writes to spill registers, ... */
-	int64_t spill_loads;           /**< ... and reads; -1: unknown.  Known of a cubin that was
-	                                    compiled with "-Xptxas=-v" in nvrtc_options */
+	int64_t spill_stores;          /**< bytes that a thread writes to its stack to spill registers, ... */
+	int64_t spill_loads;           /**< ... and reads; -1: unknown.  Known of a cubin's kernel
+	                                    without a stack: 0; and of others if "-Xptxas=-v" is among the
+	                                    nvrtc_options.  Never known of PTX, so not on the CPU device,
+	                                    where one register of a thread is not one of the processor */
 	int32_t best_block;            /**< threads of a block that fills a multiprocessor best, without
 	                                    dynamic shared memory; kz_launch_1d takes it */
 	int32_t best_block_count;      /**< so many of these run at once on a multiprocessor; 0: unknown */

@@ -2,8 +2,8 @@
 /*
  * What ptxas gave a kernel: registers, stack, shared memory, barriers, constants, code.
  *
- * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  No public document
- * describes these records.  They were read off cubins of sm_75 to sm_121 and compared with that
+ * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  They are on the stack, so
+ * a kernel without a stack has none.  No public document describes these records.  They were read off cubins of sm_75 to sm_121 and compared with that
  * log.
  */
 #include "base/common.h"
@@ -140,6 +140,9 @@ kz_status rtc_image_resources(struct rtc_resources *out, const struct rtc_image 
 	*out = (struct rtc_resources){.stack_size = -1, .spill_stores = -1, .spill_loads = -1};
 	if (!st) {
 		resources_read_kernel(out, &cubin, kernel->lowered);
+		if (out->stack_size == 0) {
+			out->spill_stores = out->spill_loads = 0;
+		}
 		resources_read_log(out, image->log ? image->log : "", kernel->lowered);
 	}
 	cubin_close(&cubin);

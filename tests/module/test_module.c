@@ -236,8 +236,10 @@ DEVICE_TEST(a_kernel_knows_its_occupancy_and_its_compile_time)
 	ck_assert_int_eq(info.best_block_count, blocks);
 	ck_assert(share > 0.5 && info.occupancy == share);
 	ck_assert(is_cpu ? info.compile_ms > 0 && info.compile_ms < 600000 : info.compile_ms == 0);
-	ck_assert_int_eq(info.spill_stores, -1); /* without -Xptxas=-v nobody knows */
-	ck_assert_int_eq(info.spill_loads, -1);
+	/* LLVM does not tell; a GPU's kernel without a stack has none */
+	ck_assert_int_eq(info.spill_stores, is_cpu ? -1 : 0);
+	ck_assert_int_eq(info.spill_loads, is_cpu ? -1 : 0);
+	ck_assert(is_cpu ? info.registers >= 16 && info.registers <= 64 : info.registers > 0);
 }
 
 /* The stub loads cubins, and what ptxas said of one is in its image. */

@@ -80,6 +80,7 @@ START_TEST(the_figures_of_a_cubin_are_those_of_ptxas)
 		ck_assert_int_eq(r.shared_size, said(image.log, symbol, "bytes smem"));
 		ck_assert_int_eq(r.spill_stores, said(image.log, symbol, "bytes spill stores"));
 		ck_assert_int_eq(r.spill_loads, said(image.log, symbol, "bytes spill loads"));
+		ck_assert(r.stack_size > 0 || r.spill_stores + r.spill_loads == 0);
 		long long constants = said(image.log, symbol, "bytes cmem[0]");
 		ck_assert(constants == 0 || constants == r.constant_size);
 		ck_assert_int_gt(r.code_size, 100);
@@ -107,7 +108,8 @@ START_TEST(kernels_differ_as_they_should)
 }
 END_TEST
 
-START_TEST(without_the_log_all_but_the_spills_are_known)
+/* What has no stack spills nothing. */
+START_TEST(without_the_log_all_but_the_spills_of_a_stack_are_known)
 {
 	struct rtc_image image;
 	struct rtc_resources r;
@@ -117,6 +119,11 @@ START_TEST(without_the_log_all_but_the_spills_are_known)
 	ck_assert_int_eq(r.spill_loads, -1);
 	ck_assert_int_eq(r.stack_size, 256);
 	ck_assert_int_eq(r.registers, 24);
+	ck_assert(!rtc_image_resources(&r, &image, rtc_image_kernel(&image, "spill<40>"), &err));
+	ck_assert_int_eq(r.spill_stores, -1);
+	ck_assert(!rtc_image_resources(&r, &image, rtc_image_kernel(&image, "plain"), &err));
+	ck_assert_int_eq(r.spill_stores, 0);
+	ck_assert_int_eq(r.spill_loads, 0);
 	rtc_image_free(&image);
 }
 END_TEST
@@ -167,7 +174,7 @@ SUITE(resources)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, the_figures_of_a_cubin_are_those_of_ptxas, 0, (int)countof(archs));
 	tcase_add_tests(tc, 1, kernels_differ_as_they_should,
-		without_the_log_all_but_the_spills_are_known, a_damaged_cubin_does_no_harm,
+		without_the_log_all_but_the_spills_of_a_stack_are_known, a_damaged_cubin_does_no_harm,
 		what_is_no_log_of_ptxas_gives_no_figures);
 	return suite;
 }
