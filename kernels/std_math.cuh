@@ -19,7 +19,8 @@ using double_t = double;
 /* float, or double for another type of numbers; not there for others, as complex numbers. */
 template <class T> using kudzu_real = conditional_t<is_same<T, float>::value, float,
 	enable_if_t<is_arithmetic<T>::value, double>>;
-template <class... T> using kudzu_promote = decltype((kudzu_real<T>() + ...));
+template <class T, class U, class V = float>
+using kudzu_promote = decltype(kudzu_real<T>() + kudzu_real<U>() + kudzu_real<V>());
 
 #define KUDZU_OF_1(f) using ::f; \
 	template <class T> KUDZU_HD enable_if_t<is_integral<T>::value, decltype(::f(0.0))> f(T x) \
@@ -33,14 +34,15 @@ template <class... T> using kudzu_promote = decltype((kudzu_real<T>() + ...));
 
 KUDZU_OF_1(acos) KUDZU_OF_1(acosh) KUDZU_OF_1(asin) KUDZU_OF_1(asinh) KUDZU_OF_1(atan)
 KUDZU_OF_1(atanh) KUDZU_OF_1(cbrt) KUDZU_OF_1(ceil) KUDZU_OF_1(cos) KUDZU_OF_1(cosh)
-KUDZU_OF_1(erf) KUDZU_OF_1(erfc) KUDZU_OF_1(exp) KUDZU_OF_1(exp2) KUDZU_OF_1(expm1) KUDZU_OF_1(fabs) KUDZU_OF_1(floor)
-KUDZU_OF_1(ilogb) KUDZU_OF_1(isfinite) KUDZU_OF_1(isinf) KUDZU_OF_1(isnan) KUDZU_OF_1(lgamma)
-KUDZU_OF_1(llrint) KUDZU_OF_1(llround) KUDZU_OF_1(log) KUDZU_OF_1(log10) KUDZU_OF_1(log1p)
-KUDZU_OF_1(log2) KUDZU_OF_1(logb) KUDZU_OF_1(lrint) KUDZU_OF_1(lround) KUDZU_OF_1(nearbyint)
-KUDZU_OF_1(rint) KUDZU_OF_1(round) KUDZU_OF_1(signbit) KUDZU_OF_1(sin) KUDZU_OF_1(sinh)
-KUDZU_OF_1(sqrt) KUDZU_OF_1(tan) KUDZU_OF_1(tanh) KUDZU_OF_1(tgamma) KUDZU_OF_1(trunc)
-KUDZU_OF_2(atan2) KUDZU_OF_2(copysign) KUDZU_OF_2(fmax) KUDZU_OF_2(fmin) KUDZU_OF_2(hypot)
-KUDZU_OF_2(fdim) KUDZU_OF_2(fmod) KUDZU_OF_2(nextafter) KUDZU_OF_2(pow) KUDZU_OF_2(remainder)
+KUDZU_OF_1(erf) KUDZU_OF_1(erfc) KUDZU_OF_1(exp) KUDZU_OF_1(exp2) KUDZU_OF_1(expm1)
+KUDZU_OF_1(fabs) KUDZU_OF_1(floor) KUDZU_OF_1(ilogb) KUDZU_OF_1(isfinite) KUDZU_OF_1(isinf)
+KUDZU_OF_1(isnan) KUDZU_OF_1(lgamma) KUDZU_OF_1(llrint) KUDZU_OF_1(llround) KUDZU_OF_1(log)
+KUDZU_OF_1(log10) KUDZU_OF_1(log1p) KUDZU_OF_1(log2) KUDZU_OF_1(logb) KUDZU_OF_1(lrint)
+KUDZU_OF_1(lround) KUDZU_OF_1(nearbyint) KUDZU_OF_1(rint) KUDZU_OF_1(round) KUDZU_OF_1(signbit)
+KUDZU_OF_1(sin) KUDZU_OF_1(sinh) KUDZU_OF_1(sqrt) KUDZU_OF_1(tan) KUDZU_OF_1(tanh)
+KUDZU_OF_1(tgamma) KUDZU_OF_1(trunc)
+KUDZU_OF_2(atan2) KUDZU_OF_2(copysign) KUDZU_OF_2(fdim) KUDZU_OF_2(fmax) KUDZU_OF_2(fmin)
+KUDZU_OF_2(fmod) KUDZU_OF_2(hypot) KUDZU_OF_2(nextafter) KUDZU_OF_2(pow) KUDZU_OF_2(remainder)
 KUDZU_OF_3(fma)
 using ::abs;
 using ::frexp;
@@ -52,14 +54,10 @@ using ::remquo;
 using ::scalbln;
 using ::scalbn;
 
+KUDZU_HD inline float hypot(float x, float y, float z) { return ::norm3df(x, y, z); }
 template <class T, class U, class V> KUDZU_HD kudzu_promote<T, U, V> hypot(T x, U y, V z)
 {
-	using P = kudzu_promote<T, U, V>;
-	if constexpr (is_same<P, float>::value) {
-		return ::norm3df(x, y, z);
-	} else {
-		return ::norm3d(x, y, z);
-	}
+	return ::norm3d(x, y, z);
 }
 
 #define FP_NAN 0
