@@ -141,16 +141,21 @@ static uint64_t guard_number_behind(const char *log, const char *word)
 	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
 }
 
-/* The argument whose allocation the log names; RUN_MAX if it is none. */
+/* The argument whose allocation the log names; RUN_MAX if it is none, or so far from the access that
+ * this may have been meant for another. */
 static size_t guard_find_array(const struct run_values *values, const char *log)
 {
+	const uint64_t near = 1 << 20;
 	uint64_t address = guard_number_behind(log, "allocation at 0x");
+	uint64_t access = guard_number_behind(log, "address 0x");
 	size_t i = 0;
 	while (i < RUN_MAX && (!values->arrays[i] || address == 0
 			|| kz_array_address(values->arrays[i]) != address)) {
 		i++;
 	}
-	return i;
+	bool is_near = i < RUN_MAX && (access < address ? address - access < near
+		: access - address < near + (uint64_t)kz_array_size(values->arrays[i]));
+	return is_near ? i : RUN_MAX;
 }
 
 /* "'f' reads x[8], and argument 1, 'x', has 8 elements" */
