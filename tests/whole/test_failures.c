@@ -417,6 +417,7 @@ static const struct {
 	{"cuDeviceGetAttribute", 1, KZ_OK, "an older driver does not know the attribute: it is 0"},
 	{"cuDeviceGetAttribute", 1, KZ_UNSUPPORTED, "this is what was asked"},
 	{"cuPointerGetAttribute", 1, KZ_INVALID, "the address is that of no memory of the device"},
+	{"cuCtxEnablePeerAccess", 704, KZ_OK, "the access is there already"},
 	{"cuIpcGetMemHandle", 1, KZ_UNSUPPORTED, "the driver cannot share this memory"},
 	{"cuGraphExecUpdate", 910, KZ_INVALID, "the graph has changed too much: it says how"},
 	{"cuEventQuery", 600, KZ_NOT_READY, "this is what was asked"},

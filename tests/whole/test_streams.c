@@ -174,6 +174,43 @@ static kz_status do_norm(kz_array **out, kz_stream *s)
 	return kz_linalg_norm(out, in.plane, KZ_NORM_P, 0, KZ_AXES(0), &o, &err);
 }
 
+/* Half of each row, from an array without gaps. */
+static kz_status do_copy_box(kz_array **out, kz_stream *s)
+{
+	kz_copy_3d_options box = KZ_COPY_3D_OPTIONS_INIT;
+	box.to = (kz_copy_side){.buffer = kz_array_buffer(*out), .pitch = 80, .x = 16};
+	box.from.buffer = kz_array_buffer(in.line);
+	box.width = 40;
+	box.height = 6;
+	return s ? kz_copy_3d_on(&box, s, &err) : kz_copy_3d(&box, &err);
+}
+
+static kz_status do_fill_rows(kz_array **out, kz_stream *s)
+{
+	return kz_fill_2d(kz_array_buffer(*out), 8, 80, 40, 6, "12345678", 8, s, &err);
+}
+
+/* To a CUDA array and back. */
+static kz_status do_texels(kz_array **out, kz_stream *s)
+{
+	kz_cuda_array *texels = NULL;
+	kz_array *back = NULL;
+	kz_status st;
+	if ((st = kz_array_zeros_on(&back, dev, KZ_I32, KZ_SHAPE(10, 6), s, &err))
+	    || (st = kz_cuda_array_create(&texels, dev, KZ_I32, KZ_SHAPE(10, 6), NULL, &err))) {
+		return st;
+	}
+	st = s ? kz_cuda_array_set_on(texels, 0, in.matrix, s, &err)
+		: kz_cuda_array_set(texels, 0, in.matrix, &err);
+	if (!st) {
+		st = s ? kz_cuda_array_get_on(back, texels, 0, s, &err)
+			: kz_cuda_array_get(back, texels, 0, &err);
+	}
+	kz_cuda_array_release(texels);
+	*out = back;
+	return st;
+}
+
 static const struct call {
 	const char *name;
 	kz_status (*run)(kz_array **out, kz_stream *stream);
@@ -188,9 +225,9 @@ static const struct call {
 	ROW(stack) ROW(roll) ROW(matmul) ROW(matmul_of_types) ROW(inner)
 	ROW(dot) ROW(vdot) ROW(outer) ROW(kron) ROW(einsum) ROW(mdot) ROW(tril) ROW(diag) ROW(diff)
 	ROW(vander) ROW(trace) ROW(softmax) ROW(log_softmax) ROW(uniform) ROW(integers)
-	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank)
+	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank) ROW(texels)
 	CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
-	CHANGES(scale_along, 4) CHANGES(scan_into, 6)
+	CHANGES(scale_along, 4) CHANGES(scan_into, 6) CHANGES(copy_box, 6) CHANGES(fill_rows, 6)
 #undef ROW
 #undef CHANGES
 };
