@@ -136,8 +136,9 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 	int count = !!in->host + !!in->buffer + !!in->texels;
 	kz_status st = KZ_OK;
 	if (count != 1) {
-		return error_set(err, KZ_INVALID, "'%s': expected one of host, buffer and texels, got %d",
+		(void)error_set(err, KZ_INVALID, "'%s': expected one of host, buffer and texels, got %d",
 			side->name, count);
+		return KZ_INVALID;
 	}
 	if (in->x < 0 || in->y < 0 || in->z < 0 || in->offset < 0 || in->pitch < 0 || in->rows < 0) {
 		return error_set(err, KZ_INVALID, "'%s': expected numbers from 0, got x %lld, y %lld, "
@@ -197,19 +198,22 @@ static kz_status box_check(struct box_side *to, struct box_side *from, const kz_
 		return st;
 	}
 	if (box->size != sizeof(*box)) {
-		return struct_refuse("kz_copy_3d_options", box->size, sizeof(*box), err);
+		(void)struct_refuse("kz_copy_3d_options", box->size, sizeof(*box), err);
+		return KZ_INVALID;
 	}
 	*to = (struct box_side){.name = "to", .in = &box->to};
 	*from = (struct box_side){.name = "from", .in = &box->from};
 	if (box->width < 0 || box->height < 0 || box->depth < 0) {
-		return error_set(err, KZ_INVALID, "expected a box of 0 bytes or more, got %lld by %lld by "
+		(void)error_set(err, KZ_INVALID, "expected a box of 0 bytes or more, got %lld by %lld by "
 			"%lld", (long long)box->width, (long long)box->height, (long long)box->depth);
+		return KZ_INVALID;
 	}
 	if ((st = box_check_side(to, box, err)) || (st = box_check_side(from, box, err))) {
 		return st;
 	}
 	if (!to->memory && !from->memory) {
-		return error_set(err, KZ_INVALID, "expected a side on a device, got two on the host");
+		(void)error_set(err, KZ_INVALID, "expected a side on a device, got two on the host");
+		return KZ_INVALID;
 	}
 	if (to->memory && from->memory && to->memory->device->drv != from->memory->device->drv) {
 		return error_set(err, KZ_INVALID, "cannot copy from memory of %s to that of %s: they have "

@@ -71,6 +71,7 @@ struct kz_device {
 	int ordinal;
 	CUdevice handle;
 	CUcontext context;          /* the primary one, retained */
+	CUmemoryPool default_pool;  /* the driver's, where that allocates; NULL: not known */
 	struct kz_stream stream;    /* the default stream */
 	_Atomic int64_t stream_count; /* that were ever made */
 	_Atomic int64_t live[DEVICE_OBJECTS]; /* of each kind */
@@ -78,7 +79,6 @@ struct kz_device {
 	void *on_close_user;
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
-	CUmemoryPool default_pool;  /* the driver's, where that allocates; NULL: not known */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
 	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
