@@ -24,6 +24,7 @@
  *   managed.h   memory of host, device    prepared.h arguments bound once
  *   copy.h      copies of boxes: 2-D, 3-D
  *   growable.h  memory that grows in place
+ *   growable.h  memory that grows in place    leaks.h    what was never released
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
@@ -83,5 +84,7 @@
 #include <kudzu/version.h>
 #include <kudzu/view.h>
 #include <kudzu/warm.h>
+
+#include <kudzu/leaks.h> /* the last one: it may make macros of functions */
 
 #endif

@@ -77,6 +77,15 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	return KZ_OK;
 }
 
+/* The end of a call that makes an array with its memory: it is given out, or undone after a failure. */
+static kz_status array_give(kz_array **out, struct kz_array *array, kz_status st)
+{
+	if (!st) {
+		object_give(array, array_device(array));
+	}
+	return array_finish(out, array, st);
+}
+
 kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
@@ -88,7 +97,7 @@ kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype
 	}
 	struct memory_wish wish = {.stream = stream, .dtype = dtype, .count = array->count};
 	st = buffer_create(&array->buffer, dev, kz_array_size(array), &wish, err);
-	return array_finish(out, array, st);
+	return array_give(out, array, st);
 }
 
 kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
@@ -297,7 +306,7 @@ kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_sh
 	if (!(st = strided_check(&elements, offset, &bounds, err))) {
 		array->buffer = buffer_retain(buffer);
 	}
-	return array_finish(out, array, st);
+	return array_give(out, array, st);
 }
 
 /* Arrays that grow */
@@ -329,7 +338,7 @@ kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtyp
 		st = growable_create(&array->buffer, dev, array->count * dtype_size(dtype),
 			most.count * dtype_size(dtype), &wish, err);
 	}
-	return array_finish(out, array, st);
+	return array_give(out, array, st);
 }
 
 kz_status kz_array_resize(kz_array *array, int64_t extent, kz_error *err)

@@ -167,6 +167,7 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 		kz_cuda_array_release(array);
 		return st;
 	}
+	object_give(array, dev);
 	*out = array;
 	return KZ_OK;
 }

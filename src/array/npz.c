@@ -55,6 +55,7 @@ static kz_status npz_new(struct kz_npz **out, int fd, const char *data, int64_t 
 		return st;
 	}
 	cut_suffixes(&npz->zip);
+	object_give(npz, NULL);
 	*out = npz;
 	return KZ_OK;
 }

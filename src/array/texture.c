@@ -200,6 +200,7 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 	}
 	texture->object.tag = OBJECT_TEXTURE;
 	texture->object.memory = memory_retain(memory);
+	object_give(texture, memory->device);
 	*out = texture;
 	return KZ_OK;
 }
@@ -302,6 +303,7 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t leve
 	}
 	surface->object.tag = OBJECT_SURFACE;
 	surface->object.memory = memory_retain(array->memory);
+	object_give(surface, array->memory->device);
 	*out = surface;
 	return KZ_OK;
 }

@@ -63,6 +63,7 @@ kz_status view_end(struct kz_array **out, const struct kz_array *view,
 	memcpy(made->strides, view->strides, sizeof(made->strides));
 	made->count = count;
 	made->is_plain = array_is_contiguous(made);
+	object_give(made, array_device(made));
 	*out = made;
 	return KZ_OK;
 }

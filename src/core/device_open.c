@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/store.h"
 #include "base/str.h"
+#include "core/leaks.h"
 #include "core/stream.h"
 #include "core/trace.h"
 
@@ -213,6 +214,7 @@ static void device_free(struct kz_device *dev)
 		return;
 	}
 	end_tables(dev);
+	leaks_report_end(dev);
 	trace_end_device(dev);
 	output_finish(dev);
 	stream_finish(&dev->stream);
@@ -276,7 +278,9 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	if (!st && !store_check_variables(why, sizeof(why))) {
 		st = error_set(err, KZ_INVALID, "%s", why);
 	}
-	if (st || (st = trace_begin_asked(err))) {
+	st = st ? st : trace_begin_asked(err);
+	st = st ? st : leaks_begin_asked(err);
+	if (st) {
 		return st;
 	}
 	struct kz_device *dev = mem_zalloc(1, sizeof(*dev));
@@ -367,11 +371,15 @@ void kz_device_close(kz_device *dev)
 	pthread_mutex_lock(&list_lock);
 	bool is_open = object_is(dev, OBJECT_DEVICE) && dev->opens > 0;
 	dev->opens -= is_open;
-	kz_close_fn *function = is_open && dev->opens == 0 ? dev->on_close : NULL;
+	bool is_last = is_open && dev->opens == 0;
+	kz_close_fn *function = is_last ? dev->on_close : NULL;
 	void *user = function ? dev->on_close_user : NULL;
 	pthread_mutex_unlock(&list_lock);
 	if (function) {
 		function(user, dev);
+	}
+	if (is_last) {
+		leaks_report_close(dev);
 	}
 	if (is_open) {
 		device_release(dev);

@@ -98,6 +98,7 @@ static kz_status graph_new(struct kz_graph **out, struct kz_device *dev, CUgraph
 	graph->handle = handle;
 	graph->root = graph;
 	node_list_init(&graph->nodes);
+	object_give(graph, dev);
 	*out = graph;
 	return KZ_OK;
 }
@@ -676,6 +677,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 	if (st) {
 		kz_exec_release(exec);
 	} else {
+		object_give(exec, dev);
 		*out = exec;
 	}
 	return st;

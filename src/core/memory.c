@@ -437,8 +437,7 @@ kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_err
 	}
 	*out = buffer_reuse(dev, size, &dev->stream, NULL);
 	if (likely(*out)) {
-		(*out)->is_held = true;
-		return KZ_OK;
+		return buffer_hold(out, KZ_OK);
 	}
 	st = memory_check_size(size, err);
 	st = st ? st : buffer_create(out, dev, size, NULL, err);
@@ -603,6 +602,7 @@ void kz_buffer_release(kz_buffer *buffer)
 {
 	if (object_is(buffer, OBJECT_BUFFER) && buffer->is_held) {
 		buffer->is_held = false;
+		object_take(buffer);
 		buffer_release(buffer);
 	}
 }

@@ -113,6 +113,7 @@ static inline kz_status buffer_hold(struct kz_buffer *const *out, kz_status st)
 {
 	if (st == KZ_OK) {
 		(*out)->is_held = true;
+		object_give(*out, (*out)->memory->device);
 	}
 	return st;
 }

@@ -22,6 +22,7 @@ static atomic_uint quarantine_next;
 void object_free(void *memory)
 {
 	if (memory) {
+		object_take(memory); /* also of one that was never handed out */
 		unsigned at = atomic_fetch_add_explicit(&quarantine_next, 1, memory_order_relaxed);
 		mem_free(atomic_exchange(&quarantine[at % QUARANTINE], memory));
 	}
@@ -36,6 +37,12 @@ const char *object_kind_name(uint32_t kind)
 	};
 	bool known = kind > OBJECT_NONE && kind < OBJECT_END;
 	return known ? names[kind - OBJECT_NONE - 1] : NULL;
+}
+
+const char *object_kind(uint32_t tag)
+{
+	const char *name = object_kind_name(tag);
+	return name ? strchr(name, ' ') + 1 : "object";
 }
 
 const char *object_describe(char *text, size_t size, const void *object)

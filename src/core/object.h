@@ -57,6 +57,8 @@ static inline bool object_is(const void *object, enum object_kind kind)
 
 /* "an array"; NULL for a number that is no kind. */
 const char *object_kind_name(uint32_t kind);
+/* "array", for a tag; "object" for one that there is not.  */
+const char *object_kind(uint32_t tag);
 /* "an array that was released": what a handle that object_is refuses points to. */
 const char *object_describe(char *text, size_t size, const void *object);
 /* Fail because a handle is not of this kind. */
@@ -72,9 +74,31 @@ static inline kz_status object_check(const void *object, enum object_kind kind, 
 	return KZ_INVALID;
 }
 
+/* leaks.c keeps a list of handles while leaks_on: see there. */
+extern atomic_bool leaks_on;
+void leaks_add(const void *object, const struct kz_device *dev);
+void leaks_remove(const void *object);
+
+/* The program gets a handle on the object, which belongs to a device, or to none. */
+static inline void object_give(const void *object, const struct kz_device *dev)
+{
+	if (unlikely(atomic_load_explicit(&leaks_on, memory_order_relaxed))) {
+		leaks_add(object, dev);
+	}
+}
+
+/* It has given the handle back, or the library keeps what it got: the object may go on. */
+static inline void object_take(const void *object)
+{
+	if (unlikely(atomic_load_explicit(&leaks_on, memory_order_relaxed))) {
+		leaks_remove(object);
+	}
+}
+
 /* The object has ended: whoever has a handle yet has one that was released. */
 static inline void object_end(uint32_t *tag)
 {
+	object_take(tag);
 	*tag = ~*tag;
 }
 

@@ -157,6 +157,7 @@ static kz_status pinned_hand_out(kz_pinned **out, struct kz_pinned *pinned, stru
 	}
 	pinned->tag = OBJECT_PINNED;
 	pinned->memory = memory;
+	object_give(pinned, memory->device);
 	*out = pinned;
 	return KZ_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "core/device.h"
+#include "core/leaks.h"
 #include "core/live.h"
 
 #include <inttypes.h>
@@ -252,6 +253,9 @@ kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 	print_count(&leaks, live.streams, "stream");
 	print_count(&leaks, live.events, "event");
 	print_count(&leaks, live.modules, "module");
+	if ((st = leaks_print(dev, stream, err))) {
+		return st;
+	}
 	return ferror(stream) ? error_set(err, KZ_IO, "cannot write the list of live memory")
 		: KZ_OK;
 }

@@ -138,6 +138,7 @@ static kz_status stream_make(kz_stream **out, struct kz_device *dev, CUstream ha
 	device_retain(dev);
 	device_count(dev, DEVICE_STREAM, 1);
 	stream->is_held = true;
+	object_give(stream, dev);
 	*out = stream;
 	return KZ_OK;
 }
@@ -241,6 +242,7 @@ void kz_stream_release(kz_stream *stream)
 {
 	if (object_is(stream, OBJECT_STREAM) && stream->is_held) {
 		stream->is_held = false;
+		object_take(stream);
 		if (stream->is_borrowed) {
 			stream_give_back(stream);
 		}
@@ -445,6 +447,7 @@ static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flag
 	event->device = device_retain(dev);
 	event->flags = flags;
 	device_count(dev, DEVICE_EVENT, 1);
+	object_give(event, dev);
 	*out = event;
 	return KZ_OK;
 }

@@ -150,5 +150,5 @@ kz_status kz_compile(kz_image **out, const char *source, const kz_compile_option
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : image_compile(out, source, options, 0, false, err);
+	return image_give(out, st ? st : image_compile(out, source, options, 0, false, err));
 }

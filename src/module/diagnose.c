@@ -444,6 +444,7 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 		kz_diagnosis_release(diagnosis);
 		return error_no_memory(err);
 	}
+	object_give(diagnosis, NULL);
 	*out = diagnosis;
 	return KZ_OK;
 }

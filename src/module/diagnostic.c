@@ -261,6 +261,7 @@ kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log, kz_error 
 		kz_diagnostics_release(list);
 		return error_no_memory(err);
 	}
+	object_give(list, NULL);
 	*out = list;
 	return KZ_OK;
 }

@@ -33,7 +33,7 @@ kz_image *kz_image_retain(kz_image *image)
 	return image;
 }
 
-void kz_image_release(kz_image *image)
+void image_release(struct kz_image *image)
 {
 	if (!object_is(image, OBJECT_IMAGE) || atomic_fetch_sub(&image->refs, 1) != 1) {
 		return;
@@ -41,6 +41,14 @@ void kz_image_release(kz_image *image)
 	object_end(&image->tag);
 	rtc_image_free(&image->rtc);
 	object_free(image);
+}
+
+void kz_image_release(kz_image *image)
+{
+	if (object_is(image, OBJECT_IMAGE)) {
+		object_take(image);
+		image_release(image);
+	}
 }
 
 kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_error *err)
@@ -56,7 +64,7 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 			(long long)size);
 	}
 	st = rtc_image_inspect(&image, data, (size_t)size, err);
-	return st ? st : image_take(out, &image, err);
+	return image_give(out, st ? st : image_take(out, &image, err));
 }
 
 kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)

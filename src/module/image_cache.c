@@ -82,7 +82,7 @@ static void image_take_out(struct image_entry **at, struct kz_module **modules)
 	if (entry->image) {
 		entry->image->entry = NULL;
 	}
-	kz_image_release(entry->image);
+	image_release(entry->image);
 	deps_release(entry->deps);
 	str_free(&entry->request);
 	mem_free(entry);
@@ -153,7 +153,7 @@ static struct kz_image *image_look(struct image_entry **mine, const struct str *
 		if (*at && (*at)->image == image) {
 			image_take_out(at, modules);
 		}
-		kz_image_release(image);
+		image_release(image);
 	}
 	*mine = waited || *image_find(request, hash) ? NULL : mem_zalloc(1, sizeof(**mine));
 	if (*mine) {

@@ -239,7 +239,7 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	} else {
 		st = layout_compare(image->rtc.data, &layout, err);
 	}
-	kz_image_release(image);
+	image_release(image);
 	str_free(&text);
 	return st;
 }

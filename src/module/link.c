@@ -407,7 +407,7 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 			: "linker %d needs a device", linking.options->linker);
 	}
 	st = choose_target(&linking, err);
-	return st ? st : link_run(out, &linking, err);
+	return image_give(out, st ? st : link_run(out, &linking, err));
 }
 
 const char *kz_image_linker(const kz_image *image)

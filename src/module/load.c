@@ -20,11 +20,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An image that a public function has made, but not for the program. */
+static kz_status load_own(struct kz_image *const *out, kz_status st)
+{
+	if (!st) {
+		object_take(*out);
+	}
+	return st;
+}
+
 kz_status load_linked(struct kz_image **out, struct kz_device *dev, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
 	const kz_link_input input = {.name = name, .data = data, .size = (int64_t)size};
-	return kz_link(out, dev, &input, 1, NULL, err);
+	return load_own(out, kz_link(out, dev, &input, 1, NULL, err));
 }
 
 static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const char *name,
@@ -38,7 +47,7 @@ static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const
 	kz_status st = parts_pick(&entry, &entry_size, &kind, &end, &target, name, data, size, err);
 	if (st == KZ_OK) {
 		st = kind == RTC_FATBIN ? load_linked(out, dev, name, entry, entry_size, err)
-			: kz_image_create(out, entry, (int64_t)entry_size, err);
+			: load_own(out, kz_image_create(out, entry, (int64_t)entry_size, err));
 	}
 	mem_free(entry);
 	return st;
@@ -73,7 +82,7 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 	case RTC_UNKNOWN:
 		return refuse_unknown(name, err);
 	default:
-		return kz_image_create(out, data, (int64_t)size, err);
+		return load_own(out, kz_image_create(out, data, (int64_t)size, err));
 	}
 }
 
@@ -217,11 +226,11 @@ bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *
 		kz_link_options options = KZ_LINK_OPTIONS_INIT;
 		const kz_link_input input = {.name = "ptx", .image = image};
 		options.linker = KZ_LINKER_NVJITLINK;
-		if (kz_link(out, dev, &input, 1, &options, NULL) == KZ_OK) {
+		if (load_own(out, kz_link(out, dev, &input, 1, &options, NULL)) == KZ_OK) {
 			if (note_repair(*out, image, dev)) {
 				return true;
 			}
-			kz_image_release(*out);
+			image_release(*out);
 			*out = NULL;
 		}
 	}

@@ -89,7 +89,7 @@ static void module_free(struct kz_module *mod)
 		module_free_kernel(mod->kernels[i]);
 	}
 	mem_free(mod->kernels);
-	kz_image_release(mod->image);
+	image_release(mod->image);
 	pthread_mutex_destroy(&mod->lock);
 	object_end(&mod->tag);
 	object_free(mod);
@@ -118,6 +118,7 @@ void module_release(struct kz_module *mod)
 void kz_module_release(kz_module *mod)
 {
 	if (object_is(mod, OBJECT_MODULE) && refs_lower(&mod->handles)) {
+		object_take(mod);
 		module_release(mod);
 	}
 }
@@ -146,6 +147,7 @@ void module_share(struct kz_module *mod)
 
 void module_forget_device(struct kz_module *mod)
 {
+	object_take(mod);
 	if (!mod->is_shared) {
 		mod->is_the_devices = true;
 	}

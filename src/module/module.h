@@ -63,6 +63,8 @@ struct kz_module {
 
 /* Takes what is in *image, whatever happens. */
 kz_status image_take(struct kz_image **out, struct rtc_image *image, kz_error *err);
+/* Give a reference back that is not the program's; kz_image_release is for the program's. */
+void image_release(struct kz_image *image);
 
 /* module.c */
 
@@ -138,6 +140,23 @@ static inline kz_status module_check(const struct kz_module *mod, kz_error *err)
 	}
 	(void)module_refuse(mod, err);
 	return KZ_INVALID;
+}
+
+/* The end of a call that gives the program a module, or an image. */
+static inline kz_status module_give(struct kz_module *const *out, kz_status st)
+{
+	if (!st) {
+		object_give(*out, (*out)->device);
+	}
+	return st;
+}
+
+static inline kz_status image_give(struct kz_image *const *out, kz_status st)
+{
+	if (!st) {
+		object_give(*out, NULL);
+	}
+	return st;
 }
 
 /* A kernel ends with its module, so the module of one that has not is there. */

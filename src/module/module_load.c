@@ -26,7 +26,7 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 		if (st == KZ_OK) {
 			st = module_create_plain(out, dev, other, err);
 		}
-		kz_image_release(other);
+		image_release(other);
 		return st;
 	}
 	st = module_create_plain(out, dev, image, &refusal);
@@ -39,7 +39,7 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 		(void)error_copy(err, &refusal);
 		kz_error_clear(&refusal);
 	}
-	kz_image_release(other);
+	image_release(other);
 	return st;
 }
 
@@ -52,7 +52,7 @@ static kz_status module_load_named(struct kz_module **out, struct kz_device *dev
 	if (st == KZ_OK) {
 		st = module_create(out, dev, image, err);
 	}
-	kz_image_release(image);
+	image_release(image);
 	return st;
 }
 
@@ -69,7 +69,7 @@ kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int6
 		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
 			(long long)size);
 	}
-	return module_load_named(out, dev, "image", data, (size_t)size, err);
+	return module_give(out, module_load_named(out, dev, "image", data, (size_t)size, err));
 }
 
 kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
@@ -86,7 +86,7 @@ kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path,
 	st = size > 0 ? module_load_named(out, dev, path, data, size, err)
 		: error_set(err, KZ_BAD_IMAGE, "'%s' is empty, expected an image", path);
 	mem_free(data);
-	return st;
+	return module_give(out, st);
 }
 
 kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
@@ -97,7 +97,7 @@ kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image,
 	    || (st = object_check(image, OBJECT_IMAGE, err))) {
 		return st;
 	}
-	return module_create(out, dev, image, err);
+	return module_give(out, module_create(out, dev, image, err));
 }
 
 /* Whether the driver is older than the PTX that the options ask for: a cubin for the device is what
@@ -124,7 +124,7 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 			image_cache_share(out);
 		}
 	}
-	kz_image_release(image);
+	image_release(image);
 	return st;
 }
 
@@ -148,5 +148,5 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 		st = refusal.status;
 	}
 	kz_error_clear(&refusal);
-	return st;
+	return module_give(out, st);
 }

@@ -134,6 +134,7 @@ kz_status kz_prepared_create(kz_prepared **out, kz_kernel *kernel, kz_dim3 grid,
 		kz_prepared_release(prepared);
 		return st;
 	}
+	object_give(prepared, kernel->module->device);
 	*out = prepared;
 	return KZ_OK;
 }

@@ -211,7 +211,7 @@ kz_status warm_compile(enum warm_answer *answer, const struct warm_request *requ
 	kz_status st = image_compile(&image, request->source, &request->options, request->device_cc,
 		request->ptx_only != 0, err);
 	cache_counts(&after);
-	kz_image_release(image);
+	image_release(image);
 	*answer = st ? WARM_FAILED : after.compiles > before.compiles ? WARM_COMPILED : WARM_CACHED;
 	return st;
 }

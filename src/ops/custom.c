@@ -243,6 +243,9 @@ static kz_status custom_compile(struct custom_kernels **out, const struct custom
 		st = kz_module_compile(&kernels->module, custom->device, source.data,
 			&custom->compile, err);
 	}
+	if (!st) {
+		object_take(kernels->module); /* the program has no handle on it */
+	}
 	if (st == KZ_COMPILE && class->ndim && mine) {
 		error_add_hint(err, hint);
 	}

@@ -50,6 +50,7 @@ kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char
 		kz_elementwise_release(made);
 		return st;
 	}
+	object_give(made, dev);
 	*out = made;
 	return KZ_OK;
 }

@@ -103,6 +103,7 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 		kz_reduction_release(made);
 		return st;
 	}
+	object_give(made, dev);
 	*out = made;
 	return KZ_OK;
 }
