@@ -118,6 +118,7 @@ kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed, uint3
 	rng->device = device_retain(dev);
 	rng->seed = seed;
 	rng->stream = stream;
+	object_give(rng, dev);
 	*out = rng;
 	return KZ_OK;
 }
