@@ -117,9 +117,11 @@ void leaks_remove(const void *object)
 static int64_t leak_size(const void *object)
 {
 	const struct kz_array *array = object;
+	const struct kz_buffer *buffer = object;
+	const struct kz_pinned *pinned = object;
 	return object_is(object, OBJECT_ARRAY) ? array->count * dtype_size(array->dtype)
-		: object_is(object, OBJECT_BUFFER) ? kz_buffer_size(object)
-		: object_is(object, OBJECT_PINNED) ? kz_pinned_size(object) : 0;
+		: object_is(object, OBJECT_BUFFER) ? buffer->size
+		: object_is(object, OBJECT_PINNED) ? pinned->memory->size : 0;
 }
 
 static int leaks_compare_place(const void *left, const void *right)

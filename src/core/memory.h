@@ -28,6 +28,11 @@ struct kz_buffer {
 	bool is_held;               /* the user has a handle that is to be released */
 };
 
+struct kz_pinned {
+	uint32_t tag;               /* OBJECT_PINNED */
+	struct memory *memory;
+};
+
 /* A piece of device memory, or of pinned host memory, that has an owner.  With refs 0 the pool
  * keeps it parked. */
 struct memory {

@@ -19,10 +19,9 @@ enum { QUARANTINE = 256 };
 static void *_Atomic quarantine[QUARANTINE];
 static atomic_uint quarantine_next;
 
-void object_free(void *memory)
+void object_quarantine(void *memory)
 {
 	if (memory) {
-		object_take(memory); /* also of one that was never handed out */
 		unsigned at = atomic_fetch_add_explicit(&quarantine_next, 1, memory_order_relaxed);
 		mem_free(atomic_exchange(&quarantine[at % QUARANTINE], memory));
 	}

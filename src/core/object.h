@@ -102,8 +102,15 @@ static inline void object_end(uint32_t *tag)
 	*tag = ~*tag;
 }
 
+/* Keep memory for a while, then free it.  NULL is fine. */
+void object_quarantine(void *memory);
+
 /* Give back the memory in which an object was that has ended.  NULL is fine. */
-void object_free(void *memory);
+static inline void object_free(void *memory)
+{
+	object_take(memory); /* also of one that was never handed out */
+	object_quarantine(memory);
+}
 
 /* Give a reference back; true: it was the last.  The owner of the only reference is alone with the
  * object, and needs no atomic step. */

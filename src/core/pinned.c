@@ -15,11 +15,6 @@
 
 #include <string.h>
 
-struct kz_pinned {
-	uint32_t tag; /* OBJECT_PINNED */
-	struct memory *memory;
-};
-
 void pinned_init(struct pinned_list *list)
 {
 	pthread_mutex_init(&list->lock, NULL);

@@ -171,7 +171,8 @@ struct random_kernel {
 /* What is drawn as `dtype` is made of: floats, doubles, 64-bit words. */
 static kz_dtype random_work(const struct random_row *row, kz_dtype dtype)
 {
-	return row->types == INTEGERS ? KZ_U64 : dtype == KZ_F32 && row->kind != PLACE ? KZ_F32 : KZ_F64;
+	return row->types == INTEGERS ? KZ_U64
+		: dtype == KZ_F32 && row->kind != PLACE ? KZ_F32 : KZ_F64;
 }
 
 /* Numbers of an offset. */
@@ -207,7 +208,8 @@ static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz
 {
 	struct kz_device *dev = draw->rng->device;
 	bool is_complex = dtype_is_complex(draw->dtype);
-	kz_dtype part = draw->dtype == KZ_C64 ? KZ_F32 : draw->dtype == KZ_C128 ? KZ_F64 : draw->dtype;
+	kz_dtype part = draw->dtype == KZ_C64 ? KZ_F32 : draw->dtype == KZ_C128 ? KZ_F64
+		: draw->dtype;
 	struct {
 		char family[8];
 		struct random_kernel kernel;
@@ -384,8 +386,9 @@ static kz_status random_check_parameter(const struct random_row *row, int which,
 		random_rules[rule].expected, row->names[which], value);
 }
 
-kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distribution, kz_dtype dtype,
-	kz_shape shape, double a, double b, const kz_op_options *options, kz_error *err)
+kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distribution,
+	kz_dtype dtype, kz_shape shape, double a, double b, const kz_op_options *options,
+	kz_error *err)
 {
 	kz_status st;
 	if (out) {
