@@ -136,7 +136,7 @@ plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check check-unit check-kudzu check-cpu check-samples
 checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md check-env \
-	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen check-signals check-security))
+	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen check-security))
 check: $(checks) ## run the tests, the samples, the README
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
@@ -209,7 +209,7 @@ check-pycuda:
 check-citizen: lib $(CITIZEN)
 	$(call step,$@,$(nvrtc) tests/citizen/check $(BUILD))
 # Those with system calls that a signal ends early, but for suites whose own calls it would end.
-SIGNALLED := store file pack rtc_compile module image_cache warm load bundle npy npz transfer pinned memory stream streams \
+SIGNALLED := store file pack module image_cache warm load bundle npy npz transfer pinned memory stream streams \
 	graph capture mempool kernel prepared eval trace released array_guard threads
 check-signals: $(BUILD)/check_kudzu $(BUILD)/tests/citizen/alarm.so $(BUILD)/libcuda-stub.so lib ## suites under a thousand signals a second
 	$(call step,$@,for suite in $(SIGNALLED); do $(nvrtc) $(test-cache) KUDZU_TEST_BRIEF=1 CK_RUN_SUITE=$$suite \
@@ -230,7 +230,7 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 
 # .ci/run has done the first one: DONE=check.
 STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-docs check-symbols check-instructions check-install check-numpy check-random
+	check-headers check-docs check-symbols check-instructions check-install check-numpy check-random check-signals
 .PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
 	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
