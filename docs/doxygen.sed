@@ -17,3 +17,4 @@ s/^\t.* \**reserved\(_int\)\?\(\[[0-9]\]\)\?;$//
 s/^#define KZ_[A-Z_]*_INIT /\/** What such a struct begins as: its size, and all else default. *\/ &/
 s/^#define kz_[a-z_0-9]*(out, .*KZ_APPLY_[123](\(KZ_OP_[A-Z0-9_]*\),.*/\/** kz_apply() with \1: x, y and z are arrays or numbers. *\/ &/
 s/^#define kz_[a-z_]*(out, array, axes, err) \\$/\/** kz_reduce() with the operation of this name, and default options. *\/ &/
+s/^#define kz_random_[a-z_]*(out, rng, .*\\$/\/** kz_random_draw() with the distribution of this name, and default options. *\/ &/

@@ -46,8 +46,8 @@ struct kz_place {
 
 	__device__ __forceinline__ kz_bits bits(unsigned attempt) const
 	{
-		return kz_philox(kz_bits{{(unsigned)offset, (unsigned)(offset >> 32), stream, attempt}},
-			(unsigned)seed, (unsigned)(seed >> 32));
+		const kz_bits counter{{(unsigned)offset, (unsigned)(offset >> 32), stream, attempt}};
+		return kz_philox(counter, (unsigned)seed, (unsigned)(seed >> 32));
 	}
 };
 
@@ -264,7 +264,8 @@ public:
 		align(2);
 		const kz_place here = place;
 		const int i = used / 2;
-		return (kz_i64)((kz_u64)low + kz_below(here, next_pair(), i, (kz_u64)high - (kz_u64)low));
+		const kz_u64 range = (kz_u64)high - (kz_u64)low;
+		return (kz_i64)((kz_u64)low + kz_below(here, next_pair(), i, range));
 	}
 
 	/* Mean 0 and variance 1.  They come in pairs, of which the second is kept. */

@@ -17,8 +17,8 @@
  * On the device a number depends on the seed, the stream and the offset only, not on the device, the
  * grid or the shape.  Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy
  * as 1, 2, 3", 2011) turns each offset into 128 bits: 4 float32, 2 float64 or integers, or one
- * number of a distribution that is drawn by rejection.  A call draws from the next offset on, in row-major
- * order.  Kernels draw the same numbers with #include <kudzu/random.cuh>.
+ * number of a distribution that is drawn by rejection.  A call draws from the next offset on, in
+ * row-major order.  A kernel that includes kudzu/random.cuh can draw the same numbers.
  *
  * On the host a kz_mt19937 is a struct of the caller, the Mersenne Twister MT19937 of Matsumoto and
  * Nishimura (1998).  numpy and PyTorch seed it in the same way, and make numbers of its words by
@@ -61,15 +61,16 @@ KZ_API KZ_NODISCARD kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz
 
 /** Distributions, with their parameters a and b.  Their numbers never change. */
 typedef enum kz_distribution {
-	KZ_RANDOM_UNIFORM = 0,     /**< [a, b), or b by rounding: a + (b - a) x, with x of [0, 1) of 24
-	                                bits, 53 of float64, 11 of float16, 8 of bfloat16 */
-	KZ_RANDOM_NORMAL = 1,      /**< mean a, standard deviation b; pairs of Box and Muller (1958) */
+	KZ_RANDOM_UNIFORM = 0,     /**< [a, b), or b by rounding: a + (b - a) x, with x of [0, 1) of
+	                                24 bits, 53 of float64, 11 of float16, 8 of bfloat16 */
+	KZ_RANDOM_NORMAL = 1,      /**< mean a, standard deviation b; pairs of Box and Muller */
 	KZ_RANDOM_LOG_NORMAL = 2,  /**< e to the power of a normal number of a and b */
 	KZ_RANDOM_EXPONENTIAL = 3, /**< mean a */
 	KZ_RANDOM_GAMMA = 4,       /**< shape a, scale b; Marsaglia and Tsang (2000) */
 	KZ_RANDOM_BETA = 5,        /**< a and b, above 0; of two gamma numbers */
-	KZ_RANDOM_POISSON = 6,     /**< mean a; by inversion below 10, else PTRS of Hoermann (1993) */
-	KZ_RANDOM_BINOMIAL = 7,    /**< a trials with probability b; by inversion, or BTRS of Hoermann (1993) */
+	KZ_RANDOM_POISSON = 6,     /**< mean a; by inversion, from 10 on PTRS of Hoermann (1993) */
+	KZ_RANDOM_BINOMIAL = 7,    /**< a trials with probability b; by inversion, from 10 expected
+	                                successes or failures on BTRS of Hoermann (1993) */
 	KZ_RANDOM_BERNOULLI = 8    /**< 1 with probability a, else 0 */
 } kz_distribution;
 
@@ -91,9 +92,9 @@ typedef enum kz_distribution {
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done, as all functions on devices here.
  */
-KZ_API KZ_NODISCARD kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distribution,
-	kz_dtype dtype, kz_shape shape, double a, double b, const kz_op_options *options,
-	kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_random_draw(kz_array **out, kz_random *rng,
+	kz_distribution distribution, kz_dtype dtype, kz_shape shape, double a, double b,
+	const kz_op_options *options, kz_error *err);
 
 /**
  * Draw random integers of low to high - 1, all of which are equally likely; as kz_random_draw.
@@ -111,7 +112,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 #define kz_random_uniform(out, rng, dtype, shape, low, high, err) \
 	kz_random_draw((out), (rng), KZ_RANDOM_UNIFORM, (dtype), shape, (low), (high), NULL, (err))
 #define kz_random_normal(out, rng, dtype, shape, mean, deviation, err) \
-	kz_random_draw((out), (rng), KZ_RANDOM_NORMAL, (dtype), shape, (mean), (deviation), NULL, (err))
+	kz_random_draw((out), (rng), KZ_RANDOM_NORMAL, (dtype), shape, (mean), (deviation), NULL, \
+		(err))
 #define kz_random_log_normal(out, rng, dtype, shape, mean, deviation, err) \
 	kz_random_draw((out), (rng), KZ_RANDOM_LOG_NORMAL, (dtype), shape, (mean), (deviation), NULL, \
 		(err))
@@ -128,7 +130,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 	kz_random_draw((out), (rng), KZ_RANDOM_BINOMIAL, (dtype), shape, (trials), (probability), NULL, \
 		(err))
 #define kz_random_bernoulli(out, rng, dtype, shape, probability, err) \
-	kz_random_draw((out), (rng), KZ_RANDOM_BERNOULLI, (dtype), shape, (probability), 0, NULL, (err))
+	kz_random_draw((out), (rng), KZ_RANDOM_BERNOULLI, (dtype), shape, (probability), 0, NULL, \
+		(err))
 
 /**
  * A generator on the host; a struct of the caller, who may copy it.  Its members are the library's
