@@ -284,7 +284,8 @@ CUresult do_DevicePrimaryCtxRelease(CUdevice device)
 	}
 	if (!code && __atomic_sub_fetch(&contexts[device].references, 1, __ATOMIC_RELAXED) == 0) {
 		for (int i = 0; i < DEVICES_MAX; i++) {
-			peers[device][i] = peers[i][device] = false;
+			__atomic_store_n(&peers[device][i], false, __ATOMIC_RELAXED);
+			__atomic_store_n(&peers[i][device], false, __ATOMIC_RELAXED);
 		}
 	}
 	return code;
