@@ -145,8 +145,9 @@ static inline kz_status module_check(const struct kz_module *mod, kz_error *err)
 /* The end of a call that gives the program a module, or an image. */
 static inline kz_status module_give(struct kz_module *const *out, kz_status st)
 {
-	if (!st) {
-		object_give(*out, (*out)->device);
+	const struct kz_module *mod = *out;
+	if (!st && mod) {
+		object_give(mod, mod->device);
 	}
 	return st;
 }
