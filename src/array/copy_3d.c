@@ -96,9 +96,6 @@ static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_option
 	struct cuda_array_extent extent;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(texels, OBJECT_CUDA_ARRAY, err))) {
-		return st;
-	}
 	if (in->pitch || in->rows || in->offset) {
 		return error_set(err, KZ_INVALID, "'%s': a CUDA array has no pitch, rows and offset",
 			side->name);
@@ -151,6 +148,9 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 		return box_check_linear(side, box, in->host_size, "host memory", err);
 	}
 	if (in->texels) {
+		if ((st = object_check(in->texels, OBJECT_CUDA_ARRAY, err))) {
+			return st;
+		}
 		side->memory = in->texels->memory;
 		return box_check_texels(side, box, err);
 	}

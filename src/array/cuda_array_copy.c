@@ -21,11 +21,7 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 		return error_set(err, KZ_INVALID, "expected an array of %s, got one of %s",
 			kz_dtype_name(texels->dtype), kz_dtype_name(array->dtype));
 	}
-	bool same = array->shape.ndim == shape.ndim;
-	for (int64_t i = 0; i < shape.ndim && same; i++) {
-		same = array->shape.dims[i] == shape.dims[i];
-	}
-	if (!same) {
+	if (!shape_equal(&array->shape, &shape)) {
 		return error_set(err, KZ_INVALID, "expected an array of shape %s, got %s",
 			shape_text(&shape).text, shape_text(&array->shape).text);
 	}
