@@ -379,7 +379,7 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 /* One half of each complex number; `half` is 0 or 1. */
 static void view_halve(struct kz_array *view, int half)
 {
-	view->dtype = view->dtype == KZ_C64 ? KZ_F32 : KZ_F64;
+	view->dtype = dtype_part(view->dtype);
 	view->offset += half * kz_dtype_size(view->dtype);
 }
 

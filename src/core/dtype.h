@@ -45,4 +45,10 @@ static inline bool dtype_is_complex(kz_dtype dtype)
 	return dtype == KZ_C64 || dtype == KZ_C128;
 }
 
+/* The type of the parts of complex numbers; any other type as it is. */
+static inline kz_dtype dtype_part(kz_dtype dtype)
+{
+	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
+}
+
 #endif

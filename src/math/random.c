@@ -207,9 +207,7 @@ static int random_digits(kz_dtype dtype)
 static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz_error *err)
 {
 	struct kz_device *dev = draw->rng->device;
-	bool is_complex = dtype_is_complex(draw->dtype);
-	kz_dtype part = draw->dtype == KZ_C64 ? KZ_F32 : draw->dtype == KZ_C128 ? KZ_F64
-		: draw->dtype;
+	kz_dtype part = dtype_part(draw->dtype);
 	struct {
 		char family[8];
 		struct random_kernel kernel;
@@ -218,7 +216,7 @@ static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz
 	struct kernels_want want = {&key, sizeof(key), random_write_source, &key.kernel,
 		draw->row->name};
 	int per = random_per(draw->row, part);
-	int64_t count = array->count * (is_complex ? 2 : 1);
+	int64_t count = array->count * (part == draw->dtype ? 1 : 2);
 	uint64_t first;
 	CUdeviceptr address = array_address(array);
 	struct memory *used[1] = {array->buffer->memory};

@@ -131,11 +131,6 @@ int kz_op_arity(kz_op op)
 
 /* Kinds of types */
 
-static kz_dtype real_part(kz_dtype dtype)
-{
-	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
-}
-
 /* numpy: the smallest float that holds the integers. */
 static kz_dtype float_of(kz_dtype dtype, bool weak)
 {
@@ -447,10 +442,10 @@ static bool type_operation(struct typing *t, enum rule rule)
 		expr_become(t, real, real);
 		break;
 	case FLOAT_PART:
-		expr_become(t, real, real_part(real));
+		expr_become(t, real, dtype_part(real));
 		break;
 	case PART:
-		expr_become(t, common, real_part(common));
+		expr_become(t, common, dtype_part(common));
 		break;
 	case LDEXP:
 		common = t->expr->nodes[t->nodes[0]].dtype;

@@ -86,11 +86,6 @@ static void job_init(struct job *job, const struct known *operation)
 
 /* Types */
 
-static kz_dtype real_of(kz_dtype dtype)
-{
-	return dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64 : dtype;
-}
-
 static kz_dtype total_dtype(kz_dtype dtype)
 {
 	return dtype <= KZ_I64 ? KZ_I64 : dtype <= KZ_U64 ? KZ_U64 : dtype;
@@ -353,7 +348,7 @@ static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, k
 		st = add_square(expr, node, dtype, err) < 0 ? KZ_INVALID : KZ_OK;
 	}
 	if (!st) {
-		reduce_prepare(job, real_of(dtype));
+		reduce_prepare(job, dtype_part(dtype));
 		job->reduce.number = fmax((double)job->count - job->ddof, 0);
 		st = reduce_hand_out(out, job, err);
 	}
@@ -432,7 +427,7 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 		return run_variance(out, &job, dtype, err);
 	}
 	reduce_prepare(&job, job.known->position ? KZ_I64
-		: job.known->kind == SQUARES ? real_of(dtype)
+		: job.known->kind == SQUARES ? dtype_part(dtype)
 		: job.known->kind == TRUTH || job.known->kind == COUNT ? expr_dtype(&job.expr)
 		: dtype);
 	return reduce_hand_out(out, &job, err);
