@@ -206,14 +206,14 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 }
 
 /* The object is the first member of the texture or surface. */
-static void texture_end(struct texture_object *object, bool is_texture)
+static void texture_end(struct texture_object *object)
 {
 	struct kz_device *dev = object->memory->device;
 	struct kz_stream *last = memory_stream(object->memory);
 	struct device_scope scope;
 	if (device_enter_quietly(dev, &scope)) {
 		(void)dev->drv->StreamSynchronize(last->handle);
-		(void)(is_texture ? dev->drv->TexObjectDestroy(object->handle)
+		(void)(object->tag == OBJECT_TEXTURE ? dev->drv->TexObjectDestroy(object->handle)
 			: dev->drv->SurfObjectDestroy(object->handle));
 		device_leave(dev, &scope);
 	}
@@ -226,14 +226,14 @@ static void texture_end(struct texture_object *object, bool is_texture)
 void kz_texture_release(kz_texture *texture)
 {
 	if (object_is(texture, OBJECT_TEXTURE)) {
-		texture_end(&texture->object, true);
+		texture_end(&texture->object);
 	}
 }
 
 void kz_surface_release(kz_surface *surface)
 {
 	if (object_is(surface, OBJECT_SURFACE)) {
-		texture_end(&surface->object, false);
+		texture_end(&surface->object);
 	}
 }
 
