@@ -118,6 +118,17 @@ KZ_RNG kz_u64 kz_below(const kz_place &place, kz_u64 word, int i, kz_u64 range)
 
 /* --- Numbers by rejection.  Each takes a whole place. --- */
 
+/* An attempt of Hoermann's methods: a number of [-0.5, 0.5) and one of (0, 1].  Returns how far the first
+ * is from the nearer end. */
+KZ_RNG double kz_attempt(double *u, double *v, const kz_place &place, unsigned attempt)
+{
+	const kz_bits bits = place.bits(attempt);
+	kz_unit<53>(u, bits, 0);
+	kz_upper_unit(v, bits, 1);
+	*u -= 0.5;
+	return 0.5 - fabs(*u);
+}
+
 /* log of a gamma number of scale 1 (Marsaglia and Tsang, "A Simple Method for Generating Gamma
  * Variables", 2000).  The logarithm, because numbers of a small shape are below all doubles. */
 KZ_RNG double kz_log_gamma(const kz_place &place, double shape, unsigned first)
@@ -168,11 +179,8 @@ KZ_RNG double kz_poisson(const kz_place &place, double mean)
 	const double b = 0.931 + 2.53 * sqrt(mean), a = -0.059 + 0.02483 * b;
 	const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), log_mean = log(mean);
 	for (unsigned attempt = 0;; attempt++) {
-		const kz_bits bits = place.bits(attempt);
-		kz_unit<53>(&u, bits, 0);
-		kz_upper_unit(&v, bits, 1);
-		u -= 0.5;
-		const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + mean + 0.43);
+		const double us = kz_attempt(&u, &v, place, attempt);
+		const double k = floor((2 * a / us + b) * u + mean + 0.43);
 		if (us >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2)) {
 			return k;
 		}
@@ -204,11 +212,8 @@ KZ_RNG double kz_binomial_of_small(const kz_place &place, double n, double p)
 	const double mode = floor((n + 1) * p), log_odds = log(odds);
 	const double most = lgamma(mode + 1) + lgamma(n - mode + 1);
 	for (unsigned attempt = 0;; attempt++) {
-		const kz_bits bits = place.bits(attempt);
-		kz_unit<53>(&u, bits, 0);
-		kz_upper_unit(&v, bits, 1);
-		u -= 0.5;
-		const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + mean + 0.5);
+		const double us = kz_attempt(&u, &v, place, attempt);
+		const double k = floor((2 * a / us + b) * u + mean + 0.5);
 		if (us >= 0.07 && v <= 0.92 - 4.2 / b) {
 			return k;
 		}
@@ -250,12 +255,16 @@ public:
 	/* [0, 1) */
 	__device__ float uniform()
 	{
-		return (float)(next() >> 8) * 0x1p-24f;
+		float unit;
+		kz_unit<24>(&unit, kz_bits{{next()}}, 0);
+		return unit;
 	}
 
 	__device__ double uniform_double()
 	{
-		return (double)(kz_i64)(next_pair() >> 11) * 0x1p-53;
+		double unit;
+		kz_unit<53>(&unit, next_two(), 0);
+		return unit;
 	}
 
 	/* low to high - 1 */
@@ -265,7 +274,7 @@ public:
 		const kz_place here = place;
 		const int i = used / 2;
 		const kz_u64 range = (kz_u64)high - (kz_u64)low;
-		return (kz_i64)((kz_u64)low + kz_below(here, next_pair(), i, range));
+		return (kz_i64)((kz_u64)low + kz_below(here, kz_join(next_two(), 0), i, range));
 	}
 
 	/* Mean 0 and variance 1.  They come in pairs, of which the second is kept. */
@@ -273,9 +282,7 @@ public:
 	{
 		float pair[2] = {0, (float)left};
 		if (has_left != sizeof(float)) {
-			align(2);
-			const unsigned first = next();
-			kz_normal_pair(pair, kz_bits{{first, next()}}, 0);
+			kz_normal_pair(pair, next_two(), 0);
 			return keep(pair);
 		}
 		has_left = 0;
@@ -296,7 +303,9 @@ public:
 	/* (0, infinity), mean 1. */
 	__device__ float exponential()
 	{
-		return -logf(((float)next() + 1) * 0x1p-32f);
+		float unit;
+		kz_upper_unit(&unit, kz_bits{{next()}}, 0);
+		return -logf(unit);
 	}
 
 	__device__ double gamma(double shape)
@@ -333,11 +342,12 @@ private:
 		}
 	}
 
-	__device__ kz_u64 next_pair()
+	/* Two words, from an even one on. */
+	__device__ kz_bits next_two()
 	{
 		align(2);
-		const kz_u64 upper = next();
-		return upper << 32 | next();
+		const unsigned first = next();
+		return kz_bits{{first, next()}};
 	}
 
 	/* A place whose words no other number takes. */
