@@ -272,7 +272,7 @@ static kz_status box_copy(const struct box_side *to, const struct box_side *from
 	const kz_copy_3d_options *box, struct kz_stream *stream, const char *call, kz_error *err)
 {
 	const kz_copy_side *host = to->memory ? from->memory ? NULL : from->in : to->in;
-	struct memory *pinned = host ? pinned_find(&stream->device->pinned, host->host) : NULL;
+	struct memory *pinned = host ? pinned_find(stream->device, host->host) : NULL;
 	struct copy_pass pass;
 	struct trace_op op;
 	kz_status st = copy_begin(&pass, to->memory ? to->memory : pinned,

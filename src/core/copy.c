@@ -50,7 +50,7 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 	if (st) {
 		return st;
 	}
-	struct memory *pinned = pinned_find(&dev->pinned, host);
+	struct memory *pinned = pinned_find(dev, host);
 	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
 	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
 		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;

@@ -75,10 +75,12 @@ static void pinned_list_remove(struct pinned_list *list, const struct memory *me
 	pthread_mutex_unlock(&list->lock);
 }
 
-struct memory *pinned_find(struct pinned_list *list, const void *pointer)
+struct memory *pinned_find(struct kz_device *dev, const void *pointer)
 {
+	struct pinned_list *list = &dev->pinned;
 	/* A pointer that this thread has was put on the list before. */
-	if (likely(atomic_load_explicit(&list->count, memory_order_relaxed) == 0)) {
+	if (likely(atomic_load_explicit(&list->count, memory_order_relaxed) == 0)
+	    || device_is_forked(dev)) {
 		return NULL;
 	}
 	struct memory *found = NULL;
@@ -117,7 +119,7 @@ void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size)
 	if (size > SLOT_SIZE || (!may_make && !atomic_load(&dev->slot))) {
 		return NULL;
 	}
-	struct memory *pinned = pinned_find(&dev->pinned, host);
+	struct memory *pinned = pinned_find(dev, host);
 	if (pinned) {
 		memory_release(pinned);
 		return NULL;

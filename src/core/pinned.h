@@ -23,7 +23,7 @@ struct pinned_list {
 void pinned_init(struct pinned_list *list);
 void pinned_finish(struct pinned_list *list);
 /* The live pinned memory that contains a pointer of the host, counted; NULL if there is none. */
-struct memory *pinned_find(struct pinned_list *list, const void *pointer);
+struct memory *pinned_find(struct kz_device *dev, const void *pointer);
 /* The memory of a handle; borrowed. */
 struct memory *pinned_memory(const struct kz_pinned *pinned);
 /* Pinned memory through which so few bytes go to `host`; NULL if they go there directly. */

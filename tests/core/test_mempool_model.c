@@ -284,7 +284,7 @@ static kz_status create(struct model_buffer *b, int64_t size)
 	struct model_stream *s = &streams[draw(STREAMS)];
 	if (kind == MEMPOOL_PINNED) {
 		kz_status st = kz_pinned_create(&b->pinned, dev, size, &err);
-		b->memory = st ? NULL : pinned_find(&dev->pinned, kz_pinned_pointer(b->pinned));
+		b->memory = st ? NULL : pinned_find(dev, kz_pinned_pointer(b->pinned));
 		memory_release(b->memory);
 		return st;
 	}

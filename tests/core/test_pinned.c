@@ -169,14 +169,14 @@ STUB_TEST(a_pointer_finds_the_memory_that_it_lies_in, "")
 	}
 	for (int i = 1; i < COUNT; i += 2) {
 		char *first = kz_pinned_pointer(all[i]);
-		struct memory *memory = pinned_find(&dev->pinned, first + kz_pinned_size(all[i]) - 1);
+		struct memory *memory = pinned_find(dev, first + kz_pinned_size(all[i]) - 1);
 		ck_assert_ptr_nonnull(memory);
 		ck_assert_uint_eq(memory->address, (uintptr_t)first);
 		memory_release(memory);
-		ck_assert_ptr_null(pinned_find(&dev->pinned, first + kz_pinned_size(all[i])));
+		ck_assert_ptr_null(pinned_find(dev, first + kz_pinned_size(all[i])));
 		kz_pinned_release(all[i]);
 	}
-	ck_assert_ptr_null(pinned_find(&dev->pinned, all));
+	ck_assert_ptr_null(pinned_find(dev, all));
 }
 
 STUB_TEST(bad_wishes_for_pinned_memory_are_refused, "missing=cuMemHostAlloc")

@@ -96,9 +96,13 @@ void support_stub(const char *script)
 	run(script);
 }
 
+/* Looked up once: a forked child must not call the loader, whose lock a thread of its parent may have had. */
 long support_stub_calls(const char *name)
 {
-	stub_calls_fn *calls = (stub_calls_fn *)stub_symbol("stub_calls");
+	static stub_calls_fn *calls;
+	if (!calls) {
+		calls = (stub_calls_fn *)stub_symbol("stub_calls");
+	}
 	return calls(name);
 }
 
