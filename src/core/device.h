@@ -89,6 +89,7 @@ struct kz_device {
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
 	atomic_bool has_leaks;      /* the last handle was closed, and objects were live */
+	pthread_rwlock_t gate;      /* of captures, see device_hold_captures */
 	atomic_int captures;        /* that go on in its streams */
 	struct output {             /* where the text of kernels goes: output.c */
 		kz_output_fn *function; /* NULL: where the driver has it */
@@ -188,6 +189,19 @@ static inline void device_leave(struct kz_device *dev, const struct device_scope
 	if (scope->switched) {
 		(void)dev->drv->CtxSetCurrent(scope->previous);
 	}
+}
+
+/* To wait for a whole context ends the captures in it.  Between these two none begins; true if one goes
+ * on.  They do not nest, and kz_graph_begin waits for them. */
+static inline bool device_hold_captures(struct kz_device *dev)
+{
+	pthread_rwlock_rdlock(&dev->gate);
+	return atomic_load(&dev->captures) > 0;
+}
+
+static inline void device_let_captures(struct kz_device *dev)
+{
+	pthread_rwlock_unlock(&dev->gate);
 }
 
 /* While a thread captures, the driver refuses it calls that may synchronise.  Those between these two

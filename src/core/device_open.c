@@ -227,6 +227,7 @@ static void device_free(struct kz_device *dev)
 		(void)dev->drv->DevicePrimaryCtxRelease(dev->handle);
 	}
 	pthread_mutex_destroy(&dev->lock);
+	pthread_rwlock_destroy(&dev->gate);
 	kz_error_clear(&dev->cause);
 	mem_free(atomic_load(&dev->note));
 	object_end(&dev->tag);
@@ -270,6 +271,16 @@ static kz_status choose_pool(bool *pooled, kz_error *err)
 		: error_set(err, KZ_INVALID, "KUDZU_POOL: expected 0 or 1, got '%s'", text);
 }
 
+/* One that begins a capture goes before those that come to wait: they could take turns for ever. */
+static void gate_init(pthread_rwlock_t *gate)
+{
+	pthread_rwlockattr_t attributes;
+	pthread_rwlockattr_init(&attributes);
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(gate, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
+}
+
 static kz_status device_create(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
 	bool pooled;
@@ -293,6 +304,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	dev->end = device_end;
 	atomic_init(&dev->refs, 1);
 	pthread_mutex_init(&dev->lock, NULL);
+	gate_init(&dev->gate);
 	mempool_init(&dev->pools[MEMPOOL_DEVICE], dev, MEMPOOL_DEVICE, pooled);
 	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
 	pinned_init(&dev->pinned);

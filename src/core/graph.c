@@ -244,6 +244,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 		return st;
 	}
 	struct kz_device *dev = stream->device;
+	pthread_rwlock_wrlock(&dev->gate);
 	st = stream_find_capturing(&is_capturing, stream, err);
 	if (!st && is_capturing) {
 		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
@@ -260,6 +261,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 			capture_forget(capture);
 		}
 	}
+	pthread_rwlock_unlock(&dev->gate);
 	device_leave(dev, &scope);
 	return st;
 }

@@ -221,7 +221,7 @@ static void memory_wait_for_values(struct memory *memory)
 {
 	struct device_scope scope;
 	if (device_enter_quietly(memory->device, &scope)) {
-		(void)memory->device->drv->CtxSynchronize();
+		(void)stream_wait_all(memory->device);
 		device_leave(memory->device, &scope);
 	}
 	atomic_store(&memory->has_values, false);
@@ -258,7 +258,7 @@ kz_status memory_wait(struct memory *memory, kz_error *err)
 	struct kz_device *dev = memory->device;
 	struct kz_stream *last = atomic_load(&memory->last);
 	if (atomic_load(&memory->has_values)) {
-		return device_ok(dev, dev->drv->CtxSynchronize(), "cuCtxSynchronize", err);
+		return device_ok(dev, stream_wait_all(dev), "cuCtxSynchronize", err);
 	}
 	return last ? device_ok(dev, stream_wait(last), "cuStreamSynchronize", err) : KZ_OK;
 }

@@ -124,7 +124,7 @@ static void mempool_sweep(struct mempool *pool)
 
 /* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
  * if work on them may be in flight.  During a capture nobody can wait for that, so these stay. */
-static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *busy)
+static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool captures, bool *busy)
 {
 	struct segment *detached = NULL;
 	struct segment *next;
@@ -132,7 +132,7 @@ static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *b
 		next = segment->next;
 		bool in_flight = segment->first.behind || segment->first.list != &pool->idle;
 		if (segment->live > 0 || pool->stats.reserved_size <= keep
-		    || (in_flight && atomic_load(&pool->device->captures) > 0)) {
+		    || (in_flight && captures)) {
 			continue;
 		}
 		*busy |= in_flight;
@@ -154,12 +154,14 @@ static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool *b
 CUresult mempool_trim(struct mempool *pool, int64_t keep)
 {
 	bool busy = false;
+	bool captures = device_hold_captures(pool->device);
 	pthread_mutex_lock(&pool->lock);
 	mempool_unpark(pool);
 	mempool_sweep(pool);
-	struct segment *unused = detach_unused(pool, keep, &busy);
+	struct segment *unused = detach_unused(pool, keep, captures, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
+	device_let_captures(pool->device);
 	segment_give_back(pool, unused, true);
 	return code;
 }
@@ -168,15 +170,16 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *why)
 {
 	bool busy = false;
-	bool captures = atomic_load(&pool->device->captures) > 0;
+	bool captures = device_hold_captures(pool->device);
 	pthread_mutex_lock(&pool->lock);
 	mempool_unpark(pool);
 	if (captures) {
 		mempool_sweep(pool);
 	}
-	struct segment *unused = detach_unused(pool, 0, &busy);
+	struct segment *unused = detach_unused(pool, 0, captures, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = captures ? CUDA_SUCCESS : pool->device->drv->CtxSynchronize();
+	device_let_captures(pool->device);
 	segment_give_back(pool, unused, true);
 	if (code) {
 		why->call = "cuCtxSynchronize";
@@ -394,7 +397,7 @@ void mempool_finish(struct mempool *pool)
 	struct device_scope scope;
 	bool busy = false;
 	free_list_unpark(&pool->idle, &pool->spare);
-	struct segment *unused = detach_unused(pool, 0, &busy);
+	struct segment *unused = detach_unused(pool, 0, false, &busy);
 	bool living = unused && device_enter_quietly(pool->device, &scope);
 	segment_give_back(pool, unused, living);
 	if (living) {

@@ -89,12 +89,10 @@ void stream_release(struct kz_stream *stream)
 	}
 }
 
-CUresult stream_wait_all(struct kz_device *dev)
+/* One after the other, while streams are captured. */
+static CUresult wait_for_each(struct kz_device *dev)
 {
 	struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
-	if (atomic_load(&dev->captures) == 0) {
-		return dev->drv->CtxSynchronize();
-	}
 	pthread_mutex_lock(&pool->lock);
 	size_t count = 0;
 	for (struct free_list *list = pool->lists; list; list = list->next) {
@@ -115,6 +113,14 @@ CUresult stream_wait_all(struct kz_device *dev)
 		stream_release(streams[count]);
 	}
 	mem_free(streams);
+	return code;
+}
+
+CUresult stream_wait_all(struct kz_device *dev)
+{
+	bool captures = device_hold_captures(dev);
+	CUresult code = captures ? wait_for_each(dev) : dev->drv->CtxSynchronize();
+	device_let_captures(dev);
 	return code;
 }
 
@@ -308,7 +314,7 @@ kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
-	CUresult code = dev->drv->CtxSynchronize();
+	CUresult code = stream_wait_all(dev);
 	if (unlikely(trace_is_on())) {
 		trace_passed(dev);
 	}

@@ -245,6 +245,12 @@ static void do_compile(struct actor *a)
 	kz_module_release(module);
 }
 
+static void do_trim(struct actor *a)
+{
+	kz_error err = KZ_ERROR_INIT;
+	ok(kz_device_trim(a->place->dev, 0, &err));
+}
+
 static void do_memory(struct actor *a)
 {
 	kz_error err = KZ_ERROR_INIT;
@@ -307,18 +313,19 @@ static deed *const everything[] = {do_launch, do_count, do_check, do_set, do_eva
 static deed *const launches[] = {do_launch, do_count, do_check};
 static deed *const lives[] = {do_stream, do_event, do_module, do_memory, do_copy};
 static deed *const captures[] = {do_launch, do_check, do_host, do_view, do_graph};
+static deed *const waits[] = {do_module, do_trim, do_memory, do_launch};
 
 struct role {
 	deed *const *deeds;
 	uint32_t count;
 };
 
-/* What even and odd threads do.  Captures are alone: the release of a module waits for the device, which
- * ends a capture that begins at that moment. */
+/* What even and odd threads do. */
 static const struct role roles[][2] = {
 	{{everything, countof(everything)}, {everything, countof(everything)}},
 	{{launches, countof(launches)}, {lives, countof(lives)}},
 	{{captures, countof(captures)}, {captures, countof(captures)}},
+	{{captures, countof(captures)}, {waits, countof(waits)}},
 };
 enum { ROLES = countof(roles) };
 static const struct role *role;
