@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""The peers of bench_numpy: NumPy, numexpr and JAX, on one thread.
+
+Orders are lines with tabs: "case NAME COUNT" makes the operands and answers the result's sum with
+weights; "time PEER CALLS" answers the seconds of one call, or "none".
+"""
+import os
+import sys
+import time
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+import numpy as np
+
+try:
+    import numexpr
+except ImportError:
+    numexpr = None
+try:
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+except ImportError:
+    jax = None
+
+TYPES = {"float16": "f2", "float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8",
+         "uint8": "u1", "bool": "?"}
+SQUARES = ("take rows", "take columns", "matrix times vector", "argmax of rows", "argmin of columns",
+           "flip rows", "flip columns", "std of rows", "std of columns")
+CUBES = ("transpose (2, 0, 1)",)
+
+# Name: with numpy, which is np or jnp; operands a, b, i.  Those of numpy's ufuncs have their result
+# there already.
+NEW = {
+    "take": lambda np, a, b, i: np.take(a, i),
+    "take rows": lambda np, a, b, i: np.take(a, i, axis=0),
+    "take columns": lambda np, a, b, i: np.take(a, i, axis=1),
+    "matrix times vector": lambda np, a, b, i: np.matmul(a, b),
+    "argmax": lambda np, a, b, i: np.argmax(a),
+    "argmax of rows": lambda np, a, b, i: np.argmax(a, axis=1),
+    "argmin of columns": lambda np, a, b, i: np.argmin(a, axis=0),
+    "std of all": lambda np, a, b, i: np.std(a),
+    "std of rows": lambda np, a, b, i: np.std(a, axis=1),
+    "std of columns": lambda np, a, b, i: np.std(a, axis=0),
+}
+# The shapes of these results depend on values, which jax.jit does not do.
+NUMPY = {
+    "nonzero": lambda a, b, i, out: np.nonzero(b)[0],
+    "compress": lambda a, b, i, out: a[b],
+    "put": lambda a, b, i, out: np.put(out, i, a),
+}
+COPIES = {
+    "transpose (2, 0, 1)": lambda np, a: np.transpose(a, (2, 0, 1)),
+    "flip": lambda np, a: np.flip(a, 0),
+    "flip rows": lambda np, a: np.flip(a, 0),
+    "flip columns": lambda np, a: np.flip(a, 1),
+}
+NUMEXPR = {
+    "floor_divide": "a // b", "floor_divide by 7": "a // 7", "remainder": "a % b", "sin": "sin(a)",
+    "exp": "exp(a)", "tanh": "tanh(a)", "log": "log(a)", "log1p": "log1p(a)", "expm1": "expm1(a)",
+    "arctan": "arctan(a)", "power": "a ** b",
+}
+BINARY = ("floor_divide", "remainder", "power")
+
+
+def values(count, dtype):
+    numbers = 1 + np.arange(count) * 37 % 1000 / 1000
+    return numbers if dtype[0] == "f" else np.floor(60 * numbers)
+
+
+def make(name, dtype, count):
+    """The operands a, b, the indexes and a result."""
+    side = count
+    if name in SQUARES:
+        side = int(count**0.5)
+        shape = (side, side)
+    elif name in CUBES:
+        side = int((count + 0.5)**(1 / 3))
+        shape = (side, side, side)
+    else:
+        shape = (count,)
+    total = int(np.prod(shape))
+    a = values(total, dtype).astype(dtype).reshape(shape)
+    wide = 1 + (np.arange(total) * 3 + 1) * 37 % 1000 / 1000
+    b = (wide if dtype[0] == "f" else np.floor(60 * wide)).astype(dtype).reshape(shape)
+    if name in ("nonzero", "compress"):
+        b = (np.arange(total) * 7919 % 3 == 0).astype(dtype if name == "nonzero" else "?")
+    elif name == "matrix times vector":
+        b = b.ravel()[:side].copy()
+    return a, b, np.arange(side) * 7919 % side, a.copy()
+
+
+def numpy_call(name, a, b, i, out):
+    if name in NEW:
+        return lambda: NEW[name](np, a, b, i)
+    if name in NUMPY:
+        def call():
+            made = NUMPY[name](a, b, i, out)
+            return out if made is None else made
+        return call
+    if name in COPIES:
+        def call():
+            np.copyto(out, COPIES[name](np, a))
+            return out
+        return call
+    if name.endswith(" by 7"):
+        ufunc = getattr(np, name[:-5])
+        return lambda: ufunc(a, 7, out=out)
+    ufunc = getattr(np, name)
+    return (lambda: ufunc(a, b, out=out)) if name in BINARY else (lambda: ufunc(a, out=out))
+
+
+def numexpr_call(name, a, b, out):
+    # It computes with int64 where types are mixed, has no float16, and its // of floats is C's.
+    if not numexpr or name not in NUMEXPR or a.dtype == np.float16:
+        return None
+    if "floor" in name and a.dtype.kind == "f":
+        return None
+    try:
+        numexpr.evaluate(NUMEXPR[name], {"a": a, "b": b}, {}, out=out, casting="same_kind")
+    except Exception:
+        return None
+    return lambda: numexpr.re_evaluate({"a": a, "b": b})
+
+
+def jax_call(name, a, b, i):
+    if not jax or name in NUMPY:
+        return None
+    if name in NEW:
+        run = jax.jit(lambda a, b, i: NEW[name](jnp, a, b, i))
+    elif name in COPIES:
+        run = jax.jit(lambda a, b, i: COPIES[name](jnp, a))
+    elif name.endswith(" by 7"):
+        run = jax.jit(lambda a, b, i: getattr(jnp, name[:-5])(a, 7))
+    elif name in BINARY:
+        run = jax.jit(lambda a, b, i: getattr(jnp, name)(a, b))
+    else:
+        run = jax.jit(lambda a, b, i: getattr(jnp, name)(a))
+    operands = [jnp.asarray(x) for x in (a, b, i)]
+    return lambda: run(*operands).block_until_ready()
+
+
+def measure(call, calls):
+    call()
+    start = time.process_time()
+    for _ in range(calls):
+        call()
+    return (time.process_time() - start) / calls
+
+
+def weigh(result):
+    flat = np.asarray(result).ravel().astype("f8")
+    return float((flat * (np.arange(flat.size) % 7 + 1)).sum())
+
+
+PEERS = {}
+for line in sys.stdin:
+    order, first, number = line.rstrip("\n").split("\t")
+    if order == "case":
+        name, dtype = first.rsplit(", ", 1)
+        a, b, i, out = make(name, TYPES[dtype], int(number))
+        PEERS = {"numpy": numpy_call(name, a, b, i, out)}
+        answer = repr(weigh(PEERS["numpy"]()))
+        PEERS["numexpr"] = numexpr_call(name, a, b, out)
+        PEERS["jax"] = jax_call(name, a, b, i)
+    else:
+        call = PEERS.get(first)
+        answer = repr(measure(call, int(number))) if call else "none"
+    print(answer, flush=True)
