@@ -120,12 +120,11 @@ SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values 
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
 	integrate network einsum products random matrix own
 SKIP_ubsan := $(SKIP_asan) hostile
-SKIP_tsan := $(SKIP_asan) hostile lex parse check cfg flatten emit emit_flow emit_call texture mma \
-	view slice reshape join shape indexing npy npz dlpack create eval_parse eval declare overlap \
-	custom_reduction reduce elementwise_errors signature source_scan diag headers rtc_image \
-	pack key resources parts reach keep pch rtc_compile hash store_calls store_owner \
-	diagnostic layout inspect bundle load image_link codes abi args dtype \
-	flat_stack syntax emit_async base_addresses emit_nontemporal emit_video emit_warp emit_vector emit_local emit_atom
+# In these folders tsan sees nothing new in a suite without threads of its own.
+tsan-folders := array ops math rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
+SKIP_tsan = $(SKIP_asan) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
+	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
+	image_link codes abi args dtype
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
