@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 7, SIZES = 4, PEERS = 3 };
+enum { ROUNDS = 7, SIZES = 4, PEERS = 3, WARM_NS = 100000000 };
 
 static const int64_t counts[SIZES] = {1 << 10, 1 << 16, 1 << 20, 1 << 24};
 static const char *const peer_names[PEERS] = {"numpy", "numexpr", "jax"};
@@ -383,7 +383,12 @@ static int measure(struct bench *bench, int64_t count)
 	if (first < 0 || compare_results(bench, theirs)) {
 		return -1;
 	}
-	int64_t calls[1 + PEERS] = {calls_for(first)};
+	/* A kernel may be compiled twice, better in the background. */
+	if (time_calls(bench, bench->item->run, calls_for(first)) < 0) {
+		return -1;
+	}
+	nanosleep(&(struct timespec){.tv_nsec = WARM_NS}, NULL);
+	int64_t calls[1 + PEERS] = {calls_for(fmax(time_calls(bench, bench->item->run, 3), 1e-7))};
 	for (int peer = 0; peer < PEERS; peer++) {
 		first = time_peer(peer, 3);
 		samples.has[peer] = first > 0;

@@ -3,10 +3,9 @@
  * An array of random numbers, by kernels/random.cuh.
  *
  * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of kz_work
- * and of the kind KZ_KIND, and the parameters a and b.  Blocks have CHUNK offsets.  KZ_SERIAL: one
- * thread per block; else blocks of 256.
+ * and of the kind KZ_KIND, and the parameters a and b.  Blocks have CHUNK offsets, and chunks.cuh has their
+ * loops.
  */
-#define CHUNK 1024
 struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 	kz_element at[KZ_PER];
 };
@@ -41,14 +40,6 @@ static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_p
 #endif
 	return out;
 }
-
-#ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
-#define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
-#else
-#define KZ_BOUNDS __launch_bounds__(256)
-#define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
-#endif
 
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, kz_i64 count, kz_u64 seed,
 	kz_u64 offset, unsigned stream, kz_param a, kz_param b)

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/ops/indexing.c.  Elements are kz_element, an opaque type of their size; indexes are
- * int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.  KZ_SERIAL: one thread per
- * block; else blocks of 256.  Every block has CHUNK elements.
+ * Kernels of src/ops/indexing.c, behind chunks.cuh.  Elements are kz_element, an opaque type of their
+ * size; indexes are int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.
+ *
+ * A serial thread goes along rows: a loop over one row has neither divisions nor branches, and
+ * becomes vectors.
  */
-typedef long long kz_i64;
-#define CHUNK 8192
-#ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
-#define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
-#else
-#define KZ_BOUNDS __launch_bounds__(256)
-#define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
-#endif
-#define KZ_CHUNK(count) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK; \
-	const kz_i64 end = begin + CHUNK < count ? begin + CHUNK : count
+#define PART 64 /* elements that a serial thread has in memory of its own */
 
 #ifdef KZ_CHECK
-/* The first place whose index is out of range; *bad begins as the largest number. */
+/* The first place whose index is out of range; *bad begins as the largest number.  Mostly there is
+ * none, so a first loop only asks whether there is one. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_i64 *indexes, kz_i64 count, kz_i64 low,
 	kz_i64 extent, unsigned long long *bad)
 {
+	typedef unsigned long long u64;
 	KZ_CHUNK(count);
+	const u64 range = (u64)extent - (u64)low;
+	int any = 0;
 	KZ_FOR(i, begin, end) {
-		if (indexes[i] < low || indexes[i] >= extent) {
-			atomicMin(bad, (unsigned long long)i);
+		any |= (u64)indexes[i] - (u64)low >= range;
+	}
+	if (any) {
+		KZ_FOR(i, begin, end) {
+			if ((u64)indexes[i] - (u64)low >= range) {
+				atomicMin(bad, (u64)i);
+			}
 		}
 	}
 }
@@ -43,17 +43,70 @@ static __device__ inline kz_i64 kz_index(kz_i64 index, kz_i64 extent, int mode)
 	return index < 0 ? index + extent : index;
 }
 
+#if defined(KZ_SERIAL) && (defined(KZ_TAKE) || defined(KZ_TAKE_ALONG))
+/* to[i] = from[index i * step + i * move].  The elements rest in an array that no pointer reaches, so
+ * both loops become vectors. */
+static __device__ __forceinline__ void kz_gather_by(kz_element *to, const kz_element *from,
+	const kz_i64 *indexes, kz_i64 count, kz_i64 extent, kz_i64 step, kz_i64 move, int mode)
+{
+	kz_element part[PART];
+	_Pragma("unroll 1") for (kz_i64 first = 0; first < count; first += PART) {
+		const int left = (int)kz_min(count - first, PART);
+		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
+			part[i] = from[kz_index(indexes[first + i], extent, mode) * step
+				+ (first + i) * move];
+		}
+		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
+			to[first + i] = part[i];
+		}
+	}
+}
+static __device__ __forceinline__ void kz_gather(kz_element *to, const kz_element *from,
+	const kz_i64 *indexes, kz_i64 count, kz_i64 extent, kz_i64 step, kz_i64 move, int mode)
+{
+	if (mode == 0) {
+		kz_gather_by(to, from, indexes, count, extent, step, move, 0);
+	} else {
+		kz_gather_by(to, from, indexes, count, extent, step, move, mode);
+	}
+}
+#endif
+
 #ifdef KZ_TAKE
 /* to(outer, count, inner) = from(outer, extent, inner) */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element *from,
 	const kz_i64 *indexes, kz_i64 total, kz_i64 count, kz_i64 extent, kz_i64 inner, int mode)
 {
 	KZ_CHUNK(total);
+#ifdef KZ_SERIAL
+	const kz_i64 row = begin / inner, outer = row / count;
+	kz_i64 j = row - outer * count, skip = begin - row * inner, length;
+	from += outer * extent * inner;
+	for (kz_i64 at = begin; at < end; at += length) {
+		if (inner == 1) {
+			length = kz_min(count - j, end - at);
+			kz_gather(to + at, from, indexes + j, length, extent, 1, 0, mode);
+			j += length;
+		} else {
+			const kz_element *row = from + kz_index(indexes[j++], extent, mode) * inner + skip;
+			length = kz_min(inner - skip, end - at);
+			_Pragma("unroll 1") for (kz_i64 i = 0; i < length; i++) {
+				to[at + i] = row[i];
+			}
+			skip = 0;
+		}
+		if (j == count) {
+			j = 0;
+			from += extent * inner;
+		}
+	}
+#else
 	KZ_FOR(i, begin, end) {
-		const kz_i64 row = i / inner, outer = row / count;
+		const kz_i64 row = inner == 1 ? i : kz_divide(i, inner), outer = kz_divide(row, count);
 		const kz_i64 index = kz_index(indexes[row - outer * count], extent, mode);
 		to[i] = from[(outer * extent + index) * inner + (i - row * inner)];
 	}
+#endif
 }
 
 #endif
@@ -64,10 +117,30 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 	const kz_i64 *indexes, kz_i64 total, kz_i64 count, kz_i64 extent, kz_i64 inner, int mode)
 {
 	KZ_CHUNK(total);
-	KZ_FOR(i, begin, end) {
-		const kz_i64 row = i / inner, index = kz_index(indexes[i], extent, mode);
-		to[i] = from[(row / count * extent + index) * inner + (i - row * inner)];
+#ifdef KZ_SERIAL
+	const kz_i64 line = inner == 1 ? count : inner, lines = inner == 1 ? 1 : count;
+	const kz_i64 row = begin / line, outer = row / lines;
+	kz_i64 j = row - outer * lines, skip = begin - row * line, length;
+	from += outer * extent * inner;
+	for (kz_i64 at = begin; at < end; at += length) {
+		length = kz_min(line - skip, end - at);
+		if (inner == 1) {
+			kz_gather(to + at, from, indexes + at, length, extent, 1, 0, mode);
+		} else {
+			kz_gather(to + at, from + skip, indexes + at, length, extent, inner, 1, mode);
+		}
+		skip = 0;
+		if (++j == lines) {
+			j = 0;
+			from += extent * inner;
+		}
 	}
+#else
+	KZ_FOR(i, begin, end) {
+		const kz_i64 row = kz_divide(i, inner), index = kz_index(indexes[i], extent, mode);
+		to[i] = from[(kz_divide(row, count) * extent + index) * inner + (i - row * inner)];
+	}
+#endif
 }
 
 #endif
@@ -77,9 +150,18 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 	const kz_i64 *indexes, kz_i64 count, kz_i64 value_count, kz_i64 extent, int mode)
 {
 	KZ_CHUNK(count);
+#ifdef KZ_SERIAL
+	kz_i64 from = begin % value_count;
 	KZ_FOR(i, begin, end) {
-		to[kz_index(indexes[i], extent, mode)] = values[i % value_count];
+		to[kz_index(indexes[i], extent, mode)] = values[from];
+		from = from + 1 == value_count ? 0 : from + 1;
 	}
+#else
+	KZ_FOR(i, begin, end) {
+		to[kz_index(indexes[i], extent, mode)]
+			= values[i - kz_divide(i, value_count) * value_count];
+	}
+#endif
 }
 
 #endif
@@ -123,10 +205,20 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 	KZ_CHUNK(count);
 	kz_i64 at = offsets[blockIdx.x];
 #ifdef KZ_SERIAL
-	KZ_FOR(i, begin, end) {
-		if (mask[i]) {
-			places[at++] = i;
+	/* A branch would often go the other way than foreseen: each place is written, and those that do not
+	 * count are overwritten, in memory that is this thread's. */
+	kz_i64 part[PART];
+	_Pragma("unroll 1") for (kz_i64 first = begin; first < end; first += PART) {
+		const int left = (int)kz_min(end - first, PART);
+		int found = 0;
+		_Pragma("unroll 1") for (int i = 0; i < left; i++) {
+			part[found] = first + i;
+			found += mask[first + i] != 0;
 		}
+		_Pragma("unroll 1") for (int i = 0; i < found; i++) {
+			places[at + i] = part[i];
+		}
+		at += found;
 	}
 #else
 	/* 256 at a time: those of lower lanes and warps come first. */
@@ -153,4 +245,25 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 	}
 #endif
 }
+#endif
+
+#ifdef KZ_SPLIT
+/* The places, which rise, along the last of some axes: rest[i] is where they are along it, places[i]
+ * becomes where they are along the others. */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *rest, kz_i64 *places, kz_i64 count, kz_i64 extent)
+{
+	KZ_CHUNK(count);
+	kz_i64 row = 0, first = 0, last = 0; /* of a thread's last place: its row, and where that is */
+	KZ_FOR(i, begin, end) {
+		const kz_i64 place = places[i];
+		if (place >= last) {
+			row = kz_divide(place, extent);
+			first = row * extent;
+			last = first + extent;
+		}
+		rest[i] = place - first;
+		places[i] = row;
+	}
+}
+
 #endif

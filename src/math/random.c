@@ -23,7 +23,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { CHUNK = 1024, BLOCK = 256 }; /* offsets of a block, as in draw.cuh; threads */
+enum { CHUNK = 1024, BLOCK = 256 }; /* offsets of a block; threads */
 
 struct kz_random {
 	uint32_t tag;
@@ -195,6 +195,8 @@ static void random_write_source(struct str *source, const void *context)
 		random_per(row, kernel->dtype), kernel->digits, kz_dtype_ctype(kernel->dtype),
 		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double",
 		kernel->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "#define CHUNK %d\n", CHUNK);
+	str_add(source, device_chunks);
 	str_add(source, device_draw);
 }
 

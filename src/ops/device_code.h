@@ -5,7 +5,7 @@
 /* The texts of kernels/NAME.cuh, from which kernels are generated; zero-terminated. */
 #define DEVICE_CODE(X) \
 	X(real) X(integer) X(half) X(complex) X(reduce) X(reduce_serial) \
-	X(reduce_threads) X(indexing) X(matmul) X(scan) X(transpose) X(custom) X(custom_complex) \
+	X(reduce_threads) X(chunks) X(indexing) X(matmul) X(scan) X(transpose) X(custom) X(custom_complex) \
 	X(draw) X(lapack) X(solver)
 
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));

@@ -21,14 +21,14 @@
 
 #include <string.h>
 
-enum { CHUNK = 8192, BLOCK = 256 }; /* as in indexing.cuh */
+enum { CHUNK = 8192, BLOCK = 256 };
 
 /* Kernels */
 
-enum kernel { CHECK, TAKE, TAKE_ALONG, PUT, COUNT, PLACES };
+enum kernel { CHECK, TAKE, TAKE_ALONG, PUT, COUNT, PLACES, SPLIT };
 
 static const char *const kernel_names[] = {"CHECK", "TAKE", "TAKE_ALONG", "PUT", "COUNT",
-	"PLACES"};
+	"PLACES", "SPLIT"};
 
 struct wanted {
 	enum kernel kernel;
@@ -51,6 +51,8 @@ static void indexing_write_source(struct str *source, const void *context)
 		str_addf(source, "struct __align__(%lld) kz_element { char bytes[%lld]; };\n",
 			(long long)(size % 16 == 0 ? 16 : size & -size), (long long)size);
 	}
+	str_addf(source, "#define CHUNK %d\n", CHUNK);
+	str_add(source, device_chunks);
 	str_add(source, device_indexing);
 }
 
@@ -215,6 +217,19 @@ static kz_status shape_of_taken(kz_shape *out, const kz_shape *shape, const kz_s
 	return KZ_OK;
 }
 
+/* Rows of a multiple of 2 to 16 bytes are copied in words of that size: *size of an element, and
+ * *inner of a row, become others for the same bytes.  `addresses` are those of all arrays, or'ed. */
+static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, bool serial)
+{
+	const int64_t most = serial ? 8 : 16;
+	const uint64_t bits = (uint64_t)(*size * *inner) | addresses | (uint64_t)most;
+	const int64_t word = (int64_t)(bits & -bits);
+	if (*inner > 1 && word > *size) {
+		*inner = *inner * *size / word;
+		*size = word;
+	}
+}
+
 /* Both arrays are contiguous, the indexes are good. */
 static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_shape *shape,
 	struct kz_array *indexes, int64_t axis, kz_index_mode mode, struct kz_stream *stream,
@@ -235,10 +250,12 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 	int64_t extent = shape->dims[axis];
 	CUdeviceptr address[3] = {array_address(result), array_address(array),
 		array_address(indexes)};
-	void *params[] = {&address[0], &address[1], &address[2], &result->count, &indexes->count,
-		&extent, &inner, &how};
-	struct run run = {TAKE, kz_dtype_size(array->dtype), result->count, params,
-		{result, array, indexes}};
+	int64_t size = kz_dtype_size(array->dtype), total = result->count * size;
+	widen_rows(&size, &inner, address[0] | address[1], stream->device->serial);
+	total /= size;
+	void *params[] = {&address[0], &address[1], &address[2], &total, &indexes->count, &extent,
+		&inner, &how};
+	struct run run = {TAKE, size, total, params, {result, array, indexes}};
 	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
@@ -529,36 +546,37 @@ static kz_status indexing_mask(kz_array **out, struct kz_array *array, struct kz
 	return elementwise_contiguous(out, array, KZ_BOOL, stream, err);
 }
 
-/* Row `axis` of the result: where the places lie along that axis. */
+/* Row `axis` of the result: where the places lie along that axis.  They become those along the axes
+ * before it. */
 static kz_status write_axis(struct kz_array *result, struct kz_array *places, int64_t axis,
-	int64_t inner, int64_t extent, struct kz_stream *stream, kz_error *err)
+	int64_t extent, struct kz_stream *stream, kz_error *err)
 {
-	kz_op_options options = {.size = sizeof(options), .stream = stream};
-	struct kz_array *row = NULL;
-	kz_array *quotient = NULL;
-	kz_status st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL,
-		axis * places->count * (int64_t)sizeof(int64_t), err);
-	if (!st && !(st = kz_apply(&quotient, KZ_OP_FLOOR_DIVIDE, &options, err,
-			KZ_ARGS(places, inner)))) {
-		options.into = row;
-		st = kz_apply(NULL, KZ_OP_REMAINDER, &options, err, KZ_ARGS(quotient, extent));
-	}
-	kz_array_release(quotient);
-	kz_array_release(row);
-	return st;
+	CUdeviceptr address[2] = {array_address(result)
+		+ (CUdeviceptr)(axis * places->count * (int64_t)sizeof(int64_t)),
+		array_address(places)};
+	void *params[] = {&address[0], &address[1], &places->count, &extent};
+	struct run run = {SPLIT, 8, places->count, params, {result, places}};
+	return indexing_run_kernel(stream, &run, err);
 }
 
+/* The rows of all axes; the places are used up. */
 static kz_status split_places(kz_array **out, struct kz_array *places, const kz_shape *shape,
 	struct kz_stream *stream, kz_error *err)
 {
-	struct kz_array *result = NULL;
+	struct kz_array *result = NULL, *row = NULL;
+	if (shape->ndim == 1) {
+		return kz_array_view(out, places, KZ_SHAPE(1, places->count), NULL, 0, err);
+	}
 	kz_status st = kz_array_create_on(&result, stream->device, KZ_I64,
 		KZ_SHAPE(shape->ndim, places->count), stream, err);
-	int64_t inner = 1;
-	for (int64_t i = shape->ndim; !st && places->count && i-- > 0;) {
-		st = write_axis(result, places, i, inner, shape->dims[i], stream, err);
-		inner *= shape->dims[i];
+	for (int64_t i = shape->ndim - 1; !st && i > 0; i--) {
+		st = write_axis(result, places, i, shape->dims[i], stream, err);
 	}
+	if (!st && places->count && !(st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL, 0,
+			err))) {
+		st = kz_array_assign_on(row, places, stream, err);
+	}
+	kz_array_release(row);
 	return array_finish(out, result, st);
 }
 

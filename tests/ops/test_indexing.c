@@ -50,6 +50,61 @@ DEVICE_TEST(take_puts_the_indexes_in_place_of_an_axis)
 	}
 }
 
+/* Rows that end within a chunk, and that begin at other places than multiples of words. */
+DEVICE_TEST(take_follows_rows_across_chunks)
+{
+	enum { OUTER = 3, EXTENT = 61, MOST = 140, COUNT = 130 };
+	static const int64_t inners[] = {1, 2, 3, 32, 47, 64, MOST};
+	static int16_t host[OUTER * EXTENT * MOST], want[OUTER * COUNT * MOST], got[OUTER * COUNT * MOST];
+	static int64_t places[COUNT];
+	for (size_t k = 0; k < countof(inners); k++) {
+		const int64_t inner = inners[k], taken_size = OUTER * COUNT * inner * 2;
+		for (int64_t i = 0; i < OUTER * EXTENT * inner; i++) {
+			host[i] = (int16_t)(i * 7);
+		}
+		for (int64_t i = 0; i < COUNT; i++) {
+			places[i] = i * i % (2 * EXTENT) - EXTENT;
+		}
+		for (int64_t i = 0; i < OUTER * COUNT * inner; i++) {
+			int64_t outer = i / inner / COUNT, index = (places[i / inner % COUNT] + EXTENT) % EXTENT;
+			want[i] = host[(outer * EXTENT + index) * inner + i % inner];
+		}
+		kz_array *array = from(KZ_I16, KZ_SHAPE(OUTER, EXTENT, inner), host,
+			OUTER * EXTENT * inner * 2);
+		kz_array *indexes = from(KZ_I64, KZ_SHAPE(COUNT), places, sizeof(places));
+		kz_array *column, *both, *taken, *along;
+		for (kz_index_mode mode = KZ_INDEX_CHECK; mode <= KZ_INDEX_WRAP; mode++) {
+			ok(kz_array_take(&taken, array, indexes, 1, mode, &err));
+			ok(kz_array_get(taken, got, taken_size, &err));
+			ck_assert_mem_eq(got, want, (size_t)taken_size);
+			kz_array_release(taken);
+		}
+		ok(kz_array_reshape(&column, indexes, KZ_SHAPE(1, COUNT, 1), &err));
+		ok(kz_array_broadcast_to(&both, column, KZ_SHAPE(OUTER, COUNT, inner), &err));
+		ok(kz_array_take_along_axis(&along, array, both, 1, KZ_INDEX_CHECK, &err));
+		ok(kz_array_get(along, got, taken_size, &err));
+		ck_assert_mem_eq(got, want, (size_t)taken_size);
+		release_arrays(array, indexes, column, both, along);
+	}
+}
+
+/* Fewer values than indexes are taken in turn, also where a chunk ends. */
+DEVICE_TEST(put_repeats_its_values)
+{
+	enum { N = 20000, VALUES = 37 };
+	static int64_t places[N];
+	static int32_t want[N];
+	for (int64_t i = 0; i < N; i++) {
+		places[i] = i * 7919 % N;
+		want[places[i]] = (int32_t)(i % VALUES);
+	}
+	kz_array *array = support_counted(dev, KZ_SHAPE(N)), *values = support_counted(dev, KZ_SHAPE(VALUES));
+	kz_array *indexes = from(KZ_I64, KZ_SHAPE(N), places, sizeof(places));
+	ok(kz_array_put(array, indexes, values, KZ_INDEX_CHECK, &err));
+	check_ints(array, want, N);
+	release_arrays(array, values, indexes);
+}
+
 /* out[i, j, k] = array[i, indexes[i, j, k], k] and so on. */
 DEVICE_TEST(take_along_axis_has_an_index_for_each_element)
 {
@@ -331,6 +386,7 @@ SUITE(indexing)
 	TCase *tcase = suite_add_case(suite, "indexing");
 	int devices = both_shapes_count();
 	tcase_add_tests(tcase, devices, take_puts_the_indexes_in_place_of_an_axis,
+		take_follows_rows_across_chunks, put_repeats_its_values,
 		take_along_axis_has_an_index_for_each_element,
 		take_along_axis_broadcasts_and_refuses,
 		indexes_can_be_of_any_integer_type_and_elements_of_any_size,
