@@ -4,6 +4,8 @@
  *
  *	KZ_LINEAR     any order gives the same bits: one thread goes from element to element,
  *	              and combines in kz_wide
+ *	KZ_RISING     of positions: a later row has larger indexes, so a value gives way to a better
+ *	              one only, and values and rows are vectors, not pairs
  */
 #define KZ_GROUP 16
 
@@ -15,7 +17,7 @@
 template <class Body> __device__ __forceinline__ void kz_each_lane(long long count, Body body)
 {
 	long long first = 0;
-#if defined(KZ_COLUMNS) || defined(KZ_POSITION)
+#if defined(KZ_COLUMNS) || (defined(KZ_POSITION) && !defined(KZ_RISING))
 	_Pragma("unroll 1") for (; first < count; first++) {
 		body(first, first);
 	}
@@ -72,6 +74,76 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 	}
 	slots[0] = (kz_acc)all;
 }
+#elif defined(KZ_RISING)
+/* The better one of a lane's value and those of `count` rows more. */
+template <int count, class Map> __device__ __forceinline__ void kz_add_rows(kz_value *values,
+	kz_place *places, const kz_task &task, long long width, Map map, long long row)
+{
+	kz_each_lane(width, [&](long long i, long long slot) {
+		kz_value value = values[slot];
+		kz_place place = places[slot];
+		_Pragma("unroll") for (int k = 0; k < count; k++) {
+			const kz_value other = map(row + k, i).value;
+			const bool stays = kz_stays(value, other);
+			value = stays ? value : other;
+			place = stays ? place : (kz_place)((row + k) * task.width);
+		}
+		values[slot] = value;
+		places[slot] = place;
+	});
+}
+
+/* Lane i takes in lane j, whose place may be before its own. */
+__device__ __forceinline__ void kz_take_in(kz_value *values, kz_place *places, long long i, long long j)
+{
+	const bool stays = kz_stays(values[i], values[j]);
+	const bool first = stays && kz_stays(values[j], values[i]) ? places[i] < places[j] : stays;
+	values[i] = first ? values[i] : values[j];
+	places[i] = first ? places[i] : places[j];
+}
+
+/* Of lanes of elements in the order of their indexes: places count them. */
+template <class Map>
+__device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
+{
+	kz_value values[KZ_WIDTH];
+	kz_place places[KZ_WIDTH];
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		values[slot] = map(0, i).value;
+		places[slot] = 0;
+	});
+	long long row = 0; /* once more: many rows are a multiple of eight */
+	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
+		kz_add_rows<8>(values, places, task, task.width, map, row);
+	}
+	_Pragma("unroll 1") for (; row <= task.rows; row++) {
+		kz_add_rows<1>(values, places, task, row < task.rows ? task.width : task.rest, map, row);
+	}
+	kz_each_lane(task.width, [&](long long i, long long slot) {
+		places[slot] += (kz_place)i;
+	});
+	long long left = task.width;
+	_Pragma("unroll 1") for (int half = KZ_WIDTH / 2; half >= KZ_GROUP; half /= 2) {
+		if (left > half) {
+			kz_each_lane(left - half, [&](long long i, long long slot) {
+				kz_take_in(values, places, slot, slot + half);
+			});
+			left = half;
+		}
+	}
+	if (left == KZ_GROUP) {
+		_Pragma("unroll") for (int half = KZ_GROUP / 2; half > 0; half /= 2) {
+			_Pragma("unroll") for (int i = 0; i < half; i++) {
+				kz_take_in(values, places, i, i + half);
+			}
+		}
+	} else {
+		_Pragma("unroll 1") for (int i = 1; i < left; i++) {
+			kz_take_in(values, places, 0, i);
+		}
+	}
+	slots[0] = kz_acc{values[0], map(0, places[0]).index};
+}
 #else
 template <class Map>
 __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task, Map map)
@@ -117,7 +189,7 @@ template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_ext
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
 	kz_acc *slots, const kz_task &task, Put put)
 {
-#ifdef KZ_LINEAR
+#if defined(KZ_LINEAR) || defined(KZ_RISING)
 	put(task.offset[0], slots[0]);
 #else
 	long long half = extents.lanes / 2;

@@ -79,6 +79,7 @@ struct reduce_class {
 	uint8_t columns;   /* lanes are different results */
 	uint8_t serial;
 	uint8_t linear;    /* serial, not columns, and any order of elements gives the same bits */
+	uint8_t rising;    /* serial, position, not columns, not partial: indexes rise with the rows */
 	uint8_t unit;      /* lanes lie side by side */
 	uint8_t dims;      /* room for the extents that are kept */
 	uint8_t pack;      /* not serial: lanes side by side that a thread has; else 1 */
@@ -90,7 +91,8 @@ struct reduce_text {
 	const struct expr *expr;
 };
 
-enum { REDUCE_LANES = 256, REDUCE_SERIAL_COLUMNS = 1024, REDUCE_BLOCK = 256 };
+enum { REDUCE_LANES = 256, REDUCE_SERIAL_COLUMNS = 1024, REDUCE_SERIAL_PLACES = 64,
+	REDUCE_BLOCK = 256 };
 
 /* The most lanes of a task. */
 static inline int reduce_width(bool serial, bool columns)

@@ -284,7 +284,8 @@ static int64_t row_lanes(const struct pass *pass)
 	if (pass->chunk <= 2 * group && pass->class.position) {
 		return lanes;
 	}
-	return pass->chunk <= group ? 1 : pass_clamp(lanes, group, REDUCE_LANES);
+	return pass->chunk <= group ? 1
+		: pass_clamp(lanes, group, pass->class.rising ? REDUCE_SERIAL_PLACES : REDUCE_LANES);
 }
 
 static int64_t element_count(const struct pass *pass)
@@ -319,7 +320,7 @@ static void choose_chunks(struct pass *pass)
 		pass->lanes = column_lanes(pass);
 	} else {
 		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
-		pass->chunk = pass->class.linear ? linear_chunk(pass)
+		pass->chunk = pass->class.linear || pass->class.rising ? linear_chunk(pass)
 			: count <= CHUNK_MAX ? count
 			: pass_clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
@@ -380,6 +381,8 @@ static void pass_classify(struct pass *pass)
 	class->serial = pass->device->serial;
 	class->linear = class->serial && !class->columns && !class->position
 		&& (class->dtype == KZ_BOOL || dtype_is_integer(class->dtype));
+	class->rising = class->serial && class->position && !class->columns && !class->partial
+		&& pass->strides[pass->operands - 1][along] >= 0;
 	class->dims = pass->ndim <= 4 ? 4 : KZ_MAX_DIMS;
 	class->unit = 1;
 	for (int k = 1; k <= pass->arrays; k++) {

@@ -28,9 +28,10 @@ static void add_position(struct str *source, const struct reduce_class *class)
 	};
 	bool is_real = class->dtype >= KZ_F16;
 	int kind = is_real ? 2 : class->dtype == KZ_BOOL || class->dtype >= KZ_U8;
-	str_addf(source, "#define KZ_POSITION\ntypedef %s kz_place;\n"
-		"struct kz_acc {\n\t%s value;\n\tkz_place index;\n};\n"
+	str_addf(source, "#define KZ_POSITION\n%stypedef %s kz_place;\ntypedef %s kz_value;\n"
+		"struct kz_acc {\n\tkz_value value;\n\tkz_place index;\n};\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
+		class->rising ? "#define KZ_RISING\n" : "",
 		types[class->narrow][0], types[class->narrow][kind]);
 	str_add(source, is_real
 		? "const bool no_a = a.value != a.value, no_b = b.value != b.value;\n"
@@ -39,6 +40,10 @@ static void add_position(struct str *source, const struct reduce_class *class)
 	str_addf(source, "const bool better = no_b || (!no_a && b.value %s a.value);\n"
 		"return (same ? b.index < a.index : better) ? b : a;\n}\n",
 		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
+	/* of two values of which the first one has the smaller index */
+	str_addf(source, "__device__ inline bool kz_stays(kz_value a, kz_value b)\n{\n"
+		"return a %s b%s;\n}\n", class->combine == KZ_OP_MAXIMUM ? ">=" : "<=",
+		is_real ? " || a != a" : "");
 }
 
 /* PTX has no registers of 8 bits, so an accumulator of 8 bits would be cut after each element.
@@ -251,7 +256,8 @@ void reduce_write(struct str *source, const void *context)
 	}
 	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_RESULT %d\n"
 		"#define KZ_WIDTH %d\n%s%s%s", operands, class->dims,
-		(int)kz_dtype_size(class->result), reduce_width(class->serial, class->columns),
+		(int)kz_dtype_size(class->result),
+		class->rising ? REDUCE_SERIAL_PLACES : reduce_width(class->serial, class->columns),
 		class->columns ? "#define KZ_COLUMNS\n" : "",
 		class->serial ? "#define KZ_SERIAL\n" : "", class->linear ? "#define KZ_LINEAR\n" : "");
 	str_add(source, device_reduce);

@@ -606,6 +606,40 @@ KERNEL_TEST(a_result_for_the_host_needs_memory_or_leaves_nothing)
 	kz_array_release(array);
 }
 
+/* Ties and NaNs, from one element to several chunks, forwards and backwards, whole and by rows: the
+ * first of the best, and a NaN before all. */
+DEVICE_TEST(argmax_is_the_first_of_the_best)
+{
+	static const int64_t columns[] = {1, 2, 15, 16, 17, 64, 65, 127, 129, 256, 1000, 30001};
+	static float host[2 * 30001];
+	for (size_t k = 0; k < countof(columns); k++) {
+		for (int turn = 0; turn < 6; turn++) {
+			const int64_t n = columns[k], nan_at = turn % 3 == 2 ? n / 2 : -1;
+			int64_t best[2] = {0, 0}, got[2];
+			for (int64_t i = 0; i < 2 * n; i++) {
+				host[i] = i % n == nan_at || i % n == nan_at + n / 4 + 1 ? NAN
+					: (float)((i * 2654435761 >> 7) % (turn % 3 ? 3 : n + 1));
+			}
+			for (int64_t i = 0; i < 2 * n; i++) { /* as seen backwards in later turns */
+				const int64_t row = i / n, column = i % n;
+				const float x = host[row * n + (turn < 3 ? column : n - 1 - column)];
+				const float most = host[row * n + (turn < 3 ? best[row] : n - 1 - best[row])];
+				best[row] = column == 0 ? 0 : most == most && (x > most || x != x) ? column
+					: best[row];
+			}
+			kz_array *array, *view, *found;
+			ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(2, n), host, 8 * n, &err));
+			ok(turn < 3 ? kz_array_view(&view, array, KZ_SHAPE(2, n), NULL, 0, &err)
+				: kz_array_flip(&view, array, KZ_AXES(1), &err));
+			ok(kz_reduce(&found, KZ_REDUCE_ARGMAX, view, KZ_AXES(1), NULL, &err));
+			ok(kz_array_get(found, got, sizeof(got), &err));
+			ck_assert_msg(got[0] == best[0] && got[1] == best[1], "%d, %d: %d %d, not %d %d",
+				(int)n, turn, (int)got[0], (int)got[1], (int)best[0], (int)best[1]);
+			release_arrays(array, view, found);
+		}
+	}
+}
+
 SUITE(reduce)
 {
 	Suite *suite = suite_create("reduce");
@@ -621,7 +655,7 @@ SUITE(reduce)
 	tcase_add_tests(tc, devices, sums_are_at_least_as_accurate_as_those_of_numpy,
 		a_variance_far_from_zero_keeps_its_digits,
 		halves_are_added_as_floats_and_rounded_once, extremes_are_nan_if_any_element_is,
-		the_first_of_equal_extremes_counts, bytes_are_reduced_as_bytes,
+		the_first_of_equal_extremes_counts, argmax_is_the_first_of_the_best, bytes_are_reduced_as_bytes,
 		what_has_no_elements_has_its_neutral_value,
 		variances_divide_by_the_elements_less_ddof);
 	tc = suite_add_case(suite, "results");
