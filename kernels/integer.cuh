@@ -17,13 +17,16 @@ template <class T> __device__ T kz_quotient(T a, T b)
 {
 	return b == 0 ? (T)0 : (T)-1 < (T)0 && b == (T)-1 ? kz_negative(a) : (T)(a / b);
 }
-template <class T> __device__ T kz_fmod(T a, T b)
+/* From the quotient: one division gives both. */
+template <class T> __device__ T kz_rest(T a, T b, T quotient)
 {
-	return b == 0 || ((T)-1 < (T)0 && b == (T)-1) ? (T)0 : (T)(a % b);
+	return b == 0 ? (T)0 : (T)((kz_u64)a - (kz_u64)quotient * (kz_u64)b);
 }
+template <class T> __device__ T kz_fmod(T a, T b) { return kz_rest(a, b, kz_quotient(a, b)); }
 template <class T> __device__ T kz_floor_divide_integer(T a, T b)
 {
-	return (T)(kz_quotient(a, b) - (kz_fmod(a, b) != 0 && (a < 0) != (b < 0)));
+	const T quotient = kz_quotient(a, b);
+	return (T)(quotient - (kz_rest(a, b, quotient) != 0 && (a < 0) != (b < 0)));
 }
 template <class T> __device__ T kz_remainder_integer(T a, T b)
 {

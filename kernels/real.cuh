@@ -12,10 +12,21 @@ __device__ inline bool kz_is_finite(double a)
 template <class T> __device__ bool kz_is_infinite(T a) { return a == a && !kz_is_finite(a); }
 __device__ inline bool kz_signbit(float a) { return __float_as_int(a) < 0; }
 __device__ inline bool kz_signbit(double a) { return __double2hiint(a) < 0; }
+/* fmod, which is exact.  So is this where the quotient is small: rounded, it is at most 1 too large as
+ * an integer, and what is left of a is a multiple of b's last digit and below b. */
+template <class T> __device__ T kz_fmod_real(T a, T b)
+{
+	const T x = fabs(a), y = fabs(b), quotient = x / y;
+	if (quotient < (T)(sizeof(T) == 4 ? 0x1p22 : 0x1p51)) {
+		const T rest = fma(-trunc(quotient), y, x);
+		return copysign(rest < 0 ? rest + y : rest, a);
+	}
+	return fmod(a, b);
+}
 /* Python's: the remainder has the divisor's sign, also where it is 0. */
 template <class T> __device__ T kz_remainder(T a, T b)
 {
-	T rest = fmod(a, b);
+	T rest = kz_fmod_real(a, b);
 	if (b == 0 || rest != rest) {
 		return rest;
 	}
@@ -26,7 +37,7 @@ template <class T> __device__ T kz_floor_divide(T a, T b)
 	if (b == 0) {
 		return a / b;
 	}
-	T rest = fmod(a, b);
+	T rest = kz_fmod_real(a, b);
 	T quotient = (a - rest) / b;
 	if (rest != 0 && (rest < 0) != (b < 0)) {
 		quotient -= 1;

@@ -51,12 +51,16 @@ const struct expr_op *expr_op(int op)
 	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
 }
 
-/* Whether the code has branches that keep LLVM from vectors.  Sines and cosines of doubles have
+/* Whether the code has branches, or quotients of integers, that keep LLVM from vectors.  Sines and cosines of doubles have
  * branches, too, but are faster as vectors. */
 static bool is_branchy(kz_op op, kz_dtype dtype)
 {
 	bool complex = dtype >= KZ_C64;
 	switch (op) {
+	case KZ_OP_FLOOR_DIVIDE:
+	case KZ_OP_REMAINDER:
+	case KZ_OP_FMOD:
+		return dtype_size(dtype) <= 4 || dtype >= KZ_F16;
 	case KZ_OP_POWER:
 	case KZ_OP_TAN:
 	case KZ_OP_LGAMMA:
