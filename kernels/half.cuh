@@ -30,8 +30,8 @@ __device__ inline kz_bf16 kz_bhalf(float a)
 		: (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 	return out;
 }
-template <class T> __device__ float kz_round_f16(T a) { return kz_float(kz_half((float)a)); }
-template <> __device__ float kz_round_f16(double a) { return kz_float(kz_half(a)); }
+template <class T> __device__ kz_f16 kz_to_f16(T a) { return kz_half((float)a); }
+template <> __device__ kz_f16 kz_to_f16(double a) { return kz_half(a); }
 /* The float before a number, made odd if it is not that number: rounded, as if the number was. */
 __device__ inline float kz_odd(float near, bool exact)
 {
@@ -53,4 +53,4 @@ template <class T> __device__ float kz_odd(T a)
 	float near = __ll2float_rz((long long)a);
 	return kz_odd(near, (long long)near == a);
 }
-template <class T> __device__ float kz_round_bf16(T a) { return kz_float(kz_bhalf(kz_odd(a))); }
+template <class T> __device__ kz_bf16 kz_to_bf16(T a) { return kz_bhalf(kz_odd(a)); }

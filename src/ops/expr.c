@@ -51,11 +51,14 @@ const struct expr_op *expr_op(int op)
 	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
 }
 
-/* Whether the code has branches, or quotients of integers, that keep LLVM from vectors.  Sines and cosines of doubles have
+/* Whether the code has what keeps LLVM from vectors: branches, quotients of integers, halves.  Sines and cosines of doubles have
  * branches, too, but are faster as vectors. */
 static bool is_branchy(kz_op op, kz_dtype dtype)
 {
 	bool complex = dtype >= KZ_C64;
+	if (dtype == KZ_F16) {
+		return true;
+	}
 	switch (op) {
 	case KZ_OP_FLOOR_DIVIDE:
 	case KZ_OP_REMAINDER:

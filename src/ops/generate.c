@@ -161,11 +161,23 @@ static void generate_add_params(struct str *source, const struct generate *gener
 
 /* Nodes */
 
-/* Begin a value of a type: halves are rounded. */
+/* Begin a value of a type: halves are rounded, h0, h1, ..., and are floats again. */
 static void open_value(struct str *source, int node, kz_dtype dtype)
 {
-	str_addf(source, "\tconst %s n%d = ", generate_value(dtype), node);
-	str_add(source, dtype == KZ_F16 ? "kz_round_f16(" : dtype == KZ_BF16 ? "kz_round_bf16(" : "(");
+	if (dtype_is_half(dtype)) {
+		str_addf(source, dtype == KZ_F16 ? "\tconst kz_f16 h%d = kz_to_f16("
+			: "\tconst kz_bf16 h%d = kz_to_bf16(", node);
+	} else {
+		str_addf(source, "\tconst %s n%d = (", generate_value(dtype), node);
+	}
+}
+
+static void close_value(struct str *source, int node, kz_dtype dtype)
+{
+	str_add(source, ");\n");
+	if (dtype_is_half(dtype)) {
+		str_addf(source, "\tconst float n%d = kz_float(h%d);\n", node, node);
+	}
 }
 
 static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char *value)
@@ -208,7 +220,7 @@ static void generate_add_number(struct str *source, const struct expr *expr, int
 	snprintf(number, sizeof(number), "number%d", node->args[0]);
 	open_value(source, index, node->dtype);
 	add_cast(source, node->dtype, dtype_is_complex(node->dtype) ? KZ_C128 : KZ_F64, number);
-	str_add(source, ");\n");
+	close_value(source, index, node->dtype);
 }
 
 void generate_numbers(struct str *source, const struct expr *expr)
@@ -286,7 +298,7 @@ static void generate_add_node(struct str *source, const struct generate *generat
 	} else {
 		add_operation(source, expr, node);
 	}
-	str_add(source, ");\n");
+	close_value(source, index, node->dtype);
 }
 
 void generate_nodes(struct str *source, const struct generate *generate)
@@ -301,9 +313,15 @@ static void add_nodes(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	char place[128], value[24];
+	const int last = expr->node_count - 1;
 	generate_nodes(source, generate);
 	write_place(place, sizeof(place), generate, -1);
-	snprintf(value, sizeof(value), "n%d", expr->node_count - 1);
+	snprintf(value, sizeof(value), "n%d", last);
+	if (generate->dtype == expr_dtype(expr) && dtype_is_half(generate->dtype)
+	    && expr->nodes[last].op != EXPR_ARRAY) {
+		str_addf(source, "\t%s = h%d;\n", place, last); /* it is rounded already */
+		return;
+	}
 	if (generate->dtype != expr_dtype(expr)) {
 		str_addf(source, "\tconst %s result = ", generate_value(generate->dtype));
 		add_cast(source, generate->dtype, expr_dtype(expr), value);

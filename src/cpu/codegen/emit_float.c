@@ -247,15 +247,6 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 
 /* --- 1 / sqrt(a) --- */
 
-static LLVMValueRef some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count)
-{
-	unsigned order[RT_MAX_WIDTH];
-	for (unsigned i = 0; i < count; i++) {
-		order[i] = first + i;
-	}
-	return emit_shuffle(e, a, LLVMGetUndef(LLVMTypeOf(a)), order, count);
-}
-
 /* 16 lanes of AVX-512's vrsqrt14. */
 static LLVMValueRef seed_16(struct emit *e, LLVMValueRef a)
 {
@@ -280,7 +271,7 @@ static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
 	if (!emit_is_vector(e)) {
 		return seed_1(e, a);
 	}
-	return emit_join(e, seed_16(e, some_lanes(e, a, 0, 16)), seed_16(e, some_lanes(e, a, 16, 16)));
+	return emit_join(e, seed_16(e, emit_some_lanes(e, a, 0, 16)), seed_16(e, emit_some_lanes(e, a, 16, 16)));
 }
 
 /*

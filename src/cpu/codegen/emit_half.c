@@ -45,7 +45,50 @@ LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type ty
 	return ir_select(e, small, ir_mask(e, half, 0x8000), half);
 }
 
-/* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too. */
+/* The type of LLVM's halves that is like one of other lanes. */
+static LLVMTypeRef half_like(struct emit *e, LLVMTypeRef type)
+{
+	LLVMTypeRef half = LLVMHalfTypeInContext(e->context);
+	return LLVMGetTypeKind(type) == LLVMVectorTypeKind
+		? LLVMVectorType(half, LLVMGetVectorSize(type)) : half;
+}
+
+/* Whether the processor converts.  Without AVX512-FP16 it does so by intrinsics, for a warp: there are
+ * no comparisons of halves then, but LLVM would make some of those of floats that were halves. */
+static bool converts_halves(const struct emit *e)
+{
+	return e->has_fp16 || (e->has_avx512 && emit_is_vector(e));
+}
+
+static LLVMValueRef widen_16(struct emit *e, LLVMValueRef half, unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, half, first, 16),
+		LLVMGetUndef(LLVMVectorType(e->s.f32, 16)), emit_scalar(e, 16, 0xffff),
+		emit_scalar(e, 32, 4)};
+	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtph2ps.512", NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), emit_scalar(e, 32, 0),
+		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
+	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtps2ph.512", NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
+{
+	return e->has_fp16 ? ir_fpext(e, ir_bitcast(e, half, half_like(e, LLVMTypeOf(half))), e->f32)
+		: emit_join(e, widen_16(e, half, 0), widen_16(e, half, 16));
+}
+
+static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
+{
+	return e->has_fp16 ? ir_bitcast(e, ir_fptrunc(e, value, half_like(e, LLVMTypeOf(value))), e->i16)
+		: emit_join(e, narrow_16(e, value, 0), narrow_16(e, value, 16));
+}
+
+/* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too.
+ * A NaN becomes a quiet one, as by the processor's instruction. */
 LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
 {
 	LLVMValueRef bits = ir_zext(e, half, e->i32);
@@ -53,12 +96,18 @@ LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type typ
 		return ir_bitcast(e, ir_shl_by(e, bits, 16), e->f32);
 	}
 
+	if (converts_halves(e)) {
+		return widen_half(e, half);
+	}
+
 	LLVMValueRef size = ir_shl_by(e, ir_mask(e, bits, 0x7fff), 13);
 	LLVMValueRef sign = ir_shl_by(e, ir_mask(e, bits, 0x8000), 16);
 	LLVMValueRef finite = ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 0x7c00 << 13));
 	LLVMValueRef scale = emit_real(e, e->f32, 0x1p112);
 	LLVMValueRef scaled = ir_fmul(e, ir_bitcast(e, size, e->f32), scale);
-	LLVMValueRef special = ir_or(e, size, emit_int(e, 32, 0x7f800000));
+	LLVMValueRef is_nan = ir_icmp(e, LLVMIntUGT, size, emit_int(e, 32, 0x7c00 << 13));
+	LLVMValueRef special = ir_or(e, size, ir_select(e, is_nan, emit_int(e, 32, 0x7fc00000),
+		emit_int(e, 32, 0x7f800000)));
 	size = ir_select(e, finite, emit_bits(e, scaled), special);
 	return ir_bitcast(e, ir_or(e, size, sign), e->f32);
 }
@@ -108,13 +157,17 @@ static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type t
 LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type,
 	enum emit_round round)
 {
-	LLVMValueRef bits = emit_bits(e, value);
-	LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
-	LLVMValueRef sign = ir_lshr_by(e, bits, 16);
-	LLVMValueRef half = type == PTX_F16 ? nearest_f16(e, size) : drop_bits(e, size, 16);
-
-	half = ir_or(e, half, ir_mask(e, sign, 0x8000));
-	half = ir_trunc(e, half, e->i16);
+	LLVMValueRef half;
+	if (type == PTX_F16 && converts_halves(e)) {
+		half = narrow_half(e, value);
+	} else {
+		LLVMValueRef bits = emit_bits(e, value);
+		LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
+		LLVMValueRef sign = ir_lshr_by(e, bits, 16);
+		half = type == PTX_F16 ? nearest_f16(e, size) : drop_bits(e, size, 16);
+		half = ir_or(e, half, ir_mask(e, sign, 0x8000));
+		half = ir_trunc(e, half, e->i16);
+	}
 	if (round != EMIT_NEAREST) {
 		half = step_half(e, half, type, value, round);
 	}

@@ -174,6 +174,15 @@ LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b)
 	return emit_shuffle(e, a, b, order, count);
 }
 
+LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count)
+{
+	unsigned order[RT_MAX_WIDTH];
+	for (unsigned i = 0; i < count; i++) {
+		order[i] = first + i;
+	}
+	return emit_shuffle(e, a, LLVMGetUndef(LLVMTypeOf(a)), order, count);
+}
+
 /* --- Places --- */
 
 LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name)

@@ -52,6 +52,8 @@ LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const 
 	unsigned count);
 /* Two vectors of one type behind each other. */
 LLVMValueRef emit_join(struct emit *e, LLVMValueRef a, LLVMValueRef b);
+/* Lanes of a vector, from one on. */
+LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, unsigned count);
 
 /* emit_value.c: places */
 LLVMBasicBlockRef emit_block(struct emit *e, const char *name); /* a new one, not entered */
