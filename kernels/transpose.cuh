@@ -110,7 +110,31 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 	}
 }
 #endif
+#ifdef KZ_SERIAL
 #define LINE (sizeof(kz_element) > 8 ? 8 : 64 / (int)sizeof(kz_element))
+/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
+static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char *source, kz_i64 to_row,
+	kz_i64 from_column, int rows, int columns)
+{
+	kz_element tile[LINE * LINE];
+#pragma unroll 1
+	for (int column = 0; column < columns; column++) {
+		const kz_element *from = (const kz_element *)(source + column * from_column);
+#pragma unroll 1
+		for (int row = 0; row < rows; row++) {
+			tile[column * LINE + row] = from[row];
+		}
+	}
+#pragma unroll 1
+	for (int row = 0; row < rows; row++) {
+		kz_element *to = (kz_element *)(target + row * to_row);
+#pragma unroll 1
+		for (int column = 0; column < columns; column++) {
+			to[column] = tile[column * LINE + row];
+		}
+	}
+}
+#endif
 
 extern "C" __global__ void
 #ifdef KZ_SERIAL
@@ -134,26 +158,16 @@ kz_kernel(char *target, const char *source, const __grid_constant__ kz_transpose
 	const kz_i64 left = (kz_i64)(shape.down ? blockIdx.y : x) * TILE;
 #ifdef KZ_SERIAL
 	const kz_i64 right = left + TILE < shape.columns ? left + TILE : shape.columns;
-	/* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
 	for (kz_i64 top = 0; top < shape.rows; top += LINE) {
-		const kz_i64 bottom = top + LINE < shape.rows ? top + LINE : shape.rows;
+		const int rows = (int)(top + LINE < shape.rows ? LINE : shape.rows - top);
 		for (kz_i64 side = left; side < right; side += LINE) {
-			const kz_i64 end = side + LINE < right ? side + LINE : right;
-			kz_element tile[LINE * LINE];
-			for (kz_i64 column = side; column < end; column++) {
-				const kz_element *from = (const kz_element *)(source
-					+ column * shape.from_column);
-#pragma unroll 1
-				for (kz_i64 row = top; row < bottom; row++) {
-					tile[(column - side) * LINE + row - top] = from[row];
-				}
-			}
-			for (kz_i64 row = top; row < bottom; row++) {
-				kz_element *to = (kz_element *)(target + row * shape.to_row);
-#pragma unroll 1
-				for (kz_i64 column = side; column < end; column++) {
-					to[column] = tile[(column - side) * LINE + row - top];
-				}
+			const int columns = (int)(side + LINE < right ? LINE : right - side);
+			char *to = target + top * shape.to_row + side * (int)sizeof(kz_element);
+			const char *from = source + side * shape.from_column + top * (int)sizeof(kz_element);
+			if (rows == LINE && columns == LINE) { /* loops of known length become vectors */
+				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, LINE, LINE);
+			} else {
+				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, rows, columns);
 			}
 		}
 	}

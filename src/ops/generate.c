@@ -247,7 +247,9 @@ static void write_place(char *place, size_t size, const struct generate *generat
 		snprintf(place, size, is_target ? "pack0.at[j]" : layout->pack > 1
 			? "pack%d[turn].at[j]" : "pack%d[turn]", which + 1);
 	} else if (!layout->ndim || layout->unit || is_constant) {
-		snprintf(place, size, is_constant ? "%s[0]" : "%s[i]", name);
+		bool is_backward = which >= 0 && layout->backward >> which & 1;
+		snprintf(place, size, is_constant ? "%s[0]" : is_backward ? "%s[-(long long)i]" : "%s[i]",
+			name);
 	} else {
 		snprintf(place, size, "*(decltype(%s))((%schar *)%s + i * step%d)", name,
 			is_target ? "" : "const ", name, is_target ? 0 : which + 1);

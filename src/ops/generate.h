@@ -24,8 +24,9 @@ struct layout {
 	uint8_t ndim;      /* 0: flat */
 	uint8_t wide;      /* indexes need 64 bits */
 	uint8_t serial;    /* threads of a block on a serial device: 1 or 32; 0: it is none */
-	uint8_t unit;      /* the last extent's strides are the elements' sizes */
+	uint8_t unit;      /* the last extent's strides are the elements' sizes, or minus these */
 	uint32_t constant; /* bit i: array i is constant */
+	uint32_t backward; /* bit i: array i has minus its size, if unit */
 	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */
 	uint16_t pack;     /* elements in a row that a thread of a GPU takes at once, if flat; else 1 */
 	uint16_t turns;    /* how often it does */

@@ -136,11 +136,13 @@ static void classify_axes(struct plan *plan)
 	bool unit = true;
 	for (int k = 0; last >= 0 && k < plan->count; k++) {
 		int64_t stride = plan->strides[k][last];
+		const int64_t size = dtype_size(plan_operand(plan, k)->dtype);
 		layout->constant |= k && stride == 0 ? 1u << (k - 1) : 0;
-		unit = unit && ((k && stride == 0)
-			|| stride == dtype_size(plan_operand(plan, k)->dtype));
+		layout->backward |= k && stride == -size ? 1u << (k - 1) : 0;
+		unit = unit && ((k && stride == 0) || stride == size || (k && stride == -size));
 	}
-	const bool flat = last <= 0 && unit;
+	layout->backward = unit ? layout->backward : 0;
+	const bool flat = last <= 0 && unit && !layout->backward;
 	layout->ndim = flat ? 0 : (uint8_t)(last + 1);
 	layout->unit = !flat && unit;
 }
