@@ -22,7 +22,7 @@
  *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
  *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
  *   managed.h   memory of host, device    prepared.h arguments bound once
- *   copy.h      copies of boxes: 2-D, 3-D
+ *   copy.h      copies of boxes: 2-D, 3-D sparse.h   sparse matrices
  *   growable.h  memory that grows in place
  *   growable.h  memory that grows in place    leaks.h    what was never released
  *
@@ -78,6 +78,7 @@
 #include <kudzu/reduce.h>
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
+#include <kudzu/sparse.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
 #include <kudzu/trace.h>

@@ -37,6 +37,7 @@
 	X(PREPARED, "a prepared launch") \
 	X(RANDOM, "a random number generator") \
 	X(REDUCTION, "a reduction kernel") \
+	X(SPARSE, "a sparse matrix") \
 	X(STREAM, "a stream") \
 	X(SURFACE, "a surface") \
 	X(TEXTURE, "a texture")

@@ -29,6 +29,8 @@
 	S(kz_cuda_array_options) S(kz_texture_options) \
 	S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
 	S(kz_capture_options) \
+	S(kz_sparse_options) S(kz_sparse_info) S(kz_sparse_cg_result) \
+	D(kz_sparse_cg_options, KZ_SPARSE_CG_OPTIONS_INIT) \
 	D(kz_access_window, KZ_ACCESS_WINDOW_INIT) \
 	D(kz_copy_3d_options, KZ_COPY_3D_OPTIONS_INIT) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of src/math/sparse*.c.  One of KZ_CHECK, KZ_ROWS, ... says which kernel is wanted.
+ *
+ * A matrix of `rows` rows has values, kz_element, the columns of these, kz_index, and either the
+ * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row of
+ * each value (COO).
+ *
+ * KZ_SERIAL: one thread per block; else blocks of 256, and of 32 for KZ_PLACE.  No result depends on
+ * that, or on how many blocks run at once: each sum has one order, and no float is added atomically.
+ *
+ * The text before this one has kz_index, kz_element as it is in memory and kz_value as it is computed,
+ * KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.
+ */
+typedef long long kz_i64;
+#define CHUNK 8192
+#define DIGITS 256
+#ifdef KZ_SERIAL
+#define KZ_BOUNDS(threads) __launch_bounds__(1)
+#define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
+#else
+#define KZ_BOUNDS(threads) __launch_bounds__(threads)
+#define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
+#endif
+#define KZ_CHUNK(count) \
+	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK; \
+	const kz_i64 end = begin + CHUNK < count ? begin + CHUNK : count
+
+/* The first place in `count` ascending numbers that is not below `key`. */
+static __device__ inline kz_i64 kz_lower(const kz_index *at, kz_i64 count, kz_i64 key)
+{
+	kz_i64 low = 0, high = count;
+	while (low < high) {
+		const kz_i64 middle = (low + high) / 2;
+		if (at[middle] < key) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+#ifdef KZ_CHECK
+/* The first pointer that is wrong; *bad begins as the largest number. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, const kz_index *pointers,
+	kz_i64 rows, kz_i64 count)
+{
+	KZ_CHUNK(rows + 1);
+	KZ_FOR(i, begin, end) {
+		const kz_i64 least = i ? pointers[i - 1] : 0;
+		const kz_i64 most = i ? count : 0;
+		const bool is_short = i == rows && pointers[i] != count;
+		if (pointers[i] < least || pointers[i] > most || is_short) {
+			atomicMin(bad, (unsigned long long)i);
+		}
+	}
+}
+#endif
+
+#ifdef KZ_ROWS
+/* The row of each place. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *to, const kz_index *pointers, kz_i64 rows,
+	kz_i64 count)
+{
+	KZ_CHUNK(count);
+#ifdef KZ_SERIAL
+	kz_i64 row = kz_lower(pointers, rows + 1, begin + 1) - 1;
+#endif
+	KZ_FOR(i, begin, end) {
+#ifdef KZ_SERIAL
+		while (pointers[row + 1] <= i) {
+			row++;
+		}
+#else
+		const kz_i64 row = kz_lower(pointers, rows + 1, i + 1) - 1;
+#endif
+		to[i] = (kz_index)row;
+	}
+}
+#endif
+
+#ifdef KZ_POINTERS
+/* The pointers of rows whose places are in order. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *pointers, const kz_index *row_of, kz_i64 rows,
+	kz_i64 count)
+{
+	KZ_CHUNK(rows + 1);
+	KZ_FOR(i, begin, end) {
+		pointers[i] = (kz_index)kz_lower(row_of, count, i);
+	}
+}
+#endif
+
+/* A stable radix sort takes one digit of the keys at a time.  `order` has the places of the keys as the
+ * digits before have sorted them; NULL: as they stand. */
+static __device__ inline int kz_digit(const kz_index *keys, const kz_i64 *order, kz_i64 i, kz_i64 shift)
+{
+	return (int)(keys[order ? order[i] : i] >> shift) & (DIGITS - 1);
+}
+
+#ifdef KZ_COUNT
+/* counts[digit * blocks + block] */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_i64 *counts, const kz_index *keys,
+	const kz_i64 *order, kz_i64 count, kz_i64 shift)
+{
+	__shared__ int found[DIGITS];
+	KZ_CHUNK(count);
+	KZ_FOR(d, 0, DIGITS) {
+		found[d] = 0;
+	}
+	__syncthreads();
+	KZ_FOR(i, begin, end) {
+#ifdef KZ_SERIAL
+		found[kz_digit(keys, order, i, shift)]++;
+#else
+		atomicAdd(found + kz_digit(keys, order, i, shift), 1);
+#endif
+	}
+	__syncthreads();
+	KZ_FOR(d, 0, DIGITS) {
+		counts[d * gridDim.x + blockIdx.x] = found[d];
+	}
+}
+#endif
+
+#ifdef KZ_PLACE
+/* The order behind this digit.  offsets[digit * blocks + block] is where the first goes. */
+extern "C" __global__ void KZ_BOUNDS(32) kz_kernel(kz_i64 *to, const kz_i64 *offsets, const kz_index *keys,
+	const kz_i64 *order, kz_i64 count, kz_i64 shift)
+{
+	__shared__ kz_i64 next[DIGITS];
+	KZ_CHUNK(count);
+	KZ_FOR(d, 0, DIGITS) {
+		next[d] = offsets[d * gridDim.x + blockIdx.x];
+	}
+	__syncthreads();
+#ifdef KZ_SERIAL
+	KZ_FOR(i, begin, end) {
+		to[next[kz_digit(keys, order, i, shift)]++] = order ? order[i] : i;
+	}
+#else
+	/* 32 at a time: lanes of one digit go side by side, the lowest first. */
+	for (kz_i64 base = begin; base < end; base += 32) {
+		const kz_i64 i = base + threadIdx.x;
+		const bool is_in = i < end;
+		const int digit = is_in ? kz_digit(keys, order, i, shift) : DIGITS;
+		const unsigned same = __match_any_sync(~0u, digit);
+		const int before = __popc(same & ((1u << threadIdx.x) - 1));
+		if (is_in) {
+			to[next[digit] + before] = order ? order[i] : i;
+		}
+		__syncwarp();
+		if (is_in && before == 0) {
+			next[digit] += __popc(same);
+		}
+		__syncwarp();
+	}
+#endif
+}
+#endif
+
+#ifdef KZ_HEADS
+/* Whether a place has another row or column than the one before. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_i64 *heads, const kz_index *row_of,
+	const kz_index *columns, kz_i64 count)
+{
+	KZ_CHUNK(count);
+	KZ_FOR(i, begin, end) {
+		heads[i] = i == 0 || row_of[i] != row_of[i - 1] || columns[i] != columns[i - 1];
+	}
+}
+#endif
+
+#ifdef KZ_MERGE
+/* Places of one row and column become one; numbers[i] counts the heads up to place i. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to_data, kz_index *to_row_of,
+	kz_index *to_columns, const kz_element *data, const kz_index *row_of, const kz_index *columns,
+	const kz_i64 *numbers, kz_i64 count)
+{
+	KZ_CHUNK(count);
+	KZ_FOR(i, begin, end) {
+		const kz_i64 number = numbers[i];
+		if (i == 0 || numbers[i - 1] != number) {
+			kz_value sum = KZ_LOAD(data[i]);
+			for (kz_i64 j = i + 1; j < count && numbers[j] == number; j++) {
+				sum = sum + KZ_LOAD(data[j]);
+			}
+			to_data[number - 1] = KZ_STORE(sum);
+			to_row_of[number - 1] = row_of[i];
+			to_columns[number - 1] = columns[i];
+		}
+	}
+}
+#endif
+
+/* What follows is of CSR matrices.  A block has `per` rows. */
+#define KZ_RANGE(rows, per) \
+	const kz_i64 begin = (kz_i64)blockIdx.x * per; \
+	const kz_i64 end = begin + per < rows ? begin + per : rows
+
+#ifdef KZ_DENSE
+/* Add values to a row-major array of zeros. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, kz_i64 rows, kz_i64 width, kz_i64 per)
+{
+	KZ_RANGE(rows, per);
+	KZ_FOR(row, begin, end) {
+		kz_element *line = to + row * width;
+		for (kz_i64 j = pointers[row]; j < pointers[row + 1]; j++) {
+			line[columns[j]] = KZ_STORE(KZ_LOAD(line[columns[j]]) + KZ_LOAD(data[j]));
+		}
+	}
+}
+#endif
+
+#ifdef KZ_DIAGONAL
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, kz_i64 rows, kz_i64 width, kz_i64 per)
+{
+	KZ_RANGE(rows, per);
+	KZ_FOR(row, begin, end) {
+		kz_value sum = KZ_ZERO;
+		for (kz_i64 j = pointers[row]; j < pointers[row + 1]; j++) {
+			if (columns[j] == row) {
+				sum = sum + KZ_LOAD(data[j]);
+			}
+		}
+		to[row] = KZ_STORE(sum);
+	}
+}
+#endif
+
+#ifdef KZ_VECTOR
+/*
+ * y = a x.  A row has KZ_LANES sums, each of every KZ_LANES-th product, which become one by halves.
+ * Lanes are threads, or elements of an array that is a vector.
+ */
+#ifdef KZ_SERIAL
+static __device__ __forceinline__ kz_value kz_row(const kz_element *data, const kz_index *columns,
+	const kz_element *x, kz_i64 begin, kz_i64 end)
+{
+	kz_value sums[KZ_LANES];
+	kz_i64 j = begin;
+#pragma unroll
+	for (int k = 0; k < KZ_LANES; k++) {
+		sums[k] = KZ_ZERO;
+	}
+	for (; j + KZ_LANES <= end; j += KZ_LANES) {
+#pragma unroll
+		for (int k = 0; k < KZ_LANES; k++) {
+			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]), KZ_LOAD(x[columns[j + k]]));
+		}
+	}
+#pragma unroll
+	for (int k = 0; k < KZ_LANES - 1; k++) {
+		if (j + k < end) {
+			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]), KZ_LOAD(x[columns[j + k]]));
+		}
+	}
+#pragma unroll
+	for (int half = KZ_LANES / 2; half > 0; half /= 2) {
+#pragma unroll
+		for (int k = 0; k < half; k++) {
+			sums[k] = sums[k] + sums[k + half];
+		}
+	}
+	return sums[0];
+}
+
+extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_element *y, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
+{
+	KZ_RANGE(rows, per);
+	kz_i64 from = pointers[begin];
+	for (kz_i64 row = begin; row < end; row++) {
+		const kz_i64 to = pointers[row + 1];
+		y[row] = KZ_STORE(kz_row(data, columns, x, from, to));
+		from = to;
+	}
+}
+#else
+template <class T> static __device__ inline T kz_down(T value, int lanes)
+{
+	return __shfl_down_sync(~0u, value, lanes, KZ_LANES);
+}
+#ifdef KZ_IS_COMPLEX
+template <class T> static __device__ inline kz_complex<T> kz_down(kz_complex<T> value, int lanes)
+{
+	return kz_make(kz_down(value.re, lanes), kz_down(value.im, lanes));
+}
+#endif
+
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
+{
+	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.x / KZ_LANES;
+	const int lane = threadIdx.x % KZ_LANES;
+	const kz_i64 end = row < rows ? pointers[row + 1] : 0;
+	kz_value sum = KZ_ZERO;
+	for (kz_i64 j = row < rows ? pointers[row] + lane : 0; j < end; j += KZ_LANES) {
+		sum = KZ_MADD(sum, KZ_LOAD(data[j]), KZ_LOAD(x[columns[j]]));
+	}
+#pragma unroll
+	for (int half = KZ_LANES / 2; half > 0; half /= 2) {
+		sum = sum + kz_down(sum, half);
+	}
+	if (row < rows && lane == 0) {
+		y[row] = KZ_STORE(sum);
+	}
+}
+#endif
+#endif
+
+#ifdef KZ_MATRIX
+/* y = a x for row-major x and y of `width` columns.  Products are added in the order of the row. */
+#ifdef KZ_SERIAL
+template <int count> static __device__ __forceinline__ void kz_tile(kz_element *y, const kz_element *data,
+	const kz_index *columns, const kz_element *x, kz_i64 begin, kz_i64 end, kz_i64 width)
+{
+	kz_value sums[count];
+#pragma unroll
+	for (int k = 0; k < count; k++) {
+		sums[k] = KZ_ZERO;
+	}
+	for (kz_i64 j = begin; j < end; j++) {
+		const kz_element *from = x + columns[j] * width;
+		const kz_value value = KZ_LOAD(data[j]);
+#pragma unroll
+		for (int k = 0; k < count; k++) {
+			sums[k] = KZ_MADD(sums[k], value, KZ_LOAD(from[k]));
+		}
+	}
+#pragma unroll
+	for (int k = 0; k < count; k++) {
+		y[k] = KZ_STORE(sums[k]);
+	}
+}
+
+extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_element *y, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
+	kz_i64 per)
+{
+	KZ_RANGE(rows, per);
+	for (kz_i64 row = begin; row < end; row++) {
+		const kz_i64 from = pointers[row], to = pointers[row + 1];
+		kz_element *line = y + row * width;
+		kz_i64 k = 0;
+		for (; k + 16 <= width; k += 16) {
+			kz_tile<16>(line + k, data, columns, x + k, from, to, width);
+		}
+		for (; k + 4 <= width; k += 4) {
+			kz_tile<4>(line + k, data, columns, x + k, from, to, width);
+		}
+		for (; k < width; k++) {
+			kz_tile<1>(line + k, data, columns, x + k, from, to, width);
+		}
+	}
+}
+#else
+/* Threads of x are columns, those of y rows. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
+	kz_i64 per)
+{
+	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.y, step = (kz_i64)gridDim.y * blockDim.x;
+	if (row >= rows) {
+		return;
+	}
+	const kz_i64 begin = pointers[row], end = pointers[row + 1];
+	for (kz_i64 k = (kz_i64)blockIdx.y * blockDim.x + threadIdx.x; k < width; k += step) {
+		kz_value sum = KZ_ZERO;
+		for (kz_i64 j = begin; j < end; j++) {
+			sum = KZ_MADD(sum, KZ_LOAD(data[j]), KZ_LOAD(x[columns[j] * width + k]));
+		}
+		y[row * width + k] = KZ_STORE(sum);
+	}
+}
+#endif
+#endif
