@@ -79,6 +79,17 @@ OBJECT(cuda_array)
 	HERE; ok(kz_cuda_array_create((kz_cuda_array **)&made[0], dev, KZ_F32, KZ_SHAPE(4), NULL, &err));
 }
 
+OBJECT(sparse)
+{
+	kz_array *parts[3];
+	const kz_sparse_options how = {.size = sizeof(how), .trusted = 1}; /* the stub runs no kernels */
+	ok(kz_array_create(&parts[0], dev, KZ_F32, KZ_SHAPE(2), &err));
+	ok(kz_array_create(&parts[1], dev, KZ_I32, KZ_SHAPE(2), &err));
+	ok(kz_array_create(&parts[2], dev, KZ_I32, KZ_SHAPE(2), &err));
+	HERE; ok(kz_sparse_create_coo((kz_sparse **)&made[0], 2, 2, parts[0], parts[1], parts[2], &how, &err));
+	support_release_arrays(parts, 3); /* the matrix has their memory yet */
+}
+
 typedef void release_fn(void *object);
 #define RELEASE(release) ((release_fn *)(void (*)(void))(release))
 
@@ -105,6 +116,7 @@ static const struct {
 	{make_diagnostics, "list of diagnostics", 0, RELEASE(kz_diagnostics_release)},
 	{make_diagnosis, "diagnosis", 0, RELEASE(kz_diagnosis_release)},
 	{make_cuda_array, "CUDA array", 0, RELEASE(kz_cuda_array_release)},
+	{make_sparse, "sparse matrix", 0, RELEASE(kz_sparse_release)},
 };
 
 START_TEST(each_kind_of_object_is_named_with_its_line)

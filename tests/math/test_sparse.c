@@ -422,6 +422,160 @@ DEVICE_TEST(a_product_is_captured)
 	release_arrays(right, y, want, from);
 }
 
+/* Conjugate gradients */
+
+/* The five points of Poisson's equation on a square grid, and, if it is wanted, imaginary parts that
+ * leave the matrix Hermitian and positive definite; a diagonal of unequal numbers. */
+static kz_sparse *make_poisson(int64_t side, kz_dtype dtype, kz_sparse_format format, bool uneven)
+{
+	bool is_complex = dtype == KZ_C64 || dtype == KZ_C128;
+	start_host(side * side, side * side);
+	for (int64_t i = 0; i < host.rows; i++) {
+		const int64_t next[4] = {i >= side ? i - side : -1, i % side ? i - 1 : -1,
+			i % side < side - 1 ? i + 1 : -1, i + side < host.rows ? i + side : -1};
+		for (int k = 0; k < 4; k++) {
+			if (next[k] >= 0) {
+				host.row_of[host.count] = i;
+				host.column_of[host.count] = next[k];
+				host.values[host.count++] = CMPLX(-1, is_complex ? (k < 2 ? 0.25 : -0.25) : 0);
+			}
+		}
+		host.row_of[host.count] = host.column_of[host.count] = i;
+		host.values[host.count++] = uneven ? 5 + i % 50 : 5;
+		host.pointers[i + 1] = host.count;
+	}
+	for (int64_t i = 0; host.rows * host.rows <= MOST && i < host.count; i++) {
+		host.dense[host.row_of[i] * host.columns + host.column_of[i]] = host.values[i];
+	}
+	return make(format, dtype, KZ_I32);
+}
+
+/* The norm of b - a x over that of b, on the host. */
+static double host_residual(kz_array *x, const double complex *b)
+{
+	static double complex got[MOST], left[MOST];
+	kz_array *wide;
+	double sum = 0, norm = 0;
+	ok(kz_array_astype(&wide, x, KZ_C128, &err));
+	ok(kz_array_get(wide, got, 16 * host.rows, &err));
+	kz_array_release(wide);
+	memcpy(left, b, 16 * (size_t)host.rows);
+	for (int64_t i = 0; i < host.count; i++) {
+		left[host.row_of[i]] -= host.values[i] * got[host.column_of[i]];
+	}
+	for (int64_t i = 0; i < host.rows; i++) {
+		sum += creal(left[i] * conj(left[i]));
+		norm += creal(b[i] * conj(b[i]));
+	}
+	return sqrt(sum / norm);
+}
+
+DEVICE_TEST(cg_solves_real_and_complex_equations)
+{
+	static double complex b[MOST];
+	sampled_state = 10;
+	for (size_t i = 0; i < 8; i++) {
+		kz_dtype dtype = tried[i % 4];
+		bool is_fine = dtype == KZ_F64 || dtype == KZ_C128;
+		kz_sparse_cg_options how = KZ_SPARSE_CG_OPTIONS_INIT;
+		kz_sparse_cg_result result = KZ_SPARSE_CG_RESULT_INIT;
+		kz_sparse *a = make_poisson(12, dtype, (kz_sparse_format)(i / 4), i % 3 == 0);
+		kz_array *right = sampled_array(dtype, KZ_SHAPE(host.rows), b), *x = NULL;
+		how.rtol = is_fine ? 1e-12 : 1e-5;
+		how.preconditioner = (kz_preconditioner)(i / 2 % 2);
+		ok(kz_sparse_cg(&x, a, right, &how, &result, &err));
+		ck_assert_uint_eq(kz_array_dtype(x), dtype);
+		ck_assert_int_eq(result.converged, 1);
+		ck_assert_int_gt(result.iterations, 3);
+		ck_assert_int_lt(result.iterations, 100);
+		ck_assert(host_residual(x, b) <= (is_fine ? 2e-12 : 2e-5));
+		release_arrays(right, x);
+		kz_sparse_release(a);
+	}
+}
+
+DEVICE_TEST(cg_begins_anywhere_and_jacobi_spares_iterations)
+{
+	static double complex b[MOST], zeros[MOST];
+	kz_sparse_cg_options how = KZ_SPARSE_CG_OPTIONS_INIT;
+	kz_sparse_cg_result result[2] = {KZ_SPARSE_CG_RESULT_INIT, KZ_SPARSE_CG_RESULT_INIT};
+	kz_sparse *a = make_poisson(20, KZ_F64, KZ_SPARSE_CSR, true);
+	kz_array *right, *x = NULL, *again = NULL;
+	sampled_state = 11;
+	right = sampled_array(KZ_F64, KZ_SHAPE(host.rows), b);
+	ok(kz_sparse_cg(&x, a, right, &how, &result[0], &err));
+	how.preconditioner = KZ_PRECONDITIONER_JACOBI;
+	ok(kz_sparse_cg(&again, a, right, &how, &result[1], &err));
+	ck_assert_int_lt(2 * result[1].iterations, result[0].iterations);
+	ck_assert(host_residual(again, b) <= 2e-5);
+	kz_array_release(again);
+	how.initial = x; /* is good enough */
+	ok(kz_sparse_cg(&again, a, right, &how, &result[1], &err));
+	ck_assert_int_eq(result[1].iterations, 0);
+	ck_assert(host_residual(again, b) <= 1e-5);
+	kz_array_release(again);
+	ok(kz_array_assign(right, x, &err)); /* any numbers but zeros */
+	kz_array *none = NULL;
+	ok(kz_array_zeros(&none, dev, KZ_F64, KZ_SHAPE(host.rows), &err));
+	ok(kz_sparse_cg(&again, a, none, &how, &result[1], &err));
+	sampled_check(again, KZ_SHAPE(host.rows), zeros, 0);
+	ck_assert_int_eq(result[1].iterations, 0);
+	release_arrays(right, x, again, none);
+	kz_sparse_release(a);
+}
+
+DEVICE_TEST(cg_says_why_there_is_no_solution)
+{
+	static double complex b[MOST];
+	kz_sparse_cg_options how = KZ_SPARSE_CG_OPTIONS_INIT;
+	kz_sparse_cg_result result = KZ_SPARSE_CG_RESULT_INIT;
+	kz_sparse *a = make_poisson(12, KZ_F64, KZ_SPARSE_CSR, true), *other = NULL;
+	sampled_state = 12;
+	kz_array *right = sampled_array(KZ_F64, KZ_SHAPE(host.rows), b), *x = NULL;
+	how.iterations = 3;
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_NUMERIC,
+		"cg: no convergence after 3 iterations: the residual is ");
+	ck_assert_ptr_null(x);
+	ok(kz_sparse_cg(&x, a, right, &how, &result, &err));
+	ck_assert_int_eq(result.converged, 0);
+	ck_assert_int_eq(result.iterations, 3);
+	ck_assert(result.residual > 0);
+	kz_array_release(x);
+	how.rtol = -1;
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "expected tolerances");
+	how.size = 3;
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "KZ_SPARSE_CG_OPTIONS_INIT");
+	how = (kz_sparse_cg_options)KZ_SPARSE_CG_OPTIONS_INIT;
+	how.preconditioner = (kz_preconditioner)7;
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "7 is no kz_preconditioner");
+	kz_sparse_release(a);
+	for (int64_t i = 0; i < host.count; i++) { /* negative definite */
+		host.values[i] *= -1;
+	}
+	a = make(KZ_SPARSE_CSR, KZ_F64, KZ_I32);
+	fails(kz_sparse_cg(&x, a, right, NULL, NULL, &err), KZ_NUMERIC,
+		"the matrix is not positive definite: in iteration 1 a direction p has p^H a p = -");
+	how.preconditioner = KZ_PRECONDITIONER_JACOBI;
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_NUMERIC,
+		"element 0 of the diagonal is -5, expected one above 0");
+	kz_array_release(right);
+	b[3] = NAN;
+	ok(kz_array_from(&right, dev, KZ_C128, KZ_SHAPE(host.rows), b, 16 * host.rows, &err));
+	fails(kz_sparse_cg(&x, a, right, NULL, NULL, &err), KZ_NUMERIC, "the norm of b is");
+	kz_sparse_release(a);
+	draw_csr(host.rows, 7, 3, KZ_F64);
+	other = make(KZ_SPARSE_CSR, KZ_F64, KZ_I32);
+	fails(kz_sparse_cg(&x, other, right, NULL, NULL, &err), KZ_INVALID,
+		"expected a square matrix, got shape (144, 7)");
+	kz_sparse_release(other);
+	draw_csr(7, 7, 3, KZ_F64);
+	other = make(KZ_SPARSE_CSR, KZ_F64, KZ_I32);
+	fails(kz_sparse_cg(&x, other, right, NULL, NULL, &err), KZ_INVALID,
+		"expected b of shape (7,), got (144,)");
+	kz_sparse_release(other);
+	kz_array_release(right);
+}
+
 /* Mistakes */
 
 static const struct {
@@ -556,6 +710,9 @@ SUITE(sparse)
 		products_of_each_width_and_of_each_length_of_rows,
 		large_matrices_have_the_same_bits_in_both_forms, a_product_goes_into_an_array,
 		a_product_is_captured);
+	tc = suite_add_case(s, "cg");
+	tcase_add_tests(tc, both_shapes_count(), cg_solves_real_and_complex_equations,
+		cg_begins_anywhere_and_jacobi_spares_iterations, cg_says_why_there_is_no_solution);
 	tc = suite_add_case(s, "mistakes");
 	tcase_add_tests(tc, both_shapes_count(), parts_that_do_not_fit_are_refused,
 		calls_that_do_not_fit_are_refused);

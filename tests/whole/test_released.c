@@ -190,6 +190,18 @@ static void *make_prepared(void)
 	return prepared;
 }
 
+static void *make_sparse(void)
+{
+	kz_sparse *sparse = NULL;
+	kz_sparse_options how = KZ_SPARSE_OPTIONS_INIT;
+	kz_array *data = NULL, *places = ints(3);
+	how.trusted = 1;
+	ok(kz_array_zeros(&data, dev, KZ_F32, KZ_SHAPE(3), &err));
+	ok(kz_sparse_create_coo(&sparse, 3, 3, data, places, places, &how, &err));
+	release_arrays(data, places);
+	return sparse;
+}
+
 /* Each uses a handle in a call that must tell. */
 
 static kz_status use_array(void *array)
@@ -274,6 +286,12 @@ static kz_status use_prepared(void *prepared)
 	return kz_prepared_launch(prepared, NULL, &err);
 }
 
+static kz_status use_sparse(void *sparse)
+{
+	kz_array *out = NULL;
+	return kz_sparse_to_dense(&out, sparse, NULL, &err);
+}
+
 #define RELEASE(kind) \
 	static void release_##kind(void *handle) \
 	{ \
@@ -295,6 +313,7 @@ RELEASE(surface)
 RELEASE(diagnostics)
 RELEASE(diagnosis)
 RELEASE(prepared)
+RELEASE(sparse)
 
 static void release_npz(void *handle)
 {
@@ -328,6 +347,7 @@ static const struct {
 	{"a prepared launch", make_prepared, release_prepared, use_prepared},
 	{"an elementwise kernel", make_elementwise, release_elementwise, use_elementwise},
 	{"a reduction kernel", make_reduction, release_reduction, use_reduction},
+	{"a sparse matrix", make_sparse, release_sparse, use_sparse},
 };
 
 enum { KERNEL_KINDS = 3 };
