@@ -70,6 +70,7 @@ static kz_prepared *prepared;
 static kz_elementwise *elementwise;
 static kz_reduction *reduction;
 static kz_random *rng;
+static kz_sparse *csr, *coo;
 static kz_npz *npz;
 static kz_link_options driver_links;
 static struct DLManagedTensor *exported; /* NULL once it is deleted */
@@ -113,6 +114,7 @@ static struct {
 	kz_cuda_array *texels;
 	kz_texture *texture;
 	kz_surface *surface;
+	kz_sparse *sparse;
 } made;
 
 static void do_nothing(void *user)
@@ -255,6 +257,14 @@ static kz_status make_texels(void)
 		: kz_cuda_array_create(&mipmap, dev, KZ_F32, KZ_SHAPE(2, 2), &writable, err);
 }
 
+/* The stub runs no kernels, so nothing checks their parts. */
+static kz_status make_matrices(void)
+{
+	const kz_sparse_options trusted = {.size = sizeof(trusted), .trusted = 1};
+	kz_status st = kz_sparse_create_csr(&csr, 3, 4, f, i, i, &trusted, err);
+	return st ? st : kz_sparse_create_coo(&coo, 4, 4, f, i, i, &trusted, err);
+}
+
 static kz_status open_world(int row)
 {
 	kz_status st;
@@ -303,7 +313,8 @@ static kz_status open_world(int row)
 		return st;
 	}
 	st = npz ? KZ_OK : fill_files();
-	if (st || (st = export_tensors()) || (st = make_graphs()) || (st = make_texels())) {
+	if (st || (st = export_tensors()) || (st = make_graphs()) || (st = make_texels())
+	    || (st = make_matrices())) {
 		return st;
 	}
 	if (rows[row].reaches & CAPTURED) {
@@ -334,6 +345,7 @@ static void close_made(void)
 	kz_texture_release(made.texture);
 	kz_surface_release(made.surface);
 	kz_cuda_array_release(made.texels);
+	kz_sparse_release(made.sparse);
 }
 
 /* The driver has back what the world took, unless it lost a device or failed to take it. */
@@ -361,6 +373,8 @@ static void close_world(int row, bool is_clean)
 	kz_elementwise_release(elementwise);
 	kz_reduction_release(reduction);
 	kz_random_release(rng);
+	kz_sparse_release(csr);
+	kz_sparse_release(coo);
 	kz_module_release(module);
 	kz_image_release(image);
 	kz_buffer_release(buffer);

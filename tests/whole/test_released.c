@@ -344,10 +344,10 @@ static const struct {
 	{"a surface", make_surface, release_surface, NULL},
 	{"a list of diagnostics", make_diagnostics, release_diagnostics, NULL},
 	{"a diagnosis", make_diagnosis, release_diagnosis, NULL},
+	{"a sparse matrix", make_sparse, release_sparse, use_sparse},
 	{"a prepared launch", make_prepared, release_prepared, use_prepared},
 	{"an elementwise kernel", make_elementwise, release_elementwise, use_elementwise},
 	{"a reduction kernel", make_reduction, release_reduction, use_reduction},
-	{"a sparse matrix", make_sparse, release_sparse, use_sparse},
 };
 
 enum { KERNEL_KINDS = 3 };
