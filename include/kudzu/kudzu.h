@@ -79,6 +79,7 @@
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
 #include <kudzu/sparse.h>
+#include <kudzu/sort.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
 #include <kudzu/trace.h>

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KUDZU_SORT_H
+#define KUDZU_SORT_H
+
+/*
+ * Sorting along an axis.
+ *
+ *	if (kz_sort(&sorted, a, -1, NULL, &err)
+ *	    || kz_argsort(&order, a, -1, NULL, &err)
+ *	    || kz_sort_by_key(&keys, &values, a, b, -1, NULL, &err)
+ *	    || kz_sort_compare(&points, p, "a.x < b.x", -1, NULL, &err)) {
+ *		kz_error_print(&err, stderr);
+ *	}
+ *
+ * The order is numpy's: NaN comes last, -0 and 0 are equal, and complex numbers are ordered by their
+ * real parts and then by their imaginary parts.  Every sort is stable: equal elements keep their
+ * order.  A sort does not wait for the device, and a graph can capture it.
+ */
+#include <kudzu/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** How to sort.  Initialize with KZ_SORT_OPTIONS_INIT. */
+typedef struct kz_sort_options {
+	size_t size;        /**< sizeof(kz_sort_options) */
+	kz_stream *stream;  /**< NULL: the device's default stream */
+	int32_t descending; /**< nonzero: the largest element first.  NaN comes first, and equal elements
+	                         keep their order */
+	int32_t reserved_number;
+	void *reserved[4];
+} kz_sort_options;
+
+#ifdef __cplusplus
+#define KZ_SORT_OPTIONS_INIT kz_sized_init<kz_sort_options>()
+#else
+#define KZ_SORT_OPTIONS_INIT {.size = sizeof(kz_sort_options)}
+#endif
+
+/**
+ * Sort an array along an axis: numpy's sort with kind='stable'.
+ *
+ * It is a radix sort with digits of 8 bits, which skips the digits that all elements of a row share.
+ *
+ * @param out set to the sorted copy, which is row-major; NULL on failure.
+ * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
+ * @param axis from 0, or negative from the end.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, which has no order
+ *         of its own, and for options or a stream that do not fit; KZ_DEVICE_MEMORY.
+ * Ownership: release the result with kz_array_release, as all results below.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_sort(kz_array **out, kz_array *array, int64_t axis,
+	const kz_sort_options *options, kz_error *err);
+
+/**
+ * Find the indexes that sort an array along an axis: numpy's argsort with kind='stable'.
+ *
+ * @param out set to an int64 array of the array's shape.
+ * @return as kz_sort.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis,
+	const kz_sort_options *options, kz_error *err);
+
+/**
+ * Sort keys along an axis, and values with them.
+ *
+ * @param keys_out set to the sorted keys; NULL if nobody wants them.
+ * @param values_out set to the values in the order of their keys.
+ * @param keys as the array of kz_sort.
+ * @param values of any dtype, structs too, and of the keys' shape and device.
+ * @return as kz_sort; KZ_INVALID also for values of another shape or device.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out,
+	kz_array *keys, kz_array *values, int64_t axis, const kz_sort_options *options,
+	kz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

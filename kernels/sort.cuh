@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of src/math/sort.c: a stable radix sort of rows of n keys without gaps, from the digit of
+ * the lowest 8 bits up (LSD).  A key stays as it is in memory; kz_digit makes of it, in each pass, a
+ * digit in the wanted order.  A pass counts the digits of each tile, the host's scan makes places
+ * of the counts, and the pass moves the keys of each tile to their places.  A pass in which all keys
+ * have one digit moves nothing.
+ *
+ * The keys begin in buffer 0, the caller's, and go to and fro between buffers 1 and 2.  `states` says
+ * for each row and pass where they are.  The last kernel brings them to buffer 1.
+ *
+ * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks of
+ * 256 threads; equal digits of a warp find each other by __match_any_sync.
+ *
+ * Before this text: kz_bits, the unsigned type of a key's part; KZ_PARTS, 1, or 2 for complex
+ * numbers; KZ_ORDER, 0 unsigned, 1 signed, 2 floats, with the bits of infinity in KZ_INFINITY;
+ * KZ_DESCENDING, 0 or 1; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
+ * KZ_PASSES; TILE; and which kernel is wanted: KZ_COUNT, KZ_MOVE, KZ_FINISH, KZ_ROW.
+ */
+typedef long long kz_i64;
+#define DIGITS 256
+#define PART_PASSES ((int)sizeof(kz_bits))
+#define SIGN ((kz_bits)((kz_bits)1 << (8 * sizeof(kz_bits) - 1)))
+
+struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
+	kz_bits part[KZ_PARTS];
+};
+
+/* As src/math/sort.c has it. */
+struct kz_rows {
+	kz_key *keys[3];
+	kz_value *values[3];  /* values[0] is there for KZ_PAYLOAD 2 only */
+	kz_i64 *indexes;      /* the result for KZ_PAYLOAD 1 */
+	kz_i64 n, tiles, rows;
+	int first;            /* the buffer that the first pass fills, 1 or 2 */
+	int keep_keys;        /* the keys are wanted */
+};
+
+/* Where a row is: its keys, its payload. */
+struct kz_place {
+	kz_key *keys;
+	kz_value *values;
+};
+
+static __device__ inline kz_place kz_find(const kz_rows &rows, kz_i64 row, int state)
+{
+	kz_key *keys = state == 0 ? rows.keys[0] : state == 1 ? rows.keys[1] : rows.keys[2];
+	kz_value *values = state == 0 ? rows.values[0] : state == 1 ? rows.values[1] : rows.values[2];
+	return kz_place{keys + row * rows.n, KZ_PAYLOAD ? values + row * rows.n : values};
+}
+
+/* The buffer that a pass fills. */
+static __device__ inline int kz_next(int state, int first)
+{
+	return state == 0 ? first : 3 - state;
+}
+
+/* A number in the order of the bits: NaN last, both zeros equal. */
+static __device__ inline kz_bits kz_order(kz_bits bits)
+{
+#if KZ_ORDER == 1
+	bits = (kz_bits)(bits ^ SIGN);
+#elif KZ_ORDER == 2
+	const kz_bits size = (kz_bits)(bits & (kz_bits)~SIGN);
+	bits = size > (kz_bits)KZ_INFINITY ? (kz_bits)~(kz_bits)0 : size == 0 ? SIGN
+		: bits & SIGN ? (kz_bits)~bits : (kz_bits)(bits | SIGN);
+#endif
+	return KZ_DESCENDING ? (kz_bits)~bits : bits;
+}
+
+#if KZ_PARTS == 1
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass)
+{
+	return (unsigned)(kz_order(key.part[0]) >> (8 * pass)) & (DIGITS - 1);
+}
+#else
+static __device__ inline unsigned kz_is_nan(kz_bits bits)
+{
+	return (kz_bits)(bits & (kz_bits)~SIGN) > (kz_bits)KZ_INFINITY;
+}
+
+/* The imaginary part, the real part, and then which of them is NaN: numpy's order. */
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass)
+{
+	if (pass == 2 * PART_PASSES) {
+		const unsigned nan = 2 * kz_is_nan(key.part[0]) + kz_is_nan(key.part[1]);
+		return KZ_DESCENDING ? 3 - nan : nan;
+	}
+	const kz_bits bits = pass < PART_PASSES ? key.part[1] : key.part[0];
+	return (unsigned)(kz_order(bits) >> (8 * (pass % PART_PASSES))) & (DIGITS - 1);
+}
+#endif
+
+/* The payload of key i of a row. */
+static __device__ inline kz_value kz_load(const kz_place &from, kz_i64 i, int state)
+{
+#if KZ_PAYLOAD == 1
+	return state ? from.values[i] : (kz_value)i;
+#elif KZ_PAYLOAD == 2
+	return from.values[i];
+#else
+	return kz_value();
+#endif
+}
+
+static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_key &key,
+	const kz_value &value)
+{
+	to.keys[i] = key;
+	if (KZ_PAYLOAD) {
+		to.values[i] = value;
+	}
+}
+
+#ifdef KZ_SERIAL
+#define KZ_BOUNDS __launch_bounds__(1)
+#define KZ_SHARED
+#define KZ_SYNC()
+#define KZ_EACH(i, begin, end) for (kz_i64 i = begin; i < end; i++)
+#define KZ_EACH_DIGIT(d) for (int d = 0; d < DIGITS; d++)
+
+/* Add the digits of keys `begin` to `end` up. */
+static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
+	int pass)
+{
+	for (kz_i64 i = begin; i < end; i++) {
+		counts[kz_digit(keys[i], pass)]++;
+	}
+}
+
+/* Counts become places: each has the sum of those before it. */
+static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
+{
+	kz_i64 sum = 0;
+	for (int d = 0; d < DIGITS; d++) {
+		places[d] = sum;
+		sum += counts[d];
+	}
+}
+
+/* Move the keys of a tile to the places of their digits, and these on. */
+static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const kz_place &from,
+	kz_i64 begin, kz_i64 end, int state, int pass)
+{
+	for (kz_i64 i = begin; i < end; i++) {
+		const kz_key key = from.keys[i];
+		kz_store(to, places[kz_digit(key, pass)]++, key, kz_load(from, i, state));
+	}
+}
+
+#else /* KZ_SERIAL */
+#define BLOCK 256
+#define WARPS (BLOCK / 32)
+#define ITEMS (TILE / BLOCK)
+#define KZ_BOUNDS __launch_bounds__(BLOCK)
+#define KZ_SHARED __shared__
+#define KZ_SYNC() __syncthreads()
+#define KZ_EACH(i, begin, end) for (kz_i64 i = begin + threadIdx.x; i < end; i += BLOCK)
+#define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += BLOCK)
+
+static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
+	int pass)
+{
+	KZ_EACH(i, begin, end) {
+		atomicAdd(&counts[kz_digit(keys[i], pass)], 1u);
+	}
+}
+
+static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
+{
+	const int t = threadIdx.x;
+	places[t] = t ? counts[t - 1] : 0;
+	__syncthreads();
+	for (int step = 1; step < DIGITS; step *= 2) {
+		const kz_i64 before = t >= step ? places[t - step] : 0;
+		__syncthreads();
+		places[t] += before;
+		__syncthreads();
+	}
+}
+
+/* A warp has ITEMS rounds of 32 keys in a row.  A key's rank is the number of keys of its digit before
+ * it: in its round, in the rounds before, in the warps before. */
+static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const kz_place &from,
+	kz_i64 begin, kz_i64 end, int state, int pass)
+{
+	__shared__ unsigned counts[WARPS][DIGITS];
+	const int t = threadIdx.x, warp = t / 32, lane = t % 32;
+	unsigned ranks[ITEMS];
+	for (int w = 0; w < WARPS; w++) {
+		counts[w][t] = 0;
+	}
+	__syncthreads();
+	_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
+		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
+		const unsigned there = __ballot_sync(0xffffffffu, i < end);
+		if (i < end) {
+			const unsigned digit = kz_digit(from.keys[i], pass);
+			const unsigned same = __match_any_sync(there, digit);
+			const unsigned before = __popc(same & ((1u << lane) - 1));
+			ranks[k] = counts[warp][digit] + before;
+			__syncwarp(there);
+			if (before == 0) {
+				counts[warp][digit] += __popc(same);
+			}
+		}
+		__syncwarp();
+	}
+	__syncthreads();
+	unsigned sum = 0;
+	for (int w = 0; w < WARPS; w++) {
+		const unsigned count = counts[w][t];
+		counts[w][t] = sum;
+		sum += count;
+	}
+	__syncthreads();
+	_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
+		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
+		if (i < end) {
+			const kz_key key = from.keys[i];
+			const unsigned digit = kz_digit(key, pass);
+			kz_store(to, places[digit] + counts[warp][digit] + ranks[k], key,
+				kz_load(from, i, state));
+		}
+	}
+	__syncthreads();
+	places[t] += sum;
+	__syncthreads();
+}
+#endif
+
+/* Bring keys `begin` to `end` of a row, and their payload, to where the caller wants them. */
+static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 begin, kz_i64 end,
+	int state)
+{
+	const kz_place from = kz_find(rows, row, state), to = kz_find(rows, row, 1);
+	if (rows.keep_keys && state != 1) {
+		KZ_EACH(i, begin, end) {
+			to.keys[i] = from.keys[i];
+		}
+	}
+#if KZ_PAYLOAD == 1
+	KZ_EACH(i, begin, end) {
+		rows.indexes[row * rows.n + i] = (kz_i64)kz_load(from, i, state);
+	}
+#elif KZ_PAYLOAD == 2
+	if (state != 1) {
+		KZ_EACH(i, begin, end) {
+			to.values[i] = from.values[i];
+		}
+	}
+#endif
+}
+
+#define KZ_TILE \
+	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
+	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
+
+#ifdef KZ_COUNT
+/* counts(row, digit, tile) */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *counts,
+	const unsigned char *states, int pass)
+{
+	KZ_SHARED unsigned local[DIGITS];
+	KZ_TILE;
+	const int state = pass ? states[row * (KZ_PASSES + 1) + pass] : 0;
+	KZ_EACH_DIGIT(d) {
+		local[d] = 0;
+	}
+	KZ_SYNC();
+	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass);
+	KZ_SYNC();
+	KZ_EACH_DIGIT(d) {
+		counts[(row * DIGITS + d) * rows.tiles + tile] = local[d];
+	}
+}
+#endif
+
+#ifdef KZ_MOVE
+/* `places` are the running sums of the counts within a row. */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 *places,
+	unsigned char *states, int pass)
+{
+	KZ_SHARED kz_i64 local[DIGITS];
+	KZ_TILE;
+	unsigned char *mine = states + row * (KZ_PASSES + 1) + pass;
+	const int state = pass ? mine[0] : 0;
+	const kz_place from = kz_find(rows, row, state);
+	const kz_i64 *all = places + row * DIGITS * rows.tiles;
+	const int digit = (int)kz_digit(from.keys[0], pass);
+	const bool same = all[digit * rows.tiles] == 0
+		&& (digit == DIGITS - 1 || all[(digit + 1) * rows.tiles] == rows.n);
+	const int next = same ? state : kz_next(state, rows.first);
+	if (tile == 0 && threadIdx.x == 0) {
+		mine[1] = (unsigned char)next;
+	}
+	if (same) {
+		return;
+	}
+	KZ_EACH_DIGIT(d) {
+		local[d] = all[d * rows.tiles + tile];
+	}
+	KZ_SYNC();
+	kz_move(local, kz_find(rows, row, next), from, begin, end, state, pass);
+}
+#endif
+
+#ifdef KZ_FINISH
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const unsigned char *states)
+{
+	KZ_TILE;
+	kz_give(rows, row, begin, end, states[row * (KZ_PASSES + 1) + KZ_PASSES]);
+}
+#endif
+
+#ifdef KZ_ROW
+/* All passes of a row; a block has `per` rows. */
+static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state, int pass,
+	unsigned *counts, kz_i64 *places)
+{
+	const kz_place from = kz_find(rows, row, state);
+	KZ_EACH_DIGIT(d) {
+		counts[d] = 0;
+	}
+	KZ_SYNC();
+	kz_count(counts, from.keys, 0, rows.n, pass);
+	KZ_SYNC();
+	const bool same = counts[kz_digit(from.keys[0], pass)] == rows.n;
+	if (same) {
+		KZ_SYNC();
+		return state;
+	}
+	const int next = kz_next(state, rows.first);
+	const kz_place to = kz_find(rows, row, next);
+	kz_sum(places, counts);
+	for (kz_i64 begin = 0; begin < rows.n; begin += TILE) {
+		const kz_i64 end = begin + TILE < rows.n ? begin + TILE : rows.n;
+		kz_move(places, to, from, begin, end, state, pass);
+	}
+	return next;
+}
+
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
+{
+	KZ_SHARED unsigned counts[DIGITS];
+	KZ_SHARED kz_i64 places[DIGITS];
+	const kz_i64 first = blockIdx.x * per, last = first + per < rows.rows ? first + per : rows.rows;
+	for (kz_i64 row = first; row < last; row++) {
+		int state = 0;
+		for (int pass = 0; pass < KZ_PASSES; pass++) {
+			state = kz_pass(rows, row, state, pass, counts, places);
+		}
+		kz_give(rows, row, 0, rows.n, state);
+		KZ_SYNC();
+	}
+}
+#endif

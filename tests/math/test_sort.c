@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorts on every device and by both kernels, against the C library's qsort over host memory. */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "cpu/support/both_shapes.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The reference: indexes, sorted by keys as long doubles, and by place where these are equal.  NaN has
+ * class 1, or a class for each part of a complex number. */
+struct item {
+	long double re, im;
+	int class;
+	int64_t place;
+};
+
+static int sign_of_order;
+
+static int compare_items(const void *x, const void *y)
+{
+	const struct item *a = x, *b = y;
+	int order = a->class != b->class ? (a->class > b->class) - (a->class < b->class)
+		: a->re != b->re ? (a->re > b->re) - (a->re < b->re)
+		: (a->im > b->im) - (a->im < b->im);
+	return order ? sign_of_order * order : (a->place > b->place) - (a->place < b->place);
+}
+
+static double half_value(uint16_t bits, bool brain)
+{
+	if (brain) {
+		uint32_t wide = (uint32_t)bits << 16;
+		float value;
+		memcpy(&value, &wide, 4);
+		return value;
+	}
+	int exponent = bits >> 10 & 31, fraction = bits & 1023;
+	double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+		: exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+	return bits >> 15 ? -size : size;
+}
+
+static long double value_of(const void *host, kz_dtype dtype, int64_t i)
+{
+	switch (dtype) {
+	case KZ_I8: return ((const int8_t *)host)[i];
+	case KZ_I16: return ((const int16_t *)host)[i];
+	case KZ_I32: return ((const int32_t *)host)[i];
+	case KZ_I64: return ((const int64_t *)host)[i];
+	case KZ_BOOL:
+	case KZ_U8: return ((const uint8_t *)host)[i];
+	case KZ_U16: return ((const uint16_t *)host)[i];
+	case KZ_U32: return ((const uint32_t *)host)[i];
+	case KZ_U64: return ((const uint64_t *)host)[i];
+	case KZ_F16: return half_value(((const uint16_t *)host)[i], false);
+	case KZ_BF16: return half_value(((const uint16_t *)host)[i], true);
+	case KZ_F32:
+	case KZ_C64: return ((const float *)host)[i];
+	default: return ((const double *)host)[i];
+	}
+}
+
+static struct item item_of(const void *host, kz_dtype dtype, int64_t i)
+{
+	bool pair = dtype == KZ_C64 || dtype == KZ_C128;
+	struct item item = {value_of(host, dtype, pair ? 2 * i : i), 0, 0, i};
+	item.im = pair ? value_of(host, dtype, 2 * i + 1) : 0;
+	item.class = 2 * (isnan(item.re) != 0) + (isnan(item.im) != 0);
+	item.re = isnan(item.re) ? 0 : item.re;
+	item.im = isnan(item.im) ? 0 : item.im;
+	return item;
+}
+
+/* What is in the array. */
+enum content { RANDOM, SORTED, REVERSED, EQUAL, FEW, SMALL, CONTENTS };
+
+static uint64_t next_bits(uint64_t *state)
+{
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t z = (*state ^ *state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* Any bits: of floats these are NaN of both signs, zeros of both signs, infinities too. */
+static void fill(unsigned char *host, kz_dtype dtype, int64_t count, enum content content)
+{
+	static const uint64_t few[4] = {0, UINT64_C(0x8000800080008000), UINT64_C(0x7fff7fff7fff7fff),
+		UINT64_C(0xfff3fff3fff3fff3)};
+	const bool pair = dtype == KZ_C64 || dtype == KZ_C128;
+	const int64_t size = kz_dtype_size(dtype) / (pair ? 2 : 1);
+	uint64_t state = dtype * 1000 + content + (uint64_t)count;
+	for (int64_t i = 0; i < count * (pair ? 2 : 1); i++) {
+		uint64_t random = next_bits(&state);
+		uint64_t bits = content == RANDOM ? random : content == SORTED ? (uint64_t)i
+			: content == REVERSED ? (uint64_t)(count - i) : content == EQUAL ? 77
+			: content == FEW ? few[random % 4] : random % 1000;
+		bits = dtype == KZ_BOOL ? bits & 1 : bits;
+		memcpy(host + i * size, &bits, (size_t)size);
+	}
+}
+
+/* sort, argsort and sort_by_key of rows of one array are what the reference says. */
+static void check_rows(kz_dtype dtype, int64_t rows, int64_t n, enum content content, int descending)
+{
+	const int64_t size = kz_dtype_size(dtype), count = rows * n;
+	unsigned char *host = malloc((size_t)(count * size) + 1);
+	unsigned char *got = malloc((size_t)(count * size) + 1);
+	int64_t *order = malloc((size_t)count * 8 + 1);
+	int16_t *labels = malloc((size_t)count * 2 + 1);
+	int16_t *got_labels = malloc((size_t)count * 2 + 1);
+	struct item *items = malloc((size_t)n * sizeof(*items) + 1);
+	kz_sort_options options = KZ_SORT_OPTIONS_INIT;
+	kz_array *array, *sorted, *indexes, *values, *keys, *moved;
+	int64_t wrong = 0;
+	options.descending = descending;
+	sign_of_order = descending ? -1 : 1;
+	fill(host, dtype, count, content);
+	for (int64_t i = 0; i < count; i++) {
+		labels[i] = (int16_t)(i * 31);
+	}
+	ok(kz_array_from(&array, dev, dtype, KZ_SHAPE(rows, n), host, count * size, &err));
+	ok(kz_array_from(&values, dev, KZ_I16, KZ_SHAPE(rows, n), labels, 2 * count, &err));
+	ok(kz_sort(&sorted, array, -1, &options, &err));
+	ok(kz_argsort(&indexes, array, -1, &options, &err));
+	ok(kz_sort_by_key(&keys, &moved, array, values, 1, &options, &err));
+	ck_assert_uint_eq(kz_array_dtype(sorted), dtype);
+	ck_assert_uint_eq(kz_array_dtype(indexes), KZ_I64);
+	ok(kz_array_get(indexes, order, 8 * count, &err));
+	ok(kz_array_get(moved, got_labels, 2 * count, &err));
+	for (int k = 0; k < 2; k++) {
+		ok(kz_array_get(k ? keys : sorted, got, count * size, &err));
+		for (int64_t row = 0; row < rows; row++) {
+			for (int64_t i = 0; i < n; i++) {
+				items[i] = item_of(host + row * n * size, dtype, i);
+			}
+			qsort(items, (size_t)n, sizeof(*items), compare_items);
+			for (int64_t i = 0; i < n; i++) {
+				const int64_t to = row * n + i, from = row * n + items[i].place;
+				wrong += memcmp(got + to * size, host + from * size, (size_t)size) != 0
+					|| order[to] != items[i].place || got_labels[to] != labels[from];
+			}
+		}
+	}
+	ck_assert_msg(wrong == 0, "%s, %lld rows of %lld, content %d, descending %d: %lld are wrong",
+		kz_dtype_name(dtype), (long long)rows, (long long)n, content, descending,
+		(long long)wrong);
+	release_arrays(array, sorted, indexes, values, keys, moved);
+	free(host);
+	free(got);
+	free(order);
+	free(labels);
+	free(got_labels);
+	free(items);
+}
+
+DEVICE_TEST(every_type_is_sorted)
+{
+	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+		check_rows(dtype, 1, 1000, RANDOM, 0);
+		check_rows(dtype, 3, 333, FEW, dtype % 2);
+		check_rows(dtype, 2, 33, RANDOM, 1);
+	}
+}
+
+DEVICE_TEST(every_content_is_sorted)
+{
+	static const kz_dtype types[] = {KZ_U8, KZ_I32, KZ_F64, KZ_C64};
+	for (size_t k = 0; k < countof(types); k++) {
+		for (enum content content = RANDOM; content < CONTENTS; content++) {
+			check_rows(types[k], 1, 0, content, 0);
+			check_rows(types[k], 5, 1, content, 1);
+			check_rows(types[k], 1, 33, content, 1);
+			check_rows(types[k], 2, 1000, content, 0);
+		}
+	}
+}
+
+/* More tiles than a block sorts: the passes are launches. */
+DEVICE_TEST(long_rows_are_sorted)
+{
+	static const kz_dtype types[] = {KZ_I16, KZ_U32, KZ_F32, KZ_I64, KZ_C64};
+	const kz_dtype dtype = types[_i % (int)countof(types)];
+	check_rows(dtype, 1, 100000, RANDOM, 0);
+	check_rows(KZ_F32, 2, 65537, FEW, 1);
+	check_rows(KZ_I32, 1, 70001, SMALL, 0);
+	check_rows(KZ_I32, 1, 70001, EQUAL, 0);
+	check_rows(KZ_F16, 1, 66000, SORTED, 1);
+}
+
+DEVICE_TEST(many_short_rows_are_sorted)
+{
+	check_rows(KZ_I32, 5000, 7, RANDOM, 0);
+	check_rows(KZ_F64, 300, 100, RANDOM, 1);
+	check_rows(KZ_U8, 20000, 2, RANDOM, 0);
+}
+
+DEVICE_TEST(every_axis_of_every_view_is_sorted)
+{
+	enum { A = 3, B = 5, C = 37, N = A * B * C };
+	static double host[N], want[N], got[N];
+	const int64_t dims[3] = {A, B, C};
+	for (int64_t axis = -3; axis < 3; axis++) {
+		const int64_t along = axis < 0 ? axis + 3 : axis, n = dims[along];
+		const int64_t step = along == 0 ? B * C : along == 1 ? C : 1;
+		const int64_t strides[3] = {-8 * B * C, 8 * C, 8};
+		kz_array *array, *view, *sorted, *order, *taken;
+		for (int64_t i = 0; i < N; i++) {
+			host[i] = (double)(i * i % 1001);
+			want[(A - 1 - i / (B * C)) * B * C + i % (B * C)] = host[i];
+		}
+		for (int64_t i = 0; i < N; i++) {
+			int64_t k = i / step % n; /* insertion of an element behind those before it */
+			double value = want[i];
+			int64_t at = i;
+			for (; k > 0 && want[at - step] > value; k--, at -= step) {
+				want[at] = want[at - step];
+			}
+			want[at] = value;
+		}
+		ok(kz_array_from(&array, dev, KZ_F64, KZ_SHAPE(A, B, C), host, sizeof(host), &err));
+		ok(kz_array_view(&view, array, KZ_SHAPE(A, B, C), strides, 8 * (A - 1) * B * C, &err));
+		ok(kz_sort(&sorted, view, axis, NULL, &err));
+		ok(kz_argsort(&order, view, axis, NULL, &err));
+		ok(kz_array_take_along_axis(&taken, view, order, axis, KZ_INDEX_CHECK, &err));
+		ok(kz_array_get(sorted, got, sizeof(got), &err));
+		ck_assert_mem_eq(got, want, sizeof(got));
+		ok(kz_array_get(taken, got, sizeof(got), &err));
+		ck_assert_mem_eq(got, want, sizeof(got));
+		release_arrays(array, view, sorted, order, taken);
+	}
+}
+
+/* A broadcast array, and one that does not change. */
+DEVICE_TEST(the_caller_keeps_the_array)
+{
+	const int32_t host[4] = {3, -1, 2, -1}, want[8] = {-1, -1, 2, 3, -1, -1, 2, 3};
+	int32_t got[8];
+	kz_array *array, *wide, *sorted;
+	ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(4), host, sizeof(host), &err));
+	ok(kz_array_broadcast_to(&wide, array, KZ_SHAPE(2, 4), &err));
+	ok(kz_sort(&sorted, wide, 1, NULL, &err));
+	ok(kz_array_get(sorted, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, want, sizeof(got));
+	kz_array_release(sorted);
+	ok(kz_sort(&sorted, wide, 0, NULL, &err));
+	ok(kz_array_get(sorted, got, sizeof(got), &err));
+	ck_assert(memcmp(got, host, 16) == 0 && memcmp(got + 4, host, 16) == 0);
+	ok(kz_array_get(array, got, 16, &err));
+	ck_assert_mem_eq(got, host, 16);
+	release_arrays(array, wide, sorted);
+}
+
+DEVICE_TEST(values_of_every_size_follow_their_keys)
+{
+	enum { N = 500 };
+	static const int64_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 24, 32};
+	static int32_t keys[N];
+	static unsigned char host[N * 32], got[N * 32];
+	for (int i = 0; i < N; i++) {
+		keys[i] = i * 271 % N - N / 2; /* each once */
+	}
+	for (size_t k = 0; k < countof(sizes); k++) {
+		const int64_t size = sizes[k];
+		char name[32];
+		kz_dtype dtype;
+		kz_array *a, *values, *sorted;
+		snprintf(name, sizeof(name), "struct bytes%lld", (long long)size);
+		ok(kz_dtype_register(&dtype, name, size, &err));
+		for (int i = 0; i < N * size; i++) {
+			host[i] = (unsigned char)(i * 7);
+		}
+		ok(kz_array_from(&a, dev, KZ_I32, KZ_SHAPE(N), keys, sizeof(keys), &err));
+		ok(kz_array_from(&values, dev, dtype, KZ_SHAPE(N), host, N * size, &err));
+		ok(kz_sort_by_key(NULL, &sorted, a, values, 0, NULL, &err));
+		ck_assert_uint_eq(kz_array_dtype(sorted), dtype);
+		ok(kz_array_get(sorted, got, N * size, &err));
+		for (int i = 0; i < N; i++) {
+			ck_assert_mem_eq(got + (keys[i] + N / 2) * size, host + i * size, (size_t)size);
+		}
+		release_arrays(a, values, sorted);
+	}
+}
+
+DEVICE_TEST(empty_and_0d_arrays_are_sorted)
+{
+	kz_array *empty, *scalar, *sorted, *keys, *values;
+	int8_t got = 0;
+	int64_t index = 7;
+	ok(kz_array_zeros(&empty, dev, KZ_F32, KZ_SHAPE(3, 0, 2), &err));
+	for (int64_t axis = 0; axis < 3; axis++) {
+		ok(kz_sort(&sorted, empty, axis, NULL, &err));
+		ck_assert(kz_array_count(sorted) == 0 && kz_array_shape(sorted).dims[2] == 2);
+		kz_array_release(sorted);
+	}
+	ok(kz_array_ones(&scalar, dev, KZ_I8, KZ_SHAPE(), &err));
+	ok(kz_sort(&sorted, scalar, -1, NULL, &err));
+	ck_assert_int_eq(kz_array_ndim(sorted), 0);
+	ok(kz_array_get(sorted, &got, 1, &err));
+	ck_assert_int_eq(got, 1);
+	kz_array_release(sorted);
+	ok(kz_argsort(&sorted, scalar, 0, NULL, &err));
+	ck_assert_int_eq(kz_array_ndim(sorted), 0);
+	ok(kz_array_get(sorted, &index, 8, &err));
+	ck_assert_int_eq(index, 0);
+	ok(kz_sort_by_key(&keys, &values, scalar, scalar, 0, NULL, &err));
+	ck_assert_int_eq(kz_array_ndim(values), 0);
+	release_arrays(sorted, empty, scalar, keys, values);
+}
+
+DEVICE_TEST(a_bad_sort_is_refused)
+{
+	kz_sort_options options = KZ_SORT_OPTIONS_INIT;
+	kz_dtype point;
+	kz_array *array, *points, *other, *out = NULL;
+	ok(kz_dtype_register(&point, "struct point", 12, &err));
+	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
+	ok(kz_array_ones(&other, dev, KZ_F32, KZ_SHAPE(5, 1), &err));
+	ok(kz_array_zeros(&points, dev, point, KZ_SHAPE(5), &err));
+	fails(kz_sort(&out, array, 1, NULL, &err), KZ_RANGE, "axis 1 is out of range for shape (5,)");
+	fails(kz_argsort(&out, array, -2, NULL, &err), KZ_RANGE, "axis -2 is out of range");
+	fails(kz_sort(&out, points, 0, NULL, &err), KZ_INVALID, "kz_sort: struct point has no order");
+	fails(kz_argsort(&out, NULL, 0, NULL, &err), KZ_INVALID, "expected an array");
+	fails(kz_sort(NULL, array, 0, NULL, &err), KZ_INVALID, "kz_sort: out is NULL");
+	fails(kz_sort_by_key(NULL, NULL, array, array, 0, NULL, &err), KZ_INVALID, "out is NULL");
+	fails(kz_sort_by_key(NULL, &out, array, NULL, 0, NULL, &err), KZ_INVALID, "expected an array");
+	fails(kz_sort_by_key(NULL, &out, array, other, 0, NULL, &err), KZ_INVALID,
+		"sort_by_key: expected values of shape (5,), got (5, 1)");
+	ck_assert_ptr_null(out);
+	options.size = 3;
+	fails(kz_sort(&out, array, 0, &options, &err), KZ_INVALID, "has size 3");
+	release_arrays(array, points, other);
+}
+
+DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
+{
+	kz_array *array;
+	int failed = 0;
+	ok(kz_array_ones(&array, dev, KZ_I16, KZ_SHAPE(70000, 2), &err));
+	for (long n = 0;; n++) {
+		kz_array *keys = NULL, *values = NULL;
+		mem_fail_after(n);
+		kz_status st = kz_sort_by_key(&keys, &values, array, array, 0, NULL, &err);
+		bool done = !mem_has_failed();
+		mem_fail_after(-1);
+		failed += st != KZ_OK;
+		ck_assert(!st || (!keys && !values));
+		kz_error_clear(&err);
+		release_arrays(keys, values);
+		if (done) {
+			break;
+		}
+	}
+	ck_assert_int_gt(failed, 3);
+	kz_array_release(array);
+}
+
+/* A graph sorts what is in the array when it runs. */
+DEVICE_TEST(a_sort_is_captured)
+{
+	enum { N = 70000 };
+	static uint16_t host[N], got[N];
+	kz_sort_options options = KZ_SORT_OPTIONS_INIT;
+	kz_graph *graph = NULL;
+	kz_exec *exec = NULL;
+	kz_stream *stream = NULL;
+	kz_array *array, *sorted, *warm;
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_array_zeros(&array, dev, KZ_U16, KZ_SHAPE(N), &err));
+	options.stream = stream;
+	ok(kz_sort(&warm, array, 0, &options, &err));
+	ok(kz_stream_synchronize(stream, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_sort(&sorted, array, 0, &options, &err));
+	ok(kz_graph_end(&graph, stream, &err));
+	for (int i = 0; i < N; i++) {
+		host[i] = (uint16_t)(N - i);
+	}
+	ok(kz_array_set(array, host, sizeof(host), &err));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	ok(kz_exec_launch(exec, stream, &err));
+	ok(kz_stream_synchronize(stream, &err));
+	ok(kz_array_get(sorted, got, sizeof(got), &err));
+	for (int i = 1; i < N; i++) {
+		ck_assert(got[i - 1] <= got[i]);
+	}
+	ck_assert_uint_eq(got[N - 1], 65535);
+	release_arrays(array, sorted, warm);
+	kz_exec_release(exec);
+	kz_graph_release(graph);
+	kz_stream_release(stream);
+}
+
+SUITE(sort)
+{
+	Suite *suite = suite_create("sort");
+	const int times = both_shapes_count();
+	tcase_add_tests(suite_add_case(suite, "order"), times, every_type_is_sorted,
+		every_content_is_sorted, long_rows_are_sorted, many_short_rows_are_sorted);
+	tcase_add_tests(suite_add_case(suite, "arrays"), times, every_axis_of_every_view_is_sorted,
+		the_caller_keeps_the_array, values_of_every_size_follow_their_keys,
+		empty_and_0d_arrays_are_sorted);
+	tcase_add_tests(suite_add_case(suite, "errors"), times, a_bad_sort_is_refused,
+		a_failing_allocation_leaves_nothing_behind, a_sort_is_captured);
+	return suite;
+}
