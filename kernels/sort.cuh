@@ -14,7 +14,7 @@
  *
  * Before this text: kz_bits, the unsigned type of a key's part; KZ_PARTS, 1, or 2 for complex
  * numbers; KZ_ORDER, 0 unsigned, 1 signed, 2 floats, with the bits of infinity in KZ_INFINITY;
- * KZ_DESCENDING, 0 or 1; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
+ * KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
  * KZ_PASSES; TILE; and which kernel is wanted: KZ_COUNT, KZ_MOVE, KZ_FINISH, KZ_ROW.
  */
 typedef long long kz_i64;
@@ -32,6 +32,7 @@ struct kz_rows {
 	kz_value *values[3];  /* values[0] is there for KZ_PAYLOAD 2 only */
 	kz_i64 *indexes;      /* the result for KZ_PAYLOAD 1 */
 	kz_i64 n, tiles, rows;
+	unsigned long long flip; /* all bits for a descending order, else 0 */
 	int first;            /* the buffer that the first pass fills, 1 or 2 */
 	int keep_keys;        /* the keys are wanted */
 };
@@ -49,6 +50,13 @@ static __device__ inline kz_place kz_find(const kz_rows &rows, kz_i64 row, int s
 	return kz_place{keys + row * rows.n, KZ_PAYLOAD ? values + row * rows.n : values};
 }
 
+/* What a pass does to a row. */
+struct kz_step {
+	kz_place from, to;
+	int state, pass;      /* state: the buffer of `from` */
+	kz_bits flip;
+};
+
 /* The buffer that a pass fills. */
 static __device__ inline int kz_next(int state, int first)
 {
@@ -56,7 +64,7 @@ static __device__ inline int kz_next(int state, int first)
 }
 
 /* A number in the order of the bits: NaN last, both zeros equal. */
-static __device__ inline kz_bits kz_order(kz_bits bits)
+static __device__ inline kz_bits kz_order(kz_bits bits, kz_bits flip)
 {
 #if KZ_ORDER == 1
 	bits = (kz_bits)(bits ^ SIGN);
@@ -65,13 +73,13 @@ static __device__ inline kz_bits kz_order(kz_bits bits)
 	bits = size > (kz_bits)KZ_INFINITY ? (kz_bits)~(kz_bits)0 : size == 0 ? SIGN
 		: bits & SIGN ? (kz_bits)~bits : (kz_bits)(bits | SIGN);
 #endif
-	return KZ_DESCENDING ? (kz_bits)~bits : bits;
+	return (kz_bits)(bits ^ flip);
 }
 
 #if KZ_PARTS == 1
-static __device__ inline unsigned kz_digit(const kz_key &key, int pass)
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
 {
-	return (unsigned)(kz_order(key.part[0]) >> (8 * pass)) & (DIGITS - 1);
+	return (unsigned)(kz_order(key.part[0], flip) >> (8 * pass)) & (DIGITS - 1);
 }
 #else
 static __device__ inline unsigned kz_is_nan(kz_bits bits)
@@ -80,14 +88,14 @@ static __device__ inline unsigned kz_is_nan(kz_bits bits)
 }
 
 /* The imaginary part, the real part, and then which of them is NaN: numpy's order. */
-static __device__ inline unsigned kz_digit(const kz_key &key, int pass)
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
 {
 	if (pass == 2 * PART_PASSES) {
 		const unsigned nan = 2 * kz_is_nan(key.part[0]) + kz_is_nan(key.part[1]);
-		return KZ_DESCENDING ? 3 - nan : nan;
+		return nan ^ ((unsigned)flip & 3);
 	}
 	const kz_bits bits = pass < PART_PASSES ? key.part[1] : key.part[0];
-	return (unsigned)(kz_order(bits) >> (8 * (pass % PART_PASSES))) & (DIGITS - 1);
+	return (unsigned)(kz_order(bits, flip) >> (8 * (pass % PART_PASSES))) & (DIGITS - 1);
 }
 #endif
 
@@ -121,10 +129,10 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 
 /* Add the digits of keys `begin` to `end` up. */
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass)
+	int pass, kz_bits flip)
 {
 	for (kz_i64 i = begin; i < end; i++) {
-		counts[kz_digit(keys[i], pass)]++;
+		counts[kz_digit(keys[i], pass, flip)]++;
 	}
 }
 
@@ -139,12 +147,12 @@ static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 }
 
 /* Move the keys of a tile to the places of their digits, and these on. */
-static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const kz_place &from,
-	kz_i64 begin, kz_i64 end, int state, int pass)
+static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i64 begin, kz_i64 end)
 {
 	for (kz_i64 i = begin; i < end; i++) {
-		const kz_key key = from.keys[i];
-		kz_store(to, places[kz_digit(key, pass)]++, key, kz_load(from, i, state));
+		const kz_key key = step.from.keys[i];
+		kz_store(step.to, places[kz_digit(key, step.pass, step.flip)]++, key,
+			kz_load(step.from, i, step.state));
 	}
 }
 
@@ -159,10 +167,10 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const 
 #define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += BLOCK)
 
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass)
+	int pass, kz_bits flip)
 {
 	KZ_EACH(i, begin, end) {
-		atomicAdd(&counts[kz_digit(keys[i], pass)], 1u);
+		atomicAdd(&counts[kz_digit(keys[i], pass, flip)], 1u);
 	}
 }
 
@@ -181,8 +189,7 @@ static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 
 /* A warp has ITEMS rounds of 32 keys in a row.  A key's rank is the number of keys of its digit before
  * it: in its round, in the rounds before, in the warps before. */
-static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const kz_place &from,
-	kz_i64 begin, kz_i64 end, int state, int pass)
+static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i64 begin, kz_i64 end)
 {
 	__shared__ unsigned counts[WARPS][DIGITS];
 	const int t = threadIdx.x, warp = t / 32, lane = t % 32;
@@ -195,7 +202,7 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const 
 		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
 		const unsigned there = __ballot_sync(0xffffffffu, i < end);
 		if (i < end) {
-			const unsigned digit = kz_digit(from.keys[i], pass);
+			const unsigned digit = kz_digit(step.from.keys[i], step.pass, step.flip);
 			const unsigned same = __match_any_sync(there, digit);
 			const unsigned before = __popc(same & ((1u << lane) - 1));
 			ranks[k] = counts[warp][digit] + before;
@@ -217,10 +224,10 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_place &to, const 
 	_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
 		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
 		if (i < end) {
-			const kz_key key = from.keys[i];
-			const unsigned digit = kz_digit(key, pass);
-			kz_store(to, places[digit] + counts[warp][digit] + ranks[k], key,
-				kz_load(from, i, state));
+			const kz_key key = step.from.keys[i];
+			const unsigned digit = kz_digit(key, step.pass, step.flip);
+			kz_store(step.to, places[digit] + counts[warp][digit] + ranks[k], key,
+				kz_load(step.from, i, step.state));
 		}
 	}
 	__syncthreads();
@@ -268,7 +275,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 		local[d] = 0;
 	}
 	KZ_SYNC();
-	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass);
+	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass,
+		(kz_bits)rows.flip);
 	KZ_SYNC();
 	KZ_EACH_DIGIT(d) {
 		counts[(row * DIGITS + d) * rows.tiles + tile] = local[d];
@@ -287,7 +295,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	const int state = pass ? mine[0] : 0;
 	const kz_place from = kz_find(rows, row, state);
 	const kz_i64 *all = places + row * DIGITS * rows.tiles;
-	const int digit = (int)kz_digit(from.keys[0], pass);
+	const int digit = (int)kz_digit(from.keys[0], pass, (kz_bits)rows.flip);
 	const bool same = all[digit * rows.tiles] == 0
 		&& (digit == DIGITS - 1 || all[(digit + 1) * rows.tiles] == rows.n);
 	const int next = same ? state : kz_next(state, rows.first);
@@ -301,7 +309,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 		local[d] = all[d * rows.tiles + tile];
 	}
 	KZ_SYNC();
-	kz_move(local, kz_find(rows, row, next), from, begin, end, state, pass);
+	const kz_step step = {from, kz_find(rows, row, next), state, pass, (kz_bits)rows.flip};
+	kz_move(local, step, begin, end);
 }
 #endif
 
@@ -323,19 +332,19 @@ static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state,
 		counts[d] = 0;
 	}
 	KZ_SYNC();
-	kz_count(counts, from.keys, 0, rows.n, pass);
+	kz_count(counts, from.keys, 0, rows.n, pass, (kz_bits)rows.flip);
 	KZ_SYNC();
-	const bool same = counts[kz_digit(from.keys[0], pass)] == rows.n;
+	const bool same = counts[kz_digit(from.keys[0], pass, (kz_bits)rows.flip)] == rows.n;
 	if (same) {
 		KZ_SYNC();
 		return state;
 	}
 	const int next = kz_next(state, rows.first);
-	const kz_place to = kz_find(rows, row, next);
+	const kz_step step = {from, kz_find(rows, row, next), state, pass, (kz_bits)rows.flip};
 	kz_sum(places, counts);
 	for (kz_i64 begin = 0; begin < rows.n; begin += TILE) {
 		const kz_i64 end = begin + TILE < rows.n ? begin + TILE : rows.n;
-		kz_move(places, to, from, begin, end, state, pass);
+		kz_move(places, step, begin, end);
 	}
 	return next;
 }

@@ -29,6 +29,7 @@ typedef struct kz_sort_options {
 	int32_t descending; /**< nonzero: the largest element first.  NaN comes first, and equal elements
 	                         keep their order */
 	int32_t reserved_number;
+	const char *preamble; /**< CUDA C before a comparison: includes, functions, the struct; or NULL */
 	void *reserved[4];
 } kz_sort_options;
 
@@ -78,6 +79,34 @@ KZ_API KZ_NODISCARD kz_status kz_argsort(kz_array **out, kz_array *array, int64_
 KZ_API KZ_NODISCARD kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out,
 	kz_array *keys, kz_array *values, int64_t axis, const kz_sort_options *options,
 	kz_error *err);
+
+/**
+ * Sort an array along an axis by a comparison in CUDA C.
+ *
+ * It is a merge sort.  The elements of structs are what the preamble declares under the name with
+ * which kz_dtype_register was called.  Halves are `__half` and `__nv_bfloat16`, complex numbers
+ * `kz_complex<float>` and `kz_complex<double>`.
+ *
+ * @param out set to the sorted copy, which is row-major; NULL on failure.
+ * @param array of any dtype, shape and strides.
+ * @param less an expression that says whether the element `a` comes before `b`: "a.x < b.x".  It must
+ *        be a strict weak order, else the order of the result is unspecified.
+ * @param options NULL for the defaults.  `descending` puts `a` behind `b` where `less` says before.
+ * @return as kz_sort; KZ_INVALID also for no text; KZ_COMPILE for one that does not compile, with
+ *         the place in it.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less,
+	int64_t axis, const kz_sort_options *options, kz_error *err);
+
+/**
+ * Find the indexes that sort an array by a comparison; as kz_sort_compare.
+ *
+ * @param out set to an int64 array of the array's shape.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less,
+	int64_t axis, const kz_sort_options *options, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 #include "math/sort.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
+#include "ops/generate.h"
 #include "ops/kernels.h"
 
 #include <kudzu/indexing.h>
@@ -55,6 +56,7 @@ struct sort_rows {
 	CUdeviceptr values[3];
 	CUdeviceptr indexes;
 	int64_t n, tiles, rows;
+	uint64_t flip;
 	int first;
 	int keep_keys;
 };
@@ -81,7 +83,6 @@ enum sort_kernel { COUNT, MOVE, FINISH, ROW };
 struct sort_class {
 	enum sort_kernel kernel;
 	kz_dtype dtype;
-	int32_t descending;
 	enum sort_payload payload;
 	int32_t value_size;
 	int32_t serial;
@@ -110,12 +111,12 @@ static void sort_write_source(struct str *source, const void *context)
 	const struct sort_type type = sort_type_of(class->dtype);
 	str_addf(source, "#define KZ_%s\n%stypedef %s kz_bits;\ntypedef %s kz_value;\n"
 		"#define KZ_PARTS %d\n#define KZ_ORDER %d\n#define KZ_INFINITY 0x%llxull\n"
-		"#define KZ_DESCENDING %d\n#define KZ_PAYLOAD %d\n#define KZ_PASSES %d\n"
+		"#define KZ_PAYLOAD %d\n#define KZ_PASSES %d\n"
 		"#define TILE %d\n#line 1 \"sort.cuh\"\n",
 		kernels[class->kernel], class->serial ? "#define KZ_SERIAL\n" : "",
 		sort_word(type.bits / 8), sort_word(class->value_size),
 		dtype_is_complex(class->dtype) ? 2 : 1, type.order,
-		(unsigned long long)type.infinity, class->descending, class->payload,
+		(unsigned long long)type.infinity, class->payload,
 		sort_passes(class->dtype), class->serial ? SERIAL_TILE : THREADS_TILE);
 	str_add(source, device_sort);
 }
@@ -127,8 +128,12 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 	struct {
 		char family[8];
 		struct sort_class class;
-	} key = {"sort", {kernel, sort->dtype, sort->descending, sort->payload,
-		(int32_t)sort->value_size, sort->device->serial}};
+	} key = {"sort", {kernel, sort->dtype, sort->payload, (int32_t)sort->value_size,
+		sort->device->serial}};
+	if (kernel == COUNT) { /* the same with any payload */
+		key.class.payload = NOTHING;
+		key.class.value_size = 1;
+	}
 	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
@@ -224,7 +229,7 @@ static kz_status sort_run_rows(struct sort *sort, bool keep_keys, kz_error *err)
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
-		.first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};
+		.flip = sort->descending ? UINT64_MAX : 0, .first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
 		rows->keys[i] = array_address(sort->keys[i]);
 		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;
@@ -248,6 +253,14 @@ static void sort_finish(struct sort *sort)
 
 /* Axes */
 
+static kz_status sort_check_alignment(const struct kz_array *array, kz_error *err)
+{
+	const int64_t multiple = generate_alignment(array->dtype);
+	return array_address(array) % (uint64_t)multiple == 0 ? KZ_OK : error_set(err, KZ_INVALID,
+		"sort: the elements of a view of %s do not lie at multiples of %lld bytes",
+		kz_dtype_name(array->dtype), (long long)multiple);
+}
+
 /* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
 kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
 	int64_t axis, struct kz_stream *stream, kz_error *err)
@@ -258,7 +271,8 @@ kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array
 	kz_status st = array->shape.ndim ? KZ_OK : kz_array_view(&line, array, shape, NULL, 0, err);
 	if (!st && !(st = kz_array_moveaxis(&view, line ? line : array, KZ_AXES(axis), KZ_AXES(-1),
 			err))
-	    && !(st = elementwise_contiguous(&copy, view, array->dtype, stream, err))) {
+	    && !(st = elementwise_contiguous(&copy, view, array->dtype, stream, err))
+	    && !(st = sort_check_alignment(copy, err))) {
 		*moved = view->shape;
 		st = kz_array_view(out, copy, KZ_SHAPE(n ? array->count / n : 0, n), NULL, 0, err);
 	}
@@ -295,11 +309,17 @@ kz_status sort_options_read(struct kz_stream **stream, int *descending, struct k
 	return stream_pick(stream, dev, options ? options->stream : NULL, err);
 }
 
+kz_status sort_check_axis(int64_t *axis, const struct kz_array *array, kz_error *err)
+{
+	const kz_shape one = KZ_SHAPE(1);
+	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	return st ? st : axis_resolve(axis, array->shape.ndim ? &array->shape : &one, err);
+}
+
 /* Check an array and its axis, and read the options. */
 static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *axis,
 	const kz_sort_options *options, kz_error *err)
 {
-	const kz_shape one = KZ_SHAPE(1);
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
 		return st;
@@ -310,7 +330,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	}
 	sort->device = array_device(array);
 	sort->dtype = array->dtype;
-	if ((st = axis_resolve(axis, array->shape.ndim ? &array->shape : &one, err))) {
+	if ((st = sort_check_axis(axis, array, err))) {
 		return st;
 	}
 	return sort_options_read(&sort->stream, &sort->descending, sort->device, options, err);
