@@ -160,6 +160,41 @@ static kz_status do_scan_into(kz_array **out, kz_stream *s)
 	return kz_scan(NULL, in.plane, "a + b", "0", &o, &err);
 }
 
+#define SEARCH(name, call) \
+	static kz_status do_##name(kz_array **out, kz_stream *s) \
+	{ \
+		kz_search_options o = KZ_SEARCH_OPTIONS_INIT; \
+		o.stream = s; \
+		return call; \
+	}
+SEARCH(searchsorted, kz_searchsorted(out, in.line, in.real, &o, &err))
+SEARCH(digitize, kz_digitize(out, in.plane, in.factors, &o, &err))
+
+static kz_status do_histogram(kz_array **out, kz_stream *s)
+{
+	kz_histogram_options o = KZ_HISTOGRAM_OPTIONS_INIT;
+	o.stream = s;
+	o.weights = in.plane;
+	o.density = 1;
+	return kz_histogram(out, NULL, in.real, &o, &err);
+}
+
+static kz_status do_histogram_between(kz_array **out, kz_stream *s)
+{
+	kz_histogram_options o = KZ_HISTOGRAM_OPTIONS_INIT;
+	o.stream = s;
+	o.edges = in.factors;
+	return kz_histogram(out, NULL, in.real, &o, &err);
+}
+
+static kz_status do_bincount(kz_array **out, kz_stream *s)
+{
+	kz_bincount_options o = KZ_BINCOUNT_OPTIONS_INIT;
+	o.stream = s;
+	o.minlength = 70;
+	return kz_bincount(out, in.line, &o, &err);
+}
+
 static kz_status do_reduce(kz_array **out, kz_stream *s)
 {
 	kz_reduce_options o = KZ_REDUCE_OPTIONS_INIT;
@@ -226,6 +261,7 @@ static const struct call {
 	ROW(dot) ROW(vdot) ROW(outer) ROW(kron) ROW(einsum) ROW(mdot) ROW(tril) ROW(diag) ROW(diff)
 	ROW(vander) ROW(trace) ROW(softmax) ROW(log_softmax) ROW(uniform) ROW(integers)
 	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank) ROW(texels)
+	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount)
 	CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
 	CHANGES(scale_along, 4) CHANGES(scan_into, 6) CHANGES(copy_box, 6) CHANGES(fill_rows, 6)
 #undef ROW

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of src/math/histogram.c: how often each bin occurs.  Elements are divided into tiles, by the
+ * sizes alone.  A tile has rows of counters of its own, and element i counts in row i % KZ_WAYS, so that
+ * equal neighbours do not wait for each other.  The last counter of a row has what no bin has.  Then
+ * KZ_COMBINE adds the rows up in their order, which is why sums of weights have the same bits on every
+ * device.
+ *
+ * Before this text come kz_stored, an element in memory, and
+ *
+ *	KZ_UNIFORM    bins of equal width: kz_load(kz_stored) is a value, and kz_edge(double) an edge,
+ *	              both as doubles; else an element is the number of its bin
+ *	KZ_WEIGHTED   elements count what they weigh; else 1
+ *	KZ_SERIAL     one thread has a tile.  Else a block of 256 has it.  Without weights its threads share
+ *	              one row, in shared memory (KZ_SHARED) if that has room.  With weights each has a
+ *	              bin, and goes through all elements of the tile in their order
+ */
+typedef long long kz_i64;
+typedef unsigned long long kz_u64;
+#ifdef KZ_WEIGHTED
+typedef double kz_count;
+#else
+typedef kz_u64 kz_count;
+#endif
+#define PIECE 1024 /* elements that are in the cache, or in shared memory, at once */
+
+struct kz_plan {
+	kz_i64 count, tile, tiles, bins;
+	double low, high, step, scale; /* bins from `low`, `step` wide; scale = 1 / step */
+};
+
+#ifdef KZ_COMBINE
+extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i64 rows, kz_i64 slots,
+	kz_i64 bins)
+{
+	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
+	for (kz_i64 bin = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; bin < bins; bin += step) {
+		kz_count sum = 0;
+		for (kz_i64 row = 0; row < rows; row++) {
+			sum += tables[row * slots + bin];
+		}
+		to[bin] = sum;
+	}
+}
+#else
+
+/* Of elements that are bins: the greatest, and ~i of the first that is negative; at first 0. */
+struct kz_seen { kz_u64 most, negative; };
+
+#ifdef KZ_UNIFORM
+/* The quotient may be off by one, which the edges tell. */
+static __device__ inline int kz_bin(kz_stored stored, const kz_plan &plan)
+{
+	const double x = kz_load(stored), at = (x - plan.low) * plan.scale;
+	const int last = (int)plan.bins - 1, near = at >= last ? last : at > 0 ? (int)at : 0;
+	const double lower = kz_edge(plan.low + near * plan.step);
+	const double upper = near == last ? kz_edge(plan.high)
+		: kz_edge(plan.low + (near + 1) * plan.step);
+	const int bin = near + (x >= upper && near < last) - (x < lower);
+	return x >= kz_edge(plan.low) && x <= kz_edge(plan.high) ? bin : last + 1;
+}
+#else
+static __device__ inline kz_i64 kz_bin(kz_stored stored, const kz_plan &plan)
+{
+	return (kz_i64)stored;
+}
+#endif
+
+#ifdef KZ_SERIAL
+/* Whether all of a piece are bins; elements that are not are noted. */
+static __device__ inline bool kz_check(const kz_stored *from, kz_i64 first, int size,
+	const kz_plan &plan, kz_u64 &most, kz_seen *seen)
+{
+#ifndef KZ_UNIFORM
+	kz_stored least = from[first], greatest = from[first];
+	for (int i = 1; i < size; i++) {
+		least = from[first + i] < least ? from[first + i] : least;
+		greatest = from[first + i] > greatest ? from[first + i] : greatest;
+	}
+	if (least < 0) {
+		kz_i64 i = first;
+		while (from[i] >= 0) {
+			i++;
+		}
+		atomicMax(&seen->negative, ~(kz_u64)i);
+		return false;
+	}
+	most = (kz_u64)greatest > most ? (kz_u64)greatest : most;
+	return (kz_u64)greatest <= (kz_u64)plan.bins;
+#else
+	return true;
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, const kz_stored *from,
+	const double *weights, kz_seen *seen, const __grid_constant__ kz_plan plan)
+{
+	const kz_i64 slots = plan.bins + 1, begin = (kz_i64)blockIdx.x * plan.tile;
+	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
+	kz_count *row = tables + (kz_i64)blockIdx.x * KZ_WAYS * slots;
+	kz_u64 most = 0;
+	for (kz_i64 i = 0; i < KZ_WAYS * slots; i++) {
+		row[i] = 0;
+	}
+	for (kz_i64 first = begin; first < end; first += PIECE) {
+		const int size = first + PIECE < end ? PIECE : (int)(end - first);
+		if (!kz_check(from, first, size, plan, most, seen)) {
+			continue;
+		}
+#ifdef KZ_UNIFORM
+		int at[PIECE];
+		for (int i = 0; i < size; i++) {
+			at[i] = kz_bin(from[first + i], plan);
+		}
+#define KZ_AT(i) at[i]
+#else
+#define KZ_AT(i) kz_bin(from[first + (i)], plan)
+#endif
+#ifdef KZ_WEIGHTED
+#define KZ_COUNT(i, way) row[(way) * slots + KZ_AT(i)] += weights[first + (i)]
+#else
+#define KZ_COUNT(i, way) row[(way) * slots + KZ_AT(i)]++
+#endif
+		int i = 0;
+		for (; i + KZ_WAYS <= size; i += KZ_WAYS) {
+			_Pragma("unroll") for (int way = 0; way < KZ_WAYS; way++) {
+				KZ_COUNT(i + way, way);
+			}
+		}
+		for (int way = 0; i < size; i++, way++) {
+			KZ_COUNT(i, way);
+		}
+	}
+	if (most > 0) {
+		atomicMax(&seen->most, most);
+	}
+}
+
+#else /* KZ_SERIAL */
+
+/* The bin of an element, the one behind the last if it has none; elements that are no bins are noted. */
+static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i, const kz_plan &plan,
+	kz_u64 &most, kz_seen *seen)
+{
+	const kz_i64 bin = kz_bin(from[i], plan);
+#ifndef KZ_UNIFORM
+	if (from[i] < 0) {
+		atomicMax(&seen->negative, ~(kz_u64)i);
+		return plan.bins;
+	}
+	most = (kz_u64)from[i] > most ? (kz_u64)from[i] : most;
+#endif
+	return (kz_u64)bin < (kz_u64)plan.bins ? bin : plan.bins;
+}
+
+/* Once for each warp. */
+static __device__ inline void kz_note(kz_seen *seen, kz_u64 most)
+{
+	for (int lane = 16; lane > 0; lane /= 2) {
+		const kz_u64 other = __shfl_xor_sync(~0u, most, lane);
+		most = other > most ? other : most;
+	}
+	if (threadIdx.x % 32 == 0 && most > 0) {
+		atomicMax(&seen->most, most);
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, const kz_stored *from,
+	const double *weights, kz_seen *seen, const __grid_constant__ kz_plan plan)
+{
+	const kz_i64 slots = plan.bins + 1, tile = blockIdx.x % plan.tiles, begin = tile * plan.tile;
+	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
+	kz_u64 most = 0;
+#ifdef KZ_WEIGHTED
+	/* Of the blocks of a tile the k-th has the bins from 256 k on. */
+	__shared__ kz_i64 at[PIECE];
+	__shared__ double weight[PIECE];
+	const kz_i64 mine = blockIdx.x / plan.tiles * blockDim.x + threadIdx.x;
+	double sums[KZ_WAYS] = {};
+	for (kz_i64 first = begin; first < end; first += PIECE) {
+		const int size = first + PIECE < end ? PIECE : (int)(end - first);
+		for (int i = threadIdx.x; i < size; i += blockDim.x) {
+			at[i] = kz_find(from, first + i, plan, most, seen);
+			weight[i] = weights[first + i];
+		}
+		__syncthreads();
+		for (int i = 0; i < size; i += KZ_WAYS) {
+			_Pragma("unroll") for (int way = 0; way < KZ_WAYS; way++) {
+				if (i + way < size && at[i + way] == mine) {
+					sums[way] += weight[i + way];
+				}
+			}
+		}
+		__syncthreads();
+	}
+	for (int way = 0; way < KZ_WAYS && mine < slots; way++) {
+		tables[(tile * KZ_WAYS + way) * slots + mine] = sums[way];
+	}
+#elif defined(KZ_SHARED)
+	extern __shared__ unsigned int counts[];
+	for (kz_i64 bin = threadIdx.x; bin < slots; bin += blockDim.x) {
+		counts[bin] = 0;
+	}
+	__syncthreads();
+	for (kz_i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
+		atomicAdd(counts + kz_find(from, i, plan, most, seen), 1u);
+	}
+	__syncthreads();
+	for (kz_i64 bin = threadIdx.x; bin < slots; bin += blockDim.x) {
+		if (counts[bin]) {
+			atomicAdd(tables + bin, (kz_u64)counts[bin]);
+		}
+	}
+#else
+	for (kz_i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
+		atomicAdd(tables + kz_find(from, i, plan, most, seen), 1ull);
+	}
+#endif
+	kz_note(seen, most);
+}
+#endif
+#endif
