@@ -146,7 +146,7 @@ static kz_status histogram_combine(const struct histogram *what, struct kz_array
 	CUdeviceptr address[2] = {array_address(to), array_address(tables)};
 	void *params[] = {&address[0], &address[1], &rows, &slots, &bins};
 	struct histogram_launch launch = {
-		.class = {.dtype = KZ_U8, .weighted = what->weights != NULL, .combine = 1, .ways = 1},
+		.class = {.dtype = KZ_U8, .weighted = !!what->weights, .combine = 1, .ways = 1},
 		.blocks = min64(divide_up(bins, BLOCK), 1024), .params = params,
 		.arrays = {to, tables},
 	};
@@ -165,7 +165,7 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 		.scale = (double)what->bins / (what->high - what->low),
 	};
 	struct histogram_launch launch = {
-		.class = {.dtype = what->from->dtype, .edge = what->edge, .weighted = weights != NULL,
+		.class = {.dtype = what->from->dtype, .edge = what->edge, .weighted = !!weights,
 			.serial = what->stream->device->serial},
 		.arrays = {NULL, what->from, seen, what->weights},
 	};
