@@ -77,6 +77,51 @@ KZ_API KZ_NODISCARD kz_status kz_array_put(kz_array *array, kz_array *indexes, k
 KZ_API KZ_NODISCARD kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values,
 	kz_index_mode mode, kz_stream *stream, kz_error *err);
 
+/** What kz_array_scatter does with an element and a value.  The numbers never change. */
+typedef enum kz_scatter_op {
+	KZ_SCATTER_ADD = 0, /**< of bool: or */
+	KZ_SCATTER_MIN = 1, /**< NaN if either is; not for complex numbers */
+	KZ_SCATTER_MAX = 2
+} kz_scatter_op;
+
+/** How to scatter.  Initialize with KZ_SCATTER_OPTIONS_INIT. */
+typedef struct kz_scatter_options {
+	size_t size;        /**< sizeof(kz_scatter_options) */
+	int64_t axis;       /**< from 0, or negative from the end */
+	kz_index_mode mode; /**< what happens to an index that is out of range */
+	int32_t unordered;  /**< nonzero: sums of floats may be added in any order, which GPUs do faster;
+	                         then they may differ from run to run */
+	kz_stream *stream;  /**< NULL: the device's default stream */
+	void *reserved[3];
+} kz_scatter_options;
+
+#ifdef __cplusplus
+#define KZ_SCATTER_OPTIONS_INIT kz_sized_init<kz_scatter_options>()
+#else
+#define KZ_SCATTER_OPTIONS_INIT {.size = sizeof(kz_scatter_options)}
+#endif
+
+/**
+ * Combine elements, or slices, of an array with values: numpy's add.at, minimum.at and maximum.at.
+ *
+ * Every value counts, also where an index occurs more than once.  An element is combined with its values
+ * one after the other, in the order of the indexes, so the result has the same bits each time and on every
+ * device.
+ *
+ * @param array any array or view whose elements share no memory; not a struct.  A 0-d array counts as one
+ *        of shape (1,).
+ * @param indexes integers of any shape.
+ * @param values of the shape that kz_array_take gives for these indexes: the array's, with the axis
+ *        replaced by the extents of `indexes`; or what broadcasts to it.  Their dtype must be able to go
+ *        into the array's kind.
+ * @param options NULL for the defaults: axis 0, indexes are checked.
+ * @return as kz_array_put; KZ_RANGE also for an axis that the array does not have, KZ_INVALID also for
+ *         values that do not broadcast, and extremes of complex numbers.
+ * Async: with KZ_INDEX_CHECK waits for the indexes, so in a capture it is KZ_STATE.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,
+	kz_scatter_op op, const kz_scatter_options *options, kz_error *err);
+
 /**
  * Find the elements that are not zero (or not False): numpy's nonzero.
  *

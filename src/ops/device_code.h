@@ -6,7 +6,8 @@
 #define DEVICE_CODE(X) \
 	X(real) X(integer) X(half) X(complex) X(reduce) X(reduce_serial) X(reduce_threads) \
 	X(chunks) X(indexing) X(matmul) X(scan) X(transpose) X(custom) X(custom_complex) \
-	X(draw) X(lapack) X(solver) X(sparse) X(sort) X(sort_merge) X(search) X(histogram)
+	X(draw) X(lapack) X(solver) X(sparse) X(sort) X(sort_merge) X(search) X(histogram) \
+	X(scatter)
 
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));
 DEVICE_CODE(X)

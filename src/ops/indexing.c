@@ -188,7 +188,7 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int6
 	return st;
 }
 
-static kz_status check_mode(kz_index_mode mode, kz_error *err)
+kz_status indexing_check_mode(kz_index_mode mode, kz_error *err)
 {
 	return mode >= KZ_INDEX_CHECK && mode <= KZ_INDEX_CLIP ? KZ_OK
 		: error_set(err, KZ_INVALID, "%d is no kz_index_mode", (int)mode);
@@ -196,8 +196,7 @@ static kz_status check_mode(kz_index_mode mode, kz_error *err)
 
 /* Take */
 
-/* array.shape[:axis] + indexes.shape + array.shape[axis + 1:] */
-static kz_status shape_of_taken(kz_shape *out, const kz_shape *shape, const kz_shape *indexes,
+kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_shape *indexes,
 	int64_t axis, kz_error *err)
 {
 	*out = (kz_shape){.ndim = shape->ndim - 1 + indexes->ndim};
@@ -240,7 +239,7 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 	int how = (int)mode;
 	int64_t inner = 1;
 	kz_status st;
-	if ((st = shape_of_taken(&wanted, shape, &indexes->shape, axis, err))
+	if ((st = indexing_shape_taken(&wanted, shape, &indexes->shape, axis, err))
 	    || (st = array_create_on(&result, stream->device, array->dtype, &wanted, stream, err))) {
 		return st;
 	}
@@ -265,7 +264,7 @@ static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *ind
 	struct kz_array *from = NULL;
 	struct kz_array *places = NULL;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = check_mode(mode, err))
+	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))) {
@@ -366,7 +365,7 @@ static kz_status indexing_do_take_along(kz_array **out, kz_array *array, kz_arra
 	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
 	char where[48];
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = check_mode(mode, err))
+	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
 	    || (st = indexing_check(array, indexes, "take_along_axis", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
@@ -456,7 +455,7 @@ static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *v
 	struct kz_array *places = NULL;
 	struct kz_array *from = NULL;
 	kz_status st;
-	if ((st = check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
+	if ((st = indexing_check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
 	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",

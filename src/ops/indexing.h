@@ -12,6 +12,10 @@ kz_status indexing_check(const struct kz_array *array, const struct kz_array *in
 /* For calls that wait for what they read in an array: none of it is captured. */
 kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream, const char *call,
 	kz_error *err);
+kz_status indexing_check_mode(kz_index_mode mode, kz_error *err);
+/* array.shape[:axis] + indexes.shape + array.shape[axis + 1:] */
+kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_shape *indexes,
+	int64_t axis, kz_error *err);
 /* The indexes as contiguous int64.  For KZ_INDEX_CHECK they are from `low` to before `extent`, else
  * KZ_RANGE; this waits for the stream.  The message says "for `where` of `extent`". */
 kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,

@@ -263,6 +263,8 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	fails(kz_array_take_along_axis(&made, a, indexes, 0, KZ_INDEX_CHECK, &err), KZ_STATE,
 		"kz_array_take_along_axis: ");
 	fails(kz_array_put(a, indexes, b, KZ_INDEX_CHECK, &err), KZ_STATE, "kz_array_put: ");
+	fails(kz_array_scatter(a, indexes, b, KZ_SCATTER_ADD, NULL, &err), KZ_STATE,
+		"kz_array_scatter: ");
 	fails(kz_digitize(&made, a, b, NULL, &err), KZ_STATE, "kz_digitize: ");
 	fails(kz_histogram(&made, NULL, a, NULL, &err), KZ_STATE, "kz_histogram: ");
 	fails(kz_bincount(&made, indexes, NULL, &err), KZ_STATE, "kz_bincount: ");

@@ -187,6 +187,13 @@ static kz_status do_histogram_between(kz_array **out, kz_stream *s)
 	return kz_histogram(out, NULL, in.real, &o, &err);
 }
 
+static kz_status do_scatter(kz_array **out, kz_stream *s)
+{
+	kz_scatter_options o = KZ_SCATTER_OPTIONS_INIT;
+	o.stream = s;
+	return kz_array_scatter(*out, in.indexes, in.along, KZ_SCATTER_ADD, &o, &err);
+}
+
 static kz_status do_bincount(kz_array **out, kz_stream *s)
 {
 	kz_bincount_options o = KZ_BINCOUNT_OPTIONS_INIT;
@@ -262,7 +269,7 @@ static const struct call {
 	ROW(vander) ROW(trace) ROW(softmax) ROW(log_softmax) ROW(uniform) ROW(integers)
 	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank) ROW(texels)
 	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount)
-	CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
+	CHANGES(scatter, 6) CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
 	CHANGES(scale_along, 4) CHANGES(scan_into, 6) CHANGES(copy_box, 6) CHANGES(fill_rows, 6)
 #undef ROW
 #undef CHANGES

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+#
+# Places among sorted elements, and how often values occur.
+
+import numpy as np
+
+from numeric.library import Result
+from numeric.operands import COMPLEX, HALVES, INTEGERS, REAL
+from numeric.table import EPS, Row
+
+ORDERED = REAL * 3 + HALVES + INTEGERS
+
+
+def draw_values(d, dtype, shape, nan=0.1):
+    """Numbers of which some are equal, and some are NaN."""
+    values = d.numbers(dtype, shape)
+    if values.dtype.kind in "fc":
+        values = d.rounded(dtype, np.round(values * 4) / 4)
+        values[d.random.random_sample(shape) < (nan if d.chance(0.5) else 0)] = np.nan
+    return values
+
+
+def draw_shape(d):
+    return tuple(d.extent(40) for _ in range(d.integer(1, 3)))
+
+
+# searchsorted: bfloat16 is float32 here, which has the same order.
+
+def draw_searchsorted(d):
+    dtype = d.pick(ORDERED + COMPLEX)
+    other = dtype if d.chance(0.7) else d.pick(ORDERED)
+    values = draw_values(d, dtype, (d.extent(300),))
+    sorter = np.argsort(values, kind="stable")
+    side = d.integer(0, 1)
+    d.options["right"], d.keywords["side"] = side, ["left", "right"][side]
+    if d.chance(0.3):
+        d.options["sorter"] = d.lay("int64", sorter.astype(np.int64))
+        d.keywords["sorter"] = sorter
+    else:
+        values = values[sorter]
+    # A 0-d array would be a scalar, whose type does not count, in old versions of numpy.
+    return d.lay(dtype, values), d.lay(other, draw_values(d, other, draw_shape(d)))
+
+
+def reference_searchsorted(values, wanted, side, sorter=None):
+    return np.asarray(np.searchsorted(values, wanted, side, sorter), np.int64)
+
+
+# digitize: numpy compares neighbours as doubles, which are those of small numbers.
+
+def draw_digitize(d):
+    dtype = d.pick(ORDERED)
+    bins = np.sort(draw_values(d, dtype, (d.extent(30),), nan=0))
+    bins = bins[::-1] if d.chance(0.5) else bins
+    if d.chance(0.1) and len(bins) > 2 and bins[0] != bins[-1]:
+        d.refused = "KZ_INVALID"
+        bins = np.concatenate([bins, bins[:1]])
+    d.options["right"] = d.keywords["right"] = d.integer(0, 1)
+    other = d.pick(ORDERED)
+    return d.lay(other, draw_values(d, other, draw_shape(d))), d.lay(dtype, bins)
+
+
+def reference_digitize(values, bins, right):
+    return np.asarray(np.digitize(values, bins, bool(right)), np.int64)
+
+
+# histogram: the edges of numpy may be one rounding away from ours, and an element on one of them in the
+# other bin, so there are as few binary digits as make edges exact.
+
+# Narrow integers overflow in numpy before a density is made of them.
+
+def draw_weights(d, shape):
+    if d.chance(0.5):
+        return
+    weights = draw_values(d, d.pick(["float64", "float32", "int64"]), shape, nan=0)
+    d.keywords["weights"] = weights
+    d.options["weights"] = d.lay(weights.dtype.name, weights)
+
+
+def draw_histogram(d):
+    dtype, shape = d.pick(["float32", "float64", "int32", "uint8", "int64"]), draw_shape(d)
+    d.options["bins"] = d.keywords["bins"] = 2 ** d.integer(0, 12)
+    d.options["low"], d.options["high"] = d.keywords["range"] = (-8.0, 8.0)
+    draw_weights(d, shape)
+    if d.chance(0.2):
+        d.options["density"] = d.keywords["density"] = 1
+    return (d.lay(dtype, draw_values(d, dtype, shape)),)
+
+
+def draw_histogram_between(d):
+    dtype, shape = d.pick(ORDERED), draw_shape(d)
+    edges = np.sort(draw_values(d, dtype, (d.integer(2, 30),), nan=0))
+    if d.chance(0.1) and edges[0] != edges[-1]:
+        d.refused = "KZ_INVALID"
+        edges = edges[::-1]
+    d.options["edges"], d.keywords["bins"] = d.lay(dtype, edges), edges
+    draw_weights(d, shape)
+    other = d.pick(ORDERED[:-len(INTEGERS)] + INTEGERS[1:])
+    return (d.lay(other, draw_values(d, other, shape)),)
+
+
+def reference_histogram(values, density=0, **keywords):
+    known = ~np.isnan(values)
+    if keywords.get("weights") is not None:
+        keywords["weights"] = keywords["weights"][known]
+    counts, edges = np.histogram(values[known], density=bool(density), **keywords)
+    return counts, np.asarray(edges)
+
+
+def sums_bound(case):
+    """Sums of weights, in another order; counts are exact."""
+    weights = case.draw.keywords.get("weights")
+    if weights is None and not case.draw.keywords.get("density"):
+        return [0] * len(case.expected)
+    size = 1 if weights is None else np.abs(weights.astype(float)).sum()
+    largest = np.abs(case.expected[0].astype(float)).max(initial=0)
+    unit = EPS.get(case.expected[0].dtype.name, 0)
+    return [unit * largest + 1e-12 * (size + largest)] + [0] * (len(case.expected) - 1)
+
+
+def draw_bincount(d):
+    dtype = d.pick(INTEGERS[:-1])
+    most = {"bool": 1, "int8": 127, "uint8": 255}.get(dtype, d.pick([9, 1022, 1023, 5000]))
+    shape = (d.extent(3000),)
+    values = d.random.randint(0, most + 1, shape).astype(dtype)
+    if d.chance(0.1) and values.dtype.kind == "i" and values.size:
+        d.refused = "KZ_RANGE"
+        values[d.integer(0, values.size - 1)] = -1
+    if values.size:
+        draw_weights(d, shape)
+    d.options["minlength"] = d.keywords["minlength"] = d.pick([0, 20, 2000])
+    return (d.lay(dtype, values),)
+
+
+def reference_bincount(values, weights=None, minlength=0):
+    return np.bincount(values.astype(np.int64), weights, minlength)
+
+
+# scatter: add.at and others combine in the order of the indexes, so floats are the same, too.  0.0 and
+# -0.0 are equal, and numpy takes either as the lesser one.
+
+OPS = ["ADD", "MIN", "MAX"]
+
+
+def draw_scatter(d):
+    dtype, op = d.pick([each for each in ORDERED if each != "bfloat16"]), d.pick(OPS)
+    shape = tuple(d.integer(1, 9) for _ in range(d.integer(1, 3)))
+    axis = d.integer(-len(shape), len(shape) - 1)
+    extent, at = shape[axis], axis % len(shape)
+    indexes = d.random.randint(-extent, extent, (d.extent(30),) if d.chance(0.7) else (4, d.extent(9)))
+    if d.chance(0.1) and indexes.size:
+        d.refused = "KZ_RANGE"
+        indexes.flat[d.integer(0, indexes.size - 1)] = d.pick([extent, -extent - 1])
+    taken = shape[:at] + indexes.shape + shape[at + 1:]
+    array = d.lay(dtype, d.numbers(dtype, shape), plain=0.5)
+    while not array.is_distinct():
+        array = d.lay(dtype, array.value)
+    d.options["axis"] = d.keywords["axis"] = axis
+    return array, d.lay("int64", indexes.astype(np.int64)), d.lay(dtype, d.numbers(dtype, taken)), op
+
+
+def ours_scatter(library, array, indexes, values, op, **options):
+    array.written = True
+    library.call("kz_array_scatter", array, indexes, values, library.number("KZ_SCATTER_" + op),
+                 **options)
+    return [Result(array.after, array.dtype)]
+
+
+def reference_scatter(array, indexes, values, op, axis):
+    result = array.copy()
+    moved = np.moveaxis(result, axis, 0)
+    at = axis % array.ndim
+    source = np.moveaxis(values, range(at, at + indexes.ndim), range(indexes.ndim))
+    {"ADD": np.add, "MIN": np.minimum, "MAX": np.maximum}[op].at(moved, indexes, source)
+    return result
+
+
+ROWS = [
+    Row("searchsorted", draw_searchsorted, "kz_searchsorted", reference_searchsorted, cases=400),
+    Row("digitize", draw_digitize, "kz_digitize", reference_digitize, cases=200),
+    Row("histogram", draw_histogram, "kz_histogram", reference_histogram, sums_bound, cases=200,
+        dtype=lambda case: [each.dtype.name for each in case.expected]),
+    Row("histogram between", draw_histogram_between, "kz_histogram", reference_histogram, sums_bound,
+        cases=200, dtype=lambda case: [case.expected[0].dtype.name,
+                                       case.draw.options["edges"].dtype]),
+    Row("bincount", draw_bincount, "kz_bincount", reference_bincount, sums_bound, cases=200),
+    Row("scatter", draw_scatter, ours_scatter, reference_scatter, cases=300,
+        dtype=lambda case: [case.operands[0].dtype]),
+]
