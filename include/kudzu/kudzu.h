@@ -51,6 +51,7 @@
 #include <kudzu/error.h>
 #include <kudzu/eval.h>
 #include <kudzu/ffi.h>
+#include <kudzu/fft.h>
 #include <kudzu/graph.h>
 #include <kudzu/growable.h>
 #include <kudzu/image.h>

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bluestein's algorithm: products with chirps around a convolution.
+ *
+ * KZ_STEP 0: out[j] = in[j] chirp[j], and 0 from `inner` on.  1: out[j] *= chirp[j].  2: out[j] = in[j] chirp[j]
+ * scale.  KZ_INVERSE exchanges real and imaginary parts of what steps 0 reads and 2 writes.
+ */
+typedef long long kz_i64;
+struct __align__(2 * sizeof(kz_real)) kz_point {
+	kz_real re, im;
+};
+struct kz_chirp {
+	kz_i64 count, length, inner;  /* elements of `out` in all and of each row; those of a row of `in` */
+	kz_i64 in_step, out_step;
+	double scale;
+	kz_i64 ndim;
+	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
+};
+
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
+	const kz_point *__restrict__ chirp, const __grid_constant__ kz_chirp shape)
+{
+	const kz_i64 j = (kz_i64)blockIdx.y * KZ_THREADS + threadIdx.x;
+	kz_i64 other = blockIdx.x;
+	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
+		const kz_i64 rest = other / shape.dims[d], at = other - rest * shape.dims[d];
+		other = rest;
+		out += at * shape.out_strides[d];
+		in += at * shape.in_strides[d];
+	}
+	if (j >= shape.length) {
+		return;
+	}
+	kz_point x = {0, 0};
+	if (j < shape.inner) {
+		const kz_point a = *(const kz_point *)(in + j * shape.in_step), w = chirp[j];
+#if KZ_STEP == 0 && defined(KZ_INVERSE)
+		const kz_real re = a.im, im = a.re;
+#else
+		const kz_real re = a.re, im = a.im;
+#endif
+		x.re = fma(re, w.re, -(im * w.im));
+		x.im = fma(re, w.im, im * w.re);
+	}
+#if KZ_STEP == 2
+	x.re *= (kz_real)shape.scale;
+	x.im *= (kz_real)shape.scale;
+#endif
+#if KZ_STEP == 2 && defined(KZ_INVERSE)
+	x = kz_point{x.im, x.re};
+#endif
+	*(kz_point *)(out + j * shape.out_step) = x;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One pass of a Fourier transform: transforms of KZ_N points, by Stockham's autosort algorithm.
+ *
+ * A block has a tile: KZ_C transforms side by side, the columns.  Stage by stage, butterflies of R
+ * points go from one half of the tile to the other; each thread has butterflies of its own column.
+ * With what columns and rows are, src/math/fft_kernel.c makes longer transforms of passes.
+ *
+ * KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
+ * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
+ *
+ * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
+ * src/math/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
+ */
+typedef long long kz_i64;
+struct __align__(2 * sizeof(kz_real)) kz_point {
+	kz_real re, im;
+};
+
+struct kz_pass {
+	kz_i64 columns, chunks;       /* columns in all, tiles that they make */
+	kz_i64 in_row, in_column;     /* in bytes */
+	kz_i64 out_row, out_column;
+	kz_i64 twiddle_row, twiddle_column; /* in points */
+	double scale;
+	kz_i64 ndim;                  /* of all other axes */
+	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
+	kz_i64 twiddle_strides[KZ_DIMS];
+};
+
+#ifdef KZ_SERIAL
+#define KZ_SYNC()
+#else
+#define KZ_SYNC() __syncthreads()
+#endif
+
+static __device__ __forceinline__ void kz_turn(kz_real &re, kz_real &im, kz_point w)
+{
+	const kz_real x = fma(re, w.re, -(im * w.im));
+	im = fma(re, w.im, im * w.re);
+	re = x;
+}
+
+/* Where a stage reads and writes: element `row` of the thread's column. */
+struct kz_tile {
+	kz_real *at;
+	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
+	{
+		re = at[2 * row * KZ_STEP];
+		im = at[(2 * row + 1) * KZ_STEP];
+	}
+	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
+	{
+		at[2 * row * KZ_STEP] = re;
+		at[(2 * row + 1) * KZ_STEP] = im;
+	}
+};
+
+struct kz_source {
+	const char *at;
+	kz_i64 step;
+	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
+	{
+		const kz_point x = *(const kz_point *)(at + row * step);
+#ifdef KZ_INVERSE
+		re = x.im, im = x.re;
+#else
+		re = x.re, im = x.im;
+#endif
+	}
+};
+
+struct kz_target {
+	char *at;
+	kz_i64 step;
+	const kz_point *twiddles;
+	kz_i64 twiddle_step;
+	kz_real scale;
+	bool is_there;
+	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
+	{
+#ifdef KZ_TWIDDLE
+		kz_turn(re, im, twiddles[row * twiddle_step]);
+#endif
+#ifdef KZ_SCALE
+		re *= scale, im *= scale;
+#endif
+#ifdef KZ_INVERSE
+		const kz_point x = {im, re};
+#else
+		const kz_point x = {re, im};
+#endif
+		if (is_there) {
+			*(kz_point *)(at + row * step) = x;
+		}
+	}
+};
+
+template <int R> struct kz_butterfly;
+
+template <> struct kz_butterfly<1> {
+	static __device__ __forceinline__ void run(kz_real (&)[1], kz_real (&)[1]) {}
+};
+
+template <> struct kz_butterfly<2> {
+	static __device__ __forceinline__ void run(kz_real (&re)[2], kz_real (&im)[2])
+	{
+		const kz_real a = re[0], b = im[0];
+		re[0] = a + re[1], im[0] = b + im[1];
+		re[1] = a - re[1], im[1] = b - im[1];
+	}
+};
+
+template <> struct kz_butterfly<4> {
+	static __device__ __forceinline__ void run(kz_real (&re)[4], kz_real (&im)[4])
+	{
+		const kz_real ar = re[0] + re[2], ai = im[0] + im[2];
+		const kz_real br = re[0] - re[2], bi = im[0] - im[2];
+		const kz_real cr = re[1] + re[3], ci = im[1] + im[3];
+		const kz_real dr = re[1] - re[3], di = im[1] - im[3];
+		re[0] = ar + cr, im[0] = ai + ci;
+		re[1] = br + di, im[1] = bi - dr;
+		re[2] = ar - cr, im[2] = ai - ci;
+		re[3] = br - di, im[3] = bi + dr;
+	}
+};
+
+/* Multiply by the power k of a root of unity, exp(-2 pi i / N), N 8 or 16; k is known to the compiler. */
+template <int N> static __device__ __forceinline__ void kz_root(kz_real &re, kz_real &im, int k)
+{
+	const int t = k * (16 / N) % 16, u = t % 4;
+	const kz_real half = (kz_real)0.70710678118654752440084436210485;
+	const kz_real c = (kz_real)0.92387953251128675612818318939679;
+	const kz_real s = (kz_real)0.38268343236508977172845998403040;
+	kz_real x = re, y = im;
+	if (u == 2) {
+		x = half * (re + im), y = half * (im - re);
+	} else if (u) {
+		kz_turn(x, y, u == 1 ? kz_point{c, -s} : kz_point{s, -c});
+	}
+	switch (t / 4) { /* quarter turns */
+	case 0: re = x, im = y; break;
+	case 1: re = y, im = -x; break;
+	case 2: re = -x, im = -y; break;
+	default: re = -y, im = x;
+	}
+}
+
+/* A * B points: B butterflies of A, twiddles, A butterflies of B. */
+template <int A, int B> struct kz_composite {
+	static __device__ __forceinline__ void run(kz_real (&re)[A * B], kz_real (&im)[A * B])
+	{
+		kz_real x[A * B], y[A * B];
+#pragma unroll
+		for (int b = 0; b < B; b++) {
+			kz_real u[A], v[A];
+#pragma unroll
+			for (int a = 0; a < A; a++) {
+				u[a] = re[a * B + b], v[a] = im[a * B + b];
+			}
+			kz_butterfly<A>::run(u, v);
+#pragma unroll
+			for (int a = 0; a < A; a++) {
+				kz_root<A * B>(u[a], v[a], a * b);
+				x[a * B + b] = u[a], y[a * B + b] = v[a];
+			}
+		}
+#pragma unroll
+		for (int a = 0; a < A; a++) {
+			kz_real u[B], v[B];
+#pragma unroll
+			for (int b = 0; b < B; b++) {
+				u[b] = x[a * B + b], v[b] = y[a * B + b];
+			}
+			kz_butterfly<B>::run(u, v);
+#pragma unroll
+			for (int b = 0; b < B; b++) {
+				re[a + A * b] = u[b], im[a + A * b] = v[b];
+			}
+		}
+	}
+};
+template <> struct kz_butterfly<8> : kz_composite<2, 4> {};
+template <> struct kz_butterfly<16> : kz_composite<4, 4> {};
+
+/* Butterflies of R rows that are R * M rows of S each; `w` has R - 1 powers for each of the M. */
+template <int R, int S, int M, class From, class To>
+static __device__ __forceinline__ void kz_stage(const From &from, const To &to, const kz_point *w,
+	int first)
+{
+#pragma unroll 1
+	for (int i = first; i < S * M; i += KZ_T) {
+		const int p = i / S, u = i % S;
+		kz_real re[R], im[R];
+#pragma unroll
+		for (int r = 0; r < R; r++) {
+			from.get(i + S * M * r, re[r], im[r]);
+		}
+		kz_butterfly<R>::run(re, im);
+#pragma unroll
+		for (int r = 0; r < R; r++) {
+			if (M > 1 && r > 0) {
+				kz_turn(re[r], im[r], w[p * (R - 1) + r - 1]);
+			}
+			to.put(u + S * (R * p + r), re[r], im[r]);
+		}
+	}
+}
+
+static __device__ __forceinline__ void kz_stages(const kz_source &from, const kz_target &to,
+	const kz_tile &a, const kz_tile &b, const kz_point *w, int first);
+
+extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, const char *in,
+	const kz_point *__restrict__ roots, const kz_point *__restrict__ twiddles,
+	const __grid_constant__ kz_pass pass)
+{
+	kz_i64 other = (kz_i64)blockIdx.x / pass.chunks;
+	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C + threadIdx.x % KZ_C;
+	for (int d = (int)pass.ndim - 1; d >= 0; d--) {
+		const kz_i64 rest = other / pass.dims[d], at = other - rest * pass.dims[d];
+		other = rest;
+		out += at * pass.out_strides[d];
+		in += at * pass.in_strides[d];
+		twiddles += at * pass.twiddle_strides[d];
+	}
+	const bool is_there = column < pass.columns;
+	column = is_there ? column : pass.columns - 1;
+#ifdef KZ_SERIAL
+	kz_real halves[2][2 * KZ_N];
+	const kz_tile a = {halves[0]}, b = {halves[1]};
+#else
+	__shared__ kz_real halves[2][2 * KZ_N * KZ_C];
+	const kz_tile a = {halves[0] + threadIdx.x % KZ_C}, b = {halves[1] + threadIdx.x % KZ_C};
+#endif
+	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row};
+	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row,
+		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale, is_there};
+	kz_stages(from, to, a, b, roots, threadIdx.x / KZ_C);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MATH_FFT_PLAN_H
+#define MATH_FFT_PLAN_H
+
+/*
+ * Fourier transforms: how a length is computed, and running it along one axis.
+ *
+ * A plan belongs to a length, a type and a device, which keeps it.  A length of primes up to 13 is a
+ * list of passes: pass k is a butterfly of `points` in Stockham's autosort algorithm, computed by
+ * one kernel (kernels/fft.cuh).  Any other length is Bluestein's convolution of a smooth length.
+ */
+#include "core/memory.h"
+
+enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 16, FFT_DIMS = KZ_MAX_DIMS + 2 };
+
+/* Element q + span (p + rest r) becomes q + span (points p + r): p below rest, q below span. */
+struct fft_pass {
+	int64_t points;
+	int64_t span, rest;
+	int64_t roots;      /* in the plan's tables: of the stages */
+	int64_t twiddles;   /* exp(-2 pi i p r / (points rest)); none if rest is 1 */
+	int stage_count;
+	uint8_t radices[FFT_STAGES];
+};
+
+struct fft_key {
+	int64_t length;
+	kz_dtype dtype;     /* KZ_C64 or KZ_C128 */
+	int32_t is_alone;   /* few transforms at once: passes must be of many columns */
+};
+
+struct fft_plan {
+	struct fft_plan *next;
+	struct fft_key key;
+	int pass_count;
+	struct fft_pass passes[FFT_PASSES];
+	int64_t padded;     /* Bluestein: the length of the convolution; else 0 */
+	int64_t chirp, filter; /* in the tables: exp(-i pi j^2 / length), and its conjugate's transform */
+	CUdeviceptr tables;
+};
+
+/* The plan of a length from 1 on, made if there is none.  Borrowed from the device. */
+kz_status fft_plan_get(const struct fft_plan **out, struct kz_device *dev,
+	const struct fft_key *key, kz_error *err);
+
+/* Whether a number has no primes above 13. */
+bool fft_is_smooth(int64_t length);
+
+/* One side of a transform along an axis; strides in bytes. */
+struct fft_side {
+	struct memory *memory;
+	CUdeviceptr address;
+	int64_t step;             /* of the axis */
+	int64_t strides[FFT_DIMS]; /* of the other axes */
+};
+
+struct fft_job {
+	struct kz_device *device;
+	struct kz_stream *stream;
+	kz_dtype dtype;
+	int64_t length;
+	bool is_inverse;
+	double scale;
+	int ndim;                 /* of the other axes */
+	int64_t dims[FFT_DIMS];
+	struct fft_side in, out;  /* the same elements, or others */
+};
+
+/* Put a transform along one axis into a stream.  There are elements. */
+kz_status fft_run(const struct fft_job *job, kz_error *err);
+
+/* fft_kernel.c */
+
+/* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
+kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,
+	const struct fft_pass *pass, kz_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fourier transforms on every device, against their definition in long double.  The bound of the error
+ * is relative, root mean square: a few roundings times the logarithm of the length.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "core/dtype.h"
+#include "cpu/support/both_shapes.h"
+#include "support/suite.h"
+
+#include <kudzu/fft.h>
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 64 };
+
+static uint32_t state;
+
+static double fft_draw(void)
+{
+	state = state * 1664525u + 1013904223u;
+	return (int32_t)state * 0x1p-31;
+}
+
+/* Random elements of a complex type, and their values. */
+static kz_array *fft_random(double complex **values, kz_dtype dtype, kz_shape shape)
+{
+	kz_array *wide, *array;
+	int64_t count = support_count(&shape), size = count * (int64_t)sizeof(**values);
+	*values = malloc((size_t)size + 1);
+	for (int64_t i = 0; i < count; i++) {
+		double re = fft_draw(), im = fft_draw();
+		(*values)[i] = dtype == KZ_C64 ? (float)re + (float)im * I : re + im * I;
+	}
+	ok(kz_array_from(&wide, dev, KZ_C128, shape, *values, size, &err));
+	ok(kz_array_astype(&array, wide, dtype, &err));
+	kz_array_release(wide);
+	return array;
+}
+
+static double complex *fft_values(kz_array *array)
+{
+	kz_array *wide;
+	int64_t size = kz_array_count(array) * (int64_t)sizeof(double complex);
+	double complex *values = malloc((size_t)size + 1);
+	ok(kz_array_astype(&wide, array, KZ_C128, &err));
+	ok(kz_array_get(wide, values, size, &err));
+	kz_array_release(wide);
+	return values;
+}
+
+/* Element k of the transform of n numbers that are `step` apart. */
+static complex long double fft_defined(const double complex *x, int64_t n, int64_t step, int64_t k,
+	int sign)
+{
+	const long double turn = 6.283185307179586476925286766559005768L;
+	complex long double sum = 0;
+	for (int64_t j = 0; j < n; j++) {
+		long double angle = turn * (long double)((__int128)j * k % n) / (long double)n;
+		sum += x[j * step] * (cosl(angle) + sign * sinl(angle) * I);
+	}
+	return sum;
+}
+
+struct fft_error {
+	long double difference, size;
+};
+
+static void fft_add_error(struct fft_error *error, complex long double expected, double complex got)
+{
+	long double d = cabsl(expected - got), s = cabsl(expected);
+	error->difference += d * d;
+	error->size += s * s;
+}
+
+static void fft_check_error(const struct fft_error *error, kz_dtype dtype, int64_t n)
+{
+	long double unit = dtype == KZ_C64 ? 0x1p-24L : 0x1p-53L;
+	long double bound = unit * (1 + log2l((long double)n));
+	long double relative = sqrtl(error->difference / error->size);
+	ck_assert_msg(relative <= bound, "length %lld: %Lg, expected at most %Lg", (long long)n,
+		relative, bound);
+}
+
+/* `rows` transforms of length n, of which some elements are checked. */
+static void fft_check_length(int64_t n, int64_t rows, kz_dtype dtype, bool is_inverse)
+{
+	double complex *from, *to;
+	struct fft_error error = {0, 0};
+	kz_array *result, *array = fft_random(&from, dtype, KZ_SHAPE(rows, n));
+	ok((is_inverse ? kz_ifft : kz_fft)(&result, array, KZ_AXES(-1), NULL, &err));
+	ck_assert_uint_eq(kz_array_dtype(result), dtype);
+	to = fft_values(result);
+	int64_t step = rows * n / SAMPLES + 1;
+	for (int64_t i = 0; i < rows * n; i += step) {
+		complex long double expected = fft_defined(from + i / n * n, n, 1, i % n,
+			is_inverse ? 1 : -1);
+		fft_add_error(&error, is_inverse ? expected / n : expected, to[i]);
+	}
+	fft_check_error(&error, dtype, n);
+	free(from);
+	free(to);
+	kz_array_release(array);
+	kz_array_release(result);
+}
+
+static const int64_t short_lengths[] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 26, 32, 49, 64, 97, 100, 121, 128, 169, 199, 256,
+};
+
+DEVICE_TEST(short_transforms_follow_the_definition)
+{
+	bool is_slow = getenv("KUDZU_TEST_SLOW");
+	for (int64_t i = 0; i < (is_slow ? 200 : (int64_t)countof(short_lengths)); i++) {
+		int64_t n = is_slow ? i + 1 : short_lengths[i];
+		fft_check_length(n, n % 2 ? 37 : 3, n % 3 ? KZ_C64 : KZ_C128, n % 5 == 0);
+	}
+}
+
+static const int64_t long_lengths[] = {
+	1000, 1024, 1009, 2310, 4096, 10007, 16384, 30030, 59049, 65536, 99991, 117649,
+};
+
+DEVICE_TEST(long_transforms_follow_the_definition)
+{
+	bool is_slow = getenv("KUDZU_TEST_SLOW");
+	for (size_t i = 0; i < countof(long_lengths); i += is_slow ? 1 : 3) {
+		for (int kind = 0; kind < (is_slow ? 4 : 1); kind++) {
+			fft_check_length(long_lengths[i], 1 + kind / 2, (int)i % 2 == kind % 2 ? KZ_C64
+				: KZ_C128, kind / 2);
+		}
+	}
+}
+
+/* The first axis, the middle one and the last one of an array with gaps, backwards. */
+DEVICE_TEST(any_axis_of_any_strides_is_transformed)
+{
+	double complex *from, *to;
+	kz_array *view, *turned, *result, *array = fft_random(&from, KZ_C64, KZ_SHAPE(10, 9, 40));
+	ok(kz_array_slice(&view, array, KZ_AT(KZ_ALL, KZ_SLICE(8, KZ_OMIT, -1), KZ_SLICE(1, 40, 3)), &err));
+	ok(kz_array_transpose(&turned, view, KZ_AXES(2, 0, 1), &err));
+	double complex *values = fft_values(turned);
+	int64_t dims[3] = {13, 10, 9}, steps[3] = {90, 9, 1};
+	for (int axis = 0; axis < 3; axis++) {
+		struct fft_error error = {0, 0};
+		ok(kz_fft(&result, turned, KZ_AXES(axis), NULL, &err));
+		to = fft_values(result);
+		for (int64_t i = 0; i < 13 * 10 * 9; i += 7) {
+			int64_t k = i / steps[axis] % dims[axis];
+			fft_add_error(&error, fft_defined(values + i - k * steps[axis], dims[axis],
+				steps[axis], k, -1), to[i]);
+		}
+		fft_check_error(&error, KZ_C64, dims[axis]);
+		free(to);
+		kz_array_release(result);
+	}
+	free(from);
+	free(values);
+	kz_array_release(turned);
+	kz_array_release(view);
+	kz_array_release(array);
+}
+
+/* Three axes at once are one after the other; and back. */
+DEVICE_TEST(several_axes_are_one_after_the_other)
+{
+	double complex *from, *to, *expected;
+	kz_array *all, *one, *back, *array = fft_random(&from, KZ_C128, KZ_SHAPE(6, 5, 8));
+	struct fft_error error = {0, 0}, round = {0, 0};
+	kz_fft_options into = KZ_FFT_OPTIONS_INIT;
+	ok(kz_fft(&all, array, KZ_ALL_AXES, NULL, &err));
+	ok(kz_array_astype(&one, array, KZ_C128, &err));
+	into.into = one;
+	for (int axis = 0; axis < 3; axis++) {
+		ok(kz_fft(NULL, one, KZ_AXES(axis), &into, &err));
+	}
+	ok(kz_ifft(&back, all, KZ_AXES(2, 0, 1), NULL, &err));
+	to = fft_values(all);
+	expected = fft_values(one);
+	for (int i = 0; i < 240; i++) {
+		fft_add_error(&error, expected[i], to[i]);
+	}
+	free(to);
+	to = fft_values(back);
+	for (int i = 0; i < 240; i++) {
+		fft_add_error(&round, from[i], to[i]);
+	}
+	fft_check_error(&error, KZ_C128, 240);
+	fft_check_error(&round, KZ_C128, 240);
+	free(from);
+	free(to);
+	free(expected);
+	kz_array_release(all);
+	kz_array_release(one);
+	kz_array_release(back);
+	kz_array_release(array);
+}
+
+/* [1, 2, 3] cut off, continued, and with each norm; element 0 is the sum. */
+DEVICE_TEST(lengths_and_norms_are_those_of_numpy)
+{
+	static const double host[3] = {1, 2, 3};
+	static const struct {
+		int64_t length;
+		kz_fft_norm norm;
+		double forward, backward;
+	} cases[] = {
+		{3, KZ_FFT_BACKWARD, 6, 2}, {2, KZ_FFT_BACKWARD, 3, 1.5}, {8, KZ_FFT_BACKWARD, 6, 0.75},
+		{4, KZ_FFT_ORTHO, 3, 3}, {3, KZ_FFT_FORWARD, 2, 6},
+	};
+	kz_array *array, *result;
+	ok(kz_array_from(&array, dev, KZ_F64, KZ_SHAPE(3), host, sizeof(host), &err));
+	for (size_t i = 0; i < countof(cases); i++) {
+		kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+		options.lengths = KZ_SHAPE(cases[i].length);
+		options.norm = cases[i].norm;
+		for (int back = 0; back < 2; back++) {
+			ok((back ? kz_ifft : kz_fft)(&result, array, KZ_AXES(0), &options, &err));
+			ck_assert_int_eq(kz_array_count(result), cases[i].length);
+			double complex *values = fft_values(result);
+			ck_assert_double_eq_tol(creal(values[0]),
+				back ? cases[i].backward : cases[i].forward, 1e-15);
+			free(values);
+			kz_array_release(result);
+		}
+	}
+	kz_array_release(array);
+}
+
+DEVICE_TEST(types_become_complex)
+{
+	static const kz_dtype cases[][2] = {
+		{KZ_BOOL, KZ_C128}, {KZ_I8, KZ_C128}, {KZ_U64, KZ_C128}, {KZ_F16, KZ_C64},
+		{KZ_BF16, KZ_C64}, {KZ_F32, KZ_C64}, {KZ_F64, KZ_C128},
+	};
+	for (size_t i = 0; i < countof(cases); i++) {
+		kz_array *array, *result;
+		ok(kz_array_ones(&array, dev, cases[i][0], KZ_SHAPE(4), &err));
+		ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
+		ck_assert_uint_eq(kz_array_dtype(result), cases[i][1]);
+		double complex *values = fft_values(result);
+		ck_assert(values[0] == 4 && values[1] == 0 && values[3] == 0);
+		free(values);
+		kz_array_release(array);
+		kz_array_release(result);
+	}
+}
+
+DEVICE_TEST(what_does_not_fit_is_refused)
+{
+	kz_array *x, *out = NULL, *empty, *real;
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	ok(kz_array_ones(&x, dev, KZ_C64, KZ_SHAPE(4, 3), &err));
+	ok(kz_array_ones(&empty, dev, KZ_C64, KZ_SHAPE(2, 0), &err));
+	ok(kz_array_ones(&real, dev, KZ_F32, KZ_SHAPE(4, 3), &err));
+	fails(kz_fft(&out, x, KZ_AXES(2), NULL, &err), KZ_RANGE, "axis 2");
+	fails(kz_fft(&out, x, KZ_AXES(0, -2), NULL, &err), KZ_INVALID, "is named twice");
+	fails(kz_fft(&out, x, KZ_AXES(), NULL, &err), KZ_INVALID, "fft: expected at least one axis");
+	fails(kz_ifft(&out, empty, KZ_AXES(1), NULL, &err), KZ_INVALID,
+		"ifft: expected a length of at least 1 along axis 1, got 0");
+	options.lengths = KZ_SHAPE(2, 2);
+	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
+		"fft: expected 1 lengths, got 2");
+	options.lengths = KZ_SHAPE(-1);
+	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID, "got -1");
+	options.lengths = KZ_SHAPE();
+	options.norm = 3;
+	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID, "norm 3 is none");
+	options.norm = 0;
+	options.into = empty;
+	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
+		"fft: shape (4, 3) does not go into (2, 0)");
+	options.into = real;
+	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
+		"fft: expected a complex dtype of into, got float32");
+	fails(kz_fft(NULL, x, KZ_AXES(0), NULL, &err), KZ_INVALID, "fft: out is NULL");
+	ck_assert_ptr_null(out);
+	ok(kz_fft(&out, empty, KZ_AXES(0), NULL, &err));
+	ck_assert_int_eq(kz_array_count(out), 0);
+	kz_array_release(out);
+	kz_array_release(x);
+	kz_array_release(empty);
+	kz_array_release(real);
+}
+
+DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
+{
+	int failed = 0;
+	bool done = false;
+	kz_array *x, *y;
+	ok(kz_array_ones(&x, dev, KZ_C64, KZ_SHAPE(34), &err));
+	for (long n = 0; !done; n++) {
+		mem_fail_after(n);
+		kz_status st = kz_fft(&y, x, KZ_AXES(0), NULL, &err);
+		done = !mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert(!st == !!y);
+		failed += st != KZ_OK;
+		kz_error_clear(&err);
+		kz_array_release(y);
+	}
+	ck_assert_int_gt(failed, 2);
+	kz_array_release(x);
+}
+
+SUITE(fft)
+{
+	Suite *suite = suite_create("fft");
+	TCase *tcase = suite_add_case(suite, "fft");
+	int devices = both_shapes_count();
+	tcase_set_timeout(tcase, getenv("KUDZU_TEST_SLOW") ? 600 : 60);
+	tcase_add_tests(tcase, devices, short_transforms_follow_the_definition,
+		long_transforms_follow_the_definition, any_axis_of_any_strides_is_transformed,
+		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
+		types_become_complex, what_does_not_fit_is_refused,
+		a_failing_allocation_leaves_nothing_behind);
+	return suite;
+}
