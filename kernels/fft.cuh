@@ -6,7 +6,7 @@
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
  * With what columns and rows are, src/math/fft_kernel.c makes longer transforms of passes.
  *
- * KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
+ * KZ_PARTIAL: tiles may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
  * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
  *
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
@@ -90,9 +90,10 @@ struct kz_target {
 #else
 		const kz_point x = {re, im};
 #endif
-		if (is_there) {
+#ifdef KZ_PARTIAL
+		if (is_there)
+#endif
 			*(kz_point *)(at + row * step) = x;
-		}
 	}
 };
 
@@ -214,8 +215,13 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 	const kz_point *__restrict__ roots, const kz_point *__restrict__ twiddles,
 	const __grid_constant__ kz_pass pass)
 {
+#ifdef KZ_SERIAL
+	const int lane = threadIdx.x, first = 0;
+#else
+	const int lane = threadIdx.x % KZ_C, first = threadIdx.x / KZ_C;
+#endif
 	kz_i64 other = (kz_i64)blockIdx.x / pass.chunks;
-	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C + threadIdx.x % KZ_C;
+	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C + lane;
 	for (int d = (int)pass.ndim - 1; d >= 0; d--) {
 		const kz_i64 rest = other / pass.dims[d], at = other - rest * pass.dims[d];
 		other = rest;
@@ -223,17 +229,26 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 		in += at * pass.in_strides[d];
 		twiddles += at * pass.twiddle_strides[d];
 	}
+#if !defined(KZ_PARTIAL)
+	const bool is_there = true;
+#elif defined(KZ_SERIAL)
+	const bool is_there = true;
+	if (column >= pass.columns) {
+		return;
+	}
+#else
 	const bool is_there = column < pass.columns;
 	column = is_there ? column : pass.columns - 1;
+#endif
 #ifdef KZ_SERIAL
 	kz_real halves[2][2 * KZ_N];
 	const kz_tile a = {halves[0]}, b = {halves[1]};
 #else
 	__shared__ kz_real halves[2][2 * KZ_N * KZ_C];
-	const kz_tile a = {halves[0] + threadIdx.x % KZ_C}, b = {halves[1] + threadIdx.x % KZ_C};
+	const kz_tile a = {halves[0] + lane}, b = {halves[1] + lane};
 #endif
 	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row};
 	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row,
 		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale, is_there};
-	kz_stages(from, to, a, b, roots, threadIdx.x / KZ_C);
+	kz_stages(from, to, a, b, roots, first);
 }

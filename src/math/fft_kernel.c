@@ -40,8 +40,9 @@ struct fft_class {
 	uint8_t stage_count;
 	uint8_t is_serial, is_inverse;
 	uint8_t has_twiddles, has_scale;
-	uint8_t in_unit, out_unit; /* the columns are without gaps */
-	uint8_t unused;
+	uint8_t is_partial;
+	uint8_t unused[2];
+	int32_t in_column, out_column; /* steps in points that the kernel is made for; 0: any */
 	int32_t columns, threads;  /* of a block: side by side, and of each column */
 };
 
@@ -118,6 +119,16 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 	str_add(source, "}\n");
 }
 
+static void fft_write_column(struct str *source, const char *macro, const char *name, int step)
+{
+	str_addf(source, "#define KZ_%s_COLUMN ", macro);
+	if (step) {
+		str_addf(source, "%d * (kz_i64)sizeof(kz_point)\n", step);
+	} else {
+		str_addf(source, "pass.%s_column\n", name);
+	}
+}
+
 static void fft_write_source(struct str *source, const void *context)
 {
 	const struct fft_class *class = context;
@@ -126,9 +137,10 @@ static void fft_write_source(struct str *source, const void *context)
 		"#define KZ_DIMS %d\n#define KZ_STEP %d\n", class->dtype == KZ_C64 ? "float" : "double",
 		class->points, class->columns, class->threads, FFT_DIMS,
 		class->is_serial ? 1 : class->columns);
-	str_addf(source, "#define KZ_IN_COLUMN %s\n#define KZ_OUT_COLUMN %s\n%s%s%s%s",
-		class->in_unit ? "(kz_i64)sizeof(kz_point)" : "pass.in_column",
-		class->out_unit ? "(kz_i64)sizeof(kz_point)" : "pass.out_column",
+	fft_write_column(source, "IN", "in", class->in_column);
+	fft_write_column(source, "OUT", "out", class->out_column);
+	str_addf(source, "%s%s%s%s%s",
+		class->is_partial ? "#define KZ_PARTIAL\n" : "",
 		class->is_serial ? "#define KZ_SERIAL\n" : "",
 		class->is_inverse ? "#define KZ_INVERSE\n" : "",
 		class->has_twiddles ? "#define KZ_TWIDDLE\n" : "",
@@ -239,6 +251,12 @@ static void fft_choose_block(struct fft_class *class, int64_t size)
 	class->threads = (int)min64(most, FFT_THREADS / class->columns);
 }
 
+/* Columns side by side, or behind each other: compilers make more of these steps if they know them. */
+static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t size)
+{
+	return step == size ? 1 : step == size * pass->points ? (int32_t)pass->points : 0;
+}
+
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,
 	const struct fft_pass *pass, kz_error *err)
 {
@@ -266,8 +284,9 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	fft_choose_block(&key.class, size);
 	fft_pass_fill(&shape, job, pass, key.class.columns);
 	shape.chunks = divide_up(shape.columns, key.class.columns);
-	key.class.in_unit = shape.in_column == size;
-	key.class.out_unit = shape.out_column == size;
+	key.class.is_partial = shape.columns % key.class.columns != 0;
+	key.class.in_column = fft_known_step(shape.in_column, pass, size);
+	key.class.out_column = fft_known_step(shape.out_column, pass, size);
 	tiles = shape.chunks;
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		tiles *= shape.dims[i];

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_ALONE = 64 };
+enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_ALONE = 64, FFT_FIRST = 32 };
 
 static const int fft_primes[] = {13, 11, 7, 5, 3, 2};
 
@@ -38,7 +38,8 @@ bool fft_is_smooth(int64_t length)
 
 /* Factors */
 
-/* Split a smooth length into `count` passes of about the same size. */
+/* Split a smooth length into `count` passes of about the same size, of which the first has at most
+ * FFT_FIRST points if there are others. */
 static bool fft_split(struct fft_plan *plan, int count, int64_t most)
 {
 	int64_t left = plan->key.length;
@@ -47,8 +48,9 @@ static bool fft_split(struct fft_plan *plan, int count, int64_t most)
 	}
 	for (size_t i = 0; i < countof(fft_primes); i++) {
 		for (; left % fft_primes[i] == 0; left /= fft_primes[i]) {
-			struct fft_pass *least = plan->passes;
-			for (int k = 1; k < count; k++) {
+			bool first_is_full = count > 1 && plan->passes->points * fft_primes[i] > FFT_FIRST;
+			struct fft_pass *least = &plan->passes[first_is_full];
+			for (int k = first_is_full + 1; k < count; k++) {
 				least = plan->passes[k].points < least->points ? &plan->passes[k] : least;
 			}
 			least->points *= fft_primes[i];

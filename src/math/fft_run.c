@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHIRP_THREADS = 256, FFT_MANY = 32 };
+enum { CHIRP_THREADS = 256, FFT_MANY = 32, FFT_ROW = 512 };
 
 /* A temporary array of the transforms, one behind the other or, as `like` has them, side by side. */
 static kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
@@ -161,7 +161,9 @@ kz_status fft_run(const struct fft_job *job, kz_error *err)
 	for (int i = 0; i < job->ndim; i++) {
 		widest = job->dims[i] > widest ? job->dims[i] : widest;
 	}
-	struct fft_key key = {job->length, job->dtype, widest < FFT_MANY};
+	bool is_row = job->length >= FFT_ROW && llabs(job->in.step) <= dtype_size(job->dtype)
+		&& job->out.step == dtype_size(job->dtype);
+	struct fft_key key = {job->length, job->dtype, widest < FFT_MANY || is_row};
 	const struct fft_plan *plan;
 	kz_status st = fft_plan_get(&plan, job->device, &key, err);
 	return st ? st : plan->padded ? fft_run_chirp(job, plan, err)
