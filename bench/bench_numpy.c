@@ -414,6 +414,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	const long long only = argc > 2 ? atoll(argv[2]) : 0;
 	setenv("KUDZU_CPU_THREADS", "1", 1);
+	setenv("OPENBLAS_NUM_THREADS", "1", 1);
 	if (kz_device_open(&bench.dev, "cpu", &bench.err)) {
 		return bench_fail(&bench.err);
 	}
