@@ -169,8 +169,12 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
 
 /* The quotient of integers, of which the divisor is not zero.  Of a warp's words it is that of f64,
  * the vectors of which processors divide: with 53 bits no quotient of 32-bit numbers is rounded up
- * to the next integer. */
-static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+ * to the next integer.
+ *
+ * Where all lanes have one divisor, mostly for all turns of a loop, its inverse is made once.  What is
+ * to be divided moves away from zero by 1/2, so the exact quotient is 1/2b or more from the next
+ * integer on either side, and the product is nearer to it than that. */
+static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign, bool is_uniform)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
 		return sign ? ir_sdiv(e, a, b) : ir_udiv(e, a, b);
@@ -178,17 +182,24 @@ static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, boo
 	LLVMTypeRef type = LLVMTypeOf(a);
 	a = sign ? ir_sitofp(e, a, e->f64) : ir_uitofp(e, a, e->f64);
 	b = sign ? ir_sitofp(e, b, e->f64) : ir_uitofp(e, b, e->f64);
-	LLVMValueRef value = ir_fdiv(e, a, b);
+	LLVMValueRef value;
+	if (is_uniform) {
+		LLVMValueRef half = emit_real(e, e->f64, 0.5);
+		half = sign ? ir_call2(e, "llvm.copysign", half, a) : half;
+		value = ir_fmul(e, ir_fadd(e, a, half), ir_fdiv(e, emit_real(e, e->f64, 1), b));
+	} else {
+		value = ir_fdiv(e, a, b);
+	}
 	return sign ? LLVMBuildFPToSI(e->builder, value, type, "")
 		: LLVMBuildFPToUI(e->builder, value, type, "");
 }
 
-static LLVMValueRef rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+static LLVMValueRef rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign, bool is_uniform)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
 		return sign ? ir_srem(e, a, b) : ir_urem(e, a, b);
 	}
-	return ir_sub(e, a, ir_mul(e, quotient(e, a, b, sign), b));
+	return ir_sub(e, a, ir_mul(e, quotient(e, a, b, sign, is_uniform), b));
 }
 
 /*
@@ -204,15 +215,21 @@ static void alu_divide(struct emit *e, const struct ptx_inst *inst, bool remaind
 	LLVMValueRef ones = LLVMConstAllOnes(type);
 	LLVMValueRef by_zero = ir_icmp(e, LLVMIntEQ, b, LLVMConstNull(type));
 	LLVMValueRef value;
+	bool is_uniform = false;
+	if (emit_is_vector(e)) {
+		struct uniformity divisor = uniformity_of_operand(&e->uniformity, &inst->operands[2]);
+		is_uniform = uniformity_is_uniform(&divisor);
+	}
 
 	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef by_minus = ir_icmp(e, LLVMIntEQ, b, ones);
 		b = ir_select(e, ir_or(e, by_zero, by_minus), one, b);
-		value = remainder ? rest(e, a, b, true)
-			: ir_select(e, by_minus, ir_neg(e, a), quotient(e, a, b, true));
+		value = remainder ? rest(e, a, b, true, is_uniform)
+			: ir_select(e, by_minus, ir_neg(e, a), quotient(e, a, b, true, is_uniform));
 	} else {
 		b = ir_select(e, by_zero, one, b);
-		value = remainder ? rest(e, a, b, false) : quotient(e, a, b, false);
+		value = remainder ? rest(e, a, b, false, is_uniform)
+			: quotient(e, a, b, false, is_uniform);
 	}
 	emit_result(e, inst, ir_select(e, by_zero, ones, value));
 }
