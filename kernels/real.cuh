@@ -102,6 +102,34 @@ __device__ inline float kz_exp(float a)
 	return p * __int_as_float((half + 127) << 23) * __int_as_float((whole - half + 127) << 23);
 }
 __device__ inline double kz_exp(double a) { return exp(a); }
+/* The cube root of a, within 0.51 units in the last place.  CUDA's own goes by the logarithm, which a CPU
+ * has not.  r comes near x^(-1/3) by a third of the exponent, and nearer by two or three steps of the
+ * series of (1 - h)^(-1/3), h = 1 - x r^3.  Then y = x r^2 takes one step of Newton's method, for which
+ * y y is known in two parts.  No step divides.  Small numbers are scaled, so that no part is lost. */
+__device__ inline float kz_root_seed(float x)
+{
+	return __int_as_float(0x54a2fa8c - (int)((float)__float_as_int(x) * (1 / 3.0f)));
+}
+__device__ inline double kz_root_seed(double x)
+{
+	return __hiloint2double(0x553f0000 - (int)(__double2hiint(x) * (1 / 3.0)), 0);
+}
+template <class T> __device__ T kz_cbrt(T a)
+{
+	const bool is_float = sizeof(T) == 4;
+	const T size = fabs(a), small = (T)(is_float ? 0x1p-90 : 0x1p-900);
+	const T x = size < small ? size * (T)(is_float ? 0x1p48 : 0x1p144) : size;
+	T r = kz_root_seed(x);
+	_Pragma("unroll") for (int i = 0; i < (is_float ? 2 : 3); i++) {
+		const T h = fma(-(x * r), r * r, (T)1);
+		r = fma(r * h, fma(h, (T)(2 / 9.0), (T)(1 / 3.0)), r);
+	}
+	T y = x * (r * r);
+	const T square = y * y, rest = fma(-square, y, x) - fma(y, y, -square) * y;
+	y = fma(rest * (r * r), (T)(1 / 3.0), y);
+	y *= size < small ? (T)(is_float ? 0x1p-16 : 0x1p-48) : (T)1;
+	return a == 0 || !kz_is_finite(a) ? a : copysign(y, a);
+}
 /* exp of a negative number alone, so that nothing overflows. */
 template <class T> __device__ T kz_sigmoid(T a)
 {

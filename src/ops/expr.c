@@ -72,8 +72,6 @@ static bool is_branchy(kz_op op, kz_dtype dtype)
 	case KZ_OP_SIN:
 	case KZ_OP_COS:
 		return dtype != KZ_F64;
-	case KZ_OP_CBRT:
-		return dtype == KZ_F64;
 	case KZ_OP_EXP:
 	case KZ_OP_SINH:
 	case KZ_OP_COSH:
