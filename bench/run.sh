@@ -85,6 +85,7 @@ rest() {
 	if python3 -c 'import numpy' 2>/dev/null; then
 		echo '{"case":"machine","threads":1,"what":"numpy"}'
 		OPENBLAS_NUM_THREADS=1 python3 bench/array_python.py numpy
+		PEERS_PYTHON=${PEERS_PYTHON:-python3} "$build/bench/bench_numpy"
 		python3 bench/linalg_python.py
 	fi
 }
