@@ -125,14 +125,14 @@ extern "C" __global__ void __launch_bounds__(32 * KZ_WARPS) kz_kernel(kz_element
 		}
 #pragma unroll
 		for (int r = 0; r < GROUP; r++) {
-			parts[group * GROUP + r][x] = sum[r];
+			parts[x][group * GROUP + r] = sum[r];
 		}
 	}
 	__syncthreads();
 	if (threadIdx.x < 32 && top + x < shape.m) {
 		kz_element sum = KZ_ZERO;
 		for (int part = 0; part < 32; part++) {
-			sum = sum + parts[x][part];
+			sum = sum + parts[part][x];
 		}
 		kz_element *to = c + (top + x) * shape.c_row;
 #ifdef KZ_FACTOR
