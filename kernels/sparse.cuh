@@ -22,9 +22,10 @@ typedef long long kz_i64;
 #define KZ_BOUNDS(threads) __launch_bounds__(threads)
 #define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
 #endif
-#define KZ_CHUNK(count) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK; \
-	const kz_i64 end = begin + CHUNK < count ? begin + CHUNK : count
+#define KZ_RANGE(count, per) \
+	const kz_i64 begin = (kz_i64)blockIdx.x * per; \
+	const kz_i64 end = begin + per < count ? begin + per : count
+#define KZ_CHUNK(count) KZ_RANGE(count, CHUNK)
 
 /* The first place in `count` ascending numbers that is not below `key`. */
 static __device__ inline kz_i64 kz_lower(const kz_index *at, kz_i64 count, kz_i64 key)
@@ -92,63 +93,72 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *pointers, const kz
 }
 #endif
 
-/* A stable radix sort takes one digit of the keys at a time.  `order` has the places of the keys as the
- * digits before have sorted them; NULL: as they stand. */
-static __device__ inline int kz_digit(const kz_index *keys, const kz_i64 *order, kz_i64 i, kz_i64 shift)
-{
-	return (int)(keys[order ? order[i] : i] >> shift) & (DIGITS - 1);
-}
+/*
+ * A stable radix sort takes one digit of the keys at a time.  A block has `per` entries, in their order.
+ * KZ_SERIAL: there are few blocks, and up to as many digits as keys, so that one pass may do.  Else a
+ * block keeps its 256 digits in shared memory.
+ */
+#define KZ_DIGIT(key) ((kz_i64)((key) >> shift) & (digits - 1))
 
 #ifdef KZ_COUNT
-/* counts[digit * blocks + block] */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_i64 *counts, const kz_index *keys,
-	const kz_i64 *order, kz_i64 count, kz_i64 shift)
+/* counts[digit * blocks + block], which begin as 0 */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *counts, const kz_index *keys, kz_i64 count,
+	kz_i64 shift, kz_i64 digits, kz_i64 per)
 {
+	KZ_RANGE(count, per);
+#ifdef KZ_SERIAL
+	KZ_FOR(i, begin, end) {
+		counts[KZ_DIGIT(keys[i]) * gridDim.x + blockIdx.x]++;
+	}
+#else
 	__shared__ int found[DIGITS];
-	KZ_CHUNK(count);
-	KZ_FOR(d, 0, DIGITS) {
+	KZ_FOR(d, 0, digits) {
 		found[d] = 0;
 	}
 	__syncthreads();
 	KZ_FOR(i, begin, end) {
-#ifdef KZ_SERIAL
-		found[kz_digit(keys, order, i, shift)]++;
-#else
-		atomicAdd(found + kz_digit(keys, order, i, shift), 1);
-#endif
+		atomicAdd(found + KZ_DIGIT(keys[i]), 1);
 	}
 	__syncthreads();
-	KZ_FOR(d, 0, DIGITS) {
+	KZ_FOR(d, 0, digits) {
 		counts[d * gridDim.x + blockIdx.x] = found[d];
 	}
+#endif
 }
 #endif
 
 #ifdef KZ_PLACE
-/* The order behind this digit.  offsets[digit * blocks + block] is where the first goes. */
-extern "C" __global__ void KZ_BOUNDS(32) kz_kernel(kz_i64 *to, const kz_i64 *offsets, const kz_index *keys,
-	const kz_i64 *order, kz_i64 count, kz_i64 shift)
+/* The entries in the order of this digit.  offsets[digit * blocks + block] is where the first goes. */
+extern "C" __global__ void KZ_BOUNDS(32) kz_kernel(kz_element *to_data, kz_index *to_keys,
+	kz_index *to_others, kz_index *offsets, const kz_element *data, const kz_index *keys,
+	const kz_index *others, kz_i64 count, kz_i64 shift, kz_i64 digits, kz_i64 per)
 {
-	__shared__ kz_i64 next[DIGITS];
-	KZ_CHUNK(count);
-	KZ_FOR(d, 0, DIGITS) {
-		next[d] = offsets[d * gridDim.x + blockIdx.x];
-	}
-	__syncthreads();
+	KZ_RANGE(count, per);
 #ifdef KZ_SERIAL
 	KZ_FOR(i, begin, end) {
-		to[next[kz_digit(keys, order, i, shift)]++] = order ? order[i] : i;
+		const kz_i64 to = offsets[KZ_DIGIT(keys[i]) * gridDim.x + blockIdx.x]++;
+		to_data[to] = data[i];
+		to_keys[to] = keys[i];
+		to_others[to] = others[i];
 	}
 #else
 	/* 32 at a time: lanes of one digit go side by side, the lowest first. */
+	__shared__ kz_i64 next[DIGITS];
+	KZ_FOR(d, 0, digits) {
+		next[d] = offsets[d * gridDim.x + blockIdx.x];
+	}
+	__syncthreads();
 	for (kz_i64 base = begin; base < end; base += 32) {
 		const kz_i64 i = base + threadIdx.x;
 		const bool is_in = i < end;
-		const int digit = is_in ? kz_digit(keys, order, i, shift) : DIGITS;
+		const int digit = is_in ? (int)KZ_DIGIT(keys[i]) : DIGITS;
 		const unsigned same = __match_any_sync(~0u, digit);
 		const int before = __popc(same & ((1u << threadIdx.x) - 1));
 		if (is_in) {
-			to[next[digit] + before] = order ? order[i] : i;
+			const kz_i64 to = next[digit] + before;
+			to_data[to] = data[i];
+			to_keys[to] = keys[i];
+			to_others[to] = others[i];
 		}
 		__syncwarp();
 		if (is_in && before == 0) {
@@ -195,9 +205,6 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to_data, kz_inde
 #endif
 
 /* What follows is of CSR matrices.  A block has `per` rows. */
-#define KZ_RANGE(rows, per) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * per; \
-	const kz_i64 end = begin + per < rows ? begin + per : rows
 
 #ifdef KZ_DENSE
 /* Add values to a row-major array of zeros. */
@@ -377,4 +384,77 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_elem
 	}
 }
 #endif
+#endif
+
+/*
+ * y = op(a) x on a serial device, without op(a).  A block has `per` entries, and a y of its own in
+ * `parts`, which begins as 0: size kz_values.  They are added up afterwards, in the order of the blocks.
+ */
+#if defined(KZ_SCATTER) || defined(KZ_SCATTER_ROWS)
+static __device__ __forceinline__ void kz_scatter(kz_value *y, kz_value value, const kz_element *x,
+	kz_i64 width)
+{
+	for (kz_i64 k = 0; k < width; k++) {
+		y[k] = KZ_MADD(y[k], value, KZ_LOAD(x[k]));
+	}
+}
+#endif
+
+#ifdef KZ_SCATTER
+/* Entries of COO: the product of place `sources` of x is added to place `targets` of y. */
+extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_element *data,
+	const kz_index *targets, const kz_index *sources, const kz_element *x, kz_i64 count, kz_i64 size,
+	kz_i64 width, kz_i64 per)
+{
+	KZ_RANGE(count, per);
+	kz_value *y = parts + blockIdx.x * size;
+	if (width == 1) {
+		KZ_FOR(i, begin, end) {
+			kz_scatter(y + targets[i], KZ_LOAD(data[i]), x + sources[i], 1);
+		}
+		return;
+	}
+	KZ_FOR(i, begin, end) {
+		kz_scatter(y + targets[i] * width, KZ_LOAD(data[i]), x + sources[i] * width, width);
+	}
+}
+#endif
+
+#ifdef KZ_SCATTER_ROWS
+/* Entries of CSR, transposed: columns are the targets, and rows the sources. */
+extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_element *data,
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 count,
+	kz_i64 size, kz_i64 width, kz_i64 per)
+{
+	KZ_RANGE(count, per);
+	kz_value *y = parts + blockIdx.x * size;
+	kz_i64 row = kz_lower(pointers, rows + 1, begin + 1) - 1;
+	for (kz_i64 i = begin; i < end; row++) {
+		const kz_i64 last = pointers[row + 1] < end ? pointers[row + 1] : end;
+		if (width == 1) {
+			const kz_value from = KZ_LOAD(x[row]);
+			for (; i < last; i++) {
+				y[columns[i]] = KZ_MADD(y[columns[i]], KZ_LOAD(data[i]), from);
+			}
+		}
+		for (; i < last; i++) {
+			kz_scatter(y + columns[i] * width, KZ_LOAD(data[i]), x + row * width, width);
+		}
+	}
+}
+#endif
+
+#ifdef KZ_PARTS
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_value *parts, kz_i64 size,
+	kz_i64 blocks)
+{
+	KZ_CHUNK(size);
+	KZ_FOR(i, begin, end) {
+		kz_value sum = parts[i];
+		for (kz_i64 k = 1; k < blocks; k++) {
+			sum = sum + parts[k * size + i];
+		}
+		y[i] = KZ_STORE(sum);
+	}
+}
 #endif

@@ -303,6 +303,17 @@ kz_status kz_sparse_create_coo(kz_sparse **out, int64_t rows, int64_t columns, k
 
 /* What several calls end or begin with */
 
+kz_status sparse_read_values(kz_array **out, const struct kz_sparse *sparse, kz_matrix_op op,
+	struct kz_stream *stream, kz_error *err)
+{
+	const kz_op_options options = {.size = sizeof(options), .stream = stream};
+	if (op == KZ_MATRIX_ADJOINT && dtype_is_complex(sparse->dtype)) {
+		return kz_apply(out, KZ_OP_CONJUGATE, &options, err, KZ_ARGS(sparse->data));
+	}
+	*out = kz_array_retain(sparse->data);
+	return KZ_OK;
+}
+
 kz_status sparse_hand_out(kz_array **out, struct kz_array *made, const struct contract_how *how,
 	kz_error *err)
 {

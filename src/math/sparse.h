@@ -54,6 +54,9 @@ kz_status sparse_check_op(kz_matrix_op op, kz_error *err);
 kz_status sparse_hand_out(kz_array **out, struct kz_array *made, const struct contract_how *how,
 	kz_error *err);
 
+/* Values, or those of their conjugates if op has them, counted. */
+kz_status sparse_read_values(kz_array **out, const struct kz_sparse *sparse, kz_matrix_op op,
+	struct kz_stream *stream, kz_error *err);
 /* op(sparse) as CSR, counted.  Rows of what was COO need not be in order, and nothing is added up. */
 kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_matrix_op op,
 	struct kz_stream *stream, kz_error *err);
@@ -71,7 +74,7 @@ kz_status sparse_cast(struct kz_sparse **out, struct kz_sparse *sparse, kz_dtype
 
 #define SPARSE_KERNELS(X) \
 	X(CHECK) X(ROWS) X(POINTERS) X(COUNT) X(PLACE) X(HEADS) X(MERGE) X(DENSE) X(DIAGONAL) X(VECTOR) \
-	X(MATRIX)
+	X(MATRIX) X(SCATTER) X(SCATTER_ROWS) X(PARTS)
 
 enum sparse_kernel {
 #define X(name) SPARSE_##name,
@@ -80,7 +83,7 @@ enum sparse_kernel {
 };
 
 enum { SPARSE_CHUNK = 8192, SPARSE_DIGITS = 256 }; /* as in sparse.cuh */
-enum { SPARSE_ARRAYS = 7, SPARSE_NUMBERS = 3 };
+enum { SPARSE_ARRAYS = 7, SPARSE_NUMBERS = 5 };
 
 /* A launch.  The kernel's parameters are the arrays, of which each may be NULL, then the numbers. */
 struct sparse_job {

@@ -14,6 +14,10 @@
 #include <kudzu/scan.h>
 #include <kudzu/view.h>
 
+#include <string.h>
+
+enum { SERIAL_BLOCKS = 4 }; /* of a sort on a serial device, whose counts are as many times the keys */
+
 /* What there is of each entry; the arrays are counted. */
 struct entries {
 	int64_t rows, columns;
@@ -25,13 +29,6 @@ static void entries_release(struct entries *entries)
 	kz_array_release(entries->data);
 	kz_array_release(entries->row_of);
 	kz_array_release(entries->column_of);
-}
-
-/* Put another array in the place of one that is counted. */
-static void entries_replace(struct kz_array **place, struct kz_array *array)
-{
-	kz_array_release(*place);
-	*place = array;
 }
 
 /* Entries of a matrix */
@@ -59,7 +56,6 @@ static kz_status sparse_find_rows(struct kz_array **out, const struct kz_sparse 
 static kz_status entries_read(struct entries *out, const struct kz_sparse *sparse, kz_matrix_op op,
 	struct kz_stream *stream, kz_error *err)
 {
-	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	bool is_turned = op != KZ_MATRIX_AS_IS;
 	*out = (struct entries){
 		is_turned ? sparse->columns : sparse->rows, is_turned ? sparse->rows : sparse->columns,
@@ -67,83 +63,91 @@ static kz_status entries_read(struct entries *out, const struct kz_sparse *spars
 	};
 	kz_status st = sparse_find_rows(is_turned ? &out->column_of : &out->row_of, sparse, stream, err);
 	*(is_turned ? &out->row_of : &out->column_of) = kz_array_retain(sparse->indices);
-	if (!st && op == KZ_MATRIX_ADJOINT && dtype_is_complex(sparse->dtype)) {
-		st = kz_apply(&out->data, KZ_OP_CONJUGATE, &options, err, KZ_ARGS(sparse->data));
-	} else {
-		out->data = kz_array_retain(sparse->data);
-	}
+	st = st ? st : sparse_read_values(&out->data, sparse, op, stream, err);
 	return st;
 }
 
 /* Order */
 
-/* One digit of a radix sort; *order is replaced. */
-static kz_status sparse_sort_digit(struct kz_array **order, struct kz_array *keys, int64_t shift,
-	struct kz_stream *stream, kz_error *err)
+/* How one pass of the sort goes. */
+struct sparse_digits {
+	int64_t bits;   /* of a digit */
+	int64_t blocks;
+	int64_t per;    /* entries of a block */
+};
+
+/* A serial device counts all keys at once if the counts take no more room than a few times the entries. */
+static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int64_t count, int64_t bits)
 {
-	struct kz_array *counts = NULL, *offsets = NULL, *sorted = NULL;
-	const kz_shape shape = KZ_SHAPE(SPARSE_DIGITS * divide_up(keys->count, SPARSE_CHUNK));
+	struct sparse_digits plan = {bits, 1, count};
+	if (dev->serial) {
+		plan.per = divide_up(count, min64(SERIAL_BLOCKS, divide_up(count, SPARSE_CHUNK)));
+	} else {
+		plan.per = SPARSE_CHUNK;
+	}
+	plan.blocks = divide_up(count, plan.per);
+	int64_t most = dev->serial ? 4 * count + 65536 : SPARSE_DIGITS * plan.blocks;
+	while (plan.bits > 8 && (plan.bits > 40 || plan.blocks << plan.bits > most)) {
+		plan.bits--;
+	}
+	return plan;
+}
+
+/* The entries in order of one digit of their keys, which are the rows or the columns. */
+static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64_t shift,
+	const struct sparse_digits *plan, struct kz_stream *stream, kz_error *err)
+{
+	struct entries sorted = {entries->rows, entries->columns, NULL, NULL, NULL};
+	struct kz_array *keys = by_rows ? entries->row_of : entries->column_of;
+	struct kz_array *others = by_rows ? entries->column_of : entries->row_of;
+	struct kz_array *counts = NULL, *offsets = NULL;
+	struct kz_device *dev = stream->device;
 	kz_scan_options scan = {.size = sizeof(scan), .axis = -1, .exclusive = 1, .stream = stream};
-	struct sparse_job job = {
-		.kernel = SPARSE_COUNT, .index = keys->dtype, .count = keys->count, .per = SPARSE_CHUNK,
-		.number_count = 2, .numbers = {keys->count, shift},
-	};
+	const int64_t digits = (int64_t)1 << plan->bits;
 	kz_status st;
-	if ((st = array_create_on(&counts, stream->device, KZ_I64, &shape, stream, err))
-	    || (st = array_create_on(&sorted, stream->device, KZ_I64, &keys->shape, stream, err))) {
-		goto out;
+	if (!(st = kz_array_zeros_on(&counts, dev, keys->dtype, KZ_SHAPE(digits * plan->blocks), stream, err))
+	    && !(st = array_create_on(&sorted.data, dev, entries->data->dtype, &keys->shape, stream, err))
+	    && !(st = array_create_on(&sorted.row_of, dev, keys->dtype, &keys->shape, stream, err))
+	    && !(st = array_create_on(&sorted.column_of, dev, keys->dtype, &keys->shape, stream, err))) {
+		struct sparse_job job = {
+			.kernel = SPARSE_COUNT, .index = keys->dtype, .count = keys->count,
+			.per = plan->per, .array_count = 2, .arrays = {counts, keys},
+			.number_count = 4, .numbers = {keys->count, shift, digits, plan->per},
+		};
+		st = sparse_run(&job, stream, err);
+		st = st ? st : kz_scan(&offsets, counts, "a + b", "0", &scan, err);
+		job.kernel = SPARSE_PLACE;
+		job.dtype = entries->data->dtype;
+		job.block = kz_dim(32, 1, 1);
+		job.array_count = 7;
+		memcpy(job.arrays, (struct kz_array *[]){sorted.data,
+			by_rows ? sorted.row_of : sorted.column_of,
+			by_rows ? sorted.column_of : sorted.row_of, offsets, entries->data, keys, others},
+			sizeof(job.arrays));
+		st = st ? st : sparse_run(&job, stream, err);
 	}
-	job.array_count = 3;
-	job.arrays[0] = counts;
-	job.arrays[1] = keys;
-	job.arrays[2] = *order;
-	if ((st = sparse_run(&job, stream, err))
-	    || (st = kz_scan(&offsets, counts, "a + b", "0", &scan, err))) {
-		goto out;
-	}
-	job.kernel = SPARSE_PLACE;
-	job.block = kz_dim(32, 1, 1);
-	job.array_count = 4;
-	job.arrays[0] = sorted;
-	job.arrays[1] = offsets;
-	job.arrays[2] = keys;
-	job.arrays[3] = *order;
-	if (!(st = sparse_run(&job, stream, err))) {
-		entries_replace(order, kz_array_retain(sorted));
-	}
-out:
 	kz_array_release(counts);
 	kz_array_release(offsets);
-	kz_array_release(sorted);
+	entries_release(st ? &sorted : entries);
+	*entries = st ? *entries : sorted;
 	return st;
 }
 
-/* Sort keys from 0 to before `extent`: *order, NULL for that of the array, becomes the places in order
- * of the keys, and where these are equal as before. */
-static kz_status sparse_sort(struct kz_array **order, struct kz_array *keys, int64_t extent,
-	struct kz_stream *stream, kz_error *err)
+/* Sort entries by their rows, or columns; those of one stay in their order. */
+static kz_status entries_sort_by(struct entries *entries, bool by_rows, struct kz_stream *stream,
+	kz_error *err)
 {
+	int64_t bits = 0, most = (by_rows ? entries->rows : entries->columns) - 1;
 	kz_status st = KZ_OK;
-	int64_t bits = 0;
-	while (bits < 63 && (extent - 1) >> bits > 0) {
+	while (bits < 63 && most >> bits > 0) {
 		bits++;
 	}
-	for (int64_t shift = 0; !st && keys->count && shift < bits; shift += 8) {
-		st = sparse_sort_digit(order, keys, shift, stream, err);
+	if (entries->data->count == 0 || bits == 0) {
+		return KZ_OK;
 	}
-	return st;
-}
-
-/* Bring all of the entries in an order. */
-static kz_status entries_gather(struct entries *entries, struct kz_array *order,
-	struct kz_stream *stream, kz_error *err)
-{
-	struct kz_array **const places[3] = {&entries->data, &entries->row_of, &entries->column_of};
-	kz_status st = KZ_OK;
-	for (int i = 0; order && !st && i < 3; i++) {
-		struct kz_array *taken = NULL;
-		st = kz_array_take_on(&taken, *places[i], order, 0, KZ_INDEX_CLIP, stream, err);
-		entries_replace(places[i], taken);
+	struct sparse_digits plan = sparse_plan_digits(stream->device, entries->data->count, bits);
+	for (int64_t shift = 0; !st && shift < bits; shift += plan.bits) {
+		st = entries_sort_digit(entries, by_rows, shift, &plan, stream, err);
 	}
 	return st;
 }
@@ -152,16 +156,8 @@ static kz_status entries_gather(struct entries *entries, struct kz_array *order,
 static kz_status entries_sort(struct entries *entries, bool with_columns, struct kz_stream *stream,
 	kz_error *err)
 {
-	struct kz_array *order = NULL;
-	kz_status st = KZ_OK;
-	if ((with_columns && (st = sparse_sort(&order, entries->column_of, entries->columns, stream, err)))
-	    || (st = sparse_sort(&order, entries->row_of, entries->rows, stream, err))) {
-		kz_array_release(order);
-		return st;
-	}
-	st = entries_gather(entries, order, stream, err);
-	kz_array_release(order);
-	return st;
+	kz_status st = with_columns ? entries_sort_by(entries, false, stream, err) : KZ_OK;
+	return st ? st : entries_sort_by(entries, true, stream, err);
 }
 
 /* Sums */

@@ -69,12 +69,12 @@ kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_
 	void *params[SPARSE_ARRAYS + SPARSE_NUMBERS];
 	struct kernels_call call = {
 		.stream = stream, .params = params, .used = used,
-		.grid = kz_dim(divide_up(job->count, job->per), job->grid_y ? job->grid_y : 1, 1),
 		.block = dev->serial ? kz_dim(1, 1, 1) : job->block.x ? job->block : kz_dim(BLOCK, 1, 1),
 	};
 	if (job->count == 0) {
 		return KZ_OK;
 	}
+	call.grid = kz_dim(divide_up(job->count, job->per), job->grid_y ? job->grid_y : 1, 1);
 	for (int i = 0; i < job->array_count; i++) {
 		const struct kz_array *array = job->arrays[i];
 		addresses[i] = array ? array_address(array) : 0;

@@ -10,7 +10,7 @@
 #include "array/overlap.h"
 #include "math/sparse.h"
 
-enum { LANES_MOST = 32, THREADS = 256 };
+enum { LANES_MOST = 32, THREADS = 256, SCATTER_MOST = 7 };
 enum { SERIAL_PRODUCTS = 16384, SERIAL_ROWS = 4096 }; /* of a block of a serial device, about */
 
 /* The kernel */
@@ -44,9 +44,6 @@ kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struc
 		.array_count = 5, .arrays = {y, csr->data, csr->indices, csr->places, x},
 	};
 	int64_t threads = 1;
-	if (width == 0) {
-		return KZ_OK;
-	}
 	if (width == 1) {
 		job.kernel = SPARSE_VECTOR;
 		job.lanes = sparse_lanes(csr);
@@ -71,13 +68,70 @@ kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struc
 
 /* Results */
 
+/* y = op(a) x by adding to what is in y, on a serial device.  The size of the matrix alone decides how
+ * many sums there are for each element. */
+static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, kz_matrix_op op,
+	struct kz_array *x, int64_t width, struct kz_stream *stream, kz_error *err)
+{
+	bool is_turned = op != KZ_MATRIX_AS_IS, is_csr = a->format == KZ_SPARSE_CSR;
+	int64_t rows = is_turned ? a->columns : a->rows;
+	int64_t blocks = min64(SCATTER_MOST, a->count / (2 * rows + 1)) + 1;
+	int64_t per = divide_up(a->count, blocks);
+	struct kz_array *parts = NULL, *data = NULL;
+	kz_status st;
+	blocks = per ? divide_up(a->count, per) : 1;
+	if ((st = kz_array_zeros_on(&parts, stream->device, dtype_wide(a->dtype), KZ_SHAPE(blocks, y->count),
+		stream, err)) || (st = sparse_read_values(&data, a, op, stream, err))) {
+		kz_array_release(parts);
+		return st;
+	}
+	struct sparse_job job = {
+		.kernel = is_csr ? SPARSE_SCATTER_ROWS : SPARSE_SCATTER, .dtype = a->dtype,
+		.index = a->index, .count = a->count, .per = per, .array_count = 5,
+		.arrays = {parts, data, is_turned ? a->indices : a->places,
+			is_turned ? a->places : a->indices, x},
+	};
+	if (is_csr) {
+		job.numbers[job.number_count++] = a->rows;
+	}
+	job.numbers[job.number_count++] = a->count;
+	job.numbers[job.number_count++] = y->count;
+	job.numbers[job.number_count++] = width;
+	job.numbers[job.number_count++] = per;
+	const struct sparse_job sum = {
+		.kernel = SPARSE_PARTS, .dtype = a->dtype, .index = a->index, .count = y->count,
+		.per = SPARSE_CHUNK, .array_count = 2, .arrays = {y, parts},
+		.number_count = 2, .numbers = {y->count, blocks},
+	};
+	st = sparse_run(&job, stream, err);
+	st = st ? st : sparse_run(&sum, stream, err);
+	kz_array_release(parts);
+	kz_array_release(data);
+	return st;
+}
+
+/* y = op(a) x for arrays of the matrix's type */
+static kz_status sparse_multiply_any(struct kz_array *y, struct kz_sparse *a, kz_matrix_op op,
+	struct kz_array *x, int64_t width, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_sparse *csr = NULL;
+	bool is_csr = a->format == KZ_SPARSE_CSR && op == KZ_MATRIX_AS_IS;
+	if (stream->device->serial && !is_csr) {
+		return sparse_scatter(y, a, op, x, width, stream, err);
+	}
+	kz_status st = sparse_as_csr(&csr, a, op, stream, err);
+	st = st ? st : sparse_multiply(y, csr, x, width, stream, err);
+	kz_sparse_release(csr);
+	return st;
+}
+
 /* Whether the kernel can write to the caller's array: it reads none of its memory. */
-static bool sparse_is_direct(const struct contract_how *how, const struct kz_sparse *csr,
+static bool sparse_is_direct(const struct contract_how *how, const struct kz_sparse *a,
 	const struct kz_array *x)
 {
 	const struct kz_array *into = how->into;
-	const struct kz_array *const read[4] = {csr->data, csr->indices, csr->places, x};
-	bool is_direct = into && into->dtype == csr->dtype && array_is_contiguous(into)
+	const struct kz_array *const read[4] = {a->data, a->indices, a->places, x};
+	bool is_direct = into && into->dtype == a->dtype && array_is_contiguous(into)
 		&& (int64_t)array_address(into) % dtype_size(into->dtype) == 0;
 	for (int i = 0; is_direct && i < 4; i++) {
 		is_direct = into->buffer->memory != read[i]->buffer->memory;
@@ -86,17 +140,18 @@ static bool sparse_is_direct(const struct contract_how *how, const struct kz_spa
 }
 
 /* The product of arrays of one type. */
-static kz_status sparse_multiply_to(kz_array **out, const struct kz_sparse *csr, struct kz_array *x,
-	const kz_shape *shape, const struct contract_how *how, kz_error *err)
+static kz_status sparse_multiply_to(kz_array **out, struct kz_sparse *a, kz_matrix_op op,
+	struct kz_array *x, const kz_shape *shape, const struct contract_how *how, kz_error *err)
 {
 	struct kz_array *y = NULL;
+	int64_t width = shape->ndim == 1 ? 1 : shape->dims[1];
 	kz_status st = KZ_OK;
-	if (sparse_is_direct(how, csr, x)) {
+	if (sparse_is_direct(how, a, x)) {
 		y = kz_array_retain(how->into);
 	} else {
-		st = array_create_on(&y, how->stream->device, csr->dtype, shape, how->stream, err);
+		st = array_create_on(&y, how->stream->device, a->dtype, shape, how->stream, err);
 	}
-	st = st ? st : sparse_multiply(y, csr, x, shape->ndim == 1 ? 1 : shape->dims[1], how->stream, err);
+	st = st || !y->count ? st : sparse_multiply_any(y, a, op, x, width, how->stream, err);
 	st = st ? st : sparse_hand_out(out, y, how, err);
 	kz_array_release(y);
 	return st;
@@ -131,7 +186,7 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	const kz_op_options *options, kz_error *err)
 {
 	struct contract_how how;
-	struct kz_sparse *csr = NULL, *cast = NULL;
+	struct kz_sparse *cast = NULL;
 	struct kz_array *from = NULL;
 	kz_shape shape;
 	kz_status st;
@@ -149,12 +204,10 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	}
 	kz_dtype dtype = sparse_computed(&how, sparse, x);
 	if (!(st = sparse_cast(&cast, sparse, dtype, how.stream, err))
-	    && !(st = sparse_as_csr(&csr, cast, op, how.stream, err))
 	    && !(st = elementwise_contiguous(&from, x, dtype, how.stream, err))) {
-		st = sparse_multiply_to(out, csr, from, &shape, &how, err);
+		st = sparse_multiply_to(out, cast, op, from, &shape, &how, err);
 	}
 	kz_array_release(from);
-	kz_sparse_release(csr);
 	kz_sparse_release(cast);
 	return st;
 }
