@@ -87,8 +87,18 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *pointers, const kz
 	kz_i64 count)
 {
 	KZ_CHUNK(rows + 1);
+#ifdef KZ_SERIAL
+	kz_i64 at = kz_lower(row_of, count, begin);
+#endif
 	KZ_FOR(i, begin, end) {
-		pointers[i] = (kz_index)kz_lower(row_of, count, i);
+#ifdef KZ_SERIAL
+		while (at < count && row_of[at] < i) {
+			at++;
+		}
+#else
+		const kz_i64 at = kz_lower(row_of, count, i);
+#endif
+		pointers[i] = (kz_index)at;
 	}
 }
 #endif
