@@ -87,6 +87,9 @@ rest() {
 		OPENBLAS_NUM_THREADS=1 python3 bench/array_python.py numpy
 		PEERS_PYTHON=${PEERS_PYTHON:-python3} "$build/bench/bench_numpy"
 		python3 bench/linalg_python.py
+		if python3 -c "import scipy" 2>/dev/null; then
+			python3 bench/sparse_python.py "$build"
+		fi
 	fi
 }
 
