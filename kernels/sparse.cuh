@@ -59,6 +59,23 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, con
 }
 #endif
 
+#ifdef KZ_ORDER
+/* The first entry that belongs before the one before it; *bad begins as the largest number. */
+extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, const kz_index *row_of,
+	const kz_index *columns, kz_i64 count)
+{
+	KZ_CHUNK(count);
+	KZ_FOR(i, (begin > 1 ? begin : 1), end) {
+		if (row_of[i] < row_of[i - 1] || (row_of[i] == row_of[i - 1] && columns[i] < columns[i - 1])) {
+			atomicMin(bad, (unsigned long long)i);
+#ifdef KZ_SERIAL
+			return;
+#endif
+		}
+	}
+}
+#endif
+
 #ifdef KZ_ROWS
 /* The row of each place. */
 extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *to, const kz_index *pointers, kz_i64 rows,

@@ -216,23 +216,15 @@ static kz_status sparse_report_pointer(const struct sparse_parts *parts, int64_t
 static kz_status sparse_check_pointers(const struct sparse_parts *parts, struct kz_stream *stream,
 	kz_error *err)
 {
-	struct kz_array *bad = NULL;
-	const uint64_t none = UINT64_MAX;
-	uint64_t place = none;
-	kz_status st = kz_array_full_on(&bad, stream->device, KZ_U64, KZ_SHAPE(), &none, sizeof(none),
-		stream, err);
+	uint64_t place;
 	const struct sparse_job job = {
 		.kernel = SPARSE_CHECK, .index = parts->places->dtype,
 		.count = parts->rows + 1, .per = SPARSE_CHUNK,
-		.array_count = 2, .arrays = {bad, parts->places},
+		.array_count = 2, .arrays = {NULL, parts->places},
 		.number_count = 2, .numbers = {parts->rows, parts->data->count},
 	};
-	if (!st && !(st = sparse_run(&job, stream, err))
-	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
-		st = sparse_report_pointer(parts, (int64_t)place, err);
-	}
-	kz_array_release(bad);
-	return st;
+	kz_status st = sparse_find(&place, &job, stream, err);
+	return st || place == UINT64_MAX ? st : sparse_report_pointer(parts, (int64_t)place, err);
 }
 
 /* All of the indexes are from 0 to before `extent`. */

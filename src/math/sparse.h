@@ -73,7 +73,7 @@ kz_status sparse_cast(struct kz_sparse **out, struct kz_sparse *sparse, kz_dtype
 /* Kernels */
 
 #define SPARSE_KERNELS(X) \
-	X(CHECK) X(ROWS) X(POINTERS) X(COUNT) X(PLACE) X(HEADS) X(MERGE) X(DENSE) X(DIAGONAL) X(VECTOR) \
+	X(CHECK) X(ORDER) X(ROWS) X(POINTERS) X(COUNT) X(PLACE) X(HEADS) X(MERGE) X(DENSE) X(DIAGONAL) X(VECTOR) \
 	X(MATRIX) X(SCATTER) X(SCATTER_ROWS) X(PARTS)
 
 enum sparse_kernel {
@@ -102,5 +102,9 @@ struct sparse_job {
 };
 
 kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_error *err);
+/* Run a kernel that looks for something: *place is the first one where it is, or UINT64_MAX.  The first
+ * of the job's arrays is left for that number.  Waits. */
+kz_status sparse_find(uint64_t *place, const struct sparse_job *job, struct kz_stream *stream,
+	kz_error *err);
 
 #endif

@@ -152,11 +152,21 @@ static kz_status entries_sort_by(struct entries *entries, bool by_rows, struct k
 	return st;
 }
 
-/* Sort entries by their rows, and in these by columns if that is wanted. */
-static kz_status entries_sort(struct entries *entries, bool with_columns, struct kz_stream *stream,
-	kz_error *err)
+/* Sort entries by their rows, and in these by columns, unless they are.  Waits. */
+static kz_status entries_sort(struct entries *entries, struct kz_stream *stream, kz_error *err)
 {
-	kz_status st = with_columns ? entries_sort_by(entries, false, stream, err) : KZ_OK;
+	uint64_t place;
+	const struct sparse_job job = {
+		.kernel = SPARSE_ORDER, .index = entries->row_of->dtype, .count = entries->data->count,
+		.per = SPARSE_CHUNK, .array_count = 3,
+		.arrays = {NULL, entries->row_of, entries->column_of},
+		.number_count = 1, .numbers = {entries->data->count},
+	};
+	kz_status st = sparse_find(&place, &job, stream, err);
+	if (st || place == UINT64_MAX) {
+		return st;
+	}
+	st = entries_sort_by(entries, false, stream, err);
 	return st ? st : entries_sort_by(entries, true, stream, err);
 }
 
@@ -260,7 +270,7 @@ kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_mat
 		return KZ_OK;
 	}
 	if (!(st = entries_read(&entries, sparse, op, stream, err))
-	    && !(st = entries_sort(&entries, false, stream, err))) {
+	    && !(st = entries_sort_by(&entries, true, stream, err))) {
 		st = entries_to_csr(out, &entries, stream, err);
 	}
 	entries_release(&entries);
@@ -297,7 +307,7 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 	}
 	if (!(st = entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err))) {
 		st = format == KZ_SPARSE_COO ? entries_to_coo(&made, &entries, err)
-			: (st = entries_sort(&entries, true, stream, err)) ? st
+			: (st = entries_sort(&entries, stream, err)) ? st
 			: (st = entries_merge(&entries, stream, err)) ? st
 			: entries_to_csr(&made, &entries, stream, err);
 	}

@@ -89,3 +89,18 @@ kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_
 	kz_status st = kernels_get(&call.kernel, dev, &want, err);
 	return st ? st : kernels_launch(&call, err);
 }
+
+kz_status sparse_find(uint64_t *place, const struct sparse_job *job, struct kz_stream *stream,
+	kz_error *err)
+{
+	struct sparse_job search = *job;
+	const uint64_t none = UINT64_MAX;
+	*place = none;
+	kz_status st = kz_array_full_on(&search.arrays[0], stream->device, KZ_U64, KZ_SHAPE(), &none,
+		sizeof(none), stream, err);
+	if (!st && !(st = sparse_run(&search, stream, err))) {
+		st = kz_array_get(search.arrays[0], place, sizeof(*place), err);
+	}
+	kz_array_release(search.arrays[0]);
+	return st;
+}
