@@ -6,8 +6,9 @@
  * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row of
  * each value (COO).
  *
- * KZ_SERIAL: one thread per block; else blocks of 256, and of 32 for KZ_PLACE.  No result depends on
- * that, or on how many blocks run at once: each sum has one order, and no float is added atomically.
+ * KZ_SERIAL: one thread per block; else blocks of 256, and of 32 for KZ_PLACE.  No kernel's result
+ * depends on that, or on how many blocks run at once: each sum has one order, and no float is added
+ * atomically.
  *
  * The text before this one has kz_index, kz_element as it is in memory and kz_value as it is computed,
  * KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.

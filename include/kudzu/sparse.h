@@ -26,9 +26,9 @@
  * A matrix never changes, and keeps its parts alive.  Arrays without gaps, of one type of index, are
  * shared and not copied: do not write to them while there is a matrix of them.
  *
- * Results have the same bits on every device and in every run.  Products of a CSR matrix as it is
- * return before the work is done, and can be captured into a graph.  Everything else makes a CSR matrix
- * first; where that waits for the device, the comment says so.
+ * Each sum has one order, so results have the same bits in every run.  Those of conversions, and of
+ * products of a CSR matrix as it is, do not depend on the device either.  Products return before the
+ * work is done; where a call waits for the device, its comment says so.
  *
  * `options` may be NULL.  Every function refuses, with KZ_INVALID, arrays and matrices of different
  * devices, shapes that do not fit, with both, and types that it does not take.
@@ -151,7 +151,7 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_describe(kz_sparse *sparse, kz_sparse_in
  *
  * @return KZ_OK; KZ_INVALID; KZ_STATE in a capture, from COO to CSR; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Ownership: release it with kz_sparse_release.
- * Async: COO to CSR waits for the number of entries.
+ * Async: COO to CSR waits for the order and the number of entries.
  */
 KZ_API KZ_NODISCARD kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse,
 	kz_sparse_format format, const kz_sparse_options *options, kz_error *err);
@@ -159,7 +159,8 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *spar
 /**
  * Make op(sparse), a matrix of the same format.
  *
- * A product with a transposed matrix makes this each time.  Do it once if there are several.
+ * On a GPU each product with a transposed matrix, or with a COO matrix, makes a CSR matrix of it.  Do it
+ * once if there are several products.
  *
  * @return as kz_sparse_convert; it waits for nothing.
  * Ownership: release it with kz_sparse_release.
@@ -187,8 +188,8 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_diagonal(kz_array **out, kz_sparse *spar
  * Multiply op(sparse), (m, n), by a vector or a matrix: (n,) gives (m,), (n, k) gives (m, k).
  *
  * The operands become their common type (kz_dtype_promote).  Sums are of fused multiply-adds.  With a
- * vector, or one column, a row has several sums, 1 to 32 as rows are long on average, which are added
- * by halves.  With more columns its products are added one after the other.
+ * vector, or one column, a row of CSR has several sums, 1 to 32 as rows are long on average, which are
+ * added by halves.  With more columns its products are added one after the other.
  *
  * @param op KZ_MATRIX_AS_IS, or what is made of the matrix first: see kz_sparse_transpose.
  * @param x 1-d or 2-d, any strides; what has gaps is copied first.
