@@ -134,6 +134,51 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 		(err))
 
 /**
+ * Draw a permutation of the numbers below `count`: numpy's permutation, with other numbers.
+ *
+ * It is the order of random keys of 63 bits, so each order is as likely as any other but for a share
+ * of count^2 / 2^64.
+ *
+ * @param out set to an int64 array of shape (count,); NULL on failure.
+ * @param stream NULL for the device's default stream.
+ * @return KZ_OK; KZ_INVALID for a negative count and a stream of another device; KZ_DEVICE_MEMORY.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_permutation(kz_array **out, kz_random *rng, int64_t count,
+	kz_stream *stream, kz_error *err);
+
+/**
+ * Put the rows of an array, its parts along the first axis, into random order: numpy's shuffle.
+ *
+ * @param array of any dtype and strides, whose elements share no memory; at least 1-d.
+ * @param stream NULL for the device's default stream.
+ * @return as kz_random_permutation; KZ_INVALID also for a 0-d array and a generator of another device.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_shuffle(kz_array *array, kz_random *rng, kz_stream *stream,
+	kz_error *err);
+
+/**
+ * Choose `count` of the numbers below `n`, in random order: numpy's choice, with other numbers.
+ *
+ * kz_array_take takes the elements of an array that were chosen.
+ *
+ * @param out set to an int64 array of shape (count,); NULL on failure.
+ * @param replace nonzero: a number may be chosen more than once.
+ * @param weights n real numbers of any dtype, which need not add up to 1; NULL: all alike.  Without
+ *        replacement, numbers are chosen one after the other by the weights of those that are left.
+ * @param stream NULL for the device's default stream.
+ * @return KZ_OK; KZ_INVALID for a negative number, for more choices than numbers (or weights that are
+ *         not 0) without replacement, for weights of another shape or device, for negative ones and for
+ *         those without a finite sum; KZ_STATE for weights in a capture; KZ_DEVICE_MEMORY.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done; with weights it waits for them.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_choice(kz_array **out, kz_random *rng, int64_t n,
+	int64_t count, int replace, kz_array *weights, kz_stream *stream, kz_error *err);
+
+/**
  * A generator on the host; a struct of the caller, who may copy it.  Its members are the library's
  * business.
  */

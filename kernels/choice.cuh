@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel of src/math/choice.c: for each of `count` numbers of [0, 1), the index of the weight that it
+ * falls on.  `sums` are the running sums of n weights.  The last index with a weight serves a number that
+ * rounding puts behind all of them.
+ */
+typedef long long kz_i64;
+
+extern "C" __global__ void __launch_bounds__(BLOCK) kz_kernel(kz_i64 *indexes, const double *numbers,
+	kz_i64 count, const double *sums, kz_i64 n)
+{
+	const kz_i64 first = ((kz_i64)blockIdx.x * BLOCK + threadIdx.x) * EACH;
+	const kz_i64 end = first + EACH < count ? first + EACH : count;
+	for (kz_i64 i = first; i < end; i++) {
+		const double all = sums[n - 1], number = numbers[i] * all;
+		kz_i64 low = 0, high = n - 1;
+		while (low < high) {
+			const kz_i64 half = low + (high - low) / 2;
+			if (sums[half] > number || sums[half] == all) {
+				high = half;
+			} else {
+				low = half + 1;
+			}
+		}
+		indexes[i] = low;
+	}
+}
