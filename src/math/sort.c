@@ -205,7 +205,7 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 
 /* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1] and
  * indexes. */
-static kz_status sort_run_rows(struct sort *sort, bool keep_keys, kz_error *err)
+static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 {
 	const kz_shape *shape = &sort->keys[0]->shape;
 	struct sort_rows *rows = &sort->rows;
@@ -346,7 +346,7 @@ static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_
 	if ((st = sort_take_rows(&sort->keys[0], &moved, keys, axis, sort->stream, err))
 	    || (values && (st = sort_take_rows(&sort->values[0], &moved, values, axis, sort->stream,
 		err)))
-	    || (st = sort_run_rows(sort, keys_out != NULL, err))
+	    || (st = sort_run_rows(sort, keys_out ? 1 : 0, err))
 	    || (keys_out && (st = sort_give_rows(&sorted, sort->keys[1], &moved, axis, &keys->shape,
 		sort->stream, err)))
 	    || (payload_out && (st = sort_give_rows(payload_out, values ? sort->values[1]
