@@ -7,6 +7,9 @@
  * each, in one launch.  A long row is cut into tiles, and each pass is three steps: the counts of the
  * digits of each tile, their running sums, and the move.  The host never looks at a result: a pass
  * that moves nothing says so in `states` on the device.
+ *
+ * On a serial device the keys of a long row are first moved to buckets that a cache holds
+ * (kernels/sort_buckets.cuh).
  */
 #include "base/common.h"
 
@@ -25,6 +28,9 @@
 enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
 enum { SERIAL_TILE = 32768, THREADS_TILE = 4096, ROW_TILES = 2, MANY_ROWS = 64,
 	BLOCK_KEYS = 4096 };
+
+enum { BUCKET_TILE = 262144, BUCKET_KEYS = 8192, MOST_BUCKETS = 2048, CELLS = 4096,
+	BUCKET_ROW = 262144 }; /* as in sort_buckets.cuh; a row that is long */
 
 enum sort_order { UNSIGNED, SIGNED, FLOATING };
 enum sort_payload { NOTHING, INDEXES, VALUES };
@@ -73,12 +79,12 @@ struct sort {
 	struct sort_rows rows;
 	/* keys and values in the buffers of these numbers, indexes, counts, places, states */
 	struct kz_array *keys[3], *values[3], *indexes;
-	struct kz_array *counts, *places, *states;
+	struct kz_array *counts, *places, *states; /* states: or the tables of distributions */
 };
 
 /* Kernels */
 
-enum sort_kernel { COUNT, MOVE, FINISH, ROW };
+enum sort_kernel { COUNT, MOVE, FINISH, ROW, SAMPLE, BUCKET_COUNT, BUCKET_MOVE, BUCKET_SORT };
 
 struct sort_class {
 	enum sort_kernel kernel;
@@ -106,19 +112,23 @@ static int64_t sort_tile(const struct kz_device *dev)
 
 static void sort_write_source(struct str *source, const void *context)
 {
-	static const char *const kernels[] = {"COUNT", "MOVE", "FINISH", "ROW"};
+	static const char *const kernels[] = {"COUNT", "MOVE", "FINISH", "ROW", "SAMPLE", "BUCKET_COUNT",
+		"BUCKET_MOVE", "BUCKET_SORT"};
 	const struct sort_class *class = context;
 	const struct sort_type type = sort_type_of(class->dtype);
 	str_addf(source, "#define KZ_%s\n%stypedef %s kz_bits;\ntypedef %s kz_value;\n"
 		"#define KZ_PARTS %d\n#define KZ_ORDER %d\n#define KZ_INFINITY 0x%llxull\n"
 		"#define KZ_PAYLOAD %d\n#define KZ_PASSES %d\n"
-		"#define TILE %d\n#line 1 \"sort.cuh\"\n",
+		"#define TILE %d\n#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
 		kernels[class->kernel], class->serial ? "#define KZ_SERIAL\n" : "",
 		sort_word(type.bits / 8), sort_word(class->value_size),
 		dtype_is_complex(class->dtype) ? 2 : 1, type.order,
 		(unsigned long long)type.infinity, class->payload,
-		sort_passes(class->dtype), class->serial ? SERIAL_TILE : THREADS_TILE);
+		sort_passes(class->dtype), class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
 	str_add(source, device_sort);
+	if (class->kernel >= SAMPLE) {
+		str_add(source, device_sort_buckets);
+	}
 }
 
 /* One kernel with its parameters, over `blocks` blocks. */
@@ -130,7 +140,7 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 		struct sort_class class;
 	} key = {"sort", {kernel, sort->dtype, sort->payload, (int32_t)sort->value_size,
 		sort->device->serial}};
-	if (kernel == COUNT) { /* the same with any payload */
+	if (kernel == COUNT || kernel == SAMPLE || kernel == BUCKET_COUNT) { /* the same with any payload */
 		key.class.payload = NOTHING;
 		key.class.value_size = 1;
 	}
@@ -203,6 +213,47 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 	return sort_launch(sort, FINISH, sort->rows.rows * sort->rows.tiles, params, err);
 }
 
+/* Whether keys of a row are worth their buckets. */
+static bool sort_has_buckets(const struct sort *sort)
+{
+	return sort->device->serial && !dtype_is_complex(sort->dtype)
+		&& kz_dtype_size(sort->dtype) >= 4 && sort->rows.n >= BUCKET_ROW
+		&& sort->rows.n <= UINT32_MAX;
+}
+
+static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
+{
+	struct sort_rows *rows = &sort->rows;
+	int buckets = (int)min64(divide_up(rows->n, BUCKET_KEYS), MOST_BUCKETS);
+	rows->tiles = divide_up(rows->n, BUCKET_TILE);
+	const int64_t table = 2 * kz_dtype_size(sort->dtype) + 4 * (CELLS + 2); /* struct kz_table */
+	const kz_shape shape = KZ_SHAPE(rows->rows, buckets * rows->tiles);
+	const kz_shape tables = KZ_SHAPE(rows->rows, divide_up(table, 8) * 8);
+	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
+	kz_status st;
+	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables, sort->stream, err))) {
+		return st;
+	}
+	CUdeviceptr counts = array_address(sort->counts), places = array_address(sort->places);
+	CUdeviceptr address = array_address(sort->states);
+	void *sample_params[] = {rows, &address, &buckets};
+	void *count_params[] = {rows, &address, &counts, &buckets};
+	void *move_params[] = {rows, &address, &places, &buckets};
+	void *sort_params[] = {rows, &places, &buckets};
+	scan.exclusive = 1;
+	scan.stream = sort->stream;
+	scan.into = sort->places;
+	if ((st = sort_launch(sort, SAMPLE, rows->rows, sample_params, err))
+	    || (st = sort_launch(sort, BUCKET_COUNT, rows->rows * rows->tiles, count_params, err))
+	    || (st = kz_scan(NULL, sort->counts, "a + b", "0", &scan, err))
+	    || (st = sort_launch(sort, BUCKET_MOVE, rows->rows * rows->tiles, move_params, err))) {
+		return st;
+	}
+	return sort_launch(sort, BUCKET_SORT, rows->rows * buckets, sort_params, err);
+}
+
 /* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1] and
  * indexes. */
 static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
@@ -235,6 +286,9 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;
 	}
 	rows->indexes = sort->indexes ? array_address(sort->indexes) : 0;
+	if (sort_has_buckets(sort)) {
+		return sort_by_bucket(sort, err);
+	}
 	return rows->tiles <= ROW_TILES || (rows->rows >= MANY_ROWS && rows->n <= UINT32_MAX)
 		? sort_by_row(sort, err) : sort_by_tile(sort, err);
 }
