@@ -23,6 +23,7 @@
  *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
  *   managed.h   memory of host, device    prepared.h arguments bound once
  *   copy.h      copies of boxes: 2-D, 3-D sparse.h   sparse matrices
+ *   segment.h   segments and runs of an array
  *   copy.h      copies of boxes: 2-D, 3-D  search.h  places among sorted elements, histograms
  *   growable.h  memory that grows in place
  *   growable.h  memory that grows in place    leaks.h    what was never released
@@ -79,6 +80,7 @@
 #include <kudzu/scan.h>
 #include <kudzu/reduce.h>
 #include <kudzu/search.h>
+#include <kudzu/segment.h>
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
 #include <kudzu/sparse.h>

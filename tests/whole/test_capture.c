@@ -238,7 +238,7 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 {
 	kz_stream *home = kz_device_stream(dev);
 	float host[N] = {0};
-	kz_array *a = filled(1), *b = filled(2), *made = NULL,
+	kz_array *a = filled(1), *b = filled(2), *made = NULL, *other = NULL,
 		 *indexes = support_counted(dev, KZ_SHAPE(4)), *scores = NULL;
 	kz_event *event;
 	ok(kz_event_create(&event, dev, &err));
@@ -265,6 +265,15 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 	fails(kz_array_put(a, indexes, b, KZ_INDEX_CHECK, &err), KZ_STATE, "kz_array_put: ");
 	fails(kz_array_scatter(a, indexes, b, KZ_SCATTER_ADD, NULL, &err), KZ_STATE,
 		"kz_array_scatter: ");
+	fails(kz_segment_reduce(&made, a, indexes, KZ_REDUCE_SUM, NULL, &err), KZ_STATE,
+		"kz_segment_reduce: ");
+	fails(kz_segment_combine(&made, a, indexes, "a", "a", NULL, &err), KZ_STATE,
+		"kz_segment_combine: ");
+	fails(kz_reduce_by_key(&made, &other, a, a, KZ_REDUCE_SUM, NULL, &err), KZ_STATE,
+		"kz_reduce_by_key: ");
+	fails(kz_run_length_encode(&made, &other, a, NULL, &err), KZ_STATE, "kz_run_length_encode: ");
+	fails(kz_run_length_decode(&made, indexes, indexes, NULL, &err), KZ_STATE,
+		"kz_run_length_decode: ");
 	fails(kz_digitize(&made, a, b, NULL, &err), KZ_STATE, "kz_digitize: ");
 	fails(kz_histogram(&made, NULL, a, NULL, &err), KZ_STATE, "kz_histogram: ");
 	fails(kz_bincount(&made, indexes, NULL, &err), KZ_STATE, "kz_bincount: ");
