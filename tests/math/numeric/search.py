@@ -175,6 +175,101 @@ def reference_scatter(array, indexes, values, op, axis):
     return result
 
 
+# Segments and runs.  numpy.ufunc.reduceat takes a segment without elements for one of one, so segments
+# are reduced one by one.
+
+REDUCTIONS = {"SUM": np.sum, "PROD": np.prod, "MIN": np.min, "MAX": np.max}
+
+
+def draw_op(d):
+    """Small numbers, whose sums and products are exact, and what they are reduced by."""
+    dtype, op = d.pick([each for each in ORDERED + COMPLEX if each != "bfloat16"]), d.pick(list(REDUCTIONS))
+    if dtype in COMPLEX:
+        op = d.pick(["SUM", "PROD"])
+    values = d.random.randint(0, 2 if op == "PROD" else 9, (d.extent(400),))
+    return op, d.lay(dtype, values.astype(dtype))
+
+
+def reduced(op, values, first, end):
+    part = values[first:end]
+    if end > first or op in ("SUM", "PROD"):
+        return REDUCTIONS[op](part)
+    kind = values.dtype.kind
+    ends = (False, True) if kind == "b" else (-np.inf, np.inf) if kind == "f" else \
+        (np.iinfo(values.dtype).min, np.iinfo(values.dtype).max)
+    return ends[op == "MIN"]
+
+
+def result_type(op, values):
+    return REDUCTIONS[op](np.ones(1, values.dtype)).dtype
+
+
+def draw_segments(d):
+    op, values = draw_op(d)
+    count = values.value.size
+    offsets = np.sort(d.random.randint(0, count + 1, (d.integer(1, 60),)))
+    if d.chance(0.1) and len(offsets) > 1 and offsets[0] != offsets[-1]:
+        d.refused = "KZ_INVALID"
+        offsets = offsets[::-1]
+    return values, d.lay("int64", offsets.astype(np.int64)), op
+
+
+def ours_segments(library, values, offsets, op, **options):
+    return library.call("kz_segment_reduce", values, offsets, library.number("KZ_REDUCE_" + op), **options)
+
+
+def reference_segments(values, offsets, op):
+    if np.any(np.diff(offsets) < 0):
+        raise ValueError("offsets that fall")
+    return np.array([reduced(op, values, first, end) for first, end in zip(offsets, offsets[1:])],
+                    result_type(op, values))
+
+
+def draw_by_key(d):
+    op, values = draw_op(d)
+    keys = np.repeat(d.random.randint(0, 3, (400,)), d.random.randint(0, 9, (400,)))[:values.value.size]
+    keys = np.concatenate([keys, np.zeros(values.value.size - len(keys), int)])
+    return d.lay("int16", keys.astype(np.int16)), values, op
+
+
+def ours_by_key(library, keys, values, op, **options):
+    return library.call("kz_reduce_by_key", keys, values, library.number("KZ_REDUCE_" + op), **options)
+
+
+def runs_of(keys):
+    begins = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if keys.size else \
+        np.zeros(0, int)
+    return np.concatenate([begins, [keys.size]]).astype(np.int64)
+
+
+def reference_by_key(keys, values, op):
+    offsets = runs_of(keys)
+    return keys[offsets[:-1]], reference_segments(values, offsets, op)
+
+
+def draw_line(d):
+    dtype = d.pick(ORDERED + COMPLEX)
+    return (d.lay(dtype, draw_values(d, dtype, (d.extent(300),))),)
+
+
+def reference_encode(values):
+    offsets = runs_of(values)
+    return values[offsets[:-1]], np.diff(offsets)
+
+
+def draw_decode(d):
+    (values,) = draw_line(d)
+    lengths = d.random.randint(0, d.pick([1, 2, 9]), values.shape).astype(np.int32)
+    if d.chance(0.1) and lengths.size:
+        d.refused = "KZ_RANGE"
+        lengths[d.integer(0, lengths.size - 1)] = -1
+    return values, d.lay("int32", lengths)
+
+
+def own_dtype(case):
+    return [case.operands[0].dtype] + ["int64"] * (len(case.expected) - 1)
+
+
 ROWS = [
     Row("searchsorted", draw_searchsorted, "kz_searchsorted", reference_searchsorted, cases=400),
     Row("digitize", draw_digitize, "kz_digitize", reference_digitize, cases=200),
@@ -186,4 +281,8 @@ ROWS = [
     Row("bincount", draw_bincount, "kz_bincount", reference_bincount, sums_bound, cases=200),
     Row("scatter", draw_scatter, ours_scatter, reference_scatter, cases=300,
         dtype=lambda case: [case.operands[0].dtype]),
+    Row("segment_reduce", draw_segments, ours_segments, reference_segments, cases=300),
+    Row("reduce_by_key", draw_by_key, ours_by_key, reference_by_key, cases=200),
+    Row("run_length_encode", draw_line, "kz_run_length_encode", reference_encode, dtype=own_dtype),
+    Row("run_length_decode", draw_decode, "kz_run_length_decode", np.repeat, dtype=own_dtype),
 ]
