@@ -27,6 +27,7 @@ typedef kz_u64 kz_count;
 struct kz_plan {
 	kz_i64 count, tile, tiles, bins;
 	double low, high, step, scale; /* bins from `low`, `step` wide; scale = 1 / step */
+	double slack;                  /* how far from an edge, in bins, the quotient alone tells the bin */
 };
 
 #ifdef KZ_COMBINE
@@ -66,6 +67,28 @@ static __device__ inline kz_i64 kz_bin(kz_stored stored, const kz_plan &plan)
 }
 #endif
 
+#if defined(KZ_SERIAL) && defined(KZ_UNIFORM)
+/* The bins of a piece.  The quotients do for nearly all elements; those of a piece with doubtful ones are
+ * found once more, by the edges.  Returns how many were doubtful. */
+static __device__ inline int kz_find_bins(int *at, const kz_stored *from, int size, const kz_plan &plan,
+	bool exact)
+{
+	const double lowest = kz_edge(plan.low), highest = kz_edge(plan.high);
+	const int bins = (int)plan.bins;
+	int doubtful = 0;
+	for (int i = 0; i < size && !exact; i++) {
+		const double x = kz_load(from[i]), quotient = (x - plan.low) * plan.scale;
+		const bool inside = x >= lowest && x <= highest;
+		doubtful += inside && fabs(quotient - rint(quotient)) <= plan.slack;
+		at[i] = inside ? (int)quotient : bins;
+	}
+	for (int i = 0; i < size && (exact || doubtful); i++) {
+		at[i] = kz_bin(from[i], plan);
+	}
+	return exact ? size : doubtful;
+}
+#endif
+
 #ifdef KZ_SERIAL
 /* Whether all of a piece are bins; elements that are not are noted. */
 static __device__ inline bool kz_check(const kz_stored *from, kz_i64 first, int size,
@@ -99,6 +122,10 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
 	kz_count *row = tables + (kz_i64)blockIdx.x * KZ_WAYS * slots;
 	kz_u64 most = 0;
+#ifdef KZ_UNIFORM
+	int at[PIECE];
+	bool exact = false;
+#endif
 	for (kz_i64 i = 0; i < KZ_WAYS * slots; i++) {
 		row[i] = 0;
 	}
@@ -108,10 +135,7 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 			continue;
 		}
 #ifdef KZ_UNIFORM
-		int at[PIECE];
-		for (int i = 0; i < size; i++) {
-			at[i] = kz_bin(from[first + i], plan);
-		}
+		exact = kz_find_bins(at, from + first, size, plan, exact) > PIECE / 8;
 #define KZ_AT(i) at[i]
 #else
 #define KZ_AT(i) kz_bin(from[first + (i)], plan)

@@ -110,7 +110,7 @@ static kz_status histogram_launch(const struct histogram_launch *launch, struct 
 /* As in histogram.cuh. */
 struct histogram_plan {
 	int64_t count, tile, tiles, bins;
-	double low, high, step, scale;
+	double low, high, step, scale, slack;
 };
 
 static inline int64_t histogram_max(int64_t a, int64_t b)
@@ -153,6 +153,16 @@ static kz_status histogram_combine(const struct histogram *what, struct kz_array
 	return bins ? histogram_launch(&launch, what->stream, err) : KZ_OK;
 }
 
+/* How far from an edge, in bins, an element's quotient may be off: by the rounding of edges to their type,
+ * and by that of float64 on the way. */
+static double histogram_slack(const struct histogram *what, const struct histogram_plan *plan)
+{
+	double unit = what->edge == KZ_F16 ? 0x1p-10 : what->edge == KZ_BF16 ? 0x1p-7
+		: what->edge == KZ_F32 ? 0x1p-23 : 0x1p-52;
+	double largest = fmax(fabs(what->low), fabs(what->high)) * plan->scale;
+	return unit * largest + 0x1p-49 * (largest + (double)what->bins);
+}
+
 /* Tables of the counts, rows * (bins + 1), for at least one element. */
 static kz_status histogram_count(struct kz_array **out, int64_t *rows, const struct histogram *what,
 	struct kz_array *seen, kz_error *err)
@@ -164,6 +174,7 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 		.step = (what->high - what->low) / (double)what->bins,
 		.scale = (double)what->bins / (what->high - what->low),
 	};
+	plan.slack = histogram_slack(what, &plan);
 	struct histogram_launch launch = {
 		.class = {.dtype = what->from->dtype, .edge = what->edge, .weighted = !!weights,
 			.serial = what->stream->device->serial},

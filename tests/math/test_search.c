@@ -355,6 +355,40 @@ DEVICE_TEST(a_histogram_counts_what_lies_between_its_edges)
 	check_histogram(KZ_F64, MOST, 99, 0, 99);
 }
 
+/* The edges themselves, and the numbers beside them, among many that are far from any. */
+DEVICE_TEST(numbers_beside_an_edge_are_in_their_bin)
+{
+	enum { BINS = 300 };
+	static float edges[BINS + 1], values[MOST];
+	static double exact[BINS + 1];
+	static int64_t want[BINS + 1];
+	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
+	kz_array *array, *between, *counts;
+	options.bins = BINS;
+	options.low = 0.1;
+	options.high = 0.7;
+	ok(kz_array_zeros(&array, dev, KZ_F32, KZ_SHAPE(1), &err));
+	ok(kz_histogram(&counts, &between, array, &options, &err));
+	ok(kz_array_get(between, edges, sizeof(edges), &err));
+	release_arrays(array, between, counts);
+	for (int i = 0; i <= BINS; i++) {
+		exact[i] = edges[i];
+	}
+	memset(want, 0, sizeof(want));
+	for (int i = 0; i < MOST; i++) {
+		float edge = edges[i / 7 % (BINS + 1)];
+		values[i] = i % 7 == 0 ? edge : i % 7 == 1 ? nextafterf(edge, 1)
+			: i % 7 == 2 ? nextafterf(edge, 0) : edge + 0.001f;
+		values[i] = i < MOST / 2 && i % 1000 ? 0.4007f : values[i];
+		want[bin_of(values[i], exact, BINS)]++;
+	}
+	ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(MOST), values, sizeof(values), &err));
+	ok(kz_histogram(&counts, NULL, array, &options, &err));
+	get(counts, KZ_I64, BINS);
+	ck_assert_mem_eq(got, want, 8 * BINS);
+	release_arrays(array, counts);
+}
+
 DEVICE_TEST(a_histogram_takes_edges_at_any_distance)
 {
 	static const double edges[6] = {2, 5, 5, 50, 51, 99};
@@ -466,7 +500,7 @@ SUITE(search)
 		bincount_names_the_first_negative_number,
 		sums_of_weights_have_the_same_bits_in_every_form);
 	tcase_add_tests(suite_add_case(suite, "histogram"), devices,
-		a_histogram_counts_what_lies_between_its_edges,
+		a_histogram_counts_what_lies_between_its_edges, numbers_beside_an_edge_are_in_their_bin,
 		a_histogram_takes_edges_at_any_distance, a_histogram_has_weights_and_a_density,
 		a_bad_histogram_is_refused);
 	tcase_add_tests(suite_add_case(suite, "memory"), devices,
