@@ -5,13 +5,10 @@
  * KZ_STEP 0: out[j] = in[j] chirp[j], and 0 from `inner` on.  1: out[j] *= chirp[j].  2: out[j] = in[j] chirp[j]
  * scale.  KZ_INVERSE exchanges real and imaginary parts of what steps 0 reads and 2 writes.
  */
-typedef long long kz_i64;
-struct __align__(2 * sizeof(kz_real)) kz_point {
-	kz_real re, im;
-};
 struct kz_chirp {
 	kz_i64 count, length, inner;  /* elements of `out` in all and of each row; those of a row of `in` */
 	kz_i64 in_step, out_step;
+	kz_i64 in_part, out_part;
 	double scale;
 	kz_i64 ndim;
 	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
@@ -33,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	}
 	kz_point x = {0, 0};
 	if (j < shape.inner) {
-		const kz_point a = *(const kz_point *)(in + j * shape.in_step), w = chirp[j];
+		const kz_point a = kz_read<KZ_IN_FORM>(in + j * shape.in_step, shape.in_part), w = chirp[j];
 #if KZ_STEP == 0 && defined(KZ_INVERSE)
 		const kz_real re = a.im, im = a.re;
 #else
@@ -49,5 +46,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 #if KZ_STEP == 2 && defined(KZ_INVERSE)
 	x = kz_point{x.im, x.re};
 #endif
-	*(kz_point *)(out + j * shape.out_step) = x;
+	kz_write<KZ_OUT_FORM>(out + j * shape.out_step, shape.out_part, x);
 }

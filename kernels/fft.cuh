@@ -12,16 +12,13 @@
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
  * src/math/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
  */
-typedef long long kz_i64;
-struct __align__(2 * sizeof(kz_real)) kz_point {
-	kz_real re, im;
-};
 
 struct kz_pass {
 	kz_i64 columns, chunks;       /* columns in all, tiles that they make */
 	kz_i64 in_row, in_column;     /* in bytes */
 	kz_i64 out_row, out_column;
 	kz_i64 twiddle_row, twiddle_column; /* in points */
+	kz_i64 in_part, out_part;
 	double scale;
 	kz_i64 ndim;                  /* of all other axes */
 	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
@@ -58,10 +55,10 @@ struct kz_tile {
 
 struct kz_source {
 	const char *at;
-	kz_i64 step;
+	kz_i64 step, part;
 	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
 	{
-		const kz_point x = *(const kz_point *)(at + row * step);
+		const kz_point x = kz_read<KZ_IN_FORM>(at + row * step, part);
 #ifdef KZ_INVERSE
 		re = x.im, im = x.re;
 #else
@@ -72,7 +69,7 @@ struct kz_source {
 
 struct kz_target {
 	char *at;
-	kz_i64 step;
+	kz_i64 step, part;
 	const kz_point *twiddles;
 	kz_i64 twiddle_step;
 	kz_real scale;
@@ -93,7 +90,7 @@ struct kz_target {
 #ifdef KZ_PARTIAL
 		if (is_there)
 #endif
-			*(kz_point *)(at + row * step) = x;
+			kz_write<KZ_OUT_FORM>(at + row * step, part, x);
 	}
 };
 
@@ -247,8 +244,8 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 	__shared__ kz_real halves[2][2 * KZ_N * KZ_C];
 	const kz_tile a = {halves[0] + lane}, b = {halves[1] + lane};
 #endif
-	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row};
-	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row,
+	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row, pass.in_part};
+	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row, pass.out_part,
 		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale, is_there};
 	kz_stages(from, to, a, b, roots, first);
 }

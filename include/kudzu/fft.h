@@ -73,6 +73,30 @@ KZ_API KZ_NODISCARD kz_status kz_fft(kz_array **out, kz_array *array, kz_axes ax
 KZ_API KZ_NODISCARD kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes,
 	const kz_fft_options *options, kz_error *err);
 
+/**
+ * Transform real numbers: as kz_fft, with the first n / 2 + 1 elements of the last axis of the list.
+ *
+ * The others would be conjugates of these.  numpy's rfftn.
+ *
+ * @param array of a real dtype.
+ * @return as kz_fft; KZ_INVALID also for complex numbers.
+ */
+KZ_API KZ_NODISCARD kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes,
+	const kz_fft_options *options, kz_error *err);
+
+/**
+ * Transform back to real numbers: numpy's irfftn.
+ *
+ * The last axis of the list becomes n real numbers, from the first n / 2 + 1 elements of the spectrum.
+ * The imaginary part of element 0, and for even n that of element n / 2, count as 0.
+ *
+ * @param options `lengths` are those of the result; for the last axis 2 (m - 1) if there are none, m
+ *        the array's.  `into` has a float dtype.
+ * @return as kz_fft.
+ */
+KZ_API KZ_NODISCARD kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes,
+	const kz_fft_options *options, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

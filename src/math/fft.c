@@ -16,16 +16,29 @@
 
 #include <math.h>
 
+/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back. */
+enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF };
+
+struct fft_function {
+	const char *name;
+	enum fft_domain domain;
+	bool is_inverse;
+};
+
 /* A call, its arguments checked. */
 struct fft_call {
 	const char *name;
+	enum fft_domain domain;
 	bool is_inverse;
 	struct kz_array *array;
 	struct kz_stream *stream;
 	struct kz_array *into;
 	kz_axes axes;
+	int64_t last;       /* the axis of real numbers is the last of the list */
+	kz_shape lengths;   /* of the transforms, and of the other axes */
+	kz_shape from;      /* of the operand, cut off or continued */
 	kz_shape shape;     /* of the result */
-	kz_dtype dtype;     /* complex */
+	kz_dtype dtype;     /* complex; what is real has its parts' */
 	double scale;
 };
 
@@ -48,16 +61,24 @@ static kz_status fft_check_lengths(struct fft_call *call, const kz_shape *length
 		return error_set(err, KZ_INVALID, "%s: expected %lld lengths, got %lld", call->name,
 			(long long)call->axes.count, (long long)lengths->ndim);
 	}
+	call->lengths = call->array->shape;
 	for (int64_t i = 0; i < call->axes.count; i++) {
-		int64_t *extent = &call->shape.dims[call->axes.items[i]];
-		*extent = lengths->ndim ? lengths->dims[i] : *extent;
+		int64_t axis = call->axes.items[i], *extent = &call->lengths.dims[axis];
+		bool is_half = call->domain == FFT_FROM_HALF && axis == call->last;
+		*extent = lengths->ndim ? lengths->dims[i] : is_half ? 2 * (*extent - 1) : *extent;
 		if (*extent < 1) {
 			return error_set(err, KZ_INVALID, "%s: expected a length of at least 1 along "
-				"axis %lld, got %lld", call->name, (long long)call->axes.items[i],
-				(long long)*extent);
+				"axis %lld, got %lld", call->name, (long long)axis, (long long)*extent);
 		}
 	}
-	return shape_check(&call->shape, err);
+	call->from = call->shape = call->lengths;
+	int64_t half = call->lengths.dims[call->last] / 2 + 1;
+	if (call->domain == FFT_TO_HALF) {
+		call->shape.dims[call->last] = half;
+	} else if (call->domain == FFT_FROM_HALF) {
+		call->from.dims[call->last] = half;
+	}
+	return KZ_OK;
 }
 
 static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
@@ -77,9 +98,11 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 		return error_set(err, KZ_INVALID, "%s: shape %s does not go into %s", call->name,
 			shape_text(&call->shape).text, shape_text(&into->shape).text);
 	}
-	if (!dtype_is_complex(into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s: expected a complex dtype of into, got %s",
-			call->name, kz_dtype_name(into->dtype));
+	if (call->domain == FFT_FROM_HALF ? !dtype_is_float(into->dtype)
+			: !dtype_is_complex(into->dtype)) {
+		return error_set(err, KZ_INVALID, "%s: expected a %s dtype of into, got %s",
+			call->name, call->domain == FFT_FROM_HALF ? "float" : "complex",
+			kz_dtype_name(into->dtype));
 	}
 	return KZ_OK;
 }
@@ -96,7 +119,7 @@ static double fft_scale(const struct fft_call *call, int norm)
 {
 	double count = 1;
 	for (int64_t i = 0; i < call->axes.count; i++) {
-		count *= (double)call->shape.dims[call->axes.items[i]];
+		count *= (double)call->lengths.dims[call->axes.items[i]];
 	}
 	return norm == KZ_FFT_ORTHO ? 1 / sqrt(count)
 		: (norm == KZ_FFT_FORWARD) != call->is_inverse ? 1 / count : 1;
@@ -117,14 +140,14 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 	call->array = array;
 	call->into = options->into;
 	call->axes = axes;
-	call->shape = array->shape;
 	call->dtype = fft_dtype(array->dtype);
 	if (axes.count == 0) {
 		return error_set(err, KZ_INVALID, "%s: expected at least one axis", call->name);
 	}
-	if (!call->dtype) {
-		return error_set(err, KZ_INVALID, "%s: expected numbers, got %s", call->name,
-			kz_dtype_name(array->dtype));
+	call->last = axes.items[axes.count - 1];
+	if (!call->dtype || (call->domain == FFT_TO_HALF && dtype_is_complex(array->dtype))) {
+		return error_set(err, KZ_INVALID, "%s: expected %snumbers, got %s", call->name,
+			call->domain == FFT_TO_HALF ? "real " : "", kz_dtype_name(array->dtype));
 	}
 	if ((st = fft_check_lengths(call, &options->lengths, err))
 	    || (st = fft_check_into(call, err))) {
@@ -134,7 +157,7 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 	return KZ_OK;
 }
 
-/* Operands */
+/* The operand */
 
 /* A view of the beginning of an array, whose extents it has along all axes. */
 static kz_status fft_begin_of(struct kz_array **out, struct kz_array *array, const kz_shape *extents,
@@ -147,28 +170,34 @@ static kz_status fft_begin_of(struct kz_array **out, struct kz_array *array, con
 	return kz_array_slice(out, array, (kz_slices){items, extents->ndim}, err);
 }
 
-/* The operand as complex numbers of the result's extents: itself, a view of it, or a copy. */
+/* The operand in call->from, as numbers that transforms read: a view of it, or a copy. */
 static kz_status fft_operand(struct kz_array **out, const struct fft_call *call, kz_error *err)
 {
 	struct kz_array *cut = NULL, *made = NULL, *part = NULL;
-	kz_shape common = call->shape;
+	kz_dtype real = dtype_part(call->dtype);
+	kz_dtype dtype = call->array->dtype == real || call->domain == FFT_TO_HALF ? real
+		: call->dtype;
+	kz_shape common = call->from;
 	bool is_longer = false;
 	kz_status st;
 	for (int64_t i = 0; i < common.ndim; i++) {
 		common.dims[i] = min64(common.dims[i], call->array->shape.dims[i]);
-		is_longer = is_longer || common.dims[i] < call->shape.dims[i];
+		is_longer = is_longer || common.dims[i] < call->from.dims[i];
+	}
+	if (call->domain == FFT_FROM_HALF) {
+		dtype = call->dtype;
 	}
 	if ((st = fft_begin_of(&cut, call->array, &common, err))) {
 		return st;
 	}
-	if (!is_longer && cut->dtype == call->dtype) {
+	if (!is_longer && cut->dtype == dtype) {
 		*out = cut;
 		return KZ_OK;
 	}
 	if (!is_longer) {
-		st = elementwise_contiguous(&made, cut, call->dtype, call->stream, err);
-	} else if (!(st = kz_array_zeros_on(&made, array_device(cut), call->dtype, call->shape,
-			call->stream, err))
+		st = elementwise_contiguous(&made, cut, dtype, call->stream, err);
+	} else if (!(st = kz_array_zeros_on(&made, array_device(cut), dtype, call->from, call->stream,
+			err))
 	    && !(st = fft_begin_of(&part, made, &common, err))) {
 		st = ops_copy(part, cut, call->stream, err);
 	}
@@ -177,11 +206,15 @@ static kz_status fft_operand(struct kz_array **out, const struct fft_call *call,
 	return array_finish(out, made, st);
 }
 
+/* Axes */
+
 static void fft_side_init(struct fft_side *side, const struct kz_array *array, int64_t axis)
 {
 	int count = 0;
 	side->memory = array->buffer->memory;
 	side->address = array_address(array);
+	side->form = dtype_is_complex(array->dtype) ? FFT_POINTS : FFT_REALS;
+	side->part = 0;
 	side->step = array->strides[axis];
 	for (int64_t i = 0; i < array->shape.ndim; i++) {
 		if (i != axis) {
@@ -190,13 +223,15 @@ static void fft_side_init(struct fft_side *side, const struct kz_array *array, i
 	}
 }
 
-/* Transform `from` to `to`, which may be the same. */
-static kz_status fft_along(const struct fft_call *call, struct kz_array *to,
+typedef kz_status fft_runner(const struct fft_job *job, kz_error *err);
+
+/* Transform `from` to `to`, which may be the same, by one of the three functions. */
+static kz_status fft_along(const struct fft_call *call, fft_runner *run, struct kz_array *to,
 	const struct kz_array *from, int64_t axis, double scale, kz_error *err)
 {
 	struct fft_job job = {
 		.device = array_device(to), .stream = call->stream, .dtype = call->dtype,
-		.length = to->shape.dims[axis], .is_inverse = call->is_inverse, .scale = scale,
+		.length = call->lengths.dims[axis], .is_inverse = call->is_inverse, .scale = scale,
 	};
 	fft_side_init(&job.in, from, axis);
 	fft_side_init(&job.out, to, axis);
@@ -205,45 +240,83 @@ static kz_status fft_along(const struct fft_call *call, struct kz_array *to,
 			job.dims[job.ndim++] = to->shape.dims[i];
 		}
 	}
-	return to->count ? fft_run(&job, err) : KZ_OK;
+	return to->count ? run(&job, err) : KZ_OK;
 }
+
+/* All axes, the last one first: it is the real one of real numbers. */
+static kz_status fft_forward(const struct fft_call *call, struct kz_array *result,
+	const struct kz_array *operand, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	for (int64_t i = call->axes.count; !st && i-- > 0;) {
+		bool is_first = i == call->axes.count - 1;
+		st = fft_along(call, is_first && call->domain == FFT_TO_HALF ? fft_run_real : fft_run,
+			result, is_first ? operand : result, call->axes.items[i],
+			i == 0 ? call->scale : 1, err);
+	}
+	return st;
+}
+
+/* The other way round: complex transforms, then the last axis. */
+static kz_status fft_to_real(const struct fft_call *call, struct kz_array *result,
+	const struct kz_array *operand, kz_error *err)
+{
+	struct kz_array *spectrum = NULL;
+	kz_status st = KZ_OK;
+	int64_t last = call->axes.count - 1;
+	if (last > 0) {
+		st = array_create_on(&spectrum, array_device(operand), call->dtype, &call->from,
+			call->stream, err);
+	}
+	for (int64_t i = 0; !st && i < last; i++) {
+		st = fft_along(call, fft_run, spectrum, i == 0 ? operand : spectrum,
+			call->axes.items[i], 1, err);
+	}
+	if (!st) {
+		st = fft_along(call, fft_run_to_real, result, spectrum ? spectrum : operand,
+			call->last, call->scale, err);
+	}
+	kz_array_release(spectrum);
+	return st;
+}
+
+/* Calls */
 
 static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_error *err)
 {
 	struct kz_array *operand = NULL, *result = NULL;
+	bool is_to_real = call->domain == FFT_FROM_HALF;
+	kz_dtype dtype = is_to_real ? dtype_part(call->dtype) : call->dtype;
 	kz_status st = fft_operand(&operand, call, err);
 	if (st) {
 		return st;
 	}
-	/* An array of other arrays' memory may be the operand itself, or a part of it. */
-	bool is_direct = call->into && call->into->dtype == call->dtype
-		&& array_is_contiguous(call->into)
+	/* An array of the operand's memory may be the operand itself, or a part of it. */
+	bool is_direct = call->into && call->into->dtype == dtype && array_is_contiguous(call->into)
 		&& call->into->buffer->memory != operand->buffer->memory;
 	if (is_direct) {
 		result = kz_array_retain(call->into);
 	} else {
-		st = array_create_on(&result, array_device(operand), call->dtype, &call->shape,
-			call->stream, err);
+		st = array_create_on(&result, array_device(operand), dtype, &call->shape, call->stream,
+			err);
 	}
-	for (int64_t i = call->axes.count; !st && i-- > 0;) {
-		st = fft_along(call, result, i == call->axes.count - 1 ? operand : result,
-			call->axes.items[i], i == 0 ? call->scale : 1, err);
-	}
+	st = st ? st : (is_to_real ? fft_to_real : fft_forward)(call, result, operand, err);
 	if (!st && call->into && !is_direct) {
 		st = ops_copy(call->into, result, call->stream, err);
 	}
 	kz_array_release(operand);
 	if (!st && out) {
-		*out = call->into ? kz_array_retain(call->into) : kz_array_retain(result);
+		*out = kz_array_retain(call->into ? call->into : result);
 	}
 	kz_array_release(result);
 	return st;
 }
 
-static kz_status fft_do(kz_array **out, const char *name, bool is_inverse, kz_array *array,
+static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_array *array,
 	kz_axes axes, const kz_fft_options *options, kz_error *err)
 {
-	struct fft_call call = {.name = name, .is_inverse = is_inverse};
+	struct fft_call call = {.name = function->name, .domain = function->domain,
+		.is_inverse = function->is_inverse};
 	if (out) {
 		*out = NULL;
 	}
@@ -252,7 +325,7 @@ static kz_status fft_do(kz_array **out, const char *name, bool is_inverse, kz_ar
 		return st;
 	}
 	if (!out && !call.into) {
-		return error_set(err, KZ_INVALID, "%s: out is NULL", name);
+		return error_set(err, KZ_INVALID, "%s: out is NULL", call.name);
 	}
 	return fft_call_run(out, &call, err);
 }
@@ -260,11 +333,25 @@ static kz_status fft_do(kz_array **out, const char *name, bool is_inverse, kz_ar
 kz_status kz_fft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, "fft", false, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false}, array, axes, options, err);
 }
 
 kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, "ifft", true, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true}, array, axes, options, err);
+}
+
+kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
+	kz_error *err)
+{
+	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false}, array, axes, options,
+		err);
+}
+
+kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
+	kz_error *err)
+{
+	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true}, array, axes, options,
+		err);
 }

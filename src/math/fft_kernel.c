@@ -27,6 +27,7 @@ struct kz_pass {
 	int64_t in_row, in_column;
 	int64_t out_row, out_column;
 	int64_t twiddle_row, twiddle_column;
+	int64_t in_part, out_part;
 	double scale;
 	int64_t ndim;
 	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
@@ -41,7 +42,7 @@ struct fft_class {
 	uint8_t is_serial, is_inverse;
 	uint8_t has_twiddles, has_scale;
 	uint8_t is_partial;
-	uint8_t unused[2];
+	uint8_t in, out;           /* enum fft_form */
 	int32_t in_column, out_column; /* steps in points that the kernel is made for; 0: any */
 	int32_t columns, threads;  /* of a block: side by side, and of each column */
 };
@@ -145,6 +146,8 @@ static void fft_write_source(struct str *source, const void *context)
 		class->is_inverse ? "#define KZ_INVERSE\n" : "",
 		class->has_twiddles ? "#define KZ_TWIDDLE\n" : "",
 		class->has_scale ? "#define KZ_SCALE\n" : "");
+	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n", class->in, class->out);
+	str_add(source, device_points);
 	str_add(source, device_fft);
 	for (int i = 0; i < class->stage_count; i++) {
 		int radix = class->radices[i];
@@ -217,6 +220,7 @@ static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job, const 
 	*out = (struct kz_pass){
 		.columns = at.extent, .in_column = at.in, .out_column = at.out,
 		.twiddle_column = at.twiddle,
+		.in_part = job->in.part, .out_part = job->out.part,
 		.in_row = job->in.step * pass->span * pass->rest,
 		.out_row = job->out.step * pass->span,
 		.twiddle_row = pass->span == 1 ? pass->rest : 1,
@@ -269,7 +273,8 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 		.dtype = job->dtype, .points = (int32_t)pass->points,
 		.stage_count = (uint8_t)pass->stage_count, .is_serial = job->device->serial,
 		.is_inverse = job->is_inverse, .has_twiddles = pass->rest > 1,
-		.has_scale = job->scale != 1,
+		.has_scale = job->scale != 1, .in = (uint8_t)job->in.form,
+		.out = (uint8_t)job->out.form,
 	}};
 	struct kernels_want want = {&key, sizeof(key), fft_write_source, &key.class, "fft"};
 	CUdeviceptr address[4] = {job->out.address, job->in.address,

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_ALONE = 64, FFT_FIRST = 32 };
+enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_LONE_POINTS = 64, FFT_FIRST = 32 };
 
 static const int fft_primes[] = {13, 11, 7, 5, 3, 2};
 
@@ -271,6 +271,9 @@ static bool fft_write_tables(struct fft_writer *writer, struct fft_plan *plan,
 	const struct fft_roots *roots)
 {
 	writer->count = 0;
+	for (int64_t k = 0; plan->key.kind == FFT_ROOTS && k <= plan->key.length / 2; k++) {
+		fft_write(writer, fft_roots_at(roots, k));
+	}
 	if (plan->padded) {
 		return fft_write_chirp(writer, plan);
 	}
@@ -329,13 +332,15 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		return error_no_memory(err);
 	}
 	plan->key = *key;
-	if (!fft_is_smooth(key->length)) {
+	if (key->kind == FFT_ROOTS) {
+		plan->pass_count = 0;
+	} else if (!fft_is_smooth(key->length)) {
 		plan->padded = 2 * key->length - 1;
 		while (!fft_is_smooth(plan->padded)) {
 			plan->padded++;
 		}
 	} else {
-		int count = key->is_alone && key->length > FFT_ALONE ? 2 : 1;
+		int count = key->kind == FFT_ALONE && key->length > FFT_LONE_POINTS ? 2 : 1;
 		while (count < FFT_PASSES && !fft_split(plan, count, most)) {
 			count++;
 		}
@@ -347,7 +352,7 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		pass->rest = key->length / span;
 		fft_pass_factor(pass);
 	}
-	kz_status st = plan->padded || plan->pass_count ? fft_plan_fill(plan, dev, err)
+	kz_status st = plan->padded || plan->pass_count || key->kind == FFT_ROOTS ? fft_plan_fill(plan, dev, err)
 		: error_set(err, KZ_UNSUPPORTED, "fft: length %lld is too large",
 			(long long)key->length);
 	if (st) {

@@ -23,10 +23,14 @@ struct fft_pass {
 	uint8_t radices[FFT_STAGES];
 };
 
+/* Plans for many transforms side by side, for few, whose passes must make columns, and for a table of
+ * exp(-2 pi i k / length), k up to half of the length. */
+enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROOTS };
+
 struct fft_key {
 	int64_t length;
 	kz_dtype dtype;     /* KZ_C64 or KZ_C128 */
-	int32_t is_alone;   /* few transforms at once: passes must be of many columns */
+	int32_t kind;       /* an enum fft_kind */
 };
 
 struct fft_plan {
@@ -46,8 +50,13 @@ kz_status fft_plan_get(const struct fft_plan **out, struct kz_device *dev,
 /* Whether a number has no primes above 13. */
 bool fft_is_smooth(int64_t length);
 
+/* Complex numbers, as two real ones that are `part` bytes apart, or real numbers alone. */
+enum fft_form { FFT_POINTS, FFT_PAIRS, FFT_REALS };
+
 /* One side of a transform along an axis; strides in bytes. */
 struct fft_side {
+	enum fft_form form;
+	int64_t part;
 	struct memory *memory;
 	CUdeviceptr address;
 	int64_t step;             /* of the axis */
@@ -68,6 +77,17 @@ struct fft_job {
 
 /* Put a transform along one axis into a stream.  There are elements. */
 kz_status fft_run(const struct fft_job *job, kz_error *err);
+
+/* A temporary array of transforms of this length, in the order of those of job->out. */
+kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
+	int64_t length, kz_error *err);
+
+/* fft_real.c */
+
+/* From job->length real numbers to the first half of their spectrum, and back.  The real side has the form
+ * FFT_REALS; dtype is complex. */
+kz_status fft_run_real(const struct fft_job *job, kz_error *err);
+kz_status fft_run_to_real(const struct fft_job *job, kz_error *err);
 
 /* fft_kernel.c */
 

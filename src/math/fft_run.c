@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHIRP_THREADS = 256, FFT_MANY = 32, FFT_ROW = 512 };
+enum { CHIRP_THREADS = 256, FFT_WIDE = 32, FFT_ROW = 512 };
 
-/* A temporary array of the transforms, one behind the other or, as `like` has them, side by side. */
-static kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
+kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
 	int64_t length, kz_error *err)
 {
 	int64_t size = dtype_size(job->dtype), count = length, stride;
@@ -37,6 +36,8 @@ static kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const
 		within *= is_inner ? job->dims[i] : 1;
 		stride *= is_inner ? 1 : job->dims[i];
 	}
+	side->form = FFT_POINTS;
+	side->part = 0;
 	side->step = inner;
 	kz_shape shape = {1, {count}};
 	if ((st = array_create_on(out, job->device, job->dtype, &shape, job->stream, err))) {
@@ -75,6 +76,7 @@ static kz_status fft_run_passes(const struct fft_job *job, const struct fft_plan
 struct kz_chirp {
 	int64_t count, length, inner;
 	int64_t in_step, out_step;
+	int64_t in_part, out_part;
 	double scale;
 	int64_t ndim;
 	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
@@ -83,14 +85,17 @@ struct kz_chirp {
 struct chirp_class {
 	kz_dtype dtype;
 	int32_t step, is_inverse;
+	int32_t in, out; /* enum fft_form */
 };
 
 static void chirp_write_source(struct str *source, const void *context)
 {
 	const struct chirp_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_STEP %d\n#define KZ_DIMS %d\n"
+		"#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n"
 		"#define KZ_THREADS %d\n%s", class->dtype == KZ_C64 ? "float" : "double", class->step,
-		FFT_DIMS, CHIRP_THREADS, class->is_inverse ? "#define KZ_INVERSE\n" : "");
+		FFT_DIMS, class->in, class->out, CHIRP_THREADS, class->is_inverse ? "#define KZ_INVERSE\n" : "");
+	str_add(source, device_points);
 	str_add(source, device_chirp);
 }
 
@@ -101,10 +106,12 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	struct {
 		char family[8];
 		struct chirp_class class;
-	} key = {"chirp", {job->dtype, step, step != 1 && job->is_inverse}};
+	} key = {"chirp", {job->dtype, step, step != 1 && job->is_inverse,
+		(int32_t)job->in.form, (int32_t)job->out.form}};
 	struct kernels_want want = {&key, sizeof(key), chirp_write_source, &key.class, "fft"};
 	struct kz_chirp shape = {.length = length, .inner = inner, .in_step = job->in.step,
-		.out_step = job->out.step, .scale = job->scale, .ndim = job->ndim};
+		.out_step = job->out.step, .in_part = job->in.part, .out_part = job->out.part,
+		.scale = job->scale, .ndim = job->ndim};
 	CUdeviceptr address[2] = {job->out.address, job->in.address};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &factors, &shape};
@@ -163,7 +170,7 @@ kz_status fft_run(const struct fft_job *job, kz_error *err)
 	}
 	bool is_row = job->length >= FFT_ROW && llabs(job->in.step) <= dtype_size(job->dtype)
 		&& job->out.step == dtype_size(job->dtype);
-	struct fft_key key = {job->length, job->dtype, widest < FFT_MANY || is_row};
+	struct fft_key key = {job->length, job->dtype, widest < FFT_WIDE || is_row ? FFT_ALONE : FFT_MANY};
 	const struct fft_plan *plan;
 	kz_status st = fft_plan_get(&plan, job->device, &key, err);
 	return st ? st : plan->padded ? fft_run_chirp(job, plan, err)

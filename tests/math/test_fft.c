@@ -232,6 +232,86 @@ DEVICE_TEST(lengths_and_norms_are_those_of_numpy)
 	kz_array_release(array);
 }
 
+/* Even and odd lengths, by passes and by Bluestein's algorithm; rows, and columns of odd steps. */
+static const int64_t real_lengths[] = {1, 2, 3, 4, 6, 7, 16, 34, 51, 97, 100, 210};
+
+static void fft_check_real(int64_t n, kz_dtype dtype, bool is_column)
+{
+	double complex *from, *spectrum, *back;
+	kz_array *real, *half, *again, *array = fft_random(&from, dtype, KZ_SHAPE(3, n));
+	kz_axes axes = is_column ? KZ_AXES(0) : KZ_AXES(1);
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	struct fft_error forward = {0, 0}, backward = {0, 0};
+	ok(kz_array_real(&real, array, &err));
+	if (is_column) {
+		kz_array *turned;
+		ok(kz_array_transpose(&turned, real, KZ_AXES(), &err));
+		kz_array_release(real);
+		real = turned;
+	}
+	for (int64_t i = 0; i < 3 * n; i++) {
+		from[i] = creal(from[i]);
+	}
+	ok(kz_rfft(&half, real, axes, NULL, &err));
+	options.lengths = KZ_SHAPE(n);
+	ok(kz_irfft(&again, half, axes, &options, &err));
+	ck_assert_uint_eq(kz_array_dtype(again), dtype_part(dtype));
+	spectrum = fft_values(half);
+	back = fft_values(again);
+	int64_t count = n / 2 + 1, step = is_column ? 3 : 1;
+	ck_assert_int_eq(kz_array_count(half), 3 * count);
+	for (int64_t row = 0; row < 3; row++) {
+		for (int64_t k = 0; k < count; k++) {
+			fft_add_error(&forward, fft_defined(from + row * n, n, 1, k, -1),
+				spectrum[is_column ? k * step + row : row * count + k]);
+		}
+		for (int64_t j = 0; j < n; j++) {
+			fft_add_error(&backward, from[row * n + j],
+				back[is_column ? j * step + row : row * n + j]);
+		}
+	}
+	fft_check_error(&forward, dtype, 2 * n);
+	fft_check_error(&backward, dtype, 4 * n);
+	free(from);
+	free(spectrum);
+	free(back);
+	kz_array_release(array);
+	kz_array_release(real);
+	kz_array_release(half);
+	kz_array_release(again);
+}
+
+DEVICE_TEST(real_numbers_have_half_of_a_spectrum)
+{
+	for (size_t i = 0; i < countof(real_lengths); i++) {
+		fft_check_real(real_lengths[i], i % 3 ? KZ_C64 : KZ_C128, i % 2);
+	}
+}
+
+/* [1 + 5i, 2, 3 + 7i] is the half of 4 real numbers; without its last element, of 3. */
+DEVICE_TEST(imaginary_parts_of_real_elements_are_ignored)
+{
+	static const double complex host[3] = {1 + 5 * I, 2, 3 + 7 * I};
+	static const double even[4] = {2, -0.5, 0, -0.5};
+	double got[4];
+	kz_array *array, *result;
+	ok(kz_array_from(&array, dev, KZ_C128, KZ_SHAPE(3), host, sizeof(host), &err));
+	ok(kz_irfft(&result, array, KZ_AXES(0), NULL, &err));
+	ok(kz_array_get(result, got, sizeof(got), &err));
+	for (int i = 0; i < 4; i++) {
+		ck_assert_double_eq_tol(got[i], even[i], 1e-15);
+	}
+	kz_array_release(result);
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	options.lengths = KZ_SHAPE(3);
+	ok(kz_irfft(&result, array, KZ_AXES(0), &options, &err));
+	ok(kz_array_get(result, got, 3 * sizeof(*got), &err));
+	ck_assert_double_eq_tol(got[0], 5. / 3, 1e-15);
+	ck_assert_double_eq_tol(got[1], -1. / 3, 1e-15);
+	kz_array_release(result);
+	kz_array_release(array);
+}
+
 DEVICE_TEST(types_become_complex)
 {
 	static const kz_dtype cases[][2] = {
@@ -279,6 +359,12 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
 		"fft: expected a complex dtype of into, got float32");
 	fails(kz_fft(NULL, x, KZ_AXES(0), NULL, &err), KZ_INVALID, "fft: out is NULL");
+	fails(kz_rfft(&out, x, KZ_AXES(0), NULL, &err), KZ_INVALID,
+		"rfft: expected real numbers, got complex64");
+	options.into = x;
+	fails(kz_irfft(&out, x, KZ_AXES(1), &options, &err), KZ_INVALID,
+		"irfft: shape (4, 4) does not go into (4, 3)");
+	options.into = NULL;
 	ck_assert_ptr_null(out);
 	ok(kz_fft(&out, empty, KZ_AXES(0), NULL, &err));
 	ck_assert_int_eq(kz_array_count(out), 0);
@@ -317,6 +403,7 @@ SUITE(fft)
 	tcase_add_tests(tcase, devices, short_transforms_follow_the_definition,
 		long_transforms_follow_the_definition, any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
+		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
 		types_become_complex, what_does_not_fit_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
 	return suite;

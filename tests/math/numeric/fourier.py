@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+#
+# Fourier transforms.  The reference is numpy's of float64; a result errs by a few roundings of the norm
+# of what is transformed for each halving of the length (Higham, section 24.1).
+
+import numpy as np
+
+from numeric.operands import COMPLEX, HALVES, INEXACT, INTEGERS, REAL
+from numeric.table import Row, apart
+
+NORMS = {"backward": 0, "ortho": 1, "forward": 2}
+LENGTHS = [1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 17, 30, 64, 97]
+
+
+def work(dtype):
+    """What it is computed in."""
+    return "complex64" if dtype in ("float32", "complex64", "float16", "bfloat16") else "complex128"
+
+
+def result_dtype(is_real=False):
+    def dtype(case):
+        name = work(case.operands[0].dtype)
+        return [{"complex64": "float32", "complex128": "float64"}[name] if is_real else name]
+    return dtype
+
+
+def draw_transform(dtypes):
+    def draw(d):
+        ndim = d.integer(1, 4)
+        count = d.integer(1, min(ndim, 3))
+        axes = list(d.random.permutation(ndim)[:count])
+        shape = [d.integer(1, 4) for _ in range(ndim)]
+        for axis in axes:
+            shape[axis] = d.pick(LENGTHS) if count < 3 else d.pick(LENGTHS[:10])
+        lengths = [d.pick(LENGTHS[:12]) for _ in axes] if d.chance(0.3) else None
+        if lengths is None and shape[axes[-1]] == 1:
+            shape[axes[-1]] = 2  # of irfft one element alone has no length
+        norm = d.pick(list(NORMS))
+        named = [int(axis) - ndim if d.chance(0.3) else int(axis) for axis in axes]
+        d.options.update(norm=NORMS[norm], lengths=lengths or [])
+        d.keywords.update(norm=norm, s=lengths)
+        return [d.array(d.pick(dtypes), tuple(shape)), named]
+    return draw
+
+
+def ours(name):
+    def run(library, x, axes, lengths=(), **options):
+        return library.call(name, x, axes, lengths=library.shape("kz_shape", list(lengths)), **options)
+    return run
+
+
+def reference(function, is_real=False):
+    def run(x, axes, norm, s):
+        wide = x.astype(complex if x.dtype.kind == "c" else float)
+        value = function(wide, s=s, axes=axes, norm=norm)
+        single = work(x.dtype.name) == "complex64"
+        return value.astype(("float32" if single else "float64") if is_real else
+                            ("complex64" if single else "complex128"))
+    return run
+
+
+def bound(case):
+    """The values of one transform are all near its norm; so is the bound of their errors."""
+    value = case.expected[0]
+    scale = np.sqrt(np.mean(np.abs(value.astype(complex)) ** 2)) * 4 if value.size else 0
+    scale = max(scale, np.max(np.abs(value), initial=0))
+    dtype = "complex64" if value.dtype.name in ("float32", "complex64") else "complex128"
+    return [apart(dtype, 2 * np.log2(max(value.size, 2)), scale)]
+
+
+def row(name, function, dtypes, is_real=False, cases=150):
+    return Row(name, draw_transform(dtypes), ours("kz_" + name), reference(function, is_real), bound,
+               dtype=result_dtype(is_real), cases=cases, into=True)
+
+
+ROWS = [
+    row("fft", np.fft.fftn, INEXACT * 3 + HALVES + INTEGERS),
+    row("ifft", np.fft.ifftn, COMPLEX * 3 + REAL),
+    row("rfft", np.fft.rfftn, REAL * 3 + HALVES + ["int32", "bool"]),
+    row("irfft", np.fft.irfftn, COMPLEX * 3 + REAL, is_real=True),
+]
