@@ -97,6 +97,73 @@ KZ_API KZ_NODISCARD kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes a
 KZ_API KZ_NODISCARD kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes,
 	const kz_fft_options *options, kz_error *err);
 
+/**
+ * Move the elements of frequency 0 from the beginning of axes to the middle: numpy.fft.fftshift.
+ *
+ * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ *        array with one more reference, and may be NULL.
+ * @param array of any strides and dtype.
+ * @param axes KZ_ALL_AXES, KZ_AXES(0).
+ * @param options NULL for the defaults.
+ * @return as kz_array_roll.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_fftshift(kz_array **out, kz_array *array, kz_axes axes,
+	const kz_op_options *options, kz_error *err);
+
+/** Undo kz_fftshift, also for odd extents; as kz_fftshift. */
+KZ_API KZ_NODISCARD kz_status kz_ifftshift(kz_array **out, kz_array *array, kz_axes axes,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Create the frequencies of the elements that kz_fft gives, in cycles per unit of the spacing:
+ * numpy.fft.fftfreq.
+ *
+ * @param out set to `length` float64: 0, 1, ..., -2, -1 over length * spacing; NULL on failure.
+ * @param spacing between samples; not 0.
+ * @return KZ_OK; KZ_INVALID for a length below 1 or a spacing of 0; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_fftfreq(kz_array **out, kz_device *dev, int64_t length,
+	double spacing, kz_error *err);
+
+/** Create those of kz_rfft, length / 2 + 1 numbers from 0 on; as kz_fftfreq. */
+KZ_API KZ_NODISCARD kz_status kz_rfftfreq(kz_array **out, kz_device *dev, int64_t length,
+	double spacing, kz_error *err);
+
+/** Which sums of n and m elements are kept.  The numbers never change. */
+typedef enum kz_convolve_mode {
+	KZ_CONVOLVE_FULL = 0,  /**< all n + m - 1 */
+	KZ_CONVOLVE_SAME = 1,  /**< max(n, m) from the middle */
+	KZ_CONVOLVE_VALID = 2  /**< the max(n, m) - min(n, m) + 1 for which all elements are there */
+} kz_convolve_mode;
+
+/**
+ * Convolve two sequences: numpy.convolve, by their spectra.
+ *
+ * An error is relative to the largest sum, not to each one.  Integers are computed as float64.
+ *
+ * @param out as that of kz_fftshift; the result has the types of kz_fft, real for real numbers.
+ * @param a 1-d, with at least one element; any strides, any built-in dtype.
+ * @param b likewise, on the same device.
+ * @param mode which sums the result has.
+ * @param options NULL for the defaults.
+ * @return KZ_OK; KZ_INVALID for other shapes, a mode, dtypes, devices, `into` and a stream that do
+ *         not fit; KZ_DEVICE_MEMORY; KZ_NO_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_convolve(kz_array **out, kz_array *a, kz_array *b,
+	kz_convolve_mode mode, const kz_op_options *options, kz_error *err);
+
+/**
+ * Correlate two sequences: the sums of a[j + k] conj(b[j]); as kz_convolve.  numpy.correlate.
+ */
+KZ_API KZ_NODISCARD kz_status kz_correlate(kz_array **out, kz_array *a, kz_array *b,
+	kz_convolve_mode mode, const kz_op_options *options, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@
  *   segment.h   segments and runs of an array
  *   copy.h      copies of boxes: 2-D, 3-D  search.h  places among sorted elements, histograms
  *   growable.h  memory that grows in place
+ *   copy.h      copies of boxes: 2-D, 3-D  fft.h    Fourier transforms, convolutions
  *   growable.h  memory that grows in place    leaks.h    what was never released
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,

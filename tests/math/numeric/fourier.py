@@ -68,6 +68,49 @@ def bound(case):
     return [apart(dtype, 2 * np.log2(max(value.size, 2)), scale)]
 
 
+def draw_shift(d):
+    shape = tuple(d.integer(0, 7) for _ in range(d.integer(1, 3)))
+    axes = [int(axis) for axis in d.random.permutation(len(shape))[:d.integer(1, len(shape))]]
+    return [d.array(d.pick(INEXACT + INTEGERS), shape), axes]
+
+
+def draw_frequencies(d):
+    return [d.integer(1, 300), d.pick([1.0, 0.25, -3.0, 1e-3])]
+
+
+# Sequences
+
+MODES = ["full", "same", "valid"]
+
+
+def draw_sequences(d):
+    dtypes = INEXACT * 3 + ["int32", "bool"]
+    return [d.array(d.pick(dtypes), (d.pick([1, 2, 3, 8, 9, d.integer(1, 200)]),)) for _ in range(2)] \
+        + [d.integer(0, 2)]
+
+
+def sequence_dtype(case):
+    is_double = any(work(each.dtype) == "complex128" for each in case.operands)
+    is_complex = any(each.dtype in COMPLEX for each in case.operands)
+    return [{(0, 0): "float32", (0, 1): "float64", (1, 0): "complex64", (1, 1): "complex128"}[
+        is_complex, is_double]]
+
+
+def sequences(function):
+    def run(a, b, mode):
+        wide = [each.astype(complex if each.dtype.kind == "c" else float) for each in (a, b)]
+        return function(*wide, MODES[mode])
+    return run
+
+
+def sequence_bound(case):
+    """Both spectra err by roundings of their norms."""
+    a, b = (np.linalg.norm(each.astype(complex)) for each in case.values[:2])
+    single = any(work(each.dtype) == "complex64" for each in case.operands)
+    count = sum(each.shape[0] for each in case.operands)
+    return [apart("complex64" if single else "complex128", 2 * np.log2(count), a * b)]
+
+
 def row(name, function, dtypes, is_real=False, cases=150):
     return Row(name, draw_transform(dtypes), ours("kz_" + name), reference(function, is_real), bound,
                dtype=result_dtype(is_real), cases=cases, into=True)
@@ -78,4 +121,12 @@ ROWS = [
     row("ifft", np.fft.ifftn, COMPLEX * 3 + REAL),
     row("rfft", np.fft.rfftn, REAL * 3 + HALVES + ["int32", "bool"]),
     row("irfft", np.fft.irfftn, COMPLEX * 3 + REAL, is_real=True),
+    Row("fftshift", draw_shift, "kz_fftshift", np.fft.fftshift, cases=60, into=True),
+    Row("ifftshift", draw_shift, "kz_ifftshift", np.fft.ifftshift, cases=60, into=True),
+    Row("fftfreq", draw_frequencies, "kz_fftfreq", np.fft.fftfreq, cases=40),
+    Row("rfftfreq", draw_frequencies, "kz_rfftfreq", np.fft.rfftfreq, cases=40),
+    Row("convolve", draw_sequences, "kz_convolve", sequences(np.convolve), sequence_bound,
+        dtype=sequence_dtype, cases=150, into=True),
+    Row("correlate", draw_sequences, "kz_correlate", sequences(np.correlate), sequence_bound,
+        dtype=sequence_dtype, cases=150, into=True),
 ]
