@@ -15,7 +15,7 @@
  * src/module/        images, modules, bundles, linking; kernels, their arguments, launches
  * src/array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
  * src/ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users' kernels
- * src/math/          linear algebra, integration, random numbers, what networks need
+ * src/math/          linear algebra, integration, random numbers, transforms, what networks need
  * src/cli/           the command kudzu
  *
  * src/cpu/           a CUDA driver that runs on the processor: libkudzu-cpu.so

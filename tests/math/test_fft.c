@@ -312,6 +312,144 @@ DEVICE_TEST(imaginary_parts_of_real_elements_are_ignored)
 	kz_array_release(array);
 }
 
+/* Lengths of one pass, of two, of Bluestein's algorithm, and of real numbers. */
+DEVICE_TEST(a_second_transform_only_launches)
+{
+	static const int64_t lengths[] = {60, 900, 34};
+	for (size_t i = 0; i < countof(lengths); i++) {
+		double complex *values;
+		kz_array *result, *real, *array = fft_random(&values, KZ_C64, KZ_SHAPE(lengths[i]));
+		kz_kernel_stats stats[2];
+		ok(kz_array_real(&real, array, &err));
+		for (int turn = 0; turn < 3; turn++) {
+			ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
+			kz_array_release(result);
+			ok(kz_rfft(&result, real, KZ_AXES(0), NULL, &err));
+			kz_array_release(result);
+			kz_device_kernel_stats(dev, &stats[turn > 0]);
+		}
+		ck_assert_int_eq(stats[0].compiled_count, stats[1].compiled_count);
+		free(values);
+		kz_array_release(real);
+		kz_array_release(array);
+	}
+}
+
+/* Nobody has asked for this length before: its tables are made during the capture. */
+DEVICE_TEST(a_transform_is_captured)
+{
+	double complex *from, *got;
+	kz_stream *stream;
+	kz_graph *graph;
+	kz_exec *exec;
+	struct fft_error error = {0, 0};
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	kz_array *array = fft_random(&from, KZ_C128, KZ_SHAPE(600));
+	ok(kz_array_zeros_like(&options.into, array, 0, &err));
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	ok(kz_device_synchronize(dev, &err));
+	options.stream = stream;
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_fft(NULL, array, KZ_AXES(0), &options, &err));
+	ok(kz_graph_end(&graph, stream, &err));
+	ok(kz_graph_instantiate(&exec, graph, &err));
+	got = fft_values(options.into);
+	ck_assert(got[0] == 0 && got[599] == 0);
+	free(got);
+	for (int turn = 0; turn < 2; turn++) {
+		ok(kz_exec_launch(exec, stream, &err));
+		ok(kz_stream_synchronize(stream, &err));
+		got = fft_values(options.into);
+		for (int64_t k = 0; k < 600; k += 7) {
+			fft_add_error(&error, fft_defined(from, 600, 1, k, -1), got[k]);
+		}
+		free(got);
+	}
+	fft_check_error(&error, KZ_C128, 600);
+	kz_exec_release(exec);
+	kz_graph_release(graph);
+	kz_stream_release(stream);
+	kz_array_release(options.into);
+	kz_array_release(array);
+	free(from);
+}
+
+DEVICE_TEST(spectra_are_shifted_and_have_frequencies)
+{
+	static const double odd[5] = {0, 0.1, 0.2, -0.2, -0.1}, middle[5] = {-0.2, -0.1, 0, 0.1, 0.2};
+	static const double even[4] = {0, 0.5, -1, -0.5}, half[3] = {0, 0.5, 1};
+	double got[5];
+	kz_array *frequencies, *shifted, *back, *out = NULL;
+	ok(kz_fftfreq(&frequencies, dev, 5, 2, &err));
+	ok(kz_array_get(frequencies, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, odd, sizeof(odd));
+	ok(kz_fftshift(&shifted, frequencies, KZ_ALL_AXES, NULL, &err));
+	ok(kz_array_get(shifted, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, middle, sizeof(middle));
+	ok(kz_ifftshift(&back, shifted, KZ_AXES(0), NULL, &err));
+	ok(kz_array_get(back, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, odd, sizeof(odd));
+	kz_array_release(frequencies);
+	kz_array_release(shifted);
+	kz_array_release(back);
+	ok(kz_fftfreq(&frequencies, dev, 4, 0.5, &err));
+	ok(kz_array_get(frequencies, got, sizeof(even), &err));
+	ck_assert_mem_eq(got, even, sizeof(even));
+	kz_array_release(frequencies);
+	ok(kz_rfftfreq(&frequencies, dev, 4, 0.5, &err));
+	ok(kz_array_get(frequencies, got, sizeof(half), &err));
+	ck_assert_mem_eq(got, half, sizeof(half));
+	kz_array_release(frequencies);
+	fails(kz_fftfreq(&out, dev, 0, 1, &err), KZ_INVALID, "kz_fftfreq: expected a length");
+	fails(kz_rfftfreq(&out, dev, 1, 0, &err), KZ_INVALID, "got 1 and 0");
+	ck_assert_ptr_null(out);
+}
+
+/* By the definition of all sums; the modes keep parts of these. */
+DEVICE_TEST(convolutions_have_the_modes_of_numpy)
+{
+	static const double a[4] = {1, 2, 3, 4}, b[2] = {1, 10};
+	static const struct {
+		bool is_correlation, is_turned;
+		kz_convolve_mode mode;
+		int64_t count;
+		double sums[5];
+	} cases[] = {
+		{false, false, KZ_CONVOLVE_FULL, 5, {1, 12, 23, 34, 40}},
+		{false, true, KZ_CONVOLVE_SAME, 4, {1, 12, 23, 34}},
+		{false, false, KZ_CONVOLVE_VALID, 3, {12, 23, 34}},
+		{true, false, KZ_CONVOLVE_FULL, 5, {10, 21, 32, 43, 4}},
+		{true, false, KZ_CONVOLVE_SAME, 4, {10, 21, 32, 43}},
+		{true, true, KZ_CONVOLVE_SAME, 4, {43, 32, 21, 10}},
+		{true, true, KZ_CONVOLVE_VALID, 3, {43, 32, 21}},
+	};
+	kz_array *x, *y, *result = NULL, *flat;
+	ok(kz_array_from(&x, dev, KZ_F64, KZ_SHAPE(4), a, sizeof(a), &err));
+	ok(kz_array_from(&y, dev, KZ_F64, KZ_SHAPE(2), b, sizeof(b), &err));
+	ok(kz_array_view(&flat, x, KZ_SHAPE(2, 2), NULL, 0, &err));
+	for (size_t i = 0; i < countof(cases); i++) {
+		double got[5];
+		bool turned = cases[i].is_turned;
+		ok((cases[i].is_correlation ? kz_correlate : kz_convolve)(&result, turned ? y : x,
+			turned ? x : y, cases[i].mode, NULL, &err));
+		ck_assert_int_eq(kz_array_count(result), cases[i].count);
+		ok(kz_array_get(result, got, cases[i].count * 8, &err));
+		for (int64_t k = 0; k < cases[i].count; k++) {
+			ck_assert_double_eq_tol(got[k], cases[i].sums[k], 1e-13);
+		}
+		kz_array_release(result);
+	}
+	fails(kz_convolve(&result, flat, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID,
+		"convolve: expected sequences of at least one element, got shape (2, 2)");
+	fails(kz_correlate(&result, x, y, (kz_convolve_mode)3, NULL, &err), KZ_INVALID,
+		"correlate: mode 3 is none");
+	fails(kz_convolve(NULL, x, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID, "out is NULL");
+	ck_assert_ptr_null(result);
+	kz_array_release(x);
+	kz_array_release(y);
+	kz_array_release(flat);
+}
+
 DEVICE_TEST(types_become_complex)
 {
 	static const kz_dtype cases[][2] = {
@@ -404,6 +542,8 @@ SUITE(fft)
 		long_transforms_follow_the_definition, any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
+		a_second_transform_only_launches, a_transform_is_captured,
+		spectra_are_shifted_and_have_frequencies, convolutions_have_the_modes_of_numpy,
 		types_become_complex, what_does_not_fit_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
 	return suite;
