@@ -91,6 +91,10 @@ rest() {
 			python3 bench/sparse_python.py "$build"
 		fi
 	fi
+	if python3 -c 'import scipy' 2>/dev/null; then
+		python3 bench/fft_python.py "$build" 1
+		[ "$(nproc)" = 1 ] || python3 bench/fft_python.py "$build" 2
+	fi
 }
 
 # iris: the sample's own time for 100 epochs, warm, of 11 runs.

@@ -6,7 +6,7 @@
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
  * With what columns and rows are, src/math/fft_kernel.c makes longer transforms of passes.
  *
- * KZ_PARTIAL: tiles may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
+ * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
  * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
  *
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
@@ -218,7 +218,12 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 	const int lane = threadIdx.x % KZ_C, first = threadIdx.x / KZ_C;
 #endif
 	kz_i64 other = (kz_i64)blockIdx.x / pass.chunks;
-	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C + lane;
+	kz_i64 column = ((kz_i64)blockIdx.x - other * pass.chunks) * KZ_C;
+#ifndef KZ_PARTIAL
+	/* The last tile shares columns with the one before it: both write the same. */
+	column = column < pass.columns - KZ_C ? column : pass.columns - KZ_C;
+#endif
+	column += lane;
 	for (int d = (int)pass.ndim - 1; d >= 0; d--) {
 		const kz_i64 rest = other / pass.dims[d], at = other - rest * pass.dims[d];
 		other = rest;

@@ -289,7 +289,9 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	fft_choose_block(&key.class, size);
 	fft_pass_fill(&shape, job, pass, key.class.columns);
 	shape.chunks = divide_up(shape.columns, key.class.columns);
-	key.class.is_partial = shape.columns % key.class.columns != 0;
+	/* What is transformed in place must not be so twice. */
+	key.class.is_partial = shape.columns < key.class.columns
+		|| (shape.columns % key.class.columns != 0 && job->in.memory == job->out.memory);
 	key.class.in_column = fft_known_step(shape.in_column, pass, size);
 	key.class.out_column = fft_known_step(shape.out_column, pass, size);
 	tiles = shape.chunks;

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Fourier transforms on the CPU device beside scipy's (pocketfft), in turns, results compared.
+
+usage: fft_python.py BUILD [THREADS]      BUILD has libkudzu.so; one thread without THREADS
+
+Both get a new result for each transform.  The time is the clock's.
+"""
+import ctypes
+import json
+import os
+import sys
+import time
+
+BUILD = sys.argv[1]
+THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+os.environ["KUDZU_CPU_THREADS"] = str(THREADS)
+os.environ["KUDZU_DEVICE"] = "cpu"
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests/math"))
+sys.dont_write_bytecode = True
+
+import numpy as np
+import scipy
+import scipy.fft
+
+from numeric.library import Library
+from numeric.operands import Draw
+
+ROUNDS = 15
+
+# Name, type, shape, axes, function.
+ITEMS = [
+    ("2^20", "complex64", (1 << 20,), [0], "fft"),
+    ("(1024, 1024)", "complex64", (1024, 1024), [0, 1], "fft"),
+    ("(128, 128, 128)", "complex64", (128, 128, 128), [0, 1, 2], "fft"),
+    ("2^20", "complex128", (1 << 20,), [0], "fft"),
+    ("rows of (1000, 1000)", "complex64", (1000, 1000), [1], "fft"),
+    ("columns of (1000, 1000)", "complex64", (1000, 1000), [0], "fft"),
+    ("1000003, a prime", "complex64", (1000003,), [0], "fft"),
+    ("2^20", "float32", (1 << 20,), [0], "rfft"),
+]
+
+
+def report(case, what, unit, samples):
+    samples = sorted(samples)
+    low = len(samples) // 4
+    print(json.dumps({"case": case, "what": what, "unit": unit,
+                      "median": float(f"{samples[len(samples) // 2]:.6g}"),
+                      "low": float(f"{samples[low]:.6g}"), "high": float(f"{samples[-1 - low]:.6g}"),
+                      "rounds": len(samples)}, separators=(",", ":")), flush=True)
+
+
+def measure(library, name, dtype, shape, axes, function):
+    case = f"{function}: {name}, {dtype}, {THREADS} thread{'s' if THREADS > 1 else ''}"
+    random = np.random.RandomState(1)
+    host = random.standard_normal(shape) + (1j * random.standard_normal(shape) if dtype[0] == "c" else 0)
+    host = host.astype(dtype)
+    _, array = library.upload(Draw(1).lay(dtype, host, plain=1))
+    ours, release = library.function("kz_" + function), library.function("kz_array_release")
+    kz_axes, out = library.shape("kz_axes", axes), ctypes.c_void_p()
+    scipys = {"fft": scipy.fft.fftn, "rfft": scipy.fft.rfftn}[function]
+
+    def run_ours():
+        library.ok(ours(ctypes.byref(out), array, kz_axes, None, library.err))
+        library.ok(library.function("kz_device_synchronize")(library.device, library.err))
+
+    run_ours()
+    expected = scipys(host, axes=axes)
+    error = np.linalg.norm(library.download(out).value - expected) / np.linalg.norm(expected)
+    assert error < 1e-6, f"{case}: wrong by {error}"
+    release(out)
+    times, ratios = [], []
+    for turn in range(ROUNDS + 10):  # the best code of a kernel is there after some launches
+        start = time.perf_counter()
+        run_ours()
+        middle = time.perf_counter()
+        scipys(host, axes=axes, workers=THREADS)
+        end = time.perf_counter()
+        release(out)
+        if turn >= 10:
+            times.append((middle - start) * 1e3)
+            ratios.append((middle - start) / (end - middle))
+    report(case, "a call", "ms", times)
+    report(case, f"over scipy {scipy.__version__}", "ratio", ratios)
+    release(array)
+
+
+LIBRARY = Library(BUILD, os.path.join(ROOT, "include"))
+for item in ITEMS:
+    measure(LIBRARY, *item)
