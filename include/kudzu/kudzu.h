@@ -5,29 +5,27 @@
 /*
  * Kudzu: CUDA kernels at run time, from C, with or without a GPU.  Includes everything.
  *
- *   error.h     error values              memory.h   device memory, copies, fills
- *   dtype.h     element types             module.h   compile and load CUDA C
- *   shape.h     KZ_SHAPE, KZ_AXES         kernel.h   kz_launch, KZ_ARGS
- *   device.h    open a GPU or the CPU     array.h    arrays on the device
- *   stream.h    streams and events        view.h     slices and other views of arrays
- *   graph.h     work launched again and again
- *   join.h      concatenate, stack, tile  diagnose.h what works on this machine
- *   pool.h      memory pools, statistics  pinned.h   pinned host memory
- *   ops.h       operations on arrays      eval.h     expressions as strings
- *   custom.h    kernels from a line of C  image.h    compile without a device
- *   diagnostic.h compilers' errors as data  cache.h  statistics of the cache, why it misses
- *   inspect.h   what is in an image       layout.h   a struct on host and device
- *   ffi.h       without a C compiler  random.h   random numbers
- *   integrate.h integrals of samples      matrix.h   triangles, diagonals, scaling
- *   products.h  dot, tensordot, einsum    solve.h    equations, factors, norms
- *   network.h   softmax, cross entropy    texture.h  CUDA arrays, textures, surfaces
- *   managed.h   memory of host, device    prepared.h arguments bound once
- *   copy.h      copies of boxes: 2-D, 3-D sparse.h   sparse matrices
- *   segment.h   segments and runs of an array
- *   copy.h      copies of boxes: 2-D, 3-D  search.h  places among sorted elements, histograms
- *   growable.h  memory that grows in place
- *   copy.h      copies of boxes: 2-D, 3-D  fft.h    Fourier transforms, convolutions
- *   growable.h  memory that grows in place    leaks.h    what was never released
+ *   error.h      error values                diagnose.h   what works on this machine
+ *   dtype.h      element types               ffi.h        without a C compiler
+ *   shape.h      KZ_SHAPE, KZ_AXES           texture.h    CUDA arrays, textures, surfaces
+ *   device.h     open a GPU or the CPU       array.h      arrays on the device
+ *   stream.h     streams and events          view.h       slices and other views of arrays
+ *   graph.h      work launched again         join.h       concatenate, stack, tile
+ *   pool.h       memory pools, statistics    ops.h        operations on arrays
+ *   pinned.h     pinned host memory          eval.h       expressions as strings
+ *   managed.h    memory of host, device      custom.h     kernels from a line of C
+ *   growable.h   memory that grows in place  segment.h    segments and runs
+ *   copy.h       copies of boxes: 2-D, 3-D   search.h     searches and histograms
+ *   leaks.h      what was never released     sort.h       sorting
+ *   memory.h     device memory, copies, fills random.h     random numbers
+ *   module.h     compile and load CUDA C     fft.h        Fourier transforms, convolutions
+ *   kernel.h     kz_launch, KZ_ARGS          sparse.h     sparse matrices
+ *   prepared.h   arguments bound once        integrate.h  integrals of samples
+ *   image.h      compile without a device    matrix.h     triangles, diagonals, scaling
+ *   inspect.h    what is in an image         products.h   dot, tensordot, einsum
+ *   layout.h     a struct on host and device solve.h      equations, factors, norms
+ *   cache.h      the cache, why it misses    network.h    softmax, cross entropy
+ *   diagnostic.h compiler errors as data
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
@@ -78,14 +76,14 @@
 #include <kudzu/prepared.h>
 #include <kudzu/products.h>
 #include <kudzu/random.h>
-#include <kudzu/scan.h>
 #include <kudzu/reduce.h>
+#include <kudzu/scan.h>
 #include <kudzu/search.h>
 #include <kudzu/segment.h>
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
-#include <kudzu/sparse.h>
 #include <kudzu/sort.h>
+#include <kudzu/sparse.h>
 #include <kudzu/stream.h>
 #include <kudzu/texture.h>
 #include <kudzu/trace.h>

@@ -28,7 +28,7 @@ typedef struct kz_sort_options {
 	kz_stream *stream;  /**< NULL: the device's default stream */
 	int32_t descending; /**< nonzero: the largest element first.  NaN comes first, and equal elements
 	                         keep their order */
-	int32_t reserved_number;
+	int32_t reserved_number; /**< 0 */
 	const char *preamble; /**< CUDA C before a comparison: includes, functions, the struct; or NULL */
 	void *reserved[4];
 } kz_sort_options;

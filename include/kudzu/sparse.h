@@ -67,18 +67,18 @@ typedef struct kz_sparse_options {
 /** What a matrix is.  Initialize with KZ_SPARSE_INFO_INIT.  The arrays are borrowed from the matrix. */
 typedef struct kz_sparse_info {
 	size_t size;             /**< sizeof(kz_sparse_info) */
-	kz_sparse_format format;
+	kz_sparse_format format; /**< how it is stored */
 	kz_dtype dtype;          /**< of the values */
 	kz_dtype index_dtype;    /**< KZ_I32 or KZ_I64 */
-	int32_t reserved_int;
-	int64_t rows;
-	int64_t columns;
+	int32_t reserved_int;    /**< 0 */
+	int64_t rows;            /**< the height */
+	int64_t columns;         /**< the width */
 	int64_t count;           /**< stored entries */
 	kz_array *data;          /**< the values, (count,) */
 	kz_array *column_indices; /**< (count,) */
 	kz_array *row_indices;   /**< (count,); NULL for CSR */
 	kz_array *row_pointers;  /**< (rows + 1,); NULL for COO */
-	kz_device *device;
+	kz_device *device;       /**< that has it */
 	void *reserved[4];
 } kz_sparse_info;
 
@@ -216,7 +216,7 @@ typedef struct kz_sparse_cg_options {
 	                              the macro sets 1e-5 */
 	double atol;             /**< or at most this number, if that is larger; 0 */
 	int64_t iterations;      /**< at most; 0: ten times n */
-	kz_preconditioner preconditioner;
+	kz_preconditioner preconditioner; /**< KZ_PRECONDITIONER_NONE or KZ_PRECONDITIONER_JACOBI */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_sparse_cg_options;
