@@ -118,14 +118,15 @@ export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt)
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
-	integrate network einsum products random matrix own
+	integrate network einsum products random matrix own \
+	sort choice search scatter segmented fft sparse
 SKIP_ubsan := $(SKIP_asan) hostile
 # In these folders tsan sees nothing new in a suite without threads of its own.
 tsan-folders := array ops math rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
 SKIP_tsan = $(SKIP_asan) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
-SKIP ?= $(SKIP_$(MODE))
+SKIP ?= $(SKIP_$(MODE)) $(if $(KUDZU_TEST_BRIEF),$(SKIP_asan))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
 # no more, and falls over what is there instead.

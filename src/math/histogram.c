@@ -48,9 +48,9 @@ struct histogram_class {
 /* How kernels round an edge, to a double. */
 static void histogram_write_edge(struct str *source, kz_dtype edge)
 {
-	str_addf(source, "static __device__ inline double kz_edge(double a) { return %s(a); }\n",
-		edge == KZ_F16 ? "kz_round_f16" : edge == KZ_BF16 ? "kz_round_bf16"
-		: edge == KZ_F32 ? "(float)" : "");
+	str_addf(source, "static __device__ inline double kz_edge(double a) { return %s; }\n",
+		edge == KZ_F16 ? "kz_float(kz_to_f16(a))" : edge == KZ_BF16 ? "kz_float(kz_to_bf16(a))"
+		: edge == KZ_F32 ? "(float)a" : "a");
 }
 
 static void histogram_write(struct str *source, const void *context)

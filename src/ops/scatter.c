@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 8192, BLOCK = 256, COLUMNS = 1024 }; /* as in indexing.cuh and scatter.cuh */
+enum { CHUNK = 8192, BLOCK = 256, COLUMNS = 1024 }; /* COLUMNS as in scatter.cuh */
 
 enum scatter_kernel { IN_ORDER, ATOMIC, TALLY, LIST, SORT, WALK };
 
@@ -76,8 +76,8 @@ static void scatter_write(struct str *source, const void *context)
 		str_addf(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value a)\n"
 			"{\n\tatomic%s(%s *)to, %s)a);\n}\n", atomics[class->op], type, type);
 	}
-	str_addf(source, "%s%s#define KZ_%s\n%s", class->serial ? "#define KZ_SERIAL\n" : "",
-		device_indexing, names[class->kernel], device_scatter);
+	str_addf(source, "%s#define CHUNK %d\n%s%s#define KZ_%s\n%s",
+		class->serial ? "#define KZ_SERIAL\n" : "", CHUNK, device_chunks, device_indexing, names[class->kernel], device_scatter);
 }
 
 static kz_status scatter_launch(const struct scatter *scatter, enum scatter_kernel kernel,

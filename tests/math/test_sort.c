@@ -164,6 +164,9 @@ enum { TYPES = KZ_C128 };
 TEST_BETWEEN(setup(_i / TYPES), teardown(), every_type_is_sorted)
 {
 	const kz_dtype dtype = (kz_dtype)(_i % TYPES + 1);
+	if (dtype % support_how_many(1, 1, 4) != 0) {
+		return;
+	}
 	check_rows(dtype, 1, 1000, RANDOM, 0);
 	check_rows(dtype, 3, 333, FEW, 1);
 	check_rows(dtype, 2, 33, RANDOM, 1);
