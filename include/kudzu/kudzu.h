@@ -25,7 +25,7 @@
  *   inspect.h    what is in an image         products.h   dot, tensordot, einsum
  *   layout.h     a struct on host and device solve.h      equations, factors, norms
  *   cache.h      the cache, why it misses    network.h    softmax, cross entropy
- *   diagnostic.h compiler errors as data
+ *   diagnostic.h compiler errors as data     sets.h       unique elements, sets
  *
  * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
  * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
@@ -80,6 +80,7 @@
 #include <kudzu/scan.h>
 #include <kudzu/search.h>
 #include <kudzu/segment.h>
+#include <kudzu/sets.h>
 #include <kudzu/shape.h>
 #include <kudzu/solve.h>
 #include <kudzu/sort.h>

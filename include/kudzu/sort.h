@@ -108,8 +108,56 @@ KZ_API KZ_NODISCARD kz_status kz_sort_compare(kz_array **out, kz_array *array, c
 KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less,
 	int64_t axis, const kz_sort_options *options, kz_error *err);
 
+/**
+ * Find the greatest elements along an axis, or the least: torch.topk.
+ *
+ * @param values set to `count` elements along the axis, the greatest one first (of the least, the least);
+ *        NULL if nobody wants them, as the next.  Both are NULL on failure.
+ * @param indexes set to where they are along the axis, int64.
+ * @param count from 0 to the axis's extent.
+ * @param largest nonzero: the greatest.  NaN counts as greater than all numbers.
+ * @param options NULL for the defaults; `descending` is of no account.
+ * @return as kz_sort; KZ_RANGE also for another count, and for a 0-d array.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count,
+	int64_t axis, int largest, const kz_sort_options *options, kz_error *err);
+
+/** What a quantile is that lies between two elements; numpy's names.  The numbers never change. */
+typedef enum kz_quantile_method {
+	KZ_QUANTILE_LINEAR = 0,   /**< a share of both */
+	KZ_QUANTILE_LOWER = 1,    /**< the first */
+	KZ_QUANTILE_HIGHER = 2,   /**< the second */
+	KZ_QUANTILE_NEAREST = 3,  /**< the nearer one, of two the one with an even place */
+	KZ_QUANTILE_MIDPOINT = 4  /**< half of both */
+} kz_quantile_method;
+
+/**
+ * Find the quantile of the elements along an axis: numpy.quantile.
+ *
+ * It is the element at place q (n - 1) of n sorted ones.  With a NaN among them it is NaN.
+ *
+ * @param out set to the quantiles, of the array's dtype if that is of floats, else float64; NULL on failure.
+ * @param array real numbers, of any shape and strides.
+ * @param q from 0 to 1.
+ * @param axes one axis, which the result does not have, or KZ_ALL_AXES for one number.
+ * @param options NULL for the defaults; `descending` is of no account.
+ * @return as kz_sort; KZ_INVALID also for more axes, for no elements, complex numbers and an unknown method;
+ *         KZ_RANGE also for q.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
+	kz_quantile_method method, const kz_sort_options *options, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif
+
+/** Find the median: kz_median(&out, a, KZ_AXES(1), &err); as kz_quantile. */
+#define kz_median(out, array, axes, err) \
+	kz_quantile((out), (array), 0.5, (axes), KZ_QUANTILE_LINEAR, NULL, (err))
+/** Find a percentile, `percent` from 0 to 100; as kz_quantile. */
+#define kz_percentile(out, array, percent, axes, err) \
+	kz_quantile((out), (array), (percent) / 100.0, (axes), KZ_QUANTILE_LINEAR, NULL, (err))
 
 #endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The different elements of arrays: an array is sorted, and marks say where a run of equal elements
+ * begins.
+ */
+#include "base/common.h"
+
+#include "array/array.h"
+#include "core/object.h"
+#include "math/sort.h"
+
+#include <kudzu/eval.h>
+#include <kudzu/join.h>
+#include <kudzu/scan.h>
+#include <kudzu/search.h>
+#include <kudzu/sets.h>
+
+/* What is made on the way; sets_end releases it. */
+struct sets {
+	struct kz_stream *stream;
+	kz_sort_options sort;
+	kz_op_options op;
+	struct kz_array *flat, *order, *sorted, *marks, *starts;
+};
+
+static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_options *options,
+	kz_error *err)
+{
+	struct kz_stream *stream = options ? options->stream : NULL;
+	kz_status st;
+	*sets = (struct sets){.sort = KZ_SORT_OPTIONS_INIT, .op = KZ_OP_OPTIONS_INIT};
+	if (options && options->size != sizeof(*options)) {
+		return struct_refuse("kz_set_options", options->size, sizeof(*options), err);
+	}
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
+		return st;
+	}
+	sets->stream = sets->sort.stream = sets->op.stream = stream;
+	return kz_array_ravel_on(&sets->flat, array, stream, err);
+}
+
+static void sets_end(struct sets *sets)
+{
+	struct kz_array *all[] = {sets->flat, sets->order, sets->sorted, sets->marks, sets->starts};
+	for (size_t i = 0; i < countof(all); i++) {
+		kz_array_release(all[i]);
+	}
+}
+
+/* `text` of the elements a[1:] and b[:-1] of an array, into the same part of another. */
+static kz_status sets_compare_neighbours(struct kz_array *into, struct kz_array *array, const char *text,
+	const kz_op_options *options, kz_error *err)
+{
+	struct kz_array *a = NULL, *b = NULL, *result = NULL;
+	kz_op_options call = *options;
+	kz_status st;
+	if (!(st = kz_array_slice(&a, array, KZ_AT(KZ_SLICE(1, KZ_OMIT, 1)), err))
+	    && !(st = kz_array_slice(&b, array, KZ_AT(KZ_SLICE(KZ_OMIT, -1, 1)), err))) {
+		call.into = into;
+		st = kz_eval(&result, text, &call, err, KZ_VARS(KZ_VAR("a", a), KZ_VAR("b", b)));
+	}
+	kz_array_release(result);
+	kz_array_release(b);
+	kz_array_release(a);
+	return st;
+}
+
+/* Where runs begin in the sorted elements.  NaN are equal here. */
+static kz_status sets_find_starts(struct sets *sets, kz_error *err)
+{
+	struct kz_array *rest = NULL, *found = NULL;
+	kz_status st;
+	if (!(st = kz_array_ones_on(&sets->marks, array_device(sets->flat), KZ_BOOL,
+			KZ_SHAPE(sets->flat->count), sets->stream, err))
+	    && sets->flat->count > 1
+	    && !(st = kz_array_slice(&rest, sets->marks, KZ_AT(KZ_SLICE(1, KZ_OMIT, 1)), err))) {
+		st = sets_compare_neighbours(rest, sets->sorted, "(a != b) & ((a == a) | (b == b))",
+			&sets->op, err);
+	}
+	if (!st && !(st = kz_array_nonzero_on(&found, sets->marks, sets->stream, err))) {
+		st = kz_array_reshape_view(&sets->starts, found, KZ_SHAPE(found->count), err);
+	}
+	kz_array_release(found);
+	kz_array_release(rest);
+	return st;
+}
+
+/* How long each run is: to the start of the next one, or to the end. */
+static kz_status sets_count(kz_array **out, const struct sets *sets, kz_error *err)
+{
+	struct kz_array *ends = NULL, *stop = NULL;
+	kz_op_options call = sets->op;
+	int64_t n = sets->starts->count;
+	kz_status st;
+	if (n == 0) {
+		return kz_array_zeros_on(out, array_device(sets->flat), KZ_I64, KZ_SHAPE(0), sets->stream,
+			err);
+	}
+	if (!(st = kz_array_full_on(&stop, array_device(sets->flat), KZ_I64, KZ_SHAPE(1),
+			&sets->flat->count, sizeof(int64_t), sets->stream, err))
+	    && !(st = kz_array_concatenate(&ends, KZ_ARRAYS(sets->starts, stop), 0, &sets->op, err))
+	    && !(st = kz_array_create_on(out, array_device(sets->flat), KZ_I64, KZ_SHAPE(n),
+		sets->stream, err))
+	    && (st = sets_compare_neighbours(*out, ends, "a - b", &call, err))) {
+		kz_array_release(*out);
+		*out = NULL;
+	}
+	kz_array_release(stop);
+	kz_array_release(ends);
+	return st;
+}
+
+/* For each element the number of its run: the marks before it in the order, put where it came from. */
+static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_shape *shape, kz_error *err)
+{
+	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
+	struct kz_array *marks = NULL, *runs = NULL, *places = NULL, *numbers = NULL;
+	kz_status st;
+	scan.stream = sets->stream;
+	if (!(st = kz_array_astype_on(&marks, sets->marks, KZ_I64, sets->stream, err))
+	    && !(st = kz_scan(&runs, marks, "a + b", "0", &scan, err))
+	    && !(st = kz_eval(&numbers, "a - 1", &sets->op, err, KZ_VARS(KZ_VAR("a", runs))))
+	    && !(st = kz_array_create_on(&places, array_device(sets->flat), KZ_I64,
+		KZ_SHAPE(sets->flat->count), sets->stream, err))
+	    && !(st = kz_array_put_on(places, sets->order, numbers, KZ_INDEX_WRAP, sets->stream, err))) {
+		st = kz_array_reshape_view(out, places, *shape, err);
+	}
+	kz_array_release(marks);
+	kz_array_release(runs);
+	kz_array_release(numbers);
+	kz_array_release(places);
+	return st;
+}
+
+/* A result if it is wanted: *out is NULL or the array. */
+#define WANTED(out, call) ((out) ? (call) : KZ_OK)
+
+static void sets_release_all(kz_array **const out[4])
+{
+	for (int i = 0; i < 4; i++) {
+		if (out[i]) {
+			kz_array_release(*out[i]);
+			*out[i] = NULL;
+		}
+	}
+}
+
+kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_array **counts,
+	kz_array *array, const kz_set_options *options, kz_error *err)
+{
+	kz_array **const out[4] = {values, index, inverse, counts};
+	struct sets sets;
+	for (int i = 0; i < 4; i++) {
+		if (out[i]) {
+			*out[i] = NULL;
+		}
+	}
+	kz_status st = sets_begin(&sets, array, options, err);
+	if (!st && !(st = kz_argsort(&sets.order, sets.flat, 0, &sets.sort, err))
+	    && !(st = kz_array_take_on(&sets.sorted, sets.flat, sets.order, 0, KZ_INDEX_WRAP, sets.stream,
+		err))
+	    && !(st = sets_find_starts(&sets, err))
+	    && !(st = WANTED(values, kz_array_take_on(values, sets.sorted, sets.starts, 0, KZ_INDEX_WRAP,
+		sets.stream, err)))
+	    && !(st = WANTED(index, kz_array_take_on(index, sets.order, sets.starts, 0, KZ_INDEX_WRAP,
+		sets.stream, err)))
+	    && !(st = WANTED(inverse, sets_invert(inverse, &sets, &array->shape, err)))) {
+		st = WANTED(counts, sets_count(counts, &sets, err));
+	}
+	if (st) {
+		sets_release_all(out);
+	}
+	sets_end(&sets);
+	return st;
+}
+
+/* Whether each element of an array, of any shape, is one of others. */
+static kz_status sets_find_among(kz_array **out, const struct sets *others, struct kz_array *array,
+	bool invert, kz_error *err)
+{
+	kz_search_options search = KZ_SEARCH_OPTIONS_INIT;
+	struct kz_array *sorted = NULL, *places = NULL, *nearest = NULL;
+	uint8_t value = invert;
+	kz_status st;
+	search.stream = others->stream;
+	if (others->flat->count == 0) {
+		return kz_array_full_on(out, array_device(array), KZ_BOOL, array->shape,
+			&value, sizeof(value), others->stream, err);
+	}
+	if (!(st = kz_sort(&sorted, others->flat, 0, &others->sort, err))
+	    && !(st = kz_searchsorted(&places, sorted, array, &search, err))
+	    && !(st = kz_array_take_on(&nearest, sorted, places, 0, KZ_INDEX_CLIP, others->stream, err))) {
+		st = kz_eval(out, invert ? "a != b" : "a == b", &others->op, err,
+			KZ_VARS(KZ_VAR("a", array), KZ_VAR("b", nearest)));
+	}
+	kz_array_release(nearest);
+	kz_array_release(places);
+	kz_array_release(sorted);
+	return st;
+}
+
+kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
+	const kz_set_options *options, kz_error *err)
+{
+	struct sets others = {.stream = NULL};
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
+		return st;
+	}
+	if (!(st = sets_begin(&others, among, options, err))) {
+		st = sets_find_among(out, &others, array, invert, err);
+	}
+	sets_end(&others);
+	return st;
+}
+
+kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
+	kz_error *err)
+{
+	struct sets first = {.stream = NULL}, second = {.stream = NULL};
+	struct kz_array *both = NULL;
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	if (!st && !(st = sets_begin(&first, a, options, err))
+	    && !(st = sets_begin(&second, b, options, err))
+	    && !(st = kz_array_concatenate(&both, KZ_ARRAYS(first.flat, second.flat), 0, &first.op,
+		err))) {
+		st = kz_unique(out, NULL, NULL, NULL, both, options, err);
+	}
+	kz_array_release(both);
+	sets_end(&first);
+	sets_end(&second);
+	return st;
+}
+
+/* The different elements of `a` that are, or are not, in `b`. */
+static kz_status sets_filter(kz_array **out, kz_array *a, kz_array *b, bool invert,
+	const kz_set_options *options, kz_error *err)
+{
+	struct kz_array *values = NULL, *mask = NULL;
+	struct sets others = {.stream = NULL};
+	kz_status st;
+	if (!(st = kz_unique(&values, NULL, NULL, NULL, a, options, err))
+	    && !(st = sets_begin(&others, b, options, err))
+	    && !(st = sets_find_among(&mask, &others, values, invert, err))) {
+		st = kz_array_compress_on(out, values, mask, others.stream, err);
+	}
+	sets_end(&others);
+	kz_array_release(mask);
+	kz_array_release(values);
+	return st;
+}
+
+kz_status kz_intersect1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : sets_filter(out, a, b, false, options, err);
+}
+
+kz_status kz_setdiff1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : sets_filter(out, a, b, true, options, err);
+}
