@@ -18,7 +18,8 @@ template <class T> __device__ T kz_fmod_real(T a, T b)
 {
 	const T x = fabs(a), y = fabs(b), quotient = x / y;
 	if (quotient < (T)(sizeof(T) == 4 ? 0x1p22 : 0x1p51)) {
-		const T rest = fma(-trunc(quotient), y, x);
+		const T whole = trunc(quotient); /* 0 also where y is infinite */
+		const T rest = whole == 0 ? x : fma(-whole, y, x);
 		return copysign(rest < 0 ? rest + y : rest, a);
 	}
 	return fmod(a, b);
