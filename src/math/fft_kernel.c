@@ -261,6 +261,15 @@ static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t
 	return step == size ? 1 : step == size * pass->points ? (int32_t)pass->points : 0;
 }
 
+kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
+{
+	if (blocks > INT32_MAX) {
+		return error_set(err, KZ_UNSUPPORTED, "fft: %lld blocks are too many", (long long)blocks);
+	}
+	*out = kz_dim(blocks, 1, 1);
+	return KZ_OK;
+}
+
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,
 	const struct fft_pass *pass, kz_error *err)
 {
@@ -298,11 +307,8 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		tiles *= shape.dims[i];
 	}
-	if (tiles > INT32_MAX) {
-		return error_set(err, KZ_UNSUPPORTED, "fft: %lld blocks are too many", (long long)tiles);
-	}
-	call.grid = kz_dim(tiles, 1, 1);
 	call.block = kz_dim((int64_t)key.class.columns * key.class.threads, 1, 1);
-	kz_status st = kernels_get(&call.kernel, job->device, &want, err);
+	kz_status st = fft_grid(&call.grid, tiles, err);
+	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
 	return st ? st : kernels_launch(&call, err);
 }

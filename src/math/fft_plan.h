@@ -11,6 +11,8 @@
  */
 #include "core/memory.h"
 
+#include <kudzu/kernel.h>
+
 enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 16, FFT_DIMS = KZ_MAX_DIMS + 2 };
 
 /* Element q + span (p + rest r) becomes q + span (points p + r): p below rest, q below span. */
@@ -90,6 +92,9 @@ kz_status fft_run_real(const struct fft_job *job, kz_error *err);
 kz_status fft_run_to_real(const struct fft_job *job, kz_error *err);
 
 /* fft_kernel.c */
+
+/* A grid of blocks along x, of which a device has 2^31 - 1: else KZ_UNSUPPORTED. */
+kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err);
 
 /* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

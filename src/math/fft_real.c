@@ -59,16 +59,16 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 		.stream = job->stream, .used = used, .used_count = 2,
 		.block = kz_dim(HALF_THREADS, 1, 1),
 	};
-	int64_t rows = 1;
+	int64_t blocks = divide_up(threads, HALF_THREADS);
 	kz_status st;
 	for (int i = 0; i < job->ndim; i++) {
-		rows *= job->dims[i];
+		blocks *= job->dims[i];
 		shape.dims[i] = job->dims[i];
 		shape.in_strides[i] = job->in.strides[i];
 		shape.out_strides[i] = job->out.strides[i];
 	}
-	call.grid = kz_dim(rows, divide_up(threads, HALF_THREADS), 1);
-	if ((which <= HALF_TANGLE && (st = fft_plan_get(&plan, job->device, &roots, err)))
+	if ((st = fft_grid(&call.grid, blocks, err))
+	    || (which <= HALF_TANGLE && (st = fft_plan_get(&plan, job->device, &roots, err)))
 	    || (st = kernels_get(&call.kernel, job->device, &want, err))) {
 		return st;
 	}

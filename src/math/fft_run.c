@@ -119,15 +119,15 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 		.stream = job->stream, .params = params, .used = used, .used_count = 2,
 		.block = kz_dim(CHIRP_THREADS, 1, 1),
 	};
-	int64_t rows = 1;
+	int64_t blocks = divide_up(length, CHIRP_THREADS);
 	for (int i = 0; i < job->ndim; i++) {
-		rows *= job->dims[i];
+		blocks *= job->dims[i];
 		shape.dims[i] = job->dims[i];
 		shape.in_strides[i] = job->in.strides[i];
 		shape.out_strides[i] = job->out.strides[i];
 	}
-	call.grid = kz_dim(rows, divide_up(length, CHIRP_THREADS), 1);
-	kz_status st = kernels_get(&call.kernel, job->device, &want, err);
+	kz_status st = fft_grid(&call.grid, blocks, err);
+	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
 	return st ? st : kernels_launch(&call, err);
 }
 
