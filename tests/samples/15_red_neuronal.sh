@@ -17,7 +17,8 @@ export KUDZU_CPU_THREADS=1 # two threads wait for each other where others want t
 }
 "$1" --literal 2>/dev/null | awk '
 	$1 == "iteration" { error = $4; lines++ }
-	END { exit !(lines == 7 && error > 4 && error < 7.1) }' || {
-	echo 'literal: expected an error that stays above 4'
+	$1 == "right:" { right = $2 }
+	END { exit !(lines == 7 && error > 1 && error < 7.1 && right <= 50) }' || {
+	echo 'literal: expected an error above 1, and no more than 50 of 150'
 	exit 1
 }
