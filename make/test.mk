@@ -119,7 +119,7 @@ export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt)
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
 	integrate network einsum products random matrix own \
-	sort choice search scatter segmented fft sparse
+	sort choice search scatter segmented fft sparse sets std
 SKIP_ubsan := $(SKIP_asan) hostile
 # In these folders tsan sees nothing new in a suite without threads of its own.
 tsan-folders := array ops math rtc cpu/ptx cpu/ir cpu/codegen cpu/passes

@@ -280,7 +280,8 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
-		.flip = sort->descending ? UINT64_MAX : 0, .first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};
+		.flip = sort->descending ? UINT64_MAX : 0, .first = sort->passes % 2 ? 1 : 2,
+		.keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
 		rows->keys[i] = array_address(sort->keys[i]);
 		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;

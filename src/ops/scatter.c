@@ -77,7 +77,8 @@ static void scatter_write(struct str *source, const void *context)
 			"{\n\tatomic%s(%s *)to, %s)a);\n}\n", atomics[class->op], type, type);
 	}
 	str_addf(source, "%s#define CHUNK %d\n%s%s#define KZ_%s\n%s",
-		class->serial ? "#define KZ_SERIAL\n" : "", CHUNK, device_chunks, device_indexing, names[class->kernel], device_scatter);
+		class->serial ? "#define KZ_SERIAL\n" : "", CHUNK, device_chunks, device_indexing,
+		names[class->kernel], device_scatter);
 }
 
 static kz_status scatter_launch(const struct scatter *scatter, enum scatter_kernel kernel,
