@@ -85,13 +85,13 @@ rest() {
 	if python3 -c 'import numpy' 2>/dev/null; then
 		echo '{"case":"machine","threads":1,"what":"numpy"}'
 		OPENBLAS_NUM_THREADS=1 python3 bench/array_python.py numpy
-		PEERS_PYTHON=${PEERS_PYTHON:-python3} "$build/bench/bench_numpy"
+		"$build/bench/bench_numpy"
 		python3 bench/linalg_python.py
-		if python3 -c "import scipy" 2>/dev/null; then
-			python3 bench/sparse_python.py "$build"
-		fi
+		KUDZU_CPU_THREADS=1 python3 bench/order_python.py "$build"
+		[ "$(nproc)" = 1 ] || python3 bench/order_python.py "$build"
 	fi
 	if python3 -c 'import scipy' 2>/dev/null; then
+		python3 bench/sparse_python.py "$build"
 		python3 bench/fft_python.py "$build" 1
 		[ "$(nproc)" = 1 ] || python3 bench/fft_python.py "$build" 2
 	fi
