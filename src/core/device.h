@@ -88,8 +88,8 @@ struct kz_device {
 	atomic_bool lost;           /* a sticky error happened; `cause` says which */
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
-	atomic_bool has_leaks;      /* the last handle was closed, and objects were live */
 	pthread_rwlock_t gate;      /* of captures, see device_hold_captures */
+	atomic_bool has_leaks;      /* the last handle was closed, and objects were live */
 	atomic_int captures;        /* that go on in its streams */
 	struct output {             /* where the text of kernels goes: output.c */
 		kz_output_fn *function; /* NULL: where the driver has it */

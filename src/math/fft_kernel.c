@@ -245,10 +245,9 @@ static void fft_choose_block(struct fft_class *class, int64_t size)
 		return;
 	}
 	int64_t columns = FFT_TILE / (class->points * size), most = 1;
-	for (class->columns = 1; class->columns < min64(columns, FFT_LANES) + 1;) {
+	for (class->columns = 1; 2 * class->columns <= min64(columns, FFT_LANES);) {
 		class->columns *= 2;
 	}
-	class->columns /= 2;
 	for (int i = 0; i < class->stage_count; i++) {
 		most = class->points / class->radices[i] > most ? class->points / class->radices[i] : most;
 	}

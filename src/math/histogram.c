@@ -205,7 +205,8 @@ static kz_status histogram_run(struct kz_array *to, const struct histogram *what
 {
 	struct kz_array *seen = NULL, *tables = NULL;
 	int64_t rows;
-	if (what->from->count == 0) {
+	const struct kz_array *from = what->from;
+	if (!from || from->count == 0) {
 		return KZ_OK;
 	}
 	kz_status st = kz_array_zeros_on(&seen, what->stream->device, KZ_U64, KZ_SHAPE(2), what->stream,
@@ -471,11 +472,11 @@ static kz_status histogram_density(kz_array **out, kz_array *counts, kz_array *e
 	return st;
 }
 
-static kz_status histogram_make(kz_array **out, struct histogram *what, kz_array *edges,
-	const kz_histogram_options *how, kz_error *err)
+static kz_status histogram_make(kz_array **out, struct histogram *what, struct kz_device *dev,
+	kz_array *edges, const kz_histogram_options *how, kz_error *err)
 {
 	struct kz_array *counts = NULL;
-	kz_status st = kz_array_zeros_on(&counts, what->stream->device,
+	kz_status st = kz_array_zeros_on(&counts, dev,
 		what->weights ? KZ_F64 : KZ_I64, KZ_SHAPE(what->bins), what->stream, err);
 	if (!st && !(st = histogram_run(counts, what, err))) {
 		st = how->density ? histogram_density(out, counts, edges, what->stream, err)
@@ -521,7 +522,7 @@ kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
 	}
 	st = how->edges ? histogram_between(&what, &between, how, array, err)
 		: histogram_uniform(&what, &between, how, array, err);
-	if (!st && !(st = histogram_make(out, &what, between, how, err)) && edges) {
+	if (!st && !(st = histogram_make(out, &what, array_device(array), between, how, err)) && edges) {
 		*edges = kz_array_retain(between);
 	}
 	kz_array_release(between);

@@ -50,16 +50,17 @@ static kz_status search_launch(const struct search_class *class, int64_t count, 
 		struct search_class class;
 	} key = {"search", *class};
 	struct kernels_want want = {&key, sizeof(key), search_write, &key.class, "search"};
+	struct kz_device *dev = array_device(arrays[0]);
 	struct memory *used[3];
 	struct kernels_call call = {
 		.stream = stream, .params = params, .used = used,
 		.grid = kz_dim(divide_up(count, CHUNK), 1, 1),
-		.block = kz_dim(stream->device->serial ? WARP : BLOCK, 1, 1),
+		.block = kz_dim(dev->serial ? WARP : BLOCK, 1, 1),
 	};
 	for (int i = 0; i < 3 && arrays[i]; i++) {
 		used[call.used_count++] = arrays[i]->buffer->memory;
 	}
-	kz_status st = count ? kernels_get(&call.kernel, stream->device, &want, err) : KZ_OK;
+	kz_status st = count ? kernels_get(&call.kernel, dev, &want, err) : KZ_OK;
 	return st || !count ? st : kernels_launch(&call, err);
 }
 
@@ -71,7 +72,7 @@ kz_status search_find_order(struct search_order *order, kz_array *sorted, struct
 	int64_t pairs = sorted->count > 1 ? sorted->count - 1 : 0;
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, sorted->dtype, stream, err))
-	    || (st = kz_array_zeros_on(&found, stream->device, KZ_U64, KZ_SHAPE(2), stream,
+	    || (st = kz_array_zeros_on(&found, array_device(sorted), KZ_U64, KZ_SHAPE(2), stream,
 			err))) {
 		goto done;
 	}
@@ -98,7 +99,7 @@ kz_status search_run(kz_array **out, kz_array *sorted, kz_array *values, enum se
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, dtype, stream, err))
 	    || (st = elementwise_contiguous(&from, values, dtype, stream, err))
-	    || (st = array_create_on(&places, stream->device, KZ_I64, &values->shape, stream, err))) {
+	    || (st = array_create_on(&places, array_device(sorted), KZ_I64, &values->shape, stream, err))) {
 		goto done;
 	}
 	CUdeviceptr address[3] = {array_address(places), array_address(from), array_address(elements)};

@@ -66,7 +66,7 @@ static void segmented_write(struct str *source, const void *context)
 static kz_status segmented_launch(struct kz_array *to, struct kz_array *from, struct kz_array *offsets,
 	const struct segmented *how, kz_error *err)
 {
-	struct kz_device *dev = how->stream->device;
+	struct kz_device *dev = array_device(to);
 	struct {
 		char family[8];
 		kz_dtype dtype, result;
@@ -96,7 +96,7 @@ static kz_status segmented_run(kz_array **out, struct kz_array *array, struct kz
 	struct kz_array *from = NULL, *result = NULL;
 	kz_status st;
 	if (!(st = elementwise_contiguous(&from, array, how->dtype, how->stream, err))
-	    && !(st = array_create_on(&result, how->stream->device, how->result, &shape, how->stream, err))
+	    && !(st = array_create_on(&result, array_device(array), how->result, &shape, how->stream, err))
 	    && result->count) {
 		st = segmented_launch(result, from, offsets, how, err);
 	}
@@ -259,7 +259,7 @@ static kz_status segmented_find_runs(struct kz_array **out, struct kz_array *arr
 	struct kz_array *line = NULL, *end = NULL;
 	int64_t count = array->count;
 	kz_status st;
-	if (!(st = kz_array_ones_on(&differ, stream->device, KZ_BOOL, KZ_SHAPE(count), stream, err))
+	if (!(st = kz_array_ones_on(&differ, array_device(array), KZ_BOOL, KZ_SHAPE(count), stream, err))
 	    && count > 1
 	    && !(st = kz_array_slice(&later, array, KZ_AT(KZ_SLICE(1, KZ_OMIT)), err))
 	    && !(st = kz_array_slice(&earlier, array, KZ_AT(KZ_SLICE(0, -1)), err))
@@ -270,7 +270,7 @@ static kz_status segmented_find_runs(struct kz_array **out, struct kz_array *arr
 	options.into = NULL;
 	if (!st && !(st = kz_array_nonzero_on(&found, differ, stream, err))
 	    && !(st = kz_array_view(&line, found, KZ_SHAPE(found->count), NULL, 0, err))
-	    && !(st = kz_array_full_on(&end, stream->device, KZ_I64, KZ_SHAPE(1), &count, sizeof(count),
+	    && !(st = kz_array_full_on(&end, array_device(array), KZ_I64, KZ_SHAPE(1), &count, sizeof(count),
 			stream, err))) {
 		st = kz_array_concatenate(out, KZ_ARRAYS(line, end), 0, &options, err);
 	}
@@ -289,7 +289,7 @@ static kz_status segmented_take(kz_array **out, struct kz_array *array, struct k
 	kz_status st = kz_array_slice(&begins, offsets, KZ_AT(KZ_SLICE(0, -1)), err);
 	/* Without elements there are no runs, and nothing can be clipped to. */
 	if (!st && array->count == 0) {
-		st = kz_array_zeros_on(out, stream->device, array->dtype, KZ_SHAPE(0), stream, err);
+		st = kz_array_zeros_on(out, array_device(array), array->dtype, KZ_SHAPE(0), stream, err);
 	} else if (!st) {
 		st = kz_array_take_on(out, array, begins, 0, KZ_INDEX_CLIP, stream, err);
 	}
@@ -374,8 +374,8 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 	const kz_segment_options *options, kz_error *err)
 {
 	struct kz_array *ends = NULL, *line = NULL, *places = NULL;
-	struct kz_stream *stream;
-	int64_t total;
+	struct kz_stream *stream = NULL;
+	int64_t total = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = segmented_check_pair(values, lengths, "run_length_decode", err))
@@ -388,9 +388,9 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 			"%lld, got %lld", (long long)values->count, (long long)lengths->count);
 	}
 	if (!(st = segmented_find_ends(&ends, &total, lengths, stream, err)) && total == 0) {
-		st = kz_array_zeros_on(out, stream->device, values->dtype, KZ_SHAPE(0), stream, err);
-	} else if (!st && !(st = kz_array_arange_on(&line, stream->device, KZ_I64, KZ_ARG(0), KZ_ARG(total),
-			KZ_ARG(1), stream, err))
+		st = kz_array_zeros_on(out, array_device(values), values->dtype, KZ_SHAPE(0), stream, err);
+	} else if (!st && !(st = kz_array_arange_on(&line, array_device(values), KZ_I64, KZ_ARG(0),
+			KZ_ARG(total), KZ_ARG(1), stream, err))
 	    && !(st = search_run(&places, ends, line, SEARCH_RIGHT, false, stream, err))) {
 		st = kz_array_take_on(out, values, places, 0, KZ_INDEX_CLIP, stream, err);
 	}

@@ -175,16 +175,16 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 	return st;
 }
 
-/* Whether each element of an array, of any shape, is one of others. */
-static kz_status sets_find_among(kz_array **out, const struct sets *others, struct kz_array *array,
-	bool invert, kz_error *err)
+/* Whether each element of an array, of any shape, is one of those that sets_begin has laid flat. */
+static kz_status sets_find_among(kz_array **out, const struct sets *others, const struct kz_array *among,
+	struct kz_array *array, bool invert, kz_error *err)
 {
 	kz_search_options search = KZ_SEARCH_OPTIONS_INIT;
 	struct kz_array *sorted = NULL, *places = NULL, *nearest = NULL;
 	uint8_t value = invert;
 	kz_status st;
 	search.stream = others->stream;
-	if (others->flat->count == 0) {
+	if (among->count == 0) {
 		return kz_array_full_on(out, array_device(array), KZ_BOOL, array->shape,
 			&value, sizeof(value), others->stream, err);
 	}
@@ -210,7 +210,7 @@ kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 		return st;
 	}
 	if (!(st = sets_begin(&others, among, options, err))) {
-		st = sets_find_among(out, &others, array, invert, err);
+		st = sets_find_among(out, &others, among, array, invert, err);
 	}
 	sets_end(&others);
 	return st;
@@ -243,7 +243,7 @@ static kz_status sets_filter(kz_array **out, kz_array *a, kz_array *b, bool inve
 	kz_status st;
 	if (!(st = kz_unique(&values, NULL, NULL, NULL, a, options, err))
 	    && !(st = sets_begin(&others, b, options, err))
-	    && !(st = sets_find_among(&mask, &others, values, invert, err))) {
+	    && !(st = sets_find_among(&mask, &others, b, values, invert, err))) {
 		st = kz_array_compress_on(out, values, mask, others.stream, err);
 	}
 	sets_end(&others);

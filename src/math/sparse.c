@@ -255,8 +255,8 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 {
 	struct sparse_parts parts = *given;
 	struct kz_sparse *sparse = NULL;
-	struct kz_stream *stream;
-	bool trusted;
+	struct kz_stream *stream = NULL;
+	bool trusted = false;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err)) || (st = sparse_check_parts(given, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(given->data), options, err))) {

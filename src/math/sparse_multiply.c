@@ -188,7 +188,7 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	struct contract_how how;
 	struct kz_sparse *cast = NULL;
 	struct kz_array *from = NULL;
-	kz_shape shape;
+	kz_shape shape = {.ndim = 0};
 	kz_status st;
 	if (out) {
 		*out = NULL;

@@ -275,7 +275,7 @@ static void *copy_often(void *buffer)
 DEVICE_TEST(traces_begin_and_end_while_threads_work)
 {
 	pthread_t threads[2];
-	kz_buffer *buffers[2];
+	kz_buffer *buffers[2], *own = create_buffer(16);
 	make_file();
 	for (int i = 0; i < 2; i++) {
 		buffers[i] = create_buffer(16);
@@ -283,7 +283,7 @@ DEVICE_TEST(traces_begin_and_end_while_threads_work)
 	}
 	for (int i = 0; i < 20; i++) {
 		ok(kz_trace_begin(path, &err));
-		copy_to(buffers[0]);
+		copy_to(own);
 		ok(kz_trace_end(&err));
 		read_trace();
 	}
@@ -291,6 +291,7 @@ DEVICE_TEST(traces_begin_and_end_while_threads_work)
 		pthread_join(threads[i], NULL);
 		kz_buffer_release(buffers[i]);
 	}
+	kz_buffer_release(own);
 	unlink(path);
 }
 
