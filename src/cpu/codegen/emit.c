@@ -18,8 +18,6 @@
 #include "cpu/ir/yield.h"
 #include "cpu/ir/local_interleave.h"
 
-#include <string.h>
-
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
 static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
@@ -142,14 +140,13 @@ static bool emit_init(struct emit *e, unsigned class)
 	return ok || ptx_no_memory(e->diag);
 }
 
-bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, const char *features,
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, bool has_avx512,
 	struct ptx_diag *diag)
 {
 	const unsigned width = order->width;
 	assert(width == 1 || width == RT_MAX_WIDTH);
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
-		.width = width, .is_traced = order->is_traced, .has_avx512 = strstr(features, "+avx512f"),
-		.has_fp16 = strstr(features, "+avx512fp16"),
+		.width = width, .is_traced = order->is_traced, .has_avx512 = has_avx512,
 		.left_out = order->left_out};
 	bool ok = emit_init(&e, order->class);
 	if (ok) {

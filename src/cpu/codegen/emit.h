@@ -126,7 +126,6 @@ struct emit {
 	bool is_traced;                 /* see emit_trace.c */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse roots,
 	                                   vectors of halves to floats and back */
-	bool has_fp16;                  /* AVX512-FP16: LLVM makes vectors of loops over halves */
 	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
@@ -191,9 +190,8 @@ struct emit {
 	uint64_t noted;                 /* and these */
 };
 
-/* Add the function that is ordered to the LLVM module.  *frame_size is the size of its frame; `features`
- * are the processor's, as LLVM spells them. */
-bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, const char *features,
+/* Add the function that is ordered to the LLVM module.  *frame_size is the size of its frame. */
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, bool has_avx512,
 	struct ptx_diag *diag);
 
 /* Whether a pass is not switched off. */

@@ -45,19 +45,11 @@ LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type ty
 	return ir_select(e, small, ir_mask(e, half, 0x8000), half);
 }
 
-/* The type of LLVM's halves that is like one of other lanes. */
-static LLVMTypeRef half_like(struct emit *e, LLVMTypeRef type)
-{
-	LLVMTypeRef half = LLVMHalfTypeInContext(e->context);
-	return LLVMGetTypeKind(type) == LLVMVectorTypeKind
-		? LLVMVectorType(half, LLVMGetVectorSize(type)) : half;
-}
-
-/* Whether the processor converts.  Without AVX512-FP16 it does so by intrinsics, for a warp: there are
- * no comparisons of halves then, but LLVM would make some of those of floats that were halves. */
+/* Whether the processor converts, for a warp.  It does so by intrinsics: of conversions LLVM would make
+ * comparisons of halves, which the processor has not. */
 static bool converts_halves(const struct emit *e)
 {
-	return e->has_fp16 || (e->has_avx512 && emit_is_vector(e));
+	return e->has_avx512 && emit_is_vector(e);
 }
 
 static LLVMValueRef widen_16(struct emit *e, LLVMValueRef half, unsigned first)
@@ -77,14 +69,12 @@ static LLVMValueRef narrow_16(struct emit *e, LLVMValueRef value, unsigned first
 
 static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
 {
-	return e->has_fp16 ? ir_fpext(e, ir_bitcast(e, half, half_like(e, LLVMTypeOf(half))), e->f32)
-		: emit_join(e, widen_16(e, half, 0), widen_16(e, half, 16));
+	return emit_join(e, widen_16(e, half, 0), widen_16(e, half, 16));
 }
 
 static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
 {
-	return e->has_fp16 ? ir_bitcast(e, ir_fptrunc(e, value, half_like(e, LLVMTypeOf(value))), e->i16)
-		: emit_join(e, narrow_16(e, value, 0), narrow_16(e, value, 16));
+	return emit_join(e, narrow_16(e, value, 0), narrow_16(e, value, 16));
 }
 
 /* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too.

@@ -319,7 +319,8 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 {
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
-	if (!emit_kernel(&out->frame_size, ir, order, llvm->features, diag) || !verify(ir, func, diag)) {
+	const bool has_avx512 = strstr(llvm->features, "+avx512f");
+	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag) || !verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}
 	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {

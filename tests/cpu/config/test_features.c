@@ -16,6 +16,7 @@ static const struct {
 	const char *limited;
 } cases[] = {
 	{FEATURES_NATIVE, "+sse2,-fma4,+avx512f,+new", "+sse2,-fma4,+avx512f,+new"},
+	{FEATURES_NATIVE, "+avx512fp16,+avx512f,+avx512fp", "-avx512fp16,+avx512f,+avx512fp"},
 	{FEATURES_AVX512, "+sse2,-fma4,+avx512f,+new", "+sse2,-fma4,+avx512f,-new"},
 	{FEATURES_AVX2, "+avx512f,+avx2,+fma,+avx512vl", "-avx512f,+avx2,+fma,-avx512vl"},
 	{FEATURES_AVX, "+avx2,+fma,+avx,+sse4.2,+f16c", "-avx2,-fma,+avx,+sse4.2,-f16c"},
