@@ -111,7 +111,7 @@ def sequence_bound(case):
     return [apart("complex64" if single else "complex128", 2 * np.log2(count), a * b)]
 
 
-def row(name, function, dtypes, is_real=False, cases=150):
+def row(name, function, dtypes, is_real=False, cases=60):
     return Row(name, draw_transform(dtypes), ours("kz_" + name), reference(function, is_real), bound,
                dtype=result_dtype(is_real), cases=cases, into=True)
 
@@ -126,7 +126,7 @@ ROWS = [
     Row("fftfreq", draw_frequencies, "kz_fftfreq", np.fft.fftfreq, cases=40),
     Row("rfftfreq", draw_frequencies, "kz_rfftfreq", np.fft.rfftfreq, cases=40),
     Row("convolve", draw_sequences, "kz_convolve", sequences(np.convolve), sequence_bound,
-        dtype=sequence_dtype, cases=150, into=True),
+        dtype=sequence_dtype, cases=60, into=True),
     Row("correlate", draw_sequences, "kz_correlate", sequences(np.correlate), sequence_bound,
-        dtype=sequence_dtype, cases=150, into=True),
+        dtype=sequence_dtype, cases=60, into=True),
 ]
