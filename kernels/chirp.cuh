@@ -17,15 +17,7 @@ struct kz_chirp {
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
 	const kz_point *__restrict__ chirp, const __grid_constant__ kz_chirp shape)
 {
-	const unsigned chunks = (unsigned)((shape.length + KZ_THREADS - 1) / KZ_THREADS);
-	const kz_i64 j = (kz_i64)(blockIdx.x % chunks) * KZ_THREADS + threadIdx.x;
-	kz_i64 other = blockIdx.x / chunks;
-	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
-		const kz_i64 rest = other / shape.dims[d], at = other - rest * shape.dims[d];
-		other = rest;
-		out += at * shape.out_strides[d];
-		in += at * shape.in_strides[d];
-	}
+	const kz_i64 j = kz_find_place<KZ_THREADS>(shape, shape.length, out, in);
 	if (j >= shape.length) {
 		return;
 	}

@@ -28,3 +28,18 @@ template <int form> static __device__ __forceinline__ void kz_write(char *at, kz
 		*(kz_real *)(at + part) = x.im;
 	}
 }
+
+/* The thread's place along the axis, of `length` places; out and in move to the beginning of its row. */
+template <int threads, class Shape> static __device__ __forceinline__ kz_i64 kz_find_place(const Shape &shape,
+	kz_i64 length, char *&out, const char *&in)
+{
+	const unsigned chunks = (unsigned)((length + threads - 1) / threads);
+	kz_i64 other = blockIdx.x / chunks;
+	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
+		const kz_i64 rest = other / shape.dims[d], at = other - rest * shape.dims[d];
+		other = rest;
+		out += at * shape.out_strides[d];
+		in += at * shape.in_strides[d];
+	}
+	return (kz_i64)(blockIdx.x % chunks) * threads + threadIdx.x;
+}
