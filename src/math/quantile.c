@@ -5,22 +5,12 @@
 #include "array/array.h"
 #include "array/shape.h"
 #include "core/object.h"
+#include "math/sort.h"
 
 #include <kudzu/eval.h>
 #include <kudzu/indexing.h>
-#include <kudzu/sort.h>
 
 #include <math.h>
-
-static kz_status sort_options_check(kz_sort_options *out, struct kz_array *array,
-	const kz_sort_options *options, kz_error *err)
-{
-	*out = (kz_sort_options)KZ_SORT_OPTIONS_INIT;
-	if (options && options->size != sizeof(*options)) {
-		return struct_refuse("kz_sort_options", options->size, sizeof(*options), err);
-	}
-	return stream_pick(&out->stream, array_device(array), options ? options->stream : NULL, err);
-}
 
 /* A view of the elements from `first` on along an axis. */
 static kz_status quantile_slice(kz_array **out, kz_array *array, int64_t axis, kz_slice part,
@@ -40,7 +30,7 @@ kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_
 	int largest, const kz_sort_options *options, kz_error *err)
 {
 	struct kz_array *order = NULL, *part = NULL, *copy = NULL;
-	kz_sort_options sort;
+	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
 	kz_status st;
 	if (values) {
 		*values = NULL;
@@ -50,7 +40,7 @@ kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_
 	}
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&axis, &array->shape, err))
-	    || (st = sort_options_check(&sort, array, options, err))) {
+	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {
 		return st;
 	}
 	if (count < 0 || count > array->shape.dims[axis]) {
@@ -139,13 +129,13 @@ kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 	kz_quantile_method method, const kz_sort_options *options, kz_error *err)
 {
 	struct kz_array *flat = NULL, *floats = NULL, *sorted = NULL;
-	kz_sort_options sort;
+	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = quantile_check(array, q, method, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))
-	    || (st = sort_options_check(&sort, array, options, err))) {
+	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {
 		return st;
 	}
 	if (axes.count != 1 && axes.count != array->shape.ndim) {
@@ -159,6 +149,7 @@ kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 		return error_set(err, KZ_INVALID, "kz_quantile: there are no elements");
 	}
 	const struct quantile_place place = quantile_place(q, n, method);
+	sort.descending = 0;
 	if (!(st = is_flat ? kz_array_ravel_on(&flat, array, sort.stream, err) : KZ_OK)
 	    && !(st = kz_array_astype_on(&floats, flat ? flat : array,
 		dtype_is_float(array->dtype) ? array->dtype : KZ_F64, sort.stream, err))
