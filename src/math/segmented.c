@@ -8,13 +8,13 @@
  */
 #include "base/common.h"
 
+#include "math/runs.h"
 #include "math/search.h"
 #include "ops/device_code.h"
 #include "ops/indexing.h"
 #include "ops/kernels.h"
 
 #include <kudzu/create.h>
-#include <kudzu/join.h>
 #include <kudzu/scan.h>
 #include <kudzu/segment.h>
 
@@ -250,53 +250,6 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 
 /* Runs */
 
-/* Where runs begin, and the end of the array behind them: contiguous int64. */
-static kz_status segmented_find_runs(struct kz_array **out, struct kz_array *array,
-	struct kz_stream *stream, kz_error *err)
-{
-	kz_op_options options = {.size = sizeof(options), .stream = stream};
-	struct kz_array *differ = NULL, *later = NULL, *earlier = NULL, *rest = NULL, *found = NULL;
-	struct kz_array *line = NULL, *end = NULL;
-	int64_t count = array->count;
-	kz_status st;
-	if (!(st = kz_array_ones_on(&differ, array_device(array), KZ_BOOL, KZ_SHAPE(count), stream, err))
-	    && count > 1
-	    && !(st = kz_array_slice(&later, array, KZ_AT(KZ_SLICE(1, KZ_OMIT)), err))
-	    && !(st = kz_array_slice(&earlier, array, KZ_AT(KZ_SLICE(0, -1)), err))
-	    && !(st = kz_array_slice(&rest, differ, KZ_AT(KZ_SLICE(1, KZ_OMIT)), err))) {
-		options.into = rest;
-		st = kz_apply(NULL, KZ_OP_NOT_EQUAL, &options, err, KZ_ARGS(later, earlier));
-	}
-	options.into = NULL;
-	if (!st && !(st = kz_array_nonzero_on(&found, differ, stream, err))
-	    && !(st = kz_array_view(&line, found, KZ_SHAPE(found->count), NULL, 0, err))
-	    && !(st = kz_array_full_on(&end, array_device(array), KZ_I64, KZ_SHAPE(1), &count, sizeof(count),
-			stream, err))) {
-		st = kz_array_concatenate(out, KZ_ARRAYS(line, end), 0, &options, err);
-	}
-	struct kz_array *const all[] = {differ, later, earlier, rest, found, line, end};
-	for (size_t i = 0; i < countof(all); i++) {
-		kz_array_release(all[i]);
-	}
-	return st;
-}
-
-/* The first element of each run. */
-static kz_status segmented_take(kz_array **out, struct kz_array *array, struct kz_array *offsets,
-	struct kz_stream *stream, kz_error *err)
-{
-	struct kz_array *begins = NULL;
-	kz_status st = kz_array_slice(&begins, offsets, KZ_AT(KZ_SLICE(0, -1)), err);
-	/* Without elements there are no runs, and nothing can be clipped to. */
-	if (!st && array->count == 0) {
-		st = kz_array_zeros_on(out, array_device(array), array->dtype, KZ_SHAPE(0), stream, err);
-	} else if (!st) {
-		st = kz_array_take_on(out, array, begins, 0, KZ_INDEX_CLIP, stream, err);
-	}
-	kz_array_release(begins);
-	return st;
-}
-
 static kz_status segmented_pair_out(kz_array **first, kz_array **second, const char *call, kz_error *err)
 {
 	if (second) {
@@ -322,8 +275,8 @@ kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array 
 		return error_set(err, KZ_INVALID, "reduce_by_key: expected as many values as keys, %lld, got "
 			"%lld", (long long)keys->count, (long long)values->count);
 	}
-	if (!(st = segmented_find_runs(&offsets, keys, how.stream, err))
-	    && !(st = segmented_take(&each, keys, offsets, how.stream, err))
+	if (!(st = runs_find(&offsets, NULL, keys, "a != b", how.stream, err))
+	    && !(st = runs_take(&each, keys, offsets, how.stream, err))
 	    && !(st = segmented_run(out_values, values, offsets, &how, err))) {
 		*out_keys = kz_array_retain(each);
 	}
@@ -343,8 +296,8 @@ kz_status kz_run_length_encode(kz_array **out_values, kz_array **out_lengths, kz
 	    || (st = segmented_options(&op.stream, array, options, __func__, err))) {
 		return st;
 	}
-	if (!(st = segmented_find_runs(&offsets, array, op.stream, err))
-	    && !(st = segmented_take(&each, array, offsets, op.stream, err))
+	if (!(st = runs_find(&offsets, NULL, array, "a != b", op.stream, err))
+	    && !(st = runs_take(&each, array, offsets, op.stream, err))
 	    && !(st = kz_diff(out_lengths, offsets, 1, 0, &op, err))) {
 		*out_values = kz_array_retain(each);
 	}

@@ -7,10 +7,12 @@
 
 #include "array/array.h"
 #include "core/object.h"
+#include "math/runs.h"
 #include "math/sort.h"
 
 #include <kudzu/eval.h>
 #include <kudzu/join.h>
+#include <kudzu/matrix.h>
 #include <kudzu/scan.h>
 #include <kudzu/search.h>
 #include <kudzu/sets.h>
@@ -20,7 +22,7 @@ struct sets {
 	struct kz_stream *stream;
 	kz_sort_options sort;
 	kz_op_options op;
-	struct kz_array *flat, *order, *sorted, *marks, *starts;
+	struct kz_array *flat, *order, *sorted, *offsets, *marks;
 };
 
 static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_options *options,
@@ -42,73 +44,10 @@ static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_opt
 
 static void sets_end(struct sets *sets)
 {
-	struct kz_array *all[] = {sets->flat, sets->order, sets->sorted, sets->marks, sets->starts};
+	struct kz_array *all[] = {sets->flat, sets->order, sets->sorted, sets->offsets, sets->marks};
 	for (size_t i = 0; i < countof(all); i++) {
 		kz_array_release(all[i]);
 	}
-}
-
-/* `text` of the elements a[1:] and b[:-1] of an array, into the same part of another. */
-static kz_status sets_compare_neighbours(struct kz_array *into, struct kz_array *array, const char *text,
-	const kz_op_options *options, kz_error *err)
-{
-	struct kz_array *a = NULL, *b = NULL, *result = NULL;
-	kz_op_options call = *options;
-	kz_status st;
-	if (!(st = kz_array_slice(&a, array, KZ_AT(KZ_SLICE(1, KZ_OMIT, 1)), err))
-	    && !(st = kz_array_slice(&b, array, KZ_AT(KZ_SLICE(KZ_OMIT, -1, 1)), err))) {
-		call.into = into;
-		st = kz_eval(&result, text, &call, err, KZ_VARS(KZ_VAR("a", a), KZ_VAR("b", b)));
-	}
-	kz_array_release(result);
-	kz_array_release(b);
-	kz_array_release(a);
-	return st;
-}
-
-/* Where runs begin in the sorted elements.  NaN are equal here. */
-static kz_status sets_find_starts(struct sets *sets, kz_error *err)
-{
-	struct kz_array *rest = NULL, *found = NULL;
-	kz_status st;
-	if (!(st = kz_array_ones_on(&sets->marks, array_device(sets->flat), KZ_BOOL,
-			KZ_SHAPE(sets->flat->count), sets->stream, err))
-	    && sets->flat->count > 1
-	    && !(st = kz_array_slice(&rest, sets->marks, KZ_AT(KZ_SLICE(1, KZ_OMIT, 1)), err))) {
-		st = sets_compare_neighbours(rest, sets->sorted, "(a != b) & ((a == a) | (b == b))",
-			&sets->op, err);
-	}
-	if (!st && !(st = kz_array_nonzero_on(&found, sets->marks, sets->stream, err))) {
-		st = kz_array_reshape_view(&sets->starts, found, KZ_SHAPE(found->count), err);
-	}
-	kz_array_release(found);
-	kz_array_release(rest);
-	return st;
-}
-
-/* How long each run is: to the start of the next one, or to the end. */
-static kz_status sets_count(kz_array **out, const struct sets *sets, kz_error *err)
-{
-	struct kz_array *ends = NULL, *stop = NULL;
-	kz_op_options call = sets->op;
-	int64_t n = sets->starts->count;
-	kz_status st;
-	if (n == 0) {
-		return kz_array_zeros_on(out, array_device(sets->flat), KZ_I64, KZ_SHAPE(0), sets->stream,
-			err);
-	}
-	if (!(st = kz_array_full_on(&stop, array_device(sets->flat), KZ_I64, KZ_SHAPE(1),
-			&sets->flat->count, sizeof(int64_t), sets->stream, err))
-	    && !(st = kz_array_concatenate(&ends, KZ_ARRAYS(sets->starts, stop), 0, &sets->op, err))
-	    && !(st = kz_array_create_on(out, array_device(sets->flat), KZ_I64, KZ_SHAPE(n),
-		sets->stream, err))
-	    && (st = sets_compare_neighbours(*out, ends, "a - b", &call, err))) {
-		kz_array_release(*out);
-		*out = NULL;
-	}
-	kz_array_release(stop);
-	kz_array_release(ends);
-	return st;
 }
 
 /* For each element the number of its run: the marks before it in the order, put where it came from. */
@@ -132,6 +71,8 @@ static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_s
 	kz_array_release(places);
 	return st;
 }
+
+static const char nan_are_equal[] = "(a != b) & ((a == a) | (b == b))";
 
 /* A result if it is wanted: *out is NULL or the array. */
 #define WANTED(out, call) ((out) ? (call) : KZ_OK)
@@ -160,13 +101,11 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 	if (!st && !(st = kz_argsort(&sets.order, sets.flat, 0, &sets.sort, err))
 	    && !(st = kz_array_take_on(&sets.sorted, sets.flat, sets.order, 0, KZ_INDEX_WRAP, sets.stream,
 		err))
-	    && !(st = sets_find_starts(&sets, err))
-	    && !(st = WANTED(values, kz_array_take_on(values, sets.sorted, sets.starts, 0, KZ_INDEX_WRAP,
-		sets.stream, err)))
-	    && !(st = WANTED(index, kz_array_take_on(index, sets.order, sets.starts, 0, KZ_INDEX_WRAP,
-		sets.stream, err)))
+	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream, err))
+	    && !(st = WANTED(values, runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
+	    && !(st = WANTED(index, runs_take(index, sets.order, sets.offsets, sets.stream, err)))
 	    && !(st = WANTED(inverse, sets_invert(inverse, &sets, &array->shape, err)))) {
-		st = WANTED(counts, sets_count(counts, &sets, err));
+		st = WANTED(counts, kz_diff(counts, sets.offsets, 1, 0, &sets.op, err));
 	}
 	if (st) {
 		sets_release_all(out);
