@@ -6,7 +6,6 @@ usage: fft_python.py BUILD [THREADS]      BUILD has libkudzu.so; one thread with
 Both get a new result for each transform.  The time is the clock's.
 """
 import ctypes
-import json
 import os
 import sys
 import time
@@ -25,6 +24,7 @@ import scipy.fft
 
 from numeric.library import Library
 from numeric.operands import Draw
+from report import report
 
 ROUNDS = 15
 
@@ -39,15 +39,6 @@ ITEMS = [
     ("1000003, a prime", "complex64", (1000003,), [0], "fft"),
     ("2^20", "float32", (1 << 20,), [0], "rfft"),
 ]
-
-
-def report(case, what, unit, samples):
-    samples = sorted(samples)
-    low = len(samples) // 4
-    print(json.dumps({"case": case, "what": what, "unit": unit,
-                      "median": float(f"{samples[len(samples) // 2]:.6g}"),
-                      "low": float(f"{samples[low]:.6g}"), "high": float(f"{samples[-1 - low]:.6g}"),
-                      "rounds": len(samples)}, separators=(",", ":")), flush=True)
 
 
 def measure(library, name, dtype, shape, axes, function):

@@ -7,7 +7,6 @@ The library is called through ctypes, as in tests/math/check_numpy.  Results are
 random numbers.  numpy computes these on one thread.  The time is the clock's.
 """
 import ctypes
-import json
 import os
 import sys
 import time
@@ -18,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "tests/math"))
 from numeric.library import DTYPES, Library
+from report import report
 
 COUNT, ROUNDS = 1 << 24, 7
 LIBRARY = Library(sys.argv[1], os.path.join(ROOT, "include"))
@@ -45,15 +45,6 @@ def seconds(run):
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin
-
-
-def report(case, what, unit, samples):
-    samples = sorted(samples)
-    low = len(samples) // 4
-    print(json.dumps({"case": case, "what": what, "unit": unit,
-                      "median": float(f"{samples[len(samples) // 2]:.6g}"),
-                      "low": float(f"{samples[low]:.6g}"), "high": float(f"{samples[-1 - low]:.6g}"),
-                      "rounds": len(samples)}, separators=(",", ":")), flush=True)
 
 
 def measure(name, function, arguments, theirs, outs=1, compare=True):

@@ -6,7 +6,6 @@ usage: sparse_python.py BUILD [CASE]    BUILD has libkudzu.so; CASE is part of t
 Results are compared first.  scipy computes these on one thread.  The time is the clock's.
 """
 import ctypes
-import json
 import os
 import sys
 import time
@@ -19,18 +18,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests/math"))
 sys.dont_write_bytecode = True
 from numeric.library import DTYPES, Library  # noqa: E402
+from report import report  # noqa: E402
 
 ROUNDS = 11
-
-
-def report(case, what, unit, samples):
-    samples = sorted(samples)
-    count = len(samples)
-    print(json.dumps({
-        "case": case, "what": what, "unit": unit, "median": float(f"{samples[count // 2]:.6g}"),
-        "low": float(f"{samples[count // 4]:.6g}"),
-        "high": float(f"{samples[count - 1 - count // 4]:.6g}"), "rounds": count},
-        separators=(",", ":")), flush=True)
 
 
 class Ours:
