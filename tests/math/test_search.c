@@ -39,16 +39,6 @@ static int compare(const void *a, const void *b)
 	return before(y, x) - before(x, y);
 }
 
-/* An array of a type, of numbers that it holds. */
-static kz_array *array_of(kz_dtype dtype, const double *values, int64_t count)
-{
-	kz_array *wide, *array;
-	ok(kz_array_from(&wide, dev, KZ_F64, KZ_SHAPE(count), values, 8 * count, &err));
-	ok(kz_array_astype(&array, wide, dtype, &err));
-	kz_array_release(wide);
-	return array;
-}
-
 /* The same elements, with gaps between them. */
 static kz_array *spread(kz_array *array)
 {
@@ -84,7 +74,8 @@ static void check_search(kz_dtype dtype, int64_t count, int right)
 	draw(numbers, count, end, has_nan ? 9 : 0);
 	draw(others, 333, end, has_nan ? 9 : 0);
 	qsort(numbers, (size_t)count, sizeof(*numbers), compare);
-	kz_array *sorted = array_of(dtype, numbers, count), *values = array_of(dtype, others, 333);
+	kz_array *sorted = support_array_of(dev, dtype, numbers, count),
+		*values = support_array_of(dev, dtype, others, 333);
 	kz_array *places = NULL;
 	sorted = count % 2 ? spread(sorted) : sorted;
 	values = count % 2 ? values : spread(values);
@@ -131,9 +122,10 @@ DEVICE_TEST(searchsorted_takes_a_sorter_mixed_types_and_any_shape)
 	static const double order[4] = {3, 1, 2, 0};
 	static const int64_t want[6] = {1, 1, 3, 4, 0, 2};
 	kz_search_options options = KZ_SEARCH_OPTIONS_INIT;
-	kz_array *sorted = array_of(KZ_I16, mixed, 4), *flat = array_of(KZ_F32, wanted, 6), *values;
+	kz_array *sorted = support_array_of(dev, KZ_I16, mixed, 4),
+		*flat = support_array_of(dev, KZ_F32, wanted, 6), *values;
 	kz_array *places = NULL, *far;
-	options.sorter = array_of(KZ_U8, order, 4);
+	options.sorter = support_array_of(dev, KZ_U8, order, 4);
 	ok(kz_array_reshape(&values, flat, KZ_SHAPE(2, 3), &err));
 	ok(kz_searchsorted(&places, sorted, values, &options, &err));
 	ck_assert_int_eq(kz_array_ndim(places), 2);
@@ -164,9 +156,9 @@ DEVICE_TEST(digitize_takes_bins_that_ascend_or_descend)
 	static const int64_t want[4][8] = {{0, 1, 1, 2, 4, 4, 5, 5}, {0, 0, 1, 1, 2, 4, 4, 5},
 		{5, 4, 4, 3, 1, 1, 0, 0}, {5, 5, 4, 4, 3, 1, 1, 0}};
 	kz_search_options options = KZ_SEARCH_OPTIONS_INIT;
-	kz_array *array = array_of(KZ_F64, values, 8), *places = NULL;
+	kz_array *array = support_array_of(dev, KZ_F64, values, 8), *places = NULL;
 	for (int k = 0; k < 4; k++) {
-		kz_array *bins = spread(array_of(KZ_F32, k < 2 ? up : down, 5));
+		kz_array *bins = spread(support_array_of(dev, KZ_F32, k < 2 ? up : down, 5));
 		options.right = k % 2;
 		ok(kz_digitize(&places, array, bins, &options, &err));
 		get(places, KZ_I64, 8);
@@ -180,7 +172,7 @@ DEVICE_TEST(digitize_refuses_bins_in_no_order)
 {
 	static const double bad[5] = {1, 1, 2, 3, 2}, none[1] = {0};
 	kz_search_options options = KZ_SEARCH_OPTIONS_INIT;
-	kz_array *bins = array_of(KZ_I32, bad, 5), *odd, *places = NULL;
+	kz_array *bins = support_array_of(dev, KZ_I32, bad, 5), *odd, *places = NULL;
 	fails(kz_digitize(&places, bins, bins, NULL, &err), KZ_INVALID,
 		"digitize: expected bins in ascending or descending order, but bin 1 is below bin 2, and "
 		"bin 4 is below bin 3");
@@ -189,7 +181,7 @@ DEVICE_TEST(digitize_refuses_bins_in_no_order)
 	options.sorter = bins;
 	fails(kz_digitize(&places, bins, bins, &options, &err), KZ_INVALID, "no sorter");
 	ck_assert_ptr_null(places);
-	kz_array *empty = array_of(KZ_I32, none, 0);
+	kz_array *empty = support_array_of(dev, KZ_I32, none, 0);
 	ok(kz_digitize(&places, bins, empty, NULL, &err));
 	get(places, KZ_I64, 5);
 	ck_assert_int_eq(got[0] | got[4], 0);
@@ -210,7 +202,7 @@ static void check_bincount(kz_dtype dtype, int64_t count, int end, int64_t minle
 		length = numbers[i] >= (double)length ? (int64_t)numbers[i] + 1 : length;
 	}
 	length = length > minlength ? length : minlength;
-	kz_array *array = array_of(dtype, numbers, count), *counts = NULL;
+	kz_array *array = support_array_of(dev, dtype, numbers, count), *counts = NULL;
 	array = count % 2 ? spread(array) : array;
 	options.minlength = minlength;
 	ok(kz_bincount(&counts, array, &options, &err));
@@ -240,7 +232,7 @@ DEVICE_TEST(bincount_names_the_first_negative_number)
 	numbers[MOST - 5] = -7;
 	numbers[1234] = -3;
 	numbers[1235] = -5;
-	kz_array *array = array_of(KZ_I16, numbers, MOST);
+	kz_array *array = support_array_of(dev, KZ_I16, numbers, MOST);
 	fails(kz_bincount(&counts, array, NULL, &err), KZ_RANGE,
 		"bincount: expected numbers from 0, got -3 at index 1234");
 	ok(kz_array_astype(&wrong, array, KZ_F32, &err));
@@ -249,7 +241,7 @@ DEVICE_TEST(bincount_names_the_first_negative_number)
 	options.minlength = -1;
 	fails(kz_bincount(&counts, array, &options, &err), KZ_INVALID, "minlength from 0, got -1");
 	options.minlength = 0;
-	kz_array *far = array_of(KZ_U64, (const double[]){0x1p60}, 1);
+	kz_array *far = support_array_of(dev, KZ_U64, (const double[]){0x1p60}, 1);
 	fails(kz_bincount(&counts, far, NULL, &err), KZ_RANGE, "1152921504606846976 is too large");
 	options.weights = far;
 	fails(kz_bincount(&counts, array, &options, &err), KZ_INVALID,
@@ -274,8 +266,8 @@ static void check_weights(int64_t count, int end)
 		want[(int64_t)numbers[i]] += others[i];
 		sizes_of[(int64_t)numbers[i]] += fabs(others[i]);
 	}
-	kz_array *array = array_of(KZ_I32, numbers, count);
-	options.weights = spread(array_of(KZ_F64, others, count));
+	kz_array *array = support_array_of(dev, KZ_I32, numbers, count);
+	options.weights = spread(support_array_of(dev, KZ_F64, others, count));
 	ok(kz_bincount(&counts, array, &options, &err));
 	dev->serial = !dev->serial;
 	ok(kz_bincount(&again, array, &options, &err));
@@ -325,7 +317,7 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 	options.low = low;
 	options.high = high;
 	draw(numbers, count, dtype == KZ_BOOL ? 2 : 100, dtype >= KZ_F16 && high > low ? 9 : 0);
-	kz_array *array = array_of(dtype, numbers, count);
+	kz_array *array = support_array_of(dev, dtype, numbers, count);
 	array = count % 2 ? spread(array) : array;
 	ok(kz_histogram(&counts, &between, array, &options, &err));
 	ck_assert_int_eq(kz_array_dtype(between), dtype >= KZ_F16 ? dtype : KZ_F64);
@@ -400,8 +392,8 @@ DEVICE_TEST(a_histogram_takes_edges_at_any_distance)
 		for (int i = 0; i < MOST; i++) {
 			want[bin_of(numbers[i], edges, 5)]++;
 		}
-		kz_array *array = array_of(dtype, numbers, MOST);
-		options.edges = array_of(KZ_F32, edges, 6);
+		kz_array *array = support_array_of(dev, dtype, numbers, MOST);
+		options.edges = support_array_of(dev, KZ_F32, edges, 6);
 		ok(kz_histogram(&counts, &between, array, &options, &err));
 		ck_assert_ptr_eq(between, options.edges);
 		get(counts, KZ_I64, 5);
@@ -416,10 +408,10 @@ DEVICE_TEST(a_histogram_has_weights_and_a_density)
 	static const double edges[4] = {0, 1.5, 2, 4};
 	static const double want[3] = {3. / 27 / 1.5, 0, 24. / 27 / 2};
 	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
-	kz_array *array = array_of(KZ_F32, values, 6), *counts = NULL;
+	kz_array *array = support_array_of(dev, KZ_F32, values, 6), *counts = NULL;
 	int16_t few[3];
-	options.edges = array_of(KZ_F64, edges, 4);
-	options.weights = array_of(KZ_I16, weigh, 6);
+	options.edges = support_array_of(dev, KZ_F64, edges, 4);
+	options.weights = support_array_of(dev, KZ_I16, weigh, 6);
 	ok(kz_histogram(&counts, NULL, array, &options, &err));
 	ck_assert_int_eq(kz_array_dtype(counts), KZ_I16);
 	ok(kz_array_get(counts, few, sizeof(few), &err));
@@ -438,7 +430,8 @@ DEVICE_TEST(a_bad_histogram_is_refused)
 {
 	static const double bad[4] = {1, 2, 3, 2}, wild[2] = {1, INFINITY};
 	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
-	kz_array *array = array_of(KZ_F64, bad, 4), *far = array_of(KZ_F32, wild, 2), *counts = NULL,
+	kz_array *array = support_array_of(dev, KZ_F64, bad, 4), *far = support_array_of(dev, KZ_F32,
+		wild, 2), *counts = NULL,
 		*edges = NULL;
 	fails(kz_histogram(&counts, &edges, far, NULL, &err), KZ_RANGE, "from 1 to inf is not finite");
 	options.bins = 0;
@@ -462,7 +455,7 @@ DEVICE_TEST(a_bad_histogram_is_refused)
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
 	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
-	kz_array *array = array_of(KZ_I32, (const double[]){1, 2, 3, 5000}, 4);
+	kz_array *array = support_array_of(dev, KZ_I32, (const double[]){1, 2, 3, 5000}, 4);
 	int failed = 0;
 	options.weights = array;
 	options.density = 1;

@@ -23,15 +23,6 @@ static uint64_t draw(void)
 	return state >> 33;
 }
 
-static kz_array *array_of(kz_dtype dtype, const double *values, int64_t count)
-{
-	kz_array *wide, *array;
-	ok(kz_array_from(&wide, dev, KZ_F64, KZ_SHAPE(count), values, 8 * count, &err));
-	ok(kz_array_astype(&array, wide, dtype, &err));
-	kz_array_release(wide);
-	return array;
-}
-
 static void get(kz_array *array, int64_t count)
 {
 	kz_array *wide;
@@ -79,7 +70,7 @@ static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longes
 			: op == KZ_REDUCE_PROD ? 1 : (double)(draw() % 2);
 	}
 	int64_t segments = divide(count, longest);
-	kz_array *array = array_of(dtype, numbers, count), *divided, *out;
+	kz_array *array = support_array_of(dev, dtype, numbers, count), *divided, *out;
 	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1), &err));
 	ok(kz_segment_reduce(&out, array, divided, op, NULL, &err));
 	kz_dtype small = dtype <= KZ_I64 ? KZ_I64 : dtype <= KZ_U64 ? KZ_U64 : dtype;
@@ -117,7 +108,7 @@ DEVICE_TEST(sums_of_segments_have_the_same_bits_in_every_form)
 		numbers[i] = sin(i) * 100;
 	}
 	int64_t segments = divide(MOST, 500);
-	kz_array *array = array_of(KZ_F32, numbers, MOST), *divided, *out;
+	kz_array *array = support_array_of(dev, KZ_F32, numbers, MOST), *divided, *out;
 	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1), &err));
 	for (int turn = 0; turn < 2; turn++) {
 		ok(kz_segment_reduce(&out, array, divided, KZ_REDUCE_SUM, NULL, &err));
@@ -138,7 +129,8 @@ DEVICE_TEST(sums_of_segments_have_the_same_bits_in_every_form)
 DEVICE_TEST(segments_are_combined_by_an_expression)
 {
 	static const double values[5] = {6, 10, 4, 9, 12}, cut[4] = {0, 2, 2, 5};
-	kz_array *array = array_of(KZ_I32, values, 5), *divided = array_of(KZ_U8, cut, 4), *out = NULL;
+	kz_array *array = support_array_of(dev, KZ_I32, values, 5),
+		*divided = support_array_of(dev, KZ_U8, cut, 4), *out = NULL;
 	ok(kz_segment_combine(&out, array, divided, "a | b // bits", "-1", NULL, &err));
 	ck_assert_uint_eq(kz_array_dtype(out), KZ_I32);
 	get(out, 3);
@@ -155,8 +147,10 @@ DEVICE_TEST(segments_are_combined_by_an_expression)
 DEVICE_TEST(bad_offsets_are_refused)
 {
 	static const double far[3] = {0, 6, 7}, falls[4] = {0, 3, 2, 5};
-	kz_array *array = array_of(KZ_F32, numbers, 5), *wrong = array_of(KZ_I8, far, 3), *out = NULL;
-	kz_array *descend = array_of(KZ_I64, falls, 4), *none = array_of(KZ_I64, falls, 0);
+	kz_array *array = support_array_of(dev, KZ_F32, numbers, 5),
+		*wrong = support_array_of(dev, KZ_I8, far, 3), *out = NULL;
+	kz_array *descend = support_array_of(dev, KZ_I64, falls, 4),
+		*none = support_array_of(dev, KZ_I64, falls, 0);
 	fails(kz_segment_reduce(&out, array, wrong, KZ_REDUCE_SUM, NULL, &err), KZ_RANGE,
 		"index 6, at place 1 of the indexes, is out of range for offsets");
 	fails(kz_segment_reduce(&out, array, descend, KZ_REDUCE_SUM, NULL, &err), KZ_INVALID,
@@ -190,7 +184,7 @@ static int64_t draw_runs(int64_t count, int64_t longest)
 static void check_runs(kz_dtype dtype, int64_t count, int64_t longest)
 {
 	int64_t runs = draw_runs(count, longest);
-	kz_array *array = array_of(dtype, numbers, count), *each, *sizes, *again, *sums;
+	kz_array *array = support_array_of(dev, dtype, numbers, count), *each, *sizes, *again, *sums;
 	ok(kz_run_length_encode(&each, &sizes, array, NULL, &err));
 	ck_assert_uint_eq(kz_array_dtype(each), dtype);
 	get(sizes, runs);
@@ -230,8 +224,9 @@ DEVICE_TEST(runs_of_every_type_are_found_reduced_and_decoded)
 DEVICE_TEST(bad_lengths_and_keys_are_refused)
 {
 	static const double sizes[3] = {1, -2, -3}, nan[2] = {NAN, NAN};
-	kz_array *values = array_of(KZ_F32, sizes, 3), *wrong = array_of(KZ_I16, sizes, 3);
-	kz_array *few = array_of(KZ_F32, nan, 2), *out = NULL, *other = NULL;
+	kz_array *values = support_array_of(dev, KZ_F32, sizes, 3),
+		*wrong = support_array_of(dev, KZ_I16, sizes, 3);
+	kz_array *few = support_array_of(dev, KZ_F32, nan, 2), *out = NULL, *other = NULL;
 	fails(kz_run_length_decode(&out, values, wrong, NULL, &err), KZ_RANGE,
 		"index -2, at place 1 of the indexes, is out of range for lengths");
 	fails(kz_run_length_decode(&out, few, wrong, NULL, &err), KZ_INVALID,
@@ -249,7 +244,7 @@ DEVICE_TEST(bad_lengths_and_keys_are_refused)
 /* Everything that the calls allocate fails once. */
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	kz_array *array = array_of(KZ_I32, (const double[]){0, 1, 1, 3}, 4);
+	kz_array *array = support_array_of(dev, KZ_I32, (const double[]){0, 1, 1, 3}, 4);
 	int failed = 0;
 	for (long n = 0;; n++) {
 		kz_array *results[6] = {NULL};

@@ -25,15 +25,6 @@ static void fill(double *host, int64_t count, int nan)
 	}
 }
 
-static kz_array *upload(const double *host, int64_t count, kz_dtype dtype)
-{
-	kz_array *doubles, *array;
-	ok(kz_array_from(&doubles, dev, KZ_F64, KZ_SHAPE(count), host, 8 * count, &err));
-	ok(kz_array_astype(&array, doubles, dtype, &err));
-	kz_array_release(doubles);
-	return array;
-}
-
 static int64_t download(double *host, kz_array *array)
 {
 	kz_array *doubles;
@@ -77,7 +68,7 @@ static void check_unique(kz_dtype dtype, int64_t count)
 	fill(host, count, dtype == KZ_I32 || dtype == KZ_I8 ? 0 : 5);
 	memcpy(want, host, sizeof(want));
 	int64_t n = reduce_to_set(want, count);
-	kz_array *array = upload(host, count, dtype);
+	kz_array *array = support_array_of(dev, dtype, host, count);
 	ok(kz_unique(&got[0], &got[1], &got[2], &got[3], array, NULL, &err));
 	ck_assert_int_eq(kz_array_dtype(got[0]), dtype);
 	check_values(got[0], want, n);
@@ -156,7 +147,7 @@ static void check_sets(kz_dtype first, int64_t count, kz_dtype second, int64_t o
 	for (int64_t i = 0; i < others; i++) {
 		b[i] = 2 * b[i] - 10;
 	}
-	kz_array *x = upload(a, count, first), *y = upload(b, others, second), *got;
+	kz_array *x = support_array_of(dev, first, a, count), *y = support_array_of(dev, second, b, others), *got;
 	for (int invert = 0; invert < 2; invert++) {
 		ok(kz_isin(&got, x, y, invert, NULL, &err));
 		ck_assert_uint_eq(kz_array_dtype(got), KZ_BOOL);
@@ -201,7 +192,7 @@ DEVICE_TEST(the_greatest_and_the_least_are_found)
 	double host[33], want[33], values[33];
 	int64_t indexes[33];
 	fill(host, 33, 11);
-	kz_array *array = upload(host, 33, KZ_F64), *got, *places;
+	kz_array *array = support_array_of(dev, KZ_F64, host, 33), *got, *places;
 	for (int largest = 0; largest < 2; largest++) {
 		for (size_t k = 0; k < countof(counts); k++) {
 			int64_t count = counts[k];
@@ -259,7 +250,7 @@ DEVICE_TEST(quantiles_lie_between_sorted_elements)
 		double q = qs[k / countof(counts) % countof(qs)];
 		kz_quantile_method method = (kz_quantile_method)(k / (countof(counts) * countof(qs)));
 		fill(host, count, 0);
-		kz_array *array = upload(host, count, k % 2 ? KZ_F64 : KZ_I32), *out;
+		kz_array *array = support_array_of(dev, k % 2 ? KZ_F64 : KZ_I32, host, count), *out;
 		ok(kz_quantile(&out, array, q, KZ_ALL_AXES, method, NULL, &err));
 		ck_assert_int_eq(kz_array_dtype(out), KZ_F64);
 		ok(kz_array_get(out, &got, 8, &err));
@@ -292,7 +283,7 @@ DEVICE_TEST(wrong_arguments_are_refused)
 	kz_array *array, *complex, *matrix, *out = NULL;
 	double host[6];
 	fill(host, 6, 0);
-	array = upload(host, 6, KZ_F64);
+	array = support_array_of(dev, KZ_F64, host, 6);
 	ok(kz_array_from(&complex, dev, KZ_C64, KZ_SHAPE(1), parts, 8, &err));
 	ok(kz_array_zeros(&matrix, dev, KZ_F32, KZ_SHAPE(2, 3, 4), &err));
 	options.size = 1;

@@ -23,15 +23,6 @@ static uint64_t draw(void)
 	return state >> 33;
 }
 
-static kz_array *array_of(kz_dtype dtype, const double *values, int64_t count)
-{
-	kz_array *wide, *array;
-	ok(kz_array_from(&wide, dev, KZ_F64, KZ_SHAPE(count), values, 8 * count, &err));
-	ok(kz_array_astype(&array, wide, dtype, &err));
-	kz_array_release(wide);
-	return array;
-}
-
 static double combine(kz_scatter_op op, double a, double b, kz_dtype dtype)
 {
 	if (op == KZ_SCATTER_ADD) {
@@ -48,14 +39,14 @@ static void check(kz_dtype dtype, kz_scatter_op op, int64_t extent, int64_t coun
 	for (int64_t i = 0; i < extent; i++) {
 		want[i] = (double)(draw() % 2);
 	}
-	kz_array *array = array_of(dtype, want, extent);
+	kz_array *array = support_array_of(dev, dtype, want, extent);
 	for (int64_t j = 0; j < count; j++) {
 		numbers[j] = has_nan && draw() % 50 == 0 ? NAN : (double)(draw() % 2);
 		places[j] = (int64_t)(draw() % (uint64_t)(2 * extent)) - extent;
 		double *at = &want[(places[j] + extent) % extent];
 		*at = combine(op, *at, numbers[j], dtype);
 	}
-	kz_array *values = array_of(dtype, numbers, count), *indexes;
+	kz_array *values = support_array_of(dev, dtype, numbers, count), *indexes;
 	ok(kz_array_from(&indexes, dev, KZ_I64, KZ_SHAPE(count), places, 8 * count, &err));
 	ok(kz_array_scatter(array, indexes, values, op, NULL, &err));
 	ok(kz_array_astype(&wide, array, KZ_F64, &err));
@@ -145,7 +136,7 @@ DEVICE_TEST(an_array_can_be_its_own_values_and_indexes)
 	static const double own[4] = {3, 0, 3, 1};
 	static const int64_t sum[4] = {0 + 3, 0 + 1, 3, 1 + 3 + 3};
 	int64_t after[4];
-	kz_array *array = array_of(KZ_I64, own, 4);
+	kz_array *array = support_array_of(dev, KZ_I64, own, 4);
 	ok(kz_array_scatter(array, array, array, KZ_SCATTER_ADD, NULL, &err));
 	ok(kz_array_get(array, after, sizeof(after), &err));
 	ck_assert_mem_eq(after, sum, sizeof(sum));
@@ -157,7 +148,8 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 	static const double far[3] = {1, 5, -7};
 	static const int64_t wrapped[4] = {0, 3, 0, 0}, clipped[4] = {1, 1, 0, 1};
 	kz_scatter_options options = KZ_SCATTER_OPTIONS_INIT;
-	kz_array *array, *indexes = array_of(KZ_I8, far, 3), *one = array_of(KZ_I64, far, 1), *wide;
+	kz_array *array, *indexes = support_array_of(dev, KZ_I8, far, 3),
+		*one = support_array_of(dev, KZ_I64, far, 1), *wide;
 	int64_t after[4];
 	ok(kz_array_zeros(&array, dev, KZ_I64, KZ_SHAPE(4), &err));
 	fails(kz_array_scatter(array, indexes, one, KZ_SCATTER_ADD, &options, &err), KZ_RANGE,
@@ -185,8 +177,8 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 /* Everything that the call allocates fails once. */
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	kz_array *array = array_of(KZ_F32, (const double[]){0, 1, 2}, 3), *twice, *every;
-	kz_array *indexes = array_of(KZ_U8, (const double[]){2, 1}, 2);
+	kz_array *array = support_array_of(dev, KZ_F32, (const double[]){0, 1, 2}, 3), *twice, *every;
+	kz_array *indexes = support_array_of(dev, KZ_U8, (const double[]){2, 1}, 2);
 	int failed = 0;
 	ok(kz_array_repeat(&twice, array, 2, 0, NULL, &err));
 	ok(kz_array_slice(&every, twice, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, 2)), &err));

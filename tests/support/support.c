@@ -117,3 +117,13 @@ long support_stub_work(const char *name, void *stream)
 	stub_work_fn *work = (stub_work_fn *)stub_symbol("stub_work");
 	return work(name, stream);
 }
+
+kz_array *support_array_of(kz_device *dev, kz_dtype dtype, const double *values, int64_t size)
+{
+	kz_error err = KZ_ERROR_INIT;
+	kz_array *wide, *array;
+	ok(kz_array_from(&wide, dev, KZ_F64, KZ_SHAPE(size), values, 8 * size, &err));
+	ok(kz_array_astype(&array, wide, dtype, &err));
+	kz_array_release(wide);
+	return array;
+}

@@ -64,6 +64,9 @@ static inline void support_no_libraries(void)
 	setenv("KUDZU_CUSOLVER", "none", 1);
 }
 
+/* Numbers as an array of a type that holds them; release it. */
+kz_array *support_array_of(kz_device *dev, kz_dtype dtype, const double *values, int64_t size);
+
 /* Release each of a list. */
 #define release_arrays(...) support_release_arrays((kz_array *[]){__VA_ARGS__}, \
 	sizeof((kz_array *[]){__VA_ARGS__}) / sizeof(kz_array *))
