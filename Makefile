@@ -169,7 +169,7 @@ sample-programs := $(SAMPLES:%=$(BUILD)/samples/%)
 example-programs := $(EXAMPLES:%=$(BUILD)/docs/examples/%)
 build-sample = $(call say,CC)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -pedantic -Iinclude \
 	$(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $< $(LDFLAGS) \
-	-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -L$(BUILD) -lkudzu
+	-Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -L$(BUILD) -lkudzu -lm
 $(sample-programs) $(example-programs): $(BUILD)/%: %.c $(BUILD)/config $(BUILD)/libkudzu.so
 	$(build-sample)
 
