@@ -12,19 +12,11 @@
  * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks of
  * 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
- * Before this text: kz_bits, the unsigned type of a key's part; KZ_PARTS, 1, or 2 for complex
- * numbers; KZ_ORDER, 0 unsigned, 1 signed, 2 floats, with the bits of infinity in KZ_INFINITY;
- * KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
+ * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
  * KZ_PASSES; TILE; and which kernel is wanted: KZ_COUNT, KZ_MOVE, KZ_FINISH, KZ_ROW.
  */
-typedef long long kz_i64;
 #define DIGITS 256
 #define PART_PASSES ((int)sizeof(kz_bits))
-#define SIGN ((kz_bits)((kz_bits)1 << (8 * sizeof(kz_bits) - 1)))
-
-struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
-	kz_bits part[KZ_PARTS];
-};
 
 /* As src/math/sort.c has it. */
 struct kz_rows {
@@ -63,30 +55,12 @@ static __device__ inline int kz_next(int state, int first)
 	return state == 0 ? first : 3 - state;
 }
 
-/* A number in the order of the bits: NaN last, both zeros equal. */
-static __device__ inline kz_bits kz_order(kz_bits bits, kz_bits flip)
-{
-#if KZ_ORDER == 1
-	bits = (kz_bits)(bits ^ SIGN);
-#elif KZ_ORDER == 2
-	const kz_bits size = (kz_bits)(bits & (kz_bits)~SIGN);
-	bits = size > (kz_bits)KZ_INFINITY ? (kz_bits)~(kz_bits)0 : size == 0 ? SIGN
-		: bits & SIGN ? (kz_bits)~bits : (kz_bits)(bits | SIGN);
-#endif
-	return (kz_bits)(bits ^ flip);
-}
-
 #if KZ_PARTS == 1
 static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
 {
 	return (unsigned)(kz_order(key.part[0], flip) >> (8 * pass)) & (DIGITS - 1);
 }
 #else
-static __device__ inline unsigned kz_is_nan(kz_bits bits)
-{
-	return (kz_bits)(bits & (kz_bits)~SIGN) > (kz_bits)KZ_INFINITY;
-}
-
 /* The imaginary part, the real part, and then which of them is NaN: numpy's order. */
 static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
 {

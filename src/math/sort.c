@@ -16,6 +16,7 @@
 #include "array/array.h"
 #include "array/shape.h"
 #include "core/object.h"
+#include "math/key_order.h"
 #include "math/sort.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
@@ -32,29 +33,7 @@ enum { SERIAL_TILE = 32768, THREADS_TILE = 4096, ROW_TILES = 2, MANY_ROWS = 64,
 enum { BUCKET_TILE = 262144, BUCKET_KEYS = 8192, MOST_BUCKETS = 2048, CELLS = 4096,
 	BUCKET_ROW = 262144 }; /* as in sort_buckets.cuh; a row that is long */
 
-enum sort_order { UNSIGNED, SIGNED, FLOATING };
 enum sort_payload { NOTHING, INDEXES, VALUES };
-
-/* What keys of a type are to a radix sort; bits 0 for those that have no order. */
-struct sort_type {
-	int bits;              /* of a part */
-	enum sort_order order;
-	uint64_t infinity;     /* its bits */
-};
-
-static struct sort_type sort_type_of(kz_dtype dtype)
-{
-	const kz_dtype part = dtype_part(dtype);
-	const int bits = part < KZ_DTYPE_STRUCT ? 8 * (int)kz_dtype_size(part) : 0;
-	if (part == KZ_F16 || part == KZ_BF16) {
-		return (struct sort_type){bits, FLOATING, part == KZ_F16 ? 0x7c00 : 0x7f80};
-	}
-	if (dtype_is_float(part)) {
-		return (struct sort_type){bits, FLOATING,
-			part == KZ_F32 ? 0x7f800000 : UINT64_C(0x7ff) << 52};
-	}
-	return (struct sort_type){bits, part >= KZ_I8 && part <= KZ_I64 ? SIGNED : UNSIGNED, 0};
-}
 
 /* struct kz_rows of sort.cuh */
 struct sort_rows {
@@ -94,12 +73,6 @@ struct sort_class {
 	int32_t serial;
 };
 
-static const char *sort_word(int64_t size)
-{
-	return size == 1 ? "unsigned char" : size == 2 ? "unsigned short"
-		: size == 4 ? "unsigned int" : size == 8 ? "unsigned long long" : "ulonglong2";
-}
-
 static int sort_passes(kz_dtype dtype)
 {
 	return (int)kz_dtype_size(dtype) + (dtype_is_complex(dtype) ? 1 : 0);
@@ -115,16 +88,13 @@ static void sort_write_source(struct str *source, const void *context)
 	static const char *const kernels[] = {"COUNT", "MOVE", "FINISH", "ROW", "SAMPLE", "BUCKET_COUNT",
 		"BUCKET_MOVE", "BUCKET_SORT"};
 	const struct sort_class *class = context;
-	const struct sort_type type = sort_type_of(class->dtype);
-	str_addf(source, "#define KZ_%s\n%stypedef %s kz_bits;\ntypedef %s kz_value;\n"
-		"#define KZ_PARTS %d\n#define KZ_ORDER %d\n#define KZ_INFINITY 0x%llxull\n"
+	key_order_write(source, class->dtype);
+	str_addf(source, "#define KZ_%s\n%stypedef %s kz_value;\n"
 		"#define KZ_PAYLOAD %d\n#define KZ_PASSES %d\n"
 		"#define TILE %d\n#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
 		kernels[class->kernel], class->serial ? "#define KZ_SERIAL\n" : "",
-		sort_word(type.bits / 8), sort_word(class->value_size),
-		dtype_is_complex(class->dtype) ? 2 : 1, type.order,
-		(unsigned long long)type.infinity, class->payload,
-		sort_passes(class->dtype), class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
+		key_order_word(class->value_size), class->payload, sort_passes(class->dtype),
+		class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
 	str_add(source, device_sort);
 	if (class->kernel >= SAMPLE) {
 		str_add(source, device_sort_buckets);
@@ -379,7 +349,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	if (st) {
 		return st;
 	}
-	if (!sort_type_of(array->dtype).bits) {
+	if (!key_order_of(array->dtype).bits) {
 		return error_set(err, KZ_INVALID, "%s: %s has no order", sort->call,
 			kz_dtype_name(array->dtype));
 	}
