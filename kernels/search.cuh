@@ -5,8 +5,8 @@
  * they need at once.
  *
  * Before this text come kz_stored, an element in memory; kz_value, what is compared; kz_value
- * kz_load(kz_stored); and kz_index, which can count the sorted elements.  One of these says which
- * kernel is wanted:
+ * kz_load(kz_stored); kz_index, which can count the sorted elements; and kz_place, a result.  One of
+ * these says which kernel is wanted:
  *
  *	KZ_ORDER   find where neighbours rise and where they fall
  *	KZ_LEFT    count the sorted elements before a value
@@ -60,7 +60,7 @@ static __device__ inline bool kz_passes(kz_value element, kz_value value)
 }
 
 /* places[i] = origin + sign * (how many elements a value passes) */
-extern "C" __global__ void kz_kernel(kz_i64 *places, const kz_stored *values, const kz_stored *sorted,
+extern "C" __global__ void kz_kernel(kz_place *places, const kz_stored *values, const kz_stored *sorted,
 	kz_i64 count, kz_i64 length, kz_i64 origin, kz_i64 sign)
 {
 	KZ_FOR(i, count) {
@@ -75,9 +75,9 @@ extern "C" __global__ void kz_kernel(kz_i64 *places, const kz_stored *values, co
 		/* What no bin has goes to one behind the last. */
 		const bool is_last = at == length
 			&& !kz_less(kz_load(sorted[length - 1]), value);
-		places[begin + i] = at == 0 ? length - 1 : is_last ? length - 2 : at - 1;
+		places[begin + i] = (kz_place)(at == 0 ? length - 1 : is_last ? length - 2 : at - 1);
 #else
-		places[begin + i] = origin + sign * (kz_i64)at;
+		places[begin + i] = (kz_place)(origin + sign * (kz_i64)at);
 #endif
 	}
 }

@@ -24,6 +24,7 @@ struct search_class {
 	enum search_kind kind;
 	kz_dtype dtype;
 	int wide; /* places need 64 bits */
+	kz_dtype place;
 };
 
 static void search_write(struct str *source, const void *context)
@@ -33,8 +34,9 @@ static void search_write(struct str *source, const void *context)
 	generate_prelude(source, 1u << class->dtype, false);
 	str_add(source, "typedef ");
 	generate_storage(source, class->dtype);
-	str_addf(source, " kz_stored;\ntypedef %s kz_value;\ntypedef %s kz_index;\n",
-		generate_value(class->dtype), class->wide ? "long long" : "int");
+	str_addf(source, " kz_stored;\ntypedef %s kz_value;\ntypedef %s kz_index;\ntypedef %s kz_place;\n",
+		generate_value(class->dtype), class->wide ? "long long" : "int",
+		generate_value(class->place));
 	str_add(source, "static __device__ inline kz_value kz_load(kz_stored a) { return ");
 	generate_load(source, class->dtype, "a");
 	str_addf(source, "; }\n#define KZ_%s\n%s%s", names[class->kind],
@@ -68,7 +70,7 @@ kz_status search_find_order(struct search_order *order, kz_array *sorted, struct
 	kz_error *err)
 {
 	struct kz_array *elements = NULL, *found = NULL;
-	const struct search_class class = {SEARCH_ORDER, sorted->dtype, 0};
+	const struct search_class class = {SEARCH_ORDER, sorted->dtype, 0, KZ_I64};
 	int64_t pairs = sorted->count > 1 ? sorted->count - 1 : 0;
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, sorted->dtype, stream, err))
@@ -94,12 +96,16 @@ kz_status search_run(kz_array **out, kz_array *sorted, kz_array *values, enum se
 {
 	struct kz_array *elements = NULL, *from = NULL, *places = NULL;
 	kz_dtype dtype = kz_dtype_promote(sorted->dtype, values->dtype);
-	const struct search_class class = {kind, dtype, sorted->count > INT32_MAX};
-	int64_t length = sorted->count, origin = down ? length : 0, sign = down ? -1 : 1;
+	int64_t length = sorted->count;
+	/* Numbers of bins are read but once: the fewer bytes, the better. */
+	kz_dtype place = kind != SEARCH_BINS || length > UINT32_MAX ? KZ_I64 : length > UINT16_MAX ? KZ_U32
+		: length > UINT8_MAX ? KZ_U16 : KZ_U8;
+	const struct search_class class = {kind, dtype, length > INT32_MAX, place};
+	int64_t origin = down ? length : 0, sign = down ? -1 : 1;
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, dtype, stream, err))
 	    || (st = elementwise_contiguous(&from, values, dtype, stream, err))
-	    || (st = array_create_on(&places, array_device(sorted), KZ_I64, &values->shape, stream, err))) {
+	    || (st = array_create_on(&places, array_device(sorted), place, &values->shape, stream, err))) {
 		goto done;
 	}
 	CUdeviceptr address[3] = {array_address(places), array_address(from), array_address(elements)};

@@ -17,7 +17,8 @@ struct search_order {
 /* The order of 1-d elements; waits for them. */
 kz_status search_find_order(struct search_order *order, kz_array *sorted, struct kz_stream *stream,
 	kz_error *err);
-/* Places as int64 of the values' shape; with `down`, counted from the end.  Arrays become their common
+/* Places of the values' shape, int64 but for SEARCH_BINS, whose numbers have the least type that holds
+ * them; with `down`, counted from the end.  Arrays become their common
  * type first; both are no structs, and `sorted` is 1-d. */
 kz_status search_run(kz_array **out, kz_array *sorted, kz_array *values, enum search_kind kind,
 	bool down, struct kz_stream *stream, kz_error *err);
