@@ -384,23 +384,51 @@ kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *
 	return stream_leave(stream->device, &scope, code, "cuLaunchHostFunc", err);
 }
 
+/* The capture that an event marks a point of, counted; NULL: none. */
+static struct capture *event_get_capture(struct kz_event *event)
+{
+	struct capture *capture = NULL;
+	if (unlikely(atomic_load(&event->capture))) {
+		pthread_mutex_lock(&event->lock);
+		capture = atomic_load(&event->capture);
+		capture = capture ? capture_retain(capture) : NULL;
+		pthread_mutex_unlock(&event->lock);
+	}
+	return capture;
+}
+
+static void event_set_capture(struct kz_event *event, struct capture *capture)
+{
+	if (unlikely(capture || atomic_load(&event->capture))) {
+		pthread_mutex_lock(&event->lock);
+		struct capture *old = atomic_exchange(&event->capture,
+			capture ? capture_retain(capture) : NULL);
+		pthread_mutex_unlock(&event->lock);
+		capture_release(old);
+	}
+}
+
 /* A captured stream waits for nothing outside of its capture, and an event of a capture that goes on
- * takes the stream that waits for it into the capture. */
+ * takes the stream that waits for it into the capture.  `marked` is the event's capture. */
 static kz_status stream_check_wait(const struct kz_stream *stream, const struct kz_event *event,
-	kz_error *err)
+	const struct capture *marked, kz_error *err)
 {
 	const struct capture *capture = stream_capture(stream);
 	if (event->device->drv != stream->device->drv) {
 		return error_set(err, KZ_INVALID, "a stream of %s cannot wait for an event of %s",
 			stream->device->name, event->device->name);
 	}
-	if (event->capture && atomic_load(&event->capture->is_over)) {
+	if (marked && atomic_load(&marked->is_over)) {
 		return error_set(err, KZ_STATE, "kz_stream_wait: the event was recorded in a capture "
 			"that has ended");
 	}
-	if (capture && event->capture != capture) {
+	if (capture && marked != capture) {
 		return error_set(err, KZ_STATE, "kz_stream_wait: the stream captures a graph, and the "
-			"event was recorded %s", event->capture ? "in another capture" : "outside of it");
+			"event was recorded %s", marked ? "in another capture" : "outside of it");
+	}
+	if (marked && !capture && stream->device != marked->device) {
+		return error_set(err, KZ_UNSUPPORTED, "a graph of %s cannot take in a stream of %s",
+			marked->device->name, stream->device->name);
 	}
 	return KZ_OK;
 }
@@ -411,19 +439,16 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = object_check(event, OBJECT_EVENT, err))
-	    || (st = stream_check_wait(stream, event, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	struct capture *joins = stream_capture(stream) ? NULL : event->capture;
-	if (joins && stream->device != joins->device) {
-		st = error_set(err, KZ_UNSUPPORTED, "a graph of %s cannot take in a stream of %s",
-			joins->device->name, stream->device->name);
-	}
+	struct capture *marked = event_get_capture(event);
+	st = stream_check_wait(stream, event, marked, err);
 	/* It is marked before: what it did so far is what others may wait for. */
-	if (!st && joins) {
-		st = capture_join(joins, stream, err);
+	if (!st && marked && !stream_capture(stream)) {
+		st = capture_join(marked, stream, err);
 	}
+	capture_release(marked);
 	CUresult code = st ? CUDA_SUCCESS
 		: stream->device->drv->StreamWaitEvent(stream->handle, event->handle, 0);
 	kz_status left = stream_leave(stream->device, &scope, code, "cuStreamWaitEvent", err);
@@ -450,6 +475,7 @@ static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flag
 	}
 	event->tag = OBJECT_EVENT;
 	atomic_init(&event->refs, 1);
+	pthread_mutex_init(&event->lock, NULL);
 	event->device = device_retain(dev);
 	event->flags = flags;
 	device_count(dev, DEVICE_EVENT, 1);
@@ -540,7 +566,8 @@ void kz_event_release(kz_event *event)
 			(void)event->device->drv->EventDestroy(event->handle);
 			device_leave(event->device, &scope);
 		}
-		capture_release(event->capture);
+		capture_release(atomic_load(&event->capture));
+		pthread_mutex_destroy(&event->lock);
 		device_count(event->device, DEVICE_EVENT, -1);
 		device_release(event->device);
 		object_free(event);
@@ -551,7 +578,7 @@ void kz_event_release(kz_event *event)
 static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
 {
 	kz_status st = object_check(event, OBJECT_EVENT, err);
-	return !st && event->capture ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
+	return !st && atomic_load(&event->capture) ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
 		"capture, so it marks no work that was done", call) : st;
 }
 
@@ -568,8 +595,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 	st = stream_leave(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
 		struct capture *capture = stream_capture(stream);
-		capture_release(event->capture);
-		event->capture = capture ? capture_retain(capture) : NULL;
+		event_set_capture(event, capture);
 		atomic_store(&event->recorded, !capture);
 	}
 	return st;

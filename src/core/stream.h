@@ -12,7 +12,8 @@ struct kz_event {
 	CUevent handle;
 	unsigned flags;             /* CUevent_flags */
 	atomic_bool recorded;
-	struct capture *capture;    /* that it marks a point of, counted; else NULL */
+	pthread_mutex_t lock;       /* of the next one, but for whether it is NULL */
+	_Atomic(struct capture *) capture; /* that it marks a point of, counted; else NULL */
 };
 
 /* stream.c */
