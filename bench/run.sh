@@ -124,6 +124,7 @@ gpu() {
 	fi
 	if python3 -c 'import cupy' 2>/dev/null; then
 		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
+		KUDZU_DEVICE=cuda:0 python3 bench/cupy_python.py "$build"
 	fi
 	peers cuda
 	"$build/bench/bench_cublas"
