@@ -2,7 +2,7 @@
 #ifndef DRV_CODES_H
 #define DRV_CODES_H
 
-/* What the native codes of the driver, NVRTC, nvJitLink, cuBLAS and cuSOLVER mean. */
+/* What the native codes of the driver, NVRTC, nvJitLink, cuBLAS, cuSOLVER and cuFFT mean. */
 #include "base/error.h"
 
 #include <kudzu/error.h>

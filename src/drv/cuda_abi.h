@@ -50,6 +50,7 @@ typedef enum CUresult {
 #define X_NVJITLINK(number, symbol)
 #define X_CUBLAS(number, symbol)
 #define X_CUSOLVER(number, symbol)
+#define X_CUFFT(number, symbol)
 #include "drv/codes.def"
 #undef X
 #undef X_DRIVER
@@ -57,6 +58,7 @@ typedef enum CUresult {
 #undef X_NVJITLINK
 #undef X_CUBLAS
 #undef X_CUSOLVER
+#undef X_CUFFT
 } CUresult;
 
 typedef void (*CUhostFn)(void *data);

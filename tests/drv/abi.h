@@ -29,5 +29,6 @@ extern const size_t abi_real_count;
 #define RESULT_NVJITLINK(symbol)
 #define RESULT_CUBLAS(symbol)
 #define RESULT_CUSOLVER(symbol)
+#define RESULT_CUFFT(symbol)
 
 #endif

@@ -30,6 +30,7 @@ static const struct domain {
 	{KZ_DOMAIN_CUBLAS, 10, "cublas_api.h", "CUBLAS_STATUS_SUCCESS =", "CUBLAS_STATUS_"},
 	{KZ_DOMAIN_CUSOLVER, 25, "cusolver_common.h", "CUSOLVER_STATUS_SUCCESS",
 		"CUSOLVER_STATUS_"},
+	{KZ_DOMAIN_CUFFT, 18, "cufft.h", "typedef enum cufftResult_t", "CUFFT_"},
 };
 
 START_TEST(each_domain_has_the_published_number_of_codes)
@@ -79,7 +80,7 @@ static int compare_enum(const struct domain *d, const char *at)
 		snprintf(name, sizeof(name), "%.*s", (int)len, at);
 		at += len;
 		const char *value = at + strspn(at, " \n");
-		number = *value == '=' ? atoi(value + 1) : number + 1;
+		number = *value == '=' ? (int)strtol(value + 1, NULL, 0) : number + 1;
 		const struct code *code = codes_find(d->domain, number);
 		if (code) {
 			ck_assert_str_eq(code->name, name);

@@ -21,6 +21,7 @@
 #define CUDA_REAL_NVJITLINK(number, symbol)
 #define CUDA_REAL_CUBLAS(number, symbol) _Static_assert((symbol) == (number), #symbol);
 #define CUDA_REAL_CUSOLVER(number, symbol) _Static_assert((symbol) == (number), #symbol);
+#define CUDA_REAL_CUFFT(number, symbol)
 #include "drv/codes.def"
 #undef X
 

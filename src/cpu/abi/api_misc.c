@@ -33,6 +33,7 @@ static const struct error_row {
 #define ROW_NVJITLINK(number, symbol, text)
 #define ROW_CUBLAS(number, symbol, text)
 #define ROW_CUSOLVER(number, symbol, text)
+#define ROW_CUFFT(number, symbol, text)
 #include "drv/codes.def"
 #undef X
 };
