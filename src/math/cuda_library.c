@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding cuBLAS and cuSOLVER.
+ * Finding cuBLAS, cuSOLVER and cuFFT.
  *
- * A library is taken if it can make and end handles, take a stream and tell its version.  What else
- * it lacks leaves a NULL in the table: older versions lack some functions.  cuSOLVER needs cuBLAS,
- * which therefore is loaded first: in NVIDIA's wheels the two are in folders that the loader does
- * not search.
+ * A library of linear algebra is taken if it can make and end handles, take a stream and tell its
+ * version.  What else it lacks leaves a NULL in the table: older versions lack some functions.  cuFFT
+ * is taken if it has all of cufft.def.  cuSOLVER needs cuBLAS, which therefore is loaded first: in
+ * NVIDIA's wheels the two are in folders that the loader does not search.
  */
 #include "base/common.h"
 
@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "rtc/find.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,10 @@ static const char *const cusolver_names[] = {
 	"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so", NULL,
 };
 
+static const char *const cufft_names[] = {
+	"libcufft.so.12", "libcufft.so.11", "libcufft.so.10", "libcufft.so", NULL,
+};
+
 static const struct {
 	enum cuda_part part;
 	const char *symbol;
@@ -35,6 +40,7 @@ static const struct {
 #define F(library, name, symbol, parameters)                                                       \
 	{CUDA_##library, #symbol, offsetof(struct cuda_library, name)},
 #include "math/cublas.def"
+#include "math/cufft.def"
 #undef F
 };
 
@@ -50,7 +56,7 @@ static const struct {
 };
 
 static pthread_mutex_t cuda_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next three */
-static bool cuda_is_open;
+static bool cuda_is_open[CUDA_PARTS];
 static struct cuda_library cuda_found;
 static char *cuda_logs[CUDA_PARTS];
 
@@ -78,36 +84,58 @@ static void cuda_fill(struct cuda_library *library, enum cuda_part part, void *o
 	}
 }
 
-/* Take a library for one of the parts; the other part's functions stay as they are. */
+/* Of the rows F of each part, which begin with the function that tells the version, so many must be
+ * there. */
+static const struct {
+	const char *name;
+	int needed;
+} cuda_parts[CUDA_PARTS] = {{"cuBLAS", 4}, {"cuSOLVER", 4}, {"cuFFT", INT_MAX}};
+
+static void *cuda_function(const struct cuda_library *library, size_t slot)
+{
+	void *function;
+	memcpy(&function, (const char *)library + slot, sizeof(function));
+	return function;
+}
+
+/* The first function that a part must have and lacks; NULL: none. */
+static const char *cuda_lacks(const struct cuda_library *library, enum cuda_part part)
+{
+	int seen = 0;
+	for (size_t i = 0; i < countof(cuda_functions); i++) {
+		if (cuda_functions[i].part == part && seen++ < cuda_parts[part].needed
+		    && !cuda_function(library, cuda_functions[i].slot)) {
+			return cuda_functions[i].symbol;
+		}
+	}
+	return NULL;
+}
+
+/* Take a library for one of the parts.  Others may be in use: they are left alone. */
 static bool cuda_take(struct find *find, enum cuda_part part, void *object, const char *path)
 {
-	struct cuda_library *library = find->arg;
-	struct cuda_library made = *library;
-	struct cuda_object *taken = &made.parts[part];
+	struct cuda_library *library = find->arg, made = {.blas_create = NULL};
+	struct cuda_object *taken = &library->parts[part];
 	cuda_fill(&made, part, object);
-	bool is_blas = part == CUDA_CUBLAS;
-	bool is_whole = is_blas
-		? made.blas_create && made.blas_destroy && made.blas_set_stream && made.blas_property
-		: made.solver_create && made.solver_destroy && made.solver_set_stream
-			&& made.solver_property;
-	if (!is_whole) {
-		str_addf(&find->log, "  %s: not %s, it lacks %s\n", path,
-			is_blas ? "cuBLAS" : "cuSOLVER",
-			is_blas ? "cublasCreate_v2 or the like" : "cusolverDnCreate or the like");
+	int (*const property)(libraryPropertyType what, int *value) = part == CUDA_CUBLAS
+		? made.blas_property : part == CUDA_CUSOLVER ? made.solver_property
+		: made.fft_property;
+	const char *lacks = cuda_lacks(&made, part);
+	if (lacks) {
+		str_addf(&find->log, "  %s: not %s, it lacks %s\n", path, cuda_parts[part].name, lacks);
+		return false;
+	}
+	taken->path = strchr(path, '/') ? mem_strdup(path)
+		: dl_path((const void *)(uintptr_t)property);
+	find->no_memory = !taken->path;
+	if (!taken->path) {
 		return false;
 	}
 	for (int what = MAJOR_VERSION; what <= PATCH_LEVEL; what++) {
-		(void)(is_blas ? made.blas_property : made.solver_property)(what,
-			&taken->version[what]);
+		(void)property(what, &taken->version[what]);
 	}
-	taken->path = strchr(path, '/') ? mem_strdup(path) : dl_path(is_blas
-		? (const void *)(uintptr_t)made.blas_create
-		: (const void *)(uintptr_t)made.solver_create);
-	find->no_memory = !taken->path;
-	if (taken->path) {
-		*library = made;
-	}
-	return taken->path;
+	cuda_fill(library, part, object);
+	return true;
 }
 
 static bool cuda_take_cublas(struct find *find, void *object, const char *path)
@@ -120,9 +148,15 @@ static bool cuda_take_cusolver(struct find *find, void *object, const char *path
 	return cuda_take(find, CUDA_CUSOLVER, object, path);
 }
 
+static bool cuda_take_cufft(struct find *find, void *object, const char *path)
+{
+	return cuda_take(find, CUDA_CUFFT, object, path);
+}
+
 static const struct find_what cuda_whats[CUDA_PARTS] = {
 	{"libcublas.so", "KUDZU_CUBLAS", cublas_names, cuda_take_cublas},
 	{"libcusolver.so", "KUDZU_CUSOLVER", cusolver_names, cuda_take_cusolver},
+	{"libcufft.so", "KUDZU_CUFFT", cufft_names, cuda_take_cufft},
 };
 
 static void cuda_find(struct find *find)
@@ -136,30 +170,25 @@ static void cuda_find(struct find *find)
 }
 
 /* False: memory ran out. */
-static bool cuda_open(void)
+static bool cuda_open(enum cuda_part part)
 {
-	bool ok = true;
-	for (int part = 0; part < CUDA_PARTS && ok; part++) {
-		if (!cuda_found.parts[part].path) {
-			struct find find = {.what = &cuda_whats[part], .arg = &cuda_found,
-				.log = STR_INIT};
-			cuda_find(&find);
-			ok = !find.no_memory && !find.log.failed;
-			mem_free(cuda_logs[part]);
-			cuda_logs[part] = ok ? str_take(&find.log) : NULL;
-			str_free(&find.log);
-		}
+	if (!cuda_is_open[part]) {
+		struct find find = {.what = &cuda_whats[part], .arg = &cuda_found, .log = STR_INIT};
+		cuda_find(&find);
+		cuda_is_open[part] = !find.no_memory && !find.log.failed;
+		mem_free(cuda_logs[part]);
+		cuda_logs[part] = cuda_is_open[part] ? str_take(&find.log) : NULL;
+		str_free(&find.log);
 	}
-	return ok;
+	return cuda_is_open[part];
 }
 
-const struct cuda_library *cuda_library_get(void)
+const struct cuda_library *cuda_library_get(enum cuda_part part)
 {
 	pthread_mutex_lock(&cuda_lock);
-	cuda_is_open = cuda_is_open || cuda_open();
-	const struct cuda_library *library = cuda_is_open ? &cuda_found : NULL;
+	bool ok = part == CUDA_CUFFT ? cuda_open(part) : cuda_open(CUDA_CUBLAS) && cuda_open(CUDA_CUSOLVER);
 	pthread_mutex_unlock(&cuda_lock);
-	return library;
+	return ok ? &cuda_found : NULL;
 }
 
 const char *cuda_library_log(enum cuda_part part)

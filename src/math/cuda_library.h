@@ -3,8 +3,8 @@
 #define MATH_CUDA_LIBRARY_H
 
 /*
- * cuBLAS and cuSOLVER, found at run time as rtc/find.h says: by KUDZU_CUBLAS and KUDZU_CUSOLVER,
- * else in toolkits, NVIDIA's wheels, by the loader.  `none` turns one off.
+ * cuBLAS, cuSOLVER and cuFFT, found at run time as rtc/find.h says: by KUDZU_CUBLAS, KUDZU_CUSOLVER
+ * and KUDZU_CUFFT, else in toolkits, NVIDIA's wheels, by the loader.  `none` turns one off.
  *
  * The types and constants are NVIDIA's, declared here so that nothing needs the toolkit's headers.
  */
@@ -14,16 +14,18 @@ typedef struct cublasContext *cublasHandle_t;
 typedef struct cusolverDnContext *cusolverDnHandle_t;
 typedef struct cusolverDnParams *cusolverDnParams_t;
 typedef CUstream cudaStream_t;
-typedef int libraryPropertyType, cudaDataType, cublasOperation_t, cublasFillMode_t, cublasSideMode_t,
+typedef void cufftReal, cufftComplex, cufftDoubleReal, cufftDoubleComplex;
+typedef int cufftHandle, cufftType, libraryPropertyType, cudaDataType, cublasOperation_t, cublasFillMode_t, cublasSideMode_t,
 	cublasDiagType_t, cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t, cusolverEigMode_t;
 
 enum cuda_constant {
 #define E(name, value) name = value,
 #include "math/cublas.def"
+#include "math/cufft.def"
 #undef E
 };
 
-enum cuda_part { CUDA_CUBLAS, CUDA_CUSOLVER, CUDA_PARTS };
+enum cuda_part { CUDA_CUBLAS, CUDA_CUSOLVER, CUDA_CUFFT, CUDA_PARTS };
 
 /* A function that a library lacks is NULL. */
 struct cuda_library {
@@ -33,6 +35,7 @@ struct cuda_library {
 #define X(library, name, prefix, real, complex, parameters)                                        \
 	int (*name[MATH_TYPES]) parameters;
 #include "math/cublas.def"
+#include "math/cufft.def"
 #undef X
 #undef F
 #undef REAL
@@ -43,8 +46,9 @@ struct cuda_library {
 	} parts[CUDA_PARTS];
 };
 
-/* The libraries of the process, found by the first call.  They stay loaded.  NULL: no memory. */
-const struct cuda_library *cuda_library_get(void);
+/* The libraries of the process, in which a part is found by the first call that asks for it; cuSOLVER
+ * is found with cuBLAS.  They stay loaded.  NULL: no memory. */
+const struct cuda_library *cuda_library_get(enum cuda_part part);
 /* Where a part was looked for, and what was wrong there. */
 const char *cuda_library_log(enum cuda_part part);
 /* The variable that names a file for a part which is no such library; NULL: none does. */

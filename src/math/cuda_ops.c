@@ -568,7 +568,7 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 
 kz_status cuda_ops_fill(struct math_device *math, kz_error *err)
 {
-	const struct cuda_library *library = cuda_library_get();
+	const struct cuda_library *library = cuda_library_get(CUDA_CUBLAS);
 	if (!library) {
 		return error_no_memory(err);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kz_diagnose says of the libraries for linear algebra.
+ * What kz_diagnose says of the libraries for linear algebra and Fourier transforms.
  *
  * The CPU device's libraries are opened as a program would.  NVIDIA's are large: without a GPU,
  * where nothing uses them, only their files are looked for.  No library is needed for kernels, so
@@ -106,11 +106,13 @@ static const struct {
 	{"cusolver", "none: GPUs have no singular values and eigenvalues, and our own kernels for "
 		"factorizations", "install the CUDA toolkit or NVIDIA's nvidia-cusolver wheel, or set "
 		"KUDZU_CUSOLVER to the library or its folder"},
+	{"cufft", "none: GPUs transform by our own kernels", "install the CUDA toolkit or NVIDIA's "
+		"nvidia-cufft wheel, or set KUDZU_CUFFT to the library or its folder"},
 };
 
 static void describe_cuda(kz_diagnosis *diagnosis, enum cuda_part part, bool has_gpu)
 {
-	const struct cuda_library *library = has_gpu ? cuda_library_get() : NULL;
+	const struct cuda_library *library = has_gpu ? cuda_library_get(part) : NULL;
 	const char *topic = describe_parts[part].topic;
 	char *file = has_gpu ? NULL : cuda_library_look(part);
 	struct str text = STR_INIT;
@@ -140,6 +142,7 @@ void math_describe_libraries(kz_diagnosis *diagnosis, bool has_cpu, bool has_gpu
 	if (has_cpu) {
 		describe_cpu(diagnosis);
 	}
-	describe_cuda(diagnosis, CUDA_CUBLAS, has_gpu);
-	describe_cuda(diagnosis, CUDA_CUSOLVER, has_gpu);
+	for (int part = 0; part < CUDA_PARTS; part++) {
+		describe_cuda(diagnosis, (enum cuda_part)part, has_gpu);
+	}
 }

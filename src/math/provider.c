@@ -37,8 +37,7 @@ static void math_device_end(struct device_table *table)
 	mem_free(table);
 }
 
-/* What a variable names is meant: nothing else does its work. */
-static kz_status math_refuse_named(const char *variable, const char *log, kz_error *err)
+kz_status math_refuse_named(const char *variable, const char *log, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	error_set(err, KZ_NOT_FOUND, "no usable library in %s='%s'", variable, env_get(variable));
@@ -65,8 +64,9 @@ static kz_status math_fill_host(struct math_device *math, kz_error *err)
 static kz_status math_fill_cuda(struct math_device *math, kz_error *err)
 {
 	kz_status st = cuda_ops_fill(math, err);
-	for (int part = 0; !st && part < CUDA_PARTS; part++) {
-		const char *variable = cuda_library_misnamed(cuda_library_get(), (enum cuda_part)part);
+	for (int part = CUDA_CUBLAS; !st && part <= CUDA_CUSOLVER; part++) {
+		const char *variable = cuda_library_misnamed(cuda_library_get(CUDA_CUBLAS),
+			(enum cuda_part)part);
 		if (variable) {
 			st = math_refuse_named(variable, cuda_library_log((enum cuda_part)part), err);
 		}

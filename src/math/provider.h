@@ -93,6 +93,10 @@ bool math_has(const struct math_device *math, enum math_op op, enum math_type ty
 kz_status math_run(struct kz_device *dev, const struct math_task *task, struct kz_stream *stream,
 	const char *call, kz_error *err);
 
+/* Fail because the library that a variable names is not one.  What is named is meant: nothing else does its
+ * work.  `log` is copied. */
+kz_status math_refuse_named(const char *variable, const char *log, kz_error *err);
+
 /* task.c */
 
 /* The size of an element. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* math/cublas.def beside the toolkit's headers, where there are those of CUDA 13: a difference does
- * not compile. */
+/* math/cublas.def and math/cufft.def beside the toolkit's headers, where there are those of CUDA 13: a
+ * difference does not compile. */
 #include "base/common.h"
 
 #if __has_include(<cublas_v2.h>) && __has_include(<cusolverDn.h>)
 #include <cublas_v2.h>
 #include <cusolverDn.h>
+#endif
+#if __has_include(<cufft.h>)
+#include <cufft.h>
 #endif
 
 #if defined(CUBLAS_VER_MAJOR) && CUBLAS_VER_MAJOR == 13
@@ -68,5 +71,15 @@
 #define ELEMENT cuDoubleComplex
 #define REAL double
 #include "math/cublas.def"
+
+#endif
+
+#if defined(CUFFT_VER_MAJOR) && CUFFT_VER_MAJOR == 12
+
+#define E(name, value) _Static_assert((name) == (value), #name);
+#define F(library, name, symbol, parameters)                                                       \
+	_Static_assert(__builtin_types_compatible_p(cufftResult parameters, __typeof__(symbol)),   \
+		"a function has another type");
+#include "math/cufft.def"
 
 #endif

@@ -333,16 +333,20 @@ START_TEST(the_real_libraries_have_all_functions)
 {
 	unsetenv("KUDZU_CUBLAS");
 	unsetenv("KUDZU_CUSOLVER");
-	const struct cuda_library *library = cuda_library_get();
-	const struct cuda_object *blas = &library->parts[CUDA_CUBLAS];
-	const struct cuda_object *solver = &library->parts[CUDA_CUSOLVER];
-	if (!blas->path || blas->version[0] != 13 || !solver->path || solver->version[0] != 12) {
-		return;
+	unsetenv("KUDZU_CUFFT");
+	static const int versions[CUDA_PARTS] = {13, 12, 12};
+	const struct cuda_library *library = NULL;
+	for (int part = 0; part < CUDA_PARTS; part++) {
+		library = cuda_library_get((enum cuda_part)part);
+		const struct cuda_object *found = &library->parts[part];
+		if (!found->path || found->version[0] != versions[part]) {
+			return;
+		}
 	}
 	for (size_t at = 0; at < offsetof(struct cuda_library, parts); at += sizeof(void *)) {
 		void *function;
 		memcpy(&function, (const char *)library + at, sizeof(function));
-		ck_assert_msg(function, "function %zu of cublas.def is missing", at / sizeof(void *));
+		ck_assert_msg(function, "function %zu of cublas.def and cufft.def is missing", at / sizeof(void *));
 	}
 }
 END_TEST

@@ -56,12 +56,13 @@ static inline kz_device *support_open(int index)
 	return dev;
 }
 
-/* Of linear algebra only our own kernels; before something is computed. */
+/* Of linear algebra and transforms only our own kernels; before something is computed. */
 static inline void support_no_libraries(void)
 {
 	setenv("KUDZU_BLAS", "none", 1);
 	setenv("KUDZU_CUBLAS", "none", 1);
 	setenv("KUDZU_CUSOLVER", "none", 1);
+	setenv("KUDZU_CUFFT", "none", 1);
 }
 
 /* Numbers as an array of a type that holds them; release it. */
