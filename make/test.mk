@@ -30,6 +30,8 @@ COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
 STUB := $(wildcard tests/stub/*.c)
 # cuBLAS and cuSOLVER on the CPU device, by the BLAS and LAPACK that Kudzu finds.
 CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/math/host_library.c $(SOURCES_base)
+# cuFFT there, by the definition.
+CUFFT_STUB := $(wildcard tests/stub/cufft/*.c)
 
 # tests/data/cuda/NAME.cu, compiled for each of these architectures, once for all modes.
 PTX := build/ptx
@@ -72,6 +74,9 @@ $(BUILD)/libcuda-stub.so: $(call objects,$(STUB))
 $(BUILD)/libcublas-stub.so: $(call objects,$(CUBLAS_STUB))
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LIBS)
 
+$(BUILD)/libcufft-stub.so: $(call objects,$(CUFFT_STUB))
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LIBS)
+
 $(BUILD)/compile_ptx: $(call objects,tests/tools/compile_ptx.c $(SOURCES_kudzu))
 	$(call say,LD)$(LINK) -o $@ $^ $(LIBS)
 define ptx-rule
@@ -87,8 +92,8 @@ $(foreach a,$(CORPUS_ARCHS),$(eval $(call ptx-rule,$a)))
 DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
 $(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
-# A BLAS and LAPACK with two functions.
-$(BUILD)/tests/dropin/libfew_blas.so: tests/dropin/few_blas.c $(BUILD)/config
+# A BLAS and LAPACK, and a cuFFT, with two functions.
+$(BUILD)/tests/dropin/libfew_%.so: tests/dropin/few_%.c $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
@@ -145,7 +150,7 @@ check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-stub.so \
-		$(addprefix $(BUILD)/tests/dropin/,libcuda.so libfew_blas.so) lib
+		$(BUILD)/libcufft-stub.so $(addprefix $(BUILD)/tests/dropin/,libcuda.so libfew_blas.so libfew_fft.so) lib
 	$(run-suite)
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu

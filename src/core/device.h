@@ -51,7 +51,7 @@ struct allocator {
 
 /* What upper layers keep for a device: a table in each place.  The device only ends them, in this
  * order, since kernels belong to modules. */
-enum device_place { DEVICE_MATH, DEVICE_FFT, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
+enum device_place { DEVICE_MATH, DEVICE_CUFFT, DEVICE_FFT, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
 
 /* The first member of such a table. */
 struct device_table {

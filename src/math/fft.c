@@ -2,22 +2,20 @@
 /*
  * Discrete Fourier transforms of arrays: what callers ask for becomes a list of transforms along
  * single axes (fft_plan.h).  The first one reads the array, whatever its strides; the others work on the
- * result.
+ * result.  Where cuFFT is found and can do all axes at once, it does (cufft.h).
  */
 #include "base/common.h"
 
 #include "array/array.h"
 #include "array/shape.h"
 #include "core/object.h"
+#include "math/cufft.h"
 #include "math/fft_plan.h"
 #include "ops/elementwise.h"
 
 #include <kudzu/fft.h>
 
 #include <math.h>
-
-/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back. */
-enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF };
 
 struct fft_function {
 	const char *name;
@@ -282,6 +280,18 @@ static kz_status fft_to_real(const struct fft_call *call, struct kz_array *resul
 
 /* Calls */
 
+static kz_status fft_transform(const struct fft_call *call, struct kz_array *result,
+	struct kz_array *operand, kz_error *err)
+{
+	const struct cufft_job job = {.stream = call->stream, .domain = call->domain,
+		.is_inverse = call->is_inverse, .dtype = call->dtype, .scale = call->scale,
+		.axes = call->axes, .in = operand, .out = result};
+	bool is_done = result->count == 0;
+	kz_status st = is_done ? KZ_OK : cufft_run(&is_done, &job, err);
+	return st || is_done ? st : (call->domain == FFT_FROM_HALF ? fft_to_real : fft_forward)(call,
+		result, operand, err);
+}
+
 static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_error *err)
 {
 	struct kz_array *operand = NULL, *result = NULL;
@@ -300,7 +310,7 @@ static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_er
 		st = array_create_on(&result, array_device(operand), dtype, &call->shape, call->stream,
 			err);
 	}
-	st = st ? st : (is_to_real ? fft_to_real : fft_forward)(call, result, operand, err);
+	st = st ? st : fft_transform(call, result, operand, err);
 	if (!st && call->into && !is_direct) {
 		st = ops_copy(call->into, result, call->stream, err);
 	}

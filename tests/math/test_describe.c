@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kz_diagnose says of BLAS, LAPACK, cuBLAS and cuSOLVER: there, missing, slow. */
+/* What kz_diagnose says of BLAS, LAPACK, cuBLAS, cuSOLVER and cuFFT: there, missing, slow. */
 #include "base/common.h"
 
 #include "math/describe.h"
@@ -83,7 +83,10 @@ START_TEST(nvidias_libraries_are_opened_where_a_gpu_is)
 {
 	setenv("KUDZU_CUBLAS", "/nowhere/libcublas.so", 1);
 	setenv("KUDZU_CUSOLVER", "none", 1);
+	setenv("KUDZU_CUFFT", KZ_TEST_BUILD "/libcufft-stub.so", 1);
 	diagnose(true, false);
+	ck_assert_int_eq(find("cufft")->verdict, KZ_VERDICT_OK);
+	ck_assert_str_eq(find("cufft")->text, "12.13.14, " KZ_TEST_BUILD "/libcufft-stub.so");
 	ck_assert_int_eq(find("cublas")->verdict, KZ_VERDICT_PROBLEM);
 	ck_assert_str_eq(find("cublas")->text,
 		"no usable library in KUDZU_CUBLAS='/nowhere/libcublas.so'");
