@@ -9,6 +9,7 @@
 #include <kudzu/graph.h>
 
 #include <pthread.h>
+#include <time.h>
 
 /* A transform by the stub; its result is thrown away. */
 static kz_status calls_try(enum cufft_function function, kz_array *array)
@@ -140,7 +141,7 @@ CUFFT_STUB_TEST(a_plan_is_made_once)
 	release_arrays(array, other);
 }
 
-/* The one that was used longest ago goes, while its work may be under way. */
+/* The one that was used longest ago goes. */
 CUFFT_STUB_TEST(a_device_keeps_so_many_plans)
 {
 	kz_array *first = calls_operand(FFT, false, 512);
@@ -158,6 +159,30 @@ CUFFT_STUB_TEST(a_device_keeps_so_many_plans)
 	ok(calls_try(FFT, second));
 	ck_assert_int_eq(fake->made, CUFFT_PLANS + 20); // it had gone
 	release_arrays(first, second);
+}
+
+static void calls_sleep(void *user)
+{
+	(void)user;
+	nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+}
+
+/* The stream is busy while all these plans come and go; teardown() asks the stub. */
+CUFFT_STUB_TEST(a_plan_goes_when_its_work_is_done)
+{
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	kz_array *array = calls_operand(FFT, false, 200), *out;
+	ok(kz_stream_create(&options.stream, dev, 0, &err));
+	ok(kz_device_synchronize(dev, &err));
+	ok(kz_stream_host(options.stream, calls_sleep, NULL, &err));
+	for (int64_t n = 2; n < CUFFT_PLANS + 4; n++) {
+		options.lengths = KZ_SHAPE(n);
+		ok(kz_fft(&out, array, KZ_AXES(0), &options, &err));
+		kz_array_release(out);
+	}
+	ck_assert_int_eq(fake->made, CUFFT_PLANS + 2);
+	kz_stream_release(options.stream);
+	kz_array_release(array);
 }
 
 CUFFT_STUB_TEST(plans_in_use_stay)
@@ -346,7 +371,7 @@ SUITE(cufft_calls)
 	tcase_add_tests(tcase, support_device_count(), each_call_that_fails_is_an_error_value,
 		each_code_is_translated, cufft_is_asked_once_for_what_it_does_not_have,
 		a_failing_allocation_leaves_nothing_behind, a_plan_is_made_once,
-		a_device_keeps_so_many_plans, plans_in_use_stay, streams_share_a_plan,
+		a_device_keeps_so_many_plans, a_plan_goes_when_its_work_is_done, plans_in_use_stay, streams_share_a_plan,
 		a_captured_transform_is_of_our_kernels, no_plan_is_made_during_a_capture);
 	tcase_add_tests(tcase, countof(calls_libraries), the_variable_names_the_library);
 	return suite;
