@@ -43,7 +43,7 @@ typedef struct kz_diagnosis kz_diagnosis;
 
 /**
  * Look at drivers, devices, NVRTC, headers, LLVM, the libraries for linear algebra (BLAS and LAPACK
- * for the CPU device, cuBLAS and cuSOLVER for GPUs) and the cache folder.
+ * for the CPU device, cuBLAS, cuSOLVER and cuFFT for GPUs) and the cache folder.
  *
  * @return KZ_OK whatever was found; KZ_NO_MEMORY; KZ_INVALID without `out`.
  * Ownership: release it with kz_diagnosis_release.

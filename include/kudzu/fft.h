@@ -18,6 +18,11 @@
  *
  * The device keeps what it has computed for a length, so that a second transform only launches
  * kernels.
+ *
+ * On a GPU cuFFT transforms, if it is found when the first transform asks for it (KUDZU_CUFFT names it, or is
+ * `none`).  What cuFFT does not do our kernels do: real numbers to a full spectrum, more than three
+ * axes, strides that it cannot have, a stream that is captured.  Results are the same but for
+ * roundings.  The device keeps 64 of cuFFT's plans.
  */
 #include <kudzu/ops.h>
 
@@ -62,7 +67,8 @@ typedef struct kz_fft_options {
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for an axis that is
  *         named twice, no axis, a length below 1, a norm, a dtype, `into` or a stream that do not
- *         fit; KZ_UNSUPPORTED for a length above 2^62; KZ_DEVICE_MEMORY; KZ_NO_MEMORY; KZ_NO_COMPILER.
+ *         fit; KZ_UNSUPPORTED for a length above 2^62; KZ_DEVICE_MEMORY; KZ_NO_MEMORY; KZ_NO_COMPILER;
+ *         KZ_NOT_FOUND if KUDZU_CUFFT names no usable library; what cuFFT reports.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.  You may release the array at once.
  */
