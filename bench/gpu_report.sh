@@ -38,6 +38,7 @@ run() {
 	shared)
 		CK_FORK=no CK_EXCLUDE_TAGS=fault CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu"
 		;;
+	own) KUDZU_CUFFT=none CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu" ;;
 	fault) CK_INCLUDE_TAGS=fault CK_RUN_SUITE=$2 timeout -k 5 240 "$build/check_kudzu" ;;
 	driver) # a context takes long to make: all tests of a suite share one
 		CK_FORK=no CK_RUN_SUITE=$2 timeout -k 5 120 "$build/check_driver"
@@ -73,6 +74,7 @@ steps() {
 		printf 'library %s\n' $long
 		printf 'shared %s\n' $shared
 		echo fault kernel
+		echo own fft # which else is cuFFT's
 		grep -vxF "$(printf 'library %s\n' $shared)" "$build/suites"
 	}
 	for source in samples/*.c; do

@@ -107,6 +107,15 @@ iris() {
 			"\"unit\":\"ms\",\"median\":%s,\"low\":%s,\"high\":%s,\"rounds\":11}\n", ms[6], ms[2], ms[10] }'
 }
 
+# cufft: our kernels beside cuFFT, then kz_fft as it is, where kudzu doctor finds the library.
+cufft() {
+	library=$("$build/kudzu" doctor | sed -n 's/^ok  cufft  *[^,]*, \(.*\)/\1/p')
+	if [ -n "$library" ]; then
+		KUDZU_CUFFT=none "$build/bench/bench_cufft" "$library"
+		"$build/bench/bench_cufft" "$library"
+	fi
+}
+
 gpu() {
 	export CUDA_CACHE_DISABLE=1 # NVIDIA's, which NVRTC has too: what compiles shall compile
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
@@ -128,6 +137,7 @@ gpu() {
 	fi
 	peers cuda
 	"$build/bench/bench_cublas"
+	cufft
 }
 
 machine
