@@ -65,7 +65,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis_on(kz_array **out, kz_arr
  *
  * If an index occurs more than once, one of its values stays; which one is unspecified.
  *
- * @param array any array or view whose elements share no memory.
+ * @param array any array or view whose elements share no memory.  It may share memory with the indexes and
+ *        the values, which are all read before it is written.
  * @param values repeated if there are fewer than indexes.  Their dtype must be able to go into the
  *        array's kind.  At least one, unless there are no indexes.
  * @return as kz_array_take.  Nothing is written unless all indexes are valid.

@@ -126,3 +126,10 @@ bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)
 	return overlap_elements(&elements[0], (int64_t)array_address(a), &elements[1],
 		(int64_t)array_address(b));
 }
+
+bool overlap_memory(const struct kz_array *a, const struct kz_array *b)
+{
+	const struct memory *left = a->buffer->memory, *right = b->buffer->memory;
+	return right->address + (CUdeviceptr)right->size > left->address
+		&& left->address + (CUdeviceptr)left->size > right->address;
+}

@@ -158,10 +158,8 @@ static bool elementwise_interleave(const struct kz_array *target, const struct k
 /* The same, at once where they lie in different pieces of memory. */
 static bool elementwise_overlaps(const struct kz_array *target, const struct kz_array *array)
 {
-	const struct memory *to = target->buffer->memory, *from = array->buffer->memory;
-	bool apart = from->address + (CUdeviceptr)from->size <= to->address
-		|| to->address + (CUdeviceptr)to->size <= from->address;
-	return !apart && array->count && target->count && elementwise_interleave(target, array);
+	return overlap_memory(target, array) && array->count && target->count
+		&& elementwise_interleave(target, array);
 }
 
 static bool needs_detour(const struct expr *expr, const struct kz_array *into)

@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "array/array.h"
+#include "array/overlap.h"
 #include "base/alloc.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
@@ -413,13 +414,15 @@ static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
 	return indexing_run_kernel(stream, &run, err);
 }
 
-/* Into a view: through a row-major copy of it. */
-static kz_status put_strided(struct kz_array *to, struct kz_array *indexes,
+/* Into an array with gaps, or one that shares memory with what is read: through a row-major copy of it. */
+static kz_status put_by_copy(struct kz_array *to, struct kz_array *indexes,
 	struct kz_array *values, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *copy = NULL;
-	kz_status st = elementwise_contiguous(&copy, to, to->dtype, stream, err);
-	if (!st && !(st = indexing_put(copy, indexes, values, mode, stream, err))) {
+	kz_status st;
+	if (!(st = array_create_on(&copy, stream->device, to->dtype, &to->shape, stream, err))
+	    && !(st = kz_array_assign_on(copy, to, stream, err))
+	    && !(st = indexing_put(copy, indexes, values, mode, stream, err))) {
 		st = kz_array_assign_on(to, copy, stream, err);
 	}
 	kz_array_release(copy);
@@ -463,9 +466,9 @@ static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *v
 		return st;
 	}
 	if (!(st = elementwise_contiguous(&from, values, array->dtype, stream, err))) {
-		st = kz_array_is_contiguous(array) && from->buffer->memory != array->buffer->memory
-			? indexing_put(array, places, from, mode, stream, err)
-			: put_strided(array, places, from, mode, stream, err);
+		const bool direct = array_is_contiguous(array) && !overlap_memory(array, from)
+			&& !overlap_memory(array, places);
+		st = (direct ? indexing_put : put_by_copy)(array, places, from, mode, stream, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);

@@ -11,6 +11,7 @@
 #include "base/common.h"
 
 #include "array/array.h"
+#include "array/overlap.h"
 #include "array/shape.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
@@ -209,9 +210,8 @@ static kz_status scatter_spread(struct kz_array **out, struct kz_array *values,
 /* Combine in the array itself, or in a row-major copy of it. */
 static kz_status scatter_into(struct kz_array *array, struct scatter *s, kz_error *err)
 {
-	struct memory *memory = array->buffer->memory;
-	bool direct = array_is_contiguous(array) && s->values->buffer->memory != memory
-		&& s->indexes->buffer->memory != memory;
+	bool direct = array_is_contiguous(array) && !overlap_memory(array, s->values)
+		&& !overlap_memory(array, s->indexes);
 	struct kz_array *copy = NULL;
 	kz_status st = KZ_OK;
 	s->array = array;

@@ -267,6 +267,36 @@ DEVICE_TEST(put_writes_what_take_reads)
 	release_arrays(array, view, indexes, some, two);
 }
 
+/* Each element moves up by one; then an array has its own indexes, and values that are none. */
+DEVICE_TEST(put_reads_all_before_it_writes)
+{
+	enum { N = 20000 };
+	static int64_t places[N], turned[N], values[N], got[N];
+	kz_array *array, *low, *high, *indexes, *other;
+	for (int64_t i = 0; i < N; i++) {
+		places[i] = i;
+		turned[i] = i * 7919 % N;
+		values[i] = INT64_C(1) << 40 | i;
+	}
+	array = from(KZ_I64, KZ_SHAPE(N), places, sizeof(places));
+	indexes = from(KZ_I64, KZ_SHAPE(N), places, sizeof(places));
+	ok(kz_array_slice(&low, array, KZ_AT(KZ_SLICE(0, -1)), &err));
+	ok(kz_array_slice(&high, indexes, KZ_AT(KZ_SLICE(1, KZ_OMIT)), &err));
+	ok(kz_array_put(array, high, low, KZ_INDEX_CHECK, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	for (int64_t i = 0; i < N; i++) {
+		ck_assert_int_eq(got[i], i ? i - 1 : 0);
+	}
+	ok(kz_array_set(array, turned, sizeof(turned), &err));
+	other = from(KZ_I64, KZ_SHAPE(N), values, sizeof(values));
+	ok(kz_array_put(array, array, other, KZ_INDEX_CHECK, &err));
+	ok(kz_array_get(array, got, sizeof(got), &err));
+	for (int64_t i = 0; i < N; i++) {
+		ck_assert_int_eq(got[turned[i]], values[i]);
+	}
+	release_arrays(array, low, high, indexes, other);
+}
+
 DEVICE_TEST(a_bad_put_writes_nothing)
 {
 	const int64_t same[1] = {0};
@@ -391,7 +421,7 @@ SUITE(indexing)
 		take_along_axis_broadcasts_and_refuses,
 		indexes_can_be_of_any_integer_type_and_elements_of_any_size,
 		bad_indexes_are_refused_wrapped_or_clipped, what_cannot_be_taken_is_refused,
-		put_writes_what_take_reads, a_bad_put_writes_nothing,
+		put_writes_what_take_reads, put_reads_all_before_it_writes, a_bad_put_writes_nothing,
 		nonzero_and_compress_find_what_a_loop_finds,
 		nonzero_knows_every_type_and_small_arrays,
 		a_failing_allocation_leaves_nothing_behind);
