@@ -70,39 +70,12 @@ template <class T> __device__ T kz_modf_fraction(T a)
 {
 	return kz_is_infinite(a) ? copysign((T)0, a) : copysign(a - trunc(a), a);
 }
-template <class T> __device__ T kz_logaddexp(T a, T b)
-{
-	if (a == b) {
-		return a + (T)0.693147180559945309417232121458;
-	}
-	return a > b ? a + log1p(exp(b - a)) : a <= b ? b + log1p(exp(a - b)) : a - b;
-}
 template <class T> __device__ T kz_degrees(T a) { return a * (T)(180 / 3.14159265358979323846); }
 template <class T> __device__ T kz_radians(T a) { return a * (T)(3.14159265358979323846 / 180); }
 template <class T> __device__ T kz_angle(T a)
 {
 	return a != a ? a : kz_signbit(a) ? (T)3.14159265358979323846 : (T)0;
 }
-/* e^a = 2^n 2^f, |f| <= 0.5, to 1.2 units in the last place.  CUDA's own rounds downwards on the way,
- * which no vector instruction but AVX-512's does, and comes to 2.  To add 1.5 2^23 rounds to integers,
- * which are the last bits then; f comes from log2(e) in two parts, 2^n in two halves, since n may
- * leave the range of one float. */
-__device__ inline float kz_exp(float a)
-{
-	const float x = a > 89.0f ? 89.0f : a < -104.0f ? -104.0f : a;
-	const float shifted = fmaf(x, 0x1.715476p+0f, 0x1.8p+23f), n = shifted - 0x1.8p+23f;
-	const float f = fmaf(x, 0x1.4ae0c0p-26f, fmaf(x, 0x1.715476p+0f, -n));
-	float p = 0x1.41d334p-13f;
-	p = fmaf(p, f, 0x1.5f456ap-10f);
-	p = fmaf(p, f, 0x1.3b2dbcp-7f);
-	p = fmaf(p, f, 0x1.c6aed4p-5f);
-	p = fmaf(p, f, 0x1.ebfbdap-3f);
-	p = fmaf(p, f, 0x1.62e430p-1f);
-	p = fmaf(p, f, 1.0f);
-	const int whole = __float_as_int(shifted) - 0x4b400000, half = whole >> 1;
-	return p * __int_as_float((half + 127) << 23) * __int_as_float((whole - half + 127) << 23);
-}
-__device__ inline double kz_exp(double a) { return exp(a); }
 /* The cube root of a, within 0.51 units in the last place.  CUDA's own goes by the logarithm, which a CPU
  * has not.  r comes near x^(-1/3) by a third of the exponent, and nearer by two or three steps of the
  * series of (1 - h)^(-1/3), h = 1 - x r^3.  Then y = x r^2 takes one step of Newton's method, for which
@@ -130,12 +103,6 @@ template <class T> __device__ T kz_cbrt(T a)
 	y = fma(rest * (r * r), (T)(1 / 3.0), y);
 	y *= size < small ? (T)(is_float ? 0x1p-16 : 0x1p-48) : (T)1;
 	return a == 0 || !kz_is_finite(a) ? a : copysign(y, a);
-}
-/* exp of a negative number alone, so that nothing overflows. */
-template <class T> __device__ T kz_sigmoid(T a)
-{
-	T small = kz_exp(-fabs(a));
-	return (a >= 0 ? 1 : small) / (1 + small);
 }
 template <class T> __device__ T kz_heaviside(T a, T b)
 {

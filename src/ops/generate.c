@@ -74,6 +74,7 @@ void generate_store(struct str *source, kz_dtype dtype, const char *place, const
 void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 {
 	str_add(source, device_real);
+	str_add(source, device_elementary);
 	if (with_integers) {
 		str_add(source, device_integer);
 	}
