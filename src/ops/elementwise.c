@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "array/array.h"
+#include "array/overlap.h"
 #include "ops/elementwise.h"
 #include "ops/generate.h"
 #include "ops/kernels.h"
