@@ -94,12 +94,12 @@ __device__ inline double kz_exp(double a)
 	const unsigned long long half = kz_word(fma(x.shifted - 0x1.8p+52, 0.5, 0x1.8p+52));
 	return p * kz_exponent(half) * kz_exponent(whole - half);
 }
-/* Half of e^a - 1 in two parts, for a that fits. */
-template <class T> __device__ T kz_expm1_half(T a, T *low)
+/* (e^a - 1) / 2^shift in two parts, for a that fits. */
+template <int shift, class T> __device__ T kz_expm1_part(T a, T *low)
 {
 	const kz_reduced<T> x(a);
-	const T r = x.high + x.low, size = kz_exponent(kz_word(x.shifted) - 1);
-	const T tail = fma(r * r, kz_exp_series(r), x.low), most = fma(size, x.high, size - (T)0.5);
+	const T r = x.high + x.low, size = kz_exponent(kz_word(x.shifted) - shift);
+	const T tail = fma(r * r, kz_exp_series(r), x.low), most = fma(size, x.high, size - (T)1 / (1 << shift));
 	const T sum = fma(size, tail, most);
 	*low = fma(size, tail, most - sum);
 	return sum;
@@ -109,15 +109,24 @@ template <class T> __device__ T kz_expm1(T a)
 {
 	const T high = (T)(sizeof(T) == 4 ? 89 : 710), low = (T)(sizeof(T) == 4 ? -20 : -40);
 	T rest;
-	const T value = 2 * kz_expm1_half(a > high ? high : a < low ? low : a, &rest);
+	const T value = 2 * kz_expm1_part<1>(a > high ? high : a < low ? low : a, &rest);
 	return fabs(a) < (T)0x1p-60 ? a : copysign(value, a);
+}
+/* 2 (q + q / (4 q + 1)) by q = (e^a - 1) / 4: 1.8 */
+template <class T> __device__ T kz_sinh(T a)
+{
+	const T most = (T)(sizeof(T) == 4 ? 89.5 : 710.6), size = fabs(a);
+	T rest;
+	const T q = kz_expm1_part<2>(size > most ? most : size, &rest);
+	const T value = 2 * (q + (q / fma((T)4, q, (T)1) + 2 * rest));
+	return size < (T)0x1p-60 ? a : copysign(value, a);
 }
 /* e / (e + 1) by e = (e^2a - 1) / 2, with the rests of both and of the quotient: 1.1. */
 template <class T> __device__ T kz_tanh(T a)
 {
 	const T most = (T)(sizeof(T) == 4 ? 10 : 20), size = fabs(a);
 	T rest;
-	const T e = kz_expm1_half(2 * (size > most ? most : size), &rest), divisor = e + 1;
+	const T e = kz_expm1_part<1>(2 * (size > most ? most : size), &rest), divisor = e + 1;
 	const T part = divisor - e, lost = (e - (divisor - part)) + (1 - part) + rest;
 	const T inverse = 1 / divisor, quotient = e * inverse;
 	rest = fma(-quotient, divisor, e) + fma(-quotient, lost, rest);
@@ -165,15 +174,48 @@ template <class T> __device__ T kz_log_end(T x, T value)
 	return x > 0 ? kz_is_finite(x) ? value : x : x == 0 ? (T)-__int_as_float(0x7f800000)
 		: x < 0 ? (T)__int_as_float(0x7fc00000) : x;
 }
+/* Of floats CUDA's own are faster. */
 __device__ inline float kz_log(float a) { return log(a); }
+__device__ inline float kz_log2(float a) { return log2(a); }
+__device__ inline float kz_log10(float a) { return log10(a); }
+/* x = 2^k (1 + f), for positive x */
+__device__ inline double kz_log_split(double x, double *f)
+{
+	const bool is_small = x < 0x1p-1022;
+	const unsigned long long bits = kz_log_bits(is_small ? x * 0x1p+54 : x);
+	*f = kz_number((bits & 0xfffffffffffffull) + kz_word(0x1.6a09e667f3bcdp-1)) - 1;
+	return kz_log_exponent(bits, is_small ? -1077.0 : -1023.0);
+}
 /* 0.9 */
 __device__ inline double kz_log(double a)
 {
-	const bool is_small = a < 0x1p-1022;
-	const unsigned long long bits = kz_log_bits(is_small ? a * 0x1p+54 : a);
-	const double k = kz_log_exponent(bits, is_small ? -1077.0 : -1023.0);
-	const double m = kz_number((bits & 0xfffffffffffffull) + kz_word(0x1.6a09e667f3bcdp-1));
-	return kz_log_end(a, kz_log_sum(k, m - 1));
+	double f;
+	const double k = kz_log_split(a, &f);
+	return kz_log_end(a, kz_log_sum(k, f));
+}
+/* log(1 + f) in two parts */
+__device__ inline double kz_log_near(double f, double *low)
+{
+	const double s = f / (2 + f), z = s * s, square = 0.5 * f * f;
+	const double tail = square - s * fma(z, kz_log_series(z), square), sum = f - tail;
+	*low = (f - sum) - tail;
+	return sum;
+}
+/* 1; 1 / ln 2 and 1 / ln 10 are in two parts, too. */
+__device__ inline double kz_log2(double a)
+{
+	const double high = 0x1.71547652b82fep+0, low = 0x1.777d0ffda0d24p-56;
+	double f, rest;
+	const double k = kz_log_split(a, &f), y = kz_log_near(f, &rest);
+	return kz_log_end(a, fma(y, high, fma(y, low, rest * high)) + k);
+}
+__device__ inline double kz_log10(double a)
+{
+	const double high = 0x1.bcb7b1526e50ep-2, low = 0x1.95355baaafad3p-57;
+	const double two = 0x1.34413509f7000p-2, two_low = 0x1.3fde623e2566bp-43;
+	double f, rest;
+	const double k = kz_log_split(a, &f), y = kz_log_near(f, &rest);
+	return kz_log_end(a, fma(k, two, fma(y, high, fma(y, low, fma(rest, high, k * two_low)))));
 }
 /* 1.4; f = (1 + a) 2^-k - 1 from a itself, with one rounding. */
 template <class T> __device__ T kz_log1p(T a)
@@ -188,12 +230,87 @@ template <class T> __device__ T kz_log1p(T a)
 	const T f = fma(x, size, is_large ? (T)-1 : size - 1);
 	return kz_log_end(a + 1, copysign(kz_log_sum(k, f), a));
 }
+/* log1p(x + x^2 / (1 + sqrt(1 + x^2))), or log(2 x) of large x: 2 */
+template <class T> __device__ T kz_arcsinh(T a)
+{
+	const T size = fabs(a), square = size * size;
+	const bool is_large = size > (T)(sizeof(T) == 4 ? 0x1p+30 : 0x1p+60);
+	const T sum = size + square / (1 + sqrt(1 + square));
+	const T value = kz_log1p(is_large ? size : sum);
+	return copysign(value + (T)(is_large ? 0.693147180559945309417 : 0), a);
+}
+/* (arcsin(s) / s - 1) / s^2 by the square of s */
+__device__ inline float kz_arcsin_series(float z)
+{
+	float p = 0x1.3a0fb2p-5f;
+	p = fmaf(p, z, 0x1.b1046ep-6f);
+	p = fmaf(p, z, 0x1.70cf64p-5f);
+	p = fmaf(p, z, 0x1.332630p-4f);
+	return fmaf(p, z, 0x1.55555ep-3f);
+}
+__device__ inline double kz_arcsin_series(double z)
+{
+	double p = 0x1.d1a74c5842a99p-6;
+	p = fma(p, z, -0x1.6b871e8d38eedp-7);
+	p = fma(p, z, 0x1.0a10c641a2502p-6);
+	p = fma(p, z, 0x1.fae9fc76cb539p-8);
+	p = fma(p, z, 0x1.859930d8eda82p-7);
+	p = fma(p, z, 0x1.c862a619adc87p-7);
+	p = fma(p, z, 0x1.1c59e8bb27677p-6);
+	p = fma(p, z, 0x1.6e8b220f1b046p-6);
+	p = fma(p, z, 0x1.f1c71fde0c2b5p-6);
+	p = fma(p, z, 0x1.6db6db67b6ef9p-5);
+	p = fma(p, z, 0x1.3333333337503p-4);
+	return fma(p, z, 0x1.555555555554ep-3);
+}
+/* log1p(t + sqrt(2 t + t^2)), t = x - 1, or log(2 x) of large x: 2 */
+template <class T> __device__ T kz_arccosh(T a)
+{
+	const bool is_large = a > (T)(sizeof(T) == 4 ? 0x1p+30 : 0x1p+60);
+	const T t = a < 1 ? (T)__int_as_float(0x7fc00000) : a - 1, sum = t + sqrt(fma(t, t, 2 * t));
+	return kz_log1p(is_large ? a : sum) + (T)(is_large ? 0.693147180559945309417 : 0);
+}
+/* log1p(2 x / (1 - x)) / 2: 2 */
+template <class T> __device__ T kz_arctanh(T a)
+{
+	const T size = fabs(a) > 1 ? (T)__int_as_float(0x7fc00000) : fabs(a), twice = 2 * size;
+	return copysign((T)0.5 * kz_log1p(twice + twice * size / (1 - size)), a);
+}
+/* s = |a| or, where that is above 1/2, sqrt((1 - |a|) / 2), since then arcsin(|a|) = pi / 2 - 2 arcsin(s);
+ * and what is to be added to s for arcsin(s). */
+template <class T> __device__ T kz_arcsin_half(T size, bool is_large, T *rest)
+{
+	const T z = is_large ? (1 - size) / 2 : size * size, root = sqrt(z), s = is_large ? root : size;
+	*rest = s * z * kz_arcsin_series(z);
+	return s;
+}
+/* 2.1 */
+template <class T> __device__ T kz_arcsin(T a)
+{
+	const T high = (T)0x1.921fb54442d18p+0;
+	const T low = (T)(sizeof(T) == 4 ? -0x1.777a5cf72cecep-25 : 0x1.1a62633145c07p-54);
+	const T size = fabs(a);
+	const bool is_large = size > (T)0.5;
+	T rest;
+	const T s = kz_arcsin_half(size, is_large, &rest);
+	return copysign(is_large ? (high - 2 * s) - (2 * rest - low) : s + rest, a);
+}
+/* 1.4 */
+template <class T> __device__ T kz_arccos(T a)
+{
+	const T high = (T)0x1.921fb54442d18p+0;
+	const T low = (T)(sizeof(T) == 4 ? -0x1.777a5cf72cecep-25 : 0x1.1a62633145c07p-54);
+	const T size = fabs(a);
+	const bool is_large = size > (T)0.5;
+	T rest;
+	const T s = kz_arcsin_half(size, is_large, &rest), part = s + rest;
+	const T below = 2 * high - (2 * part - 2 * low), near = high - (copysign(part, a) - low);
+	return is_large ? a < 0 ? below : 2 * part : near;
+}
 template <class T> __device__ T kz_logaddexp(T a, T b)
 {
-	if (a == b) {
-		return a + (T)0.693147180559945309417232121458;
-	}
-	return a > b ? a + kz_log1p(kz_exp(b - a)) : a <= b ? b + kz_log1p(kz_exp(a - b)) : a - b;
+	const T apart = a == b ? (T)0 : a - b; /* infinite numbers, too */
+	return (a > b ? a : b) + kz_log1p(kz_exp(-fabs(apart)));
 }
 /* exp of a negative number alone, so that nothing overflows. */
 template <class T> __device__ T kz_sigmoid(T a)
