@@ -72,6 +72,17 @@ static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_s
 	return st;
 }
 
+/* The elements in order; with their indexes only if these are needed, since they take more memory. */
+static kz_status sets_sort(struct sets *sets, bool with_order, kz_error *err)
+{
+	if (!with_order) {
+		return kz_sort(&sets->sorted, sets->flat, 0, &sets->sort, err);
+	}
+	kz_status st = kz_argsort(&sets->order, sets->flat, 0, &sets->sort, err);
+	return st ? st : kz_array_take_on(&sets->sorted, sets->flat, sets->order, 0, KZ_INDEX_WRAP,
+		sets->stream, err);
+}
+
 static const char nan_are_equal[] = "(a != b) & ((a == a) | (b == b))";
 
 /* A result if it is wanted: *out is NULL or the array. */
@@ -98,9 +109,7 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 		}
 	}
 	kz_status st = sets_begin(&sets, array, options, err);
-	if (!st && !(st = kz_argsort(&sets.order, sets.flat, 0, &sets.sort, err))
-	    && !(st = kz_array_take_on(&sets.sorted, sets.flat, sets.order, 0, KZ_INDEX_WRAP, sets.stream,
-		err))
+	if (!st && !(st = sets_sort(&sets, index || inverse, err))
 	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream, err))
 	    && !(st = WANTED(values, runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
 	    && !(st = WANTED(index, runs_take(index, sets.order, sets.offsets, sets.stream, err)))

@@ -184,6 +184,73 @@ DEVICE_TEST(indexes)
 	release_arrays(places, values, taken, found);
 }
 
+/* How many elements are below each number from INT8_MIN, and before the end. */
+static void count_below(int64_t below[257])
+{
+	memset(below, 0, 257 * sizeof(below[0]));
+	for (int64_t i = 0; i < n; i++) {
+		below[element(i) - INT8_MIN + 1]++;
+	}
+	for (int k = 0; k < 256; k++) {
+		below[k + 1] += below[k];
+	}
+}
+
+/* Sorted elements are runs, whose ends are the places of numbers among them. */
+DEVICE_TEST(sorting_and_searching)
+{
+	kz_array *sorted, *values, *found;
+	int64_t below[257], wrong = 0, got[256];
+	int8_t all[256];
+	count_below(below);
+	ok(kz_sort(&sorted, array, 0, NULL, &err));
+	const int8_t *elements = look(sorted);
+	for (int k = 0; k < 256; k++) {
+		all[k] = (int8_t)(k + INT8_MIN);
+		for (int64_t i = below[k]; i < below[k + 1]; i++) {
+			wrong += elements[i] != all[k];
+		}
+	}
+	ck_assert_int_eq(wrong, 0);
+	ok(kz_array_from(&values, dev, KZ_I8, KZ_SHAPE(256), all, sizeof(all), &err));
+	ok(kz_searchsorted(&found, sorted, values, NULL, &err));
+	ok(kz_array_get(found, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, below, sizeof(got));
+	release_arrays(sorted, values, found);
+}
+
+DEVICE_TEST(counts)
+{
+	kz_array *bytes, *counts;
+	int64_t below[257], got[256];
+	count_below(below);
+	ok(kz_array_view_as(&bytes, array, KZ_U8, &err));
+	ok(kz_bincount(&counts, bytes, NULL, &err));
+	ok(kz_array_get(counts, got, sizeof(got), &err));
+	for (int k = 0; k < 256; k++) {
+		const int at = (int8_t)k - INT8_MIN;
+		ck_assert_int_eq(got[k], below[at + 1] - below[at]);
+	}
+	release_arrays(bytes, counts);
+}
+
+DEVICE_TEST(distinct_elements)
+{
+	kz_array *values, *counts;
+	int64_t below[257], got[256];
+	int8_t all[256];
+	count_below(below);
+	ok(kz_unique(&values, NULL, NULL, &counts, array, NULL, &err));
+	ck_assert_int_eq(kz_array_count(values), 256);
+	ok(kz_array_get(values, all, sizeof(all), &err));
+	ok(kz_array_get(counts, got, sizeof(got), &err));
+	for (int k = 0; k < 256; k++) {
+		ck_assert_int_eq(all[k], k + INT8_MIN);
+		ck_assert_int_eq(got[k], below[k + 1] - below[k]);
+	}
+	release_arrays(values, counts);
+}
+
 /* As PyCUDA's test_big_array_elementwise and test_big_array_reduction. */
 DEVICE_TEST(kernels_of_users)
 {
@@ -223,6 +290,9 @@ SUITE(large)
 		tcase_add_loop_test(tcase, reductions, 0, cases);
 		tcase_add_loop_test(tcase, scans, 0, cases);
 		tcase_add_loop_test(tcase, indexes, 0, cases);
+		tcase_add_loop_test(tcase, sorting_and_searching, 0, cases);
+		tcase_add_loop_test(tcase, counts, 0, cases);
+		tcase_add_loop_test(tcase, distinct_elements, 0, cases);
 		tcase_add_loop_test(tcase, kernels_of_users, 0, cases);
 	}
 	return suite;
