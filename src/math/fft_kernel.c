@@ -194,15 +194,20 @@ static int fft_pass_directions(struct fft_direction *out, const struct fft_job *
 	return count;
 }
 
+/* The work for each element if `lanes` lie along a direction: lanes that have none, and lines of memory. */
+static double fft_column_cost(const struct fft_direction *at, int64_t lanes)
+{
+	enum { LINE = 64 };
+	double lines = (double)(min64(llabs(at->in), LINE) + min64(llabs(at->out), LINE)) / LINE;
+	return (double)lanes / (double)min64(at->extent, lanes) * (0.5 + lines);
+}
+
 /* Short steps are better, but only if lanes are used. */
 static int fft_choose_column(const struct fft_direction *directions, int count, int64_t lanes)
 {
 	int best = 0;
 	for (int i = 1; i < count; i++) {
-		const struct fft_direction *a = &directions[best], *b = &directions[i];
-		int64_t used_a = min64(a->extent, lanes), used_b = min64(b->extent, lanes);
-		int64_t steps_a = llabs(a->in) + llabs(a->out), steps_b = llabs(b->in) + llabs(b->out);
-		if (used_a != used_b ? used_b > used_a : steps_b < steps_a) {
+		if (fft_column_cost(&directions[i], lanes) < fft_column_cost(&directions[best], lanes)) {
 			best = i;
 		}
 	}

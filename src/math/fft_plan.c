@@ -63,6 +63,36 @@ static bool fft_split(struct fft_plan *plan, int count, int64_t most)
 	return true;
 }
 
+/* What lanes do for each of `extent` elements side by side. */
+static double fft_lane_work(int64_t extent)
+{
+	enum { LANES = 32 };
+	int64_t all = divide_up(extent, LANES) * LANES;
+	return (double)all / (double)extent * (extent < LANES ? 2 : 1);
+}
+
+/* Split rows of a serial device in two whose tiles are full: the first pass has as many columns as the second
+ * one has points, and the other way round.  One pass, whose columns are rows, has full tiles,
+ * but long steps, and its tile has to be in the cache. */
+static bool fft_split_row(struct fft_plan *plan, int64_t most)
+{
+	enum { MOST_BYTES = 16384 };
+	const double one_pass_work = 2.3;
+	int64_t length = plan->key.length, best = length;
+	double least = length * dtype_size(plan->key.dtype) <= MOST_BYTES ? one_pass_work : INFINITY;
+	for (int64_t first = 2; first <= most && first < length; first++) {
+		double work = fft_lane_work(length / first) + fft_lane_work(first);
+		if (length % first == 0 && length / first <= most && work < least) {
+			least = work;
+			best = first;
+		}
+	}
+	plan->passes[0].points = best;
+	plan->passes[1].points = length / best;
+	plan->pass_count = best < length ? 2 : 1;
+	return isfinite(least);
+}
+
 /* The radices of a pass: twos in groups of up to four, then the odd primes. */
 static void fft_pass_factor(struct fft_pass *pass)
 {
@@ -340,8 +370,9 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 			plan->padded++;
 		}
 	} else {
-		int count = key->kind == FFT_ALONE && key->length > FFT_LONE_POINTS ? 2 : 1;
-		while (count < FFT_PASSES && !fft_split(plan, count, most)) {
+		int count = key->kind != FFT_MANY && key->length > FFT_LONE_POINTS ? 2 : 1;
+		bool is_split = key->kind == FFT_ROWS && dev->serial && fft_split_row(plan, most);
+		while (!is_split && count < FFT_PASSES && !fft_split(plan, count, most)) {
 			count++;
 		}
 	}

@@ -25,9 +25,9 @@ struct fft_pass {
 	uint8_t radices[FFT_STAGES];
 };
 
-/* Plans for many transforms side by side, for few, whose passes must make columns, and for a table of
- * exp(-2 pi i k / length), k up to half of the length. */
-enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROOTS };
+/* Plans for many transforms side by side, for few, whose passes must make columns, for many rows, and for
+ * a table of exp(-2 pi i k / length), k up to half of the length. */
+enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROWS, FFT_ROOTS };
 
 struct fft_key {
 	int64_t length;

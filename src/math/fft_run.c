@@ -170,7 +170,8 @@ kz_status fft_run(const struct fft_job *job, kz_error *err)
 	}
 	bool is_row = job->length >= FFT_ROW && llabs(job->in.step) <= dtype_size(job->dtype)
 		&& job->out.step == dtype_size(job->dtype);
-	struct fft_key key = {job->length, job->dtype, widest < FFT_WIDE || is_row ? FFT_ALONE : FFT_MANY};
+	struct fft_key key = {job->length, job->dtype, widest < FFT_WIDE ? FFT_ALONE
+		: is_row ? FFT_ROWS : FFT_MANY};
 	const struct fft_plan *plan;
 	kz_status st = fft_plan_get(&plan, job->device, &key, err);
 	return st ? st : plan->padded ? fft_run_chirp(job, plan, err)

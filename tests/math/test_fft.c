@@ -137,6 +137,15 @@ DEVICE_TEST(long_transforms_follow_the_definition)
 	}
 }
 
+/* Rows that are columns of one pass, and rows that are split in two. */
+DEVICE_TEST(many_rows_follow_the_definition)
+{
+	static const int64_t lengths[] = {512, 600, 1024, 1029, 2187, 3000};
+	for (size_t i = 0; i < countof(lengths); i++) {
+		fft_check_length(lengths[i], 33 + (int64_t)i, i % 2 ? KZ_C128 : KZ_C64, i % 3 == 0);
+	}
+}
+
 /* The first axis, the middle one and the last one of an array with gaps, backwards. */
 DEVICE_TEST(any_axis_of_any_strides_is_transformed)
 {
@@ -539,7 +548,8 @@ SUITE(fft)
 	int devices = both_shapes_count();
 	tcase_set_timeout(tcase, getenv("KUDZU_TEST_SLOW") ? 600 : 60);
 	tcase_add_tests(tcase, devices, short_transforms_follow_the_definition,
-		long_transforms_follow_the_definition, any_axis_of_any_strides_is_transformed,
+		long_transforms_follow_the_definition, many_rows_follow_the_definition,
+		any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
 		a_second_transform_only_launches, a_transform_is_captured,
