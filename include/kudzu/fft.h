@@ -13,7 +13,9 @@
  *
  * X[k] = sum of x[j] exp(-2 pi i j k / n), by Stockham's algorithm with radices up to 16 for lengths
  * without primes above 13, by Bluestein's algorithm for others.  float64, complex128 and integers
- * are computed as complex128, all others as complex64.  The error of a result is about that of one
+ * are computed as complex128, all others as complex64: float16 and bfloat16 become float32, and spectra of them
+ * are complex64, as there are no complex halves.  kz_irfft, kz_dct and kz_idct put halves into an array of
+ * these that the options name.  The error of a result is about that of one
  * rounding times the logarithm of the length.
  *
  * The device keeps what it has computed for a length, so that a second transform only launches
@@ -101,6 +103,43 @@ KZ_API KZ_NODISCARD kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes a
  * @return as kz_fft.
  */
 KZ_API KZ_NODISCARD kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes,
+	const kz_fft_options *options, kz_error *err);
+
+/**
+ * Transform real numbers by cosines: scipy.fft.dctn.
+ *
+ * With n elements x, and j and k from 0 to n - 1, y[k] is
+ *
+ *	type 1: x[0] + (-1)^k x[n - 1] + 2 times the sum of x[j] cos(pi j k / (n - 1)), j from 1 to n - 2
+ *	type 2: 2 times the sum of x[j] cos(pi (2 j + 1) k / (2 n))
+ *	type 3: x[0] + 2 times the sum of x[j] cos(pi j (2 k + 1) / (2 n)), j from 1 on
+ *	type 4: 2 times the sum of x[j] cos(pi (2 j + 1) (2 k + 1) / (4 n))
+ *
+ * along each axis of the list.  The norms are those of kz_fft with 2 (n - 1) for n of type 1, and 2 n for the
+ * others.  With KZ_FFT_ORTHO the transform is orthogonal, too: x[0] of type 3, and x[0] and x[n - 1] of
+ * type 1, are multiplied by the root of 2 first; y[0] of type 2, and y[0] and y[n - 1] of type 1, are
+ * divided by it.
+ *
+ * @param out as that of kz_fft; the result is float64 for float64 and integers, float32 for float32 and
+ *        halves.
+ * @param array of a real dtype and any strides.  Complex numbers are refused: transform kz_array_real
+ *        and kz_array_imag.
+ * @param type from 1 to 4.
+ * @param axes as those of kz_fft.
+ * @param options NULL for the defaults.  `into` has a float dtype, float16 too.
+ * @return as kz_fft; KZ_INVALID also for a type, complex numbers, and a length below 2 of type 1.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.  You may release the array at once.
+ */
+KZ_API KZ_NODISCARD kz_status kz_dct(kz_array **out, kz_array *array, int type, kz_axes axes,
+	const kz_fft_options *options, kz_error *err);
+
+/**
+ * Transform back what kz_dct with the same type, norm and lengths gives; as kz_dct.  scipy.fft.idctn.
+ *
+ * It is type 1 or 4 for these, 3 for 2 and 2 for 3, divided as kz_ifft is.
+ */
+KZ_API KZ_NODISCARD kz_status kz_idct(kz_array **out, kz_array *array, int type, kz_axes axes,
 	const kz_fft_options *options, kz_error *err);
 
 /**

@@ -21,8 +21,9 @@
 #include "core/memory.h"
 #include "math/cuda_library.h"
 
-/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back. */
-enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF };
+/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back; real
+ * numbers to such, by cosines, which cuFFT does not do. */
+enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF, FFT_COSINE };
 
 struct cufft_job {
 	struct kz_stream *stream;

@@ -21,6 +21,7 @@ struct fft_function {
 	const char *name;
 	enum fft_domain domain;
 	bool is_inverse;
+	int type;           /* of FFT_COSINE */
 };
 
 /* A call, its arguments checked. */
@@ -28,6 +29,8 @@ struct fft_call {
 	const char *name;
 	enum fft_domain domain;
 	bool is_inverse;
+	int type;           /* of the cosine transform as the caller has it */
+	bool is_ortho;
 	struct kz_array *array;
 	struct kz_stream *stream;
 	struct kz_array *into;
@@ -41,6 +44,17 @@ struct fft_call {
 };
 
 /* Arguments */
+
+/* Whether the operand, or the result, is of real numbers. */
+static bool fft_is_of_reals(const struct fft_call *call)
+{
+	return call->domain == FFT_TO_HALF || call->domain == FFT_COSINE;
+}
+
+static bool fft_is_to_reals(const struct fft_call *call)
+{
+	return call->domain == FFT_FROM_HALF || call->domain == FFT_COSINE;
+}
 
 static kz_status fft_check_options(const kz_fft_options *options, kz_error *err)
 {
@@ -59,14 +73,16 @@ static kz_status fft_check_lengths(struct fft_call *call, const kz_shape *length
 		return error_set(err, KZ_INVALID, "%s: expected %lld lengths, got %lld", call->name,
 			(long long)call->axes.count, (long long)lengths->ndim);
 	}
+	int least = call->domain == FFT_COSINE && call->type == 1 ? 2 : 1;
 	call->lengths = call->array->shape;
 	for (int64_t i = 0; i < call->axes.count; i++) {
 		int64_t axis = call->axes.items[i], *extent = &call->lengths.dims[axis];
 		bool is_half = call->domain == FFT_FROM_HALF && axis == call->last;
 		*extent = lengths->ndim ? lengths->dims[i] : is_half ? 2 * (*extent - 1) : *extent;
-		if (*extent < 1) {
-			return error_set(err, KZ_INVALID, "%s: expected a length of at least 1 along "
-				"axis %lld, got %lld", call->name, (long long)axis, (long long)*extent);
+		if (*extent < least) {
+			return error_set(err, KZ_INVALID, "%s: expected a length of at least %d along "
+				"axis %lld, got %lld", call->name, least, (long long)axis,
+				(long long)*extent);
 		}
 	}
 	call->from = call->shape = call->lengths;
@@ -96,10 +112,10 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 		return error_set(err, KZ_INVALID, "%s: shape %s does not go into %s", call->name,
 			shape_text(&call->shape).text, shape_text(&into->shape).text);
 	}
-	if (call->domain == FFT_FROM_HALF ? !dtype_is_float(into->dtype)
+	if (fft_is_to_reals(call) ? !dtype_is_float(into->dtype)
 			: !dtype_is_complex(into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected a %s dtype of into, got %s",
-			call->name, call->domain == FFT_FROM_HALF ? "float" : "complex",
+			call->name, fft_is_to_reals(call) ? "float" : "complex",
 			kz_dtype_name(into->dtype));
 	}
 	return KZ_OK;
@@ -117,7 +133,9 @@ static double fft_scale(const struct fft_call *call, int norm)
 {
 	double count = 1;
 	for (int64_t i = 0; i < call->axes.count; i++) {
-		count *= (double)call->lengths.dims[call->axes.items[i]];
+		double length = (double)call->lengths.dims[call->axes.items[i]];
+		count *= call->domain != FFT_COSINE ? length : call->type == 1 ? 2 * (length - 1)
+			: 2 * length;
 	}
 	return norm == KZ_FFT_ORTHO ? 1 / sqrt(count)
 		: (norm == KZ_FFT_FORWARD) != call->is_inverse ? 1 / count : 1;
@@ -143,9 +161,14 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 		return error_set(err, KZ_INVALID, "%s: expected at least one axis", call->name);
 	}
 	call->last = axes.items[axes.count - 1];
-	if (!call->dtype || (call->domain == FFT_TO_HALF && dtype_is_complex(array->dtype))) {
+	call->is_ortho = options->norm == KZ_FFT_ORTHO;
+	if (!call->dtype || (fft_is_of_reals(call) && dtype_is_complex(array->dtype))) {
 		return error_set(err, KZ_INVALID, "%s: expected %snumbers, got %s", call->name,
-			call->domain == FFT_TO_HALF ? "real " : "", kz_dtype_name(array->dtype));
+			fft_is_of_reals(call) ? "real " : "", kz_dtype_name(array->dtype));
+	}
+	if (call->domain == FFT_COSINE && (call->type < 1 || call->type > 4)) {
+		return error_set(err, KZ_INVALID, "%s: expected a type from 1 to 4, got %d", call->name,
+			call->type);
 	}
 	if ((st = fft_check_lengths(call, &options->lengths, err))
 	    || (st = fft_check_into(call, err))) {
@@ -173,8 +196,7 @@ static kz_status fft_operand(struct kz_array **out, const struct fft_call *call,
 {
 	struct kz_array *cut = NULL, *made = NULL, *part = NULL;
 	kz_dtype real = dtype_part(call->dtype);
-	kz_dtype dtype = call->array->dtype == real || call->domain == FFT_TO_HALF ? real
-		: call->dtype;
+	kz_dtype dtype = call->array->dtype == real || fft_is_of_reals(call) ? real : call->dtype;
 	kz_shape common = call->from;
 	bool is_longer = false;
 	kz_status st;
@@ -221,15 +243,22 @@ static void fft_side_init(struct fft_side *side, const struct kz_array *array, i
 	}
 }
 
+/* The inverse of type 2 is type 3, and the other way round. */
+static int fft_cosine_type(const struct fft_call *call)
+{
+	return call->is_inverse && (call->type == 2 || call->type == 3) ? 5 - call->type : call->type;
+}
+
 typedef kz_status fft_runner(const struct fft_job *job, kz_error *err);
 
-/* Transform `from` to `to`, which may be the same, by one of the three functions. */
+/* Transform `from` to `to`, which may be the same, by one of the four functions. */
 static kz_status fft_along(const struct fft_call *call, fft_runner *run, struct kz_array *to,
 	const struct kz_array *from, int64_t axis, double scale, kz_error *err)
 {
 	struct fft_job job = {
 		.device = array_device(to), .stream = call->stream, .dtype = call->dtype,
 		.length = call->lengths.dims[axis], .is_inverse = call->is_inverse, .scale = scale,
+		.cosine_type = fft_cosine_type(call), .is_ortho = call->is_ortho,
 	};
 	fft_side_init(&job.in, from, axis);
 	fft_side_init(&job.out, to, axis);
@@ -248,8 +277,9 @@ static kz_status fft_forward(const struct fft_call *call, struct kz_array *resul
 	kz_status st = KZ_OK;
 	for (int64_t i = call->axes.count; !st && i-- > 0;) {
 		bool is_first = i == call->axes.count - 1;
-		st = fft_along(call, is_first && call->domain == FFT_TO_HALF ? fft_run_real : fft_run,
-			result, is_first ? operand : result, call->axes.items[i],
+		fft_runner *run = call->domain == FFT_COSINE ? dct_run
+			: is_first && call->domain == FFT_TO_HALF ? fft_run_real : fft_run;
+		st = fft_along(call, run, result, is_first ? operand : result, call->axes.items[i],
 			i == 0 ? call->scale : 1, err);
 	}
 	return st;
@@ -287,7 +317,7 @@ static kz_status fft_transform(const struct fft_call *call, struct kz_array *res
 		.is_inverse = call->is_inverse, .dtype = call->dtype, .scale = call->scale,
 		.axes = call->axes, .in = operand, .out = result};
 	bool is_done = result->count == 0;
-	kz_status st = is_done ? KZ_OK : cufft_run(&is_done, &job, err);
+	kz_status st = is_done || call->domain == FFT_COSINE ? KZ_OK : cufft_run(&is_done, &job, err);
 	return st || is_done ? st : (call->domain == FFT_FROM_HALF ? fft_to_real : fft_forward)(call,
 		result, operand, err);
 }
@@ -295,8 +325,7 @@ static kz_status fft_transform(const struct fft_call *call, struct kz_array *res
 static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_error *err)
 {
 	struct kz_array *operand = NULL, *result = NULL;
-	bool is_to_real = call->domain == FFT_FROM_HALF;
-	kz_dtype dtype = is_to_real ? dtype_part(call->dtype) : call->dtype;
+	kz_dtype dtype = fft_is_to_reals(call) ? dtype_part(call->dtype) : call->dtype;
 	kz_status st = fft_operand(&operand, call, err);
 	if (st) {
 		return st;
@@ -326,7 +355,7 @@ static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_
 	kz_axes axes, const kz_fft_options *options, kz_error *err)
 {
 	struct fft_call call = {.name = function->name, .domain = function->domain,
-		.is_inverse = function->is_inverse};
+		.is_inverse = function->is_inverse, .type = function->type};
 	if (out) {
 		*out = NULL;
 	}
@@ -343,25 +372,39 @@ static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_
 kz_status kz_fft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false}, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false, 0}, array, axes, options, err);
 }
 
 kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true}, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true, 0}, array, axes, options, err);
 }
 
 kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false}, array, axes, options,
+	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false, 0}, array, axes, options,
 		err);
 }
 
 kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true}, array, axes, options,
+	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true, 0}, array, axes, options,
+		err);
+}
+
+kz_status kz_dct(kz_array **out, kz_array *array, int type, kz_axes axes,
+	const kz_fft_options *options, kz_error *err)
+{
+	return fft_do(out, &(struct fft_function){"dct", FFT_COSINE, false, type}, array, axes, options,
+		err);
+}
+
+kz_status kz_idct(kz_array **out, kz_array *array, int type, kz_axes axes,
+	const kz_fft_options *options, kz_error *err)
+{
+	return fft_do(out, &(struct fft_function){"idct", FFT_COSINE, true, type}, array, axes, options,
 		err);
 }

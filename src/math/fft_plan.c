@@ -301,7 +301,9 @@ static bool fft_write_tables(struct fft_writer *writer, struct fft_plan *plan,
 	const struct fft_roots *roots)
 {
 	writer->count = 0;
-	for (int64_t k = 0; plan->key.kind == FFT_ROOTS && k <= plan->key.length / 2; k++) {
+	int64_t roots_end = plan->key.kind == FFT_ROOTS ? plan->key.length / 2
+		: plan->key.kind == FFT_QUARTER ? plan->key.length / 4 : -1;
+	for (int64_t k = 0; k <= roots_end; k++) {
 		fft_write(writer, fft_roots_at(roots, k));
 	}
 	if (plan->padded) {
@@ -362,7 +364,8 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		return error_no_memory(err);
 	}
 	plan->key = *key;
-	if (key->kind == FFT_ROOTS) {
+	bool is_table = key->kind >= FFT_ROOTS;
+	if (is_table) {
 		plan->pass_count = 0;
 	} else if (!fft_is_smooth(key->length)) {
 		plan->padded = 2 * key->length - 1;
@@ -383,7 +386,7 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		pass->rest = key->length / span;
 		fft_pass_factor(pass);
 	}
-	kz_status st = plan->padded || plan->pass_count || key->kind == FFT_ROOTS ? fft_plan_fill(plan, dev, err)
+	kz_status st = plan->padded || plan->pass_count || is_table ? fft_plan_fill(plan, dev, err)
 		: error_set(err, KZ_UNSUPPORTED, "fft: length %lld is too large",
 			(long long)key->length);
 	if (st) {

@@ -26,8 +26,8 @@ struct fft_pass {
 };
 
 /* Plans for many transforms side by side, for few, whose passes must make columns, for many rows, and for
- * a table of exp(-2 pi i k / length), k up to half of the length. */
-enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROWS, FFT_ROOTS };
+ * a table of exp(-2 pi i k / length), k up to half of the length or to a quarter. */
+enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROWS, FFT_ROOTS, FFT_QUARTER };
 
 struct fft_key {
 	int64_t length;
@@ -72,6 +72,8 @@ struct fft_job {
 	int64_t length;
 	bool is_inverse;
 	double scale;
+	int cosine_type;          /* of dct_run: 1 to 4, and whether it is orthogonal */
+	bool is_ortho;
 	int ndim;                 /* of the other axes */
 	int64_t dims[FFT_DIMS];
 	struct fft_side in, out;  /* the same elements, or others */
@@ -90,6 +92,12 @@ kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct
  * FFT_REALS; dtype is complex. */
 kz_status fft_run_real(const struct fft_job *job, kz_error *err);
 kz_status fft_run_to_real(const struct fft_job *job, kz_error *err);
+
+/* dct.c */
+
+/* The cosine transform of job->cosine_type, times job->scale.  Both sides have the form FFT_REALS, and may be the same
+ * elements; dtype is complex. */
+kz_status dct_run(const struct fft_job *job, kz_error *err);
 
 /* fft_kernel.c */
 

@@ -321,6 +321,156 @@ DEVICE_TEST(imaginary_parts_of_real_elements_are_ignored)
 	kz_array_release(array);
 }
 
+/* Element k of the cosine transform of n numbers that are `step` apart, by its sum. */
+static long double fft_cosine_sum(const double complex *x, int type, int64_t n, int64_t step, int64_t k,
+	bool is_ortho)
+{
+	const long double pi = 3.14159265358979323846264338327950288L, root = sqrtl(2);
+	int64_t period = type == 1 ? 2 * (n - 1) : type == 4 ? 8 * n : 4 * n;
+	long double sum = 0;
+	for (int64_t j = 0; j < n; j++) {
+		bool is_end = (type == 1 && (j == 0 || j == n - 1)) || (type == 3 && j == 0);
+		int64_t angle = type == 1 ? j * k : type == 2 ? (2 * j + 1) * k
+			: type == 3 ? j * (2 * k + 1) : (2 * j + 1) * (2 * k + 1);
+		long double value = creal(x[j * step]) * (is_end ? is_ortho ? root : 1 : 2);
+		sum += value * cosl(2 * pi * (long double)(angle % period) / (long double)period);
+	}
+	bool is_end = (type == 1 && (k == 0 || k == n - 1)) || (type == 2 && k == 0);
+	return is_end && is_ortho ? sum / root : sum;
+}
+
+static void fft_check_cosines(int type, int64_t n, kz_dtype dtype, kz_fft_norm norm)
+{
+	double complex *from, *to, *back;
+	kz_array *real, *result, *again, *array = fft_random(&from, dtype, KZ_SHAPE(n, 3));
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	struct fft_error forward = {0, 0}, backward = {0, 0};
+	long double period = 2 * (long double)(type == 1 ? n - 1 : n);
+	long double scale = norm == KZ_FFT_ORTHO ? 1 / sqrtl(period)
+		: norm == KZ_FFT_FORWARD ? 1 / period : 1;
+	options.norm = norm;
+	ok(kz_array_real(&real, array, &err));
+	ok(kz_dct(&result, real, type, KZ_AXES(0), &options, &err));
+	ok(kz_idct(&again, result, type, KZ_AXES(0), &options, &err));
+	ck_assert_uint_eq(kz_array_dtype(result), dtype_part(dtype));
+	to = fft_values(result);
+	back = fft_values(again);
+	for (int64_t i = 0; i < 3 * n; i++) {
+		fft_add_error(&forward, scale * fft_cosine_sum(from + i % 3, type, n, 3, i / 3,
+			norm == KZ_FFT_ORTHO), to[i]);
+		fft_add_error(&backward, creal(from[i]), back[i]);
+	}
+	fft_check_error(&forward, dtype, 8 * n);
+	fft_check_error(&backward, dtype, 32 * n);
+	free(from);
+	free(to);
+	free(back);
+	kz_array_release(array);
+	kz_array_release(real);
+	kz_array_release(result);
+	kz_array_release(again);
+}
+
+DEVICE_TEST(cosine_transforms_are_their_sums)
+{
+	static const int64_t lengths[] = {2, 3, 4, 7, 16, 17, 30};
+	for (size_t i = 0; i < countof(lengths); i++) {
+		for (int type = 1; type <= 4; type++) {
+			fft_check_cosines(type, lengths[i], (int)i % 2 ? KZ_C64 : KZ_C128,
+				(kz_fft_norm)((i + (size_t)type) % 3));
+		}
+	}
+	for (int type = 2; type <= 4; type++) {
+		fft_check_cosines(type, 1, KZ_C128, KZ_FFT_ORTHO);
+	}
+}
+
+/* [3, 0, 0] along the first axis, [1, 1, 0] along the other one, cut off; integers are float64. */
+DEVICE_TEST(cosine_transforms_have_axes_and_lengths)
+{
+	static const int32_t host[2][4] = {{1, 1, 9, 9}, {2, 2, 9, 9}};
+	const double complex first[2] = {1, 1}, second[2] = {1, 2};
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	kz_array *array, *result;
+	ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(2, 4), host, sizeof(host), &err));
+	options.lengths = KZ_SHAPE(2, 2);
+	ok(kz_dct(&result, array, 2, KZ_AXES(0, -1), &options, &err));
+	ck_assert_uint_eq(kz_array_dtype(result), KZ_F64);
+	double complex *values = fft_values(result);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_double_eq_tol(creal(values[i]),
+			(double)(fft_cosine_sum(second, 2, 2, 1, i / 2, false)
+				* fft_cosine_sum(first, 2, 2, 1, i % 2, false)), 1e-14);
+	}
+	free(values);
+	kz_array_release(result);
+	kz_array_release(array);
+}
+
+DEVICE_TEST(cosine_transforms_refuse_what_does_not_fit)
+{
+	kz_array *real, *points, *one, *out = NULL;
+	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
+	ok(kz_array_ones(&real, dev, KZ_F32, KZ_SHAPE(4, 3), &err));
+	ok(kz_array_ones(&points, dev, KZ_C64, KZ_SHAPE(4, 3), &err));
+	ok(kz_array_ones(&one, dev, KZ_F32, KZ_SHAPE(1), &err));
+	fails(kz_dct(&out, real, 0, KZ_AXES(0), NULL, &err), KZ_INVALID,
+		"dct: expected a type from 1 to 4, got 0");
+	fails(kz_idct(&out, real, 5, KZ_AXES(0), NULL, &err), KZ_INVALID,
+		"idct: expected a type from 1 to 4, got 5");
+	fails(kz_dct(&out, points, 2, KZ_AXES(0), NULL, &err), KZ_INVALID,
+		"dct: expected real numbers, got complex64");
+	fails(kz_dct(&out, one, 1, KZ_AXES(0), NULL, &err), KZ_INVALID,
+		"dct: expected a length of at least 2 along axis 0, got 1");
+	fails(kz_dct(&out, real, 2, KZ_AXES(2), NULL, &err), KZ_RANGE, "axis 2");
+	fails(kz_idct(NULL, real, 2, KZ_AXES(0), NULL, &err), KZ_INVALID, "idct: out is NULL");
+	options.into = points;
+	fails(kz_dct(&out, real, 2, KZ_AXES(0), &options, &err), KZ_INVALID,
+		"dct: expected a float dtype of into, got complex64");
+	options.into = real;
+	fails(kz_dct(&out, one, 2, KZ_AXES(0), &options, &err), KZ_INVALID,
+		"dct: shape (1,) does not go into (4, 3)");
+	ck_assert_ptr_null(out);
+	kz_array_release(real);
+	kz_array_release(points);
+	kz_array_release(one);
+}
+
+/* A half may be an operand, and what real numbers go into.  Between these all are float32: 4,097 is no half. */
+DEVICE_TEST(halves_are_computed_as_float32)
+{
+	static const kz_dtype halves[] = {KZ_F16, KZ_BF16};
+	for (size_t i = 0; i < countof(halves); i++) {
+		kz_array *array, *spectrum, *result, *cosines;
+		kz_fft_options into = KZ_FFT_OPTIONS_INIT;
+		ok(kz_array_ones(&array, dev, halves[i], KZ_SHAPE(4097), &err));
+		ok(kz_rfft(&spectrum, array, KZ_AXES(0), NULL, &err));
+		ck_assert_uint_eq(kz_array_dtype(spectrum), KZ_C64);
+		double complex *values = fft_values(spectrum);
+		ck_assert_double_eq_tol(creal(values[0]), 4097, 0.01);
+		free(values);
+		ok(kz_array_zeros_like(&into.into, array, 0, &err));
+		into.lengths = KZ_SHAPE(4097);
+		ok(kz_irfft(&result, spectrum, KZ_AXES(0), &into, &err));
+		ck_assert_ptr_eq(result, into.into);
+		ok(kz_dct(&cosines, array, 2, KZ_AXES(0), NULL, &err));
+		ck_assert_uint_eq(kz_array_dtype(cosines), KZ_F32);
+		kz_array_release(result);
+		ok(kz_idct(&result, cosines, 2, KZ_AXES(0), &into, &err));
+		ck_assert_uint_eq(kz_array_dtype(result), halves[i]);
+		values = fft_values(result);
+		for (int k = 0; k < 4097; k += 64) {
+			ck_assert(values[k] == 1);
+		}
+		free(values);
+		kz_array_release(array);
+		kz_array_release(spectrum);
+		kz_array_release(result);
+		kz_array_release(cosines);
+		kz_array_release(into.into);
+	}
+}
+
 /* Lengths of one pass, of two, of Bluestein's algorithm, and of real numbers. */
 DEVICE_TEST(a_second_transform_only_launches)
 {
@@ -552,6 +702,8 @@ SUITE(fft)
 		any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
+		cosine_transforms_are_their_sums, cosine_transforms_have_axes_and_lengths,
+		cosine_transforms_refuse_what_does_not_fit, halves_are_computed_as_float32,
 		a_second_transform_only_launches, a_transform_is_captured,
 		spectra_are_shifted_and_have_frequencies, convolutions_have_the_modes_of_numpy,
 		types_become_complex, what_does_not_fit_is_refused,

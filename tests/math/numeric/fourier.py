@@ -4,6 +4,7 @@
 # of what is transformed for each halving of the length (Higham, section 24.1).
 
 import numpy as np
+import scipy.fft
 
 from numeric.operands import COMPLEX, HALVES, INEXACT, INTEGERS, REAL
 from numeric.table import Row, apart
@@ -78,6 +79,33 @@ def draw_frequencies(d):
     return [d.integer(1, 300), d.pick([1.0, 0.25, -3.0, 1e-3])]
 
 
+# Cosine transforms
+
+def draw_cosine(d):
+    """As draw_transform; type 1 needs two elements."""
+    kind = d.integer(1, 4)
+    values, axes = draw_transform(REAL * 3 + HALVES + ["int32", "bool"])(d)
+    lengths = d.keywords["s"]
+    extents = lengths or [values.shape[axis] for axis in axes]
+    if kind == 1 and min(extents) < 2:
+        kind = 2
+    d.keywords.update(type=kind)
+    return [values, kind, axes]
+
+
+def run_cosine(name):
+    def run(library, x, kind, axes, lengths=(), **options):
+        return library.call(name, x, kind, axes, lengths=library.shape("kz_shape", list(lengths)), **options)
+    return run
+
+
+def cosine(function):
+    def run(x, kind, axes, norm, s, type):
+        value = function(x.astype(float), type=type, s=s, axes=axes, norm=norm)
+        return value.astype("float32" if work(x.dtype.name) == "complex64" else "float64")
+    return run
+
+
 # Sequences
 
 MODES = ["full", "same", "valid"]
@@ -121,6 +149,10 @@ ROWS = [
     row("ifft", np.fft.ifftn, COMPLEX * 3 + REAL),
     row("rfft", np.fft.rfftn, REAL * 3 + HALVES + ["int32", "bool"]),
     row("irfft", np.fft.irfftn, COMPLEX * 3 + REAL, is_real=True),
+    Row("dct", draw_cosine, run_cosine("kz_dct"), cosine(scipy.fft.dctn), bound,
+        dtype=result_dtype(is_real=True), cases=100, into=True),
+    Row("idct", draw_cosine, run_cosine("kz_idct"), cosine(scipy.fft.idctn), bound,
+        dtype=result_dtype(is_real=True), cases=100, into=True),
     Row("fftshift", draw_shift, "kz_fftshift", np.fft.fftshift, cases=60, into=True),
     Row("ifftshift", draw_shift, "kz_ifftshift", np.fft.ifftshift, cases=60, into=True),
     Row("fftfreq", draw_frequencies, "kz_fftfreq", np.fft.fftfreq, cases=40),
