@@ -78,7 +78,7 @@ typedef struct kz_capture_options {
  * @return KZ_OK; KZ_STATE if the stream is captured already; KZ_INVALID; the driver's failures.
  * Threads: this thread must end the capture, unless it is relaxed.  Waits while another thread waits for the
  * whole device, in kz_device_synchronize or kz_device_trim, in the release of a module, or as memory has run
- * out: that would end the capture.
+ * out, or makes a plan of cuFFT: that would end the capture.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options,
 	kz_error *err);

@@ -112,9 +112,9 @@ static kz_status cufft_ok(int code, const char *function, const struct cufft_lay
 	}
 	for (int i = 0; i < layout->rank; i++) {
 		at += snprintf(what + at, sizeof(what) - (size_t)at, "%s%lld",
-			i ? " x " : "a transform of ", layout->n[i]);
+			i ? " x " : "transform of ", layout->n[i]);
 	}
-	snprintf(what + at, sizeof(what) - (size_t)at, ", %lld times", layout->batch);
+	snprintf(what + at, sizeof(what) - (size_t)at, ", batch of %lld", layout->batch);
 	return codes_fail(KZ_DOMAIN_CUFFT, code, function, what, err);
 }
 
@@ -195,7 +195,9 @@ static kz_status cufft_plan_make(struct cufft_plan **out, struct cufft_table *ta
 	if (plan) {
 		plan->layout = *layout;
 		plan->handle = CUFFT_NO_PLAN;
+		CUstreamCaptureMode mode = device_relax(table->device); // others may capture, too
 		st = cufft_plan_ask(plan, table->library, err);
+		device_restore(table->device, mode);
 	}
 	device_let_captures(table->device);
 	if (st || !plan) {
@@ -296,25 +298,28 @@ static kz_status cufft_call(struct cufft_table *table, const struct cufft_step *
 static kz_status cufft_launch(struct cufft_table *table, const struct cufft_step *step,
 	struct kz_stream *stream, bool is_inverse, kz_error *err)
 {
-	struct memory *used[] = {step->out->buffer->memory, step->in->buffer->memory, NULL};
+	struct memory *used[3] = {step->out->buffer->memory, step->in->buffer->memory};
 	const struct memory_wish wish = {.stream = stream};
 	struct kz_buffer *work = NULL;
+	CUdeviceptr address = 0;
+	int count = 2;
 	kz_status st = KZ_OK;
 	if (step->plan->work_size) {
 		st = buffer_create(&work, table->device, (int64_t)step->plan->work_size, &wish, err);
 		if (st) {
 			return st;
 		}
-		used[2] = work->memory;
+		address = buffer_address(work);
+		used[count++] = work->memory;
 	}
-	for (size_t i = 0; !st && i < countof(used); i++) {
-		st = used[i] ? memory_use(used[i], stream, err) : KZ_OK;
+	for (int i = 0; !st && i < count; i++) {
+		st = memory_use(used[i], stream, err);
 	}
 	if (!st) {
-		st = cufft_call(table, step, stream, work ? buffer_address(work) : 0,
-			is_inverse ? CUFFT_INVERSE : CUFFT_FORWARD, err);
-		for (size_t i = 0; i < countof(used); i++) {
-			kz_status after = used[i] ? memory_used(used[i], stream, st ? NULL : err) : KZ_OK;
+		st = cufft_call(table, step, stream, address, is_inverse ? CUFFT_INVERSE : CUFFT_FORWARD,
+			err);
+		for (int i = 0; i < count; i++) {
+			kz_status after = memory_used(used[i], stream, st ? NULL : err);
 			st = st ? st : after;
 		}
 	}

@@ -15,8 +15,8 @@
  *	the size               cufft_declines: what cuFFT itself says that it does not have
  *	a full cache           all plans are in use by other threads
  *
- * Everything else is cuFFT's, since nobody has measured a size for which it is the slower one:
- * bench/bench_cufft.c does.  A failure of cuFFT is an error.
+ * Everything else is cuFFT's.  What bench/bench_cufft.c shows to be faster by our kernels belongs into
+ * this list.  A failure of cuFFT is an error.
  */
 #include "core/memory.h"
 #include "math/cuda_library.h"

@@ -48,7 +48,7 @@ CUFFT_STUB_TEST(each_call_that_fails_is_an_error_value)
 		kz_array *array = calls_operand(function, calls_functions[i].is_double, 7 + (int)i);
 		char script[64], what[64];
 		snprintf(script, sizeof(script), "%s:2", calls_functions[i].name);
-		snprintf(what, sizeof(what), "a transform of %d, 1 times: cuFFT got no memory",
+		snprintf(what, sizeof(what), "transform of %d, batch of 1: cuFFT got no memory",
 			function == IRFFT ? 2 * (6 + (int)i) : 7 + (int)i);
 		setenv("CUFFT_STUB_FAIL", script, 1);
 		ck_assert_int_eq(calls_try(function, array), KZ_DEVICE_MEMORY);
