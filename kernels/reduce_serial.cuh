@@ -96,10 +96,11 @@ template <int count, class Map> __device__ __forceinline__ void kz_add_rows(kz_v
 /* Lane i takes in lane j, whose place may be before its own. */
 __device__ __forceinline__ void kz_take_in(kz_value *values, kz_place *places, long long i, long long j)
 {
-	const bool stays = kz_stays(values[i], values[j]);
-	const bool first = stays && kz_stays(values[j], values[i]) ? places[i] < places[j] : stays;
-	values[i] = first ? values[i] : values[j];
-	places[i] = first ? places[i] : places[j];
+	const kz_value value = values[i], other = values[j];
+	const kz_place place = places[i], behind = places[j];
+	const bool first = kz_stays(value, other) & (!kz_stays(other, value) | (place < behind));
+	values[i] = first ? value : other;
+	places[i] = first ? place : behind;
 }
 
 /* Of lanes of elements in the order of their indexes: places count them. */
@@ -112,7 +113,7 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 		values[slot] = map(0, i).value;
 		places[slot] = 0;
 	});
-	long long row = 0; /* once more: many rows are a multiple of eight */
+	long long row = task.rows % 8 != 0; /* or the first one once more: most are a multiple of eight */
 	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
 		kz_add_rows<8>(values, places, task, task.width, map, row);
 	}

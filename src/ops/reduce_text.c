@@ -42,8 +42,8 @@ static void add_position(struct str *source, const struct reduce_class *class)
 		class->combine == KZ_OP_MAXIMUM ? ">" : "<");
 	/* of two values of which the first one has the smaller index */
 	str_addf(source, "__device__ inline bool kz_stays(kz_value a, kz_value b)\n{\n"
-		"return a %s b%s;\n}\n", class->combine == KZ_OP_MAXIMUM ? ">=" : "<=",
-		is_real ? " || a != a" : "");
+		"return (a %s b)%s;\n}\n", class->combine == KZ_OP_MAXIMUM ? ">=" : "<=",
+		is_real ? " | (a != a)" : "");
 }
 
 /* PTX has no registers of 8 bits, so an accumulator of 8 bits would be cut after each element.
