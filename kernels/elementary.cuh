@@ -307,6 +307,39 @@ template <class T> __device__ T kz_arccos(T a)
 	const T below = 2 * high - (2 * part - 2 * low), near = high - (copysign(part, a) - low);
 	return is_large ? a < 0 ? below : 2 * part : near;
 }
+/* a^b as 2^(b log2(a)), computed as double: 0.7.  What is special becomes so in the exponent of a, or in y,
+ * where a choice is of two constants. */
+__device__ inline float kz_power(float a, float b)
+{
+	const float size = fabsf(a), most = 0x1.fffffep+127f, half = 0.5f * b;
+	const bool is_finite = size <= most, is_whole = truncf(b) == b;
+	const bool is_one = (b == 0) | (a == 1) | ((size == 1) & (fabsf(b) > most));
+	const unsigned long long bits = kz_log_bits((double)size);
+	float base = size == 0 ? -__int_as_float(0x7f800000) : is_finite ? -1023.0f : size;
+	base = (a < 0) & !is_whole & is_finite ? __int_as_float(0x7fc00000) : base;
+	const double k = kz_log_exponent(bits, (double)base);
+	const double f = kz_number((bits & 0xfffffffffffffull) + kz_word(0x1.6a09e667f3bcdp-1)) - 1;
+	const double s = f / (2 + f), z = s * s;
+	double p = 0x1.ba26da4320a41p-2;
+	p = fma(p, z, 0x1.2746d7075e11bp-1);
+	p = fma(p, z, 0x1.ec70e6ad86008p-1);
+	p = fma(p, z, 0x1.7154764e64589p+1);
+	double y = fma(s, p, k) * b;
+	y = is_one ? 0 : y;
+	y = y > 160 ? 160 : y;
+	y = y < -160 ? -160 : y;
+	const double shifted = y + 0x1.8p+52, r = y - (shifted - 0x1.8p+52);
+	p = 0x1.41d1d838b89fbp-13;
+	p = fma(p, r, 0x1.5f47300144631p-10);
+	p = fma(p, r, 0x1.3b2dc220852d3p-7);
+	p = fma(p, r, 0x1.c6aed1395888cp-5);
+	p = fma(p, r, 0x1.ebfbdaccb1541p-3);
+	p = fma(p, r, 0x1.62e430ca7a9c9p-1);
+	p = fma(p, r, 0x1.000000026b2d1p+0);
+	const float value = (float)kz_number(kz_word(p) + (kz_word(shifted) << 52));
+	return is_whole & (truncf(half) != half) ? copysignf(value, a) : value;
+}
+__device__ inline double kz_power(double a, double b) { return pow(a, b); }
 template <class T> __device__ T kz_logaddexp(T a, T b)
 {
 	const T apart = a == b ? (T)0 : a - b; /* infinite numbers, too */
