@@ -9,6 +9,9 @@
  * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
  * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
  *
+ * KZ_CHIRP: Bluestein's algorithm for KZ_CHIRP points, whose convolution is of KZ_N.  The stages are passed twice, and
+ * at their middle the spectrum is multiplied by `filter`; what is read and written, by the chirp (kernels/chirp.cuh).
+ *
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
  * src/math/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
  */
@@ -53,16 +56,36 @@ struct kz_tile {
 	}
 };
 
+/* A tile that gets what is multiplied by factors, for stages that compute backward. */
+struct kz_filtered {
+	kz_tile tile;
+	const kz_point *factors;
+	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
+	{
+		kz_turn(re, im, factors[row]);
+		tile.put(row, im, re);
+	}
+};
+
 struct kz_source {
 	const char *at;
 	kz_i64 step, part;
+	const kz_point *chirp;
 	__device__ __forceinline__ void get(int row, kz_real &re, kz_real &im) const
 	{
-		const kz_point x = kz_read<KZ_IN_FORM>(at + row * step, part);
+#ifdef KZ_CHIRP
+		const int from = row < KZ_CHIRP ? row : KZ_CHIRP - 1;
+#else
+		const int from = row;
+#endif
+		const kz_point x = kz_read<KZ_IN_FORM>(at + from * step, part);
 #ifdef KZ_INVERSE
 		re = x.im, im = x.re;
 #else
 		re = x.re, im = x.im;
+#endif
+#ifdef KZ_CHIRP
+		kz_turn(re, im, row < KZ_CHIRP ? chirp[from] : kz_point{0, 0});
 #endif
 	}
 };
@@ -76,6 +99,14 @@ struct kz_target {
 	bool is_there;
 	__device__ __forceinline__ void put(int row, kz_real re, kz_real im) const
 	{
+#ifdef KZ_CHIRP
+		if (row >= KZ_CHIRP) {
+			return;
+		}
+		const kz_real swap = re; /* the stages computed backward */
+		re = im, im = swap;
+		kz_turn(re, im, twiddles[row]);
+#endif
 #ifdef KZ_TWIDDLE
 		kz_turn(re, im, twiddles[row * twiddle_step]);
 #endif
@@ -249,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 	__shared__ kz_real halves[2][2 * KZ_N * KZ_C];
 	const kz_tile a = {halves[0] + lane}, b = {halves[1] + lane};
 #endif
-	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row, pass.in_part};
+	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row, pass.in_part, twiddles};
 	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row, pass.out_part,
 		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale, is_there};
 	kz_stages(from, to, a, b, roots, first);

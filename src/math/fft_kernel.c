@@ -37,6 +37,7 @@ struct kz_pass {
 struct fft_class {
 	kz_dtype dtype;
 	int32_t points;
+	int32_t chirp;             /* Bluestein: the length; else 0 */
 	uint8_t radices[FFT_STAGES];
 	uint8_t stage_count;
 	uint8_t is_serial, is_inverse;
@@ -102,18 +103,31 @@ static void fft_write_butterfly(struct str *source, int radix)
 	str_add(source, "}\n};\n");
 }
 
+/* All stages, of Bluestein's algorithm twice, from tile to tile. */
 static void fft_write_calls(struct str *source, const struct fft_class *class)
 {
 	int span = 1, rest = class->points, roots = 0;
+	int count = class->stage_count, all = class->chirp ? 2 * count : count;
 	str_add(source, "static __device__ __forceinline__ void kz_stages(const kz_source &from, "
 		"const kz_target &to,\nconst kz_tile &a, const kz_tile &b, const kz_point *w, int first)\n{\n");
-	for (int i = 0; i < class->stage_count; i++) {
-		int radix = class->radices[i];
-		bool is_last = i == class->stage_count - 1;
+	for (int i = 0; i < all; i++) {
+		int radix = class->radices[i % count];
+		const char *in = i % 2 ? "a" : "b", *out = i % 2 ? "b" : "a";
+		if (i % count == 0) {
+			span = 1;
+			rest = class->points;
+			roots = 0;
+		}
 		rest /= radix;
-		str_addf(source, "kz_stage<%d, %d, %d>(%s, %s, w + %d, first);\n%s", radix, span, rest,
-			i == 0 ? "from" : i % 2 ? "a" : "b", is_last ? "to" : i % 2 ? "b" : "a", roots,
-			is_last ? "" : "KZ_SYNC();\n");
+		str_addf(source, "kz_stage<%d, %d, %d>(%s, ", radix, span, rest, i == 0 ? "from" : in);
+		if (i == all - 1) {
+			str_add(source, "to");
+		} else if (i == count - 1) {
+			str_addf(source, "kz_filtered{%s, to.twiddles + KZ_CHIRP}", out);
+		} else {
+			str_add(source, out);
+		}
+		str_addf(source, ", w + %d, first);\n%s", roots, i == all - 1 ? "" : "KZ_SYNC();\n");
 		roots += (radix - 1) * rest;
 		span *= radix;
 	}
@@ -146,6 +160,9 @@ static void fft_write_source(struct str *source, const void *context)
 		class->is_inverse ? "#define KZ_INVERSE\n" : "",
 		class->has_twiddles ? "#define KZ_TWIDDLE\n" : "",
 		class->has_scale ? "#define KZ_SCALE\n" : "");
+	if (class->chirp) {
+		str_addf(source, "#define KZ_CHIRP %d\n", class->chirp);
+	}
 	str_addf(source, "#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n", class->in, class->out);
 	str_add(source, device_points);
 	str_add(source, device_fft);
@@ -284,6 +301,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 		struct fft_class class;
 	} key = {"fft", {
 		.dtype = job->dtype, .points = (int32_t)pass->points,
+		.chirp = plan->padded ? (int32_t)plan->key.length : 0,
 		.stage_count = (uint8_t)pass->stage_count, .is_serial = job->device->serial,
 		.is_inverse = job->is_inverse, .has_twiddles = pass->rest > 1,
 		.has_scale = job->scale != 1, .in = (uint8_t)job->in.form,
@@ -292,7 +310,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	struct kernels_want want = {&key, sizeof(key), fft_write_source, &key.class, "fft"};
 	CUdeviceptr address[4] = {job->out.address, job->in.address,
 		plan->tables + (CUdeviceptr)(pass->roots * size),
-		plan->tables + (CUdeviceptr)(pass->twiddles * size)};
+		plan->tables + (CUdeviceptr)((plan->padded ? plan->chirp : pass->twiddles) * size)};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &address[2], &address[3], &shape};
 	struct kernels_call call = {

@@ -15,7 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_LONE_POINTS = 64, FFT_FIRST = 32 };
+enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_LONE_POINTS = 64, FFT_FIRST = 32,
+	FFT_TILE_BYTES = 16384 }; /* of a lane's columns, where it is a row */
 
 static const int fft_primes[] = {13, 11, 7, 5, 3, 2};
 
@@ -76,10 +77,9 @@ static double fft_lane_work(int64_t extent)
  * but long steps, and its tile has to be in the cache. */
 static bool fft_split_row(struct fft_plan *plan, int64_t most)
 {
-	enum { MOST_BYTES = 16384 };
 	const double one_pass_work = 2.3;
 	int64_t length = plan->key.length, best = length;
-	double least = length * dtype_size(plan->key.dtype) <= MOST_BYTES ? one_pass_work : INFINITY;
+	double least = length * dtype_size(plan->key.dtype) <= FFT_TILE_BYTES ? one_pass_work : INFINITY;
 	for (int64_t first = 2; first <= most && first < length; first++) {
 		double work = fft_lane_work(length / first) + fft_lane_work(first);
 		if (length % first == 0 && length / first <= most && work < least) {
@@ -306,8 +306,8 @@ static bool fft_write_tables(struct fft_writer *writer, struct fft_plan *plan,
 	for (int64_t k = 0; k <= roots_end; k++) {
 		fft_write(writer, fft_roots_at(roots, k));
 	}
-	if (plan->padded) {
-		return fft_write_chirp(writer, plan);
+	if (plan->padded && !fft_write_chirp(writer, plan)) {
+		return false;
 	}
 	for (int i = 0; i < plan->pass_count; i++) {
 		fft_write_stages(writer, &plan->passes[i], roots);
@@ -342,7 +342,7 @@ static kz_status fft_plan_fill(struct fft_plan *plan, struct kz_device *dev, kz_
 	struct fft_writer writer = {NULL, plan->key.dtype == KZ_C128, 0};
 	struct fft_roots roots;
 	kz_status st;
-	if (!fft_roots_init(&roots, plan->key.length)) {
+	if (!fft_roots_init(&roots, plan->padded ? plan->padded : plan->key.length)) {
 		return error_no_memory(err);
 	}
 	(void)fft_write_tables(&writer, plan, &roots);
@@ -372,6 +372,12 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		while (!fft_is_smooth(plan->padded)) {
 			plan->padded++;
 		}
+		bool is_short = plan->padded <= (dev->serial ? FFT_TILE_BYTES / dtype_size(key->dtype)
+			: FFT_GPU_POINTS);
+		if (key->kind != FFT_ALONE && is_short) {
+			plan->pass_count = 1;
+			plan->passes->points = plan->padded;
+		}
 	} else {
 		int count = key->kind != FFT_MANY && key->length > FFT_LONE_POINTS ? 2 : 1;
 		bool is_split = key->kind == FFT_ROWS && dev->serial && fft_split_row(plan, most);
@@ -383,7 +389,7 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		struct fft_pass *pass = &plan->passes[i];
 		pass->span = span;
 		span *= pass->points;
-		pass->rest = key->length / span;
+		pass->rest = plan->padded ? 1 : key->length / span;
 		fft_pass_factor(pass);
 	}
 	kz_status st = plan->padded || plan->pass_count || is_table ? fft_plan_fill(plan, dev, err)

@@ -40,8 +40,8 @@ struct fft_plan {
 	struct fft_key key;
 	int pass_count;
 	struct fft_pass passes[FFT_PASSES];
-	int64_t padded;     /* Bluestein: the length of the convolution; else 0 */
-	int64_t chirp, filter; /* in the tables: exp(-i pi j^2 / length), and its conjugate's transform */
+	int64_t padded;     /* Bluestein: the length of the convolution; else 0.  A short one is one pass */
+	int64_t chirp, filter; /* in the tables: exp(-i pi j^2 / length), then its conjugate's transform */
 	CUdeviceptr tables;
 };
 

@@ -174,6 +174,6 @@ kz_status fft_run(const struct fft_job *job, kz_error *err)
 		: is_row ? FFT_ROWS : FFT_MANY};
 	const struct fft_plan *plan;
 	kz_status st = fft_plan_get(&plan, job->device, &key, err);
-	return st ? st : plan->padded ? fft_run_chirp(job, plan, err)
+	return st ? st : plan->padded && !plan->pass_count ? fft_run_chirp(job, plan, err)
 		: fft_run_passes(job, plan, err);
 }

@@ -137,10 +137,10 @@ DEVICE_TEST(long_transforms_follow_the_definition)
 	}
 }
 
-/* Rows that are columns of one pass, and rows that are split in two. */
+/* Rows that are columns of one pass, rows that are split in two, and those of Bluestein's algorithm. */
 DEVICE_TEST(many_rows_follow_the_definition)
 {
-	static const int64_t lengths[] = {512, 600, 1024, 1029, 2187, 3000};
+	static const int64_t lengths[] = {512, 600, 1024, 1029, 2187, 3000, 17, 31, 97, 101, 509, 2039};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		fft_check_length(lengths[i], 33 + (int64_t)i, i % 2 ? KZ_C128 : KZ_C64, i % 3 == 0);
 	}
@@ -474,16 +474,19 @@ DEVICE_TEST(halves_are_computed_as_float32)
 /* Lengths of one pass, of two, of Bluestein's algorithm, and of real numbers. */
 DEVICE_TEST(a_second_transform_only_launches)
 {
-	static const int64_t lengths[] = {60, 900, 34};
+	static const int64_t lengths[] = {60, 900, 34, 74};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		double complex *values;
-		kz_array *result, *real, *array = fft_random(&values, KZ_C64, KZ_SHAPE(lengths[i]));
+		kz_array *result, *real, *array = fft_random(&values, KZ_C64,
+			KZ_SHAPE(i == 3 ? 40 : 1, lengths[i]));
 		kz_kernel_stats stats[2];
 		ok(kz_array_real(&real, array, &err));
 		for (int turn = 0; turn < 3; turn++) {
-			ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
+			ok(kz_fft(&result, array, KZ_AXES(1), NULL, &err));
 			kz_array_release(result);
-			ok(kz_rfft(&result, real, KZ_AXES(0), NULL, &err));
+			ok(kz_rfft(&result, real, KZ_AXES(1), NULL, &err));
+			kz_array_release(result);
+			ok(kz_dct(&result, real, 2, KZ_AXES(1), NULL, &err));
 			kz_array_release(result);
 			kz_device_kernel_stats(dev, &stats[turn > 0]);
 		}
