@@ -68,6 +68,7 @@ KZ_API KZ_NODISCARD kz_status kz_leak_leave(kz_status st);
 /** A call at this place. */
 #define KZ_LEAK(call) (kz_leak_enter(__FILE__, __LINE__), kz_leak_leave(call))
 #define kz_apply(...) KZ_LEAK(kz_apply(__VA_ARGS__))
+#define kz_argpartition(...) KZ_LEAK(kz_argpartition(__VA_ARGS__))
 #define kz_argsort(...) KZ_LEAK(kz_argsort(__VA_ARGS__))
 #define kz_argsort_compare(...) KZ_LEAK(kz_argsort_compare(__VA_ARGS__))
 #define kz_array_arange(...) KZ_LEAK(kz_array_arange(__VA_ARGS__))
@@ -221,6 +222,7 @@ KZ_API KZ_NODISCARD kz_status kz_leak_leave(kz_status st);
 #define kz_npz_open_memory(...) KZ_LEAK(kz_npz_open_memory(__VA_ARGS__))
 #define kz_one_hot(...) KZ_LEAK(kz_one_hot(__VA_ARGS__))
 #define kz_outer(...) KZ_LEAK(kz_outer(__VA_ARGS__))
+#define kz_partition(...) KZ_LEAK(kz_partition(__VA_ARGS__))
 #define kz_pinned_buffer(...) KZ_LEAK(kz_pinned_buffer(__VA_ARGS__))
 #define kz_pinned_create(...) KZ_LEAK(kz_pinned_create(__VA_ARGS__))
 #define kz_pinned_wrap(...) KZ_LEAK(kz_pinned_wrap(__VA_ARGS__))

@@ -111,6 +111,9 @@ KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array
 /**
  * Find the greatest elements along an axis, or the least: torch.topk.
  *
+ * They are the first ones of a stable sort, so of equal elements those with the least indexes.  Of a long
+ * axis, unless it is of complex numbers, the last of them is selected, and only they are sorted.
+ *
  * @param values set to `count` elements along the axis, the greatest one first (of the least, the least);
  *        NULL if nobody wants them, as the next.  Both are NULL on failure.
  * @param indexes set to where they are along the axis, int64.
@@ -122,6 +125,38 @@ KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array
  */
 KZ_API KZ_NODISCARD kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count,
 	int64_t axis, int largest, const kz_sort_options *options, kz_error *err);
+
+/**
+ * Put the elements at some places of a sorted axis there, those before one of them in front of it and those
+ * behind it after it: numpy.partition.
+ *
+ * Elements at up to four places of a long axis are selected, and then elements that lie between the same
+ * ones keep their order.  Else, and for complex numbers, the axis is sorted.
+ *
+ * @param out set to the copy, which is row-major; NULL on failure.
+ * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
+ * @param kth the places on the host, `count` of them: from 0, or negative from the end.  May be NULL if
+ *        there are none.  They are read before the call returns.
+ * @param axis from 0, or negative from the end.
+ * @param options NULL for the defaults.  `descending` is the order of the sorted axis.
+ * @return as kz_sort; KZ_RANGE also for a place outside of the axis, which the message names; KZ_INVALID
+ *         also for a negative count.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count,
+	int64_t axis, const kz_sort_options *options, kz_error *err);
+
+/**
+ * Find the indexes that partition an array along an axis: numpy.argpartition.
+ *
+ * They are the indexes of what kz_partition gives for the same arguments.
+ *
+ * @param out set to an int64 array of the array's shape.
+ * @return as kz_partition.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_argpartition(kz_array **out, kz_array *array, const int64_t *kth,
+	int64_t count, int64_t axis, const kz_sort_options *options, kz_error *err);
 
 /** What a quantile is that lies between two elements; numpy's names.  The numbers never change. */
 typedef enum kz_quantile_method {
@@ -135,7 +170,8 @@ typedef enum kz_quantile_method {
 /**
  * Find the quantile of the elements along an axis: numpy.quantile.
  *
- * It is the element at place q (n - 1) of n sorted ones.  With a NaN among them it is NaN.
+ * It is the element at place q (n - 1) of n sorted ones.  With a NaN among them it is NaN.  Of a long axis
+ * it is selected, without a sort.
  *
  * @param out set to the quantiles, of the array's dtype if that is of floats, else float64; NULL on failure.
  * @param array real numbers, of any shape and strides.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantiles, and the greatest elements: parts of sorted arrays. */
+/* Quantiles: elements at places of the sorted rows, which are selected where rows are long. */
 #include "base/common.h"
 
 #include "array/array.h"
 #include "array/shape.h"
 #include "core/object.h"
+#include "math/select.h"
 #include "math/sort.h"
 
 #include <kudzu/eval.h>
@@ -23,46 +24,6 @@ static kz_status quantile_slice(kz_array **out, kz_array *array, int64_t axis, k
 	items[axis] = part;
 	return kz_array_slice(out, array, (kz_slices){items, axis + 1}, err);
 }
-
-/* The greatest elements */
-
-kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count, int64_t axis,
-	int largest, const kz_sort_options *options, kz_error *err)
-{
-	struct kz_array *order = NULL, *part = NULL, *copy = NULL;
-	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
-	kz_status st;
-	if (values) {
-		*values = NULL;
-	}
-	if (indexes) {
-		*indexes = NULL;
-	}
-	if ((st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = axis_resolve(&axis, &array->shape, err))
-	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {
-		return st;
-	}
-	if (count < 0 || count > array->shape.dims[axis]) {
-		return error_set(err, KZ_RANGE, "kz_topk: expected 0 to %lld elements of axis %lld, got %lld",
-			(long long)array->shape.dims[axis], (long long)axis, (long long)count);
-	}
-	sort.descending = largest;
-	if (!(st = kz_argsort(&order, array, axis, &sort, err))
-	    && !(st = quantile_slice(&part, order, axis, kz_slice_range(0, count, 1), err))
-	    && !(st = kz_array_copy_on(&copy, part, sort.stream, err)) && values) {
-		st = kz_array_take_along_axis_on(values, array, copy, axis, KZ_INDEX_WRAP, sort.stream, err);
-	}
-	if (!st && indexes) {
-		*indexes = kz_array_retain(copy);
-	}
-	kz_array_release(copy);
-	kz_array_release(part);
-	kz_array_release(order);
-	return st;
-}
-
-/* Quantiles */
 
 /* The elements on both sides of a place in n sorted ones, and the share of the second. */
 struct quantile_place {
@@ -86,28 +47,67 @@ static struct quantile_place quantile_place(double q, int64_t n, kz_quantile_met
 	return place;
 }
 
-/* Between two elements, from the nearer one; NaN if there is one among all, which is the last. */
-static kz_status quantile_mix(kz_array **out, kz_array *sorted, int64_t axis,
-	const struct quantile_place *place, kz_stream *stream, kz_error *err)
+/* The elements on both sides and the last one, by a sort along the axis. */
+static kz_status quantile_sort(struct kz_array *parts[3], struct kz_array *array, int64_t axis,
+	const struct quantile_place *place, struct kz_stream *stream, kz_error *err)
 {
-	const int64_t at[] = {place->low, place->high, sorted->shape.dims[axis] - 1};
-	struct kz_array *parts[3] = {NULL, NULL, NULL};
-	kz_op_options op = KZ_OP_OPTIONS_INIT;
-	kz_status st = KZ_OK;
-	op.stream = stream;
-	op.dtype = sorted->dtype;
+	const int64_t at[] = {place->low, place->high, array->shape.dims[axis] - 1};
+	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
+	struct kz_array *sorted = NULL;
+	sort.stream = stream;
+	kz_status st = kz_sort(&sorted, array, axis, &sort, err);
 	for (int i = 0; i < 3 && !st; i++) {
 		st = quantile_slice(&parts[i], sorted, axis, kz_slice_index(at[i]), err);
 	}
-	if (!st) {
-		st = kz_eval(out, place->share < 0.5
-			? "where(last != last, last, where(a == b, a, a + (b - a) * share))"
-			: "where(last != last, last, where(a == b, a, b - (b - a) * (1 - share)))",
-			&op, err, KZ_VARS(KZ_VAR("a", parts[0]), KZ_VAR("b", parts[1]),
-			KZ_VAR("last", parts[2]), KZ_VAR("share", place->share)));
+	kz_array_release(sorted);
+	return st;
+}
+
+/* The same without a sort. */
+static kz_status quantile_select(struct kz_array *parts[3], struct kz_array *array, int64_t axis,
+	const struct quantile_place *place, struct kz_stream *stream, kz_error *err)
+{
+	struct select select = {.device = array_device(array), .stream = stream};
+	struct kz_array *found[3] = {NULL, NULL, NULL};
+	kz_shape shape = {.ndim = 0};
+	kz_status st;
+	if (!(st = sort_take_rows(&select.rows, &shape, array, axis, stream, err))
+	    && !(st = select_run(&select, &place->low, 1, err))) {
+		st = select_give(found, &select, place->low, err);
+	}
+	shape.ndim--;
+	for (int i = 0; i < 3 && !st; i++) {
+		const bool is_first = i == 1 && place->high == place->low;
+		st = kz_array_view(&parts[i], found[is_first ? 0 : i], shape, NULL, 0, err);
 	}
 	for (int i = 0; i < 3; i++) {
-		kz_array_release(parts[i]);
+		kz_array_release(found[i]);
+	}
+	select_finish(&select);
+	return st;
+}
+
+/* Between two elements, from the nearer one; NaN if there is one among all, which is the last. */
+static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], double share,
+	kz_dtype dtype, kz_stream *stream, kz_error *err)
+{
+	struct kz_array *floats[3] = {NULL, NULL, NULL};
+	kz_op_options op = KZ_OP_OPTIONS_INIT;
+	kz_status st = KZ_OK;
+	op.stream = stream;
+	op.dtype = dtype;
+	for (int i = 0; i < 3 && !st; i++) {
+		st = kz_array_astype_on(&floats[i], parts[i], dtype, stream, err);
+	}
+	if (!st) {
+		st = kz_eval(out, share < 0.5
+			? "where(last != last, last, where(a == b, a, a + (b - a) * share))"
+			: "where(last != last, last, where(a == b, a, b - (b - a) * (1 - share)))",
+			&op, err, KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
+			KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
+	}
+	for (int i = 0; i < 3; i++) {
+		kz_array_release(floats[i]);
 	}
 	return st;
 }
@@ -128,14 +128,15 @@ static kz_status quantile_check(kz_array *array, double q, kz_quantile_method me
 kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 	kz_quantile_method method, const kz_sort_options *options, kz_error *err)
 {
-	struct kz_array *flat = NULL, *floats = NULL, *sorted = NULL;
-	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
+	struct kz_array *flat = NULL, *parts[3] = {NULL, NULL, NULL};
+	struct kz_stream *stream = NULL;
+	int descending;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = quantile_check(array, q, method, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))
-	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {
+	    || (st = sort_options_read(&stream, &descending, array_device(array), options, err))) {
 		return st;
 	}
 	if (axes.count != 1 && axes.count != array->shape.ndim) {
@@ -149,15 +150,15 @@ kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 		return error_set(err, KZ_INVALID, "kz_quantile: there are no elements");
 	}
 	const struct quantile_place place = quantile_place(q, n, method);
-	sort.descending = 0;
-	if (!(st = is_flat ? kz_array_ravel_on(&flat, array, sort.stream, err) : KZ_OK)
-	    && !(st = kz_array_astype_on(&floats, flat ? flat : array,
-		dtype_is_float(array->dtype) ? array->dtype : KZ_F64, sort.stream, err))
-	    && !(st = kz_sort(&sorted, floats, axis, &sort, err))) {
-		st = quantile_mix(out, sorted, axis, &place, sort.stream, err);
+	const kz_dtype dtype = dtype_is_float(array->dtype) ? array->dtype : KZ_F64;
+	if (!(st = is_flat ? kz_array_ravel_on(&flat, array, stream, err) : KZ_OK)
+	    && !(st = (select_is_worth(array->dtype, n, 1) ? quantile_select : quantile_sort)(parts,
+		flat ? flat : array, axis, &place, stream, err))) {
+		st = quantile_mix(out, parts, place.share, dtype, stream, err);
 	}
-	kz_array_release(sorted);
-	kz_array_release(floats);
+	for (int i = 0; i < 3; i++) {
+		kz_array_release(parts[i]);
+	}
 	kz_array_release(flat);
 	return st;
 }
