@@ -100,6 +100,20 @@ def measure_sorts(random):
     measure("median float32", "kz_quantile",
             (array, ctypes.c_double(0.5), LIBRARY.shape("kz_axes", [0]), 0, None),
             lambda: np.median(host))
+    rows = host.reshape(-1, 1 << 15)
+    matrix = upload(rows)
+    measure("the greatest 100 of rows of 32768 float32", "kz_topk",
+            (matrix, ctypes.c_int64(100), ctypes.c_int64(1), 1, None),
+            lambda: np.sort(np.partition(rows, -100)[:, -100:])[:, ::-1], outs=2)
+    measure("medians of rows of 32768 float32", "kz_quantile",
+            (matrix, ctypes.c_double(0.5), LIBRARY.shape("kz_axes", [1]), 0, None),
+            lambda: np.median(rows, 1))
+    for name, place in (("the middle", COUNT // 2), ("100", 100)):
+        kth = ctypes.c_int64(place)
+        for function in ("partition", "argpartition"):
+            measure(f"{function} of float32 by {name}", f"kz_{function}",
+                    (array, ctypes.byref(kth), ctypes.c_int64(1), axis, None),
+                    lambda: getattr(np, function)(host, place), compare=False)
 
 
 def measure_random():
