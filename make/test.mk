@@ -93,7 +93,8 @@ DROPIN := $(addprefix $(BUILD)/tests/dropin/,vectoradd matmul query link)
 $(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -shared -fPIC -w -iquote src -Wl,-soname,libcuda.so.1 -o $@ $<
 # A BLAS and LAPACK, and a cuFFT, with two functions.
-$(BUILD)/tests/dropin/libfew_%.so: tests/dropin/few_%.c $(BUILD)/config
+FEW := $(addprefix $(BUILD)/tests/dropin/,libfew_blas.so libfew_fft.so)
+$(FEW): $(BUILD)/tests/dropin/lib%.so: tests/dropin/%.c $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
@@ -150,7 +151,7 @@ check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
 check-kudzu-%: $(BUILD)/check_kudzu $(BUILD)/libcuda-stub.so $(BUILD)/libcublas-stub.so \
-		$(BUILD)/libcufft-stub.so $(addprefix $(BUILD)/tests/dropin/,libcuda.so libfew_blas.so libfew_fft.so) lib
+		$(BUILD)/libcufft-stub.so $(BUILD)/tests/dropin/libcuda.so $(FEW) lib
 	$(run-suite)
 $(SUITES_corpus:%=check-cpu-%): $(corpus-ptx)
 check-cpu-%: $(BUILD)/check_cpu
