@@ -131,7 +131,12 @@ static kz_status cufft_plan_ask(struct cufft_plan *plan, const struct cuda_libra
 {
 	struct cufft_layout asked = plan->layout; // cuFFT may write to it, says its header
 	cufftHandle handle = CUFFT_NO_PLAN;
+	bool mine = error_is_clean(err);
 	kz_status st = cufft_ok(library->fft_create(&handle), "cufftCreate", &asked, err);
+	if (st && mine) {
+		error_add_hint(err, "the driver may be older than the library: kudzu doctor shows both; "
+			"KUDZU_CUFFT names another library, or none");
+	}
 	if (st || (st = cufft_ok(library->fft_set_auto(handle, 0), "cufftSetAutoAllocation", &asked,
 			err))) {
 		goto fail;

@@ -55,6 +55,7 @@ CUFFT_STUB_TEST(each_call_that_fails_is_an_error_value)
 		ck_assert_str_eq(err.call, calls_functions[i].name);
 		ck_assert_str_eq(err.message, what);
 		ck_assert_str_eq(err.name, "CUFFT_ALLOC_FAILED");
+		ck_assert(!strstr(err.hint, "the driver may be older") == (i > 0));
 		kz_error_clear(&err);
 		unsetenv("CUFFT_STUB_FAIL");
 		ok(calls_try(function, array));
