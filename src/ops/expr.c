@@ -64,7 +64,8 @@ static bool is_branchy(kz_op op, kz_dtype dtype)
 	case KZ_OP_REMAINDER:
 	case KZ_OP_FMOD:
 		return dtype_size(dtype) <= 4 || dtype >= KZ_F16;
-	case KZ_OP_POWER:
+	case KZ_OP_POWER: /* of floats it has none */
+		return dtype >= KZ_F64;
 	case KZ_OP_TAN:
 	case KZ_OP_LGAMMA:
 	case KZ_OP_TGAMMA:
