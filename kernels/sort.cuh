@@ -12,11 +12,12 @@
  * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks of
  * 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
- * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the payload's type;
- * KZ_PASSES; TILE; and which kernel is wanted: KZ_COUNT, KZ_MOVE, KZ_FINISH, KZ_ROW.
+ * Before this text: key_order.cuh without KZ_ORDER; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
+ * payload's type; TILE.
  */
 #define DIGITS 256
 #define PART_PASSES ((int)sizeof(kz_bits))
+#define KZ_PASSES (KZ_PARTS * PART_PASSES + KZ_PARTS - 1)
 
 /* As src/math/sort.c has it. */
 struct kz_rows {
@@ -24,7 +25,7 @@ struct kz_rows {
 	kz_value *values[3];  /* values[0] is there for KZ_PAYLOAD 2 only */
 	kz_i64 *indexes;      /* the result for KZ_PAYLOAD 1 */
 	kz_i64 n, tiles, rows;
-	unsigned long long flip; /* all bits for a descending order, else 0 */
+	kz_order_of order;
 	int first;            /* the buffer that the first pass fills, 1 or 2 */
 	int keep_keys;        /* the keys are wanted */
 };
@@ -46,7 +47,7 @@ static __device__ inline kz_place kz_find(const kz_rows &rows, kz_i64 row, int s
 struct kz_step {
 	kz_place from, to;
 	int state, pass;      /* state: the buffer of `from` */
-	kz_bits flip;
+	kz_ordering order;
 };
 
 /* The buffer that a pass fills. */
@@ -56,20 +57,22 @@ static __device__ inline int kz_next(int state, int first)
 }
 
 #if KZ_PARTS == 1
-static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass,
+	const kz_ordering &order)
 {
-	return (unsigned)(kz_order(key.part[0], flip) >> (8 * pass)) & (DIGITS - 1);
+	return (unsigned)(kz_order(key.part[0], order) >> (8 * pass)) & (DIGITS - 1);
 }
 #else
 /* The imaginary part, the real part, and then which of them is NaN: numpy's order. */
-static __device__ inline unsigned kz_digit(const kz_key &key, int pass, kz_bits flip)
+static __device__ inline unsigned kz_digit(const kz_key &key, int pass,
+	const kz_ordering &order)
 {
 	if (pass == 2 * PART_PASSES) {
-		const unsigned nan = 2 * kz_is_nan(key.part[0]) + kz_is_nan(key.part[1]);
-		return nan ^ ((unsigned)flip & 3);
+		const unsigned nan = 2 * kz_is_nan(key.part[0], order) + kz_is_nan(key.part[1], order);
+		return nan ^ ((unsigned)order.flip & 3);
 	}
 	const kz_bits bits = pass < PART_PASSES ? key.part[1] : key.part[0];
-	return (unsigned)(kz_order(bits, flip) >> (8 * (pass % PART_PASSES))) & (DIGITS - 1);
+	return (unsigned)(kz_order(bits, order) >> (8 * (pass % PART_PASSES))) & (DIGITS - 1);
 }
 #endif
 
@@ -103,10 +106,11 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 
 /* Add the digits of keys `begin` to `end` up. */
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass, kz_bits flip)
+	int pass,
+	const kz_ordering &order)
 {
 	for (kz_i64 i = begin; i < end; i++) {
-		counts[kz_digit(keys[i], pass, flip)]++;
+		counts[kz_digit(keys[i], pass, order)]++;
 	}
 }
 
@@ -125,7 +129,7 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 {
 	for (kz_i64 i = begin; i < end; i++) {
 		const kz_key key = step.from.keys[i];
-		kz_store(step.to, places[kz_digit(key, step.pass, step.flip)]++, key,
+		kz_store(step.to, places[kz_digit(key, step.pass, step.order)]++, key,
 			kz_load(step.from, i, step.state));
 	}
 }
@@ -141,10 +145,11 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 #define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += BLOCK)
 
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass, kz_bits flip)
+	int pass,
+	const kz_ordering &order)
 {
 	KZ_EACH(i, begin, end) {
-		atomicAdd(&counts[kz_digit(keys[i], pass, flip)], 1u);
+		atomicAdd(&counts[kz_digit(keys[i], pass, order)], 1u);
 	}
 }
 
@@ -176,7 +181,7 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
 		const unsigned there = __ballot_sync(0xffffffffu, i < end);
 		if (i < end) {
-			const unsigned digit = kz_digit(step.from.keys[i], step.pass, step.flip);
+			const unsigned digit = kz_digit(step.from.keys[i], step.pass, step.order);
 			const unsigned same = __match_any_sync(there, digit);
 			const unsigned before = __popc(same & ((1u << lane) - 1));
 			ranks[k] = counts[warp][digit] + before;
@@ -199,7 +204,7 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 		const kz_i64 i = begin + warp * (ITEMS * 32) + k * 32 + lane;
 		if (i < end) {
 			const kz_key key = step.from.keys[i];
-			const unsigned digit = kz_digit(key, step.pass, step.flip);
+			const unsigned digit = kz_digit(key, step.pass, step.order);
 			kz_store(step.to, places[digit] + counts[warp][digit] + ranks[k], key,
 				kz_load(step.from, i, step.state));
 		}
@@ -237,9 +242,8 @@ static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 be
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
 	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
 
-#ifdef KZ_COUNT
 /* counts(row, digit, tile) */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *counts,
+extern "C" __global__ void KZ_BOUNDS kz_count_tile(const kz_rows rows, kz_i64 *counts,
 	const unsigned char *states, int pass)
 {
 	KZ_SHARED unsigned local[DIGITS];
@@ -249,18 +253,15 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 		local[d] = 0;
 	}
 	KZ_SYNC();
-	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass,
-		(kz_bits)rows.flip);
+	kz_count(local, kz_find(rows, row, state).keys, begin, end, pass, rows.order);
 	KZ_SYNC();
 	KZ_EACH_DIGIT(d) {
 		counts[(row * DIGITS + d) * rows.tiles + tile] = local[d];
 	}
 }
-#endif
 
-#ifdef KZ_MOVE
 /* `places` are the running sums of the counts within a row. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 *places,
+extern "C" __global__ void KZ_BOUNDS kz_move_tile(const kz_rows rows, const kz_i64 *places,
 	unsigned char *states, int pass)
 {
 	KZ_SHARED kz_i64 local[DIGITS];
@@ -269,7 +270,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	const int state = pass ? mine[0] : 0;
 	const kz_place from = kz_find(rows, row, state);
 	const kz_i64 *all = places + row * DIGITS * rows.tiles;
-	const int digit = (int)kz_digit(from.keys[0], pass, (kz_bits)rows.flip);
+	const int digit = (int)kz_digit(from.keys[0], pass, rows.order);
 	const bool same = all[digit * rows.tiles] == 0
 		&& (digit == DIGITS - 1 || all[(digit + 1) * rows.tiles] == rows.n);
 	const int next = same ? state : kz_next(state, rows.first);
@@ -283,20 +284,16 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 		local[d] = all[d * rows.tiles + tile];
 	}
 	KZ_SYNC();
-	const kz_step step = {from, kz_find(rows, row, next), state, pass, (kz_bits)rows.flip};
+	const kz_step step = {from, kz_find(rows, row, next), state, pass, rows.order};
 	kz_move(local, step, begin, end);
 }
-#endif
 
-#ifdef KZ_FINISH
-extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const unsigned char *states)
+extern "C" __global__ void KZ_BOUNDS kz_finish(const kz_rows rows, const unsigned char *states)
 {
 	KZ_TILE;
 	kz_give(rows, row, begin, end, states[row * (KZ_PASSES + 1) + KZ_PASSES]);
 }
-#endif
 
-#ifdef KZ_ROW
 /* All passes of a row; a block has `per` rows. */
 static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state, int pass,
 	unsigned *counts, kz_i64 *places)
@@ -306,15 +303,15 @@ static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state,
 		counts[d] = 0;
 	}
 	KZ_SYNC();
-	kz_count(counts, from.keys, 0, rows.n, pass, (kz_bits)rows.flip);
+	kz_count(counts, from.keys, 0, rows.n, pass, rows.order);
 	KZ_SYNC();
-	const bool same = counts[kz_digit(from.keys[0], pass, (kz_bits)rows.flip)] == rows.n;
+	const bool same = counts[kz_digit(from.keys[0], pass, rows.order)] == rows.n;
 	if (same) {
 		KZ_SYNC();
 		return state;
 	}
 	const int next = kz_next(state, rows.first);
-	const kz_step step = {from, kz_find(rows, row, next), state, pass, (kz_bits)rows.flip};
+	const kz_step step = {from, kz_find(rows, row, next), state, pass, rows.order};
 	kz_sum(places, counts);
 	for (kz_i64 begin = 0; begin < rows.n; begin += TILE) {
 		const kz_i64 end = begin + TILE < rows.n ? begin + TILE : rows.n;
@@ -337,4 +334,3 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 		KZ_SYNC();
 	}
 }
-#endif

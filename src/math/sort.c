@@ -18,6 +18,7 @@
 #include "core/object.h"
 #include "math/key_order.h"
 #include "math/sort.h"
+#include "module/module.h"
 #include "ops/device_code.h"
 #include "ops/elementwise.h"
 #include "ops/generate.h"
@@ -30,8 +31,8 @@ enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
 enum { SERIAL_TILE = 32768, THREADS_TILE = 4096, ROW_TILES = 2, MANY_ROWS = 64,
 	BLOCK_KEYS = 4096 };
 
-enum { BUCKET_TILE = 262144, BUCKET_KEYS = 8192, MOST_BUCKETS = 2048, CELLS = 4096,
-	BUCKET_ROW = 262144 }; /* as in sort_buckets.cuh; a row that is long */
+enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096, /* sort_buckets.cuh */
+	BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
 
 enum sort_payload { NOTHING, INDEXES, VALUES };
 
@@ -41,7 +42,7 @@ struct sort_rows {
 	CUdeviceptr values[3];
 	CUdeviceptr indexes;
 	int64_t n, tiles, rows;
-	uint64_t flip;
+	struct key_order_value order;
 	int first;
 	int keep_keys;
 };
@@ -59,15 +60,19 @@ struct sort {
 	/* keys and values in the buffers of these numbers, indexes, counts, places, states */
 	struct kz_array *keys[3], *values[3], *indexes;
 	struct kz_array *counts, *places, *states; /* states: or the tables of distributions */
+	struct kz_array *numbers;                  /* of buckets */
 };
 
 /* Kernels */
 
-enum sort_kernel { COUNT, MOVE, FINISH, ROW, SAMPLE, BUCKET_COUNT, BUCKET_MOVE, BUCKET_SORT };
+/* Of each class there is a module. */
+enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
+
+static const char *const sort_names[] = {"kz_kernel", "kz_count_tile", "kz_move_tile", "kz_finish",
+	"kz_sample", "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
 
 struct sort_class {
-	enum sort_kernel kernel;
-	kz_dtype dtype;
+	int32_t bits, parts; /* of keys */
 	enum sort_payload payload;
 	int32_t value_size;
 	int32_t serial;
@@ -83,20 +88,22 @@ static int64_t sort_tile(const struct kz_device *dev)
 	return dev->serial ? SERIAL_TILE : THREADS_TILE;
 }
 
+static bool sort_class_has_buckets(const struct sort_class *class)
+{
+	return class->serial && class->parts == 1 && class->bits >= 32;
+}
+
 static void sort_write_source(struct str *source, const void *context)
 {
-	static const char *const kernels[] = {"COUNT", "MOVE", "FINISH", "ROW", "SAMPLE", "BUCKET_COUNT",
-		"BUCKET_MOVE", "BUCKET_SORT"};
 	const struct sort_class *class = context;
-	key_order_write(source, class->dtype);
-	str_addf(source, "#define KZ_%s\n%stypedef %s kz_value;\n"
-		"#define KZ_PAYLOAD %d\n#define KZ_PASSES %d\n"
-		"#define TILE %d\n#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
-		kernels[class->kernel], class->serial ? "#define KZ_SERIAL\n" : "",
-		key_order_word(class->value_size), class->payload, sort_passes(class->dtype),
-		class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
+	key_order_write_sized(source, class->bits, class->parts);
+	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
+		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
+		class->serial ? "#define KZ_SERIAL\n" : "", key_order_word(class->value_size),
+		class->payload, class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
 	str_add(source, device_sort);
-	if (class->kernel >= SAMPLE) {
+	if (sort_class_has_buckets(class)) {
+		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
 		str_add(source, device_sort_buckets);
 	}
 }
@@ -105,19 +112,16 @@ static void sort_write_source(struct str *source, const void *context)
 static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, int64_t blocks,
 	void **params, kz_error *err)
 {
+	const struct key_order order = key_order_of(sort->dtype);
 	struct {
 		char family[8];
 		struct sort_class class;
-	} key = {"sort", {kernel, sort->dtype, sort->payload, (int32_t)sort->value_size,
+	} key = {"sort", {order.bits, order.parts, sort->payload, (int32_t)sort->value_size,
 		sort->device->serial}};
-	if (kernel == COUNT || kernel == SAMPLE || kernel == BUCKET_COUNT) { /* the same with any payload */
-		key.class.payload = NOTHING;
-		key.class.value_size = 1;
-	}
 	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
-		sort->places, sort->states};
+		sort->places, sort->states, sort->numbers};
 	struct memory *used[countof(arrays)];
 	struct kernels_call call = {
 		.stream = sort->stream, .params = params, .used = used,
@@ -130,6 +134,9 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 		}
 	}
 	kz_status st = kernels_get(&call.kernel, sort->device, &want, err);
+	if (!st && kernel != ROW) {
+		st = kz_module_kernel(&call.kernel, call.kernel->module, sort_names[kernel], err);
+	}
 	return st ? st : kernels_launch(&call, err);
 }
 
@@ -194,34 +201,38 @@ static bool sort_has_buckets(const struct sort *sort)
 static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 {
 	struct sort_rows *rows = &sort->rows;
-	int buckets = (int)min64(divide_up(rows->n, BUCKET_KEYS), MOST_BUCKETS);
+	const int64_t size = kz_dtype_size(sort->dtype);
+	const int64_t keys = min64(BUCKET_KEYS, BUCKET_SIZE / (size + (sort->payload ? sort->value_size : 0)));
+	int buckets = (int)min64(divide_up(rows->n, keys), MOST_BUCKETS);
+	const int64_t all = buckets + OWN_BUCKETS;
 	rows->tiles = divide_up(rows->n, BUCKET_TILE);
-	const int64_t table = 2 * kz_dtype_size(sort->dtype) + 4 * (CELLS + 2); /* struct kz_table */
-	const kz_shape shape = KZ_SHAPE(rows->rows, buckets * rows->tiles);
-	const kz_shape tables = KZ_SHAPE(rows->rows, divide_up(table, 8) * 8);
+	const kz_shape shape = KZ_SHAPE(rows->rows, all * rows->tiles);
+	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2)); /* struct kz_table */
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	kz_status st;
 	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
 	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
-	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables, sort->stream, err))) {
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables, sort->stream, err))
+	    || (st = array_create_on(&sort->numbers, sort->device, KZ_U16, &sort->keys[0]->shape,
+		sort->stream, err))) {
 		return st;
 	}
 	CUdeviceptr counts = array_address(sort->counts), places = array_address(sort->places);
-	CUdeviceptr address = array_address(sort->states);
+	CUdeviceptr address = array_address(sort->states), numbers = array_address(sort->numbers);
 	void *sample_params[] = {rows, &address, &buckets};
-	void *count_params[] = {rows, &address, &counts, &buckets};
-	void *move_params[] = {rows, &address, &places, &buckets};
-	void *sort_params[] = {rows, &places, &buckets};
+	void *count_params[] = {rows, &address, &counts, &numbers, &buckets};
+	void *move_params[] = {rows, &address, &places, &numbers, &buckets};
+	void *sort_params[] = {rows, &address, &places, &buckets};
 	scan.exclusive = 1;
 	scan.stream = sort->stream;
 	scan.into = sort->places;
 	if ((st = sort_launch(sort, SAMPLE, rows->rows, sample_params, err))
-	    || (st = sort_launch(sort, BUCKET_COUNT, rows->rows * rows->tiles, count_params, err))
+	    || (st = sort_launch(sort, COUNT_BUCKETS, rows->rows * rows->tiles, count_params, err))
 	    || (st = kz_scan(NULL, sort->counts, "a + b", "0", &scan, err))
-	    || (st = sort_launch(sort, BUCKET_MOVE, rows->rows * rows->tiles, move_params, err))) {
+	    || (st = sort_launch(sort, MOVE_BUCKETS, rows->rows * rows->tiles, move_params, err))) {
 		return st;
 	}
-	return sort_launch(sort, BUCKET_SORT, rows->rows * buckets, sort_params, err);
+	return sort_launch(sort, SORT_BUCKETS, rows->rows * all, sort_params, err);
 }
 
 /* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1] and
@@ -250,7 +261,7 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
-		.flip = sort->descending ? UINT64_MAX : 0, .first = sort->passes % 2 ? 1 : 2,
+		.order = key_order_value(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
 		.keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
 		rows->keys[i] = array_address(sort->keys[i]);
@@ -274,6 +285,7 @@ static void sort_finish(struct sort *sort)
 	kz_array_release(sort->counts);
 	kz_array_release(sort->places);
 	kz_array_release(sort->states);
+	kz_array_release(sort->numbers);
 }
 
 /* Axes */

@@ -207,6 +207,19 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
+static void st_stream(struct emit *e, const struct ptx_inst *inst, LLVMTypeRef as,
+	const struct ptx_operand *parts, size_t count)
+{
+	enum ptx_space space = inst->space;
+	LLVMValueRef values[8];
+	assert(count <= countof(values));
+	for (size_t i = 0; i < count; i++) {
+		values[i] = emit_cast(e, emit_use(e, &parts[i], inst->types[0]), as);
+	}
+	LLVMValueRef place = emit_address(e, &inst->operands[0], &space, as);
+	emit_store_stream(e, values, (unsigned)count, place);
+}
+
 static void st_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
@@ -214,6 +227,10 @@ static void st_lane(struct emit *e, const struct ptx_inst *inst)
 	const struct ptx_operand *parts;
 	size_t count = vector_parts(&inst->operands[1], &parts);
 
+	if (emit_is_stream(e, inst)) {
+		st_stream(e, inst, as, parts, count);
+		return;
+	}
 	for (size_t i = 0; i < count; i++) {
 		enum ptx_space space = inst->space;
 		struct ptx_operand address = shifted(&inst->operands[0], i * ptx_type_size(type));

@@ -87,6 +87,9 @@ bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMV
 bool emit_nontemporal_init(struct emit *e);
 void emit_nontemporal_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
+/* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make it. */
+bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);
+void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place);
 
 /* emit_local.c: ld and st with such an address, of a warp. */
 bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand);

@@ -13,6 +13,9 @@
  * thread of the processor runs them all.  But a kernel that can tell other blocks or the host about
  * its stores, by an atomic operation, a fence or a volatile store, has none of them.  A launch ends
  * with a fence.
+ *
+ * A thread alone (W = 1) says itself what it writes once and in whole lines: by vectors of 16 bytes with
+ * the operator .cs, as __stcs makes them.
  */
 #include "base/common.h"
 
@@ -21,6 +24,7 @@
 #include "cpu/codegen/emit_value.h"
 
 #define LINE 64u
+#define STREAM 16u
 enum { MOST_ORIGINS = 8, MOST_PAIRS = 12, MOST_INSTS = 2000 };
 
 /* Where a pointer comes from: nothing, an offset among the parameters or a variable (plus 1), or
@@ -326,12 +330,13 @@ static LLVMValueRef mask_of(struct emit *e)
 	return b->mask;
 }
 
-static void store_past(struct emit *e, LLVMValueRef value, LLVMValueRef place)
+static LLVMValueRef store_past(struct emit *e, LLVMValueRef value, LLVMValueRef place)
 {
 	LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
 	LLVMMetadataRef one = LLVMValueAsMetadata(emit_u32(e, 1));
 	LLVMSetAlignment(store, LINE);
 	emit_set_metadata(e, store, "nontemporal", LLVMMDNodeInContext2(e->context, &one, 1));
+	return store;
 }
 
 static void store_plain(struct emit *e, LLVMValueRef value, LLVMValueRef place)
@@ -364,6 +369,46 @@ void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsi
 			past, plain));
 	emit_enter(e, past);
 	store_past(e, value, place);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, plain);
+	store_plain(e, value, place);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, after);
+}
+
+/* --- A store that the kernel itself calls a stream (W = 1) --- */
+
+static bool bypass_is_all_quiet(const struct ptx_func *func)
+{
+	bool quiet = true;
+	for (size_t i = 0; i < func->inst_count && quiet; i++) {
+		quiet = bypass_is_quiet(&func->insts[i]);
+	}
+	return quiet;
+}
+
+bool emit_is_stream(struct emit *e, const struct ptx_inst *inst)
+{
+	return e->width == 1 && emit_does(e, PASS_NONTEMPORAL) && is_to_global(inst)
+		&& ptx_has(&inst->mods, PTX_MOD_CS) && bypass_store_size(inst, 1) == STREAM
+		&& bypass_is_all_quiet(e->func);
+}
+
+void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place)
+{
+	LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(values[0]), count);
+	LLVMValueRef value = LLVMGetUndef(type);
+	for (unsigned i = 0; i < count; i++) {
+		value = LLVMBuildInsertElement(e->builder, value, values[i], emit_u32(e, i), "");
+	}
+	LLVMBasicBlockRef past = emit_block(e, "past"), plain = emit_block(e, "plain");
+	LLVMBasicBlockRef after = emit_block(e, "stored");
+	place = LLVMBuildBitCast(e->builder, place, LLVMPointerType(type, 0), "");
+	LLVMValueRef bits = LLVMBuildPtrToInt(e->builder, place, e->s.i64, "");
+	bits = ir_and(e, bits, emit_scalar(e, 64, STREAM - 1));
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)), past, plain);
+	emit_enter(e, past);
+	LLVMSetAlignment(store_past(e, value, place), STREAM);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, plain);
 	store_plain(e, value, place);
