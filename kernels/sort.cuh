@@ -16,6 +16,8 @@
  * payload's type; TILE.
  */
 #define DIGITS 256
+/* NVRTC unrolls what runs 256 times, and takes as long. */
+#define KZ_NO_UNROLL _Pragma("unroll 1")
 #define PART_PASSES ((int)sizeof(kz_bits))
 #define KZ_PASSES (KZ_PARTS * PART_PASSES + KZ_PARTS - 1)
 
@@ -102,7 +104,7 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 #define KZ_SHARED
 #define KZ_SYNC()
 #define KZ_EACH(i, begin, end) for (kz_i64 i = begin; i < end; i++)
-#define KZ_EACH_DIGIT(d) for (int d = 0; d < DIGITS; d++)
+#define KZ_EACH_DIGIT(d) KZ_NO_UNROLL for (int d = 0; d < DIGITS; d++)
 
 /* Add the digits of keys `begin` to `end` up. */
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
@@ -118,7 +120,7 @@ static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_
 static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 {
 	kz_i64 sum = 0;
-	for (int d = 0; d < DIGITS; d++) {
+	KZ_NO_UNROLL for (int d = 0; d < DIGITS; d++) {
 		places[d] = sum;
 		sum += counts[d];
 	}
@@ -327,7 +329,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 	const kz_i64 first = blockIdx.x * per, last = first + per < rows.rows ? first + per : rows.rows;
 	for (kz_i64 row = first; row < last; row++) {
 		int state = 0;
-		for (int pass = 0; pass < KZ_PASSES; pass++) {
+		KZ_NO_UNROLL for (int pass = 0; pass < KZ_PASSES; pass++) {
 			state = kz_pass(rows, row, state, pass, counts, places);
 		}
 		kz_give(rows, row, 0, rows.n, state);

@@ -68,7 +68,7 @@ extern "C" __global__ void KZ_BOUNDS kz_sample(const kz_rows rows, kz_table *tab
 	const kz_ordering order = rows.order;
 	kz_table &table = tables[blockIdx.x];
 	kz_bits low = (kz_bits)~(kz_bits)0, high = 0;
-	for (int i = 0; i < SAMPLE; i++) {
+	KZ_NO_UNROLL for (int i = 0; i < SAMPLE; i++) {
 		const kz_bits number = kz_order(keys[rows.n / SAMPLE * i].part[0], order);
 		sample[i] = number;
 		low = number < low ? number : low;
@@ -78,10 +78,10 @@ extern "C" __global__ void KZ_BOUNDS kz_sample(const kz_rows rows, kz_table *tab
 	while ((kz_bits)(high - low) >> shift >= CELLS) {
 		shift++;
 	}
-	for (int i = 0; i < CELLS; i++) {
+	KZ_NO_UNROLL for (int i = 0; i < CELLS; i++) {
 		counts[i] = 0;
 	}
-	for (int i = 0; i < SAMPLE; i++) {
+	KZ_NO_UNROLL for (int i = 0; i < SAMPLE; i++) {
 		counts[(kz_bits)(sample[i] - low) >> shift]++;
 	}
 	table.low = low;
@@ -89,7 +89,7 @@ extern "C" __global__ void KZ_BOUNDS kz_sample(const kz_rows rows, kz_table *tab
 	table.right = shift > CELL_BITS ? shift - CELL_BITS : 0;
 	table.left = shift < CELL_BITS ? CELL_BITS - shift : 0;
 	unsigned sum = 0, first = 0;
-	for (int i = 0; i < CELLS; i++) {
+	KZ_NO_UNROLL for (int i = 0; i < CELLS; i++) {
 		sum += counts[i];
 		const unsigned next = (unsigned)((unsigned long long)sum * (buckets - 1) / SAMPLE);
 		table.cells[i] = first << 16 | (next - first);
@@ -107,7 +107,7 @@ extern "C" __global__ void KZ_BOUNDS kz_count_buckets(const kz_rows rows, const 
 	const kz_ordering order = rows.order;
 	const kz_own own = order;
 	const kz_table &table = tables[row];
-	for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
+	KZ_NO_UNROLL for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
 		local[b] = 0;
 	}
 	for (kz_i64 at = begin; at < end; at += CHUNK) {
@@ -125,7 +125,7 @@ extern "C" __global__ void KZ_BOUNDS kz_count_buckets(const kz_rows rows, const 
 			to[i] = chunk[i];
 		}
 	}
-	for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
+	KZ_NO_UNROLL for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
 		counts[(row * (buckets + OWN_BUCKETS) + b) * rows.tiles + tile] = local[b];
 	}
 }
@@ -194,7 +194,7 @@ extern "C" __global__ void KZ_BOUNDS kz_move_buckets(const kz_rows rows, const k
 	kz_lines<kz_value> values;
 	values.begin(to.values);
 #endif
-	for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
+	KZ_NO_UNROLL for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
 		local[b] = first[b * rows.tiles];
 	}
 	numbers += row * rows.n;
@@ -206,7 +206,7 @@ extern "C" __global__ void KZ_BOUNDS kz_move_buckets(const kz_rows rows, const k
 		values.put(bucket, place, first + bucket * rows.tiles, kz_load(from, i, 0));
 #endif
 	}
-	for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
+	KZ_NO_UNROLL for (int b = 0; b < buckets + OWN_BUCKETS; b++) {
 		keys.finish(b, first[b * rows.tiles], local[b]);
 #if KZ_PAYLOAD
 		values.finish(b, first[b * rows.tiles], local[b]);
@@ -234,7 +234,7 @@ static __device__ inline void kz_put(const kz_ranks &to, kz_i64 i, const kz_rank
 static __device__ inline void kz_sum_counts(unsigned *counts, unsigned mask)
 {
 	unsigned sum = 0;
-	for (unsigned d = 0; d <= mask; d++) {
+	KZ_NO_UNROLL for (unsigned d = 0; d <= mask; d++) {
 		const unsigned count = counts[d];
 		counts[d] = sum;
 		sum += count;
@@ -260,7 +260,7 @@ static __device__ inline void kz_sort_bits(kz_ranks *at, const kz_ranks (&others
 	for (int shift = low; shift < top; shift += 2 * width) {
 		const bool both = shift + width < top;
 		const int second = both ? shift + width : shift;
-		for (unsigned d = 0; d <= mask; d++) {
+		KZ_NO_UNROLL for (unsigned d = 0; d <= mask; d++) {
 			counts[0][d] = counts[1][d] = 0;
 		}
 		for (kz_i64 i = 0; i < n; i++) {
