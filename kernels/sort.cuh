@@ -13,7 +13,7 @@
  * 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
  * Before this text: key_order.cuh without KZ_ORDER; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
- * payload's type; TILE.
+ * payload's type; TILE.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
  */
 #define DIGITS 256
 /* NVRTC unrolls what runs 256 times, and takes as long. */
@@ -244,6 +244,7 @@ static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 be
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
 	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
 
+#ifndef KZ_BUCKETS
 /* counts(row, digit, tile) */
 extern "C" __global__ void KZ_BOUNDS kz_count_tile(const kz_rows rows, kz_i64 *counts,
 	const unsigned char *states, int pass)
@@ -336,3 +337,4 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 		KZ_SYNC();
 	}
 }
+#endif

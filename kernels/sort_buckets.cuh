@@ -60,7 +60,7 @@ static __device__ inline unsigned kz_bucket_of(const kz_table &table, kz_bits nu
 	const kz_i64 begin = tile * WIDE_TILE, \
 		end = begin + WIDE_TILE < rows.n ? begin + WIDE_TILE : rows.n
 
-extern "C" __global__ void KZ_BOUNDS kz_sample(const kz_rows rows, kz_table *tables, int buckets)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_table *tables, int buckets)
 {
 	kz_bits sample[SAMPLE];
 	unsigned counts[CELLS];

@@ -65,17 +65,17 @@ struct sort {
 
 /* Kernels */
 
-/* Of each class there is a module. */
+/* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are one. */
 enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
 
 static const char *const sort_names[] = {"kz_kernel", "kz_count_tile", "kz_move_tile", "kz_finish",
-	"kz_sample", "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
+	"kz_kernel", "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
 
 struct sort_class {
 	int32_t bits, parts; /* of keys */
 	enum sort_payload payload;
 	int32_t value_size;
-	int32_t serial;
+	int32_t serial, buckets;
 };
 
 static int sort_passes(kz_dtype dtype)
@@ -88,21 +88,17 @@ static int64_t sort_tile(const struct kz_device *dev)
 	return dev->serial ? SERIAL_TILE : THREADS_TILE;
 }
 
-static bool sort_class_has_buckets(const struct sort_class *class)
-{
-	return class->serial && class->parts == 1 && class->bits >= 32;
-}
-
 static void sort_write_source(struct str *source, const void *context)
 {
 	const struct sort_class *class = context;
 	key_order_write_sized(source, class->bits, class->parts);
-	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
+	str_addf(source, "%s%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
 		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
-		class->serial ? "#define KZ_SERIAL\n" : "", key_order_word(class->value_size),
+		class->serial ? "#define KZ_SERIAL\n" : "",
+		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
 		class->payload, class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
 	str_add(source, device_sort);
-	if (sort_class_has_buckets(class)) {
+	if (class->buckets) {
 		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
 		str_add(source, device_sort_buckets);
 	}
@@ -117,7 +113,7 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 		char family[8];
 		struct sort_class class;
 	} key = {"sort", {order.bits, order.parts, sort->payload, (int32_t)sort->value_size,
-		sort->device->serial}};
+		sort->device->serial, kernel >= SAMPLE}};
 	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
@@ -134,7 +130,7 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 		}
 	}
 	kz_status st = kernels_get(&call.kernel, sort->device, &want, err);
-	if (!st && kernel != ROW) {
+	if (!st && kernel != ROW && kernel != SAMPLE) {
 		st = kz_module_kernel(&call.kernel, call.kernel->module, sort_names[kernel], err);
 	}
 	return st ? st : kernels_launch(&call, err);
