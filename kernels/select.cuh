@@ -533,8 +533,17 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	for (kz_i64 first = begin; first < end; first += PIECE) {
 		const int size = first + PIECE < end ? PIECE : (int)(end - first);
 		kz_load(piece, keys + first, size, rows.flip);
+		int wanted = 0; /* classes whose next key goes somewhere */
+		unsigned count = 0;
+		while (wanted < CLASSES && local[wanted] < to.most) {
+			wanted++;
+		}
 		for (int i = 0; i < size; i++) {
 			classes[i] = kz_class_of(piece[i], limits, limit_count);
+			count += classes[i] < wanted;
+		}
+		if (!count) {
+			continue;
 		}
 		for (int i = 0; i < size; i++) {
 			at[i] = local[classes[i]]++;
