@@ -47,6 +47,7 @@ enum { BLOCK = 128, MOST = 4096, SHARE = 512 };
 #define READ_BOTH "ld.global.u32 %r5, [%rd1]; ld.global.u32 %r6, [%rd2]; add.u32 %r5, %r5, %r6;\n"
 #define END "\nEND: ret;\n}\n"
 #define STORE "st.global.u32 [%rd3], %r5;"
+#define STREAM "st.global.cs.v4.u32 [%rd6], {%r1, %r2, %r1, %r2};"
 #define ADD BEGIN(4) READ_BOTH STORE END
 #define ADD_LOOP LOOP(READ_BOTH STORE) END
 
@@ -251,6 +252,12 @@ static const struct path {
 		false},
 	{"a loop backwards", LOOP("sub.s64 %rd3, %rd6, %rd0;" READ_BOTH STORE) END, 2048, false,
 		MUCH, false},
+	{"a stream of a lone thread", LOOP(STREAM) END, 0, false, AS_IT_IS, true},
+	{"a stream from within a line on", LOOP(STREAM) END, 16, false, AS_IT_IS, true},
+	{"a misaligned stream", LOOP(STREAM) END, 4, false, AS_IT_IS, false},
+	{"a stream, and then a fence", LOOP(STREAM) "membar.gl;" END, 0, false, AS_IT_IS, false},
+	{"a stream of 8 bytes", LOOP("st.global.cs.v2.u32 [%rd6], {%r1, %r2};") END, 0, false, AS_IT_IS,
+		false},
 	{"a loop to every other element", LOOP("add.s64 %rd3, %rd3, %rd0;" READ_BOTH STORE) END, 0,
 		false, MUCH, false},
 };
