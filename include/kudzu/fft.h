@@ -11,8 +11,8 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * X[k] = sum of x[j] exp(-2 pi i j k / n), by Stockham's algorithm with radices up to 16 for lengths
- * without primes above 13, by Bluestein's algorithm for others.  float64, complex128 and integers
+ * X[k] = sum of x[j] exp(-2 pi i j k / n), by Stockham's algorithm with radices up to 31 for lengths
+ * without primes above 31, by Bluestein's algorithm for others.  float64, complex128 and integers
  * are computed as complex128, all others as complex64: float16 and bfloat16 become float32, and spectra of them
  * are complex64, as there are no complex halves.  kz_irfft, kz_dct and kz_idct put halves into an array of
  * these that the options name.  The error of a result is about that of one

@@ -16,9 +16,10 @@
 #include <string.h>
 
 enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_LONE_POINTS = 64, FFT_FIRST = 32,
-	FFT_TILE_BYTES = 16384 }; /* of a lane's columns, where it is a row */
+	FFT_TILE_BYTES = 16384, /* of a lane's column, where it is a row */
+	FFT_MOST_PADDED = 7 }; /* the largest prime of a convolution, whose length is free */
 
-static const int fft_primes[] = {13, 11, 7, 5, 3, 2};
+static const int fft_primes[] = {31, 29, 23, 19, 17, 13, 11, 7, 5, 3, 2};
 
 struct fft_table {
 	struct device_table base;
@@ -27,10 +28,11 @@ struct fft_table {
 	_Atomic(struct fft_plan *) plans;
 };
 
-bool fft_is_smooth(int64_t length)
+/* Whether a number has no primes above `most`. */
+static bool fft_is_smooth(int64_t length, int most)
 {
 	for (size_t i = 0; i < countof(fft_primes); i++) {
-		while (length % fft_primes[i] == 0) {
+		while (fft_primes[i] <= most && length % fft_primes[i] == 0) {
 			length /= fft_primes[i];
 		}
 	}
@@ -235,7 +237,7 @@ static void fft_host(struct fft_number *out, const struct fft_number *in, int64_
 	const struct fft_roots *roots)
 {
 	int64_t radix = 1;
-	struct fft_number x[13];
+	struct fft_number x[FFT_MOST_RADIX];
 	for (size_t i = countof(fft_primes); i-- > 0 && radix == 1 && count > 1;) {
 		radix = count % fft_primes[i] == 0 ? fft_primes[i] : 1;
 	}
@@ -367,9 +369,9 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 	bool is_table = key->kind >= FFT_ROOTS;
 	if (is_table) {
 		plan->pass_count = 0;
-	} else if (!fft_is_smooth(key->length)) {
+	} else if (!fft_is_smooth(key->length, FFT_MOST_RADIX)) {
 		plan->padded = 2 * key->length - 1;
-		while (!fft_is_smooth(plan->padded)) {
+		while (!fft_is_smooth(plan->padded, FFT_MOST_PADDED)) {
 			plan->padded++;
 		}
 		bool is_short = plan->padded <= (dev->serial ? FFT_TILE_BYTES / dtype_size(key->dtype)

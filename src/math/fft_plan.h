@@ -5,7 +5,7 @@
 /*
  * Fourier transforms: how a length is computed, and running it along one axis.
  *
- * A plan belongs to a length, a type and a device, which keeps it.  A length of primes up to 13 is a
+ * A plan belongs to a length, a type and a device, which keeps it.  A length of primes up to 31 is a
  * list of passes: pass k is a butterfly of `points` in Stockham's autosort algorithm, computed by
  * one kernel (kernels/fft.cuh).  Any other length is Bluestein's convolution of a smooth length.
  */
@@ -13,7 +13,7 @@
 
 #include <kudzu/kernel.h>
 
-enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 16, FFT_DIMS = KZ_MAX_DIMS + 2 };
+enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 31, FFT_DIMS = KZ_MAX_DIMS + 2 };
 
 /* Element q + span (p + rest r) becomes q + span (points p + r): p below rest, q below span. */
 struct fft_pass {
@@ -48,9 +48,6 @@ struct fft_plan {
 /* The plan of a length from 1 on, made if there is none.  Borrowed from the device. */
 kz_status fft_plan_get(const struct fft_plan **out, struct kz_device *dev,
 	const struct fft_key *key, kz_error *err);
-
-/* Whether a number has no primes above 13. */
-bool fft_is_smooth(int64_t length);
 
 /* Complex numbers, as two real ones that are `part` bytes apart, or real numbers alone. */
 enum fft_form { FFT_POINTS, FFT_PAIRS, FFT_REALS };

@@ -110,7 +110,8 @@ static void fft_check_length(int64_t n, int64_t rows, kz_dtype dtype, bool is_in
 }
 
 static const int64_t short_lengths[] = {
-	1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 26, 32, 49, 64, 97, 100, 121, 128, 169, 199, 256,
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 19, 23, 26, 29, 31, 32, 37, 49, 64, 97, 100, 121,
+	128, 169, 199, 256, 527,
 };
 
 DEVICE_TEST(short_transforms_follow_the_definition)
@@ -242,7 +243,7 @@ DEVICE_TEST(lengths_and_norms_are_those_of_numpy)
 }
 
 /* Even and odd lengths, by passes and by Bluestein's algorithm; rows, and columns of odd steps. */
-static const int64_t real_lengths[] = {1, 2, 3, 4, 6, 7, 16, 34, 51, 97, 100, 210};
+static const int64_t real_lengths[] = {1, 2, 3, 4, 6, 7, 16, 51, 74, 97, 100, 210};
 
 static void fft_check_real(int64_t n, kz_dtype dtype, bool is_column)
 {
@@ -474,7 +475,7 @@ DEVICE_TEST(halves_are_computed_as_float32)
 /* Lengths of one pass, of two, of Bluestein's algorithm, and of real numbers. */
 DEVICE_TEST(a_second_transform_only_launches)
 {
-	static const int64_t lengths[] = {60, 900, 34, 74};
+	static const int64_t lengths[] = {60, 900, 74, 74};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		double complex *values;
 		kz_array *result, *real, *array = fft_random(&values, KZ_C64,
@@ -496,6 +497,40 @@ DEVICE_TEST(a_second_transform_only_launches)
 		kz_array_release(array);
 	}
 }
+
+static void fft_count_calls(long *counts)
+{
+	static const char *const names[] = {"cuMemAlloc", "cuMemAllocAsync", "cuMemcpyHtoD", "cuMemcpyHtoDAsync",
+		"cuModuleLoadDataEx", "cuMemCreate", "cuLaunchKernel"};
+	for (size_t i = 0; i < countof(names); i++) {
+		counts[i] = support_stub_calls(names[i]);
+	}
+}
+
+/* The stub counts: no memory, no copy and no module more than after the first one. */
+START_TEST(a_second_transform_makes_no_other_call)
+{
+	long first[7], second[7];
+	kz_array *array, *result;
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_stub("cc=80");
+	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(40, 74), &err));
+	for (int turn = 0; turn < 3; turn++) {
+		fft_count_calls(turn < 2 ? first : second);
+		ok(kz_rfft(&result, array, KZ_AXES(0, 1), NULL, &err));
+		kz_array_release(result);
+		ok(kz_dct(&result, array, 4, KZ_AXES(0, 1), NULL, &err));
+		kz_array_release(result);
+	}
+	fft_count_calls(second);
+	ck_assert_int_gt(second[6], first[6]);
+	for (int i = 0; i < 6; i++) {
+		ck_assert_int_eq(second[i], first[i]);
+	}
+	kz_array_release(array);
+	support_close_stub(dev);
+}
+END_TEST
 
 /* Nobody has asked for this length before: its tables are made during the capture. */
 DEVICE_TEST(a_transform_is_captured)
@@ -679,7 +714,7 @@ DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 	int failed = 0;
 	bool done = false;
 	kz_array *x, *y;
-	ok(kz_array_ones(&x, dev, KZ_C64, KZ_SHAPE(34), &err));
+	ok(kz_array_ones(&x, dev, KZ_C64, KZ_SHAPE(74), &err));
 	for (long n = 0; !done; n++) {
 		mem_fail_after(n);
 		kz_status st = kz_fft(&y, x, KZ_AXES(0), NULL, &err);
@@ -711,5 +746,6 @@ SUITE(fft)
 		spectra_are_shifted_and_have_frequencies, convolutions_have_the_modes_of_numpy,
 		types_become_complex, what_does_not_fit_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
+	tcase_add_test(tcase, a_second_transform_makes_no_other_call);
 	return suite;
 }
