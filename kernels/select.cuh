@@ -42,7 +42,7 @@ struct kz_rows {
 	kz_u64 *counts;      /* (rows, DIGITS), zeros between passes */
 	kz_state *states;    /* (ranks, rows) */
 	kz_i64 n, tiles, rows;
-	kz_u64 flip;         /* all bits for a descending order, else 0 */
+	kz_order_of order;
 };
 
 #ifdef KZ_SERIAL
@@ -65,18 +65,19 @@ struct kz_rows {
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
 	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
 
-static __device__ inline kz_bits kz_key_of(const kz_key &key, kz_u64 flip)
+static __device__ inline kz_bits kz_key_of(const kz_key &key, const kz_ordering &order)
 {
-	return kz_order(key.part[0], (kz_bits)flip);
+	return kz_order(key.part[0], order);
 }
 
 #ifdef KZ_SERIAL
 #define PIECE 256 /* keys that are looked at together, by vector instructions */
 
-static __device__ inline void kz_load(kz_bits *keys, const kz_key *from, int size, kz_u64 flip)
+static __device__ inline void kz_load(kz_bits *keys, const kz_key *from, int size,
+	const kz_ordering &order)
 {
 	for (int i = 0; i < size; i++) {
-		keys[i] = kz_key_of(from[i], flip);
+		keys[i] = kz_key_of(from[i], order);
 	}
 }
 #endif
@@ -127,7 +128,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 sample
 		rows.counts[row * DIGITS + d] = 0;
 	}
 	KZ_EACH(i, 0, samples) {
-		sample[i] = kz_key_of(keys[rows.n / samples * i], rows.flip);
+		sample[i] = kz_key_of(keys[rows.n / samples * i], rows.order);
 	}
 	KZ_SYNC();
 	const kz_bits low = first < 0 ? (kz_bits)0 : kz_rank(sample, samples, (unsigned)first);
@@ -152,7 +153,7 @@ struct kz_source {
 	const kz_key *row;
 	const kz_bits *kept;
 	kz_i64 size;
-	kz_u64 flip;
+	kz_ordering order;
 };
 
 #ifdef KZ_SERIAL
@@ -168,7 +169,7 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 		unsigned below = 0, between = 0;
 		kz_bits next = MOST, most = 0;
 		if (from.row) {
-			kz_load(keys, from.row + first, size, from.flip);
+			kz_load(keys, from.row + first, size, from.order);
 		} else {
 			for (int i = 0; i < size; i++) {
 				keys[i] = from.kept[first + i];
@@ -222,7 +223,7 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 		kz_bits keys[ITEMS];
 		_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
 			const kz_i64 i = first + k * BLOCK + threadIdx.x;
-			keys[k] = i >= from.size ? (kz_bits)0 : from.row ? kz_key_of(from.row[i], from.flip)
+			keys[k] = i >= from.size ? (kz_bits)0 : from.row ? kz_key_of(from.row[i], from.order)
 				: from.kept[i];
 		}
 		__syncthreads();
@@ -262,7 +263,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows)
 	}
 	kz_bits *kept = rows.kept + row * rows.n + begin;
 	kz_source from = {state.reads_row ? rows.keys + row * rows.n + begin : (const kz_key *)0, kept,
-		state.reads_row ? end - begin : (kz_i64)rows.sizes[blockIdx.x], rows.flip};
+		state.reads_row ? end - begin : (kz_i64)rows.sizes[blockIdx.x], rows.order};
 	KZ_EACH(d, 0, DIGITS) {
 		counts[d] = 0;
 	}
@@ -387,16 +388,11 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank)
 
 #ifdef KZ_GIVE
 /* The element of a key: a zero is positive, and NaN has one form. */
-static __device__ inline kz_bits kz_element(kz_u64 key, kz_u64 flip)
+static __device__ inline kz_bits kz_element(kz_u64 key, const kz_ordering &order)
 {
-	const kz_bits bits = (kz_bits)(key ^ flip);
-#if KZ_ORDER == 1
-	return (kz_bits)(bits ^ SIGN);
-#elif KZ_ORDER == 2
-	return bits == MOST ? (kz_bits)(SIGN - 1) : (kz_bits)(bits & SIGN ? bits ^ SIGN : ~bits);
-#else
-	return bits;
-#endif
+	const kz_bits number = (kz_bits)((kz_bits)key ^ order.flip), negative = kz_negative(number, order);
+	const kz_bits bits = (kz_bits)(((number ^ negative) - negative) | (negative & SIGN));
+	return kz_is_nan(bits, order) ? (kz_bits)(SIGN - 1) : bits;
 }
 
 /* Of each row the element at the rank, the one behind it, and the last one: (3, rows). */
@@ -406,9 +402,9 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank, 
 	for (kz_i64 row = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows.rows; row += step) {
 		const kz_state &state = rows.states[row];
 		const bool repeats = state.below + state.equal > (kz_u64)rank + 1 || rank + 1 == rows.n;
-		to[row] = kz_element(state.low, rows.flip);
-		to[rows.rows + row] = kz_element(repeats ? state.low : state.next, rows.flip);
-		to[2 * rows.rows + row] = kz_element(state.most, rows.flip);
+		to[row] = kz_element(state.low, rows.order);
+		to[rows.rows + row] = kz_element(repeats ? state.low : state.next, rows.order);
+		to[2 * rows.rows + row] = kz_element(state.most, rows.order);
 	}
 }
 #endif
@@ -457,7 +453,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 	kz_bits piece[PIECE];
 	for (kz_i64 first = 0; first < end - begin; first += PIECE) {
 		const int size = first + PIECE < end - begin ? PIECE : (int)(end - begin - first);
-		kz_load(piece, keys + first, size, rows.flip);
+		kz_load(piece, keys + first, size, rows.order);
 		for (int k = 0; k < limit_count; k++) {
 			const kz_bits limit = limits[k];
 			unsigned count = 0;
@@ -471,7 +467,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 	for (int k = 0; k < limit_count; k++) {
 		unsigned count = 0;
 		KZ_EACH(i, 0, end - begin) {
-			count += kz_key_of(keys[i], rows.flip) >= limits[k];
+			count += kz_key_of(keys[i], rows.order) >= limits[k];
 		}
 		atomicAdd(&reached[k + 1], count);
 	}
@@ -532,7 +528,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	kz_i64 at[PIECE];
 	for (kz_i64 first = begin; first < end; first += PIECE) {
 		const int size = first + PIECE < end ? PIECE : (int)(end - first);
-		kz_load(piece, keys + first, size, rows.flip);
+		kz_load(piece, keys + first, size, rows.order);
 		int wanted = 0; /* classes whose next key goes somewhere */
 		unsigned count = 0;
 		while (wanted < CLASSES && local[wanted] < to.most) {
@@ -566,7 +562,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	for (kz_i64 first = begin; first < end; first += BLOCK) {
 		const kz_i64 i = first + threadIdx.x;
 		const kz_key key = keys[i < end ? i : begin];
-		const int mine = i < end ? kz_class_of(kz_key_of(key, rows.flip), limits, limit_count) : -1;
+		const int mine = i < end ? kz_class_of(kz_key_of(key, rows.order), limits, limit_count) : -1;
 		unsigned before = 0;
 		_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
 			const unsigned same = __ballot_sync(~0u, mine == c);

@@ -12,7 +12,7 @@
  * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks of
  * 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
- * Before this text: key_order.cuh without KZ_ORDER; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
+ * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
  * payload's type; TILE.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
  */
 #define DIGITS 256

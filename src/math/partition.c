@@ -157,7 +157,7 @@ static kz_status partition_run(kz_array **out, const char *call, kz_array *array
 		return st;
 	}
 	const int64_t n = array->shape.ndim ? array->shape.dims[axis] : 1;
-	if (!key_order_of(array->dtype).bits) {
+	if (!key_order_bits(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: %s has no order", call, kz_dtype_name(array->dtype));
 	}
 	if ((st = partition_places(places, call, kth, count, axis, n, err))) {

@@ -37,7 +37,7 @@ struct select_state {
 struct select_rows {
 	CUdeviceptr keys, kept, sizes, counts, states;
 	int64_t n, tiles, rows;
-	uint64_t flip;
+	struct key_order order;
 };
 
 /* struct kz_split of select.cuh */
@@ -48,8 +48,7 @@ struct select_target {
 
 bool select_is_worth(kz_dtype dtype, int64_t n, int64_t ranks)
 {
-	const struct key_order order = key_order_of(dtype);
-	return order.bits && order.parts == 1 && n >= SELECT_ROW && ranks > 0 && ranks <= SELECT_RANKS;
+	return key_order_bits(dtype) && key_order_parts(dtype) == 1 && n >= SELECT_ROW && ranks > 0 && ranks <= SELECT_RANKS;
 }
 
 /* Kernels */
@@ -58,7 +57,7 @@ enum select_kernel { SAMPLE, NARROW, PICK, GIVE, CLASSES, SPLIT };
 
 struct select_class {
 	enum select_kernel kernel;
-	kz_dtype dtype;
+	int32_t bits;
 	int32_t ranks; /* of CLASSES and SPLIT */
 	int32_t serial;
 };
@@ -67,7 +66,7 @@ static void select_write_source(struct str *source, const void *context)
 {
 	static const char *const kernels[] = {"SAMPLE", "NARROW", "PICK", "GIVE", "CLASSES", "SPLIT"};
 	const struct select_class *class = context;
-	key_order_write(source, class->dtype);
+	key_order_write(source, class->bits, 1);
 	str_addf(source, "#define KZ_%s\n%s#define TILE %d\n", kernels[class->kernel],
 		class->serial ? "#define KZ_SERIAL\n" : "", class->serial ? SERIAL_TILE : THREADS_TILE);
 	if (class->ranks) {
@@ -84,7 +83,7 @@ static kz_status select_launch(const struct select *select, enum select_kernel k
 	struct {
 		char family[8];
 		struct select_class class;
-	} key = {"select", {kernel, select->rows->dtype, kernel >= CLASSES ? select->ranks : 0,
+	} key = {"select", {kernel, key_order_bits(select->rows->dtype), kernel >= CLASSES ? select->ranks : 0,
 		select->device->serial}};
 	const struct kernels_want want = {&key, sizeof(key), select_write_source, &key.class, "select"};
 	struct kz_array *const arrays[] = {select->rows, select->kept, select->sizes, select->counts,
@@ -122,7 +121,7 @@ static struct select_rows select_rows_of(const struct select *select, int rank)
 		.states = array_address(select->states)
 			+ (uint64_t)rank * (uint64_t)dims[0] * sizeof(struct select_state),
 		.n = dims[1], .tiles = select_tiles(select), .rows = dims[0],
-		.flip = select->descending ? UINT64_MAX : 0,
+		.order = key_order_of(select->rows->dtype, select->descending != 0),
 	};
 }
 
@@ -142,7 +141,7 @@ static void select_bounds(int64_t *first, int64_t *last, int64_t samples, int64_
 static kz_status select_rank(struct select *select, int which, int64_t rank, kz_error *err)
 {
 	struct select_rows rows = select_rows_of(select, which);
-	const int bits = key_order_of(select->rows->dtype).bits;
+	const int bits = key_order_bits(select->rows->dtype);
 	int64_t samples = bits > DIGIT_BITS ? min64(rows.n / SAMPLE_STEP, MOST_SAMPLES) : 0, first, last;
 	int passes = (int)divide_up(bits, DIGIT_BITS) + (samples ? 1 : 0); /* one for a bad sample */
 	select_bounds(&first, &last, samples, rank, rows.n);

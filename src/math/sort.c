@@ -42,7 +42,7 @@ struct sort_rows {
 	CUdeviceptr values[3];
 	CUdeviceptr indexes;
 	int64_t n, tiles, rows;
-	struct key_order_value order;
+	struct key_order order;
 	int first;
 	int keep_keys;
 };
@@ -91,7 +91,7 @@ static int64_t sort_tile(const struct kz_device *dev)
 static void sort_write_source(struct str *source, const void *context)
 {
 	const struct sort_class *class = context;
-	key_order_write_sized(source, class->bits, class->parts);
+	key_order_write(source, class->bits, class->parts);
 	str_addf(source, "%s%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
 		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
 		class->serial ? "#define KZ_SERIAL\n" : "",
@@ -108,12 +108,11 @@ static void sort_write_source(struct str *source, const void *context)
 static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, int64_t blocks,
 	void **params, kz_error *err)
 {
-	const struct key_order order = key_order_of(sort->dtype);
 	struct {
 		char family[8];
 		struct sort_class class;
-	} key = {"sort", {order.bits, order.parts, sort->payload, (int32_t)sort->value_size,
-		sort->device->serial, kernel >= SAMPLE}};
+	} key = {"sort", {key_order_bits(sort->dtype), key_order_parts(sort->dtype), sort->payload,
+		(int32_t)sort->value_size, sort->device->serial, kernel >= SAMPLE}};
 	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
@@ -257,7 +256,7 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
-		.order = key_order_value(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
+		.order = key_order_of(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
 		.keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
 		rows->keys[i] = array_address(sort->keys[i]);
@@ -357,7 +356,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	if (st) {
 		return st;
 	}
-	if (!key_order_of(array->dtype).bits) {
+	if (!key_order_bits(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: %s has no order", sort->call,
 			kz_dtype_name(array->dtype));
 	}
