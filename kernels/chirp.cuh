@@ -6,24 +6,22 @@
  * scale.  KZ_INVERSE exchanges real and imaginary parts of what steps 0 reads and 2 writes.
  */
 struct kz_chirp {
-	kz_i64 count, length, inner;  /* elements of `out` in all and of each row; those of a row of `in` */
-	kz_i64 in_step, out_step;
+	kz_places places;
+	kz_i64 inner;                 /* elements of a row of `in` */
 	kz_i64 in_part, out_part;
 	double scale;
-	kz_i64 ndim;
-	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
 };
 
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
 	const kz_point *__restrict__ chirp, const __grid_constant__ kz_chirp shape)
 {
-	const kz_i64 j = kz_find_place<KZ_THREADS>(shape, shape.length, out, in);
-	if (j >= shape.length) {
+	kz_i64 j = 0;
+	if (!kz_find_place<KZ_THREADS>(j, shape.places, out, in)) {
 		return;
 	}
 	kz_point x = {0, 0};
 	if (j < shape.inner) {
-		const kz_point a = kz_read<KZ_IN_FORM>(in + j * shape.in_step, shape.in_part), w = chirp[j];
+		const kz_point a = kz_read<KZ_IN_FORM>(in + j * shape.places.in_step, shape.in_part), w = chirp[j];
 #if KZ_STEP == 0 && defined(KZ_INVERSE)
 		const kz_real re = a.im, im = a.re;
 #else
@@ -39,5 +37,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 #if KZ_STEP == 2 && defined(KZ_INVERSE)
 	x = kz_point{x.im, x.re};
 #endif
-	kz_write<KZ_OUT_FORM>(out + j * shape.out_step, shape.out_part, x);
+	kz_write<KZ_OUT_FORM>(out + j * shape.places.out_step, shape.out_part, x);
 }

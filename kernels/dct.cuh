@@ -17,11 +17,9 @@
  * roots[k] is e(k / 4n), of type 4 e(k / 8n).
  */
 struct kz_dct {
-	kz_i64 threads, length; /* threads along the axis; n */
-	kz_i64 in_step, out_step;
+	kz_places places;
+	kz_i64 length; /* n */
 	double scale;
-	kz_i64 ndim;
-	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
 };
 
 /* One row. */
@@ -99,11 +97,11 @@ static __device__ __forceinline__ void kz_after(const kz_row &row, kz_i64 k, kz_
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
 	const kz_point *__restrict__ roots, const __grid_constant__ kz_dct shape)
 {
-	const kz_i64 k = kz_find_place<KZ_THREADS>(shape, shape.threads, out, in);
-	if (k >= shape.threads) {
+	kz_i64 k = 0;
+	if (!kz_find_place<KZ_THREADS>(k, shape.places, out, in)) {
 		return;
 	}
-	const kz_row row = {out, in, shape.in_step, shape.out_step};
+	const kz_row row = {out, in, shape.places.in_step, shape.places.out_step};
 #ifdef KZ_AFTER
 	kz_after(row, k, shape.length, (kz_real)shape.scale, roots);
 #else

@@ -11,10 +11,8 @@
  * the first half.
  */
 struct kz_half {
-	kz_i64 threads, length;       /* threads along the axis; M, or n */
-	kz_i64 in_step, out_step;
-	kz_i64 ndim;
-	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
+	kz_places places;
+	kz_i64 length; /* M, or n */
 };
 
 /* a + conj(b) + w (a - conj(b)) */
@@ -28,8 +26,8 @@ static __device__ __forceinline__ kz_point kz_mix(kz_point a, kz_point b, kz_poi
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
 	const kz_point *__restrict__ roots, const __grid_constant__ kz_half shape)
 {
-	const kz_i64 k = kz_find_place<KZ_THREADS>(shape, shape.threads, out, in);
-	if (k >= shape.threads) {
+	kz_i64 k = 0;
+	if (!kz_find_place<KZ_THREADS>(k, shape.places, out, in)) {
 		return;
 	}
 #if KZ_JOB < 2
@@ -37,14 +35,14 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	kz_point w = roots[k];
 #if KZ_JOB == 0
 	char *from = out;
-	const kz_i64 step = shape.out_step;
+	const kz_i64 step = shape.places.out_step;
 	w = kz_point{w.im, -w.re}; /* -i w */
 	const kz_point a = *(kz_point *)(from + k * step);
 	const kz_point b = *(kz_point *)(from + (k ? mirror : 0) * step);
 	const kz_real half = (kz_real)0.5;
 #else
 	const char *from = in;
-	const kz_i64 step = shape.in_step;
+	const kz_i64 step = shape.places.in_step;
 	w = kz_point{w.im, w.re}; /* i / w */
 	kz_point a = *(const kz_point *)(from + k * step), b = *(const kz_point *)(from + mirror * step);
 	const kz_real half = 1;
@@ -57,19 +55,19 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	kz_point x = kz_mix(a, b, w), y = kz_mix(b, a, kz_point{w.re, -w.im});
 	x.re *= half, x.im *= half;
 	y.re *= half, y.im *= half;
-	*(kz_point *)(out + k * shape.out_step) = x;
+	*(kz_point *)(out + k * shape.places.out_step) = x;
 	if (KZ_JOB == 0 || k > 0) {
-		*(kz_point *)(out + mirror * shape.out_step) = y;
+		*(kz_point *)(out + mirror * shape.places.out_step) = y;
 	}
 #elif KZ_JOB == 2
-	*(kz_point *)(out + k * shape.out_step) = *(const kz_point *)(in + k * shape.in_step);
+	*(kz_point *)(out + k * shape.places.out_step) = *(const kz_point *)(in + k * shape.places.in_step);
 #else
-	kz_point x = *(const kz_point *)(in + (2 * k > shape.length ? shape.length - k : k) * shape.in_step);
+	kz_point x = *(const kz_point *)(in + (2 * k > shape.length ? shape.length - k : k) * shape.places.in_step);
 	if (2 * k > shape.length) {
 		x.im = -x.im;
 	} else if (k == 0) {
 		x.im = 0;
 	}
-	*(kz_point *)(out + k * shape.out_step) = x;
+	*(kz_point *)(out + k * shape.places.out_step) = x;
 #endif
 }

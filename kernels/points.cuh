@@ -29,17 +29,40 @@ template <int form> static __device__ __forceinline__ void kz_write(char *at, kz
 	}
 }
 
-/* The thread's place along the axis, of `length` places; out and in move to the beginning of its row. */
-template <int threads, class Shape> static __device__ __forceinline__ kz_i64 kz_find_place(const Shape &shape,
-	kz_i64 length, char *&out, const char *&in)
+/*
+ * The places of threads, of which a block has `threads` side by side (src/math/fft_kernel.c).  They lie along the axis
+ * (KZ_ALONG), or along another one, so that all threads of a block have the same place of the axis.
+ */
+struct kz_places {
+	kz_i64 in_step, out_step;     /* of the axis, in bytes as all strides */
+	kz_i64 in_lane, out_lane;     /* from thread to thread, unless they lie along the axis */
+	kz_i64 lanes, lane;           /* the threads in all along their direction, and which of those below it is */
+	kz_i64 axis;
+	kz_i64 ndim;                  /* of blocks; the strides of the axis are 0 */
+	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
+};
+
+/* Whether the thread has a place, which is k along the axis; out and in move to the beginning of its row. */
+template <int threads> static __device__ __forceinline__ bool kz_find_place(kz_i64 &k,
+	const kz_places &places, char *&out, const char *&in)
 {
-	const unsigned chunks = (unsigned)((length + threads - 1) / threads);
-	kz_i64 other = blockIdx.x / chunks;
-	for (int d = (int)shape.ndim - 1; d >= 0; d--) {
-		const kz_i64 rest = other / shape.dims[d], at = other - rest * shape.dims[d];
-		other = rest;
-		out += at * shape.out_strides[d];
-		in += at * shape.in_strides[d];
+	unsigned other = blockIdx.x, chunk = 0;
+	for (int d = (int)places.ndim - 1; d >= 0; d--) {
+		const unsigned extent = (unsigned)places.dims[d], at = other % extent;
+		other /= extent;
+		out += at * places.out_strides[d];
+		in += at * places.in_strides[d];
+		chunk = d == places.lane ? at : chunk;
+#ifndef KZ_ALONG
+		k = d == places.axis ? at : k;
+#endif
 	}
-	return (kz_i64)(blockIdx.x % chunks) * threads + threadIdx.x;
+	const kz_i64 lane = (kz_i64)chunk * threads + threadIdx.x;
+#ifdef KZ_ALONG
+	k = lane;
+#else
+	out += threadIdx.x * places.out_lane;
+	in += threadIdx.x * places.in_lane;
+#endif
+	return lane < places.lanes;
 }

@@ -14,20 +14,18 @@
 #include "ops/device_code.h"
 #include "ops/kernels.h"
 
-enum { DCT_THREADS = 256, DCT_ODD_4 = 5 };
+enum { DCT_ODD_4 = 5 };
 
 /* As kernels/dct.cuh has it. */
 struct kz_dct {
-	int64_t threads, length;
-	int64_t in_step, out_step;
+	struct fft_places places;
+	int64_t length;
 	double scale;
-	int64_t ndim;
-	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
 };
 
 struct dct_class {
 	kz_dtype dtype;
-	int32_t type, is_after, is_ortho;
+	int32_t type, is_after, is_ortho, is_along;
 };
 
 /* What a type consists of, for a length. */
@@ -56,9 +54,9 @@ static void dct_write_source(struct str *source, const void *context)
 {
 	const struct dct_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_TYPE %d\n#define KZ_DIMS %d\n"
-		"#define KZ_THREADS %d\n%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
-		FFT_DIMS, DCT_THREADS, class->is_after ? "#define KZ_AFTER\n" : "",
-		class->is_ortho ? "#define KZ_ORTHO\n" : "");
+		"#define KZ_THREADS %d\n%s%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
+		FFT_DIMS, FFT_PLACES, class->is_after ? "#define KZ_AFTER\n" : "",
+		class->is_ortho ? "#define KZ_ORTHO\n" : "", class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_dct);
 }
@@ -70,25 +68,18 @@ static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, 
 	struct {
 		char family[8];
 		struct dct_class class;
-	} key = {"dct", {job->dtype, type, is_after, job->is_ortho}};
+	} key = {"dct", {job->dtype, type, is_after, job->is_ortho, 0}};
 	struct kernels_want want = {&key, sizeof(key), dct_write_source, &key.class, "dct"};
-	struct kz_dct shape = {.threads = threads, .length = job->length, .in_step = job->in.step,
-		.out_step = job->out.step, .scale = job->scale, .ndim = job->ndim};
+	struct kz_dct shape = {.length = job->length, .scale = job->scale};
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
 	struct kernels_call call = {
 		.stream = job->stream, .params = params, .used = used, .used_count = 2,
-		.block = kz_dim(DCT_THREADS, 1, 1),
+		.block = kz_dim(FFT_PLACES, 1, 1),
 	};
-	int64_t blocks = divide_up(threads, DCT_THREADS);
-	for (int i = 0; i < job->ndim; i++) {
-		blocks *= job->dims[i];
-		shape.dims[i] = job->dims[i];
-		shape.in_strides[i] = job->in.strides[i];
-		shape.out_strides[i] = job->out.strides[i];
-	}
-	kz_status st = fft_grid(&call.grid, blocks, err);
+	kz_status st = fft_places_fill(&shape.places, &call.grid, job, threads, err);
+	key.class.is_along = shape.places.lane == shape.places.axis;
 	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
 	return st ? st : kernels_launch(&call, err);
 }

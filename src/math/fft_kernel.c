@@ -6,6 +6,7 @@
  * A pass has many transforms of the same length: along q, p, and the axes that are not transformed.
  * One of these directions becomes the columns, along which threads lie side by side: the one with the
  * shortest steps that is long enough.
+ * The same rule says where threads lie in kernels that have a thread for each element (kernels/points.cuh).
  */
 #include "base/common.h"
 
@@ -282,13 +283,50 @@ static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t
 	return step == size ? 1 : step == size * pass->points ? (int32_t)pass->points : 0;
 }
 
-kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
+/* A grid of blocks along x. */
+static kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
 {
 	if (blocks > INT32_MAX) {
 		return error_set(err, KZ_UNSUPPORTED, "fft: %lld blocks are too many", (long long)blocks);
 	}
 	*out = kz_dim(blocks, 1, 1);
 	return KZ_OK;
+}
+
+/* Directions of blocks go from long steps to short ones. */
+kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
+	int64_t length, kz_error *err)
+{
+	struct fft_direction directions[FFT_DIMS];
+	int axis = fft_pass_directions(directions, job, &(struct fft_pass){.points = 1, .span = 1, .rest = 1});
+	int order[FFT_DIMS];
+	int64_t blocks = 1;
+	directions[axis] = (struct fft_direction){length, job->in.step, job->out.step, 0};
+	int lane = fft_choose_column(directions, axis + 1, FFT_PLACES);
+	struct fft_direction *along = &directions[lane];
+	*out = (struct fft_places){
+		.in_step = job->in.step, .out_step = job->out.step, .in_lane = along->in,
+		.out_lane = along->out, .lanes = along->extent, .ndim = axis + 1,
+	};
+	*along = (struct fft_direction){divide_up(along->extent, FFT_PLACES), along->in * FFT_PLACES,
+		along->out * FFT_PLACES, 0};
+	for (int i = 0; i <= axis; i++) {
+		int at = i;
+		for (; at > 0 && llabs(directions[order[at - 1]].out) < llabs(directions[i].out); at--) {
+			order[at] = order[at - 1];
+		}
+		order[at] = i;
+	}
+	for (int d = 0; d <= axis; d++) {
+		const struct fft_direction *next = &directions[order[d]];
+		blocks *= next->extent;
+		out->dims[d] = next->extent;
+		out->in_strides[d] = order[d] == axis ? 0 : next->in;
+		out->out_strides[d] = order[d] == axis ? 0 : next->out;
+		out->lane = order[d] == lane ? d : out->lane;
+		out->axis = order[d] == axis ? d : out->axis;
+	}
+	return fft_grid(grid, blocks, err);
 }
 
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

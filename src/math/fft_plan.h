@@ -98,8 +98,23 @@ kz_status dct_run(const struct fft_job *job, kz_error *err);
 
 /* fft_kernel.c */
 
-/* A grid of blocks along x, of which a device has 2^31 - 1: else KZ_UNSUPPORTED. */
-kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err);
+enum { FFT_PLACES = 256 }; /* threads of a block */
+
+/* Where threads are that have an element each, as kernels/points.cuh has it. */
+struct fft_places {
+	int64_t in_step, out_step;
+	int64_t in_lane, out_lane;
+	int64_t lanes, lane;
+	int64_t axis;
+	int64_t ndim;
+	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
+};
+
+/* The places of `length` threads along the axis for each row of a job, and the grid of their blocks.  Threads
+ * side by side lie along the axis (then `lane` is `axis`) or along another one whose steps are shorter.
+ * KZ_UNSUPPORTED: a grid has 2^31 - 1 blocks. */
+kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
+	int64_t length, kz_error *err);
 
 /* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

@@ -14,29 +14,25 @@
 
 #include <string.h>
 
-enum { HALF_THREADS = 256 };
-
 enum half_job { HALF_UNTANGLE, HALF_TANGLE, HALF_HEAD, HALF_MIRROR };
 
 /* As kernels/fft_real.cuh has it. */
 struct kz_half {
-	int64_t threads, length;
-	int64_t in_step, out_step;
-	int64_t ndim;
-	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
+	struct fft_places places;
+	int64_t length;
 };
 
 struct half_class {
 	kz_dtype dtype;
-	int32_t job;
+	int32_t job, is_along;
 };
 
 static void half_write_source(struct str *source, const void *context)
 {
 	const struct half_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_JOB %d\n#define KZ_DIMS %d\n"
-		"#define KZ_THREADS %d\n", class->dtype == KZ_C64 ? "float" : "double", class->job,
-		FFT_DIMS, HALF_THREADS);
+		"#define KZ_THREADS %d\n%s", class->dtype == KZ_C64 ? "float" : "double", class->job,
+		FFT_DIMS, FFT_PLACES, class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_fft_real);
 }
@@ -48,26 +44,19 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 	struct {
 		char family[8];
 		struct half_class class;
-	} key = {"fftreal", {job->dtype, (int32_t)which}};
+	} key = {"fftreal", {job->dtype, (int32_t)which, 0}};
 	struct kernels_want want = {&key, sizeof(key), half_write_source, &key.class, "fft"};
 	struct fft_key roots = {job->length, job->dtype, FFT_ROOTS};
 	const struct fft_plan *plan = NULL;
-	struct kz_half shape = {.threads = threads, .length = length, .in_step = job->in.step,
-		.out_step = job->out.step, .ndim = job->ndim};
+	struct kz_half shape = {.length = length};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	struct kernels_call call = {
 		.stream = job->stream, .used = used, .used_count = 2,
-		.block = kz_dim(HALF_THREADS, 1, 1),
+		.block = kz_dim(FFT_PLACES, 1, 1),
 	};
-	int64_t blocks = divide_up(threads, HALF_THREADS);
-	kz_status st;
-	for (int i = 0; i < job->ndim; i++) {
-		blocks *= job->dims[i];
-		shape.dims[i] = job->dims[i];
-		shape.in_strides[i] = job->in.strides[i];
-		shape.out_strides[i] = job->out.strides[i];
-	}
-	if ((st = fft_grid(&call.grid, blocks, err))
+	kz_status st = fft_places_fill(&shape.places, &call.grid, job, threads, err);
+	key.class.is_along = shape.places.lane == shape.places.axis;
+	if (st
 	    || (which <= HALF_TANGLE && (st = fft_plan_get(&plan, job->device, &roots, err)))
 	    || (st = kernels_get(&call.kernel, job->device, &want, err))) {
 		return st;

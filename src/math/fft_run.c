@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHIRP_THREADS = 256, FFT_WIDE = 32, FFT_ROW = 512 };
+enum { FFT_WIDE = 32, FFT_ROW = 512 };
 
 kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
 	int64_t length, kz_error *err)
@@ -74,17 +74,15 @@ static kz_status fft_run_passes(const struct fft_job *job, const struct fft_plan
 
 /* As kernels/chirp.cuh has it. */
 struct kz_chirp {
-	int64_t count, length, inner;
-	int64_t in_step, out_step;
+	struct fft_places places;
+	int64_t inner;
 	int64_t in_part, out_part;
 	double scale;
-	int64_t ndim;
-	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
 };
 
 struct chirp_class {
 	kz_dtype dtype;
-	int32_t step, is_inverse;
+	int32_t step, is_inverse, is_along;
 	int32_t in, out; /* enum fft_form */
 };
 
@@ -93,8 +91,9 @@ static void chirp_write_source(struct str *source, const void *context)
 	const struct chirp_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_STEP %d\n#define KZ_DIMS %d\n"
 		"#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n"
-		"#define KZ_THREADS %d\n%s", class->dtype == KZ_C64 ? "float" : "double", class->step,
-		FFT_DIMS, class->in, class->out, CHIRP_THREADS, class->is_inverse ? "#define KZ_INVERSE\n" : "");
+		"#define KZ_THREADS %d\n%s%s", class->dtype == KZ_C64 ? "float" : "double", class->step,
+		FFT_DIMS, class->in, class->out, FFT_PLACES, class->is_inverse ? "#define KZ_INVERSE\n" : "",
+		class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_chirp);
 }
@@ -106,27 +105,20 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	struct {
 		char family[8];
 		struct chirp_class class;
-	} key = {"chirp", {job->dtype, step, step != 1 && job->is_inverse,
+	} key = {"chirp", {job->dtype, step, step != 1 && job->is_inverse, 0,
 		(int32_t)job->in.form, (int32_t)job->out.form}};
 	struct kernels_want want = {&key, sizeof(key), chirp_write_source, &key.class, "fft"};
-	struct kz_chirp shape = {.length = length, .inner = inner, .in_step = job->in.step,
-		.out_step = job->out.step, .in_part = job->in.part, .out_part = job->out.part,
-		.scale = job->scale, .ndim = job->ndim};
+	struct kz_chirp shape = {.inner = inner, .in_part = job->in.part, .out_part = job->out.part,
+		.scale = job->scale};
 	CUdeviceptr address[2] = {job->out.address, job->in.address};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &factors, &shape};
 	struct kernels_call call = {
 		.stream = job->stream, .params = params, .used = used, .used_count = 2,
-		.block = kz_dim(CHIRP_THREADS, 1, 1),
+		.block = kz_dim(FFT_PLACES, 1, 1),
 	};
-	int64_t blocks = divide_up(length, CHIRP_THREADS);
-	for (int i = 0; i < job->ndim; i++) {
-		blocks *= job->dims[i];
-		shape.dims[i] = job->dims[i];
-		shape.in_strides[i] = job->in.strides[i];
-		shape.out_strides[i] = job->out.strides[i];
-	}
-	kz_status st = fft_grid(&call.grid, blocks, err);
+	kz_status st = fft_places_fill(&shape.places, &call.grid, job, length, err);
+	key.class.is_along = shape.places.lane == shape.places.axis;
 	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
 	return st ? st : kernels_launch(&call, err);
 }
