@@ -340,10 +340,11 @@ static long double fft_cosine_sum(const double complex *x, int type, int64_t n, 
 	return is_end && is_ortho ? sum / root : sum;
 }
 
-static void fft_check_cosines(int type, int64_t n, kz_dtype dtype, kz_fft_norm norm)
+/* Of the columns of an array. */
+static void fft_check_cosines(int type, int64_t n, int64_t columns, kz_dtype dtype, kz_fft_norm norm)
 {
 	double complex *from, *to, *back;
-	kz_array *real, *result, *again, *array = fft_random(&from, dtype, KZ_SHAPE(n, 3));
+	kz_array *real, *result, *again, *array = fft_random(&from, dtype, KZ_SHAPE(n, columns));
 	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
 	struct fft_error forward = {0, 0}, backward = {0, 0};
 	long double period = 2 * (long double)(type == 1 ? n - 1 : n);
@@ -356,9 +357,9 @@ static void fft_check_cosines(int type, int64_t n, kz_dtype dtype, kz_fft_norm n
 	ck_assert_uint_eq(kz_array_dtype(result), dtype_part(dtype));
 	to = fft_values(result);
 	back = fft_values(again);
-	for (int64_t i = 0; i < 3 * n; i++) {
-		fft_add_error(&forward, scale * fft_cosine_sum(from + i % 3, type, n, 3, i / 3,
-			norm == KZ_FFT_ORTHO), to[i]);
+	for (int64_t i = 0; i < columns * n; i++) {
+		fft_add_error(&forward, scale * fft_cosine_sum(from + i % columns, type, n, columns,
+			i / columns, norm == KZ_FFT_ORTHO), to[i]);
 		fft_add_error(&backward, creal(from[i]), back[i]);
 	}
 	fft_check_error(&forward, dtype, 8 * n);
@@ -377,12 +378,21 @@ DEVICE_TEST(cosine_transforms_are_their_sums)
 	static const int64_t lengths[] = {2, 3, 4, 7, 16, 17, 30};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		for (int type = 1; type <= 4; type++) {
-			fft_check_cosines(type, lengths[i], (int)i % 2 ? KZ_C64 : KZ_C128,
+			fft_check_cosines(type, lengths[i], 3, (int)i % 2 ? KZ_C64 : KZ_C128,
 				(kz_fft_norm)((i + (size_t)type) % 3));
 		}
 	}
 	for (int type = 2; type <= 4; type++) {
-		fft_check_cosines(type, 1, KZ_C128, KZ_FFT_ORTHO);
+		fft_check_cosines(type, 1, 3, KZ_C128, KZ_FFT_ORTHO);
+	}
+}
+
+/* More columns than threads of a block, which lie along them. */
+DEVICE_TEST(cosine_transforms_of_many_columns_are_their_sums)
+{
+	for (int type = 1; type <= 4; type++) {
+		fft_check_cosines(type, 8, 300, KZ_C64, KZ_FFT_BACKWARD);
+		fft_check_cosines(type, 9, 300, KZ_C128, KZ_FFT_ORTHO);
 	}
 }
 
@@ -741,7 +751,8 @@ SUITE(fft)
 		any_axis_of_any_strides_is_transformed,
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
-		cosine_transforms_are_their_sums, cosine_transforms_have_axes_and_lengths,
+		cosine_transforms_are_their_sums,
+		cosine_transforms_of_many_columns_are_their_sums, cosine_transforms_have_axes_and_lengths,
 		cosine_transforms_refuse_what_does_not_fit, halves_are_computed_as_float32,
 		a_second_transform_only_launches, a_transform_is_captured,
 		spectra_are_shifted_and_have_frequencies, convolutions_have_the_modes_of_numpy,
