@@ -47,13 +47,19 @@ template <int threads> static __device__ __forceinline__ bool kz_find_place(kz_i
 	const kz_places &places, char *&out, const char *&in)
 {
 	unsigned other = blockIdx.x, chunk = 0;
-	for (int d = (int)places.ndim - 1; d >= 0; d--) {
+	int d = (int)places.ndim - 1;
+#ifdef KZ_ALONG /* then the axis is the last direction */
+	const unsigned chunks = (unsigned)places.dims[d--];
+	chunk = other % chunks;
+	other /= chunks;
+#endif
+	for (; d >= 0; d--) {
 		const unsigned extent = (unsigned)places.dims[d], at = other % extent;
 		other /= extent;
 		out += at * places.out_strides[d];
 		in += at * places.in_strides[d];
-		chunk = d == places.lane ? at : chunk;
 #ifndef KZ_ALONG
+		chunk = d == places.lane ? at : chunk;
 		k = d == places.axis ? at : k;
 #endif
 	}

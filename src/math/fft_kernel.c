@@ -293,7 +293,7 @@ static kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
 	return KZ_OK;
 }
 
-/* Directions of blocks go from long steps to short ones. */
+/* Directions of blocks go from long steps to short ones.  The axis is the last one if threads lie along it. */
 kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
 	int64_t length, kz_error *err)
 {
@@ -304,6 +304,7 @@ kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct ff
 	directions[axis] = (struct fft_direction){length, job->in.step, job->out.step, 0};
 	int lane = fft_choose_column(directions, axis + 1, FFT_PLACES);
 	struct fft_direction *along = &directions[lane];
+	int last = lane == axis ? axis : axis + 1;
 	*out = (struct fft_places){
 		.in_step = job->in.step, .out_step = job->out.step, .in_lane = along->in,
 		.out_lane = along->out, .lanes = along->extent, .ndim = axis + 1,
@@ -312,7 +313,7 @@ kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct ff
 		along->out * FFT_PLACES, 0};
 	for (int i = 0; i <= axis; i++) {
 		int at = i;
-		for (; at > 0 && llabs(directions[order[at - 1]].out) < llabs(directions[i].out); at--) {
+		for (; at > 0 && i < last && llabs(directions[order[at - 1]].out) < llabs(directions[i].out); at--) {
 			order[at] = order[at - 1];
 		}
 		order[at] = i;
