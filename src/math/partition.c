@@ -54,8 +54,8 @@ static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_ar
 	    && !(st = select_run(&select, &(int64_t){count - 1}, 1, err))
 	    && !(st = select_split(&parts[0], &parts[1], &select, count, err))) {
 		st = kz_sort_by_key(&sorted[0], &sorted[1], parts[0], parts[1], 1, sort, err);
+		moved.dims[moved.ndim - 1] = count;
 	}
-	moved.dims[moved.ndim - 1] = count;
 	if (!st && values) {
 		st = sort_give_rows(values, sorted[0], &moved, axis, &shape, sort->stream, err);
 	}
