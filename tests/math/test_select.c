@@ -219,6 +219,9 @@ enum { CASES = countof(contents) };
 TEST_BETWEEN(setup(_i / CASES), teardown(), every_content_is_selected)
 {
 	const int i = _i % CASES;
+	if (i % support_how_many(1, _i < CASES ? 1 : 3, 4) != 0) {
+		return;
+	}
 	check_rows(contents[i].dtype, contents[i].rows, contents[i].n, contents[i].content,
 		contents[i].descending);
 }
