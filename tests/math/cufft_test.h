@@ -101,17 +101,6 @@ static inline kz_array *cufft_random(kz_dtype dtype, kz_shape shape)
 	return array;
 }
 
-static inline double complex *cufft_values(kz_array *array)
-{
-	kz_array *wide;
-	int64_t size = kz_array_count(array) * (int64_t)sizeof(double complex);
-	double complex *values = malloc((size_t)size + 1);
-	ok(kz_array_astype(&wide, array, KZ_C128, &err));
-	ok(kz_array_get(wide, values, size, &err));
-	kz_array_release(wide);
-	return values;
-}
-
 enum cufft_function { FFT, IFFT, RFFT, IRFFT };
 
 static inline kz_status cufft_try(kz_array **out, enum cufft_function function, kz_array *array,

@@ -34,18 +34,6 @@ struct operand {
 /* How an operand lies in memory. */
 enum layout_kind { PLAIN, TURNED, BACKWARDS, GAPS, REPEATED, LAYOUTS };
 
-/* All elements of an array, as they are or converted. */
-static inline double complex *operand_read(kz_array *array)
-{
-	int64_t size = kz_array_count(array) * (int64_t)sizeof(double complex);
-	double complex *host = malloc((size_t)size + 1);
-	kz_array *wide;
-	ok(kz_array_astype(&wide, array, KZ_C128, &err));
-	ok(kz_array_get(wide, host, size, &err));
-	kz_array_release(wide);
-	return host;
-}
-
 static inline kz_array *operand_base(kz_dtype dtype, kz_shape shape)
 {
 	int64_t count = support_count(&shape);
@@ -88,7 +76,7 @@ static inline struct operand operand_make(kz_dtype dtype, kz_shape shape, enum l
 		ok(kz_array_broadcast_to(&out.array, array, shape, &err));
 	}
 	kz_array_release(array);
-	out.host = operand_read(out.array);
+	out.host = support_read(out.array, KZ_C128);
 	return out;
 }
 
@@ -123,7 +111,7 @@ static inline void operand_expect(kz_array *array, kz_dtype dtype, const kz_shap
 		kz_dtype_name(dtype), kz_dtype_name(kz_array_dtype(array)));
 	ck_assert_msg(got.ndim == shape->ndim && memcmp(got.dims, shape->dims,
 		(size_t)got.ndim * sizeof(got.dims[0])) == 0, "%s: another shape", what);
-	double complex *host = operand_read(array);
+	double complex *host = support_read(array, KZ_C128);
 	for (int64_t i = 0; i < kz_array_count(array); i++) {
 		ck_assert_msg(operand_agrees(dtype, host[i], want[i]),
 			"%s: element %lld: expected %g%+gi, got %g%+gi", what, (long long)i,

@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
+#include "support/support.h"
 
 #include <kudzu/fft.h>
 
@@ -41,17 +42,6 @@ static kz_array *fft_random(double complex **values, kz_dtype dtype, kz_shape sh
 	ok(kz_array_astype(&array, wide, dtype, &err));
 	kz_array_release(wide);
 	return array;
-}
-
-static double complex *fft_values(kz_array *array)
-{
-	kz_array *wide;
-	int64_t size = kz_array_count(array) * (int64_t)sizeof(double complex);
-	double complex *values = malloc((size_t)size + 1);
-	ok(kz_array_astype(&wide, array, KZ_C128, &err));
-	ok(kz_array_get(wide, values, size, &err));
-	kz_array_release(wide);
-	return values;
 }
 
 /* Element k of the transform of n numbers that are `step` apart. */
@@ -95,7 +85,7 @@ static void fft_check_length(int64_t n, int64_t rows, kz_dtype dtype, bool is_in
 	kz_array *result, *array = fft_random(&from, dtype, KZ_SHAPE(rows, n));
 	ok((is_inverse ? kz_ifft : kz_fft)(&result, array, KZ_AXES(-1), NULL, &err));
 	ck_assert_uint_eq(kz_array_dtype(result), dtype);
-	to = fft_values(result);
+	to = support_read(result, KZ_C128);
 	int64_t step = rows * n / SAMPLES + 1;
 	for (int64_t i = 0; i < rows * n; i += step) {
 		complex long double expected = fft_defined(from + i / n * n, n, 1, i % n,
@@ -154,12 +144,12 @@ DEVICE_TEST(any_axis_of_any_strides_is_transformed)
 	kz_array *view, *turned, *result, *array = fft_random(&from, KZ_C64, KZ_SHAPE(10, 9, 40));
 	ok(kz_array_slice(&view, array, KZ_AT(KZ_ALL, KZ_SLICE(8, KZ_OMIT, -1), KZ_SLICE(1, 40, 3)), &err));
 	ok(kz_array_transpose(&turned, view, KZ_AXES(2, 0, 1), &err));
-	double complex *values = fft_values(turned);
+	double complex *values = support_read(turned, KZ_C128);
 	int64_t dims[3] = {13, 10, 9}, steps[3] = {90, 9, 1};
 	for (int axis = 0; axis < 3; axis++) {
 		struct fft_error error = {0, 0};
 		ok(kz_fft(&result, turned, KZ_AXES(axis), NULL, &err));
-		to = fft_values(result);
+		to = support_read(result, KZ_C128);
 		for (int64_t i = 0; i < 13 * 10 * 9; i += 7) {
 			int64_t k = i / steps[axis] % dims[axis];
 			fft_add_error(&error, fft_defined(values + i - k * steps[axis], dims[axis],
@@ -190,13 +180,13 @@ DEVICE_TEST(several_axes_are_one_after_the_other)
 		ok(kz_fft(NULL, one, KZ_AXES(axis), &into, &err));
 	}
 	ok(kz_ifft(&back, all, KZ_AXES(2, 0, 1), NULL, &err));
-	to = fft_values(all);
-	expected = fft_values(one);
+	to = support_read(all, KZ_C128);
+	expected = support_read(one, KZ_C128);
 	for (int i = 0; i < 240; i++) {
 		fft_add_error(&error, expected[i], to[i]);
 	}
 	free(to);
-	to = fft_values(back);
+	to = support_read(back, KZ_C128);
 	for (int i = 0; i < 240; i++) {
 		fft_add_error(&round, from[i], to[i]);
 	}
@@ -232,7 +222,7 @@ DEVICE_TEST(lengths_and_norms_are_those_of_numpy)
 		for (int back = 0; back < 2; back++) {
 			ok((back ? kz_ifft : kz_fft)(&result, array, KZ_AXES(0), &options, &err));
 			ck_assert_int_eq(kz_array_count(result), cases[i].length);
-			double complex *values = fft_values(result);
+			double complex *values = support_read(result, KZ_C128);
 			ck_assert_double_eq_tol(creal(values[0]),
 				back ? cases[i].backward : cases[i].forward, 1e-15);
 			free(values);
@@ -266,8 +256,8 @@ static void fft_check_real(int64_t n, kz_dtype dtype, bool is_column)
 	options.lengths = KZ_SHAPE(n);
 	ok(kz_irfft(&again, half, axes, &options, &err));
 	ck_assert_uint_eq(kz_array_dtype(again), dtype_part(dtype));
-	spectrum = fft_values(half);
-	back = fft_values(again);
+	spectrum = support_read(half, KZ_C128);
+	back = support_read(again, KZ_C128);
 	int64_t count = n / 2 + 1, step = is_column ? 3 : 1;
 	ck_assert_int_eq(kz_array_count(half), 3 * count);
 	for (int64_t row = 0; row < 3; row++) {
@@ -355,8 +345,8 @@ static void fft_check_cosines(int type, int64_t n, int64_t columns, kz_dtype dty
 	ok(kz_dct(&result, real, type, KZ_AXES(0), &options, &err));
 	ok(kz_idct(&again, result, type, KZ_AXES(0), &options, &err));
 	ck_assert_uint_eq(kz_array_dtype(result), dtype_part(dtype));
-	to = fft_values(result);
-	back = fft_values(again);
+	to = support_read(result, KZ_C128);
+	back = support_read(again, KZ_C128);
 	for (int64_t i = 0; i < columns * n; i++) {
 		fft_add_error(&forward, scale * fft_cosine_sum(from + i % columns, type, n, columns,
 			i / columns, norm == KZ_FFT_ORTHO), to[i]);
@@ -407,7 +397,7 @@ DEVICE_TEST(cosine_transforms_have_axes_and_lengths)
 	options.lengths = KZ_SHAPE(2, 2);
 	ok(kz_dct(&result, array, 2, KZ_AXES(0, -1), &options, &err));
 	ck_assert_uint_eq(kz_array_dtype(result), KZ_F64);
-	double complex *values = fft_values(result);
+	double complex *values = support_read(result, KZ_C128);
 	for (int i = 0; i < 4; i++) {
 		ck_assert_double_eq_tol(creal(values[i]),
 			(double)(fft_cosine_sum(second, 2, 2, 1, i / 2, false)
@@ -457,7 +447,7 @@ DEVICE_TEST(halves_are_computed_as_float32)
 		ok(kz_array_ones(&array, dev, halves[i], KZ_SHAPE(4097), &err));
 		ok(kz_rfft(&spectrum, array, KZ_AXES(0), NULL, &err));
 		ck_assert_uint_eq(kz_array_dtype(spectrum), KZ_C64);
-		double complex *values = fft_values(spectrum);
+		double complex *values = support_read(spectrum, KZ_C128);
 		ck_assert_double_eq_tol(creal(values[0]), 4097, 0.01);
 		free(values);
 		ok(kz_array_zeros_like(&into.into, array, 0, &err));
@@ -469,7 +459,7 @@ DEVICE_TEST(halves_are_computed_as_float32)
 		kz_array_release(result);
 		ok(kz_idct(&result, cosines, 2, KZ_AXES(0), &into, &err));
 		ck_assert_uint_eq(kz_array_dtype(result), halves[i]);
-		values = fft_values(result);
+		values = support_read(result, KZ_C128);
 		for (int k = 0; k < 4097; k += 64) {
 			ck_assert(values[k] == 1);
 		}
@@ -561,13 +551,13 @@ DEVICE_TEST(a_transform_is_captured)
 	ok(kz_fft(NULL, array, KZ_AXES(0), &options, &err));
 	ok(kz_graph_end(&graph, stream, &err));
 	ok(kz_graph_instantiate(&exec, graph, &err));
-	got = fft_values(options.into);
+	got = support_read(options.into, KZ_C128);
 	ck_assert(got[0] == 0 && got[599] == 0);
 	free(got);
 	for (int turn = 0; turn < 2; turn++) {
 		ok(kz_exec_launch(exec, stream, &err));
 		ok(kz_stream_synchronize(stream, &err));
-		got = fft_values(options.into);
+		got = support_read(options.into, KZ_C128);
 		for (int64_t k = 0; k < 600; k += 7) {
 			fft_add_error(&error, fft_defined(from, 600, 1, k, -1), got[k]);
 		}
@@ -669,7 +659,7 @@ DEVICE_TEST(types_become_complex)
 		ok(kz_array_ones(&array, dev, cases[i][0], KZ_SHAPE(4), &err));
 		ok(kz_fft(&result, array, KZ_AXES(0), NULL, &err));
 		ck_assert_uint_eq(kz_array_dtype(result), cases[i][1]);
-		double complex *values = fft_values(result);
+		double complex *values = support_read(result, KZ_C128);
 		ck_assert(values[0] == 4 && values[1] == 0 && values[3] == 0);
 		free(values);
 		kz_array_release(array);

@@ -127,3 +127,15 @@ kz_array *support_array_of(kz_device *dev, kz_dtype dtype, const double *values,
 	kz_array_release(wide);
 	return array;
 }
+
+void *support_read(kz_array *array, kz_dtype dtype)
+{
+	kz_error err = KZ_ERROR_INIT;
+	int64_t size = kz_array_count(array) * kz_dtype_size(dtype);
+	void *host = malloc((size_t)size + 1);
+	kz_array *wide;
+	ok(kz_array_astype(&wide, array, dtype, &err));
+	ok(kz_array_get(wide, host, size, &err));
+	kz_array_release(wide);
+	return host;
+}

@@ -67,6 +67,8 @@ static inline void support_no_libraries(void)
 
 /* Numbers as an array of a type that holds them; release it. */
 kz_array *support_array_of(kz_device *dev, kz_dtype dtype, const double *values, int64_t size);
+/* All elements of an array, as they are or converted; free them. */
+void *support_read(kz_array *array, kz_dtype dtype);
 
 /* Release each of a list. */
 #define release_arrays(...) support_release_arrays((kz_array *[]){__VA_ARGS__}, \
