@@ -110,14 +110,20 @@ static kz_status run_vector(struct bench *bench)
 	return keep(bench, made, st);
 }
 
+/* Copy a view to the result. */
+static kz_status copy_view(struct bench *bench, kz_array *view, kz_status st)
+{
+	st = st ? st : kz_array_assign(bench->out, view, &bench->err);
+	kz_array_release(view);
+	return st;
+}
+
 /* A copy of the cube with its axes in the order (2, 0, 1). */
 static kz_status run_axes(struct bench *bench)
 {
 	kz_array *view = NULL;
 	kz_status st = kz_array_transpose(&view, bench->a, KZ_AXES(2, 0, 1), &bench->err);
-	st = st ? st : kz_array_assign(bench->out, view, &bench->err);
-	kz_array_release(view);
-	return st;
+	return copy_view(bench, view, st);
 }
 
 static kz_status run_flip(struct bench *bench)
@@ -125,9 +131,7 @@ static kz_status run_flip(struct bench *bench)
 	kz_array *view = NULL;
 	const int64_t axis = bench->item->axis;
 	kz_status st = kz_array_flip(&view, bench->a, KZ_AXES(axis), &bench->err);
-	st = st ? st : kz_array_assign(bench->out, view, &bench->err);
-	kz_array_release(view);
-	return st;
+	return copy_view(bench, view, st);
 }
 
 static kz_status run_convert(struct bench *bench)
@@ -153,9 +157,7 @@ static kz_status run_transpose(struct bench *bench)
 {
 	kz_array *view = NULL;
 	kz_status st = kz_array_transpose(&view, bench->a, KZ_AXES(1, 0), &bench->err);
-	st = st ? st : kz_array_assign(bench->out, view, &bench->err);
-	kz_array_release(view);
-	return st;
+	return copy_view(bench, view, st);
 }
 
 static kz_status run_fill(struct bench *bench)

@@ -12,7 +12,6 @@
 
 #include "array/array.h"
 #include "ops/device_code.h"
-#include "ops/kernels.h"
 
 enum { DCT_ODD_4 = 5 };
 
@@ -72,16 +71,8 @@ static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, 
 	struct kernels_want want = {&key, sizeof(key), dct_write_source, &key.class, "dct"};
 	struct kz_dct shape = {.length = job->length, .scale = job->scale};
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
-	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	struct kernels_call call = {
-		.stream = job->stream, .params = params, .used = used, .used_count = 2,
-		.block = kz_dim(FFT_PLACES, 1, 1),
-	};
-	kz_status st = fft_places_fill(&shape.places, &call.grid, job, threads, err);
-	key.class.is_along = shape.places.lane == shape.places.axis;
-	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return fft_places_launch(job, &shape.places, threads, &want, &key.class.is_along, params, err);
 }
 
 static kz_status dct_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,

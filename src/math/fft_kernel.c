@@ -14,7 +14,6 @@
 
 #include "core/device.h"
 #include "ops/device_code.h"
-#include "ops/kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -294,7 +293,7 @@ static kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
 }
 
 /* Directions of blocks go from long steps to short ones.  The axis is the last one if threads lie along it. */
-kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
+static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
 	int64_t length, kz_error *err)
 {
 	struct fft_direction directions[FFT_DIMS];
@@ -328,6 +327,20 @@ kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct ff
 		out->axis = order[d] == axis ? d : out->axis;
 	}
 	return fft_grid(grid, blocks, err);
+}
+
+kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places, int64_t length,
+	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err)
+{
+	struct memory *used[] = {job->out.memory, job->in.memory};
+	struct kernels_call call = {
+		.stream = job->stream, .params = params, .used = used, .used_count = 2,
+		.block = kz_dim(FFT_PLACES, 1, 1),
+	};
+	kz_status st = fft_places_fill(places, &call.grid, job, length, err);
+	*is_along = places->lane == places->axis;
+	st = st ? st : kernels_get(&call.kernel, job->device, want, err);
+	return st ? st : kernels_launch(&call, err);
 }
 
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

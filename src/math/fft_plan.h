@@ -10,6 +10,7 @@
  * one kernel (kernels/fft.cuh).  Any other length is Bluestein's convolution of a smooth length.
  */
 #include "core/memory.h"
+#include "ops/kernels.h"
 
 #include <kudzu/kernel.h>
 
@@ -110,11 +111,12 @@ struct fft_places {
 	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
 };
 
-/* The places of `length` threads along the axis for each row of a job, and the grid of their blocks.  Threads
- * side by side lie along the axis (then `lane` is `axis`) or along another one whose steps are shorter.
- * KZ_UNSUPPORTED: a grid has 2^31 - 1 blocks. */
-kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
-	int64_t length, kz_error *err);
+/* Launch a kernel with `length` threads along the axis for each row of a job, whose places are a part of what
+ * `params` point to: they are filled in.  Threads side by side lie along the axis (*is_along, a part of
+ * the wanted kernel's key) or along another one whose steps are shorter.  KZ_UNSUPPORTED: a grid has
+ * 2^31 - 1 blocks. */
+kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places, int64_t length,
+	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err);
 
 /* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

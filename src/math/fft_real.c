@@ -10,7 +10,6 @@
 
 #include "array/array.h"
 #include "ops/device_code.h"
-#include "ops/kernels.h"
 
 #include <string.h>
 
@@ -49,22 +48,13 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 	struct fft_key roots = {job->length, job->dtype, FFT_ROOTS};
 	const struct fft_plan *plan = NULL;
 	struct kz_half shape = {.length = length};
-	struct memory *used[] = {job->out.memory, job->in.memory};
-	struct kernels_call call = {
-		.stream = job->stream, .used = used, .used_count = 2,
-		.block = kz_dim(FFT_PLACES, 1, 1),
-	};
-	kz_status st = fft_places_fill(&shape.places, &call.grid, job, threads, err);
-	key.class.is_along = shape.places.lane == shape.places.axis;
-	if (st
-	    || (which <= HALF_TANGLE && (st = fft_plan_get(&plan, job->device, &roots, err)))
-	    || (st = kernels_get(&call.kernel, job->device, &want, err))) {
+	kz_status st = which <= HALF_TANGLE ? fft_plan_get(&plan, job->device, &roots, err) : KZ_OK;
+	if (st) {
 		return st;
 	}
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	call.params = params;
-	return kernels_launch(&call, err);
+	return fft_places_launch(job, &shape.places, threads, &want, &key.class.is_along, params, err);
 }
 
 /* Pairs of real numbers along the axis, as points where these lie so. */

@@ -10,7 +10,6 @@
 
 #include "array/array.h"
 #include "ops/device_code.h"
-#include "ops/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,16 +110,8 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	struct kz_chirp shape = {.inner = inner, .in_part = job->in.part, .out_part = job->out.part,
 		.scale = job->scale};
 	CUdeviceptr address[2] = {job->out.address, job->in.address};
-	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &factors, &shape};
-	struct kernels_call call = {
-		.stream = job->stream, .params = params, .used = used, .used_count = 2,
-		.block = kz_dim(FFT_PLACES, 1, 1),
-	};
-	kz_status st = fft_places_fill(&shape.places, &call.grid, job, length, err);
-	key.class.is_along = shape.places.lane == shape.places.axis;
-	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return fft_places_launch(job, &shape.places, length, &want, &key.class.is_along, params, err);
 }
 
 static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan *plan, kz_error *err)

@@ -20,14 +20,9 @@ static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_arra
 	int64_t axis, const kz_sort_options *sort, kz_error *err)
 {
 	struct kz_array *order = NULL, *part = NULL, *copy = NULL;
-	kz_slice items[KZ_MAX_DIMS];
 	kz_status st;
-	for (int64_t i = 0; i < axis; i++) {
-		items[i] = KZ_ALL;
-	}
-	items[axis] = kz_slice_range(0, count, 1);
 	if (!(st = kz_argsort(&order, array, axis, sort, err))
-	    && !(st = kz_array_slice(&part, order, (kz_slices){items, axis + 1}, err))
+	    && !(st = sort_slice(&part, order, axis, kz_slice_range(0, count, 1), err))
 	    && !(st = kz_array_copy_on(&copy, part, sort->stream, err)) && values) {
 		st = kz_array_take_along_axis_on(values, array, copy, axis, KZ_INDEX_WRAP, sort->stream, err);
 	}

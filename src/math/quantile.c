@@ -13,18 +13,6 @@
 
 #include <math.h>
 
-/* A view of the elements from `first` on along an axis. */
-static kz_status quantile_slice(kz_array **out, kz_array *array, int64_t axis, kz_slice part,
-	kz_error *err)
-{
-	kz_slice items[KZ_MAX_DIMS];
-	for (int64_t i = 0; i < axis; i++) {
-		items[i] = KZ_ALL;
-	}
-	items[axis] = part;
-	return kz_array_slice(out, array, (kz_slices){items, axis + 1}, err);
-}
-
 /* The elements on both sides of a place in n sorted ones, and the share of the second. */
 struct quantile_place {
 	int64_t low, high;
@@ -57,7 +45,7 @@ static kz_status quantile_sort(struct kz_array *parts[3], struct kz_array *array
 	sort.stream = stream;
 	kz_status st = kz_sort(&sorted, array, axis, &sort, err);
 	for (int i = 0; i < 3 && !st; i++) {
-		st = quantile_slice(&parts[i], sorted, axis, kz_slice_index(at[i]), err);
+		st = sort_slice(&parts[i], sorted, axis, kz_slice_index(at[i]), err);
 	}
 	kz_array_release(sorted);
 	return st;

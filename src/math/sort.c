@@ -329,6 +329,17 @@ kz_status sort_give_rows(struct kz_array **out, struct kz_array *rows, const kz_
 	return st;
 }
 
+kz_status sort_slice(kz_array **out, kz_array *array, int64_t axis, kz_slice part,
+	kz_error *err)
+{
+	kz_slice items[KZ_MAX_DIMS];
+	for (int64_t i = 0; i < axis; i++) {
+		items[i] = KZ_ALL;
+	}
+	items[axis] = part;
+	return kz_array_slice(out, array, (kz_slices){items, axis + 1}, err);
+}
+
 /* Public calls */
 
 kz_status sort_options_read(struct kz_stream **stream, int *descending, struct kz_device *dev,

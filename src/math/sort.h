@@ -19,5 +19,7 @@ kz_status sort_check_axis(int64_t *axis, const struct kz_array *array, kz_error 
 /* Rows back to an array of `shape`, row-major. */
 kz_status sort_give_rows(struct kz_array **out, struct kz_array *rows, const kz_shape *moved,
 	int64_t axis, const kz_shape *shape, struct kz_stream *stream, kz_error *err);
+/* A view of a part of an axis, and of all of the others. */
+kz_status sort_slice(kz_array **out, kz_array *array, int64_t axis, kz_slice part, kz_error *err);
 
 #endif
