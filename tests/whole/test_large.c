@@ -219,7 +219,7 @@ DEVICE_TEST(sorting_and_searching)
 	release_arrays(sorted, values, found);
 }
 
-DEVICE_TEST(counts)
+DEVICE_TEST(elements_are_counted)
 {
 	kz_array *bytes, *counts;
 	int64_t below[257], got[256];
@@ -291,7 +291,7 @@ SUITE(large)
 		tcase_add_loop_test(tcase, scans, 0, cases);
 		tcase_add_loop_test(tcase, indexes, 0, cases);
 		tcase_add_loop_test(tcase, sorting_and_searching, 0, cases);
-		tcase_add_loop_test(tcase, counts, 0, cases);
+		tcase_add_loop_test(tcase, elements_are_counted, 0, cases);
 		tcase_add_loop_test(tcase, distinct_elements, 0, cases);
 		tcase_add_loop_test(tcase, kernels_of_users, 0, cases);
 	}
