@@ -155,8 +155,9 @@ static bool diag_read_head(struct head *out, struct slice line)
 	}
 	if (slice_starts(line, "ptxas")) {
 		const char *semicolon = memchr(line.text, ';', line.len);
-		const char *number = memmem(line.text, line.len, " line ", 6);
-		int ptx_line = number && semicolon > number ? atoi(number + 6) : 0;
+		const char *number = semicolon ? memmem(line.text, (size_t)(semicolon - line.text),
+			" line ", 6) : NULL;
+		int ptx_line = number ? atoi(number + 6) : 0;
 		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
 		line = slice_skip(line, skip);
 		out->ptx_line = ptx_line;
@@ -288,12 +289,10 @@ static char *slice_copy(struct slice slice)
 
 struct block {
 	struct head head;
-	struct slice excerpt; /* text NULL if there is none */
+	struct slice more;    /* the log's lines behind the head, up to its excerpt */
+	struct slice excerpt; /* of the log or of the source; text NULL if there is none */
 	size_t caret;         /* its byte in the excerpt */
-	const char *more;     /* the lines between the head and the excerpt */
-	const char *after;    /* the lines after the caret */
-	const char *end;      /* where the next block begins */
-	bool is_placed;       /* by us: the excerpt is not of the log */
+	struct slice after;   /* the log's lines behind the caret */
 };
 
 /* Read a block whose head has been read; *log is behind the head. */
@@ -302,30 +301,33 @@ static void read_block(struct block *block, const char **log)
 	struct slice line;
 	struct slice previous = {NULL, 0};
 	struct head next;
-	block->more = block->after = *log;
+	const char *after = NULL;
+	block->more.text = *log;
 	for (const char *at = *log; diag_next_line(&at, &line) && !diag_read_head(&next, line);
 		*log = at) {
-		if (line.len == 0 && block->excerpt.text) {
+		if (line.len == 0 && after) {
 			break;
 		}
 		int caret = caret_at(line);
-		if (caret >= 2 && previous.len >= 2 && !block->excerpt.text) {
+		if (caret >= 2 && previous.len >= 2 && !after) {
 			block->excerpt = slice_skip(previous, 2);
 			block->caret = (size_t)caret - 2;
-			block->after = at;
+			block->more.len = (size_t)(previous.text - block->more.text);
+			after = at;
 		}
 		previous = line;
 	}
-	block->end = *log;
-	if (!block->excerpt.text) {
-		block->after = block->more;
+	if (after) {
+		block->after = (struct slice){after, (size_t)(*log - after)};
+	} else {
+		block->more.len = (size_t)(*log - block->more.text);
 	}
 }
 
-/* The lines from `at` to `end` that are not the excerpt. */
-static void render_lines(struct str *out, const char *at, const char *end)
+static void render_lines(struct str *out, struct slice lines)
 {
 	struct slice line;
+	const char *at = lines.text, *end = at + lines.len;
 	while (at < end && diag_next_line(&at, &line)) {
 		if (!is_noise(line)) {
 			str_addn(out, line.text, line.len);
@@ -352,11 +354,11 @@ static void render_block(struct str *out, const struct block *block, const char 
 		str_addf(out, " [%.*s]", (int)head->number.len, head->number.text);
 	}
 	str_addc(out, '\n');
+	render_lines(out, block->more);
 	if (block->excerpt.text) {
-		render_lines(out, block->more, block->excerpt.text - 2);
 		render_excerpt(out, block->excerpt, block->caret);
 	}
-	render_lines(out, block->after, block->end);
+	render_lines(out, block->after);
 }
 
 /* Errors about what we added, warnings that it was defined again, or not precompiled. */
@@ -372,11 +374,11 @@ static bool is_ours(const struct head *head)
 static const char *diag_find_hint(const struct block *block)
 {
 	const struct head *head = &block->head;
-	const char *end = block->excerpt.text ? block->excerpt.text - 2 : block->end;
-	bool whole = !block->is_placed;
+	const struct slice *more = &block->more; /* the message goes on there */
 	return hints_find(&(struct hint_error){
 		.message = head->message.text,
-		.message_len = whole ? (size_t)(end - head->message.text) : head->message.len,
+		.message_len = more->text ? (size_t)(more->text + more->len - head->message.text)
+			: head->message.len,
 		.file = head->file.text,
 		.file_len = head->file.len,
 		.line = block->excerpt.text,
@@ -427,10 +429,9 @@ static void render_searched(struct str *out, const struct head *head,
 /* An error at the end of the source gets its last line as the place. */
 static void place_at_end(struct block *block, const struct diag_context *context)
 {
-	block->more = block->after = block->end;
+	block->more = block->after = (struct slice){NULL, 0};
 	block->excerpt = source_end(context->source, &block->head.line);
 	block->caret = block->excerpt.len;
-	block->is_placed = true;
 }
 
 /* Whether a path is the source's name, made absolute or not. */
@@ -460,8 +461,7 @@ static struct slice source_line(const char *source, int number)
 static void place_by_ptx(struct block *block, const struct diag_context *context,
 	struct ptx_line *line)
 {
-	block->more = block->after = block->end;
-	block->is_placed = true;
+	block->more = block->after = (struct slice){NULL, 0};
 	if (!ptx_find_line(line, context->ptx, block->head.ptx_line) || line->file_len == 0) {
 		return;
 	}

@@ -142,6 +142,30 @@ START_TEST(every_beginning_of_a_log_is_read_without_harm)
 }
 END_TEST
 
+/* The source before the log and behind it in memory. */
+START_TEST(a_log_is_shown_alike_wherever_its_source_lies)
+{
+	static const char log[] = "At end of source: error: expected a \"}\"\n\n"
+		"k.cu(2): error: m\n            more\n  y;\n  ^\n"
+		"ptxas application ptx input, line 9; error   : Not a name: 'foo'\n\n"
+		"k.cu(7): error: n\n";
+	static const char source[] = "void f() {\n";
+	static const char shown[] = "k.cu:1:11: error: expected a \"}\"\n  void f() {\n            ^\n"
+		"k.cu:2:1: error: m\n            more\n  y;\n  ^\n"
+		"k.cu:1:8: error: Not a name: 'foo'\n  void f() {\n         ^\n"
+		"k.cu: note: line 9 of the PTX: foo %r1;\nk.cu:7: error: n\n";
+	char memory[sizeof(log) + sizeof(source)];
+	char *first = memory, *second = memory + (_i ? sizeof(log) : sizeof(source));
+	struct diag_context here = context;
+	struct diag diag;
+	here.source = memcpy(_i ? second : first, source, sizeof(source));
+	ck_assert(diag_read(&diag, memcpy(_i ? first : second, log, sizeof(log)), &here));
+	ck_assert_str_eq(diag.text, shown);
+	ck_assert_int_eq(diag.line, 1);
+	diag_free(&diag);
+}
+END_TEST
+
 START_TEST(long_lines_are_cut_around_the_caret)
 {
 	char line[400];
@@ -195,6 +219,7 @@ SUITE(diag)
 	TCase *tc = suite_add_case(suite, "logs");
 	tcase_add_tests(tc, (int)countof(logs), logs_are_shown_as_gcc_shows_diagnostics,
 		every_beginning_of_a_log_is_read_without_harm);
+	tcase_add_loop_test(tc, a_log_is_shown_alike_wherever_its_source_lies, 0, 2);
 	tcase_add_tests(tc, 1, long_lines_are_cut_around_the_caret,
 		a_rejected_name_is_told_by_its_whole_expression, want_of_memory_leaves_nothing);
 	return suite;
