@@ -13,6 +13,7 @@
 #include "ops/device_code.h"
 #include "ops/indexing.h"
 #include "ops/kernels.h"
+#include "ops/user_text.h"
 
 #include <kudzu/create.h>
 #include <kudzu/scan.h>
@@ -33,14 +34,12 @@ struct segmented {
 
 /* Kernels */
 
-/* A function of an expression: a mistake in it is reported at its place. */
 static void segmented_write_function(struct str *source, const char *head, const char *what,
 	const char *text)
 {
-	const char *last = strrchr(text, '\n');
-	bool has_comment = strstr(last ? last : text, "//");
-	str_addf(source, "static __device__ inline kz_acc %s\n{\nreturn\n#line 1 \"segments: %s\"\n%s%s;\n"
-		"#line 1 \"segments\"\n}\n", head, what, text, has_comment ? "\n" : "");
+	str_addf(source, "static __device__ inline kz_acc %s\n{\nreturn", head);
+	user_text_add(source, "segments", what, text, ";");
+	str_add(source, "}\n");
 }
 
 static void segmented_write(struct str *source, const void *context)

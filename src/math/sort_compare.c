@@ -14,6 +14,7 @@
 #include "ops/device_code.h"
 #include "ops/generate.h"
 #include "ops/kernels.h"
+#include "ops/user_text.h"
 
 #include <string.h>
 
@@ -43,14 +44,6 @@ struct merge_kernel {
 	bool runs;
 };
 
-static void merge_add_text(struct str *source, const char *what, const char *text, const char *end)
-{
-	const char *last = strrchr(text, '\n');
-	const bool has_comment = strstr(last ? last : text, "//");
-	str_addf(source, "#line 1 \"sort: %s\"\n%s%s%s\n#line 1 \"sort\"\n", what, text,
-		has_comment ? "\n" : "", end);
-}
-
 static void merge_write_source(struct str *source, const void *context)
 {
 	const struct merge_kernel *kernel = context;
@@ -66,14 +59,14 @@ static void merge_write_source(struct str *source, const void *context)
 		str_add(source, device_complex);
 	}
 	if (merge->preamble) {
-		merge_add_text(source, "preamble", merge->preamble, "");
+		user_text_add(source, "sort", "preamble", merge->preamble, "");
 	}
 	str_addf(source, "typedef %s kz_element;\n"
 		"static_assert(sizeof(kz_element) == %lld, \"the dtype was registered with %lld bytes\");\n"
 		"static __device__ inline bool kz_less(const kz_element &%s, const kz_element &%s)\n"
-		"{\nreturn\n", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
+		"{\nreturn", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
 		merge->descending ? "b" : "a", merge->descending ? "a" : "b");
-	merge_add_text(source, "comparison", merge->less, ";");
+	user_text_add(source, "sort", "comparison", merge->less, ";");
 	str_addf(source, "}\n#define KZ_%s\n#define BLOCK %d\n#define KZ_INDEXES %d\n"
 		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
 		merge->device->serial ? 1 : MERGE_BLOCK, merge->with_indexes);

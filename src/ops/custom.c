@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "ops/custom.h"
 #include "ops/kernels.h"
+#include "ops/user_text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -246,8 +247,11 @@ static kz_status custom_compile(struct custom_kernels **out, const struct custom
 	if (!st) {
 		object_take(kernels->module); /* the program has no handle on it */
 	}
-	if (st == KZ_COMPILE && class->ndim && mine) {
-		error_add_hint(err, hint);
+	if (st == KZ_COMPILE && mine) {
+		user_text_explain(err, custom->name, source.data);
+		if (class->ndim) {
+			error_add_hint(err, hint);
+		}
 	}
 	str_free(&source);
 	if (st || (st = find_kernels(kernels, custom, class, err))) {

@@ -15,21 +15,12 @@
 
 #include "ops/custom.h"
 #include "ops/device_code.h"
+#include "ops/user_text.h"
 
 #include <string.h>
 
 /* Characters of an operation, from which on several of it would be much code. */
 enum { LONG_OPERATION = 400 };
-
-/* Switch to one of the user's texts, and back; `end` follows it on its last line. */
-static void custom_text_add(struct str *source, const struct custom *custom, const char *what,
-	const char *text, const char *end)
-{
-	const char *last = strrchr(text, '\n');
-	bool has_comment = strstr(last ? last : text, "//");
-	str_addf(source, "\n#line 1 \"%s: %s\"\n%s%s%s\n#line 1 \"kudzu\"\n", custom->name, what,
-		text, has_comment ? "\n" : "", end);
-}
 
 static bool custom_text_mentions(const struct custom *custom, const char *word)
 {
@@ -74,7 +65,7 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 		str_add(source, device_custom);
 	}
 	if (custom->preamble[0]) {
-		custom_text_add(source, custom, "preamble", custom->preamble, "");
+		user_text_add(source, custom->name, "preamble", custom->preamble, "");
 	}
 }
 
@@ -116,7 +107,7 @@ static void add_arguments(struct str *source, const struct custom *custom,
 			str_addf(source, "\n#define %s __restrict__ %s", arg->name, arg->name);
 		}
 	}
-	custom_text_add(source, custom, "arguments", custom->args.list, "");
+	user_text_add(source, custom->name, "arguments", custom->args.list, "");
 	for (size_t i = 0; class->apart && i < custom->args.count; i++) {
 		if (custom->args.items[i].is_pointer) {
 			str_addf(source, "#undef %s\n", custom->args.items[i].name);
@@ -239,13 +230,13 @@ static void add_elementwise(struct str *source, const struct custom *custom,
 	custom_text_add_head(source, custom, class);
 	add_arrays(source, custom, class);
 	if (custom->loop_prep[0]) {
-		custom_text_add(source, custom, "loop_prep", custom->loop_prep, ";");
+		user_text_add(source, custom->name, "loop_prep", custom->loop_prep, ";");
 	}
 	open_loop(source, custom, class);
-	custom_text_add(source, custom, "operation", custom->operation, ";");
+	user_text_add(source, custom->name, "operation", custom->operation, ";");
 	str_add(source, "}\n");
 	if (custom->after_loop[0]) {
-		custom_text_add(source, custom, "after_loop", custom->after_loop, ";");
+		user_text_add(source, custom->name, "after_loop", custom->after_loop, ";");
 	}
 	str_add(source, "}\n}\n");
 }
@@ -257,10 +248,10 @@ static void add_functions(struct str *source, const struct custom *custom)
 	str_addf(source, "typedef %s kz_type;\n"
 		"__device__ __forceinline__ kz_type kz_neutral()\n{\nreturn (",
 		value_type(custom->dtype));
-	custom_text_add(source, custom, "neutral", custom->neutral, ");");
+	user_text_add(source, custom->name, "neutral", custom->neutral, ");");
 	str_add(source, "}\n__device__ __forceinline__ kz_type kz_reduce(kz_type a, kz_type b)\n"
 		"{\nreturn (");
-	custom_text_add(source, custom, "reduce", custom->reduce, ");");
+	user_text_add(source, custom->name, "reduce", custom->reduce, ");");
 	str_addf(source, "}\n"
 		"/* The lanes that so many elements take: a power of two. */\n"
 		"__device__ __forceinline__ int kz_lanes(long long count)\n{\n"
@@ -331,7 +322,7 @@ static void add_reduction(struct str *source, const struct custom *custom,
 	add_arrays(source, custom, class);
 	open_chunk(source, custom->serial, class->ndim != 0);
 	str_add(source, "const kz_type kz_value = (");
-	custom_text_add(source, custom, "map", custom->map, ");");
+	user_text_add(source, custom->name, "map", custom->map, ");");
 	close_chunk(source, custom->serial);
 	str_add(source, "}\n}\n");
 	if (!class->ndim) {

@@ -16,8 +16,9 @@
 
 #include "base/alloc.h"
 #include "core/trace.h"
-#include "ops/kernels.h"
 #include "module/module.h"
+#include "ops/kernels.h"
+#include "ops/user_text.h"
 
 #include <string.h>
 
@@ -151,6 +152,7 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	struct str source = STR_INIT;
 	struct kz_module *module = NULL;
+	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
 	want->write(&source, want->context);
 	options.name = want->what;
@@ -160,6 +162,8 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 		st = error_no_memory(err);
 	} else if (!(st = kz_module_compile(&module, dev, source.data, &options, err))) {
 		st = kz_module_kernel(kernel, module, "kz_kernel", err);
+	} else if (st == KZ_COMPILE && mine) {
+		user_text_explain(err, want->what, source.data);
 	}
 	str_free(&source);
 	if (st) {

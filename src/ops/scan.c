@@ -14,6 +14,7 @@
 #include "ops/elementwise.h"
 #include "ops/generate.h"
 #include "ops/kernels.h"
+#include "ops/user_text.h"
 #include "array/shape.h"
 
 #include <string.h>
@@ -38,16 +39,12 @@ struct wanted {
 	bool totals;
 };
 
-/* A function that returns what the user's expression says; `what` names that in errors.  Its text
- * begins in the first column of a line, and a comment at its end goes no further. */
 static void scan_write_function(struct str *source, const char *head, const char *what,
 	const char *text)
 {
-	const char *last = strrchr(text, '\n');
-	bool has_comment = strstr(last ? last : text, "//");
-	str_addf(source, "static __device__ inline kz_element %s\n{\nreturn\n"
-		"#line 1 \"scan: %s\"\n%s%s;\n#line 1 \"scan\"\n}\n", head, what, text,
-		has_comment ? "\n" : "");
+	str_addf(source, "static __device__ inline kz_element %s\n{\nreturn", head);
+	user_text_add(source, "scan", what, text, ";");
+	str_add(source, "}\n");
 }
 
 static void scan_write_source(struct str *source, const void *context)

@@ -577,3 +577,28 @@ void scan_free(struct scan *scan)
 	mem_free(scan->kernels);
 	*scan = (struct scan){0};
 }
+
+bool scan_find_brace(struct scan_brace *out, const char *text)
+{
+	const char *open[MAX_DEPTH];
+	int depth = 0;
+	struct scan ignored = {0};
+	struct scanner s = {.at = text, .scan = &ignored, .at_line_start = true};
+	for (;;) {
+		struct token token = scan_next(&s);
+		if (s.conditions != 0 || depth == MAX_DEPTH) {
+			return false;
+		}
+		if (token.kind == TOKEN_END || (token_is(&token, "}") && depth == 0)) {
+			bool closes = token.kind != TOKEN_END;
+			*out = (struct scan_brace){closes ? token.text : depth ? open[depth - 1] : NULL,
+				!closes};
+			return out->at;
+		}
+		if (token_is(&token, "{")) {
+			open[depth++] = token.text;
+		} else if (token_is(&token, "}")) {
+			depth--;
+		}
+	}
+}

@@ -24,4 +24,14 @@ struct scan {
 bool scan_source(struct scan *out, const char *source);
 void scan_free(struct scan *scan);
 
+/* A brace without its counterpart. */
+struct scan_brace {
+	const char *at;
+	bool is_open;
+};
+
+/* Find the first brace of a text that closes nothing, or the last one that is not closed.  False if
+ * there is none, or if it depends on an #if. */
+bool scan_find_brace(struct scan_brace *out, const char *text);
+
 #endif

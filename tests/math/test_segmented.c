@@ -140,6 +140,8 @@ DEVICE_TEST(segments_are_combined_by_an_expression)
 	ck_assert_str_eq(err.file, "segments: operation");
 	ck_assert(err.line == 1 && err.column == 5);
 	kz_error_clear(&err);
+	fails(kz_segment_combine(&out, array, divided, "a + b; }", "0", NULL, &err), KZ_COMPILE,
+		"this '}' has no matching '{'");
 	ck_assert_ptr_null(out);
 	release_arrays(array, divided);
 }

@@ -419,6 +419,7 @@ DEVICE_TEST(a_bad_comparison_is_refused)
 	ck_assert_str_eq(err.file, "sort: comparison");
 	ck_assert_int_eq(err.line, 2);
 	kz_error_clear(&err);
+	fails(kz_sort_compare(&out, array, "a < b; }", 0, NULL, &err), KZ_COMPILE, "this '}' has no");
 	release_arrays(array, points);
 }
 

@@ -467,6 +467,18 @@ static const struct {
 		10},
 	{"const float *x", "x[i] = 1", "", "", "", "k: operation",
 		"expression must be a modifiable lvalue", 1, 1},
+	/* Braces with which the text leaves its place in the generated code, or stays open. */
+	{"float *x", "x[i] = 1; }", "", "", "", "k: operation", "this '}' has no matching '{'", 1, 11},
+	{"float *x", "x[i] = 1;\n}\nx[i] = 2", "", "", "", "k: operation",
+		"this '}' has no matching '{'", 2, 1},
+	{"float *x", "if (i) { x[i] = 1", "", "", "", "k: operation", "this '{' has no matching '}'",
+		1, 8},
+	{"float *x", "x[i] = 1", "__device__ int f() {", "", "", "k: preamble",
+		"this '{' has no matching '}'", 1, 20},
+	{"float *x", "x[i] = 1", "", "int q = 1; }", "", "k: loop_prep",
+		"this '}' has no matching '{'", 1, 12},
+	{"float *x", "x[i] = 1", "", "", "}", "k: after_loop", "this '}' has no matching '{'", 1, 1},
+	{"float *x", "x[i] = y; {}", "", "", "", "k: operation", "identifier \"y\" is undefined", 1, 8},
 };
 
 DEVICE_TEST(a_mistake_in_a_text_is_shown_there)

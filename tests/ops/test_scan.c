@@ -223,6 +223,7 @@ DEVICE_TEST(an_error_points_into_the_expression)
 		{"a +\n b + c", "0", "scan: operation", 2, 6},
 		{"a + ", "0", "scan: operation", 1, 5},
 		{"a + b", "none", "scan: neutral element", 1, 1},
+		{"a + b; }", "0", "scan: operation", 1, 8},
 	};
 	kz_array *array = NULL, *sums = NULL;
 	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));

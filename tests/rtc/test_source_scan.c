@@ -179,6 +179,26 @@ START_TEST(want_of_memory_leaves_nothing)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	int at; /* -1: none */
+	bool is_open;
+} texts[] = {
+	{"", -1, false}, {"a = 1; { b; }", -1, false}, {"a; }", 3, false}, {"{ a", 0, true},
+	{"{ { a }", 0, true}, {"} {", 0, false}, {"{ } }", 4, false}, {"a = '{';", -1, false},
+	{"\"}\" { // }\n/* } */", 4, true}, {"#define E }\n{ }", -1, false},
+	{"#if A\n{\n#else\n{ b;\n#endif\n}", -1, false}, {"R\"(})\"", -1, false},
+};
+
+START_TEST(a_brace_without_its_counterpart_is_found)
+{
+	struct scan_brace brace;
+	bool found = scan_find_brace(&brace, texts[_i].text);
+	ck_assert_int_eq(found ? brace.at - texts[_i].text : -1, texts[_i].at);
+	ck_assert(!found || brace.is_open == texts[_i].is_open);
+}
+END_TEST
+
 SUITE(source_scan)
 {
 	Suite *suite = suite_create("source_scan");
@@ -187,6 +207,7 @@ SUITE(source_scan)
 	tcase_add_loop_test(tc, sources_give_their_variables, 0, (int)countof(declarations));
 	tcase_add_loop_test(tc, every_beginning_of_a_source_is_read_without_harm, 0,
 		(int)countof(sources));
+	tcase_add_loop_test(tc, a_brace_without_its_counterpart_is_found, 0, (int)countof(texts));
 	tcase_add_tests(tc, 1, namespaces_beyond_the_limit_hide_their_kernels,
 		want_of_memory_leaves_nothing);
 	return suite;
