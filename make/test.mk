@@ -116,7 +116,10 @@ $(BUILD)/docs/ptx: docs/ptx.c src/cpu/ptx/ptx.def $(BUILD)/config
 # $(call step,NAME,COMMAND): a check that is not a Check suite; .ci/totals counts these lines.
 step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
 # What tests compile is kept beside them, for the next test: each is a process of its own.
-test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache"
+# A test has ended before the second compilation of a long kernel could be of use to it; suite `tiers`
+# is about that.
+test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache" \
+	KUDZU_CPU_TIER="$${KUDZU_CPU_TIER-once}"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180

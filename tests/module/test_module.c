@@ -287,6 +287,7 @@ DEVICE_TEST(a_long_kernel_gets_its_best_code)
 	options.defines = defines;
 	snprintf(define, sizeof(define), "SALT=%uu", salt);
 	unsetenv("KUDZU_CPU_WIDTH");
+	unsetenv("KUDZU_CPU_TIER");
 	ok(kz_module_compile(&mod, dev, long_kernel, &options, &err));
 	ok(kz_module_kernel(&kernel, mod, "mix", &err));
 	ok(kz_kernel_describe(kernel, &info, &err));

@@ -64,8 +64,8 @@ static bool settings_parse_width(const char *text, uint64_t *out)
 
 static bool settings_parse_tier(const char *text, uint64_t *out)
 {
-	*out = strcmp(text, "1") == 0 ? 1 : 2;
-	return *out == 1 || strcmp(text, "2") == 0;
+	*out = strcmp(text, "1") == 0 ? 1 : strcmp(text, "2") == 0 ? 2 : SETTINGS_TIER_ONCE;
+	return *out != SETTINGS_TIER_ONCE || strcmp(text, "once") == 0;
 }
 
 static bool settings_parse_guard(const char *text, uint64_t *out)
@@ -87,7 +87,7 @@ static const struct {
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
 	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, or 0"},
-	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1 or 2"},
+	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1, 2 or once"},
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", passes_parse,
 		"passes to leave out, such as -prefetch,-no-wrap"},
 };

@@ -15,12 +15,13 @@ enum setting {
 	SETTING_WIDTH,   /* lanes */
 	SETTING_FEATURES, /* enum features_level */
 	SETTING_GUARD,   /* enum settings_guard */
-	SETTING_TIER,    /* enum jit_tier */
+	SETTING_TIER,    /* enum jit_tier, or SETTINGS_TIER_ONCE */
 	SETTING_PASSES,  /* a set: see passes.h */
 };
 
 #define SETTINGS_MAX_THREADS 1024
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
+#define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, for ever */
 
 /* At which end of its pages an allocation lies, so that an access beyond that end traps at once. */
 enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };

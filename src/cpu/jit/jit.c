@@ -421,11 +421,11 @@ static bool jit_get(struct jit_kernel *out, struct jit *jit, struct ptx_func *fu
 
 /* --- Tiers --- */
 
-/* One that the user fixes, 0: none. */
-static enum jit_tier jit_fixed_tier(void)
+/* The tier that the user fixes, or SETTINGS_TIER_ONCE; 0 if the user chooses nothing. */
+static uint64_t jit_chosen_tier(void)
 {
 	bool has_width = settings_get(SETTING_WIDTH, 0) != 0;
-	return (enum jit_tier)settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
+	return settings_get(SETTING_TIER, has_width ? JIT_TIER_BEST : 0);
 }
 
 static bool jit_has_many_collectives(const struct ptx_func *func)
@@ -439,9 +439,9 @@ static bool jit_has_many_collectives(const struct ptx_func *func)
 
 enum jit_tier jit_start_tier(const struct ptx_func *func)
 {
-	enum jit_tier fixed = jit_fixed_tier();
-	if (fixed != 0) {
-		return fixed;
+	uint64_t chosen = jit_chosen_tier();
+	if (chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST) {
+		return (enum jit_tier)chosen;
 	}
 	return jit_is_huge(func)
 		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))
@@ -450,7 +450,7 @@ enum jit_tier jit_start_tier(const struct ptx_func *func)
 
 bool jit_may_improve(const struct jit_kernel *kernel)
 {
-	return kernel->tier == JIT_TIER_FIRST && jit_fixed_tier() == 0;
+	return kernel->tier == JIT_TIER_FIRST && jit_chosen_tier() == 0;
 }
 
 bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class)
@@ -463,7 +463,8 @@ bool jit_find_best(struct jit_kernel *out, struct jit *jit, struct ptx_func *fun
 bool jit_compile(struct jit_kernel *out, struct jit *jit, struct ptx_func *func, unsigned class,
 	enum jit_tier tier, struct ptx_diag *diag)
 {
-	if (tier == JIT_TIER_FIRST && jit_fixed_tier() == 0 && jit_find_best(out, jit, func, class)) {
+	if (tier == JIT_TIER_FIRST && jit_chosen_tier() != JIT_TIER_FIRST
+	    && jit_find_best(out, jit, func, class)) {
 		return true;
 	}
 	jit->class = class;

@@ -43,7 +43,8 @@ static const struct {
 	PASSES("prefetch", 0), PASSES("-prefetch,", 0), PASSES("-pre", 0), PASSES("-prefetches", 0),
 	PASSES("-", 0), PASSES(",-prefetch", 0), PASSES("-prefetch -no-wrap", 0),
 #define TIER(text, value) {"KUDZU_CPU_TIER", SETTING_TIER, text, value}
-	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("3", 0), TIER("best", 0),
+	TIER("1", 1), TIER("2", 2), TIER("0", 0), TIER("once", SETTINGS_TIER_ONCE), TIER("3", 0),
+	TIER("best", 0), TIER("onces", 0),
 	WIDTH("1", 1), WIDTH("32", 32), WIDTH("7", 0), WIDTH("032", 0), WIDTH("1 ", 0),
 };
 

@@ -171,6 +171,7 @@ static const struct {
 	{"KUDZU_CPU_TIER", "1", LINES, 1, 1}, {"KUDZU_CPU_TIER", "1", 40, 1, 1},
 	{"KUDZU_CPU_TIER", "2", LINES, 2, 32}, {"KUDZU_CPU_WIDTH", "32", LINES, 2, 32},
 	{"KUDZU_CPU_WIDTH", "1", LINES, 2, 1}, {"KUDZU_CPU_TIER", "", 40, 2, 32},
+	{"KUDZU_CPU_TIER", "once", LINES, 1, 1}, {"KUDZU_CPU_TIER", "once", 40, 2, 32},
 };
 
 START_TEST(a_tier_can_be_fixed)
