@@ -186,17 +186,29 @@ typedef enum kz_convolve_mode {
 } kz_convolve_mode;
 
 /**
- * Convolve two sequences: numpy.convolve, by their spectra.
+ * Convolve two sequences: numpy.convolve.
  *
- * An error is relative to the largest sum, not to each one.  Integers are computed as float64.
+ * Integers and bool are computed in their common type (kz_dtype_promote), or in that of the options.
+ * Their sums wrap as numpy's do, and are exact at every length, in a time that grows as the product
+ * of the lengths.  For bool, "and" multiplies and "or" adds.
  *
- * @param out as that of kz_fftshift; the result has the types of kz_fft, real for real numbers.
+ * Everything else is computed as kz_fft computes it, integers beside floats as float64.  If the
+ * shorter sequence has at most 512 numbers of float32, 256 of float64 or complex64, or 128 of
+ * complex128, each sum adds its own products, one after the other in the order of the shorter
+ * sequence, by fused multiply-adds.  Then NaN, infinity and overflow reach only the sums that have
+ * such a product.  The sums of longer sequences come from the product of their spectra.  Then an
+ * error is relative to the largest sum, not to each one, and a NaN, an infinity, or an overflow of a
+ * spectrum makes all sums NaN or infinite.
+ *
+ * @param out as that of kz_fftshift; the result has the type of the computation, or that of the
+ *        options.
  * @param a 1-d, with at least one element; any strides, any built-in dtype.
  * @param b likewise, on the same device.
  * @param mode which sums the result has.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for other shapes, a mode, dtypes, devices, `into` and a stream that do
- *         not fit; KZ_DEVICE_MEMORY; KZ_NO_MEMORY; KZ_NO_COMPILER.
+ *         not fit; KZ_RANGE for more sums than an array can have; KZ_DEVICE_MEMORY; KZ_NO_MEMORY;
+ *         KZ_NO_COMPILER.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.
  */

@@ -1,53 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions and correlations of sequences, as products of their spectra.
+ * Convolutions and correlations of sequences.
  *
- * Sequences of n and m elements have n + m - 1 sums.  The spectra are those of at least so many, the
- * next length without primes above 5.  A correlation is a convolution with the reversed conjugate.
+ * Sequences of n and m elements have n + m - 1 sums.  A kernel (kernels/convolve.cuh) adds the
+ * products of integers, and of floats where one sequence is short.  Those of others are found from
+ * the product of the spectra, of at least n + m - 1 elements: the next length without primes above 5.
+ * A correlation is a convolution with the reversed conjugate.
  */
 #include "base/common.h"
 
 #include "array/array.h"
 #include "array/shape.h"
 #include "core/object.h"
+#include "ops/device_code.h"
 #include "ops/elementwise.h"
+#include "ops/generate.h"
+#include "ops/kernels.h"
 
 #include <kudzu/fft.h>
 #include <kudzu/view.h>
+
+/* A kernel adds the products of floats where the shorter sequence has so many bytes; fft.h says so. */
+enum { CONVOLVE_SHORT = 2048 };
+/* The threads of a block on a GPU and on a serial device, and the sums of each thread. */
+enum { CONVOLVE_THREADS = 128, CONVOLVE_LANES = 32, CONVOLVE_SUMS = 4 };
 
 struct convolution {
 	const char *name;
 	bool is_correlation;
 	struct kz_array *a, *b;
-	bool is_complex;
+	kz_dtype dtype;        /* of the computation */
 	int64_t first, count;  /* what the mode keeps of all sums */
-	int64_t length;        /* of the spectra */
-	struct kz_array *into;
 	struct kz_stream *stream;
 };
 
-static int64_t convolve_length(int64_t least)
-{
-	for (int64_t length = least;; length++) {
-		int64_t left = length;
-		for (int64_t prime = 2; prime <= 5; prime++) {
-			while (left % prime == 0) {
-				left /= prime;
-			}
-		}
-		if (left == 1) {
-			return length;
-		}
-	}
-}
+/* As kernels/convolve.cuh has it. */
+struct kz_sequences {
+	int64_t n, m, first, count;
+};
+
+struct convolve_class {
+	kz_dtype dtype;
+	int serial;
+};
 
 /* numpy puts the longer sequence first.  A correlation is reversed then, so that of two halves of an
  * even number the other one is left out. */
 static kz_status convolve_choose(struct convolution *job, kz_convolve_mode mode, kz_error *err)
 {
-	int64_t n = job->a->count, m = job->b->count, small = min64(n, m), all = n + m - 1;
-	int64_t large = n + m - small;
-	job->length = convolve_length(all);
+	int64_t n = job->a->count, m = job->b->count, small = min64(n, m), all;
+	if (!size64_add(&all, n, m - 1)) {
+		return error_set(err, KZ_RANGE, "%s: sequences of %lld and %lld elements have more than "
+			"2^63 sums", job->name, (long long)n, (long long)m);
+	}
+	int64_t large = all - small + 1;
 	switch (mode) {
 	case KZ_CONVOLVE_FULL:
 		job->first = 0;
@@ -79,8 +85,29 @@ static kz_status convolve_check(struct convolution *job, const struct kz_array *
 		return error_set(err, KZ_INVALID, "%s: expected numbers, got %s", job->name,
 			kz_dtype_name(array->dtype));
 	}
-	job->is_complex = job->is_complex || dtype_is_complex(array->dtype);
 	return KZ_OK;
+}
+
+static bool convolve_is_exact(kz_dtype dtype)
+{
+	return dtype == KZ_BOOL || dtype_is_integer(dtype);
+}
+
+/* The type that a transform computes the sequence in. */
+static kz_dtype convolve_float(kz_dtype dtype)
+{
+	return convolve_is_exact(dtype) ? KZ_F64 : dtype_wide(dtype);
+}
+
+/* Integers stay integers, of the type that the caller wants, or of their common one. */
+static void convolve_choose_type(struct convolution *job, kz_dtype wanted)
+{
+	kz_dtype a = job->a->dtype, b = job->b->dtype;
+	if (convolve_is_exact(a) && convolve_is_exact(b)) {
+		job->dtype = dtype_wide(wanted ? wanted : kz_dtype_promote(a, b));
+	} else {
+		job->dtype = kz_dtype_promote(convolve_float(a), convolve_float(b));
+	}
 }
 
 /* The second sequence of a correlation. */
@@ -99,59 +126,159 @@ static kz_status convolve_reverse(struct kz_array **out, const struct convolutio
 	return st;
 }
 
-/* All sums, and what lies behind them. */
-static kz_status convolve_all(struct kz_array **out, const struct convolution *job,
-	struct kz_array *second, kz_error *err)
+/* By spectra */
+
+/* The least number from `least` on without primes above 5; it may be too large for an array. */
+static int64_t convolve_length(int64_t least)
 {
-	struct kz_array *spectra[2] = {NULL, NULL}, *product = NULL;
+	int64_t best = INT64_MAX, fives = 1;
+	for (bool has_fives = true; has_fives; has_fives = size64_mul(&fives, fives, 5)) {
+		int64_t odd = fives;
+		for (bool has_odd = true; has_odd; has_odd = size64_mul(&odd, odd, 3)) {
+			int64_t length = odd;
+			bool fits = true;
+			while (fits && length < least) {
+				fits = size64_mul(&length, length, 2);
+			}
+			best = fits && length < best ? length : best;
+		}
+	}
+	return best;
+}
+
+static kz_status convolve_by_spectra(struct kz_array **out, const struct convolution *job,
+	struct kz_array *a, struct kz_array *b, kz_error *err)
+{
+	struct kz_array *spectra[2] = {NULL, NULL}, *product = NULL, *all = NULL;
 	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
 	kz_op_options multiply = KZ_OP_OPTIONS_INIT;
+	bool is_complex = dtype_is_complex(job->dtype);
 	kz_status st;
 	options.stream = multiply.stream = job->stream;
-	options.lengths = KZ_SHAPE(job->length);
-	if (!(st = (job->is_complex ? kz_fft : kz_rfft)(&spectra[0], job->a, KZ_AXES(0), &options, err))
-	    && !(st = (job->is_complex ? kz_fft : kz_rfft)(&spectra[1], second, KZ_AXES(0), &options,
-			err))
+	options.lengths = KZ_SHAPE(convolve_length(a->count + b->count - 1));
+	if (!(st = (is_complex ? kz_fft : kz_rfft)(&spectra[0], a, KZ_AXES(0), &options, err))
+	    && !(st = (is_complex ? kz_fft : kz_rfft)(&spectra[1], b, KZ_AXES(0), &options, err))
 	    && !(st = kz_apply(&product, KZ_OP_MULTIPLY, &multiply, err,
-			KZ_ARGS(spectra[0], spectra[1])))) {
-		st = (job->is_complex ? kz_ifft : kz_irfft)(out, product, KZ_AXES(0), &options, err);
+			KZ_ARGS(spectra[0], spectra[1])))
+	    && !(st = (is_complex ? kz_ifft : kz_irfft)(&all, product, KZ_AXES(0), &options, err))) {
+		st = kz_array_slice(out, all, KZ_AT(KZ_SLICE(job->first, job->first + job->count)), err);
 	}
 	kz_array_release(spectra[0]);
 	kz_array_release(spectra[1]);
 	kz_array_release(product);
+	kz_array_release(all);
 	return st;
 }
 
+/* Directly */
+
+static void convolve_write(struct str *source, const void *context)
+{
+	const struct convolve_class *class = context;
+	bool is_exact = convolve_is_exact(class->dtype);
+	generate_prelude(source, 1u << class->dtype, is_exact);
+	str_addf(source, "typedef %s kz_element;\n#define KZ_THREADS %d\n#define KZ_SUMS %d\n"
+		"#define KZ_ZERO %s\n", generate_value(class->dtype),
+		class->serial ? CONVOLVE_LANES : CONVOLVE_THREADS, CONVOLVE_SUMS,
+		dtype_is_complex(class->dtype) ? "kz_element{0, 0}" : "0");
+	str_add(source, is_exact
+		? "#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n"
+		: !dtype_is_complex(class->dtype) ? "#define KZ_MADD(c, a, b) fma(a, b, c)\n"
+		: "#define KZ_MADD(c, a, b) kz_element{ \\\n"
+		"\tfma(a.re, b.re, fma(-a.im, b.im, c.re)), \\\n"
+		"\tfma(a.re, b.im, fma(a.im, b.re, c.im))}\n");
+	str_add(source, device_convolve);
+}
+
+static kz_status convolve_launch(struct kz_array *out, const struct convolution *job,
+	struct kz_array *a, struct kz_array *b, kz_error *err)
+{
+	struct kz_device *dev = array_device(out);
+	struct {
+		char family[12];
+		struct convolve_class class;
+	} key = {"convolve", {job->dtype, dev->serial}};
+	const struct kernels_want want = {&key, sizeof(key), convolve_write, &key.class, job->name};
+	struct kz_sequences sequences = {a->count, b->count, job->first, job->count};
+	CUdeviceptr address[3] = {array_address(out), array_address(a), array_address(b)};
+	struct memory *const used[3] = {out->buffer->memory, a->buffer->memory, b->buffer->memory};
+	void *params[] = {&address[0], &address[1], &address[2], &sequences};
+	int64_t threads = dev->serial ? CONVOLVE_LANES : CONVOLVE_THREADS;
+	struct kernels_call call = {
+		.stream = job->stream, .params = params, .used = used, .used_count = 3,
+		.grid = kz_dim(divide_up(job->count, threads * CONVOLVE_SUMS), 1, 1),
+		.block = kz_dim(threads, 1, 1),
+	};
+	kz_status st = kernels_get(&call.kernel, dev, &want, err);
+	return st ? st : kernels_launch(&call, err);
+}
+
+static kz_status convolve_directly(struct kz_array **out, const struct convolution *job,
+	struct kz_array *a, struct kz_array *b, kz_error *err)
+{
+	const kz_shape shape = KZ_SHAPE(job->count);
+	struct kz_array *sums = NULL;
+	bool is_turned = a->count < b->count;
+	kz_status st = array_create_on(&sums, array_device(a), job->dtype, &shape, job->stream, err);
+	st = st ? st : convolve_launch(sums, job, is_turned ? b : a, is_turned ? a : b, err);
+	return array_finish(out, sums, st);
+}
+
+/* The sums as what the caller wants, of type `wanted` unless that is 0. */
+static kz_status convolve_finish(kz_array **out, struct kz_array *sums, kz_dtype wanted,
+	const struct elementwise *how, kz_error *err)
+{
+	struct expr expr;
+	wanted = wanted ? wanted : sums->dtype;
+	if (!how->into && wanted == sums->dtype && array_is_contiguous(sums)
+	    && sums->buffer->size == kz_array_size(sums)) {
+		*out = kz_array_retain(sums);
+		return KZ_OK;
+	}
+	expr_init(&expr);
+	int node = expr_array(&expr, sums, err);
+	return node < 0 || expr_cast(&expr, node, wanted, err) < 0 ? KZ_INVALID
+		: elementwise_run(out, &expr, how, err);
+}
+
 static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convolve_mode mode,
-	const kz_op_options *given, kz_error *err)
+	const kz_op_options *options, kz_error *err)
 {
 	struct elementwise how = {.into = NULL};
-	kz_op_options options = KZ_OP_OPTIONS_INIT;
-	struct kz_array *second = NULL, *all = NULL, *part = NULL;
+	kz_dtype wanted = 0;
+	struct kz_array *second = NULL, *a = NULL, *b = NULL, *sums = NULL;
 	kz_status st;
 	if (out) {
 		*out = NULL;
 	}
 	if ((st = convolve_check(job, job->a, err)) || (st = convolve_check(job, job->b, err))
 	    || (st = array_same_device(job->name, job->a, job->b, err))
-	    || (st = elementwise_options(&how, &options.dtype, given, err))
+	    || (st = elementwise_options(&how, &wanted, options, err))
 	    || (st = convolve_choose(job, mode, err))) {
 		return st;
 	}
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", job->name);
 	}
-	options.into = how.into;
-	options.stream = job->stream = how.stream;
-	st = job->is_correlation ? convolve_reverse(&second, job, err) : KZ_OK;
-	st = st ? st : convolve_all(&all, job, second ? second : job->b, err);
-	if (!st && !(st = kz_array_slice(&part, all,
-			KZ_AT(KZ_SLICE(job->first, job->first + job->count)), err))) {
-		st = kz_apply(out, KZ_OP_POSITIVE, &options, err, KZ_ARGS(part));
+	convolve_choose_type(job, wanted);
+	if ((st = stream_pick(&job->stream, array_device(job->a), how.stream, err))
+	    || (job->is_correlation && (st = convolve_reverse(&second, job, err)))) {
+		return st;
 	}
+	bool is_direct = convolve_is_exact(job->dtype)
+		|| min64(job->a->count, job->b->count) <= CONVOLVE_SHORT / dtype_size(job->dtype);
+	if (!(st = elementwise_contiguous(&a, job->a, job->dtype, job->stream, err))
+	    && !(st = elementwise_contiguous(&b, second ? second : job->b, job->dtype, job->stream, err))) {
+		st = (is_direct ? convolve_directly : convolve_by_spectra)(&sums, job, a, b, err);
+	}
+	if (!st) {
+		how.stream = job->stream;
+		st = convolve_finish(out, sums, wanted, &how, err);
+	}
+	kz_array_release(a);
+	kz_array_release(b);
 	kz_array_release(second);
-	kz_array_release(all);
-	kz_array_release(part);
+	kz_array_release(sums);
 	return st;
 }
 

@@ -603,51 +603,6 @@ DEVICE_TEST(spectra_are_shifted_and_have_frequencies)
 	ck_assert_ptr_null(out);
 }
 
-/* By the definition of all sums; the modes keep parts of these. */
-DEVICE_TEST(convolutions_have_the_modes_of_numpy)
-{
-	static const double a[4] = {1, 2, 3, 4}, b[2] = {1, 10};
-	static const struct {
-		bool is_correlation, is_turned;
-		kz_convolve_mode mode;
-		int64_t count;
-		double sums[5];
-	} cases[] = {
-		{false, false, KZ_CONVOLVE_FULL, 5, {1, 12, 23, 34, 40}},
-		{false, true, KZ_CONVOLVE_SAME, 4, {1, 12, 23, 34}},
-		{false, false, KZ_CONVOLVE_VALID, 3, {12, 23, 34}},
-		{true, false, KZ_CONVOLVE_FULL, 5, {10, 21, 32, 43, 4}},
-		{true, false, KZ_CONVOLVE_SAME, 4, {10, 21, 32, 43}},
-		{true, true, KZ_CONVOLVE_SAME, 4, {43, 32, 21, 10}},
-		{true, true, KZ_CONVOLVE_VALID, 3, {43, 32, 21}},
-	};
-	kz_array *x, *y, *result = NULL, *flat;
-	ok(kz_array_from(&x, dev, KZ_F64, KZ_SHAPE(4), a, sizeof(a), &err));
-	ok(kz_array_from(&y, dev, KZ_F64, KZ_SHAPE(2), b, sizeof(b), &err));
-	ok(kz_array_view(&flat, x, KZ_SHAPE(2, 2), NULL, 0, &err));
-	for (size_t i = 0; i < countof(cases); i++) {
-		double got[5];
-		bool turned = cases[i].is_turned;
-		ok((cases[i].is_correlation ? kz_correlate : kz_convolve)(&result, turned ? y : x,
-			turned ? x : y, cases[i].mode, NULL, &err));
-		ck_assert_int_eq(kz_array_count(result), cases[i].count);
-		ok(kz_array_get(result, got, cases[i].count * 8, &err));
-		for (int64_t k = 0; k < cases[i].count; k++) {
-			ck_assert_double_eq_tol(got[k], cases[i].sums[k], 1e-13);
-		}
-		kz_array_release(result);
-	}
-	fails(kz_convolve(&result, flat, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID,
-		"convolve: expected sequences of at least one element, got shape (2, 2)");
-	fails(kz_correlate(&result, x, y, (kz_convolve_mode)3, NULL, &err), KZ_INVALID,
-		"correlate: mode 3 is none");
-	fails(kz_convolve(NULL, x, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID, "out is NULL");
-	ck_assert_ptr_null(result);
-	kz_array_release(x);
-	kz_array_release(y);
-	kz_array_release(flat);
-}
-
 DEVICE_TEST(types_become_complex)
 {
 	static const kz_dtype cases[][2] = {
@@ -745,8 +700,7 @@ SUITE(fft)
 		cosine_transforms_of_many_columns_are_their_sums, cosine_transforms_have_axes_and_lengths,
 		cosine_transforms_refuse_what_does_not_fit, halves_are_computed_as_float32,
 		a_second_transform_only_launches, a_transform_is_captured,
-		spectra_are_shifted_and_have_frequencies, convolutions_have_the_modes_of_numpy,
-		types_become_complex, what_does_not_fit_is_refused,
+		spectra_are_shifted_and_have_frequencies, types_become_complex, what_does_not_fit_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
 	tcase_add_test(tcase, a_second_transform_makes_no_other_call);
 	return suite;

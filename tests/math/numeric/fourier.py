@@ -6,7 +6,7 @@
 import numpy as np
 import scipy.fft
 
-from numeric.operands import COMPLEX, HALVES, INEXACT, INTEGERS, REAL
+from numeric.operands import COMPLEX, HALVES, INEXACT, INTEGERS, REAL, promote
 from numeric.table import Row, apart
 
 NORMS = {"backward": 0, "ortho": 1, "forward": 2}
@@ -111,32 +111,53 @@ def cosine(function):
 MODES = ["full", "same", "valid"]
 
 
+SHORT = 2048  # bytes of a sequence whose products are added directly
+
+
 def draw_sequences(d):
-    dtypes = INEXACT * 3 + ["int32", "bool"]
-    return [d.array(d.pick(dtypes), (d.pick([1, 2, 3, 8, 9, d.integer(1, 200)]),)) for _ in range(2)] \
-        + [d.integer(0, 2)]
+    """Integers and bool alone, or floats beside them; some beyond SHORT."""
+    dtypes = INTEGERS if d.chance(0.4) else INEXACT * 3 + HALVES + ["int32", "bool"]
+    lengths = [1, 2, 3, 8, 9, d.integer(1, 200), d.integer(1, 200), d.integer(250, 700)]
+    return [d.array(d.pick(dtypes), (d.pick(lengths),)) for _ in range(2)] + [d.integer(0, 2)]
+
+
+def is_exact(dtype):
+    return dtype in INTEGERS
+
+
+def sequence_work(a, b):
+    if is_exact(a) and is_exact(b):
+        return promote(a, b)
+    return promote(*["float64" if is_exact(each) else "float32" if each in HALVES else each
+                     for each in (a, b)])
 
 
 def sequence_dtype(case):
-    is_double = any(work(each.dtype) == "complex128" for each in case.operands)
-    is_complex = any(each.dtype in COMPLEX for each in case.operands)
-    return [{(0, 0): "float32", (0, 1): "float64", (1, 0): "complex64", (1, 1): "complex128"}[
-        is_complex, is_double]]
+    return [sequence_work(*(each.dtype for each in case.operands))]
 
 
 def sequences(function):
     def run(a, b, mode):
-        wide = [each.astype(complex if each.dtype.kind == "c" else float) for each in (a, b)]
-        return function(*wide, MODES[mode])
+        both = all(is_exact(each.dtype.name) for each in (a, b))
+        wide = [each.astype(promote(a.dtype.name, b.dtype.name) if both else
+                            complex if each.dtype.kind == "c" else float) for each in (a, b)]
+        with np.errstate(over="ignore"):
+            return function(*wide, MODES[mode])
     return run
 
 
 def sequence_bound(case):
-    """Both spectra err by roundings of their norms."""
+    """Sums of integers are exact.  Of others a direct sum errs by a rounding of the operands' norms
+    for each product, and both spectra by roundings of their norms."""
+    dtype = sequence_dtype(case)[0]
+    if is_exact(dtype):
+        return [0]
     a, b = (np.linalg.norm(each.astype(complex)) for each in case.values[:2])
-    single = any(work(each.dtype) == "complex64" for each in case.operands)
-    count = sum(each.shape[0] for each in case.operands)
-    return [apart("complex64" if single else "complex128", 2 * np.log2(count), a * b)]
+    single = dtype in ("float32", "complex64")
+    lengths = [each.shape[0] for each in case.operands]
+    direct = min(lengths) * np.dtype(dtype).itemsize <= SHORT
+    return [apart("complex64" if single else "complex128",
+                  min(lengths) if direct else 2 * np.log2(sum(lengths)), a * b)]
 
 
 def row(name, function, dtypes, is_real=False, cases=60):
@@ -158,7 +179,7 @@ ROWS = [
     Row("fftfreq", draw_frequencies, "kz_fftfreq", np.fft.fftfreq, cases=40),
     Row("rfftfreq", draw_frequencies, "kz_rfftfreq", np.fft.rfftfreq, cases=40),
     Row("convolve", draw_sequences, "kz_convolve", sequences(np.convolve), sequence_bound,
-        dtype=sequence_dtype, cases=60, into=True),
+        dtype=sequence_dtype, cases=150, into=True),
     Row("correlate", draw_sequences, "kz_correlate", sequences(np.correlate), sequence_bound,
-        dtype=sequence_dtype, cases=60, into=True),
+        dtype=sequence_dtype, cases=150, into=True),
 ]
