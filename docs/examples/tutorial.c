@@ -49,6 +49,24 @@ static kz_status arrays(kz_device *dev, kz_error *err)
 	return kz_error_status(err);
 }
 
+static kz_status in_place(kz_device *dev, kz_error *err)
+{
+	kz_array *a = NULL, *total = NULL;
+	kz_status st = kz_array_arange(&a, dev, KZ_F64, KZ_ARG(0), KZ_ARG(4), KZ_ARG(1), err);
+	/* part: in_place */
+	if (st
+	    || kz_add_into(a, a, 1, err)                        /* a += 1 */
+	    || kz_eval_into(a, "2*a + 1", err, KZ_VARS(a))      /* a = 2*a + 1 */
+	    || kz_sum(&total, a, KZ_ALL_AXES, err)              /* a new array */
+	    || kz_array_print(total, stdout, err)) {
+		/* ... */
+	}
+	kz_array_release(total);
+	kz_array_release(a);
+	/* part: end */
+	return kz_error_status(err);
+}
+
 static kz_status kernels(kz_device *dev, kz_error *err)
 {
 	float a[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -147,8 +165,8 @@ int main(void)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev = NULL;
-	if (kz_device_open(&dev, NULL, &err) || arrays(dev, &err) || kernels(dev, &err)
-	    || devices(&err) || integrate(dev, &err) || custom(dev, &err)) {
+	if (kz_device_open(&dev, NULL, &err) || arrays(dev, &err) || in_place(dev, &err)
+	    || kernels(dev, &err) || devices(&err) || integrate(dev, &err) || custom(dev, &err)) {
 		kz_error_print(&err, stderr);
 	}
 	int failed = kz_error_status(&err) != KZ_OK;

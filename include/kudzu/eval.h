@@ -81,6 +81,14 @@ KZ_API KZ_NODISCARD kz_status kz_eval(kz_array **out, const char *text,
 	const kz_op_options *options, kz_error *err, kz_vars vars);
 
 /**
+ * Compute an expression and put the result into an array, which may be one of the variables; as kz_eval.
+ *
+ * kz_eval_into(a, "a * 2", &err, KZ_VARS(a)) doubles a; kz_eval(&a, "a * 2", ...) loses the old array.
+ */
+KZ_API KZ_NODISCARD kz_status kz_eval_into(kz_array *into, const char *text, kz_error *err,
+	kz_vars vars);
+
+/**
  * Compute an expression with an array of variables, for bindings and computed lists; as kz_eval.
  */
 KZ_API KZ_NODISCARD kz_status kz_eval_vars(kz_array **out, const char *text,

@@ -12,11 +12,18 @@
  *
  *	cpu: 3 arrays, 12000 bytes, created at main.c:42
  *	cpu: 1 stream, created at main.c:17
+ *	cpu: 1 array, 400 bytes, created at main.c:50; kz_add at main.c:51 put its result into the same variable
  *
- * The list is kept from the first device that is opened while KUDZU_LEAKS is set, or from the first
- * object that a file with KZ_LEAKS creates.  Without both, kz_device_print_leaks knows memory, and numbers
- * of some objects.  A file that is compiled without KZ_LEAKS, or in another language, has its objects on
- * the list, without places.
+ * The last line is what kz_add(&a, a, 1, &err) leaves: the old array has no variable any more.
+ * kz_add_into(a, a, 1, &err) was meant.  For this line each call looks at what its result's variable held.
+ * It compares the bits with the addresses of live objects and does not follow them, so a variable that
+ * holds nothing yet does no harm.  The line is there only if the object was not released after all.
+ * valgrind may report the look at a variable that was never set: set it to NULL.
+ *
+ * The list is kept from the first device that is opened while KUDZU_LEAKS is set, from the begin of a trace
+ * (trace.h), or from the first object that a file with KZ_LEAKS creates.  Without these,
+ * kz_device_print_leaks knows memory, and numbers of some objects.  A file that is compiled without
+ * KZ_LEAKS, or in another language, has its objects on the list, without places.
  *
  * KZ_LEAKS makes a macro of each function that creates objects.  A call through a pointer to such a
  * function creates an object without a place.  A member of a struct cannot be called by such a name.
@@ -30,13 +37,17 @@
 extern "C" {
 #endif
 
-/** Objects of one kind that one line created and that are live. */
+/** Objects of one kind that one line created, that one line lost if any did, and that are live. */
 typedef struct kz_leak {
 	const char *kind;  /**< "array", "stream"; static */
 	int64_t count;     /**< objects */
 	int64_t size;      /**< bytes of all of them; 0 for kinds that have none */
 	const char *file;  /**< as the compiler named it, its end if it is long; "" if it is not known */
 	int32_t line;      /**< from 1; 0 if it is not known */
+	const char *lost_call; /**< the last function that put its result into the variable with the
+	                            handle, "kz_add"; "" if none did */
+	const char *lost_file; /**< where that call is, as `file` */
+	int32_t lost_line;     /**< as `line` */
 } kz_leak;
 
 /** What kz_device_list_leaks calls. */
@@ -45,7 +56,7 @@ typedef void kz_leak_fn(void *user, const kz_leak *leak);
 /**
  * List the live objects of a device, and those that belong to no device: images, .npz files.
  *
- * @param each called once for each kind and place, largest size first.  The list is complete before the
+ * @param each called once for each kind and places, largest size first.  The list is complete before the
  *        first call.  The texts of `leak` live as long as the call.
  * @param user passed to `each`.
  * @return KZ_OK; KZ_INVALID for no device and no function; KZ_STATE if no list is kept; KZ_NO_MEMORY, also

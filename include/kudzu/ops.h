@@ -8,9 +8,14 @@
  *	kz_array *b = NULL, *c = NULL;
  *	if (kz_multiply(&b, 2, a, &err)
  *	    || kz_sin(&c, b, &err)
- *	    || kz_apply_into(c, KZ_OP_ADD, &err, KZ_ARGS(c, a))) {    (c += a)
+ *	    || kz_add_into(c, c, a, &err)) {    (c += a)
  *		kz_error_print(&err, stderr);
  *	}
+ *
+ * kz_add(&c, ...) makes a new array and puts its handle into c, whatever c held before.  So
+ * kz_add(&c, c, a, &err) loses the old array.  Each operation has a form whose name ends in _into; it
+ * writes to an array that is there.  The report of leaks.h and a trace name the calls that lost an
+ * array.
  *
  * Operands are arrays and C numbers, at least one of them an array.  Arrays broadcast as in numpy,
  * with any strides.  The operands first become their common type by numpy's rules
@@ -149,7 +154,7 @@ typedef struct kz_op_options {
 /**
  * Apply an operation to arrays and numbers.
  *
- * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ * @param out set to the result, NULL on failure; what it held before is not released.  If the options have `into`, it is set to that
  *        array with one more reference, and may be NULL.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...): as many operands as the operation has, at least one of them an array.
@@ -327,5 +332,110 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_left_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_LEFT_SHIFT, out, x, y, err)
 #define kz_right_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_RIGHT_SHIFT, out, x, y, err)
 #define kz_bitwise_count(out, x, err) KZ_APPLY_1(KZ_OP_BITWISE_COUNT, out, x, err)
+
+/*
+ * The operations by name, with the result in an array that is there already and may be an operand:
+ * kz_add_into(a, a, b, &err) is a += b.
+ */
+#define KZ_APPLY_INTO_1(op, into, x, err) kz_apply_into((into), (op), (err), KZ_ARGS(x))
+#define KZ_APPLY_INTO_2(op, into, x, y, err) kz_apply_into((into), (op), (err), KZ_ARGS(x, y))
+#define KZ_APPLY_INTO_3(op, into, x, y, z, err) \
+	kz_apply_into((into), (op), (err), KZ_ARGS(x, y, z))
+
+#define kz_add_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_ADD, into, x, y, err)
+#define kz_subtract_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_SUBTRACT, into, x, y, err)
+#define kz_multiply_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_MULTIPLY, into, x, y, err)
+#define kz_divide_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_DIVIDE, into, x, y, err)
+#define kz_floor_divide_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_FLOOR_DIVIDE, into, x, y, err)
+#define kz_remainder_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_REMAINDER, into, x, y, err)
+#define kz_fmod_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_FMOD, into, x, y, err)
+#define kz_power_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_POWER, into, x, y, err)
+#define kz_negative_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_NEGATIVE, into, x, err)
+#define kz_positive_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_POSITIVE, into, x, err)
+#define kz_absolute_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ABSOLUTE, into, x, err)
+#define kz_sign_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SIGN, into, x, err)
+#define kz_square_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SQUARE, into, x, err)
+#define kz_reciprocal_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_RECIPROCAL, into, x, err)
+#define kz_sqrt_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SQRT, into, x, err)
+#define kz_rsqrt_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_RSQRT, into, x, err)
+#define kz_cbrt_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_CBRT, into, x, err)
+#define kz_gcd_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_GCD, into, x, y, err)
+#define kz_lcm_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LCM, into, x, y, err)
+#define kz_exp_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXP, into, x, err)
+#define kz_exp2_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXP2, into, x, err)
+#define kz_expm1_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXPM1, into, x, err)
+#define kz_log_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LOG, into, x, err)
+#define kz_log2_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LOG2, into, x, err)
+#define kz_log10_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LOG10, into, x, err)
+#define kz_log1p_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LOG1P, into, x, err)
+#define kz_logaddexp_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LOGADDEXP, into, x, y, err)
+#define kz_sin_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SIN, into, x, err)
+#define kz_cos_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_COS, into, x, err)
+#define kz_tan_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_TAN, into, x, err)
+#define kz_arcsin_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCSIN, into, x, err)
+#define kz_arccos_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCCOS, into, x, err)
+#define kz_arctan_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCTAN, into, x, err)
+#define kz_arctan2_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_ARCTAN2, into, x, y, err)
+#define kz_sinh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SINH, into, x, err)
+#define kz_cosh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_COSH, into, x, err)
+#define kz_tanh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_TANH, into, x, err)
+#define kz_arcsinh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCSINH, into, x, err)
+#define kz_arccosh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCCOSH, into, x, err)
+#define kz_arctanh_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ARCTANH, into, x, err)
+#define kz_hypot_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_HYPOT, into, x, y, err)
+#define kz_degrees_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_DEGREES, into, x, err)
+#define kz_radians_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_RADIANS, into, x, err)
+#define kz_floor_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_FLOOR, into, x, err)
+#define kz_ceil_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_CEIL, into, x, err)
+#define kz_trunc_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_TRUNC, into, x, err)
+#define kz_rint_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_RINT, into, x, err)
+#define kz_copysign_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_COPYSIGN, into, x, y, err)
+#define kz_nextafter_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_NEXTAFTER, into, x, y, err)
+#define kz_ldexp_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LDEXP, into, x, y, err)
+#define kz_frexp_fraction_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_FREXP_FRACTION, into, x, err)
+#define kz_frexp_exponent_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_FREXP_EXPONENT, into, x, err)
+#define kz_modf_fraction_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_MODF_FRACTION, into, x, err)
+#define kz_modf_whole_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_MODF_WHOLE, into, x, err)
+#define kz_isnan_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ISNAN, into, x, err)
+#define kz_isinf_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ISINF, into, x, err)
+#define kz_isfinite_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ISFINITE, into, x, err)
+#define kz_signbit_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SIGNBIT, into, x, err)
+#define kz_real_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_REAL, into, x, err)
+#define kz_imag_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_IMAG, into, x, err)
+#define kz_conjugate_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_CONJUGATE, into, x, err)
+#define kz_angle_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ANGLE, into, x, err)
+#define kz_erf_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ERF, into, x, err)
+#define kz_erfc_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ERFC, into, x, err)
+#define kz_lgamma_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LGAMMA, into, x, err)
+#define kz_tgamma_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_TGAMMA, into, x, err)
+#define kz_sigmoid_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SIGMOID, into, x, err)
+#define kz_relu_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_RELU, into, x, err)
+#define kz_heaviside_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_HEAVISIDE, into, x, y, err)
+#define kz_maximum_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_MAXIMUM, into, x, y, err)
+#define kz_minimum_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_MINIMUM, into, x, y, err)
+#define kz_fmax_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_FMAX, into, x, y, err)
+#define kz_fmin_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_FMIN, into, x, y, err)
+#define kz_clip_into(into, x, y, z, err) KZ_APPLY_INTO_3(KZ_OP_CLIP, into, x, y, z, err)
+#define kz_where_into(into, x, y, z, err) KZ_APPLY_INTO_3(KZ_OP_WHERE, into, x, y, z, err)
+/** kz_apply_into() with KZ_OP_IF_POSITIVE: x, y and z are arrays or numbers. */
+#define kz_if_positive_into(into, x, y, z, err) \
+	KZ_APPLY_INTO_3(KZ_OP_IF_POSITIVE, into, x, y, z, err)
+#define kz_equal_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_EQUAL, into, x, y, err)
+#define kz_not_equal_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_NOT_EQUAL, into, x, y, err)
+#define kz_less_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LESS, into, x, y, err)
+#define kz_less_equal_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LESS_EQUAL, into, x, y, err)
+#define kz_greater_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_GREATER, into, x, y, err)
+#define kz_greater_equal_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_GREATER_EQUAL, into, x, y, err)
+#define kz_logical_and_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LOGICAL_AND, into, x, y, err)
+#define kz_logical_or_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LOGICAL_OR, into, x, y, err)
+#define kz_logical_xor_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LOGICAL_XOR, into, x, y, err)
+#define kz_logical_not_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_LOGICAL_NOT, into, x, err)
+#define kz_bitwise_and_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_BITWISE_AND, into, x, y, err)
+#define kz_bitwise_or_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_BITWISE_OR, into, x, y, err)
+#define kz_bitwise_xor_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_BITWISE_XOR, into, x, y, err)
+#define kz_invert_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_INVERT, into, x, err)
+#define kz_left_shift_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LEFT_SHIFT, into, x, y, err)
+#define kz_right_shift_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_RIGHT_SHIFT, into, x, y, err)
+#define kz_bitwise_count_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_BITWISE_COUNT, into, x, err)
 
 #endif

@@ -31,6 +31,10 @@
  * write the file is a whole JSON array.  So a program that ends without kz_trace_end loses at most what
  * came after its last wait.
  *
+ * A call that puts its result over the handle of an object, as kz_add(&a, a, 1, &err), has a mark in the
+ * category "leak" if that object was not released before its device is closed or the trace ends; see
+ * leaks.h, whose list is kept from the begin of the trace.
+ *
  * Work of a captured stream has no times until its graph is launched: the trace has the call alone.
  * Work that others put into a stream, as cuBLAS does, is not in the trace.
  */

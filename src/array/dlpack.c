@@ -213,7 +213,7 @@ static kz_status check_device(const struct kz_device *dev, const struct dl_tenso
 static kz_status import_shared(kz_array **out, struct kz_device *dev, const struct foreign *from,
 	const struct layout *layout, kz_error *err)
 {
-	struct kz_buffer *buffer;
+	struct kz_buffer *buffer = NULL;
 	struct foreign *foreign = mem_alloc(sizeof(*foreign));
 	if (!foreign) {
 		return error_no_memory(err);

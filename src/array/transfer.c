@@ -44,7 +44,7 @@ static kz_status move_on_host(const struct kz_array *array, char *host,
 static kz_status move_packed(struct kz_array *array, void *host, const int64_t *host_strides,
 	bool to_host, kz_error *err)
 {
-	struct kz_array *packed;
+	struct kz_array *packed = NULL;
 	kz_status st = kz_array_like(&packed, array, err);
 	if (st) {
 		return st;
@@ -210,7 +210,7 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *host, int64_t size, kz_error *err)
 {
-	struct kz_array *array;
+	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
@@ -226,7 +226,7 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
 {
-	struct kz_array *array;
+	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {

@@ -281,6 +281,12 @@ static void gate_init(pthread_rwlock_t *gate)
 	pthread_rwlockattr_destroy(&attributes);
 }
 
+/* What a trace says at its end. */
+static void device_trace_losses(void)
+{
+	leaks_tell_losses(NULL, trace_loss);
+}
+
 static kz_status device_create(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
 	bool pooled;
@@ -291,6 +297,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	}
 	st = st ? st : trace_begin_asked(err);
 	st = st ? st : leaks_begin_asked(err);
+	trace_before_end(device_trace_losses);
 	if (st) {
 		return st;
 	}
@@ -391,6 +398,9 @@ void kz_device_close(kz_device *dev)
 		function(user, dev);
 	}
 	if (is_last) {
+		if (trace_is_on()) {
+			leaks_tell_losses(dev, trace_loss);
+		}
 		leaks_report_close(dev);
 	}
 	if (is_open) {

@@ -172,10 +172,11 @@ static kz_status dtype_check_name(const char *name, kz_error *err)
 kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
 {
 	size_t index = 0;
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	if (st) {
-		return st;
+	kz_status st;
+	if (!out) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
+	*out = 0;
 	if ((st = dtype_check_name(name, err))) {
 		return st;
 	}

@@ -408,9 +408,7 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 {
 	struct kz_graph *bodies[2] = {NULL, NULL};
 	kz_status st = out_check(then, sizeof(*then), __func__, err);
-	if (otherwise) {
-		*otherwise = NULL;
-	}
+	out_clear(otherwise, sizeof(*otherwise), __func__);
 	st = st ? st
 		: graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
 			graph, after, condition, err);

@@ -6,6 +6,12 @@
  * address.  Its release takes the entry away.  A thread's place is what the macros of KZ_LEAKS said last.
  * A file's name is copied, since the object that has the text may be unloaded before the report.
  *
+ * A call that puts its result over a handle, as kz_add(&a, a, 1, &err), loses the object if no other
+ * variable has that handle.  What a result's place held before may also be what an earlier call left on
+ * the stack: its bits are looked up in the table and nothing else, and what they name is a suspicion.
+ * It becomes a certainty when the object is live still as the device is closed or the trace ends; only
+ * then do the report and the trace name the call.
+ *
  * What kind an object is, and its size, is read from the object when the report is made.  The lock keeps
  * objects from ending meanwhile.
  */
@@ -14,6 +20,7 @@
 #include "core/leaks.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "core/memory.h"
 
@@ -23,12 +30,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { BUCKETS = 4096, FILE_SIZE = 64 };
+enum { BUCKETS = 4096, FILE_SIZE = 64, CALL_SIZE = 32 };
 
 struct place {
 	char file[FILE_SIZE];
 	int32_t line;
+};
+
+/* The last call whose result was put over a handle. */
+struct loss {
+	char call[CALL_SIZE]; /* "kz_add"; "": there was none */
+	struct place place;
 };
 
 struct leak {
@@ -36,17 +50,20 @@ struct leak {
 	const void *object;
 	const struct kz_device *device; /* NULL: of none */
 	struct place place;
+	struct loss *loss;              /* NULL: none */
+	uint64_t loss_ns;
+	int loss_thread;
+	bool is_told;                   /* the loss, by leaks_tell_losses */
 };
 
-/* Objects of one kind and place. */
+/* Objects of one kind that were created at one place, and lost at one. */
 struct leak_group {
 	uint32_t tag;
 	int64_t count;
 	int64_t size;
 	struct place place;
+	struct loss loss;
 };
-
-atomic_bool leaks_on;
 
 static _Thread_local struct place here;
 
@@ -87,7 +104,7 @@ void leaks_add(const void *object, const struct kz_device *dev)
 	struct leak **first = leaks_bucket(object);
 	pthread_mutex_lock(&leaks.lock);
 	if (leak) {
-		*leak = (struct leak){*first, object, dev, here};
+		*leak = (struct leak){.next = *first, .object = object, .device = dev, .place = here};
 		*first = leak;
 		leaks.count++;
 	} else {
@@ -109,7 +126,40 @@ void leaks_remove(const void *object)
 		leaks.count--;
 	}
 	pthread_mutex_unlock(&leaks.lock);
+	if (leak) {
+		mem_free(leak->loss);
+	}
 	mem_free(leak);
+}
+
+/* Under the lock.  Without memory the loss stays unknown. */
+static void leaks_note_loss(struct leak *leak, const char *call)
+{
+	leak->loss = leak->loss ? leak->loss : mem_zalloc(1, sizeof(*leak->loss));
+	if (leak->loss) {
+		const bool is_whole = strncmp(call, "kz_", 3) == 0;
+		snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
+		leak->loss->place = here;
+		leak->loss_ns = clock_now_ns();
+		leak->loss_thread = gettid();
+	}
+}
+
+void leaks_overwrite(const void *out, size_t size, const char *call)
+{
+	for (size_t i = 0; out && call && i + sizeof(void *) <= size; i += sizeof(void *)) {
+		const void *held;
+		memcpy(&held, (const char *)out + i, sizeof(held));
+		pthread_mutex_lock(&leaks.lock);
+		struct leak *leak = held ? *leaks_bucket(held) : NULL;
+		while (leak && leak->object != held) {
+			leak = leak->next;
+		}
+		if (leak) {
+			leaks_note_loss(leak, call);
+		}
+		pthread_mutex_unlock(&leaks.lock);
+	}
 }
 
 /* Groups */
@@ -124,12 +174,19 @@ static int64_t leak_size(const void *object)
 		: object_is(object, OBJECT_PINNED) ? pinned->memory->size : 0;
 }
 
+static int leaks_compare_one_place(const struct place *a, const struct place *b)
+{
+	int order = strcmp(a->file, b->file);
+	return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
 static int leaks_compare_place(const void *left, const void *right)
 {
 	const struct leak_group *a = left, *b = right;
-	int order = strcmp(a->place.file, b->place.file);
-	order = order ? order : (a->place.line > b->place.line) - (a->place.line < b->place.line);
-	return order ? order : (a->tag > b->tag) - (a->tag < b->tag);
+	int order = leaks_compare_one_place(&a->place, &b->place);
+	order = order ? order : (a->tag > b->tag) - (a->tag < b->tag);
+	order = order ? order : leaks_compare_one_place(&a->loss.place, &b->loss.place);
+	return order ? order : strcmp(a->loss.call, b->loss.call);
 }
 
 static int leaks_compare_size(const void *left, const void *right)
@@ -150,7 +207,8 @@ static struct leak_group *leaks_copy(const struct kz_device *dev, size_t *count,
 		for (const struct leak *leak = leaks.buckets[i]; leak; leak = leak->next) {
 			if (!leak->device || leak->device == dev) {
 				groups[(*count)++] = (struct leak_group){*(const uint32_t *)leak->object,
-					1, leak_size(leak->object), leak->place};
+					1, leak_size(leak->object), leak->place,
+					leak->loss ? *leak->loss : (struct loss){.call = ""}};
 			}
 		}
 	}
@@ -195,7 +253,8 @@ kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_
 	for (size_t i = 0; i < count; i++) {
 		const struct leak_group *group = &groups[i];
 		const kz_leak leak = {object_kind(group->tag), group->count, group->size,
-			group->place.file, group->place.line};
+			group->place.file, group->place.line, group->loss.call,
+			group->loss.place.file, group->loss.place.line};
 		each(user, &leak);
 	}
 	mem_free(groups);
@@ -223,6 +282,13 @@ static void leaks_print_one(void *user, const kz_leak *leak)
 	if (leak->line > 0) {
 		fprintf(text->stream, ", created at %s:%d", leak->file, (int)leak->line);
 	}
+	if (*leak->lost_call) {
+		fprintf(text->stream, "; %s", leak->lost_call);
+		if (leak->lost_line > 0) {
+			fprintf(text->stream, " at %s:%d", leak->lost_file, (int)leak->lost_line);
+		}
+		fputs(" put its result into the same variable", text->stream);
+	}
 	fputc('\n', text->stream);
 }
 
@@ -239,6 +305,24 @@ kz_status leaks_print(struct kz_device *dev, FILE *stream, kz_error *err)
 {
 	int64_t count;
 	return leaks_print_counted(&count, dev, stream, err);
+}
+
+void leaks_tell_losses(const struct kz_device *dev, leaks_loss_fn *tell)
+{
+	pthread_mutex_lock(&leaks.lock);
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct leak *leak = leaks.buckets[i]; leak; leak = leak->next) {
+			if (!leak->loss || leak->is_told || (dev && leak->device != dev)) {
+				continue;
+			}
+			const kz_leak told = {object_kind(*(const uint32_t *)leak->object), 1,
+				leak_size(leak->object), leak->place.file, leak->place.line,
+				leak->loss->call, leak->loss->place.file, leak->loss->place.line};
+			tell(&told, leak->loss_ns, leak->loss_thread);
+			leak->is_told = true;
+		}
+	}
+	pthread_mutex_unlock(&leaks.lock);
 }
 
 /* The file */

@@ -16,6 +16,8 @@
 
 enum { QUARANTINE = 256 };
 
+atomic_bool leaks_on;
+
 static void *_Atomic quarantine[QUARANTINE];
 static atomic_uint quarantine_next;
 

@@ -79,11 +79,18 @@ static inline kz_status object_check(const void *object, enum object_kind kind, 
 extern atomic_bool leaks_on;
 void leaks_add(const void *object, const struct kz_device *dev);
 void leaks_remove(const void *object);
+/* `call` puts its result over what `size` bytes at `out` hold, which may be anything. */
+void leaks_overwrite(const void *out, size_t size, const char *call);
+
+static inline bool leaks_are_kept(void)
+{
+	return atomic_load_explicit(&leaks_on, memory_order_relaxed);
+}
 
 /* The program gets a handle on the object, which belongs to a device, or to none. */
 static inline void object_give(const void *object, const struct kz_device *dev)
 {
-	if (unlikely(atomic_load_explicit(&leaks_on, memory_order_relaxed))) {
+	if (unlikely(leaks_are_kept())) {
 		leaks_add(object, dev);
 	}
 }
@@ -91,7 +98,7 @@ static inline void object_give(const void *object, const struct kz_device *dev)
 /* It has given the handle back, or the library keeps what it got: the object may go on. */
 static inline void object_take(const void *object)
 {
-	if (unlikely(atomic_load_explicit(&leaks_on, memory_order_relaxed))) {
+	if (unlikely(leaks_are_kept())) {
 		leaks_remove(object);
 	}
 }
@@ -155,14 +162,26 @@ static inline kz_status pointer_check(const void *pointer, const char *what, kz_
 /* Fail because a public struct, "kz_launch_options", does not have the size that its macro sets. */
 kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err);
 
-/* Check the place for a result of `size` bytes, and clear it: it holds nothing until the call has
- * succeeded.  `call` is the name of the public function. */
+/* Clear the place for a result of `size` bytes: it holds nothing until the call has succeeded.  A public
+ * function does this first, since the place may hold a handle that the program loses by it.  NULL is fine.
+ * `call` is the name of the function, with or without its prefix. */
+static inline void out_clear(void *out, size_t size, const char *call)
+{
+	if (unlikely(leaks_are_kept())) {
+		leaks_overwrite(out, size, call);
+	}
+	if (out) {
+		memset(out, 0, size);
+	}
+}
+
+/* The same, for a place that there must be. */
 static inline kz_status out_check(void *out, size_t size, const char *call, kz_error *err)
 {
 	if (unlikely(!out)) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", call);
 	}
-	memset(out, 0, size);
+	out_clear(out, size, call);
 	return KZ_OK;
 }
 

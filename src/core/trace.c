@@ -23,6 +23,8 @@
 #include "core/nvtx.h"
 #include "core/stream.h"
 
+#include <kudzu/leaks.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -54,6 +56,8 @@ struct trace_device {
 };
 
 atomic_bool trace_on;
+
+static void (*_Atomic trace_tell)(void);
 
 static struct {
 	pthread_mutex_t lock;
@@ -399,25 +403,55 @@ void trace_host(uint64_t start_ns, const char *category, const char *name, const
 	str_free(&members);
 }
 
+/* A whole event, which is freed. */
+static void trace_add_text(struct str *text)
+{
+	pthread_mutex_lock(&trace.lock);
+	if (trace.is_written) {
+		trace.is_short |= text->failed;
+		str_addn(&trace.text, text->failed ? "" : text->data, text->failed ? 0 : text->len);
+		trace_write_much();
+	}
+	pthread_mutex_unlock(&trace.lock);
+	str_free(text);
+}
+
 void trace_point(char phase, uint64_t id, const char *category, const char *name)
 {
 	struct str text = STR_INIT;
 	if (!trace_is_on()) {
 		return;
 	}
-	pthread_mutex_lock(&trace.lock);
 	str_addf(&text, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"id\":%llu,"
 		"\"name\":", phase, HOST_PID, (int)gettid(), trace_us(clock_now_ns()), category,
 		(unsigned long long)id);
 	trace_add_string(&text, name);
 	str_addc(&text, '}');
-	if (trace.is_written) {
-		trace.is_short |= text.failed;
-		str_addn(&trace.text, text.failed ? "" : text.data, text.failed ? 0 : text.len);
-		trace_write_much();
+	trace_add_text(&text);
+}
+
+static void trace_add_place(struct str *out, const char *name, const char *file, int line)
+{
+	struct str place = STR_INIT;
+	if (line > 0) {
+		str_addf(&place, "%s:%d", file, line);
+		str_addf(out, ",\"%s\":", name);
+		trace_add_string(out, place.failed ? "" : place.data);
 	}
-	pthread_mutex_unlock(&trace.lock);
-	str_free(&text);
+	str_free(&place);
+}
+
+void trace_loss(const struct kz_leak *leak, uint64_t ns, int thread)
+{
+	struct str text = STR_INIT;
+	str_addf(&text, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"name\":"
+		"\"%s replaced the handle of a live object\",\"cat\":\"leak\",\"args\":{\"object\":\"%s\","
+		"\"bytes\":%lld", HOST_PID, thread, trace_us(ns), leak->lost_call, leak->kind,
+		(long long)leak->size);
+	trace_add_place(&text, "created", leak->file, leak->line);
+	trace_add_place(&text, "replaced", leak->lost_file, leak->lost_line);
+	str_add(&text, "}}");
+	trace_add_text(&text);
 }
 
 void trace_passed(struct kz_device *dev)
@@ -495,6 +529,7 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 	}
 	trace.is_written = true;
 	atomic_store(&trace_on, true);
+	atomic_store(&leaks_on, true); /* for handles that results replace */
 	return KZ_OK;
 }
 
@@ -543,9 +578,18 @@ static void trace_end_devices(void)
 	}
 }
 
+void trace_before_end(void (*tell)(void))
+{
+	atomic_store(&trace_tell, tell);
+}
+
 kz_status kz_trace_end(kz_error *err)
 {
 	kz_status st = KZ_OK;
+	void (*tell)(void) = atomic_load(&trace_tell);
+	if (trace_is_on() && tell) {
+		tell();
+	}
 	pthread_mutex_lock(&trace.lock);
 	if (!trace.is_written) {
 		pthread_mutex_unlock(&trace.lock);

@@ -50,6 +50,11 @@ void trace_host(uint64_t start_ns, const char *category, const char *name, const
  * belongs to no thread, 'i' is a mark. */
 void trace_point(char phase, uint64_t id, const char *category, const char *name);
 
+/* A call replaced the handle of an object that is live: a mark in its thread, when it did. */
+void trace_loss(const struct kz_leak *leak, uint64_t ns, int thread);
+/* Call this at the beginning of kz_trace_end. */
+void trace_before_end(void (*tell)(void));
+
 /* Some work of the device has passed: write what has ended.  The context is current. */
 void trace_passed(struct kz_device *dev);
 

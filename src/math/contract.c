@@ -29,9 +29,7 @@ kz_status contract_begin(struct contract_how *how, const char *name, kz_array **
 	struct kz_array *const *items = operands.items;
 	kz_status st;
 	*how = (struct contract_how){.name = name};
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), name);
 	if ((st = elementwise_options(&read, &how->dtype, options, err))) {
 		return st;
 	}

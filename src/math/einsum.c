@@ -20,9 +20,7 @@
 static kz_status einsum_begin(struct einsum *e, struct contract_how *how, kz_array **out,
 	const char *subscripts, kz_arrays arrays, const kz_op_options *options, kz_error *err)
 {
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), "einsum");
 	if (!subscripts) {
 		error_set(err, KZ_INVALID, "einsum: expected subscripts, got NULL");
 		return KZ_INVALID;
@@ -246,7 +244,7 @@ kz_status kz_einsum_path(char *buffer, int64_t size, int64_t *length, const char
 	struct contract_how how;
 	struct einsum e;
 	struct einsum_path path;
-	struct kz_array *none;
+	struct kz_array *none = NULL;
 	struct str text = STR_INIT;
 	size_t room = buffer && size > 0 ? (size_t)size : 0;
 	kz_status st;

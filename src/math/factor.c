@@ -285,9 +285,7 @@ kz_status kz_qr(kz_array **q, kz_array **r, kz_array *array, kz_qr_mode mode,
 	kz_array *made[2] = {NULL, NULL};
 	kz_array **const outs[2] = {q, r};
 	kz_status st = out_check(r, sizeof(*r), "qr", err);
-	if (q) {
-		*q = NULL;
-	}
+	out_clear(q, sizeof(*q), __func__);
 	if (!st && !q && mode != KZ_QR_R) {
 		st = error_set(err, KZ_INVALID, "qr: out is NULL");
 	}

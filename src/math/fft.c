@@ -356,9 +356,7 @@ static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_
 {
 	struct fft_call call = {.name = function->name, .domain = function->domain,
 		.is_inverse = function->is_inverse, .type = function->type};
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), function->name);
 	kz_status st = fft_call_init(&call, array, axes, options, err);
 	if (st) {
 		return st;

@@ -248,9 +248,7 @@ static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convol
 	kz_dtype wanted = 0;
 	struct kz_array *second = NULL, *a = NULL, *b = NULL, *sums = NULL;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), job->name);
 	if ((st = convolve_check(job, job->a, err)) || (st = convolve_check(job, job->b, err))
 	    || (st = array_same_device(job->name, job->a, job->b, err))
 	    || (st = elementwise_options(&how, &wanted, options, err))

@@ -20,9 +20,7 @@ static kz_status order_shift(kz_array **out, kz_array *array, kz_axes axes, bool
 	struct kz_array *rolled = NULL, *next = NULL;
 	kz_dtype dtype;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), is_inverse ? "ifftshift" : "fftshift");
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = elementwise_options(&how, &dtype, options, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))) {

@@ -512,9 +512,7 @@ kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
 	struct histogram what = {.edge = 0};
 	struct kz_array *between = NULL;
 	kz_status st;
-	if (edges) {
-		*edges = NULL;
-	}
+	out_clear(edges, sizeof(*edges), __func__);
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = histogram_check(&what, how, array, err))) {

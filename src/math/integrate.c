@@ -392,9 +392,7 @@ static kz_status integrate_run(kz_array **out, const struct integrate_kind *kind
 	struct integral in;
 	kz_status st;
 	options = options ? options : &integrate_defaults;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), kind->name);
 	if ((st = integrate_start(&in, kind->name, y, options, err))
 	    || (kind->twice && (st = integrate_check_matrix(&in, y, err)))) {
 		return st;
@@ -577,9 +575,7 @@ kz_status kz_cumulative_trapezoid(kz_array **out, kz_array *y, const kz_integrat
 	struct kz_array *terms = NULL;
 	kz_status st;
 	options = options ? options : &integrate_defaults;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = integrate_start(&in, "cumulative_trapezoid", y, options, err))) {
 		return st;
 	}

@@ -23,9 +23,7 @@
 kz_status lapack_clear(kz_array **out, const char *name, const kz_op_options *options,
 	kz_error *err)
 {
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), name);
 	bool has_place = out || (options && options->size == sizeof(*options) && options->into);
 	return has_place ? KZ_OK : error_set(err, KZ_INVALID, "%s: out is NULL", name);
 }

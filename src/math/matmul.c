@@ -382,9 +382,7 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 	kz_dtype dtype, wanted = 0;
 	kz_shape shape = {0, {0}};
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = matmul_check_operands(a, b, &dtype, err))
 	    || (st = matmul_find_shape(&shape, &p, a, b, err))) {

@@ -24,9 +24,7 @@ static kz_status matrix_begin(struct matrix_call *call, kz_array **out, kz_array
 	const kz_op_options *options, kz_error *err)
 {
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), call->name);
 	if ((st = elementwise_options(&call->how, &call->dtype, options, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
@@ -132,7 +130,7 @@ kz_status kz_triu(kz_array **out, kz_array *array, int64_t k, const kz_op_option
 static kz_status matrix_fill_diagonal(struct kz_array *matrix, const struct kz_array *line, int64_t k,
 	struct kz_stream *stream, kz_error *err)
 {
-	struct kz_array *place;
+	struct kz_array *place = NULL;
 	struct expr expr;
 	kz_status st = kz_array_diagonal(&place, matrix, k, 0, 1, err);
 	if (st) {
@@ -250,7 +248,7 @@ static kz_status matrix_scan_powers(kz_array **out, struct kz_array *x, int64_t 
 	kz_dtype dtype, struct kz_stream *stream, kz_error *err)
 {
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
-	struct kz_array *wide;
+	struct kz_array *wide = NULL;
 	const int64_t strides[2] = {x->strides[0], 0};
 	scan.dtype = dtype;
 	scan.exclusive = 1;

@@ -107,9 +107,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	kz_dtype wanted = 0;
 	int node = -1;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), lines->name);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = object_check(lines->x, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&lines->axis, &lines->x->shape, err))
@@ -222,9 +220,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	struct expr expr;
 	kz_dtype wanted = 0;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = indexing_check(array, array, "one_hot", err))
 	    || (st = stream_pick(&how.stream, array_device(array), how.stream, err))) {
@@ -382,12 +378,8 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 {
 	struct entropy e = {.lines = {.name = "cross_entropy", .x = scores}};
 	kz_status st;
-	if (loss) {
-		*loss = NULL;
-	}
-	if (gradient) {
-		*gradient = NULL;
-	}
+	out_clear(loss, sizeof(*loss), __func__);
+	out_clear(gradient, sizeof(*gradient), __func__);
 	if ((st = entropy_read_options(&e, options, err))
 	    || (st = indexing_check(scores, classes, "cross_entropy", err))
 	    || (st = lines_find_dtypes(&e.lines, 0, err))

@@ -213,9 +213,7 @@ kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind, dou
 	kz_array *kept = NULL, *result = NULL;
 	struct lapack call = {.into = NULL};
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = norm_begin(&norm, array, options, err))) {
 		return st;
 	}

@@ -70,12 +70,8 @@ kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_
 {
 	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
 	kz_status st;
-	if (values) {
-		*values = NULL;
-	}
-	if (indexes) {
-		*indexes = NULL;
-	}
+	out_clear(values, sizeof(*values), __func__);
+	out_clear(indexes, sizeof(*indexes), __func__);
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = axis_resolve(&axis, &array->shape, err))
 	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {

@@ -474,9 +474,7 @@ kz_status kz_mdot(kz_array **out, kz_arrays arrays, const kz_op_options *options
 	size_t places;
 	kz_status st;
 	if (arrays.count < 2 || !arrays.items) {
-		if (out) {
-			*out = NULL;
-		}
+		out_clear(out, sizeof(*out), __func__);
 		return error_set(err, KZ_INVALID, "mdot: expected two matrices or more, got %lld",
 			(long long)arrays.count);
 	}

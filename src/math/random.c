@@ -345,9 +345,7 @@ static kz_status random_draw(kz_array **out, struct draw *draw, kz_dtype dtype,
 	struct elementwise how = {.into = NULL};
 	kz_dtype wanted;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(draw->rng, OBJECT_RANDOM, err))
 	    || (st = elementwise_options(&how, &wanted, options, err))
 	    || (st = shape_check(&draw->shape, err))) {
@@ -391,9 +389,7 @@ kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distrib
 	kz_error *err)
 {
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((unsigned)distribution >= RANDOM_INTEGERS) {
 		return error_set(err, KZ_INVALID, "distribution %d is none", (int)distribution);
 	}
@@ -412,9 +408,7 @@ kz_status kz_random_integers(kz_array **out, kz_random *rng, kz_dtype dtype, kz_
 	struct draw draw = {.row = &random_rows[RANDOM_INTEGERS], .rng = rng, .shape = shape,
 		.a.whole = low, .b.whole = (int64_t)((uint64_t)high - (uint64_t)low)};
 	if (high <= low) {
-		if (out) {
-			*out = NULL;
-		}
+		out_clear(out, sizeof(*out), __func__);
 		return error_set(err, KZ_INVALID, "expected integers from %lld to below a number "
 			"above it, got %lld", (long long)low, (long long)high);
 	}

@@ -251,9 +251,7 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 
 static kz_status segmented_pair_out(kz_array **first, kz_array **second, const char *call, kz_error *err)
 {
-	if (second) {
-		*second = NULL;
-	}
+	out_clear(second, sizeof(*second), call);
 	kz_status st = out_check(first, sizeof(*first), call, err);
 	return st ? st : out_check(second, sizeof(*second), call, err);
 }

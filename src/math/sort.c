@@ -467,9 +467,7 @@ kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out, kz_array *k
 {
 	struct sort sort = {.call = __func__, .payload = VALUES};
 	kz_status st;
-	if (keys_out) {
-		*keys_out = NULL;
-	}
+	out_clear(keys_out, sizeof(*keys_out), __func__);
 	if ((st = out_check(values_out, sizeof(*values_out), __func__, err))
 	    || (st = sort_begin(&sort, keys, &axis, options, err))
 	    || (st = sort_check_values(keys, values, err))) {

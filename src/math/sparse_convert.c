@@ -407,9 +407,7 @@ kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_opti
 	struct kz_sparse *csr = NULL;
 	struct kz_array *dense = NULL;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(sparse, OBJECT_SPARSE, err))
 	    || (st = contract_begin(&how, "to_dense", out, (kz_arrays){&sparse->data, 1}, options, err))) {
 		return st;

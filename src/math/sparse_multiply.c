@@ -190,9 +190,7 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	struct kz_array *from = NULL;
 	kz_shape shape = {.ndim = 0};
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op, err))) {
 		return st;
 	}
@@ -236,9 +234,7 @@ kz_status kz_sparse_diagonal(kz_array **out, kz_sparse *sparse, const kz_op_opti
 	struct kz_sparse *csr = NULL;
 	struct kz_array *line = NULL;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(sparse, OBJECT_SPARSE, err))
 	    || (st = contract_begin(&how, "sparse diagonal", out, (kz_arrays){&sparse->data, 1}, options,
 		err))) {

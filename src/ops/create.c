@@ -271,7 +271,7 @@ static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal,
 	}
 	int64_t length = rows - row < columns - column ? rows - row : columns - column;
 	int64_t stride = matrix->strides[0] + matrix->strides[1];
-	struct kz_array *line;
+	struct kz_array *line = NULL;
 	kz_status st = kz_array_view(&line, matrix, KZ_SHAPE(length), &stride,
 		row * matrix->strides[0] + column * matrix->strides[1], err);
 	if (!st) {
@@ -291,7 +291,7 @@ kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t r
 kz_status kz_array_eye_on(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t rows,
 	int64_t columns, int64_t diagonal, kz_stream *stream, kz_error *err)
 {
-	struct kz_array *matrix;
+	struct kz_array *matrix = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = dtype == KZ_BOOL ? KZ_OK : create_check_dtype(dtype, "eye", err))

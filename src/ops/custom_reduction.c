@@ -247,9 +247,7 @@ kz_status kz_reduction_run(kz_array **out, kz_reduction *kernel, const kz_reduct
 	struct kz_array *into = how->into;
 	struct custom_call bound;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(kernel, OBJECT_REDUCTION, err))
 	    || (st = custom_reduction_check_call(out, how, err))
 	    || (into && (st = custom_reduction_check_into(&kernel->custom, into, err)))

@@ -93,9 +93,7 @@ kz_status kz_eval_vars(kz_array **out, const char *text, const kz_op_options *op
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), "kz_eval");
 	if ((st = eval_check_call(text, vars, count, err))
 	    || (st = elementwise_options(&how, &dtype, options, err))) {
 		return st;
@@ -113,6 +111,14 @@ kz_status kz_eval(kz_array **out, const char *text, const kz_op_options *options
 	kz_vars vars)
 {
 	return kz_eval_vars(out, text, options, vars.items, vars.count, err);
+}
+
+kz_status kz_eval_into(kz_array *into, const char *text, kz_error *err, kz_vars vars)
+{
+	kz_op_options options = KZ_OP_OPTIONS_INIT;
+	kz_status st = object_check(into, OBJECT_ARRAY, err);
+	options.into = into;
+	return st ? st : kz_eval_vars(NULL, text, &options, vars.items, vars.count, err);
 }
 
 /* Preparing */

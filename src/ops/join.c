@@ -14,7 +14,8 @@
 
 /* The result that is being made, and its sources. */
 struct join {
-	const char *verb;            /* for errors: "concatenate" */
+	const char *call;            /* for errors: "kz_array_concatenate" */
+	const char *verb;            /* "concatenate" */
 	kz_arrays arrays;
 	kz_shape shape;              /* of the result */
 	kz_dtype dtype;              /* likewise */
@@ -31,20 +32,18 @@ static kz_status join_begin(struct join *join, kz_array **out, const kz_op_optio
 	kz_error *err)
 {
 	struct kz_array *const *items = join->arrays.items;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), join->call);
 	kz_status st = elementwise_options(&join->how, &join->asked, options, err);
 	if (!st && !out && !join->how.into) {
-		st = error_set(err, KZ_INVALID, "%s: out is NULL", join->verb);
+		st = error_set(err, KZ_INVALID, "%s: out is NULL", join->call);
 	}
 	if (!st && (join->arrays.count < 1 || !items)) {
 		st = error_set(err, KZ_INVALID, "%s: expected one array or more, got none",
-			join->verb);
+			join->call);
 	}
 	for (int64_t i = 0; !st && i < join->arrays.count; i++) {
 		st = object_check(items[i], OBJECT_ARRAY, err);
-		st = st ? st : array_same_device(join->verb, items[0], items[i], err);
+		st = st ? st : array_same_device(join->call, items[0], items[i], err);
 		if (st) {
 			break;
 		}
@@ -52,7 +51,7 @@ static kz_status join_begin(struct join *join, kz_array **out, const kz_op_optio
 		join->dtype = join->asked ? join->asked : kz_dtype_promote(dtype, items[i]->dtype);
 		if (!join->dtype) {
 			st = error_set(err, KZ_INVALID, "%s: %s and %s have no type in common",
-				join->verb, kz_dtype_name(dtype), kz_dtype_name(items[i]->dtype));
+				join->call, kz_dtype_name(dtype), kz_dtype_name(items[i]->dtype));
 		}
 	}
 	if (!st) {
@@ -67,13 +66,13 @@ static kz_status join_check_into(const struct join *join, const struct kz_array 
 {
 	if (!shape_equal(&into->shape, &join->shape)) {
 		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
-			join->verb, shape_text(&join->shape).text, shape_text(&into->shape).text);
+			join->call, shape_text(&join->shape).text, shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(join->dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
-			join->verb, kz_dtype_name(join->dtype), kz_dtype_name(into->dtype));
+			join->call, kz_dtype_name(join->dtype), kz_dtype_name(into->dtype));
 	}
-	return array_same_device(join->verb, into, join->arrays.items[0], err);
+	return array_same_device(join->call, into, join->arrays.items[0], err);
 }
 
 /* Choose the place for the result: the target of the options, if it has the wanted type and shares
@@ -147,7 +146,7 @@ static kz_status join_check_shapes(const struct join *join, int64_t axis, int64_
 		if (axis >= 0 && axis < shape.ndim) {
 			if (!size64_add(total, *total, shape.dims[axis])) {
 				return error_set(err, KZ_RANGE,
-					"%s: the extent along axis %lld overflows", join->verb,
+					"%s: the extent along axis %lld overflows", join->call,
 					(long long)axis);
 			}
 			shape.dims[axis] = join->shape.dims[axis];
@@ -164,7 +163,7 @@ static kz_status join_check_shapes(const struct join *join, int64_t axis, int64_
 kz_status kz_array_concatenate(kz_array **out, kz_arrays arrays, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
-	struct join join = {.verb = "concatenate", .arrays = arrays};
+	struct join join = {.call = __func__, .verb = "concatenate", .arrays = arrays};
 	int64_t total, start = 0;
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err))
@@ -204,7 +203,7 @@ static kz_status add_axis(kz_shape *shape, int64_t *axis, int64_t extent, kz_err
 kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
-	struct join join = {.verb = "stack", .arrays = arrays};
+	struct join join = {.call = __func__, .verb = "stack", .arrays = arrays};
 	int64_t total;
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err))
@@ -238,7 +237,7 @@ static kz_status join_multiply(struct join *join, const kz_shape *counts, kz_err
 		int64_t *extent = &join->shape.dims[i];
 		if (!size64_mul(extent, *extent, counts->dims[i])) {
 			return error_set(err, KZ_RANGE,
-				"%s: %lld times %lld elements along axis %lld overflow", join->verb,
+				"%s: %lld times %lld elements along axis %lld overflow", join->call,
 				(long long)counts->dims[i], (long long)*extent, (long long)i);
 		}
 	}
@@ -288,7 +287,7 @@ static kz_status run_times(kz_array **out, struct join *join, const kz_shape *co
 	if (!st && axes > KZ_MAX_DIMS) {
 		st = error_set(err, KZ_INVALID,
 			"%s: expected at most %d axes, each repeated one counted twice, got %lld",
-			join->verb, KZ_MAX_DIMS, (long long)axes);
+			join->call, KZ_MAX_DIMS, (long long)axes);
 	}
 	if (st || (st = join_open_result(join, err))) {
 		return st;
@@ -309,7 +308,7 @@ static void join_pad(kz_shape *shape, int64_t ndim)
 kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 	const kz_op_options *options, kz_error *err)
 {
-	struct join join = {.verb = "tile", .arrays = {&array, 1}};
+	struct join join = {.call = __func__, .verb = "tile", .arrays = {&array, 1}};
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err)) || (st = shape_check(&counts, err))) {
 		return st;
@@ -323,7 +322,7 @@ kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
-	struct join join = {.verb = "repeat", .arrays = {&array, 1}};
+	struct join join = {.call = __func__, .verb = "repeat", .arrays = {&array, 1}};
 	kz_shape counts = {0, {0}};
 	kz_status st = join_begin(&join, out, options, err);
 	if (st) {
@@ -362,7 +361,7 @@ static kz_status copy_range(const struct join *join, int64_t axis, int64_t to, i
 kz_status kz_array_roll(kz_array **out, kz_array *array, int64_t shift, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
-	struct join join = {.verb = "roll", .arrays = {&array, 1}};
+	struct join join = {.call = __func__, .verb = "roll", .arrays = {&array, 1}};
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err))
 	    || (st = axis_resolve(&axis, &join.shape, err))

@@ -73,9 +73,7 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), leaks_are_kept() ? kz_op_name(op) : NULL);
 	if ((st = elementwise_options(&how, &dtype, options, err))) {
 		return st;
 	}
@@ -162,7 +160,7 @@ static kz_status fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream 
 	kz_error *err)
 {
 	static const kz_shape one_element = {0};
-	kz_array *one;
+	kz_array *one = NULL;
 	kz_status st = kz_array_full_on(&one, kz_array_device(to), to->dtype, one_element,
 		value->value.p, value->size, stream, err);
 	st = st ? st : kz_array_assign_on(to, one, stream, err);

@@ -436,9 +436,7 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
 	const kz_reduce_options *options, kz_error *err)
 {
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), leaks_are_kept() ? kz_reduce_name(op) : NULL);
 	return reduce_along(out, op, array, axes, options, NULL, err);
 }
 

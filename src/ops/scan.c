@@ -278,9 +278,7 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 	struct scan scan = {.operation = operation, .neutral = neutral};
 	int64_t axis;
 	kz_status st;
-	if (out) {
-		*out = NULL;
-	}
+	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = pointer_check(operation, "an operation", err))
 	    || (st = pointer_check(neutral, "a neutral element", err))) {

@@ -205,6 +205,144 @@ DEVICE_TEST(a_call_without_a_place_has_none)
 	release_buffers(first, second);
 }
 
+/* Results that are put over a handle */
+
+static void add_loss(void *text, const kz_leak *leak)
+{
+	sprintf((char *)text + strlen(text), "%d of %d by %s at %d; ", (int)leak->count, leak->line,
+		leak->lost_call, leak->lost_line);
+	ck_assert_str_eq(leak->lost_file, leak->lost_line ? __FILE__ : "");
+}
+
+static const char *list_losses(void)
+{
+	static char text[2000];
+	text[0] = '\0';
+	ok(kz_device_list_leaks(dev, add_loss, text, &err));
+	return text;
+}
+
+/* Each puts its result over its operand, at `line`. */
+#define LOSS(name) static void lose_##name(kz_array **a)
+
+LOSS(add) { HERE; ok(kz_add(a, *a, 1, &err)); }
+LOSS(apply) { HERE; ok(kz_apply(a, KZ_OP_ADD, NULL, &err, KZ_ARGS(*a, 1))); }
+LOSS(eval) { HERE; ok(kz_eval(a, "a * 2", NULL, &err, KZ_VARS(KZ_VAR("a", *a)))); }
+LOSS(sum) { HERE; ok(kz_sum(a, *a, KZ_AXES(0), &err)); }
+LOSS(astype) { HERE; ok(kz_array_astype(a, *a, KZ_F64, &err)); }
+LOSS(transpose) { HERE; ok(kz_array_transpose(a, *a, KZ_AXES(), &err)); }
+LOSS(slice) { HERE; ok(kz_array_slice(a, *a, KZ_AT(KZ_SLICE(0, 1)), &err)); }
+LOSS(matmul) { HERE; ok(kz_matmul(a, *a, *a, NULL, &err)); }
+LOSS(sort) { HERE; ok(kz_sort(a, *a, -1, NULL, &err)); }
+LOSS(inv) { HERE; ok(kz_inv(a, *a, NULL, &err)); }
+LOSS(tril) { HERE; ok(kz_tril(a, *a, 0, NULL, &err)); }
+LOSS(fft) { HERE; ok(kz_fft(a, *a, KZ_AXES(-1), NULL, &err)); }
+LOSS(stack) { HERE; ok(kz_array_stack(a, KZ_ARRAYS(*a, *a), 0, NULL, &err)); }
+LOSS(cumsum) { HERE; ok(kz_cumsum(a, *a, 0, &err)); }
+LOSS(create) { HERE; ok(kz_array_create(a, dev, KZ_F32, KZ_SHAPE(2), &err)); }
+LOSS(softmax) { HERE; ok(kz_softmax(a, *a, -1, NULL, &err)); }
+
+static const struct {
+	void (*lose)(kz_array **a);
+	const char *call;
+} losses[] = {
+	{lose_add, "kz_add"}, {lose_apply, "kz_add"}, {lose_eval, "kz_eval"}, {lose_sum, "kz_sum"},
+	{lose_astype, "kz_array_astype"}, {lose_transpose, "kz_array_transpose"},
+	{lose_slice, "kz_array_slice"}, {lose_matmul, "kz_matmul"}, {lose_sort, "kz_sort"},
+	{lose_inv, "kz_inv"}, {lose_tril, "kz_tril"}, {lose_fft, "kz_fft"},
+	{lose_stack, "kz_array_stack"}, {lose_cumsum, "kz_cumsum"}, {lose_create, "kz_array_create"},
+	{lose_softmax, "kz_softmax"},
+};
+
+START_TEST(a_result_over_a_handle_is_named_with_its_line)
+{
+	kz_array *a = NULL, *old;
+	char want[200];
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open(0);
+	ok(kz_array_eye(&a, dev, KZ_F32, 2, 2, 0, &err));
+	int made_at = __LINE__ - 1;
+	old = a;
+	losses[_i].lose(&a);
+	ck_assert_ptr_ne(a, old);
+	snprintf(want, sizeof(want), "1 of %d by %s at %d; ", made_at, losses[_i].call, line);
+	ck_assert_msg(strstr(list_losses(), want), "%s: not '%s'", list_losses(), want);
+	kz_array_release(a);
+	kz_array_release(old);
+	ck_assert_str_eq(list(), "");
+	support_close(dev);
+}
+END_TEST
+
+/* A variable that was never set may hold what an earlier call left in its place, even an operand; and
+ * the old handle may be in another variable. */
+KERNEL_TEST(a_handle_that_is_released_after_all_was_not_lost)
+{
+	kz_array *a = NULL, *b = NULL, *kept;
+	char want[200];
+	ok(kz_array_ones(&a, dev, KZ_F32, KZ_SHAPE(4), &err));
+	for (int i = 0; i < 3; i++) {
+		memset(&b, 0xa5, sizeof(b)); /* no object is there */
+		memcpy(&b, i ? &a : &b, sizeof(b));
+		ok(kz_add(&b, a, 1, &err));
+		kz_array_release(a);
+		a = b;
+	}
+	snprintf(want, sizeof(want), "1 of %d by  at 0; ", __LINE__ - 4);
+	ck_assert_str_eq(list_losses(), want);
+	kept = a;
+	ok(kz_add_into(a, a, 1, &err));
+	ok(kz_eval_into(a, "a + 1", &err, KZ_VARS(a)));
+	ck_assert_str_eq(list_losses(), want);
+	ok(kz_add(&a, a, 1, &err));
+	kz_array_release(kept);
+	snprintf(want, sizeof(want), "1 of %d by  at 0; ", __LINE__ - 2);
+	ck_assert_str_eq(list_losses(), want);
+	kz_array_release(a);
+}
+
+KERNEL_TEST(losses_of_one_line_are_a_group_and_have_no_place_without_the_macro)
+{
+	kz_array *a = NULL, *lost[4];
+	char want[200], text[1000] = "";
+	ok(kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(1), &err));
+	int made_at = __LINE__ - 1;
+	for (int i = 0; i < 3; i++) {
+		lost[i] = a;
+		ok(kz_square(&a, a, &err));
+	}
+	int at = __LINE__ - 2;
+	snprintf(want, sizeof(want), "2 of %d by kz_square at %d; ", at, at);
+	ck_assert_ptr_nonnull(strstr(list_losses(), want));
+	snprintf(want, sizeof(want), "1 of %d by kz_square at %d; ", made_at, at);
+	ck_assert_ptr_nonnull(strstr(list_losses(), want));
+	lost[3] = a;
+	ok((kz_apply)(&a, KZ_OP_ADD, NULL, &err, KZ_ARGS(a, 1)));
+	FILE *to = fmemopen(text, sizeof(text), "w");
+	ok(kz_device_print_leaks(dev, to, &err));
+	fclose(to);
+	snprintf(want, sizeof(want), "1 array, 4 bytes, created at %s:%d; kz_square at %s:%d put its result "
+		"into the same variable\n", __FILE__, made_at, __FILE__, at);
+	ck_assert_msg(strstr(text, want), "%s", text);
+	snprintf(want, sizeof(want), "%s:%d; kz_add put its result into the same variable\n", __FILE__, at);
+	ck_assert_msg(strstr(text, want), "%s", text);
+	support_release_arrays(lost, 4);
+	kz_array_release(a);
+}
+
+KERNEL_TEST(a_loss_that_there_is_no_memory_for_stays_unknown)
+{
+	kz_array *a = NULL, *old;
+	ok(kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(1), &err));
+	old = a;
+	mem_fail_after(0);
+	ok(kz_array_create(&a, dev, KZ_F32, KZ_SHAPE(1), &err));
+	ck_assert(mem_has_failed());
+	mem_fail_after(-1);
+	ck_assert_ptr_null(strstr(list_losses(), "kz_array_create"));
+	release_arrays(old, a);
+}
+
 /* The file */
 
 static const char *read_file(const char *path)
@@ -380,6 +518,11 @@ SUITE(leaks)
 	tcase_add_test(tc, without_a_list_there_is_none);
 	tcase_add_test(tc, a_list_without_memory_says_so);
 	tcase_add_test(tc, a_long_name_of_a_file_keeps_its_end);
+	tc = suite_add_case(s, "losses");
+	tcase_add_loop_test(tc, a_result_over_a_handle_is_named_with_its_line, 0, countof(losses));
+	tcase_add_tests(tc, count, a_handle_that_is_released_after_all_was_not_lost,
+		losses_of_one_line_are_a_group_and_have_no_place_without_the_macro,
+		a_loss_that_there_is_no_memory_for_stays_unknown);
 	tc = suite_add_case(s, "file");
 	tcase_add_loop_test(tc, the_file_has_what_is_live_at_the_close, 0, count + 1);
 	tcase_add_test(tc, a_file_that_cannot_be_written_is_told);

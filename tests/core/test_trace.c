@@ -10,6 +10,8 @@
 #include "core/memory.h"
 #include "support/device_test.h"
 
+#include <kudzu/leaks.h>
+
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,6 +124,29 @@ KERNEL_TEST(operations_on_arrays_are_launches)
 	end();
 	ck_assert_int_eq(count("\"cat\":\"launch\""), 2);
 	release_arrays(a, b);
+}
+
+/* The mark is where the call was, once, and only if the old array was not released after all. */
+KERNEL_TEST(a_call_that_loses_an_array_has_a_mark)
+{
+	kz_array *a = NULL, *b = NULL, *old_a, *old_b;
+	begin();
+	ok(kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(3), &err));
+	ok(kz_array_zeros(&b, dev, KZ_F32, KZ_SHAPE(3), &err));
+	old_a = a;
+	old_b = b;
+	kz_leak_enter("folder/\"main\".c", 51);
+	ok(kz_leak_leave(kz_add(&a, a, 1, &err)));
+	ok(kz_multiply(&b, b, 2, &err));
+	kz_array_release(old_b);
+	end();
+	ck_assert_int_eq(count("\"cat\":\"leak\""), 1);
+	ck_assert_int_eq(count("\"name\":\"kz_add replaced the handle of a live object\",\"cat\":\"leak\",\"args\":"
+		"{\"object\":\"array\",\"bytes\":12,\"replaced\":\"folder/\\\"main\\\".c:51\"}}"), 1);
+	begin();
+	end();
+	ck_assert_int_eq(count("\"cat\":\"leak\""), 0);
+	release_arrays(a, b, old_a);
 }
 
 /* One record for each copy would be too many: they are used again. */
@@ -301,7 +326,7 @@ SUITE(trace)
 	TCase *tc = suite_add_case(s, "events");
 	tcase_add_tests(tc, support_device_count() + 1, copies_fills_and_memory_are_there_after_a_wait);
 	tcase_add_tests(tc, support_device_count(), launches_have_their_stream_grid_and_block,
-		operations_on_arrays_are_launches);
+		operations_on_arrays_are_launches, a_call_that_loses_an_array_has_a_mark);
 	tcase_add_test(tc, events_are_used_again_and_given_back);
 	tcase_add_test(tc, a_call_that_fails_is_there_and_a_captured_one_has_no_time);
 	tc = suite_add_case(s, "begin");

@@ -258,6 +258,51 @@ START_TEST(a_lost_device_says_why_and_everything_can_be_released)
 }
 END_TEST
 
+DEVICE_TEST(an_operation_into_its_operand_changes_it)
+{
+	const float from[] = {1, -2, 3}, want[] = {5, 2, 8};
+	float got[3];
+	kz_array *a = NULL;
+	ok(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(3), from, sizeof(from), &err));
+	ok(kz_add_into(a, a, 1, &err)); /* 2 -1 4 */
+	ok(kz_square_into(a, a, &err)); /* 4 1 16 */
+	ok(kz_where_into(a, a, a, 0, &err));
+	ok(kz_clip_into(a, a, 2, 8, &err)); /* 4 2 8 */
+	ok(kz_eval_into(a, "a + (a == 4)", &err, KZ_VARS(a)));
+	fails(kz_eval_into(NULL, "a", &err, KZ_VARS(a)), KZ_INVALID, "expected an array, got NULL");
+	ok(kz_array_get(a, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, want, sizeof(want));
+	kz_array_release(a);
+}
+
+/* Each operation's two macros call the operation of their name. */
+#undef KZ_APPLY_1
+#undef KZ_APPLY_2
+#undef KZ_APPLY_3
+#undef KZ_APPLY_INTO_1
+#undef KZ_APPLY_INTO_2
+#undef KZ_APPLY_INTO_3
+#define KZ_APPLY_1(op, out, x, err) (op)
+#define KZ_APPLY_2(op, out, x, y, err) (op)
+#define KZ_APPLY_3(op, out, x, y, z, err) (op)
+#define KZ_APPLY_INTO_1 KZ_APPLY_1
+#define KZ_APPLY_INTO_2 KZ_APPLY_2
+#define KZ_APPLY_INTO_3 KZ_APPLY_3
+
+#define CALL_1(macro) macro(0, 0, 0)
+#define CALL_2(macro) macro(0, 0, 0, 0)
+#define CALL_3(macro) macro(0, 0, 0, 0, 0)
+
+START_TEST(each_operation_has_a_macro_for_a_new_array_and_one_for_an_array_that_is_there)
+{
+#define OP(number, NAME, name, arity, ...) \
+	ck_assert_int_eq(CALL_##arity(kz_##name), KZ_OP_##NAME); \
+	ck_assert_int_eq(CALL_##arity(kz_##name##_into), KZ_OP_##NAME);
+#include "ops/ops.def"
+#undef OP
+}
+END_TEST
+
 SUITE(elementwise_errors)
 {
 	Suite *s = suite_create("elementwise_errors");
@@ -266,7 +311,9 @@ SUITE(elementwise_errors)
 	tcase_add_tests(tc, devices + 1, what_does_not_fit_together_is_refused,
 		a_target_that_does_not_fit_is_refused, nothing_is_refused_everywhere,
 		a_view_between_elements_is_refused);
+	tcase_add_tests(tc, devices, an_operation_into_its_operand_changes_it);
 	tcase_add_test(tc, arrays_of_two_devices_do_not_mix);
+	tcase_add_test(tc, each_operation_has_a_macro_for_a_new_array_and_one_for_an_array_that_is_there);
 	tcase_add_loop_test(tc, every_failing_allocation_is_an_error, 0, devices);
 	tcase_add_loop_test(tc, a_failing_driver_is_an_error_and_leaves_nothing, 0,
 		(int)(countof(calls) * countof(codes)));
