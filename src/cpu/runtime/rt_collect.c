@@ -244,10 +244,11 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 	uint32_t mine = lanes << shift;
 	x->here |= mine;
 	collect_check(x, mine, x->absent | warp->exited << shift);
-	if ((x->released & mine) != mine) {
+	// A GPU resumes all threads of a collective together.  The last ones to come do not run ahead.
+	if (x->released != mine) {
 		return 0;
 	}
-	x->released &= ~mine;
+	x->released = 0;
 	return 1;
 }
 

@@ -50,6 +50,11 @@ static uint32_t neighbours(uint32_t i)
 	return i < 64 ? i / 32 * 32 + peer : 0;
 }
 
+static uint32_t ones(uint32_t i)
+{
+	return i < 64;
+}
+
 static uint32_t thirds(uint32_t i)
 {
 	return i < 96 ? i - i % 32 + (i + 1) % 32 : 0;
@@ -121,6 +126,13 @@ static const struct scene {
 		"LOW: bar.warp.sync 0xffff; add.u32 %r13, %r4, 1; and.b32 %r13, %r13, 15;\n"
 		"READ: shl.b32 %r14, %r5, 5; add.u32 %r13, %r13, %r14; shl.b32 %r13, %r13, 2;\n"
 		"add.u32 %r13, %r13, %r11; ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd2], %r15;\n"},
+	{"threads of a warp leave a collective together", 1, 64, ones,
+		"mov.u32 %r10, flags; shl.b32 %r11, %r5, 2; add.u32 %r10, %r10, %r11;\n"
+		"setp.ge.u32 %p1, %r4, 8; @%p1 bra ALL;\n"
+		"bar.warp.sync 0xff; st.relaxed.cta.shared.u32 [%r10], 0; vote.sync.all.pred %p3, %p1, 0xff;\n"
+		"ALL: bar.warp.sync 0xffffffff;\n"
+		"setp.ne.u32 %p2, %r4, 0; @%p2 bra READ; st.relaxed.cta.shared.u32 [%r10], 1;\n"
+		"READ: ld.relaxed.cta.shared.u32 %r15, [%r10]; st.global.u32 [%rd2], %r15;\n"},
 	{"the barrier's number is in a register", 1, 96, thirds,
 		"mov.u32 %r11, flags; and.b32 %r20, %r0, 63; setp.ge.u32 %p5, %r0, 64;\n"
 		"add.u32 %r10, %r5, 3; st.global.u32 [%rd2+1024], %r0;\n"
