@@ -16,7 +16,7 @@
 #define WARP 32
 #define REGISTERS_UNIT 256 /* to a warp, from the registers of one of: */
 #define QUARTERS 4
-#define SHARED_UNIT 128
+#define SHARED_UNIT ((int)RT_SHARED_UNIT)
 
 static int occupancy_least(int a, int b)
 {

@@ -25,7 +25,12 @@ static const struct {
 	WARP(SMID, sm)
 	LAUNCH(ENVREG2, grid_sync[0]) LAUNCH(ENVREG1, grid_sync[1])
 	LAUNCH(NCLUSTERID_X, nctaid[0]) LAUNCH(NCLUSTERID_Y, nctaid[1])
-	LAUNCH(NCLUSTERID_Z, nctaid[2]) LAUNCH(AGGR_SMEM_SIZE, total_shared)
+	LAUNCH(NCLUSTERID_Z, nctaid[2]) LAUNCH(AGGR_SMEM_SIZE, aggr_shared)
+	LAUNCH(RESERVED_SMEM_OFFSET_BEGIN, reserved_start)
+	LAUNCH(RESERVED_SMEM_OFFSET_END, reserved_end)
+	LAUNCH(RESERVED_SMEM_OFFSET_CAP, reserved_cap)
+	LAUNCH(RESERVED_SMEM_OFFSET_0, reserved_start)
+	LAUNCH(RESERVED_SMEM_OFFSET_1, reserved_start)
 	WARP(CLUSTERID_X, ctaid[0]) WARP(CLUSTERID_Y, ctaid[1]) WARP(CLUSTERID_Z, ctaid[2])
 #undef LAUNCH
 #undef WARP

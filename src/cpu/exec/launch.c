@@ -58,6 +58,8 @@ struct job {
 	struct rt_launch launch;
 	const struct jit_kernel *kernel; /* that it begins with */
 	struct block_frame_layout layout; /* for that */
+	uint32_t own_shared;      /* bytes of the kernel's shared memory in each block, */
+	size_t shared_size;       /* and with what is reserved, if it uses that */
 	uint64_t blocks;
 	uint64_t chunk;
 	unsigned shares;          /* workers 0 to shares - 1 have one: */
@@ -321,7 +323,7 @@ static void launch_fail_fault(struct job *job, const struct worker *w)
 	} else if (gap_covers(shared, address)) {
 		snprintf(out->what, sizeof(out->what),
 			"access to offset %" PRId64 " of %u bytes of shared memory",
-			(int64_t)(address - (uintptr_t)shared->data), job->launch.total_shared);
+			(int64_t)(address - (uintptr_t)shared->data), job->own_shared);
 	} else if (local->data && gap_covers(local, address)) {
 		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64
 			", which is outside of the %zu bytes of local memory of each thread",
@@ -444,7 +446,7 @@ static bool launch_plan_layout(struct block_frame_layout *out, const struct job 
 static bool launch_set_up_frame(struct job *job, struct block_frame *frame,
 	const struct block_frame_layout *layout, const struct jit_kernel *kernel, uint32_t sm)
 {
-	if (!block_frame_set_up(frame, layout, job->launch.total_shared, &job->launch, sm)) {
+	if (!block_frame_set_up(frame, layout, job->shared_size, &job->launch, sm)) {
 		return false;
 	}
 	frame->block.run = kernel->run;
@@ -608,6 +610,18 @@ static void launch_work_on(void *arg, unsigned index)
 
 /* --- Launches --- */
 
+static void launch_init_shared(struct job *job, uint32_t own_size)
+{
+	struct rt_launch *launch = &job->launch;
+	job->own_shared = own_size;
+	job->shared_size = launch_shared_size(own_size, job->request->uses_reserved_shared);
+	launch->total_shared = (uint32_t)round_up(own_size, RT_SHARED_UNIT);
+	launch->aggr_shared = own_size + RT_RESERVED_SHARED;
+	launch->reserved_start = launch->total_shared;
+	launch->reserved_end = launch->reserved_start + RT_RESERVED_USED;
+	launch->reserved_cap = launch->reserved_start + RT_RESERVED_SHARED;
+}
+
 static void launch_init_job(struct job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
 {
@@ -622,7 +636,7 @@ static void launch_init_job(struct job *job, struct launcher *launcher,
 	launch->params = request->params;
 	launch->globals = request->globals;
 	launch->dynamic_shared = request->dynamic_shared;
-	launch->total_shared = request->static_shared + request->dynamic_shared;
+	launch_init_shared(job, request->static_shared + request->dynamic_shared);
 	launch->threads = request->block[0] * request->block[1] * request->block[2];
 	launch->grid_id = atomic_load_explicit(&launcher->grid_id, memory_order_relaxed) + 1;
 	atomic_store_explicit(&launcher->grid_id, launch->grid_id, memory_order_relaxed);
@@ -708,7 +722,7 @@ static bool launch_set_up_places(struct job *job)
 	memset(launcher->grid_sync, 0, sizeof(launcher->grid_sync));
 	job->launch.grid_sync[0] = (uint32_t)address;
 	job->launch.grid_sync[1] = (uint32_t)(address >> 32);
-	if (!resident_set_up(&launcher->resident, &job->layout, job->launch.total_shared, job->blocks,
+	if (!resident_set_up(&launcher->resident, &job->layout, job->shared_size, job->blocks,
 			&job->launch)) {
 		return false;
 	}

@@ -15,7 +15,7 @@
 #define LAUNCH_MAX_SHARED (99 * 1024)
 #define LAUNCH_SM_BLOCKS 24 /* on a multiprocessor */
 #define LAUNCH_DEFAULT_SHARED (48 * 1024)
-#define LAUNCH_RESERVED_SHARED 1024 /* in each block, as on a GPU */
+#define LAUNCH_RESERVED_SHARED ((int)RT_RESERVED_SHARED) /* in each block, as on a GPU */
 #define LAUNCH_MAX_PARAMS 32764
 
 /*
@@ -43,6 +43,7 @@ struct launch_request {
 	uint32_t block[3];
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
+	bool uses_reserved_shared; /* see struct rt_launch */
 	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
@@ -57,6 +58,12 @@ struct launch_failure {
 	char what[200];         /* "access to address 0x10", "trap (PTX line 12)" */
 	char where[96];         /* "block (0,0,0), thread (3,0,0)" */
 };
+
+/* The shared memory that a block gets, with the reserved memory if the kernel uses that. */
+static inline size_t launch_shared_size(size_t own_size, bool uses_reserved)
+{
+	return uses_reserved ? round_up(own_size, RT_SHARED_UNIT) + RT_RESERVED_SHARED : own_size;
+}
 
 /* The pool must outlive the launcher. */
 bool launcher_create(struct launcher **out, struct pool *pool);

@@ -88,6 +88,22 @@ static void flatten_replace(struct flat *f)
 	kernel->uses_stack = f->uses_stack;
 }
 
+/* Whether a kernel, flattened, reads one of the registers that say where a block's reserved shared
+ * memory lies. */
+static bool flatten_uses_reserved(const struct ptx_func *kernel)
+{
+	for (size_t i = 0; i < kernel->inst_count; i++) {
+		const struct ptx_inst *inst = &kernel->insts[i];
+		const struct ptx_operand *from = &inst->operands[1];
+		if ((inst->op == PTX_OP_MOV || inst->op == PTX_OP_CVT) && from->kind == PTX_SREG
+		    && from->sreg >= PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN
+		    && from->sreg <= PTX_SREG_RESERVED_SMEM_OFFSET_1) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, struct map *kinds,
 	struct ptx_diag *diag)
 {
@@ -108,6 +124,16 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 	return !f.failed;
 }
 
+static bool flatten_entry(struct ptx_module *module, struct ptx_func *kernel, struct map *kinds,
+	struct ptx_diag *diag)
+{
+	if (flatten_is_needed(kernel) && !flatten_kernel(module, kernel, kinds, diag)) {
+		return false;
+	}
+	kernel->uses_reserved_shared = flatten_uses_reserved(kernel);
+	return true;
+}
+
 static bool promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	bool has_arguments = func->is_entry ? flatten_is_needed(func) : !func->is_extern;
@@ -122,8 +148,7 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 	}
 	for (size_t i = 0; ok && i < module->func_count; i++) {
 		struct ptx_func *func = module->funcs[i];
-		ok = !func->is_entry || !flatten_is_needed(func)
-			|| flatten_kernel(module, func, kinds, diag);
+		ok = !func->is_entry || flatten_entry(module, func, kinds, diag);
 	}
 	return ok;
 }
@@ -131,8 +156,7 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct map none = MAP_INIT;
-	return promote(module, func, diag)
-		&& (!flatten_is_needed(func) || flatten_kernel(module, func, &none, diag));
+	return promote(module, func, diag) && flatten_entry(module, func, &none, diag);
 }
 
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)

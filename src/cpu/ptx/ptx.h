@@ -124,7 +124,7 @@ static inline bool ptx_has(const struct ptx_mods *mods, enum ptx_mod mod)
 	X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size", U32) \
 	X(TOTAL_SMEM_SIZE, "%total_smem_size", U32) \
 	X(ENVREG1, "%envreg1", B32) X(ENVREG2, "%envreg2", B32) \
-	/* a cluster is one block; nothing is reserved in shared memory */ \
+	/* a cluster is one block */ \
 	X(CLUSTERID_X, "%clusterid.x", U32) X(CLUSTERID_Y, "%clusterid.y", U32) \
 	X(CLUSTERID_Z, "%clusterid.z", U32) X(NCLUSTERID_X, "%nclusterid.x", U32) \
 	X(NCLUSTERID_Y, "%nclusterid.y", U32) X(NCLUSTERID_Z, "%nclusterid.z", U32) \
@@ -424,6 +424,8 @@ struct ptx_func {
 	bool uses_stack;              /* by flatten.c: a kernel that needs more than local_size */
 	bool uses_heap;               /* and one that calls malloc */
 	bool uses_print;              /* and one that calls vprintf */
+	bool uses_reserved_shared;    /* and one that asks where the memory is that is reserved in
+	                               * each block's shared memory */
 	bool uses_dynamic_shared;
 };
 

@@ -42,6 +42,11 @@
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
+/* Behind its own shared memory each block has so many bytes that are reserved, of which the tiles of
+ * more than 32 threads of cooperative groups use the first RT_RESERVED_USED. */
+#define RT_RESERVED_SHARED 1024u
+#define RT_RESERVED_USED 288u
+#define RT_SHARED_UNIT 128u
 
 /* The reason why a warp yields. */
 enum rt_yield {
@@ -88,7 +93,11 @@ struct rt_launch {
 	uint32_t nctaid[3];
 	uint32_t threads;              /* ntid[0] * ntid[1] * ntid[2] */
 	uint32_t dynamic_shared;       /* bytes */
-	uint32_t total_shared;         /* static and dynamic bytes */
+	uint32_t total_shared;         /* static and dynamic bytes, in units of RT_SHARED_UNIT, */
+	uint32_t aggr_shared;          /* and exactly, with the reserved ones */
+	uint32_t reserved_start;       /* where those begin, where what of them is in use ends, */
+	uint32_t reserved_end;
+	uint32_t reserved_cap;         /* and where all of them end */
 	uint64_t grid_id;
 	const struct rt_calls *calls;
 	uint32_t sm_count;             /* %nsmid */

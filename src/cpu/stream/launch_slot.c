@@ -119,11 +119,13 @@ size_t launch_slot_resident_size(const struct context *context, const struct ker
 {
 	const struct function *function = kernel->function;
 	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
+	const size_t shared_size = launch_shared_size(function->ptx->shared_size + kernel->dynamic_shared,
+		function->ptx->uses_reserved_shared);
 	size_t local_size;
 	return size_add(&local_size, function->ptx->local_size,
 			launch_slot_stack_size(context, function->ptx))
 		? launch_resident_size(jit_code_get(kernel->code), threads, local_size,
-			function->ptx->shared_size + kernel->dynamic_shared, work_blocks(kernel))
+			shared_size, work_blocks(kernel))
 		: SIZE_MAX;
 }
 
@@ -161,6 +163,7 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.block = {kernel->block[0], kernel->block[1], kernel->block[2]},
 		.static_shared = (uint32_t)function->ptx->shared_size,
 		.dynamic_shared = kernel->dynamic_shared,
+		.uses_reserved_shared = function->ptx->uses_reserved_shared,
 		.memory = code->is_traced ? slot->context->device->memory : NULL,
 		.work = launch_slot_work(kernel),
 		.in_order = code->in_order,

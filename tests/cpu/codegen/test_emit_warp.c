@@ -415,18 +415,14 @@ END_TEST
 /* What a block that is a cluster of its own reads, and where nothing is measured. */
 START_TEST(special_registers_say_that_there_are_no_clusters)
 {
-	if (driver_lacks("its blocks have shared memory that is reserved")) {
-		return;
-	}
 	static const struct {
 		const char *name;
 		uint32_t want;
 	} regs[] = {
 		{"%clusterid.x", 0}, {"%clusterid.z", 0}, {"%nclusterid.x", 1}, {"%nclusterid.z", 1},
 		{"%cluster_ctaid.y", 0}, {"%cluster_nctaid.x", 1}, {"%cluster_nctaid.z", 1},
-		{"%cluster_ctarank", 0}, {"%cluster_nctarank", 1}, {"%aggr_smem_size", 24},
-		{"%total_smem_size", 24}, {"%reserved_smem_offset_begin", 0},
-		{"%reserved_smem_offset_1", 0}, {"%pm0", 0}, {"%pm7", 0}, {"%envreg0", 0},
+		{"%cluster_ctarank", 0}, {"%cluster_nctarank", 1}, {"%aggr_smem_size", 1024 + 24},
+		{"%total_smem_size", 128}, {"%pm0", 0}, {"%pm7", 0}, {"%envreg0", 0},
 		{"%envreg31", 0},
 	};
 	char body[2048];
@@ -452,6 +448,33 @@ START_TEST(special_registers_say_that_there_are_no_clusters)
 }
 END_TEST
 
+/* Reserved shared memory is as large as on an H100, and apart from the kernel's. */
+START_TEST(a_block_has_reserved_shared_memory)
+{
+	static const char *const regs[] = {"begin", "end", "cap", "0", "1"};
+	static const uint32_t want[] = {0, 288, 1024, 0, 0};
+	char body[2048];
+	size_t len = 0;
+	for (size_t i = 0; i < countof(regs); i++) {
+		len += (size_t)snprintf(body + len, sizeof(body) - len,
+			"mov.b32 %%r1, %%reserved_smem_offset_%s;\nst.u32 [%%rd9+%zu], %%r1;\n", regs[i], i * 4);
+	}
+	snprintf(body + len, sizeof(body) - len, "mov.b32 %%r2, s; st.u32 [%%rd9+20], %%r2;\n"
+		"mov.b32 %%r1, %%reserved_smem_offset_begin; st.shared.u32 [s+256], 5;\n"
+		"bar.sync 0; st.shared.u32 [%%r1], 7; st.shared.u32 [%%r1+1020], 7;\n"
+		"bar.sync 0; ld.shared.u32 %%r1, [s+256]; st.u32 [%%rd9+24], %%r1;\n");
+	for (size_t w = 0; w < countof(widths); w++) {
+		grid_ok(widths[w], 33, ".shared .align 8 .b8 s[260];", body);
+		const uint32_t *got = grid.memory[32];
+		for (size_t i = 0; i < countof(regs); i++) {
+			ck_assert_msg(got[i] - got[0] == want[i], "%s: %u", regs[i], got[i]);
+		}
+		ck_assert(got[0] + 1024 <= got[5] || got[5] + 260 <= got[0]);
+		ck_assert_uint_eq(got[6], 5);
+	}
+}
+END_TEST
+
 SUITE(emit_warp)
 {
 	Suite *suite = suite_create("emit_warp");
@@ -469,6 +492,7 @@ SUITE(emit_warp)
 	tcase_add_test(tc, a_member_that_never_comes_is_a_deadlock);
 	tcase_add_test(tc, collectives_in_loops);
 	tcase_add_test(tc, special_registers_say_that_there_are_no_clusters);
+	tcase_add_test(tc, a_block_has_reserved_shared_memory);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

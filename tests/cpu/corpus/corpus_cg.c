@@ -51,6 +51,35 @@ static void run_tiles(void)
 	corpus_same(got, want, 32, sizeof(*got));
 }
 
+/* Collectives of 64 to 512 threads leave the kernel's own shared memory alone. */
+static void run_tiles_of_warps(void)
+{
+	int bad[512] = {0}, none[512] = {0}, kept[30], want[30];
+	struct corpus_size size = corpus_line(1, 512);
+	size.shared = 10 * sizeof(int);
+	for (int i = 0; i < 10; i++) {
+		want[i] = i;
+		want[10 + i] = -i;
+		want[20 + i] = 7 * i;
+	}
+	CUdeviceptr dbad = corpus_put(bad, sizeof(bad)), dkept = corpus_room(sizeof(kept));
+	corpus_launch("tiles", size, (void *[]){&dbad, &dkept});
+	corpus_get(dbad, bad, sizeof(bad));
+	corpus_same(bad, none, 512, sizeof(*bad));
+	corpus_get(dkept, kept, sizeof(kept));
+	corpus_same(kept, want, 30, sizeof(*kept));
+}
+
+/* The kernel itself has no shared memory. */
+static void run_one_tile(void)
+{
+	int got = 0;
+	CUdeviceptr out = corpus_room(sizeof(got));
+	corpus_launch("one_tile", corpus_line(1, 64), (void *[]){&out});
+	corpus_get(out, &got, sizeof(got));
+	ck_assert_int_eq(got, 64 * 63 / 2);
+}
+
 static void run_block_sum(void)
 {
 	int x[128], sum = 0, got = 0;
@@ -119,6 +148,8 @@ static void run_warp_sum(void)
 const struct corpus_case corpus_cg[] = {
 	{"10_coop", "gs", run_grid_sync, 0, 0},
 	{"10_coop", "tile", run_tiles, 0, 0},
+	{"10_coop", "tiles", run_tiles_of_warps, 0, 0},
+	{"10_coop", "one_tile", run_one_tile, 80, 0},
 	{"11_cub", "br", run_block_sum, 0, 0},
 	{"11_cub", "bs", run_block_scan, 0, 0},
 	{"11_cub", "sort", run_radix_sort, 0, 0},
