@@ -13,6 +13,7 @@
 
 #include <kudzu/create.h>
 
+#include <float.h>
 #include <math.h>
 
 __extension__ typedef __int128 wide;
@@ -206,6 +207,19 @@ kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 	return range_of_integers(out, &at, dtype, values, err);
 }
 
+/* start + i / parts * distance in float64; a step of its own would lose digits below the least normal
+ * number. */
+static int fraction_line(struct expr *expr, double start, double distance, int64_t parts,
+	kz_error *err)
+{
+	int index = expr_cast(expr, expr_index(expr, err), KZ_F64, err);
+	int quotient[2] = {index, expr_float(expr, (double)parts, err)};
+	int product[2] = {expr_apply(expr, KZ_OP_DIVIDE, quotient, err),
+		expr_float(expr, distance, err)};
+	int sum[2] = {expr_float(expr, start, err), expr_apply(expr, KZ_OP_MULTIPLY, product, err)};
+	return sum[1] < 0 ? -1 : expr_apply(expr, KZ_OP_ADD, sum, err);
+}
+
 /* The last element is `stop` itself. */
 static int end_with(struct expr *expr, int line, int64_t count, double stop, kz_error *err)
 {
@@ -248,8 +262,10 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 	}
 	int64_t parts = endpoint ? count - 1 : count;
 	expr_init(&expr);
-	double step = parts > 0 ? (to.real - from.real) / (double)parts : 0;
-	int node = real_line(&expr, from.real, step, err);
+	double distance = to.real - from.real, step = parts > 0 ? distance / (double)parts : 0;
+	int node = fabs(step) < DBL_MIN && parts > 0
+		? fraction_line(&expr, from.real, distance, parts, err)
+		: real_line(&expr, from.real, step, err);
 	if (node >= 0 && endpoint && count > 1) {
 		node = end_with(&expr, node, count, to.real, err);
 	}

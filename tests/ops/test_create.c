@@ -141,6 +141,24 @@ KERNEL_TEST(numbers_at_equal_distances_end_where_they_should)
 	fails(kz_linspace(&a, dev, 0, 0, (double)INFINITY, 3, 1, &err), KZ_INVALID, "got inf");
 }
 
+/* A distance divided by the count of parts has few digits there. */
+KERNEL_TEST(numbers_at_distances_below_the_least_normal_one_are_exact)
+{
+	static const double stops[] = {5e-324, 3e-323, -1e-320, 1e-310, -1e-306};
+	static double got[10001];
+	for (size_t k = 0; k < countof(stops); k++) {
+		kz_array *a;
+		ok(kz_linspace(&a, dev, 0, 0, stops[k], 10001, 1, &err));
+		ok(kz_array_get(a, got, sizeof(got), &err));
+		for (int i = 0; i <= 10000; i++) {
+			double exact = (double)((long double)stops[k] * i / 10000);
+			ck_assert_msg(fabs(got[i] - exact) <= fmax(0x1p-1074, fabs(exact) * 0x1p-51),
+				"to %g, %d: %g, not %g", stops[k], i, got[i], exact);
+		}
+		kz_array_release(a);
+	}
+}
+
 KERNEL_TEST(a_matrix_has_ones_on_one_diagonal)
 {
 	static const struct {
@@ -212,7 +230,8 @@ SUITE(create)
 	tcase_add_tests(tc, support_device_count(), a_range_is_what_numpy_prints,
 		a_range_the_other_way_is_empty, ranges_that_cannot_be_are_refused,
 		random_ranges_of_floats_are_rounded_once,
-		numbers_at_equal_distances_end_where_they_should, a_matrix_has_ones_on_one_diagonal,
+		numbers_at_equal_distances_end_where_they_should,
+		numbers_at_distances_below_the_least_normal_one_are_exact, a_matrix_has_ones_on_one_diagonal,
 		one_kernel_serves_all_ranges_of_a_type, creating_without_memory_leaves_nothing);
 	return s;
 }
