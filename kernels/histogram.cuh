@@ -8,8 +8,8 @@
  *
  * Before this text come kz_stored, an element in memory, and
  *
- *	KZ_UNIFORM    bins of equal width: kz_load(kz_stored) is a value, and kz_edge(double) an edge,
- *	              both as doubles; else an element is the number of its bin
+ *	KZ_UNIFORM    bins of equal width: kz_load(kz_stored) is a value, and kz_edge(kz_stored_edge) an
+ *	              edge, both as doubles; else an element is the number of its bin
  *	KZ_WEIGHTED   elements count what they weigh; else 1
  *	KZ_SERIAL     one thread has a tile.  Else a block of 256 has it.  Without weights its threads share
  *	              one row, in shared memory (KZ_SHARED) if that has room.  With weights each has a
@@ -26,8 +26,8 @@ typedef kz_u64 kz_count;
 
 struct kz_plan {
 	kz_i64 count, tile, tiles, bins;
-	double low, high, step, scale; /* bins from `low`, `step` wide; scale = 1 / step */
-	double slack;                  /* how far from an edge, in bins, the quotient alone tells the bin */
+	double low, scale; /* bins from `low`, 1 / scale wide; scale may be infinite */
+	double slack;      /* how far from an edge, in bins, the quotient alone tells the bin */
 };
 
 #ifdef KZ_COMBINE
@@ -48,42 +48,88 @@ extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i6
 /* Of elements that are bins: the greatest, and ~i of the first that is negative; at first 0. */
 struct kz_seen { kz_u64 most, negative; };
 
-#ifdef KZ_UNIFORM
-/* The quotient may be off by one, which the edges tell. */
-static __device__ inline int kz_bin(kz_stored stored, const kz_plan &plan)
-{
-	const double x = kz_load(stored), at = (x - plan.low) * plan.scale;
-	const int last = (int)plan.bins - 1, near = at >= last ? last : at > 0 ? (int)at : 0;
-	const double lower = kz_edge(plan.low + near * plan.step);
-	const double upper = near == last ? kz_edge(plan.high)
-		: kz_edge(plan.low + (near + 1) * plan.step);
-	const int bin = near + (x >= upper && near < last) - (x < lower);
-	return x >= kz_edge(plan.low) && x <= kz_edge(plan.high) ? bin : last + 1;
-}
+#ifndef KZ_UNIFORM
+typedef void kz_stored_edge;
 #else
-static __device__ inline kz_i64 kz_bin(kz_stored stored, const kz_plan &plan)
+/* The quotient is where the bin would be without rounding; where it is close to an edge, or is no number,
+ * it does not tell. */
+static __device__ inline double kz_quotient(double x, const kz_plan &plan)
 {
-	return (kz_i64)stored;
+	return (x - plan.low) * plan.scale;
+}
+
+static __device__ inline bool kz_is_doubtful(double quotient, const kz_plan &plan)
+{
+	return !(fabs(quotient - rint(quotient)) > plan.slack);
+}
+
+/* A bin from 0 to the last, whatever the quotient is. */
+static __device__ inline int kz_guess(double quotient, int last)
+{
+	return quotient >= last ? last : quotient > 0 ? (int)quotient : 0;
+}
+
+/* The last bin whose lower edge is not above x, which lies between the outer edges. */
+static __device__ inline int kz_bisect(double x, const kz_stored_edge *edges, int last)
+{
+	int least = 0, most = last;
+	while (least < most) {
+		const int middle = most - (most - least) / 2;
+		const bool below = x < kz_edge(edges[middle]);
+		most = below ? middle - 1 : most;
+		least = below ? least : middle;
+	}
+	return least;
+}
+
+static __device__ inline bool kz_is_inside(double x, const kz_stored_edge *edges, const kz_plan &plan)
+{
+	return x >= kz_edge(edges[0]) && x <= kz_edge(edges[plan.bins]);
+}
+
+/* The bin by the edges: the one that the quotient tells, or a neighbour of it. */
+static __device__ inline int kz_near_bin(double x, const kz_stored_edge *edges, const kz_plan &plan)
+{
+	const int last = (int)plan.bins - 1, near = kz_guess(kz_quotient(x, plan), last);
+	const double lower = kz_edge(edges[near]), upper = kz_edge(edges[near + 1]);
+	const int bin = near + ((x >= upper) & (near < last)) - (x < lower);
+	return kz_is_inside(x, edges, plan) ? bin : last + 1;
+}
+
+/* The bin by the edges alone, where bins are so narrow that edges are equal. */
+static __device__ inline int kz_far_bin(double x, const kz_stored_edge *edges, const kz_plan &plan)
+{
+	const int last = (int)plan.bins - 1;
+	return kz_is_inside(x, edges, plan) ? kz_bisect(x, edges, last) : last + 1;
+}
+
+static __device__ inline bool kz_is_near(const kz_plan &plan)
+{
+	return plan.slack < 1;
 }
 #endif
 
 #if defined(KZ_SERIAL) && defined(KZ_UNIFORM)
 /* The bins of a piece.  The quotients do for nearly all elements; those of a piece with doubtful ones are
  * found once more, by the edges.  Returns how many were doubtful. */
-static __device__ inline int kz_find_bins(int *at, const kz_stored *from, int size, const kz_plan &plan,
-	bool exact)
+static __device__ inline int kz_find_bins(int *at, const kz_stored *from, int size,
+	const kz_stored_edge *edges, const kz_plan &plan, bool exact)
 {
-	const double lowest = kz_edge(plan.low), highest = kz_edge(plan.high);
+	const double lowest = kz_edge(edges[0]), highest = kz_edge(edges[plan.bins]);
 	const int bins = (int)plan.bins;
 	int doubtful = 0;
 	for (int i = 0; i < size && !exact; i++) {
-		const double x = kz_load(from[i]), quotient = (x - plan.low) * plan.scale;
+		const double x = kz_load(from[i]), quotient = kz_quotient(x, plan);
 		const bool inside = x >= lowest && x <= highest;
-		doubtful += inside && fabs(quotient - rint(quotient)) <= plan.slack;
-		at[i] = inside ? (int)quotient : bins;
+		doubtful += inside && kz_is_doubtful(quotient, plan);
+		at[i] = inside ? kz_guess(quotient, bins - 1) : bins;
 	}
-	for (int i = 0; i < size && (exact || doubtful); i++) {
-		at[i] = kz_bin(from[i], plan);
+	const int again = exact || doubtful ? size : 0;
+	for (int i = 0; i < again && kz_is_near(plan); i++) {
+		at[i] = kz_near_bin(kz_load(from[i]), edges, plan);
+	}
+	for (int i = 0; i < again && !kz_is_near(plan); i++) {
+		at[i] = kz_far_bin(kz_load(from[i]), edges, plan);
 	}
 	return exact ? size : doubtful;
 }
@@ -116,7 +162,8 @@ static __device__ inline bool kz_check(const kz_stored *from, kz_i64 first, int 
 }
 
 extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, const kz_stored *from,
-	const double *weights, kz_seen *seen, const __grid_constant__ kz_plan plan)
+	const double *weights, kz_seen *seen, const kz_stored_edge *edges,
+	const __grid_constant__ kz_plan plan)
 {
 	const kz_i64 slots = plan.bins + 1, begin = (kz_i64)blockIdx.x * plan.tile;
 	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
@@ -135,10 +182,10 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 			continue;
 		}
 #ifdef KZ_UNIFORM
-		exact = kz_find_bins(at, from + first, size, plan, exact) > PIECE / 8;
+		exact = kz_find_bins(at, from + first, size, edges, plan, exact) > PIECE / 8;
 #define KZ_AT(i) at[i]
 #else
-#define KZ_AT(i) kz_bin(from[first + (i)], plan)
+#define KZ_AT(i) (kz_i64)from[first + (i)]
 #endif
 #ifdef KZ_WEIGHTED
 #define KZ_COUNT(i, way) row[(way) * slots + KZ_AT(i)] += weights[first + (i)]
@@ -163,18 +210,22 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 #else /* KZ_SERIAL */
 
 /* The bin of an element, the one behind the last if it has none; elements that are no bins are noted. */
-static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i, const kz_plan &plan,
-	kz_u64 &most, kz_seen *seen)
+static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i, const kz_stored_edge *edges,
+	const kz_plan &plan, kz_u64 &most, kz_seen *seen)
 {
-	const kz_i64 bin = kz_bin(from[i], plan);
-#ifndef KZ_UNIFORM
+#ifdef KZ_UNIFORM
+	const double x = kz_load(from[i]), quotient = kz_quotient(x, plan);
+	return !kz_is_near(plan) ? kz_far_bin(x, edges, plan)
+		: kz_is_doubtful(quotient, plan) ? kz_near_bin(x, edges, plan)
+		: kz_is_inside(x, edges, plan) ? kz_guess(quotient, (int)plan.bins - 1) : plan.bins;
+#else
 	if (from[i] < 0) {
 		atomicMax(&seen->negative, ~(kz_u64)i);
 		return plan.bins;
 	}
 	most = (kz_u64)from[i] > most ? (kz_u64)from[i] : most;
+	return (kz_u64)from[i] < (kz_u64)plan.bins ? (kz_i64)from[i] : plan.bins;
 #endif
-	return (kz_u64)bin < (kz_u64)plan.bins ? bin : plan.bins;
 }
 
 /* Once for each warp. */
@@ -190,7 +241,8 @@ static __device__ inline void kz_note(kz_seen *seen, kz_u64 most)
 }
 
 extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, const kz_stored *from,
-	const double *weights, kz_seen *seen, const __grid_constant__ kz_plan plan)
+	const double *weights, kz_seen *seen, const kz_stored_edge *edges,
+	const __grid_constant__ kz_plan plan)
 {
 	const kz_i64 slots = plan.bins + 1, tile = blockIdx.x % plan.tiles, begin = tile * plan.tile;
 	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
@@ -204,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, co
 	for (kz_i64 first = begin; first < end; first += PIECE) {
 		const int size = first + PIECE < end ? PIECE : (int)(end - first);
 		for (int i = threadIdx.x; i < size; i += blockDim.x) {
-			at[i] = kz_find(from, first + i, plan, most, seen);
+			at[i] = kz_find(from, first + i, edges, plan, most, seen);
 			weight[i] = weights[first + i];
 		}
 		__syncthreads();
@@ -227,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, co
 	}
 	__syncthreads();
 	for (kz_i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-		atomicAdd(counts + kz_find(from, i, plan, most, seen), 1u);
+		atomicAdd(counts + kz_find(from, i, edges, plan, most, seen), 1u);
 	}
 	__syncthreads();
 	for (kz_i64 bin = threadIdx.x; bin < slots; bin += blockDim.x) {
@@ -237,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, co
 	}
 #else
 	for (kz_i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-		atomicAdd(tables + kz_find(from, i, plan, most, seen), 1ull);
+		atomicAdd(tables + kz_find(from, i, edges, plan, most, seen), 1ull);
 	}
 #endif
 	kz_note(seen, most);

@@ -106,8 +106,10 @@ typedef struct kz_histogram_options {
  * Count the elements in bins: numpy.histogram.
  *
  * A bin has its lower edge and not its upper one, but for the last bin, which has both.  Elements
- * outside and NaN are not counted.  Weights are added in float64, in an order that depends on the
- * sizes alone, so the result has the same bits each time and on every device.
+ * outside and NaN are not counted.  Where bins of equal width are so narrow that edges are equal after
+ * rounding, the last bin with an element's lower edge counts the element, as numpy.histogram does with
+ * these edges as `bins`.  Weights are added in float64, in an order that depends on the sizes alone, so
+ * the result has the same bits each time and on every device.
  *
  * @param out set to the counts, 1-d, int64; with weights of their dtype, with `density` float64.  NULL on
  *        failure.

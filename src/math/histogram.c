@@ -27,7 +27,7 @@ enum { BLOCK = 256, GUESS = 1023, SHARED_ROOM = 32768 };
 struct histogram {
 	struct kz_array *from;     /* 1-d without gaps; numbers of bins, or values */
 	struct kz_array *weights;  /* as many float64 without gaps; or NULL */
-	kz_dtype edge;             /* of the edges of bins of equal width; 0: `from` has numbers of bins */
+	struct kz_array *edges;    /* of bins of equal width, without gaps; NULL: `from` has numbers of bins */
 	int64_t bins;
 	double low, high;
 	struct kz_stream *stream;
@@ -45,14 +45,6 @@ struct histogram_class {
 	uint8_t weighted, serial, shared, ways, combine;
 };
 
-/* How kernels round an edge, to a double. */
-static void histogram_write_edge(struct str *source, kz_dtype edge)
-{
-	str_addf(source, "static __device__ inline double kz_edge(double a) { return %s; }\n",
-		edge == KZ_F16 ? "kz_float(kz_to_f16(a))" : edge == KZ_BF16 ? "kz_float(kz_to_bf16(a))"
-		: edge == KZ_F32 ? "(float)a" : "a");
-}
-
 static void histogram_write(struct str *source, const void *context)
 {
 	const struct histogram_class *class = context;
@@ -64,8 +56,12 @@ static void histogram_write(struct str *source, const void *context)
 		str_add(source, "#define KZ_UNIFORM\n"
 			"static __device__ inline double kz_load(kz_stored a) { return ");
 		generate_load(source, class->dtype, "a");
+		str_add(source, "; }\ntypedef ");
+		generate_storage(source, class->edge);
+		str_add(source, " kz_stored_edge;\n"
+			"static __device__ inline double kz_edge(kz_stored_edge a) { return ");
+		generate_load(source, class->edge, "a");
 		str_add(source, "; }\n");
-		histogram_write_edge(source, class->edge);
 	}
 	str_addf(source, "#define KZ_WAYS %d\n%s%s%s%s%s", class->ways,
 		class->weighted ? "#define KZ_WEIGHTED\n" : "",
@@ -78,7 +74,7 @@ struct histogram_launch {
 	struct histogram_class class;
 	int64_t blocks, shared_size;
 	void **params;
-	struct kz_array *arrays[4];
+	struct kz_array *arrays[5];
 };
 
 static kz_status histogram_launch(const struct histogram_launch *launch, struct kz_stream *stream,
@@ -92,13 +88,13 @@ static kz_status histogram_launch(const struct histogram_launch *launch, struct 
 	memcpy(key.family, "histogram", sizeof("histogram"));
 	key.class = launch->class;
 	struct kernels_want want = {&key, sizeof(key), histogram_write, &key.class, "histogram"};
-	struct memory *used[4];
+	struct memory *used[5];
 	struct kernels_call call = {
 		.stream = stream, .params = launch->params, .used = used,
 		.grid = kz_dim(launch->blocks, 1, 1), .shared_size = launch->shared_size,
 		.block = kz_dim(launch->class.serial ? 1 : BLOCK, 1, 1),
 	};
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		if (launch->arrays[i]) {
 			used[call.used_count++] = launch->arrays[i]->buffer->memory;
 		}
@@ -110,7 +106,7 @@ static kz_status histogram_launch(const struct histogram_launch *launch, struct 
 /* As in histogram.cuh. */
 struct histogram_plan {
 	int64_t count, tile, tiles, bins;
-	double low, high, step, scale, slack;
+	double low, scale, slack;
 };
 
 static inline int64_t histogram_max(int64_t a, int64_t b)
@@ -154,13 +150,16 @@ static kz_status histogram_combine(const struct histogram *what, struct kz_array
 }
 
 /* How far from an edge, in bins, an element's quotient may be off: by the rounding of edges to their type,
- * and by that of float64 on the way. */
-static double histogram_slack(const struct histogram *what, const struct histogram_plan *plan)
+ * also where that is to a multiple of the least number, and by that of float64 on the way. */
+static double histogram_slack(const struct histogram *what, double scale)
 {
-	double unit = what->edge == KZ_F16 ? 0x1p-10 : what->edge == KZ_BF16 ? 0x1p-7
-		: what->edge == KZ_F32 ? 0x1p-23 : 0x1p-52;
-	double largest = fmax(fabs(what->low), fabs(what->high)) * plan->scale;
-	return unit * largest + 0x1p-49 * (largest + (double)what->bins);
+	kz_dtype edge = what->edges->dtype;
+	double unit = edge == KZ_F16 ? 0x1p-11 : edge == KZ_BF16 ? 0x1p-8 : edge == KZ_F32 ? 0x1p-24
+		: 0x1p-53;
+	double least = edge == KZ_F16 ? 0x1p-24 : edge == KZ_BF16 ? 0x1p-133
+		: edge == KZ_F32 ? 0x1p-149 : 0x1p-1074;
+	double largest = fmax(fabs(what->low), fabs(what->high)) * scale;
+	return unit * largest + least * scale + 0x1p-49 * (largest + (double)what->bins);
 }
 
 /* Tables of the counts, rows * (bins + 1), for at least one element. */
@@ -170,15 +169,14 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 	struct kz_array *tables = NULL;
 	const struct kz_array *weights = what->weights;
 	struct histogram_plan plan = {
-		.count = what->from->count, .bins = what->bins, .low = what->low, .high = what->high,
-		.step = (what->high - what->low) / (double)what->bins,
+		.count = what->from->count, .bins = what->bins, .low = what->low,
 		.scale = (double)what->bins / (what->high - what->low),
 	};
-	plan.slack = histogram_slack(what, &plan);
+	plan.slack = what->edges ? histogram_slack(what, plan.scale) : 0;
 	struct histogram_launch launch = {
-		.class = {.dtype = what->from->dtype, .edge = what->edge, .weighted = !!weights,
-			.serial = what->stream->device->serial},
-		.arrays = {NULL, what->from, seen, what->weights},
+		.class = {.dtype = what->from->dtype, .edge = what->edges ? what->edges->dtype : 0,
+			.weighted = !!weights, .serial = what->stream->device->serial},
+		.arrays = {NULL, what->from, seen, what->weights, what->edges},
 	};
 	*rows = histogram_tile(&plan, &launch.class);
 	bool parts = launch.class.weighted && !launch.class.serial;
@@ -192,9 +190,10 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 	if (st) {
 		return st;
 	}
-	CUdeviceptr address[4] = {array_address(tables), array_address(what->from),
-		weights ? array_address(weights) : 0, array_address(seen)};
-	void *params[] = {&address[0], &address[1], &address[2], &address[3], &plan};
+	CUdeviceptr address[5] = {array_address(tables), array_address(what->from),
+		weights ? array_address(weights) : 0, array_address(seen),
+		what->edges ? array_address(what->edges) : 0};
+	void *params[] = {&address[0], &address[1], &address[2], &address[3], &address[4], &plan};
 	launch.params = params;
 	launch.arrays[0] = tables;
 	return array_finish(out, tables, histogram_launch(&launch, what->stream, err));
@@ -315,7 +314,7 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 	kz_error *err)
 {
 	kz_bincount_options how = KZ_BINCOUNT_OPTIONS_INIT;
-	struct histogram what = {.edge = 0};
+	struct histogram what = {.edges = NULL};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
@@ -405,12 +404,13 @@ static kz_status histogram_uniform(struct histogram *what, kz_array **edges,
 			INT32_MAX - 1, (long long)how->bins);
 	}
 	what->bins = how->bins;
-	what->edge = dtype_is_float(dtype) ? dtype : KZ_F64;
 	if (!(st = elementwise_contiguous(&numbers, array, dtype, what->stream, err))
 	    && !(st = histogram_range(what, how, numbers, err))
 	    && !(st = kz_array_view(&what->from, numbers, KZ_SHAPE(numbers->count), NULL, 0, err))) {
-		st = kz_array_linspace_on(edges, what->stream->device, what->edge, KZ_ARG(what->low),
-			KZ_ARG(what->high), what->bins + 1, 1, what->stream, err);
+		st = kz_array_linspace_on(edges, what->stream->device,
+			dtype_is_float(dtype) ? dtype : KZ_F64, KZ_ARG(what->low), KZ_ARG(what->high),
+			what->bins + 1, 1, what->stream, err);
+		what->edges = *edges;
 	}
 	kz_array_release(numbers);
 	return st;
@@ -452,18 +452,24 @@ static kz_status histogram_between(struct histogram *what, kz_array **edges,
 static kz_status histogram_density(kz_array **out, kz_array *counts, kz_array *edges,
 	struct kz_stream *stream, kz_error *err)
 {
+	kz_op_options plain = {.size = sizeof(plain), .stream = stream};
 	kz_op_options options = {.size = sizeof(options), .stream = stream, .dtype = KZ_F64};
+	/* Distances of long integers that ascend are exact modulo 2^64. */
+	kz_dtype dtype = kz_array_dtype(edges), exact = dtype == KZ_I64 || dtype == KZ_U64 ? KZ_U64 : KZ_F64;
 	kz_reduce_options reduce = KZ_REDUCE_OPTIONS_INIT;
-	struct kz_array *upper = NULL, *lower = NULL, *widths = NULL, *sum = NULL, *each = NULL;
+	struct kz_array *wide = NULL, *upper = NULL, *lower = NULL, *widths = NULL;
+	struct kz_array *sum = NULL, *each = NULL;
 	kz_status st;
 	reduce.stream = stream;
-	if (!(st = kz_array_slice(&upper, edges, KZ_AT(KZ_SLICE(1, KZ_OMIT)), err))
-	    && !(st = kz_array_slice(&lower, edges, KZ_AT(KZ_SLICE(0, -1)), err))
-	    && !(st = kz_apply(&widths, KZ_OP_SUBTRACT, &options, err, KZ_ARGS(upper, lower)))
+	if (!(st = elementwise_contiguous(&wide, edges, exact, stream, err))
+	    && !(st = kz_array_slice(&upper, wide, KZ_AT(KZ_SLICE(1, KZ_OMIT)), err))
+	    && !(st = kz_array_slice(&lower, wide, KZ_AT(KZ_SLICE(0, -1)), err))
+	    && !(st = kz_apply(&widths, KZ_OP_SUBTRACT, &plain, err, KZ_ARGS(upper, lower)))
 	    && !(st = kz_apply(&each, KZ_OP_DIVIDE, &options, err, KZ_ARGS(counts, widths)))
 	    && !(st = kz_reduce(&sum, KZ_REDUCE_SUM, counts, KZ_ALL_AXES, &reduce, err))) {
 		st = kz_apply(out, KZ_OP_DIVIDE, &options, err, KZ_ARGS(each, sum));
 	}
+	kz_array_release(wide);
 	kz_array_release(upper);
 	kz_array_release(lower);
 	kz_array_release(widths);
@@ -509,7 +515,7 @@ kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
 {
 	const kz_histogram_options usual = KZ_HISTOGRAM_OPTIONS_INIT;
 	const kz_histogram_options *how = options ? options : &usual;
-	struct histogram what = {.edge = 0};
+	struct histogram what = {.edges = NULL};
 	struct kz_array *between = NULL;
 	kz_status st;
 	out_clear(edges, sizeof(*edges), __func__);

@@ -381,6 +381,100 @@ DEVICE_TEST(numbers_beside_an_edge_are_in_their_bin)
 	release_arrays(array, counts);
 }
 
+/* Bins narrower than the distance of numbers, so that edges are equal; a quotient that overflows; steps
+ * below the least normal number; numbers that an edge cannot tell apart. */
+static const struct any_range {
+	kz_dtype dtype;
+	int64_t bins;
+	double low, high; /* 0 and 0: of the elements */
+	double values[5];
+} any_ranges[] = {
+	{KZ_I64, 10, 0, 0, {0x1p53, 0x1p53, 0x1p53, 0x1p53, 0x1p53}},
+	{KZ_U64, 7, 0, 0, {0x1p63, 0x1p63 + 4096, 0x1p63 + 2048, 0x1p63, 0x1p63}},
+	{KZ_F64, 2, 0, 0, {-1e-308, -2e-313, -5e-309, -1e-308, -1e-310}},
+	{KZ_F32, 10, 0, 0, {1e20, 1e20, 1e20, 1e20, 1e20}},
+	{KZ_F64, 10, 0, 0, {0, 5e-324, 0, 5e-324, 0}},
+	{KZ_F64, 10, 1e300, 1e300, {1e300, 0, INFINITY, NAN, -1e300}},
+	{KZ_F64, 100000, 0, 1e-306, {1e-306, 0, 5e-307, 3.3e-311, 1e-311}},
+	{KZ_F64, 100000, -1e-306, 1e-306, {1e-306, -1e-306, 0, 3.3e-311, -1e-311}},
+	{KZ_F64, 3, -8e307, 8e307, {-8e307, 8e307, 0, INFINITY, -INFINITY}},
+	{KZ_F32, 1000, 1, 1 + 0x1p-20, {1, 1 + 0x1p-20, 1 + 0x1p-23, 1 + 0x1p-21, 2}},
+	{KZ_F32, 5, 0, 0, {0, 0x1p-149, 0x1p-148, 0x1.8p-148, 0x1p-149}},
+	{KZ_F32, 5, -1e300, 1e300, {0, 1, -1, INFINITY, NAN}},
+	{KZ_F16, 1000, 2, 2.25, {2, 2.25, 2.125, 2.001953125, 2.248046875}},
+	{KZ_BF16, 300, -1.5, -1, {-1, -1.5, -1.25, -1.0078125, -1.4921875}},
+};
+
+/* Edges that ascend at equal distances, as exactly as their type and float64 allow. */
+static void check_edges(kz_histogram_options *asked, kz_dtype dtype, const double *edges)
+{
+	double unit = dtype == KZ_F16 ? 0x1p-10 : dtype == KZ_BF16 ? 0x1p-7
+		: dtype == KZ_F32 ? 0x1p-23 : 0x1p-52;
+	double least = dtype == KZ_F32 ? 0x1p-149 : 0x1p-1074;
+	double apart = 2 * unit * fmax(fabs(asked->low), fabs(asked->high)) + least;
+	bool same = asked->low == asked->high;
+	long double low = asked->low - 0.5 * same, distance = asked->high + 0.5 * same - low;
+	for (int64_t i = 0; i <= asked->bins; i++) {
+		long double exact = low + distance * (long double)i / (long double)asked->bins;
+		ck_assert(fabsl(edges[i] - exact) <= apart
+			|| (dtype == KZ_F32 && isinf((float)exact) && isinf(edges[i])));
+		ck_assert(i == 0 || edges[i - 1] <= edges[i]);
+	}
+}
+
+DEVICE_TEST(a_histogram_of_any_range_counts_between_its_edges)
+{
+	static int64_t counted[100000], want[100001];
+	for (const struct any_range *row = any_ranges; row < any_ranges + countof(any_ranges); row++) {
+		kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
+		kz_array *array = support_array_of(dev, row->dtype, row->values, 5), *counts, *between;
+		double *values = support_read(array, KZ_F64), *wide;
+		options.bins = row->bins;
+		options.low = row->low;
+		options.high = row->high;
+		ok(kz_histogram(&counts, &between, array, &options, &err));
+		wide = support_read(between, KZ_F64);
+		memset(want, 0, sizeof(want));
+		for (int i = 0; i < 5; i++) {
+			want[bin_of(values[i], wide, row->bins)]++;
+			options.low = row->high ? row->low : fmin(i ? options.low : values[0], values[i]);
+			options.high = row->high ? row->high : fmax(i ? options.high : values[0], values[i]);
+		}
+		ok(kz_array_get(counts, counted, 8 * row->bins, &err));
+		ck_assert_mem_eq(counted, want, (size_t)(8 * row->bins));
+		check_edges(&options, row->dtype, wide);
+		free(values);
+		free(wide);
+		release_arrays(array, counts, between);
+	}
+}
+
+/* Distances of edges that their own type, or float64, does not hold. */
+DEVICE_TEST(a_density_has_the_exact_widths_of_bins)
+{
+	static const int8_t bytes[3] = {-128, 0, 127};
+	static const int64_t longs[3] = {INT64_C(1) << 53, (INT64_C(1) << 53) + 1, (INT64_C(1) << 53) + 4};
+	static const int64_t ends[3] = {INT64_MIN, 0, INT64_MAX};
+	static const struct {
+		kz_dtype dtype;
+		const void *edges;
+		double widths[2];
+	} rows[] = {{KZ_I8, bytes, {128, 127}}, {KZ_I64, longs, {1, 3}}, {KZ_I64, ends, {0x1p63, 0x1p63}}};
+	for (size_t k = 0; k < countof(rows); k++) {
+		kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
+		kz_array *density;
+		options.density = 1;
+		ok(kz_array_from(&options.edges, dev, rows[k].dtype, KZ_SHAPE(3), rows[k].edges,
+			3 * kz_dtype_size(rows[k].dtype), &err));
+		ok(kz_histogram(&density, NULL, options.edges, &options, &err));
+		get(density, KZ_F64, 2);
+		const double *each = (const double *)got;
+		ck_assert(fabs(each[0] * rows[k].widths[0] - 1. / 3) < 1e-15);
+		ck_assert(fabs(each[1] * rows[k].widths[1] - 2. / 3) < 1e-15);
+		release_arrays(density, options.edges);
+	}
+}
+
 DEVICE_TEST(a_histogram_takes_edges_at_any_distance)
 {
 	static const double edges[6] = {2, 5, 5, 50, 51, 99};
@@ -494,6 +588,8 @@ SUITE(search)
 		sums_of_weights_have_the_same_bits_in_every_form);
 	tcase_add_tests(suite_add_case(suite, "histogram"), devices,
 		a_histogram_counts_what_lies_between_its_edges, numbers_beside_an_edge_are_in_their_bin,
+		a_histogram_of_any_range_counts_between_its_edges,
+		a_density_has_the_exact_widths_of_bins,
 		a_histogram_takes_edges_at_any_distance, a_histogram_has_weights_and_a_density,
 		a_bad_histogram_is_refused);
 	tcase_add_tests(suite_add_case(suite, "memory"), devices,

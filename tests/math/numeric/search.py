@@ -5,7 +5,7 @@
 import numpy as np
 
 from numeric.library import Result
-from numeric.operands import COMPLEX, HALVES, INTEGERS, REAL
+from numeric.operands import COMPLEX, HALVES, INTEGERS, REAL, value_dtype
 from numeric.table import EPS, Row
 
 ORDERED = REAL * 3 + HALVES + INTEGERS
@@ -85,6 +85,73 @@ def draw_histogram(d):
     if d.chance(0.2):
         d.options["density"] = d.keywords["density"] = 1
     return (d.lay(dtype, draw_values(d, dtype, shape)),)
+
+
+# Ranges of any size: bins narrower than the distance of two numbers, whose edges are equal, quotients that
+# overflow, and numbers below the least normal one.  Counts follow from the edges.
+
+def least_and_unit(dtype):
+    """The least number above 0, and the distance of 1 from the next number."""
+    if dtype == "bfloat16":
+        return 2.0 ** -133, 2.0 ** -7
+    info = np.finfo(dtype if dtype not in INTEGERS else "float64")
+    return float(info.smallest_subnormal), float(info.eps)
+
+
+def draw_ends(d, dtype):
+    if dtype == "bool":
+        return False, d.chance(0.5)
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        low, high = sorted(d.pick([info.min, info.max, info.max - 1, info.max // 1024, 0, 3])
+                           for _ in range(2))
+        return low, min(low + d.integer(0, 5), info.max) if d.chance(0.4) else high
+    info = np.finfo(value_dtype(dtype))
+    sizes = [least_and_unit(dtype)[0], float(info.tiny), float(info.max) / 8, 1.0, 0.1, 37.7]
+    low, high = sorted(d.pick([-1, 1]) * d.pick(sizes) * d.pick([1, 3, d.random.random_sample()])
+                       for _ in range(2))
+    if d.chance(0.4):
+        high = low + abs(low) * d.pick([1e-2, 1e-6, 1e-15]) * d.integer(0, 5)
+    return tuple(float(each) for each in d.rounded(dtype, np.array([low, high])))
+
+
+def draw_histogram_of_any_range(d):
+    dtype, shape = d.pick(REAL * 3 + HALVES * 2 + INTEGERS), (d.extent(300),)
+    low, high = draw_ends(d, dtype)
+    places = d.random.random_sample(shape)
+    places = np.where(places < 0.2, 0, np.where(places > 0.8, 1, places))
+    if dtype in INTEGERS:
+        values = np.array([min(low + int(each * (high - low)), high) for each in places], dtype)
+    else:
+        values = d.rounded(dtype, low + places * (high - low))
+    d.options["bins"] = d.keywords["bins"] = d.pick([1, 2, 3, 10, 1000])
+    if d.chance(0.5) and (low, high) != (0, 0):
+        d.options["low"], d.options["high"] = d.keywords["ends"] = float(low), float(high)
+        if values.dtype.kind == "f" and d.chance(0.5):
+            values[d.random.random_sample(shape) < 0.1] = d.pick([np.nan, np.inf, -np.inf])
+    return (d.lay(dtype, values),)
+
+
+def reference_of_any_range(values, bins, ends=None):
+    """Edges at equal distances; the counts need those that were rounded."""
+    low, high = ends or ((float(values.min()), float(values.max())) if values.size else (0, 1))
+    low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+    parts = np.arange(bins + 1) / np.longdouble(bins)
+    return np.zeros(bins, np.int64), np.longdouble(low) + (np.longdouble(high) - low) * parts
+
+
+def edges_dtype(case):
+    dtype = case.operands[0].dtype
+    return ["int64", "float64" if dtype in INTEGERS else dtype]
+
+
+def holds_of_any_range(case):
+    counts, edges = case.ours
+    least, unit = least_and_unit(case.operands[0].dtype)
+    apart = 2 * unit * np.abs(case.expected[1].astype(float)).max() + least
+    yield "the edges", edges, case.expected[1], apart
+    yield "the count of edges that descend", np.count_nonzero(edges[1:] < edges[:-1]), 0, 0
+    yield "the counts", counts, np.histogram(case.values[0] * 1, edges)[0], 0
 
 
 def draw_histogram_between(d):
@@ -275,6 +342,8 @@ ROWS = [
     Row("digitize", draw_digitize, "kz_digitize", reference_digitize, cases=80),
     Row("histogram", draw_histogram, "kz_histogram", reference_histogram, sums_bound, cases=80,
         dtype=lambda case: [each.dtype.name for each in case.expected]),
+    Row("histogram of any range", draw_histogram_of_any_range, "kz_histogram", reference_of_any_range,
+        holds=holds_of_any_range, compares=False, cases=200, dtype=edges_dtype),
     Row("histogram between", draw_histogram_between, "kz_histogram", reference_histogram, sums_bound,
         cases=80, dtype=lambda case: [case.expected[0].dtype.name,
                                        case.draw.options["edges"].dtype]),
