@@ -286,6 +286,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, 
  *
  * @param function called with `user` by a thread of the driver, at each launch.  It must not call
  *        Kudzu or CUDA.
+ * @return as all nodes; KZ_INVALID for the body of a conditional node, which cannot call the program.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	void (*function)(void *user), void *user, kz_error *err);
@@ -294,7 +295,8 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, 
  * Add a node that runs another graph.
  *
  * @param child a graph of the same device; the node has a copy of what it is now.
- * @return KZ_OK; KZ_UNSUPPORTED as for kz_graph_clone; KZ_INVALID.
+ * @return KZ_OK; KZ_UNSUPPORTED as for kz_graph_clone; KZ_INVALID, also for a child that calls the
+ *         program in the body of a conditional node.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_graph *child, kz_error *err);

@@ -205,6 +205,55 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 
 /* Host functions, graphs */
 
+/* CUDA programming guide, "Conditional nodes": what their bodies can have.  Drivers find the others at
+ * different times, or not at all. */
+static bool graph_is_for_bodies(CUgraphNodeType type)
+{
+	switch (type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether all nodes of a graph, and of its child graphs, can be in the body of a conditional node. */
+static kz_status graph_check_for_body(struct kz_device *dev, CUgraph graph, kz_error *err)
+{
+	const struct drv *drv = dev->drv;
+	size_t count = 0;
+	kz_status st = device_ok(dev, drv->GraphGetNodes(graph, NULL, &count), "cuGraphGetNodes", err);
+	CUgraphNode *nodes = st ? NULL : mem_zalloc(count + 1, sizeof(*nodes));
+	if (st || !nodes) {
+		return st ? st : error_no_memory(err);
+	}
+	if (count > 0) {
+		st = device_ok(dev, drv->GraphGetNodes(graph, nodes, &count), "cuGraphGetNodes", err);
+	}
+	for (size_t i = 0; !st && i < count; i++) {
+		CUgraphNodeType type;
+		CUgraph child = NULL;
+		st = device_ok(dev, drv->GraphNodeGetType(nodes[i], &type), "cuGraphNodeGetType", err);
+		if (!st && !graph_is_for_bodies(type)) {
+			st = error_set(err, KZ_INVALID, "the body of a conditional node cannot "
+				"have this child: only kernels, copies, fills and graphs of these "
+				"can be in it");
+		}
+		if (!st && type == CU_GRAPH_NODE_TYPE_GRAPH) {
+			st = device_ok(dev, drv->GraphChildGraphNodeGetGraph(nodes[i], &child),
+				"cuGraphChildGraphNodeGetGraph", err);
+			st = st ? st : graph_check_for_body(dev, child, err);
+		}
+	}
+	mem_free(nodes);
+	return st;
+}
+
 kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	void (*function)(void *user), void *user, kz_error *err)
 {
@@ -213,8 +262,9 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	if ((st = graph_check_after(graph, after, err))) {
 		return st;
 	}
-	if (!function) {
-		return error_set(err, KZ_INVALID, "expected a function, got NULL");
+	if (!function || graph->root != graph) {
+		return error_set(err, KZ_INVALID, !function ? "expected a function, got NULL"
+			: "the body of a conditional node cannot call functions of the program");
 	}
 	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
 		return st;
@@ -244,6 +294,17 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 		return error_set(err, KZ_UNSUPPORTED,
 			"a graph with nodes that allocate memory, or with "
 			"conditional ones, cannot be a child");
+	}
+	if (graph->root != graph) {
+		struct device_scope scope;
+		if ((st = device_enter(graph->device, &scope, err))) {
+			return st;
+		}
+		st = graph_check_for_body(graph->device, child->handle, err);
+		device_leave(graph->device, &scope);
+		if (st) {
+			return st;
+		}
 	}
 	/* What the child uses is used from here on, even if the driver refuses the node. */
 	if (!uses_join(&graph->root->uses, &child->root->uses)) {

@@ -754,8 +754,29 @@ CONDITION_TEST(a_switch_node_runs_the_body_of_the_index)
 	kz_error_clear(&err);
 	ck_assert(kz_graph_add_while(NULL, &other, outer, KZ_AFTER(), 12345, &err) == KZ_INVALID);
 	kz_error_clear(&err);
-	ck_assert(kz_graph_add_host(NULL, bodies[0], KZ_AFTER(), free, NULL, &err) == KZ_INVALID);
-	kz_error_clear(&err);
+}
+
+CONDITION_TEST(a_body_takes_no_host_functions_nor_children_with_them)
+{
+	uint64_t condition;
+	kz_graph *body, *inner, *middle;
+	ok(kz_graph_condition(&condition, outer, 1, &err));
+	ok(kz_graph_add_if(NULL, &body, NULL, outer, KZ_AFTER(), condition, &err));
+	fails(kz_graph_add_host(NULL, body, KZ_AFTER(), free, NULL, &err), KZ_INVALID,
+		"cannot call functions");
+	ok(kz_graph_create(&inner, dev, &err));
+	ok(kz_graph_create(&middle, dev, &err));
+	add_to(inner, 1);
+	ok(kz_graph_add_child(NULL, body, KZ_AFTER(), inner, &err));
+	ok(kz_graph_add_host(NULL, inner, KZ_AFTER(), free, NULL, &err));
+	fails(kz_graph_add_child(NULL, body, KZ_AFTER(), inner, &err), KZ_INVALID,
+		"cannot have this child");
+	ok(kz_graph_add_child(NULL, middle, KZ_AFTER(), inner, &err));
+	fails(kz_graph_add_child(NULL, body, KZ_AFTER(), middle, &err), KZ_INVALID,
+		"cannot have this child");
+	ok(kz_graph_add_child(NULL, outer, KZ_AFTER(), middle, &err));
+	kz_graph_release(middle);
+	kz_graph_release(inner);
 }
 
 SUITE(capture)
@@ -780,6 +801,7 @@ SUITE(capture)
 		a_kernel_without_parameters_is_a_node);
 	tcase = suite_add_case(suite, "conditions");
 	tcase_add_tests(tcase, devices, a_while_node_runs_its_body_until_a_kernel_ends_it,
-		an_if_node_runs_one_of_two_bodies, a_switch_node_runs_the_body_of_the_index);
+		an_if_node_runs_one_of_two_bodies, a_switch_node_runs_the_body_of_the_index,
+		a_body_takes_no_host_functions_nor_children_with_them);
 	return suite;
 }
