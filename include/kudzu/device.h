@@ -248,6 +248,25 @@ KZ_API KZ_NODISCARD kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_l
 KZ_API KZ_NODISCARD kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value,
 	kz_error *err);
 
+/** What a program can ask of a device.  The numbers never change. */
+typedef enum kz_option {
+	/** 1: what every GPU refuses is refused.  0: the CPU device takes what it can run: more than
+	    64 KiB of __constant__ variables in a module, and a CU_LAUNCH_PARAM_BUFFER_SIZE that is larger
+	    than the parameters.  Until a program sets it, the environment variable KUDZU_CPU_LIMITS
+	    decides, and without that it is 1. */
+	KZ_OPTION_LIMITS = 0
+} kz_option;
+
+/**
+ * Set an option of a device, for modules that are loaded and launches from now on.
+ *
+ * @param value as the option says.
+ * @return KZ_OK; KZ_INVALID for no device, no option, and a value that the option does not have;
+ *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS.
+ */
+KZ_API KZ_NODISCARD kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value,
+	kz_error *err);
+
 /**
  * Wait until all work on the device is done.
  *

@@ -193,6 +193,36 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 	return st;
 }
 
+const struct kudzu_exports *device_exports(const struct kz_device *dev)
+{
+	CUuuid id;
+	const void *table = NULL;
+	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
+	return dev->ptx_only && dev->drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
+}
+
+kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
+{
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	if (st) {
+		return st;
+	}
+	if (option != KZ_OPTION_LIMITS) {
+		return error_set(err, KZ_INVALID, "expected an option of a device, got %d",
+			(int)option);
+	}
+	if (value < 0 || value > 1) {
+		return error_set(err, KZ_INVALID, "expected 0 or 1 for KZ_OPTION_LIMITS, got %lld",
+			(long long)value);
+	}
+	const struct kudzu_exports *exports = device_exports(dev);
+	if (!exports) {
+		return value == 1 ? KZ_OK : error_set(err, KZ_UNSUPPORTED,
+			"the driver of %s cannot do without its limits", dev->name);
+	}
+	return device_ok(dev, exports->set_limits((int)value), "cuGetExportTable", err);
+}
+
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
 {
 	/* Of a device that is lost the caller's device_enter says so. */

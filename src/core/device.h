@@ -234,6 +234,8 @@ static inline struct kz_stream *stream_retain(struct kz_stream *stream)
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err);
 /* output.c: the device ends, its context is there still. */
 void output_finish(struct kz_device *dev);
+/* The private table of our own driver; NULL: it is another driver. */
+const struct kudzu_exports *device_exports(const struct kz_device *dev);
 
 /* pool.c */
 

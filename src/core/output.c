@@ -10,8 +10,6 @@
 
 #include "core/device.h"
 
-#include <string.h>
-
 static void output_pass(void *user, int kind, const char *text, size_t size)
 {
 	const struct output *output = &((const struct kz_device *)user)->output;
@@ -23,15 +21,6 @@ static void output_write(void *file, kz_output_kind kind, const char *text, int6
 {
 	(void)kind;
 	(void)fwrite(text, 1, (size_t)size, file); /* the program asks ferror */
-}
-
-/* NULL: the driver has no such table. */
-static const struct kudzu_exports *output_exports(const struct kz_device *dev)
-{
-	CUuuid id;
-	const void *table = NULL;
-	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
-	return dev->ptx_only && dev->drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
 }
 
 static kz_status output_refuse(const struct kz_device *dev, kz_error *err)
@@ -63,7 +52,7 @@ kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *use
 	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = kz_device_check(dev, err))) {
 		return st;
 	}
-	const struct kudzu_exports *exports = output_exports(dev);
+	const struct kudzu_exports *exports = device_exports(dev);
 	if (!exports) {
 		return function ? output_refuse(dev, err) : KZ_OK;
 	}
@@ -82,7 +71,7 @@ kz_status kz_device_set_output_file(kz_device *dev, FILE *file, kz_error *err)
 void output_finish(struct kz_device *dev)
 {
 	bool has_one = dev->output.function && !atomic_load(&dev->lost);
-	const struct kudzu_exports *exports = has_one ? output_exports(dev) : NULL;
+	const struct kudzu_exports *exports = has_one ? device_exports(dev) : NULL;
 	if (exports) {
 		(void)exports->set_output(dev->context, NULL, NULL);
 	}

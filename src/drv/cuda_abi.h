@@ -86,11 +86,13 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error, until
  * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
- * not any more when another call of set_output has returned. */
+ * not any more when another call of set_output has returned.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
+ * on and off, -1 as the variable says. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
 typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
 struct kudzu_exports {
 	CUresult (*set_output)(CUcontext context, kudzu_output_fn *function, void *user);
+	CUresult (*set_limits)(int value);
 };
 
 typedef enum CUdevice_attribute {

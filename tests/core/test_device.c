@@ -692,6 +692,45 @@ DEVICE_TEST(a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set)
 	kz_module_release(mod);
 }
 
+/* 65,540 bytes of constants are 4 more than every GPU has. */
+static const char excessive[] = "__constant__ int table[16385];\n"
+	"extern \"C\" __global__ void excess(int *out) { *out = table[16384] + 7; }\n";
+
+static kz_status run_excessive(void)
+{
+	kz_module *mod = NULL;
+	kz_kernel *kernel = NULL;
+	int32_t result = 0;
+	kz_status st;
+	if (!(st = kz_module_compile(&mod, dev, excessive, NULL, &err))
+	    && !(st = kz_module_kernel(&kernel, mod, "excess", &err))) {
+		ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+			KZ_ARGS(KZ_INOUT(&result, sizeof(result)))));
+		ck_assert_int_eq(result, 7);
+	}
+	kz_module_release(mod);
+	return st;
+}
+
+DEVICE_TEST(what_no_gpu_has_is_refused_until_the_limits_are_off)
+{
+	const bool is_cpu = strcmp(kz_device_name(dev), "cpu") == 0;
+	ck_assert_int_ne(run_excessive(), KZ_OK);
+	kz_error_clear(&err);
+	ck_assert_int_eq(kz_device_set_option(dev, KZ_OPTION_LIMITS, 0, &err),
+		is_cpu ? KZ_OK : KZ_UNSUPPORTED);
+	kz_error_clear(&err);
+	if (is_cpu) {
+		ok(run_excessive());
+	}
+	ok(kz_device_set_option(dev, KZ_OPTION_LIMITS, 1, &err));
+	ck_assert_int_ne(run_excessive(), KZ_OK);
+	kz_error_clear(&err);
+	fails(kz_device_set_option(dev, KZ_OPTION_LIMITS, 2, &err), KZ_INVALID, "0 or 1");
+	fails(kz_device_set_option(dev, (kz_option)9, 1, &err), KZ_INVALID, "an option of a device");
+	fails(kz_device_set_option(NULL, KZ_OPTION_LIMITS, 1, &err), KZ_INVALID, "a device");
+}
+
 SUITE(device)
 {
 	Suite *s = suite_create("device");
@@ -700,7 +739,8 @@ SUITE(device)
 	tcase_add_tests(tc, support_device_count(), a_real_device_opens_and_describes_itself,
 		a_setting_of_the_cpu_device_that_makes_no_sense_is_named,
 		a_limit_is_what_it_was_set_to,
-		a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set);
+		a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set,
+		what_no_gpu_has_is_refused_until_the_limits_are_off);
 	tc = suite_add_case(s, "variables");
 	tcase_add_loop_test(tc, a_variable_with_a_bad_value_is_named_on_every_path, 0, 3);
 	suite_add_tcase(s, choice_case());

@@ -9,10 +9,7 @@
 
 static int const_size(const struct ptx_module *module)
 {
-	size_t size = 0;
-	for (size_t i = 0; i < module->var_count; i++) {
-		size += module->vars[i]->space == PTX_CONST ? module->vars[i]->size : 0;
-	}
+	const size_t size = module_const_size(module);
 	return size < INT32_MAX ? (int)size : INT32_MAX;
 }
 

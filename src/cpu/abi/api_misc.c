@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
+#include "cpu/config/settings.h"
 
 #include <string.h>
 
@@ -95,10 +96,17 @@ static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *us
 	return result;
 }
 
+static CUresult set_limits(int value)
+{
+	settings_put(SETTING_LIMITS, value < 0 ? 0 : value > 0 ? LIMITS_ON : LIMITS_OFF);
+	return CUDA_SUCCESS;
+}
+
 /* Private tables: ours, and none of NVIDIA's.  NVRTC asks for one, and accepts an error. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
-	static const struct kudzu_exports exports = {.set_output = set_output};
+	static const struct kudzu_exports exports = {.set_output = set_output,
+		.set_limits = set_limits};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

@@ -15,6 +15,7 @@
 #include "cpu/config/passes.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,12 @@ static bool settings_parse_guard(const char *text, uint64_t *out)
 	return *out != GUARD_END || strcmp(text, "end") == 0 || strcmp(text, "1") == 0;
 }
 
+static bool settings_parse_limits(const char *text, uint64_t *out)
+{
+	*out = strcmp(text, "off") == 0 ? LIMITS_OFF : LIMITS_ON;
+	return *out == LIMITS_OFF || strcmp(text, "on") == 0;
+}
+
 static const struct {
 	const char *name;
 	bool (*parse)(const char *text, uint64_t *out);
@@ -90,13 +97,29 @@ static const struct {
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1, 2 or once"},
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", passes_parse,
 		"passes to leave out, such as -prefetch,-no-wrap"},
+	[SETTING_LIMITS] = {"KUDZU_CPU_LIMITS", settings_parse_limits, "on or off"},
 };
+
+static atomic_uint_least64_t settings_given[SETTING_COUNT]; /* by settings_put */
 
 uint64_t settings_get(enum setting which, uint64_t otherwise)
 {
-	uint64_t value;
+	uint64_t value = atomic_load(&settings_given[which]);
+	if (value != 0) {
+		return value;
+	}
 	const char *text = env_get(settings[which].name);
 	return text && settings[which].parse(text, &value) ? value : otherwise;
+}
+
+void settings_put(enum setting which, uint64_t value)
+{
+	atomic_store(&settings_given[which], value);
+}
+
+bool settings_limited(void)
+{
+	return settings_get(SETTING_LIMITS, LIMITS_ON) == LIMITS_ON;
 }
 
 const char *settings_dump_folder(void)

@@ -17,6 +17,8 @@ enum setting {
 	SETTING_GUARD,   /* enum settings_guard */
 	SETTING_TIER,    /* enum jit_tier, or SETTINGS_TIER_ONCE */
 	SETTING_PASSES,  /* a set: see passes.h */
+	SETTING_LIMITS,  /* enum settings_limits */
+	SETTING_COUNT
 };
 
 #define SETTINGS_MAX_THREADS 1024
@@ -26,8 +28,15 @@ enum setting {
 /* At which end of its pages an allocation lies, so that an access beyond that end traps at once. */
 enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };
 
+/* Whether the device refuses what every GPU refuses, though it could do it. */
+enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };
+
 /* What the variable says now; `otherwise` if it is not set, or empty, or makes no sense. */
 uint64_t settings_get(enum setting which, uint64_t otherwise);
+/* From now on a setting has this value, whatever its variable says; 0: the variable's again. */
+void settings_put(enum setting which, uint64_t value);
+/* Whether the limits of GPUs hold. */
+bool settings_limited(void);
 
 /* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If
  * it is, kernels may not come from the cache, whose entries have no IR. */

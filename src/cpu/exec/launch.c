@@ -318,22 +318,25 @@ static void launch_fail_fault(struct job *job, const struct worker *w)
 	const uint64_t address = w->fault.address;
 	const struct gap_area *shared = &w->frame->shared;
 	const struct gap_area *local = &w->frame->local;
+	const int named = w->fault.call ? snprintf(out->what, sizeof(out->what), "%s: ",
+		w->fault.call) : 0;
+	char *what = out->what + named;
+	const size_t room = sizeof(out->what) - (size_t)named;
 	if (!w->fault.has_address && lane == 0) {
-		snprintf(out->what, sizeof(out->what), "%s", faults[i].what);
+		snprintf(what, room, "%s", faults[i].what);
 	} else if (gap_covers(shared, address)) {
-		snprintf(out->what, sizeof(out->what),
+		snprintf(what, room,
 			"access to offset %" PRId64 " of %u bytes of shared memory",
 			(int64_t)(address - (uintptr_t)shared->data), job->own_shared);
 	} else if (local->data && gap_covers(local, address)) {
-		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64
+		snprintf(what, room, "access to address 0x%" PRIx64
 			", which is outside of the %zu bytes of local memory of each thread",
 			address, w->frame->layout.local_size);
 	} else {
 		out->has_address = true;
 		out->address = lane != 0 ? launch_traced_address(memory, &slot->warp, lane)
 			: w->fault.address;
-		snprintf(out->what, sizeof(out->what), "access to address 0x%" PRIx64,
-			out->address);
+		snprintf(what, room, "access to address 0x%" PRIx64, out->address);
 	}
 }
 

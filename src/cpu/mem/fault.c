@@ -168,6 +168,7 @@ void fault_arm(struct fault_catch *target)
 {
 	target->thread = pthread_self();
 	target->is_late = false;
+	target->call = NULL;
 	held = 0;
 	armed = target;
 	atomic_store_explicit(&target->state, ARMED, memory_order_release);
@@ -263,5 +264,13 @@ void fault_release(void)
 	held--;
 	if (held == 0 && target && target->is_late) {
 		fault_leave(target);
+	}
+}
+
+void fault_name(const char *call)
+{
+	struct fault_catch *target = armed;
+	if (target) {
+		target->call = call;
 	}
 }

@@ -33,6 +33,7 @@ struct fault_catch {
 	int signal;        /* a fault's, or FAULT_INTERRUPT */
 	uintptr_t address; /* 0 where the hardware does not say */
 	bool has_address;
+	const char *call;  /* of the kernel that C code was doing, "printf"; NULL: none */
 };
 
 /* Install the handlers, and remove them if they are still the current ones. */
@@ -54,5 +55,8 @@ void fault_interrupt(struct fault_catch *target);
  * because it holds a lock or calls a function that may hold one. */
 void fault_hold(void);
 void fault_release(void);
+/* Name the call of a kernel that C code is doing from now on, for the message of a fault in it; NULL:
+ * it is done. */
+void fault_name(const char *call);
 
 #endif

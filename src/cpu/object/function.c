@@ -129,14 +129,16 @@ static bool function_create(struct module *module, size_t place, struct ptx_diag
 	if (!function) {
 		return ptx_no_memory(diag);
 	}
-	int left = LAUNCH_DEFAULT_SHARED - (int)func->shared_size;
+	/* A kernel that declares more than others may have can have the rest of it, too. */
+	const int most = func->shared_size > LAUNCH_DEFAULT_SHARED ? LAUNCH_MAX_SHARED
+		: LAUNCH_DEFAULT_SHARED;
 	function->module = module;
 	function->place = place;
 	function->ptx = func;
 	function->reg_count = func->reg_count;
 	function_write_name(function->name, sizeof(function->name), func->name);
 	function->max_threads = function_max_threads(func);
-	function->max_dynamic = left > 0 ? left : 0;
+	function->max_dynamic = most - (int)func->shared_size;
 	function->carveout = CU_SHAREDMEM_CARVEOUT_DEFAULT;
 	function_inherit(function);
 	function->handle = handle_create(module->object.context ? API_FUNCTION

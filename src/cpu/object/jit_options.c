@@ -107,8 +107,12 @@ CUresult jit_options_fail(const char *call, const struct ptx_diag *diag,
 	if (diag->no_compiler) {
 		return api_fail(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "%s: %s", call, diag->message);
 	}
-	snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
-		diag->line, diag->message);
+	if (diag->line > 0) {
+		snprintf(text, sizeof(text), "ptxas application ptx input, line %d; error   : %s",
+			diag->line, diag->message);
+	} else {
+		snprintf(text, sizeof(text), "ptxas error   : %s", diag->message);
+	}
 	if (options) {
 		jit_options_log(&options->error, text);
 		jit_options_log(&options->error,

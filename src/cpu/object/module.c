@@ -179,6 +179,29 @@ void module_free(struct object *object)
 	module_release(module);
 }
 
+size_t module_const_size(const struct ptx_module *ptx)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < ptx->var_count; i++) {
+		const struct ptx_var *var = ptx->vars[i];
+		if (var->space == PTX_CONST && !var->is_extern
+		    && !size_add(&size, round_up(size, var->align), var->size)) {
+			return SIZE_MAX;
+		}
+	}
+	return size;
+}
+
+/* The limit of all GPUs.  The words are those of ptxas. */
+static bool module_is_portable(const struct ptx_module *ptx, struct ptx_diag *diag)
+{
+	const size_t size = module_const_size(ptx);
+	const size_t most = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+	return size <= most || !settings_limited()
+		|| ptx_fail(diag, 0, 0, "File uses too much global constant data (0x%zx bytes,"
+			" 0x%zx max); KUDZU_CPU_LIMITS=off allows more", size, most);
+}
+
 /* Whether each kernel is good by itself: parsed as if somebody asked for it, and forgotten. */
 static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 {
@@ -206,7 +229,7 @@ static bool module_read_late(struct module *module, const char *text, size_t siz
 	bool is_known = kernel_cache_has_text(size, hash);
 	bool ok = parse_declarations(ptx, text, size, hash, diag) && check_module(ptx, diag)
 		&& flatten_module(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
-	if (ok && !is_known) {
+	if (ok && !is_known && settings_limited()) {
 		kernel_cache_put_text(size, hash);
 	}
 	return ok;
@@ -231,7 +254,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 		ok = parse_module(&module->ptx, text, size, diag)
 			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
 	}
-	return ok && function_create_all(module, diag);
+	return ok && module_is_portable(&module->ptx, diag) && function_create_all(module, diag);
 }
 
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,

@@ -12,8 +12,7 @@
 
 enum {
 	MAX_DIMS = 8,
-	MAX_ALIGN = 1 << 12,
-	MAX_PARAM_ALIGN = 64, /* of the block that the parameters are gathered in */
+	MAX_ALIGN = 1 << 12, /* a page, which is what a launch's parameters begin at */
 	MAX_RANGE = 1 << 12, /* x<4096> */
 	MAX_INIT = 1 << 30 /* bytes of a variable that has an initializer */
 };
@@ -501,10 +500,6 @@ struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, si
 		}
 		if (is_entry) {
 			var_check_kernel_param(p, &from, &d, &shape);
-		}
-		if (from.align > MAX_PARAM_ALIGN) {
-			parser_unsupported(p, "parameters aligned to more than %d bytes are not"
-				" supported by the CPU device", MAX_PARAM_ALIGN);
 		}
 		struct ptx_var *var = var_add_param(p, &from, size);
 		if (var && lanes == 1) {

@@ -62,8 +62,11 @@ static bool host_write_print(void *warp, const char *text, size_t size)
 
 uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
 {
-	return (uint32_t)print_device(host_write_print, warp, (const char *)(uintptr_t)format,
+	fault_name("printf, which may have fewer arguments than its format asks for");
+	const int result = print_device(host_write_print, warp, (const char *)(uintptr_t)format,
 		(const uint8_t *)(uintptr_t)args);
+	fault_name(NULL);
+	return (uint32_t)result;
 }
 
 /* The message is that of NVIDIA's driver.  The strings are memory of the kernel, which may not
@@ -73,12 +76,14 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 {
 	const uint32_t *block = warp->ctaid;
 	char text[1024];
+	fault_name("assert");
 	snprintf(text, sizeof(text), "%.200s:%u: %.400s: block: [%u,%u,%u], thread: [%u,%u,%u]"
 		" Assertion `%.200s` failed.\n", (const char *)(uintptr_t)file, line,
 		(const char *)(uintptr_t)function, block[0], block[1], block[2], x, y, z,
 		(const char *)(uintptr_t)message);
 	rt_fail(warp, CUDA_ERROR_ASSERT, "assertion `%s' failed at %s:%u",
 		(const char *)(uintptr_t)message, (const char *)(uintptr_t)file, line);
+	fault_name(NULL);
 	fault_hold();
 	host_write(warp, KUDZU_OUTPUT_ASSERT, stderr, text, strlen(text));
 	fault_release();

@@ -8,6 +8,7 @@
 
 #include "cpu/stream/describe.h"
 
+#include "cpu/config/settings.h"
 #include "cpu/mem/memory.h"
 #include "cpu/object/library.h"
 #include "cpu/stream/launch_slot.h"
@@ -57,6 +58,12 @@ static CUresult kernel_gather_extra(const char *call, const struct function *fun
 		} else {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown extra option", call);
 		}
+	}
+	if (size > func->param_size && settings_limited()) {
+		return api_fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+			"%s: %zu bytes of parameters for kernel '%s', which has %zu;"
+			" KUDZU_CPU_LIMITS=off allows more", call, size, function->name,
+			func->param_size);
 	}
 	if (size < func->param_size || (!bytes && func->param_size > 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,

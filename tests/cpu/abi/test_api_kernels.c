@@ -182,7 +182,7 @@ START_TEST(kernels_run_with_parameters_of_both_kinds)
 		CUdeviceptr p;
 		uint32_t n;
 	} bytes = {a, 4096};
-	size_t size = sizeof(bytes);
+	size_t size = 12;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
 		CU_LAUNCH_PARAM_END};
 	CUlaunchConfig config = {.gridDimX = 128, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
@@ -191,6 +191,12 @@ START_TEST(kernels_run_with_parameters_of_both_kinds)
 	check_added(a, 4096, 10);
 	size = 11;
 	FAILS(INVALID_VALUE, cuLaunchKernelEx(&config, add, NULL, extra));
+	size = sizeof(bytes);
+	FAILS(LAUNCH_OUT_OF_RESOURCES, cuLaunchKernelEx(&config, add, NULL, extra));
+	setenv("KUDZU_CPU_LIMITS", "off", 1);
+	OK(cuLaunchKernelEx(&config, add, NULL, extra));
+	unsetenv("KUDZU_CPU_LIMITS");
+	check_added(a, 4096, 13);
 	CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
 		.value.cooperative = 1};
 	config.attrs = &cooperative;
@@ -200,6 +206,94 @@ START_TEST(kernels_run_with_parameters_of_both_kinds)
 	config.gridDimX = 1u << 30;
 	FAILS(COOPERATIVE_LAUNCH_TOO_LARGE, cuLaunchKernelEx(&config, add, NULL, extra));
 	FAILS(INVALID_VALUE, cuLaunchKernelEx(NULL, add, NULL, extra));
+}
+END_TEST
+
+#define HEAD ".version 7.7\n.target sm_75\n.address_size 64\n"
+
+/* What ptxas says of the same text. */
+static const struct {
+	const char *text, *why;
+} beyond[] = {
+	{HEAD ".const .align 4 .b8 c[65536];\n.const .b8 d;\n.visible .entry k() { ret; }\n",
+		"ptxas error   : File uses too much global constant data (0x10001 bytes, 0x10000 max)"},
+	{HEAD ".const .align 4 .b8 c[65533];\n.const .align 4 .b8 d[1];\n.visible .entry k() { ret; }\n",
+		"(0x10001 bytes, 0x10000 max)"},
+};
+
+START_TEST(what_ptxas_refuses_for_its_size_is_refused)
+{
+	char log[1024] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+	void *values[] = {(void *)sizeof(log), log};
+	CUmodule module;
+	FAILS(INVALID_PTX, cuModuleLoadDataEx(&module, beyond[_i].text, 2, options, values));
+	ck_assert_ptr_nonnull(strstr(log, beyond[_i].why));
+	setenv("KUDZU_CPU_LIMITS", "off", 1);
+	OK(cuModuleLoadData(&module, beyond[_i].text));
+	unsetenv("KUDZU_CPU_LIMITS");
+	OK(cuModuleUnload(module));
+	/* exactly the most that there is */
+	OK(cuModuleLoadData(&module, HEAD ".const .align 4 .b8 c[65532];\n.const .align 4 .b8 d[4];\n"
+		".visible .entry k() { ret; }\n"));
+}
+END_TEST
+
+/* Static shared memory, and the dynamic one that it leaves: 48 KiB together, or all that a block can have. */
+static const int shares[][2] = {{49152, 0}, {40000, 9152}, {49156, 101376 - 49156}, {60000, 101376 - 60000}};
+
+START_TEST(static_shared_memory_leaves_dynamic_one)
+{
+	char text[256];
+	CUmodule module;
+	int most;
+	snprintf(text, sizeof(text), HEAD ".visible .entry k() { .shared .align 4 .b8 s[%d]; ret; }\n",
+		shares[_i][0]);
+	OK(cuModuleLoadData(&module, text));
+	OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+		kernel(module, "k")));
+	ck_assert_int_eq(most, shares[_i][1]);
+	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, (unsigned)most, NULL, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, (unsigned)most + 1,
+		NULL, NULL, NULL));
+}
+END_TEST
+
+START_TEST(parameters_lie_as_they_are_aligned)
+{
+	char text[512];
+	uint8_t bytes[4096] = {[4095] = 9};
+	uint64_t found[2];
+	CUmodule module;
+	CUdeviceptr to = alloc(sizeof(found));
+	unsigned align = 16u << _i;
+	snprintf(text, sizeof(text), HEAD ".visible .entry k(.param .u64 p, .param .align %u .b8 a[%u])\n"
+		"{ .reg .b64 %%p<3>; .reg .u64 %%v; ld.param.u64 %%p0, [p]; mov.b64 %%p1, a;\n"
+		"cvta.param.u64 %%p1, %%p1; st.u64 [%%p0], %%p1; ld.param.u8 %%v, [a+%u];\n"
+		"st.u64 [%%p0+8], %%v; ret; }\n", align, align, align - 1);
+	OK(cuModuleLoadData(&module, text));
+	void *values[] = {&to, bytes + 4096 - align};
+	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL));
+	OK(cuMemcpyDtoH_v2(found, to, sizeof(found)));
+	ck_assert_uint_eq(found[0] % align, 0);
+	ck_assert_uint_eq(found[1], 9);
+}
+END_TEST
+
+START_TEST(a_fault_in_printf_names_printf)
+{
+	static const char text[] = HEAD
+		".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+		".global .b8 two[7] = {37, 115, 37, 115, 10, 0};\n"
+		".visible .entry k()\n{ .reg .b64 %p; mov.u64 %p, two;\n"
+		".param .b64 f; st.param.b64 [f], %p; .param .b64 a; st.param.b64 [a], 0;\n"
+		".param .b32 r; call (r), vprintf, (f, a); ret; }\n";
+	CUmodule module;
+	OK(cuModuleLoadData(&module, text));
+	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	check_log("kernel 'k': printf, which may have fewer arguments than its format asks for: "
+		"access to address 0x0");
 }
 END_TEST
 
@@ -529,6 +623,10 @@ SUITE(api_kernels)
 		variables_are_aligned_as_declared, launches_beyond_the_device_are_refused,
 		launches_without_all_parameters_are_refused,
 		wild_pointer_poisons_the_context_until_it_is_reset);
+	tcase_add_loop_test(tc, what_ptxas_refuses_for_its_size_is_refused, 0, countof(beyond));
+	tcase_add_test(tc, a_fault_in_printf_names_printf);
+	tcase_add_loop_test(tc, static_shared_memory_leaves_dynamic_one, 0, countof(shares));
+	tcase_add_loop_test(tc, parameters_lie_as_they_are_aligned, 0, 9);
 	tcase_add_loop_test(tc, a_fault_names_its_thread_and_that_ones_address, 0, 10);
 	tcase_add_loop_test(tc, wild_shared_address_reaches_nothing_else, 0, 5);
 	tcase_add_test(tc, failed_kernel_leaves_other_contexts_alone);
