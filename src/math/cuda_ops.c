@@ -9,6 +9,8 @@
  *
  * Sums of float32 are float32 sums (no TF32), and those of halves are float32 to their end.
  *
+ * Where a library answers that it does not support something, our own kernels do it.
+ *
  * cuSOLVER has singular values for tall matrices only: of a wide one those of A^H are computed,
  * A^H = U S V^H and A = V S U^H.  It has no inverse: that is the solution for the identity.
  *
@@ -54,6 +56,7 @@ struct cuda_call {
 	size_t sizes[CUDA_TEMPORARIES]; /* of the temporaries, in bytes */
 	void *a, *b, *c, *d;       /* of one operation */
 	int *info;
+	bool is_refused;           /* the library does not support it, and nothing was computed */
 };
 
 static kz_status cuda_blas_ok(const struct cuda_call *call, int code, const char *function)
@@ -512,6 +515,7 @@ static kz_status cuda_make_calls(struct cuda_call *call)
 	for (int64_t i = 0; !st && i < count; i++) {
 		cuda_at(call, i);
 		st = cuda_calls[t->op].run(call);
+		call->is_refused = i == 0 && st == KZ_UNSUPPORTED;
 	}
 	if (call->host_work) { // the library may use it until the stream is there
 		kz_status done = kz_stream_synchronize(call->stream, st ? NULL : call->err);
@@ -543,6 +547,7 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 		.stream = stream, .task = task, .err = err,
 	};
 	bool is_packed = task->op == MATH_GEEV && task->job == 'V' && task->type < MATH_C;
+	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
 	if (!cuda_fits(task)) {
 		return error_set(err, KZ_RANGE, "cuSOLVER takes extents below 2^31");
@@ -563,6 +568,12 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 	pthread_mutex_unlock(&math->cuda->lock);
 	buffer_release(call.buffer);
 	mem_free(call.host_work);
+	if (call.is_refused && own_ops_has(task)) {
+		if (mine) {
+			kz_error_clear(err);
+		}
+		return own_ops_enqueue(math, task, stream, err);
+	}
 	return st;
 }
 
@@ -583,6 +594,7 @@ kz_status cuda_ops_fill(struct math_device *math, kz_error *err)
 	pthread_mutex_init(&handles->lock, NULL);
 	math->cuda = handles;
 	bool has_gemm = library->gemm && library->gemm_one;
+	math->wants_ascending = has_gemm; // complex64 is refused otherwise
 	for (int type = 0; type < MATH_TYPES; type++) {
 		const bool has[MATH_OPS] = {
 			[MATH_GEMM] = has_gemm, [MATH_TRSM] = library->trsm[type],

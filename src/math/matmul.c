@@ -9,7 +9,7 @@
  *
  * A library's matrices are column-major, so it computes the transposed product: c' = b' a'.  A
  * row-major matrix is its own transpose to the library; a column-major one it takes as transposed;
- * any other is copied first.
+ * any other is copied first, and for cuBLAS matrices of a batch in descending order, too.
  */
 #include "base/common.h"
 
@@ -66,10 +66,14 @@ static bool matmul_is_aligned(const struct kz_array *array)
 }
 
 /* How a library that is given the transposes takes an operand.  False: not as it is. */
-static bool matmul_layout(char *op, int64_t *ld, const struct matmul_operand *of)
+static bool matmul_layout(char *op, int64_t *ld, const struct product *p,
+	const struct matmul_operand *of)
 {
 	int64_t least_row = of->columns > 1 ? of->columns : 1;
 	int64_t least_column = of->rows > 1 ? of->rows : 1;
+	if (p->is_ascending && p->batch.ndim > 0 && of->batches[p->batch.ndim - 1] < 0) {
+		return false;
+	}
 	if ((of->columns == 1 || of->column == 1) && (of->rows == 1 || of->row >= least_row)) {
 		*op = 'N';
 		*ld = of->rows == 1 ? least_row : of->row;
@@ -90,7 +94,7 @@ static bool matmul_is_usable(const struct product *p, const struct matmul_operan
 	if (of->array->dtype != p->dtype || !matmul_is_aligned(of->array)) {
 		return false;
 	}
-	return p->is_own || matmul_layout(&op, &ld, of);
+	return p->is_own || matmul_layout(&op, &ld, p, of);
 }
 
 /* Have an operand in the product's type, in a layout that will do; counted. */
@@ -181,7 +185,7 @@ static kz_status matmul_call_library(const struct product *p, int64_t count,
 	(void)matmul_type_of(&task.type, p->dtype);
 	for (int i = 0; i < 3; i++) {
 		const struct matmul_operand *of = operands[i];
-		(void)matmul_layout(ops[i], &matrices[i]->ld, of);
+		(void)matmul_layout(ops[i], &matrices[i]->ld, p, of);
 		matrices[i]->memory = of->array->buffer->memory;
 		matrices[i]->address = array_address(of->array) + (CUdeviceptr)offset[i];
 		matrices[i]->next = last >= 0 ? of->batches[last] / p->size : 0;
@@ -202,12 +206,13 @@ static void matmul_join_batches(struct product *p)
 	for (bool joined = true; joined && p->batch.ndim > 0;) {
 		int64_t last = p->batch.ndim - 1, count = p->batch.dims[last];
 		struct product one = *p;
+		one.batch.ndim--;
 		joined = p->b.batches[last] == 0 && matmul_join(&one.a, count, last, p->size)
 			&& matmul_join(&one.c, count, last, p->size)
-			&& matmul_is_usable(&one, &one.a) && matmul_is_usable(&one, &one.c);
+			&& matmul_is_usable(&one, &one.a) && matmul_is_usable(&one, &one.b)
+			&& matmul_is_usable(&one, &one.c);
 		if (joined) {
 			*p = one;
-			p->batch.ndim--;
 		}
 	}
 }
@@ -293,6 +298,7 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 	}
 	kz_status st = math_device_get(&math, p->device, err);
 	int64_t work;
+	p->is_ascending = !st && math->wants_ascending;
 	p->is_own = !st && (!math_has(math, MATH_GEMM, type)
 		|| (size64_mul(&work, p->a.rows, p->a.columns)
 			&& size64_mul(&work, work, p->b.columns)
@@ -508,7 +514,7 @@ static kz_status matmul_into(bool *done, struct product *p, kz_array *c, kz_erro
 	matmul_read(&p->c, c, true);
 	matmul_find_batches(&p->c, &p->batch);
 	*done = math_type_of(&type, p->dtype) && c->dtype == p->dtype && matmul_is_aligned(c)
-		&& matmul_layout(&op, &ld, &p->c) && !overlap_arrays(c, p->a.array)
+		&& matmul_layout(&op, &ld, p, &p->c) && !overlap_arrays(c, p->a.array)
 		&& !overlap_arrays(c, p->b.array);
 	if (!*done) {
 		return KZ_OK;

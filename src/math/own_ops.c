@@ -514,7 +514,12 @@ static void own_clear_info(struct own_run *run, const struct math_task *t)
 	}
 }
 
-static kz_status own_enqueue(struct math_device *math, const struct math_task *task,
+bool own_ops_has(const struct math_task *task)
+{
+	return task->type < MATH_TYPES && own_calls[task->op];
+}
+
+kz_status own_ops_enqueue(struct math_device *math, const struct math_task *task,
 	struct kz_stream *stream, kz_error *err)
 {
 	static const kz_dtype dtypes[MATH_TYPES] = {KZ_F32, KZ_F64, KZ_C64, KZ_C128};
@@ -537,7 +542,7 @@ void own_ops_fill(struct math_device *math)
 		}
 		for (int op = 0; op < MATH_OPS; op++) {
 			if (!math->enqueue[op][type] && own_calls[op]) {
-				math->enqueue[op][type] = own_enqueue;
+				math->enqueue[op][type] = own_ops_enqueue;
 			}
 		}
 	}

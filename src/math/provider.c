@@ -143,7 +143,8 @@ kz_status math_run(struct kz_device *dev, const struct math_task *task, struct k
 	if (st) {
 		return st;
 	}
-	math_enqueue *enqueue = math->enqueue[task->op][task->type];
+	math_enqueue *enqueue = task->is_own ? own_ops_enqueue
+		: math->enqueue[task->op][task->type];
 	if (!enqueue) {
 		return math_fail_missing(math, task->op, call, err);
 	}

@@ -59,6 +59,7 @@ struct math_task {
 	char side, uplo, diag, job;
 	int64_t m, n, k;
 	int64_t count;         /* how many such operations */
+	bool is_own;           /* our own kernels do it, whatever libraries there are */
 	double alpha[2], beta[2];
 	struct math_matrix a, b, c, d;
 	struct math_matrix info; /* int32: 0, or what LAPACK reports; operations that can fail */
@@ -80,6 +81,7 @@ struct math_device {
 	int64_t least_gemm; /* a product of fewer multiplications, of complex numbers of an eighth, is
 	                       faster by our own kernel */
 	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
+	bool wants_ascending;  /* GEMM takes no matrix that lies before the one before it */
 	const struct host_library *host;             /* of the CPU device; else NULL */
 	struct cuda_handles *cuda;                   /* of a GPU, if there is a library; else NULL */
 };
@@ -119,6 +121,9 @@ struct math_number math_number(enum math_type type, const double from[2]);
 void host_ops_fill(struct math_device *math);
 /* Our own kernels: fill what is still missing of products, triangular solvers, LU, Cholesky and QR. */
 void own_ops_fill(struct math_device *math);
+/* Whether they do a task; and doing it. */
+bool own_ops_has(const struct math_task *task);
+math_enqueue own_ops_enqueue;
 /* That on a GPU.  KZ_NO_MEMORY; a library that is missing leaves the table as it is. */
 kz_status cuda_ops_fill(struct math_device *math, kz_error *err);
 /* End what it made for the device. */

@@ -135,6 +135,9 @@ int cublasGemmStridedBatchedEx_64(cublasHandle_t blas, cublasOperation_t op_a,
 	    || lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m) {
 		return 7;
 	}
+	if (type == MATH_C && count > 1 && (next_a < 0 || next_b < 0 || next_c < 0)) {
+		return 15; // as cuBLAS 13 answers for complex64 alone
+	}
 	struct stub_job job = {stub_gemm, type, {"NTC"[op_a], "NTC"[op_b]}, .n = {m, n, k},
 		.ld = {lda, ldb, ldc}, .next = {next_a, next_b, next_c}, .count = count,
 		.p = {(void *)a, (void *)b, c}};
