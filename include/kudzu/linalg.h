@@ -35,13 +35,20 @@ extern "C" {
  * (kz_dtype_promote).  Integers wrap.  Halves are multiplied and added as float32, and rounded
  * once.  For bool the result is true where any pair of elements is true.
  *
- * A library adds the products of floats in an order of its own.  Our kernels add them one after the
- * other in the order of k, each by a fused multiply-add.  Where the result is a column and the rows of
- * the matrix have no gaps they make 32 sums, each of every 32nd product, and add these.  So the bits
- * depend on shapes and strides, and not on the device.
+ * A library adds the products of floats in an order of its own, and promises no order: the last bits
+ * may differ between libraries, their versions and devices.  Where cuBLAS is installed it multiplies
+ * all floats, complex numbers and halves on a GPU.  On the CPU device a BLAS leaves small products to
+ * our kernels.
+ *
+ * Our kernels multiply everything else, and everything without a library (KUDZU_BLAS=none,
+ * KUDZU_CUBLAS=none).  They add the products one after the other in the order of k, each by a fused
+ * multiply-add.  Where the result is a column and the rows of the matrix have no gaps they make 32
+ * sums, each of every 32nd product, and add these.  So their bits depend on shapes and strides, and
+ * are the same on every device.
  *
  * @param a any strides.
- * @param b any strides.  Operands whose rows and columns both have gaps are copied first.
+ * @param b any strides.  Operands whose rows and columns both have gaps are copied first; for cuBLAS,
+ *        so are batches whose matrices lie in descending order.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for a 0-d operand, structs, another device, and extents that do not
  *         fit, with both shapes.
