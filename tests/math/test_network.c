@@ -42,7 +42,7 @@ static void expect_softmax(double complex *x, const kz_shape *shape, int64_t axi
 DEVICE_TEST(softmax_is_a_loop_for_every_type_axis_and_stride)
 {
 	static double complex x[MOST];
-	for (int i = 0; i < support_how_many(200, 5, 3); i++) {
+	for (int i = 0; i < support_how_many(200, 3, 1); i++) {
 		sampled_state = (uint64_t)i;
 		kz_dtype dtype = tried[(size_t)i / 2 % countof(tried)];
 		kz_shape shape = {1 + sampled_below(3), {0}};
@@ -124,6 +124,9 @@ DEVICE_TEST(one_hot_has_a_one_at_each_class)
 	static const double complex want[12] = {0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 	static const double complex classes[4] = {2, 0, 1, 2};
 	for (kz_dtype dtype = KZ_I8; dtype <= KZ_U64; dtype += 2) {
+		if (!both_shapes_try(_i, dtype - KZ_I8, KZ_U64, 4, 2)) {
+			continue;
+		}
 		kz_op_options options = KZ_OP_OPTIONS_INIT;
 		kz_array *array = sampled_from(dtype, KZ_SHAPE(2, 2), classes), *out, *into;
 		ok(kz_one_hot(&out, array, 3, NULL, &err));
@@ -148,7 +151,7 @@ DEVICE_TEST(one_hot_has_a_one_at_each_class)
 DEVICE_TEST(cross_entropy_is_the_mean_over_the_samples_and_has_a_gradient)
 {
 	static double complex x[MOST], odds[MOST], classes[MOST];
-	for (int i = 0; i < support_how_many(200, 4, 2); i++) {
+	for (int i = 0; i < support_how_many(200, 2, 1); i++) {
 		sampled_state = (uint64_t)i;
 		kz_dtype dtype = tried[(size_t)i % countof(tried)];
 		kz_shape shape = {1 + sampled_below(3), {0}}, lines;

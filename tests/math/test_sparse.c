@@ -164,6 +164,9 @@ DEVICE_TEST(coo_becomes_csr_and_back_and_places_are_added_up)
 {
 	sampled_state = 1;
 	for (size_t i = 0; i < 2 * countof(tried); i++) {
+		if (!both_shapes_try(_i, i, 2 * countof(tried), 4, 2)) {
+			continue;
+		}
 		kz_dtype dtype = tried[i / 2], index = index_types[i % 2];
 		draw_coo(1 + sampled_below(30), 1 + sampled_below(30), sampled_below(200), dtype);
 		convert_one(dtype, index);
@@ -183,6 +186,9 @@ DEVICE_TEST(a_dense_array_becomes_a_matrix)
 	static double complex dense[400];
 	sampled_state = 2;
 	for (size_t i = 0; i < 2 * countof(tried); i++) {
+		if (!both_shapes_try(_i, i, 2 * countof(tried), 4, 2)) {
+			continue;
+		}
 		kz_sparse_format format = (kz_sparse_format)(i % 2);
 		kz_sparse *sparse = NULL;
 		start_host(1 + sampled_below(20), 1 + sampled_below(20));
@@ -252,6 +258,9 @@ DEVICE_TEST(products_with_vectors_and_matrices_and_what_is_transposed)
 {
 	sampled_state = 3;
 	for (size_t i = 0; i < 4 * countof(tried); i++) {
+		if (!both_shapes_try(_i, i, 4 * countof(tried), 6, 2)) {
+			continue;
+		}
 		kz_dtype dtype = tried[i % countof(tried)];
 		if (i % 2) {
 			draw_coo(1 + sampled_below(40), 1 + sampled_below(40), sampled_below(300), dtype);
@@ -268,6 +277,9 @@ DEVICE_TEST(products_of_each_width_and_of_each_length_of_rows)
 	static const int64_t lengths[] = {0, 1, 2, 3, 5, 9, 17, 40, 100};
 	sampled_state = 4;
 	for (size_t i = 0; i < countof(lengths); i++) {
+		if (!both_shapes_try(_i, i, countof(lengths), 7, 2)) {
+			continue;
+		}
 		draw_csr(20, 50, 2 * lengths[i], KZ_F64);
 		kz_sparse *sparse = make(KZ_SPARSE_CSR, KZ_F64, KZ_I32);
 		for (size_t k = 0; k < countof(widths); k++) {
@@ -374,6 +386,9 @@ DEVICE_TEST(a_diagonal_is_added_up)
 	static double complex want[40];
 	sampled_state = 7;
 	for (int i = 0; i < 4; i++) {
+		if (!both_shapes_try(_i, (size_t)i, 4, 3, 1)) {
+			continue;
+		}
 		kz_array *line = NULL;
 		draw_coo(i % 2 ? 40 : 13, i % 2 ? 13 : 40, 600, tried[i]);
 		for (int k = 0; k < 13; k++) {
@@ -479,6 +494,9 @@ DEVICE_TEST(cg_solves_real_and_complex_equations)
 	static double complex b[MOST];
 	sampled_state = 10;
 	for (size_t i = 0; i < 8; i++) {
+		if (!both_shapes_try(_i, i, 8, 5, 2)) {
+			continue;
+		}
 		kz_dtype dtype = tried[i % 4];
 		bool is_fine = dtype == KZ_F64 || dtype == KZ_C128;
 		kz_sparse_cg_options how = KZ_SPARSE_CG_OPTIONS_INIT;

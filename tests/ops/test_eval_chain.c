@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TREES = 25, BRIEF_TREES = 6, COUNT = 40, DEPTH = 3, ARRAYS = 4 };
+enum { COUNT = 40, DEPTH = 3, ARRAYS = 4 };
 
 static uint64_t state;
 static kz_device *dev;
@@ -232,7 +232,7 @@ START_TEST(a_fused_expression_is_the_chain_of_its_operations)
 	kz_memory_stats stats;
 	dev = support_open(_i / 2);
 	dev->serial = dev->serial && _i % 2 == 0;
-	const int trees = support_how_many(TREES, TREES, BRIEF_TREES);
+	const int trees = support_how_many(200, 8, 3);
 	for (uint64_t k = 0; k < (uint64_t)trees; k++) {
 		try_tree(seed + k);
 	}

@@ -251,9 +251,9 @@ static bool is_tried(kz_op op, kz_dtype dtype)
 	bool is_core = dtype == KZ_I8 || dtype == KZ_U64 || dtype == KZ_F16 || dtype == KZ_F32
 		|| dtype == KZ_F64 || dtype == KZ_C64;
 	if (getenv("KUDZU_TEST_BRIEF")) {
-		return !is_taken || number_random(&seed) % 12 == 0;
+		return !is_taken || number_random(&seed) % 48 == 0;
 	}
-	return is_slow() || !is_taken || (is_core && !is_cast) || number_random(&seed) % 24 == 0;
+	return is_slow() || !is_taken || number_random(&seed) % (is_core && !is_cast ? 6 : 48) == 0;
 }
 
 START_TEST(an_operation_gives_what_the_reference_gives)
@@ -279,7 +279,7 @@ END_TEST
 
 DEVICE_TEST(operands_of_two_types_become_their_common_type)
 {
-	for (int n = 0; n < rounds(1500, 40); n++) {
+	for (int n = 0; n < rounds(1500, 16); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		kz_dtype mixed[3];
 		for (int k = 0; k < 3; k++) {
@@ -388,7 +388,7 @@ static void run_with_number(kz_op op, int where, kz_dtype strong, enum number_ki
 
 DEVICE_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
 {
-	for (int n = 0; n < rounds(2000, 64); n++) {
+	for (int n = 0; n < rounds(2000, 24); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		bool chooses = op == KZ_OP_WHERE || op == KZ_OP_IF_POSITIVE || op == KZ_OP_LDEXP;
 		if (kz_op_arity(op) > 1 && !chooses) {

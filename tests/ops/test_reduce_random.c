@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 6, BRIEF_CASES = 2, SLOW_CASES = 200, LANES_TRIED = 7, MOST = 20000 };
+enum { CASES = 6, SLOW_CASES = 200, LANES_TRIED = 7, MOST = 20000 };
 
 static kz_error err;
 static kz_device *dev;
@@ -455,8 +455,12 @@ static void run_all(int index, int which, bool serial)
 	dev = support_open(index);
 	serial = serial && dev->serial;
 	dev->serial = serial;
-	const int cases = support_how_many(SLOW_CASES, CASES, BRIEF_CASES);
+	const int cases = support_how_many(SLOW_CASES, CASES, CASES);
 	for (int i = 0; i < cases; i++) {
+		if (!support_is_tried(cases * which + i, cases * (serial ? (int)countof(tried) : LANES_TRIED),
+				serial ? 40 : 12, serial ? 18 : 4)) {
+			continue;
+		}
 		uint64_t seed = 1000 * (uint64_t)which + (uint64_t)i;
 		run_case(tried[which].op, tried[which].dtypes[serial ? i % 3 : 2], seed);
 	}
@@ -525,8 +529,10 @@ START_TEST(wide_reads_do_not_change_a_bit)
 		int64_t size = kz_dtype_size(packed[_i]);
 		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host), &err));
 		ok(kz_array_astype(&all, floats, packed[_i], &err));
-		const size_t step = (size_t)support_how_many(1, 10, 20);
-		for (size_t k = (size_t)_i % step; k < countof(pack_shapes); k += step) {
+		for (size_t k = 0; k < countof(pack_shapes); k++) {
+			if (!support_is_tried(_i + (int)(k * countof(packed)), countof(packed) * countof(pack_shapes), 6, 2)) {
+				continue;
+			}
 			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;
 			const int64_t strides[] = {(count + pack_shapes[k].gap) * size, size};
 			ok(kz_array_view(&view, all, KZ_SHAPE(rows, count), strides,

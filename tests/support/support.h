@@ -36,6 +36,11 @@
 
 /* How often a test tries: with KUDZU_TEST_SLOW, as a rule, and with KUDZU_TEST_BRIEF, for sanitizers. */
 int support_how_many(int slow, int usual, int brief);
+/*
+ * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of them, or
+ * `brief`, at even distances.  KUDZU_TEST_SEED says which.
+ */
+bool support_is_tried(int i, int of, int usual, int brief);
 
 int support_device_count(void);
 /* "cpu", "cuda" */

@@ -14,6 +14,13 @@ static inline int both_shapes_count(void)
 	return 2 * support_device_count();
 }
 
+/* Whether round `k` of `of` is tried: in all shapes of kernels together, as many are as
+ * support_is_tried() says. */
+static inline bool both_shapes_try(int index, size_t k, size_t of, int usual, int brief)
+{
+	return support_is_tried((int)((size_t)index * of + k), both_shapes_count() * (int)of, usual, brief);
+}
+
 static inline void setup(int index)
 {
 	err = (kz_error)KZ_ERROR_INIT;
