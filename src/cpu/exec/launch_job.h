@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_EXEC_LAUNCH_JOB_H
+#define CPU_EXEC_LAUNCH_JOB_H
+
+/* A launch while it runs, for launch.c and launch_failure.c. */
+#include "cpu/exec/block_frame.h"
+#include "cpu/exec/launch.h"
+#include "cpu/exec/resident.h"
+#include "cpu/mem/fault.h"
+
+#define CACHE_LINE 64
+
+struct worker {
+	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
+	uint64_t end;
+	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
+	struct fault_catch fault;
+	struct block_frame own;
+	const struct jit_kernel *kernel; /* that runs in it */
+	struct block_frame *frame;        /* that it works in */
+	uint64_t at;              /* blocks [at, to) are its to do; */
+	uint64_t to;
+	bool in_block;            /* block `at` has begun */
+	atomic_ullong ended_in;   /* the last grid of which it has come to the end of a block */
+	uint32_t ctaid[3];        /* of block `at` */
+	uint8_t *signal_stack;
+	uint8_t last[CACHE_LINE];
+};
+
+/* The grid that runs. */
+struct job {
+	struct launcher *launcher;
+	const struct launch_request *request;
+	struct rt_launch launch;
+	const struct jit_kernel *kernel; /* that it begins with */
+	struct block_frame_layout layout; /* for that */
+	uint32_t own_shared;      /* bytes of the kernel's shared memory in each block, */
+	size_t shared_size;       /* and with what is reserved, if it uses that */
+	uint64_t blocks;
+	uint64_t chunk;
+	unsigned shares;          /* workers 0 to shares - 1 have one: */
+	uint64_t share;           /* so many blocks, */
+	uint64_t rest;            /* and the first so many one more */
+	atomic_uint failure;      /* CUresult of the first one that fails */
+	struct launch_failure *out;
+	bool has_helpers;
+	unsigned want;            /* workers that have something to do */
+};
+
+struct launcher {
+	struct pool *pool;
+	struct worker *workers;
+	unsigned worker_count;
+	struct resident resident;  /* of a cooperative launch */
+	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
+	uint32_t tid_count;
+	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];
+	atomic_ullong grid_id;
+	atomic_bool is_running;   /* the job means something */
+	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */
+	struct job job;
+};
+
+/* A worker has met a hardware fault, or a block has ended badly: the launch fails, and its
+ * launch_failure says which block and thread it was, unless it has failed already. */
+void launch_fail_fault(struct job *job, const struct worker *w);
+void launch_fail_block(struct job *job, const struct block *block, enum block_end end);
+
+#endif
