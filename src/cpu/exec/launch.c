@@ -5,9 +5,11 @@
  * time (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of
  * others.  When better code is there it runs the blocks that begin from then on.
  *
- * A kernel whose blocks may wait for earlier ones (a look-back scan) has a single share, in order,
- * so that no block waits for one that has not begun.  The blocks of a cooperative launch all begin
- * at once, each in a frame of its own, and the workers step one after the other.
+ * A kernel whose blocks may wait for others has a single share, in order, so that no block waits
+ * for an earlier one that has not begun (a look-back scan).  On a GPU it may wait for later ones,
+ * too, as far as they fit on the multiprocessors at once.  So a worker whose block has waited for a
+ * while begins the next one in a place of its own, and from then on the workers step the blocks in
+ * places in turn, beside their own.  The blocks of a cooperative launch all begin in places.
  */
 #include "base/common.h"
 
@@ -26,6 +28,7 @@
 #define SIGNAL_STACK ((size_t)1 << 16)
 #define CHUNK 64            /* blocks that a worker takes at a time, and more if they are small: */
 #define CHUNK_WORK (1u << 23)
+#define PATIENCE 16         /* steps of a block that waits before the next one begins beside it */
 
 bool launcher_create(struct launcher **out, struct pool *pool)
 {
@@ -213,15 +216,14 @@ static void launch_begin_block(struct job *job, struct worker *w)
 	}
 	block_start(&w->frame->block, w->ctaid, launch_most_blocks(job, w));
 	w->in_block = true;
+	w->has_passed = false;
+	w->waits = 0;
 }
 
-/* On to what follows the blocks that are done. */
-static void launch_end_block(struct job *job, struct worker *w)
+/* On to what follows so many blocks of a row. */
+static void launch_pass_blocks(struct job *job, struct worker *w, uint32_t count)
 {
 	const uint32_t *grid = job->launch.nctaid;
-	uint32_t count = block_count(&w->frame->block);
-	atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
-	w->in_block = false;
 	w->at += count;
 	w->ctaid[0] += count;
 	if (w->ctaid[0] == grid[0]) {
@@ -233,37 +235,25 @@ static void launch_end_block(struct job *job, struct worker *w)
 	}
 }
 
-static void launch_run_blocks(struct job *job, struct worker *w)
+static void launch_end_block(struct job *job, struct worker *w)
 {
-	while (!launch_has_failed(job)) {
-		if (!w->in_block) {
-			if (w->at == w->to && !launch_take_blocks(job, w)) {
-				return;
-			}
-			launch_begin_block(job, w);
-		}
-		enum block_end end = block_step(&w->frame->block);
-		if (end == BLOCK_DONE) {
-			launch_end_block(job, w);
-		} else if (end != BLOCK_SPINS) {
-			launch_fail_block(job, &w->frame->block, end);
-			return;
-		} else {
-			launch_get_help(job, w);
-			// It waits for another block, whose worker may need this core.
-			sched_yield();
-		}
+	atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
+	w->in_block = false;
+	if (!w->has_passed) {
+		launch_pass_blocks(job, w, block_count(&w->frame->block));
 	}
 }
 
-/* Step a block, if nobody else does.  Whether it is done. */
-static bool launch_step_place(struct job *job, struct worker *w, struct place *place)
+static bool launch_has_next_block(struct job *job, struct worker *w)
 {
-	unsigned is_free = PLACE_FREE;
-	if (!atomic_compare_exchange_strong_explicit(&place->state, &is_free, PLACE_TAKEN,
-			memory_order_acquire, memory_order_relaxed)) {
-		return is_free == PLACE_DONE;
-	}
+	return w->at != w->to || launch_take_blocks(job, w);
+}
+
+/* --- Blocks in places --- */
+
+/* Step the block in a place that this worker has taken. */
+static void launch_step_place(struct job *job, struct worker *w, struct place *place)
+{
 	w->frame = &place->frame;
 	enum block_end end = block_step(&w->frame->block);
 	if (end == BLOCK_DONE) {
@@ -271,29 +261,139 @@ static bool launch_step_place(struct job *job, struct worker *w, struct place *p
 	} else if (end != BLOCK_SPINS) {
 		launch_fail_block(job, &w->frame->block, end);
 	}
-	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_DONE,
+	w->frame = &w->own;
+	atomic_store_explicit(&place->state, end == BLOCK_SPINS ? PLACE_FREE : PLACE_EMPTY,
 		memory_order_release);
-	return end != BLOCK_SPINS;
 }
 
-/* Step each block that nobody else has; how many are not done.  Workers begin apart, so that each
- * mostly has blocks that are in its core's cache. */
+static bool launch_take_place(struct place *place, enum place_state from)
+{
+	unsigned state = from;
+	return atomic_compare_exchange_strong_explicit(&place->state, &state, PLACE_TAKEN,
+		memory_order_acquire, memory_order_relaxed);
+}
+
+/* Step each block in a place that nobody else has; how many places are not empty.  Workers begin
+ * apart, so that each mostly has blocks that are in its core's cache. */
 static size_t launch_go_round(struct job *job, struct worker *w)
 {
-	const size_t first = job->blocks * (size_t)(w - job->launcher->workers) / job->want;
+	const size_t count = atomic_load_explicit(&job->places_in_use, memory_order_acquire);
+	const size_t first = count * (size_t)(w - job->launcher->workers) / job->want;
 	size_t left = 0;
-	for (size_t i = 0; i < job->blocks && !launch_has_failed(job); i++) {
-		size_t at = (first + i) % job->blocks;
-		left += !launch_step_place(job, w, resident_place(&job->launcher->resident, at));
+	for (size_t i = 0; i < count && !launch_has_failed(job); i++) {
+		size_t at = (first + i) % count;
+		struct place *place = resident_place(&job->launcher->resident, at);
+		if (launch_take_place(place, PLACE_FREE)) {
+			launch_step_place(job, w, place);
+		}
+		left += atomic_load_explicit(&place->state, memory_order_relaxed) != PLACE_EMPTY;
 	}
 	return left;
 }
 
+/* Get places for blocks that run beside others: as many as multiprocessors have at once, or what
+ * there is memory for. */
+static bool launch_get_places(struct job *job, const struct worker *w)
+{
+	struct launcher *launcher = job->launcher;
+	const uint64_t most = (uint64_t)launcher->worker_count * LAUNCH_SM_BLOCKS;
+	size_t count = (size_t)(job->blocks < most ? job->blocks : most);
+	while (count > 0 && !resident_set_up(&launcher->resident, &w->own.layout, job->shared_size,
+			count, &job->launch)) {
+		count /= 2;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct place *place = resident_place(&launcher->resident, i);
+		place->frame.fail.code = 0;
+		place->frame.block.run = w->own.block.run;
+		place->frame.block.stop = &job->failure;
+		atomic_store(&place->state, PLACE_EMPTY);
+	}
+	job->most_places = count;
+	return count > 0;
+}
+
+/* Whether there are places; the first worker that asks gets them. */
+static bool launch_has_places(struct job *job, const struct worker *w)
+{
+	unsigned none = PLACES_NONE;
+	if (atomic_compare_exchange_strong(&job->places, &none, PLACES_BUSY)) {
+		fault_hold();
+		bool ok = launch_get_places(job, w);
+		atomic_store(&job->places, ok ? PLACES_READY : PLACES_FAILED);
+		fault_release();
+	}
+	return atomic_load(&job->places) == PLACES_READY;
+}
+
+static void launch_use_places(struct job *job, size_t count)
+{
+	size_t old = atomic_load(&job->places_in_use);
+	while (old < count && !atomic_compare_exchange_weak(&job->places_in_use, &old, count)) {
+	}
+}
+
+/* Begin the worker's next block in a place, if one is empty. */
+static void launch_begin_beside(struct job *job, struct worker *w)
+{
+	if (!w->has_passed) {
+		w->has_passed = true;
+		launch_pass_blocks(job, w, 1);
+	}
+	if (!launch_has_next_block(job, w) || !launch_has_places(job, w)) {
+		return;
+	}
+	for (size_t i = 0; i < job->most_places; i++) {
+		struct place *place = resident_place(&job->launcher->resident, i);
+		if (launch_take_place(place, PLACE_EMPTY)) {
+			block_start(&place->frame.block, w->ctaid, 1);
+			launch_pass_blocks(job, w, 1);
+			launch_use_places(job, i + 1);
+			launch_step_place(job, w, place);
+			return;
+		}
+	}
+}
+
+/* The block of a worker waits, for another block perhaps, whose worker may need this core. */
+static void launch_wait(struct job *job, struct worker *w)
+{
+	launch_get_help(job, w);
+	launch_go_round(job, w);
+	if (job->request->in_order && ++w->waits == PATIENCE) {
+		w->waits = 0;
+		launch_begin_beside(job, w);
+	}
+	sched_yield();
+}
+
+/* Until all blocks in places are done. */
 static void launch_run_places(struct job *job, struct worker *w)
 {
 	while (launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
 		launch_get_help(job, w);
 		sched_yield();
+	}
+}
+
+static void launch_run_blocks(struct job *job, struct worker *w)
+{
+	while (!launch_has_failed(job)) {
+		if (!w->in_block) {
+			if (!launch_has_next_block(job, w)) {
+				return;
+			}
+			launch_begin_block(job, w);
+		}
+		enum block_end end = block_step(&w->frame->block);
+		if (end == BLOCK_DONE) {
+			launch_end_block(job, w);
+		} else if (end == BLOCK_SPINS) {
+			launch_wait(job, w);
+		} else {
+			launch_fail_block(job, &w->frame->block, end);
+			return;
+		}
 	}
 }
 
@@ -326,11 +426,10 @@ static void launch_work_on(void *arg, unsigned index)
 	launch_use_signal_stack(w, index);
 	if (sigsetjmp(w->fault.env, 0) == 0) {
 		fault_arm(&w->fault);
-		if (job->request->cooperative) {
-			launch_run_places(job, w);
-		} else {
+		if (!job->request->cooperative) {
 			launch_run_blocks(job, w);
 		}
+		launch_run_places(job, w);
 	} else {
 		launch_fail_fault(job, w);
 	}
@@ -369,6 +468,8 @@ static void launch_init_job(struct job *job, struct launcher *launcher,
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
 	job->has_helpers = false;
+	atomic_store_explicit(&job->places, PLACES_NONE, memory_order_relaxed);
+	atomic_store_explicit(&job->places_in_use, 0, memory_order_relaxed);
 	launch->params = request->params;
 	launch->globals = request->globals;
 	launch->dynamic_shared = request->dynamic_shared;
@@ -472,6 +573,7 @@ static bool launch_set_up_places(struct job *job)
 		block_start(&place->frame.block, ctaid, 1);
 		atomic_store(&place->state, PLACE_FREE);
 	}
+	atomic_store(&job->places_in_use, job->blocks);
 	return true;
 }
 
@@ -495,8 +597,8 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (!launch_set_up_workers(job, launcher->worker_count)) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	// Workers hand the blocks of a cooperative launch to each other.
-	job->launch.cached_bytes = request->cooperative ? NONTEMPORAL_NEVER
+	// Workers hand blocks in places to each other.
+	job->launch.cached_bytes = request->cooperative || request->in_order ? NONTEMPORAL_NEVER
 		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
 	if (request->cooperative && !launch_set_up_places(job)) {
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;

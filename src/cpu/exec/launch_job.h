@@ -20,9 +20,11 @@ struct worker {
 	struct block_frame *frame;        /* that it works in */
 	uint64_t at;              /* blocks [at, to) are its to do; */
 	uint64_t to;
-	bool in_block;            /* block `at` has begun */
-	atomic_ullong ended_in;   /* the last grid of which it has come to the end of a block */
 	uint32_t ctaid[3];        /* of block `at` */
+	bool in_block;            /* a block has begun in its own frame; that is block `at`, */
+	bool has_passed;          /* unless the worker has gone on to the next block */
+	unsigned waits;           /* steps in a row of that block that did not end it */
+	atomic_ullong ended_in;   /* the last grid of which it has come to the end of a block */
 	uint8_t *signal_stack;
 	uint8_t last[CACHE_LINE];
 };
@@ -44,14 +46,20 @@ struct job {
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool has_helpers;
+	atomic_uint places;       /* enum places, */
+	atomic_size_t places_in_use; /* of the first so many */
+	size_t most_places;
 	unsigned want;            /* workers that have something to do */
 };
+
+/* Whether blocks can be put in places. */
+enum places { PLACES_NONE, PLACES_BUSY, PLACES_READY, PLACES_FAILED };
 
 struct launcher {
 	struct pool *pool;
 	struct worker *workers;
 	unsigned worker_count;
-	struct resident resident;  /* of a cooperative launch */
+	struct resident resident;  /* places: of a cooperative launch, and of one whose blocks wait */
 	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];

@@ -3,10 +3,11 @@
 #define CPU_EXEC_RESIDENT_H
 
 /*
- * The blocks of a cooperative launch.  All are resident at once, each in a place of its own, and there
- * may be very many.  So all places lie in one mapping, with the warps and their frames; the local
- * memory of all blocks is another one.  The shared memory of each block has a window with gaps of its own;
- * blocks that have none share one window.
+ * Blocks that are resident at once, each in a place of its own: all blocks of a cooperative launch,
+ * and some of a launch whose blocks wait for others.  There may be very many.  So all places lie in
+ * one mapping, with the warps and their frames; the local memory of all blocks is another one.  The
+ * shared memory of each block has a window with gaps of its own; blocks that have none share one
+ * window.
  */
 #include "cpu/exec/block_frame.h"
 
@@ -15,7 +16,8 @@ struct place {
 	atomic_uint state;        /* enum place_state */
 };
 
-enum place_state { PLACE_FREE, PLACE_TAKEN, PLACE_DONE };
+/* Empty; with a block that waits to be stepped; with one that a worker steps. */
+enum place_state { PLACE_EMPTY, PLACE_FREE, PLACE_TAKEN };
 
 /* Starts from all zero. */
 struct resident {
