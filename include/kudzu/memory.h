@@ -120,8 +120,9 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer 
  *
  * @param dev the same device as in the other process.
  * @param handle of kz_buffer_export.
- * @return KZ_OK; KZ_INVALID and KZ_RANGE for what is no handle; KZ_NO_MEMORY; KZ_UNSUPPORTED; the
- *         driver's failures, also for a handle that this process has made.
+ * @return KZ_OK; KZ_INVALID and KZ_RANGE for what is no handle; KZ_NO_MEMORY; KZ_UNSUPPORTED;
+ *         KZ_PERMISSION on the CPU device for a process of another user; the driver's failures, also
+ *         for a handle that this process has made.
  * Ownership: release it with kz_buffer_release, which waits for the last use and closes the memory.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_import(kz_buffer **out, kz_device *dev,

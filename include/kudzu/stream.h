@@ -211,8 +211,8 @@ KZ_API KZ_NODISCARD kz_status kz_event_export(kz_ipc_handle *out, kz_event *even
  * Open the event that another process has exported.
  *
  * @param dev the same device as in the other process.
- * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY; KZ_UNSUPPORTED; the driver's failures, also for a handle
- *         that this process has made.
+ * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY; KZ_UNSUPPORTED; KZ_PERMISSION on the CPU device for a
+ *         process of another user; the driver's failures, also for a handle that this process has made.
  * Ownership: release it with kz_event_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_import(kz_event **out, kz_device *dev,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and replacing files, and taking paths apart. */
+/* Reading, writing and replacing files, and taking paths apart. */
 #include "base/file.h"
 
 #include "base/alloc.h"
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,73 @@ kz_status file_read(char **data, size_t *size, const char *path, kz_error *err)
 	return st;
 }
 
+/* Writing */
+
+uint64_t file_most(void)
+{
+	struct rlimit limit;
+	bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+	return limited && limit.rlim_cur < INT64_MAX ? limit.rlim_cur : INT64_MAX;
+}
+
+/* Whether a file may have so many bytes.  The limit does not count for pipes and devices. */
+static bool file_may_have(int fd, uint64_t size)
+{
+	struct stat info;
+	if (size <= file_most() || (fstat(fd, &info) == 0 && !S_ISREG(info.st_mode))) {
+		return true;
+	}
+	errno = EFBIG;
+	return false;
+}
+
+bool file_write(int fd, const void *data, size_t size, int64_t offset)
+{
+	const char *from = data;
+	size_t done = 0;
+	if (offset >= 0 && !file_may_have(fd, (uint64_t)offset + size)) {
+		return false;
+	}
+	while (done < size) {
+		ssize_t wrote = offset < 0 ? write(fd, from + done, size - done)
+			: pwrite(fd, from + done, size - done, (off_t)offset + (off_t)done);
+		if (wrote == 0) {
+			errno = EIO;
+		}
+		if (wrote == 0 || (wrote < 0 && errno != EINTR)) {
+			return false;
+		}
+		done += wrote > 0 ? (size_t)wrote : 0;
+	}
+	return true;
+}
+
+bool file_extend(int fd, uint64_t size)
+{
+	if (!file_may_have(fd, size)) {
+		return false;
+	}
+	int result;
+	do {
+		result = ftruncate(fd, (off_t)size);
+	} while (result != 0 && errno == EINTR);
+	return result == 0;
+}
+
+bool file_put(const char *path, const void *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		return false;
+	}
+	int error = file_write(fd, data, size, lseek(fd, 0, SEEK_CUR)) ? 0 : errno;
+	if (close(fd) != 0 && !error && errno != EINTR) {
+		error = errno;
+	}
+	errno = error ? error : errno;
+	return !error;
+}
+
 /* Replacing */
 
 /* The name is unique: processes differ in the first number, calls of one process in the second. */
@@ -96,6 +164,7 @@ kz_status file_begin(struct file_writer *file, const char *path, kz_error *err)
 		return error_set(err, KZ_IO, "cannot write '%s': expected a regular file", path);
 	}
 	file->path = path;
+	file->size = 0;
 	file->temporary = file_temporary_name(path);
 	if (!file->temporary) {
 		return error_no_memory(err);
@@ -111,15 +180,10 @@ kz_status file_begin(struct file_writer *file, const char *path, kz_error *err)
 
 kz_status file_add(struct file_writer *file, const void *data, size_t size, kz_error *err)
 {
-	const char *from = data;
-	while (size > 0) {
-		ssize_t done = write(file->fd, from, size);
-		if (done < 0 && errno != EINTR) {
-			return error_os(err, errno, "write", "cannot write '%s'", file->path);
-		}
-		from += done > 0 ? done : 0;
-		size -= done > 0 ? (size_t)done : 0;
+	if (!file_write(file->fd, data, size, file->size)) {
+		return error_os(err, errno, "pwrite", "cannot write '%s'", file->path);
 	}
+	file->size += (int64_t)size;
 	return KZ_OK;
 }
 

@@ -10,6 +10,18 @@
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err);
 
 /*
+ * Write or extend a file, whatever the limit on the size of files is (RLIMIT_FSIZE): beyond it the
+ * kernel sends SIGXFSZ, which ends a process.  These functions fail with EFBIG instead.  The limit
+ * counts for files in memory, too.  False: errno says why.  `offset` is -1 for a pipe.
+ */
+bool file_write(int fd, const void *data, size_t size, int64_t offset);
+bool file_extend(int fd, uint64_t size);
+/* How large a file may become. */
+uint64_t file_most(void);
+/* Create or empty a file and write it; a reader may find a part of it. */
+bool file_put(const char *path, const void *data, size_t size);
+
+/*
  * Replace a file in one step.  What is added goes to a second file beside it, which is renamed at
  * the end.  So a reader finds the old file or the new one, whole, and a failure leaves the old one.
  * After file_begin has succeeded, call file_commit or file_abandon once; a commit that fails
@@ -19,6 +31,7 @@ struct file_writer {
 	int fd;
 	const char *path; /* borrowed */
 	char *temporary;
+	int64_t size;     /* what was added so far */
 };
 
 kz_status file_begin(struct file_writer *file, const char *path, kz_error *err);

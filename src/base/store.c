@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/store_folder.h"
 #include "base/str.h"
@@ -455,7 +456,7 @@ static bool store_add_size(struct store *store, int folder, int fd, int64_t size
 	}
 	sum.bytes += size;
 	sum.check = hash_of(&sum, offsetof(struct store_sum, check)).low;
-	return pwrite(fd, &sum, sizeof(sum), 0) == sizeof(sum);
+	return sizeof(sum) <= file_most() && pwrite(fd, &sum, sizeof(sum), 0) == sizeof(sum);
 }
 
 static bool store_make_room(struct store *store, int folder, int64_t size)

@@ -28,7 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -281,13 +280,12 @@ static bool folder_is_temporary(const char *name)
 bool store_folder_write(int folder, const char *name, const struct iovec *parts, int count)
 {
 	char temporary[TEMPORARY_SIZE];
-	struct rlimit limit;
 	size_t size = 0;
 	for (int i = 0; i < count; i++) {
 		size += parts[i].iov_len;
 	}
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
-		errno = EFBIG; /* else the kernel would end this process (SIGXFSZ) */
+	if (size > file_most()) {
+		errno = EFBIG; /* else the kernel would end this process */
 		return false;
 	}
 	folder_temporary_name(temporary);

@@ -526,6 +526,20 @@ START_TEST(a_limit_on_file_sizes_is_respected)
 }
 END_TEST
 
+START_TEST(no_file_may_have_a_byte)
+{
+	struct store *store = store_create(0);
+	struct rlimit limit;
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	/* Check writes files, too, with each assertion. */
+	bool limited = setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, limit.rlim_max}) == 0;
+	bool stored = put_number(store, 1, 100);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	ck_assert(limited && !stored);
+	store_close(store);
+}
+END_TEST
+
 START_TEST(without_memory_nothing_is_found_and_nothing_breaks)
 {
 	int64_t count;
@@ -759,6 +773,7 @@ static void add_folder(TCase *tc)
 	tcase_add_test(tc, the_environment_says_where_it_is_and_turns_it_off);
 	tcase_add_test(tc, what_happened_is_counted);
 	tcase_add_test(tc, a_limit_on_file_sizes_is_respected);
+	tcase_add_test(tc, no_file_may_have_a_byte);
 	tcase_add_test(tc, without_memory_nothing_is_found_and_nothing_breaks);
 }
 

@@ -6,10 +6,13 @@
 #include "support/device_test.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { SIZE = 3000, OFFSET = 1000 };
+
+static bool is_foreign; /* the child belongs to another user, as far as the parent can see */
 
 /* The child shares a view of a buffer, waits, and then wants to see what the parent wrote. */
 static _Noreturn void run_child(int index, int from, int to)
@@ -18,6 +21,9 @@ static _Noreturn void run_child(int index, int from, int to)
 	kz_buffer *first = NULL, *buffer = NULL, *view = NULL;
 	kz_buffer_handle handle;
 	char byte;
+	if (is_foreign) {
+		prctl(PR_SET_DUMPABLE, 0); /* then only root may look into it */
+	}
 	memset(host, 'c', SIZE);
 	dev = support_open(index);
 	bool good = !kz_buffer_create(&first, dev, 100, &err) /* so that the other is not the first */
@@ -133,6 +139,26 @@ START_TEST(a_damaged_handle_is_refused)
 }
 END_TEST
 
+/* As root the test becomes somebody else. */
+START_TEST(memory_of_another_user_s_process_is_not_permitted)
+{
+	struct child child;
+	kz_buffer *buffer = NULL;
+	if (strcmp(support_device_name(_i), "cpu") != 0) {
+		return;
+	}
+	is_foreign = true;
+	start_child(&child, _i);
+	open_kernels(_i);
+	ck_assert(geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0));
+	ck_assert_int_eq(kz_buffer_import(&buffer, dev, &child.handle, &err), KZ_PERMISSION);
+	ck_assert_ptr_nonnull(strstr(err.log, "belongs to another user"));
+	kz_error_clear(&err);
+	ck_assert_int_eq(end_child(&child), 1); /* nobody wrote */
+	teardown();
+}
+END_TEST
+
 KERNEL_TEST(memory_that_cannot_be_shared_is_told)
 {
 	kz_buffer *managed = NULL, *mapped = NULL, *none = NULL, *lone = NULL;
@@ -204,7 +230,7 @@ SUITE(ipc)
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), two_processes_use_the_same_memory,
 		arrays_and_kernels_use_the_memory_of_another_process, a_damaged_handle_is_refused,
-		memory_that_cannot_be_shared_is_told);
+		memory_of_another_user_s_process_is_not_permitted, memory_that_cannot_be_shared_is_told);
 	tc = suite_add_case(s, "stub");
 	tcase_add_tests(tc, 1, what_is_no_buffer_and_no_handle_is_told,
 		importing_without_memory_leaves_nothing);

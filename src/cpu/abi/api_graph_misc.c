@@ -8,11 +8,11 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "cpu/stream/graph_node.h"
 #include "cpu/stream/user_object.h"
 
-#include <stdio.h>
 
 /* --- User objects --- */
 
@@ -260,12 +260,7 @@ static CUresult graph_write_dot(const char *call, const char *path, const struct
 	if (text->failed) {
 		return api_no_memory(call);
 	}
-	FILE *file = fopen(path, "we");
-	bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
-	if (file && fclose(file) != 0) {
-		ok = false;
-	}
-	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OPERATING_SYSTEM,
+	return file_put(path, text->data, text->len) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OPERATING_SYSTEM,
 		"%s: '%s' cannot be written", call, path);
 }
 

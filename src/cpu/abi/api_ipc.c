@@ -31,6 +31,9 @@ static CUresult fail_open(const char *call, const struct share_handle *handle,
 	return result == SHARE_GONE ? api_fail(CUDA_ERROR_INVALID_HANDLE,
 		"%s: no handle, or process %d no longer has what it stands for", call,
 		(int)handle->process)
+		: result == SHARE_FORBIDDEN ? api_fail(CUDA_ERROR_NOT_PERMITTED,
+		"%s: process %d belongs to another user, or the system lets nobody look into it", call,
+		(int)handle->process)
 		: api_fail(CUDA_ERROR_MAP_FAILED, "%s: what process %d has cannot be mapped", call,
 		(int)handle->process);
 }

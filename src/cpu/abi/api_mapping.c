@@ -15,6 +15,8 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/memory_map.h"
+#include "cpu/mem/refusal.h"
+#include "cpu/mem/share.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -77,10 +79,11 @@ static bool open_shared(struct backing *block)
 		state.shared_file = memfd_create("kudzu", MFD_CLOEXEC);
 	}
 	if (state.shared_file < 0) {
+		refusal_note("memfd_create");
 		return false;
 	}
 	if (!size_add(&end, state.next, block->size) || end > INT64_MAX
-	    || ftruncate(state.shared_file, (off_t)end) != 0) {
+	    || !share_grow(state.shared_file, end)) {
 		if (state.shared_blocks == 0) {
 			close(state.shared_file);
 		}
@@ -98,9 +101,10 @@ static bool open_own(struct backing *block)
 {
 	block->file = memfd_create("kudzu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (block->file < 0) {
+		refusal_note("memfd_create");
 		return false;
 	}
-	if (ftruncate(block->file, (off_t)block->size) == 0
+	if (share_grow(block->file, block->size)
 	    && fcntl(block->file, F_ADD_SEALS, SEALS) == 0) {
 		return true;
 	}
@@ -551,6 +555,9 @@ API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *lis
 	bool ok = state.device && size > 0
 		&& memory_protect(state.device->memory, address, size, access);
 	pthread_mutex_unlock(&state.lock);
+	if (!ok && api_log_refusal()) {
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are"
 		" not whole mappings, side by side", __func__, size, address);
 }

@@ -22,6 +22,7 @@
 #include "base/cores.h"
 #include "cpu/config/settings.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -229,9 +230,10 @@ bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
 	}
 	// The program's own signals are for its own threads.
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool ok = pthread_create(out, NULL, function, arg) == 0;
+	int error = pthread_create(out, NULL, function, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return ok;
+	errno = error;
+	return error == 0;
 }
 
 /* Start threads until there are `count`; fewer is fine, the caller does what they do not. */

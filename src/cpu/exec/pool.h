@@ -16,7 +16,7 @@ typedef void pool_job(void *arg, unsigned worker);
 /* As many workers as this process may use cores; KUDZU_CPU_THREADS, 1 to 1024, overrides. */
 unsigned pool_cores(void);
 
-/* Start a thread that gets none of the program's signals. */
+/* Start a thread that gets none of the program's signals.  False: errno says why. */
 bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg);
 
 /* A pool of `size` workers, the caller included.  Threads start when they are first needed. */

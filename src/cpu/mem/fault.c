@@ -16,6 +16,7 @@
 
 #include "cpu/mem/fault.h"
 
+#include "cpu/mem/refusal.h"
 #include "cpu/mem/share.h"
 
 #include <pthread.h>
@@ -120,6 +121,7 @@ bool fault_install(void)
 		ours.sa_sigaction = on_fault;
 		sigemptyset(&ours.sa_mask);
 		if (sigaction(fault_signals[i], NULL, &old) != 0) {
+			refusal_note("sigaction");
 			remove_first(i);
 			return false;
 		}

@@ -12,6 +12,7 @@
 
 #include "base/cores.h"
 #include "cpu/mem/capacity.h"
+#include "cpu/mem/refusal.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -60,6 +61,7 @@ bool gap_reserve(struct gap_area *out, size_t size, size_t wish)
 			return true;
 		}
 		if (gap == GAP_LEAST) {
+			refusal_note("mmap");
 			return false;
 		}
 	}
@@ -71,6 +73,7 @@ bool gap_alloc(struct gap_area *out, size_t size, size_t wish)
 		return false;
 	}
 	if (mprotect(out->data, out->size, PROT_READ | PROT_WRITE) != 0) {
+		refusal_note("mprotect");
 		gap_release(out);
 		return false;
 	}

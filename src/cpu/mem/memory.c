@@ -31,6 +31,7 @@
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/gap.h"
 #include "cpu/mem/memory_map.h"
+#include "cpu/mem/refusal.h"
 #include "cpu/config/settings.h"
 
 #include <inttypes.h>
@@ -258,9 +259,13 @@ static bool open_pages(uint64_t start, size_t size, const struct share *share)
 	if (!share && size >= LARGE_PAGES_MIN) {
 		(void)madvise(pages, size, MADV_HUGEPAGE);
 	}
-	return !share ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
+	bool ok = !share ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
 		: mmap(pages, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share->file,
 			(off_t)share->offset) != MAP_FAILED;
+	if (!ok) {
+		refusal_note(share ? "mmap" : "mprotect");
+	}
+	return ok;
 }
 
 static bool has_room(const struct memory_pool *pool, size_t size)

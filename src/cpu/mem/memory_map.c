@@ -8,6 +8,7 @@
 #include "cpu/mem/memory_map.h"
 
 #include "base/alloc.h"
+#include "cpu/mem/refusal.h"
 
 #include <limits.h>
 #include <sys/mman.h>
@@ -77,6 +78,7 @@ bool mapping_add(struct mapping **list, const struct memory_range *range, int fi
 	if (mmap((void *)(uintptr_t)range->address, range->size, PROT_NONE,
 			MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, (off_t)offset)
 			== MAP_FAILED) {
+		refusal_note("mmap");
 		mem_free(mapping);
 		return false;
 	}
@@ -115,6 +117,7 @@ static bool protect(struct mapping *mapping, struct memory_access access)
 	int protection = (both & 1 ? PROT_READ : 0) | (both & 2 ? PROT_WRITE : 0);
 	if (mprotect((void *)(uintptr_t)mapping->range.address, mapping->range.size, protection)
 			!= 0) {
+		refusal_note("mprotect");
 		return false;
 	}
 	*now = next;

@@ -14,6 +14,8 @@
 #include "cpu/mem/share.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "cpu/mem/refusal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +36,16 @@
 int share_create(uint64_t size)
 {
 	int file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (file >= 0 && (ftruncate(file, (off_t)size) != 0
-			|| fcntl(file, F_ADD_SEALS, SEALS) != 0)) {
+	if (file < 0) {
+		refusal_note("memfd_create");
+		return -1;
+	}
+	if (!share_grow(file, size)) {
+		close(file);
+		return -1;
+	}
+	if (fcntl(file, F_ADD_SEALS, SEALS) != 0) {
+		refusal_note("fcntl");
 		close(file);
 		return -1;
 	}
@@ -49,12 +59,20 @@ bool share_is_file(int file)
 
 bool share_grow(int file, uint64_t size)
 {
-	return size <= INT64_MAX && ftruncate(file, (off_t)size) == 0;
+	bool ok = file_extend(file, size);
+	if (!ok) {
+		refusal_note("ftruncate");
+	}
+	return ok;
 }
 
 bool share_draw(struct share_token *out)
 {
-	return getrandom(out, sizeof(*out), 0) == sizeof(*out);
+	bool ok = getrandom(out, sizeof(*out), 0) == sizeof(*out);
+	if (!ok) {
+		refusal_note("getrandom");
+	}
+	return ok;
 }
 
 bool share_same(const struct share_token *a, const struct share_token *b)
@@ -64,7 +82,11 @@ bool share_same(const struct share_token *a, const struct share_token *b)
 
 bool share_sign(int file, uint64_t offset, const struct share_token *token)
 {
-	return pwrite(file, token, sizeof(*token), (off_t)offset) == sizeof(*token);
+	bool ok = file_write(file, token, sizeof(*token), (int64_t)offset);
+	if (!ok) {
+		refusal_note("pwrite");
+	}
+	return ok;
 }
 
 bool share_is_signed(int file, uint64_t offset, const struct share_token *token)
@@ -85,14 +107,14 @@ enum share_result share_open(const struct share_handle *handle, uint64_t offset,
 	// Not every file can be opened without harm.
 	ssize_t len = readlink(path, found, sizeof(found));
 	if (len < 0 && errno != ENOENT && errno != ESRCH) {
-		return SHARE_FAILED;
+		return errno == EACCES || errno == EPERM ? SHARE_FORBIDDEN : SHARE_FAILED;
 	}
 	if (len != sizeof(name) - 1 || memcmp(found, name, sizeof(name) - 1) != 0) {
 		return SHARE_GONE;
 	}
 	*file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*file < 0) {
-		return SHARE_FAILED;
+		return errno == EACCES || errno == EPERM ? SHARE_FORBIDDEN : SHARE_FAILED;
 	}
 	if (share_is_file(*file) && fstat(*file, &info) == 0 && (uint64_t)info.st_size >= size
 	    && share_is_signed(*file, offset, &handle->token)) {
@@ -124,31 +146,40 @@ static struct {
 } moving;
 static _Thread_local volatile unsigned seen;
 
-static bool copy_pages(const uint8_t *from, size_t size, int file, off_t offset)
+/* Pages that are zero stay holes in the file. */
+static bool copy_pages(const uint8_t *from, size_t size, int file, int64_t offset)
 {
 	static const uint8_t zeros[PAGE];
-	for (size_t i = 0; i < size; i += PAGE) {
-		if (memcmp(from + i, zeros, PAGE) != 0
-		    && pwrite(file, from + i, PAGE, offset + (off_t)i) != PAGE) {
-			return false;
+	bool ok = true;
+	for (size_t i = 0, run = 0; ok && i < size; run = 0, i += PAGE) {
+		while (i < size && memcmp(from + i, zeros, PAGE) != 0) {
+			run += PAGE;
+			i += PAGE;
 		}
+		ok = run == 0 || file_write(file, from + i - run, run, offset + (int64_t)(i - run));
 	}
-	return true;
+	return ok;
 }
 
 bool share_move(uint64_t start, size_t size, int file)
 {
 	atomic_store(&moving.start, start);
 	atomic_store(&moving.end, start + size);
+	const char *call = "mprotect";
 	bool ok = mprotect((void *)(uintptr_t)start, size, PROT_READ) == 0;
 	for (size_t done = 0; ok && done < size; done += CHUNK) {
 		uint8_t *pages = (uint8_t *)(uintptr_t)(start + done);
 		size_t len = size - done < CHUNK ? size - done : CHUNK;
-		ok = copy_pages(pages, len, file, (off_t)done)
-			&& mmap(pages, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+		call = "pwrite";
+		ok = copy_pages(pages, len, file, (int64_t)done);
+		if (ok) {
+			call = "mmap";
+			ok = mmap(pages, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
 				(off_t)done) != MAP_FAILED;
+		}
 	}
 	if (!ok) {
+		refusal_note(call);
 		// Some pages may be of the file already, which makes no difference to this process.
 		mprotect((void *)(uintptr_t)start, size, PROT_READ | PROT_WRITE);
 	}

@@ -51,7 +51,12 @@ bool share_sign(int file, uint64_t offset, const struct share_token *token);
 bool share_is_signed(int file, uint64_t offset, const struct share_token *token);
 bool share_same(const struct share_token *a, const struct share_token *b);
 
-enum share_result { SHARE_OPENED, SHARE_GONE, SHARE_FAILED };
+enum share_result {
+	SHARE_OPENED,
+	SHARE_GONE,
+	SHARE_FORBIDDEN, /* the process belongs to another user, or nobody may look into it */
+	SHARE_FAILED
+};
 /* Open the file of a handle, which another process has.  It must have the token at `offset`, and at
  * least `size` bytes. */
 enum share_result share_open(const struct share_handle *handle, uint64_t offset, uint64_t size,

@@ -10,6 +10,9 @@
 
 #include "cpu/object/log.h"
 
+#include "base/file.h"
+#include "base/str.h"
+#include "cpu/mem/refusal.h"
 #include "cpu/object/handle.h"
 
 #include <pthread.h>
@@ -95,6 +98,17 @@ void api_log(const char *format, ...)
 	}
 }
 
+bool api_log_refusal(void)
+{
+	struct refusal refusal;
+	if (!refusal_take(&refusal)) {
+		return false;
+	}
+	const char *text = strerrordesc_np(refusal.error);
+	api_log("the system refuses %s: %s", refusal.call, text ? text : "unknown error");
+	return true;
+}
+
 CUlogIterator log_next(void)
 {
 	pthread_mutex_lock(&ring.lock);
@@ -175,24 +189,21 @@ bool log_dump_own(char *buffer, size_t *size)
 
 bool log_dump_to_file(CUlogIterator *iterator, const char *path)
 {
-	FILE *file = fopen(path, "we");
-	if (!file) {
-		return false;
-	}
+	struct str text = STR_INIT;
 	pthread_mutex_lock(&ring.lock);
 	CUlogIterator oldest = ring.next > LOG_LINES ? ring.next - LOG_LINES : 0;
 	CUlogIterator from = iterator ? *iterator : 0;
 	if (from > ring.next || from < oldest) {
-		fprintf(file, "(older lines are lost)\n");
+		str_add(&text, "(older lines are lost)\n");
 		from = oldest;
 	}
 	for (; from != ring.next; from++) {
-		fprintf(file, "%s\n", ring.lines[from % LOG_LINES]);
+		str_addf(&text, "%s\n", ring.lines[from % LOG_LINES]);
 	}
 	CUlogIterator end = ring.next;
 	pthread_mutex_unlock(&ring.lock);
-	bool ok = !ferror(file);
-	ok = fclose(file) == 0 && ok;
+	bool ok = !text.failed && file_put(path, text.data, text.len);
+	str_free(&text);
 	if (ok && iterator) {
 		*iterator = end;
 	}

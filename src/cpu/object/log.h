@@ -13,8 +13,18 @@
 void api_log(const char *format, ...) printf_like(1, 2);
 /* In a forked process: whoever had the log's lock is not here. */
 void api_log_forget_lock(void);
+/* Whether a system call was refused to this thread (refusal.h); keeps that as a reason. */
+bool api_log_refusal(void);
+
+/* A call that is out of memory because the system refused a call says so. */
+static inline CUresult api_code(CUresult code)
+{
+	bool is_short = code == CUDA_ERROR_OUT_OF_MEMORY || code == CUDA_ERROR_MAP_FAILED;
+	return is_short && api_log_refusal() ? CUDA_ERROR_OPERATING_SYSTEM : code;
+}
+
 /* Fail with a code and a reason.  A macro, so that static analysis sees that it is no success. */
-#define api_fail(code, ...) (api_log(__VA_ARGS__), (code))
+#define api_fail(code, ...) (api_log(__VA_ARGS__), api_code(code))
 
 static inline CUresult api_null(const char *call, const char *what)
 {

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cpu/exec/pool.h"
+#include "cpu/mem/refusal.h"
 #include "cpu/stream/stream.h"
 
 #include <time.h>
@@ -80,6 +81,8 @@ static bool event_start_watching(void)
 	if (!watch.has_thread && pool_start_thread(&thread, event_watch_main, NULL)) {
 		pthread_detach(thread);
 		watch.has_thread = true;
+	} else if (!watch.has_thread) {
+		refusal_note("pthread_create");
 	}
 	return watch.has_thread;
 }

@@ -13,6 +13,7 @@
 #include "cpu/stream/event_share.h"
 
 #include "base/alloc.h"
+#include "cpu/mem/refusal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -86,7 +87,11 @@ static struct page *share_map_page(int file, uint64_t offset)
 {
 	void *page = mmap(NULL, share_page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file,
 		(off_t)offset);
-	return page != MAP_FAILED ? page : NULL;
+	if (page == MAP_FAILED) {
+		refusal_note("mmap");
+		return NULL;
+	}
+	return page;
 }
 
 struct shared_event *shared_create(void)

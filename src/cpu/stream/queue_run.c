@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "cpu/exec/pool.h"
 #include "cpu/mem/fault.h"
+#include "cpu/mem/refusal.h"
 #include "cpu/stream/launch_slot.h"
 #include "cpu/stream/work_run.h"
 
@@ -95,6 +96,8 @@ bool queue_start_thread(struct stream *stream)
 		pthread_detach(thread);
 		stream->has_thread = true;
 		stream->refs++;
+	} else if (!stream->has_thread) {
+		refusal_note("pthread_create");
 	}
 	return stream->has_thread;
 }
