@@ -9,6 +9,7 @@
 #include "cpu/stream/graph_run.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/event.h"
 #include "cpu/stream/operation.h"
@@ -388,6 +389,17 @@ static void graph_run_execute_body(struct graph_run *run, struct context *contex
 	}
 }
 
+/* Whether a loop must not go round again: nothing else ends one whose kernels are short. */
+static bool graph_run_must_leave(struct context *context, uint64_t begun)
+{
+	const uint64_t limit = context->device->timeout;
+	if (limit > 0 && clock_now_ns() - begun > limit) {
+		context_poison(context, CUDA_ERROR_LAUNCH_TIMEOUT, "a loop of a graph ran longer than the"
+			" %g seconds of KUDZU_CPU_TIMEOUT", (double)limit / 1e9);
+	}
+	return operation_must_stop(context);
+}
+
 /* Run a body of the conditional node at a place, or none, or one again and again.  Returns where what
  * comes behind the bodies is. */
 static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at)
@@ -398,11 +410,12 @@ static size_t graph_run_decide(struct graph_run *run, struct context *context, s
 	const uint32_t *place = &data->condition->value;
 	uint32_t value = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	uint32_t chosen = p->type == CU_GRAPH_COND_TYPE_SWITCH ? value : value ? 0 : 1;
+	const uint64_t begun = clock_now_ns();
 	at++;
 	for (uint32_t i = 0; i < p->size; i++) {
 		size_t behind = plan->ends[at];
 		bool is_due = i == chosen;
-		while (is_due && !operation_must_stop(context)) {
+		while (is_due && !graph_run_must_leave(context, begun)) {
 			graph_run_execute_body(run, context, at + 1, behind);
 			is_due = p->type == CU_GRAPH_COND_TYPE_WHILE
 				&& __atomic_load_n(place, __ATOMIC_ACQUIRE);

@@ -266,19 +266,22 @@ void launch_slots_cancel(const struct context *context)
 	}
 }
 
-static void launch_slot_cancel_late(const struct device *device)
+unsigned launch_slots_cancel_late(const struct device *device)
 {
-	uint64_t time = clock_now_ns();
+	unsigned count = 0;
 	char why[96];
 	str_format(why, sizeof(why), "ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
 		(double)device->timeout / (double)NS_PER_SECOND);
 	queue_lock();
+	const uint64_t time = clock_now_ns(); // with the lock, so that no kernel has begun since
 	for (struct launch_slot *slot = device->active; slot; slot = slot->next) {
 		if (time - slot->begun > device->timeout) {
 			launch_cancel(slot->launcher, CUDA_ERROR_LAUNCH_TIMEOUT, why);
+			count++;
 		}
 	}
 	queue_unlock();
+	return count;
 }
 
 static void *launch_slot_watch(void *arg)
@@ -292,7 +295,7 @@ static void *launch_slot_watch(void *arg)
 		const struct timespec when = {(time_t)(next / NS_PER_SECOND),
 			(long)(next % NS_PER_SECOND)};
 		pthread_cond_timedwait(&device->closing, &device->lock, &when);
-		launch_slot_cancel_late(device);
+		launch_slots_cancel_late(device);
 	}
 	pthread_mutex_unlock(&device->lock);
 	return NULL;

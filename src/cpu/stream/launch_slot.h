@@ -28,5 +28,7 @@ void launch_slots_close(struct device *device);
 uint64_t launch_slots_standing(const struct context *context);
 /* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
 void launch_slots_cancel(const struct context *context);
+/* End the kernels that run longer than device->timeout; how many those are. */
+unsigned launch_slots_cancel_late(const struct device *device);
 
 #endif

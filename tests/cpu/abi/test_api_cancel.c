@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels that run at the same time, and endless kernels that are stopped. */
+#include "cpu/object/context.h"
+#include "cpu/object/handle.h"
+#include "cpu/stream/launch_slot.h"
+#include "cpu/stream/queue.h"
 #include "cpu/support/api_wait.h"
 #include "support/suite.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value,
 	unsigned int flags);
@@ -251,6 +258,53 @@ START_TEST(watchdog_leaves_a_stream_that_only_waits)
 }
 END_TEST
 
+static atomic_int watcher; /* its thread's number */
+
+static void *look_for_late_kernels(void *device)
+{
+	atomic_store(&watcher, (int)syscall(SYS_gettid));
+	return (void *)(uintptr_t)launch_slots_cancel_late(device);
+}
+
+static bool watcher_sleeps(void)
+{
+	char path[64], state = 'R';
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&watcher));
+	FILE *file = atomic_load(&watcher) != 0 ? fopen(path, "r") : NULL;
+	bool ok = file && fscanf(file, "%*d %*s %c", &state) == 1;
+	if (file) {
+		fclose(file);
+	}
+	return ok && state == 'S';
+}
+
+static void patient_setup(void)
+{
+	setenv("KUDZU_CPU_TIMEOUT", "3600", 1);
+	wait_setup();
+}
+
+/* It begins while the watchdog waits for the lock. */
+START_TEST(watchdog_leaves_a_kernel_that_has_just_begun)
+{
+	struct context *own = handle_get(context, API_CONTEXT);
+	pthread_t thread;
+	void *late;
+	queue_lock();
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_for_late_kernels, own->device), 0);
+	while (!watcher_sleeps()) {
+		sched_yield();
+	}
+	struct launch_slot *slot = launch_slot_take(own);
+	queue_unlock();
+	pthread_join(thread, &late);
+	queue_lock();
+	launch_slot_give(slot);
+	queue_unlock();
+	ck_assert_ptr_null(late);
+}
+END_TEST
+
 /* --- Not made to end: the process exits --- */
 
 START_TEST(process_exits_whatever_its_streams_do)
@@ -284,5 +338,7 @@ SUITE(api_cancel)
 	tc = add_case(suite, "timeout", timeout_setup, teardown);
 	tcase_add_loop_test(tc, watchdog_ends_a_kernel_that_takes_too_long, 0, ENDLESS);
 	tcase_add_test(tc, watchdog_leaves_a_stream_that_only_waits);
+	tc = add_case(suite, "no timeout", patient_setup, teardown);
+	tcase_add_test(tc, watchdog_leaves_a_kernel_that_has_just_begun);
 	return suite;
 }

@@ -104,6 +104,36 @@ START_TEST(loops_can_be_nested)
 }
 END_TEST
 
+static void timeout_setup(void)
+{
+	setenv("KUDZU_CPU_TIMEOUT", "0.05", 1);
+	condition_setup();
+}
+
+/* With a body that does something, and with an empty one. */
+START_TEST(a_loop_without_an_end_runs_out_of_time)
+{
+	CUgraph graph = new_graph();
+	CUdeviceptr sum = alloc(4);
+	CUgraphConditionalHandle always = new_condition(graph, 1);
+	CUgraphNodeParams params = node_params(always, CU_GRAPH_COND_TYPE_WHILE, 1);
+	CUgraphNode node;
+	if (driver_lacks("other devices have no limit")) {
+		return;
+	}
+	OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
+	if (_i == 0) {
+		add_plus(params.conditional.phGraph_out[0], NULL, 0, sum, 1);
+	}
+	CUgraphExec exec = new_exec(graph);
+	OK(cuGraphLaunch(exec, NULL));
+	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
+	check_log("a loop of a graph ran longer than the 0.05 seconds of KUDZU_CPU_TIMEOUT");
+	release_graph(exec, graph);
+	reset();
+}
+END_TEST
+
 START_TEST(bodies_take_few_kinds_of_nodes)
 {
 	CUgraph graph = new_graph(), clone, child = new_graph();
@@ -183,5 +213,8 @@ SUITE(api_condition)
 	tcase_add_test(tcase, bodies_take_few_kinds_of_nodes);
 	tcase_add_test(tcase, a_condition_without_a_default_keeps_its_value);
 	tcase_add_test(tcase, a_kernel_that_sets_no_condition_fails);
+	tcase = suite_add_case(suite, "timeout");
+	tcase_add_checked_fixture(tcase, timeout_setup, NULL);
+	tcase_add_loop_test(tcase, a_loop_without_an_end_runs_out_of_time, 0, 2);
 	return suite;
 }
