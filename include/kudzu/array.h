@@ -258,7 +258,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_host(void **out, kz_array *array, kz_erro
 /**
  * Print the elements as numpy does.  Long arrays are shortened.
  *
- * @param stream where to print.
+ * @param stream where to print; it is flushed.
+ * @return KZ_OK; KZ_IO if it cannot be written; KZ_NO_MEMORY; the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err);
 

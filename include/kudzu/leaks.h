@@ -8,6 +8,8 @@
  *	cc -g -DKZ_LEAKS main.c -lkudzu              (in debug builds of the program)
  *	KUDZU_LEAKS=leaks.txt ./a.out                (or a call of kz_device_print_leaks)
  *
+ * ("%p" in the name is the process's number, as in KUDZU_TRACE, trace.h.)
+ *
  * leaks.txt then has, for each device that was closed, lines such as
  *
  *	cpu: 3 arrays, 12000 bytes, created at main.c:42

@@ -13,7 +13,10 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * KUDZU_TRACE=trace.json in the environment begins it when the first device is opened.
+ * KUDZU_TRACE=trace.json in the environment begins it when the first device is opened.  "%p" in the
+ * name stands for the number of the process: each process of KUDZU_TRACE=trace.%p.json has a file of
+ * its own.  Without it, a process that finds the file in use by another one adds its number to the
+ * name: trace.json.4711.
  *
  * Each device has a process in the trace, and each of its streams a thread.  In it are the launches,
  * with grid, block and shared memory, the copies and the fills, with their bytes, at the times at which
@@ -28,8 +31,9 @@
  * for each call that launches, copies or fills, with or without a trace.
  *
  * The library writes when the program waits for a stream or a device, and every megabyte.  After each
- * write the file is a whole JSON array.  So a program that ends without kz_trace_end loses at most what
- * came after its last wait.
+ * write the file is a whole JSON array, also if the disk was full: then the rest of the trace is lost,
+ * and kz_trace_end says so.  A program that ends without kz_trace_end loses at most what came after its
+ * last wait.
  *
  * A call that puts its result over the handle of an object, as kz_add(&a, a, 1, &err), has a mark in the
  * category "leak" if that object was not released before its device is closed or the trace ends; see
@@ -48,8 +52,9 @@ extern "C" {
  * Begin the trace of this process.
  *
  * @param path of the file, which is created or emptied; it must be a file that has positions, no pipe.
- * @return KZ_OK; KZ_STATE if a trace is on already; KZ_INVALID for no path; KZ_NOT_FOUND if there is no
- *         such folder; KZ_PERMISSION, KZ_IO if the file cannot be written; KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_STATE if a trace is on already, or another process writes its trace to this file;
+ *         KZ_INVALID for no path; KZ_NOT_FOUND if there is no such folder; KZ_PERMISSION, KZ_IO if the
+ *         file cannot be written; KZ_NO_MEMORY.
  * Threads: any.  It covers all threads and devices of the process.
  */
 KZ_API KZ_NODISCARD kz_status kz_trace_begin(const char *path, kz_error *err);

@@ -96,7 +96,7 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 	}
 	struct str text = STR_INIT;
 	st = array_text(&text, array, err);
-	if (!st && fwrite(text.data, 1, text.len, stream) != text.len) {
+	if (!st && (fwrite(text.data, 1, text.len, stream) != text.len || fflush(stream) != 0)) {
 		st = error_os(err, errno, "fwrite", "cannot print an array");
 	}
 	str_free(&text);

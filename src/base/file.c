@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -137,6 +139,64 @@ bool file_put(const char *path, const void *data, size_t size)
 	}
 	errno = error ? error : errno;
 	return !error;
+}
+
+/* Files of one process alone */
+
+int file_open_alone(const char *path)
+{
+	struct stat info;
+	/* O_NONBLOCK: opening a named pipe must not wait for its reader. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (fd < 0) {
+		return -1;
+	}
+	fcntl(fd, F_SETFL, 0);
+	bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	/* Where there are no locks, it is as if nobody had one. */
+	bool is_taken = is_file && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (is_taken || (is_file && ftruncate(fd, 0) != 0)) {
+		int error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	return fd;
+}
+
+bool file_close_alone(int fd)
+{
+	(void)flock(fd, LOCK_UN); /* a pipe has none */
+	return close(fd) == 0;
+}
+
+/* The path with the process's number in it; behind it, if `is_taken`.  NULL when memory runs out. */
+static char *file_number(const char *path, bool is_taken)
+{
+	struct str text = STR_INIT;
+	for (const char *at; (at = strstr(path, "%p")); path = at + 2) {
+		str_addn(&text, path, (size_t)(at - path));
+		str_addf(&text, "%ld", (long)getpid());
+	}
+	str_add(&text, path);
+	if (is_taken) {
+		str_addf(&text, ".%ld", (long)getpid());
+	}
+	return str_take(&text);
+}
+
+int file_open_asked(const char *path)
+{
+	int fd = -1;
+	errno = EWOULDBLOCK;
+	for (int round = 0; round < 2 && fd < 0 && errno == EWOULDBLOCK; round++) {
+		char *name = file_number(path, round > 0);
+		fd = name ? file_open_alone(name) : -1;
+		int error = name ? errno : ENOMEM;
+		mem_free(name);
+		errno = error;
+	}
+	return fd;
 }
 
 /* Replacing */

@@ -22,6 +22,17 @@ uint64_t file_most(void);
 bool file_put(const char *path, const void *data, size_t size);
 
 /*
+ * Create or empty a file that no other process has opened by these functions and has open yet; its
+ * lock says so.  -1: errno, which is EWOULDBLOCK for such a file.  file_close_alone ends the lock,
+ * also if a forked child has the file.
+ */
+int file_open_alone(const char *path);
+bool file_close_alone(int fd);
+/* Likewise for a path in the environment, where all processes have the same one.  "%p" in it is the
+ * process's number; without it, the number is added behind a dot to a name that is taken. */
+int file_open_asked(const char *path);
+
+/*
  * Replace a file in one step.  What is added goes to a second file beside it, which is renamed at
  * the end.  So a reader finds the old file or the new one, whole, and a failure leaves the old one.
  * After file_begin has succeeded, call file_commit or file_abandon once; a commit that fails

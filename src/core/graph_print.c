@@ -225,7 +225,7 @@ kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 	if (!st && text.failed) {
 		st = error_no_memory(err);
 	}
-	if (!st && fwrite(text.data, 1, text.len, to) != text.len) {
+	if (!st && (fwrite(text.data, 1, text.len, to) != text.len || fflush(to) != 0)) {
 		st = error_os(err, errno, "fwrite", "cannot print a graph");
 	}
 	str_free(&text);

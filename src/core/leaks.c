@@ -22,6 +22,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "core/memory.h"
 
 #include <kudzu/leaks.h>
@@ -30,6 +31,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <unistd.h>
 
 enum { BUCKETS = 4096, FILE_SIZE = 64, CALL_SIZE = 32 };
@@ -73,6 +75,8 @@ static struct {
 	size_t count;
 	int64_t missing;    /* that there was no memory for */
 	FILE *file;         /* of KUDZU_LEAKS; it stays open */
+	int fd;             /* of the file */
+	int64_t offset;     /* of its end; -1: a pipe */
 } leaks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The list */
@@ -327,14 +331,40 @@ void leaks_tell_losses(const struct kz_device *dev, leaks_loss_fn *tell)
 
 /* The file */
 
+/* A limit on file sizes must not end the process, so the text goes through file_write. */
+static ssize_t leaks_write(void *cookie, const char *text, size_t size)
+{
+	(void)cookie;
+	if (!file_write(leaks.fd, text, size, leaks.offset)) {
+		return 0; /* which is how a cookie fails */
+	}
+	leaks.offset += leaks.offset < 0 ? 0 : (int64_t)size;
+	return (ssize_t)size;
+}
+
+static FILE *leaks_open(const char *path)
+{
+	leaks.fd = file_open_asked(path);
+	if (leaks.fd < 0) {
+		return NULL;
+	}
+	leaks.offset = lseek(leaks.fd, 0, SEEK_CUR);
+	FILE *file = fopencookie(NULL, "w", (cookie_io_functions_t){.write = leaks_write});
+	if (!file) {
+		close(leaks.fd);
+		errno = ENOMEM;
+	}
+	return file;
+}
+
 kz_status leaks_begin_asked(kz_error *err)
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&leaks.lock);
 	const char *path = leaks.file ? NULL : env_get("KUDZU_LEAKS");
 	if (path && *path) {
-		leaks.file = fopen(path, "we");
-		st = leaks.file ? KZ_OK : error_os(err, errno, "fopen",
+		leaks.file = leaks_open(path);
+		st = leaks.file ? KZ_OK : error_os(err, errno, "open",
 			"KUDZU_LEAKS: cannot write the report to '%s'", path);
 	}
 	if (leaks.file) {

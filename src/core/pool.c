@@ -12,6 +12,7 @@
 #include "core/leaks.h"
 #include "core/live.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -242,6 +243,7 @@ kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 	struct leaks leaks = {.stream = stream, .device = kz_device_name(dev)};
 	kz_live_counts live;
 	kz_status st = pointer_check(stream, "a stream of stdio", err);
+	errno = EIO;
 	if (st || (st = kz_device_count_live(dev, &live, err))
 	    || (st = kz_device_list_memory(dev, print_leak, &leaks, err))) {
 		return st;
@@ -256,6 +258,7 @@ kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 	if ((st = leaks_print(dev, stream, err))) {
 		return st;
 	}
-	return ferror(stream) ? error_set(err, KZ_IO, "cannot write the list of live memory")
-		: KZ_OK;
+	/* Of a full disk only a flush knows. */
+	return fflush(stream) != 0 || ferror(stream) ? error_os(err, errno, "fflush",
+		"cannot print the list of live objects") : KZ_OK;
 }

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "core/nvtx.h"
 #include "core/stream.h"
@@ -26,7 +27,6 @@
 #include <kudzu/leaks.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ static struct {
 	uint64_t session;      /* counts the traces */
 	uint64_t start_ns;
 	int file;
-	off_t offset;          /* where the closing bracket is */
+	int64_t offset;        /* where the closing bracket is */
 	struct str text;       /* not written yet */
 	int error;             /* errno of the first write that failed */
 	bool is_short;         /* memory ran out: events are missing */
@@ -122,26 +122,33 @@ static void trace_add_event(int pid, int64_t tid, double start_us, double us, co
 		pid, (long long)tid, start_us, us > 0 ? us : 0, members);
 }
 
+/* A write has failed, perhaps after a part of it: let the file end where it did before. */
+static void trace_cut(const char *close_text)
+{
+	size_t len = strlen(close_text);
+	if (trace.offset > 0 && file_write(trace.file, close_text, len, trace.offset)) {
+		(void)ftruncate(trace.file, trace.offset + (off_t)len); /* trace.error has the failure */
+	}
+}
+
 /* Write all that there is, and the bracket behind it. */
 static void trace_write(void)
 {
 	static const char close_text[] = "\n]\n";
-	size_t len = trace.text.len, done = 0;
+	size_t len = trace.text.len;
 	if (len == 0 && !trace.text.failed) {
 		return;
 	}
 	str_add(&trace.text, close_text);
 	trace.is_short |= trace.text.failed;
-	while (!trace.text.failed && !trace.error && done < trace.text.len) {
-		ssize_t wrote = pwrite(trace.file, trace.text.data + done, trace.text.len - done,
-			trace.offset + (off_t)done);
-		if (wrote > 0) {
-			done += (size_t)wrote;
-		} else if (wrote == 0 || errno != EINTR) {
-			trace.error = wrote == 0 ? EIO : errno;
+	if (!trace.text.failed && !trace.error) {
+		if (file_write(trace.file, trace.text.data, trace.text.len, trace.offset)) {
+			trace.offset += (int64_t)len;
+		} else {
+			trace.error = errno;
+			trace_cut(close_text);
 		}
 	}
-	trace.offset += done > len ? (off_t)len : 0;
 	str_free(&trace.text);
 }
 
@@ -493,6 +500,9 @@ void trace_end_device(struct kz_device *dev)
 /* In a child: the file is its parent's. */
 static void trace_on_fork(void)
 {
+	if (trace.is_written) {
+		close(trace.file);
+	}
 	pthread_mutex_init(&trace.lock, NULL);
 	atomic_store(&trace_on, false);
 	trace.is_written = false;
@@ -510,7 +520,10 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, trace_watch_forks);
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+	int file = from[0] ? file_open_asked(path) : file_open_alone(path);
+	if (file < 0 && errno == EWOULDBLOCK) {
+		return error_set(err, KZ_STATE, "%sanother process writes its trace to '%s'", from, path);
+	}
 	if (file < 0) {
 		return error_os(err, errno, "open", "%scannot write the trace to '%s'", from, path);
 	}
@@ -523,7 +536,7 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 	trace_add_name("process_name", HOST_PID, 0, "host");
 	trace_write();
 	if (trace.error || trace.is_short) {
-		close(file);
+		file_close_alone(file);
 		return trace.is_short ? error_no_memory(err) : error_os(err, trace.error, "pwrite",
 			"%scannot write the trace to '%s'", from, path);
 	}
@@ -599,7 +612,7 @@ kz_status kz_trace_end(kz_error *err)
 	trace_write();
 	trace.is_written = false;
 	atomic_store(&trace_on, nvtx_tool_listens());
-	if (close(trace.file) && !trace.error) {
+	if (!file_close_alone(trace.file) && !trace.error) {
 		trace.error = errno;
 	}
 	if (trace.error) {

@@ -47,7 +47,7 @@ const char *calls_victim(void)
 /* What this call is to do. */
 static enum calls_action next(const char *name)
 {
-	if (!plan.is_on) {
+	if (!plan.is_on || plan.action == CALLS_FULL) {
 		return CALLS_PASS;
 	}
 	long index = plan.count++;
@@ -223,6 +223,12 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset);
 ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
 {
 	enum calls_action action = next("pwrite");
+	bool is_full = plan.is_on && plan.action == CALLS_FULL;
+	if (is_full && offset >= plan.at) {
+		action = CALLS_FAIL;
+	} else if (is_full && offset + (off_t)size > plan.at) {
+		size = (size_t)(plan.at - offset);
+	}
 	if (action == CALLS_FAIL) {
 		errno = plan.error;
 		return -1;

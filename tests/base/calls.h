@@ -14,6 +14,7 @@ enum calls_action {
 	CALLS_FAIL,        /* fail with the error, and do nothing */
 	CALLS_FAIL_LATE,   /* do it, and say that it failed */
 	CALLS_HALF,        /* read or write less than was asked for; others pass */
+	CALLS_FULL,        /* pwrite: a disk that is full, where a file ends at byte `at` at most */
 	CALLS_EXIT,        /* end the process instead */
 	CALLS_EXIT_LATE    /* and after it */
 };

@@ -8,15 +8,18 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "core/memory.h"
+#include "base/calls.h"
 #include "support/device_test.h"
 
 #include <kudzu/leaks.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static char path[64];
+static char path[128];
 static char *text; /* of the file, when it was last read */
 
 /* The file of a trace, empty. */
@@ -244,7 +247,101 @@ START_TEST(a_variable_begins_it_when_a_device_is_opened)
 }
 END_TEST
 
+/* Two processes */
+
+/* Open the stub under KUDZU_TRACE in a child, which has the file until it is told to end. */
+static pid_t start_other(int *to_child)
+{
+	int to[2], from[2];
+	char byte = 0;
+	ck_assert(pipe(to) == 0 && pipe(from) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		bool opened = kz_device_open(&dev, "cuda", NULL) == KZ_OK;
+		bool good = opened && write(from[1], "o", 1) == 1 && read(to[0], &byte, 1) == 1;
+		kz_device_close(dev);
+		_exit(good ? 0 : 1);
+	}
+	ck_assert_int_eq(read(from[0], &byte, 1), 1);
+	*to_child = to[1];
+	return child;
+}
+
+START_TEST(each_process_has_a_trace_of_its_own)
+{
+	char mine[128], theirs[128];
+	int to_child, status;
+	support_stub("");
+	setenv("KUDZU_CUDA_DRIVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
+	make_file();
+	strcpy(theirs, path);
+	snprintf(mine, sizeof(mine), "%s%s", theirs, _i ? ".%p" : "");
+	setenv("KUDZU_TRACE", mine, 1);
+	pid_t child = start_other(&to_child);
+	snprintf(mine, sizeof(mine), "%s.%ld", theirs, (long)getpid());
+	if (_i) {
+		unlink(theirs);
+		snprintf(theirs, sizeof(theirs), "%.60s.%ld", path, (long)child);
+	}
+	fails(kz_trace_begin(theirs, &err), KZ_STATE, "another process writes its trace to");
+	ok(kz_device_open(&dev, "cuda", &err));
+	ok(kz_device_synchronize(dev, &err));
+	kz_device_close(dev);
+	ck_assert_int_eq(write(to_child, "", 1), 1);
+	ck_assert(waitpid(child, &status, 0) == child && status == 0);
+	strcpy(path, theirs);
+	read_trace();
+	unlink(path);
+	strcpy(path, mine);
+	end();
+	unsetenv("KUDZU_TRACE");
+	support_check_stub();
+}
+END_TEST
+
+/* A forked child has the descriptor, and no lock on the file. */
+STUB_TEST(a_child_does_not_keep_the_file, "")
+{
+	int to[2];
+	char byte;
+	begin();
+	ck_assert_int_eq(pipe(to), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(to[1]);
+		_exit(read(to[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	ok(kz_trace_end(&err));
+	ok(kz_trace_begin(path, &err));
+	end();
+	close(to[1]);
+	waitpid(child, NULL, 0);
+}
+
 /* Trouble */
+
+/* A disk is full after a part of a write: at its first byte, in the middle, in the closing bracket. */
+STUB_TEST(a_full_disk_leaves_a_whole_trace, "")
+{
+	static const long more[] = {0, 1, 3, 4, 100};
+	for (size_t i = 0; i < countof(more); i++) {
+		begin();
+		kz_buffer *buffer = create_buffer(16);
+		copy_to(buffer);
+		ok(kz_device_synchronize(dev, &err));
+		size_t before = strlen(read_trace());
+		calls_begin(CALLS_FULL, ENOSPC, (long)before + more[i], true);
+		copy_to(buffer);
+		ok(kz_device_synchronize(dev, &err));
+		calls_end();
+		ck_assert_uint_eq(strlen(read_trace()), before);
+		copy_to(buffer);
+		kz_buffer_release(buffer);
+		fails(kz_trace_end(&err), KZ_IO, "the trace could not be written: No space left");
+		ck_assert_uint_eq(strlen(read_trace()), before);
+		unlink(path);
+	}
+}
 
 KERNEL_TEST(a_kernel_that_faults_is_in_the_trace)
 {
@@ -333,7 +430,10 @@ SUITE(trace)
 	tcase_add_test(tc, one_trace_at_a_time_and_none_to_end);
 	tcase_add_test(tc, a_file_that_cannot_be_written_is_refused);
 	tcase_add_test(tc, a_variable_begins_it_when_a_device_is_opened);
+	tcase_add_loop_test(tc, each_process_has_a_trace_of_its_own, 0, 2);
+	tcase_add_test(tc, a_child_does_not_keep_the_file);
 	tc = suite_add_case(s, "trouble");
+	tcase_add_test(tc, a_full_disk_leaves_a_whole_trace);
 	tcase_add_tests(tc, support_device_count(), a_kernel_that_faults_is_in_the_trace);
 	tcase_add_test(tc, memory_that_runs_out_is_reported_and_changes_nothing);
 	tcase_add_tests(tc, support_device_count() + 1, traces_begin_and_end_while_threads_work);

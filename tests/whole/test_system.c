@@ -112,6 +112,28 @@ START_TEST(a_limit_on_file_sizes_counts_for_memory_in_files)
 }
 END_TEST
 
+/* Disks that are full */
+
+/* The text waits in the stream's buffer, so that only a flush meets the disk. */
+START_TEST(printing_to_a_full_disk_fails)
+{
+	kz_array *array = NULL;
+	kz_graph *graph = NULL;
+	FILE *full = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(full);
+	setup(_i);
+	ok(kz_array_zeros(&array, dev, KZ_F32, KZ_SHAPE(4), &err));
+	ok(kz_graph_create(&graph, dev, &err));
+	fails(kz_device_print_leaks(dev, full, &err), KZ_IO, "No space left");
+	fails(kz_array_print(array, full, &err), KZ_IO, "No space left");
+	fails(kz_graph_print(graph, full, &err), KZ_IO, "No space left");
+	kz_graph_release(graph);
+	kz_array_release(array);
+	fclose(full);
+	teardown();
+}
+END_TEST
+
 /* Sandboxes */
 
 static void refuse_call(int number, int error)
@@ -183,6 +205,7 @@ SUITE(system)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_tests(tc, support_device_count(), a_limit_on_file_sizes_makes_saving_fail);
 	tcase_add_tests(tc, 1, a_limit_on_file_sizes_counts_for_memory_in_files);
+	tcase_add_tests(tc, support_device_count() + 1, printing_to_a_full_disk_fails);
 	tc = suite_add_case(s, "sandboxes");
 	tcase_add_loop_test(tc, system_calls_that_a_sandbox_refuses_are_named, 0,
 		2 * (int)countof(calls));
