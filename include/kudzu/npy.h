@@ -58,7 +58,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_save(kz_array *array, const char *path, k
 KZ_API KZ_NODISCARD kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data,
 	int64_t size, kz_dtype dtype, kz_error *err);
 
-/** Return the size of an array as a .npy file in bytes; 0 for NULL. */
+/** Return the size of an array as a .npy file in bytes; 0 for NULL, INT64_MAX if it is more. */
 KZ_API int64_t kz_npy_size(const kz_array *array);
 
 /**

@@ -245,7 +245,9 @@ static size_t make_header(char text[HEADER_MAX], const struct kz_array *array)
 int64_t kz_npy_size(const kz_array *array)
 {
 	char header[HEADER_MAX];
-	return array ? (int64_t)make_header(header, array) + kz_array_size(array) : 0;
+	int64_t size = kz_array_size(array);
+	int64_t length = array ? (int64_t)make_header(header, array) : 0;
+	return size > INT64_MAX - length ? INT64_MAX : length + size;
 }
 
 kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
@@ -256,7 +258,11 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 		return st;
 	}
 	size_t len = make_header(header, array);
-	int64_t need = (int64_t)len + kz_array_size(array);
+	int64_t need = kz_npy_size(array);
+	if (kz_array_size(array) != need - (int64_t)len) {
+		return error_set(err, KZ_RANGE, "an array of %lld bytes is too large for a .npy file",
+			(long long)kz_array_size(array));
+	}
 	if (size != need) {
 		return error_set(err, KZ_RANGE,
 			"expected %lld bytes of host memory for a .npy file, got %lld",

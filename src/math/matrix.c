@@ -69,10 +69,10 @@ static kz_status matrix_make_steps(kz_array **out, const struct matrix_call *cal
 
 /* Keep the elements whose column less their row compares like this with k. */
 static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, kz_op compare,
-	const struct matrix_call *call, kz_error *err)
+	struct matrix_call *call, kz_error *err)
 {
 	const int64_t ndim = array->shape.ndim;
-	struct kz_array *steps = NULL, mask;
+	struct kz_array *steps = NULL, *made = NULL, mask;
 	struct expr expr;
 	if (ndim < 2 || array->dtype >= KZ_DTYPE_STRUCT) {
 		return ndim < 2 ? error_set(err, KZ_INVALID, "%s: expected two extents or more, got "
@@ -85,9 +85,13 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 		return matrix_end_with(out, call, array, err);
 	}
 	k = k < -rows ? -rows : k > columns ? columns : k;
-	kz_status st = matrix_make_steps(&steps, call, array_device(array), rows + columns - 1,
+	const struct elementwise_result result = {array->shape, call->dtype ? call->dtype : array->dtype,
+		array};
+	kz_status st = elementwise_reserve(&made, &call->how, call->name, &result, err);
+	st = st ? st : matrix_make_steps(&steps, call, array_device(array), rows + columns - 1,
 		compare, k + rows - 1, err);
 	if (st) {
+		kz_array_release(made);
 		return st;
 	}
 	view_draft(&mask, steps);
@@ -106,6 +110,7 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 	}
 	st = matrix_end(out, call, &expr, node, err);
 	kz_array_release(steps);
+	kz_array_release(made);
 	return st;
 }
 

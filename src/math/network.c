@@ -103,6 +103,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	const kz_op_options *options, kz_error *err)
 {
 	struct elementwise how = {.into = NULL};
+	struct kz_array *made = NULL;
 	struct expr expr;
 	kz_dtype wanted = 0;
 	int node = -1;
@@ -118,7 +119,12 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "kz_%s: out is NULL", lines->name);
 	}
+	const struct elementwise_result result = {lines->x->shape, lines->result, lines->x};
+	how.stream = lines->stream;
 	expr_init(&expr);
+	if ((st = elementwise_reserve(&made, &how, lines->name, &result, err))) {
+		return st;
+	}
 	if (lines->x->count == 0) {
 		node = lines_read(lines, &expr, lines->x, err);
 	} else if (!(st = lines_sum(lines, err))) {
@@ -127,6 +133,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	st = st ? st : node < 0 || expr_cast(&expr, node, lines->result, err) < 0 ? KZ_INVALID
 		: elementwise_run(out, &expr, &how, err);
 	lines_release(lines);
+	kz_array_release(made);
 	return st;
 }
 
@@ -152,6 +159,12 @@ struct classes {
 	struct kz_array *all;   /* int64, 1-d */
 };
 
+static kz_status classes_check_ndim(const struct kz_array *array, kz_error *err)
+{
+	return array->shape.ndim < KZ_MAX_DIMS ? KZ_OK : error_set(err, KZ_INVALID,
+		"expected classes of less than %d extents", KZ_MAX_DIMS);
+}
+
 /* All are from 0 to before `count`. */
 static kz_status classes_check(struct kz_array *array, int64_t count, struct kz_stream *stream,
 	kz_error *err)
@@ -171,9 +184,6 @@ static kz_status classes_prepare(struct classes *classes, struct kz_array *array
 	const struct elementwise how = {
 		.device = array_device(array), .shape = &shape, .stream = stream};
 	const int64_t ndim = array->shape.ndim;
-	if (ndim == KZ_MAX_DIMS) {
-		return error_set(err, KZ_INVALID, "expected classes of less than %d extents", KZ_MAX_DIMS);
-	}
 	kz_status st = checked ? classes_check(array, count, stream, err) : KZ_OK;
 	if (st) {
 		return st;
@@ -217,12 +227,14 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 {
 	struct elementwise how = {.into = NULL};
 	struct classes classes = {.all = NULL};
+	struct kz_array *made = NULL;
 	struct expr expr;
 	kz_dtype wanted = 0;
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = indexing_check(array, array, "one_hot", err))
+	    || (st = classes_check_ndim(array, err))
 	    || (st = stream_pick(&how.stream, array_device(array), how.stream, err))) {
 		return st;
 	}
@@ -231,7 +243,10 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 			(long long)count) : error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	wanted = wanted ? wanted : how.into ? how.into->dtype : KZ_F32;
+	struct elementwise_result result = {array->shape, wanted, array};
+	result.shape.dims[result.shape.ndim++] = count;
 	if (!(st = indexing_check_wait(array, how.stream, __func__, err))
+	    && !(st = elementwise_reserve(&made, &how, "one_hot", &result, err))
 	    && !(st = classes_prepare(&classes, array, count, true, how.stream, err))) {
 		expr_init(&expr);
 		int node = classes_add_hit(&classes, &expr, err);
@@ -239,6 +254,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 			: elementwise_run(out, &expr, &how, err);
 	}
 	kz_array_release(classes.all);
+	kz_array_release(made);
 	return st;
 }
 
@@ -280,11 +296,11 @@ static kz_status entropy_find_loss(kz_array **out, const struct entropy *e, kz_e
 }
 
 /* (softmax - one hot) / count */
-static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e, kz_error *err)
+static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e,
+	const struct elementwise *how, kz_error *err)
 {
 	const struct lines *lines = &e->lines;
 	struct expr expr;
-	const struct elementwise how = {.into = e->gradient_into, .stream = lines->stream};
 	expr_init(&expr);
 	int node = lines_add_softmax(lines, &expr, false, err);
 	int hot = classes_add_choice(&e->classes, &expr, expr_int(&expr, 1, err), err);
@@ -292,7 +308,7 @@ static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e, 
 	node = math_apply(&expr, KZ_OP_DIVIDE, math_apply(&expr, KZ_OP_SUBTRACT, node, hot, err),
 		expr_float(&expr, (double)e->count, err), err);
 	return node < 0 || expr_cast(&expr, node, lines->result, err) < 0 ? KZ_INVALID
-		: elementwise_run(out, &expr, &how, err);
+		: elementwise_run(out, &expr, how, err);
 }
 
 /* Of no samples. */
@@ -330,17 +346,25 @@ static kz_status entropy_find(kz_array **loss, kz_array **gradient, struct entro
 	if (lines->x->count == 0 && classes->count == 0) {
 		return entropy_find_nothing(loss, gradient, e, err);
 	}
-	if ((st = classes_prepare(&e->classes, classes, lines->x->shape.dims[lines->axis], checked,
+	const bool wants_gradient = gradient || e->gradient_into;
+	const struct elementwise_result result = {lines->x->shape, lines->result, lines->x};
+	struct elementwise how = {.into = e->gradient_into, .stream = lines->stream};
+	struct kz_array *made = NULL;
+	if ((wants_gradient
+		&& (st = elementwise_reserve(&made, &how, lines->name, &result, err)))
+	    || (st = classes_prepare(&e->classes, classes, lines->x->shape.dims[lines->axis], checked,
 			lines->stream, err))
 	    || (st = lines_sum(lines, err))) {
-		return st;
+		goto done;
 	}
 	if (loss || e->loss_into) {
 		st = entropy_find_loss(loss, e, err);
 	}
-	if (!st && (gradient || e->gradient_into)) { /* last, since it may go into the scores */
-		st = entropy_find_gradient(gradient, e, err);
+	if (!st && wants_gradient) { /* last, since it may go into the scores */
+		st = entropy_find_gradient(gradient, e, &how, err);
 	}
+done:
+	kz_array_release(made);
 	return st;
 }
 

@@ -44,6 +44,18 @@ static kz_status pick_device(struct plan *plan, const struct elementwise *how, k
 	return stream_pick(&plan->stream, plan->device, how->stream, err);
 }
 
+static kz_status elementwise_check_room(const char *name, const kz_shape *all,
+	const struct kz_array *into, kz_error *err)
+{
+	kz_shape both;
+	kz_status st = kz_shape_broadcast(&both, *all, into->shape, NULL);
+	if (!st && shape_equal(&both, &into->shape)) {
+		return KZ_OK;
+	}
+	return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s", name,
+		shape_text(all).text, shape_text(&into->shape).text);
+}
+
 /* The shape of the result: that of the target, or what the arrays broadcast to.  Usually all have
  * that shape, and `room` is not needed. */
 static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
@@ -65,14 +77,8 @@ static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
 	if (!how->into || shape_equal(all, &how->into->shape)) {
 		return KZ_OK;
 	}
-	kz_shape both;
-	kz_status st = kz_shape_broadcast(&both, *all, how->into->shape, NULL);
-	if (st || !shape_equal(&both, &how->into->shape)) {
-		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
-			expr_name(expr), shape_text(all).text, shape_text(&how->into->shape).text);
-	}
 	*out = &how->into->shape;
-	return KZ_OK;
+	return elementwise_check_room(expr_name(expr), all, how->into, err);
 }
 
 /* The target */
@@ -88,16 +94,9 @@ static bool has_index(const struct expr *expr)
 	return false;
 }
 
-/* numpy's order "K": a new array has its axes in the order of the first array of its shape. */
-static void keep_order(struct kz_array *target, const struct expr *expr)
+/* A new array gets its axes in the order of another of its shape. */
+static void keep_order_of(struct kz_array *target, const struct kz_array *like)
 {
-	const struct kz_array *like = NULL;
-	for (int i = 0; i < expr->array_count && !like; i++) {
-		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
-	}
-	if (!like || array_is_contiguous(like) || has_index(expr)) {
-		return;
-	}
 	int64_t stride = dtype_size(target->dtype);
 	bool done[KZ_MAX_DIMS] = {false};
 	for (int64_t n = 0; n < target->shape.ndim; n++) {
@@ -111,6 +110,18 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 		done[next] = true;
 		target->strides[next] = stride;
 		stride *= target->shape.dims[next] ? target->shape.dims[next] : 1;
+	}
+}
+
+/* numpy's order "K": that of the first array of its shape. */
+static void keep_order(struct kz_array *target, const struct expr *expr)
+{
+	const struct kz_array *like = NULL;
+	for (int i = 0; i < expr->array_count && !like; i++) {
+		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
+	}
+	if (like && !array_is_contiguous(like) && !has_index(expr)) {
+		keep_order_of(target, like);
 	}
 }
 
@@ -377,6 +388,22 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 		*out = kz_array_retain(how->into);
 	}
 	return KZ_OK;
+}
+
+kz_status elementwise_reserve(struct kz_array **made, struct elementwise *how, const char *name,
+	const struct elementwise_result *result, kz_error *err)
+{
+	*made = NULL;
+	if (how->into) {
+		return elementwise_check_room(name, &result->shape, how->into, err);
+	}
+	kz_status st = array_create_on(made, array_device(result->like), result->dtype, &result->shape,
+		how->stream, err);
+	if (!st && shape_equal(&result->shape, &result->like->shape)) {
+		keep_order_of(*made, result->like);
+	}
+	how->into = *made;
+	return st;
 }
 
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,

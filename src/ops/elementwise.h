@@ -32,6 +32,19 @@ kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elementwise *how,
 	kz_error *err);
 
+/* What the last step of a call makes. */
+struct elementwise_result {
+	kz_shape shape;
+	kz_dtype dtype;
+	const struct kz_array *like; /* of the device; if it has the shape, the result has its order */
+};
+
+/* Have room for the result of a call before its first step, so that nothing is computed for a result
+ * that fits nowhere: how->into becomes a new array, *made, unless the caller gave one, which must have
+ * room.  Release *made at the end, also after a failure. */
+kz_status elementwise_reserve(struct kz_array **made, struct elementwise *how, const char *name,
+	const struct elementwise_result *result, kz_error *err);
+
 /* The array itself, with its count raised, if it is row-major without gaps and of this dtype; else
  * a copy that is, made in a stream (NULL: the default one). */
 kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
