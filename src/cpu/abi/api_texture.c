@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-static const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES
+/* NVIDIA's drivers ignore 4 and 8. */
+static const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | 4 | 8
 	| CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
 
 /* --- Resources --- */
@@ -181,9 +182,10 @@ static CUresult apply_view(const char *call, struct texture_object *t,
 
 /* --- Samplers --- */
 
-static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d)
+/* The modes of axes that the resource does not have do not matter. */
+static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d, unsigned axes)
 {
-	for (size_t i = 0; i < countof(d->addressMode); i++) {
+	for (size_t i = 0; i < axes && i < countof(d->addressMode); i++) {
 		if ((unsigned)d->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown address mode %d",
 				call, (int)d->addressMode[i]);
@@ -208,6 +210,8 @@ static CUresult make_sampler(const char *call, struct texture_object *t, bool is
 	s->is_srgb = (d->flags & CU_TRSF_SRGB) != 0 && format->bits == 8;
 	s->is_seamless = (d->flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
 	s->is_mip_linear = d->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+	s->has_steep_levels = d->maxAnisotropy > 1
+		&& !(d->flags & CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
 	s->bias = d->mipmapLevelBias;
 	s->min_level = d->minMipmapLevelClamp;
 	s->max_level = d->maxMipmapLevelClamp;
@@ -215,24 +219,32 @@ static CUresult make_sampler(const char *call, struct texture_object *t, bool is
 	for (size_t i = 0; i < countof(s->address); i++) {
 		s->address[i] = (enum address_mode)d->addressMode[i];
 	}
+	if (t->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !s->is_normalized) {
+		// NVIDIA's drivers take it.  Coordinates are normalized all the same, but never repeat.
+		s->is_normalized = true;
+		for (size_t i = 0; i < countof(s->address); i++) {
+			s->address[i] = s->address[i] == ADDRESS_BORDER ? ADDRESS_BORDER
+				: ADDRESS_CLAMP;
+		}
+	}
 	if (t->resource.resType == CU_RESOURCE_TYPE_LINEAR) {
 		*s = (struct sampler){.reads_integers = s->reads_integers, .is_srgb = s->is_srgb,
 			.address = {ADDRESS_BORDER, ADDRESS_BORDER, ADDRESS_BORDER}};
 	}
-	if (t->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !s->is_normalized) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a mipmapped array needs "
-			"CU_TRSF_NORMALIZED_COORDINATES", call);
-	}
-	if (s->is_seamless && !is_cube) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: CU_TRSF_SEAMLESS_CUBEMAP for an "
-			"array that is no cubemap", call);
-	}
-	return s->is_linear && texture_reads_integers(&t->texture)
-		? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: linear filtering of texels that are read "
-			"as integers", call) : CUDA_SUCCESS;
+	return !s->is_seamless || is_cube ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		"%s: CU_TRSF_SEAMLESS_CUBEMAP for an array that is not a cubemap", call);
 }
 
 /* --- Texture objects --- */
+
+/* How many coordinates a read takes, without layers and faces. */
+static unsigned texture_axes(const struct texture_object *t, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+	if (!d) {
+		return t->resource.resType == CU_RESOURCE_TYPE_LINEAR ? 1 : 2;
+	}
+	return d->Height == 0 ? 1 : d->Depth == 0 || layers_of(d) > 0 ? 2 : 3;
+}
 
 static CUresult make_texture(const char *call, const struct context *context,
 	struct texture_object *t)
@@ -260,6 +272,9 @@ static CUresult make_texture(const char *call, const struct context *context,
 			: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of what is no array", call);
 	}
 	bool is_cube = descriptor && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
+	if (result == CUDA_SUCCESS) {
+		result = check_sampling(call, &t->sampling, texture_axes(t, descriptor));
+	}
 	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
 }
 
@@ -306,10 +321,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: resource flags 0x%x, must be 0",
 			__func__, resource->flags);
 	}
-	result = check_sampling(__func__, sampling);
-	if (result == CUDA_SUCCESS) {
-		result = make_texture(__func__, context, &t);
-	}
+	result = make_texture(__func__, context, &t);
 	return result == CUDA_SUCCESS ? add_texture(__func__, context, out, &t) : result;
 }
 
@@ -391,11 +403,8 @@ API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject ha
 {
 	struct texture_object *t;
 	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
-	if (result == CUDA_SUCCESS && !t->has_view) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the texture has no view", __func__);
-	}
 	if (result == CUDA_SUCCESS) {
-		*out = t->view;
+		*out = t->view; // all 0 if it has none
 	}
 	return result;
 }

@@ -49,6 +49,7 @@ struct sampler {
 	bool is_srgb;
 	bool is_seamless;           /* filters across the faces of a cube */
 	bool is_mip_linear;
+	bool has_steep_levels;      /* the faster blend of two levels, in the middle half between them */
 	float bias;
 	float min_level;
 	float max_level;
