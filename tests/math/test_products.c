@@ -379,7 +379,7 @@ static double complex *times(const double complex *a, const double complex *b, i
 DEVICE_TEST(mdot_multiplies_a_chain)
 {
 	state = 8;
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < support_how_many(40, 10, 4); round++) {
 		int64_t count = 2 + draw(5), extents[8];
 		bool row = draw(3) == 0, column = draw(3) == 0;
 		struct operand operands[8];

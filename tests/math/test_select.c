@@ -195,7 +195,7 @@ enum { TYPES = KZ_C128 };
 TEST_BETWEEN(setup(_i / TYPES), teardown(), every_type_is_selected)
 {
 	const kz_dtype dtype = (kz_dtype)(_i % TYPES + 1);
-	if (!support_is_tried(_i, both_shapes_count() * TYPES, 5, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * TYPES, 4, 2)) {
 		return;
 	}
 	check_rows(dtype, 2, LONG, RANDOM, 0);
@@ -219,7 +219,7 @@ enum { CASES = countof(contents) };
 TEST_BETWEEN(setup(_i / CASES), teardown(), every_content_is_selected)
 {
 	const int i = _i % CASES;
-	if (!support_is_tried(_i, both_shapes_count() * CASES, 6, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * CASES, 5, 2)) {
 		return;
 	}
 	check_rows(contents[i].dtype, contents[i].rows, contents[i].n, contents[i].content,

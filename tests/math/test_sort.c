@@ -70,7 +70,7 @@ enum { TYPES = KZ_C128 };
 TEST_BETWEEN(setup(_i / TYPES), teardown(), every_type_is_sorted)
 {
 	const kz_dtype dtype = (kz_dtype)(_i % TYPES + 1);
-	if (!support_is_tried(_i, both_shapes_count() * TYPES, 7, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * TYPES, 4, 2)) {
 		return;
 	}
 	check_rows(dtype, 1, 1000, RANDOM, 0);
@@ -113,7 +113,7 @@ enum { LONG_ROWS = countof(long_rows) };
 TEST_BETWEEN(setup(_i / LONG_ROWS), teardown(), long_rows_are_sorted)
 {
 	const int i = _i % LONG_ROWS;
-	if (!support_is_tried(_i, both_shapes_count() * LONG_ROWS, 5, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * LONG_ROWS, 4, 2)) {
 		return;
 	}
 	check_rows(long_rows[i].dtype, long_rows[i].rows, long_rows[i].n, long_rows[i].content,

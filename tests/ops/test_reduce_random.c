@@ -530,7 +530,7 @@ START_TEST(wide_reads_do_not_change_a_bit)
 		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host), &err));
 		ok(kz_array_astype(&all, floats, packed[_i], &err));
 		for (size_t k = 0; k < countof(pack_shapes); k++) {
-			if (!support_is_tried(_i + (int)(k * countof(packed)), countof(packed) * countof(pack_shapes), 6, 2)) {
+			if (!support_is_tried(_i + (int)(k * countof(packed)), countof(packed) * countof(pack_shapes), 4, 2)) {
 				continue;
 			}
 			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;

@@ -36,20 +36,6 @@ static void find_devices(char *out, size_t size)
 	snprintf(out, size, "%s%s%s", cpu ? "cpu" : "", cpu && cuda ? "," : "", cuda ? "cuda" : "");
 }
 
-int support_how_many(int slow, int usual, int brief)
-{
-	return getenv("KUDZU_TEST_SLOW") ? slow : getenv("KUDZU_TEST_BRIEF") ? brief : usual;
-}
-
-bool support_is_tried(int i, int of, int usual, int brief)
-{
-	const char *seed = getenv("KUDZU_TEST_SEED");
-	const uint64_t first = (seed ? strtoull(seed, NULL, 0) : 1) * UINT64_C(0x9e3779b97f4a7c15);
-	const int tried = support_how_many(of, usual, brief), from = (int)(first >> 33) % of;
-	/* As the points of a line that Bresenham draws. */
-	return (int64_t)((i + from) % of) * tried % of < tried;
-}
-
 int support_device_count(void)
 {
 	if (count >= 0) {

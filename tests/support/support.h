@@ -10,6 +10,7 @@
  * otherwise.  A device on the list that does not open fails its tests.
  */
 #include "stub/stub.h"
+#include "support/count.h"
 
 #include <kudzu/kudzu.h>
 
@@ -33,14 +34,6 @@
 		err.message); \
 	kz_error_clear(&err); \
 } while (0)
-
-/* How often a test tries: with KUDZU_TEST_SLOW, as a rule, and with KUDZU_TEST_BRIEF, for sanitizers. */
-int support_how_many(int slow, int usual, int brief);
-/*
- * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of them, or
- * `brief`, at even distances.  KUDZU_TEST_SEED says which.
- */
-bool support_is_tried(int i, int of, int usual, int brief);
 
 int support_device_count(void);
 /* "cpu", "cuda" */

@@ -518,7 +518,7 @@ static void fail_driver(int row, const char *call, int number)
 /* A third of the codes, each by one call; with KUDZU_TEST_SLOW each by each call.  4711 is not a code. */
 START_TEST(each_code_of_the_driver_reaches_the_user)
 {
-	if (_i % support_how_many(1, 1, 5) != 0) {
+	if (!support_is_tried(_i, countof(rows), countof(rows), 40)) {
 		return;
 	}
 	make_files();
@@ -665,7 +665,7 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 	enum nvrtc_call calls[NVRTC_CALLS];
 	int count = 0, turn = _i;
 	setenv("KUDZU_CACHE", "0", 1);
-	if (_i % support_how_many(1, 1, 5) != 0) {
+	if (!support_is_tried(_i, countof(rows), 80, 20)) {
 		return;
 	}
 	make_files();

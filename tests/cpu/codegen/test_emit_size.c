@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cpu/config/features.h"
 #include "cpu/support/machine.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -185,9 +186,9 @@ START_TEST(huge_kernels_run_one_lane_at_a_time)
 	static const char add[] = "add.f32 %f, %f, 0f3F800000;\n";
 	static const char much[] = "fma.rp.f32 %f, %f, 0f3F800000, 0f3F800000;\n";
 	ck_assert_uint_eq(width_of(add, 100), 32);
-	ck_assert_uint_eq(width_of(add, 10000), 1);
+	ck_assert(!support_is_tried(0, 2, 1, 1) || width_of(add, 10000) == 1);
 	ck_assert_uint_eq(width_of(much, 100), 32);
-	ck_assert_uint_eq(width_of(much, 9000), 1);
+	ck_assert(!support_is_tried(1, 2, 1, 1) || width_of(much, 9000) == 1);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include "cpu/support/driver.h"
 
 #include "base/alloc.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -14,13 +15,6 @@
 #include <string.h>
 
 #define TESTS 6
-
-/* Sanitizers make everything slow, and here are most of the instructions that the suites run. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(FUZZ_FEW)
-#define PROGRAMS 2
-#else
-#define PROGRAMS 4
-#endif
 
 static struct diff diff;
 
@@ -37,19 +31,23 @@ static void start_cuda(diff_print *print)
 
 static void try_programs(uint64_t seed)
 {
-	for (uint64_t i = 0; i < PROGRAMS; i++) {
+	const uint64_t count = (uint64_t)support_how_many(16, 1, 1);
+	for (uint64_t i = 0; i < count; i++) {
 		if (!diff_try(&diff, seed + i)) {
 			fputs(diff.report.data, stderr); /* Check takes no long messages */
 			ck_abort_msg("%.500s", diff.report.data);
 		}
 	}
-	printf("%d random programs from seed %d\n", PROGRAMS, (int)seed);
+	printf("%d random programs from seed %d\n", (int)count, (int)seed);
 	fflush(stdout);
 	diff_free(&diff);
 }
 
 START_TEST(ptx_does_what_its_interpretation_does)
 {
+	if (!support_is_tried(_i, TESTS, TESTS, 1)) {
+		return;
+	}
 	start();
 	try_programs(1000 * (uint64_t)_i);
 }
@@ -57,6 +55,9 @@ END_TEST
 
 START_TEST(cuda_for_sm_75_does_what_its_interpretation_does)
 {
+	if (!support_is_tried(_i, 2, 2, 1)) {
+		return;
+	}
 	start_cuda(diff_cuda_75);
 	diff.options.features &= ~(unsigned)GEN_HAS_REDUX;
 	try_programs(50000 + 1000 * (uint64_t)_i);
@@ -65,7 +66,7 @@ END_TEST
 
 START_TEST(cuda_for_sm_100_does_what_its_interpretation_does)
 {
-	if (!driver_runs(100)) {
+	if (!driver_runs(100) || !support_is_tried(_i, 2, 2, 1)) {
 		return;
 	}
 	start_cuda(diff_cuda_100);

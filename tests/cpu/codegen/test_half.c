@@ -10,6 +10,7 @@
 #include "cpu/support/driver.h"
 #include "cpu/support/machine.h"
 #include "cpu/random/softfloat.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -399,7 +400,7 @@ static void try_halves(const struct half_case *t)
 		try_case(t, special(i % count), special(i / count % count),
 			special(i / count / count));
 	}
-	for (size_t i = 0; i < 60000; i++) {
+	for (size_t i = 0; i < (size_t)support_how_many(60000, 20000, 5000); i++) {
 		try_case(t, random_bits(), random_bits(), random_bits());
 	}
 }
@@ -421,7 +422,7 @@ static void try_reals(const struct half_case *t)
 		uint64_t a = odd[i % countof(odd)], b = odd[i / countof(odd)];
 		try_case(t, a | b << 32, b | a << 32, odd[i % 7]);
 	}
-	for (uint32_t i = 0; i < 100000; i++) {
+	for (uint32_t i = 0; i < (uint32_t)support_how_many(100000, 30000, 5000); i++) {
 		uint64_t low = real_near(i);
 		uint64_t other = i & 64 ? random_bits() : real_near(i + (i >> 9)) << 32;
 		try_case(t, low | (other & ~UINT64_C(0xffffffff)), real_near(i * 3 + 1) | other << 32,
@@ -434,7 +435,7 @@ static const char *const widths[] = {"1", "32"};
 START_TEST(halves_agree_with_integer_arithmetic)
 {
 	const struct half_case *t = &cases[_i / 2];
-	if (_i % 2 && driver_lacks(DRIVER_WIDTHS)) {
+	if ((_i % 2 && driver_lacks(DRIVER_WIDTHS)) || !support_is_tried(_i, 2 * countof(cases), 101, 33)) {
 		return;
 	}
 	open_case(t, widths[_i % 2]);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cpu/support/grid.h"
 #include "cpu/random/softfloat.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -379,6 +380,9 @@ static void try_product(const struct product *p, bool any)
 START_TEST(products_are_those_of_the_matrices)
 {
 	const struct product *p = &products[_i];
+	if (!support_is_tried(_i, countof(products), 15, 7)) {
+		return;
+	}
 	fill(p, false);
 	try_product(p, false);
 	fill(p, true);
@@ -488,6 +492,9 @@ static void check_whole(const struct whole *w, bool by_column)
 START_TEST(whole_matrices_come_and_go)
 {
 	const struct whole *w = &wholes[(size_t)_i / 2];
+	if (!support_is_tried(_i, 2 * countof(wholes), 13, 5)) {
+		return;
+	}
 	bool small = type_named(w->a)->bits < 8;
 	bool turned = _i % 2 && !small;
 	const char *const layouts[] = {turned ? "col" : "row", turned ? "row" : "col",

@@ -10,6 +10,7 @@
 #include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <glob.h>
@@ -84,7 +85,8 @@ static void load_copy(const char *text, size_t size)
 
 static void cut_everywhere(struct str *text)
 {
-	size_t step = 1 + text->len / 8192; /* the time grows with the square */
+	/* The time grows with the square. */
+	size_t step = 1 + text->len / (size_t)support_how_many(8192, 1024, 256);
 	for (size_t size = 0; size < text->len; size += step) {
 		load_copy(text->data, size);
 	}
@@ -129,7 +131,7 @@ static void damage_often(struct str *text)
 {
 	struct str out = STR_INIT;
 	uint64_t random = text->len;
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < support_how_many(1000, 100, 20); i++) {
 		damage(&out, text, &random);
 		load_copy(out.data, out.len);
 	}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* How much a test tries; see count.h. */
+#include "base/common.h"
+
+#include "count.h"
+
+#include <stdlib.h>
+
+int support_how_many(int slow, int usual, int brief)
+{
+	return getenv("KUDZU_TEST_SLOW") ? slow : getenv("KUDZU_TEST_BRIEF") ? brief : usual;
+}
+
+bool support_is_tried(int i, int of, int usual, int brief)
+{
+	const char *seed = getenv("KUDZU_TEST_SEED");
+	const uint64_t mixed = (seed ? strtoull(seed, NULL, 0) : 1) * UINT64_C(0x9e3779b97f4a7c15);
+	const int tried = support_how_many(of, usual, brief), from = (int)((mixed >> 33) % (uint64_t)of);
+	/* As Bresenham draws the points of a line. */
+	return (int64_t)((i + from) % of) * tried % of < tried;
+}

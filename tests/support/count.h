@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef COUNT_H
+#define COUNT_H
+
+/*
+ * How much a test tries: all with KUDZU_TEST_SLOW, which is for `make check-long`; few with
+ * KUDZU_TEST_BRIEF, which is for sanitizers; else as much as takes a second or less.
+ */
+#include <stdbool.h>
+
+int support_how_many(int slow, int usual, int brief);
+/*
+ * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of them, or
+ * `brief`, at even distances.  KUDZU_TEST_SEED says which.
+ */
+bool support_is_tried(int i, int of, int usual, int brief);
+
+#endif
