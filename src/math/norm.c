@@ -246,7 +246,29 @@ out:
 
 /* cond */
 
-/* The norm of a matrix times that of its inverse; infinite for a singular matrix. */
+/* Inverses; of singular matrices zeros, since what a library leaves there is undefined. */
+static kz_status norm_invert(kz_array **out, kz_array **info, struct lapack *call, kz_array *array,
+	kz_error *err)
+{
+	struct expr expr;
+	kz_array *inverse = NULL, *each = NULL;
+	kz_status st = solve_invert(&inverse, call, array, info, err);
+	*out = NULL;
+	if (!st && !(st = kz_array_expand(&each, *info, KZ_AXES(-2, -1), err))) {
+		expr_init(&expr);
+		int is_singular = lapack_apply(&expr, KZ_OP_GREATER, expr_array(&expr, each, err),
+			expr_int(&expr, 0, err), 0, err);
+		int node = lapack_apply(&expr, KZ_OP_WHERE, is_singular, expr_int(&expr, 0, err),
+			expr_array(&expr, inverse, err), err);
+		st = node < 0 ? KZ_INVALID
+			: lapack_evaluate(out, call, &expr, call->dtype, &inverse->shape, err);
+	}
+	kz_array_release(inverse);
+	kz_array_release(each);
+	return st;
+}
+
+/* The norm of a matrix times that of its inverse; infinite for a singular matrix without NaN. */
 static kz_status norm_cond(kz_array **out, struct lapack *call, kz_array *array,
 	const struct norm *norm, kz_error *err)
 {
@@ -256,7 +278,7 @@ static kz_status norm_cond(kz_array **out, struct lapack *call, kz_array *array,
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 	kz_status st;
 	options.stream = call->stream;
-	if ((st = solve_invert(&inverse, call, array, &info, err))
+	if ((st = norm_invert(&inverse, &info, call, array, err))
 	    || (st = kz_linalg_norm(&sizes[0], array, each.kind, each.p, KZ_AXES(-2, -1), &options,
 		err))
 	    || (st = kz_linalg_norm(&sizes[1], inverse, each.kind, each.p, KZ_AXES(-2, -1), &options,
@@ -266,10 +288,13 @@ static kz_status norm_cond(kz_array **out, struct lapack *call, kz_array *array,
 	expr_init(&expr);
 	int is_singular = lapack_apply(&expr, KZ_OP_GREATER, expr_array(&expr, info, err),
 		expr_int(&expr, 0, err), 0, err);
-	int product = lapack_apply(&expr, KZ_OP_MULTIPLY, expr_array(&expr, sizes[0], err),
-		expr_array(&expr, sizes[1], err), 0, err);
-	int node = lapack_apply(&expr, KZ_OP_WHERE, is_singular,
+	int size = expr_array(&expr, sizes[0], err);
+	int product = lapack_apply(&expr, KZ_OP_MULTIPLY, size, expr_array(&expr, sizes[1], err), 0,
+		err);
+	int known = lapack_apply(&expr, KZ_OP_WHERE, is_singular,
 		expr_float(&expr, (double)INFINITY, err), product, err);
+	int node = lapack_apply(&expr, KZ_OP_WHERE,
+		lapack_apply(&expr, KZ_OP_ISNAN, size, 0, 0, err), size, known, err);
 	st = node < 0 ? KZ_INVALID
 		: lapack_evaluate(out, call, &expr, call->real, &call->batch, err);
 out:
