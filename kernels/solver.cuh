@@ -5,13 +5,37 @@
  * KZ_IDENTITY: c = I, from which a solver makes the inverse.  info is where the diagonal of the LU
  * factorization a has its first 0, counted from 1, or 0, as LAPACK's getri has it.  Block 0 looks.
  *
+ * KZ_CHECK: without info, marks[z] = 1 if the matrix z has a NaN or an infinity; with info, info[z] =
+ * refused if it is marked, or if a pivot on its diagonal is not 0 and out of the range.
+ *
  * Else: eigenvectors of a real matrix, packed as LAPACK does, to complex ones.  Two conjugate
  * eigenvalues, that with the positive imaginary part first, share two columns, the real and the
  * imaginary part of the first one's vector.
  */
 typedef long long kz_i64;
 
-#ifdef KZ_IDENTITY
+#if defined(KZ_CHECK)
+struct kz_range {
+	double least, most;
+};
+extern "C" __global__ void __launch_bounds__(256) kz_kernel(const kz_real *a, kz_i64 lda, kz_i64 next,
+	int m, int n, int *marks, int *info, int refused, kz_range range)
+{
+	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
+	const kz_i64 elements = info ? (m < n ? m : n) : (kz_i64)m * n;
+	bool is_bad = info && marks[blockIdx.z];
+	a += blockIdx.z * next * KZ_PARTS;
+	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += step) {
+		const kz_real *of = a + KZ_PARTS * (info ? i * lda + i : i / m * lda + i % m);
+		const kz_real re = fabs(of[0]), im = fabs(of[KZ_PARTS - 1]), size = re > im ? re : im;
+		is_bad |= info ? size != 0 && (size < range.least || size > range.most)
+			: !(re - re == 0) || !(im - im == 0);
+	}
+	if (is_bad) { // many threads may write the same
+		*(info ? info + blockIdx.z : marks + blockIdx.z) = info ? refused : 1;
+	}
+}
+#elif defined(KZ_IDENTITY)
 extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *a,
 	kz_i64 lda, int *info, int n)
 {

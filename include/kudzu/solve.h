@@ -22,6 +22,8 @@
  * numbers do not allow is KZ_NUMERIC: singular matrices, matrices that are not positive definite,
  * iterations that do not converge, and NaN or infinity where a library might not end.  In a batch
  * the message names the matrix.  The error's domain is KZ_DOMAIN_LAPACK, its code LAPACK's `info`.
+ * Elsewhere a NaN gives results with NaN.  Matrices with NaN or infinity, and those with pivots that
+ * have no reciprocal, are factored by our own LU factorization, whatever libraries there are.
  *
  * `options` may be NULL.  A function with one result takes all of them, one with several only
  * the stream.  KZ_INVALID is the answer to shapes that do not fit, with both, to matrices that must
@@ -55,14 +57,16 @@ KZ_API KZ_NODISCARD kz_status kz_inv(kz_array **out, kz_array *array, const kz_o
 /**
  * Compute determinants of (..., n, n); numpy.linalg.det.
  *
- * The determinant of a singular matrix is 0, that of a 0 x 0 matrix is 1.  Only the result can
- * overflow.
+ * The determinant of a singular matrix is 0, that of a 0 x 0 matrix is 1, that of a matrix with a NaN
+ * is NaN.  Only the result can overflow.
  */
 KZ_API KZ_NODISCARD kz_status kz_det(kz_array **out, kz_array *array, const kz_op_options *options,
 	kz_error *err);
 
 /**
  * Compute signs and natural logarithms of determinants: det = sign exp(logabsdet).
+ *
+ * Both are NaN for a matrix with a NaN.
  *
  * @param sign set to -1, 0 or 1, or a complex number of that size.
  * @param logabsdet set to real numbers; minus infinity for a singular matrix.
@@ -254,7 +258,7 @@ KZ_API KZ_NODISCARD kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz
  * Compute condition numbers of (..., n, n): the norm of the matrix times that of its inverse;
  * numpy.linalg.cond.
  *
- * That of a singular matrix is infinite.
+ * That of a singular matrix is infinite, that of a matrix with a NaN is NaN.
  *
  * @param kind as kz_linalg_norm; KZ_NORM_DEFAULT is order 2, for which matrices need not be square.
  * @param p as kz_linalg_norm, of matrices.

@@ -45,7 +45,8 @@ struct cuda_call {
 	struct kz_stream *stream;
 	const struct math_task *task;
 	kz_error *err;
-	struct kz_kernel *kernel;  /* GETRI; GEEV of real matrices with vectors */
+	const struct math_range *range;
+	struct kz_kernel *kernel;  /* GETRF, GETRI; GEEV of real matrices with vectors */
 	struct kz_buffer *buffer;  /* device memory, of the next two */
 	CUdeviceptr temporaries[CUDA_TEMPORARIES];
 	void *work;                /* the library's work space */
@@ -168,6 +169,7 @@ static kz_status cuda_turn(struct cuda_call *call, int64_t m, int64_t n, void *t
 static kz_status cuda_getrf_size(struct cuda_call *call)
 {
 	const struct math_task *t = call->task;
+	call->sizes[0] = (size_t)t->count * sizeof(int32_t); /* for cuda_check */
 	return cuda_solver_ok(call, call->library->getrf_size[t->type](call->handles->solver,
 		(int)t->m, (int)t->n, call->a, (int)t->a.ld, &call->count),
 		"cusolverDn<t>getrf_bufferSize");
@@ -499,6 +501,24 @@ static kz_status cuda_make_handles(struct cuda_call *call)
 	return st;
 }
 
+/* cuSOLVER's LU factorizations lose NaN, and divide by what is too small: mark such matrices before
+ * them, and tell after them. */
+static kz_status cuda_check(struct cuda_call *call, bool is_done)
+{
+	const struct math_task *t = call->task;
+	kz_status st = KZ_OK;
+	if (t->op != MATH_GETRF || !t->info.address) {
+		return KZ_OK;
+	}
+	if (!is_done) {
+		CUresult code = call->device->drv->MemsetD8Async(call->temporaries[0], 0,
+			(size_t)t->count * sizeof(int32_t), call->stream->handle);
+		st = device_ok(call->device, code, "cuMemsetD8Async", call->err);
+	}
+	return st ? st : cuda_kernel_check(call->kernel, call->stream, t, &call->range[t->type],
+		call->temporaries[0], is_done, call->err);
+}
+
 /* The calls of a task, under the lock. */
 static kz_status cuda_make_calls(struct cuda_call *call)
 {
@@ -511,12 +531,14 @@ static kz_status cuda_make_calls(struct cuda_call *call)
 	if (!st && t->op > MATH_TRSM) {
 		st = cuda_get_memory(call);
 	}
+	st = st ? st : cuda_check(call, false);
 	int64_t count = t->op == MATH_GEMM ? 1 : t->count;
 	for (int64_t i = 0; !st && i < count; i++) {
 		cuda_at(call, i);
 		st = cuda_calls[t->op].run(call);
 		call->is_refused = i == 0 && st == KZ_UNSUPPORTED;
 	}
+	st = st ? st : cuda_check(call, true);
 	if (call->host_work) { // the library may use it until the stream is there
 		kz_status done = kz_stream_synchronize(call->stream, st ? NULL : call->err);
 		st = st ? st : done;
@@ -544,7 +566,7 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 {
 	struct cuda_call call = {
 		.library = math->cuda->library, .handles = math->cuda, .device = math->device,
-		.stream = stream, .task = task, .err = err,
+		.range = math->pivots, .stream = stream, .task = task, .err = err,
 	};
 	bool is_packed = task->op == MATH_GEEV && task->job == 'V' && task->type < MATH_C;
 	bool mine = error_is_clean(err);
@@ -559,7 +581,7 @@ static kz_status cuda_enqueue(struct math_device *math, const struct math_task *
 	if (is_capturing) {
 		return error_set(err, KZ_STATE, "an operation of cuSOLVER cannot be captured in a graph");
 	}
-	if ((task->op == MATH_GETRI || is_packed)
+	if ((task->op == MATH_GETRF || task->op == MATH_GETRI || is_packed)
 	    && (st = cuda_kernel_find(&call.kernel, math->device, task->op, task->type, err))) {
 		return st;
 	}
@@ -595,6 +617,9 @@ kz_status cuda_ops_fill(struct math_device *math, kz_error *err)
 	math->cuda = handles;
 	bool has_gemm = library->gemm && library->gemm_one;
 	math->wants_ascending = has_gemm; // complex64 is refused otherwise
+	/* A complex number's reciprocal may go by its square. */
+	math->pivots[MATH_C] = (struct math_range){0x1p-63, 0x1p63};
+	math->pivots[MATH_Z] = (struct math_range){0x1p-511, 0x1p511};
 	for (int type = 0; type < MATH_TYPES; type++) {
 		const bool has[MATH_OPS] = {
 			[MATH_GEMM] = has_gemm, [MATH_TRSM] = library->trsm[type],

@@ -172,20 +172,12 @@ kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz_array *array,
 		first = first ? first : st;
 	}
 	if ((st = first) || (st = lapack_begin_several(&call, "lu", array, options, err))
-	    || (st = lapack_take_batch(&call, array, false, err))
-	    || (st = lapack_copy(&work, &call, array, true, err))) {
+	    || (st = lapack_take_batch(&call, array, false, err))) {
 		return st;
 	}
-	int64_t n = work->shape.dims[work->shape.ndim - 2];
-	int64_t m = work->shape.dims[work->shape.ndim - 1], least = min64(m, n);
-	if (work->count) {
-		struct math_task task = {.op = MATH_GETRF, .m = m, .n = n, .a = lapack_matrix(work)};
-		kz_shape shape = lapack_vectors(&call, least);
-		if (!(st = lapack_create(&pivots, &call, KZ_I32, &shape, err))) {
-			task.b = lapack_vector(pivots);
-			st = lapack_run(&call, &task, &info, err); // a singular matrix has factors
-		}
-	}
+	int64_t m = array->shape.dims[array->shape.ndim - 2];
+	int64_t n = array->shape.dims[array->shape.ndim - 1], least = min64(m, n);
+	st = lapack_factor(&work, &pivots, &info, &call, array, true, err); // also singular ones
 	if (!st && !(st = factor_permutation(&made[0], &call, pivots, m, err))
 	    && !(st = factor_select(&made[1], &call, work, m, least, LAPACK_UNIT_LOWER, err))) {
 		st = factor_select(&made[2], &call, work, least, n, LAPACK_UPPER, err);

@@ -15,12 +15,14 @@
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A call in a stream costs some microseconds more than a small kernel. */
 enum { HOST_LEAST_GEMM = 64 * 64 * 64 };
 
 struct host_job {
+	const struct math_device *math;
 	const struct host_library *library;
 	struct math_task task;
 	bool is_kept; /* by a graph, which may run it again */
@@ -28,6 +30,7 @@ struct host_job {
 
 /* One of a task's operations: addresses in the process, scalars in the task's type. */
 struct host_call {
+	const struct math_device *math;
 	const struct host_library *library;
 	const struct math_task *task;
 	void *a, *b, *c, *d;
@@ -133,10 +136,47 @@ static void host_free_pivots(const struct host_call *call, void *pivots)
 	}
 }
 
+/* Whether no element of the matrix a is infinite or NaN. */
+static bool host_is_finite(const struct host_call *call)
+{
+	const struct math_task *t = call->task;
+	int parts = t->type >= MATH_C ? 2 : 1;
+	double sum = 0; // of zeros, unless there is such an element
+	for (int64_t j = 0; j < t->n; j++) {
+		for (int64_t i = j * t->a.ld * parts; i < (j * t->a.ld + t->m) * parts; i++) {
+			double x = t->type == MATH_S || t->type == MATH_C ? ((const float *)call->a)[i]
+				: ((const double *)call->a)[i];
+			sum += x - x;
+		}
+	}
+	return sum == 0;
+}
+
+/* Whether the diagonal of the factor U has what the library cannot have divided by. */
+static bool host_has_bad_pivots(const struct host_call *call)
+{
+	const struct math_task *t = call->task;
+	const struct math_range *range = &call->math->pivots[t->type];
+	size_t size = math_size(t->type);
+	bool is_bad = false;
+	for (int64_t i = 0; i < min64(t->m, t->n); i++) {
+		const char *at = (const char *)call->a + (size_t)(i * t->a.ld + i) * size;
+		double re = fabs(host_real(t->type, at));
+		double im = t->type < MATH_C ? 0 : fabs(host_real(t->type, at + size / 2));
+		double largest = re > im ? re : im;
+		is_bad |= largest != 0 && (largest < range->least || largest > range->most);
+	}
+	return is_bad;
+}
+
 static void host_getrf(struct host_call *call)
 {
 	const struct math_task *t = call->task;
 	int64_t count = min64(t->m, t->n);
+	if (!host_is_finite(call)) {
+		call->info = MATH_INFO_REFUSED;
+		return;
+	}
 	void *pivots = host_pivots(call, count);
 	if (pivots) {
 		call->library->getrf[t->type](&t->m, &t->n, call->a, &t->a.ld, pivots,
@@ -146,6 +186,9 @@ static void host_getrf(struct host_call *call)
 		((int32_t *)call->b)[i] = (int32_t)((int64_t *)pivots)[i];
 	}
 	host_free_pivots(call, pivots);
+	if (pivots && host_has_bad_pivots(call)) {
+		call->info = MATH_INFO_REFUSED;
+	}
 }
 
 static void host_getrs(struct host_call *call)
@@ -428,7 +471,7 @@ static void host_job_run(void *data)
 	int32_t *info = (int32_t *)(uintptr_t)t->info.address;
 	for (int64_t i = 0; i < t->count; i++) {
 		struct host_call call = {
-			.library = job->library, .task = t,
+			.math = job->math, .library = job->library, .task = t,
 			.a = host_pointer(math_address(t, 'a', &t->a, i)),
 			.b = host_pointer(math_address(t, 'b', &t->b, i)),
 			.c = host_pointer(math_address(t, 'c', &t->c, i)),
@@ -501,7 +544,7 @@ static kz_status host_enqueue(struct math_device *math, const struct math_task *
 	if (!job) {
 		return error_no_memory(err);
 	}
-	*job = (struct host_job){library, *task, false};
+	*job = (struct host_job){math, library, *task, false};
 	bool is_capturing;
 	kz_status st = stream_find_capturing(&is_capturing, stream, err);
 	if (st) {

@@ -356,14 +356,17 @@ static kz_status lapack_fail(const struct lapack *call, enum math_op op, int64_t
 	}
 }
 
-kz_status lapack_run(const struct lapack *call, struct math_task *task, kz_array **info,
-	kz_error *err)
+/* As lapack_run; *is_refused: whether the library leaves a matrix to our own kernels. */
+static kz_status lapack_try(bool *is_refused, const struct lapack *call, struct math_task *task,
+	kz_array **info, kz_error *err)
 {
 	int32_t one = 0, *reports = &one;
 	kz_array *array = NULL;
 	kz_status st;
 	task->type = call->type;
 	task->count = call->count;
+	task->is_own = call->is_own;
+	*is_refused = false;
 	if (call->count > 1 && !(reports = mem_zalloc((size_t)call->count, sizeof(*reports)))) {
 		return error_no_memory(err);
 	}
@@ -376,15 +379,51 @@ kz_status lapack_run(const struct lapack *call, struct math_task *task, kz_array
 		st = kz_array_get(array, reports, 4 * call->count, err);
 	}
 	for (int64_t i = 0; !st && i < call->count; i++) {
+		*is_refused |= reports[i] == MATH_INFO_REFUSED;
+	}
+	for (int64_t i = 0; !st && !*is_refused && i < call->count; i++) {
 		if (reports[i] < 0 || (reports[i] && !info)) {
 			st = lapack_fail(call, task->op, i, reports[i], err);
 		}
 	}
-	if (!st && info) {
+	if (!st && info && !*is_refused) {
 		*info = kz_array_retain(array);
 	}
 	kz_array_release(array);
 	mem_free(reports != &one ? reports : NULL);
+	return st;
+}
+
+kz_status lapack_run(const struct lapack *call, struct math_task *task, kz_array **info,
+	kz_error *err)
+{
+	bool is_refused; // by no task but GETRF
+	return lapack_try(&is_refused, call, task, info, err);
+}
+
+kz_status lapack_factor(kz_array **lu, kz_array **pivots, kz_array **info, struct lapack *call,
+	kz_array *array, bool turned, kz_error *err)
+{
+	bool is_refused = false;
+	kz_status st;
+	*lu = NULL;
+	*pivots = NULL;
+	do {
+		kz_array_release(*lu);
+		if ((st = lapack_copy(lu, call, array, turned, err)) || (*lu)->count == 0) {
+			break;
+		}
+		const int64_t *ends = (*lu)->shape.dims + (*lu)->shape.ndim - 2;
+		kz_shape shape = lapack_vectors(call, min64(ends[0], ends[1]));
+		struct math_task task = {.op = MATH_GETRF, .m = ends[1], .n = ends[0],
+			.a = lapack_matrix(*lu)};
+		st = *pivots ? KZ_OK : lapack_create(pivots, call, KZ_I32, &shape, err);
+		if (!st) {
+			task.b = lapack_vector(*pivots);
+			st = lapack_try(&is_refused, call, &task, info, err);
+			call->is_own |= is_refused;
+		}
+	} while (!st && is_refused);
 	return st;
 }
 

@@ -24,6 +24,7 @@ struct lapack {
 	enum math_type type;
 	kz_shape batch;           /* all extents but those of a matrix */
 	int64_t count;            /* matrices */
+	bool is_own;              /* tasks are for our own kernels */
 };
 
 /* Read the options.  The common type of the operands decides what is computed: integers and bool
@@ -79,6 +80,12 @@ struct math_matrix lapack_vector(const kz_array *vectors);
  * positive is no error, and *info is an int32 array of the call's batch. */
 kz_status lapack_run(const struct lapack *call, struct math_task *task, kz_array **info,
 	kz_error *err);
+
+/* P L U of the transposes of matrices, or of these themselves (`turned`): *lu is a new work array,
+ * *pivots a new int32 one, NULL if there are no elements.  What a library refuses to factor our own
+ * kernels do; then the call is theirs, as the factors are for no library. */
+kz_status lapack_factor(kz_array **lu, kz_array **pivots, kz_array **info, struct lapack *call,
+	kz_array *array, bool turned, kz_error *err);
 
 /* Give a result to the caller, in the array and type that the options want.  Owns `result`. */
 kz_status lapack_finish(kz_array **out, const struct lapack *call, kz_array *result, kz_error *err);

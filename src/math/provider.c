@@ -14,6 +14,9 @@
 #include "math/cuda_library.h"
 #include "math/host_library.h"
 
+#include <float.h>
+#include <math.h>
+
 static const struct {
 	const char *what;
 	const char *library; /* on the CPU device */
@@ -93,6 +96,11 @@ kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_er
 		}
 		math->table.end = math_device_end;
 		math->device = dev;
+		for (int type = 0; type < MATH_TYPES; type++) {
+			bool is_double = type == MATH_D || type == MATH_Z;
+			math->pivots[type].least = is_double ? DBL_MIN : (double)FLT_MIN;
+			math->pivots[type].most = (double)INFINITY;
+		}
 		kz_status st = math_device_fill(math, err);
 		if (st) {
 			math_device_end(&math->table);

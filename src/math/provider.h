@@ -67,6 +67,15 @@ struct math_task {
 
 /* What `info` holds if the operation needed host memory and got none. */
 #define MATH_INFO_NO_MEMORY INT32_MIN
+/* What GETRF reports of a matrix that is for our own kernels (math_task.is_own): one with a NaN or an
+ * infinity, which cuSOLVER loses; or with a pivot out of the range of a type, since libraries
+ * multiply by its reciprocal. */
+#define MATH_INFO_REFUSED (INT32_MIN + 1)
+
+/* The sizes of pivots, other than 0, and of diagonals by which libraries divide rightly. */
+struct math_range {
+	double least, most;
+};
 
 struct math_device;
 /* Put a task, which has elements, into a stream.  The context is current. */
@@ -80,6 +89,7 @@ struct math_device {
 	math_enqueue *enqueue[MATH_OPS][MATH_ALL_TYPES]; /* NULL: nobody does it */
 	int64_t least_gemm; /* a product of fewer multiplications, of complex numbers of an eighth, is
 	                       faster by our own kernel */
+	struct math_range pivots[MATH_TYPES];
 	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
 	bool wants_ascending;  /* GEMM takes no matrix that lies before the one before it */
 	const struct host_library *host;             /* of the CPU device; else NULL */

@@ -19,21 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-/* LU factorizations of the transposes: `lu` is overwritten, *pivots is a new int32 array. */
-static kz_status solve_factor(kz_array **pivots, const struct lapack *call, kz_array *lu,
-	kz_array **info, kz_error *err)
-{
-	int64_t n = lu->shape.dims[lu->shape.ndim - 1];
-	struct math_task task = {.op = MATH_GETRF, .m = n, .n = n, .a = lapack_matrix(lu)};
-	kz_shape shape = lapack_vectors(call, n);
-	kz_status st = lapack_create(pivots, call, KZ_I32, &shape, err);
-	if (!st) {
-		task.b = lapack_vector(*pivots);
-		st = lapack_run(call, &task, info, err);
-	}
-	return st;
-}
-
 /* solve */
 
 /* The shapes of a and b fit; their batches broadcast to that of the call. */
@@ -103,8 +88,9 @@ static kz_status solve_by_factors(struct lapack *call, kz_array *a, kz_array *tu
 	if (!is_shared) {
 		one = *call;
 	}
-	kz_status st = lapack_copy(&lu, &one, a, false, err);
-	if (!st && !(st = solve_factor(&pivots, &one, lu, NULL, err))) {
+	kz_status st = lapack_factor(&lu, &pivots, NULL, &one, a, false, err);
+	if (!st) {
+		call->is_own = one.is_own;
 		struct math_task task = {
 			.op = MATH_GETRS, .op_a = 'T', .n = n,
 			.k = turned->shape.dims[turned->shape.ndim - 2], .a = lapack_matrix(lu),
@@ -163,7 +149,7 @@ static kz_status solve_invert_factors(kz_array **out, struct lapack *call, kz_ar
 		return st;
 	}
 	bool has_getri = math_has(math, MATH_GETRI, call->type);
-	if (has_getri && math->inverts_in_place) {
+	if (has_getri && math->inverts_in_place && !call->is_own) {
 		*out = kz_array_retain(lu);
 	} else if ((st = lapack_create(out, call, call->dtype, &lu->shape, err))) {
 		return st;
@@ -182,14 +168,14 @@ static kz_status solve_invert_factors(kz_array **out, struct lapack *call, kz_ar
 kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_array **info,
 	kz_error *err)
 {
-	kz_array *lu = NULL, *pivots = NULL, *inverse = NULL;
-	kz_status st = lapack_copy(&lu, call, array, false, err);
+	kz_array *lu, *pivots, *inverse = NULL;
+	kz_status st = lapack_factor(&lu, &pivots, info, call, array, false, err);
 	*out = NULL;
 	if (!st && lu->count == 0) {
 		*out = lu;
 		return KZ_OK;
 	}
-	if (!st && !(st = solve_factor(&pivots, call, lu, info, err))) {
+	if (!st) {
 		st = solve_invert_factors(&inverse, call, lu, pivots, info, err);
 	}
 	kz_array_release(lu);
@@ -233,6 +219,7 @@ struct solve_factors {
 	double complex *diagonals;
 	int32_t *pivots;
 	int32_t *info;
+	uint8_t *nans;           /* whether a matrix has one; looked for where one is singular */
 	double complex *results; /* room for two for each matrix */
 };
 
@@ -241,6 +228,7 @@ static void solve_factors_free(struct solve_factors *factors)
 	mem_free(factors->diagonals);
 	mem_free(factors->pivots);
 	mem_free(factors->info);
+	mem_free(factors->nans);
 	mem_free(factors->results);
 }
 
@@ -258,6 +246,22 @@ static kz_status solve_get_diagonals(struct solve_factors *factors, kz_array *lu
 	return st;
 }
 
+/* Which matrices have a NaN: where a pivot is 0 the diagonal may have none. */
+static kz_status solve_get_nans(struct solve_factors *factors, const struct lapack *call,
+	kz_array *array, kz_error *err)
+{
+	const kz_op_options options = {.size = sizeof(options), .stream = call->stream};
+	const kz_reduce_options any = {.size = sizeof(any), .stream = call->stream};
+	kz_array *each = NULL, *all = NULL;
+	kz_status st = kz_apply(&each, KZ_OP_ISNAN, &options, err, KZ_ARGS(array));
+	if (!st && !(st = kz_reduce(&all, KZ_REDUCE_ANY, each, KZ_AXES(-2, -1), &any, err))) {
+		st = kz_array_get(all, factors->nans, kz_array_size(all), err);
+	}
+	kz_array_release(each);
+	kz_array_release(all);
+	return st;
+}
+
 static kz_status solve_get_factors(struct solve_factors *factors, struct lapack *call,
 	kz_array *array, kz_error *err)
 {
@@ -269,17 +273,22 @@ static kz_status solve_get_factors(struct solve_factors *factors, struct lapack 
 	    || !(factors->diagonals = mem_zalloc(cells + 1, sizeof(*factors->diagonals)))
 	    || !(factors->pivots = mem_zalloc(cells + 1, sizeof(*factors->pivots)))
 	    || !(factors->info = mem_zalloc(count + 1, sizeof(*factors->info)))
+	    || !(factors->nans = mem_zalloc(count + 1, sizeof(*factors->nans)))
 	    || !(factors->results = mem_zalloc(2 * count + 1, sizeof(*factors->results)))) {
 		return error_no_memory(err);
 	}
 	if (cells == 0) {
 		return KZ_OK;
 	}
-	kz_status st = lapack_copy(&lu, call, array, false, err);
-	if (!st && !(st = solve_factor(&pivots, call, lu, &info, err))
-	    && !(st = solve_get_diagonals(factors, lu, call->stream, err))
-	    && !(st = kz_array_get(pivots, factors->pivots, kz_array_size(pivots), err))) {
-		st = kz_array_get(info, factors->info, kz_array_size(info), err);
+	kz_status st = lapack_factor(&lu, &pivots, &info, call, array, false, err);
+	if (!st && !(st = solve_get_diagonals(factors, lu, call->stream, err))
+	    && !(st = kz_array_get(pivots, factors->pivots, kz_array_size(pivots), err))
+	    && !(st = kz_array_get(info, factors->info, kz_array_size(info), err))) {
+		bool has_singular = false;
+		for (size_t i = 0; i < count; i++) {
+			has_singular |= factors->info[i] != 0;
+		}
+		st = has_singular ? solve_get_nans(factors, call, array, err) : KZ_OK;
 	}
 	kz_array_release(lu);
 	kz_array_release(pivots);
@@ -351,7 +360,8 @@ kz_status kz_det(kz_array **out, kz_array *array, const kz_op_options *options, 
 	}
 	st = solve_get_factors(&factors, &call, array, err);
 	for (int64_t i = 0; !st && i < call.count; i++) {
-		factors.results[i] = factors.info[i] ? 0 : solve_product(&factors, i);
+		factors.results[i] = factors.nans[i] ? solve_number((double)NAN, (double)NAN)
+			: factors.info[i] ? 0 : solve_product(&factors, i);
 	}
 	st = st ? st : solve_put(&result, &call, call.dtype, factors.results, err);
 	solve_factors_free(&factors);
@@ -371,8 +381,9 @@ static void solve_logarithm(double complex out[2], const struct solve_factors *f
 		sum += log(size);
 	}
 	bool is_singular = factors->info[i] != 0;
-	out[0] = is_singular ? 0 : sign;
-	out[1] = is_singular ? -INFINITY : sum;
+	bool has_nan = factors->nans[i];
+	out[0] = has_nan ? solve_number((double)NAN, (double)NAN) : is_singular ? 0 : sign;
+	out[1] = has_nan ? (double)NAN : is_singular ? -INFINITY : sum;
 }
 
 kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
@@ -408,15 +419,50 @@ kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 
 /* Triangular equations */
 
-/* The diagonal has no 0. */
-static kz_status solve_check_diagonal(kz_array *a, struct kz_stream *stream, kz_error *err)
+/* Whether libraries may divide by all of a diagonal. */
+static kz_status solve_check_range(bool *is_good, const struct lapack *call, kz_array *diagonal,
+	kz_error *err)
 {
-	const kz_op_options options = {.size = sizeof(options), .stream = stream};
+	struct math_device *math;
+	struct expr expr;
+	kz_array *bad = NULL;
+	uint8_t any = 0;
+	kz_status st = math_device_get(&math, call->device, err);
+	if (st) {
+		return st;
+	}
+	expr_init(&expr);
+	int size = expr_array(&expr, diagonal, err);
+	size = size < 0 ? -1 : expr_cast(&expr, size, call->dtype, err);
+	size = lapack_apply(&expr, KZ_OP_ABSOLUTE, size, 0, 0, err);
+	int small = lapack_apply(&expr, KZ_OP_LESS, size,
+		expr_float(&expr, math->pivots[call->type].least, err), 0, err);
+	int large = lapack_apply(&expr, KZ_OP_GREATER, size,
+		expr_float(&expr, math->pivots[call->type].most, err), 0, err);
+	int node = lapack_apply(&expr, KZ_OP_LOGICAL_OR, small, large, 0, err);
+	st = node < 0 ? KZ_INVALID
+		: lapack_evaluate(&bad, call, &expr, KZ_BOOL, &diagonal->shape, err);
+	st = st ? st : kz_reduce_get(&any, 1, KZ_REDUCE_ANY, bad, NULL, err);
+	*is_good = !any;
+	kz_array_release(bad);
+	return st;
+}
+
+/* The diagonal has no 0.  If it has what libraries cannot divide by, our own kernels do. */
+static kz_status solve_check_diagonal(struct lapack *call, kz_array *a, kz_error *err)
+{
+	const kz_op_options options = {.size = sizeof(options), .stream = call->stream};
 	kz_array *diagonal = NULL, *zeros = NULL, *where = NULL, *first = NULL;
+	struct kz_stream *stream = call->stream;
 	int64_t at[KZ_MAX_DIMS] = {0};
+	bool is_good = true;
 	kz_status st;
 	if ((st = kz_array_diagonal(&diagonal, a, 0, -2, -1, err))
-	    || (st = kz_apply(&zeros, KZ_OP_EQUAL, &options, err, KZ_ARGS(diagonal, 0)))
+	    || (st = solve_check_range(&is_good, call, diagonal, err)) || is_good) {
+		goto out;
+	}
+	call->is_own = true;
+	if ((st = kz_apply(&zeros, KZ_OP_EQUAL, &options, err, KZ_ARGS(diagonal, 0)))
 	    || (st = kz_array_nonzero_on(&where, zeros, stream, err)) || where->count == 0
 	    || (st = kz_array_slice(&first, where, KZ_AT(KZ_ALL, 0), err))
 	    || (st = kz_array_get(first, at, kz_array_size(first), err))) {
@@ -478,7 +524,7 @@ kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b, kz_trian
 	    || (st = lapack_copy(&result, &call, columns, false, err))) {
 		goto out;
 	}
-	if (result->count && (is_unit || !(st = solve_check_diagonal(a, call.stream, err)))
+	if (result->count && (is_unit || !(st = solve_check_diagonal(&call, a, err)))
 	    && !(st = solve_prepare_triangle(&factor, &call, a, err))) {
 		/* The transposed equation, x' op(a)' = b', which has a on the right. */
 		const int64_t *ends = result->shape.dims + result->shape.ndim - 2;
@@ -486,8 +532,8 @@ kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b, kz_trian
 			.op = MATH_TRSM, .type = call.type, .side = 'R',
 			.uplo = triangle == KZ_LOWER ? 'U' : 'L', .op_a = "NTC"[op],
 			.diag = is_unit ? 'U' : 'N', .m = ends[1], .n = ends[0],
-			.count = call.count, .alpha = {1, 0}, .a = lapack_matrix(factor),
-			.b = lapack_matrix(result),
+			.count = call.count, .is_own = call.is_own, .alpha = {1, 0},
+			.a = lapack_matrix(factor), .b = lapack_matrix(result),
 		};
 		task.a.next = factor->count == ends[0] * ends[0] ? 0 : task.a.next;
 		st = math_run(call.device, &task, call.stream, call.name, err);

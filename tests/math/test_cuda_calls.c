@@ -279,6 +279,106 @@ static void take(number *out, kz_array *array)
 	kz_array_release(array);
 }
 
+static const kz_dtype call_dtypes[] = {KZ_F32, KZ_F64, KZ_C64, KZ_C128};
+
+/* Whether an array, which is released, has a NaN. */
+static bool take_nan(kz_array *array)
+{
+	int64_t count = kz_array_count(array);
+	double complex *got = support_read(array, KZ_C128);
+	bool has = false;
+	for (int64_t i = 0; i < count; i++) {
+		has |= isnan(creal(got[i])) || isnan(cimag(got[i]));
+	}
+	free(got);
+	kz_array_release(array);
+	return has;
+}
+
+/* cuSOLVER loses it. */
+CUDA_TEST(a_nan_in_a_matrix_reaches_the_results)
+{
+	enum { N = 5 };
+	for (int place = 0; place < N * N; place++) {
+		double a[2 * N * N];
+		kz_array *array, *out, *sign, *p, *l, *u;
+		for (int i = 0; i < 2 * N * N; i++) {
+			a[i] = (i * 7 + i / 3) % 11 - 5 + (i % (N + 1) == 0 ? 9 : 0);
+		}
+		a[place] = (double)NAN;
+		array = support_array_of(dev, call_dtypes[which], a, N * N);
+		ok(kz_array_reshape_view(&p, array, KZ_SHAPE(N, N), &err));
+		kz_array_release(array);
+		array = p;
+		ok(kz_det(&out, array, NULL, &err));
+		ck_assert(take_nan(out));
+		ok(kz_slogdet(&sign, &out, array, NULL, &err));
+		ck_assert(take_nan(sign));
+		ck_assert(take_nan(out));
+		ok(kz_inv(&out, array, NULL, &err));
+		ck_assert(take_nan(out));
+		ok(kz_solve(&out, array, array, NULL, &err));
+		ck_assert(take_nan(out));
+		ok(kz_lu(&p, &l, &u, array, NULL, &err));
+		bool has_nan = take_nan(l);
+		ck_assert(take_nan(u) || has_nan);
+		ok(kz_cond(&out, array, KZ_NORM_P, 1, NULL, &err));
+		ck_assert(take_nan(out));
+		release_arrays(array, p);
+	}
+}
+
+CUDA_TEST(pivots_may_have_no_reciprocal)
+{
+	bool is_single = which % 2 == 0;
+	double tiny = is_single ? 0x1p-140 : 1e-309, large = is_single ? 0x1p127 : 1e308;
+	const double a[8] = {tiny, 0, 0, large, 2, 1, 1, 3}, b[4] = {tiny, large, 5, 10};
+	const double want[4] = {1, 1, 1, 3};
+	number got[4];
+	kz_array *flat = support_array_of(dev, call_dtypes[which], a, 8), *array, *vectors, *right, *out;
+	ok(kz_array_reshape_view(&array, flat, KZ_SHAPE(2, 2, 2), &err));
+	vectors = support_array_of(dev, call_dtypes[which], b, 4);
+	ok(kz_array_reshape_view(&right, vectors, KZ_SHAPE(2, 2, 1), &err));
+	ok(kz_det(&out, array, NULL, &err));
+	double complex *det = support_read(out, KZ_C128);
+	ck_assert(cabs(det[0] / (tiny * large) - 1) < 1e-6 && cabs(det[1] - 5) < 1e-6);
+	free(det);
+	kz_array_release(out);
+	ok(kz_solve(&out, array, right, NULL, &err));
+	double complex *solved = support_read(out, KZ_C128);
+	memcpy(got, solved, sizeof(got));
+	free(solved);
+	for (int i = 0; i < 4; i++) {
+		ck_assert(cabs(got[i] - want[i]) < 1e-6);
+	}
+	kz_array_release(out);
+	ok(kz_solve_triangular(&out, array, right, KZ_UPPER, KZ_MATRIX_AS_IS, 0, NULL, &err));
+	ck_assert(!take_nan(out));
+	release_arrays(flat, array, vectors, right);
+}
+
+/* numpy.linalg.cond's: a matrix, one whose second pivot is 0, and zeros. */
+CUDA_TEST(singular_matrices_have_condition_numbers)
+{
+	static const double a[27] = {1, 0, -1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const struct {
+		kz_norm_kind kind;
+		double p, want;
+	} norms[] = {{KZ_NORM_FROBENIUS, 0, 3.1622776601683795}, {KZ_NORM_NUCLEAR, 0, 9.242640687119286},
+		{KZ_NORM_P, 1, 2}, {KZ_NORM_P, -1, 1}, {KZ_NORM_P, (double)INFINITY, 2}};
+	kz_array *flat = support_array_of(dev, call_dtypes[which], a, 27), *array, *out;
+	ok(kz_array_reshape_view(&array, flat, KZ_SHAPE(3, 3, 3), &err));
+	for (size_t i = 0; i < countof(norms); i++) {
+		ok(kz_cond(&out, array, norms[i].kind, norms[i].p, NULL, &err));
+		double *got = support_read(out, KZ_F64);
+		ck_assert_double_eq_tol(got[0], norms[i].want, 1e-5);
+		ck_assert(isinf(got[1]) && isinf(got[2]));
+		free(got);
+		kz_array_release(out);
+	}
+	release_arrays(flat, array);
+}
+
 /* Row-major: two products of a (m, k), whose columns are scaled by s if there is one, and b (k, n). */
 static void check_rows(int m, int n, int k, const number *a, const number *s, const number *b,
 	const number *want)
@@ -427,6 +527,8 @@ SUITE(cuda_calls)
 	tcase_add_tests(tcase, MATH_OPS * devices, a_failing_allocation_leaves_nothing_behind);
 	tcase_add_tests(tcase, 40 * devices, stacks_in_any_order_are_multiplied);
 	tcase_add_tests(tcase, 2 * devices, own_kernels_do_what_a_library_refuses);
+	tcase_add_tests(tcase, 4 * devices, a_nan_in_a_matrix_reaches_the_results,
+		pivots_may_have_no_reciprocal, singular_matrices_have_condition_numbers);
 	tcase_add_tests(tcase, devices, each_code_is_translated, streams_do_not_disturb_each_other,
 		capturing_works_or_fails_cleanly, extents_beyond_a_library_are_refused,
 		solvers_above_work_on_it, a_missing_library_leaves_the_table_empty);

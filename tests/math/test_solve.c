@@ -260,6 +260,136 @@ LINEAR_TEST(nan_and_infinity_do_not_hang)
 	}
 }
 
+/* A NaN anywhere in the second of three matrices: nothing else is spoilt, and nothing hides it. */
+LINEAR_TEST(a_nan_makes_its_determinant_nan)
+{
+	enum { N = 4, ALL = 3 * N * N };
+	number det[3], sign[3], logarithm[3], dets[3];
+	for (int round = 0; round < 4 * N * N; round++) {
+		kz_dtype dtype = linear_dtypes[round % 4];
+		kz_array *array, *out = NULL, *logs, *factors[3], *vector;
+		linear_draw_regular(a, 3, N, dtype);
+		array = linear_upload(a, dtype, KZ_SHAPE(3, N, N), 0);
+		ok(kz_det(&out, array, NULL, &err));
+		linear_take(dets, out, dtype, 3);
+		kz_array_release(array);
+		if (round % 3 == 0) { // the first pivot is 0
+			memset(a + N * N, 0, N * N * sizeof(*a));
+		}
+		a[N * N + round / 4] = (double)NAN;
+		array = linear_upload(a, dtype, KZ_SHAPE(3, N, N), round % 4);
+		ok(kz_det(&out, array, NULL, &err));
+		linear_take(det, out, dtype, 3);
+		ok(kz_slogdet(&out, &logs, array, NULL, &err));
+		linear_take(sign, out, dtype, 3);
+		linear_take(logarithm, logs, linear_real(dtype), 3);
+		ck_assert(isnan(creal(det[1])) && isnan(creal(sign[1])) && isnan(creal(logarithm[1])));
+		for (int i = 0; i < 3; i += 2) {
+			linear_check("det", &det[i], &dets[i], 1, 1000 * linear_eps(dtype) * cabs(dets[i]));
+			ck_assert(isfinite(creal(sign[i])) && isfinite(creal(logarithm[i])));
+		}
+		ok(kz_lu(&factors[0], &factors[1], &factors[2], array, NULL, &err));
+		linear_take(x, factors[1], dtype, ALL);
+		linear_take(x + ALL, factors[2], dtype, ALL);
+		bool has_nan = false;
+		for (int i = 0; i < 2 * ALL; i++) {
+			has_nan |= isnan(creal(x[i]));
+		}
+		ck_assert(has_nan);
+		vector = linear_upload(a, dtype, KZ_SHAPE(N), 0);
+		if (kz_solve(&out, array, vector, NULL, &err) == KZ_OK) {
+			linear_take(x, out, dtype, 3 * N);
+			for (int i = 0; i < N; i++) {
+				has_nan &= isfinite(creal(x[i])) && isfinite(creal(x[2 * N + i]));
+			}
+			ck_assert(has_nan);
+		} else {
+			ck_assert_int_eq(err.status, KZ_NUMERIC);
+			kz_error_clear(&err);
+		}
+		release_arrays(array, vector, factors[0]);
+	}
+}
+
+/* Matrices of integers times a power of two that has no reciprocal, and an ordinary one before them. */
+LINEAR_TEST(pivots_may_be_too_small_for_a_reciprocal)
+{
+	static const double cells[9] = {2, 1, -1, 4, -3, 5, -6, 2, 7}, solution[3] = {3, -1, 2};
+	for (int t = 0; t < 4; t++) {
+		kz_dtype dtype = linear_dtypes[t];
+		bool is_single = linear_is_single(dtype);
+		double tiny = is_single ? 0x1p-130 : 0x1p-1030, bound = is_single ? 1e-3 : 1e-10;
+		number right[6] = {0}, unit = t < 2 ? 1 : linear_number(.6, .8), got[18];
+		kz_array *array, *vectors, *out, *logs, *p, *l, *u, *product;
+		for (int i = 0; i < 18; i++) {
+			a[i] = cells[i % 9] * (i < 9 ? 1 : tiny) * unit;
+			right[i / 3] += a[i] * solution[i % 3];
+		}
+		array = linear_upload(a, dtype, KZ_SHAPE(2, 3, 3), t);
+		vectors = linear_upload(right, dtype, KZ_SHAPE(2, 3, 1), 0);
+		ok(kz_solve(&out, array, vectors, NULL, &err));
+		linear_take(got, out, dtype, 6);
+		for (int i = 0; i < 6; i++) {
+			ck_assert_msg(cabs(got[i] - solution[i % 3]) < bound, "%s: x[%d] is %g",
+				kz_dtype_name(dtype), i, creal(got[i]));
+		}
+		ok(kz_slogdet(&out, &logs, array, NULL, &err));
+		linear_take(got, logs, linear_real(dtype), 2);
+		ck_assert(fabs(creal(got[1]) - creal(got[0]) - 3 * log(tiny)) < bound);
+		linear_take(got, out, dtype, 2);
+		ck_assert(cabs(got[1] - got[0]) < bound);
+		ok(kz_lu(&p, &l, &u, array, NULL, &err));
+		ok(kz_array_astype(&out, p, dtype, &err));
+		kz_array_release(p);
+		ok(kz_matmul(&p, out, l, NULL, &err));
+		ok(kz_matmul(&product, p, u, NULL, &err));
+		linear_take(got, product, dtype, 18);
+		for (int i = 0; i < 18; i++) {
+			ck_assert(cabs(got[i] - a[i]) < bound * (i < 9 ? 1 : tiny));
+		}
+		release_arrays(array, vectors, p, l, u, out);
+	}
+}
+
+/* diag(tiny, large), in both orders, and triangles of them. */
+LINEAR_TEST(diagonals_may_have_any_numbers)
+{
+	for (int round = 0; round < 8; round++) {
+		kz_dtype dtype = linear_dtypes[round / 2];
+		bool is_single = linear_is_single(dtype), is_second = round % 2;
+		double tiny = is_single ? 0x1p-140 : 1e-309, large = is_single ? 0x1p127 : 1e308;
+		number got[4], diagonal[2] = {is_second ? large : tiny, is_second ? tiny : large};
+		kz_array *array, *vector, *out, *logs;
+		a[0] = diagonal[0];
+		a[1] = a[2] = 0;
+		a[3] = diagonal[1];
+		array = linear_upload(a, dtype, KZ_SHAPE(2, 2), 0);
+		vector = linear_upload(diagonal, dtype, KZ_SHAPE(2), 0);
+		ok(kz_det(&out, array, NULL, &err));
+		linear_take(got, out, dtype, 1);
+		ck_assert(cabs(got[0] / (tiny * large) - 1) < 1e-6);
+		ok(kz_slogdet(&out, &logs, array, NULL, &err));
+		linear_take(got, logs, linear_real(dtype), 1);
+		ck_assert(fabs(creal(got[0]) - log(tiny) - log(large)) < 1e-4);
+		kz_array_release(out);
+		for (int way = 0; way < 3; way++) {
+			ok(way == 0 ? kz_solve(&out, array, vector, NULL, &err)
+				: kz_solve_triangular(&out, array, vector, way == 1 ? KZ_LOWER : KZ_UPPER,
+					KZ_MATRIX_AS_IS, 0, NULL, &err));
+			linear_take(got, out, dtype, 2);
+			ck_assert(got[0] == 1 && got[1] == 1);
+		}
+		release_arrays(array, vector);
+		a[0] = is_single ? 0x1p-127 : 0x1p-1023; // which has an inverse
+		a[3] = large;
+		array = linear_upload(a, dtype, KZ_SHAPE(2, 2), 0);
+		ok(kz_inv(&out, array, NULL, &err));
+		linear_take(got, out, dtype, 4);
+		ck_assert(got[0] == 1 / a[0] && got[1] == 0 && got[2] == 0);
+		kz_array_release(array);
+	}
+}
+
 LINEAR_TEST(shapes_that_do_not_fit_are_printed)
 {
 	kz_array *square, *row, *out = NULL, *sign = NULL, *scalar;
@@ -403,6 +533,8 @@ SUITE(solve)
 		triangular_equations_read_one_triangle, other_types_are_converted,
 		singular_matrices_name_their_pivot, determinants_do_not_overflow_on_the_way,
 		empty_matrices_are_as_in_numpy, nan_and_infinity_do_not_hang,
+		a_nan_makes_its_determinant_nan, pivots_may_be_too_small_for_a_reciprocal,
+		diagonals_may_have_any_numbers,
 		a_negative_power_is_that_of_the_inverse,
 		shapes_that_do_not_fit_are_printed, a_capture_is_refused,
 		a_failing_allocation_leaves_nothing_behind);

@@ -137,11 +137,30 @@ void stub_geam(const struct stub_job *job, const struct host_library *library)
 
 /* Factors.  The library's pivots may be wide. */
 
+/* cuSOLVER's LU factorizations have lost a NaN. */
+static void lose_nan(const struct stub_job *job)
+{
+	bool is_double = job->type == MATH_D || job->type == MATH_Z;
+	int64_t parts = job->type >= MATH_C ? 2 : 1;
+	for (int64_t j = 0; j < job->n[1]; j++) {
+		for (int64_t i = j * job->ld[0] * parts; i < (j * job->ld[0] + job->n[0]) * parts; i++) {
+			double *d = (double *)job->p[0] + i;
+			float *f = (float *)job->p[0] + i;
+			if (is_double) {
+				*d = isnan(*d) ? 0 : *d;
+			} else {
+				*f = isnan(*f) ? 0 : *f;
+			}
+		}
+	}
+}
+
 void stub_getrf(const struct stub_job *job, const struct host_library *library)
 {
 	int64_t least = job->n[0] < job->n[1] ? job->n[0] : job->n[1], info = 0;
 	int64_t *pivots = calloc((size_t)least, sizeof(*pivots));
 	bool is_wide = library->parts[HOST_LAPACK].is_wide;
+	lose_nan(job);
 	library->getrf[job->type](&job->n[0], &job->n[1], job->p[0], &job->ld[0], pivots, &info);
 	for (int64_t i = 0; i < least; i++) {
 		((int32_t *)job->p[1])[i] = is_wide ? (int32_t)pivots[i] : ((int32_t *)pivots)[i];
