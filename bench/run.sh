@@ -116,36 +116,70 @@ cufft() {
 	fi
 }
 
+# part NAME COMMAND...: a benchmark of `gpu`.  What BENCH_END, in seconds of `date +%s`, cuts off is named on
+# standard error; what it printed until then stays.
+part() {
+	name=$1
+	shift
+	left=$((${BENCH_END:-9999999999} - $(date +%s)))
+	if [ $left -le 0 ]; then
+		echo "cut off: $name, not begun" >&2
+		failed=1
+		return
+	fi
+	st=0
+	timeout -k 5 $left "$@" || st=$?
+	if [ $st = 124 ] || [ $st = 137 ]; then
+		echo "cut off: $name, within" >&2
+		failed=1
+	elif [ $st != 0 ]; then
+		echo "FAIL: $name: exit status $st" >&2
+		failed=1
+	fi
+}
+
+# What tells most comes first: launches, arrays, libraries.  The functions of this file are parts in a
+# shell of their own.
 gpu() {
 	export CUDA_CACHE_DISABLE=1 # NVIDIA's, which NVRTC has too: what compiles shall compile
 	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 |
 		sed 's/\(.*\), \(.*\)/{"case":"machine","gpu":"\1","driver":"\2"}/'
-	"$build/bench/bench_launch" pairs
-	KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
-	"$build/bench/bench_compile" cuda
-	"$build/bench/bench_cold" cuda
-	"$build/bench/bench_modules" cuda
-	"$build/bench/bench_array" cuda
-	"$build/bench/bench_reduce" cuda
-	iris
-	if python3 -c 'import torch' 2>/dev/null; then
-		python3 bench/iris_python.py cuda
-	fi
+	failed=0
+	part launch "$build/bench/bench_launch" pairs
+	part cold "$build/bench/bench_cold" cuda
+	part pool env KUDZU_DEVICE=cuda "$build/bench/bench_pool" times
+	part compile "$build/bench/bench_compile" cuda
+	part array "$build/bench/bench_array" cuda
+	part cublas "$build/bench/bench_cublas"
+	part cufft bench/run.sh "$build" cufft
+	part reduce "$build/bench/bench_reduce" cuda
+	part modules "$build/bench/bench_modules" cuda
+	part iris bench/run.sh "$build" iris
 	if python3 -c 'import cupy' 2>/dev/null; then
-		CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
-		KUDZU_DEVICE=cuda:0 python3 bench/cupy_python.py "$build"
+		part array-cupy env CUPY_CACHE_IN_MEMORY=1 python3 bench/array_python.py cupy
+		part cupy env KUDZU_DEVICE=cuda:0 python3 bench/cupy_python.py "$build"
 	fi
-	peers cuda
-	"$build/bench/bench_cublas"
-	cufft
+	part peers bench/run.sh "$build" peers cuda
+	if python3 -c 'import torch' 2>/dev/null; then
+		part iris-torch python3 bench/iris_python.py cuda
+	fi
+	return $failed
 }
 
-machine
 case $what in
-cpu | rest | peers | gpu)
+iris | cufft) # parts of `gpu`
+	$what
+	;;
+peers)
+	[ "${3:-cpu}" != cpu ] || machine
+	peers "${3:-cpu}"
+	;;
+cpu | rest | gpu)
+	machine
 	$what
 	;;
 *)
+	machine
 	cpu
 	rest
 	;;

@@ -242,6 +242,20 @@ table() {
 			got[name, value("what")] = value("median")
 		}
 	}
+	# Calls of a library beside the same by us: a row for each case.
+	value("case") ~ /, / && value("what") ~ /^bare/ && value("unit") == "us" {
+		name = value("case")
+		if (!(name in of_library)) {
+			libraries[++library_count] = name
+		}
+		of_library[name] = amount(value("median"), "us")
+	}
+	value("what") ~ /^(kudzu\/bare|kz_fft over bare cuFFT)$/ {
+		over_library[value("case")] = value("median")
+	}
+	value("what") == "our kernels over cuFFT" {
+		own_library[value("case")] = value("median")
+	}
 	# Of bench_peers: a row for each case, a column for each peer.
 	value("case") == "peers" {
 		absent = absent (absent == "" ? "" : "; ") value("what") ": " value("note")
@@ -308,6 +322,15 @@ table() {
 		}
 		one["gpu", "arrays|median"] = short(median(list, n))
 	}
+	function print_libraries(i, name) {
+		print "| beside NVIDIA\047s library | the bare call | Kudzu\047s, over it | our kernels, over it |\n" \
+			"|---|---|---|---|"
+		for (i = 1; i <= library_count; i++) {
+			name = libraries[i]
+			print "| " name " | " of_library[name] " | " short(over_library[name]) " | " \
+				short(own_library[name]) " |"
+		}
+	}
 	function cell(kind, key) {
 		return (kind, key) in one ? one[kind, key] : "-"
 	}
@@ -372,6 +395,10 @@ table() {
 			printf "| %s | %s | %s | %s | %s |\n", n, short(gpu[n, "kudzu"]), \
 				against(gpu[n, "share"], share_goal(n), -1), short(peer), \
 				peer == "" ? "-" : beside(gpu[n, "kudzu"] / peer)
+		}
+		if (library_count) {
+			printf "%s", count || operation_count ? "\n" : ""
+			print_libraries()
 		}
 		if (peer_rows) {
 			printf "%s", count || operation_count ? "\n" : ""

@@ -64,4 +64,5 @@ gpu-report: all $(sample-programs) $(bench-programs) $(addprefix $(BUILD)/,check
 	@$(nvrtc) bench/gpu_report.sh $(BUILD)
 # Its script has no make to ask.
 $(BUILD)/suites: FORCE
-	$(call rewrite,{ printf 'library %s\n' $(SUITES_kudzu); printf 'driver %s\n' $(SUITES_driver); })
+	$(call rewrite,{ printf 'library %s\n' $(filter-out $(SUITES_host),$(SUITES_kudzu)); \
+		printf 'driver %s\n' $(SUITES_driver); })

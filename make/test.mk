@@ -16,6 +16,9 @@ suites-in = $(patsubst test_%.c,%,$(filter test_%.c,$(notdir $1)))
 SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
 SUITES_cpu := $(call suites-in,$(tests-cpu))
+# What no GPU can change.
+SUITES_host := $(call suites-in,$(wildcard $(patsubst %,tests/%/*.c,base drv rtc cache cli))) dtype mempool_model \
+	args layout shape overlap declare eval_parse promote failures refusals
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
 SUITES_driver := emit emit_warp emit_video emit_vector emit_local emit_serial emit_atom emit_warps emit_cmp \
 	induction half forms ulp mma corpus syntax
