@@ -150,6 +150,20 @@ KZ_RNG double kz_log_gamma(const kz_place &place, double shape, unsigned first)
 	return shape < 1 ? result + log(unit) / shape : result;
 }
 
+/* A number of [a, b) from one of [0, 1). */
+KZ_RNG double kz_between(double a, double b, double x)
+{
+	const double range = b - a;
+	return fabs(range) <= 1.7976931348623157e308 ? a + range * x : a * (1 - x) + b * x;
+}
+
+/* a + b x; only the sum overflows. */
+KZ_RNG double kz_moved(double a, double b, double x)
+{
+	const double distance = b * x;
+	return fabs(distance) <= 1.7976931348623157e308 ? a + distance : fma(b, x, a);
+}
+
 KZ_RNG double kz_gamma(const kz_place &place, double shape)
 {
 	return shape > 0 ? exp(kz_log_gamma(place, shape, 0)) : 0;

@@ -62,7 +62,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz
 /** Distributions, with their parameters a and b.  Their numbers never change. */
 typedef enum kz_distribution {
 	KZ_RANDOM_UNIFORM = 0,     /**< [a, b), or b by rounding: a + (b - a) x, with x of [0, 1) of
-	                                24 bits, 53 of float64, 11 of float16, 8 of bfloat16 */
+	                                24 bits, 53 of float64, 11 of float16, 8 of bfloat16; where
+                                b - a overflows a (1 - x) + b x */
 	KZ_RANDOM_NORMAL = 1,      /**< mean a, standard deviation b; pairs of Box and Muller */
 	KZ_RANDOM_LOG_NORMAL = 2,  /**< e to the power of a normal number of a and b */
 	KZ_RANDOM_EXPONENTIAL = 3, /**< mean a */
@@ -240,7 +241,8 @@ KZ_API void kz_mt19937_permutation(int64_t *out, kz_mt19937 *rng, int64_t count)
  * and 1.
  *
  * x is the low 24 bits of a word, times 2^-24.  The result is x (high - low) + low, rounded once,
- * as PyTorch computes it on processors with FMA.  So it may round to `high`.
+ * as PyTorch computes it on processors with FMA.  So it may round to `high`.  Where high - low
+ * overflows, which PyTorch refuses, it is low (1 - x) + high x.
  *
  * @param out `count` numbers.
  */

@@ -181,7 +181,8 @@ void kz_mt19937_torch_uniform_f32(float *out, kz_mt19937 *rng, int64_t count, fl
 	float high)
 {
 	for (int64_t i = 0; out && rng && i < count; i++) {
-		out[i] = fmaf(mt19937_torch_f32(rng), high - low, low);
+		float x = mt19937_torch_f32(rng);
+		out[i] = isfinite(high - low) ? fmaf(x, high - low, low) : (1 - x) * low + x * high;
 	}
 }
 
@@ -189,7 +190,8 @@ void kz_mt19937_torch_uniform_f64(double *out, kz_mt19937 *rng, int64_t count, d
 	double high)
 {
 	for (int64_t i = 0; out && rng && i < count; i++) {
-		out[i] = fma(mt19937_torch_f64(rng), high - low, low);
+		double x = mt19937_torch_f64(rng);
+		out[i] = isfinite(high - low) ? fma(x, high - low, low) : (1 - x) * low + x * high;
 	}
 }
 

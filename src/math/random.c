@@ -68,9 +68,9 @@ struct random_row {
 enum { RANDOM_INTEGERS = KZ_RANDOM_BERNOULLI + 1 };
 
 static const struct random_row random_rows[] = {
-	[KZ_RANDOM_UNIFORM] = {"uniform", UNIT, FLOATS_OR_COMPLEX, "a + (b - a) * x",
+	[KZ_RANDOM_UNIFORM] = {"uniform", UNIT, FLOATS_OR_COMPLEX, "kz_between(a, b, x)",
 		{"low", "high"}, {FINITE, FINITE}},
-	[KZ_RANDOM_NORMAL] = {"normal", NORMAL, FLOATS_OR_COMPLEX, "a + b * x",
+	[KZ_RANDOM_NORMAL] = {"normal", NORMAL, FLOATS_OR_COMPLEX, "kz_moved(a, b, x)",
 		{"mean", "standard deviation"}, {FINITE, AT_LEAST_0}},
 	[KZ_RANDOM_LOG_NORMAL] = {"log_normal", NORMAL, FLOATS, "exp(a + b * x)",
 		{"mean", "standard deviation"}, {FINITE, AT_LEAST_0}},

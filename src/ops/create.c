@@ -152,12 +152,23 @@ static int real_line(struct expr *expr, double start, double step, kz_error *err
 	return sum[1] < 0 ? -1 : expr_apply(expr, KZ_OP_ADD, sum, err);
 }
 
+/* The line from a half of the start by half a step, times two.  It has the same bits, and no product
+ * overflows where the distance of the ends does. */
+static int halved_line(struct expr *expr, double half, double half_step, kz_error *err)
+{
+	int product[2] = {real_line(expr, half, half_step, err), expr_float(expr, 2, err)};
+	return product[0] < 0 || product[1] < 0 ? -1
+		: expr_apply(expr, KZ_OP_MULTIPLY, product, err);
+}
+
 static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype dtype,
 	const struct number numbers[3], kz_error *err)
 {
 	struct expr expr;
 	double start = numbers[0].real, step = numbers[2].real;
-	double count = ceil((numbers[1].real - start) / step);
+	bool is_halved = isinf(numbers[1].real - start);
+	double count = ceil(is_halved ? (numbers[1].real / 2 - start / 2) / (step / 2)
+		: (numbers[1].real - start) / step);
 	if (step == 0) {
 		return fail_step(err);
 	}
@@ -169,7 +180,9 @@ static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype
 		return error_set(err, KZ_RANGE, "a range of %g elements is too long", count);
 	}
 	expr_init(&expr);
-	if (real_line(&expr, start, step, err) < 0) {
+	int line = is_halved ? halved_line(&expr, start / 2, step / 2, err)
+		: real_line(&expr, start, step, err);
+	if (line < 0) {
 		return KZ_INVALID;
 	}
 	return create_run(out, at, &expr, dtype, count > 0 ? (int64_t)count : 0, err);
@@ -262,8 +275,11 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 	}
 	int64_t parts = endpoint ? count - 1 : count;
 	expr_init(&expr);
-	double distance = to.real - from.real, step = parts > 0 ? distance / (double)parts : 0;
-	int node = fabs(step) < DBL_MIN && parts > 0
+	bool is_halved = isinf(to.real - from.real);
+	double distance = is_halved ? to.real / 2 - from.real / 2 : to.real - from.real;
+	double step = parts > 0 ? distance / (double)parts : 0;
+	int node = is_halved ? halved_line(&expr, from.real / 2, step, err)
+		: fabs(step) < DBL_MIN && parts > 0
 		? fraction_line(&expr, from.real, distance, parts, err)
 		: real_line(&expr, from.real, step, err);
 	if (node >= 0 && endpoint && count > 1) {

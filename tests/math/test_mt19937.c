@@ -161,6 +161,12 @@ START_TEST(torch_draws_the_same_uniform_numbers)
 	}
 	ck_assert_uint_eq(sum, 0x2dd2a117);
 	ck_assert(sums == 0x0b75b3fa985501ae);
+	kz_mt19937_torch_uniform_f32(got, &rng, 2000, -3e38f, 3e38f); // their differences overflow
+	kz_mt19937_torch_uniform_f64(doubles, &rng, 2000, -1e308, 1.7e308);
+	for (int i = 0; i < 2000; i++) {
+		ck_assert(got[i] >= -3e38f && got[i] <= 3e38f);
+		ck_assert(doubles[i] >= -1e308 && doubles[i] <= 1.7e308);
+	}
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 
 #include <kudzu/random.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -139,6 +140,48 @@ DEVICE_TEST(uniform_numbers_are_the_upper_bits)
 		}
 		release_arrays(x, y);
 	}
+	end();
+}
+
+/* Where high - low, or a product on the way, is beyond the type. */
+DEVICE_TEST(numbers_of_a_huge_range_are_finite)
+{
+	static const double ends[][2] = {{-1e308, 1e308}, {1e308, -1e308}, {-DBL_MAX, DBL_MAX},
+		{-1.5e308, 0x1p1023}};
+	static double got[MANY], units[MANY];
+	static float singles[MANY];
+	kz_array *x, *y;
+	for (size_t e = 0; e < countof(ends); e++) {
+		double low = ends[e][0], high = ends[e][1];
+		begin(3, 0);
+		ok(kz_random_uniform(&x, rng, KZ_F64, KZ_SHAPE(MANY), low, high, &err));
+		ok(kz_array_get(x, got, sizeof(got), &err));
+		for (int64_t i = 0; i < MANY; i++) {
+			long double unit = (long double)(pair_at(3, 0, i) >> 11) / 0x1p53L;
+			long double want = low + ((long double)high - low) * unit;
+			ck_assert(fabsl(got[i] - want) <= 0x1p971L);
+		}
+		kz_array_release(x);
+	}
+	begin(3, 0);
+	ok(kz_random_uniform(&x, rng, KZ_F32, KZ_SHAPE(MANY), -3e38, 3e38, &err));
+	ok(kz_array_get(x, singles, sizeof(singles), &err));
+	for (int64_t i = 0; i < MANY; i++) {
+		double unit = (double)(word_at(3, 0, i) >> 8) / 0x1p24;
+		ck_assert(singles[i] == (float)(-3e38 + 6e38 * unit));
+	}
+	kz_array_release(x);
+	begin(3, 0);
+	ok(kz_random_normal(&x, rng, KZ_F64, KZ_SHAPE(MANY), -1.7e308, 1e308, &err));
+	begin(3, 0);
+	ok(kz_random_normal(&y, rng, KZ_F64, KZ_SHAPE(MANY), 0, 1, &err));
+	ok(kz_array_get(x, got, sizeof(got), &err));
+	ok(kz_array_get(y, units, sizeof(units), &err));
+	for (int64_t i = 0; i < MANY; i++) {
+		long double want = -1.7e308 + (long double)1e308 * units[i];
+		ck_assert(fabsl(want) > DBL_MAX ? isinf(got[i]) : fabsl(got[i] - want) <= 0x1p972L);
+	}
+	release_arrays(x, y);
 	end();
 }
 
@@ -587,8 +630,8 @@ SUITE(random)
 	TCase *tcase = suite_add_case(suite, "random");
 	int devices = both_shapes_count();
 	tcase_add_tests(tcase, devices, the_generator_gives_the_known_answers,
-		uniform_numbers_are_the_upper_bits, normal_numbers_are_pairs_of_box_and_muller,
-		exponential_numbers_and_truths_come_from_the_unit, integers_fill_their_range,
+		uniform_numbers_are_the_upper_bits, numbers_of_a_huge_range_are_finite,
+		normal_numbers_are_pairs_of_box_and_muller, exponential_numbers_and_truths_come_from_the_unit, integers_fill_their_range,
 		counts_have_their_probabilities, moments_are_those_of_the_distributions,
 		edges_of_parameters_are_exact, numbers_go_into_any_array,
 		halves_and_complex_numbers_are_drawn_as_floats, kernels_draw_the_numbers_of_arrays,

@@ -115,6 +115,34 @@ START_TEST(random_ranges_of_floats_are_rounded_once)
 }
 END_TEST
 
+/* The difference of the ends is beyond float64, and so are products on the way. */
+KERNEL_TEST(ends_may_be_as_far_apart_as_numbers_can_be)
+{
+	static const double ends[][2] = {{-1e308, 1e308}, {DBL_MAX, -DBL_MAX}, {-1.7e308, 1.5e308}};
+	double got[100];
+	kz_array *a;
+	for (size_t e = 0; e < countof(ends); e++) {
+		long double low = ends[e][0], high = ends[e][1], step = (high - low) / 40;
+		for (int endpoint = 0; endpoint < 2; endpoint++) {
+			int64_t count = 40 + endpoint;
+			ok(kz_linspace(&a, dev, 0, ends[e][0], ends[e][1], count, endpoint, &err));
+			ok(kz_array_get(a, got, 8 * count, &err));
+			for (int i = 0; i < count; i++) {
+				ck_assert(fabsl(got[i] - (low + i * step)) <= 0x1p972L);
+			}
+			ck_assert(got[0] == ends[e][0] && (!endpoint || got[40] == ends[e][1]));
+			kz_array_release(a);
+		}
+		ok(kz_arange(&a, dev, 0, ends[e][0], ends[e][1], (double)step, &err));
+		ck_assert(kz_array_count(a) == 40 || kz_array_count(a) == 41);
+		ok(kz_array_get(a, got, 8 * kz_array_count(a), &err));
+		for (int64_t i = 0; i < kz_array_count(a); i++) {
+			ck_assert(fabsl(got[i] - (low + (long double)i * step)) <= 0x1p972L);
+		}
+		kz_array_release(a);
+	}
+}
+
 KERNEL_TEST(numbers_at_equal_distances_end_where_they_should)
 {
 	double got[7];
@@ -231,6 +259,7 @@ SUITE(create)
 		a_range_the_other_way_is_empty, ranges_that_cannot_be_are_refused,
 		random_ranges_of_floats_are_rounded_once,
 		numbers_at_equal_distances_end_where_they_should,
+		ends_may_be_as_far_apart_as_numbers_can_be,
 		numbers_at_distances_below_the_least_normal_one_are_exact, a_matrix_has_ones_on_one_diagonal,
 		one_kernel_serves_all_ranges_of_a_type, creating_without_memory_leaves_nothing);
 	return s;
