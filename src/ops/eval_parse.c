@@ -8,6 +8,7 @@
  */
 #include "base/common.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "ops/eval_lex.h"
 #include "ops/eval_parse.h"
@@ -675,14 +676,18 @@ static bool shape_node(kz_shape *shapes, const struct expr *expr, int index, kz_
 
 static bool find_mismatch(const struct expr *expr, struct eval_source *source, kz_error *err)
 {
-	kz_shape shapes[EXPR_NODES];
-	for (int i = 0; i < expr->node_count; i++) {
-		if (!shape_node(shapes, expr, i, err)) {
-			source->place = source->places[i];
-			return false;
-		}
+	kz_shape *shapes = mem_alloc(EXPR_NODES * sizeof(*shapes)); /* much for a stack */
+	bool fits = true;
+	if (!shapes) {
+		error_no_memory(err);
+		return false;
 	}
-	return true;
+	for (int i = 0; i < expr->node_count && fits; i++) {
+		fits = shape_node(shapes, expr, i, err);
+		source->place = fits ? source->place : source->places[i];
+	}
+	mem_free(shapes);
+	return fits;
 }
 
 bool eval_check_shapes(const struct expr *expr, struct eval_source *source, kz_error *err)

@@ -11,12 +11,12 @@
 
 #include "rtc/thread.h"
 
+#include "base/stack.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
-
-#define STACK_SIZE ((size_t)32 << 20)
 
 static atomic_int running; /* calls; in a child those of its parent, which never end there */
 static atomic_int owner;   /* the process whose they are */
@@ -72,34 +72,15 @@ static void thread_end(void)
 
 kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 {
-	pthread_t thread;
-	pthread_attr_t attributes;
-	sigset_t all;
-	sigset_t old;
-	int cancel;
 	if (!thread_begin()) {
 		error_set(err, KZ_STATE, "this process was forked while another thread was compiling");
 		error_add_hint(err, "fork before threads compile, or compile in the parent alone");
 		return KZ_STATE;
 	}
-	int code = pthread_attr_init(&attributes);
-	if (code == 0) {
-		/* Signals are for the caller's threads. */
-		sigfillset(&all);
-		pthread_attr_setstacksize(&attributes, STACK_SIZE);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		code = pthread_create(&thread, &attributes, work, arg);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		pthread_attr_destroy(&attributes);
-	}
+	int code = stack_run(work, arg);
+	thread_end();
 	if (code != 0) {
-		thread_end();
 		return error_os(err, code, "pthread_create", "cannot start a thread to compile on");
 	}
-	/* Cancelled here, we would leave the thread with a call that is gone. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_join(thread, NULL);
-	pthread_setcancelstate(cancel, NULL);
-	thread_end();
 	return KZ_OK;
 }

@@ -6,6 +6,7 @@
  */
 #include "base/common.h"
 
+#include "base/alloc.h"
 #include "cpu/abi/api.h"
 #include "cpu/stream/describe.h"
 
@@ -16,14 +17,17 @@ static CUresult launch_kernel(const char *call, CUfunction handle, const struct 
 	struct work work;
 	struct context *context;
 	struct parameters parameters;
+	parameters.many = NULL;
 	work.kernel = *kernel;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
 		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
 			&work);
 	}
-	return result == CUDA_SUCCESS
+	result = result == CUDA_SUCCESS
 		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;
+	mem_free(parameters.many);
+	return result;
 }
 
 API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,

@@ -28,6 +28,9 @@
 #define LAUNCH_ALONE_WORK (1u << 19)
 /* Up to this much may run within the call that launches it. */
 #define LAUNCH_CALL_WORK (1u << 24)
+/* The stack that a thread needs to do a share of a launch: JIT_MOST_STACK, and room for what calls the
+ * code and for what that calls. */
+#define LAUNCH_STACK ((size_t)5 << 18)
 
 struct launcher;
 

@@ -32,6 +32,7 @@
 #define WAKE_WORK (1u << 21) /* what to wake a thread is worth */
 #define FEW 8                /* threads; with more of them there mostly is an idle core */
 #define CACHE_LINE 64
+#define STACK_LEAST ((size_t)8 << 20) /* whatever `ulimit -s` says: LLVM runs on such threads, too */
 
 /* The parts of pool.state. */
 #define STATE_ACTIVE UINT64_C(0xfff)        /* threads that have joined and not left */
@@ -221,6 +222,8 @@ static void *pool_thread_main(void *arg)
 
 bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
 {
+	pthread_attr_t attributes;
+	size_t stack;
 	sigset_t all;
 	sigset_t old;
 	sigfillset(&all);
@@ -230,7 +233,14 @@ bool pool_start_thread(pthread_t *out, void *(*function)(void *), void *arg)
 	}
 	// The program's own signals are for its own threads.
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int error = pthread_create(out, NULL, function, arg);
+	int error = pthread_attr_init(&attributes);
+	if (error == 0) {
+		if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < STACK_LEAST) {
+			pthread_attr_setstacksize(&attributes, STACK_LEAST);
+		}
+		error = pthread_create(out, &attributes, function, arg);
+		pthread_attr_destroy(&attributes);
+	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = error;
 	return error == 0;

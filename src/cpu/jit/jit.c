@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/exit_gate.h"
+#include "base/stack.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/jit/code.h"
 #include "cpu/config/features.h"
@@ -47,6 +48,9 @@ enum { MANY_CALLS = 100 };
 /* Bytes that LLVM takes for an instruction of PTX at most, by measurement (bench_jit): of huge
  * kernels, and of those for 32 lanes.  Up to FEW_BYTES nobody asks how many there are. */
 enum { HUGE_BYTES = 4 << 10, WIDE_BYTES = 32 << 10, FEW_BYTES = 64 << 20 };
+
+/* LLVM's passes call themselves for the operands of operands. */
+#define LLVM_STACK ((size_t)4 << 20)
 
 /* Of what a kernel is called in its object file. */
 #define SYMBOL_SIZE 48
@@ -120,17 +124,45 @@ static bool jit_start_llvm(struct jit *jit, struct ptx_diag *diag)
 	return ok;
 }
 
-bool jit_start(struct ptx_diag *diag)
+/* A call of LLVM's part. */
+struct jit_call {
+	struct jit_kernel *out;
+	struct jit *jit;
+	struct ptx_func *func;
+	struct ptx_diag *diag;
+	bool ok;
+};
+
+/* On the calling thread, or on another where that has too little stack. */
+static void jit_call_llvm(void *(*work)(void *call), struct jit_call *call)
 {
-	struct jit jit = {.llvm = NULL};
-	if (made_count > 0) {
-		return true;
+	int code = 0;
+	if (stack_has_room(LLVM_STACK)) {
+		work(call);
+	} else if ((code = stack_run(work, call)) != 0) {
+		call->ok = ptx_fail(call->diag, 0, 0, "cannot start a thread to compile on: %s",
+			strerror(code));
 	}
-	bool ok = jit_start_llvm(&jit, diag) && jit.calls->start(jit.llvm, diag);
+}
+
+static void *jit_call_start(void *arg)
+{
+	struct jit_call *call = arg;
+	struct jit jit = {.llvm = NULL};
+	call->ok = jit_start_llvm(&jit, call->diag) && jit.calls->start(jit.llvm, call->diag);
 	if (jit.llvm) {
 		jit.calls->release(jit.llvm);
 	}
-	return ok;
+	return NULL;
+}
+
+bool jit_start(struct ptx_diag *diag)
+{
+	struct jit_call call = {.diag = diag, .ok = true};
+	if (made_count == 0) {
+		jit_call_llvm(jit_call_start, &call);
+	}
+	return call.ok;
 }
 
 bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *diag)
@@ -344,6 +376,13 @@ static bool jit_compile_kernel(struct jit_kernel *out, struct jit *jit, struct p
 	return outcome == JIT_MADE;
 }
 
+static void *jit_call_compile(void *arg)
+{
+	struct jit_call *call = arg;
+	call->ok = jit_compile_kernel(call->out, call->jit, call->func, call->diag);
+	return NULL;
+}
+
 static bool jit_compile_gated(struct jit_kernel *out, struct jit *jit, struct ptx_func *func,
 	struct ptx_diag *diag)
 {
@@ -351,9 +390,10 @@ static bool jit_compile_gated(struct jit_kernel *out, struct jit *jit, struct pt
 		return ptx_fail(diag, func->line, 0, "'%s' is not compiled, as the process is ending",
 			func->name);
 	}
-	bool ok = jit_compile_kernel(out, jit, func, diag);
+	struct jit_call call = {.out = out, .jit = jit, .func = func, .diag = diag};
+	jit_call_llvm(jit_call_compile, &call);
 	exit_gate_leave();
-	return ok;
+	return call.ok;
 }
 
 /* What of the code generator decides on the code, known without loading it: its build id, and what

@@ -9,14 +9,16 @@
 #include "cpu/exec/launch.h"
 #include "cpu/stream/work.h"
 
+/* Room for the parameters of a kernel; the most that there can be would fill a small stack. */
 struct parameters {
-	_Alignas(64) uint8_t bytes[LAUNCH_MAX_PARAMS];
+	_Alignas(64) uint8_t few[1024];
+	void *many; /* NULL: few do; free it */
 };
 
 /* work->kernel has the grid, the block, the dynamic shared memory, and whether it is cooperative;
  * this is all the rest. */
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	void **values, void **extra, struct parameters *parameters, struct work *work);
+	void **values, void **extra, struct parameters *room, struct work *work);
 CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *copy,
 	struct work *out);
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,

@@ -8,12 +8,23 @@
 
 #include "cpu/stream/describe.h"
 
+#include "base/alloc.h"
 #include "cpu/config/settings.h"
 #include "cpu/mem/memory.h"
 #include "cpu/object/library.h"
 #include "cpu/stream/launch_slot.h"
 
 #include <string.h>
+
+/* The place for a kernel's parameters; NULL: there is no memory. */
+static uint8_t *kernel_find_room(const struct function *function, struct parameters *room)
+{
+	if (function->ptx->param_size <= sizeof(room->few)) {
+		return room->few;
+	}
+	room->many = mem_alloc(function->ptx->param_size + 64);
+	return room->many ? (uint8_t *)round_up((uintptr_t)room->many, 64) : NULL;
+}
 
 /* Nearly all are of one of two sizes, for which a call is much. */
 static void kernel_copy_parameter(uint8_t *to, const void *from, size_t size)
@@ -28,7 +39,7 @@ static void kernel_copy_parameter(uint8_t *to, const void *from, size_t size)
 }
 
 static CUresult kernel_gather(const char *call, const struct function *function, void **values,
-	struct parameters *out)
+	uint8_t *out)
 {
 	const struct ptx_func *func = function->ptx;
 	for (size_t i = 0; i < func->param_count; i++) {
@@ -38,14 +49,14 @@ static CUresult kernel_gather(const char *call, const struct function *function,
 				"%s: kernel '%s' has %zu parameters; that of index %zu is missing",
 				call, function->name, func->param_count, i);
 		}
-		kernel_copy_parameter(out->bytes + param->offset, values[i], param->size);
+		kernel_copy_parameter(out + param->offset, values[i], param->size);
 	}
 	return CUDA_SUCCESS;
 }
 
 /* The other way to pass parameters: as bytes that the caller has laid out. */
 static CUresult kernel_gather_extra(const char *call, const struct function *function, void **extra,
-	struct parameters *out)
+	uint8_t *out)
 {
 	const struct ptx_func *func = function->ptx;
 	const void *bytes = NULL;
@@ -71,7 +82,7 @@ static CUresult kernel_gather_extra(const char *call, const struct function *fun
 			bytes ? size : 0, function->name, func->param_size);
 	}
 	if (func->param_size > 0) {
-		memcpy(out->bytes, bytes, func->param_size);
+		memcpy(out, bytes, func->param_size);
 	}
 	return CUDA_SUCCESS;
 }
@@ -152,7 +163,7 @@ static CUresult kernel_check_cooperative(const char *call, struct context *conte
 }
 
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	void **values, void **extra, struct parameters *parameters, struct work *work)
+	void **values, void **extra, struct parameters *room, struct work *work)
 {
 	struct kernel_work *kernel = &work->kernel;
 	struct function *function;
@@ -168,15 +179,19 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
 	if ((result = kernel_check_grid(call, kernel)) != CUDA_SUCCESS
-	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS
-	    || (result = extra ? kernel_gather_extra(call, function, extra, parameters)
-		: kernel_gather(call, function, values, parameters)) != CUDA_SUCCESS) {
+	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS) {
+		return result;
+	}
+	uint8_t *bytes = kernel_find_room(function, room);
+	result = !bytes ? api_no_memory(call) : extra ? kernel_gather_extra(call, function, extra, bytes)
+		: kernel_gather(call, function, values, bytes);
+	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	work->kind = WORK_KERNEL;
 	work->is_external = false;
 	kernel->function = function;
-	kernel->params = parameters->bytes;
+	kernel->params = bytes;
 	kernel->param_size = function->ptx->param_size;
 	result = function_code(call, function, kernel->block, &kernel->code);
 	return result == CUDA_SUCCESS ? kernel_check_cooperative(call, context, kernel) : result;

@@ -7,6 +7,7 @@
 
 #include "cpu/stream/graph_node.h"
 
+#include "base/alloc.h"
 #include "cpu/object/mempool.h"
 #include "cpu/stream/describe.h"
 
@@ -129,6 +130,7 @@ static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 	CUresult result = context ? CUDA_SUCCESS
 		: node_find_context(m->call, p->func ? NULL : p->ctx, &context);
 	struct parameters parameters;
+	parameters.many = NULL;
 	if (result == CUDA_SUCCESS && p->extra && work.kernel.is_cooperative) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: parameters as extra, of a cooperative kernel", m->call);
@@ -137,11 +139,11 @@ static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 		result = work_describe_kernel(m->call, context, handle, p->kernelParams, p->extra,
 			&parameters, &work);
 	}
-	if (result != CUDA_SUCCESS) {
-		return result;
+	if (result == CUDA_SUCCESS && !(*out = node_kernel_data(&work, p->extra, attributes))) {
+		result = api_no_memory(m->call);
 	}
-	*out = node_kernel_data(&work, p->extra, attributes);
-	return *out ? CUDA_SUCCESS : api_no_memory(m->call);
+	mem_free(parameters.many);
+	return result;
 }
 
 CUresult node_make_attribute(const char *call, const struct node_data *old,

@@ -64,7 +64,8 @@ static bool queue_step(struct stream *stream)
 bool queue_help(struct stream *stream)
 {
 	const struct item *item = stream->first;
-	return item && (item->work->kind == WORK_KERNEL || work_is_quick(item->work))
+	return item && ((item->work->kind == WORK_KERNEL && work_has_stack(item->work))
+		|| work_is_quick(item->work))
 		&& queue_step(stream);
 }
 

@@ -4,6 +4,7 @@
 
 /* What can be done with work of any kind, launches of graphs included: copy it, judge it, run
  * it. */
+#include "base/stack.h"
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/operation.h"
 
@@ -13,12 +14,18 @@ struct work *work_clone(const struct work *work, bool stage);
 /* Free a clone; NULL is fine.  Not with the lock of queue.h. */
 void work_free(struct work *work);
 
+/* Whether the calling thread has the stack for it; else it leaves it to the stream's own thread. */
+static inline bool work_has_stack(const struct work *work)
+{
+	return (work->kind != WORK_KERNEL && work->kind != WORK_GRAPH) || stack_has_room(LAUNCH_STACK);
+}
+
 /* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock
  * of queue.h. */
 static inline bool work_is_quick(const struct work *work)
 {
-	return work->kind == WORK_GRAPH ? graph_run_is_quick(work->run)
-		: operation_is_quick(work);
+	return (work->kind == WORK_GRAPH ? graph_run_is_quick(work->run) : operation_is_quick(work))
+		&& work_has_stack(work);
 }
 
 /*
