@@ -180,9 +180,10 @@ KZ_API void kz_exec_release(kz_exec *exec);
 /**
  * Launch a graph, behind all earlier work on the memory that it uses.
  *
- * @param stream of the graph's device; NULL for the default stream.  If the stream is captured, the
- *        launch becomes a node of that capture.
- * @return KZ_OK; KZ_INVALID; the driver's failures, which may belong to earlier work.
+ * @param stream of the graph's device; NULL for the default stream.  If the stream is captured, a copy
+ *        of the graph becomes a node of that capture, as after kz_graph_add_child.
+ * @return KZ_OK; KZ_INVALID; KZ_UNSUPPORTED in a capture as for kz_graph_add_child; the driver's
+ *         failures, which may belong to earlier work.
  * Async: returns before the graph has run.  Launches of one kz_exec run one after another.
  */
 KZ_API KZ_NODISCARD kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err);

@@ -54,6 +54,7 @@ struct kz_node {
 	struct kz_node *next;
 	struct kz_graph *graph;     /* NULL in a capture */
 	CUgraphNode handle;
+	CUgraphNode twin;           /* of an executable graph: in its copy, once somebody has asked */
 	CUgraphNodeType type;
 	char *name;
 	struct kz_kernel *kernel;   /* of a kernel node; the graph keeps its module */

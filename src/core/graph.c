@@ -130,9 +130,15 @@ static void graph_end(struct kz_graph *graph)
 	}
 }
 
+static struct kz_graph *graph_retain(struct kz_graph *graph)
+{
+	atomic_fetch_add(&graph->refs, 1);
+	return graph;
+}
+
 static void graph_release(struct kz_graph *graph)
 {
-	if (refs_drop(&graph->refs)) {
+	if (graph && refs_drop(&graph->refs)) {
 		graph_free(graph);
 	}
 }
@@ -588,15 +594,39 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 
 /* Executable graphs */
 
+void exec_drop_copy(struct kz_exec *exec)
+{
+	if (exec->copy) {
+		(void)exec->device->drv->GraphDestroy(exec->copy);
+	}
+	graph_release(exec->copied);
+	exec->copy = NULL;
+	exec->copied = NULL;
+	for (struct kz_node *node = exec->nodes.first; node; node = node->next) {
+		node->twin = NULL;
+	}
+}
+
+void exec_take_copy(struct kz_exec *exec, CUgraph copy, struct kz_graph *graph)
+{
+	exec_drop_copy(exec);
+	exec->copy = copy;
+	exec->copied = copy ? graph_retain(graph) : NULL;
+}
+
 static void exec_release(struct kz_exec *exec)
 {
 	struct device_scope scope;
 	if (refs_drop(&exec->refs)) {
 		struct kz_device *dev = exec->device;
-		if (exec->handle && device_enter_quietly(dev, &scope)) {
-			(void)dev->drv->GraphExecDestroy(exec->handle);
+		if (device_enter_quietly(dev, &scope)) {
+			exec_drop_copy(exec);
+			if (exec->handle) {
+				(void)dev->drv->GraphExecDestroy(exec->handle);
+			}
 			device_leave(dev, &scope);
 		}
+		graph_release(exec->copied);
 		node_list_finish(&exec->nodes);
 		uses_release(&exec->uses);
 		graph_release(exec->graph);
@@ -664,12 +694,15 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 		exec->tag = OBJECT_EXEC;
 		atomic_init(&exec->refs, 1);
 		exec->device = device_retain(dev);
-		atomic_fetch_add(&graph->refs, 1);
-		exec->graph = graph;
+		exec->graph = graph_retain(graph);
 		node_list_init(&exec->nodes);
 		CUresult code =
 			dev->drv->GraphInstantiateWithFlags(&exec->handle, graph->handle, 0);
 		st = device_ok(dev, code, "cuGraphInstantiateWithFlags", err);
+		CUgraph copy = NULL;
+		if (!st && !(st = exec_clone(&copy, graph, err))) {
+			exec_take_copy(exec, copy, graph);
+		}
 	}
 	if (!st && (!exec || !uses_copy(&exec->uses, &graph->uses)
 			|| !exec_copy_nodes(exec, &graph->nodes))) {
@@ -717,8 +750,9 @@ kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 			? memory_use(uses->items[i].object, stream, err) : KZ_OK;
 	}
 	if (!st) {
-		st = device_ok(exec->device, exec->device->drv->GraphLaunch(exec->handle,
-			stream->handle), "cuGraphLaunch", err);
+		st = capture ? exec_capture(exec, stream, err) : device_ok(exec->device,
+			exec->device->drv->GraphLaunch(exec->handle, stream->handle),
+			"cuGraphLaunch", err);
 	}
 	for (size_t i = 0; !st && i < uses->count; i++) {
 		st = uses->items[i].kind->is_memory

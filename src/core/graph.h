@@ -35,6 +35,8 @@ struct kz_exec {
 	struct kz_device *device;
 	struct kz_graph *graph;     /* counted: its nodes are the names of those here */
 	CUgraphExec handle;
+	CUgraph copy;               /* of what is launched, for captures; NULL: there is none */
+	struct kz_graph *copied;    /* counted: the copy is of this one */
 	struct uses uses;           /* what the next launch uses */
 	struct node_list nodes;     /* copies, with what is now in the nodes */
 };
@@ -56,6 +58,21 @@ kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err);
 /* Fail unless a node of this graph can use the memory. */
 kz_status graph_check_memory(const struct kz_graph *graph, const struct memory *memory,
 	kz_error *err);
+
+/* From now on the executable graph is what this copy of `graph` is. */
+void exec_take_copy(struct kz_exec *exec, CUgraph copy, struct kz_graph *graph);
+/* What the copy is cannot be told any more. */
+void exec_drop_copy(struct kz_exec *exec);
+
+/* graph_child.c: an executable graph in a capture. */
+
+/* Copy a graph for captures; NULL: it cannot be a child. */
+kz_status exec_clone(CUgraph *out, const struct kz_graph *graph, kz_error *err);
+/* Change a kernel node of the copy as that of the executable graph is going to be. */
+kz_status exec_copy_params(struct kz_exec *exec, struct kz_node *node,
+	const CUDA_KERNEL_NODE_PARAMS *params, kz_error *err);
+/* Make the copy a node of the capture that the stream belongs to. */
+kz_status exec_capture(struct kz_exec *exec, struct kz_stream *stream, kz_error *err);
 
 /* graph_update.c */
 

@@ -213,6 +213,7 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 {
 	struct device_scope scope;
 	struct uses uses = {0};
+	CUgraph copy = NULL;
 	kz_status st;
 	if ((st = exec_check_update(exec, graph, err))
 	    || (st = device_enter(exec->device, &scope, err))) {
@@ -222,6 +223,7 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	if (!st && !uses_copy(&uses, &graph->uses)) {
 		st = error_no_memory(err);
 	}
+	st = st ? st : exec_clone(&copy, graph, err);
 	if (!st) {
 		CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
 		CUresult code =
@@ -232,7 +234,11 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	}
 	if (st) {
 		uses_release(&uses);
+		if (copy) {
+			(void)exec->device->drv->GraphDestroy(copy);
+		}
 	} else {
+		exec_take_copy(exec, copy, graph);
 		const struct kz_node *from = graph->nodes.first;
 		for (struct kz_node *to = exec->nodes.first; to; to = to->next, from = from->next) {
 			node_take_over(to, from);

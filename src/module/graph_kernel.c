@@ -126,9 +126,11 @@ static kz_status exec_set_launch(struct kz_exec *exec, struct kz_node *node,
 	}
 	if (!(st = device_enter(dev, &scope, err))) {
 		CUDA_KERNEL_NODE_PARAMS params = graph_kernel_params(node, launch);
-		st = device_ok(dev,
-			dev->drv->GraphExecKernelNodeSetParams(exec->handle, node->handle, &params),
-			"cuGraphExecKernelNodeSetParams", err);
+		st = exec_copy_params(exec, node, &params, err);
+		if (!st && (st = device_ok(dev, dev->drv->GraphExecKernelNodeSetParams(exec->handle,
+				node->handle, &params), "cuGraphExecKernelNodeSetParams", err))) {
+			exec_drop_copy(exec);
+		}
 		device_leave(dev, &scope);
 	}
 	if (st) {

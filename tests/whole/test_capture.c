@@ -468,6 +468,65 @@ CAPTURE_TEST(a_launch_in_a_capture_is_a_node_of_it)
 	kz_array_release(y);
 }
 
+/* Changes of the executable graph are in the copy that the capture takes, and those of the graph are not. */
+CAPTURE_TEST(a_launch_in_a_capture_is_of_what_the_graph_has_become)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	kz_graph *inner = captured_pair(y, x, 1, 2), *second = captured_pair(y, x, 100, 200);
+	kz_exec *exec, *outer;
+	ok(kz_graph_instantiate(&exec, inner, &err));
+	ok(kz_exec_set_args(exec, "axpy#2", &err, KZ_ARGS(y, x, 5.0f, N)));
+	ok(kz_exec_set_args(exec, "axpy#2", &err, KZ_ARGS(y, x, 7.0f, N)));
+	ok(kz_graph_add_host(NULL, inner, KZ_AFTER(), free, NULL, &err));
+	kz_graph_release(inner);
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_exec_launch(exec, stream, &err));
+	outer = end_capture(stream);
+	ok(kz_exec_launch(outer, NULL, &err));
+	check_all(y, 8);
+	kz_exec_release(outer);
+	kz_exec_release(exec);
+	inner = captured_pair(y, x, 1, 2);
+	ok(kz_graph_instantiate(&exec, inner, &err));
+	ok(kz_exec_update(exec, second, &err));
+	kz_graph_release(inner);
+	kz_graph_release(second);
+	ok(kz_exec_set_args(exec, "axpy", &err, KZ_ARGS(y, x, 1000.0f, N)));
+	ok(kz_graph_begin(stream, NULL, &err));
+	ok(kz_exec_launch(exec, stream, &err));
+	outer = end_capture(stream);
+	kz_exec_release(exec);
+	ok(kz_exec_launch(outer, NULL, &err));
+	check_all(y, 1208);
+	kz_exec_release(outer);
+	release_arrays(x, y);
+}
+
+CAPTURE_TEST(a_graph_that_cannot_be_a_child_is_refused_and_the_capture_goes_on)
+{
+	kz_array *x = filled(1), *y = filled(0);
+	kz_graph *inner;
+	kz_node *node;
+	kz_buffer *buffer;
+	kz_exec *exec, *outer;
+	ok(kz_graph_create(&inner, dev, &err));
+	ok(kz_graph_add_alloc(&node, &buffer, inner, KZ_AFTER(), 1024, &err));
+	ok(kz_graph_add_free(NULL, inner, KZ_AFTER(node), buffer, &err));
+	ok(kz_graph_instantiate(&exec, inner, &err));
+	ok(kz_graph_begin(stream, NULL, &err));
+	launch_axpy(stream, y, x, 10);
+	fails(kz_exec_launch(exec, stream, &err), KZ_UNSUPPORTED, "cannot be part of another");
+	launch_axpy(stream, y, x, 10);
+	outer = end_capture(stream);
+	ok(kz_exec_launch(outer, NULL, &err));
+	check_all(y, 20);
+	kz_exec_release(outer);
+	kz_exec_release(exec);
+	kz_buffer_release(buffer);
+	kz_graph_release(inner);
+	release_arrays(x, y);
+}
+
 CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 {
 	kz_graph *graph, *other;
@@ -797,6 +856,8 @@ SUITE(capture)
 	tcase_add_tests(tcase, devices, arguments_change_by_the_name_of_the_node,
 		a_graph_of_the_same_shape_updates_an_executable_one,
 		a_clone_has_the_nodes_and_their_names, a_launch_in_a_capture_is_a_node_of_it,
+		a_launch_in_a_capture_is_of_what_the_graph_has_become,
+		a_graph_that_cannot_be_a_child_is_refused_and_the_capture_goes_on,
 		explicit_kernels_run_in_the_order_of_their_edges,
 		a_kernel_without_parameters_is_a_node);
 	tcase = suite_add_case(suite, "conditions");

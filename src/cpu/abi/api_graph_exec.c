@@ -160,16 +160,10 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	bool is_captured = stream_is_captured(__func__, context, stream);
 	if ((result = graph_exec_enter(__func__, handle, &exec)) != CUDA_SUCCESS) {
 		return result;
 	}
 	result = graph_exec_prepare(__func__, context, exec);
-	if (result == CUDA_SUCCESS && is_captured
-	    && (exec->graph->has_memory || exec->graph->has_conditions)) {
-		result = api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-			"%s: the graph allocates or frees memory, or has conditional nodes", __func__);
-	}
 	if (result == CUDA_SUCCESS && !(work.run = graph_run_create(exec))) {
 		result = api_no_memory(__func__);
 	}

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "cpu/stream/event.h"
 #include "cpu/stream/graph_node.h"
-#include "cpu/stream/graph_run.h"
 #include "cpu/stream/queue.h"
 
 static struct capture *captures;
@@ -229,30 +228,6 @@ CUresult capture_node(const char *call, struct stream *stream, struct node_data 
 	return result;
 }
 
-/* The launch of a graph becomes a node with a copy of the graph. */
-static CUresult capture_launch(const char *call, struct stream *stream, const struct work *work)
-{
-	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
-	struct node_data *data;
-	CUresult result = node_make(call, &params, NULL, &data);
-	if (result != CUDA_SUCCESS) {
-		return result;
-	}
-	graph_lock();
-	struct graph *child = graph_clone(graph_run_graph(work->run), true);
-	graph_unlock();
-	if (!child) {
-		node_data_release(data);
-		return api_no_memory(call);
-	}
-	data->params.graph.graph = child->handle;
-	result = capture_node(call, stream, data, child);
-	if (result != CUDA_SUCCESS) {
-		graph_release(child);
-	}
-	return result;
-}
-
 static CUresult capture_external(const char *call, struct stream *stream, const struct work *work)
 {
 	CUgraphNodeParams params = {.eventWait = {work->event},
@@ -349,7 +324,7 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 	case WORK_EMPTY:
 		return CUDA_SUCCESS;
 	case WORK_GRAPH:
-		return capture_launch(call, stream, work);
+		return capture_invalidate(capture, capture_fail_unsupported(call));
 	case WORK_RECORD:
 		return work->is_external ? capture_external(call, stream, work)
 			: capture_record(call, stream, event);

@@ -274,11 +274,6 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 	return run;
 }
 
-const struct graph *graph_run_graph(const struct graph_run *run)
-{
-	return run->exec->graph;
-}
-
 void graph_run_retain(struct graph_run *run)
 {
 	atomic_fetch_add(&run->refs, 1);

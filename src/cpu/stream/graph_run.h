@@ -48,8 +48,6 @@ const struct graph_plan *graph_exec_plan(struct graph_exec *exec);
 
 /* A launch; NULL when memory runs out.  It keeps what it needs of the executable graph. */
 struct graph_run *graph_run_create(struct graph_exec *exec);
-/* The executable graph's copy of its graph. */
-const struct graph *graph_run_graph(const struct graph_run *run);
 void graph_run_retain(struct graph_run *run);
 /* Without any lock. */
 void graph_run_release(struct graph_run *run);
