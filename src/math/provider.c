@@ -15,7 +15,6 @@
 #include "math/host_library.h"
 
 #include <float.h>
-#include <math.h>
 
 static const struct {
 	const char *what;
@@ -99,7 +98,7 @@ kz_status math_device_get(struct math_device **out, struct kz_device *dev, kz_er
 		for (int type = 0; type < MATH_TYPES; type++) {
 			bool is_double = type == MATH_D || type == MATH_Z;
 			math->pivots[type].least = is_double ? DBL_MIN : (double)FLT_MIN;
-			math->pivots[type].most = (double)INFINITY;
+			math->pivots[type].most = is_double ? DBL_MAX : (double)FLT_MAX;
 		}
 		kz_status st = math_device_fill(math, err);
 		if (st) {

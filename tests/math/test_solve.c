@@ -379,6 +379,15 @@ LINEAR_TEST(diagonals_may_have_any_numbers)
 			linear_take(got, out, dtype, 2);
 			ck_assert(got[0] == 1 && got[1] == 1);
 		}
+		kz_array_release(array);
+		a[0] = (double)INFINITY; // a finite number divided by it is 0
+		diagonal[0] = 1;
+		array = linear_upload(a, dtype, KZ_SHAPE(2, 2), 0);
+		kz_array_release(vector);
+		vector = linear_upload(diagonal, dtype, KZ_SHAPE(2), 0);
+		ok(kz_solve_triangular(&out, array, vector, KZ_LOWER, KZ_MATRIX_AS_IS, 0, NULL, &err));
+		linear_take(got, out, dtype, 2);
+		ck_assert(creal(got[0]) == 0 && got[1] == 1);
 		release_arrays(array, vector);
 		a[0] = is_single ? 0x1p-127 : 0x1p-1023; // which has an inverse
 		a[3] = large;
