@@ -353,6 +353,7 @@ static struct kz_device *list_find(const struct drv *drv, int ordinal)
 static void device_on_fork(void)
 {
 	pthread_mutex_init(&list_lock, NULL);
+	leaks_on_fork();
 	for (struct kz_device *dev = devices; dev; dev = dev->next) {
 		atomic_store(&dev->lost, true);
 	}

@@ -32,7 +32,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <unistd.h>
 
 enum { BUCKETS = 4096, FILE_SIZE = 64, CALL_SIZE = 32 };
 
@@ -372,6 +371,20 @@ kz_status leaks_begin_asked(kz_error *err)
 	}
 	pthread_mutex_unlock(&leaks.lock);
 	return st;
+}
+
+/* A thread of the parent may have had the lock, and the list in pieces. */
+void leaks_on_fork(void)
+{
+	pthread_mutex_init(&leaks.lock, NULL);
+	memset(leaks.buckets, 0, sizeof(leaks.buckets));
+	leaks.count = 0;
+	leaks.missing = 0;
+	if (leaks.file) { /* the file is the parent's */
+		close(leaks.fd);
+		leaks.file = NULL;
+	}
+	atomic_store(&leaks_on, false);
 }
 
 void leaks_report_close(struct kz_device *dev)

@@ -10,6 +10,8 @@ kz_status leaks_begin_asked(kz_error *err);
 /* The last handle on a device is closed, or the last object of it is gone: write that to the file. */
 void leaks_report_close(struct kz_device *dev);
 void leaks_report_end(struct kz_device *dev);
+/* In a child, which has no objects of its own yet. */
+void leaks_on_fork(void);
 /* Tell each live object of a device, of all for NULL, whose handle a result replaced, once.  `tell` must
  * not come back here. */
 typedef void leaks_loss_fn(const struct kz_leak *leak, uint64_t ns, int thread);
