@@ -57,9 +57,7 @@ typedef struct kz_exec kz_exec;
 /** How to capture.  Initialize with KZ_CAPTURE_OPTIONS_INIT. */
 typedef struct kz_capture_options {
 	size_t size;          /**< sizeof(kz_capture_options) */
-	int32_t relaxed; /**< nonzero: the driver lets this thread make calls that may synchronise
-			      other work, such as another library's cudaMalloc, and another thread
-			      may end the capture */
+	int32_t relaxed;      /**< nonzero: another thread may end the capture */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_capture_options;
@@ -76,9 +74,11 @@ typedef struct kz_capture_options {
  * @param stream any stream, also kz_device_stream().
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_STATE if the stream is captured already; KZ_INVALID; the driver's failures.
- * Threads: this thread must end the capture, unless it is relaxed.  Waits while another thread waits for the
- * whole device, in kz_device_synchronize or kz_device_trim, in the release of a module, or as memory has run
- * out, or makes a plan of cuFFT: that would end the capture.
+ * Calls that the driver cannot capture, such as another library's cudaMalloc, run at once: for the driver
+ * the capture is relaxed.  A call of this library that cannot be captured is KZ_STATE.
+ * Threads: this thread must end the capture, unless it is relaxed; any thread may abort it.  Waits while
+ * another thread waits for the whole device, in kz_device_synchronize or kz_device_trim, in the release of
+ * a module, or as memory has run out, or makes a plan of cuFFT: that would end the capture.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options,
 	kz_error *err);
@@ -100,8 +100,11 @@ KZ_API KZ_NODISCARD kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz
 /**
  * End a capture and forget what it recorded.
  *
+ * The release of the stream that began a capture does the same.
+ *
  * @param stream as for kz_graph_end.  Nothing happens if it is not captured.
- * @return KZ_OK; KZ_STATE as for kz_graph_end if the capture goes on.
+ * @return KZ_OK; KZ_STATE if the stream has joined the capture of another one, which goes on.
+ * Threads: any, also while the one that began the capture lives, if no other call uses its streams.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_abort(kz_stream *stream, kz_error *err);
 

@@ -191,7 +191,7 @@ kz_status capture_join(struct capture *capture, struct kz_stream *stream, kz_err
 	return KZ_OK;
 }
 
-struct kz_stream *capture_part(struct capture *capture)
+static struct kz_stream *capture_part(struct capture *capture)
 {
 	atomic_store(&capture->is_over, true);
 	pthread_mutex_lock(&capture->lock);
@@ -266,6 +266,97 @@ kz_status capture_add_node(struct capture *capture, struct kz_stream *stream,
 	node_free(node);
 	return code == DRV_MISSING ? KZ_OK
 		: device_ok(stream->device, code, "cuStreamGetCaptureInfo", err);
+}
+
+/* Begin and end; the context is current */
+
+kz_status capture_create(struct capture **out, struct kz_stream *stream, bool relaxed,
+	kz_error *err)
+{
+	struct kz_device *dev = stream->device;
+	struct capture *capture = mem_zalloc(1, sizeof(*capture));
+	if (!capture) {
+		return error_no_memory(err);
+	}
+	kz_status st = device_ok(dev, dev->drv->EventCreate(&capture->order,
+		CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+	if (st) {
+		mem_free(capture);
+		return st;
+	}
+	atomic_init(&capture->refs, 1);
+	pthread_mutex_init(&capture->lock, NULL);
+	capture->device = dev;
+	capture->origin = stream;
+	capture->thread = pthread_self();
+	capture->is_relaxed = relaxed;
+	capture->last_node = &capture->nodes;
+	atomic_fetch_add(&dev->captures, 1);
+	*out = capture;
+	return KZ_OK;
+}
+
+struct kz_stream *capture_close(struct capture *capture, bool living)
+{
+	struct kz_device *dev = capture->device;
+	struct kz_stream *streams = capture_part(capture);
+	for (size_t i = 0; i < capture->uses.count; i++) {
+		if (capture->uses.items[i].kind->is_memory) {
+			struct memory *memory = capture->uses.items[i].object;
+			atomic_fetch_sub(&memory->captures, 1);
+		}
+	}
+	atomic_fetch_sub(&dev->captures, 1);
+	if (living) {
+		(void)dev->drv->EventDestroy(capture->order);
+	}
+	return streams;
+}
+
+void capture_forget(struct capture *capture)
+{
+	while (capture->nodes) {
+		struct kz_node *node = capture->nodes;
+		capture->nodes = node->next;
+		node_free(node);
+	}
+	uses_release(&capture->uses);
+	capture_release(capture);
+}
+
+kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err)
+{
+	struct kz_device *dev = capture->device;
+	*out = NULL;
+	CUresult code = dev->drv->StreamEndCapture(capture->origin->handle, out);
+	if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
+		bool mine = error_is_clean(err);
+		error_set(err, KZ_STATE,
+			"kz_graph_end: a stream that joined the capture was not joined back");
+		if (mine) {
+			error_add_hint(err, "record an event in it, and let the first stream wait for that");
+			codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuStreamEndCapture", err);
+		}
+		return KZ_STATE;
+	}
+	return device_ok(dev, code, "cuStreamEndCapture", err);
+}
+
+struct kz_stream *capture_abort(struct capture *capture)
+{
+	struct kz_device *dev = capture->device;
+	struct device_scope scope;
+	CUgraph handle;
+	bool is_living = device_enter_quietly(dev, &scope);
+	if (is_living && capture_stop(&handle, capture, NULL) == KZ_OK) {
+		(void)dev->drv->GraphDestroy(handle);
+	}
+	struct kz_stream *streams = capture_close(capture, is_living);
+	capture_forget(capture);
+	if (is_living) {
+		device_leave(dev, &scope);
+	}
+	return streams;
 }
 
 kz_status capture_refuse_stream(const struct kz_stream *stream, const char *call, kz_error *err)

@@ -88,8 +88,19 @@ void capture_release(struct capture *capture);
 
 /* A stream becomes part of a capture.  Its context is current. */
 kz_status capture_join(struct capture *capture, struct kz_stream *stream, kz_error *err);
-/* All streams leave it; they are released by the caller, from the list that this returns. */
-struct kz_stream *capture_part(struct capture *capture);
+
+kz_status capture_create(struct capture **out, struct kz_stream *stream, bool relaxed,
+	kz_error *err);
+/* The driver's end of a capture; *out is NULL after a failure. */
+kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err);
+/* Then all streams leave it, and its memory counts as captured no longer.  The caller gives the streams
+ * to stream_release_captured.  The context is current if `living`. */
+struct kz_stream *capture_close(struct capture *capture, bool living);
+/* At last it goes, with what is left in it. */
+void capture_forget(struct capture *capture);
+/* All of that, and no graph is made.  The caller has the device, and releases the streams likewise. */
+struct kz_stream *capture_abort(struct capture *capture);
+
 
 /* The graph uses memory, in a stream of the capture, behind the use in another stream of it. */
 kz_status capture_use(struct capture *capture, struct memory *memory, struct kz_stream *stream,

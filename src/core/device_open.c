@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/store.h"
 #include "base/str.h"
+#include "core/capture.h"
 #include "core/leaks.h"
 #include "core/stream.h"
 #include "core/trace.h"
@@ -397,6 +398,10 @@ void kz_device_close(kz_device *dev)
 	pthread_mutex_unlock(&list_lock);
 	if (function) {
 		function(user, dev);
+	}
+	struct capture *capture = is_last ? stream_capture(&dev->stream) : NULL;
+	if (capture && capture->origin == &dev->stream) { /* it keeps the device */
+		stream_release_captured(capture_abort(capture));
 	}
 	if (is_last) {
 		if (trace_is_on()) {

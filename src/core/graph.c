@@ -178,66 +178,6 @@ static kz_status capture_read_options(bool *relaxed, const kz_capture_options *o
 	return KZ_OK;
 }
 
-/* The context is current, as for all of this part. */
-static kz_status capture_create(struct capture **out, struct kz_stream *stream, bool relaxed,
-	kz_error *err)
-{
-	struct kz_device *dev = stream->device;
-	struct capture *capture = mem_zalloc(1, sizeof(*capture));
-	if (!capture) {
-		return error_no_memory(err);
-	}
-	kz_status st = device_ok(dev, dev->drv->EventCreate(&capture->order,
-		CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	if (st) {
-		mem_free(capture);
-		return st;
-	}
-	atomic_init(&capture->refs, 1);
-	pthread_mutex_init(&capture->lock, NULL);
-	capture->device = dev;
-	capture->origin = stream;
-	capture->thread = pthread_self();
-	capture->is_relaxed = relaxed;
-	capture->last_node = &capture->nodes;
-	atomic_fetch_add(&dev->captures, 1);
-	*out = capture;
-	return KZ_OK;
-}
-
-/* Free its streams; its memory counts as captured no longer.  The context is current if `living`. */
-static void capture_close(struct capture *capture, bool living)
-{
-	struct kz_device *dev = capture->device;
-	struct kz_stream *streams = capture_part(capture);
-	for (size_t i = 0; i < capture->uses.count; i++) {
-		if (capture->uses.items[i].kind->is_memory) {
-			struct memory *memory = capture->uses.items[i].object;
-			atomic_fetch_sub(&memory->captures, 1);
-		}
-	}
-	atomic_fetch_sub(&dev->captures, 1);
-	if (living) {
-		(void)dev->drv->EventDestroy(capture->order);
-	}
-	while (streams) {
-		struct kz_stream *stream = streams;
-		streams = stream->next_captured;
-		stream_release(stream);
-	}
-}
-
-static void capture_forget(struct capture *capture)
-{
-	while (capture->nodes) {
-		struct kz_node *node = capture->nodes;
-		capture->nodes = node->next;
-		node_free(node);
-	}
-	uses_release(&capture->uses);
-	capture_release(capture);
-}
-
 kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, kz_error *err)
 {
 	struct device_scope scope;
@@ -256,20 +196,26 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
 	} else if (!st && !(st = capture_create(&capture, stream, relaxed, err))) {
 		if (!(st = capture_join(capture, stream, err))) {
-			st = device_ok(dev,
-				dev->drv->StreamBeginCapture(stream->handle,
-					relaxed ? CU_STREAM_CAPTURE_MODE_RELAXED
-						: CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-				"cuStreamBeginCapture", err);
+			/* In another mode the driver would let nobody end it whose thread has ended. */
+			st = device_ok(dev, dev->drv->StreamBeginCapture(stream->handle,
+				CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", err);
 		}
 		if (st) {
-			capture_close(capture, true);
+			stream_release_captured(capture_close(capture, true));
 			capture_forget(capture);
 		}
 	}
 	pthread_rwlock_unlock(&dev->gate);
 	device_leave(dev, &scope);
 	return st;
+}
+
+/* A stream that joined a capture does not end it. */
+static kz_status capture_check_origin(const struct capture *capture, const struct kz_stream *stream,
+	const char *call, kz_error *err)
+{
+	return capture->origin == stream ? KZ_OK : error_set(err, KZ_STATE,
+		"%s: the stream has joined the capture of another stream, which must end it", call);
 }
 
 /* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error says. */
@@ -281,38 +227,15 @@ static struct capture *capture_find(const struct kz_stream *stream, const char *
 		error_set(err, KZ_STATE, "%s: the stream is not captured", call);
 		return NULL;
 	}
-	if (capture->origin != stream) {
-		error_set(err, KZ_STATE,
-			"%s: the stream has joined the capture of another stream, "
-			"which must end it",
-			call);
+	if (capture_check_origin(capture, stream, call, err)) {
 		return NULL;
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
-		error_set(err, KZ_STATE, "%s: another thread began the capture; a relaxed "
-			"capture could be ended here", call);
+		error_set(err, KZ_STATE, "%s: another thread began the capture; this one could end a "
+			"relaxed capture, or abort it", call);
 		return NULL;
 	}
 	return capture;
-}
-
-/* The driver's end of a capture; *out is NULL after a failure. */
-static kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err)
-{
-	struct kz_device *dev = capture->device;
-	*out = NULL;
-	CUresult code = dev->drv->StreamEndCapture(capture->origin->handle, out);
-	if (code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
-		bool mine = error_is_clean(err);
-		error_set(err, KZ_STATE,
-			"kz_graph_end: a stream that joined the capture was not joined back");
-		if (mine) {
-			error_add_hint(err, "record an event in it, and let the first stream wait for that");
-			codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuStreamEndCapture", err);
-		}
-		return KZ_STATE;
-	}
-	return device_ok(dev, code, "cuStreamEndCapture", err);
 }
 
 /* Move what a capture has into its graph. */
@@ -351,13 +274,13 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	struct kz_device *dev = capture->device;
 	if ((st = device_enter(dev, &scope, err))) {
 		if (atomic_load(&dev->lost)) { /* and the driver's part with it */
-			capture_close(capture, false);
+			stream_release_captured(capture_close(capture, false));
 			capture_forget(capture);
 		}
 		return st;
 	}
 	st = capture_stop(&handle, capture, err);
-	capture_close(capture, true);
+	stream_release_captured(capture_close(capture, true));
 	if (!st && !(st = graph_new(&graph, dev, handle, err))) {
 		st = graph_fill(graph, capture, err);
 	}
@@ -373,28 +296,14 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 
 kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 {
-	struct device_scope scope;
-	CUgraph handle;
-	kz_status st;
-	if ((st = object_check(stream, OBJECT_STREAM, err)) || !stream_capture(stream)) {
-		return st;
+	kz_status st = object_check(stream, OBJECT_STREAM, err);
+	struct capture *capture = st ? NULL : stream_capture(stream);
+	if (capture && !(st = capture_check_origin(capture, stream, __func__, err))) {
+		struct kz_device *dev = device_retain(capture->device);
+		stream_release_captured(capture_abort(capture));
+		device_release(dev);
 	}
-	struct capture *capture = capture_find(stream, __func__, err);
-	if (!capture) {
-		return KZ_STATE;
-	}
-	struct kz_device *dev = device_retain(capture->device);
-	bool is_living = device_enter_quietly(dev, &scope);
-	if (is_living && capture_stop(&handle, capture, NULL) == KZ_OK) {
-		(void)dev->drv->GraphDestroy(handle);
-	}
-	capture_close(capture, is_living);
-	capture_forget(capture);
-	if (is_living) {
-		device_leave(dev, &scope);
-	}
-	device_release(dev);
-	return KZ_OK;
+	return st;
 }
 
 int kz_stream_is_capturing(const kz_stream *stream)

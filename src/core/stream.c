@@ -89,6 +89,15 @@ void stream_release(struct kz_stream *stream)
 	}
 }
 
+void stream_release_captured(struct kz_stream *streams)
+{
+	while (streams) {
+		struct kz_stream *stream = streams;
+		streams = stream->next_captured;
+		stream_release(stream);
+	}
+}
+
 /* One after the other, while streams are captured. */
 static CUresult wait_for_each(struct kz_device *dev)
 {
@@ -247,8 +256,13 @@ static void stream_give_back(struct kz_stream *stream)
 void kz_stream_release(kz_stream *stream)
 {
 	if (object_is(stream, OBJECT_STREAM) && stream->is_held) {
+		struct capture *capture = stream_capture(stream);
 		stream->is_held = false;
 		object_take(stream);
+		/* Nobody could end it any more. */
+		if (capture && capture->origin == stream && !device_is_forked(stream->device)) {
+			stream_release_captured(capture_abort(capture));
+		}
 		if (stream->is_borrowed) {
 			stream_give_back(stream);
 		}

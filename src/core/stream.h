@@ -20,6 +20,8 @@ struct kz_event {
 
 /* Undo stream_retain; unlike kz_stream_release it counts the default stream too. */
 void stream_release(struct kz_stream *stream);
+/* The same for each of a list of streams that have left a capture. */
+void stream_release_captured(struct kz_stream *streams);
 /* Create what a stream is made of; the context is current.  Without options it has its handle
  * already.  stream_finish undoes it. */
 kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,

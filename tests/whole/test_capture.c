@@ -613,6 +613,67 @@ CAPTURE_TEST(another_thread_ends_only_a_relaxed_capture)
 	release_arrays(x, y);
 }
 
+struct begun {
+	kz_stream *stream, *joined;
+	kz_array *x, *y;
+	kz_error err;
+};
+
+/* A thread that begins a capture of two streams and ends. */
+static void *begin_elsewhere(void *arg)
+{
+	struct begun *begun = arg;
+	kz_event *event = NULL;
+	if (!kz_graph_begin(begun->stream, NULL, &begun->err)
+	    && !kz_event_create(&event, dev, &begun->err)
+	    && !kz_event_record(event, begun->stream, &begun->err)
+	    && !kz_stream_wait(begun->joined, event, &begun->err)) {
+		launch_axpy(begun->joined, begun->y, begun->x, 2);
+	}
+	kz_event_release(event);
+	return NULL;
+}
+
+/* By an abort, or by the release of the stream. */
+CAPTURE_TEST(a_capture_whose_thread_has_ended_can_be_ended)
+{
+	kz_graph *graph = NULL;
+	for (int round = 0; round < 2; round++) {
+		pthread_t thread;
+		struct begun begun = {.x = filled(1), .y = filled(0), .err = KZ_ERROR_INIT};
+		ok(kz_stream_create(&begun.stream, dev, 0, &err));
+		ok(kz_stream_create(&begun.joined, dev, 0, &err));
+		pthread_create(&thread, NULL, begin_elsewhere, &begun);
+		pthread_join(thread, NULL);
+		ck_assert_msg(begun.err.status == KZ_OK, "%s", begun.err.message);
+		fails(kz_device_synchronize(dev, &err), KZ_STATE, "end the capture first");
+		fails(kz_graph_end(&graph, begun.stream, &err), KZ_STATE, "or abort it");
+		fails(kz_graph_abort(begun.joined, &err), KZ_STATE, "has joined the capture of another");
+		if (round == 0) {
+			ok(kz_graph_abort(begun.stream, &err));
+			launch_axpy(begun.stream, begun.y, begun.x, 3);
+		}
+		kz_stream_release(begun.stream);
+		ck_assert(!kz_stream_is_capturing(begun.joined));
+		ok(kz_device_synchronize(dev, &err));
+		check_all(begun.y, round == 0 ? 3 : 0);
+		kz_stream_release(begun.joined);
+		release_arrays(begun.x, begun.y);
+	}
+}
+
+/* The device's own stream has no release; the device's last handle ends its capture. */
+START_TEST(a_device_that_is_closed_leaves_no_capture)
+{
+	open_kernels(_i);
+	ok(kz_graph_begin(kz_device_stream(dev), NULL, &err));
+	kz_device_close(dev);
+	open_kernels(_i);
+	ok(kz_device_synchronize(dev, &err));
+	teardown();
+}
+END_TEST
+
 CAPTURE_TEST(an_aborted_capture_leaves_nothing)
 {
 	kz_array *x = filled(1), *y = filled(0);
@@ -850,7 +911,9 @@ SUITE(capture)
 		a_stream_that_is_not_joined_back_ends_the_capture_with_a_reason,
 		calls_that_wait_are_refused_by_name, taking_along_an_axis_is_captured,
 		other_streams_use_memory_of_a_captured_stream,
-		another_thread_ends_only_a_relaxed_capture, an_aborted_capture_leaves_nothing,
+		another_thread_ends_only_a_relaxed_capture,
+		a_capture_whose_thread_has_ended_can_be_ended,
+		a_device_that_is_closed_leaves_no_capture, an_aborted_capture_leaves_nothing,
 		a_capture_survives_compilers_and_empty_pools, a_prepared_launch_can_be_captured);
 	tcase = suite_add_case(suite, "graphs");
 	tcase_add_tests(tcase, devices, arguments_change_by_the_name_of_the_node,
