@@ -122,18 +122,6 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 		: api_no_memory(__func__);
 }
 
-/* In a graph or one of its child graphs. */
-static struct graph_node *find_copy(struct graph *graph, CUgraphNode origin)
-{
-	struct graph_node *found = NULL;
-	for (struct graph_node *node = graph->first; node && !found;
-	     node = node->next) {
-		found = node->origin == origin ? node
-			: node->child ? find_copy(node->child, origin) : NULL;
-	}
-	return found;
-}
-
 API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle)
 {
 	struct graph *clone;
@@ -147,8 +135,11 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 	}
 	struct graph_node *copy = NULL;
 	result = node_find(__func__, origin, &node);
+	if (result == CUDA_SUCCESS && clone->origin && !graph_find_copy(&copy, clone, origin)) {
+		graph_unlock();
+		return api_no_memory(__func__);
+	}
 	if (result == CUDA_SUCCESS) {
-		copy = clone->origin ? find_copy(clone, origin) : NULL;
 		*out = copy ? copy->handle : NULL;
 	}
 	graph_unlock();

@@ -11,6 +11,7 @@
 #include "cpu/stream/operation.h"
 #include "cpu/stream/user_object.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -117,6 +118,8 @@ void graph_disconnect(struct graph_node *from, struct graph_node *to)
 
 /* --- Nodes --- */
 
+static uint64_t graph_changes; /* of all graphs: nodes that came and went; under the lock */
+
 static bool graph_handles_memory(CUgraphNodeType type)
 {
 	return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE;
@@ -137,6 +140,7 @@ struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct
 	*graph->last = node;
 	graph->last = &node->next;
 	graph->node_count++;
+	graph_changes++;
 	graph->has_memory |= graph_handles_memory(data->params.type);
 	graph->has_conditions |= (bool)data->condition;
 	if (child) {
@@ -185,6 +189,7 @@ struct graph *graph_remove(struct graph_node *node)
 		graph->last = node->link;
 	}
 	graph->node_count--;
+	graph_changes++;
 	graph_hide_node(node);
 	graph_free_node(node);
 	if (child) {
@@ -242,6 +247,7 @@ void graph_release(struct graph *graph)
 		condition_release(condition);
 	}
 	handle_release(graph->handle);
+	mem_free(graph->copies);
 	mem_free(graph);
 }
 
@@ -309,6 +315,80 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 		return NULL;
 	}
 	return clone;
+}
+
+/* The copies in a graph and its child graphs, by the handles of their origins: a program asks for each, so
+ * that looking at all each time would take as long as all times all. */
+struct graph_copies {
+	uint64_t changes; /* of graph_changes, up to which it holds */
+	size_t count;
+	struct graph_copy {
+		CUgraphNode origin;
+		size_t place;     /* the first of those with one origin counts */
+		struct graph_node *node;
+	} list[];
+};
+
+static size_t graph_count_copies(const struct graph *graph)
+{
+	size_t count = 0;
+	for (const struct graph_node *node = graph->first; node; node = node->next) {
+		count += 1 + (node->child ? graph_count_copies(node->child) : 0);
+	}
+	return count;
+}
+
+static void graph_list_copies(struct graph_copies *to, const struct graph *graph)
+{
+	for (struct graph_node *node = graph->first; node; node = node->next) {
+		to->list[to->count] = (struct graph_copy){node->origin, to->count, node};
+		to->count++;
+		if (node->child) {
+			graph_list_copies(to, node->child);
+		}
+	}
+}
+
+static int graph_order_copies(const void *a, const void *b)
+{
+	const struct graph_copy *one = a, *other = b;
+	uintptr_t x = (uintptr_t)one->origin, y = (uintptr_t)other->origin;
+	return x != y ? (x > y) - (x < y) : (one->place > other->place) - (one->place < other->place);
+}
+
+static bool graph_index_copies(struct graph *graph)
+{
+	size_t count = graph_count_copies(graph), size;
+	struct graph_copies *copies = NULL;
+	if (size_mul(&size, count, sizeof(*copies->list)) && size_add(&size, size, sizeof(*copies))) {
+		copies = mem_alloc(size);
+	}
+	mem_free(graph->copies);
+	graph->copies = copies;
+	if (copies) {
+		copies->changes = graph_changes;
+		copies->count = 0;
+		graph_list_copies(copies, graph);
+		qsort(copies->list, count, sizeof(*copies->list), graph_order_copies);
+	}
+	return copies;
+}
+
+bool graph_find_copy(struct graph_node **out, struct graph *graph, CUgraphNode origin)
+{
+	if ((!graph->copies || graph->copies->changes != graph_changes) && !graph_index_copies(graph)) {
+		return false;
+	}
+	const struct graph_copies *copies = graph->copies;
+	size_t low = 0, high = copies->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		bool before = (uintptr_t)copies->list[middle].origin < (uintptr_t)origin;
+		low = before ? middle + 1 : low;
+		high = before ? high : middle;
+	}
+	*out = low < copies->count && copies->list[low].origin == origin ? copies->list[low].node : NULL;
+	return true;
 }
 
 void graph_mark_memory(struct graph *graph)

@@ -81,6 +81,7 @@ struct graph {
 	bool has_conditions;         /* conditional nodes, likewise */
 	bool is_captured_into;       /* a capture goes on */
 	CUgraphExec exec;            /* the last one, if has_memory */
+	struct graph_copies *copies; /* what graph_find_copy has found out, or NULL */
 };
 
 /* One lock for all graphs; it may be taken with that of queue.h held, not the other way round. */
@@ -94,6 +95,8 @@ void graph_hide(struct graph *graph);
 void graph_release(struct graph *graph); /* NULL is fine */
 /* A copy, with its child graphs; NULL when memory runs out. */
 struct graph *graph_clone(const struct graph *graph, bool with_handles);
+/* The copy of a node, in a graph or its child graphs, or NULL; false: memory runs out. */
+bool graph_find_copy(struct graph_node **out, struct graph *graph, CUgraphNode origin);
 
 /* Add a node; it takes neither the data nor the child if it fails, for want of memory. */
 struct graph_node *graph_add(struct graph *graph, struct node_data *data, struct graph *child);

@@ -245,6 +245,36 @@ START_TEST(clones_are_graphs_of_their_own)
 }
 END_TEST
 
+/* In the order of the graph and against it, with a change between: so many that to look at all nodes for each of
+ * them would take longer than a test may. */
+START_TEST(each_of_many_nodes_is_found_in_the_clone)
+{
+	enum { MANY = 100000 };
+	static CUgraphNode nodes[MANY], copies[MANY];
+	CUgraph graph = new_graph(), clone;
+	CUgraphNode copy;
+	size_t count = MANY;
+	for (int i = 0; i < MANY; i++) {
+		OK(cuGraphAddEmptyNode(&nodes[i], graph, NULL, 0));
+	}
+	OK(cuGraphClone(&clone, graph));
+	OK(cuGraphGetNodes(clone, copies, &count));
+	ck_assert_uint_eq(count, MANY);
+	for (int i = 0; i < MANY; i++) {
+		OK(cuGraphNodeFindInClone(&copy, nodes[i], clone));
+		ck_assert_ptr_eq(copy, copies[i]);
+	}
+	OK(cuGraphDestroyNode(copies[7]));
+	for (int i = MANY; i-- > 0;) {
+		CUresult result = cuGraphNodeFindInClone(&copy, nodes[i], clone);
+		ck_assert(i == 7 ? result == CUDA_ERROR_INVALID_VALUE
+			: result == CUDA_SUCCESS && copy == copies[i]);
+	}
+	OK(cuGraphDestroy(graph));
+	OK(cuGraphDestroy(clone));
+}
+END_TEST
+
 /* --- Parameters --- */
 
 START_TEST(parameters_come_back_and_can_be_set)
@@ -531,6 +561,9 @@ SUITE(api_graph)
 	tcase_add_tests(tc, 1, graphs_tell_their_nodes_and_edges,
 		cycles_are_found_when_a_graph_is_instantiated, edges_have_data,
 		clones_are_graphs_of_their_own);
+	tc = add_case(suite, "many", graph_setup, teardown);
+	tcase_set_timeout(tc, 10);
+	tcase_add_test(tc, each_of_many_nodes_is_found_in_the_clone);
 	tc = add_case(suite, "parameters", graph_setup, teardown);
 	tcase_add_tests(tc, 1, parameters_come_back_and_can_be_set,
 		fills_and_copies_come_back_and_can_be_set, kernels_have_attributes,
