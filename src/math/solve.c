@@ -375,10 +375,15 @@ static void solve_logarithm(double complex out[2], const struct solve_factors *f
 	double sum = 0;
 	for (int64_t k = 0; k < factors->n; k++) {
 		double complex factor = factors->diagonals[i * factors->n + k];
-		double size = cabs(factor);
+		double size = cabs(factor), more = 0;
+		if (isinf(size) && isfinite(creal(factor)) && isfinite(cimag(factor))) {
+			factor = solve_number(creal(factor) / 2, cimag(factor) / 2);
+			size = cabs(factor);
+			more = log(2);
+		}
 		sign = cimag(factor) == 0 && cimag(sign) == 0 ? creal(sign) * (creal(factor) / size)
 			: sign * solve_number(creal(factor) / size, cimag(factor) / size);
-		sum += log(size);
+		sum += log(size) + more;
 	}
 	bool is_singular = factors->info[i] != 0;
 	bool has_nan = factors->nans[i];
