@@ -194,10 +194,14 @@ static kz_status convolve_launch(struct kz_array *out, const struct convolution 
 	struct kz_array *a, struct kz_array *b, kz_error *err)
 {
 	struct kz_device *dev = array_device(out);
+	bool is_signed = dtype_is_integer(job->dtype) && job->dtype <= KZ_I64;
 	struct {
 		char family[12];
 		struct convolve_class class;
 	} key = {"convolve", {job->dtype, dev->serial}};
+	if (is_signed) { // sums that wrap have the same bits without a sign
+		key.class.dtype = job->dtype - KZ_I8 + KZ_U8;
+	}
 	const struct kernels_want want = {&key, sizeof(key), convolve_write, &key.class, job->name};
 	struct kz_sequences sequences = {a->count, b->count, job->first, job->count};
 	CUdeviceptr address[3] = {array_address(out), array_address(a), array_address(b)};
