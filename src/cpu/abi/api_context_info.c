@@ -71,14 +71,16 @@ static CUresult enter_limit(const char *call, CUlimit limit, struct context **ou
 {
 	CUresult result = api_enter(call, out);
 	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE ? result
-		: api_fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "%s: the CPU device has no limit %d", call,
+		: api_fail((unsigned)limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT
+			: CUDA_ERROR_INVALID_VALUE, "%s: the CPU device has no limit %d", call,
 			(int)limit);
 }
 
 static CUresult check_limit(const char *call, CUlimit limit, size_t value)
 {
 	size_t most = limit == CU_LIMIT_STACK_SIZE ? MAX_STACK
-		: limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ? MAX_SYNC_DEPTH : SIZE_MAX;
+		: limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ? MAX_SYNC_DEPTH
+		: limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY ? MAX_FETCH : SIZE_MAX;
 	return value <= most ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: %zu for limit %d; the most is %zu", call, value, (int)limit, most);
 }
@@ -98,9 +100,6 @@ static CUresult set_limit(const char *call, struct context *context, CUlimit lim
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a kernel that calls malloc has"
 				" run, so its heap can no longer change", call);
 		}
-		break;
-	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
-		value = value < MAX_FETCH ? value : MAX_FETCH;
 		break;
 	case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
 		value = 0; // as CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE
@@ -169,7 +168,7 @@ API(cuCtxGetStreamPriorityRange, int *least, int *greatest)
 		*least = 0;
 	}
 	if (result == CUDA_SUCCESS && greatest) {
-		*greatest = 0;
+		*greatest = STREAM_GREATEST_PRIORITY;
 	}
 	return result;
 }

@@ -114,7 +114,7 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 	*out = clone ? clone->handle : NULL;
 	graph_unlock();
 	if (has_memory) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: graphs that allocate or free memory, or with conditional nodes, cannot be"
 			" cloned", __func__);
 	}

@@ -5,6 +5,7 @@
 #include "cpu/stream/graph_node.h"
 
 #include "cpu/abi/api_graph.h"
+#include "cpu/stream/capture.h"
 #include "cpu/stream/describe.h"
 #include "cpu/stream/graph_run.h"
 #include "cpu/stream/stream.h"
@@ -26,9 +27,13 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the graph is a child, and allocates or frees memory", call);
 	}
-	if (graph->has_memory && handle_get(graph->exec, API_GRAPH_EXEC)) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory,"
-			" and an executable graph of it exists", call);
+	if (!graph_suits(graph, false)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: bodies of conditional nodes have kernels, "
+			"copies, fills, child graphs and conditional nodes only", call);
+	}
+	if ((graph->has_memory || graph->has_conditions) && handle_get(graph->exec, API_GRAPH_EXEC)) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory or has"
+			" conditional nodes, and an executable graph of it exists", call);
 	}
 	return CUDA_SUCCESS;
 }
@@ -68,6 +73,9 @@ static CUresult instantiate(const char *call, CUgraphExec *out, CUgraph handle, 
 		| CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 	CUresult result = api_need(api_ready(call), call, out);
 	*bad = NULL;
+	if (result == CUDA_SUCCESS) {
+		result = capture_check_unsafe(call);
+	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

@@ -30,11 +30,11 @@ static CUresult make_child(const char *call, const struct graph *graph,
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph cannot be moved", call);
 	}
 	if (!is_move && child->has_memory) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: a child graph that allocates or frees memory must be moved", call);
 	}
 	if (!is_move && child->has_conditions) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: a child graph with conditional nodes must be moved", call);
 	}
 	*out = is_move ? child : graph_clone(child, true);

@@ -154,13 +154,13 @@ API(cuMemHostGetFlags, unsigned int *out, void *memory)
 	}
 	struct host_range own;
 	if (find_overlap(context, (uintptr_t)memory, 1, &own)) {
-		*out = own.flags;
+		*out = own.flags | CU_MEMHOSTREGISTER_DEVICEMAP;
 		return CUDA_SUCCESS;
 	}
 	if (!memory_find(context->device->memory, (uintptr_t)memory, &range)
 	    || range.kind != MEMORY_HOST) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not pinned host memory", __func__);
 	}
-	*out = range.flags;
+	*out = range.flags | CU_MEMHOSTALLOC_DEVICEMAP; // all of it has an address for kernels
 	return CUDA_SUCCESS;
 }

@@ -11,12 +11,13 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	// 0 is the only priority.  Any other becomes the nearest one that exists.
-	(void)priority;
 	if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
 	}
-	*out = stream_create(context, flags);
+	// One that does not exist becomes the nearest one that does.  None changes when work runs.
+	priority = priority > 0 ? 0 : priority;
+	*out = stream_create(context, flags, priority < STREAM_GREATEST_PRIORITY
+		? STREAM_GREATEST_PRIORITY : priority);
 	return *out ? CUDA_SUCCESS
 		: api_no_memory(__func__);
 }
@@ -65,7 +66,7 @@ API(cuStreamGetPriority, CUstream handle, int *out)
 	struct stream_info info;
 	CUresult result = api_need(stream_get_info(__func__, handle, &info), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = 0;
+		*out = info.priority;
 	}
 	return result;
 }

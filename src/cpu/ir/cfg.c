@@ -40,7 +40,8 @@ static bool is_branch(const struct ptx_inst *inst)
 
 static bool is_end(const struct ptx_inst *inst)
 {
-	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
+	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP
+		|| inst->op == PTX_OP_BRKPT;
 }
 
 /* The second half of a wait begins the next block. */

@@ -36,7 +36,8 @@ struct lowering {
 
 static bool ends_thread(const struct ptx_inst *inst)
 {
-	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP;
+	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP
+		|| inst->op == PTX_OP_BRKPT;
 }
 
 static bool needs_branch(const struct ptx_inst *inst)

@@ -47,6 +47,27 @@ static void jit_options_start_log(struct log_buffer *log)
 	jit_options_log(log, "");
 }
 
+/* Options whose value the CPU device ignores, but not what no driver takes. */
+static CUresult jit_options_check(const char *call, CUjit_option option, uintptr_t value)
+{
+	static const struct {
+		CUjit_option option;
+		uint32_t least, most;
+	} ranges[] = {
+		{CU_JIT_MAX_REGISTERS, 1, UINT32_MAX}, {CU_JIT_TARGET, 30, UINT32_MAX},
+		{CU_JIT_CACHE_MODE, 0, 2},
+	};
+	for (size_t i = 0; i < countof(ranges); i++) {
+		if (ranges[i].option == option && ((uint32_t)value < ranges[i].least
+				|| (uint32_t)value > ranges[i].most)) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: option %d cannot be %u", call,
+				(int)option, (unsigned)value);
+		}
+	}
+	return (unsigned)option <= CU_JIT_SPLIT_COMPILE ? CUDA_SUCCESS : api_fail(
+		CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d", call, (int)option);
+}
+
 CUresult jit_options_read(const char *call, struct jit_options *out, unsigned count,
 	const CUjit_option *options, void **values)
 {
@@ -81,11 +102,11 @@ CUresult jit_options_read(const char *call, struct jit_options *out, unsigned co
 			out->symbol_count = (uint32_t)(uintptr_t)values[i];
 			break;
 		default:
-			if ((unsigned)options[i] > CU_JIT_SPLIT_COMPILE) {
-				return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d",
-					call, (int)options[i]);
-			}
 			break;
+		}
+		CUresult result = jit_options_check(call, options[i], (uintptr_t)values[i]);
+		if (result != CUDA_SUCCESS) {
+			return result;
 		}
 	}
 	if (out->symbol_count > 0 && (!out->symbol_names || !out->symbol_addresses)) {

@@ -150,8 +150,11 @@ CUresult capture_close_stream(const char *call, struct stream *stream)
 {
 	struct capture *capture = stream->captured.capture;
 	const struct frontier *frontier = &stream->captured.frontier;
-	if (!capture || capture->origin == stream) {
+	if (!capture) {
 		return capture_check_stream(call, stream);
+	}
+	if (capture->origin == stream) {
+		return CUDA_SUCCESS; // its end is that of the capture
 	}
 	if (!frontier_add(&capture->gone, frontier->nodes, frontier->data, frontier->count)) {
 		return api_no_memory(call);

@@ -633,15 +633,20 @@ static void node_keep_account(struct graph *graph, const struct node_data *data)
 	}
 }
 
-/* Whether the bodies of conditional nodes may have a node. */
-static bool node_suits_body(const struct node_data *data, const struct graph *child)
+static bool node_suits_body(CUgraphNodeType type)
 {
-	const CUgraphNodeType type = data->params.type;
-	bool suits = type <= CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH
+	return type <= CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_GRAPH
 		|| type == CU_GRAPH_NODE_TYPE_EMPTY || type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
-	for (const struct graph_node *node = child ? child->first : NULL; node && suits;
-	     node = node->next) {
-		suits = node_suits_body(node->data, node->child);
+}
+
+/* A conditional node has its bodies in a child graph. */
+bool graph_suits(const struct graph *graph, bool is_in_body)
+{
+	bool suits = true;
+	for (const struct graph_node *node = graph->first; node && suits; node = node->next) {
+		suits = (!is_in_body || node_suits_body(node->data->params.type))
+			&& (!node->child || graph_suits(node->child, is_in_body
+				|| node->data->condition));
 	}
 	return suits;
 }
@@ -651,10 +656,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	struct graph_node **out)
 {
 	const bool had_memory = graph->has_memory;
-	CUresult result = graph_is_body(graph) && !node_suits_body(data, child)
-		? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: bodies of conditional nodes have kernels, copies, "
-			"fills, child graphs and conditional nodes only", call)
-		: node_check_memory(call, graph, data);
+	CUresult result = node_check_memory(call, graph, data);
 	if (result == CUDA_SUCCESS && !(*out = graph_add(graph, data, child))) {
 		result = api_no_memory(call);
 	}

@@ -38,6 +38,7 @@ struct stream {
 	struct object object;     /* the legacy stream has no handle */
 	unsigned refs;            /* its handle, its items, its thread, who waits for it */
 	unsigned flags;
+	int priority;
 	uint64_t id;
 	bool is_legacy;
 	bool is_blocking;         /* waits for the legacy stream, and the other way round */

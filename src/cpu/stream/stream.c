@@ -364,11 +364,14 @@ CUresult stream_capture(const char *call, struct context *context, CUstream hand
 
 /* --- Streams as a whole --- */
 
-CUstream stream_create(struct context *context, unsigned flags)
+CUstream stream_create(struct context *context, unsigned flags, int priority)
 {
 	queue_lock();
 	struct stream *stream = queue_create(context, flags, false);
 	CUstream handle = stream ? stream->object.handle : NULL;
+	if (stream) {
+		stream->priority = priority;
+	}
 	queue_unlock();
 	return handle;
 }
@@ -458,7 +461,8 @@ CUresult stream_get_info(const char *call, CUstream handle, struct stream_info *
 	CUresult result = stream_enter(call, handle, &stream);
 	if (result == CUDA_SUCCESS) {
 		struct context *context = stream->object.context;
-		*out = (struct stream_info){context->handle, stream->flags, stream->id};
+		*out = (struct stream_info){context->handle, stream->flags, stream->priority,
+			stream->id};
 		result = context_check(context);
 		queue_unlock();
 	}

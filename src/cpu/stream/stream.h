@@ -35,12 +35,16 @@ CUresult stream_capture(const char *call, struct context *context, CUstream stre
 struct stream_info {
 	CUcontext context;
 	unsigned flags;
+	int priority;
 	uint64_t id;
 };
 CUresult stream_get_info(const char *call, CUstream stream, struct stream_info *out);
 
+/* Priorities go from 0 to this one, the greatest; they are only kept. */
+#define STREAM_GREATEST_PRIORITY (-5)
+
 /* Create one in a context; NULL when memory runs out. */
-CUstream stream_create(struct context *context, unsigned flags);
+CUstream stream_create(struct context *context, unsigned flags, int priority);
 /* Let it end when its work is done, but not while it is captured. */
 CUresult stream_close(const char *call, CUstream stream);
 /* The stream itself, with the lock of queue.h if that succeeds. */

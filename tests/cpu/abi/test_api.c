@@ -290,7 +290,7 @@ START_TEST(limits_are_kept)
 	OK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 12345));
 	OK(cuCtxGetLimit(&value, CU_LIMIT_PRINTF_FIFO_SIZE));
 	ck_assert_uint_eq(value, 12345);
-	FAILS(UNSUPPORTED_LIMIT, cuCtxSetLimit((CUlimit)99, 1));
+	FAILS(INVALID_VALUE, cuCtxSetLimit((CUlimit)99, 1));
 	FAILS(UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, CU_LIMIT_SHMEM_SIZE));
 	// "This limit can be set smaller than the default or up the maximum launch depth of 24."
 	FAILS(INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 25));
@@ -301,7 +301,8 @@ START_TEST(limits_are_kept)
 	OK(cuCtxGetLimit(&value, CU_LIMIT_MAX_L2_FETCH_GRANULARITY));
 	ck_assert_uint_eq(value, 32);
 	// "Values can range from 0B to 128B", and hints "can be ignored or clamped".
-	OK(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 1000));
+	FAILS(INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 129));
+	OK(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128));
 	OK(cuCtxGetLimit(&value, CU_LIMIT_MAX_L2_FETCH_GRANULARITY));
 	ck_assert_uint_eq(value, 128);
 	OK(cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1));

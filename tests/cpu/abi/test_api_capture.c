@@ -357,9 +357,10 @@ static CUresult query_stream(void)
 	return cuStreamQuery(stream);
 }
 
-static CUresult destroy_stream(void)
+static CUresult instantiate(void)
 {
-	return cuStreamDestroy_v2(stream);
+	CUgraphExec exec;
+	return cuGraphInstantiateWithFlags(&exec, new_graph(), 0);
 }
 
 static CUresult allocate(void)
@@ -444,7 +445,7 @@ static const struct bad_row {
 	{"synchronize", sync_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
 	{"query", query_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
 	{"context", cuCtxSynchronize, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
-	{"destroy", destroy_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
+	{"instantiate", instantiate, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
 	{"allocate", allocate, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
 	{"callback", add_callback, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
 	{"isolation", wait_for_plain_event, CUDA_ERROR_STREAM_CAPTURE_ISOLATION},
@@ -473,6 +474,19 @@ START_TEST(what_a_capture_cannot_see_invalidates_it)
 	ck_assert_int_eq(status_of(stream), CU_STREAM_CAPTURE_STATUS_NONE);
 	OK(launch_plus(stream, word, 1));
 	OK(cuStreamSynchronize(stream));
+}
+END_TEST
+
+/* As on a GPU. */
+START_TEST(a_stream_that_is_destroyed_takes_its_capture_along)
+{
+	CUdeviceptr word = alloc(4);
+	CUstream captured;
+	OK(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(launch_plus(captured, word, 1));
+	OK(cuStreamDestroy_v2(captured));
+	OK(cuCtxSynchronize());
 }
 END_TEST
 
@@ -675,7 +689,8 @@ SUITE(api_capture)
 	tc = add_case(suite, "refused", capture_setup, teardown);
 	tcase_add_loop_test(tc, what_a_capture_cannot_see_invalidates_it, 0, countof(bad_rows));
 	tcase_add_loop_test(tc, a_graph_cannot_be_launched_into_a_capture, 0, 3);
-	tcase_add_tests(tc, 1, blocking_stream_blocks_the_default_stream,
+	tcase_add_tests(tc, 1, a_stream_that_is_destroyed_takes_its_capture_along,
+		blocking_stream_blocks_the_default_stream,
 		captures_that_cannot_begin_or_end_are_refused);
 	tc = add_case(suite, "threads", capture_setup, teardown);
 	tcase_add_loop_test(tc, modes_say_what_other_threads_may_do, 0, countof(thread_rows));

@@ -138,18 +138,27 @@ START_TEST(bodies_take_few_kinds_of_nodes)
 {
 	CUgraph graph = new_graph(), clone, child = new_graph();
 	CUdeviceptr word = alloc(4);
-	CUgraphExec exec;
+	CUgraphExec exec, other;
 	CUgraphNode node;
 	CUgraphConditionalHandle condition = new_condition(graph, 0);
 	CUgraphNodeParams params = node_params(condition, CU_GRAPH_COND_TYPE_IF, 1);
 	OK(cuGraphAddNode(&node, graph, NULL, 0, &params));
 	CUgraph body = params.conditional.phGraph_out[0];
 	const CUDA_HOST_NODE_PARAMS host = {(CUhostFn)free, NULL};
-	FAILS(INVALID_VALUE, cuGraphAddHostNode(&node, body, NULL, 0, &host));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	FAILS(NOT_SUPPORTED, cuGraphInstantiateWithFlags(&other, graph, 0)); /* one at a time */
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphAddHostNode(&node, body, NULL, 0, &host)); /* as NVIDIA's driver: refused later */
+	FAILS(INVALID_VALUE, cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphDestroyNode(node));
 	OK(cuGraphAddHostNode(&node, child, NULL, 0, &host));
-	FAILS(INVALID_VALUE, cuGraphAddChildGraphNode(&node, body, NULL, 0, child));
-	FAILS(INVALID_VALUE, cuGraphAddChildGraphNode(&node, child, NULL, 0, graph));
-	FAILS(INVALID_VALUE, cuGraphClone(&clone, graph));
+	OK(cuGraphAddChildGraphNode(&node, body, NULL, 0, child));
+	FAILS(INVALID_VALUE, cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphDestroyNode(node));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphExecDestroy(exec));
+	FAILS(NOT_SUPPORTED, cuGraphAddChildGraphNode(&node, child, NULL, 0, graph));
+	FAILS(NOT_SUPPORTED, cuGraphClone(&clone, graph));
 	FAILS(INVALID_VALUE, cuGraphInstantiateWithFlags(&exec, body, 0));
 	FAILS(INVALID_VALUE, cuGraphDestroy(body));
 	FAILS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, 0, &params)); /* it is taken */

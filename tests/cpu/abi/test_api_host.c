@@ -86,7 +86,7 @@ START_TEST(memory_is_registered_once)
 	OK(cuMemHostAlloc(&pinned, 100, CU_MEMHOSTALLOC_PORTABLE));
 	FAILS(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(pinned, 4, 0));
 	OK(cuMemHostGetFlags(&flags, pinned));
-	ck_assert_uint_eq(flags, CU_MEMHOSTALLOC_PORTABLE);
+	ck_assert_uint_eq(flags, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
 	FAILS(INVALID_VALUE, cuMemHostGetFlags(NULL, pinned));
 	FAILS(INVALID_VALUE, cuMemHostGetFlags(&flags, (void *)(uintptr_t)alloc(4)));
 }

@@ -115,6 +115,40 @@ START_TEST(valid_ptx_that_does_not_run_here_is_not_supported)
 }
 END_TEST
 
+static const struct {
+	CUjit_option option;
+	uintptr_t value;
+	CUresult result;
+} option_rows[] = {
+	{CU_JIT_MAX_REGISTERS, 0, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_MAX_REGISTERS, 32, CUDA_SUCCESS},
+	{CU_JIT_TARGET, 10, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_TARGET, 80, CUDA_SUCCESS},
+	{CU_JIT_CACHE_MODE, 7, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_CACHE_MODE, 2, CUDA_SUCCESS},
+	{CU_JIT_OPTIMIZATION_LEVEL, 9, CUDA_SUCCESS}, {CU_JIT_FALLBACK_STRATEGY, 9, CUDA_SUCCESS},
+	{(CUjit_option)99, 0, CUDA_ERROR_INVALID_VALUE},
+};
+
+/* As NVIDIA's driver, which does not look at all of them. */
+START_TEST(options_of_the_compiler_have_a_range)
+{
+	static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n.entry k() { ret; }\n";
+	CUjit_option option = option_rows[_i].option;
+	void *value = (void *)option_rows[_i].value;
+	CUmodule module;
+	ck_assert_int_eq(cuModuleLoadDataEx(&module, text, 1, &option, &value), option_rows[_i].result);
+}
+END_TEST
+
+/* There is no debugger.  So it is on a GPU. */
+START_TEST(a_breakpoint_ends_a_kernel)
+{
+	CUmodule module;
+	OK(cuModuleLoadData(&module, ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry k() { brkpt; ret; }\n"));
+	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	FAILS(LAUNCH_FAILED, cuCtxSynchronize());
+}
+END_TEST
+
 START_TEST(images_other_than_ptx_are_refused)
 {
 	CUmodule module;
@@ -618,7 +652,9 @@ SUITE(api_kernels)
 		ptx_of_any_target_loads_but_not_of_an_unknown_version,
 		valid_ptx_that_does_not_run_here_is_not_supported,
 		images_other_than_ptx_are_refused, kernels_have_attributes);
+	tcase_add_loop_test(tc, options_of_the_compiler_have_a_range, 0, countof(option_rows));
 	tc = add_case(suite, "launch", setup, teardown);
+	tcase_add_test(tc, a_breakpoint_ends_a_kernel);
 	tcase_add_tests(tc, 1, kernels_run_with_parameters_of_both_kinds,
 		variables_are_aligned_as_declared, launches_beyond_the_device_are_refused,
 		launches_without_all_parameters_are_refused,

@@ -14,6 +14,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *out);
 CUresult cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr to, unsigned value, size_t count);
 CUresult cuMemsetD32Async_ptsz(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
+CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority);
+CUresult cuStreamGetPriority(CUstream stream, int *out);
 CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *out);
 CUresult cuStreamGetId_ptsz(CUstream stream, unsigned long long *out);
 CUresult cuStreamQuery_ptsz(CUstream stream);
@@ -772,6 +775,24 @@ START_TEST(captures_take_nothing_of_other_contexts)
 }
 END_TEST
 
+/* The range is that of NVIDIA's GPUs.  None changes when work runs. */
+START_TEST(priorities_are_kept)
+{
+	static const int asked[] = {0, -1, -5, -6, -100, 7}, got[] = {0, -1, -5, -5, -5, 0};
+	int least = 9, greatest = 9, priority;
+	CUstream made;
+	OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+	ck_assert_int_eq(least, 0);
+	ck_assert_int_eq(greatest, -5);
+	for (size_t i = 0; i < countof(asked); i++) {
+		OK(cuStreamCreateWithPriority(&made, CU_STREAM_NON_BLOCKING, asked[i]));
+		OK(cuStreamGetPriority(made, &priority));
+		ck_assert_int_eq(priority, got[i]);
+		OK(cuStreamDestroy_v2(made));
+	}
+}
+END_TEST
+
 SUITE(api_stream)
 {
 	Suite *suite = suite_create("api_stream");
@@ -787,7 +808,7 @@ SUITE(api_stream)
 	tcase_add_loop_test(tc, default_stream_waits_for_blocking_streams_and_they_for_it, 0,
 		countof(order_rows));
 	tcase_add_tests(tc, 1, default_stream_is_between_what_came_before_and_what_comes_after,
-		contexts_do_not_wait_for_each_other);
+		contexts_do_not_wait_for_each_other, priorities_are_kept);
 	tc = add_case(suite, "events", wait_setup, teardown);
 	tcase_add_tests(tc, 1, event_is_ready_when_its_stream_has_come_to_it,
 		stream_waits_for_an_event_of_another_one, wait_is_for_the_record_of_its_time,
