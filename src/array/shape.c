@@ -107,6 +107,7 @@ kz_status axes_resolve(kz_axes *axes, uint32_t *set, const kz_shape *shape, kz_e
 		if (st) {
 			return st;
 		}
+		static_assert(KZ_MAX_DIMS <= 32, "a set of axes has 32 bits");
 		if (seen & UINT32_C(1) << axis) {
 			return error_set(err, KZ_INVALID,
 				"axis %lld of shape %s is named twice", (long long)axis,

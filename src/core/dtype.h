@@ -9,6 +9,7 @@
 
 /* kz_dtype_size, of the built-in ones without a call. */
 enum { DTYPE_BUILTIN = KZ_C128 + 1 };
+static_assert(DTYPE_BUILTIN <= 31, "a set of dtypes has 32 bits, the last of which is for structs");
 extern const uint8_t dtype_sizes[DTYPE_BUILTIN];
 
 static inline int64_t dtype_size(kz_dtype dtype)

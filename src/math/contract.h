@@ -8,6 +8,7 @@
 #include <kudzu/join.h>
 
 enum { CONTRACT_LABELS = 64 };
+static_assert(CONTRACT_LABELS <= 64, "a set of labels has 64 bits");
 
 /* An array, each of whose axes has a label from 0 on, no two the same. */
 struct contract_term {

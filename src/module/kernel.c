@@ -84,7 +84,7 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
-	if (!object_is(array, OBJECT_ARRAY) || array->dtype >= 32 || !(param->dtypes >> array->dtype & 1)
+	if (!object_is(array, OBJECT_ARRAY) || array->dtype >= DTYPE_BUILTIN || !(param->dtypes >> array->dtype & 1)
 	    || !array->is_plain) {
 		return NULL;
 	}

@@ -32,6 +32,9 @@ enum {
 	EXPR_CAST         /* of args[0] to dtype */
 };
 
+static_assert((int)EXPR_OPS <= (int)EXPR_ARRAY && EXPR_CAST <= UINT8_MAX, "a node's op tells them apart");
+static_assert(EXPR_NODES <= UINT16_MAX && EXPR_SCALARS <= UINT16_MAX, "a node's args are 16 bits");
+
 struct expr_node {
 	uint8_t op;
 	uint8_t weak;

@@ -92,11 +92,11 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 
 static void generate_add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
-	uint32_t dtypes = 1u << (target < 16 ? target : 31);
+	uint32_t dtypes = 1u << (target < DTYPE_BUILTIN ? target : 31);
 	bool with_integers = false;
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
-		dtypes |= 1u << (node->dtype < 16 ? node->dtype : 31);
+		dtypes |= 1u << (node->dtype < DTYPE_BUILTIN ? node->dtype : 31);
 		with_integers |= node->op < EXPR_ARRAY
 			&& expr->nodes[node->args[0]].dtype < KZ_F16;
 	}

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "ops/expr.h"
 
+static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
+
 /*
  * How the elements lie.  Flat: element i of every array is at i * size, or, for a constant one,
  * always at the same place.  Else there are `ndim` extents with a stride for each array, and

@@ -24,6 +24,12 @@ enum { OPERANDS = 3, ALIGNMENT = 16 };
  * each operand. */
 enum { OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 14 };
 enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 6 };
+static_assert(EXPR_OPS <= 1 << (SERIAL_AT - OP_AT), "an operation fits between 1 and the device");
+static_assert(DTYPE_BUILTIN <= 1 << (OPERANDS_AT - TARGET_AT), "so does the type of the target");
+static_assert(IS_FLOAT < 1 << DTYPE_AT, "so does what an operand is");
+static_assert(DTYPE_BUILTIN <= 1 << (IS_TARGET_AT - DTYPE_AT), "so does the type of an operand");
+static_assert(IS_TARGET_AT < OPERAND_BITS, "so does whether it is the target");
+static_assert(OPERANDS_AT + OPERANDS * OPERAND_BITS <= 64, "so do all operands");
 
 /* Whether an array is row-major, of a built-in type, and of this shape and device. */
 static bool shortcut_is_like(const struct shortcut *call, const struct kz_array *array)

@@ -40,6 +40,11 @@
 #define STATE_HELPERS UINT64_C(0xfff)
 #define STATE_OPEN (UINT64_C(1) << 24)
 #define STATE_JOB_SHIFT 32                  /* the number of the job */
+static_assert(SETTINGS_MAX_THREADS <= STATE_ACTIVE, "all threads may have joined");
+static_assert(SETTINGS_MAX_THREADS <= STATE_HELPERS, "all threads may join");
+static_assert(STATE_ACTIVE < 1 << STATE_HELPERS_SHIFT
+	&& STATE_HELPERS << STATE_HELPERS_SHIFT < STATE_OPEN && STATE_OPEN < UINT64_C(1) << STATE_JOB_SHIFT,
+	"no part overlaps another");
 
 struct worker_thread {
 	struct pool *pool;

@@ -21,7 +21,9 @@
 #define GENERATION_BITS 24
 #define NO_SLOT UINT32_MAX
 
-_Static_assert(CHUNKS * CHUNK_SLOTS == 1 << INDEX_BITS, "an index names every slot");
+static_assert(CHUNKS * CHUNK_SLOTS == 1 << INDEX_BITS, "an index names every slot");
+static_assert(API_KIND_END <= 1 << (32 - GENERATION_BITS), "a kind fits above the generation");
+static_assert(32 + INDEX_BITS <= 64, "a tag fits above the index");
 
 struct handle_slot {
 	atomic_uint tag;        /* kind and generation; 0 while free */

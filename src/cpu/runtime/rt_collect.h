@@ -26,10 +26,12 @@ enum collect {
 	COLLECT_STORE_D,
 	COLLECT_LDMATRIX,
 	COLLECT_STMATRIX,
-	COLLECT_MOVMATRIX
+	COLLECT_MOVMATRIX,
+	COLLECT_COUNT
 };
 
 #define COLLECT_SHIFT 7
+static_assert(COLLECT_COUNT <= 1 << COLLECT_SHIFT, "an operation fits below its details");
 
 /* The members are not known.  `members` is the place in the program, and the collective is over
  * when no other thread of the warp can come. */
@@ -42,6 +44,7 @@ enum collect_redux {
 	REDUX_ADD, REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_UMIN, REDUX_UMAX, REDUX_SMIN, REDUX_SMAX,
 	REDUX_FMIN, REDUX_FMAX, REDUX_FMIN_NAN, REDUX_FMAX_NAN, REDUX_ABS = 16
 };
+static_assert(REDUX_FMAX_NAN < REDUX_ABS, "REDUX_ABS is a bit above the operations");
 
 /* The operation and the details. */
 static inline uint32_t collect_what(enum collect op, uint32_t details)
