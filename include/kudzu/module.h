@@ -102,7 +102,8 @@ KZ_API void kz_module_release(kz_module *mod);
  * @param out set to the kernel, NULL on failure.
  * @param name as in the source ("saxpy"), as in the options ("ns::scale<uint32_t, 2 * 2>"), as the
  *        compiler spells it ("ns::scale<unsigned int, 4>"; white space does not matter), or the
- *        symbol in the image.
+ *        symbol in the image.  Namespaces may be left out, such as inline ones, if one kernel alone
+ *        fits.  An instance has each of the names by which the options ask for it.
  * @return KZ_OK; KZ_NOT_FOUND, with the kernels that there are and the nearest name.  A template
  *         has only the instances that kz_compile_options names.
  * Ownership: borrowed from the module.

@@ -21,10 +21,10 @@
 #include <string.h>
 
 /* Change it with the format. */
-static const char pack_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '8'};
+static const char pack_mark[8] = {'k', 'z', 'i', 'm', 'a', 'g', 'e', '9'};
 
 /* A new field must be packed, too. */
-_Static_assert(sizeof(struct rtc_image) == 104, "pack the new field of struct rtc_image");
+_Static_assert(sizeof(struct rtc_image) == 112, "pack the new field of struct rtc_image");
 _Static_assert(sizeof(struct rtc_kernel) == 40, "pack the new field of struct rtc_kernel");
 _Static_assert(sizeof(struct rtc_variable) == 56, "pack the new field of struct rtc_variable");
 _Static_assert(sizeof(struct rtc_param) == 32, "pack the new field of struct rtc_param");
@@ -78,6 +78,7 @@ void pack_image(struct str *out, const struct rtc_image *image)
 	pack_text(out, image->arch);
 	pack_text(out, image->log);
 	pack_text(out, image->templates);
+	pack_text(out, image->aliases);
 	pack_kernels(out, image);
 	pack_number(out, image->variable_count);
 	for (size_t i = 0; i < image->variable_count; i++) {
@@ -216,6 +217,7 @@ kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_e
 	strcpy(out->arch, in.bad ? "" : arch);
 	out->log = unpack_text(&in, true);
 	out->templates = unpack_text(&in, true);
+	out->aliases = unpack_text(&in, true);
 	unpack_kernels(&in, out);
 	unpack_variables(&in, out);
 	if (!in.bad && in.left == 0) {

@@ -447,40 +447,60 @@ static struct rtc_kernel *named_kernel(const struct rtc_image *image, const stru
 	return image_by_symbol(image, symbol ? symbol + 1 : name->kernel);
 }
 
+/* Whether the instance of a name was asked for before, by another name. */
+static bool job_asks_again(const struct job *job, size_t index)
+{
+	const struct job_name *name = &job->names[index];
+	for (size_t i = 0; i < index; i++) {
+		const struct job_name *other = &job->names[i];
+		if (other->purpose == NAME_INSTANCE && other->lowered
+		    && strcmp(other->lowered, name->lowered) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Take what the name expressions tell: the names by which a caller asks for instances, and the
  * types from probes. */
 static bool apply_names(struct rtc_image *image, const struct job *job)
 {
-	for (size_t i = 0; i < job->name_count; i++) {
+	struct str aliases = STR_INIT;
+	bool ok = true;
+	for (size_t i = 0; i < job->name_count && ok; i++) {
 		const struct job_name *name = &job->names[i];
-		if (name->purpose == NAME_VARIABLE && name->lowered
-		    && !image_type_variable(image, name->kernel, name->lowered)) {
-			return false;
-		}
 		if (name->purpose == NAME_VARIABLE) {
+			ok = !name->lowered || image_type_variable(image, name->kernel, name->lowered);
 			continue;
 		}
 		struct rtc_kernel *kernel = named_kernel(image, job, name);
 		if (!kernel || !name->lowered || name->purpose == NAME_KERNEL) {
 			continue;
 		}
+		if (name->purpose == NAME_INSTANCE && job_asks_again(job, i)) {
+			str_addf(&aliases, "%s\n%s\n", name->kernel, name->lowered);
+			continue;
+		}
 		if (name->purpose == NAME_INSTANCE) {
 			char *copy = mem_strdup(name->kernel);
-			if (!copy) {
-				return false;
+			ok = copy;
+			if (copy) {
+				mem_free(kernel->name);
+				kernel->name = copy;
 			}
-			mem_free(kernel->name);
-			kernel->name = copy;
 			continue;
 		}
 		struct signature signature;
-		if (!signature_read(&signature, name->lowered, true)) {
-			return false;
+		ok = signature_read(&signature, name->lowered, true);
+		if (ok) {
+			image_merge(kernel, &signature, true);
+			signature_free(&signature);
 		}
-		image_merge(kernel, &signature, true);
-		signature_free(&signature);
 	}
-	return true;
+	ok = ok && !aliases.failed;
+	image->aliases = ok && aliases.len ? str_take(&aliases) : NULL;
+	str_free(&aliases);
+	return ok;
 }
 
 /* The kernels of LTO-IR are those of the source that NVRTC found. */

@@ -63,6 +63,8 @@ struct rtc_image {
 	struct rtc_variable *variables;
 	size_t variable_count;
 	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
+	char *aliases;      /* further names by which instances were asked for, each with the symbol
+	                     * behind it, a line each; NULL if there are none */
 	char *packed;       /* not NULL: data and texts lie in this, and nobody changes the image;
 	                     * the parameters of its kernels lie behind these */
 };
@@ -122,8 +124,9 @@ void rtc_image_free(struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
  * not matter ignored.  An instance has the compiler's name, too: what was asked for as "k<uint32_t>"
- * is "k<unsigned int>" as well.  One of several overloads is told by its parameters, "k(float *)".  A name without namespaces also finds
- * the one kernel that has it in any (an inline one is in no source).  NULL if there is none. */
+ * is "k<unsigned int>" as well.  One of several overloads is told by its parameters, "k(float *)".
+ * Namespaces may be left out, as those that are inline are, if one kernel alone fits.  NULL if there is
+ * none. */
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
 
 /* The nearest name in the list to a misspelt one, NULL if none is near. */

@@ -40,6 +40,7 @@ static void free_texts(struct rtc_image *image)
 	mem_free(image->data);
 	mem_free(image->log);
 	mem_free(image->templates);
+	mem_free(image->aliases);
 }
 
 void rtc_image_free(struct rtc_image *image)
@@ -268,21 +269,61 @@ const char *image_bare_name(const char *name, size_t *len)
 	return name;
 }
 
-/* The only kernel of that name in any namespace. */
+bool image_name_fits(const char *name, const char *full)
+{
+	size_t len;
+	const char *bare = image_bare_name(name, &len), *full_bare = image_bare_name(full, &len);
+	if (!image_names_equal(bare, full_bare)) {
+		return false;
+	}
+	/* Each namespace of the name is one of the others, in their order. */
+	while (name < bare) {
+		name += strspn(name, " \t:");
+		len = strcspn(name, " \t:");
+		while (full < full_bare && name < bare
+		    && (strncmp(full, name, len) != 0 || full[len] != ':')) {
+			full += strcspn(full, ":");
+			full += strspn(full, ":");
+		}
+		if (name < bare && full >= full_bare) {
+			return false;
+		}
+		name += name < bare ? len + strspn(name + len, " \t:") : 0;
+		full += full < full_bare ? len + 2 : 0;
+	}
+	return true;
+}
+
+/* The only kernel that a name with some namespaces left out fits. */
 static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, const char *name)
 {
 	const struct rtc_kernel *found = NULL;
-	size_t len;
-	if (image_bare_name(name, &len) != name) {
-		return NULL;
-	}
 	for (size_t i = 0; i < image->kernel_count; i++) {
-		if (image_names_equal(name, image_bare_name(image->kernels[i].name, &len))) {
+		if (image_name_fits(name, image->kernels[i].name)) {
 			if (found) {
 				return NULL;
 			}
 			found = &image->kernels[i];
 		}
+	}
+	return found;
+}
+
+/* The one that was asked for by that name, too. */
+static const struct rtc_kernel *find_alias(const struct rtc_image *image, const char *name)
+{
+	const struct rtc_kernel *found = NULL;
+	for (const char *line = image->aliases; line && *line && !found;) {
+		/* A packed image may hold any text. */
+		const char *between = strchr(line, '\n'), *end = between ? strchr(between + 1, '\n') : NULL;
+		char *alias = between ? mem_strndup(line, (size_t)(between - line)) : NULL;
+		char *symbol = end ? mem_strndup(between + 1, (size_t)(end - between - 1)) : NULL;
+		if (alias && symbol && image_names_equal(name, alias)) {
+			found = image_by_symbol(image, symbol);
+		}
+		mem_free(alias);
+		mem_free(symbol);
+		line = end ? end + 1 : NULL;
 	}
 	return found;
 }
@@ -310,6 +351,7 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 			kernel = &image->kernels[i];
 		}
 	}
+	kernel = kernel ? kernel : find_alias(image, name);
 	kernel = kernel ? kernel : find_unqualified(image, name);
 	return kernel ? kernel : find_demangled(image, name);
 }

@@ -42,6 +42,8 @@ bool image_names_equal(const char *a, const char *b);
 
 /* "ns::scale<float, 4>" without its namespaces; len is that without arguments. */
 const char *image_bare_name(const char *name, size_t *len);
+/* Whether a name is another one with some namespaces left out. */
+bool image_name_fits(const char *name, const char *full);
 
 /* Whether a text is PTX: begins with .version, comments aside. */
 bool image_is_ptx(const char *text);

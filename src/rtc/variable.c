@@ -99,15 +99,13 @@ bool image_type_variable(struct rtc_image *image, const char *name, const char *
 	return true;
 }
 
-/* The only variable of that name in any namespace. */
+/* The only variable that a name with some namespaces left out fits. */
 static const struct rtc_variable *variable_find_unqualified(const struct rtc_image *image,
 	const char *name)
 {
 	const struct rtc_variable *found = NULL;
-	size_t len;
 	for (size_t i = 0; i < image->variable_count; i++) {
-		const char *bare = image_bare_name(image->variables[i].name, &len);
-		if (bare != image->variables[i].name && image_names_equal(name, bare)) {
+		if (image_name_fits(name, image->variables[i].name)) {
 			if (found) {
 				return NULL;
 			}

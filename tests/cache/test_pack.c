@@ -39,11 +39,11 @@ static struct rtc_variable variables[] = {
 };
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",
 	(char[]){"a warning\n"}, kernels, KERNELS, variables, 2,
-	(char[]){"scale\n"}, NULL};
+	(char[]){"scale\n"}, (char[]){"ns::k<2 * 2>\n_ZN2ns1kILi4EEEv\n"}, NULL};
 static struct rtc_image cubin = {(char[]){"\177ELF\0\1\2"}, 7, false, false, "sm_90a", NULL, NULL,
-	0, NULL, 0, NULL, NULL};
+	0, NULL, 0, NULL, NULL, NULL};
 static struct rtc_image lto = {(char[]){"lto"}, 3, false, true, "lto_90", NULL, NULL, 0, NULL, 0,
-	NULL, NULL};
+	NULL, NULL, NULL};
 
 static void expect_same_text(const char *a, const char *b)
 {
@@ -61,6 +61,7 @@ static void expect_same(const struct rtc_image *a, const struct rtc_image *b)
 	ck_assert_str_eq(a->arch, b->arch);
 	expect_same_text(a->log, b->log);
 	expect_same_text(a->templates, b->templates);
+	expect_same_text(a->aliases, b->aliases);
 	ck_assert_uint_eq(a->kernel_count, b->kernel_count);
 	for (size_t i = 0; i < a->kernel_count; i++) {
 		const struct rtc_kernel *x = &a->kernels[i], *y = &b->kernels[i];

@@ -123,6 +123,54 @@ DEVICE_TEST(an_instance_is_found_by_the_compilers_name_too)
 	ck_assert_int_eq(kz_module_kernel(&kernel, mod, "ns::k<int, 4>", &err), KZ_NOT_FOUND);
 }
 
+/* One instance under names that the compiler does not give back: a typedef, default arguments. */
+DEVICE_TEST(an_instance_has_each_name_by_which_it_was_asked_for)
+{
+	static const char *const instances[] = {"fill<word>", "fill<unsigned int>", "fill<uint32_t>",
+		"count<2 + 2>", "count<4>", "count<>", NULL};
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_kernel *first = NULL;
+	options.instances = instances;
+	ok(kz_module_compile(&mod, dev, "typedef unsigned word;\n"
+		"template<class T> __global__ void fill(T *a) { *a = 1; }\n"
+		"template<int N = 4> __global__ void count(int *a) { *a = N; }", &options, &err));
+	ck_assert_int_eq(kz_module_kernel_count(mod), 2);
+	for (size_t i = 0; instances[i]; i++) {
+		ok(kz_module_kernel(&kernel, mod, instances[i], &err));
+		ck_assert_str_eq(kz_kernel_name(kernel), instances[i / 3 * 3]);
+		ck_assert(i % 3 == 0 || kernel == first);
+		first = kernel;
+	}
+	fails(kz_module_kernel(&kernel, mod, "fill<int>", &err), KZ_NOT_FOUND, "fill<int>");
+}
+
+DEVICE_TEST(an_inline_namespace_may_be_left_out)
+{
+	static const char *const kernels[] = {"k", "ns::k", "ns::v1::k", "v1::k", "ns::t<int>"};
+	static const char *const variables[] = {"x", "ns::x", "ns::v1::x", "v1::x"};
+	static const char *const instances[] = {"ns::t<int>", NULL};
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	options.instances = instances;
+	ok(kz_module_compile(&mod, dev, "namespace ns { inline namespace v1 { __device__ int x = 5;\n"
+		"__global__ void k(int *a) { *a = x; } template<class T> __global__ void t(T *a) {} } }\n"
+		"namespace other { __device__ int y; namespace more { __device__ int y; } }",
+		&options, &err));
+	for (size_t i = 0; i < countof(kernels); i++) {
+		ok(kz_module_kernel(&kernel, mod, kernels[i], &err));
+	}
+	for (size_t i = 0; i < countof(variables); i++) {
+		int32_t value = 6;
+		ok(kz_module_set_global(mod, variables[i], &value, sizeof(value), &err));
+	}
+	int32_t value = 0;
+	fails(kz_module_get_global(mod, "y", &value, 4, &err), KZ_NOT_FOUND, "no variable 'y'");
+	fails(kz_module_get_global(mod, "v1::ns::x", &value, 4, &err), KZ_NOT_FOUND, "no variable");
+	fails(kz_module_get_global(mod, "v2::x", &value, 4, &err), KZ_NOT_FOUND, "no variable");
+	fails(kz_module_kernel(&kernel, mod, "v::k", &err), KZ_NOT_FOUND, "no kernel");
+	ok(kz_module_get_global(mod, "more::y", &value, 4, &err));
+	ok(kz_module_get_global(mod, "other::y", &value, 4, &err));
+}
+
 DEVICE_TEST(bad_arguments_are_refused)
 {
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
@@ -507,6 +555,7 @@ SUITE(module)
 		bad_arguments_are_refused, an_error_in_inline_ptx_has_its_line_of_source,
 		a_function_that_is_nowhere_is_named, a_byte_order_mark_is_no_matter,
 		an_instance_is_found_by_the_compilers_name_too,
+		an_instance_has_each_name_by_which_it_was_asked_for, an_inline_namespace_may_be_left_out,
 		an_empty_source_is_a_module_without_kernels,
 		a_template_without_that_instance_is_told_from_a_misspelt_name,
 		a_missing_variable_names_those_that_there_are,

@@ -485,7 +485,7 @@ START_TEST(an_instance_may_be_asked_for_twice)
 		.instances = (const char *const[]){"k<int>", "k<int>", "k< int >"},
 		.instance_count = 3,
 	};
-	expect_kernels(&request, "k< int >(p8@0 int *)");
+	expect_kernels(&request, "k<int>(p8@0 int *)");
 }
 END_TEST
 
