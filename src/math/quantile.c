@@ -75,7 +75,12 @@ static kz_status quantile_select(struct kz_array *parts[3], struct kz_array *arr
 	return st;
 }
 
-/* Between two elements, from the nearer one; NaN if there is one among all, which is the last. */
+/* Between two elements, from the nearer one; a share of both if their distance overflows; NaN if
+ * there is one among all, which is the last. */
+#define QUANTILE_MIX(near)                                                                         \
+	"where(last != last, last, where(a == b, a, "                                              \
+	"where(isinf(b - a) & isfinite(a) & isfinite(b), a * (1 - share) + b * share, " near ")))"
+
 static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], double share,
 	kz_dtype dtype, kz_stream *stream, kz_error *err)
 {
@@ -89,8 +94,7 @@ static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], d
 	}
 	if (!st) {
 		st = kz_eval(out, share < 0.5
-			? "where(last != last, last, where(a == b, a, a + (b - a) * share))"
-			: "where(last != last, last, where(a == b, a, b - (b - a) * (1 - share)))",
+			? QUANTILE_MIX("a + (b - a) * share") : QUANTILE_MIX("b - (b - a) * (1 - share)"),
 			&op, err, KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
 			KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
 	}

@@ -264,6 +264,25 @@ DEVICE_TEST(every_axis_of_a_view_is_split)
 	release_arrays(array, view, split, first, order, taken);
 }
 
+/* The difference of the two elements overflows. */
+DEVICE_TEST(quantiles_of_numbers_far_apart_are_finite)
+{
+	const double values[2] = {-1.7e308, 1.5e308};
+	static const double shares[] = {0.25, 0.5, 0.75};
+	for (int i = 0; i < 6; i++) {
+		kz_dtype dtype = i < 3 ? KZ_F64 : KZ_F32;
+		double scale = i < 3 ? 1 : 1e-270, q = shares[i % 3], got;
+		const double scaled[2] = {values[0] * scale, values[1] * scale};
+		double want = scaled[0] * (1 - q) + scaled[1] * q;
+		kz_array *array = support_array_of(dev, dtype, scaled, 2), *out, *wide;
+		ok(kz_quantile(&out, array, q, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err));
+		ok(kz_array_astype(&wide, out, KZ_F64, &err));
+		ok(kz_array_get(wide, &got, sizeof(got), &err));
+		ck_assert(fabs(got - want) <= 1e-6 * fabs(want));
+		release_arrays(array, out, wide);
+	}
+}
+
 DEVICE_TEST(quantiles_of_long_rows_lie_between)
 {
 	enum { N = LONG + 1 };
@@ -423,6 +442,7 @@ SUITE(select)
 	tcase_add_tests(suite_add_case(suite, "contents"), times * CASES, every_content_is_selected);
 	tcase_add_tests(suite_add_case(suite, "arrays"), times, short_rows_are_sorted,
 		every_axis_of_a_view_is_split, quantiles_of_long_rows_lie_between,
+		quantiles_of_numbers_far_apart_are_finite,
 		empty_and_0d_arrays_are_split);
 	tcase_add_tests(suite_add_case(suite, "errors"), times, a_bad_partition_is_refused,
 		a_failing_allocation_leaves_nothing_behind, a_selection_is_captured);
