@@ -36,16 +36,14 @@ template <class T> __device__ bool operator!=(kz_complex<T> a, kz_complex<T> b)
 }
 template <class T> __device__ T real(kz_complex<T> a) { return a.re; }
 template <class T> __device__ T imag(kz_complex<T> a) { return a.im; }
-template <class T> __device__ T norm(kz_complex<T> a) { return a.re * a.re + a.im * a.im; }
-template <class T> __device__ T arg(kz_complex<T> a) { return atan2(a.im, a.re); }
+template <class T> __device__ T norm(kz_complex<T> a) { return kz_norm(a); }
+template <class T> __device__ T arg(kz_complex<T> a) { return kz_angle(a); }
 template <class T> __device__ T abs(kz_complex<T> a) { return kz_absolute(a); }
-template <class T> __device__ kz_complex<T> polar(T size, T angle)
-{
-	return kz_complex<T>(size * cos(angle), size * sin(angle));
-}
+template <class T> __device__ kz_complex<T> polar(T size, T angle) { return kz_polar(size, angle); }
 #define KZ_NAME(name, other) \
 	template <class T> __device__ kz_complex<T> name(kz_complex<T> a) { return other(a); }
 KZ_NAME(conj, kz_conjugate)
+KZ_NAME(proj, kz_project)
 KZ_NAME(sqrt, kz_sqrt)
 KZ_NAME(exp, kz_exp)
 KZ_NAME(log, kz_log)
@@ -56,6 +54,12 @@ KZ_NAME(tan, kz_tan)
 KZ_NAME(sinh, kz_sinh)
 KZ_NAME(cosh, kz_cosh)
 KZ_NAME(tanh, kz_tanh)
+KZ_NAME(asin, kz_arcsin)
+KZ_NAME(acos, kz_arccos)
+KZ_NAME(atan, kz_arctan)
+KZ_NAME(asinh, kz_arcsinh)
+KZ_NAME(acosh, kz_arccosh)
+KZ_NAME(atanh, kz_arctanh)
 #undef KZ_NAME
 template <class T> __device__ kz_complex<T> pow(kz_complex<T> a, kz_complex<T> b)
 {
@@ -64,6 +68,10 @@ template <class T> __device__ kz_complex<T> pow(kz_complex<T> a, kz_complex<T> b
 template <class T> __device__ kz_complex<T> pow(kz_complex<T> a, typename kz_complex<T>::part b)
 {
 	return kz_power(a, kz_complex<T>(b));
+}
+template <class T> __device__ kz_complex<T> pow(typename kz_complex<T>::part a, kz_complex<T> b)
+{
+	return kz_power(kz_complex<T>(a), b);
 }
 namespace pycuda {
 template <class T> using complex = kz_complex<T>;

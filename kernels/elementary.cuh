@@ -8,6 +8,8 @@
  * x = 2^k (1 + f), 1 + f from sqrt(1/2) to sqrt(2), and log(1 + f) = 2 atanh(s), s = f / (2 + f).
  * The coefficients are minimax, by Remez' algorithm.  Bounds are in units in the last place.
  */
+#ifndef KZ_ELEMENTARY_CUH
+#define KZ_ELEMENTARY_CUH
 template <class T> struct kz_format;
 template <> struct kz_format<float> {
 	typedef unsigned int word;
@@ -351,3 +353,4 @@ template <class T> __device__ T kz_sigmoid(T a)
 	T small = kz_exp(-fabs(a));
 	return (a >= 0 ? 1 : small) / (1 + small);
 }
+#endif

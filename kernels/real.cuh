@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers of any real type in generated kernels; what differs for floats and doubles. */
+#ifndef KZ_REAL_CUH
+#define KZ_REAL_CUH
 template <class T> __device__ T kz_zero(T) { return (T)0; }
 template <class T> __device__ T kz_maximum(T a, T b) { return a >= b || a != a ? a : b; }
 template <class T> __device__ T kz_minimum(T a, T b) { return a <= b || a != a ? a : b; }
@@ -108,3 +110,4 @@ template <class T> __device__ T kz_heaviside(T a, T b)
 {
 	return a != a ? a : a == 0 ? b : a < 0 ? (T)0 : (T)1;
 }
+#endif

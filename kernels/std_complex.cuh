@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <complex> in kernels: of float and double.  Products and quotients do not recover infinities, as Annex
- * G of C does.  A quotient is scaled, so that it does not overflow early.
+ * <complex> in kernels: the class and the names of the standard for the arrays' functions, which are in
+ * complex.cuh and say what is special and how accurate they are.
  */
 #ifndef KUDZU_STD_COMPLEX
 #define KUDZU_STD_COMPLEX 1
 
+#include <kudzu/complex.h>
 #include <kudzu/std_math.h>
 
 #define KUDZU_HD __host__ __device__
@@ -14,6 +15,8 @@ namespace std {
 
 template <class T> struct kudzu_same { using type = T; };
 template <class T> using kudzu_same_t = typename kudzu_same<T>::type;
+
+template <class T> constexpr bool kudzu_is_real = is_same<T, float>::value || is_same<T, double>::value;
 
 template <class T> class complex {
 	T x, y;
@@ -54,23 +57,29 @@ public:
 		const T a = x, b = y, c = T(z.real()), d = T(z.imag());
 		x = a * c - b * d;
 		y = a * d + b * c;
-		return *this;
-	}
-	/* R. L. Smith, Algorithm 116, Communications of the ACM 5 (1962). */
-	template <class U> KUDZU_HD constexpr complex &operator/=(const complex<U> &z)
-	{
-		const T a = x, b = y, c = T(z.real()), d = T(z.imag());
-		if ((c < 0 ? -c : c) >= (d < 0 ? -d : d)) {
-			const T r = d / c, s = c + d * r;
-			x = (a + b * r) / s;
-			y = (b - a * r) / s;
-		} else {
-			const T r = c / d, s = c * r + d;
-			x = (a * r + b) / s;
-			y = (b * r - a) / s;
+		if constexpr (kudzu_is_real<T>) {
+			if (x != x && y != y) {
+				*this = complex(kz_rare_product(kz_make(a, b), kz_make(c, d)));
+			}
 		}
 		return *this;
 	}
+	template <class U> KUDZU_HD constexpr complex &operator/=(const complex<U> &z)
+	{
+		const T a = x, b = y, c = T(z.real()), d = T(z.imag());
+		if constexpr (kudzu_is_real<T>) {
+			if (!__builtin_is_constant_evaluated()) {
+				return *this = complex(kz_make(a, b) / kz_make(c, d));
+			}
+		}
+		const T size = c * c + d * d;
+		x = (a * c + b * d) / size;
+		y = (b * c - a * d) / size;
+		return *this;
+	}
+	/* To and from what complex.cuh has. */
+	KUDZU_HD explicit constexpr complex(const kz_complex<T> &z) : x(z.re), y(z.im) {}
+	KUDZU_HD kz_complex<T> kudzu_parts() const { return kz_make(x, y); }
 };
 
 #define KUDZU_OPERATOR(op) \
@@ -118,111 +127,62 @@ template <class T> KUDZU_HD constexpr T real(const complex<T> &z) { return z.rea
 template <class T> KUDZU_HD constexpr T imag(const complex<T> &z) { return z.imag(); }
 template <class T>
 KUDZU_HD constexpr complex<T> conj(const complex<T> &z) { return complex<T>(z.real(), -z.imag()); }
-template <class T>
-KUDZU_HD constexpr T norm(const complex<T> &z) { return z.real() * z.real() + z.imag() * z.imag(); }
-template <class T> KUDZU_HD T abs(const complex<T> &z) { return ::hypot(z.real(), z.imag()); }
-template <class T> KUDZU_HD T arg(const complex<T> &z) { return ::atan2(z.imag(), z.real()); }
+#define KUDZU_PART(name, other) \
+	template <class T> KUDZU_HD T name(const complex<T> &z) { return other(z.kudzu_parts()); }
+KUDZU_PART(norm, kz_norm)
+KUDZU_PART(abs, kz_absolute)
+KUDZU_PART(arg, kz_angle)
+#undef KUDZU_PART
+
 template <class T> KUDZU_HD complex<T> polar(const T &r, const T &phi = T())
 {
-	return complex<T>(r * ::cos(phi), r * ::sin(phi));
+	return complex<T>(kz_polar(r, phi));
 }
 
-template <class T>
-KUDZU_HD complex<T> exp(const complex<T> &z) { return std::polar(::exp(z.real()), z.imag()); }
-template <class T>
-KUDZU_HD complex<T> log(const complex<T> &z) { return complex<T>(::log(std::abs(z)), std::arg(z)); }
-template <class T>
-KUDZU_HD complex<T> log10(const complex<T> &z) { return std::log(z) / ::log(T(10)); }
-
-/* The half of the plane with the positive real axis; the sign of the imaginary part is kept. */
-template <class T> KUDZU_HD complex<T> sqrt(const complex<T> &z)
-{
-	const T size = std::abs(z);
-	if (size == T()) {
-		return complex<T>(T(), z.imag());
-	}
-	const T big = ::sqrt((size + ::fabs(z.real())) / 2), small = ::fabs(z.imag()) / (2 * big);
-	return z.real() >= T() ? complex<T>(big, ::copysign(small, z.imag()))
-		: complex<T>(small, ::copysign(big, z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> sin(const complex<T> &z)
-{
-	return complex<T>(::sin(z.real()) * ::cosh(z.imag()), ::cos(z.real()) * ::sinh(z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> cos(const complex<T> &z)
-{
-	return complex<T>(::cos(z.real()) * ::cosh(z.imag()),
-		-(::sin(z.real()) * ::sinh(z.imag())));
-}
-
-template <class T>
-KUDZU_HD complex<T> tan(const complex<T> &z) { return std::sin(z) / std::cos(z); }
-
-template <class T> KUDZU_HD complex<T> sinh(const complex<T> &z)
-{
-	return complex<T>(::sinh(z.real()) * ::cos(z.imag()), ::cosh(z.real()) * ::sin(z.imag()));
-}
-
-template <class T> KUDZU_HD complex<T> cosh(const complex<T> &z)
-{
-	return complex<T>(::cosh(z.real()) * ::cos(z.imag()), ::sinh(z.real()) * ::sin(z.imag()));
-}
-
-template <class T>
-KUDZU_HD complex<T> tanh(const complex<T> &z) { return std::sinh(z) / std::cosh(z); }
-
-/* The inverse functions, by logarithms (DLMF 4.23 and 4.37). */
-template <class T> KUDZU_HD complex<T> asinh(const complex<T> &z)
-{
-	return std::log(z + std::sqrt(z * z + T(1)));
-}
-
-template <class T> KUDZU_HD complex<T> acosh(const complex<T> &z)
-{
-	return std::log(z + std::sqrt(z + T(1)) * std::sqrt(z - T(1)));
-}
-
-template <class T> KUDZU_HD complex<T> atanh(const complex<T> &z)
-{
-	return (std::log(T(1) + z) - std::log(T(1) - z)) / T(2);
-}
-
-template <class T> KUDZU_HD complex<T> asin(const complex<T> &z)
-{
-	const complex<T> w = std::asinh(complex<T>(-z.imag(), z.real()));
-	return complex<T>(w.imag(), -w.real());
-}
-
-template <class T>
-KUDZU_HD complex<T> acos(const complex<T> &z) { return T(1.57079632679489661923) - std::asin(z); }
-
-template <class T> KUDZU_HD complex<T> atan(const complex<T> &z)
-{
-	const complex<T> w = std::atanh(complex<T>(-z.imag(), z.real()));
-	return complex<T>(w.imag(), -w.real());
-}
-
-template <class T> KUDZU_HD complex<T> proj(const complex<T> &z)
-{
-	return ::isinf(z.real()) || ::isinf(z.imag())
-		? complex<T>(T(INFINITY), ::copysign(T(), z.imag())) : z;
-}
+#define KUDZU_FUNCTION(name, other) \
+	template <class T> KUDZU_HD complex<T> name(const complex<T> &z) \
+	{ return complex<T>(other(z.kudzu_parts())); }
+KUDZU_FUNCTION(proj, kz_project)
+KUDZU_FUNCTION(sqrt, kz_sqrt)
+KUDZU_FUNCTION(exp, kz_exp)
+KUDZU_FUNCTION(log, kz_log)
+KUDZU_FUNCTION(log10, kz_log10)
+KUDZU_FUNCTION(sin, kz_sin)
+KUDZU_FUNCTION(cos, kz_cos)
+KUDZU_FUNCTION(tan, kz_tan)
+KUDZU_FUNCTION(sinh, kz_sinh)
+KUDZU_FUNCTION(cosh, kz_cosh)
+KUDZU_FUNCTION(tanh, kz_tanh)
+KUDZU_FUNCTION(asin, kz_arcsin)
+KUDZU_FUNCTION(acos, kz_arccos)
+KUDZU_FUNCTION(atan, kz_arctan)
+KUDZU_FUNCTION(asinh, kz_arcsinh)
+KUDZU_FUNCTION(acosh, kz_arccosh)
+KUDZU_FUNCTION(atanh, kz_arctanh)
+#undef KUDZU_FUNCTION
 
 template <class T> KUDZU_HD complex<T> pow(const complex<T> &a, const complex<T> &b)
 {
-	return a == T() ? complex<T>(b == T() ? T(1) : T()) : std::exp(b * std::log(a));
+	return complex<T>(kz_power(a.kudzu_parts(), b.kudzu_parts()));
 }
 
-template <class T> KUDZU_HD complex<T> pow(const complex<T> &a, const kudzu_same_t<T> &b)
+/* Of two types, what both become. */
+template <class T, class U, class P = kudzu_promote<T, U>>
+KUDZU_HD complex<P> pow(const complex<T> &a, const complex<U> &b)
 {
-	return std::pow(a, complex<T>(b));
+	return std::pow(complex<P>(a), complex<P>(b));
 }
 
-template <class T> KUDZU_HD complex<T> pow(const kudzu_same_t<T> &a, const complex<T> &b)
+template <class T, class U, class P = kudzu_promote<T, U>>
+KUDZU_HD complex<P> pow(const complex<T> &a, const U &b)
 {
-	return std::pow(complex<T>(a), b);
+	return std::pow(complex<P>(a), complex<P>(P(b)));
+}
+
+template <class T, class U, class P = kudzu_promote<T, U>>
+KUDZU_HD complex<P> pow(const T &a, const complex<U> &b)
+{
+	return std::pow(complex<P>(P(a)), complex<P>(b));
 }
 
 /* Numbers are complex numbers, too. */
@@ -231,6 +191,10 @@ template <class T> KUDZU_HD constexpr kudzu_real<T> imag(T) { return 0; }
 template <class T> KUDZU_HD constexpr kudzu_real<T> norm(T x) { return kudzu_real<T>(x) * x; }
 template <class T>
 KUDZU_HD constexpr complex<kudzu_real<T>> conj(T x) { return complex<kudzu_real<T>>(x); }
+template <class T> KUDZU_HD complex<kudzu_real<T>> proj(T x)
+{
+	return std::proj(complex<kudzu_real<T>>(x));
+}
 template <class T> KUDZU_HD kudzu_real<T> arg(T x) { return ::atan2(kudzu_real<T>(), kudzu_real<T>(x)); }
 
 inline namespace literals {

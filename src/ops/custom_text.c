@@ -58,6 +58,7 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 	}
 	if (dtypes & (1u << KZ_C64 | 1u << KZ_C128) || custom_text_mentions(custom, "kz_complex")) {
 		str_add(source, device_real);
+		str_add(source, device_elementary);
 		str_add(source, device_custom_complex);
 		str_add(source, device_complex);
 	}

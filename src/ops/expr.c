@@ -72,11 +72,16 @@ static bool is_branchy(kz_op op, kz_dtype dtype)
 		return dtype >= KZ_F16;
 	case KZ_OP_SIN:
 	case KZ_OP_COS:
-		return dtype != KZ_F64;
+		return dtype_size(dtype) <= 4 || dtype == KZ_C64;
 	case KZ_OP_EXP:
 	case KZ_OP_SINH:
 	case KZ_OP_COSH:
 	case KZ_OP_TANH:
+		return dtype == KZ_C64;
+	case KZ_OP_MULTIPLY:
+	case KZ_OP_DIVIDE:
+	case KZ_OP_SQUARE:
+	case KZ_OP_RECIPROCAL:
 		return complex;
 	default:
 		return false;

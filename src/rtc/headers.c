@@ -154,6 +154,11 @@ HEADER_TEXT(std)
 HEADER_TEXT(std_math)
 HEADER_TEXT(std_complex)
 HEADER_TEXT(random)
+/* The arrays' complex functions, with what they use. */
+__asm__(".section .rodata\n.hidden headers_complex\n.globl headers_complex\nheaders_complex:\n"
+	".incbin \"kernels/real.cuh\"\n.incbin \"kernels/elementary.cuh\"\n"
+	".incbin \"kernels/complex.cuh\"\n.byte 0\n.text\n");
+extern const char headers_complex[];
 
 /* C++'s headers are those of libcu++, if it is installed, under the names of the standard. */
 #define LIBCXX "cuda/std/"
@@ -183,7 +188,8 @@ static const struct {
 	{"cstdio", "namespace std { using ::printf; }\n", NULL},
 	{"cstdlib", "namespace std { using ::abs; using ::free; using ::malloc; using ::size_t; }\n", NULL},
 	{"kudzu/std.h", headers_std, NULL}, {"kudzu/std_math.h", headers_std_math, NULL},
-	{"kudzu/std_complex.h", headers_std_complex, NULL}, {"kudzu/random.cuh", headers_random, NULL},
+	{"kudzu/complex.h", headers_complex, NULL}, {"kudzu/std_complex.h", headers_std_complex, NULL},
+	{"kudzu/random.cuh", headers_random, NULL},
 };
 
 static bool request_has_header(const struct rtc_request *request, const char *name)

@@ -293,22 +293,28 @@ static long double complex both(long double real, long double imaginary)
 }
 
 #define BOTH(f) both(f(creall(a)), f(cimagl(a)))
+/* By zero as Annex G of C: infinite by the sign of the real part. */
+static long double complex quotient_of(long double complex a, long double complex b)
+{
+	const long double size = copysignl(INFINITY, creall(b));
+	return b == 0 ? both(size * creall(a), size * cimagl(a)) : a / b;
+}
+
 COMPLEX(add, both(creall(a) + creall(b), cimagl(a) + cimagl(b)))
 COMPLEX(subtract, both(creall(a) - creall(b), cimagl(a) - cimagl(b)))
 COMPLEX(multiply, a * b)
-/* By zero as numpy: each part alone. */
-COMPLEX(divide, b == 0 ? both(creall(a) / 0.0L, cimagl(a) / 0.0L) : a / b)
-/* Of 0 as numpy: 0 for what is real and positive, else no number. */
-COMPLEX(power, b == 0 ? 1 : a != 0 ? cexpl(b * clogl(a)) : creall(b) > 0 && cimagl(b) == 0 ? 0
-	: both(NAN, NAN))
+COMPLEX(divide, quotient_of(a, b))
+/* Of 0: 0 where the real part is positive, as numpy has it; where it is negative infinite, as in C. */
+COMPLEX(power, b == 0 ? 1 : a != 0 ? cexpl(b * clogl(a)) : creall(b) > 0 ? 0
+	: both(creall(b) < 0 ? INFINITY : NAN, NAN))
 COMPLEX(negative, both(-creall(a), -cimagl(a)))
 COMPLEX(same, a)
 COMPLEX(absolute, cabsl(a))
 COMPLEX(sign, a == 0 ? 0 : a / cabsl(a))
 COMPLEX(square, a * a)
-COMPLEX(reciprocal, complex_divide(1, a))
+COMPLEX(reciprocal, quotient_of(1, a))
 COMPLEX(sqrt, csqrtl(a))
-COMPLEX(rsqrt, complex_divide(1, csqrtl(a)))
+COMPLEX(rsqrt, quotient_of(1, csqrtl(a)))
 COMPLEX(exp, cexpl(a))
 COMPLEX(log, clogl(a))
 COMPLEX(log10, clogl(a) / logl(10))
@@ -318,6 +324,12 @@ COMPLEX(tan, ctanl(a))
 COMPLEX(sinh, csinhl(a))
 COMPLEX(cosh, ccoshl(a))
 COMPLEX(tanh, ctanhl(a))
+COMPLEX(arcsin, casinl(a))
+COMPLEX(arccos, cacosl(a))
+COMPLEX(arctan, catanl(a))
+COMPLEX(arcsinh, casinhl(a))
+COMPLEX(arccosh, cacoshl(a))
+COMPLEX(arctanh, catanhl(a))
 COMPLEX(isnan, isnan(creall(a)) || isnan(cimagl(a)))
 COMPLEX(isinf, isinf(creall(a)) || isinf(cimagl(a)))
 COMPLEX(isfinite, isfinite(creall(a)) && isfinite(cimagl(a)))
@@ -392,16 +404,16 @@ const struct ref ref_ops[REF_OPS] = {
 	COMPLEX_FUNCTION(SIN, sin, 2, 2),
 	COMPLEX_FUNCTION(COS, cos, 2, 2),
 	COMPLEX_FUNCTION(TAN, tan, 4, 2),
-	FUNCTION(ARCSIN, arcsin, 2, 2),
-	FUNCTION(ARCCOS, arccos, 2, 2),
-	FUNCTION(ARCTAN, arctan, 2, 2),
+	COMPLEX_FUNCTION(ARCSIN, arcsin, 2, 2),
+	COMPLEX_FUNCTION(ARCCOS, arccos, 2, 2),
+	COMPLEX_FUNCTION(ARCTAN, arctan, 2, 2),
 	FUNCTION(ARCTAN2, arctan2, 3, 2),
 	COMPLEX_FUNCTION(SINH, sinh, 2, 2),
 	COMPLEX_FUNCTION(COSH, cosh, 2, 1),
 	COMPLEX_FUNCTION(TANH, tanh, 1, 1),
-	FUNCTION(ARCSINH, arcsinh, 2, 2),
-	FUNCTION(ARCCOSH, arccosh, 2, 2),
-	FUNCTION(ARCTANH, arctanh, 2, 2),
+	COMPLEX_FUNCTION(ARCSINH, arcsinh, 2, 2),
+	COMPLEX_FUNCTION(ARCCOSH, arccosh, 2, 2),
+	COMPLEX_FUNCTION(ARCTANH, arctanh, 2, 2),
 	FUNCTION(HYPOT, hypot, 3, 2),
 	FUNCTION(DEGREES, degrees, 1, 1),
 	FUNCTION(RADIANS, radians, 1, 1),
