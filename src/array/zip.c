@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -254,7 +255,7 @@ static kz_status zip_read_entry(const struct zip *zip, struct zip_entry *entry, 
 	int64_t left, int64_t *used, kz_error *err)
 {
 	if (left < CENTRAL_SIZE || zip_load4(from) != CENTRAL) {
-		return error_set(err, KZ_INVALID, "%s: damaged archive: a directory entry is none",
+		return error_set(err, KZ_INVALID, "%s: damaged archive: expected a directory entry",
 			zip->name);
 	}
 	int64_t name_len = zip_load2(from + 28), extra_len = zip_load2(from + 30);
@@ -273,6 +274,40 @@ static kz_status zip_read_entry(const struct zip *zip, struct zip_entry *entry, 
 	}
 	entry->name = mem_strndup(from + CENTRAL_SIZE, (size_t)name_len);
 	return entry->name ? KZ_OK : error_no_memory(err);
+}
+
+static int zip_compare_offsets(const void *left, const void *right)
+{
+	const struct zip_entry *a = *(const struct zip_entry *const *)left;
+	const struct zip_entry *b = *(const struct zip_entry *const *)right;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Entries that share bytes let a small file claim any number of large arrays.  An extra field of a local
+ * header is not counted: it is not known here. */
+static kz_status zip_check_apart(const struct zip *zip, const struct directory *dir, kz_error *err)
+{
+	const struct zip_entry **sorted = mem_alloc((size_t)(zip->count + 1) * sizeof(*sorted));
+	kz_status st = sorted ? KZ_OK : error_no_memory(err);
+	for (int64_t i = 0; !st && i < zip->count; i++) {
+		sorted[i] = &zip->entries[i];
+	}
+	if (!st) {
+		qsort(sorted, (size_t)zip->count, sizeof(*sorted), zip_compare_offsets);
+	}
+	for (int64_t i = 0; !st && i < zip->count; i++) {
+		const struct zip_entry *entry = sorted[i], *next = i + 1 < zip->count ? sorted[i + 1] : NULL;
+		int64_t end = entry->offset + LOCAL_SIZE + (int64_t)strlen(entry->name) + entry->packed;
+		if (next && end > next->offset) {
+			st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' and '%s' overlap",
+				zip->name, entry->name, next->name);
+		} else if (entry->offset < dir->offset && end > dir->offset) {
+			st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' overlaps the directory",
+				zip->name, entry->name);
+		}
+	}
+	mem_free(sorted);
+	return st;
 }
 
 kz_status zip_init(struct zip *zip, kz_error *err)
@@ -295,7 +330,7 @@ kz_status zip_init(struct zip *zip, kz_error *err)
 		zip->count += !st;
 	}
 	mem_free(data);
-	return st;
+	return st ? st : zip_check_apart(zip, &dir, err);
 }
 
 void zip_finish(struct zip *zip)

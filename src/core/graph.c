@@ -28,6 +28,7 @@
 #include "core/graph.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Lists of nodes */
@@ -114,6 +115,7 @@ static void graph_free(struct kz_graph *graph)
 	}
 	node_list_finish(&graph->nodes);
 	uses_release(&graph->uses);
+	mem_free(graph->conditions);
 	object_free(graph);
 	device_release(dev);
 }
@@ -313,6 +315,31 @@ int kz_stream_is_capturing(const kz_stream *stream)
 
 /* Nodes */
 
+static int graph_compare_nodes(const void *left, const void *right)
+{
+	const uintptr_t a = (uintptr_t)*(void *const *)left, b = (uintptr_t)*(void *const *)right;
+	return (a > b) - (a < b);
+}
+
+/* The driver refuses a list that has a node twice, without a word about it. */
+static kz_status graph_check_twice(kz_nodes after, kz_error *err)
+{
+	const struct kz_node **sorted = after.count > 1 ? mem_alloc(after.count * sizeof(*sorted)) : NULL;
+	kz_status st = sorted || after.count < 2 ? KZ_OK : error_no_memory(err);
+	if (sorted) {
+		memcpy(sorted, after.items, after.count * sizeof(*sorted));
+		qsort(sorted, after.count, sizeof(*sorted), graph_compare_nodes);
+	}
+	for (size_t i = 1; !st && i < after.count; i++) {
+		if (sorted[i] == sorted[i - 1]) {
+			st = error_set(err, KZ_INVALID,
+				"expected each node once to come after, got '%s' twice", sorted[i]->name);
+		}
+	}
+	mem_free(sorted);
+	return st;
+}
+
 kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
 {
 	kz_status st = object_check(graph, OBJECT_GRAPH, err);
@@ -329,7 +356,7 @@ kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_err
 				node->name);
 		}
 	}
-	return st;
+	return st ? st : graph_check_twice(after, err);
 }
 
 CUgraphNode *graph_handles(kz_nodes after)

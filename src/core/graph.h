@@ -25,6 +25,11 @@ struct kz_graph {
 	struct kz_graph *next;      /* the next body of that node */
 	struct uses uses;           /* of the root */
 	struct node_list nodes;
+	struct condition {
+		uint64_t handle;
+		const struct kz_node *node; /* that has it; NULL: none yet */
+	} *conditions;              /* of the root */
+	size_t condition_count;
 	int64_t unfreed;            /* memory that a node allocates and none frees */
 	bool is_fixed;              /* it allocates or decides: the driver copies and updates no such graph */
 };

@@ -407,14 +407,41 @@ kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, k
 		return st;
 	}
 	struct kz_device *dev = graph->device;
+	struct kz_graph *root = graph->root;
 	CUgraphConditionalHandle handle = 0;
-	st = device_ok(dev,
-		dev->drv->GraphConditionalHandleCreate(&handle, graph->root->handle, dev->context,
+	struct condition *grown = mem_realloc(root->conditions,
+		(root->condition_count + 1) * sizeof(*grown));
+	root->conditions = grown ? grown : root->conditions;
+	st = !grown ? error_no_memory(err) : device_ok(dev,
+		dev->drv->GraphConditionalHandleCreate(&handle, root->handle, dev->context,
 			initial, CU_GRAPH_COND_ASSIGN_DEFAULT),
 		"cuGraphConditionalHandleCreate", err);
+	if (!st) {
+		root->conditions[root->condition_count++] = (struct condition){handle, NULL};
+	}
 	device_leave(dev, &scope);
 	*out = st ? 0 : handle;
 	return st;
+}
+
+/* The condition of a graph that no node has yet; NULL: KZ_INVALID, as the error says. */
+static struct condition *graph_find_condition(const struct kz_graph *root, uint64_t handle,
+	kz_error *err)
+{
+	for (size_t i = 0; i < root->condition_count; i++) {
+		struct condition *condition = &root->conditions[i];
+		if (condition->handle == handle && condition->node) {
+			error_set(err, KZ_INVALID, "expected a condition that no node has, got that of '%s'",
+				condition->node->name);
+			return NULL;
+		}
+		if (condition->handle == handle) {
+			return condition;
+		}
+	}
+	error_set(err, KZ_INVALID, "expected a condition that kz_graph_condition has made for this graph, "
+		"got 0x%llx", (unsigned long long)handle);
+	return NULL;
 }
 
 /* A graph for a body, that goes before `next`; NULL when memory runs out. */
@@ -440,8 +467,14 @@ static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, un
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))
-	    || (st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_CONDITIONAL, name,
+	if ((st = graph_check_after(graph, after, err))) {
+		return st;
+	}
+	struct condition *taken = graph_find_condition(graph->root, condition, err);
+	if (!taken) {
+		return KZ_INVALID;
+	}
+	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_CONDITIONAL, name,
 			err))) {
 		return st;
 	}
@@ -454,6 +487,7 @@ static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, un
 		return st;
 	}
 	graph->root->is_fixed = true;
+	taken->node = node;
 	for (unsigned i = count; i-- > 0;) {
 		bodies[i] = graph_make_body(graph, params.conditional.phGraph_out[i], node->bodies);
 		if (!bodies[i]) {

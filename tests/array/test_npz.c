@@ -333,6 +333,29 @@ DEVICE_TEST(data_that_does_not_end_where_it_should_is_refused)
 	kz_npz_close(npz);
 }
 
+/* The second entry's place, behind its name, the zip64 mark and both sizes, is moved; the first one's
+ * data then goes over it. */
+DEVICE_TEST(entries_that_share_bytes_are_refused)
+{
+	int64_t size;
+	kz_npz *npz = NULL;
+	save_two();
+	char *data = read_path(&size);
+	char *name = memmem(data, (size_t)size, "two.npy", 7);
+	char *again = memmem(name + 1, (size_t)(data + size - name - 1), "two.npy", 7);
+	int64_t offset;
+	memcpy(&offset, again + 7 + 4 + 16, 8);
+	ck_assert_mem_eq(data + offset, "PK\3\4", 4);
+	for (int64_t moved = 0; moved < offset - 20; moved += 37) {
+		memcpy(again + 7 + 4 + 16, &moved, 8);
+		fails(kz_npz_open_memory(&npz, data, size, &err), KZ_INVALID, "overlap");
+	}
+	memcpy(again + 7 + 4 + 16, &offset, 8);
+	ok(kz_npz_open_memory(&npz, data, size, &err));
+	kz_npz_close(npz);
+	free(data);
+}
+
 DEVICE_TEST(archives_without_memory_leave_nothing)
 {
 	kz_status st = KZ_NO_MEMORY;
@@ -367,6 +390,7 @@ SUITE(npz)
 		what_cannot_be_written_leaves_the_old_file, what_is_no_archive_is_refused,
 		every_byte_may_be_wrong_and_every_end_early, entries_that_cannot_be_read_say_why,
 		more_than_the_header_accounts_for_is_refused,
-		data_that_does_not_end_where_it_should_is_refused, archives_without_memory_leave_nothing);
+		data_that_does_not_end_where_it_should_is_refused, archives_without_memory_leave_nothing,
+		entries_that_share_bytes_are_refused);
 	return s;
 }

@@ -543,6 +543,8 @@ CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 	ok(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second), axpy, grid, block, NULL,
 		&err, KZ_ARGS(y, y, 1, N)));
 	ck_assert_str_eq(kz_node_name(third), "axpy#2");
+	fails(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second, first), axpy, grid, block, NULL,
+		&err, KZ_ARGS(y, x, 2.0f, N)), KZ_INVALID, "got 'set' twice");
 	fails(kz_graph_add_kernel(&third, other, KZ_AFTER(first), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "'set' is of another");
 	ck_assert_ptr_null(third);
@@ -806,11 +808,18 @@ static kz_node *choose_in(kz_graph *graph, uint64_t condition)
 CONDITION_TEST(a_while_node_runs_its_body_until_a_kernel_ends_it)
 {
 	uint64_t condition;
-	kz_graph *body, *clone;
+	kz_graph *body, *clone, *other;
 	kz_node *loop, *last;
 	kz_exec *exec;
 	ok(kz_graph_condition(&condition, outer, 1, &err));
+	ok(kz_graph_create(&other, dev, &err));
+	fails(kz_graph_add_while(NULL, &body, other, KZ_AFTER(), condition, &err), KZ_INVALID,
+		"has made for this graph");
+	fails(kz_graph_add_while(NULL, &body, outer, KZ_AFTER(), 0, &err), KZ_INVALID, "for this graph");
+	kz_graph_release(other);
 	ok(kz_graph_add_while(&loop, &body, outer, KZ_AFTER(), condition, &err));
+	fails(kz_graph_add_if(NULL, &other, NULL, outer, KZ_AFTER(), condition, &err), KZ_INVALID,
+		"got that of 'while'");
 	ok(kz_graph_add_kernel(&last, outer, KZ_AFTER(loop), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1),
 		NULL, &err, KZ_ARGS(numbers, 1000)));
 	ok(kz_graph_add_kernel(NULL, body, KZ_AFTER(), step, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,
