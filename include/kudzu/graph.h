@@ -268,11 +268,14 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, 
 	kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset, int64_t size,
 	kz_error *err);
 
-/** Add a node that copies from host memory, which the program keeps; as kz_copy_htod. */
+/**
+ * Add a node that copies from host memory, which the program keeps; as kz_copy_htod.  In the body of a
+ * conditional node it must be pinned.
+ */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err);
 
-/** Add a node that copies to host memory, which the program keeps; as kz_copy_dtoh. */
+/** Add a node that copies to host memory, which the program keeps; as kz_graph_add_htod. */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after,
 	void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err);
 

@@ -139,18 +139,21 @@ static kz_status texture_view_format(CUresourceViewFormat *out, const struct kz_
 		[KZ_U16] = CU_RES_VIEW_FORMAT_UINT_1X16, [KZ_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,
 		[KZ_F16] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [KZ_F32] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
 	};
-	const int64_t channels = how->channels == 0 ? 1 : how->channels;
+	/* Also that of the array itself: drivers refuse views of levels and layers without a format. */
+	const kz_dtype dtype = how->dtype ? how->dtype : array->dtype;
+	const int64_t channels = !how->dtype ? array->how.channels
+		: how->channels == 0 ? 1 : how->channels;
 	const int64_t own = array->how.channels * kz_dtype_size(array->dtype);
 	CUarray_format format;
-	kz_status st = cuda_array_format(&format, how->dtype, channels, err);
+	kz_status st = cuda_array_format(&format, dtype, channels, err);
 	if (st) {
 		return st;
 	}
-	if (channels * kz_dtype_size(how->dtype) != own) {
+	if (channels * kz_dtype_size(dtype) != own) {
 		return error_set(err, KZ_INVALID, "expected texels of %lld bytes, as the CUDA array has, got "
-			"%lld of %s", (long long)own, (long long)channels, kz_dtype_name(how->dtype));
+			"%lld of %s", (long long)own, (long long)channels, kz_dtype_name(dtype));
 	}
-	*out = formats[how->dtype] + (channels == 4 ? 2 : (unsigned)channels - 1);
+	*out = formats[dtype] + (channels == 4 ? 2 : (unsigned)channels - 1);
 	return KZ_OK;
 }
 
@@ -173,7 +176,7 @@ static kz_status texture_describe_view(CUDA_RESOURCE_VIEW_DESC *out, const struc
 		is_layered ? array->shape.dims[0] : 1, err))) {
 		return st;
 	}
-	return how->dtype ? texture_view_format(&out->format, array, how, err) : KZ_OK;
+	return texture_view_format(&out->format, array, how, err);
 }
 
 /* --- Creating and releasing --- */

@@ -77,15 +77,32 @@ struct place {
 	void *host;
 };
 
+static bool graph_is_pinned(const struct kz_graph *graph, const void *host)
+{
+	struct device_scope scope;
+	CUmemorytype type = (CUmemorytype)0;
+	CUresult code = CUDA_ERROR_INVALID_VALUE;
+	if (device_enter_quietly(graph->device, &scope)) {
+		code = graph->device->drv->PointerGetAttribute(&type,
+			CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)host);
+		device_leave(graph->device, &scope);
+	}
+	return code == CUDA_SUCCESS;
+}
+
 static kz_status graph_check_place(const struct kz_graph *graph, const struct place *place,
 	int64_t size, kz_error *err)
 {
 	if (place->buffer) {
 		return graph_check_buffer(graph, place->buffer, place->offset, size, err);
 	}
-	return size >= 0 && place->host ? KZ_OK : error_set(err, KZ_INVALID,
-		"expected %lld bytes of host memory, got %s", (long long)size,
-		place->host ? "a negative size" : "NULL");
+	if (size < 0 || !place->host) {
+		return error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got %s",
+			(long long)size, place->host ? "a negative size" : "NULL");
+	}
+	/* CUDA programming guide, "Conditional nodes".  Drivers refuse the whole graph, and not the node. */
+	return graph->root == graph || graph_is_pinned(graph, place->host) ? KZ_OK : error_set(err,
+		KZ_INVALID, "the body of a conditional node copies host memory only if it is pinned");
 }
 
 static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes after,

@@ -893,6 +893,18 @@ CONDITION_TEST(a_body_takes_no_host_functions_nor_children_with_them)
 	ok(kz_graph_add_if(NULL, &body, NULL, outer, KZ_AFTER(), condition, &err));
 	fails(kz_graph_add_host(NULL, body, KZ_AFTER(), free, NULL, &err), KZ_INVALID,
 		"cannot call functions");
+	kz_buffer *buffer;
+	static char host[16];
+	kz_pinned *pinned;
+	ok(kz_buffer_create(&buffer, dev, sizeof(host), &err));
+	ok(kz_pinned_create(&pinned, dev, sizeof(host), &err));
+	fails(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, host, sizeof(host), &err), KZ_INVALID,
+		"only if it is pinned");
+	fails(kz_graph_add_dtoh(NULL, body, KZ_AFTER(), host, sizeof(host), buffer, 0, &err), KZ_INVALID,
+		"only if it is pinned");
+	ok(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, kz_pinned_pointer(pinned), sizeof(host),
+		&err));
+	ok(kz_graph_add_htod(NULL, outer, KZ_AFTER(), buffer, 0, host, sizeof(host), &err));
 	ok(kz_graph_create(&inner, dev, &err));
 	ok(kz_graph_create(&middle, dev, &err));
 	add_to(inner, 1);
@@ -906,6 +918,8 @@ CONDITION_TEST(a_body_takes_no_host_functions_nor_children_with_them)
 	ok(kz_graph_add_child(NULL, outer, KZ_AFTER(), middle, &err));
 	kz_graph_release(middle);
 	kz_graph_release(inner);
+	kz_pinned_release(pinned);
+	kz_buffer_release(buffer);
 }
 
 SUITE(capture)
