@@ -286,6 +286,30 @@ DEVICE_TEST(complex_numbers_have_operators_and_functions)
 	kz_elementwise_release(kernel);
 }
 
+/* kz_complex has the names of <complex>, which may stand beside it. */
+DEVICE_TEST(complex_numbers_go_with_those_of_the_standard)
+{
+	float complex x[3] = {1 + 2 * I, -3 + 0.5f * I, 0.2f - 2 * I}, z[3];
+	kz_elementwise *kernel = NULL;
+	kz_custom_options options = KZ_CUSTOM_OPTIONS_INIT;
+	options.preamble = "#include <complex>";
+	ok(kz_elementwise_create(&kernel, dev, "const kz_complex<float> *x, kz_complex<float> *z",
+		"const std::complex<float> w = std::acos(std::complex<float>(x[i].re, x[i].im));"
+		"z[i] = asin(x[i]) + kz_complex<float>(w.real(), w.imag()) + atanh(proj(x[i])) * pow(2.f, x[i])",
+		&options, &err));
+	kz_array *dx = from(KZ_C64, KZ_SHAPE(3), x), *dz;
+	ok(kz_array_like(&dz, dx, &err));
+	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dz)));
+	ok(kz_array_get(dz, z, sizeof(z), &err));
+	for (int i = 0; i < 3; i++) {
+		double complex w = (double complex)x[i];
+		double complex want = casin(w) + cacos(w) + catanh(w) * cpow(2, w);
+		ck_assert_double_lt(cabs((double complex)z[i] - want), 1e-5);
+	}
+	release_arrays(dx, dz);
+	kz_elementwise_release(kernel);
+}
+
 DEVICE_TEST(halves_are_cuda_s_own_types)
 {
 	uint16_t x[2] = {0x3c00, 0xc500}, b[2] = {0x3f80, 0xc0a0}, two = 0x4000; /* 1, -5 */
@@ -670,6 +694,7 @@ SUITE(custom)
 		a_range_is_what_the_index_goes_through,
 		a_range_or_slice_that_makes_no_sense_is_refused, NULL};
 	const TTest *const types[] = {complex_numbers_have_operators_and_functions,
+		complex_numbers_go_with_those_of_the_standard,
 		halves_are_cuda_s_own_types, structs_and_vectors_are_elements,
 		all_kinds_of_numbers_are_arguments, NULL};
 	const TTest *const refused[] = {arguments_that_do_not_match_the_list_are_refused,

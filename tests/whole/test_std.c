@@ -283,6 +283,29 @@ START_TEST(inverse_functions_of_complex_numbers_are_those_of_c)
 }
 END_TEST
 
+/* The types of pow are those of C++17, and constant expressions stay so. */
+START_TEST(complex_numbers_promote_as_those_of_cxx)
+{
+	static const char body[] =
+		"using F = std::complex<float>; using D = std::complex<double>; F f(in[0]); D d(in[0]);\n"
+		"PUT(sizeof(std::pow(f, f))) PUT(sizeof(std::pow(f, 2.f))) PUT(sizeof(std::pow(2.f, f)))\n"
+		"PUT(sizeof(std::pow(f, 2))) PUT(sizeof(std::pow(f, 2.0))) PUT(sizeof(std::pow(f, d)))\n"
+		"PUT(sizeof(std::pow(2, f))) PUT(sizeof(std::pow(d, 2.f))) PUT(sizeof(std::proj(2.f)))\n"
+		"constexpr D q = D(3, 4) / D(0, 2) * D(2); PUT(q.real()) PUT(q.imag())\n"
+		"PUT(std::pow(f, 3).real() - 8 < 1e-14) PUT(std::pow(2, D(3)).real() - 8 < 1e-14)";
+	static const double expected[] = {8, 8, 8, 16, 16, 16, 16, 16, 8, 4, -3, 1, 1};
+	double out[MOST + 1];
+	if (_i) {
+		setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
+	}
+	err = (kz_error)KZ_ERROR_INIT;
+	kz_device *dev = support_open(0);
+	run(dev, "#include <complex>\n", body, out);
+	ck_assert_mem_eq(out + 1, expected, sizeof(expected));
+	support_close(dev);
+}
+END_TEST
+
 START_TEST(without_the_prelude_there_are_no_headers)
 {
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
@@ -305,6 +328,7 @@ SUITE(std)
 	tcase_add_loop_test(tc, each_header_stands_alone_and_in_the_global_namespace, 0, 2 * countof(headers));
 	tcase_add_loop_test(tc, complex_numbers_are_those_of_c, 0, 2);
 	tcase_add_loop_test(tc, inverse_functions_of_complex_numbers_are_those_of_c, 0, 2);
+	tcase_add_loop_test(tc, complex_numbers_promote_as_those_of_cxx, 0, 2);
 	tcase_add_test(tc, without_the_prelude_there_are_no_headers);
 	return s;
 }
