@@ -126,7 +126,7 @@ test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD)
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180
-export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt)
+export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt):allocator_may_return_null=1
 # Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
 SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
@@ -141,8 +141,8 @@ SKIP_tsan = $(SKIP_asan) $(call suites-in,$(shell grep -L pthread_create $(wildc
 SKIP ?= $(SKIP_$(MODE)) $(if $(KUDZU_TEST_BRIEF),$(SKIP_asan))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
-# no more, and falls over what is there instead.
-patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:$$ASAN_OPTIONS")
+# no more, and falls over what is there instead.  More memory than any machine has is NULL, as without it.
+patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:allocator_may_return_null=1:$$ASAN_OPTIONS")
 # Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
 
