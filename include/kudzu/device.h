@@ -58,7 +58,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, 
  */
 KZ_API void kz_device_close(kz_device *dev);
 
-/** What kz_device_close calls for the last handle; see kz_device_on_close. */
+/** What kz_device_close calls for the last handle; see kz_device_on_close.  It must not open a device:
+ * KZ_PERMISSION. */
 typedef void kz_close_fn(void *user, kz_device *dev);
 
 /**

@@ -39,7 +39,7 @@ typedef enum kz_output_kind {
  * What a device calls for each text.
  *
  * Threads: one of the device's, one call at a time, while the kernel waits.  It must not call the
- * library.
+ * library: what needs the device is KZ_PERMISSION there.
  *
  * @param text `size` bytes and no NUL behind them; lives as long as the call.
  */
@@ -51,7 +51,7 @@ typedef void kz_output_fn(void *user, kz_output_kind kind, const char *text, int
  * @param function NULL for standard output and standard error, as the driver has them.
  * @param user passed to `function`.
  * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED if the driver writes to standard output
- *         itself, as NVIDIA's does; the loss of the device.
+ *         itself, as NVIDIA's does; KZ_PERMISSION in such a function; the loss of the device.
  * Ownership: `user` must live until another function is named, or the device has ended: all handles on
  * it are closed and its objects released.  Then no call is in progress.
  * Threads: any; it waits for a call in progress.

@@ -365,10 +365,18 @@ static void device_watch_forks(void)
 	pthread_atfork(NULL, NULL, device_on_fork);
 }
 
+/* This thread is in a function of kz_device_on_close. */
+static _Thread_local bool device_is_told;
+
 static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	kz_status st = KZ_OK;
+	if (device_is_told) {
+		error_set(err, KZ_PERMISSION, "the function of kz_device_on_close must not open a device: its "
+			"close would call the function again");
+		return KZ_PERMISSION;
+	}
 	pthread_once(&once, device_watch_forks);
 	pthread_mutex_lock(&list_lock);
 	struct kz_device *dev = list_find(drv, ordinal);
@@ -397,7 +405,10 @@ void kz_device_close(kz_device *dev)
 	void *user = function ? dev->on_close_user : NULL;
 	pthread_mutex_unlock(&list_lock);
 	if (function) {
+		bool before = device_is_told;
+		device_is_told = true;
 		function(user, dev);
+		device_is_told = before;
 	}
 	struct capture *capture = is_last ? stream_capture(&dev->stream) : NULL;
 	if (capture && capture->origin == &dev->stream) { /* it keeps the device */

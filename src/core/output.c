@@ -48,10 +48,13 @@ static CUresult output_change(struct kz_device *dev, const struct kudzu_exports 
 
 kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
 {
+	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = kz_device_check(dev, err))) {
+	/* To enter fails in a function that gets output, which must not wait for itself. */
+	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
+	device_leave(dev, &scope);
 	const struct kudzu_exports *exports = device_exports(dev);
 	if (!exports) {
 		return function ? output_refuse(dev, err) : KZ_OK;

@@ -310,6 +310,26 @@ STUB_TEST(the_last_handle_that_is_closed_reports_what_is_live, "")
 	ok(kz_device_open(&dev, "cuda", &err)); /* a new one, without that function */
 }
 
+static int close_calls;
+
+static void open_again(void *user, kz_device *closing)
+{
+	kz_device *again = NULL;
+	close_calls++;
+	*(kz_status *)user = close_calls < 9 ? kz_device_open(&again, kz_device_name(closing), NULL) : KZ_OK;
+	kz_device_close(again);
+}
+
+STUB_TEST(a_function_that_is_told_of_the_close_opens_no_device, "")
+{
+	kz_status st = KZ_OK;
+	ok(kz_device_on_close(dev, open_again, &st, &err));
+	kz_device_close(dev);
+	ck_assert_int_eq(close_calls, 1);
+	ck_assert_int_eq(st, KZ_PERMISSION);
+	ok(kz_device_open(&dev, "cuda", &err));
+}
+
 DEVICE_TEST(live_objects_are_counted)
 {
 	kz_live_counts live = {1, 1, 1, 1};
@@ -455,6 +475,7 @@ static TCase *live_case(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, leaks_are_printed_with_what_they_are);
 	tcase_add_test(tc, the_last_handle_that_is_closed_reports_what_is_live);
+	tcase_add_test(tc, a_function_that_is_told_of_the_close_opens_no_device);
 	tcase_add_tests(tc, support_device_count() + 1, live_objects_are_counted);
 	tcase_add_tests(tc, count, the_list_holds_all_that_is_live, threads_share_the_pools);
 	return tc;

@@ -87,6 +87,38 @@ KERNEL_TEST(a_function_gets_each_text_of_printf_whole)
 	kz_module_release(mod);
 }
 
+static kz_error errors[5];
+
+/* What would wait for the kernel that waits for this. */
+static void call_library(void *user, kz_output_kind kind, const char *text, int64_t size)
+{
+	kz_buffer *buffer = NULL;
+	int64_t free;
+	keep(user, kind, text, size);
+	(void)!kz_device_synchronize(dev, &errors[0]);
+	(void)!kz_stream_synchronize(kz_device_stream(dev), &errors[1]);
+	(void)!kz_device_set_output(dev, NULL, NULL, &errors[2]);
+	(void)!kz_buffer_create(&buffer, dev, 1 << 30, &errors[3]);
+	(void)!kz_device_memory(dev, &free, NULL, &errors[4]);
+}
+
+KERNEL_TEST(a_function_must_not_call_the_library)
+{
+	if (!compile()) {
+		return;
+	}
+	ok(kz_device_set_output(dev, call_library, &got, &err));
+	launch("say", 2, 7);
+	ok(kz_device_synchronize(dev, &err));
+	for (size_t i = 0; i < countof(errors); i++) {
+		ck_assert_msg(errors[i].status == KZ_PERMISSION, "%zu: %s", i, errors[i].message);
+		kz_error_clear(&errors[i]);
+	}
+	ck_assert_int_eq(got.calls[KZ_OUTPUT_PRINTF], 2);
+	ok(kz_device_set_output(dev, NULL, NULL, &err));
+	kz_module_release(mod);
+}
+
 KERNEL_TEST(a_file_gets_it_and_null_is_standard_output_again)
 {
 	char *text = NULL;
@@ -164,7 +196,7 @@ SUITE(output)
 	tcase_add_tests(tc, support_device_count(), a_function_gets_each_text_of_printf_whole,
 		a_file_gets_it_and_null_is_standard_output_again,
 		a_device_that_is_opened_again_has_standard_output,
-		an_assertion_that_fails_says_where);
+		an_assertion_that_fails_says_where, a_function_must_not_call_the_library);
 	tc = suite_add_case(s, "mistakes");
 	tcase_add_test(tc, other_drivers_write_themselves);
 	return s;

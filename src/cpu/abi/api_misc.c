@@ -83,14 +83,27 @@ API(cuGetErrorString, CUresult code, const char **out)
 	return find_error(code, __func__, out, false);
 }
 
+/* The kernel waits for the program's function, which would wait for the kernel: it gets an error if it
+ * calls the driver.  The lock of the function is held. */
+static void misc_pass_output(void *user, int kind, const char *text, size_t size)
+{
+	const struct context *context = user;
+	bool before = api_set_in_callback(true);
+	context->output(context->output_user, kind, text, size);
+	api_set_in_callback(before);
+}
+
 static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *user)
 {
 	struct context *context;
-	CUresult result = context_find(__func__, handle, &context);
+	CUresult result = api_ready(__func__);
+	result = result ? result : context_find(__func__, handle, &context);
 	if (result == CUDA_SUCCESS) {
 		pthread_mutex_lock(&context->host.output_lock);
-		context->host.output = function;
-		context->host.output_user = user;
+		context->output = function;
+		context->output_user = user;
+		context->host.output = function ? misc_pass_output : NULL;
+		context->host.output_user = context;
 		pthread_mutex_unlock(&context->host.output_lock);
 	}
 	return result;

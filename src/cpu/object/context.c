@@ -59,8 +59,8 @@ CUresult api_ready(const char *call)
 	}
 	if (api_in_callback) {
 		return api_fail(CUDA_ERROR_NOT_PERMITTED,
-			"%s: a host function in a stream, or a callback of the log, must not call the"
-			" driver", call);
+			"%s: a host function in a stream, or a callback of the log or of printf, must not"
+			" call the driver", call);
 	}
 	return CUDA_SUCCESS;
 }

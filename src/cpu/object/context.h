@@ -35,6 +35,8 @@ struct context {
 	atomic_size_t limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE + 1];
 	atomic_bool has_printed;    /* a kernel that calls printf has run */
 	struct rt_host host;        /* what kernels use of the context */
+	kudzu_output_fn *output;    /* of the program; host has a function of ours around it */
+	void *output_user;
 	atomic_int cache;
 };
 
