@@ -47,6 +47,11 @@ static void become_nobody_else(void)
 {
 }
 
+static int do_nothing(void)
+{
+	return 0;
+}
+
 /* As a program that root owns, with the setuid bit, started by the user. */
 static void become_setuid(void)
 {
@@ -85,6 +90,17 @@ static int use_path(const char *path)
 static int use(void)
 {
 	return use_path(store_path);
+}
+
+/* In some containers root may neither become another user nor give files away. */
+static bool is_powerless_root(void)
+{
+	bool is_powerless = geteuid() == 0 && (in_child(become_user, do_nothing) != 0
+		|| chown(store_outside, USER, USER) != 0 || chown(store_outside, 0, 0) != 0);
+	if (is_powerless) {
+		fprintf(stderr, "skipped: root cannot become another user here\n");
+	}
+	return is_powerless;
 }
 
 /* Beside a store that works: nothing may be made in this folder. */
@@ -285,6 +301,9 @@ START_TEST(a_setuid_program_has_no_store)
 		fprintf(stderr, "skipped: only root makes a program of another user\n");
 		return;
 	}
+	if (is_powerless_root()) {
+		return;
+	}
 	snprintf(command, sizeof(command), "cp /proc/%d/exe '%s' && chown %d '%s' && chmod %s '%s' &&"
 		" KUDZU_CACHE=1 KUDZU_CACHE_DIR='%s' '%s' store", (int)getpid(), outside("program"),
 		USER, other, modes[_i], other, store_path, other);
@@ -301,6 +320,9 @@ START_TEST(no_byte_of_others_is_read)
 	bool is_root = geteuid() == 0;
 	if (cases[_i].by_root && !is_root) {
 		printf("store_owner: case %d needs root\n", _i);
+		return;
+	}
+	if (is_powerless_root()) {
 		return;
 	}
 	ck_assert(!is_root || chown(store_outside, USER, USER) == 0);

@@ -67,7 +67,9 @@ def reference_simps(y, axis=-1, dx=1.0, x=None, even="avg"):
             return np.zeros(y.shape[:-1], y.dtype)
         return function(y[..., part], x=None if x is None else x[..., part], dx=dx, axis=-1)
 
-    if n % 2 == 1 or n == 0:
+    if y.size == 0:  # scipy 1.18 refuses some of them
+        return np.zeros(y.shape[:-1], y.dtype)
+    if n % 2 == 1:
         return rule(scipy.integrate.simpson, slice(None))
     if n == 2:
         return rule(trapezoid, slice(None))
