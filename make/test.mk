@@ -122,23 +122,25 @@ step = @if $2; then echo 'PASS: $1'; else echo 'FAIL: $1'; exit 1; fi
 # A test has ended before the second compilation of a long kernel could be of use to it; suite `tiers`
 # is about that.
 test-cache = KUDZU_CACHE="$${KUDZU_CACHE-1}" KUDZU_CACHE_DIR="$(abspath $(BUILD))/test-cache" \
-	KUDZU_CPU_TIER="$${KUDZU_CPU_TIER-once}"
+	KUDZU_CPU_TIER="$${KUDZU_CPU_TIER-$(if $(filter asan ubsan tsan,$(MODE)),1,once)}"
 retry = $(if $(filter asan,$(MODE)),.ci/run-tests)
 # A test's own limit, which a busy machine must not reach.
 export CK_DEFAULT_TIMEOUT ?= 180
 export TSAN_OPTIONS ?= suppressions=$(abspath .ci/tsan.txt):allocator_may_return_null=1
-# Compiled kernels are no sanitizer's business, and one thread's values not those of tsan.
-SKIP_asan := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
+# Compiled kernels are nothing that tsan sees, nor are the values of one thread.
+kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_values eval_chain reduce_random pycuda \
 	pycuda_views matmul scan view_random transpose custom_shape promote libraries hints \
 	integrate network einsum products random matrix own \
 	sort choice search scatter segmented fft sparse sets std
-SKIP_ubsan := $(SKIP_asan) hostile
 # In these folders tsan sees nothing new in a suite without threads of its own.
 tsan-folders := array ops math rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
-SKIP_tsan = $(SKIP_asan) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
+SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
-SKIP ?= $(SKIP_$(MODE)) $(if $(KUDZU_TEST_BRIEF),$(SKIP_asan))
+# Those that have no brief form yet.
+SKIP_asan := own choice sort std forms ulp emit_size fuzz_diff corpus
+SKIP_ubsan := $(SKIP_asan)
+SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
 # no more, and falls over what is there instead.  More memory than any machine has is NULL, as without it.
@@ -146,10 +148,18 @@ patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:a
 # Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
 
-.PHONY: check check-unit check-kudzu check-cpu check-samples
+.PHONY: check all-checks check-unit check-kudzu check-cpu check-samples check-long
 checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md check-env \
 	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen check-security))
-check: $(checks) ## run the tests, the samples, the README
+# Without -j it starts itself with as many jobs as there are cores.
+jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+check: ## run the tests, the samples, the README, on all cores
+	+@$(MAKE) --no-print-directory $(jobs) all-checks
+all-checks: $(checks)
+# By hand: hours.  Tests try all they know, kernels get their best code, and ulp takes every 1009th float.
+check-long: ## the tests in their long form, of which `make check` tries a sample: hours
+	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
+		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
