@@ -159,7 +159,7 @@ all-checks: $(checks)
 # By hand: hours.  Tests try all they know, kernels get their best code, and ulp takes every 1009th float.
 check-long: ## the tests in their long form, of which `make check` tries a sample: hours
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
-		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals
+		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
 check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
 check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
@@ -284,10 +284,10 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-numpy = $(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD))
-check-numpy: lib ## what src/math computes, in 5,000 random cases and more, beside numpy and scipy
-	$(call step,$@,$(check-numpy))
-	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.2 --quiet)
-	$(call step,$@ finds what is planted,$(check-numpy) --times 0.2 --spoil --quiet)
+check-numpy: lib ## what src/math computes, beside numpy and scipy; TIMES=1 is 5,000 random cases
+	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.3))
+	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
+	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
 check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
 	$(call step,$@,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
 	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) \
