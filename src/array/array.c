@@ -125,9 +125,9 @@ kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 
 /* A stream of NULL is the default one; it fills the array, which may be any stream's before. */
 static kz_status array_create_for(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
-	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+	const kz_shape *shape, struct kz_stream *stream, const char *call, kz_error *err)
 {
-	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
 	if (!st && stream) {
 		st = stream_pick(&stream, dev, stream, err);
 	}
@@ -140,7 +140,7 @@ kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_s
 	struct kz_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = array_create_for(&array, dev, dtype, &shape, stream, err))) {
+	    || (st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, stream, err);
@@ -172,11 +172,11 @@ kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 	}
 	if (size && (!value || value_size != size)) {
 		return error_set(err, KZ_INVALID,
-			value ? "expected a value of %lld byte%s for %s, got %lld"
-			: "expected a value of %lld byte%s for %s, got NULL", (long long)size,
-			plural(size), kz_dtype_name(dtype), (long long)value_size);
+			value ? "%s: expected a value of %lld byte%s for %s, got %lld"
+			: "%s: expected a value of %lld byte%s for %s, got NULL", __func__,
+			(long long)size, plural(size), kz_dtype_name(dtype), (long long)value_size);
 	}
-	if ((st = array_create_for(&array, dev, dtype, &shape, stream, err))) {
+	if ((st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, 0, array->count, value, size, stream, err);

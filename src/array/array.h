@@ -42,7 +42,7 @@ static inline struct strided array_elements(const struct kz_array *array)
 
 /* Check that `size` bytes of host memory are what an array of `count` elements takes. */
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
-	kz_error *err);
+	const char *call, kz_error *err);
 
 /* Check that two operands are on one device; `verb` says what cannot be done otherwise: "add". */
 kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,

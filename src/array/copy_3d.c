@@ -127,7 +127,8 @@ static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_option
 
 /* Both sides */
 
-static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options *box, kz_error *err)
+static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options *box,
+	const char *call, kz_error *err)
 {
 	const kz_copy_side *in = side->in;
 	int count = !!in->host + !!in->buffer + !!in->texels;
@@ -148,13 +149,13 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 		return box_check_linear(side, box, in->host_size, "host memory", err);
 	}
 	if (in->texels) {
-		if ((st = object_check(in->texels, OBJECT_CUDA_ARRAY, err))) {
+		if ((st = object_check_as(in->texels, OBJECT_CUDA_ARRAY, call, "texels", err))) {
 			return st;
 		}
 		side->memory = in->texels->memory;
 		return box_check_texels(side, box, err);
 	}
-	if (!(st = object_check(in->buffer, OBJECT_BUFFER, err))) {
+	if (!(st = object_check_as(in->buffer, OBJECT_BUFFER, call, "buffer", err))) {
 		side->memory = in->buffer->memory;
 		side->address = buffer_address(in->buffer) + (uint64_t)in->offset;
 		st = box_check_linear(side, box, in->buffer->size, "a buffer", err);
@@ -191,9 +192,9 @@ static bool box_overlaps(const struct box_side *to, const struct box_side *from,
 }
 
 static kz_status box_check(struct box_side *to, struct box_side *from, const kz_copy_3d_options *box,
-	kz_error *err)
+	const char *call, kz_error *err)
 {
-	kz_status st = pointer_check(box, "a kz_copy_3d_options", err);
+	kz_status st = pointer_check_as(box, "a kz_copy_3d_options", call, "box", err);
 	if (st) {
 		return st;
 	}
@@ -208,7 +209,7 @@ static kz_status box_check(struct box_side *to, struct box_side *from, const kz_
 			"%lld", (long long)box->width, (long long)box->height, (long long)box->depth);
 		return KZ_INVALID;
 	}
-	if ((st = box_check_side(to, box, err)) || (st = box_check_side(from, box, err))) {
+	if ((st = box_check_side(to, box, call, err)) || (st = box_check_side(from, box, call, err))) {
 		return st;
 	}
 	if (!to->memory && !from->memory) {
@@ -311,7 +312,7 @@ kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_error *err)
 {
 	struct box_side to, from;
 	kz_status st;
-	if ((st = box_check(&to, &from, options, err)) || box_is_empty(options)
+	if ((st = box_check(&to, &from, options, __func__, err)) || box_is_empty(options)
 	    || (st = box_check_overlap(&to, &from, options, err))) {
 		return st;
 	}
@@ -333,7 +334,7 @@ kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz
 {
 	struct box_side to, from;
 	kz_status st;
-	if ((st = box_check(&to, &from, options, err)) || (st = object_check(stream, OBJECT_STREAM, err))
+	if ((st = box_check(&to, &from, options, __func__, err)) || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, (to.memory ? to.memory : from.memory)->device, stream, err))
 	    || box_is_empty(options) || (st = box_check_overlap(&to, &from, options, err))) {
 		return st;

@@ -31,12 +31,12 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 
 /* Check a copy of a whole level and describe it. */
 static kz_status cuda_array_plan_copy(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
-	int64_t level, const struct kz_array *array, bool is_set, kz_error *err)
+	int64_t level, const struct kz_array *array, bool is_set, const char *call, kz_error *err)
 {
 	struct cuda_array_extent extent;
 	kz_status st;
-	if ((st = object_check(texels, OBJECT_CUDA_ARRAY, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))
+	if ((st = object_check_as(texels, OBJECT_CUDA_ARRAY, call, "texels", err))
+	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
 	    || (st = cuda_array_check_level(texels, level, err))
 	    || (st = cuda_array_check_copy(texels, level, array, err))) {
 		return st;
@@ -56,14 +56,14 @@ static kz_status cuda_array_plan_copy(kz_copy_3d_options *out, const struct kz_c
 kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *from, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, err);
+	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
 kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t level, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, err);
+	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
@@ -71,7 +71,7 @@ kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level, const kz_array 
 	kz_stream *stream, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, err);
+	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 
@@ -79,7 +79,7 @@ kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from, int64_t 
 	kz_stream *stream, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, err);
+	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 

@@ -372,7 +372,7 @@ static kz_status export_layout(struct exported *exported, const struct kz_array 
 static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
 	struct kz_array *array, const char *call, kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
 	if (st || (st = array_check_capture(array, call, err))) {
 		return st;
 	}

@@ -185,8 +185,9 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 	}
 	if (size < 0 || (!data && size > 0)) {
 		return error_set(err, KZ_INVALID, size < 0
-			? "expected a size of host memory from 0, got %lld"
-			: "expected %lld bytes of host memory, got NULL", (long long)size);
+			? "%s: expected a size of host memory from 0, got %lld"
+			: "%s: expected %lld bytes of host memory, got NULL", __func__,
+			(long long)size);
 	}
 	return npy_read(out, dev, size > 0 ? data : "", size, "the data", dtype, err);
 }

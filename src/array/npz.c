@@ -202,7 +202,7 @@ static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *
 {
 	if (count < 0 || (!items && count > 0)) {
 		return error_set(err, KZ_INVALID, count < 0 ? "expected a count from 0, got %lld"
-			: "expected %lld arrays with names, got NULL", (long long)count);
+			: "kz_npz_save: expected %lld arrays with names, got NULL", (long long)count);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		const char *name = items[i].name;

@@ -165,7 +165,7 @@ static kz_status begin_split(kz_array **out, int64_t count, const struct kz_arra
 			(long long)count);
 	}
 	if ((st = out_check(out, (size_t)count * sizeof(*out), call, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))) {
+	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))) {
 		return st;
 	}
 	return axis_resolve(axis, &array->shape, err);
@@ -227,7 +227,7 @@ kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int6
 			(long long)count - 1, (long long)count, (long long)index_count);
 	}
 	if (index_count > 0 && !indexes) {
-		return error_set(err, KZ_INVALID, "expected %lld indexes, got NULL",
+		return error_set(err, KZ_INVALID, "%s: expected %lld indexes, got NULL", __func__,
 			(long long)index_count);
 	}
 	for (int64_t i = 0; !st && i < count; i++) {

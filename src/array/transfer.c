@@ -102,26 +102,26 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 }
 
 kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
-	kz_error *err)
+	const char *call, kz_error *err)
 {
 	int64_t need = count * kz_dtype_size(dtype);
 	if (size != need) {
 		return error_set(err, KZ_RANGE,
-			"expected %lld byte%s of host memory for %lld %s, got %lld", (long long)need,
-			plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
+			"%s: expected %lld byte%s of host memory for %lld %s, got %lld", call,
+			(long long)need, plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
 	}
 	if (!host && size > 0) {
-		return error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
-			(long long)size, plural(size));
+		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
+			call, (long long)size, plural(size));
 	}
 	return KZ_OK;
 }
 
 static kz_status check_host(const struct kz_array *array, const void *host, int64_t size,
-	kz_error *err)
+	const char *call, kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
-	return st ? st : array_check_host(host, size, array->count, array->dtype, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	return st ? st : array_check_host(host, size, array->count, array->dtype, call, err);
 }
 
 static kz_status check_set(const struct kz_array *array, kz_error *err)
@@ -132,7 +132,7 @@ static kz_status check_set(const struct kz_array *array, kz_error *err)
 
 kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 {
-	kz_status st = check_host(array, host, size, err);
+	kz_status st = check_host(array, host, size, __func__, err);
 	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -141,7 +141,7 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
-	kz_status st = check_host(array, host, size, err);
+	kz_status st = check_host(array, host, size, __func__, err);
 	if (st || size == 0 || (st = check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
@@ -153,18 +153,18 @@ kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error
 
 /* `*first` is set to the first element's place. */
 static kz_status check_places(char **first, const struct kz_array *array, const void *host,
-	int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
+	int64_t size, const int64_t *strides, int64_t offset, const char *call, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
 	*first = NULL;
 	if (st) {
 		return st;
 	}
 	if (size < 0 || (!host && size > 0)) {
 		return error_set(err, KZ_INVALID, size < 0
-			? "expected a size of host memory from 0, got %lld"
-			: "expected %lld bytes of host memory, got NULL", (long long)size);
+			? "%s: expected a size of host memory from 0, got %lld"
+			: "%s: expected %lld bytes of host memory, got NULL", call, (long long)size);
 	}
 	struct strided places = array_elements(array);
 	places.strides = strides;
@@ -183,7 +183,7 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 	int64_t offset, kz_error *err)
 {
 	char *first;
-	kz_status st = check_places(&first, array, host, size, strides, offset, err);
+	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
 	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -197,7 +197,7 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 	const int64_t *strides, int64_t offset, kz_error *err)
 {
 	char *first;
-	kz_status st = check_places(&first, array, host, size, strides, offset, err);
+	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
 	if (st || array->count == 0 || (st = check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
@@ -216,7 +216,7 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
 		return st;
 	}
-	if (!(st = array_check_host(host, size, array->count, dtype, err))
+	if (!(st = array_check_host(host, size, array->count, dtype, __func__, err))
 	    && !(st = array_check_capture(array, __func__, err))) {
 		st = kz_copy_htod(array->buffer, 0, host, size, err);
 	}
@@ -240,11 +240,11 @@ kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, 
 /* In a stream */
 
 static kz_status check_async(const struct kz_array *array, const void *host, int64_t size,
-	struct kz_stream *stream, kz_error *err)
+	struct kz_stream *stream, const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = check_host(array, host, size, err))
-	    || (st = object_check(stream, OBJECT_STREAM, err))) {
+	if ((st = check_host(array, host, size, call, err))
+	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))) {
 		return st;
 	}
 	return stream_pick(&stream, kz_array_device(array), stream, err);
@@ -264,7 +264,7 @@ kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_strea
 	kz_error *err)
 {
 	struct kz_array *packed;
-	kz_status st = check_async(array, host, size, stream, err);
+	kz_status st = check_async(array, host, size, stream, __func__, err);
 	if (st || size == 0 || (st = packed_for(&packed, array, err))) {
 		return st;
 	}
@@ -278,7 +278,7 @@ kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz
 	kz_error *err)
 {
 	struct kz_array *packed;
-	kz_status st = check_async(array, host, size, stream, err);
+	kz_status st = check_async(array, host, size, stream, __func__, err);
 	if (st || size == 0 || (st = check_set(array, err))
 	    || (st = packed_for(&packed, array, err))) {
 		return st;

@@ -5,13 +5,13 @@
 #include "core/memory.h"
 
 static kz_status access_check(const kz_access_window *window, const struct kz_stream *stream,
-	kz_error *err)
+	const char *call, kz_error *err)
 {
 	kz_status st;
 	if (window->size != sizeof(*window)) {
 		return struct_refuse("kz_access_window", window->size, sizeof(*window), err);
 	}
-	if ((st = buffer_check(window->buffer, window->offset, window->bytes, err))) {
+	if ((st = buffer_check(window->buffer, window->offset, window->bytes, call, err))) {
 		return st;
 	}
 	if (window->buffer->memory->device != stream->device) {
@@ -35,7 +35,7 @@ kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window
 	CUstreamAttrValue value = {{0}};
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
-	    || (window && (st = access_check(window, stream, err)))
+	    || (window && (st = access_check(window, stream, __func__, err)))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}

@@ -64,12 +64,12 @@ static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offse
 }
 
 static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset, const void *host,
-	int64_t size, kz_error *err)
+	int64_t size, const char *call, kz_error *err)
 {
-	kz_status st = buffer_check(buffer, offset, size, err);
+	kz_status st = buffer_check(buffer, offset, size, call, err);
 	if (!st && size > 0 && !host) {
-		st = error_set(err, KZ_INVALID, "expected %lld byte%s of host memory, got NULL",
-			(long long)size, plural(size));
+		st = error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
+			call, (long long)size, plural(size));
 	}
 	return st;
 }
@@ -88,11 +88,11 @@ static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset
 }
 
 static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
-	int64_t size, struct kz_stream *stream, kz_error *err)
+	int64_t size, struct kz_stream *stream, const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = check_host_copy(buffer, offset, host, size, err))
-	    || (st = object_check(stream, OBJECT_STREAM, err))
+	if ((st = check_host_copy(buffer, offset, host, size, call, err))
+	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
@@ -101,7 +101,7 @@ static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offs
 
 kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
 {
-	kz_status st = check_host_copy(to, offset, from, size, err);
+	kz_status st = check_host_copy(to, offset, from, size, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
 		return st;
 	}
@@ -110,7 +110,7 @@ kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t 
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
-	kz_status st = check_host_copy(from, offset, to, size, err);
+	kz_status st = check_host_copy(from, offset, to, size, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
 		return st;
 	}
@@ -129,13 +129,13 @@ kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, 
 kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
 	kz_stream *stream, kz_error *err)
 {
-	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, err);
+	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, __func__, err);
 }
 
 kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
 	kz_stream *stream, kz_error *err)
 {
-	return copy_later(TO_HOST, from, offset, to, size, stream, err);
+	return copy_later(TO_HOST, from, offset, to, size, stream, __func__, err);
 }
 
 /* Copies on a device and between two */
@@ -196,7 +196,8 @@ kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err)
 }
 
 kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
-	int64_t from_offset, int64_t size, struct kz_stream *stream, const char *call, kz_error *err)
+	int64_t from_offset, int64_t size, struct kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	struct kz_device *dev = to->memory->device, *there = from->memory->device;
 	const char *name = dev == there ? "copy on device" : "copy from peer";
@@ -226,11 +227,12 @@ kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer 
 }
 
 static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
-	const struct kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
+	const struct kz_buffer *from, int64_t from_offset, int64_t size,
+	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = buffer_check(to, to_offset, size, err))
-	    || (st = buffer_check(from, from_offset, size, err))) {
+	if ((st = buffer_check(to, to_offset, size, call, err))
+	    || (st = buffer_check(from, from_offset, size, call, err))) {
 		return st;
 	}
 	if (to->memory->device->drv != from->memory->device->drv) {
@@ -250,7 +252,7 @@ static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset
 kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_error *err)
 {
-	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, err);
+	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err);
 	if (st || size == 0) {
 		return st;
 	}
@@ -265,7 +267,7 @@ kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int
 	int64_t size, kz_stream *stream, kz_error *err)
 {
 	kz_status st;
-	if ((st = check_device_copy(to, to_offset, from, from_offset, size, err))
+	if ((st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err))
 	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
 		return st;
@@ -403,9 +405,10 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
 	return buffer_fill_2d(buffer, offset, 0, count, 1, pattern, pattern_size, stream, err);
 }
 
-static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size, kz_error *err)
+static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
+	const char *call, kz_error *err)
 {
-	kz_status st = pointer_check(pattern, "a pattern", err);
+	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
 	if (!st && (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1)))) {
 		st = error_set(err, KZ_INVALID,
 			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
@@ -419,8 +422,8 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 {
 	int64_t size = 0;
 	kz_status st;
-	if ((st = buffer_check(buffer, 0, 0, err))
-	    || (st = fill_check_pattern(pattern, pattern_size, err))) {
+	if ((st = buffer_check(buffer, 0, 0, __func__, err))
+	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
 		return st;
 	}
 	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
@@ -434,7 +437,7 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 		return error_set(err, KZ_RANGE, "%lld rows of a pitch of %lld bytes end beyond 64 bits",
 			(long long)height, (long long)pitch);
 	}
-	if ((st = buffer_check(buffer, offset, size, err))) {
+	if ((st = buffer_check(buffer, offset, size, __func__, err))) {
 		return st;
 	}
 	return buffer_fill_2d(buffer, offset, pitch, width / pattern_size, height, pattern,
@@ -445,8 +448,8 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 	int64_t pattern_size, kz_stream *stream, kz_error *err)
 {
 	kz_status st;
-	if ((st = buffer_check(buffer, offset, size, err))
-	    || (st = fill_check_pattern(pattern, pattern_size, err))) {
+	if ((st = buffer_check(buffer, offset, size, __func__, err))
+	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
 		return st;
 	}
 	if (offset % pattern_size || size % pattern_size) {

@@ -340,15 +340,17 @@ static kz_status graph_check_twice(kz_nodes after, kz_error *err)
 	return st;
 }
 
-kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after, kz_error *err)
+kz_status graph_check_after(const struct kz_graph *graph, kz_nodes after,
+	const char *call, kz_error *err)
 {
-	kz_status st = object_check(graph, OBJECT_GRAPH, err);
+	kz_status st = object_check_as(graph, OBJECT_GRAPH, call, "graph", err);
 	if (!st && after.count > 0 && !after.items) {
-		return error_set(err, KZ_INVALID, "expected %zu nodes, got NULL", after.count);
+		return error_set(err, KZ_INVALID, "%s: expected %zu nodes, got NULL", call,
+			after.count);
 	}
 	for (size_t i = 0; !st && i < after.count; i++) {
 		const struct kz_node *node = after.items[i];
-		st = object_check(node, OBJECT_NODE, err);
+		st = object_check_as(node, OBJECT_NODE, call, "after", err);
 		if (!st && node->graph != graph) {
 			st = error_set(err, KZ_INVALID,
 				"expected nodes of the same graph, but '%s' is of "
@@ -598,9 +600,9 @@ static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
 	return ok;
 }
 
-kz_status graph_check_whole(const struct kz_graph *graph, kz_error *err)
+kz_status graph_check_whole(const struct kz_graph *graph, const char *call, kz_error *err)
 {
-	kz_status st = object_check(graph, OBJECT_GRAPH, err);
+	kz_status st = object_check_as(graph, OBJECT_GRAPH, call, "graph", err);
 	if (!st && graph->root != graph) {
 		st = error_set(err, KZ_INVALID,
 			"the body of a conditional node is launched with the graph "
@@ -620,7 +622,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-		|| (st = graph_check_whole(graph, err))
+		|| (st = graph_check_whole(graph, __func__, err))
 		|| (st = device_enter(graph->device, &scope, err))) {
 		return st;
 	}

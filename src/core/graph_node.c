@@ -62,9 +62,9 @@ static kz_status adding_end(struct adding *adding, kz_node **out, CUresult code,
 }
 
 static kz_status graph_check_buffer(const struct kz_graph *graph, const struct kz_buffer *buffer,
-	int64_t offset, int64_t size, kz_error *err)
+	int64_t offset, int64_t size, const char *call, kz_error *err)
 {
-	kz_status st = buffer_check(buffer, offset, size, err);
+	kz_status st = buffer_check(buffer, offset, size, call, err);
 	return st ? st : graph_check_memory(graph, buffer->memory, err);
 }
 
@@ -91,10 +91,10 @@ static bool graph_is_pinned(const struct kz_graph *graph, const void *host)
 }
 
 static kz_status graph_check_place(const struct kz_graph *graph, const struct place *place,
-	int64_t size, kz_error *err)
+	int64_t size, const char *call, kz_error *err)
 {
 	if (place->buffer) {
-		return graph_check_buffer(graph, place->buffer, place->offset, size, err);
+		return graph_check_buffer(graph, place->buffer, place->offset, size, call, err);
 	}
 	if (size < 0 || !place->host) {
 		return error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got %s",
@@ -106,13 +106,14 @@ static kz_status graph_check_place(const struct kz_graph *graph, const struct pl
 }
 
 static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes after,
-	const struct place *to, const struct place *from, int64_t size, kz_error *err)
+	const struct place *to, const struct place *from, int64_t size,
+	const char *call, kz_error *err)
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))
-	    || (st = graph_check_place(graph, to, size, err))
-	    || (st = graph_check_place(graph, from, size, err))) {
+	if ((st = graph_check_after(graph, after, call, err))
+	    || (st = graph_check_place(graph, to, size, call, err))
+	    || (st = graph_check_place(graph, from, size, call, err))) {
 		return st;
 	}
 	if (size == 0) {
@@ -150,7 +151,7 @@ kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	    || (st = object_check(from, OBJECT_BUFFER, err))) {
 		return st;
 	}
-	return graph_add_copy(out, graph, after, &target, &source, size, err);
+	return graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
 }
 
 kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
@@ -158,7 +159,7 @@ kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 {
 	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
 	kz_status st = object_check(to, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
+	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
 }
 
 kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void *to, int64_t size,
@@ -166,15 +167,15 @@ kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void
 {
 	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
 	kz_status st = object_check(from, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, err);
+	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
 }
 
 /* Fills */
 
 static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *pattern,
-	int64_t *pattern_size, kz_error *err)
+	int64_t *pattern_size, const char *call, kz_error *err)
 {
-	kz_status st = pointer_check(pattern, "a pattern", err);
+	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
 	if (st) {
 		return st;
 	}
@@ -201,9 +202,9 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	struct adding adding;
 	uint32_t value = 0;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))
-	    || (st = graph_check_buffer(graph, buffer, offset, size, err))
-	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, err))
+	if ((st = graph_check_after(graph, after, __func__, err))
+	    || (st = graph_check_buffer(graph, buffer, offset, size, __func__, err))
+	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, __func__, err))
 	    || (st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMSET, "fill",
 			err))) {
 		return st;
@@ -276,11 +277,11 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))) {
+	if ((st = graph_check_after(graph, after, __func__, err))) {
 		return st;
 	}
 	if (!function || graph->root != graph) {
-		return error_set(err, KZ_INVALID, !function ? "expected a function, got NULL"
+		return error_set(err, KZ_INVALID, !function ? "kz_graph_add_host: expected a function, got NULL"
 			: "the body of a conditional node cannot call functions of the program");
 	}
 	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
@@ -297,7 +298,7 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))
+	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = object_check(child, OBJECT_GRAPH, err))) {
 		return st;
 	}
@@ -359,7 +360,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 	struct adding adding;
 	kz_status st;
 	if ((st = out_check(buffer, sizeof(*buffer), __func__, err))
-	    || (st = graph_check_after(graph, after, err))) {
+	    || (st = graph_check_after(graph, after, __func__, err))) {
 		return st;
 	}
 	if (size < 1 || graph->root != graph) {
@@ -393,7 +394,7 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))
+	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = object_check(buffer, OBJECT_BUFFER, err))) {
 		return st;
 	}
@@ -480,11 +481,11 @@ static struct kz_graph *graph_make_body(struct kz_graph *graph, CUgraph handle,
 
 static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, unsigned count,
 	CUgraphConditionalNodeType type, const char *name, struct kz_graph *graph, kz_nodes after,
-	uint64_t condition, kz_error *err)
+	uint64_t condition, const char *call, kz_error *err)
 {
 	struct adding adding;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, err))) {
+	if ((st = graph_check_after(graph, after, call, err))) {
 		return st;
 	}
 	struct condition *taken = graph_find_condition(graph->root, condition, err);
@@ -523,7 +524,7 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 	out_clear(otherwise, sizeof(*otherwise), __func__);
 	st = st ? st
 		: graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
-			graph, after, condition, err);
+			graph, after, condition, __func__, err);
 	if (!st) {
 		*then = bodies[0];
 	}
@@ -538,7 +539,7 @@ kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz
 {
 	kz_status st = out_check(body, sizeof(*body), __func__, err);
 	return st ? st : graph_add_condition(out, body, 1, CU_GRAPH_COND_TYPE_WHILE, "while", graph,
-		after, condition, err);
+		after, condition, __func__, err);
 }
 
 kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, kz_graph *graph,
@@ -551,5 +552,5 @@ kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, k
 	kz_status st = out_check(bodies, (size_t)count * sizeof(*bodies), __func__, err);
 	return st ? st
 		  : graph_add_condition(out, bodies, (unsigned)count, CU_GRAPH_COND_TYPE_SWITCH,
-			  "switch", graph, after, condition, err);
+			  "switch", graph, after, condition, __func__, err);
 }

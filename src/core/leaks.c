@@ -241,7 +241,7 @@ kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_
 	int64_t missing;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
-	    || (!each && (st = error_set(err, KZ_INVALID, "expected a function, got NULL")))) {
+	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL", __func__)))) {
 		return st;
 	}
 	if (!atomic_load(&leaks_on)) {

@@ -122,9 +122,9 @@ void *kz_buffer_host(const kz_buffer *buffer)
 
 /* Check that memory is managed, and give the driver's name of the place. */
 static kz_status managed_place(CUmemLocation *out, const struct kz_buffer *buffer,
-	const struct kz_device *place, kz_error *err)
+	const struct kz_device *place, const char *call, kz_error *err)
 {
-	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
+	kz_status st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err);
 	if (st) {
 		return st;
 	}
@@ -144,7 +144,7 @@ kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *plac
 {
 	CUmemLocation where;
 	struct device_scope scope;
-	kz_status st = managed_place(&where, buffer, place, err);
+	kz_status st = managed_place(&where, buffer, place, __func__, err);
 	if (!st && (advice < KZ_READ_MOSTLY || advice > KZ_NOT_ACCESSED_BY)) {
 		st = error_set(err, KZ_INVALID, "expected an advice from %d to %d, got %d",
 			KZ_READ_MOSTLY, KZ_NOT_ACCESSED_BY, (int)advice);
@@ -166,7 +166,7 @@ kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place, kz_stream *st
 	CUmemLocation where;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = managed_place(&where, buffer, place, err))
+	if ((st = managed_place(&where, buffer, place, __func__, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))
 	    || buffer->size == 0) {
 		return st;

@@ -554,9 +554,10 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 	return buffer_hold(out, KZ_OK);
 }
 
-kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size, kz_error *err)
+kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
+	const char *call, kz_error *err)
 {
-	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
+	kz_status st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err);
 	if (st) {
 		return st;
 	}
@@ -575,7 +576,7 @@ kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int
 {
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = buffer_check(buffer, offset, size, err))) {
+	    || (st = buffer_check(buffer, offset, size, __func__, err))) {
 		return st;
 	}
 	struct memory *memory = memory_retain(buffer->memory);

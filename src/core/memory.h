@@ -124,7 +124,7 @@ static inline kz_status buffer_hold(struct kz_buffer *const *out, kz_status st)
 }
 /* Check that a range lies in a buffer, which may be NULL. */
 kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t size,
-	kz_error *err);
+	const char *call, kz_error *err);
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
@@ -212,7 +212,8 @@ kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err);
 /* Copy between buffers of one driver in a stream of the target's device.  All was checked, and there
  * are some bytes. */
 kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
-	int64_t from_offset, int64_t size, struct kz_stream *stream, const char *call, kz_error *err);
+	int64_t from_offset, int64_t size, struct kz_stream *stream,
+	const char *call, kz_error *err);
 
 /* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
 kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,

@@ -62,11 +62,20 @@ const char *object_describe(char *text, size_t size, const void *object)
 	return text;
 }
 
-kz_status object_refuse(const void *object, enum object_kind kind, kz_error *err)
+kz_status argument_refuse(const char *call, const char *argument, const char *what, const char *found,
+	kz_error *err)
+{
+	const char *prefix = !call || strncmp(call, "kz_", 3) == 0 ? "" : "kz_";
+	return error_set(err, KZ_INVALID, "%s%s%sargument '%s': expected %s, got %s", prefix,
+		call ? call : "", call ? ": " : "", argument, what, found);
+}
+
+kz_status object_refuse(const void *object, enum object_kind kind, const char *call,
+	const char *argument, kz_error *err)
 {
 	char found[80];
-	return error_set(err, KZ_INVALID, "expected %s, got %s", object_kind_name((uint32_t)kind),
-		object_describe(found, sizeof(found), object));
+	return argument_refuse(call, argument, object_kind_name((uint32_t)kind),
+		object_describe(found, sizeof(found), object), err);
 }
 
 kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err)

@@ -24,10 +24,12 @@ kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, k
 	return st;
 }
 
-static kz_status peer_check(const struct kz_device *dev, const struct kz_device *peer, kz_error *err)
+static kz_status peer_check(const struct kz_device *dev, const struct kz_device *peer,
+	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = object_check(peer, OBJECT_DEVICE, err))) {
+	if ((st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err))
+	    || (st = object_check_as(peer, OBJECT_DEVICE, call, "peer", err))) {
 		return st;
 	}
 	if (dev == peer) {
@@ -51,7 +53,7 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, err)) || (st = kz_device_check(peer, err))
+	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -69,7 +71,7 @@ kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer, kz_erro
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, err)) || (st = kz_device_check(peer, err))
+	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}

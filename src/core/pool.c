@@ -51,9 +51,9 @@ void kz_device_reset_peaks(kz_device *dev)
 
 /* Settings */
 
-static kz_status check_bytes(kz_device *dev, int64_t size, kz_error *err)
+static kz_status check_bytes(kz_device *dev, int64_t size, const char *call, kz_error *err)
 {
-	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
 	if (!st && size < 0) {
 		st = error_set(err, KZ_INVALID, "expected a number of bytes from 0, got %lld",
 			(long long)size);
@@ -65,7 +65,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = check_bytes(dev, keep, err)) || (st = device_enter(dev, &scope, err))) {
+	if ((st = check_bytes(dev, keep, __func__, err)) || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	CUresult code = mempool_trim(&dev->pools[MEMPOOL_DEVICE], keep);
@@ -79,7 +79,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 
 kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 {
-	kz_status st = check_bytes(dev, size, err);
+	kz_status st = check_bytes(dev, size, __func__, err);
 	if (!st) {
 		struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
 		pthread_mutex_lock(&pool->lock);
@@ -178,7 +178,7 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 	int64_t count;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
-	    || (!each && (st = error_set(err, KZ_INVALID, "expected a function, got NULL")))
+	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL", __func__)))
 	    || (st = list_live(&list, &count, dev, err))) {
 		return st;
 	}

@@ -283,7 +283,7 @@ void *kz_stream_handle(const kz_stream *stream)
 static kz_status stream_check_capture(const struct kz_stream *stream, const char *call,
 	kz_error *err)
 {
-	kz_status st = object_check(stream, OBJECT_STREAM, err);
+	kz_status st = object_check_as(stream, OBJECT_STREAM, call, "stream", err);
 	return st ? st : stream_check_free(stream, call, err);
 }
 
@@ -591,7 +591,7 @@ void kz_event_release(kz_event *event)
 /* For calls that ask an event about work that was done. */
 static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
 {
-	kz_status st = object_check(event, OBJECT_EVENT, err);
+	kz_status st = object_check_as(event, OBJECT_EVENT, call, "event", err);
 	return !st && atomic_load(&event->capture) ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
 		"capture, so it marks no work that was done", call) : st;
 }
@@ -642,13 +642,14 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 	return finish_query(event->device, &scope, code, "cuEventQuery", err);
 }
 
-static kz_status check_pair(const kz_event *start, const kz_event *stop, kz_error *err)
+static kz_status check_pair(const kz_event *start, const kz_event *stop,
+	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = pointer_check(start, "a start event", err))
-	    || (st = object_check(start, OBJECT_EVENT, err))
-	    || (st = pointer_check(stop, "a stop event", err))
-	    || (st = object_check(stop, OBJECT_EVENT, err))) {
+	if ((st = pointer_check_as(start, "a start event", call, "start", err))
+	    || (st = object_check_as(start, OBJECT_EVENT, call, "start", err))
+	    || (st = pointer_check_as(stop, "a stop event", call, "stop", err))
+	    || (st = object_check_as(stop, OBJECT_EVENT, call, "stop", err))) {
 		return st;
 	}
 	if (start->device != stop->device) {
@@ -673,7 +674,7 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	float ms = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_pair(start, stop, err)) || (st = device_enter(start->device, &scope, err))) {
+	    || (st = check_pair(start, stop, __func__, err)) || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}
 	CUresult code = start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle);

@@ -42,16 +42,16 @@ static kz_status value_order(struct memory *memory, struct kz_stream *stream, kz
 	return st;
 }
 
-static kz_status value_run(enum value_call call, struct kz_stream *stream, struct kz_buffer *buffer,
-	int64_t offset, uint64_t value, unsigned flags, kz_error *err)
+static kz_status value_run(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
+	int64_t offset, uint64_t value, unsigned flags, const char *call, kz_error *err)
 {
 	static const char *const names[] = {"cuStreamWaitValue32", "cuStreamWaitValue64",
 		"cuStreamWriteValue32", "cuStreamWriteValue64"};
-	const int64_t size = call == WAIT_32 || call == WRITE_32 ? 4 : 8;
+	const int64_t size = which == WAIT_32 || which == WRITE_32 ? 4 : 8;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(buffer, OBJECT_BUFFER, err))
-	    || (st = buffer_check(buffer, offset, size, err))
+	if ((st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err))
+	    || (st = buffer_check(buffer, offset, size, call, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))) {
 		return st;
 	}
@@ -65,15 +65,15 @@ static kz_status value_run(enum value_call call, struct kz_stream *stream, struc
 	}
 	if (!(st = value_order(buffer->memory, stream, err))) {
 		atomic_store(&buffer->memory->has_values, true);
-		st = device_ok(stream->device, value_enqueue(stream, call, address, value, flags),
-			names[call], err);
+		st = device_ok(stream->device, value_enqueue(stream, which, address, value, flags),
+			names[which], err);
 	}
 	device_leave(stream->device, &scope);
 	return st;
 }
 
-static kz_status value_wait(enum value_call call, struct kz_stream *stream, struct kz_buffer *buffer,
-	int64_t offset, uint64_t value, kz_wait_condition condition, kz_error *err)
+static kz_status value_wait(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
+	int64_t offset, uint64_t value, kz_wait_condition condition, const char *call, kz_error *err)
 {
 	_Static_assert((int)KZ_WAIT_GEQ == CU_STREAM_WAIT_VALUE_GEQ
 		&& (int)KZ_WAIT_EQ == CU_STREAM_WAIT_VALUE_EQ
@@ -82,29 +82,31 @@ static kz_status value_wait(enum value_call call, struct kz_stream *stream, stru
 	if ((unsigned)condition > KZ_WAIT_NOR) {
 		return error_set(err, KZ_INVALID, "%d is no kz_wait_condition", (int)condition);
 	}
-	return value_run(call, stream, buffer, offset, value, (unsigned)condition, err);
+	return value_run(which, stream, buffer, offset, value, (unsigned)condition, call, err);
 }
 
 kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_wait_condition condition, kz_error *err)
 {
-	return value_wait(WAIT_32, stream, buffer, offset, value, condition, err);
+	return value_wait(WAIT_32, stream, buffer, offset, value, condition, __func__, err);
 }
 
 kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_wait_condition condition, kz_error *err)
 {
-	return value_wait(WAIT_64, stream, buffer, offset, value, condition, err);
+	return value_wait(WAIT_64, stream, buffer, offset, value, condition, __func__, err);
 }
 
 kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_error *err)
 {
-	return value_run(WRITE_32, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT, err);
+	return value_run(WRITE_32, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
+		__func__, err);
 }
 
 kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_error *err)
 {
-	return value_run(WRITE_64, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT, err);
+	return value_run(WRITE_64, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
+		__func__, err);
 }

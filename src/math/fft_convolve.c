@@ -71,9 +71,10 @@ static kz_status convolve_choose(struct convolution *job, kz_convolve_mode mode,
 	return error_set(err, KZ_INVALID, "%s: mode %d is none", job->name, (int)mode);
 }
 
-static kz_status convolve_check(struct convolution *job, const struct kz_array *array, kz_error *err)
+static kz_status convolve_check(struct convolution *job, const struct kz_array *array,
+	const char *name, kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, job->name, name, err);
 	if (st) {
 		return st;
 	}
@@ -253,7 +254,7 @@ static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convol
 	struct kz_array *second = NULL, *a = NULL, *b = NULL, *sums = NULL;
 	kz_status st;
 	out_clear(out, sizeof(*out), job->name);
-	if ((st = convolve_check(job, job->a, err)) || (st = convolve_check(job, job->b, err))
+	if ((st = convolve_check(job, job->a, "a", err)) || (st = convolve_check(job, job->b, "b", err))
 	    || (st = array_same_device(job->name, job->a, job->b, err))
 	    || (st = elementwise_options(&how, &wanted, options, err))
 	    || (st = convolve_choose(job, mode, err))) {

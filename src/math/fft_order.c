@@ -21,7 +21,7 @@ static kz_status order_shift(kz_array **out, kz_array *array, kz_axes axes, bool
 	kz_dtype dtype;
 	kz_status st;
 	out_clear(out, sizeof(*out), is_inverse ? "ifftshift" : "fftshift");
-	if ((st = object_check(array, OBJECT_ARRAY, err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, is_inverse ? "ifftshift" : "fftshift", "array", err))
 	    || (st = elementwise_options(&how, &dtype, options, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))) {
 		return st;
@@ -69,7 +69,7 @@ static kz_status order_frequencies(kz_array **out, kz_device *dev, int64_t first
 	struct kz_array *numbers = NULL, *rolled = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), name, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
+	    || (st = object_check_as(dev, OBJECT_DEVICE, name, "dev", err))) {
 		return st;
 	}
 	if (length < 1 || spacing == 0) {

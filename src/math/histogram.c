@@ -229,7 +229,7 @@ static kz_status histogram_weights(struct kz_array **out, struct kz_array *weigh
 	if (!weights) {
 		return KZ_OK;
 	}
-	if ((st = object_check(weights, OBJECT_ARRAY, err))
+	if ((st = object_check_as(weights, OBJECT_ARRAY, call, "weights", err))
 	    || (st = array_same_device(call, array, weights, err))) {
 		return st;
 	}

@@ -332,7 +332,7 @@ static kz_status integrate_start(struct integral *in, const char *name, struct k
 		error_set(err, KZ_INVALID, "%d is no kz_simps_even", (int)options->even);
 		return KZ_INVALID;
 	}
-	if (object_check(y, OBJECT_ARRAY, err)) {
+	if (object_check_as(y, OBJECT_ARRAY, name, "y", err)) {
 		return KZ_INVALID;
 	}
 	in->name = name;
@@ -469,7 +469,7 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 	st = kind->twice ? integrate_twice(&result, &in, options->dy, kind->rule, err)
 		: kind->rule(&result, &in, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, in.end.slot, err);
+		st = reduce_take(host, size, result, in.end.slot, in.name, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);

@@ -26,7 +26,7 @@ static kz_status matrix_begin(struct matrix_call *call, kz_array **out, kz_array
 	kz_status st;
 	out_clear(out, sizeof(*out), call->name);
 	if ((st = elementwise_options(&call->how, &call->dtype, options, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))) {
+	    || (st = object_check_as(array, OBJECT_ARRAY, call->name, "array", err))) {
 		return st;
 	}
 	if (!out && !call->how.into) {

@@ -110,7 +110,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	kz_status st;
 	out_clear(out, sizeof(*out), lines->name);
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = object_check(lines->x, OBJECT_ARRAY, err))
+	    || (st = object_check_as(lines->x, OBJECT_ARRAY, lines->name, "x", err))
 	    || (st = axis_resolve(&lines->axis, &lines->x->shape, err))
 	    || (st = lines_find_dtypes(lines, wanted, err))
 	    || (st = stream_pick(&lines->stream, array_device(lines->x), how.stream, err))) {
@@ -233,7 +233,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
-	    || (st = indexing_check(array, array, "one_hot", err))
+	    || (st = indexing_check(array, array, "one_hot", __func__, err))
 	    || (st = classes_check_ndim(array, err))
 	    || (st = stream_pick(&how.stream, array_device(array), how.stream, err))) {
 		return st;
@@ -405,7 +405,7 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 	out_clear(loss, sizeof(*loss), __func__);
 	out_clear(gradient, sizeof(*gradient), __func__);
 	if ((st = entropy_read_options(&e, options, err))
-	    || (st = indexing_check(scores, classes, "cross_entropy", err))
+	    || (st = indexing_check(scores, classes, "cross_entropy", __func__, err))
 	    || (st = lines_find_dtypes(&e.lines, 0, err))
 	    || (st = entropy_check_shapes(&e, classes, err))
 	    || (e.loss_into && (st = array_same_device("cross_entropy", scores, e.loss_into, err)))

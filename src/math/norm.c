@@ -188,7 +188,7 @@ static kz_status norm_check(const struct norm *norm, kz_axes *axes, kz_error *er
 static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_options *options,
 	kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, "linalg_norm", "array", err);
 	if (st) {
 		return st;
 	}

@@ -143,7 +143,7 @@ static kz_status partition_run(kz_array **out, const char *call, kz_array *array
 	kz_sort_options sort = KZ_SORT_OPTIONS_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = sort_check_axis(&axis, array, err))
+	    || (st = sort_check_axis(&axis, array, call, err))
 	    || (st = sort_options_read(&sort.stream, &sort.descending, array_device(array), options, err))) {
 		return st;
 	}

@@ -148,7 +148,7 @@ static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dt
 
 static kz_status segmented_check_line(const struct kz_array *array, const char *call, kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
 	return st || array->shape.ndim == 1 ? st : error_set(err, KZ_INVALID,
 		"%s: expected one extent, got shape %s", call, shape_text(&array->shape).text);
 }
@@ -178,7 +178,7 @@ static kz_status segmented_offsets(struct kz_array **out, struct kz_array *offse
 	const struct kz_array *array, const struct segmented *how, kz_error *err)
 {
 	struct search_order order;
-	kz_status st = indexing_check(array, offsets, how->call, err);
+	kz_status st = indexing_check(array, offsets, how->call, how->call, err);
 	if (!st && offsets->count == 0) {
 		st = error_set(err, KZ_INVALID, "%s: expected at least one offset", how->call);
 	}
@@ -328,8 +328,8 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 	int64_t total = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = segmented_check_pair(values, lengths, "run_length_decode", err))
-	    || (st = indexing_check(values, lengths, "run_length_decode", err))
+	    || (st = segmented_check_pair(values, lengths, __func__, err))
+	    || (st = indexing_check(values, lengths, "run_length_decode", __func__, err))
 	    || (st = segmented_options(&stream, lengths, options, __func__, err))) {
 		return st;
 	}

@@ -26,7 +26,7 @@ struct sets {
 };
 
 static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_options *options,
-	kz_error *err)
+	const char *call, kz_error *err)
 {
 	struct kz_stream *stream = options ? options->stream : NULL;
 	kz_status st;
@@ -34,7 +34,7 @@ static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_opt
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_set_options", options->size, sizeof(*options), err);
 	}
-	if ((st = object_check(array, OBJECT_ARRAY, err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
@@ -108,7 +108,7 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 			*out[i] = NULL;
 		}
 	}
-	kz_status st = sets_begin(&sets, array, options, err);
+	kz_status st = sets_begin(&sets, array, options, __func__, err);
 	if (!st && !(st = sets_sort(&sets, index || inverse, err))
 	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream, err))
 	    && !(st = WANTED(values, runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
@@ -157,7 +157,7 @@ kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
-	if (!(st = sets_begin(&others, among, options, err))) {
+	if (!(st = sets_begin(&others, among, options, __func__, err))) {
 		st = sets_find_among(out, &others, among, array, invert, err);
 	}
 	sets_end(&others);
@@ -170,8 +170,8 @@ kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_opti
 	struct sets first = {.stream = NULL}, second = {.stream = NULL};
 	struct kz_array *both = NULL;
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	if (!st && !(st = sets_begin(&first, a, options, err))
-	    && !(st = sets_begin(&second, b, options, err))
+	if (!st && !(st = sets_begin(&first, a, options, __func__, err))
+	    && !(st = sets_begin(&second, b, options, __func__, err))
 	    && !(st = kz_array_concatenate(&both, KZ_ARRAYS(first.flat, second.flat), 0, &first.op,
 		err))) {
 		st = kz_unique(out, NULL, NULL, NULL, both, options, err);
@@ -184,13 +184,13 @@ kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_opti
 
 /* The different elements of `a` that are, or are not, in `b`. */
 static kz_status sets_filter(kz_array **out, kz_array *a, kz_array *b, bool invert,
-	const kz_set_options *options, kz_error *err)
+	const kz_set_options *options, const char *call, kz_error *err)
 {
 	struct kz_array *values = NULL, *mask = NULL;
 	struct sets others = {.stream = NULL};
 	kz_status st;
 	if (!(st = kz_unique(&values, NULL, NULL, NULL, a, options, err))
-	    && !(st = sets_begin(&others, b, options, err))
+	    && !(st = sets_begin(&others, b, options, call, err))
 	    && !(st = sets_find_among(&mask, &others, b, values, invert, err))) {
 		st = kz_array_compress_on(out, values, mask, others.stream, err);
 	}
@@ -204,12 +204,12 @@ kz_status kz_intersect1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : sets_filter(out, a, b, false, options, err);
+	return st ? st : sets_filter(out, a, b, false, options, __func__, err);
 }
 
 kz_status kz_setdiff1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : sets_filter(out, a, b, true, options, err);
+	return st ? st : sets_filter(out, a, b, true, options, __func__, err);
 }

@@ -352,10 +352,11 @@ kz_status sort_options_read(struct kz_stream **stream, int *descending, struct k
 	return stream_pick(stream, dev, options ? options->stream : NULL, err);
 }
 
-kz_status sort_check_axis(int64_t *axis, const struct kz_array *array, kz_error *err)
+kz_status sort_check_axis(int64_t *axis, const struct kz_array *array,
+	const char *call, kz_error *err)
 {
 	const kz_shape one = KZ_SHAPE(1);
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
 	return st ? st : axis_resolve(axis, array->shape.ndim ? &array->shape : &one, err);
 }
 
@@ -363,7 +364,7 @@ kz_status sort_check_axis(int64_t *axis, const struct kz_array *array, kz_error 
 static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *axis,
 	const kz_sort_options *options, kz_error *err)
 {
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, sort->call, "array", err);
 	if (st) {
 		return st;
 	}
@@ -373,7 +374,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	}
 	sort->device = array_device(array);
 	sort->dtype = array->dtype;
-	if ((st = sort_check_axis(axis, array, err))) {
+	if ((st = sort_check_axis(axis, array, sort->call, err))) {
 		return st;
 	}
 	return sort_options_read(&sort->stream, &sort->descending, sort->device, options, err);
@@ -431,7 +432,7 @@ kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis, const kz_sor
 static kz_status sort_check_values(const struct kz_array *keys, const struct kz_array *values,
 	kz_error *err)
 {
-	kz_status st = object_check(values, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(values, OBJECT_ARRAY, "sort_by_key", "values", err);
 	if (st || (st = array_same_device("sort_by_key", keys, values, err))) {
 		return st;
 	}
@@ -469,6 +470,7 @@ kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out, kz_array *k
 	kz_status st;
 	out_clear(keys_out, sizeof(*keys_out), __func__);
 	if ((st = out_check(values_out, sizeof(*values_out), __func__, err))
+	    || (st = object_check(keys, OBJECT_ARRAY, err))
 	    || (st = sort_begin(&sort, keys, &axis, options, err))
 	    || (st = sort_check_values(keys, values, err))) {
 		return st;

@@ -15,7 +15,8 @@ kz_status sort_options_read(struct kz_stream **stream, int *descending, struct k
 kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
 	int64_t axis, struct kz_stream *stream, kz_error *err);
 /* Check an array and its axis, which becomes one from 0. */
-kz_status sort_check_axis(int64_t *axis, const struct kz_array *array, kz_error *err);
+kz_status sort_check_axis(int64_t *axis, const struct kz_array *array,
+	const char *call, kz_error *err);
 /* Rows back to an array of `shape`, row-major. */
 kz_status sort_give_rows(struct kz_array **out, struct kz_array *rows, const kz_shape *moved,
 	int64_t axis, const kz_shape *shape, struct kz_stream *stream, kz_error *err);

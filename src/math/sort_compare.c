@@ -163,12 +163,12 @@ static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array
 }
 
 static kz_status merge_sort(kz_array **out, kz_array *array, const char *less, int64_t axis,
-	const kz_sort_options *options, int with_indexes, kz_error *err)
+	const kz_sort_options *options, int with_indexes, const char *call, kz_error *err)
 {
 	struct merge merge = {.less = less, .with_indexes = with_indexes};
 	kz_status st;
-	if ((st = sort_check_axis(&axis, array, err))
-	    || (st = pointer_check(less, "a comparison", err))) {
+	if ((st = sort_check_axis(&axis, array, call, err))
+	    || (st = pointer_check_as(less, "a comparison", call, "less", err))) {
 		return st;
 	}
 	merge.device = array_device(array);
@@ -184,12 +184,12 @@ kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int
 	const kz_sort_options *options, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : merge_sort(out, array, less, axis, options, 0, err);
+	return st ? st : merge_sort(out, array, less, axis, options, 0, __func__, err);
 }
 
 kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
 	const kz_sort_options *options, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : merge_sort(out, array, less, axis, options, 1, err);
+	return st ? st : merge_sort(out, array, less, axis, options, 1, __func__, err);
 }

@@ -134,10 +134,10 @@ kz_status sparse_check_op(kz_matrix_op op, kz_error *err)
 
 /* A part has this many elements, which are indexes or are not. */
 static kz_status sparse_check_part(const struct kz_array *data, const struct kz_array *part,
-	const char *what, int64_t count, bool is_index, kz_error *err)
+	const char *what, int64_t count, bool is_index, const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(part, OBJECT_ARRAY, err))
+	if ((st = object_check_as(part, OBJECT_ARRAY, call, "part", err))
 	    || (st = array_same_device("make a sparse matrix", data, part, err))) {
 		return st;
 	}
@@ -158,7 +158,7 @@ static const char *const sparse_place_names[] = {
 };
 
 /* Check what can be without looking at numbers. */
-static kz_status sparse_check_parts(const struct sparse_parts *parts, kz_error *err)
+static kz_status sparse_check_parts(const struct sparse_parts *parts, const char *call, kz_error *err)
 {
 	kz_status st;
 	bool is_csr = parts->format == KZ_SPARSE_CSR;
@@ -166,17 +166,17 @@ static kz_status sparse_check_parts(const struct sparse_parts *parts, kz_error *
 		return error_set(err, KZ_INVALID, "%lld rows and %lld columns are no matrix",
 			(long long)parts->rows, (long long)parts->columns);
 	}
-	if ((st = object_check(parts->data, OBJECT_ARRAY, err))) {
+	if ((st = object_check_as(parts->data, OBJECT_ARRAY, call, "data", err))) {
 		return st;
 	}
 	int64_t count = parts->data->count;
 	if ((st = sparse_check_dtype(parts->data->dtype, err))
-	    || (st = sparse_check_part(parts->data, parts->data, "data", count, false, err))
-	    || (st = sparse_check_part(parts->data, parts->indices, "columns", count, true, err))) {
+	    || (st = sparse_check_part(parts->data, parts->data, "data", count, false, call, err))
+	    || (st = sparse_check_part(parts->data, parts->indices, "columns", count, true, call, err))) {
 		return st;
 	}
 	return sparse_check_part(parts->data, parts->places, sparse_place_names[parts->format],
-		is_csr ? parts->rows + 1 : count, true, err);
+		is_csr ? parts->rows + 1 : count, true, call, err);
 }
 
 /* Numbers of parts */
@@ -258,7 +258,7 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 	struct kz_stream *stream = NULL;
 	bool trusted = false;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = sparse_check_parts(given, err))
+	if ((st = out_check(out, sizeof(*out), call, err)) || (st = sparse_check_parts(given, call, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(given->data), options, err))) {
 		return st;
 	}

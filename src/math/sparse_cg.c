@@ -247,7 +247,7 @@ static kz_status cg_check_vector(const struct kz_sparse *a, const struct kz_arra
 	const char *what, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(vector, OBJECT_ARRAY, err))
+	if ((st = object_check_as(vector, OBJECT_ARRAY, "sparse_cg", what, err))
 	    || (st = array_same_device("solve", a->data, vector, err))) {
 		return st;
 	}
@@ -263,7 +263,7 @@ static kz_status cg_check(const struct kz_sparse *a, const struct kz_array *b,
 	const kz_sparse_cg_options *how, const kz_sparse_cg_result *result, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(a, OBJECT_SPARSE, err)) || (st = cg_check_options(how, err))) {
+	if ((st = object_check_as(a, OBJECT_SPARSE, "sparse_cg", "a", err)) || (st = cg_check_options(how, err))) {
 		return st;
 	}
 	if (result && result->size != sizeof(*result)) {

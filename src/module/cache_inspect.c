@@ -120,7 +120,8 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 	struct store *store;
 	kz_status st;
 	if (!each) {
-		return error_set(err, KZ_INVALID, "expected a function for the entries, got NULL");
+		return error_set(err, KZ_INVALID, "%s: expected a function for the entries, got NULL",
+			__func__);
 	}
 	if ((st = cache_open_store(&store, err))) {
 		return st;
@@ -363,7 +364,8 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 	char *kept = NULL;
 	kz_status st;
 	if (!text && size > 0) {
-		return error_set(err, KZ_INVALID, "expected %zu bytes for the answer, got NULL", size);
+		return error_set(err, KZ_INVALID, "%s: expected %zu bytes for the answer, got NULL",
+			__func__, size);
 	}
 	if ((st = image_read_options(&request, options, err))
 	    || (st = name_kept(&kept, &request, options, err))

@@ -51,7 +51,7 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	int64_t size = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = module_check(mod, err))
+	    || (st = module_check(mod, __func__, err))
 	    || (st = pointer_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
 	    || (st = memory_borrow(&memory, mod->device, address, size, variable_release, mod,
@@ -145,12 +145,12 @@ static bool fits_type(const struct rtc_variable *variable, kz_dtype dtype)
 /* The bytes of `count` values, if they fit this variable.  A variable that is not in the image is
  * left for the driver to find. */
 static kz_status values_size(int64_t *size, const kz_module *mod, const char *name, kz_dtype dtype,
-	int64_t count, kz_error *err)
+	int64_t count, const char *call, kz_error *err)
 {
 	kz_status st;
 	size_t bytes = 0;
-	if ((st = module_check(mod, err))
-	    || (st = pointer_check(name, "the name of a variable", err))) {
+	if ((st = module_check(mod, call, err))
+	    || (st = pointer_check_as(name, "the name of a variable", call, "name", err))) {
 		return st;
 	}
 	if (kz_dtype_size(dtype) == 0) {
@@ -174,7 +174,7 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = values_size(&size, mod, name, dtype, count, err);
+	kz_status st = values_size(&size, mod, name, dtype, count, __func__, err);
 	return st ? st : kz_module_set_global(mod, name, from, size, err);
 }
 
@@ -182,6 +182,6 @@ kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = values_size(&size, mod, name, dtype, count, err);
+	kz_status st = values_size(&size, mod, name, dtype, count, __func__, err);
 	return st ? st : kz_module_get_global(mod, name, to, size, err);
 }

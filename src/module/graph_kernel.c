@@ -89,7 +89,7 @@ kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph, kz_nodes afte
 	if (out) {
 		*out = NULL;
 	}
-	if ((st = graph_check_after(graph, after, err))
+	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = launch_check_call("kz_graph_add_kernel", kernel, args, count, err))) {
 		return st;
 	}
@@ -146,7 +146,7 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 	kz_error *err)
 {
 	struct kz_node *node;
-	kz_status st = exec_find(&node, exec, name, err);
+	kz_status st = exec_find(&node, exec, name, __func__, err);
 	if (st) {
 		return st;
 	}

@@ -436,7 +436,7 @@ static always_inline kz_status check_call(const char *call, const struct kz_kern
 	const kz_arg *args, size_t count, kz_error *err)
 {
 	if (unlikely(!kernel_is_held(kernel))) {
-		return kernel_refuse(kernel, err);
+		return kernel_refuse(kernel, call, err);
 	}
 	if (count && !args) {
 		return error_set(err, KZ_INVALID, "%s: the argument list is NULL", call);
@@ -671,7 +671,7 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
 {
 	struct device_scope scope;
-	kz_status st = kernel_check(kernel, err);
+	kz_status st = kernel_check(kernel, __func__, err);
 	if (!st && (!info || info->size != sizeof(*info))) {
 		st = error_set(err, KZ_INVALID,
 			"kz_kernel_describe: initialize the info with KZ_KERNEL_INFO_INIT");
@@ -688,7 +688,7 @@ kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 {
 	enum { BEST = 2 };
 	struct device_scope scope;
-	kz_status st = kernel_check(kernel, err);
+	kz_status st = kernel_check(kernel, __func__, err);
 	if (st) {
 		return st;
 	}
@@ -714,7 +714,7 @@ kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, in
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	share = share ? share : &none;
 	*share = 0;
-	if (st || (st = kernel_check(kernel, err))) {
+	if (st || (st = kernel_check(kernel, __func__, err))) {
 		return st;
 	}
 	launch.dev = kernel->module->device;

@@ -123,20 +123,19 @@ void kz_module_release(kz_module *mod)
 	}
 }
 
-kz_status module_refuse(const struct kz_module *mod, kz_error *err)
+kz_status module_refuse(const struct kz_module *mod, const char *call, kz_error *err)
 {
-	return !object_is(mod, OBJECT_MODULE) ? object_refuse(mod, OBJECT_MODULE, err)
-		: error_set(err, KZ_INVALID, "expected a module, got a module that was released");
+	return !object_is(mod, OBJECT_MODULE) ? object_refuse(mod, OBJECT_MODULE, call, "mod", err)
+		: argument_refuse(call, "mod", "a module", "a module that was released", err);
 }
 
-kz_status kernel_refuse(const struct kz_kernel *kernel, kz_error *err)
+kz_status kernel_refuse(const struct kz_kernel *kernel, const char *call, kz_error *err)
 {
 	if (kernel && (!object_is(kernel, OBJECT_KERNEL)) && kernel->tag != ~(uint32_t)OBJECT_KERNEL) {
-		return object_refuse(kernel, OBJECT_KERNEL, err);
+		return object_refuse(kernel, OBJECT_KERNEL, call, "kernel", err);
 	}
-	return error_set(err, KZ_INVALID, kernel
-		? "expected a kernel, got a kernel of a module that was released"
-		: "expected a kernel, got NULL");
+	return argument_refuse(call, "kernel", "a kernel", kernel
+		? "a kernel of a module that was released" : "NULL", err);
 }
 
 void module_share(struct kz_module *mod)
@@ -361,7 +360,7 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = module_check(mod, err))
+	    || (st = module_check(mod, __func__, err))
 	    || (st = pointer_check(name, "the name of a kernel", err))) {
 		return st;
 	}

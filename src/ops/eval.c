@@ -79,10 +79,10 @@ static kz_status eval_build(struct expr *expr, struct eval_source *source,
 static kz_status eval_check_call(const char *text, const kz_var *vars, size_t count, kz_error *err)
 {
 	if (!text) {
-		return error_set(err, KZ_INVALID, "expected an expression, got NULL");
+		return error_set(err, KZ_INVALID, "kz_eval: expected an expression, got NULL");
 	}
 	return vars || !count ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected %zu variables, got NULL", count);
+		: error_set(err, KZ_INVALID, "kz_eval: expected %zu variables, got NULL", count);
 }
 
 kz_status kz_eval_vars(kz_array **out, const char *text, const kz_op_options *options,

@@ -432,9 +432,11 @@ static int parse_name(struct parser *p, const struct eval_token *token)
 	struct callee callee;
 	int variable = find_variable(p, token);
 	if (variable >= 0) {
-		return eval_place(p,
-			expr_arg(p->expr, &p->source->vars[variable].value, variable + 1, p->err),
-			token->at);
+		const kz_var *var = &p->source->vars[variable];
+		char name[48];
+		snprintf(name, sizeof(name), "variable '%s'", var->name);
+		return eval_place(p, expr_check_arg(&var->value, "kz_eval", name, p->err) ? -1
+			: expr_arg(p->expr, &var->value, variable + 1, p->err), token->at);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
 		if (name_is(p, token, constants[i].name)) {

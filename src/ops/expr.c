@@ -11,6 +11,7 @@
 #include "ops/expr.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The operations */
@@ -173,7 +174,8 @@ static int expr_add_node(struct expr *expr, int op, kz_dtype dtype, const int *a
 int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 {
 	int which = 0;
-	if (object_check(array, OBJECT_ARRAY, err)) {
+	if (!object_is(array, OBJECT_ARRAY)) {
+		(void)object_refuse(array, OBJECT_ARRAY, NULL, "array", err);
 		return -1;
 	}
 	while (which < expr->array_count && expr->arrays[which] != array) {
@@ -225,6 +227,54 @@ int expr_complex(struct expr *expr, double real, double imaginary, kz_error *err
 	return add_scalar(expr, KZ_C128, (union expr_value){.parts = {real, imaginary}}, err);
 }
 
+static const char *expr_describe_arg(char *text, size_t size, const kz_arg *arg)
+{
+	switch ((kz_arg_kind)arg->kind) {
+	case KZ_ARG_ARRAY:
+		return object_describe(text, size, arg->value.p);
+	case KZ_ARG_BUFFER:
+		return "a buffer";
+	case KZ_ARG_POINTER:
+		return arg->value.p ? "a pointer to host memory" : "NULL";
+	case KZ_ARG_IN:
+	case KZ_ARG_OUT:
+	case KZ_ARG_INOUT:
+		return "host memory";
+	case KZ_ARG_VALUE:
+		return "the bytes of a value";
+	case KZ_ARG_TEXTURE:
+		return "a texture";
+	case KZ_ARG_SURFACE:
+		return "a surface";
+	case KZ_ARG_DEVICE_ADDRESS:
+		return "a device address";
+	default:
+		return "another kind of kernel argument";
+	}
+}
+
+kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argument, kz_error *err)
+{
+	char found[80];
+	const int kind = arg->kind;
+	if ((kind >= KZ_ARG_BOOL && kind <= KZ_ARG_F64) || kind == KZ_ARG_COMPLEX
+	    || (kind == KZ_ARG_ARRAY && object_is(arg->value.p, OBJECT_ARRAY))) {
+		return KZ_OK;
+	}
+	const bool mine = error_is_clean(err);
+	const bool is_host = kind == KZ_ARG_IN || kind == KZ_ARG_OUT || kind == KZ_ARG_INOUT
+		|| (kind == KZ_ARG_POINTER && arg->value.p);
+	(void)error_set(err, KZ_INVALID, "%s: %s: expected an array%s, got %s", call, argument,
+		kind == KZ_ARG_ARRAY ? "" : " or a number",
+		expr_describe_arg(found, sizeof(found), arg));
+	if (mine && is_host) {
+		error_add_hint(err, "kz_array_from makes an array of numbers in host memory");
+	} else if (mine && kind == KZ_ARG_BUFFER) {
+		error_add_hint(err, "kz_array_wrap makes an array of a buffer");
+	}
+	return KZ_INVALID;
+}
+
 int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 {
 	switch ((kz_arg_kind)arg->kind) {
@@ -243,22 +293,12 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 		return expr_float(expr, arg->value.d, err);
 	case KZ_ARG_COMPLEX:
 		return expr_complex(expr, arg->value.d, arg->imaginary, err);
-	case KZ_ARG_NONE:
-	case KZ_ARG_BUFFER:
-	case KZ_ARG_POINTER:
-	case KZ_ARG_DEVICE_ADDRESS:
-	case KZ_ARG_VALUE:
-	case KZ_ARG_IN:
-	case KZ_ARG_OUT:
-	case KZ_ARG_INOUT:
-	case KZ_ARG_ARRAY_OF:
-	case KZ_ARG_TEXTURE:
-	case KZ_ARG_SURFACE:
-	case KZ_ARG_STRIDED:
+	default:
 		break;
 	}
-	error_set(err, KZ_INVALID, "operand %d: expected an array or a number, got a pointer or "
-		"another kind of kernel argument", index);
+	char operand[24];
+	snprintf(operand, sizeof(operand), "operand %d", index);
+	(void)expr_check_arg(arg, "kz_apply", operand, err);
 	return -1;
 }
 

@@ -93,13 +93,12 @@ static kz_status indexing_run_kernel(struct kz_stream *stream, const struct run 
 
 /* Indexes */
 
-kz_status indexing_check(const struct kz_array *array, const struct kz_array *indexes,
-	const char *what, kz_error *err)
+kz_status indexing_check_as(const struct kz_array *array, const struct kz_array *indexes,
+	const char *const names[2], const char *what, const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = pointer_check(indexes, "an array of indexes", err))
-	    || (st = object_check(indexes, OBJECT_ARRAY, err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, call, names[0], err))
+	    || (st = object_check_as(indexes, OBJECT_ARRAY, call, names[1], err))
 	    || (st = array_same_device(what, array, indexes, err))) {
 		return st;
 	}
@@ -266,7 +265,7 @@ static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *ind
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
-	    || (st = indexing_check(array, indexes, "take", err))
+	    || (st = indexing_check(array, indexes, "take", call, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))) {
 		return st;
@@ -367,7 +366,7 @@ static kz_status indexing_do_take_along(kz_array **out, kz_array *array, kz_arra
 	char where[48];
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
-	    || (st = indexing_check(array, indexes, "take_along_axis", err))
+	    || (st = indexing_check(array, indexes, "take_along_axis", call, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
 	    || (st = axis_resolve(&axis, &array->shape, err))
@@ -434,9 +433,8 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 {
 	struct strided elements;
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "put", err))
-	    || (st = pointer_check(values, "an array of values", err))
-	    || (st = object_check(values, OBJECT_ARRAY, err))
+	if ((st = indexing_check(array, indexes, "put", "kz_array_put", err))
+	    || (st = object_check_as(values, OBJECT_ARRAY, "kz_array_put", "values", err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
 	}
@@ -589,7 +587,7 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = indexing_check_wait(array, stream, call, err))
 	    || (st = indexing_mask(&mask, array, stream, err))) {
@@ -622,9 +620,9 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 	struct kz_array *places = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), call, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = pointer_check(mask, "a mask", err))
-	    || (st = object_check(mask, OBJECT_ARRAY, err))
+	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	    || (st = pointer_check_as(mask, "a mask", call, "mask", err))
+	    || (st = object_check_as(mask, OBJECT_ARRAY, call, "mask", err))
 	    || (st = array_same_device("compress", array, mask, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (st = indexing_check_wait(mask, stream, call, err))) {

@@ -7,8 +7,11 @@
 
 /* Check that two arrays are there and on one device, and that the second has integers; `what` says
  * which call, for errors. */
-kz_status indexing_check(const struct kz_array *array, const struct kz_array *indexes,
-	const char *what, kz_error *err);
+kz_status indexing_check_as(const struct kz_array *array, const struct kz_array *indexes,
+	const char *const names[2], const char *what, const char *call, kz_error *err);
+/* ... whose parameters of `call` have the variables' names. */
+#define indexing_check(array, indexes, what, call, err) \
+	indexing_check_as(array, indexes, (const char *const[2]){#array, #indexes}, what, call, err)
 /* For calls that wait for what they read in an array: none of it is captured. */
 kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream, const char *call,
 	kz_error *err);

@@ -5,6 +5,8 @@
 #include "array/array.h"
 #include "ops/shortcut.h"
 
+#include <stdio.h>
+
 static bool ops_try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
 	kz_error *err)
 {
@@ -29,8 +31,17 @@ static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_
 	}
 	/* Nodes know that they failed, not how: build once more, with an error value. */
 	kz_error first = KZ_ERROR_INIT;
-	(void)ops_try_build(expr, op, args, dtype, &first);
-	kz_status st = first.status;
+	kz_status st = KZ_OK;
+	for (size_t i = 0; i < args->count && !st; i++) {
+		char call[32], operand[32];
+		snprintf(call, sizeof(call), "kz_%s", kz_op_name(op));
+		snprintf(operand, sizeof(operand), "operand %zu", i + 1);
+		st = expr_check_arg(&args->items[i], call, operand, &first);
+	}
+	if (!st) {
+		(void)ops_try_build(expr, op, args, dtype, &first);
+	}
+	st = first.status;
 	error_copy(err, &first);
 	kz_error_clear(&first);
 	return st;
@@ -93,15 +104,16 @@ kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 /* Copies: expressions of nothing but an array. */
 
 static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype,
-	struct kz_stream *stream, kz_error *err)
+	struct kz_stream *stream, const char *call, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.stream = stream};
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	if (st) {
+		return st;
+	}
 	expr_init(&expr);
 	int node = expr_array(&expr, array, err);
-	if (node < 0) {
-		return KZ_INVALID;
-	}
 	if (!kz_dtype_size(dtype)) {
 		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
 	}
@@ -112,26 +124,28 @@ static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dty
 kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, dtype, NULL, err);
+	return st ? st : ops_copy_as(out, array, dtype, NULL, __func__, err);
 }
 
 kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz_stream *stream,
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, dtype, stream, err);
+	return st ? st : ops_copy_as(out, array, dtype, stream, __func__, err);
 }
 
 kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, __func__,
+		err);
 }
 
 kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, __func__,
+		err);
 }
 
 kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,
@@ -151,8 +165,11 @@ kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 
 kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
 {
-	kz_status st = object_check(to, OBJECT_ARRAY, err);
-	return st ? st : ops_copy(to, from, stream, err);
+	kz_status st;
+	if ((st = object_check(to, OBJECT_ARRAY, err)) || (st = object_check(from, OBJECT_ARRAY, err))) {
+		return st;
+	}
+	return ops_copy(to, from, stream, err);
 }
 
 /* A value that is no number: an array of one such element is assigned. */
@@ -186,7 +203,10 @@ kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_err
 		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
 			kz_dtype_name(to->dtype));
 	}
-	if (st || expr_arg(&expr, &value, 1, err) < 0) {
+	if (st || (st = expr_check_arg(&value, "kz_array_fill", "argument 'value'", err))) {
+		return st;
+	}
+	if (expr_arg(&expr, &value, 1, err) < 0) {
 		return KZ_INVALID;
 	}
 	return elementwise_run(NULL, &expr, &how, err);

@@ -412,7 +412,7 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 	if (!job.known) {
 		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
 	}
-	if ((st = object_check(array, OBJECT_ARRAY, err))) {
+	if ((st = object_check_as(array, OBJECT_ARRAY, job.known->name, "array", err))) {
 		return st;
 	}
 	job.shape = array->shape;
@@ -450,9 +450,10 @@ static kz_status wait_for(const struct kz_array *result, kz_error *err)
 }
 
 /* The result of a reduction goes to the host, from the slot if it is there. */
-kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot, kz_error *err)
+kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *slot,
+	const char *call, kz_error *err)
 {
-	kz_status st = array_check_host(host, size, 1, result->dtype, err);
+	kz_status st = array_check_host(host, size, 1, result->dtype, call, err);
 	if (!slot) {
 		return st ? st : kz_array_get(result, host, size, err);
 	}
@@ -483,7 +484,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	void *slot = pinned_take_slot(dev, host, size);
 	st = reduce_along(&result, op, array, KZ_ALL_AXES, options, slot, err);
 	if (!st && result) {
-		st = reduce_take(host, size, result, slot, err);
+		st = reduce_take(host, size, result, slot, __func__, err);
 	}
 	if (slot) {
 		pinned_put_slot(dev, slot);

@@ -314,12 +314,14 @@ kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream 
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : scan_accumulate(out, array, "a + b", "kz_element()", axis, stream, err);
 }
 
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_cumsum_on(out, array, axis, NULL, err);
 }
 
@@ -329,11 +331,13 @@ kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream
 	kz_dtype dtype = kz_array_dtype(array);
 	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : scan_accumulate(out, array, "a * b", one, axis, stream, err);
 }
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_cumprod_on(out, array, axis, NULL, err);
 }

@@ -232,9 +232,8 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 	const struct kz_array *values, kz_scatter_op op, kz_error *err)
 {
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "scatter", err))
-	    || (st = pointer_check(values, "an array of values", err))
-	    || (st = object_check(values, OBJECT_ARRAY, err))
+	if ((st = indexing_check(array, indexes, "scatter", "kz_array_scatter", err))
+	    || (st = object_check_as(values, OBJECT_ARRAY, "kz_array_scatter", "values", err))
 	    || (st = array_same_device("scatter", array, values, err))) {
 		return st;
 	}
