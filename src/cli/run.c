@@ -24,15 +24,18 @@
 
 static char name[] = "kudzu run"; /* getopt's messages begin with it */
 
+/* --time keeps the time of each launch. */
+#define MAX_LAUNCHES 10000000
+
 /* The command line */
 
-static bool run_read_count(int64_t *out, int64_t least, const char *option, const char *text,
-	const char *expected)
+static bool run_read_count(int64_t *out, int64_t least, int64_t most, const char *option,
+	const char *text, const char *expected)
 {
 	char *end = NULL;
 	errno = 0;
 	long long value = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
-	if (errno || value < least || *end) {
+	if (errno || value < least || value > most || *end) {
 		fprintf(stderr, "%s: --%s: expected %s, got '%s'\n", name, option, expected, text);
 		return false;
 	}
@@ -98,11 +101,13 @@ static bool run_read_option(struct run *run, int option, char *value)
 	case 'b':
 		return run->has_block = run_read_dim(&run->block, "block", value);
 	case 'm':
-		return run_read_count(&run->shared_size, 0, "shared", value, "bytes, 0 or more");
+		return run_read_count(&run->shared_size, 0, INT64_MAX, "shared", value,
+			"bytes, 0 or more");
 	case 'o':
 		return run_read_out(run, value);
 	case 't':
-		return run_read_count(&run->times, 1, "time", value, "a number of launches");
+		return run_read_count(&run->times, 1, MAX_LAUNCHES, "time", value,
+			"1 to 10000000 launches");
 	case 'w':
 		return run->watch = true;
 	case 'd':
