@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/source.h"
+#include "cli/words.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,18 +116,19 @@ static const char *cache_read_question(struct source_options *question, int argc
 		{"name", required_argument, NULL, 'n'},
 		{NULL, 0, NULL, 0},
 	};
-	for (int c; (c = getopt_long(argc, argv, "I:D:a:", options, NULL)) != -1;) {
+	struct words words = words_begin(argc, argv);
+	for (int c; (c = words_next(&words, "-I:D:a:", options)) != -1;) {
 		if (c == 'n') {
 			question->compile.name = optarg;
 		} else if (!source_options_take(question, c, optarg)) {
 			return NULL;
 		}
 	}
-	if (optind + 1 != argc) {
+	if (words.count != 1) {
 		fprintf(stderr, "kudzu cache why: expected one file; see `kudzu help cache`\n");
 		return NULL;
 	}
-	return argv[optind];
+	return argv[1];
 }
 
 enum { ANSWER = 4096 };
@@ -182,7 +183,6 @@ static int cache_why_main(int argc, char **argv)
 	struct source source;
 	int status = CLI_USAGE;
 	argv[0] = name;
-	optind = 0; /* begin again, with other words */
 	if (!source_options_init(&question, argc)) {
 		fprintf(stderr, "%s: out of memory\n", name);
 		status = CLI_FAILED;
@@ -213,6 +213,14 @@ int cache_main(int argc, char **argv)
 			return commands[i].run();
 		}
 	}
-	fprintf(stderr, "kudzu cache: expected list, stats, clear or why FILE; see `kudzu help cache`\n");
+	struct suggestion suggestion = {.word = what};
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		suggestion_offer(&suggestion, commands[i].name);
+	}
+	suggestion_offer(&suggestion, "why");
+	bool mistyped = suggestion.name && suggestion.distance > 0;
+	fprintf(stderr, "kudzu cache: expected list, stats, clear or why FILE; %s%s%s\n",
+		mistyped ? "did you mean '" : "see `kudzu help cache`",
+		mistyped ? suggestion.name : "", mistyped ? "'?" : "");
 	return CLI_USAGE;
 }

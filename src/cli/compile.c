@@ -10,10 +10,10 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/source.h"
+#include "cli/words.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static bool compile_read_words(struct task *task, int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	argv[0] = name;
-	optind = 0; /* another list of words than the one before */
-	for (int c; (c = getopt_long(argc, argv, "a:j:o:I:D:", options, NULL)) != -1;) {
+	struct words words = words_begin(argc, argv);
+	for (int c; (c = words_next(&words, "-a:j:o:I:D:", options)) != -1;) {
 		if (c == 'o') {
 			task->output = optarg;
 		} else if (c == 'j' ? !compile_read_jobs(task, optarg)
@@ -68,8 +68,8 @@ static bool compile_read_words(struct task *task, int argc, char **argv)
 			return false;
 		}
 	}
-	task->files = argv + optind;
-	task->count = argc - optind;
+	task->files = argv + 1;
+	task->count = words.count;
 	return true;
 }
 

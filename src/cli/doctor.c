@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 #include "cli/report.h"
+#include "cli/words.h"
 
 #include <kudzu/kudzu.h>
 
@@ -128,6 +129,12 @@ int doctor_main(int argc, char **argv)
 	kz_diagnosis *diagnosis = NULL;
 	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 	if (argc == 2 && !json) {
+		static const struct option options[] = {
+			{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+		if (strncmp(argv[1], "--", 2) == 0
+		    && !words_check_long("kudzu doctor", argv[1], options)) {
+			return CLI_USAGE;
+		}
 		fprintf(stderr, "kudzu doctor: unexpected argument '%s'\n", argv[1]);
 		return CLI_USAGE;
 	}

@@ -9,10 +9,10 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/source.h"
+#include "cli/words.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -59,8 +59,8 @@ static bool dump_read_words(struct dump *dump, int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	argv[0] = name;
-	optind = 0; /* another list of words than the one before */
-	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
+	struct words words = words_begin(argc, argv);
+	for (int c; (c = words_next(&words, "-k:a:I:D:", options)) != -1;) {
 		if (c == 'k') {
 			dump->kernel = optarg;
 		} else if (c == 'S' ? !dump_read_stage(dump, optarg)
@@ -68,9 +68,9 @@ static bool dump_read_words(struct dump *dump, int argc, char **argv)
 			return false;
 		}
 	}
-	if (optind + 1 != argc) {
+	if (words.count != 1) {
 		fprintf(stderr, "%s: expected one file, got %d; see `kudzu help dump`\n", name,
-			argc - optind);
+			words.count);
 		return false;
 	}
 	return true;
@@ -249,7 +249,7 @@ int dump_main(int argc, char **argv)
 		fprintf(stderr, "%s: out of memory\n", name);
 	} else {
 		dump->stage = &stages[0];
-		status = dump_read_words(dump, argc, argv) ? dump_file(dump, argv[optind])
+		status = dump_read_words(dump, argc, argv) ? dump_file(dump, argv[1])
 							   : CLI_USAGE;
 	}
 	if (dump) {

@@ -6,10 +6,10 @@
  * here, from the table, so that no command can forget them.
  */
 #include "cli/cli.h"
+#include "cli/words.h"
 
 #include <kudzu/kudzu.h>
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -144,12 +144,19 @@ static const struct command {
 
 static const struct command *main_find_command(const char *name)
 {
+	struct suggestion suggestion = {.word = name};
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(commands[i].name, name) == 0) {
 			return &commands[i];
 		}
+		suggestion_offer(&suggestion, commands[i].name);
 	}
-	fprintf(stderr, "kudzu: no command '%s'; `kudzu --help` lists them\n", name);
+	if (suggestion.name) {
+		fprintf(stderr, "kudzu: no command '%s'; did you mean '%s'?\n", name,
+			suggestion.name);
+	} else {
+		fprintf(stderr, "kudzu: no command '%s'; `kudzu --help` lists them\n", name);
+	}
 	return NULL;
 }
 
@@ -217,6 +224,9 @@ static int main_dispatch(int argc, char **argv)
 	};
 	static char name[] = "kudzu";
 	argv[0] = name; /* getopt's messages begin with it */
+	if (argc > 1 && strncmp(argv[1], "--", 2) == 0 && !words_check_long(name, argv[1], options)) {
+		return CLI_USAGE;
+	}
 	/* "+": stop at the command; the words behind it are its own. */
 	switch (getopt_long(argc, argv, "+hV", options, NULL)) {
 	case 'h':

@@ -11,10 +11,10 @@
 
 #include "cli/cli.h"
 #include "cli/report.h"
+#include "cli/words.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,19 +157,19 @@ static bool run_read_words(struct run *run, int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	argv[0] = name;
-	optind = 0; /* another list of words than the one before */
-	for (int c; (c = getopt_long(argc, argv, "k:a:I:D:", options, NULL)) != -1;) {
+	struct words words = words_begin(argc, argv);
+	for (int c; (c = words_next(&words, "-k:a:I:D:", options)) != -1;) {
 		if (!run_read_option(run, c, optarg)) {
 			return false;
 		}
 	}
-	if (optind == argc) {
+	if (words.count == 0) {
 		fprintf(stderr, "%s: no file given; see `kudzu help run`\n", name);
 		return false;
 	}
-	run->file = argv[optind];
-	run->words = argv + optind + 1;
-	run->count = (size_t)(argc - optind - 1);
+	run->file = argv[1];
+	run->words = argv + 2;
+	run->count = (size_t)(words.count - 1);
 	if (run->watch && strcmp(run->file, "-") == 0) {
 		fprintf(stderr, "%s: --watch needs a file, standard input does not change\n", name);
 		return false;
