@@ -85,6 +85,12 @@ static void print_place(struct sink *sink, const kz_error *err)
 	}
 }
 
+/* What a code without a symbolic name is: a number of LAPACK's tells a row or a column. */
+static const char *print_nameless(kz_domain domain)
+{
+	return domain == KZ_DOMAIN_LAPACK ? "info" : "unknown code";
+}
+
 static void print_call(struct sink *sink, const kz_error *err)
 {
 	bool native = err->name || err->code != 0;
@@ -95,7 +101,7 @@ static void print_call(struct sink *sink, const kz_error *err)
 	sink_add(sink, err->call ? err->call : kz_domain_name(err->domain));
 	if (native) {
 		sink_add(sink, " -> ");
-		sink_add(sink, err->name ? err->name : "unknown code");
+		sink_add(sink, err->name ? err->name : print_nameless(err->domain));
 		sink_number(sink, " (", err->code);
 		sink_add(sink, ")");
 	}

@@ -211,6 +211,15 @@ START_TEST(a_compile_error_prints_as_a_compiler_does)
 }
 END_TEST
 
+START_TEST(the_code_of_lapack_prints_as_info)
+{
+	kz_error err = KZ_ERROR_INIT;
+	error_foreign(&err, KZ_NUMERIC, KZ_DOMAIN_LAPACK, 2, NULL, "getrf", 0, "message");
+	check_print(&err, "kudzu: message\n  call: getrf -> info (2)\n");
+	kz_error_clear(&err);
+}
+END_TEST
+
 START_TEST(an_unknown_code_prints_its_number)
 {
 	kz_error err = KZ_ERROR_INIT;
@@ -269,6 +278,7 @@ SUITE(error)
 	tcase_add_test(tc, printing_says_what_where_and_what_to_do);
 	tcase_add_test(tc, a_failure_of_our_own_prints_as_one_line);
 	tcase_add_test(tc, a_compile_error_prints_as_a_compiler_does);
+	tcase_add_test(tc, the_code_of_lapack_prints_as_info);
 	tcase_add_test(tc, an_unknown_code_prints_its_number);
 	tcase_add_test(tc, formatting_into_a_small_buffer_cuts_and_tells_the_whole_length);
 	suite_add_tcase(suite, tc);
