@@ -307,6 +307,7 @@ DEVICE_TEST(large_matrices_have_the_same_bits_in_both_forms)
 	kz_sparse *coo = NULL, *csr = NULL;
 	bool serial = dev->serial;
 	sampled_state = 5;
+	memset(want, 0, sizeof(want)); /* of the test before, in the same process */
 	for (int i = 0; i < SIDE; i++) {
 		x[i] = 1 / (float)(1 + sampled_below(1000));
 	}
