@@ -129,14 +129,12 @@ static CUresult view_format(const char *call, CUresourceViewFormat format,
 		{TEXEL_SINT, 8, 0, false}, {TEXEL_UINT, 16, 0, false}, {TEXEL_SINT, 16, 0, false},
 		{TEXEL_UINT, 32, 0, false}, {TEXEL_SINT, 32, 0, false}, {TEXEL_FLOAT, 16, 0, false},
 		{TEXEL_FLOAT, 32, 0, false}};
-	if (format == CU_RES_VIEW_FORMAT_NONE) {
-		return CUDA_SUCCESS;
-	}
 	if (format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device has no block-compressed textures", call);
 	}
-	size_t index = (size_t)format - 1; /* 1, 2 and 4 channels of each kind follow each other */
+	// Channels 1, 2 and 4 of each kind follow each other.  GPUs refuse a view without a format, too.
+	size_t index = (size_t)format - 1;
 	if (index >= 3 * countof(kinds)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown view format %d", call,
 			(int)format);

@@ -274,7 +274,8 @@ START_TEST(objects_tell_what_they_were_made_from)
 	ck_assert_mem_eq(&got_sampling, &sampling, sizeof(sampling));
 	OK(cuTexObjectGetResourceViewDesc(&got_view, t));
 	ck_assert_int_eq(got_view.format, view.format);
-	FAILS(INVALID_VALUE, cuTexObjectGetResourceViewDesc(&got_view, plain));
+	OK(cuTexObjectGetResourceViewDesc(&got_view, plain));
+	ck_assert_int_eq(got_view.format, CU_RES_VIEW_FORMAT_NONE);
 	OK(cuSurfObjectGetResourceDesc(&got_resource, surface_of(array)));
 	ck_assert_ptr_eq(got_resource.res.array.hArray, array);
 	FAILS(INVALID_VALUE, cuSurfObjectGetResourceDesc(&got_resource, t));
@@ -286,13 +287,14 @@ START_TEST(objects_tell_what_they_were_made_from)
 }
 END_TEST
 
-/* Each row breaks one thing in good descriptors: an array, all of a kind; or linear memory. */
+/* Each row changes one thing in good descriptors of a texture of an array. */
 static const struct texture_row {
 	const char *what;
 	CUresult code;
 } texture_rows[] = {
 	{"nothing", CUDA_SUCCESS},
-	{"linear filter of integers", CUDA_ERROR_INVALID_VALUE},
+	{"linear filter of integers", CUDA_SUCCESS},
+	{"address mode of an axis that the array does not have", CUDA_SUCCESS},
 	{"address mode", CUDA_ERROR_INVALID_VALUE},
 	{"filter mode", CUDA_ERROR_INVALID_VALUE},
 	{"flags", CUDA_ERROR_INVALID_VALUE},
@@ -303,6 +305,7 @@ static const struct texture_row {
 	{"mipmap of an array", CUDA_ERROR_INVALID_VALUE},
 	{"view size", CUDA_ERROR_INVALID_VALUE},
 	{"view format", CUDA_ERROR_INVALID_VALUE},
+	{"view without a format", CUDA_ERROR_INVALID_VALUE},
 	{"view of another element size", CUDA_ERROR_INVALID_VALUE},
 	{"compressed view", CUDA_ERROR_NOT_SUPPORTED},
 	{"view level", CUDA_ERROR_INVALID_VALUE},
@@ -314,24 +317,27 @@ START_TEST(textures_of_arrays_are_checked)
 	CUarray array = array_create(8, 4, 0, U8, 4, 0);
 	CUDA_RESOURCE_DESC r = of_array(array);
 	CUDA_TEXTURE_DESC s = {.filterMode = CU_TR_FILTER_MODE_LINEAR};
-	CUDA_RESOURCE_VIEW_DESC v = {.width = 8, .height = 4};
+	CUDA_RESOURCE_VIEW_DESC v = {.format = CU_RES_VIEW_FORMAT_UINT_4X8, .width = 8,
+		.height = 4};
 	CUtexObject t;
 	switch (_i) {
 	case 1: s.flags = CU_TRSF_READ_AS_INTEGER; break;
 	case 2: s.addressMode[2] = (CUaddress_mode)4; break;
-	case 3: s.mipmapFilterMode = (CUfilter_mode)2; break;
-	case 4: s.flags = 0x8; break;
-	case 5: r.flags = 1; break;
-	case 6: r.resType = (CUresourcetype)4; break;
-	case 7: r.res.array.hArray = NULL; break;
-	case 8: s.flags = CU_TRSF_SEAMLESS_CUBEMAP; break;
-	case 9: r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY; break;
-	case 10: v.width = 9; break;
-	case 11: v.format = (CUresourceViewFormat)99; break;
-	case 12: v.format = CU_RES_VIEW_FORMAT_UINT_4X16; break;
-	case 13: v.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1; break;
-	case 14: v.lastMipmapLevel = 1; break;
-	case 15: v.lastLayer = 1; break;
+	case 3: s.addressMode[1] = (CUaddress_mode)4; break;
+	case 4: s.mipmapFilterMode = (CUfilter_mode)2; break;
+	case 5: s.flags = 0x80; break;
+	case 6: r.flags = 1; break;
+	case 7: r.resType = (CUresourcetype)4; break;
+	case 8: r.res.array.hArray = NULL; break;
+	case 9: s.flags = CU_TRSF_SEAMLESS_CUBEMAP; break;
+	case 10: r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY; break;
+	case 11: v.width = 9; break;
+	case 12: v.format = (CUresourceViewFormat)99; break;
+	case 13: v.format = CU_RES_VIEW_FORMAT_NONE; break;
+	case 14: v.format = CU_RES_VIEW_FORMAT_UINT_4X16; break;
+	case 15: v.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1; break;
+	case 16: v.lastMipmapLevel = 1; break;
+	case 17: v.lastLayer = 1; break;
 	default: break;
 	}
 	ck_assert_msg(cuTexObjectCreate(&t, &r, &s, &v) == texture_rows[_i].code, "%s",
@@ -379,16 +385,17 @@ START_TEST(textures_of_memory_are_checked)
 }
 END_TEST
 
-START_TEST(mipmapped_textures_need_normalized_coordinates)
+START_TEST(views_of_levels_are_checked)
 {
 	const CUDA_ARRAY3D_DESCRIPTOR d = {8, 8, 0, F32, 1, 0};
 	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
 	CUDA_TEXTURE_DESC s = {.flags = 0};
-	CUDA_RESOURCE_VIEW_DESC v = {.width = 8, .height = 8, .firstMipmapLevel = 1,
-		.lastMipmapLevel = 3};
+	CUDA_RESOURCE_VIEW_DESC v = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = 8, .height = 8,
+		.firstMipmapLevel = 1, .lastMipmapLevel = 3};
 	CUtexObject t;
 	OK(cuMipmappedArrayCreate(&r.res.mipmap.hMipmappedArray, &d, 4));
-	FAILS(INVALID_VALUE, cuTexObjectCreate(&t, &r, &s, NULL));
+	OK(cuTexObjectCreate(&t, &r, &s, NULL));
+	OK(cuTexObjectCreate(&t, &r, &s, &v));
 	s.flags = CU_TRSF_NORMALIZED_COORDINATES;
 	OK(cuTexObjectCreate(&t, &r, &s, &v));
 	v.firstMipmapLevel = 4;
@@ -467,7 +474,7 @@ SUITE(api_array)
 	tcase_add_test(tc, objects_tell_what_they_were_made_from);
 	tcase_add_loop_test(tc, textures_of_arrays_are_checked, 0, countof(texture_rows));
 	tcase_add_tests(tc, 1, textures_of_memory_are_checked,
-		mipmapped_textures_need_normalized_coordinates,
+		views_of_levels_are_checked,
 		surfaces_need_arrays_that_allow_them, limits_are_told_and_references_are_refused,
 		creating_survives_failing_allocations);
 	return suite;
