@@ -244,6 +244,7 @@ static kz_status make_graphs(void)
 			|| (st = kz_graph_add_kernel(&node, graph, KZ_AFTER(), kernel,
 				    kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err, KZ_ARGS(f, 4)))
 			|| (st = kz_graph_add_alloc(NULL, &promised, allocating, KZ_AFTER(), 64, err))
+			|| (st = kz_graph_condition(&condition, graph, 1, err))
 		? st : kz_graph_instantiate(&exec, graph, err);
 }
 
