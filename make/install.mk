@@ -42,9 +42,13 @@ install: all $(addprefix $(BUILD)/,$(PKGCONFIG) $(CMAKE)) ## install into PREFIX
 	install -D -m 644 completions/kudzu.bash $$1 && \
 	install -D -m 644 completions/_kudzu $$2 && install -D -m 644 completions/kudzu.fish $$3
 	$(ldconfig)
-dist: ## the sources as build/kudzu-VERSION.tar.gz, from git
+# An archive of the sources has no git, and its folder may lie in that of something else that has.
+dist: ## the sources as build/kudzu-VERSION.tar.gz, from git's HEAD if there is git, else from this folder
 	@mkdir -p build
-	git archive --format=tar --prefix=kudzu-$(VERSION)/ HEAD | gzip -n9 >build/kudzu-$(VERSION).tar.gz
+	@name=kudzu-$(VERSION) && archive=build/$$name.tar && \
+	if [ -e .git ]; then git archive --format=tar --prefix=$$name/ HEAD; \
+	else tar -cf - --exclude=./build --sort=name --owner=0 --group=0 --numeric-owner \
+		--transform="flags=rh;s|^\.|$$name|" .; fi >$$archive && gzip -n9f $$archive
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	for folder in $(INCLUDEDIR)/kudzu $(LIBDIR)/kudzu-cpu $(LIBDIR)/cmake/kudzu; do \
