@@ -317,6 +317,18 @@ static bool run_takes_nothing(kz_kernel *kernel)
 	return parameters.known && parameters.count == 0;
 }
 
+/* The library gives a hint if the name is a template's; that hint is about the library's options. */
+static int run_fail_kernel(const struct run *run, kz_error *err)
+{
+	if (err->status != KZ_NOT_FOUND || !err->hint || !run->kernel) {
+		return run_fail(run, err);
+	}
+	fprintf(stderr, "%s: '%s' is a template: choose an instance by --kernel '%s<float>'\n", name,
+		run->kernel, run->kernel);
+	kz_error_clear(err);
+	return CLI_USAGE;
+}
+
 static int run_module(struct run *run, kz_device *dev, kz_module *mod, const struct source *source)
 {
 	int64_t count = kz_module_kernel_count(mod);
@@ -324,8 +336,9 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 	kz_kernel *kernel = NULL;
 	if (count == 0 && !run->kernel) {
 		fprintf(stderr, "%s: there is no kernel in '%s'%s\n", name, run->file,
-			!source->is_image && strstr(source->data, "template")
-			? "; an instance of a template is chosen by --kernel 'f<float>'" : "");
+			source->is_image ? "" : strstr(source->data, "template")
+			? "; an instance of a template is chosen by --kernel 'f<float>'"
+			: "; a kernel begins with __global__");
 		return CLI_USAGE;
 	}
 	if (!run->kernel && count > 1 && !run_is_question(run)) {
@@ -335,7 +348,7 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 	}
 	if ((run->kernel || count == 1) && kz_module_kernel(&kernel, mod,
 			run->kernel ? run->kernel : kz_module_kernel_name(mod, 0), &err)) {
-		return run_fail(run, &err);
+		return run_fail_kernel(run, &err);
 	}
 	if (run_is_question(run) && !(kernel && run_takes_nothing(kernel))) {
 		run_list(run, mod, source);

@@ -427,7 +427,7 @@ static kz_status drv_not_found(struct search *search, enum drv_provider kind, kz
 		const char *name;
 		const char *hint;
 	} kinds[] = {
-		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or set KUDZU_DEVICE=cpu"},
+		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or choose the device 'cpu'"},
 		[DRV_CPU] = {"CPU", "build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file"},
 	};
 	const char *variable = drv_variables[kind];
@@ -549,6 +549,9 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 		char *log = drv_log_take(drv);
 		if (mine && st == KZ_FAULT && log) {
 			drv_add_place(err, log);
+		}
+		if (mine && st == KZ_TIMEOUT && drv->provider == DRV_CPU) {
+			error_add_hint(err, "split the work, or raise KUDZU_CPU_TIMEOUT");
 		}
 		error_take_log(mine ? err : NULL, log);
 	}

@@ -272,8 +272,9 @@ static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index
 static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
-	static const char host_hint[] = "a kernel cannot read host memory: use a kz_array, or "
-		"KZ_IN, KZ_OUT, KZ_INOUT(pointer, bytes); for a device address KZ_DEVPTR(pointer)";
+	static const char host_hint[] = "a kernel cannot read host memory: pass a kz_array itself, "
+		"not its address, or KZ_IN, KZ_OUT, KZ_INOUT(pointer, bytes); for a device address "
+		"KZ_DEVPTR(pointer)";
 	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address from "
 		"elsewhere as KZ_DEVPTR(x)";
 	const void *pointer = arg->value.p;

@@ -79,7 +79,7 @@ void diagnose_add(kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic
  * reader has run `kudzu doctor` already: so the hint ends before the clauses about these. */
 static const char *fitting_hint(struct kz_diagnosis *diagnosis, const char *hint)
 {
-	static const char *const misfits[] = {"kudzu doctor", "KUDZU_DEVICE=cpu"};
+	static const char *const misfits[] = {"kudzu doctor", "the device 'cpu'"};
 	size_t len = hint ? strlen(hint) : 0;
 	for (size_t i = 0; hint && i < countof(misfits); i++) {
 		const char *misfit = strstr(hint, misfits[i]);

@@ -368,7 +368,7 @@ static bool compile_read_log(struct diag *out, const struct job *job)
 			: job->nvrtc->include_dirs[i - request->include_count];
 	}
 	struct diag_context context = {job_source_name(job), request->source, folders, count,
-		job->ptx};
+		job->ptx, job->nvrtc->include_count > 0};
 	bool ok = diag_read(out, job->log ? job->log : "", &context);
 	mem_free(folders);
 	return ok;

@@ -371,7 +371,7 @@ static bool is_ours(const struct head *head)
 			   && slice_has(head->message, HEADERS_PRELUDE));
 }
 
-static const char *diag_find_hint(const struct block *block)
+static const char *diag_find_hint(const struct block *block, bool has_cuda)
 {
 	const struct head *head = &block->head;
 	const struct slice *more = &block->more; /* the message goes on there */
@@ -384,11 +384,13 @@ static const char *diag_find_hint(const struct block *block)
 		.line = block->excerpt.text,
 		.line_len = block->excerpt.len,
 		.caret = block->caret,
+		.has_cuda = has_cuda,
 	});
 }
 
 /* Keep the first error; false when memory runs out. */
-static bool take_error(struct diag *out, const struct block *block, const char *name)
+static bool take_error(struct diag *out, const struct block *block,
+	const struct diag_context *context)
 {
 	const struct head *head = &block->head;
 	if (head->severity != SEVERITY_ERROR || out->errors++ > 0) {
@@ -396,11 +398,11 @@ static bool take_error(struct diag *out, const struct block *block, const char *
 	}
 	out->message = slice_copy(head->message);
 	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
-	out->hint = diag_find_hint(block);
+	out->hint = diag_find_hint(block, context->has_cuda);
 	if (head->line > 0) {
 		out->line = head->line;
 		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
-		out->file = head->file.len > 0 ? slice_copy(head->file) : mem_strdup(name);
+		out->file = head->file.len > 0 ? slice_copy(head->file) : mem_strdup(context->name);
 	}
 	return out->message && (out->file || head->line == 0)
 	       && (out->excerpt || !block->excerpt.text);
@@ -503,7 +505,7 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 		} else if (block.head.ptx_line > 0 && context->ptx) {
 			place_by_ptx(&block, context, &ptx_line);
 		}
-		ok = take_error(out, &block, context->name);
+		ok = take_error(out, &block, context);
 		render_block(&text, &block, context->name);
 		if (ptx_line.text_len > 0) {
 			str_addf(&text, "%s: note: line %d of the PTX: %.*s\n", context->name,

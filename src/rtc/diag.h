@@ -11,6 +11,7 @@ struct diag_context {
 	const char *const *include_dirs; /* for a header that is not there */
 	size_t include_count;
 	const char *ptx;    /* that the assembler refused; may be NULL */
+	bool has_cuda;      /* CUDA's headers are in include_dirs */
 };
 
 struct diag {

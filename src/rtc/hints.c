@@ -94,6 +94,13 @@ static const char *find_standard_header(const struct hint_error *error, const ch
 	return in_list(names, countof(names), name, len) ? hint : NULL;
 }
 
+/* A header that CUDA's folders should have. */
+static const char *find_cuda_header(const struct hint_error *error, const char *hint)
+{
+	return error->has_cuda ? "CUDA's headers were found, but not this file: look at its name; it may be "
+		"of another version of CUDA, or of a part that is not installed" : hint;
+}
+
 /* A word of CUDA that has a letter too many, too few or in the wrong case. */
 static const char *find_spelling(const struct hint_error *error, const char *hint)
 {

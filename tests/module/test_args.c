@@ -228,6 +228,10 @@ START_TEST(a_refusal_says_what_to_do)
 	ck_assert_int_eq(convert(&slot, &place, &p_floats, KZ_ARG(host_floats), &err), KZ_ARGUMENT);
 	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_IN"));
 	kz_error_clear(&err);
+	kz_array *array = &f32_array;
+	ck_assert_int_eq(convert(&slot, &place, &p_floats, KZ_ARG(&array), &err), KZ_ARGUMENT);
+	ck_assert_ptr_nonnull(strstr(err.hint, "a kz_array itself, not its address"));
+	kz_error_clear(&err);
 	ck_assert_int_eq(convert(&slot, &place, &p_f32, KZ_ARG(0.5), &err), KZ_ARGUMENT);
 	ck_assert_ptr_nonnull(strstr(err.hint, "KZ_F"));
 	kz_error_clear(&err);

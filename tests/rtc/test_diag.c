@@ -17,7 +17,8 @@ static const char ptx[] =
 	".visible .entry k()\n{\n\t.loc\t2 9 1\n\tret;\n}\n.visible .entry l()\n{\n\t.loc 1 1 8\n"
 	"\tfoo %r1;\n}\n\t.file\t1 \"/a/b/k.cu\"\n\t.file 2 \"/a/other.h\"\n";
 
-static const struct diag_context context = {"k.cu", "struct P{int x;}\n\n", folders, 2, ptx};
+static const struct diag_context context = {"k.cu", "struct P{int x;}\n\n", folders, 2, ptx,
+	false};
 
 /* The first error is shown as LINE:COLUMN message; "" where there is none. */
 static const struct {

@@ -51,9 +51,10 @@ static const struct {
 	{"#include <unistd.h>\n", "for the host"},
 	{"#include <signal.h>\n", "for the host"},
 	{"#include \"mine.h\"\n", "include folders"},
-	{"#include <cuda_nonsense.h>\n", "KUDZU_CUDA_INCLUDE"},
 	{K "() {}\nint main() { return 0; }", "main stays"},
-	{"int f(int a) { return a; }\n" K "(int *a) { *a = f(1); }", "write __device__ before"},
+	{"int f(int a) { return a; }\n" K "(int *a) { *a = f(1); }", "__device__ before a function"},
+	{"void k(int *a) { *a = 1; }", "write __global__ before a kernel"},
+	{"extern \"C\" void k(int *a) { *a = 1; }", "write __global__ before a kernel"},
 	{K "(int *a) { auto f = [=](auto x) { *a = x; }; f(1); }", "-default-device"},
 	{"__host__ int f(int a) { return a; }", "write __device__ instead"},
 	{K "() {}\n__global__ void l() { k<<<1, 1>>>(); }", "kz_launch"},
@@ -168,6 +169,24 @@ START_TEST(device_wide_headers_get_a_hint)
 }
 END_TEST
 
+START_TEST(a_file_that_the_headers_of_cuda_lack_gets_a_hint)
+{
+	static const char *const lacking[] = {
+		"#include <cuda_nonsense.h>\n",
+		"#include <cuda/std/nonsense>\n",
+		"#include <cub/nonsense.cuh>\n",
+		"#include <nv/nonsense>\n",
+	};
+	const struct nvrtc *nvrtc;
+	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
+	for (size_t i = 0; i < countof(lacking); i++) {
+		expect_hint(lacking[i], NULL, nvrtc->include_count ? "but not this file"
+			: "KUDZU_CUDA_INCLUDE");
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
 START_TEST(headers_for_the_host_get_a_hint)
 {
 	const struct nvrtc *nvrtc;
@@ -266,7 +285,7 @@ SUITE(hints)
 	tcase_add_loop_test(tc, functions_of_the_host_in_an_include_folder_get_a_hint, 0,
 		(int)countof(host_functions));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
-	tcase_add_tests(tc, 1, texts_of_other_versions_get_a_hint,
+	tcase_add_tests(tc, 1, a_file_that_the_headers_of_cuda_lack_gets_a_hint, texts_of_other_versions_get_a_hint,
 		a_caret_behind_its_line_does_no_harm);
 	return suite;
 }
