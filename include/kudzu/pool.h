@@ -62,7 +62,8 @@ KZ_API void kz_device_pinned_stats(const kz_device *dev, kz_memory_stats *out);
 KZ_API void kz_device_reset_peaks(kz_device *dev);
 
 /**
- * Return unused memory of the pool to the driver, pinned memory too.
+ * Return unused memory of the pool to the driver, pinned memory too.  Unload the modules that were
+ * released and kept for the next compile of the same source, whatever `keep` is.
  *
  * @param keep bytes: stop when this much, or less, is reserved.  0 returns all that is unused.
  * @return KZ_OK; KZ_INVALID for a negative number; the device's failure.

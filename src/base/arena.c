@@ -24,7 +24,7 @@ struct arena_block {
 };
 
 /* A block of cleared memory with room for cap bytes. */
-static struct arena_block *arena_block_create(size_t cap)
+static struct arena_block *arena_block_create(struct arena *arena, size_t cap)
 {
 	size_t size;
 	if (!size_add(&size, sizeof(struct arena_block), cap)) {
@@ -33,6 +33,7 @@ static struct arena_block *arena_block_create(size_t cap)
 	struct arena_block *block = mem_zalloc(1, size);
 	if (block) {
 		block->cap = cap;
+		arena->size += size;
 	}
 	return block;
 }
@@ -59,7 +60,7 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
 	struct arena_block *block = large ? NULL : arena->spare;
 	if (block) {
 		arena->spare = NULL;
-	} else if (!(block = arena_block_create(large ? total
+	} else if (!(block = arena_block_create(arena, large ? total
 				     : head           ? ARENA_BLOCK
 						      : ARENA_FIRST))) {
 		return NULL;
@@ -132,6 +133,7 @@ static void arena_free_until(
 			block->used = 0;
 			arena->spare = block;
 		} else {
+			arena->size -= sizeof(*block) + block->cap;
 			mem_free(block);
 		}
 	}

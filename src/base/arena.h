@@ -8,11 +8,12 @@
 struct arena {
 	struct arena_block *head;
 	struct arena_block *spare; /* a cleared block for the next request */
+	size_t size;               /* bytes of all blocks */
 };
 
 #define ARENA_INIT                                                                                 \
 	{                                                                                          \
-		NULL, NULL                                                                         \
+		NULL, NULL, 0                                                                      \
 	}
 
 /* Cleared memory, aligned to 16; NULL when memory runs out or count * size overflows. */

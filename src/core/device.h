@@ -56,6 +56,7 @@ enum device_place { DEVICE_MATH, DEVICE_CUFFT, DEVICE_FFT, DEVICE_KERNELS, DEVIC
 /* The first member of such a table. */
 struct device_table {
 	void (*end)(struct device_table *table); /* free it; empty ones, too */
+	void (*trim)(struct device_table *table); /* give back what nobody uses; NULL: nothing */
 };
 
 /* What the device counts, besides memory. */

@@ -74,6 +74,12 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 	}
 	st = device_ok(dev, code, "cuCtxSynchronize", err);
 	device_leave(dev, &scope);
+	for (int place = 0; !st && place < DEVICE_TABLES; place++) {
+		struct device_table *table = device_table(dev, (enum device_place)place);
+		if (table && table->trim) {
+			table->trim(table);
+		}
+	}
 	return st;
 }
 

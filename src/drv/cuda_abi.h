@@ -87,12 +87,14 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
  * kernels print goes to standard output, and what fails of their assertions to standard error, until
  * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
  * not any more when another call of set_output has returned.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
- * on and off, -1 as the variable says. */
+ * on and off, -1 as the variable says.  module_size: the bytes that a module takes, but for its
+ * variables. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
 typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
 struct kudzu_exports {
 	CUresult (*set_output)(CUcontext context, kudzu_output_fn *function, void *user);
 	CUresult (*set_limits)(int value);
+	size_t (*module_size)(CUmodule module);
 };
 
 typedef enum CUdevice_attribute {

@@ -11,8 +11,9 @@
  *
  * A module without variables has no state.  So whoever compiles the same source gets the same module,
  * with its count raised.  The table has a count too: the module stays as long as its image is in the
- * table.  A shared module keeps no count on its device, or the device would never end; each of its
- * users does.  So a device that ends waits until no module that left the table is being unloaded.
+ * table.  While nobody else uses the module, what it takes counts as images do.  A shared module keeps
+ * no count on its device, or the device would never end; each of its users does.  So a device that
+ * ends waits until no module that left the table is being unloaded.
  */
 #include "base/common.h"
 
@@ -49,6 +50,7 @@ static struct {
 	uint64_t clock;
 	int64_t count;
 	int64_t size;
+	int64_t kept;    /* bytes of the modules that nobody but the table has */
 	int64_t hits;
 	int64_t leaving; /* modules that were taken out and not dropped yet */
 } images = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -64,6 +66,13 @@ static struct image_entry **image_find(const struct str *request, struct hash ha
 	return at;
 }
 
+/* Somebody uses a module of the table again, or it leaves. */
+static void image_unkeep(struct kz_module *mod)
+{
+	images.kept -= mod->kept_size;
+	mod->kept_size = 0;
+}
+
 /* Take an entry out; its image may live on elsewhere.  Its modules go to a list, for they must be
  * dropped without the lock. */
 static void image_take_out(struct image_entry **at, struct kz_module **modules)
@@ -74,6 +83,7 @@ static void image_take_out(struct image_entry **at, struct kz_module **modules)
 	images.size -= entry->size;
 	while (entry->modules) {
 		struct kz_module *mod = entry->modules;
+		image_unkeep(mod);
 		entry->modules = mod->next_shared;
 		mod->next_shared = *modules;
 		*modules = mod;
@@ -100,6 +110,14 @@ static void image_take_out_oldest(struct kz_module **modules)
 	}
 	if (oldest) {
 		image_take_out(oldest, modules);
+	}
+}
+
+static void image_make_room(struct kz_module **modules)
+{
+	while (images.count > 1
+	       && (images.count > COUNT_MAX || images.size + images.kept > SIZE_MAX_ALL)) {
+		image_take_out_oldest(modules);
 	}
 }
 
@@ -181,9 +199,7 @@ static void image_settle(struct image_entry *entry, struct kz_image *image, stru
 	} else {
 		image_take_out(image_find(&entry->request, entry->hash), &modules);
 	}
-	while (images.count > 1 && (images.count > COUNT_MAX || images.size > SIZE_MAX_ALL)) {
-		image_take_out_oldest(&modules);
-	}
+	image_make_room(&modules);
 	pthread_cond_broadcast(&images.changed);
 	pthread_mutex_unlock(&images.lock);
 	image_drop_modules(modules);
@@ -233,15 +249,10 @@ struct image_modules {
 	struct kz_device *device;
 };
 
-/* The device ends: unload the modules that nobody else has. */
-static void image_modules_end(struct device_table *base)
+/* Take the modules of a device out of the table: all, or those that nobody else has. */
+static struct kz_module *image_take_modules(const struct kz_device *dev, bool only_kept)
 {
-	struct kz_device *dev = ((struct image_modules *)base)->device;
 	struct kz_module *modules = NULL;
-	pthread_mutex_lock(&images.lock);
-	while (images.leaving > 0) { /* some may be of this device */
-		pthread_cond_wait(&images.changed, &images.lock);
-	}
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (struct image_entry *entry = images.buckets[i]; entry; entry = entry->next) {
 			struct kz_module **at = &entry->modules;
@@ -249,7 +260,8 @@ static void image_modules_end(struct device_table *base)
 				at = &(*at)->next_shared;
 			}
 			struct kz_module *mod = *at;
-			if (mod) {
+			if (mod && !(only_kept && atomic_load(&mod->handles) > 0)) {
+				image_unkeep(mod);
 				*at = mod->next_shared;
 				mod->next_shared = modules;
 				modules = mod;
@@ -257,9 +269,29 @@ static void image_modules_end(struct device_table *base)
 			}
 		}
 	}
+	return modules;
+}
+
+/* The device ends: unload the modules that nobody else has. */
+static void image_modules_end(struct device_table *base)
+{
+	struct kz_device *dev = ((struct image_modules *)base)->device;
+	pthread_mutex_lock(&images.lock);
+	while (images.leaving > 0) { /* some may be of this device */
+		pthread_cond_wait(&images.changed, &images.lock);
+	}
+	struct kz_module *modules = image_take_modules(dev, false);
 	pthread_mutex_unlock(&images.lock);
 	image_drop_modules(modules);
 	mem_free(base);
+}
+
+static void image_modules_trim(struct device_table *base)
+{
+	pthread_mutex_lock(&images.lock);
+	struct kz_module *modules = image_take_modules(((struct image_modules *)base)->device, true);
+	pthread_mutex_unlock(&images.lock);
+	image_drop_modules(modules);
 }
 
 /* See to it that the device ends its modules; false when memory runs out. */
@@ -269,6 +301,7 @@ static bool image_modules_begin(struct kz_device *dev)
 		: mem_zalloc(1, sizeof(*made));
 	if (made) {
 		made->base.end = image_modules_end;
+		made->base.trim = image_modules_trim;
 		made->device = dev;
 		(void)device_put_table(dev, DEVICE_MODULES, &made->base);
 	}
@@ -283,10 +316,21 @@ static struct kz_module *image_module(const struct image_entry *entry, const str
 		mod = mod->next_shared;
 	}
 	if (mod) {
+		image_unkeep(mod);
 		atomic_fetch_add(&mod->handles, 1);
 		module_retain(mod);
 	}
 	return mod;
+}
+
+/* Whether a module has not left the table. */
+static bool image_has_module(const struct kz_module *mod)
+{
+	const struct kz_module *at = mod->image->entry ? mod->image->entry->modules : NULL;
+	while (at && at != mod) {
+		at = at->next_shared;
+	}
+	return at;
 }
 
 bool image_cache_module(struct kz_module **out, struct kz_device *dev, struct kz_image *image)
@@ -301,9 +345,8 @@ bool image_cache_module(struct kz_module **out, struct kz_device *dev, struct kz
 	return is_shared;
 }
 
-void image_cache_share(struct kz_module **mod)
+struct kz_module *image_cache_share(struct kz_module *made)
 {
-	struct kz_module *made = *mod;
 	pthread_mutex_lock(&images.lock);
 	struct image_entry *entry = made->image->entry;
 	struct kz_module *other = image_module(entry, made->device);
@@ -313,10 +356,24 @@ void image_cache_share(struct kz_module **mod)
 		entry->modules = made;
 	}
 	pthread_mutex_unlock(&images.lock);
-	if (other) { /* another thread was faster */
-		kz_module_release(made);
-		*mod = other;
+	return other ? other : made;
+}
+
+void image_cache_keep(struct kz_module *mod)
+{
+	struct kz_module *modules = NULL;
+	if (!mod->is_shared || atomic_load(&mod->handles) > 0) {
+		return;
 	}
+	const int64_t size = module_measure(mod);
+	pthread_mutex_lock(&images.lock);
+	if (atomic_load(&mod->handles) == 0 && image_has_module(mod)) {
+		images.kept += size - mod->kept_size;
+		mod->kept_size = size;
+		image_make_room(&modules);
+	}
+	pthread_mutex_unlock(&images.lock);
+	image_drop_modules(modules);
 }
 
 void image_cache_clear(void)
@@ -339,6 +396,7 @@ void image_cache_clear(void)
 void image_cache_counts(struct image_cache_counts *out)
 {
 	pthread_mutex_lock(&images.lock);
-	*out = (struct image_cache_counts){images.hits, images.count, images.size};
+	*out = (struct image_cache_counts){images.hits, images.count,
+		images.size + images.kept};
 	pthread_mutex_unlock(&images.lock);
 }

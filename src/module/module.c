@@ -95,6 +95,12 @@ static void module_free(struct kz_module *mod)
 	object_free(mod);
 }
 
+int64_t module_measure(const struct kz_module *mod)
+{
+	const struct kudzu_exports *exports = device_exports(mod->device);
+	return exports ? (int64_t)exports->module_size(mod->handle) : (int64_t)mod->image->rtc.size;
+}
+
 void module_drop(struct kz_module *mod)
 {
 	if (mod && atomic_fetch_sub(&mod->refs, 1) == 1) {
@@ -112,14 +118,6 @@ void module_release(struct kz_module *mod)
 	}
 	if (counted) {
 		module_give_device(dev);
-	}
-}
-
-void kz_module_release(kz_module *mod)
-{
-	if (object_is(mod, OBJECT_MODULE) && refs_lower(&mod->handles)) {
-		object_take(mod);
-		module_release(mod);
 	}
 }
 

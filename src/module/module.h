@@ -56,7 +56,8 @@ struct kz_module {
 	bool is_the_devices;        /* it holds no count on its device */
 	bool is_shared;             /* it is in the table of image_cache.c; each user's count is one on
 	                               the device, too */
-	struct kz_module *next_shared; /* of the same image, under the lock of that table */
+	struct kz_module *next_shared; /* of the same image, under the lock of that table, as is: */
+	int64_t kept_size;          /* what the table keeps, while no user has it */
 };
 
 /* image.c */
@@ -68,6 +69,8 @@ void image_release(struct kz_image *image);
 
 /* module.c */
 
+/* The bytes that it takes, as far as the driver tells. */
+int64_t module_measure(const struct kz_module *mod);
 struct kz_module *module_retain(struct kz_module *mod);
 /* For sets of what graphs use. */
 extern const struct use_kind module_kind;

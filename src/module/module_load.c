@@ -110,6 +110,15 @@ static bool module_ptx_is_too_new(const struct kz_device *dev, const kz_compile_
 	       && options->arch && strncmp(options->arch, "compute_", 8) == 0;
 }
 
+void kz_module_release(kz_module *mod)
+{
+	if (object_is(mod, OBJECT_MODULE) && refs_lower(&mod->handles)) {
+		object_take(mod);
+		image_cache_keep(mod);
+		module_release(mod);
+	}
+}
+
 static kz_status module_compile_and_load(struct kz_module **out, struct kz_device *dev,
 	const char *source, const kz_compile_options *options, kz_error *err)
 {
@@ -121,7 +130,11 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	if (st == KZ_OK && !*out) {
 		st = module_create(out, dev, image, err);
 		if (st == KZ_OK && is_shared && (*out)->image == image) { /* not one that was made of it */
-			image_cache_share(out);
+			struct kz_module *made = *out;
+			*out = image_cache_share(made);
+			if (*out != made) { /* another thread was faster */
+				kz_module_release(made);
+			}
 		}
 	}
 	image_release(image);

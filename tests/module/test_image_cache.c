@@ -194,6 +194,73 @@ START_TEST(a_device_ends_after_its_modules)
 }
 END_TEST
 
+/* What the table keeps for nobody counts, and kz_device_trim gives it back. */
+DEVICE_TEST(what_nobody_has_is_given_back)
+{
+	struct image_cache_counts before, used, kept, after;
+	image_cache_clear();
+	image_cache_counts(&before);
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 6; }", NULL, &err));
+	ck_assert_int_eq(run(one), 6);
+	image_cache_counts(&used);
+	kz_module_release(one);
+	one = NULL;
+	image_cache_counts(&kept);
+	ok(kz_device_trim(dev, 0, &err));
+	image_cache_counts(&after);
+	ck_assert_int_eq(before.size, 0);
+	ck_assert_int_gt(kept.size, used.size);
+	ck_assert_int_eq(after.size, used.size);
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 6; }", NULL, &err));
+	ck_assert_int_eq(run(one), 6);
+}
+
+static int unloads;
+
+static size_t say_half_of_the_limit(CUmodule handle)
+{
+	(void)handle;
+	return (size_t)40 << 20;
+}
+
+static CUresult give_exports(const void **out, const CUuuid *id)
+{
+	static const struct kudzu_exports exports = {.module_size = say_half_of_the_limit};
+	(void)id;
+	*out = &exports;
+	return CUDA_SUCCESS;
+}
+
+static CUresult count_unload(CUmodule handle)
+{
+	unloads++;
+	return real_unload(handle);
+}
+
+/* Two modules that together take more than the table may keep. */
+DEVICE_TEST(modules_that_nobody_has_are_kept_up_to_a_size)
+{
+	struct drv driver = *dev->drv;
+	struct drv *real = dev->drv;
+	if (!dev->ptx_only) {
+		return; /* its driver does not tell what a module takes */
+	}
+	image_cache_clear();
+	real_unload = driver.ModuleUnload;
+	driver.ModuleUnload = count_unload;
+	driver.GetExportTable = give_exports;
+	dev->drv = &driver;
+	unloads = 0;
+	ok(kz_module_compile(&one, dev, "__global__ void k(int *p) { *p = 1; }", NULL, &err));
+	ok(kz_module_compile(&two, dev, "__global__ void k(int *p) { *p = 2; }", NULL, &err));
+	kz_module_release(one);
+	ck_assert_int_eq(unloads, 0);
+	kz_module_release(two);
+	ck_assert_int_eq(unloads, 1);
+	one = two = NULL;
+	dev->drv = real;
+}
+
 SUITE(image_cache)
 {
 	Suite *suite = suite_create("image_cache");
@@ -203,6 +270,7 @@ SUITE(image_cache)
 		a_constant_is_written_in_one_module_only,
 		a_module_outlives_the_handle_of_its_device, what_nobody_has_comes_back,
 		a_module_that_somebody_has_is_never_unloaded, threads_share_too,
-		a_device_ends_after_its_modules);
+		a_device_ends_after_its_modules, what_nobody_has_is_given_back,
+		modules_that_nobody_has_are_kept_up_to_a_size);
 	return suite;
 }

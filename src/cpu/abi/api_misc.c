@@ -4,6 +4,7 @@
 
 #include "cpu/abi/api.h"
 #include "cpu/config/settings.h"
+#include "cpu/object/module.h"
 
 #include <string.h>
 
@@ -115,11 +116,17 @@ static CUresult set_limits(int value)
 	return CUDA_SUCCESS;
 }
 
+static size_t get_module_size(CUmodule handle)
+{
+	const struct module *module = handle_get(handle, API_MODULE);
+	return module ? module_size(module) : 0;
+}
+
 /* Private tables: ours, and none of NVIDIA's.  NVRTC asks for one, and accepts an error. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
 	static const struct kudzu_exports exports = {.set_output = set_output,
-		.set_limits = set_limits};
+		.set_limits = set_limits, .module_size = get_module_size};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CODE_PAGE 4096
+
 /* --- Names --- */
 
 /* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
@@ -209,6 +211,7 @@ CUresult module_function(const char *call, struct module *module, size_t place,
 		|| (function_parse(&module->ptx, module->kernels[place], &diag)
 			&& function_create(module, place, &diag));
 	*out = module->functions[place];
+	module_note_size(module);
 	pthread_mutex_unlock(&module->lock);
 	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
@@ -247,6 +250,22 @@ static unsigned function_likely_class(const struct ptx_func *func)
 		: block_class_of(func->req_ntid);
 }
 
+/* Each kernel's code has pages of its own. */
+static void function_note_code(struct module *module, const struct jit_kernel *kernel)
+{
+	atomic_fetch_add_explicit(&module->code_size, round_up(kernel->code_size, CODE_PAGE) + CODE_PAGE,
+		memory_order_relaxed);
+}
+
+/* What LLVM holds would stay as long as the module.  While there are kernels left to compile it does:
+ * to begin anew takes a quarter of the time of a small one. */
+static void function_finish_llvm(struct module *module)
+{
+	if (module->compiled_count == module->function_count) {
+		jit_finish(module->jit);
+	}
+}
+
 static bool function_compile_locked(struct function *function, struct ptx_diag *diag)
 {
 	struct module *module = function->module;
@@ -259,6 +278,12 @@ static bool function_compile_locked(struct function *function, struct ptx_diag *
 		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class,
 			jit_start_tier(function->ptx), diag);
 	jit_code_set(&function->code, &function->kernel);
+	if (ok) {
+		function_note_code(module, &function->kernel);
+		module->compiled_count++;
+		function_finish_llvm(module);
+	}
+	module_note_size(module);
 	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
 	return ok;
 }
@@ -300,11 +325,13 @@ static void function_run_job(struct background_job *job)
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&module->lock);
 	bool ok = ssa_prepare(&module->ptx, func, &diag);
+	module_note_size(module);
 	pthread_mutex_unlock(&module->lock);
 	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
 		return;
 	}
 	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST, &diag)) {
+		function_note_code(module, &variant->kernel);
 		jit_code_set(&variant->code, &variant->kernel);
 	}
 	jit_finish(variant->jit);
@@ -321,6 +348,7 @@ static void function_start_variant(struct variant *variant)
 		return;
 	}
 	if (jit_find_best(&variant->kernel, function->module->jit, function->ptx, variant->class)) {
+		function_note_code(function->module, &variant->kernel);
 		jit_code_set(&variant->code, &variant->kernel);
 	} else {
 		variant->job = (struct background_job){.run = function_run_job, .owner = function};
@@ -347,6 +375,8 @@ static struct variant *function_make_variant(struct function *function, unsigned
 		function_start_variant(variant);
 	} else if (jit_compile(&variant->kernel, function->module->jit, function->ptx, class,
 			JIT_TIER_BEST, diag)) {
+		function_note_code(function->module, &variant->kernel);
+		function_finish_llvm(function->module);
 		jit_code_set(&variant->code, &variant->kernel);
 	} else {
 		mem_free(variant);
@@ -363,6 +393,7 @@ static CUresult function_compile_variant(
 	struct ptx_diag diag = {0};
 	pthread_mutex_lock(&function->module->lock);
 	struct variant *variant = function_make_variant(function, class, &diag);
+	module_note_size(function->module);
 	pthread_mutex_unlock(&function->module->lock);
 	*out = variant ? &variant->code : NULL;
 	return variant ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
@@ -408,6 +439,9 @@ static bool function_improve_now(struct function *function, struct ptx_diag *dia
 		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
 			ok = jit_compile(&variant->kernel, function->module->jit, function->ptx,
 				variant->class, JIT_TIER_BEST, diag);
+			if (ok) {
+				function_note_code(function->module, &variant->kernel);
+			}
 			jit_code_set(&variant->code, ok ? &variant->kernel : &function->kernel);
 		}
 	}

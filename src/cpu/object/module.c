@@ -144,6 +144,12 @@ static bool module_create_vars(struct module *module, struct context *context,
 	return ok;
 }
 
+size_t module_size(const struct module *module)
+{
+	return sizeof(*module) + atomic_load_explicit(&module->read_size, memory_order_relaxed)
+		+ atomic_load_explicit(&module->code_size, memory_order_relaxed);
+}
+
 void module_release(struct module *module)
 {
 	function_free_all(module);
@@ -254,6 +260,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 		ok = parse_module(&module->ptx, text, size, diag)
 			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
 	}
+	module_note_size(module);
 	return ok && module_is_portable(&module->ptx, diag) && function_create_all(module, diag);
 }
 

@@ -29,6 +29,9 @@ struct module {
 	struct function **functions; /* of them; NULL: not parsed yet, which the lock is for, too */
 	size_t function_count;
 	struct module *plan;        /* of a library: which has the same places; NULL: of none */
+	atomic_size_t read_size;    /* bytes of what was read, but for the variables, */
+	atomic_size_t code_size;    /* and of machine code */
+	size_t compiled_count;      /* functions that are compiled */
 	char *text;                 /* if kernels are parsed later, or are traced; else NULL */
 	struct library *library;    /* whose kernels these are, without a context */
 };
@@ -80,6 +83,14 @@ struct function {
  * of kind API_KERNEL. */
 CUresult module_create(const char *call, struct context *context, const char *text, size_t size,
 	struct jit_options *options, struct module **out);
+/* The text, or a kernel of it, has been read or prepared: count what that takes.  With the lock. */
+static inline void module_note_size(struct module *module)
+{
+	atomic_store_explicit(&module->read_size, module->ptx.arena.size
+		+ (module->text ? module->ptx.text_size : 0), memory_order_relaxed);
+}
+/* Bytes that a module takes, but for its variables.  Any thread, without the lock. */
+size_t module_size(const struct module *module);
 /* Free one that was created in a context. */
 void module_free(struct object *object);
 /* Free a module that was created without a context. */
