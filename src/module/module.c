@@ -201,7 +201,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 		device_leave(dev, &scope);
 	}
 	if (st) {
-		kz_module_release(mod);
+		module_release(mod);
 		return st;
 	}
 	*out = mod;
