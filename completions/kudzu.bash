@@ -5,7 +5,9 @@
 _kudzu_words() {
 	case $1 in
 	'') echo 'cache compile cpu doctor dump help info new run --help --version' ;;
-	cache) echo 'list stats clear why -I -D --arch --std --name --help' ;;
+	cache) echo 'list stats clear why --help' ;;
+	'cache why') echo '-I -D -a --arch --std --name --help' ;;
+	'cache '*) ;;
 	compile) echo '-o --output -a --arch -I -D --std -j --jobs --help' ;;
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
@@ -16,13 +18,26 @@ _kudzu_words() {
 	esac
 }
 
-# What may follow an option; false if that is up to the user.
+# The kernels of the files among the words, or of all sources here, as far as their text shows them.
+_kudzu_kernels() {
+	local file files=()
+	for file; do
+		[ -f "$file" ] && files+=("$file")
+	done
+	[ "${#files[@]}" -gt 0 ] || files=(*.cu *.ptx)
+	cat -- "${files[@]}" 2>/dev/null | tr -s '\n\t' '  ' | sed 's/__launch_bounds__ *([^)]*)//g' |
+		grep -aoE '__global__ [^(;]*\(|\.entry +[A-Za-z0-9_$]+' | sed 's/ *($//; s/.*[ *]//' | sort -u
+}
+
+# What may follow an option; false if it takes no value, or a file.
 _kudzu_values() {
 	case $1 in
 	--stage) echo 'ptx llvm asm' ;;
 	--device) echo 'cpu cuda cuda:0 cuda:1' ;;
 	--std) echo 'c++11 c++14 c++17 c++20' ;;
 	-a | --arch) echo 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' ;;
+	-k | --kernel) _kudzu_kernels "${COMP_WORDS[@]:2}" ;;
+	-D | -j | --jobs | --grid | --block | --shared | --time | --name) ;; # up to the user
 	*) return 1 ;;
 	esac
 }
@@ -30,6 +45,7 @@ _kudzu_values() {
 _kudzu() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' values
 	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
+	[ "$command" = cache ] && [ "$COMP_CWORD" -gt 2 ] && command="cache ${COMP_WORDS[2]}"
 	COMPREPLY=()
 	if [ "$command" = cpu ] && [ "$COMP_CWORD" -gt 2 ] && [ "$before" != -- ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -44,7 +60,7 @@ _kudzu() {
 	else
 		mapfile -t COMPREPLY < <(compgen -W "$(_kudzu_words "$command")" -- "$word")
 		case $command in
-		cache | compile | dump | run)
+		'cache why' | compile | dump | run)
 			[ "${word:0:1}" = - ] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY \
 				< <(compgen -f -- "$word")
 			;;

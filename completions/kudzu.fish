@@ -8,6 +8,19 @@ function __kudzu_arrays
 	string match -q '@*' -- $word; and string replace -r '^' @ -- (__fish_complete_path (string sub -s 2 -- $word))
 end
 
+# The kernels of the files among the words, or of all sources here, as far as their text shows them.
+function __kudzu_kernels
+	set -l words (commandline -opc)
+	set -l files
+	for word in $words[3..-1]
+		test -f "$word"; and set -a files $word
+	end
+	set -q files[1]; or set files *.cu *.ptx
+	set -q files[1]; or return
+	cat -- $files 2>/dev/null | tr -s '\n\t' '  ' | sed 's/__launch_bounds__ *([^)]*)//g' | \
+		grep -aoE '__global__ [^(;]*\(|\.entry +[A-Za-z0-9_$]+' | sed 's/ *($//; s/.*[ *]//' | sort -u
+end
+
 complete -c kudzu -n __fish_use_subcommand -f -a cache -d 'look into the cache of compiled kernels'
 complete -c kudzu -n __fish_use_subcommand -f -a compile -d 'compile files ahead, or to PTX and cubins'
 complete -c kudzu -n __fish_use_subcommand -f -a cpu -d 'run a program of the CUDA driver API on the CPU'
@@ -20,8 +33,9 @@ complete -c kudzu -n __fish_use_subcommand -f -a run -d 'launch a kernel of a fi
 complete -c kudzu -l help -d 'explain the command'
 complete -c kudzu -n __fish_use_subcommand -l version -d 'print the version'
 
-complete -c kudzu -n '__fish_seen_subcommand_from cache' -f -a 'list stats clear why'
-complete -c kudzu -n '__fish_seen_subcommand_from cache' -l name -x -d 'name of the source'
+complete -c kudzu -n '__fish_seen_subcommand_from cache; and not __fish_seen_subcommand_from list stats clear why' -f -a 'list stats clear why'
+complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from list stats clear' -f
+complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from why' -l name -x -d 'name of the source'
 complete -c kudzu -n '__fish_seen_subcommand_from cpu' -x -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c kudzu -n '__fish_seen_subcommand_from doctor' -f -l json -d 'for programs'
 complete -c kudzu -n '__fish_seen_subcommand_from help' -f -a 'cache compile cpu doctor dump help info new run'
@@ -29,7 +43,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from info' -f -a 'cpu cuda cuda:0 c
 complete -c kudzu -n '__fish_seen_subcommand_from compile' -s o -l output -r -d 'write the image there'
 complete -c kudzu -n '__fish_seen_subcommand_from compile' -s j -l jobs -x -d 'processes'
 complete -c kudzu -n '__fish_seen_subcommand_from dump' -l stage -x -a 'ptx llvm asm' -d 'what to show'
-complete -c kudzu -n '__fish_seen_subcommand_from dump run' -s k -l kernel -x -d 'the kernel'
+complete -c kudzu -n '__fish_seen_subcommand_from dump run' -s k -l kernel -x -a '(__kudzu_kernels)' -d 'the kernel'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -a '(__kudzu_arrays)'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l grid -x -d 'blocks'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l block -x -d 'threads of a block'
@@ -39,7 +53,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from run' -l time -x -d 'time so ma
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l watch -d 'run again when the file changes'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l device -x -a 'cpu cuda cuda:0 cuda:1' -d 'where to run'
 complete -c kudzu -n '__fish_seen_subcommand_from run' -l check -d 'find accesses outside of the arrays'
-complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s I -r -d 'search a folder for headers'
-complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s D -x -d 'define a macro'
-complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -s a -l arch -x -a 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' -d 'compile for an architecture'
-complete -c kudzu -n '__fish_seen_subcommand_from cache compile dump run' -l std -x -a 'c++11 c++14 c++17 c++20' -d 'language'
+complete -c kudzu -n '__fish_seen_subcommand_from why compile dump run' -s I -r -d 'search a folder for headers'
+complete -c kudzu -n '__fish_seen_subcommand_from why compile dump run' -s D -x -d 'define a macro'
+complete -c kudzu -n '__fish_seen_subcommand_from why compile dump run' -s a -l arch -x -a 'sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_90 lto_75 lto_90' -d 'compile for an architecture'
+complete -c kudzu -n '__fish_seen_subcommand_from why compile dump run' -l std -x -a 'c++11 c++14 c++17 c++20' -d 'language'
