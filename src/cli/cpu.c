@@ -15,13 +15,17 @@
 #include <kudzu/kudzu.h>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SONAME "libkudzu-cpu.so"
@@ -83,6 +87,66 @@ static bool cpu_put_in_front(const char *folder)
 	return ok;
 }
 
+/* Open the file that execvp will run; -1 if there is none. */
+static int cpu_open_program(const char *program)
+{
+	const char *folders = strchr(program, '/') ? "" : secure_getenv("PATH");
+	char path[PATH_MAX];
+	for (const char *at = folders ? folders : ""; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+		int length = (int)strcspn(at, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", length, at, length ? "/" : "", program);
+		if (access(path, X_OK) == 0) {
+			return open(path, O_RDONLY | O_CLOEXEC);
+		}
+	}
+	return -1;
+}
+
+/* Whether an executable names the runtime's library, or has the runtime in it. */
+static bool cpu_has_runtime(const char *data, size_t size)
+{
+	/* The first letters stand apart, so that this command does not have the words itself. */
+	static const struct {
+		char first;
+		const char *rest;
+	} words[] = {{'l', "ibcudart.so."}, {'c', "udaErrorCudartUnloading"}};
+	if (size < SELFMAG || memcmp(data, ELFMAG, SELFMAG) != 0) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *at = data + 1, *found;
+		while ((found = memmem(at, (size_t)(data + size - at), words[i].rest, strlen(words[i].rest)))) {
+			if (found[-1] == words[i].first) {
+				return true;
+			}
+			at = found + 1;
+		}
+	}
+	return false;
+}
+
+/* The runtime itself only says "invalid argument". */
+static void cpu_note_runtime(const char *program)
+{
+	int file = cpu_open_program(program);
+	struct stat state;
+	if (file >= 0 && fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_size > 0) {
+		size_t size = (size_t)state.st_size;
+		char *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+		if (data != MAP_FAILED) {
+			if (cpu_has_runtime(data, size)) {
+				fprintf(stderr, "kudzu cpu: note: '%s' uses the CUDA runtime, which needs a "
+					"GPU and NVIDIA's driver; programs of the driver API run here\n",
+					program);
+			}
+			munmap(data, size);
+		}
+	}
+	if (file >= 0) {
+		close(file);
+	}
+}
+
 int cpu_main(int argc, char **argv)
 {
 	char **program = argv + 1;
@@ -101,6 +165,7 @@ int cpu_main(int argc, char **argv)
 		fprintf(stderr, "kudzu cpu: out of memory\n");
 		return CLI_FAILED;
 	}
+	cpu_note_runtime(*program);
 	execvp(*program, program);
 	int code = errno;
 	fprintf(stderr, "kudzu cpu: cannot run '%s': %s\n", *program, strerror(code));

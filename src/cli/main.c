@@ -58,7 +58,8 @@ static const struct command {
 		"Runs PROGRAM with the driver of the CPU device in the place of NVIDIA's: it is the\n"
 		"libcuda.so.1 that the program is linked with, or opens.  Programs of the driver API\n"
 		"whose kernels come as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run as they\n"
-		"are; programs of the CUDA runtime (cudart) do not.\n"
+		"are; programs of the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's\n"
+		"driver, and the command says so before it runs one.\n"
 		"\n"
 		"The exit status is that of PROGRAM; 127 if there is none, 126 if it cannot be run.\n"},
 	{"doctor", doctor_main, 1, "doctor [--json]",
