@@ -17,14 +17,15 @@ void api_log_forget_lock(void);
 bool api_log_refusal(void);
 
 /* A call that is out of memory because the system refused a call says so. */
-static inline CUresult api_code(CUresult code)
+static inline bool api_is_refused(CUresult code)
 {
 	bool is_short = code == CUDA_ERROR_OUT_OF_MEMORY || code == CUDA_ERROR_MAP_FAILED;
-	return is_short && api_log_refusal() ? CUDA_ERROR_OPERATING_SYSTEM : code;
+	return is_short && api_log_refusal();
 }
 
 /* Fail with a code and a reason.  A macro, so that static analysis sees that it is no success. */
-#define api_fail(code, ...) (api_log(__VA_ARGS__), api_code(code))
+#define api_fail(code, ...) \
+	(api_log(__VA_ARGS__), api_is_refused(code) ? CUDA_ERROR_OPERATING_SYSTEM : (code))
 
 static inline CUresult api_null(const char *call, const char *what)
 {

@@ -184,6 +184,7 @@ static CUresult stream_find_both(const char *call, struct context *context, CUst
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	assert(*stream);
 	return work->kind == WORK_RECORD || work->kind == WORK_WAIT
 		? stream_find_event(call, context, *stream, work, event)
 		: stream_check_home(call, context, *stream, work);
