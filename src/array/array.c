@@ -43,7 +43,7 @@ static kz_status array_layout(struct kz_array *array, kz_error *err)
 		return KZ_OK;
 	}
 	if (size == 0) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)array->dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)array->dtype);
 	}
 	if ((st = shape_check(shape, err)) || (st = shape_count(&array->count, shape, size,
 			kz_dtype_name(array->dtype), err))) {

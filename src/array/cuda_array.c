@@ -27,7 +27,7 @@ kz_status cuda_array_format(CUarray_format *out, kz_dtype dtype, int64_t channel
 	if (*out == 0) {
 		const char *name = kz_dtype_name(dtype);
 		return error_set(err, KZ_INVALID, "expected texels of 8, 16 or 32 bits, of integers or "
-			"floats, got %s", name ? name : "a number that is no dtype");
+			"floats, got %s", name ? name : "a number that is not a dtype");
 	}
 	return channels == 1 || channels == 2 || channels == 4 ? KZ_OK
 		: error_set(err, KZ_INVALID, "expected 1, 2 or 4 channels, got %lld", (long long)channels);

@@ -362,7 +362,7 @@ static kz_status export_layout(struct exported *exported, const struct kz_array 
 		exported->strides[i] = array->strides[i] / size;
 		if (array->strides[i] % size && array->shape.dims[i] > 1) {
 			return error_set(err, KZ_UNSUPPORTED, "DLPack has strides in elements: "
-				"stride %lld, %lld bytes, is no multiple of %lld", (long long)i,
+				"stride %lld, %lld bytes, is not a multiple of %lld", (long long)i,
 				(long long)array->strides[i], (long long)size);
 		}
 	}

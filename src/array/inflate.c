@@ -60,7 +60,7 @@ static void find_zlib(void)
 	void *object = dl_open(is_chosen ? chosen : "libz.so.1", why, sizeof(why));
 	if (!object || dl_fill(object, rows, countof(rows), &zlib)) {
 		snprintf(reason, sizeof(reason), "%s%s", is_chosen ? "KUDZU_ZLIB: " : "",
-			object ? "it lacks functions" : why);
+			object ? "the library lacks functions that Kudzu needs" : why);
 	}
 }
 

@@ -53,7 +53,7 @@ static kz_status choose_dtype(kz_dtype *dtype, const struct npy *npy, const char
 {
 	kz_dtype found = dtype_of(npy), want = *dtype;
 	if (want && !kz_dtype_name(want)) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)want);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)want);
 	}
 	if (found && (!want || want == found)) {
 		*dtype = found;

@@ -330,7 +330,7 @@ static kz_status resize_elements(struct kz_array *view, int64_t size, kz_error *
 	/* A smaller element must divide each old one, a larger one all of the axis. */
 	int64_t bytes = size < old ? old : extent * old;
 	if (bytes % size != 0) {
-		return error_set(err, KZ_INVALID, "%lld bytes of %s are no multiple of %lld",
+		return error_set(err, KZ_INVALID, "%lld bytes of %s are not a multiple of %lld",
 			(long long)bytes, name, (long long)size);
 	}
 	view->shape.dims[axis] = extent * old / size;
@@ -366,7 +366,7 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 		return st;
 	}
 	if (size == 0) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)dtype);
 	}
 	if (size != kz_dtype_size(array->dtype) && (st = resize_elements(&view, size, err))) {
 		return st;

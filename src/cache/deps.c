@@ -350,7 +350,7 @@ static void deps_look_at(struct deps_scan *scan, const char *folder, const char 
 		return;
 	}
 	if (!S_ISREG(info.st_mode) || info.st_size > FILE_SIZE_MAX || ++scan->file_count > FILES_MAX) {
-		scan->why_not = "there are too many headers, or one is no regular file";
+		scan->why_not = "there are too many headers, or one is not a regular file";
 		return;
 	}
 	char *name_label = arena_printf(&scan->arena, "%s%s", label, name);

@@ -137,8 +137,8 @@ static const struct command {
 		"it does not take, a grid that cannot be, and arrays that are too large.\n"},
 	{"worker", worker_main, 0, "worker",
 		"compile for a program that warms up",
-		"Started by kz_warm_up, which compiles many sources in several processes; of no use\n"
-		"from the shell.\n"},
+		"Started by kz_warm_up, which compiles many sources in several processes; it is\n"
+		"of no use from the shell.\n"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))

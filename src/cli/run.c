@@ -248,7 +248,7 @@ static bool run_check_outs(const struct run *run, const struct parameters *param
 		const char *problem = index < 0 || (size_t)index >= run->count ? "no parameter '%s'"
 			: run->arguments[index].kind != ARGUMENT_ARRAY
 				&& run->arguments[index].kind != ARGUMENT_FILE
-			? "the argument for '%s' is no array" : NULL;
+			? "the argument for '%s' is not an array" : NULL;
 		if (problem) {
 			fprintf(stderr, "%s: --out: ", name);
 			fprintf(stderr, problem, run->outs[i].name);

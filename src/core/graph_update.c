@@ -23,7 +23,7 @@ kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char
 	*out = map_get(&exec->nodes.names, name);
 	return *out ? KZ_OK : error_set(err, KZ_NOT_FOUND, exec->nodes.first
 		? "the graph has no node '%s'; the first that has a name is '%s'"
-		: "the graph has no node '%s', nor others with names", name,
+		: "the graph has no node '%s', and no node in it has a name", name,
 		exec->nodes.first ? exec->nodes.first->name : "");
 }
 

@@ -56,8 +56,8 @@ const char *object_describe(char *text, size_t size, const void *object)
 	} else if (ended) {
 		snprintf(text, size, "%s that was released", ended);
 	} else {
-		snprintf(text, size, "%s", name ? name : "what is no object of Kudzu, or was released "
-			"long ago");
+		snprintf(text, size, "%s", name ? name : "what is not an object of Kudzu, or was "
+			"released long ago");
 	}
 	return text;
 }

@@ -80,7 +80,7 @@ static kz_status value_wait(enum value_call which, struct kz_stream *stream, str
 		&& (int)KZ_WAIT_AND == CU_STREAM_WAIT_VALUE_AND
 		&& (int)KZ_WAIT_NOR == CU_STREAM_WAIT_VALUE_NOR, "they are the driver's numbers");
 	if ((unsigned)condition > KZ_WAIT_NOR) {
-		return error_set(err, KZ_INVALID, "%d is no kz_wait_condition", (int)condition);
+		return error_set(err, KZ_INVALID, "%d is not a kz_wait_condition", (int)condition);
 	}
 	return value_run(which, stream, buffer, offset, value, (unsigned)condition, call, err);
 }

@@ -163,7 +163,7 @@ static void cuda_find(struct find *find)
 {
 	const char *named = env_get(find->what->variable);
 	if (named && strcmp(named, "none") == 0) {
-		str_addf(&find->log, "  %s is none\n", find->what->variable);
+		str_addf(&find->log, "  %s is set to none\n", find->what->variable);
 	} else {
 		find_library(find);
 	}

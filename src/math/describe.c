@@ -69,9 +69,10 @@ static void describe_host(kz_diagnosis *diagnosis, const struct host_library *li
 	}
 	if (!library->parts[part].object) {
 		diagnose_add(diagnosis, KZ_VERDICT_NOTE, topic, part == HOST_BLAS
-			? "none: the CPU device multiplies matrices by its own kernels, which are slower"
-			: "none: the CPU device has no singular values and eigenvalues, and its own "
-			"kernels for factorizations",
+			? "none: the CPU device multiplies matrices with its own kernels, which "
+			"are slower"
+			: "none: the CPU device cannot compute singular values and eigenvalues, "
+			"and factors matrices with its own kernels",
 			"install OpenBLAS (Debian: apt-get install libopenblas0), or name a library in "
 			"KUDZU_BLAS and KUDZU_LAPACK", host_library_log());
 		return;
@@ -100,13 +101,15 @@ static void describe_cpu(kz_diagnosis *diagnosis)
 static const struct {
 	const char *topic, *text, *fix;
 } describe_parts[CUDA_PARTS] = {
-	{"cublas", "none: GPUs multiply matrices by our own kernels, which are slower",
+	{"cublas", "none: GPUs multiply matrices with our own kernels, which are slower",
 		"install the CUDA toolkit or NVIDIA's nvidia-cublas wheel, or set KUDZU_CUBLAS to the "
 		"library or its folder"},
-	{"cusolver", "none: GPUs have no singular values and eigenvalues, and our own kernels for "
-		"factorizations", "install the CUDA toolkit or NVIDIA's nvidia-cusolver wheel, or set "
+	{"cusolver", "none: GPUs cannot compute singular values and eigenvalues, and factor "
+		"matrices with our own kernels",
+		"install the CUDA toolkit or NVIDIA's nvidia-cusolver wheel, or set "
 		"KUDZU_CUSOLVER to the library or its folder"},
-	{"cufft", "none: GPUs transform by our own kernels", "install the CUDA toolkit or NVIDIA's "
+	{"cufft", "none: GPUs transform with our own kernels",
+		"install the CUDA toolkit or NVIDIA's "
 		"nvidia-cufft wheel, or set KUDZU_CUFFT to the library or its folder"},
 };
 

@@ -62,7 +62,7 @@ static kz_status fft_check_options(const kz_fft_options *options, kz_error *err)
 		return struct_refuse("kz_fft_options", options->size, sizeof(*options), err);
 	}
 	if (options->norm < KZ_FFT_BACKWARD || options->norm > KZ_FFT_FORWARD) {
-		return error_set(err, KZ_INVALID, "norm %d is none", (int)options->norm);
+		return error_set(err, KZ_INVALID, "%d is not a kz_fft_norm", (int)options->norm);
 	}
 	return KZ_OK;
 }

@@ -68,7 +68,7 @@ static kz_status convolve_choose(struct convolution *job, kz_convolve_mode mode,
 		job->count = large - small + 1;
 		return KZ_OK;
 	}
-	return error_set(err, KZ_INVALID, "%s: mode %d is none", job->name, (int)mode);
+	return error_set(err, KZ_INVALID, "%s: %d is not a kz_convolve_mode", job->name, (int)mode);
 }
 
 static kz_status convolve_check(struct convolution *job, const struct kz_array *array,

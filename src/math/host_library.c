@@ -167,7 +167,7 @@ static void host_find(struct host_library *library, enum host_part part, int thr
 {
 	const char *named = env_get(host_parts[part].variable);
 	if (named && strcmp(named, "none") == 0) {
-		str_addf(log, "  %s is none\n", host_parts[part].variable);
+		str_addf(log, "  %s is set to none\n", host_parts[part].variable);
 	} else if (named && named[0]) {
 		host_try(library, part, named, threads, log);
 	} else {

@@ -284,11 +284,13 @@ static kz_status integrate_find_dtypes(struct integral *in, kz_dtype wanted, kz_
 			kz_dtype_name(in->x.dtype));
 	}
 	common = common < KZ_F16 ? KZ_F64 : common;
-	if (wanted && (wanted < KZ_F16 || wanted >= KZ_DTYPE_STRUCT || !kz_dtype_size(wanted)
+	if (wanted && !kz_dtype_size(wanted)) {
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)wanted);
+	}
+	if (wanted && (wanted < KZ_F16 || wanted >= KZ_DTYPE_STRUCT
 			|| !kz_dtype_can_cast(common, wanted))) {
-		const char *name = kz_dtype_name(wanted);
 		return error_set(err, KZ_INVALID, "%s of %s cannot have dtype %s", in->name,
-			kz_dtype_name(in->y.dtype), name ? name : "that is none");
+			kz_dtype_name(in->y.dtype), kz_dtype_name(wanted));
 	}
 	in->result = wanted ? wanted : common;
 	in->computed = dtype_wide(in->result);
@@ -329,7 +331,7 @@ static kz_status integrate_start(struct integral *in, const char *name, struct k
 		return KZ_INVALID;
 	}
 	if (options->even < KZ_SIMPS_AVG || options->even > KZ_SIMPS_LAST) {
-		error_set(err, KZ_INVALID, "%d is no kz_simps_even", (int)options->even);
+		error_set(err, KZ_INVALID, "%d is not a kz_simps_even", (int)options->even);
 		return KZ_INVALID;
 	}
 	if (object_check_as(y, OBJECT_ARRAY, name, "y", err)) {
@@ -583,7 +585,8 @@ kz_status kz_cumulative_trapezoid(kz_array **out, kz_array *y, const kz_integrat
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	if (in.count == 0) {
-		return error_set(err, KZ_INVALID, "cumulative_trapezoid of no samples: shape %s",
+		return error_set(err, KZ_INVALID,
+			"cumulative_trapezoid needs at least one sample, got shape %s",
 			shape_text(&y->shape).text);
 	}
 	const bool with_first = options->with_initial;

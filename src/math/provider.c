@@ -124,8 +124,8 @@ static kz_status math_fail_missing(const struct math_device *math, enum math_op 
 	enum cuda_part part = op <= MATH_TRSM ? CUDA_CUBLAS : CUDA_CUSOLVER;
 	const char *library = math->host ? math_ops[op].library : op <= MATH_TRSM ? "cuBLAS"
 		: op == MATH_GEEV ? "cuSOLVER of CUDA 12.8 or newer" : "cuSOLVER";
-	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, which was not found or lacks it", call,
-		math_ops[op].what, library);
+	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, but no library that has it was found",
+		call, math_ops[op].what, library);
 	if (mine && math->host) {
 		error_add_hint(err, "install OpenBLAS (Debian: apt-get install libopenblas0), or name "
 			"a library in KUDZU_BLAS and KUDZU_LAPACK");

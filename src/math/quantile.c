@@ -114,7 +114,8 @@ static kz_status quantile_check(kz_array *array, double q, kz_quantile_method me
 		return error_set(err, KZ_RANGE, "kz_quantile: expected 0 to 1, got %g", q);
 	}
 	return method >= KZ_QUANTILE_LINEAR && method <= KZ_QUANTILE_MIDPOINT ? KZ_OK
-		: error_set(err, KZ_INVALID, "kz_quantile: method %d is none", (int)method);
+		: error_set(err, KZ_INVALID, "kz_quantile: %d is not a kz_quantile_method",
+			(int)method);
 }
 
 kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,

@@ -391,7 +391,7 @@ kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distrib
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((unsigned)distribution >= RANDOM_INTEGERS) {
-		return error_set(err, KZ_INVALID, "distribution %d is none", (int)distribution);
+		return error_set(err, KZ_INVALID, "%d is not a kz_distribution", (int)distribution);
 	}
 	const struct random_row *row = &random_rows[distribution];
 	struct draw draw = {.row = row, .rng = rng, .shape = shape, .a.real = a, .b.real = b};

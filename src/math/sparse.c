@@ -129,7 +129,7 @@ kz_status sparse_check_dtype(kz_dtype dtype, kz_error *err)
 kz_status sparse_check_op(kz_matrix_op op, kz_error *err)
 {
 	return op >= KZ_MATRIX_AS_IS && op <= KZ_MATRIX_ADJOINT ? KZ_OK
-		: error_set(err, KZ_INVALID, "%d is no kz_matrix_op", (int)op);
+		: error_set(err, KZ_INVALID, "%d is not a kz_matrix_op", (int)op);
 }
 
 /* A part has this many elements, which are indexes or are not. */
@@ -163,7 +163,7 @@ static kz_status sparse_check_parts(const struct sparse_parts *parts, const char
 	kz_status st;
 	bool is_csr = parts->format == KZ_SPARSE_CSR;
 	if (parts->rows < 0 || parts->columns < 0 || parts->rows == INT64_MAX) {
-		return error_set(err, KZ_INVALID, "%lld rows and %lld columns are no matrix",
+		return error_set(err, KZ_INVALID, "a matrix cannot have %lld rows and %lld columns",
 			(long long)parts->rows, (long long)parts->columns);
 	}
 	if ((st = object_check_as(parts->data, OBJECT_ARRAY, call, "data", err))) {

@@ -239,7 +239,8 @@ static kz_status cg_check_options(const kz_sparse_cg_options *how, kz_error *err
 	}
 	return how->preconditioner == KZ_PRECONDITIONER_NONE
 		|| how->preconditioner == KZ_PRECONDITIONER_JACOBI ? KZ_OK
-		: error_set(err, KZ_INVALID, "%d is no kz_preconditioner", (int)how->preconditioner);
+		: error_set(err, KZ_INVALID, "%d is not a kz_preconditioner",
+			(int)how->preconditioner);
 }
 
 /* A vector of n elements on the matrix's device, whose numbers go into the result. */

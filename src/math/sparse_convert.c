@@ -282,7 +282,7 @@ kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_mat
 static kz_status sparse_check_format(kz_sparse_format format, kz_error *err)
 {
 	return format == KZ_SPARSE_CSR || format == KZ_SPARSE_COO ? KZ_OK
-		: error_set(err, KZ_INVALID, "%d is no kz_sparse_format", (int)format);
+		: error_set(err, KZ_INVALID, "%d is not a kz_sparse_format", (int)format);
 }
 
 kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format format,

@@ -252,7 +252,7 @@ static void explain_headers(struct str *out, const struct key_part *mine,
 		at += len;
 	}
 	if (!told) {
-		str_add(out, "a header is no longer found, or the order is another one\n");
+		str_add(out, "a header is no longer found, or the headers' order has changed\n");
 	}
 }
 

@@ -271,7 +271,7 @@ static void look_at_choice(struct kz_diagnosis *diagnosis)
 static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc)
 {
 	static const char fix[] = "install the CUDA headers of NVRTC's version; kernels that "
-		"include none of them need nothing";
+		"include no CUDA header do not need them";
 	if (!nvrtc) {
 		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"unknown: they are looked for beside NVRTC", NULL);
@@ -407,7 +407,7 @@ static void look_at_cache(struct kz_diagnosis *diagnosis)
 	} else if (!file_is_folder(existing) || access(existing, W_OK | X_OK) != 0) {
 		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "cache",
 			TEXT(diagnosis, "%s: '%s' is %s", path, existing,
-				file_is_folder(existing) ? "not writable" : "no folder"),
+				file_is_folder(existing) ? "not writable" : "not a folder"),
 			fix);
 	} else {
 		describe_cache(diagnosis, path, strcmp(existing, path) == 0);

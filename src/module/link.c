@@ -92,7 +92,8 @@ static kz_status add_input(struct linking *linking, size_t index, kz_error *err)
 	}
 	if (!input->name) {
 		return error_set(err, KZ_INVALID,
-			"input %zu has no image, no data and no path of a file", index + 1);
+			"input %zu: expected an image, data or the path of a file, found nothing",
+			index + 1);
 	}
 	char *data = NULL;
 	size_t size;

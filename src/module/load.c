@@ -57,8 +57,9 @@ static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const
 static kz_status refuse_unknown(const char *name, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	kz_status st = error_set(err, KZ_BAD_IMAGE, "'%s' is no image: expected PTX (text that begins "
-		"with .version), a cubin, a fat binary, LTO-IR, an object, a library or a bundle", name);
+	kz_status st = error_set(err, KZ_BAD_IMAGE, "'%s' is not an image: expected PTX (text that "
+		"begins with .version), a cubin, a fat binary, LTO-IR, an object, a library or a "
+		"bundle", name);
 	if (mine) {
 		error_add_hint(err, "CUDA C is compiled by kz_module_compile");
 	}

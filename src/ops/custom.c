@@ -230,8 +230,8 @@ static kz_status find_kernels(struct custom_kernels *kernels, const struct custo
 static kz_status custom_compile(struct custom_kernels **out, const struct custom *custom,
 	const struct custom_class *class, kz_error *err)
 {
-	static const char hint[] = "these arrays have gaps or are broadcast: they are no pointers, "
-		"and have operator [] only; kz_array_copy makes contiguous ones, raw gives "
+	static const char hint[] = "these arrays have gaps or are broadcast: they are not pointers "
+		"and have only operator []; kz_array_copy makes contiguous ones, raw gives "
 		"pointers";
 	struct custom_kernels *kernels = mem_zalloc(1, sizeof(*kernels));
 	struct str source = STR_INIT;

@@ -96,7 +96,7 @@ static kz_status check_array(const struct custom_call *call, size_t index,
 static kz_status take_pointer(struct custom_call *call, size_t index, const kz_arg *arg,
 	kz_error *err)
 {
-	static const char hint[] = "declare it raw to pass memory that is no array";
+	static const char hint[] = "declare it raw to pass memory that is not an array";
 	const struct declaration *declared = &call->custom->args.items[index];
 	bool mine = error_is_clean(err);
 	if (args_is_array(arg)) {
@@ -160,7 +160,7 @@ static kz_status custom_find_shape(struct custom_call *call, kz_error *err)
 		if (k && !shape_equal(&call->shape, shape)
 		    && kz_shape_broadcast(&both, call->shape, *shape, NULL)) {
 			return error_set(err, KZ_INVALID, "'%s': the array for '%s' has shape %s, "
-				"which does not broadcast to %s of those before",
+				"which does not broadcast with shape %s of the arrays before it",
 				call->custom->name,
 				call->custom->args.items[call->places_of[k]].text,
 				shape_text(shape).text, shape_text(&call->shape).text);

@@ -34,7 +34,7 @@ static kz_status custom_reduction_check_dtype(kz_dtype dtype, kz_error *err)
 {
 	int64_t size = kz_dtype_size(dtype);
 	if (size == 0) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)dtype);
 	}
 	return size <= CUSTOM_VALUE_MAX ? KZ_OK : error_set(err, KZ_INVALID,
 		"expected a dtype of at most %d bytes to reduce, got %s with %lld",

@@ -140,8 +140,8 @@ static kz_status elementwise_check_target(const struct kz_array *into, const str
 			expr_name(expr), kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
 	if (!kz_dtype_promote(dtype, into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(dtype),
-			kz_dtype_name(into->dtype));
+		return error_set(err, KZ_INVALID, "%s cannot be converted to %s",
+			kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
 	if (array_is_contiguous(into)) {
 		return KZ_OK;
@@ -350,7 +350,7 @@ kz_status elementwise_options(struct elementwise *how, kz_dtype *dtype,
 	how->stream = options->stream;
 	*dtype = options->dtype;
 	if (*dtype && !dtype_size(*dtype)) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)*dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)*dtype);
 	}
 	return KZ_OK;
 }

@@ -70,7 +70,8 @@ static kz_status eval_build(struct expr *expr, struct eval_source *source,
 	done = done && eval_check_shapes(expr, source, &first);
 	if (done && expr->array_count == 0 && !how->into) {
 		source->place = 0;
-		error_set(&first, KZ_INVALID, "the expression has no array, and no options.into");
+		error_set(&first, KZ_INVALID,
+			"expected an array in the expression or as options.into, found neither");
 		done = false;
 	}
 	return done ? KZ_OK : eval_report(err, &first, source);

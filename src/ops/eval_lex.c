@@ -111,13 +111,14 @@ static void lex_number(struct eval_token *out, const char *text, kz_error *err)
 		while (eval_is_word(*end) || *end == '.') {
 			end++;
 		}
-		eval_lex_fail(out, err, (size_t)(end - text), "'%.*s' is no number", text);
+		eval_lex_fail(out, err, (size_t)(end - text), "'%.*s' is not a number", text);
 	} else if (out->kind != TOKEN_INTEGER && isinf(out->value.real)) {
 		eval_lex_fail(out, err, out->len, "%.*s does not fit in float64", text);
 	} else if (out->kind == TOKEN_INTEGER && base == 10 && out->value.integer > 0
 		   && text[0] == '0') {
 		eval_lex_fail(out, err, out->len,
-			"'%.*s': expected no 0 first, which is octal to some", text);
+			"'%.*s': expected a number without a leading 0, which means octal "
+			"in C", text);
 	}
 }
 
@@ -172,7 +173,7 @@ static void eval_refuse(struct eval_token *out, const char *text, kz_error *err)
 	unsigned char c = (unsigned char)text[0];
 	out->len = 1;
 	if (c == '=') {
-		error_set(err, KZ_COMPILE, "'=' is no operator; == compares");
+		error_set(err, KZ_COMPILE, "'=' is not an operator; == compares");
 	} else if (c > ' ' && c < 0x7f) {
 		error_set(err, KZ_COMPILE, "unexpected '%c'", c);
 	} else {

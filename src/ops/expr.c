@@ -364,8 +364,8 @@ int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 		return index;
 	}
 	if (!kz_dtype_promote(node->dtype, dtype)) {
-		error_set(err, KZ_INVALID, "%s does not become %s", kz_dtype_name(node->dtype),
-			kz_dtype_name(dtype));
+		error_set(err, KZ_INVALID, "%s cannot be converted to %s",
+			kz_dtype_name(node->dtype), kz_dtype_name(dtype));
 		return -1;
 	}
 	return expr_add_node(expr, EXPR_CAST, dtype, &index, 1, err);
@@ -547,7 +547,7 @@ int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
 	struct typing t = {.expr = expr, .nodes = args};
 	int cast[3];
 	if (!op) {
-		error_set(err, KZ_INVALID, "%d is no operation", (int)number);
+		error_set(err, KZ_INVALID, "%d is not a kz_op", (int)number);
 		return -1;
 	}
 	t.count = op->arity;

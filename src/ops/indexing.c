@@ -191,7 +191,7 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int6
 kz_status indexing_check_mode(kz_index_mode mode, kz_error *err)
 {
 	return mode >= KZ_INDEX_CHECK && mode <= KZ_INDEX_CLIP ? KZ_OK
-		: error_set(err, KZ_INVALID, "%d is no kz_index_mode", (int)mode);
+		: error_set(err, KZ_INVALID, "%d is not a kz_index_mode", (int)mode);
 }
 
 /* Take */

@@ -57,7 +57,7 @@ static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *h
 	kz_status st = KZ_OK;
 	const int arity = kz_op_arity(op);
 	if (!arity) {
-		return error_set(err, KZ_INVALID, "operation %d is none", (int)op);
+		return error_set(err, KZ_INVALID, "%d is not a kz_op", (int)op);
 	}
 	if ((size_t)arity != args->count) {
 		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
@@ -115,7 +115,7 @@ static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dty
 	expr_init(&expr);
 	int node = expr_array(&expr, array, err);
 	if (!kz_dtype_size(dtype)) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)dtype);
 	}
 	return expr_cast(&expr, node, dtype, err) < 0 ? KZ_INVALID
 		: elementwise_run(out, &expr, &how, err);

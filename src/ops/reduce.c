@@ -365,7 +365,7 @@ static kz_status reduce_read_options(struct job *job, const kz_reduce_options *o
 		return struct_refuse("kz_reduce_options", options->size, sizeof(*options), err);
 	}
 	if (options->dtype && !kz_dtype_size(options->dtype)) {
-		return error_set(err, KZ_INVALID, "%u is no dtype", (unsigned)options->dtype);
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)options->dtype);
 	}
 	job->into = options->into;
 	job->stream = options->stream;
@@ -389,8 +389,8 @@ static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bo
 	find_kept(job, keepdims);
 	expr_init(&job->expr);
 	if (job->count == 0 && isinf(job->known->empty)) {
-		return error_set(err, KZ_INVALID, "%s of no elements: shape %s", job->known->name,
-			shape_text(&job->shape).text);
+		return error_set(err, KZ_INVALID, "%s needs at least one element, got shape %s",
+			job->known->name, shape_text(&job->shape).text);
 	}
 	return KZ_OK;
 }
@@ -410,7 +410,7 @@ static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, 
 		return error_set(err, KZ_INVALID, "kz_reduce: out is NULL");
 	}
 	if (!job.known) {
-		return error_set(err, KZ_INVALID, "%d is no reduction", (int)op);
+		return error_set(err, KZ_INVALID, "%d is not a kz_reduce_op", (int)op);
 	}
 	if ((st = object_check_as(array, OBJECT_ARRAY, job.known->name, "array", err))) {
 		return st;

@@ -119,7 +119,7 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 	}
 	if (!fits) {
 		return error_set(err, KZ_INVALID,
-			"an array of shape %s and these strides has no view of shape %s",
+			"an array of shape %s with these strides cannot be viewed as shape %s",
 			shape_text(&array->shape).text, shape_text(&view.shape).text);
 	}
 	return view_end(out, &view, array, err);

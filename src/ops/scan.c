@@ -231,7 +231,7 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 	}
 	if (dtype >= KZ_DTYPE_STRUCT || !kz_dtype_size(dtype)) {
 		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(dtype)
-			? kz_dtype_name(dtype) : "what is no dtype");
+			? kz_dtype_name(dtype) : "a number that is not a dtype");
 		return KZ_INVALID;
 	}
 	scan->result = dtype;

@@ -238,7 +238,7 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 		return st;
 	}
 	if ((unsigned)op > KZ_SCATTER_MAX) {
-		return error_set(err, KZ_INVALID, "%d is no kz_scatter_op", (int)op);
+		return error_set(err, KZ_INVALID, "%d is not a kz_scatter_op", (int)op);
 	}
 	if (array->dtype >= KZ_DTYPE_STRUCT || (op != KZ_SCATTER_ADD && dtype_is_complex(array->dtype))) {
 		return error_set(err, KZ_INVALID, "scatter: %s has no %s", kz_dtype_name(array->dtype),

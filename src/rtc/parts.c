@@ -419,8 +419,8 @@ static kz_status add_any(struct parts *parts, const char *name, const void *data
 		return add_library(parts, name, data, size, depth, err);
 	default:
 		/* A library may hold anything, a file of texts too. */
-		return depth > 0 ? KZ_OK : error_set(err, KZ_BAD_IMAGE, "'%s' is none of PTX, "
-			"cubin, LTO-IR, fat binary, object and library", name);
+		return depth > 0 ? KZ_OK : error_set(err, KZ_BAD_IMAGE, "'%s' is not PTX, a "
+			"cubin, LTO-IR, a fat binary, an object or a library", name);
 	}
 }
 

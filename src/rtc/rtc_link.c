@@ -212,8 +212,8 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 	kz_status st;
 	*out = (struct rtc_linked){.data = NULL};
 	if (atomic_load(&is_stuck)) {
-		return error_set(err, KZ_NO_COMPILER, "nvJitLink is of no more use to this process: "
-			"it hangs after a cubin that it has called bad input");
+		return error_set(err, KZ_NO_COMPILER, "nvJitLink cannot be used any more in this "
+			"process: it hangs after it has rejected a cubin");
 	}
 	if ((st = build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
 	    || (st = exit_gate_pass(err))) {

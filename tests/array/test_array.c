@@ -56,10 +56,10 @@ DEVICE_TEST(a_bad_shape_or_type_is_refused)
 	static const int64_t seventeen[17] = {1};
 	const int64_t huge = (int64_t)1 << 31;
 	kz_array *array = (kz_array *)&err;
-	fails(kz_array_create(&array, dev, 0, KZ_SHAPE(4), &err), KZ_INVALID, "0 is no dtype");
+	fails(kz_array_create(&array, dev, 0, KZ_SHAPE(4), &err), KZ_INVALID, "0 is not a dtype");
 	ck_assert_ptr_null(array);
 	fails(kz_array_create(&array, dev, 99999, KZ_SHAPE(4), &err), KZ_INVALID,
-		"99999 is no dtype");
+		"99999 is not a dtype");
 	fails(kz_array_create(&array, dev, KZ_F32, KZ_SHAPE(2, -1), &err), KZ_INVALID,
 		"extent 1 of the shape is -1");
 	fails(kz_array_create(&array, dev, KZ_F32, kz_shape_from(seventeen, 17), &err), KZ_INVALID,
@@ -129,7 +129,7 @@ DEVICE_TEST(zeros_and_values_arrive)
 	fails(kz_array_full(&array, dev, KZ_F64, KZ_SHAPE(2), NULL, 8, &err), KZ_INVALID,
 		"got NULL");
 	fails(kz_array_full(&array, dev, 0, KZ_SHAPE(2), &half, 8, &err), KZ_INVALID,
-		"0 is no dtype");
+		"0 is not a dtype");
 }
 
 DEVICE_TEST(ones_are_ones_in_every_type)
@@ -148,7 +148,7 @@ DEVICE_TEST(ones_are_ones_in_every_type)
 	ok(kz_dtype_register(&odd, "odd", 3, &err));
 	fails(kz_array_ones(&array, dev, odd, KZ_SHAPE(2), &err), KZ_INVALID,
 		"expected a dtype of numbers for ones, got odd");
-	fails(kz_array_ones(&array, dev, 99, KZ_SHAPE(2), &err), KZ_INVALID, "99 is no dtype");
+	fails(kz_array_ones(&array, dev, 99, KZ_SHAPE(2), &err), KZ_INVALID, "99 is not a dtype");
 }
 
 DEVICE_TEST(an_array_like_another_has_its_shape_and_maybe_its_type)

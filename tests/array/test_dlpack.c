@@ -175,7 +175,7 @@ DEVICE_TEST(what_dlpack_cannot_say_is_not_exported)
 	array = numbers(KZ_SHAPE(12));
 	ok(kz_array_view(&view, array, KZ_SHAPE(2), &odd, 0, &err));
 	fails(kz_dlpack_export(&tensor, view, &err), KZ_UNSUPPORTED,
-		"stride 0, 6 bytes, is no multiple of 4");
+		"stride 0, 6 bytes, is not a multiple of 4");
 	fails(kz_dlpack_export(&tensor, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_dlpack_export(NULL, array, &err), KZ_INVALID, "kz_dlpack_export: out is NULL");
 	release_arrays(view, array);

@@ -197,7 +197,7 @@ DEVICE_TEST(the_dtype_that_is_asked_for_is_checked)
 	fails(read_file(&array, KZ_F64), KZ_INVALID,
 		"expected elements of float64, 8 bytes each, got '<f4'");
 	fails(read_file(&array, point), KZ_INVALID, "expected elements of struct point");
-	fails(read_file(&array, 99), KZ_INVALID, "99 is no dtype");
+	fails(read_file(&array, 99), KZ_INVALID, "99 is not a dtype");
 	make(1, "{'descr': [('x', '<f4'), (('t', 'y'), '<u2', (2,))], 'fortran_order': False, "
 		"'shape': (1,)}", "12345678", 8);
 	ok(read_file(&array, point));

@@ -183,13 +183,13 @@ DEVICE_TEST(a_type_that_does_not_fit_is_refused)
 	kz_array *a = support_counted(dev, S(2, 3)), *one = support_counted(dev, S()), *part, *view;
 	ok(kz_dtype_register(&odd, "view_odd", 3, &err));
 	fails(kz_array_view_as(&view, a, KZ_F64, &err), KZ_INVALID,
-		"12 bytes of int32 are no multiple of 8");
+		"12 bytes of int32 are not a multiple of 8");
 	fails(kz_array_view_as(&view, one, KZ_I16, &err), KZ_INVALID,
 		"cannot view a single int32 of 4 bytes as an element of 2");
 	fails(kz_array_view_as(&view, one, odd, &err), KZ_INVALID, "as an element of 3");
 	fails(kz_array_view_as(&view, a, odd, &err), KZ_INVALID,
-		"4 bytes of int32 are no multiple of 3");
-	fails(kz_array_view_as(&view, a, 0, &err), KZ_INVALID, "0 is no dtype");
+		"4 bytes of int32 are not a multiple of 3");
+	fails(kz_array_view_as(&view, a, 0, &err), KZ_INVALID, "0 is not a dtype");
 	ok(kz_array_slice(&part, a, KZ_AT(0, KZ_SLICE(1, 3)), &err));
 	fails(kz_array_view_as(&view, part, KZ_F64, &err), KZ_INVALID,
 		"expected elements at multiples of 8 bytes for a view as float64");

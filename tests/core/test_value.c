@@ -127,9 +127,9 @@ STUB_TEST(bad_calls_are_refused, "devices=2")
 	fails(kz_stream_wait_value64(NULL, buffer, 4, 0, KZ_WAIT_EQ, &err), KZ_INVALID,
 		"expected a value at a multiple of 8 bytes");
 	fails(kz_stream_wait_value32(NULL, buffer, 0, 0, (kz_wait_condition)4, &err), KZ_INVALID,
-		"4 is no kz_wait_condition");
+		"4 is not a kz_wait_condition");
 	fails(kz_stream_wait_value64(NULL, buffer, 0, 0, (kz_wait_condition)-1, &err), KZ_INVALID,
-		"-1 is no kz_wait_condition");
+		"-1 is not a kz_wait_condition");
 	fails(kz_stream_write_value32(kz_device_stream(other), buffer, 0, 0, &err), KZ_INVALID,
 		"expected a stream of cuda:0, got one of cuda:1");
 	kz_buffer_release(buffer);

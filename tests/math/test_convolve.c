@@ -74,7 +74,7 @@ DEVICE_TEST(convolutions_have_the_modes_of_numpy)
 	fails(kz_convolve(&result, flat, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID,
 		"convolve: expected sequences of at least one element, got shape (2, 2)");
 	fails(kz_correlate(&result, x, y, (kz_convolve_mode)3, NULL, &err), KZ_INVALID,
-		"correlate: mode 3 is none");
+		"correlate: 3 is not a kz_convolve_mode");
 	fails(kz_convolve(NULL, x, y, KZ_CONVOLVE_FULL, NULL, &err), KZ_INVALID, "out is NULL");
 	ck_assert_ptr_null(result);
 	release_arrays(x, y, flat);

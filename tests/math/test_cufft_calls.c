@@ -332,7 +332,7 @@ static const struct {
 	kz_status status;
 	const char *log;
 } calls_libraries[] = {
-	{"none", KZ_OK, "KUDZU_CUFFT is none"},
+	{"none", KZ_OK, "KUDZU_CUFFT is set to none"},
 	{CUFFT_STUB, KZ_OK, ""},
 	{"/nowhere/libcufft.so", KZ_NOT_FOUND, "/nowhere/libcufft.so: "},
 	{KZ_TEST_BUILD "/libcuda-stub.so", KZ_NOT_FOUND, "not cuFFT, it lacks cufftGetProperty"},

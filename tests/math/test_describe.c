@@ -59,7 +59,7 @@ START_TEST(a_missing_library_is_a_note_that_names_the_package)
 		const kz_finding *finding = find(i ? "lapack" : "blas");
 		ck_assert_int_eq(finding->verdict, KZ_VERDICT_NOTE);
 		ck_assert_ptr_nonnull(strstr(finding->fix, "apt-get install libopenblas0"));
-		ck_assert_ptr_nonnull(strstr(finding->log, "KUDZU_BLAS is none"));
+		ck_assert_ptr_nonnull(strstr(finding->log, "KUDZU_BLAS is set to none"));
 	}
 	kz_diagnosis_release(diagnosis);
 }
@@ -92,7 +92,7 @@ START_TEST(nvidias_libraries_are_opened_where_a_gpu_is)
 		"no usable library in KUDZU_CUBLAS='/nowhere/libcublas.so'");
 	ck_assert_ptr_nonnull(strstr(find("cublas")->log, "/nowhere/libcublas.so: "));
 	ck_assert_ptr_nonnull(strstr(find("cusolver")->fix, "nvidia-cusolver"));
-	ck_assert_ptr_nonnull(strstr(find("cusolver")->log, "KUDZU_CUSOLVER is none"));
+	ck_assert_ptr_nonnull(strstr(find("cusolver")->log, "KUDZU_CUSOLVER is set to none"));
 	ck_assert_ptr_null(find("blas")); // no CPU device
 	kz_diagnosis_release(diagnosis);
 	diagnose(false, true);

@@ -514,7 +514,7 @@ DEVICE_TEST(no_lines_have_no_integrals)
 	kz_array_release(out);
 	options.axis = 0;
 	fails(kz_cumulative_trapezoid(&out, y, &options, &err), KZ_INVALID,
-		"cumulative_trapezoid of no samples: shape (0, 6)");
+		"cumulative_trapezoid needs at least one sample, got shape (0, 6)");
 	ck_assert_ptr_null(out);
 	kz_array_release(y);
 	ok(kz_array_ones(&y, dev, KZ_F32, KZ_SHAPE(1), &err));
@@ -569,10 +569,10 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	options.dtype = KZ_I32;
 	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "trapz of float32 cannot have dtype int32");
 	options.dtype = 99;
-	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "cannot have dtype that is none");
+	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "99 is not a dtype");
 	options.dtype = 0;
 	options.even = 3;
-	fails(kz_simps(&out, y, &options, &err), KZ_INVALID, "3 is no kz_simps_even");
+	fails(kz_simps(&out, y, &options, &err), KZ_INVALID, "3 is not a kz_simps_even");
 	options.even = 0;
 	options.into = y;
 	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID,

@@ -99,7 +99,7 @@ LINEAR_TEST(norms_that_there_are_not_are_refused)
 		"unknown kz_norm_kind 4");
 	fails(kz_linalg_norm(&out, array, KZ_NORM_P, 1, KZ_AXES(3), NULL, &err), KZ_RANGE, "axis 3");
 	fails(kz_linalg_norm(&out, empty, KZ_NORM_P, infinite, KZ_AXES(0), NULL, &err), KZ_INVALID,
-		"max of no elements");
+		"max needs at least one element");
 	fails(kz_cond(&out, empty, 0, 0, NULL, &err), KZ_INVALID, "cond: expected elements");
 	fails(kz_cond(&out, array, KZ_NORM_P, 3, NULL, &err), KZ_INVALID, "got 3");
 	fails(kz_linalg_norm(NULL, array, 0, 0, KZ_AXES(0), NULL, &err), KZ_INVALID, "out is NULL");

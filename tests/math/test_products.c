@@ -611,7 +611,7 @@ DEVICE_TEST(targets_and_options_that_do_not_fit_are_refused)
 	fails(kz_matrix_power(&z, x, 2, &options, &err), KZ_INVALID, "may share memory");
 	options.into = NULL;
 	options.dtype = 99;
-	fails(kz_outer(&z, x, x, &options, &err), KZ_INVALID, "99 is no dtype");
+	fails(kz_outer(&z, x, x, &options, &err), KZ_INVALID, "99 is not a dtype");
 	options.size = 3;
 	fails(kz_mdot(&z, KZ_ARRAYS(x, x), &options, &err), KZ_INVALID, "has size 3");
 	ck_assert_ptr_null(z);

@@ -562,7 +562,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_random_bernoulli(&x, rng, 0, two, 1.5, &err), KZ_INVALID,
 		"bernoulli: expected a number from 0 to 1 as the probability, got 1.5");
 	fails(kz_random_draw(&x, rng, (kz_distribution)99, 0, two, 0, 1, NULL, &err), KZ_INVALID,
-		"distribution 99 is none");
+		"99 is not a kz_distribution");
 	fails(kz_random_integers(&x, rng, KZ_F32, two, 0, 9, NULL, &err), KZ_INVALID,
 		"expected a dtype of integers, got float32");
 	fails(kz_random_integers(&x, rng, KZ_U8, two, -1, 9, NULL, &err), KZ_RANGE,

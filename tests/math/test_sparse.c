@@ -570,7 +570,8 @@ DEVICE_TEST(cg_says_why_there_is_no_solution)
 	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "KZ_SPARSE_CG_OPTIONS_INIT");
 	how = (kz_sparse_cg_options)KZ_SPARSE_CG_OPTIONS_INIT;
 	how.preconditioner = (kz_preconditioner)7;
-	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "7 is no kz_preconditioner");
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID,
+		"7 is not a kz_preconditioner");
 	kz_sparse_release(a);
 	for (int64_t i = 0; i < host.count; i++) { /* negative definite */
 		host.values[i] *= -1;
@@ -623,7 +624,8 @@ static const struct {
 		"the last pointer of a row is 2, expected 3, the number of values"},
 	{KZ_SPARSE_CSR, 3, 5, {0, 1, 3}, 3, {0, 1, 2}, 3, KZ_INVALID,
 		"expected pointers of rows of shape (4,), got (3,)"},
-	{KZ_SPARSE_CSR, -1, 5, {0}, 0, {0}, 0, KZ_INVALID, "-1 rows and 5 columns are no matrix"},
+	{KZ_SPARSE_CSR, -1, 5, {0}, 0, {0}, 0, KZ_INVALID,
+		"a matrix cannot have -1 rows and 5 columns"},
 	{KZ_SPARSE_COO, 3, 5, {0, 3, 4}, 3, {0, 1, 2}, 3, KZ_RANGE,
 		"index 3, at place 1 of the indexes, is out of range for a column of 3"},
 	{KZ_SPARSE_COO, 3, 5, {0, 1, 2}, 3, {0, 1, 7}, 3, KZ_RANGE,
@@ -681,7 +683,7 @@ DEVICE_TEST(calls_that_do_not_fit_are_refused)
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_TRANSPOSED, x, NULL, &err), KZ_INVALID,
 		"a matrix of shape (4, 3) does not multiply an array of shape (4,)");
 	fails(kz_sparse_matmul(&y, sparse, (kz_matrix_op)3, x, NULL, &err), KZ_INVALID,
-		"3 is no kz_matrix_op");
+		"3 is not a kz_matrix_op");
 	options.into = x;
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, x, &options, &err), KZ_INVALID,
 		"does not go into (4,)");
@@ -690,7 +692,7 @@ DEVICE_TEST(calls_that_do_not_fit_are_refused)
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, NULL, NULL, &err), KZ_INVALID,
 		"expected an array, got NULL");
 	fails(kz_sparse_convert(&other, sparse, (kz_sparse_format)2, NULL, &err), KZ_INVALID,
-		"2 is no kz_sparse_format");
+		"2 is not a kz_sparse_format");
 	fails(kz_sparse_describe(sparse, &info, &err), KZ_INVALID, "KZ_SPARSE_INFO_INIT");
 	ck_assert_ptr_null(other);
 	kz_sparse_release(NULL);

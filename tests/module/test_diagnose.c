@@ -279,7 +279,7 @@ START_TEST(the_cache_folder_is_named_with_its_state)
 	kz_diagnosis_release(diagnosis);
 	setenv("KUDZU_CACHE_DIR", "/dev/null/cache", 1);
 	diagnose(true, false, NULL);
-	ck_assert_int_eq(find("cache", "'/dev/null' is no folder")->verdict, KZ_VERDICT_PROBLEM);
+	ck_assert_int_eq(find("cache", "'/dev/null' is not a folder")->verdict, KZ_VERDICT_PROBLEM);
 	kz_diagnosis_release(diagnosis);
 	rmdir(folder);
 }

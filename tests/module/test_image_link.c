@@ -386,13 +386,14 @@ START_TEST(what_cannot_be_linked_is_refused)
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "");
 	options.linker = KZ_LINKER_ANY;
 	input = (kz_link_input){.name = NULL};
-	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "input 1 has no");
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "input 1: expected an image");
 	input = (kz_link_input){.name = "/nowhere/at/all"};
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_NOT_FOUND, "/nowhere");
 	input = (kz_link_input){.image = image, .data = "x", .size = 1};
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "expected one");
 	input = (kz_link_input){.name = "words", .data = "words", .size = 5};
-	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_BAD_IMAGE, "'words' is none");
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_BAD_IMAGE,
+		"'words' is not PTX");
 	input = (kz_link_input){.name = "f", .data = future, .size = sizeof(future)};
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_VERSION,
 		"the PTX is of version 9.9, the linker knows versions up to 9");

@@ -286,7 +286,7 @@ DEVICE_TEST(a_reduction_that_cannot_be_made_says_why)
 	kz_dtype big;
 	ok(kz_dtype_register(&big, "reduction_big", 129, &err));
 #define CREATE(...) kz_reduction_create(&kernel, dev, __VA_ARGS__, &options, &err)
-	fails(CREATE(0, "0", "a + b", NULL, NULL), KZ_INVALID, "0 is no dtype");
+	fails(CREATE(0, "0", "a + b", NULL, NULL), KZ_INVALID, "0 is not a dtype");
 	ck_assert_ptr_null(kernel);
 	fails(CREATE(big, "0", "a + b", NULL, NULL), KZ_INVALID,
 		"expected a dtype of at most 128 bytes to reduce, got reduction_big with 129");

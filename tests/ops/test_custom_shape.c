@@ -28,7 +28,7 @@ DEVICE_TEST(arrays_broadcast_to_one_shape)
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dy, narrow, dz)), KZ_INVALID,
 		"'elementwise': the array for 'const int *s' has shape (2, 2), which does not "
 		"broadcast "
-		"to (2, 3) of those before");
+		"with shape (2, 3) of the arrays before it");
 	release_arrays(narrow, dx, dy, ds, dz);
 	kz_elementwise_release(kernel);
 }

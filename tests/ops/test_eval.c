@@ -246,7 +246,7 @@ DEVICE_TEST(an_expression_of_numbers_fills_an_array)
 	kz_array *out = a;
 	float want[N];
 	fails(kz_eval(&out, "1 + 2", NULL, &err, KZ_VARS(a)), KZ_INVALID,
-		"the expression has no array");
+		"expected an array in the expression");
 	ck_assert_ptr_null(out);
 	options.into = a;
 	ok(kz_eval(NULL, "7 / 2", &options, &err, KZ_VARS()));
@@ -272,7 +272,7 @@ DEVICE_TEST(bad_calls_are_refused)
 		"initialize it with KZ_OP_OPTIONS_INIT");
 	options = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	options.dtype = 77;
-	fails(kz_eval(&out, "a", &options, &err, KZ_VARS(a)), KZ_INVALID, "77 is no dtype");
+	fails(kz_eval(&out, "a", &options, &err, KZ_VARS(a)), KZ_INVALID, "77 is not a dtype");
 	options.dtype = 0;
 	options.into = b;
 	fails(kz_eval(&out, "a + 2j", &options, &err, KZ_VARS(a)), KZ_INVALID,
@@ -387,11 +387,11 @@ DEVICE_TEST(preparing_computes_nothing_and_says_what_is_wrong)
 	fails(kz_eval_prepare(dev, NULL, NULL, &err, KZ_VARS(a)), KZ_INVALID,
 		"expected an expression");
 	fails(kz_eval_prepare(dev, "x + 1", NULL, &err, KZ_VARS(KZ_VAR("x", KZ_ARRAY_OF(99)))),
-		KZ_INVALID, "99 is no dtype");
+		KZ_INVALID, "99 is not a dtype");
 	fails(kz_eval_prepare(dev, "x +", NULL, &err,
 		KZ_VARS(KZ_VAR("x", KZ_ARRAY_OF(KZ_F32)))), KZ_COMPILE, "found the end");
 	fails(kz_eval_prepare(dev, "1 + 2", NULL, &err, KZ_VARS()), KZ_INVALID,
-		"the expression has no array");
+		"expected an array in the expression");
 	ck_assert_int_eq(support_compiled(dev), 1);
 }
 

@@ -234,7 +234,7 @@ DEVICE_TEST(what_cannot_be_taken_is_refused)
 	fails(kz_array_take(&taken, array, indexes, 1, KZ_INDEX_CHECK, &err), KZ_RANGE,
 		"axis 1 is out of range for shape (10,)");
 	fails(kz_array_take(&taken, array, indexes, 0, (kz_index_mode)7, &err), KZ_INVALID,
-		"7 is no kz_index_mode");
+		"7 is not a kz_index_mode");
 	fails(kz_array_take(&taken, empty, indexes, 0, KZ_INDEX_CLIP, &err), KZ_RANGE,
 		"indexes into axis 0, which has an extent of 0");
 	fails(kz_array_take(&taken, NULL, indexes, 0, KZ_INDEX_CHECK, &err), KZ_INVALID,

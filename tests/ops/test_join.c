@@ -477,7 +477,7 @@ KERNEL_TEST(a_target_that_does_not_fit_is_refused)
 	fails(kz_array_tile(&out, a, S(2), &options, &err), KZ_INVALID, "has size 3, expected");
 	options = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	options.dtype = 77;
-	fails(kz_array_tile(&out, a, S(2), &options, &err), KZ_INVALID, "77 is no dtype");
+	fails(kz_array_tile(&out, a, S(2), &options, &err), KZ_INVALID, "77 is not a dtype");
 	release_all((kz_array *[]){a, f, strange}, 3);
 }
 

@@ -46,7 +46,7 @@ DEVICE_TEST(a_shape_of_other_elements_is_refused)
 	fails(kz_array_reshape_view(&view, a, kz_shape_from(NULL, 3), &err), KZ_INVALID, "got -1");
 	ok(kz_array_transpose(&columns, a, KZ_AXES(), &err));
 	fails(kz_array_reshape_view(&view, columns, S(6), &err), KZ_INVALID,
-		"an array of shape (3, 2) and these strides has no view of shape (6,)");
+		"an array of shape (3, 2) with these strides cannot be viewed as shape (6,)");
 	release_arrays(columns, none, a);
 }
 

@@ -168,7 +168,8 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 	fails(kz_array_scatter(array, indexes, one, KZ_SCATTER_ADD, &options, &err), KZ_RANGE, "axis 1");
 	fails(kz_array_scatter(array, indexes, array, KZ_SCATTER_ADD, NULL, &err), KZ_INVALID,
 		"(4,)");
-	fails(kz_array_scatter(array, indexes, one, 3, NULL, &err), KZ_INVALID, "3 is no kz_scatter_op");
+	fails(kz_array_scatter(array, indexes, one, 3, NULL, &err), KZ_INVALID,
+		"3 is not a kz_scatter_op");
 	ok(kz_array_astype(&wide, one, KZ_C64, &err));
 	fails(kz_array_scatter(array, indexes, wide, KZ_SCATTER_ADD, NULL, &err), KZ_INVALID,
 		"scatter: complex64 does not go into int64");

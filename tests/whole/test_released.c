@@ -470,7 +470,8 @@ DEVICE_TEST(a_handle_of_another_kind_is_refused_and_not_released)
 	fails(use_array(kz_array_buffer(a)), KZ_INVALID, "expected an array, got a buffer");
 	fails(use_array(dev), KZ_INVALID, "expected an array, got a device");
 	uint64_t bytes[100] = {3};
-	fails(use_array(bytes), KZ_INVALID, "expected an array, got what is no object of Kudzu");
+	fails(use_array(bytes), KZ_INVALID,
+		"expected an array, got what is not an object of Kudzu");
 	kz_buffer_release((kz_buffer *)a);
 	kz_device_close((kz_device *)a);
 	kz_array_release((kz_array *)bytes);

@@ -335,7 +335,7 @@ API(cuArrayGetPlane, CUarray *out, CUarray handle, unsigned int plane)
 	struct array *array;
 	CUresult result = enter_array(__func__, handle, out, &array);
 	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: plane %u of an array whose format has none", __func__, plane);
+		"%s: there is no plane %u: the format of the array has no planes", __func__, plane);
 }
 
 API(cuArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle,

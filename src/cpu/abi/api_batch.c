@@ -21,7 +21,8 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 {
 	CUresult result = api_enter(call, context);
 	if (result == CUDA_SUCCESS && (stream == CU_STREAM_LEGACY || !stream)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not in the default stream", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the default stream is not allowed", call);
 	}
 	if (result == CUDA_SUCCESS && flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", call);
@@ -173,8 +174,8 @@ static CUresult plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op, CU
 		out->dstDevice = op->dst.op.ptr.ptr;
 		ok = plan_pointer(&op->dst, op, element, &out->dstPitch, &out->dstHeight);
 	}
-	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a size of 0, an array that"
-		" is none, or operands that do not fit together", call);
+	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a size is 0, an array is"
+		" not valid, or the operands do not fit together", call);
 }
 
 static CUresult copy_3d(const char *call, struct context *context,
@@ -237,8 +238,9 @@ static CUresult check_managed(const char *call, const struct context *context,
 		struct memory_range range;
 		if (sizes[i] == 0 || !memory_holds(context->device->memory, addresses[i], sizes[i],
 				true, &range) || range.kind != MEMORY_MANAGED) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx are no managed"
-				" memory", call, sizes[i], addresses[i]);
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: %zu bytes at 0x%llx are not managed memory", call,
+				sizes[i], addresses[i]);
 		}
 	}
 	return CUDA_SUCCESS;

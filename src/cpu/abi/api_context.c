@@ -246,7 +246,7 @@ static CUresult take_locked(const char *call, CUcontext handle, struct context *
 	}
 	if (context->is_primary) {
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
-			"%s: not for a primary context, which is released", call);
+			"%s: a primary context cannot be destroyed, only released", call);
 	}
 	unname_context(context);
 	*out = context;

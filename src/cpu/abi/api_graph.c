@@ -144,7 +144,7 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 	}
 	graph_unlock();
 	return result == CUDA_SUCCESS && !copy ? api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: the graph is no clone that has a copy of the node", __func__) : result;
+		"%s: the graph is not a clone with a copy of the node", __func__) : result;
 }
 
 /* --- Nodes --- */

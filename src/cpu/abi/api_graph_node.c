@@ -285,7 +285,7 @@ static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNod
 	}
 	if (old->memory || old->condition) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: not for nodes that allocate or free memory, nor conditional ones", call);
+			"%s: allocation, free and conditional nodes cannot be changed", call);
 	} else {
 		result = node_make(call, params, old, &data);
 	}

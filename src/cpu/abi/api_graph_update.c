@@ -62,7 +62,7 @@ static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphN
 			(int)old->params.type, (int)params->type);
 	} else if (old->memory || old->condition) {
 		result = api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: not for nodes that allocate or free memory, nor conditional ones", call);
+			"%s: allocation, free and conditional nodes cannot be changed", call);
 	} else {
 		result = node_make(call, params, old, &data);
 	}

@@ -78,7 +78,8 @@ static CUresult check_register(const char *call, struct context *context, uint64
 		| CU_MEMHOSTREGISTER_READ_ONLY;
 	struct host_range other;
 	if (flags & CU_MEMHOSTREGISTER_IOMEMORY) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: not for memory of devices", call);
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: memory of devices cannot be registered", call);
 	}
 	if (start == 0 || size == 0 || start + size < start || (flags & ~known)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,

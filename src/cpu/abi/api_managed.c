@@ -69,7 +69,7 @@ static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
 	    || range.kind != MEMORY_MANAGED
 	    || size > range.size - (address - range.address)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: %zu bytes at 0x%llx are no managed memory", call, size, address);
+			"%s: %zu bytes at 0x%llx are not managed memory", call, size, address);
 	}
 	return CUDA_SUCCESS;
 }

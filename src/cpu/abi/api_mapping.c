@@ -227,8 +227,8 @@ API(cuMemCreate, CUmemGenericAllocationHandle *out, size_t size, const CUmemAllo
 		return result;
 	}
 	if (size == 0 || size % GRANULARITY != 0 || flags != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes, which is not a multiple of"
-			" %zu, or flags that are not 0", __func__, size, GRANULARITY);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes are not a positive"
+			" multiple of %zu, or the flags are not 0", __func__, size, GRANULARITY);
 	}
 	struct backing wish = {.prop = *prop, .size = size, .file = -1};
 	wish.prop.allocFlags.compressionType = 0;
@@ -365,8 +365,8 @@ API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *out, void *os_
 	int file = (uintptr_t)os_handle <= INT_MAX ? (int)(uintptr_t)os_handle : -1;
 	if (file < 0 || fcntl(file, F_GET_SEALS) != SEALS || fstat(file, &info) != 0
 	    || info.st_size <= 0 || (size_t)info.st_size % GRANULARITY != 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is no exported block", __func__,
-			os_handle);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is not an exported block",
+			__func__, os_handle);
 	}
 	wish.size = (size_t)info.st_size;
 	wish.file = fcntl(file, F_DUPFD_CLOEXEC, 0);

@@ -71,7 +71,7 @@ static CUresult find_error(CUresult code, const char *call, const char **out, bo
 			return CUDA_SUCCESS;
 		}
 	}
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d is no CUresult", call, (int)code);
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d is not a CUresult", call, (int)code);
 }
 
 API(cuGetErrorName, CUresult code, const char **out)

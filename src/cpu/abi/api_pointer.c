@@ -148,8 +148,8 @@ API(cuPointerGetAttribute, void *out, CUpointer_attribute attribute, CUdeviceptr
 	CUresult result = api_need(pointer_look_up(__func__, address, &found, &range), __func__,
 		out);
 	if (result == CUDA_SUCCESS && !found) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no memory of CUDA's",
-			__func__, address);
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: 0x%llx is not in memory that CUDA knows", __func__, address);
 	}
 	return result != CUDA_SUCCESS ? result
 		: pointer_get_attribute(__func__, out, attribute, address, &range);

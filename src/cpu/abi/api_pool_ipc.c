@@ -59,8 +59,8 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	int file = (uintptr_t)os_handle <= INT_MAX ? (int)(uintptr_t)os_handle : -1;
 	if (!share_is_file(file) || pread(file, &token, sizeof(token), 0) != sizeof(token)
 	    || share_same(&token, &none)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is no exported pool", __func__,
-			os_handle);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is not an exported pool",
+			__func__, os_handle);
 	}
 	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
 	struct mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;

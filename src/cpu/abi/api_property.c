@@ -45,7 +45,8 @@ API(cuDeviceGetByPCIBusId, CUdevice *out, const char *id)
 		|| (sscanf(id, "%2x:%2x.%1x%n", &numbers[0], &numbers[1], &numbers[2], &len) == 3
 		    && id[len] == '\0');
 	if (!ok) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: '%.32s' is no bus id", __func__, id);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: '%.32s' is not a bus id", __func__,
+			id);
 	}
 	if (numbers[0] | numbers[1] | numbers[2] | numbers[3]) {
 		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is only %s, not %s", __func__,

@@ -104,7 +104,7 @@ static CUresult check_attach(const char *call, struct context *context, CUdevice
 	}
 	if (!memory_covers(context->device->memory, address)) {
 		return address != 0 && size != 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: no memory, or no size", call);
+			"%s: expected an address and a size above 0", call);
 	}
 	if (!memory_find(context->device->memory, address, &range) || range.kind != MEMORY_MANAGED
 	    || (size != 0 && (address != range.address || size != range.size))) {

@@ -267,7 +267,8 @@ static CUresult make_texture(const char *call, const struct context *context,
 	}
 	if (result == CUDA_SUCCESS && t->has_view) {
 		result = descriptor ? apply_view(call, t, descriptor)
-			: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of what is no array", call);
+			: api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: expected an array for the view of a resource", call);
 	}
 	bool is_cube = descriptor && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
 	if (result == CUDA_SUCCESS) {
@@ -326,7 +327,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 /* The documented error for a handle of no live object. */
 static CUresult bad_object(const char *call, uint64_t handle, enum api_kind kind)
 {
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is no live %s object", call,
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is not a live %s object", call,
 		(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
 }
 

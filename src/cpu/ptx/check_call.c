@@ -55,7 +55,7 @@ static bool check_call_list(const struct ptx_func *func, const struct ptx_inst *
 	for (size_t i = 0; i < count; i++) {
 		if (!check_call_fits(func, &list->elements[i], wanted[i], is_result)) {
 			return ptx_fail(diag, inst->line, inst->column,
-				"'%.60s': %s %zu is none for '%.60s', which has %zu byte%s",
+				"'%.60s': %s %zu does not fit '%.60s', which has %zu byte%s",
 				inst->text, is_result ? "result" : "argument", i + 1,
 				wanted[i]->name, wanted[i]->size, wanted[i]->size == 1 ? "" : "s");
 		}

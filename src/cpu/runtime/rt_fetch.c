@@ -11,7 +11,7 @@
 
 static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
 {
-	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is no live %s object",
+	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object",
 		(unsigned long long)handle, what);
 }
 

@@ -36,7 +36,7 @@ void rt_fail_code(struct rt_warp *warp, uint32_t code)
 {
 	rt_fail(warp, code, "%s", code == CUDA_ERROR_HARDWARE_STACK_ERROR
 		? "stack overflow (see CU_LIMIT_STACK_SIZE)"
-		: "call of an address that is no function of this kind");
+		: "call of an address that is not a function of this kind");
 }
 
 /* Text of a kernel goes to the function that the program has named, else to `file`. */

@@ -177,7 +177,7 @@ CUresult work_describe_copy(const char *call, struct context *context, const CUD
 	out->kind = WORK_COPY;
 	CUresult result = work_plan_box(call, c, &out->copy);
 	if (result == CUDA_SUCCESS && (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a copy of nothing", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the box to copy is empty", call);
 	}
 	return result == CUDA_SUCCESS ? work_check_box(call, context, &out->copy) : result;
 }
@@ -212,7 +212,7 @@ CUresult work_describe_fill(const char *call, struct context *context, const str
 			fill->size);
 	}
 	if (fill->width == 0 || fill->height == 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a fill of nothing", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the area to fill is empty", call);
 	}
 	return work_check_fill(call, context, &out->fill);
 }

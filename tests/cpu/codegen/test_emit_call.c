@@ -419,7 +419,7 @@ START_TEST(a_call_of_what_is_no_such_function_ends_the_launch)
 		"\np:	.callprototype (.param .b32 _) _ (.param .b32 _);\n"
 		"	call (%r), %rd1, (%r), p;\n	ret;\n}\n");
 	FAILS(INVALID_PC, launch(text, _i % 2, 0));
-	check_log("call of an address that is no function");
+	check_log("call of an address that is not a function");
 	FAILS(INVALID_PC, cuCtxSynchronize());
 }
 END_TEST
