@@ -28,7 +28,6 @@ static void array_guard_open(const char *guard)
 	err = (kz_error)KZ_ERROR_INIT;
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.name = "pick.cu";
-	options.line_info = 1;
 	ok(kz_device_open(&dev, "cpu", &err));
 	ok(kz_module_compile(&mod, dev, source, &options, &err));
 	for (size_t i = 0; i < countof(arrays); i++) {
