@@ -26,11 +26,23 @@
  *   layout.h     a struct on host and device solve.h      equations, factors, norms
  *   cache.h      the cache, why it misses    network.h    softmax, cross entropy
  *   diagnostic.h compiler errors as data     sets.h       unique elements, sets
+ *   bundle.h     images for several devices  create.h     numbers in a row, identity
+ *   link.h       several images to one       indexing.h   take, put, scatter, nonzero
+ *   warm.h       compile sources ahead       reduce.h     sums, extremes, means
+ *   output.h     what kernels print          scan.h       running sums
+ *   trace.h      a trace of the calls        linalg.h     products of matrices
+ *   dlpack.h     arrays of other libraries   npy.h        files of numpy
+ *   version.h    the version
  *
- * Names are kz_<object>_<verb>.  The verbs without an object are kz_launch, kz_launch_args,
- * kz_launch_1d, kz_dim, kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and
- * _on forms), kz_fill, kz_fill_2d, kz_compile, kz_link, kz_eval, kz_eval_vars, kz_eval_prepare,
- * kz_diagnose, kz_try_gpu and kz_try_all_gpus.
+ * Names are kz_<object>_<verb>.  Functions that make or change arrays as numpy's do keep numpy's
+ * names instead: kz_add, kz_sum, kz_sort, kz_solve, kz_fft and the like, in headers of the right
+ * column.  The other verbs without an object are
+ *
+ *   kz_launch, kz_launch_args, kz_launch_1d, kz_dim,
+ *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
+ *   kz_fill, kz_fill_2d, kz_compile, kz_link, kz_warm_up, kz_warm_up_serve,
+ *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
+ *   kz_diagnose, kz_try_gpu, kz_try_all_gpus.
  *
  * Release what you create with ..._release (a device with kz_device_close).  These functions take
  * NULL, never fail, and may come in any order.  A function that only reads an object takes NULL

@@ -120,7 +120,7 @@ typedef struct kz_texture_options {
  * @param shape as the kind says, without an axis for channels; each extent at least 1.
  * @param options NULL for a plain array of one channel.
  * @return KZ_OK; KZ_INVALID for a dtype, shape, kind or number of channels or levels that is not
- *         possible; KZ_NOT_SUPPORTED by a driver without CUDA arrays; KZ_NO_MEMORY; the driver's
+ *         possible; KZ_UNSUPPORTED by a driver without CUDA arrays; KZ_NO_MEMORY; the driver's
  *         failures, as for extents beyond the device's limits.
  * Ownership: release it with kz_cuda_array_release.
  */
