@@ -14,7 +14,9 @@
  *	kz_error_clear(&err);
  *
  * A call always runs.  A call that fails fills in the error only if that still says KZ_OK, so a
- * chain reports its first failure.  A call that succeeds leaves the error alone.
+ * chain reports its first failure.  A call that succeeds leaves the error alone.  An error that
+ * is used again without kz_error_clear keeps the old failure: kz_error_print says how many failures
+ * came later.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -97,7 +99,7 @@ typedef struct kz_error {
 	char *log;           /**< owned: the full log of the compiler or driver, NULL if none;
 	                          kz_diagnostics_create makes a list of it */
 	char message[320];   /**< one line, no period, UTF-8 */
-	uint64_t reserved[8];
+	uint64_t reserved[8]; /**< the library's; the first one counts later failures */
 } kz_error;
 
 /** The initial value of a kz_error. */
@@ -118,7 +120,8 @@ KZ_API void kz_error_clear(kz_error *err);
  * Print an error for a person: what failed, where, and what to do.
  *
  * A compile error prints as gcc does: `name:line:column: error: ...`, the line, a caret.  If the
- * error has a log, all of it follows.
+ * error has a log, all of it follows.  The last line says how many calls failed later with this
+ * error, if any did.
  *
  * @param err the error.  NULL, and an error that says KZ_OK, print nothing.
  * @param stream where to print; nothing happens for NULL.

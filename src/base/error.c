@@ -54,6 +54,14 @@ bool error_is_clean(const kz_error *err)
 	return err && err->status == KZ_OK;
 }
 
+/* Count a failure that came while the error held an earlier one. */
+static void error_count_later(kz_error *err)
+{
+	if (err) {
+		err->reserved[0]++;
+	}
+}
+
 kz_status error_set(kz_error *err, kz_status status, const char *format, ...)
 {
 	assert(status != KZ_OK);
@@ -63,6 +71,8 @@ kz_status error_set(kz_error *err, kz_status status, const char *format, ...)
 		error_fill(err, status, KZ_DOMAIN_LIBRARY, 0, NULL, NULL, 0);
 		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
+	} else {
+		error_count_later(err);
 	}
 	return status;
 }
@@ -98,6 +108,8 @@ kz_status error_os(kz_error *err, int code, const char *call, const char *format
 		va_end(args);
 		error_foreign(err, st, KZ_DOMAIN_OS, code, strerrorname_np(code), call, 0,
 			"%s: %s", what, text ? text : "unknown error");
+	} else {
+		error_count_later(err);
 	}
 	return st;
 }
@@ -112,6 +124,8 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
 		error_fill(err, status, domain, code, name, call, flags);
 		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
+	} else {
+		error_count_later(err);
 	}
 	return status;
 }
@@ -145,10 +159,16 @@ void error_take_log(kz_error *err, char *log)
 
 kz_status error_copy(kz_error *err, const kz_error *from)
 {
-	if (error_is_clean(err) && from->status != KZ_OK) {
+	if (from->status == KZ_OK) {
+		return KZ_OK;
+	}
+	if (error_is_clean(err)) {
 		*err = *from;
+		err->reserved[0] = 0;
 		err->file = from->file ? mem_strdup(from->file) : NULL;
 		err->log = from->log ? mem_strdup(from->log) : NULL;
+	} else {
+		error_count_later(err);
 	}
 	return from->status;
 }

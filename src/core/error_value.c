@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "drv/codes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,18 @@ static void print_call(struct sink *sink, const kz_error *err)
 	sink_add(sink, "\n");
 }
 
+/* The error has room for the first failure only, so a person who sees that learns of the others. */
+static void print_later(struct sink *sink, const kz_error *err)
+{
+	const uint64_t later = err->reserved[0];
+	char text[160];
+	if (later > 0) {
+		snprintf(text, sizeof(text), "%"PRIu64" later failure%s came while this error was not cleared"
+			" (kz_error_clear)", later, later == 1 ? "" : "s");
+		sink_line(sink, "note: ", text);
+	}
+}
+
 static void print_error(struct sink *sink, const kz_error *err)
 {
 	if (!err || err->status == KZ_OK) {
@@ -118,6 +131,7 @@ static void print_error(struct sink *sink, const kz_error *err)
 		/* The log is the compiler's diagnostics, and says all that the message says. */
 		sink_lines(sink, "", err->log);
 		sink_line(sink, "hint: ", err->hint);
+		print_later(sink, err);
 		return;
 	}
 	sink_line(sink, "kudzu: ", err->message);
@@ -134,6 +148,7 @@ static void print_error(struct sink *sink, const kz_error *err)
 		sink_line(sink, "  log:", "");
 		sink_lines(sink, "    ", err->log);
 	}
+	print_later(sink, err);
 }
 
 void kz_error_clear(kz_error *err)

@@ -323,9 +323,7 @@ static kz_status for_gpu(struct linking *linking, kz_error *err)
 		return by_driver(linking, err);
 	}
 	if (st) {
-		if (error_is_clean(err)) {
-			st = error_copy(err, &own);
-		}
+		st = error_copy(err, &own);
 		kz_error_clear(&own);
 	}
 	return st;

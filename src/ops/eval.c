@@ -41,8 +41,9 @@ static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_s
 	kz_status st = first->status;
 	int line = line_of(source->text, source->place, &begin, &len);
 	size_t column = source->place - begin;
-	if (error_is_clean(err)) {
-		error_copy(err, first);
+	bool mine = error_is_clean(err);
+	error_copy(err, first);
+	if (mine) {
 		error_add_place(err, "expression", line, (int)column + 1);
 		if (st == KZ_COMPILE) {
 			str_addf(&log, "expression:%d:%zu: error: %s\n", line, column + 1,

@@ -23,6 +23,36 @@ START_TEST(the_first_failure_wins)
 }
 END_TEST
 
+START_TEST(printing_counts_the_failures_that_came_later)
+{
+	kz_error err = KZ_ERROR_INIT, other = KZ_ERROR_INIT, copy = KZ_ERROR_INIT;
+	char text[400];
+	error_set(&err, KZ_RANGE, "first");
+	error_set(&err, KZ_IO, "second");
+	kz_error_format(&err, text, sizeof(text));
+	ck_assert_str_eq(text, "kudzu: first\nnote: 1 later failure came while this error was not "
+		"cleared (kz_error_clear)\n");
+	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", 0, "third");
+	error_os(&err, ENOENT, "open", "fourth");
+	error_copy(&err, &other); /* KZ_OK is not a failure */
+	error_set(&other, KZ_IO, "fifth");
+	error_copy(&err, &other);
+	kz_error_format(&err, text, sizeof(text));
+	ck_assert_str_eq(text, "kudzu: first\nnote: 4 later failures came while this error was not "
+		"cleared (kz_error_clear)\n");
+	error_copy(&copy, &err);
+	kz_error_format(&copy, text, sizeof(text));
+	ck_assert_str_eq(text, "kudzu: first\n");
+	kz_error_clear(&copy);
+	kz_error_clear(&err);
+	error_set(&err, KZ_RANGE, "again");
+	kz_error_format(&err, text, sizeof(text));
+	ck_assert_str_eq(text, "kudzu: again\n");
+	kz_error_clear(&err);
+	kz_error_clear(&other);
+}
+END_TEST
+
 START_TEST(every_function_takes_no_error)
 {
 	char *log = mem_strdup("log");
@@ -265,6 +295,7 @@ SUITE(error)
 	Suite *suite = suite_create("error");
 	TCase *tc = tcase_create("values");
 	tcase_add_test(tc, the_first_failure_wins);
+	tcase_add_test(tc, printing_counts_the_failures_that_came_later);
 	tcase_add_test(tc, every_function_takes_no_error);
 	tcase_add_test(tc, a_cleared_error_can_be_used_again);
 	tcase_add_test(tc, functions_read_every_field);
