@@ -22,7 +22,7 @@
  * holds nothing yet does no harm.  The line is there only if the object was not released after all.
  * valgrind may report the look at a variable that was never set: set it to NULL.
  *
- * The list is kept from the first device that is opened while KUDZU_LEAKS is set, from the begin of a trace
+ * The list is kept from the first device that is opened while KUDZU_LEAKS is set, from the beginning of a trace
  * (trace.h), or from the first object that a file with KZ_LEAKS creates.  Without these,
  * kz_device_print_leaks knows memory, and numbers of some objects.  A file that is compiled without
  * KZ_LEAKS, or in another language, has its objects on the list, without places.

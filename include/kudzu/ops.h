@@ -154,8 +154,8 @@ typedef struct kz_op_options {
 /**
  * Apply an operation to arrays and numbers.
  *
- * @param out set to the result, NULL on failure; what it held before is not released.  If the options have `into`, it is set to that
- *        array with one more reference, and may be NULL.
+ * @param out set to the result, NULL on failure; what it held before is not released.  If the
+ *        options have `into`, it is set to that array with one more reference, and may be NULL.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...): as many operands as the operation has, at least one of them an array.
  * @return KZ_OK; KZ_INVALID for a number of operands, types, shapes, devices or a stream that do

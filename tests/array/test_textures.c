@@ -1032,7 +1032,7 @@ DEVICE_TEST(what_cannot_be_an_array_is_refused)
 	ck_assert_ptr_null(out);
 	fails(kz_cuda_array_create(&out, dev, KZ_F64, KZ_SHAPE(4), NULL, &err), KZ_INVALID,
 		"got float64");
-	fails(kz_cuda_array_create(&out, dev, 77, KZ_SHAPE(4), NULL, &err), KZ_INVALID, "no dtype");
+	fails(kz_cuda_array_create(&out, dev, 77, KZ_SHAPE(4), NULL, &err), KZ_INVALID, "not a dtype");
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(2, 2, 2, 2), NULL, &err), KZ_INVALID,
 		"(depth, height, width), got (2, 2, 2, 2)");
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4, 0), NULL, &err), KZ_INVALID, "(4, 0)");

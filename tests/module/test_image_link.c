@@ -386,7 +386,8 @@ START_TEST(what_cannot_be_linked_is_refused)
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "");
 	options.linker = KZ_LINKER_ANY;
 	input = (kz_link_input){.name = NULL};
-	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID, "input 1: expected an image");
+	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_INVALID,
+		"input 1: expected an image");
 	input = (kz_link_input){.name = "/nowhere/at/all"};
 	fails(kz_link(&linked, NULL, &input, 1, &options, &err), KZ_NOT_FOUND, "/nowhere");
 	input = (kz_link_input){.image = image, .data = "x", .size = 1};
