@@ -157,7 +157,7 @@ void launch_fail_fault(struct job *job, const struct worker *w)
 	};
 	size_t i = 0;
 	if (w->fault.signal == FAULT_INTERRUPT) {
-		return; // whoever sent it has said why
+		return; // the thread that interrupted the worker has said why
 	}
 	while (i + 1 < countof(faults) && faults[i].signal != w->fault.signal) {
 		i++;

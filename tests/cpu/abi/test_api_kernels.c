@@ -138,7 +138,7 @@ START_TEST(options_of_the_compiler_have_a_range)
 }
 END_TEST
 
-/* There is no debugger.  So it is on a GPU. */
+/* Without a debugger a breakpoint ends the kernel, as on a GPU. */
 START_TEST(a_breakpoint_ends_a_kernel)
 {
 	CUmodule module;
