@@ -262,14 +262,10 @@ static kz_status solve_get_nans(struct solve_factors *factors, const struct lapa
 	return st;
 }
 
-static kz_status solve_get_factors(struct solve_factors *factors, struct lapack *call,
-	kz_array *array, kz_error *err)
+static kz_status solve_factors_alloc(struct solve_factors *factors, size_t count, kz_error *err)
 {
-	kz_array *lu = NULL, *pivots = NULL, *info = NULL;
-	size_t count = (size_t)call->count, cells;
-	int64_t n = array->shape.dims[array->shape.ndim - 1];
-	*factors = (struct solve_factors){.n = n};
-	if (!size_mul(&cells, count, (size_t)n)
+	size_t cells;
+	if (!size_mul(&cells, count, (size_t)factors->n)
 	    || !(factors->diagonals = mem_zalloc(cells + 1, sizeof(*factors->diagonals)))
 	    || !(factors->pivots = mem_zalloc(cells + 1, sizeof(*factors->pivots)))
 	    || !(factors->info = mem_zalloc(count + 1, sizeof(*factors->info)))
@@ -277,11 +273,22 @@ static kz_status solve_get_factors(struct solve_factors *factors, struct lapack 
 	    || !(factors->results = mem_zalloc(2 * count + 1, sizeof(*factors->results)))) {
 		return error_no_memory(err);
 	}
-	if (cells == 0) {
-		return KZ_OK;
+	return KZ_OK;
+}
+
+/* The device factors first: what does not fit into its memory takes none of the host's. */
+static kz_status solve_get_factors(struct solve_factors *factors, struct lapack *call,
+	kz_array *array, kz_error *err)
+{
+	kz_array *lu = NULL, *pivots = NULL, *info = NULL;
+	size_t count = (size_t)call->count;
+	*factors = (struct solve_factors){.n = array->shape.dims[array->shape.ndim - 1]};
+	if (count == 0 || factors->n == 0) {
+		return solve_factors_alloc(factors, count, err);
 	}
 	kz_status st = lapack_factor(&lu, &pivots, &info, call, array, false, err);
-	if (!st && !(st = solve_get_diagonals(factors, lu, call->stream, err))
+	if (!st && !(st = solve_factors_alloc(factors, count, err))
+	    && !(st = solve_get_diagonals(factors, lu, call->stream, err))
 	    && !(st = kz_array_get(pivots, factors->pivots, kz_array_size(pivots), err))
 	    && !(st = kz_array_get(info, factors->info, kz_array_size(info), err))) {
 		bool has_singular = false;
