@@ -139,7 +139,7 @@ kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_know
 	if (st) {
 		return st;
 	}
-	if (!store || rtc_request_check(request, NULL) || compiler_get(&compiler, NULL)
+	if (!store || compiler_get(&compiler, NULL)
 	    || !key_make(&key, request, compiler) || key.why_not) {
 		atomic_fetch_add(&cache_counters.not_cached, key.why_not ? 1 : 0);
 		key_free(&key);

@@ -172,8 +172,8 @@ kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, 
 {
 	const struct nvrtc *nvrtc;
 	struct rtc_request inner = *request;
-	char *folder = request->pch && rtc_request_check(request, NULL) == KZ_OK
-		&& nvrtc_open(&nvrtc, NULL) == KZ_OK ? pch_folder(nvrtc, request) : NULL;
+	char *folder = request->pch && nvrtc_open(&nvrtc, NULL) == KZ_OK
+		? pch_folder(nvrtc, request) : NULL;
 	inner.pch_folder = folder;
 	kz_status st = rtc_compile(out, &inner, err);
 	mem_free(folder);

@@ -333,7 +333,7 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 	struct store *store = store_default();
 	struct key key = {.bytes = STR_INIT};
 	kz_status st;
-	if ((st = rtc_request_check(request, err)) || (st = compiler_get(&compiler, err))) {
+	if ((st = compiler_get(&compiler, err))) {
 		return st;
 	}
 	bool ok = store && key_make(&key, request, compiler) && cache_answer(out, store, &key, request);
@@ -345,8 +345,7 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 static kz_status name_kept(char **kept, struct rtc_request *request,
 	const kz_compile_options *options, kz_error *err)
 {
-	bool keeps = options && options->keep_source && request->source
-		&& (request->line_info || request->debug);
+	bool keeps = options && options->keep_source && (request->line_info || request->debug);
 	kz_status st = keeps ? keep_path(kept, request->source, request->name, err) : KZ_OK;
 	request->name = *kept ? *kept : request->name;
 	return st;

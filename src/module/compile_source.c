@@ -113,7 +113,8 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 {
 	kz_status st = options ? read_given(request, options, err) : KZ_OK;
 	request->source = behind_mark(request->source);
-	return st ? st : add_defaults(request, err);
+	st = st ? st : add_defaults(request, err);
+	return st ? st : rtc_request_check(request, err);
 }
 
 kz_status image_compile(struct kz_image **out, const char *source,
@@ -129,8 +130,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	if ((st = image_read_options(&request, options, err))) {
 		return st;
 	}
-	if (options && options->keep_source && request.source
-	    && (request.line_info || request.debug)) {
+	if (options && options->keep_source && (request.line_info || request.debug)) {
 		if ((st = keep_source(&kept, request.source, request.name, err))) {
 			return st;
 		}

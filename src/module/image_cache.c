@@ -214,7 +214,7 @@ kz_status image_cache_get(struct kz_image **out, const struct rtc_request *reque
 	struct deps *deps = NULL;
 	bool is_known = false;
 	*out = NULL;
-	if (rtc_request_check(request, NULL) == KZ_OK && key_of_request(&bytes, request)) {
+	if (key_of_request(&bytes, request)) {
 		struct hash hash = hash_of(bytes.data, bytes.len);
 		pthread_mutex_lock(&images.lock);
 		*out = image_look(&mine, &bytes, hash, &modules);
@@ -232,7 +232,7 @@ kz_status image_cache_get(struct kz_image **out, const struct rtc_request *reque
 	if (unlikely(trace_is_on())) {
 		trace_host(start, "compile", request->name ? request->name : "kernel.cu",
 			"\"status\":\"%s\",\"source_bytes\":%zu", kz_status_name(st),
-			request->source ? strlen(request->source) : 0);
+			strlen(request->source));
 	}
 	st = st ? st : image_take(out, &image, err);
 	if (mine) {

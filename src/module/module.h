@@ -105,7 +105,7 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 
 /* compile_source.c */
 
-/* Put what the options (may be NULL) and the environment say into a request. */
+/* Put what the options (may be NULL) and the environment say into a request, and check it. */
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err);
 

@@ -581,8 +581,7 @@ static kz_status compile_with(struct rtc_image *out, const struct rtc_request *r
 	kz_status st;
 
 	*out = (struct rtc_image){0};
-	if ((st = rtc_request_check(request, err)) || (st = nvrtc_open(&job.nvrtc, err))
-	    || (st = choose_arch(&job, err))) {
+	if ((st = nvrtc_open(&job.nvrtc, err)) || (st = choose_arch(&job, err))) {
 		return st;
 	}
 	job.prelude = headers_want_prelude(request);

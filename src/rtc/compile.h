@@ -101,15 +101,16 @@ struct rtc_request {
 };
 
 /*
- * Compile.  On failure nothing is left in *out; KZ_COMPILE carries the place of the first error and
- * the rendered diagnostics as the log.  KZ_NO_COMPILER, KZ_VERSION (the device is too old for this
- * NVRTC), KZ_INVALID (NULL source, a bad option), KZ_NOT_FOUND (no such template instance, or more
- * than one), KZ_UNSUPPORTED (the options make neither PTX nor a cubin), KZ_NO_MEMORY.
+ * Compile a request that has passed rtc_request_check.  On failure nothing is left in *out;
+ * KZ_COMPILE carries the place of the first error and the rendered diagnostics as the log.
+ * KZ_NO_COMPILER, KZ_VERSION (the device is too old for this NVRTC), KZ_INVALID (an option that NVRTC
+ * does not know), KZ_NOT_FOUND (no such template instance, or more than one), KZ_UNSUPPORTED (the
+ * options make neither PTX nor a cubin), KZ_NO_MEMORY.
  */
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
 
-/* Check a request as far as that is possible without a compiler: KZ_INVALID, as rtc_compile gives
- * it. */
+/* Check a request as far as that is possible without a compiler: KZ_INVALID.  Whoever makes a request
+ * calls this once; the functions that take one rely on it. */
 kz_status rtc_request_check(const struct rtc_request *request, kz_error *err);
 
 /* Read what an image from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.

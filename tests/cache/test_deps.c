@@ -14,6 +14,7 @@
 #include "base/store.h"
 #include "cache/deps.h"
 #include "cache/includes.h"
+#include "support/compile_test.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -243,7 +244,7 @@ START_TEST(no_file_that_nvrtc_opens_is_missed)
 	const char *const options[] = {option};
 	request.options = options;
 	request.option_count = 1;
-	kz_status st = rtc_compile(&image, &request, &err);
+	kz_status st = support_compile(&image, &request, &err);
 	snprintf(error, sizeof(error), "%s", err.message);
 	kz_error_clear(&err);
 	char *text = NULL;

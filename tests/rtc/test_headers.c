@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "rtc/headers.h"
 #include "rtc/nvrtc.h"
+#include "support/compile_test.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -35,7 +36,7 @@ static void compiles(const char *source, bool no_prelude, kz_status want)
 		.no_prelude = no_prelude,
 	};
 	struct rtc_image image;
-	kz_status status = rtc_compile(&image, &request, &err);
+	kz_status status = support_compile(&image, &request, &err);
 	ck_assert_msg(status == want, "%s: %d %s\n%s", source, (int)status, err.message,
 		err.log ? err.log : "");
 	ck_assert_msg(status || !image.log, "%s", image.log);
@@ -157,7 +158,7 @@ START_TEST(values_are_those_of_the_host)
 		.option_count = 2,
 	};
 	struct rtc_image image;
-	ck_assert_msg(rtc_compile(&image, &request, &err) == KZ_OK, "%s\n%s", err.message, err.log);
+	ck_assert_msg(support_compile(&image, &request, &err) == KZ_OK, "%s\n%s", err.message, err.log);
 	rtc_image_free(&image);
 	str_free(&source);
 }
@@ -183,7 +184,7 @@ START_TEST(headers_of_the_caller_come_before_the_stand_ins)
 		.header_count = 1,
 	};
 	struct rtc_image image;
-	kz_status status = rtc_compile(&image, &request, &err);
+	kz_status status = support_compile(&image, &request, &err);
 	unlink(path);
 	rmdir(folder);
 	ck_assert_msg(status == KZ_OK, "%s", err.message);

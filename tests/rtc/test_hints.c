@@ -5,6 +5,7 @@
 #include "rtc/compile.h"
 #include "rtc/hints.h"
 #include "rtc/nvrtc.h"
+#include "support/compile_test.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -24,7 +25,7 @@ static void expect_hint_of(const struct rtc_request *request, const char *hint)
 {
 	struct rtc_image image;
 	const char *source = request->source;
-	ck_assert_msg(rtc_compile(&image, request, &err) == KZ_COMPILE, "%s\ngives: %s", source,
+	ck_assert_msg(support_compile(&image, request, &err) == KZ_COMPILE, "%s\ngives: %s", source,
 		err.message);
 	if (hint) {
 		ck_assert_msg(err.hint && strstr(err.hint, hint), "%s\ngives: %s\nhint: %s", source,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "rtc/resources.h"
+#include "support/compile_test.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -41,7 +42,7 @@ static void compile(struct rtc_image *image, const char *arch, bool with_log)
 		.options = options,
 		.option_count = with_log ? 2 : 1,
 	};
-	ck_assert_msg(!rtc_compile(image, &request, &err), "%s", err.message);
+	ck_assert_msg(!support_compile(image, &request, &err), "%s", err.message);
 }
 
 /* The number before some words in what ptxas says about a kernel; 0 where it does not have them. */

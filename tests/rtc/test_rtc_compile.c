@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "rtc/thread.h"
+#include "support/compile_test.h"
 #include "support/image_text.h"
 #include "support/suite.h"
 
@@ -24,7 +25,7 @@ static kz_error err;
 
 static void compile(struct rtc_image *image, const struct rtc_request *request)
 {
-	kz_status status = rtc_compile(image, request, &err);
+	kz_status status = support_compile(image, request, &err);
 	ck_assert_msg(status == KZ_OK, "%d %s\n%s", (int)status, err.message,
 		err.log ? err.log : "");
 	ck_assert_int_eq(err.status, KZ_OK);
@@ -33,7 +34,7 @@ static void compile(struct rtc_image *image, const struct rtc_request *request)
 static void fails(const struct rtc_request *request, kz_status want, const char *message)
 {
 	struct rtc_image image;
-	ck_assert_int_eq(rtc_compile(&image, request, &err), want);
+	ck_assert_int_eq(support_compile(&image, request, &err), want);
 	ck_assert_int_eq(err.status, want);
 	ck_assert_msg(strstr(err.message, message) != NULL, "'%s' is not in: %s", message,
 		err.message);
@@ -360,7 +361,7 @@ static void *compile_many(void *data)
 		struct rtc_request request = {.source = bad_source ? "x" : C "k(int a) {}", PTX};
 		struct rtc_image image;
 		kz_error own = KZ_ERROR_INIT;
-		kz_status status = rtc_compile(&image, &request, &own);
+		kz_status status = support_compile(&image, &request, &own);
 		*good = *good && status == (bad_source ? KZ_COMPILE : KZ_OK);
 		*good = *good && (bad_source || image.kernel_count == 1);
 		rtc_image_free(&image);
@@ -396,7 +397,7 @@ static void *compile_cancelled(void *data)
 	struct rtc_request request = {.source = K "k() {}", PTX};
 	struct rtc_image image;
 	pthread_cancel(pthread_self());
-	*(kz_status *)data = rtc_compile(&image, &request, NULL);
+	*(kz_status *)data = support_compile(&image, &request, NULL);
 	rtc_image_free(&image);
 	return NULL;
 }
@@ -505,11 +506,11 @@ START_TEST(want_of_memory_leaves_nothing)
 		.instance_count = 1,
 	};
 	struct rtc_image image;
-	rtc_compile(&image, &request, NULL); /* loads NVRTC */
+	support_compile(&image, &request, NULL); /* loads NVRTC */
 	rtc_image_free(&image);
 	for (long n = 0;; n++) {
 		mem_fail_after(n);
-		kz_status status = rtc_compile(&image, &request, &err);
+		kz_status status = support_compile(&image, &request, &err);
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);
 		/* The error value may do without its texts. */

@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "support/compile_test.h"
 #include "support/image_text.h"
 #include "support/suite.h"
 
@@ -156,7 +157,7 @@ static struct rtc_image compile(const char *arch)
 	struct rtc_request request = {.source = source, .arch = arch};
 	struct rtc_image image;
 	kz_error err = KZ_ERROR_INIT;
-	ck_assert_msg(rtc_compile(&image, &request, &err) == KZ_OK, "%s", err.message);
+	ck_assert_msg(support_compile(&image, &request, &err) == KZ_OK, "%s", err.message);
 	return image;
 }
 
@@ -224,7 +225,7 @@ START_TEST(a_compile_gives_the_types_of_variables)
 		struct rtc_request request = {.source = with_variables, .arch = archs[i]};
 		struct rtc_image image;
 		kz_error err = KZ_ERROR_INIT;
-		ck_assert_msg(!rtc_compile(&image, &request, &err), "%s", err.message);
+		ck_assert_msg(!support_compile(&image, &request, &err), "%s", err.message);
 		char *shown = show_variables(&image);
 		expect_words(shown, words, countof(words));
 		mem_free(shown);
@@ -246,7 +247,7 @@ START_TEST(a_cubin_gives_variables)
 	struct rtc_request request = {.source = with_variables, .arch = "sm_90"};
 	struct rtc_image made;
 	struct rtc_image image;
-	ck_assert_int_eq(rtc_compile(&made, &request, NULL), KZ_OK);
+	ck_assert_int_eq(support_compile(&made, &request, NULL), KZ_OK);
 	ck_assert_int_eq(rtc_image_inspect(&image, made.data, made.size, NULL), KZ_OK);
 	char *shown = show_variables(&image);
 	expect_words(shown, words, countof(words));
