@@ -43,6 +43,13 @@ bool str_size(int64_t *out, const char *text);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);
 
+/* Whether an identifier can have this character behind its first one: ASCII letters, digits and the
+ * underscore, in every locale.  NVRTC takes no others. */
+static inline bool str_is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Hand the text to the caller, who frees it with mem_free; NULL when memory ran out.  An empty
  * string gives "".  Afterwards the string is as new. */
 char *str_take(struct str *s);

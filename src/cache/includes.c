@@ -17,7 +17,6 @@
 
 #include "base/alloc.h"
 
-#include <ctype.h>
 #include <string.h>
 
 struct includes_text {
@@ -25,11 +24,6 @@ struct includes_text {
 	const char *begin;
 	const char *end;
 };
-
-static bool includes_is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
-}
 
 /* Skip blanks of a line, and comments. */
 static const char *includes_skip(const struct includes_text *in, const char *at)
@@ -103,7 +97,7 @@ static void includes_take_word(const struct includes_text *in, const char *at, s
 	if (in->end - next >= 5 && memcmp(next, "_next", 5) == 0) {
 		next += 5;
 	}
-	if (next < in->end && includes_is_word(*next)) {
+	if (next < in->end && str_is_word(*next)) {
 		return; /* the beginning of another word */
 	}
 	next = includes_skip(in, next);
@@ -113,7 +107,7 @@ static void includes_take_word(const struct includes_text *in, const char *at, s
 	} else if (asks && !includes_is_tested(in, at - strlen("__has_"))) {
 		in->out->has_macro = true; /* another name for it, whose uses nobody looks for */
 	}
-	if (next < in->end && includes_is_word(*next) && (asks || includes_is_directive(in, at))) {
+	if (next < in->end && str_is_word(*next) && (asks || includes_is_directive(in, at))) {
 		in->out->has_macro = true;
 	}
 	includes_take_name(in, next);

@@ -112,7 +112,7 @@ static kz_status custom_take_name(struct custom *custom, const char *name, kz_er
 		return error_no_memory(err);
 	}
 	for (char *c = symbol; *c; c++) {
-		*c = isalnum((unsigned char)*c) ? *c : '_';
+		*c = str_is_word(*c) ? *c : '_';
 	}
 	custom->symbol = symbol;
 	return custom_copy(&custom->name, custom, name, err);

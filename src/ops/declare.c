@@ -33,14 +33,9 @@ struct reader {
 	kz_error *err;
 };
 
-static bool is_word_start(char c)
-{
-	return isalpha((unsigned char)c) || c == '_';
-}
-
 static bool declare_is_word(const struct reader *reader)
 {
-	return is_word_start(*reader->at);
+	return str_is_word(*reader->at) && !isdigit((unsigned char)*reader->at);
 }
 
 /* Find the token at or after `from`: a word, "::", or one character. */
@@ -49,8 +44,8 @@ static void declare_scan(struct reader *reader, const char *from)
 	from += strspn(from, " \t\r\n");
 	reader->at = from;
 	reader->len = *from != '\0';
-	if (is_word_start(*from)) {
-		while (is_word_start(*from) || isdigit((unsigned char)*from)) {
+	if (declare_is_word(reader)) {
+		while (str_is_word(*from)) {
 			from++;
 		}
 		reader->len = (size_t)(from - reader->at);

@@ -8,6 +8,8 @@
 
 #include "ops/eval_lex.h"
 
+#include "base/str.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,11 +19,6 @@
 static bool eval_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-static bool eval_is_word(char c)
-{
-	return eval_is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
 static void eval_lex_fail(struct eval_token *out, kz_error *err, size_t len, const char *format,
@@ -37,7 +34,7 @@ static void eval_lex_fail(struct eval_token *out, kz_error *err, size_t len, con
 static int digit_value(char c)
 {
 	return eval_is_digit(c) ? c - '0'
-		: eval_is_word(c) && c != '_' ? (c | 0x20) - 'a' + 10 : 99;
+		: str_is_word(c) && c != '_' ? (c | 0x20) - 'a' + 10 : 99;
 }
 
 /* Digits of a base; returns where they end, NULL when the value needs more than 64 bits. */
@@ -107,8 +104,8 @@ static void lex_number(struct eval_token *out, const char *text, kz_error *err)
 		end += *end == 'j';
 	}
 	out->len = (size_t)(end - text);
-	if (eval_is_word(*end) || *end == '.' || end == text + 2 * (base != 10)) {
-		while (eval_is_word(*end) || *end == '.') {
+	if (str_is_word(*end) || *end == '.' || end == text + 2 * (base != 10)) {
+		while (str_is_word(*end) || *end == '.') {
 			end++;
 		}
 		eval_lex_fail(out, err, (size_t)(end - text), "'%.*s' is not a number", text);
@@ -193,8 +190,8 @@ void eval_lex(struct eval_token *out, const char *text, size_t at, kz_error *err
 		out->len = 0;
 	} else if (eval_is_digit(*text) || (*text == '.' && eval_is_digit(text[1]))) {
 		lex_number(out, text, err);
-	} else if (eval_is_word(*text)) {
-		for (out->len = 1; eval_is_word(text[out->len]); out->len++) {
+	} else if (str_is_word(*text)) {
+		for (out->len = 1; str_is_word(text[out->len]); out->len++) {
 		}
 		out->kind = word_kind(text, out->len);
 	} else {

@@ -13,7 +13,6 @@
 #include "ops/device_code.h"
 #include "ops/generate.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,8 +203,7 @@ static void add_operation(struct str *source, const struct expr *expr, const str
 	const char *text = expr_op_text(expr_op(node->op), first);
 	char before = ' ';
 	for (; *text; before = *text++) {
-		bool alone = !isalnum((unsigned char)before) && before != '_' && before != '.'
-			&& !isalnum((unsigned char)text[1]) && text[1] != '_';
+		bool alone = !str_is_word(before) && before != '.' && !str_is_word(text[1]);
 		if (alone && *text >= 'a' && *text <= 'c') {
 			str_addf(source, "n%d", node->args[*text - 'a']);
 		} else {

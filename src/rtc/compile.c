@@ -50,7 +50,7 @@ static bool texts_given(const char *const *texts, size_t count)
 static bool is_define(const char *text)
 {
 	const char *c = text;
-	while (isalnum((unsigned char)*c) || *c == '_' || *c == '$' || (unsigned char)*c >= 0x80) {
+	while (str_is_word(*c)) {
 		c++;
 	}
 	return c > text && !isdigit((unsigned char)*text) && (!*c || *c == '=' || *c == '(');
@@ -317,7 +317,7 @@ static bool prelude_at_fault(const struct diag *diag)
 	}
 	for (const char *at = diag->excerpt; at && *at;) {
 		size_t len = 0;
-		while (isalnum((unsigned char)at[len]) || at[len] == '_') {
+		while (str_is_word(at[len])) {
 			len++;
 		}
 		if (len > 0 && headers_has_macro(at, len)) {

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -288,11 +289,6 @@ bool headers_has_macro(const char *word, size_t len)
 	return false;
 }
 
-static bool headers_is_word(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-
 /* Types end in _t, macros are in capitals; "include" may bring in words that we do not see. */
 static bool looks_like_prelude(const char *word, size_t len)
 {
@@ -322,7 +318,7 @@ bool headers_want_prelude(const struct rtc_request *request)
 	}
 	for (const char *at = request->source; *at;) {
 		size_t len = 0;
-		while (headers_is_word(at[len])) {
+		while (str_is_word(at[len])) {
 			len++;
 		}
 		if (len > 0 && looks_like_prelude(at, len)) {

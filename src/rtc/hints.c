@@ -25,11 +25,6 @@ struct rule {
 	const char *hint;
 };
 
-static bool hints_is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool hints_has(const char *text, size_t len, const char *part)
 {
 	return !part || (len > 0 && memmem(text, len, part, strlen(part)));
@@ -39,12 +34,12 @@ static bool hints_has(const char *text, size_t len, const char *part)
 static bool has_word(const char *text, size_t len, const char *word)
 {
 	size_t word_len = word ? strlen(word) : 0;
-	if (!word || !hints_is_word(word[0])) {
+	if (!word || !str_is_word(word[0])) {
 		return hints_has(text, len, word);
 	}
 	for (size_t i = 0; i + word_len <= len; i++) {
-		if (memcmp(text + i, word, word_len) == 0 && (i == 0 || !hints_is_word(text[i - 1]))
-		    && (i + word_len == len || !hints_is_word(text[i + word_len]))) {
+		if (memcmp(text + i, word, word_len) == 0 && (i == 0 || !str_is_word(text[i - 1]))
+		    && (i + word_len == len || !str_is_word(text[i + word_len]))) {
 			return true;
 		}
 	}
@@ -59,7 +54,7 @@ static const char *named_word(const struct hint_error *error, size_t *len)
 	size_t left = quote ? error->message_len - (size_t)(word - error->message)
 		: error->caret < error->line_len ? error->line_len - error->caret : 0;
 	*len = 0;
-	while (*len < left && hints_is_word(word[*len])) {
+	while (*len < left && str_is_word(word[*len])) {
 		(*len)++;
 	}
 	return word;
@@ -144,7 +139,7 @@ static const char *find_keyword(const struct hint_error *error, const char *hint
 	};
 	size_t start = error->caret < error->line_len ? error->caret : error->line_len;
 	size_t end = start;
-	while (end < error->line_len && hints_is_word(error->line[end])) {
+	while (end < error->line_len && str_is_word(error->line[end])) {
 		end++;
 	}
 	if (end == start) {
@@ -153,7 +148,7 @@ static const char *find_keyword(const struct hint_error *error, const char *hint
 		}
 		start = end;
 	}
-	while (start > 0 && hints_is_word(error->line[start - 1])) {
+	while (start > 0 && str_is_word(error->line[start - 1])) {
 		start--;
 	}
 	return end > start && in_list(words, countof(words), error->line + start, end - start)
@@ -201,8 +196,8 @@ static const char *find_whole_index(const struct hint_error *error, const char *
 		size_t len = strlen(names[k]);
 		for (size_t i = 0; i + len <= error->line_len; i++) {
 			char after = i + len < error->line_len ? error->line[i + len] : ';';
-			if (memcmp(error->line + i, names[k], len) == 0 && !hints_is_word(after)
-			    && after != '.' && (i == 0 || !hints_is_word(error->line[i - 1]))) {
+			if (memcmp(error->line + i, names[k], len) == 0 && !str_is_word(after)
+			    && after != '.' && (i == 0 || !str_is_word(error->line[i - 1]))) {
 				return hint;
 			}
 		}
@@ -225,7 +220,7 @@ static const char *find_start(const struct hint_error *error, const char *hint)
 		if (isspace((unsigned char)error->line[i])) {
 			i++;
 		} else if (error->line_len - i > 2 && memcmp(error->line + i, "__", 2) == 0) {
-			while (i < error->line_len && hints_is_word(error->line[i])) {
+			while (i < error->line_len && str_is_word(error->line[i])) {
 				i++;
 			}
 		} else {

@@ -226,11 +226,6 @@ bool image_finish(struct rtc_image *image)
 	return ok;
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
-
 /* The next character of a name that matters: white space counts only between two words, where it
  * is one blank.  0 at the end. */
 static char next_char(const char **at, char last)
@@ -239,7 +234,7 @@ static char next_char(const char **at, char last)
 	while (isspace((unsigned char)**at)) {
 		(*at)++;
 	}
-	if (*at > space && is_word(last) && is_word(**at)) {
+	if (*at > space && str_is_word(last) && str_is_word(**at)) {
 		return ' ';
 	}
 	return **at ? *(*at)++ : '\0';

@@ -80,11 +80,6 @@ struct scanner {
 	struct token candidate; /* the identifier before the last closed parenthesis */
 };
 
-static bool source_is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
-}
-
 static bool token_is(const struct token *token, const char *text)
 {
 	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
@@ -132,7 +127,7 @@ static const char *directive_end(struct scanner *s, const char *at)
 static bool starts_word(const char *at, const char *word)
 {
 	size_t len = strlen(word);
-	return strncmp(at, word, len) == 0 && !source_is_word(at[len]);
+	return strncmp(at, word, len) == 0 && !str_is_word(at[len]);
 }
 
 static const char *source_skip_blanks(const char *at)
@@ -174,7 +169,7 @@ static void note_macro(struct scanner *s, const char *at, const char *end)
 {
 	const char *name = source_skip_blanks(at);
 	size_t len = 0;
-	while (source_is_word(name[len])) {
+	while (str_is_word(name[len])) {
 		len++;
 	}
 	if (s->macro_count < MAX_MACROS && name[len] != '(' && text_has(name, end, "__global__")) {
@@ -191,7 +186,7 @@ static void skip_directive(struct scanner *s)
 	const char *word = source_skip_blanks(s->at + 1);
 	const char *end = directive_end(s, word);
 	if (starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
-	    && !source_is_word(source_skip_blanks(word + 2)[1])) {
+	    && !str_is_word(source_skip_blanks(word + 2)[1])) {
 		end = skip_disabled(word);
 	} else if (starts_word(word, "define")) {
 		note_macro(s, word + 6, end);
@@ -253,13 +248,13 @@ static struct token scan_next(struct scanner *s)
 	if (!*s->at) {
 		return (struct token){TOKEN_END, s->at, 0};
 	}
-	if (source_is_word(*s->at)) {
+	if (str_is_word(*s->at)) {
 		token.kind = TOKEN_WORD;
 		/* 1'000 is one number. */
 		bool digits = isdigit((unsigned char)*s->at);
 		const char *end = s->at;
-		while (source_is_word(*end)
-		    || (digits && end[0] == '\'' && source_is_word(end[1]))) {
+		while (str_is_word(*end)
+		    || (digits && end[0] == '\'' && str_is_word(end[1]))) {
 			end++;
 		}
 		if (*end == '"' && end[-1] == 'R') {

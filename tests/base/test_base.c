@@ -142,6 +142,15 @@ START_TEST(words_are_as_far_apart_as_letters_must_change)
 }
 END_TEST
 
+START_TEST(the_characters_of_identifiers_are_those_of_c)
+{
+	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	for (int c = -128; c < 128; c++) {
+		ck_assert_int_eq(str_is_word((char)c), c != 0 && strchr(all, c) != NULL);
+	}
+}
+END_TEST
+
 START_TEST(arena_memory_is_cleared_aligned_and_apart)
 {
 	struct arena arena = ARENA_INIT;
@@ -352,6 +361,7 @@ static TCase *container_case(void)
 	tcase_add_test(tc, a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing);
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
 	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);
+	tcase_add_test(tc, the_characters_of_identifiers_are_those_of_c);
 	tcase_add_test(tc, arena_memory_is_cleared_aligned_and_apart);
 	tcase_add_loop_test(tc, an_arena_goes_back_to_a_mark, 0, 3);
 	tcase_add_test(tc, an_arena_refuses_what_does_not_fit);

@@ -217,6 +217,7 @@ static const struct {
 	{DEFINE("=1"), KZ_INVALID, "invalid define '=1'"},
 	{DEFINE("N M=1"), KZ_INVALID, "invalid define 'N M=1'"},
 	{DEFINE("N-1"), KZ_INVALID, "invalid define 'N-1'"},
+	{DEFINE("N$=1"), KZ_INVALID, "invalid define 'N$=1'"},
 	{{PTX}, KZ_INVALID, "expected source text, got NULL"},
 	{{.source = "", .device_cc = -1}, KZ_INVALID, "compute capability"},
 	{{.source = "", .device_cc = 50}, KZ_VERSION, "the device has compute capability 5.0"},
