@@ -4,39 +4,79 @@
 
 /*
  * Kudzu: CUDA kernels at run time, from C, with or without a GPU.  Includes everything.
+ * Each header, by what you want to do:
  *
- *   error.h      error values                diagnose.h   what works on this machine
- *   dtype.h      element types               ffi.h        without a C compiler
- *   shape.h      KZ_SHAPE, KZ_AXES           texture.h    CUDA arrays, textures, surfaces
- *   device.h     open a GPU or the CPU       array.h      arrays on the device
- *   stream.h     streams and events          view.h       slices and other views of arrays
- *   graph.h      work launched again         join.h       concatenate, stack, tile
- *   pool.h       memory pools, statistics    ops.h        operations on arrays
- *   pinned.h     pinned host memory          eval.h       expressions as strings
- *   managed.h    memory of host, device      custom.h     kernels from a line of C
- *   growable.h   memory that grows in place  segment.h    segments and runs
- *   copy.h       copies of boxes: 2-D, 3-D   search.h     searches and histograms
- *   leaks.h      what was never released     sort.h       sorting
- *   memory.h     device memory, copies, fills random.h     random numbers
- *   module.h     compile and load CUDA C     fft.h        Fourier transforms, convolutions
- *   kernel.h     kz_launch, KZ_ARGS          sparse.h     sparse matrices
- *   prepared.h   arguments bound once        integrate.h  integrals of samples
- *   image.h      compile without a device    matrix.h     triangles, diagonals, scaling
- *   inspect.h    what is in an image         products.h   dot, tensordot, einsum
- *   layout.h     a struct on host and device solve.h      equations, factors, norms
- *   cache.h      the cache, why it misses    network.h    softmax, cross entropy
- *   diagnostic.h compiler errors as data     sets.h       unique elements, sets
- *   bundle.h     images for several devices  create.h     numbers in a row, identity
- *   link.h       several images to one       indexing.h   take, put, scatter, nonzero
- *   warm.h       compile sources ahead       reduce.h     sums, extremes, means
- *   output.h     what kernels print          scan.h       running sums
- *   trace.h      a trace of the calls        linalg.h     products of matrices
- *   dlpack.h     arrays of other libraries   npy.h        files of numpy
- *   version.h    the version
+ * Open a device, and handle errors
+ *	device.h       GPUs and the CPU: open, describe, limit, synchronize
+ *	error.h        error values: what failed, where, and what helps
+ *	diagnose.h     what works on this machine, a compiler's log as data
+ *	version.h      the version
+ *
+ * Run CUDA C
+ *	module.h       compile and load, variables of a module
+ *	kernel.h       kz_launch, KZ_ARGS, occupancy
+ *	prepared.h     arguments that are bound once
+ *	texture.h      CUDA arrays, textures, surfaces
+ *	layout.h       a struct on host and device
+ *	output.h       what kernels print
+ *
+ * Compile ahead of the run
+ *	image.h        compile without a device
+ *	inspect.h      what is in an image
+ *	link.h         several images to one
+ *	bundle.h       images for several devices
+ *	warm.h         compile many sources, in several processes
+ *	cache.h        the cache, and why it misses
+ *
+ * Manage memory
+ *	memory.h       device memory: buffers, copies, fills
+ *	host_memory.h  pinned and managed memory
+ *	copy.h         copies of rectangles and boxes
+ *	pool.h         pools, statistics, limits, allocators
+ *	leaks.h        what was never released
+ *
+ * Order work
+ *	stream.h       streams and events
+ *	graph.h        work that is recorded once and launched many times
+ *	trace.h        a trace of the calls
+ *
+ * Make arrays
+ *	dtype.h        element types
+ *	shape.h        KZ_SHAPE, KZ_AXES
+ *	array.h        arrays on the device, from and to the host
+ *	create.h       numbers in a row, identity
+ *	random.h       random numbers
+ *	view.h         slices and other views
+ *	join.h         concatenate, stack, tile
+ *	indexing.h     take, put, scatter, nonzero
+ *	npy.h          files of numpy
+ *	dlpack.h       arrays of other libraries
+ *
+ * Compute with arrays
+ *	ops.h          operations on elements
+ *	eval.h         expressions as strings
+ *	custom.h       kernels from a line of C
+ *	reduce.h       sums, extremes, means
+ *	scan.h         running sums, differences
+ *	segment.h      segments and runs
+ *	sort.h         sorting, partitions, quantiles
+ *	search.h       places among sorted elements
+ *	histogram.h    how often values occur
+ *	sets.h         unique elements, sets
+ *	linalg.h       products of matrices and arrays, triangles, diagonals
+ *	solve.h        equations, factorizations, eigenvalues, norms
+ *	sparse.h       sparse matrices
+ *	fft.h          Fourier transforms, convolutions
+ *	integrate.h    integrals of samples
+ *	network.h      softmax, cross entropy
+ *
+ * Call from other languages
+ *	ffi.h          functions behind the macros
+ *	preprocessor.h what the macros are made of; included by others
  *
  * Names are kz_<object>_<verb>.  Functions that make or change arrays as numpy's do keep numpy's
- * names instead: kz_add, kz_sum, kz_sort, kz_solve, kz_fft and the like, in headers of the right
- * column.  The other verbs without an object are
+ * names instead: kz_add, kz_sum, kz_sort, kz_solve, kz_fft and the like, in the headers from
+ * create.h on.  The other verbs without an object are
  *
  *   kz_launch, kz_launch_args, kz_launch_1d, kz_dim,
  *   kz_copy_htod, kz_copy_dtoh, kz_copy_dtod, kz_copy_3d (and their _async and _on forms),
@@ -57,7 +97,6 @@
 #include <kudzu/custom.h>
 #include <kudzu/device.h>
 #include <kudzu/diagnose.h>
-#include <kudzu/diagnostic.h>
 #include <kudzu/dlpack.h>
 #include <kudzu/dtype.h>
 #include <kudzu/error.h>
@@ -65,7 +104,8 @@
 #include <kudzu/ffi.h>
 #include <kudzu/fft.h>
 #include <kudzu/graph.h>
-#include <kudzu/growable.h>
+#include <kudzu/histogram.h>
+#include <kudzu/host_memory.h>
 #include <kudzu/image.h>
 #include <kudzu/indexing.h>
 #include <kudzu/inspect.h>
@@ -75,18 +115,14 @@
 #include <kudzu/layout.h>
 #include <kudzu/linalg.h>
 #include <kudzu/link.h>
-#include <kudzu/managed.h>
-#include <kudzu/matrix.h>
 #include <kudzu/memory.h>
 #include <kudzu/module.h>
 #include <kudzu/network.h>
 #include <kudzu/npy.h>
 #include <kudzu/ops.h>
 #include <kudzu/output.h>
-#include <kudzu/pinned.h>
 #include <kudzu/pool.h>
 #include <kudzu/prepared.h>
-#include <kudzu/products.h>
 #include <kudzu/random.h>
 #include <kudzu/reduce.h>
 #include <kudzu/scan.h>

@@ -3,12 +3,16 @@
 #define KUDZU_LINALG_H
 
 /*
- * Linear algebra, with numpy's names and conventions.
+ * Linear algebra, with numpy's names and conventions: products of matrices and of arrays, matrices
+ * from parts of others.  solve.h has equations, factorizations, eigenvalues and norms.
  *
- *	kz_array *c = NULL;
+ *	kz_array *c = NULL, *d = NULL, *upper = NULL;
  *	if (kz_matmul(&c, a, b, NULL, &err)
  *	    || kz_gemm(c, KZ_ARG(2), a, KZ_MATRIX_TRANSPOSED, b, KZ_MATRIX_AS_IS, KZ_ARG(1), NULL,
- *		    &err)) {                                (c = 2 a' b + c)
+ *		    &err)                                 (c = 2 a' b + c)
+ *	    || kz_einsum(&d, "ij,jk->ki", KZ_ARRAYS(a, b), NULL, &err)
+ *	    || kz_triu(&upper, c, 1, NULL, &err)          (above the diagonal)
+ *	    || kz_scale(c, 0.5, &err)) {                  (c *= 0.5)
  *		kz_error_print(&err, stderr);
  *	}
  *
@@ -20,12 +24,30 @@
  *
  * Matrices are the last two extents of an array; those before are batches.  Arrays are row-major,
  * in and out, and have any strides.
+ *
+ * The operands of a product become their common type (kz_dtype_promote), or the options' dtype,
+ * which is also the result's.  So sums of small integers wrap as in numpy; an options' dtype of
+ * int64 keeps them.  For bool, "and" multiplies and "or" adds.  Halves are multiplied and added as
+ * float32 and rounded once.
+ *
+ * The options are those of kz_apply: an array to write into, a stream, a dtype; NULL means none of
+ * them.  Without an array to write into the result is a new one, of any order of axes in memory.
+ * The array may be an operand.
+ *
+ * Each function returns KZ_OK; KZ_INVALID for NULL, structs, arrays of different devices, and
+ * shapes that do not fit, with these; KZ_DEVICE_MEMORY; KZ_NO_MEMORY; KZ_NO_COMPILER.  On failure
+ * *out is NULL.
+ *
+ * Ownership: release the results with kz_array_release.
+ * Async: the functions return before the work is done.  You may release the operands at once.
  */
-#include <kudzu/ops.h>
+#include <kudzu/join.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Products of matrices */
 
 /**
  * Multiply matrices, as numpy's matmul: (..., m, k) by (..., k, n) gives (..., m, n).
@@ -83,8 +105,221 @@ typedef enum kz_matrix_op {
 KZ_API KZ_NODISCARD kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a,
 	kz_array *b, kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err);
 
+/* Products of arrays */
+
+/**
+ * Multiply two arrays as numpy's dot.
+ *
+ * A 0-d operand multiplies each element of the other.  Otherwise the sum is along the last axis of
+ * `a` and the last but one of `b`, or the only one.  The result has the other axes of `a`, then
+ * those of `b`.  So two 1-d arrays give a 0-d one, and matrices their product.
+ */
+KZ_API KZ_NODISCARD kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Add the products of the elements of two arrays in row-major order, with `a` conjugated.
+ *
+ * @param b any shape with as many elements as `a`.
+ */
+KZ_API KZ_NODISCARD kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Add products along the last axis of both operands.
+ *
+ * The result has the other axes of `a`, then those of `b`.  A 0-d operand multiplies each element
+ * of the other.
+ */
+KZ_API KZ_NODISCARD kz_status kz_inner(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/** Multiply each of the m elements of `a` by each of the n of `b`: (m, n), in row-major order. */
+KZ_API KZ_NODISCARD kz_status kz_outer(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Replace each element of `a` by its product with all of `b`: the Kronecker product.
+ *
+ * The operand of fewer axes gets new ones of extent 1 before its own.  Each extent of the result is
+ * the product of the operands' ones.
+ */
+KZ_API KZ_NODISCARD kz_status kz_kron(kz_array **out, kz_array *a, kz_array *b,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Add products along the last `count` axes of `a` and the first `count` axes of `b`, in this order.
+ *
+ * The result has the other axes of `a`, then those of `b`.
+ *
+ * @param count from 0, which gives the product of each element of `a` with each of `b`.
+ */
+KZ_API KZ_NODISCARD kz_status kz_tensordot(kz_array **out, kz_array *a, kz_array *b, int64_t count,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Add products along any axes; as kz_tensordot.
+ *
+ * @param a_axes the axes of `a`, KZ_AXES(1, 0).
+ * @param b_axes for each of these the axis of `b` with which it is summed.
+ * @return also KZ_RANGE for an axis that an array does not have.
+ */
+KZ_API KZ_NODISCARD kz_status kz_tensordot_axes(kz_array **out, kz_array *a, kz_array *b,
+	kz_axes a_axes, kz_axes b_axes, const kz_op_options *options, kz_error *err);
+
+/**
+ * Add products of elements of arrays whose axes have letters: numpy's einsum.
+ *
+ * "ij,jk->ik" multiplies matrices: element (i, k) of the result is the sum over j of a[i, j] *
+ * b[j, k].  Each operand has a term, with a letter for each axis.  A letter that the output lacks
+ * is summed.  A letter that is twice in a term takes the diagonal: "ii->i".  An ellipsis stands for
+ * any number of axes, which broadcast: "...ij,...jk->...ik".  Without "->" the output has the
+ * ellipsis, then the letters that occur once, capitals first: "ij" is a copy, "ji" the transpose,
+ * "ii" the trace.  An extent of 1 fits any other of its letter in another operand.
+ *
+ * Operands are contracted two at a time, in an order of the fewest operations for up to 8 of them.
+ * The result is a new array even where numpy gives a view.
+ *
+ * @param subscripts letters a-z and A-Z, at most 64 different ones and extents of the ellipsis.
+ *        Spaces do not count.
+ * @param arrays 1 to 64 operands.
+ * @return also KZ_INVALID for bad subscripts, with the column from 1, and for extents of one letter
+ *         that differ, with both shapes; KZ_UNSUPPORTED if every order needs an array of more than
+ *         KZ_MAX_DIMS extents.
+ */
+KZ_API KZ_NODISCARD kz_status kz_einsum(kz_array **out, const char *subscripts, kz_arrays arrays,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Write the order in which kz_einsum contracts, as text: numpy's einsum_path.
+ *
+ * The first line has the number of operations, also of a single loop over all letters.  A line for
+ * each step follows: "3 = 0, 2: ij,jk->ik, 2.4e+03 operations" contracts operands 0 and 2 to what
+ * later lines call 3.
+ *
+ * @param buffer host memory; NULL to learn the length.
+ * @param size bytes at `buffer`, with the terminating zero.
+ * @param length set to the length of the whole text in bytes, without the terminating zero; 0 on
+ *        failure.  May be NULL.
+ * @return as kz_einsum.
+ */
+KZ_API KZ_NODISCARD kz_status kz_einsum_path(char *buffer, int64_t size, int64_t *length,
+	const char *subscripts, kz_arrays arrays, kz_error *err);
+
+/**
+ * Multiply a chain of matrices in the order of the fewest operations; numpy's linalg.multi_dot.
+ *
+ * @param arrays two matrices or more.  The first may be 1-d, a row; the last may be 1-d, a column;
+ *        the result lacks that extent.
+ */
+KZ_API KZ_NODISCARD kz_status kz_mdot(kz_array **out, kz_arrays arrays,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Multiply square matrices (..., n, n) by themselves `power` times, by repeated squaring.
+ *
+ * @param power 0 gives identity matrices; a negative one multiplies the inverses (kz_inv).
+ * @return for a negative power also what kz_inv returns, KZ_NUMERIC for a singular matrix.
+ */
+KZ_API KZ_NODISCARD kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Multiply two arrays of matrices and add the product to a third: c = alpha a b + beta c.
+ *
+ * This is scikit-cuda's add_dot.  kz_gemm also transposes and takes a stream.
+ *
+ * @param c (..., m, n) for a of shape (..., m, k) and b of shape (..., k, n).
+ * @param alpha a number, KZ_ARG(1).
+ * @param beta a number; with 0 the result does not depend on what c holds.
+ */
+KZ_API KZ_NODISCARD kz_status kz_add_dot(kz_array *c, kz_arg alpha, kz_array *a, kz_array *b,
+	kz_arg beta, kz_error *err);
+
+/* Matrices from parts of others */
+
+/**
+ * Copy the lower triangle of matrices, with zeros above it: numpy's tril.
+ *
+ * @param out set to the result, NULL on failure.  If the options have `into`, it is set to that
+ *        array with one more reference, and may be NULL.
+ * @param array at least 2-d; extents before the last two are batches.
+ * @param k the last diagonal that is kept: 0 for the main one, above 0 for one to the right.
+ * @param options NULL for the defaults; `into` may be the array itself.
+ * @return KZ_OK; KZ_INVALID for fewer than two extents, with the shape, for a struct, and for `into`
+ *         or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ */
+KZ_API KZ_NODISCARD kz_status kz_tril(kz_array **out, kz_array *array, int64_t k,
+	const kz_op_options *options, kz_error *err);
+
+/** Copy the upper triangle of matrices, from diagonal `k` on; numpy's triu.  As kz_tril. */
+KZ_API KZ_NODISCARD kz_status kz_triu(kz_array **out, kz_array *array, int64_t k,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Make a matrix with a 1-d array on its diagonal and zeros elsewhere, or copy the diagonal of a
+ * matrix: numpy's diag.
+ *
+ * @param array 1-d: n elements give a square of n + |k|.  2-d: the elements whose column is their
+ *        row plus k; none if there are none.
+ * @return as kz_tril, for any dtype; KZ_INVALID for another number of extents; KZ_RANGE for a matrix
+ *         whose size overflows.
+ */
+KZ_API KZ_NODISCARD kz_status kz_diag(kz_array **out, kz_array *array, int64_t k,
+	const kz_op_options *options, kz_error *err);
+
+/**
+ * Make the matrix of the powers of numbers: numpy's vander.
+ *
+ * Row i has the powers of x[i].  Each power is a product of the ones before.  As in numpy the dtype
+ * is the common one of x and int64, so float32 gives float64; the options' dtype says otherwise.
+ *
+ * @param x 1-d.
+ * @param columns from 0; -1 for as many as there are numbers.
+ * @param increasing 1: the powers are 0, 1, 2 ...; 0: they fall to 0, as numpy has it.
+ * @return as kz_tril; KZ_INVALID for an x that is not 1-d, and for columns below -1.
+ */
+KZ_API KZ_NODISCARD kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns,
+	int increasing, const kz_op_options *options, kz_error *err);
+
+/**
+ * Multiply all elements of an array by a number, in place; BLAS's scal.  kz_scale(a, 0.5, &err)
+ * captures the number.
+ *
+ * @param array any array or view whose elements share no memory.
+ * @param alpha KZ_ARG(number); a complex one for complex arrays only.
+ * @return KZ_OK; KZ_INVALID for a number of a kind that the array cannot hold; KZ_RANGE for an
+ *         integer that is too large for it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err);
+
+/** Multiply all elements in a stream; as kz_array_scale. */
+KZ_API KZ_NODISCARD kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream,
+	kz_error *err);
+
+/**
+ * Multiply the elements of an array in place, each by the number that a 1-d array has for its place
+ * along an axis: diag(v) a for the axis 0 of a matrix, a diag(v) for 1; scikit-cuda's dot_diag and
+ * mult_matvec.
+ *
+ * @param array any array or view whose elements share no memory.
+ * @param factors 1-d, one for each place; of a kind that the array can hold.
+ * @param axis from 0, or negative from the end.
+ * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for shapes that do
+ *         not fit, with both, another device, and a kind that does not fit.
+ */
+KZ_API KZ_NODISCARD kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis,
+	kz_error *err);
+
+/** Multiply the elements in a stream; as kz_scale_along. */
+KZ_API KZ_NODISCARD kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis,
+	kz_stream *stream, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif
+
+/** kz_array_scale with a C number. */
+#define kz_scale(array, alpha, err) kz_array_scale((array), KZ_ARG(alpha), (err))
 
 #endif

@@ -3,7 +3,8 @@
 #define KUDZU_MEMORY_H
 
 /*
- * Raw device memory.  Every copy is checked against both ends before the driver sees it.
+ * Raw device memory: buffers, copies and fills.  Every copy is checked against both ends before the
+ * driver sees it.
  *
  *	kz_buffer *buffer = NULL;
  *	if (kz_buffer_create(&buffer, dev, 1024, &err)
@@ -16,8 +17,17 @@
  *
  * The plain forms return when the program may use the host memory again.  The _async forms need a
  * stream and return at once.  The host memory must then stay unchanged until the stream has passed
- * the copy.  If it is pinned (pinned.h), the copy overlaps with other work.  Offsets and sizes are
- * in bytes.
+ * the copy.  If it is pinned (host_memory.h), the copy overlaps with other work.  Offsets and sizes
+ * are in bytes.
+ *
+ * A growable buffer (kz_buffer_create_growable) grows and shrinks in place: its addresses are
+ * reserved, and get memory when they need it.  Nothing is copied: what is in the memory stays, and
+ * its address is the same for ever.  So views, prepared launches, graphs and kernels that run go on
+ * with the part that they know.  The capacity takes addresses, of which there are plenty, and no
+ * memory.  The memory comes from the driver's virtual memory management, which maps it in pieces of
+ * 2 MiB or more, an eighth of what there is; so up to an eighth more is reserved than asked for.  The
+ * statistics of pool.h and kz_device_limit_memory count it.  kz_device_set_allocator and KUDZU_POOL
+ * do not apply.  Kernels of other devices cannot use it.
  */
 #include <kudzu/stream.h>
 
@@ -142,6 +152,39 @@ KZ_API uint64_t kz_buffer_address(const kz_buffer *buffer);
 
 /** Return the device of a buffer.  Borrowed. */
 KZ_API kz_device *kz_buffer_device(const kz_buffer *buffer);
+
+/**
+ * Create a buffer that kz_buffer_resize grows and shrinks in place.  Its contents are undefined.
+ *
+ * @param size bytes that it has now, 0 allowed.
+ * @param capacity bytes that it can grow to, at least `size`.
+ * @return KZ_OK; KZ_INVALID for negative numbers; KZ_RANGE for a size above the capacity; KZ_UNSUPPORTED if
+ *         the device has no virtual memory management; KZ_DEVICE_MEMORY if there is no memory, or there
+ *         are no addresses; KZ_NO_MEMORY; the driver's failures.
+ * Ownership: release it with kz_buffer_release, which waits for the last use.  No pool keeps it.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_create_growable(kz_buffer **out, kz_device *dev, int64_t size,
+	int64_t capacity, kz_error *err);
+
+/**
+ * Change the size of a growable buffer in place.
+ *
+ * New bytes are undefined.  Views keep their size.  A smaller size gives memory back, so it is refused
+ * while a view, an array, a prepared launch or a graph refers to any part of the memory.
+ *
+ * @param buffer of kz_buffer_create_growable, no view of it.
+ * @param size bytes from 0 to kz_buffer_capacity.
+ * @return KZ_OK; KZ_INVALID for other buffers and a negative size; KZ_RANGE for a size above the capacity;
+ *         KZ_STATE if it cannot shrink now; KZ_DEVICE_MEMORY, after unused memory of the pool went back to
+ *         the driver; the driver's failures.  The size is unchanged on failure, except that the driver's
+ *         refusal to take memory back leaves the smaller size.
+ * Async: waits for work on the buffer if it shrinks.
+ * Threads: no other thread uses this handle meanwhile.
+ */
+KZ_API KZ_NODISCARD kz_status kz_buffer_resize(kz_buffer *buffer, int64_t size, kz_error *err);
+
+/** Return how many bytes a buffer can grow to; the size of a buffer that cannot grow. */
+KZ_API int64_t kz_buffer_capacity(const kz_buffer *buffer);
 
 /**
  * Copy from the host to a buffer, behind all earlier work on it.

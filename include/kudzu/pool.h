@@ -30,7 +30,7 @@
  * once. That is slow, but it shows the end of each buffer to the CPU device and to tools such as
  * compute-sanitizer.
  *
- * Pinned memory (pinned.h) has a pool of the same kind for each device.
+ * Pinned memory (host_memory.h) has a pool of the same kind for each device.
  */
 #include <kudzu/dtype.h>
 #include <kudzu/memory.h>

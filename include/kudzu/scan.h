@@ -3,7 +3,7 @@
 #define KUDZU_SCAN_H
 
 /*
- * Running sums and other scans along an axis.
+ * Running sums and other scans along an axis, and differences of neighbours.
  *
  *	if (kz_cumsum(&sums, a, -1, &err)
  *	    || kz_scan(&highest, a, "a > b ? a : b", "-INFINITY", NULL, &err)) {
@@ -76,6 +76,23 @@ KZ_API KZ_NODISCARD kz_status kz_cumprod(kz_array **out, kz_array *array, int64_
 /** Compute running products in a stream; as kz_cumsum. */
 KZ_API KZ_NODISCARD kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis,
 	kz_stream *stream, kz_error *err);
+
+/**
+ * Compute differences of neighbours along an axis, a[i + 1] - a[i]: numpy's diff.
+ *
+ * Those of bool are bool: whether two differ.  Unsigned integers wrap.
+ *
+ * @param n how many times: the differences of the differences ...; 0 copies.  Each time takes one
+ *        element of the axis, down to none.
+ * @param axis from 0, or negative from the end.
+ * @param options NULL for the defaults: an array to write into, a stream, a dtype.
+ * @return KZ_OK; KZ_RANGE for an axis that the array does not have; KZ_INVALID for n below 0, for a
+ *         struct, and for `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * Ownership: release the result with kz_array_release.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_diff(kz_array **out, kz_array *array, int64_t n, int64_t axis,
+	const kz_op_options *options, kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
 #include "array/shape.h"
 #include "core/growable.h"
 
-#include <kudzu/growable.h>
+#include <kudzu/array.h>
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #include "core/segment.h"
 #include "core/trace.h"
 
-#include <kudzu/growable.h>
+#include <kudzu/memory.h>
 
 struct growable {
 	struct memory *memory;

@@ -11,7 +11,7 @@
 #include "core/memory.h"
 #include "core/pinned.h"
 
-#include <kudzu/managed.h>
+#include <kudzu/host_memory.h>
 
 static void managed_free(void *user)
 {

@@ -17,7 +17,7 @@
 #include "math/provider.h"
 #include "ops/elementwise.h"
 
-#include <kudzu/matrix.h>
+#include <kudzu/linalg.h>
 #include <kudzu/view.h>
 
 #include <stdio.h>

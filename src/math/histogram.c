@@ -16,7 +16,7 @@
 #include "ops/kernels.h"
 
 #include <kudzu/reduce.h>
-#include <kudzu/search.h>
+#include <kudzu/histogram.h>
 
 #include <math.h>
 #include <string.h>

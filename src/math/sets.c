@@ -12,7 +12,6 @@
 
 #include <kudzu/eval.h>
 #include <kudzu/join.h>
-#include <kudzu/matrix.h>
 #include <kudzu/scan.h>
 #include <kudzu/search.h>
 #include <kudzu/sets.h>

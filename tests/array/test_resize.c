@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "support/device_test.h"
 
-#include <kudzu/growable.h>
+#include <kudzu/array.h>
 
 static kz_array *create_growable(kz_dtype dtype, kz_shape shape, int64_t capacity)
 {

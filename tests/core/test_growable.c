@@ -5,8 +5,7 @@
 #include "base/alloc.h"
 #include "support/device_test.h"
 
-#include <kudzu/growable.h>
-#include <kudzu/managed.h>
+#include <kudzu/host_memory.h>
 
 enum { MIB = 1 << 20, STUB_CHUNK = 1 << 16 };
 

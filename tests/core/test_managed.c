@@ -4,7 +4,7 @@
 
 #include "support/device_test.h"
 
-#include <kudzu/managed.h>
+#include <kudzu/host_memory.h>
 #include <kudzu/array.h>
 #include <kudzu/kernel.h>
 

@@ -6,6 +6,7 @@
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
 
+#include <kudzu/histogram.h>
 #include <kudzu/search.h>
 
 #include <math.h>

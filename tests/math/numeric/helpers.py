@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Matrices from parts of others: matrix.h.
+# Matrices from parts of others: linalg.h and scan.h.
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Products of products.h.  As in numpy integers wrap, and bool is "and" and "or".  Halves are added
+# Products of linalg.h.  As in numpy integers wrap, and bool is "and" and "or".  Halves are added
 # as float32 and rounded once, which numpy does within one product only.
 
 import numpy as np

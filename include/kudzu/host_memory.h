@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef KUDZU_MANAGED_H
-#define KUDZU_MANAGED_H
+#ifndef KUDZU_HOST_MEMORY_H
+#define KUDZU_HOST_MEMORY_H
 
 /*
- * Memory that host and device use by one address: managed memory, which moves to who uses it, and
- * pinned host memory, which kernels reach where it is.
+ * Memory that the host uses, too: pinned host memory, and managed memory.
+ *
+ * The device copies from and to pinned memory directly, so asynchronous copies overlap with the
+ * program and with kernels.  Every copy accepts other host memory, too, but may then wait.
+ *
+ *	kz_pinned *pinned = NULL;
+ *	if (kz_pinned_create(&pinned, dev, size, &err)) {
+ *		kz_error_print(&err, stderr);
+ *		return;
+ *	}
+ *	memcpy(kz_pinned_pointer(pinned), data, size);
+ *	st = kz_copy_htod_async(buffer, 0, kz_pinned_pointer(pinned), size, stream, &err);
+ *	kz_pinned_release(pinned);      // at once: it is reused when the stream has passed the copy
+ *
+ * A copy recognizes pinned memory of its device by any pointer into it.  It keeps the memory until
+ * it is done.  Copies of one piece happen in the order of the calls, even in different streams.
+ * The library does not see kernels and other devices that use the address: wait for them before
+ * you release.
+ *
+ * Host and device use managed memory by one address: it moves to the one that uses it.  Kernels can
+ * also reach pinned memory where it is (kz_pinned_buffer).
  *
  *	kz_buffer *buffer = NULL;
  *	kz_array *a = NULL;
@@ -17,17 +36,62 @@
  *		printf("%g\n", host[0]);
  *	}
  *
- * Such memory is a kz_buffer: kernels, copies, arrays and views take it.  The library orders the work
+ * Both are then a kz_buffer: kernels, copies, arrays and views take it.  The library orders the work
  * of streams on it, but does not see what the host does.  Before the host reads or writes the memory,
  * wait for the streams that use it.  Devices without CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
  * want all of their work done before the host touches any managed memory.
  */
 #include <kudzu/memory.h>
-#include <kudzu/pinned.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Pinned memory */
+
+/** A piece of pinned host memory; opaque. */
+typedef struct kz_pinned kz_pinned;
+
+/**
+ * Allocate pinned host memory, from a pool of the device (see pool.h).  Its contents are undefined.
+ *
+ * @param size bytes, 0 allowed.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_NO_MEMORY, with requested, live and reserved
+ *         bytes in the message if the driver had none; KZ_UNSUPPORTED if it cannot pin memory.
+ * Ownership: release it with kz_pinned_release.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size,
+	kz_error *err);
+
+/**
+ * Pin memory of the program, from malloc or mmap.
+ *
+ * This takes the driver about as long as a copy, so it pays for memory that is copied more than
+ * once.
+ *
+ * @param pointer host memory, not pinned yet.  It must exist until kz_pinned_release has returned.
+ * @param size bytes at `pointer`.
+ * @return KZ_OK; KZ_INVALID for NULL and a negative size; KZ_RANGE; KZ_UNSUPPORTED if the driver
+ *         cannot pin it; the driver's failures, as for memory that is pinned already;
+ *         KZ_NO_MEMORY.
+ * Ownership: release it with kz_pinned_release, which for such memory waits for the copies in
+ * flight. The memory still belongs to the program.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer,
+	int64_t size, kz_error *err);
+
+/** Release pinned memory; copies in flight go on.  NULL is fine. */
+KZ_API void kz_pinned_release(kz_pinned *pinned);
+
+/**
+ * Return the memory's address, for the program and for copies; aligned to 512; NULL for 0 bytes.
+ */
+KZ_API void *kz_pinned_pointer(const kz_pinned *pinned);
+
+/** Return its size in bytes. */
+KZ_API int64_t kz_pinned_size(const kz_pinned *pinned);
+
+/* Managed memory, and kernels that use pinned memory */
 
 /** Where managed memory should be; for kz_managed_advise.  Numbers are the driver's. */
 typedef enum kz_advice {
