@@ -154,7 +154,7 @@ static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtyp
 {
 	kz_array *some = NULL, *scaled = NULL;
 	kz_status st = kz_array_view(&some, numbers, KZ_SHAPE(count), NULL, 0, &bench->err);
-	st = st ? st : kz_multiply(&scaled, dtype < KZ_F16 ? 60 : 1, some, &bench->err);
+	st = st ? st : kz_multiply(&scaled, kz_dtype_can_cast(dtype, KZ_I64) ? 60 : 1, some, &bench->err);
 	st = st ? st : kz_array_astype(out, scaled, dtype, &bench->err);
 	kz_array_release(some);
 	kz_array_release(scaled);
@@ -233,10 +233,10 @@ static bool is_right(struct bench *bench, const struct item *item, int64_t count
 	if (got && !kz_copy_dtoh(got, results * size, kz_array_buffer(bench->out), 0, &bench->err)) {
 		bool is_complex = item->out == KZ_C64;
 		apart = loops_difference(got, for_loops[0], is_complex ? 2 * results : results,
-			(int)(is_complex ? size / 2 : size), item->out >= KZ_F16);
+			(int)(is_complex ? size / 2 : size), !kz_dtype_can_cast(item->out, KZ_I64));
 	}
 	free(got);
-	double limit = item->out < KZ_F16 ? 0 : item->shape >= TOTAL ? 1e-2 : size == 2 ? 2e-3 : 1e-6;
+	double limit = kz_dtype_can_cast(item->out, KZ_I64) ? 0 : item->shape >= TOTAL ? 1e-2 : size == 2 ? 2e-3 : 1e-6;
 	if (!(apart <= limit)) {
 		fprintf(stderr, "%s, %lld: the result is wrong by %g\n", item->name, (long long)count,
 			apart);

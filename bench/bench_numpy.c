@@ -205,7 +205,7 @@ static double value_of(const struct item *item, int64_t i)
 	const bool from_zero = item->run == run_unary
 		&& (item->code == KZ_OP_ARCSIN || item->code == KZ_OP_ARCCOS);
 	double value = 1 + (double)(i * 37 % 1000) / 1000;
-	return item->dtype < KZ_F16 ? floor(60 * value) : from_zero ? value - 1 : value;
+	return kz_dtype_can_cast(item->dtype, KZ_I64) ? floor(60 * value) : from_zero ? value - 1 : value;
 }
 
 static int64_t extent_of(const struct item *item, int64_t count)

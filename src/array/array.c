@@ -207,7 +207,7 @@ static bool one_of(char value[16], kz_dtype dtype)
 		return true;
 	default:
 		value[0] = 1;
-		return dtype < KZ_DTYPE_STRUCT;
+		return !dtype_is_struct(dtype);
 	}
 }
 

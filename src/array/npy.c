@@ -44,7 +44,7 @@ static kz_dtype dtype_of(const struct npy *npy)
 
 static bool is_raw(kz_dtype dtype)
 {
-	return dtype == KZ_BF16 || dtype >= KZ_DTYPE_STRUCT;
+	return dtype == KZ_BF16 || dtype_is_struct(dtype);
 }
 
 /* Which dtype the elements get; *dtype is what they have to be, or 0. */

@@ -343,7 +343,7 @@ static kz_status view_check_alignment(const struct kz_array *view, kz_error *err
 {
 	int64_t size = kz_dtype_size(view->dtype);
 	uint64_t misplaced = buffer_address(view->buffer) + (uint64_t)view->offset;
-	if (view->count == 0 || view->dtype >= KZ_DTYPE_STRUCT) {
+	if (view->count == 0 || dtype_is_struct(view->dtype)) {
 		return KZ_OK;
 	}
 	for (int64_t i = 0; i < view->shape.ndim; i++) {

@@ -35,7 +35,12 @@ static const struct {
 
 bool numeral_is_integer(kz_dtype dtype)
 {
-	return dtype >= KZ_BOOL && dtype <= KZ_U64;
+	return kz_dtype_can_cast(dtype, KZ_I64);
+}
+
+bool numeral_is_signed(kz_dtype dtype)
+{
+	return numeral_is_integer(dtype) && limits[dtype].min < 0;
 }
 
 uint64_t numeral_max(kz_dtype dtype)

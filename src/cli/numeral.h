@@ -25,6 +25,7 @@ void numeral_store(void *out, kz_dtype dtype, uint64_t value);
 void numeral_store_fraction(void *out, kz_dtype dtype, uint64_t bits);
 
 bool numeral_is_integer(kz_dtype dtype);
+bool numeral_is_signed(kz_dtype dtype);
 /* The largest n for which a type holds all integers from 0 to n; at most UINT64_MAX. */
 uint64_t numeral_max(kz_dtype dtype);
 

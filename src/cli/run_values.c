@@ -41,7 +41,7 @@ static kz_arg values_arg_of(kz_dtype dtype, const char *element)
 	default:
 		memcpy(&bits, element, (size_t)width);
 	}
-	if (dtype >= KZ_I8 && dtype <= KZ_I64) {
+	if (numeral_is_signed(dtype)) {
 		int shift = 64 - 8 * width;
 		return kz_arg_int((int64_t)(bits << shift) >> shift, width);
 	}

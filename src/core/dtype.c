@@ -20,33 +20,22 @@ struct dtype {
 	const char *ctype;
 };
 
-#define BUILTIN(X) \
-	X(KZ_BOOL, 1, "bool", "bool") \
-	X(KZ_I8, 1, "int8", "signed char") \
-	X(KZ_I16, 2, "int16", "short") \
-	X(KZ_I32, 4, "int32", "int") \
-	X(KZ_I64, 8, "int64", "long long") \
-	X(KZ_U8, 1, "uint8", "unsigned char") \
-	X(KZ_U16, 2, "uint16", "unsigned short") \
-	X(KZ_U32, 4, "uint32", "unsigned int") \
-	X(KZ_U64, 8, "uint64", "unsigned long long") \
-	X(KZ_F16, 2, "float16", "__half") \
-	X(KZ_BF16, 2, "bfloat16", "__nv_bfloat16") \
-	X(KZ_F32, 4, "float32", "float") \
-	X(KZ_F64, 8, "float64", "double") \
-	X(KZ_C64, 8, "complex64", "float2") \
-	X(KZ_C128, 16, "complex128", "double2")
-
 static const struct dtype builtin[DTYPE_BUILTIN] = {
-#define X(number, size, name, ctype) [number] = {size, name, ctype},
-	BUILTIN(X)
-#undef X
+#define DTYPE(number, size, kind, name, ctype) [number] = {size, name, ctype},
+#include "core/dtype.def"
+#undef DTYPE
 };
 
 const uint8_t dtype_sizes[DTYPE_BUILTIN] = {
-#define X(number, size, name, ctype) [number] = size,
-	BUILTIN(X)
-#undef X
+#define DTYPE(number, size, kind, name, ctype) [number] = size,
+#include "core/dtype.def"
+#undef DTYPE
+};
+
+const uint8_t dtype_kinds[DTYPE_BUILTIN] = {
+#define DTYPE(number, size, kind, name, ctype) [number] = DTYPE_##kind,
+#include "core/dtype.def"
+#undef DTYPE
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,10 +46,10 @@ static size_t struct_room;
 static struct dtype dtype_find(kz_dtype dtype)
 {
 	struct dtype found = {0, NULL, NULL};
-	if (dtype < countof(builtin)) {
+	if (dtype_is_builtin(dtype)) {
 		return builtin[dtype];
 	}
-	if (dtype >= KZ_DTYPE_STRUCT) {
+	if (dtype_is_struct(dtype)) {
 		pthread_mutex_lock(&lock);
 		if (dtype - KZ_DTYPE_STRUCT < struct_count) {
 			found = structs[dtype - KZ_DTYPE_STRUCT];
@@ -160,7 +149,7 @@ static kz_status dtype_check_name(const char *name, kz_error *err)
 	if (name[strspn(name, letters)]) {
 		return error_set(err, KZ_INVALID, "expected the name of a struct, got '%s'", name);
 	}
-	for (kz_dtype i = KZ_BOOL; i <= KZ_F64; i++) {
+	for (kz_dtype i = 0; (i = dtype_next(i, DTYPE_EXACT | DTYPE_FLOAT));) {
 		if (strcmp(name, builtin[i].ctype) == 0) {
 			return error_set(err, KZ_INVALID, "'%s' is the built-in %s", name,
 				builtin[i].name);

@@ -45,13 +45,13 @@ kz_status contract_begin(struct contract_how *how, const char *name, kz_array **
 		}
 		kz_dtype before = i ? common : items[i]->dtype;
 		common = kz_dtype_promote(before, items[i]->dtype);
-		if (!common || common >= KZ_DTYPE_STRUCT) {
+		if (!dtype_is_number(common)) {
 			return error_set(err, KZ_INVALID, "%s does not take %s and %s", name,
 				kz_dtype_name(before), kz_dtype_name(items[i]->dtype));
 		}
 	}
 	how->dtype = how->dtype ? how->dtype : common;
-	if (how->dtype >= KZ_DTYPE_STRUCT) {
+	if (!dtype_is_number(how->dtype)) {
 		return error_set(err, KZ_INVALID, "%s does not give %s", name,
 			kz_dtype_name(how->dtype));
 	}

@@ -21,7 +21,7 @@ static kz_status eigen_turn(kz_array **out, const struct lapack *call, kz_array 
 {
 	struct expr expr;
 	kz_array *view = NULL;
-	if (call->dtype < KZ_C64) {
+	if (!dtype_is_complex(call->dtype)) {
 		return lapack_copy(out, call, work, true, err);
 	}
 	kz_status st = kz_array_swapaxes(&view, work, -2, -1, err);

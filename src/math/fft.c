@@ -124,7 +124,7 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 /* The type of the result; 0 for a struct. */
 static kz_dtype fft_dtype(kz_dtype dtype)
 {
-	return dtype >= DTYPE_BUILTIN ? 0 : dtype == KZ_F32 || dtype == KZ_C64 || dtype_is_half(dtype)
+	return !dtype_is_number(dtype) ? 0 : dtype == KZ_F32 || dtype == KZ_C64 || dtype_is_half(dtype)
 		? KZ_C64 : KZ_C128;
 }
 

@@ -82,7 +82,7 @@ static kz_status convolve_check(struct convolution *job, const struct kz_array *
 		return error_set(err, KZ_INVALID, "%s: expected sequences of at least one element, got "
 			"shape %s", job->name, shape_text(&array->shape).text);
 	}
-	if (array->dtype >= DTYPE_BUILTIN) {
+	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected numbers, got %s", job->name,
 			kz_dtype_name(array->dtype));
 	}
@@ -177,7 +177,7 @@ static void convolve_write(struct str *source, const void *context)
 {
 	const struct convolve_class *class = context;
 	bool is_exact = convolve_is_exact(class->dtype);
-	generate_prelude(source, 1u << class->dtype, is_exact);
+	generate_prelude(source, dtype_bit(class->dtype), is_exact);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_THREADS %d\n#define KZ_SUMS %d\n"
 		"#define KZ_ZERO %s\n", generate_value(class->dtype),
 		class->serial ? CONVOLVE_LANES : CONVOLVE_THREADS, CONVOLVE_SUMS,
@@ -195,13 +195,13 @@ static kz_status convolve_launch(struct kz_array *out, const struct convolution 
 	struct kz_array *a, struct kz_array *b, kz_error *err)
 {
 	struct kz_device *dev = array_device(out);
-	bool is_signed = dtype_is_integer(job->dtype) && job->dtype <= KZ_I64;
+	bool is_signed = dtype_is_signed(job->dtype);
 	struct {
 		char family[12];
 		struct convolve_class class;
 	} key = {"convolve", {job->dtype, dev->serial}};
 	if (is_signed) { // sums that wrap have the same bits without a sign
-		key.class.dtype = job->dtype - KZ_I8 + KZ_U8;
+		key.class.dtype = dtype_unsigned(job->dtype);
 	}
 	const struct kernels_want want = {&key, sizeof(key), convolve_write, &key.class, job->name};
 	struct kz_sequences sequences = {a->count, b->count, job->first, job->count};

@@ -48,7 +48,7 @@ struct histogram_class {
 static void histogram_write(struct str *source, const void *context)
 {
 	const struct histogram_class *class = context;
-	generate_prelude(source, 1u << class->dtype | 1u << class->edge, false);
+	generate_prelude(source, dtype_bit(class->dtype) | dtype_bit(class->edge), false);
 	str_add(source, "typedef ");
 	generate_storage(source, class->dtype);
 	str_add(source, " kz_stored;\n");
@@ -237,7 +237,7 @@ static kz_status histogram_weights(struct kz_array **out, struct kz_array *weigh
 		return error_set(err, KZ_INVALID, "%s: expected weights of shape %s, got %s", call,
 			shape_text(&array->shape).text, shape_text(&weights->shape).text);
 	}
-	if (weights->dtype >= KZ_DTYPE_STRUCT || dtype_is_complex(weights->dtype)) {
+	if (!dtype_is_real(weights->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected real weights, got %s", call,
 			kz_dtype_name(weights->dtype));
 	}
@@ -328,7 +328,7 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 		return error_set(err, KZ_INVALID, "bincount: expected a minlength from 0, got %lld",
 			(long long)how.minlength);
 	}
-	if (array->shape.ndim != 1 || array->dtype < KZ_BOOL || array->dtype > KZ_U64) {
+	if (array->shape.ndim != 1 || !dtype_is_exact(array->dtype)) {
 		return error_set(err, KZ_INVALID, "bincount: expected one extent of integers, got %s of "
 			"shape %s", kz_dtype_name(array->dtype), shape_text(&array->shape).text);
 	}
@@ -500,7 +500,7 @@ static kz_status histogram_check(struct histogram *what, const kz_histogram_opti
 	if (how->size != sizeof(*how)) {
 		return struct_refuse("kz_histogram_options", how->size, sizeof(*how), err);
 	}
-	if (array->dtype >= KZ_DTYPE_STRUCT || dtype_is_complex(array->dtype)) {
+	if (!dtype_is_real(array->dtype)) {
 		return error_set(err, KZ_INVALID, "histogram: expected real numbers, got %s",
 			kz_dtype_name(array->dtype));
 	}

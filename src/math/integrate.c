@@ -278,17 +278,16 @@ static kz_status integrate_twice(kz_array **out, struct integral *in, double dy,
 static kz_status integrate_find_dtypes(struct integral *in, kz_dtype wanted, kz_error *err)
 {
 	kz_dtype common = in->has_x ? kz_dtype_promote(in->y.dtype, in->x.dtype) : in->y.dtype;
-	if (!common || common >= KZ_DTYPE_STRUCT) {
+	if (!dtype_is_number(common)) {
 		return error_set(err, KZ_INVALID, in->has_x ? "%s does not take %s at points of %s"
 			: "%s does not take %s", in->name, kz_dtype_name(in->y.dtype),
 			kz_dtype_name(in->x.dtype));
 	}
-	common = common < KZ_F16 ? KZ_F64 : common;
+	common = dtype_is_exact(common) ? KZ_F64 : common;
 	if (wanted && !kz_dtype_size(wanted)) {
 		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)wanted);
 	}
-	if (wanted && (wanted < KZ_F16 || wanted >= KZ_DTYPE_STRUCT
-			|| !kz_dtype_can_cast(common, wanted))) {
+	if (wanted && (!dtype_is_inexact(wanted) || !kz_dtype_can_cast(common, wanted))) {
 		return error_set(err, KZ_INVALID, "%s of %s cannot have dtype %s", in->name,
 			kz_dtype_name(in->y.dtype), kz_dtype_name(wanted));
 	}

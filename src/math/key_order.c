@@ -8,7 +8,7 @@
 struct key_order key_order_of(kz_dtype dtype, bool descending)
 {
 	const kz_dtype part = dtype_part(dtype);
-	const bool is_float = dtype_is_float(part), is_signed = is_float || (part >= KZ_I8 && part <= KZ_I64);
+	const bool is_float = dtype_is_float(part), is_signed = is_float || dtype_is_signed(part);
 	const uint64_t infinity = part == KZ_F16 ? 0x7c00 : part == KZ_BF16 ? 0x7f80
 		: part == KZ_F32 ? 0x7f800000 : UINT64_C(0x7ff) << 52;
 	return (struct key_order){
@@ -22,7 +22,7 @@ struct key_order key_order_of(kz_dtype dtype, bool descending)
 int key_order_bits(kz_dtype dtype)
 {
 	const kz_dtype part = dtype_part(dtype);
-	return part < KZ_DTYPE_STRUCT ? 8 * (int)kz_dtype_size(part) : 0;
+	return dtype_is_number(part) ? 8 * (int)kz_dtype_size(part) : 0;
 }
 
 int key_order_parts(kz_dtype dtype)

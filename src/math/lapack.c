@@ -34,7 +34,7 @@ static kz_dtype lapack_computed(kz_array *const *operands, int count)
 	kz_dtype dtype = 0;
 	for (int i = 0; i < count; i++) {
 		kz_dtype own = operands[i]->dtype;
-		own = own < KZ_F16 ? KZ_F64 : own < KZ_F32 ? KZ_F32 : own;
+		own = dtype_is_exact(own) ? KZ_F64 : dtype_wide(own);
 		dtype = dtype ? kz_dtype_promote(dtype, own) : own;
 	}
 	return dtype;
@@ -71,7 +71,7 @@ kz_status lapack_begin(struct lapack *call, const char *name, kz_array *const *o
 	call->device = array_device(operands[0]);
 	call->dtype = lapack_computed(operands, count);
 	for (int i = 0; i < count; i++) {
-		if (operands[i]->dtype >= KZ_DTYPE_STRUCT) {
+		if (!dtype_is_number(operands[i]->dtype)) {
 			return error_set(err, KZ_INVALID, "%s does not take %s", name,
 				kz_dtype_name(operands[i]->dtype));
 		}

@@ -302,7 +302,8 @@ static kz_status matmul_choose(struct product *p, kz_error *err)
 	p->is_own = !st && (!math_has(math, MATH_GEMM, type)
 		|| (size64_mul(&work, p->a.rows, p->a.columns)
 			&& size64_mul(&work, work, p->b.columns)
-			&& work < (p->dtype >= KZ_C64 ? math->least_gemm / 8 : math->least_gemm)));
+			&& work < (dtype_is_complex(p->dtype) ? math->least_gemm / 8
+				: math->least_gemm)));
 	return st;
 }
 
@@ -348,7 +349,7 @@ static kz_status matmul_check_operands(const struct kz_array *a, const struct kz
 		return st;
 	}
 	*dtype = kz_dtype_promote(a->dtype, b->dtype);
-	if (!*dtype || *dtype >= KZ_DTYPE_STRUCT) {
+	if (!dtype_is_number(*dtype)) {
 		error_set(err, KZ_INVALID, "matmul does not take %s and %s",
 			kz_dtype_name(a->dtype), kz_dtype_name(b->dtype));
 		return KZ_INVALID;
@@ -480,7 +481,7 @@ static bool matmul_factor(double out[2], const kz_arg *arg, kz_dtype dtype)
 	default:
 		return false;
 	}
-	return out[1] == 0 || dtype >= KZ_C64;
+	return out[1] == 0 || dtype_is_complex(dtype);
 }
 
 /* c = alpha product + beta c, elementwise; without beta what c holds does not matter. */

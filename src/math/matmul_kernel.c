@@ -43,8 +43,8 @@ enum matmul_form { MATMUL_ANY, MATMUL_PLAIN, MATMUL_DOT };
 static void matmul_kernel_write(struct str *source, const void *context)
 {
 	const struct matmul_class *class = context;
-	bool is_integer = class->dtype < KZ_F16;
-	generate_prelude(source, 1u << class->dtype, is_integer);
+	bool is_integer = dtype_is_exact(class->dtype);
+	generate_prelude(source, dtype_bit(class->dtype), is_integer);
 	str_addf(source, "typedef %s kz_element;\n%s", generate_value(class->dtype),
 		class->serial ? "#define KZ_SERIAL\n" : "");
 	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n" : "");
@@ -54,7 +54,7 @@ static void matmul_kernel_write(struct str *source, const void *context)
 	if (is_integer) {
 		str_add(source, "#define KZ_ZERO 0\n"
 			"#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n");
-	} else if (class->dtype < KZ_C64) {
+	} else if (!dtype_is_complex(class->dtype)) {
 		str_add(source, "#define KZ_ZERO 0\n#define KZ_MADD(c, a, b) fma(a, b, c)\n"
 			"#define KZ_FACTOR(f) ((kz_element)(f)[0])\n");
 	} else {

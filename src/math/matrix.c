@@ -74,7 +74,7 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 	const int64_t ndim = array->shape.ndim;
 	struct kz_array *steps = NULL, *made = NULL, mask;
 	struct expr expr;
-	if (ndim < 2 || array->dtype >= KZ_DTYPE_STRUCT) {
+	if (ndim < 2 || !dtype_is_number(array->dtype)) {
 		return ndim < 2 ? error_set(err, KZ_INVALID, "%s: expected two extents or more, got "
 			"shape %s", call->name, shape_text(&array->shape).text)
 			: error_set(err, KZ_INVALID, "%s does not take %s", call->name,

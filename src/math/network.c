@@ -38,12 +38,12 @@ static void lines_release(struct lines *lines)
 static kz_status lines_find_dtypes(struct lines *lines, kz_dtype wanted, kz_error *err)
 {
 	kz_dtype dtype = lines->x->dtype;
-	if (dtype > KZ_F64 || (wanted && !dtype_is_float(wanted))) {
-		return error_set(err, KZ_INVALID, dtype > KZ_F64 ? "%s does not take %s"
+	if (!dtype_is_real(dtype) || (wanted && !dtype_is_float(wanted))) {
+		return error_set(err, KZ_INVALID, !dtype_is_real(dtype) ? "%s does not take %s"
 			: "%s cannot have dtype %s", lines->name,
-			kz_dtype_name(dtype > KZ_F64 ? dtype : wanted));
+			kz_dtype_name(!dtype_is_real(dtype) ? dtype : wanted));
 	}
-	lines->result = wanted ? wanted : dtype < KZ_F16 ? KZ_F64 : dtype;
+	lines->result = wanted ? wanted : dtype_is_exact(dtype) ? KZ_F64 : dtype;
 	lines->computed = dtype_wide(lines->result);
 	return KZ_OK;
 }

@@ -195,11 +195,11 @@ static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_reduce_options", options->size, sizeof(*options), err);
 	}
-	if (array->dtype >= KZ_DTYPE_STRUCT) {
+	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "norm does not take %s", kz_dtype_name(array->dtype));
 	}
 	norm->stream = options ? options->stream : NULL;
-	if (array->dtype < KZ_F16) {
+	if (dtype_is_exact(array->dtype)) {
 		return kz_array_astype_on(&norm->array, array, KZ_F64, norm->stream, err);
 	}
 	norm->array = kz_array_retain(array);

@@ -77,9 +77,9 @@ struct own_class {
 static void own_write(struct str *source, const void *context)
 {
 	const struct own_class *class = context;
-	bool is_complex = class->dtype >= KZ_C64;
+	bool is_complex = dtype_is_complex(class->dtype);
 	int threads = class->serial ? 1 : own_parts[class->part].has_columns ? COLUMNS : THREADS;
-	generate_prelude(source, 1u << class->dtype, false);
+	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_SIZE %s\n"
 		"#define KZ_THREADS %d\n#define KZ_COLUMNS %d\n#define KZ_PART_%s\n",
 		generate_value(class->dtype),

@@ -106,7 +106,7 @@ static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], d
 
 static kz_status quantile_check(kz_array *array, double q, kz_quantile_method method, kz_error *err)
 {
-	if (array->dtype >= KZ_DTYPE_STRUCT || dtype_is_complex(array->dtype)) {
+	if (!dtype_is_real(array->dtype)) {
 		return error_set(err, KZ_INVALID, "kz_quantile: expected real numbers, got %s",
 			kz_dtype_name(array->dtype));
 	}

@@ -326,7 +326,7 @@ static kz_dtype random_drawn(enum random_types types, kz_dtype wanted)
 static kz_status random_check_fit(const struct draw *draw, kz_dtype dtype, kz_error *err)
 {
 	int bits = 8 * (int)kz_dtype_size(dtype);
-	bool is_signed = dtype <= KZ_I64;
+	bool is_signed = dtype_is_signed(dtype);
 	int64_t low = draw->a.whole, last = (int64_t)((uint64_t)low + (uint64_t)draw->b.whole - 1);
 	int64_t most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1;
 	int64_t least = is_signed ? -most - 1 : 0;

@@ -31,7 +31,7 @@ static void search_write(struct str *source, const void *context)
 {
 	static const char *const names[] = {"ORDER", "LEFT", "RIGHT", "BINS"};
 	const struct search_class *class = context;
-	generate_prelude(source, 1u << class->dtype, false);
+	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_add(source, "typedef ");
 	generate_storage(source, class->dtype);
 	str_addf(source, " kz_stored;\ntypedef %s kz_value;\ntypedef %s kz_index;\ntypedef %s kz_place;\n",
@@ -132,7 +132,7 @@ kz_status search_check(const kz_array *sorted, const kz_array *values, const cha
 	}
 	for (int i = 0; i < 2; i++) {
 		kz_dtype dtype = i ? values->dtype : sorted->dtype;
-		if (dtype >= KZ_DTYPE_STRUCT) {
+		if (!dtype_is_number(dtype)) {
 			return error_set(err, KZ_INVALID, "%s: %s has no order", call,
 				kz_dtype_name(dtype));
 		}

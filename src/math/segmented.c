@@ -45,7 +45,8 @@ static void segmented_write_function(struct str *source, const char *head, const
 static void segmented_write(struct str *source, const void *context)
 {
 	const struct segmented *how = context;
-	generate_prelude(source, 1u << how->dtype | 1u << how->result, how->dtype < KZ_F16);
+	generate_prelude(source, dtype_bit(how->dtype) | dtype_bit(how->result),
+		dtype_is_exact(how->dtype));
 	str_add(source, "#define INFINITY __int_as_float(0x7f800000)\ntypedef ");
 	generate_storage(source, how->dtype);
 	str_add(source, " kz_stored;\ntypedef ");
@@ -115,7 +116,7 @@ static const char *segmented_end(kz_dtype dtype, bool greatest)
 		[KZ_I64] = {"-9223372036854775807ll - 1", "9223372036854775807ll"},
 		[KZ_U64] = {"0", "18446744073709551615ull"},
 	};
-	return dtype < KZ_F16 ? ends[dtype][greatest] : greatest ? "INFINITY" : "-INFINITY";
+	return dtype_is_exact(dtype) ? ends[dtype][greatest] : greatest ? "INFINITY" : "-INFINITY";
 }
 
 /* What a reduction of elements of a type is. */
@@ -127,12 +128,12 @@ static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dt
 		return error_set(err, KZ_INVALID, "%s: expected a sum, a product or an extreme, got reduction "
 			"%d", how->call, (int)op);
 	}
-	if (dtype >= KZ_DTYPE_STRUCT || (extreme && dtype_is_complex(dtype))) {
+	if (extreme ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
 		return error_set(err, KZ_INVALID, "%s: %s has no %s", how->call, kz_dtype_name(dtype),
 			extreme ? "order" : "sum");
 	}
 	how->dtype = dtype;
-	how->result = extreme || dtype > KZ_U64 ? dtype : dtype <= KZ_I64 ? KZ_I64 : KZ_U64;
+	how->result = extreme ? dtype : dtype_total(dtype);
 	if (extreme) {
 		bool least = op == KZ_REDUCE_MIN;
 		how->operation = least ? "kz_minimum(a, b)" : "kz_maximum(a, b)";
@@ -239,7 +240,7 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 		return error_set(err, KZ_INVALID, "segment_combine: operation and neutral element have at "
 			"most %d characters", TEXT - 1);
 	}
-	if (array->dtype >= KZ_DTYPE_STRUCT) {
+	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "segment_combine does not take %s",
 			kz_dtype_name(array->dtype));
 	}

@@ -256,8 +256,8 @@ static kz_status cg_check_vector(const struct kz_sparse *a, const struct kz_arra
 		return error_set(err, KZ_INVALID, "cg: expected %s of shape (%lld,), got %s", what,
 			(long long)a->rows, shape_text(&vector->shape).text);
 	}
-	return vector->dtype < DTYPE_BUILTIN ? KZ_OK : error_set(err, KZ_INVALID, "cg: expected numbers "
-		"as %s, got %s", what, kz_dtype_name(vector->dtype));
+	return dtype_is_number(vector->dtype) ? KZ_OK : error_set(err, KZ_INVALID,
+		"cg: expected numbers as %s, got %s", what, kz_dtype_name(vector->dtype));
 }
 
 static kz_status cg_check(const struct kz_sparse *a, const struct kz_array *b,

@@ -27,7 +27,7 @@ static const char *const sparse_names[] = {
 /* What the kernel does with values. */
 static void sparse_write_values(struct str *source, kz_dtype dtype)
 {
-	generate_prelude(source, 1u << dtype, false);
+	generate_prelude(source, dtype_bit(dtype), false);
 	str_add(source, "typedef ");
 	generate_storage(source, dtype);
 	str_addf(source, " kz_element;\ntypedef %s kz_value;\n", generate_value(dtype));

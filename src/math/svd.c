@@ -158,7 +158,7 @@ static kz_status svd_adjoint(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_array *view = NULL;
 	kz_status st = kz_array_swapaxes(&view, array, -2, -1, err);
-	if (st || array->dtype < KZ_C64) {
+	if (st || !dtype_is_complex(array->dtype)) {
 		*out = view;
 		return st;
 	}

@@ -230,7 +230,7 @@ static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, s
 {
 	const struct param *param = &kernel->params[index];
 	const struct kz_array *array = arg->value.p;
-	if (array->dtype < DTYPE_BUILTIN && !(param->dtypes >> array->dtype & 1)) {
+	if (dtype_is_builtin(array->dtype) && !(param->dtypes & dtype_bit(array->dtype))) {
 		bool mine = error_is_clean(err);
 		error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected %s, got an array of %s",
 			index + 1, kernel->info->name, param->type, kz_dtype_name(array->dtype));

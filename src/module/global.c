@@ -136,8 +136,8 @@ static bool fits_type(const struct rtc_variable *variable, kz_dtype dtype)
 	if (!type) {
 		return true;
 	}
-	if (dtype < KZ_DTYPE_STRUCT) {
-		return args_element_dtypes(type, len) >> dtype & 1;
+	if (!dtype_is_struct(dtype)) {
+		return args_element_dtypes(type, len) & dtype_bit(dtype);
 	}
 	return variable->kind == PARAM_STRUCT && is_same_struct(type, len, dtype);
 }

@@ -84,8 +84,8 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
-	if (!object_is(array, OBJECT_ARRAY) || array->dtype >= DTYPE_BUILTIN || !(param->dtypes >> array->dtype & 1)
-	    || !array->is_plain) {
+	if (!object_is(array, OBJECT_ARRAY) || !dtype_is_builtin(array->dtype)
+	    || !(param->dtypes & dtype_bit(array->dtype)) || !array->is_plain) {
 		return NULL;
 	}
 	struct memory *memory = array->buffer->memory;

@@ -55,7 +55,7 @@ static kz_status create_read_number(struct number *out, const kz_arg *arg, const
 
 static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *err)
 {
-	if (kz_dtype_size(dtype) && dtype != KZ_BOOL && dtype < KZ_DTYPE_STRUCT) {
+	if (dtype_is_number(dtype) && dtype != KZ_BOOL) {
 		return KZ_OK;
 	}
 	return error_set(err, KZ_INVALID, "%s: expected a dtype of numbers, got %s", what,
@@ -66,7 +66,7 @@ static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *
 static kz_status check_fit(wide value, kz_dtype dtype, kz_error *err)
 {
 	int bits = 8 * (int)kz_dtype_size(dtype);
-	bool is_signed = dtype <= KZ_I64;
+	bool is_signed = dtype_is_signed(dtype);
 	wide end = (wide)1 << (bits - is_signed); /* one beyond the highest */
 	if (value < end && value >= (is_signed ? -end : 0)) {
 		return KZ_OK;

@@ -24,7 +24,7 @@
 
 static bool is_complex(const struct declaration *declared)
 {
-	return !declared->is_pointer && declared->dtypes & (1u << KZ_C64 | 1u << KZ_C128);
+	return !declared->is_pointer && declared->dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128));
 }
 
 /* A number for a complex argument; false if it is none. */
@@ -67,8 +67,8 @@ static bool convert_complex(union custom_slot *slot, const struct declaration *d
 
 static bool is_of_type(const struct kz_array *array, const struct declaration *declared)
 {
-	return array->dtype < KZ_DTYPE_STRUCT ? declared->dtypes >> array->dtype & 1
-		: array->dtype == dtype_struct(declared->type);
+	return dtype_is_struct(array->dtype) ? array->dtype == dtype_struct(declared->type)
+		: declared->dtypes & dtype_bit(array->dtype);
 }
 
 static kz_status check_array(const struct custom_call *call, size_t index,

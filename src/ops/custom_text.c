@@ -47,16 +47,15 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 	const struct custom_class *class)
 {
 	uint32_t dtypes = custom->args.dtypes;
-	if (custom->dtype < KZ_DTYPE_STRUCT) {
-		dtypes |= 1u << custom->dtype;
-	}
-	if (dtypes & 1u << KZ_F16) {
+	dtypes |= dtype_bit(custom->dtype);
+	if (dtypes & dtype_bit(KZ_F16)) {
 		str_add(source, "#include <cuda_fp16.h>\n");
 	}
-	if (dtypes & 1u << KZ_BF16) {
+	if (dtypes & dtype_bit(KZ_BF16)) {
 		str_add(source, "#include <cuda_bf16.h>\n");
 	}
-	if (dtypes & (1u << KZ_C64 | 1u << KZ_C128) || custom_text_mentions(custom, "kz_complex")) {
+	if (dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128))
+	    || custom_text_mentions(custom, "kz_complex")) {
 		str_add(source, device_real);
 		str_add(source, device_elementary);
 		str_add(source, device_custom_complex);
@@ -86,7 +85,7 @@ static void add_size_checks(struct str *source, const struct custom *custom)
 			add_size_check(source, arg->type, arg->size);
 		}
 	}
-	if (custom->dtype >= KZ_DTYPE_STRUCT) {
+	if (dtype_is_struct(custom->dtype)) {
 		add_size_check(source, value_type(custom->dtype), kz_dtype_size(custom->dtype));
 	}
 }

@@ -132,7 +132,7 @@ static kz_status elementwise_check_target(const struct kz_array *into, const str
 	if (dtype == into->dtype && array_is_contiguous(into)) {
 		return KZ_OK; /* mostly */
 	}
-	if (expr->nodes[expr->node_count - 1].weak && dtype < KZ_C64) {
+	if (expr->nodes[expr->node_count - 1].weak && !dtype_is_complex(dtype)) {
 		dtype = KZ_BOOL; /* a C number takes the target's type, but keeps both parts */
 	}
 	if (!unsafe && !kz_dtype_can_cast(dtype, into->dtype)) {

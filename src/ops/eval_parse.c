@@ -215,10 +215,10 @@ static kz_op constant_power(const struct parser *p, kz_dtype base, int exponent)
 	if (!node->weak || (!is_integer && node->dtype != KZ_F64)) {
 		return KZ_OP_POWER;
 	}
-	if (number == 2 && (is_integer || base >= KZ_F16)) {
+	if (number == 2 && (is_integer || dtype_is_inexact(base))) {
 		return KZ_OP_SQUARE;
 	}
-	return base < KZ_F16 ? KZ_OP_POWER : number == 0.5 ? KZ_OP_SQRT
+	return !dtype_is_inexact(base) ? KZ_OP_POWER : number == 0.5 ? KZ_OP_SQRT
 		: number == -1 ? KZ_OP_RECIPROCAL : KZ_OP_POWER;
 }
 
@@ -340,7 +340,7 @@ static bool find_callee(struct callee *out, const struct parser *p, const struct
 			return true;
 		}
 	}
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (name_is(p, token, kz_dtype_name(dtype))) {
 			out->dtype = dtype;
 			return true;
@@ -373,7 +373,7 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 	for (size_t i = 0; i < countof(aliases); i++) {
 		eval_consider(&nearest, aliases[i].name);
 	}
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		eval_consider(&nearest, kz_dtype_name(dtype));
 	}
 	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", eval_shown(token),

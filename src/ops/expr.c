@@ -56,7 +56,7 @@ const struct expr_op *expr_op(int op)
  * branches, too, but are faster as vectors. */
 static bool is_branchy(kz_op op, kz_dtype dtype)
 {
-	bool complex = dtype >= KZ_C64;
+	bool complex = dtype_is_complex(dtype);
 	if (dtype == KZ_F16) {
 		return true;
 	}
@@ -64,13 +64,13 @@ static bool is_branchy(kz_op op, kz_dtype dtype)
 	case KZ_OP_FLOOR_DIVIDE:
 	case KZ_OP_REMAINDER:
 	case KZ_OP_FMOD:
-		return dtype_size(dtype) <= 4 || dtype >= KZ_F16;
+		return dtype_size(dtype) <= 4 || dtype_is_inexact(dtype);
 	case KZ_OP_POWER: /* of floats it has none */
-		return dtype >= KZ_F64;
+		return dtype == KZ_F64 || complex;
 	case KZ_OP_TAN:
 	case KZ_OP_LGAMMA:
 	case KZ_OP_TGAMMA:
-		return dtype >= KZ_F16;
+		return dtype_is_inexact(dtype);
 	case KZ_OP_SIN:
 	case KZ_OP_COS:
 		return dtype_size(dtype) <= 4 || dtype == KZ_C64;
@@ -146,7 +146,7 @@ int kz_op_arity(kz_op op)
 /* numpy: the smallest float that holds the integers. */
 static kz_dtype float_of(kz_dtype dtype, bool weak)
 {
-	if (dtype < KZ_BOOL || dtype >= KZ_F16) {
+	if (!dtype_is_exact(dtype)) {
 		return dtype;
 	}
 	return weak || kz_dtype_size(dtype) > 2 ? KZ_F64
@@ -317,7 +317,7 @@ static bool expr_value_fits(const struct expr *expr, const struct expr_node *nod
 	if (node->dtype == KZ_U64) {
 		return dtype == KZ_U64;
 	}
-	if (dtype >= KZ_U8) {
+	if (!dtype_is_signed(dtype)) {
 		return value->i >= 0 && (bits == 64 || value->i >> bits == 0);
 	}
 	return bits == 64 || (value->i >= -(INT64_C(1) << (bits - 1))
@@ -391,10 +391,10 @@ static kz_dtype with_weak(kz_dtype strong, kz_dtype weak)
 		return strong == KZ_BOOL ? KZ_I64 : strong;
 	}
 	if (dtype_is_float(weak)) {
-		return strong < KZ_F16 ? KZ_F64 : strong;
+		return dtype_is_exact(strong) ? KZ_F64 : strong;
 	}
 	return dtype_is_complex(strong) ? strong
-		: strong < KZ_F16 || strong == KZ_F64 ? KZ_C128 : KZ_C64;
+		: dtype_is_exact(strong) || strong == KZ_F64 ? KZ_C128 : KZ_C64;
 }
 
 /* The common type of the operands from `first` on; 0 if there is none. */
@@ -411,7 +411,7 @@ static kz_dtype common_type(struct typing *t, int first)
 		}
 	}
 	t->weak = !strong;
-	return !weak ? strong : strong >= KZ_DTYPE_STRUCT ? 0 : with_weak(strong, weak);
+	return !weak ? strong : dtype_is_struct(strong) ? 0 : with_weak(strong, weak);
 }
 
 static void expr_become(struct typing *t, kz_dtype operands, kz_dtype result)
@@ -458,7 +458,7 @@ static bool type_choice(struct typing *t, enum rule rule)
 	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
 	expr_become(t, common, common);
 	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
-	return common && condition->dtype < KZ_DTYPE_STRUCT;
+	return common && dtype_is_number(condition->dtype);
 }
 
 /* Types are not listed here: an operation is refused if ops.def has no text for its type. */
@@ -482,8 +482,8 @@ static bool type_operation(struct typing *t, enum rule rule)
 			common == KZ_BOOL ? KZ_I8 : common);
 		break;
 	case DIVIDE:
-		expr_become(t, common < KZ_F16 ? KZ_F64 : common,
-			common < KZ_F16 ? KZ_F64 : common);
+		real = dtype_is_exact(common) ? KZ_F64 : common;
+		expr_become(t, real, real);
 		break;
 	case FLOAT:
 		expr_become(t, real, real);
@@ -503,7 +503,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
 		expr_become(t, real, real);
 		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
-		return t->expr->nodes[t->nodes[1]].dtype <= KZ_U64;
+		return dtype_is_exact(t->expr->nodes[t->nodes[1]].dtype);
 	case EXPONENT:
 		expr_become(t, real, KZ_I32);
 		break;
@@ -519,13 +519,13 @@ static bool type_operation(struct typing *t, enum rule rule)
 	case BITS:
 	case COUNT_BITS:
 		expr_become(t, common, rule == COUNT_BITS ? KZ_U8 : common);
-		return common && common <= KZ_U64;
+		return dtype_is_exact(common);
 	case SHIFT:
 		common = common == KZ_BOOL ? KZ_I8 : common;
 		expr_become(t, common, common);
-		return common && common <= KZ_U64;
+		return dtype_is_exact(common);
 	}
-	return common != 0 && common < KZ_DTYPE_STRUCT;
+	return dtype_is_number(common);
 }
 
 static int refuse_types(const struct expr *expr, const struct expr_op *op, const int *args,

@@ -21,7 +21,7 @@
 int64_t generate_alignment(kz_dtype dtype)
 {
 	int64_t size = dtype_size(dtype);
-	if (dtype < KZ_DTYPE_STRUCT) {
+	if (!dtype_is_struct(dtype)) {
 		return size;
 	}
 	return size % 16 == 0 ? 16 : size & -size;
@@ -29,11 +29,11 @@ int64_t generate_alignment(kz_dtype dtype)
 
 void generate_storage(struct str *source, kz_dtype dtype)
 {
-	static const char *const builtin[16] = {
+	static const char *const builtin[DTYPE_BUILTIN] = {
 		[KZ_BOOL] = "unsigned char", [KZ_F16] = "kz_f16", [KZ_BF16] = "kz_bf16",
 		[KZ_C64] = "kz_complex<float>", [KZ_C128] = "kz_complex<double>",
 	};
-	if (dtype >= KZ_DTYPE_STRUCT) {
+	if (dtype_is_struct(dtype)) {
 		str_addf(source, "kz_blob<%lld, %lld>", (long long)kz_dtype_size(dtype),
 			(long long)generate_alignment(dtype));
 	} else {
@@ -54,7 +54,7 @@ const char *generate_value(kz_dtype dtype)
 	case KZ_C128:
 		return "kz_complex<double>";
 	default:
-		return dtype < KZ_DTYPE_STRUCT ? kz_dtype_ctype(dtype) : "auto";
+		return dtype_is_struct(dtype) ? "auto" : kz_dtype_ctype(dtype);
 	}
 }
 
@@ -77,13 +77,13 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	if (with_integers) {
 		str_add(source, device_integer);
 	}
-	if (dtypes & (1u << KZ_F16 | 1u << KZ_BF16)) {
+	if (dtypes & (dtype_bit(KZ_F16) | dtype_bit(KZ_BF16))) {
 		str_add(source, device_half);
 	}
-	if (dtypes & (1u << KZ_C64 | 1u << KZ_C128)) {
+	if (dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128))) {
 		str_add(source, device_complex);
 	}
-	if (dtypes & 1u << 31) {
+	if (dtypes & UINT32_C(1) << DTYPE_STRUCT_BIT) {
 		str_add(source, "template <int size, int unit> struct __align__(unit) kz_blob {\n"
 			"\tunsigned char bytes[size];\n};\n");
 	}
@@ -91,13 +91,13 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 
 static void generate_add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
-	uint32_t dtypes = 1u << (target < DTYPE_BUILTIN ? target : 31);
+	uint32_t dtypes = dtype_bit(target);
 	bool with_integers = false;
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
-		dtypes |= 1u << (node->dtype < DTYPE_BUILTIN ? node->dtype : 31);
+		dtypes |= dtype_bit(node->dtype);
 		with_integers |= node->op < EXPR_ARRAY
-			&& expr->nodes[node->args[0]].dtype < KZ_F16;
+			&& dtype_is_exact(expr->nodes[node->args[0]].dtype);
 	}
 	generate_prelude(source, dtypes, with_integers);
 }

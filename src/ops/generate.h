@@ -61,7 +61,7 @@ const char *generate_value(kz_dtype dtype);
 /* Around an expression: from memory to a value, and back. */
 void generate_load(struct str *source, kz_dtype dtype, const char *place);
 void generate_store(struct str *source, kz_dtype dtype, const char *place, const char *value);
-/* The device functions that values of some types need: bits of 1 << dtype. */
+/* The device functions that values of some types need: those of dtype_bit(). */
 void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
 /* The parts of a kernel that computes an expression, for whoever writes its own loops.  Parameters of
  * the kernel, each behind a comma; the numbers as constants; constant arrays as constants; the

@@ -102,7 +102,7 @@ kz_status indexing_check_as(const struct kz_array *array, const struct kz_array 
 	    || (st = array_same_device(what, array, indexes, err))) {
 		return st;
 	}
-	if (indexes->dtype < KZ_I8 || indexes->dtype > KZ_U64) {
+	if (!dtype_is_integer(indexes->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected integers as indexes, got %s", what,
 			kz_dtype_name(indexes->dtype));
 	}
@@ -539,7 +539,7 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_st
 static kz_status indexing_mask(kz_array **out, struct kz_array *array, struct kz_stream *stream,
 	kz_error *err)
 {
-	if (array->dtype >= KZ_DTYPE_STRUCT) {
+	if (dtype_is_struct(array->dtype)) {
 		error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
 		return KZ_INVALID;
 	}

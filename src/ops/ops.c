@@ -199,7 +199,7 @@ kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_err
 	if (!st && value.kind == KZ_ARG_VALUE) {
 		return fill_bytes(to, &value, stream, err);
 	}
-	if (!st && to->dtype >= KZ_DTYPE_STRUCT && value.kind != KZ_ARG_ARRAY) {
+	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
 		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
 			kz_dtype_name(to->dtype));
 	}

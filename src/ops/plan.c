@@ -32,7 +32,7 @@ enum {
 /* generate_alignment, of the built-in types without a call. */
 static uint64_t alignment_of(kz_dtype dtype)
 {
-	return (uint64_t)(dtype < KZ_DTYPE_STRUCT ? dtype_size(dtype) : generate_alignment(dtype));
+	return (uint64_t)(dtype_is_struct(dtype) ? generate_alignment(dtype) : dtype_size(dtype));
 }
 
 /* The usual case, which needs no ordering: all arrays have the shape of the result, and are

@@ -10,7 +10,7 @@
  */
 #include "base/common.h"
 
-#include <kudzu/dtype.h>
+#include "core/dtype.h"
 
 #define ROW(b, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128) \
 	{0, KZ_##b, KZ_##i8, KZ_##i16, KZ_##i32, KZ_##i64, KZ_##u8, KZ_##u16, KZ_##u32, KZ_##u64, \
@@ -36,13 +36,6 @@ static const unsigned char table[16][16] = {
 };
 /* clang-format on */
 
-/* numpy's kinds, ascending */
-static const unsigned char kinds[16] = {
-	[KZ_BOOL] = 1, [KZ_U8] = 2, [KZ_U16] = 2, [KZ_U32] = 2, [KZ_U64] = 2, [KZ_I8] = 3,
-	[KZ_I16] = 3, [KZ_I32] = 3, [KZ_I64] = 3, [KZ_F16] = 4, [KZ_BF16] = 4, [KZ_F32] = 4,
-	[KZ_F64] = 4, [KZ_C64] = 5, [KZ_C128] = 5,
-};
-
 kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b)
 {
 	if (a < countof(table) && b < countof(table)) {
@@ -53,8 +46,7 @@ kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b)
 
 int kz_dtype_can_cast(kz_dtype from, kz_dtype to)
 {
-	if (from < countof(kinds) && to < countof(kinds)) {
-		return kinds[from] && kinds[from] <= kinds[to];
-	}
-	return from == to && kz_dtype_size(from) != 0;
+	unsigned kind = dtype_kind(from);
+	return kind & DTYPE_NUMBER ? dtype_is_number(to) && kind <= dtype_kind(to)
+		: from == to && kz_dtype_size(from) != 0;
 }

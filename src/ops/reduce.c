@@ -86,27 +86,22 @@ static void job_init(struct job *job, const struct known *operation)
 
 /* Types */
 
-static kz_dtype total_dtype(kz_dtype dtype)
-{
-	return dtype <= KZ_I64 ? KZ_I64 : dtype <= KZ_U64 ? KZ_U64 : dtype;
-}
-
 /* The type that elements become, with the options' say. */
 static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype, kz_error *err)
 {
 	enum kind kind = job->known->kind;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
-	if (dtype >= KZ_DTYPE_STRUCT || (kind == EXTREME && dtype_is_complex(dtype))) {
+	if (kind == EXTREME ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
 		return error_set(err, KZ_INVALID, "%s is not for %s", job->known->name,
 			kz_dtype_name(dtype));
 	}
-	if (job->dtype && (!may_choose || job->dtype >= KZ_DTYPE_STRUCT
-			|| (kind != TOTAL && job->dtype < KZ_F16))) {
+	bool fits = kind == TOTAL ? dtype_is_number(job->dtype) : dtype_is_inexact(job->dtype);
+	if (job->dtype && !(may_choose && fits)) {
 		return error_set(err, KZ_INVALID, "%s cannot have dtype %s", job->known->name,
 			kz_dtype_name(job->dtype));
 	}
-	*out = job->dtype ? job->dtype : kind == TOTAL ? total_dtype(dtype)
-		: may_choose && dtype < KZ_F16 ? KZ_F64 : dtype;
+	*out = job->dtype ? job->dtype : kind == TOTAL ? dtype_total(dtype)
+		: may_choose && dtype_is_exact(dtype) ? KZ_F64 : dtype;
 	return KZ_OK;
 }
 
@@ -165,7 +160,7 @@ static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
 		break;
 	}
 	node = reduce_cast(expr, node, dtype, err);
-	return k->skips_nan && dtype >= KZ_F16 && node >= 0
+	return k->skips_nan && dtype_is_inexact(dtype) && node >= 0
 		? replace_nan(expr, node, (int64_t)k->empty, err) : node;
 }
 

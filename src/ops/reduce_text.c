@@ -26,8 +26,8 @@ static void add_position(struct str *source, const struct reduce_class *class)
 	static const char *const types[2][3] = { /* narrow, and what kind of number */
 		{"long long", "unsigned long long", "double"}, {"int", "unsigned", "float"},
 	};
-	bool is_real = class->dtype >= KZ_F16;
-	int kind = is_real ? 2 : class->dtype == KZ_BOOL || class->dtype >= KZ_U8;
+	bool is_real = dtype_is_float(class->dtype);
+	int kind = is_real ? 2 : !dtype_is_signed(class->dtype);
 	str_addf(source, "#define KZ_POSITION\n%stypedef %s kz_place;\ntypedef %s kz_value;\n"
 		"struct kz_acc {\n\tkz_value value;\n\tkz_place index;\n};\n"
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b)\n{\n",
@@ -244,9 +244,9 @@ void reduce_write(struct str *source, const void *context)
 	const struct reduce_text *text = context;
 	const struct reduce_class *class = &text->class;
 	int operands = 1 + array_count(text) + (class->position && !class->partial);
-	uint32_t dtypes = 1u << class->dtype | 1u << class->result;
+	uint32_t dtypes = dtype_bit(class->dtype) | dtype_bit(class->result);
 	for (int i = 0; !class->partial && i < text->expr->node_count; i++) {
-		dtypes |= 1u << text->expr->nodes[i].dtype;
+		dtypes |= dtype_bit(text->expr->nodes[i].dtype);
 	}
 	generate_prelude(source, dtypes, true);
 	if (class->position) {

@@ -52,7 +52,7 @@ static void scan_write_source(struct str *source, const void *context)
 	const struct wanted *wanted = context;
 	const struct scan *scan = wanted->scan;
 	const char *type = generate_value(scan->dtype);
-	generate_prelude(source, 1u << scan->dtype, scan->dtype < KZ_F16);
+	generate_prelude(source, dtype_bit(scan->dtype), dtype_is_exact(scan->dtype));
 	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n%s",
 		wanted->totals ? "TOTALS" : "SCAN", scan->device->serial ? "#define KZ_SERIAL\n" : "");
 	str_addf(source, "typedef %s kz_element;\n", type);
@@ -229,7 +229,7 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 		scan->stream = options->stream;
 		scan->into = options->into;
 	}
-	if (dtype >= KZ_DTYPE_STRUCT || !kz_dtype_size(dtype)) {
+	if (!dtype_is_number(dtype)) {
 		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(dtype)
 			? kz_dtype_name(dtype) : "a number that is not a dtype");
 		return KZ_INVALID;
@@ -305,8 +305,7 @@ static kz_status scan_accumulate(kz_array **out, kz_array *array, const char *op
 	kz_dtype dtype = kz_array_dtype(array);
 	options.axis = axis;
 	options.stream = stream;
-	options.dtype = dtype >= KZ_BOOL && dtype <= KZ_I64 ? KZ_I64
-		: dtype >= KZ_U8 && dtype <= KZ_U64 ? KZ_U64 : 0;
+	options.dtype = dtype_is_exact(dtype) ? dtype_total(dtype) : 0;
 	return kz_scan(out, array, operation, neutral, &options, err);
 }
 

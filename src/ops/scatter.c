@@ -48,7 +48,7 @@ struct scatter_class {
 static void scatter_write_types(struct str *source, const struct scatter_class *class)
 {
 	static const char *const ops[] = {"a + b", "kz_minimum(a, b)", "kz_maximum(a, b)"};
-	generate_prelude(source, 1u << class->dtype, false);
+	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_add(source, "typedef ");
 	generate_storage(source, class->dtype);
 	str_addf(source, " kz_stored;\ntypedef %s kz_value;\n"
@@ -240,7 +240,7 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 	if ((unsigned)op > KZ_SCATTER_MAX) {
 		return error_set(err, KZ_INVALID, "%d is not a kz_scatter_op", (int)op);
 	}
-	if (array->dtype >= KZ_DTYPE_STRUCT || (op != KZ_SCATTER_ADD && dtype_is_complex(array->dtype))) {
+	if (op == KZ_SCATTER_ADD ? !dtype_is_number(array->dtype) : !dtype_is_real(array->dtype)) {
 		return error_set(err, KZ_INVALID, "scatter: %s has no %s", kz_dtype_name(array->dtype),
 			op == KZ_SCATTER_ADD ? "sum" : "order");
 	}

@@ -20,10 +20,10 @@
 
 enum { OPERANDS = 3, ALIGNMENT = 16 };
 
-/* From the lowest bit on: 1, 8 bits of the operation, 1 of the device, 4 of the target's type, 8 of
+/* From the lowest bit on: 1, 8 bits of the operation, 1 of the device, 5 of the target's type, 8 of
  * each operand. */
-enum { OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 14 };
-enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 6 };
+enum { OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 15 };
+enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 7 };
 static_assert(EXPR_OPS <= 1 << (SERIAL_AT - OP_AT), "an operation fits between 1 and the device");
 static_assert(DTYPE_BUILTIN <= 1 << (OPERANDS_AT - TARGET_AT), "so does the type of the target");
 static_assert(IS_FLOAT < 1 << DTYPE_AT, "so does what an operand is");
@@ -34,8 +34,8 @@ static_assert(OPERANDS_AT + OPERANDS * OPERAND_BITS <= 64, "so do all operands")
 /* Whether an array is row-major, of a built-in type, and of this shape and device. */
 static bool shortcut_is_like(const struct shortcut *call, const struct kz_array *array)
 {
-	return object_is(array, OBJECT_ARRAY) && array->dtype < DTYPE_BUILTIN && array_device(array) == call->device
-		&& array->count == call->like->count
+	return object_is(array, OBJECT_ARRAY) && dtype_is_builtin(array->dtype)
+		&& array_device(array) == call->device && array->count == call->like->count
 		&& shape_equal(&array->shape, &call->like->shape) && array_is_contiguous(array)
 		&& array_address(array) % ALIGNMENT == 0;
 }

@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "core/dtype.h"
 #include "support/support.h"
 #include "support/suite.h"
 
@@ -52,6 +53,44 @@ START_TEST(a_number_that_is_no_type_has_no_size_and_no_name)
 		ck_assert_ptr_null(kz_dtype_name(none[i]));
 		ck_assert_ptr_null(kz_dtype_ctype(none[i]));
 	}
+}
+END_TEST
+
+/* By numpy's names, which begin with the kind. */
+START_TEST(a_kind_is_that_of_the_name)
+{
+	static const struct {
+		const char *prefix;
+		unsigned kind;
+	} kinds[] = {{"bool", DTYPE_BOOL}, {"int", DTYPE_SIGNED}, {"uint", DTYPE_UNSIGNED},
+		{"float", DTYPE_FLOAT}, {"bfloat", DTYPE_FLOAT}, {"complex", DTYPE_COMPLEX}};
+	const kz_dtype dtype = rows[_i].dtype;
+	size_t k = 0;
+	while (strncmp(rows[_i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0) {
+		k++;
+	}
+	ck_assert_uint_eq(dtype_kind(dtype), kinds[k].kind);
+	ck_assert_int_eq(dtype_is_exact(dtype), kinds[k].kind < DTYPE_FLOAT);
+	ck_assert_int_eq(dtype_is_inexact(dtype), kinds[k].kind >= DTYPE_FLOAT);
+	ck_assert_int_eq(dtype_is_real(dtype), kinds[k].kind != DTYPE_COMPLEX);
+	ck_assert_uint_eq(dtype_total(dtype), kinds[k].kind == DTYPE_UNSIGNED ? KZ_U64
+		: kinds[k].kind < DTYPE_FLOAT ? KZ_I64 : dtype);
+	ck_assert(dtype_is_number(dtype) && !dtype_is_struct(dtype));
+}
+END_TEST
+
+START_TEST(other_numbers_have_the_kind_of_structs_or_none)
+{
+	ck_assert_uint_eq(dtype_kind(0), 0);
+	ck_assert_uint_eq(dtype_kind(DTYPE_BUILTIN), 0);
+	ck_assert_uint_eq(dtype_kind(KZ_DTYPE_STRUCT - 1), 0);
+	ck_assert_uint_eq(dtype_kind(KZ_DTYPE_STRUCT), DTYPE_STRUCT);
+	ck_assert_uint_eq(dtype_kind(UINT32_MAX), DTYPE_STRUCT);
+	ck_assert_uint_eq(dtype_bit(KZ_DTYPE_STRUCT), dtype_bit(UINT32_MAX));
+	ck_assert_uint_eq(dtype_next(0, DTYPE_COMPLEX), KZ_C64);
+	ck_assert_uint_eq(dtype_next(KZ_C128, DTYPE_COMPLEX), 0);
+	ck_assert_uint_eq(dtype_unsigned(KZ_I16), KZ_U16);
+	ck_assert_uint_eq(dtype_unsigned(KZ_F16), KZ_F16);
 }
 END_TEST
 
@@ -143,7 +182,9 @@ SUITE(dtype)
 	TCase *tc = suite_add_case(s, "dtype");
 	tcase_add_loop_test(tc, every_built_in_type_has_its_number_size_and_names, 0,
 		countof(rows));
-	tcase_add_tests(tc, 1, a_number_that_is_no_type_has_no_size_and_no_name,
+	tcase_add_loop_test(tc, a_kind_is_that_of_the_name, 0, countof(rows));
+	tcase_add_tests(tc, 1, other_numbers_have_the_kind_of_structs_or_none,
+		a_number_that_is_no_type_has_no_size_and_no_name,
 		a_struct_gets_the_same_number_each_time, a_bad_registration_is_refused,
 		a_registration_without_memory_leaves_nothing,
 		threads_register_the_same_structs_once);

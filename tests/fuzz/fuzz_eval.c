@@ -28,7 +28,7 @@ static void check_nodes(const struct expr *expr)
 		int arity = op ? op->arity : node->op == EXPR_CAST ? 1 : 0;
 		must(op || node->op == EXPR_CAST || node->op == EXPR_ARRAY
 			|| node->op == EXPR_SCALAR, "operation");
-		must(node->dtype >= KZ_BOOL && node->dtype <= KZ_C128, "type");
+		must(dtype_is_number(node->dtype), "type");
 		for (int k = 0; k < arity; k++) {
 			must(node->args[k] < i, "order of nodes");
 		}

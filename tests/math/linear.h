@@ -11,6 +11,7 @@
  */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "core/memory.h"
 #include "support/suite.h"
@@ -111,7 +112,7 @@ static inline void linear_draw(number *host, int64_t count, kz_dtype dtype)
 {
 	for (int64_t i = 0; i < count; i++) {
 		double re = linear_integer(1 << 20) * 0x1p-19 - 1;
-		double im = dtype >= KZ_C64 ? linear_integer(1 << 20) * 0x1p-19 - 1 : 0;
+		double im = dtype_is_complex(dtype) ? linear_integer(1 << 20) * 0x1p-19 - 1 : 0;
 		host[i] = linear_number(re, im);
 	}
 }

@@ -38,7 +38,7 @@ static inline kz_array *operand_base(kz_dtype dtype, kz_shape shape)
 {
 	int64_t count = support_count(&shape);
 	double complex *host = malloc(sizeof(*host) * (size_t)count + 1);
-	bool is_unsigned = dtype >= KZ_U8 && dtype <= KZ_U64;
+	bool is_unsigned = dtype_is_unsigned(dtype);
 	kz_array *wide, *array;
 	for (int64_t i = 0; i < count; i++) {
 		double re = dtype == KZ_BOOL ? draw(4) == 0 : is_unsigned ? draw(3) : draw(5) - 2;

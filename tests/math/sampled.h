@@ -6,6 +6,7 @@
  * Arrays of small numbers that every dtype holds exactly, with any strides: the elements are on the
  * host, row-major, as complex doubles.  For files that include cpu/support/both_shapes.h.
  */
+#include "core/dtype.h"
 #include "support/suite.h"
 
 #include <complex.h>
@@ -24,13 +25,13 @@ static inline int64_t sampled_below(int64_t below)
 static inline double complex sampled_number(kz_dtype dtype)
 {
 	double real = (double)(sampled_below(65) - 32) / 8;
-	if (dtype == KZ_BOOL || (dtype >= KZ_U8 && dtype <= KZ_U64)) {
+	if (dtype == KZ_BOOL || dtype_is_unsigned(dtype)) {
 		return (double)sampled_below(dtype == KZ_BOOL ? 2 : 8);
 	}
-	if (dtype < KZ_F16) {
+	if (dtype_is_exact(dtype)) {
 		return (double)(sampled_below(15) - 7);
 	}
-	return dtype < KZ_C64 ? real : CMPLX(real, (double)(sampled_below(65) - 32) / 8);
+	return !dtype_is_complex(dtype) ? real : CMPLX(real, (double)(sampled_below(65) - 32) / 8);
 }
 
 /* An array of random strides, some negative, in which the elements have gaps. */

@@ -90,7 +90,7 @@ static kz_array *convolve_integers(uint64_t *values, kz_dtype dtype, int64_t cou
 		uint64_t value = dtype == KZ_BOOL ? convolve_draw() % 8 == 0 : convolve_draw();
 		memcpy(bytes + i * size, &value, (size_t)size);
 		int unused = 64 - 8 * (int)size;
-		values[i] = dtype >= KZ_U8 || dtype == KZ_BOOL ? value << unused >> unused
+		values[i] = !dtype_is_signed(dtype) ? value << unused >> unused
 			: (uint64_t)((int64_t)(value << unused) >> unused);
 	}
 	ok(kz_array_from(&array, dev, dtype, KZ_SHAPE(count), bytes, size * count, &err));
@@ -130,7 +130,7 @@ DEVICE_TEST(integers_are_exact_at_every_length)
 	static const int64_t lengths[][2] = {{1, 1}, {1, 7}, {130, 3}, {255, 257}, {40, 1200},
 		{1200, 1100}};
 	static const kz_dtype mixed[][2] = {{KZ_I8, KZ_I64}, {KZ_BOOL, KZ_U16}, {KZ_I32, KZ_U32}};
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_U64; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_EXACT));) {
 		for (size_t i = 0; i < countof(lengths); i++) {
 			convolve_check_integers(dtype, dtype, lengths[i][0], lengths[i][1],
 				(kz_convolve_mode)((dtype + i) % 3));
@@ -180,7 +180,7 @@ static kz_array *convolve_floats(double complex *values, kz_dtype dtype, int64_t
 	kz_array *wide, *array;
 	for (int64_t i = 0; i < count; i++) {
 		double re = (double)(int32_t)convolve_draw() * 0x1p-31;
-		double im = dtype >= KZ_C64 ? (double)(int32_t)convolve_draw() * 0x1p-31 : 0;
+		double im = dtype_is_complex(dtype) ? (double)(int32_t)convolve_draw() * 0x1p-31 : 0;
 		bool is_single = dtype_part(dtype) == KZ_F32;
 		values[i] = is_single ? (float)re + (float)im * I : re + im * I;
 	}
@@ -204,7 +204,7 @@ static double complex convolve_sum(kz_dtype dtype, const double complex *a, cons
 	convolve_range(&from, &to, n, m, k);
 	for (int64_t j = from; j < to; j++) {
 		double complex x = a[k - j], y = b[j];
-		if (dtype < KZ_C64) {
+		if (!dtype_is_complex(dtype)) {
 			re = convolve_fma(dtype, creal(x), creal(y), re);
 			continue;
 		}
@@ -265,7 +265,7 @@ DEVICE_TEST(nan_and_infinity_stay_where_they_belong)
 			bool is_bad = is_second ? at >= 2 && at < 11 : k >= 5 && k < 8;
 			double expected = bad[round / 2 % 3];
 			ck_assert_msg(is_bad != isfinite(creal(got[k])), "round %d, sum %d", round, k);
-			ck_assert(!is_bad || dtype >= KZ_C64 || isnan(expected)
+			ck_assert(!is_bad || dtype_is_complex(dtype) || isnan(expected)
 				|| creal(got[k]) == expected);
 		}
 		free(got);

@@ -2,6 +2,7 @@
 /* Integrals on every device, against loops over host memory and scipy's numbers. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "sampled.h"
@@ -87,7 +88,7 @@ static void integrate_lines(double complex *out, kz_shape *shape, int64_t axis,
 
 static kz_dtype result_of(kz_dtype dtype)
 {
-	return dtype < KZ_F16 ? KZ_F64 : dtype;
+	return dtype_is_exact(dtype) ? KZ_F64 : dtype;
 }
 
 static kz_shape random_shape(int64_t ndim, int64_t most)
@@ -130,7 +131,7 @@ static void try_one(kz_dtype dtype, bool parabolas)
 		scale = fmax(scale, cabs(want[i]));
 	}
 	/* Parabolas through points that lie close have large weights: h0 / h1 is up to 64. */
-	double wide = sampled_epsilon(common < KZ_F32 ? KZ_F32 : common) * (parabolas ? 2e5 : 400);
+	double wide = sampled_epsilon(dtype_wide(common)) * (parabolas ? 2e5 : 400);
 	sampled_check(out, shape, want, scale * sampled_epsilon(common) + wide);
 	release_arrays(array, with, out);
 }
@@ -298,12 +299,12 @@ DEVICE_TEST(running_integrals_are_a_loop)
 DEVICE_TEST(a_number_goes_to_the_host)
 {
 	static double complex y[30];
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 5, 2)) {
 			continue;
 		}
 		double got[2] = {7, 7};
-		int64_t size = dtype < KZ_C64 ? 8 : 16;
+		int64_t size = !dtype_is_complex(dtype) ? 8 : 16;
 		kz_integrate_options options = KZ_INTEGRATE_OPTIONS_INIT;
 		kz_array *array = sampled_array(dtype, KZ_SHAPE(30), y);
 		options.dx = 0.125;

@@ -2,6 +2,7 @@
 /* searchsorted, digitize, histogram, bincount, on every device, against loops over host memory. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
@@ -70,7 +71,7 @@ static int64_t place_of(const double *sorted, int64_t count, double value, int r
 static void check_search(kz_dtype dtype, int64_t count, int right)
 {
 	kz_search_options options = KZ_SEARCH_OPTIONS_INIT;
-	bool has_nan = dtype >= KZ_F16;
+	bool has_nan = dtype_is_inexact(dtype);
 	int end = dtype == KZ_BOOL ? 2 : 100;
 	draw(numbers, count, end, has_nan ? 9 : 0);
 	draw(others, 333, end, has_nan ? 9 : 0);
@@ -93,7 +94,7 @@ static void check_search(kz_dtype dtype, int64_t count, int right)
 
 DEVICE_TEST(searchsorted_finds_what_a_loop_finds_for_every_type)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 10, 3)) {
 			continue;
 		}
@@ -217,7 +218,7 @@ static void check_bincount(kz_dtype dtype, int64_t count, int end, int64_t minle
 
 DEVICE_TEST(bincount_counts_every_type_of_integers)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_U64; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_EXACT));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_U64, 6, 2)) {
 			continue;
 		}
@@ -323,11 +324,11 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 	options.bins = bins;
 	options.low = low;
 	options.high = high;
-	draw(numbers, count, dtype == KZ_BOOL ? 2 : 100, dtype >= KZ_F16 && high > low ? 9 : 0);
+	draw(numbers, count, dtype == KZ_BOOL ? 2 : 100, dtype_is_inexact(dtype) && high > low ? 9 : 0);
 	kz_array *array = support_array_of(dev, dtype, numbers, count);
 	array = count % 2 ? spread(array) : array;
 	ok(kz_histogram(&counts, &between, array, &options, &err));
-	ck_assert_int_eq(kz_array_dtype(between), dtype >= KZ_F16 ? dtype : KZ_F64);
+	ck_assert_int_eq(kz_array_dtype(between), dtype_is_inexact(dtype) ? dtype : KZ_F64);
 	ok(kz_array_astype(&wide, between, KZ_F64, &err));
 	ok(kz_array_get(wide, edges, 8 * (bins + 1), &err));
 	memset(want, 0, sizeof(want));
@@ -336,7 +337,7 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 	}
 	get(counts, KZ_I64, bins);
 	ck_assert_mem_eq(got, want, (size_t)(8 * bins));
-	if (high > low && dtype < KZ_F16) {
+	if (high > low && dtype_is_exact(dtype)) {
 		ck_assert(edges[0] == low && edges[bins] == high);
 	}
 	release_arrays(array, counts, between, wide);
@@ -344,7 +345,7 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 
 DEVICE_TEST(a_histogram_counts_what_lies_between_its_edges)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_F64; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_EXACT | DTYPE_FLOAT));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_F64, 6, 2)) {
 			continue;
 		}
@@ -493,9 +494,9 @@ DEVICE_TEST(a_histogram_takes_edges_at_any_distance)
 	static const double edges[6] = {2, 5, 5, 50, 51, 99};
 	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
 	kz_array *counts, *between;
-	for (kz_dtype dtype = KZ_I8; dtype <= KZ_F64; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_INTEGER | DTYPE_FLOAT));) {
 		int64_t want[6] = {0};
-		draw(numbers, MOST, 120, dtype >= KZ_F16 ? 9 : 0);
+		draw(numbers, MOST, 120, dtype_is_inexact(dtype) ? 9 : 0);
 		for (int i = 0; i < MOST; i++) {
 			want[bin_of(numbers[i], edges, 5)]++;
 		}

@@ -2,6 +2,7 @@
 /* Segments of arrays, and runs of equal elements, on every device, against loops over host memory. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
@@ -58,13 +59,13 @@ static double expected(kz_reduce_op op, kz_dtype dtype, int64_t first, int64_t e
 	}
 	static const double ends[][2] = {{0}, {0, 1}, {-128, 127}, {-32768, 32767}, {-0x1p31, 0x1p31 - 1},
 		{-0x1p63, 0x1p63}, {0, 255}, {0, 65535}, {0, 0x1p32 - 1}, {0, 0x1p64}};
-	return dtype >= KZ_F16 ? (op == KZ_REDUCE_MIN ? INFINITY : -INFINITY)
+	return dtype_is_inexact(dtype) ? (op == KZ_REDUCE_MIN ? INFINITY : -INFINITY)
 		: ends[dtype][op == KZ_REDUCE_MIN];
 }
 
 static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longest)
 {
-	bool has_nan = op > KZ_REDUCE_PROD && dtype >= KZ_F16;
+	bool has_nan = op > KZ_REDUCE_PROD && dtype_is_inexact(dtype);
 	for (int64_t i = 0; i < count; i++) {
 		numbers[i] = has_nan && draw() % 99 == 0 ? NAN
 			: op == KZ_REDUCE_PROD ? 1 : (double)(draw() % 2);
@@ -73,7 +74,7 @@ static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longes
 	kz_array *array = support_array_of(dev, dtype, numbers, count), *divided, *out;
 	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1), &err));
 	ok(kz_segment_reduce(&out, array, divided, op, NULL, &err));
-	kz_dtype small = dtype <= KZ_I64 ? KZ_I64 : dtype <= KZ_U64 ? KZ_U64 : dtype;
+	kz_dtype small = dtype_is_unsigned(dtype) ? KZ_U64 : dtype_is_exact(dtype) ? KZ_I64 : dtype;
 	ck_assert_uint_eq(kz_array_dtype(out), op <= KZ_REDUCE_PROD ? small : dtype);
 	get(out, segments);
 	for (int64_t i = 0; i < segments; i++) {
@@ -88,8 +89,8 @@ static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longes
 
 DEVICE_TEST(segments_of_every_type_are_reduced_as_in_a_loop)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
-		for (size_t k = 0; k < (dtype < KZ_C64 ? countof(ops) : 2); k++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+		for (size_t k = 0; k < (!dtype_is_complex(dtype) ? countof(ops) : 2); k++) {
 			if (!both_shapes_try(_i, (dtype - 1) * countof(ops) + k, KZ_C128 * countof(ops), 16, 5)) {
 				continue;
 			}
@@ -215,7 +216,7 @@ static void check_runs(kz_dtype dtype, int64_t count, int64_t longest)
 
 DEVICE_TEST(runs_of_every_type_are_found_reduced_and_decoded)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 8, 2)) {
 			continue;
 		}

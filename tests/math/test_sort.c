@@ -2,6 +2,7 @@
 /* Sorts on every device and by both kernels, against the C library's qsort over host memory. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "math/ordered.h"
@@ -386,7 +387,7 @@ DEVICE_TEST(every_type_is_compared)
 {
 	static const char *const less[16] = {[KZ_C64] = "real(a) < real(b)",
 		[KZ_C128] = "real(a) < real(b)"};
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (!support_is_tried(_i * TYPES + (int)dtype - 1, both_shapes_count() * TYPES, 6, 2)) {
 			continue;
 		}

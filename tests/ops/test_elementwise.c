@@ -9,6 +9,7 @@
  */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "ops/elementwise.h"
 #include "ops_ref.h"
 #include "support/support.h"
@@ -118,7 +119,7 @@ static bool random_view(struct view *view, kz_dtype dtype, kz_shape shape, bool 
 	kz_buffer *buffer)
 {
 	int64_t first;
-	int64_t align = dtype == KZ_BOOL || dtype >= KZ_DTYPE_STRUCT ? 4 : kz_dtype_size(dtype);
+	int64_t align = dtype == KZ_BOOL || dtype_is_struct(dtype) ? 4 : kz_dtype_size(dtype);
 	view->dtype = dtype;
 	view->shape = shape;
 	view->array = NULL;

@@ -7,6 +7,7 @@
  */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/str.h"
 #include "ops/expr.h"
 #include "support/support.h"
@@ -170,7 +171,7 @@ static bool same_elements(kz_array *a, kz_array *b)
 	for (int n = 0; n < 2 * COUNT; n++) {
 		same = same && same_number(left[n], right[n]);
 	}
-	return same && kz_array_dtype(a) >= KZ_F16;
+	return same && dtype_is_inexact(kz_array_dtype(a));
 }
 
 static void fill_arrays(void)
@@ -181,7 +182,7 @@ static void fill_arrays(void)
 	kz_array *wide;
 	for (int k = 0; k < ARRAYS; k++) {
 		kz_dtype dtype = KZ_BOOL + (kz_dtype)draw(15);
-		bool finite = dtype < KZ_F16;
+		bool finite = dtype_is_exact(dtype);
 		for (int n = 0; n < 2 * COUNT; n++) {
 			host[n] = n < 14 ? specials[(n + 3 * k) % (finite ? 4 : 7)]
 				: (double)draw(4000) / 250 - 8;

@@ -5,6 +5,7 @@
  */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/str.h"
 #include "ops/eval_parse.h"
 #include "support/support.h"
@@ -52,9 +53,9 @@ static bool parse(const char *text, kz_error *err)
 static void write_number(struct str *out, const struct expr_node *node)
 {
 	const union expr_value *value = &expr.scalars[node->args[0]];
-	if (node->dtype < KZ_F16) {
+	if (dtype_is_exact(node->dtype)) {
 		str_addf(out, node->dtype == KZ_U64 ? "%llu" : "%lld", (long long)value->i);
-	} else if (node->dtype < KZ_C64) {
+	} else if (!dtype_is_complex(node->dtype)) {
 		str_addf(out, "%g", value->parts[0]);
 	} else {
 		str_addf(out, "%g%+gj", value->parts[0], value->parts[1]);
@@ -245,7 +246,7 @@ START_TEST(every_operation_and_type_has_its_name)
 		ck_assert_msg(parse(text, &err), "%s: %s", text, err.message);
 		ck_assert_int_eq(expr.nodes[expr.node_count - 1].op, op);
 	}
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		snprintf(text, sizeof(text), "%s(m)", kz_dtype_name(dtype));
 		snprintf(want, sizeof(want), dtype == KZ_BOOL ? "m" : "%s", text);
 		reads(text, want);

@@ -39,7 +39,7 @@ static int64_t below(int64_t count)
 
 static bool is_float(kz_dtype dtype)
 {
-	return dtype >= KZ_F16 && dtype <= KZ_F64;
+	return dtype_is_float(dtype);
 }
 
 static bool is_complex(kz_dtype dtype)
@@ -163,14 +163,14 @@ static kz_array *random_view(kz_dtype dtype, enum taste taste)
 	char *host = malloc((size_t)room);
 	kz_array *base, *view;
 	for (int64_t at = 0; at < room; at += size) {
-		bool is_signed = dtype <= KZ_I64 || dtype >= KZ_F16;
+		bool is_signed = !dtype_is_unsigned(dtype);
 		int number = taste == UNITS ? (below(500) == 0 ? 2 : is_signed && below(2) ? -1 : 1)
 			: (int)below(is_signed ? 13 : 7) - (is_signed ? 6 : 0);
 		int imaginary = taste == UNITS ? 0 : (int)below(5) - 2;
 		if (taste == WITH_NAN && below(200) == 0) {
 			number = INT32_MAX;
 		}
-		write_value(host + at, dtype, dtype < KZ_F16 && number == INT32_MAX ? 1 : number,
+		write_value(host + at, dtype, dtype_is_exact(dtype) && number == INT32_MAX ? 1 : number,
 			imaginary);
 	}
 	ok(kz_array_from(&base, dev, dtype, KZ_SHAPE(room / size), host, room, &err));
@@ -192,13 +192,13 @@ struct sums {
 
 static bool is_less(struct value a, struct value b, kz_dtype dtype)
 {
-	return dtype >= KZ_F16 ? a.re < b.re
-		: dtype >= KZ_U8 || dtype == KZ_BOOL ? a.i < b.i : (int64_t)a.i < (int64_t)b.i;
+	return dtype_is_inexact(dtype) ? a.re < b.re
+		: !dtype_is_signed(dtype) ? a.i < b.i : (int64_t)a.i < (int64_t)b.i;
 }
 
 static void add_extreme(struct sums *s, struct value v, kz_dtype dtype)
 {
-	bool nan = dtype >= KZ_F16 && isnan(v.re);
+	bool nan = dtype_is_inexact(dtype) && isnan(v.re);
 	if (nan && !s->with_nan) {
 		s->with_nan = true;
 		s->least_at = s->most_at = s->count;
@@ -219,7 +219,7 @@ static void add_extreme(struct sums *s, struct value v, kz_dtype dtype)
 
 static void add_value(struct sums *s, struct value v, kz_dtype dtype)
 {
-	bool nan = dtype >= KZ_F16 && isnan(v.re);
+	bool nan = dtype_is_inexact(dtype) && isnan(v.re);
 	add_extreme(s, v, dtype);
 	s->count++;
 	s->nonzero += v.i || v.re != 0 || v.im != 0;
@@ -229,16 +229,16 @@ static void add_value(struct sums *s, struct value v, kz_dtype dtype)
 	struct value p = s->product;
 	s->product = (struct value){p.i * v.i, p.re * v.re - p.im * v.im, p.re * v.im + p.im * v.re};
 	s->sum = (struct value){s->sum.i + v.i, s->sum.re + v.re, s->sum.im + v.im};
-	double number = dtype == KZ_BOOL || (dtype >= KZ_U8 && dtype < KZ_F16) ? (double)v.i
+	double number = dtype == KZ_BOOL || dtype_is_unsigned(dtype) ? (double)v.i
 		: (double)(int64_t)v.i;
-	s->squares += dtype < KZ_F16 ? number * number : v.re * v.re + v.im * v.im;
+	s->squares += dtype_is_exact(dtype) ? number * number : v.re * v.re + v.im * v.im;
 }
 
 /* The mean of integers, too, as floats. */
 static struct value mean_of(const struct sums *s, kz_dtype dtype)
 {
 	double n = (double)s->count;
-	double sum = dtype >= KZ_F16 ? s->sum.re : (double)(int64_t)s->sum.i;
+	double sum = dtype_is_inexact(dtype) ? s->sum.re : (double)(int64_t)s->sum.i;
 	struct value v = {0, sum / n, s->sum.im / n};
 	return v;
 }
@@ -276,15 +276,15 @@ static kz_dtype result_dtype(kz_reduce_op op, kz_dtype dtype)
 {
 	switch (op) {
 	case KZ_REDUCE_SUM: case KZ_REDUCE_PROD: case KZ_REDUCE_NANSUM: case KZ_REDUCE_NANPROD:
-		return dtype >= KZ_F16 ? dtype : dtype >= KZ_U8 ? KZ_U64 : KZ_I64;
+		return dtype_is_inexact(dtype) ? dtype : dtype_is_unsigned(dtype) ? KZ_U64 : KZ_I64;
 	case KZ_REDUCE_ARGMIN: case KZ_REDUCE_ARGMAX: case KZ_REDUCE_COUNT_NONZERO:
 		return KZ_I64;
 	case KZ_REDUCE_ANY: case KZ_REDUCE_ALL:
 		return KZ_BOOL;
 	case KZ_REDUCE_MEAN:
-		return dtype < KZ_F16 ? KZ_F64 : dtype;
+		return dtype_is_exact(dtype) ? KZ_F64 : dtype;
 	case KZ_REDUCE_VAR: case KZ_REDUCE_STD: case KZ_REDUCE_NORM:
-		return dtype < KZ_F16 ? KZ_F64 : dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64
+		return dtype_is_exact(dtype) ? KZ_F64 : dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64
 			: dtype;
 	default:
 		return dtype;
@@ -344,8 +344,8 @@ static void find_sums(struct check *c)
 	}
 	c->sums = calloc((size_t)c->kept + 1, sizeof(*c->sums));
 	for (int64_t i = 0; i < c->kept; i++) {
-		c->sums[i].product.i = c->dtype < KZ_F16;
-		c->sums[i].product.re = c->dtype >= KZ_F16;
+		c->sums[i].product.i = dtype_is_exact(c->dtype);
+		c->sums[i].product.re = dtype_is_inexact(c->dtype);
 	}
 	ok(kz_array_get(c->view, host, count * size, &err));
 	for (int64_t i = 0; i < count; i++) {
@@ -369,7 +369,7 @@ static void compare(const struct check *c, kz_array *result, uint64_t seed)
 		got = read_value(host + i * size, dtype);
 		want = expected(c->op, &c->sums[i], c->dtype);
 		double most = tolerance(c->op, dtype, fabs(want.re) + fabs(want.im));
-		bool same = got.i == want.i || dtype >= KZ_F16;
+		bool same = got.i == want.i || dtype_is_inexact(dtype);
 		wrong = same && is_close(got.re, want.re, most) && (!is_complex(dtype)
 			|| isnan(want.re) || is_close(got.im, want.im, most)) ? -1 : i;
 	}

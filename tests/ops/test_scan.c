@@ -2,6 +2,7 @@
 /* Scans on every device, against a loop over host memory. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
@@ -159,7 +160,7 @@ DEVICE_TEST(types_are_numpys)
 		[KZ_U64] = KZ_U64, [KZ_F16] = KZ_F16, [KZ_BF16] = KZ_BF16, [KZ_F32] = KZ_F32,
 		[KZ_F64] = KZ_F64, [KZ_C64] = KZ_C64, [KZ_C128] = KZ_C128,
 	};
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 6, 2)) {
 			continue;
 		}

@@ -2,6 +2,7 @@
 /* Elements combined with values by their indexes, on every device, against loops over host memory. */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
 #include "support/suite.h"
@@ -34,7 +35,7 @@ static double combine(kz_scatter_op op, double a, double b, kz_dtype dtype)
 
 static void check(kz_dtype dtype, kz_scatter_op op, int64_t extent, int64_t count)
 {
-	bool has_nan = dtype >= KZ_F16 && dtype <= KZ_F64;
+	bool has_nan = dtype_is_float(dtype);
 	kz_array *wide;
 	for (int64_t i = 0; i < extent; i++) {
 		want[i] = (double)(draw() % 2);
@@ -61,8 +62,8 @@ static void check(kz_dtype dtype, kz_scatter_op op, int64_t extent, int64_t coun
 
 DEVICE_TEST(every_type_is_combined_as_in_a_loop)
 {
-	for (kz_dtype dtype = KZ_BOOL; dtype <= KZ_C128; dtype++) {
-		for (int op = KZ_SCATTER_ADD; op <= (dtype < KZ_C64 ? KZ_SCATTER_MAX : 0); op++) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+		for (int op = KZ_SCATTER_ADD; op <= (!dtype_is_complex(dtype) ? KZ_SCATTER_MAX : 0); op++) {
 			if (!both_shapes_try(_i, (size_t)((int)(dtype - 1) * (KZ_SCATTER_MAX + 1) + op), KZ_C128 * (KZ_SCATTER_MAX + 1), 16, 5)) {
 				continue;
 			}

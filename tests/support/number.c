@@ -7,6 +7,7 @@
  */
 #include "base/common.h"
 
+#include "core/dtype.h"
 #include "number.h"
 
 #include <float.h>
@@ -22,8 +23,8 @@ static const struct format {
 
 enum number_kind number_kind(kz_dtype dtype)
 {
-	return dtype == KZ_BOOL ? NUMBER_BOOL : dtype <= KZ_U64 ? NUMBER_INTEGER
-		: dtype <= KZ_F64 ? NUMBER_REAL : NUMBER_COMPLEX;
+	return dtype == KZ_BOOL ? NUMBER_BOOL : dtype_is_exact(dtype) ? NUMBER_INTEGER
+		: dtype_is_float(dtype) ? NUMBER_REAL : NUMBER_COMPLEX;
 }
 
 kz_dtype number_part(kz_dtype dtype)
@@ -38,7 +39,7 @@ int number_digits(kz_dtype dtype)
 
 bool number_is_signed(kz_dtype dtype)
 {
-	return dtype >= KZ_I8 && dtype <= KZ_I64;
+	return dtype_is_signed(dtype);
 }
 
 int number_bits(kz_dtype dtype)
