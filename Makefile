@@ -133,9 +133,9 @@ $(BUILD)/%.o: %.c $(BUILD)/config
 
 # nodelete: drivers do not survive dlclose, so they and the cache's folder are kept; what knows of
 # them must stay too, for the next dlopen to find them.
-$(BUILD)/libkudzu.so.$(VERSION): $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources src/kudzu.map
+$(BUILD)/libkudzu.so.$(VERSION): $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources src/lib/kudzu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,libkudzu.so.$(SOVERSION) -Wl,-z,nodelete \
-		-Wl,--version-script=src/kudzu.map -o $@ $(filter %.o,$^) $(LIBS)
+		-Wl,--version-script=src/lib/kudzu.map -o $@ $(filter %.o,$^) $(LIBS)
 $(BUILD)/libkudzu.so: $(BUILD)/libkudzu.so.$(VERSION)
 	@ln -sf libkudzu.so.$(VERSION) $(BUILD)/libkudzu.so.$(SOVERSION)
 	@ln -sf libkudzu.so.$(SOVERSION) $@
@@ -145,13 +145,13 @@ $(BUILD)/libkudzu.a: $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources
 	$(call say,AR)$(LD) -r -o $(BUILD)/libkudzu.o $(filter %.o,$^) && \
 		objcopy --localize-hidden $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
-$(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/kudzu-cpu.map
-	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu.map \
+$(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/cpu/kudzu-cpu.map
+	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu.map \
 		-Wl,-z,nodelete -o $@ $(filter %.o,$^) $(LIBS)
 # LLVM takes milliseconds to load, so it is in a library of its own, for kernels that are not cached.
 $(BUILD)/libkudzu-cpu-llvm.so: $(call objects,$(SOURCES_llvm)) $(BUILD)/llvm.sources \
-		$(BUILD)/llvm.part src/kudzu-cpu-llvm.map
-	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/kudzu-cpu-llvm.map \
+		$(BUILD)/llvm.part src/cpu/kudzu-cpu-llvm.map
+	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu-llvm.map \
 		-Wl,-z,nodelete -o $@ $(filter %.o,$^) @$(BUILD)/llvm.part $(LIBS)
 # The same under the names of NVIDIA's driver, for `kudzu cpu`; links that hold in every PREFIX.
 $(addprefix $(BUILD)/,$(cpu-names)): $(BUILD)/libkudzu-cpu.so

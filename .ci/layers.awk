@@ -37,9 +37,9 @@ function complain(text) {
 	failed = 1
 }
 
-# src/cpu/ptx/lex.c -> cpu/ptx; "" outside src and for src/kudzu.c.
+# src/cpu/ptx/lex.c -> cpu/ptx; "" outside src and for src/lib/kudzu.c.
 function folder_of(path) {
-	if (path !~ /^src\/.*\//) {
+	if (path !~ /^src\/.*\// || path == "src/lib/kudzu.c") {
 		return ""
 	}
 	sub(/^src\//, "", path)
@@ -67,7 +67,7 @@ function may_include_public(file, name) {
 	}
 	if (name ~ /^kudzu\//) {
 		return file ~ /^(include|samples|bench)\// || (folder_of(file), "command") in family \
-			|| file == "src/kudzu.c" || rank[folder_of(file)] >= rank["core"] && (folder_of(file), "kudzu") in family
+			|| file == "src/lib/kudzu.c" || rank[folder_of(file)] >= rank["lib/core"] && (folder_of(file), "kudzu") in family
 	}
 	if (name ~ /^(cu|nv)[a-z0-9_]*\.h$/) {
 		return 0
@@ -109,8 +109,7 @@ $1 == "include" && $4 == "\"" && $2 ~ /^src\// {
 	if (to == "") {
 		complain($2 ":" $3 ": includes are written from src: \"" $5 "\"")
 	} else if (from != "" && from != to) {
-		# The driver's ABI is what both sides of it know.
-		if (!may_use(from, to) && !(from ~ /^cpu\// && $5 ~ /^drv\/(cuda_abi\.h|.*\.def)$/)) {
+		if (!may_use(from, to)) {
 			complain($2 ":" $3 ": layer " from " may not include " $5 " of layer " to)
 		}
 	}

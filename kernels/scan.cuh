@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/ops/scan.c, over `rows` of n elements without gaps.  Sixteen elements are a segment,
+ * Kernels of src/lib/ops/scan.c, over `rows` of n elements without gaps.  Sixteen elements are a segment,
  * sixteen segments a group, sixteen groups a chunk; each block has a chunk.  At each level totals are
  * combined one after the other, and
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/ops/scatter.c, behind indexing.cuh: elements (outer, extent, inner) are combined with
+ * Kernels of src/lib/ops/scatter.c, behind indexing.cuh: elements (outer, extent, inner) are combined with
  * values (outer, count, inner), of which value j of the middle belongs to the element at indexes[j].
  *
  * Before this text come kz_stored, an element in memory; kz_value, what is combined; kz_value

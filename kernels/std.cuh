@@ -3,7 +3,7 @@
  * A small C++ standard library for kernels, where libcu++ is not installed.
  *
  * NVRTC has no standard headers.  <limits>, <tuple> and others are headers in memory, see
- * src/rtc/headers.c.  Each includes its counterpart of libcu++ if there is one, else this file.  It
+ * src/lib/rtc/headers.c.  Each includes its counterpart of libcu++ if there is one, else this file.  It
  * has the parts of all of them that kernels use.  Names, types and rules are those of C++17.
  * <cmath> and <complex> are std_math.cuh and std_complex.cuh.
  */

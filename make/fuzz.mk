@@ -74,7 +74,7 @@ $(seeds)/image:
 $(seeds)/npy:
 	@mkdir -p $@ && cp tests/data/npy/* $@
 $(seeds)/eval:
-	@mkdir -p $@ && $(call strings-of,tests/ops/test_eval_parse.c, )
+	@mkdir -p $@ && $(call strings-of,tests/lib/ops/test_eval_parse.c, )
 $(seeds)/args:
 	@mkdir -p $@ && printf 'float a, raw const int *x' >$@/1 && \
 		printf 'pair<int, float> *p,\n pycuda::complex<double> c, unsigned long k' >$@/2

@@ -13,14 +13,14 @@
 # table.
 LAYERS := \
 	base:kudzu:cpu:llvm \
-	drv:kudzu \
-	rtc:kudzu \
-	cache:kudzu \
-	core:kudzu \
-	module:kudzu \
-	array:kudzu \
-	ops:kudzu \
-	math:kudzu \
+	lib/cuda:kudzu \
+	lib/rtc:kudzu \
+	lib/cache:kudzu \
+	lib/core:kudzu \
+	lib/module:kudzu \
+	lib/array:kudzu \
+	lib/ops:kudzu \
+	lib/math:kudzu \
 	cli:command \
 	cpu/config:cpu:llvm \
 	cpu/ptx:cpu:llvm \
@@ -40,8 +40,8 @@ folders-of = $(foreach layer,$(LAYERS),$(if $(filter $1,$(subst :, ,$(layer))),$
 sources-in = $(foreach folder,$1,$(wildcard src/$(folder)/*.c))
 
 HEADERS := $(wildcard include/kudzu/*.h)
-# src/kudzu.c has the version, and the map of the sources.
-SOURCES_kudzu := src/kudzu.c $(call sources-in,$(call folders-of,kudzu))
+# src/lib/kudzu.c has the version, and the map of the sources.
+SOURCES_kudzu := src/lib/kudzu.c $(call sources-in,$(call folders-of,kudzu))
 SOURCES_cpu := $(call sources-in,$(call folders-of,cpu))
 SOURCES_llvm := $(call sources-in,$(call folders-of,llvm))
 SOURCES_command := $(call sources-in,$(call folders-of,command))
@@ -51,13 +51,13 @@ SOURCES_base := $(call sources-in,base)
 
 # --- Flags that a folder has ---------------------------------------------------------------------
 
-$(BUILD)/src/drv/%.o: private EXTRA = @$(BUILD)/folders.flags
-$(call objects,$(call sources-in,drv)): $(BUILD)/folders.flags
+$(BUILD)/src/lib/cuda/%.o: private EXTRA = @$(BUILD)/folders.flags
+$(call objects,$(call sources-in,lib/cuda)): $(BUILD)/folders.flags
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
 $(call objects,$(call sources-in,cpu/codegen cpu/codegen/passes)): $(BUILD)/llvm.flags
 # Text that the assembler includes.
-$(BUILD)/src/ops/device_code.o: $(wildcard kernels/*.cuh)
-$(BUILD)/src/rtc/headers.o: $(wildcard kernels/*.cuh)
+$(BUILD)/src/lib/ops/device_code.o: $(wildcard kernels/*.cuh)
+$(BUILD)/src/lib/rtc/headers.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/cli/new.o: $(wildcard src/cli/template/*)

@@ -17,7 +17,7 @@ SUITES_hand := large
 SUITES_kudzu := $(filter-out $(SUITES_hand),$(call suites-in,$(tests-kudzu)))
 SUITES_cpu := $(call suites-in,$(tests-cpu))
 # What no GPU can change.
-SUITES_host := $(call suites-in,$(wildcard $(patsubst %,tests/%/*.c,base drv rtc cache cli))) dtype mempool_model \
+SUITES_host := $(call suites-in,$(wildcard $(patsubst %,tests/%/*.c,base lib/cuda lib/rtc lib/cache cli))) dtype mempool_model \
 	args layout shape overlap declare eval_parse promote failures refusals
 # What kernels compute, by the driver API alone: for NVIDIA's driver too.
 SUITES_driver := emit emit_warp emit_video emit_vector emit_local emit_serial emit_atom emit_warps emit_cmp \
@@ -27,12 +27,12 @@ tests-driver := $(sort $(wildcard $(SUITES_driver:%=tests/cpu/*/test_%.c) \
 # Those that run the CUDA sources of tests/data/cuda, which NVRTC has to compile first.
 SUITES_corpus := corpus forms late_kernels
 # Random programs, and what runs and compares them.
-GENERATOR := $(wildcard tests/cpu/random/*.c) src/rtc/find.c src/rtc/nvrtc.c
+GENERATOR := $(wildcard tests/cpu/random/*.c) src/lib/rtc/find.c src/lib/rtc/nvrtc.c
 # Parts of the command that suites test.
 COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
 STUB := $(wildcard tests/stub/*.c)
 # cuBLAS and cuSOLVER on the CPU device, by the BLAS and LAPACK that Kudzu finds.
-CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/math/host_library.c $(SOURCES_base)
+CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/lib/math/host_library.c $(SOURCES_base)
 # cuFFT there, by the definition.
 CUFFT_STUB := $(wildcard tests/stub/cufft/*.c)
 
@@ -61,8 +61,8 @@ run-needs = $(call objects,tests/main.c $1) $(BUILD)/tests/support.a
 WRAPPED := openat fstat fstatat preadv writev pread pwrite close fcntl mkdirat unlinkat renameat \
 	futimens fdopendir readdir
 SOURCES_check_kudzu := $(tests-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
-SOURCES_check_cpu := $(tests-cpu) $(filter src/rtc/%,$(GENERATOR)) $(SOURCES_device)
-SOURCES_check_driver := $(tests-driver) $(filter src/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)
+SOURCES_check_cpu := $(tests-cpu) $(filter src/lib/rtc/%,$(GENERATOR)) $(SOURCES_device)
+SOURCES_check_driver := $(tests-driver) $(filter src/lib/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)
 $(BUILD)/check_kudzu: $(call run-needs,$(SOURCES_check_kudzu)) $(BUILD)/check_kudzu.sources
 	$(call say,LD)$(LINK) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.o %.a,$^) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.libs
@@ -133,7 +133,7 @@ kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_val
 	integrate network einsum products random matrix own \
 	sort choice search scatter segmented fft sparse sets std
 # In these folders tsan sees nothing new in a suite without threads of its own.
-tsan-folders := array ops math rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
+tsan-folders := lib/array lib/ops lib/math lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
 SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
@@ -207,7 +207,7 @@ check-cli: all $(BUILD)/libcuda-stub.so
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) sh -c \
 		'command -v python3 >/dev/null || { echo "check-cli trace: no python3 here"; exit 0; }; \
-		exec tests/core/check_trace $(BUILD)'))
+		exec tests/lib/core/check_trace $(BUILD)'))
 	$(call step,check-cli info,$(patience) tests/cli/check_info $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) $(patience) tests/cli/check_project $(BUILD)))
 	$(if $(plain),$(call step,check-cli completions,tests/cli/check_completions))
@@ -283,14 +283,14 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 	$(call step,$@,.ci/check-headers)
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
-check-numpy = $(nvrtc) $(test-cache) tests/math/check_numpy --build $(abspath $(BUILD))
-check-numpy: lib ## what src/math computes, beside numpy and scipy; TIMES=1 is 5,000 random cases
+check-numpy = $(nvrtc) $(test-cache) tests/lib/math/check_numpy --build $(abspath $(BUILD))
+check-numpy: lib ## what src/lib/math computes, beside numpy and scipy; TIMES=1 is 5,000 random cases
 	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.3))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
 	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
 check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
-	$(call step,$@,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
-	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/math/check_random --build $(abspath $(BUILD)) \
+	$(call step,$@,$(nvrtc) $(test-cache) tests/lib/math/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
+	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/lib/math/check_random --build $(abspath $(BUILD)) \
 		--count 300000 --spoil >/dev/null)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))

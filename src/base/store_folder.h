@@ -4,7 +4,7 @@
 
 /*
  * The cache folder: where it is, and everything that is opened, written and removed in it.  Whoever
- * keeps files there (store.c, rtc/keep.c, cache/pch.c) goes through these functions.
+ * keeps files there (store.c, lib/rtc/keep.c, lib/cache/pch.c) goes through these functions.
  *
  * Each folder and file is opened from the descriptor of the folder that it is in, never through a
  * symbolic link.  It is used only if it belongs to us and neither its group nor others may write it.

@@ -6,7 +6,7 @@
  * kudzu-cpu/libcuda.so.1.  This command puts that folder in front of LD_LIBRARY_PATH, and makes
  * nothing that would have to be removed.  It opens the CPU device to learn which driver the library
  * takes, so there is one rule for where that is looked for, and for whose files are trusted
- * (src/drv/drv.c).
+ * (src/lib/cuda/drv.c).
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"

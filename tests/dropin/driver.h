@@ -6,9 +6,9 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #else
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 CUresult cuCtxCreate_v4(CUcontext *out, void *parameters, unsigned int flags, CUdevice device);
 #define cuCtxCreate cuCtxCreate_v4

@@ -6,7 +6,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "ops/declare.h"
+#include "lib/ops/declare.h"
 
 #include <string.h>
 

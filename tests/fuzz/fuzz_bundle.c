@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/hash.h"
-#include "module/load.h"
+#include "lib/module/load.h"
 
 #include <stdlib.h>
 #include <string.h>

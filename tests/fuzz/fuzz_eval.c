@@ -3,7 +3,7 @@
  * libFuzzer: any bytes as an expression.  The first byte chooses types and shapes of the variables;
  * a text that is refused has an error with a place inside it, all else is a well-formed struct expr.
  */
-#include "ops/eval_parse.h"
+#include "lib/ops/eval_parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

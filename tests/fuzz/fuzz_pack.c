@@ -2,7 +2,7 @@
 /* libFuzzer: any bytes as a packed image.  What is read is written, and that is read as the same. */
 #include "base/common.h"
 
-#include "cache/pack.h"
+#include "lib/cache/pack.h"
 
 #include <string.h>
 

@@ -31,7 +31,7 @@ static const struct {
 	int since;
 } symbols[DRV_SYMBOL_COUNT] = {
 #define X(name, symbol, since, need, parameters) {#symbol, "cu" #name, since},
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 };
 
@@ -41,7 +41,7 @@ static const struct {
 	{                                                                                          \
 		return stub_enter(DRV_cu##name);                                                   \
 	}
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 
 static bool exists(enum drv_symbol symbol)
@@ -55,7 +55,7 @@ static bool exists(enum drv_symbol symbol)
 		return exists(DRV_cu##name) ? do_##name : NULL;                                    \
 	}                                                                                          \
 	EXPORT CUresult symbol parameters __attribute__((ifunc("resolve_" #name)));
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 
 CUresult stub_scripted(enum drv_symbol symbol, long call)

@@ -5,7 +5,7 @@
 /*
  * A scripted CUDA driver for tests: the third provider, built as libcuda-stub.so.
  *
- * It exports every symbol of src/drv/cuda.def.  Unscripted, each works: device memory is host
+ * It exports every symbol of src/lib/cuda/cuda.def.  Unscripted, each works: device memory is host
  * memory, so copies copy; work is done when it is queued; a kernel launch does nothing.  A script,
  * from the environment variable KUDZU_STUB when the object is loaded or from stub_script later,
  * makes it fail.  It is a list of KEY=VALUE with ';' between:
@@ -35,7 +35,7 @@
  * Without functions= a module has the kernels that its image, PTX or cubin, defines, and
  * cuFuncGetParamInfo is not supported.
  */
-#include "drv/drv.h"
+#include "lib/cuda/drv.h"
 
 enum stub_kind {
 	STUB_MEMORY,
@@ -120,7 +120,7 @@ CUresult stub_context_device(CUcontext context, int *device);
 
 /* What the exported symbols do; those that nobody defines only call stub_enter. */
 #define X(name, symbol, since, need, parameters) CUresult do_##name parameters;
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 
 #endif

@@ -3,7 +3,7 @@
 #define SUPPORT_COMPILE_TEST_H
 
 /* A compile without the cache, as the tests of rtc make it. */
-#include "rtc/compile.h"
+#include "lib/rtc/compile.h"
 
 static inline kz_status support_compile(struct rtc_image *out, const struct rtc_request *request,
 	kz_error *err)

@@ -9,7 +9,7 @@
  * f float, p pointer, s struct, e enum.  A question mark stands for parameters that are not known.
  */
 #include "base/str.h"
-#include "rtc/compile.h"
+#include "lib/rtc/compile.h"
 
 static inline char *image_text(const struct rtc_image *image)
 {

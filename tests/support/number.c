@@ -7,7 +7,7 @@
  */
 #include "base/common.h"
 
-#include "core/dtype.h"
+#include "lib/core/dtype.h"
 #include "number.h"
 
 #include <float.h>

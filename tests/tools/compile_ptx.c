@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "rtc/compile.h"
+#include "lib/rtc/compile.h"
 
 #include <kudzu/kudzu.h>
 

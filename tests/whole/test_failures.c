@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "drv/codes.h"
-#include "rtc/nvrtc.h"
+#include "lib/cuda/codes.h"
+#include "lib/rtc/nvrtc.h"
 #include "support/suite.h"
 #include "support/support.h"
 
@@ -402,7 +402,7 @@ static void close_world(int row, bool is_clean)
 
 static const char *const driver_calls[] = {
 #define X(name, symbol, since, need, parameters) "cu" #name,
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 };
 

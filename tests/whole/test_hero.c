@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "module/image_cache.h"
+#include "lib/module/image_cache.h"
 #include "support/support.h"
 #include "support/suite.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "rtc/nvrtc.h"
+#include "lib/rtc/nvrtc.h"
 #include "support/support.h"
 #include "support/suite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/core/object.c, through the library: handles that were released, and handles of another kind. */
+/* src/lib/core/object.c, through the library: handles that were released, and handles of another kind. */
 #include "base/common.h"
 
 #include "support/device_test.h"

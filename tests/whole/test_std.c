@@ -5,7 +5,7 @@
  */
 #include "base/common.h"
 
-#include "rtc/nvrtc.h"
+#include "lib/rtc/nvrtc.h"
 #include "support/suite.h"
 #include "support/support.h"
 

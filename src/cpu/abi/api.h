@@ -17,7 +17,7 @@
 #include "cpu/object/log.h"
 #include "cpu/object/object.h"
 #include "cpu/stream/stream.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 /* The head of an exported function's definition. */
 #define API(name, ...) \

@@ -36,7 +36,7 @@ static const struct error_row {
 #define ROW_CUBLAS(number, symbol, text)
 #define ROW_CUSOLVER(number, symbol, text)
 #define ROW_CUFFT(number, symbol, text)
-#include "drv/codes.def"
+#include "base/codes.def"
 #undef X
 };
 

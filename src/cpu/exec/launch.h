@@ -4,7 +4,7 @@
 
 /* Run a grid of a compiled kernel on the workers of a pool.  Any thread; each launcher has one grid
  * at a time, and several of them share the pool: the one that does not get it runs alone. */
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 #include "cpu/exec/block.h"
 #include "cpu/jit/jit.h"
 #include "cpu/mem/memory.h"

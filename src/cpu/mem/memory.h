@@ -142,7 +142,7 @@ uint64_t memory_reopen(struct memory *memory, const void *owner, const struct sh
 bool memory_close(struct memory *memory, const void *owner, uint64_t address);
 
 /* Describe where an address lies: "4 bytes past the end of the 64-byte allocation at
- * 0x7f0000000000".  Who knows what is in an allocation reads this: core/live.c, cli/run_guard.c. */
+ * 0x7f0000000000".  Who knows what is in an allocation reads this: lib/core/live.c, cli/run_guard.c. */
 void memory_describe(struct memory *memory, uint64_t address, char *text, size_t size);
 
 #endif

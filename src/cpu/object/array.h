@@ -5,7 +5,7 @@
 /* CUDA arrays as objects: the image of one, in device memory. */
 #include "cpu/object/object.h"
 #include "cpu/runtime/texture.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 /* An array of its own, or a level of a mipmapped one. */
 struct array {

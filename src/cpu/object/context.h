@@ -9,7 +9,7 @@
 #include "base/common.h"
 #include "cpu/mem/memory.h"
 #include "cpu/runtime/rt.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

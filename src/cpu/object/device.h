@@ -4,7 +4,7 @@
 
 /* The one device: what all contexts share, and its limits. */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 
 /* What every way of loading code shares: the options that come with it, and opening images. */
 #include "cpu/ptx/ptx.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 struct image;
 

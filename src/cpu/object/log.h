@@ -7,7 +7,7 @@
  * and passes them on; the functions at the end are for those of NVIDIA's manual that read them.
  */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 /* Keep a reason for cuLogsDumpToMemory. */
 void api_log(const char *format, ...) printf_like(1, 2);

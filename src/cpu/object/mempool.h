@@ -5,7 +5,7 @@
 /* Memory pools, and those that other processes can have, too. */
 #include "cpu/mem/memory.h"
 #include "cpu/mem/share.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <stdatomic.h>
 

@@ -10,7 +10,7 @@
 #include "cpu/object/background.h"
 #include "cpu/object/object.h"
 #include "cpu/ptx/ptx.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

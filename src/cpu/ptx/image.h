@@ -4,7 +4,7 @@
 
 /* What programs hand over as code: PTX, or a fat binary that has PTX inside. */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #define IMAGE_UNKNOWN_SIZE SIZE_MAX
 

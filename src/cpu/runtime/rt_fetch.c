@@ -7,7 +7,7 @@
 
 #include "cpu/runtime/rt.h"
 #include "cpu/runtime/texture.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
 {

@@ -8,7 +8,7 @@
 
 #include "cpu/runtime/rt.h"
 
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 #include "cpu/mem/fault.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/runtime/print.h"

@@ -8,7 +8,7 @@
  * the lock of queue.h.
  */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 struct graph;
 struct stream;

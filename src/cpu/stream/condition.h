@@ -7,7 +7,7 @@
  * cudaGraphSetConditional, which gets the handle as a number.
  */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <stdatomic.h>
 

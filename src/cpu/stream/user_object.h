@@ -4,7 +4,7 @@
 
 /* User objects: counted references to something that a function of the program destroys. */
 #include "base/common.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 struct user_object;
 

@@ -12,7 +12,7 @@
  */
 #include "base/common.h"
 
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 #include <check.h>
 

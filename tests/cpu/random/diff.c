@@ -3,7 +3,7 @@
 #include "diff.h"
 
 #include "base/alloc.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 #include "cpu/support/driver.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 
 /* How a program runs. */

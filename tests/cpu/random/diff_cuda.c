@@ -3,7 +3,7 @@
 #include "diff.h"
 
 #include "base/alloc.h"
-#include "rtc/nvrtc.h"
+#include "lib/rtc/nvrtc.h"
 
 static bool compile(struct str *ptx, const char *source, const char *arch, struct str *why)
 {

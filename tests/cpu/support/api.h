@@ -6,14 +6,14 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 #include "driver.h"
 
 #include <check.h>
 #include <string.h>
 
 #define X(name, symbol, since, need, parameters) CUresult symbol parameters;
-#include "drv/cuda.def"
+#include "lib/cuda/cuda.def"
 #undef X
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device);
 CUresult cuCtxDestroy_v2(CUcontext context);

@@ -3,7 +3,7 @@
 #define BOTH_SHAPES_H
 
 /* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs. */
-#include "core/memory.h"
+#include "lib/core/memory.h"
 #include "support/support.h"
 
 static kz_error err;

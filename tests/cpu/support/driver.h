@@ -13,7 +13,7 @@
  */
 #include "base/common.h"
 
-#include "drv/cuda_abi.h"
+#include "base/cuda_abi.h"
 
 /* Ours is in the program. */
 extern const bool driver_is_ours;

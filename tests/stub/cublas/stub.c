@@ -77,7 +77,7 @@ double stub_part(enum math_type type, const void *number, int part)
 
 /* Each of the functions must have the type that Kudzu calls it with. */
 #define F(library, name, symbol, parameters) int symbol parameters;
-#include "math/cublas.def"
+#include "lib/math/cublas.def"
 #undef F
 
 /* cuBLAS */
@@ -275,7 +275,7 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define SOLVER2(real, complex) PASTE3(cusolverDn, LETTER, real)
 #define X(library, name, prefix, real, complex, parameters) \
 	int PASTE3(prefix, LETTER, real) parameters;
-#include "math/cublas.def"
+#include "lib/math/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
@@ -286,7 +286,7 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define LETTER D
 #define ELEMENT double
 #define REAL double
-#include "math/cublas.def"
+#include "lib/math/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
@@ -302,7 +302,7 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define LETTER C
 #define ELEMENT float _Complex
 #define REAL float
-#include "math/cublas.def"
+#include "lib/math/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
@@ -313,5 +313,5 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define LETTER Z
 #define ELEMENT double _Complex
 #define REAL double
-#include "math/cublas.def"
+#include "lib/math/cublas.def"
 #include "stub/cublas/typed.h"

@@ -15,8 +15,8 @@
  */
 #include "base/common.h"
 
-#include "math/cuda_library.h"
-#include "math/host_library.h"
+#include "lib/math/cuda_library.h"
+#include "lib/math/host_library.h"
 
 struct stub_job {
 	void (*run)(const struct stub_job *job, const struct host_library *library);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIB_ARRAY_ARRAY_H
+#define LIB_ARRAY_ARRAY_H
+
+/*
+ * Arrays: a kz_array is an element type, a shape and strides over a buffer, on a GPU or on the
+ * CPU.
+ *
+ * This folder has everything about arrays that needs no kernels of its own: creating them, views,
+ * transfers between host and devices, text, numpy's files, DLPack.  Operations that compute are
+ * in src/lib/ops.
+ *
+ * array.c makes arrays, view.c and slice.c make views, transfer.c moves elements, and shape.c
+ * checks shapes and axes from callers.
+ */
+#include "lib/core/dtype.h"
+#include "lib/core/memory.h"
+#include "lib/array/strided.h"
+
+/* A row-major array without memory, fit for kz_array_release. */
+kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
+/* kz_array_create for first use in a stream.  NULL if that is not known: then the memory may be any
+ * stream's.  All arguments but the shape were checked. */
+kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
+
+/* The end of making an array: hand it out, or undo it after a failure. */
+static inline kz_status array_finish(kz_array **out, struct kz_array *array, kz_status st)
+{
+	if (st) {
+		kz_array_release(array);
+		return st;
+	}
+	*out = array;
+	return KZ_OK;
+}
+
+static inline struct strided array_elements(const struct kz_array *array)
+{
+	return (struct strided){array->shape, array->strides, kz_dtype_size(array->dtype)};
+}
+
+/* Check that `size` bytes of host memory are what an array of `count` elements takes. */
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	const char *call, kz_error *err);
+
+/* Check that two operands are on one device; `verb` says what cannot be done otherwise: "add". */
+kz_status array_same_device(const char *verb, const struct kz_array *a, const struct kz_array *b,
+	kz_error *err);
+
+/* Wait until the work on an array's memory is done. */
+kz_status array_wait(const struct kz_array *array, kz_error *err);
+
+/* Fail if `call`, which waits for the array, would wait for a graph that is being captured. */
+static inline kz_status array_check_capture(const struct kz_array *array, const char *call,
+	kz_error *err)
+{
+	return memory_check_capture(array->buffer->memory, call, err);
+}
+
+/* The device's memory is host memory: the CPU's. */
+static inline bool array_is_on_host(const struct kz_array *array)
+{
+	return array->buffer->memory->device->drv->provider == DRV_CPU;
+}
+
+/* Copy all elements to an array of the same shape and device, by a kernel in a stream (NULL: the
+ * default one).  src/lib/ops makes kernels and is above this folder; src/lib/kudzu.c sets the function. */
+typedef kz_status array_copy_fn(struct kz_array *to, const struct kz_array *from,
+	struct kz_stream *stream, kz_error *err);
+extern array_copy_fn *const array_copy_by_kernel;
+
+/* Move all elements between an array and places on the host; strides NULL for row-major.  All was
+ * checked, and there are some. */
+kz_status array_move(struct kz_array *array, void *host, const int64_t *host_strides,
+	bool to_host, kz_error *err);
+
+#endif

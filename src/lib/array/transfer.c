@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Array elements to and from the host.
+ *
+ * Either side may have any strides.  If both are row-major without gaps, one copy does it.
+ * Otherwise a kernel packs or unpacks the elements through a row-major array on the device.  It
+ * does not touch the bytes between the elements, so another stream may write there at the same
+ * time.  Where these bytes are few, or there is no compiler, they travel, too (span.c).
+ *
+ * The kernel belongs to src/lib/ops, which is above this folder; array_copy_by_kernel leads to it.
+ */
+#include "base/common.h"
+
+#include "lib/array/array.h"
+#include "lib/array/span.h"
+
+/* The CPU device's memory is host memory: between two places there, no copy stands between. */
+static kz_status move_on_host(const struct kz_array *array, char *host,
+	const int64_t *host_strides, bool to_host, kz_error *err)
+{
+	int64_t row_major[KZ_MAX_DIMS];
+	struct strided elements = array_elements(array);
+	char *first = (char *)(uintptr_t)array_address(array); /* NOLINT: an address it is */
+	kz_status st = array_wait(array, err);
+	if (st) {
+		return st;
+	}
+	if (!host_strides) {
+		strided_row_major(row_major, &elements.shape, elements.size);
+		host_strides = row_major;
+	}
+	if (to_host) {
+		strided_copy(&elements, host, host_strides, first);
+	} else {
+		elements.strides = host_strides;
+		strided_copy(&elements, first, array->strides, host);
+	}
+	return KZ_OK;
+}
+
+/* Views with gaps are packed and unpacked on the device where that is worth a kernel, or needed. */
+
+/* Move through a row-major array on the device. */
+static kz_status move_packed(struct kz_array *array, void *host, const int64_t *host_strides,
+	bool to_host, kz_error *err)
+{
+	struct kz_array *packed = NULL;
+	kz_status st = kz_array_like(&packed, array, err);
+	if (st) {
+		return st;
+	}
+	if (to_host) {
+		st = array_copy_by_kernel(packed, array, NULL, err);
+		st = st ? st : array_move(packed, host, host_strides, true, err);
+	} else {
+		st = array_move(packed, host, host_strides, false, err);
+		st = st ? st : array_copy_by_kernel(array, packed, NULL, err);
+	}
+	kz_array_release(packed);
+	return st;
+}
+
+static bool has_gaps(const struct kz_array *array, bool to_host)
+{
+	int64_t low, high;
+	const struct strided elements = array_elements(array);
+	int64_t size = kz_array_size(array);
+	(void)strided_span(&low, &high, &elements); /* that of an array fits its buffer */
+	/* Reading bytes between the elements in vain does not matter if they are few.  Writing them
+	 * does: other streams may use them. */
+	return high - low > (to_host ? 4 * size + (64 << 10) : size);
+}
+
+kz_status array_move(struct kz_array *array, void *host, const int64_t *host_strides,
+	bool to_host, kz_error *err)
+{
+	int64_t row_major[KZ_MAX_DIMS];
+	int64_t size = kz_dtype_size(array->dtype);
+	if (!host_strides && kz_array_is_contiguous(array)) {
+		return to_host
+			? kz_copy_dtoh(host, kz_array_size(array), array->buffer, array->offset, err)
+			: kz_copy_htod(array->buffer, array->offset, host, kz_array_size(array),
+				err);
+	}
+	if (array_is_on_host(array)) {
+		return move_on_host(array, host, host_strides, to_host, err);
+	}
+	if (has_gaps(array, to_host)) {
+		kz_error packing = KZ_ERROR_INIT; /* without a compiler, say, there is another way */
+		kz_status st = move_packed(array, host, host_strides, to_host, &packing);
+		kz_error_clear(&packing);
+		if (!st) {
+			return KZ_OK;
+		}
+	}
+	if (!host_strides) {
+		strided_row_major(row_major, &array->shape, size);
+		host_strides = row_major;
+	}
+	const struct span_transfer t = {array->buffer, array->strides, host_strides, size, to_host};
+	return span_move(&t, &array->shape, array->offset, host, err);
+}
+
+kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dtype dtype,
+	const char *call, kz_error *err)
+{
+	int64_t need = count * kz_dtype_size(dtype);
+	if (size != need) {
+		return error_set(err, KZ_RANGE,
+			"%s: expected %lld byte%s of host memory for %lld %s, got %lld", call,
+			(long long)need, plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
+	}
+	if (!host && size > 0) {
+		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
+			call, (long long)size, plural(size));
+	}
+	return KZ_OK;
+}
+
+static kz_status check_host(const struct kz_array *array, const void *host, int64_t size,
+	const char *call, kz_error *err)
+{
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	return st ? st : array_check_host(host, size, array->count, array->dtype, call, err);
+}
+
+static kz_status check_set(const struct kz_array *array, kz_error *err)
+{
+	const struct strided elements = array_elements(array);
+	return strided_distinct(&elements, "a view", err);
+}
+
+kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
+{
+	kz_status st = check_host(array, host, size, __func__, err);
+	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
+	return array_move(array, host, NULL, true, err);
+}
+
+kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
+{
+	kz_status st = check_host(array, host, size, __func__, err);
+	if (st || size == 0 || (st = check_set(array, err))
+	    || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
+	return array_move(array, (void *)host, NULL, false, err);
+}
+
+/* With strides of the host */
+
+/* `*first` is set to the first element's place. */
+static kz_status check_places(char **first, const struct kz_array *array, const void *host,
+	int64_t size, const int64_t *strides, int64_t offset, const char *call, kz_error *err)
+{
+	int64_t row_major[KZ_MAX_DIMS];
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	*first = NULL;
+	if (st) {
+		return st;
+	}
+	if (size < 0 || (!host && size > 0)) {
+		return error_set(err, KZ_INVALID, size < 0
+			? "%s: expected a size of host memory from 0, got %lld"
+			: "%s: expected %lld bytes of host memory, got NULL", call, (long long)size);
+	}
+	struct strided places = array_elements(array);
+	places.strides = strides;
+	if (!strides) {
+		strided_row_major(row_major, &array->shape, places.size);
+		places.strides = row_major;
+	}
+	const struct strided_bounds bounds = {size, 0, "elements", "host memory"};
+	if (!(st = strided_check(&places, offset, &bounds, err)) && host) {
+		*first = (char *)host + offset;
+	}
+	return st;
+}
+
+kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const int64_t *strides,
+	int64_t offset, kz_error *err)
+{
+	char *first;
+	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
+	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
+	struct strided places = array_elements(array);
+	places.strides = strides;
+	st = strides ? strided_distinct(&places, "host memory", err) : KZ_OK;
+	return st ? st : array_move(array, first, strides, true, err);
+}
+
+kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
+	const int64_t *strides, int64_t offset, kz_error *err)
+{
+	char *first;
+	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
+	if (st || array->count == 0 || (st = check_set(array, err))
+	    || (st = array_check_capture(array, __func__, err))) {
+		return st;
+	}
+	return array_move(array, first, strides, false, err);
+}
+
+/* New arrays */
+
+kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	if (!(st = array_check_host(host, size, array->count, dtype, __func__, err))
+	    && !(st = array_check_capture(array, __func__, err))) {
+		st = kz_copy_htod(array->buffer, 0, host, size, err);
+	}
+	return array_finish(out, array, st);
+}
+
+kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
+	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
+{
+	struct kz_array *array = NULL;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = kz_array_create(&array, dev, dtype, shape, err))) {
+		return st;
+	}
+	st = array_check_capture(array, __func__, err);
+	st = st ? st : kz_array_set_strided(array, host, size, strides, offset, err);
+	return array_finish(out, array, st);
+}
+
+/* In a stream */
+
+static kz_status check_async(const struct kz_array *array, const void *host, int64_t size,
+	struct kz_stream *stream, const char *call, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_host(array, host, size, call, err))
+	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))) {
+		return st;
+	}
+	return stream_pick(&stream, kz_array_device(array), stream, err);
+}
+
+/* An array of the same shape to pack into, or the array itself if it is packed. */
+static kz_status packed_for(struct kz_array **out, struct kz_array *array, kz_error *err)
+{
+	if (kz_array_is_contiguous(array)) {
+		*out = kz_array_retain(array);
+		return KZ_OK;
+	}
+	return kz_array_like(out, array, err);
+}
+
+kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_stream *stream,
+	kz_error *err)
+{
+	struct kz_array *packed;
+	kz_status st = check_async(array, host, size, stream, __func__, err);
+	if (st || size == 0 || (st = packed_for(&packed, array, err))) {
+		return st;
+	}
+	st = packed == array ? KZ_OK : array_copy_by_kernel(packed, array, stream, err);
+	st = st ? st : kz_copy_dtoh_async(host, size, packed->buffer, packed->offset, stream, err);
+	kz_array_release(packed);
+	return st;
+}
+
+kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz_stream *stream,
+	kz_error *err)
+{
+	struct kz_array *packed;
+	kz_status st = check_async(array, host, size, stream, __func__, err);
+	if (st || size == 0 || (st = check_set(array, err))
+	    || (st = packed_for(&packed, array, err))) {
+		return st;
+	}
+	st = kz_copy_htod_async(packed->buffer, packed->offset, host, size, stream, err);
+	st = st || packed == array ? st : array_copy_by_kernel(array, packed, stream, err);
+	kz_array_release(packed);
+	return st;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtc_compile behind the store.
+ *
+ * A cache can only be right or absent here: whatever it cannot do (no folder, no memory for a key,
+ * an entry that is damaged) ends in a plain compile.  Two things keep it right.  NVRTC reads headers
+ * itself; so nothing is stored if stat says after a compile that a file has changed since it was hashed,
+ * even if it has its old content again, or that one came or went beside it.  And the paths of include
+ * folders, which are no part of the key as a rule, become one where the compiler's warnings name them.
+ */
+#include "base/common.h"
+
+#include "lib/cache/cache.h"
+
+#include "base/alloc.h"
+#include "lib/cache/pack.h"
+#include "lib/cache/pch.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static struct {
+	_Atomic int64_t compiles, disk_hits, unpackable, not_cached;
+} cache_counters;
+
+void cache_counts(struct cache_counts *out)
+{
+	*out = (struct cache_counts){
+		.compiles = atomic_load(&cache_counters.compiles),
+		.disk_hits = atomic_load(&cache_counters.disk_hits),
+		.unpackable = atomic_load(&cache_counters.unpackable),
+		.not_cached = atomic_load(&cache_counters.not_cached),
+	};
+}
+
+bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_request *request,
+	struct store *store)
+{
+	struct str *bytes = &key->bytes;
+	*value = NULL;
+	if (key->is_unnamed) {
+		return false;
+	}
+	if (store_get(store, bytes->data, bytes->len, value, size) == STORE_HIT) {
+		return true;
+	}
+	if (key->has_paths || !key->deps || request->include_count == 0) {
+		return false;
+	}
+	size_t before = bytes->len;
+	key_add_paths(bytes, request);
+	key->has_paths = !bytes->failed
+		&& store_get(store, bytes->data, bytes->len, value, size) == STORE_HIT;
+	if (!key->has_paths) {
+		bytes->len = before;
+	}
+	return key->has_paths;
+}
+
+static bool cache_load(struct rtc_image *out, struct key *key, const struct rtc_request *request,
+	struct store *store)
+{
+	char *value;
+	size_t size;
+	if (!cache_find(&value, &size, key, request, store)) {
+		return false;
+	}
+	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
+	atomic_fetch_add(ok ? &cache_counters.disk_hits : &cache_counters.unpackable, 1);
+	return ok;
+}
+
+static void cache_save(struct store *store, const struct str *key, const struct rtc_image *image)
+{
+	struct str value = STR_INIT;
+	pack_image(&value, image);
+	if (!value.failed && !key->failed) {
+		(void)store_put(store, key->data, key->len, value.data, value.len);
+	}
+	str_free(&value);
+}
+
+static kz_status cache_run(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+{
+	atomic_fetch_add(&cache_counters.compiles, 1);
+	return pch_compile(out, request, err);
+}
+
+/* Whether the compiler's words name a folder of the caller's. */
+static bool cache_log_has_paths(const struct rtc_image *image, const struct rtc_request *request)
+{
+	for (size_t i = 0; i < request->include_count && image->log; i++) {
+		if (strstr(image->log, request->include_dirs[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Compile, and keep the image if it is known what was compiled. */
+static kz_status cache_make(struct rtc_image *out, bool *is_known, struct key *key,
+	const struct rtc_request *request, const struct compiler *compiler, struct store *store,
+	kz_error *err)
+{
+	struct deps *deps = key->deps;
+	const struct hash before = deps ? deps_folders(deps) : (struct hash){0, 0};
+	kz_status st = cache_run(out, request, err);
+	if (st) {
+		return st;
+	}
+	*is_known = compiler_was_used(compiler)
+		&& (!deps || (deps->is_rested && deps_hold(deps, true)
+			&& hash_equal(before, deps_folders(deps))));
+	if (*is_known && !key->has_paths && cache_log_has_paths(out, request)) {
+		key_add_paths(&key->bytes, request);
+	}
+	if (*is_known && !key->is_unnamed) {
+		cache_save(store, &key->bytes, out);
+	}
+	return KZ_OK;
+}
+
+kz_status cache_check_variables(kz_error *err)
+{
+	char why[160];
+	return store_check_variables(why, sizeof(why)) ? KZ_OK
+		: error_set(err, KZ_INVALID, "%s", why);
+}
+
+kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
+	const struct rtc_request *request, kz_error *err)
+{
+	const struct compiler *compiler;
+	struct store *store = store_default();
+	struct key key = {.bytes = STR_INIT};
+	kz_status st = cache_check_variables(err);
+	*deps = NULL;
+	*is_known = false;
+	if (st) {
+		return st;
+	}
+	if (!store || compiler_get(&compiler, NULL)
+	    || !key_make(&key, request, compiler) || key.why_not) {
+		atomic_fetch_add(&cache_counters.not_cached, key.why_not ? 1 : 0);
+		key_free(&key);
+		return cache_run(out, request, err);
+	}
+	if (cache_load(out, &key, request, store)) {
+		*is_known = !key.deps || key.deps->is_rested;
+	} else {
+		struct store_lock *lock = store_lock(store, key.bytes.data, key.bytes.len);
+		if (lock && cache_load(out, &key, request, store)) {
+			*is_known = !key.deps || key.deps->is_rested;
+		} else {
+			st = cache_make(out, is_known, &key, request, compiler, store, err);
+		}
+		store_unlock(lock);
+	}
+	*deps = st ? NULL : deps_retain(key.deps);
+	key_free(&key);
+	return st;
+}

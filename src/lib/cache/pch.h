@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIB_CACHE_PCH_H
+#define LIB_CACHE_PCH_H
+
+/*
+ * Precompiled headers: NVRTC keeps in memory what it made of the headers that a source begins with,
+ * for the next source of this process that begins with the same.  Best effort: what does not work
+ * out is done without.
+ */
+#include "lib/rtc/compile.h"
+
+/* rtc_compile, with a folder for precompiled headers where the request asks for them. */
+kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies between host and device, copies on a device and between two, fills.
+ *
+ * Each call first checks its range against the ends of the buffers.  Then it runs in a stream:
+ * memory_use, the driver's call, memory_used; see memory.h.  Memory is used by streams of its own
+ * device only.  So in a copy between two devices a stream of the other device stands for the other
+ * memory, and the two streams wait for each other.
+ */
+#include "base/common.h"
+
+#include "lib/core/memory.h"
+#include "lib/core/trace.h"
+
+#include <string.h>
+
+/* Copies between host and device */
+
+enum way { TO_DEVICE, TO_HOST };
+
+/* The driver's call for either direction; `address` is on the device. */
+static kz_status host_copy_start(enum way way, struct kz_device *dev, CUdeviceptr address, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct trace_op op;
+	bool is_traced = unlikely(trace_is_on());
+	if (is_traced) {
+		trace_op_begin(&op, stream, way == TO_DEVICE ? "copy to device" : "copy to host");
+	}
+	kz_status st = way == TO_DEVICE
+		? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
+			stream->handle), "cuMemcpyHtoDAsync", err)
+		: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
+			stream->handle), "cuMemcpyDtoHAsync", err);
+	if (is_traced) {
+		trace_op_end(&op, stream, st, "copy", way == TO_DEVICE ? "copy to device"
+			: "copy to host", "\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
+			(long long)size);
+	}
+	return st;
+}
+
+/* Both directions, in a stream; the arguments were checked. */
+static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (st) {
+		return st;
+	}
+	struct memory *pinned = pinned_find(dev, host);
+	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
+	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
+		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
+		st = host_copy_start(way, dev, address, host, size, stream, err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
+		st = st || !pinned ? st : memory_used(pinned, stream, err);
+	}
+	memory_release(pinned);
+	device_leave(dev, &scope);
+	return st;
+}
+
+static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset, const void *host,
+	int64_t size, const char *call, kz_error *err)
+{
+	kz_status st = buffer_check(buffer, offset, size, call, err);
+	if (!st && size > 0 && !host) {
+		st = error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
+			call, (long long)size, plural(size));
+	}
+	return st;
+}
+
+/* In the stream in which the memory is at rest soonest, waiting for no other stream. */
+static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, kz_error *err)
+{
+	struct kz_stream *stream = memory_stream(buffer->memory);
+	kz_status st = host_copy(way, buffer, offset, host, size, stream, err);
+	if (!st) {
+		st = kz_stream_synchronize(stream, err);
+	}
+	stream_release(stream);
+	return st;
+}
+
+static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
+	int64_t size, struct kz_stream *stream, const char *call, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_host_copy(buffer, offset, host, size, call, err))
+	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))
+	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return host_copy(way, buffer, offset, host, size, stream, err);
+}
+
+kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
+{
+	kz_status st = check_host_copy(to, offset, from, size, __func__, err);
+	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
+		return st;
+	}
+	return copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+}
+
+kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
+{
+	kz_status st = check_host_copy(from, offset, to, size, __func__, err);
+	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
+		return st;
+	}
+	struct kz_device *dev = from->memory->device;
+	void *slot = pinned_take_slot(dev, to, size);
+	st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
+	if (slot) {
+		if (!st) {
+			memcpy(to, slot, (size_t)size);
+		}
+		pinned_put_slot(dev, slot);
+	}
+	return st;
+}
+
+kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, __func__, err);
+}
+
+kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
+	kz_stream *stream, kz_error *err)
+{
+	return copy_later(TO_HOST, from, offset, to, size, stream, __func__, err);
+}
+
+/* Copies on a device and between two */
+
+kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *from,
+	struct kz_stream *stream, const char *call, kz_error *err)
+{
+	kz_status st;
+	*pass = (struct copy_pass){.stream = stream, .memory = {from, to}};
+	for (int i = 0; i < 2; i++) {
+		struct memory *memory = pass->memory[i];
+		if (!memory || memory->device == stream->device) {
+			pass->home[i] = stream_retain(stream);
+			continue;
+		}
+		pass->home[i] = memory_stream(memory);
+		if ((st = stream_check_free(stream, call, err))
+		    || (st = memory_check_capture(memory, call, err))
+		    || (st = kz_device_check(memory->device, err))) {
+			goto fail;
+		}
+	}
+	if ((st = device_enter(stream->device, &pass->scope, err))) {
+		goto fail;
+	}
+	for (int i = 0; i < 2 && !st; i++) {
+		if (pass->memory[i]) {
+			st = memory_use(pass->memory[i], pass->home[i], err);
+		}
+		if (!st && pass->home[i] != stream) {
+			st = stream_order(stream, pass->home[i], err);
+		}
+	}
+	if (!st) {
+		return KZ_OK;
+	}
+	device_leave(stream->device, &pass->scope);
+fail:
+	stream_release(pass->home[0]);
+	stream_release(pass->home[1]);
+	return st;
+}
+
+kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!st && pass->home[i] != pass->stream) {
+			st = stream_order(pass->home[i], pass->stream, err);
+		}
+		if (!st && pass->memory[i]) {
+			st = memory_used(pass->memory[i], pass->home[i], err);
+		}
+	}
+	device_leave(pass->stream->device, &pass->scope);
+	stream_release(pass->home[0]);
+	stream_release(pass->home[1]);
+	return st;
+}
+
+kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
+	int64_t from_offset, int64_t size, struct kz_stream *stream,
+	const char *call, kz_error *err)
+{
+	struct kz_device *dev = to->memory->device, *there = from->memory->device;
+	const char *name = dev == there ? "copy on device" : "copy from peer";
+	struct copy_pass pass;
+	struct trace_op op;
+	kz_status st = copy_begin(&pass, to->memory, from->memory, stream, call, err);
+	if (st) {
+		return st;
+	}
+	CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
+	CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
+	bool is_traced = unlikely(trace_is_on());
+	if (is_traced) {
+		trace_op_begin(&op, stream, name);
+	}
+	st = dev == there
+		? device_ok(dev, dev->drv->MemcpyDtoDAsync(target, source, (size_t)size,
+			stream->handle), "cuMemcpyDtoDAsync", err)
+		: device_ok(dev, dev->drv->MemcpyPeerAsync(target, dev->context, source,
+			there->context, (size_t)size, stream->handle), "cuMemcpyPeerAsync", err);
+	if (is_traced) {
+		trace_op_end(&op, stream, st, "copy", name,
+			"\"stream\":%lld,\"bytes\":%lld,\"from\":\"%s\"", (long long)stream->number,
+			(long long)size, there->name);
+	}
+	return copy_end(&pass, st, err);
+}
+
+static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
+	const struct kz_buffer *from, int64_t from_offset, int64_t size,
+	const char *call, kz_error *err)
+{
+	kz_status st;
+	if ((st = buffer_check(to, to_offset, size, call, err))
+	    || (st = buffer_check(from, from_offset, size, call, err))) {
+		return st;
+	}
+	if (to->memory->device->drv != from->memory->device->drv) {
+		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s: "
+			"they have two drivers",
+			from->memory->device->name, to->memory->device->name);
+	}
+	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
+	CUdeviceptr b = buffer_address(from) + (CUdeviceptr)from_offset;
+	if ((a < b ? b - a : a - b) < (CUdeviceptr)size) {
+		return error_set(err, KZ_INVALID, "the %lld bytes to copy overlap their target",
+			(long long)size);
+	}
+	return KZ_OK;
+}
+
+kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_error *err)
+{
+	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err);
+	if (st || size == 0) {
+		return st;
+	}
+	bool is_one = to->memory->device == from->memory->device;
+	struct kz_stream *stream = memory_stream(is_one ? from->memory : to->memory);
+	st = buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
+	stream_release(stream);
+	return st;
+}
+
+kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
+	int64_t size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
+	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
+		return st;
+	}
+	return buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
+}
+
+/* Fills */
+
+/* Halve a pattern while its halves are equal: zeros of any type become a fill of bytes. */
+static int64_t copy_shrink_pattern(const char *pattern, int64_t size)
+{
+	while (size % 2 == 0 && memcmp(pattern, pattern + size / 2, (size_t)size / 2) == 0) {
+		size /= 2;
+	}
+	return size;
+}
+
+/* Rows of equal units in memory. */
+struct rows {
+	CUdeviceptr to;
+	size_t pitch;               /* bytes from row to row */
+	size_t width;               /* units in a row */
+	size_t height;
+};
+
+/* Set all units, of 1, 2 or 4 bytes, to one value. */
+static CUresult fill_rows(const struct drv *drv, const struct rows *rows, const char *value,
+	size_t unit, CUstream stream, const char **call)
+{
+	const CUdeviceptr to = rows->to;
+	const size_t pitch = rows->pitch, width = rows->width, height = rows->height;
+	uint8_t one;
+	uint16_t two;
+	uint32_t four;
+	switch (unit) {
+	case 1:
+		memcpy(&one, value, sizeof(one));
+		*call = height == 1 ? "cuMemsetD8Async" : "cuMemsetD2D8Async";
+		return height == 1 ? drv->MemsetD8Async(to, one, width, stream)
+			: drv->MemsetD2D8Async(to, pitch, one, width, height, stream);
+	case 2:
+		memcpy(&two, value, sizeof(two));
+		*call = height == 1 ? "cuMemsetD16Async" : "cuMemsetD2D16Async";
+		return height == 1 ? drv->MemsetD16Async(to, two, width, stream)
+			: drv->MemsetD2D16Async(to, pitch, two, width, height, stream);
+	default:
+		memcpy(&four, value, sizeof(four));
+		*call = height == 1 ? "cuMemsetD32Async" : "cuMemsetD2D32Async";
+		return height == 1 ? drv->MemsetD32Async(to, four, width, stream)
+			: drv->MemsetD2D32Async(to, pitch, four, width, height, stream);
+	}
+}
+
+/* The driver sets patterns of 1, 2 and 4 bytes at once.  A longer pattern is set unit by unit, each
+ * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
+static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
+	int64_t count, CUstream stream, kz_error *err)
+{
+	int64_t small = copy_shrink_pattern(pattern, size);
+	count *= size / small;
+	int64_t unit = 4;
+	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {
+		unit /= 2;
+	}
+	bool is_dense = small == unit;
+	struct rows rows = {to, (size_t)small, is_dense ? (size_t)count : 1, is_dense ? 1 : (size_t)count};
+	kz_status st = KZ_OK;
+	for (int64_t i = 0; !st && i < small; i += unit, rows.to += (CUdeviceptr)unit) {
+		const char *call;
+		CUresult code = fill_rows(dev->drv, &rows, pattern + i, (size_t)unit, stream, &call);
+		st = device_ok(dev, code, call, err);
+	}
+	return st;
+}
+
+/* Rows of a pattern: at once where the driver can, else row by row. */
+static kz_status copy_fill_2d(struct kz_device *dev, const struct rows *rows, const char *pattern,
+	int64_t size, CUstream stream, kz_error *err)
+{
+	int64_t small = copy_shrink_pattern(pattern, size);
+	const char *call;
+	kz_status st = KZ_OK;
+	if (small <= 4 && (rows->to | rows->pitch) % (CUdeviceptr)small == 0) {
+		struct rows units = *rows;
+		units.width *= (size_t)(size / small);
+		CUresult code = fill_rows(dev->drv, &units, pattern, (size_t)small, stream, &call);
+		return device_ok(dev, code, call, err);
+	}
+	for (size_t y = 0; !st && y < rows->height; y++) {
+		st = copy_fill(dev, rows->to + y * rows->pitch, pattern, size, (int64_t)rows->width,
+			stream, err);
+	}
+	return st;
+}
+
+/* Fill `height` rows that lie `pitch` bytes apart, of `width` patterns each.  All was checked. */
+static kz_status buffer_fill_2d(struct kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width,
+	int64_t height, const void *pattern, int64_t pattern_size, struct kz_stream *stream,
+	kz_error *err)
+{
+	struct kz_device *dev = buffer->memory->device;
+	struct device_scope scope;
+	kz_status st;
+	if ((st = stream_pick(&stream, dev, stream, err)) || width == 0 || height == 0
+	    || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (!(st = memory_use(buffer->memory, stream, err))) {
+		const struct rows rows = {buffer_address(buffer) + (CUdeviceptr)offset, (size_t)pitch,
+			(size_t)width, (size_t)height};
+		struct trace_op op;
+		bool is_traced = unlikely(trace_is_on());
+		if (is_traced) {
+			trace_op_begin(&op, stream, "fill");
+		}
+		st = height == 1 ? copy_fill(dev, rows.to, pattern, pattern_size, width,
+			stream->handle, err)
+			: copy_fill_2d(dev, &rows, pattern, pattern_size, stream->handle, err);
+		if (is_traced) {
+			long long size = width * height * pattern_size;
+			trace_op_end(&op, stream, st, "fill", "fill",
+				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
+				size);
+		}
+		st = st ? st : memory_used(buffer->memory, stream, err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}
+
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
+	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+{
+	return buffer_fill_2d(buffer, offset, 0, count, 1, pattern, pattern_size, stream, err);
+}
+
+static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
+	const char *call, kz_error *err)
+{
+	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
+	if (!st && (pattern_size < 1 || pattern_size > 8 || (pattern_size & (pattern_size - 1)))) {
+		st = error_set(err, KZ_INVALID,
+			"expected a pattern of 1, 2, 4 or 8 bytes, got %lld",
+			(long long)pattern_size);
+	}
+	return st;
+}
+
+kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width, int64_t height,
+	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err)
+{
+	int64_t size = 0;
+	kz_status st;
+	if ((st = buffer_check(buffer, 0, 0, __func__, err))
+	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
+		return st;
+	}
+	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
+		return error_set(err, KZ_INVALID,
+			"expected rows of a multiple of the pattern's %lld bytes within their pitch, got "
+			"width %lld, height %lld, pitch %lld", (long long)pattern_size, (long long)width,
+			(long long)height, (long long)pitch);
+	}
+	if (width > 0 && height > 0 && (__builtin_mul_overflow(height - 1, pitch, &size)
+			|| __builtin_add_overflow(size, width, &size))) {
+		return error_set(err, KZ_RANGE, "%lld rows of a pitch of %lld bytes end beyond 64 bits",
+			(long long)height, (long long)pitch);
+	}
+	if ((st = buffer_check(buffer, offset, size, __func__, err))) {
+		return st;
+	}
+	return buffer_fill_2d(buffer, offset, pitch, width / pattern_size, height, pattern,
+		pattern_size, stream, err);
+}
+
+kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
+	int64_t pattern_size, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = buffer_check(buffer, offset, size, __func__, err))
+	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
+		return st;
+	}
+	if (offset % pattern_size || size % pattern_size) {
+		return error_set(err, KZ_INVALID,
+			"expected multiples of the pattern's %lld, got offset %lld, size %lld",
+			(long long)pattern_size, (long long)offset, (long long)size);
+	}
+	return buffer_fill(buffer, offset, size / pattern_size, pattern, pattern_size, stream, err);
+}

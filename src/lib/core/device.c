@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device while it is open: its count, the loss of its context, and what it says about itself.
+ *
+ * A kernel that faults takes the context with it.  From then on the driver answers every call with
+ * the same error.  The first such answer is kept as the cause, and each later call fails with it,
+ * without asking the driver.
+ *
+ * Streams, pools and memory call this file.  device_open.c is above them: it makes and ends
+ * devices. The last device_release calls it by kz_device.end.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "lib/core/device.h"
+#include "lib/core/live.h"
+
+#include <string.h>
+
+/* The loss of a context */
+
+static bool is_sticky(CUresult code)
+{
+	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	return known && known->flags & KZ_ERROR_STICKY;
+}
+
+/* Keep the first cause, for all later calls; false if another call was first. */
+static bool device_latch(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
+{
+	kz_error first = KZ_ERROR_INIT;
+	pthread_mutex_lock(&dev->lock);
+	bool mine = !atomic_load(&dev->lost);
+	if (mine) {
+		drv_fail(dev->drv, code, call, &first);
+		live_name_missed(dev, &first);
+		error_foreign(&dev->cause, first.status, first.domain, first.code, first.name,
+			first.call, first.flags, "%s was lost by an earlier failure: %s",
+			dev->name, first.message);
+		error_add_hint(&dev->cause, "close the device and open it again; where the driver "
+			"does not recover, start the program again");
+		error_take_log(&dev->cause, first.log ? mem_strdup(first.log) : NULL);
+		atomic_store_explicit(&dev->lost, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	error_copy(err, &first);
+	kz_error_clear(&first);
+	return mine;
+}
+
+kz_status device_report_loss(struct kz_device *dev, kz_error *err)
+{
+	return device_is_forked(dev) ? drv_check_fork(dev->drv->provider, err)
+		: error_copy(err, &dev->cause);
+}
+
+kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
+{
+	if (!is_sticky(code)) {
+		return drv_fail(dev->drv, code, call, err);
+	}
+	return device_latch(dev, code, call, err) ? dev->cause.status
+		: device_report_loss(dev, err);
+}
+
+bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope)
+{
+	*scope = (struct device_scope){NULL, false};
+	return device_enter(dev, scope, NULL) == KZ_OK;
+}
+
+/* The count, and what ends with it */
+
+void device_release(struct kz_device *dev)
+{
+	if (dev && !device_is_forked(dev) && atomic_fetch_sub(&dev->refs, 1) == 1) {
+		dev->end(dev);
+	}
+}
+
+struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
+	struct device_table *made)
+{
+	struct device_table *there = NULL;
+	if (atomic_compare_exchange_strong(&dev->tables[place], &there, made)) {
+		return made;
+	}
+	made->end(made);
+	return there;
+}
+
+/* What a device says about itself */
+
+const char *kz_device_name(const kz_device *dev)
+{
+	return object_is(dev, OBJECT_DEVICE) ? dev->name : "";
+}
+
+const char *kz_device_model(const kz_device *dev)
+{
+	return object_is(dev, OBJECT_DEVICE) ? dev->model : "";
+}
+
+const char *kz_device_note(const kz_device *dev)
+{
+	return object_is(dev, OBJECT_DEVICE) ? atomic_load(&dev->note) : NULL;
+}
+
+kz_stream *kz_device_stream(kz_device *dev)
+{
+	return object_is(dev, OBJECT_DEVICE) ? &dev->stream : NULL;
+}
+
+/* The sizes that kz_device_info has had, oldest first; fields are only ever added at its end. */
+static const size_t info_sizes[] = {sizeof(kz_device_info)};
+
+kz_status kz_device_describe(kz_device *dev, kz_device_info *info, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(info, "a kz_device_info", err))) {
+		return st;
+	}
+	for (size_t i = 0; i < countof(info_sizes); i++) {
+		if (info->size == info_sizes[i]) {
+			memcpy((char *)info + sizeof(info->size),
+				(const char *)&dev->info + sizeof(info->size),
+				info->size - sizeof(info->size));
+			return KZ_OK;
+		}
+	}
+	return struct_refuse("kz_device_info", info->size, sizeof(*info), err);
+}
+
+kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_size, kz_error *err)
+{
+	struct device_scope scope;
+	size_t free = 0, total = 0;
+	kz_status st;
+	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->MemGetInfo(&free, &total), "cuMemGetInfo", err);
+	device_leave(dev, &scope);
+	if (!st && free_size) {
+		*free_size = (int64_t)free;
+	}
+	if (!st && total_size) {
+		*total_size = (int64_t)total;
+	}
+	return st;
+}
+
+/* The limits that kz_limit has; its numbers are the driver's. */
+static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit,
+	const char *call, kz_error *err)
+{
+	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
+	if (!st && (unsigned)limit > KZ_LIMIT_PERSISTING_L2_CACHE_SIZE) {
+		st = error_set(err, KZ_INVALID, "expected a limit from 0 to %d, got %d",
+			(int)KZ_LIMIT_PERSISTING_L2_CACHE_SIZE, (int)limit);
+	}
+	return st;
+}
+
+kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error *err)
+{
+	struct device_scope scope;
+	size_t value = 0;
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = check_device_limit(dev, limit, __func__, err)) || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->CtxGetLimit(&value, (CUlimit)limit), "cuCtxGetLimit", err);
+	device_leave(dev, &scope);
+	*out = st ? 0 : (int64_t)value;
+	return st;
+}
+
+kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = check_device_limit(dev, limit, __func__, err);
+	if (!st && value < 0) {
+		st = error_set(err, KZ_INVALID, "expected a limit from 0, got %lld", (long long)value);
+	}
+	if (st || (st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	st = device_ok(dev, dev->drv->CtxSetLimit((CUlimit)limit, (size_t)value), "cuCtxSetLimit",
+		err);
+	device_leave(dev, &scope);
+	return st;
+}
+
+const struct kudzu_exports *device_exports(const struct kz_device *dev)
+{
+	CUuuid id;
+	const void *table = NULL;
+	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
+	return dev->ptx_only && dev->drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
+}
+
+kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
+{
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	if (st) {
+		return st;
+	}
+	if (option != KZ_OPTION_LIMITS) {
+		return error_set(err, KZ_INVALID, "expected an option of a device, got %d",
+			(int)option);
+	}
+	if (value < 0 || value > 1) {
+		return error_set(err, KZ_INVALID, "expected 0 or 1 for KZ_OPTION_LIMITS, got %lld",
+			(long long)value);
+	}
+	const struct kudzu_exports *exports = device_exports(dev);
+	if (!exports) {
+		return value == 1 ? KZ_OK : error_set(err, KZ_UNSUPPORTED,
+			"the driver of %s cannot do without its limits", dev->name);
+	}
+	return device_ok(dev, exports->set_limits((int)value), "cuGetExportTable", err);
+}
+
+kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
+{
+	/* Of a device that is lost the caller's device_enter says so. */
+	return atomic_load(&dev->captures) == 0 || atomic_load(&dev->lost) ? KZ_OK
+		: error_set(err, KZ_STATE, "%s waits for all of %s, where a stream captures a "
+		"graph: end the capture first", call, dev->name);
+}
+
+kz_status kz_device_check(kz_device *dev, kz_error *err)
+{
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	return !st && atomic_load(&dev->lost) ? device_report_loss(dev, err) : st;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams that wait for values in memory, and write them.
+ *
+ * Such an operation is order itself, so it is no use of the memory as memory_use() has it.  Otherwise a
+ * write would come behind the wait that it is to end.  It only comes behind the last use.  No stream stands
+ * for all of these operations, so the end of the memory waits for the device.
+ */
+#include "base/common.h"
+
+#include "lib/core/memory.h"
+
+enum value_call { WAIT_32, WAIT_64, WRITE_32, WRITE_64 };
+
+static CUresult value_enqueue(const struct kz_stream *stream, enum value_call call,
+	CUdeviceptr address, uint64_t value, unsigned flags)
+{
+	const struct drv *drv = stream->device->drv;
+	switch (call) {
+	case WAIT_32:
+		return drv->StreamWaitValue32(stream->handle, address, (uint32_t)value, flags);
+	case WAIT_64:
+		return drv->StreamWaitValue64(stream->handle, address, value, flags);
+	case WRITE_32:
+		return drv->StreamWriteValue32(stream->handle, address, (uint32_t)value, flags);
+	case WRITE_64:
+		return drv->StreamWriteValue64(stream->handle, address, value, flags);
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Put a stream behind the last use of a memory; the context is current. */
+static kz_status value_order(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	kz_status st = KZ_OK;
+	pthread_mutex_lock(&memory->lock);
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (last && last != stream) {
+		st = stream_order(stream, last, err);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return st;
+}
+
+static kz_status value_run(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
+	int64_t offset, uint64_t value, unsigned flags, const char *call, kz_error *err)
+{
+	static const char *const names[] = {"cuStreamWaitValue32", "cuStreamWaitValue64",
+		"cuStreamWriteValue32", "cuStreamWriteValue64"};
+	const int64_t size = which == WAIT_32 || which == WRITE_32 ? 4 : 8;
+	struct device_scope scope;
+	kz_status st;
+	if ((st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err))
+	    || (st = buffer_check(buffer, offset, size, call, err))
+	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))) {
+		return st;
+	}
+	CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
+	if (address % (CUdeviceptr)size != 0) {
+		return error_set(err, KZ_INVALID, "expected a value at a multiple of %lld bytes, got "
+			"address 0x%llx", (long long)size, (unsigned long long)address);
+	}
+	if ((st = device_enter(stream->device, &scope, err))) {
+		return st;
+	}
+	if (!(st = value_order(buffer->memory, stream, err))) {
+		atomic_store(&buffer->memory->has_values, true);
+		st = device_ok(stream->device, value_enqueue(stream, which, address, value, flags),
+			names[which], err);
+	}
+	device_leave(stream->device, &scope);
+	return st;
+}
+
+static kz_status value_wait(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
+	int64_t offset, uint64_t value, kz_wait_condition condition, const char *call, kz_error *err)
+{
+	_Static_assert((int)KZ_WAIT_GEQ == CU_STREAM_WAIT_VALUE_GEQ
+		&& (int)KZ_WAIT_EQ == CU_STREAM_WAIT_VALUE_EQ
+		&& (int)KZ_WAIT_AND == CU_STREAM_WAIT_VALUE_AND
+		&& (int)KZ_WAIT_NOR == CU_STREAM_WAIT_VALUE_NOR, "they are the driver's numbers");
+	if ((unsigned)condition > KZ_WAIT_NOR) {
+		return error_set(err, KZ_INVALID, "%d is not a kz_wait_condition", (int)condition);
+	}
+	return value_run(which, stream, buffer, offset, value, (unsigned)condition, call, err);
+}
+
+kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
+	uint32_t value, kz_wait_condition condition, kz_error *err)
+{
+	return value_wait(WAIT_32, stream, buffer, offset, value, condition, __func__, err);
+}
+
+kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
+	uint64_t value, kz_wait_condition condition, kz_error *err)
+{
+	return value_wait(WAIT_64, stream, buffer, offset, value, condition, __func__, err);
+}
+
+kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
+	uint32_t value, kz_error *err)
+{
+	return value_run(WRITE_32, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
+		__func__, err);
+}
+
+kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
+	uint64_t value, kz_error *err)
+{
+	return value_run(WRITE_64, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
+		__func__, err);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random numbers on the device (kernels/random.cuh, kernels/draw.cuh).
+ *
+ * A number is a function of the seed, the stream and its offset, so the kernel has no state, and any
+ * block of any grid can compute it.  A distribution is a row of a table: what numbers of bits it is
+ * made of, and an expression of these.  The kernel writes row-major elements without gaps of the type
+ * that is drawn.  Any other target gets a copy of them.
+ */
+#include "base/common.h"
+
+#include "lib/array/array.h"
+#include "lib/array/shape.h"
+#include "base/alloc.h"
+#include "lib/core/object.h"
+#include "lib/ops/device_code.h"
+#include "lib/ops/elementwise.h"
+#include "lib/ops/kernels.h"
+#include "lib/rtc/headers.h"
+
+#include <kudzu/random.h>
+
+#include <float.h>
+#include <math.h>
+
+enum { CHUNK = 1024, BLOCK = 256 }; /* offsets of a block; threads */
+
+struct kz_random {
+	uint32_t tag;
+	uint32_t stream;
+	struct kz_device *device;
+	uint64_t seed;
+	_Atomic uint64_t offset;
+};
+
+/* The numbers of bits that draw.cuh makes: KZ_KIND. */
+enum random_kind { UNIT, UPPER_UNIT, NORMAL, BELOW, PLACE };
+
+/* The types of results: what is drawn, by default and for others. */
+enum random_types { FLOATS, FLOATS_OR_COMPLEX, INTEGERS, COUNTS, TRUTHS };
+
+/* What a parameter has to be. */
+enum random_rule { ANY, FINITE, AT_LEAST_0, ABOVE_0, PROBABILITY, MEAN, TRIALS };
+
+static const struct {
+	const char *expected;
+	double least;
+	double most;
+} random_rules[] = {
+	[ANY] = {NULL, 0, 0},
+	[FINITE] = {"a finite number", -DBL_MAX, DBL_MAX},
+	[AT_LEAST_0] = {"a finite number of at least 0", 0, DBL_MAX},
+	[ABOVE_0] = {"a finite number above 0", DBL_MIN, DBL_MAX},
+	[PROBABILITY] = {"a number from 0 to 1", 0, 1},
+	[MEAN] = {"a number from 0 to 2^62", 0, 0x1p62},
+	[TRIALS] = {"a whole number from 0 to 2^53", 0, 0x1p53},
+};
+
+struct random_row {
+	const char *name;
+	enum random_kind kind;
+	enum random_types types;
+	const char *value;      /* CUDA C of x, or of `place`; a and b are the parameters */
+	const char *names[2];   /* of the parameters */
+	enum random_rule rules[2];
+};
+
+enum { RANDOM_INTEGERS = KZ_RANDOM_BERNOULLI + 1 };
+
+static const struct random_row random_rows[] = {
+	[KZ_RANDOM_UNIFORM] = {"uniform", UNIT, FLOATS_OR_COMPLEX, "kz_between(a, b, x)",
+		{"low", "high"}, {FINITE, FINITE}},
+	[KZ_RANDOM_NORMAL] = {"normal", NORMAL, FLOATS_OR_COMPLEX, "kz_moved(a, b, x)",
+		{"mean", "standard deviation"}, {FINITE, AT_LEAST_0}},
+	[KZ_RANDOM_LOG_NORMAL] = {"log_normal", NORMAL, FLOATS, "exp(a + b * x)",
+		{"mean", "standard deviation"}, {FINITE, AT_LEAST_0}},
+	[KZ_RANDOM_EXPONENTIAL] = {"exponential", UPPER_UNIT, FLOATS, "-a * log(x)",
+		{"mean"}, {AT_LEAST_0}},
+	[KZ_RANDOM_GAMMA] = {"gamma", PLACE, FLOATS, "b * kz_gamma(place, a)",
+		{"shape", "scale"}, {AT_LEAST_0, AT_LEAST_0}},
+	[KZ_RANDOM_BETA] = {"beta", PLACE, FLOATS, "kz_beta(place, a, b)",
+		{"alpha", "beta"}, {ABOVE_0, ABOVE_0}},
+	[KZ_RANDOM_POISSON] = {"poisson", PLACE, COUNTS, "kz_poisson(place, a)", {"mean"}, {MEAN}},
+	[KZ_RANDOM_BINOMIAL] = {"binomial", PLACE, COUNTS, "kz_binomial(place, a, b)",
+		{"number of trials", "probability"}, {TRIALS, PROBABILITY}},
+	[KZ_RANDOM_BERNOULLI] = {"bernoulli", UNIT, TRUTHS, "x < a", {"probability"}, {PROBABILITY}},
+	[RANDOM_INTEGERS] = {"integers", BELOW, INTEGERS, "(kz_u64)a + x", {NULL}, {ANY}},
+};
+
+struct draw {
+	const struct random_row *row;
+	kz_dtype dtype;         /* what the kernel draws */
+	kz_dtype wanted;        /* of the result */
+	kz_shape shape;
+	union {
+		double real;
+		int64_t whole;
+	} a, b;                 /* low and the numbers from there, for integers */
+	struct kz_random *rng;
+	struct kz_stream *stream;
+};
+
+/* Generators */
+
+kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed, uint32_t stream,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
+		return st;
+	}
+	struct kz_random *rng = mem_zalloc(1, sizeof(*rng));
+	if (!rng) {
+		return error_no_memory(err);
+	}
+	rng->tag = OBJECT_RANDOM;
+	rng->device = device_retain(dev);
+	rng->seed = seed;
+	rng->stream = stream;
+	object_give(rng, dev);
+	*out = rng;
+	return KZ_OK;
+}
+
+void kz_random_release(kz_random *rng)
+{
+	if (object_is(rng, OBJECT_RANDOM)) {
+		object_end(&rng->tag);
+		device_release(rng->device);
+		object_free(rng);
+	}
+}
+
+uint64_t kz_random_offset(const kz_random *rng)
+{
+	return object_is(rng, OBJECT_RANDOM) ? atomic_load(&rng->offset) : 0;
+}
+
+kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz_error *err)
+{
+	kz_status st = object_check(rng, OBJECT_RANDOM, err);
+	if (!st) {
+		atomic_store(&rng->offset, offset);
+	}
+	return st;
+}
+
+/* Take the next offsets. */
+static kz_status random_take(uint64_t *first, struct kz_random *rng, int64_t count, kz_error *err)
+{
+	*first = atomic_load(&rng->offset);
+	do {
+		if ((uint64_t)count > UINT64_MAX - *first) {
+			return error_set(err, KZ_RANGE, "%lld offsets from %llu on go beyond 64 bits",
+				(long long)count, (unsigned long long)*first);
+		}
+	} while (!atomic_compare_exchange_weak(&rng->offset, first, *first + (uint64_t)count));
+	return KZ_OK;
+}
+
+/* The kernel */
+
+struct random_kernel {
+	uint32_t row;
+	kz_dtype dtype;         /* of an element */
+	int32_t digits;         /* of a float of [0, 1) */
+	int32_t serial;
+};
+
+/* What is drawn as `dtype` is made of: floats, doubles, 64-bit words. */
+static kz_dtype random_work(const struct random_row *row, kz_dtype dtype)
+{
+	return row->types == INTEGERS ? KZ_U64
+		: dtype == KZ_F32 && row->kind != PLACE ? KZ_F32 : KZ_F64;
+}
+
+/* Numbers of an offset. */
+static int random_per(const struct random_row *row, kz_dtype dtype)
+{
+	return row->kind == PLACE ? 1 : random_work(row, dtype) == KZ_F32 ? 4 : 2;
+}
+
+static void random_write_source(struct str *source, const void *context)
+{
+	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL 2\n"
+		"#define KZ_BELOW 3\n#define KZ_PLACE 4\n";
+	const struct random_kernel *kernel = context;
+	const struct random_row *row = &random_rows[kernel->row];
+	kz_dtype work = random_work(row, kernel->dtype);
+	str_add(source, headers_random);
+	str_addf(source, "%s#define KZ_KIND %d\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
+		"#define KZ_DIGITS %d\ntypedef %s kz_element;\ntypedef %s kz_work;\n"
+		"typedef %s kz_param;\n%s", kinds, row->kind, row->value,
+		random_per(row, kernel->dtype), kernel->digits, kz_dtype_ctype(kernel->dtype),
+		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double",
+		kernel->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "#define CHUNK %d\n", CHUNK);
+	str_add(source, device_chunks);
+	str_add(source, device_draw);
+}
+
+static int random_digits(kz_dtype dtype)
+{
+	return dtype == KZ_F16 ? 11 : dtype == KZ_BF16 ? 8 : 24;
+}
+
+/* Fill an array without gaps. */
+static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz_error *err)
+{
+	struct kz_device *dev = draw->rng->device;
+	kz_dtype part = dtype_part(draw->dtype);
+	struct {
+		char family[8];
+		struct random_kernel kernel;
+	} key = {"random", {(uint32_t)(draw->row - random_rows), part, random_digits(draw->wanted),
+		dev->serial}};
+	struct kernels_want want = {&key, sizeof(key), random_write_source, &key.kernel,
+		draw->row->name};
+	int per = random_per(draw->row, part);
+	int64_t count = array->count * (part == draw->dtype ? 1 : 2);
+	uint64_t first;
+	CUdeviceptr address = array_address(array);
+	struct memory *used[1] = {array->buffer->memory};
+	void *params[] = {&address, &count, &draw->rng->seed, &first, &draw->rng->stream,
+		(void *)&draw->a, (void *)&draw->b};
+	struct kernels_call call = {
+		.stream = draw->stream, .params = params, .used = used, .used_count = 1,
+		.grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1, 1),
+		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1),
+	};
+	kz_status st;
+	if (count == 0) {
+		return KZ_OK;
+	}
+	if ((st = kernels_get(&call.kernel, dev, &want, err))
+	    || (st = random_take(&first, draw->rng, divide_up(count, per), err))) {
+		return st;
+	}
+	return kernels_launch(&call, err);
+}
+
+/* Results */
+
+/* Check where the numbers go. */
+static kz_status random_target(struct draw *draw, const struct elementwise *how, kz_error *err)
+{
+	const struct kz_array *into = how->into;
+	struct kz_device *dev = draw->rng->device;
+	if (into && kz_array_device(into) != dev) {
+		return error_set(err, KZ_INVALID, "cannot draw on %s into an array on %s", dev->name,
+			kz_array_device(into)->name);
+	}
+	if (into && !shape_equal(&into->shape, &draw->shape)) {
+		return error_set(err, KZ_INVALID, "%s: shape %s does not go into %s", draw->row->name,
+			shape_text(&draw->shape).text, shape_text(&into->shape).text);
+	}
+	return stream_pick(&draw->stream, dev, how->stream, err);
+}
+
+/* Whether the kernel can write to the array itself; it stores all numbers of an offset at once. */
+static bool random_is_direct(const struct draw *draw, const struct kz_array *into)
+{
+	return into && into->dtype == draw->dtype && draw->wanted == draw->dtype
+		&& array_is_contiguous(into) && array_address(into) % 16 == 0;
+}
+
+static kz_status random_run(kz_array **out, struct draw *draw, const struct elementwise *how,
+	kz_error *err)
+{
+	struct kz_array *drawn = NULL;
+	struct expr expr;
+	kz_status st;
+	bool direct = random_is_direct(draw, how->into);
+	if (direct) {
+		drawn = kz_array_retain(how->into);
+	} else if ((st = array_create_on(&drawn, draw->rng->device, draw->dtype, &draw->shape,
+		draw->stream, err))) {
+		return st;
+	}
+	st = random_fill(draw, drawn, err);
+	if (!st && !direct && (how->into || draw->wanted != draw->dtype)) {
+		expr_init(&expr);
+		int node = expr_array(&expr, drawn, err);
+		st = node < 0 || expr_cast(&expr, node, draw->wanted, err) < 0 ? KZ_INVALID
+			: elementwise_run(out, &expr, how, err);
+	} else if (!st && out) {
+		*out = kz_array_retain(drawn);
+	}
+	kz_array_release(drawn);
+	return st;
+}
+
+/* Whether results can be of a type, what they are by default, and what is drawn for them. */
+static bool random_has_type(enum random_types types, kz_dtype dtype)
+{
+	switch (types) {
+	case FLOATS:
+		return dtype_is_float(dtype);
+	case FLOATS_OR_COMPLEX:
+		return dtype_is_float(dtype) || dtype_is_complex(dtype);
+	case INTEGERS:
+		return dtype_is_integer(dtype);
+	default:
+		return dtype == KZ_BOOL || dtype_is_integer(dtype) || dtype_is_float(dtype);
+	}
+}
+
+static const struct {
+	const char *expected;
+	kz_dtype usual;
+} random_types[] = {
+	[FLOATS] = {"a dtype of floats", KZ_F32},
+	[FLOATS_OR_COMPLEX] = {"a dtype of floats or complex numbers", KZ_F32},
+	[INTEGERS] = {"a dtype of integers", KZ_I64},
+	[COUNTS] = {"a dtype of integers or floats", KZ_I64},
+	[TRUTHS] = {"bool, or a dtype of integers or floats", KZ_BOOL},
+};
+
+static kz_dtype random_drawn(enum random_types types, kz_dtype wanted)
+{
+	return types >= INTEGERS ? random_types[types].usual : dtype_wide(wanted);
+}
+
+/* Check that the type of the result can hold all of the integers. */
+static kz_status random_check_fit(const struct draw *draw, kz_dtype dtype, kz_error *err)
+{
+	int bits = 8 * (int)kz_dtype_size(dtype);
+	bool is_signed = dtype_is_signed(dtype);
+	int64_t low = draw->a.whole, last = (int64_t)((uint64_t)low + (uint64_t)draw->b.whole - 1);
+	int64_t most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - is_signed)) - 1;
+	int64_t least = is_signed ? -most - 1 : 0;
+	if (low >= least && last <= most) {
+		return KZ_OK;
+	}
+	return error_set(err, KZ_RANGE, "%s does not hold all integers from %lld to %lld",
+		kz_dtype_name(dtype), (long long)low, (long long)last);
+}
+
+/* The types that a call names: its own, that of the options, that of the target. */
+static kz_status random_draw(kz_array **out, struct draw *draw, kz_dtype dtype,
+	const kz_op_options *options, kz_error *err)
+{
+	const struct random_row *row = draw->row;
+	struct elementwise how = {.into = NULL};
+	kz_dtype wanted;
+	kz_status st;
+	out_clear(out, sizeof(*out), __func__);
+	if ((st = object_check_as(draw->rng, OBJECT_RANDOM, "random_draw", "rng", err))
+	    || (st = elementwise_options(&how, &wanted, options, err))
+	    || (st = shape_check(&draw->shape, err))) {
+		return st;
+	}
+	if (!out && !how.into) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", row->name);
+	}
+	if (!dtype) {
+		dtype = how.into && random_has_type(row->types, how.into->dtype) ? how.into->dtype
+			: random_types[row->types].usual;
+	}
+	if (!random_has_type(row->types, dtype)) {
+		return error_set(err, KZ_INVALID, "%s: expected %s, got %s", row->name,
+			random_types[row->types].expected,
+			kz_dtype_size(dtype) ? kz_dtype_name(dtype) : "none");
+	}
+	if (row->types == INTEGERS && (st = random_check_fit(draw, dtype, err))) {
+		return st;
+	}
+	draw->dtype = random_drawn(row->types, dtype);
+	draw->wanted = wanted ? wanted : dtype;
+	st = random_target(draw, &how, err);
+	return st ? st : random_run(out, draw, &how, err);
+}
+
+static kz_status random_check_parameter(const struct random_row *row, int which, double value,
+	kz_error *err)
+{
+	enum random_rule rule = row->rules[which];
+	if (rule == ANY || (value >= random_rules[rule].least && value <= random_rules[rule].most
+		&& (rule != TRIALS || value == floor(value)))) {
+		return KZ_OK;
+	}
+	return error_set(err, KZ_INVALID, "%s: expected %s as the %s, got %.17g", row->name,
+		random_rules[rule].expected, row->names[which], value);
+}
+
+kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distribution,
+	kz_dtype dtype, kz_shape shape, double a, double b, const kz_op_options *options,
+	kz_error *err)
+{
+	kz_status st;
+	out_clear(out, sizeof(*out), __func__);
+	if ((unsigned)distribution >= RANDOM_INTEGERS) {
+		return error_set(err, KZ_INVALID, "%d is not a kz_distribution", (int)distribution);
+	}
+	const struct random_row *row = &random_rows[distribution];
+	struct draw draw = {.row = row, .rng = rng, .shape = shape, .a.real = a, .b.real = b};
+	if ((st = random_check_parameter(row, 0, a, err))
+	    || (st = random_check_parameter(row, 1, b, err))) {
+		return st;
+	}
+	return random_draw(out, &draw, dtype, options, err);
+}
+
+kz_status kz_random_integers(kz_array **out, kz_random *rng, kz_dtype dtype, kz_shape shape,
+	int64_t low, int64_t high, const kz_op_options *options, kz_error *err)
+{
+	struct draw draw = {.row = &random_rows[RANDOM_INTEGERS], .rng = rng, .shape = shape,
+		.a.whole = low, .b.whole = (int64_t)((uint64_t)high - (uint64_t)low)};
+	if (high <= low) {
+		out_clear(out, sizeof(*out), __func__);
+		return error_set(err, KZ_INVALID, "expected integers from %lld to below a number "
+			"above it, got %lld", (long long)low, (long long)high);
+	}
+	return random_draw(out, &draw, dtype, options, err);
+}

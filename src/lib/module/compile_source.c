@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source -> image: kz_compile, and what the other ways of compiling share.
+ *
+ * The options of the caller and the environment become a struct rtc_request, which says all that a
+ * compile depends on.  image_cache.c then finds the image of the request, or has it made.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "lib/module/image_cache.h"
+#include "lib/rtc/keep.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t list_count(const char *const *list)
+{
+	size_t count = 0;
+	while (list && list[count]) {
+		count++;
+	}
+	return count;
+}
+
+/* KUDZU_NVRTC_OPTIONS, taken apart once. */
+enum { DEFAULTS_SIZE = 1024 };
+static char default_text[DEFAULTS_SIZE];
+static const char *default_options[DEFAULTS_SIZE / 2];
+static size_t default_count;
+static bool default_too_long;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+static void read_defaults(void)
+{
+	const char *text = env_get("KUDZU_NVRTC_OPTIONS");
+	char *rest = NULL;
+	size_t len = text ? strlen(text) : 0;
+	default_too_long = len >= sizeof(default_text);
+	if (len == 0 || default_too_long) {
+		return;
+	}
+	memcpy(default_text, text, len + 1);
+	for (char *word = strtok_r(default_text, " \t\n", &rest); word;
+	     word = strtok_r(NULL, " \t\n", &rest)) {
+		default_options[default_count++] = word;
+	}
+}
+
+/* A caller that passes no options gets those of the environment. */
+static kz_status add_defaults(struct rtc_request *request, kz_error *err)
+{
+	if (request->option_count > 0) {
+		return KZ_OK;
+	}
+	pthread_once(&default_once, read_defaults);
+	if (default_too_long) {
+		return error_set(err, KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most %d bytes",
+			DEFAULTS_SIZE - 1);
+	}
+	request->options = default_count > 0 ? default_options : request->options;
+	request->option_count = default_count;
+	return KZ_OK;
+}
+
+static kz_status read_given(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err)
+{
+	if (options->size != sizeof(*options)) {
+		return struct_refuse("kz_compile_options", options->size, sizeof(*options), err);
+	}
+	request->name = options->name;
+	request->include_dirs = options->include_dirs;
+	request->include_count = list_count(options->include_dirs);
+	request->header_names = options->header_names;
+	request->header_texts = options->header_texts;
+	request->header_count = list_count(options->header_names);
+	request->defines = options->defines;
+	request->define_count = list_count(options->defines);
+	request->instances = options->instances;
+	request->instance_count = list_count(options->instances);
+	request->options = options->nvrtc_options;
+	request->option_count = list_count(options->nvrtc_options);
+	request->arch = options->arch;
+	request->line_info = options->line_info != 0;
+	request->debug = options->debug != 0;
+	request->fast_math = options->fast_math != 0;
+	request->no_prelude = options->no_prelude != 0;
+	request->relocatable = options->relocatable != 0;
+	request->pch = options->pch != 0;
+	request->fast_compile = options->fast_compile;
+	request->max_registers = options->max_registers;
+	request->std = options->std;
+	if (request->header_count != list_count(options->header_texts)) {
+		return error_set(err, KZ_INVALID, "%zu header names, but %zu header texts",
+			request->header_count, list_count(options->header_texts));
+	}
+	return KZ_OK;
+}
+
+/* The byte order mark, which some editors put before a text in UTF-8: nvcc takes it, NVRTC does
+ * not. */
+static const char *behind_mark(const char *source)
+{
+	bool marked = source && source[0] == '\xef' && source[1] == '\xbb' && source[2] == '\xbf';
+	return marked ? source + 3 : source;
+}
+
+kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
+	kz_error *err)
+{
+	kz_status st = options ? read_given(request, options, err) : KZ_OK;
+	request->source = behind_mark(request->source);
+	st = st ? st : add_defaults(request, err);
+	return st ? st : rtc_request_check(request, err);
+}
+
+kz_status image_compile(struct kz_image **out, const char *source,
+	const kz_compile_options *options, int device_cc, bool ptx_only, kz_error *err)
+{
+	struct rtc_request request = {
+		.source = source,
+		.device_cc = device_cc,
+		.ptx_only = ptx_only,
+	};
+	char *kept = NULL;
+	kz_status st;
+	if ((st = image_read_options(&request, options, err))) {
+		return st;
+	}
+	if (options && options->keep_source && (request.line_info || request.debug)) {
+		if ((st = keep_source(&kept, request.source, request.name, err))) {
+			return st;
+		}
+		request.name = kept;
+	}
+	bool mine = error_is_clean(err);
+	st = image_cache_get(out, &request, err);
+	if (mine && st == KZ_INVALID && err->domain == KZ_DOMAIN_NVRTC
+	    && request.options == default_options) {
+		error_add_hint(err, "correct KUDZU_NVRTC_OPTIONS, whose options these are, or unset it");
+	}
+	mem_free(kept);
+	return st;
+}
+
+kz_status kz_compile(kz_image **out, const char *source, const kz_compile_options *options,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return image_give(out, st ? st : image_compile(out, source, options, 0, false, err));
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The error for a kernel or a variable that a module does not have.
+ *
+ * It lists the names that there are and the nearest of them, and says why the wanted one may be
+ * missing.
+ */
+#include "base/common.h"
+
+#include "base/str.h"
+#include "lib/module/module.h"
+
+#include <string.h>
+
+enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more */
+
+/* Kernels */
+
+/* Whether a name, "f" or "f<float>", is of a template in the source.  A template has code only for
+ * the instances that the compiler was told of. */
+static bool is_template(const struct kz_image *image, const char *name)
+{
+	name += strncmp(name, "::", 2) == 0 ? 2 : 0;
+	const char *line = image->rtc.templates ? image->rtc.templates : "";
+	for (size_t len; *line; line += len + 1) {
+		len = strcspn(line, "\n");
+		if (strncmp(name, line, len) == 0) {
+			const char *end = name + len + strspn(name + len, " \t\n");
+			if (*end == '<' || *end == '\0') {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* "doublify, halve (did you mean 'doublify'?)" */
+static void list_kernels(struct str *list, const struct rtc_image *image, const char *name)
+{
+	const char *nearest = rtc_image_nearest(image, name);
+	for (size_t i = 0; i < image->kernel_count && list->len < LIST_MAX; i++) {
+		str_addf(list, "%s%s", i ? ", " : "", image->kernels[i].name);
+	}
+	if (nearest && image->kernel_count == 1) {
+		str_add(list, " (did you mean it?)");
+	} else if (nearest) {
+		str_addf(list, " (did you mean '%s'?)", nearest);
+	}
+}
+
+kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err)
+{
+	struct str list = STR_INIT;
+	bool mine = error_is_clean(err);
+	if (image->rtc.kernel_count == 0) {
+		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has no kernels", name);
+	} else {
+		list_kernels(&list, &image->rtc, name);
+		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
+			list.data ? list.data : "?");
+	}
+	if (mine && is_template(image, name)) {
+		error_add_hint(err, "it is a template: list the instance, \"f<float>\", in "
+			"kz_compile_options.instances");
+	}
+	str_free(&list);
+	return KZ_NOT_FOUND;
+}
+
+/* Variables */
+
+static const char *nearest_variable(const struct rtc_image *image, const char *name)
+{
+	const char *nearest = NULL;
+	size_t limit = strlen(name) / 3 + 1;
+	for (size_t i = 0; i < image->variable_count; i++) {
+		const char *other = image->variables[i].name;
+		size_t distance = str_distance(name, strlen(name), other, strlen(other));
+		if (distance < limit) {
+			limit = distance;
+			nearest = other;
+		}
+	}
+	return nearest;
+}
+
+static void list_variables(struct str *list, const struct rtc_image *image, const char *name)
+{
+	const char *nearest = nearest_variable(image, name);
+	for (size_t i = 0; i < image->variable_count && list->len < LIST_MAX; i++) {
+		str_addf(list, "%s%s", i ? ", " : "", image->variables[i].name);
+	}
+	if (nearest) {
+		str_addf(list, " (did you mean '%s'?)", nearest);
+	}
+}
+
+kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err)
+{
+	struct str list = STR_INIT;
+	bool mine = error_is_clean(err);
+	list_variables(&list, &image->rtc, name);
+	if (list.len) {
+		error_set(err, KZ_NOT_FOUND, "no variable '%s'; this module has: %s", name,
+			list.data);
+	} else {
+		error_set(err, KZ_NOT_FOUND, "no variable '%s' in this module", name);
+	}
+	if (mine) {
+		error_add_hint(err, "one that no kernel uses may have been left out by the "
+			"compiler");
+	}
+	str_free(&list);
+	return KZ_NOT_FOUND;
+}

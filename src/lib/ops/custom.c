@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of users' strings: what elementwise ones and reductions share.
+ *
+ * All texts are copied when a kernel is made, since code for arrays with gaps is compiled when such
+ * arrays first come.  The kernel's handle owns what was compiled: it has a slot for each class of
+ * layouts, and slots are only ever filled.
+ */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "lib/ops/custom.h"
+#include "lib/ops/kernels.h"
+#include "lib/ops/user_text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+kz_status custom_check_text(const char *text, const char *what, const char *call, kz_error *err)
+{
+	if (!text) {
+		return error_set(err, KZ_INVALID, "%s: expected %s, got NULL", call, what);
+	}
+	return text[strspn(text, " \t\r\n;")] ? KZ_OK
+		: error_set(err, KZ_INVALID, "%s: expected %s, got an empty text", call, what);
+}
+
+kz_status custom_copy(const char **out, struct custom *custom, const char *text, kz_error *err)
+{
+	*out = text ? arena_strndup(&custom->arena, text, strlen(text)) : "";
+	return *out ? KZ_OK : error_no_memory(err);
+}
+
+/* Compiler options */
+
+static kz_status copy_list(const char *const **list, struct custom *custom, const char *first,
+	kz_error *err)
+{
+	size_t count = 0, used = 0;
+	while (*list && (*list)[count]) {
+		count++;
+	}
+	const char **copy = arena_alloc(&custom->arena, count + 2, sizeof(*copy));
+	if (!copy) {
+		return error_no_memory(err);
+	}
+	if (first) {
+		copy[used++] = first;
+	}
+	for (size_t i = 0; i < count; i++) {
+		kz_status st = custom_copy(&copy[used++], custom, (*list)[i], err);
+		if (st) {
+			return st;
+		}
+	}
+	*list = copy;
+	return KZ_OK;
+}
+
+/* A reduction has the same bits in kernels of every shape only if no product is fused into its
+ * sums.  A caller who wants fused products says so. */
+static const char *fmad_option(const struct custom *custom)
+{
+	const char *const *options = custom->compile.nvrtc_options;
+	for (size_t i = 0; options && options[i]; i++) {
+		if (strstr(options[i], "-fmad")) {
+			return NULL;
+		}
+	}
+	return custom->dtype ? "--fmad=false" : NULL;
+}
+
+static kz_status copy_compile_options(struct custom *custom, const kz_compile_options *options,
+	kz_error *err)
+{
+	kz_compile_options *own = &custom->compile;
+	kz_status st;
+	*own = (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
+	if (options && options->size != sizeof(*options)) {
+		return struct_refuse("kz_compile_options", options->size, sizeof(*options), err);
+	}
+	if (options) {
+		*own = *options;
+	}
+	own->name = custom->name;
+	own->instances = NULL;
+	if ((st = copy_list(&own->include_dirs, custom, NULL, err))
+	    || (st = copy_list(&own->header_names, custom, NULL, err))
+	    || (st = copy_list(&own->header_texts, custom, NULL, err))
+	    || (st = copy_list(&own->defines, custom, NULL, err))
+	    || (st = copy_list(&own->nvrtc_options, custom, fmad_option(custom), err))) {
+		return st;
+	}
+	return own->arch ? custom_copy(&own->arch, custom, own->arch, err) : KZ_OK;
+}
+
+/* The name, and a symbol that profilers show */
+
+static kz_status custom_take_name(struct custom *custom, const char *name, kz_error *err)
+{
+	size_t len = strlen(name);
+	bool good = len > 0 && len <= 64;
+	for (size_t i = 0; i < len && good; i++) {
+		good = isprint((unsigned char)name[i]) && name[i] != '"' && name[i] != '\\';
+	}
+	if (!good) {
+		return error_set(err, KZ_INVALID, "expected a name of 1 to 64 characters without "
+			"quotes and backslashes, got '%.80s'", name);
+	}
+	char *symbol = arena_printf(&custom->arena, "kz_%s", name);
+	if (!symbol) {
+		return error_no_memory(err);
+	}
+	for (char *c = symbol; *c; c++) {
+		*c = str_is_word(*c) ? *c : '_';
+	}
+	custom->symbol = symbol;
+	return custom_copy(&custom->name, custom, name, err);
+}
+
+/* What args_convert must know of the arguments. */
+static kz_status make_face(struct custom *custom, kz_error *err)
+{
+	struct kz_kernel *face = &custom->face;
+	custom->info.name = (char *)custom->name;
+	face->info = &custom->info;
+	face->param_count = custom->args.count;
+	face->params = arena_alloc(&custom->arena, custom->args.count, sizeof(*face->params));
+	if (!face->params) {
+		return error_no_memory(err);
+	}
+	for (size_t i = 0; i < custom->args.count; i++) {
+		const struct declaration *arg = &custom->args.items[i];
+		face->params[i] = (struct param){
+			.kind = arg->is_pointer ? PARAM_POINTER : arg->kind,
+			.size = arg->is_pointer ? 8 : arg->size,
+			.dtypes = UINT32_MAX, .has_strides = !arg->is_raw, .type = arg->text,
+		};
+	}
+	return KZ_OK;
+}
+
+static kz_status take_arguments(struct custom *custom, const char *arguments, kz_error *err)
+{
+	bool has_pointer = false;
+	kz_status st = declare_read(&custom->args, &custom->arena, arguments, custom->name, err);
+	if (st) {
+		return st;
+	}
+	for (size_t i = 0; i < custom->args.count; i++) {
+		const struct declaration *arg = &custom->args.items[i];
+		has_pointer |= arg->is_pointer;
+		custom->array_count += arg->is_pointer && !arg->is_raw;
+		custom->reads_ahead = custom->reads_ahead && !arg->is_raw;
+	}
+	if (!has_pointer) {
+		return error_set(err, KZ_INVALID,
+			"%s: expected a pointer among the arguments '%.200s'", custom->name,
+			arguments);
+	}
+	if (custom->array_count > CUSTOM_ARRAYS) {
+		return error_set(err, KZ_INVALID, "%s: expected at most %d arrays, got %d",
+			custom->name, CUSTOM_ARRAYS, custom->array_count);
+	}
+	return make_face(custom, err);
+}
+
+void custom_begin(struct custom *custom, struct kz_device *dev)
+{
+	custom->device = device_retain(dev);
+	custom->serial = dev->serial;
+	custom->reads_ahead = !dev->serial;
+	pthread_mutex_init(&custom->lock, NULL);
+}
+
+kz_status custom_init(struct custom *custom, const char *arguments,
+	const kz_custom_options *options, const char *name, kz_error *err)
+{
+	static const kz_custom_options defaults = KZ_CUSTOM_OPTIONS_INIT;
+	kz_status st;
+	options = options ? options : &defaults;
+	if (options->size != sizeof(*options)) {
+		return struct_refuse("kz_custom_options", options->size, sizeof(*options), err);
+	}
+	if (custom->dtype && (options->loop_prep || options->after_loop)) {
+		return error_set(err, KZ_INVALID, "a reduction has no loop_prep and no after_loop");
+	}
+	if ((st = custom_take_name(custom, options->name ? options->name : name, err))
+	    || (st = copy_compile_options(custom, options->compile, err))
+	    || (st = custom_copy(&custom->preamble, custom, options->preamble, err))
+	    || (st = custom_copy(&custom->loop_prep, custom, options->loop_prep, err))
+	    || (st = custom_copy(&custom->after_loop, custom, options->after_loop, err))) {
+		return st;
+	}
+	return take_arguments(custom, arguments, err);
+}
+
+/* What was compiled */
+
+static void kernels_release(struct custom_kernels *kernels)
+{
+	if (kernels) {
+		kz_module_release(kernels->module);
+		mem_free(kernels);
+	}
+}
+
+void custom_finish(struct custom *custom)
+{
+	for (size_t i = 0; i < countof(custom->made); i++) {
+		kernels_release(atomic_load(&custom->made[i]));
+	}
+	pthread_mutex_destroy(&custom->lock);
+	arena_free(&custom->arena);
+	device_release(custom->device);
+}
+
+static kz_status find_kernels(struct custom_kernels *kernels, const struct custom *custom,
+	const struct custom_class *class, kz_error *err)
+{
+	char next[80];
+	kz_status st = kz_module_kernel(&kernels->main, kernels->module, custom->symbol, err);
+	if (!st && custom->dtype && !class->ndim) {
+		snprintf(next, sizeof(next), "%s_next", custom->symbol);
+		st = kz_module_kernel(&kernels->next, kernels->module, next, err);
+	}
+	return st;
+}
+
+static kz_status custom_compile(struct custom_kernels **out, const struct custom *custom,
+	const struct custom_class *class, kz_error *err)
+{
+	static const char hint[] = "these arrays have gaps or are broadcast: they are not pointers "
+		"and have only operator []; kz_array_copy makes contiguous ones, raw gives "
+		"pointers";
+	struct custom_kernels *kernels = mem_zalloc(1, sizeof(*kernels));
+	struct str source = STR_INIT;
+	bool mine = error_is_clean(err);
+	kz_status st = KZ_OK;
+	custom_write(&source, custom, class);
+	if (!kernels || source.failed) {
+		st = error_no_memory(err);
+	} else {
+		st = kz_module_compile(&kernels->module, custom->device, source.data,
+			&custom->compile, err);
+	}
+	if (!st) {
+		object_take(kernels->module); /* the program has no handle on it */
+	}
+	if (st == KZ_COMPILE && mine) {
+		user_text_explain(err, custom->name, source.data);
+		if (class->ndim) {
+			error_add_hint(err, hint);
+		}
+	}
+	str_free(&source);
+	if (st || (st = find_kernels(kernels, custom, class, err))) {
+		kernels_release(kernels);
+		return st;
+	}
+	*out = kernels;
+	return KZ_OK;
+}
+
+kz_status custom_get(const struct custom_kernels **out, struct custom *custom,
+	const struct custom_class *class, kz_error *err)
+{
+	int kind = class->apart ? KZ_MAX_DIMS + 1 : class->ndim;
+	_Atomic(struct custom_kernels *) *slot = &custom->made[2 * kind + class->ranged];
+	struct custom_kernels *kernels = atomic_load_explicit(slot, memory_order_acquire);
+	kz_status st = KZ_OK;
+	if (unlikely(!kernels)) {
+		pthread_mutex_lock(&custom->lock);
+		kernels = atomic_load(slot);
+		if (!kernels && !(st = custom_compile(&kernels, custom, class, err))) {
+			kernels_count(custom->device);
+			atomic_store_explicit(slot, kernels, memory_order_release);
+		}
+		pthread_mutex_unlock(&custom->lock);
+	}
+	*out = kernels;
+	return st;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Operations by number.  Each is an expression of one node, which elementwise.c runs. */
+#include "base/common.h"
+
+#include "lib/array/array.h"
+#include "lib/ops/shortcut.h"
+
+#include <stdio.h>
+
+static bool ops_try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	int nodes[3] = {0};
+	expr_init(expr);
+	for (size_t i = 0; i < args->count; i++) {
+		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, err);
+		if (nodes[i] < 0) {
+			return false;
+		}
+	}
+	int node = expr_apply(expr, op, nodes, err);
+	return node >= 0 && (!dtype || expr_cast(expr, node, dtype, err) >= 0);
+}
+
+/* The expression of one operation; what failed is in `err`. */
+static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
+	kz_error *err)
+{
+	if (likely(ops_try_build(expr, op, args, dtype, NULL))) {
+		return KZ_OK;
+	}
+	/* Nodes know that they failed, not how: build once more, with an error value. */
+	kz_error first = KZ_ERROR_INIT;
+	kz_status st = KZ_OK;
+	for (size_t i = 0; i < args->count && !st; i++) {
+		char call[32], operand[32];
+		snprintf(call, sizeof(call), "kz_%s", kz_op_name(op));
+		snprintf(operand, sizeof(operand), "operand %zu", i + 1);
+		st = expr_check_arg(&args->items[i], call, operand, &first);
+	}
+	if (!st) {
+		(void)ops_try_build(expr, op, args, dtype, &first);
+	}
+	st = first.status;
+	error_copy(err, &first);
+	kz_error_clear(&first);
+	return st;
+}
+
+static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
+	kz_error *err, const kz_args *args)
+{
+	struct expr expr;
+	struct shortcut call;
+	struct elementwise_done done = {.kernel = NULL};
+	struct elementwise noted = *how;
+	kz_status st = KZ_OK;
+	const int arity = kz_op_arity(op);
+	if (!arity) {
+		return error_set(err, KZ_INVALID, "%d is not a kz_op", (int)op);
+	}
+	if ((size_t)arity != args->count) {
+		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
+			arity, args->count);
+	}
+	const bool known = !dtype && shortcut_read(&call, op, how, args);
+	if (known && shortcut_run(&st, out, &call, how, args, err)) {
+		return st;
+	}
+	noted.done = known ? &done : NULL;
+	if ((st = ops_build(&expr, op, args, dtype, err))
+	    || (st = elementwise_run(out, &expr, &noted, err))) {
+		return st;
+	}
+	if (known) {
+		shortcut_keep(&call, &expr, &done);
+	}
+	return KZ_OK;
+}
+
+kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_error *err,
+	kz_args args)
+{
+	struct elementwise how = {.into = NULL};
+	kz_dtype dtype = 0;
+	kz_status st = KZ_OK;
+	out_clear(out, sizeof(*out), leaks_are_kept() ? kz_op_name(op) : NULL);
+	if ((st = elementwise_options(&how, &dtype, options, err))) {
+		return st;
+	}
+	if (!out && !how.into) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+	}
+	return ops_apply(out, op, &how, dtype, err, &args);
+}
+
+kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
+{
+	const struct elementwise how = {.into = into};
+	kz_status st = object_check(into, OBJECT_ARRAY, err);
+	return st ? st : ops_apply(NULL, op, &how, 0, err, &args);
+}
+
+/* Copies: expressions of nothing but an array. */
+
+static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dtype,
+	struct kz_stream *stream, const char *call, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.stream = stream};
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	if (st) {
+		return st;
+	}
+	expr_init(&expr);
+	int node = expr_array(&expr, array, err);
+	if (!kz_dtype_size(dtype)) {
+		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)dtype);
+	}
+	return expr_cast(&expr, node, dtype, err) < 0 ? KZ_INVALID
+		: elementwise_run(out, &expr, &how, err);
+}
+
+kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, dtype, NULL, __func__, err);
+}
+
+kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz_stream *stream,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, dtype, stream, __func__, err);
+}
+
+kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, __func__,
+		err);
+}
+
+kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, __func__,
+		err);
+}
+
+kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_stream *stream,
+	kz_error *err)
+{
+	struct expr expr;
+	const struct elementwise how = {.into = to, .stream = stream};
+	expr_init(&expr);
+	return expr_array(&expr, from, err) < 0 ? KZ_INVALID
+		: elementwise_run(NULL, &expr, &how, err);
+}
+
+kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
+{
+	return kz_array_assign_on(to, from, NULL, err);
+}
+
+kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check(to, OBJECT_ARRAY, err)) || (st = object_check(from, OBJECT_ARRAY, err))) {
+		return st;
+	}
+	return ops_copy(to, from, stream, err);
+}
+
+/* A value that is no number: an array of one such element is assigned. */
+static kz_status fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream *stream,
+	kz_error *err)
+{
+	static const kz_shape one_element = {0};
+	kz_array *one = NULL;
+	kz_status st = kz_array_full_on(&one, kz_array_device(to), to->dtype, one_element,
+		value->value.p, value->size, stream, err);
+	st = st ? st : kz_array_assign_on(to, one, stream, err);
+	kz_array_release(one);
+	return st;
+}
+
+kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
+{
+	return kz_array_fill_on(to, value, NULL, err);
+}
+
+kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
+{
+	struct expr expr;
+	struct elementwise how = {.into = to, .stream = stream};
+	kz_status st = object_check(to, OBJECT_ARRAY, err);
+	expr_init(&expr);
+	if (!st && value.kind == KZ_ARG_VALUE) {
+		return fill_bytes(to, &value, stream, err);
+	}
+	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
+		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
+			kz_dtype_name(to->dtype));
+	}
+	if (st || (st = expr_check_arg(&value, "kz_array_fill", "argument 'value'", err))) {
+		return st;
+	}
+	if (expr_arg(&expr, &value, 1, err) < 0) {
+		return KZ_INVALID;
+	}
+	return elementwise_run(NULL, &expr, &how, err);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transposing copies, by tiles: a plain loop would read one of the two arrays in steps of rows.
+ * Axes other than the two are a list of matrices.
+ */
+#include "base/common.h"
+
+#include "lib/ops/device_code.h"
+#include "lib/ops/kernels.h"
+#include "lib/ops/transpose.h"
+
+#include <string.h>
+
+enum { MIN_EXTENT = 8, MOST_Y = 65535, OTHERS = 14 };
+
+/* As kernels/transpose.cuh has it. */
+struct transposed {
+	int64_t rows, columns;
+	int64_t to_row, from_column;
+	int32_t words, down;
+	uint32_t tiles, unused;
+	int64_t ndim;
+	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
+};
+
+struct wanted {
+	int64_t size;
+	int64_t serial;
+};
+
+static void transpose_write_source(struct str *source, const void *context)
+{
+	static const char *const types[17] = {
+		[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int",
+		[8] = "unsigned long long", [16] = "ulonglong2",
+	};
+	const struct wanted *wanted = context;
+	str_addf(source, "typedef %s kz_element;\n%s", types[wanted->size],
+		wanted->serial ? "#define KZ_SERIAL\n" : "");
+	str_add(source, device_transpose);
+}
+
+bool transpose_suits(struct transpose *copy)
+{
+	int last = copy->ndim - 1;
+	if (copy->ndim < 2 || copy->strides[0][last] != copy->size
+	    || copy->strides[1][last] == copy->size || copy->strides[1][last] == 0
+	    || copy->size > 16 || (copy->size & (copy->size - 1))
+	    || copy->dims[last] < MIN_EXTENT) {
+		return false;
+	}
+	for (copy->turned = 0; copy->turned < last; copy->turned++) {
+		if (copy->strides[1][copy->turned] == copy->size) {
+			return copy->dims[copy->turned] >= MIN_EXTENT;
+		}
+	}
+	return false;
+}
+
+/* The extent of a tile, as in transpose.cuh. */
+static int64_t tile_of(const struct transpose *copy)
+{
+	return copy->size < 4 && !copy->device->serial ? 32 * 4 / copy->size : 32;
+}
+
+/* Whether everything lies at multiples of 4 bytes. */
+static bool lies_in_words(const struct transpose *copy)
+{
+	uint64_t bits = copy->address[0] | copy->address[1];
+	for (int i = 0; i < copy->ndim; i++) {
+		bits |= i == copy->ndim - 1 ? 0 : (uint64_t)copy->strides[0][i];
+		bits |= i == copy->turned ? 0 : (uint64_t)copy->strides[1][i];
+	}
+	return bits % 4 == 0;
+}
+
+static void transpose_fill(struct transposed *out, const struct transpose *copy)
+{
+	int last = copy->ndim - 1;
+	out->rows = copy->dims[copy->turned];
+	out->columns = copy->dims[last];
+	out->to_row = copy->strides[0][copy->turned];
+	out->from_column = copy->strides[1][last];
+	out->down = 0;
+	out->unused = 0;
+	out->words = copy->size >= 4 || lies_in_words(copy);
+	out->ndim = 0;
+	for (int i = 0; i < last; i++) {
+		if (i != copy->turned) {
+			out->dims[out->ndim] = copy->dims[i];
+			out->to_strides[out->ndim] = copy->strides[0][i];
+			out->from_strides[out->ndim++] = copy->strides[1][i];
+		}
+	}
+}
+
+/* Tiles are small, so the kernel divides as little as possible: y counts them in the other
+ * direction.  The counts fit: no memory has so many elements that both directions have over MOST_Y,
+ * or 2^31 in all. */
+static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct transpose *copy)
+{
+	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
+	const int64_t columns = divide_up(shape->columns, tile);
+	const bool serial = copy->device->serial;
+	shape->down = !serial && rows > MOST_Y;
+	shape->tiles = (uint32_t)(shape->down ? rows : columns);
+	int64_t count = shape->tiles;
+	for (int64_t i = 0; i < shape->ndim; i++) {
+		count *= shape->dims[i];
+	}
+	return kz_dim(count, serial ? 1 : shape->down ? columns : rows, 1);
+}
+
+kz_status transpose_run(const struct transpose *copy, kz_error *err)
+{
+	struct transposed shape;
+	struct wanted wanted = {copy->size, copy->device->serial};
+	struct {
+		char family[8];
+		struct wanted wanted;
+	} key = {"turned", wanted};
+	struct kernels_want want = {&key, sizeof(key), transpose_write_source, &wanted,
+		"transpose"};
+	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
+	void *params[] = {&address[0], &address[1], &shape};
+	struct kernels_call call = {
+		.stream = copy->stream, .params = params, .used = copy->memory, .used_count = 2,
+		.block = kz_dim(copy->device->serial ? 1 : 256, 1, 1),
+	};
+	kz_status st = kernels_get(&call.kernel, copy->device, &want, err);
+	if (st || copy->compile_only) {
+		return st;
+	}
+	transpose_fill(&shape, copy);
+	call.grid = transpose_choose_grid(&shape, copy);
+	return kernels_launch(&call, err);
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVRTC's log, read and written again as gcc writes diagnostics.
+ *
+ * The log is a sequence of blocks.  A block begins with a head line.  It may go on with lines of
+ * message (indented far), a line of source (indented by two), a line with nothing but a caret, and
+ * lines on how the compiler got there:
+ *
+ *	k.cu(4): error: no instance of function template "f" matches the argument list
+ *	            argument types are: (int, int)
+ *	    f(1, 2);
+ *	    ^
+ *
+ * The column is not printed.  It is the caret's, less the two, and counts bytes.  Each block is
+ * written again with the column in its head, and the caret at the column that a person sees.  Two
+ * sorts of blocks are left out: about names that we added, and about macros of the prelude that the
+ * source defines again.
+ */
+#include "base/common.h"
+
+#include "lib/rtc/diag.h"
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/str.h"
+#include "lib/rtc/headers.h"
+#include "lib/rtc/hints.h"
+#include "lib/rtc/ptx_text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_FILE "__nv_name_map"
+#define NAME_LINE "#pragma nv_mangled_name "
+
+struct slice {
+	const char *text;
+	size_t len;
+};
+
+enum severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_NOTE };
+
+static const char *const severity_names[] = {"error", "warning", "note"};
+
+/* How NVRTC spells them after "): ". */
+static const struct {
+	const char *word;
+	enum severity severity;
+} severity_words[] = {
+	{"catastrophic error", SEVERITY_ERROR},
+	{"internal error", SEVERITY_ERROR},
+	{"error", SEVERITY_ERROR},
+	{"fatal", SEVERITY_ERROR},
+	{"warning", SEVERITY_WARNING},
+	{"note", SEVERITY_NOTE},
+	{"Note", SEVERITY_NOTE},
+	{"remark", SEVERITY_NOTE},
+};
+
+struct head {
+	enum severity severity;
+	struct slice file;    /* who speaks, where there is no line; empty: the source */
+	int line;             /* 0: no place */
+	struct slice number;  /* "#177-D", empty if none */
+	struct slice message;
+	bool at_end;          /* "At end of source" */
+	int ptx_line;         /* of the PTX, for what the assembler says; else 0 */
+};
+
+static bool slice_has(struct slice slice, const char *text)
+{
+	return !*text || (slice.len > 0 && memmem(slice.text, slice.len, text, strlen(text)));
+}
+
+static bool slice_starts(struct slice slice, const char *text)
+{
+	return slice.len >= strlen(text) && strncmp(slice.text, text, strlen(text)) == 0;
+}
+
+static struct slice slice_skip(struct slice slice, size_t n)
+{
+	return (struct slice){slice.text + n, slice.len - n};
+}
+
+static struct slice diag_trim(struct slice slice)
+{
+	while (slice.len > 0 && strchr(" :", slice.text[0])) {
+		slice = slice_skip(slice, 1);
+	}
+	while (slice.len > 0 && isspace((unsigned char)slice.text[slice.len - 1])) {
+		slice.len--;
+	}
+	return slice;
+}
+
+/* The next line of a log, without its end; false when there is none. */
+static bool diag_next_line(const char **log, struct slice *out)
+{
+	if (!**log) {
+		return false;
+	}
+	*out = (struct slice){*log, strcspn(*log, "\n")};
+	*log += out->len + ((*log)[out->len] == '\n');
+	return true;
+}
+
+/* "FILE(LINE)", "At end of source", "nvrtc". */
+static void read_place(struct head *out, struct slice place)
+{
+	size_t digits = place.len;
+	out->at_end = slice_starts(place, "At end of source");
+	out->file = out->at_end ? out->file : place;
+	if (place.len == 0 || place.text[place.len - 1] != ')') {
+		return;
+	}
+	while (digits > 1 && isdigit((unsigned char)place.text[digits - 2])) {
+		digits--;
+	}
+	if (digits > 2 && digits < place.len && place.text[digits - 2] == '(') {
+		out->file = (struct slice){place.text, digits - 2};
+		out->line = atoi(place.text + digits - 1);
+	}
+}
+
+/* What follows the place: "error: message", "warning #177-D: message", "error   : message". */
+static bool read_message(struct head *out, struct slice rest)
+{
+	size_t word = 0;
+	while (word < countof(severity_words) && !slice_starts(rest, severity_words[word].word)) {
+		word++;
+	}
+	if (word == countof(severity_words)) {
+		return false;
+	}
+	rest = slice_skip(rest, strlen(severity_words[word].word));
+	const char *colon = memchr(rest.text, ':', rest.len);
+	struct slice number = diag_trim((struct slice){rest.text, colon
+		? (size_t)(colon - rest.text) : 0});
+	if (!colon || (number.len > 0 && number.text[0] != '#')) {
+		return false;
+	}
+	out->severity = severity_words[word].severity;
+	out->number = number;
+	out->message = diag_trim(slice_skip(rest, (size_t)(colon - rest.text)));
+	return true;
+}
+
+/* Whether a line is the head of a block. */
+static bool diag_read_head(struct head *out, struct slice line)
+{
+	*out = (struct head){0};
+	if (slice_starts(line, " ") || slice_starts(line, "\t")) {
+		return false;
+	}
+	if (slice_starts(line, "ptxas")) {
+		const char *semicolon = memchr(line.text, ';', line.len);
+		const char *number = semicolon ? memmem(line.text, (size_t)(semicolon - line.text),
+			" line ", 6) : NULL;
+		int ptx_line = number ? atoi(number + 6) : 0;
+		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
+		line = slice_skip(line, skip);
+		out->ptx_line = ptx_line;
+		return read_message(out, diag_trim(line));
+	}
+	if (slice_starts(line, "Note #")) {
+		return read_message(out, line);
+	}
+	for (size_t i = 0; i + 2 < line.len; i++) {
+		if (line.text[i] == ':' && line.text[i + 1] == ' '
+		    && read_message(out, slice_skip(line, i + 2))) {
+			read_place(out, (struct slice){line.text, i});
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lines that say nothing once the rest has been rendered. */
+static bool is_noise(struct slice line)
+{
+	return line.len == 0 || slice_starts(line, "Remark: The warnings can be suppressed")
+	       || slice_starts(line, "Compilation terminated.")
+	       || slice_starts(line, "ptxas fatal   : Ptx assembly aborted")
+	       || slice_has(line, "detected in the compilation of \"");
+}
+
+/* The byte of the caret in a line that has nothing else; -1 for any other line. */
+static int caret_at(struct slice line)
+{
+	size_t i = 0;
+	while (i < line.len && (line.text[i] == ' ' || line.text[i] == '\t')) {
+		i++;
+	}
+	return i >= 2 && i + 1 == line.len && line.text[i] == '^' ? (int)i : -1;
+}
+
+/* The columns that a character takes; its bytes in *len.  Bytes that are no UTF-8 take one. */
+static int char_columns(const char *text, size_t left, size_t *len)
+{
+	static const uint32_t wide[][2] = {
+		{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
+		{0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff},
+		{0x20000, 0x3fffd},
+	};
+	unsigned char first = (unsigned char)text[0];
+	uint32_t code = first;
+	*len = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+	if (*len > left) {
+		*len = 1;
+	}
+	if (*len > 1) {
+		code = first & (0x7fu >> *len);
+	}
+	for (size_t i = 1; i < *len; i++) {
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (code >= 0x300 && code <= 0x36f) {
+		return 0;
+	}
+	for (size_t i = 0; i < countof(wide); i++) {
+		if (code >= wide[i][0] && code <= wide[i][1]) {
+			return 2;
+		}
+	}
+	return 1;
+}
+
+/* Back to the beginning of a character. */
+static size_t char_start(struct slice line, size_t at)
+{
+	while (at > 0 && at < line.len && ((unsigned char)line.text[at] & 0xc0) == 0x80) {
+		at--;
+	}
+	return at;
+}
+
+#define EXCERPT_MAX 120
+#define EXCERPT_BEFORE 80 /* bytes kept before the caret where a line is cut */
+
+/* A line of source and a caret under one of its bytes.  Tabs stay, so that both lines agree. */
+static void render_excerpt(struct str *out, struct slice line, size_t caret)
+{
+	size_t start = 0;
+	size_t end = line.len;
+	if (line.len > EXCERPT_MAX) {
+		start = caret > EXCERPT_BEFORE ? char_start(line, caret - EXCERPT_BEFORE) : 0;
+		end = start + EXCERPT_MAX < line.len ? char_start(line, start + EXCERPT_MAX)
+						     : line.len;
+	}
+	str_addf(out, "  %s%.*s%s\n  %s", start > 0 ? "..." : "", (int)(end - start),
+		line.text + start, end < line.len ? "..." : "", start > 0 ? "   " : "");
+	size_t len = 1;
+	for (size_t i = start; i < caret && i < line.len; i += len) {
+		int columns = char_columns(line.text + i, line.len - i, &len);
+		str_addn(out, line.text[i] == '\t' ? "\t" : "  ",
+			line.text[i] == '\t' ? 1 : (size_t)columns);
+	}
+	str_add(out, "^\n");
+}
+
+void diag_excerpt(struct str *out, const char *line, size_t len, size_t caret)
+{
+	render_excerpt(out, (struct slice){line, len}, caret);
+}
+
+/* The last line of the source that has something in it. */
+static struct slice source_end(const char *source, int *line)
+{
+	struct slice last = {source, 0};
+	struct slice here;
+	*line = 1;
+	for (int number = 1; diag_next_line(&source, &here); number++) {
+		if (diag_trim(here).len > 0) {
+			last = here;
+			*line = number;
+		}
+	}
+	while (last.len > 0 && isspace((unsigned char)last.text[last.len - 1])) {
+		last.len--;
+	}
+	return last;
+}
+
+static char *slice_copy(struct slice slice)
+{
+	return mem_strndup(slice.text ? slice.text : "", slice.len);
+}
+
+struct block {
+	struct head head;
+	struct slice more;    /* the log's lines behind the head, up to its excerpt */
+	struct slice excerpt; /* of the log or of the source; text NULL if there is none */
+	size_t caret;         /* its byte in the excerpt */
+	struct slice after;   /* the log's lines behind the caret */
+};
+
+/* Read a block whose head has been read; *log is behind the head. */
+static void read_block(struct block *block, const char **log)
+{
+	struct slice line;
+	struct slice previous = {NULL, 0};
+	struct head next;
+	const char *after = NULL;
+	block->more.text = *log;
+	for (const char *at = *log; diag_next_line(&at, &line) && !diag_read_head(&next, line);
+		*log = at) {
+		if (line.len == 0 && after) {
+			break;
+		}
+		int caret = caret_at(line);
+		if (caret >= 2 && previous.len >= 2 && !after) {
+			block->excerpt = slice_skip(previous, 2);
+			block->caret = (size_t)caret - 2;
+			block->more.len = (size_t)(previous.text - block->more.text);
+			after = at;
+		}
+		previous = line;
+	}
+	if (after) {
+		block->after = (struct slice){after, (size_t)(*log - after)};
+	} else {
+		block->more.len = (size_t)(*log - block->more.text);
+	}
+}
+
+static void render_lines(struct str *out, struct slice lines)
+{
+	struct slice line;
+	const char *at = lines.text, *end = at + lines.len;
+	while (at < end && diag_next_line(&at, &line)) {
+		if (!is_noise(line)) {
+			str_addn(out, line.text, line.len);
+			str_addc(out, '\n');
+		}
+	}
+}
+
+static void render_block(struct str *out, const struct block *block, const char *name)
+{
+	const struct head *head = &block->head;
+	struct slice file = head->file.len > 0 ? head->file
+					       : (struct slice){name, strlen(name)};
+	str_addn(out, file.text, file.len);
+	if (head->line > 0) {
+		str_addf(out, ":%d", head->line);
+	}
+	if (head->line > 0 && block->excerpt.text) {
+		str_addf(out, ":%zu", block->caret + 1);
+	}
+	str_addf(out, ": %s: ", severity_names[head->severity]);
+	str_addn(out, head->message.text, head->message.len);
+	if (head->number.len > 0) {
+		str_addf(out, " [%.*s]", (int)head->number.len, head->number.text);
+	}
+	str_addc(out, '\n');
+	render_lines(out, block->more);
+	if (block->excerpt.text) {
+		render_excerpt(out, block->excerpt, block->caret);
+	}
+	render_lines(out, block->after);
+}
+
+/* Errors about what we added, warnings that it was defined again, or not precompiled. */
+static bool is_ours(const struct head *head)
+{
+	bool of_pch = head->severity == SEVERITY_WARNING
+		      && (slice_has(head->message, "precompiled header") || slice_has(head->message, "PCH "));
+	bool of_name = head->file.len == strlen(NAME_FILE) && slice_starts(head->file, NAME_FILE);
+	return of_name || of_pch || (slice_starts(head->number, "#47-D")
+			   && slice_has(head->message, HEADERS_PRELUDE));
+}
+
+static const char *diag_find_hint(const struct block *block, bool has_cuda)
+{
+	const struct head *head = &block->head;
+	const struct slice *more = &block->more; /* the message goes on there */
+	return hints_find(&(struct hint_error){
+		.message = head->message.text,
+		.message_len = more->text ? (size_t)(more->text + more->len - head->message.text)
+			: head->message.len,
+		.file = head->file.text,
+		.file_len = head->file.len,
+		.line = block->excerpt.text,
+		.line_len = block->excerpt.len,
+		.caret = block->caret,
+		.has_cuda = has_cuda,
+	});
+}
+
+/* Keep the first error; false when memory runs out. */
+static bool take_error(struct diag *out, const struct block *block,
+	const struct diag_context *context)
+{
+	const struct head *head = &block->head;
+	if (head->severity != SEVERITY_ERROR || out->errors++ > 0) {
+		return true;
+	}
+	out->message = slice_copy(head->message);
+	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
+	out->hint = diag_find_hint(block, context->has_cuda);
+	if (head->line > 0) {
+		out->line = head->line;
+		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
+		out->file = head->file.len > 0 ? slice_copy(head->file) : mem_strdup(context->name);
+	}
+	return out->message && (out->file || head->line == 0)
+	       && (out->excerpt || !block->excerpt.text);
+}
+
+/* Folders in which a missing header was looked for. */
+static void render_searched(struct str *out, const struct head *head,
+	const struct diag_context *context)
+{
+	if (!slice_has(head->message, "open source file")) {
+		return;
+	}
+	str_addf(out, "%s: note: searched%s", context->name,
+		context->include_count ? "" : " no folder: none was given and no CUDA headers "
+					      "were found");
+	for (size_t i = 0; i < context->include_count; i++) {
+		str_addf(out, "%s%s", i > 0 ? ", " : ": ", context->include_dirs[i]);
+	}
+	const char *named = env_get("KUDZU_CUDA_INCLUDE");
+	if (named && named[0]) {
+		str_addf(out, "; KUDZU_CUDA_INCLUDE is '%s'", named);
+	}
+	str_addc(out, '\n');
+}
+
+/* An error at the end of the source gets its last line as the place. */
+static void place_at_end(struct block *block, const struct diag_context *context)
+{
+	block->more = block->after = (struct slice){NULL, 0};
+	block->excerpt = source_end(context->source, &block->head.line);
+	block->caret = block->excerpt.len;
+}
+
+/* Whether a path is the source's name, made absolute or not. */
+static bool is_source(struct slice path, const char *name)
+{
+	size_t len = strlen(name);
+	return path.len >= len && memcmp(path.text + path.len - len, name, len) == 0
+	       && (path.len == len || path.text[path.len - len - 1] == '/');
+}
+
+/* Line `number` of the source, if numbers are those of its own lines; text NULL if not. */
+static struct slice source_line(const char *source, int number)
+{
+	struct slice line = {NULL, 0};
+	if (strstr(source, "#line")) {
+		return line;
+	}
+	for (int i = 0; i < number; i++) {
+		if (!diag_next_line(&source, &line)) {
+			return (struct slice){NULL, 0};
+		}
+	}
+	return line;
+}
+
+/* An error of the assembler gets the line of source that its line of PTX comes from. */
+static void place_by_ptx(struct block *block, const struct diag_context *context,
+	struct ptx_line *line)
+{
+	block->more = block->after = (struct slice){NULL, 0};
+	if (!ptx_find_line(line, context->ptx, block->head.ptx_line) || line->file_len == 0) {
+		return;
+	}
+	block->head.file = (struct slice){line->file, line->file_len};
+	block->head.line = line->line;
+	if (is_source(block->head.file, context->name)) {
+		block->head.file = (struct slice){NULL, 0};
+		block->excerpt = source_line(context->source, line->line);
+		block->caret = line->column > 0 ? (size_t)line->column - 1 : 0;
+	}
+	if (block->caret > block->excerpt.len) {
+		block->caret = block->excerpt.len;
+	}
+}
+
+bool diag_read(struct diag *out, const char *log, const struct diag_context *context)
+{
+	struct str text = STR_INIT;
+	struct slice line;
+	bool ok = true;
+	*out = (struct diag){0};
+	while (ok && diag_next_line(&log, &line)) {
+		struct block block = {0};
+		if (is_noise(line)) {
+			continue;
+		}
+		if (!diag_read_head(&block.head, line)) {
+			str_addn(&text, line.text, line.len);
+			str_addc(&text, '\n');
+			continue;
+		}
+		read_block(&block, &log);
+		if (is_ours(&block.head)) {
+			continue;
+		}
+		struct ptx_line ptx_line = {0};
+		if (block.head.at_end) {
+			place_at_end(&block, context);
+		} else if (block.head.ptx_line > 0 && context->ptx) {
+			place_by_ptx(&block, context, &ptx_line);
+		}
+		ok = take_error(out, &block, context);
+		render_block(&text, &block, context->name);
+		if (ptx_line.text_len > 0) {
+			str_addf(&text, "%s: note: line %d of the PTX: %.*s\n", context->name,
+				block.head.ptx_line, (int)ptx_line.text_len, ptx_line.text);
+		}
+		render_searched(&text, &block.head, context);
+	}
+	out->text = str_take(&text);
+	if (!ok || !out->text) {
+		diag_free(out);
+		return false;
+	}
+	return true;
+}
+
+void diag_free(struct diag *diag)
+{
+	mem_free(diag->text);
+	mem_free(diag->message);
+	mem_free(diag->excerpt);
+	mem_free(diag->file);
+	*diag = (struct diag){0};
+}
+
+/* The error that the log has for a name expression that NVRTC does not take; NULL if it took it. */
+static const char *rejected_name(const char *log, const char *expression)
+{
+	size_t len = strlen(expression);
+	for (const char *at = log; (at = strstr(at, NAME_LINE));) {
+		at += strlen(NAME_LINE);
+		if (strncmp(at, expression, len) == 0 && (at[len] == '\n' || at[len] == '\0')) {
+			return at;
+		}
+	}
+	return NULL;
+}
+
+bool diag_rejects_name(const char *log, const char *expression)
+{
+	return rejected_name(log, expression);
+}
+
+static const char *line_start(const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n') {
+		at--;
+	}
+	return at;
+}
+
+bool diag_name_is_ambiguous(const char *log, const char *expression)
+{
+	static const char reason[] = "which instance of overloaded function";
+	const char *quoted = rejected_name(log, expression);
+	const char *end = quoted ? line_start(log, quoted) : log;
+	const char *message = end > log ? line_start(log, end - 1) : log;
+	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1);
+}
+
+const char *diag_name_reason(size_t *len, const char *log, const char *expression)
+{
+	static const char error[] = "error: ", same_again[] = "Error in parsing name";
+	for (const char *at = log; (at = strstr(at, NAME_LINE)); at += strlen(NAME_LINE)) {
+		const char *end = strchrnul(at, '\n');
+		const char *line = line_start(log, at);
+		const char *before = line > log ? line_start(log, line - 1) : line;
+		const char *message = memmem(before, (size_t)(line - before), error, sizeof(error) - 1);
+		if (message && memmem(at, (size_t)(end - at), expression, strlen(expression))) {
+			message += sizeof(error) - 1;
+			if (strncmp(message, same_again, sizeof(same_again) - 1) != 0) {
+				*len = strcspn(message, "\n");
+				return message;
+			}
+		}
+	}
+	return NULL;
+}

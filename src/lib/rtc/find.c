@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Find and open one of NVIDIA's libraries.
+ *
+ * A search walks *places*: a place is a folder that may hold the library.  Roots (a toolkit, a
+ * Python environment, the folder that the user names) are turned into places by glob patterns.  The
+ * first library that loads and that the caller takes wins; everything else that was looked at is
+ * a line of the search's log, which is what the user reads when nothing was found.
+ */
+#include "base/common.h"
+
+#include "lib/rtc/find.h"
+
+#include "base/alloc.h"
+#include "base/dl.h"
+#include "base/env.h"
+#include "base/file.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const toolkit_places[] = {
+	"/lib64", "/lib", "/targets/" FIND_TARGET "/lib", NULL,
+};
+static const char *const environment_places[] = {
+	"/lib/python3*/site-packages/nvidia/cu*/lib",
+	"/lib/python3*/site-packages/nvidia/*/lib",
+	"/lib",
+	"/targets/" FIND_TARGET "/lib",
+	NULL,
+};
+static const char *const named_places[] = {
+	"", "/lib64", "/lib", "/targets/" FIND_TARGET "/lib",
+	"/nvidia/cu*/lib", "/nvidia/*/lib", "/cu*/lib", "/*/lib",
+	"/lib/python3*/site-packages/nvidia/*/lib",
+	NULL,
+};
+
+void find_note(struct find *find, const char *path, const char *why)
+{
+	/* The loader's words begin with the path already. */
+	bool has_path = strncmp(why, path, strlen(path)) == 0;
+	str_addf(&find->log, "  %s%s%s\n", has_path ? "" : path, has_path ? "" : ": ", why);
+}
+
+/* Whether the search is over, by success or for want of memory. */
+static bool find_is_done(const struct find *find)
+{
+	return find->found || find->no_memory || find->log.failed;
+}
+
+static void find_try_library(struct find *find, const char *path)
+{
+	char why[512];
+	if (find->look_only) {
+		find->found = strchr(path, '/') && file_is_regular(path);
+		find->path = find->found ? mem_strdup(path) : NULL;
+		find->no_memory |= find->found && !find->path;
+		return;
+	}
+	void *object = dl_open(path, why, sizeof(why));
+	if (!object) {
+		find_note(find, path, why);
+	} else if (find->what->take(find, object, path)) {
+		find->found = true;
+	} else {
+		dl_close(object);
+	}
+}
+
+/* The libraries of one folder that may be it, best first: libnvrtc.so.13 before .12 before none;
+ * NVIDIA's other build, libnvrtc.alt.so, does not match. */
+static int find_compare_versions(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)b, *(const char *const *)a);
+}
+
+static void find_newest_first(glob_t *found)
+{
+	qsort(found->gl_pathv, found->gl_pathc, sizeof(*found->gl_pathv), find_compare_versions);
+}
+
+/* Try the libraries that match a pattern, newest first. */
+static void find_try_pattern(struct find *find, const char *pattern)
+{
+	glob_t found = {0};
+	int result = glob(pattern, 0, NULL, &found);
+	if (result == GLOB_NOSPACE) {
+		find->no_memory = true;
+	} else if (result != 0) {
+		find_note(find, pattern, "no such file");
+	} else {
+		find_newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !find_is_done(find); i++) {
+			find_try_library(find, found.gl_pathv[i]);
+		}
+	}
+	globfree(&found);
+}
+
+/* A path as a pattern that matches it alone. */
+static void find_add_escaped(struct str *out, const char *path)
+{
+	for (; *path; path++) {
+		str_add(out, strchr("*?[\\", *path) ? "\\" : "");
+		str_addc(out, *path);
+	}
+}
+
+/* Try each place, a pattern, below a root, a path. */
+static void find_try_root(struct find *find, const char *root, const char *const *places)
+{
+	for (; *places && !find_is_done(find); places++) {
+		struct str pattern = STR_INIT;
+		find_add_escaped(&pattern, root);
+		str_addf(&pattern, "%s/%s*", *places, find->what->file);
+		if (pattern.failed) {
+			find->no_memory = true;
+		} else {
+			find_try_pattern(find, pattern.data);
+		}
+		str_free(&pattern);
+	}
+}
+
+void find_in(struct find *find, const char *named)
+{
+	if (file_is_folder(named)) {
+		find_try_root(find, named, named_places);
+	} else {
+		find_try_library(find, named);
+	}
+}
+
+static void find_try_toolkits(struct find *find)
+{
+	const char *const variables[] = {"CUDA_PATH", "CUDA_HOME"};
+	for (size_t i = 0; i < countof(variables) && !find_is_done(find); i++) {
+		const char *root = env_get(variables[i]);
+		if (root && root[0]) {
+			find_try_root(find, root, toolkit_places);
+		}
+	}
+	if (!find_is_done(find)) {
+		find_try_root(find, "/usr/local/cuda", toolkit_places);
+	}
+	glob_t found = {0};
+	if (!find_is_done(find) && glob("/usr/local/cuda-*", 0, NULL, &found) == 0) {
+		find_newest_first(&found);
+		for (size_t i = 0; i < found.gl_pathc && !find_is_done(find); i++) {
+			find_try_root(find, found.gl_pathv[i], toolkit_places);
+		}
+	}
+	globfree(&found);
+}
+
+static void find_try_wheels(struct find *find)
+{
+	static const struct {
+		const char *variable;
+		const char *below;
+	} environments[] = {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}};
+	for (size_t i = 0; i < countof(environments) && !find_is_done(find); i++) {
+		const char *folder = env_get(environments[i].variable);
+		char root[PATH_MAX];
+		if (folder && folder[0]) {
+			snprintf(root, sizeof(root), "%s%s", folder, environments[i].below);
+			find_try_root(find, root, environment_places);
+		}
+	}
+}
+
+void find_library(struct find *find)
+{
+	const char *named = env_get(find->what->variable);
+	if (named && named[0]) {
+		/* What the user names is what is used: nothing else is tried. */
+		find_in(find, named);
+		return;
+	}
+	find_try_toolkits(find);
+	if (!find_is_done(find)) {
+		find_try_wheels(find);
+	}
+	for (const char *const *name = find->what->sonames; *name && !find_is_done(find); name++) {
+		find_try_library(find, *name);
+	}
+}
+
+kz_status find_failed(struct find *find, const char *name, const char *what_it_is, const char *hint,
+	kz_error *err)
+{
+	if (find->no_memory) {
+		return error_no_memory(err);
+	}
+	bool mine = error_is_clean(err);
+	const char *variable = find->what->variable;
+	const char *named = env_get(variable);
+	if (named && named[0]) {
+		error_set(err, KZ_NO_COMPILER, "no usable %s in %s='%s'", name, variable, named);
+	} else {
+		error_set(err, KZ_NO_COMPILER, "%s, NVIDIA's %s, was not found", name, what_it_is);
+	}
+	if (mine) {
+		error_add_hint(err, hint);
+		error_take_log(err, str_take(&find->log));
+	}
+	return KZ_NO_COMPILER;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Find the __global__ functions and the variables of a source text.
+ *
+ * This is no parser.  It walks the tokens, skips comments, literals and directives, and keeps just
+ * enough state to name a kernel: a stack of open braces that knows namespaces and extern "C"
+ * blocks, and what the current declaration has shown so far (template, static, extern "C",
+ * __global__).  The name of a kernel is the identifier before the parenthesis that no other
+ * identifier follows, which passes over __launch_bounds__(256) and macros like it.
+ *
+ * A variable is what a declaration with __device__, __constant__ or __managed__ names before any
+ * parenthesis.  Variables of a class that is defined there, and those within an #if, are passed
+ * over.
+ *
+ * Macros and #if are not understood, except #if 0 and a #define whose text has __global__ in it.  A
+ * wrong guess does no harm: compile.c drops the names that NVRTC does not know.
+ */
+#include "base/common.h"
+
+#include "lib/rtc/source_scan.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MAX_DEPTH 64
+#define MAX_MACROS 8
+
+enum scope_kind { SCOPE_NAMESPACE, SCOPE_EXTERN_C };
+
+struct scope {
+	enum scope_kind kind;
+	const char *name; /* of a namespace: "A::B" as written; empty: unnamed */
+	size_t len;
+};
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_STRING, TOKEN_PUNCT };
+
+struct token {
+	enum token_kind kind;
+	const char *text;
+	size_t len;
+};
+
+/* A macro whose text contains __global__. */
+struct macro {
+	const char *name;
+	size_t len;
+	bool extern_c;
+};
+
+struct scanner {
+	const char *at;
+	struct scan *scan;
+	struct map kernels; /* that the scan has, by name: a declaration and its definition, or
+	                       overloads, are one */
+	struct scope scopes[MAX_DEPTH];
+	int depth;        /* may go beyond MAX_DEPTH, where no kernel is found */
+	struct macro macros[MAX_MACROS];
+	int macro_count;
+	bool open_comment;
+	bool at_line_start;
+	int conditions;   /* #if that are open */
+
+	/* The declaration that is being read. */
+	bool is_template;
+	bool is_static;
+	bool is_extern;
+	bool extern_c;
+	bool is_global;
+	bool is_namespace;
+	bool is_variable; /* so far */
+	int tag_words;    /* of "struct S", until the next word can be a variable's name */
+	bool is_member;   /* the last word came after a :: */
+	const char *namespace_name;
+	size_t namespace_len;
+	struct token candidate; /* the identifier before the last closed parenthesis */
+};
+
+static bool token_is(const struct token *token, const char *text)
+{
+	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
+}
+
+static void skip_comment(struct scanner *s)
+{
+	const char *end = strstr(s->at + 2, "*/");
+	s->open_comment |= !end;
+	s->at = end ? end + 2 : s->at + strlen(s->at);
+}
+
+/* The end of a line that a backslash does not continue. */
+static const char *line_end(const char *at)
+{
+	const char *end = strchrnul(at, '\n');
+	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+		bool is_long = at[1] == '\r' && at[2] == '\n';
+		at += is_long ? 3 : at[1] ? 2 : 1;
+		end = at > end ? strchrnul(at, '\n') : end;
+	}
+	return end;
+}
+
+/* The end of a directive: of its line, where a comment may go over several. */
+static const char *directive_end(struct scanner *s, const char *at)
+{
+	const char *end = line_end(at);
+	for (const char *c = at; c < end; c++) {
+		if (c[0] == '/' && c[1] == '/') {
+			break;
+		}
+		if (c[0] == '/' && c[1] == '*') {
+			const char *close = strstr(c + 2, "*/");
+			s->open_comment |= !close;
+			c = close ? close + 1 : end - 1;
+			if (c >= end) {
+				end = line_end(c);
+			}
+		}
+	}
+	return end;
+}
+
+static bool starts_word(const char *at, const char *word)
+{
+	size_t len = strlen(word);
+	return strncmp(at, word, len) == 0 && !str_is_word(at[len]);
+}
+
+static const char *source_skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t");
+}
+
+/* After #if 0: go to the directive that ends it, which may be #else. */
+static const char *skip_disabled(const char *at)
+{
+	int depth = 1;
+	while (*at) {
+		at = line_end(at);
+		at += *at == '\n';
+		const char *word = source_skip_blanks(at);
+		if (*word != '#') {
+			continue;
+		}
+		word = source_skip_blanks(word + 1);
+		if (strncmp(word, "if", 2) == 0) {
+			depth++;
+		} else if (starts_word(word, "endif")) {
+			depth--;
+		}
+		if (depth == 0 || (depth == 1 && strncmp(word, "el", 2) == 0)) {
+			return line_end(at);
+		}
+	}
+	return at;
+}
+
+static bool text_has(const char *text, const char *end, const char *what)
+{
+	return memmem(text, (size_t)(end - text), what, strlen(what));
+}
+
+/* Remember a macro that stands for __global__. */
+static void note_macro(struct scanner *s, const char *at, const char *end)
+{
+	const char *name = source_skip_blanks(at);
+	size_t len = 0;
+	while (str_is_word(name[len])) {
+		len++;
+	}
+	if (s->macro_count < MAX_MACROS && name[len] != '(' && text_has(name, end, "__global__")) {
+		s->macros[s->macro_count++] = (struct macro){
+			.name = name,
+			.len = len,
+			.extern_c = text_has(name, end, "\"C\""),
+		};
+	}
+}
+
+static void skip_directive(struct scanner *s)
+{
+	const char *word = source_skip_blanks(s->at + 1);
+	const char *end = directive_end(s, word);
+	if (starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
+	    && !str_is_word(source_skip_blanks(word + 2)[1])) {
+		end = skip_disabled(word);
+	} else if (starts_word(word, "define")) {
+		note_macro(s, word + 6, end);
+	} else if (strncmp(word, "if", 2) == 0) {
+		s->conditions++;
+	} else if (starts_word(word, "endif") && s->conditions > 0) {
+		s->conditions--; /* the #else of an #if 0 is not counted */
+	}
+	s->at = end;
+}
+
+static void source_skip_space(struct scanner *s)
+{
+	for (;; s->at++) {
+		if (*s->at == '\n') {
+			s->at_line_start = true;
+		} else if (s->at[0] == '/' && s->at[1] == '/') {
+			s->at = line_end(s->at) - 1;
+		} else if (s->at[0] == '/' && s->at[1] == '*') {
+			skip_comment(s);
+			s->at--;
+		} else if (*s->at == '#' && s->at_line_start) {
+			skip_directive(s);
+			s->at--;
+		} else if (!isspace((unsigned char)*s->at) && *s->at != '\\') {
+			return;
+		}
+	}
+}
+
+static const char *quoted_end(const char *at)
+{
+	char quote = *at++;
+	while (*at && *at != quote && *at != '\n') {
+		at += *at == '\\' && at[1] ? 2 : 1;
+	}
+	return *at == quote ? at + 1 : at;
+}
+
+/* R"tag(...)tag", at the quote. */
+static const char *raw_end(const char *at)
+{
+	size_t len = strcspn(at + 1, "(");
+	char close[20] = ")";
+	if (len > 16 || at[1 + len] != '(') {
+		return quoted_end(at);
+	}
+	memcpy(close + 1, at + 1, len);
+	close[1 + len] = '"';
+	const char *end = strstr(at, close);
+	return end ? end + len + 2 : at + strlen(at);
+}
+
+static struct token scan_next(struct scanner *s)
+{
+	source_skip_space(s);
+	s->at_line_start = false;
+	struct token token = {TOKEN_PUNCT, s->at, 1};
+	if (!*s->at) {
+		return (struct token){TOKEN_END, s->at, 0};
+	}
+	if (str_is_word(*s->at)) {
+		token.kind = TOKEN_WORD;
+		/* 1'000 is one number. */
+		bool digits = isdigit((unsigned char)*s->at);
+		const char *end = s->at;
+		while (str_is_word(*end)
+		    || (digits && end[0] == '\'' && str_is_word(end[1]))) {
+			end++;
+		}
+		if (*end == '"' && end[-1] == 'R') {
+			token.kind = TOKEN_STRING;
+			end = raw_end(end);
+		}
+		token.len = (size_t)(end - s->at);
+	} else if (*s->at == '"' || *s->at == '\'') {
+		token.kind = TOKEN_STRING;
+		token.len = (size_t)(quoted_end(s->at) - s->at);
+	} else if (s->at[0] == ':' && s->at[1] == ':') {
+		token.len = 2;
+	}
+	s->at += token.len;
+	return token;
+}
+
+static void declaration_reset(struct scanner *s)
+{
+	s->is_template = s->is_static = s->is_extern = s->extern_c = false;
+	s->is_global = s->is_namespace = s->is_variable = false;
+	s->tag_words = 0;
+	s->namespace_len = 0;
+	s->namespace_name = "";
+	s->candidate.len = 0;
+}
+
+static void scope_push(struct scanner *s)
+{
+	struct scope scope = {SCOPE_EXTERN_C, "", 0};
+	if (s->is_namespace) {
+		scope = (struct scope){SCOPE_NAMESPACE, s->namespace_name, s->namespace_len};
+	}
+	if (s->depth < MAX_DEPTH) {
+		s->scopes[s->depth] = scope;
+	}
+	s->depth++;
+}
+
+/* A name with its namespaces; NULL when memory runs out. */
+static char *qualified_name(const struct scanner *s, const struct token *name)
+{
+	struct str text = STR_INIT;
+	for (int i = 0; i < s->depth; i++) {
+		const struct scope *scope = &s->scopes[i];
+		if (scope->kind == SCOPE_NAMESPACE && scope->len > 0) {
+			str_addn(&text, scope->name, scope->len);
+			str_add(&text, "::");
+		}
+	}
+	str_addn(&text, name->text, name->len);
+	return str_take(&text);
+}
+
+/* The name of a kernel.  Takes what the scopes say over. */
+static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
+{
+	for (int i = 0; i < s->depth; i++) {
+		const struct scope *scope = &s->scopes[i];
+		kernel->extern_c |= scope->kind == SCOPE_EXTERN_C;
+		kernel->internal |= scope->kind == SCOPE_NAMESPACE && scope->len == 0;
+	}
+	return qualified_name(s, &s->candidate);
+}
+
+static bool source_add_kernel(struct scanner *s)
+{
+	if (s->depth > MAX_DEPTH) {
+		return true;
+	}
+	struct scan_kernel kernel = {
+		.extern_c = s->extern_c,
+		.internal = s->is_static,
+		.is_template = s->is_template,
+	};
+	kernel.name = kernel_name(s, &kernel);
+	if (!kernel.name) {
+		return false;
+	}
+	kernel.extern_c = kernel.extern_c && !kernel.is_template;
+	if (map_get(&s->kernels, kernel.name)) {
+		mem_free(kernel.name);
+		return true;
+	}
+	struct scan_kernel *grown = mem_realloc(s->scan->kernels,
+		(s->scan->count + 1) * sizeof(*grown));
+	s->scan->kernels = grown ? grown : s->scan->kernels;
+	if (!grown || !map_put(&s->kernels, kernel.name, kernel.name)) {
+		mem_free(kernel.name);
+		return false;
+	}
+	grown[s->scan->count++] = kernel;
+	return true;
+}
+
+static bool is_space_word(const struct token *word)
+{
+	return token_is(word, "__device__") || token_is(word, "__constant__")
+	       || token_is(word, "__managed__");
+}
+
+/* The end of a declarator: a name before it is that of a variable, if it can be one. */
+static bool take_declarator(struct scanner *s, const struct token *last, char end)
+{
+	bool named = s->is_variable && last->kind == TOKEN_WORD && !s->is_member
+		     && s->tag_words == 0 && !is_space_word(last); /* of a lambda */
+	s->is_variable = s->is_variable && end == ',';
+	if (!named || s->is_template || s->depth > MAX_DEPTH || s->conditions != 0) {
+		return true;
+	}
+	char *name = qualified_name(s, last);
+	char **grown = name ? mem_realloc(s->scan->variables,
+		(s->scan->variable_count + 1) * sizeof(*grown)) : NULL;
+	if (!grown) {
+		mem_free(name);
+		return false;
+	}
+	s->scan->variables = grown;
+	grown[s->scan->variable_count++] = name;
+	return true;
+}
+
+/* Take what is between parentheses or angle brackets, the opening one read. */
+static void skip_nested(struct scanner *s, char open, char close)
+{
+	for (int depth = 1; depth > 0;) {
+		const char *before = s->at;
+		struct token token = scan_next(s);
+		if (token.kind == TOKEN_END) {
+			return;
+		}
+		if (token.kind != TOKEN_PUNCT) {
+			continue;
+		}
+		if (*token.text == '{' || *token.text == ';' || *token.text == '}') {
+			s->at = before;
+			return;
+		}
+		if (*token.text == '(' && open != '(') {
+			skip_nested(s, '(', ')');
+		}
+		depth += (*token.text == open) - (*token.text == close);
+	}
+}
+
+static void take_namespace(struct scanner *s)
+{
+	s->is_namespace = true;
+	for (;;) {
+		const char *before = s->at;
+		struct token token = scan_next(s);
+		bool part = token.kind == TOKEN_WORD || token_is(&token, "::");
+		if (!part) {
+			s->at = before;
+			return;
+		}
+		if (s->namespace_len == 0) {
+			s->namespace_name = token.text;
+		}
+		s->namespace_len = (size_t)(token.text + token.len - s->namespace_name);
+	}
+}
+
+/* A word after which a brace or the next name is of a type. */
+static bool is_class_word(const struct token *word)
+{
+	return token_is(word, "struct") || token_is(word, "class") || token_is(word, "union")
+	       || token_is(word, "enum");
+}
+
+static void source_take_word(struct scanner *s, const struct token *word, struct token *last)
+{
+	s->is_member = token_is(last, "::");
+	s->tag_words -= s->tag_words > 0 && !s->is_member;
+	*last = *word;
+	if (token_is(word, "__global__")) {
+		s->is_global = true;
+	} else if (token_is(word, "template")) {
+		s->is_template = true;
+		struct token next = scan_next(s);
+		if (token_is(&next, "<")) {
+			skip_nested(s, '<', '>');
+		} else {
+			s->at = next.text;
+		}
+	} else if (token_is(word, "static")) {
+		s->is_static = true;
+	} else if (token_is(word, "extern")) {
+		s->is_extern = true;
+	} else if (token_is(word, "namespace")) {
+		take_namespace(s);
+	} else if (is_space_word(word)) {
+		s->is_variable = true;
+	} else if (is_class_word(word)) {
+		s->tag_words = 2;
+	} else if (token_is(word, "using") || token_is(word, "typedef")) {
+		s->is_variable = false;
+	}
+	for (int i = 0; i < s->macro_count; i++) {
+		if (word->len == s->macros[i].len
+		    && memcmp(word->text, s->macros[i].name, word->len) == 0) {
+			s->is_global = true;
+			s->extern_c |= s->macros[i].extern_c;
+		}
+	}
+}
+
+/* An open parenthesis after an identifier: a kernel's parameters, unless another name follows. */
+static void take_parenthesis(struct scanner *s, const struct token *last)
+{
+	skip_nested(s, '(', ')');
+	s->is_variable = false;
+	if (s->is_global && last->kind == TOKEN_WORD) {
+		s->candidate = *last;
+	}
+}
+
+/* Skip a body: nothing in a function or a class is a kernel of ours. */
+static void skip_body(struct scanner *s)
+{
+	for (int depth = 1; depth > 0;) {
+		struct token token = scan_next(s);
+		if (token.kind == TOKEN_END) {
+			s->depth += depth;
+			return;
+		}
+		if (token.kind == TOKEN_PUNCT) {
+			depth += (*token.text == '{') - (*token.text == '}');
+		}
+	}
+}
+
+/* An open brace: of a namespace or extern "C" block, or of something that has a body. */
+static bool take_brace(struct scanner *s, const struct token *last)
+{
+	bool ok = true;
+	if (s->is_global && s->candidate.len > 0) {
+		ok = source_add_kernel(s);
+	}
+	if (s->is_namespace || (s->extern_c && last->kind == TOKEN_STRING)) {
+		scope_push(s);
+	} else {
+		skip_body(s);
+	}
+	return ok;
+}
+
+static bool scan_tokens(struct scanner *s)
+{
+	struct token last = {TOKEN_PUNCT, "", 0};
+	declaration_reset(s);
+	for (bool ok = true; ok;) {
+		struct token token = scan_next(s);
+		switch (token.kind) {
+		case TOKEN_END:
+			return true;
+		case TOKEN_WORD:
+			source_take_word(s, &token, &last);
+			continue;
+		case TOKEN_STRING:
+			s->extern_c |= s->is_extern && token_is(&token, "\"C\"");
+			break;
+		case TOKEN_PUNCT:
+			if (strchr("[={;,", *token.text)) {
+				ok = take_declarator(s, &last, *token.text);
+			}
+			if (*token.text == '(') {
+				take_parenthesis(s, &last);
+			} else if (*token.text == '<' && s->is_variable) {
+				skip_nested(s, '<', '>');
+			} else if (strchr("-]:", *token.text) && token.len == 1) {
+				s->is_variable = false; /* a lambda, a base of a class */
+			} else if (*token.text == '{') {
+				ok = ok && take_brace(s, &last);
+				declaration_reset(s);
+			} else if (*token.text == ';' || *token.text == '}') {
+				ok = ok && (!s->is_global || !s->candidate.len
+					|| source_add_kernel(s));
+				s->depth -= *token.text == '}';
+				declaration_reset(s);
+			}
+			break;
+		}
+		last = token;
+		if (s->depth < 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool scan_source(struct scan *out, const char *source)
+{
+	*out = (struct scan){0};
+	struct scanner s = {.at = source, .scan = out, .at_line_start = true};
+	bool ok = scan_tokens(&s);
+	map_free(&s.kernels);
+	if (!ok) {
+		scan_free(out);
+		return false;
+	}
+	out->complete = s.depth == 0 && !s.open_comment;
+	return true;
+}
+
+void scan_free(struct scan *scan)
+{
+	for (size_t i = 0; i < scan->count; i++) {
+		mem_free(scan->kernels[i].name);
+	}
+	for (size_t i = 0; i < scan->variable_count; i++) {
+		mem_free(scan->variables[i]);
+	}
+	mem_free(scan->variables);
+	mem_free(scan->kernels);
+	*scan = (struct scan){0};
+}
+
+bool scan_find_brace(struct scan_brace *out, const char *text)
+{
+	const char *open[MAX_DEPTH];
+	int depth = 0;
+	struct scan ignored = {0};
+	struct scanner s = {.at = text, .scan = &ignored, .at_line_start = true};
+	for (;;) {
+		struct token token = scan_next(&s);
+		if (s.conditions != 0 || depth == MAX_DEPTH) {
+			return false;
+		}
+		if (token.kind == TOKEN_END || (token_is(&token, "}") && depth == 0)) {
+			bool closes = token.kind != TOKEN_END;
+			*out = (struct scan_brace){closes ? token.text : depth ? open[depth - 1] : NULL,
+				!closes};
+			return out->at;
+		}
+		if (token_is(&token, "{")) {
+			open[depth++] = token.text;
+		} else if (token_is(&token, "}")) {
+			depth--;
+		}
+	}
+}

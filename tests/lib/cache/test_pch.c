@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Precompiled headers: used where nothing has changed, and never else. */
+#include "base/common.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "lib/cache/pch.h"
+#include "lib/rtc/nvrtc.h"
+#include "support/suite.h"
+
+#include <check.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static kz_error err;
+static char folder[] = "/tmp/kudzu-pch-XXXXXX";
+
+static void setup(void)
+{
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("KUDZU_CACHE_DIR", folder, 1);
+	unsetenv("KUDZU_CACHE");
+}
+
+static void teardown(void)
+{
+	char command[100];
+	kz_error_clear(&err);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* The header has a warning, which a compile gives that reads it anew. */
+#define HEADER(value) "__device__ int value() { int unused; return " #value "; }\n"
+#define SOURCE "#include \"value.h\"\n__global__ void k(int *a) { *a = value(); }\n"
+
+/* Compile; the PTX has this number, and the header was read anew or not. */
+static void expect(struct rtc_request *request, const char *number, bool is_read)
+{
+	struct rtc_image image;
+	kz_status st = pch_compile(&image, request, &err);
+	ck_assert_msg(st == KZ_OK, "%s\n%s", err.message, err.log ? err.log : "");
+	ck_assert_msg(strstr(image.data, number) != NULL, "no %s in\n%s", number, image.data);
+	ck_assert_int_eq(image.log && strstr(image.log, "unused") != NULL, is_read);
+	ck_assert(!image.log || !strstr(image.log, "PCH"));
+	ck_assert(!image.log || !strstr(image.log, "precompiled"));
+	rtc_image_free(&image);
+}
+
+static struct rtc_request request_in_memory(const char *source, const char *const *text)
+{
+	static const char *const names[] = {"value.h"};
+	return (struct rtc_request){
+		.source = source,
+		.arch = "compute_75",
+		.header_names = names,
+		.header_texts = text,
+		.header_count = 1,
+		.pch = true,
+	};
+}
+
+START_TEST(the_next_source_that_begins_the_same_takes_what_there_is)
+{
+	const char *text = HEADER(1234);
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	expect(&request, "1234", true);
+	expect(&request, "1234", false);
+	request.source = "#include \"value.h\"\n__global__ void l(int *a) { *a = 5000 + value(); }\n";
+	expect(&request, "6234", false);
+	request.pch = false;
+	expect(&request, "6234", true);
+}
+END_TEST
+
+START_TEST(a_header_in_memory_that_changes_is_read_again)
+{
+	const char *text = HEADER(1234);
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	expect(&request, "1234", true);
+	text = HEADER(5678);
+	expect(&request, "5678", true);
+	text = HEADER(1234);
+	expect(&request, "1234", false);
+}
+END_TEST
+
+static void write_header(const char *text)
+{
+	char path[100];
+	snprintf(path, sizeof(path), "%s/value.h", folder);
+	FILE *file = fopen(path, "w");
+	fputs(text, file);
+	fclose(file);
+}
+
+START_TEST(a_header_on_disk_that_changes_is_read_again)
+{
+	const char *dirs[] = {folder};
+	struct rtc_request request = {
+		.source = "#include <outer.h>\n__global__ void k(int *a) { *a = value(); }\n",
+		.arch = "compute_75",
+		.include_dirs = dirs,
+		.include_count = 1,
+		.header_names = (const char *const[]){"outer.h"},
+		.header_texts = (const char *const[]){"#if 1\n#include \"value.h\"\n#endif\n"},
+		.header_count = 1,
+		.pch = true,
+	};
+	char cache[100]; /* elsewhere: what is written there changes the folder's times */
+	snprintf(cache, sizeof(cache), "%s/cache", folder);
+	setenv("KUDZU_CACHE_DIR", cache, 1);
+	write_header(HEADER(111));
+	expect(&request, "111", true);
+	expect(&request, "111", false);
+	write_header(HEADER(333));
+	expect(&request, "333", true);
+}
+END_TEST
+
+START_TEST(what_comes_before_and_the_options_count)
+{
+	const char *text = "__device__ int value() { int unused; return N; }\n";
+	struct rtc_request request = request_in_memory("#define N 1234\n" SOURCE, &text);
+	expect(&request, "1234", true);
+	request.source = "#define N 5678\n" SOURCE;
+	expect(&request, "5678", true);
+	request.source = SOURCE;
+	request.define_count = 1;
+	request.defines = (const char *const[]){"N=4321"};
+	expect(&request, "4321", true);
+	request.defines = (const char *const[]){"N=8765"};
+	expect(&request, "8765", true);
+	request.defines = (const char *const[]){"N=4321"};
+	expect(&request, "4321", false);
+	request.debug = true;
+	expect(&request, "4321", true);
+}
+END_TEST
+
+static size_t count_files(const char *pattern)
+{
+	glob_t found = {0};
+	char path[200];
+	snprintf(path, sizeof(path), "%s/%s", folder, pattern);
+	int result = glob(path, 0, NULL, &found);
+	size_t count = result == 0 ? found.gl_pathc : 0;
+	globfree(&found);
+	return count;
+}
+
+START_TEST(a_folder_that_vanishes_does_no_harm)
+{
+	const char *text = HEADER(1234);
+	char command[100];
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	expect(&request, "1234", true);
+	ck_assert_uint_eq(count_files("pch/*/*/*.pch"), 1);
+	snprintf(command, sizeof(command), "rm -r %s/pch", folder);
+	ck_assert_int_eq(system(command), 0);
+	expect(&request, "1234", true);
+	setenv("KUDZU_CACHE", "0", 1);
+	expect(&request, "1234", true);
+}
+END_TEST
+
+/* Through a link NVRTC would write in another folder, and what is there would be removed. */
+START_TEST(a_folder_that_is_a_link_is_not_used)
+{
+	const char *text = HEADER(1234);
+	char path[120], elsewhere[100], victim[160];
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	snprintf(path, sizeof(path), "%s/cache", folder);
+	setenv("KUDZU_CACHE_DIR", path, 1);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", folder);
+	ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+	snprintf(victim, sizeof(victim), "%s/victim", elsewhere);
+	ck_assert_int_eq(mkdir(victim, 0700), 0);
+	strcat(path, "/pch");
+	if (_i == 0) {
+		ck_assert_int_eq(symlink(elsewhere, path), 0);
+	} else {
+		ck_assert_int_eq(rename(elsewhere, path), 0);
+		ck_assert_int_eq(chmod(path, 0770), 0);
+	}
+	expect(&request, "1234", true);
+	expect(&request, "1234", true);
+	ck_assert_uint_eq(count_files(_i == 0 ? "elsewhere/*" : "cache/pch/*"), 1);
+	ck_assert_uint_eq(count_files("*/*/*/*"), 0);
+}
+END_TEST
+
+START_TEST(folders_of_processes_that_ended_are_removed)
+{
+	const char *text = HEADER(1234);
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			struct rtc_image image;
+			_exit(pch_compile(&image, &request, NULL) != KZ_OK);
+		}
+		int status = -1;
+		waitpid(pid, &status, 0);
+		ck_assert_int_eq(status, 0);
+		ck_assert_uint_eq(count_files("pch/*"), 1);
+	}
+	expect(&request, "1234", true);
+	ck_assert_uint_eq(count_files("pch/*"), 1);
+	expect(&request, "1234", false);
+}
+END_TEST
+
+START_TEST(too_little_room_grows)
+{
+	const struct nvrtc *nvrtc;
+	const char *text = "#include <cuda_fp16.h>\n" HEADER(1234);
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	size_t size = 0;
+	ck_assert_int_eq(nvrtc_open(&nvrtc, &err), KZ_OK);
+	if (nvrtc->include_count == 0 || !nvrtc->SetPCHHeapSize) {
+		fprintf(stderr, "skipped: no CUDA headers, or an NVRTC that precompiles none\n");
+		return;
+	}
+	ck_assert_int_eq(nvrtc->SetPCHHeapSize(1 << 20), 0);
+	expect(&request, "1234", true);
+	ck_assert_int_eq(nvrtc->GetPCHHeapSize(&size), 0);
+	ck_assert_uint_gt(size, 1 << 20);
+	expect(&request, "1234", true);
+	expect(&request, "1234", false);
+}
+END_TEST
+
+START_TEST(errors_are_those_of_the_source)
+{
+	const char *text = HEADER(1234);
+	struct rtc_request request = request_in_memory(
+		"#include \"value.h\"\n__global__ void k(int *a) { *a = valu(); }\n", &text);
+	struct rtc_image image;
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(pch_compile(&image, &request, &err), KZ_COMPILE);
+		ck_assert_str_eq(err.message, "identifier \"valu\" is undefined");
+		ck_assert_int_eq(err.line, 2);
+		ck_assert_ptr_null(strstr(err.log, "PCH"));
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
+START_TEST(want_of_memory_leaves_nothing)
+{
+	const char *text = HEADER(1234);
+	struct rtc_request request = request_in_memory(SOURCE, &text);
+	bool failed = true;
+	expect(&request, "1234", true);
+	for (long n = 0; failed; n++) {
+		struct rtc_image image;
+		mem_fail_after(n);
+		kz_status st = pch_compile(&image, &request, &err);
+		failed = mem_has_failed();
+		mem_fail_after(-1);
+		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));
+		rtc_image_free(&image);
+		kz_error_clear(&err);
+	}
+}
+END_TEST
+
+SUITE(pch)
+{
+	Suite *suite = suite_create("pch");
+	TCase *tc = tcase_create("headers");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, the_next_source_that_begins_the_same_takes_what_there_is);
+	tcase_add_test(tc, a_header_in_memory_that_changes_is_read_again);
+	tcase_add_test(tc, a_header_on_disk_that_changes_is_read_again);
+	tcase_add_test(tc, what_comes_before_and_the_options_count);
+	tcase_add_test(tc, a_folder_that_vanishes_does_no_harm);
+	tcase_add_loop_test(tc, a_folder_that_is_a_link_is_not_used, 0, 2);
+	tcase_add_test(tc, folders_of_processes_that_ended_are_removed);
+	tcase_add_test(tc, too_little_room_grows);
+	tcase_add_test(tc, errors_are_those_of_the_source);
+	tcase_add_test(tc, want_of_memory_leaves_nothing);
+	suite_add_tcase(suite, tc);
+	return suite;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* src/base/cuda_abi.h against cuda.h, where that is installed: every number, size and offset. */
+#include "base/common.h"
+
+#include "abi.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "support/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+START_TEST(every_constant_and_layout_is_that_of_cuda_h)
+{
+	if (abi_real_count == 0) {
+		fprintf(stderr, "skipped: no <cuda.h> of CUDA 13 to compare cuda_abi.h with\n");
+		return;
+	}
+	ck_assert_uint_eq(abi_real_count, abi_ours_count);
+	for (size_t i = 0; i < abi_real_count; i++) {
+		ck_assert_str_eq(abi_ours[i].name, abi_real[i].name);
+		ck_assert_msg(abi_ours[i].value == abi_real[i].value, "%s is %lld, cuda.h has %lld",
+			abi_ours[i].name, abi_ours[i].value, abi_real[i].value);
+	}
+}
+END_TEST
+
+static bool is_listed(const char *name, size_t len)
+{
+	for (size_t i = 0; i < abi_ours_count; i++) {
+		const char *row = abi_ours[i].name;
+		if (strlen(row) == len && memcmp(row, name, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A constant that is added to the header but not to abi.def would never be compared. */
+START_TEST(every_constant_of_the_header_is_compared)
+{
+	static const char path[] = KZ_TEST_DIR "/../src/base/cuda_abi.h";
+	char *text;
+	size_t size;
+	if (access(path, R_OK) != 0) {
+		printf("%s: not here, its constants are not looked up\n", path);
+		return; /* the tests were carried to another machine */
+	}
+	ck_assert_int_eq(file_read(&text, &size, path, NULL), KZ_OK);
+	int seen = 0;
+	for (const char *at = text; (at = strstr(at, "\n\tCU")) != NULL; at++) {
+		size_t len = strcspn(at + 2, " ,\n");
+		bool is_constant = strncmp(at + 2 + len, " = ", 3) == 0;
+		ck_assert_msg(!is_constant || is_listed(at + 2, len), "abi.def lacks %.*s",
+			(int)len, at + 2);
+		seen += is_constant;
+	}
+	ck_assert_int_gt(seen, 100);
+	mem_free(text);
+}
+END_TEST
+
+SUITE(abi)
+{
+	Suite *suite = suite_create("abi");
+	TCase *tc = suite_add_case(suite, "layout");
+	tcase_add_tests(tc, 1, every_constant_and_layout_is_that_of_cuda_h,
+		every_constant_of_the_header_is_compared);
+	return suite;
+}
