@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time of functions of src/lib/math on the CPU device, warm.
+ * The time of functions of arrays on the CPU device, warm.
  *
  *	bench_math [CASE]    CASE is part of the name of a case
  *

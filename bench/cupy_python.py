@@ -3,7 +3,7 @@
 
 usage: KUDZU_DEVICE=cuda:0 bench/cupy_python.py BUILD [CASE]    CASE is part of the name of a case
 
-The library is called through ctypes, as in tests/lib/math/check_numpy.  Results are compared first, but for
+The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first, but for
 random numbers.  Both get a new result for each call, from their pools.  The time is the clock's, from a call
 until the device has done its work; the goal is a ratio of 1.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "tests/lib/math"))
+sys.path.insert(0, os.path.join(ROOT, "tests/numeric"))
 from numeric.library import DTYPES, Library  # noqa: E402
 from report import report  # noqa: E402
 

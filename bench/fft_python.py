@@ -15,7 +15,7 @@ THREADS = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 os.environ["KUDZU_CPU_THREADS"] = str(THREADS)
 os.environ["KUDZU_DEVICE"] = "cpu"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests/lib/math"))
+sys.path.insert(0, os.path.join(ROOT, "tests/numeric"))
 sys.dont_write_bytecode = True
 
 import numpy as np

@@ -3,7 +3,7 @@
 
 usage: KUDZU_CPU_THREADS=1 bench/order_python.py BUILD [CASE]    CASE is part of the name of a case
 
-The library is called through ctypes, as in tests/lib/math/check_numpy.  Results are compared first, but for
+The library is called through ctypes, as in tests/numeric/check_numpy.  Results are compared first, but for
 random numbers.  numpy computes these on one thread.  The time is the clock's.
 """
 import ctypes
@@ -15,7 +15,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(ROOT, "tests/lib/math"))
+sys.path.insert(0, os.path.join(ROOT, "tests/numeric"))
 from numeric.library import DTYPES, Library
 from report import report
 

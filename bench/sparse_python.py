@@ -15,7 +15,7 @@ import scipy
 import scipy.sparse
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests/lib/math"))
+sys.path.insert(0, os.path.join(ROOT, "tests/numeric"))
 sys.dont_write_bytecode = True
 from numeric.library import DTYPES, Library  # noqa: E402
 from report import report  # noqa: E402

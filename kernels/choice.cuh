@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel of src/lib/math/choice.c: for each of `count` numbers of [0, 1), the index of the weight that it
+ * Kernel of src/lib/random/choice.c: for each of `count` numbers of [0, 1), the index of the weight that it
  * falls on.  `sums` are the running sums of n weights.  The last index with a weight serves a number that
  * rounding puts behind all of them.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cosine transforms: what comes before and after the Fourier transform (src/lib/math/dct.c).
+ * Cosine transforms: what comes before and after the Fourier transform (src/lib/fft/dct.c).
  *
  * The thread of k reads from `in` and writes to `out`, a row of each.  With e(t) = exp(-2 pi i t), y the result, and
  * n its length:

@@ -4,7 +4,7 @@
  *
  * A block has a tile: KZ_C transforms side by side, the columns.  Stage by stage, butterflies of R
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
- * With what columns and rows are, src/lib/math/fft_kernel.c makes longer transforms of passes.
+ * With what columns and rows are, src/lib/fft/fft_kernel.c makes longer transforms of passes.
  *
  * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
  * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
@@ -13,7 +13,7 @@
  * at their middle the spectrum is multiplied by `filter`; what is read and written, by the chirp (kernels/chirp.cuh).
  *
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
- * src/lib/math/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
+ * src/lib/fft/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
  */
 
 struct kz_pass {

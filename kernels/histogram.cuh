@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/histogram.c: how often each bin occurs.  Elements are divided into tiles, by the
+ * Kernels of src/lib/order/histogram.c: how often each bin occurs.  Elements are divided into tiles, by the
  * sizes alone.  A tile has rows of counters of its own, and element i counts in row i % KZ_WAYS, so that
  * equal neighbours do not wait for each other.  The last counter of a row has what no bin has.  Then
  * KZ_COMBINE adds the rows up in their order, which is why sums of weights have the same bits on every

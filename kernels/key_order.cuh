@@ -12,7 +12,7 @@ struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
 	kz_bits part[KZ_PARTS];
 };
 
-/* As src/lib/math/key_order.h has it. */
+/* As src/lib/order/key_order.h has it. */
 struct kz_order_of {
 	unsigned long long floats;   /* all bits for floats, else 0 */
 	unsigned long long infinity; /* its bits for floats, else all bits */

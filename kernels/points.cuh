@@ -30,7 +30,7 @@ template <int form> static __device__ __forceinline__ void kz_write(char *at, kz
 }
 
 /*
- * The places of threads, of which a block has `threads` side by side (src/lib/math/fft_kernel.c).  They lie along the axis
+ * The places of threads, of which a block has `threads` side by side (src/lib/fft/fft_kernel.c).  They lie along the axis
  * (KZ_ALONG), or along another one, so that all threads of a block have the same place of the axis.
  */
 struct kz_places {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/search.c: the places of values among sorted elements, by bisection.  Every thread
+ * Kernels of src/lib/order/search.c: the places of values among sorted elements, by bisection.  Every thread
  * takes the same number of steps and chooses without a branch, so that threads side by side read what
  * they need at once.
  *

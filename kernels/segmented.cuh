@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel of src/lib/math/segmented.c: each segment of an array becomes one element.  Lane i of 32 has
+ * The kernel of src/lib/order/segmented.c: each segment of an array becomes one element.  Lane i of 32 has
  * elements i, i + 32, ... of a segment; then lane i is combined with lane i + 16, i + 8, ... if that has an
  * element.  KZ_SERIAL: one thread does this for all lanes.  Else a warp has a segment.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/select.c: the element at a rank of each row, by a radix selection (MSD), and the
+ * Kernels of src/lib/order/select.c: the element at a rank of each row, by a radix selection (MSD), and the
  * stable split of rows by such elements.
  *
  * Of each row is known between which keys the element lies, `low` to `high`.  A pass counts the keys
@@ -23,7 +23,7 @@
 #define MOST ((kz_bits)~(kz_bits)0)
 typedef unsigned long long kz_u64;
 
-/* What is known of an element of a row; as src/lib/math/select.c has it. */
+/* What is known of an element of a row; as src/lib/order/select.c has it. */
 struct kz_state {
 	kz_u64 low, high;    /* it is between these keys, or both are its own */
 	kz_u64 below, equal; /* how many keys of the row are below `low`; equal to the one found */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/sort.c: a stable radix sort of rows of n keys without gaps, from the digit of
+ * Kernels of src/lib/order/sort.c: a stable radix sort of rows of n keys without gaps, from the digit of
  * the lowest 8 bits up (LSD).  A key stays as it is in memory; kz_digit makes of it, in each pass, a
  * digit in the wanted order.  A pass counts the digits of each tile, the host's scan makes places
  * of the counts, and the pass moves the keys of each tile to their places.  A pass in which all keys
@@ -21,7 +21,7 @@
 #define PART_PASSES ((int)sizeof(kz_bits))
 #define KZ_PASSES (KZ_PARTS * PART_PASSES + KZ_PARTS - 1)
 
-/* As src/lib/math/sort.c has it. */
+/* As src/lib/order/sort.c has it. */
 struct kz_rows {
 	kz_key *keys[3];
 	kz_value *values[3];  /* values[0] is there for KZ_PAYLOAD 2 only */

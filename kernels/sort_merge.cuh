@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/sort_compare.c: a stable merge sort of rows of n elements without gaps, with the
+ * Kernels of src/lib/order/sort_compare.c: a stable merge sort of rows of n elements without gaps, with the
  * caller's comparison.  KZ_RUNS: each thread makes a run of `size` elements, by insertion.  KZ_MERGE: each
  * thread makes `size` elements, at most 2 run, of the merge of two runs, which it finds by a binary search of the
  * diagonal (Green, McColl, Bader, "GPU Merge Path", 2012).  Indexes move with their elements if

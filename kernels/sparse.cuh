@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/math/sparse*.c.  One of KZ_CHECK, KZ_ROWS, ... says which kernel is wanted.
+ * Kernels of src/lib/sparse/sparse*.c.  One of KZ_CHECK, KZ_ROWS, ... says which kernel is wanted.
  *
  * A matrix of `rows` rows has values, kz_element, the columns of these, kz_index, and either the
  * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row of

@@ -20,7 +20,11 @@ LAYERS := \
 	lib/module:kudzu \
 	lib/array:kudzu \
 	lib/ops:kudzu \
-	lib/math:kudzu \
+	lib/linalg:kudzu \
+	lib/fft:kudzu \
+	lib/order:kudzu \
+	lib/sparse:kudzu \
+	lib/random:kudzu \
 	cli:command \
 	cpu/config:cpu:llvm \
 	cpu/ptx:cpu:llvm \

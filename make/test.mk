@@ -32,7 +32,7 @@ GENERATOR := $(wildcard tests/cpu/random/*.c) src/lib/rtc/find.c src/lib/rtc/nvr
 COMMAND_PARTS := $(patsubst %,src/cli/%.c,numeral argument parameters report)
 STUB := $(wildcard tests/stub/*.c)
 # cuBLAS and cuSOLVER on the CPU device, by the BLAS and LAPACK that Kudzu finds.
-CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/lib/math/host_library.c $(SOURCES_base)
+CUBLAS_STUB := $(wildcard tests/stub/cublas/*.c) src/lib/linalg/host_library.c $(SOURCES_base)
 # cuFFT there, by the definition.
 CUFFT_STUB := $(wildcard tests/stub/cufft/*.c)
 
@@ -133,7 +133,7 @@ kernel-suites := ulp emit_size forms half fuzz_diff corpus ops shortcut eval_val
 	integrate network einsum products random matrix own \
 	sort choice search scatter segmented fft sparse sets std
 # In these folders tsan sees nothing new in a suite without threads of its own.
-tsan-folders := lib/array lib/ops lib/math lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
+tsan-folders := lib/array lib/ops lib/linalg lib/fft lib/order lib/sparse lib/random lib/rtc cpu/ptx cpu/ir cpu/codegen cpu/passes
 SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
@@ -283,14 +283,14 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 	$(call step,$@,.ci/check-headers)
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
-check-numpy = $(nvrtc) $(test-cache) tests/lib/math/check_numpy --build $(abspath $(BUILD))
-check-numpy: lib ## what src/lib/math computes, beside numpy and scipy; TIMES=1 is 5,000 random cases
+check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
+check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 5,000 random cases
 	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.3))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
 	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
 check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
-	$(call step,$@,$(nvrtc) $(test-cache) tests/lib/math/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
-	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/lib/math/check_random --build $(abspath $(BUILD)) \
+	$(call step,$@,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
+	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) \
 		--count 300000 --spoil >/dev/null)
 check-symbols: lib ## the libraries export what they should, nothing else
 	$(call step,$@,.ci/check-symbols $(BUILD))

@@ -36,7 +36,7 @@
 #include "base/common.h"
 
 #include "lib/array/array.h"
-#include "lib/math/describe.h"
+#include "lib/linalg/describe.h"
 #include "lib/module/diagnose.h"
 #include "lib/ops/elementwise.h"
 
@@ -44,7 +44,7 @@
 
 /* Lower layers call these functions of upper ones through pointers.  Only this file knows both. */
 array_copy_fn *const array_copy_by_kernel = ops_copy;
-diagnose_fn *const diagnose_libraries = math_describe_libraries;
+diagnose_fn *const diagnose_libraries = describe_libraries;
 
 #define STRING(x) STRING_(x)
 #define STRING_(x) #x

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct math_number number(const struct stub_job *job, const double from[2])
+static struct linalg_number number(const struct stub_job *job, const double from[2])
 {
-	struct math_number out;
+	struct linalg_number out;
 	for (int part = 0; part < 2; part++) {
-		if (job->type == MATH_D || job->type == MATH_Z) {
+		if (job->type == LINALG_D || job->type == LINALG_Z) {
 			out.d[part] = from[part];
 		} else {
 			out.f[part] = (float)from[part];
@@ -19,7 +19,7 @@ static struct math_number number(const struct stub_job *job, const double from[2
 	return out;
 }
 
-static size_t size_of(enum math_type type)
+static size_t size_of(enum linalg_type type)
 {
 	return (const size_t[]){4, 8, 8, 16, 2, 2}[type];
 }
@@ -39,10 +39,10 @@ static void *get_work(const struct stub_job *job, int64_t *count)
 
 /* Products */
 
-static float half_get(enum math_type type, const uint16_t *from)
+static float half_get(enum linalg_type type, const uint16_t *from)
 {
 	float out;
-	if (type == MATH_B) {
+	if (type == LINALG_B) {
 		uint32_t bits = (uint32_t)*from << 16;
 		memcpy(&out, &bits, sizeof(out));
 	} else {
@@ -54,9 +54,9 @@ static float half_get(enum math_type type, const uint16_t *from)
 	return out;
 }
 
-static void half_put(enum math_type type, uint16_t *to, float value)
+static void half_put(enum linalg_type type, uint16_t *to, float value)
 {
-	if (type == MATH_B) {
+	if (type == LINALG_B) {
 		uint32_t bits;
 		memcpy(&bits, &value, sizeof(bits));
 		*to = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
@@ -91,13 +91,13 @@ static void gemm_halves(const struct stub_job *job, const uint16_t *a, const uin
 
 void stub_gemm(const struct stub_job *job, const struct host_library *library)
 {
-	struct math_number alpha = number(job, job->alpha), beta = number(job, job->beta);
+	struct linalg_number alpha = number(job, job->alpha), beta = number(job, job->beta);
 	for (int64_t i = 0; i < job->count; i++) {
 		char *at[3];
 		for (int p = 0; p < 3; p++) {
 			at[p] = (char *)job->p[p] + i * job->next[p] * (int64_t)size_of(job->type);
 		}
-		if (job->type >= MATH_H) {
+		if (job->type >= LINALG_H) {
 			gemm_halves(job, (const uint16_t *)at[0], (const uint16_t *)at[1],
 				(uint16_t *)at[2]);
 		} else {
@@ -110,7 +110,7 @@ void stub_gemm(const struct stub_job *job, const struct host_library *library)
 
 void stub_trsm(const struct stub_job *job, const struct host_library *library)
 {
-	struct math_number alpha = number(job, job->alpha);
+	struct linalg_number alpha = number(job, job->alpha);
 	library->trsm[job->type](&job->letters[0], &job->letters[1], &job->letters[2],
 		&job->letters[3], &job->n[0], &job->n[1], &alpha, job->p[0], &job->ld[0], job->p[1],
 		&job->ld[1], 1, 1, 1, 1);
@@ -120,13 +120,13 @@ void stub_trsm(const struct stub_job *job, const struct host_library *library)
 void stub_geam(const struct stub_job *job, const struct host_library *library)
 {
 	size_t size = size_of(job->type);
-	bool is_complex = job->type == MATH_C || job->type == MATH_Z;
+	bool is_complex = job->type == LINALG_C || job->type == LINALG_Z;
 	(void)library;
 	for (int64_t j = 0; j < job->n[1]; j++) {
 		for (int64_t i = 0; i < job->n[0]; i++) {
 			char *to = (char *)job->p[1] + (size_t)(j * job->ld[1] + i) * size;
 			memcpy(to, (char *)job->p[0] + (size_t)(i * job->ld[0] + j) * size, size);
-			if (is_complex && job->type == MATH_C) {
+			if (is_complex && job->type == LINALG_C) {
 				((float *)to)[1] = -((float *)to)[1];
 			} else if (is_complex) {
 				((double *)to)[1] = -((double *)to)[1];
@@ -140,8 +140,8 @@ void stub_geam(const struct stub_job *job, const struct host_library *library)
 /* cuSOLVER's LU factorizations have lost a NaN. */
 static void lose_nan(const struct stub_job *job)
 {
-	bool is_double = job->type == MATH_D || job->type == MATH_Z;
-	int64_t parts = job->type >= MATH_C ? 2 : 1;
+	bool is_double = job->type == LINALG_D || job->type == LINALG_Z;
+	int64_t parts = job->type >= LINALG_C ? 2 : 1;
 	for (int64_t j = 0; j < job->n[1]; j++) {
 		for (int64_t i = j * job->ld[0] * parts; i < (j * job->ld[0] + job->n[0]) * parts; i++) {
 			double *d = (double *)job->p[0] + i;
@@ -227,7 +227,7 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 	int64_t info = 0, count, *n = (int64_t *)job->n, *ld = (int64_t *)job->ld;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
 	void *integers = get_work(job, &count);
-	if (job->type < MATH_C) {
+	if (job->type < LINALG_C) {
 		((real_fn *)library->gesdd[job->type])(job->letters, &n[0], &n[1], job->p[0], &ld[0],
 			job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, integers, &info,
 			1);
@@ -236,7 +236,7 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 			&ld[0], job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, rwork,
 			integers, &info, 1);
 	}
-	memset(job->p[4], 0xaa, (size_t)n[1] * size_of(job->type) / (job->type < MATH_C ? 1 : 2));
+	memset(job->p[4], 0xaa, (size_t)n[1] * size_of(job->type) / (job->type < LINALG_C ? 1 : 2));
 	put_info(job, library, info);
 	free(integers);
 	free(rwork);
@@ -253,7 +253,7 @@ void stub_syevd(const struct stub_job *job, const struct host_library *library)
 	int64_t info = 0, count;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
 	void *integers = get_work(job, &count);
-	if (job->type < MATH_C) {
+	if (job->type < LINALG_C) {
 		((real_fn *)library->syevd[job->type])(&job->letters[0], &job->letters[1],
 			&job->n[0], job->p[0], &job->ld[0], job->p[1], work, &count, integers, &count,
 			&info, 1, 1);
@@ -278,7 +278,7 @@ void stub_geev(const struct stub_job *job, const struct host_library *library)
 		void *, int64_t *, size_t, size_t);
 	int64_t info = 0, count, n = job->n[0], one = 1;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
-	if (job->type < MATH_C) {
+	if (job->type < LINALG_C) {
 		size_t size = size_of(job->type);
 		char *imaginary = (char *)rwork + (size_t)n * size;
 		((real_fn *)library->geev[job->type])("N", &job->letters[0], &n, job->p[0],

@@ -67,17 +67,17 @@ CUstream stub_solver_stream(cusolverDnHandle_t solver)
 	return solver->stream;
 }
 
-double stub_part(enum math_type type, const void *number, int part)
+double stub_part(enum linalg_type type, const void *number, int part)
 {
-	bool is_complex = type == MATH_C || type == MATH_Z;
-	bool is_double = type == MATH_D || type == MATH_Z;
+	bool is_complex = type == LINALG_C || type == LINALG_Z;
+	bool is_double = type == LINALG_D || type == LINALG_Z;
 	return part && !is_complex ? 0 : is_double ? ((const double *)number)[part]
 		: ((const float *)number)[part];
 }
 
 /* Each of the functions must have the type that Kudzu calls it with. */
 #define F(library, name, symbol, parameters) int symbol parameters;
-#include "lib/math/cublas.def"
+#include "lib/linalg/cublas.def"
 #undef F
 
 /* cuBLAS */
@@ -125,17 +125,17 @@ int cublasGemmStridedBatchedEx_64(cublasHandle_t blas, cublasOperation_t op_a,
 {
 	static const struct {
 		int data, compute;
-	} types[MATH_ALL_TYPES] = {{0, 68}, {1, 70}, {4, 68}, {5, 70}, {2, 68}, {14, 68}};
-	enum math_type type = MATH_S;
-	while (type < MATH_ALL_TYPES && types[type].data != type_a) {
+	} types[LINALG_ALL_TYPES] = {{0, 68}, {1, 70}, {4, 68}, {5, 70}, {2, 68}, {14, 68}};
+	enum linalg_type type = LINALG_S;
+	while (type < LINALG_ALL_TYPES && types[type].data != type_a) {
 		type++;
 	}
-	if (type == MATH_ALL_TYPES || type_b != type_a || type_c != type_a
+	if (type == LINALG_ALL_TYPES || type_b != type_a || type_c != type_a
 	    || compute != types[type].compute || algo != CUBLAS_GEMM_DEFAULT
 	    || lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m) {
 		return 7;
 	}
-	if (type == MATH_C && count > 1 && (next_a < 0 || next_b < 0 || next_c < 0)) {
+	if (type == LINALG_C && count > 1 && (next_a < 0 || next_b < 0 || next_c < 0)) {
 		return 15; // as cuBLAS 13 answers for complex64 alone
 	}
 	struct stub_job job = {stub_gemm, type, {"NTC"[op_a], "NTC"[op_b]}, .n = {m, n, k},
@@ -218,12 +218,12 @@ int cusolverDnDestroyParams(cusolverDnParams_t params)
 }
 
 /* The type of a matrix if all types of a call agree: eigenvalues are complex. */
-static bool stub_geev_type(enum math_type *out, int type_a, int type_w, int type_vl, int type_vr,
+static bool stub_geev_type(enum linalg_type *out, int type_a, int type_w, int type_vl, int type_vr,
 	int compute)
 {
-	*out = type_a == CUDA_R_32F ? MATH_S : type_a == CUDA_R_64F ? MATH_D : type_a == CUDA_C_32F
-		? MATH_C : MATH_Z;
-	bool is_single = *out == MATH_S || *out == MATH_C;
+	*out = type_a == CUDA_R_32F ? LINALG_S : type_a == CUDA_R_64F ? LINALG_D : type_a == CUDA_C_32F
+		? LINALG_C : LINALG_Z;
+	bool is_single = *out == LINALG_S || *out == LINALG_C;
 	return type_w == (is_single ? CUDA_C_32F : CUDA_C_64F) && type_vl == type_a
 		&& type_vr == type_a && compute == type_a;
 }
@@ -234,7 +234,7 @@ int cusolverDnXgeev_bufferSize(cusolverDnHandle_t solver, cusolverDnParams_t par
 	const void *vl, int64_t ldvl, cudaDataType type_vr, const void *vr, int64_t ldvr,
 	cudaDataType compute, size_t *device_size, size_t *host_size)
 {
-	enum math_type type;
+	enum linalg_type type;
 	(void)solver, (void)params, (void)right, (void)a, (void)w, (void)vl, (void)vr;
 	*device_size = (size_t)n * 100;
 	*host_size = (size_t)n * 10;
@@ -249,7 +249,7 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 	size_t device_size, void *host_work, size_t host_size, int *info)
 {
 	int code = stub_failure("cusolverDnXgeev");
-	enum math_type type;
+	enum linalg_type type;
 	if (code || !params || left || vl || lda < n || ldvl < n || ldvr < n || (right && !vr)
 	    || device_size < (size_t)n * 100 || host_size < (size_t)n * 10
 	    || !stub_geev_type(&type, type_a, type_w, type_vl, type_vr, compute)) {
@@ -268,25 +268,25 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define BLAS(stem) PASTE3(cublas, LETTER, stem)
 #define SOLVER(stem) PASTE3(cusolverDn, LETTER, stem)
 
-#define TYPE MATH_S
+#define TYPE LINALG_S
 #define LETTER S
 #define ELEMENT float
 #define REAL float
 #define SOLVER2(real, complex) PASTE3(cusolverDn, LETTER, real)
 #define X(library, name, prefix, real, complex, parameters) \
 	int PASTE3(prefix, LETTER, real) parameters;
-#include "lib/math/cublas.def"
+#include "lib/linalg/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
 #undef ELEMENT
 #undef REAL
 
-#define TYPE MATH_D
+#define TYPE LINALG_D
 #define LETTER D
 #define ELEMENT double
 #define REAL double
-#include "lib/math/cublas.def"
+#include "lib/linalg/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
@@ -298,20 +298,20 @@ int cusolverDnXgeev(cusolverDnHandle_t solver, cusolverDnParams_t params, cusolv
 #define X(library, name, prefix, real, complex, parameters) \
 	int PASTE3(prefix, LETTER, complex) parameters;
 #define SOLVER2(real, complex) PASTE3(cusolverDn, LETTER, complex)
-#define TYPE MATH_C
+#define TYPE LINALG_C
 #define LETTER C
 #define ELEMENT float _Complex
 #define REAL float
-#include "lib/math/cublas.def"
+#include "lib/linalg/cublas.def"
 #include "stub/cublas/typed.h"
 #undef TYPE
 #undef LETTER
 #undef ELEMENT
 #undef REAL
 
-#define TYPE MATH_Z
+#define TYPE LINALG_Z
 #define LETTER Z
 #define ELEMENT double _Complex
 #define REAL double
-#include "lib/math/cublas.def"
+#include "lib/linalg/cublas.def"
 #include "stub/cublas/typed.h"

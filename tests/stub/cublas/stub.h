@@ -15,12 +15,12 @@
  */
 #include "base/common.h"
 
-#include "lib/math/cuda_library.h"
-#include "lib/math/host_library.h"
+#include "lib/linalg/cuda_library.h"
+#include "lib/linalg/host_library.h"
 
 struct stub_job {
 	void (*run)(const struct stub_job *job, const struct host_library *library);
-	enum math_type type;
+	enum linalg_type type;
 	char letters[4];
 	int64_t n[3], ld[3], next[3], count;
 	void *p[6];
@@ -41,7 +41,7 @@ int stub_failure(const char *function);
 int stub_submit(CUstream stream, const struct stub_job *job);
 CUstream stub_blas_stream(cublasHandle_t blas);
 CUstream stub_solver_stream(cusolverDnHandle_t solver);
-double stub_part(enum math_type type, const void *number, int part);
+double stub_part(enum linalg_type type, const void *number, int part);
 
 void stub_gemm(const struct stub_job *job, const struct host_library *library);
 void stub_trsm(const struct stub_job *job, const struct host_library *library);

@@ -12,7 +12,7 @@
  *
  * CUFFT_STUB_FAIL="cufftExecC2C:6" makes the function of that name return the code.
  */
-#include "lib/math/cufft.h"
+#include "lib/fft/cufft.h"
 
 #include <stdatomic.h>
 

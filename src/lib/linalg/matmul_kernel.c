@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of matrices by our own kernel (kernels/matmul.cuh), for every type: integers and bool,
+ * and floats where there is no library.
+ *
+ * The kernel wants the rows of the result without gaps.  If its columns are, then it computes the
+ * transposed product of the transposed operands.
+ */
+#include "base/common.h"
+
+#include "lib/linalg/matmul.h"
+
+#include "lib/ops/device_code.h"
+#include "lib/ops/generate.h"
+#include "lib/ops/kernels.h"
+
+#include <string.h>
+
+enum { ROWS = 8, ROW_SIZE = 2048, TILE = 64, DOT_ROWS = 32, WARPS = 8, MOST_Z = 65535 }; /* as in matmul.cuh */
+
+/* As kernels/matmul.cuh has it. */
+struct kz_matrices {
+	int64_t m, n, k;
+	int64_t a_row, a_column, a_next;
+	int64_t b_row, b_column, b_next;
+	int64_t c_row, c_next;
+	double alpha[2], beta[2];
+	int conjugate_a, conjugate_b;
+	int has_alpha, has_beta;
+	int triangle;
+	int unused;
+};
+
+struct matmul_class {
+	kz_dtype dtype;
+	int serial;
+	int form;
+};
+
+/* What the kernel is compiled for. */
+enum matmul_form { MATMUL_ANY, MATMUL_PLAIN, MATMUL_DOT };
+
+static void matmul_kernel_write(struct str *source, const void *context)
+{
+	const struct matmul_class *class = context;
+	bool is_integer = dtype_is_exact(class->dtype);
+	generate_prelude(source, dtype_bit(class->dtype), is_integer);
+	str_addf(source, "typedef %s kz_element;\n%s", generate_value(class->dtype),
+		class->serial ? "#define KZ_SERIAL\n" : "");
+	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n" : "");
+	if (class->form == MATMUL_DOT) {
+		str_addf(source, "#define KZ_DOT\n#define KZ_WARPS %d\n", class->serial ? 1 : WARPS);
+	}
+	if (is_integer) {
+		str_add(source, "#define KZ_ZERO 0\n"
+			"#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n");
+	} else if (!dtype_is_complex(class->dtype)) {
+		str_add(source, "#define KZ_ZERO 0\n#define KZ_MADD(c, a, b) fma(a, b, c)\n"
+			"#define KZ_FACTOR(f) ((kz_element)(f)[0])\n");
+	} else {
+		str_add(source, "#define KZ_IS_COMPLEX\n#define KZ_ZERO kz_element{0, 0}\n"
+			"#define KZ_MADD(c, a, b) kz_element{ \\\n"
+			"\tfma(a.re, b.re, fma(-a.im, b.im, c.re)), \\\n"
+			"\tfma(a.re, b.im, fma(a.im, b.re, c.im))}\n"
+			"#define KZ_FACTOR(f) kz_element{(decltype(kz_element::re))(f)[0], "
+			"(decltype(kz_element::re))(f)[1]}\n");
+	}
+	str_add(source, device_matmul);
+}
+
+static kz_status matmul_kernel_get(struct kz_kernel **out, const struct matmul_job *job,
+	enum matmul_form form, kz_error *err)
+{
+	struct {
+		char family[8];
+		struct matmul_class class;
+	} key = {"matmul", {job->dtype, job->device->serial, (int)form}};
+	struct kernels_want want = {&key, sizeof(key), matmul_kernel_write, &key.class, "matmul"};
+	return kernels_get(out, job->device, &want, err);
+}
+
+static struct matmul_view matmul_view_turn(struct matmul_view view)
+{
+	struct matmul_view turned = view;
+	turned.row = view.column;
+	turned.column = view.row;
+	return turned;
+}
+
+/* The transposed product of the transposed operands. */
+static struct matmul_job matmul_job_turn(const struct matmul_job *job)
+{
+	struct matmul_job turned = *job;
+	turned.m = job->n;
+	turned.n = job->m;
+	turned.a = matmul_view_turn(job->b);
+	turned.b = matmul_view_turn(job->a);
+	turned.c = matmul_view_turn(job->c);
+	turned.triangle = job->triangle == MATMUL_ALL ? MATMUL_ALL
+		: job->triangle == MATMUL_LOWER ? MATMUL_UPPER : MATMUL_LOWER;
+	return turned;
+}
+
+static bool matmul_is_number(const double number[2], double real)
+{
+	return number[0] == real && number[1] == 0;
+}
+
+/* A column of the result whose matrix has columns without gaps is a row instead; then a row of the
+ * result whose matrix has columns without gaps is a column. */
+static bool matmul_is_better_turned(const struct matmul_job *job)
+{
+	if (job->n == 1 && job->m > 1) {
+		return job->a.column != 1 && job->c.row == 1;
+	}
+	if (job->m == 1 && job->n > 1) {
+		return job->c.column != 1 || (job->b.column != 1 && job->b.row == 1);
+	}
+	return job->n > 1 && job->c.column != 1;
+}
+
+kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
+{
+	struct matmul_job job = matmul_is_better_turned(given) ? matmul_job_turn(given) : *given;
+	bool serial = job.device->serial;
+	bool is_dot = job.n == 1 && job.a.column == 1 && job.k > 1 && !job.triangle;
+	int64_t size = dtype_size(job.dtype);
+	struct kz_matrices matrices = {
+		.m = job.m, .n = job.n, .k = job.k,
+		.a_row = job.a.row, .a_column = job.a.column, .a_next = job.a.next,
+		.b_row = job.b.row, .b_column = job.b.column, .b_next = job.b.next,
+		.c_row = job.c.row, .c_next = job.c.next,
+		.conjugate_a = job.a.is_conjugate, .conjugate_b = job.b.is_conjugate,
+		.has_alpha = !matmul_is_number(job.alpha, 1),
+		.has_beta = matmul_is_number(job.beta, 0) ? 0
+			: matmul_is_number(job.beta, 1) ? 1 : 2,
+		.triangle = job.triangle,
+	};
+	memcpy(matrices.alpha, job.alpha, sizeof(job.alpha));
+	memcpy(matrices.beta, job.beta, sizeof(job.beta));
+	bool is_plain = serial && job.b.column == 1 && !matrices.conjugate_a
+		&& !matrices.conjugate_b && !matrices.has_alpha && !matrices.has_beta
+		&& !matrices.triangle;
+	struct kz_kernel *kernel;
+	kz_status st = matmul_kernel_get(&kernel, &job, is_dot ? MATMUL_DOT
+		: is_plain ? MATMUL_PLAIN : MATMUL_ANY, err);
+	if (st) {
+		return st;
+	}
+	CUdeviceptr address[3];
+	void *params[] = {&address[0], &address[1], &address[2], &matrices};
+	struct kernels_call call = {
+		.kernel = kernel, .stream = job.stream, .params = params, .used = job.used,
+		.used_count = job.used_count,
+	};
+	if (is_dot) {
+		call.block = kz_dim(32 * (serial ? 1 : WARPS), 1, 1);
+		call.grid = kz_dim(divide_up(job.m, DOT_ROWS), 1, 1);
+	} else {
+		call.block = kz_dim(serial ? 1 : 256, 1, 1);
+		call.grid = kz_dim(divide_up(job.m, serial ? ROWS : TILE)
+			* divide_up(job.n, serial ? ROW_SIZE / size : TILE), 1, 1);
+	}
+	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
+		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);
+		address[1] = job.a.address + (CUdeviceptr)(first * job.a.next * size);
+		address[2] = job.b.address + (CUdeviceptr)(first * job.b.next * size);
+		call.grid.z = min64(job.count - first, MOST_Z);
+		st = kernels_launch(&call, err);
+	}
+	return st;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorts along an axis, by a radix sort of rows (kernels/sort.cuh).
+ *
+ * A sort brings its keys, and values if there are some, to rows without gaps: the axis is moved to the
+ * end, and the axis of the result is moved back.  Short rows, and many rows, are sorted by a block
+ * each, in one launch.  A long row is cut into tiles, and each pass is three steps: the counts of the
+ * digits of each tile, their running sums, and the move.  The host never looks at a result: a pass
+ * that moves nothing says so in `states` on the device.
+ *
+ * On a serial device the keys of a long row are first moved to buckets that a cache holds
+ * (kernels/sort_buckets.cuh).
+ */
+#include "base/common.h"
+
+#include "lib/array/array.h"
+#include "lib/array/shape.h"
+#include "lib/core/object.h"
+#include "lib/order/key_order.h"
+#include "lib/order/sort.h"
+#include "lib/module/module.h"
+#include "lib/ops/device_code.h"
+#include "lib/ops/elementwise.h"
+#include "lib/ops/generate.h"
+#include "lib/ops/kernels.h"
+
+#include <kudzu/indexing.h>
+#include <kudzu/scan.h>
+
+enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
+enum { SERIAL_TILE = 32768, THREADS_TILE = 4096, ROW_TILES = 2, MANY_ROWS = 64,
+	BLOCK_KEYS = 4096 };
+
+enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096, /* sort_buckets.cuh */
+	BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
+
+enum sort_payload { NOTHING, INDEXES, VALUES };
+
+/* struct kz_rows of sort.cuh */
+struct sort_rows {
+	CUdeviceptr keys[3];
+	CUdeviceptr values[3];
+	CUdeviceptr indexes;
+	int64_t n, tiles, rows;
+	struct key_order order;
+	int first;
+	int keep_keys;
+};
+
+struct sort {
+	const char *call;
+	struct kz_device *device;
+	struct kz_stream *stream;
+	kz_dtype dtype;          /* of the keys */
+	int descending;
+	enum sort_payload payload;
+	int64_t value_size;
+	int passes;
+	struct sort_rows rows;
+	/* keys and values in the buffers of these numbers, indexes, counts, places, states */
+	struct kz_array *keys[3], *values[3], *indexes;
+	struct kz_array *counts, *places, *states; /* states: or the tables of distributions */
+	struct kz_array *numbers;                  /* of buckets */
+};
+
+/* Kernels */
+
+/* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are one. */
+enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
+
+static const char *const sort_names[] = {"kz_kernel", "kz_count_tile", "kz_move_tile", "kz_finish",
+	"kz_kernel", "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
+
+struct sort_class {
+	int32_t bits, parts; /* of keys */
+	enum sort_payload payload;
+	int32_t value_size;
+	int32_t serial, buckets;
+};
+
+static int sort_passes(kz_dtype dtype)
+{
+	return (int)kz_dtype_size(dtype) + (dtype_is_complex(dtype) ? 1 : 0);
+}
+
+static int64_t sort_tile(const struct kz_device *dev)
+{
+	return dev->serial ? SERIAL_TILE : THREADS_TILE;
+}
+
+static void sort_write_source(struct str *source, const void *context)
+{
+	const struct sort_class *class = context;
+	key_order_write(source, class->bits, class->parts);
+	str_addf(source, "%s%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
+		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
+		class->serial ? "#define KZ_SERIAL\n" : "",
+		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
+		class->payload, class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
+	str_add(source, device_sort);
+	if (class->buckets) {
+		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
+		str_add(source, device_sort_buckets);
+	}
+}
+
+/* One kernel with its parameters, over `blocks` blocks. */
+static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, int64_t blocks,
+	void **params, kz_error *err)
+{
+	struct {
+		char family[8];
+		struct sort_class class;
+	} key = {"sort", {key_order_bits(sort->dtype), key_order_parts(sort->dtype), sort->payload,
+		(int32_t)sort->value_size, sort->device->serial, kernel >= SAMPLE}};
+	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
+	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
+		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
+		sort->places, sort->states, sort->numbers};
+	struct memory *used[countof(arrays)];
+	struct kernels_call call = {
+		.stream = sort->stream, .params = params, .used = used,
+		.grid = kz_dim(blocks, 1, 1),
+		.block = kz_dim(sort->device->serial ? 1 : BLOCK, 1, 1),
+	};
+	for (size_t i = 0; i < countof(arrays); i++) {
+		if (arrays[i]) {
+			used[call.used_count++] = arrays[i]->buffer->memory;
+		}
+	}
+	kz_status st = kernels_get(&call.kernel, sort->device, &want, err);
+	if (!st && kernel != ROW && kernel != SAMPLE) {
+		st = kz_module_kernel(&call.kernel, call.kernel->module, sort_names[kernel], err);
+	}
+	return st ? st : kernels_launch(&call, err);
+}
+
+/* The engine */
+
+/* A block for each row, or for some short ones. */
+static kz_status sort_by_row(struct sort *sort, kz_error *err)
+{
+	int64_t per = sort->rows.n < BLOCK_KEYS ? BLOCK_KEYS / sort->rows.n : 1;
+	void *params[] = {&sort->rows, &per};
+	return sort_launch(sort, ROW, divide_up(sort->rows.rows, per), params, err);
+}
+
+static kz_status sort_pass(struct sort *sort, int pass, kz_error *err)
+{
+	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
+	const int64_t blocks = sort->rows.rows * sort->rows.tiles;
+	CUdeviceptr counts = array_address(sort->counts), places = array_address(sort->places);
+	CUdeviceptr states = array_address(sort->states);
+	void *count_params[] = {&sort->rows, &counts, &states, &pass};
+	void *move_params[] = {&sort->rows, &places, &states, &pass};
+	scan.exclusive = 1;
+	scan.stream = sort->stream;
+	scan.into = sort->places;
+	kz_status st;
+	if ((st = sort_launch(sort, COUNT, blocks, count_params, err))
+	    || (st = kz_scan(NULL, sort->counts, "a + b", "0", &scan, err))) {
+		return st;
+	}
+	return sort_launch(sort, MOVE, blocks, move_params, err);
+}
+
+static kz_status sort_by_tile(struct sort *sort, kz_error *err)
+{
+	const kz_shape shape = KZ_SHAPE(sort->rows.rows, DIGITS * sort->rows.tiles);
+	const kz_shape states = KZ_SHAPE(sort->rows.rows, sort->passes + 1);
+	kz_status st;
+	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &states, sort->stream,
+		err))) {
+		return st;
+	}
+	for (int pass = 0; pass < sort->passes; pass++) {
+		if ((st = sort_pass(sort, pass, err))) {
+			return st;
+		}
+	}
+	CUdeviceptr address = array_address(sort->states);
+	void *params[] = {&sort->rows, &address};
+	return sort_launch(sort, FINISH, sort->rows.rows * sort->rows.tiles, params, err);
+}
+
+/* Whether keys of a row are worth their buckets. */
+static bool sort_has_buckets(const struct sort *sort)
+{
+	return sort->device->serial && !dtype_is_complex(sort->dtype)
+		&& kz_dtype_size(sort->dtype) >= 4 && sort->rows.n >= BUCKET_ROW
+		&& sort->rows.n <= UINT32_MAX;
+}
+
+static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
+{
+	struct sort_rows *rows = &sort->rows;
+	const int64_t size = kz_dtype_size(sort->dtype);
+	const int64_t keys = min64(BUCKET_KEYS, BUCKET_SIZE / (size + (sort->payload ? sort->value_size : 0)));
+	int buckets = (int)min64(divide_up(rows->n, keys), MOST_BUCKETS);
+	const int64_t all = buckets + OWN_BUCKETS;
+	rows->tiles = divide_up(rows->n, BUCKET_TILE);
+	const kz_shape shape = KZ_SHAPE(rows->rows, all * rows->tiles);
+	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2)); /* struct kz_table */
+	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
+	kz_status st;
+	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables, sort->stream, err))
+	    || (st = array_create_on(&sort->numbers, sort->device, KZ_U16, &sort->keys[0]->shape,
+		sort->stream, err))) {
+		return st;
+	}
+	CUdeviceptr counts = array_address(sort->counts), places = array_address(sort->places);
+	CUdeviceptr address = array_address(sort->states), numbers = array_address(sort->numbers);
+	void *sample_params[] = {rows, &address, &buckets};
+	void *count_params[] = {rows, &address, &counts, &numbers, &buckets};
+	void *move_params[] = {rows, &address, &places, &numbers, &buckets};
+	void *sort_params[] = {rows, &address, &places, &buckets};
+	scan.exclusive = 1;
+	scan.stream = sort->stream;
+	scan.into = sort->places;
+	if ((st = sort_launch(sort, SAMPLE, rows->rows, sample_params, err))
+	    || (st = sort_launch(sort, COUNT_BUCKETS, rows->rows * rows->tiles, count_params, err))
+	    || (st = kz_scan(NULL, sort->counts, "a + b", "0", &scan, err))
+	    || (st = sort_launch(sort, MOVE_BUCKETS, rows->rows * rows->tiles, move_params, err))) {
+		return st;
+	}
+	return sort_launch(sort, SORT_BUCKETS, rows->rows * all, sort_params, err);
+}
+
+/* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1] and
+ * indexes. */
+static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
+{
+	const kz_shape *shape = &sort->keys[0]->shape;
+	struct sort_rows *rows = &sort->rows;
+	kz_dtype value = sort->payload == VALUES ? sort->values[0]->dtype
+		: shape->dims[1] <= UINT32_MAX ? KZ_U32 : KZ_U64;
+	kz_status st = KZ_OK;
+	sort->passes = sort_passes(sort->dtype);
+	sort->value_size = sort->payload ? kz_dtype_size(value) : 1;
+	for (int i = 1; i < 3 && !st; i++) {
+		st = array_create_on(&sort->keys[i], sort->device, sort->dtype, shape, sort->stream, err);
+		if (!st && sort->payload) {
+			st = array_create_on(&sort->values[i], sort->device, value, shape, sort->stream,
+				err);
+		}
+	}
+	if (!st && sort->payload == INDEXES) {
+		st = array_create_on(&sort->indexes, sort->device, KZ_I64, shape, sort->stream, err);
+	}
+	if (st || !sort->keys[0]->count) {
+		return st;
+	}
+	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
+		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
+		.order = key_order_of(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
+		.keep_keys = keep_keys};
+	for (int i = 0; i < 3; i++) {
+		rows->keys[i] = array_address(sort->keys[i]);
+		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;
+	}
+	rows->indexes = sort->indexes ? array_address(sort->indexes) : 0;
+	if (sort_has_buckets(sort)) {
+		return sort_by_bucket(sort, err);
+	}
+	return rows->tiles <= ROW_TILES || (rows->rows >= MANY_ROWS && rows->n <= UINT32_MAX)
+		? sort_by_row(sort, err) : sort_by_tile(sort, err);
+}
+
+static void sort_finish(struct sort *sort)
+{
+	for (int i = 0; i < 3; i++) {
+		kz_array_release(sort->keys[i]);
+		kz_array_release(sort->values[i]);
+	}
+	kz_array_release(sort->indexes);
+	kz_array_release(sort->counts);
+	kz_array_release(sort->places);
+	kz_array_release(sort->states);
+	kz_array_release(sort->numbers);
+}
+
+/* Axes */
+
+static kz_status sort_check_alignment(const struct kz_array *array, kz_error *err)
+{
+	const int64_t multiple = generate_alignment(array->dtype);
+	return array_address(array) % (uint64_t)multiple == 0 ? KZ_OK : error_set(err, KZ_INVALID,
+		"sort: the elements of a view of %s do not lie at multiples of %lld bytes",
+		kz_dtype_name(array->dtype), (long long)multiple);
+}
+
+/* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
+kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
+	int64_t axis, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_array *line = NULL, *view = NULL, *copy = NULL;
+	const kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
+	const int64_t n = shape.dims[axis];
+	kz_status st = array->shape.ndim ? KZ_OK : kz_array_view(&line, array, shape, NULL, 0, err);
+	if (!st && !(st = kz_array_moveaxis(&view, line ? line : array, KZ_AXES(axis), KZ_AXES(-1),
+			err))
+	    && !(st = elementwise_contiguous(&copy, view, array->dtype, stream, err))
+	    && !(st = sort_check_alignment(copy, err))) {
+		*moved = view->shape;
+		st = kz_array_view(out, copy, KZ_SHAPE(n ? array->count / n : 0, n), NULL, 0, err);
+	}
+	kz_array_release(line);
+	kz_array_release(view);
+	kz_array_release(copy);
+	return st;
+}
+
+/* Rows back to an array of a shape whose axis was moved to the end; row-major. */
+kz_status sort_give_rows(struct kz_array **out, struct kz_array *rows, const kz_shape *moved,
+	int64_t axis, const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_array *view = NULL, *turned = NULL;
+	kz_status st = kz_array_view(&view, rows, *moved, NULL, 0, err);
+	if (!st && !(st = kz_array_moveaxis(&turned, view, KZ_AXES(-1), KZ_AXES(axis), err))
+	    && !(st = elementwise_contiguous(out, turned, rows->dtype, stream, err))) {
+		(*out)->shape.ndim = shape->ndim;
+	}
+	kz_array_release(view);
+	kz_array_release(turned);
+	return st;
+}
+
+kz_status sort_slice(kz_array **out, kz_array *array, int64_t axis, kz_slice part,
+	kz_error *err)
+{
+	kz_slice items[KZ_MAX_DIMS];
+	for (int64_t i = 0; i < axis; i++) {
+		items[i] = KZ_ALL;
+	}
+	items[axis] = part;
+	return kz_array_slice(out, array, (kz_slices){items, axis + 1}, err);
+}
+
+/* Public calls */
+
+kz_status sort_options_read(struct kz_stream **stream, int *descending, struct kz_device *dev,
+	const kz_sort_options *options, kz_error *err)
+{
+	if (options && options->size != sizeof(*options)) {
+		return struct_refuse("kz_sort_options", options->size, sizeof(*options), err);
+	}
+	*descending = options && options->descending;
+	return stream_pick(stream, dev, options ? options->stream : NULL, err);
+}
+
+kz_status sort_check_axis(int64_t *axis, const struct kz_array *array,
+	const char *call, kz_error *err)
+{
+	const kz_shape one = KZ_SHAPE(1);
+	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
+	return st ? st : axis_resolve(axis, array->shape.ndim ? &array->shape : &one, err);
+}
+
+/* Check an array and its axis, and read the options. */
+static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *axis,
+	const kz_sort_options *options, kz_error *err)
+{
+	kz_status st = object_check_as(array, OBJECT_ARRAY, sort->call, "array", err);
+	if (st) {
+		return st;
+	}
+	if (!key_order_bits(array->dtype)) {
+		return error_set(err, KZ_INVALID, "%s: %s has no order", sort->call,
+			kz_dtype_name(array->dtype));
+	}
+	sort->device = array_device(array);
+	sort->dtype = array->dtype;
+	if ((st = sort_check_axis(axis, array, sort->call, err))) {
+		return st;
+	}
+	return sort_options_read(&sort->stream, &sort->descending, sort->device, options, err);
+}
+
+static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_out,
+	struct sort *sort, struct kz_array *keys, struct kz_array *values, int64_t axis,
+	kz_error *err)
+{
+	kz_shape moved = {.ndim = 0};
+	struct kz_array *sorted = NULL;
+	kz_status st;
+	if ((st = sort_take_rows(&sort->keys[0], &moved, keys, axis, sort->stream, err))
+	    || (values && (st = sort_take_rows(&sort->values[0], &moved, values, axis, sort->stream,
+		err)))
+	    || (st = sort_run_rows(sort, keys_out ? 1 : 0, err))
+	    || (keys_out && (st = sort_give_rows(&sorted, sort->keys[1], &moved, axis, &keys->shape,
+		sort->stream, err)))
+	    || (payload_out && (st = sort_give_rows(payload_out, values ? sort->values[1]
+		: sort->indexes, &moved, axis, &keys->shape, sort->stream, err)))) {
+		kz_array_release(sorted);
+		sorted = NULL;
+	}
+	if (keys_out) {
+		*keys_out = sorted;
+	}
+	sort_finish(sort);
+	return st;
+}
+
+kz_status kz_sort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
+	kz_error *err)
+{
+	struct sort sort = {.call = __func__, .payload = NOTHING};
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = sort_begin(&sort, array, &axis, options, err))) {
+		return st;
+	}
+	return sort_run(out, NULL, &sort, array, NULL, axis, err);
+}
+
+kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
+	kz_error *err)
+{
+	struct sort sort = {.call = __func__, .payload = INDEXES};
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = sort_begin(&sort, array, &axis, options, err))) {
+		return st;
+	}
+	return sort_run(NULL, out, &sort, array, NULL, axis, err);
+}
+
+static kz_status sort_check_values(const struct kz_array *keys, const struct kz_array *values,
+	kz_error *err)
+{
+	kz_status st = object_check_as(values, OBJECT_ARRAY, "sort_by_key", "values", err);
+	if (st || (st = array_same_device("sort_by_key", keys, values, err))) {
+		return st;
+	}
+	return shape_equal(&keys->shape, &values->shape) ? KZ_OK : error_set(err, KZ_INVALID,
+		"sort_by_key: expected values of shape %s, got %s", shape_text(&keys->shape).text,
+		shape_text(&values->shape).text);
+}
+
+/* Values of other sizes than a word's are taken by the indexes of the sort. */
+static kz_status sort_take_values(kz_array **keys_out, kz_array **values_out, struct sort *sort,
+	struct kz_array *keys, struct kz_array *values, int64_t axis, kz_error *err)
+{
+	struct kz_array *indexes = NULL;
+	struct kz_stream *stream = sort->stream;
+	kz_status st;
+	sort->payload = INDEXES;
+	if ((st = sort_run(keys_out, &indexes, sort, keys, NULL, axis, err))) {
+		return st;
+	}
+	st = values->shape.ndim ? kz_array_take_along_axis_on(values_out, values, indexes, axis,
+			KZ_INDEX_WRAP, stream, err)
+		: kz_array_take_on(values_out, values, indexes, 0, KZ_INDEX_WRAP, stream, err);
+	if (st && keys_out) {
+		kz_array_release(*keys_out);
+		*keys_out = NULL;
+	}
+	kz_array_release(indexes);
+	return st;
+}
+
+kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out, kz_array *keys,
+	kz_array *values, int64_t axis, const kz_sort_options *options, kz_error *err)
+{
+	struct sort sort = {.call = __func__, .payload = VALUES};
+	kz_status st;
+	out_clear(keys_out, sizeof(*keys_out), __func__);
+	if ((st = out_check(values_out, sizeof(*values_out), __func__, err))
+	    || (st = object_check(keys, OBJECT_ARRAY, err))
+	    || (st = sort_begin(&sort, keys, &axis, options, err))
+	    || (st = sort_check_values(keys, values, err))) {
+		return st;
+	}
+	const int64_t size = kz_dtype_size(values->dtype);
+	const bool is_word = size <= 16 && (size & (size - 1)) == 0;
+	return is_word ? sort_run(keys_out, values_out, &sort, keys, values, axis, err)
+		: sort_take_values(keys_out, values_out, &sort, keys, values, axis, err);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorts by a comparison that the caller writes in CUDA C: a merge sort of rows (kernels/sort_merge.cuh).
+ *
+ * Threads make short runs, and then each pass merges runs two by two, to and fro between two buffers.
+ * How many passes there are depends on the length of a row only, so the last one fills buffer 0.
+ */
+#include "base/common.h"
+
+#include "lib/array/array.h"
+#include "lib/array/shape.h"
+#include "lib/core/object.h"
+#include "lib/order/sort.h"
+#include "lib/ops/device_code.h"
+#include "lib/ops/generate.h"
+#include "lib/ops/kernels.h"
+#include "lib/ops/user_text.h"
+
+#include <string.h>
+
+enum { RUN = 32, MERGE_BLOCK = 128 };    /* elements of the first runs; threads of a GPU's block */
+enum { SERIAL_PART = 4096, THREADS_PART = 32 }; /* the most elements that a thread merges */
+
+struct merge {
+	struct kz_device *device;
+	struct kz_stream *stream;
+	kz_dtype dtype;
+	const char *less;
+	const char *preamble;
+	int descending;
+	int with_indexes;
+	struct kz_array *from;            /* rows */
+	struct kz_array *elements[2], *indexes[2];
+};
+
+/* struct kz_items of sort_merge.cuh */
+struct merge_items {
+	CUdeviceptr elements;
+	CUdeviceptr indexes;
+};
+
+struct merge_kernel {
+	const struct merge *merge;
+	bool runs;
+};
+
+static void merge_write_source(struct str *source, const void *context)
+{
+	const struct merge_kernel *kernel = context;
+	const struct merge *merge = kernel->merge;
+	const kz_dtype dtype = merge->dtype;
+	const char *type = dtype_is_complex(dtype) ? generate_value(dtype) : kz_dtype_ctype(dtype);
+	if (dtype_is_half(dtype)) {
+		str_addf(source, "#include <cuda_%s16.h>\n", dtype == KZ_F16 ? "fp" : "bf");
+	}
+	if (dtype_is_complex(dtype)) {
+		str_add(source, device_real);
+		str_add(source, device_custom_complex);
+		str_add(source, device_complex);
+	}
+	if (merge->preamble) {
+		user_text_add(source, "sort", "preamble", merge->preamble, "");
+	}
+	str_addf(source, "typedef %s kz_element;\n"
+		"static_assert(sizeof(kz_element) == %lld, \"the dtype was registered with %lld bytes\");\n"
+		"static __device__ inline bool kz_less(const kz_element &%s, const kz_element &%s)\n"
+		"{\nreturn", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
+		merge->descending ? "b" : "a", merge->descending ? "a" : "b");
+	user_text_add(source, "sort", "comparison", merge->less, ";");
+	str_addf(source, "}\n#define KZ_%s\n#define BLOCK %d\n#define KZ_INDEXES %d\n"
+		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
+		merge->device->serial ? 1 : MERGE_BLOCK, merge->with_indexes);
+	str_add(source, device_sort_merge);
+}
+
+static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size, void **params,
+	kz_error *err)
+{
+	const int64_t threads = merge->from->shape.dims[0] * divide_up(merge->from->shape.dims[1], size);
+	const int64_t block = merge->device->serial ? 1 : MERGE_BLOCK;
+	struct merge_kernel kernel = {merge, runs};
+	struct str key = STR_INIT;
+	struct kz_array *const arrays[] = {merge->from, merge->elements[0], merge->elements[1],
+		merge->indexes[0], merge->indexes[1]};
+	struct memory *used[countof(arrays)];
+	struct kernels_call call = {.stream = merge->stream, .params = params, .used = used,
+		.grid = kz_dim(divide_up(threads, block), 1, 1), .block = kz_dim(block, 1, 1)};
+	for (size_t i = 0; i < countof(arrays); i++) {
+		if (arrays[i]) {
+			used[call.used_count++] = arrays[i]->buffer->memory;
+		}
+	}
+	str_addf(&key, "merge %u %d%d%d%d%zu\n%s\n%s", merge->dtype, merge->device->serial, runs,
+		merge->with_indexes, merge->descending, strlen(merge->less), merge->less,
+		merge->preamble ? merge->preamble : "");
+	kz_status st;
+	if (key.failed) {
+		st = error_no_memory(err);
+	} else {
+		struct kernels_want want = {key.data, key.len, merge_write_source, &kernel, "sort"};
+		st = kernels_get(&call.kernel, merge->device, &want, err);
+	}
+	str_free(&key);
+	return st ? st : kernels_launch(&call, err);
+}
+
+static struct merge_items merge_items_of(const struct merge *merge, int buffer)
+{
+	return (struct merge_items){array_address(merge->elements[buffer]),
+		merge->with_indexes ? array_address(merge->indexes[buffer]) : 0};
+}
+
+static kz_status merge_run(const struct merge *merge, kz_error *err)
+{
+	const int64_t most = merge->device->serial ? SERIAL_PART : THREADS_PART;
+	int64_t rows = merge->from->shape.dims[0], n = merge->from->shape.dims[1];
+	int64_t size = RUN, parts = divide_up(n, size);
+	int at = 0;
+	for (int64_t run = RUN; run < n; run *= 2) {
+		at ^= 1;
+	}
+	CUdeviceptr first = array_address(merge->from);
+	struct merge_items from, to = merge_items_of(merge, at);
+	void *run_params[] = {&first, &to, &n, &rows, &parts, &size};
+	kz_status st = merge_launch(merge, true, size, run_params, err);
+	for (int64_t run = RUN; run < n && !st; run *= 2) {
+		size = min64(2 * run, most);
+		parts = divide_up(n, size);
+		from = merge_items_of(merge, at);
+		to = merge_items_of(merge, at ^= 1);
+		void *params[] = {&from, &to, &n, &rows, &parts, &size, &run};
+		st = merge_launch(merge, false, size, params, err);
+	}
+	return st;
+}
+
+static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array *array,
+	int64_t axis, kz_error *err)
+{
+	kz_shape moved = {.ndim = 0};
+	kz_status st = sort_take_rows(&merge->from, &moved, array, axis, merge->stream, err);
+	for (int i = 0; i < 2 && !st; i++) {
+		st = array_create_on(&merge->elements[i], merge->device, merge->dtype,
+			&merge->from->shape, merge->stream, err);
+		if (!st && merge->with_indexes) {
+			st = array_create_on(&merge->indexes[i], merge->device, KZ_I64,
+				&merge->from->shape, merge->stream, err);
+		}
+	}
+	if (!st && merge->from->count) {
+		st = merge_run(merge, err);
+	}
+	if (!st) {
+		st = sort_give_rows(out, merge->with_indexes ? merge->indexes[0] : merge->elements[0],
+			&moved, axis, &array->shape, merge->stream, err);
+	}
+	kz_array_release(merge->from);
+	for (int i = 0; i < 2; i++) {
+		kz_array_release(merge->elements[i]);
+		kz_array_release(merge->indexes[i]);
+	}
+	return st;
+}
+
+static kz_status merge_sort(kz_array **out, kz_array *array, const char *less, int64_t axis,
+	const kz_sort_options *options, int with_indexes, const char *call, kz_error *err)
+{
+	struct merge merge = {.less = less, .with_indexes = with_indexes};
+	kz_status st;
+	if ((st = sort_check_axis(&axis, array, call, err))
+	    || (st = pointer_check_as(less, "a comparison", call, "less", err))) {
+		return st;
+	}
+	merge.device = array_device(array);
+	merge.dtype = array->dtype;
+	if ((st = sort_options_read(&merge.stream, &merge.descending, merge.device, options, err))) {
+		return st;
+	}
+	merge.preamble = options ? options->preamble : NULL;
+	return merge_axis(out, &merge, array, axis, err);
+}
+
+kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
+	const kz_sort_options *options, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : merge_sort(out, array, less, axis, options, 0, __func__, err);
+}
+
+kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
+	const kz_sort_options *options, kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : merge_sort(out, array, less, axis, options, 1, __func__, err);
+}
