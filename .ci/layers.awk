@@ -151,6 +151,30 @@ function check_names(    file, name, l, key) {
 	}
 }
 
+# Which program alone holds a file: the library or the driver of the CPU device; "" if both do.
+function program_of(file,    where) {
+	where = folder_of(file)
+	if (((where, "kudzu") in family) == ((where, "cpu") in family)) {
+		return ""
+	}
+	return (where, "cpu") in family ? "cpu" : "kudzu"
+}
+
+# A debugger that has both programs finds each by its name.
+function check_both(    symbol_name, n, defs, i, owner, other) {
+	for (symbol_name in definers) {
+		n = split(definers[symbol_name], defs, " ")
+		owner = ""
+		for (i = 1; i <= n; i++) {
+			other = program_of(defs[i])
+			if (owner != "" && other != "" && other != owner) {
+				complain(defs[i] ": the other program has a symbol " symbol_name ", too")
+			}
+			owner = other != "" ? other : owner
+		}
+	}
+}
+
 # Who calls whom, by symbols.
 function check_symbols(    i, d, n, defs, from, to) {
 	for (i = 1; i <= wanted; i++) {
@@ -254,6 +278,7 @@ function draw(program, title,    i, j, n, rows, line, width) {
 
 END {
 	check_names()
+	check_both()
 	check_symbols()
 	for (i = 1; i <= count; i++) {
 		check_cycles(folder[i])

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The version, what lower layers call of upper ones, and the map of the sources.  A folder is a
- * layer: it uses only those named before it, and the folders below src/cpu use only each other,
- * src/base and the driver's ABI.  make/lib.mk has the same table for the build;
+ * layer: it uses only those named before it, and the folders below src/cpu use only each other
+ * and src/base.  make/lib.mk has the same table for the build;
  * docs/dev/architecture.md says more.  Each file's head says how it works.
  *
- * include/kudzu/     what programs see; one header per object
+ * include/kudzu/     what programs see
  *
- * src/base/          libc only: errors, memory, strings, files, hashes, the cache on disk
- * src/lib/cuda/           the table of driver functions, filled from a provider; native error codes
- * src/lib/rtc/           one call of NVRTC or nvJitLink: CUDA C -> image; what an image says of itself
- * src/lib/cache/         compile once: the key of a compile, the files that it may read, images as bytes
- * src/lib/core/          devices, streams, events, memory, pools, copies, element types, error values
- * src/lib/module/        images, modules, bundles, linking; kernels, their arguments, launches
- * src/lib/array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
- * src/lib/ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users' kernels
- * src/lib/math/          linear algebra, integration, random numbers, transforms, what networks need
+ * src/base/          libc only: errors, memory, strings, files, hashes, the cache on disk; the
+ *                    driver's ABI
+ * src/lib/           the library: libkudzu
+ *     cuda/          the table of driver functions, filled from a provider; native error codes
+ *     rtc/           one call of NVRTC or nvJitLink: CUDA C -> image; what an image says of itself
+ *     cache/         compile once: the key of a compile, the files that it may read, images as bytes
+ *     core/          devices, streams, events, memory, pools, copies, element types, error values
+ *     module/        images, modules, bundles, linking; kernels, their arguments, launches
+ *     array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
+ *     ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users' kernels
+ *     linalg/        products of matrices, solvers, factors; the libraries that do them
+ *     fft/           transforms, convolution
+ *     order/         sorting, searching, selecting, histograms, sets, segments
+ *     sparse/        sparse matrices
+ *     random/        random numbers, samples, permutations
  * src/cli/           the command kudzu
  *
  * src/cpu/           a CUDA driver that runs on the processor: libkudzu-cpu.so

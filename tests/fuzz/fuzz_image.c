@@ -5,8 +5,8 @@
 #include "base/common.h"
 
 #include "cpu/ptx/check.h"
-#include "cpu/ptx/image.h"
-#include "cpu/ptx/link.h"
+#include "cpu/ptx/ptx_image.h"
+#include "cpu/ptx/ptx_link.h"
 #include "base/lz4.h"
 #include "cpu/ptx/parse.h"
 

@@ -484,7 +484,7 @@ static struct reached find_reached(int row)
 static void check_error(int row, kz_status st, kz_domain domain, int number, const char *call)
 {
 	const char *name = rows[row].name;
-	const struct code *code = codes_find(domain, number);
+	const struct native_code *code = codes_find(domain, number);
 	kz_status want = code ? code->status : KZ_UNKNOWN;
 	ck_assert_msg(st == want && error.status == want, "%s, %s: %d: expected status %d, got %d: %s",
 		name, call, number, want, st, error.message);
@@ -766,7 +766,7 @@ START_TEST(each_code_of_the_first_calls_reaches_the_user)
 {
 	for (int number = 1; number < 1000; number++) {
 		char text_of[64];
-		const struct code *code = codes_find(KZ_DOMAIN_DRIVER, number);
+		const struct native_code *code = codes_find(KZ_DOMAIN_DRIVER, number);
 		snprintf(text_of, sizeof(text_of), "fail=%s:%d", first_calls[_i], number);
 		support_stub(text_of);
 		if (code && code->number != CUDA_ERROR_STUB_LIBRARY) {

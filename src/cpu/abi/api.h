@@ -7,16 +7,16 @@
  * manual, and exports.def lists all functions.  A function is declared where it is defined.
  *
  * There is one device.  A call checks its arguments, describes the work as a struct work (work.h)
- * and gives it to a stream (stream.h).  If the stream is idle the calling thread does the work at
+ * and gives it to a stream (cu_stream.h).  If the stream is idle the calling thread does the work at
  * once.  Otherwise the work is queued for the thread of the stream.
  */
-#include "cpu/mem/memory.h"
+#include "cpu/mem/device_memory.h"
 #include "cpu/object/context.h"
-#include "cpu/object/device.h"
+#include "cpu/object/cu_device.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
-#include "cpu/object/object.h"
-#include "cpu/stream/stream.h"
+#include "cpu/object/cu_object.h"
+#include "cpu/stream/cu_stream.h"
 #include "base/cuda_abi.h"
 
 /* The head of an exported function's definition. */
@@ -44,7 +44,7 @@
 
 /* For callers that use the device without a context; NULL when memory runs out. */
 struct device *device_retain(void);
-void device_release(void);
+void cu_device_release(void);
 
 /* Refuse unknown flags, and more than one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);

@@ -4,7 +4,7 @@
 
 /* CUDA arrays, and texture and surface objects, for the functions that copy, read or write them. */
 #include "cpu/abi/api.h"
-#include "cpu/object/array.h"
+#include "cpu/object/cu_array.h"
 
 struct mipmap {
 	struct object object;
@@ -20,7 +20,7 @@ CUresult array_format(const char *call, CUarray_format format, unsigned channels
 	struct texel_format *out);
 
 /* Texture and surface objects: the images, and the descriptions that they were made from. */
-struct texture_object {
+struct cu_texture {
 	struct object object;
 	struct texture texture;
 	CUDA_RESOURCE_DESC resource;

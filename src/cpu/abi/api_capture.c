@@ -4,8 +4,8 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/capture.h"
-#include "cpu/stream/graph_node.h"
+#include "cpu/stream/cu_capture.h"
+#include "cpu/stream/cu_graph_node.h"
 #include "cpu/stream/queue.h"
 
 static CUresult check_mode(const char *call, CUstreamCaptureMode mode)

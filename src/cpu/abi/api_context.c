@@ -16,7 +16,7 @@
 #include "cpu/abi/api_array.h"
 
 #include "base/alloc.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/condition.h"
@@ -42,14 +42,14 @@ static bool open_device(void)
 	if (state.device_uses++ > 0) {
 		return true;
 	}
-	if (memory_create(&device->memory, capacity_bytes())
+	if (device_memory_create(&device->memory, capacity_bytes())
 	    && pool_create(&device->pool, pool_cores())
 	    && fault_install()) {
 		launch_slots_open(device);
 		return true;
 	}
 	pool_release(device->pool);
-	memory_release(device->memory);
+	device_memory_release(device->memory);
 	memset(device, 0, sizeof(*device));
 	state.device_uses--;
 	return false;
@@ -64,7 +64,7 @@ static void close_device(void)
 	pool_release(device->pool);
 	launch_slots_close(device);
 	fault_remove();
-	memory_release(device->memory);
+	device_memory_release(device->memory);
 	memset(device, 0, sizeof(*device));
 }
 
@@ -76,7 +76,7 @@ struct device *device_retain(void)
 	return ok ? &state.device : NULL;
 }
 
-void device_release(void)
+void cu_device_release(void)
 {
 	pthread_mutex_lock(&state.lock);
 	close_device();
@@ -162,7 +162,7 @@ static void context_destroy(struct context *context)
 	pthread_mutex_destroy(&context->host.output_lock);
 	pthread_mutex_destroy(&context->lock);
 	mem_free(context);
-	device_release();
+	cu_device_release();
 }
 
 CUresult context_check_flags(const char *call, unsigned flags)

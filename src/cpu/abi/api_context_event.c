@@ -9,7 +9,7 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
-#include "cpu/stream/capture.h"
+#include "cpu/stream/cu_capture.h"
 #include "cpu/stream/event.h"
 
 /* The streams that get an item. */

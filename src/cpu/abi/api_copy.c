@@ -7,7 +7,7 @@
 #include "base/common.h"
 
 #include "cpu/abi/api.h"
-#include "cpu/stream/describe.h"
+#include "cpu/stream/work_describe.h"
 
 /* A call copies pageable sources up to this size before it returns, so the program may reuse
  * them. */
@@ -17,11 +17,11 @@
 enum call_kind { CALL_SYNC, CALL_ASYNC };
 
 /* The kind of memory that an operand is in. */
-enum place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
+enum copy_place { PLACE_DEVICE, PLACE_PINNED, PLACE_PAGEABLE };
 
-static enum place copy_find_place(struct context *context, uint64_t address)
+static enum copy_place copy_find_place(struct context *context, uint64_t address)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	struct memory_range range;
 	if (!memory_covers(memory, address)) {
 		return PLACE_PAGEABLE;
@@ -32,7 +32,7 @@ static enum place copy_find_place(struct context *context, uint64_t address)
 
 /* Whether a call returns only when the copy is done ("API synchronization behavior" in NVIDIA's
  * documentation of the driver API). */
-static bool must_wait(enum call_kind kind, enum place to, enum place from, size_t size)
+static bool must_wait(enum call_kind kind, enum copy_place to, enum copy_place from, size_t size)
 {
 	if (kind == CALL_SYNC) {
 		return to != PLACE_DEVICE || from != PLACE_DEVICE;
@@ -54,8 +54,8 @@ static CUresult copy_run(const char *call, struct context *context, const struct
 		}
 		work.kind = WORK_COPY;
 		work.copy = *box;
-		enum place to = copy_find_place(context, box->to.address);
-		enum place from = copy_find_place(context, box->from.address);
+		enum copy_place to = copy_find_place(context, box->to.address);
+		enum copy_place from = copy_find_place(context, box->from.address);
 		stage = from == PLACE_PAGEABLE;
 		if (must_wait(kind, to, from, box->width * box->height * box->depth)) {
 			how = kind == CALL_SYNC ? ENQUEUE_SYNC : ENQUEUE_WAIT;

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cpu/abi/api.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/jit/jit.h"
 #include "cpu/config/settings.h"
 #include "cpu/mem/capacity.h"

@@ -4,7 +4,7 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/capture.h"
+#include "cpu/stream/cu_capture.h"
 
 /* The state of an event, for the functions that query it. */
 static CUresult enter_event(const char *call, CUevent handle, struct event_info *out)

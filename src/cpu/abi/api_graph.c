@@ -4,7 +4,7 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/graph_node.h"
+#include "cpu/stream/cu_graph_node.h"
 
 static const CUgraphEdgeData plain_edge;
 
@@ -150,7 +150,7 @@ API(cuGraphNodeFindInClone, CUgraphNode *out, CUgraphNode origin, CUgraph handle
 /* --- Nodes --- */
 
 /* A list that is written to an array of `room` entries.  NULL: the entries are only counted. */
-struct list {
+struct handle_list {
 	CUgraphNode *nodes;
 	CUgraphNode *others;      /* the other ends of edges, or NULL */
 	CUgraphEdgeData *data;
@@ -159,7 +159,7 @@ struct list {
 	bool is_lossy;            /* an edge has data, and there is no place for it */
 };
 
-static void graph_list_put(struct list *list, CUgraphNode node, CUgraphNode other,
+static void graph_list_put(struct handle_list *list, CUgraphNode node, CUgraphNode other,
 	const CUgraphEdgeData *data)
 {
 	static const CUgraphEdgeData none;
@@ -179,7 +179,7 @@ static void graph_list_put(struct list *list, CUgraphNode node, CUgraphNode othe
 }
 
 /* End a list: the entries that are left become NULL, and *count is the length of the list. */
-static CUresult end_list(const char *call, const struct list *list, size_t *count)
+static CUresult end_list(const char *call, const struct handle_list *list, size_t *count)
 {
 	if (list->is_lossy) {
 		return api_fail(CUDA_ERROR_LOSSY_QUERY, "%s: edges have data", call);
@@ -205,7 +205,7 @@ static CUresult get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, 
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct list list = {.nodes = nodes, .room = *count};
+	struct handle_list list = {.nodes = nodes, .room = *count};
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (!roots_only || node->from.count == 0) {
 			graph_list_put(&list, node->handle, NULL, &plain_edge);
@@ -260,7 +260,7 @@ API(cuGraphDestroyNode, CUgraphNode handle)
 
 /* --- Edges --- */
 
-static CUresult get_edges(const char *call, CUgraph handle, struct list *list, size_t *count)
+static CUresult get_edges(const char *call, CUgraph handle, struct handle_list *list, size_t *count)
 {
 	struct graph *graph;
 	CUresult result = api_need(api_ready(call), call, count);
@@ -288,17 +288,17 @@ static CUresult get_edges(const char *call, CUgraph handle, struct list *list, s
 API(cuGraphGetEdges_v2, CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
 	size_t *count)
 {
-	struct list list = {.nodes = from, .others = to, .data = data};
+	struct handle_list list = {.nodes = from, .others = to, .data = data};
 	return get_edges(__func__, graph, &list, count);
 }
 
 API(cuGraphGetEdges, CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
 {
-	struct list list = {.nodes = from, .others = to};
+	struct handle_list list = {.nodes = from, .others = to};
 	return get_edges(__func__, graph, &list, count);
 }
 
-static CUresult get_neighbours(const char *call, CUgraphNode handle, struct list *list,
+static CUresult get_neighbours(const char *call, CUgraphNode handle, struct handle_list *list,
 	size_t *count, bool is_from)
 {
 	struct graph_node *node;
@@ -324,26 +324,26 @@ static CUresult get_neighbours(const char *call, CUgraphNode handle, struct list
 API(cuGraphNodeGetDependencies_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
 	size_t *count)
 {
-	struct list list = {.nodes = nodes, .data = data};
+	struct handle_list list = {.nodes = nodes, .data = data};
 	return get_neighbours(__func__, node, &list, count, true);
 }
 
 API(cuGraphNodeGetDependencies, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
-	struct list list = {.nodes = nodes};
+	struct handle_list list = {.nodes = nodes};
 	return get_neighbours(__func__, node, &list, count, true);
 }
 
 API(cuGraphNodeGetDependentNodes_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
 	size_t *count)
 {
-	struct list list = {.nodes = nodes, .data = data};
+	struct handle_list list = {.nodes = nodes, .data = data};
 	return get_neighbours(__func__, node, &list, count, false);
 }
 
 API(cuGraphNodeGetDependentNodes, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
-	struct list list = {.nodes = nodes};
+	struct handle_list list = {.nodes = nodes};
 	return get_neighbours(__func__, node, &list, count, false);
 }
 

@@ -2,13 +2,13 @@
 /* Executable graphs: made from graphs, and launched.  api_graph_update.c changes them. */
 #include "base/common.h"
 
-#include "cpu/stream/graph_node.h"
+#include "cpu/stream/cu_graph_node.h"
 
 #include "cpu/abi/api_graph.h"
-#include "cpu/stream/capture.h"
-#include "cpu/stream/describe.h"
+#include "cpu/stream/cu_capture.h"
+#include "cpu/stream/work_describe.h"
 #include "cpu/stream/graph_run.h"
-#include "cpu/stream/stream.h"
+#include "cpu/stream/cu_stream.h"
 
 #include <stdio.h>
 

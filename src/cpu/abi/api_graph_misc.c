@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "cpu/stream/graph_node.h"
+#include "cpu/stream/cu_graph_node.h"
 #include "cpu/stream/user_object.h"
 
 

@@ -6,7 +6,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/graph_node.h"
+#include "cpu/stream/cu_graph_node.h"
 
 #include "cpu/abi/api_graph.h"
 

@@ -8,7 +8,7 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
-#include "cpu/stream/capture.h"
+#include "cpu/stream/cu_capture.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
 static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *context,
 	const struct share_handle *handle)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	if (handle->kind != KIND || handle->size == 0 || handle->size > INT64_MAX / 2) {
 		return fail_open(call, handle, SHARE_GONE);
 	}

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "cpu/abi/api.h"
-#include "cpu/stream/describe.h"
+#include "cpu/stream/work_describe.h"
 
 /* `kernel` has what work_describe_kernel asks for. */
 static CUresult launch_kernel(const char *call, CUfunction handle, const struct kernel_work *kernel,

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/library.h"
-#include "cpu/ptx/image.h"
+#include "cpu/ptx/ptx_image.h"
 
 #include <string.h>
 

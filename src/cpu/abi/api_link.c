@@ -13,8 +13,8 @@
 #include "cpu/object/jit_options.h"
 #include "cpu/object/library.h"
 #include "cpu/ptx/check.h"
-#include "cpu/ptx/image.h"
-#include "cpu/ptx/link.h"
+#include "cpu/ptx/ptx_image.h"
+#include "cpu/ptx/ptx_link.h"
 #include "cpu/ptx/parse.h"
 
 #include <stdio.h>

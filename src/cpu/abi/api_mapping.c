@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/memory_map.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 #include "cpu/mem/share.h"
 
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static void unuse_device(void)
 	if (--state.uses == 0) {
 		state.device = NULL;
 	}
-	device_release();
+	cu_device_release();
 }
 
 /* No offset of the shared file is used twice, so that a new block is all zero. */

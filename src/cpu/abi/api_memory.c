@@ -7,7 +7,7 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/capture.h"
+#include "cpu/stream/cu_capture.h"
 #include "cpu/stream/graph_memory.h"
 
 #include <string.h>
@@ -128,7 +128,7 @@ static CUresult memory_release_address(const char *call, CUdeviceptr address, bo
 		graph_memory_drop(address);
 		return result;
 	}
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	if (leave == LEAVE_FOREIGN && (is_host ? memory_free(memory, address, MEMORY_HOST)
 			: memory_free_ordered(memory, address)
 			|| memory_free(memory, address, MEMORY_MANAGED))) {

@@ -4,7 +4,7 @@
 
 #include "cpu/abi/api.h"
 #include "cpu/config/settings.h"
-#include "cpu/object/module.h"
+#include "cpu/object/cu_module.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/library.h"
-#include "cpu/ptx/image.h"
+#include "cpu/ptx/ptx_image.h"
 
 static CUresult module_load_image(const char *call, CUmodule *out, const void *data, size_t size,
 	struct jit_options *options)
@@ -30,7 +30,7 @@ static CUresult module_load_image(const char *call, CUmodule *out, const void *d
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	result = module_create(call, context, image.text, image.size, options, &module);
+	result = cu_module_create(call, context, image.text, image.size, options, &module);
 	image_close(&image);
 	jit_options_stop(options);
 	if (result == CUDA_SUCCESS && module) {

@@ -9,7 +9,7 @@
 #include "cpu/abi/api.h"
 
 #include "cpu/exec/launch.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/object/library.h"
 
 /* What a multiprocessor hands out at a time. */

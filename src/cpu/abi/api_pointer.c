@@ -36,7 +36,7 @@ static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *fou
 	*found = false;
 	if (device) {
 		*found = memory_find(device->memory, address, range);
-		device_release();
+		cu_device_release();
 	}
 	return result != CUDA_SUCCESS || device ? result
 		: api_no_memory(call);

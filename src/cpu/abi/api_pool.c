@@ -12,26 +12,26 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
-#include "cpu/object/mempool.h"
+#include "cpu/object/cu_mempool.h"
 #include "cpu/stream/graph_memory.h"
 
 static struct {
 	pthread_mutex_t lock;       /* of everything here */
-	struct mempool standard[POOL_PLACES]; /* the default pools */
-	struct mempool *current[POOL_PLACES]; /* NULL: the default one */
-	struct mempool *gone;
+	struct cu_mempool standard[POOL_PLACES]; /* the default pools */
+	struct cu_mempool *current[POOL_PLACES]; /* NULL: the default one */
+	struct cu_mempool *gone;
 } pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 CUmemoryPool mempool_of(const struct memory_range *range)
 {
 	return range->pool && range->pool != graph_memory_account()
-		? ((const struct mempool *)range->pool)->handle : NULL;
+		? ((const struct cu_mempool *)range->pool)->handle : NULL;
 }
 
 /* The lock is held.  NULL when memory for the handle runs out. */
-static struct mempool *standard_pool(enum mempool_place place)
+static struct cu_mempool *standard_pool(enum mempool_place place)
 {
-	struct mempool *pool = &pools.standard[place];
+	struct cu_mempool *pool = &pools.standard[place];
 	if (!pool->handle) {
 		mempool_set_up(pool, place, 0);
 		pool->handle = handle_create(API_POOL, pool);
@@ -40,7 +40,7 @@ static struct mempool *standard_pool(enum mempool_place place)
 }
 
 /* Get a pool, the current one without a handle.  It stays until leave_pool is called. */
-static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct mempool **out)
+static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct cu_mempool **out)
 {
 	CUresult result = CUDA_SUCCESS;
 	pthread_mutex_lock(&pools.lock);
@@ -62,9 +62,9 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct 
 /* Free the destroyed pools whose memory has all been freed.  The lock is held. */
 static void sweep(void)
 {
-	struct mempool **link = &pools.gone;
+	struct cu_mempool **link = &pools.gone;
 	while (*link) {
-		struct mempool *pool = *link;
+		struct cu_mempool *pool = *link;
 		if (atomic_load(&pool->account.used) > 0 || pool->calls > 0) {
 			link = &pool->next;
 		} else {
@@ -74,7 +74,7 @@ static void sweep(void)
 	}
 }
 
-static void leave_pool(struct mempool *pool)
+static void leave_pool(struct cu_mempool *pool)
 {
 	pthread_mutex_lock(&pools.lock);
 	pool->calls--;
@@ -84,7 +84,7 @@ static void leave_pool(struct mempool *pool)
 
 /* --- Stream-ordered allocation --- */
 
-static CUmemPoolProps props_of(const struct mempool *pool)
+static CUmemPoolProps props_of(const struct cu_mempool *pool)
 {
 	static const CUmemLocationType types[] = {CU_MEM_LOCATION_TYPE_DEVICE,
 		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
@@ -96,7 +96,7 @@ static CUmemPoolProps props_of(const struct mempool *pool)
 }
 
 static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
-	const struct mempool *pool, struct context *context, CUstream stream)
+	const struct cu_mempool *pool, struct context *context, CUstream stream)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = {
 		.poolProps = props_of(pool), .bytesize = size
@@ -107,7 +107,7 @@ static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
 }
 
 static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct memory_range *wish,
-	struct mempool *pool)
+	struct cu_mempool *pool)
 {
 	const struct context *context = wish->owner;
 	struct memory_range range = *wish;
@@ -127,7 +127,7 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 /* Memory is allocated at once, before the stream reaches the call.  Zero bytes are no failure; *out
  * is 0 then. */
 static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
-	struct context *context, struct mempool *pool, CUstream stream)
+	struct context *context, struct cu_mempool *pool, CUstream stream)
 {
 	const struct work work = {.kind = WORK_EMPTY};
 	if (pool->is_imported) {
@@ -158,7 +158,7 @@ static CUresult pool_allocate(const char *call, CUdeviceptr *out, size_t size,
 	const CUmemoryPool *handle, CUstream stream)
 {
 	struct context *context;
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_need(api_enter(call, &context), call, out);
 	if (result == CUDA_SUCCESS) {
 		result = enter_pool(call, handle, &pool);
@@ -240,7 +240,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: pools have no handles of types 0x%x",
 			__func__, (unsigned)props->handleTypes);
 	}
-	struct mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
+	struct cu_mempool *pool = props->handleTypes == CU_MEM_HANDLE_TYPE_NONE
 		? mempool_create(props->handleTypes, -1) : mempool_create_shared();
 	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
@@ -257,7 +257,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 
 API(cuMemPoolDestroy, CUmemoryPool handle)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_ready(__func__);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -282,14 +282,14 @@ API(cuMemPoolDestroy, CUmemoryPool handle)
 /* Freed memory goes back at once, so there is nothing to trim. */
 API(cuMemPoolTrimTo, CUmemoryPool handle, size_t keep)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	(void)keep;
 	return mempool_find(__func__, handle, &pool);
 }
 
 API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *out)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -318,7 +318,7 @@ API(cuMemPoolGetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 
 API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, value);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -345,7 +345,7 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 }
 
 /* The host can access host memory and managed memory. */
-static bool is_hosts(const struct mempool *pool, const CUmemLocation *location)
+static bool is_hosts(const struct cu_mempool *pool, const CUmemLocation *location)
 {
 	return pool->place != POOL_DEVICE && (location->type == CU_MEM_LOCATION_TYPE_HOST
 		|| location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
@@ -358,7 +358,7 @@ static bool is_devices(const CUmemLocation *location)
 
 /* The owner of memory can always read and write it.  The access of the device to host memory is
  * kept. */
-static bool may_set(const struct mempool *pool, const CUmemAccessDesc *desc)
+static bool may_set(const struct cu_mempool *pool, const CUmemAccessDesc *desc)
 {
 	if (is_devices(&desc->location) && mempool_kind(pool->place) == MEMORY_HOST) {
 		return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
@@ -371,7 +371,7 @@ static bool may_set(const struct mempool *pool, const CUmemAccessDesc *desc)
 
 API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && !map && count > 0) {
 		return api_null(__func__, "the list");
@@ -392,7 +392,7 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 
 API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
 	if (result == CUDA_SUCCESS && !location) {
 		return api_null(__func__, "the location");
@@ -418,7 +418,7 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
 		return result;
 	}
 	pthread_mutex_lock(&pools.lock);
-	const struct mempool *pool = is_current && pools.current[place]
+	const struct cu_mempool *pool = is_current && pools.current[place]
 		? pools.current[place] : standard_pool(place);
 	*out = pool ? pool->handle : NULL;
 	pthread_mutex_unlock(&pools.lock);
@@ -429,7 +429,7 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
 static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
 	enum mempool_place place)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	if (so_far != CUDA_SUCCESS) {
 		return so_far;
 	}

@@ -9,7 +9,7 @@
 #include "cpu/abi/api.h"
 
 #include "base/alloc.h"
-#include "cpu/object/mempool.h"
+#include "cpu/object/cu_mempool.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ _Static_assert(sizeof(struct share_handle) <= sizeof(CUmemPoolPtrExportData), "a
 API(cuMemPoolExportToShareableHandle, void *out, CUmemoryPool handle,
 	CUmemAllocationHandleType type, unsigned long long flags)
 {
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	CUresult result = api_need(mempool_find(__func__, handle, &pool), __func__, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -63,7 +63,7 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 			__func__, os_handle);
 	}
 	file = fcntl(file, F_DUPFD_CLOEXEC, 0);
-	struct mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
+	struct cu_mempool *pool = file >= 0 ? mempool_create(type, file) : NULL;
 	if (!pool) {
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory or no more file"
 			" descriptors", __func__);
@@ -75,11 +75,11 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 }
 
 static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CUdeviceptr address,
-	struct memory *memory)
+	struct device_memory *memory)
 {
 	struct memory_range range;
 	struct share share;
-	const struct mempool *pool = memory_find(memory, address, &range)
+	const struct cu_mempool *pool = memory_find(memory, address, &range)
 		? handle_get(mempool_of(&range), API_POOL) : NULL;
 	if (!pool || range.address != address || range.is_leaving || pool->is_imported
 	    || pool->handle_type == CU_MEM_HANDLE_TYPE_NONE) {
@@ -108,12 +108,12 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 		return api_no_memory(__func__);
 	}
 	result = export_pointer(__func__, out, address, device->memory);
-	device_release();
+	cu_device_release();
 	return result;
 }
 
 /* Check that the file of a pool has an allocation that another process has exported. */
-static bool has_exported(const struct memory *memory, const struct mempool *pool,
+static bool has_exported(const struct device_memory *memory, const struct cu_mempool *pool,
 	const struct share_handle *handle)
 {
 	struct stat info;
@@ -131,7 +131,7 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 	CUmemPoolPtrExportData *data)
 {
 	struct context *context;
-	struct mempool *pool;
+	struct cu_mempool *pool;
 	struct share_handle handle;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {

@@ -39,7 +39,7 @@ API_ALIAS(cuStreamDestroy, cuStreamDestroy_v2);
 
 API(cuStreamSynchronize, CUstream handle)
 {
-	return stream_wait(__func__, handle);
+	return cu_stream_wait(__func__, handle);
 }
 API_PER_THREAD(cuStreamSynchronize_ptsz, cuStreamSynchronize, (CUstream handle), (handle));
 

@@ -7,7 +7,7 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/capture.h"
+#include "cpu/stream/cu_capture.h"
 #include "cpu/stream/queue.h"
 
 #include <string.h>

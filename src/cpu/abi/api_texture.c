@@ -44,7 +44,7 @@ static CUresult texture_check_memory(const char *call, const struct context *con
 }
 
 static CUresult use_linear(const char *call, const struct context *context,
-	struct texture_object *t)
+	struct cu_texture *t)
 {
 	struct texture *texture = &t->texture;
 	const __typeof__(t->resource.res.linear) *in = &t->resource.res.linear;
@@ -64,7 +64,7 @@ static CUresult use_linear(const char *call, const struct context *context,
 }
 
 static CUresult use_pitch(const char *call, const struct context *context,
-	struct texture_object *t)
+	struct cu_texture *t)
 {
 	struct texture *texture = &t->texture;
 	const __typeof__(t->resource.res.pitch2D) *in = &t->resource.res.pitch2D;
@@ -95,7 +95,7 @@ static CUresult use_pitch(const char *call, const struct context *context,
 }
 
 /* Get the images of an array or a mipmapped array, and the descriptor that it was made with. */
-static CUresult use_arrays(const char *call, struct texture_object *t,
+static CUresult use_arrays(const char *call, struct cu_texture *t,
 	const CUDA_ARRAY3D_DESCRIPTOR **descriptor)
 {
 	const struct array *array = NULL;
@@ -149,7 +149,7 @@ static CUresult view_format(const char *call, CUresourceViewFormat format,
 	return CUDA_SUCCESS;
 }
 
-static CUresult apply_view(const char *call, struct texture_object *t,
+static CUresult apply_view(const char *call, struct cu_texture *t,
 	const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	const CUDA_RESOURCE_VIEW_DESC *v = &t->view;
@@ -197,7 +197,7 @@ static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d, uns
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, d->flags);
 }
 
-static CUresult make_sampler(const char *call, struct texture_object *t, bool is_cube)
+static CUresult make_sampler(const char *call, struct cu_texture *t, bool is_cube)
 {
 	const CUDA_TEXTURE_DESC *d = &t->sampling;
 	struct sampler *s = &t->texture.sampler;
@@ -236,7 +236,7 @@ static CUresult make_sampler(const char *call, struct texture_object *t, bool is
 /* --- Texture objects --- */
 
 /* How many coordinates a read takes, without layers and faces. */
-static unsigned texture_axes(const struct texture_object *t, const CUDA_ARRAY3D_DESCRIPTOR *d)
+static unsigned texture_axes(const struct cu_texture *t, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	if (!d) {
 		return t->resource.resType == CU_RESOURCE_TYPE_LINEAR ? 1 : 2;
@@ -245,7 +245,7 @@ static unsigned texture_axes(const struct texture_object *t, const CUDA_ARRAY3D_
 }
 
 static CUresult make_texture(const char *call, const struct context *context,
-	struct texture_object *t)
+	struct cu_texture *t)
 {
 	const CUDA_ARRAY3D_DESCRIPTOR *descriptor = NULL;
 	CUresult result;
@@ -284,9 +284,9 @@ static void texture_free(struct object *object)
 }
 
 static CUresult add_texture(const char *call, struct context *context, CUtexObject *out,
-	const struct texture_object *model)
+	const struct cu_texture *model)
 {
-	struct texture_object *t = mem_zalloc(1, sizeof(*t));
+	struct cu_texture *t = mem_zalloc(1, sizeof(*t));
 	if (!t) {
 		return api_no_memory(call);
 	}
@@ -311,7 +311,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 		return result;
 	}
 	*out = 0;
-	struct texture_object t = {.resource = *resource, .sampling = *sampling,
+	struct cu_texture t = {.resource = *resource, .sampling = *sampling,
 		.has_view = view};
 	if (view) {
 		t.view = *view;
@@ -346,7 +346,7 @@ static CUresult enter_object(const char *call, uint64_t handle, enum api_kind ki
 
 const struct texture *texture_find(uint64_t handle)
 {
-	const struct texture_object *t = handle_get((const void *)(uintptr_t)handle, API_TEXTURE);
+	const struct cu_texture *t = handle_get((const void *)(uintptr_t)handle, API_TEXTURE);
 	return t ? &t->texture : NULL;
 }
 
@@ -380,7 +380,7 @@ API(cuTexObjectDestroy, CUtexObject handle)
 
 API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
-	struct texture_object *t;
+	struct cu_texture *t;
 	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->resource;
@@ -390,7 +390,7 @@ API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 
 API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 {
-	struct texture_object *t;
+	struct cu_texture *t;
 	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->sampling;
@@ -400,7 +400,7 @@ API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 
 API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
 {
-	struct texture_object *t;
+	struct cu_texture *t;
 	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->view; // all 0 if it has none

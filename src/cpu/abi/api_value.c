@@ -7,7 +7,7 @@
 
 #include "cpu/abi/api.h"
 
-#include "cpu/stream/describe.h"
+#include "cpu/stream/work_describe.h"
 
 static CUresult batch(const char *call, enum values_version version, CUstream stream, unsigned count,
 	const CUstreamBatchMemOpParams *list, unsigned flags)

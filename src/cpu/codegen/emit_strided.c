@@ -22,20 +22,20 @@
 
 enum { MOST_RUNS = 4, MOST_REACH = 32768 };
 
-struct run {
+struct strided_run {
 	int64_t start;          /* from the base */
 	unsigned length;        /* elements */
 	unsigned first;         /* the lane that has the first one */
 };
 
-struct strided {
+struct strided_access {
 	struct emit *e;
 	LLVMTypeRef one;        /* an element */
 	unsigned size;          /* of it, in bytes */
 	unsigned count;         /* that each lane has, one behind the other */
 	enum ptx_space space;
 	LLVMValueRef base;      /* pointer to i8 */
-	struct run runs[MOST_RUNS];
+	struct strided_run runs[MOST_RUNS];
 	unsigned run_count;
 	uint8_t run_of[RT_MAX_WIDTH];
 	uint8_t place_of[RT_MAX_WIDTH]; /* of a lane in its run */
@@ -45,7 +45,7 @@ struct strided {
 	const int64_t *offsets; /* of the lanes, from the base */
 };
 
-static unsigned strided_step_of(const struct strided *s)
+static unsigned strided_step_of(const struct strided_access *s)
 {
 	return s->size * s->count;
 }
@@ -71,10 +71,10 @@ static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
 	return count;
 }
 
-static void place_lane(struct strided *s, unsigned lane, int64_t offset)
+static void place_lane(struct strided_access *s, unsigned lane, int64_t offset)
 {
 	for (unsigned r = 0; r < s->run_count; r++) {
-		struct run *run = &s->runs[r];
+		struct strided_run *run = &s->runs[r];
 		int64_t place = (offset - run->start) / strided_step_of(s);
 		if (offset >= run->start && place < run->length) {
 			s->run_of[lane] = (uint8_t)r;
@@ -84,7 +84,7 @@ static void place_lane(struct strided *s, unsigned lane, int64_t offset)
 	}
 }
 
-static bool strided_find_runs(struct strided *s, const int64_t *offsets)
+static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 {
 	int64_t sorted[RT_MAX_WIDTH + 1];
 	unsigned count = sort_offsets(sorted, offsets);
@@ -98,7 +98,7 @@ static bool strided_find_runs(struct strided *s, const int64_t *offsets)
 		    || (i > 0 && sorted[i] - sorted[i - 1] < strided_step_of(s))) {
 			return false;
 		}
-		s->runs[s->run_count++] = (struct run){sorted[i], 1, RT_MAX_WIDTH};
+		s->runs[s->run_count++] = (struct strided_run){sorted[i], 1, RT_MAX_WIDTH};
 	}
 	s->is_straight = s->run_count == 1 && count == RT_MAX_WIDTH;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -110,12 +110,12 @@ static bool strided_find_runs(struct strided *s, const int64_t *offsets)
 
 /* --- Vectors --- */
 
-static LLVMTypeRef run_type(const struct strided *s, const struct run *run)
+static LLVMTypeRef run_type(const struct strided_access *s, const struct strided_run *run)
 {
 	return LLVMVectorType(s->one, run->length * s->count);
 }
 
-static LLVMValueRef run_place(const struct strided *s, const struct run *run)
+static LLVMValueRef run_place(const struct strided_access *s, const struct strided_run *run)
 {
 	struct emit *e = s->e;
 	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
@@ -127,7 +127,7 @@ static LLVMValueRef run_place(const struct strided *s, const struct run *run)
 }
 
 /* Part `part` of those lanes that have theirs in a run; of the others anything. */
-static LLVMValueRef strided_take_part(const struct strided *s, LLVMValueRef elements, unsigned run,
+static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueRef elements, unsigned run,
 	unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
@@ -137,7 +137,7 @@ static LLVMValueRef strided_take_part(const struct strided *s, LLVMValueRef elem
 	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
 }
 
-static LLVMValueRef lanes_of(const struct strided *s, unsigned run)
+static LLVMValueRef lanes_of(const struct strided_access *s, unsigned run)
 {
 	LLVMValueRef all[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -148,11 +148,11 @@ static LLVMValueRef lanes_of(const struct strided *s, unsigned run)
 
 /* --- Loads --- */
 
-static void load_runs(const struct strided *s, LLVMValueRef *values)
+static void load_runs(const struct strided_access *s, LLVMValueRef *values)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
-		const struct run *run = &s->runs[r];
+		const struct strided_run *run = &s->runs[r];
 		LLVMValueRef place = run_place(s, run);
 		LLVMValueRef all = emit_load_row(e, run_type(s, run), place,
 			run->length * strided_step_of(s));
@@ -164,7 +164,7 @@ static void load_runs(const struct strided *s, LLVMValueRef *values)
 }
 
 /* Where each lane's elements begin. */
-static void strided_begin_lanes(const struct strided *s, LLVMValueRef *places)
+static void strided_begin_lanes(const struct strided_access *s, LLVMValueRef *places)
 {
 	struct emit *e = s->e;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -174,14 +174,14 @@ static void strided_begin_lanes(const struct strided *s, LLVMValueRef *places)
 		(unsigned)s->stride);
 }
 
-static void load_lanes(const struct strided *s, LLVMValueRef *values)
+static void load_lanes(const struct strided_access *s, LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	strided_begin_lanes(s, places);
 	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
-static LLVMValueRef load_some(const struct strided *s)
+static LLVMValueRef load_some(const struct strided_access *s)
 {
 	struct emit *e = s->e;
 	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
@@ -194,11 +194,11 @@ static LLVMValueRef load_some(const struct strided *s)
 /* --- Stores --- */
 
 /* Of lanes that have the same element the last one's value stays. */
-static void store_runs(const struct strided *s, LLVMValueRef value)
+static void store_runs(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
-		const struct run *run = &s->runs[r];
+		const struct strided_run *run = &s->runs[r];
 		unsigned order[RT_MAX_WIDTH];
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 			if (s->run_of[i] == r) {
@@ -211,14 +211,14 @@ static void store_runs(const struct strided *s, LLVMValueRef value)
 	}
 }
 
-static void store_lanes(const struct strided *s, const LLVMValueRef *values)
+static void store_lanes(const struct strided_access *s, const LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	strided_begin_lanes(s, places);
 	emit_store_lanes(s->e, values, places, s->size, s->count);
 }
 
-static void store_some(const struct strided *s, LLVMValueRef value)
+static void store_some(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
 	LLVMValueRef place = run_place(s, &s->runs[0]);
@@ -240,7 +240,7 @@ static bool is_near(const int64_t *offsets)
 	return near;
 }
 
-static int64_t strided_stride_of(const struct strided *s)
+static int64_t strided_stride_of(const struct strided_access *s)
 {
 	int64_t stride = s->offsets[1] - s->offsets[0];
 	bool same = stride >= strided_step_of(s) && stride <= MOST_REACH;
@@ -250,7 +250,7 @@ static int64_t strided_stride_of(const struct strided *s)
 	return same ? stride : 0;
 }
 
-static bool strided_find(struct strided *s, struct emit *e, const struct ptx_inst *inst,
+static bool strided_find(struct strided_access *s, struct emit *e, const struct ptx_inst *inst,
 	unsigned count, bool loads)
 {
 	const struct ptx_operand *operand = &inst->operands[loads];
@@ -260,7 +260,7 @@ static bool strided_find(struct strided *s, struct emit *e, const struct ptx_ins
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}
-	*s = (struct strided){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
+	*s = (struct strided_access){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
 	s->has_runs = strided_find_runs(s, at.offsets);
@@ -272,11 +272,11 @@ static bool strided_find(struct strided *s, struct emit *e, const struct ptx_ins
 
 bool emit_is_strided(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads)
 {
-	struct strided s;
+	struct strided_access s;
 	return strided_find(&s, e, inst, count, loads);
 }
 
-static bool strided_init(struct strided *s, struct emit *e, const struct ptx_inst *inst,
+static bool strided_init(struct strided_access *s, struct emit *e, const struct ptx_inst *inst,
 	unsigned count, bool loads)
 {
 	if (!strided_find(s, e, inst, count, loads)) {
@@ -291,7 +291,7 @@ static bool strided_init(struct strided *s, struct emit *e, const struct ptx_ins
 bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	unsigned count)
 {
-	struct strided s;
+	struct strided_access s;
 	if (!strided_init(&s, e, inst, count, true)) {
 		return false;
 	}
@@ -308,7 +308,7 @@ bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count)
 {
-	struct strided s;
+	struct strided_access s;
 	if (!strided_init(&s, e, inst, count, false)) {
 		return false;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Textures and surfaces.  The operands go into a request in memory (texture.h), a C function does
+ * Textures and surfaces.  The operands go into a request in memory (texture_fetch.h), a C function does
  * the work, and the results are read back, lane by lane: most of the time is spent in that
  * function.
  */
@@ -11,7 +11,7 @@
 #include "cpu/codegen/emit_lanes.h"
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
-#include "cpu/runtime/texture.h"
+#include "cpu/runtime/texture_fetch.h"
 
 /* Room for a request and for four results behind it; one place serves all of a kernel. */
 enum {

@@ -2,7 +2,7 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own.  emit.c fills it, the passes of compile.c simplify it, and the
+ * Every kernel is a module of its own.  emit.c fills it, the passes of run_passes.c simplify it, and the
  * target machine writes an object file to memory.
  *
  * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and
@@ -11,7 +11,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/compile.h"
+#include "cpu/codegen/run_passes.h"
 #include "cpu/codegen/emit.h"
 #include "cpu/codegen/jit_dump.h"
 #include "cpu/codegen/jit_link.h"

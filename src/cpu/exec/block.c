@@ -220,13 +220,13 @@ static enum block_end block_open_books(struct block *block)
 }
 
 /* What a pass over all groups has seen. */
-struct pass {
+struct block_pass {
 	bool ran;
 	bool moved;  /* something other than spinning */
 };
 
 /* Resume the warps of a group that have threads which are ready, once each. */
-static enum block_end block_run_group(struct block *block, uint32_t group, struct pass *pass)
+static enum block_end block_run_group(struct block *block, uint32_t group, struct block_pass *pass)
 {
 	struct books *b = &block->books;
 	uint32_t per_group = RT_GROUP / block->width;
@@ -281,7 +281,7 @@ const char *block_waits_at(const struct block *block)
 
 static enum block_end block_run_mixed(struct block *block)
 {
-	struct pass pass = {.ran = false};
+	struct block_pass pass = {.ran = false};
 	for (uint32_t g = 0; g < block_group_count(block); g++) {
 		enum block_end end = block_run_group(block, g, &pass);
 		if (end != BLOCK_DONE) {

@@ -100,7 +100,7 @@ static void launch_fill_tid(struct launcher *launcher, const uint32_t block[3])
 	}
 }
 
-static bool launch_has_failed(struct job *job)
+static bool launch_has_failed(struct launch_job *job)
 {
 	return atomic_load_explicit(&job->failure, memory_order_relaxed) != CUDA_SUCCESS;
 }
@@ -110,7 +110,7 @@ static bool launch_has_failed(struct job *job)
 static void launch_work_on(void *arg, unsigned index);
 
 /* For worker 0, whose block waits for what others could do: the pool may have been busy before. */
-static void launch_get_help(struct job *job, const struct worker *w)
+static void launch_get_help(struct launch_job *job, const struct worker *w)
 {
 	if (w == job->launcher->workers && !job->has_helpers && job->want > 1) {
 		job->has_helpers = pool_post(job->launcher->pool, launch_work_on, job, job->want - 1,
@@ -118,7 +118,7 @@ static void launch_get_help(struct job *job, const struct worker *w)
 	}
 }
 
-static void launch_locate(const struct job *job, uint64_t block, uint32_t ctaid[3])
+static void launch_locate(const struct launch_job *job, uint64_t block, uint32_t ctaid[3])
 {
 	const uint32_t *grid = job->launch.nctaid;
 	ctaid[0] = (uint32_t)(block % grid[0]);
@@ -126,7 +126,7 @@ static void launch_locate(const struct job *job, uint64_t block, uint32_t ctaid[
 	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static bool launch_take_from(struct job *job, struct worker *w, struct worker *owner)
+static bool launch_take_from(struct launch_job *job, struct worker *w, struct worker *owner)
 {
 	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
 	if (at >= owner->end) {
@@ -151,7 +151,7 @@ static bool launch_take_from(struct job *job, struct worker *w, struct worker *o
 }
 
 /* From its own share, then from the others'. */
-static bool launch_take_blocks(struct job *job, struct worker *w)
+static bool launch_take_blocks(struct launch_job *job, struct worker *w)
 {
 	struct worker *workers = job->launcher->workers;
 	struct worker *end = workers + job->shares;
@@ -166,14 +166,14 @@ static bool launch_take_blocks(struct job *job, struct worker *w)
 }
 
 /* How many blocks may run in one call: of a row of the grid. */
-static uint32_t launch_most_blocks(const struct job *job, const struct worker *w)
+static uint32_t launch_most_blocks(const struct launch_job *job, const struct worker *w)
 {
 	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
 	most = w->to - w->at < most ? w->to - w->at : most;
 	return (uint32_t)most;
 }
 
-static bool launch_plan_layout(struct block_frame_layout *out, const struct job *job,
+static bool launch_plan_layout(struct block_frame_layout *out, const struct launch_job *job,
 	const struct jit_kernel *kernel)
 {
 	size_t local_size;
@@ -182,7 +182,7 @@ static bool launch_plan_layout(struct block_frame_layout *out, const struct job 
 			local_size);
 }
 
-static bool launch_set_up_frame(struct job *job, struct block_frame *frame,
+static bool launch_set_up_frame(struct launch_job *job, struct block_frame *frame,
 	const struct block_frame_layout *layout, const struct jit_kernel *kernel, uint32_t sm)
 {
 	if (!block_frame_set_up(frame, layout, job->shared_size, &job->launch, sm)) {
@@ -195,7 +195,7 @@ static bool launch_set_up_frame(struct job *job, struct block_frame *frame,
 
 /* Better code is there.  Without memory for its frames the worker goes on with what it has.  Wider warps
  * are fewer, so this does not call malloc, which launch_cancel could leave half done. */
-static void launch_switch_code(struct job *job, struct worker *w, const struct jit_kernel *kernel)
+static void launch_switch_code(struct launch_job *job, struct worker *w, const struct jit_kernel *kernel)
 {
 	struct block_frame_layout layout = {.width = 0};
 	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
@@ -208,7 +208,7 @@ static void launch_switch_code(struct job *job, struct worker *w, const struct j
 	}
 }
 
-static void launch_begin_block(struct job *job, struct worker *w)
+static void launch_begin_block(struct launch_job *job, struct worker *w)
 {
 	const struct jit_kernel *kernel = jit_code_get(job->request->code);
 	if (unlikely(kernel != w->kernel)) {
@@ -221,7 +221,7 @@ static void launch_begin_block(struct job *job, struct worker *w)
 }
 
 /* On to what follows so many blocks of a row. */
-static void launch_pass_blocks(struct job *job, struct worker *w, uint32_t count)
+static void launch_pass_blocks(struct launch_job *job, struct worker *w, uint32_t count)
 {
 	const uint32_t *grid = job->launch.nctaid;
 	w->at += count;
@@ -235,7 +235,7 @@ static void launch_pass_blocks(struct job *job, struct worker *w, uint32_t count
 	}
 }
 
-static void launch_end_block(struct job *job, struct worker *w)
+static void launch_end_block(struct launch_job *job, struct worker *w)
 {
 	atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
 	w->in_block = false;
@@ -244,7 +244,7 @@ static void launch_end_block(struct job *job, struct worker *w)
 	}
 }
 
-static bool launch_has_next_block(struct job *job, struct worker *w)
+static bool launch_has_next_block(struct launch_job *job, struct worker *w)
 {
 	return w->at != w->to || launch_take_blocks(job, w);
 }
@@ -252,7 +252,7 @@ static bool launch_has_next_block(struct job *job, struct worker *w)
 /* --- Blocks in places --- */
 
 /* Step the block in a place that this worker has taken. */
-static void launch_step_place(struct job *job, struct worker *w, struct place *place)
+static void launch_step_place(struct launch_job *job, struct worker *w, struct resident_place *place)
 {
 	w->frame = &place->frame;
 	enum block_end end = block_step(&w->frame->block);
@@ -266,7 +266,7 @@ static void launch_step_place(struct job *job, struct worker *w, struct place *p
 		memory_order_release);
 }
 
-static bool launch_take_place(struct place *place, enum place_state from)
+static bool launch_take_place(struct resident_place *place, enum place_state from)
 {
 	unsigned state = from;
 	return atomic_compare_exchange_strong_explicit(&place->state, &state, PLACE_TAKEN,
@@ -275,14 +275,14 @@ static bool launch_take_place(struct place *place, enum place_state from)
 
 /* Step each block in a place that nobody else has; how many places are not empty.  Workers begin
  * apart, so that each mostly has blocks that are in its core's cache. */
-static size_t launch_go_round(struct job *job, struct worker *w)
+static size_t launch_go_round(struct launch_job *job, struct worker *w)
 {
 	const size_t count = atomic_load_explicit(&job->places_in_use, memory_order_acquire);
 	const size_t first = count * (size_t)(w - job->launcher->workers) / job->want;
 	size_t left = 0;
 	for (size_t i = 0; i < count && !launch_has_failed(job); i++) {
 		size_t at = (first + i) % count;
-		struct place *place = resident_place(&job->launcher->resident, at);
+		struct resident_place *place = resident_place(&job->launcher->resident, at);
 		if (launch_take_place(place, PLACE_FREE)) {
 			launch_step_place(job, w, place);
 		}
@@ -293,7 +293,7 @@ static size_t launch_go_round(struct job *job, struct worker *w)
 
 /* Get places for blocks that run beside others: as many as multiprocessors have at once, or what
  * there is memory for. */
-static bool launch_get_places(struct job *job, const struct worker *w)
+static bool launch_get_places(struct launch_job *job, const struct worker *w)
 {
 	struct launcher *launcher = job->launcher;
 	const uint64_t most = (uint64_t)launcher->worker_count * LAUNCH_SM_BLOCKS;
@@ -303,7 +303,7 @@ static bool launch_get_places(struct job *job, const struct worker *w)
 		count /= 2;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct place *place = resident_place(&launcher->resident, i);
+		struct resident_place *place = resident_place(&launcher->resident, i);
 		place->frame.fail.code = 0;
 		place->frame.block.run = w->own.block.run;
 		place->frame.block.stop = &job->failure;
@@ -314,7 +314,7 @@ static bool launch_get_places(struct job *job, const struct worker *w)
 }
 
 /* Whether there are places; the first worker that asks gets them. */
-static bool launch_has_places(struct job *job, const struct worker *w)
+static bool launch_has_places(struct launch_job *job, const struct worker *w)
 {
 	unsigned none = PLACES_NONE;
 	if (atomic_compare_exchange_strong(&job->places, &none, PLACES_BUSY)) {
@@ -326,7 +326,7 @@ static bool launch_has_places(struct job *job, const struct worker *w)
 	return atomic_load(&job->places) == PLACES_READY;
 }
 
-static void launch_use_places(struct job *job, size_t count)
+static void launch_use_places(struct launch_job *job, size_t count)
 {
 	size_t old = atomic_load(&job->places_in_use);
 	while (old < count && !atomic_compare_exchange_weak(&job->places_in_use, &old, count)) {
@@ -334,7 +334,7 @@ static void launch_use_places(struct job *job, size_t count)
 }
 
 /* Begin the worker's next block in a place, if one is empty. */
-static void launch_begin_beside(struct job *job, struct worker *w)
+static void launch_begin_beside(struct launch_job *job, struct worker *w)
 {
 	if (!w->has_passed) {
 		w->has_passed = true;
@@ -344,7 +344,7 @@ static void launch_begin_beside(struct job *job, struct worker *w)
 		return;
 	}
 	for (size_t i = 0; i < job->most_places; i++) {
-		struct place *place = resident_place(&job->launcher->resident, i);
+		struct resident_place *place = resident_place(&job->launcher->resident, i);
 		if (launch_take_place(place, PLACE_EMPTY)) {
 			block_start(&place->frame.block, w->ctaid, 1);
 			launch_pass_blocks(job, w, 1);
@@ -356,7 +356,7 @@ static void launch_begin_beside(struct job *job, struct worker *w)
 }
 
 /* The block of a worker waits, for another block perhaps, whose worker may need this core. */
-static void launch_wait(struct job *job, struct worker *w)
+static void launch_wait(struct launch_job *job, struct worker *w)
 {
 	launch_get_help(job, w);
 	launch_go_round(job, w);
@@ -368,7 +368,7 @@ static void launch_wait(struct job *job, struct worker *w)
 }
 
 /* Until all blocks in places are done. */
-static void launch_run_places(struct job *job, struct worker *w)
+static void launch_run_places(struct launch_job *job, struct worker *w)
 {
 	while (launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
 		launch_get_help(job, w);
@@ -376,7 +376,7 @@ static void launch_run_places(struct job *job, struct worker *w)
 	}
 }
 
-static void launch_run_blocks(struct job *job, struct worker *w)
+static void launch_run_blocks(struct launch_job *job, struct worker *w)
 {
 	while (!launch_has_failed(job)) {
 		if (!w->in_block) {
@@ -418,7 +418,7 @@ static void launch_use_signal_stack(struct worker *w, unsigned index)
 
 static void launch_work_on(void *arg, unsigned index)
 {
-	struct job *job = arg;
+	struct launch_job *job = arg;
 	struct worker *w = &job->launcher->workers[index];
 	const float_state caller = float_state_reset();
 	sigset_t mask;
@@ -445,7 +445,7 @@ static void launch_work_on(void *arg, unsigned index)
 
 /* --- Launches --- */
 
-static void launch_init_shared(struct job *job, uint32_t own_size)
+static void launch_init_shared(struct launch_job *job, uint32_t own_size)
 {
 	struct rt_launch *launch = &job->launch;
 	job->own_shared = own_size;
@@ -457,7 +457,7 @@ static void launch_init_shared(struct job *job, uint32_t own_size)
 	launch->reserved_cap = launch->reserved_start + RT_RESERVED_SHARED;
 }
 
-static void launch_init_job(struct job *job, struct launcher *launcher,
+static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
 {
 	struct rt_launch *launch = &job->launch;
@@ -489,7 +489,7 @@ static void launch_init_job(struct job *job, struct launcher *launcher,
 
 /* How many blocks a worker takes at a time.  Between two calls some time is lost where blocks come
  * from memory, so it is many; but never so many that others who are done find nothing left. */
-static uint64_t launch_plan_chunk(const struct job *job, unsigned workers)
+static uint64_t launch_plan_chunk(const struct launch_job *job, unsigned workers)
 {
 	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
 	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1) : 0;
@@ -501,7 +501,7 @@ static uint64_t launch_plan_chunk(const struct job *job, unsigned workers)
  * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks
  * that may wait for others have one share for all.  How many workers have something to do is the
  * result. */
-static void launch_plan_shares(struct job *job, unsigned workers)
+static void launch_plan_shares(struct launch_job *job, unsigned workers)
 {
 	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;
 	job->chunk = launch_plan_chunk(job, workers);
@@ -513,12 +513,12 @@ static void launch_plan_shares(struct job *job, unsigned workers)
 }
 
 /* The first block of a share. */
-static uint64_t launch_share_start(const struct job *job, unsigned index)
+static uint64_t launch_share_start(const struct launch_job *job, unsigned index)
 {
 	return job->share * index + (index < job->rest ? index : job->rest);
 }
 
-static bool launch_set_up_worker(struct job *job, unsigned index)
+static bool launch_set_up_worker(struct launch_job *job, unsigned index)
 {
 	struct worker *w = &job->launcher->workers[index];
 	w->frame = &w->own;
@@ -539,7 +539,7 @@ static bool launch_set_up_worker(struct job *job, unsigned index)
 }
 
 /* If there is not memory or not addresses enough for all workers, fewer do the job. */
-static bool launch_set_up_workers(struct job *job, unsigned workers)
+static bool launch_set_up_workers(struct launch_job *job, unsigned workers)
 {
 	unsigned ready;
 	do {
@@ -552,7 +552,7 @@ static bool launch_set_up_workers(struct job *job, unsigned workers)
 }
 
 /* All blocks begin. */
-static bool launch_set_up_places(struct job *job)
+static bool launch_set_up_places(struct launch_job *job)
 {
 	struct launcher *launcher = job->launcher;
 	uint64_t address = (uintptr_t)launcher->grid_sync;
@@ -564,7 +564,7 @@ static bool launch_set_up_places(struct job *job)
 		return false;
 	}
 	for (size_t i = 0; i < job->blocks; i++) {
-		struct place *place = resident_place(&launcher->resident, i);
+		struct resident_place *place = resident_place(&launcher->resident, i);
 		uint32_t ctaid[3];
 		place->frame.fail.code = 0;
 		place->frame.block.run = job->kernel->run;
@@ -588,7 +588,7 @@ size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, s
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
 	struct launch_failure *out)
 {
-	struct job *job = &launcher->job;
+	struct launch_job *job = &launcher->job;
 	launch_init_job(job, launcher, request, out);
 	launch_fill_tid(launcher, request->block);
 	if (!launch_plan_layout(&job->layout, job, job->kernel)) {
@@ -620,7 +620,7 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 
 void launch_cancel(struct launcher *launcher, CUresult code, const char *why)
 {
-	struct job *job = &launcher->job;
+	struct launch_job *job = &launcher->job;
 	unsigned none = CUDA_SUCCESS;
 	if (!atomic_load(&launcher->is_running)) {
 		return;

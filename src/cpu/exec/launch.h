@@ -7,8 +7,8 @@
 #include "base/cuda_abi.h"
 #include "cpu/exec/block.h"
 #include "cpu/jit/jit.h"
-#include "cpu/mem/memory.h"
-#include "cpu/exec/pool.h"
+#include "cpu/mem/device_memory.h"
+#include "cpu/exec/worker_pool.h"
 
 /* What the device allows. */
 #define LAUNCH_MAX_THREADS BLOCK_MAX_THREADS
@@ -47,7 +47,7 @@ struct launch_request {
 	uint32_t static_shared;
 	uint32_t dynamic_shared;
 	bool uses_reserved_shared; /* see struct rt_launch */
-	struct memory *memory;  /* of a kernel that tells of its accesses; else NULL */
+	struct device_memory *memory;  /* of a kernel that tells of its accesses; else NULL */
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks are resident at once; grid.sync() works */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The first and the last of some lanes. */
-static void launch_describe_lanes(const struct job *job, const struct slot *slot, uint32_t lanes,
+static void launch_describe_lanes(const struct launch_job *job, const struct slot *slot, uint32_t lanes,
 	char *text, size_t size)
 {
 	const struct rt_launch *launch = &job->launch;
@@ -29,7 +29,7 @@ static void launch_describe_lanes(const struct job *job, const struct slot *slot
 }
 
 /* The first failure of a launch is the one that counts; the others stop quietly.  0 lanes: all. */
-static bool launch_claim_failure(struct job *job, CUresult code, const struct slot *slot,
+static bool launch_claim_failure(struct launch_job *job, CUresult code, const struct slot *slot,
 	uint32_t lanes)
 {
 	unsigned none = CUDA_SUCCESS;
@@ -68,7 +68,7 @@ static bool launch_can_exist(uint64_t address)
 
 /* Of lanes that have told what they access (emit_trace.c) the first that may not; 0: none of them.
  * The hardware tells of a vector only where its bytes on the faulty page begin. */
-static uint32_t launch_traced_lane(struct memory *memory, const struct fault_catch *fault,
+static uint32_t launch_traced_lane(struct device_memory *memory, const struct fault_catch *fault,
 	const struct rt_warp *warp)
 {
 	uint32_t size = memory ? warp->access : 0;
@@ -84,7 +84,7 @@ static uint32_t launch_traced_lane(struct memory *memory, const struct fault_cat
 }
 
 /* The first byte that such a lane may not access. */
-static uint64_t launch_traced_address(struct memory *memory, const struct rt_warp *warp,
+static uint64_t launch_traced_address(struct device_memory *memory, const struct rt_warp *warp,
 	uint32_t lane)
 {
 	uint64_t at = warp->at[__builtin_ctz(lane)];
@@ -143,7 +143,7 @@ static const struct slot *launch_faulty_slot(uint32_t *lanes, const struct worke
 	return slot;
 }
 
-void launch_fail_fault(struct job *job, const struct worker *w)
+void launch_fail_fault(struct launch_job *job, const struct worker *w)
 {
 	static const struct {
 		int signal;
@@ -164,7 +164,7 @@ void launch_fail_fault(struct job *job, const struct worker *w)
 	}
 	uint32_t lanes;
 	const struct slot *slot = launch_faulty_slot(&lanes, w);
-	struct memory *memory = job->request->memory;
+	struct device_memory *memory = job->request->memory;
 	uint32_t lane = launch_traced_lane(memory, &w->fault, &slot->warp);
 	if (!launch_claim_failure(job, faults[i].code, slot, lane != 0 ? lane : lanes)) {
 		return;
@@ -196,7 +196,7 @@ void launch_fail_fault(struct job *job, const struct worker *w)
 	}
 }
 
-void launch_fail_block(struct job *job, const struct block *block, enum block_end end)
+void launch_fail_block(struct launch_job *job, const struct block *block, enum block_end end)
 {
 	if (end == BLOCK_STOPPED) {
 		return;

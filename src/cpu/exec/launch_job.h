@@ -30,7 +30,7 @@ struct worker {
 };
 
 /* The grid that runs. */
-struct job {
+struct launch_job {
 	struct launcher *launcher;
 	const struct launch_request *request;
 	struct rt_launch launch;
@@ -66,12 +66,12 @@ struct launcher {
 	atomic_ullong grid_id;
 	atomic_bool is_running;   /* the job means something */
 	uint32_t grid_sync[4];    /* the workspace of grid.sync(), cleared for each launch */
-	struct job job;
+	struct launch_job job;
 };
 
 /* A worker has met a hardware fault, or a block has ended badly: the launch fails, and its
  * launch_failure says which block and thread it was, unless it has failed already. */
-void launch_fail_fault(struct job *job, const struct worker *w);
-void launch_fail_block(struct job *job, const struct block *block, enum block_end end);
+void launch_fail_fault(struct launch_job *job, const struct worker *w);
+void launch_fail_block(struct launch_job *job, const struct block *block, enum block_end end);
 
 #endif

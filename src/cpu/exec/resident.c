@@ -18,7 +18,7 @@
 /* A place: the struct, then the slots, exchanges and frames of its warps. */
 static size_t resident_slots_at(void)
 {
-	return round_up(sizeof(struct place), ALIGN);
+	return round_up(sizeof(struct resident_place), ALIGN);
 }
 
 static size_t resident_exchanges_at(const struct block_frame_layout *layout)
@@ -92,7 +92,7 @@ static bool resident_map_windows(struct resident *resident, size_t shared_size, 
 static void resident_bind(struct resident *resident, size_t index, const struct rt_launch *launch)
 {
 	const struct block_frame_layout *layout = &resident->layout;
-	struct place *place = resident_place(resident, index);
+	struct resident_place *place = resident_place(resident, index);
 	struct block_frame *frame = &place->frame;
 	uint8_t *base = (uint8_t *)place;
 	frame->block.slots = (struct slot *)(base + resident_slots_at());

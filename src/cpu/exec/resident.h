@@ -11,7 +11,7 @@
  */
 #include "cpu/exec/block_frame.h"
 
-struct place {
+struct resident_place {
 	struct block_frame frame; /* its memory belongs to the struct resident */
 	atomic_uint state;        /* enum place_state */
 };
@@ -39,9 +39,9 @@ bool resident_set_up(struct resident *resident, const struct block_frame_layout 
 	size_t shared_size, uint64_t count, const struct rt_launch *launch);
 void resident_free(struct resident *resident);
 
-static inline struct place *resident_place(const struct resident *resident, size_t index)
+static inline struct resident_place *resident_place(const struct resident *resident, size_t index)
 {
-	return (struct place *)(resident->places.data + index * resident->place_stride);
+	return (struct resident_place *)(resident->places.data + index * resident->place_stride);
 }
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "cpu/mem/fault.h"
 
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 #include "cpu/mem/share.h"
 
 #include <pthread.h>

@@ -12,7 +12,7 @@
 
 #include "base/cores.h"
 #include "cpu/mem/capacity.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -8,7 +8,7 @@
 #include "cpu/mem/memory_map.h"
 
 #include "base/alloc.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 
 #include <limits.h>
 #include <sys/mman.h>

@@ -4,9 +4,9 @@
 
 /*
  * The mappings in one reserved range of addresses: parts of files, as a list sorted by address.
- * memory.c keeps the reserved ranges, and calls these functions with its lock held.
+ * device_memory.c keeps the reserved ranges, and calls these functions with its lock held.
  */
-#include "cpu/mem/memory.h"
+#include "cpu/mem/device_memory.h"
 
 struct mapping {
 	struct memory_range range;

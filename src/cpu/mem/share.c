@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 
 #include <errno.h>
 #include <fcntl.h>

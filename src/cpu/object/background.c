@@ -10,7 +10,7 @@
 
 #include "cpu/object/background.h"
 
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/jit/jit.h"
 
 #include <pthread.h>

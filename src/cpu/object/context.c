@@ -10,7 +10,7 @@
 #include "cpu/object/context.h"
 
 #include "cpu/config/settings.h"
-#include "cpu/object/device.h"
+#include "cpu/object/cu_device.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
 #include "cpu/runtime/heap.h"
@@ -184,7 +184,7 @@ void context_poison(struct context *context, CUresult code, const char *format, 
 
 bool context_open_heap(struct context *context)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
 		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
 	pthread_mutex_lock(&context->lock);
@@ -202,7 +202,7 @@ bool context_open_heap(struct context *context)
 
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish)
 {
-	struct memory *memory = ((const struct context *)wish->owner)->device->memory;
+	struct device_memory *memory = ((const struct context *)wish->owner)->device->memory;
 	*out = 0;
 	if (wish->size == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size is 0", call);

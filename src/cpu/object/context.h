@@ -7,7 +7,7 @@
  * is the calling thread's.  A kernel's failure is kept in its context until the next call asks.
  */
 #include "base/common.h"
-#include "cpu/mem/memory.h"
+#include "cpu/mem/device_memory.h"
 #include "cpu/runtime/rt.h"
 #include "base/cuda_abi.h"
 

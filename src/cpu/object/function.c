@@ -10,7 +10,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/object/module.h"
+#include "cpu/object/cu_module.h"
 
 #include "base/alloc.h"
 #include "cpu/exec/launch.h"

@@ -10,7 +10,7 @@
 #include "cpu/object/handle.h"
 
 #include "base/alloc.h"
-#include "cpu/object/object.h"
+#include "cpu/object/cu_object.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cpu/object/log.h"
-#include "cpu/ptx/image.h"
+#include "cpu/ptx/ptx_image.h"
 
 #include <stdio.h>
 #include <string.h>

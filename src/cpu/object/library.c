@@ -16,13 +16,13 @@
 #include "cpu/object/context.h"
 #include "cpu/object/jit_options.h"
 #include "cpu/object/log.h"
-#include "cpu/ptx/image.h"
+#include "cpu/ptx/ptx_image.h"
 
 void library_free(struct library *library)
 {
 	handle_release(library->handle);
 	if (library->plan) {
-		module_release(library->plan);
+		cu_module_release(library->plan);
 	}
 	pthread_mutex_destroy(&library->lock);
 	mem_free(library->loaded);
@@ -45,7 +45,7 @@ CUresult library_create(const char *call, const struct image *image,
 	if (!library->handle) {
 		api_log("%s: host memory has run out", call);
 	} else {
-		result = module_create(call, NULL, library->text, library->size, options,
+		result = cu_module_create(call, NULL, library->text, library->size, options,
 			&library->plan);
 	}
 	if (result != CUDA_SUCCESS) {
@@ -101,7 +101,7 @@ static CUresult library_load_locked(
 	if (!place) {
 		return api_no_memory(call);
 	}
-	CUresult result = module_create(call, context, library->text, library->size, &none, out);
+	CUresult result = cu_module_create(call, context, library->text, library->size, &none, out);
 	if (result == CUDA_SUCCESS) {
 		(*out)->object.is_part = true;
 		library_inherit(*out, library->plan);

@@ -3,7 +3,7 @@
 #define CPU_OBJECT_LIBRARY_H
 
 /* Libraries: code without a context, and the way from any handle of a kernel to its function. */
-#include "cpu/object/module.h"
+#include "cpu/object/cu_module.h"
 
 struct image;
 

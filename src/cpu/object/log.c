@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 #include "cpu/object/handle.h"
 
 #include <pthread.h>

@@ -13,7 +13,7 @@
 void api_log(const char *format, ...) printf_like(1, 2);
 /* In a forked process: whoever had the log's lock is not here. */
 void api_log_forget_lock(void);
-/* Whether a system call was refused to this thread (refusal.h); keeps that as a reason. */
+/* Whether a system call was refused to this thread (system_refusal.h); keeps that as a reason. */
 bool api_log_refusal(void);
 
 /* A call that is out of memory because the system refused a call says so. */

@@ -148,7 +148,7 @@ static bool lex_digits(struct lexer *lexer, unsigned base, uint64_t *value)
 }
 
 /* 0f or 0d and exactly as many hex digits as the bits need. */
-static bool lex_bits(struct lexer *lexer, struct token *out)
+static bool lex_bits(struct lexer *lexer, struct lex_token *out)
 {
 	out->kind = TOKEN_FLOAT;
 	out->real_width = (lexer->next[1] | 0x20) == 'f' ? 32 : 64;
@@ -170,7 +170,7 @@ static bool lex_bits(struct lexer *lexer, struct token *out)
 }
 
 /* 1.5, 1., .5, 2e10.  strtod wants an end to the text, and the program's locale must not matter. */
-static bool lex_decimal(struct lexer *lexer, struct token *out)
+static bool lex_decimal(struct lexer *lexer, struct lex_token *out)
 {
 	char copy[MAX_DECIMAL];
 	const char *p = out->text;
@@ -207,7 +207,7 @@ static bool lex_decimal(struct lexer *lexer, struct token *out)
 	return true;
 }
 
-static bool lex_integer(struct lexer *lexer, struct token *out)
+static bool lex_integer(struct lexer *lexer, struct lex_token *out)
 {
 	char c = lex_peek(lexer, 0) == '0' ? lex_peek(lexer, 1) | 0x20 : '\0';
 	unsigned base = c == 'x' ? 16 : c == 'b' ? 2 : lex_peek(lexer, 0) == '0' ? 8 : 10;
@@ -232,7 +232,7 @@ static bool lex_looks_decimal(const struct lexer *lexer)
 		&& (lex_is_digit(sign) || sign == '+' || sign == '-'));
 }
 
-static bool lex_number(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
+static bool lex_number(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag)
 {
 	char second = lex_peek(lexer, 1) | 0x20;
 	bool ok;
@@ -254,7 +254,7 @@ static bool lex_number(struct lexer *lexer, struct token *out, struct ptx_diag *
 	return true;
 }
 
-static bool lex_string(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
+static bool lex_string(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag)
 {
 	const char *first = ++lexer->next;
 	while (lexer->next < lexer->end && *lexer->next != '"' && *lexer->next != '\n') {
@@ -274,7 +274,7 @@ static bool lex_string(struct lexer *lexer, struct token *out, struct ptx_diag *
 	return true;
 }
 
-static bool lex_other(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
+static bool lex_other(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag)
 {
 	unsigned char c = (unsigned char)*lexer->next;
 	if (c > ' ' && c < 0x7f) {
@@ -285,12 +285,12 @@ static bool lex_other(struct lexer *lexer, struct token *out, struct ptx_diag *d
 	return ptx_fail(diag, out->line, out->column, "unexpected character '\\x%02x'", c);
 }
 
-bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag)
+bool lex_next(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag)
 {
 	if (!lex_skip_space(lexer, diag)) {
 		return false;
 	}
-	*out = (struct token){.kind = TOKEN_END, .text = lexer->next, .line = lexer->line,
+	*out = (struct lex_token){.kind = TOKEN_END, .text = lexer->next, .line = lexer->line,
 		.column = lex_column_of(lexer, lexer->next)};
 	if (lexer->next == lexer->end) {
 		return true;
@@ -347,7 +347,7 @@ static const char *lex_find_mark(const char *at, const char *end)
 
 bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag)
 {
-	struct token token;
+	struct lex_token token;
 	size_t depth = 1;
 	bool ok = true;
 	while (ok && depth > 0) {

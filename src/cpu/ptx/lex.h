@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum token_kind {
+enum lex_token_kind {
 	TOKEN_END,
 	TOKEN_WORD,    /* add.s32 .reg %r1 $label_2 _ : names, opcodes, directives */
 	TOKEN_INT,     /* value */
@@ -16,8 +16,8 @@ enum token_kind {
 	TOKEN_PUNCT    /* one character: text[0] */
 };
 
-struct token {
-	enum token_kind kind;
+struct lex_token {
+	enum lex_token_kind kind;
 	const char *text;
 	size_t len;
 	int line;            /* from 1 */
@@ -37,7 +37,7 @@ struct lexer {
 
 void lex_init(struct lexer *lexer, const char *text, size_t size);
 /* At the end of the text this gives TOKEN_END, again and again. */
-bool lex_next(struct lexer *lexer, struct token *out, struct ptx_diag *diag);
+bool lex_next(struct lexer *lexer, struct lex_token *out, struct ptx_diag *diag);
 
 /* Go on behind the } of the { that was the last token, minding nothing but strings, comments and lines.
  * False if there is none. */
@@ -45,7 +45,7 @@ bool lex_skip_block(struct lexer *lexer, struct ptx_diag *diag);
 
 /* Whether it is this word or punctuation mark.  Inline, and the first letter first: the parser asks
  * about every token many times. */
-static inline bool token_is(const struct token *token, const char *text)
+static inline bool token_is(const struct lex_token *token, const char *text)
 {
 	return (token->kind == TOKEN_WORD || token->kind == TOKEN_PUNCT)
 		&& token->text[0] == text[0] && strlen(text) == token->len

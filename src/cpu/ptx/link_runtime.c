@@ -8,7 +8,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/ptx/link.h"
+#include "cpu/ptx/ptx_link.h"
 
 #include <stdlib.h>
 #include <string.h>

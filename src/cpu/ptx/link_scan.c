@@ -11,33 +11,33 @@
 #include <string.h>
 
 /* One pass over an input. */
-struct scan {
+struct link_scan {
 	struct linker *linker;
 	struct input *input;
 	struct lexer lexer;
-	struct token token;
+	struct lex_token token;
 	struct ptx_diag *diag;
 	bool failed;
 };
 
-static void scan_next_token(struct scan *s)
+static void scan_next_token(struct link_scan *s)
 {
 	if (!lex_next(&s->lexer, &s->token, s->diag)) {
 		s->failed = true;
 	}
 }
 
-static bool scan_is(const struct scan *s, const char *text)
+static bool scan_is(const struct link_scan *s, const char *text)
 {
 	return token_is(&s->token, text);
 }
 
-static bool scan_at_end(const struct scan *s)
+static bool scan_at_end(const struct link_scan *s)
 {
 	return s->failed || s->token.kind == TOKEN_END;
 }
 
-static void *scan_alloc(struct scan *s, size_t size)
+static void *scan_alloc(struct link_scan *s, size_t size)
 {
 	void *memory = arena_alloc(&s->linker->arena, 1, size);
 	if (!memory) {
@@ -48,7 +48,7 @@ static void *scan_alloc(struct scan *s, size_t size)
 }
 
 /* Skip from an opening mark behind the one that closes it. */
-static void scan_skip_group(struct scan *s, const char *open, const char *close)
+static void scan_skip_group(struct link_scan *s, const char *open, const char *close)
 {
 	size_t depth = 0;
 	do {
@@ -59,7 +59,7 @@ static void scan_skip_group(struct scan *s, const char *open, const char *close)
 }
 
 /* The token at hand declares a name of the item. */
-static void scan_add_name(struct scan *s, struct item *item)
+static void scan_add_name(struct link_scan *s, struct item *item)
 {
 	struct name *name = scan_alloc(s, sizeof(*name));
 	char *text = arena_strndup(&s->linker->arena, s->token.text, s->token.len);
@@ -79,7 +79,7 @@ static void scan_add_name(struct scan *s, struct item *item)
 }
 
 /* Behind .entry or .func, up to the body's end or the semicolon. */
-static void scan_function(struct scan *s, struct item *item)
+static void scan_function(struct link_scan *s, struct item *item)
 {
 	while (!scan_at_end(s) && !link_is_name(&s->token)) {
 		if (scan_is(s, "(")) {
@@ -101,7 +101,7 @@ static void scan_function(struct scan *s, struct item *item)
 }
 
 /* Behind .global, .const or .shared, up to the semicolon. */
-static void scan_variable(struct scan *s, struct item *item)
+static void scan_variable(struct link_scan *s, struct item *item)
 {
 	bool in_value = false;
 	while (!scan_at_end(s) && !scan_is(s, ";")) {
@@ -131,7 +131,7 @@ static void scan_variable(struct scan *s, struct item *item)
 	scan_next_token(s);
 }
 
-static void scan_version(struct scan *s)
+static void scan_version(struct link_scan *s)
 {
 	scan_next_token(s);
 	int major = (int)s->token.real;
@@ -143,7 +143,7 @@ static void scan_version(struct scan *s)
 	scan_next_token(s);
 }
 
-static void scan_target(struct scan *s)
+static void scan_target(struct link_scan *s)
 {
 	scan_next_token(s);
 	int target = 0;
@@ -164,7 +164,7 @@ static void scan_target(struct scan *s)
 }
 
 /* What a module says of itself, and what is left out; false at anything else. */
-static bool scan_header(struct scan *s)
+static bool scan_header(struct link_scan *s)
 {
 	if (scan_is(s, ".version")) {
 		scan_version(s);
@@ -183,7 +183,7 @@ static bool scan_header(struct scan *s)
 	return true;
 }
 
-static enum linkage scan_linkage(struct scan *s)
+static enum linkage scan_linkage(struct link_scan *s)
 {
 	enum linkage linkage = LINK_LOCAL;
 	for (;; scan_next_token(s)) {
@@ -200,7 +200,7 @@ static enum linkage scan_linkage(struct scan *s)
 }
 
 /* .file, .pragma and what else has no name: up to the next directive on this level. */
-static void scan_other(struct scan *s)
+static void scan_other(struct link_scan *s)
 {
 	if (scan_is(s, ".file")) {
 		scan_next_token(s);
@@ -215,12 +215,12 @@ static void scan_other(struct scan *s)
 }
 
 /* Behind .alias: as visible as the declaration in front of it says. */
-static void scan_alias(struct scan *s, struct item *item)
+static void scan_alias(struct link_scan *s, struct item *item)
 {
 	const struct name *old = s->token.kind == TOKEN_WORD
 		? map_getn(&s->input->names, s->token.text, s->token.len) : NULL;
 	struct lexer lexer;
-	struct token first = {.kind = TOKEN_END};
+	struct lex_token first = {.kind = TOKEN_END};
 	struct ptx_diag ignored;
 	if (old && old->item->linkage != LINK_LOCAL) {
 		lex_init(&lexer, old->item->start, (size_t)(old->item->end - old->item->start));
@@ -235,7 +235,7 @@ static void scan_alias(struct scan *s, struct item *item)
 	scan_next_token(s);
 }
 
-static void scan_item(struct scan *s)
+static void scan_item(struct link_scan *s)
 {
 	struct item *item = scan_alloc(s, sizeof(*item));
 	if (!item) {
@@ -269,7 +269,7 @@ static void scan_item(struct scan *s)
 }
 
 /* How often each name of module scope stands in the text, and how often to declare it. */
-static void scan_count_uses(struct scan *s)
+static void scan_count_uses(struct link_scan *s)
 {
 	lex_init(&s->lexer, s->input->text, s->input->size);
 	scan_next_token(s);
@@ -291,7 +291,7 @@ static void scan_count_uses(struct scan *s)
 
 bool link_scan(struct linker *linker, struct input *input, struct ptx_diag *diag)
 {
-	struct scan s = {.linker = linker, .input = input, .diag = diag};
+	struct link_scan s = {.linker = linker, .input = input, .diag = diag};
 	lex_init(&s.lexer, input->text, input->size);
 	scan_next_token(&s);
 	while (!scan_at_end(&s)) {

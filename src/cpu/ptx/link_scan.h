@@ -2,11 +2,11 @@
 #ifndef CPU_PTX_LINK_SCAN_H
 #define CPU_PTX_LINK_SCAN_H
 
-/* The inputs of the linker, cut into items: what link_scan.c makes and link.c reads. */
+/* The inputs of the linker, cut into items: what link_scan.c makes and ptx_link.c reads. */
 #include "base/arena.h"
 #include "base/map.h"
 #include "cpu/ptx/lex.h"
-#include "cpu/ptx/link.h"
+#include "cpu/ptx/ptx_link.h"
 
 enum linkage { LINK_LOCAL, LINK_EXTERN, LINK_WEAK, LINK_STRONG };
 enum item_kind { ITEM_OTHER, ITEM_FUNCTION, ITEM_VARIABLE };
@@ -66,7 +66,7 @@ struct linker {
 };
 
 /* A word that may be a name: no directive. */
-static inline bool link_is_name(const struct token *token)
+static inline bool link_is_name(const struct lex_token *token)
 {
 	return token->kind == TOKEN_WORD && token->text[0] != '.';
 }

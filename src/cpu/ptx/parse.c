@@ -160,7 +160,7 @@ static void parse_function(struct parser *p, bool is_entry)
 {
 	struct ptx_func from = {.is_entry = is_entry, .is_extern = true};
 	size_t return_size, before = parse_count_global(p);
-	const struct scope *last = p->newest;
+	const struct parse_scope *last = p->newest;
 	scope_enter(p);
 	if (!is_entry && at(p, "(")) {
 		from.returns = parse_params(p, false, &from.return_count, &return_size);
@@ -456,7 +456,7 @@ bool parse_declarations(struct ptx_module *out, const char *text, size_t size, s
 bool parse_kernel(struct ptx_module *module, struct ptx_func *kernel, struct ptx_diag *diag)
 {
 	struct parser *p = module->parser;
-	const struct scope *last = p->newest;
+	const struct parse_scope *last = p->newest;
 	p->diag = diag;
 	p->lexer = *kernel->late;
 	p->limit = (size_t)(p->lexer.next - p->text);
@@ -469,7 +469,7 @@ bool parse_kernel(struct ptx_module *module, struct ptx_func *kernel, struct ptx
 	/* nothing may be left of one that failed */
 	p->scope = p->global;
 	scope_free(p, last);
-	struct list *lists[] = {&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts,
+	struct parse_list *lists[] = {&p->params, &p->relocs, &p->regs, &p->func_vars, &p->insts,
 		&p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
 		lists[i]->count = 0;

@@ -31,7 +31,7 @@ static void parse_add_fixups(struct parser *p, struct ptx_operand *operands, siz
 }
 
 /* The opcode at hand, from memory if this text was met before. */
-static const struct ptx_inst *parse_opcode(struct parser *p, const struct token *word)
+static const struct ptx_inst *parse_opcode(struct parser *p, const struct lex_token *word)
 {
 	struct ptx_inst *inst = map_getn(&p->opcodes, word->text, word->len);
 	if (inst) {
@@ -113,9 +113,9 @@ static void parse_predicate(struct parser *p, struct ptx_inst *inst)
 }
 
 static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
-	const struct token *word)
+	const struct lex_token *word)
 {
-	struct token scalar = *word;
+	struct lex_token scalar = *word;
 	size_t elements = 0; /* of a move of vectors */
 	if (word->len > 7 && memcmp(word->text, "mov.v", 5) == 0 && word->text[6] == '.') {
 		elements = word->text[5] == '2' ? 2 : word->text[5] == '4' ? MAX_MOVED : 0;
@@ -156,9 +156,9 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 /* Behind .branchtargets: L1, L2, N<3>; of which the last is N0, N1, N2 */
 static void parse_targets(struct parser *p, struct ptx_operand *out)
 {
-	struct list names = {.data = NULL};
+	struct parse_list names = {.data = NULL};
 	do {
-		struct token word = p->token;
+		struct lex_token word = p->token;
 		const char *name = take_name(p);
 		bool is_range = accept(p, "<");
 		uint64_t count = is_range ? take_int(p) : 1;
@@ -171,7 +171,7 @@ static void parse_targets(struct parser *p, struct ptx_operand *out)
 		}
 		for (uint64_t i = 0; i < count && !p->failed; i++) {
 			struct ptx_operand *o = list_add(p, &names, sizeof(*o));
-			struct token label = word;
+			struct lex_token label = word;
 			label.text = is_range ? arena_printf(&p->module->arena, "%s%llu", name,
 				(unsigned long long)i) : name;
 			if (o && label.text) {
@@ -189,7 +189,7 @@ static void parse_targets(struct parser *p, struct ptx_operand *out)
 }
 
 /* name: in front of an instruction, .branchtargets, .calltargets or .callprototype */
-static void parse_label(struct parser *p, const struct token *word)
+static void parse_label(struct parser *p, const struct lex_token *word)
 {
 	const char *name = arena_strndup(&p->module->arena, word->text, word->len);
 	p->name_line = word->line;
@@ -348,7 +348,7 @@ static void parse_statement(struct parser *p)
 	if (accept(p, "@")) {
 		parse_predicate(p, &guard);
 	}
-	struct token word = p->token;
+	struct lex_token word = p->token;
 	if (word.kind != TOKEN_WORD || word.text[0] == '.') {
 		fail_expected(p, "an instruction");
 		return;
@@ -390,7 +390,7 @@ static void parse_add_return(struct parser *p)
 	const struct ptx_inst *last = p->insts.count ? &insts[p->insts.count - 1] : NULL;
 	bool ends = last && !last->has_guard && last->op == PTX_OP_RET;
 	bool jumps = p->labels.count && labels[p->labels.count - 1].inst == p->insts.count;
-	struct token ret = p->token;
+	struct lex_token ret = p->token;
 	ret.text = "ret";
 	ret.len = 3;
 	const struct ptx_inst *opcode = ends && !jumps ? NULL : parse_opcode(p, &ret);
@@ -406,7 +406,7 @@ void parse_body(struct parser *p)
 {
 	bool open = true;
 	scope_enter(p);
-	struct scope *body = p->scope;
+	struct parse_scope *body = p->scope;
 	while (open && !p->failed) {
 		if (at_end(p)) {
 			fail_expected(p, "'}'");

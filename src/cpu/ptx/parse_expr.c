@@ -53,7 +53,7 @@ static size_t expr_operator_at(const struct parser *p)
 bool at_constant(const struct parser *p)
 {
 	struct lexer lexer = p->lexer;
-	struct token next;
+	struct lex_token next;
 	struct ptx_diag ignored;
 	if (p->token.kind != TOKEN_PUNCT) {
 		return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT || at(p, "WARP_SZ");
@@ -213,7 +213,7 @@ static void expr_apply(struct parser *p, enum operation op, struct constant *lef
 /* A number, a parenthesis, or (.s64) in front of one. */
 static void expr_parse_primary(struct parser *p, struct constant *out, int depth)
 {
-	const struct token token = p->token;
+	const struct lex_token token = p->token;
 	if (accept(p, "WARP_SZ")) {
 		*out = expr_integer(32, false);
 	} else if (token.kind == TOKEN_FLOAT) {

@@ -29,7 +29,7 @@ static struct ptx_var *parse_own_variable(struct parser *p, struct ptx_var *var)
 	return *slot;
 }
 
-void name_later(struct parser *p, struct ptx_operand *out, const struct token *word)
+void name_later(struct parser *p, struct ptx_operand *out, const struct lex_token *word)
 {
 	out->kind = PTX_LABEL;
 	out->label = arena_strndup(&p->module->arena, word->text, word->len);
@@ -54,7 +54,7 @@ static void parse_vector_name(
 
 void parse_name(struct parser *p, struct ptx_operand *out)
 {
-	struct token word = p->token;
+	struct lex_token word = p->token;
 	if (word.kind != TOKEN_WORD || at_directive(p)) {
 		fail_expected(p, "a name");
 		return;
@@ -103,7 +103,7 @@ static void parse_offset(struct parser *p, struct ptx_operand *out)
 static bool parse_memory(struct parser *p, struct ptx_operand *out)
 {
 	if (p->token.kind == TOKEN_WORD) {
-		struct token word = p->token;
+		struct lex_token word = p->token;
 		parse_name(p, out);
 		if (out->kind == PTX_REG) {
 			out->has_base = true;
@@ -158,7 +158,7 @@ static void parse_pair(struct parser *p, struct ptx_operand *out)
 /* %r1.b0, %r1.h10: a register and the parts of it that a video instruction takes. */
 static bool parse_selected(struct parser *p, struct ptx_operand *out)
 {
-	struct token word = p->token;
+	struct lex_token word = p->token;
 	size_t len = word.len;
 	while (len > 0 && word.text[len - 1] >= '0' && word.text[len - 1] <= '7') {
 		len--;
@@ -246,7 +246,7 @@ static void parse_simple(struct parser *p, struct ptx_operand *out)
 void parse_vector(struct parser *p, struct ptx_operand *out, const char *end)
 {
 	struct lexer lexer = p->lexer;
-	struct token token = p->token;
+	struct lex_token token = p->token;
 	size_t count = 1;
 	while (token.kind != TOKEN_END && !token_is(&token, end)) {
 		count += token_is(&token, ",");

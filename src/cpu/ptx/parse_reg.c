@@ -27,7 +27,7 @@ static void reg_add(struct parser *p, const char *name, enum ptx_type type)
 }
 
 /* A symbol for operands that the caller fills in. */
-static struct ptx_operand *reg_add_vector(struct parser *p, struct scope *scope, const char *name,
+static struct ptx_operand *reg_add_vector(struct parser *p, struct parse_scope *scope, const char *name,
 	size_t count)
 {
 	struct symbol *symbol = symbol_add(p, scope, name, SYMBOL_VECTOR);
@@ -90,9 +90,9 @@ static void reg_declare_range(
 		memcpy(key, name, len);
 		key[len] = '<';
 	}
-	struct range *range = parser_alloc(p, 1, sizeof(*range));
+	struct parse_range *range = parser_alloc(p, 1, sizeof(*range));
 	if (key && range && symbol_add(p, p->scope, key, SYMBOL_RANGE)) {
-		*range = (struct range){p->scope->ranges, name, len, count, type};
+		*range = (struct parse_range){p->scope->ranges, name, len, count, type};
 		p->scope->ranges = range;
 	} else {
 		parser_no_memory(p);

@@ -18,7 +18,7 @@ enum {
 };
 
 /* The part of a declaration before the name. */
-struct declaration {
+struct var_declaration {
 	enum ptx_space space;
 	enum ptx_type type;
 	size_t align;
@@ -57,7 +57,7 @@ static void var_parse_pointee(struct parser *p)
 }
 
 /* .attribute(.managed), .attribute(.unified(1, 2)) */
-static void var_parse_attribute(struct parser *p, struct declaration *d)
+static void var_parse_attribute(struct parser *p, struct var_declaration *d)
 {
 	expect(p, "(");
 	for (size_t depth = 1; depth > 0 && !at_end(p);) {
@@ -71,7 +71,7 @@ static void var_parse_attribute(struct parser *p, struct declaration *d)
 	}
 }
 
-static void var_parse_qualifiers(struct parser *p, struct declaration *d)
+static void var_parse_qualifiers(struct parser *p, struct var_declaration *d)
 {
 	while (at_directive(p)) {
 		if (accept(p, ".align")) {
@@ -104,7 +104,7 @@ static void var_parse_qualifiers(struct parser *p, struct declaration *d)
  * behind the '='.  A failure of the lexer is left to the parser, which comes to the same place. */
 static size_t var_count_open(struct lexer lexer, size_t inner)
 {
-	struct token token = {.kind = TOKEN_END};
+	struct lex_token token = {.kind = TOKEN_END};
 	struct ptx_diag ignored;
 	size_t depth = 0, items = 0;
 	bool nested = false, pending = false;
@@ -300,7 +300,7 @@ static void var_parse_init(struct parser *p, struct ptx_var *var, const struct s
 }
 
 /* Where the variables of a space in this scope go. */
-static struct list *var_list_of(struct parser *p, enum ptx_space space)
+static struct parse_list *var_list_of(struct parser *p, enum ptx_space space)
 {
 	if (space == PTX_CONST || space == PTX_GLOBAL) {
 		return &p->vars;
@@ -312,7 +312,7 @@ static struct list *var_list_of(struct parser *p, enum ptx_space space)
 static struct ptx_var *var_add(struct parser *p, const struct ptx_var *from)
 {
 	struct symbol *old = from->name ? map_get(&p->scope->names, from->name) : NULL;
-	struct list *list = var_list_of(p, from->space);
+	struct parse_list *list = var_list_of(p, from->space);
 	if (!list) {
 		parser_fail(p, "'%.80s' is a local variable outside a function", from->name);
 		return NULL;
@@ -338,7 +338,7 @@ static struct ptx_var *var_add(struct parser *p, const struct ptx_var *from)
 }
 
 /* The name and dimensions; sizes filled in. */
-static void var_parse_declarator(struct parser *p, const struct declaration *d, struct ptx_var *var,
+static void var_parse_declarator(struct parser *p, const struct var_declaration *d, struct ptx_var *var,
 	struct shape *shape)
 {
 	size_t element = ptx_type_size(d->type) * d->vector;
@@ -380,7 +380,7 @@ static void var_add_range(struct parser *p, const struct ptx_var *from)
 
 void parse_variables(struct parser *p, enum ptx_space space, bool is_extern, bool is_visible)
 {
-	struct declaration d = {.space = space, .vector = 1};
+	struct var_declaration d = {.space = space, .vector = 1};
 	var_parse_qualifiers(p, &d);
 	do {
 		struct ptx_var from;
@@ -444,7 +444,7 @@ static size_t var_parse_formal(struct parser *p, struct ptx_var *var)
 /* The name of a parameter, if it has one. */
 static void var_add_name(struct parser *p, struct ptx_var *var)
 {
-	enum symbol_kind kind = var->is_register ? SYMBOL_REG : SYMBOL_VAR;
+	enum ptx_symbol_kind kind = var->is_register ? SYMBOL_REG : SYMBOL_VAR;
 	struct symbol *symbol = var_is_named(var) ? symbol_add(p, p->scope, var->name, kind) : NULL;
 	if (symbol && var->is_register) {
 		symbol->index = var->reg;
@@ -455,7 +455,7 @@ static void var_add_name(struct parser *p, struct ptx_var *var)
 
 /* What a function may have as a parameter, and a kernel not. */
 static void var_check_kernel_param(struct parser *p, const struct ptx_var *var,
-	const struct declaration *d, const struct shape *shape)
+	const struct var_declaration *d, const struct shape *shape)
 {
 	const char *what = var->is_register ? "a register"
 		: d->vector > 1 ? "a vector" : shape->is_open ? "an array without a size" : NULL;
@@ -487,7 +487,7 @@ struct ptx_var **parse_params(struct parser *p, bool is_entry, size_t *count, si
 	*size = 0;
 	expect(p, "(");
 	while (!at(p, ")") && !at_end(p)) {
-		struct declaration d = {.space = PTX_PARAM, .vector = 1};
+		struct var_declaration d = {.space = PTX_PARAM, .vector = 1};
 		struct ptx_var from;
 		struct shape shape = {.count = 0};
 		size_t lanes = 1;

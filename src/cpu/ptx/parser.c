@@ -84,7 +84,7 @@ void parser_free(struct parser *p)
 		map_free(&p->spares[--p->spare_count]);
 	}
 	map_free(&p->opcodes);
-	struct list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
+	struct parse_list *lists[] = {&p->vars, &p->shared, &p->funcs, &p->files,
 		&p->params, &p->relocs, &p->aliases, &p->regs, &p->func_vars, &p->insts,
 		&p->labels, &p->fixups};
 	for (size_t i = 0; i < countof(lists); i++) {
@@ -176,7 +176,7 @@ void *parser_alloc(struct parser *p, size_t count, size_t size)
 	return memory;
 }
 
-void *list_add(struct parser *p, struct list *list, size_t size)
+void *list_add(struct parser *p, struct parse_list *list, size_t size)
 {
 	if (list->count == list->cap) {
 		size_t cap, bytes;
@@ -195,7 +195,7 @@ void *list_add(struct parser *p, struct list *list, size_t size)
 	return memset(element, 0, size);
 }
 
-void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count)
+void *list_keep(struct parser *p, struct parse_list *list, size_t size, size_t *count)
 {
 	*count = 0;
 	if (list->count == 0) {
@@ -212,9 +212,9 @@ void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count)
 
 void scope_enter(struct parser *p)
 {
-	struct scope *scope = parser_alloc(p, 1, sizeof(*scope));
+	struct parse_scope *scope = parser_alloc(p, 1, sizeof(*scope));
 	if (scope) {
-		*scope = (struct scope){.outer = p->scope, .previous = p->newest};
+		*scope = (struct parse_scope){.outer = p->scope, .previous = p->newest};
 		if (p->spare_count > 0) {
 			scope->names = p->spares[--p->spare_count];
 		}
@@ -230,7 +230,7 @@ void scope_leave(struct parser *p)
 	}
 }
 
-void scope_free(struct parser *p, const struct scope *last)
+void scope_free(struct parser *p, const struct parse_scope *last)
 {
 	while (p->newest != last) {
 		struct map *names = &p->newest->names;
@@ -243,8 +243,8 @@ void scope_free(struct parser *p, const struct scope *last)
 	}
 }
 
-static struct symbol *parser_put_symbol(struct parser *p, struct scope *scope, const char *name,
-	enum symbol_kind kind)
+static struct symbol *parser_put_symbol(struct parser *p, struct parse_scope *scope, const char *name,
+	enum ptx_symbol_kind kind)
 {
 	struct symbol *symbol = parser_alloc(p, 1, sizeof(*symbol));
 	if (!symbol || !map_put(&scope->names, name, symbol)) {
@@ -257,8 +257,8 @@ static struct symbol *parser_put_symbol(struct parser *p, struct scope *scope, c
 	return symbol;
 }
 
-struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *name,
-	enum symbol_kind kind)
+struct symbol *symbol_add(struct parser *p, struct parse_scope *scope, const char *name,
+	enum ptx_symbol_kind kind)
 {
 	if (!name || p->failed) {
 		return NULL;
@@ -280,7 +280,7 @@ struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *nam
 }
 
 /* Whether the range has the register: its name, and a number below the count as one writes it. */
-static bool parser_range_has(const struct range *range, const char *name, size_t len)
+static bool parser_range_has(const struct parse_range *range, const char *name, size_t len)
 {
 	enum { MOST_DIGITS = 10 };
 	const char *digits = name + range->len;
@@ -301,10 +301,10 @@ static bool parser_range_has(const struct range *range, const char *name, size_t
 }
 
 /* The range of a scope that has the register: %r<100> for %r12, but %r1<5> before it. */
-static const struct range *parser_range_of(const struct scope *scope, const char *name, size_t len)
+static const struct parse_range *parser_range_of(const struct parse_scope *scope, const char *name, size_t len)
 {
-	const struct range *best = NULL;
-	for (const struct range *range = scope->ranges; range; range = range->next) {
+	const struct parse_range *best = NULL;
+	for (const struct parse_range *range = scope->ranges; range; range = range->next) {
 		if ((!best || range->len > best->len) && parser_range_has(range, name, len)) {
 			best = range;
 		}
@@ -313,10 +313,10 @@ static const struct range *parser_range_of(const struct scope *scope, const char
 }
 
 /* A register of a range, made at its first use. */
-static struct symbol *parser_find_range(struct parser *p, struct scope *scope, const char *name,
+static struct symbol *parser_find_range(struct parser *p, struct parse_scope *scope, const char *name,
 	size_t len)
 {
-	const struct range *range = parser_range_of(scope, name, len);
+	const struct parse_range *range = parser_range_of(scope, name, len);
 	if (!range) {
 		return NULL;
 	}
@@ -334,7 +334,7 @@ static struct symbol *parser_find_range(struct parser *p, struct scope *scope, c
 	return symbol;
 }
 
-struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len)
+struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name, size_t len)
 {
 	for (; scope; scope = scope->outer) {
 		struct symbol *symbol = map_getn(&scope->names, name, len);

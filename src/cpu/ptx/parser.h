@@ -14,9 +14,9 @@
 #include "cpu/ptx/lex.h"
 #include "cpu/ptx/parse.h"
 
-enum symbol_kind {
+enum ptx_symbol_kind {
 	SYMBOL_REG,     /* index */
-	SYMBOL_RANGE,   /* see struct range: registers that exist once they are used */
+	SYMBOL_RANGE,   /* see struct parse_range: registers that exist once they are used */
 	SYMBOL_SREG,    /* index */
 	SYMBOL_VAR,     /* var */
 	SYMBOL_FUNC,    /* func */
@@ -27,7 +27,7 @@ enum symbol_kind {
 };
 
 struct symbol {
-	enum symbol_kind kind;
+	enum ptx_symbol_kind kind;
 	int line;
 	size_t at;      /* of a global one: where in the text */
 	unsigned index;
@@ -44,23 +44,23 @@ struct alias {
 };
 
 /* %r<100> in a scope. */
-struct range {
-	const struct range *next;
+struct parse_range {
+	const struct parse_range *next;
 	const char *name; /* "%r" */
 	size_t len;
 	uint64_t count;
 	enum ptx_type type;
 };
 
-struct scope {
-	struct scope *outer;
-	struct scope *previous; /* in the order of creation, to free them */
+struct parse_scope {
+	struct parse_scope *outer;
+	struct parse_scope *previous; /* in the order of creation, to free them */
 	struct map names;       /* -> struct symbol; "%r<" is the range of %r0, %r1, ... */
-	const struct range *ranges;
+	const struct parse_range *ranges;
 };
 
 /* A growing array in ordinary memory, until list_keep copies it to the module. */
-struct list {
+struct parse_list {
 	void *data;
 	size_t count;
 	size_t cap;
@@ -69,7 +69,7 @@ struct list {
 /* A name that was used before it was known: a label, else a mistake. */
 struct fixup {
 	struct ptx_operand *operand;
-	struct scope *scope;
+	struct parse_scope *scope;
 	bool is_branch;
 	int line;
 	int column;
@@ -79,7 +79,7 @@ struct parser {
 	struct ptx_module *module;
 	struct ptx_diag *diag;
 	struct lexer lexer;
-	struct token token;
+	struct lex_token token;
 	int name_line;            /* where the name stands that symbol_add is given */
 	int name_column;
 	size_t name_at;
@@ -88,17 +88,17 @@ struct parser {
 	bool defers;              /* see parse_declarations */
 	struct ptx_func *kernel;  /* the one that parse_kernel reads, else NULL */
 	size_t limit;             /* what is global and stands behind this is not known yet */
-	struct scope *global;
-	struct scope *scope;      /* the innermost open one */
-	struct scope *newest;
+	struct parse_scope *global;
+	struct parse_scope *scope;      /* the innermost open one */
+	struct parse_scope *newest;
 	struct map spares[2];     /* no names, but room for those of scopes to come */
 	size_t spare_count;
 	struct map opcodes;       /* text -> struct ptx_inst as ptx_opcode made it */
-	struct list vars, shared, funcs, files, params, relocs, aliases;
+	struct parse_list vars, shared, funcs, files, params, relocs, aliases;
 	/* of the function at hand */
 	struct ptx_func *func;
-	struct scope *func_scope;
-	struct list regs, func_vars, insts, labels, fixups;
+	struct parse_scope *func_scope;
+	struct parse_list regs, func_vars, insts, labels, fixups;
 	enum ptx_op op;           /* of the instruction at hand */
 	int source_file;
 	int source_line;
@@ -149,19 +149,19 @@ void skip_past(struct parser *p, const char *end);
 /* Memory of the module, cleared. */
 void *parser_alloc(struct parser *p, size_t count, size_t size);
 /* The new, cleared element, NULL if memory runs out. */
-void *list_add(struct parser *p, struct list *list, size_t size);
+void *list_add(struct parser *p, struct parse_list *list, size_t size);
 /* A copy of the list in the module; the list is empty afterwards. */
-void *list_keep(struct parser *p, struct list *list, size_t size, size_t *count);
+void *list_keep(struct parser *p, struct parse_list *list, size_t size, size_t *count);
 
 void scope_enter(struct parser *p);
 void scope_leave(struct parser *p);
 /* Forget those that were entered after `last`. */
-void scope_free(struct parser *p, const struct scope *last);
+void scope_free(struct parser *p, const struct parse_scope *last);
 /* A new symbol; its name must be new in the scope. */
-struct symbol *symbol_add(struct parser *p, struct scope *scope, const char *name,
-	enum symbol_kind kind);
+struct symbol *symbol_add(struct parser *p, struct parse_scope *scope, const char *name,
+	enum ptx_symbol_kind kind);
 /* What a name means in a scope and those around it, NULL if nothing. */
-struct symbol *symbol_find(struct parser *p, struct scope *scope, const char *name, size_t len);
+struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name, size_t len);
 
 /* parse_expr.c */
 struct constant {
@@ -205,7 +205,7 @@ bool parse_operand(struct parser *p, struct ptx_operand *out);
 void parse_name(struct parser *p, struct ptx_operand *out);
 /* A name that is not known yet: a label further down, or a mistake.  Its place waits in reg and
  * reg2 for parse_body.c. */
-void name_later(struct parser *p, struct ptx_operand *out, const struct token *word);
+void name_later(struct parser *p, struct ptx_operand *out, const struct lex_token *word);
 /* The rest of { a, b }: operands up to `end`. */
 void parse_vector(struct parser *p, struct ptx_operand *out, const char *end);
 

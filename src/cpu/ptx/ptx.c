@@ -122,49 +122,49 @@ bool ptx_unsupported(struct ptx_diag *diag, int line, int column, const char *fo
 }
 
 /* A piece of text that someone else owns. */
-struct slice {
+struct op_slice {
 	const char *text;
 	size_t len;
 };
 
-static bool ptx_slice_is(struct slice s, const char *text)
+static bool ptx_slice_is(struct op_slice s, const char *text)
 {
 	return s.text && (s.len == 0 || s.text[0] == text[0]) /* for most differ there */
 		&& strlen(text) == s.len && memcmp(s.text, text, s.len) == 0;
 }
 
-static bool ptx_slice_equal(struct slice a, struct slice b)
+static bool ptx_slice_equal(struct op_slice a, struct op_slice b)
 {
 	return a.text && b.text && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
 }
 
-static bool ptx_slice_starts(struct slice s, const char *prefix)
+static bool ptx_slice_starts(struct op_slice s, const char *prefix)
 {
 	size_t len = strlen(prefix);
 	return s.len >= len && memcmp(s.text, prefix, len) == 0;
 }
 
 /* Take the text up to the next separator off the front of *rest. */
-static bool ptx_slice_next(struct slice *out, struct slice *rest, char separator)
+static bool ptx_slice_next(struct op_slice *out, struct op_slice *rest, char separator)
 {
 	if (!rest->text) {
 		return false;
 	}
 	const char *end = memchr(rest->text, separator, rest->len);
-	*out = (struct slice){rest->text, end ? (size_t)(end - rest->text) : rest->len};
-	*rest = end ? (struct slice){end + 1, rest->len - out->len - 1} : (struct slice){NULL, 0};
+	*out = (struct op_slice){rest->text, end ? (size_t)(end - rest->text) : rest->len};
+	*rest = end ? (struct op_slice){end + 1, rest->len - out->len - 1} : (struct op_slice){NULL, 0};
 	return true;
 }
 
-static struct slice ptx_slice_of(const char *text)
+static struct op_slice ptx_slice_of(const char *text)
 {
-	return *text ? (struct slice){text, strlen(text)} : (struct slice){NULL, 0};
+	return *text ? (struct op_slice){text, strlen(text)} : (struct op_slice){NULL, 0};
 }
 
 enum ptx_type ptx_type_find(const char *text, size_t len)
 {
 	for (int i = PTX_PRED; i < PTX_TYPE_COUNT; i++) {
-		if (ptx_slice_is((struct slice){text, len}, types[i].name)) {
+		if (ptx_slice_is((struct op_slice){text, len}, types[i].name)) {
 			return (enum ptx_type)i;
 		}
 	}
@@ -172,11 +172,11 @@ enum ptx_type ptx_type_find(const char *text, size_t len)
 }
 
 /* Whether a list such as "i32 f32" has a type; iN is uN and sN. */
-static bool ptx_list_has(struct slice list, char separator, enum ptx_type type)
+static bool ptx_list_has(struct op_slice list, char separator, enum ptx_type type)
 {
-	struct slice name = ptx_slice_of(types[type].name);
+	struct op_slice name = ptx_slice_of(types[type].name);
 	bool integer = name.text && (types[type].class == 'u' || types[type].class == 's');
-	struct slice word;
+	struct op_slice word;
 	while (ptx_slice_next(&word, &list, separator)) {
 		if (ptx_slice_is(word, "*") || ptx_slice_equal(word, name)) {
 			return true;
@@ -194,9 +194,9 @@ enum { MAX_PARTS = 24, MAX_GROUPS = 16 };
 /* An opcode being matched against one row. */
 struct match {
 	const struct ptx_row *row;
-	struct slice parts[MAX_PARTS];
+	struct op_slice parts[MAX_PARTS];
 	size_t count;
-	struct slice used[MAX_GROUPS]; /* the part that each group of the row got */
+	struct op_slice used[MAX_GROUPS]; /* the part that each group of the row got */
 	struct ptx_inst inst;
 	enum ptx_type last;            /* the last type: what modifiers are limited to */
 	int reached;                   /* how far a failed match came */
@@ -220,7 +220,7 @@ static bool ptx_match_fail(struct match *m, int reached, const char *format, ...
 
 static bool ptx_match_types(struct match *m)
 {
-	struct slice wanted = ptx_slice_of(m->row->types), list = wanted;
+	struct op_slice wanted = ptx_slice_of(m->row->types), list = wanted;
 	bool any = ptx_slice_is(wanted, "*");
 	size_t count = 0;
 	for (size_t i = 0; i < m->count; i++) {
@@ -246,7 +246,7 @@ static bool ptx_match_types(struct match *m)
 }
 
 /* A state space, if the row has any: "@" or "@!" and the first letters of those it takes. */
-static bool ptx_match_space(struct match *m, struct slice part, struct slice group, bool *found)
+static bool ptx_match_space(struct match *m, struct op_slice part, struct op_slice group, bool *found)
 {
 	for (size_t i = 0; i < countof(spaces) && group.text[0] == '@'; i++) {
 		if (ptx_slice_is(part, spaces[i].name)
@@ -259,15 +259,15 @@ static bool ptx_match_space(struct match *m, struct slice part, struct slice gro
 }
 
 /* One part against one group of alternatives; *found says whether it is one of them. */
-static bool ptx_match_group(struct match *m, struct slice part, struct slice group, size_t index,
+static bool ptx_match_group(struct match *m, struct op_slice part, struct op_slice group, size_t index,
 	bool *found)
 {
-	struct slice alternative, name;
+	struct op_slice alternative, name;
 	bool hint = (ptx_slice_starts(part, "L1::") || ptx_slice_starts(part, "L2::"))
 		&& !ptx_slice_is(part, "L2::cache_hint");
 	*found = false;
 	if (group.text[0] == '?') {
-		group = (struct slice){group.text + 1, group.len - 1};
+		group = (struct op_slice){group.text + 1, group.len - 1};
 	}
 	while (!*found && ptx_slice_next(&alternative, &group, '|')) {
 		ptx_slice_next(&name, &alternative, '=');
@@ -288,7 +288,7 @@ static bool ptx_match_group(struct match *m, struct slice part, struct slice gro
 	return true;
 }
 
-static void ptx_match_keep(struct match *m, struct slice part)
+static void ptx_match_keep(struct match *m, struct op_slice part)
 {
 	for (int i = 0; i < PTX_MOD_COUNT; i++) {
 		if (ptx_slice_is(part, mod_names[i])) {
@@ -297,9 +297,9 @@ static void ptx_match_keep(struct match *m, struct slice part)
 	}
 }
 
-static bool ptx_match_part(struct match *m, struct slice part)
+static bool ptx_match_part(struct match *m, struct op_slice part)
 {
-	struct slice rest = ptx_slice_of(m->row->mods), group;
+	struct op_slice rest = ptx_slice_of(m->row->mods), group;
 	bool failed = false;
 	for (size_t i = 0; ptx_slice_next(&group, &rest, ' '); i++) {
 		assert(i < MAX_GROUPS);
@@ -327,9 +327,9 @@ static bool ptx_match_part(struct match *m, struct slice part)
 }
 
 /* "needs '.rn', '.rz' or '.rm'": what of a group the type allows. */
-static bool ptx_match_missing(struct match *m, struct slice group)
+static bool ptx_match_missing(struct match *m, struct op_slice group)
 {
-	struct slice alternative, name;
+	struct op_slice alternative, name;
 	char names[sizeof(m->why) - 8] = "";
 	size_t len = 0;
 	while (ptx_slice_next(&alternative, &group, '|') && len < sizeof(names) - 1) {
@@ -344,7 +344,7 @@ static bool ptx_match_missing(struct match *m, struct slice group)
 
 static bool ptx_match_complete(struct match *m)
 {
-	struct slice rest = ptx_slice_of(m->row->mods), group;
+	struct op_slice rest = ptx_slice_of(m->row->mods), group;
 	for (size_t i = 0; ptx_slice_next(&group, &rest, ' '); i++) {
 		bool optional = group.text[0] == '?' || group.text[0] == '*'
 			|| (group.text[0] == '@' && group.text[1] != '!');
@@ -381,7 +381,7 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 	int column)
 {
 	struct match m = {.count = 0};
-	struct slice rest = ptx_slice_of(text), base;
+	struct op_slice rest = ptx_slice_of(text), base;
 	if (!ptx_slice_next(&base, &rest, '.')) {
 		return ptx_fail(diag, line, column, "expected an instruction");
 	}
@@ -444,7 +444,7 @@ bool ptx_select_fits(const char *select, unsigned parts, bool written)
 
 bool ptx_names(const struct ptx_inst *inst, const char *part)
 {
-	struct slice rest = ptx_slice_of(inst->text), word;
+	struct op_slice rest = ptx_slice_of(inst->text), word;
 	while (ptx_slice_next(&word, &rest, '.')) {
 		if (ptx_slice_is(word, part)) {
 			return true;

@@ -507,7 +507,7 @@ bool ptx_names(const struct ptx_inst *inst, const char *part);
 bool ptx_reads_memory(const struct ptx_inst *inst);
 bool ptx_reads_few(const struct ptx_func *func, unsigned most);
 
-/* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in texture.h. */
+/* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in texture_fetch.h. */
 struct ptx_geometry {
 	const char *part;    /* "a2d" */
 	uint8_t elements;    /* of the vector of coordinates; a fourth one is never read */

@@ -217,7 +217,7 @@ struct rt_calls {
 	/* Lanes have come to a collective.  1: all members have come, the results are there.
 	 * 0: yield RT_YIELD_WARP. */
 	uint32_t (*collect)(struct rt_warp *warp, uint32_t lanes);
-	/* Textures and surfaces by handle, see texture.h.  0: trap. */
+	/* Textures and surfaces by handle, see texture_fetch.h.  0: trap. */
 	uint32_t (*texture)(struct rt_warp *warp, uint64_t handle,
 		const struct texture_request *request, uint32_t *out);
 	uint32_t (*surface)(struct rt_warp *warp, uint64_t handle,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions that tex, suld, sust, sured and the queries of compiled kernels call.  They look up
- * the object of a handle; texture.c and surface.c do the work.  A wrong handle ends the launch.
+ * the object of a handle; texture_fetch.c and surface.c do the work.  A wrong handle ends the launch.
  */
 #include "base/common.h"
 
 #include "cpu/runtime/rt.h"
-#include "cpu/runtime/texture.h"
+#include "cpu/runtime/texture_fetch.h"
 #include "base/cuda_abi.h"
 
 static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)

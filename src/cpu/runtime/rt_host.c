@@ -11,7 +11,7 @@
 #include "base/cuda_abi.h"
 #include "cpu/mem/fault.h"
 #include "cpu/runtime/heap.h"
-#include "cpu/runtime/print.h"
+#include "cpu/runtime/device_printf.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/runtime/texture.h"
+#include "cpu/runtime/texture_fetch.h"
 
 #include <math.h>
 #include <string.h>

@@ -72,7 +72,7 @@ bool frontier_is_lossy(const struct frontier *frontier)
 
 /* --- References to captures --- */
 
-void capture_release(struct capture *capture)
+void cu_capture_release(struct cu_capture *capture)
 {
 	if (--capture->refs == 0) {
 		frontier_free(&capture->gone);
@@ -83,7 +83,7 @@ void capture_release(struct capture *capture)
 void captured_forget(struct captured *captured)
 {
 	if (captured->capture) {
-		capture_release(captured->capture);
+		cu_capture_release(captured->capture);
 		captured->capture = NULL;
 		frontier_free(&captured->frontier);
 	}

@@ -4,7 +4,7 @@
 
 /*
  * What streams and events have of a capture: a reference to it, and a frontier, the nodes that the
- * next node will depend on.  capture.c says how captures work.  All of it belongs to whoever holds
+ * next node will depend on.  cu_capture.c says how captures work.  All of it belongs to whoever holds
  * the lock of queue.h.
  */
 #include "base/common.h"
@@ -30,8 +30,8 @@ bool frontier_add(struct frontier *frontier, const CUgraphNode *nodes, const CUg
 bool frontier_is_lossy(const struct frontier *frontier);
 void frontier_free(struct frontier *frontier); /* afterwards it is empty */
 
-struct capture {
-	struct capture *next;   /* of those that go on */
+struct cu_capture {
+	struct cu_capture *next;   /* of those that go on */
 	size_t refs;            /* streams and events; the list has none */
 	uint64_t id;
 	uint64_t thread;        /* that began it */
@@ -47,12 +47,12 @@ struct capture {
 
 /* What a stream or an event has to do with a capture; all zero if nothing. */
 struct captured {
-	struct capture *capture;
+	struct cu_capture *capture;
 	struct frontier frontier;
 	struct stream *next;    /* of the streams in the same capture */
 };
 
-void capture_release(struct capture *capture);
+void cu_capture_release(struct cu_capture *capture);
 
 /* Leave the capture, if it is one of an event that is recorded anew, or goes. */
 void captured_forget(struct captured *captured);

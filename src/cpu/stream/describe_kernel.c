@@ -6,11 +6,11 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/describe.h"
+#include "cpu/stream/work_describe.h"
 
 #include "base/alloc.h"
 #include "cpu/config/settings.h"
-#include "cpu/mem/memory.h"
+#include "cpu/mem/device_memory.h"
 #include "cpu/object/library.h"
 #include "cpu/stream/launch_slot.h"
 

@@ -7,9 +7,9 @@
  */
 #include "base/common.h"
 
-#include "cpu/stream/describe.h"
+#include "cpu/stream/work_describe.h"
 
-#include "cpu/object/array.h"
+#include "cpu/object/cu_array.h"
 
 /* --- Boxes and ends --- */
 
@@ -17,7 +17,7 @@
 static CUresult describe_check_range(const char *call, struct context *context, enum side side,
 	uint64_t address, size_t size, bool for_writing)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	struct memory_range range;
 	char where[128];
 	if (side != SIDE_DEVICE && !memory_covers(memory, address)) {
@@ -224,7 +224,7 @@ CUresult work_describe_fill(const char *call, struct context *context, const str
 static CUresult describe_check_place(const char *call, struct context *context, CUdeviceptr address,
 	size_t size, bool for_writing)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	struct memory_range range;
 	char where[128];
 	if (address % size != 0) {

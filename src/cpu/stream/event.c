@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cpu/exec/pool.h"
-#include "cpu/mem/refusal.h"
-#include "cpu/stream/stream.h"
+#include "cpu/exec/worker_pool.h"
+#include "cpu/mem/system_refusal.h"
+#include "cpu/stream/cu_stream.h"
 
 #include <time.h>
 

@@ -13,7 +13,7 @@
 #include "cpu/stream/event_share.h"
 
 #include "base/alloc.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 
 #include <errno.h>
 #include <poll.h>

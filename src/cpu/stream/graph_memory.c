@@ -8,7 +8,7 @@
 #include "cpu/stream/graph_memory.h"
 
 #include "base/alloc.h"
-#include "cpu/object/device.h"
+#include "cpu/object/cu_device.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
 

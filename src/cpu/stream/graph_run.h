@@ -8,7 +8,7 @@
  * launches before it keep theirs.  A launch is one piece of work for a stream, which goes through
  * the plan from its first item to the last.
  */
-#include "cpu/stream/graph.h"
+#include "cpu/stream/cu_graph.h"
 
 struct graph_plan {
 	atomic_uint refs;
@@ -37,7 +37,7 @@ struct graph_exec {
 struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad);
 /* Without any lock. */
 void graph_exec_release(struct graph_exec *exec);
-/* By handle; the lock of graph.h is held when that succeeds. */
+/* By handle; the lock of cu_graph.h is held when that succeeds. */
 CUresult graph_exec_enter(const char *call, CUgraphExec handle, struct graph_exec **out);
 /* The node that is the copy of another one; NULL if there is none. */
 struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode origin);

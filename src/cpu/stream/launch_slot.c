@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cpu/exec/launch.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/mem/gap.h"
 #include "cpu/ir/flatten.h"
 #include "cpu/ptx/line.h"

@@ -11,7 +11,7 @@
 #include "cpu/stream/operation.h"
 
 #include "cpu/exec/nontemporal.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/graph_memory.h"
 #include "cpu/stream/queue.h"
@@ -50,7 +50,7 @@ static void operation_fail_access(struct context *context, uint64_t address)
 static bool operation_is_live(struct context *context, uint64_t address, size_t size,
 	bool for_writing)
 {
-	struct memory *memory = context->device->memory;
+	struct device_memory *memory = context->device->memory;
 	if (!memory_covers(memory, address)
 	    || memory_holds(memory, address, size, for_writing, NULL)) {
 		return true;

@@ -13,9 +13,9 @@
 #include "cpu/stream/queue.h"
 
 #include "base/alloc.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "cpu/mem/fault.h"
-#include "cpu/mem/refusal.h"
+#include "cpu/mem/system_refusal.h"
 #include "cpu/stream/launch_slot.h"
 #include "cpu/stream/work_run.h"
 

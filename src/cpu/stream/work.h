@@ -8,10 +8,10 @@
  * the caller (the parameters of a kernel, a list of operations) or, after work_clone, part of it.
  */
 #include "cpu/object/context.h"
-#include "cpu/object/device.h"
+#include "cpu/object/cu_device.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
-#include "cpu/object/module.h"
+#include "cpu/object/cu_module.h"
 
 enum work_kind {
 	WORK_EMPTY,

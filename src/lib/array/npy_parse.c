@@ -19,7 +19,7 @@
 
 enum { DEPTH_MAX = 16, EXTENTS_SEEN = 1000 };
 
-struct parser {
+struct npy_parser {
 	const char *begin;
 	const char *at;
 	const char *end;
@@ -35,13 +35,13 @@ struct type {
 	bool swapped;
 };
 
-static kz_status npy_damaged(const struct parser *p, const char *expected)
+static kz_status npy_damaged(const struct npy_parser *p, const char *expected)
 {
 	return error_set(p->err, KZ_INVALID, "%s: damaged header: expected %s at its byte %lld",
 		p->name, expected, (long long)(p->at - p->begin));
 }
 
-static void npy_skip_space(struct parser *p)
+static void npy_skip_space(struct npy_parser *p)
 {
 	while (p->at < p->end && strchr(" \t\r\n", *p->at) && *p->at) {
 		p->at++;
@@ -49,13 +49,13 @@ static void npy_skip_space(struct parser *p)
 }
 
 /* The next character but space, 0 at the end. */
-static char npy_peek(struct parser *p)
+static char npy_peek(struct npy_parser *p)
 {
 	npy_skip_space(p);
 	return p->at < p->end ? *p->at : '\0';
 }
 
-static bool npy_accept(struct parser *p, char c)
+static bool npy_accept(struct npy_parser *p, char c)
 {
 	if (npy_peek(p) != c || c == '\0') {
 		return false;
@@ -64,13 +64,13 @@ static bool npy_accept(struct parser *p, char c)
 	return true;
 }
 
-static kz_status npy_expect(struct parser *p, char c)
+static kz_status npy_expect(struct npy_parser *p, char c)
 {
 	const char text[] = {'\'', c, '\'', '\0'};
 	return npy_accept(p, c) ? KZ_OK : npy_damaged(p, text);
 }
 
-static kz_status parse_string(struct parser *p, const char **text, size_t *len)
+static kz_status parse_string(struct npy_parser *p, const char **text, size_t *len)
 {
 	char quote = npy_peek(p);
 	*text = NULL;
@@ -94,7 +94,7 @@ static bool npy_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static kz_status npy_parse_number(struct parser *p, int64_t *out)
+static kz_status npy_parse_number(struct npy_parser *p, int64_t *out)
 {
 	*out = 0;
 	if (!npy_is_digit(npy_peek(p))) {
@@ -112,7 +112,7 @@ static kz_status npy_parse_number(struct parser *p, int64_t *out)
 }
 
 /* (2, 3) or, in a field, a number alone.  ndim counts extents that there is no room for, too. */
-static kz_status parse_shape(struct parser *p, kz_shape *shape)
+static kz_status parse_shape(struct npy_parser *p, kz_shape *shape)
 {
 	kz_status st;
 	*shape = (kz_shape){0, {0}};
@@ -161,10 +161,10 @@ static struct type type_of(const char *text, size_t len)
 	return type;
 }
 
-static kz_status parse_type(struct parser *p, struct type *out);
+static kz_status parse_type(struct npy_parser *p, struct type *out);
 
 /* ('x', '<f4') or ('x', '<f4', (2, 2)); the name may be a pair, of a title and a name. */
-static kz_status parse_field(struct parser *p, struct type *out)
+static kz_status parse_field(struct npy_parser *p, struct type *out)
 {
 	kz_shape shape = {0, {0}};
 	const char *text;
@@ -193,7 +193,7 @@ static kz_status parse_field(struct parser *p, struct type *out)
 }
 
 /* A list of fields.  What has a part of an unknown kind is unknown, too. */
-static kz_status parse_struct(struct parser *p, struct type *out)
+static kz_status parse_struct(struct npy_parser *p, struct type *out)
 {
 	kz_status st = npy_expect(p, '[');
 	*out = (struct type){'V', 0, false};
@@ -214,7 +214,7 @@ static kz_status parse_struct(struct parser *p, struct type *out)
 	return st;
 }
 
-static kz_status parse_type(struct parser *p, struct type *out)
+static kz_status parse_type(struct npy_parser *p, struct type *out)
 {
 	const char *text;
 	size_t len;
@@ -234,7 +234,7 @@ static kz_status parse_type(struct parser *p, struct type *out)
 	return st;
 }
 
-static kz_status parse_bool(struct parser *p, bool *out)
+static kz_status parse_bool(struct npy_parser *p, bool *out)
 {
 	size_t left = (npy_peek(p), (size_t)(p->end - p->at));
 	*out = left >= 4 && memcmp(p->at, "True", 4) == 0;
@@ -272,7 +272,7 @@ static int key_of(const char *text, size_t len)
 	return 0;
 }
 
-static kz_status parse_entry(struct parser *p, struct npy *npy, int *seen)
+static kz_status parse_entry(struct npy_parser *p, struct npy *npy, int *seen)
 {
 	const char *text;
 	size_t len;
@@ -306,7 +306,7 @@ static kz_status parse_entry(struct parser *p, struct npy *npy, int *seen)
 	return st;
 }
 
-static kz_status parse_dict(struct parser *p, struct npy *npy)
+static kz_status parse_dict(struct npy_parser *p, struct npy *npy)
 {
 	int seen = 0;
 	kz_status st = npy_expect(p, '{');
@@ -367,7 +367,7 @@ kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char 
 		return error_set(err, KZ_INVALID, "%s: expected a header of %lld bytes, got %lld",
 			name, (long long)(end - begin), (long long)(size - begin));
 	}
-	struct parser p = {data + begin, data + begin, data + end, name, 0, err};
+	struct npy_parser p = {data + begin, data + begin, data + end, name, 0, err};
 	kz_status st = parse_dict(&p, out);
 	out->data = end;
 	return st;

@@ -21,7 +21,7 @@
 
 static bool is_sticky(CUresult code)
 {
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	return known && known->flags & KZ_ERROR_STICKY;
 }
 

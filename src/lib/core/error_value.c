@@ -324,7 +324,7 @@ const char *kz_domain_name(kz_domain domain)
 
 kz_status kz_native_code(const char **name, const char **text, kz_domain domain, int code)
 {
-	const struct code *known = codes_find(domain, code);
+	const struct native_code *known = codes_find(domain, code);
 	if (name) {
 		*name = known ? known->name : NULL;
 	}

@@ -20,15 +20,15 @@ static size_t size_class_of(size_t units)
 	return 8 * (top - 2) + (units >> (top - 3) & 7);
 }
 
-static bool block_comes_before(const struct block *a, const struct block *b)
+static bool block_comes_before(const struct free_block *a, const struct free_block *b)
 {
 	return a->units != b->units ? a->units < b->units : a->address < b->address;
 }
 
-static void size_class_put(struct size_classes *classes, struct block *block)
+static void size_class_put(struct size_classes *classes, struct free_block *block)
 {
 	size_t class = size_class_of(block->units);
-	struct block *less = NULL, *more = classes->first[class];
+	struct free_block *less = NULL, *more = classes->first[class];
 	while (more && block_comes_before(more, block)) {
 		less = more;
 		more = more->more;
@@ -46,7 +46,7 @@ static void size_class_put(struct size_classes *classes, struct block *block)
 	}
 }
 
-static void size_class_remove(struct size_classes *classes, struct block *block)
+static void size_class_remove(struct size_classes *classes, struct free_block *block)
 {
 	if (block->more) {
 		block->more->less = block->less;
@@ -62,11 +62,11 @@ static void size_class_remove(struct size_classes *classes, struct block *block)
 	}
 }
 
-struct block *free_list_find(const struct free_list *list, bool is_large, size_t units)
+struct free_block *free_list_find(const struct free_list *list, bool is_large, size_t units)
 {
 	const struct size_classes *classes = &list->classes[is_large];
 	size_t class = size_class_of(units);
-	struct block *block = classes->first[class];
+	struct free_block *block = classes->first[class];
 	while (block && block->units < units) {
 		block = block->more;
 	}
@@ -82,14 +82,14 @@ struct block *free_list_find(const struct free_list *list, bool is_large, size_t
 	return filled ? classes->first[64 * word + (size_t)__builtin_ctzll(filled)] : NULL;
 }
 
-static void free_list_put(struct free_list *list, struct block *block)
+static void free_list_put(struct free_list *list, struct free_block *block)
 {
 	block->list = list;
 	size_class_put(&list->classes[block->segment->is_large], block);
 	list->count++;
 }
 
-void free_list_remove(struct block *block)
+void free_list_remove(struct free_block *block)
 {
 	size_class_remove(&block->list->classes[block->segment->is_large], block);
 	block->list->count--;
@@ -97,7 +97,7 @@ void free_list_remove(struct block *block)
 }
 
 /* `behind` becomes a part of the block before it. */
-static void block_absorb(struct block *block, struct block *behind, struct block **spare)
+static void block_absorb(struct free_block *block, struct free_block *behind, struct free_block **spare)
 {
 	block->units += behind->units;
 	block->behind = behind->behind;
@@ -108,9 +108,9 @@ static void block_absorb(struct block *block, struct block *behind, struct block
 	*spare = behind;
 }
 
-void free_list_merge(struct free_list *list, struct block *block, struct block **spare)
+void free_list_merge(struct free_list *list, struct free_block *block, struct free_block **spare)
 {
-	struct block *before = block->before, *behind = block->behind;
+	struct free_block *before = block->before, *behind = block->behind;
 	if (behind && behind->list == list) {
 		free_list_remove(behind);
 		block_absorb(block, behind, spare);
@@ -123,21 +123,21 @@ void free_list_merge(struct free_list *list, struct block *block, struct block *
 	free_list_put(list, block);
 }
 
-void free_list_move(struct free_list *from, struct free_list *to, struct block **spare)
+void free_list_move(struct free_list *from, struct free_list *to, struct free_block **spare)
 {
 	while (from->count > 0) {
-		struct block *block = free_list_find(from, false, 1);
+		struct free_block *block = free_list_find(from, false, 1);
 		block = block ? block : free_list_find(from, true, 1);
 		free_list_remove(block);
 		free_list_merge(to, block, spare);
 	}
 }
 
-void free_list_cut(struct free_list *list, struct block *block, size_t units, struct block **spare)
+void free_list_cut(struct free_list *list, struct free_block *block, size_t units, struct free_block **spare)
 {
-	struct block *rest = *spare;
+	struct free_block *rest = *spare;
 	*spare = rest->more;
-	*rest = (struct block){
+	*rest = (struct free_block){
 		.before = block, .behind = block->behind, .segment = block->segment,
 		.address = block->address + units * MEMPOOL_UNIT, .units = block->units - units,
 	};
@@ -149,10 +149,10 @@ void free_list_cut(struct free_list *list, struct block *block, size_t units, st
 	free_list_put(list, rest);
 }
 
-void free_list_unpark(struct free_list *list, struct block **spare)
+void free_list_unpark(struct free_list *list, struct free_block **spare)
 {
 	for (size_t i = 0; list->parked_count > 0; i++) {
-		for (struct block *block = list->parked[i], *next; block; block = next) {
+		for (struct free_block *block = list->parked[i], *next; block; block = next) {
 			next = block->more;
 			pthread_mutex_destroy(&block->memory->lock);
 			mem_free(block->memory);

@@ -272,7 +272,7 @@ static kz_status growable_check_device(size_t *granularity, struct kz_device *de
 static kz_status growable_fail_addresses(struct kz_device *dev, CUresult code, int64_t capacity,
 	kz_error *err)
 {
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	if (code != CUDA_ERROR_OUT_OF_MEMORY) {
 		return device_fail(dev, code, "cuMemAddressReserve", err);
 	}

@@ -31,7 +31,7 @@
 /* How far an index of 32 bits leads, in elements of 16 bytes. */
 #define LIVE_FAR ((uint64_t)64 << 30)
 
-kz_live_memory live_entry(const struct mempool *pool, const struct block *block)
+kz_live_memory live_entry(const struct mempool *pool, const struct free_block *block)
 {
 	const struct memory *memory = block->memory;
 	return (kz_live_memory){
@@ -63,7 +63,7 @@ struct miss {
 	kz_live_memory nearest;
 };
 
-static void live_look_at(struct miss *miss, const struct mempool *pool, const struct block *block)
+static void live_look_at(struct miss *miss, const struct mempool *pool, const struct free_block *block)
 {
 	const struct memory *memory = block->memory;
 	const uint64_t end = memory->address + (uint64_t)memory->size;
@@ -81,7 +81,7 @@ static void live_look(struct miss *miss, struct mempool *pool)
 	pthread_mutex_lock(&pool->lock);
 	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
 		miss->is_ours |= segment->first.address == miss->allocation;
-		for (struct block *block = &segment->first; block; block = block->behind) {
+		for (struct free_block *block = &segment->first; block; block = block->behind) {
 			if (live_is(segment, block)) {
 				live_look_at(miss, pool, block);
 			}

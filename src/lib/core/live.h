@@ -6,13 +6,13 @@
 #include "lib/core/device.h"
 
 /* Whether a block of a pool is in use, not free or parked; under the lock of the pool. */
-static inline bool live_is(const struct segment *segment, const struct block *block)
+static inline bool live_is(const struct segment *segment, const struct free_block *block)
 {
 	return block->number || (block->memory && !segment->is_counted);
 }
 
 /* What there is to say of a block in use. */
-kz_live_memory live_entry(const struct mempool *pool, const struct block *block);
+kz_live_memory live_entry(const struct mempool *pool, const struct free_block *block);
 /* "an array of 100 float32", "a buffer" */
 const char *live_describe(char *text, size_t size, const kz_live_memory *memory);
 

@@ -56,7 +56,7 @@ kz_status memory_fail(const struct memory *memory, int64_t size, const struct me
 			"%s, of at most %lld by kz_device_limit_memory", shortage,
 			(long long)memory->pool->limit);
 	}
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)why->code);
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)why->code);
 	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
 	kz_status st = pinned ? KZ_NO_MEMORY : known->status;
 	bool mine = error_is_clean(err);

@@ -41,7 +41,7 @@ struct memory {
 	CUdeviceptr address;
 	int64_t size;
 	struct mempool *pool;       /* that block is of; NULL for a part of another object */
-	struct block *block;
+	struct free_block *block;
 	struct kz_buffer whole;     /* all of it, for the buffer that it is created for */
 	const struct allocator *allocator; /* who gave it; NULL for the pool and the driver */
 	void (*on_release)(void *user); /* for memory that is not ours; may be NULL */

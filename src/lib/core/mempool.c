@@ -34,7 +34,7 @@ static bool has_spare(struct mempool *pool)
 /* Handing out blocks; under the lock */
 
 /* The block is off its list; `last`, counted, is the stream of that list. */
-static void hand_out(struct mempool *pool, struct memory *memory, struct block *block,
+static void hand_out(struct mempool *pool, struct memory *memory, struct free_block *block,
 	struct kz_stream *last)
 {
 	block->memory = memory;
@@ -44,7 +44,7 @@ static void hand_out(struct mempool *pool, struct memory *memory, struct block *
 	mempool_count(pool, block);
 }
 
-static void take_block(struct mempool *pool, struct memory *memory, struct block *block,
+static void take_block(struct mempool *pool, struct memory *memory, struct free_block *block,
 	size_t units)
 {
 	struct free_list *list = block->list;
@@ -57,7 +57,7 @@ static void take_block(struct mempool *pool, struct memory *memory, struct block
 }
 
 /* The smaller of two, either of which may be NULL. */
-static struct block *mempool_better(struct block *a, struct block *b)
+static struct free_block *mempool_better(struct free_block *a, struct free_block *b)
 {
 	return a && (!b || a->units <= b->units) ? a : b;
 }
@@ -68,7 +68,7 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 	struct kz_stream *stream)
 {
 	bool large = segment_is_large(units);
-	struct block *block = free_list_find(&pool->idle, large, units);
+	struct free_block *block = free_list_find(&pool->idle, large, units);
 	if (pool->kind == MEMPOOL_DEVICE) {
 		stream = stream ? stream : &pool->device->stream;
 		block = mempool_better(free_list_find(device_free_list(pool, stream), large, units),
@@ -87,7 +87,7 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 /* The best block of any stream; whoever uses it waits for that one. */
 static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 {
-	struct block *block = free_list_find(&pool->idle, segment_is_large(units), units);
+	struct free_block *block = free_list_find(&pool->idle, segment_is_large(units), units);
 	for (struct free_list *list = pool->lists; list && pool->kind == MEMPOOL_DEVICE;
 	     list = list->next) {
 		if (stream_is_living(list->stream)) {
@@ -136,7 +136,7 @@ static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool ca
 			continue;
 		}
 		*busy |= in_flight;
-		for (struct block *block = &segment->first, *behind; block; block = behind) {
+		for (struct free_block *block = &segment->first, *behind; block; block = behind) {
 			behind = block->behind;
 			free_list_remove(block);
 			if (block != &segment->first) {
@@ -225,7 +225,7 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 /* The first block of a new segment; what is behind it, which `rest` describes, goes to the idle
  * list. */
 static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
-	struct block *rest)
+	struct free_block *rest)
 {
 	size_t units = units_of(memory->size);
 	struct kz_stream *last = segment->source->is_ordered
@@ -248,7 +248,7 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 	bool found = false;
 	struct segment *segment = segment_create(segment_source(pool), units,
 		pool->keeps && units <= FREE_LIST_UNITS_MAX);
-	struct block *rest = mem_zalloc(1, sizeof(*rest));
+	struct free_block *rest = mem_zalloc(1, sizeof(*rest));
 	if (!segment || !rest) {
 		mem_free(segment);
 		mem_free(rest);
@@ -334,7 +334,7 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 
 void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, int64_t reserved)
 {
-	struct block *block = memory->block;
+	struct free_block *block = memory->block;
 	kz_memory_stats *stats = &pool->stats;
 	size_t units = units_of(size);
 	pthread_mutex_lock(&pool->lock);
@@ -361,7 +361,7 @@ static void segment_end(struct mempool *pool, struct segment *segment, struct kz
 
 void mempool_give(struct mempool *pool, struct memory *memory)
 {
-	struct block *block = memory->block;
+	struct free_block *block = memory->block;
 	struct segment *segment = block->segment;
 	struct kz_stream *last = atomic_load(&memory->last);
 	bool kept = segment->is_kept;
@@ -404,7 +404,7 @@ void mempool_finish(struct mempool *pool)
 		device_leave(pool->device, &scope);
 	}
 	while (pool->spare) {
-		struct block *next = pool->spare->more;
+		struct free_block *next = pool->spare->more;
 		mem_free(pool->spare);
 		pool->spare = next;
 	}
@@ -431,7 +431,7 @@ int64_t mempool_list(struct mempool *pool, kz_live_memory *out, int64_t room)
 	int64_t count = 0;
 	pthread_mutex_lock(&pool->lock);
 	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
-		for (struct block *block = &segment->first; block; block = block->behind) {
+		for (struct free_block *block = &segment->first; block; block = block->behind) {
 			if (live_is(segment, block) && count++ < room) {
 				out[count - 1] = live_entry(pool, block);
 			}

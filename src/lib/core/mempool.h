@@ -34,7 +34,7 @@ struct mempool {
 	struct free_list idle;
 	struct free_list *lists;
 	struct segment *segments;
-	struct block *spare;        /* unused descriptors, linked by `more` */
+	struct free_block *spare;        /* unused descriptors, linked by `more` */
 	int64_t limit;              /* of stats.reserved_size; 0: none */
 	int64_t pending;            /* bytes that the driver is being asked for */
 	kz_memory_stats stats;
@@ -78,7 +78,7 @@ void mempool_retire(struct kz_stream *stream, bool lost);
 /* Inline: what a program does all the time when it creates and releases. */
 
 /* A block is in use from now on; under the lock. */
-static inline void mempool_count(struct mempool *pool, struct block *block)
+static inline void mempool_count(struct mempool *pool, struct free_block *block)
 {
 	kz_memory_stats *stats = &pool->stats;
 	stats->live_size += (int64_t)(block->units * MEMPOOL_UNIT);
@@ -88,7 +88,7 @@ static inline void mempool_count(struct mempool *pool, struct block *block)
 }
 
 /* A block is no longer in use. */
-static inline void mempool_discount(struct mempool *pool, struct block *block)
+static inline void mempool_discount(struct mempool *pool, struct free_block *block)
 {
 	pool->stats.live_size -= (int64_t)(block->units * MEMPOOL_UNIT);
 	pool->stats.live_count--;
@@ -100,7 +100,7 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct free_lis
 	size_t units)
 {
 	pthread_mutex_lock(&pool->lock);
-	struct block *block = free_list_take_parked(list, units);
+	struct free_block *block = free_list_take_parked(list, units);
 	block = block ? block : free_list_take_parked(&pool->idle, units);
 	if (block) {
 		mempool_count(pool, block);
@@ -111,7 +111,7 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct free_lis
 
 /* Park memory that is no longer used; it may be in use again at once.  False if it cannot be
  * parked: then call mempool_give.  Pinned memory is reused when it is idle, so it is merged. */
-static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct block *block)
+static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct free_block *block)
 {
 	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {
 		return false;

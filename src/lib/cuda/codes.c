@@ -14,14 +14,14 @@
 #define INFO KZ_ERROR_INFORMATIONAL
 #define REPORT "this is a mistake of Kudzu: please report it, with what kudzu doctor prints"
 
-static const struct code codes[] = {
+static const struct native_code codes[] = {
 #define X(domain, number, symbol, status, flags, text, hint)                                       \
 	{KZ_DOMAIN_##domain, number, #symbol, KZ_##status, flags, text, hint},
 #include "base/codes.def"
 #undef X
 };
 
-const struct code *codes_find(kz_domain domain, int number)
+const struct native_code *codes_find(kz_domain domain, int number)
 {
 	for (size_t i = 0; i < countof(codes); i++) {
 		if (codes[i].domain == domain && codes[i].number == number) {
@@ -43,7 +43,7 @@ int codes_count(kz_domain domain)
 kz_status codes_fail(kz_domain domain, int code, const char *call, const char *what, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	const struct code *known = codes_find(domain, code);
+	const struct native_code *known = codes_find(domain, code);
 	if (!known || known->status == KZ_OK) {
 		const char *name = known ? known->name : NULL;
 		error_foreign(err, KZ_UNKNOWN, domain, code, name, call, 0,
@@ -64,7 +64,7 @@ kz_status codes_fail(kz_domain domain, int code, const char *call, const char *w
 
 void codes_add(kz_domain domain, int code, const char *call, kz_error *err)
 {
-	const struct code *known = codes_find(domain, code);
+	const struct native_code *known = codes_find(domain, code);
 	err->domain = domain;
 	err->code = code;
 	err->name = known->name;

@@ -7,7 +7,7 @@
 
 #include <kudzu/error.h>
 
-struct code {
+struct native_code {
 	kz_domain domain;
 	int number;
 	const char *name; /* "CUDA_ERROR_OUT_OF_MEMORY" */
@@ -18,7 +18,7 @@ struct code {
 };
 
 /* NULL if the tables do not have it. */
-const struct code *codes_find(kz_domain domain, int number);
+const struct native_code *codes_find(kz_domain domain, int number);
 /* The codes of a domain, success included; 0 for a domain without a table. */
 int codes_count(kz_domain domain);
 

@@ -244,7 +244,7 @@ bool drv_names_variable(const char *text)
 /* A setting of our own driver is wrong: "KUDZU_CPU_WIDTH is '7': expected 1 or 32", its log says. */
 static kz_status drv_fail_setting(const char *setting, CUresult code, const char *call, kz_error *err)
 {
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	bool mine = error_is_clean(err);
 	error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
 		known->flags, "%.*s", (int)strcspn(setting, "\n"), setting);

@@ -40,7 +40,7 @@ static const struct {
 #define F(library, name, symbol, parameters)                                                       \
 	{CUDA_##library, #symbol, offsetof(struct cuda_library, name)},
 #include "lib/linalg/cublas.def"
-#include "lib/fft/cufft.def"
+#include "lib/linalg/cufft.def"
 #undef F
 };
 

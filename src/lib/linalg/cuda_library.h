@@ -21,7 +21,7 @@ typedef int cufftHandle, cufftType, libraryPropertyType, cudaDataType, cublasOpe
 enum cuda_constant {
 #define E(name, value) name = value,
 #include "lib/linalg/cublas.def"
-#include "lib/fft/cufft.def"
+#include "lib/linalg/cufft.def"
 #undef E
 };
 
@@ -35,7 +35,7 @@ struct cuda_library {
 #define X(library, name, prefix, real, complex, parameters)                                        \
 	int (*name[LINALG_TYPES]) parameters;
 #include "lib/linalg/cublas.def"
-#include "lib/fft/cufft.def"
+#include "lib/linalg/cufft.def"
 #undef X
 #undef F
 #undef REAL

@@ -8,7 +8,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "lib/module/launch.h"
+#include "lib/module/kernel_launch.h"
 
 /* Check a launch; its lists are on the heap, which mem_free(launch->slots) gives back. */
 static kz_status graph_check_launch(struct launch *launch, const kz_launch_options *options,

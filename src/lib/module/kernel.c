@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "lib/core/trace.h"
-#include "lib/module/launch.h"
+#include "lib/module/kernel_launch.h"
 #include "lib/rtc/resources.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "lib/module/launch.h"
+#include "lib/module/kernel_launch.h"
 
 #include <kudzu/prepared.h>
 

@@ -38,7 +38,7 @@ enum { MOST_WORKERS = 256, HELLO_MS = 10000 };
 
 enum state { TO_DO, GIVEN, DONE, KILLED, FAILED };
 
-struct worker {
+struct warm_worker {
 	pid_t pid;
 	int fd;       /* -1: it is gone */
 	int64_t item; /* that it has, or -1 */
@@ -50,7 +50,7 @@ struct warm_up {
 	uint8_t *states; /* enum state */
 	int64_t count;
 	int64_t next;    /* the first that may be TO_DO */
-	struct worker workers[MOST_WORKERS];
+	struct warm_worker workers[MOST_WORKERS];
 	int worker_count;
 	kz_warm_up_result result;
 };
@@ -119,12 +119,12 @@ static bool start_program(pid_t *pid, const char *program, int fd)
 
 static bool start_worker(struct warm_up *warm, const char *program)
 {
-	struct worker *worker = &warm->workers[warm->worker_count];
+	struct warm_worker *worker = &warm->workers[warm->worker_count];
 	int fds[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
 		return false;
 	}
-	*worker = (struct worker){.fd = fds[0], .item = -1};
+	*worker = (struct warm_worker){.fd = fds[0], .item = -1};
 	bool ok = start_program(&worker->pid, program, fds[1]);
 	close(fds[1]);
 	if (!ok) {
@@ -139,7 +139,7 @@ static bool start_worker(struct warm_up *warm, const char *program)
 
 /* Give a worker up.  It may have died of its request, so nobody else gets that.  A worker ends when
  * its socket does; one that has not said hello is killed. */
-static void lose_worker(struct warm_up *warm, struct worker *worker)
+static void lose_worker(struct warm_up *warm, struct warm_worker *worker)
 {
 	close(worker->fd);
 	worker->fd = -1;
@@ -153,7 +153,7 @@ static void lose_worker(struct warm_up *warm, struct worker *worker)
 }
 
 /* Give it something to do, or tell it that there is nothing more. */
-static void warm_feed(struct warm_up *warm, struct worker *worker)
+static void warm_feed(struct warm_up *warm, struct warm_worker *worker)
 {
 	struct str bytes = STR_INIT;
 	while (warm->next < warm->count && warm->states[warm->next] != TO_DO) {
@@ -175,7 +175,7 @@ static void warm_feed(struct warm_up *warm, struct worker *worker)
 
 /* Receive the hello, which comes in one piece.  False: it is another build of the library, or no
  * worker. */
-static bool hear_hello(const struct worker *worker)
+static bool hear_hello(const struct warm_worker *worker)
 {
 	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];
 	warm_hello(mine);
@@ -183,7 +183,7 @@ static bool hear_hello(const struct worker *worker)
 		&& memcmp(mine, its, sizeof(its)) == 0;
 }
 
-static void warm_hear(struct warm_up *warm, struct worker *worker)
+static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 {
 	char letter = 0;
 	if (!worker->ready) {
@@ -222,7 +222,7 @@ static bool listen_once(struct warm_up *warm)
 	}
 	int heard = open ? poll(polls, (nfds_t)warm->worker_count, silent ? HELLO_MS : -1) : 0;
 	for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
-		struct worker *worker = &warm->workers[i];
+		struct warm_worker *worker = &warm->workers[i];
 		if (heard == 0 && worker->fd >= 0 && !worker->ready) {
 			lose_worker(warm, worker);
 		} else if (polls[i].fd >= 0 && polls[i].revents) {

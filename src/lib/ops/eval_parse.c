@@ -23,7 +23,7 @@
 
 enum { LEVELS = 100, LIST_MAX = 160 }; /* parentheses in each other; bytes of names in a message */
 
-struct parser {
+struct eval_parser {
 	struct expr *expr;
 	struct eval_source *source;
 	kz_error *err;
@@ -85,20 +85,20 @@ static const struct {
 	{"true", 1, true}, {"false", 0, true},
 };
 
-static int parse_choice(struct parser *p);
-static int parse_unary(struct parser *p);
+static int parse_choice(struct eval_parser *p);
+static int parse_unary(struct eval_parser *p);
 
 /* Errors and places */
 
 /* Keep the place of the first error: that of a bad token was set when it was read. */
-static int fail_at(struct parser *p, size_t at)
+static int fail_at(struct eval_parser *p, size_t at)
 {
 	p->source->place = p->token.kind == TOKEN_BAD ? p->token.at : at;
 	return -1;
 }
 
-static int eval_fail(struct parser *p, size_t at, const char *format, ...) printf_like(3, 4);
-static int eval_fail(struct parser *p, size_t at, const char *format, ...)
+static int eval_fail(struct eval_parser *p, size_t at, const char *format, ...) printf_like(3, 4);
+static int eval_fail(struct eval_parser *p, size_t at, const char *format, ...)
 {
 	char text[sizeof(p->err->message)];
 	va_list args;
@@ -110,7 +110,7 @@ static int eval_fail(struct parser *p, size_t at, const char *format, ...)
 }
 
 /* A node that was made for what stands at a byte, or the failure to make it. */
-static int eval_place(struct parser *p, int node, size_t at)
+static int eval_place(struct eval_parser *p, int node, size_t at)
 {
 	while (p->placed < p->expr->node_count) {
 		p->source->places[p->placed++] = (uint16_t)at;
@@ -118,12 +118,12 @@ static int eval_place(struct parser *p, int node, size_t at)
 	return node < 0 ? fail_at(p, at) : node;
 }
 
-static void eval_advance(struct parser *p)
+static void eval_advance(struct eval_parser *p)
 {
 	eval_lex(&p->token, p->source->text, p->token.at + p->token.len, p->err);
 }
 
-static const char *token_text(const struct parser *p, const struct eval_token *token)
+static const char *token_text(const struct eval_parser *p, const struct eval_token *token)
 {
 	return p->source->text + token->at;
 }
@@ -135,7 +135,7 @@ static int eval_shown(const struct eval_token *token)
 }
 
 /* Say what was expected instead of the token.  A bad token has set its error already. */
-static int eval_unexpected(struct parser *p, const char *expected)
+static int eval_unexpected(struct eval_parser *p, const char *expected)
 {
 	const struct eval_token *token = &p->token;
 	if (token->kind == TOKEN_BAD) {
@@ -148,7 +148,7 @@ static int eval_unexpected(struct parser *p, const char *expected)
 		token_text(p, token));
 }
 
-static bool eval_expect(struct parser *p, enum eval_kind kind, const char *what)
+static bool eval_expect(struct eval_parser *p, enum eval_kind kind, const char *what)
 {
 	if (p->token.kind != kind) {
 		eval_unexpected(p, what);
@@ -158,7 +158,7 @@ static bool eval_expect(struct parser *p, enum eval_kind kind, const char *what)
 	return true;
 }
 
-static int eval_nested(struct parser *p, int (*rule)(struct parser *))
+static int eval_nested(struct eval_parser *p, int (*rule)(struct eval_parser *))
 {
 	if (p->levels == LEVELS) {
 		return eval_fail(p, p->token.at, "nested deeper than %d levels", LEVELS);
@@ -171,19 +171,19 @@ static int eval_nested(struct parser *p, int (*rule)(struct parser *))
 
 /* Operations */
 
-static int eval_apply(struct parser *p, kz_op op, const int *args, size_t at)
+static int eval_apply(struct eval_parser *p, kz_op op, const int *args, size_t at)
 {
 	return eval_place(p, expr_apply(p->expr, op, args, p->err), at);
 }
 
-static int apply_two(struct parser *p, kz_op op, int left, int right, size_t at)
+static int apply_two(struct eval_parser *p, kz_op op, int left, int right, size_t at)
 {
 	const int args[] = {left, right};
 	return eval_apply(p, op, args, at);
 }
 
 /* Fold the sign into a number, so that -7 is not 249 in uint8.  False if there is no number yet. */
-static bool negate_number(struct parser *p, int index)
+static bool negate_number(struct eval_parser *p, int index)
 {
 	struct expr_node *node = &p->expr->nodes[index];
 	if (node->op != EXPR_SCALAR || !node->weak) {
@@ -206,7 +206,7 @@ static bool negate_number(struct parser *p, int index)
 }
 
 /* The operation that numpy uses for a power with a constant exponent; KZ_OP_POWER if no other. */
-static kz_op constant_power(const struct parser *p, kz_dtype base, int exponent)
+static kz_op constant_power(const struct eval_parser *p, kz_dtype base, int exponent)
 {
 	const struct expr_node *node = &p->expr->nodes[exponent];
 	const union expr_value *value = &p->expr->scalars[node->args[0]];
@@ -223,7 +223,7 @@ static kz_op constant_power(const struct parser *p, kz_dtype base, int exponent)
 }
 
 /* base ** exponent; an exponent that is not needed as a number is taken out again. */
-static int apply_power(struct parser *p, int base, int exponent, size_t at)
+static int apply_power(struct eval_parser *p, int base, int exponent, size_t at)
 {
 	kz_op op = exponent == p->literal
 		? constant_power(p, p->expr->nodes[base].dtype, exponent) : KZ_OP_POWER;
@@ -239,7 +239,7 @@ static int apply_power(struct parser *p, int base, int exponent, size_t at)
 
 /* Operands */
 
-static int eval_parse_number(struct parser *p)
+static int eval_parse_number(struct eval_parser *p)
 {
 	const struct eval_token token = p->token;
 	kz_arg arg = kz_arg_uint(KZ_ARG_UINT, 0, 8);
@@ -255,7 +255,7 @@ static int eval_parse_number(struct parser *p)
 	return p->literal;
 }
 
-static bool name_is(const struct parser *p, const struct eval_token *token, const char *name)
+static bool name_is(const struct eval_parser *p, const struct eval_token *token, const char *name)
 {
 	const char *text = token_text(p, token);
 	return text[0] == name[0] && strncmp(text, name, token->len) == 0
@@ -270,7 +270,7 @@ struct nearest {
 	const char *name; /* NULL: none is near */
 };
 
-static struct nearest nearest_to(const struct parser *p, const struct eval_token *token)
+static struct nearest nearest_to(const struct eval_parser *p, const struct eval_token *token)
 {
 	return (struct nearest){token_text(p, token), token->len, token->len / 3 + 1, NULL};
 }
@@ -286,7 +286,7 @@ static void eval_consider(struct nearest *nearest, const char *name)
 	}
 }
 
-static int unknown_name(struct parser *p, const struct eval_token *token)
+static int unknown_name(struct eval_parser *p, const struct eval_token *token)
 {
 	const struct eval_source *source = p->source;
 	struct nearest nearest = nearest_to(p, token);
@@ -310,7 +310,7 @@ static int unknown_name(struct parser *p, const struct eval_token *token)
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
-static int find_variable(const struct parser *p, const struct eval_token *token)
+static int find_variable(const struct eval_parser *p, const struct eval_token *token)
 {
 	for (size_t i = 0; i < p->source->count; i++) {
 		if (name_is(p, token, p->source->vars[i].name)) {
@@ -328,7 +328,7 @@ struct callee {
 	kz_dtype dtype;
 };
 
-static bool find_callee(struct callee *out, const struct parser *p, const struct eval_token *token)
+static bool find_callee(struct callee *out, const struct eval_parser *p, const struct eval_token *token)
 {
 	*out = (struct callee){expr_find(token_text(p, token), token->len), 0};
 	if (out->op) {
@@ -349,7 +349,7 @@ static bool find_callee(struct callee *out, const struct parser *p, const struct
 	return false;
 }
 
-static int unknown_function(struct parser *p, const struct eval_token *token)
+static int unknown_function(struct eval_parser *p, const struct eval_token *token)
 {
 	struct nearest nearest = nearest_to(p, token);
 	if (find_variable(p, token) >= 0) {
@@ -382,7 +382,7 @@ static int unknown_function(struct parser *p, const struct eval_token *token)
 }
 
 /* The operands of a call, up to the parenthesis behind them; returns how many, -1 on failure. */
-static int parse_operands(struct parser *p, int args[3])
+static int parse_operands(struct eval_parser *p, int args[3])
 {
 	int count = 0;
 	eval_advance(p);
@@ -406,7 +406,7 @@ static int parse_operands(struct parser *p, int args[3])
 	return eval_expect(p, TOKEN_RIGHT, "',' or ')'") ? count : -1;
 }
 
-static int parse_call(struct parser *p, const struct eval_token *name)
+static int parse_call(struct eval_parser *p, const struct eval_token *name)
 {
 	struct callee callee;
 	int args[3] = {0};
@@ -427,7 +427,7 @@ static int parse_call(struct parser *p, const struct eval_token *name)
 }
 
 /* A name that no parenthesis follows. */
-static int parse_name(struct parser *p, const struct eval_token *token)
+static int parse_name(struct eval_parser *p, const struct eval_token *token)
 {
 	struct callee callee;
 	int variable = find_variable(p, token);
@@ -452,7 +452,7 @@ static int parse_name(struct parser *p, const struct eval_token *token)
 
 /* Rules, from what binds most to what binds least */
 
-static int parse_primary(struct parser *p)
+static int parse_primary(struct eval_parser *p)
 {
 	const struct eval_token token = p->token;
 	switch (token.kind) {
@@ -475,7 +475,7 @@ static int parse_primary(struct parser *p)
 	}
 }
 
-static int parse_power(struct parser *p)
+static int parse_power(struct eval_parser *p)
 {
 	int base = parse_primary(p);
 	size_t at = p->token.at;
@@ -487,7 +487,7 @@ static int parse_power(struct parser *p)
 	return exponent < 0 ? -1 : apply_power(p, base, exponent, at);
 }
 
-static int parse_unary(struct parser *p)
+static int parse_unary(struct eval_parser *p)
 {
 	const struct eval_token token = p->token;
 	kz_op op = token.kind == TOKEN_MINUS ? KZ_OP_NEGATIVE
@@ -504,16 +504,16 @@ static int parse_unary(struct parser *p)
 	return eval_apply(p, op, &node, token.at);
 }
 
-static int parse_binary(struct parser *p, enum level lowest);
+static int parse_binary(struct eval_parser *p, enum level lowest);
 
-static int parse_not(struct parser *p)
+static int parse_not(struct eval_parser *p)
 {
 	return parse_binary(p, LEVEL_NOT);
 }
 
 /* Both comparisons use the operand between them.  A C number, or an expression of some, takes the
  * type of the first thing that it meets, so the second comparison gets a number of its own. */
-static int copy_number(struct parser *p, int index)
+static int copy_number(struct eval_parser *p, int index)
 {
 	const struct expr_node *node = &p->expr->nodes[index];
 	kz_arg arg = kz_arg_make(KZ_ARG_INT, 8);
@@ -533,7 +533,7 @@ static int copy_number(struct parser *p, int index)
 }
 
 /* a < b < c: a comparison and the right side of it, which the next one begins with. */
-static int parse_comparisons(struct parser *p, int left)
+static int parse_comparisons(struct eval_parser *p, int left)
 {
 	int result = -1;
 	while (binary[p->token.kind].level == LEVEL_COMPARE) {
@@ -561,7 +561,7 @@ static int parse_comparisons(struct parser *p, int left)
 }
 
 /* Operators that bind as much as `lowest`, or more. */
-static int parse_binary(struct parser *p, enum level lowest)
+static int parse_binary(struct eval_parser *p, enum level lowest)
 {
 	const struct eval_token first = p->token;
 	int left;
@@ -587,7 +587,7 @@ static int parse_binary(struct parser *p, enum level lowest)
 }
 
 /* x if c else y, c ? x : y */
-static int parse_choice(struct parser *p)
+static int parse_choice(struct eval_parser *p)
 {
 	const int first = parse_binary(p, LEVEL_OR);
 	const struct eval_token token = p->token;
@@ -619,7 +619,7 @@ static bool check_variables(const struct eval_source *source, kz_error *err)
 
 bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err)
 {
-	struct parser p = {.expr = expr, .source = source, .err = err, .literal = -1};
+	struct eval_parser p = {.expr = expr, .source = source, .err = err, .literal = -1};
 	source->place = 0;
 	expr_init(expr);
 	if (!check_variables(source, err)) {

@@ -41,7 +41,7 @@ enum {
 	FEW = 8                        /* elements that are no work for lanes */
 };
 
-struct pass {
+struct reduce_pass {
 	const struct reduce *reduce;
 	struct kz_device *device;
 	struct kz_array *target;
@@ -66,7 +66,7 @@ struct pass {
 
 /* Extents */
 
-static void set_array(struct pass *pass, int k, const struct kz_array *array, const kz_shape *shape)
+static void set_array(struct reduce_pass *pass, int k, const struct kz_array *array, const kz_shape *shape)
 {
 	int64_t missing = shape->ndim - array->shape.ndim;
 	for (int64_t i = 0; i < shape->ndim; i++) {
@@ -78,7 +78,7 @@ static void set_array(struct pass *pass, int k, const struct kz_array *array, co
 }
 
 /* The result has all extents but those that are reduced, or these as 1. */
-static void set_target(struct pass *pass, const kz_shape *shape)
+static void set_target(struct reduce_pass *pass, const kz_shape *shape)
 {
 	const struct kz_array *target = pass->target;
 	bool keeps = target->shape.ndim == shape->ndim;
@@ -92,7 +92,7 @@ static void set_target(struct pass *pass, const kz_shape *shape)
 }
 
 /* The index among the elements that are reduced, as an operand whose strides are numbers. */
-static void set_index(struct pass *pass, int k, const kz_shape *shape)
+static void set_index(struct reduce_pass *pass, int k, const kz_shape *shape)
 {
 	int64_t step = 1;
 	for (int64_t i = shape->ndim; i-- > 0;) {
@@ -102,7 +102,7 @@ static void set_index(struct pass *pass, int k, const kz_shape *shape)
 	pass->index_count = step;
 }
 
-static kz_status pass_check_alignment(const struct pass *pass, kz_error *err)
+static kz_status pass_check_alignment(const struct reduce_pass *pass, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	for (int k = 0; k <= pass->arrays; k++) {
@@ -120,7 +120,7 @@ static kz_status pass_check_alignment(const struct pass *pass, kz_error *err)
 	return KZ_OK;
 }
 
-static void pass_start(struct pass *pass, const kz_shape *shape)
+static void pass_start(struct reduce_pass *pass, const kz_shape *shape)
 {
 	const struct expr *expr = pass->reduce->expr;
 	pass->partials = NULL;
@@ -142,7 +142,7 @@ static void pass_start(struct pass *pass, const kz_shape *shape)
 	set_target(pass, shape);
 }
 
-static void move_axis(struct pass *pass, int to, int from)
+static void move_axis(struct reduce_pass *pass, int to, int from)
 {
 	pass->dims[to] = pass->dims[from];
 	pass->reduced[to] = pass->reduced[from];
@@ -152,7 +152,7 @@ static void move_axis(struct pass *pass, int to, int from)
 }
 
 /* How far apart the elements of an extent are, all arrays together. */
-static int64_t pass_distance(const struct pass *pass, int axis)
+static int64_t pass_distance(const struct reduce_pass *pass, int axis)
 {
 	int64_t sum = 0;
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -162,7 +162,7 @@ static int64_t pass_distance(const struct pass *pass, int axis)
 }
 
 /* Have the first array that moves at all move upwards. */
-static void flip_axis(struct pass *pass, int axis)
+static void flip_axis(struct reduce_pass *pass, int axis)
 {
 	int k = 1;
 	while (k < pass->arrays && pass->strides[k][axis] == 0) {
@@ -183,7 +183,7 @@ static void flip_axis(struct pass *pass, int axis)
 }
 
 /* Drop extents of 1; let the strides of what is left be positive and fall. */
-static void sort_axes(struct pass *pass)
+static void sort_axes(struct reduce_pass *pass)
 {
 	int ndim = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -205,7 +205,7 @@ static void sort_axes(struct pass *pass)
 	}
 }
 
-static void merge_axes(struct pass *pass)
+static void merge_axes(struct reduce_pass *pass)
 {
 	const struct strided_axes axes = {pass->dims, pass->strides, pass->operands, pass->reduced};
 	if (pass->ndim > 1) {
@@ -217,7 +217,7 @@ static void merge_axes(struct pass *pass)
 
 /* The extent to reduce: the innermost one; or the longest, if the innermost is short or stays.
  * There is always one: if all others stay, it has a single element. */
-static void choose_axis(struct pass *pass)
+static void choose_axis(struct reduce_pass *pass)
 {
 	int longest = -1, count = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -240,7 +240,7 @@ static void choose_axis(struct pass *pass)
 }
 
 /* Lanes along another extent, if its elements lie closer, or there are few to reduce. */
-static void choose_lanes(struct pass *pass)
+static void choose_lanes(struct reduce_pass *pass)
 {
 	int inner = pass->ndim - 1 - (pass->axis == pass->ndim - 1);
 	int64_t count = pass->dims[pass->axis];
@@ -263,7 +263,7 @@ static int64_t pass_clamp(int64_t value, int64_t low, int64_t high)
 
 /* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
  * where some cores would get no task. */
-static int64_t column_lanes(const struct pass *pass)
+static int64_t column_lanes(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
@@ -277,7 +277,7 @@ static int64_t column_lanes(const struct pass *pass)
 
 /* Lanes along what is reduced: a few rows of them, and no fewer than a group of kernels/reduce.cuh.  What
  * is shorter is for one lane; places are compared lane by lane, as that takes longer. */
-static int64_t row_lanes(const struct pass *pass)
+static int64_t row_lanes(const struct reduce_pass *pass)
 {
 	const int64_t group = 2 * FEW;
 	int64_t lanes = power_from(divide_up(pass->chunk, FEW));
@@ -288,7 +288,7 @@ static int64_t row_lanes(const struct pass *pass)
 		: pass_clamp(lanes, group, pass->class.rising ? REDUCE_SERIAL_PLACES : REDUCE_LANES);
 }
 
-static int64_t element_count(const struct pass *pass)
+static int64_t element_count(const struct reduce_pass *pass)
 {
 	int64_t count = 1;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -299,7 +299,7 @@ static int64_t element_count(const struct pass *pass)
 
 /* Where the order does not matter, each core gets a chunk.  Chunks are large enough to pay for
  * launching the second pass, and small enough that cores that come late get some. */
-static int64_t linear_chunk(const struct pass *pass)
+static int64_t linear_chunk(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
 	int64_t each = element_count(pass) / pass->device->info.multiprocessors;
@@ -309,7 +309,7 @@ static int64_t linear_chunk(const struct pass *pass)
 
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
  * that does not matter). */
-static void choose_chunks(struct pass *pass)
+static void choose_chunks(struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
 	if (pass->lane_axis >= 0) {
@@ -330,7 +330,7 @@ static void choose_chunks(struct pass *pass)
 }
 
 /* Whether packs of lanes lie at multiples of their size, and columns end with a whole pack. */
-static bool can_pack(const struct pass *pass, int along, int64_t pack)
+static bool can_pack(const struct reduce_pass *pass, int along, int64_t pack)
 {
 	bool fits = pass->lanes >= pack && (along == pass->axis || pass->dims[along] % pack == 0);
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -346,7 +346,7 @@ static bool can_pack(const struct pass *pass, int along, int64_t pack)
 
 /* Wide reads keep memory busy.  But columns are few, and their bytes need more registers.
  * A small reduction does not deserve a kernel of its own. */
-static void pass_choose_pack(struct pass *pass)
+static void pass_choose_pack(struct reduce_pass *pass)
 {
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
 	int64_t size = 1;
@@ -363,7 +363,7 @@ static void pass_choose_pack(struct pass *pass)
 	}
 }
 
-static void pass_classify(struct pass *pass)
+static void pass_classify(struct reduce_pass *pass)
 {
 	const struct reduce_rule *rule = &pass->reduce->rule;
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
@@ -406,7 +406,7 @@ struct extents {
 };
 
 /* Extents that a task has one place of: all but the lanes' and the one that is reduced. */
-static int kept_axes(const struct pass *pass, int axes[STRIDED_ROOM])
+static int kept_axes(const struct reduce_pass *pass, int axes[STRIDED_ROOM])
 {
 	int count = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -418,7 +418,7 @@ static int kept_axes(const struct pass *pass, int axes[STRIDED_ROOM])
 }
 
 /* The result's strides are in row 0 by now, also those of the chunks. */
-static void fill_operand(int64_t *at, const struct pass *pass, int k, const int *axes, int count)
+static void fill_operand(int64_t *at, const struct reduce_pass *pass, int k, const int *axes, int count)
 {
 	int64_t step = pass->strides[k][pass->axis];
 	bool columns = pass->lane_axis >= 0;
@@ -431,7 +431,7 @@ static void fill_operand(int64_t *at, const struct pass *pass, int k, const int 
 	}
 }
 
-static void pass_fill_extents(struct extents *out, const struct pass *pass)
+static void pass_fill_extents(struct extents *out, const struct reduce_pass *pass)
 {
 	int axes[STRIDED_ROOM];
 	int count = kept_axes(pass, axes);
@@ -459,7 +459,7 @@ static void pass_fill_extents(struct extents *out, const struct pass *pass)
 	}
 }
 
-static kz_status pass_find_kernel(struct kz_kernel **out, const struct pass *pass, kz_error *err)
+static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pass *pass, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct {
@@ -480,7 +480,7 @@ static kz_status pass_find_kernel(struct kz_kernel **out, const struct pass *pas
 	return kernels_get(out, pass->device, &want, err);
 }
 
-static void pass_choose_grid(struct kernels_call *call, const struct pass *pass, int64_t tasks)
+static void pass_choose_grid(struct kernels_call *call, const struct reduce_pass *pass, int64_t tasks)
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.serial) {
@@ -492,7 +492,7 @@ static void pass_choose_grid(struct kernels_call *call, const struct pass *pass,
 	call->grid.x = pass_clamp(divide_up(tasks, call->block.y), 1, most);
 }
 
-static kz_status pass_launch(const struct pass *pass, struct kz_buffer *to, kz_error *err)
+static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *to, kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct extents extents;
@@ -527,7 +527,7 @@ static kz_status pass_launch(const struct pass *pass, struct kz_buffer *to, kz_e
 /* Passes */
 
 /* The row-major layout of what this pass leaves: as many as there are chunks where it reduces. */
-static int64_t lay_out_partials(struct pass *pass, int64_t strides[STRIDED_ROOM], int64_t size)
+static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDED_ROOM], int64_t size)
 {
 	for (int i = pass->ndim; i-- > 0;) {
 		strides[i] = size;
@@ -537,7 +537,7 @@ static int64_t lay_out_partials(struct pass *pass, int64_t strides[STRIDED_ROOM]
 }
 
 /* Have the partial results in `buffer` be what the next pass reads. */
-static void read_partials(struct pass *pass, struct kz_buffer *buffer, const int64_t *strides,
+static void read_partials(struct reduce_pass *pass, struct kz_buffer *buffer, const int64_t *strides,
 	int64_t size)
 {
 	buffer_release(pass->partials);
@@ -550,7 +550,7 @@ static void read_partials(struct pass *pass, struct kz_buffer *buffer, const int
 	memcpy(pass->strides[1], strides, (size_t)pass->ndim * sizeof(*strides));
 }
 
-static kz_status run_partial(struct pass *pass, kz_error *err)
+static kz_status run_partial(struct reduce_pass *pass, kz_error *err)
 {
 	int64_t strides[STRIDED_ROOM], mine[STRIDED_ROOM];
 	int64_t size = reduce_partial_size(&pass->class);
@@ -580,7 +580,7 @@ static kz_status run_partial(struct pass *pass, kz_error *err)
 kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const kz_shape *shape,
 	kz_error *err)
 {
-	struct pass pass; /* 4 kB, of which little is used */
+	struct reduce_pass pass; /* 4 kB, of which little is used */
 	kz_status st = KZ_OK;
 	pass.reduce = reduce;
 	pass.target = target;

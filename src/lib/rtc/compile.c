@@ -160,7 +160,7 @@ static kz_status set_native(const struct job *job, kz_status st, const char *mes
 	kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	const struct code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
+	const struct native_code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
 	error_foreign(err, st, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL, job->call, 0,
 		"%s", message);
 	if (mine && code) {

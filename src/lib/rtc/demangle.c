@@ -21,7 +21,7 @@
 #define MAX_DEPTH 64
 #define MAX_NODES 4096 /* substitutions, and arguments of one list */
 
-struct list { /* grows in the arena */
+struct demangle_list { /* grows in the arena */
 	const struct node **items;
 	size_t count;
 	size_t cap;
@@ -30,7 +30,7 @@ struct list { /* grows in the arena */
 struct reader {
 	const char *at;
 	struct arena *arena;
-	struct list substitutions;
+	struct demangle_list substitutions;
 	const struct node *arguments; /* what T_ refers to; a NODE_PACK */
 	int depth;
 	bool failed;
@@ -123,7 +123,7 @@ static const char *keep_text(struct reader *r, struct str *text)
 	return kept;
 }
 
-static bool list_grow(struct reader *r, struct list *list)
+static bool list_grow(struct reader *r, struct demangle_list *list)
 {
 	size_t cap = list->cap ? list->cap * 2 : 8;
 	const struct node **items = arena_alloc(r->arena, cap, sizeof(*items));
@@ -139,7 +139,7 @@ static bool list_grow(struct reader *r, struct list *list)
 	return true;
 }
 
-static void demangle_list_add(struct reader *r, struct list *list, const struct node *node)
+static void demangle_list_add(struct reader *r, struct demangle_list *list, const struct node *node)
 {
 	if (!node || list->count == MAX_NODES) {
 		r->failed = true;
@@ -148,7 +148,7 @@ static void demangle_list_add(struct reader *r, struct list *list, const struct 
 	}
 }
 
-static const struct node *pack_new(struct reader *r, const struct list *list)
+static const struct node *pack_new(struct reader *r, const struct demangle_list *list)
 {
 	struct node *node = node_new(r, NODE_PACK, NULL);
 	if (node) {
@@ -286,7 +286,7 @@ static const struct node *read_literal(struct reader *r)
 /* What follows I, up to its E. */
 static const struct node *read_arguments(struct reader *r)
 {
-	struct list list = {0};
+	struct demangle_list list = {0};
 	if (++r->depth > MAX_DEPTH) {
 		return reader_fail(r);
 	}
@@ -419,7 +419,7 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 }
 
 /* The expansion of a pack is the pack itself, and only that. */
-static void add_expansion(struct reader *r, struct list *list)
+static void add_expansion(struct reader *r, struct demangle_list *list)
 {
 	demangle_expect(r, "T");
 	const struct node *pack = read_parameter_reference(r);
@@ -437,7 +437,7 @@ static void add_expansion(struct reader *r, struct list *list)
 /* Parameter types up to `end`; "v" alone is none. */
 static const struct node *read_parameters(struct reader *r, char end)
 {
-	struct list list = {0};
+	struct demangle_list list = {0};
 	if (r->at[0] == 'v' && r->at[1] == end) {
 		r->at++;
 		return pack_new(r, &list);

@@ -287,7 +287,7 @@ static char *slice_copy(struct slice slice)
 	return mem_strndup(slice.text ? slice.text : "", slice.len);
 }
 
-struct block {
+struct diag_block {
 	struct head head;
 	struct slice more;    /* the log's lines behind the head, up to its excerpt */
 	struct slice excerpt; /* of the log or of the source; text NULL if there is none */
@@ -296,7 +296,7 @@ struct block {
 };
 
 /* Read a block whose head has been read; *log is behind the head. */
-static void read_block(struct block *block, const char **log)
+static void read_block(struct diag_block *block, const char **log)
 {
 	struct slice line;
 	struct slice previous = {NULL, 0};
@@ -336,7 +336,7 @@ static void render_lines(struct str *out, struct slice lines)
 	}
 }
 
-static void render_block(struct str *out, const struct block *block, const char *name)
+static void render_block(struct str *out, const struct diag_block *block, const char *name)
 {
 	const struct head *head = &block->head;
 	struct slice file = head->file.len > 0 ? head->file
@@ -371,7 +371,7 @@ static bool is_ours(const struct head *head)
 			   && slice_has(head->message, HEADERS_PRELUDE));
 }
 
-static const char *diag_find_hint(const struct block *block, bool has_cuda)
+static const char *diag_find_hint(const struct diag_block *block, bool has_cuda)
 {
 	const struct head *head = &block->head;
 	const struct slice *more = &block->more; /* the message goes on there */
@@ -389,7 +389,7 @@ static const char *diag_find_hint(const struct block *block, bool has_cuda)
 }
 
 /* Keep the first error; false when memory runs out. */
-static bool take_error(struct diag *out, const struct block *block,
+static bool take_error(struct diag *out, const struct diag_block *block,
 	const struct diag_context *context)
 {
 	const struct head *head = &block->head;
@@ -429,7 +429,7 @@ static void render_searched(struct str *out, const struct head *head,
 }
 
 /* An error at the end of the source gets its last line as the place. */
-static void place_at_end(struct block *block, const struct diag_context *context)
+static void place_at_end(struct diag_block *block, const struct diag_context *context)
 {
 	block->more = block->after = (struct slice){NULL, 0};
 	block->excerpt = source_end(context->source, &block->head.line);
@@ -460,7 +460,7 @@ static struct slice source_line(const char *source, int number)
 }
 
 /* An error of the assembler gets the line of source that its line of PTX comes from. */
-static void place_by_ptx(struct block *block, const struct diag_context *context,
+static void place_by_ptx(struct diag_block *block, const struct diag_context *context,
 	struct ptx_line *line)
 {
 	block->more = block->after = (struct slice){NULL, 0};
@@ -486,7 +486,7 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 	bool ok = true;
 	*out = (struct diag){0};
 	while (ok && diag_next_line(&log, &line)) {
-		struct block block = {0};
+		struct diag_block block = {0};
 		if (is_noise(line)) {
 			continue;
 		}

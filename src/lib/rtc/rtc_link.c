@@ -22,7 +22,7 @@
 
 #define OPTION_MAX 64
 
-struct work {
+struct link_work {
 	const struct nvjitlink *linker;
 	const struct rtc_link_request *request;
 	const char *options[OPTION_MAX];
@@ -61,14 +61,14 @@ static bool has_lto(const struct rtc_link_request *request)
 	return part;
 }
 
-static void rtc_link_add_option(struct work *work, bool wanted, const char *option)
+static void rtc_link_add_option(struct link_work *work, bool wanted, const char *option)
 {
 	if (wanted && work->option_count < OPTION_MAX) {
 		work->options[work->option_count++] = option;
 	}
 }
 
-static kz_status build_options(struct work *work, kz_error *err)
+static kz_status build_options(struct link_work *work, kz_error *err)
 {
 	const struct rtc_link_request *request = work->request;
 	snprintf(work->arch, sizeof(work->arch), "-arch=%s", request->arch);
@@ -92,7 +92,7 @@ static kz_status build_options(struct work *work, kz_error *err)
 }
 
 /* Note the first failure; whether there was none. */
-static bool rtc_link_check(struct work *work, int code, const char *call)
+static bool rtc_link_check(struct link_work *work, int code, const char *call)
 {
 	if (code != 0 && work->code == 0) {
 		work->code = code;
@@ -102,7 +102,7 @@ static bool rtc_link_check(struct work *work, int code, const char *call)
 }
 
 /* A text or image of nvJitLink's, zero-terminated beyond its size. */
-static char *rtc_link_fetch(struct work *work, nvJitLinkHandle handle, size_t *size,
+static char *rtc_link_fetch(struct link_work *work, nvJitLinkHandle handle, size_t *size,
 	nvJitLinkResult (*get_size)(nvJitLinkHandle, size_t *),
 	nvJitLinkResult (*get)(nvJitLinkHandle, char *))
 {
@@ -123,7 +123,7 @@ static char *rtc_link_fetch(struct work *work, nvJitLinkHandle handle, size_t *s
 	return data;
 }
 
-static void add_inputs(struct work *work, nvJitLinkHandle handle)
+static void add_inputs(struct link_work *work, nvJitLinkHandle handle)
 {
 	static const int types[] = {
 		[RTC_PTX] = NVJITLINK_PTX,
@@ -142,7 +142,7 @@ static void add_inputs(struct work *work, nvJitLinkHandle handle)
 	}
 }
 
-static void rtc_link_fetch_results(struct work *work, nvJitLinkHandle handle)
+static void rtc_link_fetch_results(struct link_work *work, nvJitLinkHandle handle)
 {
 	const struct nvjitlink *linker = work->linker;
 	struct rtc_linked *linked = &work->linked;
@@ -166,7 +166,7 @@ static void rtc_link_fetch_results(struct work *work, nvJitLinkHandle handle)
 
 static void *rtc_link_thread_main(void *arg)
 {
-	struct work *work = arg;
+	struct link_work *work = arg;
 	nvJitLinkHandle handle = NULL;
 	if (rtc_link_check(work, work->linker->Create(&handle, work->option_count, work->options),
 			"nvJitLinkCreate")) {
@@ -182,7 +182,7 @@ static void *rtc_link_thread_main(void *arg)
 	return NULL;
 }
 
-static kz_status rtc_link_judge(struct work *work, kz_error *err)
+static kz_status rtc_link_judge(struct link_work *work, kz_error *err)
 {
 	const char *log = work->error_log ? work->error_log : "";
 	const struct link_failure failure = {KZ_DOMAIN_NVJITLINK, work->code, work->call};
@@ -208,7 +208,7 @@ void rtc_linked_free(struct rtc_linked *linked)
 
 kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *request, kz_error *err)
 {
-	struct work work = {.request = request};
+	struct link_work work = {.request = request};
 	kz_status st;
 	*out = (struct rtc_linked){.data = NULL};
 	if (atomic_load(&is_stuck)) {

@@ -118,7 +118,7 @@ static const struct space {
 } spaces[] = {{".global", "%rd7"}, {".shared", "%rd8"}, {"", "%rd1"}};
 
 /* The cell of a thread, as %r5. */
-static const struct place {
+static const struct resident_place {
 	const char *text;
 	uint32_t cells;
 } places[] = {
@@ -126,7 +126,7 @@ static const struct place {
 	{"and.b32 %r5, %r0, 3;", 4},
 };
 
-static uint32_t cell_of(const struct place *place, uint32_t t)
+static uint32_t cell_of(const struct resident_place *place, uint32_t t)
 {
 	return place->cells == 1 ? 2 : t % CELLS;
 }
@@ -155,7 +155,7 @@ static void make_instruction(char *out, size_t size, const struct operation *o,
 }
 
 static void run(uint32_t width, const struct operation *o, const struct space *space,
-	const struct place *place, bool some, bool has_result)
+	const struct resident_place *place, bool some, bool has_result)
 {
 	char body[3000], text[200];
 	make_instruction(text, sizeof(text), o, space, has_result);
@@ -199,7 +199,7 @@ static uint64_t step(const struct operation *o, const struct space *space, uint6
 	return o->apply(old, value_of(t) & o->mask) & all;
 }
 
-static void check(const struct operation *o, const struct space *space, const struct place *place,
+static void check(const struct operation *o, const struct space *space, const struct resident_place *place,
 	bool some, bool has_result, const char *where)
 {
 	uint64_t cells[CELLS], found[CELLS];
@@ -236,7 +236,7 @@ START_TEST(warps_do_atomics_in_the_order_of_threads)
 	for (size_t i = 0; i < countof(ways[0]); i++) {
 		const struct way *way = &ways[_i % 2][i];
 		const struct space *space = &spaces[way->space];
-		const struct place *place = &places[way->place];
+		const struct resident_place *place = &places[way->place];
 		char where[100];
 		bool has_result = way->has_result || o->apply == exch; /* there is no red.exch */
 		snprintf(where, sizeof(where), "W=%u %s%s, %u cells, %s", way->width, o->text,

@@ -28,7 +28,7 @@ static const struct element {
 };
 
 /* Ways to make the number of an element, %r8, from that of the thread and a constant %d. */
-static const struct place {
+static const struct resident_place {
 	const char *text;
 	bool varies;
 } places[] = {
@@ -43,7 +43,7 @@ static bool is_in(uint32_t thread, bool some)
 	return !some || thread % 3 != 0;
 }
 
-static size_t offset_of(const struct element *of, const struct place *place, uint32_t thread,
+static size_t offset_of(const struct element *of, const struct resident_place *place, uint32_t thread,
 	uint32_t constant)
 {
 	size_t step = (size_t)of->size * of->count;
@@ -52,7 +52,7 @@ static size_t offset_of(const struct element *of, const struct place *place, uin
 }
 
 /* Fill the array, change an element at `write`, read one at `read`, and then all of it. */
-static void run(uint32_t width, const struct element *of, const struct place *place, bool some)
+static void run(uint32_t width, const struct element *of, const struct resident_place *place, bool some)
 {
 	unsigned step = of->size * of->count;
 	char body[3000], write[128], read[128], at[200];
@@ -76,7 +76,7 @@ static void run(uint32_t width, const struct element *of, const struct place *pl
 	grid_ok(width, THREADS, "", body);
 }
 
-static void expect(uint32_t thread, const struct element *of, const struct place *place, bool some,
+static void expect(uint32_t thread, const struct element *of, const struct resident_place *place, bool some,
 	uint8_t *out)
 {
 	for (uint32_t i = 0; i < BYTES / 4; i++) {
@@ -92,7 +92,7 @@ static void expect(uint32_t thread, const struct element *of, const struct place
 START_TEST(elements_of_all_sizes_are_where_they_were_put)
 {
 	const struct element *of = &elements[(size_t)_i / countof(places)];
-	const struct place *place = &places[(size_t)_i % countof(places)];
+	const struct resident_place *place = &places[(size_t)_i % countof(places)];
 	for (size_t w = 0; w < countof(widths) * 2; w++) {
 		bool some = w % 2;
 		run(widths[w / 2], of, place, some);

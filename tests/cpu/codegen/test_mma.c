@@ -115,19 +115,19 @@ static uint64_t get(const uint32_t *words, const struct type *type, unsigned i)
 	return words[at / 32] >> at % 32 & ((UINT64_C(1) << type->bits) - 1);
 }
 
-struct place {
+struct resident_place {
 	unsigned row, column;
 };
 
-typedef struct place place_fn(unsigned lane, unsigned i);
+typedef struct resident_place place_fn(unsigned lane, unsigned i);
 
 /* PTX ISA 9.7.14.5, "Matrix Fragments for mma.*": g is groupID, t threadID_in_group. */
 #define PLACE(name, at_row, at_column) \
-	static struct place name(unsigned lane, unsigned i) \
+	static struct resident_place name(unsigned lane, unsigned i) \
 	{ \
 		unsigned g = lane >> 2, t = lane % 4; \
 		(void)g, (void)t, (void)i; \
-		return (struct place){at_row, at_column}; \
+		return (struct resident_place){at_row, at_column}; \
 	}
 PLACE(q_a_row, lane < 16 ? lane % 4 : lane % 4 + 4, i)
 PLACE(q_a_col, lane < 16 ? i % 4 : i % 4 + 4, lane % 4)
@@ -298,7 +298,7 @@ static void scatter(const struct product *p)
 		unsigned at = 0;
 		for (unsigned matrix = 0; matrix < 3; matrix++) {
 			for (unsigned i = 0; i < counts[matrix]; i++) {
-				struct place to = p->places[matrix](lane, i);
+				struct resident_place to = p->places[matrix](lane, i);
 				uint64_t bits = matrix == 0 ? with.a[q][to.row][to.column]
 					: matrix == 1 ? with.b[q][to.row][to.column]
 					: with.c[q][to.row][to.column];
@@ -365,7 +365,7 @@ static void try_product(const struct product *p, bool any)
 				where = q_c32;
 			}
 			for (unsigned i = 0; i < share(p, p->m * p->n); i++) {
-				struct place at = where(lane, i);
+				struct resident_place at = where(lane, i);
 				uint64_t got = get(&grid.memory[lane][AT_D], type_named(p->d), i);
 				uint64_t want = want_of(p, q, at.row, at.column);
 				ck_assert_msg(got == want || is_rounded, "any=%d W=%u lane %u element %u: %#llx, not"

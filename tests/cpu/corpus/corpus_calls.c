@@ -53,7 +53,7 @@ static void run_virtual(void)
 }
 
 /* What goes to a file descriptor meanwhile lands in a file. */
-static struct capture {
+static struct cu_capture {
 	FILE *file;
 	int number;
 	int saved;
@@ -62,7 +62,7 @@ static struct capture {
 static void capture_start(int number)
 {
 	fflush(stdout);
-	capture = (struct capture){tmpfile(), number, dup(number)};
+	capture = (struct cu_capture){tmpfile(), number, dup(number)};
 	ck_assert_ptr_nonnull(capture.file);
 	ck_assert_int_ge(dup2(fileno(capture.file), number), 0);
 }
@@ -130,7 +130,7 @@ static void run_assert(void)
 	static const int x[3] = {3, 0, 0};
 	CUdeviceptr at;
 	capture_start(STDOUT_FILENO);
-	struct capture out = capture;
+	struct cu_capture out = capture;
 	capture_start(STDERR_FILENO);
 	CUresult code = print(x, 1, 33, &at);
 	const char *text = capture_stop();

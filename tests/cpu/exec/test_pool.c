@@ -3,7 +3,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/exec/pool.h"
+#include "cpu/exec/worker_pool.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -216,14 +216,14 @@ static void *run_from_thread(void *arg)
 	return NULL;
 }
 
-struct place {
+struct resident_place {
 	int core;
 	atomic_int may_run_there; /* a worker that came; -1: none did */
 };
 
 static void look_at_cores(void *arg, unsigned worker)
 {
-	struct place *place = arg;
+	struct resident_place *place = arg;
 	cpu_set_t cores;
 	ck_assert_int_eq(sched_getaffinity(0, sizeof(cores), &cores), 0);
 	if (worker > 0) {
@@ -246,7 +246,7 @@ START_TEST(pool_wakes_threads_for_other_cores_than_the_callers)
 	ck_assert(pool_create(&pool, 2));
 	run_jobs(pool, 10);
 	for (int core = 0, found = 0; found < 2; core++) {
-		struct place place = {core, -1};
+		struct resident_place place = {core, -1};
 		cpu_set_t mine;
 		CPU_ZERO(&mine);
 		CPU_SET((size_t)core, &mine);

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "cpu/mem/fault.h"
-#include "cpu/mem/memory.h"
+#include "cpu/mem/device_memory.h"
 #include "support/suite.h"
 
 #include <check.h>
@@ -14,18 +14,18 @@
 
 #define LIMIT ((size_t)64 << 20)
 
-static struct memory *memory;
+static struct device_memory *memory;
 
 static void setup(void)
 {
-	ck_assert(memory_create(&memory, LIMIT));
+	ck_assert(device_memory_create(&memory, LIMIT));
 	ck_assert(fault_install());
 }
 
 static void teardown(void)
 {
 	fault_remove();
-	memory_release(memory);
+	device_memory_release(memory);
 }
 
 static uint64_t get(size_t size)
@@ -159,8 +159,8 @@ END_TEST
 
 START_TEST(memory_keeps_gaps_when_it_fills_holes)
 {
-	struct memory *tiny;
-	ck_assert(memory_create(&tiny, 16 * 4096));
+	struct device_memory *tiny;
+	ck_assert(device_memory_create(&tiny, 16 * 4096));
 	struct memory_range page = {.size = 4096};
 	struct memory_range pair = {.size = 8192};
 	uint64_t hole[3];
@@ -175,7 +175,7 @@ START_TEST(memory_keeps_gaps_when_it_fills_holes)
 		ck_assert(traps(address + 8192));
 		ck_assert(memory_free(tiny, address, MEMORY_DEVICE));
 	}
-	memory_release(tiny);
+	device_memory_release(tiny);
 }
 END_TEST
 
@@ -233,13 +233,13 @@ START_TEST(memory_survives_every_failing_malloc)
 {
 	bool failed = true;
 	for (long n = 0; failed; n++) {
-		struct memory *other;
+		struct device_memory *other;
 		mem_fail_after(n);
-		if (memory_create(&other, LIMIT)) {
+		if (device_memory_create(&other, LIMIT)) {
 			struct memory_range wish = {.size = 1};
 			uint64_t address = memory_alloc(other, &wish);
 			ck_assert(address != 0 || mem_has_failed());
-			memory_release(other);
+			device_memory_release(other);
 		}
 		failed = mem_has_failed();
 		mem_fail_after(-1);

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/ptx/image.h"
+#include "cpu/ptx/ptx_image.h"
 #include "base/lz4.h"
 #include "support/suite.h"
 

@@ -12,10 +12,10 @@
 #include <string.h>
 
 /* The first token of a text; fails the test if there is none. */
-static struct token first(const char *text)
+static struct lex_token first(const char *text)
 {
 	struct lexer lexer;
-	struct token token;
+	struct lex_token token;
 	struct ptx_diag diag = {.line = 0};
 	lex_init(&lexer, text, strlen(text));
 	ck_assert_msg(lex_next(&lexer, &token, &diag), "%s: %s", text, diag.message);
@@ -24,7 +24,7 @@ static struct token first(const char *text)
 
 static const struct {
 	const char *text;
-	enum token_kind kind;
+	enum lex_token_kind kind;
 	const char *token;
 } kinds[] = {
 	{"add.s32 %r1", TOKEN_WORD, "add.s32"},
@@ -45,7 +45,7 @@ static const struct {
 
 START_TEST(lex_tells_the_kinds_of_tokens_apart)
 {
-	struct token token = first(kinds[_i].text);
+	struct lex_token token = first(kinds[_i].text);
 	ck_assert_int_eq(token.kind, kinds[_i].kind);
 	ck_assert_uint_eq(token.len, strlen(kinds[_i].token));
 	ck_assert_mem_eq(token.text, kinds[_i].token, token.len);
@@ -63,7 +63,7 @@ static const struct {
 
 START_TEST(lex_reads_integers_of_every_base)
 {
-	struct token token = first(integers[_i].text);
+	struct lex_token token = first(integers[_i].text);
 	ck_assert_int_eq(token.kind, TOKEN_INT);
 	ck_assert_uint_eq(token.value, integers[_i].value);
 	ck_assert_uint_eq(token.len, strlen(integers[_i].text));
@@ -82,7 +82,7 @@ static const struct {
 
 START_TEST(lex_reads_floats_by_bits_and_by_digits)
 {
-	struct token token = first(floats[_i].text);
+	struct lex_token token = first(floats[_i].text);
 	ck_assert_int_eq(token.kind, TOKEN_FLOAT);
 	ck_assert_double_eq(token.real, floats[_i].real);
 	ck_assert_uint_eq(token.real_width, floats[_i].width);
@@ -133,7 +133,7 @@ static const struct {
 START_TEST(lex_reports_the_place_of_a_mistake)
 {
 	struct lexer lexer;
-	struct token token;
+	struct lex_token token;
 	struct ptx_diag diag = {.line = 0};
 	const char *text = mistakes[_i].text;
 	lex_init(&lexer, text, mistakes[_i].size ? mistakes[_i].size : strlen(text));
@@ -150,7 +150,7 @@ START_TEST(lex_counts_lines_and_columns_over_comments)
 	static const char text[] = "a /* x\ny */ b // c\n\n\td";
 	static const int places[][2] = {{1, 1}, {2, 6}, {4, 2}, {4, 3}, {4, 3}};
 	struct lexer lexer;
-	struct token token;
+	struct lex_token token;
 	struct ptx_diag diag;
 	lex_init(&lexer, text, sizeof(text) - 1);
 	for (size_t i = 0; i < countof(places); i++) {
@@ -202,7 +202,7 @@ START_TEST(lex_stays_inside_a_text_without_end)
 		ck_assert_ptr_nonnull(copy);
 		memcpy(copy, text, size);
 		struct lexer lexer;
-		struct token token = {.kind = TOKEN_WORD};
+		struct lex_token token = {.kind = TOKEN_WORD};
 		struct ptx_diag diag;
 		lex_init(&lexer, copy, size);
 		while (token.kind != TOKEN_END && lex_next(&lexer, &token, &diag)) {

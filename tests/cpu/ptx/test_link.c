@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cpu/ptx/link.h"
+#include "cpu/ptx/ptx_link.h"
 #include "support/suite.h"
 
 #include <check.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/print.c against printf of the C library, with the same values: every conversion
+ * src/cpu/runtime/device_printf.c against printf of the C library, with the same values: every conversion
  * with random flags, widths, precisions and sizes, and what is special in kernels.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/runtime/print.h"
+#include "cpu/runtime/device_printf.h"
 #include "support/suite.h"
 
 #include <check.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/texture.c and surface.c against a second implementation of the formulas of the
+ * src/cpu/runtime/texture_fetch.c and surface.c against a second implementation of the formulas of the
  * CUDA C programming guide: in f64, and with address modes that act on coordinates, not on indices.
  */
 #include "base/common.h"
 
-#include "cpu/runtime/texture.h"
+#include "cpu/runtime/texture_fetch.h"
 #include "support/suite.h"
 
 #include <check.h>

@@ -6,7 +6,7 @@
  */
 #include "base/common.h"
 
-#include "cpu/runtime/texture.h"
+#include "cpu/runtime/texture_fetch.h"
 #include "support/suite.h"
 
 #include <check.h>

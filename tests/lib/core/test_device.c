@@ -361,7 +361,7 @@ END_TEST
 static void check_code(int code)
 {
 	char script[64];
-	const struct code *known = codes_find(KZ_DOMAIN_DRIVER, code);
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, code);
 	kz_status want = known ? known->status : KZ_UNKNOWN;
 	uint32_t flags = known ? known->flags : 0;
 	bool sticky = flags & KZ_ERROR_STICKY;
@@ -391,7 +391,7 @@ START_TEST(every_result_reaches_the_user_and_sticky_ones_stay)
 {
 	int sticky = 0;
 	for (int code = 1; code < 1000; code++) {
-		const struct code *known = codes_find(KZ_DOMAIN_DRIVER, code);
+		const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, code);
 		sticky += known && known->flags & KZ_ERROR_STICKY;
 		check_code(code);
 		ck_assert_int_eq(support_stub_live(STUB_CONTEXT), 0);

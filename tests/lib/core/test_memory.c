@@ -147,7 +147,7 @@ START_TEST(every_result_of_an_allocation_reaches_the_user)
 	for (int code = 1; code < 1000; code++) {
 		char script[64];
 		kz_buffer *buffer;
-		const struct code *known = codes_find(KZ_DOMAIN_DRIVER, code);
+		const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, code);
 		const char *call = allocators[_i].call;
 		snprintf(script, sizeof(script), "fail=%s:%d", call, code);
 		open_with(_i, script);

@@ -81,7 +81,7 @@ static int compare_enum(const struct domain *d, const char *at)
 		at += len;
 		const char *value = at + strspn(at, " \n");
 		number = *value == '=' ? (int)strtol(value + 1, NULL, 0) : number + 1;
-		const struct code *code = codes_find(d->domain, number);
+		const struct native_code *code = codes_find(d->domain, number);
 		if (code) {
 			ck_assert_str_eq(code->name, name);
 		}
@@ -132,7 +132,7 @@ START_TEST(exactly_the_codes_that_lose_the_context_are_sticky)
 {
 	size_t next = 0;
 	for (int number = 0; number < 1000; number++) {
-		const struct code *code = codes_find(KZ_DOMAIN_DRIVER, number);
+		const struct native_code *code = codes_find(KZ_DOMAIN_DRIVER, number);
 		bool expected = next < countof(sticky) && sticky[next] == number;
 		next += expected;
 		ck_assert_msg(!expected || code, "no code %d", number);
@@ -196,7 +196,7 @@ START_TEST(each_code_of_a_failure_says_what_to_do)
 	const struct domain *d = &domains[_i];
 	int count = 0;
 	for (int number = 1; number < 1000; number++) {
-		const struct code *code = codes_find(d->domain, number);
+		const struct native_code *code = codes_find(d->domain, number);
 		if (code) {
 			size_t len = code->hint ? strlen(code->hint) : 0;
 			ck_assert_msg(len > 0 && code->hint[len - 1] != '.'
@@ -213,7 +213,7 @@ START_TEST(each_text_can_stand_in_a_message)
 {
 	const struct domain *d = &domains[_i];
 	for (int number = 0; number < 1000; number++) {
-		const struct code *code = codes_find(d->domain, number);
+		const struct native_code *code = codes_find(d->domain, number);
 		if (code) {
 			size_t len = strlen(code->text);
 			ck_assert_msg(len > 0 && len < 80 && code->text[len - 1] != '.', "%s",

@@ -247,7 +247,7 @@ START_TEST(every_result_of_a_call_reaches_the_user_as_its_error_value)
 	*(void **)&script = dl_symbol(drv->object, "stub_script");
 	for (int number = 1; number < 1000; number++) {
 		char text[64];
-		const struct code *code = codes_find(KZ_DOMAIN_DRIVER, number);
+		const struct native_code *code = codes_find(KZ_DOMAIN_DRIVER, number);
 		kz_error err = KZ_ERROR_INIT;
 		snprintf(text, sizeof(text), "fail=cuMemAlloc_v2:%d", number);
 		script(text);

@@ -70,7 +70,7 @@ CUFFT_STUB_TEST(each_code_is_translated)
 	kz_array *array = calls_operand(FFT, false, 8);
 	int tried = 0;
 	for (int code = 1; code < 40; code++) {
-		const struct code *known = codes_find(KZ_DOMAIN_CUFFT, code);
+		const struct native_code *known = codes_find(KZ_DOMAIN_CUFFT, code);
 		bool is_declined = code == 8 || code == 14 || code == 16;
 		for (int i = 0; i < 2; i++) {
 			kz_array *other = calls_operand(FFT, false, 100 + code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/linalg/cublas.def and lib/fft/cufft.def beside the toolkit's headers, where there are those of CUDA 13: a
+/* lib/linalg/cublas.def and lib/linalg/cufft.def beside the toolkit's headers, where there are those of CUDA 13: a
  * difference does not compile. */
 #include "base/common.h"
 
@@ -80,6 +80,6 @@
 #define F(library, name, symbol, parameters)                                                       \
 	_Static_assert(__builtin_types_compatible_p(cufftResult parameters, __typeof__(symbol)),   \
 		"a function has another type");
-#include "lib/fft/cufft.def"
+#include "lib/linalg/cufft.def"
 
 #endif

@@ -63,7 +63,7 @@ CUBLAS_STUB_TEST(each_code_is_translated)
 		struct linalg_task task = small_task(i ? LINALG_POTRF : LINALG_GEMM, false);
 		int tried = 0;
 		for (int code = 1; code < 40; code++) {
-			const struct code *known = codes_find(domain, code);
+			const struct native_code *known = codes_find(domain, code);
 			char script[64];
 			snprintf(script, sizeof(script), "%s:%d", i ? "cusolverDnpotrf" : "cublasGemmEx",
 				code);

@@ -5,7 +5,7 @@
 #include "lib/core/dtype.h"
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
-#include "sampled.h"
+#include "support/sampled.h"
 
 #include <string.h>
 

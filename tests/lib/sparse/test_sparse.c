@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "cpu/support/both_shapes.h"
-#include "sampled.h"
+#include "support/sampled.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 /* Each of the functions must have the type that Kudzu calls it with. */
 #define F(library, name, symbol, parameters) int symbol parameters;
-#include "lib/fft/cufft.def"
+#include "lib/linalg/cufft.def"
 #undef F
 
 enum { MOST_PLANS = 256 };

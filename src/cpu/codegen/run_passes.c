@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All passes over LLVM IR, in order.
+ *
+ * The IR is low-level already, so a short list gives code as fast as -O2 in less time: registers
+ * become values (sroa), repeated address arithmetic goes away (early-cse), and invariants leave loops
+ * (licm).  Our own passes run as soon as registers are values.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/run_passes.h"
+
+#include "base/str.h"
+#include "cpu/codegen/passes/ir_passes.h"
+#include "cpu/config/passes.h"
+#include "cpu/ir/block_class.h"
+
+#include <llvm-c/Transforms/PassBuilder.h>
+
+/* From LLVM 18 on a plain "instcombine" ends the process when one round was not enough. */
+#if LLVM_VERSION_MAJOR >= 18
+#define INSTCOMBINE "instcombine<no-verify-fixpoint>"
+#else
+#define INSTCOMBINE "instcombine"
+#endif
+
+/* Each kernel is of one kind; a pass is for some. */
+enum kernel_kind {
+	TANGLED = 1,  /* no pass may look at all edges */
+	LONE = 2,     /* blocks of one thread, whose loops become vectors */
+	STRAIGHT = 4, /* no loop */
+	LOOPS = 8,
+	STRAIGHT_TEAM = 16, /* interleaved warps */
+	TEAM_LOOPS = 32,
+	HAS_LOOPS = LOOPS | TEAM_LOOPS,
+	TEAMS = STRAIGHT_TEAM | TEAM_LOOPS,
+	USUAL = STRAIGHT | LOOPS | TEAMS,
+};
+
+enum { ALWAYS = PASS_COUNT };
+
+static bool compile_split_addresses(struct compile *c)
+{
+	pass_base_addresses(c->fn);
+	return true;
+}
+
+static bool compile_answer_wraps(struct compile *c)
+{
+	if (c->order->width > 1) {
+		pass_no_wrap(c->fn);
+	}
+	return true;
+}
+
+static bool compile_split_induction(struct compile *c)
+{
+	return c->order->width == 1 || pass_induction(c->fn);
+}
+
+static bool compile_bypass_loops(struct compile *c)
+{
+	pass_nontemporal_loops(c->fn, c->layout);
+	return true;
+}
+
+/* Sums may have half of the registers. */
+static bool compile_bunch_sums(struct compile *c)
+{
+	return pass_sum_bunches(c->fn, c->register_bits / 2);
+}
+
+/* Branches of lone threads are tidied before instcombine, which moves code into those that only lead
+ * back; and those of teams: a barrier ends a block, though it is nothing in a team, and instcombine
+ * would move sums behind it, all terms of a warp's after those of another one, where each term waits
+ * for the one before it.  A loop that became one vector goes round once: loop-deletion takes the way
+ * back out. */
+static const struct {
+	unsigned kinds;
+	unsigned pass;                   /* its switch */
+	const char *llvm;                /* passes of LLVM; NULL: */
+	bool (*run)(struct compile *c);  /* one of ours; false: no memory */
+} compile_steps[] = {
+	{TANGLED, ALWAYS, "sroa", NULL},
+	{USUAL | LONE, ALWAYS, "sroa,early-cse", NULL},
+	{LONE, ALWAYS, "simplifycfg," INSTCOMBINE ",simplifycfg,loop-mssa(licm),early-cse,simplifycfg",
+		NULL},
+	{LONE, PASS_BASE_ADDRESSES, NULL, compile_split_addresses},
+	{LONE, ALWAYS, "early-cse,loop-vectorize,loop(loop-deletion),slp-vectorizer," INSTCOMBINE
+		",simplifycfg", NULL},
+	{LONE, PASS_NONTEMPORAL_LOOPS, NULL, compile_bypass_loops},
+	{USUAL, PASS_NO_WRAP, NULL, compile_answer_wraps},
+	{HAS_LOOPS, PASS_INDUCTION, NULL, compile_split_induction},
+	{TEAM_LOOPS, ALWAYS, "simplifycfg", NULL},
+	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
+	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
+	{TEAMS, PASS_SUM_BUNCHES, NULL, compile_bunch_sums},
+};
+
+static enum kernel_kind compile_kind(const struct jit_order *order)
+{
+	if (order->is_tangled || order->is_vector) {
+		return order->is_tangled ? TANGLED : LONE;
+	}
+	if (order->width > 1 && order->class >= BLOCK_CLASS_TEAM) {
+		return order->has_loop ? TEAM_LOOPS : STRAIGHT_TEAM;
+	}
+	return order->has_loop ? LOOPS : STRAIGHT;
+}
+
+/* All at once, for each run of LLVM's costs a tenth of a millisecond. */
+static void compile_run_llvm(struct compile *c, struct str *passes)
+{
+	if (passes->len == 0 || passes->failed) {
+		return;
+	}
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	str_addc(passes, ')');
+	c->error = passes->failed ? NULL : LLVMRunPasses(c->ir, passes->data, c->machine, options);
+	passes->len = 0;
+	LLVMDisposePassBuilderOptions(options);
+}
+
+bool compile_run_passes(struct compile *c)
+{
+	const unsigned kind = compile_kind(c->order);
+	struct str passes = STR_INIT;
+	bool ok = true;
+	c->error = NULL;
+	c->fn = LLVMGetNamedFunction(c->ir, c->order->symbol);
+	for (size_t i = 0; i < countof(compile_steps) && ok && !c->error; i++) {
+		const unsigned pass = compile_steps[i].pass;
+		bool is_off = pass != ALWAYS && (c->order->left_out >> pass & 1);
+		if ((compile_steps[i].kinds & kind) == 0 || is_off) {
+			continue;
+		}
+		if (compile_steps[i].llvm) {
+			str_addf(&passes, "%s%s", passes.len > 0 ? "," : "function(",
+				compile_steps[i].llvm);
+			continue;
+		}
+		compile_run_llvm(c, &passes);
+		ok = !c->error && !passes.failed && compile_steps[i].run(c);
+	}
+	if (ok) {
+		compile_run_llvm(c, &passes);
+	}
+	ok = ok && !passes.failed;
+	str_free(&passes);
+	return ok && !c->error;
+}

@@ -1,0 +1,791 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocator of the device's memory.  It reserves a range of addresses that is several times the
+ * physical memory, without access, between gaps (gap.h).  An allocation has pages of its own, and at least one page
+ * without access lies between two allocations.  It lies at the end of its pages, so that the first
+ * access beyond its end traps.
+ *
+ * Addresses are multiples of 256, so sizes are rounded up to 256.  With KUDZU_CPU_GUARD they are
+ * not: an allocation ends exactly where its pages end, or begins where they begin, and is aligned
+ * as its size allows.  Then the first byte beside it traps.
+ *
+ * Variables of modules have a zone of their own, with a gap between it and that of all other
+ * allocations, unless addresses are scarce.
+ *
+ * One sorted array holds all ranges, allocations and reservations.  The mappings in a reservation
+ * are a list (memory_map.c).  The search for room begins where the last range ended, so that
+ * addresses are not used again soon and stale pointers trap.  A freed range stays in the array,
+ * marked as dead, until half of the array is dead: freeing moves nothing.
+ *
+ * An allocation is private memory.  When another process is to have it, it is moved into a file
+ * (share.c).  Memory from other processes, and memory of shared pools, is in a file from the start.
+ *
+ * Linux allows a process about 65000 mappings, which are 32000 live allocations.  More are out of
+ * memory.
+ */
+#include "base/common.h"
+
+#include "cpu/mem/device_memory.h"
+
+#include "base/alloc.h"
+#include "cpu/mem/capacity.h"
+#include "cpu/mem/gap.h"
+#include "cpu/mem/memory_map.h"
+#include "cpu/mem/system_refusal.h"
+#include "cpu/config/settings.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGNMENT 256
+#define OVERCOMMIT 8
+#define VARS_OVERCOMMIT 2
+#define LARGE_PAGES_MIN ((size_t)4 << 20)
+#define MOST_DEAD 65536 /* that are kept to tell of, if there is a guard */
+
+/* A part of the area, for some kinds of memory. */
+struct memory_zone {
+	uint64_t start;
+	uint64_t end;
+	uint64_t cursor;          /* where the search for room begins */
+};
+
+struct device_memory {
+	pthread_mutex_t lock;
+	struct gap_area area;
+	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
+	struct memory_zone rest;
+	size_t page;
+	struct memory_range *ranges;
+	size_t count;
+	size_t cap;
+	size_t dead;
+	uint64_t last_id;
+	bool keeps_dead;          /* to tell a stale address from a wild one */
+	struct memory_use use;
+};
+
+size_t memory_span(const struct device_memory *memory, size_t size)
+{
+	return round_up(round_up(size, ALIGNMENT), memory->page);
+}
+
+/* Whether the memory belongs to another process, which accounts for it. */
+static bool is_foreign(const struct memory_range *range)
+{
+	return range->share && range->share->kind == SHARE_FOREIGN;
+}
+
+/* The pages of a range: [pages_start, pages_end), followed by a page without access. */
+static uint64_t pages_start(const struct device_memory *memory, const struct memory_range *range)
+{
+	return range->address & ~(uint64_t)(memory->page - 1);
+}
+
+static uint64_t pages_end(const struct device_memory *memory, const struct memory_range *range)
+{
+	return round_up(range->address + range->size, memory->page);
+}
+
+/* Reserve addresses for so many times the memory, in one zone for all, or with another one for
+ * variables. */
+static bool memory_reserve_zones(struct device_memory *memory, size_t factor, bool has_vars)
+{
+	const size_t limit = round_up(memory->use.limit, memory->page);
+	const size_t gap = has_vars ? GAP_WIDEST : 0;
+	size_t size, vars = 0, total;
+	if (!size_mul(&size, limit, factor)
+	    || (has_vars && !size_mul(&vars, limit, VARS_OVERCOMMIT))
+	    || !size_add(&total, size, vars) || !size_add(&total, total, gap)
+	    || ((has_vars || factor > 1) && total > capacity_addresses())
+	    || !gap_reserve(&memory->area, total, GAP_WIDEST)) {
+		return false;
+	}
+	const uint64_t start = (uintptr_t)memory->area.data;
+	const uint64_t end = start + total;
+	memory->vars = (struct memory_zone){start, has_vars ? start + vars : end, start};
+	memory->rest = (struct memory_zone){start + vars + gap, end, start + vars + gap};
+	return true;
+}
+
+bool device_memory_create(struct device_memory **out, size_t limit)
+{
+	struct device_memory *memory = mem_zalloc(1, sizeof(*memory));
+	*out = NULL;
+	if (!memory) {
+		return false;
+	}
+	memory->page = (size_t)sysconf(_SC_PAGESIZE);
+	memory->use.limit = limit;
+	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	bool ok = memory_reserve_zones(memory, OVERCOMMIT, true);
+	for (size_t factor = OVERCOMMIT; !ok && factor > 0; factor /= 2) {
+		ok = memory_reserve_zones(memory, factor, false);
+	}
+	if (!ok) {
+		mem_free(memory);
+		return false;
+	}
+	pthread_mutex_init(&memory->lock, NULL);
+	*out = memory;
+	return true;
+}
+
+/* The index of the first range that starts above an address. */
+static size_t range_above(const struct device_memory *memory, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = memory->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (memory->ranges[middle].address <= address) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* The live range, reserved or allocated, that holds an address; NULL if there is none. */
+static struct memory_range *area_at(const struct device_memory *memory, uint64_t address)
+{
+	size_t above = range_above(memory, address);
+	if (above == 0) {
+		return NULL;
+	}
+	struct memory_range *range = &memory->ranges[above - 1];
+	return !range->is_dead && address - range->address < range->size ? range : NULL;
+}
+
+/* The allocation or the mapping that holds an address, NULL if there is none. */
+static struct memory_range *range_at(const struct device_memory *memory, uint64_t address)
+{
+	struct memory_range *range = area_at(memory, address);
+	if (!range || range->kind != MEMORY_RESERVED) {
+		return range;
+	}
+	struct mapping *mapping = mapping_at(range->maps, address);
+	return mapping ? &mapping->range : NULL;
+}
+
+static void drop_dead(struct device_memory *memory)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < memory->count; i++) {
+		if (!memory->ranges[i].is_dead) {
+			memory->ranges[kept++] = memory->ranges[i];
+		}
+	}
+	memory->count = kept;
+	memory->dead = 0;
+}
+
+/* Look for `size` bytes of free pages and a page behind them, from `low` to the end of a zone.  The
+ * index in *at is where the new range goes. */
+static uint64_t find_room(const struct device_memory *memory, const struct memory_zone *zone, uint64_t low,
+	size_t size, size_t *at)
+{
+	size_t need = size + memory->page;
+	low = low > zone->start ? low : zone->start;
+	size_t i = range_above(memory, low);
+	if (i > 0) {
+		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
+		low = end > low ? end : low;
+	}
+	for (; i < memory->count; i++) {
+		uint64_t next = pages_start(memory, &memory->ranges[i]);
+		if (next >= zone->end || (next > low && next - low >= need)) {
+			break;
+		}
+		low = pages_end(memory, &memory->ranges[i]) + memory->page;
+	}
+	if (low >= zone->end || zone->end - low < need) {
+		return 0;
+	}
+	*at = i;
+	return low;
+}
+
+static uint64_t take_room(struct device_memory *memory, struct memory_zone *zone, size_t size, size_t *at)
+{
+	uint64_t start = find_room(memory, zone, zone->cursor, size, at);
+	if (start == 0) {
+		drop_dead(memory);
+		start = find_room(memory, zone, zone->start, size, at);
+	}
+	return start;
+}
+
+static bool reserve_slot(struct device_memory *memory)
+{
+	if (memory->count < memory->cap) {
+		return true;
+	}
+	size_t cap = memory->cap > 0 ? memory->cap * 2 : 64;
+	struct memory_range *ranges = mem_realloc(memory->ranges, cap * sizeof(*ranges));
+	if (!ranges) {
+		return false;
+	}
+	memory->ranges = ranges;
+	memory->cap = cap;
+	return true;
+}
+
+/* Insert a range at an address and an index that find_room has found. */
+static struct memory_range *insert_range(struct device_memory *memory, size_t at,
+	const struct memory_range *wish, uint64_t address)
+{
+	struct memory_range *range = &memory->ranges[at];
+	memmove(range + 1, range, (memory->count - at) * sizeof(*range));
+	*range = *wish;
+	range->address = address;
+	range->is_dead = false;
+	range->is_leaving = false;
+	range->id = ++memory->last_id;
+	memory->count++;
+	return range;
+}
+
+/* Make pages accessible: those of a file, or new ones.  Huge pages, if the system has them, make
+ * passes over large arrays faster. */
+static bool open_pages(uint64_t start, size_t size, const struct share *share)
+{
+	void *pages = (void *)(uintptr_t)start;
+	if (!share && size >= LARGE_PAGES_MIN) {
+		(void)madvise(pages, size, MADV_HUGEPAGE);
+	}
+	bool ok = !share ? mprotect(pages, size, PROT_READ | PROT_WRITE) == 0
+		: mmap(pages, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, share->file,
+			(off_t)share->offset) != MAP_FAILED;
+	if (!ok) {
+		refusal_note(share ? "mmap" : "mprotect");
+	}
+	return ok;
+}
+
+static bool has_room(const struct memory_pool *pool, size_t size)
+{
+	return pool->limit == 0 || (pool->used <= pool->limit
+		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
+}
+
+/* The largest power of two that divides both the size and a page.  Elements of any type are
+ * aligned. */
+static size_t natural_alignment(size_t size)
+{
+	size_t align = size & -size;
+	return align < ALIGNMENT ? align : ALIGNMENT;
+}
+
+/* The address of an allocation within its pages.  The setting is read each time, for a program may
+ * guard one array at its end and the next one at its start.  A shared allocation lies where the
+ * other process expects it. */
+static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory_range *wish)
+{
+	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
+	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
+	return guard == GUARD_START ? start
+		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
+}
+
+static uint64_t alloc_locked(struct device_memory *memory, const struct memory_range *wish)
+{
+	struct memory_use *use = &memory->use;
+	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
+		return 0;
+	}
+	size_t size = memory_span(memory, wish->size);
+	size_t charge = is_foreign(wish) ? 0 : size;
+	size_t at;
+	struct memory_pool *pool = wish->pool;
+	if (charge > use->limit - use->used || (pool && !has_room(pool, wish->size))
+	    || !reserve_slot(memory)) {
+		return 0;
+	}
+	struct memory_zone *zone = wish->kind == MEMORY_MODULE || wish->is_var ? &memory->vars
+		: &memory->rest;
+	uint64_t start = take_room(memory, zone, size, &at);
+	if (start == 0 || !open_pages(start, size, wish->share)) {
+		return 0;
+	}
+	const struct memory_range *range = insert_range(memory, at, wish,
+		memory_place_in(start, size, wish));
+	zone->cursor = start + size + memory->page;
+	use->used += charge;
+	if (pool) {
+		pool->used += round_up(wish->size, ALIGNMENT);
+		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
+	}
+	return range->address;
+}
+
+uint64_t memory_alloc(struct device_memory *memory, const struct memory_range *wish)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t address = alloc_locked(memory, wish);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+/* A new mapping gives the pages back and merges with its neighbours, which mprotect would not
+ * do. */
+static void clear_pages(uint64_t start, size_t size)
+{
+	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (pages == MAP_FAILED) {
+		mprotect((void *)(uintptr_t)start, size, PROT_NONE);
+	}
+}
+
+/* Free what a range owns besides its pages. */
+static void end_range(const struct device_memory *memory, struct memory_range *range)
+{
+	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
+	range->share = NULL;
+	if (range->pool) {
+		range->pool->used -= round_up(range->size, ALIGNMENT);
+	}
+	advice_free(range->advice);
+	range->advice = NULL;
+}
+
+static void kill_range(struct device_memory *memory, struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	clear_pages(start, size);
+	memory->use.used -= is_foreign(range) ? 0 : size;
+	end_range(memory, range);
+	range->is_dead = true;
+	memory->dead++;
+}
+
+static void trim_dead(struct device_memory *memory)
+{
+	size_t most = memory->keeps_dead ? MOST_DEAD : 64;
+	if (memory->dead > memory->count / 2 && memory->count > most) {
+		drop_dead(memory);
+	}
+}
+
+void device_memory_release(struct device_memory *memory)
+{
+	if (!memory) {
+		return;
+	}
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		mapping_free(range->maps);
+		if (!range->is_dead) {
+			end_range(memory, range);
+		}
+	}
+	gap_release(&memory->area);
+	pthread_mutex_destroy(&memory->lock);
+	mem_free(memory->ranges);
+	mem_free(memory);
+}
+
+static void free_range(struct device_memory *memory, struct memory_range *range)
+{
+	kill_range(memory, range);
+	trim_dead(memory);
+}
+
+bool memory_free(struct device_memory *memory, uint64_t address, enum memory_kind kind)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range && range->address == address
+		&& (range->is_var ? MEMORY_MODULE : range->kind) == kind;
+	if (found) {
+		free_range(memory, range);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+static bool is_ordered(const struct memory_range *range, uint64_t address)
+{
+	return range && range->address == address
+		&& (range->kind == MEMORY_DEVICE || range->pool);
+}
+
+bool memory_free_ordered(struct device_memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = is_ordered(range, address);
+	if (found) {
+		free_range(memory, range);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+bool memory_leave(struct device_memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool ok = is_ordered(range, address) && !range->is_leaving;
+	if (ok) {
+		range->is_leaving = true;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+void memory_return(struct device_memory *memory, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range) {
+		range->is_leaving = false;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+void memory_free_owner(struct device_memory *memory, const void *owner)
+{
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count; i++) {
+		struct memory_range *range = &memory->ranges[i];
+		if (range->is_dead || range->owner != owner) {
+			continue;
+		}
+		if (range->stays) {
+			range->owner = NULL;
+		} else {
+			kill_range(memory, range);
+		}
+	}
+	trim_dead(memory);
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_find(struct device_memory *memory, uint64_t address, struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return range;
+}
+
+bool memory_advise(struct device_memory *memory, uint64_t address, size_t size,
+	const struct advice_change *change)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool ok = !range || advice_change(&range->advice, address, address + size, change);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+struct memory_advice memory_get_advice(struct device_memory *memory, uint64_t address, size_t size)
+{
+	struct memory_advice advice = {0};
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *range = range_at(memory, address);
+	if (range) {
+		advice = advice_of(range->advice, address, address + size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return advice;
+}
+
+void memory_set_sync(struct device_memory *memory, uint64_t address, bool sync_memops)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range) {
+		range->sync_memops = sync_memops;
+	}
+	pthread_mutex_unlock(&memory->lock);
+}
+
+bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, bool for_writing,
+	struct memory_range *out)
+{
+	if (!memory_covers(memory, address)) {
+		return false;
+	}
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	const struct memory_range *range = range_at(memory, address);
+	bool ok = range && (range->kind != MEMORY_MAPPED
+		? size <= range->size - (address - range->address)
+		: mapping_allows(area->maps, address, size, for_writing));
+	if (ok && out) {
+		*out = *range;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+bool memory_covers(const struct device_memory *memory, uint64_t address)
+{
+	return gap_covers(&memory->area, address);
+}
+
+struct memory_use memory_usage(struct device_memory *memory)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_use use = memory->use;
+	pthread_mutex_unlock(&memory->lock);
+	return use;
+}
+
+/* --- Virtual memory management: reserved addresses and mappings --- */
+
+static uint64_t reserve_locked(struct device_memory *memory, size_t size, size_t align, uint64_t hint)
+{
+	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
+	struct memory_zone *zone = &memory->rest;
+	size_t padded;
+	size_t at;
+	if (!reserve_slot(memory) || !size_add(&padded, size, align)
+	    || padded > zone->end - zone->start) {
+		return 0;
+	}
+	// The addresses of the hint may have been freed just now.
+	drop_dead(memory);
+	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
+		&& find_room(memory, zone, hint, size, &at) == hint ? hint : 0;
+	if (start == 0) {
+		start = find_room(memory, zone, zone->cursor, padded, &at);
+	}
+	if (start == 0) {
+		start = find_room(memory, zone, zone->start, padded, &at);
+	}
+	if (start == 0) {
+		return 0;
+	}
+	start = round_up(start, align);
+	insert_range(memory, at, &wish, start);
+	if (start >= zone->cursor) {
+		zone->cursor = start + size + memory->page;
+	}
+	return start;
+}
+
+uint64_t memory_reserve(struct device_memory *memory, size_t size, size_t align, uint64_t hint)
+{
+	pthread_mutex_lock(&memory->lock);
+	uint64_t address = reserve_locked(memory, size, align > memory->page ? align : memory->page,
+		hint);
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_unreserve(struct device_memory *memory, uint64_t address, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = area_at(memory, address);
+	bool ok = range && range->kind == MEMORY_RESERVED && range->address == address
+		&& range->size == size && !range->maps;
+	if (ok) {
+		range->is_dead = true;
+		memory->dead++;
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+enum memory_map_result memory_map(struct device_memory *memory, uint64_t address,
+	const struct memory_range *wish, int file, uint64_t offset)
+{
+	enum memory_map_result result = MEMORY_MAP_NOT_RESERVED;
+	struct memory_range want = *wish;
+	want.kind = MEMORY_MAPPED;
+	want.address = address;
+	pthread_mutex_lock(&memory->lock);
+	want.id = ++memory->last_id;
+	struct memory_range *area = area_at(memory, address);
+	if (area && area->kind == MEMORY_RESERVED
+	    && want.size <= area->size - (address - area->address)) {
+		result = mapping_overlaps(area->maps, address, want.size) ? MEMORY_MAP_IN_USE
+			: mapping_add(&area->maps, &want, file, offset) ? MEMORY_MAP_DONE
+			: MEMORY_MAP_FAILED;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return result;
+}
+
+struct mapping *memory_unmap(struct device_memory *memory, uint64_t address, size_t size)
+{
+	struct mapping *gone = NULL;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *area = area_at(memory, address);
+	if (area && mapping_are_whole(area->maps, address, size)) {
+		clear_pages(address, size);
+		gone = mapping_remove(&area->maps, address, size);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return gone;
+}
+
+bool memory_protect(struct device_memory *memory, uint64_t address, size_t size,
+	struct memory_access access)
+{
+	pthread_mutex_lock(&memory->lock);
+	const struct memory_range *area = area_at(memory, address);
+	bool ok = area && mapping_are_whole(area->maps, address, size)
+		&& mapping_protect(area->maps, address, size, access);
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+bool memory_take(struct device_memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	bool ok = size <= memory->use.limit - memory->use.used;
+	memory->use.used += ok ? size : 0;
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+void memory_give(struct device_memory *memory, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	memory->use.used -= size;
+	pthread_mutex_unlock(&memory->lock);
+}
+
+/* --- Between processes --- */
+
+/* Put private memory into a file of its own, with a page behind it for the signature. */
+static struct share *move_to_file(const struct device_memory *memory, const struct memory_range *range)
+{
+	uint64_t start = pages_start(memory, range);
+	size_t size = pages_end(memory, range) - start;
+	struct share *share = mem_zalloc(1, sizeof(*share));
+	if (!share) {
+		return NULL;
+	}
+	share->kind = SHARE_EXPORTED;
+	share->file = share_create(size + memory->page);
+	if (share->file >= 0 && share_draw(&share->token) && share_move(start, size, share->file)) {
+		return share;
+	}
+	if (share->file >= 0) {
+		close(share->file);
+	}
+	mem_free(share);
+	return NULL;
+}
+
+/* Whether the allocation lies in its pages where another process expects it, and no guard has moved
+ * it. */
+static bool lies_as_shared(const struct device_memory *memory, const struct memory_range *range)
+{
+	size_t align = range->align > ALIGNMENT ? range->align : ALIGNMENT;
+	return range->address == pages_end(memory, range) - round_up(range->size, align);
+}
+
+bool memory_export(struct device_memory *memory, uint64_t address, struct share *out)
+{
+	bool ok = false;
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	if (range && !range->share && !range->pool
+	    && lies_as_shared(memory, range)) {
+		range->share = move_to_file(memory, range);
+	}
+	if (range && range->share && !is_foreign(range)) {
+		*out = *range->share;
+		ok = share_sign(out->file, out->offset + memory_span(memory, range->size),
+			&out->token);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+uint64_t memory_reopen(struct device_memory *memory, const void *owner, const struct share_token *token)
+{
+	uint64_t address = 0;
+	pthread_mutex_lock(&memory->lock);
+	for (size_t i = 0; i < memory->count && address == 0; i++) {
+		const struct memory_range *range = &memory->ranges[i];
+		if (!range->is_dead && range->kind == MEMORY_OPENED && range->owner == owner
+		    && share_same(&range->share->token, token)) {
+			range->share->opens++;
+			address = range->address;
+		}
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return address;
+}
+
+bool memory_close(struct device_memory *memory, const void *owner, uint64_t address)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct memory_range *range = range_at(memory, address);
+	bool found = range && range->address == address && range->kind == MEMORY_OPENED
+		&& range->owner == owner;
+	if (found && --range->share->opens == 0) {
+		kill_range(memory, range);
+		trim_dead(memory);
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return found;
+}
+
+/* How far an address is behind a live range, or before it; UINT64_MAX: there is none. */
+static uint64_t memory_distance(const struct memory_range *range, uint64_t address)
+{
+	if (!range || range->is_dead) {
+		return UINT64_MAX;
+	}
+	return address < range->address ? range->address - address
+		: address - range->address - range->size;
+}
+
+/* The range that a wild access most likely missed: the nearest one, if it is near. */
+static void describe_locked(const struct device_memory *memory, uint64_t address, char *text, size_t size)
+{
+	const uint64_t near = 1 << 20;
+	size_t above = range_above(memory, address);
+	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
+	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
+	const uint64_t past = memory_distance(before, address);
+	const uint64_t left = memory_distance(after, address);
+	const struct memory_range *area = area_at(memory, address);
+	if (area && area->kind == MEMORY_RESERVED) {
+		const struct mapping *mapping = mapping_at(area->maps, address);
+		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
+			area->size, area->address, !mapping ? "where nothing is mapped"
+			: mapping->range.access.device == 0 ? "where no access was granted"
+			: "where access to more is needed than was granted");
+	} else if (before && address - before->address < before->size) {
+		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
+			before->size, before->address, before->is_dead ? ", which was freed" : "");
+	} else if (past < near && past < left) {
+		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
+			PRIx64, past, before->size, before->address);
+	} else if (left < near) {
+		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
+			left, after->size, after->address);
+	} else {
+		snprintf(text, size, "in no allocation");
+	}
+}
+
+void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size)
+{
+	pthread_mutex_lock(&memory->lock);
+	describe_locked(memory, address, text, size);
+	pthread_mutex_unlock(&memory->lock);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_OBJECT_CU_DEVICE_H
+#define CPU_OBJECT_CU_DEVICE_H
+
+/* The one device: what all contexts share, and its limits. */
+#include "base/common.h"
+#include "base/cuda_abi.h"
+
+#include <pthread.h>
+
+/* What all contexts share; it lives as long as somebody uses it. */
+struct device {
+	struct device_memory *memory;
+	struct pool *pool;
+	struct launch_slot *slots;     /* that nobody uses now; launch_slot.c owns these two */
+	struct launch_slot *active;      /* that have a kernel */
+	uint64_t timeout;           /* of a kernel in nanoseconds, 0: none */
+	bool has_watchdog;
+	pthread_t watchdog;
+	pthread_mutex_t lock;       /* of its end */
+	pthread_cond_t closing;
+	bool is_closing;
+};
+
+/* Of the attributes, those that are the same on every computer. */
+int device_attribute(CUdevice_attribute attribute);
+
+/* For calls that need no context: as api_ready, and there is such a device. */
+CUresult api_check_device(const char *call, CUdevice device);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Modules.  Loading parses and checks the PTX and gives its variables memory.  A kernel is compiled when
+ * it is first asked for (function.c).  Mistakes in the PTX are reported as ptxas does, with the line, in
+ * the log buffer of the caller and in the driver's log.
+ *
+ * Of a big text only the declarations stay parsed, and a kernel is parsed when it is asked for, because a
+ * parsed kernel takes much more memory than its text.  Mistakes are still reported when the module is
+ * loaded: all kernels are parsed and checked one after the other.  A text that the kernel cache knows to
+ * be good is not checked again.
+ *
+ * PTX of any .target is accepted.  NVIDIA's driver refuses targets that are newer than the device; here
+ * each instruction decides.
+ */
+#include "base/common.h"
+
+#include "cpu/object/cu_module.h"
+
+#include "base/alloc.h"
+#include "cpu/config/settings.h"
+#include "cpu/ir/flatten.h"
+#include "cpu/jit/kernel_cache.h"
+#include "cpu/object/context.h"
+#include "cpu/object/cu_device.h"
+#include "cpu/object/jit_options.h"
+#include "cpu/object/log.h"
+#include "cpu/ptx/check.h"
+#include "cpu/ptx/parse.h"
+
+#include <string.h>
+
+#define VAR_ALIGN 256
+
+/* To parse all of less takes no longer than to ask the kernel cache. */
+enum { BIG_TEXT = 64 << 10 };
+
+/* Where the program says that an extern variable is, NULL if it says nothing. */
+static void *module_find_symbol(const struct jit_options *options, const char *name)
+{
+	for (size_t i = 0; i < options->symbol_count; i++) {
+		if (options->symbol_names[i]
+		    && strcmp(options->symbol_names[i], name) == 0) {
+			return options->symbol_addresses[i];
+		}
+	}
+	return NULL;
+}
+
+/* Managed variables are memory of their own, which programs may advise about. */
+static bool module_is_apart(const struct ptx_var *var)
+{
+	return var->is_managed && !var->is_extern && var->size > 0;
+}
+
+/* Give every other variable its place in one allocation, of the size and alignment in *wish. */
+static bool module_place_vars(struct module *module, size_t *offsets, struct memory_range *wish,
+	const struct jit_options *options, struct ptx_diag *diag)
+{
+	size_t *size = &wish->size;
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		size_t align = var->align > VAR_ALIGN ? var->align : VAR_ALIGN;
+		if (var->is_extern) {
+			module->globals[i] = module_find_symbol(options, var->name);
+			if (module->globals[i]) {
+				continue;
+			}
+			return ptx_fail(diag, var->line, 0, "variable '%s' is declared here and"
+				" defined nowhere", var->name);
+		}
+		if (module_is_apart(var)) {
+			continue;
+		}
+		if (*size > SIZE_MAX - align) {
+			return ptx_fail(diag, var->line, 0, "variables are too big");
+		}
+		offsets[i] = round_up(*size, align);
+		wish->align = align > wish->align ? align : wish->align;
+		if (!size_add(size, offsets[i], var->size)) {
+			return ptx_fail(diag, var->line, 0, "variables are too big");
+		}
+	}
+	return true;
+}
+
+static void module_init_var(const struct module *module, const struct ptx_var *var)
+{
+	uint8_t *at = module->globals[var->index];
+	if (var->init) {
+		memcpy(at, var->init, var->size);
+	}
+	for (size_t i = 0; i < var->reloc_count; i++) {
+		const struct ptx_reloc *reloc = &var->relocs[i];
+		uint64_t value = (uint64_t)reloc->addend + (reloc->func
+			? reloc->func->address : (uintptr_t)module->globals[reloc->var->index]);
+		value >>= reloc->shift;
+		memcpy(at + reloc->offset, &value, reloc->size);
+	}
+}
+
+static bool module_alloc_vars(struct module *module, const struct memory_range *wish,
+	struct context *context, struct ptx_diag *diag)
+{
+	struct device_memory *memory = context->device->memory;
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
+			.is_var = true, .size = var->size, .align = var->align};
+		uint64_t address = module_is_apart(var) ? memory_alloc(memory, &apart) : 0;
+		if (module_is_apart(var) && address == 0) {
+			return ptx_no_memory(diag);
+		}
+		module->globals[i] = address != 0 ? (uint8_t *)(uintptr_t)address
+			: module->globals[i];
+	}
+	module->memory = wish->size > 0 ? memory_alloc(memory, wish) : 0;
+	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
+}
+
+static bool module_create_vars(struct module *module, struct context *context,
+	const struct jit_options *options, struct ptx_diag *diag)
+{
+	size_t count = module->ptx.var_count;
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context};
+	if (count == 0) {
+		return true;
+	}
+	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
+	module->globals = mem_zalloc(count, sizeof(*module->globals));
+	bool ok = offsets && module->globals ? true : ptx_no_memory(diag);
+	ok = ok && module_place_vars(module, offsets, &wish, options, diag)
+		&& module_alloc_vars(module, &wish, context, diag);
+	for (size_t i = 0; ok && i < count; i++) {
+		if (!module->globals[i]) {
+			module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
+		}
+	}
+	for (size_t i = 0; ok && i < count; i++) {
+		if (!module->ptx.vars[i]->is_extern) {
+			module_init_var(module, module->ptx.vars[i]);
+		}
+	}
+	mem_free(offsets);
+	return ok;
+}
+
+size_t module_size(const struct module *module)
+{
+	return sizeof(*module) + atomic_load_explicit(&module->read_size, memory_order_relaxed)
+		+ atomic_load_explicit(&module->code_size, memory_order_relaxed);
+}
+
+void cu_module_release(struct module *module)
+{
+	function_free_all(module);
+	jit_release(module->jit);
+	mem_free(module->globals);
+	parse_free(&module->ptx);
+	mem_free(module->text);
+	pthread_mutex_destroy(&module->lock);
+	mem_free(module);
+}
+
+static void module_free_vars(struct module *module)
+{
+	if (!module->object.context) {
+		return;
+	}
+	struct device_memory *memory = module->object.context->device->memory;
+	if (module->memory != 0) {
+		memory_free(memory, module->memory, MEMORY_MODULE);
+	}
+	for (size_t i = 0; module->globals && i < module->ptx.var_count; i++) {
+		if (module_is_apart(module->ptx.vars[i]) && module->globals[i]) {
+			memory_free(memory, (uintptr_t)module->globals[i], MEMORY_MODULE);
+		}
+	}
+}
+
+void module_free(struct object *object)
+{
+	struct module *module = (struct module *)object;
+	module_free_vars(module);
+	object_remove(object);
+	cu_module_release(module);
+}
+
+size_t module_const_size(const struct ptx_module *ptx)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < ptx->var_count; i++) {
+		const struct ptx_var *var = ptx->vars[i];
+		if (var->space == PTX_CONST && !var->is_extern
+		    && !size_add(&size, round_up(size, var->align), var->size)) {
+			return SIZE_MAX;
+		}
+	}
+	return size;
+}
+
+/* The limit of all GPUs.  The words are those of ptxas. */
+static bool module_is_portable(const struct ptx_module *ptx, struct ptx_diag *diag)
+{
+	const size_t size = module_const_size(ptx);
+	const size_t most = (size_t)device_attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+	return size <= most || !settings_limited()
+		|| ptx_fail(diag, 0, 0, "File uses too much global constant data (0x%zx bytes,"
+			" 0x%zx max); KUDZU_CPU_LIMITS=off allows more", size, most);
+}
+
+/* Whether each kernel is good by itself: parsed as if somebody asked for it, and forgotten. */
+static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
+{
+	bool ok = ptx->is_separable;
+	for (size_t i = 0; ok && i < ptx->func_count; i++) {
+		struct ptx_func *kernel = ptx->funcs[i];
+		if (!kernel->late) {
+			continue;
+		}
+		const struct ptx_func empty = *kernel;
+		const struct arena_mark mark = arena_mark(&ptx->arena);
+		ok = function_parse(ptx, kernel, diag) && ptx->is_separable;
+		arena_reset(&ptx->arena, &mark);
+		*kernel = empty;
+	}
+	return ok;
+}
+
+/* A big text without its kernels.  False also if it has to be parsed as a whole. */
+static bool module_read_late(struct module *module, const char *text, size_t size,
+	struct ptx_diag *diag)
+{
+	struct hash hash = hash_of(text, size);
+	struct ptx_module *ptx = &module->ptx;
+	bool is_known = kernel_cache_has_text(size, hash);
+	bool ok = parse_declarations(ptx, text, size, hash, diag) && check_module(ptx, diag)
+		&& flatten_module(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
+	if (ok && !is_known && settings_limited()) {
+		kernel_cache_put_text(size, hash);
+	}
+	return ok;
+}
+
+static bool module_read(struct module *module, const char *text, size_t size,
+	struct ptx_diag *diag)
+{
+	bool is_big = size >= BIG_TEXT;
+	/* messages of traced kernels quote the text; kernels that are parsed later need it */
+	if (is_big || settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
+		module->text = mem_strndup(text, size);
+		if (!module->text) {
+			return ptx_no_memory(diag);
+		}
+	}
+	bool ok = is_big && module_read_late(module, module->text, size, diag);
+	if (!ok) {
+		/* where anything is wrong, the whole tells what comes first */
+		parse_free(&module->ptx);
+		*diag = (struct ptx_diag){0};
+		ok = parse_module(&module->ptx, text, size, diag)
+			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
+	}
+	module_note_size(module);
+	return ok && module_is_portable(&module->ptx, diag) && function_create_all(module, diag);
+}
+
+CUresult cu_module_create(const char *call, struct context *context, const char *text, size_t size,
+	struct jit_options *options, struct module **out)
+{
+	struct ptx_diag diag = {0};
+	struct module *module = mem_zalloc(1, sizeof(*module));
+	*out = NULL;
+	if (!module) {
+		return api_no_memory(call);
+	}
+	pthread_mutex_init(&module->lock, NULL);
+	module->object.context = context;
+	bool ok = module_read(module, text, size, &diag)
+		&& (!context || module_create_vars(module, context, options, &diag));
+	if (ok && context && !object_add(&module->object, context, API_MODULE,
+			module_free)) {
+		ok = ptx_no_memory(&diag);
+	}
+	if (!ok) {
+		module_free_vars(module);
+		cu_module_release(module);
+		return jit_options_fail(call, &diag, options);
+	}
+	*out = module;
+	return CUDA_SUCCESS;
+}
+
+CUresult module_global(const char *call, struct module *module, const char *name,
+	CUdeviceptr *out, size_t *size)
+{
+	for (size_t i = 0; i < module->ptx.var_count; i++) {
+		if (strcmp(module->ptx.vars[i]->name, name) != 0) {
+			continue;
+		}
+		if (out) {
+			*out = (uintptr_t)module->globals[i];
+		}
+		if (size) {
+			*size = module->ptx.vars[i]->size;
+		}
+		return CUDA_SUCCESS;
+	}
+	return api_fail(CUDA_ERROR_NOT_FOUND, "%s: the module has no variable '%s'", call, name);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_STREAM_WORK_DESCRIBE_H
+#define CPU_STREAM_WORK_DESCRIBE_H
+
+/*
+ * From what the program gives to a struct work, with all checks: for the calls that enqueue it and
+ * for the nodes of graphs.  What the work points to is the caller's.
+ */
+#include "cpu/exec/launch.h"
+#include "cpu/stream/work.h"
+
+/* Room for the parameters of a kernel; the most that there can be would fill a small stack. */
+struct parameters {
+	_Alignas(64) uint8_t few[1024];
+	void *many; /* NULL: few do; free it */
+};
+
+/* work->kernel has the grid, the block, the dynamic shared memory, and whether it is cooperative;
+ * this is all the rest. */
+CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
+	void **values, void **extra, struct parameters *room, struct work *work);
+CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *copy,
+	struct work *out);
+CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
+	struct work *out);
+/* The first version of the functions allows a flag that the second does not, and has no barriers;
+ * else they are the same. */
+enum values_version { VALUES_1, VALUES_2 };
+CUresult work_describe_values(const char *call, struct context *context,
+	enum values_version version, unsigned count, const CUstreamBatchMemOpParams *list,
+	unsigned flags, struct work *out);
+
+/* Parts of these, for calls that may be about nothing: the box of a copy, whether what a box
+ * touches may be touched, and the same for a fill. */
+CUresult work_plan_box(const char *call, const CUDA_MEMCPY3D *copy, struct box *out);
+CUresult work_check_box(const char *call, struct context *context, const struct box *box);
+CUresult work_check_fill(const char *call, struct context *context, const struct fill *fill);
+
+/* Attributes of launches are hints that may be ignored, or ask for what is not there. */
+CUresult work_check_attribute(const char *call, const CUlaunchAttribute *attribute);
+
+#endif
