@@ -10,7 +10,7 @@
 static const struct line {
 	const char *spelling, *operands, *types, *mods, *note;
 } lines[] = {
-#define X(op, spelling, operands, types, mods, emit, note) {spelling, operands, types, mods, note},
+#define X(op, spelling, operands, types, mods, kind, emit, note) {spelling, operands, types, mods, note},
 #include "cpu/ptx/ptx.def"
 #undef X
 };

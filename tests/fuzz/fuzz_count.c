@@ -18,7 +18,7 @@ struct counts {
 };
 
 static const char *const names[] = {
-#define X(op, spelling, operands, types, mods, emit, note) #op,
+#define X(op, spelling, operands, types, mods, kind, emit, note) #op,
 #include "cpu/ptx/ptx.def"
 #undef X
 };

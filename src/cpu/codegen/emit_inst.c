@@ -14,7 +14,7 @@
 #include "cpu/codegen/emit_value.h"
 
 static emit_fn *const emitters[PTX_OP_COUNT] = {
-#define X(op, spelling, operands, types, mods, emit, note) [PTX_OP_##op] = emit,
+#define X(op, spelling, operands, types, mods, kind, emit, note) [PTX_OP_##op] = emit,
 #include "cpu/ptx/ptx.def"
 #undef X
 };

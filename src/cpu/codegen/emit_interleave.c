@@ -63,7 +63,7 @@ static bool is_same_operand(const struct emit *e, const struct ptx_operand *oper
 /* Whether it computes the same in all warps. */
 static bool computes_same(const struct emit *e, const struct ptx_inst *inst)
 {
-	bool same = inst->op <= PTX_OP_CVTA || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
+	bool same = ptx_computes(inst->op) || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 	same &= !inst->has_guard || ptx_has_bit(e->team->same, inst->guard);
 	for (size_t i = 1; i < inst->operand_count && same; i++) {
 		same = is_same_operand(e, &inst->operands[i]);

@@ -151,8 +151,7 @@ static bool bypass_is_quiet(const struct ptx_inst *inst)
 	case PTX_OP_EXIT:
 		return true;
 	default:
-		return inst->op <= PTX_OP_CVTA
-			|| (inst->op >= PTX_OP_BAR_SYNC && inst->op <= PTX_OP_ELECT);
+		return ptx_needs_no_memory(inst->op);
 	}
 }
 

@@ -33,10 +33,8 @@ static bool is_simple(const struct ptx_inst *inst)
 	if (is_access(inst)) {
 		return inst->space != PTX_LOCAL && emit_order(inst) == LLVMAtomicOrderingNotAtomic;
 	}
-	bool carries = ptx_has(&inst->mods, PTX_MOD_CC) || inst->op == PTX_OP_ADDC
-		|| inst->op == PTX_OP_SUBC || inst->op == PTX_OP_MADC;
 	bool ends = inst->op == PTX_OP_BRA || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_RET;
-	return ends || (inst->op <= PTX_OP_CVTA && !carries);
+	return ends || (ptx_computes(inst->op) && !ptx_uses_carry(inst));
 }
 
 static bool is_scattered(const struct emit *e, const struct ptx_inst *inst)

@@ -88,6 +88,20 @@ static void flatten_replace(struct flat *f)
 	kernel->uses_stack = f->uses_stack;
 }
 
+static bool flatten_is_reserved(enum ptx_sreg sreg)
+{
+	switch (sreg) {
+	case PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN:
+	case PTX_SREG_RESERVED_SMEM_OFFSET_END:
+	case PTX_SREG_RESERVED_SMEM_OFFSET_CAP:
+	case PTX_SREG_RESERVED_SMEM_OFFSET_0:
+	case PTX_SREG_RESERVED_SMEM_OFFSET_1:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Whether a kernel, flattened, reads one of the registers that say where a block's reserved shared
  * memory lies. */
 static bool flatten_uses_reserved(const struct ptx_func *kernel)
@@ -96,8 +110,7 @@ static bool flatten_uses_reserved(const struct ptx_func *kernel)
 		const struct ptx_inst *inst = &kernel->insts[i];
 		const struct ptx_operand *from = &inst->operands[1];
 		if ((inst->op == PTX_OP_MOV || inst->op == PTX_OP_CVT) && from->kind == PTX_SREG
-		    && from->sreg >= PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN
-		    && from->sreg <= PTX_SREG_RESERVED_SMEM_OFFSET_1) {
+		    && flatten_is_reserved(from->sreg)) {
 			return true;
 		}
 	}

@@ -57,7 +57,7 @@ static bool team_suits(const struct ptx_inst *inst)
 	case PTX_OP_EXIT:
 		return true;
 	default:
-		return inst->op <= PTX_OP_CVTA && !ptx_uses_carry(inst);
+		return ptx_computes(inst->op) && !ptx_uses_carry(inst);
 	}
 }
 

@@ -202,11 +202,6 @@ static void divergence_find_branches(struct uniformity_finder *f)
 
 /* --- Lanes that wait for each other --- */
 
-static bool divergence_is_barrier(enum ptx_op op)
-{
-	return op >= PTX_OP_BAR_SYNC && op <= PTX_OP_BARRIER_RED_POPC && op != PTX_OP_BAR_WARP_SYNC;
-}
-
 /* Whether the numbers of the barrier and of its threads are constants. */
 static bool divergence_is_same_barrier(const struct ptx_inst *inst)
 {
@@ -239,7 +234,7 @@ static bool divergence_ends_together(const struct uniformity_finder *f, const st
 		who = uniformity_of_operand(f->info, last);
 		return who.has_value && (uint32_t)who.value == UINT32_MAX;
 	default:
-		return !divergence_is_barrier(inst->op) || divergence_is_same_barrier(inst);
+		return !ptx_is_barrier(inst->op) || divergence_is_same_barrier(inst);
 	}
 }
 

@@ -523,7 +523,7 @@ static struct uniformity transfer_load(const struct uniformity_info *s, const st
 /* What reads registers and constants and writes registers, and nothing else. */
 static bool transfer_is_pure(const struct ptx_inst *inst)
 {
-	return inst->op <= PTX_OP_CVTA && !ptx_uses_carry(inst);
+	return ptx_computes(inst->op) && !ptx_uses_carry(inst);
 }
 
 static struct uniformity transfer_pure(const struct uniformity_info *s, const struct ptx_inst *inst)

@@ -222,7 +222,7 @@ static bool check_alloca(struct checker *c)
 static bool check_rules(struct checker *c)
 {
 	const struct ptx_inst *inst = c->inst;
-	if (inst->op >= PTX_OP_VADD && inst->op <= PTX_OP_VSET4 && inst->op != PTX_OP_VMAD) {
+	if (ptx_is_video(inst->op)) {
 		return check_video(c);
 	}
 	switch (inst->op) {

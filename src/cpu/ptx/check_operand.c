@@ -315,9 +315,13 @@ static bool check_parts(struct checker *c, const struct want *w, const struct pt
 /* PTX ISA 10: %tid and its like had 16 bits and %gridid 32, and may still be read so. */
 static bool check_is_old_width(enum ptx_type type, enum ptx_sreg sreg)
 {
-	bool half = sreg <= PTX_SREG_NCTAID_Z || (sreg >= PTX_SREG_TID_W && sreg <= PTX_SREG_NCTAID_W);
-	return (half && check_type_fits(PTX_U16, type, false))
-		|| (sreg == PTX_SREG_GRIDID && check_type_fits(PTX_U32, type, false));
+#define VECTOR(name) [PTX_SREG_##name##_X] = PTX_U16, [PTX_SREG_##name##_Y] = PTX_U16, \
+	[PTX_SREG_##name##_Z] = PTX_U16, [PTX_SREG_##name##_W] = PTX_U16
+	static const enum ptx_type old[PTX_SREG_COUNT] = {
+		VECTOR(TID), VECTOR(NTID), VECTOR(CTAID), VECTOR(NCTAID), [PTX_SREG_GRIDID] = PTX_U32,
+	};
+#undef VECTOR
+	return old[sreg] && check_type_fits(old[sreg], type, false);
 }
 
 /* What mov and cvta read. */

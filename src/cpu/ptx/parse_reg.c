@@ -103,7 +103,7 @@ enum ptx_type parse_register_type(struct parser *p, size_t *count)
 {
 	*count = accept(p, ".v2") ? 2 : accept(p, ".v4") ? 4 : 1;
 	enum ptx_type type = take_type(p);
-	if (type > PTX_BF16X2 || (type == PTX_PRED && *count > 1)) {
+	if (type && (!ptx_type_is_stored(type) || (type == PTX_PRED && *count > 1))) {
 		parser_fail(p, "a register cannot have type '.%s'", ptx_type_name(type));
 	}
 	return type;

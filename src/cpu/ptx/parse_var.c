@@ -94,7 +94,7 @@ static void var_parse_qualifiers(struct parser *p, struct var_declaration *d)
 	}
 	if (!d->type) {
 		fail_expected(p, "a type");
-	} else if (d->type == PTX_PRED || d->type > PTX_BF16X2) {
+	} else if (d->type == PTX_PRED || !ptx_type_is_stored(d->type)) {
 		parser_fail(p, "a variable in memory cannot have type '.%s'",
 			ptx_type_name(d->type));
 	}

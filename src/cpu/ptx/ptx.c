@@ -18,8 +18,9 @@ static const struct {
 	const char *name;
 	uint8_t bits;
 	char class;
+	bool is_stored;
 } types[PTX_TYPE_COUNT] = {
-#define X(name, spelling, bits, class) {spelling, bits, class},
+#define X(name, spelling, bits, class, is_stored) {spelling, bits, class, is_stored},
 	PTX_TYPES(X)
 #undef X
 };
@@ -31,8 +32,8 @@ static const char *const mod_names[PTX_MOD_COUNT] = {
 };
 
 const struct ptx_row ptx_rows[PTX_OP_COUNT] = {
-#define X(op, spelling, operands, types, mods, emit, note) \
-	{spelling, operands, types, mods, note[0] == 'u', \
+#define X(op, spelling, operands, types, mods, kind, emit, note) \
+	{PTX_KIND_##kind, spelling, operands, types, mods, note[0] == 'u', \
 		note[0] == 'u' ? &note[sizeof("unsupported") - 1] : ""},
 #include "cpu/ptx/ptx.def"
 #undef X
@@ -79,6 +80,11 @@ enum ptx_type ptx_widen(enum ptx_type type)
 char ptx_type_class(enum ptx_type type)
 {
 	return types[type].class;
+}
+
+bool ptx_type_is_stored(enum ptx_type type)
+{
+	return types[type].is_stored;
 }
 
 enum ptx_runtime ptx_runtime_find(const struct ptx_func *func)

@@ -12,25 +12,30 @@
 #include "base/hash.h"
 
 /* name, PTX spelling, bits, class: p predicate, b untyped, u unsigned, s signed, f float,
- * h packed, or of instructions only */
+ * h packed, or of instructions only; whether registers and variables can have it */
 #define PTX_TYPES(X) \
-	X(NONE, "", 0, ' ') \
-	X(PRED, "pred", 1, 'p') \
-	X(B8, "b8", 8, 'b') X(B16, "b16", 16, 'b') X(B32, "b32", 32, 'b') X(B64, "b64", 64, 'b') \
-	X(B128, "b128", 128, 'b') \
-	X(U8, "u8", 8, 'u') X(U16, "u16", 16, 'u') X(U32, "u32", 32, 'u') X(U64, "u64", 64, 'u') \
-	X(S8, "s8", 8, 's') X(S16, "s16", 16, 's') X(S32, "s32", 32, 's') X(S64, "s64", 64, 's') \
-	X(F16, "f16", 16, 'f') X(BF16, "bf16", 16, 'f') \
-	X(F32, "f32", 32, 'f') X(F64, "f64", 64, 'f') \
-	X(F16X2, "f16x2", 32, 'h') X(BF16X2, "bf16x2", 32, 'h') \
-	/* no register has these: */ \
-	X(U16X2, "u16x2", 32, 'h') X(S16X2, "s16x2", 32, 'h') X(F32X2, "f32x2", 64, 'h') \
-	X(TF32, "tf32", 32, 'h') X(E4M3X2, "e4m3x2", 16, 'h') X(E5M2X2, "e5m2x2", 16, 'h') \
-	X(E2M3X2, "e2m3x2", 16, 'h') X(E3M2X2, "e3m2x2", 16, 'h') X(E2M1X2, "e2m1x2", 8, 'h') \
-	X(UE8M0X2, "ue8m0x2", 16, 'h')
+	X(NONE, "", 0, ' ', false) \
+	X(PRED, "pred", 1, 'p', true) \
+	X(B8, "b8", 8, 'b', true) X(B16, "b16", 16, 'b', true) X(B32, "b32", 32, 'b', true) \
+	X(B64, "b64", 64, 'b', true) \
+	X(B128, "b128", 128, 'b', true) \
+	X(U8, "u8", 8, 'u', true) X(U16, "u16", 16, 'u', true) X(U32, "u32", 32, 'u', true) \
+	X(U64, "u64", 64, 'u', true) \
+	X(S8, "s8", 8, 's', true) X(S16, "s16", 16, 's', true) X(S32, "s32", 32, 's', true) \
+	X(S64, "s64", 64, 's', true) \
+	X(F16, "f16", 16, 'f', true) X(BF16, "bf16", 16, 'f', true) \
+	X(F32, "f32", 32, 'f', true) X(F64, "f64", 64, 'f', true) \
+	X(F16X2, "f16x2", 32, 'h', true) X(BF16X2, "bf16x2", 32, 'h', true) \
+	X(U16X2, "u16x2", 32, 'h', false) X(S16X2, "s16x2", 32, 'h', false) \
+	X(F32X2, "f32x2", 64, 'h', false) \
+	X(TF32, "tf32", 32, 'h', false) X(E4M3X2, "e4m3x2", 16, 'h', false) \
+	X(E5M2X2, "e5m2x2", 16, 'h', false) \
+	X(E2M3X2, "e2m3x2", 16, 'h', false) X(E3M2X2, "e3m2x2", 16, 'h', false) \
+	X(E2M1X2, "e2m1x2", 8, 'h', false) \
+	X(UE8M0X2, "ue8m0x2", 16, 'h', false)
 
 enum ptx_type {
-#define X(name, spelling, bits, class) PTX_##name,
+#define X(name, spelling, bits, class, is_stored) PTX_##name,
 	PTX_TYPES(X)
 #undef X
 	PTX_TYPE_COUNT
@@ -40,6 +45,8 @@ const char *ptx_type_name(enum ptx_type type); /* "u32" */
 unsigned ptx_type_bits(enum ptx_type type);
 unsigned ptx_type_size(enum ptx_type type);    /* bytes in memory; 1 for pred */
 char ptx_type_class(enum ptx_type type);
+/* Whether a register or a variable can have it; only a register can be a predicate. */
+bool ptx_type_is_stored(enum ptx_type type);
 /* The integer type of the same sign and twice the size; of 16 or 32 bits. */
 enum ptx_type ptx_widen(enum ptx_type type);
 
@@ -174,17 +181,31 @@ enum ptx_sreg {
 #undef X
 	PTX_SREG_COUNT
 };
+static_assert(PTX_SREG_TID_Z - PTX_SREG_TID_X == 2 && PTX_SREG_NTID_Z - PTX_SREG_NTID_X == 2,
+	"x, y and z follow each other");
 
-/* The opcode table: X(OP, "spelling", operands, types, mods, emit, note), explained in ptx.def. */
+/* The opcode table, explained in ptx.def. */
 enum ptx_op {
-#define X(op, spelling, operands, types, mods, emit, note) PTX_OP_##op,
+#define X(op, spelling, operands, types, mods, kind, emit, note) PTX_OP_##op,
 #include "cpu/ptx/ptx.def"
 #undef X
 	PTX_OP_COUNT
 };
 
+/* What an instruction does, a bit each.  Where its row stands says nothing about it. */
+enum ptx_kind {
+	PTX_KIND_OTHER = 0,
+	PTX_KIND_COMPUTE = 1,  /* reads registers and constants, writes registers, nothing else */
+	PTX_KIND_VIDEO = 2,    /* does the same; its operands are parts of registers */
+	PTX_KIND_BARRIER = 4,  /* the threads of a block wait for others */
+	PTX_KIND_WARP = 8,     /* the threads of a warp do, or are asked for */
+	PTX_KIND_EXCHANGE = 16,/* the threads of a warp exchange values of registers */
+	PTX_KIND_MATRIX = 32,  /* the same, of matrices; some are loaded or stored */
+};
+
 /* A row of ptx.def without its emitter. */
 struct ptx_row {
+	enum ptx_kind kind;
 	const char *spelling;
 	const char *operands;
 	const char *types;
@@ -207,8 +228,30 @@ static inline bool ptx_waits(enum ptx_op op)
 /* The threads of a warp exchange values there. */
 static inline bool ptx_is_collective(enum ptx_op op)
 {
-	return (op >= PTX_OP_SHFL_SYNC && op <= PTX_OP_ELECT)
-		|| (op >= PTX_OP_LDMATRIX && op <= PTX_OP_WMMA_STORE);
+	return ptx_rows[op].kind & (PTX_KIND_EXCHANGE | PTX_KIND_MATRIX);
+}
+
+/* It reads registers and constants and writes registers, and nothing else but the carry. */
+static inline bool ptx_computes(enum ptx_op op)
+{
+	return ptx_rows[op].kind & (PTX_KIND_COMPUTE | PTX_KIND_VIDEO);
+}
+
+/* It computes, or its threads wait for others or exchange values, all without memory. */
+static inline bool ptx_needs_no_memory(enum ptx_op op)
+{
+	return ptx_rows[op].kind & (PTX_KIND_COMPUTE | PTX_KIND_VIDEO | PTX_KIND_BARRIER
+		| PTX_KIND_WARP | PTX_KIND_EXCHANGE);
+}
+
+static inline bool ptx_is_barrier(enum ptx_op op)
+{
+	return ptx_rows[op].kind == PTX_KIND_BARRIER;
+}
+
+static inline bool ptx_is_video(enum ptx_op op)
+{
+	return ptx_rows[op].kind == PTX_KIND_VIDEO;
 }
 
 struct ptx_reg {

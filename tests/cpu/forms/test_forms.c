@@ -363,7 +363,7 @@ static const struct row {
 	const char *types;
 	bool runs;
 } rows[PTX_OP_COUNT] = {
-#define X(op, spelling, operands, types, mods, emit, note) \
+#define X(op, spelling, operands, types, mods, kind, emit, note) \
 	{spelling, types, strncmp(note, "unsupported", 11) != 0 && (spelling)[0] != '#'},
 #include "cpu/ptx/ptx.def"
 #undef X

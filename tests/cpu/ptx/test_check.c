@@ -230,6 +230,28 @@ START_TEST(check_survives_tokens_that_are_missing)
 }
 END_TEST
 
+/* The letters of operands tell what an instruction touches; the kind must agree. */
+START_TEST(check_kinds_agree_with_the_operands)
+{
+	for (int i = 0; i < PTX_OP_COUNT; i++) {
+		enum ptx_op op = (enum ptx_op)i;
+		const char *operands = ptx_rows[i].operands;
+		bool touches = strpbrk(operands, "mSTocgltfCO");
+		bool warp = ptx_rows[i].kind & (PTX_KIND_WARP | PTX_KIND_EXCHANGE | PTX_KIND_MATRIX);
+		ck_assert_msg(!touches || !ptx_needs_no_memory(op), "%s", ptx_rows[i].spelling);
+		ck_assert_msg(!ptx_computes(op) || operands[0] != '!', "%s", ptx_rows[i].spelling);
+		ck_assert_msg(operands[0] == '!' || (!warp && !ptx_is_barrier(op)), "%s",
+			ptx_rows[i].spelling);
+		ck_assert_int_eq(ptx_is_video(op), ptx_rows[i].spelling[0] == 'v'
+			&& strchr(operands, 'v') && op != PTX_OP_VMAD);
+	}
+	ck_assert(ptx_computes(PTX_OP_VADD) && !ptx_computes(PTX_OP_ISSPACEP));
+	ck_assert(ptx_is_barrier(PTX_OP_BARRIER_SYNC) && !ptx_is_barrier(PTX_OP_BAR_WARP_SYNC));
+	ck_assert(ptx_is_collective(PTX_OP_MMA_F16) && !ptx_is_collective(PTX_OP_ACTIVEMASK));
+	ck_assert(ptx_type_is_stored(PTX_BF16X2) && !ptx_type_is_stored(PTX_TF32));
+}
+END_TEST
+
 START_TEST(check_names_every_type_and_finds_it_again)
 {
 	for (int i = PTX_PRED; i < PTX_TYPE_COUNT; i++) {
@@ -256,6 +278,7 @@ SUITE(check)
 	tcase_add_test(tc, check_has_an_example_of_every_instruction);
 	tcase_add_test(tc, check_survives_tokens_that_are_missing);
 	tcase_add_test(tc, check_names_every_type_and_finds_it_again);
+	tcase_add_test(tc, check_kinds_agree_with_the_operands);
 	suite_add_tcase(s, tc);
 	return s;
 }
