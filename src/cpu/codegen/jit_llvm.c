@@ -178,18 +178,10 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 	return true;
 }
 
-/* Of all vector registers of the processor. */
-static unsigned register_bits(const struct jit_llvm *llvm)
-{
-	return strstr(llvm->features, "+avx512f") ? 32 * 512
-		: strstr(llvm->features, "+avx") ? 16 * 256 : 16 * 128;
-}
-
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
-	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine, .layout = llvm->layout,
-		.register_bits = register_bits(llvm)};
+	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine, .layout = llvm->layout};
 	bool ok = compile_run_passes(&c);
 	return ok || (c.error ? jit_linker_fail(diag, order->func->line, "optimise", c.error)
 		: ptx_no_memory(diag));

@@ -30,11 +30,9 @@ enum kernel_kind {
 	LONE = 2,     /* blocks of one thread, whose loops become vectors */
 	STRAIGHT = 4, /* no loop */
 	LOOPS = 8,
-	STRAIGHT_TEAM = 16, /* interleaved warps */
-	TEAM_LOOPS = 32,
+	TEAM_LOOPS = 16, /* of interleaved warps */
 	HAS_LOOPS = LOOPS | TEAM_LOOPS,
-	TEAMS = STRAIGHT_TEAM | TEAM_LOOPS,
-	USUAL = STRAIGHT | LOOPS | TEAMS,
+	USUAL = STRAIGHT | HAS_LOOPS,
 };
 
 enum { ALWAYS = PASS_COUNT };
@@ -64,12 +62,6 @@ static bool compile_bypass_loops(struct compile *c)
 	return true;
 }
 
-/* Sums may have half of the registers. */
-static bool compile_bunch_sums(struct compile *c)
-{
-	return pass_sum_bunches(c->fn, c->register_bits / 2);
-}
-
 /* Branches of lone threads are tidied before instcombine, which moves code into those that only lead
  * back; and those of teams: a barrier ends a block, though it is nothing in a team, and instcombine
  * would move sums behind it, all terms of a warp's after those of another one, where each term waits
@@ -94,7 +86,6 @@ static const struct {
 	{TEAM_LOOPS, ALWAYS, "simplifycfg", NULL},
 	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
 	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
-	{TEAMS, PASS_SUM_BUNCHES, NULL, compile_bunch_sums},
 };
 
 static enum kernel_kind compile_kind(const struct jit_order *order)
@@ -102,10 +93,8 @@ static enum kernel_kind compile_kind(const struct jit_order *order)
 	if (order->is_tangled || order->is_vector) {
 		return order->is_tangled ? TANGLED : LONE;
 	}
-	if (order->width > 1 && order->class >= BLOCK_CLASS_TEAM) {
-		return order->has_loop ? TEAM_LOOPS : STRAIGHT_TEAM;
-	}
-	return order->has_loop ? LOOPS : STRAIGHT;
+	bool is_team = order->width > 1 && order->class >= BLOCK_CLASS_TEAM;
+	return !order->has_loop ? STRAIGHT : is_team ? TEAM_LOOPS : LOOPS;
 }
 
 /* All at once, for each run of LLVM's costs a tenth of a millisecond. */

@@ -13,7 +13,6 @@ struct compile {
 	const struct jit_order *order;
 	LLVMTargetMachineRef machine;
 	LLVMTargetDataRef layout;
-	unsigned register_bits;       /* of all vector registers */
 	LLVMErrorRef error;           /* of LLVM; NULL: there is none */
 	LLVMValueRef fn;              /* the kernel */
 };

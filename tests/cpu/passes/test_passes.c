@@ -71,16 +71,6 @@ static const char pointer[] = BEGIN("")
 	"L: ld.global.u32 %r4, [%d1]; add.u32 %r3, %r3, %r4; add.u64 %d1, %d1, 64;\n"
 	"add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %n; @%p1 bra L; st.global.u32 [%a], %r3;" END;
 
-#define TERM(i) "ld.shared.f64 %e3, [%r5+" i "]; ld.shared.f64 %e4, [%r4+" i "];\n" \
-	"fma.rn.f64 %e2, %e3, %e4, %e2;\n"
-static const char sums[] = BEGIN("")
-	"mov.u32 %r3, s; shl.b32 %r13, %t, 3; add.s32 %r4, %r3, %r13; mov.u32 %r5, s;\n"
-	"cvt.rn.f64.u32 %e1, %t; st.shared.f64 [%r4], %e1; mov.f64 %e2, 0d0000000000000000;\n"
-	"mov.u32 %r7, 0; L: bar.sync 0;\n"
-	TERM("0") TERM("256") TERM("512") TERM("768") TERM("8") TERM("264") TERM("520") TERM("776")
-	"bar.sync 0; add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %n; @%p1 bra L;\n"
-	"st.global.f64 [%a], %e2;" END;
-
 static const struct {
 	const char *text;
 	unsigned class;
@@ -97,7 +87,6 @@ static const struct {
 	[PASS_INDUCTION] = {pointer, BLOCK_CLASS_ROWS},
 	[PASS_LOOP_VECTORS] = {lone, BLOCK_CLASS_ANY},
 	[PASS_NONTEMPORAL_LOOPS] = {lone, BLOCK_CLASS_ANY},
-	[PASS_SUM_BUNCHES] = {sums, TEAM_OF_4 + 4 * BLOCK_CLASS_TEAM},
 };
 
 static const char *const names[] = {

@@ -19,7 +19,5 @@ void pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 
 /* passes/induction.c: split induction variables of vectors.  False: no memory. */
 bool pass_induction(LLVMValueRef fn);
-/* passes/sum_bunches.c, last: reorder sums of more than `room` bits.  False: no memory. */
-bool pass_sum_bunches(LLVMValueRef fn, unsigned room);
 
 #endif
