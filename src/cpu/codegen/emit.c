@@ -16,7 +16,6 @@
 #include "cpu/codegen/emit_memory.h"
 #include "cpu/codegen/emit_value.h"
 #include "cpu/ir/yield.h"
-#include "cpu/ir/local_interleave.h"
 
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
@@ -122,13 +121,11 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
-	e->interleaves_local = e->width > 1 && emit_does(e, PASS_INTERLEAVED_LOCAL)
-		&& local_interleave_is_possible(func);
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func, class % BLOCK_CLASS_TEAM,
-			e->yield_points, e->interleaves_local));
+			e->yield_points));
 	if (ok) {
 		note_order(e);
 		emit_note_kept(e);

@@ -165,7 +165,6 @@ struct emit {
 	LLVMValueRef launch, params, globals, shared, local, exchange; /* and so are these */
 	LLVMValueRef request;           /* see emit_tex.c; NULL until there is one */
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
-	bool interleaves_local;         /* W = 32: see local_interleave.c */
 	struct emit_team *team;         /* W = 32: see emit_interleave.c; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
 	struct emit_nontemporal *nontemporal; /* W = 32: see emit_nontemporal.c; NULL: no store is such */

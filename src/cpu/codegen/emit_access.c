@@ -177,11 +177,6 @@ void emit_note_space(struct emit *e, enum ptx_space space, LLVMValueRef access)
 	emit_set_metadata(e, access, space == PTX_LOCAL ? "alias.scope" : "noalias", list);
 }
 
-void emit_note_local(struct emit *e, LLVMValueRef access)
-{
-	emit_note_space(e, PTX_LOCAL, access);
-}
-
 /* --- Whose access it is, for the message of a fault --- */
 
 /* Both of these in one store. */

@@ -2,10 +2,9 @@
 /*
  * Loads, stores, and the other instructions on addresses.
  *
- * There are several ways to make a load or store: in interleaved .local memory (emit_local.c), once
- * for the whole warp, for lanes at known distances (emit_strided.c), for lanes anywhere
- * (emit_vector.c), or in an order that other threads see (emit_ordered.c).  The last way, one lane
- * after the other, can make all.
+ * There are several ways to make a load or store: once for the whole warp, for lanes at known
+ * distances (emit_strided.c), for lanes anywhere (emit_vector.c), or in an order that other threads
+ * see (emit_ordered.c).  The last way, one lane after the other, can make all.
  *
  * LLVM is told nothing about the alignment of plain accesses: an address of a kernel may be
  * anything.
@@ -193,9 +192,7 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
-	if (emit_is_local(e, inst, &inst->operands[1])) {
-		emit_local_load(e, inst);
-	} else if (e->once) {
+	if (e->once) {
 		note_first(e, inst, &inst->operands[1], mem_access_size(inst, &inst->operands[0]));
 		ld_lane(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
@@ -297,17 +294,14 @@ bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst)
 	}
 	const struct ptx_operand *address = &inst->operands[!is_store], *parts;
 	size_t count = vector_parts(&inst->operands[is_store], &parts);
-	bool otherwise = emit_is_local(e, inst, address)
-		|| (is_store ? mem_is_one_place(e, inst)
-			: mem_is_common(address, count * ptx_type_size(inst->types[0])));
+	bool otherwise = is_store ? mem_is_one_place(e, inst)
+		: mem_is_common(address, count * ptx_type_size(inst->types[0]));
 	return !otherwise && !emit_is_strided(e, inst, (unsigned)count, !is_store);
 }
 
 void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
-	if (emit_is_local(e, inst, &inst->operands[0])) {
-		emit_local_store(e, inst);
-	} else if (mem_is_one_place(e, inst)) {
+	if (mem_is_one_place(e, inst)) {
 		st_last(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);

@@ -28,7 +28,6 @@ LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type); /* of 
 LLVMAtomicOrdering emit_order(const struct ptx_inst *inst);
 void emit_set_metadata(struct emit *e, LLVMValueRef access, const char *kind, LLVMMetadataRef node);
 void emit_note_space(struct emit *e, enum ptx_space space, LLVMValueRef access);
-void emit_note_local(struct emit *e, LLVMValueRef access);
 /* The first way of a branch is the usual one: what does not fit in registers is moved to the
  * other. */
 void emit_expect_first(struct emit *e, LLVMValueRef branch);
@@ -90,11 +89,6 @@ void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsi
 /* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make it. */
 bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);
 void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place);
-
-/* emit_local.c: ld and st with such an address, of a warp. */
-bool emit_is_local(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *operand);
-void emit_local_load(struct emit *e, const struct ptx_inst *inst);
-void emit_local_store(struct emit *e, const struct ptx_inst *inst);
 
 /* emit_ordered.c: ld and st with an order or volatile, of a warp. */
 bool emit_is_ordered(struct emit *e, const struct ptx_inst *inst);

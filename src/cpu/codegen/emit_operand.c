@@ -3,11 +3,10 @@
  * Operands as values and as places: what an instruction reads, where it writes, and what a memory
  * operand points to.
  *
- * Generic, .global, .const and .param addresses are host addresses.  So are .local ones, unless
- * local memory is interleaved (emit_local.c).  A .shared address is an offset of 32 bits from
- * warp->shared, and cvta adds or subtracts the base.  The offset and the displacement are taken as
- * signed.  For every address that exists this is the sum modulo 4 GiB, and it cannot leave the
- * guards of launch.c.
+ * Generic, .global, .const, .param and .local addresses are host addresses.  A .shared address is an
+ * offset of 32 bits from warp->shared, and cvta adds or subtracts the base.  The offset and the
+ * displacement are taken as signed.  For every address that exists this is the sum modulo 4 GiB, and
+ * it cannot leave the guards of launch.c.
  */
 #include "base/common.h"
 
@@ -40,9 +39,6 @@ LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var, uint64_t *
 LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 {
 	if (var->space == PTX_SHARED) {
-		return emit_int(e, 64, var->offset);
-	}
-	if (var->space == PTX_LOCAL && e->interleaves_local) {
 		return emit_int(e, 64, var->offset);
 	}
 	if (var->space == PTX_LOCAL && emit_is_vector(e)) {

@@ -27,15 +27,13 @@ struct uniformity_pool;
 struct uniformity_info {
 	const struct ptx_func *func;
 	unsigned class;
-	bool interleaves_local; /* local addresses are offsets: see local_interleave.c */
 	struct uniformity *regs;
 	struct uniformity_pool *pool;
 };
 
-/* Of a function with basic blocks (cfg.c), whose yield points are known, and of which it is known
- * whether local addresses are offsets (local_interleave.c).  False: no memory. */
+/* Of a function with basic blocks (cfg.c), whose yield points are known.  False: no memory. */
 bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
-	const bool *yield_points, bool interleaves_local);
+	const bool *yield_points);
 void uniformity_free(struct uniformity_info *info);
 
 /* The result of an instruction; a vector if each lane has to execute the instruction itself. */

@@ -190,14 +190,13 @@ static bool transfer_is_private(const struct ptx_var *var)
 	return var->space == PTX_LOCAL || var->is_argument;
 }
 
-static struct uniformity transfer_name(const struct uniformity_info *s,
-	const struct ptx_operand *operand)
+static struct uniformity transfer_name(const struct ptx_operand *operand)
 {
 	const struct ptx_var *var = operand->var;
 	if (!var) {
 		return transfer_constant((uint64_t)operand->value);
 	}
-	if (var->space == PTX_SHARED || (var->space == PTX_LOCAL && s->interleaves_local)) {
+	if (var->space == PTX_SHARED) {
 		return transfer_constant(var->offset + (uint64_t)operand->value);
 	}
 	return transfer_is_private(var) ? vector : uniform;
@@ -228,7 +227,7 @@ struct uniformity uniformity_of_operand(const struct uniformity_info *s,
 	case PTX_SREG:
 		return transfer_sreg(s, operand->sreg);
 	case PTX_ADDRESS:
-		return operand->has_base ? vector : transfer_name(s, operand);
+		return operand->has_base ? vector : transfer_name(operand);
 	case PTX_VECTOR:
 		return transfer_all_of(s, operand->elements, operand->count);
 	case PTX_FLOAT:

@@ -146,61 +146,6 @@ OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arra
 	warp->lane = RT_GROUP; /* no lane has done what follows by itself */
 }
 
-/* Byte `offset` of the interleaved memory of a lane.  An offset beyond its end is taken as one of
- * memory in one piece, where mostly nothing lies. */
-static uint8_t *local_byte(const struct rt_warp *warp, uint32_t lane, uint64_t offset)
-{
-	uint64_t stride = warp->local_stride;
-	return offset < stride
-		? warp->local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4
-		: warp->local + lane * stride + offset;
-}
-
-/* Bytes that need not be aligned. */
-static void move_bytes(struct rt_warp *warp, uint32_t lane, uint64_t offset, uint8_t *value,
-	size_t size, bool store)
-{
-	warp->lane = lane;
-	for (size_t i = 0; i < size; i++) {
-		uint8_t *memory = local_byte(warp, lane, offset + i);
-		*(store ? memory : value + i) = *(store ? value + i : memory);
-	}
-}
-
-/* An aligned element of up to a word is one access. */
-static always_inline void move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	size_t size, uint32_t count, bool store)
-{
-	uint64_t end = warp->local_stride;
-	uint8_t *local = warp->local;
-	for (; lanes != 0; lanes &= lanes - 1) {
-		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-		for (uint32_t i = 0; i < count; i++) {
-			uint64_t offset = arrays->at[lane] + i * size;
-			uint8_t *value = (uint8_t *)arrays->values[i] + lane * size;
-			uint8_t *memory = local + (offset / 4 * RT_MAX_WIDTH + lane) * 4 + offset % 4;
-			if (unlikely(size > 4 || offset >= end || offset % size != 0)) {
-				move_bytes(warp, lane, offset, value, size, store);
-			} else {
-				memcpy(store ? memory : value, store ? value : memory, size);
-			}
-		}
-	}
-}
-
-static void rt_move_local(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	uint32_t size, uint32_t count, uint32_t store)
-{
-	if (size == 4 && store) {
-		move_local(warp, arrays, lanes, 4, count, true);
-	} else if (size == 4) {
-		move_local(warp, arrays, lanes, 4, count, false);
-	} else {
-		move_local(warp, arrays, lanes, size, count, store);
-	}
-	warp->lane = RT_GROUP;
-}
-
 const struct rt_calls rt_calls = {
 	.clock = rt_clock,
 	.round_f64 = rt_round_f64,
@@ -216,7 +161,6 @@ const struct rt_calls rt_calls = {
 	.copy = rt_copy,
 	.move_lanes = rt_move_lanes,
 	.mbarrier = mbarrier_do,
-	.move_local = rt_move_local,
 	.atom_lanes = atom_lanes,
 	.set_condition = rt_set_condition,
 };

@@ -242,9 +242,6 @@ struct rt_calls {
 	/* See rt_mbarrier.h. */
 	uint64_t (*mbarrier)(struct rt_warp *warp, uint32_t op, uint64_t *place,
 		uint64_t argument);
-	/* As move_lanes, in interleaved .local memory, where addresses are offsets. */
-	void (*move_local)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-		uint32_t size, uint32_t count, uint32_t store);
 	/* See rt_atom.h. */
 	void (*atom_lanes)(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
 		uint32_t size, uint32_t op, uint32_t unused);

@@ -10,7 +10,6 @@
 #include "cpu/ptx/check.h"
 #include "cpu/ir/lower.h"
 #include "cpu/ptx/parse.h"
-#include "cpu/ir/local_interleave.h"
 #include "cpu/ir/uniformity.h"
 #include "cpu/ir/yield.h"
 #include "cpu/ir/team.h"
@@ -50,8 +49,7 @@ static void find_in(const char *body, unsigned class)
 	ck_assert_uint_le(module.funcs[0]->block_count, countof(yield_points));
 	memset(yield_points, 0, sizeof(yield_points));
 	ck_assert(yield_find_points(module.funcs[0], yield_points));
-	ck_assert(uniformity_analyze(&info, module.funcs[0], class, yield_points,
-		local_interleave_is_possible(module.funcs[0])));
+	ck_assert(uniformity_analyze(&info, module.funcs[0], class, yield_points));
 }
 
 static void find(const char *body, const uint32_t block[3])

@@ -46,10 +46,6 @@ static const char barriers[] = BEGIN("")
 static const char fields[] = BEGIN("")
 	"mul.wide.u32 %d1, %t, 8; add.u64 %d1, %d1, %b; ld.global.u32 %r1, [%d1];\n"
 	"st.global.u32 [%a], %r1;" END;
-static const char local[] = BEGIN("")
-	"ld.global.u32 %r1, [%a]; and.b32 %r1, %r1, 63; mul.wide.u32 %d1, %r1, 4; mov.u64 %d2, l;\n"
-	"add.u64 %d1, %d1, %d2; st.local.u32 [%d1], %t; ld.local.u32 %r2, [l+8];\n"
-	"st.global.u32 [%a], %r2;" END;
 static const char stride[] = BEGIN("")
 	"mov.f32 %f1, 0f00000000; mul.wide.u32 %d1, %t, 4; add.u64 %d1, %d1, %b; mov.u32 %r1, %t;\n"
 	"mul.wide.u32 %d2, %n, 4; L: ld.global.f32 %f2, [%d1]; add.f32 %f1, %f1, %f2;\n"
@@ -79,7 +75,6 @@ static const struct {
 	[PASS_LANE_SERIALISATION] = {chain, BLOCK_CLASS_ROWS},
 	[PASS_WARP_INTERLEAVING] = {barriers, TEAM_OF_4},
 	[PASS_STRIDED_ACCESS] = {fields, BLOCK_CLASS_ROWS},
-	[PASS_INTERLEAVED_LOCAL] = {local, BLOCK_CLASS_ROWS},
 	[PASS_PREFETCH] = {stride, BLOCK_CLASS_ROWS},
 	[PASS_NONTEMPORAL] = {copy, BLOCK_CLASS_ROWS},
 	[PASS_BASE_ADDRESSES] = {lone, BLOCK_CLASS_ANY},
