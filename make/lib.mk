@@ -17,8 +17,8 @@ LAYERS := \
 	lib/rtc:kudzu \
 	lib/cache:kudzu \
 	lib/core:kudzu \
-	lib/module:kudzu \
 	lib/array:kudzu \
+	lib/module:kudzu \
 	lib/ops:kudzu \
 	lib/linalg:kudzu \
 	lib/fft:kudzu \

@@ -14,8 +14,8 @@
  *     rtc/           one call of NVRTC or nvJitLink: CUDA C -> image; what an image says of itself
  *     cache/         compile once: the key of a compile, the files that it may read, images as bytes
  *     core/          devices, streams, events, memory, pools, copies, element types, error values
- *     module/        images, modules, bundles, linking; kernels, their arguments, launches
  *     array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
+ *     module/        images, modules, bundles, linking; kernels, their arguments, launches
  *     ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users' kernels
  *     linalg/        products of matrices, solvers, factors; the libraries that do them
  *     fft/           transforms, convolution
@@ -42,6 +42,7 @@
 #include "base/common.h"
 
 #include "lib/array/array.h"
+#include "lib/core/leaks.h"
 #include "lib/linalg/describe.h"
 #include "lib/module/diagnose.h"
 #include "lib/ops/elementwise.h"
@@ -50,6 +51,7 @@
 
 /* Lower layers call these functions of upper ones through pointers.  Only this file knows both. */
 array_copy_fn *const array_copy_by_kernel = ops_copy;
+leaks_size_fn *const leaks_array_size = kz_array_size;
 diagnose_fn *const diagnose_libraries = describe_libraries;
 
 #define STRING(x) STRING_(x)

@@ -17,6 +17,42 @@
 #include "lib/core/memory.h"
 #include "lib/array/strided.h"
 
+/* The struct is here because launches take arrays; its functions are in src/lib/array. */
+struct kz_array {
+	uint32_t tag;               /* OBJECT_ARRAY */
+	atomic_int refs;
+	struct kz_buffer *buffer;
+	kz_dtype dtype;
+	int64_t offset;             /* bytes from the start of the buffer to element 0 */
+	kz_shape shape;
+	int64_t strides[KZ_MAX_DIMS];
+	int64_t count;
+	bool is_plain;              /* it is contiguous; launches ask this first */
+};
+
+static inline struct kz_device *array_device(const struct kz_array *array)
+{
+	return array->buffer->memory->device;
+}
+
+static inline CUdeviceptr array_address(const struct kz_array *array)
+{
+	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
+}
+
+/* kz_array_is_contiguous.  It is strided_run without copies of the shape, since each operation asks
+ * this. */
+static inline bool array_is_contiguous(const struct kz_array *array)
+{
+	int64_t run = dtype_size(array->dtype);
+	for (int64_t i = array->shape.ndim; array->count && i-- > 0; run *= array->shape.dims[i]) {
+		if (array->strides[i] != run && array->shape.dims[i] != 1) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* A row-major array without memory, fit for kz_array_release. */
 kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err);
 /* kz_array_create for first use in a stream.  NULL if that is not known: then the memory may be any

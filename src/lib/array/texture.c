@@ -8,12 +8,12 @@
  */
 #include "base/common.h"
 
-#include "lib/core/texture.h"
+#include "lib/array/texture.h"
 
+#include "base/alloc.h"
 #include "lib/array/array.h"
 #include "lib/array/cuda_array.h"
 #include "lib/array/shape.h"
-#include "base/alloc.h"
 
 /* --- How to read --- */
 

@@ -169,10 +169,9 @@ void leaks_overwrite(const void *out, size_t size, const char *call)
 
 static int64_t leak_size(const void *object)
 {
-	const struct kz_array *array = object;
 	const struct kz_buffer *buffer = object;
 	const struct kz_pinned *pinned = object;
-	return object_is(object, OBJECT_ARRAY) ? array->count * dtype_size(array->dtype)
+	return object_is(object, OBJECT_ARRAY) ? leaks_array_size(object)
 		: object_is(object, OBJECT_BUFFER) ? buffer->size
 		: object_is(object, OBJECT_PINNED) ? pinned->memory->size : 0;
 }

@@ -5,6 +5,10 @@
 /* The report of live objects.  object.h has what creators and releases call. */
 #include "lib/core/device.h"
 
+/* The bytes of an array's elements.  Arrays are above this folder; src/lib/kudzu.c sets the function. */
+typedef int64_t leaks_size_fn(const struct kz_array *array);
+extern leaks_size_fn *const leaks_array_size;
+
 /* Keep the list, and make the file, that KUDZU_LEAKS asks for, once in a process. */
 kz_status leaks_begin_asked(kz_error *err);
 /* The last handle on a device is closed, or the last object of it is gone: write that to the file. */

@@ -3,7 +3,7 @@
 #define LIB_CORE_MEMORY_H
 
 /*
- * Memory of devices, buffers over it, and the arrays over these.
+ * Memory of devices, and buffers over it.
  *
  * Who keeps whom alive: array -> buffer -> memory -> device; memory -> the stream that used it
  * last; stream, event and module -> device; free memory in the pool keeps nobody.
@@ -60,19 +60,6 @@ struct memory_wish {
 	struct kz_stream *stream;   /* where it is used first; NULL: not known */
 	kz_dtype dtype;             /* of an array; 0: a buffer */
 	int64_t count;              /* the array's elements */
-};
-
-/* The struct is here because launches take arrays; its functions are in src/lib/array. */
-struct kz_array {
-	uint32_t tag;               /* OBJECT_ARRAY */
-	atomic_int refs;
-	struct kz_buffer *buffer;
-	kz_dtype dtype;
-	int64_t offset;             /* bytes from the start of the buffer to element 0 */
-	kz_shape shape;
-	int64_t strides[KZ_MAX_DIMS];
-	int64_t count;
-	bool is_plain;              /* it is contiguous; launches ask this first */
 };
 
 /* memory.c */
@@ -168,29 +155,6 @@ struct kz_stream *memory_stream(struct memory *memory);
 static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
 {
 	return buffer->memory->address + (CUdeviceptr)buffer->offset;
-}
-
-static inline struct kz_device *array_device(const struct kz_array *array)
-{
-	return array->buffer->memory->device;
-}
-
-static inline CUdeviceptr array_address(const struct kz_array *array)
-{
-	return buffer_address(array->buffer) + (CUdeviceptr)array->offset;
-}
-
-/* kz_array_is_contiguous.  It is strided_run without copies of the shape, since each operation asks
- * this. */
-static inline bool array_is_contiguous(const struct kz_array *array)
-{
-	int64_t run = dtype_size(array->dtype);
-	for (int64_t i = array->shape.ndim; array->count && i-- > 0; run *= array->shape.dims[i]) {
-		if (array->strides[i] != run && array->shape.dims[i] != 1) {
-			return false;
-		}
-	}
-	return true;
 }
 
 /* copy.c */

@@ -8,7 +8,7 @@
  */
 #include "base/common.h"
 
-#include "lib/core/texture.h"
+#include "lib/array/texture.h"
 #include "lib/module/module.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 /* One launch as data: kernel.c checks it and hands it to the driver; prepared.c keeps one. */
 #include "lib/core/graph.h"
-#include "lib/core/texture.h"
+#include "lib/array/texture.h"
 #include "lib/module/module.h"
 
 struct launch {

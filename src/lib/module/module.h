@@ -9,6 +9,7 @@
  * This header: images, modules, kernels and their parameters, made by image.c and module.c, read by
  * kernel.c and args.c.
  */
+#include "lib/array/array.h"
 #include "lib/core/memory.h"
 #include "lib/rtc/compile.h"
 

@@ -19,7 +19,7 @@
  * `nodes` alone identifies the kernel of an expression: values and sizes are arguments.
  */
 #include "lib/core/dtype.h"
-#include "lib/core/memory.h"
+#include "lib/array/array.h"
 
 /* EXPR_OPS: the numbers of operations are below it. */
 enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_BITWISE_COUNT + 1 };

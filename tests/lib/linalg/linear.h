@@ -13,7 +13,7 @@
 
 #include "lib/core/dtype.h"
 #include "base/alloc.h"
-#include "lib/core/memory.h"
+#include "lib/array/array.h"
 #include "support/suite.h"
 #include "support/support.h"
 

@@ -6,6 +6,7 @@
 #include "base/common.h"
 
 #include "base/dl.h"
+#include "lib/array/array.h"
 #include "lib/linalg/provider.h"
 #include "support/suite.h"
 #include "support/support.h"

@@ -2,7 +2,7 @@
 /* Kernel arguments against hand-made parameters: what converts, to which bytes, what is refused. */
 #include "base/common.h"
 
-#include "lib/core/texture.h"
+#include "lib/array/texture.h"
 #include "lib/module/module.h"
 #include "support/suite.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LIB_CORE_TEXTURE_H
-#define LIB_CORE_TEXTURE_H
+#ifndef LIB_ARRAY_TEXTURE_H
+#define LIB_ARRAY_TEXTURE_H
 
 /*
- * Textures and surfaces, as launches see them; their functions are in src/lib/array.
+ * Textures and surfaces, as launches see them.
  *
  * What they read counts as memory: a launch uses it in its stream as it uses that of an array.  So
  * an object can end when the last use of its texels has passed.
