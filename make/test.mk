@@ -139,9 +139,6 @@ tsan-folders := lib/array lib/ops lib/linalg lib/fft lib/order lib/sparse lib/ra
 SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(wildcard $(tsan-folders:%=tests/%/*.c)))) \
 	texture eval hash store_calls store_owner pack key pch rtc_compile diagnostic layout inspect bundle load \
 	image_link codes abi args dtype
-# Those that have no brief form yet.
-SKIP_asan := own choice sort std forms ulp emit_size fuzz_diff corpus
-SKIP_ubsan := $(SKIP_asan)
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
@@ -198,7 +195,7 @@ LEVELS ?= sse2 sse4 avx avx2
 check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processors computes: minutes
 	@for level in $(LEVELS); do for suite in corpus forms half emit emit_vector ulp; do \
 		echo "KUDZU_CPU_FEATURES=$$level"; $(nvrtc) $(patience) \
-		KUDZU_TEST_BRIEF=1 KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
+		KUDZU_CPU_FEATURES=$$level CK_RUN_SUITE=$$suite $< || exit 1; \
 		done; done
 
 .PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-signals check-security

@@ -9,6 +9,7 @@
 #include <string.h>
 
 __extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
 
 static uint64_t mask(unsigned bits)
 {
@@ -26,6 +27,12 @@ static wide value(uint64_t bits, struct form_type type)
 static wide operand(const struct form *form, const struct operands *in, size_t i)
 {
 	return value(in->v[i], form->last);
+}
+
+/* The product of two u64 can need all 128 bits: it is computed without a sign, as is a sum with it. */
+static wide product(wide a, wide b)
+{
+	return (wide)((unsigned_wide)a * (unsigned_wide)b);
 }
 
 static uint64_t saturated_s32(wide x)
@@ -46,11 +53,11 @@ uint64_t ref_mul(const struct form *form, const struct operands *in, bool *any)
 {
 	(void)any;
 	struct form_type type = form->last;
-	wide x = operand(form, in, 0) * operand(form, in, 1);
+	wide x = product(operand(form, in, 0), operand(form, in, 1));
 	x = form_has(form->opcode, "hi") ? x >> type.bits : x;
 	if (form_has(form->opcode, "mad")) {
 		type.bits *= form_has(form->opcode, "wide") ? 2 : 1;
-		x += value(in->v[2], type);
+		x = (wide)((unsigned_wide)x + (unsigned_wide)value(in->v[2], type));
 	}
 	return form_has(form->opcode, "sat") ? saturated_s32(x) : (uint64_t)x;
 }

@@ -18,6 +18,7 @@
 
 #include "base/str.h"
 #include "cpu/ptx/ptx.h"
+#include "support/count.h"
 #include "support/suite.h"
 
 #include <ctype.h>
@@ -283,7 +284,11 @@ START_TEST(forms_compute_what_their_references_do)
 	static struct form forms[FORM_MOST];
 	static struct operands in[VECTORS];
 	const struct form_row *row = &form_rows[(size_t)_i / countof(widths)];
+	const int tests = (int)(countof(form_rows) * countof(widths));
 	size_t count = 0;
+	if (!support_is_tried(_i, tests, tests, tests / 5)) {
+		return;
+	}
 	size_t all = forms_expand(forms, row);
 	for (size_t i = 0; i < all; i++) {
 		if (!is_needless(&forms[i]) || driver_is_ours) {

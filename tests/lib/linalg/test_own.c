@@ -27,6 +27,13 @@ static int ways_count(void)
 	return 2 * support_device_count();
 }
 
+/* Whether round `k` of `of` is tried: all are, or `brief` of the rounds of both ways together. */
+static bool is_tried(int index, size_t k, size_t of, int brief)
+{
+	const int all = ways_count() * (int)of;
+	return support_is_tried(index * (int)of + (int)k, all, all, brief);
+}
+
 static void setup(int index)
 {
 	err = (kz_error)KZ_ERROR_INIT;
@@ -194,6 +201,9 @@ DEVICE_TEST(products_take_ops_alpha_and_beta)
 	static const char ops[3] = {'N', 'T', 'C'};
 	static const struct { int64_t m, n, k; } sizes[4] = {{5, 7, 3}, {70, 40, 33}, {1, 9, 2}, {100, 1, 300}};
 	for (int round = 0; round < 72; round++) {
+		if (!is_tried(_i, (size_t)round, 72, 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		char op_a = ops[round / 4 % 3], op_b = ops[round / 12 % 3];
 		int64_t m = sizes[round % 7 % 4].m, n = sizes[round % 7 % 4].n, k = sizes[round % 7 % 4].k;
@@ -228,6 +238,9 @@ DEVICE_TEST(triangles_are_solved_from_both_sides)
 {
 	static const char ops[3] = {'N', 'T', 'C'};
 	for (int round = 0; round < 96; round++) {
+		if (!is_tried(_i, (size_t)round, 96, 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		char op = ops[round / 4 % 3];
 		bool is_left = round & 1, is_upper = round / 2 & 1, is_unit = round / 12 & 1;
@@ -276,6 +289,9 @@ static const struct {
 DEVICE_TEST(lu_gives_the_matrix)
 {
 	for (size_t round = 0; round < 4 * countof(shapes); round++) {
+		if (!is_tried(_i, round, 4 * countof(shapes), 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		int64_t m = shapes[round / 4].m, n = shapes[round / 4].n, least = min64(m, n);
 		struct matrices a = make(type, m, n, 3);
@@ -321,6 +337,9 @@ DEVICE_TEST(factors_solve_and_invert)
 {
 	static const char ops[3] = {'N', 'T', 'C'};
 	for (int round = 0; round < 24; round++) {
+		if (!is_tried(_i, (size_t)round, 24, 5)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		char op = ops[round / 4 % 3];
 		int64_t n = round < 12 ? 12 : 75, k = 9;
@@ -368,6 +387,9 @@ DEVICE_TEST(a_singular_matrix_names_its_pivot)
 	static const int64_t zeros[3] = {3, 40, 69};
 	enum { N = 70 };
 	for (int round = 0; round < 12; round++) {
+		if (!is_tried(_i, (size_t)round, 12, 5)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		int64_t zero = zeros[round / 4];
 		struct matrices a = make(type, N, N, 2);
@@ -393,6 +415,9 @@ DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 {
 	static const int64_t sizes[4] = {1, 20, 33, 100};
 	for (int round = 0; round < 32; round++) {
+		if (!is_tried(_i, (size_t)round, 32, 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		int64_t n = sizes[round / 4 % 4], bad = round / 4 % 4 == 0 ? 0 : n * 2 / 3;
 		bool is_upper = round >= 16;
@@ -437,6 +462,9 @@ DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 DEVICE_TEST(qr_gives_the_matrix)
 {
 	for (size_t round = 0; round < 8 * countof(shapes); round++) {
+		if (!is_tried(_i, round, 8 * countof(shapes), 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		bool is_complete = round / 4 % 2;
 		int64_t m = shapes[round / 8].m, n = shapes[round / 8].n, least = min64(m, n);
@@ -492,6 +520,9 @@ DEVICE_TEST(odd_numbers_end)
 	static const double odd[5] = {NAN, INFINITY, 0, 1e30, 1e-30};
 	enum { N = 40 };
 	for (int round = 0; round < 20; round++) {
+		if (!is_tried(_i, (size_t)round, 20, 7)) {
+			continue;
+		}
 		enum linalg_type type = round % 4;
 		double x = odd[round / 4];
 		struct matrices a = make(type, N, N, 1), tau = make(type, N, 1, 1);
