@@ -32,6 +32,10 @@ LAYERS := \
 	cpu/runtime:cpu \
 	cpu/ir:cpu:llvm \
 	cpu/codegen/passes:llvm \
+	cpu/codegen/values:llvm \
+	cpu/codegen/control:llvm \
+	cpu/codegen/ops:llvm \
+	cpu/codegen/memory:llvm \
 	cpu/codegen:llvm \
 	cpu/jit:cpu \
 	cpu/exec:cpu \
@@ -60,7 +64,7 @@ $(call objects,$(call sources-in,lib/cuda)): $(BUILD)/folders.flags
 # The handlers of faults must not call malloc, which the other models of thread-local memory may.
 $(BUILD)/src/cpu/%.o: private EXTRA = -ftls-model=initial-exec
 $(BUILD)/src/cpu/codegen/%.o: private EXTRA = @$(BUILD)/llvm.flags
-$(call objects,$(call sources-in,cpu/codegen cpu/codegen/passes)): $(BUILD)/llvm.flags
+$(call objects,$(call sources-in,$(filter cpu/codegen%,$(call folders-of,llvm)))): $(BUILD)/llvm.flags
 # Text that the assembler includes.
 $(BUILD)/src/lib/ops/device_code.o: $(wildcard kernels/*.cuh)
 $(BUILD)/src/lib/rtc/headers.o: $(wildcard kernels/*.cuh)

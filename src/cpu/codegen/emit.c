@@ -11,10 +11,11 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
-#include "cpu/codegen/emit.h"
-#include "cpu/codegen/emit_flow.h"
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/control/emit_flow.h"
+#include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/yield.h"
 
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");

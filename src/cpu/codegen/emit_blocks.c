@@ -9,11 +9,12 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_flow.h"
-#include "cpu/codegen/emit_inst.h"
-#include "cpu/codegen/emit_lanes.h"
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/control/emit_collect.h"
+#include "cpu/codegen/control/emit_flow.h"
+#include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_slots.h"
+#include "cpu/codegen/values/emit_value.h"
 
 /* Gathers and scatters in a block of LLVM. */
 enum { MOST_LANE_ACCESSES = 32, MOST_INSTS = 1000 };

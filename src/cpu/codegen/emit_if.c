@@ -5,10 +5,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_flow.h"
-#include "cpu/codegen/emit_inst.h"
-#include "cpu/codegen/emit_lanes.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/control/emit_flow.h"
+#include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/values/emit_slots.h"
+#include "cpu/codegen/values/emit_value.h"
 
 static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 {

@@ -8,10 +8,10 @@
  */
 #include "base/common.h"
 
-#include "cpu/codegen/emit_flow.h"
-#include "cpu/codegen/emit_inst.h"
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/values/emit_inst.h"
+#include "cpu/codegen/values/emit_value.h"
 
 static emit_fn *const emitters[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, kind, emit, note) [PTX_OP_##op] = emit,

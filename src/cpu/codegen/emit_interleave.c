@@ -17,10 +17,11 @@
 
 #include "base/alloc.h"
 #include "cpu/ir/cfg.h"
-#include "cpu/codegen/emit_flow.h"
-#include "cpu/codegen/emit_inst.h"
-#include "cpu/codegen/emit_memory.h"
-#include "cpu/codegen/emit_value.h"
+#include "cpu/codegen/emit_blocks.h"
+#include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_slots.h"
+#include "cpu/codegen/values/emit_value.h"
 #include "cpu/ir/team.h"
 
 #include <string.h>

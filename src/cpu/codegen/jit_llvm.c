@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "cpu/codegen/run_passes.h"
-#include "cpu/codegen/emit.h"
+#include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/jit_dump.h"
 #include "cpu/codegen/jit_link.h"
 #include "cpu/codegen/jit_llvm.h"

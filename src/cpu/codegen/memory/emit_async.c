@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asynchronous copies into shared memory, and barriers there (mbarrier).  A copy is done at once,
+ * so a wait for a group of copies does nothing, and an arrival that waits for copies arrives at
+ * once.
+ */
+#include "base/common.h"
+
+#include "cpu/runtime/rt_mbarrier.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_inst.h"
+#include "cpu/codegen/values/emit_lanes.h"
+#include "cpu/codegen/values/emit_value.h"
+
+/* Bytes to read of a copy, i32: operand 3 says how many, or whether none. */
+static LLVMValueRef bytes_of(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *size = &inst->operands[2];
+	const struct ptx_operand *read = &inst->operands[3];
+	size_t policy = ptx_has(&inst->mods, PTX_MOD_CACHE_HINT);
+	LLVMValueRef whole = emit_int(e, 32, (uint64_t)size->value);
+	if (inst->operand_count - policy < 4) {
+		return whole;
+	}
+	if (read->kind == PTX_REG && e->func->regs[read->reg].type == PTX_PRED) {
+		return ir_select(e, emit_use(e, read, PTX_PRED), emit_int(e, 32, 0), whole);
+	}
+	return emit_use(e, read, PTX_U32);
+}
+
+/* Operands: [to], [from], bytes, ?bytes to read or not to read, ?policy.  What is not read is
+ * zero. */
+static void copy_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_space shared = PTX_SHARED, global = PTX_GLOBAL;
+	LLVMValueRef args[] = {
+		emit_address(e, &inst->operands[0], &shared, e->i8),
+		emit_address(e, &inst->operands[1], &global, e->i8),
+		emit_int(e, 32, (uint64_t)inst->operands[2].value),
+		bytes_of(e, inst)
+	};
+	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+}
+
+void emit_cp_async(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, copy_lane);
+}
+
+static LLVMValueRef async_call_at(struct emit *e, enum ptx_space space,
+	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
+{
+	LLVMValueRef args[] = {emit_int(e, 32, op), emit_address(e, address, &space, e->i64),
+		argument};
+	return emit_rt_call(e, offsetof(struct rt_calls, mbarrier), e->i64, args, countof(args));
+}
+
+static LLVMValueRef async_call(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *address, enum mbarrier_op op, LLVMValueRef argument)
+{
+	return async_call_at(e, inst->space, address, op, argument);
+}
+
+/* Operands: [to], [from], bytes, and the barrier that hears of them. */
+static void bulk_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_space to = inst->op == PTX_OP_CP_BULK_OUT ? PTX_GLOBAL : PTX_SHARED;
+	enum ptx_space from = inst->op == PTX_OP_CP_BULK_IN ? PTX_GLOBAL : PTX_SHARED;
+	LLVMValueRef size = emit_use(e, &inst->operands[2], PTX_U32);
+	LLVMValueRef args[] = {
+		emit_address(e, &inst->operands[0], &to, e->i8),
+		emit_address(e, &inst->operands[1], &from, e->i8), size, size
+	};
+	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+	if (inst->op != PTX_OP_CP_BULK_OUT) {
+		async_call_at(e, PTX_SHARED, &inst->operands[3], MBARRIER_COMPLETE,
+			ir_zext(e, size, e->i64));
+	}
+}
+
+void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, bulk_lane);
+}
+
+/* Operands: [to], bytes, 0.  4 GiB do not fit, and neither does what is more. */
+static void st_bulk_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	enum ptx_space space = inst->space;
+	LLVMValueRef to = emit_address(e, &inst->operands[0], &space, e->i8);
+	LLVMValueRef size = emit_use(e, &inst->operands[1], PTX_U64);
+	size = ir_call2(e, "llvm.umin", size, emit_int(e, 64, UINT32_MAX));
+	LLVMValueRef args[] = {to, to, ir_trunc(e, size, e->i32), emit_int(e, 32, 0)};
+	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
+		countof(args));
+}
+
+void emit_st_bulk(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, st_bulk_lane);
+}
+
+/* Without .noinc one more thread is expected before it arrives: nothing changes. */
+static void cp_arrive_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	if (ptx_has(&inst->mods, PTX_MOD_NOINC)) {
+		async_call(e, inst, &inst->operands[0], MBARRIER_ARRIVE, emit_int(e, 64, 1));
+	}
+}
+
+void emit_cp_arrive(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, cp_arrive_lane);
+}
+
+/* An argument of 32 bits. */
+static LLVMValueRef count_of(struct emit *e, const struct ptx_inst *inst, size_t index)
+{
+	return index < inst->operand_count
+		? ir_zext(e, emit_use(e, &inst->operands[index], PTX_U32), e->i64)
+		: emit_int(e, 64, 1);
+}
+
+static void async_arrive(struct emit *e, const struct ptx_inst *inst)
+{
+	bool drop = ptx_has(&inst->mods, PTX_MOD_ARRIVE_DROP);
+	enum mbarrier_op op = ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
+		? drop ? MBARRIER_DROP_TX : MBARRIER_ARRIVE_TX
+		: drop ? MBARRIER_DROP : MBARRIER_ARRIVE;
+	emit_def(e, &inst->operands[0], PTX_B64,
+		async_call(e, inst, &inst->operands[1], op, count_of(e, inst, 2)));
+}
+
+static void test(struct emit *e, const struct ptx_inst *inst)
+{
+	bool parity = inst->op == PTX_OP_MBARRIER_PARITY;
+	LLVMValueRef what = parity ? count_of(e, inst, 2)
+		: emit_use(e, &inst->operands[2], PTX_B64);
+	LLVMValueRef over = async_call(e, inst, &inst->operands[1],
+		parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST, what);
+	emit_def(e, &inst->operands[0], PTX_PRED, ir_trunc(e, over, e->i1));
+}
+
+static void mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
+{
+	switch (inst->op) {
+	case PTX_OP_MBARRIER_INIT:
+		async_call(e, inst, &inst->operands[0], MBARRIER_INIT, count_of(e, inst, 1));
+		break;
+	case PTX_OP_MBARRIER_TX:
+		async_call(e, inst, &inst->operands[0], ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
+			? MBARRIER_EXPECT : MBARRIER_COMPLETE, count_of(e, inst, 1));
+		break;
+	case PTX_OP_MBARRIER_WAIT:
+	case PTX_OP_MBARRIER_PARITY:
+		test(e, inst);
+		break;
+	default:
+		async_arrive(e, inst);
+		break;
+	}
+}
+
+void emit_mbarrier(struct emit *e, const struct ptx_inst *inst)
+{
+	emit_each_lane(e, inst, mbarrier_lane);
+}
+
+/* Of a state. */
+void emit_mbarrier_pending(struct emit *e, const struct ptx_inst *inst)
+{
+	LLVMValueRef state = emit_use(e, &inst->operands[1], PTX_B64);
+	state = ir_mask(e, ir_lshr_by(e, state, MBARRIER_PENDING_SHIFT), MBARRIER_COUNT_MASK);
+	emit_def(e, &inst->operands[0], PTX_U32, ir_trunc(e, state, e->i32));
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CODEGEN_MEMORY_EMIT_MEMORY_H
+#define CPU_CODEGEN_MEMORY_EMIT_MEMORY_H
+
+/* Memory: the ways in which a warp loads and stores. */
+#include "cpu/codegen/values/emit_access.h"
+
+/* emit_vector.c: a warp reads or writes `count` elements in each lane, one behind the other from the
+ * addresses `at` (i64 of lanes) on. */
+struct emit_vector {
+	struct emit_member *member;     /* whose access it is, if there is a team */
+	enum ptx_type type;
+	unsigned count;
+	LLVMValueRef at;
+	LLVMValueRef values[8];
+};
+/* Those of several warps are done together if they can: with one test for all. */
+void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps);
+void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps);
+/* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of
+ * it. */
+bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst);
+void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_vector *out);
+void emit_end_vector(struct emit *e, const struct ptx_inst *inst, const struct emit_vector *wide);
+/* emit_strided.c: the same where the distances of the addresses are known; false: it is nothing for
+ * these. */
+bool emit_is_strided(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);
+bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+	unsigned count);
+bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
+	unsigned count);
+
+/* emit_nontemporal.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that
+ * is good.  init, false: no memory. */
+bool emit_nontemporal_init(struct emit *e);
+void emit_nontemporal_finish(struct emit *e);
+void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
+/* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make it. */
+bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);
+void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place);
+
+/* emit_ordered.c: ld and st with an order or volatile, of a warp. */
+bool emit_is_ordered(struct emit *e, const struct ptx_inst *inst);
+emit_fn emit_ordered_load, emit_ordered_store;
+
+/* emit_prefetch.c: load a vector of `size` bytes, of lanes side by side. */
+LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size);
+
+/* emit_trace.c: before an instruction, if the kernel is traced. */
+void emit_trace(struct emit *e, const struct ptx_inst *inst);
+
+#endif

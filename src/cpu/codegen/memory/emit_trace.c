@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracing: a kernel notes where it is and what it is about to access, so that a fault can be
+ * reported with its line, thread and address.
+ *
+ * Before each access the warp notes the line of PTX, the address of every lane, and the lanes that
+ * run.  LLVM moves no access over these stores, for it may be to the same memory.  Kernels become
+ * several times slower, so only KUDZU_CPU_GUARD turns tracing on.  Without it a fault of a vector
+ * access is reported with less (emit_note_access).
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_lanes.h"
+#include "cpu/codegen/values/emit_value.h"
+
+#include <string.h>
+
+/* The place that an instruction accesses; NULL: none, or one that is only its own. */
+static const struct ptx_operand *trace_place_of(const struct ptx_inst *inst)
+{
+	const struct ptx_operand *place = NULL;
+	bool may = inst->space != PTX_PARAM && inst->space != PTX_LOCAL
+		&& strchr(ptx_rows[inst->op].operands, 'm');
+	for (size_t i = 0; may && i < inst->operand_count; i++) {
+		const struct ptx_operand *operand = &inst->operands[i];
+		bool is_local = operand->var && operand->var->space == PTX_LOCAL;
+		if (operand->kind == PTX_ADDRESS && operand->bracketed && !is_local) {
+			place = operand; /* of cp.async the second one is in global memory */
+		}
+	}
+	return place;
+}
+
+/* Bytes for each lane. */
+static uint32_t access_size(const struct ptx_inst *inst)
+{
+	uint32_t size = 0;
+	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
+		size = ptx_type_size(inst->types[i]);
+	}
+	return size * (ptx_has(&inst->mods, PTX_MOD_V8) ? 8 : ptx_has(&inst->mods, PTX_MOD_V4) ? 4
+		: ptx_has(&inst->mods, PTX_MOD_V2) ? 2 : 1);
+}
+
+/* The address of the lane that is being made, as a number. */
+static LLVMValueRef lane_place(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *operand)
+{
+	enum ptx_space space = inst->space;
+	return LLVMBuildPtrToInt(e->builder, emit_address(e, operand, &space, e->i8), e->s.i64, "");
+}
+
+static void trace_place(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *operand)
+{
+	bool all = emit_is_vector(e);
+	LLVMValueRef lane = all ? emit_u32(e, 0) : emit_lane_number(e);
+	LLVMValueRef at = all ? emit_lane_addresses(e, inst, operand) : lane_place(e, inst, operand);
+	LLVMValueRef offset = ir_add(e, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
+		ir_zext(e, ir_shl(e, lane, emit_u32(e, 3)), e->s.i64));
+	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
+	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers),
+		all ? emit_active(e) : ir_shl(e, emit_u32(e, 1), lane));
+}
+
+void emit_trace(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *place = trace_place_of(inst);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, line), emit_u32(e, (uint64_t)inst->line));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, access),
+		emit_u32(e, place ? access_size(inst) : 0));
+	if (place) {
+		trace_place(e, inst, place);
+	}
+}

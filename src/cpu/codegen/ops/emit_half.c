@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * f16, bf16 and their pairs.  A half is an integer of 16 bits.  For arithmetic it becomes an f32,
+ * which holds both formats exactly, and the result is rounded to a half.
+ *
+ * That rounds twice, and still gives the result of one rounding.  A product of two halves is exact
+ * in f32; a bf16 product that is not lies below half of the smallest bf16.  A sum is exact, too,
+ * unless it has more than twice the digits of a half plus two, and then the second rounding is
+ * known to do no harm.  A fused sum is taken in f64, where the product is exact, and goes to f32
+ * rounded to odd, whose last bit keeps what was lost.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/ops/emit_float.h"
+#include "cpu/codegen/values/emit_inst.h"
+#include "cpu/codegen/values/emit_value.h"
+
+enum { CANONICAL_NAN = 0x7fff };
+
+bool emit_is_half(enum ptx_type type)
+{
+	return type == PTX_F16 || type == PTX_BF16;
+}
+
+enum ptx_type emit_half_type(enum ptx_type type)
+{
+	return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
+}
+
+LLVMValueRef emit_half_part(struct emit *e, LLVMValueRef pair, unsigned part)
+{
+	return ir_trunc(e, ir_lshr_by(e, pair, 16 * part), e->i16);
+}
+
+LLVMValueRef emit_pair(struct emit *e, LLVMValueRef low, LLVMValueRef high)
+{
+	high = ir_shl_by(e, ir_zext(e, high, e->i32), 16);
+	return ir_or(e, high, ir_zext(e, low, e->i32));
+}
+
+LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
+{
+	LLVMValueRef exponent = ir_mask(e, half, type == PTX_F16 ? 0x7c00 : 0x7f80);
+	LLVMValueRef small = ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 16, 0));
+	return ir_select(e, small, ir_mask(e, half, 0x8000), half);
+}
+
+/* Whether the processor converts, for a warp.  It does so by intrinsics: of conversions LLVM would make
+ * comparisons of halves, which the processor has not. */
+static bool converts_halves(const struct emit *e)
+{
+	return e->has_avx512 && emit_is_vector(e);
+}
+
+static LLVMValueRef widen_16(struct emit *e, LLVMValueRef half, unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, half, first, 16),
+		LLVMGetUndef(LLVMVectorType(e->s.f32, 16)), emit_scalar(e, 16, 0xffff),
+		emit_scalar(e, 32, 4)};
+	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtph2ps.512", NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
+{
+	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), emit_scalar(e, 32, 0),
+		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
+	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtps2ph.512", NULL, 0, args, countof(args));
+}
+
+static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
+{
+	return emit_join(e, widen_16(e, half, 0), widen_16(e, half, 16));
+}
+
+static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
+{
+	return emit_join(e, narrow_16(e, value, 0), narrow_16(e, value, 16));
+}
+
+/* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too.
+ * A NaN becomes a quiet one, as by the processor's instruction. */
+LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
+{
+	LLVMValueRef bits = ir_zext(e, half, e->i32);
+	if (type == PTX_BF16) {
+		return ir_bitcast(e, ir_shl_by(e, bits, 16), e->f32);
+	}
+
+	if (converts_halves(e)) {
+		return widen_half(e, half);
+	}
+
+	LLVMValueRef size = ir_shl_by(e, ir_mask(e, bits, 0x7fff), 13);
+	LLVMValueRef sign = ir_shl_by(e, ir_mask(e, bits, 0x8000), 16);
+	LLVMValueRef finite = ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 0x7c00 << 13));
+	LLVMValueRef scale = emit_real(e, e->f32, 0x1p112);
+	LLVMValueRef scaled = ir_fmul(e, ir_bitcast(e, size, e->f32), scale);
+	LLVMValueRef is_nan = ir_icmp(e, LLVMIntUGT, size, emit_int(e, 32, 0x7c00 << 13));
+	LLVMValueRef special = ir_or(e, size, ir_select(e, is_nan, emit_int(e, 32, 0x7fc00000),
+		emit_int(e, 32, 0x7f800000)));
+	size = ir_select(e, finite, emit_bits(e, scaled), special);
+	return ir_bitcast(e, ir_or(e, size, sign), e->f32);
+}
+
+/* Drop the last bits of an integer, rounding to nearest even. */
+static LLVMValueRef drop_bits(struct emit *e, LLVMValueRef value, unsigned count)
+{
+	LLVMValueRef odd = ir_mask(e, ir_lshr_by(e, value, count), 1);
+	value = ir_add(e, value, emit_int(e, 32, (1u << (count - 1)) - 1));
+	return ir_lshr_by(e, ir_add(e, value, odd), count);
+}
+
+/* The magnitude of an f32, given as bits, to the nearest f16.  Adding 0.5 to a number below 2^-14
+ * rounds it where the last bit of a subnormal f16 is. */
+static LLVMValueRef nearest_f16(struct emit *e, LLVMValueRef size)
+{
+	LLVMValueRef normal = drop_bits(e, ir_sub(e, size, emit_int(e, 32, 112 << 23)), 13);
+	normal = ir_call2(e, "llvm.umin", normal, emit_int(e, 32, 0x7c00));
+	LLVMValueRef half = emit_real(e, e->f32, 0.5);
+	LLVMValueRef tiny = ir_fadd(e, ir_bitcast(e, size, e->f32), half);
+	tiny = ir_sub(e, emit_bits(e, tiny), emit_bits(e, half));
+	return ir_select(e, ir_icmp(e, LLVMIntULT, size, emit_int(e, 32, 113 << 23)), tiny, normal);
+}
+
+/* Step from the nearest half to its neighbour, where the direction of rounding asks for it. */
+static LLVMValueRef step_half(struct emit *e, LLVMValueRef half, enum ptx_type type,
+	LLVMValueRef value, enum emit_round round)
+{
+	LLVMValueRef back = emit_from_half(e, half, type);
+	LLVMValueRef negative = ir_icmp(e, LLVMIntSLT, half, emit_int(e, 16, 0));
+	LLVMValueRef above = ir_fcmp(e, LLVMRealOGT, back, value);
+	LLVMValueRef below = ir_fcmp(e, LLVMRealOLT, back, value);
+	LLVMValueRef one = emit_int(e, 16, 1);
+	LLVMValueRef out = ir_add(e, half, one);
+	LLVMValueRef in = ir_sub(e, half, one);
+
+	switch (round) {
+	case EMIT_DOWN:
+		return ir_select(e, above, ir_select(e, negative, out, in), half);
+	case EMIT_UP:
+		return ir_select(e, below, ir_select(e, negative, in, out), half);
+	default:
+		return ir_select(e, ir_select(e, negative, below, above), in, half);
+	}
+}
+
+LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type,
+	enum emit_round round)
+{
+	LLVMValueRef half;
+	if (type == PTX_F16 && converts_halves(e)) {
+		half = narrow_half(e, value);
+	} else {
+		LLVMValueRef bits = emit_bits(e, value);
+		LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
+		LLVMValueRef sign = ir_lshr_by(e, bits, 16);
+		half = type == PTX_F16 ? nearest_f16(e, size) : drop_bits(e, size, 16);
+		half = ir_or(e, half, ir_mask(e, sign, 0x8000));
+		half = ir_trunc(e, half, e->i16);
+	}
+	if (round != EMIT_NEAREST) {
+		half = step_half(e, half, type, value, round);
+	}
+	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
+	return ir_select(e, is_nan, emit_int(e, 16, CANONICAL_NAN), half);
+}
+
+/* What an instruction does with its operands, given as bits of halves of one type. */
+typedef LLVMValueRef half_fn(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args);
+
+/* Do it with each half of the operands, subnormals flushed under .ftz. */
+static void half_compute(struct emit *e, const struct ptx_inst *inst, half_fn *fn)
+{
+	enum ptx_type type = emit_half_type(inst->types[0]);
+	bool pair = type != inst->types[0];
+	bool flush = ptx_has(&inst->mods, PTX_MOD_FTZ);
+	LLVMValueRef halves[2];
+	for (unsigned part = 0; part <= pair; part++) {
+		LLVMValueRef args[3] = {NULL};
+		for (size_t i = 1; i < inst->operand_count; i++) {
+			LLVMValueRef arg = emit_arg(e, inst, i);
+			arg = pair ? emit_half_part(e, arg, part) : arg;
+			args[i - 1] = flush ? emit_flush_half(e, arg, type) : arg;
+		}
+		halves[part] = fn(e, inst, type, args);
+	}
+	emit_result(e, inst, pair ? emit_pair(e, halves[0], halves[1]) : halves[0]);
+}
+
+LLVMValueRef emit_relu(struct emit *e, LLVMValueRef value)
+{
+	LLVMValueRef zero = emit_real(e, LLVMTypeOf(value), 0);
+	return ir_select(e, ir_fcmp(e, LLVMRealUGT, value, zero), value, zero);
+}
+
+/* An f32 that is exact, or rounded so that this rounding is the only one that counts. */
+static LLVMValueRef half_finish(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef value)
+{
+	if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
+		value = emit_relu(e, value);
+	}
+	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
+		value = emit_saturate(e, value);
+	}
+	LLVMValueRef half = emit_to_half(e, value, type, EMIT_NEAREST);
+	return ptx_has(&inst->mods, PTX_MOD_FTZ) ? emit_flush_half(e, half, type) : half;
+}
+
+static LLVMValueRef half_binary(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	LLVMValueRef a = emit_from_half(e, args[0], type);
+	LLVMValueRef b = emit_from_half(e, args[1], type);
+	return half_finish(e, inst, type, inst->op == PTX_OP_HADD ? ir_fadd(e, a, b)
+		: inst->op == PTX_OP_HSUB ? ir_fsub(e, a, b) : ir_fmul(e, a, b));
+}
+
+static LLVMValueRef half_fma(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	LLVMValueRef wide[3];
+	for (size_t i = 0; i < countof(wide); i++) {
+		wide[i] = ir_fpext(e, emit_from_half(e, args[i], type), e->f64);
+	}
+	LLVMValueRef exact = ir_fmul(e, wide[0], wide[1]);
+	return half_finish(e, inst, type, emit_sum_f32(e, exact, wide[2], EMIT_ODD));
+}
+
+void emit_hbinary(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, half_binary);
+}
+
+void emit_hfma(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, half_fma);
+}
+
+static LLVMValueRef negated(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	(void)inst, (void)type;
+	return ir_xor(e, args[0], emit_int(e, 16, 0x8000));
+}
+
+static LLVMValueRef magnitude(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	(void)inst, (void)type;
+	return ir_mask(e, args[0], 0x7fff);
+}
+
+void emit_hneg(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, negated);
+}
+
+void emit_habs(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, magnitude);
+}
+
+LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
+	LLVMValueRef a_bits, LLVMValueRef b_bits)
+{
+	LLVMValueRef a = emit_from_half(e, a_bits, type);
+	LLVMValueRef b = emit_from_half(e, b_bits, type);
+	LLVMValueRef both = min ? ir_or(e, a_bits, b_bits) : ir_and(e, a_bits, b_bits);
+	LLVMValueRef a_wins = ir_fcmp(e, min ? LLVMRealOLT : LLVMRealOGT, a, b);
+	LLVMValueRef value = ir_select(e, a_wins, a_bits, b_bits);
+	value = ir_select(e, ir_fcmp(e, LLVMRealOEQ, a, b), both, value);
+
+	LLVMValueRef no_a = ir_fcmp(e, LLVMRealUNO, a, a);
+	LLVMValueRef no_b = ir_fcmp(e, LLVMRealUNO, b, b);
+	value = ir_select(e, no_b, a_bits, value);
+	LLVMValueRef none = keep_nan ? ir_or(e, no_a, no_b) : ir_and(e, no_a, no_b);
+	return ir_select(e, none, emit_int(e, 16, CANONICAL_NAN), value);
+}
+
+/* .xorsign.abs: of the magnitudes, with the signs multiplied. */
+static LLVMValueRef half_min_max(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	bool min = inst->op == PTX_OP_HMIN;
+	bool keep_nan = ptx_has(&inst->mods, PTX_MOD_NAN);
+	if (!ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
+		return emit_half_min(e, type, min, keep_nan, args[0], args[1]);
+	}
+
+	LLVMValueRef sign = ir_mask(e, ir_xor(e, args[0], args[1]), 0x8000);
+	LLVMValueRef value = emit_half_min(e, type, min, keep_nan, ir_mask(e, args[0], 0x7fff),
+		ir_mask(e, args[1], 0x7fff));
+	LLVMValueRef is_nan = ir_icmp(e, LLVMIntEQ, value, emit_int(e, 16, CANONICAL_NAN));
+	return ir_select(e, is_nan, value, ir_or(e, value, sign));
+}
+
+void emit_hminmax(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, half_min_max);
+}
+
+/* PTX: relative error 2^-9.9 for f16, 2^-7 for bf16; here little more than half a unit in the last
+ * place. */
+static LLVMValueRef half_exp2(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	return half_finish(e, inst, type, emit_exp2_of(e, emit_from_half(e, args[0], type)));
+}
+
+void emit_hex2(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, half_exp2);
+}
+
+/* PTX: absolute error 2^-10.987 for f16, 2^-8 for bf16. */
+static LLVMValueRef tangent(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+	LLVMValueRef *args)
+{
+	return half_finish(e, inst, type, emit_tanh_of(e, emit_from_half(e, args[0], type)));
+}
+
+void emit_htanh(struct emit *e, const struct ptx_inst *inst)
+{
+	half_compute(e, inst, tangent);
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Registers as values and as slots, and the frame in which they are saved.
+ *
+ * In the converged version each value of SSA form (ssa.h) is one of LLVM.  But control can enter it
+ * in the middle: behind a yield, and where diverged lanes come together.  A register that is live into
+ * such a block has a slot instead, and so has every register in diverged code: an alloca, of which
+ * LLVM makes values, or, in huge kernels, a place in the frame.  Converged code that goes to diverged
+ * code puts its values into the slots.
+ *
+ * Most registers live within one basic block.  The others are kept: they are saved when the kernel
+ * yields, and lanes that do not run keep their values.
+ *
+ * The frame begins with the lanes that are pending for each block, a word of bits each (W = 32).
+ * The registers that are live where the warp yields follow, in the order of their numbers.
+ */
+#include "base/common.h"
+
+#include "cpu/codegen/values/emit_access.h"
+#include "cpu/codegen/values/emit_slots.h"
+#include "cpu/codegen/values/emit_value.h"
+#include "cpu/ir/cfg.h"
+
+#include <stdlib.h>
+
+enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
+
+/* Vectors begin at a cache line: one that lies in two takes longer. */
+enum { LINE = 64 };
+
+/* Registers that are saved and loaded again, at all waits together. */
+static size_t count_saved(const struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		if (block->end > block->first && block->succ_count > 0
+		    && ptx_waits(func->insts[block->end - 1].op)) {
+			const uint64_t *live = func->blocks[block->succ[0]].live_in;
+			for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+				count += (size_t)__builtin_popcountll(live[w]);
+			}
+		}
+	}
+	return count;
+}
+
+static bool ends_in_wait(const struct ptx_func *func, const struct ptx_block *block)
+{
+	const struct ptx_inst *last = &func->insts[block->end - 1];
+	return ptx_waits(last->op) && !last->is_second;
+}
+
+static void note_entry(struct emit *e, size_t block)
+{
+	e->entries[block] = true;
+	for (size_t w = 0; w < (e->func->reg_count + 63) / 64; w++) {
+		e->entering[w] |= e->func->blocks[block].live_in[w];
+	}
+}
+
+/* Whether diverged code can follow a block. */
+static bool parts(const struct emit *e, size_t index)
+{
+	const struct ptx_block *block = &e->func->blocks[index];
+	const struct ptx_inst *last = &e->func->insts[block->end - 1];
+	return e->width > 1 && !e->serial && block->succ_count > 1
+		&& !(last->op == PTX_OP_BRA && emit_is_same(e, last->guard))
+		&& !emit_converts_if(e, index);
+}
+
+void emit_note_entries(struct emit *e)
+{
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &e->func->blocks[e->order[i]];
+		if (ends_in_wait(e->func, block)) {
+			note_entry(e, block->succ[0]);
+		}
+		if (e->yield_points[e->order[i]]) {
+			note_entry(e, e->order[i]);
+		}
+		if (parts(e, e->order[i]) && block->ipdom != SIZE_MAX) {
+			note_entry(e, block->ipdom);
+		}
+		/* a team breaks up where its warps part */
+		for (size_t k = 0; e->team && block->succ_count > 1 && k < block->succ_count; k++) {
+			note_entry(e, block->succ[k]);
+		}
+	}
+}
+
+/* In diverged code each block can be skipped, so that behind it LLVM has a phi for all that is
+ * kept: blocks times registers, with which some thousand lines of PTX take minutes.  So do hundreds
+ * of registers at hundreds of barriers for one lane.  So many stay in memory. */
+void emit_note_kept(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	size_t count = 0;
+	for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
+		for (size_t i = 0; i < e->order_count; i++) {
+			e->kept[w] |= func->blocks[e->order[i]].live_in[w];
+		}
+		count += (size_t)__builtin_popcountll(e->kept[w]);
+	}
+	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
+}
+
+/* --- Where they are --- */
+
+LLVMValueRef emit_pending_place(struct emit *e, size_t block)
+{
+	return emit_at(e, e->frame, emit_scalar(e, 64, block * 4), e->s.i32);
+}
+
+size_t emit_pending_size(const struct emit *e)
+{
+	return e->width > 1 ? round_up(e->func->block_count * 4, 64) : 0;
+}
+
+/* A place in the frame for a register that has its slot there. */
+static LLVMValueRef frame_slot(struct emit *e, enum ptx_type type)
+{
+	bool wide = emit_is_vector(e);
+	size_t one = type == PTX_PRED ? 1 : ptx_type_size(type);
+	size_t size = type == PTX_PRED && wide ? 4 : wide ? one * e->width : one;
+	size_t used = e->frame_size > 0 ? e->frame_size : emit_pending_size(e);
+	size_t offset = round_up(used, size < 64 ? size : 64);
+	e->frame_size = offset + size;
+	return emit_at(e, e->frame, emit_scalar(e, 64, offset), emit_type(e, type));
+}
+
+/* In the mode of values in the slot. */
+static LLVMValueRef make_slot(struct emit *e, enum ptx_type type, bool kept)
+{
+	return kept && e->in_frame ? frame_slot(e, type)
+		: LLVMBuildAlloca(e->builder, emit_type(e, type), "");
+}
+
+struct emit_mode emit_slot_mode(struct emit *e, unsigned reg)
+{
+	if (emit_is_serial(e)) {
+		return emit_set_mode(e, (struct emit_mode){e->lane, false});
+	}
+	bool once = e->width > 1 && !e->uniformity.regs[reg].is_vector;
+	return emit_set_mode(e, (struct emit_mode){NULL, once});
+}
+
+void emit_make_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	bool all = e->width > 1 && !e->serial;
+	for (unsigned i = 0; i < func->reg_count; i++) {
+		if (!all && !ptx_has_bit(e->entering, i)) {
+			continue;
+		}
+		struct emit_mode mode = emit_slot_mode(e, i);
+		e->regs[i] = make_slot(e, func->regs[i].type, ptx_has_bit(e->kept, i));
+		emit_set_mode(e, mode);
+	}
+}
+
+void emit_clear_slots(struct emit *e)
+{
+	const struct ptx_func *func = e->func;
+	for (unsigned i = 0; i < func->reg_count; i++) {
+		if (e->regs[i] && ptx_has_bit(func->blocks[0].live_in, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
+			LLVMTypeRef type = emit_type(e, func->regs[i].type);
+			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
+			emit_set_mode(e, mode);
+		}
+	}
+}
+
+/* As one element: a place in the frame may have no better alignment. */
+static unsigned slot_align(struct emit *e, LLVMTypeRef type)
+{
+	bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+	LLVMTypeRef one = vector ? LLVMGetElementType(type) : type;
+	if (one == e->s.i1) {
+		return vector ? 4 : 1;
+	}
+	return one == e->s.f64 ? 8 : one == e->s.f32 ? 4 : LLVMGetIntTypeWidth(one) / 8;
+}
+
+static LLVMValueRef load_slot(struct emit *e, LLVMTypeRef type, LLVMValueRef slot)
+{
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, slot, "");
+	LLVMSetAlignment(value, slot_align(e, type));
+	return value;
+}
+
+/* Whether the version that is being made has a register in its slot. */
+static bool is_in_slot(const struct emit *e, unsigned reg)
+{
+	return e->strategy->in_slots || (!e->member && ptx_has_bit(e->entering, reg));
+}
+
+/* The whole register, in the mode of its slot. */
+static LLVMValueRef load_reg(struct emit *e, struct ptx_held from)
+{
+	struct emit_mode mode = emit_slot_mode(e, from.reg);
+	LLVMTypeRef type = emit_type(e, e->func->regs[from.reg].type);
+	emit_set_mode(e, mode);
+	if (is_in_slot(e, from.reg)) {
+		return load_slot(e, type, e->regs[from.reg]);
+	}
+	bool shared = e->member && ptx_has_bit(e->team->same, from.reg);
+	LLVMValueRef *values = shared ? e->team->members[0].values : e->values;
+	LLVMValueRef value = from.value == PTX_NO_VALUE ? NULL : values[from.value];
+	return value ? value : LLVMConstNull(type);
+}
+
+/* What a lane has of a scalar. */
+static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+{
+	LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(base));
+	LLVMValueRef lane = e->lane;
+	if (!offsets || e->once) {
+		return base;
+	}
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+	LLVMValueRef all = emit_spread(e, zero, offsets);
+	emit_set_mode(e, mode);
+	return ir_add(e, base, LLVMBuildExtractElement(e->builder, all, lane, ""));
+}
+
+LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type type)
+{
+	LLVMValueRef value = load_reg(e, from);
+	const struct uniformity *lanes =
+		!e->strategy->is_scalar ? &e->uniformity.regs[from.reg] : NULL;
+	if (lanes && !lanes->is_vector) {
+		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
+			: add_offset(e, value, lanes->offsets);
+	} else if (e->lane && !e->strategy->is_scalar) {
+		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
+	}
+	assert(!e->once || !lanes || !lanes->is_vector);
+	return emit_resize(e, value, emit_type(e, type), false);
+}
+
+LLVMValueRef emit_use_guard(struct emit *e, const struct ptx_inst *inst)
+{
+	bool same = emit_is_same(e, inst->guard);
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){e->lane, e->once || same});
+	struct ptx_held from = {inst->guard, inst->guard_value};
+	LLVMValueRef guard = emit_use_reg(e, from, PTX_PRED);
+	guard = inst->guard_negated ? ir_not(e, guard) : guard;
+	emit_set_mode(e, mode);
+	return guard;
+}
+
+static void slots_store_whole(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMValueRef store = LLVMBuildStore(e->builder, value, slot);
+	LLVMSetAlignment(store, slot_align(e, LLVMTypeOf(value)));
+}
+
+void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	LLVMTypeRef type = LLVMTypeOf(value);
+	if (e->once) {
+		slots_store_whole(e, value, slot);
+		return;
+	}
+	if (e->lane) {
+		type = LLVMVectorType(type, e->width);
+		LLVMValueRef old = load_slot(e, type, slot);
+		value = LLVMBuildInsertElement(e->builder, old, value, e->lane, "");
+	} else if (e->mask_lanes) {
+		value = ir_select(e, e->mask_lanes, value, load_slot(e, type, slot));
+	}
+	slots_store_whole(e, value, slot);
+}
+
+/* The first value in a block of a register that lives within blocks only: whatever the other lanes
+ * had is gone.  To keep it all the same would have it live through all diverged code. */
+static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+{
+	if (!e->lane) {
+		slots_store_whole(e, value, slot);
+		return;
+	}
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMTypeRef all = LLVMVectorType(LLVMTypeOf(value), e->width);
+	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
+	slots_store_whole(e, LLVMConstNull(all), slot);
+	emit_enter(e, back);
+	emit_store_slot(e, value, slot);
+}
+
+/* The lanes of a value, which a loop makes one by one: the others have what there was. */
+static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRef old)
+{
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	LLVMTypeRef all = LLVMTypeOf(old);
+	LLVMValueRef room = emit_room(e, all, "");
+	LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->before_lanes));
+	slots_store_whole(e, old, room);
+	emit_enter(e, back);
+	LLVMValueRef some = load_slot(e, all, room);
+	slots_store_whole(e, LLVMBuildInsertElement(e->builder, some, value, e->lane, ""), room);
+	emit_enter(e, e->after_lanes);
+	LLVMValueRef whole = load_slot(e, all, room);
+	emit_enter(e, back);
+	return whole;
+}
+
+/* What a guarded write leaves in lanes that do not run; zero if all do. */
+static LLVMValueRef old_value(struct emit *e, struct ptx_held to)
+{
+	return load_reg(e, (struct ptx_held){to.reg, e->func->values[to.value].old});
+}
+
+/* In the converged version. */
+static void define_value(struct emit *e, struct ptx_held to, LLVMValueRef value)
+{
+	unsigned number = to.value;
+	if (e->lane) {
+		value = gather_lanes(e, value, old_value(e, to));
+	} else if (e->mask_lanes && !e->once && e->func->values[number].old != PTX_NO_VALUE) {
+		value = ir_select(e, e->mask_lanes, value, old_value(e, to));
+	}
+	e->values[number] = value;
+	if (e->merge) {
+		assert(e->merge->count < countof(e->merge->values));
+		e->merge->values[e->merge->count++] = number;
+	}
+}
+
+void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMValueRef value)
+{
+	unsigned reg = to.reg;
+	LLVMTypeRef stored = emit_type(e, e->func->regs[reg].type);
+	bool sign = emit_is_signed(type);
+	value = emit_resize(e, value, stored, sign);
+	if (emit_is_serial(e)) {
+		slots_store_whole(e, value, e->regs[reg]);
+		return;
+	}
+	if (e->once && e->uniformity.regs[reg].is_vector) {
+		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, false});
+		emit_def_reg(e, to, e->func->regs[reg].type, emit_spread(e, value, e->offsets));
+		emit_set_mode(e, mode);
+		return;
+	}
+	assert(e->once || e->width == 1 || e->uniformity.regs[reg].is_vector);
+	if (!is_in_slot(e, reg)) {
+		define_value(e, to, value);
+		return;
+	}
+	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
+		emit_store_slot(e, value, e->regs[reg]);
+	} else {
+		e->written[reg] = e->body;
+		store_first(e, value, e->regs[reg]);
+	}
+}
+
+/* --- Values --- */
+
+/* Whether it has phis of its own: one member does for all where warps have a register alike. */
+static bool has_phi(const struct emit *e, unsigned reg)
+{
+	bool shared = e->member && e->member != e->team->members
+		&& ptx_has_bit(e->team->same, reg);
+	return !shared && !is_in_slot(e, reg);
+}
+
+void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
+{
+	const struct ptx_func *func = e->func;
+	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+	for (size_t i = 0; i < e->order_count; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		emit_enter(e, blocks[e->order[i]]);
+		for (size_t k = 0; k < block->phi_count; k++) {
+			unsigned value = block->phis[k].value, reg = func->values[value].reg;
+			if (has_phi(e, reg)) {
+				struct emit_mode mode = emit_slot_mode(e, reg);
+				LLVMTypeRef type = emit_type(e, func->regs[reg].type);
+				e->values[value] = LLVMBuildPhi(e->builder, type, "");
+				emit_set_mode(e, mode);
+			}
+		}
+	}
+	emit_enter(e, back);
+}
+
+/* From the places `yes` and `no` among the predecessors; of one alone, if they are the same. */
+static void fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRef lanes, size_t yes,
+	size_t no)
+{
+	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
+	for (size_t k = 0; k < block->phi_count; k++) {
+		const struct ptx_phi *phi = &block->phis[k];
+		struct ptx_held a = {e->func->values[phi->value].reg, phi->args[yes]};
+		struct ptx_held b = {a.reg, phi->args[no]};
+		if (has_phi(e, a.reg)) {
+			LLVMValueRef value = load_reg(e, a);
+			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
+			value = a.value == b.value ? value : ir_select(e, lanes, value, load_reg(e, b));
+			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
+		}
+	}
+}
+
+void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	fill_phis(e, block, lanes, cfg_place_of_pred(block, yes), cfg_place_of_pred(block, no));
+}
+
+void emit_fill_phis(struct emit *e, size_t to, bool is_start)
+{
+	const struct ptx_block *block = &e->func->blocks[to];
+	size_t place = is_start ? block->pred_count : cfg_place_of_pred(block, e->block);
+	fill_phis(e, block, NULL, place, place);
+}
+
+void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before)
+{
+	for (unsigned i = 0; i < e->merge->count; i++) {
+		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
+		LLVMValueRef *value = &e->values[e->merge->values[i]];
+		LLVMValueRef ways[] = {*value, load_reg(e, (struct ptx_held){made->reg, made->old})};
+		LLVMBasicBlockRef from[] = {then, before};
+		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
+		LLVMAddIncoming(*value, ways, from, countof(ways));
+	}
+}
+
+static int compare_held(const void *reg, const void *held)
+{
+	const unsigned *a = reg;
+	const struct ptx_held *b = held;
+	return (*a > b->reg) - (*a < b->reg);
+}
+
+struct ptx_held emit_reg_at_end(const struct emit *e, unsigned reg)
+{
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	const struct ptx_held *found = e->body == 0 ? NULL
+		: bsearch(&reg, block->held, block->held_count, sizeof(*block->held), compare_held);
+	return (struct ptx_held){reg, found ? found->value : PTX_NO_VALUE};
+}
+
+void emit_put_slots(struct emit *e)
+{
+	const struct ptx_block *block = &e->func->blocks[e->block];
+	e->has_diverged = true;
+	for (size_t i = 0; i < block->held_count; i++) {
+		struct ptx_held from = block->held[i];
+		if (!is_in_slot(e, from.reg)) {
+			slots_store_whole(e, load_reg(e, from), e->regs[from.reg]);
+		}
+	}
+}
+
+/* --- Saving them in the frame --- */
+
+/* Save what a register has in its place in the frame, which follows *offset; NULL: load it from there
+ * into its slot. */
+static void move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *offset)
+{
+	enum ptx_type type = e->func->regs[reg].type;
+	LLVMTypeRef as = emit_type(e, type);
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	LLVMTypeRef kept = is_pred ? (wide ? e->s.i32 : e->s.i8) : as;
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	size_t align = size < LINE ? unit : LINE;
+
+	*offset = round_up(*offset, align);
+	LLVMValueRef place = emit_at(e, e->frame, emit_scalar(e, 64, *offset), kept);
+	*offset += size;
+	if (value) {
+		value = kept == as ? value : wide ? ir_bitcast(e, value, kept)
+			: ir_zext(e, value, kept);
+		LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), (unsigned)align);
+	} else {
+		value = LLVMBuildLoad2(e->builder, kept, place, "");
+		LLVMSetAlignment(value, (unsigned)align);
+		value = kept == as ? value : wide ? ir_bitcast(e, value, as)
+			: ir_trunc(e, value, as);
+		slots_store_whole(e, value, e->regs[reg]);
+	}
+}
+
+/* Where a register that is not moved would be. */
+static void skip_reg(struct emit *e, enum ptx_type type, size_t *offset)
+{
+	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
+	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
+	size_t size = is_pred || !wide ? unit : unit * e->width;
+	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
+}
+
+static void note_frame(struct emit *e, size_t end)
+{
+	if (end > e->frame_size) {
+		e->frame_size = round_up(end, 16);
+	}
+}
+
+void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
+{
+	size_t offset = emit_pending_size(e);
+	if (e->in_frame) {
+		return;
+	}
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
+		if (ptx_has_bit(set, i)) {
+			struct emit_mode mode = emit_slot_mode(e, i);
+			LLVMTypeRef type = emit_type(e, e->func->regs[i].type);
+			move_reg(e, i, save ? load_slot(e, type, e->regs[i]) : NULL, &offset);
+			emit_set_mode(e, mode);
+		}
+	}
+	note_frame(e, offset);
+}
+
+/* What a member has at the end of a block, where all that is kept is saved. */
+static void save_member(struct emit *e, size_t yes, size_t no)
+{
+	const struct ptx_block *blocks = e->func->blocks;
+	size_t offset = emit_pending_size(e);
+	for (unsigned i = 0; i < e->func->reg_count; i++) {
+		if (!ptx_has_bit(e->kept, i)) {
+			continue;
+		}
+		struct emit_mode mode = emit_slot_mode(e, i);
+		if (ptx_has_bit(blocks[yes].live_in, i) || ptx_has_bit(blocks[no].live_in, i)) {
+			move_reg(e, i, load_reg(e, emit_reg_at_end(e, i)), &offset);
+		} else {
+			skip_reg(e, e->func->regs[i].type, &offset);
+		}
+		emit_set_mode(e, mode);
+	}
+	note_frame(e, offset);
+}
+
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
+{
+	LLVMBuildMemSet(e->builder, e->frame, LLVMConstNull(e->s.i8),
+		emit_scalar(e, 64, emit_pending_size(e)), 4);
+	LLVMBuildStore(e->builder, lanes, emit_pending_place(e, yes));
+	LLVMBuildStore(e->builder, ir_not(e, lanes), emit_pending_place(e, no));
+	save_member(e, yes, no);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CPU_CODEGEN_VALUES_EMIT_SLOTS_H
+#define CPU_CODEGEN_VALUES_EMIT_SLOTS_H
+
+/* Registers in slots: what survives a yield, or is live where control comes from elsewhere. */
+#include "cpu/codegen/values/emit.h"
+#include "cpu/ir/if_convert.h"
+
+/* Whether a warp whose lanes part at the end of a block stays converged: see emit_if.c. */
+static inline bool emit_converts_if(const struct emit *e, size_t block)
+{
+	return emit_does(e, PASS_IF_CONVERSION) && !e->serial && if_convert_suits(e->func, block);
+}
+
+/* emit_slots.c: what survives a yield */
+/* In the frame: the lanes pending for a block; bytes of all of these, in front of the registers. */
+LLVMValueRef emit_pending_place(struct emit *e, size_t block);
+size_t emit_pending_size(const struct emit *e);
+/* Save the registers of a set in the frame, or load them from there. */
+void emit_move_regs(struct emit *e, const uint64_t *set, bool save);
+/* In a converged version: all lanes go to diverged blocks, which have their registers in slots. */
+void emit_put_slots(struct emit *e);
+/* Of a warp of a team, which goes on by itself with RT_SWEEP: those lanes in `yes`, the others in
+ * `no`.  Its registers go to its frame. */
+void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes);
+
+#endif
