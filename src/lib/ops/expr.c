@@ -41,8 +41,8 @@ enum rule {
 };
 
 static const struct expr_op ops[EXPR_OPS] = {
-#define OP(number, id, name, arity, rule, integer, real, complex) \
-	[number] = {#name, arity, rule, {integer, real, complex}},
+#define OP(number, id, name, arity, rule, cost, integer, real, complex) \
+	[number] = {#name, arity, rule, OP_##cost, {integer, real, complex}},
 #include "lib/ops/ops.def"
 #undef OP
 };
@@ -93,7 +93,7 @@ bool expr_is_branchy(const struct expr *expr)
 {
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
-		if (node->op < EXPR_ARRAY
+		if (expr_is_operation(node)
 		    && is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
 			return true;
 		}
@@ -101,18 +101,12 @@ bool expr_is_branchy(const struct expr *expr)
 	return false;
 }
 
-/* Not those that are loops or series, nor quotients, which are on GPUs. */
-static bool is_short(int op)
-{
-	return op <= KZ_OP_MULTIPLY || op == KZ_OP_NEGATIVE || op == KZ_OP_POSITIVE
-		|| op == KZ_OP_ABSOLUTE || op == KZ_OP_SQUARE || op >= KZ_OP_MAXIMUM;
-}
-
 bool expr_is_short(const struct expr *expr)
 {
 	bool all = expr->node_count <= SHORT_NODES;
 	for (int i = 0; i < expr->node_count && all; i++) {
-		all = is_short(expr->nodes[i].op);
+		const struct expr_node *node = &expr->nodes[i];
+		all = !expr_is_operation(node) || ops[node->op].cost == OP_SHORT;
 	}
 	return all;
 }

@@ -21,8 +21,15 @@
 #include "lib/core/dtype.h"
 #include "lib/array/array.h"
 
-/* EXPR_OPS: the numbers of operations are below it. */
-enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32, EXPR_OPS = KZ_OP_BITWISE_COUNT + 1 };
+enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32 };
+
+/* The operations have the numbers from 1 on, without a gap. */
+enum {
+	EXPR_OPS = 1
+#define OP(...) + 1
+#include "lib/ops/ops.def"
+#undef OP
+};
 
 /* A node's `op`: a kz_op, or one of these. */
 enum {
@@ -86,6 +93,12 @@ static inline void expr_init(struct expr *expr)
 	expr->scalar_count = 0;
 }
 
+/* Whether a node is an operation of ops.def; the others are at EXPR_ARRAY. */
+static inline bool expr_is_operation(const struct expr_node *node)
+{
+	return node->op < EXPR_OPS;
+}
+
 /* The type of the result.  Weak results have numpy's default: int64, float64, complex128. */
 static inline kz_dtype expr_dtype(const struct expr *expr)
 {
@@ -98,11 +111,14 @@ bool expr_is_branchy(const struct expr *expr);
 /* Whether its code is so short that it may be in a kernel many times. */
 bool expr_is_short(const struct expr *expr);
 
+enum expr_cost { OP_LONG, OP_SHORT };
+
 /* An operation, as ops.def has it. */
 struct expr_op {
 	const char *name;
 	int arity;
 	int rule;
+	enum expr_cost cost;
 	const char *text[3]; /* for integers, reals, complex numbers; NULL: none */
 };
 

@@ -96,7 +96,7 @@ static void generate_add_prelude(struct str *source, const struct expr *expr, kz
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
 		dtypes |= dtype_bit(node->dtype);
-		with_integers |= node->op < EXPR_ARRAY
+		with_integers |= expr_is_operation(node)
 			&& dtype_is_exact(expr->nodes[node->args[0]].dtype);
 	}
 	generate_prelude(source, dtypes, with_integers);
