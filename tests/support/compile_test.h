@@ -8,9 +8,15 @@
 static inline kz_status support_compile(struct rtc_image *out, const struct rtc_request *request,
 	kz_error *err)
 {
+	struct source_facts facts;
 	kz_status st = rtc_request_check(request, err);
 	*out = (struct rtc_image){0};
-	return st ? st : rtc_compile(out, request, err);
+	if (st || !source_scan(&facts, request->source)) {
+		return st ? st : error_no_memory(err);
+	}
+	st = rtc_compile(out, request, &facts, err);
+	source_free(&facts);
+	return st;
 }
 
 #endif

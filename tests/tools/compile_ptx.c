@@ -20,6 +20,7 @@ int main(int argc, char **argv)
 {
 	kz_error err = KZ_ERROR_INIT;
 	struct rtc_image image = {0};
+	struct source_facts facts = {0};
 	char *source = NULL;
 	size_t size;
 	if (argc < 4) {
@@ -33,7 +34,8 @@ int main(int argc, char **argv)
 	kz_status st = file_read(&source, &size, argv[1], &err);
 	if (!st) {
 		request.source = source;
-		st = rtc_compile(&image, &request, &err);
+		st = source_scan(&facts, source) ? rtc_compile(&image, &request, &facts, &err)
+			: error_no_memory(&err);
 	}
 	FILE *out = st ? NULL : fopen(argv[3], "wb");
 	bool written = out && fwrite(image.data, 1, image.size, out) == image.size;
@@ -44,6 +46,7 @@ int main(int argc, char **argv)
 		perror(argv[3]);
 	}
 	rtc_image_free(&image);
+	source_free(&facts);
 	mem_free(source);
 	kz_error_clear(&err);
 	return written ? EXIT_SUCCESS : EXIT_FAILURE;

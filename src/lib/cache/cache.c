@@ -57,12 +57,20 @@ bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_re
 	return key->has_paths;
 }
 
-static bool cache_load(struct rtc_image *out, struct key *key, const struct rtc_request *request,
-	struct store *store)
+/* A compile on its way through the store. */
+struct cache_job {
+	const struct rtc_request *request;
+	struct source_facts facts;
+	const struct compiler *compiler;
+	struct store *store; /* NULL: there is none */
+	struct key key;
+};
+
+static bool cache_load(struct rtc_image *out, struct cache_job *job)
 {
 	char *value;
 	size_t size;
-	if (!cache_find(&value, &size, key, request, store)) {
+	if (!cache_find(&value, &size, &job->key, job->request, job->store)) {
 		return false;
 	}
 	bool ok = unpack_image_take(out, value, size, NULL) == KZ_OK;
@@ -80,10 +88,10 @@ static void cache_save(struct store *store, const struct str *key, const struct 
 	str_free(&value);
 }
 
-static kz_status cache_run(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+static kz_status cache_run(struct rtc_image *out, const struct cache_job *job, kz_error *err)
 {
 	atomic_fetch_add(&cache_counters.compiles, 1);
-	return pch_compile(out, request, err);
+	return pch_compile(out, job->request, &job->facts, err);
 }
 
 /* Whether the compiler's words name a folder of the caller's. */
@@ -98,24 +106,24 @@ static bool cache_log_has_paths(const struct rtc_image *image, const struct rtc_
 }
 
 /* Compile, and keep the image if it is known what was compiled. */
-static kz_status cache_make(struct rtc_image *out, bool *is_known, struct key *key,
-	const struct rtc_request *request, const struct compiler *compiler, struct store *store,
+static kz_status cache_make(struct rtc_image *out, bool *is_known, struct cache_job *job,
 	kz_error *err)
 {
+	struct key *key = &job->key;
 	struct deps *deps = key->deps;
 	const struct hash before = deps ? deps_folders(deps) : (struct hash){0, 0};
-	kz_status st = cache_run(out, request, err);
+	kz_status st = cache_run(out, job, err);
 	if (st) {
 		return st;
 	}
-	*is_known = compiler_was_used(compiler)
+	*is_known = compiler_was_used(job->compiler)
 		&& (!deps || (deps->is_rested && deps_hold(deps, true)
 			&& hash_equal(before, deps_folders(deps))));
-	if (*is_known && !key->has_paths && cache_log_has_paths(out, request)) {
-		key_add_paths(&key->bytes, request);
+	if (*is_known && !key->has_paths && cache_log_has_paths(out, job->request)) {
+		key_add_paths(&key->bytes, job->request);
 	}
 	if (*is_known && !key->is_unnamed) {
-		cache_save(store, &key->bytes, out);
+		cache_save(job->store, &key->bytes, out);
 	}
 	return KZ_OK;
 }
@@ -130,33 +138,36 @@ kz_status cache_check_variables(kz_error *err)
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
 	const struct rtc_request *request, kz_error *err)
 {
-	const struct compiler *compiler;
-	struct store *store = store_default();
-	struct key key = {.bytes = STR_INIT};
+	struct cache_job job = {.request = request, .store = store_default(),
+		.key = {.bytes = STR_INIT}};
+	struct key *key = &job.key;
 	kz_status st = cache_check_variables(err);
 	*deps = NULL;
 	*is_known = false;
 	if (st) {
 		return st;
 	}
-	if (!store || compiler_get(&compiler, NULL)
-	    || !key_make(&key, request, compiler) || key.why_not) {
-		atomic_fetch_add(&cache_counters.not_cached, key.why_not ? 1 : 0);
-		key_free(&key);
-		return cache_run(out, request, err);
+	if (!source_scan(&job.facts, request->source)) {
+		return error_no_memory(err);
 	}
-	if (cache_load(out, &key, request, store)) {
-		*is_known = !key.deps || key.deps->is_rested;
+	if (!job.store || compiler_get(&job.compiler, NULL)
+	    || !key_make(key, request, &job.facts, job.compiler) || key->why_not) {
+		atomic_fetch_add(&cache_counters.not_cached, key->why_not ? 1 : 0);
+		st = cache_run(out, &job, err);
+	} else if (cache_load(out, &job)) {
+		*is_known = !key->deps || key->deps->is_rested;
+		*deps = deps_retain(key->deps);
 	} else {
-		struct store_lock *lock = store_lock(store, key.bytes.data, key.bytes.len);
-		if (lock && cache_load(out, &key, request, store)) {
-			*is_known = !key.deps || key.deps->is_rested;
+		struct store_lock *lock = store_lock(job.store, key->bytes.data, key->bytes.len);
+		if (lock && cache_load(out, &job)) {
+			*is_known = !key->deps || key->deps->is_rested;
 		} else {
-			st = cache_make(out, is_known, &key, request, compiler, store, err);
+			st = cache_make(out, is_known, &job, err);
 		}
 		store_unlock(lock);
+		*deps = st ? NULL : deps_retain(key->deps);
 	}
-	*deps = st ? NULL : deps_retain(key.deps);
-	key_free(&key);
+	key_free(key);
+	source_free(&job.facts);
 	return st;
 }

@@ -25,7 +25,6 @@
 #include "base/map.h"
 #include "base/store.h"
 #include "base/str.h"
-#include "lib/cache/includes.h"
 #include "lib/rtc/headers.h"
 
 #include <ctype.h>
@@ -457,9 +456,10 @@ static bool deps_option_is_opaque(const char *option)
 
 /* What the texts in memory ask for; false when memory runs out. */
 static bool deps_scan_texts(struct includes *out, const char **why_not,
-	const struct rtc_request *request)
+	const struct rtc_request *request, const struct source_facts *facts)
 {
-	bool ok = includes_scan(out, request->source, strlen(request->source));
+	bool ok = true;
+	includes_add(out, &facts->includes);
 	for (size_t i = 0; i < request->header_count && ok; i++) {
 		ok = includes_scan(out, request->header_texts[i], strlen(request->header_texts[i]));
 	}
@@ -661,12 +661,12 @@ static void deps_keep_recent(struct deps *deps)
 }
 
 bool deps_find(struct deps_result *out, const struct rtc_request *request,
-	const struct compiler *compiler)
+	const struct source_facts *facts, const struct compiler *compiler)
 {
 	struct includes includes = {.names = STR_INIT};
 	struct str key = STR_INIT;
 	*out = (struct deps_result){NULL, false, NULL};
-	bool ok = deps_scan_texts(&includes, &out->why_not, request);
+	bool ok = deps_scan_texts(&includes, &out->why_not, request, facts);
 	if (ok && !out->why_not && includes.names.len > 0) {
 		deps_make_key(&key, request, compiler, &includes.names);
 		struct hash hash = hash_of(key.data, key.len);

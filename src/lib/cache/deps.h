@@ -42,9 +42,10 @@ struct deps_result {
 	const char *why_not; /* not all can be known; static.  NULL: it is */
 };
 
-/* Find them.  False when memory runs out; then nothing is left in *out. */
+/* Find them; the facts are those of the source.  False when memory runs out; then nothing is left in
+ * *out. */
 bool deps_find(struct deps_result *out, const struct rtc_request *request,
-	const struct compiler *compiler);
+	const struct source_facts *facts, const struct compiler *compiler);
 struct deps *deps_retain(struct deps *deps); /* may be NULL */
 void deps_release(struct deps *deps);        /* may be NULL */
 

@@ -171,11 +171,12 @@ bool key_of_request(struct str *out, const struct rtc_request *request)
 	return !out->failed;
 }
 
-bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler)
+bool key_make(struct key *out, const struct rtc_request *request, const struct source_facts *facts,
+	const struct compiler *compiler)
 {
 	struct deps_result found;
 	*out = (struct key){.bytes = STR_INIT};
-	if (!deps_find(&found, request, compiler)) {
+	if (!deps_find(&found, request, facts, compiler)) {
 		return false;
 	}
 	out->deps = found.deps;

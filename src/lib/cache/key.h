@@ -20,8 +20,10 @@ struct key {
 	const char *why_not; /* the output depends on what no key can hold; static.  NULL: it does not */
 };
 
-/* Make it.  False when memory runs out.  Free it whatever came out. */
-bool key_make(struct key *out, const struct rtc_request *request, const struct compiler *compiler);
+/* Make it; the facts are those of the source.  False when memory runs out.  Free it whatever came
+ * out. */
+bool key_make(struct key *out, const struct rtc_request *request, const struct source_facts *facts,
+	const struct compiler *compiler);
 void key_free(struct key *key);
 
 /* Append the include folders and the current one. */

@@ -22,7 +22,6 @@
 #include "base/store_folder.h"
 #include "base/str.h"
 #include "lib/cache/compiler.h"
-#include "lib/cache/includes.h"
 #include "lib/cache/key.h"
 #include "lib/rtc/nvrtc.h"
 
@@ -121,37 +120,35 @@ static char *pch_subfolder(const char *name)
 	return path.len ? str_take(&path) : NULL;
 }
 
-/* Only the #include lines of a source; "" if there are none that one can tell. */
-static char *pch_include_lines(const char *source)
+/* Only the #include lines of a source; "" if there are none that one can tell, NULL when memory runs
+ * out. */
+static char *pch_include_lines(const struct includes *includes)
 {
-	struct includes includes = {.names = STR_INIT};
 	struct str text = STR_INIT;
-	if (!includes_scan(&includes, source, strlen(source))) {
-		includes_free(&includes);
-		return NULL;
-	}
-	for (size_t at = 0; at < includes.names.len && !includes.has_macro;) {
-		const char *name = includes.names.data + at;
+	for (size_t at = 0; at < includes->names.len && !includes->has_macro;) {
+		const char *name = includes->names.data + at;
 		str_addf(&text, "#include %c%s%c\n", *name, name + 1, *name == '<' ? '>' : '"');
 		at += strlen(name) + 1;
 	}
-	includes_free(&includes);
 	return str_take(&text);
 }
 
-/* The folder to name in --pch-dir for a request; NULL: do without. */
-static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *request)
+/* Name the folder for those lines: by the key that a source has that is no more than them. */
+static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *request, const char *lines)
 {
 	const struct compiler *compiler;
 	struct rtc_request headers = *request;
+	struct source_facts facts;
 	struct key key;
-	char name[HASH_TEXT_SIZE] = "";
-	char *lines = nvrtc->GetPCHCreateStatus ? pch_include_lines(request->source) : NULL;
+	bool ok = false;
 	headers.source = lines;
-	if (lines && *lines && compiler_get(&compiler, NULL) == KZ_OK
-	    && key_make(&key, &headers, compiler)) {
+	if (compiler_get(&compiler, NULL) || !source_scan(&facts, lines)) {
+		return false;
+	}
+	if (key_make(&key, &headers, &facts, compiler)) {
 		key_add_paths(&key.bytes, &headers);
-		if (!key.why_not && !key.bytes.failed) {
+		ok = !key.why_not && !key.bytes.failed;
+		if (ok) {
 			/* With the times of the files and folders: NVRTC may have read what was there
 			 * for a moment. */
 			const struct deps_head none = {.cuda_count = 0};
@@ -164,18 +161,31 @@ static char *pch_folder(const struct nvrtc *nvrtc, const struct rtc_request *req
 		}
 		key_free(&key);
 	}
-	mem_free(lines);
-	return *name ? pch_subfolder(name) : NULL;
+	source_free(&facts);
+	return ok;
 }
 
-kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+/* The folder to name in --pch-dir for a request; NULL: do without. */
+static char *pch_folder(const struct rtc_request *request, const struct includes *includes)
 {
 	const struct nvrtc *nvrtc;
+	char name[HASH_TEXT_SIZE];
+	if (nvrtc_open(&nvrtc, NULL) || !nvrtc->GetPCHCreateStatus) {
+		return NULL;
+	}
+	char *lines = pch_include_lines(includes);
+	char *folder = lines && *lines && pch_name(name, request, lines) ? pch_subfolder(name) : NULL;
+	mem_free(lines);
+	return folder;
+}
+
+kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request,
+	const struct source_facts *facts, kz_error *err)
+{
 	struct rtc_request inner = *request;
-	char *folder = request->pch && nvrtc_open(&nvrtc, NULL) == KZ_OK
-		? pch_folder(nvrtc, request) : NULL;
+	char *folder = request->pch ? pch_folder(request, &facts->includes) : NULL;
 	inner.pch_folder = folder;
-	kz_status st = rtc_compile(out, &inner, err);
+	kz_status st = rtc_compile(out, &inner, facts, err);
 	mem_free(folder);
 	return st;
 }

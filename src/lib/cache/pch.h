@@ -10,6 +10,7 @@
 #include "lib/rtc/compile.h"
 
 /* rtc_compile, with a folder for precompiled headers where the request asks for them. */
-kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
+kz_status pch_compile(struct rtc_image *out, const struct rtc_request *request,
+	const struct source_facts *facts, kz_error *err);
 
 #endif

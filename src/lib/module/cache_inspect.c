@@ -332,12 +332,18 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 	const struct compiler *compiler;
 	struct store *store = store_default();
 	struct key key = {.bytes = STR_INIT};
+	struct source_facts facts;
 	kz_status st;
 	if ((st = compiler_get(&compiler, err))) {
 		return st;
 	}
-	bool ok = store && key_make(&key, request, compiler) && cache_answer(out, store, &key, request);
+	if (!source_scan(&facts, request->source)) {
+		return error_no_memory(err);
+	}
+	bool ok = store && key_make(&key, request, &facts, compiler)
+		&& cache_answer(out, store, &key, request);
 	key_free(&key);
+	source_free(&facts);
 	return ok && !out->failed ? KZ_OK : error_no_memory(err);
 }
 

@@ -49,19 +49,21 @@ static bool user_text_is_left(const char *log, const char *name)
 
 /* Make a brace of a text the error. */
 static void user_text_report(kz_error *err, const char *file, const char *text,
-	const struct scan_brace *brace)
+	const struct source_facts *facts)
 {
 	const kz_error old = *err;
 	struct str log = STR_INIT;
 	const char *line = text;
 	int number = 1;
-	for (const char *end; (end = memchr(line, '\n', (size_t)(brace->at - line))); number++) {
+	const char *brace = text + facts->brace_at;
+	for (const char *end; (end = memchr(line, '\n', (size_t)(brace - line))); number++) {
 		line = end + 1;
 	}
-	int column = (int)(brace->at - line) + 1;
+	int column = (int)(brace - line) + 1;
 	kz_error_clear(err);
 	error_foreign(err, old.status, old.domain, old.code, old.name, old.call, old.flags,
-		"%s", brace->is_open ? "this '{' has no matching '}'" : "this '}' has no matching '{'");
+		"%s", facts->brace == SOURCE_BRACE_OPENS ? "this '{' has no matching '}'"
+		: "this '}' has no matching '{'");
 	str_addf(&log, "%s:%d:%d: error: %s\n", file, number, column, err->message);
 	diag_excerpt(&log, line, strcspn(line, "\r\n"), (size_t)column - 1);
 	error_add_place(err, file, number, column);
@@ -80,13 +82,16 @@ void user_text_explain(kz_error *err, const char *name, const char *source)
 			at = text;
 			continue;
 		}
-		struct scan_brace brace;
 		char *file_copy = mem_strndup(file, (size_t)(quote - file));
 		char *text_copy = mem_strndup(text, (size_t)(at - text));
-		done = !file_copy || !text_copy;
-		if (!done && scan_find_brace(&brace, text_copy)) {
-			user_text_report(err, file_copy, text_copy, &brace);
-			done = true;
+		struct source_facts facts;
+		done = !file_copy || !text_copy || !source_scan(&facts, text_copy);
+		if (!done) {
+			done = facts.brace != SOURCE_BRACES_MATCH;
+			if (done) {
+				user_text_report(err, file_copy, text_copy, &facts);
+			}
+			source_free(&facts);
 		}
 		mem_free(file_copy);
 		mem_free(text_copy);

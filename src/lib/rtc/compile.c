@@ -230,12 +230,12 @@ static kz_status fail_instance(const struct job *job, const struct job_name *nam
 	str_addf(&text, ambiguous
 		? "template instance '%s' is ambiguous; kernels in this source:"
 		: "no kernel template instance '%s'; kernels in this source:", name->kernel);
-	for (size_t i = 0; i < job->scan->count; i++) {
-		const struct scan_kernel *kernel = &job->scan->kernels[i];
+	for (size_t i = 0; i < job->facts->kernel_count; i++) {
+		const struct source_kernel *kernel = &job->facts->kernels[i];
 		str_addf(&text, "%s %s%s", i > 0 ? "," : "", kernel->name,
 			kernel->is_template ? "<...>" : "");
 	}
-	str_add(&text, job->scan->count ? "" : " none");
+	str_add(&text, job->facts->kernel_count ? "" : " none");
 	size_t len = 0;
 	const char *reason = ambiguous ? NULL : diag_name_reason(&len, job->log, name->expression);
 	if (reason) {
@@ -517,12 +517,12 @@ static bool add_named_kernels(struct rtc_image *image, const struct job *job)
 	return ok && image_finish(image);
 }
 
-static bool add_templates(struct rtc_image *image, const struct scan *scan)
+static bool add_templates(struct rtc_image *image, const struct source_facts *facts)
 {
 	struct str names = STR_INIT;
-	for (size_t i = 0; i < scan->count; i++) {
-		if (scan->kernels[i].is_template) {
-			str_addf(&names, "%s\n", scan->kernels[i].name);
+	for (size_t i = 0; i < facts->kernel_count; i++) {
+		if (facts->kernels[i].is_template) {
+			str_addf(&names, "%s\n", facts->kernels[i].name);
 		}
 	}
 	bool ok = !names.failed;
@@ -569,26 +569,23 @@ static kz_status compile_assemble(struct rtc_image *out, struct job *job, kz_err
 		st = image_read_cubin(out, err);
 	}
 	bool named = st || !job->is_lto || add_named_kernels(out, job);
-	return st || (named && apply_names(out, job) && add_templates(out, job->scan)) ? st
+	return st || (named && apply_names(out, job) && add_templates(out, job->facts)) ? st
 		: error_no_memory(err);
 }
 
 /* With NVRTC. */
-static kz_status compile_with(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+static kz_status compile_with(struct rtc_image *out, const struct rtc_request *request,
+	const struct source_facts *facts, kz_error *err)
 {
-	struct scan scan = {0};
-	struct job job = {.request = request, .scan = &scan};
+	struct job job = {.request = request, .facts = facts};
 	kz_status st;
 
 	*out = (struct rtc_image){0};
 	if ((st = nvrtc_open(&job.nvrtc, err)) || (st = choose_arch(&job, err))) {
 		return st;
 	}
-	job.prelude = headers_want_prelude(request);
-	if (!scan_source(&scan, request->source)) {
-		return error_no_memory(err);
-	}
-	job.tail = scan.complete;
+	job.prelude = headers_want_prelude(request, facts->has_prelude_word);
+	job.tail = facts->is_complete;
 	job.pch = request->pch_folder;
 	if (!(st = job_prepare(&job, err)) && !(st = compile_run(&job, &out->log, err))) {
 		st = compile_assemble(out, &job, err);
@@ -597,16 +594,16 @@ static kz_status compile_with(struct rtc_image *out, const struct rtc_request *r
 		rtc_image_free(out);
 	}
 	job_finish(&job);
-	scan_free(&scan);
 	return st;
 }
 
-kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err)
+kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request,
+	const struct source_facts *facts, kz_error *err)
 {
 	kz_status st = exit_gate_pass(err);
 	*out = (struct rtc_image){0};
 	if (!st) {
-		st = compile_with(out, request, err);
+		st = compile_with(out, request, facts, err);
 		exit_gate_leave();
 	}
 	return st;

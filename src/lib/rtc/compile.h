@@ -9,6 +9,7 @@
  * This header: CUDA C text -> an image that a driver can load, with what is known about its kernels.
  */
 #include "base/error.h"
+#include "lib/rtc/source_scan.h"
 
 /* What the C type of a kernel parameter is, as far as a launch must know it. */
 enum param_kind {
@@ -101,13 +102,14 @@ struct rtc_request {
 };
 
 /*
- * Compile a request that has passed rtc_request_check.  On failure nothing is left in *out;
- * KZ_COMPILE carries the place of the first error and the rendered diagnostics as the log.
- * KZ_NO_COMPILER, KZ_VERSION (the device is too old for this NVRTC), KZ_INVALID (an option that NVRTC
- * does not know), KZ_NOT_FOUND (no such template instance, or more than one), KZ_UNSUPPORTED (the
- * options make neither PTX nor a cubin), KZ_NO_MEMORY.
+ * Compile a request that has passed rtc_request_check; source_scan has found the facts of its
+ * source.  On failure nothing is left in *out; KZ_COMPILE carries the place of the first error and
+ * the rendered diagnostics as the log.  KZ_NO_COMPILER, KZ_VERSION (the device is too old for this
+ * NVRTC), KZ_INVALID (an option that NVRTC does not know), KZ_NOT_FOUND (no such template instance,
+ * or more than one), KZ_UNSUPPORTED (the options make neither PTX nor a cubin), KZ_NO_MEMORY.
  */
-kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request, kz_error *err);
+kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request,
+	const struct source_facts *facts, kz_error *err);
 
 /* Check a request as far as that is possible without a compiler: KZ_INVALID.  Whoever makes a request
  * calls this once; the functions that take one rely on it. */

@@ -307,24 +307,23 @@ static bool looks_like_prelude(const char *word, size_t len)
 	return len >= 3 && (capitals == len || memcmp(word + len - 2, "_t", 2) == 0);
 }
 
-bool headers_want_prelude(const struct rtc_request *request)
+bool headers_has_prelude_word(const char *from, const char *to)
 {
-	if (request->no_prelude) {
-		return false;
-	}
-	if (request->define_count || request->option_count || request->header_count
-	    || request->instance_count) {
-		return true;
-	}
-	for (const char *at = request->source; *at;) {
-		size_t len = 0;
-		while (str_is_word(at[len])) {
-			len++;
+	while (from < to) {
+		const char *word = from;
+		while (from < to && str_is_word(*from)) {
+			from++;
 		}
-		if (len > 0 && looks_like_prelude(at, len)) {
+		if (from > word && looks_like_prelude(word, (size_t)(from - word))) {
 			return true;
 		}
-		at += len > 0 ? len : 1;
+		from += from == word;
 	}
 	return false;
+}
+
+bool headers_want_prelude(const struct rtc_request *request, bool has_prelude_word)
+{
+	return !request->no_prelude && (has_prelude_word || request->define_count
+		|| request->option_count || request->header_count || request->instance_count);
 }

@@ -430,8 +430,8 @@ kz_status job_prepare(struct job *job, kz_error *err)
 		ok = add_name(job, NAME_INSTANCE, mem_strdup(instance), instance)
 		     && (!job->tail || add_probe(job, NAME_PROBE, instance));
 	}
-	for (size_t i = 0; i < job->scan->count && ok; i++) {
-		const struct scan_kernel *kernel = &job->scan->kernels[i];
+	for (size_t i = 0; i < job->facts->kernel_count && ok; i++) {
+		const struct source_kernel *kernel = &job->facts->kernels[i];
 		if (kernel->extern_c && job->tail) {
 			ok = add_probe(job, NAME_PROBE, kernel->name);
 		}
@@ -440,8 +440,8 @@ kz_status job_prepare(struct job *job, kz_error *err)
 			ok = add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
 		}
 	}
-	for (size_t i = 0; i < job->scan->variable_count && ok && job->tail; i++) {
-		ok = add_probe(job, NAME_VARIABLE, job->scan->variables[i]);
+	for (size_t i = 0; i < job->facts->variable_count && ok && job->tail; i++) {
+		ok = add_probe(job, NAME_VARIABLE, job->facts->variables[i]);
 	}
 	return ok ? KZ_OK : error_no_memory(err);
 }

@@ -36,7 +36,7 @@ struct job_name {
 struct job {
 	const struct nvrtc *nvrtc;
 	const struct rtc_request *request;
-	const struct scan *scan;
+	const struct source_facts *facts; /* of the source */
 	char arch[24];
 	bool is_lto;        /* LTO-IR is wanted: the architecture is "lto_90" */
 	bool prelude;       /* include it */
@@ -65,7 +65,7 @@ static inline const char *job_source_name(const struct job *job)
 	return job->request->name ? job->request->name : "kernel.cu";
 }
 
-/* Fill in the names from the request and the scan. */
+/* Fill in the names from the request and the facts of its source. */
 kz_status job_prepare(struct job *job, kz_error *err);
 
 /* Compile, on a thread of its own.  Not KZ_OK: the compile did not take place.  What NVRTC says is

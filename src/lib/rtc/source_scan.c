@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Find the __global__ functions and the variables of a source text.
+ * Facts about a source text, found in one pass before anything compiles it.
  *
- * This is no parser.  It walks the tokens, skips comments, literals and directives, and keeps just
- * enough state to name a kernel: a stack of open braces that knows namespaces and extern "C"
- * blocks, and what the current declaration has shown so far (template, static, extern "C",
- * __global__).  The name of a kernel is the identifier before the parenthesis that no other
+ * This is a lexer, not a parser.  It walks the tokens, skips comments, literals and directives, and
+ * keeps just enough state to name a kernel: a stack of open braces that knows namespaces and
+ * extern "C" blocks, and what the current declaration has shown so far (template, static,
+ * extern "C", __global__).  The name of a kernel is the identifier before the parenthesis that no other
  * identifier follows, which passes over __launch_bounds__(256) and macros like it.
  *
  * A variable is what a declaration with __device__, __constant__ or __managed__ names before any
@@ -14,6 +14,10 @@
  *
  * Macros and #if are not understood, except #if 0 and a #define whose text has __global__ in it.  A
  * wrong guess does no harm: compile.c drops the names that NVRTC does not know.
+ *
+ * Some facts must not be missed, and count wherever they stand, in comments and strings too: what
+ * the text includes, and whether it has a word of the prelude.  So each time that the lexer moves
+ * on, it looks for these in what it passes (scan_move).
  */
 #include "base/common.h"
 
@@ -22,6 +26,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "lib/rtc/headers.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -53,9 +58,12 @@ struct macro {
 };
 
 struct scanner {
+	struct includes_text text;
 	const char *at;
-	struct scan *scan;
-	struct map kernels; /* that the scan has, by name: a declaration and its definition, or
+	struct token ahead; /* if is_ahead: a token that was given back */
+	bool is_ahead;
+	struct source_facts *facts;
+	struct map kernels; /* that were found, by name: a declaration and its definition, or
 	                       overloads, are one */
 	struct scope scopes[MAX_DEPTH];
 	int depth;        /* may go beyond MAX_DEPTH, where no kernel is found */
@@ -64,6 +72,12 @@ struct scanner {
 	bool open_comment;
 	bool at_line_start;
 	int conditions;   /* #if that are open */
+
+	/* Braces, whatever they are of. */
+	const char *open[MAX_DEPTH];
+	size_t open_count;
+	bool is_unbalanced;    /* there was a } too many */
+	bool is_brace_unclear; /* before any such brace there was an #if, or too many were open */
 
 	/* The declaration that is being read. */
 	bool is_template;
@@ -85,41 +99,27 @@ static bool token_is(const struct token *token, const char *text)
 	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
 }
 
-static void skip_comment(struct scanner *s)
+/* The end of a comment. */
+static const char *scan_comment_end(struct scanner *s, const char *at)
 {
-	const char *end = strstr(s->at + 2, "*/");
+	const char *end = strstr(at + 2, "*/");
 	s->open_comment |= !end;
-	s->at = end ? end + 2 : s->at + strlen(s->at);
+	return end ? end + 2 : s->text.end;
 }
 
-/* The end of a line that a backslash does not continue. */
-static const char *line_end(const char *at)
+static const char *scan_line_end(const char *at)
 {
-	const char *end = strchrnul(at, '\n');
-	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
-		bool is_long = at[1] == '\r' && at[2] == '\n';
-		at += is_long ? 3 : at[1] ? 2 : 1;
-		end = at > end ? strchrnul(at, '\n') : end;
-	}
-	return end;
+	return strchrnul(at, '\n');
 }
 
 /* The end of a directive: of its line, where a comment may go over several. */
-static const char *directive_end(struct scanner *s, const char *at)
+static const char *scan_directive_end(struct scanner *s, const char *at)
 {
-	const char *end = line_end(at);
-	for (const char *c = at; c < end; c++) {
-		if (c[0] == '/' && c[1] == '/') {
-			break;
-		}
-		if (c[0] == '/' && c[1] == '*') {
-			const char *close = strstr(c + 2, "*/");
-			s->open_comment |= !close;
-			c = close ? close + 1 : end - 1;
-			if (c >= end) {
-				end = line_end(c);
-			}
-		}
+	const char *end = scan_line_end(at);
+	while (at < end && !(at[0] == '/' && at[1] == '/')) {
+		bool is_comment = at[0] == '/' && at[1] == '*';
+		at = is_comment ? scan_comment_end(s, at) : at + 1;
+		end = at > end ? scan_line_end(at) : end;
 	}
 	return end;
 }
@@ -140,7 +140,7 @@ static const char *skip_disabled(const char *at)
 {
 	int depth = 1;
 	while (*at) {
-		at = line_end(at);
+		at = scan_line_end(at);
 		at += *at == '\n';
 		const char *word = source_skip_blanks(at);
 		if (*word != '#') {
@@ -153,7 +153,7 @@ static const char *skip_disabled(const char *at)
 			depth--;
 		}
 		if (depth == 0 || (depth == 1 && strncmp(word, "el", 2) == 0)) {
-			return line_end(at);
+			return scan_line_end(at);
 		}
 	}
 	return at;
@@ -181,10 +181,11 @@ static void note_macro(struct scanner *s, const char *at, const char *end)
 	}
 }
 
-static void skip_directive(struct scanner *s)
+/* Read a directive, and return its end. */
+static const char *scan_directive(struct scanner *s, const char *at)
 {
-	const char *word = source_skip_blanks(s->at + 1);
-	const char *end = directive_end(s, word);
+	const char *word = source_skip_blanks(at + 1);
+	const char *end = scan_directive_end(s, word);
 	if (starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
 	    && !str_is_word(source_skip_blanks(word + 2)[1])) {
 		end = skip_disabled(word);
@@ -195,24 +196,24 @@ static void skip_directive(struct scanner *s)
 	} else if (starts_word(word, "endif") && s->conditions > 0) {
 		s->conditions--; /* the #else of an #if 0 is not counted */
 	}
-	s->at = end;
+	return end;
 }
 
-static void source_skip_space(struct scanner *s)
+/* Skip white space, comments and directives. */
+static const char *scan_skip_space(struct scanner *s, const char *at)
 {
-	for (;; s->at++) {
-		if (*s->at == '\n') {
-			s->at_line_start = true;
-		} else if (s->at[0] == '/' && s->at[1] == '/') {
-			s->at = line_end(s->at) - 1;
-		} else if (s->at[0] == '/' && s->at[1] == '*') {
-			skip_comment(s);
-			s->at--;
-		} else if (*s->at == '#' && s->at_line_start) {
-			skip_directive(s);
-			s->at--;
-		} else if (!isspace((unsigned char)*s->at) && *s->at != '\\') {
-			return;
+	for (;;) {
+		if (at[0] == '/' && at[1] == '/') {
+			at = scan_line_end(at);
+		} else if (at[0] == '/' && at[1] == '*') {
+			at = scan_comment_end(s, at);
+		} else if (*at == '#' && s->at_line_start) {
+			at = scan_directive(s, at);
+		} else if (isspace((unsigned char)*at) || *at == '\\') {
+			s->at_line_start |= *at == '\n';
+			at++;
+		} else {
+			return at;
 		}
 	}
 }
@@ -240,36 +241,85 @@ static const char *raw_end(const char *at)
 	return end ? end + len + 2 : at + strlen(at);
 }
 
+/* Move on, and look at the words that go by. */
+static void scan_move(struct scanner *s, const char *to)
+{
+	struct source_facts *facts = s->facts;
+	includes_scan_part(&s->text, s->at, to);
+	facts->has_prelude_word = facts->has_prelude_word || headers_has_prelude_word(s->at, to);
+	s->at = to;
+}
+
+/* Count a brace; find the one without its counterpart. */
+static void scan_count_brace(struct scanner *s, const struct token *token)
+{
+	struct source_facts *facts = s->facts;
+	if (s->is_unbalanced) {
+		return;
+	}
+	s->is_brace_unclear |= s->conditions != 0;
+	if (token->kind == TOKEN_PUNCT && *token->text == '{') {
+		if (s->open_count < MAX_DEPTH) {
+			s->open[s->open_count] = token->text;
+		}
+		s->open_count++;
+		s->is_brace_unclear |= s->open_count == MAX_DEPTH;
+	} else if (token->kind == TOKEN_PUNCT && *token->text == '}') {
+		s->is_unbalanced = s->open_count == 0;
+		s->open_count -= !s->is_unbalanced;
+	}
+	if (s->is_brace_unclear) {
+		return;
+	}
+	if (s->is_unbalanced) {
+		facts->brace = SOURCE_BRACE_CLOSES;
+		facts->brace_at = (size_t)(token->text - s->text.begin);
+	} else if (token->kind == TOKEN_END && s->open_count > 0) {
+		facts->brace = SOURCE_BRACE_OPENS;
+		facts->brace_at = (size_t)(s->open[s->open_count - 1] - s->text.begin);
+	}
+}
+
 static struct token scan_next(struct scanner *s)
 {
-	source_skip_space(s);
-	s->at_line_start = false;
-	struct token token = {TOKEN_PUNCT, s->at, 1};
-	if (!*s->at) {
-		return (struct token){TOKEN_END, s->at, 0};
+	if (s->is_ahead) {
+		s->is_ahead = false;
+		return s->ahead;
 	}
-	if (str_is_word(*s->at)) {
+	struct token token = {TOKEN_PUNCT, scan_skip_space(s, s->at), 1};
+	const char *end = token.text + 1;
+	s->at_line_start = false;
+	if (!*token.text) {
+		token.kind = TOKEN_END;
+		end = token.text;
+	} else if (str_is_word(*token.text)) {
 		token.kind = TOKEN_WORD;
 		/* 1'000 is one number. */
-		bool digits = isdigit((unsigned char)*s->at);
-		const char *end = s->at;
-		while (str_is_word(*end)
-		    || (digits && end[0] == '\'' && str_is_word(end[1]))) {
+		bool digits = isdigit((unsigned char)*token.text);
+		while (str_is_word(*end) || (digits && end[0] == '\'' && str_is_word(end[1]))) {
 			end++;
 		}
 		if (*end == '"' && end[-1] == 'R') {
 			token.kind = TOKEN_STRING;
 			end = raw_end(end);
 		}
-		token.len = (size_t)(end - s->at);
-	} else if (*s->at == '"' || *s->at == '\'') {
+	} else if (*token.text == '"' || *token.text == '\'') {
 		token.kind = TOKEN_STRING;
-		token.len = (size_t)(quoted_end(s->at) - s->at);
-	} else if (s->at[0] == ':' && s->at[1] == ':') {
-		token.len = 2;
+		end = quoted_end(token.text);
+	} else if (token.text[0] == ':' && token.text[1] == ':') {
+		end++;
 	}
-	s->at += token.len;
+	token.len = (size_t)(end - token.text);
+	scan_move(s, end);
+	scan_count_brace(s, &token);
 	return token;
+}
+
+/* Let scan_next return a token once more. */
+static void source_give_back(struct scanner *s, struct token token)
+{
+	s->ahead = token;
+	s->is_ahead = true;
 }
 
 static void declaration_reset(struct scanner *s)
@@ -310,7 +360,7 @@ static char *qualified_name(const struct scanner *s, const struct token *name)
 }
 
 /* The name of a kernel.  Takes what the scopes say over. */
-static char *kernel_name(const struct scanner *s, struct scan_kernel *kernel)
+static char *kernel_name(const struct scanner *s, struct source_kernel *kernel)
 {
 	for (int i = 0; i < s->depth; i++) {
 		const struct scope *scope = &s->scopes[i];
@@ -325,7 +375,7 @@ static bool source_add_kernel(struct scanner *s)
 	if (s->depth > MAX_DEPTH) {
 		return true;
 	}
-	struct scan_kernel kernel = {
+	struct source_kernel kernel = {
 		.extern_c = s->extern_c,
 		.internal = s->is_static,
 		.is_template = s->is_template,
@@ -339,14 +389,14 @@ static bool source_add_kernel(struct scanner *s)
 		mem_free(kernel.name);
 		return true;
 	}
-	struct scan_kernel *grown = mem_realloc(s->scan->kernels,
-		(s->scan->count + 1) * sizeof(*grown));
-	s->scan->kernels = grown ? grown : s->scan->kernels;
+	struct source_kernel *grown = mem_realloc(s->facts->kernels,
+		(s->facts->kernel_count + 1) * sizeof(*grown));
+	s->facts->kernels = grown ? grown : s->facts->kernels;
 	if (!grown || !map_put(&s->kernels, kernel.name, kernel.name)) {
 		mem_free(kernel.name);
 		return false;
 	}
-	grown[s->scan->count++] = kernel;
+	grown[s->facts->kernel_count++] = kernel;
 	return true;
 }
 
@@ -366,14 +416,14 @@ static bool take_declarator(struct scanner *s, const struct token *last, char en
 		return true;
 	}
 	char *name = qualified_name(s, last);
-	char **grown = name ? mem_realloc(s->scan->variables,
-		(s->scan->variable_count + 1) * sizeof(*grown)) : NULL;
+	char **grown = name ? mem_realloc(s->facts->variables,
+		(s->facts->variable_count + 1) * sizeof(*grown)) : NULL;
 	if (!grown) {
 		mem_free(name);
 		return false;
 	}
-	s->scan->variables = grown;
-	grown[s->scan->variable_count++] = name;
+	s->facts->variables = grown;
+	grown[s->facts->variable_count++] = name;
 	return true;
 }
 
@@ -381,7 +431,6 @@ static bool take_declarator(struct scanner *s, const struct token *last, char en
 static void skip_nested(struct scanner *s, char open, char close)
 {
 	for (int depth = 1; depth > 0;) {
-		const char *before = s->at;
 		struct token token = scan_next(s);
 		if (token.kind == TOKEN_END) {
 			return;
@@ -390,7 +439,7 @@ static void skip_nested(struct scanner *s, char open, char close)
 			continue;
 		}
 		if (*token.text == '{' || *token.text == ';' || *token.text == '}') {
-			s->at = before;
+			source_give_back(s, token);
 			return;
 		}
 		if (*token.text == '(' && open != '(') {
@@ -404,11 +453,10 @@ static void take_namespace(struct scanner *s)
 {
 	s->is_namespace = true;
 	for (;;) {
-		const char *before = s->at;
 		struct token token = scan_next(s);
 		bool part = token.kind == TOKEN_WORD || token_is(&token, "::");
 		if (!part) {
-			s->at = before;
+			source_give_back(s, token);
 			return;
 		}
 		if (s->namespace_len == 0) {
@@ -438,7 +486,7 @@ static void source_take_word(struct scanner *s, const struct token *word, struct
 		if (token_is(&next, "<")) {
 			skip_nested(s, '<', '>');
 		} else {
-			s->at = next.text;
+			source_give_back(s, next);
 		}
 	} else if (token_is(word, "static")) {
 		s->is_static = true;
@@ -546,54 +594,53 @@ static bool scan_tokens(struct scanner *s)
 	return false;
 }
 
-bool scan_source(struct scan *out, const char *source)
+/* Read the declarations, then the rest behind a brace that closes nothing. */
+static bool scan_text(struct scanner *s)
 {
-	*out = (struct scan){0};
-	struct scanner s = {.at = source, .scan = out, .at_line_start = true};
-	bool ok = scan_tokens(&s);
-	map_free(&s.kernels);
-	if (!ok) {
-		scan_free(out);
+	bool ok = scan_tokens(s);
+	while (ok && scan_next(s).kind != TOKEN_END) {
+	}
+	map_free(&s->kernels);
+	s->facts->is_complete = s->open_count == 0 && !s->is_unbalanced && !s->open_comment;
+	return ok && !s->facts->includes.names.failed;
+}
+
+bool source_scan(struct source_facts *out, const char *source)
+{
+	char *joined;
+	size_t size = strlen(source), joined_size;
+	*out = (struct source_facts){.includes.names = STR_INIT};
+	if (!includes_join_lines(&joined, &joined_size, source, size)) {
 		return false;
 	}
-	out->complete = s.depth == 0 && !s.open_comment;
-	return true;
+	const char *text = joined ? joined : source;
+	struct scanner s = {
+		.text = {&out->includes, text, text + joined_size},
+		.at = text,
+		.facts = out,
+		.at_line_start = true,
+	};
+	bool ok = scan_text(&s);
+	if (joined && out->brace != SOURCE_BRACES_MATCH) {
+		out->brace_at = includes_place_before_joining(source, size, out->brace_at);
+	}
+	mem_free(joined);
+	if (!ok) {
+		source_free(out);
+	}
+	return ok;
 }
 
-void scan_free(struct scan *scan)
+void source_free(struct source_facts *facts)
 {
-	for (size_t i = 0; i < scan->count; i++) {
-		mem_free(scan->kernels[i].name);
+	for (size_t i = 0; i < facts->kernel_count; i++) {
+		mem_free(facts->kernels[i].name);
 	}
-	for (size_t i = 0; i < scan->variable_count; i++) {
-		mem_free(scan->variables[i]);
+	for (size_t i = 0; i < facts->variable_count; i++) {
+		mem_free(facts->variables[i]);
 	}
-	mem_free(scan->variables);
-	mem_free(scan->kernels);
-	*scan = (struct scan){0};
-}
-
-bool scan_find_brace(struct scan_brace *out, const char *text)
-{
-	const char *open[MAX_DEPTH];
-	int depth = 0;
-	struct scan ignored = {0};
-	struct scanner s = {.at = text, .scan = &ignored, .at_line_start = true};
-	for (;;) {
-		struct token token = scan_next(&s);
-		if (s.conditions != 0 || depth == MAX_DEPTH) {
-			return false;
-		}
-		if (token.kind == TOKEN_END || (token_is(&token, "}") && depth == 0)) {
-			bool closes = token.kind != TOKEN_END;
-			*out = (struct scan_brace){closes ? token.text : depth ? open[depth - 1] : NULL,
-				!closes};
-			return out->at;
-		}
-		if (token_is(&token, "{")) {
-			open[depth++] = token.text;
-		} else if (token_is(&token, "}")) {
-			depth--;
-		}
-	}
+	mem_free(facts->variables);
+	mem_free(facts->kernels);
+	includes_free(&facts->includes);
+	*facts = (struct source_facts){.includes.names = STR_INIT};
 }

@@ -13,7 +13,7 @@
 #include "lib/cache/compiler.h"
 #include "base/store.h"
 #include "lib/cache/deps.h"
-#include "lib/cache/includes.h"
+#include "lib/rtc/includes.h"
 #include "support/compile_test.h"
 #include "support/suite.h"
 
@@ -108,6 +108,17 @@ START_TEST(words_are_found_wherever_they_stand)
 END_TEST
 
 /* The files of the caller's */
+
+static bool scan_and_find(struct deps_result *out, const struct rtc_request *request,
+	const struct compiler *compiler)
+{
+	struct source_facts facts;
+	*out = (struct deps_result){NULL, false, NULL};
+	bool ok = source_scan(&facts, request->source);
+	ok = ok && deps_find(out, request, &facts, compiler);
+	source_free(&facts);
+	return ok;
+}
 
 static char folder[512];
 
@@ -235,7 +246,7 @@ START_TEST(no_file_that_nvrtc_opens_is_missed)
 	const struct compiler *compiler;
 	struct deps_result found;
 	ck_assert_int_eq(compiler_get(&compiler, NULL), KZ_OK);
-	ck_assert(deps_find(&found, &request, compiler));
+	ck_assert(scan_and_find(&found, &request, compiler));
 	ck_assert_ptr_null(found.why_not);
 	ck_assert_ptr_nonnull(found.deps);
 
@@ -274,7 +285,7 @@ START_TEST(files_of_a_circle_are_found_once)
 	struct rtc_request request = {.source = "#include <a.h>\n", .include_dirs = include,
 		.include_count = 1};
 	struct deps_result found;
-	ck_assert(deps_find(&found, &request, &no_compiler));
+	ck_assert(scan_and_find(&found, &request, &no_compiler));
 	ck_assert_ptr_null(found.why_not);
 	ck_assert_str_eq(label_of(found.deps, 0), "0:a.h");
 	ck_assert_ptr_nonnull(label_of(found.deps, 3)); /* a, b, d, e */
@@ -306,7 +317,7 @@ START_TEST(what_cannot_be_known_is_said)
 	struct deps_result found;
 	put("time.h", "__TIME__");
 	put("macro.h", "#include M\n");
-	ck_assert(deps_find(&found, &opaque[_i].request, &no_compiler));
+	ck_assert(scan_and_find(&found, &opaque[_i].request, &no_compiler));
 	ck_assert_ptr_nonnull(found.why_not);
 	ck_assert_msg(strstr(found.why_not, opaque[_i].why_not), "%s", found.why_not);
 	ck_assert_ptr_null(found.deps);
@@ -323,7 +334,7 @@ START_TEST(a_header_in_memory_is_looked_for_nowhere_else)
 	};
 	struct deps_result found;
 	put("m.h", "");
-	ck_assert(deps_find(&found, &request, &no_compiler));
+	ck_assert(scan_and_find(&found, &request, &no_compiler));
 	ck_assert(!found.why_not && found.deps && !label_of(found.deps, 0));
 	ck_assert_uint_eq(found.deps->head.own_size, 0);
 	deps_release(found.deps);
@@ -340,7 +351,7 @@ START_TEST(the_headers_of_libcxx_behind_those_of_cxx_are_found)
 	put("more.h", "");
 	for (int i = 0; i < 2; i++) {
 		request.no_prelude = i;
-		ck_assert(deps_find(&found, &request, &no_compiler));
+		ck_assert(scan_and_find(&found, &request, &no_compiler));
 		ck_assert(!found.why_not && found.deps);
 		ck_assert_int_eq(has_label(found.deps, "cuda/std/limits"), !request.no_prelude);
 		ck_assert_int_eq(has_label(found.deps, "more.h"), !request.no_prelude);
@@ -362,7 +373,7 @@ static struct deps *find_deps(const char *source)
 	const struct rtc_request request = {.source = source, .include_dirs = include,
 		.include_count = countof(include)};
 	struct deps_result found;
-	ck_assert(deps_find(&found, &request, &no_compiler));
+	ck_assert(scan_and_find(&found, &request, &no_compiler));
 	ck_assert_ptr_null(found.why_not);
 	ck_assert_ptr_nonnull(found.deps);
 	return found.deps;
@@ -511,7 +522,7 @@ START_TEST(any_allocation_may_fail)
 	for (n = 0; failed; n++) {
 		struct deps_result found;
 		mem_fail_after(n);
-		bool ok = deps_find(&found, &request, &no_compiler);
+		bool ok = scan_and_find(&found, &request, &no_compiler);
 		failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(failed || ok);

@@ -116,10 +116,19 @@ static const struct rtc_request requests[] = {
 	{SOURCE, .include_dirs = LIST(two, one), .include_count = 2},
 };
 
+static void make_key(struct key *out, const struct rtc_request *request,
+	const struct compiler *compiler)
+{
+	struct source_facts facts;
+	ck_assert(source_scan(&facts, request->source));
+	ck_assert(key_make(out, request, &facts, compiler));
+	source_free(&facts);
+}
+
 static struct hash hash_of_key(const struct rtc_request *request, const struct compiler *compiler)
 {
 	struct key key;
-	ck_assert(key_make(&key, request, compiler));
+	make_key(&key, request, compiler);
 	ck_assert_ptr_null(key.why_not);
 	struct hash hash = hash_of(key.bytes.data, key.bytes.len);
 	key_free(&key);
@@ -153,7 +162,7 @@ START_TEST(a_key_has_the_build_id)
 		(void)sscanf(line, " Build ID: %64s", id);
 	}
 	ck_assert_int_eq(pclose(out), 0);
-	ck_assert(key_make(&key, &requests[0], &compiler));
+	make_key(&key, &requests[0], &compiler);
 	ck_assert(key_find(&part, key.bytes.data, key.bytes.len, "kudzu"));
 	ck_assert_uint_eq(part.size, 3 + strlen(id) / 2);
 	ck_assert_int_eq(part.data[1], KZ_VERSION_MINOR);

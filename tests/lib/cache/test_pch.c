@@ -40,11 +40,23 @@ static void teardown(void)
 #define HEADER(value) "__device__ int value() { int unused; return " #value "; }\n"
 #define SOURCE "#include \"value.h\"\n__global__ void k(int *a) { *a = value(); }\n"
 
+static kz_status compile_with_pch(struct rtc_image *out, const struct rtc_request *request)
+{
+	struct source_facts facts;
+	*out = (struct rtc_image){0};
+	if (!source_scan(&facts, request->source)) {
+		return error_no_memory(&err);
+	}
+	kz_status st = pch_compile(out, request, &facts, &err);
+	source_free(&facts);
+	return st;
+}
+
 /* Compile; the PTX has this number, and the header was read anew or not. */
 static void expect(struct rtc_request *request, const char *number, bool is_read)
 {
 	struct rtc_image image;
-	kz_status st = pch_compile(&image, request, &err);
+	kz_status st = compile_with_pch(&image, request);
 	ck_assert_msg(st == KZ_OK, "%s\n%s", err.message, err.log ? err.log : "");
 	ck_assert_msg(strstr(image.data, number) != NULL, "no %s in\n%s", number, image.data);
 	ck_assert_int_eq(image.log && strstr(image.log, "unused") != NULL, is_read);
@@ -205,7 +217,7 @@ START_TEST(folders_of_processes_that_ended_are_removed)
 		pid_t pid = fork();
 		if (pid == 0) {
 			struct rtc_image image;
-			_exit(pch_compile(&image, &request, NULL) != KZ_OK);
+			_exit(compile_with_pch(&image, &request) != KZ_OK);
 		}
 		int status = -1;
 		waitpid(pid, &status, 0);
@@ -245,7 +257,7 @@ START_TEST(errors_are_those_of_the_source)
 		"#include \"value.h\"\n__global__ void k(int *a) { *a = valu(); }\n", &text);
 	struct rtc_image image;
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(pch_compile(&image, &request, &err), KZ_COMPILE);
+		ck_assert_int_eq(compile_with_pch(&image, &request), KZ_COMPILE);
 		ck_assert_str_eq(err.message, "identifier \"valu\" is undefined");
 		ck_assert_int_eq(err.line, 2);
 		ck_assert_ptr_null(strstr(err.log, "PCH"));
@@ -263,7 +275,7 @@ START_TEST(want_of_memory_leaves_nothing)
 	for (long n = 0; failed; n++) {
 		struct rtc_image image;
 		mem_fail_after(n);
-		kz_status st = pch_compile(&image, &request, &err);
+		kz_status st = compile_with_pch(&image, &request);
 		failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(st == KZ_OK || (failed && st == KZ_NO_MEMORY));

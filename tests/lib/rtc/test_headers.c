@@ -222,15 +222,22 @@ START_TEST(a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it)
 		{"int k = offsetof(s, b);", true},
 		{"_Static_assert(1, \"\");", true},
 		{"#include \"mine.h\"", true},
+		{"/* NAN */ int a; /* open", true},
+		{"} // int8\\\n_t", true},
+		{"char a[] = \"NAN\"; #", true},
+		{"#if 0\nINT_MAX\n#endif", true},
 	};
 	const char *one[] = {"T=int32_t"};
 	struct rtc_request request = {.source = rows[_i].source};
-	ck_assert(headers_want_prelude(&request) == rows[_i].wanted);
+	struct source_facts facts;
+	ck_assert(source_scan(&facts, rows[_i].source));
+	ck_assert(headers_want_prelude(&request, facts.has_prelude_word) == rows[_i].wanted);
+	source_free(&facts);
 	request.defines = one;
 	request.define_count = 1;
-	ck_assert(headers_want_prelude(&request));
+	ck_assert(headers_want_prelude(&request, false));
 	request.no_prelude = true;
-	ck_assert(!headers_want_prelude(&request));
+	ck_assert(!headers_want_prelude(&request, true));
 }
 END_TEST
 

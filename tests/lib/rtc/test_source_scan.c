@@ -90,25 +90,25 @@ static const struct {
 
 START_TEST(sources_give_their_variables)
 {
-	struct scan scan;
+	struct source_facts facts;
 	struct str text = STR_INIT;
-	ck_assert(scan_source(&scan, declarations[_i].source));
+	ck_assert(source_scan(&facts, declarations[_i].source));
 	str_add(&text, "");
-	for (size_t i = 0; i < scan.variable_count; i++) {
-		str_addf(&text, "%s%s", i ? " " : "", scan.variables[i]);
+	for (size_t i = 0; i < facts.variable_count; i++) {
+		str_addf(&text, "%s%s", i ? " " : "", facts.variables[i]);
 	}
 	ck_assert_str_eq(text.data, declarations[_i].variables);
 	str_free(&text);
-	scan_free(&scan);
+	source_free(&facts);
 }
 END_TEST
 
-static char *show(const struct scan *scan)
+static char *show(const struct source_facts *facts)
 {
 	struct str text = STR_INIT;
-	str_add(&text, scan->complete ? "" : "*");
-	for (size_t i = 0; i < scan->count; i++) {
-		const struct scan_kernel *kernel = &scan->kernels[i];
+	str_add(&text, facts->is_complete ? "" : "*");
+	for (size_t i = 0; i < facts->kernel_count; i++) {
+		const struct source_kernel *kernel = &facts->kernels[i];
 		str_addf(&text, "%s%s%s%s%s", i ? " " : "", kernel->name,
 			kernel->is_template ? "<>" : "", kernel->extern_c ? "!" : "",
 			kernel->internal ? "~" : "");
@@ -118,12 +118,12 @@ static char *show(const struct scan *scan)
 
 START_TEST(sources_give_their_kernels)
 {
-	struct scan scan;
-	ck_assert(scan_source(&scan, sources[_i].source));
-	char *shown = show(&scan);
+	struct source_facts facts;
+	ck_assert(source_scan(&facts, sources[_i].source));
+	char *shown = show(&facts);
 	ck_assert_str_eq(shown, sources[_i].kernels);
 	mem_free(shown);
-	scan_free(&scan);
+	source_free(&facts);
 }
 END_TEST
 
@@ -131,9 +131,9 @@ START_TEST(every_beginning_of_a_source_is_read_without_harm)
 {
 	for (size_t len = 0; sources[_i].source[len]; len++) {
 		char *part = mem_strndup(sources[_i].source, len);
-		struct scan scan;
-		ck_assert(scan_source(&scan, part));
-		scan_free(&scan);
+		struct source_facts facts;
+		ck_assert(source_scan(&facts, part));
+		source_free(&facts);
 		mem_free(part);
 	}
 }
@@ -150,12 +150,12 @@ START_TEST(namespaces_beyond_the_limit_hide_their_kernels)
 		str_add(&source, "}");
 	}
 	str_add(&source, K "l() {}");
-	struct scan scan;
-	ck_assert(scan_source(&scan, source.data));
-	char *shown = show(&scan);
+	struct source_facts facts;
+	ck_assert(source_scan(&facts, source.data));
+	char *shown = show(&facts);
 	ck_assert_str_eq(shown, "l");
 	mem_free(shown);
-	scan_free(&scan);
+	source_free(&facts);
 	str_free(&source);
 }
 END_TEST
@@ -163,18 +163,18 @@ END_TEST
 START_TEST(want_of_memory_leaves_nothing)
 {
 	for (long n = 0;; n++) {
-		struct scan scan;
+		struct source_facts facts;
 		mem_fail_after(n);
-		bool read = scan_source(&scan, D "int a; namespace a { " K "k() {} }");
+		bool read = source_scan(&facts, D "int a; namespace a { " K "k() {} }");
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(read != failed);
 		if (read) {
-			scan_free(&scan);
+			source_free(&facts);
 			break;
 		}
-		ck_assert_ptr_null(scan.kernels);
-		ck_assert_ptr_null(scan.variables);
+		ck_assert_ptr_null(facts.kernels);
+		ck_assert_ptr_null(facts.variables);
 	}
 }
 END_TEST
@@ -188,14 +188,18 @@ static const struct {
 	{"{ { a }", 0, true}, {"} {", 0, false}, {"{ } }", 4, false}, {"a = '{';", -1, false},
 	{"\"}\" { // }\n/* } */", 4, true}, {"#define E }\n{ }", -1, false},
 	{"#if A\n{\n#else\n{ b;\n#endif\n}", -1, false}, {"R\"(})\"", -1, false},
+	{"a \\\n\\\r\n} b", 7, false}, {"namespace { template<} }", 23, false},
+	{"} \n#if A\n}", 0, false}, {"template\n#if A\n<class T>\n#endif\n{", -1, false},
 };
 
 START_TEST(a_brace_without_its_counterpart_is_found)
 {
-	struct scan_brace brace;
-	bool found = scan_find_brace(&brace, texts[_i].text);
-	ck_assert_int_eq(found ? brace.at - texts[_i].text : -1, texts[_i].at);
-	ck_assert(!found || brace.is_open == texts[_i].is_open);
+	struct source_facts facts;
+	ck_assert(source_scan(&facts, texts[_i].text));
+	ck_assert_int_eq(facts.brace, texts[_i].at < 0 ? SOURCE_BRACES_MATCH
+		: texts[_i].is_open ? SOURCE_BRACE_OPENS : SOURCE_BRACE_CLOSES);
+	ck_assert_uint_eq(facts.brace_at, texts[_i].at < 0 ? 0 : texts[_i].at);
+	source_free(&facts);
 }
 END_TEST
 

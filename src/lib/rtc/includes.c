@@ -13,17 +13,11 @@
  */
 #include "base/common.h"
 
-#include "lib/cache/includes.h"
+#include "lib/rtc/includes.h"
 
 #include "base/alloc.h"
 
 #include <string.h>
-
-struct includes_text {
-	struct includes *out;
-	const char *begin;
-	const char *end;
-};
 
 /* Skip blanks of a line, and comments. */
 static const char *includes_skip(const struct includes_text *in, const char *at)
@@ -122,10 +116,10 @@ static bool includes_is_at(const struct includes_text *in, const char *at, const
 
 /* Look at the letters that are rare and that each word has: "cl" of "include", "mb" of "embed", "ss" of
  * "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to them. */
-static void includes_find_words(const struct includes_text *in)
+void includes_scan_part(const struct includes_text *in, const char *from, const char *to)
 {
 	struct includes *out = in->out;
-	for (const char *at = in->begin; in->end - at > 1; at++) {
+	for (const char *at = from; at < to && in->end - at > 1; at++) {
 		switch (*at) {
 		case 'c':
 			if (at[1] == 'l' && includes_is_at(in, at, "clude") && includes_is_before(in, at, "in")) {
@@ -173,31 +167,64 @@ static size_t includes_splice(const char *at, const char *end)
 		: end - at > 2 && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-bool includes_scan(struct includes *out, const char *text, size_t size)
+bool includes_join_lines(char **joined, size_t *joined_size, const char *text, size_t size)
 {
 	const char *end = text + size, *splice = text;
-	char *copy = NULL;
+	*joined = NULL;
+	*joined_size = size;
 	while ((splice = memchr(splice, '\\', (size_t)(end - splice))) && !includes_splice(splice, end)) {
 		splice++;
 	}
-	if (splice) {
-		char *to = copy = mem_alloc(size);
-		if (!copy) {
-			return false;
-		}
-		for (const char *from = text; from < end;) {
-			size_t gap = includes_splice(from, end);
-			if (gap == 0) {
-				*to++ = *from++;
-			}
-			from += gap;
-		}
-		text = copy;
-		end = to;
+	if (!splice) {
+		return true;
 	}
-	includes_find_words(&(struct includes_text){out, text, end});
-	mem_free(copy);
+	char *to = *joined = mem_alloc(size);
+	if (!to) {
+		return false;
+	}
+	for (const char *from = text; from < end;) {
+		size_t gap = includes_splice(from, end);
+		if (gap == 0) {
+			*to++ = *from++;
+		}
+		from += gap;
+	}
+	*to = '\0'; /* two bytes or more were left out */
+	*joined_size = (size_t)(to - *joined);
+	return true;
+}
+
+size_t includes_place_before_joining(const char *text, size_t size, size_t joined_place)
+{
+	size_t at = 0;
+	for (size_t seen = 0; at < size;) {
+		size_t gap = includes_splice(text + at, text + size);
+		if (gap == 0 && seen++ == joined_place) {
+			break;
+		}
+		at += gap ? gap : 1;
+	}
+	return at;
+}
+
+bool includes_scan(struct includes *out, const char *text, size_t size)
+{
+	char *joined;
+	if (!includes_join_lines(&joined, &size, text, size)) {
+		return false;
+	}
+	text = joined ? joined : text;
+	includes_scan_part(&(struct includes_text){out, text, text + size}, text, text + size);
+	mem_free(joined);
 	return !out->names.failed;
+}
+
+void includes_add(struct includes *out, const struct includes *from)
+{
+	str_addn(&out->names, from->names.data, from->names.len);
+	out->has_macro |= from->has_macro;
+	out->has_time |= from->has_time;
+	out->has_place |= from->has_place;
 }
 
 void includes_free(struct includes *includes)
