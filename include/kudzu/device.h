@@ -271,7 +271,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_set_option(kz_device *dev, kz_option opt
 /**
  * Wait until all work on the device is done.
  *
- * @return KZ_OK; the failure of a kernel that ran before (KZ_FAULT, KZ_LAUNCH, ...).
+ * @return KZ_OK; the failure of a kernel that ran before (KZ_FAULT, KZ_LAUNCH, ...); KZ_IO if text
+ *         that kernels printed is lost (output.h).
  */
 KZ_API KZ_NODISCARD kz_status kz_device_synchronize(kz_device *dev, kz_error *err);
 

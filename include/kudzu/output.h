@@ -20,6 +20,11 @@
  * an assertion that fails to standard error.  NVIDIA's driver keeps what kernels print in a buffer of
  * the device, and writes it when the program waits for the device.  The CPU device passes each text on
  * while the kernel runs.
+ *
+ * Text that the CPU device could not write, as on a full disk or into a pipe that nobody reads, is
+ * lost.  kz_device_synchronize, kz_stream_synchronize and kz_event_synchronize flush what kernels
+ * printed to a file.  The next of them fails once with the system's reason, mostly KZ_IO, and the work
+ * that it waited for is done all the same.  No SIGPIPE and no SIGXFSZ comes.
  */
 #include <kudzu/device.h>
 
@@ -62,7 +67,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_set_output(kz_device *dev, kz_output_fn 
 /**
  * Name the file that gets what kernels of a device print from now on, both kinds.
  *
- * @param file of stdio, which the program flushes and closes; NULL as kz_device_set_output.
+ * @param file of stdio, which the program closes; NULL as kz_device_set_output.
  * @return as kz_device_set_output.
  * Ownership: `file` must stay open as long as `user` of kz_device_set_output.
  */

@@ -104,7 +104,8 @@ KZ_API void *kz_stream_handle(const kz_stream *stream);
 /**
  * Wait until all work in the stream is done.
  *
- * @return KZ_OK; the failure of work that ran before.
+ * @return KZ_OK; the failure of work that ran before; KZ_IO if text that kernels printed is lost
+ *         (output.h).
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err);
 
@@ -229,7 +230,7 @@ KZ_API void kz_event_release(kz_event *event);
  */
 KZ_API KZ_NODISCARD kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err);
 
-/** Wait until the work before the event is done. */
+/** Wait until the work before the event is done.  Returns as kz_stream_synchronize. */
 KZ_API KZ_NODISCARD kz_status kz_event_synchronize(kz_event *event, kz_error *err);
 
 /** Return KZ_OK if the work before the event is done, KZ_NOT_READY (err untouched) if not. */

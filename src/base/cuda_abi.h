@@ -9,6 +9,7 @@
  * tests/lib/cuda/test_abi.c compares all of them with cuda.h on machines that have it.  The functions are
  * in cuda.def.
  */
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -86,7 +87,9 @@ typedef size_t (*CUoccupancyB2DSize)(int block_size);
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
  * kernels print goes to standard output, and what fails of their assertions to standard error, until
  * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
- * not any more when another call of set_output has returned.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
+ * not any more when another call of set_output has returned.  flush_output: flush what kernels
+ * printed to standard output; 0, or the errno of text that was lost since it was asked last.  There is
+ * something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
  * on and off, -1 as the variable says.  module_size: the bytes that a module takes, but for its
  * variables. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
@@ -95,6 +98,8 @@ struct kudzu_exports {
 	CUresult (*set_output)(CUcontext context, kudzu_output_fn *function, void *user);
 	CUresult (*set_limits)(int value);
 	size_t (*module_size)(CUmodule module);
+	int (*flush_output)(CUcontext context);
+	const atomic_bool *has_output;
 };
 
 typedef enum CUdevice_attribute {

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +141,59 @@ bool file_put(const char *path, const void *data, size_t size)
 	}
 	errno = error ? error : errno;
 	return !error;
+}
+
+/* Files of stdio */
+
+/* The signals of a write that fails, which the calling thread does not get in between. */
+struct file_signals {
+	sigset_t held;    /* those that come are taken, */
+	sigset_t before;  /* and the mask is what it was */
+};
+
+static void file_hold_signals(struct file_signals *signals)
+{
+	sigset_t pending;
+	sigemptyset(&pending);
+	sigpending(&pending);
+	sigemptyset(&signals->held);
+	if (!sigismember(&pending, SIGPIPE)) {
+		sigaddset(&signals->held, SIGPIPE);
+	}
+	if (!sigismember(&pending, SIGXFSZ)) {
+		sigaddset(&signals->held, SIGXFSZ);
+	}
+	pthread_sigmask(SIG_BLOCK, &signals->held, &signals->before);
+}
+
+static void file_let_signals(const struct file_signals *signals, int error)
+{
+	const struct timespec now = {0, 0};
+	if (error == EPIPE || error == EFBIG) {
+		while (sigtimedwait(&signals->held, NULL, &now) < 0 && errno == EINTR) {
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+int file_print(FILE *file, const char *text, size_t size)
+{
+	struct file_signals signals;
+	file_hold_signals(&signals);
+	errno = EIO;
+	int error = fwrite(text, 1, size, file) == size ? 0 : errno;
+	file_let_signals(&signals, error);
+	return error;
+}
+
+int file_flush(FILE *file)
+{
+	struct file_signals signals;
+	file_hold_signals(&signals);
+	errno = EIO;
+	int error = fflush(file) == 0 ? 0 : errno;
+	file_let_signals(&signals, error);
+	return error;
 }
 
 /* Files of one process alone */

@@ -6,6 +6,8 @@
 
 #include <kudzu/error.h>
 
+#include <stdio.h>
+
 /* Read a whole regular file; *data is zero-terminated beyond *size, freed with mem_free. */
 kz_status file_read(char **data, size_t *size, const char *path, kz_error *err);
 
@@ -18,6 +20,10 @@ bool file_write(int fd, const void *data, size_t size, int64_t offset);
 bool file_extend(int fd, uint64_t size);
 /* How large a file may become. */
 uint64_t file_most(void);
+/* Write text to a file of stdio, or what is in its buffer, without the signals of a limit on files
+ * (SIGXFSZ) or of a pipe that nobody reads (SIGPIPE).  0, or the errno of what was lost. */
+int file_print(FILE *file, const char *text, size_t size);
+int file_flush(FILE *file);
 /* Create or empty a file and write it; a reader may find a part of it. */
 bool file_put(const char *path, const void *data, size_t size);
 

@@ -2,10 +2,12 @@
 /* The driver itself: start, versions, error names, a profiler that does nothing, and the log. */
 #include "base/common.h"
 
+#include "base/file.h"
 #include "cpu/abi/api.h"
 #include "cpu/config/settings.h"
 #include "cpu/object/cu_module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 API(cuInit, unsigned int flags)
@@ -110,6 +112,22 @@ static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *us
 	return result;
 }
 
+/* Only text that kernels printed is waited for.  What the program has printed itself may go with it. */
+static int flush_output(CUcontext handle)
+{
+	struct context *context;
+	if (context_find(__func__, handle, &context) != CUDA_SUCCESS) {
+		return 0;
+	}
+	struct rt_host *host = &context->host;
+	const bool waits = atomic_load_explicit(&host->output_waits, memory_order_relaxed)
+		&& atomic_exchange(&host->output_waits, false);
+	const int error = waits ? file_flush(stdout) : 0;
+	const int earlier = atomic_load_explicit(&context->lost_output, memory_order_relaxed)
+		? atomic_exchange(&context->lost_output, 0) : 0;
+	return earlier ? earlier : error;
+}
+
 static CUresult set_limits(int value)
 {
 	settings_put(SETTING_LIMITS, value < 0 ? 0 : value > 0 ? LIMITS_ON : LIMITS_OFF);
@@ -126,6 +144,7 @@ static size_t get_module_size(CUmodule handle)
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
 	static const struct kudzu_exports exports = {.set_output = set_output,
+		.flush_output = flush_output, .has_output = &context_has_output,
 		.set_limits = set_limits, .module_size = get_module_size};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");

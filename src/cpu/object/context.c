@@ -23,6 +23,8 @@
 static atomic_bool initialized;
 static atomic_bool forked; /* from a process that had called cuInit: its threads are not here */
 
+atomic_bool context_has_output;
+
 /* The calling thread's contexts: handles, the current one last. */
 static _Thread_local struct {
 	unsigned depth;

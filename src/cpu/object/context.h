@@ -37,8 +37,12 @@ struct context {
 	struct rt_host host;        /* what kernels use of the context */
 	kudzu_output_fn *output;    /* of the program; host has a function of ours around it */
 	void *output_user;
+	atomic_int lost_output;     /* errno of text of kernels that was lost, for the library to ask */
 	atomic_int cache;
 };
+
+/* A kernel that calls printf has run in any context. */
+extern atomic_bool context_has_output;
 
 enum { MAX_FETCH = 128 };       /* of CU_LIMIT_MAX_L2_FETCH_GRANULARITY */
 

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cpu/mem/fault.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct text {
 	char *data;
 	size_t len;    /* more than cap if it did not fit */
 	size_t cap;
-	bool failed;
+	int error;     /* errno; 0: none */
 };
 
 /* The arguments that have not been printed yet. */
@@ -168,7 +169,7 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 		print_take(args, &value, sizeof(value));
 		len = str_format(out, room, spec, c->width, c->precision, value);
 	}
-	text->failed |= len < 0;
+	text->error = len < 0 ? EOVERFLOW : text->error;
 	text->len += len > 0 ? (size_t)len : 0;
 }
 
@@ -201,20 +202,21 @@ static bool print_write_text(print_write_fn *write, void *to, struct text text, 
 	const uint8_t *args)
 {
 	char *memory = NULL;
-	if (text.len >= text.cap && !text.failed) {
+	if (text.len >= text.cap && !text.error) {
 		size_t cap = text.len + 1;
 		memory = mem_alloc(cap);
-		text = (struct text){.data = memory, .cap = cap, .failed = !memory};
+		text = (struct text){.data = memory, .cap = cap, .error = memory ? 0 : ENOMEM};
 		if (memory) {
 			format_text(&text, format, args);
 		}
 	}
 	size_t len = text.len < text.cap ? text.len : text.cap - 1;
-	if (!text.failed && len > 0) {
-		text.failed = !write(to, text.data, len);
+	if (!text.error && len > 0 && !write(to, text.data, len)) {
+		text.error = errno;
 	}
 	mem_free(memory);
-	return !text.failed;
+	errno = text.error;
+	return !text.error;
 }
 
 int print_device(print_write_fn *write, void *to, const char *format, const uint8_t *args)
@@ -228,5 +230,5 @@ int print_device(print_write_fn *write, void *to, const char *format, const uint
 	int count = format_text(&text, format, args);
 	bool ok = print_write_text(write, to, text, format, args);
 	fault_release();
-	return ok ? count : -2;
+	return ok ? count : PRINT_LOST;
 }

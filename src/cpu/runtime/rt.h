@@ -23,6 +23,7 @@
 #include "base/cuda_abi.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define RT_DONE 0u
 #define RT_SWEEP UINT32_MAX
@@ -119,6 +120,8 @@ struct rt_host {
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
 	void *output_user;
+	atomic_bool output_waits;      /* there may be text in the buffer of stdout */
+	atomic_int output_error;       /* errno of a text that was lost, for the launch to report */
 };
 
 /* A failure in C code, for the launch to report. */

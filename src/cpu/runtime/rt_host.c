@@ -9,10 +9,12 @@
 #include "cpu/runtime/rt.h"
 
 #include "base/cuda_abi.h"
+#include "base/file.h"
 #include "cpu/mem/fault.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/runtime/device_printf.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +41,8 @@ void rt_fail_code(struct rt_warp *warp, uint32_t code)
 		: "call of an address that is not a function of this kind");
 }
 
-/* Text of a kernel goes to the function that the program has named, else to `file`. */
+/* Text of a kernel goes to the function that the program has named, else to `file`.  False: errno
+ * says why it is lost. */
 static bool host_write(struct rt_warp *warp, int kind, FILE *file, const char *text, size_t size)
 {
 	struct rt_host *host = warp->launch->host;
@@ -52,7 +55,22 @@ static bool host_write(struct rt_warp *warp, int kind, FILE *file, const char *t
 		}
 		pthread_mutex_unlock(&host->output_lock);
 	}
-	return is_taken || fwrite(text, 1, size, file) == size;
+	if (is_taken) {
+		return true;
+	}
+	if (host) {
+		atomic_store_explicit(&host->output_waits, true, memory_order_relaxed);
+	}
+	errno = file_print(file, text, size);
+	return errno == 0;
+}
+
+/* What a kernel printed is lost; the launch says so. */
+static void host_note_loss(const struct rt_warp *warp, int error)
+{
+	if (warp->launch->host) {
+		atomic_store_explicit(&warp->launch->host->output_error, error, memory_order_relaxed);
+	}
 }
 
 static bool host_write_print(void *warp, const char *text, size_t size)
@@ -66,6 +84,9 @@ uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
 	const int result = print_device(host_write_print, warp, (const char *)(uintptr_t)format,
 		(const uint8_t *)(uintptr_t)args);
 	fault_name(NULL);
+	if (result == PRINT_LOST) {
+		host_note_loss(warp, errno);
+	}
 	return (uint32_t)result;
 }
 
@@ -85,7 +106,9 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 		(const char *)(uintptr_t)message, (const char *)(uintptr_t)file, line);
 	fault_name(NULL);
 	fault_hold();
-	host_write(warp, KUDZU_OUTPUT_ASSERT, stderr, text, strlen(text));
+	if (!host_write(warp, KUDZU_OUTPUT_ASSERT, stderr, text, strlen(text))) {
+		host_note_loss(warp, errno);
+	}
 	fault_release();
 }
 

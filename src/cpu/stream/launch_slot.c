@@ -218,6 +218,15 @@ static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
+/* What the kernel printed is lost.  The log says so; so does the library, which asks the context. */
+static void launch_slot_report_loss(struct context *context, const char *name)
+{
+	const int error = atomic_exchange(&context->host.output_error, 0);
+	const char *text = strerrordesc_np(error);
+	atomic_store(&context->lost_output, error);
+	api_log("kernel '%s': text that it printed is lost: %s", name, text ? text : "unknown error");
+}
+
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
 {
 	struct function *function = work->kernel.function;
@@ -226,9 +235,13 @@ CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
 	}
 	if (function->ptx->uses_print) {
 		atomic_store_explicit(&slot->context->has_printed, true, memory_order_relaxed);
+		atomic_store_explicit(&context_has_output, true, memory_order_relaxed);
 	}
 	launch_slot_init_request(slot, &work->kernel);
 	CUresult result = launch_run(slot->launcher, &slot->request, &slot->failure);
+	if (unlikely(atomic_load_explicit(&slot->context->host.output_error, memory_order_relaxed))) {
+		launch_slot_report_loss(slot->context, function->name);
+	}
 	if (launch_slot_has_not_run(result)) {
 		return result;
 	}

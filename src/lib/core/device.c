@@ -194,14 +194,6 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 	return st;
 }
 
-const struct kudzu_exports *device_exports(const struct kz_device *dev)
-{
-	CUuuid id;
-	const void *table = NULL;
-	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
-	return dev->ptx_only && dev->drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
-}
-
 kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
 {
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
@@ -216,7 +208,7 @@ kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, 
 		return error_set(err, KZ_INVALID, "expected 0 or 1 for KZ_OPTION_LIMITS, got %lld",
 			(long long)value);
 	}
-	const struct kudzu_exports *exports = device_exports(dev);
+	const struct kudzu_exports *exports = dev->exports;
 	if (!exports) {
 		return value == 1 ? KZ_OK : error_set(err, KZ_UNSUPPORTED,
 			"the driver of %s cannot do without its limits", dev->name);

@@ -80,6 +80,7 @@ struct kz_device {
 	void *on_close_user;
 	kz_device_info info;
 	bool has_pools;             /* cuMemAllocAsync works */
+	const struct kudzu_exports *exports; /* the private table of our own driver; NULL: another one */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
 	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
@@ -95,7 +96,10 @@ struct kz_device {
 	struct output {             /* where the text of kernels goes: output.c */
 		kz_output_fn *function; /* NULL: where the driver has it */
 		void *user;
+		FILE *file;             /* that gets it instead */
 	} output;                   /* changed under `lock`, when the driver does not use it */
+	atomic_bool output_waits;   /* there may be text of kernels in the buffer of its file */
+	atomic_int output_error;    /* errno of text that it could not take, since the last report */
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
 	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
@@ -233,10 +237,17 @@ static inline struct kz_stream *stream_retain(struct kz_stream *stream)
 
 /* Fail if a stream of the device is captured: `call` waits for the device. */
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err);
-/* output.c: the device ends, its context is there still. */
+/* output.c.  The device has been waited for: report text of kernels that was lost, once. */
+kz_status output_report(struct kz_device *dev, kz_error *err);
+static inline kz_status output_check(struct kz_device *dev, kz_error *err)
+{
+	bool has_output = dev->exports
+		&& atomic_load_explicit(dev->exports->has_output, memory_order_relaxed);
+	return has_output || atomic_load_explicit(&dev->output_waits, memory_order_relaxed)
+		? output_report(dev, err) : KZ_OK;
+}
+/* The device ends, its context is there still. */
 void output_finish(struct kz_device *dev);
-/* The private table of our own driver; NULL: it is another driver. */
-const struct kudzu_exports *device_exports(const struct kz_device *dev);
 
 /* pool.c */
 

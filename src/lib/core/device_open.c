@@ -98,6 +98,15 @@ static bool is_kudzu(const struct kz_device *dev)
 	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, sizeof(dev->info.uuid)) == 0;
 }
 
+/* The private table of our own driver. */
+static const struct kudzu_exports *device_find_exports(const struct drv *drv)
+{
+	CUuuid id;
+	const void *table = NULL;
+	memcpy(id.bytes, CU_DEVICE_UUID_KUDZU, sizeof(id.bytes));
+	return drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
+}
+
 static kz_status read_version(struct kz_device *dev, kz_error *err)
 {
 	int major, minor, ptx_only = 0, has_guard = 0;
@@ -115,6 +124,7 @@ static kz_status read_version(struct kz_device *dev, kz_error *err)
 	dev->ptx_only = ptx_only == 1;
 	dev->serial = dev->ptx_only;
 	dev->has_guard = has_guard == 1;
+	dev->exports = dev->ptx_only ? device_find_exports(dev->drv) : NULL;
 	return KZ_OK;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "base/common.h"
 
+#include "base/error.h"
+#include "base/file.h"
 #include "lib/core/device.h"
 
 static void output_pass(void *user, int kind, const char *text, size_t size)
@@ -17,10 +19,38 @@ static void output_pass(void *user, int kind, const char *text, size_t size)
 		: KZ_OUTPUT_PRINTF, text, (int64_t)size);
 }
 
-static void output_write(void *file, kz_output_kind kind, const char *text, int64_t size)
+/* The function for a file. */
+static void output_write(void *user, int kind, const char *text, size_t size)
 {
+	struct kz_device *dev = user;
 	(void)kind;
-	(void)fwrite(text, 1, (size_t)size, file); /* the program asks ferror */
+	atomic_store(&dev->output_waits, true);
+	int error = file_print(dev->output.file, text, size);
+	if (error) {
+		atomic_store(&dev->output_error, error);
+	}
+}
+
+/* Flush the file, of kernels' text.  The lock keeps the program from naming another one meanwhile. */
+static void output_flush(struct kz_device *dev)
+{
+	pthread_mutex_lock(&dev->lock);
+	bool waits = atomic_exchange(&dev->output_waits, false);
+	int error = waits && dev->output.file ? file_flush(dev->output.file) : 0;
+	if (error) {
+		atomic_store(&dev->output_error, error);
+	}
+	pthread_mutex_unlock(&dev->lock);
+}
+
+kz_status output_report(struct kz_device *dev, kz_error *err)
+{
+	output_flush(dev);
+	int error = dev->exports->flush_output(dev->context);
+	int of_file = atomic_exchange(&dev->output_error, 0);
+	error = error ? error : of_file;
+	return !error ? KZ_OK : error_os(err, error, "fwrite",
+		"text that kernels of %s printed is lost", dev->name);
 }
 
 static kz_status output_refuse(const struct kz_device *dev, kz_error *err)
@@ -41,12 +71,15 @@ static CUresult output_change(struct kz_device *dev, const struct kudzu_exports 
 	CUresult code = exports->set_output(dev->context, NULL, NULL);
 	if (code == CUDA_SUCCESS) {
 		dev->output = output;
+		atomic_store(&dev->output_waits, false);
 	}
-	return code || !output.function ? code
-		: exports->set_output(dev->context, output_pass, dev);
+	if (code || (!output.function && !output.file)) {
+		return code;
+	}
+	return exports->set_output(dev->context, output.file ? output_write : output_pass, dev);
 }
 
-kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
+static kz_status output_set(kz_device *dev, struct output output, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
@@ -55,26 +88,32 @@ kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *use
 		return st;
 	}
 	device_leave(dev, &scope);
-	const struct kudzu_exports *exports = device_exports(dev);
+	const struct kudzu_exports *exports = dev->exports;
 	if (!exports) {
-		return function ? output_refuse(dev, err) : KZ_OK;
+		return output.function || output.file ? output_refuse(dev, err) : KZ_OK;
 	}
 	pthread_mutex_lock(&dev->lock);
-	CUresult code = output_change(dev, exports, (struct output){function, user});
+	CUresult code = output_change(dev, exports, output);
 	pthread_mutex_unlock(&dev->lock);
 	return device_ok(dev, code, "cuGetExportTable", err);
 }
 
+kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
+{
+	return output_set(dev, (struct output){.function = function, .user = user}, err);
+}
+
 kz_status kz_device_set_output_file(kz_device *dev, FILE *file, kz_error *err)
 {
-	return kz_device_set_output(dev, file ? output_write : NULL, file, err);
+	return output_set(dev, (struct output){.file = file}, err);
 }
 
 /* A lost context is gone with its function; another one may have its handle. */
 void output_finish(struct kz_device *dev)
 {
-	bool has_one = dev->output.function && !atomic_load(&dev->lost);
-	const struct kudzu_exports *exports = has_one ? device_exports(dev) : NULL;
+	bool has_one = (dev->output.function || dev->output.file)
+		&& !atomic_load(&dev->lost);
+	const struct kudzu_exports *exports = has_one ? dev->exports : NULL;
 	if (exports) {
 		(void)exports->set_output(dev->context, NULL, NULL);
 	}

@@ -296,6 +296,16 @@ static kz_status stream_leave(struct kz_device *dev, const struct device_scope *
 	return st;
 }
 
+/* The end of a call that has waited: what kernels printed until then is written. */
+static kz_status stream_leave_waited(struct kz_device *dev, const struct device_scope *scope,
+	CUresult code, const char *call, kz_error *err)
+{
+	kz_status st = device_ok(dev, code, call, err);
+	st = st ? st : output_check(dev, err);
+	device_leave(dev, scope);
+	return st;
+}
+
 /* "Not ready" answers a question; it is no failure to be kept. */
 static kz_status finish_query(struct kz_device *dev, const struct device_scope *scope,
 	CUresult code, const char *call, kz_error *err)
@@ -317,7 +327,7 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 	if (unlikely(trace_is_on())) {
 		trace_passed(stream->device);
 	}
-	return stream_leave(stream->device, &scope, code, "cuStreamSynchronize", err);
+	return stream_leave_waited(stream->device, &scope, code, "cuStreamSynchronize", err);
 }
 
 kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
@@ -332,7 +342,7 @@ kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 	if (unlikely(trace_is_on())) {
 		trace_passed(dev);
 	}
-	return stream_leave(dev, &scope, code, "cuCtxSynchronize", err);
+	return stream_leave_waited(dev, &scope, code, "cuCtxSynchronize", err);
 }
 
 kz_status kz_stream_query(kz_stream *stream, kz_error *err)
@@ -627,7 +637,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 	if (unlikely(trace_is_on())) {
 		trace_passed(event->device);
 	}
-	return stream_leave(event->device, &scope, code, "cuEventSynchronize", err);
+	return stream_leave_waited(event->device, &scope, code, "cuEventSynchronize", err);
 }
 
 kz_status kz_event_query(kz_event *event, kz_error *err)

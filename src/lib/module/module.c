@@ -97,7 +97,7 @@ static void module_free(struct kz_module *mod)
 
 int64_t module_measure(const struct kz_module *mod)
 {
-	const struct kudzu_exports *exports = device_exports(mod->device);
+	const struct kudzu_exports *exports = mod->device->exports;
 	return exports ? (int64_t)exports->module_size(mod->handle) : (int64_t)mod->image->rtc.size;
 }
 

@@ -561,6 +561,29 @@ START_TEST(vprintf_returns_what_cuda_says)
 }
 END_TEST
 
+/* Nobody reads the pipe: no signal comes, the kernel is told, and the log. */
+START_TEST(a_text_that_is_lost_is_logged)
+{
+	static const char text[] = HEAD BUILT_IN ".global .b8 text[3] = {111, 10, 0};\n"
+		KERNEL("mov.u64 %rd1, text; setp.eq.u32 %p1, %r2, 3; mov.u32 %r0, 7;\n"
+		"@%p1 call (%r0), vprintf, (%rd1, 0);");
+	int pipes[2], saved = dup(STDOUT_FILENO);
+	ck_assert_int_eq(pipe(pipes), 0);
+	fflush(stdout);
+	setvbuf(stdout, NULL, _IONBF, 0);
+	close(pipes[0]);
+	dup2(pipes[1], STDOUT_FILENO);
+	close(pipes[1]);
+	CUresult result = launch(text, _i, 7);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	ck_assert_int_eq(result, CUDA_SUCCESS);
+	ck_assert_int_eq((int)words[2], 7);
+	ck_assert_int_eq((int)words[3], -2);
+	check_log("kernel 'k': text that it printed is lost: Broken pipe");
+}
+END_TEST
+
 SUITE(emit_call)
 {
 	Suite *s = suite_create("emit_call");
@@ -591,6 +614,7 @@ SUITE(emit_call)
 	tcase_add_test(tc, a_function_of_ours_with_other_parameters_is_refused);
 	tcase_add_loop_test(tc, strings_that_do_not_exist_are_illegal_addresses, 0, 8);
 	tcase_add_loop_test(tc, vprintf_returns_what_cuda_says, 0, 2);
+	tcase_add_loop_test(tc, a_text_that_is_lost_is_logged, 0, 2);
 	suite_add_tcase(s, tc);
 	return s;
 }

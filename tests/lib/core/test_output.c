@@ -5,6 +5,9 @@
 #include "lib/core/device.h"
 #include "support/device_test.h"
 
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char source[] =
@@ -137,6 +140,107 @@ KERNEL_TEST(a_file_gets_it_and_null_is_standard_output_again)
 	kz_module_release(mod);
 }
 
+/* --- Text that is lost --- */
+
+/* Descriptors that cannot be written to: a full disk, a pipe that nobody reads, a file at its limit. */
+static int open_full(void)
+{
+	return open("/dev/full", O_WRONLY);
+}
+
+static int open_unread_pipe(void)
+{
+	int pipes[2];
+	ck_assert_int_eq(pipe(pipes), 0);
+	close(pipes[0]);
+	return pipes[1];
+}
+
+static int open_limited(void)
+{
+	const struct rlimit limit = {1 << 20, RLIM_INFINITY}; /* Check writes files, too */
+	FILE *file = tmpfile();
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	int fd = dup(fileno(file));
+	ck_assert_int_eq(lseek(fd, 1 << 20, SEEK_SET), 1 << 20);
+	return fd;
+}
+
+static const struct {
+	int (*open)(void);
+	const char *reason;
+} losses[] = {
+	{open_full, "No space left on device"},
+	{open_unread_pipe, "Broken pipe"},
+	{open_limited, "File too large"}
+};
+
+/* One text stays in the buffer until the flush, and many do not. */
+static void check_loss(int blocks, const char *reason)
+{
+	const struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	launch("say", blocks, 7);
+	fails(kz_device_synchronize(dev, &err), KZ_IO, reason);
+	launch("say", blocks, 7);
+	fails(kz_stream_synchronize(kz_device_stream(dev), &err), KZ_IO,
+		"text that kernels of cpu printed is lost");
+	ok(kz_device_synchronize(dev, &err));
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void lose_text(size_t index, int blocks)
+{
+	int fd = losses[index].open();
+	FILE *file = fdopen(fd, "w");
+	ck_assert_ptr_nonnull(file);
+	ok(kz_device_set_output_file(dev, file, &err));
+	check_loss(blocks, losses[index].reason);
+	ok(kz_device_set_output_file(dev, NULL, &err));
+	__fpurge(file);
+	fclose(file);
+	int saved = dup(STDOUT_FILENO);
+	fflush(stdout);
+	fd = losses[index].open();
+	ck_assert_int_ge(dup2(fd, STDOUT_FILENO), 0);
+	check_loss(blocks, losses[index].reason);
+	__fpurge(stdout);
+	ck_assert_int_ge(dup2(saved, STDOUT_FILENO), 0);
+	close(saved);
+	close(fd);
+}
+
+KERNEL_TEST(text_that_cannot_be_written_is_reported_once)
+{
+	if (!compile()) {
+		return;
+	}
+	for (size_t i = 0; i < countof(losses); i++) {
+		lose_text(i, 1);
+		lose_text(i, 1000);
+	}
+	kz_module_release(mod);
+}
+
+/* The program's function decides what becomes of it. */
+KERNEL_TEST(text_that_a_function_gets_is_not_lost)
+{
+	if (!compile()) {
+		return;
+	}
+	int saved = dup(STDOUT_FILENO), fd = open_full();
+	fflush(stdout);
+	ck_assert_int_ge(dup2(fd, STDOUT_FILENO), 0);
+	ok(kz_device_set_output(dev, keep, &got, &err));
+	launch("say", 3, 7);
+	ok(kz_device_synchronize(dev, &err));
+	ck_assert_int_eq(got.calls[KZ_OUTPUT_PRINTF], 3);
+	ck_assert_int_ge(dup2(saved, STDOUT_FILENO), 0);
+	close(saved);
+	close(fd);
+	kz_module_release(mod);
+}
+
 /* The program keeps the context, which so outlives the device. */
 KERNEL_TEST(a_device_that_is_opened_again_has_standard_output)
 {
@@ -196,7 +300,8 @@ SUITE(output)
 	tcase_add_tests(tc, support_device_count(), a_function_gets_each_text_of_printf_whole,
 		a_file_gets_it_and_null_is_standard_output_again,
 		a_device_that_is_opened_again_has_standard_output,
-		an_assertion_that_fails_says_where, a_function_must_not_call_the_library);
+		an_assertion_that_fails_says_where, a_function_must_not_call_the_library,
+		text_that_cannot_be_written_is_reported_once, text_that_a_function_gets_is_not_lost);
 	tc = suite_add_case(s, "mistakes");
 	tcase_add_test(tc, other_drivers_write_themselves);
 	return s;
