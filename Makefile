@@ -38,7 +38,9 @@ $(foreach v,BINDIR LIBDIR INCLUDEDIR MANDIR DATADIR,\
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-builtin-rules --output-sync=target
+# SYNC=recurse: the output of a make within this one stays together (check-all).
+SYNC ?= target
+MAKEFLAGS += --no-builtin-rules --output-sync=$(SYNC)
 
 # `make -j setup check`: setup must end before anything else begins, so with it among the goals
 # this makefile knows only setup, and starts itself again for the rest.
@@ -96,8 +98,8 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$1)
 say = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $1 $(@:$(BUILD)/%=%);)
 # $(call rewrite,COMMAND): the target holds what COMMAND prints; untouched if it does already.  Rules
 # that use it for files of flags run under `make -n`, too, which can then tell what would be built.
-rewrite = @mkdir -p $(@D); $1 >$@.new && \
-	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+rewrite = @mkdir -p $(@D); new=$@.$$$$; $1 >$$new && \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 print = printf '%s\n' '$(subst ','\'',$1)'
 
 include make/lib.mk

@@ -160,8 +160,10 @@ check-long: ## the tests in their long form, of which `make check` tries a sampl
 	+@KUDZU_TEST_SLOW=1009 KUDZU_CPU_TIER= CK_DEFAULT_TIMEOUT=3600 CK_TIMEOUT_MULTIPLIER=20 \
 		$(MAKE) --no-print-directory -k $(jobs) check-unit check-numpy check-random check-signals TIMES=1
 check-unit: check-kudzu $(if $(cpu-driver),check-cpu)
-check-kudzu: $(patsubst %,check-kudzu-%,$(filter-out $(SKIP),$(SUITES_kudzu)))
-check-cpu: $(patsubst %,check-cpu-%,$(filter-out $(SKIP),$(SUITES_cpu)))
+# All but SKIP, or of them SUITES.
+chosen = $(filter-out $(SKIP),$(if $(SUITES),$(filter $(SUITES),$1),$1))
+check-kudzu: $(patsubst %,check-kudzu-%,$(call chosen,$(SUITES_kudzu)))
+check-cpu: $(patsubst %,check-cpu-%,$(call chosen,$(SUITES_cpu)))
 # A suite at a time, so that -j runs several at once.
 run-suite = @$(nvrtc) $(if $(filter check-kudzu-%,$@),$(test-cache)) $(patience) CK_RUN_SUITE=$* \
 	$(if $(CASE),CK_RUN_CASE='$(CASE)') $(retry) $<
@@ -249,15 +251,23 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 
 # --- Checks for developers -----------------------------------------------------------------------
 
-# .ci/run has done the first one: DONE=check.
-STEPS = $(filter-out $(DONE),check) check-clang check-asan check-tsan check-nocpu check-llvm14 lint \
-	check-headers check-docs check-symbols check-instructions check-install check-numpy check-random check-signals
-.PHONY: check-all $(STEPS) check-ubsan check-fresh check-abi check-reproducible
+# Side by side, as many as there are jobs: most of them keep one core busy.  The long ones begin first.
+# The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh too:
+# DONE=check ALSO=check-fresh.
+STEPS := check-asan check-install check-tsan check-numpy check-random check-signals check-instructions check-clang \
+	check-nocpu check-llvm14 check-docs lint check-headers check-symbols
+all-steps := $(ALSO) $(STEPS)
+.PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
-	@failed=; for step in $(STEPS); do echo "==== $$step"; from=$$(date +%s); \
-		$(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
-		echo "==== $$step: $$(($$(date +%s) - from)) s"; \
-	done; if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+	+@status=0; $(if $(filter check,$(DONE)),,$(MAKE) --no-print-directory check || status=1;) \
+		mkdir -p $(BUILD); date +%s >$(BUILD)/steps.began; rm -f $(BUILD)/steps.ended; \
+		$(MAKE) --no-print-directory -k $(jobs) SYNC=recurse all-steps || status=1; \
+		for step in $(all-steps); do grep -qsx $$step $(BUILD)/steps.ended || echo "failed: $$step"; done; \
+		exit $$status
+all-steps: $(all-steps:%=ended-%)
+$(all-steps:%=ended-%): ended-%: %
+	@echo $* >>$(BUILD)/steps.ended
+	@echo "==== $* ended after $$(($$(date +%s) - $$(cat $(BUILD)/steps.began))) s"
 check-clang: ## all of it built with clang, and the samples run; `make check CC=clang` is the rest
 	@$(MAKE) --no-print-directory all check-samples CC=clang BUILD=build/clang
 check-asan check-ubsan check-tsan: check-%: ## the tests under a sanitizer (asan: and ubsan)
@@ -270,7 +280,7 @@ check-llvm14: ## the tests of the CPU device with the oldest LLVM, where it is i
 	@command -v llvm-config-14 >/dev/null || { echo 'LLVM 14 is not installed'; exit 0; }; \
 	[ "$$(.ci/find-llvm)" != llvm-config-14 ] || { echo 'LLVM 14 is what all is built with'; exit 0; }; \
 	$(MAKE) --no-print-directory check-cpu LLVM_CONFIG=llvm-config-14 BUILD=build/llvm14 \
-		SKIP='$(filter-out $(LLVM_SUITES),$(SUITES_cpu))'
+		SUITES='$(LLVM_SUITES)'
 .PHONY: docs
 doxygen = mkdir -p $(BUILD)/docs && { cat docs/Doxyfile; echo OUTPUT_DIRECTORY=$(BUILD)/docs; \
 	echo $1; } | doxygen -
@@ -299,8 +309,14 @@ check-abi: lib ## programs of the last tag still run (abidiff; builds the tag)
 	$(call step,$@,MAKE='$(MAKE)' CC='$(CC)' .ci/check-abi $(BUILD))
 check-reproducible: ## two builds in different folders give the same bytes
 	$(call step,$@,MAKE='$(MAKE)' .ci/check-reproducible)
+# What a machine can change: suites that use each library and each file that setup brings (Check, libc
+# and its linker, xxhash, NVRTC and its headers, LLVM and zstd, OpenBLAS), system calls, and threads.
+# The programs, samples and pages of `make check` are all tried.
+SUITES_fresh := base hash store_calls drv nvrtc headers rtc_compile cache device ipc trace module elementwise reduce \
+	matmul factor eigen libraries fft sort npz std forks threads features parse emit emit_warp kernel_cache code launch \
+	api api_ipc api_managed
 check-fresh: ## the README's two commands on a bare Debian 12, or with the toolkit hidden
-	$(call step,$@,.ci/check-fresh)
+	$(call step,$@,.ci/check-fresh $(SUITES_fresh))
 
 .PHONY: lint lint-c lint-shell
 # How far the analyzer follows the paths of a function: by default 225,000 steps, which take five
