@@ -220,7 +220,7 @@ check-pages: $(example-programs) lib
 check-layers: all ## no folder of src uses one below it in make/lib.mk, by includes and by symbols
 	$(call step,$@,.ci/check-layers $(BUILD) $(LAYERS))
 	$(call step,$@ finds what is planted,tests/build/check_layers $(BUILD) $(LAYERS))
-check-names: ## a static function has a name of its own in its library; NULL and statuses have one form
+check-names: ## a static function has a name of its own, with a word of its file; NULL and statuses have one form
 	$(call step,$@,.ci/check-names $(LAYERS))
 	$(call step,$@ finds what is planted,tests/build/check_names $(LAYERS))
 check-env: ## environment variables are read in one place

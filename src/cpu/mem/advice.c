@@ -22,7 +22,7 @@ static struct advice_part *advice_add(struct advice_part *next, uint64_t start)
 }
 
 /* Make a part start at an address. */
-static bool split(struct advice_part *list, uint64_t at)
+static bool advice_split(struct advice_part *list, uint64_t at)
 {
 	while (list->next && list->next->start <= at) {
 		list = list->next;
@@ -67,7 +67,7 @@ bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 	if (!*list) {
 		*list = advice_add(NULL, 0);
 	}
-	if (!*list || !split(*list, start) || !split(*list, end)) {
+	if (!*list || !advice_split(*list, start) || !advice_split(*list, end)) {
 		return false;
 	}
 	for (struct advice_part *part = *list; part && part->start < end;
@@ -79,7 +79,7 @@ bool advice_change(struct advice_part **list, uint64_t start, uint64_t end,
 	return true;
 }
 
-static void keep_same(struct memory_place *place, struct memory_place other)
+static void advice_keep_same(struct memory_place *place, struct memory_place other)
 {
 	if (place->type != other.type || place->id != other.id) {
 		*place = (struct memory_place){0};
@@ -101,8 +101,8 @@ struct memory_advice advice_of(const struct advice_part *list, uint64_t start, u
 		all.read_mostly &= part->read_mostly;
 		all.accessed_by_device &= part->accessed_by_device;
 		all.accessed_by_host &= part->accessed_by_host;
-		keep_same(&all.preferred, part->preferred);
-		keep_same(&all.prefetched, part->prefetched);
+		advice_keep_same(&all.preferred, part->preferred);
+		advice_keep_same(&all.prefetched, part->prefetched);
 	}
 	return all;
 }

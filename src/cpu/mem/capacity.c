@@ -51,7 +51,7 @@ size_t capacity_of_group(const char *root, const char *path, const char *file)
 
 /* /proc/self/cgroup has a line for each hierarchy, number:controllers:path; that of version 2 has
  * no controllers. */
-static size_t limit_of_groups(void)
+static size_t capacity_limit_of_groups(void)
 {
 	char line[PATH_MAX];
 	size_t limit = SIZE_MAX;
@@ -90,7 +90,7 @@ size_t capacity_bytes(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
 	long page = sysconf(_SC_PAGESIZE);
-	size_t limit = limit_of_groups();
+	size_t limit = capacity_limit_of_groups();
 	size_t size = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 	size = limit < size ? limit : size;
 	limit = capacity_addresses();

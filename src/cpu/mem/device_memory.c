@@ -75,18 +75,21 @@ size_t memory_span(const struct device_memory *memory, size_t size)
 }
 
 /* Whether the memory belongs to another process, which accounts for it. */
-static bool is_foreign(const struct memory_range *range)
+static bool memory_is_foreign(const struct memory_range *range)
 {
 	return range->share && range->share->kind == SHARE_FOREIGN;
 }
 
-/* The pages of a range: [pages_start, pages_end), followed by a page without access. */
-static uint64_t pages_start(const struct device_memory *memory, const struct memory_range *range)
+/* The pages of a range: [memory_pages_start, memory_pages_end),
+	followed by a page without access. */
+static uint64_t memory_pages_start(const struct device_memory *memory,
+	const struct memory_range *range)
 {
 	return range->address & ~(uint64_t)(memory->page - 1);
 }
 
-static uint64_t pages_end(const struct device_memory *memory, const struct memory_range *range)
+static uint64_t memory_pages_end(const struct device_memory *memory,
+	const struct memory_range *range)
 {
 	return round_up(range->address + range->size, memory->page);
 }
@@ -136,7 +139,7 @@ bool device_memory_create(struct device_memory **out, size_t limit)
 }
 
 /* The index of the first range that starts above an address. */
-static size_t range_above(const struct device_memory *memory, uint64_t address)
+static size_t memory_range_above(const struct device_memory *memory, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = memory->count;
@@ -152,9 +155,9 @@ static size_t range_above(const struct device_memory *memory, uint64_t address)
 }
 
 /* The live range, reserved or allocated, that holds an address; NULL if there is none. */
-static struct memory_range *area_at(const struct device_memory *memory, uint64_t address)
+static struct memory_range *memory_area_at(const struct device_memory *memory, uint64_t address)
 {
-	size_t above = range_above(memory, address);
+	size_t above = memory_range_above(memory, address);
 	if (above == 0) {
 		return NULL;
 	}
@@ -163,9 +166,9 @@ static struct memory_range *area_at(const struct device_memory *memory, uint64_t
 }
 
 /* The allocation or the mapping that holds an address, NULL if there is none. */
-static struct memory_range *range_at(const struct device_memory *memory, uint64_t address)
+static struct memory_range *memory_range_at(const struct device_memory *memory, uint64_t address)
 {
-	struct memory_range *range = area_at(memory, address);
+	struct memory_range *range = memory_area_at(memory, address);
 	if (!range || range->kind != MEMORY_RESERVED) {
 		return range;
 	}
@@ -173,7 +176,7 @@ static struct memory_range *range_at(const struct device_memory *memory, uint64_
 	return mapping ? &mapping->range : NULL;
 }
 
-static void drop_dead(struct device_memory *memory)
+static void memory_drop_dead(struct device_memory *memory)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < memory->count; i++) {
@@ -187,22 +190,22 @@ static void drop_dead(struct device_memory *memory)
 
 /* Look for `size` bytes of free pages and a page behind them, from `low` to the end of a zone.  The
  * index in *at is where the new range goes. */
-static uint64_t find_room(const struct device_memory *memory, const struct memory_zone *zone, uint64_t low,
-	size_t size, size_t *at)
+static uint64_t memory_find_room(const struct device_memory *memory, const struct memory_zone *zone,
+	uint64_t low, size_t size, size_t *at)
 {
 	size_t need = size + memory->page;
 	low = low > zone->start ? low : zone->start;
-	size_t i = range_above(memory, low);
+	size_t i = memory_range_above(memory, low);
 	if (i > 0) {
-		uint64_t end = pages_end(memory, &memory->ranges[i - 1]) + memory->page;
+		uint64_t end = memory_pages_end(memory, &memory->ranges[i - 1]) + memory->page;
 		low = end > low ? end : low;
 	}
 	for (; i < memory->count; i++) {
-		uint64_t next = pages_start(memory, &memory->ranges[i]);
+		uint64_t next = memory_pages_start(memory, &memory->ranges[i]);
 		if (next >= zone->end || (next > low && next - low >= need)) {
 			break;
 		}
-		low = pages_end(memory, &memory->ranges[i]) + memory->page;
+		low = memory_pages_end(memory, &memory->ranges[i]) + memory->page;
 	}
 	if (low >= zone->end || zone->end - low < need) {
 		return 0;
@@ -211,17 +214,18 @@ static uint64_t find_room(const struct device_memory *memory, const struct memor
 	return low;
 }
 
-static uint64_t take_room(struct device_memory *memory, struct memory_zone *zone, size_t size, size_t *at)
+static uint64_t memory_take_room(struct device_memory *memory, struct memory_zone *zone,
+	size_t size, size_t *at)
 {
-	uint64_t start = find_room(memory, zone, zone->cursor, size, at);
+	uint64_t start = memory_find_room(memory, zone, zone->cursor, size, at);
 	if (start == 0) {
-		drop_dead(memory);
-		start = find_room(memory, zone, zone->start, size, at);
+		memory_drop_dead(memory);
+		start = memory_find_room(memory, zone, zone->start, size, at);
 	}
 	return start;
 }
 
-static bool reserve_slot(struct device_memory *memory)
+static bool memory_reserve_slot(struct device_memory *memory)
 {
 	if (memory->count < memory->cap) {
 		return true;
@@ -236,8 +240,8 @@ static bool reserve_slot(struct device_memory *memory)
 	return true;
 }
 
-/* Insert a range at an address and an index that find_room has found. */
-static struct memory_range *insert_range(struct device_memory *memory, size_t at,
+/* Insert a range at an address and an index that memory_find_room has found. */
+static struct memory_range *memory_insert_range(struct device_memory *memory, size_t at,
 	const struct memory_range *wish, uint64_t address)
 {
 	struct memory_range *range = &memory->ranges[at];
@@ -253,7 +257,7 @@ static struct memory_range *insert_range(struct device_memory *memory, size_t at
 
 /* Make pages accessible: those of a file, or new ones.  Huge pages, if the system has them, make
  * passes over large arrays faster. */
-static bool open_pages(uint64_t start, size_t size, const struct share *share)
+static bool memory_open_pages(uint64_t start, size_t size, const struct share *share)
 {
 	void *pages = (void *)(uintptr_t)start;
 	if (!share && size >= LARGE_PAGES_MIN) {
@@ -268,7 +272,7 @@ static bool open_pages(uint64_t start, size_t size, const struct share *share)
 	return ok;
 }
 
-static bool has_room(const struct memory_pool *pool, size_t size)
+static bool memory_has_room(const struct memory_pool *pool, size_t size)
 {
 	return pool->limit == 0 || (pool->used <= pool->limit
 		&& round_up(size, ALIGNMENT) <= pool->limit - pool->used);
@@ -276,7 +280,7 @@ static bool has_room(const struct memory_pool *pool, size_t size)
 
 /* The largest power of two that divides both the size and a page.  Elements of any type are
  * aligned. */
-static size_t natural_alignment(size_t size)
+static size_t memory_natural_alignment(size_t size)
 {
 	size_t align = size & -size;
 	return align < ALIGNMENT ? align : ALIGNMENT;
@@ -288,32 +292,32 @@ static size_t natural_alignment(size_t size)
 static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory_range *wish)
 {
 	uint64_t guard = wish->share ? GUARD_NONE : settings_get(SETTING_GUARD, GUARD_NONE);
-	size_t align = guard == GUARD_NONE ? ALIGNMENT : natural_alignment(wish->size);
+	size_t align = guard == GUARD_NONE ? ALIGNMENT : memory_natural_alignment(wish->size);
 	return guard == GUARD_START ? start
 		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
 }
 
-static uint64_t alloc_locked(struct device_memory *memory, const struct memory_range *wish)
+static uint64_t memory_alloc_locked(struct device_memory *memory, const struct memory_range *wish)
 {
 	struct memory_use *use = &memory->use;
 	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
 		return 0;
 	}
 	size_t size = memory_span(memory, wish->size);
-	size_t charge = is_foreign(wish) ? 0 : size;
+	size_t charge = memory_is_foreign(wish) ? 0 : size;
 	size_t at;
 	struct memory_pool *pool = wish->pool;
-	if (charge > use->limit - use->used || (pool && !has_room(pool, wish->size))
-	    || !reserve_slot(memory)) {
+	if (charge > use->limit - use->used || (pool && !memory_has_room(pool, wish->size))
+	    || !memory_reserve_slot(memory)) {
 		return 0;
 	}
 	struct memory_zone *zone = wish->kind == MEMORY_MODULE || wish->is_var ? &memory->vars
 		: &memory->rest;
-	uint64_t start = take_room(memory, zone, size, &at);
-	if (start == 0 || !open_pages(start, size, wish->share)) {
+	uint64_t start = memory_take_room(memory, zone, size, &at);
+	if (start == 0 || !memory_open_pages(start, size, wish->share)) {
 		return 0;
 	}
-	const struct memory_range *range = insert_range(memory, at, wish,
+	const struct memory_range *range = memory_insert_range(memory, at, wish,
 		memory_place_in(start, size, wish));
 	zone->cursor = start + size + memory->page;
 	use->used += charge;
@@ -327,14 +331,14 @@ static uint64_t alloc_locked(struct device_memory *memory, const struct memory_r
 uint64_t memory_alloc(struct device_memory *memory, const struct memory_range *wish)
 {
 	pthread_mutex_lock(&memory->lock);
-	uint64_t address = alloc_locked(memory, wish);
+	uint64_t address = memory_alloc_locked(memory, wish);
 	pthread_mutex_unlock(&memory->lock);
 	return address;
 }
 
 /* A new mapping gives the pages back and merges with its neighbours, which mprotect would not
  * do. */
-static void clear_pages(uint64_t start, size_t size)
+static void memory_clear_pages(uint64_t start, size_t size)
 {
 	void *pages = mmap((void *)(uintptr_t)start, size, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -344,9 +348,10 @@ static void clear_pages(uint64_t start, size_t size)
 }
 
 /* Free what a range owns besides its pages. */
-static void end_range(const struct device_memory *memory, struct memory_range *range)
+static void memory_end_range(const struct device_memory *memory, struct memory_range *range)
 {
-	share_end(range->share, pages_end(memory, range) - pages_start(memory, range));
+	share_end(range->share, memory_pages_end(memory, range) - memory_pages_start(memory,
+		range));
 	range->share = NULL;
 	if (range->pool) {
 		range->pool->used -= round_up(range->size, ALIGNMENT);
@@ -355,22 +360,22 @@ static void end_range(const struct device_memory *memory, struct memory_range *r
 	range->advice = NULL;
 }
 
-static void kill_range(struct device_memory *memory, struct memory_range *range)
+static void memory_kill_range(struct device_memory *memory, struct memory_range *range)
 {
-	uint64_t start = pages_start(memory, range);
-	size_t size = pages_end(memory, range) - start;
-	clear_pages(start, size);
-	memory->use.used -= is_foreign(range) ? 0 : size;
-	end_range(memory, range);
+	uint64_t start = memory_pages_start(memory, range);
+	size_t size = memory_pages_end(memory, range) - start;
+	memory_clear_pages(start, size);
+	memory->use.used -= memory_is_foreign(range) ? 0 : size;
+	memory_end_range(memory, range);
 	range->is_dead = true;
 	memory->dead++;
 }
 
-static void trim_dead(struct device_memory *memory)
+static void memory_trim_dead(struct device_memory *memory)
 {
 	size_t most = memory->keeps_dead ? MOST_DEAD : 64;
 	if (memory->dead > memory->count / 2 && memory->count > most) {
-		drop_dead(memory);
+		memory_drop_dead(memory);
 	}
 }
 
@@ -383,7 +388,7 @@ void device_memory_release(struct device_memory *memory)
 		struct memory_range *range = &memory->ranges[i];
 		mapping_free(range->maps);
 		if (!range->is_dead) {
-			end_range(memory, range);
+			memory_end_range(memory, range);
 		}
 	}
 	gap_release(&memory->area);
@@ -392,26 +397,26 @@ void device_memory_release(struct device_memory *memory)
 	mem_free(memory);
 }
 
-static void free_range(struct device_memory *memory, struct memory_range *range)
+static void memory_free_range(struct device_memory *memory, struct memory_range *range)
 {
-	kill_range(memory, range);
-	trim_dead(memory);
+	memory_kill_range(memory, range);
+	memory_trim_dead(memory);
 }
 
 bool memory_free(struct device_memory *memory, uint64_t address, enum memory_kind kind)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	bool found = range && range->address == address
 		&& (range->is_var ? MEMORY_MODULE : range->kind) == kind;
 	if (found) {
-		free_range(memory, range);
+		memory_free_range(memory, range);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return found;
 }
 
-static bool is_ordered(const struct memory_range *range, uint64_t address)
+static bool memory_is_ordered(const struct memory_range *range, uint64_t address)
 {
 	return range && range->address == address
 		&& (range->kind == MEMORY_DEVICE || range->pool);
@@ -420,10 +425,10 @@ static bool is_ordered(const struct memory_range *range, uint64_t address)
 bool memory_free_ordered(struct device_memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
-	bool found = is_ordered(range, address);
+	struct memory_range *range = memory_range_at(memory, address);
+	bool found = memory_is_ordered(range, address);
 	if (found) {
-		free_range(memory, range);
+		memory_free_range(memory, range);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return found;
@@ -432,8 +437,8 @@ bool memory_free_ordered(struct device_memory *memory, uint64_t address)
 bool memory_leave(struct device_memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
-	bool ok = is_ordered(range, address) && !range->is_leaving;
+	struct memory_range *range = memory_range_at(memory, address);
+	bool ok = memory_is_ordered(range, address) && !range->is_leaving;
 	if (ok) {
 		range->is_leaving = true;
 	}
@@ -444,7 +449,7 @@ bool memory_leave(struct device_memory *memory, uint64_t address)
 void memory_return(struct device_memory *memory, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	if (range) {
 		range->is_leaving = false;
 	}
@@ -462,10 +467,10 @@ void memory_free_owner(struct device_memory *memory, const void *owner)
 		if (range->stays) {
 			range->owner = NULL;
 		} else {
-			kill_range(memory, range);
+			memory_kill_range(memory, range);
 		}
 	}
-	trim_dead(memory);
+	memory_trim_dead(memory);
 	pthread_mutex_unlock(&memory->lock);
 }
 
@@ -475,7 +480,7 @@ bool memory_find(struct device_memory *memory, uint64_t address, struct memory_r
 		return false;
 	}
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	if (range) {
 		*out = *range;
 	}
@@ -487,7 +492,7 @@ bool memory_advise(struct device_memory *memory, uint64_t address, size_t size,
 	const struct advice_change *change)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	bool ok = !range || advice_change(&range->advice, address, address + size, change);
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
@@ -497,7 +502,7 @@ struct memory_advice memory_get_advice(struct device_memory *memory, uint64_t ad
 {
 	struct memory_advice advice = {0};
 	pthread_mutex_lock(&memory->lock);
-	const struct memory_range *range = range_at(memory, address);
+	const struct memory_range *range = memory_range_at(memory, address);
 	if (range) {
 		advice = advice_of(range->advice, address, address + size);
 	}
@@ -508,7 +513,7 @@ struct memory_advice memory_get_advice(struct device_memory *memory, uint64_t ad
 void memory_set_sync(struct device_memory *memory, uint64_t address, bool sync_memops)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	if (range) {
 		range->sync_memops = sync_memops;
 	}
@@ -522,8 +527,8 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
 		return false;
 	}
 	pthread_mutex_lock(&memory->lock);
-	const struct memory_range *area = area_at(memory, address);
-	const struct memory_range *range = range_at(memory, address);
+	const struct memory_range *area = memory_area_at(memory, address);
+	const struct memory_range *range = memory_range_at(memory, address);
 	bool ok = range && (range->kind != MEMORY_MAPPED
 		? size <= range->size - (address - range->address)
 		: mapping_allows(area->maps, address, size, for_writing));
@@ -549,31 +554,32 @@ struct memory_use memory_usage(struct device_memory *memory)
 
 /* --- Virtual memory management: reserved addresses and mappings --- */
 
-static uint64_t reserve_locked(struct device_memory *memory, size_t size, size_t align, uint64_t hint)
+static uint64_t memory_reserve_locked(struct device_memory *memory, size_t size, size_t align,
+	uint64_t hint)
 {
 	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
 	struct memory_zone *zone = &memory->rest;
 	size_t padded;
 	size_t at;
-	if (!reserve_slot(memory) || !size_add(&padded, size, align)
+	if (!memory_reserve_slot(memory) || !size_add(&padded, size, align)
 	    || padded > zone->end - zone->start) {
 		return 0;
 	}
 	// The addresses of the hint may have been freed just now.
-	drop_dead(memory);
+	memory_drop_dead(memory);
 	uint64_t start = hint % align == 0 && memory_covers(memory, hint)
-		&& find_room(memory, zone, hint, size, &at) == hint ? hint : 0;
+		&& memory_find_room(memory, zone, hint, size, &at) == hint ? hint : 0;
 	if (start == 0) {
-		start = find_room(memory, zone, zone->cursor, padded, &at);
+		start = memory_find_room(memory, zone, zone->cursor, padded, &at);
 	}
 	if (start == 0) {
-		start = find_room(memory, zone, zone->start, padded, &at);
+		start = memory_find_room(memory, zone, zone->start, padded, &at);
 	}
 	if (start == 0) {
 		return 0;
 	}
 	start = round_up(start, align);
-	insert_range(memory, at, &wish, start);
+	memory_insert_range(memory, at, &wish, start);
 	if (start >= zone->cursor) {
 		zone->cursor = start + size + memory->page;
 	}
@@ -583,8 +589,8 @@ static uint64_t reserve_locked(struct device_memory *memory, size_t size, size_t
 uint64_t memory_reserve(struct device_memory *memory, size_t size, size_t align, uint64_t hint)
 {
 	pthread_mutex_lock(&memory->lock);
-	uint64_t address = reserve_locked(memory, size, align > memory->page ? align : memory->page,
-		hint);
+	uint64_t address = memory_reserve_locked(memory, size, align > memory->page ? align
+		: memory->page, hint);
 	pthread_mutex_unlock(&memory->lock);
 	return address;
 }
@@ -592,13 +598,13 @@ uint64_t memory_reserve(struct device_memory *memory, size_t size, size_t align,
 bool memory_unreserve(struct device_memory *memory, uint64_t address, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = area_at(memory, address);
+	struct memory_range *range = memory_area_at(memory, address);
 	bool ok = range && range->kind == MEMORY_RESERVED && range->address == address
 		&& range->size == size && !range->maps;
 	if (ok) {
 		range->is_dead = true;
 		memory->dead++;
-		trim_dead(memory);
+		memory_trim_dead(memory);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
@@ -613,7 +619,7 @@ enum memory_map_result memory_map(struct device_memory *memory, uint64_t address
 	want.address = address;
 	pthread_mutex_lock(&memory->lock);
 	want.id = ++memory->last_id;
-	struct memory_range *area = area_at(memory, address);
+	struct memory_range *area = memory_area_at(memory, address);
 	if (area && area->kind == MEMORY_RESERVED
 	    && want.size <= area->size - (address - area->address)) {
 		result = mapping_overlaps(area->maps, address, want.size) ? MEMORY_MAP_IN_USE
@@ -628,9 +634,9 @@ struct mapping *memory_unmap(struct device_memory *memory, uint64_t address, siz
 {
 	struct mapping *gone = NULL;
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *area = area_at(memory, address);
+	struct memory_range *area = memory_area_at(memory, address);
 	if (area && mapping_are_whole(area->maps, address, size)) {
-		clear_pages(address, size);
+		memory_clear_pages(address, size);
 		gone = mapping_remove(&area->maps, address, size);
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -641,7 +647,7 @@ bool memory_protect(struct device_memory *memory, uint64_t address, size_t size,
 	struct memory_access access)
 {
 	pthread_mutex_lock(&memory->lock);
-	const struct memory_range *area = area_at(memory, address);
+	const struct memory_range *area = memory_area_at(memory, address);
 	bool ok = area && mapping_are_whole(area->maps, address, size)
 		&& mapping_protect(area->maps, address, size, access);
 	pthread_mutex_unlock(&memory->lock);
@@ -667,10 +673,11 @@ void memory_give(struct device_memory *memory, size_t size)
 /* --- Between processes --- */
 
 /* Put private memory into a file of its own, with a page behind it for the signature. */
-static struct share *move_to_file(const struct device_memory *memory, const struct memory_range *range)
+static struct share *memory_move_to_file(const struct device_memory *memory,
+	const struct memory_range *range)
 {
-	uint64_t start = pages_start(memory, range);
-	size_t size = pages_end(memory, range) - start;
+	uint64_t start = memory_pages_start(memory, range);
+	size_t size = memory_pages_end(memory, range) - start;
 	struct share *share = mem_zalloc(1, sizeof(*share));
 	if (!share) {
 		return NULL;
@@ -689,22 +696,23 @@ static struct share *move_to_file(const struct device_memory *memory, const stru
 
 /* Whether the allocation lies in its pages where another process expects it, and no guard has moved
  * it. */
-static bool lies_as_shared(const struct device_memory *memory, const struct memory_range *range)
+static bool memory_lies_as_shared(const struct device_memory *memory,
+	const struct memory_range *range)
 {
 	size_t align = range->align > ALIGNMENT ? range->align : ALIGNMENT;
-	return range->address == pages_end(memory, range) - round_up(range->size, align);
+	return range->address == memory_pages_end(memory, range) - round_up(range->size, align);
 }
 
 bool memory_export(struct device_memory *memory, uint64_t address, struct share *out)
 {
 	bool ok = false;
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	if (range && !range->share && !range->pool
-	    && lies_as_shared(memory, range)) {
-		range->share = move_to_file(memory, range);
+	    && memory_lies_as_shared(memory, range)) {
+		range->share = memory_move_to_file(memory, range);
 	}
-	if (range && range->share && !is_foreign(range)) {
+	if (range && range->share && !memory_is_foreign(range)) {
 		*out = *range->share;
 		ok = share_sign(out->file, out->offset + memory_span(memory, range->size),
 			&out->token);
@@ -732,12 +740,12 @@ uint64_t memory_reopen(struct device_memory *memory, const void *owner, const st
 bool memory_close(struct device_memory *memory, const void *owner, uint64_t address)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_range *range = range_at(memory, address);
+	struct memory_range *range = memory_range_at(memory, address);
 	bool found = range && range->address == address && range->kind == MEMORY_OPENED
 		&& range->owner == owner;
 	if (found && --range->share->opens == 0) {
-		kill_range(memory, range);
-		trim_dead(memory);
+		memory_kill_range(memory, range);
+		memory_trim_dead(memory);
 	}
 	pthread_mutex_unlock(&memory->lock);
 	return found;
@@ -754,15 +762,16 @@ static uint64_t memory_distance(const struct memory_range *range, uint64_t addre
 }
 
 /* The range that a wild access most likely missed: the nearest one, if it is near. */
-static void describe_locked(const struct device_memory *memory, uint64_t address, char *text, size_t size)
+static void memory_describe_locked(const struct device_memory *memory, uint64_t address, char *text,
+	size_t size)
 {
 	const uint64_t near = 1 << 20;
-	size_t above = range_above(memory, address);
+	size_t above = memory_range_above(memory, address);
 	const struct memory_range *before = above > 0 ? &memory->ranges[above - 1] : NULL;
 	const struct memory_range *after = above < memory->count ? &memory->ranges[above] : NULL;
 	const uint64_t past = memory_distance(before, address);
 	const uint64_t left = memory_distance(after, address);
-	const struct memory_range *area = area_at(memory, address);
+	const struct memory_range *area = memory_area_at(memory, address);
 	if (area && area->kind == MEMORY_RESERVED) {
 		const struct mapping *mapping = mapping_at(area->maps, address);
 		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
@@ -786,6 +795,6 @@ static void describe_locked(const struct device_memory *memory, uint64_t address
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
-	describe_locked(memory, address, text, size);
+	memory_describe_locked(memory, address, text, size);
 	pthread_mutex_unlock(&memory->lock);
 }

@@ -42,7 +42,7 @@ static _Thread_local volatile int held;
 static _Thread_local volatile bool passing;
 static _Thread_local bool is_open; /* no signal is blocked, and only our code runs */
 
-static void pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
+static void fault_pass_on(const struct sigaction *old, int number, siginfo_t *info, void *context)
 {
 	if (old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(number, info, context);
@@ -81,25 +81,25 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		}
 		if (chains[i].has_above && !passing) {
 			passing = true;
-			pass_on(&chains[i].above, number, info, context);
+			fault_pass_on(&chains[i].above, number, info, context);
 			passing = false;
 		} else {
-			pass_on(&chains[i].below, number, info, context);
+			fault_pass_on(&chains[i].below, number, info, context);
 		}
 	}
 }
 
-static bool is_ours(const struct sigaction *action)
+static bool fault_is_ours(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
 }
 
-static void remove_first(size_t count)
+static void fault_remove_first(size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct chain *chain = &chains[i];
 		struct sigaction now;
-		if (sigaction(fault_signals[i], NULL, &now) == 0 && is_ours(&now)) {
+		if (sigaction(fault_signals[i], NULL, &now) == 0 && fault_is_ours(&now)) {
 			sigaction(fault_signals[i],
 				chain->has_above ? &chain->above : &chain->below, NULL);
 			chain->is_buried = chain->has_above;
@@ -122,17 +122,17 @@ bool fault_install(void)
 		sigemptyset(&ours.sa_mask);
 		if (sigaction(fault_signals[i], NULL, &old) != 0) {
 			refusal_note("sigaction");
-			remove_first(i);
+			fault_remove_first(i);
 			return false;
 		}
-		if (chain->is_buried && !is_ours(&old)) {
+		if (chain->is_buried && !fault_is_ours(&old)) {
 			chain->above = old;
 			chain->has_above = true;
-		} else if (!is_ours(&old)) {
+		} else if (!fault_is_ours(&old)) {
 			chain->below = old;
 		}
 		if (sigaction(fault_signals[i], &ours, NULL) != 0) {
-			remove_first(i);
+			fault_remove_first(i);
 			return false;
 		}
 	}
@@ -141,7 +141,7 @@ bool fault_install(void)
 
 void fault_remove(void)
 {
-	remove_first(FAULTS);
+	fault_remove_first(FAULTS);
 }
 
 bool fault_unblock(sigset_t *old)
@@ -199,7 +199,7 @@ static void fault_leave(struct fault_catch *target)
 	siglongjmp(target->env, 1);
 }
 
-static void on_interrupt(int number, siginfo_t *info, void *context)
+static void fault_on_interrupt(int number, siginfo_t *info, void *context)
 {
 	struct fault_catch *target = armed;
 	bool ours = target && atomic_load(&target->state) == INTERRUPTING
@@ -221,16 +221,16 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
 	}
 }
 
-static bool catches_interrupts(void)
+static bool fault_catches_interrupts(void)
 {
 	struct sigaction now;
 	struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
-	ours.sa_sigaction = on_interrupt;
+	ours.sa_sigaction = fault_on_interrupt;
 	sigemptyset(&ours.sa_mask);
 	if (sigaction(FAULT_INTERRUPT, NULL, &now) != 0) {
 		return false;
 	}
-	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_interrupt) {
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == fault_on_interrupt) {
 		return true;
 	}
 	before_interrupt = now;
@@ -242,7 +242,7 @@ void fault_interrupt(struct fault_catch *target)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int state = ARMED;
 	pthread_mutex_lock(&lock);
-	if (catches_interrupts()
+	if (fault_catches_interrupts()
 	    && atomic_compare_exchange_strong(&target->state, &state, INTERRUPTING)) {
 		pthread_kill(target->thread, FAULT_INTERRUPT);
 		// Only when the signal has come, for the handler looks at the state.

@@ -13,14 +13,14 @@
 #include <limits.h>
 #include <sys/mman.h>
 
-static uint64_t end_of(const struct mapping *mapping)
+static uint64_t memory_map_end_of(const struct mapping *mapping)
 {
 	return mapping->range.address + mapping->range.size;
 }
 
 struct mapping *mapping_at(struct mapping *list, uint64_t address)
 {
-	while (list && end_of(list) <= address) {
+	while (list && memory_map_end_of(list) <= address) {
 		list = list->next;
 	}
 	return list && list->range.address <= address ? list : NULL;
@@ -28,7 +28,7 @@ struct mapping *mapping_at(struct mapping *list, uint64_t address)
 
 bool mapping_overlaps(const struct mapping *list, uint64_t address, size_t size)
 {
-	while (list && end_of(list) <= address) {
+	while (list && memory_map_end_of(list) <= address) {
 		list = list->next;
 	}
 	return list && list->range.address < address + size;
@@ -50,11 +50,11 @@ bool mapping_are_whole(const struct mapping *list, uint64_t address, size_t size
 bool mapping_allows(const struct mapping *list, uint64_t address, size_t size, bool for_writing)
 {
 	const unsigned need = for_writing ? 3 : 1;
-	while (list && end_of(list) <= address) {
+	while (list && memory_map_end_of(list) <= address) {
 		list = list->next;
 	}
 	for (; list && list->range.address <= address; list = list->next) {
-		size_t here = end_of(list) - address;
+		size_t here = memory_map_end_of(list) - address;
 		unsigned access = list->range.access.device | list->range.access.host;
 		if ((access & need) != need) {
 			return false;
@@ -106,7 +106,7 @@ struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t s
 	return first;
 }
 
-static bool protect(struct mapping *mapping, struct memory_access access)
+static bool memory_map_protect(struct mapping *mapping, struct memory_access access)
 {
 	struct memory_access *now = &mapping->range.access;
 	struct memory_access next = {
@@ -129,7 +129,7 @@ bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
 {
 	bool ok = true;
 	for (; ok && list && list->range.address < address + size; list = list->next) {
-		ok = list->range.address < address || protect(list, access);
+		ok = list->range.address < address || memory_map_protect(list, access);
 	}
 	return ok;
 }

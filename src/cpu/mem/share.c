@@ -147,7 +147,7 @@ static struct {
 static _Thread_local volatile unsigned seen;
 
 /* Pages that are zero stay holes in the file. */
-static bool copy_pages(const uint8_t *from, size_t size, int file, int64_t offset)
+static bool share_copy_pages(const uint8_t *from, size_t size, int file, int64_t offset)
 {
 	static const uint8_t zeros[PAGE];
 	bool ok = true;
@@ -171,7 +171,7 @@ bool share_move(uint64_t start, size_t size, int file)
 		uint8_t *pages = (uint8_t *)(uintptr_t)(start + done);
 		size_t len = size - done < CHUNK ? size - done : CHUNK;
 		call = "pwrite";
-		ok = copy_pages(pages, len, file, (int64_t)done);
+		ok = share_copy_pages(pages, len, file, (int64_t)done);
 		if (ok) {
 			call = "mmap";
 			ok = mmap(pages, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,

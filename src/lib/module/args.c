@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* "unsigned int (4 bytes)": what the caller passed, for messages. */
-static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
+static const char *args_given_name(char *buffer, size_t size, const kz_arg *arg)
 {
 	static const char *const signed_names[] = {"signed char", "short", "int", "long"};
 	static const char *const kind_names[] = {
@@ -57,7 +57,7 @@ static const char *given_name(char *buffer, size_t size, const kz_arg *arg)
 }
 
 /* "const float *", "float (4 bytes)", "4 bytes": what the kernel declares. */
-static const char *wanted_name(char *buffer, size_t size, const struct param *param)
+static const char *args_wanted_name(char *buffer, size_t size, const struct param *param)
 {
 	if (!param->type) {
 		snprintf(buffer, size, "%lld byte%s", (long long)param->size, plural(param->size));
@@ -77,8 +77,8 @@ static kz_status args_refuse(const struct kz_kernel *kernel, size_t index, const
 	char wanted[160];
 	bool mine = error_is_clean(err);
 	error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected %s, got %s", index + 1,
-		kernel->info->name, wanted_name(wanted, sizeof(wanted), &kernel->params[index]),
-		given_name(given, sizeof(given), arg));
+		kernel->info->name, args_wanted_name(wanted, sizeof(wanted),
+		&kernel->params[index]), args_given_name(given, sizeof(given), arg));
 	if (mine && hint) {
 		error_add_hint(err, hint);
 	}
@@ -91,7 +91,7 @@ struct integer {
 	bool negative;
 };
 
-static bool is_integer(const kz_arg *arg, struct integer *out)
+static bool args_is_integer(const kz_arg *arg, struct integer *out)
 {
 	switch (arg->kind) {
 	case KZ_ARG_BOOL:
@@ -123,50 +123,50 @@ static bool args_integer_fits(struct integer value, enum param_kind kind, int64_
 	return value.negative ? value.bits >= -half : value.bits < half;
 }
 
-static kz_status refuse_value(const struct kz_kernel *kernel, size_t index, struct integer value,
-	const char *why, kz_error *err)
+static kz_status args_refuse_value(const struct kz_kernel *kernel, size_t index,
+	struct integer value, const char *why, kz_error *err)
 {
 	char wanted[160];
 	return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': %s%llu %s %s", index + 1,
 		kernel->info->name, value.negative ? "-" : "",
 		(unsigned long long)(value.negative ? -value.bits : value.bits), why,
-		wanted_name(wanted, sizeof(wanted), &kernel->params[index]));
+		args_wanted_name(wanted, sizeof(wanted), &kernel->params[index]));
 }
 
-static kz_status convert_integer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_integer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	const struct param *param = &kernel->params[index];
 	struct integer value;
-	if (!is_integer(arg, &value)) {
+	if (!args_is_integer(arg, &value)) {
 		bool is_handle = arg->kind == KZ_ARG_ARRAY && param->kind == PARAM_UINT && param->size == 8;
 		return args_refuse(kernel, index, arg, is_handle
 			? "a cudaTextureObject_t is a kz_texture; kz_texture_from makes one of an array" : NULL,
 			err);
 	}
 	if (!args_integer_fits(value, param->kind, param->size)) {
-		return refuse_value(kernel, index, value, "does not fit", err);
+		return args_refuse_value(kernel, index, value, "does not fit", err);
 	}
 	*slot = value.bits; /* little-endian: the low bytes are the value */
 	return KZ_OK;
 }
 
-static bool exact_in_float(struct integer value, int mantissa_bits)
+static bool args_exact_in_float(struct integer value, int mantissa_bits)
 {
 	uint64_t magnitude = value.negative ? -value.bits : value.bits;
 	return magnitude == 0
 		|| 64 - __builtin_clzll(magnitude) - __builtin_ctzll(magnitude) <= mantissa_bits;
 }
 
-static kz_status convert_float(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_float(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	const struct param *param = &kernel->params[index];
 	struct integer value;
 	double real;
-	if (is_integer(arg, &value)) {
-		if (!exact_in_float(value, param->size == 4 ? 24 : 53)) {
-			return refuse_value(kernel, index, value, "is not exact in", err);
+	if (args_is_integer(arg, &value)) {
+		if (!args_exact_in_float(value, param->size == 4 ? 24 : 53)) {
+			return args_refuse_value(kernel, index, value, "is not exact in", err);
 		}
 		real = value.negative ? (double)(int64_t)value.bits : (double)value.bits;
 	} else if (arg->kind == KZ_ARG_F32) {
@@ -188,7 +188,7 @@ static kz_status convert_float(uint64_t *slot, const struct kz_kernel *kernel, s
 	return KZ_OK;
 }
 
-static kz_status check_home(const struct kz_kernel *kernel, size_t index,
+static kz_status args_check_home(const struct kz_kernel *kernel, size_t index,
 	const struct kz_device *dev, const char *what, kz_error *err)
 {
 	if (dev == kernel->module->device) {
@@ -205,7 +205,7 @@ static kz_status check_home(const struct kz_kernel *kernel, size_t index,
 		kz_device_name(kernel->module->device));
 }
 
-static kz_status refuse_strides(const struct kz_kernel *kernel, size_t index,
+static kz_status args_refuse_strides(const struct kz_kernel *kernel, size_t index,
 	const struct kz_array *array, kz_error *err)
 {
 	bool mine = error_is_clean(err);
@@ -225,7 +225,7 @@ static kz_status refuse_strides(const struct kz_kernel *kernel, size_t index,
 	return KZ_ARGUMENT;
 }
 
-static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_array(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	const struct param *param = &kernel->params[index];
@@ -240,19 +240,19 @@ static kz_status convert_array(uint64_t *slot, const struct kz_kernel *kernel, s
 		return KZ_ARGUMENT;
 	}
 	if (arg->kind == KZ_ARG_ARRAY && !param->has_strides && !array_is_contiguous(array)) {
-		return refuse_strides(kernel, index, array, err);
+		return args_refuse_strides(kernel, index, array, err);
 	}
 	*slot = array_address(array);
-	return check_home(kernel, index, array->buffer->memory->device, "array", err);
+	return args_check_home(kernel, index, array->buffer->memory->device, "array", err);
 }
 
-static kz_status convert_host(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_host(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	char given[64];
 	if (arg->size < 0 || (!arg->value.p && arg->size > 0)) {
 		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': %s of %lld byte%s%s",
-			index + 1, kernel->info->name, given_name(given, sizeof(given), arg),
+			index + 1, kernel->info->name, args_given_name(given, sizeof(given), arg),
 			(long long)arg->size, plural(arg->size), arg->value.p ? "" : " at NULL");
 	}
 	*slot = 0;
@@ -269,7 +269,7 @@ static kz_status args_refuse_object(const struct kz_kernel *kernel, size_t index
 		object_describe(found, sizeof(found), object));
 }
 
-static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	static const char host_hint[] = "a kernel cannot read host memory: pass a kz_array itself, "
@@ -297,10 +297,10 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 			return args_refuse_object(kernel, index, kind, pointer, err);
 		}
 		if (kind == OBJECT_ARRAY) {
-			return convert_array(slot, kernel, index, arg, err);
+			return args_convert_array(slot, kernel, index, arg, err);
 		}
 		*slot = kz_buffer_address(pointer);
-		return check_home(kernel, index, kz_buffer_device(pointer), "buffer", err);
+		return args_check_home(kernel, index, kz_buffer_device(pointer), "buffer", err);
 	case KZ_ARG_POINTER:
 		*slot = 0;
 		return pointer ? args_refuse(kernel, index, arg, host_hint, err) : KZ_OK;
@@ -310,14 +310,14 @@ static kz_status convert_pointer(uint64_t *slot, const struct kz_kernel *kernel,
 	case KZ_ARG_IN:
 	case KZ_ARG_OUT:
 	case KZ_ARG_INOUT:
-		return convert_host(slot, kernel, index, arg, err);
+		return args_convert_host(slot, kernel, index, arg, err);
 	default:
 		return args_refuse(kernel, index, arg, NULL, err);
 	}
 }
 
 /* CUDA C has the handles as unsigned long long. */
-static kz_status convert_texture(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_texture(uint64_t *slot, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	const struct param *param = &kernel->params[index];
@@ -336,10 +336,10 @@ static kz_status convert_texture(uint64_t *slot, const struct kz_kernel *kernel,
 		return args_refuse_object(kernel, index, kind, object, err);
 	}
 	*slot = object->handle;
-	return check_home(kernel, index, object->memory->device, what, err);
+	return args_check_home(kernel, index, object->memory->device, what, err);
 }
 
-static kz_status convert_value(void **place, const struct kz_kernel *kernel, size_t index,
+static kz_status args_convert_value(void **place, const struct kz_kernel *kernel, size_t index,
 	const kz_arg *arg, kz_error *err)
 {
 	if (arg->kind != KZ_ARG_VALUE || !arg->value.p
@@ -352,13 +352,13 @@ static kz_status convert_value(void **place, const struct kz_kernel *kernel, siz
 }
 
 /* Only the size of the parameter is known: any value of that size goes in as it is. */
-static kz_status convert_unknown(uint64_t *slot, void **place, const struct kz_kernel *kernel,
+static kz_status args_convert_unknown(uint64_t *slot, void **place, const struct kz_kernel *kernel,
 	size_t index, const kz_arg *arg, kz_error *err)
 {
 	int64_t size = kernel->params[index].size;
 	switch (arg->kind) {
 	case KZ_ARG_VALUE:
-		return convert_value(place, kernel, index, arg, err);
+		return args_convert_value(place, kernel, index, arg, err);
 	case KZ_ARG_BOOL:
 	case KZ_ARG_INT:
 	case KZ_ARG_UINT:
@@ -367,7 +367,7 @@ static kz_status convert_unknown(uint64_t *slot, void **place, const struct kz_k
 		*slot = arg->value.u;
 		return arg->width == size ? KZ_OK : args_refuse(kernel, index, arg, NULL, err);
 	default:
-		return size == 8 ? convert_pointer(slot, kernel, index, arg, err)
+		return size == 8 ? args_convert_pointer(slot, kernel, index, arg, err)
 			: args_refuse(kernel, index, arg, NULL, err);
 	}
 }
@@ -378,30 +378,30 @@ kz_status args_convert(uint64_t *slot, void **place, const struct kz_kernel *ker
 	const struct param *param = &kernel->params[index];
 	*place = slot;
 	if (arg->kind == KZ_ARG_TEXTURE || arg->kind == KZ_ARG_SURFACE) {
-		return convert_texture(slot, kernel, index, arg, err);
+		return args_convert_texture(slot, kernel, index, arg, err);
 	}
 	/* The bytes of a value of the right size suit anything but a pointer.  C has no type for
 	 * half floats and 128-bit integers, so they come as bytes only. */
 	if ((arg->kind == KZ_ARG_VALUE && param->kind != PARAM_POINTER) || param->size > 8
 	    || (param->kind == PARAM_FLOAT && param->size < 4)) {
-		return convert_value(place, kernel, index, arg, err);
+		return args_convert_value(place, kernel, index, arg, err);
 	}
 	switch (param->kind) {
 	case PARAM_BOOL:
 	case PARAM_INT:
 	case PARAM_UINT:
 	case PARAM_ENUM:
-		return convert_integer(slot, kernel, index, arg, err);
+		return args_convert_integer(slot, kernel, index, arg, err);
 	case PARAM_FLOAT:
-		return convert_float(slot, kernel, index, arg, err);
+		return args_convert_float(slot, kernel, index, arg, err);
 	case PARAM_POINTER:
-		return convert_pointer(slot, kernel, index, arg, err);
+		return args_convert_pointer(slot, kernel, index, arg, err);
 	case PARAM_STRUCT:
-		return convert_value(place, kernel, index, arg, err);
+		return args_convert_value(place, kernel, index, arg, err);
 	case PARAM_UNKNOWN:
 		break;
 	}
-	return convert_unknown(slot, place, kernel, index, arg, err);
+	return args_convert_unknown(slot, place, kernel, index, arg, err);
 }
 
 uint64_t args_natural(enum param_kind kind, int64_t size)

@@ -39,7 +39,7 @@ struct row {
 
 #define HASHED_FROM (offsetof(struct header, hash) + sizeof(struct hash))
 
-static enum rtc_kind kind_of(const struct rtc_image *image)
+static enum rtc_kind bundle_kind_of(const struct rtc_image *image)
 {
 	return image->is_lto ? RTC_LTO : image->is_ptx ? RTC_PTX : RTC_CUBIN;
 }
@@ -57,7 +57,7 @@ static bool bundle_build(struct str *out, kz_image *const *images, size_t count,
 	size_t rows_at = out->len;
 	str_addn(out, (const char *)rows, count * sizeof(*rows));
 	for (size_t i = 0; i < count; i++) {
-		rows[i].kind = kind_of(&images[i]->rtc);
+		rows[i].kind = bundle_kind_of(&images[i]->rtc);
 		memcpy(rows[i].arch, images[i]->rtc.arch, sizeof(rows[i].arch));
 		rows[i].offset = out->len;
 		pack_image(out, &images[i]->rtc);
@@ -126,8 +126,8 @@ static kz_status bundle_fail_damaged(const char *name, const char *what, kz_erro
 	return error_set(err, KZ_BAD_IMAGE, "'%s' is a damaged bundle: %s", name, what);
 }
 
-static kz_status read_header(struct header *out, const char *name, const char *data, size_t size,
-	kz_error *err)
+static kz_status bundle_read_header(struct header *out, const char *name, const char *data,
+	size_t size, kz_error *err)
 {
 	if (size < sizeof(*out)) {
 		return bundle_fail_damaged(name, "it ends within its header", err);
@@ -148,7 +148,7 @@ static kz_status read_header(struct header *out, const char *name, const char *d
 }
 
 /* "sm_90": 90.  Code of one chip's own features, "sm_90a", runs on no other. */
-static int row_rank(const struct row *row, const struct rtc_target *target)
+static int bundle_row_rank(const struct row *row, const struct rtc_target *target)
 {
 	char arch[sizeof(row->arch) + 1] = "";
 	memcpy(arch, row->arch, sizeof(row->arch));
@@ -158,7 +158,7 @@ static int row_rank(const struct row *row, const struct rtc_target *target)
 }
 
 /* The best image and a list of all; *best_rank is 0 if none suits. */
-static void pick_row(struct row *best, int *best_rank, struct str *list,
+static void bundle_pick_row(struct row *best, int *best_rank, struct str *list,
 	const struct header *header, const char *data, const struct rtc_target *target)
 {
 	*best_rank = 0;
@@ -167,7 +167,7 @@ static void pick_row(struct row *best, int *best_rank, struct str *list,
 		memcpy(&row, data + sizeof(*header) + i * sizeof(row), sizeof(row));
 		str_addf(list, "%s%.*s", i ? ", " : "", (int)strnlen(row.arch, sizeof(row.arch)),
 			row.arch);
-		int rank = row_rank(&row, target);
+		int rank = bundle_row_rank(&row, target);
 		if (rank > *best_rank) {
 			*best = row;
 			*best_rank = rank;
@@ -226,11 +226,11 @@ kz_status bundle_pick(struct kz_image **out, const struct rtc_target *target, co
 	struct row best = {.size = 0};
 	struct str list = STR_INIT;
 	int rank;
-	kz_status st = read_header(&header, name, data, size, err);
+	kz_status st = bundle_read_header(&header, name, data, size, err);
 	if (st) {
 		return st;
 	}
-	pick_row(&best, &rank, &list, &header, data, target);
+	bundle_pick_row(&best, &rank, &list, &header, data, target);
 	st = rank > 0 ? bundle_unpack(out, &best, name, data, size, err)
 		: bundle_compile(out, &header, data, target, name, &list, err);
 	str_free(&list);

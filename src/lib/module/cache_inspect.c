@@ -70,7 +70,7 @@ struct listing {
 };
 
 /* A part of a key as text of its own; "" if there is none. */
-static char *part_text(const struct store_entry *entry, const char *name)
+static char *cache_part_text(const struct store_entry *entry, const char *name)
 {
 	struct key_part part;
 	return key_find(&part, entry->key, entry->key_size, name)
@@ -80,8 +80,8 @@ static char *part_text(const struct store_entry *entry, const char *name)
 static bool cache_show(void *arg, const struct store_entry *entry)
 {
 	struct listing *listing = arg;
-	char *name = part_text(entry, "name");
-	char *arch = part_text(entry, "architecture");
+	char *name = cache_part_text(entry, "name");
+	char *arch = cache_part_text(entry, "architecture");
 	bool is_image = entry->key_size >= sizeof(KEY_KIND)
 		&& memcmp(entry->key, KEY_KIND, sizeof(KEY_KIND)) == 0;
 	bool go_on = name && arch;
@@ -163,19 +163,19 @@ struct comparison {
 	int64_t used_ns;
 };
 
-static bool parts_equal(const struct key_part *a, const struct key_part *b)
+static bool cache_parts_equal(const struct key_part *a, const struct key_part *b)
 {
 	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
 /* How unlike two keys are.  Another source counts for more than any other part. */
-static int count_differences(const struct key *key, const void *other, size_t other_size)
+static int cache_count_differences(const struct key *key, const void *other, size_t other_size)
 {
 	struct key_part mine, theirs;
 	int count = 0;
 	for (size_t at = 0; key_next(&mine, &at, key->bytes.data, key->bytes.len);) {
 		bool same = key_find(&theirs, other, other_size, mine.name)
-			&& parts_equal(&mine, &theirs);
+			&& cache_parts_equal(&mine, &theirs);
 		count += same ? 0 : strcmp(mine.name, "source") == 0 ? 4 : 1;
 	}
 	return count;
@@ -188,7 +188,7 @@ static bool cache_compare_entry(void *arg, const struct store_entry *entry)
 	if (!key_find(&part, entry->key, entry->key_size, "source")) {
 		return true;
 	}
-	int count = count_differences(comparison->key, entry->key, entry->key_size);
+	int count = cache_count_differences(comparison->key, entry->key, entry->key_size);
 	bool first = !comparison->nearest.len;
 	if (first || count < comparison->differences
 	    || (count == comparison->differences && entry->used_ns > comparison->used_ns)) {
@@ -210,7 +210,7 @@ static void cache_add_words(struct str *out, const struct key_part *part)
 	}
 }
 
-static void explain_source(struct str *out, const struct key_part *mine,
+static void cache_explain_source(struct str *out, const struct key_part *mine,
 	const struct key_part *theirs)
 {
 	size_t line = 1;
@@ -225,7 +225,7 @@ static void explain_source(struct str *out, const struct key_part *mine,
 static const size_t header_extra = sizeof(int64_t) + sizeof(struct hash);
 
 /* Whether the list has this header, just as it is. */
-static bool has_header(const struct key_part *list, const char *header, size_t size)
+static bool cache_has_header(const struct key_part *list, const char *header, size_t size)
 {
 	for (size_t at = 0; at < list->size;) {
 		size_t len = strnlen(list->data + at, list->size - at) + 1 + header_extra;
@@ -238,14 +238,14 @@ static bool has_header(const struct key_part *list, const char *header, size_t s
 	return false;
 }
 
-static void explain_headers(struct str *out, const struct key_part *mine,
+static void cache_explain_headers(struct str *out, const struct key_part *mine,
 	const struct key_part *theirs)
 {
 	bool told = false;
 	for (size_t at = 0; at < mine->size;) {
 		const char *header = mine->data + at;
 		size_t len = strlen(header) + 1 + header_extra;
-		if (!has_header(theirs, header, len)) {
+		if (!cache_has_header(theirs, header, len)) {
 			str_addf(out, "header '%s' is new or has changed\n", header);
 			told = true;
 		}
@@ -267,9 +267,9 @@ static void cache_explain_part(struct str *out, const struct key_part *mine,
 		}
 	}
 	if (strcmp(mine->name, "source") == 0) {
-		explain_source(out, mine, theirs);
+		cache_explain_source(out, mine, theirs);
 	} else if (strncmp(mine->name, "headers", 7) == 0) {
-		explain_headers(out, mine, theirs);
+		cache_explain_headers(out, mine, theirs);
 	} else {
 		str_addf(out, "%s: '", mine->name);
 		cache_add_words(out, mine);
@@ -279,7 +279,7 @@ static void cache_explain_part(struct str *out, const struct key_part *mine,
 	}
 }
 
-static void explain_all(struct str *out, const struct comparison *comparison)
+static void cache_explain_all(struct str *out, const struct comparison *comparison)
 {
 	const struct str *nearest = &comparison->nearest;
 	const struct str *bytes = &comparison->key->bytes;
@@ -296,7 +296,7 @@ static void explain_all(struct str *out, const struct comparison *comparison)
 		if (!key_find(&theirs, nearest->data, nearest->len, mine.name)) {
 			theirs = (struct key_part){mine.name, "", 0};
 		}
-		if (!parts_equal(&mine, &theirs)) {
+		if (!cache_parts_equal(&mine, &theirs)) {
 			cache_explain_part(out, &mine, &theirs);
 		}
 	}
@@ -319,7 +319,7 @@ static bool cache_answer(struct str *out, struct store *store, struct key *key,
 		str_add(out, "hit\n");
 	} else {
 		store_walk(store, cache_compare_entry, &comparison);
-		explain_all(out, &comparison);
+		cache_explain_all(out, &comparison);
 	}
 	bool ok = !comparison.nearest.failed && !out->failed;
 	str_free(&comparison.nearest);
@@ -327,7 +327,8 @@ static bool cache_answer(struct str *out, struct store *store, struct key *key,
 	return ok;
 }
 
-static kz_status find_answer(struct str *out, const struct rtc_request *request, kz_error *err)
+static kz_status cache_find_answer(struct str *out, const struct rtc_request *request,
+	kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = store_default();
@@ -348,7 +349,7 @@ static kz_status find_answer(struct str *out, const struct rtc_request *request,
 }
 
 /* With keep_source the code has another name for the source, which is in the key; see image.c. */
-static kz_status name_kept(char **kept, struct rtc_request *request,
+static kz_status cache_name_kept(char **kept, struct rtc_request *request,
 	const kz_compile_options *options, kz_error *err)
 {
 	bool keeps = options && options->keep_source && (request->line_info || request->debug);
@@ -373,8 +374,8 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 			__func__, size);
 	}
 	if ((st = image_read_options(&request, options, err))
-	    || (st = name_kept(&kept, &request, options, err))
-	    || (st = find_answer(&found, &request, err))) {
+	    || (st = cache_name_kept(&kept, &request, options, err))
+	    || (st = cache_find_answer(&found, &request, err))) {
 		str_free(&found);
 		mem_free(kept);
 		return st;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t list_count(const char *const *list)
+static size_t source_list_count(const char *const *list)
 {
 	size_t count = 0;
 	while (list && list[count]) {
@@ -33,7 +33,7 @@ static size_t default_count;
 static bool default_too_long;
 static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
-static void read_defaults(void)
+static void source_read_defaults(void)
 {
 	const char *text = env_get("KUDZU_NVRTC_OPTIONS");
 	char *rest = NULL;
@@ -50,12 +50,12 @@ static void read_defaults(void)
 }
 
 /* A caller that passes no options gets those of the environment. */
-static kz_status add_defaults(struct rtc_request *request, kz_error *err)
+static kz_status source_add_defaults(struct rtc_request *request, kz_error *err)
 {
 	if (request->option_count > 0) {
 		return KZ_OK;
 	}
-	pthread_once(&default_once, read_defaults);
+	pthread_once(&default_once, source_read_defaults);
 	if (default_too_long) {
 		return error_set(err, KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most %d bytes",
 			DEFAULTS_SIZE - 1);
@@ -65,7 +65,7 @@ static kz_status add_defaults(struct rtc_request *request, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status read_given(struct rtc_request *request, const kz_compile_options *options,
+static kz_status source_read_given(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
 	if (options->size != sizeof(*options)) {
@@ -73,16 +73,16 @@ static kz_status read_given(struct rtc_request *request, const kz_compile_option
 	}
 	request->name = options->name;
 	request->include_dirs = options->include_dirs;
-	request->include_count = list_count(options->include_dirs);
+	request->include_count = source_list_count(options->include_dirs);
 	request->header_names = options->header_names;
 	request->header_texts = options->header_texts;
-	request->header_count = list_count(options->header_names);
+	request->header_count = source_list_count(options->header_names);
 	request->defines = options->defines;
-	request->define_count = list_count(options->defines);
+	request->define_count = source_list_count(options->defines);
 	request->instances = options->instances;
-	request->instance_count = list_count(options->instances);
+	request->instance_count = source_list_count(options->instances);
 	request->options = options->nvrtc_options;
-	request->option_count = list_count(options->nvrtc_options);
+	request->option_count = source_list_count(options->nvrtc_options);
 	request->arch = options->arch;
 	request->line_info = options->line_info != 0;
 	request->debug = options->debug != 0;
@@ -93,16 +93,16 @@ static kz_status read_given(struct rtc_request *request, const kz_compile_option
 	request->fast_compile = options->fast_compile;
 	request->max_registers = options->max_registers;
 	request->std = options->std;
-	if (request->header_count != list_count(options->header_texts)) {
+	if (request->header_count != source_list_count(options->header_texts)) {
 		return error_set(err, KZ_INVALID, "%zu header names, but %zu header texts",
-			request->header_count, list_count(options->header_texts));
+			request->header_count, source_list_count(options->header_texts));
 	}
 	return KZ_OK;
 }
 
 /* The byte order mark, which some editors put before a text in UTF-8: nvcc takes it, NVRTC does
  * not. */
-static const char *behind_mark(const char *source)
+static const char *source_behind_mark(const char *source)
 {
 	bool marked = source && source[0] == '\xef' && source[1] == '\xbb' && source[2] == '\xbf';
 	return marked ? source + 3 : source;
@@ -111,9 +111,9 @@ static const char *behind_mark(const char *source)
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
-	kz_status st = options ? read_given(request, options, err) : KZ_OK;
-	request->source = behind_mark(request->source);
-	st = st ? st : add_defaults(request, err);
+	kz_status st = options ? source_read_given(request, options, err) : KZ_OK;
+	request->source = source_behind_mark(request->source);
+	st = st ? st : source_add_defaults(request, err);
 	return st ? st : rtc_request_check(request, err);
 }
 

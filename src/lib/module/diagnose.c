@@ -43,7 +43,7 @@ struct kz_diagnosis {
 };
 
 /* `text` may be NULL: memory ran out while it was made. */
-static struct finding *diagnosis_add(struct kz_diagnosis *diagnosis, kz_verdict verdict,
+static struct finding *diagnose_add_finding(struct kz_diagnosis *diagnosis, kz_verdict verdict,
 	const char *topic, const char *text, const char *fix)
 {
 	struct finding *finding = arena_alloc(&diagnosis->arena, 1, sizeof(*finding));
@@ -67,7 +67,8 @@ void diagnose_add(kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic
 		texts[i] = is_there ? arena_printf(&diagnosis->arena, "%s", texts[i]) : NULL;
 		diagnosis->no_memory |= is_there && !texts[i];
 	}
-	struct finding *finding = diagnosis_add(diagnosis, verdict, topic, texts[0], texts[1]);
+	struct finding *finding = diagnose_add_finding(diagnosis, verdict, topic, texts[0],
+		texts[1]);
 	if (finding) {
 		finding->public.log = texts[2];
 	}
@@ -77,7 +78,7 @@ void diagnose_add(kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic
 
 /* Hints are for people who run a program.  A diagnosis speaks of the CPU device elsewhere, and its
  * reader has run `kudzu doctor` already: so the hint ends before the clauses about these. */
-static const char *fitting_hint(struct kz_diagnosis *diagnosis, const char *hint)
+static const char *diagnose_fitting_hint(struct kz_diagnosis *diagnosis, const char *hint)
 {
 	static const char *const misfits[] = {"kudzu doctor", "the device 'cpu'"};
 	size_t len = hint ? strlen(hint) : 0;
@@ -96,12 +97,12 @@ static const char *fitting_hint(struct kz_diagnosis *diagnosis, const char *hint
 }
 
 /* `what` begins the text; `fix` is for an error without a hint of use here. */
-static void add_error(struct kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic,
-	const char *what, const char *fix, const kz_error *err)
+static void diagnose_add_error(struct kz_diagnosis *diagnosis, kz_verdict verdict,
+	const char *topic, const char *what, const char *fix, const kz_error *err)
 {
 	diagnosis->no_memory |= err->status == KZ_NO_MEMORY;
-	const char *hint = fitting_hint(diagnosis, err->hint);
-	struct finding *finding = diagnosis_add(diagnosis, verdict, topic,
+	const char *hint = diagnose_fitting_hint(diagnosis, err->hint);
+	struct finding *finding = diagnose_add_finding(diagnosis, verdict, topic,
 		TEXT(diagnosis, "%s%s%s", what, *what ? ": " : "", err->message),
 		hint ? hint : fix);
 	if (finding && err->log) {
@@ -111,7 +112,7 @@ static void add_error(struct kz_diagnosis *diagnosis, kz_verdict verdict, const 
 }
 
 /* Whether a finding says already what a message says. */
-static bool is_told(const struct kz_diagnosis *diagnosis, const char *message)
+static bool diagnose_is_told(const struct kz_diagnosis *diagnosis, const char *message)
 {
 	const struct finding *finding = diagnosis->first;
 	while (finding && !strstr(finding->public.text, message)) {
@@ -123,17 +124,18 @@ static bool is_told(const struct kz_diagnosis *diagnosis, const char *message)
 /* Devices */
 
 /* Open a device as a program would, and say what it is.  False if it cannot be used. */
-static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name, const char *fix)
+static bool diagnose_look_at_device(struct kz_diagnosis *diagnosis, const char *name,
+	const char *fix)
 {
 	kz_error err = KZ_ERROR_INIT;
 	struct kz_device *dev;
 	if (kz_device_open(&dev, name, &err)) {
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "device", name, fix, &err);
+		diagnose_add_error(diagnosis, KZ_VERDICT_PROBLEM, "device", name, fix, &err);
 		kz_error_clear(&err);
 		return false;
 	}
 	const kz_device_info *info = &dev->info;
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "device", TEXT(diagnosis,
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "device", TEXT(diagnosis,
 		"%s: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB", dev->name,
 		dev->model, info->compute_capability / 10, info->compute_capability % 10,
 		info->multiprocessors, (double)info->total_memory / (1 << 30)), NULL);
@@ -141,18 +143,18 @@ static bool look_at_device(struct kz_diagnosis *diagnosis, const char *name, con
 	return true;
 }
 
-static void look_at_gpus(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_gpus(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "see what nvidia-smi says, and reinstall the NVIDIA driver";
 	kz_error err = KZ_ERROR_INIT;
 	struct drv *drv;
 	if (drv_open(&drv, DRV_CUDA, &err)) {
-		add_error(diagnosis, diagnosis->has_cpu ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,
-			"driver", "", fix, &err);
+		diagnose_add_error(diagnosis, diagnosis->has_cpu ? KZ_VERDICT_NOTE
+			: KZ_VERDICT_PROBLEM, "driver", "", fix, &err);
 		kz_error_clear(&err);
 		return;
 	}
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "driver",
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "driver",
 		TEXT(diagnosis, "CUDA %d.%d, %d device%s, %s", drv->version / 1000,
 			drv->version % 1000 / 10, drv->device_count, plural(drv->device_count),
 			drv->path),
@@ -160,14 +162,14 @@ static void look_at_gpus(struct kz_diagnosis *diagnosis)
 	for (int i = 0; i < drv->device_count; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "cuda:%d", i);
-		diagnosis->usable_gpus += look_at_device(diagnosis, name,
+		diagnosis->usable_gpus += diagnose_look_at_device(diagnosis, name,
 			"see what nvidia-smi and the kernel's log (dmesg) say about it");
 	}
 }
 
 /* The CPU driver loads LLVM when it has to compile, and to say its version.  `drv` is NULL where
  * the driver itself does not load. */
-static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
+static void diagnose_look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 {
 	CUdevice device;
 	int version = 0;
@@ -181,28 +183,29 @@ static void look_at_llvm(struct kz_diagnosis *diagnosis, const struct drv *drv)
 		drv_fail(drv, result, "cuDeviceGetAttribute", &err);
 		error_add_hint(&err, "install the LLVM library that the log names, or build Kudzu"
 			" with the LLVM that there is");
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "llvm", "", "install Kudzu again", &err);
+		diagnose_add_error(diagnosis, KZ_VERDICT_PROBLEM, "llvm", "", "install Kudzu again",
+			&err);
 		kz_error_clear(&err);
 	} else if (version > 0) {
-		diagnosis_add(diagnosis, KZ_VERDICT_OK, "llvm",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "llvm",
 			TEXT(diagnosis, "%d.%d.%d", version / 10000, version / 100 % 100,
 				version % 100),
 			NULL);
 	} else {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "llvm",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "llvm",
 			"unknown: the CPU driver, which uses it, does not say", NULL);
 	}
 }
 
 /* A limit of addresses makes the gaps small that the CPU device keeps around memory. */
-static void look_at_gaps(struct kz_diagnosis *diagnosis, const struct drv *drv)
+static void diagnose_look_at_gaps(struct kz_diagnosis *diagnosis, const struct drv *drv)
 {
 	CUdevice device;
 	int size = CU_DEVICE_KUDZU_GAP_WIDE;
 	if (drv->DeviceGet(&device, 0) == CUDA_SUCCESS
 	    && drv->DeviceGetAttribute(&size, CU_DEVICE_ATTRIBUTE_KUDZU_GAP, device) == CUDA_SUCCESS
 	    && size < CU_DEVICE_KUDZU_GAP_WIDE) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "addresses", TEXT(diagnosis,
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "addresses", TEXT(diagnosis,
 			"ulimit -v leaves room for gaps of %.1f MiB, not %.0f, around memory of kernels:"
 			" a wild index may leap over them", (double)size / (1 << 10),
 			(double)CU_DEVICE_KUDZU_GAP_WIDE / (1 << 10)),
@@ -210,7 +213,7 @@ static void look_at_gaps(struct kz_diagnosis *diagnosis, const struct drv *drv)
 	}
 }
 
-static void look_at_cpu(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_cpu(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "install Kudzu again";
 	kz_error err = KZ_ERROR_INIT;
@@ -219,48 +222,49 @@ static void look_at_cpu(struct kz_diagnosis *diagnosis)
 		if (err.status == KZ_INVALID) {
 			error_add_hint(&err, "correct the variable that the log names, or unset it");
 		}
-		add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE : KZ_VERDICT_PROBLEM,
-			"cpu driver", "", fix, &err);
+		diagnose_add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE
+			: KZ_VERDICT_PROBLEM, "cpu driver", "", fix, &err);
 		kz_error_clear(&err);
 	} else {
-		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
-		diagnosis->has_cpu = look_at_device(diagnosis, "cpu", fix);
-		look_at_gaps(diagnosis, drv);
+		diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "cpu driver", drv->path, NULL);
+		diagnosis->has_cpu = diagnose_look_at_device(diagnosis, "cpu", fix);
+		diagnose_look_at_gaps(diagnosis, drv);
 	}
-	look_at_llvm(diagnosis, drv);
+	diagnose_look_at_llvm(diagnosis, drv);
 }
 
 /* Why the device that programs get is not to be had, unless that was told. */
-static void add_choice_error(struct kz_diagnosis *diagnosis, const char *chosen,
+static void diagnose_add_choice_error(struct kz_diagnosis *diagnosis, const char *chosen,
 	const kz_error *err)
 {
 	bool any = diagnosis->usable_gpus > 0 || diagnosis->has_cpu;
 	const char *text = "no device can be used";
 	diagnosis->no_memory |= err->status == KZ_NO_MEMORY;
-	if (chosen && is_told(diagnosis, err->message)) {
+	if (chosen && diagnose_is_told(diagnosis, err->message)) {
 		text = TEXT(diagnosis, "no device: '%s', as KUDZU_DEVICE says, cannot be used",
 			chosen);
 	} else if (chosen) {
 		text = TEXT(diagnosis, "no device: %s", err->message);
 	}
-	diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "choice", text,
+	diagnose_add_finding(diagnosis, KZ_VERDICT_PROBLEM, "choice", text,
 		any ? "unset KUDZU_DEVICE, or set it to a device that works"
 		: "make one of the devices work");
 }
 
-static void look_at_choice(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_choice(struct kz_diagnosis *diagnosis)
 {
 	const char *chosen = env_get("KUDZU_DEVICE");
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *dev;
 	chosen = chosen && *chosen ? chosen : NULL;
 	if (kz_device_open(&dev, NULL, &err)) {
-		add_choice_error(diagnosis, chosen, &err);
+		diagnose_add_choice_error(diagnosis, chosen, &err);
 		kz_error_clear(&err);
 		return;
 	}
 	diagnosis->has_device = true;
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "choice", TEXT(diagnosis, "programs run on %s, %s",
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "choice", TEXT(diagnosis,
+		"programs run on %s, %s",
 		kz_device_name(dev), chosen ? "as KUDZU_DEVICE says" : "by default"), NULL);
 	kz_device_close(dev);
 }
@@ -268,24 +272,24 @@ static void look_at_choice(struct kz_diagnosis *diagnosis)
 /* Compiling */
 
 /* `nvrtc` is NULL where there is none. */
-static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc)
+static void diagnose_look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *nvrtc)
 {
 	static const char fix[] = "install the CUDA headers of NVRTC's version; kernels that "
 		"include no CUDA header do not need them";
 	if (!nvrtc) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"unknown: they are looked for beside NVRTC", NULL);
 		return;
 	}
 	const char *named = env_get("KUDZU_CUDA_INCLUDE");
 	if (nvrtc->include_count == 0 && named && named[0]) {
-		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "headers",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_PROBLEM, "headers",
 			TEXT(diagnosis, "KUDZU_CUDA_INCLUDE is '%s': expected folders", named),
 			"correct the environment variable, or unset it");
 		return;
 	}
 	if (nvrtc->include_count == 0) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "headers",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "headers",
 			"no CUDA headers: kernels cannot include them", fix);
 		return;
 	}
@@ -293,20 +297,21 @@ static void look_at_headers(struct kz_diagnosis *diagnosis, const struct nvrtc *
 	const char *version = nvrtc->header_version;
 	bool fits = !version || sscanf(version, "%d.%d", &major, &minor) != 2
 		|| (major == nvrtc->major && minor == nvrtc->minor);
-	diagnosis_add(diagnosis, fits ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, "headers",
+	diagnose_add_finding(diagnosis, fits ? KZ_VERDICT_OK : KZ_VERDICT_PROBLEM, "headers",
 		TEXT(diagnosis, "CUDA %s, %s%s", version ? version : "of unknown version",
 			nvrtc->include_dirs[0], fits ? "" : "; NVRTC is of another version"),
 		fits ? NULL : fix);
 }
 
-static void look_at_compiler(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_compiler(struct kz_diagnosis *diagnosis)
 {
 	const struct nvrtc *nvrtc;
 	kz_error err = KZ_ERROR_INIT;
 	if (nvrtc_open(&nvrtc, &err)) {
-		add_error(diagnosis, KZ_VERDICT_PROBLEM, "nvrtc", "", "install NVRTC", &err);
+		diagnose_add_error(diagnosis, KZ_VERDICT_PROBLEM, "nvrtc", "", "install NVRTC",
+			&err);
 		kz_error_clear(&err);
-		look_at_headers(diagnosis, NULL);
+		diagnose_look_at_headers(diagnosis, NULL);
 		return;
 	}
 	diagnosis->has_compiler = true;
@@ -315,40 +320,40 @@ static void look_at_compiler(struct kz_diagnosis *diagnosis)
 		str_addf(&archs, "%s%d", i ? " " : ", for compute capability ", nvrtc->archs[i]);
 	}
 	diagnosis->no_memory |= archs.failed;
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvrtc",
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "nvrtc",
 		TEXT(diagnosis, "%d.%d, %s%s", nvrtc->major, nvrtc->minor, nvrtc->path,
 			archs.data ? archs.data : ""),
 		NULL);
 	str_free(&archs);
 	if (nvrtc->builtins) {
-		diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvrtc builtins",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "nvrtc builtins",
 			TEXT(diagnosis, "%s", nvrtc->builtins), NULL);
 	} else {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "nvrtc builtins",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "nvrtc builtins",
 			"none beside NVRTC: the dynamic loader has to find them",
 			"if kernels do not compile, install libnvrtc-builtins of NVRTC's version");
 	}
-	look_at_headers(diagnosis, nvrtc);
+	diagnose_look_at_headers(diagnosis, nvrtc);
 }
 
 /* Only some need it. */
-static void look_at_linker(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_linker(struct kz_diagnosis *diagnosis)
 {
 	const struct nvjitlink *linker;
 	kz_error err = KZ_ERROR_INIT;
 	if (nvjitlink_open(&linker, &err)) {
-		add_error(diagnosis, KZ_VERDICT_NOTE, "nvjitlink", "",
+		diagnose_add_error(diagnosis, KZ_VERDICT_NOTE, "nvjitlink", "",
 			"install nvJitLink (NVIDIA's nvidia-nvjitlink wheel, or the CUDA toolkit) to "
 			"link LTO-IR, and to load PTX that is newer than the driver", &err);
 		kz_error_clear(&err);
 		return;
 	}
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "nvjitlink",
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "nvjitlink",
 		TEXT(diagnosis, "%u.%u, %s", linker->major, linker->minor, linker->path), NULL);
 }
 
 /* The path itself or, if there is none, the nearest one above it that exists. */
-static char *existing_path(const char *path)
+static char *diagnose_existing_path(const char *path)
 {
 	char *existing = mem_strdup(path);
 	while (existing && access(existing, F_OK) != 0 && strcmp(existing, "/") != 0) {
@@ -359,58 +364,58 @@ static char *existing_path(const char *path)
 	return existing;
 }
 
-static bool add_size(void *arg, const struct store_entry *entry)
+static bool diagnose_add_size(void *arg, const struct store_entry *entry)
 {
 	*(int64_t *)arg += entry->size + (int64_t)entry->key_size;
 	return true;
 }
 
 /* A folder that could be used: is it? */
-static void describe_cache(struct kz_diagnosis *diagnosis, const char *path, bool is_there)
+static void diagnose_describe_cache(struct kz_diagnosis *diagnosis, const char *path, bool is_there)
 {
 	struct store *store = store_default();
 	const char *off = store ? store_off(store) : NULL;
 	int64_t size = 0;
 	diagnosis->no_memory |= !store;
 	if (off) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "cache",
 			TEXT(diagnosis, "%s: off: %s", path, off), NULL);
 	} else if (!is_there) {
-		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cache",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "cache",
 			TEXT(diagnosis, "%s (not there yet)", path), NULL);
-	} else if (store && store_walk(store, add_size, &size)) {
-		diagnosis_add(diagnosis, KZ_VERDICT_OK, "cache",
+	} else if (store && store_walk(store, diagnose_add_size, &size)) {
+		diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "cache",
 			TEXT(diagnosis, "%s, %.1f MiB", path, (double)size / (1 << 20)), NULL);
 	} else {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "cache",
 			TEXT(diagnosis, "%s: cannot be read", path), NULL);
 	}
 }
 
-static void look_at_cache(struct kz_diagnosis *diagnosis)
+static void diagnose_look_at_cache(struct kz_diagnosis *diagnosis)
 {
 	static const char fix[] = "set KUDZU_CACHE_DIR to a folder of your own";
 	const char *why = NULL;
 	char bad[160];
 	if (!store_check_variables(bad, sizeof(bad))) {
-		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "cache", TEXT(diagnosis, "%s", bad),
-			"correct the environment variable, or unset it");
+		diagnose_add_finding(diagnosis, KZ_VERDICT_PROBLEM, "cache", TEXT(diagnosis, "%s",
+			bad), "correct the environment variable, or unset it");
 		return;
 	}
 	char *path = store_folder_path(NULL, &why);
-	char *existing = path ? existing_path(path) : NULL;
+	char *existing = path ? diagnose_existing_path(path) : NULL;
 	if (!path) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "cache",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "cache",
 			TEXT(diagnosis, "no folder for it: %s", why), fix);
 	} else if (!existing) {
 		diagnosis->no_memory = true;
 	} else if (!file_is_folder(existing) || access(existing, W_OK | X_OK) != 0) {
-		diagnosis_add(diagnosis, KZ_VERDICT_PROBLEM, "cache",
+		diagnose_add_finding(diagnosis, KZ_VERDICT_PROBLEM, "cache",
 			TEXT(diagnosis, "%s: '%s' is %s", path, existing,
 				file_is_folder(existing) ? "not writable" : "not a folder"),
 			fix);
 	} else {
-		describe_cache(diagnosis, path, strcmp(existing, path) == 0);
+		diagnose_describe_cache(diagnosis, path, strcmp(existing, path) == 0);
 	}
 	mem_free(existing);
 	mem_free(path);
@@ -428,18 +433,19 @@ kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 	}
 	diagnosis->tag = OBJECT_DIAGNOSIS;
 	diagnosis->end = &diagnosis->first;
-	diagnosis_add(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
+	diagnose_add_finding(diagnosis, KZ_VERDICT_OK, "kudzu", kz_version_string(), NULL);
 	if (env_is_privileged()) {
-		diagnosis_add(diagnosis, KZ_VERDICT_NOTE, "environment", "ignored, and nothing is "
+		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "environment",
+			"ignored, and nothing is "
 			"cached: the program has rights that its user lacks", NULL);
 	}
-	look_at_cpu(diagnosis);
-	look_at_gpus(diagnosis);
-	look_at_choice(diagnosis);
-	look_at_compiler(diagnosis);
-	look_at_linker(diagnosis);
+	diagnose_look_at_cpu(diagnosis);
+	diagnose_look_at_gpus(diagnosis);
+	diagnose_look_at_choice(diagnosis);
+	diagnose_look_at_compiler(diagnosis);
+	diagnose_look_at_linker(diagnosis);
 	diagnose_libraries(diagnosis, diagnosis->has_cpu, diagnosis->usable_gpus > 0);
-	look_at_cache(diagnosis);
+	diagnose_look_at_cache(diagnosis);
 	if (diagnosis->no_memory) {
 		kz_diagnosis_release(diagnosis);
 		return error_no_memory(err);

@@ -58,13 +58,13 @@ static struct slice diagnostic_trim(struct slice slice)
 	return slice;
 }
 
-static bool is_indented(struct slice line)
+static bool diagnostic_is_indented(struct slice line)
 {
 	return line.len == 0 || line.text[0] == ' ' || line.text[0] == '\t';
 }
 
 /* Nothing but a caret. */
-static bool is_caret(struct slice line)
+static bool diagnostic_is_caret(struct slice line)
 {
 	line = diagnostic_trim(line);
 	return line.len == 1 && line.text[0] == '^';
@@ -78,7 +78,7 @@ static const char *diagnostic_copy(struct kz_diagnostics *list, struct slice sli
 }
 
 /* Cut ":12" off the end of a place; 0 if there is no number. */
-static int32_t take_number(struct slice *place)
+static int32_t diagnostic_take_number(struct slice *place)
 {
 	size_t digits = place->len;
 	while (digits > 0 && isdigit((unsigned char)place->text[digits - 1])) {
@@ -94,7 +94,7 @@ static int32_t take_number(struct slice *place)
 }
 
 /* " [#177-D]" at the end of a message. */
-static struct slice take_code(struct slice *message)
+static struct slice diagnostic_take_code(struct slice *message)
 {
 	if (message->len < 4 || message->text[message->len - 1] != ']') {
 		return (struct slice){NULL, 0};
@@ -136,24 +136,25 @@ static void diagnostic_read_head(kz_diagnostic *out, struct slice *file, struct 
 		}
 	}
 	if (first) {
-		int32_t number = take_number(file);
-		int32_t before = number ? take_number(file) : 0;
+		int32_t number = diagnostic_take_number(file);
+		int32_t before = number ? diagnostic_take_number(file) : 0;
 		out->line = before ? before : number;
 		out->column = before ? number : 0;
-		*code = take_code(message);
+		*code = diagnostic_take_code(message);
 	}
 	*message = diagnostic_trim(*message);
 }
 
 /* The lines that follow a head, up to `end`. */
-static void read_body(struct str *details, struct slice *excerpt, const char *at, const char *end)
+static void diagnostic_read_body(struct str *details, struct slice *excerpt, const char *at,
+	const char *end)
 {
 	struct slice line;
 	while (at < end && diagnostic_next_line(&at, &line)) {
 		const char *peek = at;
 		struct slice next;
 		if (!excerpt->text && line.len >= 2 && peek < end
-		    && diagnostic_next_line(&peek, &next) && is_caret(next)) {
+		    && diagnostic_next_line(&peek, &next) && diagnostic_is_caret(next)) {
 			*excerpt = (struct slice){line.text + 2, line.len - 2};
 			at = peek;
 			continue;
@@ -201,7 +202,7 @@ static kz_diagnostic *diagnostic_add(struct kz_diagnostics *list)
 }
 
 /* A head, and what is indented under it up to `end`; false when memory runs out. */
-static bool read_item(struct kz_diagnostics *list, struct slice head, const char *body,
+static bool diagnostic_read_item(struct kz_diagnostics *list, struct slice head, const char *body,
 	const char *end)
 {
 	kz_diagnostic *item = diagnostic_add(list);
@@ -215,7 +216,7 @@ static bool read_item(struct kz_diagnostics *list, struct slice head, const char
 		return false;
 	}
 	diagnostic_read_head(item, &file, &message, &code);
-	read_body(&details, &excerpt, body, end);
+	diagnostic_read_body(&details, &excerpt, body, end);
 	item->file = diagnostic_copy(list, file, &ok);
 	item->code = diagnostic_copy(list, code, &ok);
 	item->message = message.len > 0 ? diagnostic_copy(list, message, &ok) : "";
@@ -239,10 +240,11 @@ static bool diagnostic_read_log(struct kz_diagnostics *list, const char *log)
 		if (diagnostic_trim(line).len == 0) {
 			continue;
 		}
-		for (const char *at = log; diagnostic_next_line(&at, &next) && is_indented(next);) {
+		for (const char *at = log; diagnostic_next_line(&at, &next)
+			&& diagnostic_is_indented(next);) {
 			log = at;
 		}
-		ok = read_item(list, line, body, log);
+		ok = diagnostic_read_item(list, line, body, log);
 	}
 	return ok;
 }

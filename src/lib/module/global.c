@@ -39,7 +39,7 @@ static kz_status find_global(CUdeviceptr *address, int64_t *size, struct kz_modu
 }
 
 /* The memory of a variable keeps its module alive. */
-static void variable_release(void *mod)
+static void global_release_variable(void *mod)
 {
 	module_release(mod);
 }
@@ -54,7 +54,8 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	    || (st = module_check(mod, __func__, err))
 	    || (st = pointer_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
-	    || (st = memory_borrow(&memory, mod->device, address, size, variable_release, mod,
+	    || (st = memory_borrow(&memory, mod->device, address, size, global_release_variable,
+	mod,
 			err))) {
 		return st;
 	}
@@ -114,14 +115,14 @@ kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64
 }
 
 /* "float" of "float [2][8]". */
-static size_t element_len(const char *type)
+static size_t global_element_len(const char *type)
 {
 	const char *bounds = strstr(type, " [");
 	return bounds ? (size_t)(bounds - type) : strlen(type);
 }
 
 /* Whether a registered struct is called as the type of a variable. */
-static bool is_same_struct(const char *type, size_t len, kz_dtype dtype)
+static bool global_is_same_struct(const char *type, size_t len, kz_dtype dtype)
 {
 	const char *name = kz_dtype_ctype(dtype);
 	type += strncmp(type, "const ", 6) == 0 ? 6 : 0;
@@ -129,23 +130,23 @@ static bool is_same_struct(const char *type, size_t len, kz_dtype dtype)
 	return strlen(name) == len && memcmp(name, type, len) == 0;
 }
 
-static bool fits_type(const struct rtc_variable *variable, kz_dtype dtype)
+static bool global_fits_type(const struct rtc_variable *variable, kz_dtype dtype)
 {
 	const char *type = variable->type;
-	size_t len = type ? element_len(type) : 0;
+	size_t len = type ? global_element_len(type) : 0;
 	if (!type) {
 		return true;
 	}
 	if (!dtype_is_struct(dtype)) {
 		return args_element_dtypes(type, len) & dtype_bit(dtype);
 	}
-	return variable->kind == PARAM_STRUCT && is_same_struct(type, len, dtype);
+	return variable->kind == PARAM_STRUCT && global_is_same_struct(type, len, dtype);
 }
 
 /* The bytes of `count` values, if they fit this variable.  A variable that is not in the image is
  * left for the driver to find. */
-static kz_status values_size(int64_t *size, const kz_module *mod, const char *name, kz_dtype dtype,
-	int64_t count, const char *call, kz_error *err)
+static kz_status global_values_size(int64_t *size, const kz_module *mod, const char *name,
+	kz_dtype dtype, int64_t count, const char *call, kz_error *err)
 {
 	kz_status st;
 	size_t bytes = 0;
@@ -162,7 +163,7 @@ static kz_status values_size(int64_t *size, const kz_module *mod, const char *na
 			(long long)count);
 	}
 	const struct rtc_variable *variable = rtc_image_variable(&mod->image->rtc, name);
-	if (variable && !fits_type(variable, dtype)) {
+	if (variable && !global_fits_type(variable, dtype)) {
 		return error_set(err, KZ_ARGUMENT, "variable '%s' is %s, got %s", name,
 			variable->type, kz_dtype_name(dtype));
 	}
@@ -174,7 +175,7 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = values_size(&size, mod, name, dtype, count, __func__, err);
+	kz_status st = global_values_size(&size, mod, name, dtype, count, __func__, err);
 	return st ? st : kz_module_set_global(mod, name, from, size, err);
 }
 
@@ -182,6 +183,6 @@ kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = values_size(&size, mod, name, dtype, count, __func__, err);
+	kz_status st = global_values_size(&size, mod, name, dtype, count, __func__, err);
 	return st ? st : kz_module_get_global(mod, name, to, size, err);
 }

@@ -114,7 +114,7 @@ kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after, kz
 }
 
 /* The driver gets the arguments, and the set of the graph the memory in the place of the old one. */
-static kz_status exec_set_launch(struct kz_exec *exec, struct kz_node *node,
+static kz_status graph_exec_set_launch(struct kz_exec *exec, struct kz_node *node,
 	const struct launch *launch, kz_error *err)
 {
 	struct kz_device *dev = exec->device;
@@ -166,7 +166,7 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 		.count = count,
 		.shared_size = node->shared_size};
 	st = graph_check_launch(&launch, NULL, err);
-	st = st ? st : exec_set_launch(exec, node, &launch, err);
+	st = st ? st : graph_exec_set_launch(exec, node, &launch, err);
 	mem_free(launch.slots);
 	return st;
 }

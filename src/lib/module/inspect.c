@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static const struct rtc_kernel *kernel_at(const kz_image *image, int64_t index)
+static const struct rtc_kernel *inspect_kernel_at(const kz_image *image, int64_t index)
 {
 	return index >= 0 && index < kz_image_kernel_count(image) ? &image->rtc.kernels[index]
 								  : NULL;
@@ -25,7 +25,7 @@ const kz_image *kz_module_get_image(const kz_module *mod)
 
 const char *kz_image_kernel_symbol(const kz_image *image, int64_t index)
 {
-	const struct rtc_kernel *kernel = kernel_at(image, index);
+	const struct rtc_kernel *kernel = inspect_kernel_at(image, index);
 	return kernel ? kernel->lowered : NULL;
 }
 
@@ -40,7 +40,7 @@ static void inspect_add_param(struct str *text, const struct rtc_param *param)
 	}
 }
 
-static void add_signature(struct str *text, const struct rtc_kernel *kernel)
+static void inspect_add_signature(struct str *text, const struct rtc_kernel *kernel)
 {
 	size_t len = strlen(kernel->name);
 	str_add(text, kernel->name);
@@ -57,11 +57,11 @@ static void add_signature(struct str *text, const struct rtc_kernel *kernel)
 
 int64_t kz_image_kernel_signature(const kz_image *image, int64_t index, char *out, int64_t size)
 {
-	const struct rtc_kernel *kernel = kernel_at(image, index);
+	const struct rtc_kernel *kernel = inspect_kernel_at(image, index);
 	struct str text = STR_INIT;
 	int64_t len = -1;
 	if (kernel) {
-		add_signature(&text, kernel);
+		inspect_add_signature(&text, kernel);
 		len = text.failed ? -1 : (int64_t)text.len;
 	}
 	if (out && size > 0) {
@@ -112,7 +112,7 @@ kz_status kz_image_variable(const kz_image *image, int64_t index, kz_variable_in
 }
 
 /* The kernel of that name in a cubin. */
-static kz_status find_compiled(const struct rtc_kernel **out, const kz_image *image,
+static kz_status inspect_find_compiled(const struct rtc_kernel **out, const kz_image *image,
 	const char *name, kz_error *err)
 {
 	*out = rtc_image_kernel(&image->rtc, name);
@@ -146,7 +146,7 @@ kz_status kz_image_resources(const kz_image *image, const char *kernel, kz_resou
 		return error_set(err, KZ_INVALID,
 			"kz_image_resources: initialize the result with KZ_RESOURCES_INIT");
 	}
-	if ((st = find_compiled(&found, image, kernel, err))
+	if ((st = inspect_find_compiled(&found, image, kernel, err))
 	    || (st = rtc_image_resources(&r, &image->rtc, found, err))) {
 		return st;
 	}

@@ -20,14 +20,14 @@
 #define STACK_ARGS 64
 
 /* Every extent from 1 to the limit; below 1 wraps beyond any limit. */
-static inline bool is_within(const kz_dim3 *dim, const int64_t max[3])
+static inline bool kernel_is_within(const kz_dim3 *dim, const int64_t max[3])
 {
 	return (uint64_t)dim->x - 1 < (uint64_t)max[0] && (uint64_t)dim->y - 1 < (uint64_t)max[1]
 		&& (uint64_t)dim->z - 1 < (uint64_t)max[2];
 }
 
-static kz_status refuse_extent(const struct launch *launch, const char *what, const kz_dim3 *dim,
-	const int64_t max[3], kz_error *err)
+static kz_status kernel_refuse_extent(const struct launch *launch, const char *what,
+	const kz_dim3 *dim, const int64_t max[3], kz_error *err)
 {
 	return error_set(err, KZ_LAUNCH,
 		"%s of %lld x %lld x %lld for '%s': each extent is from 1 to %lld x %lld x %lld on %s",
@@ -36,14 +36,14 @@ static kz_status refuse_extent(const struct launch *launch, const char *what, co
 		(long long)max[2], launch->dev->name);
 }
 
-static always_inline kz_status check_geometry(const struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_check_geometry(const struct launch *launch, kz_error *err)
 {
 	const kz_device_info *info = &launch->dev->info;
-	if (unlikely(!is_within(launch->grid, info->max_grid))) {
-		return refuse_extent(launch, "grid", launch->grid, info->max_grid, err);
+	if (unlikely(!kernel_is_within(launch->grid, info->max_grid))) {
+		return kernel_refuse_extent(launch, "grid", launch->grid, info->max_grid, err);
 	}
-	if (unlikely(!is_within(launch->block, info->max_block))) {
-		return refuse_extent(launch, "block", launch->block, info->max_block, err);
+	if (unlikely(!kernel_is_within(launch->block, info->max_block))) {
+		return kernel_refuse_extent(launch, "block", launch->block, info->max_block, err);
 	}
 	/* No overflow: the extents are within the device's limits. */
 	int64_t threads = launch->block->x * launch->block->y * launch->block->z;
@@ -57,7 +57,7 @@ static always_inline kz_status check_geometry(const struct launch *launch, kz_er
 	return KZ_OK;
 }
 
-static always_inline kz_status check_shared(struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_check_shared(struct launch *launch, kz_error *err)
 {
 	const struct kz_kernel *kernel = launch->kernel;
 	const kz_device_info *info = &launch->dev->info;
@@ -81,7 +81,7 @@ static always_inline kz_status check_shared(struct launch *launch, kz_error *err
 
 /* The usual array argument: on this device, contiguous, and of a dtype that may lie behind the
  * pointer.  Gives its memory, or NULL: then args_convert decides. */
-static always_inline struct memory *take_array(uint64_t *slot, const struct param *param,
+static always_inline struct memory *kernel_take_array(uint64_t *slot, const struct param *param,
 	const struct kz_array *array, const struct kz_device *dev)
 {
 	if (!object_is(array, OBJECT_ARRAY) || !dtype_is_builtin(array->dtype)
@@ -94,7 +94,8 @@ static always_inline struct memory *take_array(uint64_t *slot, const struct para
 }
 
 /* An argument that is not of the usual kinds. */
-static kz_status pack_other(struct launch *launch, size_t i, struct memory **memory, kz_error *err)
+static kz_status kernel_pack_other(struct launch *launch, size_t i, struct memory **memory,
+	kz_error *err)
 {
 	const kz_arg *arg = &launch->args[i];
 	kz_status st = args_convert(&launch->slots[i], &launch->places[i], launch->kernel, i, arg,
@@ -104,7 +105,7 @@ static kz_status pack_other(struct launch *launch, size_t i, struct memory **mem
 	return st;
 }
 
-static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_launch_pack(struct launch *launch, kz_error *err)
 {
 	/* In locals, which the stores below cannot change. */
 	const struct kz_device *dev = launch->dev;
@@ -124,10 +125,10 @@ static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 			continue;
 		}
 		memory = arg->kind == KZ_ARG_ARRAY
-			? take_array(slot, param, arg->value.p, dev) : NULL;
+			? kernel_take_array(slot, param, arg->value.p, dev) : NULL;
 		if (!memory) {
-			kz_status st = pack_other(launch, (size_t)(arg - launch->args), &memory,
-				err);
+			kz_status st = kernel_pack_other(launch, (size_t)(arg - launch->args),
+				&memory, err);
 			if (st) {
 				return st;
 			}
@@ -144,7 +145,7 @@ static always_inline kz_status launch_pack(struct launch *launch, kz_error *err)
 }
 
 /* The driver is asked for more dynamic shared memory than usual, once per kernel and size. */
-static kz_status launch_ask_shared(const struct launch *launch, kz_error *err)
+static kz_status kernel_launch_ask_shared(const struct launch *launch, kz_error *err)
 {
 	struct kz_kernel *kernel = launch->kernel;
 	kz_status st = KZ_OK;
@@ -166,13 +167,13 @@ static kz_status launch_ask_shared(const struct launch *launch, kz_error *err)
 
 /* What few launches need.  The stream is put behind the last use of every memory.  A graph that the
  * launch is captured into keeps the kernel. */
-static kz_status launch_prepare(const struct launch *launch, kz_error *err)
+static kz_status kernel_launch_prepare(const struct launch *launch, kz_error *err)
 {
 	kz_status st = module_capture(launch->kernel->module, launch->stream, err);
 	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
 		st = memory_use(*used, launch->stream, err);
 	}
-	return st ? st : launch_ask_shared(launch, err);
+	return st ? st : kernel_launch_ask_shared(launch, err);
 }
 
 void launch_fill_node(const struct launch *launch, struct kz_node *node)
@@ -198,7 +199,7 @@ void launch_fill_memory(const struct launch *launch, struct kz_node *node)
 }
 
 /* Let the program find the node of a captured launch by the kernel's name. */
-static kz_status launch_name_node(const struct launch *launch, struct capture *capture,
+static kz_status kernel_launch_name_node(const struct launch *launch, struct capture *capture,
 	kz_error *err)
 {
 	struct kz_node *node = node_create(CU_GRAPH_NODE_TYPE_KERNEL, launch->kernel->info->name,
@@ -211,7 +212,7 @@ static kz_status launch_name_node(const struct launch *launch, struct capture *c
 }
 
 /* See memory_used: this does something only if another thread came between. */
-static always_inline kz_status hand_on_memory(const struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_hand_on_memory(const struct launch *launch, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
@@ -220,7 +221,7 @@ static always_inline kz_status hand_on_memory(const struct launch *launch, kz_er
 	return st;
 }
 
-static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
+static kz_status kernel_enqueue_cooperative(const struct launch *launch, kz_error *err)
 {
 	const kz_dim3 *grid = launch->grid;
 	const kz_dim3 *block = launch->block;
@@ -232,17 +233,17 @@ static kz_status enqueue_cooperative(const struct launch *launch, kz_error *err)
 }
 
 /* Hand a launch that was checked to the driver; the context is current. */
-static always_inline kz_status launch_submit(const struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_launch_submit(const struct launch *launch, kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
 	const kz_dim3 *grid = launch->grid;
 	const kz_dim3 *block = launch->block;
 	kz_status st;
-	if (unlikely(launch->needs_preparing) && (st = launch_prepare(launch, err))) {
+	if (unlikely(launch->needs_preparing) && (st = kernel_launch_prepare(launch, err))) {
 		return st;
 	}
 	if (unlikely(launch->cooperative)) {
-		st = enqueue_cooperative(launch, err);
+		st = kernel_enqueue_cooperative(launch, err);
 	} else {
 		CUresult code = drv->LaunchKernel(launch->kernel->handle, (unsigned)grid->x,
 			(unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
@@ -254,21 +255,21 @@ static always_inline kz_status launch_submit(const struct launch *launch, kz_err
 		return st;
 	}
 	struct capture *capture = stream_capture(launch->stream);
-	return unlikely(capture) ? launch_name_node(launch, capture, err)
-		: hand_on_memory(launch, err);
+	return unlikely(capture) ? kernel_launch_name_node(launch, capture, err)
+		: kernel_hand_on_memory(launch, err);
 }
 
 /* The same, in the trace.  What the kernel waits for is not a part of it. */
-static kz_status launch_traced(const struct launch *launch, kz_error *err)
+static kz_status kernel_launch_traced(const struct launch *launch, kz_error *err)
 {
 	struct trace_op op;
-	kz_status st = launch->needs_preparing ? launch_prepare(launch, err) : KZ_OK;
+	kz_status st = launch->needs_preparing ? kernel_launch_prepare(launch, err) : KZ_OK;
 	if (st) {
 		return st;
 	}
 	long long shared = launch->shared_size + launch->kernel->static_shared;
 	trace_op_begin(&op, launch->stream, launch->kernel->info->name);
-	st = launch_submit(launch, err);
+	st = kernel_launch_submit(launch, err);
 	trace_op_end(&op, launch->stream, st, "launch", launch->kernel->info->name, TRACE_LAUNCH_ARGS,
 		(long long)launch->stream->number, (long long)launch->grid->x,
 		(long long)launch->grid->y, (long long)launch->grid->z, (long long)launch->block->x,
@@ -277,31 +278,32 @@ static kz_status launch_traced(const struct launch *launch, kz_error *err)
 	return st;
 }
 
-static always_inline kz_status launch_enqueue(const struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_launch_enqueue(const struct launch *launch, kz_error *err)
 {
-	return unlikely(trace_is_on()) ? launch_traced(launch, err) : launch_submit(launch, err);
+	return unlikely(trace_is_on()) ? kernel_launch_traced(launch, err)
+		: kernel_launch_submit(launch, err);
 }
 
 /* Host memory as argument: a buffer for each, filled before and read back after the launch. */
 
-static bool goes_in(const kz_arg *arg)
+static bool kernel_goes_in(const kz_arg *arg)
 {
 	return arg->kind == KZ_ARG_IN || arg->kind == KZ_ARG_INOUT;
 }
 
-static bool comes_out(const kz_arg *arg)
+static bool kernel_comes_out(const kz_arg *arg)
 {
 	return arg->kind == KZ_ARG_OUT || arg->kind == KZ_ARG_INOUT;
 }
 
-static kz_status stage_in(const struct launch *launch, size_t i, struct kz_buffer **out,
+static kz_status kernel_stage_in(const struct launch *launch, size_t i, struct kz_buffer **out,
 	kz_error *err)
 {
 	const kz_arg *arg = &launch->args[i];
 	kz_status st = kz_buffer_create(out, launch->dev, arg->size, err);
 	if (st == KZ_OK) {
 		launch->slots[i] = kz_buffer_address(*out);
-		if (goes_in(arg)) {
+		if (kernel_goes_in(arg)) {
 			st = kz_copy_htod_async(*out, 0, arg->value.p, arg->size, launch->stream,
 				err);
 		} else {
@@ -312,7 +314,7 @@ static kz_status stage_in(const struct launch *launch, size_t i, struct kz_buffe
 	return st;
 }
 
-static kz_status refuse_capture(const struct launch *launch, kz_error *err)
+static kz_status kernel_refuse_capture(const struct launch *launch, kz_error *err)
 {
 	bool is_capturing;
 	kz_status st = stream_find_capturing(&is_capturing, launch->stream, err);
@@ -323,21 +325,21 @@ static kz_status refuse_capture(const struct launch *launch, kz_error *err)
 	return st;
 }
 
-static kz_status launch_staged(const struct launch *launch, struct kz_buffer **buffers,
+static kz_status kernel_launch_staged(const struct launch *launch, struct kz_buffer **buffers,
 	kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
-		if (goes_in(&launch->args[i]) || comes_out(&launch->args[i])) {
-			st = stage_in(launch, i, &buffers[i], err);
+		if (kernel_goes_in(&launch->args[i]) || kernel_comes_out(&launch->args[i])) {
+			st = kernel_stage_in(launch, i, &buffers[i], err);
 		}
 	}
 	if (st == KZ_OK) {
-		st = launch_enqueue(launch, err);
+		st = kernel_launch_enqueue(launch, err);
 	}
 	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
 		const kz_arg *arg = &launch->args[i];
-		if (comes_out(arg)) {
+		if (kernel_comes_out(arg)) {
 			st = kz_copy_dtoh_async((void *)arg->value.p, arg->size, buffers[i], 0,
 				launch->stream, err);
 		}
@@ -345,10 +347,10 @@ static kz_status launch_staged(const struct launch *launch, struct kz_buffer **b
 	return st;
 }
 
-static kz_status launch_with_host(const struct launch *launch, kz_error *err)
+static kz_status kernel_launch_with_host(const struct launch *launch, kz_error *err)
 {
 	/* Before anything else: even waiting would end the capture. */
-	kz_status st = refuse_capture(launch, err);
+	kz_status st = kernel_refuse_capture(launch, err);
 	if (st) {
 		return st;
 	}
@@ -356,7 +358,7 @@ static kz_status launch_with_host(const struct launch *launch, kz_error *err)
 	if (!buffers) {
 		return error_no_memory(err);
 	}
-	st = launch_staged(launch, buffers, err);
+	st = kernel_launch_staged(launch, buffers, err);
 	/* Also after a failure: copies in flight still use the caller's memory. */
 	kz_status waited = kz_stream_synchronize(launch->stream, err);
 	for (size_t i = 0; i < launch->count; i++) {
@@ -366,35 +368,37 @@ static kz_status launch_with_host(const struct launch *launch, kz_error *err)
 	return st ? st : waited;
 }
 
-static always_inline kz_status launch_start(struct launch *launch, kz_error *err)
+static always_inline kz_status kernel_launch_start(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = launch_pack(launch, err)) || (st = check_geometry(launch, err))
-	    || (st = check_shared(launch, err)) || (st = device_enter(launch->dev, &scope, err))) {
+	if ((st = kernel_launch_pack(launch, err)) || (st = kernel_check_geometry(launch, err))
+	    || (st = kernel_check_shared(launch, err)) || (st = device_enter(launch->dev, &scope,
+	err))) {
 		return st;
 	}
-	st = unlikely(launch->has_host) ? launch_with_host(launch, err)
-		: launch_enqueue(launch, err);
+	st = unlikely(launch->has_host) ? kernel_launch_with_host(launch, err)
+		: kernel_launch_enqueue(launch, err);
 	device_leave(launch->dev, &scope);
 	return st;
 }
 
 kz_status launch_check_sizes(struct launch *launch, kz_error *err)
 {
-	kz_status st = check_geometry(launch, err);
-	return st ? st : check_shared(launch, err);
+	kz_status st = kernel_check_geometry(launch, err);
+	return st ? st : kernel_check_shared(launch, err);
 }
 
 kz_status launch_check(struct launch *launch, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = launch_pack(launch, err)) || (st = check_geometry(launch, err))
-	    || (st = check_shared(launch, err)) || (st = device_enter(launch->dev, &scope, err))) {
+	if ((st = kernel_launch_pack(launch, err)) || (st = kernel_check_geometry(launch, err))
+	    || (st = kernel_check_shared(launch, err)) || (st = device_enter(launch->dev, &scope,
+	err))) {
 		return st;
 	}
-	st = launch_ask_shared(launch, err);
+	st = kernel_launch_ask_shared(launch, err);
 	device_leave(launch->dev, &scope);
 	return st;
 }
@@ -411,7 +415,7 @@ kz_status launch_again(struct launch *launch, kz_error *err)
 	launch->needs_preparing = prepare;
 	kz_status st = device_enter(launch->dev, &scope, err);
 	if (likely(!st)) {
-		st = launch_enqueue(launch, err);
+		st = kernel_launch_enqueue(launch, err);
 		device_leave(launch->dev, &scope);
 	}
 	return st;
@@ -432,7 +436,7 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 	return stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
-static always_inline kz_status check_call(const char *call, const struct kz_kernel *kernel,
+static always_inline kz_status kernel_check_call(const char *call, const struct kz_kernel *kernel,
 	const kz_arg *args, size_t count, kz_error *err)
 {
 	if (unlikely(!kernel_is_held(kernel))) {
@@ -452,7 +456,7 @@ static always_inline kz_status check_call(const char *call, const struct kz_kern
 kz_status launch_check_call(const char *call, const struct kz_kernel *kernel, const kz_arg *args,
 	size_t count, kz_error *err)
 {
-	return check_call(call, kernel, args, count, err);
+	return kernel_check_call(call, kernel, args, count, err);
 }
 
 /* Room on the heap for more arguments than the stack has. */
@@ -471,7 +475,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];
-	kz_status st = check_call("kz_launch", kernel, args, count, err);
+	kz_status st = kernel_check_call("kz_launch", kernel, args, count, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
 	}
@@ -488,7 +492,7 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	if (unlikely(count > STACK_ARGS) && (st = launch_make_room(&launch, err))) {
 		return st;
 	}
-	st = launch_start(&launch, err);
+	st = kernel_launch_start(&launch, err);
 	if (launch.slots != slots) {
 		mem_free(launch.slots);
 	}
@@ -502,7 +506,7 @@ kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 }
 
 /* The block size that fills the device best, asked of the driver once per kernel. */
-static kz_status block_for_1d(int *out, struct kz_kernel *kernel, kz_error *err)
+static kz_status kernel_block_for_1d(int *out, struct kz_kernel *kernel, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
 	struct device_scope scope;
@@ -534,7 +538,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	kz_error *err, kz_args args)
 {
 	int block = 0;
-	kz_status st = check_call("kz_launch", kernel, args.items, args.count, err);
+	kz_status st = kernel_check_call("kz_launch", kernel, args.items, args.count, err);
 	if (st) {
 		return st;
 	}
@@ -545,7 +549,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 	if (count == 0) {
 		return KZ_OK;
 	}
-	if ((st = block_for_1d(&block, kernel, err))) {
+	if ((st = kernel_block_for_1d(&block, kernel, err))) {
 		return st;
 	}
 	int64_t blocks = divide_up(count, block);
@@ -553,7 +557,7 @@ kz_status kz_launch_1d(kz_kernel *kernel, int64_t count, const kz_launch_options
 }
 
 /* Drivers before 11.8 know nothing of clusters, and have no kernels that want them. */
-static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
+static void kernel_read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
 {
 	static const CUfunction_attribute extents[3] = {
 		CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
@@ -573,7 +577,7 @@ static void read_cluster(const struct kz_kernel *kernel, kz_kernel_info *info)
 }
 
 /* Attributes of our own driver; other drivers do not have them. */
-static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
+static void kernel_read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
 {
 	static const CUfunction_attribute attributes[4] = {
 		CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE, CU_FUNC_ATTRIBUTE_KUDZU_WIDTH,
@@ -596,7 +600,7 @@ static void read_code(const struct kz_kernel *kernel, kz_kernel_info *info)
 }
 
 /* Only an image of machine code tells, and where it was compiled. */
-static void read_spills(const struct kz_kernel *kernel, kz_kernel_info *info)
+static void kernel_read_spills(const struct kz_kernel *kernel, kz_kernel_info *info)
 {
 	const struct rtc_image *image = &kernel->module->image->rtc;
 	struct rtc_resources resources;
@@ -609,11 +613,11 @@ static void read_spills(const struct kz_kernel *kernel, kz_kernel_info *info)
 }
 
 /* The context is current. */
-static kz_status ask_occupancy(int *blocks, int *room, const struct launch *launch, int threads,
-	kz_error *err)
+static kz_status kernel_ask_occupancy(int *blocks, int *room, const struct launch *launch,
+	int threads, kz_error *err)
 {
 	const struct drv *drv = launch->dev->drv;
-	kz_status st = launch_ask_shared(launch, err);
+	kz_status st = kernel_launch_ask_shared(launch, err);
 	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
 		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
 		err);
@@ -622,22 +626,24 @@ static kz_status ask_occupancy(int *blocks, int *room, const struct launch *laun
 		"cuDeviceGetAttribute", err);
 }
 
-static kz_status read_occupancy(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
+static kz_status kernel_read_occupancy(struct kz_kernel *kernel, kz_kernel_info *info,
+	kz_error *err)
 {
 	struct launch launch = {.kernel = kernel, .dev = kernel->module->device};
 	int block = 0, blocks = 0, room = 0;
-	kz_status st = block_for_1d(&block, kernel, err);
+	kz_status st = kernel_block_for_1d(&block, kernel, err);
 	info->best_block = block;
 	if (st || !drv_has(launch.dev->drv, DRV_cuOccupancyMaxActiveBlocksPerMultiprocessor)) {
 		return st;
 	}
-	st = ask_occupancy(&blocks, &room, &launch, block, err);
+	st = kernel_ask_occupancy(&blocks, &room, &launch, block, err);
 	info->best_block_count = blocks;
 	info->occupancy = st || room < 1 ? 0 : (double)blocks * block / room;
 	return st;
 }
 
-static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
+static kz_status kernel_read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
+	kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
 	int value[6] = {0};
@@ -662,10 +668,10 @@ static kz_status read_attributes(struct kz_kernel *kernel, kz_kernel_info *info,
 		.binary_version = value[5], .param_count = (int64_t)kernel->param_count,
 		.dynamic_shared_size = most - value[1],
 	};
-	read_cluster(kernel, info);
-	read_code(kernel, info);
-	read_spills(kernel, info);
-	return read_occupancy(kernel, info, err);
+	kernel_read_cluster(kernel, info);
+	kernel_read_code(kernel, info);
+	kernel_read_spills(kernel, info);
+	return kernel_read_occupancy(kernel, info, err);
 }
 
 kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
@@ -679,7 +685,7 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 	if (st || (st = device_enter(kernel->module->device, &scope, err))) {
 		return st;
 	}
-	st = read_attributes(kernel, info, err);
+	st = kernel_read_attributes(kernel, info, err);
 	device_leave(kernel->module->device, &scope);
 	return st;
 }
@@ -722,10 +728,11 @@ kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, in
 		return error_set(err, KZ_LAUNCH, "block of %lld threads: '%s' can have 1 to %lld",
 			(long long)threads, kernel->info->name, (long long)kernel->max_threads);
 	}
-	if ((st = check_shared(&launch, err)) || (st = device_enter(launch.dev, &scope, err))) {
+	if ((st = kernel_check_shared(&launch, err)) || (st = device_enter(launch.dev, &scope,
+		err))) {
 		return st;
 	}
-	st = ask_occupancy(&blocks, &room, &launch, (int)threads, err);
+	st = kernel_ask_occupancy(&blocks, &room, &launch, (int)threads, err);
 	device_leave(launch.dev, &scope);
 	*out = st ? 0 : blocks;
 	*share = st || room < 1 ? 0 : (double)(blocks * threads) / room;

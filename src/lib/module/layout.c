@@ -53,7 +53,7 @@ static const char prologue[] =
 	"}\n"
 	"#line 1 \"" TAIL_FILE "\"\n";
 
-static void write_questions(struct str *text, const char *source, const kz_layout *layout)
+static void layout_write_questions(struct str *text, const char *source, const kz_layout *layout)
 {
 	str_add(text, source);
 	str_add(text, prologue);
@@ -72,7 +72,7 @@ static void write_questions(struct str *text, const char *source, const kz_layou
 
 /* The numbers of a variable of PTX, `.b8 name[24] = {4, 0, ...};` or `.u64 name[2] = {24, 8};`,
  * where zeros at the end are left out. */
-static bool read_values(uint64_t values[VALUES_MAX], const char *ptx, const char *name)
+static bool layout_read_values(uint64_t values[VALUES_MAX], const char *ptx, const char *name)
 {
 	unsigned char bytes[VALUES_MAX * 8] = {0};
 	const char *at = strstr(ptx, name);
@@ -104,7 +104,7 @@ static bool read_values(uint64_t values[VALUES_MAX], const char *ptx, const char
 	return true;
 }
 
-static const char *kind_name(uint64_t kind)
+static const char *layout_kind_name(uint64_t kind)
 {
 	static const char *const names[] = {"something else", "a bool", "a signed integer",
 		"an unsigned integer", "a floating-point number"};
@@ -118,7 +118,7 @@ static kz_status layout_differ(kz_error *err, const char *what, const char *valu
 		value, (unsigned long long)host, (unsigned long long)device);
 }
 
-static kz_status compare_member(const char *ptx, const kz_layout *layout, size_t index,
+static kz_status layout_compare_member(const char *ptx, const kz_layout *layout, size_t index,
 	kz_error *err)
 {
 	const kz_layout_member *host = &layout->members[index];
@@ -127,7 +127,7 @@ static kz_status compare_member(const char *ptx, const kz_layout *layout, size_t
 	char what[256];
 	snprintf(name, sizeof(name), "kudzu_layout_%zu[", index);
 	snprintf(what, sizeof(what), "member '%.100s' of '%.100s'", host->name, layout->type);
-	if (!read_values(device, ptx, name)) {
+	if (!layout_read_values(device, ptx, name)) {
 		return error_set(err, KZ_BAD_IMAGE, "%s: the compiler gave no offset", what);
 	}
 	if (device[0] != host->offset) {
@@ -139,7 +139,7 @@ static kz_status compare_member(const char *ptx, const kz_layout *layout, size_t
 	if (device[2] != (uint64_t)host->kind && device[2] != KZ_LAYOUT_OTHER
 	    && host->kind != KZ_LAYOUT_OTHER) {
 		return error_set(err, KZ_ARGUMENT, "%s: %s on the host, %s on the device", what,
-			kind_name((uint64_t)host->kind), kind_name(device[2]));
+			layout_kind_name((uint64_t)host->kind), layout_kind_name(device[2]));
 	}
 	return KZ_OK;
 }
@@ -151,13 +151,13 @@ static kz_status layout_compare(const char *ptx, const kz_layout *layout, kz_err
 	char what[128];
 	kz_status st = KZ_OK;
 	for (size_t i = 0; st == KZ_OK && i < layout->count; i++) {
-		st = compare_member(ptx, layout, i, err);
+		st = layout_compare_member(ptx, layout, i, err);
 	}
 	if (st) {
 		return st;
 	}
 	snprintf(what, sizeof(what), "'%.100s'", layout->type);
-	if (!read_values(whole, ptx, "kudzu_layout_struct[")) {
+	if (!layout_read_values(whole, ptx, "kudzu_layout_struct[")) {
 		return error_set(err, KZ_BAD_IMAGE, "%s: the compiler gave no size", what);
 	}
 	if (whole[0] != layout->size) {
@@ -187,7 +187,7 @@ static kz_status layout_explain(kz_error *own, const kz_layout *layout, kz_error
 	return st;
 }
 
-static kz_status check_names(const kz_layout *layout, kz_error *err)
+static kz_status layout_check_names(const kz_layout *layout, kz_error *err)
 {
 	if (!layout->type || (layout->count > 0 && !layout->members)) {
 		return error_set(err, KZ_INVALID, "expected the layout of a struct, got NULL");
@@ -228,10 +228,11 @@ kz_status kz_layout_check(const char *source, const kz_compile_options *options,
 	kz_image *image = NULL;
 	kz_error own = KZ_ERROR_INIT;
 	kz_status st;
-	if ((st = pointer_check(source, "source text", err)) || (st = check_names(&layout, err))) {
+	if ((st = pointer_check(source, "source text", err)) || (st = layout_check_names(&layout,
+		err))) {
 		return st;
 	}
-	write_questions(&text, source, &layout);
+	layout_write_questions(&text, source, &layout);
 	if (text.failed) {
 		st = error_no_memory(err);
 	} else if (layout_ask(&image, text.data, options, &own)) {

@@ -35,7 +35,7 @@ struct linking {
 };
 
 /* "sm_90a", "compute_75": 90, 75.  0 if it is neither. */
-static int arch_number(const char *arch)
+static int link_arch_number(const char *arch)
 {
 	const char *digits = strncmp(arch, "sm_", 3) == 0 ? arch + 3
 		: strncmp(arch, "compute_", 8) == 0 ? arch + 8 : "";
@@ -46,18 +46,18 @@ static int arch_number(const char *arch)
 	return good ? (int)number : 0;
 }
 
-static kz_status choose_target(struct linking *linking, kz_error *err)
+static kz_status link_choose_target(struct linking *linking, kz_error *err)
 {
 	const char *arch = linking->options->arch;
 	if (!arch && !linking->dev) {
 		return error_set(err, KZ_INVALID,
 			"expected a device, or an architecture in the options, got neither");
 	}
-	if (arch && arch_number(arch) == 0) {
+	if (arch && link_arch_number(arch) == 0) {
 		return error_set(err, KZ_INVALID, "expected an architecture such as \"sm_90\", "
 			"got \"%s\"", arch);
 	}
-	linking->target.cc = arch ? arch_number(arch)
+	linking->target.cc = arch ? link_arch_number(arch)
 		: linking->dev->info.compute_capability;
 	linking->target.ptx_only = linking->dev && linking->dev->ptx_only;
 	const char *digits = arch ? strchr(arch, '_') + 1 : "";
@@ -67,7 +67,7 @@ static kz_status choose_target(struct linking *linking, kz_error *err)
 }
 
 /* Take in one input. */
-static kz_status add_input(struct linking *linking, size_t index, kz_error *err)
+static kz_status link_add_input(struct linking *linking, size_t index, kz_error *err)
 {
 	const kz_link_input *input = &linking->inputs[index];
 	char number[40];
@@ -105,7 +105,7 @@ static kz_status add_input(struct linking *linking, size_t index, kz_error *err)
 	return st;
 }
 
-static const struct part *find_part(const struct parts *parts, bool lto)
+static const struct part *link_find_part(const struct parts *parts, bool lto)
 {
 	const struct part *part = parts->first;
 	while (part && !(part->is_taken && part_is_lto(part) == lto)) {
@@ -114,7 +114,7 @@ static const struct part *find_part(const struct parts *parts, bool lto)
 	return part;
 }
 
-static kz_status by_nvjitlink(struct linking *linking, bool lto_to_ptx, kz_error *err)
+static kz_status link_by_nvjitlink(struct linking *linking, bool lto_to_ptx, kz_error *err)
 {
 	const kz_link_options *options = linking->options;
 	const struct nvjitlink *library;
@@ -156,7 +156,7 @@ static void link_add_option(struct driver_link *link, CUjit_option option, uintp
 	link->values[link->option_count++] = (void *)value;
 }
 
-static void set_options(struct driver_link *link, const kz_link_options *options)
+static void link_set_options(struct driver_link *link, const kz_link_options *options)
 {
 	link_add_option(link, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)link->error_log);
 	link_add_option(link, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, LOG_SIZE - 1);
@@ -177,7 +177,7 @@ static void set_options(struct driver_link *link, const kz_link_options *options
 }
 
 /* A failure of the driver's linker: its log names the symbol. */
-static kz_status driver_ok(struct linking *linking, struct driver_link *link, CUresult code,
+static kz_status link_driver_ok(struct linking *linking, struct driver_link *link, CUresult code,
 	const char *call, kz_error *err)
 {
 	if (code == CUDA_SUCCESS) {
@@ -188,18 +188,18 @@ static kz_status driver_ok(struct linking *linking, struct driver_link *link, CU
 		: device_ok(linking->dev, code, call, err);
 }
 
-static kz_status add_to_driver(struct linking *linking, struct driver_link *link,
+static kz_status link_add_to_driver(struct linking *linking, struct driver_link *link,
 	const struct part *part, kz_error *err)
 {
 	bool is_ptx = part->kind == RTC_PTX;
 	CUresult code = link->drv->LinkAddData(link->state,
 		is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, (void *)part->data,
 		part->size + is_ptx, part->name, 0, NULL, NULL);
-	return driver_ok(linking, link, code, "cuLinkAddData", err);
+	return link_driver_ok(linking, link, code, "cuLinkAddData", err);
 }
 
 /* A copy of what the driver made, and of its warnings. */
-static kz_status take_from_driver(struct rtc_linked *out, const struct driver_link *link,
+static kz_status link_take_from_driver(struct rtc_linked *out, const struct driver_link *link,
 	const void *data, size_t size, kz_error *err)
 {
 	if (!data || size == 0) {
@@ -217,25 +217,25 @@ static kz_status take_from_driver(struct rtc_linked *out, const struct driver_li
 }
 
 /* The context is current. */
-static kz_status run_driver(struct linking *linking, struct driver_link *link, kz_error *err)
+static kz_status link_run_driver(struct linking *linking, struct driver_link *link, kz_error *err)
 {
 	void *data = NULL;
 	size_t size = 0;
-	kz_status st = driver_ok(linking, link, link->drv->LinkCreate(link->option_count,
+	kz_status st = link_driver_ok(linking, link, link->drv->LinkCreate(link->option_count,
 		link->options, link->values, &link->state), "cuLinkCreate", err);
 	for (struct part *part = linking->parts.first; part && st == KZ_OK; part = part->next) {
 		if (part->is_taken && !part_is_lto(part)) {
-			st = add_to_driver(linking, link, part, err);
+			st = link_add_to_driver(linking, link, part, err);
 		}
 	}
 	if (st == KZ_OK) {
-		st = driver_ok(linking, link, link->drv->LinkComplete(link->state, &data, &size),
-			"cuLinkComplete", err);
+		st = link_driver_ok(linking, link, link->drv->LinkComplete(link->state, &data,
+			&size), "cuLinkComplete", err);
 	}
-	return st ? st : take_from_driver(&linking->linked, link, data, size, err);
+	return st ? st : link_take_from_driver(&linking->linked, link, data, size, err);
 }
 
-static kz_status by_driver(struct linking *linking, kz_error *err)
+static kz_status link_by_driver(struct linking *linking, kz_error *err)
 {
 	struct device_scope scope;
 	struct driver_link link = {.drv = linking->dev->drv};
@@ -246,8 +246,8 @@ static kz_status by_driver(struct linking *linking, kz_error *err)
 	link.error_log = mem_zalloc(1, LOG_SIZE);
 	link.info_log = mem_zalloc(1, LOG_SIZE);
 	if (link.error_log && link.info_log) {
-		set_options(&link, linking->options);
-		st = run_driver(linking, &link, err);
+		link_set_options(&link, linking->options);
+		st = link_run_driver(linking, &link, err);
 	} else {
 		st = error_no_memory(err);
 	}
@@ -257,17 +257,17 @@ static kz_status by_driver(struct linking *linking, kz_error *err)
 	mem_free(link.error_log);
 	mem_free(link.info_log);
 	device_leave(linking->dev, &scope);
-	bool had_lto = linking->target.ptx_only && find_part(&linking->parts, true);
+	bool had_lto = linking->target.ptx_only && link_find_part(&linking->parts, true);
 	snprintf(linking->linker, sizeof(linking->linker), "%sthe driver's linker",
 		had_lto ? "nvJitLink and " : "");
 	return st;
 }
 
 /* LTO-IR becomes PTX, which is linked with the other PTX. */
-static kz_status for_ptx_device(struct linking *linking, kz_error *err)
+static kz_status link_for_ptx_device(struct linking *linking, kz_error *err)
 {
-	const struct part *lto = find_part(&linking->parts, true);
-	const struct part *other = find_part(&linking->parts, false);
+	const struct part *lto = link_find_part(&linking->parts, true);
+	const struct part *other = link_find_part(&linking->parts, false);
 	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
 	for (const struct part *part = linking->parts.first; part; part = part->next) {
@@ -277,7 +277,7 @@ static kz_status for_ptx_device(struct linking *linking, kz_error *err)
 		}
 	}
 	if (lto) {
-		st = by_nvjitlink(linking, true, err);
+		st = link_by_nvjitlink(linking, true, err);
 	}
 	if (st == KZ_OK && lto) {
 		st = parts_add(&linking->parts, "LTO-IR", linking->linked.data,
@@ -288,7 +288,7 @@ static kz_status for_ptx_device(struct linking *linking, kz_error *err)
 		st = parts_resolve(&linking->parts, err);
 	}
 	if (st == KZ_OK) {
-		st = by_driver(linking, err);
+		st = link_by_driver(linking, err);
 	}
 	if (st == KZ_LINK && lto && other && mine) {
 		error_add_hint(err, "for this device nvJitLink keeps of LTO-IR what LTO-IR uses: "
@@ -298,29 +298,29 @@ static kz_status for_ptx_device(struct linking *linking, kz_error *err)
 }
 
 /* Whether nvJitLink cannot do it, and the driver might. */
-static bool is_for_driver(const struct linking *linking, const kz_error *err)
+static bool link_is_for_driver(const struct linking *linking, const kz_error *err)
 {
 	const int unknown_arch = 16;
 	const int unsupported_arch = 17;
 	bool unfit = err->status == KZ_NO_COMPILER || (err->domain == KZ_DOMAIN_NVJITLINK
 		&& (err->code == unknown_arch || err->code == unsupported_arch));
 	return unfit && linking->options->linker == KZ_LINKER_ANY && linking->dev
-		&& !linking->options->arch && !find_part(&linking->parts, true);
+		&& !linking->options->arch && !link_find_part(&linking->parts, true);
 }
 
-static kz_status for_gpu(struct linking *linking, kz_error *err)
+static kz_status link_for_gpu(struct linking *linking, kz_error *err)
 {
 	kz_error own = KZ_ERROR_INIT;
-	const struct part *lto = find_part(&linking->parts, true);
+	const struct part *lto = link_find_part(&linking->parts, true);
 	if (linking->options->linker == KZ_LINKER_DRIVER) {
 		return lto ? error_set(err, KZ_UNSUPPORTED,
 			"'%s' is LTO-IR, which nvJitLink links, and not the driver", lto->name)
-			: by_driver(linking, err);
+			: link_by_driver(linking, err);
 	}
-	kz_status st = by_nvjitlink(linking, false, &own);
-	if (st && is_for_driver(linking, &own)) {
+	kz_status st = link_by_nvjitlink(linking, false, &own);
+	if (st && link_is_for_driver(linking, &own)) {
 		kz_error_clear(&own);
-		return by_driver(linking, err);
+		return link_by_driver(linking, err);
 	}
 	if (st) {
 		st = error_copy(err, &own);
@@ -329,7 +329,7 @@ static kz_status for_gpu(struct linking *linking, kz_error *err)
 	return st;
 }
 
-static kz_status make_image(struct kz_image **out, struct linking *linking, kz_error *err)
+static kz_status link_make_image(struct kz_image **out, struct linking *linking, kz_error *err)
 {
 	struct rtc_image image;
 	kz_status st = rtc_image_inspect(&image, linking->linked.data, linking->linked.size, err);
@@ -361,17 +361,17 @@ static kz_status link_run(struct kz_image **out, struct linking *linking, kz_err
 	kz_status st = KZ_OK;
 	parts_init(&linking->parts, &linking->target);
 	for (size_t i = 0; i < linking->count && st == KZ_OK; i++) {
-		st = add_input(linking, i, err);
+		st = link_add_input(linking, i, err);
 	}
 	if (st == KZ_OK) {
 		st = parts_resolve(&linking->parts, err);
 	}
 	if (st == KZ_OK) {
-		st = linking->target.ptx_only ? for_ptx_device(linking, err)
-			: for_gpu(linking, err);
+		st = linking->target.ptx_only ? link_for_ptx_device(linking, err)
+			: link_for_gpu(linking, err);
 	}
 	if (st == KZ_OK) {
-		st = make_image(out, linking, err);
+		st = link_make_image(out, linking, err);
 	}
 	rtc_linked_free(&linking->linked);
 	parts_free(&linking->parts);
@@ -405,7 +405,7 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 		return error_set(err, KZ_INVALID, dev ? "expected a kz_linker, got %d"
 			: "linker %d needs a device", linking.options->linker);
 	}
-	st = choose_target(&linking, err);
+	st = link_choose_target(&linking, err);
 	return image_give(out, st ? st : link_run(out, &linking, err));
 }
 

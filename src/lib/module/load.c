@@ -54,7 +54,7 @@ static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const
 }
 
 /* Perhaps it is source. */
-static kz_status refuse_unknown(const char *name, kz_error *err)
+static kz_status load_refuse_unknown(const char *name, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	kz_status st = error_set(err, KZ_BAD_IMAGE, "'%s' is not an image: expected PTX (text that "
@@ -81,14 +81,14 @@ kz_status load_bytes(struct kz_image **out, struct kz_device *dev, const char *n
 	case RTC_LIBRARY:
 		return load_linked(out, dev, name, data, size, err);
 	case RTC_UNKNOWN:
-		return refuse_unknown(name, err);
+		return load_refuse_unknown(name, err);
 	default:
 		return load_own(out, kz_image_create(out, data, (int64_t)size, err));
 	}
 }
 
 /* Whether a refusal may be a matter of versions. */
-static bool is_about_versions(const kz_error *refusal)
+static bool load_is_about_versions(const kz_error *refusal)
 {
 	return refusal->domain == KZ_DOMAIN_DRIVER
 	       && (refusal->code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -97,7 +97,7 @@ static bool is_about_versions(const kz_error *refusal)
 }
 
 /* "sm_90", "compute_75": 90, 75; 0 if unknown. */
-static int image_cc(const struct kz_image *image)
+static int load_image_cc(const struct kz_image *image)
 {
 	const char *digits = strpbrk(image->rtc.arch, "0123456789");
 	return digits ? (int)strtol(digits, NULL, 10) : 0;
@@ -105,7 +105,7 @@ static int image_cc(const struct kz_image *image)
 
 /* Whether the driver refused the PTX because that is newer.  The driver says so itself (222), or,
  * if it is old, complains of something that it does not know. */
-static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
+static bool load_is_newer(const struct kz_image *image, const struct kz_device *dev,
 	const kz_error *refusal)
 {
 	int version = image->rtc.is_ptx ? ptx_version(image->rtc.data) : 0;
@@ -115,7 +115,7 @@ static bool is_newer(const struct kz_image *image, const struct kz_device *dev,
 }
 
 /* "PTX 9.0 needs CUDA 13.0 (driver 580) or newer" */
-static void tell_needs(struct str *out, const struct kz_image *image)
+static void load_tell_needs(struct str *out, const struct kz_image *image)
 {
 	int version = ptx_version(image->rtc.data);
 	const struct ptx_release *release = compat_release(version);
@@ -128,7 +128,7 @@ static void tell_needs(struct str *out, const struct kz_image *image)
 	}
 }
 
-static void tell_driver(struct str *out, const struct kz_device *dev)
+static void load_tell_driver(struct str *out, const struct kz_device *dev)
 {
 	int version = dev->drv->version;
 	int ptx = compat_newest_ptx(version);
@@ -139,15 +139,15 @@ static void tell_driver(struct str *out, const struct kz_device *dev)
 }
 
 /* Say what does not fit; *hint says what helps. */
-static void tell_misfit(struct str *out, const char **hint, const struct kz_image *image,
+static void load_tell_misfit(struct str *out, const char **hint, const struct kz_image *image,
 	const struct kz_device *dev, const kz_error *refusal)
 {
-	int cc = image_cc(image);
+	int cc = load_image_cc(image);
 	int device_cc = dev->info.compute_capability;
-	if (is_newer(image, dev, refusal)) {
-		tell_needs(out, image);
+	if (load_is_newer(image, dev, refusal)) {
+		load_tell_needs(out, image);
 		str_add(out, ", ");
-		tell_driver(out, dev);
+		load_tell_driver(out, dev);
 		*hint = "update the driver, or install nvJitLink, which makes a cubin of such PTX, "
 			"or compile for the device, for NVRTC makes cubins too";
 		return;
@@ -180,7 +180,7 @@ static void load_explain(const struct kz_image *image, const struct kz_device *d
 {
 	struct str text = STR_INIT;
 	const char *hint = refusal->hint;
-	tell_misfit(&text, &hint, image, dev, refusal);
+	load_tell_misfit(&text, &hint, image, dev, refusal);
 	if (!text.failed) {
 		snprintf(refusal->message, sizeof(refusal->message), "%s", text.data);
 		error_add_hint(refusal, hint);
@@ -189,7 +189,7 @@ static void load_explain(const struct kz_image *image, const struct kz_device *d
 }
 
 /* A cubin for the CPU device. */
-static void tell_ptx_only(const struct kz_image *image, const struct kz_device *dev,
+static void load_tell_ptx_only(const struct kz_image *image, const struct kz_device *dev,
 	kz_error *refusal)
 {
 	if (!image->rtc.is_ptx) {
@@ -200,13 +200,13 @@ static void tell_ptx_only(const struct kz_image *image, const struct kz_device *
 }
 
 /* Say what was done, for kz_module_log. */
-static bool note_repair(struct kz_image *made, const struct kz_image *image,
+static bool load_note_repair(struct kz_image *made, const struct kz_image *image,
 	const struct kz_device *dev)
 {
 	struct str text = STR_INIT;
-	tell_needs(&text, image);
+	load_tell_needs(&text, image);
 	str_add(&text, ", ");
-	tell_driver(&text, dev);
+	load_tell_driver(&text, dev);
 	str_addf(&text, "; %s made a cubin of it\n%s", made->linker, kz_image_log(made));
 	mem_free(made->rtc.log);
 	made->rtc.log = str_take(&text);
@@ -216,19 +216,19 @@ static bool note_repair(struct kz_image *made, const struct kz_image *image,
 bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *refusal)
 {
-	if (!is_about_versions(refusal)) {
+	if (!load_is_about_versions(refusal)) {
 		return false;
 	}
 	if (dev->ptx_only) {
-		tell_ptx_only(image, dev, refusal);
+		load_tell_ptx_only(image, dev, refusal);
 		return false;
 	}
-	if (is_newer(image, dev, refusal)) {
+	if (load_is_newer(image, dev, refusal)) {
 		kz_link_options options = KZ_LINK_OPTIONS_INIT;
 		const kz_link_input input = {.name = "ptx", .image = image};
 		options.linker = KZ_LINKER_NVJITLINK;
 		if (load_own(out, kz_link(out, dev, &input, 1, &options, NULL)) == KZ_OK) {
-			if (note_repair(*out, image, dev)) {
+			if (load_note_repair(*out, image, dev)) {
 				return true;
 			}
 			image_release(*out);

@@ -18,7 +18,7 @@ enum { LIST_MAX = 200 }; /* bytes of names; a message has room for little more *
 
 /* Whether a name, "f" or "f<float>", is of a template in the source.  A template has code only for
  * the instances that the compiler was told of. */
-static bool is_template(const struct kz_image *image, const char *name)
+static bool missing_is_template(const struct kz_image *image, const char *name)
 {
 	name += strncmp(name, "::", 2) == 0 ? 2 : 0;
 	const char *line = image->rtc.templates ? image->rtc.templates : "";
@@ -35,7 +35,7 @@ static bool is_template(const struct kz_image *image, const char *name)
 }
 
 /* "doublify, halve (did you mean 'doublify'?)" */
-static void list_kernels(struct str *list, const struct rtc_image *image, const char *name)
+static void missing_list_kernels(struct str *list, const struct rtc_image *image, const char *name)
 {
 	const char *nearest = rtc_image_nearest(image, name);
 	for (size_t i = 0; i < image->kernel_count && list->len < LIST_MAX; i++) {
@@ -55,11 +55,11 @@ kz_status missing_kernel(const struct kz_image *image, const char *name, kz_erro
 	if (image->rtc.kernel_count == 0) {
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has no kernels", name);
 	} else {
-		list_kernels(&list, &image->rtc, name);
+		missing_list_kernels(&list, &image->rtc, name);
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
 			list.data ? list.data : "?");
 	}
-	if (mine && is_template(image, name)) {
+	if (mine && missing_is_template(image, name)) {
 		error_add_hint(err, "it is a template: list the instance, \"f<float>\", in "
 			"kz_compile_options.instances");
 	}
@@ -69,7 +69,7 @@ kz_status missing_kernel(const struct kz_image *image, const char *name, kz_erro
 
 /* Variables */
 
-static const char *nearest_variable(const struct rtc_image *image, const char *name)
+static const char *missing_nearest_variable(const struct rtc_image *image, const char *name)
 {
 	const char *nearest = NULL;
 	size_t limit = strlen(name) / 3 + 1;
@@ -84,9 +84,10 @@ static const char *nearest_variable(const struct rtc_image *image, const char *n
 	return nearest;
 }
 
-static void list_variables(struct str *list, const struct rtc_image *image, const char *name)
+static void missing_list_variables(struct str *list, const struct rtc_image *image,
+	const char *name)
 {
-	const char *nearest = nearest_variable(image, name);
+	const char *nearest = missing_nearest_variable(image, name);
 	for (size_t i = 0; i < image->variable_count && list->len < LIST_MAX; i++) {
 		str_addf(list, "%s%s", i ? ", " : "", image->variables[i].name);
 	}
@@ -99,7 +100,7 @@ kz_status missing_variable(const struct kz_image *image, const char *name, kz_er
 {
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	list_variables(&list, &image->rtc, name);
+	missing_list_variables(&list, &image->rtc, name);
 	if (list.len) {
 		error_set(err, KZ_NOT_FOUND, "no variable '%s'; this module has: %s", name,
 			list.data);

@@ -152,7 +152,7 @@ void module_forget_device(struct kz_module *mod)
 }
 
 /* Load the image; the context is current. */
-static kz_status load_image(struct kz_module *mod, kz_error *err)
+static kz_status module_load_image(struct kz_module *mod, kz_error *err)
 {
 	char *log = mem_zalloc(1, LOG_SIZE);
 	if (!log) {
@@ -197,7 +197,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
 	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
 	if (st == KZ_OK) {
-		st = load_image(mod, err);
+		st = module_load_image(mod, err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -209,7 +209,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 }
 
 /* The driver's word on one parameter; *found is false past the last one. */
-static kz_status ask_param(bool *found, int64_t *size, const struct kz_kernel *kernel,
+static kz_status module_ask_param(bool *found, int64_t *size, const struct kz_kernel *kernel,
 	size_t index, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
@@ -223,7 +223,7 @@ static kz_status ask_param(bool *found, int64_t *size, const struct kz_kernel *k
 		: device_ok(dev, code, "cuFuncGetParamInfo", err);
 }
 
-static kz_status kernel_count_params(struct kz_kernel *kernel, kz_error *err)
+static kz_status module_count_params(struct kz_kernel *kernel, kz_error *err)
 {
 	bool found = true;
 	int64_t size;
@@ -232,7 +232,7 @@ static kz_status kernel_count_params(struct kz_kernel *kernel, kz_error *err)
 		return KZ_OK;
 	}
 	for (kernel->param_count = 0; found && kernel->param_count < MAX_PARAMS;) {
-		kz_status st = ask_param(&found, &size, kernel, kernel->param_count, err);
+		kz_status st = module_ask_param(&found, &size, kernel, kernel->param_count, err);
 		if (st) {
 			return st;
 		}
@@ -241,7 +241,7 @@ static kz_status kernel_count_params(struct kz_kernel *kernel, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error *err)
+static kz_status module_complete_param(struct kz_kernel *kernel, size_t index, kz_error *err)
 {
 	struct param *param = &kernel->params[index];
 	const struct rtc_param *known = index < kernel->info->param_count
@@ -252,7 +252,7 @@ static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error
 	param->type = known ? known->type : NULL;
 	param->size = known ? known->size : -1;
 	if (param->size < 0) {
-		st = ask_param(&found, &param->size, kernel, index, err);
+		st = module_ask_param(&found, &param->size, kernel, index, err);
 	}
 	param->natural = args_natural(param->kind, param->size);
 	param->dtypes = args_dtypes(param);
@@ -263,7 +263,7 @@ static kz_status complete_param(struct kz_kernel *kernel, size_t index, kz_error
 	return st;
 }
 
-static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
+static kz_status module_write_signature(struct kz_kernel *kernel, kz_error *err)
 {
 	struct str text = STR_INIT;
 	const char *name = kernel->info->name;
@@ -287,7 +287,7 @@ static kz_status write_signature(struct kz_kernel *kernel, kz_error *err)
 	return kernel->signature ? KZ_OK : error_no_memory(err);
 }
 
-static kz_status kernel_read_limits(struct kz_kernel *kernel, kz_error *err)
+static kz_status module_read_limits(struct kz_kernel *kernel, kz_error *err)
 {
 	struct kz_device *dev = kernel->module->device;
 	int threads = 0;
@@ -307,9 +307,9 @@ static kz_status kernel_read_limits(struct kz_kernel *kernel, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
+static kz_status module_make_params(struct kz_kernel *kernel, kz_error *err)
 {
-	kz_status st = kernel_count_params(kernel, err);
+	kz_status st = module_count_params(kernel, err);
 	if (st) {
 		return st;
 	}
@@ -318,15 +318,15 @@ static kz_status make_params(struct kz_kernel *kernel, kz_error *err)
 		return error_no_memory(err);
 	}
 	for (size_t i = 0; i < kernel->param_count; i++) {
-		if ((st = complete_param(kernel, i, err))) {
+		if ((st = module_complete_param(kernel, i, err))) {
 			return st;
 		}
 	}
-	return write_signature(kernel, err);
+	return module_write_signature(kernel, err);
 }
 
 /* Make a kernel ready; the module's lock is held and the context current. */
-static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
+static kz_status module_create_kernel(struct kz_kernel **out, struct kz_module *mod,
 	const struct rtc_kernel *info, kz_error *err)
 {
 	struct kz_kernel *kernel = mem_zalloc(1, sizeof(*kernel));
@@ -344,8 +344,8 @@ static kz_status kernel_create(struct kz_kernel **out, struct kz_module *mod,
 		trace_host(start, "load", info->name, "\"device\":\"%s\",\"status\":\"%s\"",
 			mod->device->name, kz_status_name(st));
 	}
-	if (st || (st = make_params(kernel, err))
-	    || (st = kernel_read_limits(kernel, err))) {
+	if (st || (st = module_make_params(kernel, err))
+	    || (st = module_read_limits(kernel, err))) {
 		module_free_kernel(kernel);
 		return st;
 	}
@@ -372,7 +372,7 @@ kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz
 	}
 	pthread_mutex_lock(&mod->lock);
 	if (!*kernel) {
-		st = kernel_create(kernel, mod, info, err);
+		st = module_create_kernel(kernel, mod, info, err);
 	}
 	*out = *kernel; /* NULL if that failed */
 	pthread_mutex_unlock(&mod->lock);

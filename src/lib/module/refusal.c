@@ -20,7 +20,7 @@
 
 /* "ptxas application ptx input, line 12; error   : text": the place and the words of the first
  * line of a log that reads so. */
-static bool find_ptx_error(const char *log, int *line, const char **text, size_t *text_len)
+static bool refusal_find_ptx_error(const char *log, int *line, const char **text, size_t *text_len)
 {
 	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
 		size_t len = strcspn(log, "\r\n");
@@ -55,7 +55,7 @@ static void refusal_add_words(struct str *out, const char *words, size_t len)
 
 /* Line `line` of a PTX text, or nothing if there is no such line.  NVRTC writes some instructions,
  * such as calls, on several lines; then all of them. */
-static void add_instruction(struct str *out, const char *text, int line)
+static void refusal_add_instruction(struct str *out, const char *text, int line)
 {
 	while (line > 1 && text) {
 		text = strchr(text, '\n');
@@ -80,7 +80,7 @@ static void add_instruction(struct str *out, const char *text, int line)
 
 /* Add where a refused line of PTX is, and what is there: in the source, if the PTX has line
  * information. */
-static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
+static void refusal_add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
 	const char *said)
 {
 	struct ptx_line from;
@@ -93,7 +93,7 @@ static void add_ptx_place(struct str *text, kz_error *err, const char *ptx, int 
 	} else {
 		str_addf(text, "ptx:%d: error: %s\n", line, said);
 	}
-	add_instruction(text, ptx, line);
+	refusal_add_instruction(text, ptx, line);
 	str_addc(text, '\n');
 	mem_free(file);
 }
@@ -104,12 +104,12 @@ void refusal_explain(kz_error *err, const struct rtc_image *image, const char *l
 	const char *words = NULL;
 	size_t words_len = 0;
 	int line = 0;
-	if (image->is_ptx && find_ptx_error(log, &line, &words, &words_len)) {
+	if (image->is_ptx && refusal_find_ptx_error(log, &line, &words, &words_len)) {
 		struct str said = STR_INIT;
 		refusal_add_words(&said, words, words_len);
 		if (!said.failed) {
 			snprintf(err->message, sizeof(err->message), "%.256s", said.data);
-			add_ptx_place(&text, err, image->data, line, said.data);
+			refusal_add_ptx_place(&text, err, image->data, line, said.data);
 			const char *hint = hints_find(&(struct hint_error){.message = words,
 				.message_len = words_len});
 			if (hint) {

@@ -57,26 +57,26 @@ struct warm_up {
 
 /* The program */
 
-static bool can_run(const char *path)
+static bool warm_can_run(const char *path)
 {
 	return path[0] == '/' && access(path, X_OK) == 0 && file_is_regular(path);
 }
 
 /* `kudzu`, freed with mem_free: what KUDZU_COMMAND names, else beside the library or where it is installed
  * with it, if the file is trusted.  NULL if there is none: then this process compiles alone. */
-static char *find_program(void)
+static char *warm_find_program(void)
 {
 	static const char *const places[] = {"kudzu", "../bin/kudzu", "../../bin/kudzu"};
 	const char *wanted = env_get("KUDZU_COMMAND");
 	if (wanted) {
-		return can_run(wanted) ? mem_strdup(wanted) : NULL;
+		return warm_can_run(wanted) ? mem_strdup(wanted) : NULL;
 	}
 	char *library = dl_path(places);
 	char *folder = library ? file_folder(library) : NULL;
 	char *program = NULL;
 	for (size_t i = 0; folder && i < countof(places) && !program; i++) {
 		char *path = file_join(folder, places[i]);
-		if (path && can_run(path)) {
+		if (path && warm_can_run(path)) {
 			(void)trust_find(&program, path, places, NULL);
 		}
 		mem_free(path);
@@ -87,7 +87,7 @@ static char *find_program(void)
 }
 
 /* In the child: the socket is its input, all else is closed, signals are as in a new program. */
-static bool start_program(pid_t *pid, const char *program, int fd)
+static bool warm_start_program(pid_t *pid, const char *program, int fd)
 {
 	char *const argv[] = {"kudzu", "worker", NULL};
 	posix_spawn_file_actions_t files;
@@ -117,7 +117,7 @@ static bool start_program(pid_t *pid, const char *program, int fd)
 	return ok;
 }
 
-static bool start_worker(struct warm_up *warm, const char *program)
+static bool warm_start_worker(struct warm_up *warm, const char *program)
 {
 	struct warm_worker *worker = &warm->workers[warm->worker_count];
 	int fds[2];
@@ -125,7 +125,7 @@ static bool start_worker(struct warm_up *warm, const char *program)
 		return false;
 	}
 	*worker = (struct warm_worker){.fd = fds[0], .item = -1};
-	bool ok = start_program(&worker->pid, program, fds[1]);
+	bool ok = warm_start_program(&worker->pid, program, fds[1]);
 	close(fds[1]);
 	if (!ok) {
 		close(fds[0]);
@@ -139,7 +139,7 @@ static bool start_worker(struct warm_up *warm, const char *program)
 
 /* Give a worker up.  It may have died of its request, so nobody else gets that.  A worker ends when
  * its socket does; one that has not said hello is killed. */
-static void lose_worker(struct warm_up *warm, struct warm_worker *worker)
+static void warm_lose_worker(struct warm_up *warm, struct warm_worker *worker)
 {
 	close(worker->fd);
 	worker->fd = -1;
@@ -160,12 +160,12 @@ static void warm_feed(struct warm_up *warm, struct warm_worker *worker)
 		warm->next++;
 	}
 	if (warm->next == warm->count) {
-		lose_worker(warm, worker);
+		warm_lose_worker(warm, worker);
 		return;
 	}
 	warm_write(&bytes, &warm->requests[warm->next]);
 	if (bytes.failed || !warm_send(worker->fd, bytes.data, bytes.len)) {
-		lose_worker(warm, worker); /* somebody else may do it */
+		warm_lose_worker(warm, worker); /* somebody else may do it */
 	} else {
 		worker->item = warm->next;
 		warm->states[worker->item] = GIVEN;
@@ -175,7 +175,7 @@ static void warm_feed(struct warm_up *warm, struct warm_worker *worker)
 
 /* Receive the hello, which comes in one piece.  False: it is another build of the library, or no
  * worker. */
-static bool hear_hello(const struct warm_worker *worker)
+static bool warm_hear_hello(const struct warm_worker *worker)
 {
 	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];
 	warm_hello(mine);
@@ -187,9 +187,9 @@ static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 {
 	char letter = 0;
 	if (!worker->ready) {
-		worker->ready = hear_hello(worker);
+		worker->ready = warm_hear_hello(worker);
 		if (!worker->ready) {
-			lose_worker(warm, worker);
+			warm_lose_worker(warm, worker);
 			return;
 		}
 		warm->result.processes++;
@@ -199,7 +199,7 @@ static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 			return;
 		}
 		if (count != 1 || worker->item < 0) {
-			lose_worker(warm, worker);
+			warm_lose_worker(warm, worker);
 			return;
 		}
 		warm->states[worker->item] = letter == WARM_FAILED ? FAILED : DONE;
@@ -211,7 +211,7 @@ static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 }
 
 /* Wait for one of them to say something; false: all are gone. */
-static bool listen_once(struct warm_up *warm)
+static bool warm_listen_once(struct warm_up *warm)
 {
 	struct pollfd polls[MOST_WORKERS];
 	int open = 0, silent = 0;
@@ -224,7 +224,7 @@ static bool listen_once(struct warm_up *warm)
 	for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
 		struct warm_worker *worker = &warm->workers[i];
 		if (heard == 0 && worker->fd >= 0 && !worker->ready) {
-			lose_worker(warm, worker);
+			warm_lose_worker(warm, worker);
 		} else if (polls[i].fd >= 0 && polls[i].revents) {
 			warm_hear(warm, worker);
 		}
@@ -232,9 +232,9 @@ static bool listen_once(struct warm_up *warm)
 	return open > 0;
 }
 
-static void listen_to_workers(struct warm_up *warm)
+static void warm_listen_to_workers(struct warm_up *warm)
 {
-	while (listen_once(warm)) {
+	while (warm_listen_once(warm)) {
 	}
 	for (int i = 0; i < warm->worker_count; i++) {
 		while (waitpid(warm->workers[i].pid, NULL, 0) < 0 && errno == EINTR) {
@@ -242,21 +242,21 @@ static void listen_to_workers(struct warm_up *warm)
 	}
 }
 
-static void run_workers(struct warm_up *warm, int64_t processes)
+static void warm_run_workers(struct warm_up *warm, int64_t processes)
 {
 	int64_t want = processes > 0 ? processes : cores_available();
 	struct store *store = store_default();
 	want = min64(min64(want, warm->count), MOST_WORKERS);
-	char *program = want > 1 && store && !store_off(store) ? find_program() : NULL;
-	while (program && warm->worker_count < want && start_worker(warm, program)) {
+	char *program = want > 1 && store && !store_off(store) ? warm_find_program() : NULL;
+	while (program && warm->worker_count < want && warm_start_worker(warm, program)) {
 	}
 	mem_free(program);
-	listen_to_workers(warm);
+	warm_listen_to_workers(warm);
 }
 
 /* The rest, here */
 
-static kz_status finish_item(struct warm_up *warm, int64_t item, kz_error *err)
+static kz_status warm_finish_item(struct warm_up *warm, int64_t item, kz_error *err)
 {
 	enum warm_answer answer = WARM_FAILED;
 	kz_status st = KZ_OK;
@@ -275,7 +275,7 @@ static kz_status finish_item(struct warm_up *warm, int64_t item, kz_error *err)
 	return st;
 }
 
-static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
+static kz_status warm_read_sources(struct warm_up *warm, const kz_device *dev,
 	const kz_warm_up_source *sources, kz_error *err)
 {
 	for (int64_t i = 0; i < warm->count; i++) {
@@ -305,13 +305,13 @@ static kz_status read_sources(struct warm_up *warm, const kz_device *dev,
 static kz_status warm_run(struct warm_up *warm, const kz_device *dev,
 	const kz_warm_up_source *sources, int64_t processes, kz_error *err)
 {
-	kz_status st = read_sources(warm, dev, sources, err);
+	kz_status st = warm_read_sources(warm, dev, sources, err);
 	if (st) {
 		return st;
 	}
-	run_workers(warm, processes);
+	warm_run_workers(warm, processes);
 	for (int64_t i = 0; i < warm->count; i++) {
-		kz_status failed = finish_item(warm, i, st ? NULL : err);
+		kz_status failed = warm_finish_item(warm, i, st ? NULL : err);
 		st = st ? st : failed;
 	}
 	return st;

@@ -111,7 +111,7 @@ struct part {
 };
 
 /* The field at *at, which moves on. */
-static bool next_part(struct part *out, size_t *at, const char *bytes, size_t size)
+static bool request_next_part(struct part *out, size_t *at, const char *bytes, size_t size)
 {
 	const size_t head = 1 + sizeof(out->size);
 	if (size - *at < head) {
@@ -127,7 +127,7 @@ static bool next_part(struct part *out, size_t *at, const char *bytes, size_t si
 	return true;
 }
 
-static bool is_text(const struct part *part)
+static bool request_is_text(const struct part *part)
 {
 	return part->size > 0 && memchr(part->bytes, 0, (size_t)part->size)
 		== part->bytes + part->size - 1;
@@ -150,7 +150,7 @@ static bool request_append(const char ***list, const char *text)
 	return true;
 }
 
-static bool take_part(struct warm_request *out, const struct part *part)
+static bool request_take_part(struct warm_request *out, const struct part *part)
 {
 	for (size_t i = 0; i < countof(fields); i++) {
 		void *at = (char *)out + fields[i].offset;
@@ -161,7 +161,7 @@ static bool take_part(struct warm_request *out, const struct part *part)
 			memcpy(at, part->bytes, part->size == sizeof(int32_t) ? sizeof(int32_t) : 0);
 			return part->size == sizeof(int32_t);
 		}
-		if (!is_text(part)) {
+		if (!request_is_text(part)) {
 			return false;
 		}
 		if (fields[i].kind == LIST) {
@@ -178,7 +178,7 @@ bool warm_read(struct warm_request *out, const char *bytes, size_t size)
 	struct part part;
 	*out = (struct warm_request){.options = KZ_COMPILE_OPTIONS_INIT};
 	for (size_t at = 0; at < size;) {
-		if (!next_part(&part, &at, bytes, size) || !take_part(out, &part)) {
+		if (!request_next_part(&part, &at, bytes, size) || !request_take_part(out, &part)) {
 			warm_free(out);
 			return false;
 		}

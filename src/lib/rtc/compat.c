@@ -43,7 +43,7 @@ int compat_newest_ptx(int cuda)
 	return newest;
 }
 
-static bool is_embedded(int cc)
+static bool compat_is_embedded(int cc)
 {
 	return cc == 72 || cc == 87;
 }
@@ -51,8 +51,8 @@ static bool is_embedded(int cc)
 bool compat_cubin_runs(int arch, int device_cc)
 {
 	bool same = arch == device_cc;
-	return same || (arch / 10 == device_cc / 10 && arch < device_cc && !is_embedded(arch)
-			&& !is_embedded(device_cc));
+	return same || (arch / 10 == device_cc / 10 && arch < device_cc && !compat_is_embedded(arch)
+			&& !compat_is_embedded(device_cc));
 }
 
 kz_status rtc_choose_arch(char out[24], const int *archs, int count, int device_cc, bool ptx_only,

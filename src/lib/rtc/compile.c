@@ -36,7 +36,7 @@ static const char hint_builtins[] =
 static const char hint_ambiguous[] =
 	"choose an overload by its type: static_cast<void (*)(float *)>(k<float>)";
 
-static bool texts_given(const char *const *texts, size_t count)
+static bool compile_texts_given(const char *const *texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!texts || !texts[i]) {
@@ -47,7 +47,7 @@ static bool texts_given(const char *const *texts, size_t count)
 }
 
 /* N, N=4, N(x)=x.  The message of the compiler would name a line that the user does not see. */
-static bool is_define(const char *text)
+static bool compile_is_define(const char *text)
 {
 	const char *c = text;
 	while (str_is_word(*c)) {
@@ -57,7 +57,7 @@ static bool is_define(const char *text)
 }
 
 /* Each list has what it says it has. */
-static kz_status check_lists(const struct rtc_request *request, kz_error *err)
+static kz_status compile_check_lists(const struct rtc_request *request, kz_error *err)
 {
 	const struct {
 		const char *what;
@@ -72,7 +72,7 @@ static kz_status check_lists(const struct rtc_request *request, kz_error *err)
 		{"compiler options", request->options, request->option_count},
 	};
 	for (size_t i = 0; i < countof(lists); i++) {
-		if (!texts_given(lists[i].texts, lists[i].count)) {
+		if (!compile_texts_given(lists[i].texts, lists[i].count)) {
 			return error_set(err, KZ_INVALID, "expected %zu %s, got a NULL among them",
 				lists[i].count, lists[i].what);
 		}
@@ -80,7 +80,7 @@ static kz_status check_lists(const struct rtc_request *request, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status check_options(const struct rtc_request *request, kz_error *err)
+static kz_status compile_check_options(const struct rtc_request *request, kz_error *err)
 {
 	for (size_t i = 0; i < request->option_count; i++) {
 		const char *option = request->options[i];
@@ -108,11 +108,11 @@ kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
 	if (!request->source) {
 		return error_set(err, KZ_INVALID, "expected source text, got NULL");
 	}
-	if ((st = check_lists(request, err))) {
+	if ((st = compile_check_lists(request, err))) {
 		return st;
 	}
 	for (size_t i = 0; i < request->define_count; i++) {
-		if (!is_define(request->defines[i])) {
+		if (!compile_is_define(request->defines[i])) {
 			return error_set(err, KZ_INVALID, "invalid define '%s'",
 				request->defines[i]);
 		}
@@ -122,10 +122,10 @@ kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
 			return error_set(err, KZ_INVALID, "include_dirs[%zu] is empty", i);
 		}
 	}
-	return check_options(request, err);
+	return compile_check_options(request, err);
 }
 
-static kz_status choose_arch(struct job *job, kz_error *err)
+static kz_status compile_choose_arch(struct job *job, kz_error *err)
 {
 	const struct rtc_request *request = job->request;
 	const struct nvrtc *nvrtc = job->nvrtc;
@@ -156,7 +156,7 @@ static kz_status choose_arch(struct job *job, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status set_native(const struct job *job, kz_status st, const char *message,
+static kz_status compile_set_native(const struct job *job, kz_status st, const char *message,
 	kz_error *err)
 {
 	bool mine = error_is_clean(err);
@@ -170,11 +170,11 @@ static kz_status set_native(const struct job *job, kz_status st, const char *mes
 }
 
 /* The source does not compile. */
-static kz_status fail_source(const struct job *job, struct diag *diag, kz_error *err)
+static kz_status compile_fail_source(const struct job *job, struct diag *diag, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	set_native(job, KZ_COMPILE, diag->message ? diag->message : "the source does not compile",
-		err);
+	compile_set_native(job, KZ_COMPILE, diag->message ? diag->message
+		: "the source does not compile", err);
 	if (mine) {
 		error_add_place(err, diag->file, diag->line, diag->column);
 		if (diag->message) { /* which says more than the advice for all sources does */
@@ -187,7 +187,7 @@ static kz_status fail_source(const struct job *job, struct diag *diag, kz_error 
 }
 
 /* NVRTC does not know an option; the architecture is one of ours. */
-static kz_status fail_option(const struct job *job, struct diag *diag, kz_error *err)
+static kz_status compile_fail_option(const struct job *job, struct diag *diag, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	bool arch = job->log && strstr(job->log, "--gpu-architecture");
@@ -211,7 +211,7 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 	if (text.failed) {
 		st = error_no_memory(err);
 	} else {
-		set_native(job, st, text.data, err);
+		compile_set_native(job, st, text.data, err);
 	}
 	if (mine && st != KZ_NO_MEMORY) {
 		error_take_log(err, diag->text);
@@ -222,7 +222,8 @@ static kz_status fail_option(const struct job *job, struct diag *diag, kz_error 
 }
 
 /* NVRTC finds no template instance of that name, or more than one. */
-static kz_status fail_instance(const struct job *job, const struct job_name *name, kz_error *err)
+static kz_status compile_fail_instance(const struct job *job, const struct job_name *name,
+	kz_error *err)
 {
 	struct str text = STR_INIT;
 	bool mine = error_is_clean(err);
@@ -242,7 +243,7 @@ static kz_status fail_instance(const struct job *job, const struct job_name *nam
 		str_addf(&text, "; the compiler says: %.*s", (int)len, reason);
 	}
 	kz_status st = text.failed ? error_no_memory(err)
-				       : set_native(job, KZ_NOT_FOUND, text.data, err);
+				       : compile_set_native(job, KZ_NOT_FOUND, text.data, err);
 	if (mine && ambiguous && st != KZ_NO_MEMORY) {
 		error_add_hint(err, hint_ambiguous);
 	}
@@ -254,16 +255,16 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 {
 	bool mine = error_is_clean(err);
 	if (job->code == JOB_INVALID_OPTION) {
-		return fail_option(job, diag, err);
+		return compile_fail_option(job, diag, err);
 	}
 	for (size_t i = 0; i < job->name_count && diag->errors == 0; i++) {
 		if (job->names[i].purpose == NAME_INSTANCE && job->log
 		    && diag_rejects_name(job->log, job->names[i].expression)) {
-			return fail_instance(job, &job->names[i], err);
+			return compile_fail_instance(job, &job->names[i], err);
 		}
 	}
 	if (job->code == JOB_COMPILATION) {
-		return fail_source(job, diag, err);
+		return compile_fail_source(job, diag, err);
 	}
 	kz_status st = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
 	if (mine) {
@@ -277,7 +278,7 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 }
 
 /* Drop the names that NVRTC does not know; true if there were any of ours. */
-static bool drop_rejected(struct job *job)
+static bool compile_drop_rejected(struct job *job)
 {
 	bool dropped = false;
 	for (size_t i = job->name_count; i-- > 0;) {
@@ -293,16 +294,16 @@ static bool drop_rejected(struct job *job)
 	return dropped;
 }
 
-static bool is_probe(const struct job_name *name)
+static bool compile_is_probe(const struct job_name *name)
 {
 	return name->purpose == NAME_PROBE || name->purpose == NAME_VARIABLE;
 }
 
-static void drop_probes(struct job *job)
+static void compile_drop_probes(struct job *job)
 {
 	job->tail = false;
 	for (size_t i = job->name_count; i-- > 0;) {
-		if (is_probe(&job->names[i])) {
+		if (compile_is_probe(&job->names[i])) {
 			job_drop_name(job, i);
 		}
 	}
@@ -310,7 +311,7 @@ static void drop_probes(struct job *job)
 
 /* Whether the first error is about a type of the prelude, or is where the source has a macro of
  * that name. */
-static bool prelude_at_fault(const struct diag *diag)
+static bool compile_prelude_at_fault(const struct diag *diag)
 {
 	if (diag->message && strstr(diag->message, HEADERS_PRELUDE)) {
 		return true;
@@ -330,7 +331,7 @@ static bool prelude_at_fault(const struct diag *diag)
 
 /* After a failure: take out what we added and what is at fault, or ask for the line of source of an
  * error of the assembler.  True if another try may help. */
-static bool job_simplify(struct job *job, const struct diag *diag)
+static bool compile_simplify(struct job *job, const struct diag *diag)
 {
 	if (job->code != JOB_COMPILATION || !job->log) {
 		return false;
@@ -341,13 +342,13 @@ static bool job_simplify(struct job *job, const struct diag *diag)
 		return true;
 	}
 	if (job->tail && strstr(job->log, JOB_TAIL_FILE "(")) {
-		drop_probes(job);
+		compile_drop_probes(job);
 		return true;
 	}
 	if (diag->errors == 0) {
-		return drop_rejected(job);
+		return compile_drop_rejected(job);
 	}
-	if (job->prelude && prelude_at_fault(diag)) {
+	if (job->prelude && compile_prelude_at_fault(diag)) {
 		job->prelude = false;
 		return true;
 	}
@@ -390,7 +391,7 @@ static kz_status compile_run(struct job *job, char **log, kz_error *err)
 			st = error_no_memory(err);
 		}
 		if (!st && job->code != 0) {
-			again = job_simplify(job, &diag);
+			again = compile_simplify(job, &diag);
 		}
 		if (with_prelude && again && !job->prelude) {
 			first = diag;
@@ -410,11 +411,11 @@ static kz_status compile_run(struct job *job, char **log, kz_error *err)
 
 /* The probes have done their work: take their variables out of the PTX, unless something else
  * there, such as debug information, refers to them. */
-static void strip_probes(char *ptx, const struct job *job)
+static void compile_strip_probes(char *ptx, const struct job *job)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
 		const char *lowered = job->names[i].lowered;
-		bool probe = is_probe(&job->names[i]) && lowered;
+		bool probe = compile_is_probe(&job->names[i]) && lowered;
 		char *at = probe ? strstr(ptx, lowered) : NULL;
 		if (!at || strstr(at + 1, lowered)) {
 			continue;
@@ -432,7 +433,7 @@ static void strip_probes(char *ptx, const struct job *job)
 }
 
 /* The kernel that a name is about. */
-static struct rtc_kernel *named_kernel(const struct rtc_image *image, const struct job *job,
+static struct rtc_kernel *compile_named_kernel(const struct rtc_image *image, const struct job *job,
 	const struct job_name *name)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
@@ -448,7 +449,7 @@ static struct rtc_kernel *named_kernel(const struct rtc_image *image, const stru
 }
 
 /* Whether the instance of a name was asked for before, by another name. */
-static bool job_asks_again(const struct job *job, size_t index)
+static bool compile_asks_again(const struct job *job, size_t index)
 {
 	const struct job_name *name = &job->names[index];
 	for (size_t i = 0; i < index; i++) {
@@ -463,7 +464,7 @@ static bool job_asks_again(const struct job *job, size_t index)
 
 /* Take what the name expressions tell: the names by which a caller asks for instances, and the
  * types from probes. */
-static bool apply_names(struct rtc_image *image, const struct job *job)
+static bool compile_apply_names(struct rtc_image *image, const struct job *job)
 {
 	struct str aliases = STR_INIT;
 	bool ok = true;
@@ -473,11 +474,11 @@ static bool apply_names(struct rtc_image *image, const struct job *job)
 			ok = !name->lowered || image_type_variable(image, name->kernel, name->lowered);
 			continue;
 		}
-		struct rtc_kernel *kernel = named_kernel(image, job, name);
+		struct rtc_kernel *kernel = compile_named_kernel(image, job, name);
 		if (!kernel || !name->lowered || name->purpose == NAME_KERNEL) {
 			continue;
 		}
-		if (name->purpose == NAME_INSTANCE && job_asks_again(job, i)) {
+		if (name->purpose == NAME_INSTANCE && compile_asks_again(job, i)) {
 			str_addf(&aliases, "%s\n%s\n", name->kernel, name->lowered);
 			continue;
 		}
@@ -504,12 +505,12 @@ static bool apply_names(struct rtc_image *image, const struct job *job)
 }
 
 /* The kernels of LTO-IR are those of the source that NVRTC found. */
-static bool add_named_kernels(struct rtc_image *image, const struct job *job)
+static bool compile_add_named_kernels(struct rtc_image *image, const struct job *job)
 {
 	bool ok = true;
 	for (size_t i = 0; i < job->name_count && ok; i++) {
 		const struct job_name *name = &job->names[i];
-		if (!is_probe(name) && name->lowered) {
+		if (!compile_is_probe(name) && name->lowered) {
 			ok = image_add_kernel(image, name->lowered, strlen(name->lowered), NULL, 0,
 				false);
 		}
@@ -517,7 +518,7 @@ static bool add_named_kernels(struct rtc_image *image, const struct job *job)
 	return ok && image_finish(image);
 }
 
-static bool add_templates(struct rtc_image *image, const struct source_facts *facts)
+static bool compile_add_templates(struct rtc_image *image, const struct source_facts *facts)
 {
 	struct str names = STR_INIT;
 	for (size_t i = 0; i < facts->kernel_count; i++) {
@@ -532,7 +533,7 @@ static bool add_templates(struct rtc_image *image, const struct source_facts *fa
 }
 
 /* Take the bytes over. */
-static void take_data(struct rtc_image *out, struct job *job, char **data, size_t size)
+static void compile_take_data(struct rtc_image *out, struct job *job, char **data, size_t size)
 {
 	out->data = *data;
 	out->size = size;
@@ -553,24 +554,24 @@ static kz_status compile_assemble(struct rtc_image *out, struct job *job, kz_err
 			what);
 	}
 	if (job->ptx) {
-		strip_probes(job->ptx, job);
+		compile_strip_probes(job->ptx, job);
 		out->is_ptx = true;
 		st = image_read_ptx(out, job->ptx, err);
 	}
 	bool told = job->ptx;
 	if (is_cubin) {
-		take_data(out, job, &job->cubin, job->cubin_size);
+		compile_take_data(out, job, &job->cubin, job->cubin_size);
 	} else if (job->is_lto) {
-		take_data(out, job, &job->lto, job->lto_size);
+		compile_take_data(out, job, &job->lto, job->lto_size);
 	} else {
-		take_data(out, job, &job->ptx, strlen(job->ptx));
+		compile_take_data(out, job, &job->ptx, strlen(job->ptx));
 	}
 	if (!st && is_cubin && !told) {
 		st = image_read_cubin(out, err);
 	}
-	bool named = st || !job->is_lto || add_named_kernels(out, job);
-	return st || (named && apply_names(out, job) && add_templates(out, job->facts)) ? st
-		: error_no_memory(err);
+	bool named = st || !job->is_lto || compile_add_named_kernels(out, job);
+	return st || (named && compile_apply_names(out, job) && compile_add_templates(out,
+		job->facts)) ? st : error_no_memory(err);
 }
 
 /* With NVRTC. */
@@ -581,7 +582,7 @@ static kz_status compile_with(struct rtc_image *out, const struct rtc_request *r
 	kz_status st;
 
 	*out = (struct rtc_image){0};
-	if ((st = nvrtc_open(&job.nvrtc, err)) || (st = choose_arch(&job, err))) {
+	if ((st = nvrtc_open(&job.nvrtc, err)) || (st = compile_choose_arch(&job, err))) {
 		return st;
 	}
 	job.prelude = headers_want_prelude(request, facts->has_prelude_word);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static kz_status map_sections(struct cubin *cubin, kz_error *err)
+static kz_status cubin_map_sections(struct cubin *cubin, kz_error *err)
 {
 	const struct elf *elf = &cubin->elf;
 	Elf64_Shdr section;
@@ -38,7 +38,7 @@ kz_status cubin_open(struct cubin *out, const void *data, size_t size, kz_error 
 		return error_set(err, KZ_BAD_IMAGE,
 			"expected a cubin, found %zu bytes of another kind", size);
 	}
-	return map_sections(out, err);
+	return cubin_map_sections(out, err);
 }
 
 int cubin_arch(const struct cubin *cubin)

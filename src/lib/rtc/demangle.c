@@ -74,7 +74,7 @@ static const char unnamed[] = "(anonymous)";
 
 static const struct node *demangle_read_type(struct reader *r);
 
-static void *reader_fail(struct reader *r)
+static void *demangle_fail(struct reader *r)
 {
 	r->failed = true;
 	return NULL;
@@ -97,12 +97,12 @@ static void demangle_expect(struct reader *r, const char *text)
 	}
 }
 
-static struct node *node_new(struct reader *r, enum node_kind kind, const char *text)
+static struct node *demangle_new_node(struct reader *r, enum node_kind kind, const char *text)
 {
 	struct node *node = arena_alloc(r->arena, 1, sizeof(*node));
 	if (!node) {
 		r->no_memory = true;
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	node->kind = kind;
 	node->text = text;
@@ -110,7 +110,7 @@ static struct node *node_new(struct reader *r, enum node_kind kind, const char *
 }
 
 /* Keep what a growing string holds in the arena. */
-static const char *keep_text(struct reader *r, struct str *text)
+static const char *demangle_keep_text(struct reader *r, struct str *text)
 {
 	bool too_long = !text->failed && text->len > TYPE_TEXT_MAX;
 	char *kept = text->failed || too_long ? NULL
@@ -123,7 +123,7 @@ static const char *keep_text(struct reader *r, struct str *text)
 	return kept;
 }
 
-static bool list_grow(struct reader *r, struct demangle_list *list)
+static bool demangle_grow_list(struct reader *r, struct demangle_list *list)
 {
 	size_t cap = list->cap ? list->cap * 2 : 8;
 	const struct node **items = arena_alloc(r->arena, cap, sizeof(*items));
@@ -143,14 +143,14 @@ static void demangle_list_add(struct reader *r, struct demangle_list *list, cons
 {
 	if (!node || list->count == MAX_NODES) {
 		r->failed = true;
-	} else if (list->count < list->cap || list_grow(r, list)) {
+	} else if (list->count < list->cap || demangle_grow_list(r, list)) {
 		list->items[list->count++] = node;
 	}
 }
 
-static const struct node *pack_new(struct reader *r, const struct demangle_list *list)
+static const struct node *demangle_new_pack(struct reader *r, const struct demangle_list *list)
 {
-	struct node *node = node_new(r, NODE_PACK, NULL);
+	struct node *node = demangle_new_node(r, NODE_PACK, NULL);
 	if (node) {
 		node->list = list->items;
 		node->count = list->count;
@@ -182,7 +182,7 @@ static size_t demangle_read_number(struct reader *r)
 }
 
 /* The index of S_, S0_, S1_ (base 36) or T_, T0_ (base 10): 0, 1, 2. */
-static size_t read_index(struct reader *r, size_t base)
+static size_t demangle_read_index(struct reader *r, size_t base)
 {
 	if (demangle_accept(r, "_")) {
 		return 0;
@@ -204,52 +204,52 @@ static size_t read_index(struct reader *r, size_t base)
 	return index + 1;
 }
 
-static const struct node *read_source_name(struct reader *r)
+static const struct node *demangle_read_source_name(struct reader *r)
 {
 	size_t len = demangle_read_number(r);
 	if (r->failed || strnlen(r->at, len) < len) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	const char *text = arena_strndup(r->arena, r->at, len);
 	r->at += len;
 	if (!text) {
 		r->no_memory = true;
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
-	return node_new(r, NODE_NAME, strncmp(text, "_GLOBAL__N_", 11) ? text : unnamed);
+	return demangle_new_node(r, NODE_NAME, strncmp(text, "_GLOBAL__N_", 11) ? text : unnamed);
 }
 
-static const struct node *read_substitution(struct reader *r)
+static const struct node *demangle_read_substitution(struct reader *r)
 {
 	static const char *const standard[][2] = {
 		{"a", "std::allocator"}, {"b", "std::basic_string"}, {"s", "std::string"},
 	};
 	for (size_t i = 0; i < countof(standard); i++) {
 		if (demangle_accept(r, standard[i][0])) {
-			return node_new(r, NODE_NAME, standard[i][1]);
+			return demangle_new_node(r, NODE_NAME, standard[i][1]);
 		}
 	}
-	size_t index = read_index(r, 36);
+	size_t index = demangle_read_index(r, 36);
 	if (r->failed || index >= r->substitutions.count) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	return r->substitutions.items[index];
 }
 
-static const struct node *read_parameter_reference(struct reader *r)
+static const struct node *demangle_read_parameter_reference(struct reader *r)
 {
-	size_t index = read_index(r, 10);
+	size_t index = demangle_read_index(r, 10);
 	if (r->failed || !r->arguments || index >= r->arguments->count) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	return r->arguments->list[index];
 }
 
 /* Li4E, Lb1E, Lm8E: the value as C++ writes it; L_Z and floating point are not read. */
-static const struct node *read_literal(struct reader *r)
+static const struct node *demangle_read_literal(struct reader *r)
 {
 	if (*r->at == '_') {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	const struct node *type = demangle_read_type(r);
 	bool negative = demangle_accept(r, "n");
@@ -261,7 +261,7 @@ static const struct node *read_literal(struct reader *r)
 	demangle_expect(r, "E");
 	if (r->failed || len == 0
 	    || (type->kind == NODE_BUILTIN && type->param == PARAM_FLOAT)) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	struct str text = STR_INIT;
 	if (type->kind == NODE_BUILTIN && type->param == PARAM_BOOL) {
@@ -279,44 +279,44 @@ static const struct node *read_literal(struct reader *r)
 			str_add(&text, strstr(type->text, "long long") ? "l" : "");
 		}
 	}
-	const char *kept = keep_text(r, &text);
-	return kept ? node_new(r, NODE_NAME, kept) : NULL;
+	const char *kept = demangle_keep_text(r, &text);
+	return kept ? demangle_new_node(r, NODE_NAME, kept) : NULL;
 }
 
 /* What follows I, up to its E. */
-static const struct node *read_arguments(struct reader *r)
+static const struct node *demangle_read_arguments(struct reader *r)
 {
 	struct demangle_list list = {0};
 	if (++r->depth > MAX_DEPTH) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	while (!r->failed && !demangle_accept(r, "E")) {
 		if (demangle_accept(r, "L")) {
-			demangle_list_add(r, &list, read_literal(r));
+			demangle_list_add(r, &list, demangle_read_literal(r));
 		} else if (demangle_accept(r, "J")) {
-			demangle_list_add(r, &list, read_arguments(r));
+			demangle_list_add(r, &list, demangle_read_arguments(r));
 		} else {
 			demangle_list_add(r, &list, demangle_read_type(r));
 		}
 	}
 	r->depth--;
-	return r->failed ? NULL : pack_new(r, &list);
+	return r->failed ? NULL : demangle_new_pack(r, &list);
 }
 
 /* "name<arguments>" */
-static const struct node *node_instance(struct reader *r, const struct node *name,
+static const struct node *demangle_instance_node(struct reader *r, const struct node *name,
 	const struct node *arguments)
 {
 	if (r->failed || name->kind != NODE_NAME) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	struct str text = STR_INIT;
 	bool first = true;
 	str_addf(&text, "%s<", name->text);
 	type_print_list(&text, arguments, &first);
 	str_addc(&text, '>');
-	const char *kept = keep_text(r, &text);
-	return kept ? node_new(r, NODE_NAME, kept) : NULL;
+	const char *kept = demangle_keep_text(r, &text);
+	return kept ? demangle_new_node(r, NODE_NAME, kept) : NULL;
 }
 
 /* The inline namespaces of libcu++'s versions: __4. */
@@ -326,11 +326,11 @@ static bool demangle_is_version(const char *name)
 }
 
 /* "scope::name", without what a source does not say. */
-static const struct node *node_scoped(struct reader *r, const struct node *scope,
+static const struct node *demangle_scoped_node(struct reader *r, const struct node *scope,
 	const struct node *name)
 {
 	if (r->failed || (scope && scope->kind != NODE_NAME)) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	if (!scope || scope->text == unnamed) {
 		return name;
@@ -341,16 +341,17 @@ static const struct node *node_scoped(struct reader *r, const struct node *scope
 	const char *text = arena_printf(r->arena, "%s::%s", scope->text, name->text);
 	if (!text) {
 		r->no_memory = true;
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
-	return node_new(r, NODE_NAME, text);
+	return demangle_new_node(r, NODE_NAME, text);
 }
 
 /*
  * What follows N.  Each prefix is a substitution; so is the whole of a type, but not that of a
  * function.
  */
-static const struct node *read_nested(struct reader *r, bool of_function, bool *is_template)
+static const struct node *demangle_read_nested(struct reader *r, bool of_function,
+	bool *is_template)
 {
 	const struct node *name = NULL;
 	r->at += strspn(r->at, "rVK");
@@ -358,27 +359,27 @@ static const struct node *read_nested(struct reader *r, bool of_function, bool *
 		bool fresh = true;
 		*is_template = false;
 		if (name && demangle_accept(r, "I")) {
-			const struct node *arguments = read_arguments(r);
+			const struct node *arguments = demangle_read_arguments(r);
 			*is_template = true;
-			name = node_instance(r, name, arguments);
+			name = demangle_instance_node(r, name, arguments);
 			r->arguments = of_function ? arguments : r->arguments;
 		} else if (!name && demangle_accept(r, "St")) {
-			name = node_new(r, NODE_NAME, "std");
+			name = demangle_new_node(r, NODE_NAME, "std");
 			fresh = false;
 		} else if (!name && demangle_accept(r, "S")) {
-			name = read_substitution(r);
+			name = demangle_read_substitution(r);
 			fresh = false;
 		} else if (!name && demangle_accept(r, "T")) {
-			name = read_parameter_reference(r);
+			name = demangle_read_parameter_reference(r);
 		} else {
 			demangle_accept(r, "L");
-			name = node_scoped(r, name, read_source_name(r));
+			name = demangle_scoped_node(r, name, demangle_read_source_name(r));
 		}
 		if (fresh && !r->failed && !(of_function && *r->at == 'E')) {
 			demangle_substitutable(r, name);
 		}
 	}
-	return r->failed || !name ? reader_fail(r) : name;
+	return r->failed || !name ? demangle_fail(r) : name;
 }
 
 /* A name, of a function or of a type. */
@@ -388,18 +389,18 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 	bool fresh = true;
 	*is_template = false;
 	if (demangle_accept(r, "N")) {
-		return read_nested(r, of_function, is_template);
+		return demangle_read_nested(r, of_function, is_template);
 	}
 	if (demangle_accept(r, "St")) {
-		name = node_new(r, NODE_NAME, "std");
-		const struct node *part = r->failed ? NULL : read_source_name(r);
-		name = part ? node_scoped(r, name, part) : NULL;
+		name = demangle_new_node(r, NODE_NAME, "std");
+		const struct node *part = r->failed ? NULL : demangle_read_source_name(r);
+		name = part ? demangle_scoped_node(r, name, part) : NULL;
 	} else if (demangle_accept(r, "S")) {
-		name = read_substitution(r);
+		name = demangle_read_substitution(r);
 		fresh = false;
 	} else {
 		demangle_accept(r, "L");
-		name = read_source_name(r);
+		name = demangle_read_source_name(r);
 	}
 	bool instance = !r->failed && *r->at == 'I';
 	if (!r->failed && fresh && (instance || !of_function)) {
@@ -407,9 +408,9 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 	}
 	if (instance) {
 		demangle_accept(r, "I");
-		const struct node *arguments = read_arguments(r);
+		const struct node *arguments = demangle_read_arguments(r);
 		*is_template = true;
-		name = r->failed ? NULL : node_instance(r, name, arguments);
+		name = r->failed ? NULL : demangle_instance_node(r, name, arguments);
 		r->arguments = of_function ? arguments : r->arguments;
 		if (!r->failed && !of_function) {
 			demangle_substitutable(r, name);
@@ -419,10 +420,10 @@ static const struct node *demangle_read_name(struct reader *r, bool of_function,
 }
 
 /* The expansion of a pack is the pack itself, and only that. */
-static void add_expansion(struct reader *r, struct demangle_list *list)
+static void demangle_add_expansion(struct reader *r, struct demangle_list *list)
 {
 	demangle_expect(r, "T");
-	const struct node *pack = read_parameter_reference(r);
+	const struct node *pack = demangle_read_parameter_reference(r);
 	if (r->failed || pack->kind != NODE_PACK) {
 		r->failed = true;
 		return;
@@ -435,29 +436,29 @@ static void add_expansion(struct reader *r, struct demangle_list *list)
 }
 
 /* Parameter types up to `end`; "v" alone is none. */
-static const struct node *read_parameters(struct reader *r, char end)
+static const struct node *demangle_read_parameters(struct reader *r, char end)
 {
 	struct demangle_list list = {0};
 	if (r->at[0] == 'v' && r->at[1] == end) {
 		r->at++;
-		return pack_new(r, &list);
+		return demangle_new_pack(r, &list);
 	}
 	while (!r->failed && *r->at != end) {
 		if (demangle_accept(r, "Dp")) {
-			add_expansion(r, &list);
+			demangle_add_expansion(r, &list);
 		} else {
 			demangle_list_add(r, &list, demangle_read_type(r));
 		}
 	}
-	return r->failed ? NULL : pack_new(r, &list);
+	return r->failed ? NULL : demangle_new_pack(r, &list);
 }
 
-static const struct node *read_function(struct reader *r)
+static const struct node *demangle_read_function(struct reader *r)
 {
 	demangle_accept(r, "Y");
-	struct node *node = node_new(r, NODE_FUNCTION, NULL);
+	struct node *node = demangle_new_node(r, NODE_FUNCTION, NULL);
 	const struct node *result = demangle_read_type(r);
-	const struct node *parameters = r->failed ? NULL : read_parameters(r, 'E');
+	const struct node *parameters = r->failed ? NULL : demangle_read_parameters(r, 'E');
 	demangle_expect(r, "E");
 	if (r->failed) {
 		return NULL;
@@ -469,7 +470,7 @@ static const struct node *read_function(struct reader *r)
 	return node;
 }
 
-static const struct node *read_array(struct reader *r)
+static const struct node *demangle_read_array(struct reader *r)
 {
 	const char *bound = r->at;
 	while (isdigit((unsigned char)*r->at)) {
@@ -477,17 +478,17 @@ static const struct node *read_array(struct reader *r)
 	}
 	const char *text = arena_strndup(r->arena, bound, (size_t)(r->at - bound));
 	demangle_expect(r, "_");
-	struct node *node = node_new(r, NODE_ARRAY, text);
+	struct node *node = demangle_new_node(r, NODE_ARRAY, text);
 	const struct node *inner = demangle_read_type(r);
 	if (r->failed || !text) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
 	node->inner = inner;
 	return node;
 }
 
 /* r V K in this order, all one substitution. */
-static const struct node *read_qualified(struct reader *r)
+static const struct node *demangle_read_qualified(struct reader *r)
 {
 	bool is_restrict = demangle_accept(r, "r");
 	bool is_volatile = demangle_accept(r, "V");
@@ -497,19 +498,19 @@ static const struct node *read_qualified(struct reader *r)
 	str_add(&text, is_const ? "const " : "");
 	str_add(&text, is_volatile ? "volatile " : "");
 	str_add(&text, is_restrict ? "__restrict__ " : "");
-	const char *kept = keep_text(r, &text);
-	struct node *node = r->failed ? NULL : node_new(r, NODE_QUALIFIED, kept);
+	const char *kept = demangle_keep_text(r, &text);
+	struct node *node = r->failed ? NULL : demangle_new_node(r, NODE_QUALIFIED, kept);
 	if (node) {
 		node->inner = inner;
 	}
 	return node;
 }
 
-static const struct node *read_builtin(struct reader *r)
+static const struct node *demangle_read_builtin(struct reader *r)
 {
 	for (size_t i = 0; i < countof(builtins); i++) {
 		if (demangle_accept(r, builtins[i].code)) {
-			struct node *node = node_new(r, NODE_BUILTIN, builtins[i].text);
+			struct node *node = demangle_new_node(r, NODE_BUILTIN, builtins[i].text);
 			if (node) {
 				node->param = builtins[i].param;
 				node->size = builtins[i].size;
@@ -520,9 +521,10 @@ static const struct node *read_builtin(struct reader *r)
 	return NULL;
 }
 
-static const struct node *read_derived(struct reader *r, enum node_kind kind, const char *text)
+static const struct node *demangle_read_derived(struct reader *r, enum node_kind kind,
+	const char *text)
 {
-	struct node *node = node_new(r, kind, text);
+	struct node *node = demangle_new_node(r, kind, text);
 	if (kind == NODE_MEMBER) {
 		const struct node *of = demangle_read_type(r);
 		if (node) {
@@ -538,37 +540,37 @@ static const struct node *read_derived(struct reader *r, enum node_kind kind, co
 	return node;
 }
 
-static const struct node *read_compound(struct reader *r)
+static const struct node *demangle_read_compound(struct reader *r)
 {
 	if (*r->at == 'r' || *r->at == 'V' || *r->at == 'K') {
-		return read_qualified(r);
+		return demangle_read_qualified(r);
 	}
 	switch (*r->at++) {
 	case 'P':
-		return read_derived(r, NODE_POINTER, "*");
+		return demangle_read_derived(r, NODE_POINTER, "*");
 	case 'R':
-		return read_derived(r, NODE_REFERENCE, "&");
+		return demangle_read_derived(r, NODE_REFERENCE, "&");
 	case 'O':
-		return read_derived(r, NODE_REFERENCE, "&&");
+		return demangle_read_derived(r, NODE_REFERENCE, "&&");
 	case 'M':
-		return read_derived(r, NODE_MEMBER, "*");
+		return demangle_read_derived(r, NODE_MEMBER, "*");
 	case 'F':
-		return read_function(r);
+		return demangle_read_function(r);
 	case 'A':
-		return read_array(r);
+		return demangle_read_array(r);
 	case 'T':
-		return read_parameter_reference(r);
+		return demangle_read_parameter_reference(r);
 	case 'u':
-		return read_source_name(r);
+		return demangle_read_source_name(r);
 	default:
 		r->at--;
 		return NULL;
 	}
 }
 
-static const struct node *read_type_here(struct reader *r)
+static const struct node *demangle_read_type_here(struct reader *r)
 {
-	const struct node *node = read_builtin(r);
+	const struct node *node = demangle_read_builtin(r);
 	if (node || r->failed) {
 		return node;
 	}
@@ -579,18 +581,18 @@ static const struct node *read_type_here(struct reader *r)
 			return demangle_read_name(r, false, &is_template);
 		}
 		r->at++;
-		node = read_substitution(r);
+		node = demangle_read_substitution(r);
 	} else {
-		node = read_compound(r);
+		node = demangle_read_compound(r);
 		if (!node || r->failed) {
-			return reader_fail(r);
+			return demangle_fail(r);
 		}
 		demangle_substitutable(r, node);
 	}
 	if (!r->failed && demangle_accept(r, "I")) {
-		const struct node *arguments = read_arguments(r);
+		const struct node *arguments = demangle_read_arguments(r);
 		node = r->failed ? NULL
-			: demangle_substitutable(r, node_instance(r, node, arguments));
+			: demangle_substitutable(r, demangle_instance_node(r, node, arguments));
 	}
 	return r->failed ? NULL : node;
 }
@@ -598,20 +600,20 @@ static const struct node *read_type_here(struct reader *r)
 static const struct node *demangle_read_type(struct reader *r)
 {
 	if (r->failed || ++r->depth > MAX_DEPTH) {
-		return reader_fail(r);
+		return demangle_fail(r);
 	}
-	const struct node *node = read_type_here(r);
+	const struct node *node = demangle_read_type_here(r);
 	r->depth--;
-	return node ? node : reader_fail(r);
+	return node ? node : demangle_fail(r);
 }
 
 /* The parameters after the name; an instance of a template has its result before them. */
-static const struct node *read_function_parameters(struct reader *r, bool is_template)
+static const struct node *demangle_read_function_parameters(struct reader *r, bool is_template)
 {
 	if (is_template) {
 		demangle_read_type(r);
 	}
-	return r->failed || !*r->at ? NULL : read_parameters(r, '\0');
+	return r->failed || !*r->at ? NULL : demangle_read_parameters(r, '\0');
 }
 
 bool demangle(struct demangled *out, const char *mangled, struct arena *arena)
@@ -626,7 +628,7 @@ bool demangle(struct demangled *out, const char *mangled, struct arena *arena)
 	if (name && !r.failed) {
 		out->name = name->text;
 		out->arguments = is_template ? r.arguments : NULL;
-		out->parameters = read_function_parameters(&r, is_template);
+		out->parameters = demangle_read_function_parameters(&r, is_template);
 	}
 	return !r.no_memory;
 }

@@ -68,17 +68,17 @@ struct head {
 	int ptx_line;         /* of the PTX, for what the assembler says; else 0 */
 };
 
-static bool slice_has(struct slice slice, const char *text)
+static bool diag_slice_has(struct slice slice, const char *text)
 {
 	return !*text || (slice.len > 0 && memmem(slice.text, slice.len, text, strlen(text)));
 }
 
-static bool slice_starts(struct slice slice, const char *text)
+static bool diag_slice_starts(struct slice slice, const char *text)
 {
 	return slice.len >= strlen(text) && strncmp(slice.text, text, strlen(text)) == 0;
 }
 
-static struct slice slice_skip(struct slice slice, size_t n)
+static struct slice diag_slice_skip(struct slice slice, size_t n)
 {
 	return (struct slice){slice.text + n, slice.len - n};
 }
@@ -86,7 +86,7 @@ static struct slice slice_skip(struct slice slice, size_t n)
 static struct slice diag_trim(struct slice slice)
 {
 	while (slice.len > 0 && strchr(" :", slice.text[0])) {
-		slice = slice_skip(slice, 1);
+		slice = diag_slice_skip(slice, 1);
 	}
 	while (slice.len > 0 && isspace((unsigned char)slice.text[slice.len - 1])) {
 		slice.len--;
@@ -106,10 +106,10 @@ static bool diag_next_line(const char **log, struct slice *out)
 }
 
 /* "FILE(LINE)", "At end of source", "nvrtc". */
-static void read_place(struct head *out, struct slice place)
+static void diag_read_place(struct head *out, struct slice place)
 {
 	size_t digits = place.len;
-	out->at_end = slice_starts(place, "At end of source");
+	out->at_end = diag_slice_starts(place, "At end of source");
 	out->file = out->at_end ? out->file : place;
 	if (place.len == 0 || place.text[place.len - 1] != ')') {
 		return;
@@ -124,16 +124,17 @@ static void read_place(struct head *out, struct slice place)
 }
 
 /* What follows the place: "error: message", "warning #177-D: message", "error   : message". */
-static bool read_message(struct head *out, struct slice rest)
+static bool diag_read_message(struct head *out, struct slice rest)
 {
 	size_t word = 0;
-	while (word < countof(severity_words) && !slice_starts(rest, severity_words[word].word)) {
+	while (word < countof(severity_words) && !diag_slice_starts(rest,
+		severity_words[word].word)) {
 		word++;
 	}
 	if (word == countof(severity_words)) {
 		return false;
 	}
-	rest = slice_skip(rest, strlen(severity_words[word].word));
+	rest = diag_slice_skip(rest, strlen(severity_words[word].word));
 	const char *colon = memchr(rest.text, ':', rest.len);
 	struct slice number = diag_trim((struct slice){rest.text, colon
 		? (size_t)(colon - rest.text) : 0});
@@ -142,7 +143,7 @@ static bool read_message(struct head *out, struct slice rest)
 	}
 	out->severity = severity_words[word].severity;
 	out->number = number;
-	out->message = diag_trim(slice_skip(rest, (size_t)(colon - rest.text)));
+	out->message = diag_trim(diag_slice_skip(rest, (size_t)(colon - rest.text)));
 	return true;
 }
 
@@ -150,26 +151,26 @@ static bool read_message(struct head *out, struct slice rest)
 static bool diag_read_head(struct head *out, struct slice line)
 {
 	*out = (struct head){0};
-	if (slice_starts(line, " ") || slice_starts(line, "\t")) {
+	if (diag_slice_starts(line, " ") || diag_slice_starts(line, "\t")) {
 		return false;
 	}
-	if (slice_starts(line, "ptxas")) {
+	if (diag_slice_starts(line, "ptxas")) {
 		const char *semicolon = memchr(line.text, ';', line.len);
 		const char *number = semicolon ? memmem(line.text, (size_t)(semicolon - line.text),
 			" line ", 6) : NULL;
 		int ptx_line = number ? atoi(number + 6) : 0;
 		size_t skip = semicolon ? (size_t)(semicolon - line.text) + 1 : 5;
-		line = slice_skip(line, skip);
+		line = diag_slice_skip(line, skip);
 		out->ptx_line = ptx_line;
-		return read_message(out, diag_trim(line));
+		return diag_read_message(out, diag_trim(line));
 	}
-	if (slice_starts(line, "Note #")) {
-		return read_message(out, line);
+	if (diag_slice_starts(line, "Note #")) {
+		return diag_read_message(out, line);
 	}
 	for (size_t i = 0; i + 2 < line.len; i++) {
 		if (line.text[i] == ':' && line.text[i + 1] == ' '
-		    && read_message(out, slice_skip(line, i + 2))) {
-			read_place(out, (struct slice){line.text, i});
+		    && diag_read_message(out, diag_slice_skip(line, i + 2))) {
+			diag_read_place(out, (struct slice){line.text, i});
 			return true;
 		}
 	}
@@ -177,16 +178,16 @@ static bool diag_read_head(struct head *out, struct slice line)
 }
 
 /* Lines that say nothing once the rest has been rendered. */
-static bool is_noise(struct slice line)
+static bool diag_is_noise(struct slice line)
 {
-	return line.len == 0 || slice_starts(line, "Remark: The warnings can be suppressed")
-	       || slice_starts(line, "Compilation terminated.")
-	       || slice_starts(line, "ptxas fatal   : Ptx assembly aborted")
-	       || slice_has(line, "detected in the compilation of \"");
+	return line.len == 0 || diag_slice_starts(line, "Remark: The warnings can be suppressed")
+	       || diag_slice_starts(line, "Compilation terminated.")
+	       || diag_slice_starts(line, "ptxas fatal   : Ptx assembly aborted")
+	       || diag_slice_has(line, "detected in the compilation of \"");
 }
 
 /* The byte of the caret in a line that has nothing else; -1 for any other line. */
-static int caret_at(struct slice line)
+static int diag_caret_at(struct slice line)
 {
 	size_t i = 0;
 	while (i < line.len && (line.text[i] == ' ' || line.text[i] == '\t')) {
@@ -196,7 +197,7 @@ static int caret_at(struct slice line)
 }
 
 /* The columns that a character takes; its bytes in *len.  Bytes that are no UTF-8 take one. */
-static int char_columns(const char *text, size_t left, size_t *len)
+static int diag_char_columns(const char *text, size_t left, size_t *len)
 {
 	static const uint32_t wide[][2] = {
 		{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
@@ -227,7 +228,7 @@ static int char_columns(const char *text, size_t left, size_t *len)
 }
 
 /* Back to the beginning of a character. */
-static size_t char_start(struct slice line, size_t at)
+static size_t diag_char_start(struct slice line, size_t at)
 {
 	while (at > 0 && at < line.len && ((unsigned char)line.text[at] & 0xc0) == 0x80) {
 		at--;
@@ -239,20 +240,20 @@ static size_t char_start(struct slice line, size_t at)
 #define EXCERPT_BEFORE 80 /* bytes kept before the caret where a line is cut */
 
 /* A line of source and a caret under one of its bytes.  Tabs stay, so that both lines agree. */
-static void render_excerpt(struct str *out, struct slice line, size_t caret)
+static void diag_render_excerpt(struct str *out, struct slice line, size_t caret)
 {
 	size_t start = 0;
 	size_t end = line.len;
 	if (line.len > EXCERPT_MAX) {
-		start = caret > EXCERPT_BEFORE ? char_start(line, caret - EXCERPT_BEFORE) : 0;
-		end = start + EXCERPT_MAX < line.len ? char_start(line, start + EXCERPT_MAX)
+		start = caret > EXCERPT_BEFORE ? diag_char_start(line, caret - EXCERPT_BEFORE) : 0;
+		end = start + EXCERPT_MAX < line.len ? diag_char_start(line, start + EXCERPT_MAX)
 						     : line.len;
 	}
 	str_addf(out, "  %s%.*s%s\n  %s", start > 0 ? "..." : "", (int)(end - start),
 		line.text + start, end < line.len ? "..." : "", start > 0 ? "   " : "");
 	size_t len = 1;
 	for (size_t i = start; i < caret && i < line.len; i += len) {
-		int columns = char_columns(line.text + i, line.len - i, &len);
+		int columns = diag_char_columns(line.text + i, line.len - i, &len);
 		str_addn(out, line.text[i] == '\t' ? "\t" : "  ",
 			line.text[i] == '\t' ? 1 : (size_t)columns);
 	}
@@ -261,11 +262,11 @@ static void render_excerpt(struct str *out, struct slice line, size_t caret)
 
 void diag_excerpt(struct str *out, const char *line, size_t len, size_t caret)
 {
-	render_excerpt(out, (struct slice){line, len}, caret);
+	diag_render_excerpt(out, (struct slice){line, len}, caret);
 }
 
 /* The last line of the source that has something in it. */
-static struct slice source_end(const char *source, int *line)
+static struct slice diag_source_end(const char *source, int *line)
 {
 	struct slice last = {source, 0};
 	struct slice here;
@@ -282,7 +283,7 @@ static struct slice source_end(const char *source, int *line)
 	return last;
 }
 
-static char *slice_copy(struct slice slice)
+static char *diag_slice_copy(struct slice slice)
 {
 	return mem_strndup(slice.text ? slice.text : "", slice.len);
 }
@@ -296,7 +297,7 @@ struct diag_block {
 };
 
 /* Read a block whose head has been read; *log is behind the head. */
-static void read_block(struct diag_block *block, const char **log)
+static void diag_read_block(struct diag_block *block, const char **log)
 {
 	struct slice line;
 	struct slice previous = {NULL, 0};
@@ -308,9 +309,9 @@ static void read_block(struct diag_block *block, const char **log)
 		if (line.len == 0 && after) {
 			break;
 		}
-		int caret = caret_at(line);
+		int caret = diag_caret_at(line);
 		if (caret >= 2 && previous.len >= 2 && !after) {
-			block->excerpt = slice_skip(previous, 2);
+			block->excerpt = diag_slice_skip(previous, 2);
 			block->caret = (size_t)caret - 2;
 			block->more.len = (size_t)(previous.text - block->more.text);
 			after = at;
@@ -324,19 +325,19 @@ static void read_block(struct diag_block *block, const char **log)
 	}
 }
 
-static void render_lines(struct str *out, struct slice lines)
+static void diag_render_lines(struct str *out, struct slice lines)
 {
 	struct slice line;
 	const char *at = lines.text, *end = at + lines.len;
 	while (at < end && diag_next_line(&at, &line)) {
-		if (!is_noise(line)) {
+		if (!diag_is_noise(line)) {
 			str_addn(out, line.text, line.len);
 			str_addc(out, '\n');
 		}
 	}
 }
 
-static void render_block(struct str *out, const struct diag_block *block, const char *name)
+static void diag_render_block(struct str *out, const struct diag_block *block, const char *name)
 {
 	const struct head *head = &block->head;
 	struct slice file = head->file.len > 0 ? head->file
@@ -354,21 +355,23 @@ static void render_block(struct str *out, const struct diag_block *block, const 
 		str_addf(out, " [%.*s]", (int)head->number.len, head->number.text);
 	}
 	str_addc(out, '\n');
-	render_lines(out, block->more);
+	diag_render_lines(out, block->more);
 	if (block->excerpt.text) {
-		render_excerpt(out, block->excerpt, block->caret);
+		diag_render_excerpt(out, block->excerpt, block->caret);
 	}
-	render_lines(out, block->after);
+	diag_render_lines(out, block->after);
 }
 
 /* Errors about what we added, warnings that it was defined again, or not precompiled. */
-static bool is_ours(const struct head *head)
+static bool diag_is_ours(const struct head *head)
 {
 	bool of_pch = head->severity == SEVERITY_WARNING
-		      && (slice_has(head->message, "precompiled header") || slice_has(head->message, "PCH "));
-	bool of_name = head->file.len == strlen(NAME_FILE) && slice_starts(head->file, NAME_FILE);
-	return of_name || of_pch || (slice_starts(head->number, "#47-D")
-			   && slice_has(head->message, HEADERS_PRELUDE));
+		      && (diag_slice_has(head->message, "precompiled header")
+		|| diag_slice_has(head->message, "PCH "));
+	bool of_name = head->file.len == strlen(NAME_FILE) && diag_slice_starts(head->file,
+		NAME_FILE);
+	return of_name || of_pch || (diag_slice_starts(head->number, "#47-D")
+			   && diag_slice_has(head->message, HEADERS_PRELUDE));
 }
 
 static const char *diag_find_hint(const struct diag_block *block, bool has_cuda)
@@ -389,30 +392,31 @@ static const char *diag_find_hint(const struct diag_block *block, bool has_cuda)
 }
 
 /* Keep the first error; false when memory runs out. */
-static bool take_error(struct diag *out, const struct diag_block *block,
+static bool diag_take_error(struct diag *out, const struct diag_block *block,
 	const struct diag_context *context)
 {
 	const struct head *head = &block->head;
 	if (head->severity != SEVERITY_ERROR || out->errors++ > 0) {
 		return true;
 	}
-	out->message = slice_copy(head->message);
-	out->excerpt = block->excerpt.text ? slice_copy(block->excerpt) : NULL;
+	out->message = diag_slice_copy(head->message);
+	out->excerpt = block->excerpt.text ? diag_slice_copy(block->excerpt) : NULL;
 	out->hint = diag_find_hint(block, context->has_cuda);
 	if (head->line > 0) {
 		out->line = head->line;
 		out->column = block->excerpt.text ? (int)block->caret + 1 : 0;
-		out->file = head->file.len > 0 ? slice_copy(head->file) : mem_strdup(context->name);
+		out->file = head->file.len > 0 ? diag_slice_copy(head->file)
+			: mem_strdup(context->name);
 	}
 	return out->message && (out->file || head->line == 0)
 	       && (out->excerpt || !block->excerpt.text);
 }
 
 /* Folders in which a missing header was looked for. */
-static void render_searched(struct str *out, const struct head *head,
+static void diag_render_searched(struct str *out, const struct head *head,
 	const struct diag_context *context)
 {
-	if (!slice_has(head->message, "open source file")) {
+	if (!diag_slice_has(head->message, "open source file")) {
 		return;
 	}
 	str_addf(out, "%s: note: searched%s", context->name,
@@ -429,15 +433,15 @@ static void render_searched(struct str *out, const struct head *head,
 }
 
 /* An error at the end of the source gets its last line as the place. */
-static void place_at_end(struct diag_block *block, const struct diag_context *context)
+static void diag_place_at_end(struct diag_block *block, const struct diag_context *context)
 {
 	block->more = block->after = (struct slice){NULL, 0};
-	block->excerpt = source_end(context->source, &block->head.line);
+	block->excerpt = diag_source_end(context->source, &block->head.line);
 	block->caret = block->excerpt.len;
 }
 
 /* Whether a path is the source's name, made absolute or not. */
-static bool is_source(struct slice path, const char *name)
+static bool diag_is_source(struct slice path, const char *name)
 {
 	size_t len = strlen(name);
 	return path.len >= len && memcmp(path.text + path.len - len, name, len) == 0
@@ -445,7 +449,7 @@ static bool is_source(struct slice path, const char *name)
 }
 
 /* Line `number` of the source, if numbers are those of its own lines; text NULL if not. */
-static struct slice source_line(const char *source, int number)
+static struct slice diag_source_line(const char *source, int number)
 {
 	struct slice line = {NULL, 0};
 	if (strstr(source, "#line")) {
@@ -460,7 +464,7 @@ static struct slice source_line(const char *source, int number)
 }
 
 /* An error of the assembler gets the line of source that its line of PTX comes from. */
-static void place_by_ptx(struct diag_block *block, const struct diag_context *context,
+static void diag_place_by_ptx(struct diag_block *block, const struct diag_context *context,
 	struct ptx_line *line)
 {
 	block->more = block->after = (struct slice){NULL, 0};
@@ -469,9 +473,9 @@ static void place_by_ptx(struct diag_block *block, const struct diag_context *co
 	}
 	block->head.file = (struct slice){line->file, line->file_len};
 	block->head.line = line->line;
-	if (is_source(block->head.file, context->name)) {
+	if (diag_is_source(block->head.file, context->name)) {
 		block->head.file = (struct slice){NULL, 0};
-		block->excerpt = source_line(context->source, line->line);
+		block->excerpt = diag_source_line(context->source, line->line);
 		block->caret = line->column > 0 ? (size_t)line->column - 1 : 0;
 	}
 	if (block->caret > block->excerpt.len) {
@@ -487,7 +491,7 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 	*out = (struct diag){0};
 	while (ok && diag_next_line(&log, &line)) {
 		struct diag_block block = {0};
-		if (is_noise(line)) {
+		if (diag_is_noise(line)) {
 			continue;
 		}
 		if (!diag_read_head(&block.head, line)) {
@@ -495,23 +499,23 @@ bool diag_read(struct diag *out, const char *log, const struct diag_context *con
 			str_addc(&text, '\n');
 			continue;
 		}
-		read_block(&block, &log);
-		if (is_ours(&block.head)) {
+		diag_read_block(&block, &log);
+		if (diag_is_ours(&block.head)) {
 			continue;
 		}
 		struct ptx_line ptx_line = {0};
 		if (block.head.at_end) {
-			place_at_end(&block, context);
+			diag_place_at_end(&block, context);
 		} else if (block.head.ptx_line > 0 && context->ptx) {
-			place_by_ptx(&block, context, &ptx_line);
+			diag_place_by_ptx(&block, context, &ptx_line);
 		}
-		ok = take_error(out, &block, context);
-		render_block(&text, &block, context->name);
+		ok = diag_take_error(out, &block, context);
+		diag_render_block(&text, &block, context->name);
 		if (ptx_line.text_len > 0) {
 			str_addf(&text, "%s: note: line %d of the PTX: %.*s\n", context->name,
 				block.head.ptx_line, (int)ptx_line.text_len, ptx_line.text);
 		}
-		render_searched(&text, &block.head, context);
+		diag_render_searched(&text, &block.head, context);
 	}
 	out->text = str_take(&text);
 	if (!ok || !out->text) {
@@ -531,7 +535,7 @@ void diag_free(struct diag *diag)
 }
 
 /* The error that the log has for a name expression that NVRTC does not take; NULL if it took it. */
-static const char *rejected_name(const char *log, const char *expression)
+static const char *diag_rejected_name(const char *log, const char *expression)
 {
 	size_t len = strlen(expression);
 	for (const char *at = log; (at = strstr(at, NAME_LINE));) {
@@ -545,10 +549,10 @@ static const char *rejected_name(const char *log, const char *expression)
 
 bool diag_rejects_name(const char *log, const char *expression)
 {
-	return rejected_name(log, expression);
+	return diag_rejected_name(log, expression);
 }
 
-static const char *line_start(const char *text, const char *at)
+static const char *diag_line_start(const char *text, const char *at)
 {
 	while (at > text && at[-1] != '\n') {
 		at--;
@@ -559,9 +563,9 @@ static const char *line_start(const char *text, const char *at)
 bool diag_name_is_ambiguous(const char *log, const char *expression)
 {
 	static const char reason[] = "which instance of overloaded function";
-	const char *quoted = rejected_name(log, expression);
-	const char *end = quoted ? line_start(log, quoted) : log;
-	const char *message = end > log ? line_start(log, end - 1) : log;
+	const char *quoted = diag_rejected_name(log, expression);
+	const char *end = quoted ? diag_line_start(log, quoted) : log;
+	const char *message = end > log ? diag_line_start(log, end - 1) : log;
 	return memmem(message, (size_t)(end - message), reason, sizeof(reason) - 1);
 }
 
@@ -570,8 +574,8 @@ const char *diag_name_reason(size_t *len, const char *log, const char *expressio
 	static const char error[] = "error: ", same_again[] = "Error in parsing name";
 	for (const char *at = log; (at = strstr(at, NAME_LINE)); at += strlen(NAME_LINE)) {
 		const char *end = strchrnul(at, '\n');
-		const char *line = line_start(log, at);
-		const char *before = line > log ? line_start(log, line - 1) : line;
+		const char *line = diag_line_start(log, at);
+		const char *before = line > log ? diag_line_start(log, line - 1) : line;
 		const char *message = memmem(before, (size_t)(line - before), error, sizeof(error) - 1);
 		if (message && memmem(at, (size_t)(end - at), expression, strlen(expression))) {
 			message += sizeof(error) - 1;

@@ -204,7 +204,7 @@ static bool request_has_header(const struct rtc_request *request, const char *na
 }
 
 /* Whether an include folder of the caller has the file; false in *ok when memory runs out. */
-static bool folders_have(const struct rtc_request *request, const char *name, bool *ok)
+static bool headers_are_in_folders(const struct rtc_request *request, const char *name, bool *ok)
 {
 	bool found = false;
 	for (size_t i = 0; i < request->include_count && !found && *ok; i++) {
@@ -229,7 +229,8 @@ static bool headers_add_prelude(struct headers *out, const struct rtc_request *r
 	headers_add(out, HEADERS_PRELUDE, prelude);
 	for (size_t i = 0; i < countof(stand_ins) && ok; i++) {
 		const char *name = stand_ins[i].name;
-		if (!request_has_header(request, name) && !folders_have(request, name, &ok)) {
+		if (!request_has_header(request, name) && !headers_are_in_folders(request, name,
+			&ok)) {
 			headers_add(out, name, stand_ins[i].text);
 		}
 	}
@@ -290,7 +291,7 @@ bool headers_has_macro(const char *word, size_t len)
 }
 
 /* Types end in _t, macros are in capitals; "include" may bring in words that we do not see. */
-static bool looks_like_prelude(const char *word, size_t len)
+static bool headers_is_prelude_word(const char *word, size_t len)
 {
 	static const char *const others[] = {
 		"include", "restrict", "offsetof", "_Bool", "_Static_assert", "_Alignas", "_Alignof",
@@ -314,7 +315,7 @@ bool headers_has_prelude_word(const char *from, const char *to)
 		while (from < to && str_is_word(*from)) {
 			from++;
 		}
-		if (from > word && looks_like_prelude(word, (size_t)(from - word))) {
+		if (from > word && headers_is_prelude_word(word, (size_t)(from - word))) {
 			return true;
 		}
 		from += from == word;

@@ -31,7 +31,7 @@ static bool hints_has(const char *text, size_t len, const char *part)
 }
 
 /* Whether a text has a part, which is no part of a longer word. */
-static bool has_word(const char *text, size_t len, const char *word)
+static bool hints_has_word(const char *text, size_t len, const char *word)
 {
 	size_t word_len = word ? strlen(word) : 0;
 	if (!word || !str_is_word(word[0])) {
@@ -47,7 +47,7 @@ static bool has_word(const char *text, size_t len, const char *word)
 }
 
 /* The first word in quotes of a message, else the one at the caret. */
-static const char *named_word(const struct hint_error *error, size_t *len)
+static const char *hints_named_word(const struct hint_error *error, size_t *len)
 {
 	const char *quote = memchr(error->message, '"', error->message_len);
 	const char *word = quote ? quote + 1 : error->line ? error->line + error->caret : "";
@@ -60,7 +60,7 @@ static const char *named_word(const struct hint_error *error, size_t *len)
 	return word;
 }
 
-static bool in_list(const char *const *list, size_t count, const char *word, size_t len)
+static bool hints_in_list(const char *const *list, size_t count, const char *word, size_t len)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strlen(list[i]) == len && memcmp(list[i], word, len) == 0) {
@@ -71,7 +71,7 @@ static bool in_list(const char *const *list, size_t count, const char *word, siz
 }
 
 /* Headers of the C++ library that people include. */
-static const char *find_standard_header(const struct hint_error *error, const char *hint)
+static const char *hints_find_standard_header(const struct hint_error *error, const char *hint)
 {
 	static const char *const names[] = {
 		"algorithm", "any", "array", "atomic", "bit", "bitset", "cassert", "cctype", "cerrno",
@@ -85,19 +85,19 @@ static const char *find_standard_header(const struct hint_error *error, const ch
 		"variant", "vector",
 	};
 	size_t len;
-	const char *name = named_word(error, &len);
-	return in_list(names, countof(names), name, len) ? hint : NULL;
+	const char *name = hints_named_word(error, &len);
+	return hints_in_list(names, countof(names), name, len) ? hint : NULL;
 }
 
 /* A header that CUDA's folders should have. */
-static const char *find_cuda_header(const struct hint_error *error, const char *hint)
+static const char *hints_find_cuda_header(const struct hint_error *error, const char *hint)
 {
 	return error->has_cuda ? "CUDA's headers were found, but not this file: look at its name; it may be "
 		"of another version of CUDA, or of a part that is not installed" : hint;
 }
 
 /* A word of CUDA that has a letter too many, too few or in the wrong case. */
-static const char *find_spelling(const struct hint_error *error, const char *hint)
+static const char *hints_find_spelling(const struct hint_error *error, const char *hint)
 {
 #define WORD(word) {word, "did you mean '" word "'?"}
 	static const struct {
@@ -115,7 +115,7 @@ static const char *find_spelling(const struct hint_error *error, const char *hin
 	};
 #undef WORD
 	size_t len;
-	const char *name = named_word(error, &len);
+	const char *name = hints_named_word(error, &len);
 	size_t best = 3;
 	for (size_t i = 0; i < countof(words) && len >= 6; i++) {
 		size_t word_len = strlen(words[i].word);
@@ -130,7 +130,7 @@ static const char *find_spelling(const struct hint_error *error, const char *hin
 }
 
 /* A keyword of C++ that C has not, at the caret or right before it. */
-static const char *find_keyword(const struct hint_error *error, const char *hint)
+static const char *hints_find_keyword(const struct hint_error *error, const char *hint)
 {
 	static const char *const words[] = {
 		"and", "catch", "class", "delete", "explicit", "export", "friend", "mutable",
@@ -151,12 +151,12 @@ static const char *find_keyword(const struct hint_error *error, const char *hint
 	while (start > 0 && str_is_word(error->line[start - 1])) {
 		start--;
 	}
-	return end > start && in_list(words, countof(words), error->line + start, end - start)
+	return end > start && hints_in_list(words, countof(words), error->line + start, end - start)
 		? hint : NULL;
 }
 
 /* float4 among the types of the operands. */
-static const char *find_vector_type(const struct hint_error *error, const char *hint)
+static const char *hints_find_vector_type(const struct hint_error *error, const char *hint)
 {
 	static const char *const names[] = {"char", "short", "int", "long", "longlong", "float", "double"};
 	for (size_t i = 0; i < countof(names); i++) {
@@ -166,7 +166,7 @@ static const char *find_vector_type(const struct hint_error *error, const char *
 			memcpy(type, names[i], len);
 			type[len] = (char)width;
 			type[len + 1] = '\0';
-			if (has_word(error->message, error->message_len, type)) {
+			if (hints_has_word(error->message, error->message_len, type)) {
 				return hint;
 			}
 		}
@@ -175,10 +175,10 @@ static const char *find_vector_type(const struct hint_error *error, const char *
 }
 
 /* A name as macros have: in capitals. */
-static const char *find_macro(const struct hint_error *error, const char *hint)
+static const char *hints_find_macro(const struct hint_error *error, const char *hint)
 {
 	size_t len, capitals = 0;
-	const char *name = named_word(error, &len);
+	const char *name = hints_named_word(error, &len);
 	for (size_t i = 0; i < len; i++) {
 		if (islower((unsigned char)name[i])) {
 			return NULL;
@@ -189,7 +189,7 @@ static const char *find_macro(const struct hint_error *error, const char *hint)
 }
 
 /* threadIdx without .x in the line. */
-static const char *find_whole_index(const struct hint_error *error, const char *hint)
+static const char *hints_find_whole_index(const struct hint_error *error, const char *hint)
 {
 	static const char *const names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 	for (size_t k = 0; k < countof(names); k++) {
@@ -206,14 +206,14 @@ static const char *find_whole_index(const struct hint_error *error, const char *
 }
 
 /* What is at the caret is not ASCII. */
-static const char *find_foreign(const struct hint_error *error, const char *hint)
+static const char *hints_find_foreign(const struct hint_error *error, const char *hint)
 {
 	return error->caret < error->line_len && (unsigned char)error->line[error->caret] >= 0x80
 		? hint : NULL;
 }
 
 /* The error is at the beginning of a line, or behind words such as __global__. */
-static const char *find_start(const struct hint_error *error, const char *hint)
+static const char *hints_find_start(const struct hint_error *error, const char *hint)
 {
 	size_t i = 0;
 	while (i < error->caret && i < error->line_len) {
@@ -235,7 +235,7 @@ static const struct rule rules[] = {
 };
 
 /* Whether what is at the caret, and before it, is what a rule asks for. */
-static bool fits_caret(const struct rule *rule, const struct hint_error *error)
+static bool hints_fits_caret(const struct rule *rule, const struct hint_error *error)
 {
 	size_t at = error->caret;
 	if (rule->at) {
@@ -260,8 +260,8 @@ const char *hints_find(const struct hint_error *error)
 		const struct rule *rule = &rules[i];
 		if (!hints_has(error->message, error->message_len, rule->message)
 		    || !hints_has(error->file, error->file_len, rule->file)
-		    || !has_word(error->line, error->line_len, rule->word)
-		    || !fits_caret(rule, error)) {
+		    || !hints_has_word(error->line, error->line_len, rule->word)
+		    || !hints_fits_caret(rule, error)) {
 			continue;
 		}
 		const char *hint = rule->find ? rule->find(error, rule->hint) : rule->hint;

@@ -117,7 +117,7 @@ static bool cubin_read_variable(struct rtc_image *image, const struct cubin *cub
 	return image_add_variable(image, name, strlen(name), &facts);
 }
 
-static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin,
+static kz_status cubin_read_symbols(struct rtc_image *image, const struct cubin *cubin,
 	const Elf64_Shdr *table, kz_error *err)
 {
 	Elf64_Sym symbol;
@@ -147,12 +147,13 @@ static kz_status read_symbols(struct rtc_image *image, const struct cubin *cubin
 	return KZ_OK;
 }
 
-static kz_status read_tables(struct rtc_image *image, const struct cubin *cubin, kz_error *err)
+static kz_status cubin_read_tables(struct rtc_image *image, const struct cubin *cubin,
+	kz_error *err)
 {
 	Elf64_Shdr section;
 	for (uint32_t i = 0; elf_section(&cubin->elf, &section, i); i++) {
 		kz_status st = section.sh_type == SHT_SYMTAB
-			? read_symbols(image, cubin, &section, err) : KZ_OK;
+			? cubin_read_symbols(image, cubin, &section, err) : KZ_OK;
 		if (st) {
 			return st;
 		}
@@ -168,7 +169,7 @@ kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
 		if (image->arch[0] == '\0') {
 			snprintf(image->arch, sizeof(image->arch), "sm_%d", cubin_arch(&cubin));
 		}
-		st = read_tables(image, &cubin, err);
+		st = cubin_read_tables(image, &cubin, err);
 	}
 	cubin_close(&cubin);
 	return st;

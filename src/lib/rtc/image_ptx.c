@@ -31,14 +31,14 @@ struct entry {
 	bool no_memory;
 };
 
-static int64_t token_number(const struct ptx_token *token)
+static int64_t ptx_token_number(const struct ptx_token *token)
 {
 	char *end;
 	long long number = strtoll(token->text, &end, 0);
 	return end == token->text + token->len && number >= 0 && number <= INT32_MAX ? number : -1;
 }
 
-static bool is_reference(const struct ptx_token *type)
+static bool ptx_is_reference(const struct ptx_token *type)
 {
 	static const char *const references[] = {".texref", ".samplerref", ".surfref"};
 	for (size_t i = 0; i < countof(references); i++) {
@@ -50,9 +50,9 @@ static bool is_reference(const struct ptx_token *type)
 }
 
 /* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
-static int64_t type_size(const struct ptx_token *type)
+static int64_t ptx_size_of_type(const struct ptx_token *type)
 {
-	if (is_reference(type)) {
+	if (ptx_is_reference(type)) {
 		return 8;
 	}
 	size_t letters = strspn(type->text + 1, "busf");
@@ -67,7 +67,7 @@ static int64_t type_size(const struct ptx_token *type)
 	return bits / 8 * (pair ? 2 : 1);
 }
 
-static struct rtc_param *entry_grow(struct entry *entry)
+static struct rtc_param *ptx_entry_grow(struct entry *entry)
 {
 	if (entry->count == entry->cap) {
 		size_t cap = entry->cap ? entry->cap * 2 : 8;
@@ -83,13 +83,13 @@ static struct rtc_param *entry_grow(struct entry *entry)
 }
 
 /* The words of one parameter have been read. */
-static void entry_add(struct entry *entry, int64_t size, int64_t align, int64_t length,
+static void ptx_entry_add(struct entry *entry, int64_t size, int64_t align, int64_t length,
 	enum param_kind kind)
 {
 	align = align > 0 ? align : size;
 	bool good = size > 0 && length >= 0 && (align & (align - 1)) == 0 && align <= 4096
 		    && size * length <= INT32_MAX && entry->count < MAX_PARAMS;
-	struct rtc_param *param = good ? entry_grow(entry) : NULL;
+	struct rtc_param *param = good ? ptx_entry_grow(entry) : NULL;
 	if (!param) {
 		entry->known = false;
 		return;
@@ -112,20 +112,20 @@ static struct ptx_token ptx_read_param(const char **at, struct entry *entry)
 	for (;;) {
 		struct ptx_token token = ptx_next_token(at);
 		if (token.len == 0 || ptx_token_is(&token, ",") || ptx_token_is(&token, ")")) {
-			entry_add(entry, size, align, length, kind);
+			ptx_entry_add(entry, size, align, length, kind);
 			return token;
 		}
 		if (ptx_token_is(&token, ".align")) {
 			struct ptx_token number = ptx_next_token(at);
-			align = kind == PARAM_POINTER ? align : token_number(&number);
+			align = kind == PARAM_POINTER ? align : ptx_token_number(&number);
 		} else if (ptx_token_is(&token, ".ptr")) {
 			kind = PARAM_POINTER;
 		} else if (ptx_token_is(&token, "[")) {
 			struct ptx_token number = ptx_next_token(at);
-			length = token_number(&number);
+			length = ptx_token_number(&number);
 			kind = PARAM_STRUCT;
-		} else if (token.text[0] == '.' && size < 0 && type_size(&token) > 0) {
-			size = type_size(&token);
+		} else if (token.text[0] == '.' && size < 0 && ptx_size_of_type(&token) > 0) {
+			size = ptx_size_of_type(&token);
 			kind = token.text[1] == 'f' ? PARAM_FLOAT : PARAM_UNKNOWN;
 		}
 	}
@@ -182,9 +182,9 @@ static void ptx_declare(struct rtc_image *image, struct declaration *declaration
 	declaration->count = 1;
 }
 
-static void take_bound(struct declaration *declaration, const struct ptx_token *number)
+static void ptx_take_bound(struct declaration *declaration, const struct ptx_token *number)
 {
-	int64_t bound = token_number(number);
+	int64_t bound = ptx_token_number(number);
 	int64_t limit = INT64_MAX / 16;
 	bool good = bound >= 0 && declaration->count >= 0
 		    && (bound == 0 || declaration->count <= limit / bound);
@@ -196,13 +196,13 @@ static void ptx_take_word(struct declaration *declaration, const struct ptx_toke
 {
 	if (ptx_token_is(word, ".align")) {
 		struct ptx_token number = ptx_next_token(at);
-		declaration->facts.align = token_number(&number);
+		declaration->facts.align = ptx_token_number(&number);
 	} else if (ptx_token_is(word, ".managed")) {
 		declaration->facts.space = VARIABLE_MANAGED;
 	} else if (ptx_token_is(word, ".v2") || ptx_token_is(word, ".v4")) {
 		declaration->count *= word->text[2] - '0';
-	} else if (word->text[0] == '.' && !is_reference(word) && type_size(word) > 0) {
-		declaration->element = type_size(word);
+	} else if (word->text[0] == '.' && !ptx_is_reference(word) && ptx_size_of_type(word) > 0) {
+		declaration->element = ptx_size_of_type(word);
 	} else if (ptx_is_word(word->text[0]) && word->text[0] != '.') {
 		declaration->name = *word;
 	}
@@ -222,7 +222,7 @@ static bool ptx_read_variables(struct rtc_image *image, const char **at, enum va
 			ptx_declare(image, &declaration);
 		} else if (ptx_token_is(&token, "[")) {
 			struct ptx_token number = ptx_next_token(at);
-			take_bound(&declaration, &number);
+			ptx_take_bound(&declaration, &number);
 		} else if (ptx_token_is(&token, "=")) {
 			const char *value = ptx_skip_space(*at);
 			*at = *value == '{' ? ptx_skip_braces(value + 1) : value + strcspn(value, ",;");
@@ -233,7 +233,7 @@ static bool ptx_read_variables(struct rtc_image *image, const char **at, enum va
 }
 
 /* Take one token at the level of the module; false when memory runs out. */
-static bool take_token(struct rtc_image *image, const struct ptx_token *token, const char **at,
+static bool ptx_take_token(struct rtc_image *image, const struct ptx_token *token, const char **at,
 	bool *is_extern)
 {
 	if (ptx_token_is(token, ".target")) {
@@ -267,7 +267,7 @@ kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *er
 		if (token.len == 0) {
 			break;
 		}
-		if (!take_token(image, &token, &text, &is_extern)) {
+		if (!ptx_take_token(image, &token, &text, &is_extern)) {
 			return error_no_memory(err);
 		}
 	}

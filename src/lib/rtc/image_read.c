@@ -47,7 +47,7 @@ kz_status rtc_image_inspect(struct rtc_image *out, const void *data, size_t size
 }
 
 /* Take over kinds and types, if sizes agree. */
-static bool adopt_params(struct rtc_kernel *kernel, const struct rtc_kernel *from)
+static bool image_adopt_params(struct rtc_kernel *kernel, const struct rtc_kernel *from)
 {
 	bool same = kernel->params_known && from->params_known
 		&& kernel->param_count == from->param_count;
@@ -73,7 +73,7 @@ bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from)
 	bool ok = true;
 	for (size_t i = 0; i < from->kernel_count && ok; i++) {
 		struct rtc_kernel *kernel = image_by_symbol(image, from->kernels[i].lowered);
-		ok = !kernel || adopt_params(kernel, &from->kernels[i]);
+		ok = !kernel || image_adopt_params(kernel, &from->kernels[i]);
 	}
 	return ok;
 }

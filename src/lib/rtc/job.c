@@ -54,7 +54,7 @@ struct options {
 	bool no_memory;
 };
 
-static void options_add(struct options *options, const char *prefix, const char *text)
+static void job_options_add(struct options *options, const char *prefix, const char *text)
 {
 	struct str option = STR_INIT;
 	if (options->count == options->cap) {
@@ -77,15 +77,15 @@ static void options_add(struct options *options, const char *prefix, const char 
 	}
 }
 
-static void options_add_all(struct options *options, const char *prefix, const char *const *texts,
-	size_t count)
+static void job_options_add_all(struct options *options, const char *prefix,
+	const char *const *texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		options_add(options, prefix, texts[i]);
+		job_options_add(options, prefix, texts[i]);
 	}
 }
 
-static void options_free(struct options *options)
+static void job_options_free(struct options *options)
 {
 	for (size_t i = 0; i < options->count; i++) {
 		mem_free(options->items[i]);
@@ -96,34 +96,34 @@ static void options_free(struct options *options)
 static const char *const fast_compile_levels[] = {NULL, "min", "mid", "max"};
 
 /* Options from the fields of a request that are not lists. */
-static void options_add_fields(struct options *options, const struct rtc_request *request)
+static void job_options_add_fields(struct options *options, const struct rtc_request *request)
 {
 	char number[16];
 	snprintf(number, sizeof(number), "%d", request->max_registers);
 	if (request->debug) {
-		options_add(options, "-G", "");
+		job_options_add(options, "-G", "");
 	} else if (request->line_info) {
-		options_add(options, "-lineinfo", "");
+		job_options_add(options, "-lineinfo", "");
 	}
 	if (request->fast_math) {
-		options_add(options, "-use_fast_math", "");
+		job_options_add(options, "-use_fast_math", "");
 	}
 	if (request->relocatable) {
-		options_add(options, "-rdc=true", "");
+		job_options_add(options, "-rdc=true", "");
 	}
 	if (request->fast_compile > 0) {
-		options_add(options, JOB_FAST_COMPILE "=",
+		job_options_add(options, JOB_FAST_COMPILE "=",
 			fast_compile_levels[request->fast_compile]);
 	}
 	if (request->max_registers > 0) {
-		options_add(options, "-maxrregcount=", number);
+		job_options_add(options, "-maxrregcount=", number);
 	}
 	if (request->std) {
-		options_add(options, "-std=", request->std);
+		job_options_add(options, "-std=", request->std);
 	}
 }
 
-static bool has_options_of_ptxas(const struct rtc_request *request)
+static bool job_has_options_of_ptxas(const struct rtc_request *request)
 {
 	static const char *const names[] = {"-Xptxas", "--ptxas-options"};
 	for (size_t i = 0; i < request->option_count; i++) {
@@ -136,46 +136,46 @@ static bool has_options_of_ptxas(const struct rtc_request *request)
 	return false;
 }
 
-static void options_add_extras(struct options *options, struct job *job)
+static void job_options_add_extras(struct options *options, struct job *job)
 {
-	bool for_ptxas = has_options_of_ptxas(job->request);
+	bool for_ptxas = job_has_options_of_ptxas(job->request);
 	job->extras = ~atomic_load(&extras_unknown);
 	for (size_t i = 0; i < countof(extras); i++) {
 		if ((job->extras >> i & 1) && (for_ptxas || !extras[i].for_ptxas)) {
-			options_add(options, extras[i].text, "");
+			job_options_add(options, extras[i].text, "");
 		}
 	}
 }
 
 /* The caller's options come last; its include folders come before CUDA's. */
-static bool options_build(struct options *options, struct job *job)
+static bool job_options_build(struct options *options, struct job *job)
 {
 	const struct rtc_request *request = job->request;
 	if (job->is_lto) {
-		options_add(options, "-arch=compute_", job->arch + strlen("lto_"));
-		options_add(options, "-dlto", "");
+		job_options_add(options, "-arch=compute_", job->arch + strlen("lto_"));
+		job_options_add(options, "-dlto", "");
 	} else {
-		options_add(options, "-arch=", job->arch);
+		job_options_add(options, "-arch=", job->arch);
 	}
-	options_add_extras(options, job);
+	job_options_add_extras(options, job);
 	if (job->prelude) {
-		options_add(options, "-include=", HEADERS_PRELUDE);
+		job_options_add(options, "-include=", HEADERS_PRELUDE);
 	}
-	options_add_all(options, "-D", request->defines, request->define_count);
-	options_add_all(options, "-I", request->include_dirs, request->include_count);
-	options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
+	job_options_add_all(options, "-D", request->defines, request->define_count);
+	job_options_add_all(options, "-I", request->include_dirs, request->include_count);
+	job_options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
 		job->nvrtc->include_count);
-	options_add_fields(options, request);
+	job_options_add_fields(options, request);
 	if (job->locate) {
-		options_add(options, "-lineinfo", "");
+		job_options_add(options, "-lineinfo", "");
 	}
 	if (job->pch) {
-		options_add(options, "--pch", "");
-		options_add(options, "--pch-dir=", job->pch);
-		options_add(options, "--pch-messages=false", "");
-		options_add(options, "--pch-verbose=false", "");
+		job_options_add(options, "--pch", "");
+		job_options_add(options, "--pch-dir=", job->pch);
+		job_options_add(options, "--pch-messages=false", "");
+		job_options_add(options, "--pch-verbose=false", "");
 	}
-	options_add_all(options, "", request->options, request->option_count);
+	job_options_add_all(options, "", request->options, request->option_count);
 	return !options->no_memory;
 }
 
@@ -258,7 +258,7 @@ static void job_fetch_results(struct job *job, nvrtcProgram program)
 	}
 }
 
-static bool add_names(struct job *job, nvrtcProgram program)
+static bool job_add_names(struct job *job, nvrtcProgram program)
 {
 	for (size_t i = 0; i < job->name_count; i++) {
 		if (!job_check(job, job->nvrtc->AddNameExpression(program,
@@ -273,7 +273,7 @@ static bool add_names(struct job *job, nvrtcProgram program)
  * frees all of it. */
 static pthread_rwlock_t heap_lock = PTHREAD_RWLOCK_INITIALIZER;
 
-static void heap_grow(const struct nvrtc *nvrtc, size_t required)
+static void job_heap_grow(const struct nvrtc *nvrtc, size_t required)
 {
 	size_t size = 0;
 	pthread_rwlock_wrlock(&heap_lock);
@@ -286,18 +286,18 @@ static void heap_grow(const struct nvrtc *nvrtc, size_t required)
 }
 
 /* A compile that may use it has ended: make room if there was too little. */
-static void heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
+static void job_heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
 {
 	size_t required = 0;
 	bool exhausted = nvrtc->GetPCHCreateStatus(program) == CREATE_HEAP_EXHAUSTED
 			 && nvrtc->GetPCHHeapSizeRequired(program, &required) == 0;
 	pthread_rwlock_unlock(&heap_lock);
 	if (exhausted) {
-		heap_grow(nvrtc, required);
+		job_heap_grow(nvrtc, required);
 	}
 }
 
-static nvrtcResult compile_program(const struct call *call, nvrtcProgram program)
+static nvrtcResult job_compile_program(const struct call *call, nvrtcProgram program)
 {
 	const struct job *job = call->job;
 	if (job->pch) {
@@ -306,7 +306,7 @@ static nvrtcResult compile_program(const struct call *call, nvrtcProgram program
 	nvrtcResult code = job->nvrtc->CompileProgram(program, (int)call->options->count,
 		(const char *const *)call->options->items);
 	if (job->pch) {
-		heap_end(job->nvrtc, program);
+		job_heap_end(job->nvrtc, program);
 	}
 	return code;
 }
@@ -325,8 +325,9 @@ static void *job_thread_main(void *data)
 		    "nvrtcCreateProgram")) {
 		return NULL;
 	}
-	if (add_names(job, program)) {
-		bool done = job_check(job, compile_program(call, program), "nvrtcCompileProgram");
+	if (job_add_names(job, program)) {
+		bool done = job_check(job, job_compile_program(call, program),
+			"nvrtcCompileProgram");
 		job->log = job_fetch(job, program, log, &size);
 		if (done) {
 			job_fetch_results(job, program);
@@ -339,7 +340,7 @@ static void *job_thread_main(void *data)
 }
 
 /* If NVRTC did not know an option that we added: do without it from now on. */
-static bool unlearn_extra(const struct job *job)
+static bool job_unlearn_extra(const struct job *job)
 {
 	if (job->code != JOB_INVALID_OPTION || !job->log || !strstr(job->log, "unrecognized")) {
 		return false;
@@ -355,7 +356,7 @@ static bool unlearn_extra(const struct job *job)
 
 /* Whether precompiled headers were at fault: the folder is gone, or an option is not known.  Then
  * do without them. */
-static bool drop_pch(struct job *job)
+static bool job_drop_pch(struct job *job)
 {
 	bool at_fault = job->pch && job->code != 0 && job->log
 			&& (job->code == JOB_INVALID_OPTION ? strstr(job->log, "--pch")
@@ -377,7 +378,7 @@ kz_status job_run(struct job *job, kz_error *err)
 		str_add(&source, job->request->source);
 		str_add(&source, job->tail ? tail : "");
 		st = headers_collect(&headers, job->request, job->prelude, err);
-		if (!st && (!options_build(&options, job) || source.failed)) {
+		if (!st && (!job_options_build(&options, job) || source.failed)) {
 			st = error_no_memory(err);
 		}
 		if (!st) {
@@ -386,13 +387,13 @@ kz_status job_run(struct job *job, kz_error *err)
 		}
 		str_free(&source);
 		headers_free(&headers);
-		options_free(&options);
-	} while (!st && (unlearn_extra(job) || drop_pch(job)));
+		job_options_free(&options);
+	} while (!st && (job_unlearn_extra(job) || job_drop_pch(job)));
 	return st || !job->no_memory ? st : error_no_memory(err);
 }
 
 /* Takes the expression. */
-static bool add_name(struct job *job, enum name_purpose purpose, char *expression,
+static bool job_add_name(struct job *job, enum name_purpose purpose, char *expression,
 	const char *kernel)
 {
 	struct job_name *grown = NULL;
@@ -412,13 +413,13 @@ static bool add_name(struct job *job, enum name_purpose purpose, char *expressio
 	return true;
 }
 
-static bool add_probe(struct job *job, enum name_purpose purpose, const char *name)
+static bool job_add_probe(struct job *job, enum name_purpose purpose, const char *name)
 {
 	struct str text = STR_INIT;
 	/* A variable in parentheses gives a reference; without them a managed one is an error. */
 	str_addf(&text, purpose == NAME_VARIABLE ? "&" PROBE "<decltype((%s))>"
 		: "&" PROBE "<decltype(%s)>", name);
-	return add_name(job, purpose, str_take(&text), name);
+	return job_add_name(job, purpose, str_take(&text), name);
 }
 
 kz_status job_prepare(struct job *job, kz_error *err)
@@ -427,21 +428,21 @@ kz_status job_prepare(struct job *job, kz_error *err)
 	bool ok = true;
 	for (size_t i = 0; i < request->instance_count && ok; i++) {
 		const char *instance = request->instances[i];
-		ok = add_name(job, NAME_INSTANCE, mem_strdup(instance), instance)
-		     && (!job->tail || add_probe(job, NAME_PROBE, instance));
+		ok = job_add_name(job, NAME_INSTANCE, mem_strdup(instance), instance)
+		     && (!job->tail || job_add_probe(job, NAME_PROBE, instance));
 	}
 	for (size_t i = 0; i < job->facts->kernel_count && ok; i++) {
 		const struct source_kernel *kernel = &job->facts->kernels[i];
 		if (kernel->extern_c && job->tail) {
-			ok = add_probe(job, NAME_PROBE, kernel->name);
+			ok = job_add_probe(job, NAME_PROBE, kernel->name);
 		}
 		/* LTO-IR does not say itself which kernels it has. */
 		if ((kernel->internal || job->is_lto) && !kernel->is_template && ok) {
-			ok = add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
+			ok = job_add_name(job, NAME_KERNEL, mem_strdup(kernel->name), kernel->name);
 		}
 	}
 	for (size_t i = 0; i < job->facts->variable_count && ok && job->tail; i++) {
-		ok = add_probe(job, NAME_VARIABLE, job->facts->variables[i]);
+		ok = job_add_probe(job, NAME_VARIABLE, job->facts->variables[i]);
 	}
 	return ok ? KZ_OK : error_no_memory(err);
 }

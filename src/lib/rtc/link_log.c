@@ -57,7 +57,7 @@ void link_log_twice(struct str *log, const char *symbol, size_t len, const char 
 }
 
 /* Go on to the next quoted word of a line; empty if there is none. */
-static struct piece take_quoted(const char **at, const char *end)
+static struct piece link_log_take_quoted(const char **at, const char *end)
 {
 	struct piece piece = {"", 0};
 	const char *from = memchr(*at, '\'', (size_t)(end - *at));
@@ -69,7 +69,7 @@ static struct piece take_quoted(const char **at, const char *end)
 	return piece;
 }
 
-static bool read_line(struct finding *out, const char *line, const char *end)
+static bool link_log_read_line(struct finding *out, const char *line, const char *end)
 {
 	for (size_t i = 0; i < countof(forms); i++) {
 		size_t len = strlen(forms[i].words);
@@ -87,13 +87,13 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 		at += len;
 		if (out->form == FORM_PTX_VERSION) {
 			out->symbol = (struct piece){at, (int)strspn(at, "0123456789.")};
-			out->where = take_quoted(&at, end);
+			out->where = link_log_take_quoted(&at, end);
 			return true;
 		}
 		at--;
-		out->symbol = take_quoted(&at, end);
-		out->where = take_quoted(&at, end);
-		out->first = take_quoted(&at, end);
+		out->symbol = link_log_take_quoted(&at, end);
+		out->where = link_log_take_quoted(&at, end);
+		out->first = link_log_take_quoted(&at, end);
 		if (out->form == FORM_AGAIN) {
 			/* The input comes first: "b.lto: link error: ..." */
 			const char *colon = memchr(line, ':', (size_t)(at - line));
@@ -107,7 +107,7 @@ static bool read_line(struct finding *out, const char *line, const char *end)
 }
 
 /* nvJitLink's name for what it makes of all LTO code. */
-static struct piece nice_place(struct piece where)
+static struct piece link_log_nice_place(struct piece where)
 {
 	static const char internal[] = "ltoPtx";
 	bool is_internal = where.len == sizeof(internal) - 1
@@ -115,10 +115,10 @@ static struct piece nice_place(struct piece where)
 	return is_internal ? (struct piece){"LTO-IR", 6} : where;
 }
 
-static void add_finding(struct str *out, const struct finding *finding)
+static void link_log_add_finding(struct str *out, const struct finding *finding)
 {
-	struct piece where = nice_place(finding->where);
-	struct piece first = nice_place(finding->first);
+	struct piece where = link_log_nice_place(finding->where);
+	struct piece first = link_log_nice_place(finding->first);
 	if (finding->form == FORM_PTX_VERSION) {
 		str_addf(out, "the PTX is of version %.*s, the linker knows versions up to %.*s",
 			finding->symbol.len, finding->symbol.text, where.len, where.text);
@@ -149,17 +149,17 @@ static int link_log_render(struct str *text, struct str *message, enum form *for
 	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
 		struct finding finding;
 		size_t len = strcspn(log, "\r\n");
-		if (!read_line(&finding, log, log + len)) {
+		if (!link_log_read_line(&finding, log, log + len)) {
 			str_addn(text, log, len);
 			str_add(text, len ? "\n" : "");
 			continue;
 		}
 		if (count++ == 0) {
 			*form = finding.form;
-			add_finding(message, &finding);
+			link_log_add_finding(message, &finding);
 		}
 		str_add(text, "error: ");
-		add_finding(text, &finding);
+		link_log_add_finding(text, &finding);
 		if (!link_log_is_version(finding.form)) {
 			str_addf(text, " (%.*s)", finding.symbol.len, finding.symbol.text);
 		}
@@ -168,7 +168,7 @@ static int link_log_render(struct str *text, struct str *message, enum form *for
 	return count;
 }
 
-static kz_status set_error(const struct link_failure *failure, kz_status st,
+static kz_status link_log_set_error(const struct link_failure *failure, kz_status st,
 	const char *message, kz_error *err)
 {
 	const struct native_code *code = failure ? codes_find(failure->domain, failure->code) : NULL;
@@ -193,11 +193,11 @@ kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_
 	if (text.failed || message.failed) {
 		st = error_no_memory(err);
 	} else if (count > 0) {
-		set_error(failure, st, message.data, err);
+		link_log_set_error(failure, st, message.data, err);
 	} else if (failure && failure->code) {
 		st = codes_fail(failure->domain, failure->code, failure->call, NULL, err);
 	} else {
-		set_error(failure, st, "the images do not link", err);
+		link_log_set_error(failure, st, "the images do not link", err);
 	}
 	if (mine && text.len > 0 && st != KZ_NO_MEMORY) {
 		error_take_log(err, str_take(&text));

@@ -47,7 +47,7 @@ static bool parts_begins(const void *data, size_t size, const char *magic, size_
 }
 
 /* Whether the first word is .version; there may be no zero behind it. */
-static bool is_ptx(const char *at, size_t size)
+static bool parts_is_ptx(const char *at, size_t size)
 {
 	const char *end = at + size;
 	while (at < end) {
@@ -85,7 +85,7 @@ enum rtc_kind rtc_kind_of(const void *data, size_t size)
 	if (parts_begins(data, size, LTO_MAGIC, sizeof(LTO_MAGIC) - 1)) {
 		return RTC_LTO;
 	}
-	return is_ptx(data, size) ? RTC_PTX : RTC_UNKNOWN;
+	return parts_is_ptx(data, size) ? RTC_PTX : RTC_UNKNOWN;
 }
 
 const char *rtc_kind_text(enum rtc_kind kind)
@@ -131,7 +131,7 @@ void parts_free(struct parts *parts)
 	arena_free(&parts->arena);
 }
 
-static kz_status fail_to_suit(const struct rtc_target *target, const char *name,
+static kz_status parts_fail_to_suit(const struct rtc_target *target, const char *name,
 	const struct str *list, kz_error *err)
 {
 	if (list->failed) {
@@ -144,7 +144,7 @@ static kz_status fail_to_suit(const struct rtc_target *target, const char *name,
 }
 
 /* "PTX for 8.0, a cubin for 9.0" */
-static void list_arch(struct str *list, enum rtc_kind kind, int arch)
+static void parts_list_arch(struct str *list, enum rtc_kind kind, int arch)
 {
 	str_addf(list, "%s%s for %d.%d", list->len ? ", " : "", rtc_kind_text(kind), arch / 10,
 		arch % 10);
@@ -152,8 +152,8 @@ static void list_arch(struct str *list, enum rtc_kind kind, int arch)
 
 /* nvJitLink crashes at a cubin that is cut off.  After one for another architecture it hangs in the
  * next link. */
-static kz_status check_cubin(const struct rtc_target *target, const char *name, const void *data,
-	size_t size, kz_error *err)
+static kz_status parts_check_cubin(const struct rtc_target *target, const char *name,
+	const void *data, size_t size, kz_error *err)
 {
 	struct cubin cubin;
 	kz_status st = cubin_open(&cubin, data, size, NULL);
@@ -164,8 +164,8 @@ static kz_status check_cubin(const struct rtc_target *target, const char *name, 
 		error_no_memory(err);
 	} else if (!target->ptx_only && rtc_rank(RTC_CUBIN, arch, target) == 0) {
 		struct str list = STR_INIT;
-		list_arch(&list, RTC_CUBIN, arch);
-		st = fail_to_suit(target, name, &list, err);
+		parts_list_arch(&list, RTC_CUBIN, arch);
+		st = parts_fail_to_suit(target, name, &list, err);
 		str_free(&list);
 	}
 	cubin_close(&cubin);
@@ -176,7 +176,8 @@ static kz_status check_cubin(const struct rtc_target *target, const char *name, 
 static kz_status parts_add_part(struct parts *parts, enum rtc_kind kind, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
-	kz_status st = kind == RTC_CUBIN ? check_cubin(&parts->target, name, data, size, err) : KZ_OK;
+	kz_status st = kind == RTC_CUBIN ? parts_check_cubin(&parts->target, name, data, size, err)
+		: KZ_OK;
 	if (st) {
 		return st;
 	}
@@ -198,13 +199,13 @@ static kz_status parts_add_part(struct parts *parts, enum rtc_kind kind, const c
 	return KZ_OK;
 }
 
-static enum rtc_kind entry_kind(const struct fatbin_entry *entry)
+static enum rtc_kind parts_entry_kind(const struct fatbin_entry *entry)
 {
 	return entry->kind == FATBIN_PTX ? RTC_PTX : entry->kind == FATBIN_CUBIN ? RTC_CUBIN
 		: entry->kind == FATBIN_LTO ? RTC_LTO : RTC_UNKNOWN;
 }
 
-static kz_status fail_fatbin(const char *name, enum fatbin_result result,
+static kz_status parts_fail_fatbin(const char *name, enum fatbin_result result,
 	const struct fatbin *fatbin, kz_error *err)
 {
 	if (result == FATBIN_NO_MEMORY) {
@@ -215,21 +216,21 @@ static kz_status fail_fatbin(const char *name, enum fatbin_result result,
 }
 
 /* The best entry, and what there is. */
-static kz_status pick_entry(struct fatbin_entry *best, int *best_rank, struct str *list,
+static kz_status parts_pick_entry(struct fatbin_entry *best, int *best_rank, struct str *list,
 	struct fatbin *fatbin, const struct rtc_target *target, const char *name, kz_error *err)
 {
 	struct fatbin_entry entry;
 	enum fatbin_result result;
 	*best_rank = 0;
 	while ((result = fatbin_next(fatbin, &entry)) == FATBIN_OK) {
-		int rank = rtc_rank(entry_kind(&entry), (int)entry.arch, target);
-		list_arch(list, entry_kind(&entry), (int)entry.arch);
+		int rank = rtc_rank(parts_entry_kind(&entry), (int)entry.arch, target);
+		parts_list_arch(list, parts_entry_kind(&entry), (int)entry.arch);
 		if (rank > *best_rank) {
 			*best = entry;
 			*best_rank = rank;
 		}
 	}
-	return result == FATBIN_END ? KZ_OK : fail_fatbin(name, result, fatbin, err);
+	return result == FATBIN_END ? KZ_OK : parts_fail_fatbin(name, result, fatbin, err);
 }
 
 kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char **end,
@@ -242,17 +243,17 @@ kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char 
 	int rank = 0;
 	enum fatbin_result opened = fatbin_open(&fatbin, from, from_size);
 	kz_status st = opened == FATBIN_OK
-		? pick_entry(&best, &rank, &list, &fatbin, target, name, err)
-		: fail_fatbin(name, opened, &fatbin, err);
+		? parts_pick_entry(&best, &rank, &list, &fatbin, target, name, err)
+		: parts_fail_fatbin(name, opened, &fatbin, err);
 	if (!st && rank == 0) {
-		st = fail_to_suit(target, name, &list, err);
+		st = parts_fail_to_suit(target, name, &list, err);
 	}
 	str_free(&list);
 	if (st) {
 		return st;
 	}
 	*end = (const char *)fatbin.next;
-	*kind = entry_kind(&best);
+	*kind = parts_entry_kind(&best);
 	if (*kind == RTC_LTO) {
 		/* Its encoding is nvJitLink's affair. */
 		*kind = RTC_FATBIN;
@@ -260,12 +261,12 @@ kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char 
 		return *data ? KZ_OK : error_no_memory(err);
 	}
 	enum fatbin_result decoded = fatbin_decode(&fatbin, &best, data, size);
-	return decoded == FATBIN_OK ? KZ_OK : fail_fatbin(name, decoded, &fatbin, err);
+	return decoded == FATBIN_OK ? KZ_OK : parts_fail_fatbin(name, decoded, &fatbin, err);
 }
 
 /* One or more fat binaries, with zeros between them. */
-static kz_status add_fatbins(struct parts *parts, const char *name, const char *data, size_t size,
-	kz_error *err)
+static kz_status parts_add_fatbins(struct parts *parts, const char *name, const char *data,
+	size_t size, kz_error *err)
 {
 	const char *at = data;
 	const char *end = data + size;
@@ -287,8 +288,8 @@ static kz_status add_fatbins(struct parts *parts, const char *name, const char *
 	return st;
 }
 
-static kz_status add_object(struct parts *parts, const char *name, const void *data, size_t size,
-	kz_error *err)
+static kz_status parts_add_object(struct parts *parts, const char *name, const void *data,
+	size_t size, kz_error *err)
 {
 	struct elf elf;
 	Elf64_Shdr section;
@@ -300,17 +301,18 @@ static kz_status add_object(struct parts *parts, const char *name, const void *d
 		const unsigned char *bytes = section_name ? elf_section_data(&elf, &section) : NULL;
 		if (bytes && section.sh_size > 0 && (strcmp(section_name, "__nv_relfatbin") == 0
 				|| strcmp(section_name, ".nv_fatbin") == 0)) {
-			st = add_fatbins(parts, name, (const char *)bytes, section.sh_size, err);
+			st = parts_add_fatbins(parts, name, (const char *)bytes, section.sh_size,
+				err);
 		}
 	}
 	return st;
 }
 
-static kz_status add_any(struct parts *parts, const char *name, const void *data, size_t size,
+static kz_status parts_add_any(struct parts *parts, const char *name, const void *data, size_t size,
 	int depth, kz_error *err);
 
 /* The name of a member: "sin.o/", or "/12" for the place of it in the list of long names. */
-static char *member_name(struct parts *parts, const char *library,
+static char *parts_member_name(struct parts *parts, const char *library,
 	const struct archive_header *header, const char *names, size_t names_size)
 {
 	const char *name = header->name;
@@ -330,42 +332,42 @@ static char *member_name(struct parts *parts, const char *library,
 	return arena_printf(&parts->arena, "%s(%.*s)", library, (int)len, name);
 }
 
-static kz_status fail_archive(const char *name, const char *what, kz_error *err)
+static kz_status parts_fail_archive(const char *name, const char *what, kz_error *err)
 {
 	return error_set(err, KZ_BAD_IMAGE, "'%s' is a damaged library: %s", name, what);
 }
 
 /* Read the header of the member at *at, and its size. */
-static kz_status next_member(struct archive_header *header, size_t *member_size,
+static kz_status parts_next_member(struct archive_header *header, size_t *member_size,
 	const char *library, const char *data, size_t left, kz_error *err)
 {
 	char digits[sizeof(header->size) + 1] = "";
 	char *end;
 	if (left < sizeof(*header)) {
-		return fail_archive(library, "it ends within the header of a member", err);
+		return parts_fail_archive(library, "it ends within the header of a member", err);
 	}
 	memcpy(header, data, sizeof(*header));
 	if (memcmp(header->end, "`\n", sizeof(header->end)) != 0) {
-		return fail_archive(library, "no member begins where one should", err);
+		return parts_fail_archive(library, "no member begins where one should", err);
 	}
 	memcpy(digits, header->size, sizeof(header->size));
 	unsigned long long size = strtoull(digits, &end, 10);
 	if (end == digits || size > left - sizeof(*header)) {
-		return fail_archive(library, "a member does not fit into it", err);
+		return parts_fail_archive(library, "a member does not fit into it", err);
 	}
 	*member_size = (size_t)size;
 	return KZ_OK;
 }
 
 /* Tables for the host's linker: "/", "/SYM64/", "__.SYMDEF". */
-static bool is_index(const struct archive_header *header)
+static bool parts_is_index(const struct archive_header *header)
 {
 	return strncmp(header->name, "/ ", 2) == 0 || strncmp(header->name, "/SYM64/", 7) == 0
 		|| strncmp(header->name, "__.SYMDEF", 9) == 0;
 }
 
-static kz_status add_library(struct parts *parts, const char *name, const char *data, size_t size,
-	int depth, kz_error *err)
+static kz_status parts_add_library(struct parts *parts, const char *name, const char *data,
+	size_t size, int depth, kz_error *err)
 {
 	struct archive_header header;
 	const char *names = "";
@@ -376,7 +378,8 @@ static kz_status add_library(struct parts *parts, const char *name, const char *
 			"'%s' is a thin library, which has only the names of its members", name);
 	}
 	for (size_t at = MAGIC_SIZE; at < size;) {
-		kz_status st = next_member(&header, &member_size, name, data + at, size - at, err);
+		kz_status st = parts_next_member(&header, &member_size, name, data + at, size - at,
+			err);
 		if (st) {
 			return st;
 		}
@@ -384,11 +387,13 @@ static kz_status add_library(struct parts *parts, const char *name, const char *
 		if (strncmp(header.name, "//", 2) == 0) {
 			names = member;
 			names_size = member_size;
-		} else if (!is_index(&header)) {
-			char *member_of = member_name(parts, name, &header, names, names_size);
+		} else if (!parts_is_index(&header)) {
+			char *member_of = parts_member_name(parts, name, &header, names,
+				names_size);
 			struct part **first = parts->last;
 			st = !member_of ? error_no_memory(err)
-				: add_any(parts, member_of, member, member_size, depth + 1, err);
+				: parts_add_any(parts, member_of, member, member_size, depth + 1,
+				err);
 			for (struct part *part = *first; part && st == KZ_OK; part = part->next) {
 				part->is_optional = true;
 			}
@@ -402,7 +407,7 @@ static kz_status add_library(struct parts *parts, const char *name, const char *
 	return KZ_OK;
 }
 
-static kz_status add_any(struct parts *parts, const char *name, const void *data, size_t size,
+static kz_status parts_add_any(struct parts *parts, const char *name, const void *data, size_t size,
 	int depth, kz_error *err)
 {
 	enum rtc_kind kind = rtc_kind_of(data, size);
@@ -412,11 +417,11 @@ static kz_status add_any(struct parts *parts, const char *name, const void *data
 	case RTC_LTO:
 		return parts_add_part(parts, kind, name, data, size, err);
 	case RTC_FATBIN:
-		return add_fatbins(parts, name, data, size, err);
+		return parts_add_fatbins(parts, name, data, size, err);
 	case RTC_OBJECT:
-		return add_object(parts, name, data, size, err);
+		return parts_add_object(parts, name, data, size, err);
 	case RTC_LIBRARY:
-		return add_library(parts, name, data, size, depth, err);
+		return parts_add_library(parts, name, data, size, depth, err);
 	default:
 		/* A library may hold anything, a file of texts too. */
 		return depth > 0 ? KZ_OK : error_set(err, KZ_BAD_IMAGE, "'%s' is not PTX, a "
@@ -428,7 +433,7 @@ kz_status parts_add(struct parts *parts, const char *name, const void *data, siz
 	kz_error *err)
 {
 	struct part **first = parts->last;
-	kz_status st = add_any(parts, name, data, size, 0, err);
+	kz_status st = parts_add_any(parts, name, data, size, 0, err);
 	if (st == KZ_OK && !*first) {
 		st = error_set(err, KZ_BAD_IMAGE, "'%s' is %s without device code", name,
 			rtc_kind_text(rtc_kind_of(data, size)));
@@ -460,7 +465,7 @@ static bool parts_note(struct names *names, struct map *map, const char *name, s
 	return !names->no_memory;
 }
 
-static bool take_symbol(void *arg, const char *name, size_t len, enum symbol_kind kind)
+static bool parts_take_symbol(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	struct names *names = arg;
 	const struct part *first = map_getn(&names->defined, name, len);
@@ -472,7 +477,7 @@ static bool take_symbol(void *arg, const char *name, size_t len, enum symbol_kin
 		? &names->weak : &names->undefined, name, len);
 }
 
-static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_kind kind)
+static bool parts_look_for_need(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	struct names *names = arg;
 	names->is_needed = kind != SYMBOL_UNDEFINED && map_getn(&names->undefined, name, len)
@@ -481,38 +486,39 @@ static bool look_for_need(void *arg, const char *name, size_t len, enum symbol_k
 }
 
 /* Stops at a symbol that is defined already. */
-static bool look_for_clash(void *arg, const char *name, size_t len, enum symbol_kind kind)
+static bool parts_look_for_clash(void *arg, const char *name, size_t len, enum symbol_kind kind)
 {
 	const struct names *names = arg;
 	return kind != SYMBOL_STRONG || !map_getn(&names->defined, name, len);
 }
 
 /* LTO code does not say what it defines, nor what it needs. */
-static bool is_opaque(const struct part *part)
+static bool parts_is_opaque(const struct part *part)
 {
 	return part->kind == RTC_LTO || part->kind == RTC_FATBIN;
 }
 
-static bool is_needed(struct names *names, const struct part *part)
+static bool parts_is_needed(struct names *names, const struct part *part)
 {
 	names->is_needed = false;
-	if (part->is_optional && !is_opaque(part)) {
-		symbols_of(part, look_for_need, names);
+	if (part->is_optional && !parts_is_opaque(part)) {
+		symbols_of(part, parts_look_for_need, names);
 		return names->is_needed || (names->anything_may_be_needed
-			&& symbols_of(part, look_for_clash, names));
+			&& symbols_of(part, parts_look_for_clash, names));
 	}
 	return true;
 }
 
 /* Take what is needed; true if that was something new. */
-static bool take_round(struct names *names, struct parts *parts, bool optional)
+static bool parts_take_round(struct names *names, struct parts *parts, bool optional)
 {
 	bool any = false;
 	for (struct part *part = parts->first; part && !names->no_memory; part = part->next) {
-		if (!part->is_taken && part->is_optional == optional && is_needed(names, part)) {
+		if (!part->is_taken && part->is_optional == optional && parts_is_needed(names,
+			part)) {
 			names->part = part;
 			part->is_taken = any = true;
-			symbols_of(part, take_symbol, names);
+			symbols_of(part, parts_take_symbol, names);
 		}
 	}
 	return any;
@@ -524,28 +530,28 @@ static void parts_look_again(struct names *names, const struct parts *parts)
 	for (struct part *part = parts->first; part && !names->no_memory; part = part->next) {
 		if (part->is_taken) {
 			names->part = part;
-			symbols_of(part, take_symbol, names);
+			symbols_of(part, parts_take_symbol, names);
 		}
 	}
 }
 
-static void take_all(struct names *names, struct parts *parts)
+static void parts_take_all(struct names *names, struct parts *parts)
 {
 	parts_look_again(names, parts);
-	take_round(names, parts, false);
-	while (take_round(names, parts, true)) {
+	parts_take_round(names, parts, false);
+	while (parts_take_round(names, parts, true)) {
 	}
 	/* On a device that takes PTX, LTO code becomes PTX first, and then says what it needs. */
 	for (struct part *part = parts->first; part && !parts->target.ptx_only; part = part->next) {
-		names->anything_may_be_needed |= part->is_taken && is_opaque(part);
+		names->anything_may_be_needed |= part->is_taken && parts_is_opaque(part);
 	}
 	if (names->anything_may_be_needed) {
-		take_round(names, parts, true);
+		parts_take_round(names, parts, true);
 	}
 }
 
 /* If all files are libraries, nothing says what is needed of them: take everything. */
-static void ask_for_all(struct parts *parts)
+static void parts_ask_for_all(struct parts *parts)
 {
 	for (const struct part *part = parts->first; part; part = part->next) {
 		if (!part->is_optional) {
@@ -567,8 +573,8 @@ kz_status parts_resolve(struct parts *parts, kz_error *err)
 		.undefined = MAP_INIT,
 		.errors = &errors,
 	};
-	ask_for_all(parts);
-	take_all(&names, parts);
+	parts_ask_for_all(parts);
+	parts_take_all(&names, parts);
 	kz_status st = names.no_memory || errors.failed ? error_no_memory(err)
 		: errors.len > 0 ? link_log_fail(errors.data, NULL, err) : KZ_OK;
 	map_free(&names.defined);

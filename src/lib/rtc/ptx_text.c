@@ -24,7 +24,7 @@ bool ptx_is_word(char c)
 		|| c == '%' || c == '.';
 }
 
-static bool is_space(char c)
+static bool ptx_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -32,7 +32,7 @@ static bool is_space(char c)
 const char *ptx_skip_space(const char *at)
 {
 	for (;;) {
-		while (is_space(*at)) {
+		while (ptx_is_space(*at)) {
 			at++;
 		}
 		if (at[0] == '/' && at[1] == '/') {
@@ -101,7 +101,7 @@ int ptx_version(const char *text)
 }
 
 /* A directive at the beginning of a line, and what follows it; NULL if the line has another. */
-static const char *line_directive(const char *line, const char *name)
+static const char *ptx_line_directive(const char *line, const char *name)
 {
 	line += strspn(line, " \t");
 	size_t len = strlen(name);
@@ -118,7 +118,7 @@ static const char *ptx_next_line(const char *line)
 static void ptx_find_file(struct ptx_line *out, const char *ptx, long number)
 {
 	for (const char *line = ptx; line; line = ptx_next_line(line)) {
-		const char *rest = line_directive(line, ".file");
+		const char *rest = ptx_line_directive(line, ".file");
 		char *end;
 		if (!rest || strtol(rest, &end, 10) != number) {
 			continue;
@@ -138,7 +138,7 @@ bool ptx_find_line(struct ptx_line *out, const char *ptx, int number)
 	const char *loc = NULL;
 	*out = (struct ptx_line){0};
 	for (int i = 1; at && i < number; i++, at = ptx_next_line(at)) {
-		const char *rest = line_directive(at, ".loc");
+		const char *rest = ptx_line_directive(at, ".loc");
 		loc = *at == '}' ? NULL : rest ? rest : loc;
 	}
 	if (!at || number < 1) {

@@ -24,15 +24,16 @@
 /* From sm_90 on the system has this much of a block's shared memory, and .nv.shared has it too. */
 #define RESERVED_SHARED 1024
 
-static int64_t section_size(const struct cubin *cubin, const char *prefix, const char *symbol)
+static int64_t resources_section_size(const struct cubin *cubin, const char *prefix,
+	const char *symbol)
 {
 	Elf64_Shdr section;
 	return cubin_find(cubin, &section, prefix, symbol)
 		? (int64_t)(section.sh_size & INT64_MAX) : 0;
 }
 
-static bool is_function(const struct cubin *cubin, const Elf64_Shdr *table, const char *symbol,
-	const Elf64_Sym *item)
+static bool resources_is_function(const struct cubin *cubin, const Elf64_Shdr *table,
+	const char *symbol, const Elf64_Sym *item)
 {
 	const char *name = ELF64_ST_TYPE(item->st_info) == STT_FUNC
 		? elf_string(&cubin->elf, table->sh_link, item->st_name) : NULL;
@@ -40,7 +41,7 @@ static bool is_function(const struct cubin *cubin, const Elf64_Shdr *table, cons
 }
 
 /* The index of a function in the symbol table; 0, which no symbol has, if there is none. */
-static uint32_t find_symbol(const struct cubin *cubin, const char *symbol)
+static uint32_t resources_find_symbol(const struct cubin *cubin, const char *symbol)
 {
 	Elf64_Shdr table;
 	Elf64_Sym item;
@@ -51,7 +52,7 @@ static uint32_t find_symbol(const struct cubin *cubin, const char *symbol)
 		if (!elf_read(&cubin->elf, &item, table.sh_offset + i * sizeof(item), sizeof(item))) {
 			return 0;
 		}
-		if (is_function(cubin, &table, symbol, &item)) {
+		if (resources_is_function(cubin, &table, symbol, &item)) {
 			return i;
 		}
 	}
@@ -59,7 +60,8 @@ static uint32_t find_symbol(const struct cubin *cubin, const char *symbol)
 }
 
 /* What .nv.info says about a function. */
-static void read_common(struct rtc_resources *out, const struct cubin *cubin, uint32_t symbol)
+static void resources_read_common(struct rtc_resources *out, const struct cubin *cubin,
+	uint32_t symbol)
 {
 	Elf64_Shdr info;
 	struct cubin_record record;
@@ -80,7 +82,7 @@ static void read_common(struct rtc_resources *out, const struct cubin *cubin, ui
 	}
 }
 
-static int32_t read_barriers(const struct cubin *cubin, const char *symbol)
+static int32_t resources_read_barriers(const struct cubin *cubin, const char *symbol)
 {
 	Elf64_Shdr info;
 	struct cubin_record record;
@@ -97,11 +99,11 @@ static void resources_read_kernel(struct rtc_resources *out, const struct cubin 
 	const char *symbol)
 {
 	Elf64_Shdr reserved;
-	read_common(out, cubin, find_symbol(cubin, symbol));
-	out->barriers = read_barriers(cubin, symbol);
-	out->code_size = section_size(cubin, ".text.", symbol);
-	out->constant_size = section_size(cubin, ".nv.constant0.", symbol);
-	out->shared_size = section_size(cubin, ".nv.shared.", symbol);
+	resources_read_common(out, cubin, resources_find_symbol(cubin, symbol));
+	out->barriers = resources_read_barriers(cubin, symbol);
+	out->code_size = resources_section_size(cubin, ".text.", symbol);
+	out->constant_size = resources_section_size(cubin, ".nv.constant0.", symbol);
+	out->shared_size = resources_section_size(cubin, ".nv.shared.", symbol);
 	if (out->shared_size >= RESERVED_SHARED
 	    && cubin_find(cubin, &reserved, ".nv.shared.reserved.0", "")) {
 		out->shared_size -= RESERVED_SHARED;

@@ -15,7 +15,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void kernel_free(struct rtc_kernel *kernel)
+static void image_free_kernel(struct rtc_kernel *kernel)
 {
 	signature_free_params(kernel->params, kernel->param_count);
 	mem_free(kernel->name);
@@ -29,10 +29,10 @@ void image_free_variable(struct rtc_variable *variable)
 	mem_free(variable->type);
 }
 
-static void free_texts(struct rtc_image *image)
+static void image_free_texts(struct rtc_image *image)
 {
 	for (size_t i = 0; i < image->kernel_count; i++) {
-		kernel_free(&image->kernels[i]);
+		image_free_kernel(&image->kernels[i]);
 	}
 	for (size_t i = 0; i < image->variable_count; i++) {
 		image_free_variable(&image->variables[i]);
@@ -47,7 +47,7 @@ void rtc_image_free(struct rtc_image *image)
 {
 	if (image) {
 		if (!image->packed) {
-			free_texts(image);
+			image_free_texts(image);
 		}
 		mem_free(image->kernels);
 		mem_free(image->variables);
@@ -67,7 +67,7 @@ struct rtc_kernel *image_by_symbol(const struct rtc_image *image, const char *sy
 }
 
 /* Whether types and layout can be of one kernel. */
-static bool layouts_agree(const struct rtc_kernel *kernel, const struct signature *signature)
+static bool image_layouts_agree(const struct rtc_kernel *kernel, const struct signature *signature)
 {
 	if (kernel->param_count != signature->count) {
 		return false;
@@ -82,8 +82,8 @@ static bool layouts_agree(const struct rtc_kernel *kernel, const struct signatur
 }
 
 /* A mangled name does not tell an enum from a struct; PTX does, a cubin cannot. */
-static enum param_kind merged_kind(const struct rtc_param *layout, const struct rtc_param *type,
-	bool from_ptx)
+static enum param_kind image_merged_kind(const struct rtc_param *layout,
+	const struct rtc_param *type, bool from_ptx)
 {
 	bool could_be_enum = layout->size <= 8 && (layout->size & (layout->size - 1)) == 0;
 	if (type->kind != PARAM_STRUCT || layout->kind == PARAM_STRUCT || !could_be_enum) {
@@ -104,12 +104,12 @@ void image_merge(struct rtc_kernel *kernel, struct signature *signature, bool fr
 		kernel->params_known = true;
 		signature->params = NULL;
 		signature->count = 0;
-	} else if (layouts_agree(kernel, signature)) {
+	} else if (image_layouts_agree(kernel, signature)) {
 		for (size_t i = 0; i < signature->count; i++) {
 			struct rtc_param *param = &kernel->params[i];
 			struct rtc_param *type = &signature->params[i];
 			char *old = param->type;
-			param->kind = merged_kind(param, type, from_ptx);
+			param->kind = image_merged_kind(param, type, from_ptx);
 			param->type = type->type;
 			type->type = old;
 		}
@@ -142,14 +142,14 @@ bool image_add_kernel(struct rtc_image *image, const char *symbol, size_t symbol
 		image->kernels = grown;
 		grown[image->kernel_count++] = kernel;
 	} else {
-		kernel_free(&kernel);
+		image_free_kernel(&kernel);
 	}
 	signature_free(&signature);
 	return grown;
 }
 
 /* "k(float *)"; the symbol where the types are not known. */
-static char *overload_name(const struct rtc_kernel *kernel)
+static char *image_overload_name(const struct rtc_kernel *kernel)
 {
 	struct str text = STR_INIT;
 	str_addf(&text, "%s(", kernel->name);
@@ -166,14 +166,14 @@ static char *overload_name(const struct rtc_kernel *kernel)
 }
 
 /* Of several kernels of one symbol, which some image repeats, keep the first. */
-static bool drop_repeated(struct rtc_image *image)
+static bool image_drop_repeated(struct rtc_image *image)
 {
 	struct map symbols = MAP_INIT;
 	size_t count = 0;
 	for (size_t i = 0; i < image->kernel_count; i++) {
 		struct rtc_kernel *kernel = &image->kernels[i];
 		if (map_get(&symbols, kernel->lowered)) {
-			kernel_free(kernel);
+			image_free_kernel(kernel);
 			continue;
 		}
 		if (!map_put(&symbols, kernel->lowered, kernel)) {
@@ -188,9 +188,9 @@ static bool drop_repeated(struct rtc_image *image)
 }
 
 /* Put the parameters into a kernel's name. */
-static bool tell_overload(struct rtc_kernel *kernel)
+static bool image_tell_overload(struct rtc_kernel *kernel)
 {
-	char *own = overload_name(kernel);
+	char *own = image_overload_name(kernel);
 	if (own) {
 		mem_free(kernel->name);
 		kernel->name = own;
@@ -199,7 +199,7 @@ static bool tell_overload(struct rtc_kernel *kernel)
 }
 
 /* Find the kernels that share a name; *shared has a mark for each. */
-static bool find_overloads(const struct rtc_image *image, bool *shared)
+static bool image_find_overloads(const struct rtc_image *image, bool *shared)
 {
 	struct map names = MAP_INIT;
 	bool ok = true;
@@ -218,9 +218,9 @@ static bool find_overloads(const struct rtc_image *image, bool *shared)
 bool image_finish(struct rtc_image *image)
 {
 	bool *shared = mem_zalloc(image->kernel_count + 1, sizeof(*shared));
-	bool ok = shared && drop_repeated(image) && find_overloads(image, shared);
+	bool ok = shared && image_drop_repeated(image) && image_find_overloads(image, shared);
 	for (size_t i = 0; ok && i < image->kernel_count; i++) {
-		ok = !shared[i] || tell_overload(&image->kernels[i]);
+		ok = !shared[i] || image_tell_overload(&image->kernels[i]);
 	}
 	mem_free(shared);
 	return ok;
@@ -228,7 +228,7 @@ bool image_finish(struct rtc_image *image)
 
 /* The next character of a name that matters: white space counts only between two words, where it
  * is one blank.  0 at the end. */
-static char next_char(const char **at, char last)
+static char image_next_char(const char **at, char last)
 {
 	const char *space = *at;
 	while (isspace((unsigned char)**at)) {
@@ -246,8 +246,8 @@ bool image_names_equal(const char *a, const char *b)
 	char from_b = '\0';
 	a += strncmp(a, "::", 2) == 0 ? 2 : 0;
 	do {
-		from_a = next_char(&a, from_a);
-		from_b = next_char(&b, from_b);
+		from_a = image_next_char(&a, from_a);
+		from_b = image_next_char(&b, from_b);
 	} while (from_a && from_a == from_b);
 	return from_a == from_b;
 }
@@ -290,7 +290,8 @@ bool image_name_fits(const char *name, const char *full)
 }
 
 /* The only kernel that a name with some namespaces left out fits. */
-static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, const char *name)
+static const struct rtc_kernel *image_find_unqualified(const struct rtc_image *image,
+	const char *name)
 {
 	const struct rtc_kernel *found = NULL;
 	for (size_t i = 0; i < image->kernel_count; i++) {
@@ -305,7 +306,7 @@ static const struct rtc_kernel *find_unqualified(const struct rtc_image *image, 
 }
 
 /* The one that was asked for by that name, too. */
-static const struct rtc_kernel *find_alias(const struct rtc_image *image, const char *name)
+static const struct rtc_kernel *image_find_alias(const struct rtc_image *image, const char *name)
 {
 	const struct rtc_kernel *found = NULL;
 	for (const char *line = image->aliases; line && *line && !found;) {
@@ -324,7 +325,8 @@ static const struct rtc_kernel *find_alias(const struct rtc_image *image, const 
 }
 
 /* The one whose symbol says that name: who had "f<uint32_t>" made has "f<unsigned int>". */
-static const struct rtc_kernel *find_demangled(const struct rtc_image *image, const char *name)
+static const struct rtc_kernel *image_find_demangled(const struct rtc_image *image,
+	const char *name)
 {
 	const struct rtc_kernel *found = NULL;
 	for (size_t i = 0; strchr(name, '<') && i < image->kernel_count && !found; i++) {
@@ -346,9 +348,9 @@ const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const c
 			kernel = &image->kernels[i];
 		}
 	}
-	kernel = kernel ? kernel : find_alias(image, name);
-	kernel = kernel ? kernel : find_unqualified(image, name);
-	return kernel ? kernel : find_demangled(image, name);
+	kernel = kernel ? kernel : image_find_alias(image, name);
+	kernel = kernel ? kernel : image_find_unqualified(image, name);
+	return kernel ? kernel : image_find_demangled(image, name);
 }
 
 const char *rtc_image_nearest(const struct rtc_image *image, const char *name)

@@ -52,7 +52,7 @@ static bool rtc_link_wants(const struct rtc_link_request *request, const struct 
 	return part->is_taken && (part_is_lto(part) || !request->lto_to_ptx);
 }
 
-static bool has_lto(const struct rtc_link_request *request)
+static bool rtc_link_has_lto(const struct rtc_link_request *request)
 {
 	const struct part *part = request->parts->first;
 	while (part && !(part->is_taken && part_is_lto(part))) {
@@ -68,7 +68,7 @@ static void rtc_link_add_option(struct link_work *work, bool wanted, const char 
 	}
 }
 
-static kz_status build_options(struct link_work *work, kz_error *err)
+static kz_status rtc_link_build_options(struct link_work *work, kz_error *err)
 {
 	const struct rtc_link_request *request = work->request;
 	snprintf(work->arch, sizeof(work->arch), "-arch=%s", request->arch);
@@ -79,7 +79,7 @@ static kz_status build_options(struct link_work *work, kz_error *err)
 			request->option_count, OPTION_MAX / 2);
 	}
 	rtc_link_add_option(work, true, work->arch);
-	rtc_link_add_option(work, has_lto(request), "-lto");
+	rtc_link_add_option(work, rtc_link_has_lto(request), "-lto");
 	rtc_link_add_option(work, request->lto_to_ptx, "-ptx");
 	rtc_link_add_option(work, request->max_registers > 0, work->registers);
 	rtc_link_add_option(work, request->line_info, "-lineinfo");
@@ -123,7 +123,7 @@ static char *rtc_link_fetch(struct link_work *work, nvJitLinkHandle handle, size
 	return data;
 }
 
-static void add_inputs(struct link_work *work, nvJitLinkHandle handle)
+static void rtc_link_add_inputs(struct link_work *work, nvJitLinkHandle handle)
 {
 	static const int types[] = {
 		[RTC_PTX] = NVJITLINK_PTX,
@@ -170,7 +170,7 @@ static void *rtc_link_thread_main(void *arg)
 	nvJitLinkHandle handle = NULL;
 	if (rtc_link_check(work, work->linker->Create(&handle, work->option_count, work->options),
 			"nvJitLinkCreate")) {
-		add_inputs(work, handle);
+		rtc_link_add_inputs(work, handle);
 		if (work->code == 0) {
 			rtc_link_check(work, work->linker->Complete(handle), "nvJitLinkComplete");
 		}
@@ -215,7 +215,7 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 		return error_set(err, KZ_NO_COMPILER, "nvJitLink cannot be used any more in this "
 			"process: it hangs after it has rejected a cubin");
 	}
-	if ((st = build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
+	if ((st = rtc_link_build_options(&work, err)) || (st = nvjitlink_open(&work.linker, err))
 	    || (st = exit_gate_pass(err))) {
 		return st;
 	}

@@ -44,7 +44,7 @@ static void signature_classify(struct rtc_param *param, const struct node *type)
 }
 
 /* The parameters of a list of types; false when memory runs out. */
-static bool take_parameters(struct signature *out, const struct node *list)
+static bool signature_take_parameters(struct signature *out, const struct node *list)
 {
 	out->params = mem_zalloc(list->count + 1, sizeof(*out->params));
 	if (!out->params) {
@@ -66,7 +66,7 @@ static bool take_parameters(struct signature *out, const struct node *list)
 }
 
 /* The types after the name, or in it. */
-static const struct node *find_parameters(const struct demangled *demangled, bool probe)
+static const struct node *signature_find_parameters(const struct demangled *demangled, bool probe)
 {
 	const struct node *arguments = demangled->arguments;
 	if (!probe) {
@@ -84,9 +84,9 @@ bool signature_read(struct signature *out, const char *mangled, bool probe)
 	*out = (struct signature){0};
 	bool ok = demangle(&demangled, mangled, &arena);
 	if (ok) {
-		const struct node *list = find_parameters(&demangled, probe);
+		const struct node *list = signature_find_parameters(&demangled, probe);
 		out->name = mem_strdup(demangled.name ? demangled.name : mangled);
-		ok = out->name && (!list || take_parameters(out, list));
+		ok = out->name && (!list || signature_take_parameters(out, list));
 	}
 	arena_free(&arena);
 	if (!ok) {

@@ -94,7 +94,7 @@ struct scanner {
 	struct token candidate; /* the identifier before the last closed parenthesis */
 };
 
-static bool token_is(const struct token *token, const char *text)
+static bool source_token_is(const struct token *token, const char *text)
 {
 	return token->len == strlen(text) && memcmp(token->text, text, token->len) == 0;
 }
@@ -124,7 +124,7 @@ static const char *scan_directive_end(struct scanner *s, const char *at)
 	return end;
 }
 
-static bool starts_word(const char *at, const char *word)
+static bool source_starts_word(const char *at, const char *word)
 {
 	size_t len = strlen(word);
 	return strncmp(at, word, len) == 0 && !str_is_word(at[len]);
@@ -136,7 +136,7 @@ static const char *source_skip_blanks(const char *at)
 }
 
 /* After #if 0: go to the directive that ends it, which may be #else. */
-static const char *skip_disabled(const char *at)
+static const char *source_skip_disabled(const char *at)
 {
 	int depth = 1;
 	while (*at) {
@@ -149,7 +149,7 @@ static const char *skip_disabled(const char *at)
 		word = source_skip_blanks(word + 1);
 		if (strncmp(word, "if", 2) == 0) {
 			depth++;
-		} else if (starts_word(word, "endif")) {
+		} else if (source_starts_word(word, "endif")) {
 			depth--;
 		}
 		if (depth == 0 || (depth == 1 && strncmp(word, "el", 2) == 0)) {
@@ -159,24 +159,25 @@ static const char *skip_disabled(const char *at)
 	return at;
 }
 
-static bool text_has(const char *text, const char *end, const char *what)
+static bool source_text_has(const char *text, const char *end, const char *what)
 {
 	return memmem(text, (size_t)(end - text), what, strlen(what));
 }
 
 /* Remember a macro that stands for __global__. */
-static void note_macro(struct scanner *s, const char *at, const char *end)
+static void source_note_macro(struct scanner *s, const char *at, const char *end)
 {
 	const char *name = source_skip_blanks(at);
 	size_t len = 0;
 	while (str_is_word(name[len])) {
 		len++;
 	}
-	if (s->macro_count < MAX_MACROS && name[len] != '(' && text_has(name, end, "__global__")) {
+	if (s->macro_count < MAX_MACROS && name[len] != '(' && source_text_has(name, end,
+		"__global__")) {
 		s->macros[s->macro_count++] = (struct macro){
 			.name = name,
 			.len = len,
-			.extern_c = text_has(name, end, "\"C\""),
+			.extern_c = source_text_has(name, end, "\"C\""),
 		};
 	}
 }
@@ -186,14 +187,14 @@ static const char *scan_directive(struct scanner *s, const char *at)
 {
 	const char *word = source_skip_blanks(at + 1);
 	const char *end = scan_directive_end(s, word);
-	if (starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
+	if (source_starts_word(word, "if") && *source_skip_blanks(word + 2) == '0'
 	    && !str_is_word(source_skip_blanks(word + 2)[1])) {
-		end = skip_disabled(word);
-	} else if (starts_word(word, "define")) {
-		note_macro(s, word + 6, end);
+		end = source_skip_disabled(word);
+	} else if (source_starts_word(word, "define")) {
+		source_note_macro(s, word + 6, end);
 	} else if (strncmp(word, "if", 2) == 0) {
 		s->conditions++;
-	} else if (starts_word(word, "endif") && s->conditions > 0) {
+	} else if (source_starts_word(word, "endif") && s->conditions > 0) {
 		s->conditions--; /* the #else of an #if 0 is not counted */
 	}
 	return end;
@@ -218,7 +219,7 @@ static const char *scan_skip_space(struct scanner *s, const char *at)
 	}
 }
 
-static const char *quoted_end(const char *at)
+static const char *source_quoted_end(const char *at)
 {
 	char quote = *at++;
 	while (*at && *at != quote && *at != '\n') {
@@ -228,12 +229,12 @@ static const char *quoted_end(const char *at)
 }
 
 /* R"tag(...)tag", at the quote. */
-static const char *raw_end(const char *at)
+static const char *source_raw_end(const char *at)
 {
 	size_t len = strcspn(at + 1, "(");
 	char close[20] = ")";
 	if (len > 16 || at[1 + len] != '(') {
-		return quoted_end(at);
+		return source_quoted_end(at);
 	}
 	memcpy(close + 1, at + 1, len);
 	close[1 + len] = '"';
@@ -301,11 +302,11 @@ static struct token scan_next(struct scanner *s)
 		}
 		if (*end == '"' && end[-1] == 'R') {
 			token.kind = TOKEN_STRING;
-			end = raw_end(end);
+			end = source_raw_end(end);
 		}
 	} else if (*token.text == '"' || *token.text == '\'') {
 		token.kind = TOKEN_STRING;
-		end = quoted_end(token.text);
+		end = source_quoted_end(token.text);
 	} else if (token.text[0] == ':' && token.text[1] == ':') {
 		end++;
 	}
@@ -322,7 +323,7 @@ static void source_give_back(struct scanner *s, struct token token)
 	s->is_ahead = true;
 }
 
-static void declaration_reset(struct scanner *s)
+static void source_reset_declaration(struct scanner *s)
 {
 	s->is_template = s->is_static = s->is_extern = s->extern_c = false;
 	s->is_global = s->is_namespace = s->is_variable = false;
@@ -332,7 +333,7 @@ static void declaration_reset(struct scanner *s)
 	s->candidate.len = 0;
 }
 
-static void scope_push(struct scanner *s)
+static void source_push_scope(struct scanner *s)
 {
 	struct scope scope = {SCOPE_EXTERN_C, "", 0};
 	if (s->is_namespace) {
@@ -345,7 +346,7 @@ static void scope_push(struct scanner *s)
 }
 
 /* A name with its namespaces; NULL when memory runs out. */
-static char *qualified_name(const struct scanner *s, const struct token *name)
+static char *source_qualified_name(const struct scanner *s, const struct token *name)
 {
 	struct str text = STR_INIT;
 	for (int i = 0; i < s->depth; i++) {
@@ -360,14 +361,14 @@ static char *qualified_name(const struct scanner *s, const struct token *name)
 }
 
 /* The name of a kernel.  Takes what the scopes say over. */
-static char *kernel_name(const struct scanner *s, struct source_kernel *kernel)
+static char *source_kernel_name(const struct scanner *s, struct source_kernel *kernel)
 {
 	for (int i = 0; i < s->depth; i++) {
 		const struct scope *scope = &s->scopes[i];
 		kernel->extern_c |= scope->kind == SCOPE_EXTERN_C;
 		kernel->internal |= scope->kind == SCOPE_NAMESPACE && scope->len == 0;
 	}
-	return qualified_name(s, &s->candidate);
+	return source_qualified_name(s, &s->candidate);
 }
 
 static bool source_add_kernel(struct scanner *s)
@@ -380,7 +381,7 @@ static bool source_add_kernel(struct scanner *s)
 		.internal = s->is_static,
 		.is_template = s->is_template,
 	};
-	kernel.name = kernel_name(s, &kernel);
+	kernel.name = source_kernel_name(s, &kernel);
 	if (!kernel.name) {
 		return false;
 	}
@@ -400,22 +401,22 @@ static bool source_add_kernel(struct scanner *s)
 	return true;
 }
 
-static bool is_space_word(const struct token *word)
+static bool source_is_space_word(const struct token *word)
 {
-	return token_is(word, "__device__") || token_is(word, "__constant__")
-	       || token_is(word, "__managed__");
+	return source_token_is(word, "__device__") || source_token_is(word, "__constant__")
+	       || source_token_is(word, "__managed__");
 }
 
 /* The end of a declarator: a name before it is that of a variable, if it can be one. */
-static bool take_declarator(struct scanner *s, const struct token *last, char end)
+static bool source_take_declarator(struct scanner *s, const struct token *last, char end)
 {
 	bool named = s->is_variable && last->kind == TOKEN_WORD && !s->is_member
-		     && s->tag_words == 0 && !is_space_word(last); /* of a lambda */
+		     && s->tag_words == 0 && !source_is_space_word(last); /* of a lambda */
 	s->is_variable = s->is_variable && end == ',';
 	if (!named || s->is_template || s->depth > MAX_DEPTH || s->conditions != 0) {
 		return true;
 	}
-	char *name = qualified_name(s, last);
+	char *name = source_qualified_name(s, last);
 	char **grown = name ? mem_realloc(s->facts->variables,
 		(s->facts->variable_count + 1) * sizeof(*grown)) : NULL;
 	if (!grown) {
@@ -428,7 +429,7 @@ static bool take_declarator(struct scanner *s, const struct token *last, char en
 }
 
 /* Take what is between parentheses or angle brackets, the opening one read. */
-static void skip_nested(struct scanner *s, char open, char close)
+static void source_skip_nested(struct scanner *s, char open, char close)
 {
 	for (int depth = 1; depth > 0;) {
 		struct token token = scan_next(s);
@@ -443,18 +444,18 @@ static void skip_nested(struct scanner *s, char open, char close)
 			return;
 		}
 		if (*token.text == '(' && open != '(') {
-			skip_nested(s, '(', ')');
+			source_skip_nested(s, '(', ')');
 		}
 		depth += (*token.text == open) - (*token.text == close);
 	}
 }
 
-static void take_namespace(struct scanner *s)
+static void source_take_namespace(struct scanner *s)
 {
 	s->is_namespace = true;
 	for (;;) {
 		struct token token = scan_next(s);
-		bool part = token.kind == TOKEN_WORD || token_is(&token, "::");
+		bool part = token.kind == TOKEN_WORD || source_token_is(&token, "::");
 		if (!part) {
 			source_give_back(s, token);
 			return;
@@ -467,38 +468,39 @@ static void take_namespace(struct scanner *s)
 }
 
 /* A word after which a brace or the next name is of a type. */
-static bool is_class_word(const struct token *word)
+static bool source_is_class_word(const struct token *word)
 {
-	return token_is(word, "struct") || token_is(word, "class") || token_is(word, "union")
-	       || token_is(word, "enum");
+	return source_token_is(word, "struct") || source_token_is(word, "class")
+		|| source_token_is(word, "union")
+	       || source_token_is(word, "enum");
 }
 
 static void source_take_word(struct scanner *s, const struct token *word, struct token *last)
 {
-	s->is_member = token_is(last, "::");
+	s->is_member = source_token_is(last, "::");
 	s->tag_words -= s->tag_words > 0 && !s->is_member;
 	*last = *word;
-	if (token_is(word, "__global__")) {
+	if (source_token_is(word, "__global__")) {
 		s->is_global = true;
-	} else if (token_is(word, "template")) {
+	} else if (source_token_is(word, "template")) {
 		s->is_template = true;
 		struct token next = scan_next(s);
-		if (token_is(&next, "<")) {
-			skip_nested(s, '<', '>');
+		if (source_token_is(&next, "<")) {
+			source_skip_nested(s, '<', '>');
 		} else {
 			source_give_back(s, next);
 		}
-	} else if (token_is(word, "static")) {
+	} else if (source_token_is(word, "static")) {
 		s->is_static = true;
-	} else if (token_is(word, "extern")) {
+	} else if (source_token_is(word, "extern")) {
 		s->is_extern = true;
-	} else if (token_is(word, "namespace")) {
-		take_namespace(s);
-	} else if (is_space_word(word)) {
+	} else if (source_token_is(word, "namespace")) {
+		source_take_namespace(s);
+	} else if (source_is_space_word(word)) {
 		s->is_variable = true;
-	} else if (is_class_word(word)) {
+	} else if (source_is_class_word(word)) {
 		s->tag_words = 2;
-	} else if (token_is(word, "using") || token_is(word, "typedef")) {
+	} else if (source_token_is(word, "using") || source_token_is(word, "typedef")) {
 		s->is_variable = false;
 	}
 	for (int i = 0; i < s->macro_count; i++) {
@@ -511,9 +513,9 @@ static void source_take_word(struct scanner *s, const struct token *word, struct
 }
 
 /* An open parenthesis after an identifier: a kernel's parameters, unless another name follows. */
-static void take_parenthesis(struct scanner *s, const struct token *last)
+static void source_take_parenthesis(struct scanner *s, const struct token *last)
 {
-	skip_nested(s, '(', ')');
+	source_skip_nested(s, '(', ')');
 	s->is_variable = false;
 	if (s->is_global && last->kind == TOKEN_WORD) {
 		s->candidate = *last;
@@ -521,7 +523,7 @@ static void take_parenthesis(struct scanner *s, const struct token *last)
 }
 
 /* Skip a body: nothing in a function or a class is a kernel of ours. */
-static void skip_body(struct scanner *s)
+static void source_skip_body(struct scanner *s)
 {
 	for (int depth = 1; depth > 0;) {
 		struct token token = scan_next(s);
@@ -536,16 +538,16 @@ static void skip_body(struct scanner *s)
 }
 
 /* An open brace: of a namespace or extern "C" block, or of something that has a body. */
-static bool take_brace(struct scanner *s, const struct token *last)
+static bool source_take_brace(struct scanner *s, const struct token *last)
 {
 	bool ok = true;
 	if (s->is_global && s->candidate.len > 0) {
 		ok = source_add_kernel(s);
 	}
 	if (s->is_namespace || (s->extern_c && last->kind == TOKEN_STRING)) {
-		scope_push(s);
+		source_push_scope(s);
 	} else {
-		skip_body(s);
+		source_skip_body(s);
 	}
 	return ok;
 }
@@ -553,7 +555,7 @@ static bool take_brace(struct scanner *s, const struct token *last)
 static bool scan_tokens(struct scanner *s)
 {
 	struct token last = {TOKEN_PUNCT, "", 0};
-	declaration_reset(s);
+	source_reset_declaration(s);
 	for (bool ok = true; ok;) {
 		struct token token = scan_next(s);
 		switch (token.kind) {
@@ -563,26 +565,26 @@ static bool scan_tokens(struct scanner *s)
 			source_take_word(s, &token, &last);
 			continue;
 		case TOKEN_STRING:
-			s->extern_c |= s->is_extern && token_is(&token, "\"C\"");
+			s->extern_c |= s->is_extern && source_token_is(&token, "\"C\"");
 			break;
 		case TOKEN_PUNCT:
 			if (strchr("[={;,", *token.text)) {
-				ok = take_declarator(s, &last, *token.text);
+				ok = source_take_declarator(s, &last, *token.text);
 			}
 			if (*token.text == '(') {
-				take_parenthesis(s, &last);
+				source_take_parenthesis(s, &last);
 			} else if (*token.text == '<' && s->is_variable) {
-				skip_nested(s, '<', '>');
+				source_skip_nested(s, '<', '>');
 			} else if (strchr("-]:", *token.text) && token.len == 1) {
 				s->is_variable = false; /* a lambda, a base of a class */
 			} else if (*token.text == '{') {
-				ok = ok && take_brace(s, &last);
-				declaration_reset(s);
+				ok = ok && source_take_brace(s, &last);
+				source_reset_declaration(s);
 			} else if (*token.text == ';' || *token.text == '}') {
 				ok = ok && (!s->is_global || !s->candidate.len
 					|| source_add_kernel(s));
 				s->depth -= *token.text == '}';
-				declaration_reset(s);
+				source_reset_declaration(s);
 			}
 			break;
 		}

@@ -21,7 +21,7 @@ struct directive {
 	struct ptx_token name;
 };
 
-static const char *skip_list(const char *at)
+static const char *symbols_skip_list(const char *at)
 {
 	for (int depth = 1; depth > 0 && *at;) {
 		struct ptx_token token = ptx_next_token(&at);
@@ -30,7 +30,7 @@ static const char *skip_list(const char *at)
 	return at;
 }
 
-static bool read_linkage(struct directive *directive, const struct ptx_token *token)
+static bool symbols_read_linkage(struct directive *directive, const struct ptx_token *token)
 {
 	static const struct {
 		const char *word;
@@ -50,9 +50,9 @@ static bool read_linkage(struct directive *directive, const struct ptx_token *to
 }
 
 /* A word of a directive. */
-static void read_word(struct directive *directive, const struct ptx_token *token)
+static void symbols_read_word(struct directive *directive, const struct ptx_token *token)
 {
-	if (read_linkage(directive, token)) {
+	if (symbols_read_linkage(directive, token)) {
 		return;
 	}
 	if (ptx_token_is(token, ".global") || ptx_token_is(token, ".const")) {
@@ -66,7 +66,7 @@ static void read_word(struct directive *directive, const struct ptx_token *token
 }
 
 /* Read a directive up to its end; false at the end of the text.  *has_body for a function. */
-static bool read_directive(struct directive *out, const char **at, bool *has_body)
+static bool symbols_read_directive(struct directive *out, const char **at, bool *has_body)
 {
 	*out = (struct directive){.is_variable = false};
 	*has_body = false;
@@ -76,7 +76,7 @@ static bool read_directive(struct directive *out, const char **at, bool *has_bod
 			return false;
 		}
 		if (ptx_token_is(&token, "(")) {
-			*at = skip_list(*at);
+			*at = symbols_skip_list(*at);
 		} else if (ptx_token_is(&token, "{")) {
 			*at = ptx_skip_braces(*at);
 			*has_body = true;
@@ -89,13 +89,13 @@ static bool read_directive(struct directive *out, const char **at, bool *has_bod
 			const char *value = ptx_skip_space(*at);
 			*at = *value == '{' ? ptx_skip_braces(value + 1) : *at;
 		} else {
-			read_word(out, &token);
+			symbols_read_word(out, &token);
 		}
 	}
 }
 
 /* `.version 9.0` and the like have no mark at their end: go on to the next directive. */
-static bool skip_header(const char **at)
+static bool symbols_skip_header(const char **at)
 {
 	static const char *const words[] = {".version", ".target", ".address_size", ".file"};
 	const char *from = *at;
@@ -119,9 +119,9 @@ static bool ptx_symbols(const char *text, symbol_found *found, void *arg)
 	struct directive directive;
 	bool has_body;
 	for (;;) {
-		while (skip_header(&text)) {
+		while (symbols_skip_header(&text)) {
 		}
-		if (!read_directive(&directive, &text, &has_body)) {
+		if (!symbols_read_directive(&directive, &text, &has_body)) {
 			return true;
 		}
 		bool counts = directive.linkage == SYMBOL_UNDEFINED || directive.is_variable

@@ -12,26 +12,26 @@
 
 #include <string.h>
 
-static bool is_pointer(const struct node *node)
+static bool type_is_pointer(const struct node *node)
 {
 	return node->kind == NODE_POINTER || node->kind == NODE_REFERENCE
 	       || node->kind == NODE_MEMBER;
 }
 
-static bool is_wrapped(const struct node *node)
+static bool type_is_wrapped(const struct node *node)
 {
 	return node->kind == NODE_FUNCTION || node->kind == NODE_ARRAY;
 }
 
 /* Between a word and what follows it. */
-static void add_blank(struct str *out)
+static void type_add_blank(struct str *out)
 {
 	if (out->len > 0 && !strchr("*& ", out->data[out->len - 1])) {
 		str_addc(out, ' ');
 	}
 }
 
-static void print_left(struct str *out, const struct node *node)
+static void type_print_left(struct str *out, const struct node *node)
 {
 	if (out->len > TYPE_TEXT_MAX) {
 		return;
@@ -43,27 +43,27 @@ static void print_left(struct str *out, const struct node *node)
 		str_add(out, node->text ? node->text : "...");
 		break;
 	case NODE_QUALIFIED:
-		if (is_pointer(node->inner)) {
-			print_left(out, node->inner);
+		if (type_is_pointer(node->inner)) {
+			type_print_left(out, node->inner);
 			str_addn(out, node->text, strlen(node->text) - 1);
 		} else {
 			str_add(out, node->text);
-			print_left(out, node->inner);
+			type_print_left(out, node->inner);
 		}
 		break;
 	case NODE_FUNCTION:
 	case NODE_ARRAY:
-		print_left(out, node->inner);
-		add_blank(out);
+		type_print_left(out, node->inner);
+		type_add_blank(out);
 		break;
 	case NODE_POINTER:
 	case NODE_REFERENCE:
 	case NODE_MEMBER:
-		print_left(out, node->inner);
-		if (is_wrapped(node->inner)) {
+		type_print_left(out, node->inner);
+		if (type_is_wrapped(node->inner)) {
 			str_addc(out, '(');
 		} else {
-			add_blank(out);
+			type_add_blank(out);
 		}
 		if (node->of) {
 			type_print(out, node->of);
@@ -74,7 +74,7 @@ static void print_left(struct str *out, const struct node *node)
 	}
 }
 
-static void print_right(struct str *out, const struct node *node)
+static void type_print_right(struct str *out, const struct node *node)
 {
 	bool first = true;
 	if (out->len > TYPE_TEXT_MAX) {
@@ -86,18 +86,18 @@ static void print_right(struct str *out, const struct node *node)
 		str_addc(out, ')');
 	} else if (node->kind == NODE_ARRAY) {
 		str_addf(out, "[%s]", node->text);
-	} else if (is_pointer(node) && is_wrapped(node->inner)) {
+	} else if (type_is_pointer(node) && type_is_wrapped(node->inner)) {
 		str_addc(out, ')');
 	}
 	if (node->inner) {
-		print_right(out, node->inner);
+		type_print_right(out, node->inner);
 	}
 }
 
 void type_print(struct str *out, const struct node *node)
 {
-	print_left(out, node);
-	print_right(out, node);
+	type_print_left(out, node);
+	type_print_right(out, node);
 }
 
 void type_print_list(struct str *out, const struct node *list, bool *first)
