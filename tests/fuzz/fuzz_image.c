@@ -32,9 +32,6 @@ static bool is_module(const char *text, size_t size)
 static void open_image(const uint8_t *data, size_t size)
 {
 	struct image image;
-	if (image_is_pointer(data, size)) {
-		return;
-	}
 	CUresult result = image_open(&image, data, size);
 	assert(result == CUDA_SUCCESS ? image.size <= 1 << 30 : image.why[0] != '\0');
 	if (result == CUDA_SUCCESS && image.size < 100000) {

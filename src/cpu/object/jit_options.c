@@ -164,12 +164,6 @@ CUresult jit_options_read_image(const char *call, const char *path, char **data,
 		return api_null(call, "the file's name");
 	}
 	kz_status st = file_read(data, size, path, &err);
-	if (st == KZ_OK && image_is_pointer(*data, *size)) {
-		mem_free(*data);
-		*data = NULL;
-		return api_fail(CUDA_ERROR_INVALID_IMAGE, "%s: %s holds a pointer to an image", call,
-			path);
-	}
 	if (st == KZ_OK) {
 		return CUDA_SUCCESS;
 	}

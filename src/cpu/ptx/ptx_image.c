@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens images.  PTX is text.  A fat binary may have PTX for several architectures; the best one is
- * picked.  A program that was linked by nvcc passes a wrapper that points to its fat binary.
+ * picked.  A program that was linked by nvcc passes a wrapper that points to its fat binary.  A pointer
+ * in bytes whose number is known leads out of them, and is not followed.
  */
 #include "base/common.h"
 
@@ -128,14 +129,23 @@ static bool image_begins(const char *image, size_t size, const void *magic)
 	return size >= 4 && strncmp(image, magic, 4) == 0;
 }
 
-bool image_is_pointer(const void *data, size_t size)
+static CUresult image_open_wrapper(struct image *out, const void *data, size_t size)
 {
-	static const uint32_t wrapper = WRAPPER_MAGIC;
-	return image_begins(data, size, &wrapper);
+	struct wrapper in_program;
+	if (size != IMAGE_UNKNOWN_SIZE) {
+		return image_fail(out, CUDA_ERROR_INVALID_IMAGE, "the image holds a pointer to another"
+			" one, which is outside of its %zu bytes", size);
+	}
+	memcpy(&in_program, data, sizeof(in_program));
+	if (!in_program.data || !fatbin_is(in_program.data, IMAGE_UNKNOWN_SIZE)) {
+		return image_fail_damaged(out, "its wrapper points at something else");
+	}
+	return image_open_fatbin(out, in_program.data, IMAGE_UNKNOWN_SIZE);
 }
 
 CUresult image_open(struct image *out, const void *data, size_t size)
 {
+	static const uint32_t wrapper = WRAPPER_MAGIC;
 	memset(out, 0, sizeof(*out));
 	if (image_begins(data, size, CUBIN_MAGIC)) {
 		return image_fail(out, CUDA_ERROR_NO_BINARY_FOR_GPU,
@@ -144,18 +154,8 @@ CUresult image_open(struct image *out, const void *data, size_t size)
 	if (fatbin_is(data, size)) {
 		return image_open_fatbin(out, data, size);
 	}
-	if (!image_is_pointer(data, size)) {
-		return image_open_text(out, data, size);
-	}
-	struct wrapper in_program;
-	if (size < sizeof(in_program)) {
-		return image_fail_damaged(out, "it ends within its wrapper");
-	}
-	memcpy(&in_program, data, sizeof(in_program));
-	if (!in_program.data || !fatbin_is(in_program.data, IMAGE_UNKNOWN_SIZE)) {
-		return image_fail_damaged(out, "its wrapper points at something else");
-	}
-	return image_open_fatbin(out, in_program.data, IMAGE_UNKNOWN_SIZE);
+	return image_begins(data, size, &wrapper) ? image_open_wrapper(out, data, size)
+		: image_open_text(out, data, size);
 }
 
 void image_close(struct image *image)

@@ -129,7 +129,7 @@ START_TEST(a_file_with_a_pointer_to_code_is_refused)
 	ck_assert_int_eq(fflush(file), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
 	FAILS(INVALID_IMAGE, cuModuleLoad(&module, path));
-	check_log("holds a pointer to an image");
+	check_log("holds a pointer to another");
 	FAILS(INVALID_IMAGE, cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
 	fclose(file);
 }

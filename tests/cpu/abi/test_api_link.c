@@ -2,11 +2,13 @@
 /* Linking: several PTX modules become one, or the log names what is missing. */
 #include "cpu/support/api.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *path, unsigned count,
 	CUjit_option *options, void **values);
@@ -460,6 +462,62 @@ START_TEST(memory_may_run_out_while_linking)
 }
 END_TEST
 
+/* --- Nothing behind the size --- */
+
+/* A fat binary of one entry, as it is: test_image.c has compressed ones. */
+static const char fatbin_path[] = KZ_TEST_DIR "/data/fatbin/plain.fatbin";
+
+static const struct {
+	CUjitInputType type;
+	const char *text; /* NULL: the fat binary */
+} behind[] = {
+	{CU_JIT_INPUT_PTX, TOP STORE("k", "mov.u32 %r1, 7;")},
+	{CU_JIT_INPUT_PTX, TOP "// a comment that does not end"},
+	{CU_JIT_INPUT_PTX, TOP ".global .b8 x[4] = {1, 2"},
+	{CU_JIT_INPUT_FATBINARY, NULL},
+	{CU_JIT_INPUT_CUBIN, NULL},
+	{CU_JIT_INPUT_LIBRARY, NULL},
+	{CU_JIT_INPUT_LIBRARY, "!<arch>\n/               "},
+};
+
+/* All of the data, and each shorter part of it, ends where memory does. */
+START_TEST(data_are_read_up_to_their_size)
+{
+	char *data;
+	size_t size;
+	ck_assert_int_eq(file_read(&data, &size, fatbin_path, NULL), KZ_OK);
+	const char *from = behind[_i].text ? behind[_i].text : data;
+	size = behind[_i].text ? strlen(from) : size;
+	const size_t room = round_up(size, 4096);
+	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + room, 4096, PROT_NONE), 0);
+	for (size_t length = size; length > 0; length -= length > 96 ? 1 + length / 48 : 1) {
+		CUlinkState link = link_open();
+		char *at = pages + room - length;
+		memcpy(at, from, length);
+		(void)cuLinkAddData_v2(link, behind[_i].type, at, length, "x", 0, NULL, NULL);
+		OK(cuLinkDestroy(link));
+	}
+	munmap(pages, room + 4096);
+	mem_free(data);
+}
+END_TEST
+
+/* What nvcc puts beside a fat binary in a program is a pointer. */
+START_TEST(a_pointer_in_data_is_not_followed)
+{
+	const uint64_t wrapper[] = {UINT64_C(1) << 32 | 0x466243b1, 0x4242424242424242, 0};
+	for (size_t size = sizeof(wrapper); size >= 4; size -= 4) {
+		CUlinkState link = link_open();
+		FAILS(INVALID_IMAGE, cuLinkAddData_v2(link, CU_JIT_INPUT_FATBINARY, (void *)wrapper, size,
+			"x", 0, NULL, NULL));
+		check_log("holds a pointer to another");
+		OK(cuLinkDestroy(link));
+	}
+}
+END_TEST
+
 SUITE(api_link)
 {
 	Suite *suite = suite_create("api_link");
@@ -470,7 +528,8 @@ SUITE(api_link)
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
 		the_device_runtime_has_to_be_linked, a_function_of_the_program_beats_that_of_the_runtime,
 		no_other_library_can_be_linked, the_library_of_the_toolkit_is_known,
-		memory_may_run_out_while_linking);
+		memory_may_run_out_while_linking, a_pointer_in_data_is_not_followed);
+	tcase_add_loop_test(tc, data_are_read_up_to_their_size, 0, countof(behind));
 	tc = add_case(suite, "groups", NULL, NULL);
 	tcase_add_loop_test(tc, cooperative_groups_link_with_the_device_runtime, 0, 6);
 	return suite;

@@ -122,11 +122,13 @@ START_TEST(fat_binaries_are_found_behind_a_programs_wrapper)
 	wrapper.data = data;
 	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE), CUDA_SUCCESS);
 	image_close(&image);
-	ck_assert_int_eq(image_open(&image, &wrapper, 23), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_int_eq(image_open(&image, &wrapper, sizeof(wrapper)), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_ptr_nonnull(strstr(image.why, "holds a pointer"));
+	ck_assert_int_eq(image_open(&image, &wrapper, 4), CUDA_ERROR_INVALID_IMAGE);
 	wrapper.data = ".version";
-	ck_assert_int_eq(image_open(&image, &wrapper, sizeof(wrapper)), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE), CUDA_ERROR_INVALID_IMAGE);
 	wrapper.data = NULL;
-	ck_assert_int_eq(image_open(&image, &wrapper, sizeof(wrapper)), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE), CUDA_ERROR_INVALID_IMAGE);
 	free(data);
 }
 END_TEST

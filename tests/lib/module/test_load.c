@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static kz_error err;
@@ -320,6 +321,44 @@ START_TEST(every_failing_allocation_of_a_load_becomes_an_error)
 }
 END_TEST
 
+static const char *const behind[] = {"zstd.fatbin", "plain.fatbin", "cubin.fatbin", "add_two.obj",
+	"twice.cu"};
+
+static void load_all(kz_device *dev, const void *data, size_t size)
+{
+	const kz_link_input input = {.name = "x", .data = data, .size = (int64_t)size};
+	kz_module *mod;
+	kz_image *image;
+	(void)!kz_module_load(&mod, dev, data, (int64_t)size, NULL);
+	kz_module_release(mod);
+	(void)!kz_image_create(&image, data, (int64_t)size, NULL);
+	kz_image_release(image);
+	(void)!kz_link(&image, dev, &input, 1, NULL, NULL);
+	kz_image_release(image);
+}
+
+/* All of the data, and shorter parts of it, end where memory does. */
+START_TEST(nothing_behind_the_size_is_read)
+{
+	char path[4096], *data;
+	size_t size;
+	kz_device *dev = support_open(0);
+	snprintf(path, sizeof(path), KZ_TEST_DIR "/data/fatbin/%s", behind[_i]);
+	ok(file_read(&data, &size, path, &err));
+	const size_t room = round_up(size, 4096);
+	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + room, 4096, PROT_NONE), 0);
+	for (size_t length = size; length > 0; length -= 1 + length / 16) {
+		memcpy(pages + room - length, data, length);
+		load_all(dev, pages + room - length, length);
+	}
+	munmap(pages, room + 4096);
+	mem_free(data);
+	support_close(dev);
+}
+END_TEST
+
 SUITE(load)
 {
 	Suite *suite = suite_create("load");
@@ -329,6 +368,7 @@ SUITE(load)
 		a_fat_binary_without_anything_for_the_device_says_what_it_has,
 		files_that_are_no_images_are_refused, a_cubin_for_the_cpu_device_is_refused_by_name,
 		bytes_that_are_nearly_the_same_are_another_image);
+	tcase_add_loop_test(tc, nothing_behind_the_size_is_read, 0, countof(behind));
 	tcase_add_loop_test(tc, every_failing_allocation_of_a_load_becomes_an_error, 0, 2);
 	tc = suite_add_case(suite, "versions");
 	tcase_add_loop_test(tc, a_refusal_names_both_versions, 0, countof(refusals));
