@@ -81,8 +81,8 @@ static int bare_load(const char *path)
 		missing += !found;
 	}
 	if (missing) {
-		fprintf(stderr, "bench_cufft: %s is no cuFFT: %s\n", path, object ? "it lacks functions"
-			: dlerror());
+		fprintf(stderr, "bench_cufft: '%s' is not cuFFT: %s\n", path,
+			object ? "it lacks functions" : dlerror());
 	}
 	return missing;
 }

@@ -21,13 +21,13 @@ function __kudzu_kernels
 		grep -aoE '__global__ [^(;]*\(|\.entry +[A-Za-z0-9_$]+' | sed 's/ *($//; s/.*[ *]//' | sort -u
 end
 
-complete -c kudzu -n __fish_use_subcommand -f -a cache -d 'look into the cache of compiled kernels'
-complete -c kudzu -n __fish_use_subcommand -f -a compile -d 'compile files ahead, or to PTX and cubins'
+complete -c kudzu -n __fish_use_subcommand -f -a cache -d 'inspect the cache of compiled kernels'
+complete -c kudzu -n __fish_use_subcommand -f -a compile -d 'compile files ahead of time, or to PTX and cubins'
 complete -c kudzu -n __fish_use_subcommand -f -a cpu -d 'run a program of the CUDA driver API on the CPU'
 complete -c kudzu -n __fish_use_subcommand -f -a doctor -d 'find out whether kernels can run here'
-complete -c kudzu -n __fish_use_subcommand -f -a dump -d 'show what the CPU device makes of a kernel'
+complete -c kudzu -n __fish_use_subcommand -f -a dump -d 'show the code that the CPU device makes of a kernel'
 complete -c kudzu -n __fish_use_subcommand -f -a help -d 'explain a command'
-complete -c kudzu -n __fish_use_subcommand -f -a info -d 'print all there is to know of the devices'
+complete -c kudzu -n __fish_use_subcommand -f -a info -d 'print everything about the devices'
 complete -c kudzu -n __fish_use_subcommand -f -a new -d 'make a small project that uses the library'
 complete -c kudzu -n __fish_use_subcommand -f -a run -d 'launch a kernel of a file'
 complete -c kudzu -l help -d 'explain the command'

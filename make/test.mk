@@ -177,7 +177,7 @@ check-cpu-%: $(BUILD)/check_cpu
 .PHONY: test golden
 suite-runner := $(if $(filter $(SUITE),$(SUITES_cpu)),cpu,$(if $(filter $(SUITE),$(SUITES_kudzu) $(SUITES_hand)),kudzu))
 test: $(if $(suite-runner),check-$(suite-runner)-$(SUITE)) ## one suite: make test SUITE=lex, of it CASE=tokens
-	$(if $(suite-runner),,@echo 'SUITE=$(SUITE): there is none; these are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
+	$(if $(suite-runner),,@echo 'unknown suite $(SUITE); the suites are: $(sort $(SUITES_kudzu) $(SUITES_cpu))'; exit 1)
 golden: $(BUILD)/check_cpu docs/ptx.md $(sample-programs) all ## write the expected files of tests anew: see git diff
 	@KUDZU_GOLDEN=write CK_RUN_SUITE=check $<
 	@for out in tests/samples/*.out; do name=$$(basename $$out .out); \

@@ -66,7 +66,7 @@ kz_status exit_gate_pass(kz_error *err)
 		return KZ_OK;
 	}
 	bool mine = error_is_clean(err);
-	error_set(err, KZ_STATE, "nothing is compiled any more, as the process is ending");
+	error_set(err, KZ_STATE, "cannot compile: the process is ending");
 	if (mine) {
 		error_add_hint(err, "compile before exit() is called");
 	}

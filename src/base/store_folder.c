@@ -145,11 +145,11 @@ static int folder_look_at(int fd, const char **why)
 		return -1;
 	}
 	if (fstat(fd, &st) != 0) {
-		*why = "cannot be looked at";
+		*why = "cannot be examined";
 	} else if (st.st_uid != geteuid()) {
 		*why = "belongs to another user";
 	} else if (folder_may_be_written(&st)) {
-		*why = "can be written by others, expected mode 700";
+		*why = "others can write to it, expected mode 700";
 	} else {
 		return fd;
 	}
@@ -165,7 +165,7 @@ static const char *folder_wrong_above(int folder, const char *name)
 	int at = openat(folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (int depth = 0; !wrong && depth < DEPTH_MAX; depth++) {
 		if (at < 0 || fstat(at, &st) != 0) {
-			wrong = "the folders above it cannot be looked at";
+			wrong = "the folders above it cannot be examined";
 			break;
 		}
 		if (st.st_dev == below.st_dev && st.st_ino == below.st_ino) {
@@ -173,7 +173,7 @@ static const char *folder_wrong_above(int folder, const char *name)
 		}
 		below = st;
 		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
-			wrong = "everybody can write a folder above it";
+			wrong = "everybody can write to a folder above it";
 		} else if (geteuid() == 0 && st.st_uid != 0) {
 			wrong = "a folder above it belongs to another user, and we are root";
 		}

@@ -73,7 +73,7 @@ static bool trust_allows(const struct trust *trust, const char *path, bool may_b
 {
 	struct stat info;
 	if (stat(path, &info) != 0) {
-		str_addf(why, "'%s' cannot be looked at: %s", path, strerrordesc_np(errno));
+		str_addf(why, "'%s' cannot be examined: %s", path, strerrordesc_np(errno));
 		return false;
 	}
 	bool is_known = false;
@@ -84,10 +84,10 @@ static bool trust_allows(const struct trust *trust, const char *path, bool may_b
 	if (!is_known) {
 		str_addf(why, "'%s' belongs to another user, %lu", path, (unsigned long)info.st_uid);
 	} else if (is_shared && (info.st_mode & S_IWOTH)) {
-		str_addf(why, "everybody may write '%s'", path);
+		str_addf(why, "everybody can write to '%s'", path);
 	} else if (is_shared && (info.st_mode & S_IWGRP)
 		&& !(trust->has_group && trust->group == info.st_gid)) {
-		str_addf(why, "group %lu may write '%s'", (unsigned long)info.st_gid, path);
+		str_addf(why, "group %lu can write to '%s'", (unsigned long)info.st_gid, path);
 	} else {
 		return true;
 	}
@@ -130,7 +130,7 @@ static bool trust_allows_all(const struct trust *trust, const char *path, const 
 	bool is_there = realpath(folder, link) && strlen(link) + 2 <= sizeof(link);
 	mem_free(folder);
 	if (!is_there) {
-		str_add(why, "its folder cannot be looked at");
+		str_add(why, "its folder cannot be examined");
 		return false;
 	}
 	strcat(link, "/");

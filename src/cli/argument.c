@@ -179,7 +179,8 @@ static bool argument_read_random(struct argument *out, struct reader *reader, co
 	out->seed = isdigit((unsigned char)at[1]) ? strtoull(at + 1, &end, 10) : 0;
 	if (!end || *end != '\0' || errno) {
 		return argument_fail(
-			reader, at + 1, strlen(at + 1), "expected a seed, a number from 0 on");
+			reader, at + 1, strlen(at + 1),
+				"expected a seed, an integer of at least 0");
 	}
 	return true;
 }
@@ -245,7 +246,7 @@ static bool argument_read_file(struct argument *out, struct reader *reader)
 	out->kind = ARGUMENT_FILE;
 	out->values = reader->text + 1;
 	return *out->values != '\0'
-		|| argument_fail(reader, out->values, 0, "expected a file behind '@'");
+		|| argument_fail(reader, out->values, 0, "expected a file after '@'");
 }
 
 /* A number without a type. */

@@ -115,10 +115,10 @@ static bool compile_check_task(struct task *task)
 	if (task->count == 0) {
 		problem = "no file given";
 	} else if (task->output && task->count > 1) {
-		problem = "-o is for one file";
+		problem = "-o takes one file";
 	} else if (task->output && !compile_choose_arch(task)) {
-		problem = "-o needs an architecture, -a sm_90 for a .cubin; what else it is may be "
-			"said by its name, .ptx or .ltoir";
+		problem = "-o needs an architecture, such as -a sm_90 for a .cubin, or a file name "
+			"that ends in .ptx or .ltoir";
 	}
 	if (problem) {
 		fprintf(stderr, "%s: %s\n", name, problem);
@@ -247,8 +247,8 @@ int worker_main(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (fstat(0, &input) != 0 || !S_ISSOCK(input.st_mode)) {
-		fprintf(stderr, "kudzu worker: is started by kz_warm_up, with a socket as its "
-			"input\n");
+		fprintf(stderr, "kudzu worker: only kz_warm_up starts this command, with a socket "
+			"as its standard input\n");
 		return CLI_USAGE;
 	}
 	return kz_warm_up_serve(0) ? CLI_FAILED : CLI_OK;

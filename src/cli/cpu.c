@@ -65,7 +65,8 @@ static bool cpu_find_folder(char *out, size_t size)
 	snprintf(link, sizeof(link), "%s/libcuda.so.1", out);
 	char *real = realpath(link, NULL);
 	const char *wrong = !real || strcmp(real, driver) != 0 ? "is not a link to the driver beside it"
-		: strpbrk(out, ":;") ? "cannot be in LD_LIBRARY_PATH: its marks part folders" : NULL;
+		: strpbrk(out, ":;") ?
+			"cannot be in LD_LIBRARY_PATH, where ':' and ';' separate folders" : NULL;
 	if (wrong) {
 		fprintf(stderr, "kudzu cpu: '%s' %s\n", link, wrong);
 	}

@@ -115,7 +115,7 @@ static bool dump_print_file(const struct dump *dump, const char *symbol)
 	snprintf(path, sizeof(path), "%s/%.200s.%s", dump->folder, symbol, dump->stage->suffix);
 	char *text = source_read(path, &size);
 	if (!text) {
-		fprintf(stderr, "%s: the CPU device has written no '%s': %s\n", name, path,
+		fprintf(stderr, "%s: the CPU device did not write '%s': %s\n", name, path,
 			strerror(errno));
 		return false;
 	}

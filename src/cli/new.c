@@ -64,7 +64,7 @@ static const char *new_check_name(const char *path)
 	if (!ok) {
 		fprintf(stderr, "kudzu new: '%s' cannot be the name of a program: expected letters, "
 			"digits, _ - and .%s\n", name,
-			new_is_taken(name) ? ", and no name that the Makefile has" : "");
+			new_is_taken(name) ? ", and not a name that the Makefile uses" : "");
 	}
 	return ok ? name : NULL;
 }

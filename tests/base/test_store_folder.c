@@ -138,7 +138,7 @@ static const struct {
 	{make_plain, true, NULL},
 	{make_link, false, "expected a folder"},
 	{make_file, false, "expected a folder"},
-	{make_open_to_group, false, "can be written by others, expected mode 700"},
+	{make_open_to_group, false, "others can write to it, expected mode 700"},
 	{make_foreign, false, ""},
 };
 

@@ -189,7 +189,7 @@ static const struct {
 	{"f32[99999999999999999999]", "the array is too large", "99999999999999999999"},
 	{"f32[4294967296x4294967296]", "the array is too large", "4294967296"},
 	{"u8[1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1]", "more than 16 extents", "1"},
-	{"@", "expected a file behind '@'", ""},
+	{"@", "expected a file after '@'", ""},
 };
 
 START_TEST(a_slip_is_told_with_its_place)

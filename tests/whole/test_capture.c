@@ -819,7 +819,7 @@ CONDITION_TEST(a_while_node_runs_its_body_until_a_kernel_ends_it)
 	kz_graph_release(other);
 	ok(kz_graph_add_while(&loop, &body, outer, KZ_AFTER(), condition, &err));
 	fails(kz_graph_add_if(NULL, &other, NULL, outer, KZ_AFTER(), condition, &err), KZ_INVALID,
-		"got that of 'while'");
+		"got the condition of 'while'");
 	ok(kz_graph_add_kernel(&last, outer, KZ_AFTER(loop), add, kz_dim(1, 1, 1), kz_dim(1, 1, 1),
 		NULL, &err, KZ_ARGS(numbers, 1000)));
 	ok(kz_graph_add_kernel(NULL, body, KZ_AFTER(), step, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL,

@@ -109,7 +109,7 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 	struct capture_info info;
 	CUresult result = get_info(__func__, handle, status, &info);
 	if (result == CUDA_SUCCESS && data && !nodes) {
-		return api_null(__func__, "the place for the nodes");
+		return api_null(__func__, "the array for the nodes");
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;

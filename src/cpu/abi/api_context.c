@@ -210,7 +210,7 @@ API(cuCtxCreate_v3, CUcontext *out, struct CUexecAffinityParam_st *params, int c
 	(void)params;
 	if (result == CUDA_SUCCESS && count != 0) {
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
-			"%s: the CPU device has no execution affinity", __func__);
+			"%s: the CPU device does not support execution affinity", __func__);
 	}
 	return result == CUDA_SUCCESS ? create_current(__func__, out, flags, device) : result;
 }
@@ -228,11 +228,11 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 			return api_null(__func__, "the list of execution affinities");
 		}
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
-			"%s: the CPU device has no execution affinity", __func__);
+			"%s: the CPU device does not support execution affinity", __func__);
 	}
 	if (params && params->cigParams) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: the CPU device shares no graphics", __func__);
+			"%s: the CPU device does not share resources with graphics", __func__);
 	}
 	return create_current(__func__, out, flags, device);
 }

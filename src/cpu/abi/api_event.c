@@ -99,7 +99,7 @@ API(cuEventElapsedTime, float *out, CUevent start, CUevent end)
 	if (!from.is_recorded || !to.is_recorded
 	    || ((from.flags | to.flags) & CU_EVENT_DISABLE_TIMING)) {
 		return api_fail(CUDA_ERROR_INVALID_HANDLE,
-			"%s: an event was not recorded, or keeps no time", __func__);
+			"%s: an event was not recorded, or does not measure time", __func__);
 	}
 	if (!from.is_done || !to.is_done) {
 		return CUDA_ERROR_NOT_READY;

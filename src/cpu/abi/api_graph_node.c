@@ -553,7 +553,8 @@ static CUresult node_check_attribute(const char *call, CUkernelNodeAttrID id, co
 {
 	CUresult result = api_ready(call);
 	return result != CUDA_SUCCESS || is_attribute(id) ? api_need(result, call, value)
-		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: kernel nodes have no attribute %d", call,
+		: api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: attribute %d is not an attribute of kernel nodes", call,
 			(int)id);
 }
 

@@ -29,13 +29,13 @@ static CUresult fail_open(const char *call, const struct share_handle *handle,
 	enum share_result result)
 {
 	return result == SHARE_GONE ? api_fail(CUDA_ERROR_INVALID_HANDLE,
-		"%s: no handle, or process %d no longer has what it stands for", call,
+		"%s: the handle is not valid, or process %d has freed what it refers to", call,
 		(int)handle->process)
 		: result == SHARE_FORBIDDEN ? api_fail(CUDA_ERROR_NOT_PERMITTED,
-		"%s: process %d belongs to another user, or the system lets nobody look into it", call,
-		(int)handle->process)
-		: api_fail(CUDA_ERROR_MAP_FAILED, "%s: what process %d has cannot be mapped", call,
-		(int)handle->process);
+		"%s: process %d belongs to another user, or the system does not allow access to it",
+		call, (int)handle->process)
+		: api_fail(CUDA_ERROR_MAP_FAILED, "%s: the memory of process %d cannot be mapped",
+			call, (int)handle->process);
 }
 
 /* --- Memory --- */
@@ -138,7 +138,8 @@ API(cuIpcCloseMemHandle, CUdeviceptr address)
 	result = context_wait(context);
 	return memory_close(context->device->memory, context, address) ? result
 		: api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: 0x%llx is not what cuIpcOpenMemHandle gave to this context", __func__, address);
+		"%s: 0x%llx does not come from cuIpcOpenMemHandle in this context",
+		__func__, address);
 }
 
 /* --- Events --- */

@@ -257,7 +257,8 @@ API(cuMemRangeGetAttributes, void **out, size_t *out_sizes, CUmem_range_attribut
 	struct memory_advice advice;
 	CUresult result = find_managed(__func__, address, size, &context);
 	if (result == CUDA_SUCCESS && (count == 0 || !out || !out_sizes || !attributes)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no attributes are requested",
+			__func__);
 	}
 	if (result == CUDA_SUCCESS) {
 		advice = memory_get_advice(context->device->memory, address, size);

@@ -188,7 +188,8 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 		return result;
 	}
 	if (count == 0 || !list || !out) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", __func__);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no attributes are requested",
+			__func__);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		if (!out[i]) {

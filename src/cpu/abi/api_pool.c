@@ -265,7 +265,8 @@ API(cuMemPoolDestroy, CUmemoryPool handle)
 	pthread_mutex_lock(&pools.lock);
 	result = mempool_find(__func__, handle, &pool);
 	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->place]) {
-		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the default pool stays", __func__);
+		result = api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the default pool cannot be destroyed", __func__);
 	} else if (result == CUDA_SUCCESS) {
 		handle_release(handle);
 		if (pools.current[pool->place] == pool) {
@@ -378,8 +379,9 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		if (!may_set(pool, &map[i])) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: whose memory it is reads and"
-				" writes it, and nobody but device 0 and the host can", __func__);
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only device 0 and the host "
+				"can access a pool, and the owner of the memory can always read "
+				"and write it", __func__);
 		}
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
@@ -398,7 +400,8 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 		return api_null(__func__, "the location");
 	}
 	if (result == CUDA_SUCCESS && !is_devices(location) && !is_hosts(pool, location)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a location that has access",
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: the location has no access to the pool",
 			__func__);
 	}
 	if (result == CUDA_SUCCESS) {

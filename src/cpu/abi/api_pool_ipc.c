@@ -138,15 +138,15 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 		result = mempool_find(__func__, pool_handle, &pool);
 	}
 	if (result == CUDA_SUCCESS && !data) {
-		return api_null(__func__, "what was exported");
+		return api_null(__func__, "the exported pointer");
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	memcpy(&handle, data, sizeof(handle));
 	if (!pool->is_imported || !has_exported(context->device->memory, pool, &handle)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not an imported pool, or not what"
-			" was exported from it and is still there", __func__);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool was not imported, or the "
+			"pointer was not exported from it or is gone", __func__);
 	}
 	struct share *share = mem_zalloc(1, sizeof(*share));
 	if (!share) {

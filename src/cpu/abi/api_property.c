@@ -73,7 +73,7 @@ static CUresult check_operations(const char *call, const void *out,
 	const CUatomicOperation *operations, unsigned count)
 {
 	if (!out || !operations || count == 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is asked for", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no attributes are requested", call);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		if ((unsigned)operations[i] >= CU_ATOMIC_OPERATION_MAX) {
@@ -189,7 +189,7 @@ API(cuCtxGetExecAffinity, void *out, CUexecAffinityType type)
 			(int)type);
 	}
 	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
-		"%s: the CPU device has no execution affinity", __func__);
+		"%s: the CPU device does not support execution affinity", __func__);
 }
 
 /* Shared memory has no banks, and the cache has no persisting lines.  These hints have no

@@ -22,7 +22,7 @@ static CUresult stream_check_attribute(const char *call, CUstreamAttrID id, cons
 	return result != CUDA_SUCCESS
 		|| ((unsigned)id <= CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN && (known >> id & 1))
 		? result : api_fail(CUDA_ERROR_INVALID_VALUE,
-		"%s: streams have no attribute %d", call, (int)id);
+		"%s: attribute %d is not a stream attribute", call, (int)id);
 }
 
 API(cuStreamGetAttribute, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *out)
@@ -132,7 +132,8 @@ API(cuStreamAttachMemAsync, CUstream handle, CUdeviceptr address, size_t size, u
 	result = capture_check_stream(__func__, stream);
 	queue_unlock();
 	return result == CUDA_SUCCESS && is_legacy && flags == CU_MEM_ATTACH_SINGLE
-		? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not to the default stream alone",
+		? api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: memory cannot be attached to the default stream alone",
 		__func__) : result;
 }
 API_PER_THREAD(cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync,

@@ -150,8 +150,9 @@ void launch_fail_fault(struct launch_job *job, const struct worker *w)
 		CUresult code;
 		const char *what;
 	} faults[] = {
-		{SIGSEGV, CUDA_ERROR_ILLEGAL_ADDRESS, "access to an address that cannot exist"},
-		{SIGBUS, CUDA_ERROR_ILLEGAL_ADDRESS, "access to memory that cannot be had"},
+		{SIGSEGV, CUDA_ERROR_ILLEGAL_ADDRESS, "access to an address that is not canonical"},
+		{SIGBUS, CUDA_ERROR_ILLEGAL_ADDRESS,
+			"access to memory that the system cannot provide"},
 		{SIGFPE, CUDA_ERROR_LAUNCH_FAILED, "arithmetic fault"},
 		{SIGILL, CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction"},
 	};
@@ -212,8 +213,8 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 		return;
 	}
 	if (end == BLOCK_DEADLOCKED) {
-		snprintf(text, size, "deadlock: waits at %s for threads that never come"
-			" (PTX line %u)", block_waits_at(block), slot->warp.line);
+		snprintf(text, size, "deadlock: waits at %s for threads that never arrive (PTX "
+			"line %u)", block_waits_at(block), slot->warp.line);
 	} else {
 		snprintf(text, size, "%s (PTX line %u)", has_reason ? fail->text
 			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);

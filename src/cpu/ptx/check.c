@@ -127,7 +127,7 @@ static bool check_selects(struct checker *c, unsigned parts)
 	for (size_t i = 0; i < 3; i++) {
 		const char *select = inst->operands[i].select;
 		if (!ptx_select_fits(select, parts, i == 0)) {
-			return check_fail(c, "'%.60s' cannot have '.%s' behind operand %zu",
+			return check_fail(c, "'%.60s' cannot have '.%s' after operand %zu",
 				inst->text, select, i + 1);
 		}
 	}

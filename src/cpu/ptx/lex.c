@@ -87,7 +87,7 @@ static bool lex_skip_comment(struct lexer *lexer, struct ptx_diag *diag)
 			lexer->next--;
 		}
 	}
-	return ptx_fail(diag, line, column, "comment without end");
+	return ptx_fail(diag, line, column, "comment does not end");
 }
 
 static bool lex_skip_space(struct lexer *lexer, struct ptx_diag *diag)
@@ -248,7 +248,7 @@ static bool lex_number(struct lexer *lexer, struct lex_token *out, struct ptx_di
 			lexer->next++;
 		}
 		size_t len = (size_t)(lexer->next - out->text);
-		return ptx_fail(diag, out->line, out->column, "not a number that fits: '%.*s'",
+		return ptx_fail(diag, out->line, out->column, "not a valid number: '%.*s'",
 			len < 60 ? (int)len : 60, out->text);
 	}
 	return true;
@@ -265,7 +265,7 @@ static bool lex_string(struct lexer *lexer, struct lex_token *out, struct ptx_di
 		lexer->next++;
 	}
 	if (lex_peek(lexer, 0) != '"') {
-		return ptx_fail(diag, out->line, out->column, "string without end");
+		return ptx_fail(diag, out->line, out->column, "string does not end");
 	}
 	out->kind = TOKEN_STRING;
 	out->text = first;

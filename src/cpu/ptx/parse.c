@@ -338,12 +338,13 @@ static void parse_settle_alias(struct parser *p, const struct alias *alias)
 	const struct symbol *name = map_get(&p->global->names, alias->name);
 	const struct symbol *target = map_get(&p->global->names, alias->target);
 	if (!name || !name->func || !name->func->is_extern || name->func->is_entry) {
-		parser_fail_at(p, alias->line, 1, "'%.80s' is not a function without a body",
+		parser_fail_at(p, alias->line, 1,
+			"'%.80s' is not a function that is declared without a body",
 			alias->name);
 		return;
 	}
 	if (!target || !target->func || target->func->is_extern || target->func->is_entry) {
-		parser_fail_at(p, alias->line, 1, "'%.80s' is not a function with a body",
+		parser_fail_at(p, alias->line, 1, "'%.80s' is not a function that has a body",
 			alias->target);
 		return;
 	}

@@ -107,7 +107,7 @@ static void parse_predicate(struct parser *p, struct ptx_inst *inst)
 	parse_name(p, &guard);
 	const struct ptx_reg *regs = p->regs.data;
 	if (guard.kind != PTX_REG || regs[guard.reg].type != PTX_PRED) {
-		parser_fail_at(p, line, column, "expected a predicate register behind '@'");
+		parser_fail_at(p, line, column, "expected a predicate register after '@'");
 	}
 	inst->guard = guard.reg;
 }

@@ -48,7 +48,7 @@ void call_arrange(struct parser *p, struct ptx_inst *inst)
 		out[1] = in[i++];
 	}
 	if (i == count) {
-		parser_fail_at(p, inst->line, inst->column, "'%.60s' names no function",
+		parser_fail_at(p, inst->line, inst->column, "'%.60s' is not a function",
 			inst->text);
 		return;
 	}

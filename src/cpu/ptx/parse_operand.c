@@ -187,7 +187,7 @@ static void parse_minus(struct parser *p, struct ptx_operand *out)
 		parse_name(p, out);
 	}
 	if (out->kind != PTX_REG) {
-		parser_fail(p, "expected a register or a number behind '-'");
+		parser_fail(p, "expected a register or a number after '-'");
 	}
 	out->minus = true;
 }
@@ -225,7 +225,7 @@ static void parse_simple(struct parser *p, struct ptx_operand *out)
 	} else if (accept(p, "!")) {
 		parse_name(p, out);
 		if (out->kind != PTX_REG) {
-			parser_fail(p, "expected a register behind '!'");
+			parser_fail(p, "expected a register after '!'");
 		}
 		out->negated = true;
 	} else if (p->token.kind == TOKEN_WORD && parse_selected(p, out)) {

@@ -124,8 +124,8 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	if (address == 0 || (host && host->heap && heap_free(host->heap, address))) {
 		return 1;
 	}
-	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc has not given"
-		" or which has been freed", address);
+	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "free of 0x%" PRIx64 ", which malloc did not"
+		" return, or which was freed before", address);
 	return 0;
 }
 

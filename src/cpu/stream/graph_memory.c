@@ -115,7 +115,7 @@ static CUresult graph_memory_take_step(const char *call, struct graph_memory_ste
 	struct graph_memory *memory = step->memory;
 	if (memory->address == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: memory of the graph has gone with its context", call);
+			"%s: memory of the graph was freed with its context", call);
 	}
 	if (step->is_free && !memory->is_live) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,

@@ -227,7 +227,7 @@ kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 		return st;
 	}
 	if (!one_of(value, dtype)) {
-		return error_set(err, KZ_INVALID, "expected a dtype of numbers for ones, got %s",
+		return error_set(err, KZ_INVALID, "expected a numeric dtype for ones, got %s",
 			kz_dtype_name(dtype) ? kz_dtype_name(dtype) : "none");
 	}
 	return kz_array_full_on(out, dev, dtype, shape, value, kz_dtype_size(dtype), stream, err);
@@ -332,8 +332,8 @@ kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtyp
 	struct memory_wish wish = {.dtype = dtype, .count = array->count};
 	most.shape.dims[0] = capacity;
 	if (capacity < shape.dims[0]) {
-		st = error_set(err, KZ_RANGE, "expected a capacity from %lld, the first extent, got "
-			"%lld", (long long)shape.dims[0], (long long)capacity);
+		st = error_set(err, KZ_RANGE, "expected a capacity of at least %lld, the first "
+			"extent, got %lld", (long long)shape.dims[0], (long long)capacity);
 	} else if (!(st = array_layout(&most, err))) {
 		st = growable_create(&array->buffer, dev, array->count * dtype_size(dtype),
 			most.count * dtype_size(dtype), &wish, err);

@@ -81,7 +81,8 @@ static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_option
 		return st;
 	}
 	if (!box_find_end(&end, side, box)) {
-		return error_set(err, KZ_RANGE, "'%s': the box ends beyond 64 bits", side->name);
+		return error_set(err, KZ_RANGE, "'%s': the end of the box overflows 64 bits",
+			side->name);
 	}
 	return end <= size ? KZ_OK : error_set(err, KZ_RANGE, "'%s': the box ends at byte %lld of %s of "
 		"%lld byte%s", side->name, (long long)end, what, (long long)size, plural(size));
@@ -134,13 +135,15 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 	int count = !!in->host + !!in->buffer + !!in->texels;
 	kz_status st = KZ_OK;
 	if (count != 1) {
-		(void)error_set(err, KZ_INVALID, "'%s': expected one of host, buffer and texels, got %d",
+		(void)error_set(err, KZ_INVALID,
+			"'%s': expected exactly one of host, buffer and texels, got %d",
 			side->name, count);
 		return KZ_INVALID;
 	}
 	if (in->x < 0 || in->y < 0 || in->z < 0 || in->offset < 0 || in->pitch < 0 || in->rows < 0) {
-		return error_set(err, KZ_INVALID, "'%s': expected numbers from 0, got x %lld, y %lld, "
-			"z %lld, offset %lld, pitch %lld, rows %lld", side->name, (long long)in->x,
+		return error_set(err, KZ_INVALID, "'%s': expected numbers of at least 0, got x "
+			"%lld, y %lld, z %lld, offset %lld, pitch %lld, rows %lld",
+			side->name, (long long)in->x,
 			(long long)in->y, (long long)in->z, (long long)in->offset, (long long)in->pitch,
 			(long long)in->rows);
 	}
@@ -213,12 +216,13 @@ static kz_status box_check(struct box_side *to, struct box_side *from, const kz_
 		return st;
 	}
 	if (!to->memory && !from->memory) {
-		(void)error_set(err, KZ_INVALID, "expected a side on a device, got two on the host");
+		(void)error_set(err, KZ_INVALID,
+			"expected at least one side on a device, got both on the host");
 		return KZ_INVALID;
 	}
 	if (to->memory && from->memory && to->memory->device->drv != from->memory->device->drv) {
-		return error_set(err, KZ_INVALID, "cannot copy from memory of %s to that of %s: they have "
-			"two drivers", from->memory->device->name, to->memory->device->name);
+		return error_set(err, KZ_INVALID, "cannot copy from %s to %s: they have different "
+			"drivers", from->memory->device->name, to->memory->device->name);
 	}
 	return KZ_OK;
 }
@@ -261,7 +265,7 @@ static kz_status box_start(const struct box_side *to, const struct box_side *fro
 	static_assert(sizeof(peers) == sizeof(copy)
 		&& offsetof(CUDA_MEMCPY3D_PEER, srcContext) == offsetof(CUDA_MEMCPY3D, reserved0)
 		&& offsetof(CUDA_MEMCPY3D_PEER, dstContext) == offsetof(CUDA_MEMCPY3D, reserved1),
-		"they differ in the contexts");
+		"they differ in their contexts only");
 	memcpy(&peers, &copy, sizeof(peers));
 	peers.srcContext = from->memory->device->context;
 	peers.dstContext = to->memory->device->context;

@@ -44,7 +44,8 @@ kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
 		return error_set(err, KZ_INVALID, "expected a kz_cuda_array_kind, got %d", (int)out->kind);
 	}
 	if (out->levels < 0) {
-		return error_set(err, KZ_INVALID, "expected a number of levels, got %d", (int)out->levels);
+		return error_set(err, KZ_INVALID, "expected 0 or more levels, got %d",
+			(int)out->levels);
 	}
 	out->channels = out->channels == 0 ? 1 : out->channels;
 	out->levels = out->levels == 0 ? 1 : out->levels;

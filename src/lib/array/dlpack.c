@@ -114,8 +114,8 @@ static kz_status read_dtype(kz_dtype *out, const struct dl_tensor *tensor, kz_er
 			return KZ_OK;
 		}
 	}
-	return error_set(err, KZ_UNSUPPORTED, "expected a DLPack type that a dtype has, got code %d "
-		"of %d bits, %d of them in an element", tensor->code, tensor->bits, tensor->lanes);
+	return error_set(err, KZ_UNSUPPORTED, "expected a DLPack type that has a dtype, got code "
+		"%d with %d bits and %d lanes", tensor->code, tensor->bits, tensor->lanes);
 }
 
 static kz_status read_shape(kz_shape *out, const struct dl_tensor *tensor, kz_error *err)
@@ -169,7 +169,7 @@ static kz_status read_address(struct layout *layout, const struct dl_tensor *ten
 	    || __builtin_add_overflow(layout->address, layout->low, &low)
 	    || __builtin_add_overflow(layout->address, layout->high, &high)) {
 		return error_set(err, KZ_RANGE,
-			"the DLPack tensor's data lies beyond the last address");
+			"the DLPack tensor's data extends past the last address");
 	}
 	return KZ_OK;
 }

@@ -185,7 +185,7 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 	}
 	if (size < 0 || (!data && size > 0)) {
 		return error_set(err, KZ_INVALID, size < 0
-			? "%s: expected a size of host memory from 0, got %lld"
+			? "%s: expected a size of host memory of at least 0, got %lld"
 			: "%s: expected %lld bytes of host memory, got NULL", __func__,
 			(long long)size);
 	}

@@ -102,7 +102,7 @@ static kz_status npy_parse_number(struct npy_parser *p, int64_t *out)
 	}
 	for (; p->at < p->end && npy_is_digit(*p->at); p->at++) {
 		if (!size64_mul(out, *out, 10) || !size64_add(out, *out, *p->at - '0')) {
-			return npy_damaged(p, "a number of 64 bits");
+			return npy_damaged(p, "a number that fits in 64 bits");
 		}
 	}
 	if (p->at < p->end && *p->at == 'L') { /* Python 2 */
@@ -227,7 +227,7 @@ static kz_status parse_type(struct npy_parser *p, struct type *out)
 		return st;
 	}
 	if (++p->depth > DEPTH_MAX) {
-		return npy_damaged(p, "less deep structs");
+		return npy_damaged(p, "structs that are nested less deeply");
 	}
 	st = parse_struct(p, out);
 	p->depth--;
@@ -317,7 +317,7 @@ static kz_status parse_dict(struct npy_parser *p, struct npy *npy)
 		}
 	}
 	if (!st && npy_peek(p) != '\0') {
-		st = npy_damaged(p, "nothing behind the dict");
+		st = npy_damaged(p, "nothing after the dict");
 	}
 	if (!st && seen != KEY_ALL) {
 		st = npy_damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");

@@ -87,7 +87,8 @@ kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size, kz_er
 		return st;
 	}
 	if (size < 0) {
-		return error_set(err, KZ_INVALID, "expected a size of host memory from 0, got %lld",
+		return error_set(err, KZ_INVALID,
+			"expected a size of host memory of at least 0, got %lld",
 			(long long)size);
 	}
 	return npz_new(out, -1, data, size, "the data", err);
@@ -201,7 +202,8 @@ kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *n
 static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *err)
 {
 	if (count < 0 || (!items && count > 0)) {
-		return error_set(err, KZ_INVALID, count < 0 ? "expected a count from 0, got %lld"
+		return error_set(err, KZ_INVALID, count < 0 ?
+			"expected a count of at least 0, got %lld"
 			: "kz_npz_save: expected %lld arrays with names, got NULL", (long long)count);
 	}
 	for (int64_t i = 0; i < count; i++) {

@@ -44,14 +44,15 @@ static kz_status count_rest(int64_t *rest, kz_slices at, const kz_shape *shape, 
 	for (int64_t i = 0; i < at.count; i++) {
 		int32_t kind = at.items[i].kind;
 		if (kind < KZ_SLICE_RANGE || kind > KZ_SLICE_ELLIPSIS) {
-			return error_set(err, KZ_INVALID, "slice %lld: %d is no kind of slice",
+			return error_set(err, KZ_INVALID, "slice %lld: %d is not a kind of slice",
 				(long long)i, (int)kind);
 		}
 		named += kind == KZ_SLICE_RANGE || kind == KZ_SLICE_INDEX;
 		ellipses += kind == KZ_SLICE_ELLIPSIS;
 	}
 	if (named > shape->ndim) {
-		return error_set(err, KZ_INVALID, "%lld indexes are too many for shape %s",
+		return error_set(err, KZ_INVALID,
+			"%lld indexes are too many for an array of shape %s",
 			(long long)named, shape_text(shape).text);
 	}
 	if (ellipses > 1) {

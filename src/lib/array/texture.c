@@ -59,8 +59,8 @@ static kz_status texture_read_border(float out[4], const struct kz_texture_optio
 			continue;
 		}
 		if (!(value >= -0x1p31f && value < 0x1p32f && value == (float)(int64_t)value)) {
-			return error_set(err, KZ_INVALID, "expected integers as the border of texels that are "
-				"read as such, got %g", (double)value);
+			return error_set(err, KZ_INVALID, "expected an integer border for texels "
+				"that are read as integers, got %g", (double)value);
 		}
 		const uint32_t bits = (uint32_t)(int64_t)value;
 		memcpy(&out[i], &bits, sizeof(bits));
@@ -81,8 +81,8 @@ static kz_status texture_check_type(const struct kz_texture_options *how, kz_dty
 			"got %s", kz_dtype_name(dtype));
 	}
 	return texture_gives_floats(how, dtype) || how->filter != KZ_TEXTURE_LINEAR ? KZ_OK
-		: error_set(err, KZ_INVALID, "KZ_TEXTURE_LINEAR filters floats, got %s; as_float reads "
-			"integers as such", kz_dtype_name(dtype));
+		: error_set(err, KZ_INVALID, "KZ_TEXTURE_LINEAR filters floats, got %s; as_float "
+			"reads integers as floats", kz_dtype_name(dtype));
 }
 
 static kz_status describe_sampling(CUDA_TEXTURE_DESC *out, const struct kz_texture_options *how,
@@ -168,7 +168,8 @@ static kz_status texture_describe_view(CUDA_RESOURCE_VIEW_DESC *out, const struc
 		.firstMipmapLevel = (unsigned)how->first_level, .firstLayer = (unsigned)how->first_layer,
 	};
 	if (!is_layered && (how->first_layer || how->layer_count)) {
-		return error_set(err, KZ_INVALID, "layers are chosen of KZ_CUDA_ARRAY_LAYERED alone");
+		return error_set(err, KZ_INVALID, "only a CUDA array of kind KZ_CUDA_ARRAY_LAYERED "
+			"has layers to choose");
 	}
 	if ((st = texture_check_part(&out->lastMipmapLevel, "level", how->first_level, how->level_count,
 		array->how.levels, err))
@@ -260,7 +261,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 		return error_set(err, KZ_INVALID, "a mipmap needs normalized coordinates");
 	}
 	if (how.seamless && array->how.kind < KZ_CUDA_ARRAY_CUBE) {
-		return error_set(err, KZ_INVALID, "seamless filtering is for cubes");
+		return error_set(err, KZ_INVALID, "seamless filtering needs a cube");
 	}
 	CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
 	if (array->mipmap) {
@@ -286,7 +287,8 @@ kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t leve
 		return st;
 	}
 	if (!array->how.surface) {
-		return error_set(err, KZ_INVALID, "expected a CUDA array made with 'surface'");
+		return error_set(err, KZ_INVALID,
+			"expected a CUDA array that was created with the option surface");
 	}
 	struct kz_device *dev = array->memory->device;
 	struct kz_surface *surface = mem_zalloc(1, sizeof(*surface));
@@ -374,7 +376,8 @@ static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array 
 	*out = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D, .res.pitch2D = {
 		.devPtr = array_address(array), .format = format, .numChannels = channels,
 		.width = width, .height = (size_t)array->shape.dims[0], .pitchInBytes = (size_t)pitch}};
-	return texture_check_alignment(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, "distance of rows",
+	return texture_check_alignment(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT,
+		"row pitch",
 		(uint64_t)pitch, err);
 }
 
@@ -399,15 +402,16 @@ kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 		return st;
 	}
 	if (ndim == 1 && (how.filter == KZ_TEXTURE_LINEAR || how.normalized)) {
-		return error_set(err, KZ_INVALID, "a texture of a 1-d array's memory has neither a filter nor "
-			"normalized coordinates; one of a kz_cuda_array has");
+		return error_set(err, KZ_INVALID, "a texture of a 1-d array's memory cannot have a "
+			"filter or normalized coordinates; a texture of a kz_cuda_array can");
 	}
 	if (how.seamless || how.mipmap_filter) {
-		return error_set(err, KZ_INVALID, "an array's memory is neither a cube nor a mipmap");
+		return error_set(err, KZ_INVALID,
+			"the memory of an array cannot be a cube or a mipmap");
 	}
 	if (texture_has_view(&how)) {
-		return error_set(err, KZ_INVALID, "levels, layers and another dtype are chosen of a CUDA array: "
-			"take a view of the array");
+		return error_set(err, KZ_INVALID, "only a texture of a CUDA array can choose "
+			"levels, layers or another dtype: take a view of the array");
 	}
 	if ((st = describe_memory(&resource, array, ndim, format, (unsigned)how.channels, err))
 	    || (st = describe_sampling(&sampling, &how, array->dtype, err))) {

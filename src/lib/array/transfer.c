@@ -163,7 +163,7 @@ static kz_status check_places(char **first, const struct kz_array *array, const 
 	}
 	if (size < 0 || (!host && size > 0)) {
 		return error_set(err, KZ_INVALID, size < 0
-			? "%s: expected a size of host memory from 0, got %lld"
+			? "%s: expected a size of host memory of at least 0, got %lld"
 			: "%s: expected %lld bytes of host memory, got NULL", call, (long long)size);
 	}
 	struct strided places = array_elements(array);

@@ -181,7 +181,7 @@ kz_status kz_array_moveaxis(kz_array **out, kz_array *array, kz_axes from, kz_ax
 		return st;
 	}
 	if (from.count != to.count) {
-		return error_set(err, KZ_INVALID, "cannot move %lld axes to %lld places",
+		return error_set(err, KZ_INVALID, "cannot move %lld axes to %lld positions",
 			(long long)from.count, (long long)to.count);
 	}
 	kz_axes order = {.count = array->shape.ndim};
@@ -286,7 +286,8 @@ kz_status kz_array_diagonal(kz_array **out, kz_array *array, int64_t offset, int
 		return st;
 	}
 	if (a == b) {
-		return error_set(err, KZ_INVALID, "a diagonal of axis %lld with itself",
+		return error_set(err, KZ_INVALID, "expected two different axes for a diagonal, got "
+			"axis %lld twice",
 			(long long)a);
 	}
 	int64_t rows = array->shape.dims[a], columns = array->shape.dims[b];

@@ -351,7 +351,7 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 	if (entry->encrypted || (entry->method != STORED && entry->method != DEFLATED)) {
 		return error_set(err, KZ_UNSUPPORTED,
 			"%s: '%s' is %s: expected it stored or deflated", zip->name, entry->name,
-			entry->encrypted ? "encrypted" : "compressed by other means");
+			entry->encrypted ? "encrypted" : "compressed by another method");
 	}
 	if (!zip_inside(zip, entry->offset, LOCAL_SIZE)) {
 		return zip_damaged(zip, "an entry", entry->offset, err);
@@ -362,7 +362,8 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 	*offset = entry->offset + LOCAL_SIZE + zip_load2(header + 26) + zip_load2(header + 28);
 	if (zip_load4(header) != LOCAL || !zip_inside(zip, *offset, entry->packed)
 	    || (entry->method == STORED && entry->packed != entry->size)) {
-		return zip_damaged(zip, "an entry as the directory has it", entry->offset, err);
+		return zip_damaged(zip, "the entry that the directory describes",
+			entry->offset, err);
 	}
 	if (entry->size / EXPANSION_MAX > entry->packed) {
 		return error_set(err, KZ_INVALID, "%s: damaged archive: '%s' claims %lld bytes in %lld, and "
@@ -469,7 +470,8 @@ kz_status zip_stream_end(struct zip_stream *stream, kz_error *err)
 		return zip_stream_damaged(stream, state, err);
 	}
 	return ~stream->crc == stream->entry->crc ? KZ_OK : error_set(err, KZ_INVALID,
-		"%s: damaged archive: '%s' has another checksum", stream->zip->name, stream->entry->name);
+		"%s: damaged archive: the checksum of '%s' does not match",
+		stream->zip->name, stream->entry->name);
 }
 
 /* Writing */

@@ -471,7 +471,7 @@ static bool deps_scan_texts(struct includes *out, const char **why_not,
 		const char *file = deps_option_value(option, "-include", "--pre-include");
 		ok = includes_scan(out, option, strlen(option));
 		if (deps_option_is_opaque(option)) {
-			*why_not = "an option of NVRTC names files, or asks for times";
+			*why_not = "an NVRTC option names files, or asks for timings";
 		} else if (file) {
 			str_addc(&out->names, '"');
 			str_addn(&out->names, file, strlen(file) + 1);

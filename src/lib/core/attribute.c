@@ -60,7 +60,7 @@ kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number, kz_e
 		dev->handle);
 	if (code == CUDA_ERROR_INVALID_VALUE) {
 		attribute_describe(name, sizeof(name), number);
-		return error_set(err, KZ_UNSUPPORTED, "the driver of %s knows no attribute %s",
+		return error_set(err, KZ_UNSUPPORTED, "the driver of %s does not know attribute %s",
 			dev->name, name);
 	}
 	st = device_ok(dev, code, "cuDeviceGetAttribute", err);
@@ -83,5 +83,5 @@ kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev, const char *
 			return kz_device_attribute(out, dev, attributes[i].number, err);
 		}
 	}
-	return error_set(err, KZ_NOT_FOUND, "no device attribute is called '%s'", name);
+	return error_set(err, KZ_NOT_FOUND, "unknown device attribute '%s'", name);
 }

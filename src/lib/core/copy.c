@@ -237,7 +237,7 @@ static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset
 	}
 	if (to->memory->device->drv != from->memory->device->drv) {
 		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s: "
-			"they have two drivers",
+			"they have different drivers",
 			from->memory->device->name, to->memory->device->name);
 	}
 	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
@@ -434,7 +434,8 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	}
 	if (width > 0 && height > 0 && (__builtin_mul_overflow(height - 1, pitch, &size)
 			|| __builtin_add_overflow(size, width, &size))) {
-		return error_set(err, KZ_RANGE, "%lld rows of a pitch of %lld bytes end beyond 64 bits",
+		return error_set(err, KZ_RANGE,
+			"%lld rows with a pitch of %lld bytes overflow 64 bits",
 			(long long)height, (long long)pitch);
 	}
 	if ((st = buffer_check(buffer, offset, size, __func__, err))) {

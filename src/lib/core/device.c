@@ -183,7 +183,8 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 	struct device_scope scope;
 	kz_status st = check_device_limit(dev, limit, __func__, err);
 	if (!st && value < 0) {
-		st = error_set(err, KZ_INVALID, "expected a limit from 0, got %lld", (long long)value);
+		st = error_set(err, KZ_INVALID, "expected a limit of at least 0, got %lld",
+			(long long)value);
 	}
 	if (st || (st = device_enter(dev, &scope, err))) {
 		return st;
@@ -201,7 +202,7 @@ kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, 
 		return st;
 	}
 	if (option != KZ_OPTION_LIMITS) {
-		return error_set(err, KZ_INVALID, "expected an option of a device, got %d",
+		return error_set(err, KZ_INVALID, "expected a device option, got %d",
 			(int)option);
 	}
 	if (value < 0 || value > 1) {
@@ -211,7 +212,7 @@ kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, 
 	const struct kudzu_exports *exports = dev->exports;
 	if (!exports) {
 		return value == 1 ? KZ_OK : error_set(err, KZ_UNSUPPORTED,
-			"the driver of %s cannot do without its limits", dev->name);
+			"the driver of %s cannot switch its limits off", dev->name);
 	}
 	return device_ok(dev, exports->set_limits((int)value), "cuGetExportTable", err);
 }

@@ -586,7 +586,7 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 	long ordinal = parse_gpu(name);
 	if (ordinal < 0) {
 		return error_set(err, KZ_INVALID,
-			"%sno device is called '%s'; expected 'cuda', 'cuda:N' or 'cpu'", from,
+			"%sunknown device '%s': expected 'cuda', 'cuda:N' or 'cpu'", from,
 			name);
 	}
 	return open_gpu(out, ordinal, err);
@@ -610,7 +610,8 @@ kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 		return st;
 	}
 	if (index < 0) {
-		return error_set(err, KZ_INVALID, "expected a GPU index from 0, got %d", index);
+		return error_set(err, KZ_INVALID, "expected a GPU index of at least 0, got %d",
+			index);
 	}
 	return open_gpu_or_cpu(out, index, (long)index + 1, err);
 }
@@ -624,7 +625,7 @@ kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 	}
 	*count = 0;
 	if (room < 1) {
-		return error_set(err, KZ_INVALID, "expected room for a device or more, got %d",
+		return error_set(err, KZ_INVALID, "expected room for at least one device, got %d",
 			room);
 	}
 	if ((st = out_check(out, sizeof(*out), __func__, err))) {

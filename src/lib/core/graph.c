@@ -333,7 +333,7 @@ static kz_status graph_check_twice(kz_nodes after, kz_error *err)
 	for (size_t i = 1; !st && i < after.count; i++) {
 		if (sorted[i] == sorted[i - 1]) {
 			st = error_set(err, KZ_INVALID,
-				"expected each node once to come after, got '%s' twice", sorted[i]->name);
+				"expected each predecessor once, got '%s' twice", sorted[i]->name);
 		}
 	}
 	mem_free(sorted);

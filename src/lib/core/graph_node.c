@@ -449,7 +449,8 @@ static struct condition *graph_find_condition(const struct kz_graph *root, uint6
 	for (size_t i = 0; i < root->condition_count; i++) {
 		struct condition *condition = &root->conditions[i];
 		if (condition->handle == handle && condition->node) {
-			error_set(err, KZ_INVALID, "expected a condition that no node has, got that of '%s'",
+			error_set(err, KZ_INVALID, "expected a condition that no other node uses, "
+				"got the condition of '%s'",
 				condition->node->name);
 			return NULL;
 		}

@@ -198,8 +198,8 @@ static kz_status growable_check_alone(const struct kz_buffer *buffer, const char
 static kz_status growable_check_size(int64_t size, int64_t capacity, kz_error *err)
 {
 	if (size < 0 || capacity < 0) {
-		return error_set(err, KZ_INVALID, "expected a size and a capacity from 0, got %lld and "
-			"%lld", (long long)size, (long long)capacity);
+		return error_set(err, KZ_INVALID, "expected a size and a capacity of at least 0, "
+			"got %lld and %lld", (long long)size, (long long)capacity);
 	}
 	return size <= capacity ? KZ_OK : error_set(err, KZ_RANGE,
 		"expected a size of at most %lld byte%s, the capacity, got %lld", (long long)capacity,
@@ -261,7 +261,7 @@ static kz_status growable_check_device(size_t *granularity, struct kz_device *de
 	CUresult code = drv_has(dev->drv, DRV_cuMemAddressReserve)
 		? dev->drv->DeviceGetAttribute(&value, has_it, dev->handle) : CUDA_ERROR_INVALID_VALUE;
 	if (code == CUDA_ERROR_INVALID_VALUE || (code == CUDA_SUCCESS && !value)) {
-		return error_set(err, KZ_UNSUPPORTED, "%s has no virtual memory management, so that its "
+		return error_set(err, KZ_UNSUPPORTED, "%s has no virtual memory management, so its "
 			"memory cannot grow in place", dev->name);
 	}
 	kz_status st = device_ok(dev, code, "cuDeviceGetAttribute", err);
@@ -278,7 +278,8 @@ static kz_status growable_fail_addresses(struct kz_device *dev, CUresult code, i
 	}
 	bool mine = error_is_clean(err);
 	error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name,
-		"cuMemAddressReserve", known->flags, "no addresses on %s for a capacity of %lld bytes",
+		"cuMemAddressReserve", known->flags, "cannot reserve addresses on %s for a "
+			"capacity of %lld bytes",
 		dev->name, (long long)capacity);
 	if (mine) {
 		error_add_hint(err, "choose a smaller capacity");

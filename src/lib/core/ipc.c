@@ -42,8 +42,8 @@ kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *e
 	if (!(st = ipc_find_start(&start, buffer, err))) {
 		CUresult code = dev->drv->IpcGetMemHandle(&handle, start);
 		st = code != CUDA_ERROR_INVALID_VALUE ? device_ok(dev, code, "cuIpcGetMemHandle", err)
-			: error_set(err, KZ_UNSUPPORTED, "%s cannot share this memory, expected that of a "
-				"pool or of cuMemAlloc", dev->name);
+			: error_set(err, KZ_UNSUPPORTED, "%s cannot share this memory, expected "
+				"memory from a pool or from cuMemAlloc", dev->name);
 	}
 	device_leave(dev, &scope);
 	if (!st) {

@@ -261,7 +261,8 @@ kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_
 	}
 	mem_free(groups);
 	return missing == 0 ? KZ_OK : error_set(err, KZ_NO_MEMORY,
-		"%lld objects are not on the list: memory had run out", (long long)missing);
+		"%lld objects are missing from the list because memory had run out",
+		(long long)missing);
 }
 
 /* Text */
@@ -396,7 +397,8 @@ void leaks_report_close(struct kz_device *dev)
 	fprintf(leaks.file, "%s: closed; live objects:\n", dev->name);
 	kz_status st = leaks_print_counted(&count, dev, leaks.file, NULL);
 	if (st || count == 0) {
-		fprintf(leaks.file, "%s: %s\n", dev->name, st ? "some are missing for want of memory"
+		fprintf(leaks.file, "%s: %s\n", dev->name, st ?
+			"some are missing because memory had run out"
 			: "none");
 	}
 	(void)fflush(leaks.file);

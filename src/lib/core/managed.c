@@ -72,7 +72,8 @@ kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size, kz_er
 		return st;
 	}
 	if (size < 0) {
-		return error_set(err, KZ_INVALID, "expected a size of managed memory from 0, got %lld",
+		return error_set(err, KZ_INVALID,
+			"expected a size of managed memory of at least 0, got %lld",
 			(long long)size);
 	}
 	st = managed_allocate(&memory, dev, size, err);
@@ -103,7 +104,7 @@ kz_status kz_pinned_buffer(kz_buffer **out, kz_pinned *pinned, kz_error *err)
 	}
 	if (address != memory->address) {
 		return error_set(err, KZ_UNSUPPORTED,
-			"%s reaches the pinned memory at %p by another address", dev->name,
+			"%s uses another address for the pinned memory at %p", dev->name,
 			kz_pinned_pointer(pinned));
 	}
 	return managed_hand_out(out, memory_retain(memory), err);
@@ -132,12 +133,14 @@ static kz_status managed_place(CUmemLocation *out, const struct kz_buffer *buffe
 		.type = place ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST,
 		.id = place ? place->handle : 0};
 	if (place && place->drv != buffer->memory->device->drv) {
-		return error_set(err, KZ_INVALID, "the memory is %s's, whose driver does not know %s",
+		return error_set(err, KZ_INVALID,
+			"the memory is on %s, whose driver does not know %s",
 			buffer->memory->device->name, place->name);
 	}
 	return memory_is_managed(buffer->memory) || buffer->size == 0 ? KZ_OK
 		: error_set(err, KZ_INVALID,
-			"expected a buffer of kz_managed_create, got one of other memory");
+			"expected a buffer from kz_managed_create, got one with another kind of "
+			"memory");
 }
 
 kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *place, kz_error *err)
@@ -146,7 +149,7 @@ kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *plac
 	struct device_scope scope;
 	kz_status st = managed_place(&where, buffer, place, __func__, err);
 	if (!st && (advice < KZ_READ_MOSTLY || advice > KZ_NOT_ACCESSED_BY)) {
-		st = error_set(err, KZ_INVALID, "expected an advice from %d to %d, got %d",
+		st = error_set(err, KZ_INVALID, "expected a kz_advice from %d to %d, got %d",
 			KZ_READ_MOSTLY, KZ_NOT_ACCESSED_BY, (int)advice);
 	}
 	if (st || buffer->size == 0) {

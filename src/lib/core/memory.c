@@ -114,7 +114,8 @@ static kz_status ask_allocator(struct memory *memory, const struct allocator *al
 	kz_status st = calls->alloc(calls->user, &address, memory->size, stream, err);
 	if (st) {
 		/* It may have forgotten to say why. */
-		return error_set(err, st, "the allocator of %s gave no %lld bytes: status %d",
+		return error_set(err, st,
+			"the allocator of %s could not give %lld bytes: status %d",
 			memory->device->name, (long long)memory->size, (int)st);
 	}
 	memory->address = address;
@@ -425,7 +426,7 @@ kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t s
 static kz_status memory_check_size(int64_t size, kz_error *err)
 {
 	return likely(size >= 0) ? KZ_OK : error_set(err, KZ_INVALID,
-		"expected a buffer size from 0, got %lld", (long long)size);
+		"expected a buffer size of at least 0, got %lld", (long long)size);
 }
 
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
@@ -472,13 +473,14 @@ kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t *pitch, kz_device *d
 		return st;
 	}
 	if (width < 0 || height < 0) {
-		return error_set(err, KZ_INVALID, "expected rows of 0 bytes or more, got %lld of %lld",
+		return error_set(err, KZ_INVALID, "expected 0 or more rows of 0 or more bytes, got "
+			"%lld rows of %lld bytes",
 			(long long)height, (long long)width);
 	}
 	/* The unit of the pool is what drivers align rows to. */
 	if (__builtin_add_overflow(width, MEMPOOL_UNIT - 1, &row)
 	    || __builtin_mul_overflow(row &= -MEMPOOL_UNIT, height, &size)) {
-		return error_set(err, KZ_RANGE, "%lld rows of %lld bytes end beyond 64 bits",
+		return error_set(err, KZ_RANGE, "%lld rows of %lld bytes overflow 64 bits",
 			(long long)height, (long long)width);
 	}
 	if (!(st = buffer_hold(out, buffer_create(out, dev, size, NULL, err)))) {
@@ -497,7 +499,7 @@ static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t 
 			(long long)size, (unsigned long long)address);
 	}
 	if (size > 0 && address > UINT64_MAX - (uint64_t)size) {
-		return error_set(err, KZ_RANGE, "%lld bytes at 0x%llx end beyond the last address",
+		return error_set(err, KZ_RANGE, "%lld bytes at 0x%llx extend past the last address",
 			(long long)size, (unsigned long long)address);
 	}
 	if (size == 0 || !drv_has(dev->drv, DRV_cuPointerGetAttribute)) {

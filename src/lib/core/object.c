@@ -56,8 +56,8 @@ const char *object_describe(char *text, size_t size, const void *object)
 	} else if (ended) {
 		snprintf(text, size, "%s that was released", ended);
 	} else {
-		snprintf(text, size, "%s", name ? name : "what is not an object of Kudzu, or was "
-			"released long ago");
+		snprintf(text, size, "%s", name ? name : "something that is not a Kudzu object, or "
+			"that was released long ago");
 	}
 	return text;
 }

@@ -167,7 +167,8 @@ kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_err
 		return st;
 	}
 	if (size < 0) {
-		return error_set(err, KZ_INVALID, "expected a size of pinned memory from 0, got %lld",
+		return error_set(err, KZ_INVALID,
+			"expected a size of pinned memory of at least 0, got %lld",
 			(long long)size);
 	}
 	struct memory *memory = NULL;
@@ -215,7 +216,7 @@ static kz_status check_wrapped(const void *pointer, int64_t size, kz_error *err)
 			(long long)size, plural(size), pointer);
 	}
 	if (size > 0 && (uintptr_t)pointer > UINTPTR_MAX - (uint64_t)size) {
-		return error_set(err, KZ_RANGE, "%lld bytes at %p end beyond the last address",
+		return error_set(err, KZ_RANGE, "%lld bytes at %p extend past the last address",
 			(long long)size, pointer);
 	}
 	return KZ_OK;

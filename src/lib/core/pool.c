@@ -55,7 +55,8 @@ static kz_status check_bytes(kz_device *dev, int64_t size, const char *call, kz_
 {
 	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
 	if (!st && size < 0) {
-		st = error_set(err, KZ_INVALID, "expected a number of bytes from 0, got %lld",
+		st = error_set(err, KZ_INVALID,
+			"expected a number of bytes of at least 0, got %lld",
 			(long long)size);
 	}
 	return st;

@@ -211,8 +211,8 @@ static kz_status stream_check_handle(struct kz_device *dev, CUstream handle, kz_
 	CUcontext context = dev->context;
 	kz_status st;
 	if (handle == CU_STREAM_PER_THREAD) {
-		return error_set(err, KZ_INVALID, "CU_STREAM_PER_THREAD is another stream in each "
-			"thread, expected one that is the same in all");
+		return error_set(err, KZ_INVALID, "expected the same stream in all threads, got "
+			"CU_STREAM_PER_THREAD, which is another stream in each thread");
 	}
 	if ((st = device_enter(dev, &scope, err))) {
 		return st;
@@ -526,8 +526,8 @@ kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_op
 		flags |= options->interprocess ? CU_EVENT_INTERPROCESS : 0;
 	}
 	if ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)) {
-		return error_set(err, KZ_INVALID, "an event that processes share measures no time, "
-			"expected disable_timing beside interprocess");
+		return error_set(err, KZ_INVALID, "an interprocess event cannot measure time: "
+			"expected disable_timing with interprocess");
 	}
 	return event_make(out, dev, flags, NULL, err);
 }
@@ -667,8 +667,8 @@ static kz_status check_pair(const kz_event *start, const kz_event *stop,
 			start->device->name, stop->device->name);
 	}
 	if ((start->flags | stop->flags) & CU_EVENT_DISABLE_TIMING) {
-		return error_set(err, KZ_INVALID, "the %s event measures no time: it was created with "
-			"disable_timing, or by another process",
+		return error_set(err, KZ_INVALID, "the %s event cannot measure time: it was "
+			"created with disable_timing, or by another process",
 			start->flags & CU_EVENT_DISABLE_TIMING ? "start" : "stop");
 	}
 	if (!atomic_load(&start->recorded) || !atomic_load(&stop->recorded)) {

@@ -553,7 +553,7 @@ kz_status kz_trace_begin(const char *path, kz_error *err)
 		return st;
 	}
 	pthread_mutex_lock(&trace.lock);
-	st = trace.is_written ? error_set(err, KZ_STATE, "a trace is on already")
+	st = trace.is_written ? error_set(err, KZ_STATE, "a trace is already running")
 		: trace_start(path, "", err);
 	pthread_mutex_unlock(&trace.lock);
 	return st;
@@ -606,7 +606,7 @@ kz_status kz_trace_end(kz_error *err)
 	pthread_mutex_lock(&trace.lock);
 	if (!trace.is_written) {
 		pthread_mutex_unlock(&trace.lock);
-		return error_set(err, KZ_STATE, "no trace is on");
+		return error_set(err, KZ_STATE, "no trace is running");
 	}
 	trace_end_devices();
 	trace_write();

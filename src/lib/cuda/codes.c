@@ -12,7 +12,7 @@
 #define ASYNC KZ_ERROR_MAYBE_ASYNC
 #define RETRY KZ_ERROR_RETRYABLE
 #define INFO KZ_ERROR_INFORMATIONAL
-#define REPORT "this is a mistake of Kudzu: please report it, with what kudzu doctor prints"
+#define REPORT "this is a bug in Kudzu: please report it, with what kudzu doctor prints"
 
 static const struct native_code codes[] = {
 #define X(domain, number, symbol, status, flags, text, hint)                                       \

@@ -109,7 +109,7 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 			array_device(call->array)->name, array_device(into)->name);
 	}
 	if (!shape_equal(&into->shape, &call->shape)) {
-		return error_set(err, KZ_INVALID, "%s: shape %s does not go into %s", call->name,
+		return error_set(err, KZ_INVALID, "%s: shape %s does not fit into %s", call->name,
 			shape_text(&call->shape).text, shape_text(&into->shape).text);
 	}
 	if (fft_is_to_reals(call) ? !dtype_is_float(into->dtype)

@@ -69,11 +69,11 @@ kz_status contract_check_into(const struct contract_how *how, const kz_shape *sh
 		return KZ_OK;
 	}
 	if (!shape_equal(shape, &into->shape)) {
-		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not fit into %s",
 			how->name, shape_text(shape).text, shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(how->dtype, into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
 			how->name, kz_dtype_name(how->dtype), kz_dtype_name(into->dtype));
 	}
 	const struct strided elements = array_elements(into);

@@ -336,7 +336,8 @@ static kz_status lapack_fail(const struct lapack *call, enum linalg_op op, int64
 	}
 	if (info < 0) {
 		return error_foreign(err, KZ_UNKNOWN, KZ_DOMAIN_LAPACK, info, NULL, names[op], 0,
-			"%s: %s refused its argument %d: please report this", call->name, names[op],
+			"%s: %s refused its argument %d: this is a bug in Kudzu: please report it",
+			call->name, names[op],
 			-info);
 	}
 	switch (op) {

@@ -230,7 +230,8 @@ kz_status kz_diff(kz_array **out, kz_array *array, int64_t n, int64_t axis,
 		return st;
 	}
 	if (n < 0) {
-		return error_set(err, KZ_INVALID, "diff: expected n from 0, got %lld", (long long)n);
+		return error_set(err, KZ_INVALID, "diff: expected n of at least 0, got %lld",
+			(long long)n);
 	}
 	if (n == 0) {
 		return matrix_end_with(out, &call, array, err);
@@ -280,8 +281,9 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 	}
 	kz_dtype dtype = call.dtype ? call.dtype : kz_dtype_promote(x->dtype, KZ_I64);
 	if (x->shape.ndim != 1 || columns < -1 || !dtype) {
-		return columns < -1 ? error_set(err, KZ_INVALID, "vander: expected columns from 0, or -1, "
-			"got %lld", (long long)columns) : !dtype ? error_set(err, KZ_INVALID,
+		return columns < -1 ? error_set(err, KZ_INVALID, "vander: expected columns of at "
+			"least 0, or -1, got %lld",
+			(long long)columns) : !dtype ? error_set(err, KZ_INVALID,
 			"vander does not take %s", kz_dtype_name(x->dtype)) : error_set(err, KZ_INVALID,
 			"vander: expected one extent, got shape %s", shape_text(&x->shape).text);
 	}

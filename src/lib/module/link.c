@@ -203,7 +203,7 @@ static kz_status link_take_from_driver(struct rtc_linked *out, const struct driv
 	const void *data, size_t size, kz_error *err)
 {
 	if (!data || size == 0) {
-		return error_set(err, KZ_LINK, "the driver's linker made nothing of the images");
+		return error_set(err, KZ_LINK, "the driver's linker produced no output");
 	}
 	out->data = mem_alloc(size + 1);
 	out->log = link->info_log[0] ? mem_strdup(link->info_log) : NULL;
@@ -291,8 +291,9 @@ static kz_status link_for_ptx_device(struct linking *linking, kz_error *err)
 		st = link_by_driver(linking, err);
 	}
 	if (st == KZ_LINK && lto && other && mine) {
-		error_add_hint(err, "for this device nvJitLink keeps of LTO-IR what LTO-IR uses: "
-			"compile what PTX calls to PTX, or everything to LTO-IR");
+		error_add_hint(err, "for this device nvJitLink keeps only the LTO-IR functions "
+			"that LTO-IR calls: compile the functions that PTX calls to PTX, or "
+			"everything to LTO-IR");
 	}
 	return st;
 }

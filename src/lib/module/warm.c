@@ -321,8 +321,8 @@ kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t c
 	int64_t processes, kz_warm_up_result *result, kz_error *err)
 {
 	if (count < 0 || processes < 0 || (count > 0 && !sources)) {
-		return error_set(err, KZ_INVALID, "expected sources and numbers from 0 on, got %lld "
-			"sources%s, %lld processes", (long long)count,
+		return error_set(err, KZ_INVALID, "expected sources and numbers of at least 0, got "
+			"%lld sources%s, %lld processes", (long long)count,
 			sources ? "" : " at NULL", (long long)processes);
 	}
 	struct warm_up *warm = mem_zalloc(1, sizeof(*warm));

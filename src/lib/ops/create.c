@@ -58,7 +58,7 @@ static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *
 	if (dtype_is_number(dtype) && dtype != KZ_BOOL) {
 		return KZ_OK;
 	}
-	return error_set(err, KZ_INVALID, "%s: expected a dtype of numbers, got %s", what,
+	return error_set(err, KZ_INVALID, "%s: expected a numeric dtype, got %s", what,
 		kz_dtype_size(dtype) ? kz_dtype_name(dtype) : "none");
 }
 
@@ -265,7 +265,7 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 		return st;
 	}
 	if (count < 0) {
-		return error_set(err, KZ_INVALID, "expected a count from 0, got %lld",
+		return error_set(err, KZ_INVALID, "expected a count of at least 0, got %lld",
 			(long long)count);
 	}
 	if (dtype_is_integer(dtype) && count > 0

@@ -187,8 +187,8 @@ static kz_status custom_elementwise_run(struct custom_call *call, const kz_eleme
 	struct range range = {0, 1, call->count};
 	kz_status st = class.ranged ? find_range(&range, how, call, err) : KZ_OK;
 	if (!st && !how->range && !call->array_count) {
-		st = error_set(err, KZ_INVALID, "'%s': without an array that is not raw a range "
-			"says how many elements there are", call->custom->name);
+		st = error_set(err, KZ_INVALID, "'%s': all arrays are raw, so a range has to give "
+			"the number of elements", call->custom->name);
 	}
 	return st || range.count == 0 ? st : custom_elementwise_launch(call, &class, &range, err);
 }

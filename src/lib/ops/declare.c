@@ -383,17 +383,17 @@ static kz_status declare_check_name(const struct reader *reader, const struct de
 	for (size_t k = 0; k < countof(own); k++) {
 		if (declare_is(reader, own[k])) {
 			return declare_refuse(reader, reader->at,
-				"'%s' is a name of the kernel's own", own[k]);
+				"'%s' is reserved for the kernel", own[k]);
 		}
 	}
 	if (reader->len >= 3 && strncmp(reader->at, "kz_", 3) == 0) {
 		return declare_refuse(reader, reader->at,
-			"names that begin with 'kz_' are the kernel's own");
+			"names that begin with 'kz_' are reserved for the kernel");
 	}
 	for (size_t k = 0; k < list->count; k++) {
 		if (declare_is(reader, list->items[k].name)) {
 			return declare_refuse(reader, reader->at,
-				"'%s' is the name of argument %zu, too", list->items[k].name,
+				"'%s' is already the name of argument %zu", list->items[k].name,
 				k + 1);
 		}
 	}

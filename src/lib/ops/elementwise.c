@@ -52,7 +52,7 @@ static kz_status elementwise_check_room(const char *name, const kz_shape *all,
 	if (!st && shape_equal(&both, &into->shape)) {
 		return KZ_OK;
 	}
-	return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s", name,
+	return error_set(err, KZ_INVALID, "%s gives shape %s, which does not fit into %s", name,
 		shape_text(all).text, shape_text(&into->shape).text);
 }
 
@@ -136,7 +136,7 @@ static kz_status elementwise_check_target(const struct kz_array *into, const str
 		dtype = KZ_BOOL; /* a C number takes the target's type, but keeps both parts */
 	}
 	if (!unsafe && !kz_dtype_can_cast(dtype, into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
 			expr_name(expr), kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
 	if (!kz_dtype_promote(dtype, into->dtype)) {

@@ -447,7 +447,7 @@ static int parse_name(struct eval_parser *p, const struct eval_token *token)
 		}
 	}
 	return find_callee(&callee, p, token)
-		? eval_unexpected(p, "'(' behind the name of a function") : unknown_name(p, token);
+		? eval_unexpected(p, "'(' after the name of a function") : unknown_name(p, token);
 }
 
 /* Rules, from what binds most to what binds least */
@@ -468,8 +468,8 @@ static int parse_primary(struct eval_parser *p)
 		eval_advance(p);
 		return p->token.kind == TOKEN_LEFT ? parse_call(p, &token) : parse_name(p, &token);
 	case TOKEN_NOT:
-		return eval_fail(p, token.at, "'not' binds less than what is before it: expected "
-			"parentheses around it");
+		return eval_fail(p, token.at, "'not' binds more loosely than the operator before "
+			"it: expected parentheses around it");
 	default:
 		return eval_unexpected(p, "a number, a name or '('");
 	}

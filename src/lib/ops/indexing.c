@@ -439,7 +439,7 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 		return st;
 	}
 	if (!kz_dtype_can_cast(values->dtype, array->dtype)) {
-		return error_set(err, KZ_INVALID, "put: %s does not go into %s",
+		return error_set(err, KZ_INVALID, "put: %s does not fit into %s",
 			kz_dtype_name(values->dtype), kz_dtype_name(array->dtype));
 	}
 	if (indexes->count && !values->count) {

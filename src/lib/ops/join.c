@@ -65,11 +65,11 @@ static kz_status join_check_into(const struct join *join, const struct kz_array 
 	kz_error *err)
 {
 	if (!shape_equal(&into->shape, &join->shape)) {
-		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not fit into %s",
 			join->call, shape_text(&join->shape).text, shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(join->dtype, into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
 			join->call, kz_dtype_name(join->dtype), kz_dtype_name(into->dtype));
 	}
 	return array_same_device(join->call, into, join->arrays.items[0], err);

@@ -164,7 +164,7 @@ struct classes {
 static kz_status classes_check_ndim(const struct kz_array *array, kz_error *err)
 {
 	return array->shape.ndim < KZ_MAX_DIMS ? KZ_OK : error_set(err, KZ_INVALID,
-		"expected classes of less than %d extents", KZ_MAX_DIMS);
+		"expected classes of fewer than %d extents", KZ_MAX_DIMS);
 }
 
 /* All are from 0 to before `count`. */
@@ -241,7 +241,8 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 		return st;
 	}
 	if ((!out && !how.into) || count < 0) {
-		return count < 0 ? error_set(err, KZ_INVALID, "one_hot: expected a count from 0, got %lld",
+		return count < 0 ? error_set(err, KZ_INVALID, "one_hot: expected a count of at "
+			"least 0, got %lld",
 			(long long)count) : error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
 	wanted = wanted ? wanted : how.into ? how.into->dtype : KZ_F32;

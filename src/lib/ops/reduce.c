@@ -92,7 +92,7 @@ static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype
 	enum kind kind = job->known->kind;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
 	if (kind == EXTREME ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
-		return error_set(err, KZ_INVALID, "%s is not for %s", job->known->name,
+		return error_set(err, KZ_INVALID, "%s does not take %s", job->known->name,
 			kz_dtype_name(dtype));
 	}
 	bool fits = kind == TOTAL ? dtype_is_number(job->dtype) : dtype_is_inexact(job->dtype);
@@ -183,12 +183,12 @@ static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_err
 {
 	const struct kz_array *into = job->into;
 	if (!shape_equal(&job->kept, &into->shape)) {
-		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives shape %s, which does not fit into %s",
 			job->reduce.name, shape_text(&job->kept).text,
 			shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(dtype, into->dtype)) {
-		return error_set(err, KZ_INVALID, "%s gives %s, which does not go into %s",
+		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
 			job->reduce.name, kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
 	if (kz_array_is_contiguous(into)) {

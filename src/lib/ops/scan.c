@@ -207,7 +207,7 @@ static kz_status scan_check_into(const struct scan *scan, const struct kz_array 
 			"got %s", shape_text(&array->shape).text, shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(scan->result, into->dtype)) {
-		return error_set(err, KZ_INVALID, "scan: %s does not go into %s",
+		return error_set(err, KZ_INVALID, "scan: %s does not fit into %s",
 			kz_dtype_name(scan->result), kz_dtype_name(into->dtype));
 	}
 	return strided_distinct(&elements, "an array", err);

@@ -245,7 +245,7 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 			op == KZ_SCATTER_ADD ? "sum" : "order");
 	}
 	if (!kz_dtype_can_cast(values->dtype, array->dtype)) {
-		return error_set(err, KZ_INVALID, "scatter: %s does not go into %s",
+		return error_set(err, KZ_INVALID, "scatter: %s does not fit into %s",
 			kz_dtype_name(values->dtype), kz_dtype_name(array->dtype));
 	}
 	const struct strided elements = array_elements(array);

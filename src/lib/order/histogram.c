@@ -255,7 +255,8 @@ static kz_status histogram_refuse(struct kz_array *from, uint64_t place, struct 
 			(int64_t)place * kz_dtype_size(from->dtype), err))
 	    && !(st = kz_array_astype_on(&wide, view, KZ_I64, stream, err))
 	    && !(st = kz_array_get(wide, &value, sizeof(value), err))) {
-		st = error_set(err, KZ_RANGE, "bincount: expected numbers from 0, got %lld at index %llu",
+		st = error_set(err, KZ_RANGE,
+			"bincount: expected numbers of at least 0, got %lld at index %llu",
 			(long long)value, (unsigned long long)place);
 	}
 	kz_array_release(view);
@@ -325,7 +326,8 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 	}
 	how = options ? *options : how;
 	if (how.minlength < 0) {
-		return error_set(err, KZ_INVALID, "bincount: expected a minlength from 0, got %lld",
+		return error_set(err, KZ_INVALID,
+			"bincount: expected a minlength of at least 0, got %lld",
 			(long long)how.minlength);
 	}
 	if (array->shape.ndim != 1 || !dtype_is_exact(array->dtype)) {

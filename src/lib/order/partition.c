@@ -99,7 +99,7 @@ static kz_status partition_places(int64_t places[SELECT_RANKS], const char *call
 	int64_t count, int64_t axis, int64_t n, kz_error *err)
 {
 	if (count < 0 || (count && !kth)) {
-		return error_set(err, KZ_INVALID, "%s: expected places, got %lld of them%s", call,
+		return error_set(err, KZ_INVALID, "%s: expected a list of places, got %lld%s", call,
 			(long long)count, kth ? "" : " at NULL");
 	}
 	for (int64_t i = 0; i < count; i++) {

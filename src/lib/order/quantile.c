@@ -111,7 +111,8 @@ static kz_status quantile_check(kz_array *array, double q, kz_quantile_method me
 			kz_dtype_name(array->dtype));
 	}
 	if (!(q >= 0 && q <= 1)) {
-		return error_set(err, KZ_RANGE, "kz_quantile: expected 0 to 1, got %g", q);
+		return error_set(err, KZ_RANGE,
+			"kz_quantile: expected quantiles from 0 to 1, got %g", q);
 	}
 	return method >= KZ_QUANTILE_LINEAR && method <= KZ_QUANTILE_MIDPOINT ? KZ_OK
 		: error_set(err, KZ_INVALID, "kz_quantile: %d is not a kz_quantile_method",
@@ -140,7 +141,8 @@ kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 	int64_t axis = is_flat ? 0 : axes.items[0];
 	int64_t n = is_flat ? array->count : array->shape.dims[axis];
 	if (n == 0) {
-		return error_set(err, KZ_INVALID, "kz_quantile: there are no elements");
+		return error_set(err, KZ_INVALID,
+			"kz_quantile: expected at least one element, got none");
 	}
 	const struct quantile_place place = quantile_place(q, n, method);
 	const kz_dtype dtype = dtype_is_float(array->dtype) ? array->dtype : KZ_F64;

@@ -117,8 +117,9 @@ static kz_status choice_check_weights(const struct choice *choice, int replace, 
 			"with a finite sum, got %.17g as the least and %.17g as the sum", least, sum);
 	}
 	if (choice->count > (replace ? nonzero > 0 ? INT64_MAX : 0 : nonzero)) {
-		return error_set(err, KZ_INVALID, "kz_random_choice: %lld choices of %lld weights that are "
-			"not 0", (long long)choice->count, (long long)nonzero);
+		return error_set(err, KZ_INVALID, "kz_random_choice: expected at most as many "
+			"choices as weights above 0, got %lld choices and %lld weights",
+			(long long)choice->count, (long long)nonzero);
 	}
 	return KZ_OK;
 }

@@ -121,7 +121,7 @@ kz_status kz_mt19937_integers(int64_t *out, kz_mt19937 *rng, int64_t count, int6
 		return st;
 	}
 	if (count < 0) {
-		return error_set(err, KZ_INVALID, "expected a count from 0, got %lld",
+		return error_set(err, KZ_INVALID, "expected a count of at least 0, got %lld",
 			(long long)count);
 	}
 	if (high <= low) {

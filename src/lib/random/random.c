@@ -152,7 +152,8 @@ static kz_status random_take(uint64_t *first, struct kz_random *rng, int64_t cou
 	*first = atomic_load(&rng->offset);
 	do {
 		if ((uint64_t)count > UINT64_MAX - *first) {
-			return error_set(err, KZ_RANGE, "%lld offsets from %llu on go beyond 64 bits",
+			return error_set(err, KZ_RANGE,
+				"%lld offsets from %llu on overflow 64 bits",
 				(long long)count, (unsigned long long)*first);
 		}
 	} while (!atomic_compare_exchange_weak(&rng->offset, first, *first + (uint64_t)count));
@@ -252,7 +253,8 @@ static kz_status random_target(struct draw *draw, const struct elementwise *how,
 			kz_array_device(into)->name);
 	}
 	if (into && !shape_equal(&into->shape, &draw->shape)) {
-		return error_set(err, KZ_INVALID, "%s: shape %s does not go into %s", draw->row->name,
+		return error_set(err, KZ_INVALID, "%s: shape %s does not fit into %s",
+			draw->row->name,
 			shape_text(&draw->shape).text, shape_text(&into->shape).text);
 	}
 	return stream_pick(&draw->stream, dev, how->stream, err);

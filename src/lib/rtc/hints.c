@@ -92,8 +92,8 @@ static const char *hints_find_standard_header(const struct hint_error *error, co
 /* A header that CUDA's folders should have. */
 static const char *hints_find_cuda_header(const struct hint_error *error, const char *hint)
 {
-	return error->has_cuda ? "CUDA's headers were found, but not this file: look at its name; it may be "
-		"of another version of CUDA, or of a part that is not installed" : hint;
+	return error->has_cuda ? "CUDA's headers were found, but not this file: check its name; it "
+		"may belong to another version of CUDA, or to a part that is not installed" : hint;
 }
 
 /* A word of CUDA that has a letter too many, too few or in the wrong case. */

@@ -234,6 +234,6 @@ void includes_free(struct includes *includes)
 
 const char *includes_why_not(const struct includes *includes)
 {
-	return includes->has_time ? "the date or time gets into the output"
-		: includes->has_macro ? "a macro or trigraph says what is included" : NULL;
+	return includes->has_time ? "the output depends on the date or time"
+		: includes->has_macro ? "a macro or trigraph determines what is included" : NULL;
 }

@@ -348,7 +348,7 @@ static kz_status parts_next_member(struct archive_header *header, size_t *member
 	}
 	memcpy(header, data, sizeof(*header));
 	if (memcmp(header->end, "`\n", sizeof(header->end)) != 0) {
-		return parts_fail_archive(library, "no member begins where one should", err);
+		return parts_fail_archive(library, "a member does not begin where it should", err);
 	}
 	memcpy(digits, header->size, sizeof(header->size));
 	unsigned long long size = strtoull(digits, &end, 10);

@@ -196,7 +196,7 @@ static kz_status rtc_link_judge(struct link_work *work, kz_error *err)
 		return link_log_fail(log, work->code ? &failure : NULL, err);
 	}
 	return work->linked.data ? KZ_OK
-		: error_set(err, KZ_LINK, "nvJitLink made nothing of the images");
+		: error_set(err, KZ_LINK, "nvJitLink produced no output");
 }
 
 void rtc_linked_free(struct rtc_linked *linked)

@@ -285,7 +285,7 @@ static kz_status cg_solve(struct cg *cg, struct kz_sparse *a, struct kz_array *b
 	kz_status st;
 	cg->dtype = dtype_wide(kz_dtype_promote(a->dtype, b->dtype));
 	if (how->initial && !kz_dtype_can_cast(how->initial->dtype, cg->dtype)) {
-		return error_set(err, KZ_INVALID, "cg: an initial x of %s does not go into %s",
+		return error_set(err, KZ_INVALID, "cg: an initial x of %s does not fit into %s",
 			kz_dtype_name(how->initial->dtype), kz_dtype_name(cg->dtype));
 	}
 	if (!(st = sparse_cast(&cast, a, cg->dtype, cg->stream, err))

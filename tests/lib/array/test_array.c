@@ -148,7 +148,7 @@ DEVICE_TEST(ones_are_ones_in_every_type)
 	}
 	ok(kz_dtype_register(&odd, "odd", 3, &err));
 	fails(kz_array_ones(&array, dev, odd, KZ_SHAPE(2), &err), KZ_INVALID,
-		"expected a dtype of numbers for ones, got odd");
+		"expected a numeric dtype for ones, got odd");
 	fails(kz_array_ones(&array, dev, 99, KZ_SHAPE(2), &err), KZ_INVALID, "99 is not a dtype");
 }
 

@@ -162,7 +162,7 @@ DEVICE_TEST(one_byte_more_than_there_is_is_refused)
 				kz_error_clear(&err);
 			}
 			*numbers[k] = -1;
-			fails(kz_copy_3d(&box, &err), KZ_INVALID, k < 6 ? "from 0, got" : "0 bytes or more");
+			fails(kz_copy_3d(&box, &err), KZ_INVALID, k < 6 ? "at least 0, got" : "0 bytes or more");
 			*numbers[k] = old;
 		}
 		ok(kz_copy_3d(&box, &err));
@@ -177,13 +177,15 @@ DEVICE_TEST(what_is_no_copy_is_told)
 	kz_copy_3d_options box = KZ_COPY_3D_OPTIONS_INIT;
 	fails(kz_copy_3d(NULL, &err), KZ_INVALID, "expected a kz_copy_3d_options");
 	box.width = 8;
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "'to': expected one of host, buffer and texels, got 0");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID,
+		"'to': expected exactly one of host, buffer and texels, got 0");
 	box.to.buffer = buffer;
 	box.to.host = host;
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "'to': expected one of host, buffer and texels, got 2");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID,
+		"'to': expected exactly one of host, buffer and texels, got 2");
 	box.to = (kz_copy_side){.host = host, .host_size = 64};
 	box.from = (kz_copy_side){.host = host, .host_size = 64};
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "got two on the host");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "got both on the host");
 	box.from.host_size = 7;
 	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': the box ends at byte 8 of host memory of 7 bytes");
 	box.from = (kz_copy_side){.buffer = buffer, .level = 1};
@@ -324,10 +326,10 @@ DEVICE_TEST(pitched_memory_has_rows_that_are_aligned)
 	ok(kz_buffer_create_pitched(&buffer, &pitch, dev, 0, 3, &err));
 	ck_assert(pitch == 0 && kz_buffer_size(buffer) == 0);
 	kz_buffer_release(buffer);
-	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, -1, 3, &err), KZ_INVALID, "got 3 of -1");
-	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, INT64_MAX, 1, &err), KZ_RANGE, "beyond 64 bits");
+	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, -1, 3, &err), KZ_INVALID, "got 3 rows of -1 bytes");
+	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, INT64_MAX, 1, &err), KZ_RANGE, "overflow 64 bits");
 	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, 513, INT64_MAX / 1000, &err), KZ_RANGE,
-		"beyond 64 bits");
+		"overflow 64 bits");
 	ck_assert(!buffer && pitch == 0);
 	fails(kz_buffer_create_pitched(&buffer, NULL, dev, 8, 8, &err), KZ_INVALID, "for the pitch");
 	fails(kz_buffer_create_pitched(&buffer, &pitch, NULL, 8, 8, &err), KZ_INVALID, "a device");
@@ -368,7 +370,7 @@ DEVICE_TEST(rows_outside_of_the_buffer_are_not_filled)
 	fails(kz_fill_2d(buffer, 0, 32, 30, 1, "abcd", 4, NULL, &err), KZ_INVALID, "width 30");
 	fails(kz_fill_2d(buffer, 0, 32, 32, -1, "abcd", 4, NULL, &err), KZ_INVALID, "height -1");
 	fails(kz_fill_2d(buffer, 0, 32, -4, 1, "abcd", 4, NULL, &err), KZ_INVALID, "width -4");
-	fails(kz_fill_2d(buffer, 0, INT64_MAX, 4, 3, "abcd", 4, NULL, &err), KZ_RANGE, "beyond 64 bits");
+	fails(kz_fill_2d(buffer, 0, INT64_MAX, 4, 3, "abcd", 4, NULL, &err), KZ_RANGE, "overflow 64 bits");
 	fails(kz_fill_2d(buffer, 0, 32, 32, 1, "abc", 3, NULL, &err), KZ_INVALID, "got 3");
 	fails(kz_fill_2d(buffer, 0, 32, 32, 1, NULL, 4, NULL, &err), KZ_INVALID, "expected a pattern");
 	fails(kz_fill_2d(NULL, 0, 32, 32, 1, "abcd", 4, NULL, &err), KZ_INVALID, "expected a buffer");

@@ -297,17 +297,17 @@ static const struct {
 	{4, 2, {0, 32, 1}, {2, 3}, {3, 1}, 0, KZ_INVALID, "or the host, got one of device type 4"},
 	{0, -1, {0, 32, 1}, {2, 3}, {3, 1}, 0, KZ_INVALID, "of 0 or more extents, got -1"},
 	{0, 17, {0, 32, 1}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "at most 16 extents, got 17"},
-	{0, 2, {0, 32, 4}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 0 of 32 bits, 4 of them"},
-	{0, 2, {0, 4, 1}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 0 of 4 bits"},
-	{0, 2, {3, 64, 1}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 3 of 64 bits"},
+	{0, 2, {0, 32, 4}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 0 with 32 bits and 4 lanes"},
+	{0, 2, {0, 4, 1}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 0 with 4 bits"},
+	{0, 2, {3, 64, 1}, {2, 3}, {3, 1}, 0, KZ_UNSUPPORTED, "code 3 with 64 bits"},
 	{0, 2, {0, 32, 1}, {2, -3}, {3, 1}, 0, KZ_INVALID, "extent 1 of the shape is -3"},
 	{0, 2, {0, 32, 1}, {INT64_MAX, 3}, {0, 1}, 0, KZ_RANGE, "overflows"},
 	{0, 2, {0, 32, 1}, {2, 3}, {INT64_MAX, 1}, 0, KZ_RANGE, "stride 0 of the DLPack tensor"},
 	{0, 2, {0, 32, 1}, {2, 3}, {INT64_MAX / 4, INT64_MAX / 8}, 0, KZ_RANGE,
 		"the strides of the DLPack tensor of shape (2, 3) overflow"},
 	{0, 2, {0, 32, 1}, {2, 3}, {INT64_MAX / 8, -(INT64_MAX / 8)}, 0, KZ_RANGE, "overflow"},
-	{0, 2, {0, 32, 1}, {2, 3}, {-(INT64_MAX / 8), 1}, 0, KZ_RANGE, "beyond the last address"},
-	{0, 2, {0, 32, 1}, {2, 3}, {3, 1}, UINT64_MAX, KZ_RANGE, "beyond the last address"},
+	{0, 2, {0, 32, 1}, {2, 3}, {-(INT64_MAX / 8), 1}, 0, KZ_RANGE, "past the last address"},
+	{0, 2, {0, 32, 1}, {2, 3}, {3, 1}, UINT64_MAX, KZ_RANGE, "past the last address"},
 };
 
 DEVICE_TEST(a_tensor_that_contradicts_itself_is_refused_and_stays)

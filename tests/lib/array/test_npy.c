@@ -94,7 +94,7 @@ static const struct {
 	{"{'descr': '<f4', 'descr': '<f4', 'shape': ()}", KZ_INVALID, "once each"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}", KZ_INVALID,
 		"once each"},
-	{HEAD " x", KZ_INVALID, "expected nothing behind the dict"},
+	{HEAD " x", KZ_INVALID, "expected nothing after the dict"},
 	{"{'descr' '<f4'}", KZ_INVALID, "expected ':' at its byte 9"},
 	{"{'descr': '<f4", KZ_INVALID, "expected the end of a string"},
 	{"{'descr': '<f4\\", KZ_INVALID, "expected the end of a string"},
@@ -105,7 +105,7 @@ static const struct {
 		"expected a number from 0"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (2", KZ_INVALID, "expected ')'"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", KZ_INVALID,
-		"expected a number of 64 bits"},
+		"expected a number that fits in 64 bits"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4)}",
 		KZ_RANGE, "overflows"},
 	{"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296, 4)}",
@@ -129,7 +129,8 @@ static const struct {
 	{"{'descr': [('a', '<f4', 9223372036854775807)], 'fortran_order': False, 'shape': ()}",
 		KZ_INVALID, "expected a field of less than 2^63 bytes"},
 	{"{'descr': [('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',[('a',"
-		"[('a',[('a',[('a',[('a',[('a',", KZ_INVALID, "expected less deep structs"},
+		"[('a',[('a',[('a',[('a',[('a',", KZ_INVALID,
+			"expected structs that are nested less deeply"},
 };
 
 DEVICE_TEST(damaged_headers_are_refused_with_the_place)

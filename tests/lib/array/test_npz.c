@@ -240,13 +240,13 @@ DEVICE_TEST(entries_that_cannot_be_read_say_why)
 		const char *text;
 	} rows[] = {
 		{143, 1, KZ_UNSUPPORTED, "'a' is encrypted: expected it stored or deflated"},
-		{145, 12, KZ_UNSUPPORTED, "'a' is compressed by other means"},
-		{151, 0, KZ_INVALID, "damaged archive: 'a' has another checksum"},
+		{145, 12, KZ_UNSUPPORTED, "'a' is compressed by another method"},
+		{151, 0, KZ_INVALID, "damaged archive: the checksum of 'a' does not match"},
 		{159, 0xd7 - 256, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 599"},
 		{160, 9, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 2392"},
 		{162, 1, KZ_INVALID, "'a' claims 16777944 bytes in 80, and deflate packs at most 1032 in one"},
 		{55, 0, KZ_INVALID, "a: damaged: expected deflated data of 728 bytes"},
-		{0, 0, KZ_INVALID, "expected an entry as the directory has it at byte 0"},
+		{0, 0, KZ_INVALID, "expected the entry that the directory describes at byte 0"},
 	};
 	for (size_t k = 0; k < countof(rows); k++) {
 		memcpy(data, deflated, sizeof(data));

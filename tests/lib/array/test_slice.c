@@ -110,12 +110,12 @@ DEVICE_TEST(a_bad_slice_is_refused)
 	fails(kz_array_slice(&view, a, KZ_AT(KZ_ALL, KZ_SLICE(0, 1, 0)), &err), KZ_INVALID,
 		"the slice of axis 1 has step 0");
 	fails(kz_array_slice(&view, a, KZ_AT(0, 1, 2), &err), KZ_INVALID,
-		"3 indexes are too many for shape (2, 3)");
+		"3 indexes are too many for an array of shape (2, 3)");
 	fails(kz_array_slice(&view, a, KZ_AT(KZ_ELLIPSIS, KZ_ELLIPSIS), &err), KZ_INVALID,
 		"expected at most one ellipsis, got 2");
 	fails(kz_array_slice(&view, a, KZ_AT(odd), &err), KZ_INVALID,
-		"slice 0: 7 is no kind of slice");
-	fails(kz_array_slice(&view, a, KZ_AT(0, none), &err), KZ_INVALID, "slice 1: 0 is no kind");
+		"slice 0: 7 is not a kind of slice");
+	fails(kz_array_slice(&view, a, KZ_AT(0, none), &err), KZ_INVALID, "slice 1: 0 is not a kind");
 	fails(kz_array_slice(&view, a, (kz_slices){NULL, 1}, &err), KZ_INVALID, "got 1 at NULL");
 	fails(kz_array_slice(&view, a, (kz_slices){&odd, -1}, &err), KZ_INVALID, "got -1");
 	fails(kz_array_slice(&view, a, KZ_AT(KZ_NEWAXIS, KZ_NEWAXIS, KZ_NEWAXIS, KZ_NEWAXIS,

@@ -956,7 +956,7 @@ TEXTURE_TEST(a_border_has_the_type_of_what_is_read)
 	kz_texture_release(texture);
 	texture = NULL;
 	read.border[1] = 0.5f;
-	fails(kz_texture_create(&texture, array, &read, &err), KZ_INVALID, "expected integers as the border");
+	fails(kz_texture_create(&texture, array, &read, &err), KZ_INVALID, "expected an integer border");
 	kz_array_release(out);
 	kz_cuda_array_release(array);
 	how.channels = 4;
@@ -1108,13 +1108,13 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	refuse_options(floats, how, "sRGB texels are uint8");
 	how = plain;
 	how.seamless = 1;
-	refuse_options(floats, how, "is for cubes");
+	refuse_options(floats, how, "needs a cube");
 	how = plain;
 	how.anisotropy = 17;
 	refuse_options(floats, how, "up to 16, got 17");
 	how = plain;
 	how.layer_count = 1;
-	refuse_options(floats, how, "KZ_CUDA_ARRAY_LAYERED alone");
+	refuse_options(floats, how, "of kind KZ_CUDA_ARRAY_LAYERED");
 	how = plain;
 	how.dtype = KZ_U16;
 	refuse_options(floats, how, "expected texels of 4 bytes, as the CUDA array has, got 1 of uint16");
@@ -1128,7 +1128,7 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	fails(kz_texture_create(&(kz_texture *){NULL}, floats, &how, &err), KZ_RANGE, "from -1");
 	how.size = 3;
 	refuse_options(floats, how, "KZ_TEXTURE_OPTIONS_INIT");
-	fails(kz_surface_create(&surface, floats, 0, &err), KZ_INVALID, "made with 'surface'");
+	fails(kz_surface_create(&surface, floats, 0, &err), KZ_INVALID, "with the option surface");
 	fails(kz_surface_create(&surface, NULL, 0, &err), KZ_INVALID, "expected a CUDA array");
 	kz_cuda_array_release(floats);
 	kz_cuda_array_release(ints);
@@ -1147,16 +1147,16 @@ DEVICE_TEST(memory_that_cannot_be_a_texture_is_refused)
 	ok(kz_array_slice(&part, all, KZ_AT(0, 0), &err));
 	how.channels = 1;
 	how.normalized = 1;
-	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "1-d array's memory has neither");
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "1-d array's memory cannot have a filter");
 	kz_array_release(part);
 	how.normalized = 0;
 	how.mipmap_filter = KZ_TEXTURE_LINEAR;
 	fails(kz_texture_from(&out, all, &how, &err), KZ_INVALID, "got an array of shape");
 	ok(kz_array_slice(&part, all, KZ_AT(0), &err));
-	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "neither a cube nor a mipmap");
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "cannot be a cube or a mipmap");
 	how.mipmap_filter = 0;
 	how.first_layer = 1;
-	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "are chosen of a CUDA array");
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "only a texture of a CUDA array can choose");
 	kz_array_release(part);
 	kz_array_release(all);
 }
@@ -1167,8 +1167,8 @@ KERNEL_TEST(memory_that_is_not_aligned_is_refused)
 	kz_array *all = array_of(KZ_F32, KZ_SHAPE(W, H + 1), texels), *part = NULL;
 	ck_assert_int_eq(kz_texture_from(&out, all, NULL, &err), KZ_INVALID);
 	ck_assert_ptr_nonnull(strstr(kz_error_hint(&err), "kz_cuda_array_from"));
-	ck_assert_ptr_nonnull(strstr(err.message, "the distance of rows of the array is 36, expected "
-		"a multiple of 32"));
+	ck_assert_ptr_nonnull(strstr(err.message,
+		"the row pitch of the array is 36, expected a multiple of 32"));
 	kz_error_clear(&err);
 	ok(kz_array_slice(&part, all, KZ_AT(0, KZ_SLICE(1, 4)), &err));
 	fails(kz_texture_from(&out, part, NULL, &err), KZ_INVALID, "the address of the array is");

@@ -225,7 +225,7 @@ DEVICE_TEST(elements_outside_the_host_memory_are_refused)
 		ck_assert_ptr_null(array);
 	}
 	fails(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(6), host, -1, NULL, 0, &err),
-		KZ_INVALID, "from 0, got -1");
+		KZ_INVALID, "of at least 0, got -1");
 	fails(kz_array_from_strided(&array, dev, KZ_I16, KZ_SHAPE(6), NULL, 12, NULL, 0, &err),
 		KZ_INVALID, "expected 12 bytes of host memory, got NULL");
 	fails(kz_array_set_strided(NULL, host, 12, NULL, 0, &err), KZ_INVALID, "expected an array");

@@ -115,7 +115,7 @@ STUB_TEST(what_an_allocator_says_reaches_the_user, "")
 	ck_assert_int_eq(kz_buffer_create(&buffer, dev, 8, NULL), KZ_IO);
 	source.answer = KZ_PERMISSION;
 	fails(kz_buffer_create(&buffer, dev, 8, &err), KZ_PERMISSION,
-		"the allocator of cuda:0 gave no 8 bytes: status 21");
+		"the allocator of cuda:0 could not give 8 bytes: status 21");
 	source.answer = KZ_OK;
 	source.shift = 16;
 	fails(kz_buffer_create(&buffer, dev, 8, &err), KZ_INVALID,
@@ -214,7 +214,7 @@ STUB_TEST(memory_that_is_not_the_devices_is_not_wrapped, "devices=2")
 		"got 64 bytes at 0x0");
 	fails(kz_buffer_wrap(&none, dev, 0x1000, -1, count, &released, &err), KZ_INVALID, "got -1");
 	fails(kz_buffer_wrap(&none, dev, UINT64_MAX - 5, 8, count, &released, &err), KZ_RANGE,
-		"end beyond the last address");
+		"extend past the last address");
 	fails(kz_buffer_wrap(&none, NULL, 0x1000, 8, count, &released, &err), KZ_INVALID,
 		"expected a device");
 	fails(kz_buffer_wrap(NULL, dev, 0x1000, 8, count, &released, &err), KZ_INVALID, "out is");

@@ -99,7 +99,7 @@ KERNEL_TEST(a_number_that_is_no_attribute_is_refused)
 {
 	int32_t value = 7;
 	fails(kz_device_attribute(&value, dev, 0x7000, &err), KZ_UNSUPPORTED,
-		"knows no attribute number 28672");
+		"does not know attribute number 28672");
 	ck_assert_int_eq(value, 0);
 	fails(kz_device_attribute(&value, dev, -1, &err), KZ_UNSUPPORTED, "number -1");
 }
@@ -108,7 +108,7 @@ STUB_TEST(questions_that_cannot_be_answered_say_why, "")
 {
 	int32_t value = 7;
 	fails(kz_device_attribute_by_name(&value, dev, "WARP", &err), KZ_NOT_FOUND,
-		"no device attribute is called 'WARP'");
+		"unknown device attribute 'WARP'");
 	fails(kz_device_attribute_by_name(&value, dev, "", &err), KZ_NOT_FOUND, "''");
 	fails(kz_device_attribute_by_name(&value, dev, NULL, &err), KZ_INVALID, "expected the name");
 	fails(kz_device_attribute_by_name(&value, NULL, "WARP_SIZE", &err), KZ_INVALID, "a device");
@@ -116,7 +116,7 @@ STUB_TEST(questions_that_cannot_be_answered_say_why, "")
 	fails(kz_device_attribute(NULL, dev, 10, &err), KZ_INVALID, "out is NULL");
 	support_stub("fail=cuDeviceGetAttribute:1");
 	fails(kz_device_attribute(&value, dev, 10, &err), KZ_UNSUPPORTED,
-		"knows no attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE");
+		"does not know attribute CU_DEVICE_ATTRIBUTE_WARP_SIZE");
 	ck_assert_int_eq(value, 0);
 	support_stub("fail=cuDeviceGetAttribute:101");
 	fails(kz_device_attribute(&value, dev, 10, &err), KZ_NOT_FOUND, "cuDeviceGetAttribute");

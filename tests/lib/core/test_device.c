@@ -127,7 +127,7 @@ START_TEST(the_environment_chooses)
 	fails(kz_device_open(&dev, NULL, &err), KZ_NO_DEVICE, "there is no cuda:7");
 	setenv("KUDZU_DEVICE", "gpu", 1);
 	fails(kz_device_open(&dev, NULL, &err), KZ_INVALID,
-		"KUDZU_DEVICE: no device is called 'gpu'");
+		"KUDZU_DEVICE: unknown device 'gpu'");
 	setenv("KUDZU_DEVICE", "", 1);
 	ok(kz_device_open(&dev, NULL, &err));
 	ck_assert_str_eq(kz_device_name(dev), "cuda:0");
@@ -665,7 +665,7 @@ DEVICE_TEST(a_limit_is_what_it_was_set_to)
 	fails(kz_device_limit(NULL, dev, KZ_LIMIT_STACK_SIZE, &err), KZ_INVALID, "out is NULL");
 	fails(kz_device_set_limit(dev, (kz_limit)-1, 1, &err), KZ_INVALID, "got -1");
 	fails(kz_device_set_limit(dev, KZ_LIMIT_STACK_SIZE, -5, &err), KZ_INVALID,
-		"expected a limit from 0, got -5");
+		"expected a limit of at least 0, got -5");
 	fails(kz_device_set_limit(dev, KZ_LIMIT_STACK_SIZE, INT64_MAX, &err), KZ_INVALID,
 		"cuCtxSetLimit");
 	fails(kz_device_set_limit(NULL, KZ_LIMIT_STACK_SIZE, 1, &err), KZ_INVALID,
@@ -727,7 +727,7 @@ DEVICE_TEST(what_no_gpu_has_is_refused_until_the_limits_are_off)
 	ck_assert_int_ne(run_excessive(), KZ_OK);
 	kz_error_clear(&err);
 	fails(kz_device_set_option(dev, KZ_OPTION_LIMITS, 2, &err), KZ_INVALID, "0 or 1");
-	fails(kz_device_set_option(dev, (kz_option)9, 1, &err), KZ_INVALID, "an option of a device");
+	fails(kz_device_set_option(dev, (kz_option)9, 1, &err), KZ_INVALID, "a device option");
 	fails(kz_device_set_option(NULL, KZ_OPTION_LIMITS, 1, &err), KZ_INVALID, "a device");
 }
 

@@ -175,7 +175,7 @@ KERNEL_TEST(memory_that_cannot_be_shared_is_told)
 	fails(kz_buffer_export(&handle, none, &err), KZ_INVALID, "of 1 byte or more to share");
 	ok(kz_device_use_pool(dev, 0, &err));
 	ok(kz_buffer_create(&lone, dev, 5000000, &err));
-	fails(kz_buffer_export(&handle, lone, &err), KZ_UNSUPPORTED, "expected that of a pool or of cuMemAlloc");
+	fails(kz_buffer_export(&handle, lone, &err), KZ_UNSUPPORTED, "expected memory from a pool or from cuMemAlloc");
 	ok(kz_device_use_pool(dev, 1, &err));
 	/* Its own memory has an address here already. */
 	ok(kz_buffer_export(&handle, buffer, &err));

@@ -420,7 +420,7 @@ STUB_TEST(a_list_without_memory_says_so, "")
 		(void)!kz_event_create(&event, dev, NULL);
 		mem_fail_after(-1);
 	}
-	fails(kz_device_list_leaks(dev, add_line, text, &err), KZ_NO_MEMORY, "1 objects are not on");
+	fails(kz_device_list_leaks(dev, add_line, text, &err), KZ_NO_MEMORY, "1 objects are missing from");
 	mem_fail_after(0);
 	ck_assert_int_eq(kz_device_list_leaks(dev, add_line, text, NULL), KZ_NO_MEMORY);
 	mem_fail_after(-1);

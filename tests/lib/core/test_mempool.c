@@ -255,9 +255,9 @@ STUB_TEST(the_limit_holds, "")
 		"requested, 512 live, 2097152 reserved, of at most 5242880 by kz_device_limit_memory");
 	ok(kz_device_limit_memory(dev, 0, &err));
 	ok(kz_buffer_create(&buffer, dev, 4 * MIB, &err));
-	fails(kz_device_limit_memory(dev, -1, &err), KZ_INVALID, "from 0, got -1");
+	fails(kz_device_limit_memory(dev, -1, &err), KZ_INVALID, "of at least 0, got -1");
 	fails(kz_device_limit_memory(NULL, 0, &err), KZ_INVALID, "expected a device");
-	fails(kz_device_trim(dev, -1, &err), KZ_INVALID, "from 0, got -1");
+	fails(kz_device_trim(dev, -1, &err), KZ_INVALID, "of at least 0, got -1");
 	fails(kz_device_trim(NULL, 0, &err), KZ_INVALID, "expected a device");
 	fails(kz_device_use_pool(NULL, 0, &err), KZ_INVALID, "expected a device");
 	kz_device_reset_peaks(NULL);

@@ -182,7 +182,7 @@ STUB_TEST(a_pointer_finds_the_memory_that_it_lies_in, "")
 STUB_TEST(bad_wishes_for_pinned_memory_are_refused, "missing=cuMemHostAlloc")
 {
 	kz_pinned *pinned = (kz_pinned *)&err;
-	fails(kz_pinned_create(&pinned, dev, -1, &err), KZ_INVALID, "from 0, got -1");
+	fails(kz_pinned_create(&pinned, dev, -1, &err), KZ_INVALID, "of at least 0, got -1");
 	ck_assert_ptr_null(pinned);
 	fails(kz_pinned_create(&pinned, NULL, 1, &err), KZ_INVALID, "expected a device");
 	fails(kz_pinned_create(NULL, dev, 1, &err), KZ_INVALID, "out is NULL");

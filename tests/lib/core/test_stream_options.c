@@ -76,7 +76,7 @@ STUB_TEST(bad_options_are_refused, "")
 	event_options.size = sizeof(event_options);
 	event_options.interprocess = 1;
 	fails(kz_event_create_with(&event, dev, &event_options, &err), KZ_INVALID,
-		"expected disable_timing beside interprocess");
+		"expected disable_timing with interprocess");
 	fails(kz_event_create_with(&event, NULL, NULL, &err), KZ_INVALID, "expected a device");
 	fails(kz_event_create_with(NULL, dev, NULL, &err), KZ_INVALID, "out is NULL");
 	ok(kz_event_create_with(&event, dev, NULL, &err));
@@ -210,7 +210,7 @@ STUB_TEST(a_stream_of_another_context_is_refused, "devices=2")
 		KZ_INVALID, "expected a stream of the primary context of cuda:0");
 	ck_assert_ptr_null(stream);
 	fails(kz_stream_wrap(&stream, dev, CU_STREAM_PER_THREAD, &err), KZ_INVALID,
-		"CU_STREAM_PER_THREAD is another stream in each thread");
+		"CU_STREAM_PER_THREAD, which is another stream in each");
 	fails(kz_stream_wrap(&stream, NULL, NULL, &err), KZ_INVALID, "expected a device");
 	fails(kz_stream_wrap(NULL, dev, NULL, &err), KZ_INVALID, "out is NULL");
 	mem_fail_after(0);
@@ -283,10 +283,10 @@ DEVICE_TEST(an_event_without_timing_measures_nothing)
 	ok(kz_event_synchronize(plain, &err));
 	ok(kz_event_query(plain, &err));
 	fails(kz_event_elapsed_ms(&ms, timed, plain, &err), KZ_INVALID,
-		"the stop event measures no time: it was created with disable_timing");
+		"the stop event cannot measure time: it was created with disable_timing");
 	ck_assert(ms == 0);
 	fails(kz_event_elapsed_ms(&ms, plain, timed, &err), KZ_INVALID,
-		"the start event measures no time");
+		"the start event cannot measure time");
 	kz_event_release(timed);
 	kz_event_release(plain);
 }

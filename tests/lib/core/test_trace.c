@@ -194,11 +194,11 @@ STUB_TEST(a_call_that_fails_is_there_and_a_captured_one_has_no_time, "")
 
 STUB_TEST(one_trace_at_a_time_and_none_to_end, "")
 {
-	fails(kz_trace_end(&err), KZ_STATE, "no trace is on");
+	fails(kz_trace_end(&err), KZ_STATE, "no trace is running");
 	begin();
-	fails(kz_trace_begin("/tmp/kudzu-other", &err), KZ_STATE, "a trace is on already");
+	fails(kz_trace_begin("/tmp/kudzu-other", &err), KZ_STATE, "a trace is already running");
 	end();
-	fails(kz_trace_end(&err), KZ_STATE, "no trace is on");
+	fails(kz_trace_end(&err), KZ_STATE, "no trace is running");
 	begin();
 	end();
 	ck_assert_int_eq(count("\"ph\":\"X\""), 0);
@@ -216,7 +216,7 @@ STUB_TEST(a_file_that_cannot_be_written_is_refused, "")
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	fails(kz_trace_begin(path, &err), KZ_IO, "cannot write the trace");
 	unlink(path);
-	fails(kz_trace_end(&err), KZ_STATE, "no trace is on");
+	fails(kz_trace_end(&err), KZ_STATE, "no trace is running");
 }
 
 START_TEST(a_variable_begins_it_when_a_device_is_opened)
@@ -240,7 +240,7 @@ START_TEST(a_variable_begins_it_when_a_device_is_opened)
 	end();
 	ck_assert_int_eq(count("copy to device"), 2);
 	ok(kz_device_open(&again, "cuda", &err)); /* not once more */
-	fails(kz_trace_end(&err), KZ_STATE, "no trace is on");
+	fails(kz_trace_end(&err), KZ_STATE, "no trace is running");
 	kz_device_close(again);
 	unsetenv("KUDZU_TRACE");
 	support_check_stub();

@@ -448,7 +448,7 @@ DEVICE_TEST(cosine_transforms_refuse_what_does_not_fit)
 		"dct: expected a float dtype of into, got complex64");
 	options.into = real;
 	fails(kz_dct(&out, one, 2, KZ_AXES(0), &options, &err), KZ_INVALID,
-		"dct: shape (1,) does not go into (4, 3)");
+		"dct: shape (1,) does not fit into (4, 3)");
 	ck_assert_ptr_null(out);
 	kz_array_release(real);
 	kz_array_release(points);
@@ -669,7 +669,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	options.norm = 0;
 	options.into = empty;
 	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
-		"fft: shape (4, 3) does not go into (2, 0)");
+		"fft: shape (4, 3) does not fit into (2, 0)");
 	options.into = real;
 	fails(kz_fft(&out, x, KZ_AXES(0), &options, &err), KZ_INVALID,
 		"fft: expected a complex dtype of into, got float32");
@@ -678,7 +678,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 		"rfft: expected real numbers, got complex64");
 	options.into = x;
 	fails(kz_irfft(&out, x, KZ_AXES(1), &options, &err), KZ_INVALID,
-		"irfft: shape (4, 4) does not go into (4, 3)");
+		"irfft: shape (4, 4) does not fit into (4, 3)");
 	options.into = NULL;
 	ck_assert_ptr_null(out);
 	ok(kz_fft(&out, empty, KZ_AXES(0), NULL, &err));

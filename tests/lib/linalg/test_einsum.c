@@ -496,9 +496,9 @@ DEVICE_TEST(operands_and_options_that_do_not_fit_are_refused)
 	fails(kz_einsum(NULL, "ij", KZ_ARRAYS(a), NULL, &err), KZ_INVALID, "out is NULL");
 	options.into = bools;
 	fails(kz_einsum(&got, "ij->i", KZ_ARRAYS(a), &options, &err), KZ_INVALID,
-		"einsum gives float32, which does not go into bool");
+		"einsum gives float32, which does not fit into bool");
 	fails(kz_einsum(&got, "ij", KZ_ARRAYS(a), &options, &err), KZ_INVALID,
-		"einsum gives shape (2, 3), which does not go into (2,)");
+		"einsum gives shape (2, 3), which does not fit into (2,)");
 	ck_assert_ptr_null(got);
 	release_arrays(a, bools, structs);
 }

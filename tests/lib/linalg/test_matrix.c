@@ -253,7 +253,7 @@ DEVICE_TEST(an_array_is_scaled_in_place)
 	}
 	sampled_check(array, KZ_SHAPE(3, 4, 5), a, 1e-5);
 	sampled_check(ints, KZ_SHAPE(60), b, 0);
-	fails(kz_scale(ints, 0.5, &err), KZ_INVALID, "float64, which does not go into int16");
+	fails(kz_scale(ints, 0.5, &err), KZ_INVALID, "float64, which does not fit into int16");
 	fails(kz_scale(ints, 70000, &err), KZ_RANGE, "70000 does not fit in int16");
 	fails(kz_scale((kz_array *)NULL, 2, &err), KZ_INVALID, "expected an array, got NULL");
 	release_arrays(array, ints);
@@ -314,17 +314,18 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_diag(&out, v, INT64_MIN, NULL, &err), KZ_RANGE, "too large");
 	fails(kz_diag(&out, v, INT64_MAX, NULL, &err), KZ_RANGE, "too large");
 	fails(kz_diag(&out, v, INT64_MAX / 2, NULL, &err), KZ_RANGE, "");
-	fails(kz_diff(&out, a, -1, 0, NULL, &err), KZ_INVALID, "diff: expected n from 0, got -1");
+	fails(kz_diff(&out, a, -1, 0, NULL, &err), KZ_INVALID,
+		"diff: expected n of at least 0, got -1");
 	fails(kz_diff(&out, a, 1, 2, NULL, &err), KZ_RANGE, "axis 2");
 	fails(kz_vander(&out, a, 3, 0, NULL, &err), KZ_INVALID,
 		"vander: expected one extent, got shape (2, 3)");
-	fails(kz_vander(&out, v, -2, 0, NULL, &err), KZ_INVALID, "columns from 0, or -1, got -2");
+	fails(kz_vander(&out, v, -2, 0, NULL, &err), KZ_INVALID, "columns of at least 0, or -1, got -2");
 	fails(kz_scale_along(a, v, 0, &err), KZ_INVALID,
 		"scale_along: factors of shape (4,) do not fit axis 0 of shape (2, 3)");
 	fails(kz_scale_along(a, NULL, 0, &err), KZ_INVALID, "an array of factors, got NULL");
 	fails(kz_scale_along(a, v, 5, &err), KZ_RANGE, "axis 5");
 	options.into = v;
-	fails(kz_tril(&out, a, 0, &options, &err), KZ_INVALID, "does not go into (4,)");
+	fails(kz_tril(&out, a, 0, &options, &err), KZ_INVALID, "does not fit into (4,)");
 	options.size = 1;
 	fails(kz_diff(&out, a, 1, 0, &options, &err), KZ_INVALID, "kz_op_options has size 1");
 	ck_assert_ptr_null(out);

@@ -601,12 +601,12 @@ DEVICE_TEST(targets_and_options_that_do_not_fit_are_refused)
 	options = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	options.into = wrong;
 	fails(kz_dot(&z, x, x, &options, &err), KZ_INVALID,
-		"dot gives shape (2, 2), which does not go into (2, 1)");
+		"dot gives shape (2, 2), which does not fit into (2, 1)");
 	options.into = bools;
 	fails(kz_kron(&z, wrong, wrong, &options, &err), KZ_INVALID,
-		"kron gives shape (4, 1), which does not go into (2, 2)");
+		"kron gives shape (4, 1), which does not fit into (2, 2)");
 	fails(kz_tensordot(&z, x, x, 1, &options, &err), KZ_INVALID,
-		"tensordot gives float32, which does not go into bool");
+		"tensordot gives float32, which does not fit into bool");
 	options.into = repeated;
 	fails(kz_matrix_power(&z, x, 2, &options, &err), KZ_INVALID, "may share memory");
 	options.into = NULL;

@@ -433,7 +433,8 @@ LINEAR_TEST(shapes_that_do_not_fit_are_printed)
 	options.into = scalar;
 	kz_array *identity;
 	ok(kz_array_eye(&identity, dev, KZ_F32, 3, 3, 0, &err));
-	fails(kz_inv(&out, identity, &options, &err), KZ_INVALID, "(3, 3), which does not go into ()");
+	fails(kz_inv(&out, identity, &options, &err), KZ_INVALID,
+		"(3, 3), which does not fit into ()");
 	ck_assert_ptr_null(out);
 	fails(kz_solve_triangular(&out, identity, identity, 2, 0, 0, NULL, &err), KZ_INVALID,
 		"unknown kz_triangle 2");

@@ -211,7 +211,7 @@ START_TEST(a_chosen_device_is_named_with_the_variable)
 	kz_diagnosis_release(diagnosis);
 	setenv("KUDZU_DEVICE", "gpu", 1);
 	ok(kz_diagnose(&diagnosis, &err));
-	find("choice", "no device: KUDZU_DEVICE: no device is called 'gpu'");
+	find("choice", "no device: KUDZU_DEVICE: unknown device 'gpu'");
 	ck_assert_int_eq(kz_diagnosis_usable(diagnosis), 0);
 	kz_diagnosis_release(diagnosis);
 	setenv("KUDZU_DEVICE", "cuda", 1);

@@ -246,8 +246,8 @@ DEVICE_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 		"expected a slice or a range, got both");
 	call.range = NULL;
 	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_INVALID,
-		"a range says how many");
-	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "a range says how many");
+		"a range has to give the number");
+	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "a range has to give the number");
 	call.size = 3;
 	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
 		"kz_elementwise_call has size 3");

@@ -72,11 +72,11 @@ DEVICE_TEST(a_target_that_does_not_fit_is_refused)
 	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)), *whole = zeros(dev, KZ_I32, KZ_SHAPE(2, 3));
 	kz_array *small = zeros(dev, KZ_F32, KZ_SHAPE(3)), *still, *out;
 	fails(kz_apply_into(whole, KZ_OP_ADD, &err, KZ_ARGS(whole, a)), KZ_INVALID,
-		"add gives float64, which does not go into int32");
+		"add gives float64, which does not fit into int32");
 	fails(kz_apply_into(small, KZ_OP_ADD, &err, KZ_ARGS(small, a)), KZ_INVALID,
-		"add gives shape (2, 3), which does not go into (3,)");
+		"add gives shape (2, 3), which does not fit into (3,)");
 	fails(kz_array_assign(small, a, &err), KZ_INVALID,
-		"copy gives shape (2, 3), which does not go into (3,)");
+		"copy gives shape (2, 3), which does not fit into (3,)");
 	fails(kz_array_fill(whole, KZ_ARG(INT64_C(1) << 31), &err), KZ_RANGE,
 		"2147483648 does not fit in int32");
 	ok(kz_array_view(&still, a, KZ_SHAPE(2, 3), (const int64_t[]){0, 4}, 0, &err));

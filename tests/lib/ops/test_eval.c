@@ -276,7 +276,7 @@ DEVICE_TEST(bad_calls_are_refused)
 	options.dtype = 0;
 	options.into = b;
 	fails(kz_eval(&out, "a + 2j", &options, &err, KZ_VARS(a)), KZ_INVALID,
-		"add gives complex64, which does not go into float32");
+		"add gives complex64, which does not fit into float32");
 	ck_assert_int_eq(kz_eval(&out, "a +", NULL, NULL, KZ_VARS(a)), KZ_COMPILE);
 	err.status = KZ_IO;
 	ck_assert_int_eq(kz_eval(&out, "a +", NULL, &err, KZ_VARS(a)), KZ_COMPILE);

@@ -309,7 +309,7 @@ DEVICE_TEST(a_bad_put_writes_nothing)
 	kz_array *bad = from(KZ_I32, KZ_SHAPE(2), (const int32_t[]){1, 4}, 8);
 	kz_array *values = from(KZ_F32, KZ_SHAPE(1), (const float[]){9}, 4);
 	fails(kz_array_put(array, bad, values, KZ_INDEX_CHECK, &err), KZ_INVALID,
-		"put: float32 does not go into int32");
+		"put: float32 does not fit into int32");
 	fails(kz_array_put(array, bad, bad, KZ_INDEX_CHECK, &err), KZ_RANGE,
 		"index 4, at place 1 of the indexes, is out of range for an array of 4");
 	check_ints(array, want, 4);

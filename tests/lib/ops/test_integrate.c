@@ -577,7 +577,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	options.even = 0;
 	options.into = y;
 	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID,
-		"trapz gives shape (4,), which does not go into (4, 5)");
+		"trapz gives shape (4,), which does not fit into (4, 5)");
 	fails(kz_cumulative_trapezoid(&out, y, &options, &err), KZ_INVALID, "(4, 4)");
 	options.size = 3;
 	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "kz_integrate_options has size 3");

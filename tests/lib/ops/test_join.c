@@ -462,9 +462,9 @@ KERNEL_TEST(a_target_that_does_not_fit_is_refused)
 	ok(kz_array_view_as(&strange, a, odd, &err));
 	options.into = a;
 	fails(kz_array_concatenate(&out, KZ_ARRAYS(a, f), 0, &options, &err), KZ_INVALID,
-		"concatenate gives shape (4,), which does not go into (2,)");
+		"concatenate gives shape (4,), which does not fit into (2,)");
 	fails(kz_array_concatenate(&out, KZ_ARRAYS(f), 0, &options, &err), KZ_INVALID,
-		"concatenate gives float64, which does not go into int32");
+		"concatenate gives float64, which does not fit into int32");
 	fails(kz_array_stack(&out, KZ_ARRAYS(f, strange), 0, NULL, &err), KZ_INVALID,
 		"stack: float64 and join_odd have no type in common");
 	fails(kz_array_concatenate(&out, KZ_ARRAYS(f, NULL), 0, NULL, &err), KZ_INVALID,

@@ -286,9 +286,10 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 		"log_softmax cannot have dtype int32");
 	options.dtype = 0;
 	options.into = floats;
-	fails(kz_softmax(&out, x, 0, &options, &err), KZ_INVALID, "which does not go into (2,)");
+	fails(kz_softmax(&out, x, 0, &options, &err), KZ_INVALID, "which does not fit into (2,)");
 	fails(kz_one_hot(&out, floats, 3, NULL, &err), KZ_INVALID, "one_hot: expected integers");
-	fails(kz_one_hot(&out, classes, -1, NULL, &err), KZ_INVALID, "a count from 0, got -1");
+	fails(kz_one_hot(&out, classes, -1, NULL, &err), KZ_INVALID,
+		"a count of at least 0, got -1");
 	fails(kz_one_hot(NULL, classes, 3, NULL, &err), KZ_INVALID, "kz_one_hot: out is NULL");
 	fails(kz_cross_entropy(&out, NULL, x, classes, NULL, &err), KZ_INVALID,
 		"one extent more than the classes, got shapes (2, 3) and (3,)");
@@ -302,7 +303,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_cross_entropy(&out, NULL, complexes, classes, NULL, &err), KZ_INVALID,
 		"cross_entropy does not take complex64");
 	both.gradient_into = floats;
-	fails(kz_cross_entropy(&out, NULL, x, classes, &both, &err), KZ_INVALID, "does not go into (2,)");
+	fails(kz_cross_entropy(&out, NULL, x, classes, &both, &err), KZ_INVALID,
+		"does not fit into (2,)");
 	ck_assert_ptr_null(out);
 	both.size = 2;
 	fails(kz_cross_entropy(&out, NULL, x, classes, &both, &err), KZ_INVALID,

@@ -490,7 +490,7 @@ KERNEL_TEST(results_go_into_arrays_of_any_strides_and_of_other_types)
 	ok(kz_array_get(room, got, sizeof(got), &err));
 	ck_assert(got[1] == 2 && got[3] == 5);
 	fails(kz_reduce(NULL, KZ_REDUCE_SUM, array, KZ_AXES(0), &options, &err), KZ_INVALID,
-		"sum gives shape (3,), which does not go into (2,)");
+		"sum gives shape (3,), which does not fit into (2,)");
 	release_arrays(into, room, array);
 	kz_stream_release(stream);
 }
@@ -522,9 +522,11 @@ KERNEL_TEST(what_makes_no_sense_is_refused)
 	ok(kz_dtype_register(&point, "struct reduce_point", 8, &err));
 	ok(kz_array_zeros(&array, dev, point, KZ_SHAPE(2, 2), &err));
 	ok(kz_array_zeros(&numbers, dev, KZ_C64, KZ_SHAPE(2, 2), &err));
-	fails(kz_sum(&result, array, KZ_ALL_AXES, &err), KZ_INVALID, "sum is not for struct reduce_point");
+	fails(kz_sum(&result, array, KZ_ALL_AXES, &err), KZ_INVALID,
+		"sum does not take struct reduce_point");
 	ck_assert_ptr_null(result);
-	fails(kz_max(&result, numbers, KZ_ALL_AXES, &err), KZ_INVALID, "max is not for complex64");
+	fails(kz_max(&result, numbers, KZ_ALL_AXES, &err), KZ_INVALID,
+		"max does not take complex64");
 	fails(kz_sum(&result, numbers, KZ_AXES(2), &err), KZ_RANGE, "axis 2 is out of range");
 	fails(kz_sum(&result, numbers, KZ_AXES(0, -2), &err), KZ_INVALID, "is named twice");
 	fails(kz_sum(&result, NULL, KZ_ALL_AXES, &err), KZ_INVALID, "expected an array, got NULL");

@@ -362,7 +362,7 @@ DEVICE_TEST(an_array_that_does_not_fit_the_result_is_refused)
 	ok(kz_array_astype(&real, array, KZ_F32, &err));
 	options.into = array;
 	fails(kz_scan(&out, real, "a + b", "0", &options, &err), KZ_INVALID,
-		"float32 does not go into int32");
+		"float32 does not fit into int32");
 	ok(kz_array_zeros(&one, dev, KZ_F32, KZ_SHAPE(1), &err));
 	ok(kz_array_broadcast_to(&options.into, one, KZ_SHAPE(4), &err));
 	fails(kz_scan(&out, real, "a + b", "0", &options, &err), KZ_INVALID, "share");

@@ -173,7 +173,7 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 		"3 is not a kz_scatter_op");
 	ok(kz_array_astype(&wide, one, KZ_C64, &err));
 	fails(kz_array_scatter(array, indexes, wide, KZ_SCATTER_ADD, NULL, &err), KZ_INVALID,
-		"scatter: complex64 does not go into int64");
+		"scatter: complex64 does not fit into int64");
 	fails(kz_array_scatter(wide, indexes, wide, KZ_SCATTER_MIN, NULL, &err), KZ_INVALID,
 		"scatter: complex64 has no order");
 	release_arrays(array, indexes, one, wide);

@@ -156,7 +156,7 @@ DEVICE_TEST(types_are_told_apart)
 			ck_assert(first_of(into) == 3);
 		} else {
 			fails(kz_apply_into(into, KZ_OP_ADD, &err, KZ_ARGS(a, 2)), KZ_INVALID,
-				"does not go into");
+				"does not fit into");
 		}
 		release_arrays(a, sum, into);
 	}

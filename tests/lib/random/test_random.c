@@ -574,13 +574,13 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	ok(kz_array_zeros(&y, dev, KZ_F32, KZ_SHAPE(3, 2), &err));
 	options.into = y;
 	fails(kz_random_draw(&x, rng, KZ_RANDOM_UNIFORM, 0, two, 0, 1, &options, &err), KZ_INVALID,
-		"uniform: shape (2, 3) does not go into (3, 2)");
+		"uniform: shape (2, 3) does not fit into (3, 2)");
 	fails(kz_random_integers(&x, rng, 0, KZ_SHAPE(3, 2), 0, 5, &(kz_op_options){.size = 1}, &err),
 		KZ_INVALID, "kz_op_options has size 1");
 	ck_assert_uint_eq(kz_random_offset(rng), 0);
 	ok(kz_random_seek(rng, UINT64_MAX - 1, &err));
 	fails(kz_random_uniform(&x, rng, 0, KZ_SHAPE(9), 0, 1, &err), KZ_RANGE,
-		"3 offsets from 18446744073709551614 on go beyond 64 bits");
+		"3 offsets from 18446744073709551614 on overflow 64 bits");
 	ck_assert_ptr_null(x);
 	kz_array_release(y);
 	end();

@@ -235,11 +235,11 @@ static const struct {
 } wrong[] = {
 	{"", make_file, "expected a folder"},
 	{"", make_link, "expected a folder"},
-	{"", make_open_to_group, "can be written by others"},
+	{"", make_open_to_group, "others can write to it"},
 	{"", make_foreign, ""},
 	{"/sources", make_file, "expected a folder"},
 	{"/sources", make_link, "expected a folder"},
-	{"/sources", make_open_to_group, "can be written by others"},
+	{"/sources", make_open_to_group, "others can write to it"},
 	{"/sources", make_foreign, ""},
 };
 

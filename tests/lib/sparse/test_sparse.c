@@ -686,7 +686,7 @@ DEVICE_TEST(calls_that_do_not_fit_are_refused)
 		"3 is not a kz_matrix_op");
 	options.into = x;
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, x, &options, &err), KZ_INVALID,
-		"does not go into (4,)");
+		"does not fit into (4,)");
 	fails(kz_sparse_matmul(&y, NULL, KZ_MATRIX_AS_IS, x, NULL, &err), KZ_INVALID,
 		"expected a sparse matrix, got NULL");
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, NULL, NULL, &err), KZ_INVALID,
