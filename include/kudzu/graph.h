@@ -22,6 +22,8 @@
  * same way before the end.  Two streams of a capture that use the same buffer do so in the order
  * of the calls, as always.
  *
+ * kernel.h has the kernels of graphs (kz_graph_add_kernel, kz_exec_set_args).
+ *
  * A call that has to wait, such as kz_array_get, cannot be captured.  It fails with KZ_STATE, names
  * itself, and the capture goes on.  To read memory that a capture uses is refused in all streams:
  * its values are not there before a launch.  The first use of cuBLAS is refused, too, so use it
@@ -35,7 +37,8 @@
  *
  * Two threads must not use one graph, or one stream that is captured, at the same time.
  */
-#include <kudzu/kernel.h>
+#include <kudzu/memory.h>
+#include <kudzu/preprocessor.h>
 
 #include <stdio.h>
 
@@ -192,24 +195,6 @@ KZ_API void kz_exec_release(kz_exec *exec);
 KZ_API KZ_NODISCARD kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err);
 
 /**
- * Give a kernel node other arguments, from the next launch on.
- *
- * They are checked and converted as by kz_launch.  The graph keeps their memory in the place of
- * that of the arguments before.
- *
- * @param name of the node; see kz_graph_node.
- * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is no kernel;
- *         KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for KZ_IN, KZ_OUT and
- *         KZ_INOUT; the driver's failures.  After a failure the node has its old arguments.
- */
-KZ_API KZ_NODISCARD kz_status kz_exec_set_args(kz_exec *exec, const char *name, kz_error *err,
-	kz_args args);
-
-/** The same with an array of arguments, for bindings and computed lists. */
-KZ_API KZ_NODISCARD kz_status kz_exec_set_args_list(kz_exec *exec, const char *name,
-	const kz_arg *args, size_t count, kz_error *err);
-
-/**
  * Take over the parameters of all nodes from a graph of the same shape, such as a second capture of
  * the same calls.
  *
@@ -219,7 +204,10 @@ KZ_API KZ_NODISCARD kz_status kz_exec_set_args_list(kz_exec *exec, const char *n
  */
 KZ_API KZ_NODISCARD kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err);
 
-/* Explicit nodes */
+/*
+ * Explicit nodes.  They run in the order that their edges ask for, whatever memory they use.  kernel.h
+ * has those that launch kernels: kz_graph_add_kernel.
+ */
 
 /** The nodes that a new one comes after, as KZ_AFTER makes it. */
 typedef struct kz_nodes {
@@ -242,28 +230,13 @@ typedef struct kz_nodes {
 #endif
 
 /**
- * Add a node that launches a kernel.
- *
- * Nodes run in the order that their edges ask for, whatever memory they use.
+ * Add a node that copies between buffers of the device; as kz_copy_dtod.
  *
  * @param out set to the node, NULL on failure; may be NULL.  The same holds for all nodes.
  * @param after what it comes after.
- * @param options NULL for the defaults; the stream does not matter.
- * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a cooperative
- * launch.
- * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments'
- * memory.
+ * @return as kz_copy_dtod; KZ_INVALID for a node of another graph.
+ * Ownership: the node belongs to the graph, which keeps the memory that it uses.
  */
-KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after,
-	kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const kz_launch_options *options,
-	kz_error *err, kz_args args);
-
-/** The same with an array of arguments, for bindings and computed lists. */
-KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph,
-	kz_nodes after, kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
-	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err);
-
-/** Add a node that copies between buffers of the device; as kz_copy_dtod. */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset, int64_t size,
 	kz_error *err);

@@ -35,6 +35,7 @@
  * the stride of an axis with one element does not matter; an array without elements passes.
  */
 #include <kudzu/array.h>
+#include <kudzu/graph.h>
 #include <kudzu/module.h>
 #include <kudzu/preprocessor.h>
 #include <kudzu/texture.h>
@@ -450,6 +451,46 @@ KZ_API const char *kz_kernel_signature(const kz_kernel *kernel);
 
 /** Return the driver's CUfunction, for other libraries.  Borrowed. */
 KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
+
+/* Kernels in graphs; graph.h has graphs */
+
+/**
+ * Add a node to a graph that launches a kernel.
+ *
+ * @param out set to the node, NULL on failure; may be NULL.
+ * @param after what it comes after.
+ * @param options NULL for the defaults; the stream does not matter.
+ * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a
+ *         cooperative launch.
+ * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments'
+ * memory.
+ */
+KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after,
+	kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const kz_launch_options *options,
+	kz_error *err, kz_args args);
+
+/** The same with an array of arguments, for bindings and computed lists. */
+KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph,
+	kz_nodes after, kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
+	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err);
+
+/**
+ * Give a kernel node of a graph other arguments, from the next launch of the graph on.
+ *
+ * They are checked and converted as by kz_launch.  The graph keeps their memory in the place of
+ * that of the arguments before.
+ *
+ * @param name of the node; see kz_graph_node.
+ * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is no kernel;
+ *         KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for KZ_IN, KZ_OUT and
+ *         KZ_INOUT; the driver's failures.  After a failure the node has its old arguments.
+ */
+KZ_API KZ_NODISCARD kz_status kz_exec_set_args(kz_exec *exec, const char *name, kz_error *err,
+	kz_args args);
+
+/** The same with an array of arguments, for bindings and computed lists. */
+KZ_API KZ_NODISCARD kz_status kz_exec_set_args_list(kz_exec *exec, const char *name,
+	const kz_arg *args, size_t count, kz_error *err);
 
 #ifdef __cplusplus
 }

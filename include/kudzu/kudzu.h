@@ -14,7 +14,7 @@
  *
  * Run CUDA C
  *	module.h       compile and load, variables of a module
- *	kernel.h       kz_launch, KZ_ARGS, occupancy
+ *	kernel.h       kz_launch, KZ_ARGS, occupancy, kernels in graphs
  *	prepared.h     arguments that are bound once
  *	texture.h      CUDA arrays, textures, surfaces
  *	layout.h       a struct on host and device
