@@ -6,6 +6,7 @@
 #	include FILE LINE QUOTE NAME    FILE includes NAME, in " or <
 #	defines FILE SYMBOL             the object of FILE defines a global symbol
 #	needs FILE SYMBOL               and needs one
+#	declares FILE SYMBOL            the public header FILE declares a function
 #
 # complains about what they should not be, and draws the picture.  `layers` is the table in
 # make/lib.mk: words FOLDER:LIBRARY:LIBRARY... from the lowest layer up.
@@ -37,9 +38,9 @@ function complain(text) {
 	failed = 1
 }
 
-# src/cpu/ptx/lex.c -> cpu/ptx; "" outside src and for src/lib/kudzu.c.
+# src/cpu/ptx/lex.c -> cpu/ptx; "" outside src and for src/lib/kudzu.c and ffi.c, which know all.
 function folder_of(path) {
-	if (path !~ /^src\/.*\// || path == "src/lib/kudzu.c") {
+	if (path !~ /^src\/.*\// || path ~ /^src\/lib\/[^\/]*$/) {
 		return ""
 	}
 	sub(/^src\//, "", path)
@@ -67,7 +68,7 @@ function may_include_public(file, name) {
 	}
 	if (name ~ /^kudzu\//) {
 		return file ~ /^(include|samples|bench)\// || (folder_of(file), "command") in family \
-			|| file == "src/lib/kudzu.c" || rank[folder_of(file)] >= rank["lib/core"] && (folder_of(file), "kudzu") in family
+			|| file ~ /^src\/lib\/[^\/]*$/ || rank[folder_of(file)] >= rank["lib/core"] && (folder_of(file), "kudzu") in family
 	}
 	if (name ~ /^(cu|nv)[a-z0-9_]*\.h$/) {
 		return 0
@@ -100,7 +101,18 @@ FILENAME == ".ci/cycles.txt" {
 $1 == "include" && $4 == "<" {
 	if (!may_include_public($2, $5)) {
 		complain($2 ":" $3 ": may not include <" $5 ">")
+	} else if ($5 ~ /^kudzu\// && (folder_of($2) in rank || $2 ~ /^include\//)) {
+		public_uses++
+		public_file[public_uses] = $2
+		public_line[public_uses] = $3
+		public_header[public_uses] = "include/" $5
 	}
+}
+
+$1 == "declares" {
+	declared++
+	declared_in[declared] = $2
+	declaration[declared] = $3
 }
 
 $1 == "include" && $4 == "\"" && $2 ~ /^src\// {
@@ -201,6 +213,36 @@ function check_symbols(    i, d, n, defs, from, to) {
 	}
 }
 
+# A public header belongs to the lowest layer that defines one of its functions.  The files of a layer
+# include the headers of this layer and of those below, and so do the headers themselves.
+function check_public(    i, d, n, defs, at, file, header) {
+	for (i = 1; i <= declared; i++) {
+		n = split(definers[declaration[i]], defs, " ")
+		for (d = 1; d <= n; d++) {
+			at = folder_of(defs[d])
+			header = declared_in[i]
+			if (at in rank && (!(header in layer_of) || rank[at] < rank[layer_of[header]])) {
+				layer_of[header] = at
+			}
+		}
+	}
+	for (i = 1; i <= public_uses; i++) {
+		file = public_file[i]
+		header = public_header[i]
+		at = file ~ /^include\// ? layer_of[file] : folder_of(file)
+		if ((at, "command") in family || file == "include/kudzu/kudzu.h") {
+			continue
+		}
+		# With KZ_LEAKS leaks.h makes macros of functions, behind their declarations.
+		if (header == "include/kudzu/kudzu.h" ? file != "include/kudzu/leaks.h" \
+			: header in layer_of && at in rank && rank[layer_of[header]] > rank[at] \
+			&& header !~ /\/error\.h$/) {
+			complain(file ":" public_line[i] ": layer " at " may not include " header \
+				(header in layer_of ? " of layer " layer_of[header] : ""))
+		}
+	}
+}
+
 # Circles of files in one folder: those that reach each other.
 function check_cycles(where,    n, list, files, i, j, k, reach, key, done) {
 	n = split(inside[where], list, " ")
@@ -280,6 +322,7 @@ END {
 	check_names()
 	check_both()
 	check_symbols()
+	check_public()
 	for (i = 1; i <= count; i++) {
 		check_cycles(folder[i])
 	}

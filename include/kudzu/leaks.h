@@ -33,7 +33,10 @@
  * The report at the close of a device has what is live then.  A program may close a device before it
  * releases what it has of it; when the last of these objects is released the file says so.
  */
-#include <kudzu/kudzu.h>
+#include <kudzu/device.h>
+#ifdef KZ_LEAKS
+#include <kudzu/kudzu.h> /* declares the functions of which there are macros below */
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -13,8 +13,6 @@
 #include "lib/array/shape.h"
 #include "lib/core/growable.h"
 
-#include <kudzu/array.h>
-
 #include <string.h>
 
 /* Row-major layout, where there are elements and nothing is wrong. */

@@ -17,6 +17,8 @@
 #include "lib/core/memory.h"
 #include "lib/array/strided.h"
 
+#include <kudzu/array.h>
+
 /* The struct is here because launches take arrays; its functions are in src/lib/array. */
 struct kz_array {
 	uint32_t tag;               /* OBJECT_ARRAY */

@@ -13,6 +13,8 @@
 #include "lib/array/npy.h"
 #include "lib/array/shape.h"
 
+#include <kudzu/npy.h>
+
 #include <stdio.h>
 #include <string.h>
 

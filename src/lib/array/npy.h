@@ -5,8 +5,6 @@
 /* The .npy format as .npz uses it. */
 #include "lib/array/array.h"
 
-#include <kudzu/npy.h>
-
 /* The contents of a .npy file, freed with mem_free. */
 kz_status npy_write(char **data, int64_t *size, struct kz_array *array, kz_error *err);
 

@@ -8,6 +8,8 @@
 #include "lib/array/shape.h"
 #include "lib/array/zip.h"
 
+#include <kudzu/npy.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

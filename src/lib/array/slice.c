@@ -11,6 +11,8 @@
 #include "lib/array/shape.h"
 #include "lib/array/view.h"
 
+#include <kudzu/view.h>
+
 /* The elements of a range: `count` of an axis of so many, from *start on. */
 static int64_t slice_clip(int64_t *start, int64_t stop, int64_t step, int64_t extent)
 {

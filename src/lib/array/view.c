@@ -15,6 +15,8 @@
 #include "lib/array/shape.h"
 #include "lib/array/view.h"
 
+#include <kudzu/view.h>
+
 /* Drafts */
 
 void view_draft(struct kz_array *view, const struct kz_array *array)

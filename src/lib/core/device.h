@@ -19,6 +19,8 @@
 #include "lib/core/pinned.h"
 #include "lib/cuda/drv.h"
 
+#include <kudzu/output.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -5,7 +5,7 @@
 /* Element types, of which the built-in ones are looked up without a call. */
 #include "base/common.h"
 
-#include <kudzu/kudzu.h>
+#include <kudzu/dtype.h>
 
 /* What the elements of a type are: a bit each, so that one test can ask for several.  They ascend
  * in numpy's order, in which values of a kind go into arrays of the later ones.  The number of a

@@ -8,8 +8,6 @@
  */
 #include "base/common.h"
 
-#include <kudzu/error.h>
-
 #include "base/alloc.h"
 #include "lib/cuda/codes.h"
 

@@ -17,8 +17,6 @@
 #include "lib/core/segment.h"
 #include "lib/core/trace.h"
 
-#include <kudzu/memory.h>
-
 struct growable {
 	struct memory *memory;
 	int64_t capacity;    /* what the user asked for */

@@ -25,8 +25,6 @@
 #include "base/file.h"
 #include "lib/core/memory.h"
 
-#include <kudzu/leaks.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,6 +5,10 @@
 /* The report of live objects.  object.h has what creators and releases call. */
 #include "lib/core/device.h"
 
+#include <kudzu/leaks.h>
+
+struct kz_array;
+
 /* The bytes of an array's elements.  Arrays are above this folder; src/lib/kudzu.c sets the function. */
 typedef int64_t leaks_size_fn(const struct kz_array *array);
 extern leaks_size_fn *const leaks_array_size;

@@ -12,7 +12,7 @@
  */
 #include "base/error.h"
 
-#include <kudzu/kudzu.h>
+#include <kudzu/device.h>
 
 #include <stdatomic.h>
 #include <string.h>

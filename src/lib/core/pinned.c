@@ -13,6 +13,8 @@
 #include "lib/core/memory.h"
 #include "lib/core/segment.h"
 
+#include <kudzu/host_memory.h>
+
 #include <string.h>
 
 void pinned_init(struct pinned_list *list)

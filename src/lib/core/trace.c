@@ -24,7 +24,7 @@
 #include "lib/core/nvtx.h"
 #include "lib/core/stream.h"
 
-#include <kudzu/leaks.h>
+#include <kudzu/trace.h>
 
 #include <errno.h>
 #include <stdarg.h>

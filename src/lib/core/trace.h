@@ -16,6 +16,8 @@
  */
 #include "lib/core/device.h"
 
+#include <kudzu/leaks.h>
+
 #include <stdatomic.h>
 
 extern atomic_bool trace_on;

@@ -21,6 +21,8 @@
 #include "lib/core/memory.h"
 #include "lib/linalg/cuda_library.h"
 
+#include <kudzu/shape.h>
+
 /* What goes from where to where: complex numbers, real ones to half of their spectrum, and back; real
  * numbers to such, by cosines, which cuFFT does not do. */
 enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF, FFT_COSINE };

@@ -14,6 +14,7 @@
 #include "lib/ops/elementwise.h"
 
 #include <kudzu/fft.h>
+#include <kudzu/view.h>
 
 #include <math.h>
 

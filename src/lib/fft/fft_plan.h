@@ -12,8 +12,6 @@
 #include "lib/core/memory.h"
 #include "lib/ops/kernels.h"
 
-#include <kudzu/kernel.h>
-
 enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 31, FFT_DIMS = KZ_MAX_DIMS + 2 };
 
 /* Element q + span (p + rest r) becomes q + span (points p + r): p below rest, q below span. */

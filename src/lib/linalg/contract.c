@@ -17,6 +17,9 @@
 #include "lib/linalg/contract.h"
 #include "lib/ops/reduce.h"
 
+#include <kudzu/linalg.h>
+#include <kudzu/view.h>
+
 #include <stdlib.h>
 #include <string.h>
 

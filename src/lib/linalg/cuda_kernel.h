@@ -5,6 +5,8 @@
 /* Our own kernels for what cuSOLVER lacks: kernels/solver.cuh. */
 #include "lib/linalg/provider.h"
 
+#include <kudzu/module.h>
+
 /* The kernel that checks matrices (LINALG_GETRF), prepares an inverse (LINALG_GETRI) or unpacks
  * eigenvectors (LINALG_GEEV). */
 kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum linalg_op op,

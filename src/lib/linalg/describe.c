@@ -15,8 +15,6 @@
 #include "lib/linalg/cuda_library.h"
 #include "lib/linalg/host_library.h"
 
-#include <kudzu/device.h>
-
 #include <strings.h>
 
 #if defined(__x86_64__)

@@ -11,6 +11,7 @@
 #include "lib/linalg/lapack.h"
 
 #include <kudzu/solve.h>
+#include <kudzu/view.h>
 
 /* Hermitian matrices */
 

@@ -15,6 +15,9 @@
 #include "lib/array/view.h"
 #include "lib/linalg/einsum.h"
 
+#include <kudzu/linalg.h>
+#include <kudzu/reduce.h>
+
 #include <string.h>
 
 static kz_status einsum_begin(struct einsum *e, struct contract_how *how, kz_array **out,

@@ -14,6 +14,7 @@
 
 #include <kudzu/create.h>
 #include <kudzu/solve.h>
+#include <kudzu/view.h>
 
 /* cholesky */
 

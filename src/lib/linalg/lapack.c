@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 
 #include <kudzu/create.h>
-#include <kudzu/indexing.h>
 #include <kudzu/reduce.h>
+#include <kudzu/view.h>
 
 #include <string.h>
 

@@ -18,6 +18,7 @@
 #include "lib/array/overlap.h"
 
 #include <kudzu/linalg.h>
+#include <kudzu/view.h>
 
 #include <string.h>
 

@@ -15,6 +15,10 @@
 #include "lib/array/shape.h"
 #include "lib/ops/elementwise.h"
 
+#include <kudzu/linalg.h>
+#include <kudzu/scan.h>
+#include <kudzu/view.h>
+
 /* One call, as its options have it. */
 struct matrix_call {
 	const char *name;        /* for errors */

@@ -9,8 +9,8 @@
 
 #include "lib/linalg/lapack.h"
 
-#include <kudzu/reduce.h>
 #include <kudzu/solve.h>
+#include <kudzu/view.h>
 
 #include <math.h>
 

@@ -12,6 +12,10 @@
 #include "lib/linalg/contract.h"
 #include "lib/ops/reduce.h"
 
+#include <kudzu/create.h>
+#include <kudzu/solve.h>
+#include <kudzu/view.h>
+
 #include <math.h>
 
 /* Two operands, what the options say, and views that live as long as the call. */

@@ -14,6 +14,7 @@
 
 #include <kudzu/indexing.h>
 #include <kudzu/solve.h>
+#include <kudzu/view.h>
 
 #include <complex.h>
 #include <math.h>

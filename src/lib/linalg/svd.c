@@ -12,8 +12,8 @@
 
 #include "lib/linalg/lapack.h"
 
-#include <kudzu/reduce.h>
 #include <kudzu/solve.h>
+#include <kudzu/view.h>
 
 #include <float.h>
 #include <math.h>

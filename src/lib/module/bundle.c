@@ -16,6 +16,8 @@
 #include "base/str.h"
 #include "lib/cache/pack.h"
 
+#include <kudzu/bundle.h>
+
 #include <stdlib.h>
 #include <string.h>
 

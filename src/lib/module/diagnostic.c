@@ -20,6 +20,8 @@
 #include "lib/core/object.h"
 #include "lib/rtc/hints.h"
 
+#include <kudzu/diagnose.h>
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,8 @@
 #include "lib/rtc/link_log.h"
 #include "lib/rtc/nvjitlink.h"
 
+#include <kudzu/link.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,6 +16,8 @@
 #include "lib/rtc/compat.h"
 #include "lib/rtc/ptx_text.h"
 
+#include <kudzu/link.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

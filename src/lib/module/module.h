@@ -13,6 +13,8 @@
 #include "lib/core/memory.h"
 #include "lib/rtc/compile.h"
 
+#include <kudzu/kernel.h>
+
 /* A parameter as a launch needs it. */
 struct param {
 	enum param_kind kind;

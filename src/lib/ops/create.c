@@ -12,6 +12,7 @@
 #include "lib/ops/elementwise.h"
 
 #include <kudzu/create.h>
+#include <kudzu/view.h>
 
 #include <float.h>
 #include <math.h>

@@ -5,6 +5,8 @@
 /* The text of an expression and its variables -> struct expr. */
 #include "lib/ops/expr.h"
 
+#include <kudzu/eval.h>
+
 struct eval_source {
 	const char *text;
 	const kz_var *vars;

@@ -18,8 +18,10 @@
  *
  * `nodes` alone identifies the kernel of an expression: values and sizes are arguments.
  */
-#include "lib/core/dtype.h"
 #include "lib/array/array.h"
+#include "lib/core/dtype.h"
+
+#include <kudzu/ops.h>
 
 enum { EXPR_NODES = 192, EXPR_ARRAYS = 24, EXPR_SCALARS = 32 };
 

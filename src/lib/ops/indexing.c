@@ -20,6 +20,8 @@
 #include "lib/ops/kernels.h"
 #include "lib/array/shape.h"
 
+#include <kudzu/view.h>
+
 #include <string.h>
 
 enum { CHUNK = 8192, BLOCK = 256 };

@@ -5,6 +5,8 @@
 /* Indexes from callers, for whoever computes with them. */
 #include "lib/ops/expr.h"
 
+#include <kudzu/indexing.h>
+
 /* Check that two arrays are there and on one device, and that the second has integers; `what` says
  * which call, for errors. */
 kz_status indexing_check_as(const struct kz_array *array, const struct kz_array *indexes,

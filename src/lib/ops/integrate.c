@@ -21,6 +21,9 @@
 #include "lib/ops/elementwise.h"
 #include "lib/ops/reduce.h"
 
+#include <kudzu/integrate.h>
+#include <kudzu/scan.h>
+
 enum { INTEGRATE_VIEWS = 8 };
 
 /* One integral along one axis.  Its arrays are drafts (lib/array/view.h), which need no memory. */

@@ -12,6 +12,8 @@
 #include "lib/array/shape.h"
 #include "lib/array/view.h"
 
+#include <kudzu/join.h>
+
 /* The result that is being made, and its sources. */
 struct join {
 	const char *call;            /* for errors: "kz_array_concatenate" */

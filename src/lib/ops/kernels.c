@@ -20,6 +20,8 @@
 #include "lib/ops/kernels.h"
 #include "lib/ops/user_text.h"
 
+#include <kudzu/ops.h>
+
 #include <string.h>
 
 struct kernels_entry {

@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "lib/core/memory.h"
 
+#include <kudzu/kernel.h>
+
 /* Write the source of the kernel of a key, `kz_kernel`.  The string says if memory ran out. */
 typedef void kernels_write(struct str *source, const void *context);
 

@@ -17,6 +17,9 @@
 #include "lib/ops/indexing.h"
 #include "lib/ops/reduce.h"
 
+#include <kudzu/network.h>
+#include <kudzu/reduce.h>
+
 #include <math.h>
 
 /* Elements in lines along an axis, and what each line has once: the axis has an extent of 1 there. */

@@ -13,6 +13,8 @@
 #include "lib/ops/reduce.h"
 #include "lib/array/shape.h"
 
+#include <kudzu/reduce.h>
+
 #include <math.h>
 #include <string.h>
 

@@ -12,6 +12,9 @@
 #include "lib/array/shape.h"
 #include "lib/array/view.h"
 
+#include <kudzu/ops.h>
+#include <kudzu/view.h>
+
 struct run {
 	int64_t count;
 	int64_t stride;

@@ -17,6 +17,9 @@
 #include "lib/ops/user_text.h"
 #include "lib/array/shape.h"
 
+#include <kudzu/scan.h>
+#include <kudzu/view.h>
+
 #include <string.h>
 
 enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS, TEXT = 512 }; /* as in scan.cuh */

@@ -19,6 +19,7 @@
 #include "lib/ops/kernels.h"
 
 #include <kudzu/scan.h>
+#include <kudzu/view.h>
 
 #include <string.h>
 

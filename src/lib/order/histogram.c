@@ -15,8 +15,10 @@
 #include "lib/ops/indexing.h"
 #include "lib/ops/kernels.h"
 
-#include <kudzu/reduce.h>
+#include <kudzu/create.h>
 #include <kudzu/histogram.h>
+#include <kudzu/reduce.h>
+#include <kudzu/view.h>
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "lib/order/sort.h"
 
 #include <kudzu/eval.h>
-#include <kudzu/indexing.h>
 
 #include <math.h>
 

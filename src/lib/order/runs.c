@@ -9,6 +9,7 @@
 #include <kudzu/eval.h>
 #include <kudzu/indexing.h>
 #include <kudzu/join.h>
+#include <kudzu/view.h>
 
 /* For each element whether it begins a run. */
 static kz_status runs_mark(struct kz_array **out, struct kz_array *array, const char *differ,

@@ -5,6 +5,8 @@
 /* Runs of equal neighbours in a 1-d array without structs. */
 #include "lib/core/stream.h"
 
+#include <kudzu/array.h>
+
 /* Where runs begin, and the end of the array behind them: contiguous int64.  `differ` is an expression that
  * says whether an element `a` is no more in the run of the one before it, `b`.  *marks, unless it is
  * NULL, is True where a run begins.  Waits for the array. */

@@ -13,6 +13,7 @@
 #include "lib/ops/kernels.h"
 
 #include <kudzu/search.h>
+#include <kudzu/view.h>
 
 #include <string.h>
 

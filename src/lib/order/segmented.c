@@ -18,6 +18,7 @@
 #include <kudzu/create.h>
 #include <kudzu/scan.h>
 #include <kudzu/segment.h>
+#include <kudzu/view.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -17,6 +17,7 @@
 #include "lib/ops/kernels.h"
 
 #include <kudzu/scan.h>
+#include <kudzu/view.h>
 
 #include <math.h>
 

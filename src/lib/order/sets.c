@@ -11,6 +11,7 @@
 #include "lib/order/sort.h"
 
 #include <kudzu/eval.h>
+#include <kudzu/indexing.h>
 #include <kudzu/join.h>
 #include <kudzu/scan.h>
 #include <kudzu/search.h>

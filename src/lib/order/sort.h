@@ -6,6 +6,7 @@
 #include "lib/core/stream.h"
 
 #include <kudzu/sort.h>
+#include <kudzu/view.h>
 
 /* Read a caller's options, which may be NULL, for arrays on a device. */
 kz_status sort_options_read(struct kz_stream **stream, int *descending, struct kz_device *dev,

@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "lib/ops/indexing.h"
 
+#include <kudzu/view.h>
+
 /* Objects */
 
 kz_dtype sparse_index_type(int64_t rows, int64_t columns, int64_t count)
