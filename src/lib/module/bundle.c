@@ -128,22 +128,32 @@ static kz_status bundle_fail_damaged(const char *name, const char *what, kz_erro
 	return error_set(err, KZ_BAD_IMAGE, "'%s' is a damaged bundle: %s", name, what);
 }
 
-static kz_status bundle_read_header(struct header *out, const char *name, const char *data,
-	size_t size, kz_error *err)
+/* A bundle that is read. */
+struct bundle {
+	const char *name;
+	const char *data;
+	size_t size;
+	struct header header;
+};
+
+static kz_status bundle_read_header(struct bundle *bundle, kz_error *err)
 {
-	if (size < sizeof(*out)) {
+	struct header *header = &bundle->header;
+	const char *name = bundle->name, *data = bundle->data;
+	size_t size = bundle->size;
+	if (size < sizeof(*header)) {
 		return bundle_fail_damaged(name, "it ends within its header", err);
 	}
-	memcpy(out, data, sizeof(*out));
-	if (out->size != size) {
-		return bundle_fail_damaged(name, size < out->size ? "it is cut off"
+	memcpy(header, data, sizeof(*header));
+	if (header->size != size) {
+		return bundle_fail_damaged(name, size < header->size ? "it is cut off"
 			: "it is longer than it says", err);
 	}
-	if (!hash_equal(out->hash, hash_of(data + HASHED_FROM, size - HASHED_FROM))) {
+	if (!hash_equal(header->hash, hash_of(data + HASHED_FROM, size - HASHED_FROM))) {
 		return bundle_fail_damaged(name, "its hash does not fit", err);
 	}
-	if (out->source > size || out->source < sizeof(*out)
-	    || out->count > (out->source - sizeof(*out)) / sizeof(struct row)) {
+	if (header->source > size || header->source < sizeof(*header)
+	    || header->count > (header->source - sizeof(*header)) / sizeof(struct row)) {
 		return bundle_fail_damaged(name, "its list does not fit into it", err);
 	}
 	return KZ_OK;
@@ -159,35 +169,17 @@ static int bundle_row_rank(const struct row *row, const struct rtc_target *targe
 	return strchr(arch, 'a') && cc != target->cc ? 0 : rtc_rank(row->kind, cc, target);
 }
 
-/* The best image and a list of all; *best_rank is 0 if none suits. */
-static void bundle_pick_row(struct row *best, int *best_rank, struct str *list,
-	const struct header *header, const char *data, const struct rtc_target *target)
-{
-	*best_rank = 0;
-	for (uint64_t i = 0; i < header->count; i++) {
-		struct row row;
-		memcpy(&row, data + sizeof(*header) + i * sizeof(row), sizeof(row));
-		str_addf(list, "%s%.*s", i ? ", " : "", (int)strnlen(row.arch, sizeof(row.arch)),
-			row.arch);
-		int rank = bundle_row_rank(&row, target);
-		if (rank > *best_rank) {
-			*best = row;
-			*best_rank = rank;
-		}
-	}
-}
-
-static kz_status bundle_unpack(struct kz_image **out, const struct row *row, const char *name,
-	const char *data, size_t size, kz_error *err)
+static kz_status bundle_unpack(struct kz_image **out, const struct bundle *bundle,
+	const struct row *row, kz_error *err)
 {
 	struct rtc_image image;
-	if (row->offset > size || row->size > size - row->offset) {
-		return bundle_fail_damaged(name, "an image lies beyond its end", err);
+	if (row->offset > bundle->size || row->size > bundle->size - row->offset) {
+		return bundle_fail_damaged(bundle->name, "an image lies beyond its end", err);
 	}
-	kz_status st = unpack_image(&image, data + row->offset, row->size, NULL);
+	kz_status st = unpack_image(&image, bundle->data + row->offset, row->size, NULL);
 	if (st == KZ_BAD_IMAGE) { /* though its hash is right */
 		return error_set(err, KZ_VERSION, "bundle '%s' was written by another version of "
-			"Kudzu: write it again by this one", name);
+			"Kudzu: write it again by this one", bundle->name);
 	}
 	if (st) {
 		return error_no_memory(err);
@@ -196,17 +188,17 @@ static kz_status bundle_unpack(struct kz_image **out, const struct row *row, con
 }
 
 /* No image suits; a source may. */
-static kz_status bundle_compile(struct kz_image **out, const struct header *header,
-	const char *data, const struct rtc_target *target, const char *name, const struct str *list,
-	kz_error *err)
+static kz_status bundle_compile(struct kz_image **out, const struct bundle *bundle,
+	const struct rtc_target *target, const struct str *list, kz_error *err)
 {
+	const struct header *header = &bundle->header;
 	bool mine = error_is_clean(err);
 	if (list->failed) {
 		return error_no_memory(err);
 	}
 	if (header->source == header->size) {
 		error_set(err, KZ_VERSION, "bundle '%s' has nothing for compute capability %d.%d: "
-			"it has %s, and no source", name, target->cc / 10, target->cc % 10,
+			"it has %s, and no source", bundle->name, target->cc / 10, target->cc % 10,
 			header->count ? list->data : "no images");
 		if (mine) {
 			error_add_hint(err, "put PTX of an old architecture into the bundle, which "
@@ -214,7 +206,7 @@ static kz_status bundle_compile(struct kz_image **out, const struct header *head
 		}
 		return KZ_VERSION;
 	}
-	char *source = mem_strndup(data + header->source, header->size - header->source);
+	char *source = mem_strndup(bundle->data + header->source, header->size - header->source);
 	kz_status st = source ? image_compile(out, source, NULL, target->cc, target->ptx_only, err)
 		: error_no_memory(err);
 	mem_free(source);
@@ -224,17 +216,26 @@ static kz_status bundle_compile(struct kz_image **out, const struct header *head
 kz_status bundle_pick(struct kz_image **out, const struct rtc_target *target, const char *name,
 	const void *data, size_t size, kz_error *err)
 {
-	struct header header = {.count = 0};
-	struct row best = {.size = 0};
+	struct bundle bundle = {.name = name, .data = data, .size = size};
+	struct row row, best = {.size = 0};
 	struct str list = STR_INIT;
-	int rank;
-	kz_status st = bundle_read_header(&header, name, data, size, err);
+	int best_rank = 0;
+	kz_status st = bundle_read_header(&bundle, err);
 	if (st) {
 		return st;
 	}
-	bundle_pick_row(&best, &rank, &list, &header, data, target);
-	st = rank > 0 ? bundle_unpack(out, &best, name, data, size, err)
-		: bundle_compile(out, &header, data, target, name, &list, err);
+	for (uint64_t i = 0; i < bundle.header.count; i++) {
+		memcpy(&row, bundle.data + sizeof(bundle.header) + i * sizeof(row), sizeof(row));
+		str_addf(&list, "%s%.*s", i ? ", " : "", (int)strnlen(row.arch, sizeof(row.arch)),
+			row.arch);
+		int rank = bundle_row_rank(&row, target);
+		if (rank > best_rank) {
+			best = row;
+			best_rank = rank;
+		}
+	}
+	st = best_rank > 0 ? bundle_unpack(out, &bundle, &best, err)
+		: bundle_compile(out, &bundle, target, &list, err);
 	str_free(&list);
 	return st;
 }

@@ -143,11 +143,23 @@ static bool global_fits_type(const struct rtc_variable *variable, kz_dtype dtype
 	return variable->kind == PARAM_STRUCT && global_is_same_struct(type, len, dtype);
 }
 
-/* The bytes of `count` values, if they fit this variable.  A variable that is not in the image is
- * left for the driver to find. */
-static kz_status global_values_size(int64_t *size, const kz_module *mod, const char *name,
-	kz_dtype dtype, int64_t count, const char *call, kz_error *err)
+/* Values for a variable, or of one. */
+struct values {
+	const kz_module *mod;
+	const char *name;
+	kz_dtype dtype;
+	int64_t count;
+};
+
+/* Their bytes, if they fit the variable.  A variable that is not in the image is left for the driver
+ * to find. */
+static kz_status global_values_size(int64_t *size, const struct values *values, const char *call,
+	kz_error *err)
 {
+	const kz_module *mod = values->mod;
+	const char *name = values->name;
+	const kz_dtype dtype = values->dtype;
+	const int64_t count = values->count;
 	kz_status st;
 	size_t bytes = 0;
 	if ((st = module_check(mod, call, err))
@@ -175,7 +187,8 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, mod, name, dtype, count, __func__, err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, __func__,
+		err);
 	return st ? st : kz_module_set_global(mod, name, from, size, err);
 }
 
@@ -183,6 +196,7 @@ kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, mod, name, dtype, count, __func__, err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, __func__,
+		err);
 	return st ? st : kz_module_get_global(mod, name, to, size, err);
 }

@@ -42,16 +42,14 @@ static kz_status load_fatbin(struct kz_image **out, struct kz_device *dev, const
 	const void *data, size_t size, kz_error *err)
 {
 	const struct rtc_target target = load_target(dev);
-	const char *end;
-	char *entry = NULL;
-	size_t entry_size = 0;
-	enum rtc_kind kind = RTC_UNKNOWN;
-	kz_status st = parts_pick(&entry, &entry_size, &kind, &end, &target, name, data, size, err);
-	if (st == KZ_OK) {
-		st = kind == RTC_FATBIN ? load_linked(out, dev, name, entry, entry_size, err)
-			: load_own(out, kz_image_create(out, entry, (int64_t)entry_size, err));
+	struct parts_entry entry;
+	kz_status st = parts_pick(&entry, &target, name, data, size, err);
+	if (st) {
+		return st;
 	}
-	mem_free(entry);
+	st = entry.kind == RTC_FATBIN ? load_linked(out, dev, name, entry.data, entry.size, err)
+		: load_own(out, kz_image_create(out, entry.data, (int64_t)entry.size, err));
+	mem_free(entry.data);
 	return st;
 }
 

@@ -215,53 +215,42 @@ static kz_status parts_fail_fatbin(const char *name, enum fatbin_result result,
 		name, fatbin->why);
 }
 
-/* The best entry, and what there is. */
-static kz_status parts_pick_entry(struct fatbin_entry *best, int *best_rank, struct str *list,
-	struct fatbin *fatbin, const struct rtc_target *target, const char *name, kz_error *err)
-{
-	struct fatbin_entry entry;
-	enum fatbin_result result;
-	*best_rank = 0;
-	while ((result = fatbin_next(fatbin, &entry)) == FATBIN_OK) {
-		int rank = rtc_rank(parts_entry_kind(&entry), (int)entry.arch, target);
-		parts_list_arch(list, parts_entry_kind(&entry), (int)entry.arch);
-		if (rank > *best_rank) {
-			*best = entry;
-			*best_rank = rank;
-		}
-	}
-	return result == FATBIN_END ? KZ_OK : parts_fail_fatbin(name, result, fatbin, err);
-}
-
-kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char **end,
-	const struct rtc_target *target, const char *name, const void *from, size_t from_size,
-	kz_error *err)
+kz_status parts_pick(struct parts_entry *out, const struct rtc_target *target, const char *name,
+	const void *data, size_t size, kz_error *err)
 {
 	struct fatbin fatbin;
-	struct fatbin_entry best = {0};
-	struct str list = STR_INIT;
-	int rank = 0;
-	enum fatbin_result opened = fatbin_open(&fatbin, from, from_size);
-	kz_status st = opened == FATBIN_OK
-		? parts_pick_entry(&best, &rank, &list, &fatbin, target, name, err)
-		: parts_fail_fatbin(name, opened, &fatbin, err);
-	if (!st && rank == 0) {
+	struct fatbin_entry entry, best = {0};
+	struct str list = STR_INIT; /* of what there is */
+	int best_rank = 0;
+	kz_status st = KZ_OK;
+	enum fatbin_result result = fatbin_open(&fatbin, data, size);
+	while (result == FATBIN_OK && (result = fatbin_next(&fatbin, &entry)) == FATBIN_OK) {
+		int rank = rtc_rank(parts_entry_kind(&entry), (int)entry.arch, target);
+		parts_list_arch(&list, parts_entry_kind(&entry), (int)entry.arch);
+		if (rank > best_rank) {
+			best = entry;
+			best_rank = rank;
+		}
+	}
+	if (result != FATBIN_END) {
+		st = parts_fail_fatbin(name, result, &fatbin, err);
+	} else if (best_rank == 0) {
 		st = parts_fail_to_suit(target, name, &list, err);
 	}
 	str_free(&list);
 	if (st) {
 		return st;
 	}
-	*end = (const char *)fatbin.next;
-	*kind = parts_entry_kind(&best);
-	if (*kind == RTC_LTO) {
+	out->end = (const char *)fatbin.next;
+	out->kind = parts_entry_kind(&best);
+	if (out->kind == RTC_LTO) {
 		/* Its encoding is nvJitLink's affair. */
-		*kind = RTC_FATBIN;
-		*data = fatbin_of_one(&best, size);
-		return *data ? KZ_OK : error_no_memory(err);
+		out->kind = RTC_FATBIN;
+		out->data = fatbin_of_one(&best, &out->size);
+		return out->data ? KZ_OK : error_no_memory(err);
 	}
-	enum fatbin_result decoded = fatbin_decode(&fatbin, &best, data, size);
-	return decoded == FATBIN_OK ? KZ_OK : parts_fail_fatbin(name, decoded, &fatbin, err);
+	result = fatbin_decode(&fatbin, &best, &out->data, &out->size);
+	return result == FATBIN_OK ? KZ_OK : parts_fail_fatbin(name, result, &fatbin, err);
 }
 
 /* One or more fat binaries, with zeros between them. */
@@ -272,14 +261,12 @@ static kz_status parts_add_fatbins(struct parts *parts, const char *name, const 
 	const char *end = data + size;
 	kz_status st = KZ_OK;
 	while (st == KZ_OK && at < end) {
-		char *entry = NULL;
-		size_t entry_size = 0;
-		enum rtc_kind kind = RTC_UNKNOWN;
-		st = parts_pick(&entry, &entry_size, &kind, &at, &parts->target, name, at,
-			(size_t)(end - at), err);
+		struct parts_entry entry;
+		st = parts_pick(&entry, &parts->target, name, at, (size_t)(end - at), err);
 		if (st == KZ_OK) {
-			st = parts_add_part(parts, kind, name, entry, entry_size, err);
-			mem_free(entry);
+			st = parts_add_part(parts, entry.kind, name, entry.data, entry.size, err);
+			mem_free(entry.data);
+			at = entry.end;
 		}
 		while (at < end && *at == '\0') {
 			at++;

@@ -60,12 +60,18 @@ void parts_free(struct parts *parts);
 kz_status parts_add(struct parts *parts, const char *name, const void *data, size_t size,
 	kz_error *err);
 
-/* The entry of a fat binary that suits a target: its bytes, freed with mem_free, zero-terminated
- * beyond *size, and where the fat binary ends.  LTO code stays in a fat binary of its own.
+/* An entry of a fat binary. */
+struct parts_entry {
+	enum rtc_kind kind;
+	char *data;      /* freed with mem_free; zero-terminated beyond its size */
+	size_t size;
+	const char *end; /* of the fat binary */
+};
+
+/* Take out the entry of a fat binary that suits a target.  LTO code stays in a fat binary of its own.
  * KZ_VERSION with a list of what there is, KZ_BAD_IMAGE, KZ_UNSUPPORTED, KZ_NO_MEMORY. */
-kz_status parts_pick(char **data, size_t *size, enum rtc_kind *kind, const char **end,
-	const struct rtc_target *target, const char *name, const void *from, size_t from_size,
-	kz_error *err);
+kz_status parts_pick(struct parts_entry *out, const struct rtc_target *target, const char *name,
+	const void *data, size_t size, kz_error *err);
 
 /* Take what is needed of libraries, all where there is nothing else; KZ_LINK if two parts define the
  * same. */
