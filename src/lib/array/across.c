@@ -94,7 +94,8 @@ static kz_status copy_across(struct kz_array *to, struct kz_array *from, struct 
 		return copy_from_host(to, from, stream, err);
 	}
 	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
-		? buffer_copy(to->buffer, to->offset, from->buffer, from->offset, kz_array_size(from),
+		? buffer_copy((struct buffer_place){to->buffer, to->offset},
+			(struct buffer_place){from->buffer, from->offset}, kz_array_size(from),
 			stream, call, err)
 		: copy_by_host(to, from, stream, err);
 }

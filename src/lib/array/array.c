@@ -141,7 +141,7 @@ kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_s
 	    || (st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
 		return st;
 	}
-	st = buffer_fill(array->buffer, 0, kz_array_size(array), "", 1, stream, err);
+	st = buffer_fill(array->buffer, kz_array_size(array), PATTERN_ZERO, stream, err);
 	return array_finish(out, array, st);
 }
 
@@ -177,7 +177,7 @@ kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 	if ((st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
 		return st;
 	}
-	st = buffer_fill(array->buffer, 0, array->count, value, size, stream, err);
+	st = buffer_fill(array->buffer, array->count, (struct pattern){value, size}, stream, err);
 	return array_finish(out, array, st);
 }
 

@@ -18,68 +18,70 @@
 
 enum way { TO_DEVICE, TO_HOST };
 
-/* The driver's call for either direction; `address` is on the device. */
-static kz_status host_copy_start(enum way way, struct kz_device *dev, CUdeviceptr address, void *host,
-	int64_t size, struct kz_stream *stream, kz_error *err)
-{
-	struct trace_op op;
-	bool is_traced = unlikely(trace_is_on());
-	if (is_traced) {
-		trace_op_begin(&op, stream, way == TO_DEVICE ? "copy to device" : "copy to host");
-	}
-	kz_status st = way == TO_DEVICE
-		? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, host, (size_t)size,
-			stream->handle), "cuMemcpyHtoDAsync", err)
-		: device_ok(dev, dev->drv->MemcpyDtoHAsync(host, address, (size_t)size,
-			stream->handle), "cuMemcpyDtoHAsync", err);
-	if (is_traced) {
-		trace_op_end(&op, stream, st, "copy", way == TO_DEVICE ? "copy to device"
-			: "copy to host", "\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
-			(long long)size);
-	}
-	return st;
-}
+struct host_copy {
+	enum way way;
+	struct kz_buffer *buffer;
+	int64_t offset; /* in the buffer */
+	void *host;
+	int64_t size;
+};
 
-/* Both directions, in a stream; the arguments were checked. */
-static kz_status host_copy(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
-	int64_t size, struct kz_stream *stream, kz_error *err)
+/* Start one in a stream; it was checked. */
+static kz_status host_copy_start(const struct host_copy *copy, struct kz_stream *stream,
+	kz_error *err)
 {
-	struct kz_device *dev = buffer->memory->device;
+	struct memory *memory = copy->buffer->memory;
+	struct kz_device *dev = memory->device;
+	const char *name = copy->way == TO_DEVICE ? "copy to device" : "copy to host";
+	CUdeviceptr address = buffer_address(copy->buffer) + (CUdeviceptr)copy->offset;
 	struct device_scope scope;
+	struct trace_op op;
 	kz_status st = device_enter(dev, &scope, err);
 	if (st) {
 		return st;
 	}
-	struct memory *pinned = pinned_find(dev, host);
-	st = pinned ? memory_use(pinned, stream, err) : KZ_OK;
-	if (!st && !(st = memory_use(buffer->memory, stream, err))) {
-		CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
-		st = host_copy_start(way, dev, address, host, size, stream, err);
-		st = st ? st : memory_used(buffer->memory, stream, err);
-		st = st || !pinned ? st : memory_used(pinned, stream, err);
+	struct memory *pinned = pinned_find(dev, copy->host);
+	if ((pinned && (st = memory_use(pinned, stream, err)))
+	    || (st = memory_use(memory, stream, err))) {
+		goto out;
 	}
+	bool is_traced = unlikely(trace_is_on());
+	if (is_traced) {
+		trace_op_begin(&op, stream, name);
+	}
+	st = copy->way == TO_DEVICE
+		? device_ok(dev, dev->drv->MemcpyHtoDAsync(address, copy->host,
+			(size_t)copy->size, stream->handle), "cuMemcpyHtoDAsync", err)
+		: device_ok(dev, dev->drv->MemcpyDtoHAsync(copy->host, address,
+			(size_t)copy->size, stream->handle), "cuMemcpyDtoHAsync", err);
+	if (is_traced) {
+		trace_op_end(&op, stream, st, "copy", name, "\"stream\":%lld,\"bytes\":%lld",
+			(long long)stream->number, (long long)copy->size);
+	}
+	if (!st && !(st = memory_used(memory, stream, err)) && pinned) {
+		st = memory_used(pinned, stream, err);
+	}
+out:
 	memory_release(pinned);
 	device_leave(dev, &scope);
 	return st;
 }
 
-static kz_status check_host_copy(const struct kz_buffer *buffer, int64_t offset, const void *host,
-	int64_t size, const char *call, kz_error *err)
+static kz_status host_copy_check(const struct host_copy *copy, const char *call, kz_error *err)
 {
-	kz_status st = buffer_check(buffer, offset, size, call, err);
-	if (!st && size > 0 && !host) {
+	kz_status st = buffer_check(copy->buffer, copy->offset, copy->size, call, err);
+	if (!st && copy->size > 0 && !copy->host) {
 		st = error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
-			call, (long long)size, plural(size));
+			call, (long long)copy->size, plural(copy->size));
 	}
 	return st;
 }
 
 /* In the stream in which the memory is at rest soonest, waiting for no other stream. */
-static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
-	int64_t size, kz_error *err)
+static kz_status host_copy_now(const struct host_copy *copy, kz_error *err)
 {
-	struct kz_stream *stream = memory_stream(buffer->memory);
-	kz_status st = host_copy(way, buffer, offset, host, size, stream, err);
+	struct kz_stream *stream = memory_stream(copy->buffer->memory);
+	kz_status st = host_copy_start(copy, stream, err);
 	if (!st) {
 		st = kz_stream_synchronize(stream, err);
 	}
@@ -87,36 +89,40 @@ static kz_status copy_now(enum way way, struct kz_buffer *buffer, int64_t offset
 	return st;
 }
 
-static kz_status copy_later(enum way way, struct kz_buffer *buffer, int64_t offset, void *host,
-	int64_t size, struct kz_stream *stream, const char *call, kz_error *err)
+static kz_status host_copy_later(const struct host_copy *copy, struct kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = check_host_copy(buffer, offset, host, size, call, err))
+	if ((st = host_copy_check(copy, call, err))
 	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))
-	    || (st = stream_pick(&stream, buffer->memory->device, stream, err)) || size == 0) {
+	    || (st = stream_pick(&stream, copy->buffer->memory->device, stream, err))
+	    || copy->size == 0) {
 		return st;
 	}
-	return host_copy(way, buffer, offset, host, size, stream, err);
+	return host_copy_start(copy, stream, err);
 }
 
 kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
 {
-	kz_status st = check_host_copy(to, offset, from, size, __func__, err);
+	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
+	kz_status st = host_copy_check(&copy, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
 		return st;
 	}
-	return copy_now(TO_DEVICE, to, offset, (void *)from, size, err);
+	return host_copy_now(&copy, err);
 }
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
-	kz_status st = check_host_copy(from, offset, to, size, __func__, err);
+	struct host_copy copy = {TO_HOST, from, offset, to, size};
+	kz_status st = host_copy_check(&copy, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
 		return st;
 	}
 	struct kz_device *dev = from->memory->device;
 	void *slot = pinned_take_slot(dev, to, size);
-	st = copy_now(TO_HOST, from, offset, slot ? slot : to, size, err);
+	copy.host = slot ? slot : to;
+	st = host_copy_now(&copy, err);
 	if (slot) {
 		if (!st) {
 			memcpy(to, slot, (size_t)size);
@@ -129,13 +135,15 @@ kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, 
 kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
 	kz_stream *stream, kz_error *err)
 {
-	return copy_later(TO_DEVICE, to, offset, (void *)from, size, stream, __func__, err);
+	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
+	return host_copy_later(&copy, stream, __func__, err);
 }
 
 kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
 	kz_stream *stream, kz_error *err)
 {
-	return copy_later(TO_HOST, from, offset, to, size, stream, __func__, err);
+	const struct host_copy copy = {TO_HOST, from, offset, to, size};
+	return host_copy_later(&copy, stream, __func__, err);
 }
 
 /* Copies on a device and between two */
@@ -195,20 +203,24 @@ kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err)
 	return st;
 }
 
-kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
-	int64_t from_offset, int64_t size, struct kz_stream *stream,
-	const char *call, kz_error *err)
+static CUdeviceptr copy_address(struct buffer_place place)
 {
-	struct kz_device *dev = to->memory->device, *there = from->memory->device;
+	return buffer_address(place.buffer) + (CUdeviceptr)place.offset;
+}
+
+kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t size,
+	struct kz_stream *stream, const char *call, kz_error *err)
+{
+	struct memory *memory = to.buffer->memory, *other = from.buffer->memory;
+	struct kz_device *dev = memory->device, *there = other->device;
+	const CUdeviceptr target = copy_address(to), source = copy_address(from);
 	const char *name = dev == there ? "copy on device" : "copy from peer";
 	struct copy_pass pass;
 	struct trace_op op;
-	kz_status st = copy_begin(&pass, to->memory, from->memory, stream, call, err);
+	kz_status st = copy_begin(&pass, memory, other, stream, call, err);
 	if (st) {
 		return st;
 	}
-	CUdeviceptr target = buffer_address(to) + (CUdeviceptr)to_offset;
-	CUdeviceptr source = buffer_address(from) + (CUdeviceptr)from_offset;
 	bool is_traced = unlikely(trace_is_on());
 	if (is_traced) {
 		trace_op_begin(&op, stream, name);
@@ -226,22 +238,21 @@ kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer 
 	return copy_end(&pass, st, err);
 }
 
-static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset,
-	const struct kz_buffer *from, int64_t from_offset, int64_t size,
+static kz_status copy_check(struct buffer_place to, struct buffer_place from, int64_t size,
 	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = buffer_check(to, to_offset, size, call, err))
-	    || (st = buffer_check(from, from_offset, size, call, err))) {
+	if ((st = buffer_check(to.buffer, to.offset, size, call, err))
+	    || (st = buffer_check(from.buffer, from.offset, size, call, err))) {
 		return st;
 	}
-	if (to->memory->device->drv != from->memory->device->drv) {
+	const struct kz_device *dev = to.buffer->memory->device, *there = from.buffer->memory->device;
+	if (dev->drv != there->drv) {
 		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s: "
-			"they have different drivers",
-			from->memory->device->name, to->memory->device->name);
+			"they have different drivers", there->name, dev->name);
 	}
-	CUdeviceptr a = buffer_address(to) + (CUdeviceptr)to_offset;
-	CUdeviceptr b = buffer_address(from) + (CUdeviceptr)from_offset;
+	CUdeviceptr a = copy_address(to);
+	CUdeviceptr b = copy_address(from);
 	if ((a < b ? b - a : a - b) < (CUdeviceptr)size) {
 		return error_set(err, KZ_INVALID, "the %lld bytes to copy overlap their target",
 			(long long)size);
@@ -252,13 +263,14 @@ static kz_status check_device_copy(const struct kz_buffer *to, int64_t to_offset
 kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_error *err)
 {
-	kz_status st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err);
+	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
+	kz_status st = copy_check(target, source, size, __func__, err);
 	if (st || size == 0) {
 		return st;
 	}
 	bool is_one = to->memory->device == from->memory->device;
 	struct kz_stream *stream = memory_stream(is_one ? from->memory : to->memory);
-	st = buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
+	st = buffer_copy(target, source, size, stream, __func__, err);
 	stream_release(stream);
 	return st;
 }
@@ -266,13 +278,14 @@ kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_
 kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_stream *stream, kz_error *err)
 {
+	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
 	kz_status st;
-	if ((st = check_device_copy(to, to_offset, from, from_offset, size, __func__, err))
+	if ((st = copy_check(target, source, size, __func__, err))
 	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, to->memory->device, stream, err)) || size == 0) {
 		return st;
 	}
-	return buffer_copy(to, to_offset, from, from_offset, size, stream, __func__, err);
+	return buffer_copy(target, source, size, stream, __func__, err);
 }
 
 /* Fills */
@@ -295,7 +308,7 @@ struct rows {
 };
 
 /* Set all units, of 1, 2 or 4 bytes, to one value. */
-static CUresult fill_rows(const struct drv *drv, const struct rows *rows, const char *value,
+static CUresult fill_units(const struct drv *drv, const struct rows *rows, const char *value,
 	size_t unit, CUstream stream, const char **call)
 {
 	const CUdeviceptr to = rows->to;
@@ -324,11 +337,11 @@ static CUresult fill_rows(const struct drv *drv, const struct rows *rows, const 
 
 /* The driver sets patterns of 1, 2 and 4 bytes at once.  A longer pattern is set unit by unit, each
  * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
-static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pattern, int64_t size,
-	int64_t count, CUstream stream, kz_error *err)
+static kz_status fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
+	struct pattern pattern, CUstream stream, kz_error *err)
 {
-	int64_t small = copy_shrink_pattern(pattern, size);
-	count *= size / small;
+	int64_t small = copy_shrink_pattern(pattern.bytes, pattern.size);
+	count *= pattern.size / small;
 	int64_t unit = 4;
 	while (small % unit != 0 || to % (CUdeviceptr)unit != 0) {
 		unit /= 2;
@@ -338,60 +351,57 @@ static kz_status copy_fill(struct kz_device *dev, CUdeviceptr to, const char *pa
 	kz_status st = KZ_OK;
 	for (int64_t i = 0; !st && i < small; i += unit, rows.to += (CUdeviceptr)unit) {
 		const char *call;
-		CUresult code = fill_rows(dev->drv, &rows, pattern + i, (size_t)unit, stream, &call);
+		CUresult code = fill_units(dev->drv, &rows, (const char *)pattern.bytes + i,
+			(size_t)unit, stream, &call);
 		st = device_ok(dev, code, call, err);
 	}
 	return st;
 }
 
 /* Rows of a pattern: at once where the driver can, else row by row. */
-static kz_status copy_fill_2d(struct kz_device *dev, const struct rows *rows, const char *pattern,
-	int64_t size, CUstream stream, kz_error *err)
+static kz_status fill_rows(struct kz_device *dev, const struct rows *rows, struct pattern pattern,
+	CUstream stream, kz_error *err)
 {
-	int64_t small = copy_shrink_pattern(pattern, size);
+	int64_t small = copy_shrink_pattern(pattern.bytes, pattern.size);
 	const char *call;
 	kz_status st = KZ_OK;
 	if (small <= 4 && (rows->to | rows->pitch) % (CUdeviceptr)small == 0) {
 		struct rows units = *rows;
-		units.width *= (size_t)(size / small);
-		CUresult code = fill_rows(dev->drv, &units, pattern, (size_t)small, stream, &call);
+		units.width *= (size_t)(pattern.size / small);
+		CUresult code = fill_units(dev->drv, &units, pattern.bytes, (size_t)small, stream,
+			&call);
 		return device_ok(dev, code, call, err);
 	}
 	for (size_t y = 0; !st && y < rows->height; y++) {
-		st = copy_fill(dev, rows->to + y * rows->pitch, pattern, size, (int64_t)rows->width,
-			stream, err);
+		st = fill_row(dev, rows->to + y * rows->pitch, (int64_t)rows->width, pattern, stream,
+			err);
 	}
 	return st;
 }
 
-/* Fill `height` rows that lie `pitch` bytes apart, of `width` patterns each.  All was checked. */
-static kz_status buffer_fill_2d(struct kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width,
-	int64_t height, const void *pattern, int64_t pattern_size, struct kz_stream *stream,
-	kz_error *err)
+/* Fill rows of a buffer, whose width counts patterns.  All was checked. */
+static kz_status fill_run(struct kz_buffer *buffer, const struct rows *rows, struct pattern pattern,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_device *dev = buffer->memory->device;
 	struct device_scope scope;
 	kz_status st;
-	if ((st = stream_pick(&stream, dev, stream, err)) || width == 0 || height == 0
+	if ((st = stream_pick(&stream, dev, stream, err)) || rows->width == 0 || rows->height == 0
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	if (!(st = memory_use(buffer->memory, stream, err))) {
-		const struct rows rows = {buffer_address(buffer) + (CUdeviceptr)offset, (size_t)pitch,
-			(size_t)width, (size_t)height};
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
 			trace_op_begin(&op, stream, "fill");
 		}
-		st = height == 1 ? copy_fill(dev, rows.to, pattern, pattern_size, width,
-			stream->handle, err)
-			: copy_fill_2d(dev, &rows, pattern, pattern_size, stream->handle, err);
+		st = rows->height == 1 ? fill_row(dev, rows->to, (int64_t)rows->width, pattern,
+			stream->handle, err) : fill_rows(dev, rows, pattern, stream->handle, err);
 		if (is_traced) {
-			long long size = width * height * pattern_size;
 			trace_op_end(&op, stream, st, "fill", "fill",
 				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
-				size);
+				(long long)rows->width * (long long)rows->height * pattern.size);
 		}
 		st = st ? st : memory_used(buffer->memory, stream, err);
 	}
@@ -399,10 +409,11 @@ static kz_status buffer_fill_2d(struct kz_buffer *buffer, int64_t offset, int64_
 	return st;
 }
 
-kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
-	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err)
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t count, struct pattern pattern,
+	struct kz_stream *stream, kz_error *err)
 {
-	return buffer_fill_2d(buffer, offset, 0, count, 1, pattern, pattern_size, stream, err);
+	const struct rows rows = {buffer_address(buffer), 0, (size_t)count, 1};
+	return fill_run(buffer, &rows, pattern, stream, err);
 }
 
 static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
@@ -441,8 +452,9 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	if ((st = buffer_check(buffer, offset, size, __func__, err))) {
 		return st;
 	}
-	return buffer_fill_2d(buffer, offset, pitch, width / pattern_size, height, pattern,
-		pattern_size, stream, err);
+	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}), (size_t)pitch,
+		(size_t)(width / pattern_size), (size_t)height};
+	return fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
 }
 
 kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
@@ -458,5 +470,7 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 			"expected multiples of the pattern's %lld, got offset %lld, size %lld",
 			(long long)pattern_size, (long long)offset, (long long)size);
 	}
-	return buffer_fill(buffer, offset, size / pattern_size, pattern, pattern_size, stream, err);
+	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}), 0,
+		(size_t)(size / pattern_size), 1};
+	return fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
 }

@@ -175,12 +175,21 @@ kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *f
 kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err);
 /* Copy between buffers of one driver in a stream of the target's device.  All was checked, and there
  * are some bytes. */
-kz_status buffer_copy(struct kz_buffer *to, int64_t to_offset, struct kz_buffer *from,
-	int64_t from_offset, int64_t size, struct kz_stream *stream,
-	const char *call, kz_error *err);
+struct buffer_place {
+	struct kz_buffer *buffer;
+	int64_t offset;
+};
+kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t size,
+	struct kz_stream *stream, const char *call, kz_error *err);
 
-/* Repeat a pattern of any size `count` times; the caller has checked that it fits. */
-kz_status buffer_fill(struct kz_buffer *buffer, int64_t offset, int64_t count,
-	const void *pattern, int64_t pattern_size, struct kz_stream *stream, kz_error *err);
+/* What a fill repeats: some bytes. */
+struct pattern {
+	const void *bytes;
+	int64_t size;
+};
+#define PATTERN_ZERO ((struct pattern){"", 1})
+/* Fill the beginning of a buffer with `count` of them; the caller has checked that they fit. */
+kz_status buffer_fill(struct kz_buffer *buffer, int64_t count, struct pattern pattern,
+	struct kz_stream *stream, kz_error *err);
 
 #endif

@@ -372,7 +372,7 @@ static kz_status lapack_try(bool *is_refused, const struct lapack *call, struct 
 		return error_no_memory(err);
 	}
 	if (!(st = lapack_create(&array, call, KZ_I32, &call->batch, err))
-	    && !(st = buffer_fill(array->buffer, 0, 4 * call->count, "", 1, call->stream, err))) {
+	    && !(st = buffer_fill(array->buffer, 4 * call->count, PATTERN_ZERO, call->stream, err))) {
 		task->info = (struct linalg_matrix){array->buffer->memory, array_address(array), 1, 1};
 		st = linalg_run(call->device, task, call->stream, call->name, err);
 	}

@@ -170,7 +170,7 @@ static kz_status matrix_from_diagonal(kz_array **out, struct kz_array *line, int
 	if (st) {
 		return st;
 	}
-	st = buffer_fill(matrix->buffer, 0, kz_array_size(matrix), "", 1, call->how.stream, err);
+	st = buffer_fill(matrix->buffer, kz_array_size(matrix), PATTERN_ZERO, call->how.stream, err);
 	if (!st) {
 		st = matrix_fill_diagonal(matrix, line, k, call->how.stream, err);
 	}

@@ -154,7 +154,7 @@ static kz_status cg_start(struct cg *cg, struct kz_array *b, const kz_sparse_cg_
 		return error_set(err, KZ_NUMERIC, "cg: the norm of b is %g", norm);
 	}
 	if (!how->initial || norm == 0) { /* of zeros x is zero, whatever it begins with */
-		return buffer_fill(cg->x->buffer, 0, kz_array_size(cg->x), "", 1, cg->stream, err);
+		return buffer_fill(cg->x->buffer, kz_array_size(cg->x), PATTERN_ZERO, cg->stream, err);
 	}
 	if ((st = cg_copy(cg, cg->x, how->initial, err))
 	    || (st = sparse_multiply(cg->q, cg->a, cg->x, 1, cg->stream, err))) {
