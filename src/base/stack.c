@@ -15,17 +15,15 @@
 #define STACK_BIG ((size_t)32 << 20)
 
 static _Thread_local struct {
-	const char *low, *high;
-	bool is_known;
+	const char *low, *high; /* NULL: not known yet */
 } stack_mine;
 
 /* A stack that the C library does not tell counts as big. */
-static void stack_ask(void)
+static __attribute__((cold, noinline)) void stack_ask(void)
 {
 	pthread_attr_t attributes;
 	void *low;
 	size_t size;
-	stack_mine.is_known = true;
 	stack_mine.low = NULL;
 	stack_mine.high = (const char *)UINTPTR_MAX;
 	if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
@@ -38,14 +36,22 @@ static void stack_ask(void)
 	pthread_attr_destroy(&attributes);
 }
 
+/* Of a thread that has not asked yet `high` is below all. */
+static bool stack_holds(const char *here, size_t size)
+{
+	return here < stack_mine.high && here >= stack_mine.low && (size_t)(here - stack_mine.low) >= size;
+}
+
 bool stack_has_room(size_t size)
 {
 	const char *here = __builtin_frame_address(0);
-	if (unlikely(!stack_mine.is_known)) {
+	if (likely(stack_holds(here, size))) {
+		return true;
+	}
+	if (!stack_mine.high) {
 		stack_ask();
 	}
-	return here >= stack_mine.low && here < stack_mine.high
-		&& (size_t)(here - stack_mine.low) >= size;
+	return stack_holds(here, size);
 }
 
 int stack_run(void *(*work)(void *arg), void *arg)
