@@ -355,6 +355,17 @@ static void launch_begin_beside(struct launch_job *job, struct worker *w)
 	}
 }
 
+/* Whether it is time for worker 0 to let another thread go on. */
+static bool launch_leaves(struct launch_job *job, const struct worker *w)
+{
+	if (!job->may_leave || w != job->launcher->workers) {
+		return false;
+	}
+	job->may_leave = false;
+	job->has_left = true;
+	return true;
+}
+
 /* The block of a worker waits, for another block perhaps, whose worker may need this core. */
 static void launch_wait(struct launch_job *job, struct worker *w)
 {
@@ -370,7 +381,8 @@ static void launch_wait(struct launch_job *job, struct worker *w)
 /* Until all blocks in places are done. */
 static void launch_run_places(struct launch_job *job, struct worker *w)
 {
-	while (launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
+	while (atomic_load_explicit(&job->places_in_use, memory_order_relaxed) > 0
+	       && launch_go_round(job, w) > 0 && !launch_has_failed(job)) {
 		launch_get_help(job, w);
 		sched_yield();
 	}
@@ -389,6 +401,9 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 		if (end == BLOCK_DONE) {
 			launch_end_block(job, w);
 		} else if (end == BLOCK_SPINS) {
+			if (launch_leaves(job, w)) {
+				return;
+			}
 			launch_wait(job, w);
 		} else {
 			launch_fail_block(job, &w->frame->block, end);
@@ -468,6 +483,7 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	job->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	atomic_store_explicit(&job->failure, CUDA_SUCCESS, memory_order_relaxed);
 	job->has_helpers = false;
+	job->may_leave = request->may_leave;
 	atomic_store_explicit(&job->places, PLACES_NONE, memory_order_relaxed);
 	atomic_store_explicit(&job->places_in_use, 0, memory_order_relaxed);
 	launch->params = request->params;
@@ -607,7 +623,17 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	if (job->want > 1) {
 		job->has_helpers = pool_post(launcher->pool, launch_work_on, job, job->want - 1, request->work);
 	}
+	return launch_go_on(launcher);
+}
+
+CUresult launch_go_on(struct launcher *launcher)
+{
+	struct launch_job *job = &launcher->job;
+	job->has_left = false;
 	launch_work_on(job, 0);
+	if (job->has_left) {
+		return CUDA_ERROR_NOT_READY;
+	}
 	if (job->has_helpers) {
 		pool_close(launcher->pool);
 	}

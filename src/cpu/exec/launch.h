@@ -51,6 +51,7 @@ struct launch_request {
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks are resident at once; grid.sync() works */
+	bool may_leave;         /* launch_run returns when a block takes long, see there */
 };
 
 /* How a kernel ended that did not end well. */
@@ -79,10 +80,12 @@ size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, s
 /*
  * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY,
  * LAUNCH_OUT_OF_RESOURCES and COOPERATIVE_LAUNCH_TOO_LARGE: nothing has run.  Any other error: the kernel has run and failed, as
- * *out says; its memory is in an unknown state.
+ * *out says; its memory is in an unknown state.  NOT_READY if it may leave: a block has come to many
+ * barriers, perhaps in an endless loop, and launch_go_on, on any thread, runs the rest of the grid.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
 	struct launch_failure *out);
+CUresult launch_go_on(struct launcher *launcher);
 
 /*
  * Stop the grid that runs, if there is one: it fails with `code`, unless it has

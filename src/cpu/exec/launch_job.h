@@ -46,6 +46,8 @@ struct launch_job {
 	atomic_uint failure;      /* CUresult of the first one that fails */
 	struct launch_failure *out;
 	bool has_helpers;
+	bool may_leave;           /* worker 0 is to leave a block that takes long, once */
+	bool has_left;
 	atomic_uint places;       /* enum places, */
 	atomic_size_t places_in_use; /* of the first so many */
 	size_t most_places;

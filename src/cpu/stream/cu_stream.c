@@ -194,8 +194,16 @@ static CUresult stream_run_kernel(const char *call, struct stream *stream, const
 {
 	struct launch_slot *slot = launch_slot_take(stream->object.context);
 	queue_unlock();
-	CUresult result = slot ? launch_slot_run(slot, work) : CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = slot ? launch_slot_run(slot, work, true) : CUDA_ERROR_OUT_OF_MEMORY;
 	queue_lock();
+	if (unlikely(result == CUDA_ERROR_NOT_READY)) {
+		if (queue_leave(stream, slot)) {
+			return CUDA_SUCCESS;
+		}
+		queue_unlock();
+		result = launch_slot_go_on(slot);
+		queue_lock();
+	}
 	launch_slot_give(slot);
 	queue_finish(stream);
 	return result == CUDA_SUCCESS ? result : api_fail(result,

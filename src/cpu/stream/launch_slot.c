@@ -201,7 +201,7 @@ static void launch_slot_describe_line(const struct launch_slot *slot, char *what
 }
 
 /* Poison the context with what became of a kernel. */
-static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
+static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 {
 	struct context *context = slot->context;
 	const struct launch_failure *failure = &slot->failure;
@@ -219,7 +219,7 @@ static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 }
 
 /* What the kernel printed is lost.  The log says so; so does the library, which asks the context. */
-static void launch_slot_report_loss(struct context *context, const char *name)
+static __attribute__((noinline)) void launch_slot_report_loss(struct context *context, const char *name)
 {
 	const int error = atomic_exchange(&context->host.output_error, 0);
 	const char *text = strerrordesc_np(error);
@@ -227,7 +227,25 @@ static void launch_slot_report_loss(struct context *context, const char *name)
 	api_log("kernel '%s': text that it printed is lost: %s", name, text ? text : "unknown error");
 }
 
-CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
+/* What launch_run or launch_go_on has given. */
+static CUresult launch_slot_end(struct launch_slot *slot, CUresult result)
+{
+	atomic_bool *has_ended = &slot->function->has_ended;
+	if (unlikely(result == CUDA_ERROR_NOT_READY || launch_slot_has_not_run(result))) {
+		return result;
+	}
+	if (unlikely(atomic_load_explicit(&slot->context->host.output_error, memory_order_relaxed))) {
+		launch_slot_report_loss(slot->context, slot->function->name);
+	}
+	if (unlikely(result != CUDA_SUCCESS)) {
+		launch_slot_keep_failure(slot, result);
+	} else if (!atomic_load_explicit(has_ended, memory_order_relaxed)) {
+		atomic_store_explicit(has_ended, true, memory_order_relaxed);
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave)
 {
 	struct function *function = work->kernel.function;
 	if (function->ptx->uses_heap && !context_open_heap(slot->context)) {
@@ -238,19 +256,13 @@ CUresult launch_slot_run(struct launch_slot *slot, const struct work *work)
 		atomic_store_explicit(&context_has_output, true, memory_order_relaxed);
 	}
 	launch_slot_init_request(slot, &work->kernel);
-	CUresult result = launch_run(slot->launcher, &slot->request, &slot->failure);
-	if (unlikely(atomic_load_explicit(&slot->context->host.output_error, memory_order_relaxed))) {
-		launch_slot_report_loss(slot->context, function->name);
-	}
-	if (launch_slot_has_not_run(result)) {
-		return result;
-	}
-	if (result != CUDA_SUCCESS) {
-		launch_slot_keep_failure(slot, result);
-	} else if (!atomic_load_explicit(&function->has_ended, memory_order_relaxed)) {
-		atomic_store_explicit(&function->has_ended, true, memory_order_relaxed);
-	}
-	return CUDA_SUCCESS;
+	slot->request.may_leave = may_leave;
+	return launch_slot_end(slot, launch_run(slot->launcher, &slot->request, &slot->failure));
+}
+
+CUresult launch_slot_go_on(struct launch_slot *slot)
+{
+	return launch_slot_end(slot, launch_go_on(slot->launcher));
 }
 
 /* --- Ending them --- */

@@ -13,8 +13,10 @@ struct launch_slot *launch_slot_take(struct context *context);
 void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
 
 /* Run a kernel to its end.  SUCCESS also where it failed and poisoned the context; else it could
- * not begin. */
-CUresult launch_slot_run(struct launch_slot *slot, const struct work *work);
+ * not begin.  NOT_READY if it may leave: then launch_slot_go_on, on any thread, runs the rest, and what
+ * `work` borrows may go. */
+CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave);
+CUresult launch_slot_go_on(struct launch_slot *slot);
 /* What a launch has to do, see launch.h. */
 uint64_t launch_slot_work(const struct kernel_work *kernel);
 /* The memory that all blocks of a grid take together; SIZE_MAX: more than there can be. */

@@ -311,7 +311,7 @@ static void operation_run_kernel(struct context *context, const struct work *wor
 	struct launch_slot *slot = launch_slot_take(context);
 	queue_unlock();
 	if (slot) {
-		result = launch_slot_run(slot, work);
+		result = launch_slot_run(slot, work, false);
 	}
 	if (result != CUDA_SUCCESS) {
 		context_poison(context, result, "no memory for the blocks of kernel '%s'",

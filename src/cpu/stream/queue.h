@@ -47,6 +47,7 @@ struct stream {
 	struct item *first;
 	struct item **last;
 	uint64_t running;         /* the ticket of the item that runs, 0: none */
+	struct launch_slot *left; /* its kernel, which the stream's thread is to go on with; NULL: none */
 	pthread_cond_t wake;      /* of the thread when it has nothing to do */
 	struct captured captured;
 	CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1];
@@ -108,6 +109,8 @@ bool queue_add_gate(struct context *context, struct fence *fence);
 void queue_drop_gates(struct context *context);
 /* Start the stream's thread if it has none. */
 bool queue_start_thread(struct stream *stream);
+/* Leave the kernel that runs to the stream's thread.  False: there can be none. */
+bool queue_leave(struct stream *stream, struct launch_slot *slot);
 /* Wait for the turn of an item of one's own, and take it off. */
 void queue_take_turn(struct stream *stream, struct item *item);
 /* Do what a stream's thread is to do next, which the caller waits for anyway.  False: nothing that

@@ -2,7 +2,8 @@
 /*
  * Who runs the items of a stream.  The call that enqueues an item runs it, if its turn has come, it
  * is small and it cannot wait for anybody (operation_work).  All other items are queued for the
- * stream's own thread, which is started for the first of them.  A thread that waits for a stream
+ * stream's own thread, which is started for the first of them.  That thread also goes on with a kernel
+ * that has come to many barriers within a call, which returns then.  A thread that waits for a stream
  * runs its queued items itself, unless the stream's thread has begun: so it neither wakes that
  * thread nor is woken by it.
  *
@@ -31,7 +32,7 @@ static bool queue_has_step(const struct stream *stream)
 static bool queue_thread_may_go_on(const void *arg)
 {
 	const struct stream *stream = arg;
-	return queue_has_step(stream) || (!stream->first && stream->running == 0);
+	return stream->left || queue_has_step(stream) || (!stream->first && stream->running == 0);
 }
 
 static void run_queued(struct stream *stream)
@@ -69,6 +70,17 @@ bool queue_help(struct stream *stream)
 		&& queue_step(stream);
 }
 
+static void run_left(struct stream *stream)
+{
+	struct launch_slot *slot = stream->left;
+	stream->left = NULL;
+	queue_unlock();
+	(void)launch_slot_go_on(slot); // it has begun, so a failure is the context's
+	queue_lock();
+	launch_slot_give(slot);
+	queue_finish(stream);
+}
+
 static void *queue_thread_main(void *arg)
 {
 	struct stream *stream = arg;
@@ -76,6 +88,10 @@ static void *queue_thread_main(void *arg)
 	queue_lock();
 	for (;;) {
 		queue_wait(queue_thread_may_go_on, stream, 0);
+		if (stream->left) {
+			run_left(stream);
+			continue;
+		}
 		if (queue_step(stream)) {
 			continue;
 		}
@@ -101,6 +117,17 @@ bool queue_start_thread(struct stream *stream)
 		refusal_note("pthread_create");
 	}
 	return stream->has_thread;
+}
+
+bool queue_leave(struct stream *stream, struct launch_slot *slot)
+{
+	if (!queue_start_thread(stream)) {
+		return false;
+	}
+	stream->left = slot;
+	pthread_cond_signal(&stream->wake);
+	queue_tell();
+	return true;
 }
 
 /* --- For the threads of the program --- */

@@ -108,6 +108,64 @@ static const char restless_ptx[] =
 	"	ret;\n"
 	"}\n";
 
+/* The threads meet again and again until a word is not 0.  It is read plainly, so nobody sees that the
+ * loop waits for somebody else.  A barrier with a result keeps the warps from running as a team. */
+static const char barred_ptx[] =
+	".version 7.0\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry barred(.param .u64 word)\n"
+	"{\n"
+	"	.reg .b32 %r<4>;\n"
+	"	.reg .b64 %rd<2>;\n"
+	"	.reg .pred %p<3>;\n"
+	"	ld.param.u64 %rd1, [word];\n"
+	"AGAIN:\n"
+	"	ld.global.u32 %r2, [%rd1];\n"
+	"	setp.eq.u32 %p1, %r2, 0;\n"
+	"	bar.red.and.pred %p2, 0, %p1;\n"
+	"	@%p2 bra AGAIN;\n"
+	"	ret;\n"
+	"}\n";
+
+static CUfunction barred;
+
+static void launch_barred(unsigned blocks, unsigned threads, uint32_t word)
+{
+	CUdeviceptr a = (uintptr_t)&words[1];
+	void *values[] = {&a};
+	atomic_store(&words[1], word);
+	OK(cuLaunchKernel(barred, blocks, 1, 1, threads, 1, 1, 0, NULL, values, NULL));
+}
+
+/* Quick first, so that the calling thread begins with it itself the next time. */
+static void launch_barred_for_ever(unsigned blocks, unsigned threads)
+{
+	CUmodule module;
+	OK(cuModuleLoadData(&module, barred_ptx));
+	barred = kernel(module, "barred");
+	launch_barred(blocks, threads, 1);
+	OK(cuCtxSynchronize());
+	launch_barred(blocks, threads, 0);
+}
+
+START_TEST(launch_returns_although_a_block_meets_for_ever)
+{
+	const unsigned blocks = _i == 1 ? 16 : 1, threads = _i == 2 ? 1024 : 64;
+	launch_barred_for_ever(blocks, threads);
+	for (uint32_t round = 1; round < 20; round++) {
+		OK(launch_plus(NULL, (uintptr_t)&words[2], 1));
+		FAILS(NOT_READY, cuStreamQuery(NULL));
+		ck_assert_uint_eq(atomic_load(&words[2]), round - 1);
+		atomic_store(&words[1], 1);
+		OK(cuCtxSynchronize());
+		ck_assert_uint_eq(atomic_load(&words[2]), round);
+		launch_barred(blocks, threads, 0);
+	}
+	atomic_store(&words[1], 1);
+}
+END_TEST
+
 START_TEST(launch_returns_although_a_block_never_rests)
 {
 	CUmodule module;
@@ -209,7 +267,11 @@ START_TEST(device_works_after_an_endless_kernel_and_a_reset)
 {
 	CUdeviceptr a;
 	uint32_t value;
-	launch_never(NULL, _i == 0);
+	if (_i == 2) {
+		launch_barred_for_ever(1, 64);
+	} else {
+		launch_never(NULL, _i == 0);
+	}
 	reset();
 	a = alloc(4);
 	OK(cuMemsetD32_v2(a, 1, 1));
@@ -240,6 +302,15 @@ START_TEST(watchdog_ends_a_kernel_that_takes_too_long)
 	ck_assert_uint_eq(atomic_load(&words[2]), 1);
 	reset();
 	OK(cuCtxSynchronize());
+}
+END_TEST
+
+START_TEST(watchdog_ends_a_kernel_that_a_call_has_left)
+{
+	launch_barred_for_ever(1, 64);
+	FAILS(LAUNCH_TIMEOUT, cuCtxSynchronize());
+	check_log("kernel 'barred': ran longer than the 0.05 seconds of KUDZU_CPU_TIMEOUT");
+	reset();
 }
 END_TEST
 
@@ -329,14 +400,16 @@ SUITE(api_cancel)
 	tcase_add_tests(tc, 1, kernels_of_many_streams_wait_in_a_ring,
 		short_kernels_run_while_others_wait, kernel_is_left_to_a_thread_that_waits_for_it,
 		launch_returns_although_a_block_never_rests);
+	tcase_add_loop_test(tc, launch_returns_although_a_block_meets_for_ever, 0, 3);
 	tc = add_case(suite, "made to end", wait_setup, teardown);
-	tcase_add_tests(tc, ENDLESS, context_with_an_endless_kernel_can_be_destroyed,
-		device_works_after_an_endless_kernel_and_a_reset);
+	tcase_add_loop_test(tc, context_with_an_endless_kernel_can_be_destroyed, 0, ENDLESS);
+	tcase_add_loop_test(tc, device_works_after_an_endless_kernel_and_a_reset, 0, 3);
 	tcase_add_test(tc, context_is_destroyed_while_a_thread_waits_for_it);
 	tc = add_case(suite, "exit", wait_setup, NULL);
 	tcase_add_loop_test(tc, process_exits_whatever_its_streams_do, 0, 2);
 	tc = add_case(suite, "timeout", timeout_setup, teardown);
 	tcase_add_loop_test(tc, watchdog_ends_a_kernel_that_takes_too_long, 0, ENDLESS);
+	tcase_add_test(tc, watchdog_ends_a_kernel_that_a_call_has_left);
 	tcase_add_test(tc, watchdog_leaves_a_stream_that_only_waits);
 	tc = add_case(suite, "no timeout", patient_setup, teardown);
 	tcase_add_test(tc, watchdog_leaves_a_kernel_that_has_just_begun);
