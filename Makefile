@@ -141,11 +141,13 @@ $(BUILD)/libkudzu.so.$(VERSION): $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu
 $(BUILD)/libkudzu.so: $(BUILD)/libkudzu.so.$(VERSION)
 	@ln -sf libkudzu.so.$(VERSION) $(BUILD)/libkudzu.so.$(SOVERSION)
 	@ln -sf libkudzu.so.$(SOVERSION) $@
-# One object with the internal names made local: they cannot clash with those of a program.
-$(BUILD)/libkudzu.a: $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources
+# One object, whose code is in one section.
+$(BUILD)/kudzu.o: $(call objects,$(SOURCES_kudzu)) $(BUILD)/kudzu.sources make/text.ld
+	$(call say,LD)$(LD) -r -T make/text.ld -o $@ $(filter %.o,$^)
+# The internal names are made local: they cannot clash with those of a program.
+$(BUILD)/libkudzu.a: $(BUILD)/kudzu.o
 	@rm -f $@
-	$(call say,AR)$(LD) -r -o $(BUILD)/libkudzu.o $(filter %.o,$^) && \
-		objcopy --localize-hidden $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
+	$(call say,AR)objcopy --localize-hidden $< $(BUILD)/libkudzu.o && $(AR) rcsD $@ $(BUILD)/libkudzu.o
 # nodelete: its worker threads run its code as long as there is a context.
 $(BUILD)/libkudzu-cpu.so: $(call objects,$(SOURCES_cpu)) $(BUILD)/cpu.sources src/cpu/kudzu-cpu.map
 	$(call say,LD)$(SHARED) -Wl,-soname,$(@F) -Wl,--version-script=src/cpu/kudzu-cpu.map \

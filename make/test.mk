@@ -65,7 +65,7 @@ WRAPPED := openat fstat fstatat preadv writev pread pwrite close fcntl mkdirat u
 SOURCES_check_kudzu := $(tests-kudzu) $(COMMAND_PARTS) $(SOURCES_kudzu)
 SOURCES_check_cpu := $(tests-cpu) $(filter src/lib/rtc/%,$(GENERATOR)) $(SOURCES_device)
 SOURCES_check_driver := $(tests-driver) $(filter src/lib/rtc/%,$(GENERATOR)) src/cpu/ptx/ptx.c $(SOURCES_base)
-$(BUILD)/check_kudzu: $(call run-needs,$(SOURCES_check_kudzu)) $(BUILD)/check_kudzu.sources
+$(BUILD)/check_kudzu: $(call run-needs,$(tests-kudzu) $(COMMAND_PARTS)) $(BUILD)/kudzu.o $(BUILD)/check_kudzu.sources
 	$(link-runner) $(WRAPPED:%=-Wl,--wrap=%) $(CHECK_LIBS) $(LIBS)
 $(BUILD)/check_cpu: $(call run-needs,$(SOURCES_check_cpu)) $(BUILD)/check_cpu.sources $(BUILD)/llvm.libs
 	$(link-runner) @$(BUILD)/llvm.libs $(CHECK_LIBS) $(LIBS)
@@ -209,6 +209,7 @@ check-cli: all $(BUILD)/libcuda-stub.so
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) sh -c \
 		'command -v python3 >/dev/null || { echo "check-cli trace: no python3 here"; exit 0; }; \
 		exec tests/lib/core/check_trace $(BUILD)'))
+	$(if $(plain),$(if $(cpu-driver),$(call step,check-cli leaks,tests/lib/core/check_leaks $(BUILD))))
 	$(call step,check-cli info,$(patience) tests/cli/check_info $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) $(patience) tests/cli/check_project $(BUILD)))
 	$(if $(plain),$(call step,check-cli completions,tests/cli/check_completions))

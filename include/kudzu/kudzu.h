@@ -140,6 +140,6 @@
 #include <kudzu/view.h>
 #include <kudzu/warm.h>
 
-#include <kudzu/leaks.h> /* the last one: it may make macros of functions */
+#include <kudzu/leaks.h>
 
 #endif

@@ -87,7 +87,8 @@ static char *dl_program_path(void)
 /* The loader's name of an object. */
 struct name_search {
 	uintptr_t address;
-	char *name; /* "": the program; NULL: there is none, or no memory */
+	char *name;      /* "": the program; NULL: there is none, or no memory */
+	uintptr_t added; /* to the addresses in the file */
 };
 
 static int dl_search_name(struct dl_phdr_info *info, size_t info_size, void *data)
@@ -97,20 +98,56 @@ static int dl_search_name(struct dl_phdr_info *info, size_t info_size, void *dat
 	bool is_here = dl_holds(info, search->address);
 	if (is_here) {
 		search->name = mem_strdup(info->dlpi_name);
+		search->added = info->dlpi_addr;
 	}
 	return is_here;
 }
 
 /* dladdr would search all symbols of the object for the nearest one. */
-char *dl_path(const void *address)
+char *dl_offset(uint64_t *offset, const void *address)
 {
 	char path[PATH_MAX];
 	struct name_search search = {.address = (uintptr_t)address};
 	dl_iterate_phdr(dl_search_name, &search);
+	*offset = search.address - search.added;
 	char *real = !search.name ? NULL : !search.name[0] ? dl_program_path()
 		: mem_strdup(realpath(search.name, path) ? path : search.name);
 	mem_free(search.name);
 	return real;
+}
+
+char *dl_path(const void *address)
+{
+	uint64_t offset;
+	return dl_offset(&offset, address);
+}
+
+struct extent_search {
+	uintptr_t address, begin, end;
+};
+
+static int dl_search_extent(struct dl_phdr_info *info, size_t info_size, void *data)
+{
+	(void)info_size;
+	struct extent_search *search = data;
+	bool is_here = dl_holds(info, search->address);
+	for (size_t i = 0; is_here && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+		if (part->p_type == PT_LOAD) {
+			search->begin = begin < search->begin ? begin : search->begin;
+			search->end = begin + part->p_memsz;
+		}
+	}
+	return is_here;
+}
+
+void dl_extent(uintptr_t *begin, uintptr_t *end, const void *address)
+{
+	struct extent_search search = {(uintptr_t)address, (uintptr_t)address, (uintptr_t)address};
+	dl_iterate_phdr(dl_search_extent, &search);
+	*begin = search.begin;
+	*end = search.end;
 }
 
 struct id_search {

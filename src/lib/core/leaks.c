@@ -3,8 +3,8 @@
  * Objects that were never released, and where the program created them; see <kudzu/leaks.h>.
  *
  * While a list is kept, each handle that the library gives out has an entry in a hash table, by its
- * address.  Its release takes the entry away.  A thread's place is what the macros of KZ_LEAKS said last.
- * A file's name is copied, since the object that has the text may be unloaded before the report.
+ * address.  Its release takes the entry away.  An entry has the address of the program's call; its file
+ * and line are looked up for the report (base/place.h).
  *
  * A call that puts its result over a handle, as kz_add(&a, a, 1, &err), loses the object if no other
  * variable has that handle.  What a result's place held before may also be what an earlier call left on
@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/place.h"
 #include "lib/core/memory.h"
 
 #include <errno.h>
@@ -31,27 +32,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BUCKETS = 4096, FILE_SIZE = 64, CALL_SIZE = 32 };
-
-struct place {
-	char file[FILE_SIZE];
-	int32_t line;
-};
+enum { BUCKETS = 4096, CALL_SIZE = 32 };
 
 /* The last call whose result was put over a handle. */
 struct loss {
 	char call[CALL_SIZE]; /* "kz_add"; "": there was none */
-	struct place place;
+	uintptr_t place;      /* 0: not known, as in the following */
+	uint64_t ns;
+	int thread;
 };
 
 struct leak {
 	struct leak *next;
 	const void *object;
 	const struct kz_device *device; /* NULL: of none */
-	struct place place;
+	uintptr_t place;
 	struct loss *loss;              /* NULL: none */
-	uint64_t loss_ns;
-	int loss_thread;
 	bool is_told;                   /* the loss, by leaks_tell_losses */
 };
 
@@ -60,11 +56,14 @@ struct leak_group {
 	uint32_t tag;
 	int64_t count;
 	int64_t size;
-	struct place place;
+	uintptr_t at;
 	struct loss loss;
+	const struct leak_names *names; /* of the places */
 };
 
-static _Thread_local struct place here;
+struct leak_names {
+	struct place created, lost;
+};
 
 static struct {
 	pthread_mutex_t lock;
@@ -78,21 +77,6 @@ static struct {
 
 /* The list */
 
-void kz_leak_enter(const char *file, int line)
-{
-	size_t length = file ? strlen(file) : 0;
-	size_t skipped = length < FILE_SIZE ? 0 : length - (FILE_SIZE - 1);
-	memcpy(here.file, file ? file + skipped : "", length - skipped + 1);
-	here.line = line;
-	atomic_store_explicit(&leaks_on, true, memory_order_relaxed);
-}
-
-kz_status kz_leak_leave(kz_status st)
-{
-	here = (struct place){.line = 0};
-	return st;
-}
-
 static struct leak **leaks_bucket(const void *object)
 {
 	uint64_t bits = (uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
@@ -103,9 +87,10 @@ void leaks_add(const void *object, const struct kz_device *dev)
 {
 	struct leak *leak = mem_alloc(sizeof(*leak));
 	struct leak **first = leaks_bucket(object);
+	const uintptr_t place = place_here();
 	pthread_mutex_lock(&leaks.lock);
 	if (leak) {
-		*leak = (struct leak){.next = *first, .object = object, .device = dev, .place = here};
+		*leak = (struct leak){.next = *first, .object = object, .device = dev, .place = place};
 		*first = leak;
 		leaks.count++;
 	} else {
@@ -133,17 +118,39 @@ void leaks_remove(const void *object)
 	mem_free(leak);
 }
 
-/* Under the lock.  Without memory the loss stays unknown. */
-static void leaks_note_loss(struct leak *leak, const char *call)
+/* Under the lock. */
+static struct leak *leaks_find(const void *object)
 {
-	leak->loss = leak->loss ? leak->loss : mem_zalloc(1, sizeof(*leak->loss));
-	if (leak->loss) {
-		const bool is_whole = strncmp(call, "kz_", 3) == 0;
-		snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
-		leak->loss->place = here;
-		leak->loss_ns = clock_now_ns();
-		leak->loss_thread = gettid();
+	struct leak *leak = *leaks_bucket(object);
+	while (leak && leak->object != object) {
+		leak = leak->next;
 	}
+	return leak;
+}
+
+static bool leaks_has(const void *object)
+{
+	pthread_mutex_lock(&leaks.lock);
+	bool found = leaks_find(object);
+	pthread_mutex_unlock(&leaks.lock);
+	return found;
+}
+
+/* Without memory the loss stays unknown. */
+static void leaks_note_loss(const void *object, const char *call)
+{
+	const uintptr_t place = place_here();
+	pthread_mutex_lock(&leaks.lock);
+	struct leak *leak = leaks_find(object);
+	if (leak && !leak->loss) {
+		leak->loss = mem_alloc(sizeof(*leak->loss));
+	}
+	if (leak && leak->loss) {
+		const bool is_whole = strncmp(call, "kz_", 3) == 0;
+		*leak->loss = (struct loss){.place = place, .ns = clock_now_ns(), .thread = gettid()};
+		snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
+	}
+	pthread_mutex_unlock(&leaks.lock);
 }
 
 void leaks_overwrite(const void *out, size_t size, const char *call)
@@ -151,15 +158,9 @@ void leaks_overwrite(const void *out, size_t size, const char *call)
 	for (size_t i = 0; out && call && i + sizeof(void *) <= size; i += sizeof(void *)) {
 		const void *held;
 		memcpy(&held, (const char *)out + i, sizeof(held));
-		pthread_mutex_lock(&leaks.lock);
-		struct leak *leak = held ? *leaks_bucket(held) : NULL;
-		while (leak && leak->object != held) {
-			leak = leak->next;
+		if (held && leaks_has(held)) {
+			leaks_note_loss(held, call);
 		}
-		if (leak) {
-			leaks_note_loss(leak, call);
-		}
-		pthread_mutex_unlock(&leaks.lock);
 	}
 }
 
@@ -174,6 +175,15 @@ static int64_t leak_size(const void *object)
 		: object_is(object, OBJECT_PINNED) ? pinned->memory->size : 0;
 }
 
+static int leaks_compare_address(const void *left, const void *right)
+{
+	const struct leak_group *a = left, *b = right;
+	int order = (a->at > b->at) - (a->at < b->at);
+	order = order ? order : (a->tag > b->tag) - (a->tag < b->tag);
+	order = order ? order : (a->loss.place > b->loss.place) - (a->loss.place < b->loss.place);
+	return order ? order : strcmp(a->loss.call, b->loss.call);
+}
+
 static int leaks_compare_one_place(const struct place *a, const struct place *b)
 {
 	int order = strcmp(a->file, b->file);
@@ -183,9 +193,9 @@ static int leaks_compare_one_place(const struct place *a, const struct place *b)
 static int leaks_compare_place(const void *left, const void *right)
 {
 	const struct leak_group *a = left, *b = right;
-	int order = leaks_compare_one_place(&a->place, &b->place);
+	int order = leaks_compare_one_place(&a->names->created, &b->names->created);
 	order = order ? order : (a->tag > b->tag) - (a->tag < b->tag);
-	order = order ? order : leaks_compare_one_place(&a->loss.place, &b->loss.place);
+	order = order ? order : leaks_compare_one_place(&a->names->lost, &b->names->lost);
 	return order ? order : strcmp(a->loss.call, b->loss.call);
 }
 
@@ -194,6 +204,12 @@ static int leaks_compare_size(const void *left, const void *right)
 	const struct leak_group *a = left, *b = right;
 	int order = (a->size < b->size) - (a->size > b->size);
 	return order ? order : leaks_compare_place(left, right);
+}
+
+static struct leak_group leaks_group_of(const struct leak *leak)
+{
+	return (struct leak_group){*(const uint32_t *)leak->object, 1, leak_size(leak->object),
+		leak->place, leak->loss ? *leak->loss : (struct loss){.call = ""}, NULL};
 }
 
 /* Each entry of a device as a group of its own; NULL when memory runs out. */
@@ -206,9 +222,7 @@ static struct leak_group *leaks_copy(const struct kz_device *dev, size_t *count,
 	for (size_t i = 0; groups && i < BUCKETS; i++) {
 		for (const struct leak *leak = leaks.buckets[i]; leak; leak = leak->next) {
 			if (!leak->device || leak->device == dev) {
-				groups[(*count)++] = (struct leak_group){*(const uint32_t *)leak->object,
-					1, leak_size(leak->object), leak->place,
-					leak->loss ? *leak->loss : (struct loss){.call = ""}};
+				groups[(*count)++] = leaks_group_of(leak);
 			}
 		}
 	}
@@ -216,20 +230,42 @@ static struct leak_group *leaks_copy(const struct kz_device *dev, size_t *count,
 	return groups;
 }
 
-static size_t leaks_merge(struct leak_group *groups, size_t count)
+typedef int leaks_order_fn(const void *left, const void *right);
+
+static size_t leaks_merge(struct leak_group *groups, size_t count, leaks_order_fn *order)
 {
 	size_t made = 0;
-	qsort(groups, count, sizeof(*groups), leaks_compare_place);
+	qsort(groups, count, sizeof(*groups), order);
 	for (size_t i = 0; i < count; i++) {
-		if (made > 0 && leaks_compare_place(&groups[made - 1], &groups[i]) == 0) {
-			groups[made - 1].count++;
+		if (made > 0 && order(&groups[made - 1], &groups[i]) == 0) {
+			groups[made - 1].count += groups[i].count;
 			groups[made - 1].size += groups[i].size;
 		} else {
 			groups[made++] = groups[i];
 		}
 	}
-	qsort(groups, made, sizeof(*groups), leaks_compare_size);
 	return made;
+}
+
+/* Look up the places of all groups; from mem_alloc, NULL when memory runs out. */
+static struct leak_names *leaks_find_names(struct leak_group *groups, size_t count)
+{
+	struct leak_names *names = mem_zalloc(count + 1, sizeof(*names));
+	struct place_finder *finder = names && count > 0 ? place_finder_create() : NULL;
+	for (size_t i = 0; names && i < count; i++) {
+		place_find(&names[i].created, finder, groups[i].at);
+		place_find(&names[i].lost, finder, groups[i].loss.place);
+		groups[i].names = &names[i];
+	}
+	place_finder_free(finder);
+	return names;
+}
+
+static kz_leak leaks_public(const struct leak_group *group)
+{
+	return (kz_leak){object_kind(group->tag), group->count, group->size,
+		group->names->created.file, group->names->created.line, group->loss.call,
+		group->names->lost.file, group->names->lost.line};
 }
 
 kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_error *err)
@@ -242,21 +278,22 @@ kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_
 		return st;
 	}
 	if (!atomic_load(&leaks_on)) {
-		return error_set(err, KZ_STATE, "no list of live objects is kept: set KUDZU_LEAKS, or "
-			"compile the program with KZ_LEAKS");
+		return error_set(err, KZ_STATE, "no list of live objects is kept: set KUDZU_LEAKS");
 	}
 	struct leak_group *groups = leaks_copy(dev, &count, &missing);
-	if (!groups) {
+	count = groups ? leaks_merge(groups, count, leaks_compare_address) : 0;
+	struct leak_names *names = groups ? leaks_find_names(groups, count) : NULL;
+	if (!names) {
+		mem_free(groups);
 		return error_no_memory(err);
 	}
-	count = leaks_merge(groups, count);
+	count = leaks_merge(groups, count, leaks_compare_place);
+	qsort(groups, count, sizeof(*groups), leaks_compare_size);
 	for (size_t i = 0; i < count; i++) {
-		const struct leak_group *group = &groups[i];
-		const kz_leak leak = {object_kind(group->tag), group->count, group->size,
-			group->place.file, group->place.line, group->loss.call,
-			group->loss.place.file, group->loss.place.line};
+		const kz_leak leak = leaks_public(&groups[i]);
 		each(user, &leak);
 	}
+	mem_free(names);
 	mem_free(groups);
 	return missing == 0 ? KZ_OK : error_set(err, KZ_NO_MEMORY,
 		"%lld objects are missing from the list because memory had run out",
@@ -271,6 +308,13 @@ struct leaks_text {
 	int64_t count;
 };
 
+static void leaks_print_place(FILE *stream, const char *before, const char *file, int32_t line)
+{
+	if (*file) {
+		fprintf(stream, line > 0 ? "%s%s:%" PRId32 : "%s%s", before, file, line);
+	}
+}
+
 static void leaks_print_one(void *user, const kz_leak *leak)
 {
 	struct leaks_text *text = user;
@@ -280,14 +324,10 @@ static void leaks_print_one(void *user, const kz_leak *leak)
 	if (leak->size > 0) {
 		fprintf(text->stream, ", %" PRId64 " byte%s", leak->size, plural(leak->size));
 	}
-	if (leak->line > 0) {
-		fprintf(text->stream, ", created at %s:%d", leak->file, (int)leak->line);
-	}
+	leaks_print_place(text->stream, ", created at ", leak->file, leak->line);
 	if (*leak->lost_call) {
 		fprintf(text->stream, "; %s", leak->lost_call);
-		if (leak->lost_line > 0) {
-			fprintf(text->stream, " at %s:%d", leak->lost_file, (int)leak->lost_line);
-		}
+		leaks_print_place(text->stream, " at ", leak->lost_file, leak->lost_line);
 		fputs(" put its result into the same variable", text->stream);
 	}
 	fputc('\n', text->stream);
@@ -308,22 +348,44 @@ kz_status leaks_print(struct kz_device *dev, FILE *stream, kz_error *err)
 	return leaks_print_counted(&count, dev, stream, err);
 }
 
-void leaks_tell_losses(const struct kz_device *dev, leaks_loss_fn *tell)
+/* Under the lock: copy the losses that were not told yet, as far as `groups` are, and count them. */
+static size_t leaks_take_losses(struct leak_group *groups, const struct kz_device *dev)
 {
-	pthread_mutex_lock(&leaks.lock);
+	size_t count = 0;
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (struct leak *leak = leaks.buckets[i]; leak; leak = leak->next) {
 			if (!leak->loss || leak->is_told || (dev && leak->device != dev)) {
 				continue;
 			}
-			const kz_leak told = {object_kind(*(const uint32_t *)leak->object), 1,
-				leak_size(leak->object), leak->place.file, leak->place.line,
-				leak->loss->call, leak->loss->place.file, leak->loss->place.line};
-			tell(&told, leak->loss_ns, leak->loss_thread);
-			leak->is_told = true;
+			if (groups) {
+				groups[count] = leaks_group_of(leak);
+				leak->is_told = true;
+			}
+			count++;
 		}
 	}
+	return count;
+}
+
+void leaks_tell_losses(const struct kz_device *dev, leaks_loss_fn *tell)
+{
+	struct leak_group *groups = NULL;
+	pthread_mutex_lock(&leaks.lock);
+	const size_t count = leaks_take_losses(NULL, dev);
+	if (count > 0 && (groups = mem_zalloc(count, sizeof(*groups)))) {
+		(void)leaks_take_losses(groups, dev);
+	}
 	pthread_mutex_unlock(&leaks.lock);
+	struct leak_names *names = groups ? leaks_find_names(groups, count) : NULL;
+	if (count > 0 && !names) {
+		tell(NULL, 0, 0);
+	}
+	for (size_t i = 0; names && i < count; i++) {
+		const kz_leak leak = leaks_public(&groups[i]);
+		tell(&leak, groups[i].loss.ns, groups[i].loss.thread);
+	}
+	mem_free(names);
+	mem_free(groups);
 }
 
 /* The file */

@@ -20,8 +20,8 @@ void leaks_report_close(struct kz_device *dev);
 void leaks_report_end(struct kz_device *dev);
 /* In a child, which has no objects of its own yet. */
 void leaks_on_fork(void);
-/* Tell each live object of a device, of all for NULL, whose handle a result replaced, once.  `tell` must
- * not come back here. */
+/* Tell each live object of a device, of all for NULL, whose handle a result replaced, once; NULL when
+ * memory runs out. */
 typedef void leaks_loss_fn(const struct kz_leak *leak, uint64_t ns, int thread);
 void leaks_tell_losses(const struct kz_device *dev, leaks_loss_fn *tell);
 /* The part of kz_device_print_leaks that says what was created where; nothing without a list. */

@@ -440,8 +440,8 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 static void trace_add_place(struct str *out, const char *name, const char *file, int line)
 {
 	struct str place = STR_INIT;
-	if (line > 0) {
-		str_addf(&place, "%s:%d", file, line);
+	if (*file) {
+		str_addf(&place, line > 0 ? "%s:%d" : "%s", file, line);
 		str_addf(out, ",\"%s\":", name);
 		trace_add_string(out, place.failed ? "" : place.data);
 	}
@@ -451,6 +451,12 @@ static void trace_add_place(struct str *out, const char *name, const char *file,
 void trace_loss(const struct kz_leak *leak, uint64_t ns, int thread)
 {
 	struct str text = STR_INIT;
+	text.failed = !leak;
+	if (!leak) {
+		text.failed = true;
+		trace_add_text(&text);
+		return;
+	}
 	str_addf(&text, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"name\":"
 		"\"%s replaced the handle of a live object\",\"cat\":\"leak\",\"args\":{\"object\":\"%s\","
 		"\"bytes\":%lld", HOST_PID, thread, trace_us(ns), leak->lost_call, leak->kind,
