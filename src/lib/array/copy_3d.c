@@ -289,7 +289,7 @@ static kz_status box_copy(const struct box_side *to, const struct box_side *from
 		}
 		st = box_start(to, from, box, stream, err);
 		if (is_traced) {
-			trace_op_end(&op, stream, st, "copy", "copy of a box",
+			trace_op_end(&op, st, "copy",
 				"\"stream\":%lld,\"width\":%lld,\"height\":%lld,\"depth\":%lld",
 				(long long)stream->number, (long long)box->width,
 				(long long)box->height, (long long)box->depth);

@@ -160,7 +160,8 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 	}
 	*array = (struct kz_cuda_array){.tag = OBJECT_CUDA_ARRAY, .dtype = dtype, .shape = shape,
 		.how = how};
-	if ((st = memory_borrow(&array->memory, dev, 0, 0, cuda_array_end, array, err))) {
+	if ((st = memory_borrow(&array->memory, dev, 0, 0,
+		     &(struct memory_owner){cuda_array_end, array}, err))) {
 		mem_free(array);
 		return st;
 	}

@@ -55,7 +55,7 @@ static kz_status host_copy_start(const struct host_copy *copy, struct kz_stream 
 		: device_ok(dev, dev->drv->MemcpyDtoHAsync(copy->host, address,
 			(size_t)copy->size, stream->handle), "cuMemcpyDtoHAsync", err);
 	if (is_traced) {
-		trace_op_end(&op, stream, st, "copy", name, "\"stream\":%lld,\"bytes\":%lld",
+		trace_op_end(&op, st, "copy", "\"stream\":%lld,\"bytes\":%lld",
 			(long long)stream->number, (long long)copy->size);
 	}
 	if (!st && !(st = memory_used(memory, stream, err)) && pinned) {
@@ -231,7 +231,7 @@ kz_status buffer_copy(struct buffer_place to, struct buffer_place from, int64_t 
 		: device_ok(dev, dev->drv->MemcpyPeerAsync(target, dev->context, source,
 			there->context, (size_t)size, stream->handle), "cuMemcpyPeerAsync", err);
 	if (is_traced) {
-		trace_op_end(&op, stream, st, "copy", name,
+		trace_op_end(&op, st, "copy",
 			"\"stream\":%lld,\"bytes\":%lld,\"from\":\"%s\"", (long long)stream->number,
 			(long long)size, there->name);
 	}
@@ -399,7 +399,7 @@ static kz_status fill_run(struct kz_buffer *buffer, const struct rows *rows, str
 		st = rows->height == 1 ? fill_row(dev, rows->to, (int64_t)rows->width, pattern,
 			stream->handle, err) : fill_rows(dev, rows, pattern, stream->handle, err);
 		if (is_traced) {
-			trace_op_end(&op, stream, st, "fill", "fill",
+			trace_op_end(&op, st, "fill",
 				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
 				(long long)rows->width * (long long)rows->height * pattern.size);
 		}

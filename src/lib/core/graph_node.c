@@ -12,27 +12,27 @@
 
 #include <string.h>
 
-/* A node on its way into a graph. */
+/* A node on its way into a graph: what the caller asks for, then what adding_begin makes. */
 struct adding {
+	kz_node **out; /* may be NULL */
 	struct kz_graph *graph;
+	kz_nodes nodes; /* that it comes after */
 	struct kz_node *node;
 	CUgraphNode *after;
-	size_t count;
 	struct device_scope scope;
 };
 
 /* Make a record and enter the context; adding_end leaves it. */
-static kz_status adding_begin(struct adding *adding, kz_node **out, struct kz_graph *graph,
-	kz_nodes after, CUgraphNodeType type, const char *name, kz_error *err)
+static kz_status adding_begin(struct adding *adding, CUgraphNodeType type, const char *name,
+	kz_error *err)
 {
-	*adding = (struct adding){.graph = graph, .count = after.count};
-	if (out) {
-		*out = NULL;
+	if (adding->out) {
+		*adding->out = NULL;
 	}
 	adding->node = node_create(type, name, 2);
-	adding->after = graph_handles(after);
+	adding->after = graph_handles(adding->nodes);
 	kz_status st = adding->node && adding->after
-		? device_enter(graph->device, &adding->scope, err)
+		? device_enter(adding->graph->device, &adding->scope, err)
 		: error_no_memory(err);
 	if (st) {
 		node_free(adding->node);
@@ -47,8 +47,7 @@ static void adding_use(struct adding *adding, struct memory *memory)
 }
 
 /* With what the driver answered. */
-static kz_status adding_end(struct adding *adding, kz_node **out, CUresult code, const char *call,
-	kz_error *err)
+static kz_status adding_end(struct adding *adding, CUresult code, const char *call, kz_error *err)
 {
 	struct kz_device *dev = adding->graph->device;
 	kz_status st = device_ok(dev, code, call, err);
@@ -58,7 +57,7 @@ static kz_status adding_end(struct adding *adding, kz_node **out, CUresult code,
 		node_free(adding->node);
 		return st;
 	}
-	return graph_take_node(out, adding->graph, adding->node, err);
+	return graph_take_node(adding->out, adding->graph, adding->node, err);
 }
 
 static kz_status graph_check_buffer(const struct kz_graph *graph, const struct kz_buffer *buffer,
@@ -105,13 +104,12 @@ static kz_status graph_check_place(const struct kz_graph *graph, const struct pl
 		KZ_INVALID, "the body of a conditional node copies host memory only if it is pinned");
 }
 
-static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes after,
-	const struct place *to, const struct place *from, int64_t size,
-	const char *call, kz_error *err)
+static kz_status graph_add_copy(struct adding *adding, const struct place *to,
+	const struct place *from, int64_t size, const char *call, kz_error *err)
 {
-	struct adding adding;
+	struct kz_graph *graph = adding->graph;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, call, err))
+	if ((st = graph_check_after(graph, adding->nodes, call, err))
 	    || (st = graph_check_place(graph, to, size, call, err))
 	    || (st = graph_check_place(graph, from, size, call, err))) {
 		return st;
@@ -119,8 +117,7 @@ static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes 
 	if (size == 0) {
 		return error_set(err, KZ_INVALID, "a node cannot copy 0 bytes");
 	}
-	if ((st = adding_begin(
-		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
+	if ((st = adding_begin(adding, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
 		return st;
 	}
 	CUDA_MEMCPY3D copy = {
@@ -131,43 +128,46 @@ static kz_status graph_add_copy(kz_node **out, struct kz_graph *graph, kz_nodes 
 	};
 	if (from->buffer) {
 		copy.srcDevice = buffer_address(from->buffer) + (CUdeviceptr)from->offset;
-		adding_use(&adding, from->buffer->memory);
+		adding_use(adding, from->buffer->memory);
 	}
 	if (to->buffer) {
 		copy.dstDevice = buffer_address(to->buffer) + (CUdeviceptr)to->offset;
-		adding_use(&adding, to->buffer->memory);
+		adding_use(adding, to->buffer->memory);
 	}
-	CUresult code = graph->device->drv->GraphAddMemcpyNode(&adding.node->handle, graph->handle,
-		adding.after, adding.count, &copy, graph->device->context);
-	return adding_end(&adding, out, code, "cuGraphAddMemcpyNode", err);
+	CUresult code = graph->device->drv->GraphAddMemcpyNode(&adding->node->handle, graph->handle,
+		adding->after, adding->nodes.count, &copy, graph->device->context);
+	return adding_end(adding, code, "cuGraphAddMemcpyNode", err);
 }
 
 kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
 	int64_t to_offset, kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
 {
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {to, to_offset, NULL}, source = {from, from_offset, NULL};
 	kz_status st;
 	if ((st = object_check(to, OBJECT_BUFFER, err))
 	    || (st = object_check(from, OBJECT_BUFFER, err))) {
 		return st;
 	}
-	return graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
+	return graph_add_copy(&adding, &target, &source, size, __func__, err);
 }
 
 kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
 	int64_t offset, const void *from, int64_t size, kz_error *err)
 {
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
 	kz_status st = object_check(to, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
+	return st ? st : graph_add_copy(&adding, &target, &source, size, __func__, err);
 }
 
 kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void *to, int64_t size,
 	kz_buffer *from, int64_t offset, kz_error *err)
 {
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
 	kz_status st = object_check(from, OBJECT_BUFFER, err);
-	return st ? st : graph_add_copy(out, graph, after, &target, &source, size, __func__, err);
+	return st ? st : graph_add_copy(&adding, &target, &source, size, __func__, err);
 }
 
 /* Fills */
@@ -199,14 +199,13 @@ static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *p
 kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
 	int64_t offset, int64_t size, const void *pattern, int64_t pattern_size, kz_error *err)
 {
-	struct adding adding;
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	uint32_t value = 0;
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = graph_check_buffer(graph, buffer, offset, size, __func__, err))
 	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, __func__, err))
-	    || (st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEMSET, "fill",
-			err))) {
+	    || (st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEMSET, "fill", err))) {
 		return st;
 	}
 	memcpy(&value, pattern, (size_t)pattern_size); /* little-endian: the low bytes are the value */
@@ -217,8 +216,8 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 		.height = 1,
 	};
 	CUresult code = graph->device->drv->GraphAddMemsetNode(&adding.node->handle, graph->handle,
-		adding.after, adding.count, &fill, graph->device->context);
-	return adding_end(&adding, out, code, "cuGraphAddMemsetNode", err);
+		adding.after, adding.nodes.count, &fill, graph->device->context);
+	return adding_end(&adding, code, "cuGraphAddMemsetNode", err);
 }
 
 /* Host functions, graphs */
@@ -275,7 +274,7 @@ static kz_status graph_check_for_body(struct kz_device *dev, CUgraph graph, kz_e
 kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	void (*function)(void *user), void *user, kz_error *err)
 {
-	struct adding adding;
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))) {
 		return st;
@@ -284,19 +283,19 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 		return error_set(err, KZ_INVALID, !function ? "kz_graph_add_host: expected a function, got NULL"
 			: "the body of a conditional node cannot call functions of the program");
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
+	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
 		return st;
 	}
 	const CUDA_HOST_NODE_PARAMS params = {function, user};
 	CUresult code = graph->device->drv->GraphAddHostNode(&adding.node->handle, graph->handle,
-		adding.after, adding.count, &params);
-	return adding_end(&adding, out, code, "cuGraphAddHostNode", err);
+		adding.after, adding.nodes.count, &params);
+	return adding_end(&adding, code, "cuGraphAddHostNode", err);
 }
 
 kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_graph *child,
 	kz_error *err)
 {
-	struct adding adding;
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = object_check(child, OBJECT_GRAPH, err))) {
@@ -328,13 +327,12 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 	if (!uses_join(&graph->root->uses, &child->root->uses)) {
 		return error_no_memory(err);
 	}
-	if ((st = adding_begin(
-		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
+	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddChildGraphNode(&adding.node->handle,
-		graph->handle, adding.after, adding.count, child->handle);
-	return adding_end(&adding, out, code, "cuGraphAddChildGraphNode", err);
+		graph->handle, adding.after, adding.nodes.count, child->handle);
+	return adding_end(&adding, code, "cuGraphAddChildGraphNode", err);
 }
 
 /* Memory */
@@ -344,7 +342,7 @@ static kz_status graph_make_buffer(kz_buffer **out, struct kz_graph *graph, CUde
 	int64_t size, kz_error *err)
 {
 	struct memory *memory;
-	kz_status st = memory_borrow(&memory, graph->device, address, size, NULL, NULL, err);
+	kz_status st = memory_borrow(&memory, graph->device, address, size, NULL, err);
 	if (!st) {
 		memory->graph = graph->root;
 		if ((st = buffer_take(out, memory, 0, size, err))) {
@@ -357,7 +355,7 @@ static kz_status graph_make_buffer(kz_buffer **out, struct kz_graph *graph, CUde
 kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph, kz_nodes after,
 	int64_t size, kz_error *err)
 {
-	struct adding adding;
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = out_check(buffer, sizeof(*buffer), __func__, err))
 	    || (st = graph_check_after(graph, after, __func__, err))) {
@@ -369,8 +367,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 				 : "the body of a conditional node cannot allocate %lld bytes",
 			(long long)size);
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc",
-			err))) {
+	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc", err))) {
 		return st;
 	}
 	CUDA_MEM_ALLOC_NODE_PARAMS params = {
@@ -379,8 +376,8 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 		.bytesize = (size_t)size,
 	};
 	CUresult code = graph->device->drv->GraphAddMemAllocNode(
-		&adding.node->handle, graph->handle, adding.after, adding.count, &params);
-	st = adding_end(&adding, out, code, "cuGraphAddMemAllocNode", err);
+		&adding.node->handle, graph->handle, adding.after, adding.nodes.count, &params);
+	st = adding_end(&adding, code, "cuGraphAddMemAllocNode", err);
 	if (!st) {
 		graph->is_fixed = true;
 		graph->unfreed++;
@@ -392,7 +389,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
 	kz_error *err)
 {
-	struct adding adding;
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = object_check(buffer, OBJECT_BUFFER, err))) {
@@ -402,13 +399,12 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 		return error_set(
 			err, KZ_INVALID, "expected a buffer of kz_graph_add_alloc in this graph");
 	}
-	if ((st = adding_begin(
-		     &adding, out, graph, after, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
+	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddMemFreeNode(&adding.node->handle, graph->handle,
-		adding.after, adding.count, buffer->memory->address);
-	st = adding_end(&adding, out, code, "cuGraphAddMemFreeNode", err);
+		adding.after, adding.nodes.count, buffer->memory->address);
+	st = adding_end(&adding, code, "cuGraphAddMemFreeNode", err);
 	graph->unfreed -= !st;
 	return st;
 }
@@ -480,34 +476,41 @@ static struct kz_graph *graph_make_body(struct kz_graph *graph, CUgraph handle,
 	return body;
 }
 
-static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, unsigned count,
-	CUgraphConditionalNodeType type, const char *name, struct kz_graph *graph, kz_nodes after,
-	uint64_t condition, const char *call, kz_error *err)
+/* A node with a condition, and what it is called in its graph. */
+struct conditional {
+	uint64_t condition;
+	CUgraphConditionalNodeType type;
+	const char *name;
+	unsigned count; /* of bodies */
+};
+
+static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *adding,
+	const struct conditional *what, const char *call, kz_error *err)
 {
-	struct adding adding;
+	struct kz_graph *graph = adding->graph;
 	kz_status st;
-	if ((st = graph_check_after(graph, after, call, err))) {
+	if ((st = graph_check_after(graph, adding->nodes, call, err))) {
 		return st;
 	}
-	struct condition *taken = graph_find_condition(graph->root, condition, err);
+	struct condition *taken = graph_find_condition(graph->root, what->condition, err);
 	if (!taken) {
 		return KZ_INVALID;
 	}
-	if ((st = adding_begin(&adding, out, graph, after, CU_GRAPH_NODE_TYPE_CONDITIONAL, name,
-			err))) {
+	if ((st = adding_begin(adding, CU_GRAPH_NODE_TYPE_CONDITIONAL, what->name, err))) {
 		return st;
 	}
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .conditional = {
-		.handle = condition, .type = type, .size = count, .ctx = graph->device->context}};
-	struct kz_node *node = adding.node;
-	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle, adding.after,
-		NULL, adding.count, &params);
-	if ((st = adding_end(&adding, out, code, "cuGraphAddNode", err))) {
+		.handle = what->condition, .type = what->type, .size = what->count,
+		.ctx = graph->device->context}};
+	struct kz_node *node = adding->node;
+	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle, adding->after,
+		NULL, adding->nodes.count, &params);
+	if ((st = adding_end(adding, code, "cuGraphAddNode", err))) {
 		return st;
 	}
 	graph->root->is_fixed = true;
 	taken->node = node;
-	for (unsigned i = count; i-- > 0;) {
+	for (unsigned i = what->count; i-- > 0;) {
 		bodies[i] = graph_make_body(graph, params.conditional.phGraph_out[i], node->bodies);
 		if (!bodies[i]) {
 			return error_no_memory(err);
@@ -520,12 +523,12 @@ static kz_status graph_add_condition(kz_node **out, struct kz_graph **bodies, un
 kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, kz_graph *graph,
 	kz_nodes after, uint64_t condition, kz_error *err)
 {
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
+	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_IF, "if", otherwise ? 2 : 1};
 	struct kz_graph *bodies[2] = {NULL, NULL};
 	kz_status st = out_check(then, sizeof(*then), __func__, err);
 	out_clear(otherwise, sizeof(*otherwise), __func__);
-	st = st ? st
-		: graph_add_condition(out, bodies, otherwise ? 2 : 1, CU_GRAPH_COND_TYPE_IF, "if",
-			graph, after, condition, __func__, err);
+	st = st ? st : graph_add_conditional(bodies, &adding, &what, __func__, err);
 	if (!st) {
 		*then = bodies[0];
 	}
@@ -538,9 +541,10 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz_nodes after,
 	uint64_t condition, kz_error *err)
 {
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
+	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_WHILE, "while", 1};
 	kz_status st = out_check(body, sizeof(*body), __func__, err);
-	return st ? st : graph_add_condition(out, body, 1, CU_GRAPH_COND_TYPE_WHILE, "while", graph,
-		after, condition, __func__, err);
+	return st ? st : graph_add_conditional(body, &adding, &what, __func__, err);
 }
 
 kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, kz_graph *graph,
@@ -550,8 +554,9 @@ kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, k
 		return error_set(err, KZ_INVALID,
 			"expected 1 to 65536 bodies of a switch, got %lld", (long long)count);
 	}
+	struct adding adding = {.out = out, .graph = graph, .nodes = after};
+	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_SWITCH, "switch",
+		(unsigned)count};
 	kz_status st = out_check(bodies, (size_t)count * sizeof(*bodies), __func__, err);
-	return st ? st
-		  : graph_add_condition(out, bodies, (unsigned)count, CU_GRAPH_COND_TYPE_SWITCH,
-			  "switch", graph, after, condition, __func__, err);
+	return st ? st : graph_add_conditional(bodies, &adding, &what, __func__, err);
 }

@@ -113,17 +113,16 @@ static const char *draw_name(const struct drawing *d, CUgraphNode node, CUgraphN
 
 static kz_status draw_graph(struct str *out, struct drawing *d, const char *prefix, kz_error *err);
 
-/* A graph that belongs to a node. */
-static kz_status draw_cluster(struct str *out, const struct drawing *d, CUgraph handle,
-	const struct node_list *records, const char *prefix, const char *label, kz_error *err)
+/* A graph that belongs to a node: its device, handle and records are there. */
+static kz_status draw_cluster(struct str *out, struct drawing *inner, const char *prefix,
+	const char *label, kz_error *err)
 {
-	struct drawing inner = {.device = d->device, .handle = handle, .records = records};
 	str_addf(out, "\tsubgraph cluster_%s {\n\tlabel=\"", prefix);
 	draw_text(out, label);
 	str_add(out, "\";\n");
-	kz_status st = drawing_begin(&inner, err);
-	st = st ? st : draw_graph(out, &inner, prefix, err);
-	drawing_end(&inner);
+	kz_status st = drawing_begin(inner, err);
+	st = st ? st : draw_graph(out, inner, prefix, err);
+	drawing_end(inner);
 	str_add(out, "\t}\n");
 	return st;
 }
@@ -151,20 +150,22 @@ static kz_status graph_draw_node(struct str *out, const struct drawing *d, size_
 	str_addf(out, "\"%s];\n", type == CU_GRAPH_NODE_TYPE_KERNEL ? ", shape=box" : "");
 	struct str inside = STR_INIT;
 	str_addf(&inside, "%s_%zu", prefix, i);
-	CUgraph child = NULL;
+	struct drawing child = {.device = d->device};
 	if (inside.failed) {
 		st = error_no_memory(err);
 	} else if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
-		st = device_ok(d->device, d->device->drv->GraphChildGraphNodeGetGraph(node, &child),
-			"cuGraphChildGraphNodeGetGraph", err);
-		st = st ? st : draw_cluster(out, d, child, NULL, inside.data, label, err);
+		st = device_ok(d->device, d->device->drv->GraphChildGraphNodeGetGraph(node,
+			&child.handle), "cuGraphChildGraphNodeGetGraph", err);
+		st = st ? st : draw_cluster(out, &child, inside.data, label, err);
 	}
 	size_t number = 0;
 	for (const struct kz_graph *body = record ? record->bodies : NULL; !st && body;
 	     body = body->next) {
 		str_addf(&inside, "b%zu", number++);
+		child = (struct drawing){.device = d->device, .handle = body->handle,
+			.records = &body->nodes};
 		st = inside.failed ? error_no_memory(err)
-			: draw_cluster(out, d, body->handle, &body->nodes, inside.data, label, err);
+			: draw_cluster(out, &child, inside.data, label, err);
 	}
 	str_free(&inside);
 	return st;

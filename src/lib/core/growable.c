@@ -310,7 +310,7 @@ static kz_status growable_make(struct memory **out, struct growable *growable, s
 	if (st) {
 		return st;
 	}
-	st = memory_borrow(&memory, dev, address, 0, NULL, NULL, err);
+	st = memory_borrow(&memory, dev, address, 0, NULL, err);
 	if (!st) {
 		memory->dtype = wish->dtype;
 		memory->count = wish->count;

@@ -42,7 +42,7 @@ static kz_status managed_allocate(struct memory **out, struct kz_device *dev, in
 		st = device_ok(dev, dev->drv->MemAllocManaged(&address, (size_t)size,
 			CU_MEM_ATTACH_GLOBAL), "cuMemAllocManaged", err);
 	}
-	if (!st && (st = memory_borrow(out, dev, address, size, NULL, NULL, err)) && size > 0) {
+	if (!st && (st = memory_borrow(out, dev, address, size, NULL, err)) && size > 0) {
 		(void)dev->drv->MemFree(address);
 	}
 	if (!st && size > 0) {

@@ -179,15 +179,17 @@ kz_status memory_create(struct memory **out, struct kz_device *dev, enum mempool
 }
 
 kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
-	int64_t size, void (*on_release)(void *user), void *user, kz_error *err)
+	int64_t size, const struct memory_owner *owner, kz_error *err)
 {
 	struct memory *memory = memory_new(dev, size);
 	if (!memory) {
 		return error_no_memory(err);
 	}
 	memory->address = address;
-	memory->on_release = on_release;
-	memory->user = user;
+	if (owner) {
+		memory->on_release = owner->on_release;
+		memory->user = owner->user;
+	}
 	*out = memory;
 	return KZ_OK;
 }

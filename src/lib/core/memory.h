@@ -75,9 +75,13 @@ kz_status memory_wait(struct memory *memory, kz_error *err);
 /* The buffer that memory is created for, a part of it; takes the caller's reference. */
 struct kz_buffer *memory_whole(struct memory *memory);
 /* Memory that is a part of another object, such as a module's variable: no pool lists it.  The
- * caller keeps that object alive until on_release, after the last use. */
+ * owner, which may be NULL, keeps that object alive until on_release, after the last use. */
+struct memory_owner {
+	void (*on_release)(void *user);
+	void *user;
+};
 kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr address,
-	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
+	int64_t size, const struct memory_owner *owner, kz_error *err);
 static inline struct memory *memory_retain(struct memory *memory)
 {
 	atomic_fetch_add_explicit(&memory->refs, 1, memory_order_relaxed);

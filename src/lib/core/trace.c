@@ -310,6 +310,8 @@ static void trace_device_free(struct trace_device *at)
 void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *name)
 {
 	struct kz_device *dev = stream->device;
+	op->stream = stream;
+	op->name = name;
 	op->record = NULL;
 	op->is_pushed = nvtx_tool_listens();
 	if (op->is_pushed) {
@@ -341,9 +343,9 @@ void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *n
 }
 
 /* Put the record on the list of its device; false: the trace has ended, or the call has failed. */
-static bool trace_keep(struct trace_op *op, struct kz_stream *stream, kz_status st,
-	const struct str *members)
+static bool trace_keep(struct trace_op *op, kz_status st, const struct str *members)
 {
+	struct kz_stream *stream = op->stream;
 	struct trace_device *at = trace_device_find(stream->device);
 	struct trace_record *record = op->record;
 	if (!record || st || op->session != trace.session || !at || members->failed) {
@@ -358,9 +360,9 @@ static bool trace_keep(struct trace_op *op, struct kz_stream *stream, kz_status 
 	return true;
 }
 
-void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
-	const char *category, const char *name, const char *args, ...)
+void trace_op_end(struct trace_op *op, kz_status st, const char *category, const char *args, ...)
 {
+	struct kz_stream *stream = op->stream;
 	uint64_t now = clock_now_ns();
 	struct str members = STR_INIT;
 	va_list list;
@@ -368,7 +370,7 @@ void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 		(void)stream->device->drv->EventRecord(op->record->end, stream->handle);
 	}
 	va_start(list, args);
-	trace_add_members(&members, category, name, args, list);
+	trace_add_members(&members, category, op->name, args, list);
 	va_end(list);
 	pthread_mutex_lock(&trace.lock);
 	if (trace.is_written && op->session == trace.session) {
@@ -379,7 +381,7 @@ void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
 			trace_write_much();
 		}
 	}
-	if (!trace_keep(op, stream, st, &members)) {
+	if (!trace_keep(op, st, &members)) {
 		record_free(stream->device->drv, op->record, atomic_load(&stream->device->lost));
 	}
 	pthread_mutex_unlock(&trace.lock);

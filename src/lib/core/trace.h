@@ -11,7 +11,7 @@
  *		struct trace_op op;
  *		trace_op_begin(&op, stream, "htod");
  *		st = ...;                         // the driver's call
- *		trace_op_end(&op, stream, st, "copy", "htod", "\"bytes\":%lld", size);
+ *		trace_op_end(&op, st, "copy", "\"bytes\":%lld", size);
  *	}
  */
 #include "lib/core/device.h"
@@ -29,16 +29,19 @@ static inline bool trace_is_on(void)
 
 /* An operation of a stream, which has a beginning and an end on the device. */
 struct trace_op {
+	struct kz_stream *stream;
+	const char *name;
 	struct trace_record *record; /* NULL: no memory, or the trace has ended */
 	uint64_t session;            /* the trace in which it began */
 	uint64_t start_ns;
 	bool is_pushed;              /* as a range of a tool */
 };
 
-/* Around the driver's call, with the context current.  `args` are members of a JSON object. */
+/* Around the driver's call, with the context current; stream and name stay until the end.  `args` are
+ * members of a JSON object. */
 void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *name);
-void trace_op_end(struct trace_op *op, struct kz_stream *stream, kz_status st,
-	const char *category, const char *name, const char *args, ...) printf_like(6, 7);
+void trace_op_end(struct trace_op *op, kz_status st, const char *category, const char *args, ...)
+	printf_like(4, 5);
 
 /* Of a launch: its stream's number, the three extents of grid and block, bytes of shared memory. */
 #define TRACE_LAUNCH_ARGS "\"stream\":%lld,\"grid\":[%lld,%lld,%lld],\"block\":[%lld,%lld,%lld]," \

@@ -12,11 +12,22 @@
 
 enum value_call { WAIT_32, WAIT_64, WRITE_32, WRITE_64 };
 
-static CUresult value_enqueue(const struct kz_stream *stream, enum value_call call,
-	CUdeviceptr address, uint64_t value, unsigned flags)
+/* A wait or a write. */
+struct value_op {
+	enum value_call call;
+	struct kz_buffer *buffer;
+	int64_t offset;
+	uint64_t value;
+	unsigned flags;
+};
+
+static CUresult value_enqueue(const struct value_op *op, const struct kz_stream *stream,
+	CUdeviceptr address)
 {
 	const struct drv *drv = stream->device->drv;
-	switch (call) {
+	const uint64_t value = op->value;
+	const unsigned flags = op->flags;
+	switch (op->call) {
 	case WAIT_32:
 		return drv->StreamWaitValue32(stream->handle, address, (uint32_t)value, flags);
 	case WAIT_64:
@@ -42,20 +53,21 @@ static kz_status value_order(struct memory *memory, struct kz_stream *stream, kz
 	return st;
 }
 
-static kz_status value_run(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
-	int64_t offset, uint64_t value, unsigned flags, const char *call, kz_error *err)
+static kz_status value_run(const struct value_op *op, struct kz_stream *stream, const char *call,
+	kz_error *err)
 {
 	static const char *const names[] = {"cuStreamWaitValue32", "cuStreamWaitValue64",
 		"cuStreamWriteValue32", "cuStreamWriteValue64"};
-	const int64_t size = which == WAIT_32 || which == WRITE_32 ? 4 : 8;
+	const int64_t size = op->call == WAIT_32 || op->call == WRITE_32 ? 4 : 8;
+	struct kz_buffer *buffer = op->buffer;
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check_as(buffer, OBJECT_BUFFER, call, "buffer", err))
-	    || (st = buffer_check(buffer, offset, size, call, err))
+	    || (st = buffer_check(buffer, op->offset, size, call, err))
 	    || (st = stream_pick(&stream, buffer->memory->device, stream, err))) {
 		return st;
 	}
-	CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)offset;
+	CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)op->offset;
 	if (address % (CUdeviceptr)size != 0) {
 		return error_set(err, KZ_INVALID, "expected a value at a multiple of %lld bytes, got "
 			"address 0x%llx", (long long)size, (unsigned long long)address);
@@ -65,48 +77,51 @@ static kz_status value_run(enum value_call which, struct kz_stream *stream, stru
 	}
 	if (!(st = value_order(buffer->memory, stream, err))) {
 		atomic_store(&buffer->memory->has_values, true);
-		st = device_ok(stream->device, value_enqueue(stream, which, address, value, flags),
-			names[which], err);
+		st = device_ok(stream->device, value_enqueue(op, stream, address), names[op->call],
+			err);
 	}
 	device_leave(stream->device, &scope);
 	return st;
 }
 
-static kz_status value_wait(enum value_call which, struct kz_stream *stream, struct kz_buffer *buffer,
-	int64_t offset, uint64_t value, kz_wait_condition condition, const char *call, kz_error *err)
+/* The flags of a wait are its condition. */
+static kz_status value_wait(const struct value_op *op, struct kz_stream *stream, const char *call,
+	kz_error *err)
 {
 	_Static_assert((int)KZ_WAIT_GEQ == CU_STREAM_WAIT_VALUE_GEQ
 		&& (int)KZ_WAIT_EQ == CU_STREAM_WAIT_VALUE_EQ
 		&& (int)KZ_WAIT_AND == CU_STREAM_WAIT_VALUE_AND
 		&& (int)KZ_WAIT_NOR == CU_STREAM_WAIT_VALUE_NOR, "they are the driver's numbers");
-	if ((unsigned)condition > KZ_WAIT_NOR) {
-		return error_set(err, KZ_INVALID, "%d is not a kz_wait_condition", (int)condition);
+	if (op->flags > KZ_WAIT_NOR) {
+		return error_set(err, KZ_INVALID, "%d is not a kz_wait_condition", (int)op->flags);
 	}
-	return value_run(which, stream, buffer, offset, value, (unsigned)condition, call, err);
+	return value_run(op, stream, call, err);
 }
 
 kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_wait_condition condition, kz_error *err)
 {
-	return value_wait(WAIT_32, stream, buffer, offset, value, condition, __func__, err);
+	const struct value_op op = {WAIT_32, buffer, offset, value, (unsigned)condition};
+	return value_wait(&op, stream, __func__, err);
 }
 
 kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_wait_condition condition, kz_error *err)
 {
-	return value_wait(WAIT_64, stream, buffer, offset, value, condition, __func__, err);
+	const struct value_op op = {WAIT_64, buffer, offset, value, (unsigned)condition};
+	return value_wait(&op, stream, __func__, err);
 }
 
 kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_error *err)
 {
-	return value_run(WRITE_32, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
-		__func__, err);
+	const struct value_op op = {WRITE_32, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
+	return value_run(&op, stream, __func__, err);
 }
 
 kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_error *err)
 {
-	return value_run(WRITE_64, stream, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT,
-		__func__, err);
+	const struct value_op op = {WRITE_64, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
+	return value_run(&op, stream, __func__, err);
 }

@@ -54,9 +54,8 @@ kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz
 	    || (st = module_check(mod, __func__, err))
 	    || (st = pointer_check(name, "the name of a variable", err))
 	    || (st = find_global(&address, &size, mod, name, err))
-	    || (st = memory_borrow(&memory, mod->device, address, size, global_release_variable,
-	mod,
-			err))) {
+	    || (st = memory_borrow(&memory, mod->device, address, size,
+			&(struct memory_owner){global_release_variable, mod}, err))) {
 		return st;
 	}
 	module_retain(mod);

@@ -270,7 +270,7 @@ static kz_status kernel_launch_traced(const struct launch *launch, kz_error *err
 	long long shared = launch->shared_size + launch->kernel->static_shared;
 	trace_op_begin(&op, launch->stream, launch->kernel->info->name);
 	st = kernel_launch_submit(launch, err);
-	trace_op_end(&op, launch->stream, st, "launch", launch->kernel->info->name, TRACE_LAUNCH_ARGS,
+	trace_op_end(&op, st, "launch", TRACE_LAUNCH_ARGS,
 		(long long)launch->stream->number, (long long)launch->grid->x,
 		(long long)launch->grid->y, (long long)launch->grid->z, (long long)launch->block->x,
 		(long long)launch->block->y, (long long)launch->block->z,

@@ -319,7 +319,7 @@ void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 static void kernels_trace(const struct kernels_call *call, struct trace_op *op, kz_status st)
 {
 	long long shared = call->shared_size + call->kernel->static_shared;
-	trace_op_end(op, call->stream, st, "launch", call->kernel->info->name, TRACE_LAUNCH_ARGS,
+	trace_op_end(op, st, "launch", TRACE_LAUNCH_ARGS,
 		(long long)call->stream->number, (long long)call->grid.x, (long long)call->grid.y,
 		(long long)call->grid.z, (long long)call->block.x, (long long)call->block.y,
 		(long long)call->block.z,
