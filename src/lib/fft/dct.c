@@ -49,8 +49,10 @@ static struct dct_steps dct_steps_of(int type, int64_t n)
 	}
 }
 
-static void dct_write_source(struct str *source, const void *context)
+static void dct_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct dct_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_TYPE %d\n#define KZ_DIMS %d\n"
 		"#define KZ_THREADS %d\n%s%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
@@ -64,15 +66,15 @@ static void dct_write_source(struct str *source, const void *context)
 static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, int64_t threads,
 	const struct fft_plan *plan, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct dct_class class;
-	} key = {"dct", {job->dtype, type, is_after, job->is_ortho, 0}};
-	struct kernels_want want = {&key, sizeof(key), dct_write_source, &key.class, "dct"};
+	static const struct kernel_family family = {
+		"dct", dct_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+	};
+	struct dct_class class = {job->dtype, type, is_after, job->is_ortho, 0};
+	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct kz_dct shape = {.length = job->length, .scale = job->scale};
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	return fft_places_launch(job, &shape.places, threads, &want, &key.class.is_along, params, err);
+	return fft_places_launch(job, &shape.places, threads, &want, &class.is_along, params, err);
 }
 
 static kz_status dct_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,

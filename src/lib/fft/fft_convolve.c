@@ -22,8 +22,7 @@
 
 /* A kernel adds the products of floats where the shorter sequence has so many bytes; fft.h says so. */
 enum { CONVOLVE_SHORT = 2048 };
-/* The threads of a block on a GPU and on a serial device, and the sums of each thread. */
-enum { CONVOLVE_THREADS = 128, CONVOLVE_LANES = 32, CONVOLVE_SUMS = 4 };
+enum { CONVOLVE_SUMS = 4 }; /* of each thread */
 
 struct convolution {
 	const char *name;
@@ -41,7 +40,6 @@ struct kz_sequences {
 
 struct convolve_class {
 	kz_dtype dtype;
-	int serial;
 };
 
 /* numpy puts the longer sequence first.  A correlation is reversed then, so that of two halves of an
@@ -173,14 +171,15 @@ static kz_status convolve_by_spectra(struct kz_array **out, const struct convolu
 
 /* Directly */
 
-static void convolve_write(struct str *source, const void *context)
+static void convolve_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct convolve_class *class = context;
 	bool is_exact = convolve_is_exact(class->dtype);
 	generate_prelude(source, dtype_bit(class->dtype), is_exact);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_THREADS %d\n#define KZ_SUMS %d\n"
 		"#define KZ_ZERO %s\n", generate_value(class->dtype),
-		class->serial ? CONVOLVE_LANES : CONVOLVE_THREADS, CONVOLVE_SUMS,
+		schedule->threads, CONVOLVE_SUMS,
 		dtype_is_complex(class->dtype) ? "kz_element{0, 0}" : "0");
 	str_add(source, is_exact
 		? "#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n"
@@ -191,31 +190,28 @@ static void convolve_write(struct str *source, const void *context)
 	str_add(source, device_convolve);
 }
 
+static const struct kernel_family convolve_family = {
+	"convolve", convolve_write, {[SCHEDULE_MANY] = {128}, [SCHEDULE_ONE] = {32}},
+};
+
 static kz_status convolve_launch(struct kz_array *out, const struct convolution *job,
 	struct kz_array *a, struct kz_array *b, kz_error *err)
 {
-	struct kz_device *dev = array_device(out);
-	bool is_signed = dtype_is_signed(job->dtype);
-	struct {
-		char family[12];
-		struct convolve_class class;
-	} key = {"convolve", {job->dtype, dev->serial}};
-	if (is_signed) { // sums that wrap have the same bits without a sign
-		key.class.dtype = dtype_unsigned(job->dtype);
-	}
-	const struct kernels_want want = {&key, sizeof(key), convolve_write, &key.class, job->name};
+	/* Sums that wrap have the same bits without a sign. */
+	const struct convolve_class class = {dtype_is_signed(job->dtype) ? dtype_unsigned(job->dtype)
+		: job->dtype};
+	const struct schedule *schedule = schedule_of(convolve_family.schedules, job->stream->device);
 	struct kz_sequences sequences = {a->count, b->count, job->first, job->count};
 	CUdeviceptr address[3] = {array_address(out), array_address(a), array_address(b)};
-	struct memory *const used[3] = {out->buffer->memory, a->buffer->memory, b->buffer->memory};
 	void *params[] = {&address[0], &address[1], &address[2], &sequences};
-	int64_t threads = dev->serial ? CONVOLVE_LANES : CONVOLVE_THREADS;
-	struct kernels_call call = {
-		.stream = job->stream, .params = params, .used = used, .used_count = 3,
-		.grid = kz_dim(divide_up(job->count, threads * CONVOLVE_SUMS), 1, 1),
-		.block = kz_dim(threads, 1, 1),
+	struct kz_array *const arrays[] = {out, a, b};
+	const struct kernels_run run = {
+		.want = {&convolve_family, &class, sizeof(class), .what = job->name},
+		.stream = job->stream, .params = params,
+		.grid = kz_dim(divide_up(job->count, schedule->threads * CONVOLVE_SUMS), 1, 1),
+		.arrays = arrays, .array_count = countof(arrays),
 	};
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 static kz_status convolve_directly(struct kz_array **out, const struct convolution *job,

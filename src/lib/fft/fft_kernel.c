@@ -40,7 +40,7 @@ struct fft_class {
 	int32_t chirp;             /* Bluestein: the length; else 0 */
 	uint8_t radices[FFT_STAGES];
 	uint8_t stage_count;
-	uint8_t is_serial, is_inverse;
+	uint8_t is_inverse;
 	uint8_t has_twiddles, has_scale;
 	uint8_t is_partial;
 	uint8_t in, out;           /* enum fft_form */
@@ -144,19 +144,19 @@ static void fft_write_column(struct str *source, const char *macro, const char *
 	}
 }
 
-static void fft_write_source(struct str *source, const void *context)
+static void fft_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct fft_class *class = context;
 	bool is_written[FFT_MOST_RADIX + 1] = {false};
 	str_addf(source, "typedef %s kz_real;\n#define KZ_N %d\n#define KZ_C %d\n#define KZ_T %d\n"
 		"#define KZ_DIMS %d\n#define KZ_STEP %d\n", class->dtype == KZ_C64 ? "float" : "double",
 		class->points, class->columns, class->threads, FFT_DIMS,
-		class->is_serial ? 1 : class->columns);
+		schedule->threads == 1 ? 1 : class->columns);
 	fft_write_column(source, "IN", "in", class->in_column);
 	fft_write_column(source, "OUT", "out", class->out_column);
-	str_addf(source, "%s%s%s%s%s",
+	str_addf(source, "%s%s%s%s",
 		class->is_partial ? "#define KZ_PARTIAL\n" : "",
-		class->is_serial ? "#define KZ_SERIAL\n" : "",
 		class->is_inverse ? "#define KZ_INVERSE\n" : "",
 		class->has_twiddles ? "#define KZ_TWIDDLE\n" : "",
 		class->has_scale ? "#define KZ_SCALE\n" : "");
@@ -259,9 +259,9 @@ static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job, const 
 }
 
 /* The columns of a tile and the threads of a column. */
-static void fft_choose_block(struct fft_class *class, int64_t size)
+static void fft_choose_block(struct fft_class *class, int64_t size, const struct schedule *schedule)
 {
-	if (class->is_serial) {
+	if (schedule->threads == 1) {
 		class->columns = FFT_LANES;
 		class->threads = 1;
 		return;
@@ -329,6 +329,19 @@ static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const st
 	return fft_grid(grid, blocks, err);
 }
 
+/* `each`: the most points of a pass. */
+static const struct kernel_family fft_family = {
+	"fft", fft_write_source, {
+		[SCHEDULE_MANY] = {.threads = FFT_THREADS, .each = 256},
+		[SCHEDULE_ONE] = {.threads = 1, .each = 1024},
+	},
+};
+
+const struct schedule *fft_schedule(const struct kz_device *dev)
+{
+	return schedule_of(fft_family.schedules, dev);
+}
+
 kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places, int64_t length,
 	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err)
 {
@@ -348,18 +361,14 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 {
 	int64_t size = dtype_size(job->dtype), tiles;
 	struct kz_pass shape;
-	struct {
-		char family[8];
-		struct fft_class class;
-	} key = {"fft", {
+	struct fft_class class = {
 		.dtype = job->dtype, .points = (int32_t)pass->points,
 		.chirp = plan->padded ? (int32_t)plan->key.length : 0,
-		.stage_count = (uint8_t)pass->stage_count, .is_serial = job->device->serial,
-		.is_inverse = job->is_inverse, .has_twiddles = pass->rest > 1,
+		.stage_count = (uint8_t)pass->stage_count, .is_inverse = job->is_inverse, .has_twiddles = pass->rest > 1,
 		.has_scale = job->scale != 1, .in = (uint8_t)job->in.form,
 		.out = (uint8_t)job->out.form,
-	}};
-	struct kernels_want want = {&key, sizeof(key), fft_write_source, &key.class, "fft"};
+	};
+	const struct kernels_want want = {.family = &fft_family, .key = &class, .size = sizeof(class)};
 	CUdeviceptr address[4] = {job->out.address, job->in.address,
 		plan->tables + (CUdeviceptr)(pass->roots * size),
 		plan->tables + (CUdeviceptr)((plan->padded ? plan->chirp : pass->twiddles) * size)};
@@ -368,20 +377,20 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	struct kernels_call call = {
 		.stream = job->stream, .params = params, .used = used, .used_count = 2,
 	};
-	memcpy(key.class.radices, pass->radices, sizeof(pass->radices));
-	fft_choose_block(&key.class, size);
-	fft_pass_fill(&shape, job, pass, key.class.columns);
-	shape.chunks = divide_up(shape.columns, key.class.columns);
+	memcpy(class.radices, pass->radices, sizeof(pass->radices));
+	fft_choose_block(&class, size, fft_schedule(job->device));
+	fft_pass_fill(&shape, job, pass, class.columns);
+	shape.chunks = divide_up(shape.columns, class.columns);
 	/* What is transformed in place must not be so twice. */
-	key.class.is_partial = shape.columns < key.class.columns
-		|| (shape.columns % key.class.columns != 0 && job->in.memory == job->out.memory);
-	key.class.in_column = fft_known_step(shape.in_column, pass, size);
-	key.class.out_column = fft_known_step(shape.out_column, pass, size);
+	class.is_partial = shape.columns < class.columns
+		|| (shape.columns % class.columns != 0 && job->in.memory == job->out.memory);
+	class.in_column = fft_known_step(shape.in_column, pass, size);
+	class.out_column = fft_known_step(shape.out_column, pass, size);
 	tiles = shape.chunks;
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		tiles *= shape.dims[i];
 	}
-	call.block = kz_dim((int64_t)key.class.columns * key.class.threads, 1, 1);
+	call.block = kz_dim((int64_t)class.columns * class.threads, 1, 1);
 	kz_status st = fft_grid(&call.grid, tiles, err);
 	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
 	return st ? st : kernels_launch(&call, err);

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FFT_MOST_POINTS = 1024, FFT_GPU_POINTS = 256, FFT_LONE_POINTS = 64, FFT_FIRST = 32,
+enum { FFT_LONE_POINTS = 64, FFT_FIRST = 32,
 	FFT_TILE_BYTES = 16384, /* of a lane's column, where it is a row */
 	FFT_MOST_PADDED = 7 }; /* the largest prime of a convolution, whose length is free */
 
@@ -74,7 +74,7 @@ static double fft_lane_work(int64_t extent)
 	return (double)all / (double)extent * (extent < LANES ? 2 : 1);
 }
 
-/* Split rows of a serial device in two whose tiles are full: the first pass has as many columns as the second
+/* Split rows in two passes whose tiles are full, where a block has one thread: the first pass has as many columns as the second
  * one has points, and the other way round.  One pass, whose columns are rows, has full tiles,
  * but long steps, and its tile has to be in the cache. */
 static bool fft_split_row(struct fft_plan *plan, int64_t most)
@@ -360,7 +360,8 @@ static kz_status fft_plan_fill(struct fft_plan *plan, struct kz_device *dev, kz_
 static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 	const struct fft_key *key, kz_error *err)
 {
-	int64_t most = dev->serial ? FFT_MOST_POINTS : FFT_GPU_POINTS, span = 1;
+	const struct schedule *schedule = fft_schedule(dev);
+	int64_t most = schedule->each, span = 1;
 	struct fft_plan *plan = mem_zalloc(1, sizeof(*plan));
 	if (!plan) {
 		return error_no_memory(err);
@@ -374,15 +375,15 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		while (!fft_is_smooth(plan->padded, FFT_MOST_PADDED)) {
 			plan->padded++;
 		}
-		bool is_short = plan->padded <= (dev->serial ? FFT_TILE_BYTES / dtype_size(key->dtype)
-			: FFT_GPU_POINTS);
+		bool is_short = plan->padded <= (schedule->threads == 1 ? FFT_TILE_BYTES / dtype_size(key->dtype)
+			: schedule->each);
 		if (key->kind != FFT_ALONE && is_short) {
 			plan->pass_count = 1;
 			plan->passes->points = plan->padded;
 		}
 	} else {
 		int count = key->kind != FFT_MANY && key->length > FFT_LONE_POINTS ? 2 : 1;
-		bool is_split = key->kind == FFT_ROWS && dev->serial && fft_split_row(plan, most);
+		bool is_split = key->kind == FFT_ROWS && schedule->threads == 1 && fft_split_row(plan, most);
 		while (!is_split && count < FFT_PASSES && !fft_split(plan, count, most)) {
 			count++;
 		}

@@ -109,6 +109,9 @@ struct fft_places {
 	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
 };
 
+/* Of fft_kernel.c; `each` is the most points that a thread has in one pass. */
+const struct schedule *fft_schedule(const struct kz_device *dev);
+
 /* Launch a kernel with `length` threads along the axis for each row of a job, whose places are a part of what
  * `params` point to: they are filled in.  Threads side by side lie along the axis (*is_along, a part of
  * the wanted kernel's key) or along another one whose steps are shorter.  KZ_UNSUPPORTED: a grid has

@@ -26,8 +26,10 @@ struct half_class {
 	int32_t job, is_along;
 };
 
-static void half_write_source(struct str *source, const void *context)
+static void half_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct half_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_JOB %d\n#define KZ_DIMS %d\n"
 		"#define KZ_THREADS %d\n%s", class->dtype == KZ_C64 ? "float" : "double", class->job,
@@ -40,11 +42,11 @@ static void half_write_source(struct str *source, const void *context)
 static kz_status half_launch(const struct fft_job *job, enum half_job which, int64_t threads,
 	int64_t length, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct half_class class;
-	} key = {"fftreal", {job->dtype, (int32_t)which, 0}};
-	struct kernels_want want = {&key, sizeof(key), half_write_source, &key.class, "fft"};
+	static const struct kernel_family family = {
+		"fft", half_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+	};
+	struct half_class class = {job->dtype, (int32_t)which, 0};
+	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct fft_key roots = {job->length, job->dtype, FFT_ROOTS};
 	const struct fft_plan *plan = NULL;
 	struct kz_half shape = {.length = length};
@@ -54,7 +56,7 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 	}
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	return fft_places_launch(job, &shape.places, threads, &want, &key.class.is_along, params, err);
+	return fft_places_launch(job, &shape.places, threads, &want, &class.is_along, params, err);
 }
 
 /* Pairs of real numbers along the axis, as points where these lie so. */

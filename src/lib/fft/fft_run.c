@@ -85,8 +85,10 @@ struct chirp_class {
 	int32_t in, out; /* enum fft_form */
 };
 
-static void chirp_write_source(struct str *source, const void *context)
+static void chirp_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct chirp_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_STEP %d\n#define KZ_DIMS %d\n"
 		"#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n"
@@ -101,17 +103,17 @@ static void chirp_write_source(struct str *source, const void *context)
 static kz_status chirp_launch(const struct fft_job *job, int step, int64_t length, int64_t inner,
 	CUdeviceptr factors, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct chirp_class class;
-	} key = {"chirp", {job->dtype, step, step != 1 && job->is_inverse, 0,
-		(int32_t)job->in.form, (int32_t)job->out.form}};
-	struct kernels_want want = {&key, sizeof(key), chirp_write_source, &key.class, "fft"};
+	static const struct kernel_family family = {
+		"fft", chirp_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+	};
+	struct chirp_class class = {job->dtype, step, step != 1 && job->is_inverse, 0,
+		(int32_t)job->in.form, (int32_t)job->out.form};
+	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct kz_chirp shape = {.inner = inner, .in_part = job->in.part, .out_part = job->out.part,
 		.scale = job->scale};
 	CUdeviceptr address[2] = {job->out.address, job->in.address};
 	void *params[] = {&address[0], &address[1], &factors, &shape};
-	return fft_places_launch(job, &shape.places, length, &want, &key.class.is_along, params, err);
+	return fft_places_launch(job, &shape.places, length, &want, &class.is_along, params, err);
 }
 
 static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan *plan, kz_error *err)

@@ -15,8 +15,10 @@ struct cuda_kernel_class {
 	enum linalg_type type;
 };
 
-static void cuda_kernel_write(struct str *source, const void *context)
+static void cuda_kernel_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct cuda_kernel_class *class = context;
 	bool is_complex = class->type == LINALG_C || class->type == LINALG_Z;
 	bool is_double = class->type == LINALG_D || class->type == LINALG_Z;
@@ -30,11 +32,11 @@ static void cuda_kernel_write(struct str *source, const void *context)
 kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum linalg_op op,
 	enum linalg_type type, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct cuda_kernel_class class;
-	} key = {"solver", {op, type}};
-	struct kernels_want want = {&key, sizeof(key), cuda_kernel_write, &key.class, "solver"};
+	static const struct kernel_family family = {
+		"solver", cuda_kernel_write, {[SCHEDULE_MANY] = {CUDA_THREADS}, [SCHEDULE_ONE] = {CUDA_THREADS}},
+	};
+	const struct cuda_kernel_class class = {op, type};
+	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	return kernels_get(out, dev, &want, err);
 }
 

@@ -33,23 +33,22 @@ struct kz_matrices {
 
 struct matmul_class {
 	kz_dtype dtype;
-	int serial;
 	int form;
 };
 
 /* What the kernel is compiled for. */
 enum matmul_form { MATMUL_ANY, MATMUL_PLAIN, MATMUL_DOT };
 
-static void matmul_kernel_write(struct str *source, const void *context)
+static void matmul_kernel_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct matmul_class *class = context;
 	bool is_integer = dtype_is_exact(class->dtype);
 	generate_prelude(source, dtype_bit(class->dtype), is_integer);
-	str_addf(source, "typedef %s kz_element;\n%s", generate_value(class->dtype),
-		class->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "typedef %s kz_element;\n", generate_value(class->dtype));
 	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n" : "");
 	if (class->form == MATMUL_DOT) {
-		str_addf(source, "#define KZ_DOT\n#define KZ_WARPS %d\n", class->serial ? 1 : WARPS);
+		str_addf(source, "#define KZ_DOT\n#define KZ_WARPS %d\n", schedule->threads == 1 ? 1 : WARPS);
 	}
 	if (is_integer) {
 		str_add(source, "#define KZ_ZERO 0\n"
@@ -68,16 +67,9 @@ static void matmul_kernel_write(struct str *source, const void *context)
 	str_add(source, device_matmul);
 }
 
-static kz_status matmul_kernel_get(struct kz_kernel **out, const struct matmul_job *job,
-	enum matmul_form form, kz_error *err)
-{
-	struct {
-		char family[8];
-		struct matmul_class class;
-	} key = {"matmul", {job->dtype, job->device->serial, (int)form}};
-	struct kernels_want want = {&key, sizeof(key), matmul_kernel_write, &key.class, "matmul"};
-	return kernels_get(out, job->device, &want, err);
-}
+static const struct kernel_family matmul_family = {
+	"matmul", matmul_kernel_write, {[SCHEDULE_MANY] = {256}, [SCHEDULE_ONE] = {1}},
+};
 
 static struct matmul_view matmul_view_turn(struct matmul_view view)
 {
@@ -122,7 +114,7 @@ static bool matmul_is_better_turned(const struct matmul_job *job)
 kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 {
 	struct matmul_job job = matmul_is_better_turned(given) ? matmul_job_turn(given) : *given;
-	bool serial = job.device->serial;
+	int threads = schedule_of(matmul_family.schedules, job.device)->threads;
 	bool is_dot = job.n == 1 && job.a.column == 1 && job.k > 1 && !job.triangle;
 	int64_t size = dtype_size(job.dtype);
 	struct kz_matrices matrices = {
@@ -138,12 +130,14 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 	};
 	memcpy(matrices.alpha, job.alpha, sizeof(job.alpha));
 	memcpy(matrices.beta, job.beta, sizeof(job.beta));
-	bool is_plain = serial && job.b.column == 1 && !matrices.conjugate_a
+	bool is_plain = threads == 1 && job.b.column == 1 && !matrices.conjugate_a
 		&& !matrices.conjugate_b && !matrices.has_alpha && !matrices.has_beta
 		&& !matrices.triangle;
+	const struct matmul_class class = {job.dtype,
+		is_dot ? MATMUL_DOT : is_plain ? MATMUL_PLAIN : MATMUL_ANY};
+	const struct kernels_want want = {.family = &matmul_family, .key = &class, .size = sizeof(class)};
 	struct kz_kernel *kernel;
-	kz_status st = matmul_kernel_get(&kernel, &job, is_dot ? MATMUL_DOT
-		: is_plain ? MATMUL_PLAIN : MATMUL_ANY, err);
+	kz_status st = kernels_get(&kernel, job.device, &want, err);
 	if (st) {
 		return st;
 	}
@@ -154,12 +148,12 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 		.used_count = job.used_count,
 	};
 	if (is_dot) {
-		call.block = kz_dim(32 * (serial ? 1 : WARPS), 1, 1);
+		call.block = kz_dim(32 * (threads == 1 ? 1 : WARPS), 1, 1);
 		call.grid = kz_dim(divide_up(job.m, DOT_ROWS), 1, 1);
 	} else {
-		call.block = kz_dim(serial ? 1 : 256, 1, 1);
-		call.grid = kz_dim(divide_up(job.m, serial ? ROWS : TILE)
-			* divide_up(job.n, serial ? ROW_SIZE / size : TILE), 1, 1);
+		call.block = kz_dim(threads, 1, 1);
+		call.grid = kz_dim(divide_up(job.m, threads == 1 ? ROWS : TILE)
+			* divide_up(job.n, threads == 1 ? ROW_SIZE / size : TILE), 1, 1);
 	}
 	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
 		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);

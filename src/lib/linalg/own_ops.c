@@ -69,16 +69,22 @@ struct own_run {
 struct own_class {
 	int part;
 	kz_dtype dtype;
-	int serial;
 };
 
 /* Kernels */
 
-static void own_write(struct str *source, const void *context)
+/* The threads of a block; where it has columns, one for each. */
+static int own_threads(int part, const struct schedule *schedule)
+{
+	return own_parts[part].has_columns && schedule->threads > 1 ? COLUMNS : schedule->threads;
+}
+
+static void own_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct own_class *class = context;
 	bool is_complex = dtype_is_complex(class->dtype);
-	int threads = class->serial ? 1 : own_parts[class->part].has_columns ? COLUMNS : THREADS;
+	int threads = own_threads(class->part, schedule);
 	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_SIZE %s\n"
 		"#define KZ_THREADS %d\n#define KZ_COLUMNS %d\n#define KZ_PART_%s\n",
@@ -95,18 +101,19 @@ static void own_write(struct str *source, const void *context)
 	str_add(source, device_lapack);
 }
 
+static const struct kernel_family own_family = {
+	"lapack", own_write, {[SCHEDULE_MANY] = {THREADS}, [SCHEDULE_ONE] = {1}},
+};
+
 /* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in bytes. */
 static void own_launch(struct own_run *run, enum own_part which, struct kz_part *part,
 	const CUdeviceptr from[3], const int64_t next[3])
 {
-	struct {
-		char family[8];
-		struct own_class class;
-	} key = {"lapack", {(int)which, run->dtype, run->device->serial}};
-	struct kernels_want want = {&key, sizeof(key), own_write, &key.class,
-		own_parts[which].what};
+	const struct own_class class = {(int)which, run->dtype};
+	const struct kernels_want want = {&own_family, &class, sizeof(class),
+		.what = own_parts[which].what};
 	struct kz_kernel *kernel;
-	bool has_columns = own_parts[which].has_columns, serial = run->device->serial;
+	const struct schedule *schedule = schedule_of(own_family.schedules, run->device);
 	CUdeviceptr address[3];
 	void *params[4];
 	int count = 0;
@@ -121,10 +128,10 @@ static void own_launch(struct own_run *run, enum own_part which, struct kz_part 
 		}
 		struct kernels_call call = {
 			.kernel = kernel, .stream = run->stream, .params = params,
-			.grid = kz_dim(has_columns ? divide_up(part->n, COLUMNS)
+			.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, COLUMNS)
 				: own_parts[which].is_each ? part->n : 1, 1,
 				min64(run->count - first, MOST_Z)),
-			.block = kz_dim(serial ? 1 : has_columns ? COLUMNS : THREADS, 1, 1),
+			.block = kz_dim(own_threads((int)which, schedule), 1, 1),
 		};
 		run->st = kernels_launch(&call, run->err);
 	}

@@ -167,9 +167,12 @@ static kz_status take_arguments(struct custom *custom, const char *arguments, kz
 
 void custom_begin(struct custom *custom, struct kz_device *dev)
 {
+	static const struct schedule schedules[SCHEDULES] = {
+		[SCHEDULE_MANY] = {CUSTOM_BLOCK}, [SCHEDULE_ONE] = {1},
+	};
 	custom->device = device_retain(dev);
-	custom->serial = dev->serial;
-	custom->reads_ahead = !dev->serial;
+	custom->threads = schedule_of(schedules, dev)->threads;
+	custom->reads_ahead = custom->threads > 1;
 	pthread_mutex_init(&custom->lock, NULL);
 }
 

@@ -34,7 +34,7 @@ struct custom_kernels {
 struct custom {
 	struct arena arena;      /* all texts */
 	struct kz_device *device;
-	bool serial;             /* one thread a block, see struct layout */
+	int threads;             /* of a block; 1: it walks, see struct layout */
 	bool reads_ahead;        /* a GPU, and where each array ends is known: none is raw */
 	const char *name;
 	const char *symbol;      /* "kz_saxpy" */

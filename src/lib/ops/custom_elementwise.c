@@ -9,8 +9,8 @@
 #include "lib/ops/kernels.h"
 #include "lib/array/shape.h"
 
-/* With fewer elements than this, waking the other cores of a serial device does not pay. */
-enum { SERIAL_MIN = 4096 };
+/* With fewer elements than this, waking the other cores of a CPU does not pay. */
+enum { WALK_MIN = 4096 };
 
 static kz_status custom_elementwise_init(struct custom *custom, const char *arguments,
 	const char *operation, const kz_custom_options *options, kz_error *err)
@@ -141,13 +141,12 @@ static void custom_elementwise_choose_grid(struct kernels_call *launch, const st
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
 	int64_t blocks = (count - 1) / CUSTOM_BLOCK + 1;
-	if (custom->serial) {
-		launch->grid = kz_dim(count < SERIAL_MIN ? 1 : most / 2, 1, 1);
-		launch->block = kz_dim(1, 1, 1);
+	launch->block = kz_dim(custom->threads, 1, 1);
+	if (custom->threads == 1) {
+		launch->grid = kz_dim(count < WALK_MIN ? 1 : most / 2, 1, 1);
 	} else {
 		launch->grid = kz_dim(turns ? (blocks - 1) / turns + 1 : blocks < most ? blocks : most,
 			1, 1);
-		launch->block = kz_dim(CUSTOM_BLOCK, 1, 1);
 	}
 }
 

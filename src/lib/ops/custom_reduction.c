@@ -128,8 +128,8 @@ static void custom_reduction_choose_grid(struct kernels_call *launch, const stru
 	int64_t chunks)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
-	launch->block = kz_dim(custom->serial ? 1 : CUSTOM_BLOCK, 1, 1);
-	if (custom->serial) {
+	launch->block = kz_dim(custom->threads, 1, 1);
+	if (custom->threads == 1) {
 		most = chunks <= 2 ? 1 : most / 2; /* one block runs on the calling thread */
 	}
 	launch->grid = kz_dim(chunks < most ? chunks : most, 1, 1);

@@ -8,7 +8,7 @@
  *
  * A reduction takes chunks of a fixed number of elements.  Lane l of a chunk combines its elements
  * l, l + 256, ... in this order; then the lanes are combined in halves.  A lane is a thread, or, in
- * a serial kernel, a place in an array, which LLVM vectorizes.  The values of the chunks are
+ * a kernel of one thread, a place in an array, which LLVM vectorizes.  The values of the chunks are
  * reduced in the same way until there is one.
  */
 #include "base/common.h"
@@ -93,7 +93,7 @@ static void add_size_checks(struct str *source, const struct custom *custom)
 static void open_kernel(struct str *source, const struct custom *custom, const char *suffix)
 {
 	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%d) %s%s(",
-		custom->serial ? 1 : CUSTOM_BLOCK, custom->symbol, suffix);
+		custom->threads, custom->symbol, suffix);
 }
 
 /* Tell the compiler which arrays do not overlap, so that it reads ahead.  The user's text stays as
@@ -171,7 +171,7 @@ static void add_arrays(struct str *source, const struct custom *custom,
 int custom_turns(const struct custom *custom, const struct custom_class *class)
 {
 	int64_t widest = 1;
-	if (custom->serial || custom->dtype || class->ndim || custom->loop_prep[0]
+	if (custom->threads == 1 || custom->dtype || class->ndim || custom->loop_prep[0]
 	    || custom->after_loop[0] || strlen(custom->operation) > LONG_OPERATION) {
 		return 0;
 	}
@@ -198,12 +198,12 @@ static void custom_text_open_turns(struct str *source, const char *count, int tu
 static void open_loop(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
-	bool walks = class->ndim && custom->serial && !class->ranged;
+	bool walks = class->ndim && custom->threads == 1 && !class->ranged;
 	const char *count = class->ranged ? "kz_steps" : "n";
 	int turns = custom_turns(custom, class);
 	if (turns) {
 		custom_text_open_turns(source, count, turns);
-	} else if (custom->serial) {
+	} else if (custom->threads == 1) {
 		str_addf(source, "const long long kz_share = (%s + gridDim.x - 1) / gridDim.x;\n"
 			"const long long kz_first = kz_share * blockIdx.x;\n"
 			"const long long kz_end = kz_share < %s - kz_first"
@@ -261,7 +261,7 @@ static void add_functions(struct str *source, const struct custom *custom)
 }
 
 /* The loop over the elements of a chunk, up to where the value of element i is wanted. */
-static void open_chunk(struct str *source, bool serial, bool strided)
+static void open_chunk(struct str *source, bool alone, bool strided)
 {
 	str_addf(source, "%schar kz_bytes[%d * sizeof(kz_type)];\n"
 		"kz_type *const kz_sums = (kz_type *)kz_bytes;\n"
@@ -271,9 +271,9 @@ static void open_chunk(struct str *source, bool serial, bool strided)
 		"const long long kz_first = kz_chunk * %d;\n"
 		"const long long kz_end = n - kz_first < %d ? n : kz_first + %d;\n"
 		"const int kz_used = kz_lanes(kz_end - kz_first);\n",
-		serial ? "__align__(16) " : "__shared__ __align__(16) ", CUSTOM_BLOCK, CUSTOM_CHUNK,
+		alone ? "__align__(16) " : "__shared__ __align__(16) ", CUSTOM_BLOCK, CUSTOM_CHUNK,
 		CUSTOM_CHUNK, CUSTOM_CHUNK, CUSTOM_CHUNK);
-	if (!serial) {
+	if (!alone) {
 		str_addf(source, "kz_type kz_sum = kz_neutral();\n"
 			"for (long long i = kz_first + threadIdx.x; i < kz_end; i += %d) {\n%s",
 			CUSTOM_BLOCK, strided ? "kz_at_i.seek(i);\n" : "");
@@ -292,9 +292,9 @@ static void open_chunk(struct str *source, bool serial, bool strided)
 }
 
 /* With the value in kz_value: combine, and write what the chunk gives. */
-static void close_chunk(struct str *source, bool serial)
+static void close_chunk(struct str *source, bool alone)
 {
-	str_add(source, serial
+	str_add(source, alone
 		? "kz_sums[kz_lane] = kz_reduce(kz_sums[kz_lane], kz_value);\n}\n}\n"
 		"for (int kz_half = kz_used / 2; kz_half; kz_half /= 2) {\n"
 		"#pragma unroll 1\n"
@@ -320,17 +320,17 @@ static void add_reduction(struct str *source, const struct custom *custom,
 	add_functions(source, custom);
 	custom_text_add_head(source, custom, class);
 	add_arrays(source, custom, class);
-	open_chunk(source, custom->serial, class->ndim != 0);
+	open_chunk(source, custom->threads == 1, class->ndim != 0);
 	str_add(source, "const kz_type kz_value = (");
 	user_text_add(source, custom->name, "map", custom->map, ");");
-	close_chunk(source, custom->serial);
+	close_chunk(source, custom->threads == 1);
 	str_add(source, "}\n}\n");
 	if (!class->ndim) {
 		open_kernel(source, custom, "_next");
 		str_add(source, "const kz_type *kz_in, const long long n, kz_type *kz_out)\n{\n");
-		open_chunk(source, custom->serial, false);
+		open_chunk(source, custom->threads == 1, false);
 		str_add(source, "const kz_type kz_value = kz_in[i];\n");
-		close_chunk(source, custom->serial);
+		close_chunk(source, custom->threads == 1);
 		str_add(source, "}\n");
 	}
 }

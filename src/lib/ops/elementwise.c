@@ -189,21 +189,19 @@ static kz_status elementwise_find_kernel(struct kz_kernel **out, const struct pl
 {
 	const struct expr *expr = plan->expr;
 	struct {
-		char family[4];
 		kz_dtype dtype;
 		struct layout layout;
 		struct expr_node nodes[EXPR_NODES];
 	} key;
 	size_t size = (size_t)expr->node_count * sizeof(expr->nodes[0]);
 	memset(&key, 0, offsetof(__typeof__(key), nodes));
-	memcpy(key.family, "elw", sizeof(key.family));
 	key.dtype = plan->dtype;
 	key.layout = plan->layout;
 	memcpy(key.nodes, expr->nodes, size);
 	struct generate generate = {expr, plan->dtype, plan->layout, false};
 	struct kernels_want want = {
-		.key = &key, .size = offsetof(__typeof__(key), nodes) + size,
-		.write = generate_elementwise, .context = &generate, .what = expr_name(expr),
+		.family = &elementwise_family,
+		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &generate, .what = expr_name(expr),
 	};
 	return kernels_get(out, plan->device, &want, err);
 }

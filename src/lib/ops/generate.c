@@ -142,8 +142,8 @@ static void generate_add_params(struct str *source, const struct generate *gener
 			layout->ndim);
 	}
 	str_add(source, "extern \"C\" __global__ void ");
-	if (layout->serial) {
-		str_addf(source, "__launch_bounds__(%d) ", layout->serial);
+	if (layout->walk) {
+		str_addf(source, "__launch_bounds__(%d) ", layout->walk);
 	}
 	str_add(source, "kz_kernel(");
 	generate_storage(source, generate->dtype);
@@ -291,7 +291,7 @@ static void generate_add_node(struct str *source, const struct generate *generat
 	}
 	open_value(source, index, node->dtype);
 	if (node->op == EXPR_INDEX) {
-		str_add(source, !generate->layout.ndim ? "i" : generate->layout.serial ? "at + i"
+		str_add(source, !generate->layout.ndim ? "i" : generate->layout.walk ? "at + i"
 			: "row * extents.inner + i");
 	} else if (node->op == EXPR_CAST) {
 		snprintf(text, sizeof(text), "n%d", node->args[0]);
@@ -335,11 +335,11 @@ static void add_nodes(struct str *source, const struct generate *generate)
 
 /* Loops */
 
-/* The loop of a serial device over `i`, from `first` to before `end`. */
-static void add_serial_loop(struct str *source, const struct generate *generate, const char *first,
+/* The loop of a block that walks over `i`, from `first` to before `end`. */
+static void add_walk_loop(struct str *source, const struct generate *generate, const char *first,
 	const char *end)
 {
-	str_addf(source, generate->layout.serial == 1
+	str_addf(source, generate->layout.walk == 1
 		? "#pragma unroll 1\nfor (kz_index i = %s; i < %s; i++) {\n"
 		: "#pragma unroll 1\nfor (kz_index i = %s + threadIdx.x; i < %s; i += 32) {\n",
 		first, end);
@@ -421,12 +421,12 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 {
 	const int pack = generate->layout.pack;
 	generate_constants(source, generate);
-	if (generate->layout.serial) {
+	if (generate->layout.walk) {
 		/* from multiples of 64 on, so that lines of the cache are one block's */
 		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x + 63 & ~63ull;\n"
 			"const kz_index first = share * blockIdx.x;\n"
 			"const kz_index end = first + share < count ? first + share : count;\n");
-		add_serial_loop(source, generate, "first", "end");
+		add_walk_loop(source, generate, "first", "end");
 		add_nodes(source, generate);
 		str_add(source, "}\n");
 		return;
@@ -482,7 +482,7 @@ static void generate_add_rows(struct str *source, const struct generate *generat
 
 /* The offset of the row at indices `at0`, `at1`, ... in every array; with `first`, that of the
  * element of the row where a block begins. */
-static void add_serial_offsets(struct str *source, const struct generate *generate, bool with_first)
+static void add_walk_offsets(struct str *source, const struct generate *generate, bool with_first)
 {
 	for (int k = 0; k <= generate->expr->array_count; k++) {
 		str_addf(source, with_first ? "long long offset%d = first * step%d"
@@ -494,10 +494,10 @@ static void add_serial_offsets(struct str *source, const struct generate *genera
 	}
 }
 
-/* The rows of a block of a serial device.  Their indices are counted up, since for short rows
+/* The rows of a block that walks.  Their indices are counted up, since for short rows
  * divisions would cost as much as the rows.  `i` counts from where the block begins in a row, so
  * that all rows differ only in their offsets. */
-static void add_serial_rows(struct str *source, const struct generate *generate)
+static void add_walk_rows(struct str *source, const struct generate *generate)
 {
 	const int outer = generate->layout.ndim - 1;
 	str_add(source, "const kz_index all = extents.rows * extents.inner;\n"
@@ -511,12 +511,12 @@ static void add_serial_rows(struct str *source, const struct generate *generate)
 		str_addf(source, d ? "long long at%d = rest %% extents.dims[%d];\n"
 			"rest /= extents.dims[%d];\n" : "long long at%d = rest;\n", d, d, d);
 	}
-	add_serial_offsets(source, generate, true);
+	add_walk_offsets(source, generate, true);
 	str_add(source, "while (at < end) {\n");
 	add_row_pointers(source, generate);
 	generate_constants(source, generate);
 	str_add(source, "const kz_index count = end - at < row ? end - at : row;\n");
-	add_serial_loop(source, generate, "0", "count");
+	add_walk_loop(source, generate, "0", "count");
 	add_nodes(source, generate);
 	str_add(source, "}\nat += count;\nrow = extents.inner;\n");
 	for (int d = outer - 1; d >= 0; d--) {
@@ -526,7 +526,7 @@ static void add_serial_rows(struct str *source, const struct generate *generate)
 	for (int d = 1; d < outer; d++) {
 		str_add(source, "}\n");
 	}
-	add_serial_offsets(source, generate, false);
+	add_walk_offsets(source, generate, false);
 	str_add(source, "}\n");
 }
 
@@ -536,15 +536,16 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 		str_addf(source, "const long long step%d = extents.strides[%d][%d];\n", k, k,
 			generate->layout.ndim - 1);
 	}
-	if (generate->layout.serial) {
-		add_serial_rows(source, generate);
+	if (generate->layout.walk) {
+		add_walk_rows(source, generate);
 	} else {
 		generate_add_rows(source, generate);
 	}
 }
 
-void generate_elementwise(struct str *source, const void *context)
+void generate_elementwise(struct str *source, const void *context, const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct generate *generate = context;
 	generate_add_prelude(source, generate->expr, generate->dtype);
 	str_addf(source, "typedef unsigned %s kz_index;\n",

@@ -5,6 +5,7 @@
 /* An expression and the layout of its arrays -> the CUDA C of one kernel. */
 #include "base/str.h"
 #include "lib/ops/expr.h"
+#include "lib/ops/kernels.h"
 
 static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
 
@@ -13,7 +14,7 @@ static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
  * always at the same place.  Else there are `ndim` extents with a stride for each array, and
  * `constant` and `unit` speak of the last extent.
  *
- * A serial device, the CPU, runs one thread per block: each has a chunk of the elements, and a plain
+ * Where a block has one thread, as on the CPU, it walks: it has a chunk of the elements, and a plain
  * loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block is a
  * warp, whose lanes the device computes together.
  *
@@ -25,11 +26,11 @@ static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
 struct layout {
 	uint8_t ndim;      /* 0: flat */
 	uint8_t wide;      /* indexes need 64 bits */
-	uint8_t serial;    /* threads of a block on a serial device: 1 or 32; 0: it is none */
+	uint8_t walk;      /* threads of a block that walks: 1 or 32; 0: a thread has a few elements */
 	uint8_t unit;      /* the last extent's strides are the elements' sizes, or minus these */
 	uint32_t constant; /* bit i: array i is constant */
 	uint32_t backward; /* bit i: array i has minus its size, if unit */
-	uint32_t target;   /* bit i: array i is the target (serial only: LLVM must know) */
+	uint32_t target;   /* bit i: array i is the target (of a block that walks: LLVM must know) */
 	uint16_t pack;     /* elements in a row that a thread of a GPU takes at once, if flat; else 1 */
 	uint16_t turns;    /* how often it does */
 };
@@ -52,7 +53,7 @@ struct generate {
  *
  * Numbers are int64, uint64, double, or two doubles, whatever their node's type of that kind.
  */
-void generate_elementwise(struct str *source, const void *context);
+kernels_write generate_elementwise;
 
 /* How kernels spell the type of an element in memory; structs are blobs of integers. */
 void generate_storage(struct str *source, kz_dtype dtype);

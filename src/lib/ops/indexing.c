@@ -34,20 +34,20 @@ static const char *const kernel_names[] = {"CHECK", "TAKE", "TAKE_ALONG", "PUT",
 	"PLACES", "SPLIT"};
 
 struct wanted {
-	enum kernel kernel;
-	int serial;
+	int64_t kernel; /* enum kernel */
 	int64_t element_size;
 };
 
-static void indexing_write_source(struct str *source, const void *context)
+static void indexing_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct wanted *wanted = context;
 	int64_t size = wanted->element_size;
 	const char *type = size == 1 ? "unsigned char" : size == 2 ? "unsigned short"
 		: size == 4 ? "unsigned int" : size == 8 ? "unsigned long long"
 		: size == 16 ? "ulonglong2" : NULL;
-	str_addf(source, "#define KZ_%s\n%s", kernel_names[wanted->kernel],
-		wanted->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "#define KZ_%s\n", kernel_names[wanted->kernel]);
 	if (type) {
 		str_addf(source, "typedef %s kz_element;\n", type);
 	} else {
@@ -68,29 +68,22 @@ struct run {
 	struct kz_array *arrays[3];
 };
 
+static const struct kernel_family indexing_family = {
+	"index", indexing_write_source, { /* `each`: the most bytes that are moved as one element */
+		[SCHEDULE_MANY] = {.threads = BLOCK, .each = 16},
+		[SCHEDULE_ONE] = {.threads = 1, .each = 8},
+	},
+};
+
 static kz_status indexing_run_kernel(struct kz_stream *stream, const struct run *run, kz_error *err)
 {
-	struct kz_device *dev = stream->device;
-	struct memory *used[3];
-	struct wanted wanted = {run->kernel, dev->serial, run->element_size};
-	struct {
-		char family[8];
-		struct wanted wanted;
-	} key = {.family = "index", .wanted = wanted};
-	struct kernels_want want = {&key, sizeof(key), indexing_write_source, &wanted,
-		kernel_names[run->kernel]};
-	struct kernels_call call = {
+	const struct wanted wanted = {run->kernel, run->element_size};
+	const struct kernels_run launch = {
+		.want = {&indexing_family, &wanted, sizeof(wanted), .what = kernel_names[run->kernel]},
 		.stream = stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
-		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1), .params = run->params, .used = used,
+		.params = run->params, .arrays = run->arrays, .array_count = countof(run->arrays),
 	};
-	for (int i = 0; i < 3 && run->arrays[i]; i++) {
-		used[call.used_count++] = run->arrays[i]->buffer->memory;
-	}
-	if (run->count == 0) {
-		return KZ_OK;
-	}
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return run->count ? kernels_run(&launch, err) : KZ_OK;
 }
 
 /* Indexes */
@@ -220,9 +213,8 @@ kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_sh
 
 /* Rows of a multiple of 2 to 16 bytes are copied in words of that size: *size of an element, and
  * *inner of a row, become others for the same bytes.  `addresses` are those of all arrays, or'ed. */
-static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, bool serial)
+static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, int64_t most)
 {
-	const int64_t most = serial ? 8 : 16;
 	const uint64_t bits = (uint64_t)(*size * *inner) | addresses | (uint64_t)most;
 	const int64_t word = (int64_t)(bits & -bits);
 	if (*inner > 1 && word > *size) {
@@ -252,7 +244,8 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 	CUdeviceptr address[3] = {array_address(result), array_address(array),
 		array_address(indexes)};
 	int64_t size = kz_dtype_size(array->dtype), total = result->count * size;
-	widen_rows(&size, &inner, address[0] | address[1], stream->device->serial);
+	widen_rows(&size, &inner, address[0] | address[1],
+		schedule_of(indexing_family.schedules, stream->device)->each);
 	total /= size;
 	void *params[] = {&address[0], &address[1], &address[2], &total, &indexes->count, &extent,
 		&inner, &how};

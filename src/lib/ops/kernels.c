@@ -2,7 +2,7 @@
 /*
  * The kernels that are ready to launch on a device: an open hash table from keys to kernels.
  *
- * A key is any bytes; equal keys mean equal sources.  The first thread that asks for a key puts an
+ * A key is a family and any bytes; equal keys mean equal sources.  The first thread that asks for a key puts an
  * entry without a kernel in the table, compiles without holding the lock, and fills it in; others
  * wait for that.  If the compile fails the next thread tries again.  A second key may lead to a kernel
  * that is there, with a value of its own: what else the caller has to know to launch it.
@@ -19,6 +19,7 @@
 #include "lib/module/module.h"
 #include "lib/ops/kernels.h"
 #include "lib/ops/user_text.h"
+#include "lib/array/array.h"
 
 #include <kudzu/ops.h>
 
@@ -26,6 +27,7 @@
 
 struct kernels_entry {
 	uint64_t hash;
+	const struct schedule *schedule; /* of its family; NULL: a key of kernels_keep */
 	size_t size, value_size;
 	_Atomic(struct kz_kernel *) kernel; /* NULL while it is being compiled */
 	struct kz_module *module;           /* NULL: another entry has it */
@@ -55,11 +57,19 @@ static struct kernel_table *kernels_table_there(const struct kz_device *dev)
 	return (struct kernel_table *)device_table(dev, DEVICE_KERNELS);
 }
 
+/* What an entry is found by. */
+struct kernels_key {
+	const struct schedule *schedule; /* tells families apart, and kinds of devices */
+	const void *bytes;
+	size_t size;
+};
+
 /* Quick rather than good: keys are few and short. */
-static uint64_t kernels_hash(const void *key, size_t size)
+static uint64_t kernels_hash(const struct kernels_key *key)
 {
-	const unsigned char *bytes = key;
-	uint64_t hash = size, word = 0;
+	const unsigned char *bytes = key->bytes;
+	size_t size = key->size;
+	uint64_t hash = size + (uintptr_t)key->schedule, word = 0;
 	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
 		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -73,13 +83,14 @@ static uint64_t kernels_hash(const void *key, size_t size)
 
 /* Where the entry of a key is, or would be. */
 static _Atomic(struct kernels_entry *) *kernels_slot(struct kernels_slots *slots, uint64_t hash,
-	const void *key, size_t size)
+	const struct kernels_key *key)
 {
 	for (size_t i = hash;; i++) {
 		_Atomic(struct kernels_entry *) *slot = &slots->at[i & (slots->room - 1)];
 		const struct kernels_entry *entry = atomic_load_explicit(slot, memory_order_acquire);
-		if (!entry || (entry->hash == hash && entry->size == size
-				&& memcmp(entry->bytes + entry->value_size, key, size) == 0)) {
+		if (!entry || (entry->hash == hash && entry->size == key->size
+				&& entry->schedule == key->schedule
+				&& memcmp(entry->bytes + entry->value_size, key->bytes, key->size) == 0)) {
 			return slot;
 		}
 	}
@@ -87,11 +98,11 @@ static _Atomic(struct kernels_entry *) *kernels_slot(struct kernels_slots *slots
 
 /* The entry of a key if its kernel is there; without the lock. */
 static struct kernels_entry *kernels_find_ready(struct kernel_table *table, uint64_t hash,
-	const void *key, size_t size)
+	const struct kernels_key *key)
 {
 	struct kernels_slots *slots = table
 		? atomic_load_explicit(&table->slots, memory_order_acquire) : NULL;
-	struct kernels_entry *entry = slots ? *kernels_slot(slots, hash, key, size) : NULL;
+	struct kernels_entry *entry = slots ? *kernels_slot(slots, hash, key) : NULL;
 	return entry && atomic_load_explicit(&entry->kernel, memory_order_acquire) ? entry : NULL;
 }
 
@@ -112,8 +123,9 @@ static bool kernels_grow(struct kernel_table *table)
 	for (size_t i = 0; slots && i < slots->room; i++) {
 		struct kernels_entry *entry = slots->at[i];
 		if (entry) {
-			*kernels_slot(larger, entry->hash, entry->bytes + entry->value_size,
-				entry->size) = entry;
+			struct kernels_key key = {entry->schedule, entry->bytes + entry->value_size,
+				entry->size};
+			*kernels_slot(larger, entry->hash, &key) = entry;
 		}
 	}
 	atomic_store_explicit(&table->slots, larger, memory_order_release);
@@ -122,28 +134,34 @@ static bool kernels_grow(struct kernel_table *table)
 
 /* The entry of a key, a new one if there is none; NULL when memory runs out.  Under the lock. */
 static struct kernels_entry *kernels_find_or_add(struct kernel_table *table, uint64_t hash,
-	const void *key, size_t size, const void *value, size_t value_size, struct kz_kernel *kernel)
+	const struct kernels_key *key, const void *value, size_t value_size, struct kz_kernel *kernel)
 {
 	if (!kernels_grow(table)) {
 		return NULL;
 	}
-	_Atomic(struct kernels_entry *) *slot = kernels_slot(table->slots, hash, key, size);
+	_Atomic(struct kernels_entry *) *slot = kernels_slot(table->slots, hash, key);
 	if (*slot) {
 		return *slot;
 	}
-	struct kernels_entry *entry = mem_zalloc(1, sizeof(*entry) + value_size + size);
+	struct kernels_entry *entry = mem_zalloc(1, sizeof(*entry) + value_size + key->size);
 	if (entry) {
 		entry->hash = hash;
-		entry->size = size;
+		entry->schedule = key->schedule;
+		entry->size = key->size;
 		entry->value_size = value_size;
 		entry->failed = !kernel;
 		atomic_init(&entry->kernel, kernel);
 		memcpy(entry->bytes, value, value_size);
-		memcpy(entry->bytes + value_size, key, size);
+		memcpy(entry->bytes + value_size, key->bytes, key->size);
 		atomic_store_explicit(slot, entry, memory_order_release);
 		table->count++;
 	}
 	return entry;
+}
+
+static const char *kernels_name(const struct kernels_want *want)
+{
+	return want->what ? want->what : want->family->name;
 }
 
 static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kernel,
@@ -156,8 +174,10 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	struct kz_module *module = NULL;
 	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
-	want->write(&source, want->context);
-	options.name = want->what;
+	str_add(&source, schedule_define(dev));
+	want->family->write(&source, want->context ? want->context : want->key,
+		schedule_of(want->family->schedules, dev));
+	options.name = kernels_name(want);
 	options.nvrtc_options = nvrtc_options;
 	options.no_prelude = 1;
 	if (source.failed) {
@@ -165,7 +185,7 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	} else if (!(st = kz_module_compile(&module, dev, source.data, &options, err))) {
 		st = kz_module_kernel(kernel, module, "kz_kernel", err);
 	} else if (st == KZ_COMPILE && mine) {
-		user_text_explain(err, want->what, source.data);
+		user_text_explain(err, kernels_name(want), source.data);
 	}
 	str_free(&source);
 	if (st) {
@@ -183,8 +203,8 @@ static kz_status kernels_make(struct kz_kernel **out, struct kernel_table *table
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&table->lock);
-	struct kernels_entry *entry = kernels_find_or_add(table, hash, want->key, want->size, "", 0,
-		NULL);
+	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key, want->size};
+	struct kernels_entry *entry = kernels_find_or_add(table, hash, &key, "", 0, NULL);
 	while (entry && !entry->kernel && !entry->failed) {
 		pthread_cond_wait(&table->changed, &table->lock);
 	}
@@ -256,8 +276,9 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	if (!table) {
 		return error_no_memory(err);
 	}
-	uint64_t hash = kernels_hash(want->key, want->size);
-	const struct kernels_entry *entry = kernels_find_ready(table, hash, want->key, want->size);
+	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key, want->size};
+	uint64_t hash = kernels_hash(&key);
+	const struct kernels_entry *entry = kernels_find_ready(table, hash, &key);
 	if (likely(entry)) {
 		atomic_fetch_add_explicit(&table->hit_count, 1, memory_order_relaxed);
 		*out = entry->kernel;
@@ -268,19 +289,20 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 
 const void *kernels_find(const struct kz_device *dev, const void *key, size_t size)
 {
+	const struct kernels_key own = {NULL, key, size};
 	const struct kernels_entry *entry = kernels_find_ready(kernels_table_there(dev),
-		kernels_hash(key, size), key, size);
+		kernels_hash(&own), &own);
 	return entry ? entry->bytes : NULL;
 }
 
 void kernels_keep(struct kz_device *dev, const void *key, size_t size, const void *value,
 	size_t value_size, struct kz_kernel *kernel)
 {
+	const struct kernels_key own = {NULL, key, size};
 	struct kernel_table *table = kernels_table_of(dev);
 	if (table) {
 		pthread_mutex_lock(&table->lock);
-		(void)kernels_find_or_add(table, kernels_hash(key, size), key, size, value, value_size,
-			kernel);
+		(void)kernels_find_or_add(table, kernels_hash(&own), &own, value, value_size, kernel);
 		pthread_mutex_unlock(&table->lock);
 	}
 }
@@ -358,4 +380,32 @@ kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
 	}
 	device_leave(dev, &scope);
 	return st;
+}
+
+kz_status kernels_start(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err)
+{
+	int threads = schedule_of(run->want.family->schedules, run->stream->device)->threads;
+	struct memory *used[KERNELS_ARRAYS];
+	struct kernels_call call = {
+		.kernel = kernel, .stream = run->stream, .grid = run->grid,
+		.block = run->block.x && threads > 1 ? run->block : kz_dim(threads, 1, 1),
+		.shared_size = run->shared_size, .params = run->params, .used = used,
+	};
+	for (int i = 0; i < run->array_count; i++) {
+		if (run->arrays[i]) {
+			used[call.used_count++] = run->arrays[i]->buffer->memory;
+		}
+	}
+	return kernels_launch(&call, err);
+}
+
+kz_status kernels_run(const struct kernels_run *run, kz_error *err)
+{
+	struct kz_kernel *kernel;
+	kz_status st;
+	if ((st = kernels_get(&kernel, run->stream->device, &run->want, err))
+	    || (run->function && (st = kz_module_kernel(&kernel, kernel->module, run->function, err)))) {
+		return st;
+	}
+	return kernels_start(kernel, run, err);
 }

@@ -2,28 +2,39 @@
 #ifndef LIB_OPS_KERNELS_H
 #define LIB_OPS_KERNELS_H
 
-/* Kernels that the library generates: made once for each key and device, and launched. */
+/*
+ * Kernels that the library generates: made once for each key and device, and launched.
+ *
+ * A *family* is kernels that one function writes, for classes of element types and the like.  What
+ * differs between devices is its schedule.
+ */
 #include "base/str.h"
 #include "lib/core/memory.h"
+#include "lib/ops/schedule.h"
 
 #include <kudzu/kernel.h>
 
-/* Write the source of the kernel of a key, `kz_kernel`.  The string says if memory ran out. */
-typedef void kernels_write(struct str *source, const void *context);
+/* Write the source of a kernel, `kz_kernel`.  The string says if memory ran out. */
+typedef void kernels_write(struct str *source, const void *context,
+	const struct schedule *schedule);
 
-/*
- * Find the kernel of a key, or compile it.  Threads that want the same one wait for the first.
- *
- * `what` names it in errors and profilers: "add".  Borrowed from the device, as long as it lives.
- */
-struct kernels_want {
-	const void *key;
-	size_t size;
+struct kernel_family {
+	const char *name; /* in errors and profilers, where a kernel has no name of its own */
 	kernels_write *write;
-	const void *context;
-	const char *what;
+	struct schedule schedules[SCHEDULES];
 };
 
+/* Which kernel of a family. */
+struct kernels_want {
+	const struct kernel_family *family;
+	const void *key;     /* its class: equal bytes mean equal sources, so there is no padding */
+	size_t size;
+	const void *context; /* for family->write; NULL: the key */
+	const char *what;    /* its name, as "add"; NULL: the family's */
+};
+
+/* Find a kernel, or compile it.  Threads that want the same one wait for the first.  Borrowed from the
+ * device, as long as it lives. */
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err);
 
@@ -51,5 +62,24 @@ struct kernels_call {
 };
 
 kz_status kernels_launch(const struct kernels_call *call, kz_error *err);
+
+/* A launch of a family, whose schedule has the threads of a block. */
+struct kernels_run {
+	struct kernels_want want;
+	const char *function;       /* of the module; NULL: kz_kernel */
+	struct kz_stream *stream;
+	kz_dim3 grid;
+	kz_dim3 block;              /* in place of the schedule's, on a device that runs many threads; or 0 */
+	int64_t shared_size;
+	void **params;
+	struct kz_array *const *arrays; /* what it reads and writes; some may be NULL */
+	int array_count;                /* at most KERNELS_ARRAYS */
+};
+enum { KERNELS_ARRAYS = 16 };
+
+/* Launch a kernel that was found. */
+kz_status kernels_start(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err);
+/* Find or compile it, and launch it. */
+kz_status kernels_run(const struct kernels_run *run, kz_error *err);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { BLOCK = 256, WARP = 32, MOST_Y = 1 << 15, MOST_BYTES = 16, MOST_LONG = 4 };
 
-/* The work of a block on a serial device.  It is so much that starting a block costs nothing beside
+/* The work of a block that walks.  It is so much that starting a block costs nothing beside
  * it, and so little that cores that come late get their share.  Simple operations take as long as
  * their widest operand in bytes, branchy ones longer.  Between these limits each core gets one
  * block. */
@@ -147,16 +147,20 @@ static void classify_axes(struct plan *plan)
 	layout->unit = !flat && unit;
 }
 
+const struct kernel_family elementwise_family = {
+	"elementwise", generate_elementwise, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
+
 static void classify_device(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	layout->wide = plan->target->count > INT32_MAX;
-	if (!plan->device->serial) {
+	if (schedule_of(elementwise_family.schedules, plan->device)->threads > 1) {
 		plan_choose_pack(plan);
 		return;
 	}
 	layout->wide = true;
-	layout->serial = expr_is_branchy(plan->expr) ? WARP : 1;
+	layout->walk = expr_is_branchy(plan->expr) ? WARP : 1;
 	for (int k = 1; k < plan->count; k++) {
 		bool same = plan->address[k] == plan->address[0]
 			&& plan_operand(plan, k)->dtype == plan->target->dtype;
@@ -213,8 +217,8 @@ static void plan_fill_extents(struct extents *extents, const struct plan *plan)
 	}
 }
 
-/* Elements of a block on a serial device. */
-static int64_t serial_chunk(const struct plan *plan)
+/* Elements of a block that walks. */
+static int64_t walk_chunk(const struct plan *plan)
 {
 	int64_t share = divide_up(plan->target->count, plan->device->info.multiprocessors);
 	int64_t widest = dtype_size(plan->dtype);
@@ -222,7 +226,7 @@ static int64_t serial_chunk(const struct plan *plan)
 		int64_t size = dtype_size(plan->expr->arrays[i]->dtype);
 		widest = size > widest ? size : widest;
 	}
-	bool branchy = plan->layout.serial != 1;
+	bool branchy = plan->layout.walk != 1;
 	int64_t least = branchy ? BRANCHY_MIN : divide_up(BLOCK_BYTES_MIN, widest);
 	int64_t most = branchy ? BRANCHY_MAX : divide_up(BLOCK_BYTES_MAX, widest);
 	return share >= most ? most : share > least ? share : least;
@@ -232,9 +236,9 @@ static void plan_choose_grid(struct kernels_call *call, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
 	const struct layout *layout = &plan->layout;
-	if (layout->serial) {
-		call->block.x = layout->serial;
-		call->grid.x = divide_up(count, serial_chunk(plan));
+	if (layout->walk) {
+		call->block.x = layout->walk;
+		call->grid.x = divide_up(count, walk_chunk(plan));
 	} else if (!layout->ndim) {
 		call->block.x = BLOCK;
 		call->grid.x = divide_up(count, BLOCK * layout->pack * layout->turns);

@@ -4,7 +4,11 @@
 
 /* The layout of an expression's arrays, and the launch that follows from it. */
 #include "lib/ops/elementwise.h"
+#include "lib/ops/kernels.h"
 #include "lib/array/strided.h"
+
+/* Where a block has one thread it walks over its elements. */
+extern const struct kernel_family elementwise_family;
 
 enum { PLAN_OPERANDS = 1 + EXPR_ARRAYS };
 

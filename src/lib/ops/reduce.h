@@ -5,6 +5,7 @@
 /* Reduce the elements of an expression along axes. */
 #include "base/str.h"
 #include "lib/ops/expr.h"
+#include "lib/ops/kernels.h"
 
 /* The last step, on the value that all elements were combined to. */
 enum reduce_finish {
@@ -78,12 +79,12 @@ struct reduce_class {
 	uint8_t narrow;    /* positions: both values and indexes fit 32 bits */
 	uint8_t partial;   /* no expression: array 0 holds what an earlier pass left */
 	uint8_t columns;   /* lanes are different results */
-	uint8_t serial;
-	uint8_t linear;    /* serial, not columns, and any order of elements gives the same bits */
-	uint8_t rising;    /* serial, position, not columns, not partial: indexes rise with the rows */
+	uint8_t alone;     /* a block has one thread */
+	uint8_t linear;    /* alone, not columns, and any order of elements gives the same bits */
+	uint8_t rising;    /* alone, position, not columns, not partial: indexes rise with the rows */
 	uint8_t unit;      /* lanes lie side by side */
 	uint8_t dims;      /* room for the extents that are kept */
-	uint8_t pack;      /* not serial: lanes side by side that a thread has; else 1 */
+	uint8_t pack;      /* not alone: lanes side by side that a thread has; else 1 */
 	uint32_t constant; /* bit i: array i is one element for all lanes and rows */
 };
 
@@ -96,15 +97,16 @@ enum { REDUCE_LANES = 256, REDUCE_SERIAL_COLUMNS = 1024, REDUCE_SERIAL_PLACES = 
 	REDUCE_BLOCK = 256 };
 
 /* The most lanes of a task. */
-static inline int reduce_width(bool serial, bool columns)
+static inline int reduce_width(bool alone, bool columns)
 {
-	return serial && columns ? REDUCE_SERIAL_COLUMNS : REDUCE_LANES;
+	return alone && columns ? REDUCE_SERIAL_COLUMNS : REDUCE_LANES;
 }
 
 /* The bytes of what is combined, between two passes. */
 int64_t reduce_partial_size(const struct reduce_class *class);
 /* The source; `context` is a struct reduce_text.  Parameters: addresses of the result and of the
  * arrays, struct kz_extents of kernels/reduce.cuh, the numbers. */
-void reduce_write(struct str *source, const void *context);
+kernels_write reduce_write;
+extern const struct kernel_family reduce_family;
 
 #endif

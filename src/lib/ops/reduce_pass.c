@@ -261,14 +261,20 @@ static int64_t pass_clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
+/* Whether a block has one thread. */
+static bool pass_is_alone(const struct reduce_pass *pass)
+{
+	return schedule_of(reduce_family.schedules, pass->device)->threads == 1;
+}
+
 /* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
  * where some cores would get no task. */
 static int64_t column_lanes(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
-	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(pass->device->serial, true));
-	while (pass->device->serial && lanes > COLUMN_LANES_MIN
+	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(pass_is_alone(pass), true));
+	while (pass_is_alone(pass) && lanes > COLUMN_LANES_MIN
 		&& divide_up(count, lanes) * pass->chunks < cores) {
 		lanes /= 2;
 	}
@@ -351,7 +357,7 @@ static void pass_choose_pack(struct reduce_pass *pass)
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
 	int64_t size = 1;
 	pass->class.pack = 1;
-	if (pass->class.serial || !pass->class.unit || element_count(pass) < SMALL) {
+	if (pass->class.alone || !pass->class.unit || element_count(pass) < SMALL) {
 		return;
 	}
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -378,10 +384,10 @@ static void pass_classify(struct reduce_pass *pass)
 		&& pass->index_count <= INT32_MAX;
 	class->partial = pass->partials ? 1 : 0;
 	class->columns = pass->lane_axis >= 0;
-	class->serial = pass->device->serial;
-	class->linear = class->serial && !class->columns && !class->position
+	class->alone = pass_is_alone(pass);
+	class->linear = class->alone && !class->columns && !class->position
 		&& (class->dtype == KZ_BOOL || dtype_is_integer(class->dtype));
-	class->rising = class->serial && class->position && !class->columns && !class->partial
+	class->rising = class->alone && class->position && !class->columns && !class->partial
 		&& pass->strides[pass->operands - 1][along] >= 0;
 	class->dims = pass->ndim <= 4 ? 4 : KZ_MAX_DIMS;
 	class->unit = 1;
@@ -463,19 +469,17 @@ static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pa
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct {
-		char family[4];
 		struct reduce_class class;
 		struct expr_node nodes[EXPR_NODES];
 	} key;
 	size_t size = pass->class.partial ? 0 : (size_t)expr->node_count * sizeof(expr->nodes[0]);
 	memset(&key, 0, offsetof(__typeof__(key), nodes));
-	memcpy(key.family, "red", sizeof(key.family));
 	key.class = pass->class;
 	memcpy(key.nodes, expr->nodes, size);
 	struct reduce_text text = {pass->class, expr};
 	struct kernels_want want = {
-		.key = &key, .size = offsetof(__typeof__(key), nodes) + size,
-		.write = reduce_write, .context = &text, .what = pass->reduce->name,
+		.family = &reduce_family,
+		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &text, .what = pass->reduce->name,
 	};
 	return kernels_get(out, pass->device, &want, err);
 }
@@ -483,7 +487,7 @@ static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pa
 static void pass_choose_grid(struct kernels_call *call, const struct reduce_pass *pass, int64_t tasks)
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
-	if (pass->class.serial) {
+	if (pass->class.alone) {
 		call->grid.x = element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
 		return;
 	}

@@ -110,7 +110,7 @@ static int array_count(const struct reduce_text *text)
 static bool wants_blocks(const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
-	return !class->serial && !class->columns && !class->position && array_count(text) == 1
+	return !class->alone && !class->columns && !class->position && array_count(text) == 1
 		&& class->pack * reduce_partial_size(class) <= 16;
 }
 
@@ -118,7 +118,7 @@ static void reduce_text_add_params(struct str *source, const struct reduce_text 
 {
 	const struct reduce_class *class = &text->class;
 	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
-		class->serial ? "1" : wants_blocks(text) ? "KZ_BLOCK, 4" : "KZ_BLOCK, 1");
+		class->alone ? "1" : wants_blocks(text) ? "KZ_BLOCK, 4" : "KZ_BLOCK, 1");
 	for (int k = 0; k < array_count(text); k++) {
 		str_add(source, ", const ");
 		add_type(source, text, k);
@@ -206,20 +206,20 @@ static void add_map(struct str *source, const struct reduce_text *text,
 		str_addf(source, "const long long next%d = extents.operands[%d].row;\n"
 			"const long long step%d = extents.operands[%d].lane;\n", k, k, k, k);
 	}
-	str_add(source, class->serial ? "return " : "return kz_maps(");
+	str_add(source, class->alone ? "return " : "return kz_maps(");
 	add_one(source, text, generate);
-	if (!class->serial) {
+	if (!class->alone) {
 		str_add(source, ", ");
 		add_pack(source, text, generate);
 	}
-	str_add(source, class->serial ? ";\n" : ");\n");
+	str_add(source, class->alone ? ";\n" : ");\n");
 }
 
 static void add_body(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
 	struct generate generate = {text->expr, class->result, {.ndim = 1, .wide = 1,
-		.serial = class->serial, .unit = class->unit, .constant = class->constant}, false};
+		.walk = class->alone, .unit = class->unit, .constant = class->constant}, false};
 	int count = array_count(text);
 	str_add(source, "kz_reduce(extents, [&](const kz_task &task) {\n");
 	for (int k = 1; k <= count; k++) {
@@ -239,8 +239,9 @@ static void add_body(struct str *source, const struct reduce_text *text)
 	str_add(source, "});\n}\n");
 }
 
-void reduce_write(struct str *source, const void *context)
+void reduce_write(struct str *source, const void *context, const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct reduce_text *text = context;
 	const struct reduce_class *class = &text->class;
 	int operands = 1 + array_count(text) + (class->position && !class->partial);
@@ -255,13 +256,13 @@ void reduce_write(struct str *source, const void *context)
 		add_combine(source, class);
 	}
 	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_RESULT %d\n"
-		"#define KZ_WIDTH %d\n%s%s%s", operands, class->dims,
+		"#define KZ_WIDTH %d\n%s%s", operands, class->dims,
 		(int)kz_dtype_size(class->result),
-		class->rising ? REDUCE_SERIAL_PLACES : reduce_width(class->serial, class->columns),
+		class->rising ? REDUCE_SERIAL_PLACES : reduce_width(class->alone, class->columns),
 		class->columns ? "#define KZ_COLUMNS\n" : "",
-		class->serial ? "#define KZ_SERIAL\n" : "", class->linear ? "#define KZ_LINEAR\n" : "");
+		class->linear ? "#define KZ_LINEAR\n" : "");
 	str_add(source, device_reduce);
-	if (class->serial) {
+	if (class->alone) {
 		str_add(source, device_reduce_serial);
 	} else {
 		str_addf(source, "#define KZ_BLOCK %d\n#define KZ_PACK %d\n%s", REDUCE_BLOCK,
@@ -273,3 +274,7 @@ void reduce_write(struct str *source, const void *context)
 	}
 	add_body(source, text);
 }
+
+const struct kernel_family reduce_family = {
+	"reduce", reduce_write, {[SCHEDULE_MANY] = {REDUCE_BLOCK}, [SCHEDULE_ONE] = {1}},
+};

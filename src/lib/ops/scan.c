@@ -50,42 +50,38 @@ static void scan_write_function(struct str *source, const char *head, const char
 	str_add(source, "}\n");
 }
 
-static void scan_write_source(struct str *source, const void *context)
+static void scan_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct wanted *wanted = context;
 	const struct scan *scan = wanted->scan;
 	const char *type = generate_value(scan->dtype);
 	generate_prelude(source, dtype_bit(scan->dtype), dtype_is_exact(scan->dtype));
-	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n%s",
-		wanted->totals ? "TOTALS" : "SCAN", scan->device->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n",
+		wanted->totals ? "TOTALS" : "SCAN");
 	str_addf(source, "typedef %s kz_element;\n", type);
 	scan_write_function(source, "kz_op(kz_element a, kz_element b)", "operation", scan->operation);
 	scan_write_function(source, "kz_neutral()", "neutral element", scan->neutral);
 	str_addf(source, "#line 1 \"scan.cuh\"\n%s", device_scan);
 }
 
-static kz_status scan_find_kernel(struct kz_kernel **out, const struct scan *scan, bool totals,
-	kz_error *err)
-{
-	struct {
-		char family[4];
-		kz_dtype dtype;
-		int serial;
-		int totals;
-		char text[2 * TEXT];
-	} key = {"scan", scan->dtype, scan->device->serial, totals, ""};
-	struct wanted wanted = {scan, totals};
-	int len = snprintf(key.text, sizeof(key.text), "%s%c%s", scan->operation, '\n',
-		scan->neutral);
-	struct kernels_want want = {&key, offsetof(__typeof__(key), text) + (size_t)len,
-		scan_write_source, &wanted, "scan"};
-	return kernels_get(out, scan->device, &want, err);
-}
+static const struct kernel_family scan_family = {
+	"scan", scan_write_source, {[SCHEDULE_MANY] = {SEGMENTS}, [SCHEDULE_ONE] = {1}},
+};
 
 /* One kernel over all chunks; `prefixes` may be NULL. */
 static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz_array *to,
 	struct kz_array *from, struct kz_array *prefixes, kz_error *err)
 {
+	struct {
+		kz_dtype dtype;
+		int totals;
+		char text[2 * TEXT];
+	} class = {scan->dtype, totals, ""};
+	int len = snprintf(class.text, sizeof(class.text), "%s%c%s", scan->operation, '\n',
+		scan->neutral);
+	const struct wanted wanted = {scan, totals};
 	int64_t n = from->shape.dims[1];
 	int64_t chunks = divide_up(n, CHUNK);
 	int exclusive = scan->exclusive;
@@ -93,15 +89,14 @@ static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz
 		prefixes ? array_address(prefixes) : 0};
 	void *total_params[] = {&address[0], &address[1], &n, &chunks};
 	void *scan_params[] = {&address[0], &address[1], &address[2], &n, &chunks, &exclusive};
-	struct memory *used[3] = {to->buffer->memory, from->buffer->memory,
-		prefixes ? prefixes->buffer->memory : NULL};
-	struct kernels_call call = {
-		.stream = scan->stream, .params = totals ? total_params : scan_params, .used = used,
-		.used_count = prefixes ? 3 : 2, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
-		.block = kz_dim(scan->device->serial ? 1 : SEGMENTS, 1, 1),
+	struct kz_array *const arrays[] = {to, from, prefixes};
+	const struct kernels_run run = {
+		.want = {&scan_family, &class, offsetof(__typeof__(class), text) + (size_t)len, &wanted},
+		.stream = scan->stream, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
+		.params = totals ? total_params : scan_params,
+		.arrays = arrays, .array_count = countof(arrays),
 	};
-	kz_status st = scan_find_kernel(&call.kernel, scan, totals, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* Rows (2-d, without gaps) into an array of their shape. */

@@ -3,7 +3,7 @@
  * Elements combined with values by their indexes (kernels/scatter.cuh): add, min, max.
  *
  * An element meets its values in the order of the indexes, so the result does not depend on who computes
- * it.  On a serial device a thread goes through all values, for some columns of the array.  On a GPU,
+ * it.  Where a block has one thread it goes through all values, for some columns of the array.  On a GPU,
  * integers are combined by atomic operations, whose order does not matter.  For the others each index gets
  * the list of its values: indexes are counted, a scan of the counts says where lists begin, and a list,
  * which comes in any order, is sorted.  Then a thread for each element goes through its list.
@@ -43,7 +43,6 @@ struct scatter_class {
 	enum scatter_kernel kernel;
 	kz_scatter_op op;
 	kz_dtype dtype;
-	int serial;
 };
 
 static void scatter_write_types(struct str *source, const struct scatter_class *class)
@@ -62,8 +61,10 @@ static void scatter_write_types(struct str *source, const struct scatter_class *
 		"{\n\treturn (kz_value)(%s);\n}\n", ops[class->op]);
 }
 
-static void scatter_write(struct str *source, const void *context)
+static void scatter_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	static const char *const names[] = {"IN_ORDER", "ATOMIC", "TALLY", "LIST", "SORT", "WALK"};
 	static const char *const atomics[] = {"Add", "Min", "Max"};
 	const struct scatter_class *class = context;
@@ -78,30 +79,23 @@ static void scatter_write(struct str *source, const void *context)
 		str_addf(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value a)\n"
 			"{\n\tatomic%s(%s *)to, %s)a);\n}\n", atomics[class->op], type, type);
 	}
-	str_addf(source, "%s#define CHUNK %d\n%s%s#define KZ_%s\n%s",
-		class->serial ? "#define KZ_SERIAL\n" : "", CHUNK, device_chunks, device_indexing,
+	str_addf(source, "#define CHUNK %d\n%s%s#define KZ_%s\n%s", CHUNK, device_chunks, device_indexing,
 		names[class->kernel], device_scatter);
 }
+
+static const struct kernel_family scatter_family = {
+	"scatter", scatter_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
 
 static kz_status scatter_launch(const struct scatter *scatter, enum scatter_kernel kernel,
 	int64_t blocks, void **params, struct kz_array *const arrays[5], kz_error *err)
 {
-	struct kz_device *dev = scatter->stream->device;
-	struct {
-		char family[8];
-		struct scatter_class class;
-	} key = {"scatter", {kernel, scatter->op, scatter->array->dtype, dev->serial}};
-	struct kernels_want want = {&key, sizeof(key), scatter_write, &key.class, "scatter"};
-	struct memory *used[5];
-	struct kernels_call call = {
-		.stream = scatter->stream, .params = params, .used = used, .grid = kz_dim(blocks, 1, 1),
-		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1),
+	const struct scatter_class class = {kernel, scatter->op, scatter->array->dtype};
+	const struct kernels_run run = {
+		.want = {&scatter_family, &class, sizeof(class)}, .stream = scatter->stream,
+		.grid = kz_dim(blocks, 1, 1), .params = params, .arrays = arrays, .array_count = 5,
 	};
-	for (int i = 0; i < 5 && arrays[i]; i++) {
-		used[call.used_count++] = arrays[i]->buffer->memory;
-	}
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* Ways */
@@ -187,7 +181,8 @@ static kz_status scatter_run(struct scatter *s, kz_error *err)
 	if (s->values->count == 0) {
 		return KZ_OK;
 	}
-	return s->stream->device->serial ? scatter_in_order(s, err)
+	bool is_alone = schedule_of(scatter_family.schedules, s->stream->device)->threads == 1;
+	return is_alone ? scatter_in_order(s, err)
 		: scatter_may_mix(s) ? scatter_atomic(s, err) : scatter_by_lists(s, err);
 }
 

@@ -20,11 +20,12 @@
 
 enum { OPERANDS = 3, ALIGNMENT = 16 };
 
-/* From the lowest bit on: 1, 8 bits of the operation, 1 of the device, 5 of the target's type, 8 of
+/* From the lowest bit on: 1, 8 bits of the operation, 1 of the schedule, 5 of the target's type, 8 of
  * each operand. */
-enum { OP_AT = 1, SERIAL_AT = 9, TARGET_AT = 10, OPERANDS_AT = 15 };
+enum { OP_AT = 1, SCHEDULE_AT = 9, TARGET_AT = 10, OPERANDS_AT = 15 };
 enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 7 };
-static_assert(EXPR_OPS <= 1 << (SERIAL_AT - OP_AT), "an operation fits between 1 and the device");
+static_assert(EXPR_OPS <= 1 << (SCHEDULE_AT - OP_AT), "an operation fits between 1 and the schedule");
+static_assert(SCHEDULES <= 1 << (TARGET_AT - SCHEDULE_AT), "so does the kind of schedule");
 static_assert(DTYPE_BUILTIN <= 1 << (OPERANDS_AT - TARGET_AT), "so does the type of the target");
 static_assert(IS_FLOAT < 1 << DTYPE_AT, "so does what an operand is");
 static_assert(DTYPE_BUILTIN <= 1 << (IS_TARGET_AT - DTYPE_AT), "so does the type of an operand");
@@ -89,7 +90,7 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 	if (how->into && !shortcut_is_like(call, how->into)) {
 		return false;
 	}
-	uint64_t key = 1 | (uint64_t)op << OP_AT | (uint64_t)call->device->serial << SERIAL_AT
+	uint64_t key = 1 | (uint64_t)op << OP_AT | (uint64_t)schedule_kind(call->device) << SCHEDULE_AT
 		| (uint64_t)(how->into ? how->into->dtype : 0) << TARGET_AT;
 	for (size_t i = 0; i < args->count; i++) {
 		uint64_t bits = shortcut_read_operand(call, how->into, args, i);

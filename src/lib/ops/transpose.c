@@ -23,21 +23,27 @@ struct transposed {
 	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
 };
 
-struct wanted {
-	int64_t size;
-	int64_t serial;
-};
-
-static void transpose_write_source(struct str *source, const void *context)
+static void transpose_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	static const char *const types[17] = {
 		[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int",
 		[8] = "unsigned long long", [16] = "ulonglong2",
 	};
-	const struct wanted *wanted = context;
-	str_addf(source, "typedef %s kz_element;\n%s", types[wanted->size],
-		wanted->serial ? "#define KZ_SERIAL\n" : "");
+	const int64_t *size = context;
+	str_addf(source, "typedef %s kz_element;\n", types[*size]);
 	str_add(source, device_transpose);
+}
+
+static const struct kernel_family transpose_family = {
+	"transpose", transpose_write_source, {[SCHEDULE_MANY] = {256}, [SCHEDULE_ONE] = {1}},
+};
+
+/* Whether a block has one thread. */
+static bool transpose_is_alone(const struct transpose *copy)
+{
+	return schedule_of(transpose_family.schedules, copy->device)->threads == 1;
 }
 
 bool transpose_suits(struct transpose *copy)
@@ -60,7 +66,7 @@ bool transpose_suits(struct transpose *copy)
 /* The extent of a tile, as in transpose.cuh. */
 static int64_t tile_of(const struct transpose *copy)
 {
-	return copy->size < 4 && !copy->device->serial ? 32 * 4 / copy->size : 32;
+	return copy->size < 4 && !transpose_is_alone(copy) ? 32 * 4 / copy->size : 32;
 }
 
 /* Whether everything lies at multiples of 4 bytes. */
@@ -101,31 +107,26 @@ static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct tran
 {
 	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
 	const int64_t columns = divide_up(shape->columns, tile);
-	const bool serial = copy->device->serial;
-	shape->down = !serial && rows > MOST_Y;
+	const bool is_alone = transpose_is_alone(copy);
+	shape->down = !is_alone && rows > MOST_Y;
 	shape->tiles = (uint32_t)(shape->down ? rows : columns);
 	int64_t count = shape->tiles;
 	for (int64_t i = 0; i < shape->ndim; i++) {
 		count *= shape->dims[i];
 	}
-	return kz_dim(count, serial ? 1 : shape->down ? columns : rows, 1);
+	return kz_dim(count, is_alone ? 1 : shape->down ? columns : rows, 1);
 }
 
 kz_status transpose_run(const struct transpose *copy, kz_error *err)
 {
+	const struct kernels_want want = {.family = &transpose_family, .key = &copy->size,
+		.size = sizeof(copy->size)};
 	struct transposed shape;
-	struct wanted wanted = {copy->size, copy->device->serial};
-	struct {
-		char family[8];
-		struct wanted wanted;
-	} key = {"turned", wanted};
-	struct kernels_want want = {&key, sizeof(key), transpose_write_source, &wanted,
-		"transpose"};
 	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
 	void *params[] = {&address[0], &address[1], &shape};
 	struct kernels_call call = {
 		.stream = copy->stream, .params = params, .used = copy->memory, .used_count = 2,
-		.block = kz_dim(copy->device->serial ? 1 : 256, 1, 1),
+		.block = kz_dim(schedule_of(transpose_family.schedules, copy->device)->threads, 1, 1),
 	};
 	kz_status st = kernels_get(&call.kernel, copy->device, &want, err);
 	if (st || copy->compile_only) {

@@ -44,11 +44,13 @@ struct histogram_seen {
 
 struct histogram_class {
 	kz_dtype dtype, edge;
-	uint8_t weighted, serial, shared, ways, combine;
+	uint8_t weighted, shared, ways, combine;
 };
 
-static void histogram_write(struct str *source, const void *context)
+static void histogram_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct histogram_class *class = context;
 	generate_prelude(source, dtype_bit(class->dtype) | dtype_bit(class->edge), false);
 	str_add(source, "typedef ");
@@ -65,9 +67,8 @@ static void histogram_write(struct str *source, const void *context)
 		generate_load(source, class->edge, "a");
 		str_add(source, "; }\n");
 	}
-	str_addf(source, "#define KZ_WAYS %d\n%s%s%s%s%s", class->ways,
+	str_addf(source, "#define KZ_WAYS %d\n%s%s%s%s", class->ways,
 		class->weighted ? "#define KZ_WEIGHTED\n" : "",
-		class->serial ? "#define KZ_SERIAL\n" : "",
 		class->shared ? "#define KZ_SHARED\n" : "",
 		class->combine ? "#define KZ_COMBINE\n" : "", device_histogram);
 }
@@ -79,30 +80,25 @@ struct histogram_launch {
 	struct kz_array *arrays[5];
 };
 
+static const struct kernel_family histogram_family = {
+	"histogram", histogram_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
+static const struct kernel_family histogram_sums = {
+	"histogram", histogram_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {BLOCK}},
+};
+
 static kz_status histogram_launch(const struct histogram_launch *launch, struct kz_stream *stream,
 	kz_error *err)
 {
-	struct {
-		char family[12];
-		struct histogram_class class;
-	} key;
-	memset(&key, 0, sizeof(key));
-	memcpy(key.family, "histogram", sizeof("histogram"));
-	key.class = launch->class;
-	struct kernels_want want = {&key, sizeof(key), histogram_write, &key.class, "histogram"};
-	struct memory *used[5];
-	struct kernels_call call = {
-		.stream = stream, .params = launch->params, .used = used,
+	const struct kernels_run run = {
+		.want = {launch->class.combine ? &histogram_sums : &histogram_family, &launch->class,
+			sizeof(launch->class)},
+		.stream = stream,
 		.grid = kz_dim(launch->blocks, 1, 1), .shared_size = launch->shared_size,
-		.block = kz_dim(launch->class.serial ? 1 : BLOCK, 1, 1),
+		.params = launch->params, .arrays = launch->arrays,
+		.array_count = countof(launch->arrays),
 	};
-	for (int i = 0; i < 5; i++) {
-		if (launch->arrays[i]) {
-			used[call.used_count++] = launch->arrays[i]->buffer->memory;
-		}
-	}
-	kz_status st = kernels_get(&call.kernel, stream->device, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* As in histogram.cuh. */
@@ -118,10 +114,11 @@ static inline int64_t histogram_max(int64_t a, int64_t b)
 
 /* Tiles, and the rows of counters that all of them have.  Sums of weights depend on them, so they follow
  * from the sizes alone; a thread of a tile clears and adds up less than it counts. */
-static int64_t histogram_tile(struct histogram_plan *plan, struct histogram_class *class)
+static int64_t histogram_tile(struct histogram_plan *plan, struct histogram_class *class,
+	const struct schedule *schedule)
 {
 	const int64_t slots = plan->bins + 1;
-	bool shares = !class->weighted && !class->serial;
+	bool shares = !class->weighted && schedule->threads > 1;
 	int64_t least = shares ? 64 * BLOCK : histogram_max(8 * slots, 32768);
 	plan->tiles = histogram_max(plan->count / least, 1);
 	if (shares) {
@@ -177,16 +174,17 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 	plan.slack = what->edges ? histogram_slack(what, plan.scale) : 0;
 	struct histogram_launch launch = {
 		.class = {.dtype = what->from->dtype, .edge = what->edges ? what->edges->dtype : 0,
-			.weighted = !!weights, .serial = what->stream->device->serial},
+			.weighted = !!weights},
 		.arrays = {NULL, what->from, seen, what->weights, what->edges},
 	};
-	*rows = histogram_tile(&plan, &launch.class);
-	bool parts = launch.class.weighted && !launch.class.serial;
+	const struct schedule *schedule = schedule_of(histogram_family.schedules, what->stream->device);
+	*rows = histogram_tile(&plan, &launch.class, schedule);
+	bool parts = launch.class.weighted && schedule->threads > 1;
 	launch.blocks = plan.tiles * (parts ? divide_up(plan.bins + 1, BLOCK) : 1);
 	launch.shared_size = launch.class.shared ? (plan.bins + 1) * 4 : 0;
 	const kz_shape shape = KZ_SHAPE(*rows, plan.bins + 1);
 	kz_dtype dtype = weights ? KZ_F64 : KZ_U64;
-	kz_status st = launch.class.serial || launch.class.weighted
+	kz_status st = schedule->threads == 1 || launch.class.weighted
 		? array_create_on(&tables, what->stream->device, dtype, &shape, what->stream, err)
 		: kz_array_zeros_on(&tables, what->stream->device, dtype, shape, what->stream, err);
 	if (st) {

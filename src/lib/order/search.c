@@ -28,8 +28,10 @@ struct search_class {
 	kz_dtype place;
 };
 
-static void search_write(struct str *source, const void *context)
+static void search_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	static const char *const names[] = {"ORDER", "LEFT", "RIGHT", "BINS"};
 	const struct search_class *class = context;
 	generate_prelude(source, dtype_bit(class->dtype), false);
@@ -44,27 +46,20 @@ static void search_write(struct str *source, const void *context)
 		dtype_is_complex(class->dtype) ? "#define KZ_COMPLEX\n" : "", device_search);
 }
 
+static const struct kernel_family search_family = {
+	"search", search_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {WARP}},
+};
+
 /* One kernel for `count` elements; two or three arrays are what it uses. */
 static kz_status search_launch(const struct search_class *class, int64_t count, void **params,
 	struct kz_array *const arrays[3], struct kz_stream *stream, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct search_class class;
-	} key = {"search", *class};
-	struct kernels_want want = {&key, sizeof(key), search_write, &key.class, "search"};
-	struct kz_device *dev = array_device(arrays[0]);
-	struct memory *used[3];
-	struct kernels_call call = {
-		.stream = stream, .params = params, .used = used,
-		.grid = kz_dim(divide_up(count, CHUNK), 1, 1),
-		.block = kz_dim(dev->serial ? WARP : BLOCK, 1, 1),
+	const struct kernels_run run = {
+		.want = {&search_family, class, sizeof(*class)}, .stream = stream,
+		.grid = kz_dim(divide_up(count, CHUNK), 1, 1), .params = params,
+		.arrays = arrays, .array_count = 3,
 	};
-	for (int i = 0; i < 3 && arrays[i]; i++) {
-		used[call.used_count++] = arrays[i]->buffer->memory;
-	}
-	kz_status st = count ? kernels_get(&call.kernel, dev, &want, err) : KZ_OK;
-	return st || !count ? st : kernels_launch(&call, err);
+	return count ? kernels_run(&run, err) : KZ_OK;
 }
 
 kz_status search_find_order(struct search_order *order, kz_array *sorted, struct kz_stream *stream,

@@ -43,8 +43,10 @@ static void segmented_write_function(struct str *source, const char *head, const
 	str_add(source, "}\n");
 }
 
-static void segmented_write(struct str *source, const void *context)
+static void segmented_write(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct segmented *how = context;
 	generate_prelude(source, dtype_bit(how->dtype) | dtype_bit(how->result),
 		dtype_is_exact(how->dtype));
@@ -60,33 +62,30 @@ static void segmented_write(struct str *source, const void *context)
 	str_add(source, "\treturn b;\n}\n");
 	segmented_write_function(source, "kz_op(kz_acc a, kz_acc b)", "operation", how->operation);
 	segmented_write_function(source, "kz_neutral()", "neutral element", how->neutral);
-	str_addf(source, "%s#line 1 \"segmented.cuh\"\n%s",
-		how->stream->device->serial ? "#define KZ_SERIAL\n" : "", device_segmented);
+	str_addf(source, "#line 1 \"segmented.cuh\"\n%s", device_segmented);
 }
+
+static const struct kernel_family segmented_family = {
+	"segments", segmented_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
 
 static kz_status segmented_launch(struct kz_array *to, struct kz_array *from, struct kz_array *offsets,
 	const struct segmented *how, kz_error *err)
 {
-	struct kz_device *dev = array_device(to);
 	struct {
-		char family[8];
 		kz_dtype dtype, result;
-		int serial;
 		char text[2 * TEXT];
-	} key = {"segment", how->dtype, how->result, dev->serial, ""};
-	int len = snprintf(key.text, sizeof(key.text), "%s%c%s", how->operation, '\n', how->neutral);
-	struct kernels_want want = {&key, offsetof(__typeof__(key), text) + (size_t)len, segmented_write,
-		how, "segments"};
+	} class = {how->dtype, how->result, ""};
+	int len = snprintf(class.text, sizeof(class.text), "%s%c%s", how->operation, '\n', how->neutral);
 	CUdeviceptr address[3] = {array_address(to), array_address(from), array_address(offsets)};
 	void *params[] = {&address[0], &address[1], &address[2], &to->count};
-	struct memory *used[3] = {to->buffer->memory, from->buffer->memory, offsets->buffer->memory};
-	struct kernels_call call = {
-		.stream = how->stream, .params = params, .used = used, .used_count = 3,
-		.grid = kz_dim(divide_up(to->count, CHUNK), 1, 1),
-		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1),
+	struct kz_array *const arrays[] = {to, from, offsets};
+	const struct kernels_run run = {
+		.want = {&segmented_family, &class, offsetof(__typeof__(class), text) + (size_t)len, how},
+		.stream = how->stream, .grid = kz_dim(divide_up(to->count, CHUNK), 1, 1),
+		.params = params, .arrays = arrays, .array_count = countof(arrays),
 	};
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* The offsets are good, contiguous int64. */

@@ -22,7 +22,7 @@
 #include <math.h>
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, BLOCK = 256 }; /* as in select.cuh */
-enum { SERIAL_TILE = 131072, THREADS_TILE = 16384, MOST_SAMPLES = 8192, SAMPLE_STEP = 32 };
+enum { MOST_SAMPLES = 8192, SAMPLE_STEP = 32 };
 
 /* A row of fewer elements is sorted about as fast as the launches of a selection take.  A row is searched
  * for each rank by itself, and a sort takes as long as some searches. */
@@ -60,16 +60,15 @@ struct select_class {
 	enum select_kernel kernel;
 	int32_t bits;
 	int32_t ranks; /* of CLASSES and SPLIT */
-	int32_t serial;
 };
 
-static void select_write_source(struct str *source, const void *context)
+static void select_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	static const char *const kernels[] = {"SAMPLE", "NARROW", "PICK", "GIVE", "CLASSES", "SPLIT"};
 	const struct select_class *class = context;
 	key_order_write(source, class->bits, 1);
-	str_addf(source, "#define KZ_%s\n%s#define TILE %d\n", kernels[class->kernel],
-		class->serial ? "#define KZ_SERIAL\n" : "", class->serial ? SERIAL_TILE : THREADS_TILE);
+	str_addf(source, "#define KZ_%s\n#define TILE %d\n", kernels[class->kernel], schedule->tile);
 	if (class->ranks) {
 		str_addf(source, "#define KZ_RANKS %d\n", class->ranks);
 	}
@@ -77,31 +76,24 @@ static void select_write_source(struct str *source, const void *context)
 	str_add(source, device_select);
 }
 
+static const struct kernel_family select_family = {
+	"select", select_write_source, {[SCHEDULE_MANY] = {BLOCK, 16384}, [SCHEDULE_ONE] = {1, 131072}},
+};
+
 /* One kernel with its parameters; `out` is what it writes besides, or NULL. */
 static kz_status select_launch(const struct select *select, enum select_kernel kernel, int64_t blocks,
 	void **params, struct kz_array *const out[2], kz_error *err)
 {
-	struct {
-		char family[8];
-		struct select_class class;
-	} key = {"select", {kernel, key_order_bits(select->rows->dtype), kernel >= CLASSES ? select->ranks : 0,
-		select->device->serial}};
-	const struct kernels_want want = {&key, sizeof(key), select_write_source, &key.class, "select"};
+	const struct select_class class = {kernel, key_order_bits(select->rows->dtype),
+		kernel >= CLASSES ? select->ranks : 0};
 	struct kz_array *const arrays[] = {select->rows, select->kept, select->sizes, select->counts,
 		select->states, out ? out[0] : NULL, out ? out[1] : NULL};
-	struct memory *used[countof(arrays)];
-	struct kernels_call call = {
-		.stream = select->stream, .params = params, .used = used,
-		.grid = kz_dim(blocks, 1, 1),
-		.block = kz_dim(select->device->serial ? 1 : BLOCK, 1, 1),
+	const struct kernels_run run = {
+		.want = {&select_family, &class, sizeof(class)}, .stream = select->stream,
+		.grid = kz_dim(blocks, 1, 1), .params = params,
+		.arrays = arrays, .array_count = countof(arrays),
 	};
-	for (size_t i = 0; i < countof(arrays); i++) {
-		if (arrays[i]) {
-			used[call.used_count++] = arrays[i]->buffer->memory;
-		}
-	}
-	kz_status st = kernels_get(&call.kernel, select->device, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* Selection */
@@ -109,7 +101,7 @@ static kz_status select_launch(const struct select *select, enum select_kernel k
 static int64_t select_tiles(const struct select *select)
 {
 	return divide_up(select->rows->shape.dims[1],
-		select->device->serial ? SERIAL_TILE : THREADS_TILE);
+		schedule_of(select_family.schedules, select->device)->tile);
 }
 
 /* The rows with the states from a rank's on. */

@@ -8,7 +8,7 @@
  * digits of each tile, their running sums, and the move.  The host never looks at a result: a pass
  * that moves nothing says so in `states` on the device.
  *
- * On a serial device the keys of a long row are first moved to buckets that a cache holds
+ * On a device that runs a thread at a time the keys of a long row are first moved to buckets that a cache holds
  * (kernels/sort_buckets.cuh).
  */
 #include "base/common.h"
@@ -28,8 +28,7 @@
 #include <kudzu/scan.h>
 
 enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
-enum { SERIAL_TILE = 32768, THREADS_TILE = 4096, ROW_TILES = 2, MANY_ROWS = 64,
-	BLOCK_KEYS = 4096 };
+enum { ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
 
 enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096, /* sort_buckets.cuh */
 	BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
@@ -68,14 +67,14 @@ struct sort {
 /* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are one. */
 enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
 
-static const char *const sort_names[] = {"kz_kernel", "kz_count_tile", "kz_move_tile", "kz_finish",
-	"kz_kernel", "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
+static const char *const sort_names[] = {NULL, "kz_count_tile", "kz_move_tile", "kz_finish",
+	NULL, "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
 
 struct sort_class {
 	int32_t bits, parts; /* of keys */
 	enum sort_payload payload;
 	int32_t value_size;
-	int32_t serial, buckets;
+	int32_t buckets;
 };
 
 static int sort_passes(kz_dtype dtype)
@@ -83,20 +82,15 @@ static int sort_passes(kz_dtype dtype)
 	return (int)kz_dtype_size(dtype) + (dtype_is_complex(dtype) ? 1 : 0);
 }
 
-static int64_t sort_tile(const struct kz_device *dev)
-{
-	return dev->serial ? SERIAL_TILE : THREADS_TILE;
-}
-
-static void sort_write_source(struct str *source, const void *context)
+static void sort_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct sort_class *class = context;
 	key_order_write(source, class->bits, class->parts);
-	str_addf(source, "%s%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
+	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
 		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
-		class->serial ? "#define KZ_SERIAL\n" : "",
 		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
-		class->payload, class->serial ? SERIAL_TILE : THREADS_TILE, BUCKET_TILE);
+		class->payload, schedule->tile, BUCKET_TILE);
 	str_add(source, device_sort);
 	if (class->buckets) {
 		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
@@ -104,35 +98,30 @@ static void sort_write_source(struct str *source, const void *context)
 	}
 }
 
+static const struct kernel_family sort_family = {
+	"sort", sort_write_source, {[SCHEDULE_MANY] = {BLOCK, 4096}, [SCHEDULE_ONE] = {1, 32768}},
+};
+
+static const struct schedule *sort_schedule(const struct kz_device *dev)
+{
+	return schedule_of(sort_family.schedules, dev);
+}
+
 /* One kernel with its parameters, over `blocks` blocks. */
 static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, int64_t blocks,
 	void **params, kz_error *err)
 {
-	struct {
-		char family[8];
-		struct sort_class class;
-	} key = {"sort", {key_order_bits(sort->dtype), key_order_parts(sort->dtype), sort->payload,
-		(int32_t)sort->value_size, sort->device->serial, kernel >= SAMPLE}};
-	struct kernels_want want = {&key, sizeof(key), sort_write_source, &key.class, "sort"};
+	const struct sort_class class = {key_order_bits(sort->dtype), key_order_parts(sort->dtype),
+		sort->payload, (int32_t)sort->value_size, kernel >= SAMPLE};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
 		sort->places, sort->states, sort->numbers};
-	struct memory *used[countof(arrays)];
-	struct kernels_call call = {
-		.stream = sort->stream, .params = params, .used = used,
-		.grid = kz_dim(blocks, 1, 1),
-		.block = kz_dim(sort->device->serial ? 1 : BLOCK, 1, 1),
+	const struct kernels_run run = {
+		.want = {&sort_family, &class, sizeof(class)}, .function = sort_names[kernel],
+		.stream = sort->stream, .grid = kz_dim(blocks, 1, 1), .params = params,
+		.arrays = arrays, .array_count = countof(arrays),
 	};
-	for (size_t i = 0; i < countof(arrays); i++) {
-		if (arrays[i]) {
-			used[call.used_count++] = arrays[i]->buffer->memory;
-		}
-	}
-	kz_status st = kernels_get(&call.kernel, sort->device, &want, err);
-	if (!st && kernel != ROW && kernel != SAMPLE) {
-		st = kz_module_kernel(&call.kernel, call.kernel->module, sort_names[kernel], err);
-	}
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 /* The engine */
@@ -188,7 +177,7 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 /* Whether keys of a row are worth their buckets. */
 static bool sort_has_buckets(const struct sort *sort)
 {
-	return sort->device->serial && !dtype_is_complex(sort->dtype)
+	return sort_schedule(sort->device)->threads == 1 && !dtype_is_complex(sort->dtype)
 		&& kz_dtype_size(sort->dtype) >= 4 && sort->rows.n >= BUCKET_ROW
 		&& sort->rows.n <= UINT32_MAX;
 }
@@ -255,7 +244,7 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 		return st;
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
-		.tiles = divide_up(shape->dims[1], sort_tile(sort->device)),
+		.tiles = divide_up(shape->dims[1], sort_schedule(sort->device)->tile),
 		.order = key_order_of(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
 		.keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {

@@ -18,8 +18,7 @@
 
 #include <string.h>
 
-enum { RUN = 32, MERGE_BLOCK = 128 };    /* elements of the first runs; threads of a GPU's block */
-enum { SERIAL_PART = 4096, THREADS_PART = 32 }; /* the most elements that a thread merges */
+enum { RUN = 32 }; /* elements of the first runs */
 
 struct merge {
 	struct kz_device *device;
@@ -44,7 +43,8 @@ struct merge_kernel {
 	bool runs;
 };
 
-static void merge_write_source(struct str *source, const void *context)
+static void merge_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
 	const struct merge_kernel *kernel = context;
 	const struct merge *merge = kernel->merge;
@@ -69,39 +69,42 @@ static void merge_write_source(struct str *source, const void *context)
 	user_text_add(source, "sort", "comparison", merge->less, ";");
 	str_addf(source, "}\n#define KZ_%s\n#define BLOCK %d\n#define KZ_INDEXES %d\n"
 		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
-		merge->device->serial ? 1 : MERGE_BLOCK, merge->with_indexes);
+		schedule->threads, merge->with_indexes);
 	str_add(source, device_sort_merge);
 }
+
+static const struct kernel_family merge_family = {
+	"sort", merge_write_source, { /* `each`: the most elements that a thread merges */
+		[SCHEDULE_MANY] = {.threads = 128, .each = 32},
+		[SCHEDULE_ONE] = {.threads = 1, .each = 4096},
+	},
+};
 
 static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size, void **params,
 	kz_error *err)
 {
 	const int64_t threads = merge->from->shape.dims[0] * divide_up(merge->from->shape.dims[1], size);
-	const int64_t block = merge->device->serial ? 1 : MERGE_BLOCK;
+	const int block = schedule_of(merge_family.schedules, merge->device)->threads;
 	struct merge_kernel kernel = {merge, runs};
 	struct str key = STR_INIT;
 	struct kz_array *const arrays[] = {merge->from, merge->elements[0], merge->elements[1],
 		merge->indexes[0], merge->indexes[1]};
-	struct memory *used[countof(arrays)];
-	struct kernels_call call = {.stream = merge->stream, .params = params, .used = used,
-		.grid = kz_dim(divide_up(threads, block), 1, 1), .block = kz_dim(block, 1, 1)};
-	for (size_t i = 0; i < countof(arrays); i++) {
-		if (arrays[i]) {
-			used[call.used_count++] = arrays[i]->buffer->memory;
-		}
-	}
-	str_addf(&key, "merge %u %d%d%d%d%zu\n%s\n%s", merge->dtype, merge->device->serial, runs,
-		merge->with_indexes, merge->descending, strlen(merge->less), merge->less,
-		merge->preamble ? merge->preamble : "");
 	kz_status st;
+	str_addf(&key, "%u %d%d%d%zu\n%s\n%s", merge->dtype, runs, merge->with_indexes,
+		merge->descending, strlen(merge->less), merge->less,
+		merge->preamble ? merge->preamble : "");
 	if (key.failed) {
 		st = error_no_memory(err);
 	} else {
-		struct kernels_want want = {key.data, key.len, merge_write_source, &kernel, "sort"};
-		st = kernels_get(&call.kernel, merge->device, &want, err);
+		const struct kernels_run run = {
+			.want = {&merge_family, key.data, key.len, &kernel}, .stream = merge->stream,
+			.grid = kz_dim(divide_up(threads, block), 1, 1), .params = params,
+			.arrays = arrays, .array_count = countof(arrays),
+		};
+		st = kernels_run(&run, err);
 	}
 	str_free(&key);
-	return st ? st : kernels_launch(&call, err);
+	return st;
 }
 
 static struct merge_items merge_items_of(const struct merge *merge, int buffer)
@@ -112,7 +115,7 @@ static struct merge_items merge_items_of(const struct merge *merge, int buffer)
 
 static kz_status merge_run(const struct merge *merge, kz_error *err)
 {
-	const int64_t most = merge->device->serial ? SERIAL_PART : THREADS_PART;
+	const int64_t most = schedule_of(merge_family.schedules, merge->device)->each;
 	int64_t rows = merge->from->shape.dims[0], n = merge->from->shape.dims[1];
 	int64_t size = RUN, parts = divide_up(n, size);
 	int at = 0;

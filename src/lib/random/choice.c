@@ -24,7 +24,6 @@
 
 #include <math.h>
 
-enum { CHOICE_BLOCK = 256, CHOICE_SERIAL_EACH = 1024, CHOICE_EACH = 4 };
 
 /* The indexes that sort an array of keys; the first `count` of them, without the memory of the others. */
 static kz_status choice_order(kz_array **out, struct kz_array *keys, int64_t count,
@@ -126,32 +125,35 @@ static kz_status choice_check_weights(const struct choice *choice, int replace, 
 
 /* With weights and replacement: a search in the running sums. */
 
-static void choice_write_source(struct str *source, const void *context)
+static void choice_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
-	const bool serial = *(const int *)context;
+	(void)context;
 	str_addf(source, "#define BLOCK %d\n#define EACH %d\n#line 1 \"choice.cuh\"\n",
-		serial ? 1 : CHOICE_BLOCK, serial ? CHOICE_SERIAL_EACH : CHOICE_EACH);
+		schedule->threads, schedule->each);
 	str_add(source, device_choice);
 }
+
+static const struct kernel_family choice_family = {
+	"choice", choice_write_source, {
+		[SCHEDULE_MANY] = {.threads = 256, .each = 4},
+		[SCHEDULE_ONE] = {.threads = 1, .each = 1024},
+	},
+};
 
 static kz_status choice_launch(struct kz_array *to, struct kz_array *numbers, struct kz_array *sums,
 	struct kz_stream *stream, kz_error *err)
 {
-	struct kz_device *dev = stream->device;
-	struct {
-		char family[8];
-		int serial;
-	} key = {"choice", dev->serial};
-	struct kernels_want want = {&key, sizeof(key), choice_write_source, &key.serial, "choice"};
+	const struct schedule *schedule = schedule_of(choice_family.schedules, stream->device);
 	CUdeviceptr address[3] = {array_address(to), array_address(numbers), array_address(sums)};
 	void *params[] = {&address[0], &address[1], &to->count, &address[2], &sums->count};
-	struct memory *used[] = {to->buffer->memory, numbers->buffer->memory, sums->buffer->memory};
-	const int64_t block = dev->serial ? 1 : CHOICE_BLOCK;
-	const int64_t each = dev->serial ? CHOICE_SERIAL_EACH : CHOICE_EACH;
-	struct kernels_call call = {.stream = stream, .params = params, .used = used, .used_count = 3,
-		.grid = kz_dim(divide_up(to->count, block * each), 1, 1), .block = kz_dim(block, 1, 1)};
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st || !to->count ? st : kernels_launch(&call, err);
+	struct kz_array *const arrays[] = {to, numbers, sums};
+	const struct kernels_run run = {
+		.want = {&choice_family, "", 0}, .stream = stream, .params = params,
+		.grid = kz_dim(divide_up(to->count, schedule->threads * schedule->each), 1, 1),
+		.arrays = arrays, .array_count = countof(arrays),
+	};
+	return to->count ? kernels_run(&run, err) : KZ_OK;
 }
 
 static kz_status choice_search(kz_array **out, const struct choice *choice, kz_error *err)

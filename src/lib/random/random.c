@@ -162,11 +162,10 @@ static kz_status random_take(uint64_t *first, struct kz_random *rng, int64_t cou
 
 /* The kernel */
 
-struct random_kernel {
+struct random_class {
 	uint32_t row;
 	kz_dtype dtype;         /* of an element */
 	int32_t digits;         /* of a float of [0, 1) */
-	int32_t serial;
 };
 
 /* What is drawn as `dtype` is made of: floats, doubles, 64-bit words. */
@@ -182,20 +181,21 @@ static int random_per(const struct random_row *row, kz_dtype dtype)
 	return row->kind == PLACE ? 1 : random_work(row, dtype) == KZ_F32 ? 4 : 2;
 }
 
-static void random_write_source(struct str *source, const void *context)
+static void random_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL 2\n"
 		"#define KZ_BELOW 3\n#define KZ_PLACE 4\n";
-	const struct random_kernel *kernel = context;
-	const struct random_row *row = &random_rows[kernel->row];
-	kz_dtype work = random_work(row, kernel->dtype);
+	const struct random_class *class = context;
+	const struct random_row *row = &random_rows[class->row];
+	kz_dtype work = random_work(row, class->dtype);
 	str_add(source, headers_random);
 	str_addf(source, "%s#define KZ_KIND %d\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
 		"#define KZ_DIGITS %d\ntypedef %s kz_element;\ntypedef %s kz_work;\n"
-		"typedef %s kz_param;\n%s", kinds, row->kind, row->value,
-		random_per(row, kernel->dtype), kernel->digits, kz_dtype_ctype(kernel->dtype),
-		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double",
-		kernel->serial ? "#define KZ_SERIAL\n" : "");
+		"typedef %s kz_param;\n", kinds, row->kind, row->value,
+		random_per(row, class->dtype), class->digits, kz_dtype_ctype(class->dtype),
+		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double");
 	str_addf(source, "#define CHUNK %d\n", CHUNK);
 	str_add(source, device_chunks);
 	str_add(source, device_draw);
@@ -206,39 +206,37 @@ static int random_digits(kz_dtype dtype)
 	return dtype == KZ_F16 ? 11 : dtype == KZ_BF16 ? 8 : 24;
 }
 
+static const struct kernel_family random_family = {
+	"random", random_write_source, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
+
 /* Fill an array without gaps. */
 static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz_error *err)
 {
-	struct kz_device *dev = draw->rng->device;
 	kz_dtype part = dtype_part(draw->dtype);
-	struct {
-		char family[8];
-		struct random_kernel kernel;
-	} key = {"random", {(uint32_t)(draw->row - random_rows), part, random_digits(draw->wanted),
-		dev->serial}};
-	struct kernels_want want = {&key, sizeof(key), random_write_source, &key.kernel,
-		draw->row->name};
+	const struct random_class class = {(uint32_t)(draw->row - random_rows), part,
+		random_digits(draw->wanted)};
 	int per = random_per(draw->row, part);
 	int64_t count = array->count * (part == draw->dtype ? 1 : 2);
 	uint64_t first;
 	CUdeviceptr address = array_address(array);
-	struct memory *used[1] = {array->buffer->memory};
 	void *params[] = {&address, &count, &draw->rng->seed, &first, &draw->rng->stream,
 		(void *)&draw->a, (void *)&draw->b};
-	struct kernels_call call = {
-		.stream = draw->stream, .params = params, .used = used, .used_count = 1,
-		.grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1, 1),
-		.block = kz_dim(dev->serial ? 1 : BLOCK, 1, 1),
+	const struct kernels_run run = {
+		.want = {&random_family, &class, sizeof(class), .what = draw->row->name},
+		.stream = draw->stream, .grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1, 1),
+		.params = params, .arrays = &array, .array_count = 1,
 	};
+	struct kz_kernel *kernel;
 	kz_status st;
 	if (count == 0) {
 		return KZ_OK;
 	}
-	if ((st = kernels_get(&call.kernel, dev, &want, err))
+	if ((st = kernels_get(&kernel, draw->stream->device, &run.want, err))
 	    || (st = random_take(&first, draw->rng, divide_up(count, per), err))) {
 		return st;
 	}
-	return kernels_launch(&call, err);
+	return kernels_start(kernel, &run, err);
 }
 
 /* Results */

@@ -95,7 +95,7 @@ struct sparse_job {
 	int lanes;            /* of SPARSE_VECTOR, else 0 */
 	int64_t count;        /* what blocks share out */
 	int64_t per;          /* and how much of it each has */
-	kz_dim3 block;        /* of a device that is not serial; zeros: 256 threads */
+	kz_dim3 block;        /* in place of the schedule's; zeros: 256 threads (kernels.h) */
 	int64_t grid_y;       /* 0: 1 */
 	int array_count;
 	struct kz_array *arrays[SPARSE_ARRAYS];
@@ -103,6 +103,8 @@ struct sparse_job {
 	int64_t numbers[SPARSE_NUMBERS];
 };
 
+/* Whether a block has one thread, which walks over rows. */
+bool sparse_walks(const struct kz_device *dev);
 kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_error *err);
 /* Run a kernel that looks for something: *place is the first one where it is, or UINT64_MAX.  The first
  * of the job's arrays is left for that number.  Waits. */

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { SERIAL_BLOCKS = 4 }; /* of a sort on a serial device, whose counts are as many times the keys */
+enum { WALKING_BLOCKS = 4 }; /* of a sort by blocks of one thread, whose counts are as many times the keys */
 
 /* What there is of each entry; the arrays are counted. */
 struct entries {
@@ -76,17 +76,18 @@ struct sparse_digits {
 	int64_t per;    /* entries of a block */
 };
 
-/* A serial device counts all keys at once if the counts take no more room than a few times the entries. */
+/* Blocks of one thread count all keys at once if the counts take no more room than a few times the entries. */
 static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int64_t count, int64_t bits)
 {
 	struct sparse_digits plan = {bits, 1, count};
-	if (dev->serial) {
-		plan.per = divide_up(count, min64(SERIAL_BLOCKS, divide_up(count, SPARSE_CHUNK)));
+	bool walks = sparse_walks(dev);
+	if (walks) {
+		plan.per = divide_up(count, min64(WALKING_BLOCKS, divide_up(count, SPARSE_CHUNK)));
 	} else {
 		plan.per = SPARSE_CHUNK;
 	}
 	plan.blocks = divide_up(count, plan.per);
-	int64_t most = dev->serial ? 4 * count + 65536 : SPARSE_DIGITS * plan.blocks;
+	int64_t most = walks ? 4 * count + 65536 : SPARSE_DIGITS * plan.blocks;
 	while (plan.bits > 8 && (plan.bits > 40 || plan.blocks << plan.bits > most)) {
 		plan.bits--;
 	}

@@ -15,7 +15,6 @@ struct sparse_class {
 	kz_dtype dtype;
 	kz_dtype index;
 	int lanes;
-	int serial;
 };
 
 static const char *const sparse_names[] = {
@@ -43,51 +42,50 @@ static void sparse_write_values(struct str *source, kz_dtype dtype)
 		: "#define KZ_ZERO 0\n#define KZ_MADD(c, a, b) fma(a, b, c)\n");
 }
 
-static void sparse_write_source(struct str *source, const void *context)
+static void sparse_write_source(struct str *source, const void *context,
+	const struct schedule *schedule)
 {
+	(void)schedule;
 	const struct sparse_class *class = context;
 	if (class->dtype) {
 		sparse_write_values(source, class->dtype);
 	}
-	str_addf(source, "#define KZ_%s\n#define KZ_LANES %d\ntypedef %s kz_index;\n%s",
-		sparse_names[class->kernel], class->lanes, kz_dtype_ctype(class->index),
-		class->serial ? "#define KZ_SERIAL\n" : "");
+	str_addf(source, "#define KZ_%s\n#define KZ_LANES %d\ntypedef %s kz_index;\n",
+		sparse_names[class->kernel], class->lanes, kz_dtype_ctype(class->index));
 	str_add(source, device_sparse);
+}
+
+static const struct kernel_family sparse_family = {
+	"sparse", sparse_write_source, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+};
+
+bool sparse_walks(const struct kz_device *dev)
+{
+	return schedule_of(sparse_family.schedules, dev)->threads == 1;
 }
 
 kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_error *err)
 {
-	struct kz_device *dev = stream->device;
-	struct {
-		char family[8];
-		struct sparse_class class;
-	} key = {"sparse", {job->kernel, job->dtype, job->index, job->lanes, dev->serial}};
-	struct kernels_want want = {&key, sizeof(key), sparse_write_source, &key.class,
-		sparse_names[job->kernel]};
-	struct memory *used[SPARSE_ARRAYS];
+	const struct sparse_class class = {job->kernel, job->dtype, job->index, job->lanes};
 	CUdeviceptr addresses[SPARSE_ARRAYS];
 	void *params[SPARSE_ARRAYS + SPARSE_NUMBERS];
-	struct kernels_call call = {
-		.stream = stream, .params = params, .used = used,
-		.block = dev->serial ? kz_dim(1, 1, 1) : job->block.x ? job->block : kz_dim(BLOCK, 1, 1),
+	struct kernels_run run = {
+		.want = {&sparse_family, &class, sizeof(class), .what = sparse_names[job->kernel]},
+		.stream = stream, .block = job->block, .params = params,
+		.arrays = job->arrays, .array_count = job->array_count,
 	};
 	if (job->count == 0) {
 		return KZ_OK;
 	}
-	call.grid = kz_dim(divide_up(job->count, job->per), job->grid_y ? job->grid_y : 1, 1);
+	run.grid = kz_dim(divide_up(job->count, job->per), job->grid_y ? job->grid_y : 1, 1);
 	for (int i = 0; i < job->array_count; i++) {
-		const struct kz_array *array = job->arrays[i];
-		addresses[i] = array ? array_address(array) : 0;
+		addresses[i] = job->arrays[i] ? array_address(job->arrays[i]) : 0;
 		params[i] = &addresses[i];
-		if (array) {
-			used[call.used_count++] = array->buffer->memory;
-		}
 	}
 	for (int i = 0; i < job->number_count; i++) {
 		params[job->array_count + i] = (void *)&job->numbers[i];
 	}
-	kz_status st = kernels_get(&call.kernel, dev, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 kz_status sparse_find(uint64_t *place, const struct sparse_job *job, struct kz_stream *stream,

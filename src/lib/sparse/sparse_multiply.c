@@ -11,7 +11,7 @@
 #include "lib/sparse/sparse.h"
 
 enum { LANES_MOST = 32, THREADS = 256, SCATTER_MOST = 7 };
-enum { SERIAL_PRODUCTS = 16384, SERIAL_ROWS = 4096 }; /* of a block of a serial device, about */
+enum { WALK_PRODUCTS = 16384, WALK_ROWS = 4096 }; /* of a block of one thread, about */
 
 /* The kernel */
 
@@ -29,11 +29,11 @@ static int sparse_lanes(const struct kz_sparse *csr)
 	return lanes;
 }
 
-/* Rows of a block, on a serial device. */
-static int64_t sparse_serial_rows(const struct kz_sparse *csr, int64_t width)
+/* Rows of a block of one thread. */
+static int64_t sparse_walk_rows(const struct kz_sparse *csr, int64_t width)
 {
-	int64_t rows = SERIAL_PRODUCTS / ((sparse_mean(csr) + 1) * min64(width, SERIAL_PRODUCTS));
-	return rows < 1 ? 1 : min64(rows, SERIAL_ROWS);
+	int64_t rows = WALK_PRODUCTS / ((sparse_mean(csr) + 1) * min64(width, WALK_PRODUCTS));
+	return rows < 1 ? 1 : min64(rows, WALK_ROWS);
 }
 
 kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struct kz_array *x,
@@ -54,13 +54,13 @@ kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struc
 			threads *= 2;
 		}
 	}
-	bool serial = stream->device->serial;
-	job.per = serial ? sparse_serial_rows(csr, width) : THREADS / threads;
+	bool walks = sparse_walks(stream->device);
+	job.per = walks ? sparse_walk_rows(csr, width) : THREADS / threads;
 	job.numbers[job.number_count++] = csr->rows;
 	if (width > 1) {
 		job.numbers[job.number_count++] = width;
 		job.block = kz_dim(threads, THREADS / threads, 1);
-		job.grid_y = serial ? 1 : min64(divide_up(width, threads), 65535);
+		job.grid_y = walks ? 1 : min64(divide_up(width, threads), 65535);
 	}
 	job.numbers[job.number_count++] = job.per;
 	return sparse_run(&job, stream, err);
@@ -68,7 +68,7 @@ kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struc
 
 /* Results */
 
-/* y = op(a) x by adding to what is in y, on a serial device.  The size of the matrix alone decides how
+/* y = op(a) x by adding to what is in y, by blocks of one thread.  The size of the matrix alone decides how
  * many sums there are for each element. */
 static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, kz_matrix_op op,
 	struct kz_array *x, int64_t width, struct kz_stream *stream, kz_error *err)
@@ -116,7 +116,7 @@ static kz_status sparse_multiply_any(struct kz_array *y, struct kz_sparse *a, kz
 {
 	struct kz_sparse *csr = NULL;
 	bool is_csr = a->format == KZ_SPARSE_CSR && op == KZ_MATRIX_AS_IS;
-	if (stream->device->serial && !is_csr) {
+	if (sparse_walks(stream->device) && !is_csr) {
 		return sparse_scatter(y, a, op, x, width, stream, err);
 	}
 	kz_status st = sparse_as_csr(&csr, a, op, stream, err);
