@@ -252,6 +252,22 @@ check-dropin: all $(DROPIN) $(BUILD)/check_driver
 
 # --- Checks for developers -----------------------------------------------------------------------
 
+# What a change has to pass, in ten minutes on two cores: brief forms, and of lint and of
+# AddressSanitizer's suites those near what changed since BASE (.ci/changed).  These always run there:
+SUITES_gate := base store module memory array elementwise reduce matmul sort fft threads released parse emit launch \
+	api api_stream api_capture
+.PHONY: gate gate-steps gate-lint gate-asan
+gate: ## what a change has to pass: a brief check, and lint and asan near what changed since BASE
+	@echo "gate: what changed since $$(git log -1 --format='%h (%s)' "$$(.ci/changed base)")"
+	+@KUDZU_TEST_BRIEF=1 $(MAKE) --no-print-directory -k $(jobs) gate-steps
+	@echo 'PASS: gate'
+gate-steps: gate-asan all-checks gate-lint lint-shell check-headers
+gate-lint:
+	+@$(MAKE) --no-print-directory lint-c SOURCES_lint="$$(.ci/changed sources | tr '\n' ' ')"
+gate-asan:
+	+@$(MAKE) --no-print-directory check-unit MODE=asan BUILD=build/asan \
+		SUITES="$(SUITES_gate) $$(.ci/changed suites | tr '\n' ' ')"
+
 # Side by side, as many as there are jobs: most of them keep one core busy.  The long ones begin first.
 # The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh too:
 # DONE=check ALSO=check-fresh.
@@ -324,7 +340,8 @@ check-fresh: ## the README's two commands on a bare Debian 12, or with the toolk
 # times as long as these; `make lint LINT_STEPS=225000` before a release.
 LINT_STEPS ?= 40000
 lint: lint-c lint-shell ## clang-tidy (functions to 80 lines, and bugs) and shellcheck
-lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command)))
+SOURCES_lint := $(SOURCES_kudzu) $(SOURCES_device) $(SOURCES_command)
+lint-c: $(patsubst %,lint/%,$(sort $(SOURCES_lint)))
 	@echo 'PASS: $@'
 lint/%.c: $(BUILD)/llvm.flags $(BUILD)/folders.flags
 	$(call say,LINT)cat $^ | xargs clang-tidy --quiet $*.c -- -std=gnu11 $(INCLUDES) \

@@ -33,8 +33,8 @@ static const char *const mod_names[PTX_MOD_COUNT] = {
 
 const struct ptx_row ptx_rows[PTX_OP_COUNT] = {
 #define X(op, spelling, operands, types, mods, kind, emit, note) \
-	{PTX_KIND_##kind, spelling, operands, types, mods, note[0] == 'u', \
-		note[0] == 'u' ? &note[sizeof("unsupported") - 1] : ""},
+	{spelling, operands, types, mods, note[0] == 'u' ? &note[sizeof("unsupported") - 1] : "", \
+		PTX_KIND_##kind, note[0] == 'u'},
 #include "cpu/ptx/ptx.def"
 #undef X
 };

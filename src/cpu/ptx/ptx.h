@@ -205,13 +205,13 @@ enum ptx_kind {
 
 /* A row of ptx.def without its emitter. */
 struct ptx_row {
-	enum ptx_kind kind;
 	const char *spelling;
 	const char *operands;
 	const char *types;
 	const char *mods;
+	const char *reason; /* if it is unsupported: " (clusters)" or "" */
+	enum ptx_kind kind;
 	bool unsupported;
-	const char *reason;           /* if so: " (clusters)" or "" */
 };
 
 extern const struct ptx_row ptx_rows[PTX_OP_COUNT];
