@@ -126,6 +126,53 @@ START_TEST(memory_of_a_released_array_is_a_fault)
 }
 END_TEST
 
+/* How a source comes to the device: with a name or without, compiled before, and where nothing can be
+ * kept. */
+enum way { WAY_NAMED, WAY_NAMELESS, WAY_IMAGE, WAY_NO_FOLDER, WAYS };
+
+static void array_guard_compile(enum way way)
+{
+	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
+	kz_image *image = NULL;
+	options.name = way == WAY_NAMED || way == WAY_NO_FOLDER ? "pick.cu" : NULL;
+	kz_module_release(mod);
+	if (way == WAY_IMAGE) {
+		ok(kz_compile(&image, source, NULL, &err));
+		ok(kz_module_load_image(&mod, dev, image, &err));
+		kz_image_release(image);
+	} else {
+		ok(kz_module_compile(&mod, dev, source, &options, &err));
+	}
+}
+
+/* A user opens the file that a fault names. */
+START_TEST(the_place_of_a_fault_is_in_a_file_that_exists)
+{
+	char text[sizeof(source)] = "";
+	const enum way way = (enum way)(_i % WAYS);
+	if (!array_guard_is_cpu(_i / WAYS)) {
+		return;
+	}
+	array_guard_open("end");
+	if (way == WAY_NO_FOLDER) {
+		setenv("KUDZU_CACHE_DIR", "/dev/null/none", 1);
+	}
+	array_guard_compile(way);
+	ck_assert_int_eq(pick(9), KZ_FAULT);
+	ck_assert_int_eq(err.line, 3);
+	if (way == WAY_NO_FOLDER) {
+		ck_assert_str_eq(err.file, "/string of the program");
+	} else {
+		FILE *file = fopen(err.file, "r");
+		ck_assert_msg(file != NULL, "%s", err.file);
+		ck_assert_uint_eq(fread(text, 1, sizeof(text), file), sizeof(text) - 1);
+		ck_assert_str_eq(text, source);
+		fclose(file);
+	}
+	array_guard_close();
+}
+END_TEST
+
 static const char *const strange[] = {"on", "END", "2", "end ", "both"};
 
 START_TEST(a_strange_guard_is_an_error_that_says_what_is_expected)
@@ -154,6 +201,7 @@ SUITE(array_guard)
 	tcase_add_loop_test(tc, an_element_beside_an_array_is_a_fault_that_names_the_array, 0,
 		count * (int)countof(rows));
 	tcase_add_loop_test(tc, memory_of_a_released_array_is_a_fault, 0, count);
+	tcase_add_loop_test(tc, the_place_of_a_fault_is_in_a_file_that_exists, 0, count * WAYS);
 	tcase_add_loop_test(tc, a_strange_guard_is_an_error_that_says_what_is_expected, 0,
 		count * (int)countof(strange));
 	return s;

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "lib/cache/cache.h"
 #include "lib/module/image_cache.h"
-#include "lib/rtc/keep.h"
 
 #include <kudzu/cache.h>
 
@@ -348,16 +347,6 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 	return ok && !out->failed ? KZ_OK : error_no_memory(err);
 }
 
-/* With keep_source the code has another name for the source, which is in the key; see image.c. */
-static kz_status cache_name_kept(char **kept, struct rtc_request *request,
-	const kz_compile_options *options, kz_error *err)
-{
-	bool keeps = options && options->keep_source && (request->line_info || request->debug);
-	kz_status st = keeps ? keep_path(kept, request->source, request->name, err) : KZ_OK;
-	request->name = *kept ? *kept : request->name;
-	return st;
-}
-
 kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
@@ -374,7 +363,7 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 			__func__, size);
 	}
 	if ((st = image_read_options(&request, options, err))
-	    || (st = cache_name_kept(&kept, &request, options, err))
+	    || (st = image_keep_source(&kept, &request, options, false, err))
 	    || (st = cache_find_answer(&found, &request, err))) {
 		str_free(&found);
 		mem_free(kept);

@@ -108,13 +108,40 @@ static const char *source_behind_mark(const char *source)
 	return marked ? source + 3 : source;
 }
 
+/* With the guard of the CPU device a fault names a line of the source, and not of the PTX.  Then code
+ * has line information for all who may load it, in this process or from an image. */
+static bool source_is_guarded(const struct rtc_request *request)
+{
+	const char *guard = env_get("KUDZU_CPU_GUARD");
+	return guard && strcmp(guard, "0") != 0
+		&& !(request->arch && strncmp(request->arch, "lto_", 4) == 0);
+}
+
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
 	kz_status st = options ? source_read_given(request, options, err) : KZ_OK;
 	request->source = source_behind_mark(request->source);
+	request->line_info |= source_is_guarded(request);
 	st = st ? st : source_add_defaults(request, err);
 	return st ? st : rtc_request_check(request, err);
+}
+
+kz_status image_keep_source(char **kept, struct rtc_request *request, const kz_compile_options *options,
+	bool writes, kz_error *err)
+{
+	bool is_asked = options && options->keep_source;
+	*kept = NULL;
+	if (!(request->line_info || request->debug) || !(is_asked || source_is_guarded(request))) {
+		return KZ_OK;
+	}
+	kz_error *reason = is_asked ? err : NULL;
+	kz_status st = writes ? keep_source(kept, request->source, request->name, reason)
+		: keep_path(kept, request->source, request->name, reason);
+	/* The guard does without a folder to write to, but then nobody shall look for the file.  A relative
+	 * name would get the working directory before it. */
+	request->name = st ? "/string of the program" : *kept;
+	return is_asked ? st : KZ_OK;
 }
 
 kz_status image_compile(struct kz_image **out, const char *source,
@@ -127,14 +154,9 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	};
 	char *kept = NULL;
 	kz_status st;
-	if ((st = image_read_options(&request, options, err))) {
+	if ((st = image_read_options(&request, options, err))
+	    || (st = image_keep_source(&kept, &request, options, true, err))) {
 		return st;
-	}
-	if (options && options->keep_source && (request.line_info || request.debug)) {
-		if ((st = keep_source(&kept, request.source, request.name, err))) {
-			return st;
-		}
-		request.name = kept;
 	}
 	bool mine = error_is_clean(err);
 	st = image_cache_get(out, &request, err);

@@ -112,6 +112,12 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err);
 
+/* The code names a file for each line: have one with the source, if the options or the guard want that.
+ * *kept is its name, in the request then, and freed with mem_free; NULL: there is none.  Unless it
+ * `writes`, the file need not be there. */
+kz_status image_keep_source(char **kept, struct rtc_request *request, const kz_compile_options *options,
+	bool writes, kz_error *err);
+
 /* Compile for a device of this compute capability; without one (0) the options or a default say
  * for what. */
 kz_status image_compile(struct kz_image **out, const char *source,

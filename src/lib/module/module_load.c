@@ -123,14 +123,7 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	const char *source, const kz_compile_options *options, kz_error *err)
 {
 	struct kz_image *image = NULL;
-	kz_compile_options lines;
 	kz_status st = kz_device_check(dev, err);
-	if (dev->has_guard && (!options || options->size == sizeof(*options))) {
-		/* What the guard finds has a line of the source then, not of the PTX. */
-		lines = options ? *options : (kz_compile_options)KZ_COMPILE_OPTIONS_INIT;
-		lines.line_info = 1;
-		options = &lines;
-	}
 	st = st ? st : image_compile(&image, source, options, dev->info.compute_capability,
 		dev->ptx_only, err);
 	bool is_shared = st == KZ_OK && image_cache_module(out, dev, image);
