@@ -13,7 +13,4 @@ enum pass {
 };
 static_assert(PASS_COUNT <= 64, "a set of passes has 64 bits");
 
-/* Read the set of passes that are left out, "-prefetch,-no-wrap".  False if there is none of a name. */
-bool passes_parse(const char *text, uint64_t *out);
-
 #endif

@@ -57,6 +57,33 @@ static bool settings_parse_seconds(const char *text, uint64_t *out)
 	return true;
 }
 
+static const char *const settings_passes[] = {
+#define X(symbol, name, file) name,
+#include "cpu/config/passes.def"
+#undef X
+};
+
+/* "-prefetch,-no-wrap" */
+static bool settings_parse_passes(const char *text, uint64_t *out)
+{
+	*out = 0;
+	for (const char *next = text;; next++) {
+		size_t len = strcspn(next, ","), pass = 0;
+		while (pass < PASS_COUNT && (*next != '-' || len != strlen(settings_passes[pass]) + 1
+			|| strncmp(next + 1, settings_passes[pass], len - 1) != 0)) {
+			pass++;
+		}
+		if (pass == PASS_COUNT) {
+			return false;
+		}
+		*out |= UINT64_C(1) << pass;
+		next += len;
+		if (*next == '\0') {
+			return true;
+		}
+	}
+}
+
 static bool settings_parse_width(const char *text, uint64_t *out)
 {
 	*out = strcmp(text, "1") == 0 ? 1 : SETTINGS_MAX_WIDTH;
@@ -95,7 +122,7 @@ static const struct {
 		"sse2, sse4, avx, avx2, avx512 or native"},
 	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, or 0"},
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1, 2 or once"},
-	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", passes_parse,
+	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", settings_parse_passes,
 		"passes to leave out, such as -prefetch,-no-wrap"},
 	[SETTING_LIMITS] = {"KUDZU_CPU_LIMITS", settings_parse_limits, "on or off"},
 };

@@ -4,7 +4,7 @@
  *
  * There are several ways to make a load or store: once for the whole warp, for lanes at known
  * distances (emit_strided.c), for lanes anywhere (emit_vector.c), or in an order that other threads
- * see (emit_ordered.c).  The last way, one lane after the other, can make all.
+ * see.  The last way, one lane after the other, can make all.
  *
  * LLVM is told nothing about the alignment of plain accesses: an address of a kernel may be
  * anything.
@@ -191,6 +191,64 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 	emit_end_vector(e, inst, &wide);
 }
 
+/*
+ * Volatile, relaxed, acquire or release, by a warp: each element has to be one access, made once.  A C
+ * function makes them lane after lane, where LLVM's passes over the kernel cannot see them.
+ */
+static bool mem_is_ordered(struct emit *e, const struct ptx_inst *inst)
+{
+	return emit_is_vector(e) && emit_order(inst) != LLVMAtomicOrderingNotAtomic
+		&& inst->types[0] != PTX_PRED && ptx_type_size(inst->types[0]) <= sizeof(uint64_t);
+}
+
+/* Nothing moves past here that the order forbids. */
+static void fence(struct emit *e, const struct ptx_inst *inst, LLVMAtomicOrdering order)
+{
+	LLVMAtomicOrdering asked = emit_order(inst);
+	if (asked == LLVMAtomicOrderingSequentiallyConsistent || asked == order) {
+		LLVMBuildFence(e->builder, asked, false, "");
+	}
+}
+
+static void strong_move(struct emit *e, const struct ptx_inst *inst, size_t count, bool store)
+{
+	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), ptx_type_size(inst->types[0]),
+		(unsigned)count, store);
+}
+
+static void ld_ordered(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *parts;
+	enum ptx_type type = inst->types[0];
+	size_t count = vector_parts(&inst->operands[0], &parts);
+	LLVMValueRef values[RT_PARTS];
+	assert(count <= RT_PARTS);
+	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[1]), NULL, 0);
+	strong_move(e, inst, count, false);
+	fence(e, inst, LLVMAtomicOrderingAcquire);
+	for (size_t i = 0; i < count; i++) {
+		values[i] = emit_take_lanes(e, emit_type(e, type), (unsigned)i);
+	}
+	for (size_t i = 0; i < count; i++) {
+		emit_def(e, &parts[i], type, values[i]);
+	}
+}
+
+static void st_ordered(struct emit *e, const struct ptx_inst *inst)
+{
+	const struct ptx_operand *parts;
+	size_t count = vector_parts(&inst->operands[1], &parts);
+	LLVMValueRef values[RT_PARTS];
+	assert(count <= RT_PARTS);
+	for (size_t i = 0; i < count; i++) {
+		values[i] = emit_use(e, &parts[i], inst->types[0]);
+	}
+	fence(e, inst, LLVMAtomicOrderingRelease);
+	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[0]), values, (unsigned)count);
+	strong_move(e, inst, count, true);
+	fence(e, inst, LLVMAtomicOrderingSequentiallyConsistent);
+}
+
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
 	if (e->once) {
@@ -198,8 +256,8 @@ void emit_ld(struct emit *e, const struct ptx_inst *inst)
 		ld_lane(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		ld_warp(e, inst);
-	} else if (emit_is_ordered(e, inst)) {
-		emit_ordered_load(e, inst);
+	} else if (mem_is_ordered(e, inst)) {
+		ld_ordered(e, inst);
 	} else {
 		emit_each_lane(e, inst, ld_lane);
 	}
@@ -306,8 +364,8 @@ void emit_st(struct emit *e, const struct ptx_inst *inst)
 		st_last(e, inst);
 	} else if (emit_is_vector(e) && is_plain(inst)) {
 		st_warp(e, inst);
-	} else if (emit_is_ordered(e, inst)) {
-		emit_ordered_store(e, inst);
+	} else if (mem_is_ordered(e, inst)) {
+		st_ordered(e, inst);
 	} else {
 		emit_each_lane(e, inst, st_lane);
 	}

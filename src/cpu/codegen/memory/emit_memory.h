@@ -39,10 +39,6 @@ void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsi
 bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);
 void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place);
 
-/* emit_ordered.c: ld and st with an order or volatile, of a warp. */
-bool emit_is_ordered(struct emit *e, const struct ptx_inst *inst);
-emit_fn emit_ordered_load, emit_ordered_store;
-
 /* emit_prefetch.c: load a vector of `size` bytes, of lanes side by side. */
 LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size);
 
