@@ -35,6 +35,8 @@
  * In optimised code a function that ends with a call, `return kz_add(...)`, may be off the stack: the
  * place is then the line that called it.  Calls from an interpreter, as Python's, are in its own code.
  *
+ * While KUDZU_LEAKS is set, kz_error_print says in the same way which call of the program failed.
+ *
  * The report at the close of a device has what is live then.  A program may close a device before it
  * releases what it has of it; when the last of these objects is released the file says so.
  */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include "base/alloc.h"
+#include "base/place.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ static void error_write_message(char *message, size_t size, const char *format, 
 static void error_fill(kz_error *err, kz_status status, kz_domain domain, int code,
 	const char *name, const char *call, uint32_t flags)
 {
+	bool has_place = atomic_load_explicit(&place_is_in_errors, memory_order_relaxed);
 	*err = (kz_error){
 		.status = status,
 		.domain = domain,
@@ -46,6 +48,7 @@ static void error_fill(kz_error *err, kz_status status, kz_domain domain, int co
 		.name = name,
 		.call = call,
 		.flags = flags,
+		.reserved = {0, has_place ? place_here() : 0},
 	};
 }
 

@@ -36,6 +36,8 @@ extern const char __stop_kudzu_text[] __attribute__((weak, visibility("hidden"))
 /* Calls of ours that are on the stack, mostly, and at most. */
 enum { PLACE_FEW = 12, PLACE_MANY = 256 };
 
+atomic_bool place_is_in_errors;
+
 static pthread_once_t place_is_prepared = PTHREAD_ONCE_INIT;
 static uintptr_t place_own_begin, place_own_end;
 

@@ -5,6 +5,11 @@
 /* Places in the program: the line that called the library. */
 #include "base/common.h"
 
+#include <stdatomic.h>
+
+/* Whether errors have the place of the call that failed; set it after a first place_here. */
+extern atomic_bool place_is_in_errors;
+
 /* The address of the call, in the first function on the stack that is not the library's; 0: it is not
  * known.  Call it without a lock: the first time it loads a library. */
 uintptr_t place_here(void);

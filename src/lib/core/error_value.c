@@ -4,11 +4,13 @@
  * values in.
  *
  * Printing goes through a sink, which is a stream or a buffer.  It never allocates, so an error
- * about memory prints as well as any other.
+ * about memory prints as well as any other; but to find the line of the program, while KUDZU_LEAKS is
+ * set, and without memory there is an offset in its place.
  */
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/place.h"
 #include "lib/cuda/codes.h"
 
 #include <inttypes.h>
@@ -107,6 +109,23 @@ static void print_call(struct sink *sink, const kz_error *err)
 	sink_add(sink, "\n");
 }
 
+/* Which call of the program failed. */
+static void print_caller(struct sink *sink, const char *label, const kz_error *err)
+{
+	if (err->reserved[1] != 0) {
+		struct place place;
+		struct place_finder *finder = place_finder_create();
+		place_find(&place, finder, (uintptr_t)err->reserved[1]);
+		place_finder_free(finder);
+		sink_add(sink, label);
+		sink_add(sink, place.file[0] ? place.file : "an unknown place");
+		if (place.line > 0) {
+			sink_number(sink, ":", place.line);
+		}
+		sink_add(sink, "\n");
+	}
+}
+
 /* The error has room for the first failure only, so a person who sees that learns of the others. */
 static void print_later(struct sink *sink, const kz_error *err)
 {
@@ -129,12 +148,14 @@ static void print_error(struct sink *sink, const kz_error *err)
 		/* The log is the compiler's diagnostics, and says all that the message says. */
 		sink_lines(sink, "", err->log);
 		sink_line(sink, "hint: ", err->hint);
+		print_caller(sink, "from: ", err);
 		print_later(sink, err);
 		return;
 	}
 	sink_line(sink, "kudzu: ", err->message);
 	print_place(sink, err);
 	print_call(sink, err);
+	print_caller(sink, "  from: ", err);
 	if (err->flags & KZ_ERROR_MAYBE_ASYNC) {
 		sink_line(sink, "  note: ", "the cause may be work that was started earlier");
 	}

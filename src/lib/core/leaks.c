@@ -419,6 +419,9 @@ static FILE *leaks_open(const char *path)
 kz_status leaks_begin_asked(kz_error *err)
 {
 	kz_status st = KZ_OK;
+	if (env_get("KUDZU_LEAKS")) {
+		(void)place_here();
+	}
 	pthread_mutex_lock(&leaks.lock);
 	const char *path = leaks.file ? NULL : env_get("KUDZU_LEAKS");
 	if (path && *path) {
@@ -427,6 +430,7 @@ kz_status leaks_begin_asked(kz_error *err)
 			"KUDZU_LEAKS: cannot write the report to '%s'", path);
 	}
 	if (leaks.file) {
+		atomic_store(&place_is_in_errors, true);
 		atomic_store(&leaks_on, true);
 	}
 	pthread_mutex_unlock(&leaks.lock);

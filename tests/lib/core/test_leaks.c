@@ -399,6 +399,37 @@ START_TEST(the_file_has_what_is_live_at_the_close)
 }
 END_TEST
 
+/* What kz_error_print prints of a launch of nothing, and the line of that call. */
+static const char *print_failure(int *at)
+{
+	static char text[1000];
+	kz_array *a = NULL;
+	kz_error_clear(&err);
+	*at = __LINE__ + 1;
+	ck_assert_int_eq(kz_array_create(&a, dev, KZ_F32, KZ_SHAPE(-1), &err), KZ_INVALID);
+	kz_error_format(&err, text, sizeof(text));
+	kz_error_clear(&err);
+	return text;
+}
+
+START_TEST(an_error_names_the_call_that_failed)
+{
+	char want[200];
+	int at;
+	err = (kz_error)KZ_ERROR_INIT;
+	dev = support_open_stub("");
+	ck_assert_ptr_null(strstr(print_failure(&at), "from:"));
+	support_close_stub(dev);
+	setenv("KUDZU_LEAKS", "/dev/null", 1);
+	dev = support_open_stub("");
+	const char *text = print_failure(&at);
+	snprintf(want, sizeof(want), "\n  from: %s:%d\n", __FILE__, at);
+	ck_assert_msg(strstr(text, want), "%s", text);
+	support_close_stub(dev);
+	unsetenv("KUDZU_LEAKS");
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_is_told)
 {
 	err = (kz_error)KZ_ERROR_INIT;
@@ -458,6 +489,7 @@ SUITE(leaks)
 		losses_of_one_line_are_a_group,
 		a_loss_that_there_is_no_memory_for_stays_unknown);
 	tc = suite_add_case(s, "file");
+	tcase_add_test(tc, an_error_names_the_call_that_failed);
 	tcase_add_loop_test(tc, the_file_has_what_is_live_at_the_close, 0, count + 1);
 	tcase_add_test(tc, a_file_that_cannot_be_written_is_told);
 	return s;
