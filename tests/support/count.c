@@ -11,11 +11,25 @@ int support_how_many(int slow, int usual, int brief)
 	return getenv("KUDZU_TEST_SLOW") ? slow : getenv("KUDZU_TEST_BRIEF") ? brief : usual;
 }
 
-bool support_is_tried(int i, int of, int usual, int brief)
+static uint64_t count_seed(void)
 {
 	const char *seed = getenv("KUDZU_TEST_SEED");
-	const uint64_t mixed = (seed ? strtoull(seed, NULL, 0) : 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return seed ? strtoull(seed, NULL, 0) : 1;
+}
+
+bool support_is_tried(int i, int of, int usual, int brief)
+{
+	const uint64_t mixed = count_seed() * UINT64_C(0x9e3779b97f4a7c15);
 	const int tried = support_how_many(of, usual, brief), from = (int)((mixed >> 33) % (uint64_t)of);
 	/* As Bresenham draws the points of a line. */
 	return (int64_t)((i + from) % of) * tried % of < tried;
+}
+
+bool support_is_way_tried(const char *test, int way)
+{
+	uint64_t mixed = UINT64_C(0xcbf29ce484222325) ^ count_seed(); /* FNV-1a */
+	for (const char *at = test; *at; at++) {
+		mixed = (mixed ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	}
+	return getenv("KUDZU_TEST_SLOW") || (int)(mixed >> 40 & 1) == way;
 }

@@ -14,5 +14,8 @@ int support_how_many(int slow, int usual, int brief);
  * `brief`, at even distances.  KUDZU_TEST_SEED says which.
  */
 bool support_is_tried(int i, int of, int usual, int brief);
+/* Whether a test tries way 0 or 1 of two: with KUDZU_TEST_SLOW both, else the one that its name and
+ * KUDZU_TEST_SEED choose, so that about half of the tests of a suite try each. */
+bool support_is_way_tried(const char *test, int way);
 
 #endif

@@ -2,8 +2,10 @@
 #ifndef BOTH_SHAPES_H
 #define BOTH_SHAPES_H
 
-/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs. */
+/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs.  A usual
+ * run tries each DEVICE_TEST in one of the two; see support_is_way_tried(). */
 #include "lib/core/memory.h"
+#include "support/suite.h"
 #include "support/support.h"
 
 static kz_error err;
@@ -14,12 +16,14 @@ static inline int both_shapes_count(void)
 	return 2 * support_device_count();
 }
 
-/* Whether round `k` of `of` is tried: in all shapes of kernels together, as many are as
- * support_is_tried() says. */
-static inline bool both_shapes_try(int index, size_t k, size_t of, int usual, int brief)
+/* Whether round `k` of `of` is tried in the form that a DEVICE_TEST tries, as support_is_tried() says. */
+static inline bool both_shapes_try(size_t k, size_t of, int usual, int brief)
 {
-	return support_is_tried((int)((size_t)index * of + k), both_shapes_count() * (int)of, usual, brief);
+	return support_is_tried((int)k, (int)of, usual, brief);
 }
+
+#undef DEVICE_TEST
+#define DEVICE_TEST EITHER_WAY_TEST
 
 static inline void setup(int index)
 {

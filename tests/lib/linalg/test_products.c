@@ -182,7 +182,7 @@ DEVICE_TEST(dot_and_inner_take_any_ranks)
 {
 	state = 3;
 	for (int round = 0; round < 16 * 4; round++) {
-		if (!both_shapes_try(_i, (size_t)round, 16 * 4, 24, 8)) {
+		if (!both_shapes_try((size_t)round, 16 * 4, 12, 4)) {
 			continue;
 		}
 		kz_shape x = draw_shape(round & 3), y = draw_shape(round >> 2 & 3);
@@ -207,7 +207,7 @@ DEVICE_TEST(vdot_conjugates_and_takes_elements_in_row_major_order)
 {
 	state = 4;
 	for (int round = 0; round < 20; round++) {
-		if (!both_shapes_try(_i, (size_t)round, 20, 8, 3)) {
+		if (!both_shapes_try((size_t)round, 20, 4, 2)) {
 			continue;
 		}
 		struct operand a = operand_make(KZ_C64, KZ_SHAPE(3, 4), (enum layout_kind)draw(LAYOUTS));
@@ -231,7 +231,7 @@ DEVICE_TEST(outer_takes_all_elements_of_both)
 {
 	state = 5;
 	for (int round = 0; round < 20; round++) {
-		if (!both_shapes_try(_i, (size_t)round, 20, 8, 3)) {
+		if (!both_shapes_try((size_t)round, 20, 4, 2)) {
 			continue;
 		}
 		struct operand a = operand_make(KZ_I16, KZ_SHAPE(2, 3), (enum layout_kind)draw(LAYOUTS));
@@ -286,7 +286,7 @@ DEVICE_TEST(kron_takes_any_ranks)
 {
 	state = 6;
 	for (int round = 0; round < 60; round++) {
-		if (!both_shapes_try(_i, (size_t)round, 60, 20, 8)) {
+		if (!both_shapes_try((size_t)round, 60, 10, 4)) {
 			continue;
 		}
 		struct operand a = operand_make(KZ_F32, draw_shape(round % 4),

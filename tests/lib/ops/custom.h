@@ -5,11 +5,15 @@
 /*
  * What the tests of users' kernels share.  Each runs on every device twice: with the kernels that
  * the library makes for it, and with those for the other kind of device, one thread a block or
- * many.
+ * many.  A usual run tries one of the two.
  */
 #include "lib/core/dtype.h"
 #include "lib/core/memory.h"
+#include "support/suite.h"
 #include "support/support.h"
+
+#undef DEVICE_TEST
+#define DEVICE_TEST EITHER_WAY_TEST
 
 static kz_error err;
 static kz_device *dev;

@@ -172,7 +172,7 @@ DEVICE_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
 	static const int64_t sizes[] = {1, 2, 3, 8, 16, 20};
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_INTEGER));) {
 		for (size_t k = 0; k < countof(sizes); k++) {
-			if (!both_shapes_try(_i, (dtype - KZ_I8) * countof(sizes) + k, 8 * countof(sizes), 14, 4)) {
+			if (!both_shapes_try((dtype - KZ_I8) * countof(sizes) + k, 8 * countof(sizes), 7, 2)) {
 				continue;
 			}
 			int64_t size = sizes[k];
@@ -359,7 +359,7 @@ DEVICE_TEST(nonzero_knows_every_type_and_small_arrays)
 	static const double values[4] = {0, -0.0, 2.5, -1};
 	int64_t places[2];
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 6, 2)) {
+		if (!both_shapes_try(dtype - 1, KZ_C128, 3, 1)) {
 			continue;
 		}
 		kz_array *doubles = from(KZ_F64, KZ_SHAPE(4), values, sizeof(values));

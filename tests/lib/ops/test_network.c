@@ -125,7 +125,7 @@ DEVICE_TEST(one_hot_has_a_one_at_each_class)
 	static const double complex want[12] = {0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 	static const double complex classes[4] = {2, 0, 1, 2};
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_INTEGER));) {
-		if (!both_shapes_try(_i, dtype - KZ_I8, 8, 4, 2)) {
+		if (!both_shapes_try(dtype - KZ_I8, 8, 2, 1)) {
 			continue;
 		}
 		kz_op_options options = KZ_OP_OPTIONS_INIT;

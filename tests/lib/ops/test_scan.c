@@ -161,7 +161,7 @@ DEVICE_TEST(types_are_numpys)
 		[KZ_F64] = KZ_F64, [KZ_C64] = KZ_C64, [KZ_C128] = KZ_C128,
 	};
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 6, 2)) {
+		if (!both_shapes_try(dtype - 1, KZ_C128, 3, 1)) {
 			continue;
 		}
 		kz_array *array, *sums, *products, *doubles;

@@ -95,7 +95,7 @@ static void check_search(kz_dtype dtype, int64_t count, int right)
 DEVICE_TEST(searchsorted_finds_what_a_loop_finds_for_every_type)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 10, 3)) {
+		if (!both_shapes_try(dtype - 1, KZ_C128, 5, 2)) {
 			continue;
 		}
 		for (size_t k = 0; k < countof(sizes) - 1; k++) {
@@ -219,7 +219,7 @@ static void check_bincount(kz_dtype dtype, int64_t count, int end, int64_t minle
 DEVICE_TEST(bincount_counts_every_type_of_integers)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_EXACT));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_U64, 6, 2)) {
+		if (!both_shapes_try(dtype - 1, KZ_U64, 3, 1)) {
 			continue;
 		}
 		for (size_t k = 0; k < countof(sizes); k++) {
@@ -347,7 +347,7 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 DEVICE_TEST(a_histogram_counts_what_lies_between_its_edges)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_EXACT | DTYPE_FLOAT));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_F64, 6, 2)) {
+		if (!both_shapes_try(dtype - 1, KZ_F64, 3, 1)) {
 			continue;
 		}
 		for (size_t k = 0; k < countof(sizes) - 1; k++) {
@@ -438,7 +438,7 @@ DEVICE_TEST(a_histogram_of_any_range_counts_between_its_edges)
 {
 	static int64_t counted[100000], want[100001];
 	for (const struct any_range *row = any_ranges; row < any_ranges + countof(any_ranges); row++) {
-		if (!both_shapes_try(_i, (size_t)(row - any_ranges), countof(any_ranges), 12, 5)) {
+		if (!both_shapes_try((size_t)(row - any_ranges), countof(any_ranges), 6, 3)) {
 			continue;
 		}
 		kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;

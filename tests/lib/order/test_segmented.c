@@ -91,7 +91,7 @@ DEVICE_TEST(segments_of_every_type_are_reduced_as_in_a_loop)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		for (size_t k = 0; k < (!dtype_is_complex(dtype) ? countof(ops) : 2); k++) {
-			if (!both_shapes_try(_i, (dtype - 1) * countof(ops) + k, KZ_C128 * countof(ops), 16, 5)) {
+			if (!both_shapes_try((dtype - 1) * countof(ops) + k, KZ_C128 * countof(ops), 8, 3)) {
 				continue;
 			}
 			check(dtype, ops[k], 0, 1);
@@ -217,7 +217,7 @@ static void check_runs(kz_dtype dtype, int64_t count, int64_t longest)
 DEVICE_TEST(runs_of_every_type_are_found_reduced_and_decoded)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
-		if (!both_shapes_try(_i, dtype - 1, KZ_C128, 8, 2)) {
+		if (!both_shapes_try(dtype - 1, KZ_C128, 4, 1)) {
 			continue;
 		}
 		check_runs(dtype, 0, 1);
