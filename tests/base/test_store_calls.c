@@ -213,7 +213,7 @@ static void put_without_end(unsigned seed)
 
 START_TEST(a_process_may_be_killed_at_any_time)
 {
-	long kills = test_count("KUDZU_TEST_KILLS", 200);
+	long kills = test_count("KUDZU_TEST_KILLS", support_how_many(200, 40, 20));
 	unsigned seed = (unsigned)test_count("KUDZU_TEST_SEED", 1);
 	printf("store_calls: %ld kills, KUDZU_TEST_SEED=%u\n", kills, seed);
 	store_close(store_create(0));

@@ -252,7 +252,7 @@ START_TEST(blocks_exchange_data_at_grid_sync)
 	unsigned rounds = waves[row].rounds;
 	struct arrays arrays;
 	if (driver_lacks("other devices hold fewer blocks")
-	    || !support_is_tried(_i, WAYS * countof(waves), 15, 10)
+	    || !support_is_tried(_i, WAYS * countof(waves), 11, 10)
 	    || (getenv("KUDZU_TEST_BRIEF") && blocks * threads > BRIEF)) {
 		return;
 	}

@@ -127,7 +127,7 @@ static void run(const struct pattern *p, size_t type, unsigned count, uint32_t w
 /* Every type, every count and every pattern, but usually not all combinations. */
 START_TEST(each_thread_has_its_own)
 {
-	if (!support_is_tried(_i, countof(types) * countof(counts) * countof(patterns), 61, 19)) {
+	if (!support_is_tried(_i, countof(types) * countof(counts) * countof(patterns), 37, 19)) {
 		return;
 	}
 	size_t type = (size_t)_i % countof(types);
@@ -233,7 +233,7 @@ START_TEST(rows_of_threads_read_the_same)
 	unsigned count = counts[(size_t)_i / countof(types)];
 	const size_t all = countof(rows) * countof(odd_ones);
 	for (size_t i = 0; i < all; i++) {
-		if (!support_is_tried(_i * (int)all + (int)i, 3 * (int)(countof(types) * all), 61, 19)) {
+		if (!support_is_tried(_i * (int)all + (int)i, 3 * (int)(countof(types) * all), 37, 19)) {
 			continue;
 		}
 		read_by_row(rows[i % countof(rows)], type, count, odd_ones[i / countof(rows)]);

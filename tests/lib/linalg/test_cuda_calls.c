@@ -300,6 +300,9 @@ CUDA_TEST(a_nan_in_a_matrix_reaches_the_results)
 {
 	enum { N = 5 };
 	for (int place = 0; place < N * N; place++) {
+		if (!support_is_tried(which * N * N + place, 4 * N * N, 27, 9)) {
+			continue;
+		}
 		double a[2 * N * N];
 		kz_array *array, *out, *sign, *p, *l, *u;
 		for (int i = 0; i < 2 * N * N; i++) {

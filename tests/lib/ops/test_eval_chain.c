@@ -233,7 +233,7 @@ START_TEST(a_fused_expression_is_the_chain_of_its_operations)
 	kz_memory_stats stats;
 	dev = support_open(_i / 2);
 	dev->serial = dev->serial && _i % 2 == 0;
-	const int trees = support_how_many(200, 8, 3);
+	const int trees = support_how_many(200, 5, 3);
 	for (uint64_t k = 0; k < (uint64_t)trees; k++) {
 		try_tree(seed + k);
 	}

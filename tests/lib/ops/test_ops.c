@@ -253,7 +253,7 @@ static bool is_tried(kz_op op, kz_dtype dtype)
 	if (getenv("KUDZU_TEST_BRIEF")) {
 		return !is_taken || number_random(&seed) % 48 == 0;
 	}
-	return is_slow() || !is_taken || number_random(&seed) % (is_core && !is_cast ? 6 : 48) == 0;
+	return is_slow() || !is_taken || number_random(&seed) % (is_core && !is_cast ? 9 : 64) == 0;
 }
 
 START_TEST(an_operation_gives_what_the_reference_gives)
@@ -279,7 +279,7 @@ END_TEST
 
 DEVICE_TEST(operands_of_two_types_become_their_common_type)
 {
-	for (int n = 0; n < rounds(1500, 16); n++) {
+	for (int n = 0; n < rounds(1500, 10); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		kz_dtype mixed[3];
 		for (int k = 0; k < 3; k++) {
@@ -388,7 +388,7 @@ static void run_with_number(kz_op op, int where, kz_dtype strong, enum number_ki
 
 DEVICE_TEST(a_number_on_either_side_takes_the_type_that_it_meets)
 {
-	for (int n = 0; n < rounds(2000, 24); n++) {
+	for (int n = 0; n < rounds(2000, 16); n++) {
 		kz_op op = (kz_op)(1 + number_random(&seed) % OPS);
 		bool chooses = op == KZ_OP_WHERE || op == KZ_OP_IF_POSITIVE || op == KZ_OP_LDEXP;
 		if (kz_op_arity(op) > 1 && !chooses) {
@@ -449,7 +449,7 @@ DEVICE_TEST(both_shapes_of_kernels_give_the_same_bits)
 {
 	static char bytes[2][COUNT * 16];
 	bool serial = dev->serial;
-	for (int n = 0; n < rounds(4 * OPS, 16) && serial; n++) {
+	for (int n = 0; n < rounds(4 * OPS, 10) && serial; n++) {
 		trial.op = (kz_op)(is_slow() ? 1 + n / 4 : 1 + (int)(number_random(&seed) % OPS));
 		kz_dtype dtype = (kz_dtype)(is_slow() ? (int)KZ_F32 + n % 4
 			: 1 + (int)(number_random(&seed) % KZ_C128));

@@ -91,7 +91,7 @@ static void reduce_bits(float *to, kz_array *array, kz_reduce_op op, size_t whic
 START_TEST(results_have_the_same_bits_in_every_run_and_with_a_thread_for_each_lane)
 {
 	static float host[3000001], first[6000], again[6000];
-	if (!support_is_tried(_i, countof(sizes), 10, 4)) {
+	if (!support_is_tried(_i, countof(sizes), 5, 4)) {
 		return;
 	}
 	for (int i = 0; i < support_device_count(); i++) {

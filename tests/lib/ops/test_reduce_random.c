@@ -458,7 +458,7 @@ static void run_all(int index, int which, bool serial)
 	const int cases = support_how_many(SLOW_CASES, CASES, CASES);
 	for (int i = 0; i < cases; i++) {
 		if (!support_is_tried(cases * which + i, cases * (serial ? (int)countof(tried) : LANES_TRIED),
-				serial ? 40 : 12, serial ? 18 : 4)) {
+				serial ? 23 : 7, serial ? 18 : 4)) {
 			continue;
 		}
 		uint64_t seed = 1000 * (uint64_t)which + (uint64_t)i;
