@@ -16,10 +16,8 @@
  * A new array is row-major.  Views (view.h) share the memory and keep it alive.  Strides are in
  * bytes and may be negative or 0.
  *
- * Work goes into the device's default stream, unless a call names one: functions whose name ends in
- * _on have the stream as a parameter, others in their options.  There NULL is the default stream, and a
- * stream of another device is KZ_INVALID.  The order of the uses of an array is that of the calls,
- * whichever streams they name; see stream.h.
+ * Work goes into the device's default stream, unless a call names another one; kudzu.h says how.
+ * The order of the uses of an array is that of the calls, whichever streams they name; see stream.h.
  */
 #include <kudzu/dtype.h>
 #include <kudzu/memory.h>

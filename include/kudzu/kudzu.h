@@ -84,6 +84,22 @@
  *   kz_apply, kz_apply_into, kz_eval, kz_eval_into, kz_eval_vars, kz_eval_prepare,
  *   kz_diagnose, kz_try_gpu, kz_try_all_gpus.
  *
+ * Work runs in the default stream of its device (kz_device_stream), unless the call names another
+ * stream.  Each function has one way to name it:
+ *
+ *   its options     where options say how to compute, the stream is a member of them: kz_op_options,
+ *                   kz_sort_options, kz_launch_options and so on;
+ *   a form _on      where no options have a stream, a second form has the same parameters and the
+ *                   stream before `err`: kz_array_copy and kz_array_copy_on;
+ *   a form _async   likewise for copies between host and device, where the plain form waits until
+ *                   the program may use the host memory again: kz_copy_htod_async;
+ *   a parameter     where there is no form without it: kz_fill, kz_gemm, kz_exec_launch,
+ *                   kz_prepared_launch, kz_managed_prefetch, kz_random_shuffle.
+ *
+ * NULL is the default stream, and a stream of another device is KZ_INVALID.  Functions that name no
+ * stream make views, which need none, or return when their work is done, or are short for a function
+ * that takes one: kz_apply_into for kz_apply, kz_eval_into for kz_eval, kz_add_dot for kz_gemm.
+ *
  * Release what you create with ..._release (a device with kz_device_close).  These functions take
  * NULL, never fail, and may come in any order.  A function that only reads an object takes NULL
  * and returns 0, NULL or "".  Any thread may call.  Two threads must not use one object at the
@@ -113,6 +129,7 @@
 #include <kudzu/join.h>
 #include <kudzu/kernel.h>
 #include <kudzu/layout.h>
+#include <kudzu/leaks.h>
 #include <kudzu/linalg.h>
 #include <kudzu/link.h>
 #include <kudzu/memory.h>
@@ -139,7 +156,5 @@
 #include <kudzu/version.h>
 #include <kudzu/view.h>
 #include <kudzu/warm.h>
-
-#include <kudzu/leaks.h>
 
 #endif

@@ -41,9 +41,6 @@
  * releases what it has of it; when the last of these objects is released the file says so.
  */
 #include <kudzu/device.h>
-#ifdef KZ_LEAKS
-#include <kudzu/kudzu.h> /* declares the functions of which there are macros below */
-#endif
 
 #ifdef __cplusplus
 extern "C" {
