@@ -287,49 +287,14 @@ static kz_status module_write_signature(struct kz_kernel *kernel, kz_error *err)
 	return kernel->signature ? KZ_OK : error_no_memory(err);
 }
 
-static kz_status module_read_limits(struct kz_kernel *kernel, kz_error *err)
-{
-	struct kz_device *dev = kernel->module->device;
-	int threads = 0;
-	int shared = 0;
-	kz_status st;
-	if ((st = device_ok(dev, dev->drv->FuncGetAttribute(&threads,
-			CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel->handle),
-			"cuFuncGetAttribute", err))
-	    || (st = device_ok(dev, dev->drv->FuncGetAttribute(&shared,
-			CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->handle),
-			"cuFuncGetAttribute", err))) {
-		return st;
-	}
-	kernel->max_threads = threads;
-	kernel->static_shared = shared;
-	atomic_init(&kernel->dynamic_limit, dev->info.shared_per_block - shared);
-	return KZ_OK;
-}
-
-static kz_status module_make_params(struct kz_kernel *kernel, kz_error *err)
-{
-	kz_status st = module_count_params(kernel, err);
-	if (st) {
-		return st;
-	}
-	kernel->params = mem_zalloc(kernel->param_count + 1, sizeof(*kernel->params));
-	if (!kernel->params) {
-		return error_no_memory(err);
-	}
-	for (size_t i = 0; i < kernel->param_count; i++) {
-		if ((st = module_complete_param(kernel, i, err))) {
-			return st;
-		}
-	}
-	return module_write_signature(kernel, err);
-}
-
 /* Make a kernel ready; the module's lock is held and the context current. */
 static kz_status module_create_kernel(struct kz_kernel **out, struct kz_module *mod,
 	const struct rtc_kernel *info, kz_error *err)
 {
 	struct kz_kernel *kernel = mem_zalloc(1, sizeof(*kernel));
+	struct kz_device *dev = mod->device;
+	const struct drv *drv = dev->drv;
+	int threads = 0, shared = 0;
 	kz_status st;
 	if (!kernel) {
 		return error_no_memory(err);
@@ -338,19 +303,48 @@ static kz_status module_create_kernel(struct kz_kernel **out, struct kz_module *
 	kernel->module = mod;
 	kernel->info = info;
 	uint64_t start = clock_now_ns();
-	st = device_ok(mod->device, mod->device->drv->ModuleGetFunction(&kernel->handle,
-		mod->handle, info->lowered), "cuModuleGetFunction", err);
+	st = device_ok(dev, drv->ModuleGetFunction(&kernel->handle, mod->handle, info->lowered),
+		"cuModuleGetFunction", err);
 	if (unlikely(trace_is_on())) {
 		trace_host(start, "load", info->name, "\"device\":\"%s\",\"status\":\"%s\"",
-			mod->device->name, kz_status_name(st));
+			dev->name, kz_status_name(st));
 	}
-	if (st || (st = module_make_params(kernel, err))
-	    || (st = module_read_limits(kernel, err))) {
-		module_free_kernel(kernel);
-		return st;
+
+	/* Its parameters, and what messages say of them. */
+	if (st || (st = module_count_params(kernel, err))) {
+		goto fail;
 	}
+	kernel->params = mem_zalloc(kernel->param_count + 1, sizeof(*kernel->params));
+	if (!kernel->params) {
+		st = error_no_memory(err);
+		goto fail;
+	}
+	for (size_t i = 0; i < kernel->param_count; i++) {
+		if ((st = module_complete_param(kernel, i, err))) {
+			goto fail;
+		}
+	}
+	if ((st = module_write_signature(kernel, err))) {
+		goto fail;
+	}
+
+	/* The limits that each launch is compared with. */
+	if ((st = device_ok(dev, drv->FuncGetAttribute(&threads,
+			CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel->handle),
+			"cuFuncGetAttribute", err))
+	    || (st = device_ok(dev, drv->FuncGetAttribute(&shared,
+			CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->handle),
+			"cuFuncGetAttribute", err))) {
+		goto fail;
+	}
+	kernel->max_threads = threads;
+	kernel->static_shared = shared;
+	atomic_init(&kernel->dynamic_limit, dev->info.shared_per_block - shared);
 	*out = kernel;
 	return KZ_OK;
+fail:
+	module_free_kernel(kernel);
+	return st;
 }
 
 kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
