@@ -81,8 +81,8 @@ struct kz_device {
 	kz_close_fn *on_close;      /* what the user's last handle calls, under the lock of the list */
 	void *on_close_user;
 	kz_device_info info;
-	bool has_pools;             /* cuMemAllocAsync works */
 	const struct kudzu_exports *exports; /* the private table of our own driver; NULL: another one */
+	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
 	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
