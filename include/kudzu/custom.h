@@ -19,8 +19,9 @@
  *
  * Arguments are C declarations.  A pointer stands for an array, anything else for a number or,
  * with KZ_VALUE, a struct.  The types are C's numbers, those of stdint.h, __half, __nv_bfloat16,
- * kz_complex<float> and kz_complex<double> (with operators and the functions of C++'s header complex:
- * real, imag, conj, abs, arg, exp, log, sqrt, pow, sin, asin, tanh, ...), CUDA's vectors, and structs.
+ * __nv_fp8_e4m3, __nv_fp8_e5m2, kz_complex<float> and kz_complex<double> (with operators and the
+ * functions of C++'s header complex: real, imag, conj, abs, arg, exp, log, sqrt, pow, sin, asin,
+ * tanh, ...), CUDA's vectors, and structs.
  * kz_dtype_register gives a struct its dtype, and the preamble declares it.  An array of float4 is an
  * array of a struct registered as "float4".
  *

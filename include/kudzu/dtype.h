@@ -30,6 +30,15 @@ typedef uint32_t kz_dtype;
 #define KZ_F64 ((kz_dtype)13)  /**< double */
 #define KZ_C64 ((kz_dtype)14)  /**< two floats, real part first */
 #define KZ_C128 ((kz_dtype)15) /**< two doubles, real part first */
+#define KZ_F8_E4M3 ((kz_dtype)16) /**< `__nv_fp8_e4m3` in a kernel; only stored, see below */
+#define KZ_F8_E5M2 ((kz_dtype)17) /**< `__nv_fp8_e5m2` in a kernel; only stored, see below */
+
+/*
+ * The 8-bit floats are for storage.  Arrays of them are copied, viewed, joined, indexed, printed
+ * and saved, and kernels get them.  Operations refuse them: kz_array_astype converts to and from other
+ * types.  It rounds to the nearest, halves to even.  What is too large becomes the largest number
+ * (448 or 57344) with its sign, and a NaN becomes 0x7f: that is __NV_SATFINITE of cuda_fp8.h.
+ */
 
 /** The first number of a registered struct. */
 #define KZ_DTYPE_STRUCT ((kz_dtype)0x10000)
@@ -37,7 +46,10 @@ typedef uint32_t kz_dtype;
 /** Return the size of one element in bytes; 0 for a number that is no dtype.  Any thread. */
 KZ_API int64_t kz_dtype_size(kz_dtype dtype);
 
-/** Return numpy's name of a dtype, "float32"; NULL for a number that is no dtype.  Static. */
+/**
+ * Return numpy's name of a dtype, "float32", or that of ml_dtypes, "bfloat16"; NULL for a number
+ * that is no dtype.  Static.
+ */
 KZ_API const char *kz_dtype_name(kz_dtype dtype);
 
 /** Return a dtype's type in a kernel, "float"; NULL for a number that is no dtype.  Static. */
@@ -50,7 +62,8 @@ KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
  * int64 and uint64 give float64.  With a float, 8-bit integers fit float16 and bfloat16, 16-bit
  * ones float32, and larger ones float64.  float16 and bfloat16 give float32.
  *
- * @return the common type; 0 for numbers that are no dtypes, and for a struct with any other type.
+ * @return the common type; 0 for numbers that are no dtypes, and for a struct or an 8-bit float
+ *         with any other type.
  */
 KZ_API kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b);
 
@@ -58,7 +71,8 @@ KZ_API kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b);
  * Return 1 if a result of one type may go into an array of another: numpy's "same_kind".
  *
  * The kinds are bool, unsigned, signed, float, complex, in this order.  A type goes into any type
- * of its own kind, even a smaller one, and of later kinds.  A struct goes only into itself.
+ * of its own kind, even a smaller one, and of later kinds.  Structs and 8-bit floats go only into
+ * themselves.
  */
 KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
 

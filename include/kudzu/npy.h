@@ -18,9 +18,10 @@
  *
  * Kudzu reads all versions of the format, in either byte order, in C and in Fortran order.  A
  * loaded array is row-major and in the byte order of the machine.  numpy can read the files that
- * Kudzu writes on any machine.  It has no names for bfloat16 and structs: these become raw
- * elements of their size. A file is written beside the old one and then renamed, so readers find
- * the old file or the new one.
+ * Kudzu writes on any machine.  It has no names for bfloat16, 8-bit floats and structs:
+ * these become raw elements of their size, which ml_dtypes' types can view.
+ * A file is written beside the old one and then renamed, so readers find the old file or the new
+ * one.
  */
 #include <kudzu/array.h>
 
@@ -31,8 +32,9 @@ extern "C" {
 /**
  * Create an array from a .npy file.
  *
- * @param dtype the dtype that the elements must have; 0 for that of the file.  A struct, or
- *        KZ_BF16, accepts raw and structured elements of its size; 0 does not.
+ * @param dtype the dtype that the elements must have; 0 for that of the file.  A struct,
+ *        KZ_BF16, and an 8-bit float accept raw and structured elements of their size; 0
+ *        does not.
  * @return KZ_OK; KZ_NOT_FOUND or KZ_IO if the file cannot be read; KZ_INVALID if it is damaged or
  *         has other elements; KZ_UNSUPPORTED for elements without a dtype (strings, objects,
  *         dates) and for more than KZ_MAX_DIMS extents; as kz_array_create.

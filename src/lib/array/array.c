@@ -189,6 +189,12 @@ static bool one_of(char value[16], kz_dtype dtype)
 	static const double twice = 1;
 	memset(value, 0, 16);
 	switch (dtype) {
+	case KZ_F8_E4M3:
+		value[0] = 0x38;
+		return true;
+	case KZ_F8_E5M2:
+		value[0] = 0x3c;
+		return true;
 	case KZ_F16:
 		memcpy(value, &half, sizeof(half));
 		return true;

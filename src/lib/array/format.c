@@ -49,6 +49,8 @@ static struct storage storage_of(kz_dtype dtype)
 		[KZ_F64] = {REAL, 8, 1, 53, -1021, 1e16},
 		[KZ_C64] = {REAL, 4, 2, 24, -125, 1e6},
 		[KZ_C128] = {REAL, 8, 2, 53, -1021, 1e16},
+		[KZ_F8_E4M3] = {REAL, 1, 1, 4, -5, 1e3},
+		[KZ_F8_E5M2] = {REAL, 1, 1, 3, -13, 1e3},
 	};
 	return dtype < countof(rows) ? rows[dtype] : (struct storage){OPAQUE, 0, 0, 0, 0, 0};
 }
@@ -62,6 +64,15 @@ static double half_value(uint16_t half)
 	double magnitude = exponent == 31 ? (fraction ? NAN : INFINITY)
 		: exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
 	return half >> 15 ? -magnitude : magnitude;
+}
+
+static double e4m3_value(uint8_t byte)
+{
+	int exponent = byte >> 3 & 15;
+	int fraction = byte & 7;
+	double magnitude = (byte & 127) == 127 ? NAN
+		: exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
+	return byte >> 7 ? -magnitude : magnitude;
 }
 
 static double bfloat_value(uint16_t bfloat)
@@ -78,6 +89,9 @@ static double format_read_real(const char *from, const struct storage *storage)
 	float four;
 	double eight;
 	switch (storage->size) {
+	case 1: /* e5m2 is the upper half of a float16 */
+		return storage->bits == 4 ? e4m3_value((uint8_t)*from)
+			: half_value((uint16_t)((uint8_t)*from << 8));
 	case 2:
 		memcpy(&two, from, sizeof(two));
 		return storage->bits == 11 ? half_value(two) : bfloat_value(two);

@@ -30,6 +30,7 @@ static const struct {
 	{'b', 1, KZ_BOOL}, {'i', 1, KZ_I8}, {'i', 2, KZ_I16}, {'i', 4, KZ_I32}, {'i', 8, KZ_I64},
 	{'u', 1, KZ_U8}, {'u', 2, KZ_U16}, {'u', 4, KZ_U32}, {'u', 8, KZ_U64}, {'f', 2, KZ_F16},
 	{'f', 4, KZ_F32}, {'f', 8, KZ_F64}, {'c', 8, KZ_C64}, {'c', 16, KZ_C128},
+	{'f', 1, KZ_F8_E5M2},
 };
 
 /* Reading */
@@ -44,9 +45,10 @@ static kz_dtype dtype_of(const struct npy *npy)
 	return 0;
 }
 
+/* Whether elements are written without a type.  numpy writes e5m2 as '<f1', but cannot read it. */
 static bool is_raw(kz_dtype dtype)
 {
-	return dtype == KZ_BF16 || dtype_is_struct(dtype);
+	return dtype == KZ_BF16 || dtype_is_storage(dtype) || dtype_is_struct(dtype);
 }
 
 /* Which dtype the elements get; *dtype is what they have to be, or 0. */
@@ -219,7 +221,8 @@ static size_t make_header(char text[HEADER_MAX], const struct kz_array *array)
 	const kz_shape *shape = &array->shape;
 	char kind = 'V';
 	for (size_t i = 0; i < countof(types); i++) {
-		kind = types[i].dtype == array->dtype ? types[i].kind : kind;
+		bool is_named = types[i].dtype == array->dtype && !is_raw(array->dtype);
+		kind = is_named ? types[i].kind : kind;
 	}
 	int64_t item = kz_dtype_size(array->dtype);
 	memcpy(text, "\x93NUMPY\x01", 8);

@@ -69,6 +69,17 @@ const char *kz_dtype_name(kz_dtype dtype)
 	return dtype_find(dtype).name;
 }
 
+const char *dtype_refused(kz_dtype dtype)
+{
+#define DTYPE(number, size, kind, name, ctype) \
+	[number] = name " (it is only stored: convert it with kz_array_astype)",
+	static const char *const advice[DTYPE_BUILTIN] = {
+#include "lib/core/dtype.def"
+	};
+#undef DTYPE
+	return dtype_is_storage(dtype) ? advice[dtype] : kz_dtype_name(dtype);
+}
+
 const char *kz_dtype_ctype(kz_dtype dtype)
 {
 	return dtype_find(dtype).ctype;
@@ -149,7 +160,7 @@ static kz_status dtype_check_name(const char *name, kz_error *err)
 	if (name[strspn(name, letters)]) {
 		return error_set(err, KZ_INVALID, "expected the name of a struct, got '%s'", name);
 	}
-	for (kz_dtype i = 0; (i = dtype_next(i, DTYPE_EXACT | DTYPE_FLOAT));) {
+	for (kz_dtype i = 0; (i = dtype_next(i, DTYPE_EXACT | DTYPE_FLOAT | DTYPE_STORAGE));) {
 		if (strcmp(name, builtin[i].ctype) == 0) {
 			return error_set(err, KZ_INVALID, "'%s' is the built-in %s", name,
 				builtin[i].name);

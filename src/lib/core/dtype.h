@@ -12,7 +12,8 @@
  * type says nothing about its kind. */
 enum dtype_kind {
 	DTYPE_BOOL = 1, DTYPE_UNSIGNED = 2, DTYPE_SIGNED = 4, DTYPE_FLOAT = 8, DTYPE_COMPLEX = 16,
-	DTYPE_STRUCT = 32,
+	DTYPE_STORAGE = 32, /* floats that are kept and converted, never computed with */
+	DTYPE_STRUCT = 64,
 	DTYPE_INTEGER = DTYPE_UNSIGNED | DTYPE_SIGNED,
 	DTYPE_EXACT = DTYPE_BOOL | DTYPE_INTEGER,
 	DTYPE_INEXACT = DTYPE_FLOAT | DTYPE_COMPLEX,
@@ -72,6 +73,10 @@ static inline uint32_t dtype_bit(kz_dtype dtype)
 	return UINT32_C(1) << (dtype_is_builtin(dtype) ? dtype : DTYPE_STRUCT_BIT);
 }
 
+/* The name of a type that an operation refuses, for its message, which says what to do with a type
+ * that is only stored. */
+const char *dtype_refused(kz_dtype dtype);
+
 /* The registered struct of a name as kernels spell it; 0 if there is none. */
 kz_dtype dtype_struct(const char *name);
 
@@ -102,13 +107,13 @@ static inline bool dtype_is_inexact(kz_dtype dtype)
 	return dtype_kind(dtype) & DTYPE_INEXACT;
 }
 
-/* Numbers that have an order: all but complex ones.  bool is one. */
+/* Numbers that have an order: not complex ones.  bool is one. */
 static inline bool dtype_is_real(kz_dtype dtype)
 {
 	return dtype_kind(dtype) & (DTYPE_EXACT | DTYPE_FLOAT);
 }
 
-/* What is computed with: all but structs.  bool is one. */
+/* What is computed with: all but 8-bit floats and structs.  bool is one. */
 static inline bool dtype_is_number(kz_dtype dtype)
 {
 	return dtype_kind(dtype) & DTYPE_NUMBER;
@@ -133,6 +138,18 @@ static inline bool dtype_is_float(kz_dtype dtype)
 static inline bool dtype_is_complex(kz_dtype dtype)
 {
 	return dtype_kind(dtype) == DTYPE_COMPLEX;
+}
+
+static inline bool dtype_is_storage(kz_dtype dtype)
+{
+	return dtype_kind(dtype) == DTYPE_STORAGE;
+}
+
+/* Whether kz_array_astype converts from one to the other. */
+static inline bool dtype_converts(kz_dtype from, kz_dtype to)
+{
+	const unsigned kinds = DTYPE_NUMBER | DTYPE_STORAGE;
+	return from == to || (dtype_kind(from) & kinds && dtype_kind(to) & kinds);
 }
 
 /* The type of the parts of complex numbers; any other type as it is. */

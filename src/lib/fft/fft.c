@@ -117,7 +117,7 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 			: !dtype_is_complex(into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected a %s dtype of into, got %s",
 			call->name, fft_is_to_reals(call) ? "float" : "complex",
-			kz_dtype_name(into->dtype));
+			dtype_refused(into->dtype));
 	}
 	return KZ_OK;
 }
@@ -165,7 +165,7 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 	call->is_ortho = options->norm == KZ_FFT_ORTHO;
 	if (!call->dtype || (fft_is_of_reals(call) && dtype_is_complex(array->dtype))) {
 		return error_set(err, KZ_INVALID, "%s: expected %snumbers, got %s", call->name,
-			fft_is_of_reals(call) ? "real " : "", kz_dtype_name(array->dtype));
+			fft_is_of_reals(call) ? "real " : "", dtype_refused(array->dtype));
 	}
 	if (call->domain == FFT_COSINE && (call->type < 1 || call->type > 4)) {
 		return error_set(err, KZ_INVALID, "%s: expected a type from 1 to 4, got %d", call->name,

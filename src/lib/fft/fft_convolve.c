@@ -82,7 +82,7 @@ static kz_status convolve_check(struct convolution *job, const struct kz_array *
 	}
 	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected numbers, got %s", job->name,
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	return KZ_OK;
 }

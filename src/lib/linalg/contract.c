@@ -50,13 +50,13 @@ kz_status contract_begin(struct contract_how *how, const char *name, kz_array **
 		common = kz_dtype_promote(before, items[i]->dtype);
 		if (!dtype_is_number(common)) {
 			return error_set(err, KZ_INVALID, "%s does not take %s and %s", name,
-				kz_dtype_name(before), kz_dtype_name(items[i]->dtype));
+				dtype_refused(before), dtype_refused(items[i]->dtype));
 		}
 	}
 	how->dtype = how->dtype ? how->dtype : common;
 	if (!dtype_is_number(how->dtype)) {
 		return error_set(err, KZ_INVALID, "%s does not give %s", name,
-			kz_dtype_name(how->dtype));
+			dtype_refused(how->dtype));
 	}
 	if (how->into && (st = array_same_device(name, items[0], how->into, err))) {
 		return st;
@@ -77,7 +77,7 @@ kz_status contract_check_into(const struct contract_how *how, const kz_shape *sh
 	}
 	if (!kz_dtype_can_cast(how->dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
-			how->name, kz_dtype_name(how->dtype), kz_dtype_name(into->dtype));
+			how->name, dtype_refused(how->dtype), dtype_refused(into->dtype));
 	}
 	const struct strided elements = array_elements(into);
 	return array_is_contiguous(into) ? KZ_OK : strided_distinct(&elements, "an array", err);

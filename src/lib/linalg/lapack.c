@@ -73,7 +73,7 @@ kz_status lapack_begin(struct lapack *call, const char *name, kz_array *const *o
 	for (int i = 0; i < count; i++) {
 		if (!dtype_is_number(operands[i]->dtype)) {
 			return error_set(err, KZ_INVALID, "%s does not take %s", name,
-				kz_dtype_name(operands[i]->dtype));
+				dtype_refused(operands[i]->dtype));
 		}
 	}
 	call->type = call->dtype == KZ_F32 ? LINALG_S : call->dtype == KZ_F64 ? LINALG_D

@@ -352,7 +352,7 @@ static kz_status matmul_check_operands(const struct kz_array *a, const struct kz
 	*dtype = kz_dtype_promote(a->dtype, b->dtype);
 	if (!dtype_is_number(*dtype)) {
 		error_set(err, KZ_INVALID, "matmul does not take %s and %s",
-			kz_dtype_name(a->dtype), kz_dtype_name(b->dtype));
+			dtype_refused(a->dtype), dtype_refused(b->dtype));
 		return KZ_INVALID;
 	}
 	return KZ_OK;
@@ -592,7 +592,7 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 	p.device = array_device(c);
 	if (!matmul_factor(p.alpha, &alpha, c->dtype) || !matmul_factor(p.beta, &beta, c->dtype)) {
 		st = error_set(err, KZ_INVALID, "gemm: alpha and beta must be numbers that %s can hold",
-			kz_dtype_name(c->dtype));
+			dtype_refused(c->dtype));
 		goto out;
 	}
 	bool is_wide = p.dtype != KZ_BOOL && dtype_wide(p.dtype) == p.dtype;

@@ -84,7 +84,7 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 		return ndim < 2 ? error_set(err, KZ_INVALID, "%s: expected two extents or more, got "
 			"shape %s", call->name, shape_text(&array->shape).text)
 			: error_set(err, KZ_INVALID, "%s does not take %s", call->name,
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	const int64_t rows = array->shape.dims[ndim - 2], columns = array->shape.dims[ndim - 1];
 	if (array->count == 0) {
@@ -288,7 +288,7 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 		return columns < -1 ? error_set(err, KZ_INVALID, "vander: expected columns of at "
 			"least 0, or -1, got %lld",
 			(long long)columns) : !dtype ? error_set(err, KZ_INVALID,
-			"vander does not take %s", kz_dtype_name(x->dtype)) : error_set(err, KZ_INVALID,
+			"vander does not take %s", dtype_refused(x->dtype)) : error_set(err, KZ_INVALID,
 			"vander: expected one extent, got shape %s", shape_text(&x->shape).text);
 	}
 	columns = columns < 0 ? x->count : columns;

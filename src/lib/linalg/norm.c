@@ -196,7 +196,8 @@ static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_
 		return struct_refuse("kz_reduce_options", options->size, sizeof(*options), err);
 	}
 	if (!dtype_is_number(array->dtype)) {
-		return error_set(err, KZ_INVALID, "norm does not take %s", kz_dtype_name(array->dtype));
+		return error_set(err, KZ_INVALID, "norm does not take %s",
+			dtype_refused(array->dtype));
 	}
 	norm->stream = options ? options->stream : NULL;
 	if (dtype_is_exact(array->dtype)) {

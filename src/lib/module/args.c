@@ -438,6 +438,8 @@ uint32_t args_element_dtypes(const char *type, size_t len)
 		{"long long", BIT(KZ_I64) | BIT(KZ_U64)},
 		{"unsigned long long", BIT(KZ_I64) | BIT(KZ_U64)},
 		{"bool", BIT(KZ_BOOL) | BIT(KZ_I8) | BIT(KZ_U8)},
+		{"__nv_fp8_e4m3", BIT(KZ_F8_E4M3) | BIT(KZ_U8)},
+		{"__nv_fp8_e5m2", BIT(KZ_F8_E5M2) | BIT(KZ_U8)},
 	};
 #undef BIT
 	static const char *const qualifiers[] = {"const ", "volatile "};

@@ -60,7 +60,7 @@ static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *
 		return KZ_OK;
 	}
 	return error_set(err, KZ_INVALID, "%s: expected a numeric dtype, got %s", what,
-		kz_dtype_size(dtype) ? kz_dtype_name(dtype) : "none");
+		kz_dtype_size(dtype) ? dtype_refused(dtype) : "none");
 }
 
 /* Check that an integer type can hold a number. */
@@ -73,7 +73,7 @@ static kz_status check_fit(wide value, kz_dtype dtype, kz_error *err)
 		return KZ_OK;
 	}
 	return error_set(err, KZ_RANGE, "%.0f is out of range for %s", (double)value,
-		kz_dtype_name(dtype));
+		dtype_refused(dtype));
 }
 
 /* Far beyond all types is far enough. */
@@ -175,7 +175,7 @@ static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype
 	}
 	if (dtype_is_integer(dtype)) {
 		return error_set(err, KZ_INVALID, "expected integers for a range of %s, got others",
-			kz_dtype_name(dtype));
+			dtype_refused(dtype));
 	}
 	if (!(count < 0x1p62)) {
 		return error_set(err, KZ_RANGE, "a range of %g elements is too long", count);

@@ -54,6 +54,9 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 	if (dtypes & dtype_bit(KZ_BF16)) {
 		str_add(source, "#include <cuda_bf16.h>\n");
 	}
+	if (dtypes & (dtype_bit(KZ_F8_E4M3) | dtype_bit(KZ_F8_E5M2))) {
+		str_add(source, "#include <cuda_fp8.h>\n");
+	}
 	if (dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128))
 	    || custom_text_mentions(custom, "kz_complex")) {
 		str_add(source, device_real);

@@ -204,6 +204,8 @@ static const struct type named_types[] = {
 	{"__half", PARAM_FLOAT, 2, BIT(KZ_F16)}, {"half", PARAM_FLOAT, 2, BIT(KZ_F16)},
 	{"__nv_bfloat16", PARAM_FLOAT, 2, BIT(KZ_BF16)},
 	{"nv_bfloat16", PARAM_FLOAT, 2, BIT(KZ_BF16)},
+	{"__nv_fp8_e4m3", PARAM_STRUCT, 1, BIT(KZ_F8_E4M3)},
+	{"__nv_fp8_e5m2", PARAM_STRUCT, 1, BIT(KZ_F8_E5M2)},
 	{"kz_complex<float>", PARAM_STRUCT, 8, BIT(KZ_C64)},
 	{"kz_complex<double>", PARAM_STRUCT, 16, BIT(KZ_C128)},
 	{"pycuda::complex<float>", PARAM_STRUCT, 8, BIT(KZ_C64)},

@@ -133,13 +133,14 @@ static kz_status elementwise_check_target(const struct kz_array *into, const str
 		return KZ_OK; /* mostly */
 	}
 	if (expr->nodes[expr->node_count - 1].weak && !dtype_is_complex(dtype)) {
-		dtype = KZ_BOOL; /* a C number takes the target's type, but keeps both parts */
+		/* A C number takes the target's type, but keeps both parts. */
+		dtype = dtype_is_storage(into->dtype) ? into->dtype : KZ_BOOL;
 	}
 	if (!unsafe && !kz_dtype_can_cast(dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
 			expr_name(expr), kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}
-	if (!kz_dtype_promote(dtype, into->dtype)) {
+	if (!dtype_converts(dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s cannot be converted to %s",
 			kz_dtype_name(dtype), kz_dtype_name(into->dtype));
 	}

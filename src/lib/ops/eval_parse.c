@@ -340,7 +340,7 @@ static bool find_callee(struct callee *out, const struct eval_parser *p, const s
 			return true;
 		}
 	}
-	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER | DTYPE_STORAGE));) {
 		if (name_is(p, token, kz_dtype_name(dtype))) {
 			out->dtype = dtype;
 			return true;
@@ -373,7 +373,7 @@ static int unknown_function(struct eval_parser *p, const struct eval_token *toke
 	for (size_t i = 0; i < countof(aliases); i++) {
 		eval_consider(&nearest, aliases[i].name);
 	}
-	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER | DTYPE_STORAGE));) {
 		eval_consider(&nearest, kz_dtype_name(dtype));
 	}
 	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", eval_shown(token),

@@ -357,7 +357,7 @@ int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 	if (node->dtype == dtype) {
 		return index;
 	}
-	if (!kz_dtype_promote(node->dtype, dtype)) {
+	if (!dtype_converts(node->dtype, dtype)) {
 		error_set(err, KZ_INVALID, "%s cannot be converted to %s",
 			kz_dtype_name(node->dtype), kz_dtype_name(dtype));
 		return -1;
@@ -405,7 +405,7 @@ static kz_dtype common_type(struct typing *t, int first)
 		}
 	}
 	t->weak = !strong;
-	return !weak ? strong : dtype_is_struct(strong) ? 0 : with_weak(strong, weak);
+	return !weak ? strong : strong && !dtype_is_number(strong) ? 0 : with_weak(strong, weak);
 }
 
 static void expr_become(struct typing *t, kz_dtype operands, kz_dtype result)
@@ -470,7 +470,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		break;
 	case NOT_BOOL:
 		expr_become(t, common, common);
-		return common && common != KZ_BOOL;
+		return dtype_is_number(common) && common != KZ_BOOL;
 	case NUMBER:
 		expr_become(t, common == KZ_BOOL ? KZ_I8 : common,
 			common == KZ_BOOL ? KZ_I8 : common);
@@ -497,7 +497,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
 		expr_become(t, real, real);
 		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
-		return dtype_is_exact(t->expr->nodes[t->nodes[1]].dtype);
+		return dtype_is_number(common) && dtype_is_exact(t->expr->nodes[t->nodes[1]].dtype);
 	case EXPONENT:
 		expr_become(t, real, KZ_I32);
 		break;
@@ -527,7 +527,7 @@ static int refuse_types(const struct expr *expr, const struct expr_op *op, const
 {
 	const char *names[3] = {"", "", ""};
 	for (int i = 0; i < op->arity; i++) {
-		names[i] = kz_dtype_name(expr->nodes[args[i]].dtype);
+		names[i] = dtype_refused(expr->nodes[args[i]].dtype);
 	}
 	error_set(err, KZ_INVALID, "%s does not take %s%s%s%s%s", op->name, names[0],
 		op->arity > 1 ? op->arity > 2 ? ", " : " and " : "", names[1],

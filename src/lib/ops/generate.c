@@ -32,6 +32,7 @@ void generate_storage(struct str *source, kz_dtype dtype)
 	static const char *const builtin[DTYPE_BUILTIN] = {
 		[KZ_BOOL] = "unsigned char", [KZ_F16] = "kz_f16", [KZ_BF16] = "kz_bf16",
 		[KZ_C64] = "kz_complex<float>", [KZ_C128] = "kz_complex<double>",
+		[KZ_F8_E4M3] = "kz_e4m3", [KZ_F8_E5M2] = "kz_e5m2",
 	};
 	if (dtype_is_struct(dtype)) {
 		str_addf(source, "kz_blob<%lld, %lld>", (long long)kz_dtype_size(dtype),
@@ -53,6 +54,10 @@ const char *generate_value(kz_dtype dtype)
 		return "kz_complex<float>";
 	case KZ_C128:
 		return "kz_complex<double>";
+	case KZ_F8_E4M3:
+		return "kz_e4m3";
+	case KZ_F8_E5M2:
+		return "kz_e5m2";
 	default:
 		return dtype_is_struct(dtype) ? "auto" : kz_dtype_ctype(dtype);
 	}
@@ -77,8 +82,12 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 	if (with_integers) {
 		str_add(source, device_integer);
 	}
-	if (dtypes & (dtype_bit(KZ_F16) | dtype_bit(KZ_BF16))) {
+	const uint32_t bytes = dtype_bit(KZ_F8_E4M3) | dtype_bit(KZ_F8_E5M2);
+	if (dtypes & (dtype_bit(KZ_F16) | dtype_bit(KZ_BF16) | bytes)) {
 		str_add(source, device_half);
+	}
+	if (dtypes & bytes) {
+		str_add(source, device_float8);
 	}
 	if (dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128))) {
 		str_add(source, device_complex);
@@ -182,6 +191,12 @@ static void close_value(struct str *source, int node, kz_dtype dtype)
 
 static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char *value)
 {
+	char single[40];
+	if (dtype_is_storage(from) && to != from) {
+		snprintf(single, sizeof(single), "kz_float(%s)", value);
+		value = single;
+		from = KZ_F32;
+	}
 	const char *part = to == KZ_C64 ? "float" : "double";
 	if (to == KZ_BOOL) {
 		str_addf(source, dtype_is_complex(from) ? "%s.re != 0 || %s.im != 0" : "%s != 0",
@@ -189,6 +204,9 @@ static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char 
 	} else if (dtype_is_complex(to)) {
 		str_addf(source, dtype_is_complex(from) ? "kz_make((%s)%s.re, (%s)%s.im)"
 			: "kz_make((%s)%s, (%s)0)", part, value, part, value);
+	} else if (dtype_is_storage(to) && to != from) {
+		str_addf(source, to == KZ_F8_E4M3 ? "kz_to_e4m3(%s%s)" : "kz_to_e5m2(%s%s)", value,
+			dtype_is_complex(from) ? ".re" : "");
 	} else {
 		str_addf(source, to == KZ_F16 || to == KZ_BF16 ? "%s%s%s" : "(%s)%s%s",
 			to == KZ_F16 || to == KZ_BF16 ? "" : generate_value(to), value,

@@ -99,7 +99,7 @@ kz_status indexing_check_as(const struct kz_array *array, const struct kz_array 
 	}
 	if (!dtype_is_integer(indexes->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected integers as indexes, got %s", what,
-			kz_dtype_name(indexes->dtype));
+			dtype_refused(indexes->dtype));
 	}
 	return KZ_OK;
 }
@@ -435,7 +435,7 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 	}
 	if (!kz_dtype_can_cast(values->dtype, array->dtype)) {
 		return error_set(err, KZ_INVALID, "put: %s does not fit into %s",
-			kz_dtype_name(values->dtype), kz_dtype_name(array->dtype));
+			dtype_refused(values->dtype), dtype_refused(array->dtype));
 	}
 	if (indexes->count && !values->count) {
 		return error_set(err, KZ_INVALID, "put: %lld indexes, but no values",
@@ -534,8 +534,8 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_st
 static kz_status indexing_mask(kz_array **out, struct kz_array *array, struct kz_stream *stream,
 	kz_error *err)
 {
-	if (dtype_is_struct(array->dtype)) {
-		error_set(err, KZ_INVALID, "%s has no zero", kz_dtype_name(array->dtype));
+	if (!dtype_is_number(array->dtype)) {
+		error_set(err, KZ_INVALID, "%s has no zero", dtype_refused(array->dtype));
 		return KZ_INVALID;
 	}
 	return elementwise_contiguous(out, array, KZ_BOOL, stream, err);

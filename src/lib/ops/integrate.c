@@ -285,8 +285,8 @@ static kz_status integrate_find_dtypes(struct integral *in, kz_dtype wanted, kz_
 	kz_dtype common = in->has_x ? kz_dtype_promote(in->y.dtype, in->x.dtype) : in->y.dtype;
 	if (!dtype_is_number(common)) {
 		return error_set(err, KZ_INVALID, in->has_x ? "%s does not take %s at points of %s"
-			: "%s does not take %s", in->name, kz_dtype_name(in->y.dtype),
-			kz_dtype_name(in->x.dtype));
+			: "%s does not take %s", in->name, dtype_refused(in->y.dtype),
+			dtype_refused(in->x.dtype));
 	}
 	common = dtype_is_exact(common) ? KZ_F64 : common;
 	if (wanted && !kz_dtype_size(wanted)) {
@@ -294,7 +294,7 @@ static kz_status integrate_find_dtypes(struct integral *in, kz_dtype wanted, kz_
 	}
 	if (wanted && (!dtype_is_inexact(wanted) || !kz_dtype_can_cast(common, wanted))) {
 		return error_set(err, KZ_INVALID, "%s of %s cannot have dtype %s", in->name,
-			kz_dtype_name(in->y.dtype), kz_dtype_name(wanted));
+			dtype_refused(in->y.dtype), dtype_refused(wanted));
 	}
 	in->result = wanted ? wanted : common;
 	in->computed = dtype_wide(in->result);

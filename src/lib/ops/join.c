@@ -53,7 +53,7 @@ static kz_status join_begin(struct join *join, kz_array **out, const kz_op_optio
 		join->dtype = join->asked ? join->asked : kz_dtype_promote(dtype, items[i]->dtype);
 		if (!join->dtype) {
 			st = error_set(err, KZ_INVALID, "%s: %s and %s have no type in common",
-				join->call, kz_dtype_name(dtype), kz_dtype_name(items[i]->dtype));
+				join->call, dtype_refused(dtype), kz_dtype_name(items[i]->dtype));
 		}
 	}
 	if (!st) {
@@ -72,7 +72,7 @@ static kz_status join_check_into(const struct join *join, const struct kz_array 
 	}
 	if (!kz_dtype_can_cast(join->dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
-			join->call, kz_dtype_name(join->dtype), kz_dtype_name(into->dtype));
+			join->call, dtype_refused(join->dtype), dtype_refused(into->dtype));
 	}
 	return array_same_device(join->call, into, join->arrays.items[0], err);
 }

@@ -46,7 +46,7 @@ static kz_status lines_find_dtypes(struct lines *lines, kz_dtype wanted, kz_erro
 	if (!dtype_is_real(dtype) || (wanted && !dtype_is_float(wanted))) {
 		return error_set(err, KZ_INVALID, !dtype_is_real(dtype) ? "%s does not take %s"
 			: "%s cannot have dtype %s", lines->name,
-			kz_dtype_name(!dtype_is_real(dtype) ? dtype : wanted));
+			dtype_refused(!dtype_is_real(dtype) ? dtype : wanted));
 	}
 	lines->result = wanted ? wanted : dtype_is_exact(dtype) ? KZ_F64 : dtype;
 	lines->computed = dtype_wide(lines->result);

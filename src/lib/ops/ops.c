@@ -201,7 +201,7 @@ kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_err
 	}
 	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
 		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
-			kz_dtype_name(to->dtype));
+			dtype_refused(to->dtype));
 	}
 	if (st || (st = expr_check_arg(&value, "kz_array_fill", "argument 'value'", err))) {
 		return st;

@@ -67,7 +67,7 @@ static kz_status plan_find_strides(struct plan *plan, const kz_shape *shape, kz_
 		if (bits & (alignment_of(array->dtype) - 1)) {
 			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
 				"at multiples of %lld bytes", expr_name(plan->expr),
-				kz_dtype_name(array->dtype),
+				dtype_refused(array->dtype),
 				(long long)generate_alignment(array->dtype));
 		}
 	}

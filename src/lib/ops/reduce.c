@@ -95,12 +95,12 @@ static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
 	if (kind == EXTREME ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
 		return error_set(err, KZ_INVALID, "%s does not take %s", job->known->name,
-			kz_dtype_name(dtype));
+			dtype_refused(dtype));
 	}
 	bool fits = kind == TOTAL ? dtype_is_number(job->dtype) : dtype_is_inexact(job->dtype);
 	if (job->dtype && !(may_choose && fits)) {
 		return error_set(err, KZ_INVALID, "%s cannot have dtype %s", job->known->name,
-			kz_dtype_name(job->dtype));
+			dtype_refused(job->dtype));
 	}
 	*out = job->dtype ? job->dtype : kind == TOTAL ? dtype_total(dtype)
 		: may_choose && dtype_is_exact(dtype) ? KZ_F64 : dtype;
@@ -191,7 +191,7 @@ static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_err
 	}
 	if (!kz_dtype_can_cast(dtype, into->dtype)) {
 		return error_set(err, KZ_INVALID, "%s gives %s, which does not fit into %s",
-			job->reduce.name, kz_dtype_name(dtype), kz_dtype_name(into->dtype));
+			job->reduce.name, dtype_refused(dtype), dtype_refused(into->dtype));
 	}
 	if (kz_array_is_contiguous(into)) {
 		return KZ_OK;

@@ -114,7 +114,7 @@ static kz_status pass_check_alignment(const struct reduce_pass *pass, kz_error *
 		if (bits & (uint64_t)(generate_alignment(dtype) - 1)) {
 			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
 				"at multiples of %lld bytes", pass->reduce->name,
-				kz_dtype_name(dtype), (long long)generate_alignment(dtype));
+				dtype_refused(dtype), (long long)generate_alignment(dtype));
 		}
 	}
 	return KZ_OK;

@@ -80,7 +80,7 @@ static kz_status reshape_infer(kz_shape *shape, const struct kz_array *array, kz
 	}
 	kz_status st = shape_check(&known, err);
 	st = st ? st : shape_count(&count, &known, kz_dtype_size(array->dtype),
-		kz_dtype_name(array->dtype), err);
+		dtype_refused(array->dtype), err);
 	if (st) {
 		return st;
 	}

@@ -206,7 +206,7 @@ static kz_status scan_check_into(const struct scan *scan, const struct kz_array 
 	}
 	if (!kz_dtype_can_cast(scan->result, into->dtype)) {
 		return error_set(err, KZ_INVALID, "scan: %s does not fit into %s",
-			kz_dtype_name(scan->result), kz_dtype_name(into->dtype));
+			dtype_refused(scan->result), dtype_refused(into->dtype));
 	}
 	return strided_distinct(&elements, "an array", err);
 }
@@ -228,8 +228,8 @@ static kz_status scan_read_options(struct scan *scan, int64_t *axis, struct kz_a
 		scan->into = options->into;
 	}
 	if (!dtype_is_number(dtype)) {
-		error_set(err, KZ_INVALID, "scan does not take %s", kz_dtype_name(dtype)
-			? kz_dtype_name(dtype) : "a number that is not a dtype");
+		error_set(err, KZ_INVALID, "scan does not take %s", dtype_refused(dtype)
+			? dtype_refused(dtype) : "a number that is not a dtype");
 		return KZ_INVALID;
 	}
 	scan->result = dtype;

@@ -237,12 +237,13 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 		return error_set(err, KZ_INVALID, "%d is not a kz_scatter_op", (int)op);
 	}
 	if (op == KZ_SCATTER_ADD ? !dtype_is_number(array->dtype) : !dtype_is_real(array->dtype)) {
-		return error_set(err, KZ_INVALID, "scatter: %s has no %s", kz_dtype_name(array->dtype),
+		return error_set(err, KZ_INVALID, "scatter: %s has no %s",
+			dtype_refused(array->dtype),
 			op == KZ_SCATTER_ADD ? "sum" : "order");
 	}
 	if (!kz_dtype_can_cast(values->dtype, array->dtype)) {
 		return error_set(err, KZ_INVALID, "scatter: %s does not fit into %s",
-			kz_dtype_name(values->dtype), kz_dtype_name(array->dtype));
+			dtype_refused(values->dtype), dtype_refused(array->dtype));
 	}
 	const struct strided elements = array_elements(array);
 	return strided_distinct(&elements, "an array", err);

@@ -239,7 +239,7 @@ static kz_status histogram_weights(struct kz_array **out, struct kz_array *weigh
 	}
 	if (!dtype_is_real(weights->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected real weights, got %s", call,
-			kz_dtype_name(weights->dtype));
+			dtype_refused(weights->dtype));
 	}
 	return elementwise_contiguous(out, weights, KZ_F64, stream, err);
 }
@@ -332,7 +332,7 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 	}
 	if (array->shape.ndim != 1 || !dtype_is_exact(array->dtype)) {
 		return error_set(err, KZ_INVALID, "bincount: expected one extent of integers, got %s of "
-			"shape %s", kz_dtype_name(array->dtype), shape_text(&array->shape).text);
+			"shape %s", dtype_refused(array->dtype), shape_text(&array->shape).text);
 	}
 	if ((st = stream_pick(&what.stream, array_device(array), how.stream, err))
 	    || (st = indexing_check_wait(array, what.stream, __func__, err))
@@ -431,7 +431,7 @@ static kz_status histogram_between(struct histogram *what, kz_array **edges,
 	}
 	if (how->edges->count == 0 || dtype_is_complex(how->edges->dtype)) {
 		return error_set(err, KZ_INVALID, "histogram: expected real edges, at least one, got %lld "
-			"of %s", (long long)how->edges->count, kz_dtype_name(how->edges->dtype));
+			"of %s", (long long)how->edges->count, dtype_refused(how->edges->dtype));
 	}
 	if ((st = search_find_order(&order, how->edges, what->stream, err))) {
 		return st;
@@ -504,7 +504,7 @@ static kz_status histogram_check(struct histogram *what, const kz_histogram_opti
 	}
 	if (!dtype_is_real(array->dtype)) {
 		return error_set(err, KZ_INVALID, "histogram: expected real numbers, got %s",
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	if ((st = stream_pick(&what->stream, array_device(array), how->stream, err))) {
 		return st;

@@ -149,7 +149,8 @@ static kz_status partition_run(kz_array **out, const char *call, kz_array *array
 	}
 	const int64_t n = array->shape.ndim ? array->shape.dims[axis] : 1;
 	if (!key_order_bits(array->dtype)) {
-		return error_set(err, KZ_INVALID, "%s: %s has no order", call, kz_dtype_name(array->dtype));
+		return error_set(err, KZ_INVALID, "%s: %s has no order", call,
+			dtype_refused(array->dtype));
 	}
 	if ((st = partition_places(places, call, kth, count, axis, n, err))) {
 		return st;

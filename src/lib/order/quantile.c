@@ -107,7 +107,7 @@ static kz_status quantile_check(kz_array *array, double q, kz_quantile_method me
 {
 	if (!dtype_is_real(array->dtype)) {
 		return error_set(err, KZ_INVALID, "kz_quantile: expected real numbers, got %s",
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	if (!(q >= 0 && q <= 1)) {
 		return error_set(err, KZ_RANGE,

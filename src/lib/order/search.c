@@ -130,7 +130,7 @@ kz_status search_check(const kz_array *sorted, const kz_array *values, const cha
 		kz_dtype dtype = i ? values->dtype : sorted->dtype;
 		if (!dtype_is_number(dtype)) {
 			return error_set(err, KZ_INVALID, "%s: %s has no order", call,
-				kz_dtype_name(dtype));
+				dtype_refused(dtype));
 		}
 	}
 	if (sorted->shape.ndim != 1) {
@@ -211,7 +211,7 @@ kz_status kz_digitize(kz_array **out, kz_array *array, kz_array *bins,
 	}
 	if (dtype_is_complex(array->dtype) || dtype_is_complex(bins->dtype)) {
 		return error_set(err, KZ_INVALID, "digitize: expected real numbers, got %s",
-			kz_dtype_name(dtype_is_complex(bins->dtype) ? bins->dtype : array->dtype));
+			dtype_refused(dtype_is_complex(bins->dtype) ? bins->dtype : array->dtype));
 	}
 	if ((st = search_find_order(&order, bins, how.stream, err))) {
 		return st;

@@ -129,7 +129,8 @@ static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dt
 			"%d", how->call, (int)op);
 	}
 	if (extreme ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
-		return error_set(err, KZ_INVALID, "%s: %s has no %s", how->call, kz_dtype_name(dtype),
+		return error_set(err, KZ_INVALID, "%s: %s has no %s", how->call,
+			dtype_refused(dtype),
 			extreme ? "order" : "sum");
 	}
 	how->dtype = dtype;
@@ -242,7 +243,7 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 	}
 	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "segment_combine does not take %s",
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	how.dtype = how.result = array->dtype;
 	return segmented_reduce(out, array, offsets, &how, err);

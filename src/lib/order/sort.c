@@ -279,7 +279,7 @@ static kz_status sort_check_alignment(const struct kz_array *array, kz_error *er
 	const int64_t multiple = generate_alignment(array->dtype);
 	return array_address(array) % (uint64_t)multiple == 0 ? KZ_OK : error_set(err, KZ_INVALID,
 		"sort: the elements of a view of %s do not lie at multiples of %lld bytes",
-		kz_dtype_name(array->dtype), (long long)multiple);
+		dtype_refused(array->dtype), (long long)multiple);
 }
 
 /* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
@@ -359,7 +359,7 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	}
 	if (!key_order_bits(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: %s has no order", sort->call,
-			kz_dtype_name(array->dtype));
+			dtype_refused(array->dtype));
 	}
 	sort->device = array_device(array);
 	sort->dtype = array->dtype;

@@ -53,6 +53,9 @@ static void merge_write_source(struct str *source, const void *context,
 	if (dtype_is_half(dtype)) {
 		str_addf(source, "#include <cuda_%s16.h>\n", dtype == KZ_F16 ? "fp" : "bf");
 	}
+	if (dtype_is_storage(dtype)) {
+		str_add(source, "#include <cuda_fp8.h>\n");
+	}
 	if (dtype_is_complex(dtype)) {
 		str_add(source, device_real);
 		str_add(source, device_custom_complex);

@@ -222,7 +222,7 @@ kz_status kz_random_choice(kz_array **out, kz_random *rng, int64_t n, int64_t co
 	if (weights && (weights->shape.ndim != 1 || weights->count != n
 		|| !kz_dtype_can_cast(weights->dtype, KZ_F64))) {
 		return error_set(err, KZ_INVALID, "kz_random_choice: expected %lld real numbers as weights, "
-			"got %s of shape %s", (long long)n, kz_dtype_name(weights->dtype),
+			"got %s of shape %s", (long long)n, dtype_refused(weights->dtype),
 			shape_text(&weights->shape).text);
 	}
 	if (weights && ((st = stream_pick(&choice.stream, array_device(weights), stream, err))

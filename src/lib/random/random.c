@@ -334,7 +334,7 @@ static kz_status random_check_fit(const struct draw *draw, kz_dtype dtype, kz_er
 		return KZ_OK;
 	}
 	return error_set(err, KZ_RANGE, "%s does not hold all integers from %lld to %lld",
-		kz_dtype_name(dtype), (long long)low, (long long)last);
+		dtype_refused(dtype), (long long)low, (long long)last);
 }
 
 /* The types that a call names: its own, that of the options, that of the target. */
@@ -361,7 +361,7 @@ static kz_status random_draw(kz_array **out, struct draw *draw, kz_dtype dtype,
 	if (!random_has_type(row->types, dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected %s, got %s", row->name,
 			random_types[row->types].expected,
-			kz_dtype_size(dtype) ? kz_dtype_name(dtype) : "none");
+			kz_dtype_size(dtype) ? dtype_refused(dtype) : "none");
 	}
 	if (row->types == INTEGERS && (st = random_check_fit(draw, dtype, err))) {
 		return st;

@@ -125,7 +125,7 @@ kz_status sparse_check_dtype(kz_dtype dtype, kz_error *err)
 {
 	return dtype_is_float(dtype) || dtype_is_complex(dtype) ? KZ_OK
 		: error_set(err, KZ_INVALID, "expected floats or complex numbers in a sparse matrix, "
-			"got %s", kz_dtype_name(dtype));
+			"got %s", dtype_refused(dtype));
 }
 
 kz_status sparse_check_op(kz_matrix_op op, kz_error *err)
@@ -149,7 +149,7 @@ static kz_status sparse_check_part(const struct kz_array *data, const struct kz_
 	}
 	if (is_index && part->dtype != KZ_I32 && part->dtype != KZ_I64) {
 		return error_set(err, KZ_INVALID, "expected int32 or int64 as %s, got %s", what,
-			kz_dtype_name(part->dtype));
+			dtype_refused(part->dtype));
 	}
 	return KZ_OK;
 }

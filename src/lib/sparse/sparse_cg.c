@@ -257,7 +257,7 @@ static kz_status cg_check_vector(const struct kz_sparse *a, const struct kz_arra
 			(long long)a->rows, shape_text(&vector->shape).text);
 	}
 	return dtype_is_number(vector->dtype) ? KZ_OK : error_set(err, KZ_INVALID,
-		"cg: expected numbers as %s, got %s", what, kz_dtype_name(vector->dtype));
+		"cg: expected numbers as %s, got %s", what, dtype_refused(vector->dtype));
 }
 
 static kz_status cg_check(const struct kz_sparse *a, const struct kz_array *b,
@@ -286,7 +286,7 @@ static kz_status cg_solve(struct cg *cg, struct kz_sparse *a, struct kz_array *b
 	cg->dtype = dtype_wide(kz_dtype_promote(a->dtype, b->dtype));
 	if (how->initial && !kz_dtype_can_cast(how->initial->dtype, cg->dtype)) {
 		return error_set(err, KZ_INVALID, "cg: an initial x of %s does not fit into %s",
-			kz_dtype_name(how->initial->dtype), kz_dtype_name(cg->dtype));
+			dtype_refused(how->initial->dtype), dtype_refused(cg->dtype));
 	}
 	if (!(st = sparse_cast(&cast, a, cg->dtype, cg->stream, err))
 	    && !(st = sparse_as_csr(&cg->a, cast, KZ_MATRIX_AS_IS, cg->stream, err))) {

@@ -147,8 +147,8 @@ DEVICE_TEST(every_type_goes_out_and_comes_back)
 {
 	static const DLDataType want[] = {{6, 8, 1}, {0, 8, 1}, {0, 16, 1}, {0, 32, 1}, {0, 64, 1},
 		{1, 8, 1}, {1, 16, 1}, {1, 32, 1}, {1, 64, 1}, {2, 16, 1}, {4, 16, 1}, {2, 32, 1},
-		{2, 64, 1}, {5, 64, 1}, {5, 128, 1}};
-	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
+		{2, 64, 1}, {5, 64, 1}, {5, 128, 1}, {10, 8, 1}, {12, 8, 1}};
+	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER | DTYPE_STORAGE));) {
 		struct DLManagedTensor *tensor;
 		kz_array *array, *back;
 		ok(kz_array_ones(&array, dev, dtype, KZ_SHAPE(2), &err));

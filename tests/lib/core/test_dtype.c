@@ -34,6 +34,8 @@ static const struct {
 	{KZ_F64, 13, 8, "float64", "double"},
 	{KZ_C64, 14, 8, "complex64", "float2"},
 	{KZ_C128, 15, 16, "complex128", "double2"},
+	{KZ_F8_E4M3, 16, 1, "float8_e4m3fn", "__nv_fp8_e4m3"},
+	{KZ_F8_E5M2, 17, 1, "float8_e5m2", "__nv_fp8_e5m2"},
 };
 
 START_TEST(every_built_in_type_has_its_number_size_and_names)
@@ -47,7 +49,7 @@ END_TEST
 
 START_TEST(a_number_that_is_no_type_has_no_size_and_no_name)
 {
-	static const kz_dtype none[] = {0, 16, 0xffff, 0x10000, 0x10001, UINT32_MAX};
+	static const kz_dtype none[] = {0, 18, 0xffff, 0x10000, 0x10001, UINT32_MAX};
 	for (size_t i = 0; i < countof(none); i++) {
 		ck_assert_int_eq(kz_dtype_size(none[i]), 0);
 		ck_assert_ptr_null(kz_dtype_name(none[i]));
@@ -63,7 +65,8 @@ START_TEST(a_kind_is_that_of_the_name)
 		const char *prefix;
 		unsigned kind;
 	} kinds[] = {{"bool", DTYPE_BOOL}, {"int", DTYPE_SIGNED}, {"uint", DTYPE_UNSIGNED},
-		{"float", DTYPE_FLOAT}, {"bfloat", DTYPE_FLOAT}, {"complex", DTYPE_COMPLEX}};
+		{"float8", DTYPE_STORAGE}, {"float", DTYPE_FLOAT}, {"bfloat", DTYPE_FLOAT},
+		{"complex", DTYPE_COMPLEX}};
 	const kz_dtype dtype = rows[_i].dtype;
 	size_t k = 0;
 	while (strncmp(rows[_i].name, kinds[k].prefix, strlen(kinds[k].prefix)) != 0) {
@@ -71,11 +74,13 @@ START_TEST(a_kind_is_that_of_the_name)
 	}
 	ck_assert_uint_eq(dtype_kind(dtype), kinds[k].kind);
 	ck_assert_int_eq(dtype_is_exact(dtype), kinds[k].kind < DTYPE_FLOAT);
-	ck_assert_int_eq(dtype_is_inexact(dtype), kinds[k].kind >= DTYPE_FLOAT);
-	ck_assert_int_eq(dtype_is_real(dtype), kinds[k].kind != DTYPE_COMPLEX);
+	ck_assert_int_eq(dtype_is_inexact(dtype), kinds[k].kind == DTYPE_FLOAT
+		|| kinds[k].kind == DTYPE_COMPLEX);
+	ck_assert_int_eq(dtype_is_real(dtype), kinds[k].kind <= DTYPE_FLOAT);
 	ck_assert_uint_eq(dtype_total(dtype), kinds[k].kind == DTYPE_UNSIGNED ? KZ_U64
 		: kinds[k].kind < DTYPE_FLOAT ? KZ_I64 : dtype);
-	ck_assert(dtype_is_number(dtype) && !dtype_is_struct(dtype));
+	ck_assert_int_eq(dtype_is_number(dtype), kinds[k].kind != DTYPE_STORAGE);
+	ck_assert(!dtype_is_struct(dtype));
 }
 END_TEST
 

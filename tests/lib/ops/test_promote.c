@@ -131,7 +131,7 @@ END_TEST
 
 START_TEST(what_is_no_dtype_has_nothing_in_common)
 {
-	static const kz_dtype none[] = {0, 16, 17, 0xffff, 0x7fffffff, 0xffffffff};
+	static const kz_dtype none[] = {0, 18, 19, 0xffff, 0x7fffffff, 0xffffffff};
 	for (size_t i = 0; i < countof(none); i++) {
 		for (kz_dtype other = 0; other < 20; other++) {
 			ck_assert_uint_eq(kz_dtype_promote(none[i], other), 0);
