@@ -25,7 +25,6 @@
 	a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, \
 	a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, \
 	a65, ...) a65
-#define KZ_PP_ITEM_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, ...) a9
 
 /*
  * 1 for no argument, else 0.  One empty argument is told from a real one by what happens when a

@@ -87,8 +87,10 @@ KZ_INLINE kz_slice kz_slice_self(kz_slice slice)
  * KZ_SLICE(start, stop) or KZ_SLICE(start, stop, step): start:stop:step.  Another number of
  * arguments is an error of the compiler that says so.
  */
-#define KZ_SLICE(...) \
-	KZ_PP_CAT(KZ_SLICE_, KZ_PP_ITEM_9(__VA_ARGS__, 0, 0, 0, 0, 0, 3, 2, 0, ))(__VA_ARGS__)
+#define KZ_SLICE(...) KZ_PP_CAT(KZ_SLICE_, KZ_PP_ITEM_65(__VA_ARGS__, \
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+	0, 0, 0, 0, 0, 3, 2, 0, ))(__VA_ARGS__)
 #define KZ_SLICE_0(...) kz_slice_range(0, 0, 1) \
 	_Pragma("GCC error \"KZ_SLICE takes (start, stop) or (start, stop, step)\"")
 #define KZ_SLICE_2(start, stop) kz_slice_range(start, stop, 1)
