@@ -140,6 +140,19 @@ void error_add_hint(kz_error *err, const char *hint)
 	}
 }
 
+void error_add_argument(kz_error *err, const char *call, const char *argument)
+{
+	char message[sizeof(err->message)];
+	if (err) {
+		memcpy(message, err->message, sizeof(message));
+		int len = snprintf(err->message, sizeof(err->message), "%s: argument '%s': %s", call,
+			argument, message);
+		if (len >= (int)sizeof(err->message)) {
+			error_cut_message(err->message, sizeof(err->message));
+		}
+	}
+}
+
 void error_add_place(kz_error *err, const char *file, int line, int column)
 {
 	if (err) {

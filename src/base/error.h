@@ -36,6 +36,8 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
  */
 bool error_is_clean(const kz_error *err); /* false for NULL */
 void error_add_hint(kz_error *err, const char *hint);
+/* Put "kz_add: argument 'x': " before the message. */
+void error_add_argument(kz_error *err, const char *call, const char *argument);
 void error_add_place(kz_error *err, const char *file, int line, int column);
 void error_take_log(kz_error *err, char *log);
 

@@ -26,12 +26,16 @@
 		err.message); \
 } while (0)
 
-/* The call fails with this status and a message that holds `text`; clears `err`. */
+/* The call fails with this status and a message that holds `text`, and reports no second failure;
+ * clears `err`. */
 #define fails(call, want, text) do { \
+	const bool fails_first = err.status == KZ_OK; \
 	ck_assert_int_eq((call), (want)); \
 	ck_assert_int_eq(err.status, (want)); \
 	ck_assert_msg(strstr(err.message, (text)) != NULL, "'%s' is not in: %s", (text), \
 		err.message); \
+	ck_assert_msg(!fails_first || err.reserved[0] == 0, \
+		"a second failure is reported after: %s", err.message); \
 	kz_error_clear(&err); \
 } while (0)
 

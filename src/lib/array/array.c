@@ -149,6 +149,7 @@ kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shap
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_zeros_on(out, dev, dtype, shape, NULL, err);
 }
 
@@ -156,6 +157,7 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	const void *value, int64_t value_size, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_full_on(out, dev, dtype, shape, value, value_size, NULL, err);
 }
 
@@ -219,6 +221,7 @@ kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_ones_on(out, dev, dtype, shape, NULL, err);
 }
 
@@ -247,6 +250,7 @@ kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_zeros_like_on(out, like, dtype, NULL, err);
 }
 
@@ -262,6 +266,7 @@ kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype 
 kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_ones_like_on(out, like, dtype, NULL, err);
 }
 
@@ -278,6 +283,7 @@ kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtyp
 	const void *value, int64_t value_size, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(like, OBJECT_ARRAY, err);
 	return st ? st : kz_array_full_like_on(out, like, dtype, value, value_size, NULL, err);
 }
 

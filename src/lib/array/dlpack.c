@@ -267,9 +267,14 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 {
 	struct layout layout;
 	kz_status st;
+	const bool mine = error_is_clean(err);
 	assert(foreign->tensor);
 	if ((st = check_device(dev, foreign->tensor, err))
 	    || (st = read_layout(&layout, foreign->tensor, err))) {
+		if (mine) {
+			error_add_argument(err, foreign->versioned ? "kz_dlpack_import_versioned_take"
+				: "kz_dlpack_import_take", "tensor");
+		}
 		return st;
 	}
 	if (layout.count == 0
@@ -278,7 +283,8 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 	}
 	if (read_only) {
 		return error_set(err, KZ_UNSUPPORTED,
-			"expected a DLPack tensor that may be written, got a read-only one");
+			"kz_dlpack_import_versioned_take: argument 'tensor': expected a DLPack "
+			"tensor that may be written, got a read-only one");
 	}
 	return import_shared(out, dev, foreign, &layout, err);
 }
@@ -306,8 +312,8 @@ kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
 		return st;
 	}
 	if (tensor->major != DL_MAJOR) {
-		return error_set(err, KZ_VERSION,
-			"expected a tensor of DLPack version 1, got version %u.%u",
+		return error_set(err, KZ_VERSION, "%s: argument 'tensor': "
+			"expected a tensor of DLPack version 1, got version %u.%u", __func__,
 			(unsigned)tensor->major, (unsigned)tensor->minor);
 	}
 	struct foreign foreign = {&tensor->tensor, NULL, tensor, false};

@@ -402,6 +402,7 @@ kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_imag_on(out, array, NULL, err);
 }
 

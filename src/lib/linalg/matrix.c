@@ -311,34 +311,38 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 
 /* In place */
 
+static kz_status matrix_scale(kz_array *array, kz_arg alpha, kz_stream *stream, const char *call,
+	kz_error *err)
+{
+	const kz_arg items[2] = {KZ_ARG(array), alpha};
+	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
+	kz_status st;
+	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	    || (st = expr_check_arg(&alpha, call, "argument 'alpha'", err))) {
+		return st;
+	}
+	return kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, (kz_args){items, 2});
+}
+
 kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err)
 {
-	return kz_array_scale_on(array, alpha, NULL, err);
+	return matrix_scale(array, alpha, NULL, __func__, err);
 }
 
 kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream, kz_error *err)
 {
-	const kz_arg items[2] = {KZ_ARG(array), alpha};
-	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
-	kz_status st = object_check(array, OBJECT_ARRAY, err);
-	return st ? st : kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, (kz_args){items, 2});
+	return matrix_scale(array, alpha, stream, __func__, err);
 }
 
-kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_error *err)
-{
-	return kz_scale_along_on(array, factors, axis, NULL, err);
-}
-
-kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz_stream *stream,
-	kz_error *err)
+static kz_status matrix_scale_along(kz_array *array, kz_array *factors, int64_t axis,
+	kz_stream *stream, const char *call, kz_error *err)
 {
 	const kz_op_options options = {.size = sizeof(options), .into = array, .stream = stream};
 	struct kz_array *beside = NULL;
 	int64_t strides[KZ_MAX_DIMS] = {0};
 	kz_status st;
-	if ((st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = pointer_check(factors, "an array of factors", err))
-	    || (st = object_check(factors, OBJECT_ARRAY, err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	    || (st = object_check_as(factors, OBJECT_ARRAY, call, "factors", err))
 	    || (st = axis_resolve(&axis, &array->shape, err))) {
 		return st;
 	}
@@ -358,4 +362,15 @@ kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz
 	st = kz_apply(NULL, KZ_OP_MULTIPLY, &options, err, KZ_ARGS(array, beside));
 	kz_array_release(beside);
 	return st;
+}
+
+kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_error *err)
+{
+	return matrix_scale_along(array, factors, axis, NULL, __func__, err);
+}
+
+kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz_stream *stream,
+	kz_error *err)
+{
+	return matrix_scale_along(array, factors, axis, stream, __func__, err);
 }

@@ -172,5 +172,6 @@ kz_status kz_compile(kz_image **out, const char *source, const kz_compile_option
 	kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : pointer_check(source, "source text", err);
 	return image_give(out, st ? st : image_compile(out, source, options, 0, false, err));
 }

@@ -147,7 +147,8 @@ kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	kz_error refusal = KZ_ERROR_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = pointer_check(source, "source text", err))) {
 		return st;
 	}
 	st = module_compile_and_load(out, dev, source, options, &refusal);

@@ -281,7 +281,8 @@ static kz_status warm_read_sources(struct warm_up *warm, const kz_device *dev,
 	for (int64_t i = 0; i < warm->count; i++) {
 		const kz_compile_options *options = sources[i].options;
 		if (!sources[i].source) {
-			return error_set(err, KZ_INVALID, "source %lld is NULL", (long long)i);
+			return error_set(err, KZ_INVALID, "kz_warm_up: argument 'sources': "
+				"source %lld is NULL", (long long)i);
 		}
 		if (options && options->size != sizeof(*options)) {
 			kz_error why = KZ_ERROR_INIT;
@@ -321,8 +322,8 @@ kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t c
 	int64_t processes, kz_warm_up_result *result, kz_error *err)
 {
 	if (count < 0 || processes < 0 || (count > 0 && !sources)) {
-		return error_set(err, KZ_INVALID, "expected sources and numbers of at least 0, got "
-			"%lld sources%s, %lld processes", (long long)count,
+		return error_set(err, KZ_INVALID, "kz_warm_up: expected sources and numbers of "
+			"at least 0, got %lld sources%s, %lld processes", (long long)count,
 			sources ? "" : " at NULL", (long long)processes);
 	}
 	struct warm_up *warm = mem_zalloc(1, sizeof(*warm));

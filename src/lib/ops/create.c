@@ -193,6 +193,7 @@ kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg
 	kz_arg stop, kz_arg step, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_arange_on(out, dev, dtype, start, stop, step, NULL, err);
 }
 
@@ -247,6 +248,7 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 	kz_arg stop, int64_t count, int endpoint, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_linspace_on(out, dev, dtype, start, stop, count, endpoint, NULL,
 		err);
 }
@@ -318,6 +320,7 @@ kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t r
 	int64_t columns, int64_t diagonal, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_eye_on(out, dev, dtype, rows, columns, diagonal, NULL, err);
 }
 

@@ -24,7 +24,7 @@ static bool ops_try_build(struct expr *expr, kz_op op, const kz_args *args, kz_d
 
 /* The expression of one operation; what failed is in `err`. */
 static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
-	kz_error *err)
+	const char *suffix, kz_error *err)
 {
 	if (likely(ops_try_build(expr, op, args, dtype, NULL))) {
 		return KZ_OK;
@@ -33,8 +33,8 @@ static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_
 	kz_error first = KZ_ERROR_INIT;
 	kz_status st = KZ_OK;
 	for (size_t i = 0; i < args->count && !st; i++) {
-		char call[32], operand[32];
-		snprintf(call, sizeof(call), "kz_%s", kz_op_name(op));
+		char call[40], operand[32];
+		snprintf(call, sizeof(call), "kz_%s%s", kz_op_name(op), suffix);
 		snprintf(operand, sizeof(operand), "operand %zu", i + 1);
 		st = expr_check_arg(&args->items[i], call, operand, &first);
 	}
@@ -47,8 +47,9 @@ static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_
 	return st;
 }
 
+/* `suffix` is "_into" for the functions whose names end so, else "". */
 static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
-	kz_error *err, const kz_args *args)
+	const char *suffix, kz_error *err, const kz_args *args)
 {
 	struct expr expr;
 	struct shortcut call;
@@ -60,15 +61,15 @@ static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *h
 		return error_set(err, KZ_INVALID, "%d is not a kz_op", (int)op);
 	}
 	if ((size_t)arity != args->count) {
-		return error_set(err, KZ_INVALID, "%s takes %d operands, got %zu", kz_op_name(op),
-			arity, args->count);
+		return error_set(err, KZ_INVALID, "kz_%s%s takes %d operand%s, got %zu",
+			kz_op_name(op), suffix, arity, plural(arity), args->count);
 	}
 	const bool known = !dtype && shortcut_read(&call, op, how, args);
 	if (known && shortcut_run(&st, out, &call, how, args, err)) {
 		return st;
 	}
 	noted.done = known ? &done : NULL;
-	if ((st = ops_build(&expr, op, args, dtype, err))
+	if ((st = ops_build(&expr, op, args, dtype, suffix, err))
 	    || (st = elementwise_run(out, &expr, &noted, err))) {
 		return st;
 	}
@@ -91,14 +92,14 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	return ops_apply(out, op, &how, dtype, err, &args);
+	return ops_apply(out, op, &how, dtype, "", err, &args);
 }
 
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
 	const struct elementwise how = {.into = into};
 	kz_status st = object_check(into, OBJECT_ARRAY, err);
-	return st ? st : ops_apply(NULL, op, &how, 0, err, &args);
+	return st ? st : ops_apply(NULL, op, &how, 0, "_into", err, &args);
 }
 
 /* Copies: expressions of nothing but an array. */
@@ -158,18 +159,25 @@ kz_status ops_copy(struct kz_array *to, const struct kz_array *from, struct kz_s
 		: elementwise_run(NULL, &expr, &how, err);
 }
 
+static kz_status ops_assign(kz_array *to, kz_array *from, kz_stream *stream, const char *call,
+	kz_error *err)
+{
+	kz_status st;
+	if ((st = object_check_as(to, OBJECT_ARRAY, call, "to", err))
+	    || (st = object_check_as(from, OBJECT_ARRAY, call, "from", err))) {
+		return st;
+	}
+	return ops_copy(to, from, stream, err);
+}
+
 kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 {
-	return kz_array_assign_on(to, from, NULL, err);
+	return ops_assign(to, from, NULL, __func__, err);
 }
 
 kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
 {
-	kz_status st;
-	if ((st = object_check(to, OBJECT_ARRAY, err)) || (st = object_check(from, OBJECT_ARRAY, err))) {
-		return st;
-	}
-	return ops_copy(to, from, stream, err);
+	return ops_assign(to, from, stream, __func__, err);
 }
 
 /* A value that is no number: an array of one such element is assigned. */
@@ -185,29 +193,35 @@ static kz_status fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream 
 	return st;
 }
 
-kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
-{
-	return kz_array_fill_on(to, value, NULL, err);
-}
-
-kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
+static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream, const char *call,
+	kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = to, .stream = stream};
-	kz_status st = object_check(to, OBJECT_ARRAY, err);
+	kz_status st = object_check_as(to, OBJECT_ARRAY, call, "to", err);
 	expr_init(&expr);
 	if (!st && value.kind == KZ_ARG_VALUE) {
 		return fill_bytes(to, &value, stream, err);
 	}
 	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
-		return error_set(err, KZ_INVALID, "expected KZ_VALUE of a %s to fill the array with",
-			dtype_refused(to->dtype));
+		return error_set(err, KZ_INVALID, "%s: argument 'value': expected KZ_VALUE of a %s",
+			call, dtype_refused(to->dtype));
 	}
-	if (st || (st = expr_check_arg(&value, "kz_array_fill", "argument 'value'", err))) {
+	if (st || (st = expr_check_arg(&value, call, "argument 'value'", err))) {
 		return st;
 	}
 	if (expr_arg(&expr, &value, 1, err) < 0) {
 		return KZ_INVALID;
 	}
 	return elementwise_run(NULL, &expr, &how, err);
+}
+
+kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
+{
+	return ops_fill(to, value, NULL, __func__, err);
+}
+
+kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
+{
+	return ops_fill(to, value, stream, __func__, err);
 }

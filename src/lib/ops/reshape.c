@@ -131,6 +131,7 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_contiguous_on(out, array, NULL, err);
 }
 
@@ -159,6 +160,7 @@ kz_status kz_array_contiguous_on(kz_array **out, kz_array *array, kz_stream *str
 kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_reshape_on(out, array, shape, NULL, err);
 }
 
@@ -186,6 +188,7 @@ kz_status kz_array_reshape_on(kz_array **out, kz_array *array, kz_shape shape, k
 kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err)
 {
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_ravel_on(out, array, NULL, err);
 }
 

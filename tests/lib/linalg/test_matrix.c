@@ -322,7 +322,7 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_vander(&out, v, -2, 0, NULL, &err), KZ_INVALID, "columns of at least 0, or -1, got -2");
 	fails(kz_scale_along(a, v, 0, &err), KZ_INVALID,
 		"scale_along: factors of shape (4,) do not fit axis 0 of shape (2, 3)");
-	fails(kz_scale_along(a, NULL, 0, &err), KZ_INVALID, "an array of factors, got NULL");
+	fails(kz_scale_along(a, NULL, 0, &err), KZ_INVALID, "argument 'factors': expected an array, got NULL");
 	fails(kz_scale_along(a, v, 5, &err), KZ_RANGE, "axis 5");
 	options.into = v;
 	fails(kz_tril(&out, a, 0, &options, &err), KZ_INVALID, "does not fit into (4,)");

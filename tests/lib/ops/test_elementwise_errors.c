@@ -59,7 +59,7 @@ DEVICE_TEST(what_does_not_fit_together_is_refused)
 	fails(kz_apply(&out, KZ_OP_ADD, NULL, &err, KZ_ARGS(a)), KZ_INVALID,
 		"add takes 2 operands, got 1");
 	fails(kz_apply(&out, KZ_OP_SIN, NULL, &err, KZ_ARGS()), KZ_INVALID,
-		"sin takes 1 operands, got 0");
+		"kz_sin takes 1 operand, got 0");
 	fails(kz_apply(&out, (kz_op)9999, NULL, &err, KZ_ARGS(a)), KZ_INVALID,
 		"9999 is not a kz_op");
 	fails(kz_apply(&out, (kz_op)-1, NULL, &err, KZ_ARGS(a)), KZ_INVALID, "-1 is not a kz_op");
