@@ -17,7 +17,7 @@
  * bytes and may be negative or 0.
  *
  * Work goes into the device's default stream, unless a call names another one; kudzu.h says how.
- * The order of the uses of an array is that of the calls, whichever streams they name; see stream.h.
+ * An array is used in the order of the calls, whichever streams they name; see stream.h.
  */
 #include <kudzu/dtype.h>
 #include <kudzu/memory.h>

@@ -31,7 +31,7 @@ extern "C" {
 
 /** One side of a copy.  Exactly one of `host`, `buffer` and `texels` is set. */
 typedef struct kz_copy_side {
-	void *host;            /**< host memory; that of the side `from` is only read */
+	void *host;            /**< host memory; the side `from` is only read */
 	int64_t host_size;     /**< bytes at `host` */
 	kz_buffer *buffer;     /**< device memory */
 	kz_cuda_array *texels; /**< a CUDA array, or a level of a mipmap */

@@ -27,10 +27,10 @@ extern "C" {
  * rounded once to the dtype.  There are ceil((stop - start) / step) elements, none if that is
  * negative.
  *
- * @param dtype 0 for int64, or for float64 if one of the numbers is no integer.
+ * @param dtype 0 for int64, or for float64 if one of the numbers is not an integer.
  * @param start KZ_ARG(number), as stop and step.
  * @return KZ_OK; KZ_INVALID for a step of 0, numbers that are not finite, an integer dtype with
- *         numbers that are no integers, and bool or struct dtypes; KZ_RANGE for numbers that the
+ *         numbers that are not integers, and bool or struct dtypes; KZ_RANGE for numbers that the
  *         dtype cannot hold, and for too many elements; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: returns before the work is done, as all functions here.
  */

@@ -27,7 +27,7 @@ extern "C" {
 /**
  * Make a DLPack tensor of an array.  The tensor shares the memory and keeps it alive.
  *
- * @return KZ_OK; KZ_UNSUPPORTED for a struct dtype and for strides that are no multiple of the
+ * @return KZ_OK; KZ_UNSUPPORTED for a struct dtype and for strides that are not a multiple of the
  *         element's size; KZ_NO_MEMORY.
  * Ownership: the holder of the tensor calls its deleter once, from any thread.
  * Async: waits until earlier work on the array is done.

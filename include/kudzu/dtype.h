@@ -43,16 +43,16 @@ typedef uint32_t kz_dtype;
 /** The first number of a registered struct. */
 #define KZ_DTYPE_STRUCT ((kz_dtype)0x10000)
 
-/** Return the size of one element in bytes; 0 for a number that is no dtype.  Any thread. */
+/** Return the size of one element in bytes; 0 for a number that is not a dtype.  Any thread. */
 KZ_API int64_t kz_dtype_size(kz_dtype dtype);
 
 /**
- * Return numpy's name of a dtype, "float32", or that of ml_dtypes, "bfloat16"; NULL for a number
- * that is no dtype.  Static.
+ * Return numpy's name of a dtype, "float32", or ml_dtypes' name, "bfloat16"; NULL for a number
+ * that is not a dtype.  Static.
  */
 KZ_API const char *kz_dtype_name(kz_dtype dtype);
 
-/** Return a dtype's type in a kernel, "float"; NULL for a number that is no dtype.  Static. */
+/** Return a dtype's type in a kernel, "float"; NULL for a number that is not a dtype.  Static. */
 KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
 
 /**
@@ -62,7 +62,7 @@ KZ_API const char *kz_dtype_ctype(kz_dtype dtype);
  * int64 and uint64 give float64.  With a float, 8-bit integers fit float16 and bfloat16, 16-bit
  * ones float32, and larger ones float64.  float16 and bfloat16 give float32.
  *
- * @return the common type; 0 for numbers that are no dtypes, and for a struct or an 8-bit float
+ * @return the common type; 0 for numbers that are not dtypes, and for a struct or an 8-bit float
  *         with any other type.
  */
 KZ_API kz_dtype kz_dtype_promote(kz_dtype a, kz_dtype b);
@@ -82,7 +82,7 @@ KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
  * @param out set to the number, from KZ_DTYPE_STRUCT.
  * @param name how kernels spell it, "struct point"; copied.
  * @param size bytes of one element, as sizeof gives it.
- * @return KZ_OK; KZ_INVALID for a text that is no name, the name of a built-in type, a size below
+ * @return KZ_OK; KZ_INVALID for a text that is not a name, the name of a built-in type, a size below
  *         1, and a name that is known with another size; KZ_NO_MEMORY.
  * Threads: any.  Registered types live as long as the process.
  */

@@ -70,7 +70,7 @@ KZ_INLINE kz_var kz_var_make(const char *name, kz_arg value)
  * @param text the expression.
  * @param options as for kz_apply: array for the result, stream, dtype; NULL for the defaults.
  * @param vars KZ_VARS(a, b, n).  Variables that the text does not use are ignored.
- * @return KZ_OK; KZ_COMPILE for a text that is no expression, for unknown names and for functions
+ * @return KZ_OK; KZ_COMPILE for a text that is not an expression, for unknown names and for functions
  *         with too many or too few operands; KZ_INVALID for types, shapes, devices or a stream
  *         that do not fit, with what was found, and for more than 192 operations and operands;
  *         KZ_RANGE for a number that does not fit its type; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.

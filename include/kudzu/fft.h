@@ -120,12 +120,12 @@ KZ_API KZ_NODISCARD kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes 
  * type 1, are multiplied by the root of 2 first; y[0] of type 2, and y[0] and y[n - 1] of type 1, are
  * divided by it.
  *
- * @param out as that of kz_fft; the result is float64 for float64 and integers, float32 for float32 and
+ * @param out as for kz_fft; the result is float64 for float64 and integers, float32 for float32 and
  *        halves.
  * @param array of a real dtype and any strides.  Complex numbers are refused: transform kz_array_real
  *        and kz_array_imag.
  * @param type from 1 to 4.
- * @param axes as those of kz_fft.
+ * @param axes as for kz_fft.
  * @param options NULL for the defaults.  `into` has a float dtype, float16 too.
  * @return as kz_fft; KZ_INVALID also for a type, complex numbers, and a length below 2 of type 1.
  * Ownership: release the result with kz_array_release.
@@ -200,7 +200,7 @@ typedef enum kz_convolve_mode {
  * error is relative to the largest sum, not to each one, and a NaN, an infinity, or an overflow of a
  * spectrum makes all sums NaN or infinite.
  *
- * @param out as that of kz_fftshift; the result has the type of the computation, or that of the
+ * @param out as for kz_fftshift; the result has the type of the computation, or that of the
  *        options.
  * @param a 1-d, with at least one element; any strides, any built-in dtype.
  * @param b likewise, on the same device.

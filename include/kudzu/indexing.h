@@ -32,7 +32,7 @@ typedef enum kz_index_mode {
  * @param indexes integers of any shape.  Their extents replace the axis in the result.
  * @param axis from 0, or negative from the end.  A 0-d array counts as one of shape (1,).
  * @return KZ_OK; KZ_RANGE for an axis or index out of range, and for an axis without elements
- *         unless there are no indexes; KZ_INVALID for indexes that are no integers or are on
+ *         unless there are no indexes; KZ_INVALID for indexes that are not integers or are on
  *         another device.
  * Ownership: release the result with kz_array_release, as all results below.
  */

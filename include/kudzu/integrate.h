@@ -90,7 +90,7 @@ KZ_API KZ_NODISCARD kz_status kz_trapz(kz_array **out, kz_array *y,
  * samples has whole pairs.  For an even number the options' `even` says what is done; two samples
  * get the trapezoidal rule.
  *
- * @return as kz_trapz; KZ_INVALID also for an `even` that is none.
+ * @return as kz_trapz; KZ_INVALID also for an unknown `even`.
  */
 KZ_API KZ_NODISCARD kz_status kz_simps(kz_array **out, kz_array *y,
 	const kz_integrate_options *options, kz_error *err);

@@ -130,7 +130,7 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer 
  *
  * @param dev the same device as in the other process.
  * @param handle of kz_buffer_export.
- * @return KZ_OK; KZ_INVALID and KZ_RANGE for what is no handle; KZ_NO_MEMORY; KZ_UNSUPPORTED;
+ * @return KZ_OK; KZ_INVALID and KZ_RANGE for something that is not a handle; KZ_NO_MEMORY; KZ_UNSUPPORTED;
  *         KZ_PERMISSION on the CPU device for a process of another user; the driver's failures, also
  *         for a handle that this process has made.
  * Ownership: release it with kz_buffer_release, which waits for the last use and closes the memory.
@@ -240,7 +240,7 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, 
  * @param pattern host memory, 1, 2, 4 or 8 bytes.
  * @param stream NULL for the default stream.
  * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for a pattern of another
- *         size, and for an offset or size that is no multiple of it; the driver's failures.
+ *         size, and for an offset or size that is not a multiple of it; the driver's failures.
  * Async: returns at once, with a copy of the pattern.
  */
 KZ_API KZ_NODISCARD kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size,
@@ -293,7 +293,7 @@ KZ_API KZ_NODISCARD kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffe
 /**
  * Write 32 bits of memory when the stream comes to it, for others who wait for the value.
  *
- * What the stream wrote before is visible to whoever sees the value.  As kz_stream_wait_value32 it comes
+ * What the stream wrote before is visible to everyone who sees the value.  As kz_stream_wait_value32 it comes
  * behind earlier uses of the buffer, and does not count as one.
  *
  * @return as kz_stream_wait_value32.

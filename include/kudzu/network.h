@@ -58,7 +58,7 @@ KZ_API KZ_NODISCARD kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_
  * @param options NULL for the defaults: a new array of float32.  The result has their dtype, else
  *        that of `into`.
  * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first such; KZ_INVALID for
- *         classes that are no integers, a count below 0, and `into` or a stream that do not fit;
+ *         classes that are not integers, a count below 0, and `into` or a stream that do not fit;
  *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: waits for the classes, to check them.
  */

@@ -78,7 +78,7 @@ typedef struct kz_npz kz_npz;
 /**
  * Open a .npz file.
  *
- * @return KZ_OK; KZ_NOT_FOUND or KZ_IO if the file cannot be read; KZ_INVALID if it is no zip
+ * @return KZ_OK; KZ_NOT_FOUND or KZ_IO if the file cannot be read; KZ_INVALID if it is not a zip
  *         archive, or a damaged one, such as one whose entries share bytes.
  * Ownership: close it with kz_npz_close.
  * Threads: one at a time.

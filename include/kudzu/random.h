@@ -49,7 +49,7 @@ KZ_API KZ_NODISCARD kz_status kz_random_create(kz_random **out, kz_device *dev, 
 /** Release a generator; NULL is fine. */
 KZ_API void kz_random_release(kz_random *rng);
 
-/** Return the offset from which the next call draws; 0 for what is no generator. */
+/** Return the offset from which the next call draws; 0 for anything else than a generator. */
 KZ_API uint64_t kz_random_offset(const kz_random *rng);
 
 /**
@@ -85,7 +85,7 @@ typedef enum kz_distribution {
  *        Counts that the type cannot hold are converted as by kz_array_astype.
  * @param shape of the result, also with options->into.
  * @param a the first parameter.
- * @param b the second parameter; of no account where there is one.
+ * @param b the second parameter; ignored where the distribution has only one.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for a parameter, a dtype, and for an array or stream of the options
  *         that does not fit; KZ_RANGE if the offset would go beyond 64 bits; KZ_DEVICE_MEMORY;

@@ -248,7 +248,7 @@ typedef enum kz_norm_kind {
  * @param axes KZ_AXES(1) for vectors; KZ_AXES(-2, -1) for matrices with these rows and columns;
  *        KZ_ALL_AXES.
  * @param options NULL for the defaults; `ddof` is not used.
- * @return KZ_OK; KZ_INVALID for an order that there is not for so many axes, and for the largest or
+ * @return KZ_OK; KZ_INVALID for an order that does not exist for so many axes, and for the largest or
  *         smallest of no elements; KZ_RANGE for an axis that the array does not have.
  */
 KZ_API KZ_NODISCARD kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind,

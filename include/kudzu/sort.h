@@ -119,7 +119,7 @@ KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array
  * @param indexes set to where they are along the axis, int64.
  * @param count from 0 to the axis's extent.
  * @param largest nonzero: the greatest.  NaN counts as greater than all numbers.
- * @param options NULL for the defaults; `descending` is of no account.
+ * @param options NULL for the defaults; `descending` is ignored.
  * @return as kz_sort; KZ_RANGE also for another count, and for a 0-d array.
  * Async: returns before the work is done.
  */
@@ -177,7 +177,7 @@ typedef enum kz_quantile_method {
  * @param array real numbers, of any shape and strides.
  * @param q from 0 to 1.
  * @param axes one axis, which the result does not have, or KZ_ALL_AXES for one number.
- * @param options NULL for the defaults; `descending` is of no account.
+ * @param options NULL for the defaults; `descending` is ignored.
  * @return as kz_sort; KZ_INVALID also for more axes, for no elements, complex numbers and an unknown method;
  *         KZ_RANGE also for q.
  * Async: returns before the work is done.

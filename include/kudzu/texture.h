@@ -56,7 +56,7 @@ typedef struct kz_cuda_array_options {
 	int32_t kind;      /**< kz_cuda_array_kind */
 	int32_t channels;  /**< of a texel: 1, 2 or 4; 0 is 1.  If more than 1, arrays that are copied
 	                        have an innermost axis of so many. */
-	int32_t levels;    /**< of a mipmap; 0 and 1: it is none */
+	int32_t levels;    /**< of a mipmap; 0 and 1: it is not a mipmap */
 	int32_t surface;   /**< nonzero: kernels may write it */
 	int32_t gather;    /**< nonzero: kernels may use tex2Dgather; a plain array of two axes */
 	int32_t reserved_int;
@@ -89,7 +89,7 @@ typedef struct kz_texture_options {
 	int32_t srgb;          /**< nonzero: 8-bit texels are sRGB, and are read as linear floats */
 	int32_t seamless;      /**< nonzero: a cube is filtered across its edges */
 	int32_t channels;      /**< of kz_texture_from: 1, 2 or 4, an innermost axis; 0 is 1.  See dtype */
-	float border[4];       /**< the color for KZ_TEXTURE_BORDER; integers if texels are read as such */
+	float border[4];       /**< the color for KZ_TEXTURE_BORDER; integers if texels are read as integers */
 	float level_bias;      /**< added to the level of a mipmap */
 	float min_level;       /**< the levels to choose from; */
 	float max_level;       /**< 0 with min_level 0: all */
@@ -196,7 +196,7 @@ KZ_API void kz_texture_release(kz_texture *texture);
  * Create a surface of a CUDA array, or of a level of a mipmap, for surf2Dread and surf2Dwrite.
  *
  * @param array made with `surface`.
- * @param level as in kz_cuda_array_set; 0 if it is no mipmap.
+ * @param level as in kz_cuda_array_set; 0 if it is not a mipmap.
  * @return KZ_OK; KZ_INVALID for another array; KZ_RANGE for a level that is not there;
  *         KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_surface_release.  It keeps the CUDA array alive.

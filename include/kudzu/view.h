@@ -152,7 +152,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_view(kz_array **out, kz_array *array, kz_
  * If the new type has another size, the last axis must be without gaps.  It becomes longer or
  * shorter.
  *
- * @return KZ_OK; KZ_INVALID for a bad dtype, for a last axis that has gaps or is no multiple of
+ * @return KZ_OK; KZ_INVALID for a bad dtype, for a last axis that has gaps or is not a multiple of
  *         the new size, and for elements that would not be at multiples of their size, as devices
  *         need it.
  */

@@ -55,7 +55,7 @@ KZ_API KZ_NODISCARD kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source
 /**
  * Compile the sources that come from a socket, until it is closed.  `kudzu worker` calls this.
  *
- * @return 0, or 1 if something came that is no request.
+ * @return 0, or 1 if something came that is not a request.
  */
 KZ_API int kz_warm_up_serve(int socket);
 
