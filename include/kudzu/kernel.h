@@ -481,7 +481,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *
  * that of the arguments before.
  *
  * @param name of the node; see kz_graph_node.
- * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is no kernel;
+ * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is not a kernel;
  *         KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for KZ_IN, KZ_OUT and
  *         KZ_INOUT; the driver's failures.  After a failure the node has its old arguments.
  */
