@@ -94,18 +94,18 @@ struct kz_device {
 	kz_error cause;
 	pthread_rwlock_t gate;      /* of captures, see device_hold_captures */
 	atomic_bool has_leaks;      /* the last handle was closed, and objects were live */
+	atomic_bool has_slot;       /* `slot` was made, or could not be */
+	atomic_bool output_waits;   /* there may be text of kernels in the buffer of its file */
 	atomic_int captures;        /* that go on in its streams */
+	atomic_int output_error;    /* errno of text that the file could not take, since the last report */
 	struct output {             /* where the text of kernels goes: output.c */
 		kz_output_fn *function; /* NULL: where the driver has it */
 		void *user;
 		FILE *file;             /* that gets it instead */
 	} output;                   /* changed under `lock`, when the driver does not use it */
-	atomic_bool output_waits;   /* there may be text of kernels in the buffer of its file */
-	atomic_int output_error;    /* errno of text that it could not take, since the last report */
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
 	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
-	atomic_bool has_slot;       /* it was made, or could not be */
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct device_table *) tables[DEVICE_TABLES]; /* NULL until somebody needs one */

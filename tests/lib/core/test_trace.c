@@ -255,20 +255,41 @@ END_TEST
 
 /* Two processes */
 
+/* A byte of a pipe, or 0 at its end; a signal may come meanwhile. */
+static ssize_t trace_wait_byte(int fd)
+{
+	char byte;
+	ssize_t count;
+	do {
+		count = read(fd, &byte, 1);
+	} while (count < 0 && errno == EINTR);
+	return count;
+}
+
+static int trace_wait_child(pid_t child)
+{
+	int status;
+	pid_t ended;
+	do {
+		ended = waitpid(child, &status, 0);
+	} while (ended < 0 && errno == EINTR);
+	return ended == child ? status : -1;
+}
+
 /* Open the stub under KUDZU_TRACE in a child, which has the file until it is told to end. */
 static pid_t start_other(int *to_child)
 {
 	int to[2], from[2];
-	char byte = 0;
 	ck_assert(pipe(to) == 0 && pipe(from) == 0);
 	pid_t child = fork();
 	if (child == 0) {
 		bool opened = kz_device_open(&dev, "cuda", NULL) == KZ_OK;
-		bool good = opened && write(from[1], "o", 1) == 1 && read(to[0], &byte, 1) == 1;
+		bool good = opened && write(from[1], "o", 1) == 1
+			&& trace_wait_byte(to[0]) == 1;
 		kz_device_close(dev);
 		_exit(good ? 0 : 1);
 	}
-	ck_assert_int_eq(read(from[0], &byte, 1), 1);
+	ck_assert_int_eq(trace_wait_byte(from[0]), 1);
 	*to_child = to[1];
 	return child;
 }
@@ -276,7 +297,7 @@ static pid_t start_other(int *to_child)
 START_TEST(each_process_has_a_trace_of_its_own)
 {
 	char mine[128], theirs[128];
-	int to_child, status;
+	int to_child;
 	support_stub("");
 	setenv("KUDZU_CUDA_DRIVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
 	make_file();
@@ -294,7 +315,7 @@ START_TEST(each_process_has_a_trace_of_its_own)
 	ok(kz_device_synchronize(dev, &err));
 	kz_device_close(dev);
 	ck_assert_int_eq(write(to_child, "", 1), 1);
-	ck_assert(waitpid(child, &status, 0) == child && status == 0);
+	ck_assert_int_eq(trace_wait_child(child), 0);
 	strcpy(path, theirs);
 	read_trace();
 	unlink(path);
@@ -309,19 +330,18 @@ END_TEST
 STUB_TEST(a_child_does_not_keep_the_file, "")
 {
 	int to[2];
-	char byte;
 	begin();
 	ck_assert_int_eq(pipe(to), 0);
 	pid_t child = fork();
 	if (child == 0) {
 		close(to[1]);
-		_exit(read(to[0], &byte, 1) == 0 ? 0 : 1);
+		_exit(trace_wait_byte(to[0]) == 0 ? 0 : 1);
 	}
 	ok(kz_trace_end(&err));
 	ok(kz_trace_begin(path, &err));
 	end();
 	close(to[1]);
-	waitpid(child, NULL, 0);
+	ck_assert_int_eq(trace_wait_child(child), 0);
 }
 
 /* Trouble */
