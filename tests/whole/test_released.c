@@ -471,7 +471,7 @@ DEVICE_TEST(a_handle_of_another_kind_is_refused_and_not_released)
 	fails(use_array(dev), KZ_INVALID, "expected an array, got a device");
 	uint64_t bytes[100] = {3};
 	fails(use_array(bytes), KZ_INVALID,
-		"expected an array, got what is not an object of Kudzu");
+		"expected an array, got something that is not a Kudzu object");
 	kz_buffer_release((kz_buffer *)a);
 	kz_device_close((kz_device *)a);
 	kz_array_release((kz_array *)bytes);

@@ -103,7 +103,7 @@ DEVICE_TEST(wrong_arguments_are_told)
 	ck_assert_ptr_null(a);
 	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(-1), 1, &err), KZ_INVALID, "-1");
 	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(3), 2, &err), KZ_RANGE,
-		"from 3, the first extent, got 2");
+		"expected a capacity of at least 3, the first extent, got 2");
 	fails(kz_array_create_growable(&a, dev, 0, KZ_SHAPE(3), 4, &err), KZ_INVALID, "not a dtype");
 	fails(kz_array_create_growable(&a, dev, KZ_F64, KZ_SHAPE(3, 8), INT64_MAX / 64 + 1, &err),
 		KZ_RANGE, "");
