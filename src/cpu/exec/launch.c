@@ -358,7 +358,7 @@ static void launch_begin_beside(struct launch_job *job, struct worker *w)
 /* Whether it is time for worker 0 to let another thread go on. */
 static bool launch_leaves(struct launch_job *job, const struct worker *w)
 {
-	if (!job->may_leave || w != job->launcher->workers) {
+	if (w != job->launcher->workers || !job->may_leave) {
 		return false;
 	}
 	job->may_leave = false;

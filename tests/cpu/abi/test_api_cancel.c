@@ -267,7 +267,7 @@ START_TEST(device_works_after_an_endless_kernel_and_a_reset)
 {
 	CUdeviceptr a;
 	uint32_t value;
-	if (_i == 2) {
+	if (_i == ENDLESS) {
 		launch_barred_for_ever(1, 64);
 	} else {
 		launch_never(NULL, _i == 0);
@@ -403,7 +403,8 @@ SUITE(api_cancel)
 	tcase_add_loop_test(tc, launch_returns_although_a_block_meets_for_ever, 0, 3);
 	tc = add_case(suite, "made to end", wait_setup, teardown);
 	tcase_add_loop_test(tc, context_with_an_endless_kernel_can_be_destroyed, 0, ENDLESS);
-	tcase_add_loop_test(tc, device_works_after_an_endless_kernel_and_a_reset, 0, 3);
+	tcase_add_loop_test(tc, device_works_after_an_endless_kernel_and_a_reset, 0,
+		ENDLESS + 1);
 	tcase_add_test(tc, context_is_destroyed_while_a_thread_waits_for_it);
 	tc = add_case(suite, "exit", wait_setup, NULL);
 	tcase_add_loop_test(tc, process_exits_whatever_its_streams_do, 0, 2);
