@@ -392,6 +392,7 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		struct fft_pass *pass = &plan->passes[i];
 		pass->span = span;
 		span *= pass->points;
+		assert(span > 0);
 		pass->rest = plan->padded ? 1 : key->length / span;
 		fft_pass_factor(pass);
 	}

@@ -11,10 +11,12 @@ struct key_order key_order_of(kz_dtype dtype, bool descending)
 	const bool is_float = dtype_is_float(part), is_signed = is_float || dtype_is_signed(part);
 	const uint64_t infinity = part == KZ_F16 ? 0x7c00 : part == KZ_BF16 ? 0x7f80
 		: part == KZ_F32 ? 0x7f800000 : UINT64_C(0x7ff) << 52;
+	const int bits = key_order_bits(dtype);
+	assert(bits > 0 || !is_signed);
 	return (struct key_order){
 		.floats = is_float ? UINT64_MAX : 0,
 		.infinity = is_float ? infinity : UINT64_MAX,
-		.flip = (is_signed ? UINT64_C(1) << (key_order_bits(dtype) - 1) : 0)
+		.flip = (is_signed ? UINT64_C(1) << (bits - 1) : 0)
 			^ (descending ? UINT64_MAX : 0),
 	};
 }
