@@ -209,7 +209,7 @@ check-cli: all $(BUILD)/libcuda-stub.so
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) sh -c \
 		'command -v python3 >/dev/null || { echo "check-cli trace: no python3 here"; exit 0; }; \
 		exec tests/lib/core/check_trace $(BUILD)'))
-	$(if $(plain),$(if $(cpu-driver),$(call step,check-cli leaks,tests/lib/core/check_leaks $(BUILD))))
+	$(if $(plain),$(if $(cpu-driver),$(call step,check-cli leaks,$(nvrtc) tests/lib/core/check_leaks $(BUILD))))
 	$(call step,check-cli info,$(patience) tests/cli/check_info $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli project,$(nvrtc) $(patience) tests/cli/check_project $(BUILD)))
 	$(if $(plain),$(call step,check-cli completions,tests/cli/check_completions))
