@@ -240,41 +240,43 @@ kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 	return kz_array_full_on(out, dev, dtype, shape, value, kz_dtype_size(dtype), stream, err);
 }
 
+static kz_status array_check_like(kz_array **out, const kz_array *like, const char *call,
+	kz_error *err)
+{
+	kz_status st = out_check(out, sizeof(*out), call, err);
+	return st ? st : object_check_as(like, OBJECT_ARRAY, call, "like", err);
+}
+
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
 }
 
 kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_zeros_like_on(out, like, dtype, NULL, err);
 }
 
 kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	kz_stream *stream, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_zeros_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
 }
 
 kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_ones_like_on(out, like, dtype, NULL, err);
 }
 
 kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	kz_stream *stream, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_ones_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
 }
@@ -282,16 +284,14 @@ kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype d
 kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtype,
 	const void *value, int64_t value_size, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_full_like_on(out, like, dtype, value, value_size, NULL, err);
 }
 
 kz_status kz_array_full_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(like, OBJECT_ARRAY, err);
+	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_full_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, value, value_size, stream, err);
 }
