@@ -67,7 +67,8 @@ static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, 
 	const struct fft_plan *plan, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"dct", dct_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+		"dct", dct_write_source,
+		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct dct_class class = {job->dtype, type, is_after, job->is_ortho, 0};
 	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};

@@ -43,7 +43,8 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 	int64_t length, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"fft", half_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+		"fft", half_write_source,
+		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct half_class class = {job->dtype, (int32_t)which, 0};
 	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};

@@ -104,7 +104,8 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	CUdeviceptr factors, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"fft", chirp_write_source, {[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
+		"fft", chirp_write_source,
+		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct chirp_class class = {job->dtype, step, step != 1 && job->is_inverse, 0,
 		(int32_t)job->in.form, (int32_t)job->out.form};

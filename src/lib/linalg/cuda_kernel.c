@@ -33,7 +33,8 @@ kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum l
 	enum linalg_type type, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"solver", cuda_kernel_write, {[SCHEDULE_MANY] = {CUDA_THREADS}, [SCHEDULE_ONE] = {CUDA_THREADS}},
+		"solver", cuda_kernel_write,
+		{[SCHEDULE_MANY] = {CUDA_THREADS}, [SCHEDULE_ONE] = {CUDA_THREADS}},
 	};
 	const struct cuda_kernel_class class = {op, type};
 	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};

@@ -81,6 +81,7 @@ int expr_index(struct expr *expr, kz_error *err);
 int expr_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err);
 /* An operation on kz_op_arity(op) nodes. */
 int expr_apply(struct expr *expr, kz_op op, const int *args, kz_error *err);
+
 /* An operation on one or two nodes, of which each may be -1 after a failure: then this is -1, too. */
 static inline int expr_apply_two(struct expr *expr, kz_op op, int a, int b, kz_error *err)
 {

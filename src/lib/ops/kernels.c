@@ -203,7 +203,8 @@ static kz_status kernels_make(struct kz_kernel **out, struct kernel_table *table
 {
 	kz_status st = KZ_OK;
 	pthread_mutex_lock(&table->lock);
-	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key, want->size};
+	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key,
+		want->size};
 	struct kernels_entry *entry = kernels_find_or_add(table, hash, &key, "", 0, NULL);
 	while (entry && !entry->kernel && !entry->failed) {
 		pthread_cond_wait(&table->changed, &table->lock);
@@ -252,7 +253,7 @@ static void kernels_end(struct device_table *base)
 	mem_free(table);
 }
 
-/* The table of a device, made by whoever needs it first. */
+/* The table of a device, which the first call that needs it makes. */
 static struct kernel_table *kernels_table_of(struct kz_device *dev)
 {
 	struct kernel_table *table = kernels_table_there(dev);
@@ -276,7 +277,8 @@ kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	if (!table) {
 		return error_no_memory(err);
 	}
-	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key, want->size};
+	const struct kernels_key key = {schedule_of(want->family->schedules, dev), want->key,
+		want->size};
 	uint64_t hash = kernels_hash(&key);
 	const struct kernels_entry *entry = kernels_find_ready(table, hash, &key);
 	if (likely(entry)) {

@@ -24,6 +24,12 @@ struct kernel_family {
 	struct schedule schedules[SCHEDULES];
 };
 
+/* Whether a block has one thread, which walks over all that the block does. */
+static inline bool kernels_walk(const struct kernel_family *family, const struct kz_device *dev)
+{
+	return schedule_of(family->schedules, dev)->threads == 1;
+}
+
 /* Which kernel of a family. */
 struct kernels_want {
 	const struct kernel_family *family;
@@ -33,8 +39,8 @@ struct kernels_want {
 	const char *what;    /* its name, as "add"; NULL: the family's */
 };
 
-/* Find a kernel, or compile it.  Threads that want the same one wait for the first.  Borrowed from the
- * device, as long as it lives. */
+/* Find a kernel, or compile it.  Threads that want the same one wait for the first.  The kernel is
+ * borrowed from the device, as long as that lives. */
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err);
 
@@ -69,7 +75,7 @@ struct kernels_run {
 	const char *function;       /* of the module; NULL: kz_kernel */
 	struct kz_stream *stream;
 	kz_dim3 grid;
-	kz_dim3 block;              /* in place of the schedule's, on a device that runs many threads; or 0 */
+	kz_dim3 block;              /* of a block of many threads, in place of the schedule's; or 0 */
 	int64_t shared_size;
 	void **params;
 	struct kz_array *const *arrays; /* what it reads and writes; some may be NULL */

@@ -155,7 +155,7 @@ static void classify_device(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	layout->wide = plan->target->count > INT32_MAX;
-	if (schedule_of(elementwise_family.schedules, plan->device)->threads > 1) {
+	if (!kernels_walk(&elementwise_family, plan->device)) {
 		plan_choose_pack(plan);
 		return;
 	}

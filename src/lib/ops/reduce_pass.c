@@ -261,20 +261,15 @@ static int64_t pass_clamp(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* Whether a block has one thread. */
-static bool pass_is_alone(const struct reduce_pass *pass)
-{
-	return schedule_of(reduce_family.schedules, pass->device)->threads == 1;
-}
-
 /* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
  * where some cores would get no task. */
 static int64_t column_lanes(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
-	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(pass_is_alone(pass), true));
-	while (pass_is_alone(pass) && lanes > COLUMN_LANES_MIN
+	bool walks = kernels_walk(&reduce_family, pass->device);
+	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(walks, true));
+	while (walks && lanes > COLUMN_LANES_MIN
 		&& divide_up(count, lanes) * pass->chunks < cores) {
 		lanes /= 2;
 	}
@@ -384,7 +379,7 @@ static void pass_classify(struct reduce_pass *pass)
 		&& pass->index_count <= INT32_MAX;
 	class->partial = pass->partials ? 1 : 0;
 	class->columns = pass->lane_axis >= 0;
-	class->alone = pass_is_alone(pass);
+	class->alone = kernels_walk(&reduce_family, pass->device);
 	class->linear = class->alone && !class->columns && !class->position
 		&& (class->dtype == KZ_BOOL || dtype_is_integer(class->dtype));
 	class->rising = class->alone && class->position && !class->columns && !class->partial

@@ -181,8 +181,7 @@ static kz_status scatter_run(struct scatter *s, kz_error *err)
 	if (s->values->count == 0) {
 		return KZ_OK;
 	}
-	bool is_alone = schedule_of(scatter_family.schedules, s->stream->device)->threads == 1;
-	return is_alone ? scatter_in_order(s, err)
+	return kernels_walk(&scatter_family, s->stream->device) ? scatter_in_order(s, err)
 		: scatter_may_mix(s) ? scatter_atomic(s, err) : scatter_by_lists(s, err);
 }
 

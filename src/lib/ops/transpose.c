@@ -40,12 +40,6 @@ static const struct kernel_family transpose_family = {
 	"transpose", transpose_write_source, {[SCHEDULE_MANY] = {256}, [SCHEDULE_ONE] = {1}},
 };
 
-/* Whether a block has one thread. */
-static bool transpose_is_alone(const struct transpose *copy)
-{
-	return schedule_of(transpose_family.schedules, copy->device)->threads == 1;
-}
-
 bool transpose_suits(struct transpose *copy)
 {
 	int last = copy->ndim - 1;
@@ -66,7 +60,7 @@ bool transpose_suits(struct transpose *copy)
 /* The extent of a tile, as in transpose.cuh. */
 static int64_t tile_of(const struct transpose *copy)
 {
-	return copy->size < 4 && !transpose_is_alone(copy) ? 32 * 4 / copy->size : 32;
+	return copy->size < 4 && !kernels_walk(&transpose_family, copy->device) ? 32 * 4 / copy->size : 32;
 }
 
 /* Whether everything lies at multiples of 4 bytes. */
@@ -107,14 +101,14 @@ static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct tran
 {
 	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
 	const int64_t columns = divide_up(shape->columns, tile);
-	const bool is_alone = transpose_is_alone(copy);
-	shape->down = !is_alone && rows > MOST_Y;
+	const bool walks = kernels_walk(&transpose_family, copy->device);
+	shape->down = !walks && rows > MOST_Y;
 	shape->tiles = (uint32_t)(shape->down ? rows : columns);
 	int64_t count = shape->tiles;
 	for (int64_t i = 0; i < shape->ndim; i++) {
 		count *= shape->dims[i];
 	}
-	return kz_dim(count, is_alone ? 1 : shape->down ? columns : rows, 1);
+	return kz_dim(count, walks ? 1 : shape->down ? columns : rows, 1);
 }
 
 kz_status transpose_run(const struct transpose *copy, kz_error *err)

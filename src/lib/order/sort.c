@@ -177,7 +177,7 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 /* Whether keys of a row are worth their buckets. */
 static bool sort_has_buckets(const struct sort *sort)
 {
-	return sort_schedule(sort->device)->threads == 1 && !dtype_is_complex(sort->dtype)
+	return kernels_walk(&sort_family, sort->device) && !dtype_is_complex(sort->dtype)
 		&& kz_dtype_size(sort->dtype) >= 4 && sort->rows.n >= BUCKET_ROW
 		&& sort->rows.n <= UINT32_MAX;
 }

@@ -24,7 +24,6 @@
 
 #include <math.h>
 
-
 /* The indexes that sort an array of keys; the first `count` of them, without the memory of the others. */
 static kz_status choice_order(kz_array **out, struct kz_array *keys, int64_t count,
 	struct kz_stream *stream, kz_error *err)

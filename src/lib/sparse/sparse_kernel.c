@@ -61,7 +61,7 @@ static const struct kernel_family sparse_family = {
 
 bool sparse_walks(const struct kz_device *dev)
 {
-	return schedule_of(sparse_family.schedules, dev)->threads == 1;
+	return kernels_walk(&sparse_family, dev);
 }
 
 kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_error *err)
