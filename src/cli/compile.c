@@ -91,7 +91,7 @@ static const char *compile_prefix_of(const char *output)
 
 /* Choose an architecture of the kind that the output needs; --arch may give it.  False if there
  * is none. */
-static bool compile_choose_arch(struct task *task)
+static bool compile_pick_arch(struct task *task)
 {
 	const char *prefix = compile_prefix_of(task->output);
 	const char *arch = task->source.compile.arch;
@@ -116,7 +116,7 @@ static bool compile_check_task(struct task *task)
 		problem = "no file given";
 	} else if (task->output && task->count > 1) {
 		problem = "-o takes one file";
-	} else if (task->output && !compile_choose_arch(task)) {
+	} else if (task->output && !compile_pick_arch(task)) {
 		problem = "-o needs an architecture, such as -a sm_90 for a .cubin, or a file name "
 			"that ends in .ptx or .ltoir";
 	}

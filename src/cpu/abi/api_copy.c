@@ -247,7 +247,7 @@ static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_
 		: ENQUEUE_ASYNC;
 }
 
-static CUresult fill_run(const char *call, const struct fill *fill, CUstream stream,
+static CUresult api_fill_run(const char *call, const struct fill *fill, CUstream stream,
 	enum call_kind kind)
 {
 	struct context *context;
@@ -269,7 +269,7 @@ static CUresult fill_run(const char *call, const struct fill *fill, CUstream str
 	API(cuMemsetD##bits##_v2, CUdeviceptr to, type value, size_t count) \
 	{ \
 		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
-		return fill_run(__func__, &fill, NULL, CALL_SYNC); \
+		return api_fill_run(__func__, &fill, NULL, CALL_SYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD##bits##_v2_ptds, cuMemsetD##bits##_v2, \
 		(CUdeviceptr to, type value, size_t count), \
@@ -277,7 +277,7 @@ static CUresult fill_run(const char *call, const struct fill *fill, CUstream str
 	API(cuMemsetD##bits##Async, CUdeviceptr to, type value, size_t count, CUstream stream) \
 	{ \
 		const struct fill fill = {to, 0, value, bits / 8, count, 1}; \
-		return fill_run(__func__, &fill, stream, CALL_ASYNC); \
+		return api_fill_run(__func__, &fill, stream, CALL_ASYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD##bits##Async_ptsz, cuMemsetD##bits##Async, \
 		(CUdeviceptr to, type value, size_t count, CUstream stream), \
@@ -286,7 +286,7 @@ static CUresult fill_run(const char *call, const struct fill *fill, CUstream str
 		size_t height) \
 	{ \
 		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
-		return fill_run(__func__, &fill, NULL, CALL_SYNC); \
+		return api_fill_run(__func__, &fill, NULL, CALL_SYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD2D##bits##_v2_ptds, cuMemsetD2D##bits##_v2, \
 		(CUdeviceptr to, size_t pitch, type value, size_t width, \
@@ -296,7 +296,7 @@ static CUresult fill_run(const char *call, const struct fill *fill, CUstream str
 		size_t height, CUstream stream) \
 	{ \
 		const struct fill fill = {to, pitch, value, bits / 8, width, height}; \
-		return fill_run(__func__, &fill, stream, CALL_ASYNC); \
+		return api_fill_run(__func__, &fill, stream, CALL_ASYNC); \
 	} \
 	API_PER_THREAD(cuMemsetD2D##bits##Async_ptsz, cuMemsetD2D##bits##Async, \
 		(CUdeviceptr to, size_t pitch, type value, size_t width, \

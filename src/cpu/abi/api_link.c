@@ -183,7 +183,7 @@ static CUresult check_addition(const char *call, struct link *link, const struct
 }
 
 /* Add data, or the file of that name if `data` is NULL. */
-static CUresult link_add_input(const char *call, CUlinkState handle, const struct addition *what,
+static CUresult api_link_add_input(const char *call, CUlinkState handle, const struct addition *what,
 	const void *data, size_t size)
 {
 	struct link *link;
@@ -215,7 +215,7 @@ API(cuLinkAddData_v2, CUlinkState handle, CUjitInputType type, void *data, size_
 	if (result == CUDA_SUCCESS && !data) {
 		return api_null(__func__, "the data");
 	}
-	return result == CUDA_SUCCESS ? link_add_input(__func__, handle, &what, data, size)
+	return result == CUDA_SUCCESS ? api_link_add_input(__func__, handle, &what, data, size)
 		: result;
 }
 API_ALIAS(cuLinkAddData, cuLinkAddData_v2);
@@ -224,7 +224,7 @@ API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
 	unsigned int count, CUjit_option *options, void **values)
 {
 	const struct addition what = {type, path, count, options, values};
-	return link_add_input(__func__, handle, &what, NULL, 0);
+	return api_link_add_input(__func__, handle, &what, NULL, 0);
 }
 API_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
 

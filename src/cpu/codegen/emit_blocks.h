@@ -13,7 +13,8 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 /* emit_inst.c: make an instruction, under its guard. */
 void emit_inst(struct emit *e, const struct ptx_inst *inst);
 
-/* emit_if.c: a branch at whose sides a converged warp stays together; false: it is none such. */
+/* emit_if.c: a branch at whose sides a converged warp stays together; false if this one is
+ * not such a branch. */
 bool emit_if(struct emit *e, const struct ptx_inst *inst);
 
 /* emit_interleave.c: all warps of a block in step. */

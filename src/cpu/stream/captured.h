@@ -4,8 +4,8 @@
 
 /*
  * What streams and events have of a capture: a reference to it, and a frontier, the nodes that the
- * next node will depend on.  cu_capture.c says how captures work.  All of it belongs to whoever holds
- * the lock of queue.h.
+ * next node will depend on.  cu_capture.c says how captures work.  All of it belongs to the thread
+ * that holds the lock of queue.h.
  */
 #include "base/common.h"
 #include "base/cuda_abi.h"

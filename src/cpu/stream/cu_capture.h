@@ -4,7 +4,7 @@
 
 /*
  * Captures: what streams are asked to do becomes nodes of a graph instead.  Everything here belongs
- * to whoever holds the lock of queue.h, but for what says otherwise.
+ * to the thread that holds the lock of queue.h, but for what says otherwise.
  */
 #include "cpu/stream/cu_graph.h"
 #include "cpu/stream/captured.h"

@@ -4,7 +4,7 @@
 
 /*
  * What is inside of events, for who records them and waits for them in a stream.  All of it belongs
- * to whoever holds the lock of queue.h.
+ * to the thread that holds the lock of queue.h.
  */
 #include "cpu/stream/event_share.h"
 #include "cpu/stream/queue.h"

@@ -4,7 +4,7 @@
 
 /*
  * What is inside of streams; queue.c says how it works, and queue_run.c who runs what is queued.
- * All of it belongs to whoever holds the lock.
+ * All of it belongs to the thread that holds the lock.
  */
 #include "cpu/object/cu_object.h"
 #include "cpu/stream/captured.h"

@@ -81,7 +81,7 @@ static bool eval_read_real(struct eval_token *out, const char *text, kz_error *e
 	return true;
 }
 
-static void lex_number(struct eval_token *out, const char *text, kz_error *err)
+static void eval_lex_number(struct eval_token *out, const char *text, kz_error *err)
 {
 	char letter = text[0] == '0' ? (char)(text[1] | 0x20) : '\0';
 	unsigned base = letter == 'x' ? 16 : letter == 'b' ? 2 : letter == 'o' ? 8 : 10;
@@ -189,7 +189,7 @@ void eval_lex(struct eval_token *out, const char *text, size_t at, kz_error *err
 		out->kind = TOKEN_END;
 		out->len = 0;
 	} else if (eval_is_digit(*text) || (*text == '.' && eval_is_digit(text[1]))) {
-		lex_number(out, text, err);
+		eval_lex_number(out, text, err);
 	} else if (str_is_word(*text)) {
 		for (out->len = 1; str_is_word(text[out->len]); out->len++) {
 		}
