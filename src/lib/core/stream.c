@@ -38,9 +38,6 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 	atomic_init(&stream->refs, 1);
 	stream->device = dev;
 	stream->number = atomic_fetch_add_explicit(&dev->stream_count, 1, memory_order_relaxed);
-	if (!mempool_enlist(stream)) {
-		return error_no_memory(err);
-	}
 	if (options) {
 		st = stream_create_handle(stream, options, err);
 	}
@@ -48,6 +45,10 @@ kz_status stream_init(struct kz_stream *stream, struct kz_device *dev,
 		st = device_ok(dev, dev->drv->EventCreate(&stream->order, CU_EVENT_DISABLE_TIMING),
 			"cuEventCreate", err);
 		stream->order = st ? NULL : stream->order;
+	}
+	/* Other threads find it in the pools' lists from here on, and wait for it. */
+	if (!st && !mempool_enlist(stream)) {
+		st = error_no_memory(err);
 	}
 	if (st) {
 		stream_finish(stream);
