@@ -96,10 +96,10 @@ static inline kz_status array_check_capture(const struct kz_array *array, const 
 	return memory_check_capture(array->buffer->memory, call, err);
 }
 
-/* The device's memory is host memory: the CPU's. */
+/* The device's memory is the host's. */
 static inline bool array_is_on_host(const struct kz_array *array)
 {
-	return array->buffer->memory->device->drv->provider == DRV_CPU;
+	return array->buffer->memory->device->on_host;
 }
 
 /* Copy all elements to an array of the same shape and device, by a kernel in a stream (NULL: the

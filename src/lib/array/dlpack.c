@@ -200,7 +200,7 @@ static kz_status check_device(const struct kz_device *dev, const struct dl_tenso
 {
 	bool cuda = tensor->device_type == DL_CUDA || tensor->device_type == DL_CUDA_MANAGED;
 	if (is_host(tensor)
-	    || (cuda && dev->drv->provider == DRV_CUDA && dev->ordinal == tensor->device_id)) {
+	    || (cuda && !dev->on_host && dev->ordinal == tensor->device_id)) {
 		return KZ_OK;
 	}
 	return cuda ? error_set(err, KZ_INVALID,
@@ -253,7 +253,7 @@ static bool is_own_memory(struct kz_device *dev, const struct layout *layout)
 {
 	struct device_scope scope;
 	int ordinal;
-	if (dev->drv->provider != DRV_CPU || device_enter(dev, &scope, NULL)) {
+	if (!dev->on_host || device_enter(dev, &scope, NULL)) {
 		return false;
 	}
 	CUresult code = dev->drv->PointerGetAttribute(&ordinal,
@@ -396,8 +396,8 @@ static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
 	}
 	exported->array = kz_array_retain(array);
 	tensor->data = (void *)(uintptr_t)kz_array_address(array); /* NOLINT: an address it is */
-	tensor->device_type = dev->drv->provider == DRV_CPU ? DL_CPU : DL_CUDA;
-	tensor->device_id = dev->drv->provider == DRV_CPU ? 0 : dev->ordinal;
+	tensor->device_type = dev->on_host ? DL_CPU : DL_CUDA;
+	tensor->device_id = dev->on_host ? 0 : dev->ordinal;
 	tensor->ndim = (int32_t)array->shape.ndim;
 	tensor->shape = exported->shape;
 	tensor->strides = exported->strides;

@@ -85,6 +85,8 @@ struct kz_device {
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
 	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
+	bool on_host;               /* its memory is the host's */
+	bool has_libraries;         /* NVIDIA's libraries work with it: it runs machine code */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
 	char name[24];
 	char model[256];

@@ -123,6 +123,7 @@ static kz_status read_version(struct kz_device *dev, kz_error *err)
 	dev->info.driver_version = dev->drv->version;
 	dev->ptx_only = ptx_only == 1;
 	dev->serial = dev->ptx_only;
+	dev->has_libraries = !dev->on_host && !dev->ptx_only;
 	dev->has_guard = has_guard == 1;
 	dev->exports = dev->ptx_only ? device_find_exports(dev->drv) : NULL;
 	return KZ_OK;
@@ -326,8 +327,8 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	mempool_init(&dev->pools[MEMPOOL_DEVICE], dev, MEMPOOL_DEVICE, pooled);
 	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
 	pinned_init(&dev->pinned);
-	snprintf(dev->name, sizeof(dev->name), drv->provider == DRV_CPU ? "cpu" : "cuda:%d",
-		ordinal);
+	dev->on_host = drv->provider == DRV_CPU;
+	snprintf(dev->name, sizeof(dev->name), dev->on_host ? "cpu" : "cuda:%d", ordinal);
 
 	bool mine = error_is_clean(err);
 	st = device_init(dev, err);

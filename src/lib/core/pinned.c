@@ -116,8 +116,7 @@ static void *make_slot(struct kz_device *dev)
 
 void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size)
 {
-	/* The CPU device's memory is host memory. */
-	bool may_make = dev->drv->provider != DRV_CPU && !atomic_load(&dev->has_slot);
+	bool may_make = !dev->on_host && !atomic_load(&dev->has_slot);
 	if (size > SLOT_SIZE || (!may_make && !atomic_load(&dev->slot))) {
 		return NULL;
 	}

@@ -203,7 +203,7 @@ static struct trace_device *trace_device_create(struct kz_device *dev)
 		return NULL;
 	}
 	made->device = dev;
-	made->pid = HOST_PID + 1 + (drv->provider == DRV_CPU ? 0 : 1 + dev->ordinal);
+	made->pid = HOST_PID + 1 + (dev->on_host ? 0 : 1 + dev->ordinal);
 	made->end = &made->first;
 	made->next = trace.devices;
 	trace.devices = made;

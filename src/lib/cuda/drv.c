@@ -135,12 +135,27 @@ static void drv_watch_forks(void)
 	pthread_atfork(NULL, NULL, drv_on_fork);
 }
 
+/* How the two providers differ. */
+static const struct {
+	const char *name;
+	const char *variable;     /* names the file */
+	const char *hint;         /* when there is no file */
+	const char *timeout_hint; /* when a launch took too long; may be NULL */
+	unsigned log_flags;       /* of cuLogsDumpToMemory */
+} drv_kinds[] = {
+	[DRV_CUDA] = {"CUDA", "KUDZU_CUDA_DRIVER",
+		"install the NVIDIA driver, or choose the device 'cpu'", NULL, 0},
+	[DRV_CPU] = {"CPU", "KUDZU_CPU_DRIVER",
+		"build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file",
+		"split the work, or raise KUDZU_CPU_TIMEOUT", CU_LOGS_KUDZU_OWN},
+};
+
 static kz_status drv_fail_forked(enum drv_provider kind, const char *call, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	error_foreign(err, KZ_STATE, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0, "this process was forked "
 		"from one that had used the %s driver; only that one can use it",
-		kind == DRV_CUDA ? "CUDA" : "CPU");
+		drv_kinds[kind].name);
 	if (mine) {
 		error_add_hint(err, "fork before the first use of a device, or start a program in "
 			"the child");
@@ -221,7 +236,7 @@ static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
 	char *log = mem_alloc(size + LOG_MORE);
-	unsigned flags = drv->provider == DRV_CPU ? CU_LOGS_KUDZU_OWN : 0;
+	unsigned flags = drv_kinds[drv->provider].log_flags;
 	if (log && (drv->LogsDumpToMemory(mark, log, &size, flags) != CUDA_SUCCESS || size == 0
 			|| size > LOG_MAX)) {
 		mem_free(log);
@@ -322,11 +337,6 @@ static void drv_release(struct provider *provider)
 	}
 }
 
-/* The variables that name the file of a provider. */
-static const char *const drv_variables[] = {
-	[DRV_CUDA] = "KUDZU_CUDA_DRIVER", [DRV_CPU] = "KUDZU_CPU_DRIVER",
-};
-
 /* Where a provider may be, owned by the caller. */
 struct search {
 	char *names[2];
@@ -402,7 +412,7 @@ static bool drv_search_add(struct search *search, char *name)
 static bool drv_search_init(struct search *search, enum drv_provider kind)
 {
 	bool cuda = kind == DRV_CUDA;
-	const char *chosen = env_get(drv_variables[kind]);
+	const char *chosen = env_get(drv_kinds[kind].variable);
 	search->is_named = cuda || (chosen && chosen[0]);
 	if (chosen && chosen[0]) {
 		return drv_search_add(search, mem_strdup(chosen));
@@ -423,26 +433,19 @@ static bool drv_search_init(struct search *search, enum drv_provider kind)
 /* Nothing could be opened: say what was tried, and keep the loader's reasons. */
 static kz_status drv_not_found(struct search *search, enum drv_provider kind, kz_error *err)
 {
-	static const struct {
-		const char *name;
-		const char *hint;
-	} kinds[] = {
-		[DRV_CUDA] = {"CUDA", "install the NVIDIA driver, or choose the device 'cpu'"},
-		[DRV_CPU] = {"CPU", "build Kudzu with LLVM, or set KUDZU_CPU_DRIVER to the file"},
-	};
-	const char *variable = drv_variables[kind];
+	const char *name = drv_kinds[kind].name, *variable = drv_kinds[kind].variable;
 	const char *chosen = env_get(variable);
-	const char *hint = kinds[kind].hint;
+	const char *hint = drv_kinds[kind].hint;
 	bool mine = error_is_clean(err);
 	chosen = chosen && chosen[0] ? chosen : NULL;
 	if (search->refused.status) {
-		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: %s", kinds[kind].name,
+		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: %s", name,
 			search->refused.message);
 		hint = "let nobody else write there, or set KUDZU_CPU_DRIVER to the file";
 	} else {
 		const char *second = search->count > 1 ? search->names[1] : NULL;
 		error_set(err, KZ_NO_DRIVER, "cannot load the %s driver: tried '%s'%s%s%s%s%s",
-			kinds[kind].name, search->names[0], second ? " and '" : "",
+			name, search->names[0], second ? " and '" : "",
 			second ? second : "", second ? "'" : "", chosen ? " of " : "",
 			chosen ? variable : "");
 		hint = chosen ? drv_variable_hint : hint;
@@ -550,8 +553,9 @@ kz_status drv_fail(const struct drv *drv, CUresult code, const char *call, kz_er
 		if (mine && st == KZ_FAULT && log) {
 			drv_add_place(err, log);
 		}
-		if (mine && st == KZ_TIMEOUT && drv->provider == DRV_CPU) {
-			error_add_hint(err, "split the work, or raise KUDZU_CPU_TIMEOUT");
+		const char *hint = drv_kinds[drv->provider].timeout_hint;
+		if (mine && st == KZ_TIMEOUT && hint) {
+			error_add_hint(err, hint);
 		}
 		error_take_log(mine ? err : NULL, log);
 	}

@@ -488,11 +488,10 @@ static void cufft_table_end(struct device_table *base)
 	mem_free(table);
 }
 
-/* A device of our driver runs no machine code, so NVIDIA's libraries do not work there. */
 static kz_status cufft_find(const struct cuda_library **out, struct kz_device *dev, kz_error *err)
 {
 	*out = NULL;
-	if (dev->drv->provider == DRV_CPU || dev->ptx_only) {
+	if (!dev->has_libraries) {
 		return KZ_OK;
 	}
 	const struct cuda_library *library = cuda_library_get(CUDA_CUFFT);

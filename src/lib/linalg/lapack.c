@@ -149,7 +149,7 @@ kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtyp
 			flat.dims[0] = 0;
 		}
 	}
-	if (call->device->drv->provider != DRV_CPU || shape->ndim < 2 || flat.dims[0] == 0) {
+	if (!call->device->on_host || shape->ndim < 2 || flat.dims[0] == 0) {
 		return array_create_on(out, call->device, dtype, shape, call->stream, err);
 	}
 	flat.dims[0] += shape->dims[shape->ndim - 1]; /* no more than the matrices have */

@@ -76,13 +76,12 @@ static kz_status linalg_fill_cuda(struct linalg_device *math, kz_error *err)
 	return st;
 }
 
-/* A device of our driver runs no machine code, so NVIDIA's libraries do not work there. */
 static kz_status linalg_device_fill(struct linalg_device *math, kz_error *err)
 {
-	if (math->device->drv->provider == DRV_CPU) {
+	if (math->device->on_host) {
 		return linalg_fill_host(math, err);
 	}
-	return math->device->ptx_only ? KZ_OK : linalg_fill_cuda(math, err);
+	return math->device->has_libraries ? linalg_fill_cuda(math, err) : KZ_OK;
 }
 
 kz_status linalg_device_get(struct linalg_device **out, struct kz_device *dev, kz_error *err)

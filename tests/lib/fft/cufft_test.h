@@ -42,7 +42,7 @@ static inline void setup(int device)
 	state = 1;
 	fake = NULL;
 	dev = support_open(device);
-	if (dev->drv->provider == DRV_CPU) {
+	if (dev->on_host) {
 		setenv("KUDZU_CUFFT", CUFFT_STUB, 1);
 		fake = cufft_stub_symbol("cufft_stub");
 		*fake = (struct cufft_stub){.plans = 0};
