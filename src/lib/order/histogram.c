@@ -442,7 +442,9 @@ static kz_status histogram_between(struct histogram *what, kz_array **edges,
 			(unsigned long long)order.fall);
 	}
 	what->bins = how->edges->count - 1;
-	if (!(st = search_run(&places, how->edges, array, SEARCH_BINS, false, what->stream, err))
+	const struct search search = {.sorted = how->edges, .kind = SEARCH_BINS,
+		.stream = what->stream};
+	if (!(st = search_run(&places, &search, array, err))
 	    && !(st = kz_array_view(&what->from, places, KZ_SHAPE(places->count), NULL, 0, err))) {
 		*edges = kz_array_retain(how->edges);
 	}

@@ -55,17 +55,17 @@ static kz_status quantile_select(struct kz_array *parts[3], struct kz_array *arr
 	const struct quantile_place *place, struct kz_stream *stream, kz_error *err)
 {
 	struct select select = {.device = array_device(array), .stream = stream};
+	struct sort_axis along = {.axis = axis, .stream = stream};
 	struct kz_array *found[3] = {NULL, NULL, NULL};
-	kz_shape shape = {.ndim = 0};
 	kz_status st;
-	if (!(st = sort_take_rows(&select.rows, &shape, array, axis, stream, err))
+	if (!(st = sort_take_rows(&select.rows, &along, array, err))
 	    && !(st = select_run(&select, &place->low, 1, err))) {
 		st = select_give(found, &select, place->low, err);
 	}
-	shape.ndim--;
+	along.moved.ndim--;
 	for (int i = 0; i < 3 && !st; i++) {
 		const bool is_first = i == 1 && place->high == place->low;
-		st = kz_array_view(&parts[i], found[is_first ? 0 : i], shape, NULL, 0, err);
+		st = kz_array_view(&parts[i], found[is_first ? 0 : i], along.moved, NULL, 0, err);
 	}
 	for (int i = 0; i < 3; i++) {
 		kz_array_release(found[i]);

@@ -87,17 +87,19 @@ done:
 	return st;
 }
 
-kz_status search_run(kz_array **out, kz_array *sorted, kz_array *values, enum search_kind kind,
-	bool down, struct kz_stream *stream, kz_error *err)
+kz_status search_run(kz_array **out, const struct search *search, kz_array *values, kz_error *err)
 {
+	struct kz_array *sorted = search->sorted;
+	struct kz_stream *stream = search->stream;
 	struct kz_array *elements = NULL, *from = NULL, *places = NULL;
 	kz_dtype dtype = kz_dtype_promote(sorted->dtype, values->dtype);
 	int64_t length = sorted->count;
 	/* Numbers of bins are read but once: the fewer bytes, the better. */
-	kz_dtype place = kind != SEARCH_BINS || length > UINT32_MAX ? KZ_I64 : length > UINT16_MAX ? KZ_U32
+	kz_dtype place = search->kind != SEARCH_BINS || length > UINT32_MAX ? KZ_I64
+		: length > UINT16_MAX ? KZ_U32
 		: length > UINT8_MAX ? KZ_U16 : KZ_U8;
-	const struct search_class class = {kind, dtype, length > INT32_MAX, place};
-	int64_t origin = down ? length : 0, sign = down ? -1 : 1;
+	const struct search_class class = {search->kind, dtype, length > INT32_MAX, place};
+	int64_t origin = search->down ? length : 0, sign = search->down ? -1 : 1;
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, dtype, stream, err))
 	    || (st = elementwise_contiguous(&from, values, dtype, stream, err))
@@ -175,8 +177,9 @@ kz_status kz_searchsorted(kz_array **out, kz_array *sorted, kz_array *values,
 	    || (how.sorter && (st = search_sort(&in_order, sorted, how.sorter, how.stream, err)))) {
 		return st;
 	}
-	st = search_run(out, in_order ? in_order : sorted, values,
-		how.right ? SEARCH_RIGHT : SEARCH_LEFT, false, how.stream, err);
+	const struct search search = {.sorted = in_order ? in_order : sorted,
+		.kind = how.right ? SEARCH_RIGHT : SEARCH_LEFT, .stream = how.stream};
+	st = search_run(out, &search, values, err);
 	kz_array_release(in_order);
 	return st;
 }
@@ -188,8 +191,10 @@ static kz_status search_bins(kz_array **out, kz_array *array, kz_array *bins, bo
 	kz_array *edges = NULL;
 	kz_status st = down ? kz_array_slice(&edges, bins,
 		KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -1)), err) : KZ_OK;
-	st = st ? st : search_run(out, down ? edges : bins, array,
-		how->right ? SEARCH_LEFT : SEARCH_RIGHT, down, how->stream, err);
+	const struct search search = {.sorted = down ? edges : bins,
+		.kind = how->right ? SEARCH_LEFT : SEARCH_RIGHT, .down = down,
+		.stream = how->stream};
+	st = st ? st : search_run(out, &search, array, err);
 	kz_array_release(edges);
 	return st;
 }

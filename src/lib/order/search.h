@@ -19,11 +19,18 @@ struct search_order {
 /* The order of 1-d elements; waits for them. */
 kz_status search_find_order(struct search_order *order, kz_array *sorted, struct kz_stream *stream,
 	kz_error *err);
-/* Places of the values' shape, int64 but for SEARCH_BINS, whose numbers have the least type that holds
- * them; with `down`, counted from the end.  Arrays become their common
- * type first; both are no structs, and `sorted` is 1-d. */
-kz_status search_run(kz_array **out, kz_array *sorted, kz_array *values, enum search_kind kind,
-	bool down, struct kz_stream *stream, kz_error *err);
+
+/* Where values are searched, and how. */
+struct search {
+	struct kz_array *sorted; /* 1-d, without structs */
+	enum search_kind kind;
+	bool down;               /* places are counted from the end */
+	struct kz_stream *stream;
+};
+
+/* Places of the values' shape.  They are int64, except for SEARCH_BINS, whose numbers have the
+ * smallest type that holds them.  Both arrays become their common type first; neither has structs. */
+kz_status search_run(kz_array **out, const struct search *search, kz_array *values, kz_error *err);
 /* Check two arrays of one device, without structs, the first of which is 1-d. */
 kz_status search_check(const kz_array *sorted, const kz_array *values, const char *call,
 	kz_error *err);

@@ -343,7 +343,8 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 		st = kz_array_zeros_on(out, array_device(values), values->dtype, KZ_SHAPE(0), stream, err);
 	} else if (!st && !(st = kz_array_arange_on(&line, array_device(values), KZ_I64, KZ_ARG(0),
 			KZ_ARG(total), KZ_ARG(1), stream, err))
-	    && !(st = search_run(&places, ends, line, SEARCH_RIGHT, false, stream, err))) {
+	    && !(st = search_run(&places, &(struct search){ends, SEARCH_RIGHT, false, stream}, line,
+		err))) {
 		st = kz_array_take_on(out, values, places, 0, KZ_INDEX_CLIP, stream, err);
 	}
 	kz_array_release(ends);

@@ -17,8 +17,10 @@
 #include <kudzu/search.h>
 #include <kudzu/sets.h>
 
-/* What is made on the way; sets_end releases it. */
+/* One call, and what is made on the way; sets_end releases it. */
 struct sets {
+	const char *call;
+	bool inverts;  /* isin and setdiff1d: elements that are not in the other array */
 	struct kz_stream *stream;
 	kz_sort_options sort;
 	kz_op_options op;
@@ -26,15 +28,16 @@ struct sets {
 };
 
 static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_options *options,
-	const char *call, kz_error *err)
+	kz_error *err)
 {
 	struct kz_stream *stream = options ? options->stream : NULL;
 	kz_status st;
-	*sets = (struct sets){.sort = KZ_SORT_OPTIONS_INIT, .op = KZ_OP_OPTIONS_INIT};
+	sets->sort = (kz_sort_options)KZ_SORT_OPTIONS_INIT;
+	sets->op = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_set_options", options->size, sizeof(*options), err);
 	}
-	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, sets->call, "array", err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
@@ -102,13 +105,13 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 	kz_array *array, const kz_set_options *options, kz_error *err)
 {
 	kz_array **const out[4] = {values, index, inverse, counts};
-	struct sets sets;
+	struct sets sets = {.call = __func__};
 	for (int i = 0; i < 4; i++) {
 		if (out[i]) {
 			*out[i] = NULL;
 		}
 	}
-	kz_status st = sets_begin(&sets, array, options, __func__, err);
+	kz_status st = sets_begin(&sets, array, options, err);
 	if (!st && !(st = sets_sort(&sets, index || inverse, err))
 	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream, err))
 	    && !(st = WANTED(values, runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
@@ -125,11 +128,11 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 
 /* Whether each element of an array, of any shape, is one of those that sets_begin has laid flat. */
 static kz_status sets_find_among(kz_array **out, const struct sets *others, const struct kz_array *among,
-	struct kz_array *array, bool invert, kz_error *err)
+	struct kz_array *array, kz_error *err)
 {
 	kz_search_options search = KZ_SEARCH_OPTIONS_INIT;
 	struct kz_array *sorted = NULL, *places = NULL, *nearest = NULL;
-	uint8_t value = invert;
+	uint8_t value = others->inverts;
 	kz_status st;
 	search.stream = others->stream;
 	if (among->count == 0) {
@@ -139,7 +142,7 @@ static kz_status sets_find_among(kz_array **out, const struct sets *others, cons
 	if (!(st = kz_sort(&sorted, others->flat, 0, &others->sort, err))
 	    && !(st = kz_searchsorted(&places, sorted, array, &search, err))
 	    && !(st = kz_array_take_on(&nearest, sorted, places, 0, KZ_INDEX_CLIP, others->stream, err))) {
-		st = kz_eval(out, invert ? "a != b" : "a == b", &others->op, err,
+		st = kz_eval(out, others->inverts ? "a != b" : "a == b", &others->op, err,
 			KZ_VARS(KZ_VAR("a", array), KZ_VAR("b", nearest)));
 	}
 	kz_array_release(nearest);
@@ -151,14 +154,14 @@ static kz_status sets_find_among(kz_array **out, const struct sets *others, cons
 kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 	const kz_set_options *options, kz_error *err)
 {
-	struct sets others = {.stream = NULL};
+	struct sets others = {.call = __func__, .inverts = invert};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
 		return st;
 	}
-	if (!(st = sets_begin(&others, among, options, __func__, err))) {
-		st = sets_find_among(out, &others, among, array, invert, err);
+	if (!(st = sets_begin(&others, among, options, err))) {
+		st = sets_find_among(out, &others, among, array, err);
 	}
 	sets_end(&others);
 	return st;
@@ -167,11 +170,11 @@ kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
-	struct sets first = {.stream = NULL}, second = {.stream = NULL};
+	struct sets first = {.call = __func__}, second = {.call = __func__};
 	struct kz_array *both = NULL;
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	if (!st && !(st = sets_begin(&first, a, options, __func__, err))
-	    && !(st = sets_begin(&second, b, options, __func__, err))
+	if (!st && !(st = sets_begin(&first, a, options, err))
+	    && !(st = sets_begin(&second, b, options, err))
 	    && !(st = kz_array_concatenate(&both, KZ_ARRAYS(first.flat, second.flat), 0, &first.op,
 		err))) {
 		st = kz_unique(out, NULL, NULL, NULL, both, options, err);
@@ -183,18 +186,17 @@ kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_opti
 }
 
 /* The different elements of `a` that are, or are not, in `b`. */
-static kz_status sets_filter(kz_array **out, kz_array *a, kz_array *b, bool invert,
-	const kz_set_options *options, const char *call, kz_error *err)
+static kz_status sets_filter(kz_array **out, struct sets *others, kz_array *a, kz_array *b,
+	const kz_set_options *options, kz_error *err)
 {
 	struct kz_array *values = NULL, *mask = NULL;
-	struct sets others = {.stream = NULL};
 	kz_status st;
 	if (!(st = kz_unique(&values, NULL, NULL, NULL, a, options, err))
-	    && !(st = sets_begin(&others, b, options, call, err))
-	    && !(st = sets_find_among(&mask, &others, b, values, invert, err))) {
-		st = kz_array_compress_on(out, values, mask, others.stream, err);
+	    && !(st = sets_begin(others, b, options, err))
+	    && !(st = sets_find_among(&mask, others, b, values, err))) {
+		st = kz_array_compress_on(out, values, mask, others->stream, err);
 	}
-	sets_end(&others);
+	sets_end(others);
 	kz_array_release(mask);
 	kz_array_release(values);
 	return st;
@@ -203,13 +205,15 @@ static kz_status sets_filter(kz_array **out, kz_array *a, kz_array *b, bool inve
 kz_status kz_intersect1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
+	struct sets others = {.call = __func__};
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : sets_filter(out, a, b, false, options, __func__, err);
+	return st ? st : sets_filter(out, &others, a, b, options, err);
 }
 
 kz_status kz_setdiff1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
+	struct sets others = {.call = __func__, .inverts = true};
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : sets_filter(out, a, b, true, options, __func__, err);
+	return st ? st : sets_filter(out, &others, a, b, options, err);
 }

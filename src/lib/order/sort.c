@@ -49,9 +49,8 @@ struct sort_rows {
 struct sort {
 	const char *call;
 	struct kz_device *device;
-	struct kz_stream *stream;
+	struct sort_axis along;
 	kz_dtype dtype;          /* of the keys */
-	int descending;
 	enum sort_payload payload;
 	int64_t value_size;
 	int passes;
@@ -118,7 +117,7 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 		sort->places, sort->states, sort->numbers};
 	const struct kernels_run run = {
 		.want = {&sort_family, &class, sizeof(class)}, .function = sort_names[kernel],
-		.stream = sort->stream, .grid = kz_dim(blocks, 1, 1), .params = params,
+		.stream = sort->along.stream, .grid = kz_dim(blocks, 1, 1), .params = params,
 		.arrays = arrays, .array_count = countof(arrays),
 	};
 	return kernels_run(&run, err);
@@ -143,7 +142,7 @@ static kz_status sort_pass(struct sort *sort, int pass, kz_error *err)
 	void *count_params[] = {&sort->rows, &counts, &states, &pass};
 	void *move_params[] = {&sort->rows, &places, &states, &pass};
 	scan.exclusive = 1;
-	scan.stream = sort->stream;
+	scan.stream = sort->along.stream;
 	scan.into = sort->places;
 	kz_status st;
 	if ((st = sort_launch(sort, COUNT, blocks, count_params, err))
@@ -158,10 +157,12 @@ static kz_status sort_by_tile(struct sort *sort, kz_error *err)
 	const kz_shape shape = KZ_SHAPE(sort->rows.rows, DIGITS * sort->rows.tiles);
 	const kz_shape states = KZ_SHAPE(sort->rows.rows, sort->passes + 1);
 	kz_status st;
-	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
-	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
-	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &states, sort->stream,
-		err))) {
+	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->along.stream,
+		err))
+	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape,
+		sort->along.stream, err))
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &states,
+		sort->along.stream, err))) {
 		return st;
 	}
 	for (int pass = 0; pass < sort->passes; pass++) {
@@ -194,11 +195,14 @@ static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2)); /* struct kz_table */
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	kz_status st;
-	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->stream, err))
-	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape, sort->stream, err))
-	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables, sort->stream, err))
+	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->along.stream,
+		err))
+	    || (st = array_create_on(&sort->places, sort->device, KZ_I64, &shape,
+		sort->along.stream, err))
+	    || (st = array_create_on(&sort->states, sort->device, KZ_U8, &tables,
+		sort->along.stream, err))
 	    || (st = array_create_on(&sort->numbers, sort->device, KZ_U16, &sort->keys[0]->shape,
-		sort->stream, err))) {
+		sort->along.stream, err))) {
 		return st;
 	}
 	CUdeviceptr counts = array_address(sort->counts), places = array_address(sort->places);
@@ -208,7 +212,7 @@ static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 	void *move_params[] = {rows, &address, &places, &numbers, &buckets};
 	void *sort_params[] = {rows, &address, &places, &buckets};
 	scan.exclusive = 1;
-	scan.stream = sort->stream;
+	scan.stream = sort->along.stream;
 	scan.into = sort->places;
 	if ((st = sort_launch(sort, SAMPLE, rows->rows, sample_params, err))
 	    || (st = sort_launch(sort, COUNT_BUCKETS, rows->rows * rows->tiles, count_params, err))
@@ -231,22 +235,24 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 	sort->passes = sort_passes(sort->dtype);
 	sort->value_size = sort->payload ? kz_dtype_size(value) : 1;
 	for (int i = 1; i < 3 && !st; i++) {
-		st = array_create_on(&sort->keys[i], sort->device, sort->dtype, shape, sort->stream, err);
+		st = array_create_on(&sort->keys[i], sort->device, sort->dtype, shape,
+			sort->along.stream, err);
 		if (!st && sort->payload) {
-			st = array_create_on(&sort->values[i], sort->device, value, shape, sort->stream,
-				err);
+			st = array_create_on(&sort->values[i], sort->device, value, shape,
+				sort->along.stream, err);
 		}
 	}
 	if (!st && sort->payload == INDEXES) {
-		st = array_create_on(&sort->indexes, sort->device, KZ_I64, shape, sort->stream, err);
+		st = array_create_on(&sort->indexes, sort->device, KZ_I64, shape,
+			sort->along.stream, err);
 	}
 	if (st || !sort->keys[0]->count) {
 		return st;
 	}
 	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_schedule(sort->device)->tile),
-		.order = key_order_of(sort->dtype, sort->descending != 0), .first = sort->passes % 2 ? 1 : 2,
-		.keep_keys = keep_keys};
+		.order = key_order_of(sort->dtype, sort->along.descending != 0),
+		.first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};
 	for (int i = 0; i < 3; i++) {
 		rows->keys[i] = array_address(sort->keys[i]);
 		rows->values[i] = sort->values[i] ? array_address(sort->values[i]) : 0;
@@ -282,19 +288,19 @@ static kz_status sort_check_alignment(const struct kz_array *array, kz_error *er
 		dtype_refused(array->dtype), (long long)multiple);
 }
 
-/* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
-kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array *array,
-	int64_t axis, struct kz_stream *stream, kz_error *err)
+kz_status sort_take_rows(struct kz_array **out, struct sort_axis *along, struct kz_array *array,
+	kz_error *err)
 {
 	struct kz_array *line = NULL, *view = NULL, *copy = NULL;
 	const kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	const int64_t n = shape.dims[axis];
+	const int64_t n = shape.dims[along->axis];
 	kz_status st = array->shape.ndim ? KZ_OK : kz_array_view(&line, array, shape, NULL, 0, err);
-	if (!st && !(st = kz_array_moveaxis(&view, line ? line : array, KZ_AXES(axis), KZ_AXES(-1),
-			err))
-	    && !(st = elementwise_contiguous(&copy, view, array->dtype, stream, err))
+	if (!st && !(st = kz_array_moveaxis(&view, line ? line : array, KZ_AXES(along->axis),
+			KZ_AXES(-1), err))
+	    && !(st = elementwise_contiguous(&copy, view, array->dtype, along->stream, err))
 	    && !(st = sort_check_alignment(copy, err))) {
-		*moved = view->shape;
+		along->ndim = array->shape.ndim;
+		along->moved = view->shape;
 		st = kz_array_view(out, copy, KZ_SHAPE(n ? array->count / n : 0, n), NULL, 0, err);
 	}
 	kz_array_release(line);
@@ -303,15 +309,16 @@ kz_status sort_take_rows(struct kz_array **out, kz_shape *moved, struct kz_array
 	return st;
 }
 
-/* Rows back to an array of a shape whose axis was moved to the end; row-major. */
-kz_status sort_give_rows(struct kz_array **out, struct kz_array *rows, const kz_shape *moved,
-	int64_t axis, const kz_shape *shape, struct kz_stream *stream, kz_error *err)
+kz_status sort_give_rows(struct kz_array **out, const struct sort_axis *along,
+	struct kz_array *rows, kz_error *err)
 {
 	struct kz_array *view = NULL, *turned = NULL;
-	kz_status st = kz_array_view(&view, rows, *moved, NULL, 0, err);
-	if (!st && !(st = kz_array_moveaxis(&turned, view, KZ_AXES(-1), KZ_AXES(axis), err))
-	    && !(st = elementwise_contiguous(out, turned, rows->dtype, stream, err))) {
-		(*out)->shape.ndim = shape->ndim;
+	kz_shape shape = along->moved;
+	shape.dims[shape.ndim - 1] = rows->shape.dims[1];
+	kz_status st = kz_array_view(&view, rows, shape, NULL, 0, err);
+	if (!st && !(st = kz_array_moveaxis(&turned, view, KZ_AXES(-1), KZ_AXES(along->axis), err))
+	    && !(st = elementwise_contiguous(out, turned, rows->dtype, along->stream, err))) {
+		(*out)->shape.ndim = along->ndim;
 	}
 	kz_array_release(view);
 	kz_array_release(turned);
@@ -341,16 +348,29 @@ kz_status sort_options_read(struct kz_stream **stream, int *descending, struct k
 	return stream_pick(stream, dev, options ? options->stream : NULL, err);
 }
 
-kz_status sort_check_axis(int64_t *axis, const struct kz_array *array,
-	const char *call, kz_error *err)
+kz_status sort_axis_read(struct sort_axis *along, const struct kz_array *array,
+	const kz_sort_options *options, const char *call, kz_error *err)
 {
 	const kz_shape one = KZ_SHAPE(1);
-	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
-	return st ? st : axis_resolve(axis, array->shape.ndim ? &array->shape : &one, err);
+	kz_status st;
+	if ((st = object_check_as(array, OBJECT_ARRAY, call, "array", err))
+	    || (st = axis_resolve(&along->axis, array->shape.ndim ? &array->shape : &one, err))) {
+		return st;
+	}
+	return sort_options_read(&along->stream, &along->descending, array_device(array), options,
+		err);
+}
+
+kz_sort_options sort_axis_options(const struct sort_axis *along)
+{
+	kz_sort_options options = KZ_SORT_OPTIONS_INIT;
+	options.stream = along->stream;
+	options.descending = along->descending;
+	return options;
 }
 
 /* Check an array and its axis, and read the options. */
-static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *axis,
+static kz_status sort_begin(struct sort *sort, struct kz_array *array,
 	const kz_sort_options *options, kz_error *err)
 {
 	kz_status st = object_check_as(array, OBJECT_ARRAY, sort->call, "array", err);
@@ -363,27 +383,21 @@ static kz_status sort_begin(struct sort *sort, struct kz_array *array, int64_t *
 	}
 	sort->device = array_device(array);
 	sort->dtype = array->dtype;
-	if ((st = sort_check_axis(axis, array, sort->call, err))) {
-		return st;
-	}
-	return sort_options_read(&sort->stream, &sort->descending, sort->device, options, err);
+	return sort_axis_read(&sort->along, array, options, sort->call, err);
 }
 
 static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_out,
-	struct sort *sort, struct kz_array *keys, struct kz_array *values, int64_t axis,
-	kz_error *err)
+	struct sort *sort, struct kz_array *keys, struct kz_array *values, kz_error *err)
 {
-	kz_shape moved = {.ndim = 0};
+	struct sort_axis *along = &sort->along;
 	struct kz_array *sorted = NULL;
 	kz_status st;
-	if ((st = sort_take_rows(&sort->keys[0], &moved, keys, axis, sort->stream, err))
-	    || (values && (st = sort_take_rows(&sort->values[0], &moved, values, axis, sort->stream,
-		err)))
+	if ((st = sort_take_rows(&sort->keys[0], along, keys, err))
+	    || (values && (st = sort_take_rows(&sort->values[0], along, values, err)))
 	    || (st = sort_run_rows(sort, keys_out ? 1 : 0, err))
-	    || (keys_out && (st = sort_give_rows(&sorted, sort->keys[1], &moved, axis, &keys->shape,
-		sort->stream, err)))
-	    || (payload_out && (st = sort_give_rows(payload_out, values ? sort->values[1]
-		: sort->indexes, &moved, axis, &keys->shape, sort->stream, err)))) {
+	    || (keys_out && (st = sort_give_rows(&sorted, along, sort->keys[1], err)))
+	    || (payload_out && (st = sort_give_rows(payload_out, along,
+		values ? sort->values[1] : sort->indexes, err)))) {
 		kz_array_release(sorted);
 		sorted = NULL;
 	}
@@ -397,25 +411,25 @@ static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_
 kz_status kz_sort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
 	kz_error *err)
 {
-	struct sort sort = {.call = __func__, .payload = NOTHING};
+	struct sort sort = {.call = __func__, .along.axis = axis, .payload = NOTHING};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = sort_begin(&sort, array, &axis, options, err))) {
+	    || (st = sort_begin(&sort, array, options, err))) {
 		return st;
 	}
-	return sort_run(out, NULL, &sort, array, NULL, axis, err);
+	return sort_run(out, NULL, &sort, array, NULL, err);
 }
 
 kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
 	kz_error *err)
 {
-	struct sort sort = {.call = __func__, .payload = INDEXES};
+	struct sort sort = {.call = __func__, .along.axis = axis, .payload = INDEXES};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = sort_begin(&sort, array, &axis, options, err))) {
+	    || (st = sort_begin(&sort, array, options, err))) {
 		return st;
 	}
-	return sort_run(NULL, out, &sort, array, NULL, axis, err);
+	return sort_run(NULL, out, &sort, array, NULL, err);
 }
 
 static kz_status sort_check_values(const struct kz_array *keys, const struct kz_array *values,
@@ -432,17 +446,17 @@ static kz_status sort_check_values(const struct kz_array *keys, const struct kz_
 
 /* Values of other sizes than a word's are taken by the indexes of the sort. */
 static kz_status sort_take_values(kz_array **keys_out, kz_array **values_out, struct sort *sort,
-	struct kz_array *keys, struct kz_array *values, int64_t axis, kz_error *err)
+	struct kz_array *keys, struct kz_array *values, kz_error *err)
 {
 	struct kz_array *indexes = NULL;
-	struct kz_stream *stream = sort->stream;
+	struct kz_stream *stream = sort->along.stream;
 	kz_status st;
 	sort->payload = INDEXES;
-	if ((st = sort_run(keys_out, &indexes, sort, keys, NULL, axis, err))) {
+	if ((st = sort_run(keys_out, &indexes, sort, keys, NULL, err))) {
 		return st;
 	}
-	st = values->shape.ndim ? kz_array_take_along_axis_on(values_out, values, indexes, axis,
-			KZ_INDEX_WRAP, stream, err)
+	st = values->shape.ndim ? kz_array_take_along_axis_on(values_out, values, indexes,
+			sort->along.axis, KZ_INDEX_WRAP, stream, err)
 		: kz_array_take_on(values_out, values, indexes, 0, KZ_INDEX_WRAP, stream, err);
 	if (st && keys_out) {
 		kz_array_release(*keys_out);
@@ -455,17 +469,17 @@ static kz_status sort_take_values(kz_array **keys_out, kz_array **values_out, st
 kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out, kz_array *keys,
 	kz_array *values, int64_t axis, const kz_sort_options *options, kz_error *err)
 {
-	struct sort sort = {.call = __func__, .payload = VALUES};
+	struct sort sort = {.call = __func__, .along.axis = axis, .payload = VALUES};
 	kz_status st;
 	out_clear(keys_out, sizeof(*keys_out), __func__);
 	if ((st = out_check(values_out, sizeof(*values_out), __func__, err))
 	    || (st = object_check(keys, OBJECT_ARRAY, err))
-	    || (st = sort_begin(&sort, keys, &axis, options, err))
+	    || (st = sort_begin(&sort, keys, options, err))
 	    || (st = sort_check_values(keys, values, err))) {
 		return st;
 	}
 	const int64_t size = kz_dtype_size(values->dtype);
 	const bool is_word = size <= 16 && (size & (size - 1)) == 0;
-	return is_word ? sort_run(keys_out, values_out, &sort, keys, values, axis, err)
-		: sort_take_values(keys_out, values_out, &sort, keys, values, axis, err);
+	return (is_word ? sort_run : sort_take_values)(keys_out, values_out, &sort, keys, values,
+		err);
 }

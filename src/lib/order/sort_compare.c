@@ -21,12 +21,12 @@
 enum { RUN = 32 }; /* elements of the first runs */
 
 struct merge {
+	const char *call;
 	struct kz_device *device;
-	struct kz_stream *stream;
+	struct sort_axis along;
 	kz_dtype dtype;
 	const char *less;
 	const char *preamble;
-	int descending;
 	int with_indexes;
 	struct kz_array *from;            /* rows */
 	struct kz_array *elements[2], *indexes[2];
@@ -68,7 +68,7 @@ static void merge_write_source(struct str *source, const void *context,
 		"static_assert(sizeof(kz_element) == %lld, \"the dtype was registered with %lld bytes\");\n"
 		"static __device__ inline bool kz_less(const kz_element &%s, const kz_element &%s)\n"
 		"{\nreturn", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
-		merge->descending ? "b" : "a", merge->descending ? "a" : "b");
+		merge->along.descending ? "b" : "a", merge->along.descending ? "a" : "b");
 	user_text_add(source, "sort", "comparison", merge->less, ";");
 	str_addf(source, "}\n#define KZ_%s\n#define BLOCK %d\n#define KZ_INDEXES %d\n"
 		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
@@ -94,13 +94,14 @@ static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size
 		merge->indexes[0], merge->indexes[1]};
 	kz_status st;
 	str_addf(&key, "%u %d%d%d%zu\n%s\n%s", merge->dtype, runs, merge->with_indexes,
-		merge->descending, strlen(merge->less), merge->less,
+		merge->along.descending, strlen(merge->less), merge->less,
 		merge->preamble ? merge->preamble : "");
 	if (key.failed) {
 		st = error_no_memory(err);
 	} else {
 		const struct kernels_run run = {
-			.want = {&merge_family, key.data, key.len, &kernel}, .stream = merge->stream,
+			.want = {&merge_family, key.data, key.len, &kernel},
+				.stream = merge->along.stream,
 			.grid = kz_dim(divide_up(threads, block), 1, 1), .params = params,
 			.arrays = arrays, .array_count = countof(arrays),
 		};
@@ -141,24 +142,23 @@ static kz_status merge_run(const struct merge *merge, kz_error *err)
 }
 
 static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array *array,
-	int64_t axis, kz_error *err)
+	kz_error *err)
 {
-	kz_shape moved = {.ndim = 0};
-	kz_status st = sort_take_rows(&merge->from, &moved, array, axis, merge->stream, err);
+	kz_status st = sort_take_rows(&merge->from, &merge->along, array, err);
 	for (int i = 0; i < 2 && !st; i++) {
 		st = array_create_on(&merge->elements[i], merge->device, merge->dtype,
-			&merge->from->shape, merge->stream, err);
+			&merge->from->shape, merge->along.stream, err);
 		if (!st && merge->with_indexes) {
 			st = array_create_on(&merge->indexes[i], merge->device, KZ_I64,
-				&merge->from->shape, merge->stream, err);
+				&merge->from->shape, merge->along.stream, err);
 		}
 	}
 	if (!st && merge->from->count) {
 		st = merge_run(merge, err);
 	}
 	if (!st) {
-		st = sort_give_rows(out, merge->with_indexes ? merge->indexes[0] : merge->elements[0],
-			&moved, axis, &array->shape, merge->stream, err);
+		st = sort_give_rows(out, &merge->along,
+			merge->with_indexes ? merge->indexes[0] : merge->elements[0], err);
 	}
 	kz_array_release(merge->from);
 	for (int i = 0; i < 2; i++) {
@@ -168,34 +168,32 @@ static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array
 	return st;
 }
 
-static kz_status merge_sort(kz_array **out, kz_array *array, const char *less, int64_t axis,
-	const kz_sort_options *options, int with_indexes, const char *call, kz_error *err)
+static kz_status merge_sort(kz_array **out, struct merge *merge, kz_array *array,
+	const kz_sort_options *options, kz_error *err)
 {
-	struct merge merge = {.less = less, .with_indexes = with_indexes};
 	kz_status st;
-	if ((st = sort_check_axis(&axis, array, call, err))
-	    || (st = pointer_check_as(less, "a comparison", call, "less", err))) {
+	if ((st = out_check(out, sizeof(*out), merge->call, err))
+	    || (st = sort_axis_read(&merge->along, array, options, merge->call, err))
+	    || (st = pointer_check_as(merge->less, "a comparison", merge->call, "less", err))) {
 		return st;
 	}
-	merge.device = array_device(array);
-	merge.dtype = array->dtype;
-	if ((st = sort_options_read(&merge.stream, &merge.descending, merge.device, options, err))) {
-		return st;
-	}
-	merge.preamble = options ? options->preamble : NULL;
-	return merge_axis(out, &merge, array, axis, err);
+	merge->device = array_device(array);
+	merge->dtype = array->dtype;
+	merge->preamble = options ? options->preamble : NULL;
+	return merge_axis(out, merge, array, err);
 }
 
 kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
 	const kz_sort_options *options, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : merge_sort(out, array, less, axis, options, 0, __func__, err);
+	struct merge merge = {.call = __func__, .along.axis = axis, .less = less};
+	return merge_sort(out, &merge, array, options, err);
 }
 
 kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
 	const kz_sort_options *options, kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	return st ? st : merge_sort(out, array, less, axis, options, 1, __func__, err);
+	struct merge merge = {.call = __func__, .along.axis = axis, .less = less,
+		.with_indexes = 1};
+	return merge_sort(out, &merge, array, options, err);
 }
