@@ -44,14 +44,15 @@ static void make_body(struct emit *e, size_t index)
 	e->block = index;
 	e->body++;
 	e->lane_accesses = 0;
-	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i++) {
+	size_t made = 1;
+	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i += made) {
 		const struct ptx_inst *inst = &e->func->insts[i];
 		bool is_long = i > block->first && (i - block->first) % MOST_INSTS == 0;
 		if ((e->lane_accesses >= MOST_LANE_ACCESSES || is_long) && !e->team) {
 			begin_anew(e);
 		}
 		if (e->strategy->inst) {
-			e->strategy->inst(e, inst);
+			made = e->strategy->inst(e, inst);
 		} else if (!emit_if(e, inst)) {
 			emit_inst(e, inst);
 		}

@@ -10,6 +10,9 @@
  * are loaded once: a register that is the same in all warps has one slot, and its instructions are
  * made once.
  *
+ * Where the sums of all warps do not fit into the vector registers of the processor, some warps take
+ * their turn after others, between two barriers or writes.
+ *
  * This works as long as all warps branch alike.  If they do not, each goes on by itself in the
  * diverged version, with its lanes pending for the blocks that they branched to.
  */
@@ -25,6 +28,9 @@
 #include "cpu/ir/team.h"
 
 #include <string.h>
+
+/* Taking turns is for so many terms of a sum, at least. */
+enum { LEAST_TERMS = 4 };
 
 /* --- What all warps have alike --- */
 
@@ -141,6 +147,7 @@ bool emit_interleave_init(struct emit *e, unsigned count)
 		return false;
 	}
 	t->count = count;
+	t->end = count;
 	t->same = mem_zalloc(words_of(e), sizeof(*t->same));
 	t->written = mem_zalloc(words_of(e), sizeof(*t->written));
 	t->blocks = mem_zalloc(e->func->block_count, sizeof(LLVMBasicBlockRef));
@@ -306,53 +313,111 @@ static void exit_interleaved(struct emit *e)
 
 /* --- Instructions --- */
 
-/* A load or store of all warps is one test whether their lanes lie side by side, and long
+/* A load or store of several warps is one test whether their lanes lie side by side, and long
  * blocks. */
 static void make_wide(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
 	struct emit_vector all[TEAM_MOST];
-	for (unsigned i = 0; i < t->count; i++) {
-		all[i] = (struct emit_vector){.member = &t->members[i]};
+	const unsigned count = t->end - t->first;
+	for (unsigned i = 0; i < count; i++) {
+		all[i] = (struct emit_vector){.member = &t->members[t->first + i]};
 		emit_use_member(e, all[i].member);
 		emit_begin_vector(e, inst, &all[i]);
 	}
 	if (inst->op == PTX_OP_ST) {
-		emit_vector_store(e, all, t->count);
+		emit_vector_store(e, all, count);
 	} else {
-		emit_vector_load(e, all, t->count);
+		emit_vector_load(e, all, count);
 	}
-	for (unsigned i = 0; i < t->count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		emit_use_member(e, all[i].member);
 		emit_end_vector(e, inst, &all[i]);
 	}
 	emit_use_member(e, NULL);
 }
 
+/* Of the warps that take their turn. */
 static void make_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
 	bool once = is_done_once(e, inst);
+	e->inst = inst;
 	if (!once && emit_is_vector_access(e, inst)) {
 		make_wide(e, inst);
 		return;
 	}
-	unsigned count = once ? 1 : t->count;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = once ? 0 : t->first; i < (once ? 1 : t->end); i++) {
 		emit_use_member(e, &t->members[i]);
 		emit_inst(e, inst);
 	}
 	emit_use_member(e, NULL);
 }
 
-static void inst_interleaved(struct emit *e, const struct ptx_inst *inst)
+/* --- Sums that registers do not hold --- */
+
+static bool is_in_turns(const struct ptx_inst *inst)
 {
-	e->inst = inst;
-	if (inst->op == PTX_OP_BRA || inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) {
-		emit_inst(e, inst);
-	} else if (!ptx_waits(inst->op)) { /* all warps have come to a barrier */
-		make_inst(e, inst);
+	return ptx_computes(inst->op) || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
+}
+
+/* How many warps at a time compute from an instruction on: those whose sums have room in half of the
+ * vector registers.  Where the sums have few terms, or all of them nearly fit, the whole team does. */
+static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst, const struct ptx_inst *end)
+{
+	struct emit_team *t = e->team;
+	const unsigned room = e->has_avx512 ? 32 * 512 / 2 : 16 * 256 / 2;
+	unsigned terms = 0, sums = 0, bits = 0;
+	memset(t->written, 0, words_of(e) * sizeof(uint64_t));
+	for (; inst < end; inst++) {
+		const struct ptx_operand *sum = &inst->operands[3];
+		if (inst->op == PTX_OP_FMA) {
+			bool is_new = sum->kind != PTX_REG || !ptx_has_bit(t->written, sum->reg);
+			terms++;
+			sums += is_new;
+			bits += is_new ? WARP_LANES * ptx_type_bits(inst->types[0]) : 0;
+			cfg_written(t->written, inst);
+		}
 	}
+	bool fits = t->count * bits <= room + room / 2 || !emit_does(e, PASS_WARP_TURNS);
+	return fits || terms < LEAST_TERMS * sums ? t->count : bits < room ? room / bits : 1;
+}
+
+/* What comes before the next write, barrier or branch.  A fence within a thread, which is no instruction
+ * of the processor, keeps LLVM from mixing the turns; each loads again what the warps share. */
+static size_t make_in_turns(struct emit *e, const struct ptx_inst *inst)
+{
+	struct emit_team *t = e->team;
+	const struct ptx_inst *end = inst, *last = &e->func->insts[e->func->blocks[e->block].end];
+	while (end < last && is_in_turns(end)) {
+		end++;
+	}
+	const unsigned step = warps_at_a_time(e, inst, end);
+	for (t->first = 0; t->first < t->count; t->first += step) {
+		t->end = t->first + step < t->count ? t->first + step : t->count;
+		if (t->first > 0) {
+			LLVMBuildFence(e->builder, LLVMAtomicOrderingAcquireRelease, true, "");
+		}
+		for (const struct ptx_inst *i = inst; i < end && !e->failed; i++) {
+			make_inst(e, i);
+		}
+	}
+	t->first = 0;
+	t->end = t->count;
+	return (size_t)(end - inst);
+}
+
+static size_t inst_interleaved(struct emit *e, const struct ptx_inst *inst)
+{
+	if (is_in_turns(inst)) {
+		return make_in_turns(e, inst);
+	}
+	if (inst->op == PTX_OP_ST) {
+		make_inst(e, inst);
+	} else if (!ptx_waits(inst->op)) { /* all warps have come to a barrier */
+		emit_inst(e, inst);
+	}
+	return 1;
 }
 
 const struct emit_strategy emit_interleaved = {

@@ -236,6 +236,7 @@ END_TEST
 
 START_TEST(what_a_team_reads_in_common_is_read_once)
 {
+	setenv("KUDZU_CPU_PASSES", "-warp-turns", 1); /* each turn reads it again */
 	sum_products();
 	char *ir = read_ir();
 	unsigned count = 0;
@@ -270,7 +271,7 @@ static void sum_doubles(void)
 	grid_ok(WIDTH, WIDTH * ROWS, shared, body);
 }
 
-START_TEST(sums_that_registers_do_not_hold_are_right)
+START_TEST(warps_take_turns_where_registers_do_not_hold_their_sums)
 {
 	sum_doubles();
 	for (unsigned t = 0; t < WIDTH * ROWS; t++) {
@@ -286,6 +287,9 @@ START_TEST(sums_that_registers_do_not_hold_are_right)
 		memcpy(&have, &grid.memory[t][0], sizeof(have));
 		ck_assert_double_eq(have, (double)want);
 	}
+	char *ir = read_ir();
+	ck_assert_ptr_nonnull(strstr(ir, "fence syncscope(\"singlethread\")"));
+	mem_free(ir);
 }
 END_TEST
 
@@ -370,7 +374,7 @@ SUITE(emit_interleave)
 	tcase_add_test(tc, what_rows_have_in_common_is_the_same_to_all);
 	tcase_add_test(tc, sums_of_warps_take_turns);
 	tcase_add_test(tc, what_a_team_reads_in_common_is_read_once);
-	tcase_add_test(tc, sums_that_registers_do_not_hold_are_right);
+	tcase_add_test(tc, warps_take_turns_where_registers_do_not_hold_their_sums);
 	tcase_add_test(tc, rows_are_what_a_team_expects);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("kinds");

@@ -67,6 +67,16 @@ static const char pointer[] = BEGIN("")
 	"L: ld.global.u32 %r4, [%d1]; add.u32 %r3, %r3, %r4; add.u64 %d1, %d1, 64;\n"
 	"add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %n; @%p1 bra L; st.global.u32 [%a], %r3;" END;
 
+#define TERM(i) "ld.shared.f64 %e3, [%r5+" i "]; ld.shared.f64 %e4, [%r4+" i "];\n" \
+	"fma.rn.f64 %e2, %e3, %e4, %e2;\n"
+static const char sums[] = BEGIN("")
+	"mov.u32 %r3, s; shl.b32 %r13, %t, 3; add.s32 %r4, %r3, %r13; mov.u32 %r5, s;\n"
+	"cvt.rn.f64.u32 %e1, %t; st.shared.f64 [%r4], %e1; mov.f64 %e2, 0d0000000000000000;\n"
+	"mov.u32 %r7, 0; L: bar.sync 0;\n"
+	TERM("0") TERM("256") TERM("512") TERM("768") TERM("8") TERM("264") TERM("520") TERM("776")
+	"bar.sync 0; add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %n; @%p1 bra L;\n"
+	"st.global.f64 [%a], %e2;" END;
+
 static const struct {
 	const char *text;
 	unsigned class;
@@ -74,6 +84,7 @@ static const struct {
 	[PASS_IF_CONVERSION] = {small_if, BLOCK_CLASS_ROWS},
 	[PASS_LANE_SERIALISATION] = {chain, BLOCK_CLASS_ROWS},
 	[PASS_WARP_INTERLEAVING] = {barriers, TEAM_OF_4},
+	[PASS_WARP_TURNS] = {sums, TEAM_OF_4 + 4 * BLOCK_CLASS_TEAM},
 	[PASS_STRIDED_ACCESS] = {fields, BLOCK_CLASS_ROWS},
 	[PASS_PREFETCH] = {stride, BLOCK_CLASS_ROWS},
 	[PASS_NONTEMPORAL] = {copy, BLOCK_CLASS_ROWS},

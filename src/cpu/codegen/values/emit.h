@@ -92,8 +92,8 @@ struct emit_strategy {
 	void (*exit)(struct emit *e);
 	/* or yield, and go on in a block when the wait is over; NULL: they never wait. */
 	void (*wait)(struct emit *e, enum rt_yield why, size_t block);
-	/* How they do an instruction; NULL: as emit_inst does. */
-	void (*inst)(struct emit *e, const struct ptx_inst *inst);
+	/* Make an instruction, and perhaps some that follow; how many.  NULL: as emit_inst does. */
+	size_t (*inst)(struct emit *e, const struct ptx_inst *inst);
 };
 
 /* emit_flow.c */
@@ -115,6 +115,7 @@ struct emit_member {
 /* All warps of a block in step: see emit_interleave.c. */
 struct emit_team {
 	unsigned count;
+	unsigned first, end;            /* the members that take their turn: all, or some */
 	struct emit_member *members;
 	struct emit_member outside;     /* what `e` has while no member's code is made */
 	uint64_t *same;                 /* registers that all warps have alike */
