@@ -121,15 +121,13 @@ kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 	return array_create_on(out, dev, dtype, &shape, stream, err);
 }
 
-/* A stream of NULL is the default one; it fills the array, which may be any stream's before. */
-static kz_status array_create_for(struct kz_array **out, struct kz_device *dev, kz_dtype dtype,
-	const kz_shape *shape, struct kz_stream *stream, const char *call, kz_error *err)
+/* Check where an array is made and filled.  A stream of NULL is the default one; it fills the
+ * array, whose memory may be any stream's before. */
+static kz_status array_check_place(struct kz_device *dev, struct kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
-	if (!st && stream) {
-		st = stream_pick(&stream, dev, stream, err);
-	}
-	return st ? st : array_create_on(out, dev, dtype, shape, stream, err);
+	return st || !stream ? st : stream_pick(&stream, dev, stream, err);
 }
 
 kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
@@ -138,7 +136,8 @@ kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_s
 	struct kz_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
+	    || (st = array_check_place(dev, stream, __func__, err))
+	    || (st = array_create_on(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, kz_array_size(array), PATTERN_ZERO, stream, err);
@@ -176,7 +175,8 @@ kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 			: "%s: expected a value of %lld byte%s for %s, got NULL", __func__,
 			(long long)size, plural(size), kz_dtype_name(dtype), (long long)value_size);
 	}
-	if ((st = array_create_for(&array, dev, dtype, &shape, stream, __func__, err))) {
+	if ((st = array_check_place(dev, stream, __func__, err))
+	    || (st = array_create_on(&array, dev, dtype, &shape, stream, err))) {
 		return st;
 	}
 	st = buffer_fill(array->buffer, array->count, (struct pattern){value, size}, stream, err);

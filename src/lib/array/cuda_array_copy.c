@@ -29,9 +29,9 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 		: error_set(err, KZ_INVALID, "expected a contiguous array; kz_array_copy makes one");
 }
 
-/* Check a copy of a whole level and describe it. */
-static kz_status cuda_array_plan_copy(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
-	int64_t level, const struct kz_array *array, bool is_set, const char *call, kz_error *err)
+/* Check a copy between a whole level and an array, and describe the one to the array. */
+static kz_status cuda_array_plan_get(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
+	int64_t level, const struct kz_array *array, const char *call, kz_error *err)
 {
 	struct cuda_array_extent extent;
 	kz_status st;
@@ -42,36 +42,45 @@ static kz_status cuda_array_plan_copy(kz_copy_3d_options *out, const struct kz_c
 		return st;
 	}
 	cuda_array_measure(&extent, texels, level);
-	const kz_copy_side linear = {.buffer = array->buffer, .offset = array->offset};
-	const kz_copy_side other = {.texels = (struct kz_cuda_array *)texels, .level = level};
 	*out = (kz_copy_3d_options)KZ_COPY_3D_OPTIONS_INIT;
-	out->to = is_set ? other : linear;
-	out->from = is_set ? linear : other;
+	out->to = (kz_copy_side){.buffer = array->buffer, .offset = array->offset};
+	out->from = (kz_copy_side){.texels = (struct kz_cuda_array *)texels, .level = level};
 	out->width = extent.width;
 	out->height = extent.height;
 	out->depth = extent.depth;
 	return KZ_OK;
 }
 
+/* The same in the other direction. */
+static kz_status cuda_array_plan_set(kz_copy_3d_options *out, const struct kz_cuda_array *texels,
+	int64_t level, const struct kz_array *array, const char *call, kz_error *err)
+{
+	kz_status st = cuda_array_plan_get(out, texels, level, array, call, err);
+	const kz_copy_side to = out->to;
+	out->to = out->from;
+	out->from = to;
+	return st;
+}
+
 kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *from, kz_error *err)
 {
-	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, __func__, err);
+	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
+	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
 kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t level, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, __func__, err);
+	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
 }
 
 kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level, const kz_array *from,
 	kz_stream *stream, kz_error *err)
 {
-	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, to, level, from, true, __func__, err);
+	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
+	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 
@@ -79,7 +88,7 @@ kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from, int64_t 
 	kz_stream *stream, kz_error *err)
 {
 	kz_copy_3d_options copy;
-	kz_status st = cuda_array_plan_copy(&copy, from, level, to, false, __func__, err);
+	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
 }
 

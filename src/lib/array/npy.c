@@ -51,16 +51,17 @@ static bool is_raw(kz_dtype dtype)
 	return dtype == KZ_BF16 || dtype_is_storage(dtype) || dtype_is_struct(dtype);
 }
 
-/* Which dtype the elements get; *dtype is what they have to be, or 0. */
-static kz_status choose_dtype(kz_dtype *dtype, const struct npy *npy, const char *name,
-	kz_error *err)
+/* Which dtype the elements get; `want` is what they have to be, or 0. */
+static kz_status npy_choose_dtype(struct npy *npy, kz_dtype want, kz_error *err)
 {
-	kz_dtype found = dtype_of(npy), want = *dtype;
+	kz_dtype found = dtype_of(npy);
+	npy->dtype = want;
 	if (want && !kz_dtype_name(want)) {
-		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)want);
+		return error_set(err, KZ_INVALID, "%s: %u is not a dtype", npy->name,
+			(unsigned)want);
 	}
 	if (found && (!want || want == found)) {
-		*dtype = found;
+		npy->dtype = found;
 		return KZ_OK;
 	}
 	bool raw = npy->kind == 'V';
@@ -69,44 +70,41 @@ static kz_status choose_dtype(kz_dtype *dtype, const struct npy *npy, const char
 	}
 	if (want && (found || raw)) {
 		return error_set(err, KZ_INVALID,
-			"%s: expected elements of %s, %lld byte%s each, got %s", name,
+			"%s: expected elements of %s, %lld byte%s each, got %s", npy->name,
 			kz_dtype_name(want), (long long)kz_dtype_size(want),
 			plural(kz_dtype_size(want)), npy->type);
 	}
 	return error_set(err, raw ? KZ_INVALID : KZ_UNSUPPORTED, raw
 		? "%s: expected elements that have a dtype, got %s: name a struct of their size"
-		: "%s: expected elements that have a dtype, got %s", name, npy->type);
+		: "%s: expected elements that have a dtype, got %s", npy->name, npy->type);
 }
 
 /* The bytes of all elements, which must be in the file. */
-static kz_status npy_check_size(int64_t *out, const struct npy *npy, int64_t size, const char *name,
-	kz_error *err)
+static kz_status npy_check_size(struct npy *npy, int64_t size, kz_error *err)
 {
 	int64_t count;
 	kz_status st;
-	*out = 0;
 	if (npy->shape.ndim > KZ_MAX_DIMS) {
 		return error_set(err, KZ_UNSUPPORTED, "%s: expected at most %d extents, got %lld",
-			name, KZ_MAX_DIMS, (long long)npy->shape.ndim);
+			npy->name, KZ_MAX_DIMS, (long long)npy->shape.ndim);
 	}
 	if ((st = shape_count(&count, &npy->shape, npy->size, npy->type, err))) {
 		return st;
 	}
-	*out = count * npy->size;
-	if (*out > size - npy->data) {
+	npy->bytes = count * npy->size;
+	if (npy->bytes > size - npy->data) {
 		return error_set(err, KZ_INVALID,
-			"%s: expected %lld byte%s of elements for shape %s, got %lld", name,
-			(long long)*out, plural(*out), shape_text(&npy->shape).text,
+			"%s: expected %lld byte%s of elements for shape %s, got %lld", npy->name,
+			(long long)npy->bytes, plural(npy->bytes), shape_text(&npy->shape).text,
 			(long long)(size - npy->data));
 	}
 	return KZ_OK;
 }
 
-kz_status npy_check(int64_t *bytes, kz_dtype *dtype, const struct npy *npy, int64_t size, const char *name,
-	kz_error *err)
+kz_status npy_check(struct npy *npy, kz_dtype wanted, int64_t size, kz_error *err)
 {
-	kz_status st = choose_dtype(dtype, npy, name, err);
-	return st ? st : npy_check_size(bytes, npy, size, name, err);
+	kz_status st = npy_choose_dtype(npy, wanted, err);
+	return st ? st : npy_check_size(npy, size, err);
 }
 
 static bool npy_is_normal(const struct npy *npy)
@@ -134,47 +132,40 @@ static void npy_normalize(char *data, int64_t size, const struct npy *npy)
 }
 
 static kz_status npy_make_normal(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
-	kz_dtype dtype, const char *elements, int64_t bytes, kz_error *err)
+	const char *elements, kz_error *err)
 {
 	int64_t strides[KZ_MAX_DIMS], stride = npy->size;
 	for (int64_t i = 0; i < npy->shape.ndim; i++) {
 		strides[i] = stride;
 		stride *= npy->shape.dims[i] ? npy->shape.dims[i] : 1;
 	}
-	return kz_array_from_strided(out, dev, dtype, npy->shape, elements, bytes,
+	return kz_array_from_strided(out, dev, npy->dtype, npy->shape, elements, npy->bytes,
 		npy->fortran ? strides : NULL, 0, err);
 }
 
-kz_status npy_make(struct kz_array **out, struct kz_device *dev, const struct npy *npy, kz_dtype dtype,
-	char *elements, int64_t bytes, kz_error *err)
+kz_status npy_make(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
+	char *elements, kz_error *err)
 {
 	if (!npy_is_normal(npy)) {
-		npy_normalize(elements, bytes, npy);
+		npy_normalize(elements, npy->bytes, npy);
 	}
-	return npy_make_normal(out, dev, npy, dtype, elements, bytes, err);
+	return npy_make_normal(out, dev, npy, elements, err);
 }
 
-/* kz_npy_read with a name for messages: the file's. */
-static kz_status npy_read(struct kz_array **out, struct kz_device *dev, const char *data, int64_t size,
-	const char *name, kz_dtype dtype, kz_error *err)
+/* An array of the elements of a file, all of which is at `data`; its header was checked. */
+static kz_status npy_read(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
+	const char *data, kz_error *err)
 {
-	struct npy npy;
-	int64_t bytes;
-	kz_status st;
-	if ((st = npy_parse(&npy, data, size, name, err))
-	    || (st = npy_check(&bytes, &dtype, &npy, size, name, err))) {
-		return st;
+	const char *elements = data + npy->data;
+	if (npy->bytes == 0 || npy_is_normal(npy)) {
+		return npy_make_normal(out, dev, npy, elements, err);
 	}
-	const char *elements = data + npy.data;
-	if (bytes == 0 || npy_is_normal(&npy)) {
-		return npy_make_normal(out, dev, &npy, dtype, elements, bytes, err);
-	}
-	char *copy = mem_alloc((size_t)bytes);
+	char *copy = mem_alloc((size_t)npy->bytes);
 	if (!copy) {
 		return error_no_memory(err);
 	}
-	memcpy(copy, elements, (size_t)bytes);
-	st = npy_make(out, dev, &npy, dtype, copy, bytes, err);
+	memcpy(copy, elements, (size_t)npy->bytes);
+	kz_status st = npy_make(out, dev, npy, copy, err);
 	mem_free(copy);
 	return st;
 }
@@ -182,6 +173,7 @@ static kz_status npy_read(struct kz_array **out, struct kz_device *dev, const ch
 kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t size,
 	kz_dtype dtype, kz_error *err)
 {
+	struct npy npy;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
@@ -193,12 +185,18 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 			: "%s: expected %lld bytes of host memory, got NULL", __func__,
 			(long long)size);
 	}
-	return npy_read(out, dev, size > 0 ? data : "", size, "the data", dtype, err);
+	data = size > 0 ? data : "";
+	if ((st = npy_parse(&npy, data, size, "the data", err))
+	    || (st = npy_check(&npy, dtype, size, err))) {
+		return st;
+	}
+	return npy_read(out, dev, &npy, data, err);
 }
 
 kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dtype dtype,
 	kz_error *err)
 {
+	struct npy npy;
 	char *data;
 	size_t size;
 	kz_status st;
@@ -208,7 +206,10 @@ kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dty
 	    || (st = file_read(&data, &size, path, err))) {
 		return st;
 	}
-	st = npy_read(out, dev, data, (int64_t)size, path, dtype, err);
+	if (!(st = npy_parse(&npy, data, (int64_t)size, path, err))
+	    && !(st = npy_check(&npy, dtype, (int64_t)size, err))) {
+		st = npy_read(out, dev, &npy, data, err);
+	}
 	mem_free(data);
 	return st;
 }

@@ -17,6 +17,10 @@ struct npy {
 	bool fortran;
 	kz_shape shape;
 	int64_t data;     /* where the elements begin */
+	const char *name; /* of the file, for errors */
+	/* npy_check sets these */
+	kz_dtype dtype;   /* of the array */
+	int64_t bytes;    /* of all elements */
 };
 
 /* The bytes of the header, its length included, by the first NPY_HEAD bytes; 0 if they begin no .npy
@@ -28,14 +32,11 @@ int64_t npy_header_size(const char *head);
 kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char *name,
 	kz_error *err);
 
-/*
- * Check a header against *dtype, what the elements have to be, or 0; it is set to what they are.
- * *bytes is set to the bytes of all elements.  `size` has those of the whole file.
- */
-kz_status npy_check(int64_t *bytes, kz_dtype *dtype, const struct npy *npy, int64_t size, const char *name,
-	kz_error *err);
+/* Check a header against what the elements have to be, or 0, and against the size of the whole
+ * file. */
+kz_status npy_check(struct npy *npy, kz_dtype wanted, int64_t size, kz_error *err);
 /* An array of the elements, which are changed on the way. */
-kz_status npy_make(struct kz_array **out, struct kz_device *dev, const struct npy *npy, kz_dtype dtype,
-	char *elements, int64_t bytes, kz_error *err);
+kz_status npy_make(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
+	char *elements, kz_error *err);
 
 #endif

@@ -354,7 +354,7 @@ kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char 
 {
 	int64_t begin = 0, end = 0;
 	int version = 0;
-	memset(out, 0, sizeof(*out));
+	*out = (struct npy){.name = name};
 	if (!find_text(data, size, &begin, &end, &version)) {
 		return error_set(err, KZ_INVALID, "%s: expected a .npy file, got %lld bytes of "
 			"something else", name, (long long)size);

@@ -153,23 +153,23 @@ static kz_status npz_read_member(kz_array **out, kz_device *dev, struct zip_stre
 	const char *name, kz_dtype dtype, kz_error *err)
 {
 	struct npy npy;
-	int64_t bytes;
 	kz_status st;
 	if ((st = npz_read_header(&npy, stream, name, err))
-	    || (st = npy_check(&bytes, &dtype, &npy, stream->entry->size, name, err))) {
+	    || (st = npy_check(&npy, dtype, stream->entry->size, err))) {
 		return st;
 	}
-	if (bytes < stream->left) {
+	if (npy.bytes < stream->left) {
 		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of elements for shape %s, got %lld",
-			name, (long long)bytes, plural(bytes), shape_text(&npy.shape).text,
+			name, (long long)npy.bytes, plural(npy.bytes), shape_text(&npy.shape).text,
 			(long long)stream->left);
 	}
-	char *elements = mem_alloc((size_t)bytes + 1);
+	char *elements = mem_alloc((size_t)npy.bytes + 1);
 	if (!elements) {
 		return error_no_memory(err);
 	}
-	if (!(st = zip_stream_read(stream, elements, bytes, err)) && !(st = zip_stream_end(stream, err))) {
-		st = npy_make(out, dev, &npy, dtype, elements, bytes, err);
+	if (!(st = zip_stream_read(stream, elements, npy.bytes, err))
+	    && !(st = zip_stream_end(stream, err))) {
+		st = npy_make(out, dev, &npy, elements, err);
 	}
 	mem_free(elements);
 	return st;

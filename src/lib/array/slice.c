@@ -158,31 +158,41 @@ kz_status kz_array_slice(kz_array **out, kz_array *array, kz_slices at, kz_error
 
 /* Splits */
 
+/* Parts of an array along an axis, and where they go. */
+struct split {
+	kz_array **out;
+	int64_t count;
+	kz_array *array;
+	int64_t axis; /* split_begin makes it one from 0 */
+};
+
 /* Check what all splits share; nothing is in `out` then. */
-static kz_status begin_split(kz_array **out, int64_t count, const struct kz_array *array,
-	int64_t *axis, const char *call, kz_error *err)
+static kz_status split_begin(struct split *split, const char *call, kz_error *err)
 {
+	const int64_t count = split->count;
 	kz_status st;
-	if (count < 1 || count > INT64_MAX / (int64_t)sizeof(*out)) {
-		return error_set(err, KZ_INVALID, "expected to split into 1 or more parts, got %lld",
-			(long long)count);
+	if (count < 1 || count > INT64_MAX / (int64_t)sizeof(*split->out)) {
+		return error_set(err, KZ_INVALID,
+			"%s: expected to split into 1 or more parts, got %lld",
+			call, (long long)count);
 	}
-	if ((st = out_check(out, (size_t)count * sizeof(*out), call, err))
-	    || (st = object_check_as(array, OBJECT_ARRAY, call, "array", err))) {
+	if ((st = out_check(split->out, (size_t)count * sizeof(*split->out), call, err))
+	    || (st = object_check_as(split->array, OBJECT_ARRAY, call, "array", err))) {
 		return st;
 	}
-	return axis_resolve(axis, &array->shape, err);
+	return axis_resolve(&split->axis, &split->array->shape, err);
 }
 
-/* Part `index`: from `start` to before `stop` of an axis.  A failure takes the earlier ones back. */
-static kz_status make_part(kz_array **out, int64_t index, kz_array *array, int64_t axis,
-	int64_t start, int64_t stop, kz_error *err)
+/* Part `index`: from `start` to before `stop`.  A failure takes the earlier ones back. */
+static kz_status split_make_part(const struct split *split, int64_t index, int64_t start,
+	int64_t stop, kz_error *err)
 {
 	struct kz_array view;
-	kz_status st = view_begin(&view, &out[index], array, __func__, err);
+	kz_array **out = split->out;
+	kz_status st = view_begin(&view, &out[index], split->array, __func__, err);
 	if (!st) {
-		view_keep(&view, axis, start, 1, stop > start ? stop - start : 0);
-		st = view_end(&out[index], &view, array, err);
+		view_keep(&view, split->axis, start, 1, stop > start ? stop - start : 0);
+		st = view_end(&out[index], &view, split->array, err);
 	}
 	for (int64_t i = 0; st && i < index; i++) {
 		kz_array_release(out[i]);
@@ -191,43 +201,52 @@ static kz_status make_part(kz_array **out, int64_t index, kz_array *array, int64
 	return st;
 }
 
-kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array, int64_t axis,
-	kz_error *err)
+static kz_status split_unevenly(const struct split *split, kz_error *err)
 {
-	kz_status st = begin_split(out, count, array, &axis, __func__, err);
+	const int64_t extent = split->array->shape.dims[split->axis];
 	int64_t start = 0;
-	for (int64_t i = 0; !st && i < count; i++) {
-		int64_t extent = array->shape.dims[axis];
-		int64_t stop = start + extent / count + (i < extent % count);
-		st = make_part(out, i, array, axis, start, stop, err);
+	kz_status st = KZ_OK;
+	for (int64_t i = 0; !st && i < split->count; i++) {
+		int64_t stop = start + extent / split->count + (i < extent % split->count);
+		st = split_make_part(split, i, start, stop, err);
 		start = stop;
 	}
 	return st;
 }
 
+kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array, int64_t axis,
+	kz_error *err)
+{
+	struct split split = {out, count, array, axis};
+	kz_status st = split_begin(&split, __func__, err);
+	return st ? st : split_unevenly(&split, err);
+}
+
 kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array, int64_t axis,
 	kz_error *err)
 {
-	int64_t from_start = axis;
-	kz_status st = begin_split(out, count, array, &from_start, __func__, err);
-	if (!st && array->shape.dims[from_start] % count != 0) {
+	struct split split = {out, count, array, axis};
+	kz_status st = split_begin(&split, __func__, err);
+	if (!st && array->shape.dims[split.axis] % count != 0) {
 		st = error_set(err, KZ_INVALID,
-			"axis %lld of shape %s does not split into %lld equal parts",
-			(long long)from_start, shape_text(&array->shape).text, (long long)count);
+			"%s: axis %lld of shape %s does not split into %lld equal parts", __func__,
+			(long long)split.axis, shape_text(&array->shape).text, (long long)count);
 	}
-	return st ? st : kz_array_split_uneven(out, count, array, axis, err);
+	return st ? st : split_unevenly(&split, err);
 }
 
 kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int64_t axis,
 	const int64_t *indexes, int64_t index_count, kz_error *err)
 {
-	kz_status st = begin_split(out, count, array, &axis, __func__, err);
+	struct split split = {out, count, array, axis};
+	kz_status st = split_begin(&split, __func__, err);
 	if (st) {
 		return st;
 	}
 	if (index_count != count - 1) {
-		return error_set(err, KZ_INVALID, "expected %lld indexes for %lld parts, got %lld",
-			(long long)count - 1, (long long)count, (long long)index_count);
+		return error_set(err, KZ_INVALID,
+			"%s: expected %lld indexes for %lld parts, got %lld",
+			__func__, (long long)count - 1, (long long)count, (long long)index_count);
 	}
 	if (index_count > 0 && !indexes) {
 		return error_set(err, KZ_INVALID, "%s: expected %lld indexes, got NULL", __func__,
@@ -236,8 +255,8 @@ kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int6
 	for (int64_t i = 0; !st && i < count; i++) {
 		int64_t start = i > 0 ? indexes[i - 1] : KZ_OMIT;
 		int64_t stop = i < index_count ? indexes[i] : KZ_OMIT;
-		int64_t extent = slice_clip(&start, stop, 1, array->shape.dims[axis]);
-		st = make_part(out, i, array, axis, start, start + extent, err);
+		int64_t extent = slice_clip(&start, stop, 1, array->shape.dims[split.axis]);
+		st = split_make_part(&split, i, start, start + extent, err);
 	}
 	return st;
 }

@@ -151,9 +151,17 @@ kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error
 
 /* With strides of the host */
 
-/* `*first` is set to the first element's place. */
-static kz_status check_places(char **first, const struct kz_array *array, const void *host,
-	int64_t size, const int64_t *strides, int64_t offset, const char *call, kz_error *err)
+/* Host memory in which elements lie at strides. */
+struct host_places {
+	const void *host;
+	int64_t size;            /* of the memory */
+	const int64_t *strides;  /* NULL: row-major */
+	int64_t offset;          /* of the first element */
+};
+
+/* Check that an array's elements have places there; *first is the first one's. */
+static kz_status check_places(char **first, const struct kz_array *array,
+	const struct host_places *there, const char *call, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
 	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
@@ -161,20 +169,21 @@ static kz_status check_places(char **first, const struct kz_array *array, const 
 	if (st) {
 		return st;
 	}
-	if (size < 0 || (!host && size > 0)) {
-		return error_set(err, KZ_INVALID, size < 0
+	if (there->size < 0 || (!there->host && there->size > 0)) {
+		return error_set(err, KZ_INVALID, there->size < 0
 			? "%s: expected a size of host memory of at least 0, got %lld"
-			: "%s: expected %lld bytes of host memory, got NULL", call, (long long)size);
+			: "%s: expected %lld bytes of host memory, got NULL", call,
+			(long long)there->size);
 	}
 	struct strided places = array_elements(array);
-	places.strides = strides;
-	if (!strides) {
+	places.strides = there->strides;
+	if (!there->strides) {
 		strided_row_major(row_major, &array->shape, places.size);
 		places.strides = row_major;
 	}
-	const struct strided_bounds bounds = {size, 0, "elements", "host memory"};
-	if (!(st = strided_check(&places, offset, &bounds, err)) && host) {
-		*first = (char *)host + offset;
+	const struct strided_bounds bounds = {there->size, 0, "elements", "host memory"};
+	if (!(st = strided_check(&places, there->offset, &bounds, err)) && there->host) {
+		*first = (char *)there->host + there->offset;
 	}
 	return st;
 }
@@ -183,7 +192,8 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 	int64_t offset, kz_error *err)
 {
 	char *first;
-	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
+	const struct host_places there = {host, size, strides, offset};
+	kz_status st = check_places(&first, array, &there, __func__, err);
 	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -197,7 +207,8 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 	const int64_t *strides, int64_t offset, kz_error *err)
 {
 	char *first;
-	kz_status st = check_places(&first, array, host, size, strides, offset, __func__, err);
+	const struct host_places there = {host, size, strides, offset};
+	kz_status st = check_places(&first, array, &there, __func__, err);
 	if (st || array->count == 0 || (st = check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
