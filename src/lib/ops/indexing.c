@@ -112,22 +112,23 @@ kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *st
 }
 
 /* The value of one index, for an error. */
-static kz_status report_bad(struct kz_array *indexes, int64_t place, int64_t extent,
-	const char *where, kz_error *err)
+static kz_status report_bad(struct kz_array *indexes, int64_t place,
+	const struct index_range *range, kz_error *err)
 {
 	int64_t index = 0;
 	kz_status st = kz_copy_dtoh(&index, sizeof(index), indexes->buffer,
 		indexes->offset + place * (int64_t)sizeof(index), err);
 	return st ? st : error_set(err, KZ_RANGE,
 		"index %lld, at place %lld of the indexes, is out of range for %s of %lld",
-		(long long)index, (long long)place, where, (long long)extent);
+		(long long)index, (long long)place, range->where, (long long)range->extent);
 }
 
-/* Check that all indexes, contiguous int64, are from `low` to before `extent`. */
-static kz_status check_range(struct kz_array *indexes, int64_t low, int64_t extent,
-	const char *where, struct kz_stream *stream, kz_error *err)
+/* Check that all indexes, contiguous int64, are in the range. */
+static kz_status check_range(struct kz_array *indexes, const struct index_range *range,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *bad = NULL;
+	int64_t low = range->low, extent = range->extent;
 	const uint64_t none = UINT64_MAX;
 	uint64_t place = none;
 	kz_status st = kz_array_full_on(&bad, stream->device, KZ_U64, KZ_SHAPE(), &none,
@@ -140,41 +141,48 @@ static kz_status check_range(struct kz_array *indexes, int64_t low, int64_t exte
 	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
 	if (!(st = indexing_run_kernel(stream, &run, err))
 	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
-		st = report_bad(indexes, (int64_t)place, extent, where, err);
+		st = report_bad(indexes, (int64_t)place, range, err);
 	}
 	kz_array_release(bad);
 	return st;
 }
 
 /* Indexes of uint64 beyond int64 become others that are as good, or as bad. */
-static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes, int64_t extent,
-	kz_index_mode mode, struct kz_stream *stream, kz_error *err)
+static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes,
+	const struct index_range *range, struct kz_stream *stream, kz_error *err)
 {
 	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	if (indexes->dtype != KZ_U64) {
 		*out = kz_array_retain(indexes);
 		return KZ_OK;
 	}
-	return mode == KZ_INDEX_WRAP
-		? kz_apply(out, KZ_OP_REMAINDER, &options, err, KZ_ARGS(indexes, extent))
+	return range->mode == KZ_INDEX_WRAP
+		? kz_apply(out, KZ_OP_REMAINDER, &options, err, KZ_ARGS(indexes, range->extent))
 		: kz_apply(out, KZ_OP_MINIMUM, &options, err, KZ_ARGS(indexes, INT64_MAX));
 }
 
-kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
-	int64_t extent, const char *where, kz_index_mode mode, struct kz_stream *stream,
-	kz_error *err)
+struct index_range indexing_range(int64_t axis, int64_t extent, kz_index_mode mode)
+{
+	struct index_range range = {.low = -extent, .extent = extent, .mode = mode};
+	snprintf(range.where, sizeof(range.where), "axis %lld, which has an extent",
+		(long long)axis);
+	return range;
+}
+
+kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes,
+	const struct index_range *range, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *small = NULL;
-	kz_status st = fit_indexes(&small, indexes, extent, mode, stream, err);
+	kz_status st = fit_indexes(&small, indexes, range, stream, err);
 	st = st ? st : elementwise_contiguous(out, small, KZ_I64, stream, err);
 	kz_array_release(small);
 	if (st) {
 		return st;
 	}
-	if (indexes->count && extent == 0) {
-		st = error_set(err, KZ_RANGE, "indexes into %s of 0", where);
-	} else if (mode == KZ_INDEX_CHECK && indexes->count) {
-		st = check_range(*out, low, extent, where, stream, err);
+	if (indexes->count && range->extent == 0) {
+		st = error_set(err, KZ_RANGE, "indexes into %s of 0", range->where);
+	} else if (range->mode == KZ_INDEX_CHECK && indexes->count) {
+		st = check_range(*out, range, stream, err);
 	}
 	if (st) {
 		kz_array_release(*out);
@@ -223,15 +231,25 @@ static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, int
 	}
 }
 
-/* Both arrays are contiguous, the indexes are good. */
-static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_shape *shape,
-	struct kz_array *indexes, int64_t axis, kz_index_mode mode, struct kz_stream *stream,
+/* One call that reads or writes the elements of an array that indexes name. */
+struct indexing {
+	const char *call;
+	struct kz_array *array, *indexes;
+	int64_t axis;
+	kz_index_mode mode;
+	struct kz_stream *stream;
+};
+
+/* Both arrays are contiguous, the indexes are good; `shape` is the array's, but (1) for a 0-d one.
+ * */
+static kz_status indexing_take(kz_array **out, const struct indexing *from, const kz_shape *shape,
 	kz_error *err)
 {
-	struct kz_array *result = NULL;
+	struct kz_array *const array = from->array, *const indexes = from->indexes, *result = NULL;
+	struct kz_stream *stream = from->stream;
 	kz_shape wanted;
-	int how = (int)mode;
-	int64_t inner = 1;
+	int how = (int)from->mode;
+	int64_t axis = from->axis, inner = 1;
 	kz_status st;
 	if ((st = indexing_shape_taken(&wanted, shape, &indexes->shape, axis, err))
 	    || (st = array_create_on(&result, stream->device, array->dtype, &wanted, stream, err))) {
@@ -253,28 +271,42 @@ static kz_status indexing_take(kz_array **out, struct kz_array *array, const kz_
 	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
-static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *indexes,
-	int64_t axis, kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
+/* Check a call that takes elements, but for its axis. */
+static kz_status indexing_check_taking(kz_array **out, struct indexing *taking, const char *what,
+	kz_error *err)
 {
-	struct kz_array *from = NULL;
-	struct kz_array *places = NULL;
+	const char *call = taking->call;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
-	    || (st = indexing_check(array, indexes, "take", call, err))
-	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))) {
+	if ((st = out_check(out, sizeof(*out), call, err))
+	    || (st = indexing_check_mode(taking->mode, err))
+	    || (st = indexing_check_as(taking->array, taking->indexes,
+		(const char *const[2]){"array", "indexes"}, what, call, err))
+	    || (st = stream_pick(&taking->stream, array_device(taking->array), taking->stream,
+		err))) {
 		return st;
 	}
-	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	char where[48];
-	if ((st = axis_resolve(&axis, &shape, err))) {
+	return taking->mode == KZ_INDEX_CHECK
+		? indexing_check_wait(taking->indexes, taking->stream, call, err) : KZ_OK;
+}
+
+static kz_status indexing_do_take(kz_array **out, struct indexing taking, kz_error *err)
+{
+	struct kz_array *array = taking.array, *from = NULL, *places = NULL;
+	kz_status st = indexing_check_taking(out, &taking, "take", err);
+	if (st) {
 		return st;
 	}
-	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
-	if (!(st = indexing_prepare(&places, indexes, -shape.dims[axis], shape.dims[axis], where,
-			mode, stream, err))
-	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
-		st = indexing_take(out, from, &shape, places, axis, mode, stream, err);
+	const kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
+	if ((st = axis_resolve(&taking.axis, &shape, err))) {
+		return st;
+	}
+	const struct index_range range = indexing_range(taking.axis, shape.dims[taking.axis],
+		taking.mode);
+	if (!(st = indexing_prepare(&places, taking.indexes, &range, taking.stream, err))
+	    && !(st = elementwise_contiguous(&from, array, array->dtype, taking.stream, err))) {
+		taking.array = from;
+		taking.indexes = places;
+		st = indexing_take(out, &taking, &shape, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -284,13 +316,15 @@ static kz_status indexing_do_take(kz_array **out, kz_array *array, kz_array *ind
 kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
 {
-	return indexing_do_take(out, array, indexes, axis, mode, NULL, __func__, err);
+	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode, NULL},
+		err);
 }
 
 kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
-	return indexing_do_take(out, array, indexes, axis, mode, stream, __func__, err);
+	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode,
+		stream}, err);
 }
 
 /* Take along an axis */
@@ -319,30 +353,30 @@ static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted, const st
 	return KZ_OK;
 }
 
-/* The elements, broadcast to a shape, in row-major order without gaps. */
-static kz_status indexing_spread(struct kz_array **out, struct kz_array *array,
+kz_status indexing_spread(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
 	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *view = NULL;
 	kz_status st = kz_array_broadcast_to(&view, array, *shape, err);
-	st = st ? st : elementwise_contiguous(out, view, array->dtype, stream, err);
+	st = st ? st : elementwise_contiguous(out, view, dtype, stream, err);
 	kz_array_release(view);
 	return st;
 }
 
 /* All are contiguous and of their shapes, the indexes are good. */
-static kz_status indexing_take_along(kz_array **out, struct kz_array *from, struct kz_array *places,
-	int64_t axis, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
+static kz_status indexing_take_along(kz_array **out, const struct indexing *taking, kz_error *err)
 {
-	struct kz_array *result = NULL;
-	int how = (int)mode;
-	int64_t inner = 1, extent = from->shape.dims[axis], count = places->shape.dims[axis];
+	struct kz_array *from = taking->array, *places = taking->indexes, *result = NULL;
+	struct kz_stream *stream = taking->stream;
+	int how = (int)taking->mode;
+	int64_t extent = from->shape.dims[taking->axis], count = places->shape.dims[taking->axis];
+	int64_t inner = 1;
 	kz_status st = array_create_on(&result, stream->device, from->dtype, &places->shape, stream,
 		err);
 	if (st) {
 		return st;
 	}
-	for (int64_t i = axis + 1; i < from->shape.ndim; i++) {
+	for (int64_t i = taking->axis + 1; i < from->shape.ndim; i++) {
 		inner *= from->shape.dims[i];
 	}
 	CUdeviceptr address[3] = {array_address(result), array_address(from), array_address(places)};
@@ -353,27 +387,25 @@ static kz_status indexing_take_along(kz_array **out, struct kz_array *from, stru
 	return array_finish(out, result, indexing_run_kernel(stream, &run, err));
 }
 
-static kz_status indexing_do_take_along(kz_array **out, kz_array *array, kz_array *indexes,
-	int64_t axis, kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
+static kz_status indexing_do_take_along(kz_array **out, struct indexing taking, kz_error *err)
 {
-	struct kz_array *good = NULL, *from = NULL, *places = NULL;
+	struct kz_array *array = taking.array, *good = NULL, *from = NULL, *places = NULL;
 	kz_shape both = {.ndim = 0}, wanted = {.ndim = 0};
-	char where[48];
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = indexing_check_mode(mode, err))
-	    || (st = indexing_check(array, indexes, "take_along_axis", call, err))
-	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
-	    || (st = axis_resolve(&axis, &array->shape, err))
-	    || (st = indexing_find_shapes(&both, &wanted, array, indexes, axis, err))) {
+	if ((st = indexing_check_taking(out, &taking, "take_along_axis", err))
+	    || (st = axis_resolve(&taking.axis, &array->shape, err))
+	    || (st = indexing_find_shapes(&both, &wanted, array, taking.indexes, taking.axis,
+		err))) {
 		return st;
 	}
-	const int64_t extent = array->shape.dims[axis];
-	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)axis);
-	if (!(st = indexing_prepare(&good, indexes, -extent, extent, where, mode, stream, err))
-	    && !(st = indexing_spread(&places, good, &wanted, stream, err))
-	    && !(st = indexing_spread(&from, array, &both, stream, err))) {
-		st = indexing_take_along(out, from, places, axis, mode, stream, err);
+	const struct index_range range = indexing_range(taking.axis, array->shape.dims[taking.axis],
+		taking.mode);
+	if (!(st = indexing_prepare(&good, taking.indexes, &range, taking.stream, err))
+	    && !(st = indexing_spread(&places, good, KZ_I64, &wanted, taking.stream, err))
+	    && !(st = indexing_spread(&from, array, array->dtype, &both, taking.stream, err))) {
+		taking.array = from;
+		taking.indexes = places;
+		st = indexing_take_along(out, &taking, err);
 	}
 	kz_array_release(good);
 	kz_array_release(places);
@@ -384,13 +416,15 @@ static kz_status indexing_do_take_along(kz_array **out, kz_array *array, kz_arra
 kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
 {
-	return indexing_do_take_along(out, array, indexes, axis, mode, NULL, __func__, err);
+	return indexing_do_take_along(out,
+		(struct indexing){__func__, array, indexes, axis, mode, NULL}, err);
 }
 
 kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
 	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
-	return indexing_do_take_along(out, array, indexes, axis, mode, stream, __func__, err);
+	return indexing_do_take_along(out,
+		(struct indexing){__func__, array, indexes, axis, mode, stream}, err);
 }
 
 /* Put */
@@ -424,12 +458,12 @@ static kz_status put_by_copy(struct kz_array *to, struct kz_array *indexes,
 }
 
 static kz_status check_put(const struct kz_array *array, const struct kz_array *indexes,
-	const struct kz_array *values, kz_error *err)
+	const struct kz_array *values, const char *call, kz_error *err)
 {
 	struct strided elements;
 	kz_status st;
-	if ((st = indexing_check(array, indexes, "put", "kz_array_put", err))
-	    || (st = object_check_as(values, OBJECT_ARRAY, "kz_array_put", "values", err))
+	if ((st = indexing_check(array, indexes, "put", call, err))
+	    || (st = object_check_as(values, OBJECT_ARRAY, call, "values", err))
 	    || (st = array_same_device("put", array, values, err))) {
 		return st;
 	}
@@ -445,17 +479,22 @@ static kz_status check_put(const struct kz_array *array, const struct kz_array *
 	return strided_distinct(&elements, "an array", err);
 }
 
-static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *values,
-	kz_index_mode mode, kz_stream *stream, const char *call, kz_error *err)
+static kz_status indexing_do_put(const struct indexing *putting, kz_array *values, kz_error *err)
 {
-	struct kz_array *places = NULL;
-	struct kz_array *from = NULL;
+	struct kz_array *array = putting->array, *indexes = putting->indexes;
+	struct kz_array *places = NULL, *from = NULL;
+	struct kz_stream *stream = putting->stream;
+	const kz_index_mode mode = putting->mode;
 	kz_status st;
-	if ((st = indexing_check_mode(mode, err)) || (st = check_put(array, indexes, values, err))
+	if ((st = indexing_check_mode(mode, err))
+	    || (st = check_put(array, indexes, values, putting->call, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
-	    || (mode == KZ_INDEX_CHECK && (st = indexing_check_wait(indexes, stream, call, err)))
-	    || (st = indexing_prepare(&places, indexes, -array->count, array->count, "an array",
-			mode, stream, err))) {
+	    || (mode == KZ_INDEX_CHECK
+		&& (st = indexing_check_wait(indexes, stream, putting->call, err)))) {
+		return st;
+	}
+	const struct index_range range = {-array->count, array->count, "an array", mode};
+	if ((st = indexing_prepare(&places, indexes, &range, stream, err))) {
 		return st;
 	}
 	if (!(st = elementwise_contiguous(&from, values, array->dtype, stream, err))) {
@@ -471,13 +510,15 @@ static kz_status indexing_do_put(kz_array *array, kz_array *indexes, kz_array *v
 kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_error *err)
 {
-	return indexing_do_put(array, indexes, values, mode, NULL, __func__, err);
+	const struct indexing putting = {__func__, array, indexes, 0, mode, NULL};
+	return indexing_do_put(&putting, values, err);
 }
 
 kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_stream *stream, kz_error *err)
 {
-	return indexing_do_put(array, indexes, values, mode, stream, __func__, err);
+	const struct indexing putting = {__func__, array, indexes, 0, mode, stream};
+	return indexing_do_put(&putting, values, err);
 }
 
 /* Nonzero */
@@ -630,8 +671,8 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 	if (!(st = indexing_mask(&bytes, mask, stream, err))
 	    && !(st = find_places(&places, bytes, stream, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
-		kz_shape flat = KZ_SHAPE(array->count);
-		st = indexing_take(out, from, &flat, places, 0, KZ_INDEX_CHECK, stream, err);
+		const struct indexing taking = {call, from, places, 0, KZ_INDEX_CHECK, stream};
+		st = indexing_take(out, &taking, &KZ_SHAPE(array->count), err);
 	}
 	kz_array_release(bytes);
 	kz_array_release(places);

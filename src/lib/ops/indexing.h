@@ -21,10 +21,22 @@ kz_status indexing_check_mode(kz_index_mode mode, kz_error *err);
 /* array.shape[:axis] + indexes.shape + array.shape[axis + 1:] */
 kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_shape *indexes,
 	int64_t axis, kz_error *err);
-/* The indexes as contiguous int64.  For KZ_INDEX_CHECK they are from `low` to before `extent`, else
- * KZ_RANGE; this waits for the stream.  The message says "for `where` of `extent`". */
-kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes, int64_t low,
-	int64_t extent, const char *where, kz_index_mode mode, struct kz_stream *stream,
-	kz_error *err);
+
+/* What indexes may be: from `low` to before `extent`. */
+struct index_range {
+	int64_t low, extent;
+	char where[48];      /* a message says "for `where` of `extent`" */
+	kz_index_mode mode;  /* what becomes of the others */
+};
+
+/* Those along an axis of so many elements. */
+struct index_range indexing_range(int64_t axis, int64_t extent, kz_index_mode mode);
+/* The indexes as contiguous int64.  For KZ_INDEX_CHECK they are in the range, else KZ_RANGE; this
+ * waits for the stream. */
+kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes,
+	const struct index_range *range, struct kz_stream *stream, kz_error *err);
+/* The elements, converted and broadcast to a shape, in row-major order without gaps. */
+kz_status indexing_spread(struct kz_array **out, struct kz_array *array, kz_dtype dtype,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err);
 
 #endif

@@ -175,8 +175,8 @@ static kz_status classes_check(struct kz_array *array, int64_t count, struct kz_
 	kz_error *err)
 {
 	struct kz_array *numbers = NULL;
-	kz_status st = indexing_prepare(&numbers, array, 0, count, "a number of classes",
-		KZ_INDEX_CHECK, stream, err);
+	const struct index_range range = {0, count, "a number of classes", KZ_INDEX_CHECK};
+	kz_status st = indexing_prepare(&numbers, array, &range, stream, err);
 	kz_array_release(numbers);
 	return st;
 }

@@ -7,39 +7,45 @@
 
 #include <stdio.h>
 
-static bool ops_try_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
-	kz_error *err)
+/* An operation that was asked for. */
+struct ops_call {
+	kz_op op;
+	kz_dtype dtype;      /* of the result; 0: what the operands make it */
+	const char *suffix;  /* "_into" for the functions whose names end so, else "" */
+	const kz_args *args;
+};
+
+static bool ops_try_build(struct expr *expr, const struct ops_call *call, kz_error *err)
 {
 	int nodes[3] = {0};
 	expr_init(expr);
-	for (size_t i = 0; i < args->count; i++) {
-		nodes[i] = expr_arg(expr, &args->items[i], (int)i + 1, err);
+	for (size_t i = 0; i < call->args->count; i++) {
+		nodes[i] = expr_arg(expr, &call->args->items[i], (int)i + 1, err);
 		if (nodes[i] < 0) {
 			return false;
 		}
 	}
-	int node = expr_apply(expr, op, nodes, err);
-	return node >= 0 && (!dtype || expr_cast(expr, node, dtype, err) >= 0);
+	int node = expr_apply(expr, call->op, nodes, err);
+	return node >= 0 && (!call->dtype || expr_cast(expr, node, call->dtype, err) >= 0);
 }
 
 /* The expression of one operation; what failed is in `err`. */
-static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_dtype dtype,
-	const char *suffix, kz_error *err)
+static kz_status ops_build(struct expr *expr, const struct ops_call *call, kz_error *err)
 {
-	if (likely(ops_try_build(expr, op, args, dtype, NULL))) {
+	if (likely(ops_try_build(expr, call, NULL))) {
 		return KZ_OK;
 	}
 	/* Nodes know that they failed, not how: build once more, with an error value. */
 	kz_error first = KZ_ERROR_INIT;
 	kz_status st = KZ_OK;
-	for (size_t i = 0; i < args->count && !st; i++) {
-		char call[40], operand[32];
-		snprintf(call, sizeof(call), "kz_%s%s", kz_op_name(op), suffix);
+	for (size_t i = 0; i < call->args->count && !st; i++) {
+		char name[40], operand[32];
+		snprintf(name, sizeof(name), "kz_%s%s", kz_op_name(call->op), call->suffix);
 		snprintf(operand, sizeof(operand), "operand %zu", i + 1);
-		st = expr_check_arg(&args->items[i], call, operand, &first);
+		st = expr_check_arg(&call->args->items[i], name, operand, &first);
 	}
 	if (!st) {
-		(void)ops_try_build(expr, op, args, dtype, &first);
+		(void)ops_try_build(expr, call, &first);
 	}
 	st = first.status;
 	error_copy(err, &first);
@@ -47,12 +53,13 @@ static kz_status ops_build(struct expr *expr, kz_op op, const kz_args *args, kz_
 	return st;
 }
 
-/* `suffix` is "_into" for the functions whose names end so, else "". */
-static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *how, kz_dtype dtype,
-	const char *suffix, kz_error *err, const kz_args *args)
+static kz_status ops_apply(kz_array **out, const struct ops_call *call,
+	const struct elementwise *how, kz_error *err)
 {
+	const kz_op op = call->op;
+	const kz_args *args = call->args;
 	struct expr expr;
-	struct shortcut call;
+	struct shortcut like;
 	struct elementwise_done done = {.kernel = NULL};
 	struct elementwise noted = *how;
 	kz_status st = KZ_OK;
@@ -62,19 +69,19 @@ static kz_status ops_apply(kz_array **out, kz_op op, const struct elementwise *h
 	}
 	if ((size_t)arity != args->count) {
 		return error_set(err, KZ_INVALID, "kz_%s%s takes %d operand%s, got %zu",
-			kz_op_name(op), suffix, arity, plural(arity), args->count);
+			kz_op_name(op), call->suffix, arity, plural(arity), args->count);
 	}
-	const bool known = !dtype && shortcut_read(&call, op, how, args);
-	if (known && shortcut_run(&st, out, &call, how, args, err)) {
+	const bool known = !call->dtype && shortcut_read(&like, op, how, args);
+	if (known && shortcut_run(&st, out, &like, how, args, err)) {
 		return st;
 	}
 	noted.done = known ? &done : NULL;
-	if ((st = ops_build(&expr, op, args, dtype, suffix, err))
+	if ((st = ops_build(&expr, call, err))
 	    || (st = elementwise_run(out, &expr, &noted, err))) {
 		return st;
 	}
 	if (known) {
-		shortcut_keep(&call, &expr, &done);
+		shortcut_keep(&like, &expr, &done);
 	}
 	return KZ_OK;
 }
@@ -92,14 +99,14 @@ kz_status kz_apply(kz_array **out, kz_op op, const kz_op_options *options, kz_er
 	if (!out && !how.into) {
 		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
 	}
-	return ops_apply(out, op, &how, dtype, "", err, &args);
+	return ops_apply(out, &(struct ops_call){op, dtype, "", &args}, &how, err);
 }
 
 kz_status kz_apply_into(kz_array *into, kz_op op, kz_error *err, kz_args args)
 {
 	const struct elementwise how = {.into = into};
 	kz_status st = object_check(into, OBJECT_ARRAY, err);
-	return st ? st : ops_apply(NULL, op, &how, 0, "_into", err, &args);
+	return st ? st : ops_apply(NULL, &(struct ops_call){op, 0, "_into", &args}, &how, err);
 }
 
 /* Copies: expressions of nothing but an array. */

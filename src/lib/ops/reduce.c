@@ -392,49 +392,55 @@ static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bo
 	return KZ_OK;
 }
 
-static kz_status reduce_along(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
-	const kz_reduce_options *options, void *slot, kz_error *err)
+static kz_status reduce_check_op(kz_reduce_op op, kz_error *err)
 {
-	struct job job;
+	return kz_reduce_name(op) ? KZ_OK
+		: error_set(err, KZ_INVALID, "%d is not a kz_reduce_op", (int)op);
+}
+
+/* The call of a public function; `job` was initialized. */
+static kz_status reduce_along(kz_array **out, struct job *job, kz_array *array, kz_axes axes,
+	const kz_reduce_options *options, kz_error *err)
+{
 	kz_dtype dtype = 0;
 	kz_status st = KZ_OK;
-	job_init(&job, kz_reduce_name(op) ? &known[op] : NULL);
-	job.slot = slot;
-	if (options && (st = reduce_read_options(&job, options, err))) {
+	if (options && (st = reduce_read_options(job, options, err))) {
 		return st;
 	}
-	if (!out && !job.into) {
+	if (!out && !job->into) {
 		return error_set(err, KZ_INVALID, "kz_reduce: out is NULL");
 	}
-	if (!job.known) {
-		return error_set(err, KZ_INVALID, "%d is not a kz_reduce_op", (int)op);
-	}
-	if ((st = object_check_as(array, OBJECT_ARRAY, job.known->name, "array", err))) {
+	if ((st = object_check_as(array, OBJECT_ARRAY, job->known->name, "array", err))) {
 		return st;
 	}
-	job.shape = array->shape;
-	if ((st = reduce_start(&job, array, axes, options && options->keepdims, err))
-	    || (st = find_dtype(&dtype, &job, array->dtype, err))) {
+	job->shape = array->shape;
+	if ((st = reduce_start(job, array, axes, options && options->keepdims, err))
+	    || (st = find_dtype(&dtype, job, array->dtype, err))) {
 		return st;
 	}
-	if (add_elements(&job, array, dtype, err) < 0) {
+	if (add_elements(job, array, dtype, err) < 0) {
 		return KZ_INVALID;
 	}
-	if (job.known->kind == VARIANCE) {
-		return run_variance(out, &job, dtype, err);
+	const enum kind kind = job->known->kind;
+	if (kind == VARIANCE) {
+		return run_variance(out, job, dtype, err);
 	}
-	reduce_prepare(&job, job.known->position ? KZ_I64
-		: job.known->kind == SQUARES ? dtype_part(dtype)
-		: job.known->kind == TRUTH || job.known->kind == COUNT ? expr_dtype(&job.expr)
-		: dtype);
-	return reduce_hand_out(out, &job, err);
+	reduce_prepare(job, job->known->position ? KZ_I64 : kind == SQUARES ? dtype_part(dtype)
+		: kind == TRUTH || kind == COUNT ? expr_dtype(&job->expr) : dtype);
+	return reduce_hand_out(out, job, err);
 }
 
 kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
 	const kz_reduce_options *options, kz_error *err)
 {
 	out_clear(out, sizeof(*out), leaks_are_kept() ? kz_reduce_name(op) : NULL);
-	return reduce_along(out, op, array, axes, options, NULL, err);
+	kz_status st = reduce_check_op(op, err);
+	if (st) {
+		return st;
+	}
+	struct job job;
+	job_init(&job, &known[op]);
+	return reduce_along(out, &job, array, axes, options, err);
 }
 
 /* Wait for a result that is in the slot. */
@@ -466,7 +472,9 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	const kz_reduce_options *options, kz_error *err)
 {
 	struct kz_array *result = NULL;
+	struct job job;
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
+	st = st ? st : reduce_check_op(op, err);
 	if (st || (options && options->size == sizeof(*options) && options->into)) {
 		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not into "
 			"an array", __func__);
@@ -479,7 +487,9 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 		return st;
 	}
 	void *slot = pinned_take_slot(dev, host, size);
-	st = reduce_along(&result, op, array, KZ_ALL_AXES, options, slot, err);
+	job_init(&job, &known[op]);
+	job.slot = slot;
+	st = reduce_along(&result, &job, array, KZ_ALL_AXES, options, err);
 	if (!st && result) {
 		st = reduce_take(host, size, result, slot, __func__, err);
 	}

@@ -296,23 +296,26 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 }
 
 /* numpy sums small integers as int64 or uint64. */
-static kz_status scan_accumulate(kz_array **out, kz_array *array, const char *operation,
-	const char *neutral, int64_t axis, kz_stream *stream, kz_error *err)
+static kz_scan_options scan_accumulate(const kz_array *array, int64_t axis, kz_stream *stream)
 {
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
-	kz_dtype dtype = kz_array_dtype(array);
+	const kz_dtype dtype = array->dtype;
 	options.axis = axis;
 	options.stream = stream;
 	options.dtype = dtype_is_exact(dtype) ? dtype_total(dtype) : 0;
-	return kz_scan(out, array, operation, neutral, &options, err);
+	return options;
 }
 
 kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(array, OBJECT_ARRAY, err);
-	return st ? st : scan_accumulate(out, array, "a + b", "kz_element()", axis, stream, err);
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
+		return st;
+	}
+	const kz_scan_options options = scan_accumulate(array, axis, stream);
+	return kz_scan(out, array, "a + b", "kz_element()", &options, err);
 }
 
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
@@ -325,11 +328,14 @@ kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err
 kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
-	kz_dtype dtype = kz_array_dtype(array);
-	const char *one = dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
-	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(array, OBJECT_ARRAY, err);
-	return st ? st : scan_accumulate(out, array, "a * b", one, axis, stream, err);
+	kz_status st;
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))) {
+		return st;
+	}
+	const kz_scan_options options = scan_accumulate(array, axis, stream);
+	const char *one = dtype_is_complex(array->dtype) ? "kz_element{1, 0}" : "1";
+	return kz_scan(out, array, "a * b", one, &options, err);
 }
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)

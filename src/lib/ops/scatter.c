@@ -187,21 +187,6 @@ static kz_status scatter_run(struct scatter *s, kz_error *err)
 
 /* Callers */
 
-/* The values, broadcast to array.shape[:axis] + indexes.shape + array.shape[axis + 1:], without gaps. */
-static kz_status scatter_spread(struct kz_array **out, struct kz_array *values,
-	const struct kz_array *array, const struct kz_array *indexes, const kz_shape *shape,
-	int64_t axis, struct kz_stream *stream, kz_error *err)
-{
-	kz_shape wanted;
-	struct kz_array *view = NULL;
-	kz_status st = indexing_shape_taken(&wanted, shape, &indexes->shape, axis, err);
-	if (!st && !(st = kz_array_broadcast_to(&view, values, wanted, err))) {
-		st = elementwise_contiguous(out, view, array->dtype, stream, err);
-	}
-	kz_array_release(view);
-	return st;
-}
-
 /* Combine in the array itself, or in a row-major copy of it. */
 static kz_status scatter_into(struct kz_array *array, struct scatter *s, kz_error *err)
 {
@@ -253,7 +238,7 @@ kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,
 {
 	kz_scatter_options how = KZ_SCATTER_OPTIONS_INIT;
 	struct scatter s = {.op = op, .outer = 1, .inner = 1};
-	char where[48];
+	kz_shape taken;
 	kz_status st;
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_scatter_options", options->size, sizeof(*options), err);
@@ -267,7 +252,8 @@ kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if ((st = axis_resolve(&how.axis, &shape, err))) {
+	if ((st = axis_resolve(&how.axis, &shape, err))
+	    || (st = indexing_shape_taken(&taken, &shape, &indexes->shape, how.axis, err))) {
 		return st;
 	}
 	for (int64_t i = 0; i < shape.ndim; i++) {
@@ -279,10 +265,9 @@ kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,
 	s.count = indexes->count;
 	s.mode = (int)how.mode;
 	s.unordered = how.unordered != 0;
-	snprintf(where, sizeof(where), "axis %lld, which has an extent", (long long)how.axis);
-	if (!(st = scatter_spread(&s.values, values, array, indexes, &shape, how.axis, s.stream, err))
-	    && !(st = indexing_prepare(&s.indexes, indexes, -s.extent, s.extent, where, how.mode,
-			s.stream, err))) {
+	const struct index_range range = indexing_range(how.axis, s.extent, how.mode);
+	if (!(st = indexing_spread(&s.values, values, array->dtype, &taken, s.stream, err))
+	    && !(st = indexing_prepare(&s.indexes, indexes, &range, s.stream, err))) {
 		st = scatter_into(array, &s, err);
 	}
 	kz_array_release(s.values);

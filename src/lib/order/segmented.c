@@ -181,11 +181,15 @@ static kz_status segmented_offsets(struct kz_array **out, struct kz_array *offse
 {
 	struct search_order order;
 	kz_status st = indexing_check(array, offsets, how->call, how->call, err);
-	if (!st && offsets->count == 0) {
-		st = error_set(err, KZ_INVALID, "%s: expected at least one offset", how->call);
+	if (st) {
+		return st;
 	}
-	if (st || (st = indexing_prepare(out, offsets, 0, array->count + 1, "offsets, with the end an extent",
-			KZ_INDEX_CHECK, how->stream, err))) {
+	if (offsets->count == 0) {
+		return error_set(err, KZ_INVALID, "%s: expected at least one offset", how->call);
+	}
+	const struct index_range range = {0, array->count + 1, "offsets, with the end an extent",
+		KZ_INDEX_CHECK};
+	if ((st = indexing_prepare(out, offsets, &range, how->stream, err))) {
 		return st;
 	}
 	st = search_find_order(&order, *out, how->stream, err);
@@ -309,10 +313,11 @@ kz_status kz_run_length_encode(kz_array **out_values, kz_array **out_lengths, kz
 static kz_status segmented_find_ends(struct kz_array **out, int64_t *total, struct kz_array *lengths,
 	struct kz_stream *stream, kz_error *err)
 {
+	const struct index_range range = {0, INT64_MAX, "lengths", KZ_INDEX_CHECK};
 	struct kz_array *good = NULL, *last = NULL;
 	kz_status st;
 	*total = 0;
-	if (!(st = indexing_prepare(&good, lengths, 0, INT64_MAX, "lengths", KZ_INDEX_CHECK, stream, err))
+	if (!(st = indexing_prepare(&good, lengths, &range, stream, err))
 	    && !(st = kz_cumsum_on(out, good, 0, stream, err)) && lengths->count
 	    && !(st = kz_array_slice(&last, *out, KZ_AT(KZ_SLICE(-1, KZ_OMIT)), err))) {
 		st = kz_array_get(last, total, sizeof(*total), err);

@@ -229,12 +229,11 @@ static kz_status sparse_check_pointers(const struct sparse_parts *parts, struct 
 	return st || place == UINT64_MAX ? st : sparse_report_pointer(parts, (int64_t)place, err);
 }
 
-/* All of the indexes are from 0 to before `extent`. */
-static kz_status sparse_check_indexes(struct kz_array *indexes, int64_t extent, const char *where,
+static kz_status sparse_check_indexes(struct kz_array *indexes, const struct index_range *range,
 	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *checked = NULL;
-	kz_status st = indexing_prepare(&checked, indexes, 0, extent, where, KZ_INDEX_CHECK, stream, err);
+	kz_status st = indexing_prepare(&checked, indexes, range, stream, err);
 	kz_array_release(checked);
 	return st;
 }
@@ -242,14 +241,16 @@ static kz_status sparse_check_indexes(struct kz_array *indexes, int64_t extent, 
 static kz_status sparse_check_numbers(const struct sparse_parts *parts, struct kz_stream *stream,
 	const char *call, kz_error *err)
 {
+	const struct index_range in_column = {0, parts->rows, "a column", KZ_INDEX_CHECK};
+	const struct index_range in_row = {0, parts->columns, "a row", KZ_INDEX_CHECK};
 	kz_status st;
 	if ((st = indexing_check_wait(parts->places, stream, call, err))
 	    || (st = indexing_check_wait(parts->indices, stream, call, err))
 	    || (st = parts->format == KZ_SPARSE_CSR ? sparse_check_pointers(parts, stream, err)
-		    : sparse_check_indexes(parts->places, parts->rows, "a column", stream, err))) {
+		    : sparse_check_indexes(parts->places, &in_column, stream, err))) {
 		return st;
 	}
-	return sparse_check_indexes(parts->indices, parts->columns, "a row", stream, err);
+	return sparse_check_indexes(parts->indices, &in_row, stream, err);
 }
 
 static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given,
