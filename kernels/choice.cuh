@@ -6,11 +6,11 @@
  */
 typedef long long kz_i64;
 
-extern "C" __global__ void __launch_bounds__(BLOCK) kz_kernel(kz_i64 *indexes, const double *numbers,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_i64 *indexes, const double *numbers,
 	kz_i64 count, const double *sums, kz_i64 n)
 {
-	const kz_i64 first = ((kz_i64)blockIdx.x * BLOCK + threadIdx.x) * EACH;
-	const kz_i64 end = first + EACH < count ? first + EACH : count;
+	const kz_i64 first = ((kz_i64)blockIdx.x * KZ_THREADS + threadIdx.x) * KZ_PER_THREAD;
+	const kz_i64 end = first + KZ_PER_THREAD < count ? first + KZ_PER_THREAD : count;
 	for (kz_i64 i = first; i < end; i++) {
 		const double all = sums[n - 1], number = numbers[i] * all;
 		kz_i64 low = 0, high = n - 1;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops over the elements of a block.  KZ_SERIAL: one thread per block; else blocks of 256.  Every
- * block has CHUNK elements, which whoever includes this defines.
+ * Loops over the elements of a block, which has KZ_TILE_SIZE of them.  KZ_SERIAL: one thread has all.
  */
 typedef long long kz_i64;
+#define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
 #define KZ_FOR(i, first, end) _Pragma("unroll 1") for (kz_i64 i = first; i < end; i++)
 #else
-#define KZ_BOUNDS __launch_bounds__(256)
 #define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
 #endif
 #define KZ_CHUNK(count) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK; \
-	const kz_i64 end = begin + CHUNK < count ? begin + CHUNK : count
+	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE; \
+	const kz_i64 end = begin + KZ_TILE_SIZE < count ? begin + KZ_TILE_SIZE : count
 
 static __device__ inline kz_i64 kz_min(kz_i64 a, kz_i64 b) { return a < b ? a : b; }
 

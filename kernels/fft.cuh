@@ -30,8 +30,10 @@ struct kz_pass {
 
 #ifdef KZ_SERIAL
 #define KZ_SYNC()
+#define KZ_STEP 1
 #else
 #define KZ_SYNC() __syncthreads()
+#define KZ_STEP KZ_C
 #endif
 
 static __device__ __forceinline__ void kz_turn(kz_real &re, kz_real &im, kz_point w)

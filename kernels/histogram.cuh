@@ -240,7 +240,7 @@ static __device__ inline void kz_note(kz_seen *seen, kz_u64 most)
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_count *tables, const kz_stored *from,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_count *tables, const kz_stored *from,
 	const double *weights, kz_seen *seen, const kz_stored_edge *edges,
 	const __grid_constant__ kz_plan plan)
 {

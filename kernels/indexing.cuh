@@ -221,10 +221,10 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 		at += found;
 	}
 #else
-	/* 256 at a time: those of lower lanes and warps come first. */
-	__shared__ int warps[8];
+	/* A block's width at a time: those of lower lanes and warps come first. */
+	__shared__ int warps[KZ_THREADS / 32];
 	const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-	for (kz_i64 base = begin; base < end; base += 256) {
+	for (kz_i64 base = begin; base < end; base += KZ_THREADS) {
 		const kz_i64 i = base + threadIdx.x;
 		const bool set = i < end && mask[i];
 		const unsigned votes = __ballot_sync(~0u, set);
@@ -233,7 +233,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 		}
 		__syncthreads();
 		int before = __popc(votes & ((1u << lane) - 1)), all = 0;
-		for (int k = 0; k < 8; k++) {
+		for (int k = 0; k < KZ_THREADS / 32; k++) {
 			before += k < warp ? warps[k] : 0;
 			all += warps[k];
 		}

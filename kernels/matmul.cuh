@@ -9,7 +9,7 @@
  *
  * KZ_SERIAL: one thread has ROWS x COLUMNS elements of c, which stay in the cache while STEP rows of
  * b pass.  Other rows than those without gaps are copied first.
- * Else a block of 256 threads has a tile of 64 x 64, 4 x 4 for each thread.
+ * Else a block of 256 threads has a tile of TILE x TILE, 4 x 4 for each thread.
  * KZ_DOT: c and b are one column, and a has rows without gaps.  A lane of 32 adds every 32nd product
  * of a row; these sums are added one after the other.  So all memory is read once, along rows.
  *
@@ -78,7 +78,7 @@ __device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 t
 
 #if defined(KZ_DOT)
 #define GROUP 4
-extern "C" __global__ void __launch_bounds__(32 * KZ_WARPS) kz_kernel(kz_element *c, const kz_element *a,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c, const kz_element *a,
 	const kz_element *b, const kz_matrices shape)
 {
 	__shared__ kz_element parts[32][33];
@@ -88,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(32 * KZ_WARPS) kz_kernel(kz_element
 	a += blockIdx.z * shape.a_next;
 	b += blockIdx.z * shape.b_next;
 #pragma unroll 1
-	for (int group = threadIdx.x / 32; group < 32 / GROUP; group += KZ_WARPS) {
+	for (int group = threadIdx.x / 32; group < 32 / GROUP; group += KZ_THREADS / 32) {
 		const kz_element *row[GROUP];
 		kz_element sum[GROUP];
 #pragma unroll
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(32 * KZ_WARPS) kz_kernel(kz_element
 	}
 }
 #elif defined(KZ_SERIAL)
-#define ROWS 8
+#define ROWS KZ_TILE_SIZE
 #define COLUMNS (2048 / (int)sizeof(kz_element))
 #define STEP 8
 /* Where a tile of c lies. */
@@ -251,9 +251,9 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const k
 	}
 }
 #else
-#define TILE 64
+#define TILE KZ_TILE_SIZE
 #define DEPTH 16
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_element *c, const kz_element *a,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c, const kz_element *a,
 	const kz_element *b, const kz_matrices shape)
 {
 	__shared__ kz_element part_a[DEPTH][TILE + 1], part_b[DEPTH][TILE];
@@ -276,13 +276,13 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_element *c, const
 	}
 	for (kz_i64 k = 0; k < shape.k; k += DEPTH) {
 		const int depth = shape.k - k < DEPTH ? (int)(shape.k - k) : DEPTH;
-		for (int at = threadIdx.x; at < DEPTH * TILE; at += 256) {
+		for (int at = threadIdx.x; at < DEPTH * TILE; at += KZ_THREADS) {
 			const kz_i64 row = top + at / DEPTH, column = k + at % DEPTH;
 			part_a[at % DEPTH][at / DEPTH] = row < shape.m && column < shape.k ? kz_scaled(
 				kz_operand(a[row * shape.a_row + column * shape.a_column],
 				shape.conjugate_a), shape) : KZ_ZERO;
 		}
-		for (int at = threadIdx.x; at < DEPTH * TILE; at += 256) {
+		for (int at = threadIdx.x; at < DEPTH * TILE; at += KZ_THREADS) {
 			const kz_i64 row = k + at / TILE, column = left + at % TILE;
 			part_b[at / TILE][at % TILE] = row < shape.k && column < shape.n
 				? kz_operand(b[row * shape.b_row + column * shape.b_column],

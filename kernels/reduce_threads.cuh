@@ -2,7 +2,7 @@
 /*
  * Reductions where a thread has KZ_PACK lanes side by side, which it reads at once; behind reduce.cuh.
  *
- *	KZ_BLOCK      the threads of a block: those of a task along x, tasks along y
+ *	KZ_THREADS    the threads of a block: those of a task along x, tasks along y
  *
  * What takes the time is waiting for memory.  So up to eight rows are read before any is combined,
  * where they are no eight, too: the last rows of a task one by one may take longer than all others.
@@ -183,7 +183,7 @@ __device__ __forceinline__ void kz_wait(bool near)
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
 	kz_values &values, const kz_task &task, long long lane, Put put)
 {
-	__shared__ kz_acc all[KZ_BLOCK * KZ_PACK];
+	__shared__ kz_acc all[KZ_THREADS * KZ_PACK];
 	kz_acc *lanes = all + threadIdx.y * (int)extents.lanes;
 	const bool near = blockDim.x <= 32;
 	const int width = (int)task.width;

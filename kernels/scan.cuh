@@ -15,8 +15,8 @@
 typedef long long kz_i64;
 #define FEW 16
 #define GROUP (FEW * FEW)
-#define CHUNK (FEW * GROUP)
 #define SEGMENTS GROUP
+static_assert(KZ_TILE_SIZE == FEW * GROUP, "a chunk is sixteen groups");
 
 /* Which chunk of a row a block has.  Threads begin with the last one, which was read last before. */
 #ifdef KZ_SERIAL
@@ -26,11 +26,11 @@ typedef long long kz_i64;
 #endif
 #define KZ_PLACE \
 	const kz_i64 at = KZ_AT, row = at / chunks, chunk = at % chunks; \
-	const kz_i64 first = row * n + chunk * CHUNK; \
-	const int count = (chunk + 1) * CHUNK < n ? CHUNK : (int)(n - chunk * CHUNK)
+	const kz_i64 first = row * n + chunk * KZ_TILE_SIZE; \
+	const int count = (chunk + 1) * KZ_TILE_SIZE < n ? KZ_TILE_SIZE : (int)(n - chunk * KZ_TILE_SIZE)
 
+#define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
 
 static __device__ inline kz_element kz_total(const kz_element *from, int count)
 {
@@ -94,14 +94,13 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 #endif
 
 #else /* KZ_SERIAL */
-#define KZ_BOUNDS __launch_bounds__(SEGMENTS)
 /* Between segments, so that threads at the same place in each find it in different banks. */
 #define KZ_PAD(i) ((i) + (i) / FEW)
 
 /* The shared memory of a block.  Wide elements have no room there, and fill what is read at once. */
 #define KZ_STAGED (sizeof(kz_element) <= 8)
 struct kz_room {
-	kz_element all[KZ_STAGED ? KZ_PAD(CHUNK) : 1];
+	kz_element all[KZ_STAGED ? KZ_PAD(KZ_TILE_SIZE) : 1];
 	kz_element segments[SEGMENTS], groups[FEW];
 };
 

@@ -14,7 +14,6 @@
  *	KZ_BINS    number the bin between two sorted edges; the last bin has both of its edges
  */
 typedef long long kz_i64;
-#define CHUNK 8192
 
 /* numpy's order: numbers, then NaN.  Complex numbers go by the real part first, and those of which no
  * part is NaN come before those of which the imaginary one is, the real one is, and both are. */
@@ -32,8 +31,8 @@ template <class T> static __device__ inline bool kz_less(kz_complex<T> a, kz_com
 #endif
 
 #define KZ_FOR(i, count) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK, rest = count - begin; \
-	const int size = rest < CHUNK ? (int)rest : CHUNK; \
+	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE, rest = count - begin; \
+	const int size = rest < KZ_TILE_SIZE ? (int)rest : KZ_TILE_SIZE; \
 	for (int i = threadIdx.x; i < size; i += blockDim.x)
 
 #ifdef KZ_ORDER

@@ -9,11 +9,10 @@
  */
 typedef long long kz_i64;
 #define LANES 32
-#define CHUNK 256 /* segments of a block */
 
 #define KZ_SEGMENTS(i, first, step) \
-	const kz_i64 begin = (kz_i64)blockIdx.x * CHUNK; \
-	const kz_i64 end = begin + CHUNK < segments ? begin + CHUNK : segments; \
+	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE; \
+	const kz_i64 end = begin + KZ_TILE_SIZE < segments ? begin + KZ_TILE_SIZE : segments; \
 	for (kz_i64 i = begin + (first); i < end; i += (step))
 
 #ifdef KZ_SERIAL
@@ -46,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_result *to, const k
 	}
 }
 #else
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_result *to, const kz_stored *from,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_result *to, const kz_stored *from,
 	const kz_i64 *offsets, kz_i64 segments)
 {
 	__shared__ __align__(16) unsigned char bytes[8 * LANES * sizeof(kz_acc)];

@@ -14,7 +14,7 @@
  *
  * KZ_SERIAL: a tile is the work of one thread.  Else blocks of 256 threads.
  *
- * Before this text: key_order.cuh; TILE; and which kernel is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK,
+ * Before this text: key_order.cuh; and which kernel is wanted: KZ_SAMPLE, KZ_NARROW, KZ_PICK,
  * KZ_GIVE, KZ_CLASSES, KZ_SPLIT; for the last two KZ_RANKS, by how many elements rows are split.
  */
 #define DIGIT_BITS 11
@@ -45,25 +45,23 @@ struct kz_rows {
 	kz_order_of order;
 };
 
+#define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
 #define KZ_SHARED
 #define KZ_SYNC()
 #define KZ_EACH(i, begin, end) for (kz_i64 i = begin; i < end; i++)
 #define KZ_ADD(to, value) (*(to) += (value))
 #else
-#define BLOCK 256
-#define WARPS (BLOCK / 32)
-#define KZ_BOUNDS __launch_bounds__(BLOCK)
+#define WARPS (KZ_THREADS / 32)
 #define KZ_SHARED __shared__
 #define KZ_SYNC() __syncthreads()
-#define KZ_EACH(i, begin, end) for (kz_i64 i = (begin) + threadIdx.x; i < end; i += BLOCK)
+#define KZ_EACH(i, begin, end) for (kz_i64 i = (begin) + threadIdx.x; i < end; i += KZ_THREADS)
 #define KZ_ADD(to, value) atomicAdd(to, value)
 #endif
 
 #define KZ_TILE \
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
-	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
+	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n ? begin + KZ_TILE_SIZE : rows.n
 
 static __device__ inline kz_bits kz_key_of(const kz_key &key, const kz_ordering &order)
 {
@@ -219,17 +217,17 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 		below = most = 0;
 		next = MOST;
 	}
-	for (kz_i64 first = 0; first < from.size; first += BLOCK * ITEMS) {
+	for (kz_i64 first = 0; first < from.size; first += KZ_THREADS * ITEMS) {
 		kz_bits keys[ITEMS];
 		_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
-			const kz_i64 i = first + k * BLOCK + threadIdx.x;
+			const kz_i64 i = first + k * KZ_THREADS + threadIdx.x;
 			keys[k] = i >= from.size ? (kz_bits)0 : from.row ? kz_key_of(from.row[i], from.order)
 				: from.kept[i];
 		}
 		__syncthreads();
 		_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
 			const kz_bits key = keys[k];
-			if (first + k * BLOCK + threadIdx.x >= from.size) {
+			if (first + k * KZ_THREADS + threadIdx.x >= from.size) {
 				continue;
 			}
 			mine.below += key < low;
@@ -559,7 +557,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	/* A round of 256 keys: those of a class before a key are in its warp, and in the warps before. */
 	__shared__ unsigned counts[CLASSES][WARPS];
 	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-	for (kz_i64 first = begin; first < end; first += BLOCK) {
+	for (kz_i64 first = begin; first < end; first += KZ_THREADS) {
 		const kz_i64 i = first + threadIdx.x;
 		const kz_key key = keys[i < end ? i : begin];
 		const int mine = i < end ? kz_class_of(kz_key_of(key, rows.order), limits, limit_count) : -1;

@@ -18,7 +18,7 @@ typedef long long kz_i64;
 struct kz_range {
 	double least, most;
 };
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(const kz_real *a, kz_i64 lda, kz_i64 next,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real *a, kz_i64 lda, kz_i64 next,
 	int m, int n, int *marks, int *info, int refused, kz_range range)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(const kz_real *a, kz
 	}
 }
 #elif defined(KZ_IDENTITY)
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *a,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *a,
 	kz_i64 lda, int *info, int n)
 {
 	__shared__ int first;
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_real *c, kz_i64 l
 	}
 }
 #else
-extern "C" __global__ void __launch_bounds__(256) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *w,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *w,
 	const kz_real *vectors, int n)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;

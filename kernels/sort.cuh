@@ -13,7 +13,7 @@
  * 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
  * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
- * payload's type; TILE.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
+ * payload's type.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
  */
 #define DIGITS 256
 /* NVRTC unrolls what runs 256 times, and takes as long. */
@@ -99,8 +99,8 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 	}
 }
 
+#define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_BOUNDS __launch_bounds__(1)
 #define KZ_SHARED
 #define KZ_SYNC()
 #define KZ_EACH(i, begin, end) for (kz_i64 i = begin; i < end; i++)
@@ -137,14 +137,12 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 }
 
 #else /* KZ_SERIAL */
-#define BLOCK 256
-#define WARPS (BLOCK / 32)
-#define ITEMS (TILE / BLOCK)
-#define KZ_BOUNDS __launch_bounds__(BLOCK)
+#define WARPS (KZ_THREADS / 32)
+#define ITEMS (KZ_TILE_SIZE / KZ_THREADS)
 #define KZ_SHARED __shared__
 #define KZ_SYNC() __syncthreads()
-#define KZ_EACH(i, begin, end) for (kz_i64 i = begin + threadIdx.x; i < end; i += BLOCK)
-#define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += BLOCK)
+#define KZ_EACH(i, begin, end) for (kz_i64 i = begin + threadIdx.x; i < end; i += KZ_THREADS)
+#define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += KZ_THREADS)
 
 static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
 	int pass,
@@ -242,7 +240,7 @@ static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 be
 
 #define KZ_TILE \
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
-	const kz_i64 begin = tile * TILE, end = begin + TILE < rows.n ? begin + TILE : rows.n
+	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n ? begin + KZ_TILE_SIZE : rows.n
 
 #ifndef KZ_BUCKETS
 /* counts(row, digit, tile) */
@@ -316,8 +314,8 @@ static __device__ inline int kz_pass(const kz_rows &rows, kz_i64 row, int state,
 	const int next = kz_next(state, rows.first);
 	const kz_step step = {from, kz_find(rows, row, next), state, pass, rows.order};
 	kz_sum(places, counts);
-	for (kz_i64 begin = 0; begin < rows.n; begin += TILE) {
-		const kz_i64 end = begin + TILE < rows.n ? begin + TILE : rows.n;
+	for (kz_i64 begin = 0; begin < rows.n; begin += KZ_TILE_SIZE) {
+		const kz_i64 end = begin + KZ_TILE_SIZE < rows.n ? begin + KZ_TILE_SIZE : rows.n;
 		kz_move(places, step, begin, end);
 	}
 	return next;

@@ -6,7 +6,7 @@
  * diagonal (Green, McColl, Bader, "GPU Merge Path", 2012).  Indexes move with their elements if
  * KZ_INDEXES is 1.
  *
- * Before this text: kz_element, kz_less(a, b), BLOCK, KZ_INDEXES.
+ * Before this text: kz_element, kz_less(a, b), KZ_INDEXES.
  */
 typedef long long kz_i64;
 
@@ -25,7 +25,7 @@ static __device__ inline void kz_copy(const kz_items &to, kz_i64 i, const kz_ite
 
 /* The part of a row that a thread makes: `parts` to a row. */
 #define KZ_PART \
-	const kz_i64 at = (kz_i64)blockIdx.x * BLOCK + threadIdx.x; \
+	const kz_i64 at = (kz_i64)blockIdx.x * KZ_THREADS + threadIdx.x; \
 	const kz_i64 row = at / parts, begin = at % parts * size; \
 	const kz_i64 end = begin + size < n ? begin + size : n; \
 	if (row >= rows) { \
@@ -33,7 +33,7 @@ static __device__ inline void kz_copy(const kz_items &to, kz_i64 i, const kz_ite
 	}
 
 #ifdef KZ_RUNS
-extern "C" __global__ void __launch_bounds__(BLOCK) kz_kernel(const kz_element *elements, kz_items to,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_element *elements, kz_items to,
 	kz_i64 n, kz_i64 rows, kz_i64 parts, kz_i64 size)
 {
 	KZ_PART
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) kz_kernel(const kz_element *
 #endif
 
 #ifdef KZ_MERGE
-extern "C" __global__ void __launch_bounds__(BLOCK) kz_kernel(kz_items from, kz_items to, kz_i64 n,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_items from, kz_items to, kz_i64 n,
 	kz_i64 rows, kz_i64 parts, kz_i64 size, kz_i64 run)
 {
 	KZ_PART

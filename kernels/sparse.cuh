@@ -6,7 +6,7 @@
  * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row of
  * each value (COO).
  *
- * KZ_SERIAL: one thread per block; else blocks of 256, and of 32 for KZ_PLACE.  No kernel's result
+ * KZ_SERIAL: a block is one thread; else 256, and 32 for KZ_PLACE.  No kernel's result
  * depends on that, or on how many blocks run at once: each sum has one order, and no float is added
  * atomically.
  *
@@ -14,19 +14,17 @@
  * KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.
  */
 typedef long long kz_i64;
-#define CHUNK 8192
 #define DIGITS 256
+#define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
-#define KZ_BOUNDS(threads) __launch_bounds__(1)
 #define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
 #else
-#define KZ_BOUNDS(threads) __launch_bounds__(threads)
 #define KZ_FOR(i, first, end) for (kz_i64 i = first + threadIdx.x; i < end; i += blockDim.x)
 #endif
 #define KZ_RANGE(count, per) \
 	const kz_i64 begin = (kz_i64)blockIdx.x * per; \
 	const kz_i64 end = begin + per < count ? begin + per : count
-#define KZ_CHUNK(count) KZ_RANGE(count, CHUNK)
+#define KZ_CHUNK(count) KZ_RANGE(count, KZ_TILE_SIZE)
 
 /* The first place in `count` ascending numbers that is not below `key`. */
 static __device__ inline kz_i64 kz_lower(const kz_index *at, kz_i64 count, kz_i64 key)
@@ -45,7 +43,7 @@ static __device__ inline kz_i64 kz_lower(const kz_index *at, kz_i64 count, kz_i6
 
 #ifdef KZ_CHECK
 /* The first pointer that is wrong; *bad begins as the largest number. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, const kz_index *pointers,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(unsigned long long *bad, const kz_index *pointers,
 	kz_i64 rows, kz_i64 count)
 {
 	KZ_CHUNK(rows + 1);
@@ -62,7 +60,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, con
 
 #ifdef KZ_ORDER
 /* The first entry that belongs before the one before it; *bad begins as the largest number. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, const kz_index *row_of,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(unsigned long long *bad, const kz_index *row_of,
 	const kz_index *columns, kz_i64 count)
 {
 	KZ_CHUNK(count);
@@ -79,7 +77,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(unsigned long long *bad, con
 
 #ifdef KZ_ROWS
 /* The row of each place. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *to, const kz_index *pointers, kz_i64 rows,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *to, const kz_index *pointers, kz_i64 rows,
 	kz_i64 count)
 {
 	KZ_CHUNK(count);
@@ -101,7 +99,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *to, const kz_index
 
 #ifdef KZ_POINTERS
 /* The pointers of rows whose places are in order. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *pointers, const kz_index *row_of, kz_i64 rows,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *pointers, const kz_index *row_of, kz_i64 rows,
 	kz_i64 count)
 {
 	KZ_CHUNK(rows + 1);
@@ -130,7 +128,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *pointers, const kz
 
 #ifdef KZ_COUNT
 /* counts[digit * blocks + block], which begin as 0 */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *counts, const kz_index *keys, kz_i64 count,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *counts, const kz_index *keys, kz_i64 count,
 	kz_i64 shift, kz_i64 digits, kz_i64 per)
 {
 	KZ_RANGE(count, per);
@@ -157,7 +155,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_index *counts, const kz_i
 
 #ifdef KZ_PLACE
 /* The entries in the order of this digit.  offsets[digit * blocks + block] is where the first goes. */
-extern "C" __global__ void KZ_BOUNDS(32) kz_kernel(kz_element *to_data, kz_index *to_keys,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to_keys,
 	kz_index *to_others, kz_index *offsets, const kz_element *data, const kz_index *keys,
 	const kz_index *others, kz_i64 count, kz_i64 shift, kz_i64 digits, kz_i64 per)
 {
@@ -200,7 +198,7 @@ extern "C" __global__ void KZ_BOUNDS(32) kz_kernel(kz_element *to_data, kz_index
 
 #ifdef KZ_HEADS
 /* Whether a place has another row or column than the one before. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_i64 *heads, const kz_index *row_of,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *heads, const kz_index *row_of,
 	const kz_index *columns, kz_i64 count)
 {
 	KZ_CHUNK(count);
@@ -212,7 +210,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_i64 *heads, const kz_inde
 
 #ifdef KZ_MERGE
 /* Places of one row and column become one; numbers[i] counts the heads up to place i. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to_data, kz_index *to_row_of,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to_row_of,
 	kz_index *to_columns, const kz_element *data, const kz_index *row_of, const kz_index *columns,
 	const kz_i64 *numbers, kz_i64 count)
 {
@@ -236,7 +234,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to_data, kz_inde
 
 #ifdef KZ_DENSE
 /* Add values to a row-major array of zeros. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, kz_i64 rows, kz_i64 width, kz_i64 per)
 {
 	KZ_RANGE(rows, per);
@@ -250,7 +248,7 @@ extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to, const kz_ele
 #endif
 
 #ifdef KZ_DIAGONAL
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *to, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, kz_i64 rows, kz_i64 width, kz_i64 per)
 {
 	KZ_RANGE(rows, per);
@@ -303,7 +301,7 @@ static __device__ __forceinline__ kz_value kz_row(const kz_element *data, const 
 	return sums[0];
 }
 
-extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_element *y, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
 {
 	KZ_RANGE(rows, per);
@@ -326,7 +324,7 @@ template <class T> static __device__ inline kz_complex<T> kz_down(kz_complex<T> 
 }
 #endif
 
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
 {
 	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.x / KZ_LANES;
@@ -372,7 +370,7 @@ template <int count> static __device__ __forceinline__ void kz_tile(kz_element *
 	}
 }
 
-extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_element *y, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
 	kz_i64 per)
 {
@@ -394,7 +392,7 @@ extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_element *y, const kz_elemen
 }
 #else
 /* Threads of x are columns, those of y rows. */
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
 	kz_i64 per)
 {
@@ -430,7 +428,7 @@ static __device__ __forceinline__ void kz_scatter(kz_value *y, kz_value value, c
 
 #ifdef KZ_SCATTER
 /* Entries of COO: the product of place `sources` of x is added to place `targets` of y. */
-extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element *data,
 	const kz_index *targets, const kz_index *sources, const kz_element *x, kz_i64 count, kz_i64 size,
 	kz_i64 width, kz_i64 per)
 {
@@ -450,7 +448,7 @@ extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_elem
 
 #ifdef KZ_SCATTER_ROWS
 /* Entries of CSR, transposed: columns are the targets, and rows the sources. */
-extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_element *data,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element *data,
 	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 count,
 	kz_i64 size, kz_i64 width, kz_i64 per)
 {
@@ -473,7 +471,7 @@ extern "C" __global__ void KZ_BOUNDS(1) kz_kernel(kz_value *parts, const kz_elem
 #endif
 
 #ifdef KZ_PARTS
-extern "C" __global__ void KZ_BOUNDS(256) kz_kernel(kz_element *y, const kz_value *parts, kz_i64 size,
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_value *parts, kz_i64 size,
 	kz_i64 blocks)
 {
 	KZ_CHUNK(size);

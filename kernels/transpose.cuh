@@ -136,13 +136,8 @@ static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char
 }
 #endif
 
-extern "C" __global__ void
-#ifdef KZ_SERIAL
-__launch_bounds__(1)
-#else
-__launch_bounds__(256)
-#endif
-kz_kernel(char *target, const char *source, const __grid_constant__ kz_transposed shape)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target, const char *source,
+	const __grid_constant__ kz_transposed shape)
 {
 	unsigned int x = blockIdx.x;
 	if (shape.ndim > 0) {

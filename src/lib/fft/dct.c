@@ -49,14 +49,12 @@ static struct dct_steps dct_steps_of(int type, int64_t n)
 	}
 }
 
-static void dct_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void dct_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct dct_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_TYPE %d\n#define KZ_DIMS %d\n"
-		"#define KZ_THREADS %d\n%s%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
-		FFT_DIMS, FFT_PLACES, class->is_after ? "#define KZ_AFTER\n" : "",
+		"%s%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
+		FFT_DIMS, class->is_after ? "#define KZ_AFTER\n" : "",
 		class->is_ortho ? "#define KZ_ORTHO\n" : "", class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_dct);

@@ -171,15 +171,13 @@ static kz_status convolve_by_spectra(struct kz_array **out, const struct convolu
 
 /* Directly */
 
-static void convolve_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void convolve_write(struct str *source, const void *context)
 {
 	const struct convolve_class *class = context;
 	bool is_exact = convolve_is_exact(class->dtype);
 	generate_prelude(source, dtype_bit(class->dtype), is_exact);
-	str_addf(source, "typedef %s kz_element;\n#define KZ_THREADS %d\n#define KZ_SUMS %d\n"
-		"#define KZ_ZERO %s\n", generate_value(class->dtype),
-		schedule->threads, CONVOLVE_SUMS,
+	str_addf(source, "typedef %s kz_element;\n#define KZ_SUMS %d\n"
+		"#define KZ_ZERO %s\n", generate_value(class->dtype), CONVOLVE_SUMS,
 		dtype_is_complex(class->dtype) ? "kz_element{0, 0}" : "0");
 	str_add(source, is_exact
 		? "#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n"

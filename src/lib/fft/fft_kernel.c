@@ -144,15 +144,13 @@ static void fft_write_column(struct str *source, const char *macro, const char *
 	}
 }
 
-static void fft_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void fft_write_source(struct str *source, const void *context)
 {
 	const struct fft_class *class = context;
 	bool is_written[FFT_MOST_RADIX + 1] = {false};
 	str_addf(source, "typedef %s kz_real;\n#define KZ_N %d\n#define KZ_C %d\n#define KZ_T %d\n"
-		"#define KZ_DIMS %d\n#define KZ_STEP %d\n", class->dtype == KZ_C64 ? "float" : "double",
-		class->points, class->columns, class->threads, FFT_DIMS,
-		schedule->threads == 1 ? 1 : class->columns);
+		"#define KZ_DIMS %d\n", class->dtype == KZ_C64 ? "float" : "double",
+		class->points, class->columns, class->threads, FFT_DIMS);
 	fft_write_column(source, "IN", "in", class->in_column);
 	fft_write_column(source, "OUT", "out", class->out_column);
 	str_addf(source, "%s%s%s%s",
@@ -346,14 +344,12 @@ kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places
 	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err)
 {
 	struct memory *used[] = {job->out.memory, job->in.memory};
-	struct kernels_call call = {
-		.stream = job->stream, .params = params, .used = used, .used_count = 2,
-		.block = kz_dim(FFT_PLACES, 1, 1),
+	struct kernels_run run = {
+		.want = *want, .stream = job->stream, .params = params, .used = used, .used_count = 2,
 	};
-	kz_status st = fft_places_fill(places, &call.grid, job, length, err);
+	kz_status st = fft_places_fill(places, &run.grid, job, length, err);
 	*is_along = places->lane == places->axis;
-	st = st ? st : kernels_get(&call.kernel, job->device, want, err);
-	return st ? st : kernels_launch(&call, err);
+	return st ? st : kernels_run(&run, err);
 }
 
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,
@@ -368,13 +364,13 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 		.has_scale = job->scale != 1, .in = (uint8_t)job->in.form,
 		.out = (uint8_t)job->out.form,
 	};
-	const struct kernels_want want = {.family = &fft_family, .key = &class, .size = sizeof(class)};
 	CUdeviceptr address[4] = {job->out.address, job->in.address,
 		plan->tables + (CUdeviceptr)(pass->roots * size),
 		plan->tables + (CUdeviceptr)((plan->padded ? plan->chirp : pass->twiddles) * size)};
 	struct memory *used[] = {job->out.memory, job->in.memory};
 	void *params[] = {&address[0], &address[1], &address[2], &address[3], &shape};
-	struct kernels_call call = {
+	struct kernels_run run = {
+		.want = {&fft_family, &class, sizeof(class)},
 		.stream = job->stream, .params = params, .used = used, .used_count = 2,
 	};
 	memcpy(class.radices, pass->radices, sizeof(pass->radices));
@@ -390,8 +386,7 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	for (int64_t i = 0; i < shape.ndim; i++) {
 		tiles *= shape.dims[i];
 	}
-	call.block = kz_dim((int64_t)class.columns * class.threads, 1, 1);
-	kz_status st = fft_grid(&call.grid, tiles, err);
-	st = st ? st : kernels_get(&call.kernel, job->device, &want, err);
-	return st ? st : kernels_launch(&call, err);
+	run.block = kz_dim((int64_t)class.columns * class.threads, 1, 1);
+	kz_status st = fft_grid(&run.grid, tiles, err);
+	return st ? st : kernels_run(&run, err);
 }

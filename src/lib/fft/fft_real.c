@@ -26,14 +26,12 @@ struct half_class {
 	int32_t job, is_along;
 };
 
-static void half_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void half_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct half_class *class = context;
-	str_addf(source, "typedef %s kz_real;\n#define KZ_JOB %d\n#define KZ_DIMS %d\n"
-		"#define KZ_THREADS %d\n%s", class->dtype == KZ_C64 ? "float" : "double", class->job,
-		FFT_DIMS, FFT_PLACES, class->is_along ? "#define KZ_ALONG\n" : "");
+	str_addf(source, "typedef %s kz_real;\n#define KZ_JOB %d\n#define KZ_DIMS %d\n%s",
+		class->dtype == KZ_C64 ? "float" : "double", class->job, FFT_DIMS,
+		class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_fft_real);
 }

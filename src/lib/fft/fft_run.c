@@ -85,15 +85,13 @@ struct chirp_class {
 	int32_t in, out; /* enum fft_form */
 };
 
-static void chirp_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void chirp_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct chirp_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_STEP %d\n#define KZ_DIMS %d\n"
 		"#define KZ_IN_FORM %d\n#define KZ_OUT_FORM %d\n"
-		"#define KZ_THREADS %d\n%s%s", class->dtype == KZ_C64 ? "float" : "double", class->step,
-		FFT_DIMS, class->in, class->out, FFT_PLACES, class->is_inverse ? "#define KZ_INVERSE\n" : "",
+		"%s%s", class->dtype == KZ_C64 ? "float" : "double", class->step,
+		FFT_DIMS, class->in, class->out, class->is_inverse ? "#define KZ_INVERSE\n" : "",
 		class->is_along ? "#define KZ_ALONG\n" : "");
 	str_add(source, device_points);
 	str_add(source, device_chirp);

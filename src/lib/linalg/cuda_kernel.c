@@ -15,10 +15,8 @@ struct cuda_kernel_class {
 	enum linalg_type type;
 };
 
-static void cuda_kernel_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void cuda_kernel_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct cuda_kernel_class *class = context;
 	bool is_complex = class->type == LINALG_C || class->type == LINALG_Z;
 	bool is_double = class->type == LINALG_D || class->type == LINALG_Z;
@@ -29,27 +27,27 @@ static void cuda_kernel_write(struct str *source, const void *context,
 	str_add(source, device_solver);
 }
 
+static const struct kernel_family cuda_family = {
+	"solver", cuda_kernel_write,
+	{[SCHEDULE_MANY] = {CUDA_THREADS}, [SCHEDULE_ONE] = {CUDA_THREADS}},
+};
+
 kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum linalg_op op,
 	enum linalg_type type, kz_error *err)
 {
-	static const struct kernel_family family = {
-		"solver", cuda_kernel_write,
-		{[SCHEDULE_MANY] = {CUDA_THREADS}, [SCHEDULE_ONE] = {CUDA_THREADS}},
-	};
 	const struct cuda_kernel_class class = {op, type};
-	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
+	const struct kernels_want want = {.family = &cuda_family, .key = &class, .size = sizeof(class)};
 	return kernels_get(out, dev, &want, err);
 }
 
 static kz_status cuda_kernel_launch(struct kz_kernel *kernel, struct kz_stream *stream,
 	void **params, int n, kz_error *err)
 {
-	struct kernels_call call = {
-		.kernel = kernel, .stream = stream, .params = params,
-		.block = kz_dim(CUDA_THREADS, 1, 1),
+	const struct kernels_run run = {
+		.want = {.family = &cuda_family}, .kernel = kernel, .stream = stream, .params = params,
 		.grid = kz_dim(min64(divide_up((int64_t)n * n, CUDA_THREADS), CUDA_MOST_BLOCKS), 1, 1),
 	};
-	return kernels_launch(&call, err);
+	return kernels_run(&run, err);
 }
 
 kz_status cuda_kernel_check(struct kz_kernel *kernel, struct kz_stream *stream,
@@ -62,9 +60,8 @@ kz_status cuda_kernel_check(struct kz_kernel *kernel, struct kz_stream *stream,
 	struct linalg_range pivots = *range;
 	void *params[] = {&a, &lda, &next, &m, &n, &marked, &info, &refused, &pivots};
 	int64_t elements = is_done ? min64(m, n) : (int64_t)m * n;
-	struct kernels_call call = {
-		.kernel = kernel, .stream = stream, .params = params,
-		.block = kz_dim(CUDA_THREADS, 1, 1),
+	struct kernels_run run = {
+		.want = {.family = &cuda_family}, .kernel = kernel, .stream = stream, .params = params,
 		.grid = kz_dim(min64(divide_up(elements, CUDA_THREADS), CUDA_MOST_BLOCKS), 1, 1),
 	};
 	kz_status st = KZ_OK;
@@ -72,8 +69,8 @@ kz_status cuda_kernel_check(struct kz_kernel *kernel, struct kz_stream *stream,
 		a = linalg_address(task, 'a', &task->a, first);
 		marked = marks + (CUdeviceptr)first * sizeof(int32_t);
 		info = is_done ? task->info.address + (CUdeviceptr)first * sizeof(int32_t) : 0;
-		call.grid.z = min64(task->count - first, CUDA_MOST_Z);
-		st = kernels_launch(&call, err);
+		run.grid.z = min64(task->count - first, CUDA_MOST_Z);
+		st = kernels_run(&run, err);
 	}
 	return st;
 }

@@ -59,7 +59,7 @@ struct matmul_job {
 	struct matmul_view a, b, c;
 	double alpha[2], beta[2];
 	enum matmul_triangle triangle;
-	struct memory *const *used;     /* what it reads and writes, as kernels_call has it */
+	struct memory *const *used;     /* what it reads and writes, as kernels_run has it */
 	int used_count;
 };
 

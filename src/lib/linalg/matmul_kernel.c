@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { ROWS = 8, ROW_SIZE = 2048, TILE = 64, DOT_ROWS = 32, WARPS = 8, MOST_Z = 65535 }; /* as in matmul.cuh */
+enum { ROW_SIZE = 2048, TILE = 64, DOT_ROWS = 32, MOST_Z = 65535 }; /* as in matmul.cuh */
 
 /* As kernels/matmul.cuh has it. */
 struct kz_matrices {
@@ -39,17 +39,14 @@ struct matmul_class {
 /* What the kernel is compiled for. */
 enum matmul_form { MATMUL_ANY, MATMUL_PLAIN, MATMUL_DOT };
 
-static void matmul_kernel_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void matmul_kernel_write(struct str *source, const void *context)
 {
 	const struct matmul_class *class = context;
 	bool is_integer = dtype_is_exact(class->dtype);
 	generate_prelude(source, dtype_bit(class->dtype), is_integer);
 	str_addf(source, "typedef %s kz_element;\n", generate_value(class->dtype));
-	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n" : "");
-	if (class->form == MATMUL_DOT) {
-		str_addf(source, "#define KZ_DOT\n#define KZ_WARPS %d\n", schedule->threads == 1 ? 1 : WARPS);
-	}
+	str_add(source, class->form == MATMUL_PLAIN ? "#define KZ_PLAIN\n"
+		: class->form == MATMUL_DOT ? "#define KZ_DOT\n" : "");
 	if (is_integer) {
 		str_add(source, "#define KZ_ZERO 0\n"
 			"#define KZ_MADD(c, a, b) kz_add((kz_element)(c), kz_multiply(a, b))\n");
@@ -67,8 +64,16 @@ static void matmul_kernel_write(struct str *source, const void *context,
 	str_add(source, device_matmul);
 }
 
+/* `tile` is the rows of a block. */
 static const struct kernel_family matmul_family = {
-	"matmul", matmul_kernel_write, {[SCHEDULE_MANY] = {256}, [SCHEDULE_ONE] = {1}},
+	"matmul", matmul_kernel_write,
+	{[SCHEDULE_MANY] = {256, TILE}, [SCHEDULE_ONE] = {1, 8}},
+};
+
+/* MATMUL_DOT: blocks of warps. */
+static const struct kernel_family matmul_dots = {
+	"matmul", matmul_kernel_write,
+	{[SCHEDULE_MANY] = {256, DOT_ROWS}, [SCHEDULE_ONE] = {32, DOT_ROWS}},
 };
 
 static struct matmul_view matmul_view_turn(struct matmul_view view)
@@ -114,8 +119,8 @@ static bool matmul_is_better_turned(const struct matmul_job *job)
 kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 {
 	struct matmul_job job = matmul_is_better_turned(given) ? matmul_job_turn(given) : *given;
-	int threads = schedule_of(matmul_family.schedules, job.device)->threads;
 	bool is_dot = job.n == 1 && job.a.column == 1 && job.k > 1 && !job.triangle;
+	bool walks = kernels_walk(&matmul_family, job.device);
 	int64_t size = dtype_size(job.dtype);
 	struct kz_matrices matrices = {
 		.m = job.m, .n = job.n, .k = job.k,
@@ -130,37 +135,28 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 	};
 	memcpy(matrices.alpha, job.alpha, sizeof(job.alpha));
 	memcpy(matrices.beta, job.beta, sizeof(job.beta));
-	bool is_plain = threads == 1 && job.b.column == 1 && !matrices.conjugate_a
+	bool is_plain = walks && job.b.column == 1 && !matrices.conjugate_a
 		&& !matrices.conjugate_b && !matrices.has_alpha && !matrices.has_beta
 		&& !matrices.triangle;
 	const struct matmul_class class = {job.dtype,
 		is_dot ? MATMUL_DOT : is_plain ? MATMUL_PLAIN : MATMUL_ANY};
-	const struct kernels_want want = {.family = &matmul_family, .key = &class, .size = sizeof(class)};
-	struct kz_kernel *kernel;
-	kz_status st = kernels_get(&kernel, job.device, &want, err);
-	if (st) {
-		return st;
-	}
 	CUdeviceptr address[3];
 	void *params[] = {&address[0], &address[1], &address[2], &matrices};
-	struct kernels_call call = {
-		.kernel = kernel, .stream = job.stream, .params = params, .used = job.used,
-		.used_count = job.used_count,
+	struct kernels_run run = {
+		.want = {is_dot ? &matmul_dots : &matmul_family, &class, sizeof(class)},
+		.stream = job.stream, .params = params, .used = job.used, .used_count = job.used_count,
 	};
-	if (is_dot) {
-		call.block = kz_dim(32 * (threads == 1 ? 1 : WARPS), 1, 1);
-		call.grid = kz_dim(divide_up(job.m, DOT_ROWS), 1, 1);
-	} else {
-		call.block = kz_dim(threads, 1, 1);
-		call.grid = kz_dim(divide_up(job.m, threads == 1 ? ROWS : TILE)
-			* divide_up(job.n, threads == 1 ? ROW_SIZE / size : TILE), 1, 1);
-	}
+	kz_status st = kernels_get(&run.kernel, job.device, &run.want, err);
+	int64_t rows = schedule_of(run.want.family->schedules, job.device)->tile;
+	run.grid.x = divide_up(job.m, rows)
+		* (is_dot ? 1 : divide_up(job.n, walks ? ROW_SIZE / size : TILE));
+	run.grid.y = 1;
 	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
 		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);
 		address[1] = job.a.address + (CUdeviceptr)(first * job.a.next * size);
 		address[2] = job.b.address + (CUdeviceptr)(first * job.b.next * size);
-		call.grid.z = min64(job.count - first, MOST_Z);
-		st = kernels_launch(&call, err);
+		run.grid.z = min64(job.count - first, MOST_Z);
+		st = kernels_run(&run, err);
 	}
 	return st;
 }

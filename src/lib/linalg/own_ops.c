@@ -73,23 +73,15 @@ struct own_class {
 
 /* Kernels */
 
-/* The threads of a block; where it has columns, one for each. */
-static int own_threads(int part, const struct schedule *schedule)
-{
-	return own_parts[part].has_columns && schedule->threads > 1 ? COLUMNS : schedule->threads;
-}
-
-static void own_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void own_write(struct str *source, const void *context)
 {
 	const struct own_class *class = context;
 	bool is_complex = dtype_is_complex(class->dtype);
-	int threads = own_threads(class->part, schedule);
 	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_SIZE %s\n"
-		"#define KZ_THREADS %d\n#define KZ_COLUMNS %d\n#define KZ_PART_%s\n",
+		"#define KZ_COLUMNS %d\n#define KZ_PART_%s\n",
 		generate_value(class->dtype),
-		class->dtype == KZ_F32 || class->dtype == KZ_C64 ? "float" : "double", threads,
+		class->dtype == KZ_F32 || class->dtype == KZ_C64 ? "float" : "double",
 		COLUMNS, own_parts[class->part].macro);
 	str_add(source, is_complex ? "#define KZ_IS_COMPLEX\n#define KZ_ZERO kz_element{0, 0}\n"
 		"#define KZ_REAL(x) (x).re\n#define KZ_IS_REAL(x) ((x).im == 0)\n"
@@ -101,8 +93,10 @@ static void own_write(struct str *source, const void *context,
 	str_add(source, device_lapack);
 }
 
-static const struct kernel_family own_family = {
-	"lapack", own_write, {[SCHEDULE_MANY] = {THREADS}, [SCHEDULE_ONE] = {1}},
+/* Parts of a whole matrix, and those whose blocks have a thread for each of some columns. */
+static const struct kernel_family own_families[] = {
+	{"lapack", own_write, {[SCHEDULE_MANY] = {THREADS}, [SCHEDULE_ONE] = {1}}},
+	{"lapack", own_write, {[SCHEDULE_MANY] = {COLUMNS}, [SCHEDULE_ONE] = {1}}},
 };
 
 /* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in bytes. */
@@ -110,14 +104,17 @@ static void own_launch(struct own_run *run, enum own_part which, struct kz_part 
 	const CUdeviceptr from[3], const int64_t next[3])
 {
 	const struct own_class class = {(int)which, run->dtype};
-	const struct kernels_want want = {&own_family, &class, sizeof(class),
-		.what = own_parts[which].what};
-	struct kz_kernel *kernel;
-	const struct schedule *schedule = schedule_of(own_family.schedules, run->device);
 	CUdeviceptr address[3];
 	void *params[4];
 	int count = 0;
-	run->st = run->st ? run->st : kernels_get(&kernel, run->device, &want, run->err);
+	struct kernels_run launch = {
+		.want = {&own_families[own_parts[which].has_columns], &class, sizeof(class),
+			.what = own_parts[which].what},
+		.stream = run->stream, .params = params,
+		.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, COLUMNS)
+			: own_parts[which].is_each ? part->n : 1, 1, 1),
+	};
+	run->st = run->st ? run->st : kernels_get(&launch.kernel, run->device, &launch.want, run->err);
 	for (; count < 3 && from[count]; count++) {
 		params[count] = &address[count];
 	}
@@ -126,14 +123,8 @@ static void own_launch(struct own_run *run, enum own_part which, struct kz_part 
 		for (int i = 0; i < count; i++) {
 			address[i] = from[i] + (CUdeviceptr)(first * next[i]);
 		}
-		struct kernels_call call = {
-			.kernel = kernel, .stream = run->stream, .params = params,
-			.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, COLUMNS)
-				: own_parts[which].is_each ? part->n : 1, 1,
-				min64(run->count - first, MOST_Z)),
-			.block = kz_dim(own_threads((int)which, schedule), 1, 1),
-		};
-		run->st = kernels_launch(&call, run->err);
+		launch.grid.z = min64(run->count - first, MOST_Z);
+		run->st = kernels_run(&launch, run->err);
 	}
 }
 

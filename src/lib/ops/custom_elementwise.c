@@ -136,7 +136,7 @@ static kz_status find_range(struct range *out, const kz_elementwise_call *how,
 	return KZ_OK;
 }
 
-static void custom_elementwise_choose_grid(struct kernels_call *launch, const struct custom *custom,
+static void custom_elementwise_choose_grid(struct kernels_run *launch, const struct custom *custom,
 	int turns, int64_t count)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
@@ -168,13 +168,13 @@ static kz_status custom_elementwise_launch(struct custom_call *call,
 	if (class->ndim) {
 		call->params[call->param_count++] = call->layout;
 	}
-	struct kernels_call launch = {
+	struct kernels_run launch = {
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
 	custom_elementwise_choose_grid(&launch, call->custom, custom_turns(call->custom, class),
 		range->count);
-	return kernels_launch(&launch, err);
+	return kernels_run(&launch, err);
 }
 
 /* The call's arguments are bound. */

@@ -124,7 +124,7 @@ static int64_t chunks_of(int64_t count)
 	return count > 0 ? (count - 1) / CUSTOM_CHUNK + 1 : 1;
 }
 
-static void custom_reduction_choose_grid(struct kernels_call *launch, const struct custom *custom,
+static void custom_reduction_choose_grid(struct kernels_run *launch, const struct custom *custom,
 	int64_t chunks)
 {
 	int64_t most = 16 * (int64_t)custom->device->info.multiprocessors;
@@ -139,7 +139,7 @@ static void custom_reduction_choose_grid(struct kernels_call *launch, const stru
 static kz_status launch_main(struct custom_call *call, const struct custom_kernels *kernels,
 	CUdeviceptr to, kz_error *err)
 {
-	struct kernels_call launch = {
+	struct kernels_run launch = {
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
@@ -150,19 +150,19 @@ static kz_status launch_main(struct custom_call *call, const struct custom_kerne
 	if (call->ndim) {
 		call->params[call->param_count++] = call->layout;
 	}
-	return kernels_launch(&launch, err);
+	return kernels_run(&launch, err);
 }
 
 static kz_status launch_next(struct custom_call *call, const struct custom_kernels *kernels,
 	CUdeviceptr from, int64_t count, CUdeviceptr to, kz_error *err)
 {
 	void *params[] = {&from, &count, &to};
-	struct kernels_call launch = {
+	struct kernels_run launch = {
 		.kernel = kernels->next, .stream = call->stream, .params = params,
 		.used = call->used, .used_count = call->used_count,
 	};
 	custom_reduction_choose_grid(&launch, call->custom, chunks_of(count));
-	return kernels_launch(&launch, err);
+	return kernels_run(&launch, err);
 }
 
 /* All steps; `values` has room for those of all steps but the last one, which go to `to`. */

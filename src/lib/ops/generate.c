@@ -561,9 +561,8 @@ static void add_strided_loops(struct str *source, const struct generate *generat
 	}
 }
 
-void generate_elementwise(struct str *source, const void *context, const struct schedule *schedule)
+void generate_elementwise(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct generate *generate = context;
 	generate_add_prelude(source, generate->expr, generate->dtype);
 	str_addf(source, "typedef unsigned %s kz_index;\n",

@@ -38,10 +38,8 @@ struct wanted {
 	int64_t element_size;
 };
 
-static void indexing_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void indexing_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct wanted *wanted = context;
 	int64_t size = wanted->element_size;
 	const char *type = size == 1 ? "unsigned char" : size == 2 ? "unsigned short"
@@ -54,7 +52,6 @@ static void indexing_write_source(struct str *source, const void *context,
 		str_addf(source, "struct __align__(%lld) kz_element { char bytes[%lld]; };\n",
 			(long long)(size % 16 == 0 ? 16 : size & -size), (long long)size);
 	}
-	str_addf(source, "#define CHUNK %d\n", CHUNK);
 	str_add(source, device_chunks);
 	str_add(source, device_indexing);
 }
@@ -70,8 +67,8 @@ struct run {
 
 static const struct kernel_family indexing_family = {
 	"index", indexing_write_source, { /* `each`: the most bytes that are moved as one element */
-		[SCHEDULE_MANY] = {.threads = BLOCK, .each = 16},
-		[SCHEDULE_ONE] = {.threads = 1, .each = 8},
+		[SCHEDULE_MANY] = {.threads = BLOCK, .tile = CHUNK, .each = 16},
+		[SCHEDULE_ONE] = {.threads = 1, .tile = CHUNK, .each = 8},
 	},
 };
 

@@ -164,6 +164,16 @@ static const char *kernels_name(const struct kernels_want *want)
 	return want->what ? want->what : want->family->name;
 }
 
+/* KZ_SERIAL: a block runs a thread at a time. */
+static void kernels_write_schedule(struct str *source, const struct kernel_family *family,
+	const struct kz_device *dev)
+{
+	const struct schedule *schedule = schedule_of(family->schedules, dev);
+	str_addf(source, "%s#define KZ_THREADS %d\n#define KZ_TILE_SIZE %d\n#define KZ_PER_THREAD %d\n",
+		schedule_kind(dev) == SCHEDULE_ONE ? "#define KZ_SERIAL\n" : "", schedule->threads,
+		schedule->tile, schedule->each);
+}
+
 static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kernel,
 	struct kz_device *dev, const struct kernels_want *want, kz_error *err)
 {
@@ -174,9 +184,8 @@ static kz_status kernels_compile(struct kz_module **out, struct kz_kernel **kern
 	struct kz_module *module = NULL;
 	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
-	str_add(&source, schedule_define(dev));
-	want->family->write(&source, want->context ? want->context : want->key,
-		schedule_of(want->family->schedules, dev));
+	kernels_write_schedule(&source, want->family, dev);
+	want->family->write(&source, want->context ? want->context : want->key);
 	options.name = kernels_name(want);
 	options.nvrtc_options = nvrtc_options;
 	options.no_prelude = 1;
@@ -340,74 +349,72 @@ void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out)
 	}
 }
 
-static void kernels_trace(const struct kernels_call *call, struct trace_op *op, kz_status st)
+static void kernels_trace(const struct kernels_run *run, kz_dim3 block, int64_t shared,
+	struct trace_op *op, kz_status st)
 {
-	long long shared = call->shared_size + call->kernel->static_shared;
+	long long size = run->shared_size + shared;
 	trace_op_end(op, st, "launch", TRACE_LAUNCH_ARGS,
-		(long long)call->stream->number, (long long)call->grid.x, (long long)call->grid.y,
-		(long long)call->grid.z, (long long)call->block.x, (long long)call->block.y,
-		(long long)call->block.z,
-		shared);
+		(long long)run->stream->number, (long long)run->grid.x, (long long)run->grid.y,
+		(long long)run->grid.z, (long long)block.x, (long long)block.y,
+		(long long)block.z, size);
 }
 
-kz_status kernels_launch(const struct kernels_call *call, kz_error *err)
+typedef kz_status kernels_order(struct memory *memory, struct kz_stream *stream, kz_error *err);
+
+/* Call `order` for all memory that a launch uses. */
+static kz_status kernels_each_memory(const struct kernels_run *run, kernels_order *order,
+	kz_error *err)
 {
-	struct kz_device *dev = call->kernel->module->device;
+	kz_status st = KZ_OK;
+	for (int i = 0; st == KZ_OK && i < run->used_count; i++) {
+		st = order(run->used[i], run->stream, err);
+	}
+	for (int i = 0; st == KZ_OK && i < run->array_count; i++) {
+		st = run->arrays[i] ? order(run->arrays[i]->buffer->memory, run->stream, err) : KZ_OK;
+	}
+	return st;
+}
+
+static kz_status kernels_launch(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err)
+{
+	struct kz_device *dev = run->stream->device;
+	const kz_dim3 block = run->block.x ? run->block
+		: kz_dim(schedule_of(run->want.family->schedules, dev)->threads, 1, 1);
 	struct device_scope scope;
 	kz_status st = device_enter(dev, &scope, err);
 	if (st) {
 		return st;
 	}
-	st = module_capture(call->kernel->module, call->stream, err);
-	for (int i = 0; st == KZ_OK && i < call->used_count; i++) {
-		st = memory_use(call->used[i], call->stream, err);
-	}
+	st = module_capture(kernel->module, run->stream, err);
+	st = st ? st : kernels_each_memory(run, memory_use, err);
 	if (st == KZ_OK) {
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {
-			trace_op_begin(&op, call->stream, call->kernel->info->name);
+			trace_op_begin(&op, run->stream, kernel->info->name);
 		}
-		CUresult code = dev->drv->LaunchKernel(call->kernel->handle,
-			(unsigned)call->grid.x, (unsigned)call->grid.y, (unsigned)call->grid.z,
-			(unsigned)call->block.x, (unsigned)call->block.y, (unsigned)call->block.z,
-			(unsigned)call->shared_size, call->stream->handle, call->params, NULL);
+		CUresult code = dev->drv->LaunchKernel(kernel->handle,
+			(unsigned)run->grid.x, (unsigned)run->grid.y, (unsigned)run->grid.z,
+			(unsigned)block.x, (unsigned)block.y, (unsigned)block.z,
+			(unsigned)run->shared_size, run->stream->handle, run->params, NULL);
 		st = device_ok(dev, code, "cuLaunchKernel", err);
 		if (is_traced) {
-			kernels_trace(call, &op, st);
+			kernels_trace(run, block, kernel->static_shared, &op, st);
 		}
 	}
-	for (int i = 0; st == KZ_OK && i < call->used_count; i++) {
-		st = memory_used(call->used[i], call->stream, err);
-	}
+	st = st ? st : kernels_each_memory(run, memory_used, err);
 	device_leave(dev, &scope);
 	return st;
 }
 
-kz_status kernels_start(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err)
-{
-	int threads = schedule_of(run->want.family->schedules, run->stream->device)->threads;
-	struct memory *used[KERNELS_ARRAYS];
-	struct kernels_call call = {
-		.kernel = kernel, .stream = run->stream, .grid = run->grid,
-		.block = run->block.x && threads > 1 ? run->block : kz_dim(threads, 1, 1),
-		.shared_size = run->shared_size, .params = run->params, .used = used,
-	};
-	for (int i = 0; i < run->array_count; i++) {
-		if (run->arrays[i]) {
-			used[call.used_count++] = run->arrays[i]->buffer->memory;
-		}
-	}
-	return kernels_launch(&call, err);
-}
-
 kz_status kernels_run(const struct kernels_run *run, kz_error *err)
 {
-	struct kz_kernel *kernel;
+	struct kz_kernel *kernel = run->kernel;
 	kz_status st;
-	if ((st = kernels_get(&kernel, run->stream->device, &run->want, err))
-	    || (run->function && (st = kz_module_kernel(&kernel, kernel->module, run->function, err)))) {
+	if (!kernel && ((st = kernels_get(&kernel, run->stream->device, &run->want, err))
+		|| (run->function
+			&& (st = kz_module_kernel(&kernel, kernel->module, run->function, err))))) {
 		return st;
 	}
-	return kernels_start(kernel, run, err);
+	return kernels_launch(kernel, run, err);
 }

@@ -14,9 +14,9 @@
 
 #include <kudzu/kernel.h>
 
-/* Write the source of a kernel, `kz_kernel`.  The string says if memory ran out. */
-typedef void kernels_write(struct str *source, const void *context,
-	const struct schedule *schedule);
+/* Write the source of a kernel, `kz_kernel`, behind what kernels.c says of the schedule.  The string says
+ * if memory ran out. */
+typedef void kernels_write(struct str *source, const void *context);
 
 struct kernel_family {
 	const char *name; /* in errors and profilers, where a kernel has no name of its own */
@@ -56,36 +56,23 @@ void kernels_hit(struct kz_device *dev);
 void kernels_count(struct kz_device *dev);
 
 /* A launch of a generated kernel: nothing is checked, order is kept. */
-struct kernels_call {
-	struct kz_kernel *kernel;
-	struct kz_stream *stream;
-	kz_dim3 grid;
-	kz_dim3 block;
-	int64_t shared_size;
-	void **params;
-	struct memory *const *used; /* what it reads and writes */
-	int used_count;
-};
-
-kz_status kernels_launch(const struct kernels_call *call, kz_error *err);
-
-/* A launch of a family, whose schedule has the threads of a block. */
 struct kernels_run {
 	struct kernels_want want;
 	const char *function;       /* of the module; NULL: kz_kernel */
+	struct kz_kernel *kernel;   /* that kernels_get has given, or a program's own; NULL: what is wanted */
 	struct kz_stream *stream;
 	kz_dim3 grid;
-	kz_dim3 block;              /* of a block of many threads, in place of the schedule's; or 0 */
+	kz_dim3 block;              /* zeros: the threads of the family's schedule */
 	int64_t shared_size;
 	void **params;
-	struct kz_array *const *arrays; /* what it reads and writes; some may be NULL */
-	int array_count;                /* at most KERNELS_ARRAYS */
+	/* What it reads and writes: memory, and arrays, of which some may be NULL. */
+	struct memory *const *used;
+	int used_count;
+	struct kz_array *const *arrays;
+	int array_count;
 };
-enum { KERNELS_ARRAYS = 16 };
 
-/* Launch a kernel that was found. */
-kz_status kernels_start(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err);
-/* Find or compile it, and launch it. */
+/* Launch a kernel; find or compile it first, unless it is given. */
 kz_status kernels_run(const struct kernels_run *run, kz_error *err);
 
 #endif

@@ -232,24 +232,24 @@ static int64_t walk_chunk(const struct plan *plan)
 	return share >= most ? most : share > least ? share : least;
 }
 
-static void plan_choose_grid(struct kernels_call *call, const struct plan *plan)
+static void plan_choose_grid(struct kernels_run *run, const struct plan *plan)
 {
 	int64_t count = plan->target->count;
 	const struct layout *layout = &plan->layout;
 	if (layout->walk) {
-		call->block.x = layout->walk;
-		call->grid.x = divide_up(count, walk_chunk(plan));
+		run->block.x = layout->walk;
+		run->grid.x = divide_up(count, walk_chunk(plan));
 	} else if (!layout->ndim) {
-		call->block.x = BLOCK;
-		call->grid.x = divide_up(count, BLOCK * layout->pack * layout->turns);
+		run->block.x = BLOCK;
+		run->grid.x = divide_up(count, BLOCK * layout->pack * layout->turns);
 	} else {
 		int64_t inner = plan->dims[plan->ndim - 1];
-		while (call->block.x < BLOCK && call->block.x * layout->turns < inner) {
-			call->block.x *= 2;
+		while (run->block.x < BLOCK && run->block.x * layout->turns < inner) {
+			run->block.x *= 2;
 		}
-		call->block.y = BLOCK / call->block.x;
-		call->grid.x = divide_up(inner, call->block.x * layout->turns);
-		call->grid.y = min64(divide_up(count / inner, call->block.y), MOST_Y);
+		run->block.y = BLOCK / run->block.x;
+		run->grid.x = divide_up(inner, run->block.x * layout->turns);
+		run->grid.y = min64(divide_up(count / inner, run->block.y), MOST_Y);
 	}
 }
 
@@ -271,11 +271,11 @@ kz_status plan_launch(const struct plan *plan, struct kz_kernel *kernel, kz_erro
 	for (int i = 0; i < plan->expr->scalar_count; i++) {
 		params[n++] = &plan->expr->scalars[i];
 	}
-	struct kernels_call call = {
+	struct kernels_run run = {
 		.kernel = kernel, .stream = plan->stream, .grid = kz_dim(1, 1, 1),
-		.block = kz_dim(1, 1, 1), .shared_size = 0, .params = params, .used = used,
+		.block = kz_dim(1, 1, 1), .params = params, .used = used,
 		.used_count = plan->count,
 	};
-	plan_choose_grid(&call, plan);
-	return kernels_launch(&call, err);
+	plan_choose_grid(&run, plan);
+	return kernels_run(&run, err);
 }

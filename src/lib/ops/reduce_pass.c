@@ -479,16 +479,16 @@ static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pa
 	return kernels_get(out, pass->device, &want, err);
 }
 
-static void pass_choose_grid(struct kernels_call *call, const struct reduce_pass *pass, int64_t tasks)
+static void pass_choose_grid(struct kernels_run *run, const struct reduce_pass *pass, int64_t tasks)
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.alone) {
-		call->grid.x = element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
+		run->grid.x = element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
 		return;
 	}
-	call->block.x = pass->lanes / pass->class.pack;
-	call->block.y = REDUCE_BLOCK / call->block.x;
-	call->grid.x = pass_clamp(divide_up(tasks, call->block.y), 1, most);
+	run->block.x = pass->lanes / pass->class.pack;
+	run->block.y = REDUCE_BLOCK / run->block.x;
+	run->grid.x = pass_clamp(divide_up(tasks, run->block.y), 1, most);
 }
 
 static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *to, kz_error *err)
@@ -497,17 +497,17 @@ static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *t
 	struct extents extents;
 	void *params[OPERANDS + 1 + EXPR_SCALARS];
 	struct memory *used[OPERANDS];
-	struct kernels_call call = {
+	struct kernels_run run = {
 		.stream = pass->reduce->stream, .params = params, .used = used,
 		.grid = kz_dim(1, 1, 1), .block = kz_dim(1, 1, 1),
 	};
-	kz_status st = pass_find_kernel(&call.kernel, pass, err);
+	kz_status st = pass_find_kernel(&run.kernel, pass, err);
 	if (st) {
 		return st;
 	}
-	used[call.used_count++] = to ? to->memory : pass->target->buffer->memory;
+	used[run.used_count++] = to ? to->memory : pass->target->buffer->memory;
 	for (int k = 1; k <= pass->arrays; k++) {
-		used[call.used_count++] = pass->partials ? pass->partials->memory
+		used[run.used_count++] = pass->partials ? pass->partials->memory
 			: expr->arrays[k - 1]->buffer->memory;
 	}
 	int n = 0;
@@ -519,8 +519,8 @@ static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *t
 	for (int i = 0; !pass->partials && i < expr->scalar_count; i++) {
 		params[n++] = (void *)&expr->scalars[i];
 	}
-	pass_choose_grid(&call, pass, extents.tasks);
-	return kernels_launch(&call, err);
+	pass_choose_grid(&run, pass, extents.tasks);
+	return kernels_run(&run, err);
 }
 
 /* Passes */

@@ -118,7 +118,7 @@ static void reduce_text_add_params(struct str *source, const struct reduce_text 
 {
 	const struct reduce_class *class = &text->class;
 	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
-		class->alone ? "1" : wants_blocks(text) ? "KZ_BLOCK, 4" : "KZ_BLOCK, 1");
+		class->alone ? "1" : wants_blocks(text) ? "KZ_THREADS, 4" : "KZ_THREADS, 1");
 	for (int k = 0; k < array_count(text); k++) {
 		str_add(source, ", const ");
 		add_type(source, text, k);
@@ -239,9 +239,8 @@ static void add_body(struct str *source, const struct reduce_text *text)
 	str_add(source, "});\n}\n");
 }
 
-void reduce_write(struct str *source, const void *context, const struct schedule *schedule)
+void reduce_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct reduce_text *text = context;
 	const struct reduce_class *class = &text->class;
 	int operands = 1 + array_count(text) + (class->position && !class->partial);
@@ -265,8 +264,7 @@ void reduce_write(struct str *source, const void *context, const struct schedule
 	if (class->alone) {
 		str_add(source, device_reduce_serial);
 	} else {
-		str_addf(source, "#define KZ_BLOCK %d\n#define KZ_PACK %d\n%s", REDUCE_BLOCK,
-			class->pack, device_reduce_threads);
+		str_addf(source, "#define KZ_PACK %d\n%s", class->pack, device_reduce_threads);
 	}
 	reduce_text_add_params(source, text);
 	if (!class->partial) {

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS, TEXT = 512 }; /* as in scan.cuh */
+enum { SEGMENTS = 256, CHUNK = 16 * SEGMENTS, TEXT = 512 };
 
 struct scan {
 	struct kz_device *device;
@@ -50,10 +50,8 @@ static void scan_write_function(struct str *source, const char *head, const char
 	str_add(source, "}\n");
 }
 
-static void scan_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void scan_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct wanted *wanted = context;
 	const struct scan *scan = wanted->scan;
 	const char *type = generate_value(scan->dtype);
@@ -67,7 +65,7 @@ static void scan_write_source(struct str *source, const void *context,
 }
 
 static const struct kernel_family scan_family = {
-	"scan", scan_write_source, {[SCHEDULE_MANY] = {SEGMENTS}, [SCHEDULE_ONE] = {1}},
+	"scan", scan_write_source, {[SCHEDULE_MANY] = {SEGMENTS, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 /* One kernel over all chunks; `prefixes` may be NULL. */

@@ -61,10 +61,8 @@ static void scatter_write_types(struct str *source, const struct scatter_class *
 		"{\n\treturn (kz_value)(%s);\n}\n", ops[class->op]);
 }
 
-static void scatter_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void scatter_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	static const char *const names[] = {"IN_ORDER", "ATOMIC", "TALLY", "LIST", "SORT", "WALK"};
 	static const char *const atomics[] = {"Add", "Min", "Max"};
 	const struct scatter_class *class = context;
@@ -79,12 +77,12 @@ static void scatter_write(struct str *source, const void *context,
 		str_addf(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value a)\n"
 			"{\n\tatomic%s(%s *)to, %s)a);\n}\n", atomics[class->op], type, type);
 	}
-	str_addf(source, "#define CHUNK %d\n%s%s#define KZ_%s\n%s", CHUNK, device_chunks, device_indexing,
+	str_addf(source, "%s%s#define KZ_%s\n%s", device_chunks, device_indexing,
 		names[class->kernel], device_scatter);
 }
 
 static const struct kernel_family scatter_family = {
-	"scatter", scatter_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+	"scatter", scatter_write, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 static kz_status scatter_launch(const struct scatter *scatter, enum scatter_kernel kernel,

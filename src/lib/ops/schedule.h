@@ -8,13 +8,14 @@
  * A GPU runs many threads of a block at once.  The CPU device runs them one after the other: there
  * a block of one thread that walks over more elements is fastest.  A family of kernels (kernels.h)
  * has a schedule for each of the two, and takes its numbers from the one that schedule_of chooses.
+ * The text of its kernels has them as macros, whose names stand beside the members.
  */
 #include "lib/core/device.h"
 
 struct schedule {
-	int threads;  /* of a block */
-	int tile;     /* elements of a block, in a family that cuts its work into tiles */
-	int each;     /* elements of a thread, in a family that counts these */
+	int threads;  /* of a block: KZ_THREADS */
+	int tile;     /* elements of a block, in a family that cuts its work into tiles: KZ_TILE_SIZE */
+	int each;     /* elements of a thread, in a family that counts these: KZ_PER_THREAD */
 };
 
 /* For a device that runs many threads at once, and for one that runs a thread at a time. */
@@ -29,12 +30,6 @@ static inline const struct schedule *schedule_of(const struct schedule schedules
 	const struct kz_device *dev)
 {
 	return &schedules[schedule_kind(dev)];
-}
-
-/* What kernels/NAME.cuh are told of the device: KZ_SERIAL where a block has one thread. */
-static inline const char *schedule_define(const struct kz_device *dev)
-{
-	return schedule_kind(dev) == SCHEDULE_ONE ? "#define KZ_SERIAL\n" : "";
 }
 
 #endif

@@ -23,10 +23,8 @@ struct transposed {
 	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
 };
 
-static void transpose_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void transpose_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	static const char *const types[17] = {
 		[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int",
 		[8] = "unsigned long long", [16] = "ulonglong2",
@@ -113,20 +111,18 @@ static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct tran
 
 kz_status transpose_run(const struct transpose *copy, kz_error *err)
 {
-	const struct kernels_want want = {.family = &transpose_family, .key = &copy->size,
-		.size = sizeof(copy->size)};
 	struct transposed shape;
 	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
 	void *params[] = {&address[0], &address[1], &shape};
-	struct kernels_call call = {
+	struct kernels_run run = {
+		.want = {&transpose_family, &copy->size, sizeof(copy->size)},
 		.stream = copy->stream, .params = params, .used = copy->memory, .used_count = 2,
-		.block = kz_dim(schedule_of(transpose_family.schedules, copy->device)->threads, 1, 1),
 	};
-	kz_status st = kernels_get(&call.kernel, copy->device, &want, err);
+	kz_status st = kernels_get(&run.kernel, copy->device, &run.want, err);
 	if (st || copy->compile_only) {
 		return st;
 	}
 	transpose_fill(&shape, copy);
-	call.grid = transpose_choose_grid(&shape, copy);
-	return kernels_launch(&call, err);
+	run.grid = transpose_choose_grid(&shape, copy);
+	return kernels_run(&run, err);
 }

@@ -47,10 +47,8 @@ struct histogram_class {
 	uint8_t weighted, shared, ways, combine;
 };
 
-static void histogram_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void histogram_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct histogram_class *class = context;
 	generate_prelude(source, dtype_bit(class->dtype) | dtype_bit(class->edge), false);
 	str_add(source, "typedef ");

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 8192, BLOCK = 256, WARP = 32 }; /* the first as in search.cuh */
+enum { CHUNK = 8192, BLOCK = 256, WARP = 32 };
 
 /* Kernels */
 
@@ -28,10 +28,8 @@ struct search_class {
 	kz_dtype place;
 };
 
-static void search_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void search_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	static const char *const names[] = {"ORDER", "LEFT", "RIGHT", "BINS"};
 	const struct search_class *class = context;
 	generate_prelude(source, dtype_bit(class->dtype), false);
@@ -47,7 +45,7 @@ static void search_write(struct str *source, const void *context,
 }
 
 static const struct kernel_family search_family = {
-	"search", search_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {WARP}},
+	"search", search_write, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {WARP, CHUNK}},
 };
 
 /* One kernel for `count` elements; two or three arrays are what it uses. */

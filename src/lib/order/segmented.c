@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = 256, BLOCK = 256, TEXT = 512 }; /* the first as in segmented.cuh */
+enum { CHUNK = 256, BLOCK = 256, TEXT = 512 };
 
 /* How elements are combined. */
 struct segmented {
@@ -43,10 +43,8 @@ static void segmented_write_function(struct str *source, const char *head, const
 	str_add(source, "}\n");
 }
 
-static void segmented_write(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void segmented_write(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct segmented *how = context;
 	generate_prelude(source, dtype_bit(how->dtype) | dtype_bit(how->result),
 		dtype_is_exact(how->dtype));
@@ -65,8 +63,9 @@ static void segmented_write(struct str *source, const void *context,
 	str_addf(source, "#line 1 \"segmented.cuh\"\n%s", device_segmented);
 }
 
+/* `tile` is the segments of a block. */
 static const struct kernel_family segmented_family = {
-	"segments", segmented_write, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+	"segments", segmented_write, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 static kz_status segmented_launch(struct kz_array *to, struct kz_array *from, struct kz_array *offsets,

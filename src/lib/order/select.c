@@ -62,13 +62,12 @@ struct select_class {
 	int32_t ranks; /* of CLASSES and SPLIT */
 };
 
-static void select_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void select_write_source(struct str *source, const void *context)
 {
 	static const char *const kernels[] = {"SAMPLE", "NARROW", "PICK", "GIVE", "CLASSES", "SPLIT"};
 	const struct select_class *class = context;
 	key_order_write(source, class->bits, 1);
-	str_addf(source, "#define KZ_%s\n#define TILE %d\n", kernels[class->kernel], schedule->tile);
+	str_addf(source, "#define KZ_%s\n", kernels[class->kernel]);
 	if (class->ranks) {
 		str_addf(source, "#define KZ_RANKS %d\n", class->ranks);
 	}

@@ -81,15 +81,14 @@ static int sort_passes(kz_dtype dtype)
 	return (int)kz_dtype_size(dtype) + (dtype_is_complex(dtype) ? 1 : 0);
 }
 
-static void sort_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void sort_write_source(struct str *source, const void *context)
 {
 	const struct sort_class *class = context;
 	key_order_write(source, class->bits, class->parts);
-	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n#define TILE %d\n"
+	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n"
 		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
 		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
-		class->payload, schedule->tile, BUCKET_TILE);
+		class->payload, BUCKET_TILE);
 	str_add(source, device_sort);
 	if (class->buckets) {
 		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");

@@ -43,8 +43,7 @@ struct merge_kernel {
 	bool runs;
 };
 
-static void merge_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void merge_write_source(struct str *source, const void *context)
 {
 	const struct merge_kernel *kernel = context;
 	const struct merge *merge = kernel->merge;
@@ -70,9 +69,8 @@ static void merge_write_source(struct str *source, const void *context,
 		"{\nreturn", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
 		merge->along.descending ? "b" : "a", merge->along.descending ? "a" : "b");
 	user_text_add(source, "sort", "comparison", merge->less, ";");
-	str_addf(source, "}\n#define KZ_%s\n#define BLOCK %d\n#define KZ_INDEXES %d\n"
-		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
-		schedule->threads, merge->with_indexes);
+	str_addf(source, "}\n#define KZ_%s\n#define KZ_INDEXES %d\n"
+		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE", merge->with_indexes);
 	str_add(source, device_sort_merge);
 }
 

@@ -124,12 +124,10 @@ static kz_status choice_check_weights(const struct choice *choice, int replace, 
 
 /* With weights and replacement: a search in the running sums. */
 
-static void choice_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void choice_write_source(struct str *source, const void *context)
 {
 	(void)context;
-	str_addf(source, "#define BLOCK %d\n#define EACH %d\n#line 1 \"choice.cuh\"\n",
-		schedule->threads, schedule->each);
+	str_add(source, "#line 1 \"choice.cuh\"\n");
 	str_add(source, device_choice);
 }
 

@@ -181,10 +181,8 @@ static int random_per(const struct random_row *row, kz_dtype dtype)
 	return row->kind == PLACE ? 1 : random_work(row, dtype) == KZ_F32 ? 4 : 2;
 }
 
-static void random_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void random_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL 2\n"
 		"#define KZ_BELOW 3\n#define KZ_PLACE 4\n";
 	const struct random_class *class = context;
@@ -196,7 +194,6 @@ static void random_write_source(struct str *source, const void *context,
 		"typedef %s kz_param;\n", kinds, row->kind, row->value,
 		random_per(row, class->dtype), class->digits, kz_dtype_ctype(class->dtype),
 		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double");
-	str_addf(source, "#define CHUNK %d\n", CHUNK);
 	str_add(source, device_chunks);
 	str_add(source, device_draw);
 }
@@ -207,7 +204,7 @@ static int random_digits(kz_dtype dtype)
 }
 
 static const struct kernel_family random_family = {
-	"random", random_write_source, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+	"random", random_write_source, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 /* Fill an array without gaps. */
@@ -222,21 +219,20 @@ static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz
 	CUdeviceptr address = array_address(array);
 	void *params[] = {&address, &count, &draw->rng->seed, &first, &draw->rng->stream,
 		(void *)&draw->a, (void *)&draw->b};
-	const struct kernels_run run = {
+	struct kernels_run run = {
 		.want = {&random_family, &class, sizeof(class), .what = draw->row->name},
 		.stream = draw->stream, .grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1, 1),
 		.params = params, .arrays = &array, .array_count = 1,
 	};
-	struct kz_kernel *kernel;
 	kz_status st;
 	if (count == 0) {
 		return KZ_OK;
 	}
-	if ((st = kernels_get(&kernel, draw->stream->device, &run.want, err))
+	if ((st = kernels_get(&run.kernel, draw->stream->device, &run.want, err))
 	    || (st = random_take(&first, draw->rng, divide_up(count, per), err))) {
 		return st;
 	}
-	return kernels_start(kernel, &run, err);
+	return kernels_run(&run, err);
 }
 
 /* Results */

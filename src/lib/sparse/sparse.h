@@ -95,7 +95,7 @@ struct sparse_job {
 	int lanes;            /* of SPARSE_VECTOR, else 0 */
 	int64_t count;        /* what blocks share out */
 	int64_t per;          /* and how much of it each has */
-	kz_dim3 block;        /* in place of the schedule's; zeros: 256 threads (kernels.h) */
+	kz_dim3 block;        /* where blocks have many threads: their shape; zeros: 256 along x */
 	int64_t grid_y;       /* 0: 1 */
 	int array_count;
 	struct kz_array *arrays[SPARSE_ARRAYS];

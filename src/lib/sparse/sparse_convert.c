@@ -119,7 +119,6 @@ static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64
 		st = st ? st : kz_scan(&offsets, counts, "a + b", "0", &scan, err);
 		job.kernel = SPARSE_PLACE;
 		job.dtype = entries->data->dtype;
-		job.block = kz_dim(32, 1, 1);
 		job.array_count = 7;
 		memcpy(job.arrays, (struct kz_array *[]){sorted.data,
 			by_rows ? sorted.row_of : sorted.column_of,

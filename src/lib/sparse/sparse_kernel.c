@@ -8,7 +8,7 @@
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
 
-enum { BLOCK = 256 }; /* as in sparse.cuh */
+enum { BLOCK = 256, WARP = 32 };
 
 struct sparse_class {
 	uint32_t kernel;
@@ -42,10 +42,8 @@ static void sparse_write_values(struct str *source, kz_dtype dtype)
 		: "#define KZ_ZERO 0\n#define KZ_MADD(c, a, b) fma(a, b, c)\n");
 }
 
-static void sparse_write_source(struct str *source, const void *context,
-	const struct schedule *schedule)
+static void sparse_write_source(struct str *source, const void *context)
 {
-	(void)schedule;
 	const struct sparse_class *class = context;
 	if (class->dtype) {
 		sparse_write_values(source, class->dtype);
@@ -56,7 +54,14 @@ static void sparse_write_source(struct str *source, const void *context,
 }
 
 static const struct kernel_family sparse_family = {
-	"sparse", sparse_write_source, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
+	"sparse", sparse_write_source,
+	{[SCHEDULE_MANY] = {BLOCK, SPARSE_CHUNK}, [SCHEDULE_ONE] = {1, SPARSE_CHUNK}},
+};
+
+/* SPARSE_PLACE, whose blocks are warps. */
+static const struct kernel_family sparse_places = {
+	"sparse", sparse_write_source,
+	{[SCHEDULE_MANY] = {WARP, SPARSE_CHUNK}, [SCHEDULE_ONE] = {1, SPARSE_CHUNK}},
 };
 
 bool sparse_walks(const struct kz_device *dev)
@@ -70,12 +75,15 @@ kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_
 	CUdeviceptr addresses[SPARSE_ARRAYS];
 	void *params[SPARSE_ARRAYS + SPARSE_NUMBERS];
 	struct kernels_run run = {
-		.want = {&sparse_family, &class, sizeof(class), .what = sparse_names[job->kernel]},
-		.stream = stream, .block = job->block, .params = params,
+		.want = {job->kernel == SPARSE_PLACE ? &sparse_places : &sparse_family, &class, sizeof(class), .what = sparse_names[job->kernel]},
+		.stream = stream, .params = params,
 		.arrays = job->arrays, .array_count = job->array_count,
 	};
 	if (job->count == 0) {
 		return KZ_OK;
+	}
+	if (!sparse_walks(stream->device)) {
+		run.block = job->block;
 	}
 	run.grid = kz_dim(divide_up(job->count, job->per), job->grid_y ? job->grid_y : 1, 1);
 	for (int i = 0; i < job->array_count; i++) {
