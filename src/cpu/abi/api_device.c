@@ -5,6 +5,7 @@
  */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "base/str.h"
 #include "cpu/abi/api.h"
 #include "cpu/exec/worker_pool.h"

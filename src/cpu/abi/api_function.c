@@ -2,6 +2,7 @@
 /* Attributes and parameters of kernels.  api_occupancy.c says how many of their blocks fit. */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "cpu/abi/api.h"
 
 #include "cpu/exec/launch.h"

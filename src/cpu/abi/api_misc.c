@@ -3,6 +3,7 @@
 #include "base/common.h"
 
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "cpu/abi/api.h"
 #include "cpu/config/settings.h"
 #include "cpu/object/cu_module.h"

@@ -9,7 +9,7 @@
 #include "base/common.h"
 #include "cpu/mem/device_memory.h"
 #include "cpu/runtime/rt.h"
-#include "base/cuda_abi.h"
+#include "base/kudzu_abi.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -20,7 +20,7 @@
  * through struct rt_warp.  It holds no symbol and no address, so that it can be cached.
  */
 #include "base/common.h"
-#include "base/cuda_abi.h"
+#include "base/kudzu_abi.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

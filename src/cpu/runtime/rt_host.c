@@ -8,8 +8,8 @@
 
 #include "cpu/runtime/rt.h"
 
-#include "base/cuda_abi.h"
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "cpu/mem/fault.h"
 #include "cpu/runtime/heap.h"
 #include "cpu/runtime/device_printf.h"

@@ -12,6 +12,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/kudzu_abi.h"
 #include "lib/core/device.h"
 #include "lib/core/live.h"
 

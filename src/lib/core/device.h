@@ -14,6 +14,7 @@
  *
  * device.c has these functions; device_open.c makes and ends devices.
  */
+#include "base/kudzu_abi.h"
 #include "lib/core/mempool.h"
 #include "lib/core/object.h"
 #include "lib/core/pinned.h"

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/kudzu_abi.h"
 #include "base/store.h"
 #include "base/str.h"
 #include "lib/core/capture.h"

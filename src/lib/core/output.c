@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "lib/core/device.h"
 
 static void output_pass(void *user, int kind, const char *text, size_t size)

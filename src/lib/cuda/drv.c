@@ -19,6 +19,7 @@
 #include "base/dl.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "base/str.h"
 #include "base/trust.h"
 

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "base/store_folder.h"
 #include "base/str.h"
 #include "lib/core/device.h"

@@ -10,6 +10,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/kudzu_abi.h"
 #include "lib/core/trace.h"
 #include "lib/module/kernel_launch.h"
 #include "lib/rtc/resources.h"

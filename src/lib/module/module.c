@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/kudzu_abi.h"
 #include "base/str.h"
 #include "lib/core/capture.h"
 #include "lib/core/trace.h"

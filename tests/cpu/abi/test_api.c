@@ -7,6 +7,7 @@
 #include "cpu/support/api.h"
 
 #include "base/file.h"
+#include "base/kudzu_abi.h"
 #include "base/map.h"
 #include "support/suite.h"
 

@@ -5,6 +5,7 @@
  */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "cpu/support/api.h"
 
 #include "cpu/mem/gap.h"

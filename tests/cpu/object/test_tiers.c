@@ -7,6 +7,7 @@
 
 #include "cpu/support/api.h"
 
+#include "base/kudzu_abi.h"
 #include "base/str.h"
 #include "cpu/jit/jit.h"
 #include "support/store_folder.h"

@@ -2,6 +2,7 @@
 /* Modules that are shared: nobody can tell, and nobody is left behind. */
 #include "base/common.h"
 
+#include "base/kudzu_abi.h"
 #include "lib/module/image_cache.h"
 #include "support/support.h"
 #include "support/suite.h"

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BASE_KUDZU_ABI_H
+#define BASE_KUDZU_ABI_H
+
+/* What our own driver adds to the binary interface of CUDA. */
+#include "base/cuda_abi.h"
+
+#include <stdatomic.h>
+
+/* The device of our own driver, of which there is one; 16 bytes. */
+#define CU_DEVICE_UUID_KUDZU "kudzu-cpu-device"
+/* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
+ * version of the LLVM that makes its code, 190107 is 19.1.7; how wide the gaps around memory that
+ * kernels address can be, in KiB, and what that is where addresses are not scarce; 1 if
+ * KUDZU_CPU_GUARD is on, so that each array wants an allocation of its own. */
+#define CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY ((CUdevice_attribute)0x4B5A0001)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION ((CUdevice_attribute)0x4B5A0002)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_GAP ((CUdevice_attribute)0x4B5A0003)
+#define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
+#define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
+
+/* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling thread
+ * has logged since it asked last.  The iterator is left alone. */
+#define CU_LOGS_KUDZU_OWN 0x4B5A0001u
+
+/* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
+ * kernels print goes to standard output, and what fails of their assertions to standard error, until
+ * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
+ * not any more when another call of set_output has returned.  flush_output: flush what kernels
+ * printed to standard output; 0, or the errno of text that was lost since it was asked last.  There is
+ * something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
+ * on and off, -1 as the variable says.  module_size: the bytes that a module takes, but for its
+ * variables. */
+enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
+typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
+struct kudzu_exports {
+	CUresult (*set_output)(CUcontext context, kudzu_output_fn *function, void *user);
+	CUresult (*set_limits)(int value);
+	size_t (*module_size)(CUmodule module);
+	int (*flush_output)(CUcontext context);
+	const atomic_bool *has_output;
+};
+
+/* Our own: bytes of machine code of a kernel, how many of its threads each call of that runs,
+ * whether it was compiled with care (1) or, since it is big, in a hurry (2), and the microseconds
+ * that this took, or to read it from the cache; 0 before that. */
+#define CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE ((CUfunction_attribute)0x4B5A0001)
+#define CU_FUNC_ATTRIBUTE_KUDZU_WIDTH ((CUfunction_attribute)0x4B5A0002)
+#define CU_FUNC_ATTRIBUTE_KUDZU_TIER ((CUfunction_attribute)0x4B5A0003)
+#define CU_FUNC_ATTRIBUTE_KUDZU_COMPILE_US ((CUfunction_attribute)0x4B5A0004)
+
+#endif
