@@ -121,64 +121,65 @@ kz_status sparse_read_options(struct kz_stream **stream, bool *trusted, struct k
 	return stream_pick(stream, dev, options ? options->stream : NULL, err);
 }
 
-kz_status sparse_check_dtype(kz_dtype dtype, kz_error *err)
+kz_status sparse_check_dtype(kz_dtype dtype, const char *call, kz_error *err)
 {
 	return dtype_is_float(dtype) || dtype_is_complex(dtype) ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected floats or complex numbers in a sparse matrix, "
-			"got %s", dtype_refused(dtype));
+		: error_set(err, KZ_INVALID, "%s: expected floats or complex numbers in a sparse "
+			"matrix, got %s", call, dtype_refused(dtype));
 }
 
-kz_status sparse_check_op(kz_matrix_op op, kz_error *err)
+kz_status sparse_check_op(kz_matrix_op op, const char *call, kz_error *err)
 {
 	return op >= KZ_MATRIX_AS_IS && op <= KZ_MATRIX_ADJOINT ? KZ_OK
-		: error_set(err, KZ_INVALID, "%d is not a kz_matrix_op", (int)op);
+		: error_set(err, KZ_INVALID, "%s: %d is not a kz_matrix_op", call, (int)op);
 }
 
-/* A part has this many elements, which are indexes or are not. */
-static kz_status sparse_check_part(const struct kz_array *data, const struct kz_array *part,
-	const char *what, int64_t count, bool is_index, const char *call, kz_error *err)
-{
-	kz_status st;
-	if ((st = object_check_as(part, OBJECT_ARRAY, call, "part", err))
-	    || (st = array_same_device("make a sparse matrix", data, part, err))) {
-		return st;
-	}
-	if (part->shape.ndim != 1 || part->count != count) {
-		return error_set(err, KZ_INVALID, "expected %s of shape (%lld,), got %s", what,
-			(long long)count, shape_text(&part->shape).text);
-	}
-	if (is_index && part->dtype != KZ_I32 && part->dtype != KZ_I64) {
-		return error_set(err, KZ_INVALID, "expected int32 or int64 as %s, got %s", what,
-			dtype_refused(part->dtype));
-	}
-	return KZ_OK;
-}
-
-static const char *const sparse_place_names[] = {
-	[KZ_SPARSE_CSR] = "pointers of rows",
-	[KZ_SPARSE_COO] = "rows",
-};
-
-/* Check what can be without looking at numbers. */
+/* Check what can be without looking at numbers: each part has one extent, of as many elements as
+ * the format says, and the indexes are integers. */
 static kz_status sparse_check_parts(const struct sparse_parts *parts, const char *call, kz_error *err)
 {
+	const struct kz_array *data = parts->data;
+	const bool is_csr = parts->format == KZ_SPARSE_CSR;
 	kz_status st;
-	bool is_csr = parts->format == KZ_SPARSE_CSR;
 	if (parts->rows < 0 || parts->columns < 0 || parts->rows == INT64_MAX) {
-		return error_set(err, KZ_INVALID, "a matrix cannot have %lld rows and %lld columns",
+		return error_set(err, KZ_INVALID,
+			"%s: a matrix cannot have %lld rows and %lld columns", call,
 			(long long)parts->rows, (long long)parts->columns);
 	}
-	if ((st = object_check_as(parts->data, OBJECT_ARRAY, call, "data", err))) {
+	if ((st = object_check_as(data, OBJECT_ARRAY, call, "data", err))
+	    || (st = sparse_check_dtype(data->dtype, call, err))) {
 		return st;
 	}
-	int64_t count = parts->data->count;
-	if ((st = sparse_check_dtype(parts->data->dtype, err))
-	    || (st = sparse_check_part(parts->data, parts->data, "data", count, false, call, err))
-	    || (st = sparse_check_part(parts->data, parts->indices, "columns", count, true, call, err))) {
-		return st;
+	const struct {
+		const struct kz_array *array;
+		const char *argument, *what;
+		int64_t count;
+	} all[] = {
+		{data, "data", "data", data->count},
+		{parts->indices, is_csr ? "indices" : "column_indices", "columns", data->count},
+		{parts->places, is_csr ? "indptr" : "row_indices", is_csr ? "pointers of rows"
+		: "rows",
+			is_csr ? parts->rows + 1 : data->count},
+	};
+	for (size_t i = 0; i < countof(all); i++) {
+		const struct kz_array *part = all[i].array;
+		if ((st = object_check_as(part, OBJECT_ARRAY, call, all[i].argument, err))
+		    || (st = array_same_device("make a sparse matrix", data, part, err))) {
+			return st;
+		}
+		if (part->shape.ndim != 1 || part->count != all[i].count) {
+			return error_set(err, KZ_INVALID,
+				"%s: expected %s of shape (%lld,), got %s",
+				call, all[i].what, (long long)all[i].count,
+				shape_text(&part->shape).text);
+		}
+		if (i > 0 && part->dtype != KZ_I32 && part->dtype != KZ_I64) {
+			return error_set(err, KZ_INVALID,
+				"%s: expected int32 or int64 as %s, got %s",
+				call, all[i].what, dtype_refused(part->dtype));
+		}
 	}
-	return sparse_check_part(parts->data, parts->places, sparse_place_names[parts->format],
-		is_csr ? parts->rows + 1 : count, true, call, err);
+	return KZ_OK;
 }
 
 /* Numbers of parts */

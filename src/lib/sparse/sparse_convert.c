@@ -324,7 +324,8 @@ kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op o
 	bool trusted;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op, err))
+	    || (st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op,
+		__func__, err))
 	    || (st = sparse_read_options(&stream, &trusted, sparse_device(sparse), options, err))) {
 		return st;
 	}
@@ -384,7 +385,7 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err)) || (st = sparse_check_format(format, err))
-	    || (st = sparse_check_dtype(array->dtype, err))
+	    || (st = sparse_check_dtype(array->dtype, __func__, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(array), options, err))) {
 		return st;
 	}

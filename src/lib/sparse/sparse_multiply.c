@@ -68,12 +68,23 @@ kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struc
 
 /* Results */
 
+/* A product op(a) x, where x has so many columns and the matrix's type. */
+struct sparse_product {
+	struct kz_sparse *a;
+	kz_matrix_op op;
+	struct kz_array *x;
+	int64_t width;
+	struct kz_stream *stream;
+};
+
 /* y = op(a) x by adding to what is in y, by blocks of one thread.  The size of the matrix alone decides how
  * many sums there are for each element. */
-static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, kz_matrix_op op,
-	struct kz_array *x, int64_t width, struct kz_stream *stream, kz_error *err)
+static kz_status sparse_scatter(struct kz_array *y, const struct sparse_product *product,
+	kz_error *err)
 {
-	bool is_turned = op != KZ_MATRIX_AS_IS, is_csr = a->format == KZ_SPARSE_CSR;
+	const struct kz_sparse *a = product->a;
+	struct kz_stream *stream = product->stream;
+	bool is_turned = product->op != KZ_MATRIX_AS_IS, is_csr = a->format == KZ_SPARSE_CSR;
 	int64_t rows = is_turned ? a->columns : a->rows;
 	int64_t blocks = min64(SCATTER_MOST, a->count / (2 * rows + 1)) + 1;
 	int64_t per = divide_up(a->count, blocks);
@@ -81,7 +92,7 @@ static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, k
 	kz_status st;
 	blocks = per ? divide_up(a->count, per) : 1;
 	if ((st = kz_array_zeros_on(&parts, stream->device, dtype_wide(a->dtype), KZ_SHAPE(blocks, y->count),
-		stream, err)) || (st = sparse_read_values(&data, a, op, stream, err))) {
+		stream, err)) || (st = sparse_read_values(&data, a, product->op, stream, err))) {
 		kz_array_release(parts);
 		return st;
 	}
@@ -89,14 +100,14 @@ static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, k
 		.kernel = is_csr ? SPARSE_SCATTER_ROWS : SPARSE_SCATTER, .dtype = a->dtype,
 		.index = a->index, .count = a->count, .per = per, .array_count = 5,
 		.arrays = {parts, data, is_turned ? a->indices : a->places,
-			is_turned ? a->places : a->indices, x},
+			is_turned ? a->places : a->indices, product->x},
 	};
 	if (is_csr) {
 		job.numbers[job.number_count++] = a->rows;
 	}
 	job.numbers[job.number_count++] = a->count;
 	job.numbers[job.number_count++] = y->count;
-	job.numbers[job.number_count++] = width;
+	job.numbers[job.number_count++] = product->width;
 	job.numbers[job.number_count++] = per;
 	const struct sparse_job sum = {
 		.kernel = SPARSE_PARTS, .dtype = a->dtype, .index = a->index, .count = y->count,
@@ -110,17 +121,17 @@ static kz_status sparse_scatter(struct kz_array *y, const struct kz_sparse *a, k
 	return st;
 }
 
-/* y = op(a) x for arrays of the matrix's type */
-static kz_status sparse_multiply_any(struct kz_array *y, struct kz_sparse *a, kz_matrix_op op,
-	struct kz_array *x, int64_t width, struct kz_stream *stream, kz_error *err)
+static kz_status sparse_multiply_any(struct kz_array *y, const struct sparse_product *product,
+	kz_error *err)
 {
 	struct kz_sparse *csr = NULL;
-	bool is_csr = a->format == KZ_SPARSE_CSR && op == KZ_MATRIX_AS_IS;
+	struct kz_stream *stream = product->stream;
+	bool is_csr = product->a->format == KZ_SPARSE_CSR && product->op == KZ_MATRIX_AS_IS;
 	if (sparse_walks(stream->device) && !is_csr) {
-		return sparse_scatter(y, a, op, x, width, stream, err);
+		return sparse_scatter(y, product, err);
 	}
-	kz_status st = sparse_as_csr(&csr, a, op, stream, err);
-	st = st ? st : sparse_multiply(y, csr, x, width, stream, err);
+	kz_status st = sparse_as_csr(&csr, product->a, product->op, stream, err);
+	st = st ? st : sparse_multiply(y, csr, product->x, product->width, stream, err);
 	kz_sparse_release(csr);
 	return st;
 }
@@ -139,19 +150,19 @@ static bool sparse_is_direct(const struct contract_how *how, const struct kz_spa
 	return is_direct;
 }
 
-/* The product of arrays of one type. */
-static kz_status sparse_multiply_to(kz_array **out, struct kz_sparse *a, kz_matrix_op op,
-	struct kz_array *x, const kz_shape *shape, const struct contract_how *how, kz_error *err)
+/* The product, of a shape, where the options want it. */
+static kz_status sparse_multiply_to(kz_array **out, const struct sparse_product *product,
+	const kz_shape *shape, const struct contract_how *how, kz_error *err)
 {
 	struct kz_array *y = NULL;
-	int64_t width = shape->ndim == 1 ? 1 : shape->dims[1];
 	kz_status st = KZ_OK;
-	if (sparse_is_direct(how, a, x)) {
+	if (sparse_is_direct(how, product->a, product->x)) {
 		y = kz_array_retain(how->into);
 	} else {
-		st = array_create_on(&y, how->stream->device, a->dtype, shape, how->stream, err);
+		st = array_create_on(&y, how->stream->device, product->a->dtype, shape, how->stream,
+			err);
 	}
-	st = st || !y->count ? st : sparse_multiply_any(y, a, op, x, width, how->stream, err);
+	st = st || !y->count ? st : sparse_multiply_any(y, product, err);
 	st = st ? st : sparse_hand_out(out, y, how, err);
 	kz_array_release(y);
 	return st;
@@ -191,7 +202,8 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	kz_shape shape = {.ndim = 0};
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
-	if ((st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op, err))) {
+	if ((st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op, __func__,
+		err))) {
 		return st;
 	}
 	struct kz_array *operands[2] = {sparse->data, x};
@@ -203,7 +215,9 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 	kz_dtype dtype = sparse_computed(&how, sparse, x);
 	if (!(st = sparse_cast(&cast, sparse, dtype, how.stream, err))
 	    && !(st = elementwise_contiguous(&from, x, dtype, how.stream, err))) {
-		st = sparse_multiply_to(out, cast, op, from, &shape, &how, err);
+		const struct sparse_product product = {cast, op, from, shape.ndim == 1 ? 1
+			: shape.dims[1], how.stream};
+		st = sparse_multiply_to(out, &product, &shape, &how, err);
 	}
 	kz_array_release(from);
 	kz_sparse_release(cast);
