@@ -299,17 +299,6 @@ static void show_print_times(double *times, int64_t count, int64_t size)
 	putchar('\n');
 }
 
-static kz_status show_time_one(double *out, const struct run *run, kz_kernel *kernel,
-	const struct run_values *values, kz_event *start, kz_event *stop, kz_error *err)
-{
-	kz_status st;
-	if ((st = kz_event_record(start, NULL, err)) || (st = run_launch(run, kernel, values, err))
-	    || (st = kz_event_record(stop, NULL, err)) || (st = kz_event_synchronize(stop, err))) {
-		return st;
-	}
-	return kz_event_elapsed_ms(out, start, stop, err);
-}
-
 kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
 	const struct run_values *values, kz_error *err)
 {
@@ -322,7 +311,12 @@ kz_status run_time(const struct run *run, kz_device *dev, kz_kernel *kernel,
 	st = kz_event_create(&start, dev, err);
 	st = st ? st : kz_event_create(&stop, dev, err);
 	for (int64_t i = 0; i < run->times && st == KZ_OK; i++) {
-		st = show_time_one(&times[i], run, kernel, values, start, stop, err);
+		if (!(st = kz_event_record(start, NULL, err))
+		    && !(st = run_launch(run, kernel, values, err))
+		    && !(st = kz_event_record(stop, NULL, err))
+		    && !(st = kz_event_synchronize(stop, err))) {
+			st = kz_event_elapsed_ms(&times[i], start, stop, err);
+		}
 	}
 	if (st == KZ_OK) {
 		show_print_times(times, run->times, run_values_size(values));

@@ -252,13 +252,22 @@ static int fft_cosine_type(const struct fft_call *call)
 
 typedef kz_status fft_runner(const struct fft_job *job, kz_error *err);
 
-/* Transform `from` to `to`, which may be the same, by one of the four functions. */
-static kz_status fft_along(const struct fft_call *call, fft_runner *run, struct kz_array *to,
-	const struct kz_array *from, int64_t axis, double scale, kz_error *err)
+/* The transform of one axis. */
+struct fft_step {
+	fft_runner *run;
+	int64_t axis;
+	double scale;
+};
+
+/* Transform `from` to `to`, which may be the same. */
+static kz_status fft_along(const struct fft_call *call, const struct fft_step *step,
+	struct kz_array *to, const struct kz_array *from, kz_error *err)
 {
+	const int64_t axis = step->axis;
 	struct fft_job job = {
 		.device = array_device(to), .stream = call->stream, .dtype = call->dtype,
-		.length = call->lengths.dims[axis], .is_inverse = call->is_inverse, .scale = scale,
+		.length = call->lengths.dims[axis], .is_inverse = call->is_inverse,
+		.scale = step->scale,
 		.cosine_type = fft_cosine_type(call), .is_ortho = call->is_ortho,
 	};
 	fft_side_init(&job.in, from, axis);
@@ -268,7 +277,7 @@ static kz_status fft_along(const struct fft_call *call, fft_runner *run, struct 
 			job.dims[job.ndim++] = to->shape.dims[i];
 		}
 	}
-	return to->count ? run(&job, err) : KZ_OK;
+	return to->count ? step->run(&job, err) : KZ_OK;
 }
 
 /* All axes, the last one first: it is the real one of real numbers. */
@@ -278,10 +287,12 @@ static kz_status fft_forward(const struct fft_call *call, struct kz_array *resul
 	kz_status st = KZ_OK;
 	for (int64_t i = call->axes.count; !st && i-- > 0;) {
 		bool is_first = i == call->axes.count - 1;
-		fft_runner *run = call->domain == FFT_COSINE ? dct_run
-			: is_first && call->domain == FFT_TO_HALF ? fft_run_real : fft_run;
-		st = fft_along(call, run, result, is_first ? operand : result, call->axes.items[i],
-			i == 0 ? call->scale : 1, err);
+		const struct fft_step step = {
+			.run = call->domain == FFT_COSINE ? dct_run
+				: is_first && call->domain == FFT_TO_HALF ? fft_run_real : fft_run,
+			.axis = call->axes.items[i], .scale = i == 0 ? call->scale : 1,
+		};
+		st = fft_along(call, &step, result, is_first ? operand : result, err);
 	}
 	return st;
 }
@@ -298,12 +309,12 @@ static kz_status fft_to_real(const struct fft_call *call, struct kz_array *resul
 			call->stream, err);
 	}
 	for (int64_t i = 0; !st && i < last; i++) {
-		st = fft_along(call, fft_run, spectrum, i == 0 ? operand : spectrum,
-			call->axes.items[i], 1, err);
+		const struct fft_step step = {fft_run, call->axes.items[i], 1};
+		st = fft_along(call, &step, spectrum, i == 0 ? operand : spectrum, err);
 	}
 	if (!st) {
-		st = fft_along(call, fft_run_to_real, result, spectrum ? spectrum : operand,
-			call->last, call->scale, err);
+		const struct fft_step step = {fft_run_to_real, call->last, call->scale};
+		st = fft_along(call, &step, result, spectrum ? spectrum : operand, err);
 	}
 	kz_array_release(spectrum);
 	return st;

@@ -63,22 +63,28 @@ kz_status kz_ifftshift(kz_array **out, kz_array *array, kz_axes axes, const kz_o
 }
 
 /* `count` whole numbers from `first` on, rolled by it, over length * spacing. */
-static kz_status order_frequencies(kz_array **out, kz_device *dev, int64_t first, int64_t count,
-	int64_t length, double spacing, const char *name, kz_error *err)
+struct frequencies {
+	const char *call;
+	int64_t first, count, length;
+	double spacing;
+};
+
+static kz_status order_frequencies(kz_array **out, kz_device *dev, const struct frequencies *f,
+	kz_error *err)
 {
 	struct kz_array *numbers = NULL, *rolled = NULL;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), name, err))
-	    || (st = object_check_as(dev, OBJECT_DEVICE, name, "dev", err))) {
+	if ((st = out_check(out, sizeof(*out), f->call, err))
+	    || (st = object_check_as(dev, OBJECT_DEVICE, f->call, "dev", err))) {
 		return st;
 	}
-	if (length < 1 || spacing == 0) {
+	if (f->length < 1 || f->spacing == 0) {
 		return error_set(err, KZ_INVALID, "%s: expected a length of at least 1 and a spacing "
-			"other than 0, got %lld and %g", name, (long long)length, spacing);
+			"other than 0, got %lld and %g", f->call, (long long)f->length, f->spacing);
 	}
-	if (!(st = kz_arange(&numbers, dev, KZ_F64, first, first + count, 1, err))
-	    && !(st = kz_array_roll(&rolled, numbers, first, 0, NULL, err))) {
-		double step = 1 / ((double)length * spacing);
+	if (!(st = kz_arange(&numbers, dev, KZ_F64, f->first, f->first + f->count, 1, err))
+	    && !(st = kz_array_roll(&rolled, numbers, f->first, 0, NULL, err))) {
+		double step = 1 / ((double)f->length * f->spacing);
 		st = kz_apply(out, KZ_OP_MULTIPLY, NULL, err, KZ_ARGS(rolled, step));
 	}
 	kz_array_release(numbers);
@@ -88,10 +94,12 @@ static kz_status order_frequencies(kz_array **out, kz_device *dev, int64_t first
 
 kz_status kz_fftfreq(kz_array **out, kz_device *dev, int64_t length, double spacing, kz_error *err)
 {
-	return order_frequencies(out, dev, -(length / 2), length, length, spacing, __func__, err);
+	const struct frequencies all = {__func__, -(length / 2), length, length, spacing};
+	return order_frequencies(out, dev, &all, err);
 }
 
 kz_status kz_rfftfreq(kz_array **out, kz_device *dev, int64_t length, double spacing, kz_error *err)
 {
-	return order_frequencies(out, dev, 0, length / 2 + 1, length, spacing, __func__, err);
+	const struct frequencies half = {__func__, 0, length / 2 + 1, length, spacing};
+	return order_frequencies(out, dev, &half, err);
 }
