@@ -85,11 +85,6 @@ kz_status contract_check_into(const struct contract_how *how, const kz_shape *sh
 
 /* Labels */
 
-struct labels {
-	int64_t count;
-	uint8_t items[KZ_MAX_DIMS];
-};
-
 static uint64_t contract_mask(const uint8_t *labels, int64_t count)
 {
 	uint64_t mask = 0;
@@ -100,9 +95,9 @@ static uint64_t contract_mask(const uint8_t *labels, int64_t count)
 }
 
 /* Those of a list that are in a set, in the order of the list. */
-static struct labels contract_choose(const uint8_t *labels, int64_t count, uint64_t set)
+static struct contract_labels contract_choose(const uint8_t *labels, int64_t count, uint64_t set)
 {
-	struct labels out = {0, {0}};
+	struct contract_labels out = {0, {0}};
 	for (int64_t i = 0; i < count; i++) {
 		if (set >> labels[i] & 1) {
 			out.items[out.count++] = labels[i];
@@ -111,7 +106,7 @@ static struct labels contract_choose(const uint8_t *labels, int64_t count, uint6
 	return out;
 }
 
-static void contract_append(struct labels *to, const struct labels *from)
+static void contract_append(struct contract_labels *to, const struct contract_labels *from)
 {
 	for (int64_t i = 0; i < from->count; i++) {
 		to->items[to->count++] = from->items[i];
@@ -130,10 +125,10 @@ static int64_t contract_axis(const struct contract_term *term, uint8_t label)
 
 /* Those of a term's labels that are in a set, the largest stride first: if these axes can become
  * one, it is in this order. */
-static struct labels contract_sort(const struct contract_term *term, uint64_t set)
+static struct contract_labels contract_sort(const struct contract_term *term, uint64_t set)
 {
 	const struct kz_array *array = term->array;
-	struct labels out = contract_choose(term->labels, array->shape.ndim, set);
+	struct contract_labels out = contract_choose(term->labels, array->shape.ndim, set);
 	for (int64_t i = 1; i < out.count; i++) {
 		uint8_t label = out.items[i];
 		int64_t stride = llabs(array->strides[contract_axis(term, label)]), to = i;
@@ -148,7 +143,7 @@ static struct labels contract_sort(const struct contract_term *term, uint64_t se
 }
 
 /* Whether a view has these axes as one. */
-static bool contract_merges(const struct contract_term *term, const struct labels *labels)
+static bool contract_merges(const struct contract_term *term, const struct contract_labels *labels)
 {
 	const struct kz_array *array = term->array;
 	int64_t next = 0;
@@ -243,8 +238,8 @@ kz_status contract_multiply(kz_array **out, const struct kz_array *a, const stru
 struct contract {
 	const struct contract_how *how;
 	const struct contract_term *a, *b;
-	struct labels result;
-	struct labels batch, rows, columns, inner;
+	struct contract_labels result;
+	struct contract_labels batch, rows, columns, inner;
 };
 
 static kz_status contract_broadcast(kz_array **out, const struct contract *c, kz_error *err)
@@ -263,7 +258,7 @@ static kz_status contract_broadcast(kz_array **out, const struct contract *c, kz
 /* Both operands have all labels, so there is room for them. */
 static kz_status contract_reduce(kz_array **out, const struct contract *c, kz_error *err)
 {
-	struct labels all = c->result;
+	struct contract_labels all = c->result;
 	struct reduce_products products = {
 		.name = c->how->name, .dtype = c->how->dtype, .into = c->how->into,
 		.stream = c->how->stream, .axes = {.count = c->inner.count},
@@ -285,7 +280,8 @@ static kz_status contract_reduce(kz_array **out, const struct contract *c, kz_er
 /* Products of matrices */
 
 /* The product of the extents of a term's labels. */
-static int64_t contract_extent(const struct contract_term *term, const struct labels *labels)
+static int64_t contract_extent(const struct contract_term *term,
+	const struct contract_labels *labels)
 {
 	int64_t extent = 1;
 	for (int64_t i = 0; i < labels->count; i++) {
@@ -296,12 +292,12 @@ static int64_t contract_extent(const struct contract_term *term, const struct la
 
 /* A term with its batch as it is, and each of two groups as one axis. */
 static kz_status contract_as_matrices(kz_array **out, const struct contract *c,
-	const struct contract_term *term, const struct labels *rows, const struct labels *columns,
-	kz_error *err)
+	const struct contract_term *term, const struct contract_labels *rows,
+	const struct contract_labels *columns, kz_error *err)
 {
 	struct kz_array *turned = NULL, *copy = NULL;
 	struct contract_how how = {.dtype = term->array->dtype, .stream = c->how->stream};
-	struct labels all = c->batch;
+	struct contract_labels all = c->batch;
 	kz_shape shape = {.ndim = c->batch.count + 2};
 	contract_append(&all, rows);
 	contract_append(&all, columns);
@@ -324,12 +320,12 @@ static kz_status contract_as_matrices(kz_array **out, const struct contract *c,
 }
 
 /* The inner labels in the order that spares more copying. */
-static struct labels contract_sort_inner(const struct contract *c, uint64_t inner)
+static struct contract_labels contract_sort_inner(const struct contract *c, uint64_t inner)
 {
-	struct labels best = {0, {0}};
+	struct contract_labels best = {0, {0}};
 	int64_t least = INT64_MAX;
 	for (int i = 0; i < 2; i++) {
-		struct labels order = contract_sort(i ? c->b : c->a, inner);
+		struct contract_labels order = contract_sort(i ? c->b : c->a, inner);
 		int64_t copied = contract_merges(c->a, &order) ? 0 : c->a->array->count;
 		copied += contract_merges(c->b, &order) ? 0 : c->b->array->count;
 		if (copied < least) {
@@ -342,7 +338,7 @@ static struct labels contract_sort_inner(const struct contract *c, uint64_t inne
 
 /* The options' array as the product writes it; *out stays NULL if it has no such view. */
 static kz_status contract_open_into(kz_array **out, const struct contract *c, const kz_shape *shape,
-	const struct labels *order, kz_error *err)
+	const struct contract_labels *order, kz_error *err)
 {
 	struct contract_term into = {.array = c->how->into};
 	struct kz_array *turned = NULL;
@@ -361,7 +357,7 @@ static kz_status contract_open_into(kz_array **out, const struct contract *c, co
 
 /* A product in the order of its groups becomes the result. */
 static kz_status contract_close(kz_array **out, const struct contract *c, kz_array *product,
-	const kz_shape *shape, const struct labels *order, kz_error *err)
+	const kz_shape *shape, const struct contract_labels *order, kz_error *err)
 {
 	struct contract_term term = {.array = NULL};
 	struct kz_array *turned = NULL;
@@ -383,7 +379,7 @@ static kz_status contract_matrices(kz_array **out, const struct contract *c, kz_
 	const struct contract_how *how = c->how;
 	struct kz_array *a = NULL, *b = NULL, *product = NULL;
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
-	struct labels order = c->batch;
+	struct contract_labels order = c->batch;
 	kz_shape matrices = {.ndim = c->batch.count + 2}, shape;
 	kz_status st;
 	contract_append(&order, &c->rows);
@@ -426,19 +422,21 @@ static bool contract_is_swapped(const uint8_t *labels, int64_t ndim, uint64_t of
 }
 
 kz_status contract_pair(kz_array **out, const struct contract_term *a,
-	const struct contract_term *b, const uint8_t *labels, int64_t ndim,
+	const struct contract_term *b, const struct contract_labels *result,
 	const struct contract_how *how, kz_error *err)
 {
+	const uint8_t *labels = result->items;
+	const int64_t ndim = result->count;
 	uint64_t of_a = contract_mask(a->labels, a->array->shape.ndim);
 	uint64_t of_b = contract_mask(b->labels, b->array->shape.ndim);
 	uint64_t kept = contract_mask(labels, ndim);
 	uint64_t inner = of_a & of_b & ~kept;
 	bool swapped = contract_is_swapped(labels, ndim, of_a, of_b);
-	struct contract c = {.how = how, .a = swapped ? b : a, .b = swapped ? a : b};
+	struct contract c = {
+		.how = how, .a = swapped ? b : a, .b = swapped ? a : b, .result = *result,
+	};
 	uint64_t rows = swapped ? of_b & ~of_a : of_a & ~of_b;
 	uint64_t columns = swapped ? of_a & ~of_b : of_b & ~of_a;
-	c.result.count = ndim;
-	memcpy(c.result.items, labels, (size_t)ndim);
 	if (!inner) {
 		return contract_broadcast(out, &c, err);
 	}

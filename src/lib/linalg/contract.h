@@ -18,6 +18,12 @@ struct contract_term {
 	uint8_t labels[KZ_MAX_DIMS];
 };
 
+/* Labels of axes, in their order. */
+struct contract_labels {
+	int64_t count;
+	uint8_t items[KZ_MAX_DIMS];
+};
+
 /* What a caller's options say, checked against the operands. */
 struct contract_how {
 	const char *name;         /* of the function, for errors: "tensordot" */
@@ -52,7 +58,7 @@ kz_status contract_multiply(kz_array **out, const struct kz_array *a, const stru
  * have equal extents.  how->into, if there is one, has been checked.
  */
 kz_status contract_pair(kz_array **out, const struct contract_term *a,
-	const struct contract_term *b, const uint8_t *labels, int64_t ndim,
+	const struct contract_term *b, const struct contract_labels *result,
 	const struct contract_how *how, kz_error *err);
 
 #endif

@@ -40,28 +40,30 @@ kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum l
 	return kernels_get(out, dev, &want, err);
 }
 
-static kz_status cuda_kernel_launch(struct kz_kernel *kernel, struct kz_stream *stream,
-	void **params, int n, kz_error *err)
+/* Launch the call's kernel over one matrix. */
+static kz_status cuda_kernel_launch(const struct cuda_call *call, void **params)
 {
+	const int64_t n = call->task->n;
 	const struct kernels_run run = {
-		.want = {.family = &cuda_family}, .kernel = kernel, .stream = stream, .params = params,
-		.grid = kz_dim(min64(divide_up((int64_t)n * n, CUDA_THREADS), CUDA_MOST_BLOCKS), 1, 1),
+		.want = {.family = &cuda_family}, .kernel = call->kernel, .stream = call->stream,
+		.params = params,
+		.grid = kz_dim(min64(divide_up(n * n, CUDA_THREADS), CUDA_MOST_BLOCKS), 1, 1),
 	};
-	return kernels_run(&run, err);
+	return kernels_run(&run, call->err);
 }
 
-kz_status cuda_kernel_check(struct kz_kernel *kernel, struct kz_stream *stream,
-	const struct linalg_task *task, const struct linalg_range *range, CUdeviceptr marks, bool is_done,
-	kz_error *err)
+kz_status cuda_kernel_check(const struct cuda_call *call, CUdeviceptr marks, bool is_done)
 {
+	const struct linalg_task *task = call->task;
 	CUdeviceptr a, info, marked;
 	int64_t lda = task->a.ld, next = task->a.next;
 	int m = (int)task->m, n = (int)task->n, refused = LINALG_INFO_REFUSED;
-	struct linalg_range pivots = *range;
+	struct linalg_range pivots = call->range[task->type];
 	void *params[] = {&a, &lda, &next, &m, &n, &marked, &info, &refused, &pivots};
 	int64_t elements = is_done ? min64(m, n) : (int64_t)m * n;
 	struct kernels_run run = {
-		.want = {.family = &cuda_family}, .kernel = kernel, .stream = stream, .params = params,
+		.want = {.family = &cuda_family}, .kernel = call->kernel, .stream = call->stream,
+		.params = params,
 		.grid = kz_dim(min64(divide_up(elements, CUDA_THREADS), CUDA_MOST_BLOCKS), 1, 1),
 	};
 	kz_status st = KZ_OK;
@@ -70,21 +72,27 @@ kz_status cuda_kernel_check(struct kz_kernel *kernel, struct kz_stream *stream,
 		marked = marks + (CUdeviceptr)first * sizeof(int32_t);
 		info = is_done ? task->info.address + (CUdeviceptr)first * sizeof(int32_t) : 0;
 		run.grid.z = min64(task->count - first, CUDA_MOST_Z);
-		st = kernels_run(&run, err);
+		st = kernels_run(&run, call->err);
 	}
 	return st;
 }
 
-kz_status cuda_kernel_identity(struct kz_kernel *kernel, struct kz_stream *stream, CUdeviceptr c,
-	int64_t ldc, CUdeviceptr a, int64_t lda, CUdeviceptr info, int n, kz_error *err)
+kz_status cuda_kernel_identity(const struct cuda_call *call)
 {
+	const struct linalg_task *task = call->task;
+	CUdeviceptr c = cuda_address(call->c), a = cuda_address(call->a);
+	CUdeviceptr info = cuda_address(call->info);
+	int64_t ldc = task->c.ld, lda = task->a.ld;
+	int n = (int)task->n;
 	void *params[] = {&c, &ldc, &a, &lda, &info, &n};
-	return cuda_kernel_launch(kernel, stream, params, n, err);
+	return cuda_kernel_launch(call, params);
 }
 
-kz_status cuda_kernel_unpack(struct kz_kernel *kernel, struct kz_stream *stream, CUdeviceptr c,
-	int64_t ldc, CUdeviceptr w, CUdeviceptr vectors, int n, kz_error *err)
+kz_status cuda_kernel_unpack(const struct cuda_call *call, CUdeviceptr vectors)
 {
+	CUdeviceptr c = cuda_address(call->c), w = cuda_address(call->b);
+	int64_t ldc = call->task->c.ld;
+	int n = (int)call->task->n;
 	void *params[] = {&c, &ldc, &w, &vectors, &n};
-	return cuda_kernel_launch(kernel, stream, params, n, err);
+	return cuda_kernel_launch(call, params);
 }

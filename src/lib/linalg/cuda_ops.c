@@ -26,7 +26,7 @@
 
 #include <pthread.h>
 
-enum { CUDA_ALIGNMENT = 256, CUDA_TEMPORARIES = 4 };
+enum { CUDA_ALIGNMENT = 256 };
 
 /* Of a device. */
 struct cuda_handles {
@@ -35,29 +35,6 @@ struct cuda_handles {
 	cublasHandle_t blas;
 	cusolverDnHandle_t solver;
 	cusolverDnParams_t params;
-};
-
-/* A task while its calls are made. */
-struct cuda_call {
-	const struct cuda_library *library;
-	struct cuda_handles *handles;
-	struct kz_device *device;
-	struct kz_stream *stream;
-	const struct linalg_task *task;
-	kz_error *err;
-	const struct linalg_range *range;
-	struct kz_kernel *kernel;  /* GETRF, GETRI; GEEV of real matrices with vectors */
-	struct kz_buffer *buffer;  /* device memory, of the next two */
-	CUdeviceptr temporaries[CUDA_TEMPORARIES];
-	void *work;                /* the library's work space */
-	int count;                 /* its elements */
-	size_t work_size;          /* its bytes */
-	void *host_work;           /* GEEV */
-	size_t host_size;
-	size_t sizes[CUDA_TEMPORARIES]; /* of the temporaries, in bytes */
-	void *a, *b, *c, *d;       /* of one operation */
-	int *info;
-	bool is_refused;           /* the library does not support it, and nothing was computed */
 };
 
 static kz_status cuda_blas_ok(const struct cuda_call *call, int code, const char *function)
@@ -90,16 +67,6 @@ static int cuda_data_type(enum linalg_type type)
 	static const uint8_t types[LINALG_ALL_TYPES] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F,
 		CUDA_R_16F, CUDA_R_16BF};
 	return types[type];
-}
-
-static CUdeviceptr cuda_address(const void *pointer)
-{
-	return (CUdeviceptr)(uintptr_t)pointer;
-}
-
-static void *cuda_pointer(CUdeviceptr address)
-{
-	return (void *)(uintptr_t)address;
 }
 
 /* cuBLAS */
@@ -152,16 +119,22 @@ static kz_status cuda_trsm(struct cuda_call *call)
 		(int)t->n, &alpha, call->a, (int)t->a.ld, call->b, (int)t->b.ld), "cublas<t>trsm");
 }
 
+/* A matrix of one operation: in a task, or in its temporaries. */
+struct cuda_matrix {
+	void *at;
+	int64_t ld;
+};
+
 /* to(m, n) = from(n, m)^H */
-static kz_status cuda_turn(struct cuda_call *call, int64_t m, int64_t n, void *to, int64_t ld_to,
-	const void *from, int64_t ld_from)
+static kz_status cuda_turn(struct cuda_call *call, int64_t m, int64_t n, struct cuda_matrix to,
+	struct cuda_matrix from)
 {
 	enum linalg_type type = call->task->type;
 	struct linalg_number one = linalg_number(type, (const double[2]){1, 0});
 	struct linalg_number zero = linalg_number(type, (const double[2]){0, 0});
 	return cuda_blas_ok(call, call->library->geam[type](call->handles->blas, CUBLAS_OP_C,
-		CUBLAS_OP_C, (int)m, (int)n, &one, from, (int)ld_from, &zero, from, (int)ld_from, to,
-		(int)ld_to), "cublas<t>geam");
+		CUBLAS_OP_C, (int)m, (int)n, &one, from.at, (int)from.ld, &zero, from.at,
+		(int)from.ld, to.at, (int)to.ld), "cublas<t>geam");
 }
 
 /* LU */
@@ -200,8 +173,7 @@ static kz_status cuda_getri_size(struct cuda_call *call)
 static kz_status cuda_getri(struct cuda_call *call)
 {
 	const struct linalg_task *t = call->task;
-	kz_status st = cuda_kernel_identity(call->kernel, call->stream, cuda_address(call->c), t->c.ld,
-		cuda_address(call->a), t->a.ld, cuda_address(call->info), (int)t->n, call->err);
+	kz_status st = cuda_kernel_identity(call);
 	return st ? st : cuda_solver_ok(call, call->library->getrs[t->type](call->handles->solver,
 		CUBLAS_OP_N, (int)t->n, (int)t->n, call->a, (int)t->a.ld, call->b, call->c,
 		(int)t->c.ld, cuda_pointer(call->temporaries[0])), "cusolverDn<t>getrs");
@@ -286,37 +258,38 @@ static kz_status cuda_gesdd_size(struct cuda_call *call)
 		(int)tall, (int)least, &call->count), "cusolverDn<t>gesvd_bufferSize");
 }
 
-static kz_status cuda_gesvd(struct cuda_call *call, int64_t m, int64_t n, void *a, int64_t lda,
-	void *u, int64_t ldu, void *vt, int64_t ldvt)
+static kz_status cuda_gesvd(struct cuda_call *call, int64_t m, int64_t n, struct cuda_matrix a,
+	struct cuda_matrix u, struct cuda_matrix vt)
 {
 	const struct linalg_task *t = call->task;
 	bool has_vectors = t->job != 'N';
 	return cuda_solver_ok(call, call->library->gesvd[t->type](call->handles->solver,
-		(signed char)t->job, (signed char)t->job, (int)m, (int)n, a, (int)lda, call->b,
-		has_vectors ? u : NULL, has_vectors ? (int)ldu : (int)m, has_vectors ? vt : NULL,
-		has_vectors ? (int)ldvt : (int)n, call->work, call->count,
+		(signed char)t->job, (signed char)t->job, (int)m, (int)n, a.at, (int)a.ld, call->b,
+		has_vectors ? u.at : NULL, has_vectors ? (int)u.ld : (int)m,
+		has_vectors ? vt.at : NULL, has_vectors ? (int)vt.ld : (int)n, call->work,
+		call->count,
 		cuda_pointer(call->temporaries[GESVD_REAL]), call->info), "cusolverDn<t>gesvd");
 }
 
 static kz_status cuda_gesdd(struct cuda_call *call)
 {
 	const struct linalg_task *t = call->task;
+	const struct cuda_matrix a = {call->a, t->a.ld}, c = {call->c, t->c.ld}, d = {call->d,
+		t->d.ld};
 	kz_status st;
 	if (t->m >= t->n) {
-		return cuda_gesvd(call, t->m, t->n, call->a, t->a.ld, call->c, t->c.ld, call->d,
-			t->d.ld);
+		return cuda_gesvd(call, t->m, t->n, a, c, d);
 	}
-	void *turned = cuda_pointer(call->temporaries[GESVD_TURNED]);
-	void *u = cuda_pointer(call->temporaries[GESVD_U]);
-	void *vt = cuda_pointer(call->temporaries[GESVD_VT]);
+	const struct cuda_matrix turned = {cuda_pointer(call->temporaries[GESVD_TURNED]), t->n};
+	const struct cuda_matrix u = {cuda_pointer(call->temporaries[GESVD_U]), t->n};
+	const struct cuda_matrix vt = {cuda_pointer(call->temporaries[GESVD_VT]), t->m};
 	int64_t columns = t->job == 'A' ? t->n : t->m;
-	if ((st = cuda_turn(call, t->n, t->m, turned, t->n, call->a, t->a.ld))
-	    || (st = cuda_gesvd(call, t->n, t->m, turned, t->n, u, t->n, vt, t->m))
-	    || t->job == 'N') {
+	if ((st = cuda_turn(call, t->n, t->m, turned, a))
+	    || (st = cuda_gesvd(call, t->n, t->m, turned, u, vt)) || t->job == 'N') {
 		return st;
 	}
-	st = cuda_turn(call, t->m, t->m, call->c, t->c.ld, vt, t->m);
-	return st ? st : cuda_turn(call, columns, t->n, call->d, t->d.ld, u, t->n);
+	st = cuda_turn(call, t->m, t->m, c, vt);
+	return st ? st : cuda_turn(call, columns, t->n, d, u);
 }
 
 static kz_status cuda_syevd_size(struct cuda_call *call)
@@ -376,8 +349,7 @@ static kz_status cuda_geev(struct cuda_call *call)
 		geev.vectors, geev.ld, geev.matrix, call->work, call->work_size, call->host_work,
 		call->host_size, call->info), "cusolverDnXgeev");
 	if (!st && call->kernel) {
-		st = cuda_kernel_unpack(call->kernel, call->stream, cuda_address(call->c), t->c.ld,
-			cuda_address(call->b), call->temporaries[0], (int)t->n, call->err);
+		st = cuda_kernel_unpack(call, call->temporaries[0]);
 	}
 	return st;
 }
@@ -515,8 +487,7 @@ static kz_status cuda_check(struct cuda_call *call, bool is_done)
 			(size_t)t->count * sizeof(int32_t), call->stream->handle);
 		st = device_ok(call->device, code, "cuMemsetD8Async", call->err);
 	}
-	return st ? st : cuda_kernel_check(call->kernel, call->stream, t, &call->range[t->type],
-		call->temporaries[0], is_done, call->err);
+	return st ? st : cuda_kernel_check(call, call->temporaries[0], is_done);
 }
 
 /* The calls of a task, under the lock. */

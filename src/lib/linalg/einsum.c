@@ -20,21 +20,16 @@
 
 #include <string.h>
 
-static kz_status einsum_begin(struct einsum *e, struct contract_how *how, kz_array **out,
-	const char *subscripts, kz_arrays arrays, const kz_op_options *options, kz_error *err)
+static kz_status einsum_check(const char *subscripts, const kz_arrays *arrays, kz_error *err)
 {
-	out_clear(out, sizeof(*out), "einsum");
 	if (!subscripts) {
-		error_set(err, KZ_INVALID, "einsum: expected subscripts, got NULL");
-		return KZ_INVALID;
+		return error_set(err, KZ_INVALID, "einsum: expected subscripts, got NULL");
 	}
-	if (arrays.count < 1 || arrays.count > EINSUM_OPERANDS || !arrays.items) {
-		error_set(err, KZ_INVALID, "einsum: expected 1 to %d operands, got %lld",
-			EINSUM_OPERANDS, (long long)arrays.count);
-		return KZ_INVALID;
+	if (arrays->count < 1 || arrays->count > EINSUM_OPERANDS || !arrays->items) {
+		return error_set(err, KZ_INVALID, "einsum: expected 1 to %d operands, got %lld",
+			EINSUM_OPERANDS, (long long)arrays->count);
 	}
-	kz_status st = contract_begin(how, "einsum", out, arrays, options, err);
-	return st ? st : einsum_parse(e, subscripts, arrays, err);
+	return KZ_OK;
 }
 
 /* Terms */
@@ -142,27 +137,28 @@ static kz_status einsum_run_step(struct einsum_run *run, int i, kz_error *err)
 	bool is_last = i + 1 == run->path->count;
 	struct contract_term *a = &run->terms[step->a], *b = &run->terms[step->b];
 	struct contract_term *result = &run->terms[number];
+	struct contract_labels labels = {.count = 0};
 	uint64_t left = run->path->masks[number];
-	int64_t ndim = 0;
 	kz_status st;
 	if ((st = einsum_prepare(run, step->a, err)) || (st = einsum_prepare(run, step->b, err))) {
 		return st;
 	}
 	if (is_last) {
-		ndim = run->output_ndim;
-		memcpy(result->labels, run->output.labels, sizeof(result->labels));
+		labels.count = run->output_ndim;
+		memcpy(labels.items, run->output.labels, sizeof(labels.items));
 	}
 	for (int k = 0; !is_last && k < 2; k++) {
 		const struct contract_term *term = k ? b : a;
 		for (int64_t axis = 0; axis < term->array->shape.ndim; axis++) {
 			if (left >> term->labels[axis] & 1) {
-				result->labels[ndim++] = term->labels[axis];
+				labels.items[labels.count++] = term->labels[axis];
 				left &= ~(UINT64_C(1) << term->labels[axis]);
 			}
 		}
 	}
-	st = contract_pair(&result->array, a, b, result->labels, ndim,
-		is_last ? &run->last : &run->between, err);
+	memcpy(result->labels, labels.items, sizeof(result->labels));
+	st = contract_pair(&result->array, a, b, &labels, is_last ? &run->last : &run->between,
+		err);
 	kz_array_release(a->array);
 	kz_array_release(b->array);
 	a->array = b->array = NULL;
@@ -217,8 +213,11 @@ kz_status kz_einsum(kz_array **out, const char *subscripts, kz_arrays arrays,
 	struct einsum_path path;
 	struct einsum_run run = {.e = &e, .path = &path, .arrays = arrays};
 	kz_shape shape = {.ndim = 0};
-	kz_status st = einsum_begin(&e, &run.last, out, subscripts, arrays, options, err);
-	if (st) {
+	kz_status st;
+	out_clear(out, sizeof(*out), "einsum");
+	if ((st = einsum_check(subscripts, &arrays, err))
+	    || (st = contract_begin(&run.last, "einsum", out, arrays, options, err))
+	    || (st = einsum_parse(&e, subscripts, arrays, err))) {
 		return st;
 	}
 	for (int64_t i = 0; i < e.output.ndim; i++) {
@@ -254,7 +253,9 @@ kz_status kz_einsum_path(char *buffer, int64_t size, int64_t *length, const char
 	if (room > 0) {
 		buffer[0] = '\0';
 	}
-	if (!(st = einsum_begin(&e, &how, &none, subscripts, arrays, NULL, err))
+	if (!(st = einsum_check(subscripts, &arrays, err))
+	    && !(st = contract_begin(&how, "einsum", &none, arrays, NULL, err))
+	    && !(st = einsum_parse(&e, subscripts, arrays, err))
 	    && !(st = einsum_find_path(&path, &e, err))) {
 		einsum_write_path(&text, &e, &path);
 		st = text.failed ? error_no_memory(err) : KZ_OK;

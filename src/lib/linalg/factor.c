@@ -61,12 +61,11 @@ kz_status kz_cholesky(kz_array **out, kz_array *array, kz_triangle triangle,
 /* LU */
 
 /* Matrices of a turned work array, of which only some rows and columns count: a view. */
-static kz_status factor_view(kz_array **out, kz_array *work, int64_t rows, int64_t columns,
-	kz_error *err)
+static kz_status factor_view(kz_array **out, kz_array *work, kz_shape matrix, kz_error *err)
 {
 	kz_array *part = NULL;
-	kz_status st = kz_array_slice(&part, work, KZ_AT(KZ_ELLIPSIS, KZ_SLICE(0, columns),
-		KZ_SLICE(0, rows)), err);
+	kz_status st = kz_array_slice(&part, work, KZ_AT(KZ_ELLIPSIS, KZ_SLICE(0, matrix.dims[1]),
+		KZ_SLICE(0, matrix.dims[0])), err);
 	st = st ? st : kz_array_swapaxes(out, part, -2, -1, err);
 	kz_array_release(part);
 	return st;
@@ -74,10 +73,10 @@ static kz_status factor_view(kz_array **out, kz_array *work, int64_t rows, int64
 
 /* A part of such matrices as a new array. */
 static kz_status factor_select(kz_array **out, const struct lapack *call, kz_array *work,
-	int64_t rows, int64_t columns, enum lapack_part part, kz_error *err)
+	kz_shape matrix, enum lapack_part part, kz_error *err)
 {
 	kz_array *view = NULL;
-	kz_status st = factor_view(&view, work, rows, columns, err);
+	kz_status st = factor_view(&view, work, matrix, err);
 	st = st ? st : lapack_select(out, call, view, part, err);
 	kz_array_release(view);
 	return st;
@@ -165,7 +164,8 @@ kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz_array *array,
 	const kz_op_options *options, kz_error *err)
 {
 	struct lapack call;
-	kz_array *work = NULL, *pivots = NULL, *info = NULL, *made[3] = {NULL, NULL, NULL};
+	struct lapack_factors factors;
+	kz_array *made[3] = {NULL, NULL, NULL};
 	kz_array **const outs[3] = {p, l, u};
 	kz_status st = KZ_OK, first = KZ_OK;
 	for (int i = 0; i < 3; i++) {
@@ -178,14 +178,14 @@ kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz_array *array,
 	}
 	int64_t m = array->shape.dims[array->shape.ndim - 2];
 	int64_t n = array->shape.dims[array->shape.ndim - 1], least = min64(m, n);
-	st = lapack_factor(&work, &pivots, &info, &call, array, true, err); // also singular ones
-	if (!st && !(st = factor_permutation(&made[0], &call, pivots, m, err))
-	    && !(st = factor_select(&made[1], &call, work, m, least, LAPACK_UNIT_LOWER, err))) {
-		st = factor_select(&made[2], &call, work, least, n, LAPACK_UPPER, err);
+	if (!(st = lapack_factor(&factors, &call, array, LAPACK_TURNED | LAPACK_SINGULAR, err))
+	    && !(st = factor_permutation(&made[0], &call, factors.pivots, m, err))
+	    && !(st = factor_select(&made[1], &call, factors.lu, KZ_SHAPE(m, least),
+		LAPACK_UNIT_LOWER, err))) {
+		st = factor_select(&made[2], &call, factors.lu, KZ_SHAPE(least, n), LAPACK_UPPER,
+			err);
 	}
-	kz_array_release(work);
-	kz_array_release(pivots);
-	kz_array_release(info);
+	lapack_release_factors(&factors);
 	return factor_hand_out(outs, made, 3, st);
 }
 
@@ -202,7 +202,7 @@ static kz_status factor_prepare_qr(kz_array **out, const struct lapack *call, kz
 	}
 	kz_shape shape = lapack_matrices(call, room, ends[0]);
 	kz_status st = lapack_create(&work, call, call->dtype, &shape, err);
-	if (!st && !(st = factor_view(&part, work, ends[0], ends[1], err))) {
+	if (!st && !(st = factor_view(&part, work, KZ_SHAPE(ends[0], ends[1]), err))) {
 		st = kz_array_assign_on(part, array, call->stream, err);
 	}
 	kz_array_release(part);
@@ -245,7 +245,8 @@ static kz_status factor_qr(kz_array *made[2], const struct lapack *call, kz_arra
 			.a = lapack_matrix(work), .b = lapack_vector(factors)};
 		st = lapack_run(call, &task, NULL, err);
 	}
-	if (!st && !(st = factor_select(&made[1], call, work, columns, n, LAPACK_UPPER, err))
+	if (!st && !(st = factor_select(&made[1], call, work, KZ_SHAPE(columns, n), LAPACK_UPPER,
+		err))
 	    && mode != KZ_QR_R) {
 		st = factor_make_q(&made[0], call, work, factors, columns, err);
 	}

@@ -402,30 +402,38 @@ kz_status lapack_run(const struct lapack *call, struct linalg_task *task, kz_arr
 	return lapack_try(&is_refused, call, task, info, err);
 }
 
-kz_status lapack_factor(kz_array **lu, kz_array **pivots, kz_array **info, struct lapack *call,
-	kz_array *array, bool turned, kz_error *err)
+kz_status lapack_factor(struct lapack_factors *out, struct lapack *call, kz_array *array,
+	unsigned how, kz_error *err)
 {
 	bool is_refused = false;
 	kz_status st;
-	*lu = NULL;
-	*pivots = NULL;
+	*out = (struct lapack_factors){NULL, NULL, NULL};
 	do {
-		kz_array_release(*lu);
-		if ((st = lapack_copy(lu, call, array, turned, err)) || (*lu)->count == 0) {
+		kz_array_release(out->lu);
+		if ((st = lapack_copy(&out->lu, call, array, how & LAPACK_TURNED, err))
+		    || out->lu->count == 0) {
 			break;
 		}
-		const int64_t *ends = (*lu)->shape.dims + (*lu)->shape.ndim - 2;
+		const int64_t *ends = out->lu->shape.dims + out->lu->shape.ndim - 2;
 		kz_shape shape = lapack_vectors(call, min64(ends[0], ends[1]));
 		struct linalg_task task = {.op = LINALG_GETRF, .m = ends[1], .n = ends[0],
-			.a = lapack_matrix(*lu)};
-		st = *pivots ? KZ_OK : lapack_create(pivots, call, KZ_I32, &shape, err);
+			.a = lapack_matrix(out->lu)};
+		st = out->pivots ? KZ_OK : lapack_create(&out->pivots, call, KZ_I32, &shape, err);
 		if (!st) {
-			task.b = lapack_vector(*pivots);
-			st = lapack_try(&is_refused, call, &task, info, err);
+			task.b = lapack_vector(out->pivots);
+			st = lapack_try(&is_refused, call, &task,
+				how & LAPACK_SINGULAR ? &out->info : NULL, err);
 			call->is_own |= is_refused;
 		}
 	} while (!st && is_refused);
 	return st;
+}
+
+void lapack_release_factors(struct lapack_factors *factors)
+{
+	kz_array_release(factors->lu);
+	kz_array_release(factors->pivots);
+	kz_array_release(factors->info);
 }
 
 /* Results */

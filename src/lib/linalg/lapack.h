@@ -83,11 +83,24 @@ struct linalg_matrix lapack_vector(const kz_array *vectors);
 kz_status lapack_run(const struct lapack *call, struct linalg_task *task, kz_array **info,
 	kz_error *err);
 
-/* P L U of the transposes of matrices, or of these themselves (`turned`): *lu is a new work array,
- * *pivots a new int32 one, NULL if there are no elements.  What a library refuses to factor our own
- * kernels do; then the call is theirs, as the factors are for no library. */
-kz_status lapack_factor(kz_array **lu, kz_array **pivots, kz_array **info, struct lapack *call,
-	kz_array *array, bool turned, kz_error *err);
+/* P L U of matrices. */
+struct lapack_factors {
+	kz_array *lu;      /* a work array */
+	kz_array *pivots;  /* int32; NULL if there are no elements */
+	kz_array *info;    /* of LAPACK_SINGULAR, as lapack_run */
+};
+
+enum lapack_factoring {
+	LAPACK_TURNED = 1,   /* factor the matrices themselves, not their transposes */
+	LAPACK_SINGULAR = 2, /* a singular matrix is no error */
+};
+
+/* Factor matrices; `how` has bits of the enum.  What a library refuses to factor our own kernels
+ * do; then the call is theirs, as the factors are for no library.  The caller releases the
+ * factors, also after a failure. */
+kz_status lapack_factor(struct lapack_factors *out, struct lapack *call, kz_array *array,
+	unsigned how, kz_error *err);
+void lapack_release_factors(struct lapack_factors *factors);
 
 /* Give a result to the caller, in the array and type that the options want.  Owns `result`. */
 kz_status lapack_finish(kz_array **out, const struct lapack *call, kz_array *result, kz_error *err);
@@ -95,9 +108,20 @@ kz_status lapack_finish(kz_array **out, const struct lapack *call, kz_array *res
 /* solve.c: invert matrices.  With `info`, as lapack_run: those of singular matrices are undefined. */
 kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_array **info,
 	kz_error *err);
-/* svd.c: a = u diag(s) vh.  u and vh may be NULL; they are of the reduced form unless is_full. */
-kz_status svd_compute(kz_array **u, kz_array **s, kz_array **vh, struct lapack *call,
-	kz_array *array, bool is_full, kz_error *err);
+/* svd.c: a = u diag(s) vh. */
+struct svd {
+	kz_array *u, *s, *vh;
+};
+
+enum svd_job {
+	SVD_VALUES,  /* s alone */
+	SVD_REDUCED, /* u with as many columns, and vh with as many rows, as there are values */
+	SVD_FULL,    /* square ones */
+};
+
+kz_status svd_compute(struct svd *out, struct lapack *call, kz_array *array, enum svd_job job,
+	kz_error *err);
+void svd_release(struct svd *svd);
 
 /* An operation on nodes of an expression; -1 if one of them failed, as expr_apply. */
 static inline int lapack_apply(struct expr *expr, kz_op op, int a, int b, int c, kz_error *err)

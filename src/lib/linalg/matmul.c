@@ -485,16 +485,16 @@ static bool matmul_factor(double out[2], const kz_arg *arg, kz_dtype dtype)
 	return out[1] == 0 || dtype_is_complex(dtype);
 }
 
-/* c = alpha product + beta c, elementwise; without beta what c holds does not matter. */
+/* c = alpha product + beta c, elementwise; if beta is NULL, what c holds does not matter. */
 static kz_status matmul_combine(kz_array *c, const kz_array *product, const kz_arg *alpha,
-	const kz_arg *beta, bool has_beta, kz_stream *stream, kz_error *err)
+	const kz_arg *beta, kz_stream *stream, kz_error *err)
 {
 	struct expr expr;
 	struct elementwise how = {.into = c, .stream = stream};
 	expr_init(&expr);
 	int sum[2], term[2];
 	if (expr_check_arg(alpha, "kz_gemm", "argument 'alpha'", err)
-	    || (has_beta && expr_check_arg(beta, "kz_gemm", "argument 'beta'", err))) {
+	    || (beta && expr_check_arg(beta, "kz_gemm", "argument 'beta'", err))) {
 		return KZ_INVALID;
 	}
 	if ((term[0] = expr_arg(&expr, alpha, 2, err)) < 0
@@ -502,7 +502,7 @@ static kz_status matmul_combine(kz_array *c, const kz_array *product, const kz_a
 	    || (sum[0] = expr_apply(&expr, KZ_OP_MULTIPLY, term, err)) < 0) {
 		return KZ_INVALID;
 	}
-	if (has_beta && ((term[0] = expr_arg(&expr, beta, 7, err)) < 0
+	if (beta && ((term[0] = expr_arg(&expr, beta, 7, err)) < 0
 		|| (term[1] = expr_array(&expr, c, err)) < 0
 		|| (sum[1] = expr_apply(&expr, KZ_OP_MULTIPLY, term, err)) < 0
 		|| expr_apply(&expr, KZ_OP_ADD, sum, err) < 0)) {
@@ -609,7 +609,8 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 		kz_op_options options = KZ_OP_OPTIONS_INIT;
 		options.stream = stream;
 		if (!(st = kz_matmul(&product, left, right, &options, err))) {
-			st = matmul_combine(c, product, &alpha, &beta, has_beta, stream, err);
+			st = matmul_combine(c, product, &alpha, has_beta ? &beta : NULL, stream,
+				err);
 		}
 	}
 out:

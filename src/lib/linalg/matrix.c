@@ -60,17 +60,15 @@ static kz_status matrix_end_with(kz_array **out, const struct matrix_call *call,
 
 /* Triangles */
 
-/* Bools of which element i is i <= bound, or i >= bound. */
-static kz_status matrix_make_steps(kz_array **out, const struct matrix_call *call,
-	struct kz_device *dev, int64_t count, kz_op compare, int64_t bound, kz_error *err)
+/* Bools of which element i is i <= bound, or i >= bound; `how` says how many. */
+static kz_status matrix_make_steps(kz_array **out, const struct elementwise *how, kz_op compare,
+	int64_t bound, kz_error *err)
 {
 	struct expr expr;
-	const kz_shape shape = KZ_SHAPE(count);
-	const struct elementwise how = {.device = dev, .shape = &shape, .stream = call->how.stream};
 	expr_init(&expr);
 	int index = expr_index(&expr, err);
 	int node = expr_apply_two(&expr, compare, index, expr_int(&expr, bound, err), err);
-	return node < 0 ? KZ_INVALID : elementwise_run(out, &expr, &how, err);
+	return node < 0 ? KZ_INVALID : elementwise_run(out, &expr, how, err);
 }
 
 /* Keep the elements whose column less their row compares like this with k. */
@@ -93,9 +91,10 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 	k = k < -rows ? -rows : k > columns ? columns : k;
 	const struct elementwise_result result = {array->shape, call->dtype ? call->dtype : array->dtype,
 		array};
+	const struct elementwise line = {.device = array_device(array),
+		.shape = &KZ_SHAPE(rows + columns - 1), .stream = call->how.stream};
 	kz_status st = elementwise_reserve(&made, &call->how, call->name, &result, err);
-	st = st ? st : matrix_make_steps(&steps, call, array_device(array), rows + columns - 1,
-		compare, k + rows - 1, err);
+	st = st ? st : matrix_make_steps(&steps, &line, compare, k + rows - 1, err);
 	if (st) {
 		kz_array_release(made);
 		return st;

@@ -61,13 +61,12 @@ static kz_status norm_reduce(kz_array **out, const struct norm *norm, kz_reduce_
 	return kz_reduce(out, op, array, axes, &options, err);
 }
 
-static kz_status norm_apply(kz_array **out, const struct norm *norm, kz_op op, kz_arg x, kz_arg y,
-	int count, kz_error *err)
+static kz_status norm_apply(kz_array **out, const struct norm *norm, kz_op op, kz_args args,
+	kz_error *err)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
-	const kz_arg items[2] = {x, y};
 	options.stream = norm->stream;
-	return kz_apply(out, op, &options, err, (kz_args){items, count});
+	return kz_apply(out, op, &options, err, args);
 }
 
 /* (sum |x|^p)^(1/p) */
@@ -76,9 +75,9 @@ static kz_status norm_power(kz_array **out, const struct norm *norm, kz_array *s
 {
 	kz_array *powers = NULL, *sum = NULL;
 	kz_status st;
-	if (!(st = norm_apply(&powers, norm, KZ_OP_POWER, KZ_ARG(sizes), KZ_ARG(norm->p), 2, err))
+	if (!(st = norm_apply(&powers, norm, KZ_OP_POWER, KZ_ARGS(sizes, norm->p), err))
 	    && !(st = norm_reduce(&sum, norm, KZ_REDUCE_SUM, powers, axes, err))) {
-		st = norm_apply(out, norm, KZ_OP_POWER, KZ_ARG(sum), KZ_ARG(1 / norm->p), 2, err);
+		st = norm_apply(out, norm, KZ_OP_POWER, KZ_ARGS(sum, 1 / norm->p), err);
 	}
 	kz_array_release(powers);
 	kz_array_release(sum);
@@ -92,8 +91,7 @@ static kz_status norm_vector(kz_array **out, const struct norm *norm, kz_axes ax
 	if (p == 2) {
 		return norm_reduce(out, norm, KZ_REDUCE_NORM, norm->array, axes, err);
 	}
-	kz_status st = norm_apply(&sizes, norm, KZ_OP_ABSOLUTE, KZ_ARG(norm->array), KZ_ARG(0), 1,
-		err);
+	kz_status st = norm_apply(&sizes, norm, KZ_OP_ABSOLUTE, KZ_ARGS(norm->array), err);
 	if (!st && p == 0) {
 		kz_dtype dtype = sizes->dtype;
 		st = norm_reduce(&count, norm, KZ_REDUCE_COUNT_NONZERO, sizes, axes, err);
@@ -114,8 +112,7 @@ static kz_status norm_sums(kz_array **out, const struct norm *norm, kz_axes axes
 {
 	kz_array *sizes = NULL, *sums = NULL;
 	int along = isinf(norm->p) ? 1 : 0;
-	kz_status st = norm_apply(&sizes, norm, KZ_OP_ABSOLUTE, KZ_ARG(norm->array), KZ_ARG(0), 1,
-		err);
+	kz_status st = norm_apply(&sizes, norm, KZ_OP_ABSOLUTE, KZ_ARGS(norm->array), err);
 	if (!st && !(st = norm_reduce(&sums, norm, KZ_REDUCE_SUM, sizes,
 			KZ_AXES(axes.items[along]), err))) {
 		st = norm_reduce(out, norm, norm->p > 0 ? KZ_REDUCE_MAX : KZ_REDUCE_MIN, sums,
@@ -311,11 +308,12 @@ static kz_status norm_cond_values(kz_array **out, struct lapack *call, kz_array 
 	bool is_inverse, kz_error *err)
 {
 	struct expr expr;
-	kz_array *s = NULL, *ends[2] = {NULL, NULL};
+	struct svd svd;
+	kz_array *ends[2] = {NULL, NULL};
 	kz_status st;
-	if (!(st = svd_compute(NULL, &s, NULL, call, array, false, err))
-	    && !(st = kz_array_slice(&ends[is_inverse], s, KZ_AT(KZ_ELLIPSIS, 0), err))
-	    && !(st = kz_array_slice(&ends[!is_inverse], s, KZ_AT(KZ_ELLIPSIS, -1), err))) {
+	if (!(st = svd_compute(&svd, call, array, SVD_VALUES, err))
+	    && !(st = kz_array_slice(&ends[is_inverse], svd.s, KZ_AT(KZ_ELLIPSIS, 0), err))
+	    && !(st = kz_array_slice(&ends[!is_inverse], svd.s, KZ_AT(KZ_ELLIPSIS, -1), err))) {
 		expr_init(&expr);
 		int quotient = lapack_apply(&expr, KZ_OP_DIVIDE, expr_array(&expr, ends[0], err),
 			expr_array(&expr, ends[1], err), 0, err);
@@ -325,7 +323,7 @@ static kz_status norm_cond_values(kz_array **out, struct lapack *call, kz_array 
 		st = node < 0 ? KZ_INVALID
 			: lapack_evaluate(out, call, &expr, call->real, &call->batch, err);
 	}
-	kz_array_release(s);
+	svd_release(&svd);
 	kz_array_release(ends[0]);
 	kz_array_release(ends[1]);
 	return st;

@@ -170,27 +170,18 @@ static struct matmul_view own_op(struct matmul_view view, char op)
 
 /* Products and solvers */
 
-static const double own_one[2] = {1, 0}, own_zero[2] = {0, 0}, own_minus[2] = {-1, 0};
+static const double own_one[2] = {1, 0};
 
-struct own_extents {
-	int64_t m, n, k;
-};
-
-static void own_multiply(struct own_run *run, struct matmul_view c, const double beta[2],
-	const double alpha[2], struct matmul_view a, struct matmul_view b,
-	struct own_extents extents, enum matmul_triangle triangle)
+/* A product of matrices of the task; what is the task's is not set in the job. */
+static void own_multiply(struct own_run *run, struct matmul_job job)
 {
-	struct matmul_job job = {
-		.device = run->device, .stream = run->stream, .dtype = run->dtype, .m = extents.m,
-		.n = extents.n, .k = extents.k, .count = run->count, .a = a, .b = b, .c = c,
-		.triangle = triangle,
-	};
-	memcpy(job.alpha, alpha, sizeof(job.alpha));
-	memcpy(job.beta, beta, sizeof(job.beta));
-	if (run->st || !extents.m || !extents.n) {
-		return;
+	job.device = run->device;
+	job.stream = run->stream;
+	job.dtype = run->dtype;
+	job.count = run->count;
+	if (!run->st && job.m && job.n) {
+		run->st = matmul_kernel_launch(&job, run->err);
 	}
-	run->st = matmul_kernel_launch(&job, run->err);
 }
 
 struct own_triangle {
@@ -215,13 +206,19 @@ static void own_solve(struct own_run *run, const struct own_triangle *a, struct 
 		second.view = own_at(run, a->view, half, half);
 		if (a->is_upper) {
 			own_solve(run, &second, lower, rest, n, alpha);
-			own_multiply(run, upper, alpha, own_minus, own_at(run, a->view, 0, half), lower,
-				(struct own_extents){half, n, rest}, MATMUL_ALL);
+			own_multiply(run, (struct matmul_job){
+				.c = upper, .a = own_at(run, a->view, 0, half), .b = lower,
+					.m = half, .n = n,
+				.k = rest, .alpha = {-1}, .beta = {alpha[0], alpha[1]},
+			});
 			own_solve(run, &first, upper, half, n, own_one);
 		} else {
 			own_solve(run, &first, upper, half, n, alpha);
-			own_multiply(run, lower, alpha, own_minus, own_at(run, a->view, half, 0), upper,
-				(struct own_extents){rest, n, half}, MATMUL_ALL);
+			own_multiply(run, (struct matmul_job){
+				.c = lower, .a = own_at(run, a->view, half, 0), .b = upper,
+					.m = rest, .n = n,
+				.k = half, .alpha = {-1}, .beta = {alpha[0], alpha[1]},
+			});
 			own_solve(run, &second, lower, rest, n, own_one);
 		}
 		return;
@@ -237,9 +234,11 @@ static void own_solve(struct own_run *run, const struct own_triangle *a, struct 
 
 static void own_gemm(struct own_run *run, const struct linalg_task *t)
 {
-	own_multiply(run, own_view(&t->c), t->beta, t->alpha, own_op(own_view(&t->a), t->op_a),
-		own_op(own_view(&t->b), t->op_b), (struct own_extents){t->m, t->n, t->k},
-		MATMUL_ALL);
+	own_multiply(run, (struct matmul_job){
+		.c = own_view(&t->c), .a = own_op(own_view(&t->a), t->op_a),
+		.b = own_op(own_view(&t->b), t->op_b), .m = t->m, .n = t->n, .k = t->k,
+		.alpha = {t->alpha[0], t->alpha[1]}, .beta = {t->beta[0], t->beta[1]},
+	});
 }
 
 static void own_trsm(struct own_run *run, const struct linalg_task *t)
@@ -281,9 +280,12 @@ static void own_lu(struct own_run *run, struct matmul_view a, int64_t m, int64_t
 		struct own_triangle lower = {own_at(run, a, first, first), false, true};
 		own_solve(run, &lower, own_at(run, a, first, middle), end - first, n - half, own_one);
 		if (middle < m) {
-			own_multiply(run, own_at(run, a, middle, middle), own_one, own_minus,
-				own_at(run, a, middle, first), own_at(run, a, first, middle),
-				(struct own_extents){m - middle, n - half, half}, MATMUL_ALL);
+			own_multiply(run, (struct matmul_job){
+				.c = own_at(run, a, middle, middle), .a = own_at(run, a, middle,
+					first),
+				.b = own_at(run, a, first, middle), .m = m - middle, .n = n - half,
+				.k = half, .alpha = {-1}, .beta = {1},
+			});
 			own_lu(run, a, m, middle, n - half);
 			own_swap(run, own_at(run, a, 0, first), half, middle,
 				min64(m, first + n), false);
@@ -358,8 +360,11 @@ static void own_cholesky(struct own_run *run, struct matmul_view a, int64_t firs
 		lower.view.is_conjugate = true;
 		own_cholesky(run, a, first, half);
 		own_solve(run, &lower, own_turn(below), half, rest, own_one);
-		own_multiply(run, own_at(run, part_a, half, half), own_one, own_minus, below,
-			own_adjoint(below), (struct own_extents){rest, rest, half}, MATMUL_LOWER);
+		own_multiply(run, (struct matmul_job){
+			.c = own_at(run, part_a, half, half), .a = below, .b = own_adjoint(below),
+			.m = rest, .n = rest, .k = half, .alpha = {-1}, .beta = {1},
+			.triangle = MATMUL_LOWER,
+		});
 		own_cholesky(run, a, first + half, rest);
 		return;
 	}
@@ -427,26 +432,41 @@ static void own_work_release(struct own_run *run, struct own_work *work)
 	buffer_release(work->buffer);
 }
 
-/* c(m, n) = (I - V T V^H) c, or its adjoint, with the k reflectors in columns of a from `first` on. */
-static void own_reflect(struct own_run *run, struct own_work *work, struct matmul_view a,
-	int64_t first, int64_t k, struct matmul_view c, int64_t m, int64_t n, bool is_adjoint)
+/* Reflectors of a factorization: V is in the columns of a, whose first row is their first one. */
+struct own_reflectors {
+	struct matmul_view a;
+	int64_t first, count; /* of all reflectors */
+	bool is_adjoint;      /* they are applied as (I - V T V^H)^H */
+};
+
+/* c(m, n) = (I - V T V^H) c */
+static void own_reflect(struct own_run *run, struct own_work *work, const struct own_reflectors *v,
+	struct matmul_view c, int64_t m, int64_t n)
 {
-	struct kz_part part = {.n = k, .first = first, .a = own_strides(&work->t),
+	const int64_t k = v->count;
+	struct kz_part part = {.n = k, .first = v->first, .a = own_strides(&work->t),
 		.b = own_strides(&work->square), .c_next = run->pivots_next};
-	own_copy(run, work->v, a, m, k, OWN_REFLECTORS);
-	own_multiply(run, work->square, own_zero, own_one, own_adjoint(work->v), work->v,
-		(struct own_extents){k, k, m}, MATMUL_ALL);
+	own_copy(run, work->v, v->a, m, k, OWN_REFLECTORS);
+	own_multiply(run, (struct matmul_job){
+		.c = work->square, .a = own_adjoint(work->v), .b = work->v, .m = k, .n = k, .k = m,
+		.alpha = {1},
+	});
 	own_launch(run, OWN_T, &part,
 		(CUdeviceptr[3]){work->t.address, work->square.address, run->pivots},
 		(int64_t[3]){work->t.next * run->size, work->square.next * run->size,
 			run->pivots_next * run->size});
-	own_multiply(run, work->w, own_zero, own_one, own_adjoint(work->v), c,
-		(struct own_extents){k, n, m}, MATMUL_ALL);
-	own_multiply(run, work->tw, own_zero, own_one,
-		is_adjoint ? own_adjoint(work->t) : work->t, work->w,
-		(struct own_extents){k, n, k}, MATMUL_ALL);
-	own_multiply(run, c, own_one, own_minus, work->v, work->tw,
-		(struct own_extents){m, n, k}, MATMUL_ALL);
+	own_multiply(run, (struct matmul_job){
+		.c = work->w, .a = own_adjoint(work->v), .b = c, .m = k, .n = n, .k = m,
+			.alpha = {1},
+	});
+	own_multiply(run, (struct matmul_job){
+		.c = work->tw, .a = v->is_adjoint ? own_adjoint(work->t) : work->t, .b = work->w,
+		.m = k, .n = n, .k = k, .alpha = {1},
+	});
+	own_multiply(run, (struct matmul_job){
+		.c = c, .a = work->v, .b = work->tw, .m = m, .n = n, .k = k, .alpha = {-1},
+			.beta = {1},
+	});
 }
 
 static void own_geqrf(struct own_run *run, const struct linalg_task *t)
@@ -465,8 +485,8 @@ static void own_geqrf(struct own_run *run, const struct linalg_task *t)
 		own_launch(run, OWN_QR, &part, (CUdeviceptr[3]){panel.address, run->pivots},
 			(int64_t[3]){panel.next * run->size, run->pivots_next * run->size});
 		if (rest > 0) {
-			own_reflect(run, &work, panel, j, min64(width, least - j),
-				own_at(run, a, j, j + width), t->m - j, rest, true);
+			const struct own_reflectors v = {panel, j, min64(width, least - j), true};
+			own_reflect(run, &work, &v, own_at(run, a, j, j + width), t->m - j, rest);
 		}
 	}
 	if (work.buffer) {
@@ -484,8 +504,9 @@ static void own_orgqr(struct own_run *run, const struct linalg_task *t)
 		own_copy(run, work.q, work.q, t->m, t->n, OWN_IDENTITY);
 		int64_t last = divide_up(t->k, PANEL) * PANEL;
 		for (int64_t j = last - PANEL; j >= 0; j -= PANEL) {
-			own_reflect(run, &work, own_at(run, a, j, j), j, min64(PANEL, t->k - j),
-				own_at(run, work.q, j, j), t->m - j, t->n - j, false);
+			const struct own_reflectors v = {own_at(run, a, j, j), j,
+				min64(PANEL, t->k - j), false};
+			own_reflect(run, &work, &v, own_at(run, work.q, j, j), t->m - j, t->n - j);
 		}
 		own_copy(run, a, work.q, t->m, t->n, OWN_ALL);
 	}

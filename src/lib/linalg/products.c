@@ -63,7 +63,7 @@ static kz_status products_contract(kz_array **out, const struct products *p, con
 	const kz_axes *of_b, kz_error *err)
 {
 	struct contract_term a = {.array = p->a}, b = {.array = p->b};
-	uint8_t labels[2 * KZ_MAX_DIMS];
+	struct contract_labels labels = {.count = 0};
 	kz_shape shape = {.ndim = 0};
 	uint32_t summed = 0;
 	for (int64_t i = 0; i < of_a->count; i++) {
@@ -87,7 +87,7 @@ static kz_status products_contract(kz_array **out, const struct products *p, con
 	for (int64_t i = 0; i < p->a->shape.ndim; i++) {
 		a.labels[i] = (uint8_t)i;
 		if (!(summed >> i & 1)) {
-			labels[shape.ndim] = (uint8_t)i;
+			labels.items[labels.count++] = (uint8_t)i;
 			shape.dims[shape.ndim++] = p->a->shape.dims[i];
 		}
 	}
@@ -99,12 +99,12 @@ static kz_status products_contract(kz_array **out, const struct products *p, con
 	for (int64_t i = 0; i < p->b->shape.ndim; i++) {
 		if (!(summed >> i & 1)) {
 			b.labels[i] = (uint8_t)(KZ_MAX_DIMS + i);
-			labels[shape.ndim] = b.labels[i];
+			labels.items[labels.count++] = b.labels[i];
 			shape.dims[shape.ndim++] = p->b->shape.dims[i];
 		}
 	}
 	kz_status st = contract_check_into(&p->how, &shape, err);
-	return st ? st : contract_pair(out, &a, &b, labels, shape.ndim, &p->how, err);
+	return st ? st : contract_pair(out, &a, &b, &labels, &p->how, err);
 }
 
 /* dot, inner, vdot, tensordot */
@@ -422,8 +422,7 @@ static kz_status chain_multiply(kz_array **out, const struct chain *chain, int64
 {
 	struct contract_term a = {.array = NULL, .labels = {0, 1}}, b = {.labels = {1, 2}};
 	struct contract_how inner = *chain->how;
-	uint8_t labels[2];
-	int64_t ndim = 0;
+	struct contract_labels labels = {.count = 0};
 	kz_status st;
 	if (from == to) {
 		*out = kz_array_retain(chain->arrays.items[from]);
@@ -438,12 +437,12 @@ static kz_status chain_multiply(kz_array **out, const struct chain *chain, int64
 		bool has_rows = a.array->shape.ndim == 2, has_columns = b.array->shape.ndim == 2;
 		a.labels[0] = has_rows ? 0 : 1;
 		if (has_rows) {
-			labels[ndim++] = 0;
+			labels.items[labels.count++] = 0;
 		}
 		if (has_columns) {
-			labels[ndim++] = 2;
+			labels.items[labels.count++] = 2;
 		}
-		st = contract_pair(out, &a, &b, labels, ndim, how, err);
+		st = contract_pair(out, &a, &b, &labels, how, err);
 	}
 	kz_array_release(a.array);
 	kz_array_release(b.array);

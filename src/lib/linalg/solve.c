@@ -80,7 +80,7 @@ static kz_status solve_finish(kz_array **out, const struct lapack *call, kz_arra
 static kz_status solve_by_factors(struct lapack *call, kz_array *a, kz_array *turned, kz_error *err)
 {
 	struct lapack one = *call;
-	kz_array *lu = NULL, *pivots = NULL;
+	struct lapack_factors factors;
 	int64_t n = a->shape.dims[a->shape.ndim - 1];
 	kz_shape own = a->shape;
 	own.ndim -= 2;
@@ -89,20 +89,20 @@ static kz_status solve_by_factors(struct lapack *call, kz_array *a, kz_array *tu
 	if (!is_shared) {
 		one = *call;
 	}
-	kz_status st = lapack_factor(&lu, &pivots, NULL, &one, a, false, err);
+	kz_status st = lapack_factor(&factors, &one, a, 0, err);
 	if (!st) {
 		call->is_own = one.is_own;
 		struct linalg_task task = {
 			.op = LINALG_GETRS, .op_a = 'T', .n = n,
-			.k = turned->shape.dims[turned->shape.ndim - 2], .a = lapack_matrix(lu),
-			.b = lapack_vector(pivots), .c = lapack_matrix(turned),
+			.k = turned->shape.dims[turned->shape.ndim - 2],
+			.a = lapack_matrix(factors.lu),
+			.b = lapack_vector(factors.pivots), .c = lapack_matrix(turned),
 		};
 		task.a.next = is_shared ? 0 : task.a.next;
 		task.b.next = is_shared ? 0 : task.b.next;
 		st = lapack_run(call, &task, NULL, err);
 	}
-	kz_array_release(lu);
-	kz_array_release(pivots);
+	lapack_release_factors(&factors);
 	return st;
 }
 
@@ -169,24 +169,20 @@ static kz_status solve_invert_factors(kz_array **out, struct lapack *call, kz_ar
 kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_array **info,
 	kz_error *err)
 {
-	kz_array *lu, *pivots, *inverse = NULL;
-	kz_status st = lapack_factor(&lu, &pivots, info, call, array, false, err);
-	*out = NULL;
-	if (!st && lu->count == 0) {
-		*out = lu;
-		return KZ_OK;
+	struct lapack_factors factors;
+	kz_array *inverse = NULL;
+	kz_status st = lapack_factor(&factors, call, array, info ? LAPACK_SINGULAR : 0, err);
+	if (!st && factors.lu->count == 0) {
+		inverse = kz_array_retain(factors.lu);
+	} else if (!st) {
+		st = solve_invert_factors(&inverse, call, factors.lu, factors.pivots, info, err);
 	}
-	if (!st) {
-		st = solve_invert_factors(&inverse, call, lu, pivots, info, err);
+	if (info) {
+		*info = factors.info;
+		factors.info = NULL;
 	}
-	kz_array_release(lu);
-	kz_array_release(pivots);
-	if (st) {
-		kz_array_release(inverse);
-		return st;
-	}
-	*out = inverse;
-	return KZ_OK;
+	lapack_release_factors(&factors);
+	return array_finish(out, inverse, st);
 }
 
 kz_status kz_inv(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
@@ -281,26 +277,25 @@ static kz_status solve_factors_alloc(struct solve_factors *factors, size_t count
 static kz_status solve_get_factors(struct solve_factors *factors, struct lapack *call,
 	kz_array *array, kz_error *err)
 {
-	kz_array *lu = NULL, *pivots = NULL, *info = NULL;
+	struct lapack_factors made;
 	size_t count = (size_t)call->count;
 	*factors = (struct solve_factors){.n = array->shape.dims[array->shape.ndim - 1]};
 	if (count == 0 || factors->n == 0) {
 		return solve_factors_alloc(factors, count, err);
 	}
-	kz_status st = lapack_factor(&lu, &pivots, &info, call, array, false, err);
-	if (!st && !(st = solve_factors_alloc(factors, count, err))
-	    && !(st = solve_get_diagonals(factors, lu, call->stream, err))
-	    && !(st = kz_array_get(pivots, factors->pivots, kz_array_size(pivots), err))
-	    && !(st = kz_array_get(info, factors->info, kz_array_size(info), err))) {
+	kz_status st;
+	if (!(st = lapack_factor(&made, call, array, LAPACK_SINGULAR, err))
+	    && !(st = solve_factors_alloc(factors, count, err))
+	    && !(st = solve_get_diagonals(factors, made.lu, call->stream, err))
+	    && !(st = kz_array_get(made.pivots, factors->pivots, kz_array_size(made.pivots), err))
+	    && !(st = kz_array_get(made.info, factors->info, kz_array_size(made.info), err))) {
 		bool has_singular = false;
 		for (size_t i = 0; i < count; i++) {
 			has_singular |= factors->info[i] != 0;
 		}
 		st = has_singular ? solve_get_nans(factors, call, array, err) : KZ_OK;
 	}
-	kz_array_release(lu);
-	kz_array_release(pivots);
-	kz_array_release(info);
+	lapack_release_factors(&made);
 	return st;
 }
 

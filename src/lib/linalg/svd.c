@@ -26,44 +26,51 @@ static kz_status svd_fill_empty(const struct lapack *call, kz_array *matrices, k
 	return matrices && matrices->count ? lapack_fill_identity(call, matrices, err) : KZ_OK;
 }
 
-kz_status svd_compute(kz_array **u, kz_array **s, kz_array **vh, struct lapack *call,
-	kz_array *array, bool is_full, kz_error *err)
+void svd_release(struct svd *svd)
+{
+	kz_array_release(svd->u);
+	kz_array_release(svd->s);
+	kz_array_release(svd->vh);
+	*svd = (struct svd){NULL, NULL, NULL};
+}
+
+kz_status svd_compute(struct svd *out, struct lapack *call, kz_array *array, enum svd_job job,
+	kz_error *err)
 {
 	const int64_t *ends = array->shape.dims + array->shape.ndim - 2;
 	int64_t m = ends[0], n = ends[1], least = min64(m, n);
-	kz_shape shapes[3] = {lapack_matrices(call, m, is_full ? m : least),
-		lapack_vectors(call, least), lapack_matrices(call, is_full ? n : least, n)};
-	kz_array *made[3] = {NULL, NULL, NULL}, *work = NULL;
+	const bool is_full = job == SVD_FULL, has_vectors = job != SVD_VALUES;
+	const kz_shape left = lapack_matrices(call, m, is_full ? m : least);
+	const kz_shape right = lapack_matrices(call, is_full ? n : least, n);
+	const kz_shape values = lapack_vectors(call, least);
+	kz_array *work = NULL;
 	kz_status st;
-	if ((u && (st = lapack_create(&made[0], call, call->dtype, &shapes[0], err)))
-	    || (st = lapack_create(&made[1], call, call->real, &shapes[1], err))
-	    || (vh && (st = lapack_create(&made[2], call, call->dtype, &shapes[2], err)))) {
+	*out = (struct svd){NULL, NULL, NULL};
+	if ((has_vectors && (st = lapack_create(&out->u, call, call->dtype, &left, err)))
+	    || (st = lapack_create(&out->s, call, call->real, &values, err))
+	    || (has_vectors && (st = lapack_create(&out->vh, call, call->dtype, &right, err)))) {
 		goto out;
 	}
 	if (array->count == 0) {
-		st = svd_fill_empty(call, made[0], err);
-		st = st ? st : svd_fill_empty(call, made[2], err);
+		st = svd_fill_empty(call, out->u, err);
+		st = st ? st : svd_fill_empty(call, out->vh, err);
 	} else if (!(st = lapack_copy(&work, call, array, false, err))
 	    && !(st = lapack_check_finite(call, work, 0, err))) {
 		struct linalg_task task = {
-			.op = LINALG_GESDD, .m = n, .n = m, .job = !u ? 'N' : is_full ? 'A' : 'S',
-			.a = lapack_matrix(work), .b = lapack_vector(made[1]),
+			.op = LINALG_GESDD, .m = n, .n = m, .job = !has_vectors ? 'N' : is_full
+				? 'A' : 'S',
+			.a = lapack_matrix(work), .b = lapack_vector(out->s),
 		};
-		if (u) {
-			task.c = lapack_matrix(made[2]);
-			task.d = lapack_matrix(made[0]);
+		if (has_vectors) {
+			task.c = lapack_matrix(out->vh);
+			task.d = lapack_matrix(out->u);
 		}
 		st = lapack_run(call, &task, NULL, err);
 	}
 out:
 	kz_array_release(work);
-	kz_array **const outs[3] = {u, s, vh};
-	for (int i = 0; i < 3; i++) {
-		if (st || !outs[i]) {
-			kz_array_release(made[i]);
-		} else {
-			*outs[i] = made[i];
-		}
+	if (st) {
+		svd_release(out);
 	}
 	return st;
 }
@@ -72,29 +79,35 @@ kz_status kz_svd(kz_array **u, kz_array **s, kz_array **vh, kz_array *array, int
 	const kz_op_options *options, kz_error *err)
 {
 	struct lapack call;
+	struct svd made;
 	kz_status st = out_check(u, sizeof(*u), "svd", err);
 	kz_status st_s = out_check(s, sizeof(*s), "svd", st ? NULL : err);
 	kz_status st_vh = out_check(vh, sizeof(*vh), "svd", st || st_s ? NULL : err);
 	st = st ? st : st_s ? st_s : st_vh;
 	if (st || (st = lapack_begin_several(&call, "svd", array, options, err))
-	    || (st = lapack_take_batch(&call, array, false, err))) {
+	    || (st = lapack_take_batch(&call, array, false, err))
+	    || (st = svd_compute(&made, &call, array, full_matrices ? SVD_FULL : SVD_REDUCED,
+		err))) {
 		return st;
 	}
-	return svd_compute(u, s, vh, &call, array, full_matrices, err);
+	*u = made.u;
+	*s = made.s;
+	*vh = made.vh;
+	return KZ_OK;
 }
 
 kz_status kz_svdvals(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
 {
 	struct lapack call;
-	kz_array *s = NULL;
+	struct svd made;
 	kz_status st;
 	if ((st = lapack_clear(out, "svdvals", options, err))
 	    || (st = lapack_begin(&call, "svdvals", &array, 1, options, err))
 	    || (st = lapack_take_batch(&call, array, false, err))
-	    || (st = svd_compute(NULL, &s, NULL, &call, array, false, err))) {
+	    || (st = svd_compute(&made, &call, array, SVD_VALUES, err))) {
 		return st;
 	}
-	return lapack_finish(out, &call, s, err);
+	return lapack_finish(out, &call, made.s, err);
 }
 
 /* What follows from it */
@@ -168,15 +181,15 @@ static kz_status svd_adjoint(kz_array **out, kz_array *array, kz_error *err)
 }
 
 /* v diag(1 / s) u^H b, with small values left out; u^H alone without b.  Shapes as of matmul. */
-static kz_status svd_divide(kz_array **out, const struct lapack *call, kz_array *const usv[3],
+static kz_status svd_divide(kz_array **out, const struct lapack *call, const struct svd *svd,
 	double share, kz_array *b, kz_error *err)
 {
 	kz_array *inverse = NULL, *u = NULL, *v = NULL, *row = NULL, *scaled = NULL, *right = NULL;
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	options.stream = call->stream;
 	kz_status st;
-	if ((st = svd_invert(&inverse, call, usv[1], share, err))
-	    || (st = svd_adjoint(&u, usv[0], err)) || (st = svd_adjoint(&v, usv[2], err))
+	if ((st = svd_invert(&inverse, call, svd->s, share, err))
+	    || (st = svd_adjoint(&u, svd->u, err)) || (st = svd_adjoint(&v, svd->vh, err))
 	    || (st = kz_array_expand(&row, inverse, KZ_AXES(-2), err))
 	    || (st = kz_apply(&scaled, KZ_OP_MULTIPLY, &options, err, KZ_ARGS(v, row)))) {
 		goto out;
@@ -213,19 +226,18 @@ kz_status kz_pinv(kz_array **out, kz_array *array, double rcond, const kz_op_opt
 	kz_error *err)
 {
 	struct lapack call;
-	kz_array *usv[3] = {NULL, NULL, NULL}, *result = NULL;
+	struct svd svd;
+	kz_array *result = NULL;
 	kz_status st;
 	if ((st = lapack_clear(out, "pinv", options, err))
 	    || (st = lapack_begin(&call, "pinv", &array, 1, options, err))
 	    || (st = lapack_take_batch(&call, array, false, err))) {
 		return st;
 	}
-	if (!(st = svd_compute(&usv[0], &usv[1], &usv[2], &call, array, false, err))) {
-		st = svd_divide(&result, &call, usv, rcond < 0 ? 1e-15 : rcond, NULL, err);
+	if (!(st = svd_compute(&svd, &call, array, SVD_REDUCED, err))) {
+		st = svd_divide(&result, &call, &svd, rcond < 0 ? 1e-15 : rcond, NULL, err);
 	}
-	for (int i = 0; i < 3; i++) {
-		kz_array_release(usv[i]);
-	}
+	svd_release(&svd);
 	return st ? st : lapack_finish(out, &call, result, err);
 }
 
@@ -233,7 +245,8 @@ kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
 	const kz_op_options *options, kz_error *err)
 {
 	struct lapack call;
-	kz_array *s = NULL, *rank = NULL, *any = NULL;
+	struct svd svd = {NULL, NULL, NULL};
+	kz_array *rank = NULL, *any = NULL;
 	kz_status st;
 	if ((st = lapack_clear(out, "matrix_rank", options, err))
 	    || (st = lapack_begin(&call, "matrix_rank", &array, 1, options, err))) {
@@ -244,31 +257,25 @@ kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
 		st = kz_reduce(&any, KZ_REDUCE_ANY, array, KZ_ALL_AXES, &how, err);
 		st = st ? st : kz_array_astype_on(&rank, any, KZ_I64, call.stream, err);
 	} else if (!(st = lapack_take_batch(&call, array, false, err))
-	    && !(st = svd_compute(NULL, &s, NULL, &call, array, false, err))) {
+	    && !(st = svd_compute(&svd, &call, array, SVD_VALUES, err))) {
 		double share = tolerance < 0 ? svd_most(array) * svd_eps(&call) : -1;
-		st = svd_count(&rank, &call, s, share, tolerance, err);
+		st = svd_count(&rank, &call, svd.s, share, tolerance, err);
 	}
-	kz_array_release(s);
+	svd_release(&svd);
 	kz_array_release(any);
 	return st ? st : lapack_finish(out, &call, rank, err);
 }
 
 /* lstsq */
 
-/* Sums of squares of what is left, a column each; none unless the rank is full and there are more
- * rows than columns. */
+/* Sums of the squares of a x - b, a column each. */
 static kz_status svd_residuals(kz_array **out, const struct lapack *call, kz_array *a, kz_array *b,
-	kz_array *x, int64_t rank, kz_error *err)
+	kz_array *x, kz_error *err)
 {
 	kz_array *product = NULL, *rest = NULL, *sizes = NULL, *squares = NULL;
-	int64_t m = a->shape.dims[0], n = a->shape.dims[1];
 	const kz_op_options how = {.size = sizeof(how), .stream = call->stream};
 	const kz_reduce_options sum = {.size = sizeof(sum), .stream = call->stream};
-	kz_shape none = KZ_SHAPE(0);
 	kz_status st;
-	if (rank != n || m <= n) {
-		return lapack_create(out, call, call->real, &none, err);
-	}
 	if (!(st = kz_matmul(&product, a, x, &how, err))
 	    && !(st = kz_apply(&rest, KZ_OP_SUBTRACT, &how, err, KZ_ARGS(b, product)))
 	    && !(st = kz_apply(&sizes, KZ_OP_ABSOLUTE, &how, err, KZ_ARGS(rest)))
@@ -298,22 +305,23 @@ static kz_status svd_check_lstsq(const struct lapack *call, const kz_array *a, c
 static kz_status svd_lstsq(kz_array *made[4], struct lapack *call, kz_array *a, kz_array *b,
 	double rcond, kz_error *err)
 {
-	kz_array *usv[3] = {NULL, NULL, NULL}, *right = NULL, *left = NULL;
-	int64_t rank = 0;
+	struct svd svd = {NULL, NULL, NULL};
+	kz_array *right = NULL, *left = NULL;
+	int64_t rank = 0, m = a->shape.dims[0], n = a->shape.dims[1];
 	kz_status st;
 	double share = rcond >= 0 ? rcond : svd_most(a) * svd_eps(call);
 	if (!(st = lapack_copy(&left, call, a, false, err))
 	    && !(st = lapack_copy(&right, call, b, false, err))
-	    && !(st = svd_compute(&usv[0], &usv[1], &usv[2], call, a, false, err))
-	    && !(st = svd_divide(&made[0], call, usv, share, right, err))
-	    && !(st = svd_count(&made[2], call, usv[1], share, 0, err))
+	    && !(st = svd_compute(&svd, call, a, SVD_REDUCED, err))
+	    && !(st = svd_divide(&made[0], call, &svd, share, right, err))
+	    && !(st = svd_count(&made[2], call, svd.s, share, 0, err))
 	    && !(st = kz_array_get(made[2], &rank, sizeof(rank), err))) {
-		st = svd_residuals(&made[1], call, left, right, made[0], rank, err);
+		/* There are none unless the rank is full and there are more rows than columns. */
+		st = rank == n && m > n ? svd_residuals(&made[1], call, left, right, made[0], err)
+			: lapack_create(&made[1], call, call->real, &KZ_SHAPE(0), err);
 	}
-	made[3] = kz_array_retain(usv[1]);
-	for (int i = 0; i < 3; i++) {
-		kz_array_release(usv[i]);
-	}
+	made[3] = kz_array_retain(svd.s);
+	svd_release(&svd);
 	kz_array_release(left);
 	kz_array_release(right);
 	return st;
