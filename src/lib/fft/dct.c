@@ -69,11 +69,11 @@ static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, 
 		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct dct_class class = {job->dtype, type, is_after, job->is_ortho, 0};
-	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct kz_dct shape = {.length = job->length, .scale = job->scale};
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	return fft_places_launch(job, &shape.places, threads, &want, &class.is_along, params, err);
+	struct kernels_run run = {.want = {&family, &class, sizeof(class)}, .params = params};
+	return fft_places_launch(&run, &shape.places, &class.is_along, job, threads, err);
 }
 
 static kz_status dct_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,

@@ -340,16 +340,16 @@ const struct schedule *fft_schedule(const struct kz_device *dev)
 	return schedule_of(fft_family.schedules, dev);
 }
 
-kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places, int64_t length,
-	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err)
+kz_status fft_places_launch(struct kernels_run *run, struct fft_places *places, int32_t *is_along,
+	const struct fft_job *job, int64_t length, kz_error *err)
 {
 	struct memory *used[] = {job->out.memory, job->in.memory};
-	struct kernels_run run = {
-		.want = *want, .stream = job->stream, .params = params, .used = used, .used_count = 2,
-	};
-	kz_status st = fft_places_fill(places, &run.grid, job, length, err);
+	run->stream = job->stream;
+	run->used = used;
+	run->used_count = countof(used);
+	kz_status st = fft_places_fill(places, &run->grid, job, length, err);
 	*is_along = places->lane == places->axis;
-	return st ? st : kernels_run(&run, err);
+	return st ? st : kernels_run(run, err);
 }
 
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

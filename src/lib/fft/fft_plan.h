@@ -112,12 +112,12 @@ struct fft_places {
 /* Of fft_kernel.c; `each` is the most points that a thread has in one pass. */
 const struct schedule *fft_schedule(const struct kz_device *dev);
 
-/* Launch a kernel with `length` threads along the axis for each row of a job, whose places are a part of what
- * `params` point to: they are filled in.  Threads side by side lie along the axis (*is_along, a part of
- * the wanted kernel's key) or along another one whose steps are shorter.  KZ_UNSUPPORTED: a grid has
- * 2^31 - 1 blocks. */
-kz_status fft_places_launch(const struct fft_job *job, struct fft_places *places, int64_t length,
-	const struct kernels_want *want, int32_t *is_along, void **params, kz_error *err);
+/* Launch a kernel with `length` threads along the axis for each row of a job.  The caller says
+ * which kernel and its parameters, of which the places are a part: they are filled in.  Threads
+ * side by side lie along the axis (*is_along, a part of the wanted kernel's key) or along another
+ * one whose steps are shorter.  KZ_UNSUPPORTED: a grid has 2^31 - 1 blocks. */
+kz_status fft_places_launch(struct kernels_run *run, struct fft_places *places, int32_t *is_along,
+	const struct fft_job *job, int64_t length, kz_error *err);
 
 /* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,

@@ -45,7 +45,6 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct half_class class = {job->dtype, (int32_t)which, 0};
-	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct fft_key roots = {job->length, job->dtype, FFT_ROOTS};
 	const struct fft_plan *plan = NULL;
 	struct kz_half shape = {.length = length};
@@ -55,7 +54,8 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 	}
 	CUdeviceptr address[3] = {job->out.address, job->in.address, plan ? plan->tables : 0};
 	void *params[] = {&address[0], &address[1], &address[2], &shape};
-	return fft_places_launch(job, &shape.places, threads, &want, &class.is_along, params, err);
+	struct kernels_run run = {.want = {&family, &class, sizeof(class)}, .params = params};
+	return fft_places_launch(&run, &shape.places, &class.is_along, job, threads, err);
 }
 
 /* Pairs of real numbers along the axis, as points where these lie so. */

@@ -107,12 +107,12 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	};
 	struct chirp_class class = {job->dtype, step, step != 1 && job->is_inverse, 0,
 		(int32_t)job->in.form, (int32_t)job->out.form};
-	const struct kernels_want want = {.family = &family, .key = &class, .size = sizeof(class)};
 	struct kz_chirp shape = {.inner = inner, .in_part = job->in.part, .out_part = job->out.part,
 		.scale = job->scale};
 	CUdeviceptr address[2] = {job->out.address, job->in.address};
 	void *params[] = {&address[0], &address[1], &factors, &shape};
-	return fft_places_launch(job, &shape.places, length, &want, &class.is_along, params, err);
+	struct kernels_run run = {.want = {&family, &class, sizeof(class)}, .params = params};
+	return fft_places_launch(&run, &shape.places, &class.is_along, job, length, err);
 }
 
 static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan *plan, kz_error *err)
