@@ -145,8 +145,8 @@ void error_add_argument(kz_error *err, const char *call, const char *argument)
 	char message[sizeof(err->message)];
 	if (err) {
 		memcpy(message, err->message, sizeof(message));
-		int len = snprintf(err->message, sizeof(err->message), "%s: argument '%s': %s", call,
-			argument, message);
+		int len = snprintf(err->message, sizeof(err->message), "%s: argument '%s': %s",
+			call, argument, message);
 		if (len >= (int)sizeof(err->message)) {
 			error_cut_message(err->message, sizeof(err->message));
 		}

@@ -2,10 +2,10 @@
 /*
  * See exit_gate.h.
  *
- * exit() calls what was registered last first, and the gate must close before a compiler's objects go.
- * Some of them are made when it is loaded, others when a part of it first runs.  So the gate is
- * registered again after the first call, the second, the fourth and so on.  Not covered is the time in
- * which a compiler is being loaded: exit() may destroy what it has made until then.
+ * exit() calls what was registered last first, and the gate must close before a compiler's objects
+ * go.  Some of them are made when it is loaded, others when a part of it first runs.  So the gate
+ * is registered again after the first call, the second, the fourth and so on.  Not covered is the
+ * time in which a compiler is being loaded: exit() may destroy what it has made until then.
  */
 #include "base/common.h"
 

@@ -3,8 +3,9 @@
 #define BASE_EXIT_GATE_H
 
 /*
- * Compilers have objects that exit() destroys, while other threads of the process go on.  A compiler is
- * loaded and called between these two: exit() waits for those who are inside, and then nobody gets in.
+ * Compilers have objects that exit() destroys, while other threads of the process go on.  A
+ * compiler is loaded and called between these two: exit() waits for those who are inside, and then
+ * nobody gets in.
  *
  *	if (!exit_gate_enter()) ...	// the process ends
  *	...

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XXH3 with 128 bits, compiled in from the header of libxxhash-dev.  It uses what every processor of
- * the architecture has, on x86 SSE2: code for AVX would leave the upper halves of the registers set,
- * which makes the caller's SSE code slow.  Nothing of that header is visible outside this file.
+ * XXH3 with 128 bits, compiled in from the header of libxxhash-dev.  It uses what every processor
+ * of the architecture has, on x86 SSE2: code for AVX would leave the upper halves of the registers
+ * set, which makes the caller's SSE code slow.  Nothing of that header is visible outside this
+ * file.
  */
 #include "base/hash.h"
 

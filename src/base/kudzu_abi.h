@@ -19,18 +19,18 @@
 #define CU_DEVICE_KUDZU_GAP_WIDE (16 << 20)
 #define CU_DEVICE_ATTRIBUTE_KUDZU_GUARD ((CUdevice_attribute)0x4B5A0004)
 
-/* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling thread
- * has logged since it asked last.  The iterator is left alone. */
+/* The flags of cuLogsDumpToMemory by which our driver writes one line: the newest that the calling
+ * thread has logged since it asked last.  The iterator is left alone. */
 #define CU_LOGS_KUDZU_OWN 0x4B5A0001u
 
 /* The private table of our driver: cuGetExportTable gives it for the UUID of its device.  What
- * kernels print goes to standard output, and what fails of their assertions to standard error, until
- * set_output names a function.  That is called by one thread at a time, which waits for nothing, and
- * not any more when another call of set_output has returned.  flush_output: flush what kernels
- * printed to standard output; 0, or the errno of text that was lost since it was asked last.  There is
- * something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as KUDZU_CPU_LIMITS
- * on and off, -1 as the variable says.  module_size: the bytes that a module takes, but for its
- * variables. */
+ * kernels print goes to standard output, and what fails of their assertions to standard error,
+ * until set_output names a function.  That is called by one thread at a time, which waits for
+ * nothing, and not any more when another call of set_output has returned.  flush_output: flush what
+ * kernels printed to standard output; 0, or the errno of text that was lost since it was asked
+ * last.  There is something to ask for once *has_output, which stays true.  set_limits: 1 and 0 as
+ * KUDZU_CPU_LIMITS on and off, -1 as the variable says.  module_size: the bytes that a module
+ * takes, but for its variables. */
 enum { KUDZU_OUTPUT_PRINTF, KUDZU_OUTPUT_ASSERT };
 typedef void kudzu_output_fn(void *user, int kind, const char *text, size_t size);
 struct kudzu_exports {

@@ -2,15 +2,15 @@
 /*
  * See place.h.
  *
- * backtrace() of the C library gives the return addresses on the stack.  The first of them outside of
- * the library is in the function of the program that called it.  In libkudzu.so "the library" is the
- * shared object.  In libkudzu.a it is the section kudzu_text, into which make/text.ld puts all code of
- * ours: the linker of the program defines the names of its begin and its end.
+ * backtrace() of the C library gives the return addresses on the stack.  The first of them outside
+ * of the library is in the function of the program that called it.  In libkudzu.so "the library" is
+ * the shared object.  In libkudzu.a it is the section kudzu_text, into which make/text.ld puts all
+ * code of ours: the linker of the program defines the names of its begin and its end.
  *
- * The file and the line come from the debug information of the program, which libdw of elfutils reads:
- * all versions of DWARF, compressed sections, files of their own by build id or by .gnu_debuglink.  It
- * is opened when a place is printed first.  A call returns behind itself, so the address that counts is
- * one before the return address.
+ * The file and the line come from the debug information of the program, which libdw of elfutils
+ * reads: all versions of DWARF, compressed sections, files of their own by build id or by
+ * .gnu_debuglink.  It is opened when a place is printed first.  A call returns behind itself, so
+ * the address that counts is one before the return address.
  */
 #include "base/common.h"
 
@@ -176,7 +176,8 @@ static void place_set(struct place *out, const char *file, int line)
 static const char *place_given_name(const char *file, void *unit)
 {
 	struct dwarf_attribute memory;
-	const char *folder = place_dw.dwarf_formstring(place_dw.dwarf_attr(unit, DW_AT_comp_dir, &memory));
+	const char *folder = place_dw.dwarf_formstring(place_dw.dwarf_attr(unit, DW_AT_comp_dir,
+		&memory));
 	size_t length = folder ? strlen(folder) : 0;
 	return length > 0 && strncmp(file, folder, length) == 0 && file[length] == '/'
 		? file + length + 1 : file;
@@ -187,7 +188,8 @@ static bool place_find_line(struct place *out, const struct place_finder *finder
 {
 	int number = 0;
 	uint64_t added = 0;
-	void *module = finder && finder->dwfl ? place_dw.dwfl_addrmodule(finder->dwfl, address) : NULL;
+	void *module = finder && finder->dwfl ? place_dw.dwfl_addrmodule(finder->dwfl, address)
+		: NULL;
 	void *unit = module ? place_dw.dwfl_module_nextcu(module, NULL, &added) : NULL;
 	while (unit && place_dw.dwarf_haspc(unit, address - added) <= 0) {
 		unit = place_dw.dwfl_module_nextcu(module, unit, &added);

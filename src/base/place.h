@@ -10,8 +10,8 @@
 /* Whether errors have the place of the call that failed; set it after a first place_here. */
 extern atomic_bool place_is_in_errors;
 
-/* The address of the call, in the first function on the stack that is not the library's; 0: it is not
- * known.  Call it without a lock: the first time it loads a library. */
+/* The address of the call, in the first function on the stack that is not the library's; 0: it is
+ * not known.  Call it without a lock: the first time it loads a library. */
 uintptr_t place_here(void);
 
 enum { PLACE_FILE_SIZE = 128 };

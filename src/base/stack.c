@@ -2,8 +2,8 @@
 /*
  * How much stack a thread has left, and a bigger one.
  *
- * The C library knows where a thread's stack lies.  Each thread asks it once, since it reads a file for the
- * first thread of the process.
+ * The C library knows where a thread's stack lies.  Each thread asks it once, since it reads a file
+ * for the first thread of the process.
  */
 #include "base/common.h"
 
@@ -39,7 +39,8 @@ static __attribute__((cold, noinline)) void stack_ask(void)
 /* Of a thread that has not asked yet `high` is below all. */
 static bool stack_holds(const char *here, size_t size)
 {
-	return here < stack_mine.high && here >= stack_mine.low && (size_t)(here - stack_mine.low) >= size;
+	return here < stack_mine.high && here >= stack_mine.low
+		&& (size_t)(here - stack_mine.low) >= size;
 }
 
 bool stack_has_room(size_t size)

@@ -3,14 +3,14 @@
  * A store; see store.h.
  *
  * An entry is one file: a head with both sizes and a hash, the whole key, the value.
- * The hash of the key is its name.  It is written under another name and then renamed, and nothing is
- * synced to the disk.  So after a power failure a file may have holes: whoever reads believes no byte
- * before the hash agrees, and whoever writes may stop anywhere.
+ * The hash of the key is its name.  It is written under another name and then renamed, and nothing
+ * is synced to the disk.  So after a power failure a file may have holes: whoever reads believes no
+ * byte before the hash agrees, and whoever writes may stop anywhere.
  *
- * The file "lock" holds how many bytes all entries take.  Every process adds to that what it is about
- * to write, so nobody has to look at 100,000 files to know.  The sum errs upwards only (writes that
- * failed, entries that were replaced or removed), and is counted anew when it nears the limit, and
- * once a day.
+ * The file "lock" holds how many bytes all entries take.  Every process adds to that what it is
+ * about to write, so nobody has to look at 100,000 files to know.  The sum errs upwards only
+ * (writes that failed, entries that were replaced or removed), and is counted anew when it nears
+ * the limit, and once a day.
  *
  * Bytes of that file are locked: the first one to change the sum, others for keys.  Such locks are
  * those of an open file (OFD).  They end with the process, hold between threads too, and leave
@@ -121,8 +121,8 @@ static void store_turn_off(struct store *store, const char *reason)
 	}
 }
 
-/* A descriptor of the folder, or -1 and errno.  Each call opens it anew and closes it again: programs
- * close descriptors that they do not know, and users move folders. */
+/* A descriptor of the folder, or -1 and errno.  Each call opens it anew and closes it again:
+ * programs close descriptors that they do not know, and users move folders. */
 static int store_enter(struct store *store, enum store_folder_use use)
 {
 	const char *why;
@@ -433,8 +433,8 @@ struct store_sum {
 	uint64_t check; /* a hash of those before */
 };
 
-/* Add the size of a file to the sum, with the lock for it.  If that would be too much, or nobody knows
- * the sum, count, and remove entries. */
+/* Add the size of a file to the sum, with the lock for it.  If that would be too much, or nobody
+ * knows the sum, count, and remove entries. */
 static bool store_add_size(struct store *store, int folder, int fd, int64_t size)
 {
 	struct store_sum sum;
@@ -443,7 +443,8 @@ static bool store_add_size(struct store *store, int folder, int fd, int64_t size
 	size = store_folder_size(size);
 	if (pread(fd, &sum, sizeof(sum), 0) != sizeof(sum) || sum.bytes < 0
 		|| sum.check != hash_of(&sum, offsetof(struct store_sum, check)).low
-		|| sum.counted_s > now || now - sum.counted_s > COUNT_S || sum.bytes > most - size) {
+		|| sum.counted_s > now || now - sum.counted_s > COUNT_S
+		|| sum.bytes > most - size) {
 		struct store_trimmed trimmed = store_folder_trim(folder, store_is_entry_name,
 			most - size, most - (size > less ? size : less));
 		atomic_fetch_add(&store->evicted, trimmed.removed);

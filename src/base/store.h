@@ -15,7 +15,8 @@
 struct store; /* any thread may use it */
 
 struct store_options {
-	const char *folder; /* an absolute path; NULL: that of store_folder_path, unless KUDZU_CACHE=0 */
+	const char *folder; /* an absolute path; NULL: that of store_folder_path, unless
+	                       KUDZU_CACHE=0 */
 	/* How many bytes the files may take in all, as store_folder_size counts them.
 	 * 0: KUDZU_CACHE_SIZE (a number, with K, M, G or T), else 1 GiB. */
 	int64_t size_max;
@@ -32,13 +33,14 @@ enum store_result {
 	STORE_RESULT_COUNT
 };
 
-/* False: one of the variables KUDZU_CACHE... has a value that makes no sense, which `why` names.  Such a
- * store is off, but the user has meant something: calls that need it fail. */
+/* False: one of the variables KUDZU_CACHE... has a value that makes no sense, which `why` names.
+ * Such a store is off, but the user has meant something: calls that need it fail. */
 bool store_check_variables(char *why, size_t size);
 /* False: no memory.  Creates nothing on disk; a store that cannot be used is off.  `options` may be
  * NULL. */
 bool store_open(struct store **out, const struct store_options *options);
-/* Why it is off, NULL if it is on; a store may find later that it must be off, and then stays so. */
+/* Why it is off, NULL if it is on; a store may find later that it must be off, and then stays
+ * so. */
 const char *store_off(const struct store *store);
 /* The folder, NULL if there is none; as long as the store. */
 const char *store_folder(const struct store *store);

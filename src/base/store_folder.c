@@ -2,9 +2,9 @@
 /*
  * The cache folder; see store_folder.h.
  *
- * Code that runs comes out of it, so nobody else may be able to write it.  That is asked of the open
- * folder, not of its path, and again of every file.  So the folders above it need not be trusted, with
- * two exceptions:
+ * Code that runs comes out of it, so nobody else may be able to write it.  That is asked of the
+ * open folder, not of its path, and again of every file.  So the folders above it need not be
+ * trusted, with two exceptions:
  *	- One that all may write, without the sticky bit, is refused, as sshd does.  One that a group
  *	  may write is not: homes of users who are alone in their group are like that.
  *	- Root uses and makes nothing below other users' folders: under sudo, with the user's HOME, it
@@ -83,7 +83,8 @@ static char *folder_of_environment(const char **why)
 static const char *folder_privilege(void)
 {
 	return env_is_privileged() || getuid() != geteuid() || getgid() != getegid()
-		? "the program has rights that its user lacks (setuid, setgid or capabilities)" : NULL;
+		? "the program has rights that its user lacks (setuid, setgid or capabilities)"
+		: NULL;
 }
 
 char *store_folder_path(const char *wanted, const char **why)

@@ -7,7 +7,8 @@
  * keeps files there (store.c, lib/rtc/keep.c, lib/cache/pch.c) goes through these functions.
  *
  * Each folder and file is opened from the descriptor of the folder that it is in, never through a
- * symbolic link.  It is used only if it belongs to us and neither its group nor others may write it.
+ * symbolic link.  It is used only if it belongs to us and neither its group nor others may write
+ * it.
  */
 #include "base/common.h"
 
@@ -58,9 +59,9 @@ struct store_trimmed {
 	bool failed;     /* one that should have gone did not */
 };
 
-/* Add up all files whose names `is_entry` accepts.  If they take more than `most`, remove those that
- * were used least recently until they take `leave`.  Files of store_folder_write that were left
- * unfinished for an hour go, too. */
+/* Add up all files whose names `is_entry` accepts.  If they take more than `most`, remove those
+ * that were used least recently until they take `leave`.  Files of store_folder_write that were
+ * left unfinished for an hour go, too. */
 struct store_trimmed store_folder_trim(int folder, bool (*is_entry)(const char *name), int64_t most,
 	int64_t leave);
 

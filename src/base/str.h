@@ -47,7 +47,8 @@ void str_free(struct str *s);
  * underscore, in every locale.  NVRTC takes no others. */
 static inline bool str_is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+		|| c == '_';
 }
 
 /* Hand the text to the caller, who frees it with mem_free; NULL when memory ran out.  An empty

@@ -82,7 +82,8 @@ static bool trust_allows(const struct trust *trust, const char *path, bool may_b
 	}
 	bool is_shared = !(may_be_sticky && (info.st_mode & S_ISVTX));
 	if (!is_known) {
-		str_addf(why, "'%s' belongs to another user, %lu", path, (unsigned long)info.st_uid);
+		str_addf(why, "'%s' belongs to another user, %lu", path,
+			(unsigned long)info.st_uid);
 	} else if (is_shared && (info.st_mode & S_IWOTH)) {
 		str_addf(why, "everybody can write to '%s'", path);
 	} else if (is_shared && (info.st_mode & S_IWGRP)

@@ -308,7 +308,8 @@ static void argument_fill_random(const struct argument *argument, char *out, siz
 	for (int64_t i = 0; i < argument->count; i++, out += size) {
 		uint64_t bits = argument_next_random(&state);
 		if (numeral_is_integer(argument->dtype)) {
-			numeral_store(out, argument->dtype, bits % (argument->dtype == KZ_BOOL ? 2 : 100));
+			numeral_store(out, argument->dtype,
+				bits % (argument->dtype == KZ_BOOL ? 2 : 100));
 		} else {
 			numeral_store_fraction(out, argument->dtype, bits);
 		}

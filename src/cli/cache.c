@@ -54,7 +54,8 @@ static int cache_count_entry(void *arg, const kz_cache_entry *entry)
 	while (i < totals->used && strcmp(totals->kinds[i].name, entry->kind) != 0) {
 		i++;
 	}
-	if (i == totals->used && totals->used < (int)(sizeof(totals->kinds) / sizeof(struct kind))) {
+	if (i == totals->used
+	    && totals->used < (int)(sizeof(totals->kinds) / sizeof(struct kind))) {
 		snprintf(totals->kinds[i].name, sizeof(totals->kinds[i].name), "%s", entry->kind);
 		totals->used++;
 	}

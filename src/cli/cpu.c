@@ -44,8 +44,8 @@ static char *cpu_driver_path(void)
 	/* The library has loaded it; this finds it by its soname. */
 	void *driver = dlopen(SONAME, RTLD_NOLOAD | RTLD_LAZY);
 	struct link_map *map = NULL;
-	char *path = driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL)
-		: NULL;
+	char *path = driver && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0
+		? realpath(map->l_name, NULL) : NULL;
 	if (!path) {
 		fprintf(stderr, "kudzu cpu: the CPU device's driver is not " SONAME "\n");
 	}
@@ -64,8 +64,8 @@ static bool cpu_find_folder(char *out, size_t size)
 	snprintf(out, size, "%.*s/" FOLDER, (int)(strrchr(driver, '/') - driver), driver);
 	snprintf(link, sizeof(link), "%s/libcuda.so.1", out);
 	char *real = realpath(link, NULL);
-	const char *wrong = !real || strcmp(real, driver) != 0 ? "is not a link to the driver beside it"
-		: strpbrk(out, ":;") ?
+	const char *wrong = !real || strcmp(real, driver) != 0
+		? "is not a link to the driver beside it" : strpbrk(out, ":;") ?
 			"cannot be in LD_LIBRARY_PATH, where ':' and ';' separate folders" : NULL;
 	if (wrong) {
 		fprintf(stderr, "kudzu cpu: '%s' %s\n", link, wrong);
@@ -93,7 +93,8 @@ static int cpu_open_program(const char *program)
 {
 	const char *folders = strchr(program, '/') ? "" : secure_getenv("PATH");
 	char path[PATH_MAX];
-	for (const char *at = folders ? folders : ""; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+	for (const char *at = folders ? folders : ""; at;
+		at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
 		int length = (int)strcspn(at, ":");
 		snprintf(path, sizeof(path), "%.*s%s%s", length, at, length ? "/" : "", program);
 		if (access(path, X_OK) == 0) {
@@ -116,7 +117,8 @@ static bool cpu_has_runtime(const char *data, size_t size)
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		const char *at = data + 1, *found;
-		while ((found = memmem(at, (size_t)(data + size - at), words[i].rest, strlen(words[i].rest)))) {
+		while ((found = memmem(at, (size_t)(data + size - at), words[i].rest,
+			strlen(words[i].rest)))) {
 			if (found[-1] == words[i].first) {
 				return true;
 			}
@@ -136,9 +138,9 @@ static void cpu_note_runtime(const char *program)
 		char *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 		if (data != MAP_FAILED) {
 			if (cpu_has_runtime(data, size)) {
-				fprintf(stderr, "kudzu cpu: note: '%s' uses the CUDA runtime, which needs a "
-					"GPU and NVIDIA's driver; programs of the driver API run here\n",
-					program);
+				fprintf(stderr, "kudzu cpu: note: '%s' uses the CUDA runtime, "
+					"which needs a GPU and NVIDIA's driver; programs of the "
+					"driver API run here\n", program);
 			}
 			munmap(data, size);
 		}

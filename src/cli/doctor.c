@@ -103,7 +103,8 @@ static void doctor_print_member(const char *name, const char *text, const char *
 static void doctor_print_json(const kz_diagnosis *diagnosis)
 {
 	static const char *const verdicts[] = {
-		[KZ_VERDICT_OK] = "ok", [KZ_VERDICT_NOTE] = "note", [KZ_VERDICT_PROBLEM] = "problem",
+		[KZ_VERDICT_OK] = "ok", [KZ_VERDICT_NOTE] = "note",
+		[KZ_VERDICT_PROBLEM] = "problem",
 	};
 	int64_t count = kz_diagnosis_count(diagnosis);
 	printf("{\n  \"version\": ");

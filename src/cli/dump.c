@@ -132,7 +132,8 @@ static bool dump_print_entry(FILE *out, const char *ptx, const char *symbol)
 	size_t length = strlen(symbol);
 	for (const char *at = ptx; (at = strstr(at, ".entry ")); at++) {
 		const char *start = at, *end = strchr(at, '{');
-		if (strncmp(at + 7, symbol, length) != 0 || !end || !strchr("( \t\n", at[7 + length])) {
+		if (strncmp(at + 7, symbol, length) != 0 || !end
+		    || !strchr("( \t\n", at[7 + length])) {
 			continue;
 		}
 		while (start > ptx && start[-1] != '\n') {

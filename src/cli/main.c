@@ -26,118 +26,122 @@ static const struct command {
 	const char *summary;
 	const char *details;
 } commands[] = {
-	{"cache", cache_main, INT_MAX, "cache list|stats|clear|why FILE",
-		"inspect the cache of compiled kernels",
-		"list: print each entry of the cache on disk: kind, bytes, last use, architecture, name.\n"
-		"stats: print where the cache is, the size of each kind of entry, and the limit.\n"
-		"clear: remove all entries.\n"
-		"why [-I FOLDER]... [-D NAME=VALUE]... [--arch ARCH] [--std STD] [--name NAME] FILE:\n"
-		"print whether the cache has FILE, compiled for the default device, and if not, how the\n"
-		"most similar entry differs.\n"
-		"\n"
-		"The exit status is 0; 1 if the cache cannot be read, or if `why` finds no hit; 2 for a\n"
-		"usage error, or a FILE that cannot be read.\n"},
-	{"compile", compile_main, INT_MAX, "compile [OPTION...] FILE...",
-		"compile files ahead of time, in several processes, or to PTX and cubins",
-		"Compiles each FILE into the cache for the default device, or the one that KUDZU_DEVICE\n"
-		"names.  A program that later compiles the same source under the same file name finds\n"
-		"the result there.  Errors and warnings go to standard error.\n"
-		"\n"
-		"  -o IMAGE         write the image of one FILE there; its name ends in .ptx, .cubin or\n"
-		"                   .ltoir, which decides the kind\n"
-		"  -a, --arch ARCH  compile for ARCH, sm_90, compute_75 or lto_90, without a device\n"
-		"  -I FOLDER        search FOLDER for headers\n"
-		"  -D MACRO[=TEXT]  define a macro\n"
-		"  --std STD        c++11 to c++20\n"
-		"  -j, --jobs N     use N processes, by default one for each core\n"
-		"\n"
-		"The exit status is 0 if all files compile; 1 if one does not; 2 for a usage error, or a\n"
-		"FILE that cannot be read.\n"},
-	{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
-		"run a program of the CUDA driver API on the CPU",
-		"Runs PROGRAM with the CPU device's driver in place of NVIDIA's, as the libcuda.so.1 that\n"
-		"the program is linked with or opens.  Programs that use the driver API and have their\n"
-		"kernels as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run unchanged.  Programs\n"
-		"that use the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's driver, and the\n"
-		"command says so before it runs one.\n"
-		"\n"
-		"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run.\n"},
-	{"doctor", doctor_main, 1, "doctor [--json]",
-		"find out whether kernels can run here, and if not, why",
-		"Checks drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and the cache\n"
-		"folder.  Each line begins with `ok`, `--` (missing, but not needed here) or `!!` (does\n"
-		"not work); the reason and the remedy follow.  The output is coloured on a terminal,\n"
-		"unless NO_COLOR is set.  With --json the same is printed as JSON, where the verdicts\n"
-		"are ok, note and problem.\n"
-		"\n"
-		"The exit status is 0 if kernels can be compiled and can run on the default device, or\n"
-		"the one that KUDZU_DEVICE names, else 1.\n"},
-	{"dump", dump_main, INT_MAX, "dump [OPTION...] FILE",
-		"show the code that the CPU device makes of a kernel",
-		"Prints the code of the kernels of FILE, CUDA C++ or PTX, at one stage of compilation.\n"
-		"\n"
-		"  --stage STAGE    ptx: NVRTC's output (the default); llvm: LLVM IR after all passes;\n"
-		"                   asm: the processor's code\n"
-		"  -k, --kernel NAME\n"
-		"                   only this kernel; 'f<float>' makes an instance of a template\n"
-		"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
-		"                   as for `kudzu compile`\n"
-		"\n"
-		"The exit status is 0; 1 if FILE does not compile; 2 for a usage error, a FILE that\n"
-		"cannot be read, or a kernel that it does not have.\n"},
-	{"help", help_main, 1, "help [COMMAND]",
-		"explain a command",
-		"Without COMMAND, lists all commands.\n"},
-	{"info", info_main, 1, "info [DEVICE]",
-		"print everything about the devices",
-		"Prints for each device, or for DEVICE (cpu, cuda, cuda:1), its name, compute capability,\n"
-		"driver, memory, PCI bus id, UUID, compute mode and peers, and the value of each attribute\n"
-		"with the driver's number and name; `-` for one that the driver does not know.\n"
-		"\n"
-		"The exit status is 0; 1 if a device cannot be used; 2 for an unknown device.\n"},
-	{"new", new_main, 1, "new NAME",
-		"make a small project that uses the library",
-		"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu\n"
-		"and README.md.  NAME may be a path, whose last part is the program's name.\n"
-		"\n"
-		"  kudzu new demo && cd demo && make && ./demo\n"
-		"\n"
-		"The exit status is 0; 1 if the files cannot be written; 2 if NAME is not possible as the\n"
-		"name of a program, or exists.\n"},
-	{"run", run_main, INT_MAX, "run [OPTION...] FILE [ARG...]",
-		"launch a kernel of a file, with arguments from the shell",
-		"Compiles FILE (`-` is standard input; PTX and cubins are loaded), launches one of its\n"
-		"kernels, and prints the arrays.  A file with one kernel needs no --kernel.  Without\n"
-		"arguments the command lists the kernel's parameters, with a call to begin with.  Without\n"
-		"--grid and --block there is one thread for each element of the largest array.\n"
-		"\n"
-		"  i32:5  f32:2.5  f32:1,2,3,4   a number of a type; a small vector (float4)\n"
-		"  5  2.5  null                  a number of the parameter's type; no array\n"
-		"  f32[16]  f64[8x8]=FILL        an array of zeros, or of FILL: arange, random, random:SEED,\n"
-		"                                eye, one number for all, or as many as there are elements\n"
-		"  @FILE.npy                     an array from a file\n"
-		"\n"
-		"Types are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64 and c128.\n"
-		"\n"
-		"  -k, --kernel NAME             the kernel; 'f<float, 4>' makes an instance of a template\n"
-		"  --grid X[,Y[,Z]]              blocks\n"
-		"  --block X[,Y[,Z]]             threads of a block\n"
-		"  --shared N                    bytes of dynamic shared memory\n"
-		"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
-		"  --time N                      launch N more times, and print how long a launch takes\n"
-		"  --watch                       run again whenever FILE changes, until interrupted\n"
-		"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
-		"  --check                       find accesses outside of the arrays\n"
-		"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
-		"                                as for `kudzu compile`\n"
-		"\n"
-		"The exit status is 0; 1 if the file does not compile or the kernel fails; 2 for a usage\n"
-		"error, a file that cannot be read, a kernel that the file does not have, arguments that\n"
-		"it does not take, a grid that is not possible, or arrays that are too large.\n"},
-	{"worker", worker_main, 0, "worker",
-		"compile for a program that warms up",
-		"kz_warm_up starts this command to compile many sources in several processes.  It is\n"
-		"not meant for the shell.\n"},
+{"cache", cache_main, INT_MAX, "cache list|stats|clear|why FILE",
+	"inspect the cache of compiled kernels",
+	"list: print each entry of the cache on disk: kind, bytes, last use, architecture, name.\n"
+	"stats: print where the cache is, the size of each kind of entry, and the limit.\n"
+	"clear: remove all entries.\n"
+	"why [-I FOLDER]... [-D NAME=VALUE]... [--arch ARCH] [--std STD] [--name NAME] FILE:\n"
+	"print whether the cache has FILE, compiled for the default device, and if not, how the\n"
+	"most similar entry differs.\n"
+	"\n"
+	"The exit status is 0; 1 if the cache cannot be read, or if `why` finds no hit; 2 for a\n"
+	"usage error, or a FILE that cannot be read.\n"},
+{"compile", compile_main, INT_MAX, "compile [OPTION...] FILE...",
+	"compile files ahead of time, in several processes, or to PTX and cubins",
+	"Compiles each FILE into the cache for the default device, or the one that KUDZU_DEVICE\n"
+	"names.  A program that later compiles the same source under the same file name finds\n"
+	"the result there.  Errors and warnings go to standard error.\n"
+	"\n"
+	"  -o IMAGE         write the image of one FILE there; its name ends in .ptx, .cubin or\n"
+	"                   .ltoir, which decides the kind\n"
+	"  -a, --arch ARCH  compile for ARCH, sm_90, compute_75 or lto_90, without a device\n"
+	"  -I FOLDER        search FOLDER for headers\n"
+	"  -D MACRO[=TEXT]  define a macro\n"
+	"  --std STD        c++11 to c++20\n"
+	"  -j, --jobs N     use N processes, by default one for each core\n"
+	"\n"
+	"The exit status is 0 if all files compile; 1 if one does not; 2 for a usage error, or a\n"
+	"FILE that cannot be read.\n"},
+{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
+	"run a program of the CUDA driver API on the CPU",
+	"Runs PROGRAM with the CPU device's driver in place of NVIDIA's, as the libcuda.so.1 that\n"
+	"the program is linked with or opens.  Programs that use the driver API and have their\n"
+	"kernels as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run unchanged.  Programs\n"
+	"that use the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's driver, and the\n"
+	"command says so before it runs one.\n"
+	"\n"
+	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run.\n"},
+{"doctor", doctor_main, 1, "doctor [--json]",
+	"find out whether kernels can run here, and if not, why",
+	"Checks drivers, devices, NVRTC, the CUDA headers, the CPU device, its LLVM and the cache\n"
+	"folder.  Each line begins with `ok`, `--` (missing, but not needed here) or `!!` (does\n"
+	"not work); the reason and the remedy follow.  The output is coloured on a terminal,\n"
+	"unless NO_COLOR is set.  With --json the same is printed as JSON, where the verdicts\n"
+	"are ok, note and problem.\n"
+	"\n"
+	"The exit status is 0 if kernels can be compiled and can run on the default device, or\n"
+	"the one that KUDZU_DEVICE names, else 1.\n"},
+{"dump", dump_main, INT_MAX, "dump [OPTION...] FILE",
+	"show the code that the CPU device makes of a kernel",
+	"Prints the code of the kernels of FILE, CUDA C++ or PTX, at one stage of compilation.\n"
+	"\n"
+	"  --stage STAGE    ptx: NVRTC's output (the default); llvm: LLVM IR after all passes;\n"
+	"                   asm: the processor's code\n"
+	"  -k, --kernel NAME\n"
+	"                   only this kernel; 'f<float>' makes an instance of a template\n"
+	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
+	"                   as for `kudzu compile`\n"
+	"\n"
+	"The exit status is 0; 1 if FILE does not compile; 2 for a usage error, a FILE that\n"
+	"cannot be read, or a kernel that it does not have.\n"},
+{"help", help_main, 1, "help [COMMAND]",
+	"explain a command",
+	"Without COMMAND, lists all commands.\n"},
+{"info", info_main, 1, "info [DEVICE]",
+	"print everything about the devices",
+	"Prints for each device, or for DEVICE (cpu, cuda, cuda:1), its name, compute capability,\n"
+	"driver, memory, PCI bus id, UUID, compute mode and peers, and the value of each "
+	"attribute\n"
+	"with the driver's number and name; `-` for one that the driver does not know.\n"
+	"\n"
+	"The exit status is 0; 1 if a device cannot be used; 2 for an unknown device.\n"},
+{"new", new_main, 1, "new NAME",
+	"make a small project that uses the library",
+	"Makes a folder NAME with a C program that launches a kernel: Makefile, main.c, kernel.cu\n"
+	"and README.md.  NAME may be a path, whose last part is the program's name.\n"
+	"\n"
+	"  kudzu new demo && cd demo && make && ./demo\n"
+	"\n"
+	"The exit status is 0; 1 if the files cannot be written; 2 if NAME is not possible as the\n"
+	"name of a program, or exists.\n"},
+{"run", run_main, INT_MAX, "run [OPTION...] FILE [ARG...]",
+	"launch a kernel of a file, with arguments from the shell",
+	"Compiles FILE (`-` is standard input; PTX and cubins are loaded), launches one of its\n"
+	"kernels, and prints the arrays.  A file with one kernel needs no --kernel.  Without\n"
+	"arguments the command lists the kernel's parameters, with a call to begin with.  Without\n"
+	"--grid and --block there is one thread for each element of the largest array.\n"
+	"\n"
+	"  i32:5  f32:2.5  f32:1,2,3,4   a number of a type; a small vector (float4)\n"
+	"  5  2.5  null                  a number of the parameter's type; no array\n"
+	"  f32[16]  f64[8x8]=FILL        an array of zeros, or of FILL: arange, random, "
+	"random:SEED,\n"
+	"                                eye, one number for all, or as many as there are "
+	"elements\n"
+	"  @FILE.npy                     an array from a file\n"
+	"\n"
+	"Types are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64 and c128.\n"
+	"\n"
+	"  -k, --kernel NAME             the kernel; 'f<float, 4>' makes an instance of a "
+	"template\n"
+	"  --grid X[,Y[,Z]]              blocks\n"
+	"  --block X[,Y[,Z]]             threads of a block\n"
+	"  --shared N                    bytes of dynamic shared memory\n"
+	"  --out NAME=FILE.npy           save the array of parameter NAME (or arg1, arg2, ...)\n"
+	"  --time N                      launch N more times, and print how long a launch takes\n"
+	"  --watch                       run again whenever FILE changes, until interrupted\n"
+	"  --device NAME                 cpu, cuda, cuda:1; else the default\n"
+	"  --check                       find accesses outside of the arrays\n"
+	"  -I FOLDER, -D MACRO[=TEXT], -a, --arch ARCH, --std STD\n"
+	"                                as for `kudzu compile`\n"
+	"\n"
+	"The exit status is 0; 1 if the file does not compile or the kernel fails; 2 for a usage\n"
+	"error, a file that cannot be read, a kernel that the file does not have, arguments that\n"
+	"it does not take, a grid that is not possible, or arrays that are too large.\n"},
+{"worker", worker_main, 0, "worker",
+	"compile for a program that warms up",
+	"kz_warm_up starts this command to compile many sources in several processes.  It is\n"
+	"not meant for the shell.\n"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
@@ -224,7 +228,8 @@ static int main_dispatch(int argc, char **argv)
 	};
 	static char name[] = "kudzu";
 	argv[0] = name; /* getopt's messages begin with it */
-	if (argc > 1 && strncmp(argv[1], "--", 2) == 0 && !words_check_long(name, argv[1], options)) {
+	if (argc > 1 && strncmp(argv[1], "--", 2) == 0
+	    && !words_check_long(name, argv[1], options)) {
 		return CLI_USAGE;
 	}
 	/* "+": stop at the command; the words behind it are its own. */

@@ -62,8 +62,8 @@ static const char *new_check_name(const char *path)
 		ok = ok && (isalnum((unsigned char)*c) || strchr("_-.", *c));
 	}
 	if (!ok) {
-		fprintf(stderr, "kudzu new: '%s' cannot be the name of a program: expected letters, "
-			"digits, _ - and .%s\n", name,
+		fprintf(stderr, "kudzu new: '%s' cannot be the name of a program: expected "
+			"letters, digits, _ - and .%s\n", name,
 			new_is_taken(name) ? ", and not a name that the Makefile uses" : "");
 	}
 	return ok ? name : NULL;

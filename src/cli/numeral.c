@@ -138,7 +138,8 @@ static bool numeral_does_not_fit(
 {
 	int shown = (int)(length < 60 ? length : 60);
 	if (numeral_is_integer(dtype)) {
-		snprintf(why, why_size, "%.*s does not fit %s, which goes from %" PRId64 " to %" PRIu64,
+		snprintf(why, why_size, "%.*s does not fit %s, which goes from %" PRId64
+			" to %" PRIu64,
 			shown, text, kz_dtype_name(dtype), limits[dtype].min, limits[dtype].max);
 	} else {
 		snprintf(why, why_size, "%.*s does not fit %s", shown, text, kz_dtype_name(dtype));

@@ -23,9 +23,9 @@ struct parameters {
 /*
  * Read the parameters of a kernel.
  *
- * The signature is that of kz_kernel_signature, "saxpy(float, const float *)"; the source is CUDA C++,
- * or NULL where there is none.  Names are found only where the source declares the kernel with as
- * many parameters: one that a macro writes has none.
+ * The signature is that of kz_kernel_signature, "saxpy(float, const float *)"; the source is CUDA
+ * C++, or NULL where there is none.  Names are found only where the source declares the kernel with
+ * as many parameters: one that a macro writes has none.
  */
 void parameters_read(struct parameters *out, const char *signature, const char *source);
 

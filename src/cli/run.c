@@ -75,7 +75,8 @@ static bool run_read_out(struct run *run, const char *text)
 	struct run_out *out = &run->outs[run->out_count];
 	size_t length = equals ? (size_t)(equals - text) : 0;
 	if (length == 0 || length >= sizeof(out->name) || equals[1] == '\0') {
-		fprintf(stderr, "%s: --out: expected PARAMETER=FILE, as in y=result.npy, got '%s'\n",
+		fprintf(stderr,
+			"%s: --out: expected PARAMETER=FILE, as in y=result.npy, got '%s'\n",
 			name, text);
 		return false;
 	}
@@ -124,15 +125,16 @@ static bool run_read_option(struct run *run, int option, char *value)
 static bool run_read_arguments(struct run *run)
 {
 	if (run->count > RUN_MAX) {
-		fprintf(stderr, "%s: %zu arguments, and a kernel takes at most %d\n", name, run->count,
-			RUN_MAX);
+		fprintf(stderr, "%s: %zu arguments, and a kernel takes at most %d\n", name,
+			run->count, RUN_MAX);
 		return false;
 	}
 	for (size_t i = 0; i < run->count; i++) {
 		struct argument_fault fault;
 		if (!argument_parse(&run->arguments[i], run->words[i], &fault)) {
 			char message[256];
-			snprintf(message, sizeof(message), "argument %zu: %s", i + 1, fault.message);
+			snprintf(message, sizeof(message), "argument %zu: %s", i + 1,
+				fault.message);
 			report_place("run", message, run->words[i], fault.offset, fault.length);
 			return false;
 		}
@@ -317,14 +319,15 @@ static bool run_takes_nothing(kz_kernel *kernel)
 	return parameters.known && parameters.count == 0;
 }
 
-/* The library gives a hint if the name is a template's; that hint is about the library's options. */
+/* The library gives a hint if the name is a template's; that hint is about the library's
+ * options. */
 static int run_fail_kernel(const struct run *run, kz_error *err)
 {
 	if (err->status != KZ_NOT_FOUND || !err->hint || !run->kernel) {
 		return run_fail(run, err);
 	}
-	fprintf(stderr, "%s: '%s' is a template: choose an instance by --kernel '%s<float>'\n", name,
-		run->kernel, run->kernel);
+	fprintf(stderr, "%s: '%s' is a template: choose an instance by --kernel '%s<float>'\n",
+		name, run->kernel, run->kernel);
 	kz_error_clear(err);
 	return CLI_USAGE;
 }
@@ -342,8 +345,8 @@ static int run_module(struct run *run, kz_device *dev, kz_module *mod, const str
 		return CLI_USAGE;
 	}
 	if (!run->kernel && count > 1 && !run_is_question(run)) {
-		fprintf(stderr, "%s: there are %" PRId64 " kernels in '%s': choose one by --kernel\n",
-			name, count, run->file);
+		fprintf(stderr, "%s: there are %" PRId64 " kernels in '%s': choose one by "
+			"--kernel\n", name, count, run->file);
 		return CLI_USAGE;
 	}
 	if ((run->kernel || count == 1) && kz_module_kernel(&kernel, mod,

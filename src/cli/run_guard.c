@@ -141,8 +141,8 @@ static uint64_t guard_number_behind(const char *log, const char *word)
 	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
 }
 
-/* The argument whose allocation the log names; RUN_MAX if it is none, or so far from the access that
- * this may have been meant for another. */
+/* The argument whose allocation the log names; RUN_MAX if it is none, or so far from the access
+ * that this may have been meant for another. */
 static size_t guard_find_array(const struct run_values *values, const char *log)
 {
 	const uint64_t near = 1 << 20;
@@ -202,7 +202,8 @@ char *run_guard_explain(const struct run_values *values, const struct parameters
 {
 	char *text = NULL, number[32];
 	size_t size = 0;
-	const char *threads = err->status == KZ_FAULT && err->log ? strstr(err->log, "; block (") : NULL;
+	const char *threads = err->status == KZ_FAULT && err->log ? strstr(err->log, "; block (")
+		: NULL;
 	FILE *file = threads && strncmp(err->log, "kernel '", 8) == 0
 		? open_memstream(&text, &size) : NULL;
 	if (!file) {

@@ -120,7 +120,8 @@ static void show_print_options(const struct run *run)
 			show_print_word(*item);
 		}
 	}
-	const char *const values[] = {run->device, run->source.compile.arch, run->source.compile.std};
+	const char *const values[] = {run->device, run->source.compile.arch,
+		run->source.compile.std};
 	static const char *const names[] = {"device", "arch", "std"};
 	for (size_t k = 0; k < 3; k++) {
 		if (values[k]) {
@@ -286,7 +287,8 @@ static void show_print_bytes(double bytes)
 static void show_print_times(double *times, int64_t count, int64_t size)
 {
 	qsort(times, (size_t)count, sizeof(*times), show_compare);
-	double median = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+	double median = count % 2 ? times[count / 2]
+		: (times[count / 2 - 1] + times[count / 2]) / 2;
 	printf("%" PRId64 " launch%s: median ", count, count == 1 ? "" : "es");
 	show_print_time(median);
 	printf(", min ");
@@ -294,7 +296,8 @@ static void show_print_times(double *times, int64_t count, int64_t size)
 	if (size > 0 && median > 0) {
 		printf("; ");
 		show_print_bytes((double)size);
-		printf(" of arrays, %.3g GB/s if each is touched once", 1e-6 * (double)size / median);
+		printf(" of arrays, %.3g GB/s if each is touched once",
+			1e-6 * (double)size / median);
 	}
 	putchar('\n');
 }

@@ -77,13 +77,14 @@ static bool source_is_image(const struct source *source)
 	return source_is_ptx(source->data) || memchr(source->data, 0, source->size);
 }
 
-/* Whether there is nothing but text in front of the first zero byte.  Images have a number there that
- * no text has; libraries and bundles begin with words. */
+/* Whether there is nothing but text in front of the first zero byte.  Images have a number there
+ * that no text has; libraries and bundles begin with words. */
 static bool source_is_broken_text(const struct source *source)
 {
 	const char *end = memchr(source->data, 0, source->size);
 	const char *at = source->data;
-	if (!end || end == at || strncmp(at, "!<arch>\n", 8) == 0 || strncmp(at, "KZBNDL\r\n", 8) == 0) {
+	if (!end || end == at || strncmp(at, "!<arch>\n", 8) == 0
+	    || strncmp(at, "KZBNDL\r\n", 8) == 0) {
 		return false;
 	}
 	while (at < end && (!iscntrl((unsigned char)*at) || isspace((unsigned char)*at))) {
@@ -101,8 +102,8 @@ bool source_open(struct source *out, const char *command, const char *path)
 		return false;
 	}
 	if (source_is_broken_text(out)) {
-		fprintf(stderr, "kudzu %s: '%s' is neither an image nor a source: byte %zu is 0; save a "
-			"source as UTF-8\n", command, path, strlen(out->data) + 1);
+		fprintf(stderr, "kudzu %s: '%s' is neither an image nor a source: byte %zu is 0; "
+			"save a source as UTF-8\n", command, path, strlen(out->data) + 1);
 		source_close(out);
 		return false;
 	}

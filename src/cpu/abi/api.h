@@ -7,8 +7,8 @@
  * manual, and exports.def lists all functions.  A function is declared where it is defined.
  *
  * There is one device.  A call checks its arguments, describes the work as a struct work (work.h)
- * and gives it to a stream (cu_stream.h).  If the stream is idle the calling thread does the work at
- * once.  Otherwise the work is queued for the thread of the stream.
+ * and gives it to a stream (cu_stream.h).  If the stream is idle the calling thread does the work
+ * at once.  Otherwise the work is queued for the thread of the stream.
  */
 #include "cpu/mem/device_memory.h"
 #include "cpu/object/context.h"

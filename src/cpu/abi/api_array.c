@@ -433,7 +433,8 @@ static CUresult fill_mipmap(const char *call, struct context *context, struct mi
 			result = api_no_memory(call);
 		}
 	}
-	if (result == CUDA_SUCCESS && !object_add(&mipmap->object, context, API_MIPMAP, mipmap_free)) {
+	if (result == CUDA_SUCCESS
+	    && !object_add(&mipmap->object, context, API_MIPMAP, mipmap_free)) {
 		result = api_no_memory(call);
 	}
 	return result;

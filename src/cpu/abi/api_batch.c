@@ -51,7 +51,8 @@ static CUresult check_order(const char *call, CUmemcpySrcAccessOrder order, unsi
 	return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY
 		&& (flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE) == 0
 		? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: order %d of access to the source, flags 0x%x", call, (int)order, flags);
+			"%s: order %d of access to the source, flags 0x%x", call, (int)order,
+			flags);
 }
 
 /* CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: the source is read before the call returns.  That
@@ -110,7 +111,8 @@ API(cuMemcpyBatchAsync_v2, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, si
 }
 API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
 	(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
-		CUmemcpyAttributes *attributes, size_t *starts, size_t start_count, CUstream stream),
+		CUmemcpyAttributes *attributes, size_t *starts, size_t start_count,
+		CUstream stream),
 	(to, from, sizes, count, attributes, starts, start_count, stream));
 
 /* The size of the elements in which extents and offsets count: those of an array, else bytes.  0 if
@@ -121,7 +123,8 @@ static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 	size_t size = 0;
 	for (size_t i = 0; i < countof(operands); i++) {
 		if (operands[i]->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-			const struct array *array = handle_get(operands[i]->op.array.array, API_ARRAY);
+			const struct array *array = handle_get(operands[i]->op.array.array,
+				API_ARRAY);
 			size_t own = array ? texel_size(&array->format) : 0;
 			if (own == 0 || (size != 0 && size != own)) {
 				return 0;

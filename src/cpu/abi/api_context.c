@@ -309,8 +309,8 @@ API(cuCtxDetach, CUcontext handle)
 	pthread_mutex_lock(&state.lock);
 	result = api_enter_release(__func__, &context);
 	if (result == CUDA_SUCCESS && context->handle != handle) {
-		result = api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not this thread's current context",
-			__func__);
+		result = api_fail(CUDA_ERROR_INVALID_CONTEXT,
+			"%s: not this thread's current context", __func__);
 	} else if (result == CUDA_SUCCESS && context->attached > 0) {
 		context->attached--;
 	} else if (result == CUDA_SUCCESS) {

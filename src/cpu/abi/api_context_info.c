@@ -70,8 +70,10 @@ API(cuCtxGetId, CUcontext handle, unsigned long long *out)
 static CUresult enter_limit(const char *call, CUlimit limit, struct context **out)
 {
 	CUresult result = api_enter(call, out);
-	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE ? result
-		: api_fail((unsigned)limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED ? CUDA_ERROR_UNSUPPORTED_LIMIT
+	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+		? result
+		: api_fail((unsigned)limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED
+			? CUDA_ERROR_UNSUPPORTED_LIMIT
 			: CUDA_ERROR_INVALID_VALUE, "%s: the CPU device has no limit %d", call,
 			(int)limit);
 }
@@ -97,8 +99,9 @@ static CUresult set_limit(const char *call, struct context *context, CUlimit lim
 		break;
 	case CU_LIMIT_MALLOC_HEAP_SIZE:
 		if (context->host.heap) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a kernel that calls malloc has"
-				" run, so its heap can no longer change", call);
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: a kernel that calls malloc has run, so its heap can no longer "
+				"change", call);
 		}
 		break;
 	case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:

@@ -68,7 +68,8 @@ static CUresult copy_linear(const char *call, enum side to_side, uint64_t to, en
 	uint64_t from, size_t size, CUstream stream, enum call_kind kind)
 {
 	const struct box box = {
-		.to = {.side = to_side, .address = to}, .from = {.side = from_side, .address = from},
+		.to = {.side = to_side, .address = to},
+		.from = {.side = from_side, .address = from},
 		.width = size, .height = 1, .depth = 1
 	};
 	struct context *context;

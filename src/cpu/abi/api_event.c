@@ -50,7 +50,8 @@ API(cuEventRecordWithFlags, CUevent handle, CUstream stream, unsigned int flags)
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
 	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	return result != CUDA_SUCCESS ? result
 		: stream_enqueue(__func__, context, stream, &work, ENQUEUE_ASYNC, false);

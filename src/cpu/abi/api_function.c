@@ -121,8 +121,8 @@ static CUresult set_dynamic(const char *call, struct function *function, int val
 static CUresult set_tier(const char *call, struct function *function, int value)
 {
 	if (value != JIT_TIER_BEST) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only tier 2 can be asked for, not %d",
-			call, value);
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: only tier 2 can be asked for, not %d", call, value);
 	}
 	CUresult result = function_compile(call, function);
 	return result == CUDA_SUCCESS ? function_improve(call, function) : result;
@@ -263,7 +263,8 @@ API(cuFuncSetSharedMemConfig, CUfunction handle, CUsharedconfig config)
 {
 	struct function *function;
 	CUresult result = function_enter(__func__, handle, &function);
-	if (result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
+	if (result == CUDA_SUCCESS
+	    && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
 			(int)config);
 	}

@@ -54,14 +54,15 @@ API(cuGraphCreate, CUgraph *out, unsigned int flags)
 		: api_no_memory(__func__);
 }
 
-API(cuGraphConditionalHandleCreate, CUgraphConditionalHandle *out, CUgraph handle, CUcontext context,
-	unsigned int initial, unsigned int flags)
+API(cuGraphConditionalHandleCreate, CUgraphConditionalHandle *out, CUgraph handle,
+	CUcontext context, unsigned int initial, unsigned int flags)
 {
 	struct context *found;
 	struct graph *graph;
 	CUresult result = api_need(context_find(__func__, context, &found), __func__, out);
 	if (result == CUDA_SUCCESS && flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = enter_graph(__func__, handle, &graph);
@@ -115,8 +116,8 @@ API(cuGraphClone, CUgraph *out, CUgraph handle)
 	graph_unlock();
 	if (has_memory) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: graphs that allocate or free memory, or with conditional nodes, cannot be"
-			" cloned", __func__);
+			"%s: graphs that allocate or free memory, or with conditional nodes, "
+			"cannot be cloned", __func__);
 	}
 	return clone ? CUDA_SUCCESS
 		: api_no_memory(__func__);

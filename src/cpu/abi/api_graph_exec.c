@@ -20,20 +20,21 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is being captured", call);
 	}
 	if (graph_is_body(graph)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is the body of a conditional node",
-			call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the graph is the body of a "
+			"conditional node", call);
 	}
 	if (graph->has_memory && graph->parent) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the graph is a child, and allocates or frees memory", call);
 	}
 	if (!graph_suits(graph, false)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: bodies of conditional nodes have kernels, "
-			"copies, fills, child graphs and conditional nodes only", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: bodies of conditional nodes have "
+			"kernels, copies, fills, child graphs and conditional nodes only", call);
 	}
-	if ((graph->has_memory || graph->has_conditions) && handle_get(graph->exec, API_GRAPH_EXEC)) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory or has"
-			" conditional nodes, and an executable graph of it exists", call);
+	if ((graph->has_memory || graph->has_conditions)
+	    && handle_get(graph->exec, API_GRAPH_EXEC)) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph allocates or frees memory "
+			"or has conditional nodes, and an executable graph of it exists", call);
 	}
 	return CUDA_SUCCESS;
 }

@@ -260,8 +260,8 @@ static CUresult graph_write_dot(const char *call, const char *path, const struct
 	if (text->failed) {
 		return api_no_memory(call);
 	}
-	return file_put(path, text->data, text->len) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OPERATING_SYSTEM,
-		"%s: '%s' cannot be written", call, path);
+	return file_put(path, text->data, text->len) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_OPERATING_SYSTEM, "%s: '%s' cannot be written", call, path);
 }
 
 API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)

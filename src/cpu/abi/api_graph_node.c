@@ -100,7 +100,8 @@ static CUresult add_condition(const char *call, struct graph *graph, struct node
 		node_data_release(data);
 		return result;
 	}
-	CUresult result = node_add(call, graph, data, holder, from->nodes, from->data, from->count, out);
+	CUresult result = node_add(call, graph, data, holder, from->nodes, from->data, from->count,
+		out);
 	if (result == CUDA_SUCCESS) {
 		data->condition->is_taken = true;
 	} else {

@@ -131,8 +131,9 @@ API(cuMemHostUnregister, void *memory)
 	struct object *object = NULL;
 	if (find_overlap(context, start, 1, &range)) {
 		if (range.start != start) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %p is inside registered memory,"
-				" not its start", __func__, memory);
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: %p is inside registered memory, not its start", __func__,
+				memory);
 		}
 		object = handle_claim(range.object.handle, API_HOST);
 	}

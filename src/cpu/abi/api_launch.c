@@ -44,7 +44,8 @@ API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 	unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra),
-	(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_size, stream, values, extra));
+	(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_size, stream, values,
+		extra));
 
 API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,

@@ -80,8 +80,10 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (offset < 0 || offset > LAUNCH_MAX_PARAMS || size > (size_t)(LAUNCH_MAX_PARAMS - offset)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at offset %d of at most %d",
+	if (offset < 0 || offset > LAUNCH_MAX_PARAMS
+	    || size > (size_t)(LAUNCH_MAX_PARAMS - offset)) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %zu bytes at offset %d of at most %d",
 			call, size, offset, LAUNCH_MAX_PARAMS);
 	}
 	pthread_mutex_lock(&function->module->lock);
@@ -124,8 +126,8 @@ static CUresult launch_old_grid(const char *call, CUfunction handle, int width, 
 	const struct old_launch old = function->old;
 	pthread_mutex_unlock(&function->module->lock);
 	if (old.block[0] == 0 || width <= 0 || height <= 0) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d x %d blocks of kernel '%s'%s", call,
-			width, height, function->name,
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d x %d blocks of kernel '%s'%s",
+			call, width, height, function->name,
 			old.block[0] == 0 ? ", whose block shape was not set" : "");
 	}
 	static const uint8_t none[1];

@@ -233,7 +233,8 @@ API(cuLibraryGetManaged, CUdeviceptr *out, size_t *size, CUlibrary handle, const
 		return result;
 	}
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
-		if (module->ptx.vars[i]->is_managed && strcmp(module->ptx.vars[i]->name, name) == 0) {
+		if (module->ptx.vars[i]->is_managed
+		    && strcmp(module->ptx.vars[i]->name, name) == 0) {
 			return module_global(__func__, module, name, out, size);
 		}
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Linking at run time.  The inputs are PTX, or fat binaries with PTX in them, and the result is PTX
- * again (ptx/link.c).  The one library is libcudadevrt.a, for cooperative groups (link_runtime.c).  The
- * result is checked as loading would check it, so that a program gets the errors here.  It ends with a
- * zero, which counts in its size.
+ * again (ptx/link.c).  The one library is libcudadevrt.a, for cooperative groups (link_runtime.c).
+ * The result is checked as loading would check it, so that a program gets the errors here.  It ends
+ * with a zero, which counts in its size.
  */
 #include "base/common.h"
 
@@ -183,8 +183,8 @@ static CUresult check_addition(const char *call, struct link *link, const struct
 }
 
 /* Add data, or the file of that name if `data` is NULL. */
-static CUresult api_link_add_input(const char *call, CUlinkState handle, const struct addition *what,
-	const void *data, size_t size)
+static CUresult api_link_add_input(const char *call, CUlinkState handle,
+	const struct addition *what, const void *data, size_t size)
 {
 	struct link *link;
 	char *read = NULL;

@@ -148,7 +148,8 @@ static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
 	if (result == CUDA_SUCCESS) {
 		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
 	}
-	return result == CUDA_SUCCESS ? change_advice(call, context, address, size, &change) : result;
+	return result == CUDA_SUCCESS ? change_advice(call, context, address, size, &change)
+		: result;
 }
 
 API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)

@@ -138,12 +138,14 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 	unsigned type = prop->location.type;
 	bool is_host = type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 	if (prop->type == CU_MEM_ALLOCATION_TYPE_MANAGED) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: managed memory cannot be mapped", call);
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: managed memory cannot be mapped",
+			call);
 	}
 	if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED
 	    || (!is_host && type != CU_MEM_LOCATION_TYPE_DEVICE) || prop->win32HandleMetaData
 	    || (is_host && prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: type %d at location %u, handles 0x%x",
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: type %d at location %u, handles 0x%x",
 			call, (int)prop->type, type, (unsigned)prop->requestedHandleTypes);
 	}
 	if (type != CU_MEM_LOCATION_TYPE_HOST && prop->location.id != 0) {
@@ -152,8 +154,8 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 	}
 	if ((prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 	    || prop->allocFlags.usage != 0 || prop->allocFlags.gpuDirectRDMACapable != 0) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no handles of types"
-			" 0x%x, no usage 0x%x and no remote access", call,
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no handles of "
+			"types 0x%x, no usage 0x%x and no remote access", call,
 			(unsigned)prop->requestedHandleTypes, prop->allocFlags.usage);
 	}
 	return CUDA_SUCCESS;
@@ -395,8 +397,8 @@ API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdevicept
 	if (size == 0 || size % page != 0 || hint % page != 0 || (align & (align - 1)) != 0
 	    || align >= MAX_ALIGN || flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx, aligned to %zu;"
-			" size and address are multiples of %zu, an alignment is a power of two below"
-			" 2^47", __func__, size, hint, align, page);
+			" size and address are multiples of %zu, an alignment is a power of two "
+			"below 2^47", __func__, size, hint, align, page);
 	}
 	uint64_t address = 0;
 	pthread_mutex_lock(&state.lock);
@@ -409,7 +411,8 @@ API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdevicept
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (address == 0) {
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", __func__, size);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", __func__,
+			size);
 	}
 	*out = address;
 	return CUDA_SUCCESS;
@@ -452,13 +455,14 @@ static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
 		return CUDA_SUCCESS;
 	case MEMORY_MAP_NOT_RESERVED:
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: %zu bytes at 0x%llx are not within one reservation", call, size, address);
+			"%s: %zu bytes at 0x%llx are not within one reservation", call, size,
+			address);
 	case MEMORY_MAP_IN_USE:
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: something is mapped in the %zu bytes at 0x%llx", call, size, address);
 	default:
-		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory or the number of mappings"
-			" of a process has run out", call);
+		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: host memory or the number of "
+			"mappings of a process has run out", call);
 	}
 }
 
@@ -582,8 +586,8 @@ API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUde
 		&& range.kind == MEMORY_MAPPED;
 	pthread_mutex_unlock(&state.lock);
 	if (!found) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is mapped at 0x%llx", __func__,
-			address);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is mapped at 0x%llx",
+			__func__, address);
 	}
 	*out = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? range.access.device
 		: range.access.host;

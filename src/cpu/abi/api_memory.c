@@ -54,8 +54,10 @@ API(cuMemAllocManaged, CUdeviceptr *out, size_t size, unsigned int flags)
 {
 	struct memory_range wish;
 	CUresult result = enter_alloc(__func__, out, size, MEMORY_MANAGED, &wish);
-	if (result == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+	if (result == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL
+	    && flags != CU_MEM_ATTACH_HOST) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	return result == CUDA_SUCCESS ? api_allocate(__func__, out, &wish) : result;
 }
@@ -95,7 +97,8 @@ API(cuMemHostAlloc, void **out, size_t size, unsigned int flags)
 	CUdeviceptr address;
 	CUresult result = enter_alloc(__func__, out, size, MEMORY_HOST, &wish);
 	if (result == CUDA_SUCCESS && (flags & ~known)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	if (result == CUDA_SUCCESS) {
 		wish.flags = flags;

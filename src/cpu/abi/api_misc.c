@@ -87,8 +87,8 @@ API(cuGetErrorString, CUresult code, const char **out)
 	return find_error(code, __func__, out, false);
 }
 
-/* The kernel waits for the program's function, which would wait for the kernel: it gets an error if it
- * calls the driver.  The lock of the function is held. */
+/* The kernel waits for the program's function, which would wait for the kernel: it gets an error if
+ * it calls the driver.  The lock of the function is held. */
 static void misc_pass_output(void *user, int kind, const char *text, size_t size)
 {
 	const struct context *context = user;
@@ -113,7 +113,8 @@ static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *us
 	return result;
 }
 
-/* Only text that kernels printed is waited for.  What the program has printed itself may go with it. */
+/* Only text that kernels printed is waited for.  What the program has printed itself may go with
+ * it. */
 static int flush_output(CUcontext handle)
 {
 	struct context *context;

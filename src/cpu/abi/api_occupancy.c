@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Occupancy: how many blocks of a kernel fit on a multiprocessor, as NVIDIA's occupancy calculator has
- * it for compute capability 8.9.  Each of four limits counts: warps, blocks, registers and shared
- * memory.  A cluster has one block.
+ * Occupancy: how many blocks of a kernel fit on a multiprocessor, as NVIDIA's occupancy calculator
+ * has it for compute capability 8.9.  Each of four limits counts: warps, blocks, registers and
+ * shared memory.  A cluster has one block.
  */
 #include "base/common.h"
 
@@ -34,7 +34,8 @@ static bool block_fits(const struct function *function, int threads, size_t dyna
 static int occupancy_by_registers(int count, int warps)
 {
 	const int of_warp = (int)round_up((size_t)count * WARP, REGISTERS_UNIT);
-	const int of_quarter = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)
+	const int of_quarter =
+		device_attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)
 		/ QUARTERS;
 	return of_quarter / of_warp * QUARTERS / warps;
 }
@@ -42,7 +43,8 @@ static int occupancy_by_registers(int count, int warps)
 static int occupancy_by_shared(size_t size)
 {
 	size = round_up(size + LAUNCH_RESERVED_SHARED, SHARED_UNIT);
-	return device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (int)size;
+	return device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+		/ (int)size;
 }
 
 /* 0 if such a block would be refused. */
@@ -96,8 +98,8 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 	}
 	if (result == CUDA_SUCCESS
 	    && (limit < 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: limit %d, flags 0x%x", __func__, limit,
-			flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: limit %d, flags 0x%x", __func__,
+			limit, flags);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -137,8 +139,8 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 		return result;
 	}
 	if (blocks <= 0 || threads <= 0 || blocks > occupancy_blocks(function, threads, 0)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d blocks of %d threads do not fit on"
-			" a multiprocessor", __func__, blocks, threads);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d blocks of %d threads do not fit "
+			"on a multiprocessor", __func__, blocks, threads);
 	}
 	const int all = device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 	const size_t room = (size_t)(all / blocks / SHARED_UNIT * SHARED_UNIT)

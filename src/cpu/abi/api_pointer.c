@@ -64,8 +64,8 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 		find_range(__func__, (uintptr_t)host, CUDA_ERROR_INVALID_VALUE, &context, &range),
 		__func__, out);
 	if (result == CUDA_SUCCESS && (flags != 0 || range.kind != MEMORY_HOST)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not pinned host memory, or flags that"
-			" are not 0", __func__);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not pinned host memory, or flags "
+			"that are not 0", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = (uintptr_t)host;
@@ -196,9 +196,10 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 			return api_null(__func__, "a result");
 		}
 		if ((unsigned)list[i] - CU_POINTER_ATTRIBUTE_CONTEXT
-		    > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE - CU_POINTER_ATTRIBUTE_CONTEXT) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
-				(int)list[i]);
+		    > CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE
+		    - CU_POINTER_ATTRIBUTE_CONTEXT) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d",
+				__func__, (int)list[i]);
 		}
 		if (!found || pointer_get_attribute(__func__, out[i], list[i], address, &range)
 				!= CUDA_SUCCESS) {
@@ -224,8 +225,8 @@ API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute, CUd
 		return result;
 	}
 	if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || range.kind == MEMORY_HOST) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d of this memory cannot be"
-			" set", __func__, (int)attribute);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d of this memory cannot "
+			"be set", __func__, (int)attribute);
 	}
 	memory_set_sync(context->device->memory, address, *(const unsigned *)value != 0);
 	return CUDA_SUCCESS;

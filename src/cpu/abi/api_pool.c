@@ -131,7 +131,8 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 {
 	const struct work work = {.kind = WORK_EMPTY};
 	if (pool->is_imported) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is another process's",
+			call);
 	}
 	*out = 0;
 	if (stream_is_captured(call, context, stream)) {
@@ -341,8 +342,8 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 		}
 		break;
 	}
-	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this", __func__,
-		(int)attribute);
+	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: attribute %d cannot be set to this",
+		__func__, (int)attribute);
 }
 
 /* The host can access host memory and managed memory. */

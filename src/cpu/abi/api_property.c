@@ -17,8 +17,8 @@ API(cuDeviceGetPCIBusId, char *out, int size, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS && size < (int)sizeof(bus_id)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d bytes are too few; %zu are needed",
-			__func__, size, sizeof(bus_id));
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %d bytes are too few; %zu are needed", __func__, size, sizeof(bus_id));
 	}
 	if (result == CUDA_SUCCESS) {
 		memcpy(out, bus_id, sizeof(bus_id));
@@ -208,7 +208,8 @@ API(cuCtxSetSharedMemConfig, CUsharedconfig config)
 {
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
-	if (result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
+	if (result == CUDA_SUCCESS
+	    && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
 			(int)config);
 	}

@@ -12,7 +12,8 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 		return result;
 	}
 	if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	// One that does not exist becomes the nearest one that does.  None changes when work runs.
 	priority = priority > 0 ? 0 : priority;
@@ -151,8 +152,8 @@ API(cuStreamAddCallback, CUstream handle, CUstreamCallback function, void *data,
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
 	if (result == CUDA_SUCCESS && (!function || flags != 0)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no function, or flags that are not 0",
-			__func__);
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: no function, or flags that are not 0", __func__);
 	}
 	return result != CUDA_SUCCESS ? result
 		: stream_enqueue(__func__, context, handle, &work, ENQUEUE_ASYNC, false);
@@ -168,7 +169,8 @@ API(cuStreamWaitEvent, CUstream handle, CUevent event, unsigned int flags)
 	struct context *context;
 	CUresult result = api_enter(__func__, &context);
 	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__, flags);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
+			flags);
 	}
 	return result != CUDA_SUCCESS ? result
 		: stream_enqueue(__func__, context, handle, &work, ENQUEUE_ASYNC, false);

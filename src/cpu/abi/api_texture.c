@@ -83,9 +83,9 @@ static CUresult use_pitch(const char *call, const struct context *context,
 	}
 	size_t row = in->width * texel_size(&texture->format);
 	if (in->pitchInBytes % align != 0 || in->pitchInBytes < row || in->pitchInBytes > pitch) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes for rows of %zu; "
-			"it must be a multiple of %zu and at most %zu", call, in->pitchInBytes, row,
-			align, pitch);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a pitch of %zu bytes for rows of "
+			"%zu; it must be a multiple of %zu and at most %zu", call, in->pitchInBytes,
+			row, align, pitch);
 	}
 	texture->levels[0] = (struct image){.data = (uint8_t *)(uintptr_t)in->devPtr,
 		.width = (uint32_t)in->width, .height = (uint32_t)in->height, .slices = 1,
@@ -129,11 +129,13 @@ static CUresult view_format(const char *call, CUresourceViewFormat format,
 		{TEXEL_SINT, 8, 0, false}, {TEXEL_UINT, 16, 0, false}, {TEXEL_SINT, 16, 0, false},
 		{TEXEL_UINT, 32, 0, false}, {TEXEL_SINT, 32, 0, false}, {TEXEL_FLOAT, 16, 0, false},
 		{TEXEL_FLOAT, 32, 0, false}};
-	if (format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7) {
+	if (format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1
+	    && format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device has no block-compressed textures", call);
 	}
-	// Channels 1, 2 and 4 of each kind follow each other.  GPUs refuse a view without a format, too.
+	// Channels 1, 2 and 4 of each kind follow each other.  GPUs refuse a view without a format,
+	// too.
 	size_t index = (size_t)format - 1;
 	if (index >= 3 * countof(kinds)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown view format %d", call,
@@ -162,9 +164,10 @@ static CUresult apply_view(const char *call, struct cu_texture *t,
 	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= texture->level_count
 	    || v->firstLayer > v->lastLayer
 	    || v->lastLayer >= (texture->layers > 0 ? texture->layers : 1)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of levels %u to %u and layers "
-			"%u to %u of %u and %u", call, v->firstMipmapLevel, v->lastMipmapLevel,
-			v->firstLayer, v->lastLayer, texture->level_count, texture->layers);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a view of levels %u to %u and "
+			"layers %u to %u of %u and %u", call, v->firstMipmapLevel,
+			v->lastMipmapLevel, v->firstLayer, v->lastLayer, texture->level_count,
+			texture->layers);
 	}
 	texture->level_count = v->lastMipmapLevel - v->firstMipmapLevel + 1;
 	memmove(texture->levels, texture->levels + v->firstMipmapLevel,
@@ -218,7 +221,8 @@ static CUresult make_sampler(const char *call, struct cu_texture *t, bool is_cub
 		s->address[i] = (enum address_mode)d->addressMode[i];
 	}
 	if (t->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !s->is_normalized) {
-		// NVIDIA's drivers take it.  Coordinates are normalized all the same, but never repeat.
+		// NVIDIA's drivers take it.  Coordinates are normalized all the same, but never
+		// repeat.
 		s->is_normalized = true;
 		for (size_t i = 0; i < countof(s->address); i++) {
 			s->address[i] = s->address[i] == ADDRESS_BORDER ? ADDRESS_BORDER

@@ -9,8 +9,8 @@
 
 #include "cpu/stream/work_describe.h"
 
-static CUresult batch(const char *call, enum values_version version, CUstream stream, unsigned count,
-	const CUstreamBatchMemOpParams *list, unsigned flags)
+static CUresult batch(const char *call, enum values_version version, CUstream stream,
+	unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags)
 {
 	struct work work;
 	struct context *context;

@@ -24,7 +24,8 @@
 #define G(name, since) \
 	static CUresult stub_##name(void) \
 	{ \
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device does not have it", #name); \
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device does not have it", \
+			#name); \
 	}
 #include "cpu/abi/exports.def"
 #undef I

@@ -51,8 +51,8 @@ static void make_function(struct emit *e, const char *symbol)
 		make_blocks(e, e->diverged);
 	}
 	e->first = LLVMBuildAlloca(e->builder, e->s.i32, "first");
-	LLVMBuildStore(e->builder, emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32),
-		e->first);
+	LLVMBuildStore(e->builder,
+		emit_field(e, e->warp, offsetof(struct rt_warp, first), e->s.i32), e->first);
 	LLVMBasicBlockRef block = emit_block(e, "block");
 	LLVMBasicBlockRef warp = emit_block(e, "warp");
 	e->call_end = LLVMBuildBr(e->builder, block);
@@ -101,7 +101,8 @@ static void note_order(struct emit *e)
 static bool emit_choose_strategy(struct emit *e, unsigned class)
 {
 	bool ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM);
-	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial : &emit_converged;
+	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial
+		: &emit_converged;
 	return ok;
 }
 
@@ -125,8 +126,8 @@ static bool emit_init(struct emit *e, unsigned class)
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
 		&& e->kept && e->entering && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
-		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func, class % BLOCK_CLASS_TEAM,
-			e->yield_points));
+		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
+			class % BLOCK_CLASS_TEAM, e->yield_points));
 	if (ok) {
 		note_order(e);
 		emit_note_kept(e);
@@ -138,8 +139,8 @@ static bool emit_init(struct emit *e, unsigned class)
 	return ok || ptx_no_memory(e->diag);
 }
 
-bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order, bool has_avx512,
-	struct ptx_diag *diag)
+bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order,
+	bool has_avx512, struct ptx_diag *diag)
 {
 	const unsigned width = order->width;
 	assert(width == 1 || width == RT_MAX_WIDTH);

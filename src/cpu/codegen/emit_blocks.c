@@ -20,17 +20,18 @@
 enum { MOST_LANE_ACCESSES = 32, MOST_INSTS = 1000 };
 
 /*
- * LLVM compares each access to memory with all others in a block, and schedules each block as a whole:
- * for a thousand lines that gather and scatter that takes seconds.  After some of them begin another
- * block, by a branch that is never taken, but LLVM cannot know: no warp ends at that thread.
+ * LLVM compares each access to memory with all others in a block, and schedules each block as a
+ * whole: for a thousand lines that gather and scatter that takes seconds.  After some of them begin
+ * another block, by a branch that is never taken, but LLVM cannot know: no warp ends at that
+ * thread.
  */
 static void begin_anew(struct emit *e)
 {
 	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
 	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
 	LLVMSetVolatile(end, true);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)), never,
-		next);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, end, emit_scalar(e, 32, UINT32_MAX)),
+		never, next);
 	emit_enter(e, never);
 	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
 	emit_enter(e, next);
@@ -108,7 +109,8 @@ static void end_sweep(struct emit *e)
 	emit_enter(e, back);
 	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, emit_u32(e, 0));
-	LLVMValueRef why = ir_select(e, any, emit_u32(e, RT_YIELD_SPIN), emit_u32(e, RT_YIELD_NONE));
+	LLVMValueRef why = ir_select(e, any, emit_u32(e, RT_YIELD_SPIN),
+		emit_u32(e, RT_YIELD_NONE));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), why);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), spin);
 	LLVMBuildBr(e->builder, e->leave);
@@ -187,8 +189,8 @@ static void make_interleaved(struct emit *e)
 	e->strategy = &emit_converged;
 }
 
-/* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears the
- * pending lanes. */
+/* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears
+ * the pending lanes. */
 static LLVMValueRef blocks_begin_warp(struct emit *e, LLVMBasicBlockRef start)
 {
 	const size_t pending = emit_pending_size(e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * If-conversion at W = 32 (if_convert.h): where lanes of a converged warp part at a small branch, the
- * warp does both sides under masks and stays converged.
+ * If-conversion at W = 32 (if_convert.h): where lanes of a converged warp part at a small branch,
+ * the warp does both sides under masks and stays converged.
  */
 #include "base/common.h"
 

@@ -10,8 +10,8 @@
  * are loaded once: a register that is the same in all warps has one slot, and its instructions are
  * made once.
  *
- * Where the sums of all warps do not fit into the vector registers of the processor, some warps take
- * their turn after others, between two barriers or writes.
+ * Where the sums of all warps do not fit into the vector registers of the processor, some warps
+ * take their turn after others, between two barriers or writes.
  *
  * This works as long as all warps branch alike.  If they do not, each goes on by itself in the
  * diverged version, with its lanes pending for the blocks that they branched to.
@@ -54,7 +54,8 @@ static bool is_same_operand(const struct emit *e, const struct ptx_operand *oper
 		return !emit_is_of_warp(operand->sreg) || (!lanes.is_vector && lanes.has_value);
 	case PTX_ADDRESS:
 		return (!operand->has_base || ptx_has_bit(same, operand->reg))
-			&& !(operand->var && (operand->var->space == PTX_LOCAL || operand->var->is_argument));
+			&& !(operand->var && (operand->var->space == PTX_LOCAL
+				|| operand->var->is_argument));
 	case PTX_VECTOR:
 		for (size_t i = 0; i < operand->count; i++) {
 			if (!is_same_operand(e, &operand->elements[i])) {
@@ -224,7 +225,8 @@ void emit_interleave_begin(struct emit *e)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
 	for (unsigned i = 0; i < t->count; i++) {
 		emit_use_member(e, &t->members[i]);
-		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane), emit_scalar(e, 64, RT_GROUP));
+		emit_set_field(e, e->warp, offsetof(struct rt_warp, lane),
+			emit_scalar(e, 64, RT_GROUP));
 	}
 	emit_use_member(e, NULL);
 	team_fill_phis(e, 0, true);
@@ -361,9 +363,11 @@ static bool is_in_turns(const struct ptx_inst *inst)
 	return ptx_computes(inst->op) || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 }
 
-/* How many warps at a time compute from an instruction on: those whose sums have room in half of the
- * vector registers.  Where the sums have few terms, or all of them nearly fit, the whole team does. */
-static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst, const struct ptx_inst *end)
+/* How many warps at a time compute from an instruction on: those whose sums have room in half of
+ * the vector registers.  Where the sums have few terms, or all of them nearly fit, the whole team
+ * does. */
+static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_inst *end)
 {
 	struct emit_team *t = e->team;
 	const unsigned room = e->has_avx512 ? 32 * 512 / 2 : 16 * 256 / 2;
@@ -383,8 +387,9 @@ static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst, con
 	return fits || terms < LEAST_TERMS * sums ? t->count : bits < room ? room / bits : 1;
 }
 
-/* What comes before the next write, barrier or branch.  A fence within a thread, which is no instruction
- * of the processor, keeps LLVM from mixing the turns; each loads again what the warps share. */
+/* What comes before the next write, barrier or branch.  A fence within a thread, which is no
+ * instruction of the processor, keeps LLVM from mixing the turns; each loads again what the warps
+ * share. */
 static size_t make_in_turns(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;

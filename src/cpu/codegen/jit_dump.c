@@ -26,8 +26,8 @@ static bool dump_write_file(const struct ptx_func *func, const char *suffix, con
 	char path[PATH_SIZE];
 	kz_error err = KZ_ERROR_INIT;
 	struct file_writer file;
-	int length = snprintf(path, sizeof(path), "%s/%.*s.%s", settings_dump_folder(), NAME_MAX_SIZE,
-		func->name, suffix);
+	int length = snprintf(path, sizeof(path), "%s/%.*s.%s", settings_dump_folder(),
+		NAME_MAX_SIZE, func->name, suffix);
 	if (length >= (int)sizeof(path)) {
 		return ptx_fail(diag, func->line, 0, "KUDZU_CPU_DUMP: the name is too long");
 	}

@@ -37,7 +37,8 @@ static bool define_callees(struct jit_linker *linker, const struct jit_callee *c
 	}
 
 	LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, countof(pairs));
-	LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(linker->lljit), unit);
+	LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(linker->lljit),
+		unit);
 	if (error) {
 		LLVMOrcDisposeMaterializationUnit(unit);
 		return jit_linker_fail(diag, 0, "define what code calls", error);
@@ -81,7 +82,8 @@ static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *
 static bool link_object(uintptr_t *out, struct jit_linker *linker, const void *object, size_t size,
 	const char *symbol, struct ptx_diag *diag)
 {
-	LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, symbol);
+	LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size,
+		symbol);
 	LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(linker->lljit,
 		LLVMOrcLLJITGetMainJITDylib(linker->lljit), buffer); /* takes the buffer */
 	if (error) {

@@ -2,8 +2,8 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own.  emit.c fills it, the passes of run_passes.c simplify it, and the
- * target machine writes an object file to memory.
+ * Every kernel is a module of its own.  emit.c fills it, the passes of run_passes.c simplify it,
+ * and the target machine writes an object file to memory.
  *
  * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and
  * error values everywhere else, keep it from doing so.
@@ -92,8 +92,8 @@ static const char *get_features(void)
 	return host_features;
 }
 
-static bool create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm, LLVMCodeGenOptLevel level,
-	struct ptx_diag *diag)
+static bool create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm,
+	LLVMCodeGenOptLevel level, struct ptx_diag *diag)
 {
 	*out = LLVMCreateTargetMachine(llvm->target, llvm->triple, "generic", llvm->features, level,
 		LLVMRelocPIC, LLVMCodeModelJITDefault);
@@ -181,7 +181,8 @@ static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_dia
 static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
-	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine, .layout = llvm->layout};
+	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine,
+		.layout = llvm->layout};
 	bool ok = compile_run_passes(&c);
 	return ok || (c.error ? jit_linker_fail(diag, order->func->line, "optimise", c.error)
 		: ptx_no_memory(diag));
@@ -215,8 +216,8 @@ static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, bool is_quick, st
 }
 
 /* Choose between floating-point numbers as between integers.  What the quick generator makes of the
- * former is a branch, and for it moves all that follows in the block to another one: of thousands in
- * a row each one moves all those behind it. */
+ * former is a branch, and for it moves all that follows in the block to another one: of thousands
+ * in a row each one moves all those behind it. */
 static void choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
 {
 	LLVMTypeRef type = LLVMTypeOf(select);
@@ -312,7 +313,8 @@ static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVM
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
 	const bool has_avx512 = strstr(llvm->features, "+avx512f");
-	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag) || !verify(ir, func, diag)) {
+	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag)
+	    || !verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}
 	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {

@@ -3,8 +3,8 @@
  * All passes over LLVM IR, in order.
  *
  * The IR is low-level already, so a short list gives code as fast as -O2 in less time: registers
- * become values (sroa), repeated address arithmetic goes away (early-cse), and invariants leave loops
- * (licm).  Our own passes run as soon as registers are values.
+ * become values (sroa), repeated address arithmetic goes away (early-cse), and invariants leave
+ * loops (licm).  Our own passes run as soon as registers are values.
  */
 #include "base/common.h"
 
@@ -62,11 +62,11 @@ static bool compile_bypass_loops(struct compile *c)
 	return true;
 }
 
-/* Branches of lone threads are tidied before instcombine, which moves code into those that only lead
- * back; and those of teams: a barrier ends a block, though it is nothing in a team, and instcombine
- * would move sums behind it, all terms of a warp's after those of another one, where each term waits
- * for the one before it.  A loop that became one vector goes round once: loop-deletion takes the way
- * back out. */
+/* Branches of lone threads are tidied before instcombine, which moves code into those that only
+ * lead back; and those of teams: a barrier ends a block, though it is nothing in a team, and
+ * instcombine would move sums behind it, all terms of a warp's after those of another one, where
+ * each term waits for the one before it.  A loop that became one vector goes round once:
+ * loop-deletion takes the way back out. */
 static const struct {
 	unsigned kinds;
 	unsigned pass;                   /* its switch */
@@ -75,8 +75,8 @@ static const struct {
 } compile_steps[] = {
 	{TANGLED, ALWAYS, "sroa", NULL},
 	{USUAL | LONE, ALWAYS, "sroa,early-cse", NULL},
-	{LONE, ALWAYS, "simplifycfg," INSTCOMBINE ",simplifycfg,loop-mssa(licm),early-cse,simplifycfg",
-		NULL},
+	{LONE, ALWAYS, "simplifycfg," INSTCOMBINE
+		",simplifycfg,loop-mssa(licm),early-cse,simplifycfg", NULL},
 	{LONE, PASS_BASE_ADDRESSES, NULL, compile_split_addresses},
 	{LONE, ALWAYS, "early-cse,loop-vectorize,loop(loop-deletion),slp-vectorizer," INSTCOMBINE
 		",simplifycfg", NULL},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Features of processors, by LLVM's names for them.  A level has the features of all levels before
- * it.  A feature that no level names is used at the level "native" only.  avx512fp16 is not used at all: with
- * it LLVM 14 ends the process at some vectors of 16-bit integers, "Cannot select: v32i16 = X86ISD::VZEXT_MOVL".
+ * it.  A feature that no level names is used at the level "native" only.  avx512fp16 is not used at
+ * all: with it LLVM 14 ends the process at some vectors of 16-bit integers, "Cannot select: v32i16
+ * = X86ISD::VZEXT_MOVL".
  */
 #include "cpu/config/features.h"
 

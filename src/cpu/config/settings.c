@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment variables of the CPU device, a table with a row for each.  A setting is read where it is
- * used.  When the driver starts it checks all of them, and those of the cache, so that a slip of the pen is an
- * error and not the default.
+ * The environment variables of the CPU device, a table with a row for each.  A setting is read
+ * where it is used.  When the driver starts it checks all of them, and those of the cache, so that
+ * a slip of the pen is an error and not the default.
  */
 #include "base/common.h"
 
@@ -69,7 +69,8 @@ static bool settings_parse_passes(const char *text, uint64_t *out)
 	*out = 0;
 	for (const char *next = text;; next++) {
 		size_t len = strcspn(next, ","), pass = 0;
-		while (pass < PASS_COUNT && (*next != '-' || len != strlen(settings_passes[pass]) + 1
+		while (pass < PASS_COUNT
+		    && (*next != '-' || len != strlen(settings_passes[pass]) + 1
 			|| strncmp(next + 1, settings_passes[pass], len - 1) != 0)) {
 			pass++;
 		}
@@ -115,8 +116,10 @@ static const struct {
 	const char *expected;
 } settings[] = {
 	[SETTING_MEMORY] = {"KUDZU_CPU_MEMORY", settings_parse_size, "bytes, such as 512M or 1.5G"},
-	[SETTING_THREADS] = {"KUDZU_CPU_THREADS", settings_parse_threads, "a number from 1 to 1024"},
-	[SETTING_TIMEOUT] = {"KUDZU_CPU_TIMEOUT", settings_parse_seconds, "seconds, such as 2 or 0.5"},
+	[SETTING_THREADS] = {"KUDZU_CPU_THREADS", settings_parse_threads,
+		"a number from 1 to 1024"},
+	[SETTING_TIMEOUT] = {"KUDZU_CPU_TIMEOUT", settings_parse_seconds,
+		"seconds, such as 2 or 0.5"},
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},

@@ -123,7 +123,8 @@ static enum block_end block_arrive_all(struct block *block, const struct slot *s
 	enum block_end end = BLOCK_DONE;
 	for (uint32_t left = threads; left != 0 && end == BLOCK_DONE; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
-		end = block_arrive(block, slot, 1u << i, values & 1u << i, x->words[1][i], x->words[2][i]);
+		end = block_arrive(block, slot, 1u << i, values & 1u << i, x->words[1][i],
+			x->words[2][i]);
 	}
 	return end;
 }
@@ -259,7 +260,8 @@ static enum block_end block_deadlock(struct block *block)
 {
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		struct slot *slot = &block->slots[i];
-		if (slot->warp.alive << block_shift_of(slot) & ~block->books.gone[block_group_of(slot)]) {
+		if (slot->warp.alive << block_shift_of(slot)
+		    & ~block->books.gone[block_group_of(slot)]) {
 			block->current = slot;
 			break;
 		}

@@ -113,8 +113,8 @@ static void launch_work_on(void *arg, unsigned index);
 static void launch_get_help(struct launch_job *job, const struct worker *w)
 {
 	if (w == job->launcher->workers && !job->has_helpers && job->want > 1) {
-		job->has_helpers = pool_post(job->launcher->pool, launch_work_on, job, job->want - 1,
-			UINT64_MAX);
+		job->has_helpers = pool_post(job->launcher->pool, launch_work_on, job,
+			job->want - 1, UINT64_MAX);
 	}
 }
 
@@ -193,9 +193,10 @@ static bool launch_set_up_frame(struct launch_job *job, struct block_frame *fram
 	return true;
 }
 
-/* Better code is there.  Without memory for its frames the worker goes on with what it has.  Wider warps
- * are fewer, so this does not call malloc, which launch_cancel could leave half done. */
-static void launch_switch_code(struct launch_job *job, struct worker *w, const struct jit_kernel *kernel)
+/* Better code is there.  Without memory for its frames the worker goes on with what it has.  Wider
+ * warps are fewer, so this does not call malloc, which launch_cancel could leave half done. */
+static void launch_switch_code(struct launch_job *job, struct worker *w,
+	const struct jit_kernel *kernel)
 {
 	struct block_frame_layout layout = {.width = 0};
 	const uint32_t sm = (uint32_t)(w - job->launcher->workers);
@@ -252,7 +253,8 @@ static bool launch_has_next_block(struct launch_job *job, struct worker *w)
 /* --- Blocks in places --- */
 
 /* Step the block in a place that this worker has taken. */
-static void launch_step_place(struct launch_job *job, struct worker *w, struct resident_place *place)
+static void launch_step_place(struct launch_job *job, struct worker *w,
+	struct resident_place *place)
 {
 	w->frame = &place->frame;
 	enum block_end end = block_step(&w->frame->block);
@@ -508,7 +510,8 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 static uint64_t launch_plan_chunk(const struct launch_job *job, unsigned workers)
 {
 	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
-	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1) : 0;
+	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1)
+		: 0;
 	const uint64_t most = small > CHUNK ? small : CHUNK;
 	return many < 1 ? 1 : many < most ? many : most;
 }
@@ -543,7 +546,8 @@ static bool launch_set_up_worker(struct launch_job *job, unsigned index)
 	w->to = 0;
 	memset(w->ctaid, 0, sizeof(w->ctaid));
 	if (index < job->shares) {
-		atomic_store_explicit(&w->next, launch_share_start(job, index), memory_order_relaxed);
+		atomic_store_explicit(&w->next, launch_share_start(job, index),
+			memory_order_relaxed);
 		w->end = launch_share_start(job, index + 1);
 	}
 	w->in_block = false;
@@ -615,13 +619,15 @@ CUresult launch_run(struct launcher *launcher, const struct launch_request *requ
 	}
 	// Workers hand blocks in places to each other.
 	job->launch.cached_bytes = request->cooperative || request->in_order ? NONTEMPORAL_NEVER
-		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width, job->want);
+		: nontemporal_cached_bytes(job->blocks * job->launch.threads, job->kernel->width,
+			job->want);
 	if (request->cooperative && !launch_set_up_places(job)) {
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	}
 	atomic_store_explicit(&launcher->is_running, true, memory_order_release);
 	if (job->want > 1) {
-		job->has_helpers = pool_post(launcher->pool, launch_work_on, job, job->want - 1, request->work);
+		job->has_helpers = pool_post(launcher->pool, launch_work_on, job, job->want - 1,
+			request->work);
 	}
 	return launch_go_on(launcher);
 }
@@ -665,7 +671,8 @@ uint64_t launch_standing(const struct launcher *launcher)
 {
 	const uint64_t grid = atomic_load_explicit(&launcher->grid_id, memory_order_relaxed);
 	for (unsigned i = 0; i < launcher->worker_count; i++) {
-		if (atomic_load_explicit(&launcher->workers[i].ended_in, memory_order_relaxed) == grid) {
+		if (atomic_load_explicit(&launcher->workers[i].ended_in, memory_order_relaxed)
+		    == grid) {
 			return 0;
 		}
 	}

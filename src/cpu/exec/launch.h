@@ -28,15 +28,16 @@
 #define LAUNCH_ALONE_WORK (1u << 19)
 /* Up to this much may run within the call that launches it. */
 #define LAUNCH_CALL_WORK (1u << 24)
-/* The stack that a thread needs to do a share of a launch: JIT_MOST_STACK, and room for what calls the
- * code and for what that calls. */
+/* The stack that a thread needs to do a share of a launch: JIT_MOST_STACK, and room for what calls
+ * the code and for what that calls. */
 #define LAUNCH_STACK ((size_t)5 << 18)
 
 struct launcher;
 
 struct launch_request {
 	const char *name;
-	const struct jit_code *code; /* blocks that begin after it has changed run by what it has then */
+	const struct jit_code *code; /* blocks that begin after it has changed run by what it has
+	                                then */
 	size_t local_size;      /* of one thread */
 	size_t stack_size;      /* of one thread, behind that */
 	struct rt_host *host;   /* NULL: no kernel that calls malloc or has textures */
@@ -79,9 +80,10 @@ size_t launch_resident_size(const struct jit_kernel *kernel, uint32_t threads, s
 
 /*
  * Run the grid to its end.  The sizes are known to be within the limits.  OUT_OF_MEMORY,
- * LAUNCH_OUT_OF_RESOURCES and COOPERATIVE_LAUNCH_TOO_LARGE: nothing has run.  Any other error: the kernel has run and failed, as
- * *out says; its memory is in an unknown state.  NOT_READY if it may leave: a block has come to many
- * barriers, perhaps in an endless loop, and launch_go_on, on any thread, runs the rest of the grid.
+ * LAUNCH_OUT_OF_RESOURCES and COOPERATIVE_LAUNCH_TOO_LARGE: nothing has run.  Any other error: the
+ * kernel has run and failed, as *out says; its memory is in an unknown state.  NOT_READY if it may
+ * leave: a block has come to many barriers, perhaps in an endless loop, and launch_go_on, on any
+ * thread, runs the rest of the grid.
  */
 CUresult launch_run(struct launcher *launcher, const struct launch_request *request,
 	struct launch_failure *out);

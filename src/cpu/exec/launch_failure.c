@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* The first and the last of some lanes. */
-static void launch_describe_lanes(const struct launch_job *job, const struct slot *slot, uint32_t lanes,
-	char *text, size_t size)
+static void launch_describe_lanes(const struct launch_job *job, const struct slot *slot,
+	uint32_t lanes, char *text, size_t size)
 {
 	const struct rt_launch *launch = &job->launch;
 	uint32_t first = slot->warp.first + (uint32_t)__builtin_ctz(lanes);
@@ -39,7 +39,8 @@ static bool launch_claim_failure(struct launch_job *job, CUresult code, const st
 	char thread[64];
 	const uint32_t *block = slot->warp.ctaid;
 	lanes &= slot->warp.alive;
-	launch_describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread, sizeof(thread));
+	launch_describe_lanes(job, slot, lanes != 0 ? lanes : slot->warp.alive, thread,
+		sizeof(thread));
 	memset(job->out, 0, sizeof(*job->out));
 	snprintf(job->out->where, sizeof(job->out->where), "block (%u,%u,%u), %s", block[0],
 		block[1], block[2], thread);
@@ -135,7 +136,8 @@ static const struct slot *launch_faulty_slot(uint32_t *lanes, const struct worke
 	for (uint32_t i = 0; i < slot->warp.team; i++) {
 		*lanes = launch_faulty_lanes(w, &slot[i].warp);
 		if (*lanes != 0 && (slot[i].warp.lane != RT_GATHERS
-			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)] < 2 * sizeof(uint64_t))) {
+			|| w->fault.address - slot[i].warp.at[__builtin_ctz(*lanes)]
+			< 2 * sizeof(uint64_t))) {
 			return &slot[i];
 		}
 	}

@@ -11,9 +11,11 @@
 #define CACHE_LINE 64
 
 struct worker {
-	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it, too */
+	atomic_ullong next;       /* block of its share, which goes to `end`; others take from it,
+	                             too */
 	uint64_t end;
-	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what follows */
+	uint8_t behind[CACHE_LINE]; /* so that nobody else looks at the cache lines of what
+	                               follows */
 	struct fault_catch fault;
 	struct block_frame own;
 	const struct jit_kernel *kernel; /* that runs in it */
@@ -61,7 +63,8 @@ struct launcher {
 	struct pool *pool;
 	struct worker *workers;
 	unsigned worker_count;
-	struct resident resident;  /* places: of a cooperative launch, and of one whose blocks wait */
+	struct resident resident;  /* places: of a cooperative launch, and of one whose blocks
+	                              wait */
 	uint32_t tid_extents[2];  /* that tid is filled in for, along x and y */
 	uint32_t tid_count;
 	uint32_t tid[3][LAUNCH_MAX_THREADS + RT_GROUP];

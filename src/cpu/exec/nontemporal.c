@@ -94,8 +94,8 @@ static void nontemporal_copy_line(uint8_t *to, const uint8_t *from)
 }
 #endif
 
-/* Line by line of several pages in turn.  A single sequence of lines waits for memory: the processor
- * prefetches within a page, and so for each of these. */
+/* Line by line of several pages in turn.  A single sequence of lines waits for memory: the
+ * processor prefetches within a page, and so for each of these. */
 static void nontemporal_copy_pages(uint8_t *to, const uint8_t *from)
 {
 	for (size_t line = 0; line < PAGE; line += LINE) {

@@ -3,9 +3,9 @@
 #define CPU_EXEC_NONTEMPORAL_H
 
 /*
- * Non-temporal stores, which go past the cache (emit_nontemporal.c): for launches that read and write
- * more than the cache holds.  What such a launch writes first would be gone from the cache before
- * anybody reads it, and to write a line into the cache it has to be read from memory.
+ * Non-temporal stores, which go past the cache (emit_nontemporal.c): for launches that read and
+ * write more than the cache holds.  What such a launch writes first would be gone from the cache
+ * before anybody reads it, and to write a line into the cache it has to be read from memory.
  */
 #include "base/common.h"
 

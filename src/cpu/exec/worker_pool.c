@@ -32,7 +32,8 @@
 #define WAKE_WORK (1u << 21) /* what to wake a thread is worth */
 #define FEW 8                /* threads; with more of them there mostly is an idle core */
 #define CACHE_LINE 64
-#define STACK_LEAST ((size_t)8 << 20) /* whatever `ulimit -s` says: LLVM runs on such threads, too */
+#define STACK_LEAST ((size_t)8 << 20) /* whatever `ulimit -s` says: LLVM runs on such threads,
+                                         too */
 
 /* The parts of pool.state. */
 #define STATE_ACTIVE UINT64_C(0xfff)        /* threads that have joined and not left */
@@ -43,8 +44,8 @@
 static_assert(SETTINGS_MAX_THREADS <= STATE_ACTIVE, "all threads may have joined");
 static_assert(SETTINGS_MAX_THREADS <= STATE_HELPERS, "all threads may join");
 static_assert(STATE_ACTIVE < 1 << STATE_HELPERS_SHIFT
-	&& STATE_HELPERS << STATE_HELPERS_SHIFT < STATE_OPEN && STATE_OPEN < UINT64_C(1) << STATE_JOB_SHIFT,
-	"no part overlaps another");
+	&& STATE_HELPERS << STATE_HELPERS_SHIFT < STATE_OPEN
+	&& STATE_OPEN < UINT64_C(1) << STATE_JOB_SHIFT, "no part overlaps another");
 
 struct worker_thread {
 	struct pool *pool;

@@ -508,8 +508,8 @@ static bool is_too_big(const struct cfg *cfg)
 static bool fail_too_big(const struct cfg *cfg, struct ptx_diag *diag)
 {
 	const struct ptx_func *func = cfg->func;
-	return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu registers",
-		func->name, cfg->count, func->reg_count);
+	return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu "
+		"registers", func->name, cfg->count, func->reg_count);
 }
 
 bool cfg_find_live(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)

@@ -74,7 +74,8 @@ struct flat_body {
 	                            * function, 0: it lies on the stack, where `frame` points to */
 	size_t size;
 	size_t *at[FLAT_GROUPS];   /* offset of each variable in memory, from `start` */
-	struct ptx_var **shared;   /* func->vars in the kernel, NULL for those that are not .shared */
+	struct ptx_var **shared;   /* func->vars in the kernel, NULL for those that are not
+	                              .shared */
 	bool has_alloca;           /* or another instruction of the stack */
 	unsigned frame;            /* register; see flat_stack.c */
 	unsigned number;           /* register: the link's, or its own copy if is_exchange */
@@ -122,7 +123,8 @@ struct flat {
 	bool uses_stack;
 	unsigned stack;            /* registers: where the free part of the stack begins and ends */
 	unsigned stack_end;
-	unsigned temps[PTX_TYPE_COUNT]; /* registers for an instruction or two, from 1; 0: none yet */
+	unsigned temps[PTX_TYPE_COUNT]; /* registers for an instruction or two, from 1; 0: none
+	                                   yet */
 	struct flat_body *body;    /* being copied */
 	const struct ptx_inst *at; /* the instruction that what is added stands for */
 	uint64_t *live;

@@ -44,8 +44,8 @@ static void fail_size(struct flat *f)
 {
 	if (!f->failed) {
 		f->failed = true;
-		ptx_fail(f->diag, f->kernel->line, 1, "the variables of '%.80s' and of the functions"
-			" that it calls do not fit", f->kernel->name);
+		ptx_fail(f->diag, f->kernel->line, 1, "the variables of '%.80s' and of the "
+			"functions that it calls do not fit", f->kernel->name);
 	}
 }
 

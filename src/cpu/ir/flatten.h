@@ -3,8 +3,8 @@
 #define CPU_IR_FLATTEN_H
 
 /*
- * cpu/ir changes and analyses a function of PTX before code is made of it: it flattens calls, lowers
- * instructions, cuts basic blocks, and finds what is uniform.  Each file is one step.
+ * cpu/ir changes and analyses a function of PTX before code is made of it: it flattens calls,
+ * lowers instructions, cuts basic blocks, and finds what is uniform.  Each file is one step.
  *
  * This header: flattening.  A kernel and all functions that it may call become one list of
  * instructions.

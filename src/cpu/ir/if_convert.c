@@ -18,7 +18,8 @@ static bool is_side(const struct ptx_func *func, size_t side, size_t join)
 		bool is_end = i + 1 == block->end && inst->op == PTX_OP_BRA && !inst->has_guard;
 		bool is_flow = inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX
 			|| inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT
-			|| inst->op == PTX_OP_TRAP || inst->op == PTX_OP_BRKPT || ptx_waits(inst->op);
+			|| inst->op == PTX_OP_TRAP || inst->op == PTX_OP_BRKPT
+			|| ptx_waits(inst->op);
 		if (is_flow && !is_end) {
 			return false;
 		}

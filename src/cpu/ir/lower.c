@@ -83,7 +83,8 @@ static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 {
 	bool guarded = needs_branch(inst);
 	if (meets(inst)) {
-		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK, .text = "activemask",
+		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK,
+			.text = "activemask",
 			.line = inst->line, .column = inst->column,
 			.source_file = inst->source_file, .source_line = inst->source_line};
 	}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SSA form, after Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
- * Dependence Graph" (1991).  A register that is written more than once gets a phi in the iterated
- * dominance frontier of its writes, but only where it is live.  A walk over the dominator tree then
- * numbers the values.  Dominators are found as cfg.c finds post-dominators (Cooper, Harvey, Kennedy).
+ * SSA form, after Cytron et al., "Efficiently Computing Static Single Assignment Form and the
+ * Control Dependence Graph" (1991).  A register that is written more than once gets a phi in the
+ * iterated dominance frontier of its writes, but only where it is live.  A walk over the dominator
+ * tree then numbers the values.  Dominators are found as cfg.c finds post-dominators (Cooper,
+ * Harvey, Kennedy).
  *
- * The one-pass construction of Braun et al. would have to take back phis that turn out to be trivial.
- * Liveness is known here, so that none is made.
+ * The one-pass construction of Braun et al. would have to take back phis that turn out to be
+ * trivial.  Liveness is known here, so that none is made.
  *
  * Nothing here recurses.
  */
@@ -41,7 +42,8 @@ struct ssa {
 	const char *too_big;    /* why it is; NULL: it is not */
 	size_t *order;          /* reachable blocks in reverse post-order */
 	size_t order_count;
-	size_t *idom;           /* by block; NONE: the first block, and blocks that nothing reaches */
+	size_t *idom;           /* by block; NONE: the first block, and blocks that nothing
+	                           reaches */
 	struct ssa_list *frontier; /* by block */
 	struct ssa_list *children; /* by block: those that it dominates immediately */
 	struct ssa_list *defs;  /* by register: blocks that write it */
@@ -132,7 +134,8 @@ static void ssa_find_frontiers(struct ssa *s)
 		size_t to = s->order[i];
 		const struct ptx_block *block = &s->func->blocks[to];
 		for (size_t k = 0; k < block->pred_count; k++) {
-			size_t from = ssa_is_reachable(s->func, block->pred[k]) ? block->pred[k] : NONE;
+			size_t from = ssa_is_reachable(s->func, block->pred[k]) ? block->pred[k]
+				: NONE;
 			while (from != s->idom[to] && from != NONE) {
 				struct ssa_list *list = &s->frontier[from];
 				if (list->count == 0 || list->data[list->count - 1] != to) {
@@ -158,7 +161,8 @@ static void ssa_note_defs(struct ssa *s, uint64_t *written, size_t words)
 		}
 		for (size_t w = 0; w < words; w++) {
 			for (uint64_t bits = written[w]; bits; bits &= bits - 1) {
-				ssa_add(s, &s->defs[w * 64 + (size_t)__builtin_ctzll(bits)], s->order[i]);
+				ssa_add(s, &s->defs[w * 64 + (size_t)__builtin_ctzll(bits)],
+					s->order[i]);
 			}
 		}
 	}
@@ -183,7 +187,8 @@ static void ssa_place_phis(struct ssa *s, size_t reg)
 		const struct ssa_list *frontier = &s->frontier[s->work.data[--s->work.count]];
 		for (size_t i = 0; i < frontier->count; i++) {
 			size_t to = frontier->data[i];
-			if (s->seen[to] != reg + 1 && ptx_has_bit(blocks[to].live_in, (unsigned)reg)) {
+			if (s->seen[to] != reg + 1
+			    && ptx_has_bit(blocks[to].live_in, (unsigned)reg)) {
 				s->seen[to] = reg + 1;
 				ssa_add(s, &s->phi_regs[to], reg);
 				ssa_put_work(s, to, reg);
@@ -332,8 +337,8 @@ static void ssa_note_held(struct ssa *s, size_t index)
 	}
 }
 
-/* In preorder of the dominator tree.  The stack has, for each block of the path, the block, its next
- * child, and how much there was to undo before it. */
+/* In preorder of the dominator tree.  The stack has, for each block of the path, the block, its
+ * next child, and how much there was to undo before it. */
 static void ssa_number(struct ssa *s)
 {
 	struct ssa_list path = {NULL, 0, 0};
@@ -395,7 +400,8 @@ static void ssa_join_phis(struct ssa *s)
 		for (size_t k = 0; k < block->phi_count; k++) {
 			for (size_t p = 0; p < block->pred_count; p++) {
 				if (ssa_is_reachable(s->func, block->pred[p])) {
-					ssa_join(s->web, block->phis[k].value, block->phis[k].args[p]);
+					ssa_join(s->web, block->phis[k].value,
+						block->phis[k].args[p]);
 				}
 			}
 			if (s->order[i] == 0) {
@@ -426,7 +432,8 @@ static void ssa_rename_held(struct ssa *s)
 			block->held[k].reg = s->values[block->held[k].value].reg;
 		}
 		if (block->held_count > 0) {
-			qsort(block->held, block->held_count, sizeof(*block->held), ssa_compare_held);
+			qsort(block->held, block->held_count, sizeof(*block->held),
+				ssa_compare_held);
 		}
 	}
 }
@@ -550,7 +557,8 @@ bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	bool ok = ssa_run(&s);
 	ssa_finish(&s, regs);
 	if (s.too_big) {
-		ok = ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %s", func->name, s.too_big);
+		ok = ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %s", func->name,
+			s.too_big);
 	} else {
 		ok = ok ? cfg_find_live(module, func, diag) : ptx_no_memory(diag);
 	}

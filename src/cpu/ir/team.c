@@ -168,7 +168,8 @@ static bool has_small_loops(const uint8_t *regs, const struct ptx_func *func, ui
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
 		const struct ptx_inst *inst = &func->insts[i];
-		size_t target = inst->op == PTX_OP_BRA ? func->labels[inst->operands[0].reg].inst : i + 1;
+		size_t target = inst->op == PTX_OP_BRA ? func->labels[inst->operands[0].reg].inst
+			: i + 1;
 		if (target <= i && count_carried(regs, func, target, i, live) > MOST_CARRIED) {
 			return false;
 		}

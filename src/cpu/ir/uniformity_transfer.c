@@ -495,7 +495,8 @@ struct uniformity uniformity_of_address(const struct uniformity_info *s,
 	}
 	struct uniformity base = s->regs[operand->reg];
 	unsigned bits = ptx_type_bits(s->func->regs[operand->reg].type);
-	bool fits = bits == (space == PTX_SHARED ? 32u : 64u) || (space == PTX_SHARED && bits == 64);
+	bool fits = bits == (space == PTX_SHARED ? 32u : 64u)
+		|| (space == PTX_SHARED && bits == 64);
 	if (base.is_known && base.offsets && !fits) {
 		return vector;
 	}

@@ -46,7 +46,8 @@ static void yield_note_inst(struct yield_signs *signs, const struct ptx_inst *in
 	case PTX_OP_ATOM_CAS:
 	case PTX_OP_ATOM_WIDE:
 	case PTX_OP_ATOM_CAS_WIDE:
-		signs->waits |= result->kind == PTX_REG && (!live || ptx_has_bit(live, result->reg));
+		signs->waits |= result->kind == PTX_REG
+			&& (!live || ptx_has_bit(live, result->reg));
 		break;
 	case PTX_OP_LD:
 		signs->waits |= ptx_is_strong(inst);

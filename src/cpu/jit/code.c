@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the object files that LLVM makes for kernels: position-independent code in the large code model,
- * and constants.  One mapping gets a copy of each section that running code needs, and behind them a
- * table of the functions that code may call, the GOT.  Then addresses are filled in, and the mapping
- * becomes executable and is never writable again.  All is in one mapping, so three kinds of relocation
- * are enough: from code to the GOT, from the GOT to a constant, and from the GOT's start to a slot.
+ * Loads the object files that LLVM makes for kernels: position-independent code in the large code
+ * model, and constants.  One mapping gets a copy of each section that running code needs, and
+ * behind them a table of the functions that code may call, the GOT.  Then addresses are filled in,
+ * and the mapping becomes executable and is never writable again.  All is in one mapping, so three
+ * kinds of relocation are enough: from code to the GOT, from the GOT to a constant, and from the
+ * GOT's start to a slot.
  *
  * LLVM's own linker does the same, but takes much longer than all other steps of loading a cached
  * kernel.  What this file does not know it refuses, and leaves to LLVM's linker.
@@ -67,7 +68,8 @@ static bool code_has(const struct loader *l, uint64_t offset, uint64_t size)
 
 static bool code_read_header(struct loader *l)
 {
-	static const uint8_t ident[] = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB};
+	static const uint8_t ident[] = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+		ELFDATA2LSB};
 	Elf64_Ehdr header;
 	if (!code_has(l, 0, sizeof(header))) {
 		return false;

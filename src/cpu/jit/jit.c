@@ -3,13 +3,13 @@
 /*
  * Kernels to machine code: from the kernel cache, or compiled by LLVM.
  *
- * This file decides how a kernel is compiled.  jit_llvm.c, in a library of its own, compiles it to an
- * object file.  code.c loads the object file, or LLVM's own linker where code.c cannot.
+ * This file decides how a kernel is compiled.  jit_llvm.c, in a library of its own, compiles it to
+ * an object file.  code.c loads the object file, or LLVM's own linker where code.c cannot.
  *
- * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per call, so
- * that compiling takes about linear time.  A kernel for blocks of one thread also runs one lane per call;
- * LLVM vectorizes its loops instead.  All others run a warp per call, unless the user says otherwise.  A
- * long kernel has code of two tiers, see jit.h.
+ * The width, in lanes per call, is a property of each kernel.  A huge kernel runs one lane per
+ * call, so that compiling takes about linear time.  A kernel for blocks of one thread also runs one
+ * lane per call; LLVM vectorizes its loops instead.  All others run a warp per call, unless the
+ * user says otherwise.  A long kernel has code of two tiers, see jit.h.
  */
 #include "base/common.h"
 
@@ -387,8 +387,8 @@ static bool jit_compile_gated(struct jit_kernel *out, struct jit *jit, struct pt
 	struct ptx_diag *diag)
 {
 	if (!exit_gate_enter()) {
-		return ptx_fail(diag, func->line, 0, "'%s' is not compiled, as the process is ending",
-			func->name);
+		return ptx_fail(diag, func->line, 0, "'%s' is not compiled, as the process is "
+			"ending", func->name);
 	}
 	struct jit_call call = {.out = out, .jit = jit, .func = func, .diag = diag};
 	jit_call_llvm(jit_call_compile, &call);
@@ -418,7 +418,8 @@ static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struc
 	if (settings_dump_folder() || !kernel_cache_find(&entry, jit->key)) {
 		return false;
 	}
-	*out = (struct jit_kernel){.width = entry.width, .tier = entry.tier, .is_straight = entry.is_straight,
+	*out = (struct jit_kernel){.width = entry.width, .tier = entry.tier,
+		.is_straight = entry.is_straight,
 		.in_order = entry.in_order, .frame_size = entry.frame_size, .is_cached = true};
 	bool ok = jit_load_object(out, jit, entry.object, entry.size, func, &diag);
 	out->load_ms = jit_now_ms() - start;
@@ -434,7 +435,8 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 		jit_describe_generator(&generator);
 		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "",
 			settings_get(SETTING_PASSES, 0));
-		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier, &generator);
+		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier,
+			&generator);
 	}
 	str_free(&generator);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Find the part of the driver that has LLVM in it.  Tests have it linked in; else it is a library beside this
- * one, in files that nobody else may have written (base/trust.h).  It stays loaded, as the driver does.
+ * Find the part of the driver that has LLVM in it.  Tests have it linked in; else it is a library
+ * beside this one, in files that nobody else may have written (base/trust.h).  It stays loaded, as
+ * the driver does.
  */
 #include "base/common.h"
 
@@ -33,8 +34,8 @@ static char *jit_open_path(void)
 	return path;
 }
 
-/* Open the library at a path, if it is trusted.  Whoever names the driver by a variable names this part
- * of it too. */
+/* Open the library at a path, if it is trusted.  Whoever names the driver by a variable names this
+ * part of it too. */
 static void *jit_open_trusted(const char *path, char *why, size_t why_size)
 {
 	const char *named = env_get("KUDZU_CPU_DRIVER");

@@ -79,8 +79,8 @@ void kernel_cache_key(struct str *out, const struct ptx_module *module,
 	}
 }
 
-/* Whether the LLVM that made an entry is still the same, or gone; *skip becomes the size of what names
- * it. */
+/* Whether the LLVM that made an entry is still the same, or gone; *skip becomes the size of what
+ * names it. */
 static bool kernel_cache_maker_is_here(const struct kernel_cache_value *value, const char *text,
 	size_t size, size_t *skip)
 {

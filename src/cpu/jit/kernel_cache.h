@@ -3,9 +3,9 @@
 #define CPU_JIT_KERNEL_CACHE_H
 
 /*
- * The kernel cache: machine code of kernels on disk, for the next process.  It is a part of the store
- * (base/store.h) and follows its rules.  Nothing here can fail a compile: what is not found is compiled
- * again.
+ * The kernel cache: machine code of kernels on disk, for the next process.  It is a part of the
+ * store (base/store.h) and follows its rules.  Nothing here can fail a compile: what is not found
+ * is compiled again.
  */
 #include "base/str.h"
 #include "cpu/ptx/ptx.h"

@@ -4,8 +4,8 @@
 
 /*
  * Advice about managed memory, page by page.  Nothing depends on it.  An allocation has a sorted
- * list of parts without gaps.  device_memory.c keeps the list, and calls these functions with its lock
- * held.
+ * list of parts without gaps.  device_memory.c keeps the list, and calls these functions with its
+ * lock held.
  */
 #include "base/common.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The allocator of the device's memory.  It reserves a range of addresses that is several times the
- * physical memory, without access, between gaps (gap.h).  An allocation has pages of its own, and at least one page
- * without access lies between two allocations.  It lies at the end of its pages, so that the first
- * access beyond its end traps.
+ * physical memory, without access, between gaps (gap.h).  An allocation has pages of its own, and
+ * at least one page without access lies between two allocations.  It lies at the end of its pages,
+ * so that the first access beyond its end traps.
  *
  * Addresses are multiples of 256, so sizes are rounded up to 256.  With KUDZU_CPU_GUARD they are
  * not: an allocation ends exactly where its pages end, or begins where they begin, and is aligned
@@ -721,7 +721,8 @@ bool memory_export(struct device_memory *memory, uint64_t address, struct share 
 	return ok;
 }
 
-uint64_t memory_reopen(struct device_memory *memory, const void *owner, const struct share_token *token)
+uint64_t memory_reopen(struct device_memory *memory, const void *owner,
+	const struct share_token *token)
 {
 	uint64_t address = 0;
 	pthread_mutex_lock(&memory->lock);
@@ -782,11 +783,12 @@ static void memory_describe_locked(const struct device_memory *memory, uint64_t 
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",
 			before->size, before->address, before->is_dead ? ", which was freed" : "");
 	} else if (past < near && past < left) {
-		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at 0x%"
+		snprintf(text, size, "%" PRIu64 " bytes past the end of the %zu-byte allocation at "
+			"0x%"
 			PRIx64, past, before->size, before->address);
 	} else if (left < near) {
-		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%" PRIx64,
-			left, after->size, after->address);
+		snprintf(text, size, "%" PRIu64 " bytes before the %zu-byte allocation at 0x%"
+			PRIx64, left, after->size, after->address);
 	} else {
 		snprintf(text, size, "in no allocation");
 	}

@@ -137,12 +137,14 @@ void memory_give(struct device_memory *memory, size_t size);
  * a file already.  *out is its new description.  False when memory or files run out. */
 bool memory_export(struct device_memory *memory, uint64_t address, struct share *out);
 /* Count one more opening of foreign memory of an owner.  Its address, 0 if there is none. */
-uint64_t memory_reopen(struct device_memory *memory, const void *owner, const struct share_token *token);
+uint64_t memory_reopen(struct device_memory *memory, const void *owner,
+	const struct share_token *token);
 /* Count one less; the last one frees the memory.  False if there is none. */
 bool memory_close(struct device_memory *memory, const void *owner, uint64_t address);
 
 /* Describe where an address lies: "4 bytes past the end of the 64-byte allocation at
- * 0x7f0000000000".  Who knows what is in an allocation reads this: lib/core/live.c, cli/run_guard.c. */
+ * 0x7f0000000000".  Who knows what is in an allocation reads this: lib/core/live.c,
+ * cli/run_guard.c. */
 void memory_describe(struct device_memory *memory, uint64_t address, char *text, size_t size);
 
 #endif

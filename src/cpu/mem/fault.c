@@ -46,7 +46,8 @@ static void fault_pass_on(const struct sigaction *old, int number, siginfo_t *in
 {
 	if (old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(number, info, context);
-	} else if (old->sa_handler == SIG_DFL || (old->sa_handler == SIG_IGN && info->si_code > 0)) {
+	} else if (old->sa_handler == SIG_DFL
+		|| (old->sa_handler == SIG_IGN && info->si_code > 0)) {
 		// The instruction faults again, or the signal is sent again, without us.
 		signal(number, SIG_DFL);
 		if (info->si_code <= 0) {

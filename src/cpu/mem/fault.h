@@ -55,8 +55,8 @@ void fault_interrupt(struct fault_catch *target);
  * because it holds a lock or calls a function that may hold one. */
 void fault_hold(void);
 void fault_release(void);
-/* Name the call of a kernel that C code is doing from now on, for the message of a fault in it; NULL:
- * it is done. */
+/* Name the call of a kernel that C code is doing from now on, for the message of a fault in it;
+ * NULL: it is done. */
 void fault_name(const char *call);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a call begins with: can this process and this thread use the driver, and which context is
- * current?  Each thread has a stack of handles, and the top one is its current context.  A context that
- * was destroyed stays on the stack as a handle without meaning.  A context also keeps the failure of its
- * kernels and their heap.
+ * current?  Each thread has a stack of handles, and the top one is its current context.  A context
+ * that was destroyed stays on the stack as a handle without meaning.  A context also keeps the
+ * failure of its kernels and their heap.
  */
 #include "base/common.h"
 
@@ -61,8 +61,8 @@ CUresult api_ready(const char *call)
 	}
 	if (api_in_callback) {
 		return api_fail(CUDA_ERROR_NOT_PERMITTED,
-			"%s: a host function in a stream, or a callback of the log or of printf, must not"
-			" call the driver", call);
+			"%s: a host function in a stream, or a callback of the log or of printf, "
+			"must not call the driver", call);
 	}
 	return CUDA_SUCCESS;
 }
@@ -91,8 +91,8 @@ CUresult api_enter_release(const char *call, struct context **out)
 		return result;
 	}
 	if (thread.depth == 0) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: this thread has no current context",
-			call);
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
+			"%s: this thread has no current context", call);
 	}
 	*out = handle_get(thread.stack[thread.depth - 1], API_CONTEXT);
 	return *out ? CUDA_SUCCESS : api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
@@ -121,7 +121,8 @@ CUresult context_bad_handle(const char *call, CUcontext handle)
 {
 	return handle_is_past(handle, API_CONTEXT)
 		? api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "%s: the context was destroyed", call)
-		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context", call);
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
+			call);
 }
 
 CUresult context_find(const char *call, CUcontext handle, struct context **out)
@@ -214,6 +215,7 @@ CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_ra
 		return CUDA_SUCCESS;
 	}
 	struct memory_use use = memory_usage(memory);
-	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes; %zu of %zu are in use",
+	return api_fail(CUDA_ERROR_OUT_OF_MEMORY,
+		"%s: no room for %zu bytes; %zu of %zu are in use",
 		call, wish->size, use.used, use.limit);
 }

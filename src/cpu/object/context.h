@@ -37,7 +37,8 @@ struct context {
 	struct rt_host host;        /* what kernels use of the context */
 	kudzu_output_fn *output;    /* of the program; host has a function of ours around it */
 	void *output_user;
-	atomic_int lost_output;     /* errno of text of kernels that was lost, for the library to ask */
+	atomic_int lost_output;     /* errno of text of kernels that was lost, for the library to
+	                               ask */
 	atomic_int cache;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory pools as objects.  A pool is a name and an account of what it takes from the device.  A pool
- * that was created for handles takes its allocations from one file, at offsets that are never used
- * twice, so that another process can map them.
+ * Memory pools as objects.  A pool is a name and an account of what it takes from the device.  A
+ * pool that was created for handles takes its allocations from one file, at offsets that are never
+ * used twice, so that another process can map them.
  */
 #include "base/common.h"
 
@@ -66,7 +66,8 @@ CUresult mempool_find(const char *call, CUmemoryPool handle, struct cu_mempool *
 	}
 	*out = handle_get(handle, API_POOL);
 	return *out ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool", call);
+		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live memory pool",
+			call);
 }
 
 void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int node)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modules.  Loading parses and checks the PTX and gives its variables memory.  A kernel is compiled when
- * it is first asked for (function.c).  Mistakes in the PTX are reported as ptxas does, with the line, in
- * the log buffer of the caller and in the driver's log.
+ * Modules.  Loading parses and checks the PTX and gives its variables memory.  A kernel is compiled
+ * when it is first asked for (function.c).  Mistakes in the PTX are reported as ptxas does, with
+ * the line, in the log buffer of the caller and in the driver's log.
  *
- * Of a big text only the declarations stay parsed, and a kernel is parsed when it is asked for, because a
- * parsed kernel takes much more memory than its text.  Mistakes are still reported when the module is
- * loaded: all kernels are parsed and checked one after the other.  A text that the kernel cache knows to
- * be good is not checked again.
+ * Of a big text only the declarations stay parsed, and a kernel is parsed when it is asked for,
+ * because a parsed kernel takes much more memory than its text.  Mistakes are still reported when
+ * the module is loaded: all kernels are parsed and checked one after the other.  A text that the
+ * kernel cache knows to be good is not checked again.
  *
- * PTX of any .target is accepted.  NVIDIA's driver refuses targets that are newer than the device; here
- * each instruction decides.
+ * PTX of any .target is accepted.  NVIDIA's driver refuses targets that are newer than the device;
+ * here each instruction decides.
  */
 #include "base/common.h"
 

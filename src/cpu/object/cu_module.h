@@ -3,8 +3,8 @@
 #define CPU_OBJECT_CU_MODULE_H
 
 /*
- * Modules and their kernels.  cu_module.c loads a module, function.c has its kernels: from a name or a
- * place to a function that is compiled for the blocks that it is launched with.
+ * Modules and their kernels.  cu_module.c loads a module, function.c has its kernels: from a name
+ * or a place to a function that is compiled for the blocks that it is launched with.
  */
 #include "cpu/jit/jit.h"
 #include "cpu/object/background.h"
@@ -46,7 +46,8 @@ struct old_launch {
 
 /* A kernel compiled for the blocks of one class; NULL after the last. */
 struct variant {
-	struct jit_code code;       /* the kernel below; before that is there, the function's first code */
+	struct jit_code code;       /* the kernel below; before that is there, the function's first
+	                               code */
 	struct jit_kernel kernel;
 	struct background_job job;  /* to compile it in the background, */
 	struct jit *jit;            /* with a jit of its own; NULL: it is the module's */
@@ -127,7 +128,8 @@ CUresult function_compile(const char *call, struct function *function);
 /* What runs blocks of this size, of a function that is compiled. */
 CUresult function_code(const char *call, struct function *function, const uint32_t block[3],
 	const struct jit_code **out);
-/* Compile the best code of a function that is compiled, and wait for what the background compiles. */
+/* Compile the best code of a function that is compiled, and wait for what the background
+ * compiles. */
 CUresult function_improve(const char *call, struct function *function);
 /* Of what has been compiled so far the best. */
 const struct jit_kernel *function_best(const struct function *function);

@@ -3,11 +3,11 @@
 #define CPU_OBJECT_CU_OBJECT_H
 
 /*
- * cpu/object has what the driver gives out handles for: devices, contexts, modules, functions, pools,
- * and the table of handles itself.
+ * cpu/object has what the driver gives out handles for: devices, contexts, modules, functions,
+ * pools, and the table of handles itself.
  *
- * This header: what belongs to a context and ends with it: modules, streams, events, arrays and more.  Each
- * begins with a struct object, which is in the list of its context.
+ * This header: what belongs to a context and ends with it: modules, streams, events, arrays and
+ * more.  Each begins with a struct object, which is in the list of its context.
  */
 #include "cpu/object/handle.h"
 

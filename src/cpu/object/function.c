@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of a module.  Each has a place, in the order of the text.  A place holds a function, or
- * NULL for a kernel that is parsed when it is asked for (parse_declarations).
+ * The kernels of a module.  Each has a place, in the order of the text.  A place holds a function,
+ * or NULL for a kernel that is parsed when it is asked for (parse_declarations).
  *
  * A kernel is compiled when it is first asked for, for the class of blocks (block_class.h) that is
- * likely.  It is compiled again for another class when such blocks are first launched.  A long kernel
- * first gets code that serves all classes; when blocks of a class are launched, its best code for them
- * is compiled in the background.  A launch finds compiled code without a lock.
+ * likely.  It is compiled again for another class when such blocks are first launched.  A long
+ * kernel first gets code that serves all classes; when blocks of a class are launched, its best
+ * code for them is compiled in the background.  A launch finds compiled code without a lock.
  */
 #include "base/common.h"
 
@@ -253,12 +253,12 @@ static unsigned function_likely_class(const struct ptx_func *func)
 /* Each kernel's code has pages of its own. */
 static void function_note_code(struct module *module, const struct jit_kernel *kernel)
 {
-	atomic_fetch_add_explicit(&module->code_size, round_up(kernel->code_size, CODE_PAGE) + CODE_PAGE,
-		memory_order_relaxed);
+	atomic_fetch_add_explicit(&module->code_size,
+		round_up(kernel->code_size, CODE_PAGE) + CODE_PAGE, memory_order_relaxed);
 }
 
-/* What LLVM holds would stay as long as the module.  While there are kernels left to compile it does:
- * to begin anew takes a quarter of the time of a small one. */
+/* What LLVM holds would stay as long as the module.  While there are kernels left to compile it
+ * does: to begin anew takes a quarter of the time of a small one. */
 static void function_finish_llvm(struct module *module)
 {
 	if (module->compiled_count == module->function_count) {
@@ -330,7 +330,8 @@ static void function_run_job(struct background_job *job)
 	if (!ok || !jit_create(&variant->jit, &module->ptx, &diag)) {
 		return;
 	}
-	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST, &diag)) {
+	if (jit_compile(&variant->kernel, variant->jit, func, variant->class, JIT_TIER_BEST,
+		&diag)) {
 		function_note_code(module, &variant->kernel);
 		jit_code_set(&variant->code, &variant->kernel);
 	}
@@ -422,7 +423,8 @@ CUresult function_code(const char *call, struct function *function, const uint32
 
 const struct jit_kernel *function_best(const struct function *function)
 {
-	const struct variant *variant = atomic_load_explicit(&function->variants, memory_order_acquire);
+	const struct variant *variant = atomic_load_explicit(&function->variants,
+		memory_order_acquire);
 	const struct jit_kernel *kernel = &function->kernel;
 	for (; variant && kernel->tier == JIT_TIER_FIRST; variant = variant->next) {
 		kernel = jit_code_get(&variant->code);

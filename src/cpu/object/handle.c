@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles.  A handle is a number made of the kind, a generation, and the index of a slot.  A slot gets a
- * new generation each time it is freed, and is used again as late as possible.  A look-up takes no lock:
- * chunks of slots are never moved or freed, and a look-up compares the slot's tag before and after it
- * reads the object.
+ * Handles.  A handle is a number made of the kind, a generation, and the index of a slot.  A slot
+ * gets a new generation each time it is freed, and is used again as late as possible.  A look-up
+ * takes no lock: chunks of slots are never moved or freed, and a look-up compares the slot's tag
+ * before and after it reads the object.
  */
 #include "base/common.h"
 

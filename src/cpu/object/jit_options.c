@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all ways of loading code share.  Of the options of the just-in-time compiler those are read that
- * give something back to the program, and symbols.  Images and files are opened here.
+ * What all ways of loading code share.  Of the options of the just-in-time compiler those are read
+ * that give something back to the program, and symbols.  Images and files are opened here.
  */
 #include "base/common.h"
 
@@ -60,8 +60,8 @@ static CUresult jit_options_check(const char *call, CUjit_option option, uintptr
 	for (size_t i = 0; i < countof(ranges); i++) {
 		if (ranges[i].option == option && ((uint32_t)value < ranges[i].least
 				|| (uint32_t)value > ranges[i].most)) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: option %d cannot be %u", call,
-				(int)option, (unsigned)value);
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: option %d cannot be %u",
+				call, (int)option, (unsigned)value);
 		}
 	}
 	return (unsigned)option <= CU_JIT_SPLIT_COMPILE ? CUDA_SUCCESS : api_fail(

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries: code without a context.  Loading parses and checks the code, for the list of its kernels.
- * The first use in a context loads it there as a module.  The library finds that module again by the
- * number of the context.  If the module has gone with its context, its handle shows that, and it is
- * loaded again.
+ * Libraries: code without a context.  Loading parses and checks the code, for the list of its
+ * kernels.  The first use in a context loads it there as a module.  The library finds that module
+ * again by the number of the context.  If the module has gone with its context, its handle shows
+ * that, and it is loaded again.
  *
- * A kernel of a library stands for one function in each of those modules, at the same place.  What is
- * set for the kernel is set in each of them, unless cuFuncSetAttribute sets it there later.
+ * A kernel of a library stands for one function in each of those modules, at the same place.  What
+ * is set for the kernel is set in each of them, unless cuFuncSetAttribute sets it there later.
  */
 #include "base/common.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log: reasons of the last failures as lines of plain English, in a ring that all threads share.
- * Each line is also passed to the callbacks.
+ * The log: reasons of the last failures as lines of plain English, in a ring that all threads
+ * share.  Each line is also passed to the callbacks.
  *
- * Reasons are logged while locks of the driver are held.  So a callback must not call the driver, and
- * gets an error if it does, as a host function of a stream does.
+ * Reasons are logged while locks of the driver are held.  So a callback must not call the driver,
+ * and gets an error if it does, as a host function of a stream does.
  */
 #include "base/common.h"
 

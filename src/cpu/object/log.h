@@ -3,8 +3,9 @@
 #define CPU_OBJECT_LOG_H
 
 /*
- * How a call fails: with a code, and with a reason that is kept in the log.  log.c keeps the reasons
- * and passes them on; the functions at the end are for those of NVIDIA's manual that read them.
+ * How a call fails: with a code, and with a reason that is kept in the log.  log.c keeps the
+ * reasons and passes them on; the functions at the end are for those of NVIDIA's manual that read
+ * them.
  */
 #include "base/common.h"
 #include "base/cuda_abi.h"

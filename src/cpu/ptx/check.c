@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks instructions one by one.  check_operand.c compares the operands with the opcode table.  This
- * file refuses what the device does not run, and has the rules that do not fit in a row of the table,
- * such as cvt's rounding and setp's third source.
+ * Checks instructions one by one.  check_operand.c compares the operands with the opcode table.
+ * This file refuses what the device does not run, and has the rules that do not fit in a row of the
+ * table, such as cvt's rounding and setp's third source.
  */
 #include "base/common.h"
 

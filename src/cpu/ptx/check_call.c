@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares a call with the function that it calls: the numbers of arguments and results, and the size
- * of each.  PTX is strict about types as well, but here sizes are enough: a callee reads and writes a
- * parameter as any type of its size.
+ * Compares a call with the function that it calls: the numbers of arguments and results, and the
+ * size of each.  PTX is strict about types as well, but here sizes are enough: a callee reads and
+ * writes a parameter as any type of its size.
  */
 #include "base/common.h"
 
@@ -48,7 +48,8 @@ static bool check_call_list(const struct ptx_func *func, const struct ptx_inst *
 {
 	bool is_result = list == &inst->operands[1];
 	if (list->kind != PTX_VECTOR || list->count != count) {
-		return ptx_fail(diag, inst->line, inst->column, "'%.60s': expected %zu %s%s, got %zu",
+		return ptx_fail(diag, inst->line, inst->column,
+			"'%.60s': expected %zu %s%s, got %zu",
 			inst->text, count, is_result ? "result" : "argument", count == 1 ? "" : "s",
 			list->count);
 	}

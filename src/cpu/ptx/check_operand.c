@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares operands with the opcode table.  The string of a row says for each operand what it may be
- * and which type it has.  check_operand follows that string letter by letter.
+ * Compares operands with the opcode table.  The string of a row says for each operand what it may
+ * be and which type it has.  check_operand follows that string letter by letter.
  *
- * Types follow the PTX ISA.  A register fits an instruction's type of the same size if one of the two
- * is untyped, or both are integers, or they are equal.  A register of two halves counts as untyped
- * where an integer is wanted.  ld, st and cvt ('>') also take wider registers, by the same rule.
+ * Types follow the PTX ISA.  A register fits an instruction's type of the same size if one of the
+ * two is untyped, or both are integers, or they are equal.  A register of two halves counts as
+ * untyped where an integer is wanted.  ld, st and cvt ('>') also take wider registers, by the same
+ * rule.
  */
 #include "base/common.h"
 
@@ -318,7 +319,8 @@ static bool check_is_old_width(enum ptx_type type, enum ptx_sreg sreg)
 #define VECTOR(name) [PTX_SREG_##name##_X] = PTX_U16, [PTX_SREG_##name##_Y] = PTX_U16, \
 	[PTX_SREG_##name##_Z] = PTX_U16, [PTX_SREG_##name##_W] = PTX_U16
 	static const enum ptx_type old[PTX_SREG_COUNT] = {
-		VECTOR(TID), VECTOR(NTID), VECTOR(CTAID), VECTOR(NCTAID), [PTX_SREG_GRIDID] = PTX_U32,
+		VECTOR(TID), VECTOR(NTID), VECTOR(CTAID), VECTOR(NCTAID),
+		[PTX_SREG_GRIDID] = PTX_U32,
 	};
 #undef VECTOR
 	return old[sreg] && check_type_fits(old[sreg], type, false);

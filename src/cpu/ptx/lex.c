@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cuts PTX text into tokens.  An opcode with its parts, "ld.global.u32", is one word.  So is a name
- * that begins with % $ or _.  "::" stays inside a word, and a single ":" ends it.  Numbers are written
- * as in C; 0f and 0d are followed by the bits of a float.  A sign is not part of a number.
+ * that begins with % $ or _.  "::" stays inside a word, and a single ":" ends it.  Numbers are
+ * written as in C; 0f and 0d are followed by the bits of a float.  A sign is not part of a number.
  */
 #include "base/common.h"
 

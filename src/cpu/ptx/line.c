@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Describes a line of PTX for a message.  It reads the text again, because a message is needed when a
- * kernel has failed: by then the parsed module may be gone, or the kernel came from the cache.
+ * Describes a line of PTX for a message.  It reads the text again, because a message is needed when
+ * a kernel has failed: by then the parsed module may be gone, or the kernel came from the cache.
  *
- * The source line is in `.loc 1 5 12` (file, line, column), which holds until the next .loc or the end
- * of the function, and in `.file 1 "k.cu"`.  In an inlined function it is the line of that function.
+ * The source line is in `.loc 1 5 12` (file, line, column), which holds until the next .loc or the
+ * end of the function, and in `.file 1 "k.cu"`.  In an inlined function it is the line of that
+ * function.
  */
 #include "base/common.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts an input of the linker into items: directives of module scope with the names that they declare.
- * The parser has accepted the text before, so this file only finds its way and looks for no mistakes.
+ * Cuts an input of the linker into items: directives of module scope with the names that they
+ * declare.  The parser has accepted the text before, so this file only finds its way and looks for
+ * no mistakes.
  */
 #include "base/common.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the outer part of a PTX module: directives and the heads of functions.  parse_var.c parses
- * variables, and parse_body.c parses bodies.  Read parser.h first: a failure ends the text, so nothing
- * here looks at errors.
+ * variables, and parse_body.c parses bodies.  Read parser.h first: a failure ends the text, so
+ * nothing here looks at errors.
  *
  * A module may be parsed without its kernels (parse_declarations).  A kernel is then a place in the
- * text, found by its braces, and parse_kernel goes on from there.  A kernel depends on what stands before
- * it in the module, and nothing depends on a kernel, so the result is the same.  Exceptions make the
- * module inseparable, see ptx_module.
+ * text, found by its braces, and parse_kernel goes on from there.  A kernel depends on what stands
+ * before it in the module, and nothing depends on a kernel, so the result is the same.  Exceptions
+ * make the module inseparable, see ptx_module.
  */
 #include "base/common.h"
 

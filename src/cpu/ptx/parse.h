@@ -2,7 +2,8 @@
 #ifndef CPU_PTX_PARSE_H
 #define CPU_PTX_PARSE_H
 
-/* PTX text to a module: names resolved, memory laid out, opcodes looked up; not yet type-checked. */
+/* PTX text to a module: names resolved, memory laid out, opcodes looked up; not yet
+ * type-checked. */
 #include "cpu/ptx/ptx.h"
 
 /* Fill in *out, to be freed with parse_free.  The text is borrowed for the call and needs no

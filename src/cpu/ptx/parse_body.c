@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the body of a function: variables, labels and instructions.  Only a label may be used before
- * it is defined, so labels are looked up at the end of the body.  Directives that may stand inside and
- * outside of bodies, such as .loc and .file, are here as well.
+ * Parses the body of a function: variables, labels and instructions.  Only a label may be used
+ * before it is defined, so labels are looked up at the end of the body.  Directives that may stand
+ * inside and outside of bodies, such as .loc and .file, are here as well.
  */
 #include "base/common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses calls, `call (results), callee, (arguments), prototype;`, of which only the callee must be
- * there, and the prototypes that a call through a register names.  A prototype is kept as a function
- * without a body.
+ * there, and the prototypes that a call through a register names.  A prototype is kept as a
+ * function without a body.
  */
 #include "base/common.h"
 
@@ -18,7 +18,8 @@ static void call_spread_vectors(struct parser *p, struct ptx_operand *list)
 		const struct ptx_operand *o = &list->elements[i];
 		count += o->kind == PTX_VECTOR ? o->count : 1;
 	}
-	struct ptx_operand *all = count != list->count ? parser_alloc(p, count, sizeof(*all)) : NULL;
+	struct ptx_operand *all = count != list->count ? parser_alloc(p, count, sizeof(*all))
+		: NULL;
 	if (!all) {
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses constant expressions: C's operators with C's precedence on 64-bit integers and doubles (PTX
- * ISA 4.5.3 to 4.5.6).  An integer is signed unless a literal or a cast says otherwise.  Each operator
- * has its own rule for the sign of the result, in expr_apply.
+ * Parses constant expressions: C's operators with C's precedence on 64-bit integers and doubles
+ * (PTX ISA 4.5.3 to 4.5.6).  An integer is signed unless a literal or a cast says otherwise.  Each
+ * operator has its own rule for the sign of the result, in expr_apply.
  *
  * A token of punctuation is one character.  So an operator of two characters is one whose second
  * character follows at once.  A '%' that stands alone is a word to the lexer.
@@ -27,7 +27,8 @@ static const struct {
 } operators[] = {
 	[SHL] = {"<<", 8}, [SHR] = {">>", 8}, [LE] = {"<=", 7}, [GE] = {">=", 7}, [EQ] = {"==", 6},
 	[NE] = {"!=", 6}, [LAND] = {"&&", 2}, [LOR] = {"||", 1}, [MUL] = {"*", 10},
-	[DIV] = {"/", 10}, [REM] = {"%", 10}, [PLUS] = {"+", 9}, [MINUS] = {"-", 9}, [LT] = {"<", 7},
+	[DIV] = {"/", 10}, [REM] = {"%", 10}, [PLUS] = {"+", 9}, [MINUS] = {"-", 9},
+	[LT] = {"<", 7},
 	[GT] = {">", 7}, [AND] = {"&", 5}, [XOR] = {"^", 4}, [OR] = {"|", 3}
 };
 
@@ -38,7 +39,8 @@ static size_t expr_operator_at(const struct parser *p)
 {
 	bool percent = p->token.kind == TOKEN_WORD && token_is(&p->token, "%");
 	size_t room = (size_t)(p->lexer.end - p->token.text);
-	for (size_t i = 0; (percent || p->token.kind == TOKEN_PUNCT) && i < countof(operators); i++) {
+	for (size_t i = 0; (percent || p->token.kind == TOKEN_PUNCT) && i < countof(operators);
+		i++) {
 		if (operators[i].text[0] != p->token.text[0]) {
 			continue;
 		}
@@ -56,7 +58,8 @@ bool at_constant(const struct parser *p)
 	struct lex_token next;
 	struct ptx_diag ignored;
 	if (p->token.kind != TOKEN_PUNCT) {
-		return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT || at(p, "WARP_SZ");
+		return p->token.kind == TOKEN_INT || p->token.kind == TOKEN_FLOAT
+			|| at(p, "WARP_SZ");
 	}
 	/* a sign may also stand in front of a register */
 	bool sign = at(p, "-") || at(p, "+") || at(p, "~") || at(p, "!");

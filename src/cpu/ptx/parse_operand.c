@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the operands of instructions.  A name means what it means at the place where it is used, so
- * each is looked up at once.  A function that uses a shared variable of the module gets a copy of it,
- * because every function lays out its own shared memory.
+ * Parses the operands of instructions.  A name means what it means at the place where it is used,
+ * so each is looked up at once.  A function that uses a shared variable of the module gets a copy
+ * of it, because every function lays out its own shared memory.
  */
 #include "base/common.h"
 

@@ -27,8 +27,8 @@ static void reg_add(struct parser *p, const char *name, enum ptx_type type)
 }
 
 /* A symbol for operands that the caller fills in. */
-static struct ptx_operand *reg_add_vector(struct parser *p, struct parse_scope *scope, const char *name,
-	size_t count)
+static struct ptx_operand *reg_add_vector(struct parser *p, struct parse_scope *scope,
+	const char *name, size_t count)
 {
 	struct symbol *symbol = symbol_add(p, scope, name, SYMBOL_VECTOR);
 	struct ptx_operand *vector = parser_alloc(p, 1, sizeof(*vector));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses declarations of variables and parameters.  An initializer is written straight into the bytes
- * of the variable, at a cursor.  A closing brace moves the cursor to the end of what it closes.  An
- * address leaves zeros and a relocation.  Sizes are checked before anything is allocated.
+ * Parses declarations of variables and parameters.  An initializer is written straight into the
+ * bytes of the variable, at a cursor.  A closing brace moves the cursor to the end of what it
+ * closes.  An address leaves zeros and a relocation.  Sizes are checked before anything is
+ * allocated.
  */
 #include "base/common.h"
 
@@ -338,8 +339,8 @@ static struct ptx_var *var_add(struct parser *p, const struct ptx_var *from)
 }
 
 /* The name and dimensions; sizes filled in. */
-static void var_parse_declarator(struct parser *p, const struct var_declaration *d, struct ptx_var *var,
-	struct shape *shape)
+static void var_parse_declarator(struct parser *p, const struct var_declaration *d,
+	struct ptx_var *var, struct shape *shape)
 {
 	size_t element = ptx_type_size(d->type) * d->vector;
 	bool ok = true;
@@ -413,8 +414,8 @@ static bool var_is_named(const struct ptx_var *var)
 	return var->name[0] != '_' || var->name[1] != '\0';
 }
 
-/* .u32 a: a formal parameter that is a register of the body.  The number of these, if it is a vector:
- * the others follow. */
+/* .u32 a: a formal parameter that is a register of the body.  The number of these, if it is a
+ * vector: the others follow. */
 static size_t var_parse_formal(struct parser *p, struct ptx_var *var)
 {
 	size_t count;
@@ -460,7 +461,8 @@ static void var_check_kernel_param(struct parser *p, const struct ptx_var *var,
 	const char *what = var->is_register ? "a register"
 		: d->vector > 1 ? "a vector" : shape->is_open ? "an array without a size" : NULL;
 	if (what && !p->failed) {
-		parser_fail(p, "'%.80s' is a parameter of a kernel, which cannot be %s", var->name, what);
+		parser_fail(p, "'%.80s' is a parameter of a kernel, which cannot be %s", var->name,
+			what);
 	}
 }
 

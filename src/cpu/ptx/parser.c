@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry, and
- * each register is made when it is first used, so a large range costs nothing.
+ * The tools of the parser: tokens, lists, names.  A register range such as %r<100> is one entry,
+ * and each register is made when it is first used, so a large range costs nothing.
  */
 #include "base/common.h"
 
@@ -243,8 +243,8 @@ void scope_free(struct parser *p, const struct parse_scope *last)
 	}
 }
 
-static struct symbol *parser_put_symbol(struct parser *p, struct parse_scope *scope, const char *name,
-	enum ptx_symbol_kind kind)
+static struct symbol *parser_put_symbol(struct parser *p, struct parse_scope *scope,
+	const char *name, enum ptx_symbol_kind kind)
 {
 	struct symbol *symbol = parser_alloc(p, 1, sizeof(*symbol));
 	if (!symbol || !map_put(&scope->names, name, symbol)) {
@@ -301,7 +301,8 @@ static bool parser_range_has(const struct parse_range *range, const char *name, 
 }
 
 /* The range of a scope that has the register: %r<100> for %r12, but %r1<5> before it. */
-static const struct parse_range *parser_range_of(const struct parse_scope *scope, const char *name, size_t len)
+static const struct parse_range *parser_range_of(const struct parse_scope *scope, const char *name,
+	size_t len)
 {
 	const struct parse_range *best = NULL;
 	for (const struct parse_range *range = scope->ranges; range; range = range->next) {
@@ -313,8 +314,8 @@ static const struct parse_range *parser_range_of(const struct parse_scope *scope
 }
 
 /* A register of a range, made at its first use. */
-static struct symbol *parser_find_range(struct parser *p, struct parse_scope *scope, const char *name,
-	size_t len)
+static struct symbol *parser_find_range(struct parser *p, struct parse_scope *scope,
+	const char *name, size_t len)
 {
 	const struct parse_range *range = parser_range_of(scope, name, len);
 	if (!range) {
@@ -334,7 +335,8 @@ static struct symbol *parser_find_range(struct parser *p, struct parse_scope *sc
 	return symbol;
 }
 
-struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name, size_t len)
+struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name,
+	size_t len)
 {
 	for (; scope; scope = scope->outer) {
 		struct symbol *symbol = map_getn(&scope->names, name, len);

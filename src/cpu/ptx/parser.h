@@ -161,7 +161,8 @@ void scope_free(struct parser *p, const struct parse_scope *last);
 struct symbol *symbol_add(struct parser *p, struct parse_scope *scope, const char *name,
 	enum ptx_symbol_kind kind);
 /* What a name means in a scope and those around it, NULL if nothing. */
-struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name, size_t len);
+struct symbol *symbol_find(struct parser *p, struct parse_scope *scope, const char *name,
+	size_t len);
 
 /* parse_expr.c */
 struct constant {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types, diagnostics, and opcodes.  An opcode is cut at its dots, and its parts are matched against the
- * rows of ptx.def in order.  The first row that takes all parts wins.  If no row does, the message is
- * that of the row that matched furthest.
+ * Types, diagnostics, and opcodes.  An opcode is cut at its dots, and its parts are matched against
+ * the rows of ptx.def in order.  The first row that takes all parts wins.  If no row does, the
+ * message is that of the row that matched furthest.
  */
 #include "base/common.h"
 
@@ -158,7 +158,8 @@ static bool ptx_slice_next(struct op_slice *out, struct op_slice *rest, char sep
 	}
 	const char *end = memchr(rest->text, separator, rest->len);
 	*out = (struct op_slice){rest->text, end ? (size_t)(end - rest->text) : rest->len};
-	*rest = end ? (struct op_slice){end + 1, rest->len - out->len - 1} : (struct op_slice){NULL, 0};
+	*rest = end ? (struct op_slice){end + 1, rest->len - out->len - 1}
+		: (struct op_slice){NULL, 0};
 	return true;
 }
 
@@ -252,7 +253,8 @@ static bool ptx_match_types(struct match *m)
 }
 
 /* A state space, if the row has any: "@" or "@!" and the first letters of those it takes. */
-static bool ptx_match_space(struct match *m, struct op_slice part, struct op_slice group, bool *found)
+static bool ptx_match_space(struct match *m, struct op_slice part, struct op_slice group,
+	bool *found)
 {
 	for (size_t i = 0; i < countof(spaces) && group.text[0] == '@'; i++) {
 		if (ptx_slice_is(part, spaces[i].name)
@@ -265,8 +267,8 @@ static bool ptx_match_space(struct match *m, struct op_slice part, struct op_sli
 }
 
 /* One part against one group of alternatives; *found says whether it is one of them. */
-static bool ptx_match_group(struct match *m, struct op_slice part, struct op_slice group, size_t index,
-	bool *found)
+static bool ptx_match_group(struct match *m, struct op_slice part, struct op_slice group,
+	size_t index, bool *found)
 {
 	struct op_slice alternative, name;
 	bool hint = (ptx_slice_starts(part, "L1::") || ptx_slice_starts(part, "L2::"))

@@ -305,7 +305,8 @@ enum ptx_operand_kind {
 	PTX_ADDRESS,  /* memory or address operand: var or reg or neither, plus value as offset */
 	PTX_LABEL,    /* label, its index in `reg`; cfg.c puts its block number into `value` */
 	PTX_FUNC,     /* func */
-	PTX_VECTOR,   /* elements[count]: registers, constants or sinks; of {a, b}|p p is the last */
+	PTX_VECTOR,   /* elements[count]: registers, constants or sinks; of {a, b}|p p is the
+	                 last */
 	PTX_SINK      /* _ */
 };
 
@@ -433,7 +434,8 @@ struct ptx_block {
 struct ptx_func {
 	const char *name;
 	size_t index;                 /* place in ptx_module.funcs */
-	uint64_t address;             /* what a pointer to it holds, if there is any; see flatten.c */
+	uint64_t address;             /* what a pointer to it holds, if there is any; see
+	                                 flatten.c */
 	struct ptx_diag *refusal;     /* why no kernel may call it, NULL: it may */
 	struct ptx_var **params;      /* in order; offsets as cuLaunchKernel lays them out */
 	size_t param_count;
@@ -546,11 +548,13 @@ bool ptx_opcode(struct ptx_inst *out, const char *text, struct ptx_diag *diag, i
 /* Whether an opcode as written has this part between dots, modifier or not. */
 bool ptx_names(const struct ptx_inst *inst, const char *part);
 
-/* Loads that are not surely from shared, local or constant memory; whether there are at most so many. */
+/* Loads that are not surely from shared, local or constant memory; whether there are at most so
+ * many. */
 bool ptx_reads_memory(const struct ptx_inst *inst);
 bool ptx_reads_few(const struct ptx_func *func, unsigned most);
 
-/* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in texture_fetch.h. */
+/* How tex, tld4, suld, sust and sured give a place, in the order of enum geometry in
+ * texture_fetch.h. */
 struct ptx_geometry {
 	const char *part;    /* "a2d" */
 	uint8_t elements;    /* of the vector of coordinates; a fourth one is never read */

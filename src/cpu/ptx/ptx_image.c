@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens images.  PTX is text.  A fat binary may have PTX for several architectures; the best one is
- * picked.  A program that was linked by nvcc passes a wrapper that points to its fat binary.  A pointer
- * in bytes whose number is known leads out of them, and is not followed.
+ * picked.  A program that was linked by nvcc passes a wrapper that points to its fat binary.  A
+ * pointer in bytes whose number is known leads out of them, and is not followed.
  */
 #include "base/common.h"
 
@@ -80,8 +80,8 @@ static CUresult image_find_entry(
 		return image_fail_fatbin(out, result, fatbin->why);
 	}
 	return best->data ? CUDA_SUCCESS : image_fail(out, CUDA_ERROR_NO_BINARY_FOR_GPU,
-		"the CPU device takes PTX; this fat binary has none, only code for GPUs (%u entries)",
-		others);
+		"the CPU device takes PTX; this fat binary has none, only code for GPUs (%u "
+		"entries)", others);
 }
 
 static CUresult image_open_fatbin(struct image *out, const void *data, size_t size)
@@ -133,8 +133,9 @@ static CUresult image_open_wrapper(struct image *out, const void *data, size_t s
 {
 	struct wrapper in_program;
 	if (size != IMAGE_UNKNOWN_SIZE) {
-		return image_fail(out, CUDA_ERROR_INVALID_IMAGE, "the image holds a pointer to another"
-			" one, which is outside of its %zu bytes", size);
+		return image_fail(out, CUDA_ERROR_INVALID_IMAGE,
+			"the image holds a pointer to another one, which is outside of its %zu "
+			"bytes", size);
 	}
 	memcpy(&in_program, data, sizeof(in_program));
 	if (!in_program.data || !fatbin_is(in_program.data, IMAGE_UNKNOWN_SIZE)) {

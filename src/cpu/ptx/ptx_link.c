@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The linker.  Its result is PTX text again: the declarations of all inputs one after the other, each
- * as it was but for the changes below.  link_scan.c reads the inputs.
+ * The linker.  Its result is PTX text again: the declarations of all inputs one after the other,
+ * each as it was but for the changes below.  link_scan.c reads the inputs.
  *
- * An input is cut into items, one for each directive of module scope, with the names that it declares.
- * A name that is .visible or .weak means the same in all inputs.  One definition is chosen for it, a
- * strong one before weak ones.  The other definitions become declarations, and only the first
- * declaration of a name stays.  A name without linkage belongs to its input; if another input uses the
- * same name, it gets a suffix.  The files of .file and .loc get new numbers.  Sections, which hold debug
- * information, are left out.
+ * An input is cut into items, one for each directive of module scope, with the names that it
+ * declares.  A name that is .visible or .weak means the same in all inputs.  One definition is
+ * chosen for it, a strong one before weak ones.  The other definitions become declarations, and
+ * only the first declaration of a name stays.  A name without linkage belongs to its input; if
+ * another input uses the same name, it gets a suffix.  The files of .file and .loc get new numbers.
+ * Sections, which hold debug information, are left out.
  */
 #include "base/common.h"
 
@@ -216,8 +216,8 @@ static bool link_rename_locals(struct linker *linker)
 				if (!link_is_elsewhere(linker, input, name->text)) {
 					continue;
 				}
-				main->renamed = arena_printf(&linker->arena, "%s__in%zu", name->text,
-					input->index);
+				main->renamed = arena_printf(&linker->arena, "%s__in%zu",
+					name->text, input->index);
 				if (!main->renamed) {
 					return false;
 				}

@@ -255,7 +255,8 @@ static struct mma_place mma_factor_place(
 	unsigned steps = mma->k / (4 * per_word);
 	unsigned k = lane % 4 * per_word + element % per_word;
 	if (matrix == MMA_B) {
-		return (struct mma_place){k + word % steps * 4 * per_word, word / steps * 8 + group};
+		return (struct mma_place){k + word % steps * 4 * per_word,
+			word / steps * 8 + group};
 	}
 	unsigned halves = mma->m >= 16 ? 2 : 1;
 	unsigned tile = word / (steps * halves);

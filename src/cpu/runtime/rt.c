@@ -87,8 +87,8 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 /* Accesses of kernels.  The thread sanitizer cannot see how kernels order them. */
 #define OF_KERNELS __attribute__((no_sanitize("thread")))
 
-OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lane,
-	size_t size, uint32_t count, bool store)
+OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lane, size_t size, uint32_t count, bool store)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
 	warp->lane = lane;

@@ -43,8 +43,8 @@
 /* Generic addresses of .shared memory lie in [warp->shared, warp->shared + RT_SHARED_WINDOW);
  * nothing else that a kernel can address may lie there. */
 #define RT_SHARED_WINDOW 0x1000000u
-/* Behind its own shared memory each block has so many bytes that are reserved, of which the tiles of
- * more than 32 threads of cooperative groups use the first RT_RESERVED_USED. */
+/* Behind its own shared memory each block has so many bytes that are reserved, of which the tiles
+ * of more than 32 threads of cooperative groups use the first RT_RESERVED_USED. */
 #define RT_RESERVED_SHARED 1024u
 #define RT_RESERVED_USED 288u
 #define RT_SHARED_UNIT 128u
@@ -78,7 +78,8 @@ struct rt_exchange {
 	uint32_t members[RT_GROUP];          /* the threads that must come */
 	uint32_t words[RT_WORDS][RT_GROUP];  /* operands, then results */
 	uint32_t here;                       /* have come and wait */
-	uint32_t absent;                     /* have exited or do not exist: nobody waits for them */
+	uint32_t absent;                     /* have exited or do not exist: nobody waits for
+	                                        them */
 	uint32_t released;                   /* the wait of these is over */
 };
 
@@ -103,7 +104,8 @@ struct rt_launch {
 	const struct rt_calls *calls;
 	uint32_t sm_count;             /* %nsmid */
 	uint32_t grid_sync[2];         /* %envreg2 and 1: the workspace of a cooperative launch */
-	uint64_t stack_size;           /* bytes of each thread's .local memory behind the kernel's */
+	uint64_t stack_size;           /* bytes of each thread's .local memory behind the
+	                                  kernel's */
 	struct rt_host *host;          /* what the functions below need of the context */
 	uint32_t cached_bytes;         /* who reads and writes more goes past the cache: bypass.h */
 };
@@ -115,7 +117,8 @@ struct rt_host {
 	 * the handle of a live object. */
 	const struct texture *(*find_texture)(uint64_t handle);
 	const struct surface *(*find_surface)(uint64_t handle);
-	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition is */
+	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition
+	                                                 is */
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;

@@ -244,7 +244,8 @@ uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes)
 	uint32_t mine = lanes << shift;
 	x->here |= mine;
 	collect_check(x, mine, x->absent | warp->exited << shift);
-	// A GPU resumes all threads of a collective together.  The last ones to come do not run ahead.
+	// A GPU resumes all threads of a collective together.  The last ones to come do not run
+	// ahead.
 	if (x->released != mine) {
 		return 0;
 	}

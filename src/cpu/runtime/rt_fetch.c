@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions that tex, suld, sust, sured and the queries of compiled kernels call.  They look up
- * the object of a handle; texture_fetch.c and surface.c do the work.  A wrong handle ends the launch.
+ * the object of a handle; texture_fetch.c and surface.c do the work.  A wrong handle ends the
+ * launch.
  */
 #include "base/common.h"
 

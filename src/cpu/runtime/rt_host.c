@@ -69,7 +69,8 @@ static bool host_write(struct rt_warp *warp, int kind, FILE *file, const char *t
 static void host_note_loss(const struct rt_warp *warp, int error)
 {
 	if (warp->launch->host) {
-		atomic_store_explicit(&warp->launch->host->output_error, error, memory_order_relaxed);
+		atomic_store_explicit(&warp->launch->host->output_error, error,
+			memory_order_relaxed);
 	}
 }
 
@@ -137,7 +138,7 @@ uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)
 		__atomic_store_n(place, value, __ATOMIC_RELEASE);
 		return 1;
 	}
-	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "cudaGraphSetConditional of 0x%" PRIx64 ", which is not"
-		" the handle of a graph's condition", handle);
+	rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "cudaGraphSetConditional of 0x%" PRIx64
+		", which is not the handle of a graph's condition", handle);
 	return 0;
 }

@@ -5,10 +5,10 @@
  *
  * Normalized coordinates have 21 bits of fraction, the rest is cut off.  Coordinates become texel
  * positions in f64, which is exact.  A point sample is the texel that holds the position.  A linear
- * one takes the texels around position - 0.5.  The weights of all of them are integers, 256 together
- * (texture_weigh).  Texels of small integers are added as integers of 16 bits, halves and sRGB give
- * halves.  Address modes apply to the texels' indices, which is the same as applying them to the
- * coordinate, and serves both.
+ * one takes the texels around position - 0.5.  The weights of all of them are integers, 256
+ * together (texture_weigh).  Texels of small integers are added as integers of 16 bits, halves and
+ * sRGB give halves.  Address modes apply to the texels' indices, which is the same as applying them
+ * to the coordinate, and serves both.
  */
 #include "base/common.h"
 
@@ -74,7 +74,8 @@ static const uint16_t srgb_floats[256] = {
 
 static bool texture_is_srgb(const struct texture *t, unsigned channel)
 {
-	return t->sampler.is_srgb && t->format.kind == TEXEL_UINT && t->format.bits == 8 && channel < 3;
+	return t->sampler.is_srgb && t->format.kind == TEXEL_UINT && t->format.bits == 8
+		&& channel < 3;
 }
 
 /* Decode a channel from its stored bits. */
@@ -111,8 +112,8 @@ static double within(double value, double low, double high)
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
 
-/* The border is kept as a texel: integers have the bits of a channel, floats are rounded to what it can
- * hold, a half down. */
+/* The border is kept as a texel: integers have the bits of a channel, floats are rounded to what it
+ * can hold, a half down. */
 static uint32_t texture_border(const struct texture *t, unsigned channel)
 {
 	const struct texel_format *format = &t->format;
@@ -206,7 +207,8 @@ static void texture_place_axis(struct axis *axis, double at, bool is_linear, int
 	int64_t fixed = (int64_t)floor((at - 0.5) * WEIGHT_ONE + 0.5);
 	axis->first = (is_linear ? fixed >> WEIGHT_BITS : (int64_t)floor(at)) + offset;
 	axis->weight = is_linear ? (uint32_t)fixed & (WEIGHT_ONE - 1) : 0;
-	if (axis->mode == ADDRESS_CLAMP && !axis->crosses && (axis->first < 0 || axis->first >= axis->extent - 1)) {
+	if (axis->mode == ADDRESS_CLAMP && !axis->crosses
+	    && (axis->first < 0 || axis->first >= axis->extent - 1)) {
 		axis->weight = 0; // both are the texel at the edge
 	}
 }
@@ -251,7 +253,8 @@ static unsigned project(const double v[3], double st[2])
 	// The reciprocal is a float, of which the last bits are cut off.
 	int exponent;
 	double fraction = frexp(1 / turned[0], &exponent);
-	double reciprocal = ldexp(floor(ldexp(fraction, RECIPROCAL_BITS)), exponent - RECIPROCAL_BITS);
+	double reciprocal = ldexp(floor(ldexp(fraction, RECIPROCAL_BITS)),
+		exponent - RECIPROCAL_BITS);
 	st[0] = (turned[1] * reciprocal + 1) / 2;
 	st[1] = (turned[2] * reciprocal + 1) / 2;
 	return face;
@@ -365,8 +368,8 @@ static void place_all(struct footprint *f, const struct texture *t, const struct
 		place_cube(f, r, is_linear);
 		return;
 	}
-	// One dimension is a row of an image, at 0, which is the edge: a linear filter takes half of
-	// what is beyond it.  Only a border differs from the row.
+	// One dimension is a row of an image, at 0, which is the edge: a linear filter takes half
+	// of what is beyond it.  Only a border differs from the row.
 	if (r->geometry == GEOMETRY_1D && is_linear && f->axes[1].mode == ADDRESS_BORDER) {
 		texture_place_axis(&f->axes[f->dimensions++], 0, is_linear, 0);
 	}
@@ -409,8 +412,8 @@ struct taps {
 	unsigned count;
 };
 
-/* The weights of all texels of a level, which are `level` together: that is split along z, each part
- * along x, each of these along y. */
+/* The weights of all texels of a level, which are `level` together: that is split along z, each
+ * part along x, each of these along y. */
 static void texture_weigh(const struct footprint *f, uint32_t level, uint32_t out[MOST_TAPS])
 {
 	const uint32_t x = f->axes[0].weight, y = f->axes[1].weight, z = f->axes[2].weight;
@@ -442,17 +445,19 @@ static void texture_collect(const struct footprint *f, uint32_t level, struct ta
 }
 
 /* Add small integers: `steps` is what 1 is, and the sum has 16 bits. */
-static uint32_t texture_add_integers(const struct taps *taps, unsigned channel, double steps, double most)
+static uint32_t texture_add_integers(const struct taps *taps, unsigned channel, double steps,
+	double most)
 {
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
-		sum += taps->weights[i] * rint((double)bits_float(taps->values[i][channel]) * steps);
+		sum += taps->weights[i] * rint((double)bits_float(taps->values[i][channel])
+			* steps);
 	}
 	return texture_float_bits((float)(floor(sum / WEIGHT_ONE / steps * most + 0.5) / most));
 }
 
-/* Add halves, QUAD at a time: with the exponent of the largest and `bits` of fraction, the rest of each
- * cut off. */
+/* Add halves, QUAD at a time: with the exponent of the largest and `bits` of fraction, the rest of
+ * each cut off. */
 static uint32_t texture_add_halves(const struct taps *taps, unsigned channel, int bits)
 {
 	double sum = 0;
@@ -478,7 +483,8 @@ static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
 {
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
-		sum += (double)taps->weights[i] / WEIGHT_ONE * (double)bits_float(taps->values[i][channel]);
+		sum += (double)taps->weights[i] / WEIGHT_ONE
+			* (double)bits_float(taps->values[i][channel]);
 	}
 	return isnan(sum) ? 0x7fffffff
 		: texture_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
@@ -533,7 +539,8 @@ static void texture_gather(const struct footprint *f, unsigned component, uint32
 static double length(const double v[3])
 {
 	const double largest = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
-	return isinf(largest) ? largest : largest + 0.375 * (fabs(v[0]) + fabs(v[1]) + fabs(v[2]) - largest);
+	return isinf(largest) ? largest
+		: largest + 0.375 * (fabs(v[0]) + fabs(v[1]) + fabs(v[2]) - largest);
 }
 
 /* The number of texels of level 0 that a step of one pixel covers. */

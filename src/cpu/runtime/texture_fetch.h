@@ -18,7 +18,8 @@ struct texel_format {
 	enum texel_kind kind;
 	uint8_t bits;               /* of a channel: 8, 16 or 32 */
 	uint8_t channels;           /* 1, 2 or 4 */
-	bool is_normalized;         /* integers that stand for [0, 1] or [-1, 1], whatever is asked */
+	bool is_normalized;         /* integers that stand for [0, 1] or [-1, 1], whatever is
+	                               asked */
 };
 
 static inline uint32_t texel_size(const struct texel_format *format)
@@ -49,7 +50,8 @@ struct sampler {
 	bool is_srgb;
 	bool is_seamless;           /* filters across the faces of a cube */
 	bool is_mip_linear;
-	bool has_steep_levels;      /* the faster blend of two levels, in the middle half between them */
+	bool has_steep_levels;      /* the faster blend of two levels, in the middle half between
+	                               them */
 	float bias;
 	float min_level;
 	float max_level;

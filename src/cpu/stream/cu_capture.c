@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures.  A capture begins in a stream, and takes in the streams that wait for events recorded in
- * it.  Each of its streams has a frontier: the nodes that the next one will depend on.  Recording an
- * event copies the frontier; a stream that waits for the event adds the copy to its own.  When the
- * capture ends, all branches must have been joined in the first stream.
+ * Captures.  A capture begins in a stream, and takes in the streams that wait for events recorded
+ * in it.  Each of its streams has a frontier: the nodes that the next one will depend on.
+ * Recording an event copies the frontier; a stream that waits for the event adds the copy to its
+ * own.  When the capture ends, all branches must have been joined in the first stream.
  */
 #include "base/common.h"
 
@@ -316,8 +316,9 @@ CUresult capture_work(const char *call, struct stream *stream, struct event *eve
 	if (!capture) {
 		*is_captured = false;
 		return stream->is_legacy && capture_is_legacy_blocked(stream->object.context, true)
-			? capture_fail_legacy(call) : work->is_external ? api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: external events are for captures", call) : CUDA_SUCCESS;
+			? capture_fail_legacy(call) : work->is_external
+			? api_fail(CUDA_ERROR_INVALID_VALUE, "%s: external events are for captures",
+				call) : CUDA_SUCCESS;
 	}
 	if (capture->is_invalid) {
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed",
@@ -476,7 +477,8 @@ CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, stru
 		return capture_invalidate(capture, api_fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
 			"%s: the capture began in another stream", call));
 	}
-	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != capture_thread_id()) {
+	if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+	    && capture->thread != capture_thread_id()) {
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"%s: the capture began in another thread", call);
 	}
@@ -510,7 +512,8 @@ CUresult capture_get_info(const char *call, struct stream *stream, struct captur
 		const struct frontier *frontier = &stream->captured.frontier;
 		*out = (struct capture_info){capture->is_invalid
 			? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE,
-			capture->id, capture->graph->handle, *frontier, frontier_is_lossy(frontier)};
+			capture->id, capture->graph->handle, *frontier,
+			frontier_is_lossy(frontier)};
 	}
 	return CUDA_SUCCESS;
 }

@@ -317,8 +317,8 @@ struct graph *graph_clone(const struct graph *graph, bool with_handles)
 	return clone;
 }
 
-/* The copies in a graph and its child graphs, by the handles of their origins: a program asks for each, so
- * that looking at all each time would take as long as all times all. */
+/* The copies in a graph and its child graphs, by the handles of their origins: a program asks for
+ * each, so that looking at all each time would take as long as all times all. */
 struct graph_copies {
 	uint64_t changes; /* of graph_changes, up to which it holds */
 	size_t count;
@@ -353,14 +353,16 @@ static int graph_order_copies(const void *a, const void *b)
 {
 	const struct graph_copy *one = a, *other = b;
 	uintptr_t x = (uintptr_t)one->origin, y = (uintptr_t)other->origin;
-	return x != y ? (x > y) - (x < y) : (one->place > other->place) - (one->place < other->place);
+	return x != y ? (x > y) - (x < y)
+		: (one->place > other->place) - (one->place < other->place);
 }
 
 static bool graph_index_copies(struct graph *graph)
 {
 	size_t count = graph_count_copies(graph), size;
 	struct graph_copies *copies = NULL;
-	if (size_mul(&size, count, sizeof(*copies->list)) && size_add(&size, size, sizeof(*copies))) {
+	if (size_mul(&size, count, sizeof(*copies->list))
+	    && size_add(&size, size, sizeof(*copies))) {
 		copies = mem_alloc(size);
 	}
 	mem_free(graph->copies);
@@ -376,7 +378,8 @@ static bool graph_index_copies(struct graph *graph)
 
 bool graph_find_copy(struct graph_node **out, struct graph *graph, CUgraphNode origin)
 {
-	if ((!graph->copies || graph->copies->changes != graph_changes) && !graph_index_copies(graph)) {
+	if ((!graph->copies || graph->copies->changes != graph_changes)
+	    && !graph_index_copies(graph)) {
 		return false;
 	}
 	const struct graph_copies *copies = graph->copies;
@@ -387,7 +390,8 @@ bool graph_find_copy(struct graph_node **out, struct graph *graph, CUgraphNode o
 		low = before ? middle + 1 : low;
 		high = before ? high : middle;
 	}
-	*out = low < copies->count && copies->list[low].origin == origin ? copies->list[low].node : NULL;
+	*out = low < copies->count && copies->list[low].origin == origin ? copies->list[low].node
+		: NULL;
 	return true;
 }
 

@@ -334,8 +334,8 @@ static CUresult node_check_condition(const char *call, const CUDA_CONDITIONAL_NO
 		[CU_GRAPH_COND_TYPE_SWITCH] = 1 << 16,
 	};
 	if ((unsigned)p->type >= countof(most) || p->size == 0 || p->size > most[p->type]) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a conditional node of type %d with %u bodies",
-			call, (int)p->type, p->size);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a conditional node of type %d with "
+			"%u bodies", call, (int)p->type, p->size);
 	}
 	return CUDA_SUCCESS;
 }
@@ -348,7 +348,8 @@ static CUresult node_make_condition(const struct making *m, struct node_data **o
 	struct context *context;
 	CUresult result = node_check_condition(m->call, p);
 	if (result == CUDA_SUCCESS && !condition) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live condition", m->call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live condition",
+			m->call);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = node_find_context(m->call, p->ctx, &context);
@@ -402,8 +403,8 @@ CUresult node_make(const char *call, CUgraphNodeParams *params, const struct nod
 			(int)params->type);
 	}
 	return makers[params->type] ? makers[params->type](&making, out)
-		: api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the CPU device has no external semaphores",
-			call);
+		: api_fail(CUDA_ERROR_NOT_SUPPORTED,
+			"%s: the CPU device has no external semaphores", call);
 }
 
 /* --- From work --- */

@@ -35,8 +35,8 @@ CUresult graph_find(const char *call, CUgraph handle, struct graph **out);
 CUresult node_depend(const char *call, struct graph_node *from, struct graph_node *to,
 	const CUgraphEdgeData *data);
 /* Add a node with its edges: *data is taken, also on failure. */
-/* Whether the bodies of conditional nodes, and the graph if it is in one, have only nodes that can be
- * there. */
+/* Whether the bodies of conditional nodes, and the graph if it is in one, have only nodes that can
+ * be there. */
 bool graph_suits(const struct graph *graph, bool is_in_body);
 CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 	struct graph *child, const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count,

@@ -169,8 +169,8 @@ static CUresult stream_find_event(const char *call, struct context *context,
 		return api_bad_handle(call, "event");
 	}
 	if (work->kind == WORK_RECORD && (*out)->object.context != home) {
-		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context than"
-			" the stream", call);
+		return api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context "
+			"than the stream", call);
 	}
 	return home != context ? context_check(home) : CUDA_SUCCESS;
 }
@@ -512,7 +512,8 @@ CUresult stream_query(const char *call, CUstream handle)
 		struct context *context = stream->object.context;
 		const struct past past = {context, stream, queue_last_ticket()};
 		result = context_check(context);
-		result = result == CUDA_SUCCESS && !stream_is_past(&past) ? CUDA_ERROR_NOT_READY : result;
+		result = result == CUDA_SUCCESS && !stream_is_past(&past) ? CUDA_ERROR_NOT_READY
+			: result;
 		queue_unlock();
 	}
 	return result;

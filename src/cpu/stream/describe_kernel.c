@@ -106,9 +106,10 @@ static CUresult kernel_check_grid(const char *call, const struct kernel_work *ke
 		uint32_t grid = kernel->grid[axis];
 		uint32_t block = kernel->block[axis];
 		if (!kernel_is_possible(kernel, axis)) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u blocks of %u threads along %c;"
-				" 1 to %u blocks and 1 to %u threads are possible", call, grid, block,
-				'x' + axis, max_grid[axis], max_block[axis]);
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: %u blocks of %u threads along %c; 1 to %u blocks and 1 to %u "
+				"threads are possible", call, grid, block, 'x' + axis,
+				max_grid[axis], max_block[axis]);
 		}
 	}
 	return CUDA_SUCCESS;
@@ -143,7 +144,8 @@ static CUresult check_kernel(const char *call, const struct function *function,
 	return CUDA_SUCCESS;
 }
 
-/* All blocks of a cooperative launch are resident at once, so the device's memory must hold them. */
+/* All blocks of a cooperative launch are resident at once, so the device's memory must hold
+ * them. */
 static CUresult kernel_check_cooperative(const char *call, struct context *context,
 	const struct kernel_work *kernel)
 {
@@ -156,8 +158,8 @@ static CUresult kernel_check_cooperative(const char *call, struct context *conte
 		return CUDA_SUCCESS;
 	}
 	return api_fail(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-		"%s: %u x %u x %u blocks of kernel '%s' at once need %s%zu bytes of memory, and %zu are"
-		" free", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
+		"%s: %u x %u x %u blocks of kernel '%s' at once need %s%zu bytes of memory, and "
+		"%zu are free", call, kernel->grid[0], kernel->grid[1], kernel->grid[2],
 		kernel->function->name, size == SIZE_MAX ? "more than " : "", size == SIZE_MAX
 		? use.limit : size, use.limit - use.used);
 }
@@ -183,7 +185,8 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		return result;
 	}
 	uint8_t *bytes = kernel_find_room(function, room);
-	result = !bytes ? api_no_memory(call) : extra ? kernel_gather_extra(call, function, extra, bytes)
+	result = !bytes ? api_no_memory(call) : extra
+		? kernel_gather_extra(call, function, extra, bytes)
 		: kernel_gather(call, function, values, bytes);
 	if (result != CUDA_SUCCESS) {
 		return result;

@@ -47,8 +47,8 @@ CUresult work_check_box(const char *call, struct context *context, const struct 
 		if (!work_span(box, ends[i], &span)) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the size overflows", call);
 		}
-		CUresult result = describe_check_range(call, context, ends[i]->side, ends[i]->address, span,
-			ends[i] == &box->to);
+		CUresult result = describe_check_range(call, context, ends[i]->side,
+			ends[i]->address, span, ends[i] == &box->to);
 		if (result != CUDA_SUCCESS) {
 			return result;
 		}
@@ -267,7 +267,8 @@ static CUresult describe_check_operation(const char *call, struct context *conte
 		    && op->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU) {
 			return CUDA_SUCCESS;
 		}
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a barrier of this version", call);
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not a barrier of this version",
+			call);
 	case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device has no remote writes to flush", call);

@@ -63,7 +63,8 @@ static void *event_watch_main(void *arg)
 			pause.tv_nsec = 0;
 		}
 		if (watch.fences) {
-			pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000 : longest;
+			pause.tv_nsec = pause.tv_nsec < longest ? pause.tv_nsec * 2 + 1000
+				: longest;
 			queue_unlock();
 			nanosleep(&pause, NULL);
 			queue_lock();

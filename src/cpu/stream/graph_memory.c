@@ -145,7 +145,8 @@ CUresult graph_memory_launch(const char *call, struct graph_memory_step *steps, 
 		return CUDA_SUCCESS;
 	}
 	pthread_mutex_lock(&all.lock);
-	while (taken < count && (result = graph_memory_take_step(call, &steps[taken])) == CUDA_SUCCESS) {
+	while (taken < count
+	    && (result = graph_memory_take_step(call, &steps[taken])) == CUDA_SUCCESS) {
 		taken++;
 	}
 	while (result != CUDA_SUCCESS && taken > 0) {

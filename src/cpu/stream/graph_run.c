@@ -57,8 +57,8 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
 	struct graph_node **order);
 
-/* A conditional node is an item, and behind it are its bodies: for each an item that only marks where
- * it begins, and says in `ends` where the next one does. */
+/* A conditional node is an item, and behind it are its bodies: for each an item that only marks
+ * where it begins, and says in `ends` where the next one does. */
 static struct graph_node *plan_add_condition(struct graph_plan *plan, const struct graph_node *node,
 	struct graph_node **order)
 {
@@ -149,7 +149,8 @@ struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
 	exec->nodes = mem_zalloc(graph_total(graph) + 1, sizeof(struct graph_node *));
 	if (exec->nodes) {
 		graph_run_collect(exec, graph);
-		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *), graph_run_by_origin);
+		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *),
+			graph_run_by_origin);
 		exec->plan = plan_create(exec, &in_cycle);
 		*bad = in_cycle ? in_cycle->origin : NULL;
 	}
@@ -232,7 +233,8 @@ static bool graph_run_list_steps(struct graph_run *run, const struct graph_exec 
 		if (is_free || (data->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
 				&& !data->memory->is_freed_inside)) {
 			run->steps[run->step_count++] = (struct graph_memory_step){
-				.memory = data->memory, .is_free = is_free, .may_be_live = exec->flags
+				.memory = data->memory, .is_free = is_free,
+					.may_be_live = exec->flags
 					& CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
 			};
 		}
@@ -389,14 +391,15 @@ static bool graph_run_must_leave(struct context *context, uint64_t begun)
 {
 	const uint64_t limit = context->device->timeout;
 	if (limit > 0 && clock_now_ns() - begun > limit) {
-		context_poison(context, CUDA_ERROR_LAUNCH_TIMEOUT, "a loop of a graph ran longer than the"
-			" %g seconds of KUDZU_CPU_TIMEOUT", (double)limit / 1e9);
+		context_poison(context, CUDA_ERROR_LAUNCH_TIMEOUT,
+			"a loop of a graph ran longer than the %g seconds of KUDZU_CPU_TIMEOUT",
+			(double)limit / 1e9);
 	}
 	return operation_must_stop(context);
 }
 
-/* Run a body of the conditional node at a place, or none, or one again and again.  Returns where what
- * comes behind the bodies is. */
+/* Run a body of the conditional node at a place, or none, or one again and again.  Returns where
+ * what comes behind the bodies is. */
 static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at)
 {
 	const struct graph_plan *plan = run->plan;

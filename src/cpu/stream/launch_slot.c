@@ -119,7 +119,8 @@ size_t launch_slot_resident_size(const struct context *context, const struct ker
 {
 	const struct function *function = kernel->function;
 	const uint32_t threads = kernel->block[0] * kernel->block[1] * kernel->block[2];
-	const size_t shared_size = launch_shared_size(function->ptx->shared_size + kernel->dynamic_shared,
+	const size_t shared_size =
+		launch_shared_size(function->ptx->shared_size + kernel->dynamic_shared,
 		function->ptx->uses_reserved_shared);
 	size_t local_size;
 	return size_add(&local_size, function->ptx->local_size,
@@ -201,7 +202,8 @@ static void launch_slot_describe_line(const struct launch_slot *slot, char *what
 }
 
 /* Poison the context with what became of a kernel. */
-static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
+static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slot *slot,
+	CUresult result)
 {
 	struct context *context = slot->context;
 	const struct launch_failure *failure = &slot->failure;
@@ -218,13 +220,16 @@ static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slo
 		*where != '\0' ? ", which is " : "", where, failure->where, place);
 }
 
-/* What the kernel printed is lost.  The log says so; so does the library, which asks the context. */
-static __attribute__((noinline)) void launch_slot_report_loss(struct context *context, const char *name)
+/* What the kernel printed is lost.  The log says so; so does the library, which asks the
+ * context. */
+static __attribute__((noinline)) void launch_slot_report_loss(struct context *context,
+	const char *name)
 {
 	const int error = atomic_exchange(&context->host.output_error, 0);
 	const char *text = strerrordesc_np(error);
 	atomic_store(&context->lost_output, error);
-	api_log("kernel '%s': text that it printed is lost: %s", name, text ? text : "unknown error");
+	api_log("kernel '%s': text that it printed is lost: %s", name,
+		text ? text : "unknown error");
 }
 
 /* What launch_run or launch_go_on has given. */
@@ -234,7 +239,8 @@ static CUresult launch_slot_end(struct launch_slot *slot, CUresult result)
 	if (unlikely(result == CUDA_ERROR_NOT_READY || launch_slot_has_not_run(result))) {
 		return result;
 	}
-	if (unlikely(atomic_load_explicit(&slot->context->host.output_error, memory_order_relaxed))) {
+	if (unlikely(atomic_load_explicit(&slot->context->host.output_error,
+		memory_order_relaxed))) {
 		launch_slot_report_loss(slot->context, slot->function->name);
 	}
 	if (unlikely(result != CUDA_SUCCESS)) {
@@ -271,7 +277,8 @@ uint64_t launch_slots_standing(const struct context *context)
 {
 	uint64_t sum = 0;
 	for (struct launch_slot *slot = context->device->active; slot; slot = slot->next) {
-		const uint64_t grid = slot->context == context ? launch_standing(slot->launcher) : 0;
+		const uint64_t grid = slot->context == context ? launch_standing(slot->launcher)
+			: 0;
 		if (slot->context == context && grid == 0) {
 			return 0;
 		}

@@ -13,7 +13,8 @@ struct launch_slot *launch_slot_take(struct context *context);
 void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
 
 /* Run a kernel to its end.  SUCCESS also where it failed and poisoned the context; else it could
- * not begin.  NOT_READY if it may leave: then launch_slot_go_on, on any thread, runs the rest, and what
+ * not begin.  NOT_READY if it may leave: then launch_slot_go_on, on any thread, runs the rest, and
+ * what
  * `work` borrows may go. */
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave);
 CUresult launch_slot_go_on(struct launch_slot *slot);
@@ -25,8 +26,8 @@ size_t launch_slot_resident_size(const struct context *context, const struct ker
 /* For a device: what the launch slots need, and a watchdog if KUDZU_CPU_TIMEOUT says so. */
 void launch_slots_open(struct device *device);
 void launch_slots_close(struct device *device);
-/* A number for the kernels of a context that run, if none of their blocks has ended yet; 0 else, and
- * if there are none.  With the lock of queue.h. */
+/* A number for the kernels of a context that run, if none of their blocks has ended yet; 0 else,
+ * and if there are none.  With the lock of queue.h. */
 uint64_t launch_slots_standing(const struct context *context);
 /* End the kernels of a context; to be called until there are none, with the lock of queue.h. */
 void launch_slots_cancel(const struct context *context);

@@ -95,8 +95,8 @@ struct shared_copy {
 static void operation_copy_past(void *arg)
 {
 	const struct box *box = arg;
-	nontemporal_copy((void *)(uintptr_t)box->to.address, (const void *)(uintptr_t)box->from.address,
-		box->width);
+	nontemporal_copy((void *)(uintptr_t)box->to.address,
+		(const void *)(uintptr_t)box->from.address, box->width);
 }
 
 static void operation_copy_part(struct shared_copy *copy, unsigned index)
@@ -108,7 +108,8 @@ static void operation_copy_part(struct shared_copy *copy, unsigned index)
 	box.from.address += start;
 	box.to.address += start;
 	box.width = index + 1 < copy->parts && width - start > part ? part : width - start;
-	operation_touch(copy->context, copy->is_much ? operation_copy_past : operation_copy_box, &box);
+	operation_touch(copy->context, copy->is_much ? operation_copy_past : operation_copy_box,
+		&box);
 }
 
 /* Worker i's part is part i, so that each core has in its cache what it may get again. */

@@ -47,7 +47,8 @@ struct stream {
 	struct item *first;
 	struct item **last;
 	uint64_t running;         /* the ticket of the item that runs, 0: none */
-	struct launch_slot *left; /* its kernel, which the stream's thread is to go on with; NULL: none */
+	struct launch_slot *left; /* its kernel, which the stream's thread is to go on with; NULL:
+	                             none */
 	pthread_cond_t wake;      /* of the thread when it has nothing to do */
 	struct captured captured;
 	CUstreamAttrValue attributes[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN + 1];

@@ -2,10 +2,10 @@
 /*
  * Who runs the items of a stream.  The call that enqueues an item runs it, if its turn has come, it
  * is small and it cannot wait for anybody (operation_work).  All other items are queued for the
- * stream's own thread, which is started for the first of them.  That thread also goes on with a kernel
- * that has come to many barriers within a call, which returns then.  A thread that waits for a stream
- * runs its queued items itself, unless the stream's thread has begun: so it neither wakes that
- * thread nor is woken by it.
+ * stream's own thread, which is started for the first of them.  That thread also goes on with a
+ * kernel that has come to many barriers within a call, which returns then.  A thread that waits for
+ * a stream runs its queued items itself, unless the stream's thread has begun: so it neither wakes
+ * that thread nor is woken by it.
  *
  * A new stream may have to wait for events of its context first (gates), so it is made here, too.
  */

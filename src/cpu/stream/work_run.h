@@ -17,7 +17,8 @@ void work_free(struct work *work);
 /* Whether the calling thread has the stack for it; else it leaves it to the stream's own thread. */
 static inline bool work_has_stack(const struct work *work)
 {
-	return (work->kind != WORK_KERNEL && work->kind != WORK_GRAPH) || stack_has_room(LAUNCH_STACK);
+	return (work->kind != WORK_KERNEL && work->kind != WORK_GRAPH)
+		|| stack_has_room(LAUNCH_STACK);
 }
 
 /* Whether the calling thread may do it: it needs nothing from anybody.  For a graph, with the lock

@@ -4,8 +4,8 @@
  *
  * The first half writes the operation, its members and its operands to struct rt_exchange and ends
  * the block.  If all members have come it goes on at once, else it yields.  The second half reads
- * the results.  A collective that a whole warp computes by itself (emit_collective.c) does not use the
- * exchange: it leaves its results in two slots, and the second half looks there first.
+ * the results.  A collective that a whole warp computes by itself (emit_collective.c) does not use
+ * the exchange: it leaves its results in two slots, and the second half looks there first.
  */
 #include "base/common.h"
 
@@ -146,6 +146,7 @@ void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValue
 		emit_put_word(e, i, words[i]);
 	}
 	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : emit_u32(e, 1);
-	LLVMValueRef done = emit_call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes, 1);
+	LLVMValueRef done = emit_call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes,
+		1);
 	wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
 }

@@ -182,8 +182,10 @@ bool emit_collective(struct emit *e, uint32_t what, const struct ptx_operand *me
 		LLVMBasicBlockRef many = emit_block(e, "many_sets");
 		LLVMValueRef set = emit_use(e, members, PTX_U32);
 		LLVMValueRef first = LLVMBuildExtractElement(e->builder, set, emit_u32(e, 0), "");
-		LLVMValueRef apart = emit_lane_bits(e, ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
-		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, emit_u32(e, 0)), one, many);
+		LLVMValueRef apart = emit_lane_bits(e,
+			ir_icmp(e, LLVMIntNE, set, emit_splat(e, first)));
+		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, apart, emit_u32(e, 0)), one,
+			many);
 		emit_enter(e, one);
 		collective_compute(e, what, words);
 		emit_goto(e, next);

@@ -180,7 +180,8 @@ static struct parting send_each(struct emit *e, send_fn *send, LLVMValueRef inde
 	struct parting p = {SIZE_MAX, NULL};
 	LLVMValueRef left = emit_active(e);
 	for (size_t i = 0; i < count; i++) {
-		LLVMValueRef bits = emit_lane_bits(e, ir_icmp(e, LLVMIntEQ, index, emit_int(e, 32, i)));
+		LLVMValueRef bits = emit_lane_bits(e,
+			ir_icmp(e, LLVMIntEQ, index, emit_int(e, 32, i)));
 		send(e, &p, blocks[i], ir_and(e, emit_active(e), bits));
 		left = ir_and(e, left, ir_not(e, bits));
 	}

@@ -44,7 +44,8 @@ bool emit_serial_init(struct emit *e);
 void emit_serial_finish(struct emit *e);
 void emit_serial_begin(struct emit *e);
 /* Of `lanes` those in `taken` go to `yes`, the others to `no`. */
-void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes, size_t no);
+void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, size_t yes,
+	size_t no);
 
 /* emit_warps.c: all is made but what follows the end of a warp. */
 void emit_end_warps(struct emit *e, LLVMValueRef clear);

@@ -40,7 +40,8 @@ static bool move_address(struct emit *e, LLVMValueRef address)
 			return false;
 		}
 	} else if (!LLVMIsAGetElementPtrInst(address) || LLVMGetOperand(address, 0) != e->params
-		|| LLVMGetNumOperands(address) != 2 || !LLVMIsConstant(LLVMGetOperand(address, 1))) {
+		|| LLVMGetNumOperands(address) != 2
+		|| !LLVMIsConstant(LLVMGetOperand(address, 1))) {
 		return false;
 	}
 	if (LLVMGetInstructionParent(address) != LLVMGetInstructionParent(e->call_end)) {
@@ -56,7 +57,8 @@ static void move_params(struct emit *e)
 	unsigned left = MOST_PARAMS;
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
 		LLVMValueRef next;
-		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst && left > 0; inst = next) {
+		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst && left > 0;
+			inst = next) {
 			next = LLVMGetNextInstruction(inst);
 			if (LLVMIsALoadInst(inst) && move_address(e, LLVMGetOperand(inst, 0))) {
 				move_up(e, inst);

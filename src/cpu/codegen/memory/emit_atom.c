@@ -219,8 +219,8 @@ static LLVMValueRef atom_update(struct emit *e, const struct ptx_inst *inst,
 	if (access.rmw == NO_RMW || real) {
 		return swap_loop(e, &access, value);
 	}
-	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place,
-		value, access.order, false);
+	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw,
+		access.place, value, access.order, false);
 	/* LLVM makes a store of an exchange whose result nobody reads, and has none for 16
 	 * bytes. */
 	LLVMSetVolatile(old, ptx_type_size(access.type) == 16);
@@ -298,7 +298,8 @@ static int warp_op(const struct ptx_inst *inst)
 	} ops[] = {
 		{PTX_MOD_ADD, RT_ATOM_ADD, RT_ATOM_ADD}, {PTX_MOD_AND, RT_ATOM_AND, RT_ATOM_AND},
 		{PTX_MOD_OR, RT_ATOM_OR, RT_ATOM_OR}, {PTX_MOD_XOR, RT_ATOM_XOR, RT_ATOM_XOR},
-		{PTX_MOD_MIN, RT_ATOM_UMIN, RT_ATOM_SMIN}, {PTX_MOD_MAX, RT_ATOM_UMAX, RT_ATOM_SMAX},
+		{PTX_MOD_MIN, RT_ATOM_UMIN, RT_ATOM_SMIN},
+		{PTX_MOD_MAX, RT_ATOM_UMAX, RT_ATOM_SMAX},
 		{PTX_MOD_EXCH, RT_ATOM_EXCH, RT_ATOM_EXCH}, {PTX_MOD_INC, RT_ATOM_INC, RT_ATOM_INC},
 		{PTX_MOD_DEC, RT_ATOM_DEC, RT_ATOM_DEC}, {PTX_MOD_CAS, RT_ATOM_CAS, RT_ATOM_CAS},
 	};
@@ -377,7 +378,8 @@ static LLVMValueRef atom_reduce(struct emit *e, int op, LLVMValueRef values)
 {
 	static const char *const names[] = {[RT_ATOM_ADD] = "llvm.vector.reduce.add",
 		[RT_ATOM_AND] = "llvm.vector.reduce.and", [RT_ATOM_OR] = "llvm.vector.reduce.or",
-		[RT_ATOM_XOR] = "llvm.vector.reduce.xor", [RT_ATOM_UMIN] = "llvm.vector.reduce.umin",
+		[RT_ATOM_XOR] = "llvm.vector.reduce.xor",
+		[RT_ATOM_UMIN] = "llvm.vector.reduce.umin",
 		[RT_ATOM_UMAX] = "llvm.vector.reduce.umax",
 		[RT_ATOM_SMIN] = "llvm.vector.reduce.smin",
 		[RT_ATOM_SMAX] = "llvm.vector.reduce.smax"};

@@ -46,7 +46,8 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {
 	if (inst->space == PTX_PARAM) {
-		emit_set_metadata(e, load, "invariant.load", LLVMMDNodeInContext2(e->context, NULL, 0));
+		emit_set_metadata(e, load, "invariant.load",
+			LLVMMDNodeInContext2(e->context, NULL, 0));
 	}
 }
 
@@ -73,8 +74,8 @@ static struct ptx_operand shifted(const struct ptx_operand *address, size_t byte
 }
 
 /* One access for all lanes that run, of `size` bytes, is the first one's. */
-static void note_first(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *address,
-	size_t size)
+static void note_first(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *address, size_t size)
 {
 	enum ptx_space space = inst->space;
 	if (space == PTX_PARAM || !emit_notes_access(e)) {
@@ -192,8 +193,8 @@ static void ld_warp(struct emit *e, const struct ptx_inst *inst)
 }
 
 /*
- * Volatile, relaxed, acquire or release, by a warp: each element has to be one access, made once.  A C
- * function makes them lane after lane, where LLVM's passes over the kernel cannot see them.
+ * Volatile, relaxed, acquire or release, by a warp: each element has to be one access, made once.
+ * A C function makes them lane after lane, where LLVM's passes over the kernel cannot see them.
  */
 static bool mem_is_ordered(struct emit *e, const struct ptx_inst *inst)
 {
@@ -244,7 +245,8 @@ static void st_ordered(struct emit *e, const struct ptx_inst *inst)
 		values[i] = emit_use(e, &parts[i], inst->types[0]);
 	}
 	fence(e, inst, LLVMAtomicOrderingRelease);
-	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[0]), values, (unsigned)count);
+	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[0]), values,
+		(unsigned)count);
 	strong_move(e, inst, count, true);
 	fence(e, inst, LLVMAtomicOrderingSequentiallyConsistent);
 }

@@ -5,8 +5,8 @@
 /* Memory: the ways in which a warp loads and stores. */
 #include "cpu/codegen/values/emit_access.h"
 
-/* emit_vector.c: a warp reads or writes `count` elements in each lane, one behind the other from the
- * addresses `at` (i64 of lanes) on. */
+/* emit_vector.c: a warp reads or writes `count` elements in each lane, one behind the other from
+ * the addresses `at` (i64 of lanes) on. */
 struct emit_vector {
 	struct emit_member *member;     /* whose access it is, if there is a team */
 	enum ptx_type type;
@@ -30,12 +30,13 @@ bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMValueRef *values,
 	unsigned count);
 
-/* emit_nontemporal.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where that
- * is good.  init, false: no memory. */
+/* emit_nontemporal.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where
+ * that is good.  init, false: no memory. */
 bool emit_nontemporal_init(struct emit *e);
 void emit_nontemporal_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
-/* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make it. */
+/* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make
+ * it. */
 bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);
 void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place);
 

@@ -14,8 +14,8 @@
  * its stores, by an atomic operation, a fence or a volatile store, has none of them.  A launch ends
  * with a fence.
  *
- * A thread alone (W = 1) says itself what it writes once and in whole lines: by vectors of 16 bytes with
- * the operator .cs, as __stcs makes them.
+ * A thread alone (W = 1) says itself what it writes once and in whole lines: by vectors of 16 bytes
+ * with the operator .cs, as __stcs makes them.
  */
 #include "base/common.h"
 
@@ -407,7 +407,8 @@ void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLV
 	place = LLVMBuildBitCast(e->builder, place, LLVMPointerType(type, 0), "");
 	LLVMValueRef bits = LLVMBuildPtrToInt(e->builder, place, e->s.i64, "");
 	bits = ir_and(e, bits, emit_scalar(e, 64, STREAM - 1));
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)), past, plain);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)), past,
+		plain);
 	emit_enter(e, past);
 	LLVMSetAlignment(store_past(e, value, place), STREAM);
 	LLVMBuildBr(e->builder, after);

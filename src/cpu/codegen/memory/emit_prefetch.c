@@ -23,7 +23,8 @@ enum { LINE = 64, PART = 32, MOST_PARTS = 16, MOST_READS = 4 };
 
 static bool is_from_memory(const struct emit *e, unsigned size)
 {
-	return emit_does(e, PASS_PREFETCH) && size >= LINE && !e->member && ptx_reads_memory(e->inst)
+	return emit_does(e, PASS_PREFETCH) && size >= LINE && !e->member
+		&& ptx_reads_memory(e->inst)
 		&& ptx_reads_few(e->func, MOST_READS);
 }
 
@@ -40,7 +41,8 @@ static LLVMValueRef load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef bas
 static LLVMValueRef load_parts(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned count)
 {
 	LLVMValueRef base = ir_bitcast(e, place, e->ptr), parts[MOST_PARTS] = {NULL};
-	LLVMTypeRef part = LLVMVectorType(LLVMGetElementType(type), LLVMGetVectorSize(type) / count);
+	LLVMTypeRef part = LLVMVectorType(LLVMGetElementType(type),
+		LLVMGetVectorSize(type) / count);
 	for (unsigned i = 0; i < count; i++) {
 		parts[i] = load_part(e, part, base, i * PART);
 	}
@@ -58,7 +60,8 @@ static void fetch_next(struct emit *e, LLVMValueRef place, unsigned size)
 	LLVMTypeRef types[] = {e->ptr};
 	for (unsigned i = 0; i < size; i += LINE) {
 		LLVMValueRef args[] = {emit_at(e, base, emit_scalar(e, 64, size + i), e->s.i8),
-			emit_u32(e, 0), emit_u32(e, 2), emit_u32(e, 1)}; /* to read, second cache, data */
+			/* to read, second cache, data */
+			emit_u32(e, 0), emit_u32(e, 2), emit_u32(e, 1)};
 		ir_intrinsic(e, "llvm.prefetch", types, countof(types), args, countof(args));
 	}
 }

@@ -129,14 +129,15 @@ static LLVMValueRef run_place(const struct strided_access *s, const struct strid
 }
 
 /* Part `part` of those lanes that have theirs in a run; of the others anything. */
-static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueRef elements, unsigned run,
-	unsigned part)
+static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueRef elements,
+	unsigned run, unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		order[i] = s->run_of[i] == run ? s->place_of[i] * s->count + part : part;
 	}
-	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order, RT_MAX_WIDTH);
+	return emit_shuffle(s->e, elements, LLVMGetUndef(LLVMTypeOf(elements)), order,
+		RT_MAX_WIDTH);
 }
 
 static LLVMValueRef lanes_of(const struct strided_access *s, unsigned run)
@@ -170,7 +171,8 @@ static void strided_begin_lanes(const struct strided_access *s, LLVMValueRef *pl
 {
 	struct emit *e = s->e;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		places[i] = emit_at(e, s->base, emit_scalar(e, 64, (uint64_t)s->offsets[i]), e->s.i8);
+		places[i] = emit_at(e, s->base, emit_scalar(e, 64, (uint64_t)s->offsets[i]),
+			e->s.i8);
 	}
 	emit_note_access(e, LLVMBuildPtrToInt(e->builder, places[0], e->s.i64, ""),
 		(unsigned)s->stride);
@@ -262,7 +264,8 @@ static bool strided_find(struct strided_access *s, struct emit *e, const struct 
 	    || (space == PTX_SHARED && !is_near(at.offsets))) {
 		return false;
 	}
-	*s = (struct strided_access){.e = e, .one = LLVMGetElementType(emit_type(e, inst->types[0])),
+	*s = (struct strided_access){.e = e,
+		.one = LLVMGetElementType(emit_type(e, inst->types[0])),
 		.size = ptx_type_size(inst->types[0]), .count = count, .offsets = at.offsets,
 		.space = space};
 	s->has_runs = strided_find_runs(s, at.offsets);

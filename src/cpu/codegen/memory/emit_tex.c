@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Textures and surfaces.  The operands go into a request in memory (texture_fetch.h), a C function does
- * the work, and the results are read back, lane by lane: most of the time is spent in that
+ * Textures and surfaces.  The operands go into a request in memory (texture_fetch.h), a C function
+ * does the work, and the results are read back, lane by lane: most of the time is spent in that
  * function.
  */
 #include "base/common.h"
@@ -101,7 +101,8 @@ static void tex_call(struct emit *e, size_t slot, const struct ptx_operand *obje
 {
 	LLVMValueRef results = emit_at(e, request_room(e), emit_int(e, 64, RESULTS),
 		e->i8);
-	LLVMValueRef args[] = {emit_use_reg(e, emit_reg_of(object), PTX_U64), request_room(e), results};
+	LLVMValueRef args[] = {emit_use_reg(e, emit_reg_of(object), PTX_U64), request_room(e),
+		results};
 	LLVMValueRef ok = emit_rt_call(e, slot, e->i32, args, countof(args));
 	emit_trap_if(e, ir_icmp(e, LLVMIntEQ, ok, emit_int(e, 32, 0)));
 }

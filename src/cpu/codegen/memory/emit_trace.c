@@ -57,7 +57,8 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 {
 	bool all = emit_is_vector(e);
 	LLVMValueRef lane = all ? emit_u32(e, 0) : emit_lane_number(e);
-	LLVMValueRef at = all ? emit_lane_addresses(e, inst, operand) : lane_place(e, inst, operand);
+	LLVMValueRef at = all ? emit_lane_addresses(e, inst, operand)
+		: lane_place(e, inst, operand);
 	LLVMValueRef offset = ir_add(e, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
 		ir_zext(e, ir_shl(e, lane, emit_u32(e, 3)), e->s.i64));
 	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
@@ -69,7 +70,8 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 void emit_trace(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = trace_place_of(inst);
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, line), emit_u32(e, (uint64_t)inst->line));
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
+		emit_u32(e, (uint64_t)inst->line));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, access),
 		emit_u32(e, place ? access_size(inst) : 0));
 	if (place) {

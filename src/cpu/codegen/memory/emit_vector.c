@@ -13,8 +13,8 @@
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
- * move out of loops (passes/induction.c).  Accesses to shared memory note nothing, and their message
- * names some lane of the warp.
+ * move out of loops (passes/induction.c).  Accesses to shared memory note nothing, and their
+ * message names some lane of the warp.
  */
 #include "base/common.h"
 
@@ -94,7 +94,8 @@ static LLVMValueRef are_alike(struct vector_access *w)
 }
 
 /* Part `part` of each lane, from all elements. */
-static LLVMValueRef vector_take_part(const struct vector_access *w, LLVMValueRef whole, unsigned part)
+static LLVMValueRef vector_take_part(const struct vector_access *w, LLVMValueRef whole,
+	unsigned part)
 {
 	unsigned order[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < w->e->width; i++) {
@@ -146,7 +147,8 @@ static LLVMValueRef row_place(struct vector_access *w, unsigned first)
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
 	if (!w->is_noted) {
 		emit_note_access(e, ir_sub(e, base,
-			emit_scalar(e, 64, (uint64_t)first * vector_step_of(w))), vector_step_of(w));
+			emit_scalar(e, 64, (uint64_t)first * vector_step_of(w))),
+			vector_step_of(w));
 	}
 	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
 }
@@ -215,7 +217,8 @@ static void vector_store_whole(struct vector_access *w)
 		for (unsigned i = 0; i < length; i++) {
 			order[i] = first * w->count + i;
 		}
-		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order, length);
+		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order,
+			length);
 		emit_store_row(w->e, row, row_place(w, first), w->row * vector_step_of(w));
 	}
 }
@@ -390,7 +393,8 @@ static void note_rows(struct vector_access *all, unsigned warps)
 	note_places(e, at);
 }
 
-static void do_way(struct done *done, struct vector_access *all, unsigned warps, const struct way *way)
+static void do_way(struct done *done, struct vector_access *all, unsigned warps,
+	const struct way *way)
 {
 	if (all->is_noted && way->test == are_neighbours) {
 		note_rows(all, warps);
@@ -416,7 +420,8 @@ static void merge(struct vector_access *w, const struct done *done, unsigned war
 	}
 }
 
-static void join_ways(struct vector_access *all, unsigned warps, const struct done *done, bool is_load)
+static void join_ways(struct vector_access *all, unsigned warps, const struct done *done,
+	bool is_load)
 {
 	struct emit *e = all->e;
 	LLVMBasicBlockRef after = emit_block(e, "accessed");
@@ -470,7 +475,8 @@ static void vector_init(struct vector_access *w, struct emit *e, const struct em
 	memcpy(w->values, from->values, sizeof(w->values));
 }
 
-static void init_all(struct vector_access *w, struct emit *e, const struct emit_vector *all, unsigned warps)
+static void init_all(struct vector_access *w, struct emit *e, const struct emit_vector *all,
+	unsigned warps)
 {
 	assert(warps > 0 && warps <= TEAM_MOST);
 	vector_init(&w[0], e, &all[0]);

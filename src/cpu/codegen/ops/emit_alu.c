@@ -171,10 +171,11 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
  * the vectors of which processors divide: with 53 bits no quotient of 32-bit numbers is rounded up
  * to the next integer.
  *
- * Where all lanes have one divisor, mostly for all turns of a loop, its inverse is made once.  What is
- * to be divided moves away from zero by 1/2, so the exact quotient is 1/2b or more from the next
+ * Where all lanes have one divisor, mostly for all turns of a loop, its inverse is made once.  What
+ * is to be divided moves away from zero by 1/2, so the exact quotient is 1/2b or more from the next
  * integer on either side, and the product is nearer to it than that. */
-static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign, bool is_uniform)
+static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign,
+	bool is_uniform)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
 		return sign ? ir_sdiv(e, a, b) : ir_udiv(e, a, b);
@@ -217,7 +218,8 @@ static void alu_divide(struct emit *e, const struct ptx_inst *inst, bool remaind
 	LLVMValueRef value;
 	bool is_uniform = false;
 	if (emit_is_vector(e)) {
-		struct uniformity divisor = uniformity_of_operand(&e->uniformity, &inst->operands[2]);
+		struct uniformity divisor = uniformity_of_operand(&e->uniformity,
+			&inst->operands[2]);
 		is_uniform = uniformity_is_uniform(&divisor);
 	}
 

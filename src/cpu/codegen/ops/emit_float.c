@@ -260,7 +260,8 @@ static LLVMValueRef seed_1(struct emit *e, LLVMValueRef a)
 	LLVMValueRef zero = emit_scalar(e, 32, 0);
 	a = LLVMBuildInsertElement(e->builder, none, a, zero, "");
 	LLVMValueRef args[] = {a, a, none, emit_scalar(e, 8, 0xff)};
-	LLVMValueRef seed = ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ss", NULL, 0, args, countof(args));
+	LLVMValueRef seed = ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ss", NULL, 0, args,
+		countof(args));
 	return LLVMBuildExtractElement(e->builder, seed, zero, "");
 }
 
@@ -270,7 +271,8 @@ static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
 	if (!emit_is_vector(e)) {
 		return seed_1(e, a);
 	}
-	return emit_join(e, seed_16(e, emit_some_lanes(e, a, 0, 16)), seed_16(e, emit_some_lanes(e, a, 16, 16)));
+	return emit_join(e, seed_16(e, emit_some_lanes(e, a, 0, 16)),
+		seed_16(e, emit_some_lanes(e, a, 16, 16)));
 }
 
 /*

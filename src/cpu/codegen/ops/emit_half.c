@@ -45,8 +45,8 @@ LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type ty
 	return ir_select(e, small, ir_mask(e, half, 0x8000), half);
 }
 
-/* Whether the processor converts, for a warp.  It does so by intrinsics: of conversions LLVM would make
- * comparisons of halves, which the processor has not. */
+/* Whether the processor converts, for a warp.  It does so by intrinsics: of conversions LLVM would
+ * make comparisons of halves, which the processor has not. */
 static bool converts_halves(const struct emit *e)
 {
 	return e->has_avx512 && emit_is_vector(e);

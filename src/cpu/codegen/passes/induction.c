@@ -469,7 +469,8 @@ static void ask_for_element(struct drifter *d, LLVMValueRef extract)
 		return;
 	}
 	LLVMPositionBuilderBefore(d->builder, extract);
-	LLVMValueRef element = LLVMBuildExtractElement(d->builder, part, LLVMGetOperand(extract, 1), "");
+	LLVMValueRef element = LLVMBuildExtractElement(d->builder, part, LLVMGetOperand(extract, 1),
+		"");
 	LLVMReplaceAllUsesWith(extract, LLVMBuildAdd(d->builder, element, sum, ""));
 	LLVMInstructionEraseFromParent(extract);
 }
@@ -497,8 +498,8 @@ static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
 		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
 }
 
-/* Where rows begin (emit_vector.c), as a vector.  If the same is added to all, add it to that; `last`
- * is the last one put into it. */
+/* Where rows begin (emit_vector.c), as a vector.  If the same is added to all, add it to that;
+ * `last` is the last one put into it. */
 static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 {
 	LLVMUseRef use = LLVMGetFirstUse(last);
@@ -521,7 +522,8 @@ static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 /* Of emit_vector.c: it is the same for what is left of the vector. */
 static void ask_for_order(struct drifter *d, LLVMValueRef compare)
 {
-	LLVMValueRef order, offsets, sum = NULL, value = ir_neighbour_test(&order, &offsets, compare);
+	LLVMValueRef order, offsets, sum = NULL,
+		value = ir_neighbour_test(&order, &offsets, compare);
 	LLVMValueRef part = value && is_number(LLVMTypeOf(value)) ? peel(d, value, &sum) : NULL;
 	if (sum) {
 		LLVMPositionBuilderBefore(d->builder, compare);
@@ -529,7 +531,8 @@ static void ask_for_order(struct drifter *d, LLVMValueRef compare)
 		LLVMSetOperand(want, 0, part);
 		LLVMInsertIntoBuilder(d->builder, want);
 		want = offsets ? LLVMBuildAdd(d->builder, want, offsets, "") : want;
-		LLVMReplaceAllUsesWith(compare, LLVMBuildICmp(d->builder, LLVMIntNE, part, want, ""));
+		LLVMReplaceAllUsesWith(compare,
+			LLVMBuildICmp(d->builder, LLVMIntNE, part, want, ""));
 		LLVMInstructionEraseFromParent(compare);
 	}
 }

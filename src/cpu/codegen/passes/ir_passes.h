@@ -11,7 +11,8 @@
 /* passes/base_addresses.c: give addresses a base pointer that loops do not change. */
 void pass_base_addresses(LLVMValueRef fn);
 
-/* passes/no_wrap.c: test by scalars whether lanes are neighbours, where indexes do not wrap around. */
+/* passes/no_wrap.c: test by scalars whether lanes are neighbours, where indexes do not wrap
+ * around. */
 void pass_no_wrap(LLVMValueRef fn);
 
 /* passes/nontemporal_loops.c: non-temporal stores in vectorised loops. */

@@ -4,10 +4,10 @@
  *
  * The `row * n + column` of the lanes is a base and 0, 1, 2 and so on, in 32 bits.  As 64 bits it
  * may be two rows, for PTX defines what happens if the sum wraps.  So uniformity analysis gives up
- * there, and emit_vector.c tests whether the addresses are neighbours, row by row.  This pass answers
- * the test by two scalar comparisons: does the first index of a row wrap, or its last one?  If
- * neither wraps, it is known at compile time whether the lanes are neighbours and where the first
- * one is.  If one does, the answer is no, for then each lane may have its own access.
+ * there, and emit_vector.c tests whether the addresses are neighbours, row by row.  This pass
+ * answers the test by two scalar comparisons: does the first index of a row wrap, or its last one?
+ * If neither wraps, it is known at compile time whether the lanes are neighbours and where the
+ * first one is.  If one does, the answer is no, for then each lane may have its own access.
  *
  * The pass works on LLVM's values.  It passes the distances that the test requires down to the
  * parts of sums, products and extensions, until scalars and constants fulfil them or not.  One part
@@ -245,11 +245,13 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 		LLVMValueRef base = out->bases[r];
 		if (least < 0) {
 			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
-				sign ? LLVMIntSGE : LLVMIntUGE, base, number_of(w->i32, (uint64_t)low), ""));
+				sign ? LLVMIntSGE : LLVMIntUGE, base,
+				number_of(w->i32, (uint64_t)low), ""));
 		}
 		if (most > 0) {
 			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
-				sign ? LLVMIntSLE : LLVMIntULE, base, number_of(w->i32, (uint64_t)high), ""));
+				sign ? LLVMIntSLE : LLVMIntULE, base,
+				number_of(w->i32, (uint64_t)high), ""));
 		}
 		out->bases[r] = sign ? LLVMBuildSExt(w->builder, base, type, "")
 			: LLVMBuildZExt(w->builder, base, type, "");
@@ -269,12 +271,12 @@ static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, 
 		firsts[i] = LLVMConstInt(w->i32, w->first[w->row_of[i]], false);
 		distances[i] = number_of(w->i32, (uint64_t)want[i]);
 	}
-	LLVMValueRef all = LLVMBuildShuffleVector(w->builder, vector, LLVMGetUndef(LLVMTypeOf(vector)),
-		LLVMConstVector(firsts, RT_MAX_WIDTH), "");
+	LLVMValueRef all = LLVMBuildShuffleVector(w->builder, vector,
+		LLVMGetUndef(LLVMTypeOf(vector)), LLVMConstVector(firsts, RT_MAX_WIDTH), "");
 	all = LLVMBuildAdd(w->builder, all, LLVMConstVector(distances, RT_MAX_WIDTH), "");
 	all = LLVMBuildICmp(w->builder, LLVMIntNE, vector, all, "");
-	out->valid = LLVMBuildICmp(w->builder, LLVMIntEQ, LLVMBuildBitCast(w->builder, all, w->i32, ""),
-		LLVMConstNull(w->i32), "");
+	out->valid = LLVMBuildICmp(w->builder, LLVMIntEQ,
+		LLVMBuildBitCast(w->builder, all, w->i32, ""), LLVMConstNull(w->i32), "");
 	for (unsigned r = 0; r < w->rows; r++) {
 		out->bases[r] = LLVMBuildExtractElement(w->builder, vector,
 			LLVMConstInt(w->i32, w->first[r], false), "");
@@ -313,7 +315,8 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 	if (LLVMIsConstant(vector) || ir_splat_scalar(vector)) {
 		return take_known(w, out, vector, want);
 	}
-	if (steps > 0 && LLVMIsAInstruction(vector) && take_parts(w, out, vector, want, steps - 1)) {
+	if (steps > 0 && LLVMIsAInstruction(vector)
+	    && take_parts(w, out, vector, want, steps - 1)) {
 		return true;
 	}
 	w->has_asked = had_asked;
@@ -371,7 +374,8 @@ static void replace_elements(struct wraps *w, const struct taken *taken, const i
 		next = LLVMGetNextInstruction(inst);
 		bool takes = ir_is(inst, LLVMExtractElement) && LLVMGetOperand(inst, 0) == vector
 			&& LLVMIsAConstantInt(LLVMGetOperand(inst, 1));
-		uint64_t lane = takes ? LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1)) : RT_MAX_WIDTH;
+		uint64_t lane = takes ? LLVMConstIntGetZExtValue(LLVMGetOperand(inst, 1))
+			: RT_MAX_WIDTH;
 		if (lane < RT_MAX_WIDTH) {
 			LLVMPositionBuilderBefore(w->builder, inst);
 			LLVMValueRef distance = number_of(LLVMTypeOf(inst), (uint64_t)want[lane]);

@@ -24,27 +24,27 @@
  *	           value                             types, constants, blocks
  *
  * Each value that a PTX register has in SSA form is one of LLVM.  A register that is live where
- * control comes from elsewhere than from another block, behind a yield, is a stack slot (alloca), and
- * so is every register in diverged code; LLVM's sroa makes values of them.  An instruction reads its
- * operands with emit_use, as values of its type, and writes its result with emit_def.  Integers and
- * untyped values are iN, f32 is float, f64 is double.  f16 and bf16 are i16, and their pairs i32; they
- * are converted where they are used.
+ * control comes from elsewhere than from another block, behind a yield, is a stack slot (alloca),
+ * and so is every register in diverged code; LLVM's sroa makes values of them.  An instruction
+ * reads its operands with emit_use, as values of its type, and writes its result with emit_def.
+ * Integers and untyped values are iN, f32 is float, f64 is double.  f16 and bf16 are i16, and their
+ * pairs i32; they are converted where they are used.
  *
  * A value is a scalar when one call runs one lane (W = 1), and a vector of 32 when it runs a warp
  * (W = 32).  The types in struct emit are those of lanes.  `s` has the scalars, for addresses and
  * other values that a warp has once.  Within emit_each_lane lanes are scalars, too.
  *
- * A uniform register (uniformity.h) is a scalar at W = 32, too, and an instruction that writes it is
- * done once for the warp.  The functions that make instructions need not know: they run in a mode in
- * which lanes are scalars, as within emit_each_lane.
+ * A uniform register (uniformity.h) is a scalar at W = 32, too, and an instruction that writes it
+ * is done once for the warp.  The functions that make instructions need not know: they run in a
+ * mode in which lanes are scalars, as within emit_each_lane.
  *
  * At W = 32 a basic block has two versions.  The converged one is that of W = 1: all lanes are
  * there, branches are branches.  Where lanes part at a small `if`, both sides are done under masks
  * (emit_if.c).  Any other divergent branch notes for each block the lanes that are pending
  * for it, and goes to the diverged versions.  These follow each other in reverse post-order.  Each
  * runs the lanes that are pending for it, under a mask, and adds them to the pending lanes of its
- * successors.  Where lanes that parted come together, in the immediate post-dominator of the branch,
- * it goes back to the converged version if all 32 are there.
+ * successors.  Where lanes that parted come together, in the immediate post-dominator of the
+ * branch, it goes back to the converged version if all 32 are there.
  * Some small kernels do without: see emit_serial.c.  So do those that cannot diverge.
  *
  * A failure is kept in emit.diag.  Building goes on with undefined values until the instruction
@@ -85,8 +85,8 @@ struct emit_strategy {
 	void (*go)(struct emit *e, size_t block);
 	/* or in `yes` where the guard of a branch holds and in `no` where it does not, */
 	void (*branch)(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
-	/* or each in blocks[index], in the first if there is no such one; NULL: their index is always a
-	 * scalar, or such kernels have no brx. */
+	/* or each in blocks[index], in the first if there is no such one; NULL: their index is
+	 * always a scalar, or such kernels have no brx. */
 	void (*choose)(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count);
 	/* They exit, */
 	void (*exit)(struct emit *e);
@@ -132,8 +132,8 @@ struct emit {
 	unsigned width;                 /* 1 or 32 */
 	bool failed;
 	bool is_traced;                 /* see emit_trace.c */
-	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse roots,
-	                                   vectors of halves to floats and back */
+	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse
+	                                   roots, vectors of halves to floats and back */
 	struct uniformity_info uniformity; /* W = 32 */
 
 	LLVMContextRef context;
@@ -164,7 +164,8 @@ struct emit {
 	bool yields;                    /* the kernel may, so far */
 	bool has_diverged;              /* converged code goes to diverged code, so far */
 	LLVMValueRef call_end;          /* of the entry, the jump to the next: */
-	LLVMValueRef block_end;         /* of what is loaded for a block of the grid; to the next: */
+	LLVMValueRef block_end;         /* of what is loaded for a block of the grid; to the
+	                                   next: */
 	LLVMValueRef entry_end;         /* the switch over resume points */
 	LLVMValueRef first;             /* slot of warp->first */
 	LLVMBasicBlockRef done;         /* where a warp ends */
@@ -175,8 +176,10 @@ struct emit {
 	LLVMValueRef arrays;            /* see emit_lanes.c; NULL until there are some */
 	struct emit_team *team;         /* W = 32; NULL: there is none */
 	struct emit_member *member;     /* of it, whose code is being made, else NULL */
-	struct emit_nontemporal *nontemporal; /* W = 32: see emit_nontemporal.c; NULL: no store is such */
-	struct emit_serial *serial;     /* W = 32: instead of diverged versions, see emit_serial.c */
+	struct emit_nontemporal *nontemporal; /* W = 32: see emit_nontemporal.c; NULL: no store is
+	                                         such */
+	struct emit_serial *serial;     /* W = 32: instead of diverged versions, see
+	                                   emit_serial.c */
 	LLVMValueRef results[2];        /* see emit_collect.c, likewise */
 	LLVMValueRef ready;             /* W = 32: lanes that may run, in this call */
 	size_t frame_size;
@@ -217,8 +220,8 @@ static inline bool emit_is_serial(const struct emit *e)
 /* The functions that the rows of ptx.def name. */
 typedef void emit_fn(struct emit *e, const struct ptx_inst *inst);
 
-/* Whether the block that is being made has several successors.  The ways of a branch may all lead to one,
- * and then nothing is held at its end for lanes that part. */
+/* Whether the block that is being made has several successors.  The ways of a branch may all lead
+ * to one, and then nothing is held at its end for lanes that part. */
 static inline bool emit_may_part(const struct emit *e)
 {
 	return e->func->blocks[e->block].succ_count > 1;

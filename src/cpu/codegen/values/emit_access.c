@@ -56,7 +56,8 @@ LLVMValueRef emit_launch_base(struct emit *e)
 
 LLVMValueRef emit_params_base(struct emit *e)
 {
-	return entry_pointer(e, &e->params, emit_launch_base(e), offsetof(struct rt_launch, params));
+	return entry_pointer(e, &e->params, emit_launch_base(e),
+		offsetof(struct rt_launch, params));
 }
 
 LLVMValueRef emit_shared_base(struct emit *e)
@@ -89,7 +90,8 @@ LLVMValueRef emit_param(struct emit *e, size_t offset, LLVMTypeRef type)
 
 LLVMValueRef emit_cached_bytes(struct emit *e)
 {
-	return emit_field(e, emit_launch_base(e), offsetof(struct rt_launch, cached_bytes), e->s.i32);
+	return emit_field(e, emit_launch_base(e), offsetof(struct rt_launch, cached_bytes),
+		e->s.i32);
 }
 
 LLVMValueRef emit_local_stride(struct emit *e)
@@ -157,7 +159,8 @@ void emit_expect_first(struct emit *e, LLVMValueRef branch)
 		LLVMValueAsMetadata(emit_scalar(e, 32, OFTEN)),
 		LLVMValueAsMetadata(emit_scalar(e, 32, 1)),
 	};
-	emit_set_metadata(e, branch, "prof", LLVMMDNodeInContext2(e->context, parts, countof(parts)));
+	emit_set_metadata(e, branch, "prof",
+		LLVMMDNodeInContext2(e->context, parts, countof(parts)));
 }
 
 /* What is local and what is global never overlap: with an array of each in a loop LLVM need not

@@ -23,12 +23,14 @@ emit_fn emit_cvt_half, emit_cvt_pack, emit_cvt_tf32, emit_cvt_small, emit_cvt_fr
 emit_fn emit_mov, emit_cvt, emit_cvt_pair, emit_cvt_pair_rs, emit_cvta, emit_isspacep,
 	emit_istypep;
 emit_fn emit_tex, emit_surface, emit_query;
-emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_prefetch, emit_nothing;
+emit_fn emit_ld, emit_st, emit_atom, emit_atom_cas, emit_red, emit_fence, emit_prefetch,
+	emit_nothing;
 emit_fn emit_call, emit_fail_launch;
 emit_fn emit_bar_sync, emit_bar_arrive, emit_bar_red, emit_bar_warp_sync, emit_bra, emit_brx,
 	emit_exit, emit_trap, emit_nanosleep, emit_activemask;
 emit_fn emit_mma, emit_wmma_load, emit_wmma_store, emit_ldmatrix, emit_stmatrix, emit_movmatrix;
-emit_fn emit_cp_async, emit_cp_bulk, emit_st_bulk, emit_cp_arrive, emit_mbarrier, emit_mbarrier_pending;
+emit_fn emit_cp_async, emit_cp_bulk, emit_st_bulk, emit_cp_arrive, emit_mbarrier,
+	emit_mbarrier_pending;
 emit_fn emit_shfl, emit_vote, emit_match, emit_redux, emit_elect;
 
 #endif

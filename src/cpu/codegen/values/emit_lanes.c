@@ -43,7 +43,8 @@ void emit_lanes_begin(struct emit *e, struct emit_lanes *l)
 	LLVMValueRef args[] = {l->left, LLVMConstInt(e->s.i1, 1, false)};
 	e->mask = NULL;
 	e->mask_lanes = NULL;
-	emit_set_mode(e, (struct emit_mode){ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2), false});
+	emit_set_mode(e, (struct emit_mode){ir_intrinsic(e, "llvm.cttz", &e->s.i32, 1, args, 2),
+		false});
 	emit_note_lane(e, e->lane);
 }
 
@@ -183,7 +184,8 @@ void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *p
 			LLVMValueRef element = LLVMBuildLoad2(e->builder, one,
 				part_place(e, places[i], k * size, one), "");
 			LLVMSetAlignment(element, 1);
-			values[k] = LLVMBuildInsertElement(e->builder, values[k], element, emit_u32(e, i), "");
+			values[k] = LLVMBuildInsertElement(e->builder, values[k], element,
+				emit_u32(e, i), "");
 		}
 	}
 }
@@ -194,7 +196,8 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
 	e->lane_accesses += LANES_WEIGH * count;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		for (unsigned k = 0; k < count; k++) {
-			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k], emit_u32(e, i), "");
+			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k],
+				emit_u32(e, i), "");
 			LLVMValueRef place = part_place(e, places[i], k * size, LLVMTypeOf(one));
 			LLVMSetAlignment(LLVMBuildStore(e->builder, one, place), 1);
 		}
@@ -230,7 +233,8 @@ static void put_array(struct emit *e, size_t offset, LLVMValueRef value)
 
 static size_t values_of(unsigned part)
 {
-	return offsetof(struct rt_lanes, values) + part * sizeof(((struct rt_lanes *)NULL)->values[0]);
+	return offsetof(struct rt_lanes, values)
+		+ part * sizeof(((struct rt_lanes *)NULL)->values[0]);
 }
 
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count)

@@ -3,10 +3,10 @@
  * Operands as values and as places: what an instruction reads, where it writes, and what a memory
  * operand points to.
  *
- * Generic, .global, .const, .param and .local addresses are host addresses.  A .shared address is an
- * offset of 32 bits from warp->shared, and cvta adds or subtracts the base.  The offset and the
- * displacement are taken as signed.  For every address that exists this is the sum modulo 4 GiB, and
- * it cannot leave the guards of launch.c.
+ * Generic, .global, .const, .param and .local addresses are host addresses.  A .shared address is
+ * an offset of 32 bits from warp->shared, and cvta adds or subtracts the base.  The offset and the
+ * displacement are taken as signed.  For every address that exists this is the sum modulo 4 GiB,
+ * and it cannot leave the guards of launch.c.
  */
 #include "base/common.h"
 
@@ -18,7 +18,8 @@
 /* The local memory of a lane that is a scalar. */
 static LLVMValueRef own_local(struct emit *e)
 {
-	return e->lane ? emit_at(e, emit_local_base(e), emit_local_offset(e), e->s.i8) : emit_local_base(e);
+	return e->lane ? emit_at(e, emit_local_base(e), emit_local_offset(e), e->s.i8)
+		: emit_local_base(e);
 }
 
 LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var, uint64_t *offset)
@@ -43,7 +44,8 @@ LLVMValueRef emit_var(struct emit *e, const struct ptx_var *var)
 	}
 	if (var->space == PTX_LOCAL && emit_is_vector(e)) {
 		LLVMValueRef base = emit_splat(e, emit_pointer_bits(e, emit_local_base(e)));
-		return ir_add(e, ir_add(e, base, emit_local_offset(e)), emit_int(e, 64, var->offset));
+		return ir_add(e, ir_add(e, base, emit_local_offset(e)),
+			emit_int(e, 64, var->offset));
 	}
 
 	uint64_t offset;

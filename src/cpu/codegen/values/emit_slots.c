@@ -3,10 +3,10 @@
  * Registers as values and as slots, and the frame in which they are saved.
  *
  * In the converged version each value of SSA form (ssa.h) is one of LLVM.  But control can enter it
- * in the middle: behind a yield, and where diverged lanes come together.  A register that is live into
- * such a block has a slot instead, and so has every register in diverged code: an alloca, of which
- * LLVM makes values, or, in huge kernels, a place in the frame.  Converged code that goes to diverged
- * code puts its values into the slots.
+ * in the middle: behind a yield, and where diverged lanes come together.  A register that is live
+ * into such a block has a slot instead, and so has every register in diverged code: an alloca, of
+ * which LLVM makes values, or, in huge kernels, a place in the frame.  Converged code that goes to
+ * diverged code puts its values into the slots.
  *
  * Most registers live within one basic block.  The others are kept: they are saved when the kernel
  * yields, and lanes that do not run keep their values.
@@ -103,7 +103,8 @@ void emit_note_kept(struct emit *e)
 		}
 		count += (size_t)__builtin_popcountll(e->kept[w]);
 	}
-	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS : count_saved(e) > MANY_SAVED;
+	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS
+		: count_saved(e) > MANY_SAVED;
 }
 
 /* --- Where they are --- */
@@ -401,7 +402,8 @@ static void fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRe
 		if (has_phi(e, a.reg)) {
 			LLVMValueRef value = load_reg(e, a);
 			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
-			value = a.value == b.value ? value : ir_select(e, lanes, value, load_reg(e, b));
+			value = a.value == b.value ? value
+				: ir_select(e, lanes, value, load_reg(e, b));
 			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
 		}
 	}
@@ -425,7 +427,8 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 	for (unsigned i = 0; i < e->merge->count; i++) {
 		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
 		LLVMValueRef *value = &e->values[e->merge->values[i]];
-		LLVMValueRef ways[] = {*value, load_reg(e, (struct ptx_held){made->reg, made->old})};
+		LLVMValueRef ways[] = {*value,
+			load_reg(e, (struct ptx_held){made->reg, made->old})};
 		LLVMBasicBlockRef from[] = {then, before};
 		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
 		LLVMAddIncoming(*value, ways, from, countof(ways));
@@ -461,8 +464,8 @@ void emit_put_slots(struct emit *e)
 
 /* --- Saving them in the frame --- */
 
-/* Save what a register has in its place in the frame, which follows *offset; NULL: load it from there
- * into its slot. */
+/* Save what a register has in its place in the frame, which follows *offset; NULL: load it from
+ * there into its slot. */
 static void move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *offset)
 {
 	enum ptx_type type = e->func->regs[reg].type;

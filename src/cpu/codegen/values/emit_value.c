@@ -188,7 +188,8 @@ LLVMValueRef emit_some_lanes(struct emit *e, LLVMValueRef a, unsigned first, uns
 LLVMValueRef emit_room(struct emit *e, LLVMTypeRef type, const char *name)
 {
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-	LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(e->fn)));
+	LLVMPositionBuilderBefore(e->builder,
+		LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(e->fn)));
 	LLVMValueRef room = LLVMBuildAlloca(e->builder, type, name);
 	LLVMPositionBuilderAtEnd(e->builder, back);
 	return room;
