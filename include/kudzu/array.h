@@ -71,7 +71,10 @@ KZ_API KZ_NODISCARD kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, 
 KZ_API KZ_NODISCARD kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, const void *value, int64_t value_size, kz_error *err);
 
-/** Create an array with one value everywhere in a stream; as kz_array_full and kz_array_create_on. */
+/**
+ * Create an array with one value everywhere in a stream; as kz_array_full and
+ * kz_array_create_on.
+ */
 KZ_API KZ_NODISCARD kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype,
 	kz_shape shape, const void *value, int64_t value_size, kz_stream *stream, kz_error *err);
 
@@ -155,26 +158,28 @@ KZ_API KZ_NODISCARD kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, k
 	kz_shape shape, const int64_t *strides, int64_t offset, kz_error *err);
 
 /**
- * Create a row-major array that kz_array_resize grows and shrinks in place, along its first axis.  Its
- * contents are undefined.
+ * Create a row-major array that kz_array_resize grows and shrinks in place, along its first axis.
+ * Its contents are undefined.
  *
  * @param shape extents now, at least one; the first may be 0.
  * @param capacity what the first extent can grow to, at least what it is.
- * @return as kz_buffer_create_growable; also KZ_INVALID for a bad dtype or shape; KZ_RANGE if the product
- *         of extents and element size overflows.
+ * @return as kz_buffer_create_growable; also KZ_INVALID for a bad dtype or shape; KZ_RANGE if the
+ *         product of extents and element size overflows.
  * Ownership: release it with kz_array_release, which waits for the last use.
  */
-KZ_API KZ_NODISCARD kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtype,
-	kz_shape shape, int64_t capacity, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_array_create_growable(kz_array **out, kz_device *dev,
+	kz_dtype dtype, kz_shape shape, int64_t capacity, kz_error *err);
 
 /**
  * Change the first extent of an array in place: numpy's resize, along one axis.
  *
- * New elements are undefined.  Views keep their shape.  A smaller extent gives memory back, so it is
- * refused while the array has a second reference, or a view or another user of the memory exists.
+ * New elements are undefined.  Views keep their shape.  A smaller extent gives memory back, so it
+ * is refused while the array has a second reference, or a view or another user of the memory
+ * exists.
  *
- * @param array row-major, over all of its growable buffer: of kz_array_create_growable, or of kz_array_wrap
- *        over all of a buffer of kz_buffer_create_growable.  A view of part of it is refused.
+ * @param array row-major, over all of its growable buffer: of kz_array_create_growable, or of
+ *        kz_array_wrap over all of a buffer of kz_buffer_create_growable.  A view of part of it is
+ *        refused.
  * @param extent from 0.
  * @return as kz_buffer_resize; also KZ_INVALID for another array.
  * Async: waits for work on the array if it shrinks.

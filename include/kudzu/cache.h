@@ -91,8 +91,8 @@ KZ_API KZ_NODISCARD kz_status kz_cache_list(int (*each)(void *arg, const kz_cach
  * Modules and images that the program holds stay valid.
  *
  * @param count set to the number of files that were removed; may be NULL.
- * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_INVALID for a variable
- *         of the cache that makes no sense; KZ_NO_MEMORY.
+ * @return KZ_OK, also without a folder; KZ_IO if a file could not be removed; KZ_INVALID for a
+ *         variable of the cache that makes no sense; KZ_NO_MEMORY.
  */
 KZ_API KZ_NODISCARD kz_status kz_cache_clear(int64_t *count, kz_error *err);
 

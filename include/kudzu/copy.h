@@ -16,8 +16,8 @@
  *	how.height = 8;                         // rows
  *	st = kz_copy_3d(&how, &err);
  *
- * The box has `depth` slices of `height` rows of `width` bytes.  In linear memory, that is host memory
- * or a buffer, its first byte is at
+ * The box has `depth` slices of `height` rows of `width` bytes.  In linear memory, that is host
+ * memory or a buffer, its first byte is at
  *
  *	offset + (z * rows + y) * pitch + x
  *
@@ -39,8 +39,8 @@ typedef struct kz_copy_side {
 	int64_t offset;        /**< bytes from the start of linear memory to the place (0, 0, 0) */
 	int64_t pitch;         /**< bytes from row to row of linear memory; 0: rows of `width` bytes
 	                            without gaps, from x = 0 on */
-	int64_t rows;          /**< rows from slice to slice of linear memory; 0: slices of `height` rows
-	                            without gaps, from y = 0 on */
+	int64_t rows;          /**< rows from slice to slice of linear memory; 0: slices of `height`
+	                            rows without gaps, from y = 0 on */
 	int64_t x;             /**< bytes from the start of a row; in a CUDA array whole texels */
 	int64_t y;             /**< rows from the start of a slice */
 	int64_t z;             /**< slices; in a CUDA array of layers: the layer */
@@ -72,11 +72,12 @@ typedef struct kz_copy_3d_options {
  * At least one side is on a device.  Two may be on two devices of one driver: as for kz_copy_dtod.
  * A box without bytes is checked and not copied.
  *
- * @return KZ_OK; KZ_RANGE for bytes, rows or slices outside of a side, and a level that is not there;
- *         KZ_INVALID for a side that is not one of host memory, buffer and CUDA array, for two sides on
- *         the host, negative numbers, a row that does not lie within its pitch or a slice within its
- *         rows, a pitch of a CUDA array, parts of a texel, sides that overlap, and devices of two
- *         drivers; KZ_STATE in a capture, for a side on the host; KZ_UNSUPPORTED; the driver's failures.
+ * @return KZ_OK; KZ_RANGE for bytes, rows or slices outside of a side, and a level that is not
+ *         there; KZ_INVALID for a side that is not one of host memory, buffer and CUDA array, for
+ *         two sides on the host, negative numbers, a row that does not lie within its pitch or a
+ *         slice within its rows, a pitch of a CUDA array, parts of a texel, sides that overlap, and
+ *         devices of two drivers; KZ_STATE in a capture, for a side on the host; KZ_UNSUPPORTED;
+ *         the driver's failures.
  * Async: with host memory it returns when the program may use that again.  On devices it returns at
  *        once; later work on either side comes after it.
  */
@@ -85,11 +86,11 @@ KZ_API KZ_NODISCARD kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_e
 /**
  * Copy a box of bytes in a stream; as kz_copy_3d.
  *
- * @param stream of the device of `to`; of that of `from` if `to` is host memory.  In a capture the copy
- *        becomes a part of the graph, and the host memory must exist as long as the graph; KZ_STATE for
- *        a copy between two devices.
- * Async: returns at once.  Host memory must stay unchanged until the stream has passed the copy, or is
- *        complete then.
+ * @param stream of the device of `to`; of that of `from` if `to` is host memory.  In a capture the
+ *        copy becomes a part of the graph, and the host memory must exist as long as the graph;
+ *        KZ_STATE for a copy between two devices.
+ * Async: returns at once.  Host memory must stay unchanged until the stream has passed the copy, or
+ *        is complete then.
  */
 KZ_API KZ_NODISCARD kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream,
 	kz_error *err);

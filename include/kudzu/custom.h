@@ -22,8 +22,8 @@
  * __nv_fp8_e4m3, __nv_fp8_e5m2, kz_complex<float> and kz_complex<double> (with operators and the
  * functions of C++'s header complex: real, imag, conj, abs, arg, exp, log, sqrt, pow, sin, asin,
  * tanh, ...), CUDA's vectors, and structs.
- * kz_dtype_register gives a struct its dtype, and the preamble declares it.  An array of float4 is an
- * array of a struct registered as "float4".
+ * kz_dtype_register gives a struct its dtype, and the preamble declares it.  An array of float4 is
+ * an array of a struct registered as "float4".
  *
  * The code sees the arguments; `i`, the row-major index of the element, and `n`, the number of
  * elements, both long long; and PyCUDA's tid and total_threads.  The arrays broadcast to one

@@ -15,8 +15,8 @@
  * caller's.  Arrays, buffers, modules and streams hold a reference on their device, so you may
  * close it first.
  *
- * A device does not survive fork: in a child each call that needs a device which the parent has used
- * fails with KZ_STATE, and releases of what the parent has made do nothing.
+ * A device does not survive fork: in a child each call that needs a device which the parent has
+ * used fails with KZ_STATE, and releases of what the parent has made do nothing.
  */
 #include <kudzu/error.h>
 
@@ -58,13 +58,14 @@ KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, 
  */
 KZ_API void kz_device_close(kz_device *dev);
 
-/** What kz_device_close calls for the last handle; see kz_device_on_close.  It must not open a device:
- * KZ_PERMISSION. */
+/** The type of a function that kz_device_close calls for the last handle: see kz_device_on_close.
+ * The function must not open a device: that fails with KZ_PERMISSION. */
 typedef void kz_close_fn(void *user, kz_device *dev);
 
 /**
- * Name a function that is called when the last handle on a device is closed, while the device is there
- * still.  It can report what was never released: kz_device_print_leaks, kz_device_list_memory.
+ * Name a function that is called when the last handle on a device is closed, while the device is
+ * there still.  It can report what was never released: kz_device_print_leaks,
+ * kz_device_list_memory.
  *
  * @param function NULL for none.  It must not close the device.
  * @return KZ_OK; KZ_INVALID for no device.
@@ -160,8 +161,8 @@ KZ_API const char *kz_device_attribute_name(int64_t index, int32_t *number);
  *
  * @param out set to the value, 0 on failure.
  * @param number CUdevice_attribute: 10 is the warp size.
- * @return KZ_OK, also for a lost device; KZ_INVALID for no device; KZ_UNSUPPORTED if the driver does
- *         not know the attribute; the driver's other failures.
+ * @return KZ_OK, also for a lost device; KZ_INVALID for no device; KZ_UNSUPPORTED if the driver
+ *         does not know the attribute; the driver's other failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number,
 	kz_error *err);
@@ -179,8 +180,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_attribute_by_name(int32_t *out, kz_devic
  * Ask whether kernels of a device can use the memory of another one.
  *
  * @param out set to 1 if they can, else 0: also for two drivers, and for a device and itself.
- * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED or KZ_VERSION if the driver cannot tell; the
- *         driver's failures.
+ * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED or KZ_VERSION if the driver cannot tell;
+ *         the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer,
 	kz_error *err);
@@ -188,13 +189,13 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
 /**
  * Let a device use the memory of another one.
  *
- * Copies from `peer` to `dev` and back then go directly from device to device; without, they work, too,
- * by a way that the driver finds.  A kernel of `dev` can use an array of `peer` whose address is passed
- * as KZ_DEVPTR(kz_array_address(a)).  The library does not order such a launch: wait for earlier work on
- * the array before, and for the launch before later work or a release.
+ * Copies from `peer` to `dev` and back then go directly from device to device; without, they work,
+ * too, by a way that the driver finds.  A kernel of `dev` can use an array of `peer` whose address
+ * is passed as KZ_DEVPTR(kz_array_address(a)).  The library does not order such a launch: wait for
+ * earlier work on the array before, and for the launch before later work or a release.
  *
- * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no access
- *        to `dev` by this: that is another call.
+ * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no
+ *        access to `dev` by this: that is another call.
  * @return KZ_OK, also if it is enabled already; KZ_INVALID for no device, and one device twice;
  *         KZ_UNSUPPORTED for devices of two drivers, and those that cannot; the driver's failures.
  */
@@ -239,8 +240,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_l
 /**
  * Set a limit for the launches from now on.
  *
- * The driver may round the value or clamp it: kz_device_limit tells.  Set the size of the heap and of
- * the output of printf before the first kernel that uses it.
+ * The driver may round the value or clamp it: kz_device_limit tells.  Set the size of the heap and
+ * of the output of printf before the first kernel that uses it.
  *
  * @param value from 0, in the unit of the limit.
  * @return KZ_OK; KZ_INVALID for no device, no limit, a negative value, and one that the driver
@@ -251,10 +252,10 @@ KZ_API KZ_NODISCARD kz_status kz_device_set_limit(kz_device *dev, kz_limit limit
 
 /** What a program can ask of a device.  The numbers never change. */
 typedef enum kz_option {
-	/** 1: what every GPU refuses is refused.  0: the CPU device takes what it can run: more than
-	    64 KiB of __constant__ variables in a module, and a CU_LAUNCH_PARAM_BUFFER_SIZE that is larger
-	    than the parameters.  Until a program sets it, the environment variable KUDZU_CPU_LIMITS
-	    decides, and without that it is 1. */
+	/** 1: what every GPU refuses is refused.  0: the CPU device takes what it can run: more
+	    than 64 KiB of __constant__ variables in a module, and a CU_LAUNCH_PARAM_BUFFER_SIZE
+	    that is larger than the parameters.  Until a program sets it, the environment variable
+	    KUDZU_CPU_LIMITS decides, and without that it is 1. */
 	KZ_OPTION_LIMITS = 0
 } kz_option;
 

@@ -47,7 +47,8 @@ typedef enum kz_verdict {
 /** One finding.  All text is borrowed from the diagnosis. */
 typedef struct kz_finding {
 	kz_verdict verdict; /**< as it should be, missing, broken */
-	const char *topic; /**< "driver", "device", "nvrtc", "llvm", "blas", "cublas", "cache", ... */
+	const char *topic; /**< "driver", "device", "nvrtc", "llvm", "blas", "cublas", "cache",
+	                        ... */
 	const char *text;  /**< what was found, one line */
 	const char *fix;   /**< what to do; NULL if nothing; a problem always has it */
 	const char *log;   /**< lines of the dynamic loader or the driver; NULL if there are none */
@@ -94,7 +95,8 @@ typedef struct kz_diagnostic {
 	const char *file;    /**< as given to the compiler, or as it found it; NULL if unknown */
 	const char *code;    /**< the compiler's number, "177-D"; NULL if it gave none */
 	const char *message; /**< one line, no period */
-	const char *details; /**< more lines of the message, "argument types are: ..."; NULL if none */
+	const char *details; /**< more lines of the message, "argument types are: ..."; NULL if
+	                          none */
 	const char *excerpt; /**< the line of source, with "..." if it is cut; NULL if unknown */
 	const char *hint;    /**< what to do about it; NULL if there is nothing to say */
 } kz_diagnostic;

@@ -35,9 +35,10 @@ typedef uint32_t kz_dtype;
 
 /*
  * The 8-bit floats are for storage.  Arrays of them are copied, viewed, joined, indexed, printed
- * and saved, and kernels get them.  Operations refuse them: kz_array_astype converts to and from other
- * types.  It rounds to the nearest, halves to even.  What is too large becomes the largest number
- * (448 or 57344) with its sign, and a NaN becomes 0x7f: that is __NV_SATFINITE of cuda_fp8.h.
+ * and saved, and kernels get them.  Operations refuse them: kz_array_astype converts to and from
+ * other types.  It rounds to the nearest, halves to even.  What is too large becomes the largest
+ * number (448 or 57344) with its sign, and a NaN becomes 0x7f: that is __NV_SATFINITE of
+ * cuda_fp8.h.
  */
 
 /** The first number of a registered struct. */
@@ -82,8 +83,8 @@ KZ_API int kz_dtype_can_cast(kz_dtype from, kz_dtype to);
  * @param out set to the number, from KZ_DTYPE_STRUCT.
  * @param name how kernels spell it, "struct point"; copied.
  * @param size bytes of one element, as sizeof gives it.
- * @return KZ_OK; KZ_INVALID for a text that is not a name, the name of a built-in type, a size below
- *         1, and a name that is known with another size; KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_INVALID for a text that is not a name, the name of a built-in type, a size
+ *         below 1, and a name that is known with another size; KZ_NO_MEMORY.
  * Threads: any.  Registered types live as long as the process.
  */
 KZ_API KZ_NODISCARD kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size,

@@ -44,7 +44,8 @@ typedef enum kz_status {
 	KZ_BAD_IMAGE = 11,    /**< PTX or cubin that the device cannot load */
 	KZ_VERSION = 12,      /**< driver, compiler and image do not fit together */
 	KZ_ARGUMENT = 13,     /**< a kernel argument does not match the kernel's parameter */
-	KZ_LAUNCH = 14,       /**< grid, block or shared memory beyond the device, or a failed launch */
+	KZ_LAUNCH = 14,       /**< grid, block or shared memory beyond the device, or a failed
+	                           launch */
 	KZ_FAULT = 15,        /**< a kernel did something illegal; its context is lost */
 	KZ_TIMEOUT = 16,      /**< the watchdog or a time limit ended the work */
 	KZ_NOT_READY = 17,    /**< asked before the work is done */
@@ -99,8 +100,9 @@ typedef struct kz_error {
 	char *log;           /**< owned: the full log of the compiler or driver, NULL if none;
 	                          kz_diagnostics_create makes a list of it */
 	char message[320];   /**< one line, no period, UTF-8 */
-	uint64_t reserved[8]; /**< the library's; the first one counts later failures, the second is the
-	                           address of the program's call while KUDZU_LEAKS is set, else 0 */
+	uint64_t reserved[8]; /**< the library's; the first one counts later failures, the second is
+	                           the address of the program's call while KUDZU_LEAKS is set, else
+	                           0 */
 } kz_error;
 
 /** The initial value of a kz_error. */
@@ -121,9 +123,9 @@ KZ_API void kz_error_clear(kz_error *err);
  * Print an error for a person: what failed, where, and what to do.
  *
  * A compile error prints as gcc does: `name:line:column: error: ...`, the line, a caret.  If the
- * error has a log, all of it follows.  While KUDZU_LEAKS is set there is a line with the file and line of
- * the program's call (leaks.h).  The last line says how many calls failed later with this error, if any
- * did.
+ * error has a log, all of it follows.  While KUDZU_LEAKS is set there is a line with the file and
+ * line of the program's call (leaks.h).  The last line says how many calls failed later with this
+ * error, if any did.
  *
  * @param err the error.  NULL, and an error that says KZ_OK, print nothing.
  * @param stream where to print; nothing happens for NULL.

@@ -70,10 +70,11 @@ KZ_INLINE kz_var kz_var_make(const char *name, kz_arg value)
  * @param text the expression.
  * @param options as for kz_apply: array for the result, stream, dtype; NULL for the defaults.
  * @param vars KZ_VARS(a, b, n).  Variables that the text does not use are ignored.
- * @return KZ_OK; KZ_COMPILE for a text that is not an expression, for unknown names and for functions
- *         with too many or too few operands; KZ_INVALID for types, shapes, devices or a stream
- *         that do not fit, with what was found, and for more than 192 operations and operands;
- *         KZ_RANGE for a number that does not fit its type; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_COMPILE for a text that is not an expression, for unknown names and for
+ *         functions with too many or too few operands; KZ_INVALID for types, shapes, devices or a
+ *         stream that do not fit, with what was found, and for more than 192 operations and
+ *         operands; KZ_RANGE for a number that does not fit its type; KZ_DEVICE_MEMORY;
+ *         KZ_NO_COMPILER.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.  You may release the operands at once.
  */
@@ -81,9 +82,11 @@ KZ_API KZ_NODISCARD kz_status kz_eval(kz_array **out, const char *text,
 	const kz_op_options *options, kz_error *err, kz_vars vars);
 
 /**
- * Compute an expression and put the result into an array, which may be one of the variables; as kz_eval.
+ * Compute an expression and put the result into an array, which may be one of the variables; as
+ * kz_eval.
  *
- * kz_eval_into(a, "a * 2", &err, KZ_VARS(a)) doubles a; kz_eval(&a, "a * 2", ...) loses the old array.
+ * kz_eval_into(a, "a * 2", &err, KZ_VARS(a)) doubles a; kz_eval(&a, "a * 2", ...) loses the old
+ * array.
  */
 KZ_API KZ_NODISCARD kz_status kz_eval_into(kz_array *into, const char *text, kz_error *err,
 	kz_vars vars);

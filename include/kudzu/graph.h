@@ -77,11 +77,13 @@ typedef struct kz_capture_options {
  * @param stream any stream, also kz_device_stream().
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_STATE if the stream is captured already; KZ_INVALID; the driver's failures.
- * Calls that the driver cannot capture, such as another library's cudaMalloc, run at once: for the driver
- * the capture is relaxed.  A call of this library that cannot be captured is KZ_STATE.
- * Threads: this thread must end the capture, unless it is relaxed; any thread may abort it.  Waits while
- * another thread waits for the whole device, in kz_device_synchronize or kz_device_trim, in the release of
- * a module, or as memory has run out, or makes a plan of cuFFT: that would end the capture.
+ * Calls that the driver cannot capture, such as another library's cudaMalloc, run at once: for the
+ * driver the capture is relaxed.  A call of this library that cannot be captured is KZ_STATE.
+ * Threads: this thread must end the capture, unless it is relaxed; any thread may abort it.  Waits
+ *        while
+ * another thread waits for the whole device, in kz_device_synchronize or kz_device_trim, in the
+ * release of a module, or as memory has run out, or makes a plan of cuFFT: that would end the
+ * capture.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options,
 	kz_error *err);
@@ -186,8 +188,8 @@ KZ_API void kz_exec_release(kz_exec *exec);
 /**
  * Launch a graph, behind all earlier work on the memory that it uses.
  *
- * @param stream of the graph's device; NULL for the default stream.  If the stream is captured, a copy
- *        of the graph becomes a node of that capture, as after kz_graph_add_child.
+ * @param stream of the graph's device; NULL for the default stream.  If the stream is captured, a
+ *        copy of the graph becomes a node of that capture, as after kz_graph_add_child.
  * @return KZ_OK; KZ_INVALID; KZ_UNSUPPORTED in a capture as for kz_graph_add_child; the driver's
  *         failures, which may belong to earlier work.
  * Async: returns before the graph has run.  Launches of one kz_exec run one after another.
@@ -205,8 +207,8 @@ KZ_API KZ_NODISCARD kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, k
 KZ_API KZ_NODISCARD kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err);
 
 /*
- * Explicit nodes.  They run in the order that their edges ask for, whatever memory they use.  kernel.h
- * has those that launch kernels: kz_graph_add_kernel.
+ * Explicit nodes.  They run in the order that their edges ask for, whatever memory they use.
+ * kernel.h has those that launch kernels: kz_graph_add_kernel.
  */
 
 /** The nodes that a new one comes after, as KZ_AFTER makes it. */
@@ -242,8 +244,8 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, 
 	kz_error *err);
 
 /**
- * Add a node that copies from host memory, which the program keeps; as kz_copy_htod.  In the body of a
- * conditional node it must be pinned.
+ * Add a node that copies from host memory, which the program keeps; as kz_copy_htod.  In the body
+ * of a conditional node it must be pinned.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after,
 	kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err);
@@ -266,7 +268,8 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, 
  *
  * @param function called with `user` by a thread of the driver, at each launch.  It must not call
  *        Kudzu or CUDA.
- * @return as all nodes; KZ_INVALID for the body of a conditional node, which cannot call the program.
+ * @return as all nodes; KZ_INVALID for the body of a conditional node, which cannot call the
+ *         program.
  */
 KZ_API KZ_NODISCARD kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	void (*function)(void *user), void *user, kz_error *err);

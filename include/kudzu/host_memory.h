@@ -36,10 +36,11 @@
  *		printf("%g\n", host[0]);
  *	}
  *
- * Both are then a kz_buffer: kernels, copies, arrays and views take it.  The library orders the work
- * of streams on it, but does not see what the host does.  Before the host reads or writes the memory,
- * wait for the streams that use it.  Devices without CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
- * want all of their work done before the host touches any managed memory.
+ * Both are then a kz_buffer: kernels, copies, arrays and views take it.  The library orders the
+ * work of streams on it, but does not see what the host does.  Before the host reads or writes the
+ * memory, wait for the streams that use it.  Devices without
+ * CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS want all of their work done before the host touches
+ * any managed memory.
  */
 #include <kudzu/memory.h>
 
@@ -99,7 +100,8 @@ typedef enum kz_advice {
 	KZ_NOT_READ_MOSTLY = 2,
 	KZ_PREFERRED_PLACE = 3,  /**< it stays on the device or host that is given */
 	KZ_NO_PREFERRED_PLACE = 4,
-	KZ_ACCESSED_BY = 5,      /**< the device or host that is given should reach it without faults */
+	KZ_ACCESSED_BY = 5,      /**< the device or host that is given should reach it without
+	                              faults */
 	KZ_NOT_ACCESSED_BY = 6
 } kz_advice;
 
@@ -107,8 +109,8 @@ typedef enum kz_advice {
  * Allocate managed memory.  Its contents are undefined.
  *
  * @param size bytes, 0 allowed.
- * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY; KZ_UNSUPPORTED if the device has no
- *         managed memory; KZ_NO_MEMORY.
+ * @return KZ_OK; KZ_INVALID for a negative size; KZ_DEVICE_MEMORY; KZ_UNSUPPORTED if the device has
+ *         no managed memory; KZ_NO_MEMORY.
  * Ownership: release it with kz_buffer_release, which waits for the last use.  No pool keeps it.
  */
 KZ_API KZ_NODISCARD kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size,
@@ -121,14 +123,15 @@ KZ_API KZ_NODISCARD kz_status kz_managed_create(kz_buffer **out, kz_device *dev,
  *
  * @return KZ_OK; KZ_UNSUPPORTED if the device reaches the memory by another address or not at all;
  *         KZ_INVALID for NULL; KZ_NO_MEMORY.
- * Ownership: release it with kz_buffer_release, before or after the pinned memory: it keeps the memory
+ * Ownership: release it with kz_buffer_release, before or after the pinned memory: it keeps the
+ *        memory
  * alive.  Memory of kz_pinned_wrap must exist until both are released.
  */
 KZ_API KZ_NODISCARD kz_status kz_pinned_buffer(kz_buffer **out, kz_pinned *pinned, kz_error *err);
 
 /**
- * Return the host's address of managed or pinned memory; NULL for a buffer that the host cannot reach,
- * and for one of 0 bytes.  It holds as long as the buffer or a view of it.
+ * Return the host's address of managed or pinned memory; NULL for a buffer that the host cannot
+ * reach, and for one of 0 bytes.  It holds as long as the buffer or a view of it.
  */
 KZ_API void *kz_buffer_host(const kz_buffer *buffer);
 
@@ -137,8 +140,8 @@ KZ_API void *kz_buffer_host(const kz_buffer *buffer);
  *
  * @param place the device; NULL for the host.  KZ_READ_MOSTLY, KZ_NOT_READ_MOSTLY and
  *        KZ_NO_PREFERRED_PLACE ignore it.
- * @return KZ_OK; KZ_INVALID for memory that is not managed and for an unknown advice; KZ_UNSUPPORTED
- *         by NVIDIA's drivers before 12.2; the driver's failures.
+ * @return KZ_OK; KZ_INVALID for memory that is not managed and for an unknown advice;
+ *         KZ_UNSUPPORTED by NVIDIA's drivers before 12.2; the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice,
 	kz_device *place, kz_error *err);

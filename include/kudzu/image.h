@@ -76,9 +76,9 @@ typedef struct kz_compile_options {
 	                                       this text, else one in the folder "sources" of the
 	                                       cache, which keeps the last 64 MiB that were used */
 	int pch;                          /**< nonzero: precompile the headers at the start of the
-	                                       source, for the next source of this process that begins
-	                                       with the same ones.  Their warnings appear once.  Pays
-	                                       for large headers such as CUB's */
+	                                       source, for the next source of this process that
+	                                       begins with the same ones.  Their warnings appear
+	                                       once.  Pays for large headers such as CUB's */
 	void *reserved[4];
 } kz_compile_options;
 

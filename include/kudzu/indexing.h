@@ -20,8 +20,8 @@ extern "C" {
 
 /** What happens to an index that is out of range. */
 typedef enum kz_index_mode {
-	KZ_INDEX_CHECK = 0, /**< KZ_RANGE with the first such index; the call waits for the device, so in
-	                         a capture it is KZ_STATE */
+	KZ_INDEX_CHECK = 0, /**< KZ_RANGE with the first such index; the call waits for the device,
+	                         so in a capture it is KZ_STATE */
 	KZ_INDEX_WRAP = 1,  /**< it is taken modulo the extent */
 	KZ_INDEX_CLIP = 2   /**< it becomes the nearest end; negative indexes become 0 */
 } kz_index_mode;
@@ -46,10 +46,11 @@ KZ_API KZ_NODISCARD kz_status kz_array_take_on(kz_array **out, kz_array *array, 
 /**
  * Take one element for each index, along an axis: numpy's take_along_axis.
  *
- * An index finds its element at its own place of the other axes: out[i, j] = array[i, indexes[i, j]]
- * for the last axis of a matrix.
+ * An index finds its element at its own place of the other axes: out[i, j] = array[i, indexes[i,
+ * j]] for the last axis of a matrix.
  *
- * @param indexes integers, of as many extents as the array.  Extents other than the axis' broadcast.
+ * @param indexes integers, of as many extents as the array.  Extents other than the axis'
+ *        broadcast.
  * @param axis from 0, or negative from the end.
  * @return as kz_array_take; KZ_INVALID also for shapes that do not fit, with both.
  */
@@ -65,8 +66,8 @@ KZ_API KZ_NODISCARD kz_status kz_array_take_along_axis_on(kz_array **out, kz_arr
  *
  * If an index occurs more than once, one of its values stays; which one is unspecified.
  *
- * @param array any array or view whose elements share no memory.  It may share memory with the indexes and
- *        the values, which are all read before it is written.
+ * @param array any array or view whose elements share no memory.  It may share memory with the
+ *        indexes and the values, which are all read before it is written.
  * @param values repeated if there are fewer than indexes.  Their dtype must be able to go into the
  *        array's kind.  At least one, unless there are no indexes.
  * @return as kz_array_take.  Nothing is written unless all indexes are valid.
@@ -90,8 +91,8 @@ typedef struct kz_scatter_options {
 	size_t size;        /**< sizeof(kz_scatter_options) */
 	int64_t axis;       /**< from 0, or negative from the end */
 	kz_index_mode mode; /**< what happens to an index that is out of range */
-	int32_t unordered;  /**< nonzero: sums of floats may be added in any order, which GPUs do faster;
-	                         then they may differ from run to run */
+	int32_t unordered;  /**< nonzero: sums of floats may be added in any order, which GPUs do
+	                         faster; then they may differ from run to run */
 	kz_stream *stream;  /**< NULL: the device's default stream */
 	void *reserved[3];
 } kz_scatter_options;
@@ -105,19 +106,19 @@ typedef struct kz_scatter_options {
 /**
  * Combine elements, or slices, of an array with values: numpy's add.at, minimum.at and maximum.at.
  *
- * Every value counts, also where an index occurs more than once.  An element is combined with its values
- * one after the other, in the order of the indexes, so the result has the same bits each time and on every
- * device.
+ * Every value counts, also where an index occurs more than once.  An element is combined with its
+ * values one after the other, in the order of the indexes, so the result has the same bits each
+ * time and on every device.
  *
- * @param array any array or view whose elements share no memory; not a struct.  A 0-d array counts as one
- *        of shape (1,).
+ * @param array any array or view whose elements share no memory; not a struct.  A 0-d array counts
+ *        as one of shape (1,).
  * @param indexes integers of any shape.
  * @param values of the shape that kz_array_take gives for these indexes: the array's, with the axis
- *        replaced by the extents of `indexes`; or what broadcasts to it.  Their dtype must be able to go
- *        into the array's kind.
+ *        replaced by the extents of `indexes`; or what broadcasts to it.  Their dtype must be able
+ *        to go into the array's kind.
  * @param options NULL for the defaults: axis 0, indexes are checked.
- * @return as kz_array_put; KZ_RANGE also for an axis that the array does not have, KZ_INVALID also for
- *         values that do not broadcast, and extremes of complex numbers.
+ * @return as kz_array_put; KZ_RANGE also for an axis that the array does not have, KZ_INVALID also
+ *         for values that do not broadcast, and extremes of complex numbers.
  * Async: with KZ_INDEX_CHECK waits for the indexes, so in a capture it is KZ_STATE.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values,

@@ -90,7 +90,8 @@ typedef struct kz_resources {
 	int64_t shared_size;   /**< static shared memory per block */
 	int64_t constant_size; /**< parameters and constants */
 	int64_t code_size;     /**< machine code */
-	int64_t spill_stores;  /**< bytes that a thread spills to its stack; 0 without a stack, else -1: */
+	int64_t spill_stores;  /**< bytes that a thread spills to its stack; 0 without a stack, else
+	                            -1: */
 	int64_t spill_loads;   /**< unknown, which "-Xptxas=-v" in nvrtc_options changes */
 } kz_resources;
 

@@ -16,8 +16,8 @@
  *
  * The samples are of any strides.  The computation and the result have the samples' type, or, with
  * sample points x, the common type (kz_dtype_promote); integers and bool count as float64.  Terms
- * are added as kz_sum adds elements: in fixed trees, halves as float32 and rounded once.  Nothing is
- * compiled for a size, and no array of weights is made.
+ * are added as kz_sum adds elements: in fixed trees, halves as float32 and rounded once.  Nothing
+ * is compiled for a size, and no array of weights is made.
  */
 #include <kudzu/reduce.h>
 
@@ -29,8 +29,10 @@ extern "C" {
  * gets the trapezoidal rule. */
 typedef enum kz_simps_even {
 	KZ_SIMPS_AVG = 0,   /**< the mean of the two below */
-	KZ_SIMPS_FIRST = 1, /**< Simpson's rule for the first intervals, trapezoidal for the last one */
-	KZ_SIMPS_LAST = 2   /**< Simpson's rule for the last intervals, trapezoidal for the first one */
+	KZ_SIMPS_FIRST = 1, /**< Simpson's rule for the first intervals, trapezoidal for the last
+	                         one */
+	KZ_SIMPS_LAST = 2   /**< Simpson's rule for the last intervals, trapezoidal for the first
+	                         one */
 } kz_simps_even;
 
 /** How to integrate.  Initialize with KZ_INTEGRATE_OPTIONS_INIT. */
@@ -39,8 +41,8 @@ typedef struct kz_integrate_options {
 	kz_array *into;       /**< the array for the result; NULL: a new one.  Its shape must be the
 	                           result's, and its dtype must be able to hold the result's kind */
 	kz_stream *stream;    /**< NULL: the device's default stream */
-	kz_array *x;          /**< the points of the samples: 1-d, one for each sample along the axis,
-	                           or of the samples' shape.  NULL: they are dx apart */
+	kz_array *x;          /**< the points of the samples: 1-d, one for each sample along the
+	                           axis, or of the samples' shape.  NULL: they are dx apart */
 	double dx;            /**< the distance of the samples; the macro sets 1 */
 	double dy;            /**< for two axes: the distance along the first of them; 1 */
 	int64_t axis;         /**< from 0, or negative from the end; the macro sets -1, the last */
@@ -72,8 +74,8 @@ typedef struct kz_integrate_options {
  * @param y samples.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_RANGE for an axis that y does not have; KZ_INVALID for a struct, points whose
- *         shape does not fit, with both shapes, another device, and `into`, a dtype or a stream that
- *         do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ *         shape does not fit, with both shapes, another device, and `into`, a dtype or a stream
+ *         that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done.  You may release the samples at once.
  */
@@ -84,8 +86,8 @@ KZ_API KZ_NODISCARD kz_status kz_trapz(kz_array **out, kz_array *y,
  * Integrate along an axis by the composite rule of Simpson: scipy's simpson as it was with `even`,
  * scikit-cuda's simps.
  *
- * The sum over pairs of intervals of (y[i] + 4 y[i + 1] + y[i + 2]) / 3 * dx.  With points each pair
- * has the parabola through its three points; scipy has the formula (Cartwright, Simpson's Rule
+ * The sum over pairs of intervals of (y[i] + 4 y[i + 1] + y[i + 2]) / 3 * dx.  With points each
+ * pair has the parabola through its three points; scipy has the formula (Cartwright, Simpson's Rule
  * Cumulative Integration with MS Excel and Irregularly-spaced Data, equation 8).  An odd number of
  * samples has whole pairs.  For an even number the options' `even` says what is done; two samples
  * get the trapezoidal rule.

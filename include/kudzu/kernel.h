@@ -88,7 +88,8 @@ typedef struct kz_arg {
 	int32_t kind;      /**< kz_arg_kind */
 	int32_t width;     /**< bytes of the C type, for KZ_ARG_BOOL to KZ_ARG_F64; else 0 */
 	union {
-		int64_t size;      /**< bytes at value.p, for KZ_ARG_VALUE to KZ_ARG_INOUT; else 0 */
+		int64_t size;      /**< bytes at value.p, for KZ_ARG_VALUE to KZ_ARG_INOUT; else
+		                        0 */
 		double imaginary;  /**< for KZ_ARG_COMPLEX */
 	};
 	union {
@@ -231,8 +232,8 @@ KZ_INLINE kz_arg kz_arg_host(const volatile void *value)
 }
 
 /**
- * What KZ_ARG takes for a value of any other type: pointers, as kz_arg_host.  The compiler shows this
- * name for a struct, which goes by KZ_VALUE.
+ * What KZ_ARG takes for a value of any other type: pointers, as kz_arg_host.  The compiler shows
+ * this name for a struct, which goes by KZ_VALUE.
  */
 KZ_INLINE kz_arg kz_pass_structs_by_kz_value(const volatile void *value)
 {
@@ -339,8 +340,8 @@ typedef struct kz_launch_options {
  * @param block threads, likewise.
  * @param options NULL for the defaults.
  * @param args KZ_ARGS(...).
- * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for an array
- *         that is not contiguous and is passed without KZ_STRIDED; KZ_LAUNCH if
+ * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for an
+ *         array that is not contiguous and is passed without KZ_STRIDED; KZ_LAUNCH if
  *         the grid, the block or the shared memory exceeds the device's limits; KZ_INVALID; the
  *         driver's failures, which may belong to earlier work.
  * Async: returns before the kernel has run.  With KZ_IN, KZ_OUT or KZ_INOUT it returns after that.
@@ -368,8 +369,8 @@ KZ_API KZ_NODISCARD kz_status kz_launch_1d(kz_kernel *kernel, int64_t count,
 /** The resources of a kernel.  Sizes in bytes. */
 typedef struct kz_kernel_info {
 	size_t size;                   /**< sizeof(kz_kernel_info); set by KZ_KERNEL_INFO_INIT */
-	int32_t registers;             /**< per thread; on the CPU device an estimate from the PTX, 16 to
-	                                    64, by which it computes the occupancy */
+	int32_t registers;             /**< per thread; on the CPU device an estimate from the PTX,
+	                                    16 to 64, by which it computes the occupancy */
 	int32_t max_threads_per_block; /**< for this kernel */
 	int64_t shared_size;           /**< static shared memory per block */
 	int64_t local_size;            /**< local memory per thread; a GPU's has the spills, too */
@@ -383,21 +384,26 @@ typedef struct kz_kernel_info {
 	int32_t cluster_required;      /**< nonzero: it launches only in clusters of blocks */
 	int32_t cluster[3];            /**< blocks of a cluster, as the source asks for; 0: none */
 	int64_t code_size;             /**< machine code that the CPU device made; 0: unknown */
-	int32_t width;                 /**< threads that run as one vector on the CPU device; 0: unknown */
+	int32_t width;                 /**< threads that run as one vector on the CPU device; 0:
+	                                    unknown */
 	int32_t tier;                  /**< 1: the CPU device compiled it to be ready soon; 2: this
 	                                    is its best code; 0: unknown; see kz_kernel_optimize */
 	double compile_ms;             /**< milliseconds that the CPU device took for this code: to
-	                                    compile it, or to read it from the kernel cache; 0: unknown */
-	int64_t spill_stores;          /**< bytes that a thread writes to its stack to spill registers, ... */
+	                                    compile it, or to read it from the kernel cache; 0:
+	                                    unknown */
+	int64_t spill_stores;          /**< bytes that a thread writes to its stack to spill
+	                                    registers, ... */
 	int64_t spill_loads;           /**< ... and reads; -1: unknown.  Known of a cubin's kernel
-	                                    without a stack: 0; and of others if "-Xptxas=-v" is among the
-	                                    nvrtc_options.  Never known of PTX, so not on the CPU device,
-	                                    where one register of a thread is not one of the processor */
-	int32_t best_block;            /**< threads of a block that fills a multiprocessor best, without
-	                                    dynamic shared memory; kz_launch_1d takes it */
-	int32_t best_block_count;      /**< so many of these run at once on a multiprocessor; 0: unknown */
-	double occupancy;              /**< their threads as a share of the most that it can have, 0 to 1;
-	                                    see kz_kernel_occupancy for other blocks */
+	                                    without a stack: 0; and of others if "-Xptxas=-v" is
+	                                    among the nvrtc_options.  Never known of PTX, so not on
+	                                    the CPU device, where one register of a thread is not
+	                                    one of the processor */
+	int32_t best_block;            /**< threads of a block that fills a multiprocessor best,
+	                                    without dynamic shared memory; kz_launch_1d takes it */
+	int32_t best_block_count;      /**< so many of these run at once on a multiprocessor; 0:
+	                                    unknown */
+	double occupancy;              /**< their threads as a share of the most that it can have, 0
+	                                    to 1; see kz_kernel_occupancy for other blocks */
 } kz_kernel_info;
 
 #ifdef __cplusplus
@@ -413,12 +419,13 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_in
 /**
  * Wait for the best code of a kernel.
  *
- * The CPU device starts a kernel of 200 PTX instructions or more with code that is compiled soon but
- * runs slower.  A thread compiles the best code for the blocks that are launched, and launches switch to
- * it.  This call waits for that; before the first launch it has the best code compiled.  Elsewhere,
- * and for other kernels, it returns at once, as it does where `KUDZU_CPU_TIER` is set.
+ * The CPU device starts a kernel of 200 PTX instructions or more with code that is compiled soon
+ * but runs slower.  A thread compiles the best code for the blocks that are launched, and launches
+ * switch to it.  This call waits for that; before the first launch it has the best code compiled.
+ * Elsewhere, and for other kernels, it returns at once, as it does where `KUDZU_CPU_TIER` is set.
  *
- * @return KZ_OK; KZ_INVALID: the kernel is NULL; or as kz_module_kernel: compiling has failed, and the
+ * @return KZ_OK; KZ_INVALID: the kernel is NULL; or as kz_module_kernel: compiling has failed, and
+ *         the
  *	kernel keeps the code that it has.
  */
 KZ_API KZ_NODISCARD kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err);
@@ -426,8 +433,8 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *er
 /**
  * Ask how many blocks of a kernel run at once on a multiprocessor.
  *
- * This number times the number of multiprocessors is the limit of a cooperative grid on a GPU.  On the
- * CPU device memory is the limit.
+ * This number times the number of multiprocessors is the limit of a cooperative grid on a GPU.  On
+ * the CPU device memory is the limit.
  *
  * @param out set to the number of blocks; 0 if not even one fits, and on failure.
  * @param share set to the threads of these blocks as a share of the most that a multiprocessor can
@@ -482,8 +489,8 @@ KZ_API KZ_NODISCARD kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *
  *
  * @param name of the node; see kz_graph_node.
  * @return KZ_OK; KZ_NOT_FOUND for an unknown name; KZ_INVALID for a node that is not a kernel;
- *         KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for KZ_IN, KZ_OUT and
- *         KZ_INOUT; the driver's failures.  After a failure the node has its old arguments.
+ *         KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for KZ_IN, KZ_OUT
+ *         and KZ_INOUT; the driver's failures.  After a failure the node has its old arguments.
  */
 KZ_API KZ_NODISCARD kz_status kz_exec_set_args(kz_exec *exec, const char *name, kz_error *err,
 	kz_args args);

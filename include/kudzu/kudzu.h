@@ -87,7 +87,8 @@
  * Work runs in the default stream of its device (kz_device_stream), unless the call names another
  * stream.  Each function has one way to name it:
  *
- *   its options     where options say how to compute, the stream is a member of them: kz_op_options,
+ *   its options     where options say how to compute, the stream is a member of them:
+ *   kz_op_options,
  *                   kz_sort_options, kz_launch_options and so on;
  *   a form _on      where no options have a stream, a second form has the same parameters and the
  *                   stream before `err`: kz_array_copy and kz_array_copy_on;
@@ -97,8 +98,9 @@
  *                   kz_prepared_launch, kz_managed_prefetch, kz_random_shuffle.
  *
  * NULL is the default stream, and a stream of another device is KZ_INVALID.  Functions that name no
- * stream make views, which need none, or return when their work is done, or are short for a function
- * that takes one: kz_apply_into for kz_apply, kz_eval_into for kz_eval, kz_add_dot for kz_gemm.
+ * stream make views, which need none, or return when their work is done, or are short for a
+ * function that takes one: kz_apply_into for kz_apply, kz_eval_into for kz_eval, kz_add_dot for
+ * kz_gemm.
  *
  * Release what you create with ..._release (a device with kz_device_close).  These functions take
  * NULL, never fail, and may come in any order.  A function that only reads an object takes NULL

@@ -57,10 +57,10 @@ extern "C" {
  * (kz_dtype_promote).  Integers wrap.  Halves are multiplied and added as float32, and rounded
  * once.  For bool the result is true where any pair of elements is true.
  *
- * A library adds the products of floats in an order of its own, and promises no order: the last bits
- * may differ between libraries, their versions and devices.  Where cuBLAS is installed it multiplies
- * all floats, complex numbers and halves on a GPU.  On the CPU device a BLAS leaves small products to
- * our kernels.
+ * A library adds the products of floats in an order of its own, and promises no order: the last
+ * bits may differ between libraries, their versions and devices.  Where cuBLAS is installed it
+ * multiplies all floats, complex numbers and halves on a GPU.  On the CPU device a BLAS leaves
+ * small products to our kernels.
  *
  * Our kernels multiply everything else, and everything without a library (KUDZU_BLAS=none,
  * KUDZU_CUBLAS=none).  They add the products one after the other in the order of k, each by a fused
@@ -69,8 +69,8 @@ extern "C" {
  * are the same on every device.
  *
  * @param a any strides.
- * @param b any strides.  Operands whose rows and columns both have gaps are copied first; for cuBLAS,
- *        so are batches whose matrices lie in descending order.
+ * @param b any strides.  Operands whose rows and columns both have gaps are copied first; for
+ *        cuBLAS, so are batches whose matrices lie in descending order.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for a 0-d operand, structs, another device, and extents that do not
  *         fit, with both shapes.
@@ -246,8 +246,8 @@ KZ_API KZ_NODISCARD kz_status kz_add_dot(kz_array *c, kz_arg alpha, kz_array *a,
  * @param array at least 2-d; extents before the last two are batches.
  * @param k the last diagonal that is kept: 0 for the main one, above 0 for one to the right.
  * @param options NULL for the defaults; `into` may be the array itself.
- * @return KZ_OK; KZ_INVALID for fewer than two extents, with the shape, for a struct, and for `into`
- *         or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_INVALID for fewer than two extents, with the shape, for a struct, and for
+ *         `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  */
 KZ_API KZ_NODISCARD kz_status kz_tril(kz_array **out, kz_array *array, int64_t k,
 	const kz_op_options *options, kz_error *err);
@@ -262,8 +262,8 @@ KZ_API KZ_NODISCARD kz_status kz_triu(kz_array **out, kz_array *array, int64_t k
  *
  * @param array 1-d: n elements give a square of n + |k|.  2-d: the elements whose column is their
  *        row plus k; none if there are none.
- * @return as kz_tril, for any dtype; KZ_INVALID for another number of extents; KZ_RANGE for a matrix
- *         whose size overflows.
+ * @return as kz_tril, for any dtype; KZ_INVALID for another number of extents; KZ_RANGE for a
+ *         matrix whose size overflows.
  */
 KZ_API KZ_NODISCARD kz_status kz_diag(kz_array **out, kz_array *array, int64_t k,
 	const kz_op_options *options, kz_error *err);

@@ -25,9 +25,9 @@
  * its address is the same for ever.  So views, prepared launches, graphs and kernels that run go on
  * with the part that they know.  The capacity takes addresses, of which there are plenty, and no
  * memory.  The memory comes from the driver's virtual memory management, which maps it in pieces of
- * 2 MiB or more, an eighth of what there is; so up to an eighth more is reserved than asked for.  The
- * statistics of pool.h and kz_device_limit_memory count it.  kz_device_set_allocator and KUDZU_POOL
- * do not apply.  Kernels of other devices cannot use it.
+ * 2 MiB or more, an eighth of what there is; so up to an eighth more is reserved than asked for.
+ * The statistics of pool.h and kz_device_limit_memory count it.  kz_device_set_allocator and
+ * KUDZU_POOL do not apply.  Kernels of other devices cannot use it.
  */
 #include <kudzu/stream.h>
 
@@ -61,7 +61,8 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create_on(kz_buffer **out, kz_device *de
 	kz_stream *stream, kz_error *err);
 
 /**
- * Allocate device memory for rows that are aligned, as textures and copies of parts of it want them.
+ * Allocate device memory for rows that are aligned, as textures and copies of parts of it want
+ * them.
  *
  * Row `y` begins at byte `y * pitch`.  kz_copy_3d and kz_fill_2d take the pitch; an array over the
  * memory has it as a stride (kz_array_wrap).
@@ -112,27 +113,28 @@ typedef struct kz_buffer_handle {
  * Make a handle with which another process on this machine can use the memory of a buffer, or of an
  * array: kz_array_buffer.
  *
- * Memory of the pool can be shared, of an allocator or another library if it is of cuMemAlloc.  Managed
- * and pinned memory cannot, nor memory that a device without a pool (KUDZU_POOL=0, kz_device_use_pool)
- * gets from cuMemAllocAsync.  The other process can reach the whole allocation: of the pool that is a
- * segment with other buffers (pool.h).  Work of two processes is not ordered: wait for it, or share
- * events (kz_event_export).
+ * Memory of the pool can be shared, of an allocator or another library if it is of cuMemAlloc.
+ * Managed and pinned memory cannot, nor memory that a device without a pool (KUDZU_POOL=0,
+ * kz_device_use_pool) gets from cuMemAllocAsync.  The other process can reach the whole allocation:
+ * of the pool that is a segment with other buffers (pool.h).  Work of two processes is not ordered:
+ * wait for it, or share events (kz_event_export).
  *
  * @param out set to the handle; zeros on failure.
- * @return KZ_OK; KZ_INVALID for a buffer of 0 bytes; KZ_UNSUPPORTED for memory that cannot be shared, and
- *         on a device that cannot share any; the driver's failures.
+ * @return KZ_OK; KZ_INVALID for a buffer of 0 bytes; KZ_UNSUPPORTED for memory that cannot be
+ *         shared, and on a device that cannot share any; the driver's failures.
  * Ownership: keep the buffer until the other process has released its own.
  */
-KZ_API KZ_NODISCARD kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer,
+	kz_error *err);
 
 /**
  * Open the memory that another process has exported.
  *
  * @param dev the same device as in the other process.
  * @param handle of kz_buffer_export.
- * @return KZ_OK; KZ_INVALID and KZ_RANGE for something that is not a handle; KZ_NO_MEMORY; KZ_UNSUPPORTED;
- *         KZ_PERMISSION on the CPU device for a process of another user; the driver's failures, also
- *         for a handle that this process has made.
+ * @return KZ_OK; KZ_INVALID and KZ_RANGE for something that is not a handle; KZ_NO_MEMORY;
+ *         KZ_UNSUPPORTED; KZ_PERMISSION on the CPU device for a process of another user; the
+ *         driver's failures, also for a handle that this process has made.
  * Ownership: release it with kz_buffer_release, which waits for the last use and closes the memory.
  */
 KZ_API KZ_NODISCARD kz_status kz_buffer_import(kz_buffer **out, kz_device *dev,
@@ -158,26 +160,26 @@ KZ_API kz_device *kz_buffer_device(const kz_buffer *buffer);
  *
  * @param size bytes that it has now, 0 allowed.
  * @param capacity bytes that it can grow to, at least `size`.
- * @return KZ_OK; KZ_INVALID for negative numbers; KZ_RANGE for a size above the capacity; KZ_UNSUPPORTED if
- *         the device has no virtual memory management; KZ_DEVICE_MEMORY if there is no memory, or there
- *         are no addresses; KZ_NO_MEMORY; the driver's failures.
+ * @return KZ_OK; KZ_INVALID for negative numbers; KZ_RANGE for a size above the capacity;
+ *         KZ_UNSUPPORTED if the device has no virtual memory management; KZ_DEVICE_MEMORY if there
+ *         is no memory, or there are no addresses; KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_buffer_release, which waits for the last use.  No pool keeps it.
  */
-KZ_API KZ_NODISCARD kz_status kz_buffer_create_growable(kz_buffer **out, kz_device *dev, int64_t size,
-	int64_t capacity, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_buffer_create_growable(kz_buffer **out, kz_device *dev,
+	int64_t size, int64_t capacity, kz_error *err);
 
 /**
  * Change the size of a growable buffer in place.
  *
- * New bytes are undefined.  Views keep their size.  A smaller size gives memory back, so it is refused
- * while a view, an array, a prepared launch or a graph refers to any part of the memory.
+ * New bytes are undefined.  Views keep their size.  A smaller size gives memory back, so it is
+ * refused while a view, an array, a prepared launch or a graph refers to any part of the memory.
  *
  * @param buffer of kz_buffer_create_growable, no view of it.
  * @param size bytes from 0 to kz_buffer_capacity.
- * @return KZ_OK; KZ_INVALID for other buffers and a negative size; KZ_RANGE for a size above the capacity;
- *         KZ_STATE if it cannot shrink now; KZ_DEVICE_MEMORY, after unused memory of the pool went back to
- *         the driver; the driver's failures.  The size is unchanged on failure, except that the driver's
- *         refusal to take memory back leaves the smaller size.
+ * @return KZ_OK; KZ_INVALID for other buffers and a negative size; KZ_RANGE for a size above the
+ *         capacity; KZ_STATE if it cannot shrink now; KZ_DEVICE_MEMORY, after unused memory of the
+ *         pool went back to the driver; the driver's failures.  The size is unchanged on failure,
+ *         except that the driver's refusal to take memory back leaves the smaller size.
  * Async: waits for work on the buffer if it shrinks.
  * Threads: no other thread uses this handle meanwhile.
  */
@@ -204,8 +206,8 @@ KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *fr
  *
  * Between devices the copy is direct after kz_device_enable_peer_access, else the driver's way.
  *
- * @return KZ_OK; KZ_RANGE; KZ_INVALID for ranges that overlap, and for devices of two drivers; KZ_STATE
- *         for a copy between devices in a capture; the driver's failures.
+ * @return KZ_OK; KZ_RANGE; KZ_INVALID for ranges that overlap, and for devices of two drivers;
+ *         KZ_STATE for a copy between devices in a capture; the driver's failures.
  * Async: returns at once; later work on either buffer comes after it.
  */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from,
@@ -271,16 +273,17 @@ typedef enum kz_wait_condition {
 /**
  * Make all later work in a stream wait until 32 bits of memory fulfil a condition.
  *
- * Other streams, kernels, other processes and devices can write the value.  The wait comes behind the
- * uses of the buffer that were called before.  Unlike other work it does not count as a use itself, so
- * later uses of the buffer in other streams do not wait for it.
+ * Other streams, kernels, other processes and devices can write the value.  The wait comes behind
+ * the uses of the buffer that were called before.  Unlike other work it does not count as a use
+ * itself, so later uses of the buffer in other streams do not wait for it.
  *
  * @param stream NULL for the default stream.
  * @param offset bytes, so that the address is a multiple of 4.
- * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for an address that is not aligned,
- *         a condition that there is not, and a stream of another device; KZ_UNSUPPORTED or KZ_VERSION if
- *         the driver cannot do it; the driver's failures.
- * Ownership: the release of the buffer's last view waits for the device, and so for the wait to end.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for an address that is not
+ *         aligned, a condition that there is not, and a stream of another device; KZ_UNSUPPORTED or
+ *         KZ_VERSION if the driver cannot do it; the driver's failures.
+ * Ownership: the release of the buffer's last view waits for the device, and so for the wait to
+ *        end.
  * Async: returns at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer,
@@ -293,8 +296,8 @@ KZ_API KZ_NODISCARD kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffe
 /**
  * Write 32 bits of memory when the stream comes to it, for others who wait for the value.
  *
- * What the stream wrote before is visible to everyone who sees the value.  As kz_stream_wait_value32 it comes
- * behind earlier uses of the buffer, and does not count as one.
+ * What the stream wrote before is visible to everyone who sees the value.  As
+ * kz_stream_wait_value32 it comes behind earlier uses of the buffer, and does not count as one.
  *
  * @return as kz_stream_wait_value32.
  * Async: returns at once.
@@ -319,8 +322,8 @@ typedef struct kz_access_window {
 	kz_buffer *buffer; /**< where the window lies; of an array: kz_array_buffer */
 	int64_t offset;    /**< bytes from the start of the buffer */
 	int64_t bytes;     /**< of the window; 0: there is none */
-	float hit_ratio;   /**< the share of accesses, 0 to 1, that are treated as `hit` says; the macro
-	                        sets 1 */
+	float hit_ratio;   /**< the share of accesses, 0 to 1, that are treated as `hit` says; the
+	                        macro sets 1 */
 	int32_t hit;       /**< a kz_access; the macro sets KZ_ACCESS_PERSISTING */
 	int32_t miss;      /**< of the others: KZ_ACCESS_NORMAL or KZ_ACCESS_STREAMING */
 	int32_t reserved_int;
@@ -339,17 +342,18 @@ typedef struct kz_access_window {
 /**
  * Tell the L2 cache which memory the later kernels of a stream use often.
  *
- * This changes speed, never results.  KZ_LIMIT_PERSISTING_L2_CACHE_SIZE (kz_device_set_limit) is how much
- * of the cache persisting accesses may take; it is 0 at first.  The attribute
- * MAX_ACCESS_POLICY_WINDOW_SIZE (kz_device_attribute_by_name) is the largest window.  On the CPU device a
- * window has no effect.
+ * This changes speed, never results.  KZ_LIMIT_PERSISTING_L2_CACHE_SIZE (kz_device_set_limit) is
+ * how much of the cache persisting accesses may take; it is 0 at first.  The attribute
+ * MAX_ACCESS_POLICY_WINDOW_SIZE (kz_device_attribute_by_name) is the largest window.  On the CPU
+ * device a window has no effect.
  *
- * @param window NULL for none.  A stream has one window: the last.  The window does not keep the memory.
- * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for other mistakes, and a window
- *         that the device finds too large; KZ_UNSUPPORTED; the driver's failures.
+ * @param window NULL for none.  A stream has one window: the last.  The window does not keep the
+ *        memory.
+ * @return KZ_OK; KZ_RANGE for bytes outside of the buffer; KZ_INVALID for other mistakes, and a
+ *         window that the device finds too large; KZ_UNSUPPORTED; the driver's failures.
  */
-KZ_API KZ_NODISCARD kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window,
-	kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_stream_set_access(kz_stream *stream,
+	const kz_access_window *window, kz_error *err);
 
 /**
  * Let the L2 cache treat all that persists in it as it treats the rest.

@@ -38,8 +38,8 @@ extern "C" {
  * @param x any strides; no complex type.
  * @param axis from 0, or negative from the end.
  * @param options NULL for the defaults; `into` may be x.
- * @return KZ_OK; KZ_RANGE for an axis that x does not have; KZ_INVALID for a dtype that is not real,
- *         and for `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_RANGE for an axis that x does not have; KZ_INVALID for a dtype that is not
+ *         real, and for `into` or a stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: returns before the work is done.  You may release x at once.
  */
 KZ_API KZ_NODISCARD kz_status kz_softmax(kz_array **out, kz_array *x, int64_t axis,
@@ -69,12 +69,12 @@ KZ_API KZ_NODISCARD kz_status kz_one_hot(kz_array **out, kz_array *classes, int6
 typedef struct kz_cross_entropy_options {
 	size_t size;             /**< sizeof(kz_cross_entropy_options) */
 	kz_array *loss_into;     /**< the array for the loss, 0-d; NULL: a new one */
-	kz_array *gradient_into; /**< the array for the gradient, of the scores' shape; it may be the
-	                              scores.  NULL: a new one */
+	kz_array *gradient_into; /**< the array for the gradient, of the scores' shape; it may be
+	                              the scores.  NULL: a new one */
 	kz_stream *stream;       /**< NULL: the device's default stream */
-	int32_t unchecked;       /**< 1: do not check the classes, so that the call does not wait, and
-	                              a graph can capture it.  A class out of range makes the loss
-	                              and its row of the gradient NaN */
+	int32_t unchecked;       /**< 1: do not check the classes, so that the call does not wait,
+	                              and a graph can capture it.  A class out of range makes the
+	                              loss and its row of the gradient NaN */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_cross_entropy_options;
@@ -89,10 +89,11 @@ typedef struct kz_cross_entropy_options {
  * Compute the mean of -log_softmax(scores)[class] over all samples, and how it changes with each
  * score: PyTorch's cross_entropy, with the reduction "mean", and its backward.
  *
- * The gradient is (softmax(scores) - one_hot(classes)) / n for n samples.  The mean of no samples is
- * NaN.
+ * The gradient is (softmax(scores) - one_hot(classes)) / n for n samples.  The mean of no samples
+ * is NaN.
  *
- * @param loss set to the mean, 0-d, of the scores' dtype; NULL on failure.  NULL if it is not wanted.
+ * @param loss set to the mean, 0-d, of the scores' dtype; NULL on failure.  NULL if it is not
+ *        wanted.
  * @param gradient set to the gradient, of the scores' shape and dtype; NULL on failure.  NULL if it
  *        is not wanted.  Of both, with those that the options have, there is at least one.
  * @param scores (..., count) for `count` classes; no complex type.
@@ -104,7 +105,8 @@ typedef struct kz_cross_entropy_options {
  * results.
  */
 KZ_API KZ_NODISCARD kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient,
-	kz_array *scores, kz_array *classes, const kz_cross_entropy_options *options, kz_error *err);
+	kz_array *scores, kz_array *classes, const kz_cross_entropy_options *options,
+	kz_error *err);
 
 #ifdef __cplusplus
 }

@@ -13,9 +13,9 @@
  *	}
  *
  * kz_add(&c, ...) makes a new array and puts its handle into c, whatever c held before.  So
- * kz_add(&c, c, a, &err) loses the old array.  Each operation has a form whose name ends in _into; it
- * writes to an array that is there.  The report of leaks.h and a trace name the calls that lost an
- * array.
+ * kz_add(&c, c, a, &err) loses the old array.  Each operation has a form whose name ends in _into;
+ * it writes to an array that is there.  The report of leaks.h and a trace name the calls that lost
+ * an array.
  *
  * Operands are arrays and C numbers, at least one of them an array.  Arrays broadcast as in numpy,
  * with any strides.  The operands first become their common type by numpy's rules

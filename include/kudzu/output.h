@@ -16,15 +16,15 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * Until a program names one, and always on a GPU, the driver decides: printf goes to standard output,
- * an assertion that fails to standard error.  NVIDIA's driver keeps what kernels print in a buffer of
- * the device, and writes it when the program waits for the device.  The CPU device passes each text on
- * while the kernel runs.
+ * Until a program names one, and always on a GPU, the driver decides: printf goes to standard
+ * output, an assertion that fails to standard error.  NVIDIA's driver keeps what kernels print in a
+ * buffer of the device, and writes it when the program waits for the device.  The CPU device passes
+ * each text on while the kernel runs.
  *
  * Text that the CPU device could not write, as on a full disk or into a pipe that nobody reads, is
  * lost.  kz_device_synchronize, kz_stream_synchronize and kz_event_synchronize flush what kernels
- * printed to a file.  The next of them fails once with the system's reason, mostly KZ_IO, and the work
- * that it waited for is done all the same.  No SIGPIPE and no SIGXFSZ comes.
+ * printed to a file.  The next of them fails once with the system's reason, mostly KZ_IO, and the
+ * work that it waited for is done all the same.  No SIGPIPE and no SIGXFSZ comes.
  */
 #include <kudzu/device.h>
 
@@ -37,7 +37,8 @@ extern "C" {
 /** What a text of a kernel is.  The numbers never change. */
 typedef enum kz_output_kind {
 	KZ_OUTPUT_PRINTF = 0, /**< of one printf */
-	KZ_OUTPUT_ASSERT = 1  /**< the line of an assertion that failed, with its block and thread */
+	KZ_OUTPUT_ASSERT = 1  /**< the line of an assertion that failed, with its block and
+	                           thread */
 } kz_output_kind;
 
 /**
@@ -57,12 +58,13 @@ typedef void kz_output_fn(void *user, kz_output_kind kind, const char *text, int
  * @param user passed to `function`.
  * @return KZ_OK; KZ_INVALID for no device; KZ_UNSUPPORTED if the driver writes to standard output
  *         itself, as NVIDIA's does; KZ_PERMISSION in such a function; the loss of the device.
- * Ownership: `user` must live until another function is named, or the device has ended: all handles on
+ * Ownership: `user` must live until another function is named, or the device has ended: all handles
+ *        on
  * it are closed and its objects released.  Then no call is in progress.
  * Threads: any; it waits for a call in progress.
  */
-KZ_API KZ_NODISCARD kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user,
-	kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function,
+	void *user, kz_error *err);
 
 /**
  * Name the file that gets what kernels of a device print from now on, both kinds.

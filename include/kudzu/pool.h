@@ -129,10 +129,10 @@ KZ_API KZ_NODISCARD kz_status kz_device_count_live(kz_device *dev, kz_live_count
 	kz_error *err);
 
 /**
- * Write a line for each piece of live memory, and one with their sum; then one for each other kind of
- * live objects, with their number; then, if a list is kept (leaks.h), one for each kind of object and line
- * that created some; nothing if there is none.  kz_device_on_close says when the last handle on a device is
- * closed:
+ * Write a line for each piece of live memory, and one with their sum; then one for each other kind
+ * of live objects, with their number; then, if a list is kept (leaks.h), one for each kind of
+ * object and line that created some; nothing if there is none.  kz_device_on_close says when the
+ * last handle on a device is closed:
  *
  *	static void report(void *user, kz_device *dev)
  *	{
@@ -163,8 +163,8 @@ typedef struct kz_allocator {
 	kz_status (*alloc)(void *user, uint64_t *address, int64_t bytes, kz_stream *stream,
 		kz_error *err);
 	/**
-	 * Free that memory.  Its last use may still be in flight in `stream`; NULL: it is not.  Also
-	 * called for a device that was lost.
+	 * Free that memory.  Its last use may still be in flight in `stream`; NULL: it is not.
+	 * Also called for a device that was lost.
 	 */
 	void (*free)(void *user, uint64_t address, int64_t bytes, kz_stream *stream);
 	void *user; /**< passed to both */

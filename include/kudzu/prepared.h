@@ -36,8 +36,8 @@ typedef struct kz_prepared kz_prepared;
  * @param args KZ_ARGS(...), as for kz_launch; bytes behind KZ_VALUE are copied.  KZ_IN, KZ_OUT and
  *        KZ_INOUT are refused.
  * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for host
- *         memory; KZ_LAUNCH if the grid, the block or the shared memory exceeds the device's limits;
- *         KZ_INVALID; KZ_UNSUPPORTED; KZ_NO_MEMORY.
+ *         memory; KZ_LAUNCH if the grid, the block or the shared memory exceeds the device's
+ *         limits; KZ_INVALID; KZ_UNSUPPORTED; KZ_NO_MEMORY.
  * Ownership: release it with kz_prepared_release.  It keeps the kernel's module, the stream of the
  *         options, and the memory of its arrays and buffers alive, so you may release these.  An
  *         address by KZ_DEVPTR is borrowed.
@@ -51,8 +51,8 @@ KZ_API KZ_NODISCARD kz_status kz_prepared_create(kz_prepared **out, kz_kernel *k
  *
  * @param index of the argument, from 0.
  * @param value KZ_ARG(x), or one of KZ_F, KZ_VALUE, KZ_DEVPTR; checked as in kz_launch.
- * @return KZ_OK; KZ_ARGUMENT; KZ_RANGE for an index that the kernel does not have; KZ_INVALID.  After
- *         a failure the argument is the old one.
+ * @return KZ_OK; KZ_ARGUMENT; KZ_RANGE for an index that the kernel does not have; KZ_INVALID.
+ *         After a failure the argument is the old one.
  */
 KZ_API KZ_NODISCARD kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value,
 	kz_error *err);

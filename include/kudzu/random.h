@@ -14,11 +14,11 @@
  *	}
  *	kz_random_release(rng);
  *
- * On the device a number depends on the seed, the stream and the offset only, not on the device, the
- * grid or the shape.  Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy
- * as 1, 2, 3", 2011) turns each offset into 128 bits: 4 float32, 2 float64 or integers, or one
- * number of a distribution that is drawn by rejection.  A call draws from the next offset on, in
- * row-major order.  A kernel that includes kudzu/random.cuh can draw the same numbers.
+ * On the device a number depends on the seed, the stream and the offset only, not on the device,
+ * the grid or the shape.  Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers:
+ * As Easy as 1, 2, 3", 2011) turns each offset into 128 bits: 4 float32, 2 float64 or integers, or
+ * one number of a distribution that is drawn by rejection.  A call draws from the next offset on,
+ * in row-major order.  A kernel that includes kudzu/random.cuh can draw the same numbers.
  *
  * On the host a kz_mt19937 is a struct of the caller, the Mersenne Twister MT19937 of Matsumoto and
  * Nishimura (1998).  numpy and PyTorch seed it in the same way, and make numbers of its words by
@@ -116,7 +116,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 	kz_random_draw((out), (rng), KZ_RANDOM_NORMAL, (dtype), shape, (mean), (deviation), NULL, \
 		(err))
 #define kz_random_log_normal(out, rng, dtype, shape, mean, deviation, err) \
-	kz_random_draw((out), (rng), KZ_RANDOM_LOG_NORMAL, (dtype), shape, (mean), (deviation), NULL, \
+	kz_random_draw((out), (rng), KZ_RANDOM_LOG_NORMAL, (dtype), shape, (mean), (deviation), \
+		NULL, \
 		(err))
 #define kz_random_exponential(out, rng, dtype, shape, mean, err) \
 	kz_random_draw((out), (rng), KZ_RANDOM_EXPONENTIAL, (dtype), shape, (mean), 0, NULL, (err))
@@ -128,7 +129,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 #define kz_random_poisson(out, rng, dtype, shape, mean, err) \
 	kz_random_draw((out), (rng), KZ_RANDOM_POISSON, (dtype), shape, (mean), 0, NULL, (err))
 #define kz_random_binomial(out, rng, dtype, shape, trials, probability, err) \
-	kz_random_draw((out), (rng), KZ_RANDOM_BINOMIAL, (dtype), shape, (trials), (probability), NULL, \
+	kz_random_draw((out), (rng), KZ_RANDOM_BINOMIAL, (dtype), shape, (trials), (probability), \
+		NULL, \
 		(err))
 #define kz_random_bernoulli(out, rng, dtype, shape, probability, err) \
 	kz_random_draw((out), (rng), KZ_RANDOM_BERNOULLI, (dtype), shape, (probability), 0, NULL, \
@@ -137,8 +139,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_integers(kz_array **out, kz_random *rng,
 /**
  * Draw a permutation of the numbers below `count`: numpy's permutation, with other numbers.
  *
- * It is the order of random keys of 63 bits, so each order is as likely as any other but for a share
- * of count^2 / 2^64.
+ * It is the order of random keys of 63 bits, so each order is as likely as any other but for a
+ * share of count^2 / 2^64.
  *
  * @param out set to an int64 array of shape (count,); NULL on failure.
  * @param stream NULL for the device's default stream.
@@ -154,7 +156,8 @@ KZ_API KZ_NODISCARD kz_status kz_random_permutation(kz_array **out, kz_random *r
  *
  * @param array of any dtype and strides, whose elements share no memory; at least 1-d.
  * @param stream NULL for the device's default stream.
- * @return as kz_random_permutation; KZ_INVALID also for a 0-d array and a generator of another device.
+ * @return as kz_random_permutation; KZ_INVALID also for a 0-d array and a generator of another
+ *         device.
  * Async: returns before the work is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_random_shuffle(kz_array *array, kz_random *rng, kz_stream *stream,
@@ -170,9 +173,9 @@ KZ_API KZ_NODISCARD kz_status kz_random_shuffle(kz_array *array, kz_random *rng,
  * @param weights n real numbers of any dtype, which need not add up to 1; NULL: all alike.  Without
  *        replacement, numbers are chosen one after the other by the weights of those that are left.
  * @param stream NULL for the device's default stream.
- * @return KZ_OK; KZ_INVALID for a negative number, for more choices than numbers (or weights that are
- *         not 0) without replacement, for weights of another shape or device, for negative ones and for
- *         those without a finite sum; KZ_STATE for weights in a capture; KZ_DEVICE_MEMORY.
+ * @return KZ_OK; KZ_INVALID for a negative number, for more choices than numbers (or weights that
+ *         are not 0) without replacement, for weights of another shape or device, for negative ones
+ *         and for those without a finite sum; KZ_STATE for weights in a capture; KZ_DEVICE_MEMORY.
  * Ownership: release the result with kz_array_release.
  * Async: returns before the work is done; with weights it waits for them.
  */

@@ -25,13 +25,14 @@ typedef struct kz_scan_options {
 	kz_dtype dtype;     /**< of the computation and the result; 0: the array's */
 	kz_stream *stream;  /**< NULL: the device's default stream */
 	kz_array *into;     /**< the array for the result; NULL: a new one.  It has the shape of the
-	                         one that is scanned, and may be that one.  Its dtype must be able to
-	                         hold the result's kind */
+	                         one that is scanned, and may be that one.  Its dtype must be able
+	                         to hold the result's kind */
 	void *reserved[3];
 } kz_scan_options;
 
 #ifdef __cplusplus
-#define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, nullptr, {}}
+#define KZ_SCAN_OPTIONS_INIT kz_scan_options{sizeof(kz_scan_options), -1, 0, 0, nullptr, nullptr, \
+	{}}
 #else
 #define KZ_SCAN_OPTIONS_INIT {.size = sizeof(kz_scan_options), .axis = -1}
 #endif
@@ -44,8 +45,8 @@ typedef struct kz_scan_options {
  * scanned from its own beginning, and combined with the result of everything before it.  Halves
  * are scanned as float32 and rounded at the end.
  *
- * @param out set to the result, which is row-major; NULL on failure.  If the options have `into`, it is
- *        set to that array with one more reference, and may be NULL.
+ * @param out set to the result, which is row-major; NULL on failure.  If the options have `into`,
+ *        it is set to that array with one more reference, and may be NULL.
  * @param operation an expression in CUDA C that combines `a`, the result so far, and `b`: "a +
  *        b".  It must be associative.
  * @param neutral an expression for the neutral element: "0".

@@ -3,8 +3,8 @@
 #define KUDZU_SETS_H
 
 /*
- * The different elements of arrays, and sets of them: numpy's unique, isin, union1d, intersect1d and
- * setdiff1d.
+ * The different elements of arrays, and sets of them: numpy's unique, isin, union1d, intersect1d
+ * and setdiff1d.
  *
  *	if (kz_unique(&values, NULL, NULL, &counts, a, NULL, &err)
  *	    || kz_isin(&mask, a, values, 0, NULL, &err)
@@ -45,8 +45,8 @@ typedef struct kz_set_options {
  * @param inverse set to the number of each element among the values, int64 of the array's shape.
  * @param counts set to how often each of them occurs, int64.
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_INVALID for a struct, which has no order, for options or a stream that do not fit;
- *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_INVALID for a struct, which has no order, for options or a stream that do not
+ *         fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: waits for the array, so in a capture it is KZ_STATE.
  */
 KZ_API KZ_NODISCARD kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse,

@@ -22,8 +22,8 @@
  * numbers do not allow is KZ_NUMERIC: singular matrices, matrices that are not positive definite,
  * iterations that do not converge, and NaN or infinity where a library might not end.  In a batch
  * the message names the matrix.  The error's domain is KZ_DOMAIN_LAPACK, its code LAPACK's `info`.
- * Elsewhere a NaN gives results with NaN.  Matrices with NaN or infinity, and those with pivots that
- * have no reciprocal, are factored by our own LU factorization, whatever libraries there are.
+ * Elsewhere a NaN gives results with NaN.  Matrices with NaN or infinity, and those with pivots
+ * that have no reciprocal, are factored by our own LU factorization, whatever libraries there are.
  *
  * `options` may be NULL.  A function with one result takes all of them, one with several only
  * the stream.  KZ_INVALID is the answer to shapes that do not fit, with both, to matrices that must
@@ -57,8 +57,8 @@ KZ_API KZ_NODISCARD kz_status kz_inv(kz_array **out, kz_array *array, const kz_o
 /**
  * Compute determinants of (..., n, n); numpy.linalg.det.
  *
- * The determinant of a singular matrix is 0, that of a 0 x 0 matrix is 1, that of a matrix with a NaN
- * is NaN.  Only the result can overflow.
+ * The determinant of a singular matrix is 0, that of a 0 x 0 matrix is 1, that of a matrix with a
+ * NaN is NaN.  Only the result can overflow.
  */
 KZ_API KZ_NODISCARD kz_status kz_det(kz_array **out, kz_array *array, const kz_op_options *options,
 	kz_error *err);
@@ -248,8 +248,8 @@ typedef enum kz_norm_kind {
  * @param axes KZ_AXES(1) for vectors; KZ_AXES(-2, -1) for matrices with these rows and columns;
  *        KZ_ALL_AXES.
  * @param options NULL for the defaults; `ddof` is not used.
- * @return KZ_OK; KZ_INVALID for an order that does not exist for so many axes, and for the largest or
- *         smallest of no elements; KZ_RANGE for an axis that the array does not have.
+ * @return KZ_OK; KZ_INVALID for an order that does not exist for so many axes, and for the largest
+ *         or smallest of no elements; KZ_RANGE for an axis that the array does not have.
  */
 KZ_API KZ_NODISCARD kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind,
 	double p, kz_axes axes, const kz_reduce_options *options, kz_error *err);

@@ -12,9 +12,9 @@
  *		kz_error_print(&err, stderr);
  *	}
  *
- * The order is numpy's: NaN comes last, -0 and 0 are equal, and complex numbers are ordered by their
- * real parts and then by their imaginary parts.  Every sort is stable: equal elements keep their
- * order.  A sort does not wait for the device, and a graph can capture it.
+ * The order is numpy's: NaN comes last, -0 and 0 are equal, and complex numbers are ordered by
+ * their real parts and then by their imaginary parts.  Every sort is stable: equal elements keep
+ * their order.  A sort does not wait for the device, and a graph can capture it.
  */
 #include <kudzu/ops.h>
 
@@ -26,10 +26,11 @@ extern "C" {
 typedef struct kz_sort_options {
 	size_t size;        /**< sizeof(kz_sort_options) */
 	kz_stream *stream;  /**< NULL: the device's default stream */
-	int32_t descending; /**< nonzero: the largest element first.  NaN comes first, and equal elements
-	                         keep their order */
+	int32_t descending; /**< nonzero: the largest element first.  NaN comes first, and equal
+	                         elements keep their order */
 	int32_t reserved_number; /**< 0 */
-	const char *preamble; /**< CUDA C before a comparison: includes, functions, the struct; or NULL */
+	const char *preamble; /**< CUDA C before a comparison: includes, functions, the struct; or
+	                           NULL */
 	void *reserved[4];
 } kz_sort_options;
 
@@ -42,14 +43,15 @@ typedef struct kz_sort_options {
 /**
  * Sort an array along an axis: numpy's sort with kind='stable'.
  *
- * It is a radix sort with digits of 8 bits, which skips the digits that all elements of a row share.
+ * It is a radix sort with digits of 8 bits, which skips the digits that all elements of a row
+ * share.
  *
  * @param out set to the sorted copy, which is row-major; NULL on failure.
  * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
  * @param axis from 0, or negative from the end.
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, which has no order
- *         of its own, and for options or a stream that do not fit; KZ_DEVICE_MEMORY.
+ * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, which has no
+ *         order of its own, and for options or a stream that do not fit; KZ_DEVICE_MEMORY.
  * Ownership: release the result with kz_array_release, as all results below.
  * Async: returns before the work is done.
  */
@@ -89,8 +91,8 @@ KZ_API KZ_NODISCARD kz_status kz_sort_by_key(kz_array **keys_out, kz_array **val
  *
  * @param out set to the sorted copy, which is row-major; NULL on failure.
  * @param array of any dtype, shape and strides.
- * @param less an expression that says whether the element `a` comes before `b`: "a.x < b.x".  It must
- *        be a strict weak order, else the order of the result is unspecified.
+ * @param less an expression that says whether the element `a` comes before `b`: "a.x < b.x".  It
+ *        must be a strict weak order, else the order of the result is unspecified.
  * @param options NULL for the defaults.  `descending` puts `a` behind `b` where `less` says before.
  * @return as kz_sort; KZ_INVALID also for no text; KZ_COMPILE for one that does not compile, with
  *         the place in it.
@@ -111,11 +113,12 @@ KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array
 /**
  * Find the greatest elements along an axis, or the least: torch.topk.
  *
- * They are the first ones of a stable sort, so of equal elements those with the least indexes.  Of a long
- * axis, unless it is of complex numbers, the last of them is selected, and only they are sorted.
+ * They are the first ones of a stable sort, so of equal elements those with the least indexes.  Of
+ * a long axis, unless it is of complex numbers, the last of them is selected, and only they are
+ * sorted.
  *
- * @param values set to `count` elements along the axis, the greatest one first (of the least, the least);
- *        NULL if nobody wants them, as the next.  Both are NULL on failure.
+ * @param values set to `count` elements along the axis, the greatest one first (of the least, the
+ *        least); NULL if nobody wants them, as the next.  Both are NULL on failure.
  * @param indexes set to where they are along the axis, int64.
  * @param count from 0 to the axis's extent.
  * @param largest nonzero: the greatest.  NaN counts as greater than all numbers.
@@ -123,28 +126,28 @@ KZ_API KZ_NODISCARD kz_status kz_argsort_compare(kz_array **out, kz_array *array
  * @return as kz_sort; KZ_RANGE also for another count, and for a 0-d array.
  * Async: returns before the work is done.
  */
-KZ_API KZ_NODISCARD kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count,
-	int64_t axis, int largest, const kz_sort_options *options, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array,
+	int64_t count, int64_t axis, int largest, const kz_sort_options *options, kz_error *err);
 
 /**
- * Put the elements at some places of a sorted axis there, those before one of them in front of it and those
- * behind it after it: numpy.partition.
+ * Put the elements at some places of a sorted axis there, those before one of them in front of it
+ * and those behind it after it: numpy.partition.
  *
- * Elements at up to four places of a long axis are selected, and then elements that lie between the same
- * ones keep their order.  Else, and for complex numbers, the axis is sorted.
+ * Elements at up to four places of a long axis are selected, and then elements that lie between the
+ * same ones keep their order.  Else, and for complex numbers, the axis is sorted.
  *
  * @param out set to the copy, which is row-major; NULL on failure.
  * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
- * @param kth the places on the host, `count` of them: from 0, or negative from the end.  May be NULL if
- *        there are none.  They are read before the call returns.
+ * @param kth the places on the host, `count` of them: from 0, or negative from the end.  May be
+ *        NULL if there are none.  They are read before the call returns.
  * @param axis from 0, or negative from the end.
  * @param options NULL for the defaults.  `descending` is the order of the sorted axis.
- * @return as kz_sort; KZ_RANGE also for a place outside of the axis, which the message names; KZ_INVALID
- *         also for a negative count.
+ * @return as kz_sort; KZ_RANGE also for a place outside of the axis, which the message names;
+ *         KZ_INVALID also for a negative count.
  * Async: returns before the work is done.
  */
-KZ_API KZ_NODISCARD kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count,
-	int64_t axis, const kz_sort_options *options, kz_error *err);
+KZ_API KZ_NODISCARD kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth,
+	int64_t count, int64_t axis, const kz_sort_options *options, kz_error *err);
 
 /**
  * Find the indexes that partition an array along an axis: numpy.argpartition.
@@ -170,16 +173,17 @@ typedef enum kz_quantile_method {
 /**
  * Find the quantile of the elements along an axis: numpy.quantile.
  *
- * It is the element at place q (n - 1) of n sorted ones.  With a NaN among them it is NaN.  Of a long axis
- * it is selected, without a sort.
+ * It is the element at place q (n - 1) of n sorted ones.  With a NaN among them it is NaN.  Of a
+ * long axis it is selected, without a sort.
  *
- * @param out set to the quantiles, of the array's dtype if that is of floats, else float64; NULL on failure.
+ * @param out set to the quantiles, of the array's dtype if that is of floats, else float64; NULL on
+ *        failure.
  * @param array real numbers, of any shape and strides.
  * @param q from 0 to 1.
  * @param axes one axis, which the result does not have, or KZ_ALL_AXES for one number.
  * @param options NULL for the defaults; `descending` is ignored.
- * @return as kz_sort; KZ_INVALID also for more axes, for no elements, complex numbers and an unknown method;
- *         KZ_RANGE also for q.
+ * @return as kz_sort; KZ_INVALID also for more axes, for no elements, complex numbers and an
+ *         unknown method; KZ_RANGE also for q.
  * Async: returns before the work is done.
  */
 KZ_API KZ_NODISCARD kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,

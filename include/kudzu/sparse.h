@@ -20,15 +20,15 @@
  *	     pointers[r + 1].  Rows may have their columns in any order.
  *	COO: the row of each entry.  Entries may have any order.
  *
- * Entries of one row and column count as their sum.  Values are floats or complex numbers; halves are
- * computed as float32 and rounded once.  Columns, rows and pointers are int32, or int64.
+ * Entries of one row and column count as their sum.  Values are floats or complex numbers; halves
+ * are computed as float32 and rounded once.  Columns, rows and pointers are int32, or int64.
  *
- * A matrix never changes, and keeps its parts alive.  Arrays without gaps, of one type of index, are
- * shared and not copied: do not write to them while there is a matrix of them.
+ * A matrix never changes, and keeps its parts alive.  Arrays without gaps, of one type of index,
+ * are shared and not copied: do not write to them while there is a matrix of them.
  *
  * Each sum has one order, so results have the same bits in every run.  Those of conversions, and of
- * products of a CSR matrix as it is, do not depend on the device either.  Products return before the
- * work is done; where a call waits for the device, its comment says so.
+ * products of a CSR matrix as it is, do not depend on the device either.  Products return before
+ * the work is done; where a call waits for the device, its comment says so.
  *
  * `options` may be NULL.  Every function refuses, with KZ_INVALID, arrays and matrices of different
  * devices, shapes that do not fit, with both, and types that it does not take.
@@ -52,8 +52,8 @@ typedef enum kz_sparse_format {
 typedef struct kz_sparse_options {
 	size_t size;        /**< sizeof(kz_sparse_options) */
 	kz_stream *stream;  /**< NULL: the device's default stream */
-	int32_t trusted;    /**< nonzero: the numbers in the parts are not checked.  A product with wrong
-	                         ones reads and writes outside of its arrays */
+	int32_t trusted;    /**< nonzero: the numbers in the parts are not checked.  A product with
+	                         wrong ones reads and writes outside of its arrays */
 	int32_t reserved_int;
 	void *reserved[4];
 } kz_sparse_options;
@@ -64,7 +64,10 @@ typedef struct kz_sparse_options {
 #define KZ_SPARSE_OPTIONS_INIT {.size = sizeof(kz_sparse_options)}
 #endif
 
-/** What a matrix is.  Initialize with KZ_SPARSE_INFO_INIT.  The arrays are borrowed from the matrix. */
+/**
+ * What a matrix is.  Initialize with KZ_SPARSE_INFO_INIT.  The arrays are borrowed from the
+ * matrix.
+ */
 typedef struct kz_sparse_info {
 	size_t size;             /**< sizeof(kz_sparse_info) */
 	kz_sparse_format format; /**< how it is stored */
@@ -98,8 +101,8 @@ typedef struct kz_sparse_info {
  * @param indptr (rows + 1,) pointers, int32 or int64: ascending from 0 to count.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_INVALID for types, and for lengths that do not fit; KZ_RANGE for a column or a
- *         pointer that is out of range, with the first one; KZ_STATE in a capture, unless the parts are
- *         trusted; KZ_NO_MEMORY; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ *         pointer that is out of range, with the first one; KZ_STATE in a capture, unless the parts
+ *         are trusted; KZ_NO_MEMORY; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Ownership: release it with kz_sparse_release.
  * Async: waits for the check; trusted parts are not looked at.
  */
@@ -108,7 +111,8 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_create_csr(kz_sparse **out, int64_t rows
 	kz_error *err);
 
 /**
- * Create a COO matrix from its parts; scipy's coo_matrix((data, (row, col))).  As kz_sparse_create_csr.
+ * Create a COO matrix from its parts; scipy's coo_matrix((data, (row, col))).  As
+ * kz_sparse_create_csr.
  *
  * @param row_indices (count,) rows, int32 or int64.
  * @param column_indices (count,) columns.
@@ -128,7 +132,10 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_create_coo(kz_sparse **out, int64_t rows
 KZ_API KZ_NODISCARD kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array,
 	kz_sparse_format format, const kz_sparse_options *options, kz_error *err);
 
-/** Count one more reference on a matrix, for kz_sparse_release to take.  Returns it.  Any thread. */
+/**
+ * Count one more reference on a matrix, for kz_sparse_release to take.  Returns it.  Any
+ * thread.
+ */
 KZ_API kz_sparse *kz_sparse_retain(kz_sparse *sparse);
 
 /** Release a matrix.  NULL is fine.  Work in flight keeps the memory that it needs. */
@@ -146,10 +153,12 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_describe(kz_sparse *sparse, kz_sparse_in
 /**
  * Convert a matrix; scipy's tocsr and tocoo.
  *
- * COO becomes a CSR matrix whose rows have ascending columns.  Entries of one row and column are added
- * in their order.  CSR becomes COO with the same entries.  The same format gives the same matrix.
+ * COO becomes a CSR matrix whose rows have ascending columns.  Entries of one row and column are
+ * added in their order.  CSR becomes COO with the same entries.  The same format gives the same
+ * matrix.
  *
- * @return KZ_OK; KZ_INVALID; KZ_STATE in a capture, from COO to CSR; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
+ * @return KZ_OK; KZ_INVALID; KZ_STATE in a capture, from COO to CSR; KZ_DEVICE_MEMORY;
+ *         KZ_NO_COMPILER.
  * Ownership: release it with kz_sparse_release.
  * Async: COO to CSR waits for the order and the number of entries.
  */
@@ -159,8 +168,8 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *spar
 /**
  * Make op(sparse), a matrix of the same format.
  *
- * On a GPU each product with a transposed matrix, or with a COO matrix, makes a CSR matrix of it.  Do it
- * once if there are several products.
+ * On a GPU each product with a transposed matrix, or with a COO matrix, makes a CSR matrix of it.
+ * Do it once if there are several products.
  *
  * @return as kz_sparse_convert; it waits for nothing.
  * Ownership: release it with kz_sparse_release.
@@ -187,9 +196,9 @@ KZ_API KZ_NODISCARD kz_status kz_sparse_diagonal(kz_array **out, kz_sparse *spar
 /**
  * Multiply op(sparse), (m, n), by a vector or a matrix: (n,) gives (m,), (n, k) gives (m, k).
  *
- * The operands become their common type (kz_dtype_promote).  Sums are of fused multiply-adds.  With a
- * vector, or one column, a row of CSR has several sums, 1 to 32 as rows are long on average, which are
- * added by halves.  With more columns its products are added one after the other.
+ * The operands become their common type (kz_dtype_promote).  Sums are of fused multiply-adds.  With
+ * a vector, or one column, a row of CSR has several sums, 1 to 32 as rows are long on average,
+ * which are added by halves.  With more columns its products are added one after the other.
  *
  * @param op KZ_MATRIX_AS_IS, or what is made of the matrix first: see kz_sparse_transpose.
  * @param x 1-d or 2-d, any strides; what has gaps is copied first.
@@ -222,7 +231,8 @@ typedef struct kz_sparse_cg_options {
 } kz_sparse_cg_options;
 
 #ifdef __cplusplus
-#define KZ_SPARSE_CG_OPTIONS_INIT kz_sparse_cg_options{sizeof(kz_sparse_cg_options), nullptr, nullptr, \
+#define KZ_SPARSE_CG_OPTIONS_INIT kz_sparse_cg_options{sizeof(kz_sparse_cg_options), nullptr, \
+	nullptr, \
 	1e-5, 0, 0, KZ_PRECONDITIONER_NONE, 0, {}}
 #else
 #define KZ_SPARSE_CG_OPTIONS_INIT {.size = sizeof(kz_sparse_cg_options), .rtol = 1e-5}
@@ -255,10 +265,11 @@ typedef struct kz_sparse_cg_result {
  * @param b (n,).
  * @param options NULL for the defaults.
  * @param result set if it is not NULL.  Then x that has not converged is KZ_OK, with `converged` 0.
- * @return KZ_OK; KZ_INVALID for a matrix that is not square, tolerances below 0; KZ_NUMERIC if x has
- *         not converged and result is NULL, if a direction p has p^H a p that is not above 0 (then
- *         the matrix is not positive definite), if numbers become NaN or infinite, and for Jacobi if
- *         an element of the diagonal is not above 0, with the first one; KZ_STATE in a capture.
+ * @return KZ_OK; KZ_INVALID for a matrix that is not square, tolerances below 0; KZ_NUMERIC if x
+ *         has not converged and result is NULL, if a direction p has p^H a p that is not above 0
+ *         (then the matrix is not positive definite), if numbers become NaN or infinite, and for
+ *         Jacobi if an element of the diagonal is not above 0, with the first one; KZ_STATE in a
+ *         capture.
  * Ownership: release x with kz_array_release.
  * Async: waits for each iteration.
  */

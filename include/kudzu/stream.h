@@ -42,9 +42,9 @@ typedef struct kz_stream_options {
 	size_t size;      /**< sizeof(kz_stream_options) */
 	int32_t priority; /**< 0 is the default; lower numbers are more urgent.  Clamped to the
 	                       device's range, see kz_stream_priorities */
-	int32_t blocking; /**< nonzero: its work and that of CUDA's legacy default stream (NULL), which
-	                       other code of the program may use, wait for each other.  0: they do
-	                       not (CU_STREAM_NON_BLOCKING) */
+	int32_t blocking; /**< nonzero: its work and that of CUDA's legacy default stream (NULL),
+	                       which other code of the program may use, wait for each other.  0:
+	                       they do not (CU_STREAM_NON_BLOCKING) */
 	void *reserved[4];
 } kz_stream_options;
 
@@ -58,8 +58,8 @@ typedef struct kz_stream_options {
  * Create a stream with options.
  *
  * @param options NULL for the defaults.
- * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY; KZ_UNSUPPORTED for a priority if the driver knows none; the
- *         driver's failures.
+ * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY; KZ_UNSUPPORTED for a priority if the driver knows none;
+ *         the driver's failures.
  * Ownership: release it with kz_stream_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_create_with(kz_stream **out, kz_device *dev,
@@ -79,13 +79,15 @@ KZ_API KZ_NODISCARD kz_status kz_stream_priorities(int *least, int *greatest, kz
 /**
  * Use a stream that another library or the program itself has created.
  *
- * @param handle a CUstream (cudaStream_t) of the device's primary context.  NULL is the legacy default
- *        stream.  CU_STREAM_PER_THREAD is refused, since it is another stream in each thread.
+ * @param handle a CUstream (cudaStream_t) of the device's primary context.  NULL is the legacy
+ *        default stream.  CU_STREAM_PER_THREAD is refused, since it is another stream in each
+ *        thread.
  * @return KZ_OK; KZ_INVALID for a stream of another context; KZ_NO_MEMORY; the driver's failures.
- * Ownership: release it with kz_stream_release.  The handle is borrowed until then; the call does not
- *         destroy it.  What was last used in the stream is from then on ordered by the device's default
- *         stream, which waits for the work.  Do not use such arrays and buffers in another thread
- *         during the release.
+ * Ownership: release it with kz_stream_release.  The handle is borrowed until then; the call does
+ *        not
+ *         destroy it.  What was last used in the stream is from then on ordered by the device's
+ *         default stream, which waits for the work.  Do not use such arrays and buffers in another
+ *         thread during the release.
  */
 KZ_API KZ_NODISCARD kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle,
 	kz_error *err);
@@ -136,11 +138,11 @@ KZ_API KZ_NODISCARD kz_status kz_stream_describe(kz_stream *stream, kz_stream_in
 	kz_error *err);
 
 /**
- * Call a function of the program when the stream comes to it.  Later work in the stream waits until it
- * returns.
+ * Call a function of the program when the stream comes to it.  Later work in the stream waits until
+ * it returns.
  *
- * The driver calls it in a thread of its own.  It must not call CUDA or Kudzu, except for functions on
- * kz_error values, and must not wait for work of any stream.  It is not called if work before it
+ * The driver calls it in a thread of its own.  It must not call CUDA or Kudzu, except for functions
+ * on kz_error values, and must not wait for work of any stream.  It is not called if work before it
  * failed.  In a capture it becomes a part of the graph, and each launch of the graph calls it.
  *
  * @param function with C linkage; it must not throw or jump out.
@@ -170,7 +172,8 @@ KZ_API KZ_NODISCARD kz_status kz_event_create(kz_event **out, kz_device *dev, kz
 typedef struct kz_event_options {
 	size_t size;            /**< sizeof(kz_event_options) */
 	int32_t disable_timing; /**< nonzero: it measures no time, and costs less */
-	int32_t blocking_sync;  /**< nonzero: a thread that waits for it sleeps, and does not spin */
+	int32_t blocking_sync;  /**< nonzero: a thread that waits for it sleeps, and does not
+	                             spin */
 	int32_t interprocess;   /**< nonzero: kz_event_export can share it; needs disable_timing */
 	int32_t reserved_int;
 	void *reserved[4];
@@ -193,7 +196,10 @@ typedef struct kz_event_options {
 KZ_API KZ_NODISCARD kz_status kz_event_create_with(kz_event **out, kz_device *dev,
 	const kz_event_options *options, kz_error *err);
 
-/** A name of an object that processes on one machine share.  Send its bytes to the other process. */
+/**
+ * A name of an object that processes on one machine share.  Send its bytes to the other
+ * process.
+ */
 typedef struct kz_ipc_handle {
 	unsigned char bytes[64]; /**< as the driver made them */
 } kz_ipc_handle;
@@ -213,7 +219,8 @@ KZ_API KZ_NODISCARD kz_status kz_event_export(kz_ipc_handle *out, kz_event *even
  *
  * @param dev the same device as in the other process.
  * @return KZ_OK; KZ_INVALID; KZ_NO_MEMORY; KZ_UNSUPPORTED; KZ_PERMISSION on the CPU device for a
- *         process of another user; the driver's failures, also for a handle that this process has made.
+ *         process of another user; the driver's failures, also for a handle that this process has
+ *         made.
  * Ownership: release it with kz_event_release.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_import(kz_event **out, kz_device *dev,
@@ -240,8 +247,8 @@ KZ_API KZ_NODISCARD kz_status kz_event_query(kz_event *event, kz_error *err);
  * Measure the time between two events.
  *
  * @param out milliseconds.
- * @return KZ_OK; KZ_NOT_READY while either is still in flight; KZ_INVALID if one was never recorded,
- *         measures no time, or they belong to two devices.
+ * @return KZ_OK; KZ_NOT_READY while either is still in flight; KZ_INVALID if one was never
+ *         recorded, measures no time, or they belong to two devices.
  */
 KZ_API KZ_NODISCARD kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop,
 	kz_error *err);

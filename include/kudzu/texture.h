@@ -16,18 +16,19 @@
  *	kz_texture_release(texture);
  *	kz_cuda_array_release(texels);
  *
- * A launch in flight may use a texture or surface that is released.  A prepared launch and a graph do not
- * keep theirs: release it after them.
+ * A launch in flight may use a texture or surface that is released.  A prepared launch and a graph
+ * do not keep theirs: release it after them.
  *
- * To the compiler cudaTextureObject_t and cudaSurfaceObject_t are both unsigned long long.  So a launch
- * checks that such an argument is a texture or a surface that was not released, of the kernel's device,
- * for a parameter of that size.  Which of the two the kernel expects, and which texels, it cannot
- * check: on the CPU device a surface for a texture, or the reverse, is a KZ_FAULT.
+ * To the compiler cudaTextureObject_t and cudaSurfaceObject_t are both unsigned long long.  So a
+ * launch checks that such an argument is a texture or a surface that was not released, of the
+ * kernel's device, for a parameter of that size.  Which of the two the kernel expects, and which
+ * texels, it cannot check: on the CPU device a surface for a texture, or the reverse, is a
+ * KZ_FAULT.
  *
- * A CUDA array holds texels in an order of the device's choice, so that neighbours in two dimensions
- * are near each other.  A texel has 1, 2 or 4 channels.  Their types are KZ_I8, KZ_I16, KZ_I32,
- * KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.  There are no compressed, video or sparse CUDA arrays, and
- * CUDA has surfaces of CUDA arrays only.
+ * A CUDA array holds texels in an order of the device's choice, so that neighbours in two
+ * dimensions are near each other.  A texel has 1, 2 or 4 channels.  Their types are KZ_I8, KZ_I16,
+ * KZ_I32, KZ_U8, KZ_U16, KZ_U32, KZ_F16 and KZ_F32.  There are no compressed, video or sparse CUDA
+ * arrays, and CUDA has surfaces of CUDA arrays only.
  */
 #include <kudzu/array.h>
 
@@ -54,8 +55,8 @@ typedef enum kz_cuda_array_kind {
 typedef struct kz_cuda_array_options {
 	size_t size;       /**< sizeof(kz_cuda_array_options) */
 	int32_t kind;      /**< kz_cuda_array_kind */
-	int32_t channels;  /**< of a texel: 1, 2 or 4; 0 is 1.  If more than 1, arrays that are copied
-	                        have an innermost axis of so many. */
+	int32_t channels;  /**< of a texel: 1, 2 or 4; 0 is 1.  If more than 1, arrays that are
+	                        copied have an innermost axis of so many. */
 	int32_t levels;    /**< of a mipmap; 0 and 1: it is not a mipmap */
 	int32_t surface;   /**< nonzero: kernels may write it */
 	int32_t gather;    /**< nonzero: kernels may use tex2Dgather; a plain array of two axes */
@@ -74,7 +75,8 @@ typedef enum kz_texture_address {
 /** What a texture gives between texels.  The numbers never change. */
 typedef enum kz_texture_filter {
 	KZ_TEXTURE_POINT = 0, /**< the nearest texel */
-	KZ_TEXTURE_LINEAR = 1 /**< the weighted mean of two texels in each dimension; of floats only */
+	KZ_TEXTURE_LINEAR = 1 /**< the weighted mean of two texels in each dimension; of floats
+	                           only */
 } kz_texture_filter;
 
 /** How kernels read a texture.  Initialize with KZ_TEXTURE_OPTIONS_INIT. */
@@ -83,25 +85,27 @@ typedef struct kz_texture_options {
 	int32_t address[3];    /**< kz_texture_address along x, y and z */
 	int32_t filter;        /**< kz_texture_filter */
 	int32_t mipmap_filter; /**< the same, between levels of a mipmap */
-	int32_t as_float;      /**< nonzero: integers of 8 and 16 bits are read as floats, from 0 to 1 or
-	                            from -1 to 1 */
+	int32_t as_float;      /**< nonzero: integers of 8 and 16 bits are read as floats, from 0 to
+	                            1 or from -1 to 1 */
 	int32_t normalized;    /**< nonzero: coordinates go from 0 to 1; mipmaps need that */
 	int32_t srgb;          /**< nonzero: 8-bit texels are sRGB, and are read as linear floats */
 	int32_t seamless;      /**< nonzero: a cube is filtered across its edges */
-	int32_t channels;      /**< of kz_texture_from: 1, 2 or 4, an innermost axis; 0 is 1.  See dtype */
-	float border[4];       /**< the color for KZ_TEXTURE_BORDER; integers if texels are read as integers */
+	int32_t channels;      /**< of kz_texture_from: 1, 2 or 4, an innermost axis; 0 is 1.  See
+	                            dtype */
+	float border[4];       /**< the color for KZ_TEXTURE_BORDER; integers if texels are read as
+	                            integers */
 	float level_bias;      /**< added to the level of a mipmap */
 	float min_level;       /**< the levels to choose from; */
 	float max_level;       /**< 0 with min_level 0: all */
-	int32_t anisotropy;    /**< a GPU takes up to so many samples along the longer side of what a
-	                            pixel covers in a mipmap, 2 to 16; 0 and 1: one.  The CPU device
-	                            takes one */
+	int32_t anisotropy;    /**< a GPU takes up to so many samples along the longer side of what
+	                            a pixel covers in a mipmap, 2 to 16; 0 and 1: one.  The CPU
+	                            device takes one */
 	int32_t first_level;   /**< Of a CUDA array: the levels of its mipmap, ... */
 	int32_t level_count;   /**< 0: all from the first */
 	int32_t first_layer;   /**< ... and the layers of KZ_CUDA_ARRAY_LAYERED that kernels see */
 	int32_t layer_count;   /**< 0: all from the first */
-	kz_dtype dtype;        /**< Of a CUDA array: nonzero: the texels are read as `channels` numbers
-	                            of this type, which take as many bytes */
+	kz_dtype dtype;        /**< Of a CUDA array: nonzero: the texels are read as `channels`
+	                            numbers of this type, which take as many bytes */
 	int32_t reserved_int;
 	void *reserved[1];
 } kz_texture_options;
@@ -169,8 +173,8 @@ KZ_API void kz_cuda_array_release(kz_cuda_array *array);
  * Create a texture of a CUDA array.
  *
  * @param options NULL for the nearest texel, coordinates that count texels, and clamping.
- * @return KZ_OK; KZ_INVALID for options that do not go together; KZ_RANGE for levels and layers that
- *         are not there; KZ_NO_MEMORY; the driver's failures.
+ * @return KZ_OK; KZ_INVALID for options that do not go together; KZ_RANGE for levels and layers
+ *         that are not there; KZ_NO_MEMORY; the driver's failures.
  * Ownership: release it with kz_texture_release.  It keeps the CUDA array alive.
  */
 KZ_API KZ_NODISCARD kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,

@@ -305,7 +305,8 @@ kz_slice kz_slice_of(T index)
 template <size_t N>
 struct kz_slice_list {
 	kz_slice items[N ? N : 1];
-	operator kz_slices() const { return kz_slices{N ? items : nullptr, static_cast<int64_t>(N)}; }
+	operator kz_slices() const { return kz_slices{N ? items : nullptr, static_cast<int64_t>(N)};
+		}
 };
 
 template <class... T>

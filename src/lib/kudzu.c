@@ -12,12 +12,12 @@
  * src/lib/           the library: libkudzu
  *     cuda/          the table of driver functions, filled from a provider; native error codes
  *     rtc/           one call of NVRTC or nvJitLink: CUDA C -> image; what an image says of itself
- *     cache/         compile once: the key of a compile, the files that it may read, images as bytes
- *     core/          devices, streams, events, memory, pools, copies, element types, error values
- *     array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
+ *     cache/         compile once: the key of a compile, the files that it may read, images as
+ *     bytes core/          devices, streams, events, memory, pools, copies, element types, error
+ *     values array/         arrays: shapes, views, transfer, printing, .npy files, DLPack
  *     module/        images, modules, bundles, linking; kernels, their arguments, launches
- *     ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users' kernels
- *     linalg/        products of matrices, solvers, factors; the libraries that do them
+ *     ops/           expressions -> kernels: elementwise, reductions, scans, indexing, users'
+ *     kernels linalg/        products of matrices, solvers, factors; the libraries that do them
  *     fft/           transforms, convolution
  *     order/         sorting, searching, selecting, histograms, sets, segments
  *     sparse/        sparse matrices

@@ -39,13 +39,14 @@ kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 static kz_status across_set(struct kz_array *to, const char *host, struct kz_stream *stream,
 	kz_error *err)
 {
-	kz_status st = kz_copy_htod_async(to->buffer, to->offset, host, kz_array_size(to), stream, err);
+	kz_status st = kz_copy_htod_async(to->buffer, to->offset, host, kz_array_size(to), stream,
+		err);
 	return st ? st : kz_stream_synchronize(stream, err);
 }
 
 /* From the CPU device.  Its elements are put in order where they are. */
-static kz_status copy_from_host(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
-	kz_error *err)
+static kz_status copy_from_host(struct kz_array *to, struct kz_array *from,
+	struct kz_stream *stream, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
 	const struct strided elements = array_elements(from);
@@ -106,7 +107,8 @@ static kz_status array_copy_to(kz_array **out, struct kz_array *array, struct kz
 {
 	struct kz_array *copy;
 	kz_status st;
-	if ((st = array_check_capture(array, call, err)) || (st = stream_check_free(stream, call, err))
+	if ((st = array_check_capture(array, call, err))
+	    || (st = stream_check_free(stream, call, err))
 	    || (st = array_create_on(&copy, stream->device, array->dtype, &array->shape, stream,
 			err))) {
 		return st;

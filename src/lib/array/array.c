@@ -55,7 +55,8 @@ static kz_status array_layout(struct kz_array *array, kz_error *err)
 
 kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape, kz_error *err)
 {
-	struct kz_array *array = mem_alloc(sizeof(*array)); /* calloc would pass malloc's own cache by */
+	struct kz_array *array = mem_alloc(sizeof(*array)); /* calloc would pass malloc's own cache
+	                                                       by */
 	if (!array) {
 		return error_no_memory(err);
 	}
@@ -75,7 +76,8 @@ kz_status array_new(struct kz_array **out, kz_dtype dtype, const kz_shape *shape
 	return KZ_OK;
 }
 
-/* The end of a call that makes an array with its memory: it is given out, or undone after a failure. */
+/* The end of a call that makes an array with its memory: it is given out, or undone after a
+ * failure. */
 static kz_status array_give(kz_array **out, struct kz_array *array, kz_status st)
 {
 	if (!st) {
@@ -354,18 +356,20 @@ kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtyp
 kz_status kz_array_resize(kz_array *array, int64_t extent, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check(array, OBJECT_ARRAY, err)) || (st = array_check_first(&array->shape, err))) {
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = array_check_first(&array->shape, err))) {
 		return st;
 	}
 	if (array->offset != 0 || !array_is_contiguous(array)
 	    || kz_array_size(array) != array->buffer->size) {
-		return error_set(err, KZ_INVALID, "expected a row-major array over all of its buffer to "
-			"resize, got a view of part of it, or one with other strides");
+		return error_set(err, KZ_INVALID, "expected a row-major array over all of its "
+			"buffer to resize, got a view of part of it, or one with other strides");
 	}
 	struct kz_array resized = {.dtype = array->dtype, .shape = array->shape};
 	resized.shape.dims[0] = extent;
 	if ((st = array_layout(&resized, err))
-	    || (st = growable_resize(array->buffer, resized.count * dtype_size(array->dtype), __func__,
+	    || (st = growable_resize(array->buffer, resized.count * dtype_size(array->dtype),
+		__func__,
 			atomic_load(&array->refs), err))) {
 		return st;
 	}

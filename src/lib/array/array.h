@@ -103,7 +103,8 @@ static inline bool array_is_on_host(const struct kz_array *array)
 }
 
 /* Copy all elements to an array of the same shape and device, by a kernel in a stream (NULL: the
- * default one).  src/lib/ops makes kernels and is above this folder; src/lib/kudzu.c sets the function. */
+ * default one).  src/lib/ops makes kernels and is above this folder; src/lib/kudzu.c sets the
+ * function. */
 typedef kz_status array_copy_fn(struct kz_array *to, const struct kz_array *from,
 	struct kz_stream *stream, kz_error *err);
 extern array_copy_fn *const array_copy_by_kernel;

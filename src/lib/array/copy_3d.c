@@ -45,7 +45,8 @@ static bool box_find_end(int64_t *end, const struct box_side *side, const kz_cop
 }
 
 /* Fill in pitch and rows where they are 0, and check that rows and slices lie within them. */
-static kz_status box_check_pitch(struct box_side *side, const kz_copy_3d_options *box, kz_error *err)
+static kz_status box_check_pitch(struct box_side *side, const kz_copy_3d_options *box,
+	kz_error *err)
 {
 	const kz_copy_side *in = side->in;
 	bool has_slices = box->depth > 1 || in->z > 0;
@@ -55,20 +56,20 @@ static kz_status box_check_pitch(struct box_side *side, const kz_copy_3d_options
 	side->pitch = in->pitch ? in->pitch : has_rows ? box->width : row;
 	side->rows = in->rows ? in->rows : has_slices ? box->height : slice;
 	if (row > side->pitch) {
-		return error_set(err, KZ_INVALID, "'%s': expected rows within their pitch of %lld bytes, "
-			"got %lld from x = %lld on", side->name, (long long)side->pitch,
+		return error_set(err, KZ_INVALID, "'%s': expected rows within their pitch of %lld "
+			"bytes, got %lld from x = %lld on", side->name, (long long)side->pitch,
 			(long long)box->width, (long long)in->x);
 	}
 	if (slice > side->rows) {
-		return error_set(err, KZ_INVALID, "'%s': expected slices of at most %lld rows, got %lld "
-			"from y = %lld on", side->name, (long long)side->rows, (long long)box->height,
-			(long long)in->y);
+		return error_set(err, KZ_INVALID, "'%s': expected slices of at most %lld rows, got "
+			"%lld from y = %lld on", side->name, (long long)side->rows,
+			(long long)box->height, (long long)in->y);
 	}
 	return KZ_OK;
 }
 
-static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_options *box, int64_t size,
-	const char *what, kz_error *err)
+static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_options *box,
+	int64_t size, const char *what, kz_error *err)
 {
 	const kz_copy_side *in = side->in;
 	int64_t end;
@@ -84,13 +85,15 @@ static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_option
 		return error_set(err, KZ_RANGE, "'%s': the end of the box overflows 64 bits",
 			side->name);
 	}
-	return end <= size ? KZ_OK : error_set(err, KZ_RANGE, "'%s': the box ends at byte %lld of %s of "
-		"%lld byte%s", side->name, (long long)end, what, (long long)size, plural(size));
+	return end <= size ? KZ_OK
+		: error_set(err, KZ_RANGE, "'%s': the box ends at byte %lld of %s of %lld byte%s",
+			side->name, (long long)end, what, (long long)size, plural(size));
 }
 
 /* CUDA arrays */
 
-static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_options *box, kz_error *err)
+static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_options *box,
+	kz_error *err)
 {
 	const kz_copy_side *in = side->in;
 	const struct kz_cuda_array *texels = in->texels;
@@ -98,8 +101,8 @@ static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_option
 	struct device_scope scope;
 	kz_status st;
 	if (in->pitch || in->rows || in->offset) {
-		return error_set(err, KZ_INVALID, "'%s': a CUDA array has no pitch, rows and offset",
-			side->name);
+		return error_set(err, KZ_INVALID,
+			"'%s': a CUDA array has no pitch, rows and offset", side->name);
 	}
 	if ((st = device_enter(texels->memory->device, &scope, err))) {
 		return st;
@@ -111,17 +114,17 @@ static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_option
 	}
 	cuda_array_measure(&extent, texels, in->level);
 	if (in->x % extent.texel || box->width % extent.texel) {
-		return error_set(err, KZ_INVALID, "'%s': expected whole texels of %lld bytes, got %lld bytes "
-			"from x = %lld on", side->name, (long long)extent.texel, (long long)box->width,
-			(long long)in->x);
+		return error_set(err, KZ_INVALID, "'%s': expected whole texels of %lld bytes, got "
+			"%lld bytes from x = %lld on", side->name, (long long)extent.texel,
+			(long long)box->width, (long long)in->x);
 	}
 	if (in->x > extent.width - box->width || in->y > extent.height - box->height
 	    || in->z > extent.depth - box->depth) {
-		return error_set(err, KZ_RANGE, "'%s': %lld bytes by %lld by %lld at (%lld, %lld, %lld) of a "
-			"CUDA array that has %lld by %lld by %lld", side->name, (long long)box->width,
-			(long long)box->height, (long long)box->depth, (long long)in->x, (long long)in->y,
-			(long long)in->z, (long long)extent.width, (long long)extent.height,
-			(long long)extent.depth);
+		return error_set(err, KZ_RANGE, "'%s': %lld bytes by %lld by %lld at (%lld, %lld, "
+			"%lld) of a CUDA array that has %lld by %lld by %lld", side->name,
+			(long long)box->width, (long long)box->height, (long long)box->depth,
+			(long long)in->x, (long long)in->y, (long long)in->z,
+			(long long)extent.width, (long long)extent.height, (long long)extent.depth);
 	}
 	return KZ_OK;
 }
@@ -140,12 +143,13 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 			side->name, count);
 		return KZ_INVALID;
 	}
-	if (in->x < 0 || in->y < 0 || in->z < 0 || in->offset < 0 || in->pitch < 0 || in->rows < 0) {
+	if (in->x < 0 || in->y < 0 || in->z < 0 || in->offset < 0 || in->pitch < 0
+	    || in->rows < 0) {
 		return error_set(err, KZ_INVALID, "'%s': expected numbers of at least 0, got x "
 			"%lld, y %lld, z %lld, offset %lld, pitch %lld, rows %lld",
 			side->name, (long long)in->x,
-			(long long)in->y, (long long)in->z, (long long)in->offset, (long long)in->pitch,
-			(long long)in->rows);
+			(long long)in->y, (long long)in->z, (long long)in->offset,
+			(long long)in->pitch, (long long)in->rows);
 	}
 	if (in->host) {
 		side->address = (uintptr_t)in->host + (uint64_t)in->offset;
@@ -194,8 +198,8 @@ static bool box_overlaps(const struct box_side *to, const struct box_side *from,
 	return overlap_elements(&rows[0], address[0], &rows[1], address[1]);
 }
 
-static kz_status box_check(struct box_side *to, struct box_side *from, const kz_copy_3d_options *box,
-	const char *call, kz_error *err)
+static kz_status box_check(struct box_side *to, struct box_side *from,
+	const kz_copy_3d_options *box, const char *call, kz_error *err)
 {
 	kz_status st = pointer_check_as(box, "a kz_copy_3d_options", call, "box", err);
 	if (st) {
@@ -208,11 +212,13 @@ static kz_status box_check(struct box_side *to, struct box_side *from, const kz_
 	*to = (struct box_side){.name = "to", .in = &box->to};
 	*from = (struct box_side){.name = "from", .in = &box->from};
 	if (box->width < 0 || box->height < 0 || box->depth < 0) {
-		(void)error_set(err, KZ_INVALID, "expected a box of 0 bytes or more, got %lld by %lld by "
-			"%lld", (long long)box->width, (long long)box->height, (long long)box->depth);
+		(void)error_set(err, KZ_INVALID, "expected a box of 0 bytes or more, got %lld by "
+			"%lld by %lld", (long long)box->width, (long long)box->height,
+			(long long)box->depth);
 		return KZ_INVALID;
 	}
-	if ((st = box_check_side(to, box, call, err)) || (st = box_check_side(from, box, call, err))) {
+	if ((st = box_check_side(to, box, call, err))
+	    || (st = box_check_side(from, box, call, err))) {
 		return st;
 	}
 	if (!to->memory && !from->memory) {
@@ -233,7 +239,8 @@ static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_si
 	const kz_copy_3d_options *box)
 {
 	static const CUmemorytype types[2][2] = {
-		{CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE}, {CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_ARRAY}};
+		{CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
+		{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_ARRAY}};
 	return (CUDA_MEMCPY3D){
 		.srcXInBytes = (size_t)from->in->x, .srcY = (size_t)from->in->y,
 		.srcZ = (size_t)from->in->z,
@@ -241,7 +248,8 @@ static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_si
 		.srcHost = (const void *)(uintptr_t)from->address, /* NOLINT: an address it is */
 		.srcDevice = from->address, .srcArray = from->texels,
 		.srcPitch = (size_t)from->pitch, .srcHeight = (size_t)from->rows,
-		.dstXInBytes = (size_t)to->in->x, .dstY = (size_t)to->in->y, .dstZ = (size_t)to->in->z,
+		.dstXInBytes = (size_t)to->in->x, .dstY = (size_t)to->in->y,
+		.dstZ = (size_t)to->in->z,
 		.dstMemoryType = types[!!to->in->texels][!!to->memory],
 		.dstHost = (void *)(uintptr_t)to->address, /* NOLINT */
 		.dstDevice = to->address, .dstArray = to->texels,
@@ -251,15 +259,16 @@ static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_si
 	};
 }
 
-/* The driver's call.  Between devices the description names both contexts, where it has gaps else. */
+/* The driver's call.  Between devices the description names both contexts, where it has gaps
+ * else. */
 static kz_status box_start(const struct box_side *to, const struct box_side *from,
 	const kz_copy_3d_options *box, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_device *dev = stream->device;
 	const CUDA_MEMCPY3D copy = box_describe(to, from, box);
 	if (!to->memory || !from->memory || to->memory->device == from->memory->device) {
-		return device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle), "cuMemcpy3DAsync",
-			err);
+		return device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle),
+			"cuMemcpy3DAsync", err);
 	}
 	CUDA_MEMCPY3D_PEER peers;
 	static_assert(sizeof(peers) == sizeof(copy)
@@ -338,8 +347,10 @@ kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz
 {
 	struct box_side to, from;
 	kz_status st;
-	if ((st = box_check(&to, &from, options, __func__, err)) || (st = object_check(stream, OBJECT_STREAM, err))
-	    || (st = stream_pick(&stream, (to.memory ? to.memory : from.memory)->device, stream, err))
+	if ((st = box_check(&to, &from, options, __func__, err))
+	    || (st = object_check(stream, OBJECT_STREAM, err))
+	    || (st = stream_pick(&stream, (to.memory ? to.memory : from.memory)->device, stream,
+		err))
 	    || box_is_empty(options) || (st = box_check_overlap(&to, &from, options, err))) {
 		return st;
 	}

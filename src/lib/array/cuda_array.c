@@ -26,11 +26,12 @@ kz_status cuda_array_format(CUarray_format *out, kz_dtype dtype, int64_t channel
 	*out = dtype < countof(formats) ? formats[dtype] : 0;
 	if (*out == 0) {
 		const char *name = kz_dtype_name(dtype);
-		return error_set(err, KZ_INVALID, "expected texels of 8, 16 or 32 bits, of integers or "
-			"floats, got %s", name ? name : "a number that is not a dtype");
+		return error_set(err, KZ_INVALID, "expected texels of 8, 16 or 32 bits, of "
+			"integers or floats, got %s", name ? name : "a number that is not a dtype");
 	}
 	return channels == 1 || channels == 2 || channels == 4 ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected 1, 2 or 4 channels, got %lld", (long long)channels);
+		: error_set(err, KZ_INVALID, "expected 1, 2 or 4 channels, got %lld",
+			(long long)channels);
 }
 
 kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
@@ -41,7 +42,8 @@ kz_status cuda_array_check_options(struct kz_cuda_array_options *out,
 		return struct_refuse("kz_cuda_array_options", out->size, sizeof(*out), err);
 	}
 	if (out->kind < KZ_CUDA_ARRAY_PLAIN || out->kind > KZ_CUDA_ARRAY_CUBE_LAYERED) {
-		return error_set(err, KZ_INVALID, "expected a kz_cuda_array_kind, got %d", (int)out->kind);
+		return error_set(err, KZ_INVALID, "expected a kz_cuda_array_kind, got %d",
+			(int)out->kind);
 	}
 	if (out->levels < 0) {
 		return error_set(err, KZ_INVALID, "expected 0 or more levels, got %d",
@@ -58,7 +60,8 @@ static kz_status cuda_array_check_shape(const kz_shape *shape, int32_t kind, kz_
 		const char *axes;
 		int64_t least, most;
 	} kinds[] = {
-		[KZ_CUDA_ARRAY_PLAIN] = {"(width), (height, width) or (depth, height, width)", 1, 3},
+		[KZ_CUDA_ARRAY_PLAIN] = {"(width), (height, width) or (depth, height, width)", 1,
+			3},
 		[KZ_CUDA_ARRAY_LAYERED] = {"(layers, width) or (layers, height, width)", 2, 3},
 		[KZ_CUDA_ARRAY_CUBE] = {"(6, width, width)", 3, 3},
 		[KZ_CUDA_ARRAY_CUBE_LAYERED] = {"(6 * layers, width, width)", 3, 3},
@@ -72,7 +75,8 @@ static kz_status cuda_array_check_shape(const kz_shape *shape, int32_t kind, kz_
 		ok = dims[1] == dims[2]
 			&& (kind == KZ_CUDA_ARRAY_CUBE ? dims[0] == 6 : dims[0] % 6 == 0);
 	}
-	return ok ? KZ_OK : error_set(err, KZ_INVALID, "expected a shape %s, got %s", kinds[kind].axes,
+	return ok ? KZ_OK : error_set(err, KZ_INVALID, "expected a shape %s, got %s",
+		kinds[kind].axes,
 		shape->ndim >= 0 && shape->ndim <= KZ_MAX_DIMS ? shape_text(shape).text : "none");
 }
 
@@ -93,7 +97,8 @@ CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *array,
 		.Height = in_layer > 1 ? (size_t)dims[ndim - 2] : 0,
 		.Depth = has_layers || in_layer > 2 ? (size_t)dims[0] : 0,
 		.Format = format, .NumChannels = (unsigned)array->how.channels,
-		.Flags = flags[array->how.kind] | (array->how.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0)
+		.Flags = flags[array->how.kind]
+		| (array->how.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0)
 			| (array->how.gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0),
 	};
 }
@@ -145,14 +150,15 @@ kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dty
 	CUarray_format format;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err)) || (st = cuda_array_check_options(&how, options, err))
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = cuda_array_check_options(&how, options, err))
 	    || (st = cuda_array_format(&format, dtype, how.channels, err))
 	    || (st = cuda_array_check_shape(&shape, how.kind, err))) {
 		return st;
 	}
 	if (how.gather && (how.kind != KZ_CUDA_ARRAY_PLAIN || shape.ndim != 2)) {
-		return error_set(err, KZ_INVALID, "tex2Dgather reads plain CUDA arrays (height, width), got a "
-			"shape %s", shape_text(&shape).text);
+		return error_set(err, KZ_INVALID, "tex2Dgather reads plain CUDA arrays (height, "
+			"width), got a shape %s", shape_text(&shape).text);
 	}
 	struct kz_cuda_array *array = mem_zalloc(1, sizeof(*array));
 	if (!array) {

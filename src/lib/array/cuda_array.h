@@ -27,7 +27,8 @@ kz_status cuda_array_check_level(const struct kz_cuda_array *array, int64_t leve
 /* The shape of a level, with an axis for channels if there are more than one. */
 kz_shape cuda_array_shape(const struct kz_cuda_array *array, int64_t level);
 /* What the driver was asked for. */
-CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *array, CUarray_format format);
+CUDA_ARRAY3D_DESCRIPTOR cuda_array_describe(const struct kz_cuda_array *array,
+	CUarray_format format);
 /* One level of a mipmap, or the array itself as level 0; the context is current. */
 kz_status cuda_array_level(CUarray *out, const struct kz_cuda_array *array, int64_t level,
 	kz_error *err);

@@ -15,7 +15,8 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 	kz_shape shape = cuda_array_shape(texels, level);
 	if (array_device(array) != texels->memory->device) {
 		return error_set(err, KZ_INVALID, "the array is on %s, the CUDA array on %s",
-			kz_device_name(array_device(array)), kz_device_name(texels->memory->device));
+			kz_device_name(array_device(array)),
+			kz_device_name(texels->memory->device));
 	}
 	if (array->dtype != texels->dtype) {
 		return error_set(err, KZ_INVALID, "expected an array of %s, got one of %s",
@@ -26,7 +27,8 @@ static kz_status cuda_array_check_copy(const struct kz_cuda_array *texels, int64
 			shape_text(&shape).text, shape_text(&array->shape).text);
 	}
 	return array_is_contiguous(array) ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected a contiguous array; kz_array_copy makes one");
+		: error_set(err, KZ_INVALID,
+			"expected a contiguous array; kz_array_copy makes one");
 }
 
 /* Check a copy between a whole level and an array, and describe the one to the array. */
@@ -105,7 +107,8 @@ kz_status kz_cuda_array_from(kz_cuda_array **out, const kz_array *from,
 	}
 	kz_shape shape = from->shape;
 	shape.ndim -= how.channels > 1 && shape.ndim > 0;
-	if (!(st = kz_cuda_array_create(&array, array_device(from), from->dtype, shape, &how, err))) {
+	if (!(st = kz_cuda_array_create(&array, array_device(from), from->dtype, shape, &how,
+		err))) {
 		st = kz_cuda_array_set(array, 0, from, err);
 		if (st) {
 			kz_cuda_array_release(array);

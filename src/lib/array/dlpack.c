@@ -272,7 +272,8 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 	if ((st = check_device(dev, foreign->tensor, err))
 	    || (st = read_layout(&layout, foreign->tensor, err))) {
 		if (mine) {
-			error_add_argument(err, foreign->versioned ? "kz_dlpack_import_versioned_take"
+			error_add_argument(err, foreign->versioned
+				? "kz_dlpack_import_versioned_take"
 				: "kz_dlpack_import_take", "tensor");
 		}
 		return st;

@@ -116,8 +116,8 @@ void inflate_free(struct inflate *inflate)
 	}
 }
 
-enum inflate_state inflate_some(struct inflate *inflate, const char **from, int64_t *from_size, char **to,
-	int64_t *to_size)
+enum inflate_state inflate_some(struct inflate *inflate, const char **from, int64_t *from_size,
+	char **to, int64_t *to_size)
 {
 	struct z_stream *stream = &inflate->stream;
 	unsigned in = at_most(*from_size), out = at_most(*to_size);

@@ -13,9 +13,9 @@ enum inflate_state { INFLATE_MORE, INFLATE_END, INFLATE_DAMAGED, INFLATE_NO_MEMO
 kz_status inflate_create(struct inflate **out, const char *name, kz_error *err);
 void inflate_free(struct inflate *inflate);
 
-/* Inflate a piece, and move the four on.  INFLATE_MORE: call it again, with more input where that is
- * used up.  A call that can do nothing says INFLATE_DAMAGED. */
-enum inflate_state inflate_some(struct inflate *inflate, const char **from, int64_t *from_size, char **to,
-	int64_t *to_size);
+/* Inflate a piece, and move the four on.  INFLATE_MORE: call it again, with more input where that
+ * is used up.  A call that can do nothing says INFLATE_DAMAGED. */
+enum inflate_state inflate_some(struct inflate *inflate, const char **from, int64_t *from_size,
+	char **to, int64_t *to_size);
 
 #endif

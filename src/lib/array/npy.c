@@ -131,8 +131,8 @@ static void npy_normalize(char *data, int64_t size, const struct npy *npy)
 	}
 }
 
-static kz_status npy_make_normal(struct kz_array **out, struct kz_device *dev, const struct npy *npy,
-	const char *elements, kz_error *err)
+static kz_status npy_make_normal(struct kz_array **out, struct kz_device *dev,
+	const struct npy *npy, const char *elements, kz_error *err)
 {
 	int64_t strides[KZ_MAX_DIMS], stride = npy->size;
 	for (int64_t i = 0; i < npy->shape.ndim; i++) {
@@ -267,8 +267,8 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 	size_t len = make_header(header, array);
 	int64_t need = kz_npy_size(array);
 	if (kz_array_size(array) != need - (int64_t)len) {
-		return error_set(err, KZ_RANGE, "an array of %lld bytes is too large for a .npy file",
-			(long long)kz_array_size(array));
+		return error_set(err, KZ_RANGE, "an array of %lld bytes is too large for a .npy "
+			"file", (long long)kz_array_size(array));
 	}
 	if (size != need) {
 		return error_set(err, KZ_RANGE,

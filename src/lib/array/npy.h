@@ -23,8 +23,8 @@ struct npy {
 	int64_t bytes;    /* of all elements */
 };
 
-/* The bytes of the header, its length included, by the first NPY_HEAD bytes; 0 if they begin no .npy
- * file. */
+/* The bytes of the header, its length included, by the first NPY_HEAD bytes; 0 if they begin no
+ * .npy file. */
 enum { NPY_HEAD = 12 };
 int64_t npy_header_size(const char *head);
 

@@ -121,7 +121,8 @@ const char *kz_npz_name(const kz_npz *npz, int64_t index)
 }
 
 /* Read a member as far as its header. */
-static kz_status npz_read_header(struct npy *npy, struct zip_stream *stream, const char *name, kz_error *err)
+static kz_status npz_read_header(struct npy *npy, struct zip_stream *stream, const char *name,
+	kz_error *err)
 {
 	char head[NPY_HEAD];
 	int64_t size = stream->entry->size, bytes = 0;
@@ -130,12 +131,12 @@ static kz_status npz_read_header(struct npy *npy, struct zip_stream *stream, con
 		return st;
 	}
 	if (size >= NPY_HEAD && (bytes = npy_header_size(head)) > HEADER_LIMIT) {
-		return error_set(err, KZ_INVALID, "%s: expected a header of at most %d bytes, got %lld", name,
-			HEADER_LIMIT, (long long)bytes);
+		return error_set(err, KZ_INVALID, "%s: expected a header of at most %d bytes, got "
+			"%lld", name, HEADER_LIMIT, (long long)bytes);
 	}
 	if (bytes < NPY_HEAD || bytes > size) {
-		return error_set(err, KZ_INVALID, "%s: expected a .npy file, got %lld bytes of something else",
-			name, (long long)size);
+		return error_set(err, KZ_INVALID, "%s: expected a .npy file, got %lld bytes of "
+			"something else", name, (long long)size);
 	}
 	char *header = mem_alloc((size_t)bytes);
 	if (!header) {
@@ -159,7 +160,8 @@ static kz_status npz_read_member(kz_array **out, kz_device *dev, struct zip_stre
 		return st;
 	}
 	if (npy.bytes < stream->left) {
-		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of elements for shape %s, got %lld",
+		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of elements for shape "
+			"%s, got %lld",
 			name, (long long)npy.bytes, plural(npy.bytes), shape_text(&npy.shape).text,
 			(long long)stream->left);
 	}
@@ -206,7 +208,8 @@ static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *
 	if (count < 0 || (!items && count > 0)) {
 		return error_set(err, KZ_INVALID, count < 0 ?
 			"expected a count of at least 0, got %lld"
-			: "kz_npz_save: expected %lld arrays with names, got NULL", (long long)count);
+			: "kz_npz_save: expected %lld arrays with names, got NULL",
+			(long long)count);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		const char *name = items[i].name;

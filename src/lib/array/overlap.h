@@ -8,8 +8,8 @@
 /* Exact for what slicing makes of one array; true, too, where finding out would take long. */
 bool overlap_arrays(const struct kz_array *a, const struct kz_array *b);
 
-/* Whether the whole memory of one array and of the other have bytes in common.  Takes no time; true for
- * all views of one array.  The same bytes may be in two memories, by kz_buffer_wrap. */
+/* Whether the whole memory of one array and of the other have bytes in common.  Takes no time; true
+ * for all views of one array.  The same bytes may be in two memories, by kz_buffer_wrap. */
 bool overlap_memory(const struct kz_array *a, const struct kz_array *b);
 
 /* The same for elements at two addresses; each has at least one. */

@@ -140,7 +140,8 @@ kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *er
 		int64_t of_b = i <= b.ndim ? b.dims[b.ndim - i] : 1;
 		if (of_a != of_b && of_a != 1 && of_b != 1) {
 			return error_set(err, KZ_INVALID,
-				"shapes %s and %s do not broadcast: %lld against %lld in axis -%lld",
+				"shapes %s and %s do not broadcast: %lld against %lld in axis "
+				"-%lld",
 				shape_text(&a).text, shape_text(&b).text, (long long)of_a,
 				(long long)of_b, (long long)i);
 		}

@@ -20,7 +20,8 @@ void strided_row_major(int64_t strides[KZ_MAX_DIMS], const kz_shape *shape, int6
 {
 	for (int64_t i = shape->ndim; i-- > 0;) {
 		strides[i] = size;
-		/* Nothing is at a stride beyond 64 bits: the array is empty, or its size is refused. */
+		/* Nothing is at a stride beyond 64 bits: the array is empty, or its size is
+		 * refused. */
 		if (__builtin_mul_overflow(size, shape->dims[i] ? shape->dims[i] : 1, &size)) {
 			size = INT64_MAX;
 		}

@@ -31,16 +31,19 @@ static kz_status texture_check_options(struct kz_texture_options *out,
 		}
 		if (out->address[i] >= KZ_TEXTURE_WRAP && !out->normalized) {
 			return error_set(err, KZ_INVALID,
-				"KZ_TEXTURE_WRAP and KZ_TEXTURE_MIRROR need normalized coordinates");
+				"KZ_TEXTURE_WRAP and KZ_TEXTURE_MIRROR need normalized "
+				"coordinates");
 		}
 	}
 	if ((unsigned)out->filter > KZ_TEXTURE_LINEAR
 	    || (unsigned)out->mipmap_filter > KZ_TEXTURE_LINEAR) {
 		return error_set(err, KZ_INVALID, "expected a kz_texture_filter, got %d",
-			(int)((unsigned)out->filter > KZ_TEXTURE_LINEAR ? out->filter : out->mipmap_filter));
+			(int)((unsigned)out->filter > KZ_TEXTURE_LINEAR ? out->filter
+				: out->mipmap_filter));
 	}
 	return (unsigned)out->anisotropy <= 16 ? KZ_OK
-		: error_set(err, KZ_INVALID, "expected an anisotropy up to 16, got %d", (int)out->anisotropy);
+		: error_set(err, KZ_INVALID, "expected an anisotropy up to 16, got %d",
+			(int)out->anisotropy);
 }
 
 static bool texture_gives_floats(const struct kz_texture_options *how, kz_dtype dtype)
@@ -49,8 +52,8 @@ static bool texture_gives_floats(const struct kz_texture_options *how, kz_dtype 
 }
 
 /* A driver takes the bits of the border: of floats, or of integers of 32 bits. */
-static kz_status texture_read_border(float out[4], const struct kz_texture_options *how, kz_dtype dtype,
-	kz_error *err)
+static kz_status texture_read_border(float out[4], const struct kz_texture_options *how,
+	kz_dtype dtype, kz_error *err)
 {
 	for (int i = 0; i < 4; i++) {
 		const float value = how->border[i];
@@ -69,16 +72,18 @@ static kz_status texture_read_border(float out[4], const struct kz_texture_optio
 }
 
 /* Whether a texel of this type can be read as the options say. */
-static kz_status texture_check_type(const struct kz_texture_options *how, kz_dtype dtype, kz_error *err)
+static kz_status texture_check_type(const struct kz_texture_options *how, kz_dtype dtype,
+	kz_error *err)
 {
 	int64_t size = kz_dtype_size(dtype);
 	bool is_float = dtype == KZ_F16 || dtype == KZ_F32;
 	if (how->srgb && dtype != KZ_U8) {
-		return error_set(err, KZ_INVALID, "sRGB texels are uint8, got %s", kz_dtype_name(dtype));
+		return error_set(err, KZ_INVALID, "sRGB texels are uint8, got %s",
+			kz_dtype_name(dtype));
 	}
 	if (how->as_float && (is_float || size > 2)) {
-		return error_set(err, KZ_INVALID, "expected integers of 8 or 16 bits to read as floats, "
-			"got %s", kz_dtype_name(dtype));
+		return error_set(err, KZ_INVALID, "expected integers of 8 or 16 bits to read as "
+			"floats, got %s", kz_dtype_name(dtype));
 	}
 	return texture_gives_floats(how, dtype) || how->filter != KZ_TEXTURE_LINEAR ? KZ_OK
 		: error_set(err, KZ_INVALID, "KZ_TEXTURE_LINEAR filters floats, got %s; as_float "
@@ -95,7 +100,8 @@ static kz_status describe_sampling(CUDA_TEXTURE_DESC *out, const struct kz_textu
 		[KZ_TEXTURE_MIRROR] = CU_TR_ADDRESS_MODE_MIRROR,
 	};
 	*out = (CUDA_TEXTURE_DESC){
-		.addressMode = {modes[how->address[0]], modes[how->address[1]], modes[how->address[2]]},
+		.addressMode = {modes[how->address[0]], modes[how->address[1]],
+			modes[how->address[2]]},
 		.filterMode = (CUfilter_mode)how->filter,
 		.flags = (texture_gives_floats(how, dtype) ? 0 : CU_TRSF_READ_AS_INTEGER)
 			| (how->normalized ? CU_TRSF_NORMALIZED_COORDINATES : 0)
@@ -114,7 +120,8 @@ static kz_status describe_sampling(CUDA_TEXTURE_DESC *out, const struct kz_textu
 
 static bool texture_has_view(const struct kz_texture_options *how)
 {
-	return how->dtype || how->first_level || how->level_count || how->first_layer || how->layer_count;
+	return how->dtype || how->first_level || how->level_count || how->first_layer
+		|| how->layer_count;
 }
 
 /* The last of `count` things from `first`, which are among `all`. */
@@ -139,7 +146,8 @@ static kz_status texture_view_format(CUresourceViewFormat *out, const struct kz_
 		[KZ_U16] = CU_RES_VIEW_FORMAT_UINT_1X16, [KZ_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,
 		[KZ_F16] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [KZ_F32] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
 	};
-	/* Also that of the array itself: drivers refuse views of levels and layers without a format. */
+	/* Also that of the array itself: drivers refuse views of levels and layers without a
+	 * format. */
 	const kz_dtype dtype = how->dtype ? how->dtype : array->dtype;
 	const int64_t channels = !how->dtype ? array->how.channels
 		: how->channels == 0 ? 1 : how->channels;
@@ -150,31 +158,33 @@ static kz_status texture_view_format(CUresourceViewFormat *out, const struct kz_
 		return st;
 	}
 	if (channels * kz_dtype_size(dtype) != own) {
-		return error_set(err, KZ_INVALID, "expected texels of %lld bytes, as the CUDA array has, got "
-			"%lld of %s", (long long)own, (long long)channels, kz_dtype_name(dtype));
+		return error_set(err, KZ_INVALID, "expected texels of %lld bytes, as the CUDA "
+			"array has, got %lld of %s", (long long)own, (long long)channels,
+			kz_dtype_name(dtype));
 	}
 	*out = formats[dtype] + (channels == 4 ? 2 : (unsigned)channels - 1);
 	return KZ_OK;
 }
 
-static kz_status texture_describe_view(CUDA_RESOURCE_VIEW_DESC *out, const struct kz_cuda_array *array,
-	const struct kz_texture_options *how, kz_error *err)
+static kz_status texture_describe_view(CUDA_RESOURCE_VIEW_DESC *out,
+	const struct kz_cuda_array *array, const struct kz_texture_options *how, kz_error *err)
 {
 	const CUDA_ARRAY3D_DESCRIPTOR whole = cuda_array_describe(array, 0);
 	const bool is_layered = array->how.kind == KZ_CUDA_ARRAY_LAYERED;
 	kz_status st;
 	*out = (CUDA_RESOURCE_VIEW_DESC){
 		.width = whole.Width, .height = whole.Height, .depth = whole.Depth,
-		.firstMipmapLevel = (unsigned)how->first_level, .firstLayer = (unsigned)how->first_layer,
+		.firstMipmapLevel = (unsigned)how->first_level,
+		.firstLayer = (unsigned)how->first_layer,
 	};
 	if (!is_layered && (how->first_layer || how->layer_count)) {
 		return error_set(err, KZ_INVALID, "only a CUDA array of kind KZ_CUDA_ARRAY_LAYERED "
 			"has layers to choose");
 	}
-	if ((st = texture_check_part(&out->lastMipmapLevel, "level", how->first_level, how->level_count,
-		array->how.levels, err))
-	    || (st = texture_check_part(&out->lastLayer, "layer", how->first_layer, how->layer_count,
-		is_layered ? array->shape.dims[0] : 1, err))) {
+	if ((st = texture_check_part(&out->lastMipmapLevel, "level", how->first_level,
+		how->level_count, array->how.levels, err))
+	    || (st = texture_check_part(&out->lastLayer, "layer", how->first_layer,
+		how->layer_count, is_layered ? array->shape.dims[0] : 1, err))) {
 		return st;
 	}
 	return texture_view_format(&out->format, array, how, err);
@@ -194,8 +204,8 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 	}
 	kz_status st = device_enter(dev, &scope, err);
 	if (st == KZ_OK) {
-		st = device_ok(dev, dev->drv->TexObjectCreate(&texture->object.handle, resource, sampling,
-			view), "cuTexObjectCreate", err);
+		st = device_ok(dev, dev->drv->TexObjectCreate(&texture->object.handle, resource,
+			sampling, view), "cuTexObjectCreate", err);
 		device_leave(dev, &scope);
 	}
 	if (st) {
@@ -329,7 +339,8 @@ static kz_status texture_check_alignment(struct kz_device *dev, CUdevice_attribu
 	error_set(err, KZ_INVALID, "the %s of the array is %llu, expected a multiple of %d", what,
 		(unsigned long long)value, align);
 	if (mine) {
-		error_add_hint(err, "kz_cuda_array_from copies the texels, whatever their alignment");
+		error_add_hint(err,
+			"kz_cuda_array_from copies the texels, whatever their alignment");
 	}
 	return KZ_INVALID;
 }
@@ -348,9 +359,9 @@ static kz_status texture_check_texels(int64_t *ndim, const struct kz_array *arra
 	}
 	ok = ok && (*ndim == 1 || *ndim == 2)
 		&& (dims[*ndim - 1] == 1 || array->strides[*ndim - 1] == inner * channels);
-	return ok ? KZ_OK : error_set(err, KZ_INVALID, "expected texels (width) or (height, width) of "
-		"%lld channel%s, side by side in their row, got an array of shape %s", (long long)channels,
-		plural(channels), shape_text(&array->shape).text);
+	return ok ? KZ_OK : error_set(err, KZ_INVALID, "expected texels (width) or (height, width) "
+		"of %lld channel%s, side by side in their row, got an array of shape %s",
+		(long long)channels, plural(channels), shape_text(&array->shape).text);
 }
 
 static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array *array,
@@ -359,8 +370,8 @@ static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array 
 	struct kz_device *dev = array_device(array);
 	size_t texel = channels * (size_t)kz_dtype_size(array->dtype);
 	size_t width = (size_t)array->shape.dims[ndim - 1];
-	kz_status st = texture_check_alignment(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, "address",
-		array_address(array), err);
+	kz_status st = texture_check_alignment(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+		"address", array_address(array), err);
 	if (st || ndim == 1) {
 		*out = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_LINEAR, .res.linear = {
 			.devPtr = array_address(array), .format = format, .numChannels = channels,
@@ -370,12 +381,13 @@ static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array 
 	int64_t pitch = array->shape.dims[0] > 1 ? array->strides[0]
 		: (int64_t)round_up(width * texel, 512);
 	if (pitch < (int64_t)(width * texel)) {
-		return error_set(err, KZ_INVALID, "the rows of the array are %lld bytes apart, expected at "
-			"least %zu", (long long)pitch, width * texel);
+		return error_set(err, KZ_INVALID, "the rows of the array are %lld bytes apart, "
+			"expected at least %zu", (long long)pitch, width * texel);
 	}
 	*out = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D, .res.pitch2D = {
 		.devPtr = array_address(array), .format = format, .numChannels = channels,
-		.width = width, .height = (size_t)array->shape.dims[0], .pitchInBytes = (size_t)pitch}};
+		.width = width, .height = (size_t)array->shape.dims[0],
+		.pitchInBytes = (size_t)pitch}};
 	return texture_check_alignment(dev, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT,
 		"row pitch",
 		(uint64_t)pitch, err);

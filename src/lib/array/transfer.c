@@ -78,7 +78,8 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 	int64_t size = kz_dtype_size(array->dtype);
 	if (!host_strides && kz_array_is_contiguous(array)) {
 		return to_host
-			? kz_copy_dtoh(host, kz_array_size(array), array->buffer, array->offset, err)
+			? kz_copy_dtoh(host, kz_array_size(array), array->buffer, array->offset,
+				err)
 			: kz_copy_htod(array->buffer, array->offset, host, kz_array_size(array),
 				err);
 	}
@@ -86,7 +87,8 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 		return move_on_host(array, host, host_strides, to_host, err);
 	}
 	if (has_gaps(array, to_host)) {
-		kz_error packing = KZ_ERROR_INIT; /* without a compiler, say, there is another way */
+		kz_error packing = KZ_ERROR_INIT; /* without a compiler, say, there is another
+		                                     way */
 		kz_status st = move_packed(array, host, host_strides, to_host, &packing);
 		kz_error_clear(&packing);
 		if (!st) {
@@ -108,11 +110,12 @@ kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dty
 	if (size != need) {
 		return error_set(err, KZ_RANGE,
 			"%s: expected %lld byte%s of host memory for %lld %s, got %lld", call,
-			(long long)need, plural(need), (long long)count, kz_dtype_name(dtype), (long long)size);
+			(long long)need, plural(need), (long long)count, kz_dtype_name(dtype),
+			(long long)size);
 	}
 	if (!host && size > 0) {
-		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got NULL",
-			call, (long long)size, plural(size));
+		return error_set(err, KZ_INVALID, "%s: expected %lld byte%s of host memory, got "
+			"NULL", call, (long long)size, plural(size));
 	}
 	return KZ_OK;
 }

@@ -77,7 +77,8 @@ kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const i
 {
 	struct kz_array view;
 	kz_status st;
-	if ((st = view_begin(&view, out, array, __func__, err)) || (st = shape_check(&shape, err))) {
+	if ((st = view_begin(&view, out, array, __func__, err))
+	    || (st = shape_check(&shape, err))) {
 		return st;
 	}
 	view.shape = shape;
@@ -100,7 +101,8 @@ kz_status kz_array_broadcast_to(kz_array **out, kz_array *array, kz_shape shape,
 {
 	struct kz_array view;
 	kz_status st;
-	if ((st = view_begin(&view, out, array, __func__, err)) || (st = shape_check(&shape, err))) {
+	if ((st = view_begin(&view, out, array, __func__, err))
+	    || (st = shape_check(&shape, err))) {
 		return st;
 	}
 	int64_t added = shape.ndim - array->shape.ndim;
@@ -414,8 +416,8 @@ kz_status kz_array_imag_on(kz_array **out, kz_array *array, kz_stream *stream, k
 		return st;
 	}
 	if (!dtype_is_complex(array->dtype)) {
-		return kz_array_zeros_on(out, kz_array_device(array), array->dtype, array->shape, stream,
-			err);
+		return kz_array_zeros_on(out, kz_array_device(array), array->dtype, array->shape,
+			stream, err);
 	}
 	view_halve(&view, 1);
 	return view_end(out, &view, array, err);

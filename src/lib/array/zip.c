@@ -283,8 +283,8 @@ static int zip_compare_offsets(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Entries that share bytes let a small file claim any number of large arrays.  An extra field of a local
- * header is not counted: it is not known here. */
+/* Entries that share bytes let a small file claim any number of large arrays.  An extra field of a
+ * local header is not counted: it is not known here. */
 static kz_status zip_check_apart(const struct zip *zip, const struct directory *dir, kz_error *err)
 {
 	const struct zip_entry **sorted = mem_alloc((size_t)(zip->count + 1) * sizeof(*sorted));
@@ -296,14 +296,17 @@ static kz_status zip_check_apart(const struct zip *zip, const struct directory *
 		qsort(sorted, (size_t)zip->count, sizeof(*sorted), zip_compare_offsets);
 	}
 	for (int64_t i = 0; !st && i < zip->count; i++) {
-		const struct zip_entry *entry = sorted[i], *next = i + 1 < zip->count ? sorted[i + 1] : NULL;
-		int64_t end = entry->offset + LOCAL_SIZE + (int64_t)strlen(entry->name) + entry->packed;
+		const struct zip_entry *entry = sorted[i], *next = i + 1 < zip->count
+			? sorted[i + 1] : NULL;
+		int64_t end = entry->offset + LOCAL_SIZE + (int64_t)strlen(entry->name)
+			+ entry->packed;
 		if (next && end > next->offset) {
-			st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' and '%s' overlap",
+			st = error_set(err, KZ_INVALID,
+				"%s: damaged archive: '%s' and '%s' overlap",
 				zip->name, entry->name, next->name);
 		} else if (entry->offset < dir->offset && end > dir->offset) {
-			st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' overlaps the directory",
-				zip->name, entry->name);
+			st = error_set(err, KZ_INVALID, "%s: damaged archive: '%s' overlaps the "
+				"directory", zip->name, entry->name);
 		}
 	}
 	mem_free(sorted);
@@ -366,18 +369,18 @@ static kz_status find_data(const struct zip *zip, const struct zip_entry *entry,
 			entry->offset, err);
 	}
 	if (entry->size / EXPANSION_MAX > entry->packed) {
-		return error_set(err, KZ_INVALID, "%s: damaged archive: '%s' claims %lld bytes in %lld, and "
-			"deflate packs at most %d in one", zip->name, entry->name, (long long)entry->size,
-			(long long)entry->packed, EXPANSION_MAX);
+		return error_set(err, KZ_INVALID, "%s: damaged archive: '%s' claims %lld bytes in "
+			"%lld, and deflate packs at most %d in one", zip->name, entry->name,
+			(long long)entry->size, (long long)entry->packed, EXPANSION_MAX);
 	}
 	return KZ_OK;
 }
 
-kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip, const struct zip_entry *entry,
-	kz_error *err)
+kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip,
+	const struct zip_entry *entry, kz_error *err)
 {
-	*stream = (struct zip_stream){zip, entry, 0, entry->packed, entry->size, ~UINT32_C(0), NULL, NULL, 0,
-		NULL};
+	*stream = (struct zip_stream){zip, entry, 0, entry->packed, entry->size, ~UINT32_C(0), NULL,
+		NULL, 0, NULL};
 	kz_status st = find_data(zip, entry, &stream->offset, err);
 	if (st || entry->method == STORED) {
 		return st;
@@ -414,14 +417,16 @@ static kz_status zip_stream_fill(struct zip_stream *stream, kz_error *err)
 	return st;
 }
 
-static kz_status zip_stream_damaged(const struct zip_stream *stream, enum inflate_state state, kz_error *err)
+static kz_status zip_stream_damaged(const struct zip_stream *stream, enum inflate_state state,
+	kz_error *err)
 {
 	return state == INFLATE_NO_MEMORY ? error_no_memory(err) : error_set(err, KZ_INVALID,
 		"%s: damaged: expected deflated data of %lld bytes", stream->entry->name,
 		(long long)stream->entry->size);
 }
 
-static kz_status zip_stream_inflate(struct zip_stream *stream, char *to, int64_t size, kz_error *err)
+static kz_status zip_stream_inflate(struct zip_stream *stream, char *to, int64_t size,
+	kz_error *err)
 {
 	enum inflate_state state = INFLATE_MORE;
 	while (size > 0 && state == INFLATE_MORE) {
@@ -429,7 +434,8 @@ static kz_status zip_stream_inflate(struct zip_stream *stream, char *to, int64_t
 		if (st) {
 			return st;
 		}
-		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to, &size);
+		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to,
+			&size);
 	}
 	/* The end, when it comes with the last byte, will be told again. */
 	bool is_good = size == 0 && (state == INFLATE_MORE || state == INFLATE_END);
@@ -464,7 +470,8 @@ kz_status zip_stream_end(struct zip_stream *stream, kz_error *err)
 		if (st) {
 			return st;
 		}
-		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to, &room);
+		state = inflate_some(stream->inflate, &stream->input, &stream->input_size, &to,
+			&room);
 	}
 	if (state != INFLATE_END || room == 0) {
 		return zip_stream_damaged(stream, state, err);

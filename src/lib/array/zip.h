@@ -46,8 +46,8 @@ struct zip_stream {
 };
 
 /* zip_stream_finish frees what is there, after a failure, too. */
-kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip, const struct zip_entry *entry,
-	kz_error *err);
+kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip,
+	const struct zip_entry *entry, kz_error *err);
 /* The next bytes, of which so many are left. */
 kz_status zip_stream_read(struct zip_stream *stream, char *to, int64_t size, kz_error *err);
 /* After the last byte: there is no more, and the checksum is right. */

@@ -3,10 +3,11 @@
  * rtc_compile behind the store.
  *
  * A cache can only be right or absent here: whatever it cannot do (no folder, no memory for a key,
- * an entry that is damaged) ends in a plain compile.  Two things keep it right.  NVRTC reads headers
- * itself; so nothing is stored if stat says after a compile that a file has changed since it was hashed,
- * even if it has its old content again, or that one came or went beside it.  And the paths of include
- * folders, which are no part of the key as a rule, become one where the compiler's warnings name them.
+ * an entry that is damaged) ends in a plain compile.  Two things keep it right.  NVRTC reads
+ * headers itself; so nothing is stored if stat says after a compile that a file has changed since
+ * it was hashed, even if it has its old content again, or that one came or went beside it.  And the
+ * paths of include folders, which are no part of the key as a rule, become one where the compiler's
+ * warnings name them.
  */
 #include "base/common.h"
 

@@ -3,8 +3,8 @@
 #define LIB_CACHE_CACHE_H
 
 /*
- * cache compiles each source once: key.c says what a compile depends on, deps.c which files that are,
- * pack.c makes bytes of an image, and the store (base/store.h) keeps them on disk.
+ * cache compiles each source once: key.c says what a compile depends on, deps.c which files that
+ * are, pack.c makes bytes of an image, and the store (base/store.h) keeps them on disk.
  *
  * This header: rtc_compile behind the store.
  */
@@ -14,9 +14,10 @@
 /* KZ_INVALID if a variable of the cache has a value that makes no sense. */
 kz_status cache_check_variables(kz_error *err);
 /*
- * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No trouble
- * with the cache is an error, only such a variable.  *is_known says whether the image stays right for this request as long as
- * *deps hold, which the caller gives back; NULL: as long as the process lives.
+ * As rtc_compile, but what an earlier compile of any process made is taken from the disk.  No
+ * trouble with the cache is an error, only such a variable.  *is_known says whether the image stays
+ * right for this request as long as *deps hold, which the caller gives back; NULL: as long as the
+ * process lives.
  */
 kz_status cache_compile(struct rtc_image *out, struct deps **deps, bool *is_known,
 	const struct rtc_request *request, kz_error *err);
@@ -29,8 +30,9 @@ struct cache_counts {
 };
 void cache_counts(struct cache_counts *out);
 
-/* Look in the store under both forms of a key, without and with the include folders, and leave the one
- * that is there in *key; the packed image in *value, freed with mem_free.  False: it has neither. */
+/* Look in the store under both forms of a key, without and with the include folders, and leave the
+ * one that is there in *key; the packed image in *value, freed with mem_free.  False: it has
+ * neither. */
 bool cache_find(char **value, size_t *size, struct key *key, const struct rtc_request *request,
 	struct store *store);
 

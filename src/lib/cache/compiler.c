@@ -3,8 +3,8 @@
  * The identity of NVRTC: a hash of its libraries, all bytes of them.  Its version does not tell two
  * builds from each other, and nothing less tells a damaged file from a good one.
  *
- * They are 100 MB.  So the hash is kept in the store under what stat says of the files, and made anew
- * when that changes.  Without a store no key leaves the process, and stat is enough.
+ * They are 100 MB.  So the hash is kept in the store under what stat says of the files, and made
+ * anew when that changes.  Without a store no key leaves the process, and stat is enough.
  */
 #include "base/common.h"
 
@@ -28,7 +28,8 @@
 
 static const char compiler_kind[] = "nvrtc";
 
-/* The files of the compiler that was found: paths, each with its zero, and what stat said of them. */
+/* The files of the compiler that was found: paths, each with its zero, and what stat said of
+ * them. */
 static struct {
 	struct str paths;
 	struct hash stats;
@@ -204,6 +205,7 @@ bool compiler_was_used(const struct compiler *compiler)
 	const struct nvrtc *nvrtc = nvrtc_loaded();
 	struct hash stats;
 	bool is_rested;
-	return nvrtc && strcmp(nvrtc->path, compiler->path) == 0 && compiler_stat(&stats, &is_rested)
+	return nvrtc && strcmp(nvrtc->path, compiler->path) == 0
+		&& compiler_stat(&stats, &is_rested)
 		&& hash_equal(stats, compiler_files.stats);
 }

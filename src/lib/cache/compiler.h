@@ -16,8 +16,8 @@ struct compiler {
 /* Found once per process, and as a rule without loading NVRTC.  As nvrtc_open. */
 kz_status compiler_get(const struct compiler **out, kz_error *err);
 
-/* Whether it is the one that has compiled, and its files are those that were read: the first file may
- * have been one that does not load. */
+/* Whether it is the one that has compiled, and its files are those that were read: the first file
+ * may have been one that does not load. */
 bool compiler_was_used(const struct compiler *compiler);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The dependency scan.  It begins with the names in #include lines of the source and other texts in
- * memory (includes.c), looks for each in every place where NVRTC might, and goes on with the names in
- * the files that are there.  All files of a name count, not only the first: so no order of search has
- * to be known, and a file that appears in front of another changes the key.  A header in memory has
- * precedence over files, so nobody looks for files of its name.
+ * memory (includes.c), looks for each in every place where NVRTC might, and goes on with the names
+ * in the files that are there.  All files of a name count, not only the first: so no order of
+ * search has to be known, and a file that appears in front of another changes the key.  A header in
+ * memory has precedence over files, so nobody looks for files of its name.
  *
- * A scan also notes each path that it looked at, with what stat said, "nothing" included.  As long as
- * stat says the same of all of them the result holds: stat validation.  That is how a result that an
- * earlier process left in the store is used again, and one that this process has made lately.  In a
- * process that has validated CUDA's own headers once only the caller's paths are looked at again.
+ * A scan also notes each path that it looked at, with what stat said, "nothing" included.  As long
+ * as stat says the same of all of them the result holds: stat validation.  That is how a result
+ * that an earlier process left in the store is used again, and one that this process has made
+ * lately.  In a process that has validated CUDA's own headers once only the caller's paths are
+ * looked at again.
  *
- * The ctime of a file has the resolution of a clock tick.  So a file that changed in this tick is read
- * when the tick has passed; then no later change can leave its ctime as it was.
+ * The ctime of a file has the resolution of a clock tick.  So a file that changed in this tick is
+ * read when the tick has passed; then no later change can leave its ctime as it was.
  */
 #include "base/common.h"
 
@@ -33,7 +34,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Files of one compile, the size of one, waits for a tick in one scan, results that are remembered. */
+/* Files of one compile, the size of one, waits for a tick in one scan, results that are
+ * remembered. */
 enum { FILES_MAX = 20000, FILE_SIZE_MAX = 64 << 20, WAITS_MAX = 50, RECENT = 64 };
 
 static const char deps_kind[] = "deps";
@@ -87,7 +89,8 @@ static void deps_add_path(struct deps_paths *paths, const char *path, const stru
 	deps_add_stat(&paths->stats, info);
 }
 
-/* Step to the next path of a list; false at its end, and *at is less than `size` if it is no list. */
+/* Step to the next path of a list; false at its end, and *at is less than `size` if it is no
+ * list. */
 static bool deps_next_path(char path[PATH_MAX], size_t *at, const char *list, size_t size)
 {
 	size_t shared = *at < size ? (uint8_t)list[*at] : 0;
@@ -185,8 +188,9 @@ struct deps_scan {
 	struct arena arena;
 	struct deps_root *roots;
 	size_t root_count;
-	struct map seen; /* by a letter and a text: p a path, n and c a name in a text of the caller's or
-	                  * CUDA's, f a folder below a root, i a file by device, inode and path */
+	struct map seen; /* by a letter and a text: p a path, n and c a name in a text of the
+	                  * caller's or CUDA's, f a folder below a root, i a file by device, inode
+	                  * and path */
 	struct deps_text *first;
 	struct deps_text **end;
 	struct deps_paths own, cuda;
@@ -240,7 +244,8 @@ static void deps_normalize(char *path)
 	*out = '\0';
 }
 
-/* Whether this is the first path to a file, but for dots: headers may include each other in a circle. */
+/* Whether this is the first path to a file, but for dots: headers may include each other in a
+ * circle. */
 static bool deps_take(struct deps_scan *scan, const struct stat *info, const char *path)
 {
 	char *place = arena_printf(&scan->arena, "i%llx:%llx:%s/", (unsigned long long)info->st_dev,
@@ -270,7 +275,8 @@ static void deps_push_text(struct deps_scan *scan, const struct str *names, cons
 static const char *deps_folder(struct deps_scan *scan, const char *path, size_t other)
 {
 	const char *slash = strrchr(path, '/');
-	char *folder = arena_strndup(&scan->arena, path, slash ? (size_t)(slash + 1 - path) : other);
+	char *folder = arena_strndup(&scan->arena, path,
+		slash ? (size_t)(slash + 1 - path) : other);
 	scan->no_memory |= !folder;
 	return folder;
 }
@@ -348,7 +354,8 @@ static void deps_look_at(struct deps_scan *scan, const char *folder, const char 
 		deps_add_path(is_cuda ? &scan->cuda : &scan->own, path, is_there ? &info : NULL);
 		return;
 	}
-	if (!S_ISREG(info.st_mode) || info.st_size > FILE_SIZE_MAX || ++scan->file_count > FILES_MAX) {
+	if (!S_ISREG(info.st_mode) || info.st_size > FILE_SIZE_MAX
+	    || ++scan->file_count > FILES_MAX) {
 		scan->why_not = "there are too many headers, or one is not a regular file";
 		return;
 	}
@@ -402,7 +409,8 @@ static void deps_look_for(struct deps_scan *scan, const struct deps_text *text, 
 	if (!deps_mark(scan, arena_printf(&scan->arena, "%c%s", text->is_cuda ? 'c' : 'n', name))) {
 		return;
 	}
-	/* The first root is the folder of the source, where no name of CUDA's headers is looked for. */
+	/* The first root is the folder of the source, where no name of CUDA's headers is looked
+	 * for. */
 	for (size_t i = text->is_cuda; i < scan->root_count && !deps_is_over(scan); i++) {
 		const struct deps_root *root = &scan->roots[i];
 		if (deps_has_first_folder(scan, root, name)) {
@@ -438,8 +446,9 @@ static const char *deps_option_value(const char *option, const char *name, const
 static bool deps_option_is_opaque(const char *option)
 {
 	static const char *const beginnings[] = {
-		"@", "-optf", "--options-file", "-time", "--time", "-fdevice-time", "--fdevice-time",
-		"-pch", "--pch", "-create-pch", "--create-pch", "-use-pch", "--use-pch",
+		"@", "-optf", "--options-file", "-time", "--time", "-fdevice-time",
+		"--fdevice-time", "-pch", "--pch", "-create-pch", "--create-pch", "-use-pch",
+		"--use-pch",
 	};
 	for (size_t i = 0; i < countof(beginnings); i++) {
 		if (strncmp(option, beginnings[i], strlen(beginnings[i])) == 0) {
@@ -447,7 +456,8 @@ static bool deps_option_is_opaque(const char *option)
 		}
 	}
 	size_t len = strlen(option);
-	if (len > 0 && (isspace((unsigned char)option[0]) || isspace((unsigned char)option[len - 1]))) {
+	if (len > 0
+	    && (isspace((unsigned char)option[0]) || isspace((unsigned char)option[len - 1]))) {
 		return true;
 	}
 	return strcmp(option, "-I") == 0 || strcmp(option, "--include-path") == 0
@@ -557,7 +567,8 @@ static bool deps_walk(struct deps **out, const char **why_not, const struct rtc_
 	str_addn(&entry, scan.own.list.data, scan.own.list.len);
 	str_addn(&entry, scan.cuda.list.data, scan.cuda.list.len);
 	str_addn(&entry, scan.files.data, scan.files.len);
-	bool ok = !scan.no_memory && !entry.failed && !scan.own.list.failed && !scan.cuda.list.failed
+	bool ok = !scan.no_memory && !entry.failed && !scan.own.list.failed
+		&& !scan.cuda.list.failed
 		&& !scan.files.failed;
 	*why_not = scan.why_not;
 	*out = NULL;

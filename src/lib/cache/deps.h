@@ -2,7 +2,8 @@
 #ifndef LIB_CACHE_DEPS_H
 #define LIB_CACHE_DEPS_H
 
-/* The files that a compile may read: the dependency scan, and whether the files are still the same. */
+/* The files that a compile may read: the dependency scan, and whether the files are still the
+ * same. */
 #include "base/hash.h"
 #include "lib/cache/compiler.h"
 #include "lib/rtc/compile.h"
@@ -28,9 +29,9 @@ struct deps {
 	char *bytes;       /* the caller's paths, CUDA's paths, the caller's headers */
 };
 
-/* The caller's headers, a list in an order that depends on nothing else: which include folder and the
- * path there ("0:sub/my.h", "source:my.h") with a zero, the size as an int64_t, the hash of what is in
- * it. */
+/* The caller's headers, a list in an order that depends on nothing else: which include folder and
+ * the path there ("0:sub/my.h", "source:my.h") with a zero, the size as an int64_t, the hash of
+ * what is in it. */
 static inline const char *deps_files(const struct deps *deps)
 {
 	return deps->bytes + deps->head.own_size + deps->head.cuda_size;
@@ -42,20 +43,21 @@ struct deps_result {
 	const char *why_not; /* not all can be known; static.  NULL: it is */
 };
 
-/* Find them; the facts are those of the source.  False when memory runs out; then nothing is left in
- * *out. */
+/* Find them; the facts are those of the source.  False when memory runs out; then nothing is left
+ * in *out. */
 bool deps_find(struct deps_result *out, const struct rtc_request *request,
 	const struct source_facts *facts, const struct compiler *compiler);
 struct deps *deps_retain(struct deps *deps); /* may be NULL */
 void deps_release(struct deps *deps);        /* may be NULL */
 
-/* Whether all that was looked at in the caller's folders is as it was; with `all` in CUDA's, too. */
+/* Whether all that was looked at in the caller's folders is as it was; with `all` in CUDA's,
+ * too. */
 bool deps_hold(const struct deps *deps, bool all);
 /* A hash of the times of the caller's folders: a file that comes and goes changes those. */
 struct hash deps_folders(const struct deps *deps);
 
-/* Add to a hash all that stat tells of a file and that changes with it: device, inode, size, mtime and
- * ctime.  Of a folder only that it is there; NULL: nothing is. */
+/* Add to a hash all that stat tells of a file and that changes with it: device, inode, size, mtime
+ * and ctime.  Of a folder only that it is there; NULL: nothing is. */
 void deps_add_stat(struct hash_state *state, const struct stat *info);
 /* Whether the file has not changed for so long that its ctime will tell of the next change. */
 bool deps_is_rested(const struct stat *info);

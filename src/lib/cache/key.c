@@ -2,9 +2,9 @@
 /*
  * The key of a compile.
  *
- * It is a list of parts: a name, a zero, the number of bytes, the bytes.  The source and the options
- * are in it as they are, headers by their hash: a key says for itself what it is about, and `kudzu
- * cache why` compares keys part by part.
+ * It is a list of parts: a name, a zero, the number of bytes, the bytes.  The source and the
+ * options are in it as they are, headers by their hash: a key says for itself what it is about, and
+ * `kudzu cache why` compares keys part by part.
  *
  * Paths of include folders are left out as long as none can get into the output, so that a project
  * that moves finds its images again.  Where they can (debug information, __FILE__), or did (in a
@@ -143,7 +143,8 @@ static bool key_add_code(struct str *out)
 
 static void key_add_files(struct str *out, const struct deps *deps)
 {
-	const struct deps_head *head = deps ? &deps->head : &(const struct deps_head){.cuda_count = 0};
+	const struct deps_head *head = deps ? &deps->head
+		: &(const struct deps_head){.cuda_count = 0};
 	key_add_part(out, "headers", deps ? deps_files(deps) : "", head->files_size);
 	key_add_part(out, "CUDA headers", &head->cuda, head->cuda_count ? sizeof(head->cuda) : 0);
 }

@@ -3,8 +3,8 @@
 #define LIB_CACHE_KEY_H
 
 /*
- * The key of a compile: everything that its output depends on, as parts that have names.  Equal keys
- * mean equal outputs.
+ * The key of a compile: everything that its output depends on, as parts that have names.  Equal
+ * keys mean equal outputs.
  */
 #include "base/str.h"
 #include "lib/cache/deps.h"
@@ -16,8 +16,10 @@ struct key {
 	struct str bytes;
 	struct deps *deps;   /* the files in it; NULL: it depends on none */
 	bool has_paths;      /* the include folders are a part of it */
-	bool is_unnamed;     /* nothing tells this build of Kudzu from others: it is for this process only */
-	const char *why_not; /* the output depends on what no key can hold; static.  NULL: it does not */
+	bool is_unnamed;     /* nothing tells this build of Kudzu from others: it is for this
+	                        process only */
+	const char *why_not; /* the output depends on what no key can hold; static.  NULL: it does
+	                        not */
 };
 
 /* Make it; the facts are those of the source.  False when memory runs out.  Free it whatever came
@@ -29,8 +31,8 @@ void key_free(struct key *key);
 /* Append the include folders and the current one. */
 void key_add_paths(struct str *out, const struct rtc_request *request);
 
-/* What the caller asks for, and nothing that is in files.  False when memory runs out; free it whatever
- * came out. */
+/* What the caller asks for, and nothing that is in files.  False when memory runs out; free it
+ * whatever came out. */
 bool key_of_request(struct str *out, const struct rtc_request *request);
 
 /* A part of a key, which may have come from a file. */

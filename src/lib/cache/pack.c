@@ -2,14 +2,15 @@
 /*
  * An image as bytes, and back.
  *
- * A mark with the version of the format, then the fields of struct rtc_image in order.  A number is 8
- * bytes, lowest first.  A text is its length + 1, its bytes and a zero; one that is NULL is the number
+ * A mark with the version of the format, then the fields of struct rtc_image in order.  A number is
+ * 8 bytes, lowest first.  A text is its length + 1, its bytes and a zero; one that is NULL is the
+ * number
  * 0.  An image that is read keeps the bytes and points to the texts in them; its kernels and their
  * parameters are one allocation, its variables another.
  *
- * The reader trusts nothing: it compares each length with what is left, and each count with the least
- * that so many items take.  Whether the bytes are those that were written is for who keeps them to
- * know, by a checksum.
+ * The reader trusts nothing: it compares each length with what is left, and each count with the
+ * least that so many items take.  Whether the bytes are those that were written is for who keeps
+ * them to know, by a checksum.
  */
 #include "base/common.h"
 
@@ -70,7 +71,8 @@ static void pack_kernels(struct str *out, const struct rtc_image *image)
 void pack_image(struct str *out, const struct rtc_image *image)
 {
 	str_addn(out, pack_mark, sizeof(pack_mark));
-	pack_number(out, image->size); /* so the data is 16 bytes from the start, as machine code needs */
+	pack_number(out, image->size); /* so the data is 16 bytes from the start, as machine code
+	                                  needs */
 	str_addn(out, image->data, image->size);
 	str_addc(out, '\0');
 	pack_number(out, image->is_ptx);

@@ -3,14 +3,14 @@
  * Precompiled headers that are never stale.
  *
  * NVRTC takes any header that it has precompiled in a folder if options and directives agree; it
- * does not see that the text of a header has changed.  So each folder is for one state of the world:
- * it is called by the hash of all that a key of the cache has (key.c: options, compiler, every
- * header that can be reached, by its content), but of the source its #include lines alone.
+ * does not see that the text of a header has changed.  So each folder is for one state of the
+ * world: it is called by the hash of all that a key of the cache has (key.c: options, compiler,
+ * every header that can be reached, by its content), but of the source its #include lines alone.
  *
  * Only the process that made a precompiled header can use it, and NVRTC removes the files when that
  * ends.  So each process has a folder of its own in CACHE/pch, and holds a lock on it as long as it
- * lives.  It removes the folders of others whose lock is free.  NVRTC goes there by path; nobody else
- * can change where that leads, since all of its folders below CACHE were looked at.
+ * lives.  It removes the folders of others whose lock is free.  NVRTC goes there by path; nobody
+ * else can change where that leads, since all of its folders below CACHE were looked at.
  */
 #include "base/common.h"
 
@@ -32,8 +32,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The folder of this process: its name in "pch", "" where there can be none.  Its descriptor is never
- * closed, for the lock. */
+/* The folder of this process: its name in "pch", "" where there can be none.  Its descriptor is
+ * never closed, for the lock. */
 static struct {
 	pthread_mutex_t lock;
 	pid_t pid; /* a fork is another process */
@@ -120,8 +120,8 @@ static char *pch_subfolder(const char *name)
 	return path.len ? str_take(&path) : NULL;
 }
 
-/* Only the #include lines of a source; "" if there are none that one can tell, NULL when memory runs
- * out. */
+/* Only the #include lines of a source; "" if there are none that one can tell, NULL when memory
+ * runs out. */
 static char *pch_include_lines(const struct includes *includes)
 {
 	struct str text = STR_INIT;
@@ -134,7 +134,8 @@ static char *pch_include_lines(const struct includes *includes)
 }
 
 /* Name the folder for those lines: by the key that a source has that is no more than them. */
-static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *request, const char *lines)
+static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *request,
+	const char *lines)
 {
 	const struct compiler *compiler;
 	struct rtc_request headers = *request;
@@ -149,8 +150,8 @@ static bool pch_name(char name[HASH_TEXT_SIZE], const struct rtc_request *reques
 		key_add_paths(&key.bytes, &headers);
 		ok = !key.why_not && !key.bytes.failed;
 		if (ok) {
-			/* With the times of the files and folders: NVRTC may have read what was there
-			 * for a moment. */
+			/* With the times of the files and folders: NVRTC may have read what was
+			 * there for a moment. */
 			const struct deps_head none = {.cuda_count = 0};
 			const struct deps_head *head = key.deps ? &key.deps->head : &none;
 			const struct hash folders = key.deps ? deps_folders(key.deps)
@@ -174,7 +175,8 @@ static char *pch_folder(const struct rtc_request *request, const struct includes
 		return NULL;
 	}
 	char *lines = pch_include_lines(includes);
-	char *folder = lines && *lines && pch_name(name, request, lines) ? pch_subfolder(name) : NULL;
+	char *folder = lines && *lines && pch_name(name, request, lines) ? pch_subfolder(name)
+		: NULL;
 	mem_free(lines);
 	return folder;
 }

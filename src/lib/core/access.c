@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Access policy windows: which memory the L2 cache of a device should keep for the kernels of a stream. */
+/* Access policy windows: which memory the L2 cache of a device should keep for the kernels of a
+ * stream. */
 #include "base/common.h"
 
 #include "lib/core/memory.h"
@@ -22,9 +23,12 @@ static kz_status access_check(const kz_access_window *window, const struct kz_st
 		return error_set(err, KZ_INVALID, "expected a hit_ratio from 0 to 1, got %g",
 			(double)window->hit_ratio);
 	}
-	if ((unsigned)window->hit > KZ_ACCESS_PERSISTING || (unsigned)window->miss > KZ_ACCESS_STREAMING) {
-		return error_set(err, KZ_INVALID, "expected hit from 0 to %d and miss from 0 to %d, got %d and %d",
-			KZ_ACCESS_PERSISTING, KZ_ACCESS_STREAMING, (int)window->hit, (int)window->miss);
+	if ((unsigned)window->hit > KZ_ACCESS_PERSISTING
+	    || (unsigned)window->miss > KZ_ACCESS_STREAMING) {
+		return error_set(err, KZ_INVALID, "expected hit from 0 to %d and miss from 0 to "
+			"%d, got %d and %d",
+			KZ_ACCESS_PERSISTING, KZ_ACCESS_STREAMING, (int)window->hit,
+			(int)window->miss);
 	}
 	return KZ_OK;
 }
@@ -42,7 +46,8 @@ kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window
 	if (window && window->bytes > 0) {
 		value.accessPolicyWindow = (CUaccessPolicyWindow){
 			/* NOLINTNEXTLINE: an address it is */
-			.base_ptr = (void *)(buffer_address(window->buffer) + (CUdeviceptr)window->offset),
+			.base_ptr = (void *)(buffer_address(window->buffer)
+				+ (CUdeviceptr)window->offset),
 			.num_bytes = (size_t)window->bytes, .hitRatio = window->hit_ratio,
 			.hitProp = (CUaccessProperty)window->hit,
 			.missProp = (CUaccessProperty)window->miss,
@@ -61,7 +66,8 @@ kz_status kz_device_reset_l2(kz_device *dev, kz_error *err)
 	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
-	st = device_ok(dev, dev->drv->CtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache", err);
+	st = device_ok(dev, dev->drv->CtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache",
+		err);
 	device_leave(dev, &scope);
 	return st;
 }

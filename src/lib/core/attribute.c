@@ -77,7 +77,8 @@ kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev, const char *
 	    || (st = pointer_check(name, "the name of an attribute", err))) {
 		return st;
 	}
-	const char *bare = strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? name + strlen(PREFIX) : name;
+	const char *bare = strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? name + strlen(PREFIX)
+		: name;
 	for (size_t i = 0; i < countof(attributes); i++) {
 		if (strcmp(attributes[i].name + strlen(PREFIX), bare) == 0) {
 			return kz_device_attribute(out, dev, attributes[i].number, err);

@@ -334,7 +334,8 @@ kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err)
 		error_set(err, KZ_STATE,
 			"kz_graph_end: a stream that joined the capture was not joined back");
 		if (mine) {
-			error_add_hint(err, "record an event in it, and let the first stream wait for that");
+			error_add_hint(err, "record an event in it, and let the first stream wait "
+				"for that");
 			codes_add(KZ_DOMAIN_DRIVER, (int)code, "cuStreamEndCapture", err);
 		}
 		return KZ_STATE;

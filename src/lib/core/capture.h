@@ -54,7 +54,8 @@ struct kz_node {
 	struct kz_node *next;
 	struct kz_graph *graph;     /* NULL in a capture */
 	CUgraphNode handle;
-	CUgraphNode twin;           /* of an executable graph: in its copy, once somebody has asked */
+	CUgraphNode twin;           /* of an executable graph: in its copy, once somebody has
+	                               asked */
 	CUgraphNodeType type;
 	char *name;
 	struct kz_kernel *kernel;   /* of a kernel node; the graph keeps its module */
@@ -93,12 +94,13 @@ kz_status capture_create(struct capture **out, struct kz_stream *stream, bool re
 	kz_error *err);
 /* The driver's end of a capture; *out is NULL after a failure. */
 kz_status capture_stop(CUgraph *out, struct capture *capture, kz_error *err);
-/* Then all streams leave it, and its memory counts as captured no longer.  The caller gives the streams
- * to stream_release_captured.  The context is current if `living`. */
+/* Then all streams leave it, and its memory counts as captured no longer.  The caller gives the
+ * streams to stream_release_captured.  The context is current if `living`. */
 struct kz_stream *capture_close(struct capture *capture, bool living);
 /* At last it goes, with what is left in it. */
 void capture_forget(struct capture *capture);
-/* All of that, and no graph is made.  The caller has the device, and releases the streams likewise. */
+/* All of that, and no graph is made.  The caller has the device, and releases the streams
+ * likewise. */
 struct kz_stream *capture_abort(struct capture *capture);
 
 

@@ -246,7 +246,8 @@ static kz_status copy_check(struct buffer_place to, struct buffer_place from, in
 	    || (st = buffer_check(from.buffer, from.offset, size, call, err))) {
 		return st;
 	}
-	const struct kz_device *dev = to.buffer->memory->device, *there = from.buffer->memory->device;
+	const struct kz_device *dev = to.buffer->memory->device,
+		*there = from.buffer->memory->device;
 	if (dev->drv != there->drv) {
 		return error_set(err, KZ_INVALID, "cannot copy from a buffer of %s to one of %s: "
 			"they have different drivers", there->name, dev->name);
@@ -347,7 +348,8 @@ static kz_status fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
 		unit /= 2;
 	}
 	bool is_dense = small == unit;
-	struct rows rows = {to, (size_t)small, is_dense ? (size_t)count : 1, is_dense ? 1 : (size_t)count};
+	struct rows rows = {to, (size_t)small, is_dense ? (size_t)count : 1,
+		is_dense ? 1 : (size_t)count};
 	kz_status st = KZ_OK;
 	for (int64_t i = 0; !st && i < small; i += unit, rows.to += (CUdeviceptr)unit) {
 		const char *call;
@@ -373,8 +375,8 @@ static kz_status fill_rows(struct kz_device *dev, const struct rows *rows, struc
 		return device_ok(dev, code, call, err);
 	}
 	for (size_t y = 0; !st && y < rows->height; y++) {
-		st = fill_row(dev, rows->to + y * rows->pitch, (int64_t)rows->width, pattern, stream,
-			err);
+		st = fill_row(dev, rows->to + y * rows->pitch, (int64_t)rows->width, pattern,
+			stream, err);
 	}
 	return st;
 }
@@ -428,8 +430,8 @@ static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
 	return st;
 }
 
-kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width, int64_t height,
-	const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err)
+kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width,
+	int64_t height, const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err)
 {
 	int64_t size = 0;
 	kz_status st;
@@ -439,9 +441,9 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	}
 	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
 		return error_set(err, KZ_INVALID,
-			"expected rows of a multiple of the pattern's %lld bytes within their pitch, got "
-			"width %lld, height %lld, pitch %lld", (long long)pattern_size, (long long)width,
-			(long long)height, (long long)pitch);
+			"expected rows of a multiple of the pattern's %lld bytes within their "
+			"pitch, got width %lld, height %lld, pitch %lld", (long long)pattern_size,
+			(long long)width, (long long)height, (long long)pitch);
 	}
 	if (width > 0 && height > 0 && (__builtin_mul_overflow(height - 1, pitch, &size)
 			|| __builtin_add_overflow(size, width, &size))) {
@@ -452,8 +454,8 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	if ((st = buffer_check(buffer, offset, size, __func__, err))) {
 		return st;
 	}
-	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}), (size_t)pitch,
-		(size_t)(width / pattern_size), (size_t)height};
+	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}),
+		(size_t)pitch, (size_t)(width / pattern_size), (size_t)height};
 	return fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
 }
 

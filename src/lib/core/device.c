@@ -170,7 +170,8 @@ kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error
 	size_t value = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_device_limit(dev, limit, __func__, err)) || (st = device_enter(dev, &scope, err))) {
+	    || (st = check_device_limit(dev, limit, __func__, err))
+	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->CtxGetLimit(&value, (CUlimit)limit), "cuCtxGetLimit", err);

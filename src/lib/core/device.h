@@ -3,8 +3,8 @@
 #define LIB_CORE_DEVICE_H
 
 /*
- * core is the driver's devices, streams, events, memory and copies as objects of the library: counted,
- * checked, usable from any thread.  It knows neither kernels nor arrays.
+ * core is the driver's devices, streams, events, memory and copies as objects of the library:
+ * counted, checked, usable from any thread.  It knows neither kernels nor arrays.
  *
  * This header: devices, and the streams that are a part of them.
  *
@@ -35,7 +35,8 @@ struct kz_stream {
 	struct free_list *free_lists; /* free memory that it used last, for each of the pools */
 	bool is_default;
 	bool is_borrowed;           /* the handle is not ours to destroy */
-	_Atomic(struct capture *) capture; /* that the stream is part of, see capture.h; else NULL */
+	_Atomic(struct capture *) capture; /* that the stream is part of, see capture.h; else
+	                                      NULL */
 	struct kz_stream *next_captured; /* of the same capture */
 	bool is_held;               /* the user has a handle yet */
 };
@@ -54,7 +55,8 @@ struct allocator {
 
 /* What upper layers keep for a device: a table in each place.  The device only ends them, in this
  * order, since kernels belong to modules. */
-enum device_place { DEVICE_MATH, DEVICE_CUFFT, DEVICE_FFT, DEVICE_KERNELS, DEVICE_MODULES, DEVICE_TABLES };
+enum device_place { DEVICE_MATH, DEVICE_CUFFT, DEVICE_FFT, DEVICE_KERNELS, DEVICE_MODULES,
+	DEVICE_TABLES };
 
 /* The first member of such a table. */
 struct device_table {
@@ -79,16 +81,19 @@ struct kz_device {
 	struct kz_stream stream;    /* the default stream */
 	_Atomic int64_t stream_count; /* that were ever made */
 	_Atomic int64_t live[DEVICE_OBJECTS]; /* of each kind */
-	kz_close_fn *on_close;      /* what the user's last handle calls, under the lock of the list */
+	kz_close_fn *on_close;      /* what the user's last handle calls, under the lock of the
+	                               list */
 	void *on_close_user;
 	kz_device_info info;
-	const struct kudzu_exports *exports; /* the private table of our own driver; NULL: another one */
+	const struct kudzu_exports *exports; /* the private table of our own driver; NULL: another
+	                                        one */
 	bool has_pools;             /* cuMemAllocAsync works */
 	bool ptx_only;              /* loads no cubin: a device attribute says so */
 	bool has_guard;             /* KUDZU_CPU_GUARD: pools keep nothing, likewise */
 	bool on_host;               /* its memory is the host's */
 	bool has_libraries;         /* NVIDIA's libraries work with it: it runs machine code */
-	bool serial;                /* a thread runs fastest alone: generated kernels have one each block */
+	bool serial;                /* a thread runs fastest alone: generated kernels have one each
+	                               block */
 	char name[24];
 	char model[256];
 	_Atomic(char *) note;       /* set once, under the lock of the list */
@@ -100,7 +105,8 @@ struct kz_device {
 	atomic_bool has_slot;       /* `slot` was made, or could not be */
 	atomic_bool output_waits;   /* there may be text of kernels in the buffer of its file */
 	atomic_int captures;        /* that go on in its streams */
-	atomic_int output_error;    /* errno of text that the file could not take, since the last report */
+	atomic_int output_error;    /* errno of text that the file could not take, since the last
+	                               report */
 	struct output {             /* where the text of kernels goes: output.c */
 		kz_output_fn *function; /* NULL: where the driver has it */
 		void *user;
@@ -108,7 +114,8 @@ struct kz_device {
 	} output;                   /* changed under `lock`, when the driver does not use it */
 	struct mempool pools[MEMPOOL_KINDS];
 	struct pinned_list pinned;
-	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or none */
+	_Atomic(void *) slot;       /* for few bytes on their way to the host; NULL: taken, or
+	                               none */
 	_Atomic(struct allocator *) allocator; /* in the place of the pool; NULL: none */
 	struct allocator *allocators; /* all that there were, guarded by `lock` */
 	_Atomic(struct device_table *) tables[DEVICE_TABLES]; /* NULL until somebody needs one */
@@ -120,8 +127,9 @@ static inline struct free_list *device_free_list(struct mempool *pool, struct kz
 	return stream ? &stream->free_lists[pool->kind] : &pool->idle;
 }
 
-/* The process was forked from the one that had opened the device.  Nothing of it ends here: a thread
- * that is missing in this process may have held any lock, or have been in the middle of a list. */
+/* The process was forked from the one that had opened the device.  Nothing of it ends here: a
+ * thread that is missing in this process may have held any lock, or have been in the middle of a
+ * list. */
 static inline bool device_is_forked(const struct kz_device *dev)
 {
 	return unlikely(dev->drv->is_forked);
@@ -201,8 +209,8 @@ static inline void device_leave(struct kz_device *dev, const struct device_scope
 	}
 }
 
-/* To wait for a whole context ends the captures in it.  Between these two none begins; true if one goes
- * on.  They do not nest, and kz_graph_begin waits for them. */
+/* To wait for a whole context ends the captures in it.  Between these two none begins; true if one
+ * goes on.  They do not nest, and kz_graph_begin waits for them. */
 static inline bool device_hold_captures(struct kz_device *dev)
 {
 	pthread_rwlock_rdlock(&dev->gate);
@@ -214,8 +222,8 @@ static inline void device_let_captures(struct kz_device *dev)
 	pthread_rwlock_unlock(&dev->gate);
 }
 
-/* While a thread captures, the driver refuses it calls that may synchronise.  Those between these two
- * do no harm to a capture. */
+/* While a thread captures, the driver refuses it calls that may synchronise.  Those between these
+ * two do no harm to a capture. */
 static inline CUstreamCaptureMode device_relax(const struct kz_device *dev)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

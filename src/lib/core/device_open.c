@@ -385,8 +385,8 @@ static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordin
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	kz_status st = KZ_OK;
 	if (device_is_told) {
-		error_set(err, KZ_PERMISSION, "the function of kz_device_on_close must not open a device: its "
-			"close would call the function again");
+		error_set(err, KZ_PERMISSION, "the function of kz_device_on_close must not open a "
+			"device: its close would call the function again");
 		return KZ_PERMISSION;
 	}
 	pthread_once(&once, device_watch_forks);

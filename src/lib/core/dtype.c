@@ -152,8 +152,8 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 /* A struct's name stands in generated code.  "float2" is free: complex64 only has its layout. */
 static kz_status dtype_check_name(const char *name, kz_error *err)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-		":<>,* ";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:<>,* ";
 	if (!name || !name[0]) {
 		return error_set(err, KZ_INVALID, "expected the name of a struct, got none");
 	}

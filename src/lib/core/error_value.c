@@ -4,8 +4,8 @@
  * values in.
  *
  * Printing goes through a sink, which is a stream or a buffer.  It never allocates, so an error
- * about memory prints as well as any other; but to find the line of the program, while KUDZU_LEAKS is
- * set, and without memory there is an offset in its place.
+ * about memory prints as well as any other; but to find the line of the program, while KUDZU_LEAKS
+ * is set, and without memory there is an offset in its place.
  */
 #include "base/common.h"
 
@@ -132,8 +132,8 @@ static void print_later(struct sink *sink, const kz_error *err)
 	const uint64_t later = err->reserved[0];
 	char text[160];
 	if (later > 0) {
-		snprintf(text, sizeof(text), "%"PRIu64" later failure%s came while this error was not cleared"
-			" (kz_error_clear)", later, later == 1 ? "" : "s");
+		snprintf(text, sizeof(text), "%"PRIu64" later failure%s came while this error was "
+			"not cleared (kz_error_clear)", later, later == 1 ? "" : "s");
 		sink_line(sink, "note: ", text);
 	}
 }

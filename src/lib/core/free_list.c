@@ -97,7 +97,8 @@ void free_list_remove(struct free_block *block)
 }
 
 /* `behind` becomes a part of the block before it. */
-static void block_absorb(struct free_block *block, struct free_block *behind, struct free_block **spare)
+static void block_absorb(struct free_block *block, struct free_block *behind,
+	struct free_block **spare)
 {
 	block->units += behind->units;
 	block->behind = behind->behind;
@@ -133,7 +134,8 @@ void free_list_move(struct free_list *from, struct free_list *to, struct free_bl
 	}
 }
 
-void free_list_cut(struct free_list *list, struct free_block *block, size_t units, struct free_block **spare)
+void free_list_cut(struct free_list *list, struct free_block *block, size_t units,
+	struct free_block **spare)
 {
 	struct free_block *rest = *spare;
 	*spare = rest->more;

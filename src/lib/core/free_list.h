@@ -81,7 +81,8 @@ void free_list_merge(struct free_list *list, struct free_block *block, struct fr
 void free_list_move(struct free_list *from, struct free_list *to, struct free_block **spare);
 /* Make a block that is on no list smaller; the rest goes on the list, and is described by a spare
  * one, which must be there. */
-void free_list_cut(struct free_list *list, struct free_block *block, size_t units, struct free_block **spare);
+void free_list_cut(struct free_list *list, struct free_block *block, size_t units,
+	struct free_block **spare);
 
 /* All that is parked becomes blocks; the memory that it was is freed. */
 void free_list_unpark(struct free_list *list, struct free_block **spare);

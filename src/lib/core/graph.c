@@ -159,7 +159,8 @@ kz_status kz_graph_create(kz_graph **out, kz_device *dev, kz_error *err)
 	CUgraph handle = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {
+	    || (st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->GraphCreate(&handle, 0), "cuGraphCreate", err);
@@ -198,7 +199,8 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 		st = error_set(err, KZ_STATE, "kz_graph_begin: the stream is captured already");
 	} else if (!st && !(st = capture_create(&capture, stream, relaxed, err))) {
 		if (!(st = capture_join(capture, stream, err))) {
-			/* In another mode the driver would let nobody end it whose thread has ended. */
+			/* In another mode the driver would let nobody end it whose thread has
+			 * ended. */
 			st = device_ok(dev, dev->drv->StreamBeginCapture(stream->handle,
 				CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", err);
 		}
@@ -220,7 +222,8 @@ static kz_status capture_check_origin(const struct capture *capture, const struc
 		"%s: the stream has joined the capture of another stream, which must end it", call);
 }
 
-/* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error says. */
+/* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error
+ * says. */
 static struct capture *capture_find(const struct kz_stream *stream, const char *call,
 	kz_error *err)
 {
@@ -233,8 +236,8 @@ static struct capture *capture_find(const struct kz_stream *stream, const char *
 		return NULL;
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
-		error_set(err, KZ_STATE, "%s: another thread began the capture; this one could end a "
-			"relaxed capture, or abort it", call);
+		error_set(err, KZ_STATE, "%s: another thread began the capture; this one could end "
+			"a relaxed capture, or abort it", call);
 		return NULL;
 	}
 	return capture;
@@ -324,7 +327,8 @@ static int graph_compare_nodes(const void *left, const void *right)
 /* The driver refuses a list that has a node twice, without a word about it. */
 static kz_status graph_check_twice(kz_nodes after, kz_error *err)
 {
-	const struct kz_node **sorted = after.count > 1 ? mem_alloc(after.count * sizeof(*sorted)) : NULL;
+	const struct kz_node **sorted = after.count > 1 ? mem_alloc(after.count * sizeof(*sorted))
+		: NULL;
 	kz_status st = sorted || after.count < 2 ? KZ_OK : error_no_memory(err);
 	if (sorted) {
 		memcpy(sorted, after.items, after.count * sizeof(*sorted));

@@ -21,7 +21,8 @@ struct kz_graph {
 	atomic_int refs;
 	struct kz_device *device;
 	CUgraph handle;
-	struct kz_graph *root;      /* itself, or the graph that has the conditional node whose body it is */
+	struct kz_graph *root;      /* itself, or the graph that has the conditional node whose body
+	                               it is */
 	struct kz_graph *next;      /* the next body of that node */
 	struct uses uses;           /* of the root */
 	struct node_list nodes;
@@ -31,7 +32,8 @@ struct kz_graph {
 	} *conditions;              /* of the root */
 	size_t condition_count;
 	int64_t unfreed;            /* memory that a node allocates and none frees */
-	bool is_fixed;              /* it allocates or decides: the driver copies and updates no such graph */
+	bool is_fixed;              /* it allocates or decides: the driver copies and updates no
+	                               such graph */
 };
 
 struct kz_exec {
@@ -85,7 +87,8 @@ kz_status exec_capture(struct kz_exec *exec, struct kz_stream *stream, kz_error 
 /* Find a node of an executable graph by its name. */
 kz_status exec_find(struct kz_node **out, const struct kz_exec *exec, const char *name,
 	const char *call, kz_error *err);
-/* Count memory that a node is going to use, all or nothing; and once less what one no longer uses. */
+/* Count memory that a node is going to use, all or nothing; and once less what one no longer
+ * uses. */
 kz_status exec_keep_memory(struct kz_exec *exec, struct memory *const *used, size_t count,
 	kz_error *err);
 void exec_drop_memory(struct kz_exec *exec, struct memory *const *used, size_t count);

@@ -2,10 +2,10 @@
 /*
  * Launches of executable graphs in a capture.
  *
- * NVIDIA's drivers refuse them, and end the capture.  A child graph does the same, so the library adds
- * one.  A driver tells nobody what an executable graph has become by changes of its nodes.  So each kz_exec
- * keeps a graph of its own, a copy of the one that it was made from, and changes both.  Graphs that the
- * driver cannot copy, which allocate memory or decide, cannot be children either.
+ * NVIDIA's drivers refuse them, and end the capture.  A child graph does the same, so the library
+ * adds one.  A driver tells nobody what an executable graph has become by changes of its nodes.  So
+ * each kz_exec keeps a graph of its own, a copy of the one that it was made from, and changes both.
+ * Graphs that the driver cannot copy, which allocate memory or decide, cannot be children either.
  */
 #include "base/common.h"
 
@@ -39,7 +39,8 @@ kz_status exec_copy_params(struct kz_exec *exec, struct kz_node *node,
 {
 	kz_status st = KZ_OK;
 	if (exec->copy && !node->twin) {
-		st = device_ok(exec->device, exec_find_twin(exec, node), "cuGraphNodeFindInClone", err);
+		st = device_ok(exec->device, exec_find_twin(exec, node), "cuGraphNodeFindInClone",
+			err);
 	}
 	return st || !exec->copy ? st : device_ok(exec->device,
 		exec->device->drv->GraphKernelNodeSetParams(node->twin, params),
@@ -56,9 +57,9 @@ kz_status exec_capture(struct kz_exec *exec, struct kz_stream *stream, kz_error 
 	const CUgraphEdgeData *edges = NULL;
 	size_t count = 0;
 	if (!exec->copy) {
-		return error_set(err, KZ_UNSUPPORTED, "kz_exec_launch: the stream is captured, and a "
-			"graph with nodes that allocate memory, or with conditional ones, cannot be "
-			"part of another");
+		return error_set(err, KZ_UNSUPPORTED, "kz_exec_launch: the stream is captured, and "
+			"a graph with nodes that allocate memory, or with conditional ones, cannot "
+			"be part of another");
 	}
 	kz_status st = device_ok(exec->device, drv->StreamGetCaptureInfo(stream->handle, &status,
 		NULL, &graph, &nodes, &edges, &count), "cuStreamGetCaptureInfo", err);

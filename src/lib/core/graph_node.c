@@ -99,9 +99,11 @@ static kz_status graph_check_place(const struct kz_graph *graph, const struct pl
 		return error_set(err, KZ_INVALID, "expected %lld bytes of host memory, got %s",
 			(long long)size, place->host ? "a negative size" : "NULL");
 	}
-	/* CUDA programming guide, "Conditional nodes".  Drivers refuse the whole graph, and not the node. */
+	/* CUDA programming guide, "Conditional nodes".  Drivers refuse the whole graph, and not the
+	 * node. */
 	return graph->root == graph || graph_is_pinned(graph, place->host) ? KZ_OK : error_set(err,
-		KZ_INVALID, "the body of a conditional node copies host memory only if it is pinned");
+		KZ_INVALID,
+		"the body of a conditional node copies host memory only if it is pinned");
 }
 
 static kz_status graph_add_copy(struct adding *adding, const struct place *to,
@@ -208,7 +210,8 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	    || (st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEMSET, "fill", err))) {
 		return st;
 	}
-	memcpy(&value, pattern, (size_t)pattern_size); /* little-endian: the low bytes are the value */
+	memcpy(&value, pattern, (size_t)pattern_size); /* little-endian: the low bytes are the
+	                                                  value */
 	adding_use(&adding, buffer->memory);
 	const CUDA_MEMSET_NODE_PARAMS fill = {
 		.dst = buffer_address(buffer) + (CUdeviceptr)offset, .value = value,
@@ -222,8 +225,8 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 
 /* Host functions, graphs */
 
-/* CUDA programming guide, "Conditional nodes": what their bodies can have.  Drivers find the others at
- * different times, or not at all. */
+/* CUDA programming guide, "Conditional nodes": what their bodies can have.  Drivers find the others
+ * at different times, or not at all. */
 static bool graph_is_for_bodies(CUgraphNodeType type)
 {
 	switch (type) {
@@ -239,23 +242,27 @@ static bool graph_is_for_bodies(CUgraphNodeType type)
 	}
 }
 
-/* Whether all nodes of a graph, and of its child graphs, can be in the body of a conditional node. */
+/* Whether all nodes of a graph, and of its child graphs, can be in the body of a conditional
+ * node. */
 static kz_status graph_check_for_body(struct kz_device *dev, CUgraph graph, kz_error *err)
 {
 	const struct drv *drv = dev->drv;
 	size_t count = 0;
-	kz_status st = device_ok(dev, drv->GraphGetNodes(graph, NULL, &count), "cuGraphGetNodes", err);
+	kz_status st = device_ok(dev, drv->GraphGetNodes(graph, NULL, &count), "cuGraphGetNodes",
+		err);
 	CUgraphNode *nodes = st ? NULL : mem_zalloc(count + 1, sizeof(*nodes));
 	if (st || !nodes) {
 		return st ? st : error_no_memory(err);
 	}
 	if (count > 0) {
-		st = device_ok(dev, drv->GraphGetNodes(graph, nodes, &count), "cuGraphGetNodes", err);
+		st = device_ok(dev, drv->GraphGetNodes(graph, nodes, &count), "cuGraphGetNodes",
+			err);
 	}
 	for (size_t i = 0; !st && i < count; i++) {
 		CUgraphNodeType type;
 		CUgraph child = NULL;
-		st = device_ok(dev, drv->GraphNodeGetType(nodes[i], &type), "cuGraphNodeGetType", err);
+		st = device_ok(dev, drv->GraphNodeGetType(nodes[i], &type), "cuGraphNodeGetType",
+			err);
 		if (!st && !graph_is_for_bodies(type)) {
 			st = error_set(err, KZ_INVALID, "the body of a conditional node cannot "
 				"have this child: only kernels, copies, fills and graphs of these "
@@ -280,7 +287,8 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 		return st;
 	}
 	if (!function || graph->root != graph) {
-		return error_set(err, KZ_INVALID, !function ? "kz_graph_add_host: expected a function, got NULL"
+		return error_set(err, KZ_INVALID, !function ? "kz_graph_add_host: expected a "
+			"function, got NULL"
 			: "the body of a conditional node cannot call functions of the program");
 	}
 	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
@@ -454,8 +462,8 @@ static struct condition *graph_find_condition(const struct kz_graph *root, uint6
 			return condition;
 		}
 	}
-	error_set(err, KZ_INVALID, "expected a condition that kz_graph_condition has made for this graph, "
-		"got 0x%llx", (unsigned long long)handle);
+	error_set(err, KZ_INVALID, "expected a condition that kz_graph_condition has made for this "
+		"graph, got 0x%llx", (unsigned long long)handle);
 	return NULL;
 }
 
@@ -503,8 +511,8 @@ static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *
 		.handle = what->condition, .type = what->type, .size = what->count,
 		.ctx = graph->device->context}};
 	struct kz_node *node = adding->node;
-	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle, adding->after,
-		NULL, adding->nodes.count, &params);
+	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle,
+		adding->after, NULL, adding->nodes.count, &params);
 	if ((st = adding_end(adding, code, "cuGraphAddNode", err))) {
 		return st;
 	}

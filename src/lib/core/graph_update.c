@@ -140,8 +140,8 @@ static bool topology_equal(const struct topology graphs[2], const struct uses nu
 	return same && !x && !y;
 }
 
-/* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the pairs
- * that their names give. */
+/* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the
+ * pairs that their names give. */
 static kz_status exec_check_topology(const struct kz_exec *exec, const struct kz_graph *graph,
 	kz_error *err)
 {

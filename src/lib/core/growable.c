@@ -2,10 +2,10 @@
 /*
  * Memory that grows in place, by the driver's virtual memory management.
  *
- * A growable memory has reserved addresses.  The first `mapped` bytes of them have memory, in chunks.
- * How large a chunk is follows from where it begins, so no list of them is needed: eight chunks make up
- * each power of two.  Thus few calls of the driver map much memory, and what is mapped beyond the size is
- * at most an eighth of it, or the driver's granularity.
+ * A growable memory has reserved addresses.  The first `mapped` bytes of them have memory, in
+ * chunks.  How large a chunk is follows from where it begins, so no list of them is needed: eight
+ * chunks make up each power of two.  Thus few calls of the driver map much memory, and what is
+ * mapped beyond the size is at most an eighth of it, or the driver's granularity.
  *
  * The pool counts the memory and lists it, as it does what an allocator of the user's gave.
  */
@@ -125,7 +125,8 @@ static CUresult growable_try(struct growable *growable, size_t target, struct me
 	device_restore(dev, mode);
 	segment_allow(pool, -more);
 	if (unlikely(trace_is_on())) {
-		trace_host(start, "memory", why->call, "\"device\":\"%s\",\"bytes\":%lld,\"code\":%d",
+		trace_host(start, "memory", why->call,
+			"\"device\":\"%s\",\"bytes\":%lld,\"code\":%d",
 			dev->name, (long long)more, (int)code);
 	}
 	return code;
@@ -178,7 +179,8 @@ static void growable_free(void *user)
 static struct growable *growable_of(const struct kz_buffer *buffer)
 {
 	struct memory *memory = buffer->memory;
-	return buffer == &memory->whole && memory->on_release == growable_free ? memory->user : NULL;
+	return buffer == &memory->whole && memory->on_release == growable_free ? memory->user
+		: NULL;
 }
 
 /* A shrinking buffer takes memory from nobody else, and from no graph that is being captured. */
@@ -200,8 +202,8 @@ static kz_status growable_check_size(int64_t size, int64_t capacity, kz_error *e
 			"got %lld and %lld", (long long)size, (long long)capacity);
 	}
 	return size <= capacity ? KZ_OK : error_set(err, KZ_RANGE,
-		"expected a size of at most %lld byte%s, the capacity, got %lld", (long long)capacity,
-		plural(capacity), (long long)size);
+		"expected a size of at most %lld byte%s, the capacity, got %lld",
+		(long long)capacity, plural(capacity), (long long)size);
 }
 
 kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *call, int refs,
@@ -213,8 +215,9 @@ kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *ca
 	bool shrinks = size < buffer->size;
 	kz_status st;
 	if (!growable) {
-		return error_set(err, KZ_INVALID, "%s: expected memory of kz_buffer_create_growable or "
-			"kz_array_create_growable, and no view of it", call);
+		return error_set(err, KZ_INVALID, "%s: expected memory of "
+			"kz_buffer_create_growable or kz_array_create_growable, and no view of it",
+			call);
 	}
 	if ((st = growable_check_size(size, growable->capacity, err))
 	    || (shrinks && (st = growable_check_alone(buffer, call, refs, err)))
@@ -243,7 +246,8 @@ kz_status kz_buffer_resize(kz_buffer *buffer, int64_t size, kz_error *err)
 
 int64_t kz_buffer_capacity(const kz_buffer *buffer)
 {
-	const struct growable *growable = object_is(buffer, OBJECT_BUFFER) ? growable_of(buffer) : NULL;
+	const struct growable *growable = object_is(buffer, OBJECT_BUFFER) ? growable_of(buffer)
+		: NULL;
 	return growable ? growable->capacity : kz_buffer_size(buffer);
 }
 
@@ -257,13 +261,15 @@ static kz_status growable_check_device(size_t *granularity, struct kz_device *de
 	int value = 0;
 	/* An attribute that is newer than the driver is an invalid value to it. */
 	CUresult code = drv_has(dev->drv, DRV_cuMemAddressReserve)
-		? dev->drv->DeviceGetAttribute(&value, has_it, dev->handle) : CUDA_ERROR_INVALID_VALUE;
+		? dev->drv->DeviceGetAttribute(&value, has_it, dev->handle)
+		: CUDA_ERROR_INVALID_VALUE;
 	if (code == CUDA_ERROR_INVALID_VALUE || (code == CUDA_SUCCESS && !value)) {
 		return error_set(err, KZ_UNSUPPORTED, "%s has no virtual memory management, so its "
 			"memory cannot grow in place", dev->name);
 	}
 	kz_status st = device_ok(dev, code, "cuDeviceGetAttribute", err);
-	return st ? st : device_ok(dev, dev->drv->MemGetAllocationGranularity(granularity, &properties,
+	return st ? st
+		: device_ok(dev, dev->drv->MemGetAllocationGranularity(granularity, &properties,
 		CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity", err);
 }
 
@@ -301,8 +307,8 @@ static kz_status growable_reserve(struct growable *growable, CUdeviceptr *addres
 }
 
 /* Memory of 0 bytes at the addresses; on success it owns `growable`. */
-static kz_status growable_make(struct memory **out, struct growable *growable, struct kz_device *dev,
-	const struct memory_wish *wish, kz_error *err)
+static kz_status growable_make(struct memory **out, struct growable *growable,
+	struct kz_device *dev, const struct memory_wish *wish, kz_error *err)
 {
 	CUdeviceptr address;
 	struct memory *memory = NULL;

@@ -2,8 +2,8 @@
 /*
  * Memory that processes share.
  *
- * The driver names whole allocations.  A buffer is a part of one, such as a block of a segment of the
- * pool, so its handle has the place in the allocation, too.
+ * The driver names whole allocations.  A buffer is a part of one, such as a block of a segment of
+ * the pool, so its handle has the place in the allocation, too.
  */
 #include "base/common.h"
 
@@ -18,7 +18,8 @@ static_assert(sizeof(CUipcMemHandle) == sizeof(kz_ipc_handle), "a handle is a ha
 static kz_status ipc_find_start(CUdeviceptr *out, const struct kz_buffer *buffer, kz_error *err)
 {
 	struct kz_device *dev = buffer->memory->device;
-	return device_ok(dev, dev->drv->PointerGetAttribute(out, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+	return device_ok(dev, dev->drv->PointerGetAttribute(out,
+		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
 		buffer_address(buffer)), "cuPointerGetAttribute", err);
 }
 
@@ -33,7 +34,8 @@ kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *e
 		return st;
 	}
 	if (buffer->size == 0) {
-		return error_set(err, KZ_INVALID, "expected a buffer of 1 byte or more to share, got one of 0");
+		return error_set(err, KZ_INVALID, "expected a buffer of 1 byte or more to share, "
+			"got one of 0");
 	}
 	struct kz_device *dev = buffer->memory->device;
 	if ((st = device_enter(dev, &scope, err))) {
@@ -41,7 +43,8 @@ kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *e
 	}
 	if (!(st = ipc_find_start(&start, buffer, err))) {
 		CUresult code = dev->drv->IpcGetMemHandle(&handle, start);
-		st = code != CUDA_ERROR_INVALID_VALUE ? device_ok(dev, code, "cuIpcGetMemHandle", err)
+		st = code != CUDA_ERROR_INVALID_VALUE
+			? device_ok(dev, code, "cuIpcGetMemHandle", err)
 			: error_set(err, KZ_UNSUPPORTED, "%s cannot share this memory, expected "
 				"memory from a pool or from cuMemAlloc", dev->name);
 	}
@@ -86,17 +89,20 @@ static kz_status ipc_open(CUdeviceptr *out, struct kz_device *dev, const kz_buff
 	size_t size = 0;
 	memcpy(&allocation, &handle->allocation, sizeof(allocation));
 	CUstreamCaptureMode mode = device_relax(dev);
-	CUresult code = dev->drv->IpcOpenMemHandle(out, allocation, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+	CUresult code = dev->drv->IpcOpenMemHandle(out, allocation,
+		CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 	device_restore(dev, mode);
 	kz_status st = device_ok(dev, code, "cuIpcOpenMemHandle", err);
 	if (st) {
 		return st;
 	}
-	st = device_ok(dev, dev->drv->PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, *out),
-		"cuPointerGetAttribute", err);
-	if (!st && ((size_t)handle->size > size || (size_t)handle->offset > size - (size_t)handle->size)) {
-		st = error_set(err, KZ_RANGE, "%lld bytes from offset %lld do not lie in an allocation of %zu "
-			"bytes", (long long)handle->size, (long long)handle->offset, size);
+	st = device_ok(dev, dev->drv->PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		*out), "cuPointerGetAttribute", err);
+	if (!st && ((size_t)handle->size > size
+		|| (size_t)handle->offset > size - (size_t)handle->size)) {
+		st = error_set(err, KZ_RANGE, "%lld bytes from offset %lld do not lie in an "
+			"allocation of %zu bytes", (long long)handle->size,
+			(long long)handle->offset, size);
 	}
 	if (st) {
 		ipc_close(dev, *out);
@@ -105,8 +111,8 @@ static kz_status ipc_open(CUdeviceptr *out, struct kz_device *dev, const kz_buff
 }
 
 /* A buffer over a part of an allocation, which it closes. */
-static kz_status ipc_wrap(kz_buffer **out, struct imported *imported, const kz_buffer_handle *handle,
-	kz_error *err)
+static kz_status ipc_wrap(kz_buffer **out, struct imported *imported,
+	const kz_buffer_handle *handle, kz_error *err)
 {
 	struct memory *memory = NULL;
 	kz_status st = memory_wrap(&memory, imported->device, MEMPOOL_DEVICE,
@@ -132,8 +138,9 @@ kz_status kz_buffer_import(kz_buffer **out, kz_device *dev, const kz_buffer_hand
 		return st;
 	}
 	if (handle->size < 1 || handle->offset < 0) {
-		return error_set(err, KZ_INVALID, "expected a handle of kz_buffer_export, got one with size "
-			"%lld, offset %lld", (long long)handle->size, (long long)handle->offset);
+		return error_set(err, KZ_INVALID, "expected a handle of kz_buffer_export, got one "
+			"with size %lld, offset %lld", (long long)handle->size,
+			(long long)handle->offset);
 	}
 	struct imported *imported = mem_alloc(sizeof(*imported));
 	if (!imported) {

@@ -3,17 +3,17 @@
  * Objects that were never released, and where the program created them; see <kudzu/leaks.h>.
  *
  * While a list is kept, each handle that the library gives out has an entry in a hash table, by its
- * address.  Its release takes the entry away.  An entry has the address of the program's call; its file
- * and line are looked up for the report (base/place.h).
+ * address.  Its release takes the entry away.  An entry has the address of the program's call; its
+ * file and line are looked up for the report (base/place.h).
  *
- * A call that puts its result over a handle, as kz_add(&a, a, 1, &err), loses the object if no other
- * variable has that handle.  What a result's place held before may also be what an earlier call left on
- * the stack: its bits are looked up in the table and nothing else, and what they name is a suspicion.
- * It becomes a certainty when the object is live still as the device is closed or the trace ends; only
- * then do the report and the trace name the call.
+ * A call that puts its result over a handle, as kz_add(&a, a, 1, &err), loses the object if no
+ * other variable has that handle.  What a result's place held before may also be what an earlier
+ * call left on the stack: its bits are looked up in the table and nothing else, and what they name
+ * is a suspicion.  It becomes a certainty when the object is live still as the device is closed or
+ * the trace ends; only then do the report and the trace name the call.
  *
- * What kind an object is, and its size, is read from the object when the report is made.  The lock keeps
- * objects from ending meanwhile.
+ * What kind an object is, and its size, is read from the object when the report is made.  The lock
+ * keeps objects from ending meanwhile.
  */
 #include "base/common.h"
 
@@ -90,7 +90,8 @@ void leaks_add(const void *object, const struct kz_device *dev)
 	const uintptr_t place = place_here();
 	pthread_mutex_lock(&leaks.lock);
 	if (leak) {
-		*leak = (struct leak){.next = *first, .object = object, .device = dev, .place = place};
+		*leak = (struct leak){.next = *first, .object = object, .device = dev,
+			.place = place};
 		*first = leak;
 		leaks.count++;
 	} else {
@@ -147,7 +148,8 @@ static void leaks_note_loss(const void *object, const char *call)
 	}
 	if (leak && leak->loss) {
 		const bool is_whole = strncmp(call, "kz_", 3) == 0;
-		*leak->loss = (struct loss){.place = place, .ns = clock_now_ns(), .thread = gettid()};
+		*leak->loss = (struct loss){.place = place, .ns = clock_now_ns(),
+			.thread = gettid()};
 		snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
 	}
 	pthread_mutex_unlock(&leaks.lock);
@@ -274,7 +276,8 @@ kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_
 	int64_t missing;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
-	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL", __func__)))) {
+	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL",
+		__func__)))) {
 		return st;
 	}
 	if (!atomic_load(&leaks_on)) {
@@ -333,11 +336,12 @@ static void leaks_print_one(void *user, const kz_leak *leak)
 	fputc('\n', text->stream);
 }
 
-static kz_status leaks_print_counted(int64_t *count, struct kz_device *dev, FILE *stream, kz_error *err)
+static kz_status leaks_print_counted(int64_t *count, struct kz_device *dev, FILE *stream,
+	kz_error *err)
 {
 	struct leaks_text text = {stream, dev->name, 0};
-	kz_status st = atomic_load(&leaks_on) ? kz_device_list_leaks(dev, leaks_print_one, &text, err)
-		: KZ_OK;
+	kz_status st = atomic_load(&leaks_on)
+		? kz_device_list_leaks(dev, leaks_print_one, &text, err) : KZ_OK;
 	*count = text.count;
 	return st;
 }
@@ -348,7 +352,8 @@ kz_status leaks_print(struct kz_device *dev, FILE *stream, kz_error *err)
 	return leaks_print_counted(&count, dev, stream, err);
 }
 
-/* Under the lock: copy the losses that were not told yet, as far as `groups` are, and count them. */
+/* Under the lock: copy the losses that were not told yet, as far as `groups` are, and count
+ * them. */
 static size_t leaks_take_losses(struct leak_group *groups, const struct kz_device *dev)
 {
 	size_t count = 0;

@@ -2,14 +2,15 @@
 /*
  * Memory that is in use, as errors and lists name it.
  *
- * When a kernel on the CPU device accesses memory that is not there, the driver logs the address and
- * the allocation beside it:
+ * When a kernel on the CPU device accesses memory that is not there, the driver logs the address
+ * and the allocation beside it:
  *
  *	kernel 'f': access to address 0x7f0000200010, which is 16 bytes past the end of the
  *	2097152-byte allocation at 0x7f0000000000; block (0,0,0), thread (4,0,0)
  *
- * To the driver a segment of the pool is one allocation.  The pool knows what is in it, so the words
- * between "which is" and the semicolon are written anew, for the nearest piece that is in use:
+ * To the driver a segment of the pool is one allocation.  The pool knows what is in it, so the
+ * words between "which is" and the semicolon are written anew, for the nearest piece that is in
+ * use:
  *
  *	2096672 bytes past the end of the 400-byte allocation at 0x7f0000000000, an array of
  *	100 float32
@@ -63,7 +64,8 @@ struct miss {
 	kz_live_memory nearest;
 };
 
-static void live_look_at(struct miss *miss, const struct mempool *pool, const struct free_block *block)
+static void live_look_at(struct miss *miss, const struct mempool *pool,
+	const struct free_block *block)
 {
 	const struct memory *memory = block->memory;
 	const uint64_t end = memory->address + (uint64_t)memory->size;
@@ -126,7 +128,8 @@ void live_name_missed(struct kz_device *dev, kz_error *err)
 	}
 	struct str text = STR_INIT;
 	str_addn(&text, err->log, (size_t)(where - err->log));
-	str_addf(&text, "%" PRIu64 " bytes %s the %" PRId64 "-byte allocation at 0x%" PRIx64 ", %s%s",
+	str_addf(&text, "%" PRIu64 " bytes %s the %" PRId64 "-byte allocation at 0x%" PRIx64
+		", %s%s",
 		miss.distance, miss.is_before ? "before" : "past the end of", miss.nearest.size,
 		miss.nearest.address, live_describe(name, sizeof(name), &miss.nearest), end);
 	if (text.failed) {

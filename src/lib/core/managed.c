@@ -2,9 +2,9 @@
 /*
  * Memory that host and device use by one address.
  *
- * Managed memory is borrowed from the driver, one allocation for each buffer: a pool would move pages
- * of several owners together.  A buffer of pinned memory shares the memory's `struct memory`, so that
- * copies and kernels are ordered among each other.
+ * Managed memory is borrowed from the driver, one allocation for each buffer: a pool would move
+ * pages of several owners together.  A buffer of pinned memory shares the memory's `struct memory`,
+ * so that copies and kernels are ordered among each other.
  */
 #include "base/common.h"
 
@@ -157,8 +157,8 @@ kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *plac
 	}
 	struct kz_device *dev = buffer->memory->device;
 	if (!(st = device_enter(dev, &scope, err))) {
-		st = device_ok(dev, dev->drv->MemAdvise(buffer_address(buffer), (size_t)buffer->size,
-			(CUmem_advise)advice, where), "cuMemAdvise", err);
+		st = device_ok(dev, dev->drv->MemAdvise(buffer_address(buffer),
+			(size_t)buffer->size, (CUmem_advise)advice, where), "cuMemAdvise", err);
 		device_leave(dev, &scope);
 	}
 	return st;

@@ -36,8 +36,8 @@ static void describe_shortage(char *text, size_t size, const struct memory *memo
 	} else {
 		snprintf(name, sizeof(name), pinned ? "a pinned buffer" : "a buffer");
 	}
-	snprintf(text, size, "no memory on %s for %s: %lld bytes requested, %lld live, %lld reserved",
-		pinned ? "the host" : memory->device->name, name,
+	snprintf(text, size, "no memory on %s for %s: %lld bytes requested, %lld live, %lld "
+		"reserved", pinned ? "the host" : memory->device->name, name,
 		(long long)requested, (long long)stats.live_size,
 		(long long)stats.reserved_size);
 }
@@ -281,8 +281,8 @@ const struct use_kind memory_kind = {memory_keep, memory_drop, true};
 kz_status memory_refuse(const struct memory *memory, const char *call, kz_error *err)
 {
 	if (atomic_load(&memory->captures) > 0) {
-		return error_set(err, KZ_STATE, "%s: a graph that is being captured uses this memory; "
-			"end the capture and launch the graph first", call);
+		return error_set(err, KZ_STATE, "%s: a graph that is being captured uses this "
+			"memory; end the capture and launch the graph first", call);
 	}
 	const struct kz_stream *stream = &memory->device->stream;
 	return stream_capture(stream) ? capture_refuse_stream(stream, call, err) : KZ_OK;
@@ -304,8 +304,8 @@ kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_e
 		return memory_use_captured(memory, stream, capture, err);
 	}
 	if (unlikely(memory->graph)) {
-		return error_set(err, KZ_STATE, "the buffer is memory that a node of a graph allocates: "
-			"only nodes of that graph can use it");
+		return error_set(err, KZ_STATE, "the buffer is memory that a node of a graph "
+			"allocates: only nodes of that graph can use it");
 	}
 	pthread_mutex_lock(&memory->lock);
 	struct kz_stream *last = atomic_load(&memory->last);
@@ -497,8 +497,8 @@ static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t 
 	struct device_scope scope;
 	int ordinal = dev->ordinal;
 	if (size < 0 || (size > 0 && address == 0)) {
-		return error_set(err, KZ_INVALID, "expected memory to wrap, got %lld bytes at 0x%llx",
-			(long long)size, (unsigned long long)address);
+		return error_set(err, KZ_INVALID, "expected memory to wrap, got %lld bytes at "
+			"0x%llx", (long long)size, (unsigned long long)address);
 	}
 	if (size > 0 && address > UINT64_MAX - (uint64_t)size) {
 		return error_set(err, KZ_RANGE, "%lld bytes at 0x%llx extend past the last address",

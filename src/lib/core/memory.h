@@ -51,8 +51,10 @@ struct memory {
 	struct kz_graph *graph;     /* whose node allocates it: only nodes of that graph use it */
 	atomic_int captures;        /* that go on and use it */
 	pthread_mutex_t lock;       /* guards changes of last: views may be used by two threads */
-	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may run */
-	atomic_bool has_values;     /* streams that are not `last` may still wait for it; see value.c */
+	_Atomic(struct kz_stream *) last; /* the last user, counted; NULL: none whose work may
+	                                     run */
+	atomic_bool has_values;     /* streams that are not `last` may still wait for it; see
+	                               value.c */
 };
 
 /* What a new piece of memory is for; all may be 0. */
@@ -119,8 +121,8 @@ kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t s
 
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err);
 
-/* Call this before work on this memory goes into a stream.  The context is current.  If the stream is
- * captured, the graph gets a reference on the memory instead. */
+/* Call this before work on this memory goes into a stream.  The context is current.  If the stream
+ * is captured, the graph gets a reference on the memory instead. */
 static inline kz_status memory_use(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	if (likely(atomic_load_explicit(&memory->last, memory_order_acquire) == stream
@@ -151,9 +153,9 @@ static inline kz_status memory_check_capture(const struct memory *memory, const 
 		? KZ_OK : memory_refuse(memory, call, err);
 }
 
-/* The stream in which the memory is at rest soonest: its last user, else the default stream.  If that
- * one is captured, it is the default stream, since calls that name no stream are captured then.
- * Counted, since another thread's view may end its last use: stream_release. */
+/* The stream in which the memory is at rest soonest: its last user, else the default stream.  If
+ * that one is captured, it is the default stream, since calls that name no stream are captured
+ * then.  Counted, since another thread's view may end its last use: stream_release. */
 struct kz_stream *memory_stream(struct memory *memory);
 
 static inline CUdeviceptr buffer_address(const struct kz_buffer *buffer)
@@ -177,8 +179,8 @@ kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *f
 	struct kz_stream *stream, const char *call, kz_error *err);
 /* After the driver's call, of which `st` came: returns `st`, or what went wrong here. */
 kz_status copy_end(struct copy_pass *pass, kz_status st, kz_error *err);
-/* Copy between buffers of one driver in a stream of the target's device.  All was checked, and there
- * are some bytes. */
+/* Copy between buffers of one driver in a stream of the target's device.  All was checked, and
+ * there are some bytes. */
 struct buffer_place {
 	struct kz_buffer *buffer;
 	int64_t offset;

@@ -342,7 +342,8 @@ void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, i
 	block->segment->size = reserved;
 	segment_link(pool, block->segment);
 	stats->live_size += ((int64_t)units - (int64_t)block->units) * MEMPOOL_UNIT;
-	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size : stats->peak_size;
+	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size
+		: stats->peak_size;
 	block->units = units;
 	memory->size = size;
 	pthread_mutex_unlock(&pool->lock);
@@ -467,7 +468,8 @@ static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
 		return &pool->idle;
 	}
 	bool is_capturing;
-	if (stream != heir && stream_find_capturing(&is_capturing, heir, NULL) == KZ_OK && !is_capturing
+	if (stream != heir && stream_find_capturing(&is_capturing, heir, NULL) == KZ_OK
+	    && !is_capturing
 	    && stream_order(heir, stream, NULL) == KZ_OK) {
 		return device_free_list(pool, heir);
 	}

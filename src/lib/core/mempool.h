@@ -82,7 +82,8 @@ static inline void mempool_count(struct mempool *pool, struct free_block *block)
 {
 	kz_memory_stats *stats = &pool->stats;
 	stats->live_size += (int64_t)(block->units * MEMPOOL_UNIT);
-	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size : stats->peak_size;
+	stats->peak_size = stats->live_size > stats->peak_size ? stats->live_size
+		: stats->peak_size;
 	stats->live_count++;
 	block->number = ++stats->total_count;
 }
@@ -111,7 +112,8 @@ static inline struct memory *mempool_reuse(struct mempool *pool, struct free_lis
 
 /* Park memory that is no longer used; it may be in use again at once.  False if it cannot be
  * parked: then call mempool_give.  Pinned memory is reused when it is idle, so it is merged. */
-static inline bool mempool_park(struct mempool *pool, struct free_list *list, struct free_block *block)
+static inline bool mempool_park(struct mempool *pool, struct free_list *list,
+	struct free_block *block)
 {
 	if (!block->segment->is_kept || pool->kind == MEMPOOL_PINNED) {
 		return false;

@@ -3,9 +3,9 @@
  * NVTX ranges of the program in the trace.
  *
  * NVTX is headers in the program alone.  At its first range they load the library that
- * NVTX_INJECTION64_PATH names and call InitializeInjectionNvtx2 of it, which puts functions into the
- * program's tables.  This library has that function, so NVTX_INJECTION64_PATH=.../libkudzu.so makes
- * the ranges events of the trace.
+ * NVTX_INJECTION64_PATH names and call InitializeInjectionNvtx2 of it, which puts functions into
+ * the program's tables.  This library has that function, so NVTX_INJECTION64_PATH=.../libkudzu.so
+ * makes the ranges events of the trace.
  */
 #include "base/common.h"
 
@@ -172,10 +172,11 @@ static const struct {
 };
 
 /* What NVTX calls.  1: this library takes the program's ranges. */
-__attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+	nvtx_get_export_table *get_export_table)
 {
-	const struct nvtx_callbacks *callbacks = get_export_table ? get_export_table(NVTX_ETID_CALLBACKS)
-		: NULL;
+	const struct nvtx_callbacks *callbacks = get_export_table
+		? get_export_table(NVTX_ETID_CALLBACKS) : NULL;
 	if (!callbacks || callbacks->size < sizeof(*callbacks)) {
 		return 0;
 	}

@@ -3,13 +3,14 @@
 #define LIB_CORE_NVTX_H
 
 /*
- * NVTX, in both directions: nvtx.c puts ranges of the program into the trace; nvtx_tool.c tells a tool,
- * such as Nsight Systems, of what the library does.  The declarations are those of NVTX 3,
+ * NVTX, in both directions: nvtx.c puts ranges of the program into the trace; nvtx_tool.c tells a
+ * tool, such as Nsight Systems, of what the library does.  The declarations are those of NVTX 3,
  * nvtxDetail/nvtxTypes.h.
  */
 #include "base/common.h"
 
-enum { NVTX_ETID_CALLBACKS = 1, NVTX_ETID_VERSION = 3, NVTX_MODULE_CORE = 1, NVTX_MODULE_CORE2 = 5 };
+enum { NVTX_ETID_CALLBACKS = 1, NVTX_ETID_VERSION = 3, NVTX_MODULE_CORE = 1,
+	NVTX_MODULE_CORE2 = 5 };
 enum {
 	CORE_MARK_EX = 1, CORE_MARK_A = 2, CORE_START_EX = 4, CORE_START_A = 5, CORE_END = 7,
 	CORE_PUSH_EX = 8, CORE_PUSH_A = 9, CORE_POP = 11,

@@ -2,8 +2,9 @@
 /*
  * What the library does, as NVTX ranges of a tool.
  *
- * NVTX in a program is headers, which load the tool that NVTX_INJECTION64_PATH names and give it tables
- * of pointers to fill.  This file does the same for the library, with the two functions that it needs.
+ * NVTX in a program is headers, which load the tool that NVTX_INJECTION64_PATH names and give it
+ * tables of pointers to fill.  This file does the same for the library, with the two functions that
+ * it needs.
  */
 #include "base/common.h"
 

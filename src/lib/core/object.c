@@ -3,8 +3,8 @@
  * Handles that are no longer, or never were, what a call expects.
  *
  * The tag of an object that has ended must stay readable, and its memory must not become another
- * object at once, or the second release of one handle would end that object.  So the memory of ended
- * objects stands in a ring, and the oldest is freed when the next one comes.
+ * object at once, or the second release of one handle would end that object.  So the memory of
+ * ended objects stands in a ring, and the oldest is freed when the next one comes.
  */
 #include "base/common.h"
 
@@ -62,8 +62,8 @@ const char *object_describe(char *text, size_t size, const void *object)
 	return text;
 }
 
-kz_status argument_refuse(const char *call, const char *argument, const char *what, const char *found,
-	kz_error *err)
+kz_status argument_refuse(const char *call, const char *argument, const char *what,
+	const char *found, kz_error *err)
 {
 	const char *prefix = !call || strncmp(call, "kz_", 3) == 0 ? "" : "kz_";
 	return error_set(err, KZ_INVALID, "%s%s%sargument '%s': expected %s, got %s", prefix,
@@ -84,6 +84,6 @@ kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error
 	for (size_t i = 0; name[i] && i < sizeof(macro) - 1; i++) {
 		macro[i] = (char)toupper((unsigned char)name[i]);
 	}
-	return error_set(err, KZ_INVALID, "%s has size %zu, expected %zu: initialize it with %s_INIT",
-		name, size, expected, macro);
+	return error_set(err, KZ_INVALID, "%s has size %zu, expected %zu: initialize it with "
+		"%s_INIT", name, size, expected, macro);
 }

@@ -62,13 +62,13 @@ const char *object_kind_name(uint32_t kind);
 const char *object_kind(uint32_t tag);
 /* "an array that was released": what a handle that object_is refuses points to. */
 const char *object_describe(char *text, size_t size, const void *object);
-/* Fail because a handle that a public function got is not of this kind.  `call` is the function's name,
- * with or without its prefix, `argument` the parameter's. */
+/* Fail because a handle that a public function got is not of this kind.  `call` is the function's
+ * name, with or without its prefix, `argument` the parameter's. */
 kz_status object_refuse(const void *object, enum object_kind kind, const char *call,
 	const char *argument, kz_error *err);
 /* Fail with "kz_add: argument 'out': expected WHAT, got FOUND". */
-kz_status argument_refuse(const char *call, const char *argument, const char *what, const char *found,
-	kz_error *err);
+kz_status argument_refuse(const char *call, const char *argument, const char *what,
+	const char *found, kz_error *err);
 
 /* A handle that a caller passed to `call` as `argument`. */
 static inline kz_status object_check_as(const void *object, enum object_kind kind, const char *call,
@@ -174,8 +174,9 @@ static inline kz_status pointer_check_as(const void *pointer, const char *what, 
 /* Fail because a public struct, "kz_launch_options", does not have the size that its macro sets. */
 kz_status struct_refuse(const char *name, size_t size, size_t expected, kz_error *err);
 
-/* Clear the place for a result of `size` bytes: it holds nothing until the call has succeeded.  A public
- * function does this first, since the place may hold a handle that the program loses by it.  NULL is fine.
+/* Clear the place for a result of `size` bytes: it holds nothing until the call has succeeded.  A
+ * public function does this first, since the place may hold a handle that the program loses by it.
+ * NULL is fine.
  * `call` is the name of the function, with or without its prefix. */
 static inline void out_clear(void *out, size_t size, const char *call)
 {

@@ -32,7 +32,8 @@ static void output_write(void *user, int kind, const char *text, size_t size)
 	}
 }
 
-/* Flush the file, of kernels' text.  The lock keeps the program from naming another one meanwhile. */
+/* Flush the file, of kernels' text.  The lock keeps the program from naming another one
+ * meanwhile. */
 static void output_flush(struct kz_device *dev)
 {
 	pthread_mutex_lock(&dev->lock);
@@ -57,10 +58,11 @@ kz_status output_report(struct kz_device *dev, kz_error *err)
 static kz_status output_refuse(const struct kz_device *dev, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	error_set(err, KZ_UNSUPPORTED, "the driver of %s writes what kernels print to standard output "
-		"itself", dev->name);
+	error_set(err, KZ_UNSUPPORTED, "the driver of %s writes what kernels print to standard "
+		"output itself", dev->name);
 	if (mine) {
-		error_add_hint(err, "redirect the program's standard output, or run it on the CPU device");
+		error_add_hint(err, "redirect the program's standard output, or run it on the CPU "
+			"device");
 	}
 	return KZ_UNSUPPORTED;
 }

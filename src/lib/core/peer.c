@@ -15,7 +15,8 @@ kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, k
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = object_check(peer, OBJECT_DEVICE, err)) || dev == peer || dev->drv != peer->drv) {
+	    || (st = object_check(peer, OBJECT_DEVICE, err)) || dev == peer
+	    || dev->drv != peer->drv) {
 		return st;
 	}
 	st = device_ok(dev, dev->drv->DeviceCanAccessPeer(&can, dev->handle, peer->handle),
@@ -60,7 +61,8 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 	CUresult code = dev->drv->CtxEnablePeerAccess(peer->context, 0);
 	bool was_on = code == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 	st = device_ok(dev, was_on ? CUDA_SUCCESS : code, "cuCtxEnablePeerAccess", err);
-	if (!st && (st = peer_set_pool(dev, peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, err)) && !was_on) {
+	if (!st && (st = peer_set_pool(dev, peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, err))
+	    && !was_on) {
 		(void)dev->drv->CtxDisablePeerAccess(peer->context);
 	}
 	device_leave(dev, &scope);

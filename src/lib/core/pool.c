@@ -185,7 +185,8 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 	int64_t count;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
-	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL", __func__)))
+	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL",
+		__func__)))
 	    || (st = list_live(&list, &count, dev, err))) {
 		return st;
 	}

@@ -22,7 +22,8 @@ static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address,
 	return code;
 }
 
-static void give_back_plain(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last)
+static void give_back_plain(const struct kz_device *dev, CUdeviceptr address,
+	struct kz_stream *last)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
 	if (last) {
@@ -173,7 +174,8 @@ CUresult segment_reserve(struct mempool *pool, struct segment *segment, size_t s
 	uint64_t start = clock_now_ns();
 	CUresult code = segment->source->reserve(pool->device, &segment->first.address, size);
 	if (unlikely(trace_is_on())) {
-		trace_host(start, "memory", why->call, "\"device\":\"%s\",\"bytes\":%zu,\"code\":%d",
+		trace_host(start, "memory", why->call,
+			"\"device\":\"%s\",\"bytes\":%zu,\"code\":%d",
 			pool->device->name, size, (int)code);
 	}
 	pthread_mutex_lock(&pool->lock);

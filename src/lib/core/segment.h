@@ -33,8 +33,8 @@ struct segment *segment_create(const struct segment_source *source, size_t units
 /* Put it on the pool's list, take it off, and count what it reserves; under the lock. */
 void segment_link(struct mempool *pool, struct segment *segment);
 void segment_unlink(struct mempool *pool, struct segment *segment);
-/* Claim bytes that the driver is going to be asked for; false: beyond the limit.  Negative: give the
- * claim back, now that they are counted or were refused. */
+/* Claim bytes that the driver is going to be asked for; false: beyond the limit.  Negative: give
+ * the claim back, now that they are counted or were refused. */
 bool segment_allow(struct mempool *pool, int64_t size);
 /* Ask the driver for `size` bytes, whole units unless the segment is not kept, and link it.
  * Without the lock. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams and events over the driver's: making them, ending them, waiting for them and for a device.
+ * Streams and events over the driver's: making them, ending them, waiting for them and for a
+ * device.
  *
  * A stream has a free list in each pool, for the memory that it used last.  Its end empties them,
  * while the driver's stream is still there to be waited for.  How one stream waits for another is
@@ -21,7 +22,8 @@ static kz_status stream_create_handle(struct kz_stream *stream, const kz_stream_
 	struct kz_device *dev = stream->device;
 	const unsigned flags = options->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
 	kz_status st = options->priority == 0
-		? device_ok(dev, dev->drv->StreamCreate(&stream->handle, flags), "cuStreamCreate", err)
+		? device_ok(dev, dev->drv->StreamCreate(&stream->handle, flags), "cuStreamCreate",
+			err)
 		: device_ok(dev, dev->drv->StreamCreateWithPriority(&stream->handle, flags,
 			options->priority), "cuStreamCreateWithPriority", err);
 	if (st) {
@@ -219,7 +221,8 @@ static kz_status stream_check_handle(struct kz_device *dev, CUstream handle, kz_
 		return st;
 	}
 	if (drv_has(dev->drv, DRV_cuStreamGetCtx)) {
-		st = device_ok(dev, dev->drv->StreamGetCtx(handle, &context), "cuStreamGetCtx", err);
+		st = device_ok(dev, dev->drv->StreamGetCtx(handle, &context), "cuStreamGetCtx",
+			err);
 	}
 	device_leave(dev, &scope);
 	return st || context == dev->context ? st : error_set(err, KZ_INVALID,
@@ -239,8 +242,8 @@ kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle, kz_error
 	return stream_make(out, dev, borrowed, NULL, err);
 }
 
-/* The owner may destroy the handle from now on.  What was used in it last goes on to name this stream,
- * which therefore becomes another name of the default stream, behind all work so far. */
+/* The owner may destroy the handle from now on.  What was used in it last goes on to name this
+ * stream, which therefore becomes another name of the default stream, behind all work so far. */
 static void stream_give_back(struct kz_stream *stream)
 {
 	struct kz_stream *heir = &stream->device->stream;
@@ -335,7 +338,8 @@ kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_check_capture(dev, __func__, err))
+	if ((st = object_check(dev, OBJECT_DEVICE, err))
+	    || (st = device_check_capture(dev, __func__, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -377,7 +381,8 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 		return st;
 	}
 	if (drv_has(dev->drv, DRV_cuStreamGetPriority)) {
-		st = device_ok(stream->device, dev->drv->StreamGetPriority(stream->handle, &priority),
+		st = device_ok(stream->device,
+			dev->drv->StreamGetPriority(stream->handle, &priority),
 			"cuStreamGetPriority", err);
 	}
 	if (!st && drv_has(dev->drv, DRV_cuStreamGetFlags)) {
@@ -433,8 +438,8 @@ static void event_set_capture(struct kz_event *event, struct capture *capture)
 	}
 }
 
-/* A captured stream waits for nothing outside of its capture, and an event of a capture that goes on
- * takes the stream that waits for it into the capture.  `marked` is the event's capture. */
+/* A captured stream waits for nothing outside of its capture, and an event of a capture that goes
+ * on takes the stream that waits for it into the capture.  `marked` is the event's capture. */
 static kz_status stream_check_wait(const struct kz_stream *stream, const struct kz_event *event,
 	const struct capture *marked, kz_error *err)
 {
@@ -444,12 +449,13 @@ static kz_status stream_check_wait(const struct kz_stream *stream, const struct 
 			stream->device->name, event->device->name);
 	}
 	if (marked && atomic_load(&marked->is_over)) {
-		return error_set(err, KZ_STATE, "kz_stream_wait: the event was recorded in a capture "
-			"that has ended");
+		return error_set(err, KZ_STATE, "kz_stream_wait: the event was recorded in a "
+			"capture that has ended");
 	}
 	if (capture && marked != capture) {
-		return error_set(err, KZ_STATE, "kz_stream_wait: the stream captures a graph, and the "
-			"event was recorded %s", marked ? "in another capture" : "outside of it");
+		return error_set(err, KZ_STATE, "kz_stream_wait: the stream captures a graph, and "
+			"the event was recorded %s", marked ? "in another capture"
+			: "outside of it");
 	}
 	if (marked && !capture && stream->device != marked->device) {
 		return error_set(err, KZ_UNSUPPORTED, "a graph of %s cannot take in a stream of %s",
@@ -555,8 +561,8 @@ kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
 		return st;
 	}
 	if (!(event->flags & CU_EVENT_INTERPROCESS)) {
-		return error_set(err, KZ_INVALID, "expected an event that was created with the option "
-			"interprocess");
+		return error_set(err, KZ_INVALID, "expected an event that was created with the "
+			"option interprocess");
 	}
 	if ((st = device_enter(event->device, &scope, err))) {
 		return st;
@@ -569,7 +575,8 @@ kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
 	return st;
 }
 
-kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *handle, kz_error *err)
+kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *handle,
+	kz_error *err)
 {
 	CUipcEventHandle shared;
 	kz_status st;
@@ -603,8 +610,9 @@ void kz_event_release(kz_event *event)
 static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(event, OBJECT_EVENT, call, "event", err);
-	return !st && atomic_load(&event->capture) ? error_set(err, KZ_STATE, "%s: the event was recorded in a "
-		"capture, so it marks no work that was done", call) : st;
+	return !st && atomic_load(&event->capture)
+		? error_set(err, KZ_STATE, "%s: the event was recorded in a capture, so it marks "
+			"no work that was done", call) : st;
 }
 
 kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
@@ -685,7 +693,8 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	float ms = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_pair(start, stop, __func__, err)) || (st = device_enter(start->device, &scope, err))) {
+	    || (st = check_pair(start, stop, __func__, err))
+	    || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}
 	CUresult code = start->device->drv->EventElapsedTime(&ms, start->handle, stop->handle);

@@ -44,8 +44,8 @@ static inline kz_status stream_check_free(const struct kz_stream *stream, const 
 
 /* stream_order.c */
 
-/* Let `later`, which is not captured, wait for all that is in `earlier` now.  What a captured stream
- * is to do when its graph is launched does not count.  The context of either is current. */
+/* Let `later`, which is not captured, wait for all that is in `earlier` now.  What a captured
+ * stream is to do when its graph is launched does not count.  The context of either is current. */
 kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err);
 /* The stream of options or the default; fails if it is of another device. */
 kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_stream *stream,

@@ -34,8 +34,8 @@ bool stream_retain_living(struct kz_stream *stream)
 kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_error *err)
 {
 	if (stream_capture(later)) {
-		return error_set(err, KZ_STATE, "a stream of %s captures a graph, which cannot wait for "
-			"work outside of it", later->device->name);
+		return error_set(err, KZ_STATE, "a stream of %s captures a graph, which cannot "
+			"wait for work outside of it", later->device->name);
 	}
 	/* The event of a captured stream was recorded before the capture. */
 	CUresult code = stream_capture(earlier) ? CUDA_SUCCESS
@@ -46,7 +46,8 @@ kz_status stream_order(struct kz_stream *later, struct kz_stream *earlier, kz_er
 		"cuStreamWaitEvent", err);
 }
 
-/* The driver may take a question for one that synchronises, which a capturing thread must not do. */
+/* The driver may take a question for one that synchronises, which a capturing thread must not
+ * do. */
 static bool stream_relax(const struct kz_device *dev, CUstreamCaptureMode *mode)
 {
 	bool captures = unlikely(atomic_load(&dev->captures) > 0);
@@ -108,6 +109,6 @@ kz_status stream_pick(struct kz_stream **out, struct kz_device *dev, struct kz_s
 		return KZ_OK;
 	}
 	kz_status st = object_check_as(*out, OBJECT_STREAM, NULL, "stream", err);
-	return st ? st : error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s", dev->name,
-		(*out)->device->name);
+	return st ? st : error_set(err, KZ_INVALID, "expected a stream of %s, got one of %s",
+		dev->name, (*out)->device->name);
 }

@@ -2,10 +2,11 @@
 /*
  * The trace; see trace.h and <kudzu/trace.h>.
  *
- * An operation of a stream is between two events of the driver.  Its record waits in the list of its
- * device until the second event has passed.  Then both are compared with a base, an event whose time on
- * the host is known: it is recorded in a stream of ours in which nothing else is, so that it passes at
- * once.  A base is renewed when nothing waits, for the driver gives differences as floats.
+ * An operation of a stream is between two events of the driver.  Its record waits in the list of
+ * its device until the second event has passed.  Then both are compared with a base, an event whose
+ * time on the host is known: it is recorded in a stream of ours in which nothing else is, so that
+ * it passes at once.  A base is renewed when nothing waits, for the driver gives differences as
+ * floats.
  *
  * The text of finished events is kept and written with a closing bracket behind it, which the next
  * write replaces.  So the file is whole JSON after each write.
@@ -111,14 +112,16 @@ static void trace_add_members(struct str *out, const char *category, const char 
 static void trace_add_name(const char *what, int pid, int64_t tid, const char *name)
 {
 	str_addf(&trace.text, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%lld,\"name\":\"%s\",\"args\":{"
-		"\"name\":", trace.offset || trace.text.len ? ",\n" : "[\n", pid, (long long)tid, what);
+		"\"name\":", trace.offset || trace.text.len ? ",\n" : "[\n", pid, (long long)tid,
+		what);
 	trace_add_string(&trace.text, name);
 	str_add(&trace.text, "}}");
 }
 
 static void trace_add_event(int pid, int64_t tid, double start_us, double us, const char *members)
 {
-	str_addf(&trace.text, ",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%lld,\"ts\":%.3f,\"dur\":%.3f,%s}",
+	str_addf(&trace.text,
+		",\n{\"ph\":\"X\",\"pid\":%d,\"tid\":%lld,\"ts\":%.3f,\"dur\":%.3f,%s}",
 		pid, (long long)tid, start_us, us > 0 ? us : 0, members);
 }
 
@@ -127,7 +130,8 @@ static void trace_cut(const char *close_text)
 {
 	size_t len = strlen(close_text);
 	if (trace.offset > 0 && file_write(trace.file, close_text, len, trace.offset)) {
-		(void)ftruncate(trace.file, trace.offset + (off_t)len); /* trace.error has the failure */
+		(void)ftruncate(trace.file, trace.offset + (off_t)len); /* trace.error has the
+		                                                           failure */
 	}
 }
 
@@ -431,7 +435,8 @@ void trace_point(char phase, uint64_t id, const char *category, const char *name
 	if (!trace_is_on()) {
 		return;
 	}
-	str_addf(&text, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"id\":%llu,"
+	str_addf(&text,
+		",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"cat\":\"%s\",\"id\":%llu,"
 		"\"name\":", phase, HOST_PID, (int)gettid(), trace_us(clock_now_ns()), category,
 		(unsigned long long)id);
 	trace_add_string(&text, name);
@@ -460,7 +465,8 @@ void trace_loss(const struct kz_leak *leak, uint64_t ns, int thread)
 		return;
 	}
 	str_addf(&text, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"name\":"
-		"\"%s replaced the handle of a live object\",\"cat\":\"leak\",\"args\":{\"object\":\"%s\","
+		"\"%s replaced the handle of a live "
+		"object\",\"cat\":\"leak\",\"args\":{\"object\":\"%s\","
 		"\"bytes\":%lld", HOST_PID, thread, trace_us(ns), leak->lost_call, leak->kind,
 		(long long)leak->size);
 	trace_add_place(&text, "created", leak->file, leak->line);
@@ -530,7 +536,8 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 	pthread_once(&once, trace_watch_forks);
 	int file = from[0] ? file_open_asked(path) : file_open_alone(path);
 	if (file < 0 && errno == EWOULDBLOCK) {
-		return error_set(err, KZ_STATE, "%sanother process writes its trace to '%s'", from, path);
+		return error_set(err, KZ_STATE, "%sanother process writes its trace to '%s'", from,
+			path);
 	}
 	if (file < 0) {
 		return error_os(err, errno, "open", "%scannot write the trace to '%s'", from, path);

@@ -4,8 +4,8 @@
 
 /*
  * The trace of the process: what is launched, copied, compiled and allocated, as events of Chrome's
- * trace format, and as ranges of a tool that listens (nvtx.h).  While both are off, a place that reports
- * reads one flag.
+ * trace format, and as ranges of a tool that listens (nvtx.h).  While both are off, a place that
+ * reports reads one flag.
  *
  *	if (unlikely(trace_is_on())) {
  *		struct trace_op op;
@@ -37,8 +37,8 @@ struct trace_op {
 	bool is_pushed;              /* as a range of a tool */
 };
 
-/* Around the driver's call, with the context current; stream and name stay until the end.  `args` are
- * members of a JSON object. */
+/* Around the driver's call, with the context current; stream and name stay until the end.  `args`
+ * are members of a JSON object. */
 void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *name);
 void trace_op_end(struct trace_op *op, kz_status st, const char *category, const char *args, ...)
 	printf_like(4, 5);
@@ -51,8 +51,8 @@ void trace_op_end(struct trace_op *op, kz_status st, const char *category, const
 void trace_host(uint64_t start_ns, const char *category, const char *name, const char *args, ...)
 	printf_like(4, 5);
 
-/* A point in the calling thread: 'B' and 'E' begin and end a range, 'b' and 'e' one that has an id and
- * belongs to no thread, 'i' is a mark. */
+/* A point in the calling thread: 'B' and 'E' begin and end a range, 'b' and 'e' one that has an id
+ * and belongs to no thread, 'i' is a mark. */
 void trace_point(char phase, uint64_t id, const char *category, const char *name);
 
 /* A call replaced the handle of an object that is live: a mark in its thread, when it did. */

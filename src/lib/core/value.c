@@ -2,9 +2,10 @@
 /*
  * Streams that wait for values in memory, and write them.
  *
- * Such an operation is order itself, so it is no use of the memory as memory_use() has it.  Otherwise a
- * write would come behind the wait that it is to end.  It only comes behind the last use.  No stream stands
- * for all of these operations, so the end of the memory waits for the device.
+ * Such an operation is order itself, so it is no use of the memory as memory_use() has it.
+ * Otherwise a write would come behind the wait that it is to end.  It only comes behind the last
+ * use.  No stream stands for all of these operations, so the end of the memory waits for the
+ * device.
  */
 #include "base/common.h"
 
@@ -69,8 +70,8 @@ static kz_status value_run(const struct value_op *op, struct kz_stream *stream, 
 	}
 	CUdeviceptr address = buffer_address(buffer) + (CUdeviceptr)op->offset;
 	if (address % (CUdeviceptr)size != 0) {
-		return error_set(err, KZ_INVALID, "expected a value at a multiple of %lld bytes, got "
-			"address 0x%llx", (long long)size, (unsigned long long)address);
+		return error_set(err, KZ_INVALID, "expected a value at a multiple of %lld bytes, "
+			"got address 0x%llx", (long long)size, (unsigned long long)address);
 	}
 	if ((st = device_enter(stream->device, &scope, err))) {
 		return st;

@@ -49,8 +49,8 @@ kz_status codes_fail(kz_domain domain, int code, const char *call, const char *w
 		error_foreign(err, KZ_UNKNOWN, domain, code, name, call, 0,
 			"%s: unexpected code %d", what ? what : call, code);
 		if (mine) {
-			error_add_hint(err, "a later version of CUDA may have the code: its headers "
-				"say what it means");
+			error_add_hint(err, "a later version of CUDA may have the code: its "
+				"headers say what it means");
 		}
 		return KZ_UNKNOWN;
 	}

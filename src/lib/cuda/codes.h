@@ -26,8 +26,8 @@ int codes_count(kz_domain domain);
  * static text.  Returns the code's status, KZ_UNKNOWN for a code that the tables do not have. */
 kz_status codes_fail(kz_domain domain, int code, const char *call, const char *what, kz_error *err);
 
-/* Add a native code, which the tables have, to a failure that was just set with a message, and perhaps
- * advice, of its own. */
+/* Add a native code, which the tables have, to a failure that was just set with a message, and
+ * perhaps advice, of its own. */
 void codes_add(kz_domain domain, int code, const char *call, kz_error *err);
 
 #endif

@@ -7,9 +7,9 @@
  * An object is closed only if its cuInit was never called or is a stub's, because drivers do not
  * survive dlclose.
  *
- * Drivers do not survive a fork either: their threads are missing in the child, and may have held any
- * lock.  So in a child the tables of all drivers that were there are replaced by one whose functions
- * return DRV_FORKED, and these drivers cannot be opened.
+ * Drivers do not survive a fork either: their threads are missing in the child, and may have held
+ * any lock.  So in a child the tables of all drivers that were there are replaced by one whose
+ * functions return DRV_FORKED, and these drivers cannot be opened.
  */
 #include "base/common.h"
 
@@ -39,7 +39,8 @@
 enum {
 	OLDEST_VERSION = 11000, /* the first with every core symbol */
 	LOG_MAX = 25600,        /* what the driver keeps, says cuda.h */
-	LOG_MORE = 1024,        /* driver 580.159 writes up to 200 bytes past a buffer that is too small */
+	LOG_MORE = 1024,        /* driver 580.159 writes up to 200 bytes past a buffer that is too
+	                           small */
 };
 
 struct provider {
@@ -51,7 +52,8 @@ struct provider {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct provider *providers; /* grows at the head; guarded by lock */
-static atomic_bool is_used[2];     /* of each drv_provider: cuInit was called, here or before a fork */
+static atomic_bool is_used[2];     /* of each drv_provider: cuInit was called, here or before a
+                                      fork */
 static atomic_bool is_forked[2];   /* ... by a process from which this one was forked */
 
 /* What stands in for a missing symbol, and in a forked process for all. */
@@ -231,8 +233,8 @@ static void drv_log_keep_newest(char *log)
 	memmove(log, start, (size_t)(end - start) + 1);
 }
 
-/* What the driver has logged about the last failure since *mark; NULL if nothing.  Our own driver can
- * leave out what other threads have logged meanwhile.  From mem_alloc. */
+/* What the driver has logged about the last failure since *mark; NULL if nothing.  Our own driver
+ * can leave out what other threads have logged meanwhile.  From mem_alloc. */
 static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 {
 	size_t size = LOG_MAX;
@@ -250,15 +252,18 @@ static char *drv_log_dump(const struct drv *drv, CUlogIterator *mark)
 	return log;
 }
 
-const char drv_variable_hint[] = "correct the environment variable that the message names, or unset it";
+const char drv_variable_hint[] = "correct the environment variable that the message names, or "
+	"unset it";
 
 bool drv_names_variable(const char *text)
 {
 	return strstr(text, "KUDZU_");
 }
 
-/* A setting of our own driver is wrong: "KUDZU_CPU_WIDTH is '7': expected 1 or 32", its log says. */
-static kz_status drv_fail_setting(const char *setting, CUresult code, const char *call, kz_error *err)
+/* A setting of our own driver is wrong: "KUDZU_CPU_WIDTH is '7': expected 1 or 32", its log
+ * says. */
+static kz_status drv_fail_setting(const char *setting, CUresult code, const char *call,
+	kz_error *err)
 {
 	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	bool mine = error_is_clean(err);
@@ -296,7 +301,8 @@ static kz_status drv_init(struct drv *drv, kz_error *err)
 	CUlogIterator mark = 0;
 	char *log = drv_log_dump(drv, &mark);
 	bool mine = error_is_clean(err);
-	const char *setting = code == CUDA_ERROR_INVALID_VALUE && log ? strstr(log, "KUDZU_") : NULL;
+	const char *setting = code == CUDA_ERROR_INVALID_VALUE && log ? strstr(log, "KUDZU_")
+		: NULL;
 	kz_status st = setting ? drv_fail_setting(setting, code, call, err)
 		: codes_fail(KZ_DOMAIN_DRIVER, code, call, what, err);
 	error_take_log(mine ? err : NULL, log);

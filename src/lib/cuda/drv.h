@@ -37,7 +37,8 @@ struct drv {
 #include "lib/cuda/cuda.def"
 #undef X
 	bool has[DRV_SYMBOL_COUNT];
-	bool is_forked; /* every function returns DRV_FORKED, and nothing that it made may be ended */
+	bool is_forked; /* every function returns DRV_FORKED, and nothing that it made may be
+	                   ended */
 	enum drv_provider provider;
 	int version; /* cuDriverGetVersion: 13000 */
 	int device_count;

@@ -3,9 +3,9 @@
  * Calling cuFFT; cufft.h says when.
  *
  * A transform of up to three axes is one plan.  To real numbers it is two: cuFFT expects a spectrum
- * of real numbers and overwrites it, so the other axes are transformed into a temporary spectrum, the
- * imaginary parts that have to be 0 become 0 there, and the last axis goes from it to the result.
- * cuFFT does not scale: a kernel of ours does, in place.
+ * of real numbers and overwrites it, so the other axes are transformed into a temporary spectrum,
+ * the imaginary parts that have to be 0 become 0 there, and the last axis goes from it to the
+ * result.  cuFFT does not scale: a kernel of ours does, in place.
  */
 #include "base/common.h"
 
@@ -49,7 +49,8 @@ static bool cufft_side_fit(struct cufft_side *side, const struct kz_array *array
 	for (int i = rank - 1; i > 0 && inner; i--) {
 		long long outer = cufft_stride(array, axes[i - 1]);
 		side->embed[i] = outer / inner;
-		inner = outer % inner == 0 && side->embed[i] >= array->shape.dims[axes[i]] ? outer : 0;
+		inner = outer % inner == 0 && side->embed[i] >= array->shape.dims[axes[i]] ? outer
+			: 0;
 	}
 	side->embed[0] = array->shape.dims[axes[0]];
 	side->dist = inner * side->embed[0]; // of a batch of one, where it has no meaning
@@ -134,8 +135,8 @@ static kz_status cufft_plan_ask(struct cufft_plan *plan, const struct cuda_libra
 	bool mine = error_is_clean(err);
 	kz_status st = cufft_ok(library->fft_create(&handle), "cufftCreate", &asked, err);
 	if (st && mine) {
-		error_add_hint(err, "the driver may be older than the library: kudzu doctor shows both; "
-			"KUDZU_CUFFT names another library, or none");
+		error_add_hint(err, "the driver may be older than the library: kudzu doctor shows "
+			"both; KUDZU_CUFFT names another library, or none");
 	}
 	if (st || (st = cufft_ok(library->fft_set_auto(handle, 0), "cufftSetAutoAllocation", &asked,
 			err))) {
@@ -148,7 +149,8 @@ static kz_status cufft_plan_ask(struct cufft_plan *plan, const struct cuda_libra
 		plan->handle = handle;
 		return KZ_OK;
 	}
-	st = cufft_declines(code) ? KZ_OK : cufft_ok(code, "cufftMakePlanMany64", &plan->layout, err);
+	st = cufft_declines(code) ? KZ_OK
+		: cufft_ok(code, "cufftMakePlanMany64", &plan->layout, err);
 fail:
 	if (handle != CUFFT_NO_PLAN) {
 		(void)library->fft_destroy(handle);
@@ -164,8 +166,8 @@ static void cufft_plan_free(struct cufft_plan *plan, const struct cuda_library *
 	mem_free(plan);
 }
 
-/* End the plan that was used longest ago, of those that no thread is about to use.  Work that uses it may
- * still run: wait for all. */
+/* End the plan that was used longest ago, of those that no thread is about to use.  Work that uses
+ * it may still run: wait for all. */
 static kz_status cufft_plan_drop(struct cufft_table *table, kz_error *err)
 {
 	struct cufft_plan **oldest = NULL;
@@ -192,7 +194,8 @@ static kz_status cufft_plan_make(struct cufft_plan **out, struct cufft_table *ta
 {
 	struct cufft_plan *plan = NULL;
 	bool captures = device_hold_captures(table->device);
-	kz_status st = !captures && table->count == CUFFT_PLANS ? cufft_plan_drop(table, err) : KZ_OK;
+	kz_status st = !captures && table->count == CUFFT_PLANS ? cufft_plan_drop(table, err)
+		: KZ_OK;
 	if (!st && !captures && table->count < CUFFT_PLANS) {
 		plan = mem_zalloc(1, sizeof(*plan));
 		st = plan ? KZ_OK : error_no_memory(err);
@@ -310,7 +313,8 @@ static kz_status cufft_launch(struct cufft_table *table, const struct cufft_step
 	int count = 2;
 	kz_status st = KZ_OK;
 	if (step->plan->work_size) {
-		st = buffer_create(&work, table->device, (int64_t)step->plan->work_size, &wish, err);
+		st = buffer_create(&work, table->device, (int64_t)step->plan->work_size, &wish,
+			err);
 		if (st) {
 			return st;
 		}
@@ -321,8 +325,8 @@ static kz_status cufft_launch(struct cufft_table *table, const struct cufft_step
 		st = memory_use(used[i], stream, err);
 	}
 	if (!st) {
-		st = cufft_call(table, step, stream, address, is_inverse ? CUFFT_INVERSE : CUFFT_FORWARD,
-			err);
+		st = cufft_call(table, step, stream, address,
+			is_inverse ? CUFFT_INVERSE : CUFFT_FORWARD, err);
 		for (int i = 0; i < count; i++) {
 			kz_status after = memory_used(used[i], stream, st ? NULL : err);
 			st = st ? st : after;
@@ -367,8 +371,8 @@ static kz_status cufft_make_real(struct kz_array *spectrum, int64_t axis, int64_
 
 /* Transforms */
 
-/* Of the first axes of a job's list those longer than 1, in the order of the array, which is that of the
- * result's memory.  Returns how many. */
+/* Of the first axes of a job's list those longer than 1, in the order of the array, which is that
+ * of the result's memory.  Returns how many. */
 static int cufft_sort_axes(int64_t *out, const struct cufft_job *job, int64_t count)
 {
 	int rank = 0;
@@ -392,8 +396,8 @@ static long long cufft_type(enum fft_domain domain, kz_dtype dtype)
 }
 
 /* To a full spectrum, or to half of one. */
-static kz_status cufft_to_spectrum(bool *done, struct cufft_table *table, const struct cufft_job *job,
-	kz_error *err)
+static kz_status cufft_to_spectrum(bool *done, struct cufft_table *table,
+	const struct cufft_job *job, kz_error *err)
 {
 	struct cufft_step step = {.layout = {.type = cufft_type(job->domain, job->dtype)},
 		.in = job->in, .out = job->out};
@@ -431,7 +435,8 @@ static kz_status cufft_finish_real(struct cufft_table *table, const struct cufft
 static kz_status cufft_to_real(bool *done, struct cufft_table *table, const struct cufft_job *job,
 	kz_error *err)
 {
-	struct cufft_step first = {.layout = {.type = cufft_type(FFT_FULL, job->dtype)}, .in = job->in};
+	struct cufft_step first = {.layout = {.type = cufft_type(FFT_FULL, job->dtype)},
+		.in = job->in};
 	struct cufft_step second = {.layout = {.type = cufft_type(FFT_FROM_HALF, job->dtype)},
 		.out = job->out};
 	int64_t axes[KZ_MAX_DIMS], last = job->axes.items[job->axes.count - 1];
@@ -469,7 +474,8 @@ static void cufft_table_end(struct device_table *base)
 {
 	struct cufft_table *table = (struct cufft_table *)base;
 	struct device_scope scope;
-	/* With a context that is lost, or gone, the plans have gone, too.  Else work may use them yet. */
+	/* With a context that is lost, or gone, the plans have gone, too.  Else work may use them
+	 * yet. */
 	bool entered = table->plans && device_enter_quietly(table->device, &scope);
 	if (entered) {
 		(void)stream_wait_all(table->device);
@@ -538,8 +544,8 @@ kz_status cufft_run(bool *done, const struct cufft_job *job, kz_error *err)
 	}
 	st = stream_find_capturing(&is_capturing, job->stream, err);
 	if (!st && !is_capturing) {
-		st = (job->domain == FFT_FROM_HALF ? cufft_to_real : cufft_to_spectrum)(done, table, job,
-			err);
+		st = (job->domain == FFT_FROM_HALF ? cufft_to_real : cufft_to_spectrum)(done, table,
+			job, err);
 	}
 	device_leave(dev, &scope);
 	return st;

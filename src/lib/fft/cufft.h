@@ -15,16 +15,16 @@
  *	the size               cufft_declines: what cuFFT itself says that it does not have
  *	a full cache           all plans are in use by other threads
  *
- * Everything else is cuFFT's.  What bench/bench_cufft.c shows to be faster by our kernels belongs into
- * this list.  A failure of cuFFT is an error.
+ * Everything else is cuFFT's.  What bench/bench_cufft.c shows to be faster by our kernels belongs
+ * into this list.  A failure of cuFFT is an error.
  */
 #include "lib/core/memory.h"
 #include "lib/linalg/cuda_library.h"
 
 #include <kudzu/shape.h>
 
-/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back; real
- * numbers to such, by cosines, which cuFFT does not do. */
+/* What goes from where to where: complex numbers, real ones to half of their spectrum, and back;
+ * real numbers to such, by cosines, which cuFFT does not do. */
 enum fft_domain { FFT_FULL, FFT_TO_HALF, FFT_FROM_HALF, FFT_COSINE };
 
 struct cufft_job {
@@ -38,7 +38,8 @@ struct cufft_job {
 	struct kz_array *out;   /* row-major without gaps, of other memory; it has elements */
 };
 
-/* Put a transform into a stream, if cuFFT does it; else *done is false, and nothing has happened. */
+/* Put a transform into a stream, if cuFFT does it; else *done is false, and nothing has
+ * happened. */
 kz_status cufft_run(bool *done, const struct cufft_job *job, kz_error *err);
 
 /* The rest is for tests. */
@@ -64,8 +65,8 @@ struct cufft_plan {
 	int users;              /* threads that are about to launch it */
 };
 
-/* Of a device.  A plan is of one context, and one thread at a time may call cuFFT with it.  Its work
- * space is of one call, so that streams can run it side by side. */
+/* Of a device.  A plan is of one context, and one thread at a time may call cuFFT with it.  Its
+ * work space is of one call, so that streams can run it side by side. */
 struct cufft_table {
 	struct device_table base;
 	struct kz_device *device;

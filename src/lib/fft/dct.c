@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Discrete cosine transforms along one axis: a Fourier transform between two kernels (kernels/dct.cuh).
+ * Discrete cosine transforms along one axis: a Fourier transform between two kernels
+ * (kernels/dct.cuh).
  *
- * Types 2 and 3 are transforms of n real numbers in another order, J. Makhoul, "A fast cosine transform
- * in one and two dimensions" (1980).  Type 1 is one of 2 (n - 1) real numbers, type 4 of even n one of
- * n / 2 complex numbers.  Type 4 of odd n is one of 2 n, of which half are 0.
+ * Types 2 and 3 are transforms of n real numbers in another order, J. Makhoul, "A fast cosine
+ * transform in one and two dimensions" (1980).  Type 1 is one of 2 (n - 1) real numbers, type 4 of
+ * even n one of n / 2 complex numbers.  Type 4 of odd n is one of 2 n, of which half are 0.
  */
 #include "base/common.h"
 
@@ -41,7 +42,8 @@ static struct dct_steps dct_steps_of(int type, int64_t n)
 {
 	int64_t half = n / 2 + 1;
 	switch (type) {
-	case 1: return (struct dct_steps){fft_run_real, 2 * (n - 1), 2 * (n - 1), n, true, false, n, 0};
+	case 1: return (struct dct_steps){fft_run_real, 2 * (n - 1), 2 * (n - 1), n, true, false, n,
+		0};
 	case 2: return (struct dct_steps){fft_run_real, n, n, half, true, false, half, 4 * n};
 	case 3: return (struct dct_steps){fft_run_to_real, n, half, n, false, true, n, 4 * n};
 	case 4: return (struct dct_steps){fft_run, n / 2, n / 2, n / 2, false, false, n / 2, 8 * n};
@@ -55,7 +57,8 @@ static void dct_write_source(struct str *source, const void *context)
 	str_addf(source, "typedef %s kz_real;\n#define KZ_TYPE %d\n#define KZ_DIMS %d\n"
 		"%s%s%s", class->dtype == KZ_C64 ? "float" : "double", class->type,
 		FFT_DIMS, class->is_after ? "#define KZ_AFTER\n" : "",
-		class->is_ortho ? "#define KZ_ORTHO\n" : "", class->is_along ? "#define KZ_ALONG\n" : "");
+		class->is_ortho ? "#define KZ_ORTHO\n" : "", class->is_along ? "#define KZ_ALONG\n"
+		: "");
 	str_add(source, device_points);
 	str_add(source, device_dct);
 }
@@ -76,8 +79,8 @@ static kz_status dct_launch(const struct fft_job *job, int type, bool is_after, 
 	return fft_places_launch(&run, &shape.places, &class.is_along, job, threads, err);
 }
 
-static kz_status dct_scratch(struct kz_array **out, struct fft_side *side, const struct fft_job *job,
-	int64_t length, bool is_real, kz_error *err)
+static kz_status dct_scratch(struct kz_array **out, struct fft_side *side,
+	const struct fft_job *job, int64_t length, bool is_real, kz_error *err)
 {
 	struct fft_job of = *job;
 	of.dtype = is_real ? dtype_part(job->dtype) : job->dtype;
@@ -99,7 +102,8 @@ kz_status dct_run(const struct fft_job *job, kz_error *err)
 	bool is_in_place = steps.run == fft_run;
 	kz_status st;
 	if ((steps.roots && (st = fft_plan_get(&plan, job->device, &key, err)))
-	    || (st = dct_scratch(&scratch[0], &before.out, job, steps.before, steps.before_is_real, err))
+	    || (st = dct_scratch(&scratch[0], &before.out, job, steps.before, steps.before_is_real,
+		err))
 	    || (!is_in_place && (st = dct_scratch(&scratch[1], &after.in, job, steps.after,
 			steps.after_is_real, err)))) {
 		goto out;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Discrete Fourier transforms of arrays: what callers ask for becomes a list of transforms along
- * single axes (fft_plan.h).  The first one reads the array, whatever its strides; the others work on the
- * result.  Where cuFFT is found and can do all axes at once, it does (cufft.h).
+ * single axes (fft_plan.h).  The first one reads the array, whatever its strides; the others work
+ * on the result.  Where cuFFT is found and can do all axes at once, it does (cufft.h).
  */
 #include "base/common.h"
 
@@ -81,8 +81,8 @@ static kz_status fft_check_lengths(struct fft_call *call, const kz_shape *length
 		bool is_half = call->domain == FFT_FROM_HALF && axis == call->last;
 		*extent = lengths->ndim ? lengths->dims[i] : is_half ? 2 * (*extent - 1) : *extent;
 		if (*extent < least) {
-			return error_set(err, KZ_INVALID, "%s: expected a length of at least %d along "
-				"axis %lld, got %lld", call->name, least, (long long)axis,
+			return error_set(err, KZ_INVALID, "%s: expected a length of at least %d "
+				"along axis %lld, got %lld", call->name, least, (long long)axis,
 				(long long)*extent);
 		}
 	}
@@ -125,7 +125,8 @@ static kz_status fft_check_into(const struct fft_call *call, kz_error *err)
 /* The type of the result; 0 for a struct. */
 static kz_dtype fft_dtype(kz_dtype dtype)
 {
-	return !dtype_is_number(dtype) ? 0 : dtype == KZ_F32 || dtype == KZ_C64 || dtype_is_half(dtype)
+	return !dtype_is_number(dtype) ? 0 : dtype == KZ_F32 || dtype == KZ_C64
+		|| dtype_is_half(dtype)
 		? KZ_C64 : KZ_C128;
 }
 
@@ -168,8 +169,8 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 			fft_is_of_reals(call) ? "real " : "", dtype_refused(array->dtype));
 	}
 	if (call->domain == FFT_COSINE && (call->type < 1 || call->type > 4)) {
-		return error_set(err, KZ_INVALID, "%s: expected a type from 1 to 4, got %d", call->name,
-			call->type);
+		return error_set(err, KZ_INVALID, "%s: expected a type from 1 to 4, got %d",
+			call->name, call->type);
 	}
 	if ((st = fft_check_lengths(call, &options->lengths, err))
 	    || (st = fft_check_into(call, err))) {
@@ -182,8 +183,8 @@ static kz_status fft_call_init(struct fft_call *call, kz_array *array, kz_axes a
 /* The operand */
 
 /* A view of the beginning of an array, whose extents it has along all axes. */
-static kz_status fft_begin_of(struct kz_array **out, struct kz_array *array, const kz_shape *extents,
-	kz_error *err)
+static kz_status fft_begin_of(struct kz_array **out, struct kz_array *array,
+	const kz_shape *extents, kz_error *err)
 {
 	kz_slice items[KZ_MAX_DIMS];
 	for (int64_t i = 0; i < extents->ndim; i++) {
@@ -217,7 +218,8 @@ static kz_status fft_operand(struct kz_array **out, const struct fft_call *call,
 	}
 	if (!is_longer) {
 		st = elementwise_contiguous(&made, cut, dtype, call->stream, err);
-	} else if (!(st = kz_array_zeros_on(&made, array_device(cut), dtype, call->from, call->stream,
+	} else if (!(st = kz_array_zeros_on(&made, array_device(cut), dtype, call->from,
+		call->stream,
 			err))
 	    && !(st = fft_begin_of(&part, made, &common, err))) {
 		st = ops_copy(part, cut, call->stream, err);
@@ -247,7 +249,8 @@ static void fft_side_init(struct fft_side *side, const struct kz_array *array, i
 /* The inverse of type 2 is type 3, and the other way round. */
 static int fft_cosine_type(const struct fft_call *call)
 {
-	return call->is_inverse && (call->type == 2 || call->type == 3) ? 5 - call->type : call->type;
+	return call->is_inverse && (call->type == 2 || call->type == 3) ? 5 - call->type
+		: call->type;
 }
 
 typedef kz_status fft_runner(const struct fft_job *job, kz_error *err);
@@ -329,8 +332,10 @@ static kz_status fft_transform(const struct fft_call *call, struct kz_array *res
 		.is_inverse = call->is_inverse, .dtype = call->dtype, .scale = call->scale,
 		.axes = call->axes, .in = operand, .out = result};
 	bool is_done = result->count == 0;
-	kz_status st = is_done || call->domain == FFT_COSINE ? KZ_OK : cufft_run(&is_done, &job, err);
-	return st || is_done ? st : (call->domain == FFT_FROM_HALF ? fft_to_real : fft_forward)(call,
+	kz_status st = is_done || call->domain == FFT_COSINE ? KZ_OK
+		: cufft_run(&is_done, &job, err);
+	return st || is_done ? st
+		: (call->domain == FFT_FROM_HALF ? fft_to_real : fft_forward)(call,
 		result, operand, err);
 }
 
@@ -348,8 +353,8 @@ static kz_status fft_call_run(kz_array **out, const struct fft_call *call, kz_er
 	if (is_direct) {
 		result = kz_array_retain(call->into);
 	} else {
-		st = array_create_on(&result, array_device(operand), dtype, &call->shape, call->stream,
-			err);
+		st = array_create_on(&result, array_device(operand), dtype, &call->shape,
+			call->stream, err);
 	}
 	st = st ? st : fft_transform(call, result, operand, err);
 	if (!st && call->into && !is_direct) {
@@ -382,39 +387,41 @@ static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_
 kz_status kz_fft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false, 0}, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false, 0}, array, axes, options,
+		err);
 }
 
 kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true, 0}, array, axes, options, err);
+	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true, 0}, array, axes, options,
+		err);
 }
 
 kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false, 0}, array, axes, options,
-		err);
+	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false, 0}, array, axes,
+		options, err);
 }
 
 kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true, 0}, array, axes, options,
-		err);
+	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true, 0}, array, axes,
+		options, err);
 }
 
 kz_status kz_dct(kz_array **out, kz_array *array, int type, kz_axes axes,
 	const kz_fft_options *options, kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"dct", FFT_COSINE, false, type}, array, axes, options,
-		err);
+	return fft_do(out, &(struct fft_function){"dct", FFT_COSINE, false, type}, array, axes,
+		options, err);
 }
 
 kz_status kz_idct(kz_array **out, kz_array *array, int type, kz_axes axes,
 	const kz_fft_options *options, kz_error *err)
 {
-	return fft_do(out, &(struct fft_function){"idct", FFT_COSINE, true, type}, array, axes, options,
-		err);
+	return fft_do(out, &(struct fft_function){"idct", FFT_COSINE, true, type}, array, axes,
+		options, err);
 }

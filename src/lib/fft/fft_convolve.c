@@ -4,8 +4,8 @@
  *
  * Sequences of n and m elements have n + m - 1 sums.  A kernel (kernels/convolve.cuh) adds the
  * products of integers, and of floats where one sequence is short.  Those of others are found from
- * the product of the spectra, of at least n + m - 1 elements: the next length without primes above 5.
- * A correlation is a convolution with the reversed conjugate.
+ * the product of the spectra, of at least n + m - 1 elements: the next length without primes above
+ * 5.  A correlation is a convolution with the reversed conjugate.
  */
 #include "base/common.h"
 
@@ -20,7 +20,8 @@
 #include <kudzu/fft.h>
 #include <kudzu/view.h>
 
-/* A kernel adds the products of floats where the shorter sequence has so many bytes; fft.h says so. */
+/* A kernel adds the products of floats where the shorter sequence has so many bytes; fft.h says
+ * so. */
 enum { CONVOLVE_SHORT = 2048 };
 enum { CONVOLVE_SUMS = 4 }; /* of each thread */
 
@@ -42,14 +43,14 @@ struct convolve_class {
 	kz_dtype dtype;
 };
 
-/* numpy puts the longer sequence first.  A correlation is reversed then, so that of two halves of an
- * even number the other one is left out. */
+/* numpy puts the longer sequence first.  A correlation is reversed then, so that of two halves of
+ * an even number the other one is left out. */
 static kz_status convolve_choose(struct convolution *job, kz_convolve_mode mode, kz_error *err)
 {
 	int64_t n = job->a->count, m = job->b->count, small = min64(n, m), all;
 	if (!size64_add(&all, n, m - 1)) {
-		return error_set(err, KZ_RANGE, "%s: sequences of %lld and %lld elements have more than "
-			"2^63 sums", job->name, (long long)n, (long long)m);
+		return error_set(err, KZ_RANGE, "%s: sequences of %lld and %lld elements have more "
+			"than 2^63 sums", job->name, (long long)n, (long long)m);
 	}
 	int64_t large = all - small + 1;
 	switch (mode) {
@@ -77,8 +78,8 @@ static kz_status convolve_check(struct convolution *job, const struct kz_array *
 		return st;
 	}
 	if (array->shape.ndim != 1 || array->count == 0) {
-		return error_set(err, KZ_INVALID, "%s: expected sequences of at least one element, got "
-			"shape %s", job->name, shape_text(&array->shape).text);
+		return error_set(err, KZ_INVALID, "%s: expected sequences of at least one element, "
+			"got shape %s", job->name, shape_text(&array->shape).text);
 	}
 	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "%s: expected numbers, got %s", job->name,
@@ -110,7 +111,8 @@ static void convolve_choose_type(struct convolution *job, kz_dtype wanted)
 }
 
 /* The second sequence of a correlation. */
-static kz_status convolve_reverse(struct kz_array **out, const struct convolution *job, kz_error *err)
+static kz_status convolve_reverse(struct kz_array **out, const struct convolution *job,
+	kz_error *err)
 {
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	struct kz_array *turned = NULL;
@@ -159,8 +161,10 @@ static kz_status convolve_by_spectra(struct kz_array **out, const struct convolu
 	    && !(st = (is_complex ? kz_fft : kz_rfft)(&spectra[1], b, KZ_AXES(0), &options, err))
 	    && !(st = kz_apply(&product, KZ_OP_MULTIPLY, &multiply, err,
 			KZ_ARGS(spectra[0], spectra[1])))
-	    && !(st = (is_complex ? kz_ifft : kz_irfft)(&all, product, KZ_AXES(0), &options, err))) {
-		st = kz_array_slice(out, all, KZ_AT(KZ_SLICE(job->first, job->first + job->count)), err);
+	    && !(st = (is_complex ? kz_ifft : kz_irfft)(&all, product, KZ_AXES(0), &options,
+		err))) {
+		st = kz_array_slice(out, all, KZ_AT(KZ_SLICE(job->first, job->first + job->count)),
+			err);
 	}
 	kz_array_release(spectra[0]);
 	kz_array_release(spectra[1]);
@@ -196,9 +200,11 @@ static kz_status convolve_launch(struct kz_array *out, const struct convolution 
 	struct kz_array *a, struct kz_array *b, kz_error *err)
 {
 	/* Sums that wrap have the same bits without a sign. */
-	const struct convolve_class class = {dtype_is_signed(job->dtype) ? dtype_unsigned(job->dtype)
+	const struct convolve_class class =
+		{dtype_is_signed(job->dtype) ? dtype_unsigned(job->dtype)
 		: job->dtype};
-	const struct schedule *schedule = schedule_of(convolve_family.schedules, job->stream->device);
+	const struct schedule *schedule = schedule_of(convolve_family.schedules,
+		job->stream->device);
 	struct kz_sequences sequences = {a->count, b->count, job->first, job->count};
 	CUdeviceptr address[3] = {array_address(out), array_address(a), array_address(b)};
 	void *params[] = {&address[0], &address[1], &address[2], &sequences};
@@ -218,7 +224,8 @@ static kz_status convolve_directly(struct kz_array **out, const struct convoluti
 	const kz_shape shape = KZ_SHAPE(job->count);
 	struct kz_array *sums = NULL;
 	bool is_turned = a->count < b->count;
-	kz_status st = array_create_on(&sums, array_device(a), job->dtype, &shape, job->stream, err);
+	kz_status st = array_create_on(&sums, array_device(a), job->dtype, &shape, job->stream,
+		err);
 	st = st ? st : convolve_launch(sums, job, is_turned ? b : a, is_turned ? a : b, err);
 	return array_finish(out, sums, st);
 }
@@ -248,7 +255,8 @@ static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convol
 	struct kz_array *second = NULL, *a = NULL, *b = NULL, *sums = NULL;
 	kz_status st;
 	out_clear(out, sizeof(*out), job->name);
-	if ((st = convolve_check(job, job->a, "a", err)) || (st = convolve_check(job, job->b, "b", err))
+	if ((st = convolve_check(job, job->a, "a", err))
+	    || (st = convolve_check(job, job->b, "b", err))
 	    || (st = array_same_device(job->name, job->a, job->b, err))
 	    || (st = elementwise_options(&how, &wanted, options, err))
 	    || (st = convolve_choose(job, mode, err))) {
@@ -265,7 +273,8 @@ static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convol
 	bool is_direct = convolve_is_exact(job->dtype)
 		|| min64(job->a->count, job->b->count) <= CONVOLVE_SHORT / dtype_size(job->dtype);
 	if (!(st = elementwise_contiguous(&a, job->a, job->dtype, job->stream, err))
-	    && !(st = elementwise_contiguous(&b, second ? second : job->b, job->dtype, job->stream, err))) {
+	    && !(st = elementwise_contiguous(&b, second ? second : job->b, job->dtype, job->stream,
+		err))) {
 		st = (is_direct ? convolve_directly : convolve_by_spectra)(&sums, job, a, b, err);
 	}
 	if (!st) {

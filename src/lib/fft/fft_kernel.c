@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of passes (kernels/fft.cuh): their text, made for the length and the layout, and their
- * launches.
+ * The kernels of passes (kernels/fft.cuh): their text, made for the length and the layout, and
+ * their launches.
  *
  * A pass has many transforms of the same length: along q, p, and the axes that are not transformed.
- * One of these directions becomes the columns, along which threads lie side by side: the one with the
- * shortest steps that is long enough.
- * The same rule says where threads lie in kernels that have a thread for each element (kernels/points.cuh).
+ * One of these directions becomes the columns, along which threads lie side by side: the one with
+ * the shortest steps that is long enough.
+ * The same rule says where threads lie in kernels that have a thread for each element
+ * (kernels/points.cuh).
  */
 #include "base/common.h"
 
@@ -72,7 +73,8 @@ static void fft_write_butterfly(struct str *source, int radix)
 {
 	int half = radix / 2;
 	str_addf(source, "template <> struct kz_butterfly<%d> {\n"
-		"static __device__ __forceinline__ void run(kz_real (&re)[%d], kz_real (&im)[%d])\n{\n",
+		"static __device__ __forceinline__ void run(kz_real (&re)[%d], kz_real (&im)[%d])\n"
+		"{\n",
 		radix, radix, radix);
 	for (int k = 1; k <= half; k++) {
 		str_addf(source, "const kz_real ar%d = re[%d] + re[%d], ai%d = im[%d] + im[%d];\n"
@@ -82,7 +84,8 @@ static void fft_write_butterfly(struct str *source, int radix)
 	for (int j = 1; j <= half; j++) {
 		static const char *const names[4] = {"ar", "ai", "br", "bi"};
 		for (int i = 0; i < 4; i++) {
-			str_addf(source, "const kz_real %c%c%d = ", i < 2 ? 'c' : 's', names[i][1], j);
+			str_addf(source, "const kz_real %c%c%d = ", i < 2 ? 'c' : 's', names[i][1],
+				j);
 			fft_write_sum(source, names[i], j, radix,
 				i == 0 ? "re[0]" : i == 1 ? "im[0]" : NULL);
 			str_add(source, ";\n");
@@ -91,7 +94,8 @@ static void fft_write_butterfly(struct str *source, int radix)
 	str_add(source, "re[0] += ar1");
 	for (int i = 0; i < 2; i++) {
 		for (int k = i ? 1 : 2; k <= half; k++) {
-			str_addf(source, "%s%s%d", k == 1 ? "im[0] += " : " + ", i ? "ai" : "ar", k);
+			str_addf(source, "%s%s%d", k == 1 ? "im[0] += " : " + ", i ? "ai" : "ar",
+				k);
 		}
 		str_add(source, ";\n");
 	}
@@ -109,7 +113,8 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 	int span = 1, rest = class->points, roots = 0;
 	int count = class->stage_count, all = class->chirp ? 2 * count : count;
 	str_add(source, "static __device__ __forceinline__ void kz_stages(const kz_source &from, "
-		"const kz_target &to,\nconst kz_tile &a, const kz_tile &b, const kz_point *w, int first)\n{\n");
+		"const kz_target &to,\nconst kz_tile &a, const kz_tile &b, const kz_point *w, int "
+		"first)\n{\n");
 	for (int i = 0; i < all; i++) {
 		int radix = class->radices[i % count];
 		const char *in = i % 2 ? "a" : "b", *out = i % 2 ? "b" : "a";
@@ -119,7 +124,8 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 			roots = 0;
 		}
 		rest /= radix;
-		str_addf(source, "kz_stage<%d, %d, %d>(%s, ", radix, span, rest, i == 0 ? "from" : in);
+		str_addf(source, "kz_stage<%d, %d, %d>(%s, ", radix, span, rest,
+			i == 0 ? "from" : in);
 		if (i == all - 1) {
 			str_add(source, "to");
 		} else if (i == count - 1) {
@@ -127,7 +133,8 @@ static void fft_write_calls(struct str *source, const struct fft_class *class)
 		} else {
 			str_add(source, out);
 		}
-		str_addf(source, ", w + %d, first);\n%s", roots, i == all - 1 ? "" : "KZ_SYNC();\n");
+		str_addf(source, ", w + %d, first);\n%s", roots,
+			i == all - 1 ? "" : "KZ_SYNC();\n");
 		roots += (radix - 1) * rest;
 		span *= radix;
 	}
@@ -209,7 +216,8 @@ static int fft_pass_directions(struct fft_direction *out, const struct fft_job *
 	return count;
 }
 
-/* The work for each element if `lanes` lie along a direction: lanes that have none, and lines of memory. */
+/* The work for each element if `lanes` lie along a direction: lanes that have none, and lines of
+ * memory. */
 static double fft_column_cost(const struct fft_direction *at, int64_t lanes)
 {
 	enum { LINE = 64 };
@@ -222,15 +230,16 @@ static int fft_choose_column(const struct fft_direction *directions, int count, 
 {
 	int best = 0;
 	for (int i = 1; i < count; i++) {
-		if (fft_column_cost(&directions[i], lanes) < fft_column_cost(&directions[best], lanes)) {
+		if (fft_column_cost(&directions[i], lanes) < fft_column_cost(&directions[best],
+			lanes)) {
 			best = i;
 		}
 	}
 	return best;
 }
 
-static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job, const struct fft_pass *pass,
-	int64_t lanes)
+static void fft_pass_fill(struct kz_pass *out, const struct fft_job *job,
+	const struct fft_pass *pass, int64_t lanes)
 {
 	struct fft_direction directions[FFT_DIMS];
 	int count = fft_pass_directions(directions, job, pass);
@@ -269,12 +278,14 @@ static void fft_choose_block(struct fft_class *class, int64_t size, const struct
 		class->columns *= 2;
 	}
 	for (int i = 0; i < class->stage_count; i++) {
-		most = class->points / class->radices[i] > most ? class->points / class->radices[i] : most;
+		most = class->points / class->radices[i] > most ? class->points / class->radices[i]
+			: most;
 	}
 	class->threads = (int)min64(most, FFT_THREADS / class->columns);
 }
 
-/* Columns side by side, or behind each other: compilers make more of these steps if they know them. */
+/* Columns side by side, or behind each other: compilers make more of these steps if they know
+ * them. */
 static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t size)
 {
 	return step == size ? 1 : step == size * pass->points ? (int32_t)pass->points : 0;
@@ -284,18 +295,21 @@ static int32_t fft_known_step(int64_t step, const struct fft_pass *pass, int64_t
 static kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
 {
 	if (blocks > INT32_MAX) {
-		return error_set(err, KZ_UNSUPPORTED, "fft: %lld blocks are too many", (long long)blocks);
+		return error_set(err, KZ_UNSUPPORTED, "fft: %lld blocks are too many",
+			(long long)blocks);
 	}
 	*out = kz_dim(blocks, 1, 1);
 	return KZ_OK;
 }
 
-/* Directions of blocks go from long steps to short ones.  The axis is the last one if threads lie along it. */
+/* Directions of blocks go from long steps to short ones.  The axis is the last one if threads lie
+ * along it. */
 static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
 	int64_t length, kz_error *err)
 {
 	struct fft_direction directions[FFT_DIMS];
-	int axis = fft_pass_directions(directions, job, &(struct fft_pass){.points = 1, .span = 1, .rest = 1});
+	int axis = fft_pass_directions(directions, job,
+		&(struct fft_pass){.points = 1, .span = 1, .rest = 1});
 	int order[FFT_DIMS];
 	int64_t blocks = 1;
 	directions[axis] = (struct fft_direction){length, job->in.step, job->out.step, 0};
@@ -306,11 +320,12 @@ static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const st
 		.in_step = job->in.step, .out_step = job->out.step, .in_lane = along->in,
 		.out_lane = along->out, .lanes = along->extent, .ndim = axis + 1,
 	};
-	*along = (struct fft_direction){divide_up(along->extent, FFT_PLACES), along->in * FFT_PLACES,
-		along->out * FFT_PLACES, 0};
+	*along = (struct fft_direction){divide_up(along->extent, FFT_PLACES),
+		along->in * FFT_PLACES, along->out * FFT_PLACES, 0};
 	for (int i = 0; i <= axis; i++) {
 		int at = i;
-		for (; at > 0 && i < last && llabs(directions[order[at - 1]].out) < llabs(directions[i].out); at--) {
+		for (; at > 0 && i < last
+			&& llabs(directions[order[at - 1]].out) < llabs(directions[i].out); at--) {
 			order[at] = order[at - 1];
 		}
 		order[at] = i;
@@ -360,7 +375,8 @@ kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan
 	struct fft_class class = {
 		.dtype = job->dtype, .points = (int32_t)pass->points,
 		.chirp = plan->padded ? (int32_t)plan->key.length : 0,
-		.stage_count = (uint8_t)pass->stage_count, .is_inverse = job->is_inverse, .has_twiddles = pass->rest > 1,
+		.stage_count = (uint8_t)pass->stage_count, .is_inverse = job->is_inverse,
+		.has_twiddles = pass->rest > 1,
 		.has_scale = job->scale != 1, .in = (uint8_t)job->in.form,
 		.out = (uint8_t)job->out.form,
 	};

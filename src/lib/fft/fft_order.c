@@ -21,7 +21,8 @@ static kz_status order_shift(kz_array **out, kz_array *array, kz_axes axes, bool
 	kz_dtype dtype;
 	kz_status st;
 	out_clear(out, sizeof(*out), is_inverse ? "ifftshift" : "fftshift");
-	if ((st = object_check_as(array, OBJECT_ARRAY, is_inverse ? "ifftshift" : "fftshift", "array", err))
+	if ((st = object_check_as(array, OBJECT_ARRAY, is_inverse ? "ifftshift" : "fftshift",
+		"array", err))
 	    || (st = elementwise_options(&how, &dtype, options, err))
 	    || (st = axes_resolve(&axes, NULL, &array->shape, err))) {
 		return st;

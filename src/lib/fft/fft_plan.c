@@ -2,8 +2,8 @@
 /*
  * Plans of Fourier transforms: the factors of a length, and tables of roots of unity.
  *
- * Tables are computed on the host in long double and rounded once.  A device keeps all plans that it
- * has ever made, in a list that only grows, so readers take no lock.
+ * Tables are computed on the host in long double and rounded once.  A device keeps all plans that
+ * it has ever made, in a list that only grows, so readers take no lock.
  */
 #include "base/common.h"
 
@@ -51,10 +51,12 @@ static bool fft_split(struct fft_plan *plan, int count, int64_t most)
 	}
 	for (size_t i = 0; i < countof(fft_primes); i++) {
 		for (; left % fft_primes[i] == 0; left /= fft_primes[i]) {
-			bool first_is_full = count > 1 && plan->passes->points * fft_primes[i] > FFT_FIRST;
+			bool first_is_full = count > 1
+				&& plan->passes->points * fft_primes[i] > FFT_FIRST;
 			struct fft_pass *least = &plan->passes[first_is_full];
 			for (int k = first_is_full + 1; k < count; k++) {
-				least = plan->passes[k].points < least->points ? &plan->passes[k] : least;
+				least = plan->passes[k].points < least->points ? &plan->passes[k]
+					: least;
 			}
 			least->points *= fft_primes[i];
 			if (least->points > most) {
@@ -74,14 +76,15 @@ static double fft_lane_work(int64_t extent)
 	return (double)all / (double)extent * (extent < LANES ? 2 : 1);
 }
 
-/* Split rows in two passes whose tiles are full, where a block has one thread: the first pass has as many columns as the second
- * one has points, and the other way round.  One pass, whose columns are rows, has full tiles,
- * but long steps, and its tile has to be in the cache. */
+/* Split rows in two passes whose tiles are full, where a block has one thread: the first pass has
+ * as many columns as the second one has points, and the other way round.  One pass, whose columns
+ * are rows, has full tiles, but long steps, and its tile has to be in the cache. */
 static bool fft_split_row(struct fft_plan *plan, int64_t most)
 {
 	const double one_pass_work = 2.3;
 	int64_t length = plan->key.length, best = length;
-	double least = length * dtype_size(plan->key.dtype) <= FFT_TILE_BYTES ? one_pass_work : INFINITY;
+	double least = length * dtype_size(plan->key.dtype) <= FFT_TILE_BYTES ? one_pass_work
+		: INFINITY;
 	for (int64_t first = 2; first <= most && first < length; first++) {
 		double work = fft_lane_work(length / first) + fft_lane_work(first);
 		if (length % first == 0 && length / first <= most && work < least) {
@@ -130,7 +133,8 @@ static struct fft_number fft_root_of(int64_t k, int64_t n)
 	int64_t octant = (int64_t)((__int128)8 * k / n);
 	/* The angle in eighths of n, from the nearest multiple of a quarter turn. */
 	int64_t quarter = (octant + 1) / 2;
-	long double angle = (long double)((__int128)4 * k - (__int128)quarter * n) / (4 * (long double)n);
+	long double angle = (long double)((__int128)4 * k - (__int128)quarter * n)
+		/ (4 * (long double)n);
 	long double c = cosl(turn * angle), s = sinl(turn * angle);
 	switch (quarter % 4) {
 	case 0: return (struct fft_number){c, -s};
@@ -233,8 +237,8 @@ static void fft_write_twiddles(struct fft_writer *writer, struct fft_pass *pass,
 }
 
 /* The transform of `count` numbers that are `step` apart, by its recursive definition, to out. */
-static void fft_host(struct fft_number *out, const struct fft_number *in, int64_t count, int64_t step,
-	const struct fft_roots *roots)
+static void fft_host(struct fft_number *out, const struct fft_number *in, int64_t count,
+	int64_t step, const struct fft_roots *roots)
 {
 	int64_t radix = 1;
 	struct fft_number x[FFT_MOST_RADIX];
@@ -251,7 +255,8 @@ static void fft_host(struct fft_number *out, const struct fft_number *in, int64_
 	}
 	for (int64_t k = 0; k < part; k++) {
 		for (int64_t i = 0; i < radix; i++) {
-			x[i] = fft_number_multiply(out[i * part + k], fft_roots_at(roots, i * k * unit));
+			x[i] = fft_number_multiply(out[i * part + k],
+				fft_roots_at(roots, i * k * unit));
 		}
 		for (int64_t j = 0; j < radix; j++) {
 			struct fft_number sum = {0, 0};
@@ -375,7 +380,8 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		while (!fft_is_smooth(plan->padded, FFT_MOST_PADDED)) {
 			plan->padded++;
 		}
-		bool is_short = plan->padded <= (schedule->threads == 1 ? FFT_TILE_BYTES / dtype_size(key->dtype)
+		bool is_short = plan->padded
+			<= (schedule->threads == 1 ? FFT_TILE_BYTES / dtype_size(key->dtype)
 			: schedule->each);
 		if (key->kind != FFT_ALONE && is_short) {
 			plan->pass_count = 1;
@@ -383,7 +389,8 @@ static kz_status fft_plan_create(struct fft_plan **out, struct kz_device *dev,
 		}
 	} else {
 		int count = key->kind != FFT_MANY && key->length > FFT_LONE_POINTS ? 2 : 1;
-		bool is_split = key->kind == FFT_ROWS && schedule->threads == 1 && fft_split_row(plan, most);
+		bool is_split = key->kind == FFT_ROWS && schedule->threads == 1
+			&& fft_split_row(plan, most);
 		while (!is_split && count < FFT_PASSES && !fft_split(plan, count, most)) {
 			count++;
 		}

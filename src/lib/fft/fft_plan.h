@@ -5,8 +5,8 @@
 /*
  * Fourier transforms: how a length is computed, and running it along one axis.
  *
- * A plan belongs to a length, a type and a device, which keeps it.  A length of primes up to 31 is a
- * list of passes: pass k is a butterfly of `points` in Stockham's autosort algorithm, computed by
+ * A plan belongs to a length, a type and a device, which keeps it.  A length of primes up to 31 is
+ * a list of passes: pass k is a butterfly of `points` in Stockham's autosort algorithm, computed by
  * one kernel (kernels/fft.cuh).  Any other length is Bluestein's convolution of a smooth length.
  */
 #include "lib/core/memory.h"
@@ -24,8 +24,8 @@ struct fft_pass {
 	uint8_t radices[FFT_STAGES];
 };
 
-/* Plans for many transforms side by side, for few, whose passes must make columns, for many rows, and for
- * a table of exp(-2 pi i k / length), k up to half of the length or to a quarter. */
+/* Plans for many transforms side by side, for few, whose passes must make columns, for many rows,
+ * and for a table of exp(-2 pi i k / length), k up to half of the length or to a quarter. */
 enum fft_kind { FFT_MANY, FFT_ALONE, FFT_ROWS, FFT_ROOTS, FFT_QUARTER };
 
 struct fft_key {
@@ -39,8 +39,10 @@ struct fft_plan {
 	struct fft_key key;
 	int pass_count;
 	struct fft_pass passes[FFT_PASSES];
-	int64_t padded;     /* Bluestein: the length of the convolution; else 0.  A short one is one pass */
-	int64_t chirp, filter; /* in the tables: exp(-i pi j^2 / length), then its conjugate's transform */
+	int64_t padded;     /* Bluestein: the length of the convolution; else 0.  A short one is one
+	                       pass */
+	int64_t chirp, filter; /* in the tables: exp(-i pi j^2 / length), then its conjugate's
+	                          transform */
 	CUdeviceptr tables;
 };
 
@@ -84,15 +86,15 @@ kz_status fft_scratch(struct kz_array **out, struct fft_side *side, const struct
 
 /* fft_real.c */
 
-/* From job->length real numbers to the first half of their spectrum, and back.  The real side has the form
- * FFT_REALS; dtype is complex. */
+/* From job->length real numbers to the first half of their spectrum, and back.  The real side has
+ * the form FFT_REALS; dtype is complex. */
 kz_status fft_run_real(const struct fft_job *job, kz_error *err);
 kz_status fft_run_to_real(const struct fft_job *job, kz_error *err);
 
 /* dct.c */
 
-/* The cosine transform of job->cosine_type, times job->scale.  Both sides have the form FFT_REALS, and may be the same
- * elements; dtype is complex. */
+/* The cosine transform of job->cosine_type, times job->scale.  Both sides have the form FFT_REALS,
+ * and may be the same elements; dtype is complex. */
 kz_status dct_run(const struct fft_job *job, kz_error *err);
 
 /* fft_kernel.c */
@@ -119,7 +121,8 @@ const struct schedule *fft_schedule(const struct kz_device *dev);
 kz_status fft_places_launch(struct kernels_run *run, struct fft_places *places, int32_t *is_along,
 	const struct fft_job *job, int64_t length, kz_error *err);
 
-/* Launch one pass from one side to the other, which may be the same elements if `rest` and `span` are 1. */
+/* Launch one pass from one side to the other, which may be the same elements if `rest` and `span`
+ * are 1. */
 kz_status fft_pass_launch(const struct fft_job *job, const struct fft_plan *plan,
 	const struct fft_pass *pass, kz_error *err);
 

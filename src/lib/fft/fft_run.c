@@ -115,7 +115,8 @@ static kz_status chirp_launch(const struct fft_job *job, int step, int64_t lengt
 	return fft_places_launch(&run, &shape.places, &class.is_along, job, length, err);
 }
 
-static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan *plan, kz_error *err)
+static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan *plan,
+	kz_error *err)
 {
 	struct fft_job first = *job, middle = *job, last = *job;
 	struct kz_array *scratch = NULL;

@@ -36,7 +36,8 @@ kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum l
 	enum linalg_type type, kz_error *err)
 {
 	const struct cuda_kernel_class class = {op, type};
-	const struct kernels_want want = {.family = &cuda_family, .key = &class, .size = sizeof(class)};
+	const struct kernels_want want = {.family = &cuda_family, .key = &class,
+		.size = sizeof(class)};
 	return kernels_get(out, dev, &want, err);
 }
 

@@ -3,9 +3,9 @@
  * Finding cuBLAS, cuSOLVER and cuFFT.
  *
  * A library of linear algebra is taken if it can make and end handles, take a stream and tell its
- * version.  What else it lacks leaves a NULL in the table: older versions lack some functions.  cuFFT
- * is taken if it has all of cufft.def.  cuSOLVER needs cuBLAS, which therefore is loaded first: in
- * NVIDIA's wheels the two are in folders that the loader does not search.
+ * version.  What else it lacks leaves a NULL in the table: older versions lack some functions.
+ * cuFFT is taken if it has all of cufft.def.  cuSOLVER needs cuBLAS, which therefore is loaded
+ * first: in NVIDIA's wheels the two are in folders that the loader does not search.
  */
 #include "base/common.h"
 
@@ -76,7 +76,8 @@ static void cuda_fill(struct cuda_library *library, enum cuda_part part, void *o
 	for (size_t i = 0; i < countof(cuda_rows); i++) {
 		for (int type = 0; type < LINALG_TYPES && cuda_rows[i].part == part; type++) {
 			char symbol[64];
-			snprintf(symbol, sizeof(symbol), "%s%c%s", cuda_rows[i].prefix, "SDCZ"[type],
+			snprintf(symbol, sizeof(symbol), "%s%c%s", cuda_rows[i].prefix,
+				"SDCZ"[type],
 				type < LINALG_C ? cuda_rows[i].real : cuda_rows[i].complex);
 			cuda_put(library, cuda_rows[i].slot + (size_t)type * sizeof(void *), object,
 				symbol);
@@ -122,7 +123,8 @@ static bool cuda_take(struct find *find, enum cuda_part part, void *object, cons
 		: made.fft_property;
 	const char *lacks = cuda_lacks(&made, part);
 	if (lacks) {
-		str_addf(&find->log, "  %s: not %s, it lacks %s\n", path, cuda_parts[part].name, lacks);
+		str_addf(&find->log, "  %s: not %s, it lacks %s\n", path, cuda_parts[part].name,
+			lacks);
 		return false;
 	}
 	taken->path = strchr(path, '/') ? mem_strdup(path)
@@ -186,7 +188,8 @@ static bool cuda_open(enum cuda_part part)
 const struct cuda_library *cuda_library_get(enum cuda_part part)
 {
 	pthread_mutex_lock(&cuda_lock);
-	bool ok = part == CUDA_CUFFT ? cuda_open(part) : cuda_open(CUDA_CUBLAS) && cuda_open(CUDA_CUSOLVER);
+	bool ok = part == CUDA_CUFFT ? cuda_open(part) : cuda_open(CUDA_CUBLAS)
+		&& cuda_open(CUDA_CUSOLVER);
 	pthread_mutex_unlock(&cuda_lock);
 	return ok ? &cuda_found : NULL;
 }

@@ -3,8 +3,9 @@
 #define LIB_LINALG_CUDA_LIBRARY_H
 
 /*
- * cuBLAS, cuSOLVER and cuFFT, found at run time as lib/rtc/find.h says: by KUDZU_CUBLAS, KUDZU_CUSOLVER
- * and KUDZU_CUFFT, else in toolkits, NVIDIA's wheels, by the loader.  `none` turns one off.
+ * cuBLAS, cuSOLVER and cuFFT, found at run time as lib/rtc/find.h says: by KUDZU_CUBLAS,
+ * KUDZU_CUSOLVER and KUDZU_CUFFT, else in toolkits, NVIDIA's wheels, by the loader.  `none` turns
+ * one off.
  *
  * The types and constants are NVIDIA's, declared here so that nothing needs the toolkit's headers.
  */
@@ -15,7 +16,8 @@ typedef struct cusolverDnContext *cusolverDnHandle_t;
 typedef struct cusolverDnParams *cusolverDnParams_t;
 typedef CUstream cudaStream_t;
 typedef void cufftReal, cufftComplex, cufftDoubleReal, cufftDoubleComplex;
-typedef int cufftHandle, cufftType, libraryPropertyType, cudaDataType, cublasOperation_t, cublasFillMode_t, cublasSideMode_t,
+typedef int cufftHandle, cufftType, libraryPropertyType, cudaDataType, cublasOperation_t,
+	cublasFillMode_t, cublasSideMode_t,
 	cublasDiagType_t, cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t, cusolverEigMode_t;
 
 enum cuda_constant {
@@ -46,15 +48,15 @@ struct cuda_library {
 	} parts[CUDA_PARTS];
 };
 
-/* The libraries of the process, in which a part is found by the first call that asks for it; cuSOLVER
- * is found with cuBLAS.  They stay loaded.  NULL: no memory. */
+/* The libraries of the process, in which a part is found by the first call that asks for it;
+ * cuSOLVER is found with cuBLAS.  They stay loaded.  NULL: no memory. */
 const struct cuda_library *cuda_library_get(enum cuda_part part);
 /* Where a part was looked for, and what was wrong there. */
 const char *cuda_library_log(enum cuda_part part);
 /* The variable that names a file for a part which is no such library; NULL: none does. */
 const char *cuda_library_misnamed(const struct cuda_library *library, enum cuda_part part);
-/* The file that would be loaded, freed with mem_free; nothing is.  NULL: there is none, or no memory
- * to say so.  A library that only the loader would find is not seen. */
+/* The file that would be loaded, freed with mem_free; nothing is.  NULL: there is none, or no
+ * memory to say so.  A library that only the loader would find is not seen. */
 char *cuda_library_look(enum cuda_part part);
 
 #endif

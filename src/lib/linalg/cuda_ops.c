@@ -64,8 +64,8 @@ static int cuda_job(char job)
 
 static int cuda_data_type(enum linalg_type type)
 {
-	static const uint8_t types[LINALG_ALL_TYPES] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F,
-		CUDA_R_16F, CUDA_R_16BF};
+	static const uint8_t types[LINALG_ALL_TYPES] = {CUDA_R_32F, CUDA_R_64F, CUDA_C_32F,
+		CUDA_C_64F, CUDA_R_16F, CUDA_R_16BF};
 	return types[type];
 }
 
@@ -87,12 +87,13 @@ static kz_status cuda_gemm(struct cuda_call *call)
 		most = numbers[i] > most ? numbers[i] : most;
 	}
 	if (most > INT32_MAX && !library->gemm_64) {
-		return error_set(call->err, KZ_RANGE, "an extent of 2^31 or more needs cuBLAS 12 or "
-			"newer, and this is %d.%d", library->parts[CUDA_CUBLAS].version[0],
+		return error_set(call->err, KZ_RANGE, "an extent of 2^31 or more needs cuBLAS 12 "
+			"or newer, and this is %d.%d", library->parts[CUDA_CUBLAS].version[0],
 			library->parts[CUDA_CUBLAS].version[1]);
 	}
 	if (most > INT32_MAX) {
-		return cuda_blas_ok(call, library->gemm_64(blas, op_a, op_b, t->m, t->n, t->k, &alpha,
+		return cuda_blas_ok(call,
+			library->gemm_64(blas, op_a, op_b, t->m, t->n, t->k, &alpha,
 			call->a, type, t->a.ld, t->a.next, call->b, type, t->b.ld, t->b.next, &beta,
 			call->c, type, t->c.ld, t->c.next, t->count, compute, CUBLAS_GEMM_DEFAULT),
 			"cublasGemmStridedBatchedEx_64");
@@ -104,7 +105,8 @@ static kz_status cuda_gemm(struct cuda_call *call)
 			call->a, type, lda, call->b, type, ldb, &beta, call->c, type, ldc, compute,
 			CUBLAS_GEMM_DEFAULT), "cublasGemmEx");
 	}
-	return cuda_blas_ok(call, library->gemm(blas, op_a, op_b, m, n, k, &alpha, call->a, type, lda,
+	return cuda_blas_ok(call,
+		library->gemm(blas, op_a, op_b, m, n, k, &alpha, call->a, type, lda,
 		t->a.next, call->b, type, ldb, t->b.next, &beta, call->c, type, ldc, t->c.next,
 		(int)t->count, compute, CUBLAS_GEMM_DEFAULT), "cublasGemmStridedBatchedEx");
 }
@@ -115,8 +117,9 @@ static kz_status cuda_trsm(struct cuda_call *call)
 	struct linalg_number alpha = linalg_number(t->type, t->alpha);
 	return cuda_blas_ok(call, call->library->trsm[t->type](call->handles->blas,
 		t->side == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT, cuda_uplo(t->uplo),
-		cuda_op(t->op_a), t->diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT, (int)t->m,
-		(int)t->n, &alpha, call->a, (int)t->a.ld, call->b, (int)t->b.ld), "cublas<t>trsm");
+		cuda_op(t->op_a), t->diag == 'U' ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT,
+		(int)t->m, (int)t->n, &alpha, call->a, (int)t->a.ld, call->b,
+		(int)t->b.ld), "cublas<t>trsm");
 }
 
 /* A matrix of one operation: in a task, or in its temporaries. */
@@ -231,7 +234,8 @@ static kz_status cuda_orgqr(struct cuda_call *call)
 
 /* Singular values and eigenvalues */
 
-enum { GESVD_REAL, GESVD_TURNED, GESVD_U, GESVD_VT }; /* temporaries; the last three for wide ones */
+enum { GESVD_REAL, GESVD_TURNED, GESVD_U, GESVD_VT }; /* temporaries; the last three for wide
+                                                         ones */
 
 /* count elements of the task's type; SIZE_MAX if that overflows. */
 static size_t cuda_bytes(const struct cuda_call *call, int64_t rows, int64_t columns)
@@ -333,10 +337,10 @@ static kz_status cuda_geev_size(struct cuda_call *call)
 	struct cuda_geev geev = cuda_geev_layout(call);
 	call->sizes[0] = call->kernel ? cuda_bytes(call, t->n, t->n) : 0;
 	return cuda_solver_ok(call, call->library->geev_size(call->handles->solver,
-		call->handles->params, CUSOLVER_EIG_MODE_NOVECTOR, cuda_job(t->job), t->n, geev.matrix,
-		call->a, t->a.ld, geev.values, call->b, geev.matrix, NULL, t->n, geev.matrix,
-		geev.vectors, geev.ld, geev.matrix, &call->work_size, &call->host_size),
-		"cusolverDnXgeev_bufferSize");
+		call->handles->params, CUSOLVER_EIG_MODE_NOVECTOR, cuda_job(t->job), t->n,
+		geev.matrix, call->a, t->a.ld, geev.values, call->b, geev.matrix, NULL, t->n,
+		geev.matrix, geev.vectors, geev.ld, geev.matrix, &call->work_size,
+		&call->host_size), "cusolverDnXgeev_bufferSize");
 }
 
 static kz_status cuda_geev(struct cuda_call *call)
@@ -344,10 +348,10 @@ static kz_status cuda_geev(struct cuda_call *call)
 	const struct linalg_task *t = call->task;
 	struct cuda_geev geev = cuda_geev_layout(call);
 	kz_status st = cuda_solver_ok(call, call->library->geev(call->handles->solver,
-		call->handles->params, CUSOLVER_EIG_MODE_NOVECTOR, cuda_job(t->job), t->n, geev.matrix,
-		call->a, t->a.ld, geev.values, call->b, geev.matrix, NULL, t->n, geev.matrix,
-		geev.vectors, geev.ld, geev.matrix, call->work, call->work_size, call->host_work,
-		call->host_size, call->info), "cusolverDnXgeev");
+		call->handles->params, CUSOLVER_EIG_MODE_NOVECTOR, cuda_job(t->job), t->n,
+		geev.matrix, call->a, t->a.ld, geev.values, call->b, geev.matrix, NULL, t->n,
+		geev.matrix, geev.vectors, geev.ld, geev.matrix, call->work, call->work_size,
+		call->host_work, call->host_size, call->info), "cusolverDnXgeev");
 	if (!st && call->kernel) {
 		st = cuda_kernel_unpack(call, call->temporaries[0]);
 	}
@@ -357,14 +361,18 @@ static kz_status cuda_geev(struct cuda_call *call)
 /* Tasks */
 
 static const struct {
-	kz_status (*size)(struct cuda_call *call); /* fills in the sizes; NULL: needs no work space */
+	kz_status (*size)(struct cuda_call *call); /* fills in the sizes; NULL: needs no work
+	                                              space */
 	kz_status (*run)(struct cuda_call *call);  /* one operation; GEMM: all */
 } cuda_calls[LINALG_OPS] = {
 	[LINALG_GEMM] = {NULL, cuda_gemm}, [LINALG_TRSM] = {NULL, cuda_trsm},
 	[LINALG_GETRF] = {cuda_getrf_size, cuda_getrf}, [LINALG_GETRS] = {NULL, cuda_getrs},
-	[LINALG_GETRI] = {cuda_getri_size, cuda_getri}, [LINALG_POTRF] = {cuda_potrf_size, cuda_potrf},
-	[LINALG_GEQRF] = {cuda_geqrf_size, cuda_geqrf}, [LINALG_ORGQR] = {cuda_orgqr_size, cuda_orgqr},
-	[LINALG_GESDD] = {cuda_gesdd_size, cuda_gesdd}, [LINALG_SYEVD] = {cuda_syevd_size, cuda_syevd},
+	[LINALG_GETRI] = {cuda_getri_size, cuda_getri},
+	[LINALG_POTRF] = {cuda_potrf_size, cuda_potrf},
+	[LINALG_GEQRF] = {cuda_geqrf_size, cuda_geqrf},
+	[LINALG_ORGQR] = {cuda_orgqr_size, cuda_orgqr},
+	[LINALG_GESDD] = {cuda_gesdd_size, cuda_gesdd},
+	[LINALG_SYEVD] = {cuda_syevd_size, cuda_syevd},
 	[LINALG_GEEV] = {cuda_geev_size, cuda_geev},
 };
 
@@ -401,7 +409,8 @@ static kz_status cuda_get_memory(struct cuda_call *call)
 	}
 	fits = fits && cuda_add_part(&total, call->work_size) && total <= INT64_MAX;
 	if (!fits) {
-		return error_set(call->err, KZ_RANGE, "the work space of a factorization is too large");
+		return error_set(call->err, KZ_RANGE, "the work space of a factorization is too "
+			"large");
 	}
 	kz_status st = buffer_create(&call->buffer, call->device, (int64_t)total, &wish, call->err);
 	if (!st && call->host_size && !(call->host_work = mem_alloc(call->host_size))) {
@@ -431,16 +440,18 @@ static kz_status cuda_make_handle(struct cuda_call *call, bool is_solver)
 	bool is_capturing;
 	kz_status st = stream_find_capturing(&is_capturing, call->stream, call->err);
 	if (st || is_capturing) {
-		return st ? st : error_set(call->err, KZ_STATE, "%s is first used in a captured stream, which cannot "
-			"be captured: use it once before", is_solver ? "cuSOLVER" : "cuBLAS");
+		return st ? st : error_set(call->err, KZ_STATE,
+			"%s is first used in a captured stream, which cannot be captured: use it "
+			"once before", is_solver ? "cuSOLVER" : "cuBLAS");
 	}
 	bool mine = error_is_clean(call->err);
 	st = is_solver
 		? cuda_solver_ok(call, library->solver_create(&handles->solver), "cusolverDnCreate")
 		: cuda_blas_ok(call, library->blas_create(&handles->blas), "cublasCreate");
 	if (st && mine) {
-		error_add_hint(call->err, "the driver may be older than the library: kudzu doctor shows "
-			"both; KUDZU_CUBLAS and KUDZU_CUSOLVER name other libraries, or none");
+		error_add_hint(call->err, "the driver may be older than the library: kudzu doctor "
+			"shows both; KUDZU_CUBLAS and KUDZU_CUSOLVER name other libraries, "
+			"or none");
 	}
 	if (!st && !is_solver && library->blas_set_mode) {
 		st = cuda_blas_ok(call, library->blas_set_mode(handles->blas,
@@ -458,12 +469,14 @@ static kz_status cuda_make_handles(struct cuda_call *call)
 	kz_status st = KZ_OK;
 	if (op <= LINALG_TRSM || is_wide) {
 		st = cuda_make_handle(call, false);
-		st = st ? st : cuda_blas_ok(call, library->blas_set_stream(call->handles->blas, stream),
+		st = st ? st
+			: cuda_blas_ok(call, library->blas_set_stream(call->handles->blas, stream),
 			"cublasSetStream");
 	}
 	if (!st && op > LINALG_TRSM) {
 		st = cuda_make_handle(call, true);
-		st = st ? st : cuda_solver_ok(call, library->solver_set_stream(call->handles->solver,
+		st = st ? st : cuda_solver_ok(call,
+			library->solver_set_stream(call->handles->solver,
 			stream), "cusolverDnSetStream");
 	}
 	if (!st && op == LINALG_GEEV && !call->handles->params) {
@@ -515,7 +528,8 @@ static kz_status cuda_make_calls(struct cuda_call *call)
 		st = st ? st : done;
 	}
 	if (call->buffer) {
-		kz_status used = memory_used(call->buffer->memory, call->stream, st ? NULL : call->err);
+		kz_status used = memory_used(call->buffer->memory, call->stream,
+			st ? NULL : call->err);
 		st = st ? st : used;
 	}
 	return st;
@@ -550,7 +564,8 @@ static kz_status cuda_enqueue(struct linalg_device *math, const struct linalg_ta
 		return st;
 	}
 	if (is_capturing) {
-		return error_set(err, KZ_STATE, "an operation of cuSOLVER cannot be captured in a graph");
+		return error_set(err, KZ_STATE, "an operation of cuSOLVER cannot be captured in a "
+			"graph");
 	}
 	if ((task->op == LINALG_GETRF || task->op == LINALG_GETRI || is_packed)
 	    && (st = cuda_kernel_find(&call.kernel, math->device, task->op, task->type, err))) {
@@ -595,14 +610,16 @@ kz_status cuda_ops_fill(struct linalg_device *math, kz_error *err)
 		const bool has[LINALG_OPS] = {
 			[LINALG_GEMM] = has_gemm, [LINALG_TRSM] = library->trsm[type],
 			[LINALG_GETRF] = library->getrf[type] && library->getrf_size[type],
-			[LINALG_GETRS] = library->getrs[type], [LINALG_GETRI] = library->getrs[type],
+			[LINALG_GETRS] = library->getrs[type],
+			[LINALG_GETRI] = library->getrs[type],
 			[LINALG_POTRF] = library->potrf[type] && library->potrf_size[type],
 			[LINALG_GEQRF] = library->geqrf[type] && library->geqrf_size[type],
 			[LINALG_ORGQR] = library->orgqr[type] && library->orgqr_size[type],
 			[LINALG_GESDD] = library->gesvd[type] && library->gesvd_size[type]
 				&& library->geam[type],
 			[LINALG_SYEVD] = library->syevd[type] && library->syevd_size[type],
-			[LINALG_GEEV] = library->geev && library->geev_size && library->params_create
+			[LINALG_GEEV] = library->geev && library->geev_size
+			&& library->params_create
 				&& library->params_destroy,
 		};
 		for (int op = 0; op < LINALG_OPS; op++) {

@@ -71,8 +71,8 @@ static void describe_host(kz_diagnosis *diagnosis, const struct host_library *li
 			"are slower"
 			: "none: the CPU device cannot compute singular values and eigenvalues, "
 			"and factors matrices with its own kernels",
-			"install OpenBLAS (Debian: apt-get install libopenblas0), or name a library in "
-			"KUDZU_BLAS and KUDZU_LAPACK", host_library_log());
+			"install OpenBLAS (Debian: apt-get install libopenblas0), or name a "
+			"library in KUDZU_BLAS and KUDZU_LAPACK", host_library_log());
 		return;
 	}
 	struct str text = STR_INIT;
@@ -100,8 +100,8 @@ static const struct {
 	const char *topic, *text, *fix;
 } describe_parts[CUDA_PARTS] = {
 	{"cublas", "none: GPUs multiply matrices with our own kernels, which are slower",
-		"install the CUDA toolkit or NVIDIA's nvidia-cublas wheel, or set KUDZU_CUBLAS to the "
-		"library or its folder"},
+		"install the CUDA toolkit or NVIDIA's nvidia-cublas wheel, or set KUDZU_CUBLAS to "
+		"the library or its folder"},
 	{"cusolver", "none: GPUs cannot compute singular values and eigenvalues, and factor "
 		"matrices with our own kernels",
 		"install the CUDA toolkit or NVIDIA's nvidia-cusolver wheel, or set "
@@ -121,7 +121,8 @@ static void describe_cuda(kz_diagnosis *diagnosis, enum cuda_part part, bool has
 		diagnose_add(diagnosis, KZ_VERDICT_NOTE, topic, NULL, NULL, NULL); // no memory
 	} else if (has_gpu && library->parts[part].path) {
 		const struct cuda_object *of = &library->parts[part];
-		str_addf(&text, "%d.%d.%d, %s", of->version[0], of->version[1], of->version[2], of->path);
+		str_addf(&text, "%d.%d.%d, %s", of->version[0], of->version[1], of->version[2],
+			of->path);
 		diagnose_add(diagnosis, KZ_VERDICT_OK, topic, text.data, NULL, NULL);
 	} else if (has_gpu && cuda_library_misnamed(library, part)) {
 		describe_misnamed(diagnosis, topic, cuda_library_misnamed(library, part),

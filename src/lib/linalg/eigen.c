@@ -15,8 +15,8 @@
 
 /* Hermitian matrices */
 
-/* The transposes of a work array, conjugated: what LAPACK has as columns, and for complex matrices as
- * conjugate ones, row by row. */
+/* The transposes of a work array, conjugated: what LAPACK has as columns, and for complex matrices
+ * as conjugate ones, row by row. */
 static kz_status eigen_turn(kz_array **out, const struct lapack *call, kz_array *work,
 	kz_error *err)
 {

@@ -21,8 +21,8 @@ struct einsum {
 	int label_count;
 	char names[CONTRACT_LABELS];      /* the letter; '.' for an extent of the ellipsis */
 	int64_t extents[CONTRACT_LABELS]; /* of the operands that do not have 1 */
-	uint64_t masks[EINSUM_OPERANDS];  /* the labels along which an operand has these extents, but
-	                                     for those of extent 1 */
+	uint64_t masks[EINSUM_OPERANDS];  /* the labels along which an operand has these extents,
+	                                     but for those of extent 1 */
 };
 
 /* Read the subscripts for these operands, and check them.  Errors have the column, from 1. */
@@ -38,8 +38,8 @@ struct einsum_step {
 struct einsum_path {
 	int count;
 	struct einsum_step steps[EINSUM_OPERANDS];
-	/* What operands and results have: the labels of the output and of those that they are yet to
-	 * meet.  Operands are summed along the others first. */
+	/* What operands and results have: the labels of the output and of those that they are yet
+	 * to meet.  Operands are summed along the others first. */
 	uint64_t masks[EINSUM_RESULTS];
 };
 

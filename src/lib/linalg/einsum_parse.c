@@ -30,8 +30,8 @@ struct einsum_reader {
 	kz_arrays arrays;
 	struct written terms[EINSUM_OPERANDS];
 	int64_t ellipsis_extents;            /* the most of any operand */
-	int8_t numbers[LETTERS + KZ_MAX_DIMS]; /* of the labels of letters, then of the ellipsis from its
-	                                        last extent on; NONE: not seen yet */
+	int8_t numbers[LETTERS + KZ_MAX_DIMS]; /* of the labels of letters, then of the ellipsis
+	                                        from its last extent on; NONE: not seen yet */
 	int counts[LETTERS];                 /* of the letters, in all operands */
 	uint8_t owners[CONTRACT_LABELS];     /* the operands that gave the labels their extents */
 	kz_error *err;
@@ -86,18 +86,20 @@ static kz_status einsum_read_term(struct einsum_reader *r, struct written *term)
 		char c = einsum_peek(r);
 		if (einsum_is_letter(c)) {
 			if (term->count == KZ_MAX_DIMS) {
-				return error_set(r->err, KZ_INVALID, "einsum: column %zu: arrays have "
-					"at most %d extents", r->at + 1, KZ_MAX_DIMS);
+				return error_set(r->err, KZ_INVALID,
+					"einsum: column %zu: arrays have at most %d extents",
+					r->at + 1, KZ_MAX_DIMS);
 			}
 			term->letters[term->count++] = c;
 			r->at++;
 		} else if (c == '.' && term->ellipsis != NONE) {
-			return error_set(r->err, KZ_INVALID, "einsum: column %zu: a second ellipsis in "
-				"one term", r->at + 1);
+			return error_set(r->err, KZ_INVALID, "einsum: column %zu: a second "
+				"ellipsis in one term", r->at + 1);
 		} else if (einsum_accept(r, "...")) {
 			term->ellipsis = term->count;
 		} else {
-			return c == '.' ? einsum_unexpected(r, "an ellipsis of three points") : KZ_OK;
+			return c == '.' ? einsum_unexpected(r, "an ellipsis of three points")
+				: KZ_OK;
 		}
 	}
 }
@@ -108,7 +110,8 @@ static kz_status einsum_read_operands(struct einsum_reader *r)
 	int64_t count = 0;
 	kz_status st;
 	do {
-		if ((st = einsum_read_term(r, count < r->arrays.count ? &r->terms[count] : &beyond))) {
+		if ((st = einsum_read_term(r,
+			count < r->arrays.count ? &r->terms[count] : &beyond))) {
 			return st;
 		}
 		count++;
@@ -118,8 +121,9 @@ static kz_status einsum_read_operands(struct einsum_reader *r)
 		return einsum_unexpected(r, "a letter, '...', ',' or '->'");
 	}
 	if (count != r->arrays.count) {
-		return error_set(r->err, KZ_INVALID, "einsum: expected %lld operand%s, one for each term, "
-			"got %lld", (long long)count, plural(count), (long long)r->arrays.count);
+		return error_set(r->err, KZ_INVALID, "einsum: expected %lld operand%s, one for "
+			"each term, got %lld", (long long)count, plural(count),
+			(long long)r->arrays.count);
 	}
 	return KZ_OK;
 }
@@ -168,8 +172,8 @@ static kz_status einsum_add_axis(struct einsum_reader *r, int64_t operand, int k
 	term->labels[term->ndim++] = label;
 	for (int64_t i = 0; i + 1 < term->ndim; i++) {
 		if (term->labels[i] == label && shape->dims[i] != extent) {
-			return error_set(r->err, KZ_INVALID, "einsum: '%c' is both %lld and %lld in "
-				"operand %lld of shape %s", key, (long long)shape->dims[i],
+			return error_set(r->err, KZ_INVALID, "einsum: '%c' is both %lld and %lld "
+				"in operand %lld of shape %s", key, (long long)shape->dims[i],
 				(long long)extent, (long long)operand, shape_text(shape).text);
 		}
 	}
@@ -177,8 +181,8 @@ static kz_status einsum_add_axis(struct einsum_reader *r, int64_t operand, int k
 	if (extent != 1 && known != 1 && extent != known) {
 		const kz_shape *other = &r->arrays.items[r->owners[label]]->shape;
 		char name[2] = {e->names[label], '\0'};
-		return error_set(r->err, KZ_INVALID, "einsum: '%s' is %lld in operand %d of shape %s and "
-			"%lld in operand %lld of shape %s", key < LETTERS ? name : "...",
+		return error_set(r->err, KZ_INVALID, "einsum: '%s' is %lld in operand %d of shape "
+			"%s and %lld in operand %lld of shape %s", key < LETTERS ? name : "...",
 			(long long)known, r->owners[label], shape_text(other).text,
 			(long long)extent, (long long)operand, shape_text(shape).text);
 	}
@@ -259,9 +263,10 @@ static kz_status einsum_read_output(struct einsum_reader *r)
 		st = einsum_unexpected(r, "a letter, '...' or the end");
 	}
 	if (!st && term.ellipsis == NONE && r->ellipsis_extents) {
-		st = error_set(r->err, KZ_INVALID, "einsum: column %zu: the output '%s' has no ellipsis for "
-			"the %lld extent%s of the operands' one", column, einsum_text(&term).text,
-			(long long)r->ellipsis_extents, plural(r->ellipsis_extents));
+		st = error_set(r->err, KZ_INVALID, "einsum: column %zu: the output '%s' has no "
+			"ellipsis for the %lld extent%s of the operands' one", column,
+			einsum_text(&term).text, (long long)r->ellipsis_extents,
+			plural(r->ellipsis_extents));
 	}
 	for (int64_t i = 0; !st && i <= term.count; i++) {
 		if (i == term.ellipsis && (st = einsum_put_ellipsis(r))) {
@@ -269,8 +274,10 @@ static kz_status einsum_read_output(struct einsum_reader *r)
 		}
 		int c = i < term.count ? term.letters[i] : 0;
 		if (c && (used[c] || r->counts[c] == 0)) {
-			return error_set(r->err, KZ_INVALID, "einsum: column %zu: '%c' %s", column, c,
-				used[c] ? "is twice in the output" : "of the output is in no operand");
+			return error_set(r->err, KZ_INVALID, "einsum: column %zu: '%c' %s", column,
+				c,
+				used[c] ? "is twice in the output"
+				: "of the output is in no operand");
 		}
 		if (c) {
 			used[c] = true;

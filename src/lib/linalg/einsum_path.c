@@ -67,7 +67,8 @@ static void einsum_split(struct einsum_subset *subsets, unsigned set, const stru
 	for (unsigned part = (set - 1) & set; part; part = (part - 1) & set) {
 		const struct einsum_subset *a = &subsets[part], *b = &subsets[set ^ part];
 		double cost = a->cost + b->cost;
-		if (!(part & set & (~set + 1)) || cost >= best->cost || !einsum_has_room(best->mask)) {
+		if (!(part & set & (~set + 1)) || cost >= best->cost
+		    || !einsum_has_room(best->mask)) {
 			continue;
 		}
 		cost += einsum_cost(e, a->mask, b->mask, best->mask);
@@ -196,8 +197,9 @@ kz_status einsum_find_path(struct einsum_path *path, const struct einsum *e, kz_
 	bool found = e->operand_count <= EINSUM_BEST ? einsum_find_best(path, e)
 		: einsum_find_greedily(path, e);
 	if (!found) {
-		return error_set(err, KZ_UNSUPPORTED, "einsum: every order of these operands needs an "
-			"array of more than %d extents, or one whose size overflows", KZ_MAX_DIMS);
+		return error_set(err, KZ_UNSUPPORTED, "einsum: every order of these operands needs "
+			"an array of more than %d extents, or one whose size overflows",
+			KZ_MAX_DIMS);
 	}
 	return KZ_OK;
 }

@@ -2,9 +2,9 @@
 /*
  * Factorizations without iterations: Cholesky, LU, QR.
  *
- * LAPACK sees the transpose of a row-major matrix.  The lower factor of a Hermitian matrix lies, row
- * by row, where LAPACK puts the upper one of its transpose, so Cholesky turns nothing.  LU exchanges
- * rows, and QR makes columns orthogonal, so these turn the matrix first.
+ * LAPACK sees the transpose of a row-major matrix.  The lower factor of a Hermitian matrix lies,
+ * row by row, where LAPACK puts the upper one of its transpose, so Cholesky turns nothing.  LU
+ * exchanges rows, and QR makes columns orthogonal, so these turn the matrix first.
  */
 #include "base/common.h"
 
@@ -50,7 +50,8 @@ kz_status kz_cholesky(kz_array **out, kz_array *array, kz_triangle triangle,
 		return st;
 	}
 	if ((unsigned)triangle > KZ_UPPER) {
-		return error_set(err, KZ_INVALID, "cholesky: unknown kz_triangle %d", (int)triangle);
+		return error_set(err, KZ_INVALID, "cholesky: unknown kz_triangle %d",
+			(int)triangle);
 	}
 	if ((st = factor_cholesky(&result, &call, array, triangle, err))) {
 		return st;
@@ -107,8 +108,9 @@ static kz_status factor_permute(kz_array **out, const struct lapack *call, kz_ar
 		for (int64_t k = 0; !st && k < steps; k++) {
 			int64_t with = exchanges[i * steps + k] - 1, was = own[k];
 			if (with < k || with >= rows) {
-				st = error_set(err, KZ_NUMERIC, "%s: expected a pivot in rows %lld to %lld, got "
-					"row %lld", call->name, (long long)k + 1, (long long)rows,
+				st = error_set(err, KZ_NUMERIC,
+					"%s: expected a pivot in rows %lld to %lld, got row %lld",
+					call->name, (long long)k + 1, (long long)rows,
 					(long long)with + 1);
 				break;
 			}

@@ -78,8 +78,8 @@ static void host_fill(struct host_library *library, enum host_part part, const c
 		for (int type = 0; type < LINALG_TYPES && host_rows[i].part == part; type++) {
 			void *function = host_symbol(object, letters[type], type < LINALG_C
 				? host_rows[i].real : host_rows[i].complex, suffix);
-			memcpy((char *)library + host_rows[i].slot + (size_t)type * sizeof(function),
-				&function, sizeof(function));
+			memcpy((char *)library + host_rows[i].slot
+				+ (size_t)type * sizeof(function), &function, sizeof(function));
 		}
 	}
 }
@@ -269,7 +269,7 @@ void host_library_describe(struct str *out, const struct host_library *library, 
 	char *path = suffix ? dl_path(host_symbol(of->object, "", host_parts[part].symbol, suffix))
 		: NULL;
 	str_addf(out, "%s%s%s%s%s%d-bit integers, %s", version, version[0] ? ", " : "",
-		core ? "kernels for " : "", core ? core : "", core ? ", " : "", of->is_wide ? 64 : 32,
-		path ? path : of->name);
+		core ? "kernels for " : "", core ? core : "", core ? ", " : "", of->is_wide ? 64
+		: 32, path ? path : of->name);
 	mem_free(path);
 }

@@ -66,8 +66,8 @@ static int64_t host_info(const struct host_call *call, int64_t info)
  * A product with one column, or one row, is that of a matrix and a vector.  gemv reads the matrix
  * once where gemm would copy it.  The vector may be a row of its matrix: then its step is ld.
  *
- * Complex numbers stay with gemm: zgemv of OpenBLAS 0.3.21 may read a column behind its matrix, which
- * is a fault where the device's memory ends there.
+ * Complex numbers stay with gemm: zgemv of OpenBLAS 0.3.21 may read a column behind its matrix,
+ * which is a fault where the device's memory ends there.
  */
 static bool host_gemv(struct host_call *call, const void *alpha, const void *beta)
 {
@@ -144,8 +144,8 @@ static bool host_is_finite(const struct host_call *call)
 	double sum = 0; // of zeros, unless there is such an element
 	for (int64_t j = 0; j < t->n; j++) {
 		for (int64_t i = j * t->a.ld * parts; i < (j * t->a.ld + t->m) * parts; i++) {
-			double x = t->type == LINALG_S || t->type == LINALG_C ? ((const float *)call->a)[i]
-				: ((const double *)call->a)[i];
+			double x = t->type == LINALG_S || t->type == LINALG_C
+				? ((const float *)call->a)[i] : ((const double *)call->a)[i];
 			sum += x - x;
 		}
 	}
@@ -345,7 +345,8 @@ static void host_syevd(struct host_call *call)
 	for (int round = 0; round < 2 && iwork && rwork && work; round++) {
 		const int64_t *i = round ? &icount : &ask_i;
 		if (is_complex) {
-			((host_heevd *)call->library->syevd[t->type])(&t->job, &t->uplo, &n, call->a,
+			((host_heevd *)call->library->syevd[t->type])(&t->job, &t->uplo, &n,
+				call->a,
 				&t->a.ld, call->b, work, &count, rwork, round ? &rcount : &ask_r,
 				iwork, i, &call->info, 1, 1);
 		} else {
@@ -423,11 +424,13 @@ static void host_geev(struct host_call *call)
 	int64_t count = -1;
 	for (int round = 0; round < 2 && values && !call->no_memory; round++) {
 		if (is_complex) {
-			((host_geev_complex *)call->library->geev[t->type])(&left, &t->job, &n, call->a,
+			((host_geev_complex *)call->library->geev[t->type])(&left, &t->job, &n,
+				call->a,
 				&t->a.ld, call->b, NULL, &one, vectors, &ld, work, &count, values,
 				&call->info, 1, 1);
 		} else {
-			((host_geev_real *)call->library->geev[t->type])(&left, &t->job, &n, call->a,
+			((host_geev_real *)call->library->geev[t->type])(&left, &t->job, &n,
+				call->a,
 				&t->a.ld, values, imaginary, NULL, &one, vectors, &ld, work, &count,
 				&call->info, 1, 1);
 		}
@@ -573,10 +576,14 @@ void host_ops_fill(struct linalg_device *math)
 		math->inverts_in_place &= !!library->getri[type];
 		const bool has[LINALG_OPS] = {
 			[LINALG_GEMM] = library->gemm[type], [LINALG_TRSM] = library->trsm[type],
-			[LINALG_GETRF] = library->getrf[type], [LINALG_GETRS] = library->getrs[type],
-			[LINALG_GETRI] = library->getri[type], [LINALG_POTRF] = library->potrf[type],
-			[LINALG_GEQRF] = library->geqrf[type], [LINALG_ORGQR] = library->orgqr[type],
-			[LINALG_GESDD] = library->gesdd[type], [LINALG_SYEVD] = library->syevd[type],
+			[LINALG_GETRF] = library->getrf[type],
+			[LINALG_GETRS] = library->getrs[type],
+			[LINALG_GETRI] = library->getri[type],
+			[LINALG_POTRF] = library->potrf[type],
+			[LINALG_GEQRF] = library->geqrf[type],
+			[LINALG_ORGQR] = library->orgqr[type],
+			[LINALG_GESDD] = library->gesdd[type],
+			[LINALG_SYEVD] = library->syevd[type],
 			[LINALG_GEEV] = library->geev[type],
 		};
 		for (int op = 0; op < LINALG_OPS; op++) {

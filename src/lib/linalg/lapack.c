@@ -50,8 +50,9 @@ static kz_status lapack_check_stream(const struct lapack *call, kz_error *err)
 	bool is_capturing;
 	st = stream_find_capturing(&is_capturing, call->stream, err);
 	device_leave(call->device, &scope);
-	return st || !is_capturing ? st : error_set(err, KZ_STATE, "%s waits for what LAPACK reports, "
-		"so it cannot be captured", call->name);
+	return st || !is_capturing ? st
+		: error_set(err, KZ_STATE, "%s waits for what LAPACK reports, so it cannot be "
+			"captured", call->name);
 }
 
 kz_status lapack_begin(struct lapack *call, const char *name, kz_array *const *operands, int count,
@@ -240,9 +241,11 @@ kz_status lapack_select(kz_array **out, const struct lapack *call, kz_array *mat
 	kz_status st = lapack_indexes(index, call, matrices, err);
 	if (!st) {
 		expr_init(&expr);
-		int row = expr_array(&expr, index[0], err), column = expr_array(&expr, index[1], err);
+		int row = expr_array(&expr, index[0], err),
+			column = expr_array(&expr, index[1], err);
 		int is_kept = lapack_apply(&expr, part == LAPACK_LOWER ? KZ_OP_GREATER_EQUAL
-			: part == LAPACK_UPPER ? KZ_OP_LESS_EQUAL : KZ_OP_GREATER, row, column, 0, err);
+			: part == LAPACK_UPPER ? KZ_OP_LESS_EQUAL : KZ_OP_GREATER, row, column, 0,
+			err);
 		int rest = part == LAPACK_UNIT_LOWER
 			? lapack_apply(&expr, KZ_OP_EQUAL, row, column, 0, err)
 			: expr_int(&expr, 0, err);
@@ -263,13 +266,15 @@ kz_status lapack_check_finite(const struct lapack *call, kz_array *matrices, cha
 	kz_array *index[2] = {NULL, NULL}, *finite = NULL;
 	uint8_t all = 1;
 	kz_status st = KZ_OK;
-	if (matrices->count == 0 || (triangle && (st = lapack_indexes(index, call, matrices, err)))) {
+	if (matrices->count == 0
+	    || (triangle && (st = lapack_indexes(index, call, matrices, err)))) {
 		goto out;
 	}
 	expr_init(&expr);
 	int node = lapack_apply(&expr, KZ_OP_ISFINITE, expr_array(&expr, matrices, err), 0, 0, err);
 	if (triangle) {
-		int row = expr_array(&expr, index[0], err), column = expr_array(&expr, index[1], err);
+		int row = expr_array(&expr, index[0], err),
+			column = expr_array(&expr, index[1], err);
 		int is_unused = lapack_apply(&expr, triangle == 'L' ? KZ_OP_LESS : KZ_OP_GREATER,
 			row, column, 0, err);
 		node = lapack_apply(&expr, KZ_OP_LOGICAL_OR, node, is_unused, 0, err);
@@ -277,8 +282,8 @@ kz_status lapack_check_finite(const struct lapack *call, kz_array *matrices, cha
 	st = node < 0 ? KZ_INVALID
 		: lapack_evaluate(&finite, call, &expr, KZ_BOOL, &matrices->shape, err);
 	if (!st && !(st = kz_reduce_get(&all, 1, KZ_REDUCE_ALL, finite, NULL, err)) && !all) {
-		st = error_set(err, KZ_NUMERIC, "%s: the matrix has elements that are infinite or NaN",
-			call->name);
+		st = error_set(err, KZ_NUMERIC, "%s: the matrix has elements that are infinite or "
+			"NaN", call->name);
 	}
 out:
 	kz_array_release(index[0]);
@@ -372,8 +377,10 @@ static kz_status lapack_try(bool *is_refused, const struct lapack *call, struct 
 		return error_no_memory(err);
 	}
 	if (!(st = lapack_create(&array, call, KZ_I32, &call->batch, err))
-	    && !(st = buffer_fill(array->buffer, 4 * call->count, PATTERN_ZERO, call->stream, err))) {
-		task->info = (struct linalg_matrix){array->buffer->memory, array_address(array), 1, 1};
+	    && !(st = buffer_fill(array->buffer, 4 * call->count, PATTERN_ZERO, call->stream,
+		err))) {
+		task->info = (struct linalg_matrix){array->buffer->memory, array_address(array), 1,
+			1};
 		st = linalg_run(call->device, task, call->stream, call->name, err);
 	}
 	if (!st) {

@@ -105,7 +105,8 @@ void lapack_release_factors(struct lapack_factors *factors);
 /* Give a result to the caller, in the array and type that the options want.  Owns `result`. */
 kz_status lapack_finish(kz_array **out, const struct lapack *call, kz_array *result, kz_error *err);
 
-/* solve.c: invert matrices.  With `info`, as lapack_run: those of singular matrices are undefined. */
+/* solve.c: invert matrices.  With `info`, as lapack_run: those of singular matrices are
+ * undefined. */
 kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_array **info,
 	kz_error *err);
 /* svd.c: a = u diag(s) vh. */

@@ -147,7 +147,8 @@ static kz_status matmul_compute_type(kz_dtype *out, struct kz_device *dev, kz_dt
 	return st;
 }
 
-/* `count` products by our own kernel; the first matrices are these bytes behind those of c, a, b. */
+/* `count` products by our own kernel; the first matrices are these bytes behind those of c, a,
+ * b. */
 static kz_status matmul_call_kernel(const struct product *p, int64_t count,
 	const int64_t offset[3], kz_error *err)
 {
@@ -265,7 +266,8 @@ static void matmul_transpose(struct product *p)
 	}
 }
 
-/* c = alpha a b + beta c; c is as the product wants it, or its transpose is; a and b need not be. */
+/* c = alpha a b + beta c; c is as the product wants it, or its transpose is; a and b need not
+ * be. */
 static kz_status matmul_multiply(struct product *p, bool is_transposed, kz_error *err)
 {
 	kz_status st = KZ_OK;
@@ -314,15 +316,15 @@ static kz_status matmul_find_shape(kz_shape *out, struct product *p, kz_array *a
 	kz_error *err)
 {
 	if (a->shape.ndim == 0 || b->shape.ndim == 0) {
-		return error_set(err, KZ_INVALID, "matmul: expected operands of one extent or more, "
-			"got shapes %s and %s", shape_text(&a->shape).text,
+		return error_set(err, KZ_INVALID, "matmul: expected operands of one extent or "
+			"more, got shapes %s and %s", shape_text(&a->shape).text,
 			shape_text(&b->shape).text);
 	}
 	matmul_read(&p->a, a, true);
 	matmul_read(&p->b, b, false);
 	if (p->a.columns != p->b.rows) {
-		return error_set(err, KZ_INVALID, "matmul: shapes %s and %s do not fit: %lld columns "
-			"against %lld rows", shape_text(&a->shape).text,
+		return error_set(err, KZ_INVALID, "matmul: shapes %s and %s do not fit: %lld "
+			"columns against %lld rows", shape_text(&a->shape).text,
 			shape_text(&b->shape).text, (long long)p->a.columns, (long long)p->b.rows);
 	}
 	kz_shape batches[2] = {a->shape, b->shape};
@@ -511,8 +513,8 @@ static kz_status matmul_combine(kz_array *c, const kz_array *product, const kz_a
 	return elementwise_run(NULL, &expr, &how, err);
 }
 
-/* Have the product written to c where it lies.  Its rows have no gaps; or its columns: then it is the
- * transposed product of the transposed operands.  *done: whether it could. */
+/* Have the product written to c where it lies.  Its rows have no gaps; or its columns: then it is
+ * the transposed product of the transposed operands.  *done: whether it could. */
 static kz_status matmul_into(bool *done, struct product *p, kz_array *c, kz_error *err)
 {
 	enum linalg_type type;
@@ -591,8 +593,8 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 	}
 	p.device = array_device(c);
 	if (!matmul_factor(p.alpha, &alpha, c->dtype) || !matmul_factor(p.beta, &beta, c->dtype)) {
-		st = error_set(err, KZ_INVALID, "gemm: alpha and beta must be numbers that %s can hold",
-			dtype_refused(c->dtype));
+		st = error_set(err, KZ_INVALID, "gemm: alpha and beta must be numbers that %s can "
+			"hold", dtype_refused(c->dtype));
 		goto out;
 	}
 	bool is_wide = p.dtype != KZ_BOOL && dtype_wide(p.dtype) == p.dtype;

@@ -144,7 +144,8 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 	void *params[] = {&address[0], &address[1], &address[2], &matrices};
 	struct kernels_run run = {
 		.want = {is_dot ? &matmul_dots : &matmul_family, &class, sizeof(class)},
-		.stream = job.stream, .params = params, .used = job.used, .used_count = job.used_count,
+		.stream = job.stream, .params = params, .used = job.used,
+		.used_count = job.used_count,
 	};
 	kz_status st = kernels_get(&run.kernel, job.device, &run.want, err);
 	int64_t rows = schedule_of(run.want.family->schedules, job.device)->tile;

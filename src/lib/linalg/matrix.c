@@ -3,8 +3,8 @@
  * Triangles, diagonals, differences, powers and scaling.
  *
  * All are expressions of views.  A triangle is a choice between the matrix and 0.  What decides is
- * the distance of column and row, which is the same along each diagonal: so the choices are a row of
- * m + n - 1 bools, read through a view that moves one back for each row and one ahead for each
+ * the distance of column and row, which is the same along each diagonal: so the choices are a row
+ * of m + n - 1 bools, read through a view that moves one back for each row and one ahead for each
  * column.  Powers are an exclusive scan with products.
  */
 #include "base/common.h"
@@ -79,8 +79,8 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 	struct kz_array *steps = NULL, *made = NULL, mask;
 	struct expr expr;
 	if (ndim < 2 || !dtype_is_number(array->dtype)) {
-		return ndim < 2 ? error_set(err, KZ_INVALID, "%s: expected two extents or more, got "
-			"shape %s", call->name, shape_text(&array->shape).text)
+		return ndim < 2 ? error_set(err, KZ_INVALID, "%s: expected two extents or more, "
+			"got shape %s", call->name, shape_text(&array->shape).text)
 			: error_set(err, KZ_INVALID, "%s does not take %s", call->name,
 			dtype_refused(array->dtype));
 	}
@@ -137,8 +137,8 @@ kz_status kz_triu(kz_array **out, kz_array *array, int64_t k, const kz_op_option
 
 /* Diagonals */
 
-static kz_status matrix_fill_diagonal(struct kz_array *matrix, const struct kz_array *line, int64_t k,
-	struct kz_stream *stream, kz_error *err)
+static kz_status matrix_fill_diagonal(struct kz_array *matrix, const struct kz_array *line,
+	int64_t k, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *place = NULL;
 	struct expr expr;
@@ -148,7 +148,8 @@ static kz_status matrix_fill_diagonal(struct kz_array *matrix, const struct kz_a
 	}
 	const struct elementwise how = {.into = place, .stream = stream};
 	expr_init(&expr);
-	st = expr_array(&expr, line, err) < 0 ? KZ_INVALID : elementwise_run(NULL, &expr, &how, err);
+	st = expr_array(&expr, line, err) < 0 ? KZ_INVALID
+		: elementwise_run(NULL, &expr, &how, err);
 	kz_array_release(place);
 	return st;
 }
@@ -169,7 +170,8 @@ static kz_status matrix_from_diagonal(kz_array **out, struct kz_array *line, int
 	if (st) {
 		return st;
 	}
-	st = buffer_fill(matrix->buffer, kz_array_size(matrix), PATTERN_ZERO, call->how.stream, err);
+	st = buffer_fill(matrix->buffer, kz_array_size(matrix), PATTERN_ZERO, call->how.stream,
+		err);
 	if (!st) {
 		st = matrix_fill_diagonal(matrix, line, k, call->how.stream, err);
 	}
@@ -266,8 +268,8 @@ static kz_status matrix_scan_powers(kz_array **out, struct kz_array *x, int64_t 
 	scan.stream = stream;
 	kz_status st = kz_array_view(&wide, x, KZ_SHAPE(x->count, columns), strides, 0, err);
 	if (!st) {
-		st = kz_scan(out, wide, "a * b", dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1", &scan,
-			err);
+		st = kz_scan(out, wide, "a * b", dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1",
+			&scan, err);
 		kz_array_release(wide);
 	}
 	return st;
@@ -287,8 +289,9 @@ kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing
 		return columns < -1 ? error_set(err, KZ_INVALID, "vander: expected columns of at "
 			"least 0, or -1, got %lld",
 			(long long)columns) : !dtype ? error_set(err, KZ_INVALID,
-			"vander does not take %s", dtype_refused(x->dtype)) : error_set(err, KZ_INVALID,
-			"vander: expected one extent, got shape %s", shape_text(&x->shape).text);
+			"vander does not take %s", dtype_refused(x->dtype)) : error_set(err,
+			KZ_INVALID, "vander: expected one extent, got shape %s",
+			shape_text(&x->shape).text);
 	}
 	columns = columns < 0 ? x->count : columns;
 	if ((st = matrix_scan_powers(&powers, x, columns, dtype, call.how.stream, err))) {
@@ -346,8 +349,8 @@ static kz_status matrix_scale_along(kz_array *array, kz_array *factors, int64_t 
 		return st;
 	}
 	if (factors->shape.ndim != 1 || factors->count != array->shape.dims[axis]) {
-		return error_set(err, KZ_INVALID, "scale_along: factors of shape %s do not fit axis %lld "
-			"of shape %s", shape_text(&factors->shape).text, (long long)axis,
+		return error_set(err, KZ_INVALID, "scale_along: factors of shape %s do not fit "
+			"axis %lld of shape %s", shape_text(&factors->shape).text, (long long)axis,
 			shape_text(&array->shape).text);
 	}
 	kz_shape shape = {.ndim = array->shape.ndim - axis, .dims = {factors->count}};

@@ -154,8 +154,8 @@ static kz_status norm_matrix(kz_array **out, const struct norm *norm, kz_axes ax
 	if (fabs(norm->p) == 1 || isinf(norm->p)) {
 		return norm_sums(out, norm, axes, err);
 	}
-	return error_set(err, KZ_INVALID, "norm: matrices have the orders 1, -1, 2, -2, inf and -inf, "
-		"got %g", norm->p);
+	return error_set(err, KZ_INVALID, "norm: matrices have the orders 1, -1, 2, -2, inf and "
+		"-inf, got %g", norm->p);
 }
 
 /* Check the kind, and settle the axes: *axes are one or two, or more for the norm of all. */
@@ -171,12 +171,12 @@ static kz_status norm_check(const struct norm *norm, kz_axes *axes, kz_error *er
 			: "norm: unknown kz_norm_kind %d", (int)norm->kind);
 	}
 	if (norm->kind >= KZ_NORM_FROBENIUS && axes->count != 2) {
-		return error_set(err, KZ_INVALID, "norm: matrices have two axes, got %lld of shape %s",
-			(long long)axes->count, shape_text(shape).text);
+		return error_set(err, KZ_INVALID, "norm: matrices have two axes, got %lld of shape "
+			"%s", (long long)axes->count, shape_text(shape).text);
 	}
 	if (norm->kind == KZ_NORM_P && axes->count != 1 && axes->count != 2) {
-		return error_set(err, KZ_INVALID, "norm: expected one axis or two, got %lld of shape %s",
-			(long long)axes->count, shape_text(shape).text);
+		return error_set(err, KZ_INVALID, "norm: expected one axis or two, got %lld of "
+			"shape %s", (long long)axes->count, shape_text(shape).text);
 	}
 	return KZ_OK;
 }
@@ -279,8 +279,8 @@ static kz_status norm_cond(kz_array **out, struct lapack *call, kz_array *array,
 	if ((st = norm_invert(&inverse, &info, call, array, err))
 	    || (st = kz_linalg_norm(&sizes[0], array, each.kind, each.p, KZ_AXES(-2, -1), &options,
 		err))
-	    || (st = kz_linalg_norm(&sizes[1], inverse, each.kind, each.p, KZ_AXES(-2, -1), &options,
-		err))) {
+	    || (st = kz_linalg_norm(&sizes[1], inverse, each.kind, each.p, KZ_AXES(-2, -1),
+		&options, err))) {
 		goto out;
 	}
 	expr_init(&expr);

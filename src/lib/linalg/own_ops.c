@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks by our own kernels, on any device: what no library does of products, triangular solvers, LU,
- * Cholesky and QR factorizations.
+ * Tasks by our own kernels, on any device: what no library does of products, triangular solvers,
+ * LU, Cholesky and QR factorizations.
  *
  * A factorization splits the columns in two halves: it factors the left one, updates the right one,
  * and factors that (Toledo 1997; Gustavson 1997).  So nearly all work is products of large parts,
- * by kernels/matmul.cuh.  Parts of at most PANEL columns are kernels of kernels/lapack.cuh, one block
- * for each matrix.  QR goes through panels from left to right instead, and applies the reflectors
- * of each as I - V T V^H (Schreiber & Van Loan 1989).
+ * by kernels/matmul.cuh.  Parts of at most PANEL columns are kernels of kernels/lapack.cuh, one
+ * block for each matrix.  QR goes through panels from left to right instead, and applies the
+ * reflectors of each as I - V T V^H (Schreiber & Van Loan 1989).
  *
- * A view has any strides.  So there is one direction only: an upper triangle is the lower one of the
- * transposed view, and b op(a)^-1 a solver for the transposed b.
+ * A view has any strides.  So there is one direction only: an upper triangle is the lower one of
+ * the transposed view, and b op(a)^-1 a solver for the transposed b.
  */
 #include "base/common.h"
 
@@ -99,7 +99,8 @@ static const struct kernel_family own_families[] = {
 	{"lapack", own_write, {[SCHEDULE_MANY] = {COLUMNS}, [SCHEDULE_ONE] = {1}}},
 };
 
-/* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in bytes. */
+/* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in
+ * bytes. */
 static void own_launch(struct own_run *run, enum own_part which, struct kz_part *part,
 	const CUdeviceptr from[3], const int64_t next[3])
 {
@@ -114,7 +115,8 @@ static void own_launch(struct own_run *run, enum own_part which, struct kz_part 
 		.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, COLUMNS)
 			: own_parts[which].is_each ? part->n : 1, 1, 1),
 	};
-	run->st = run->st ? run->st : kernels_get(&launch.kernel, run->device, &launch.want, run->err);
+	run->st = run->st ? run->st
+		: kernels_get(&launch.kernel, run->device, &launch.want, run->err);
 	for (; count < 3 && from[count]; count++) {
 		params[count] = &address[count];
 	}
@@ -278,7 +280,8 @@ static void own_lu(struct own_run *run, struct matmul_view a, int64_t m, int64_t
 		own_lu(run, a, m, first, half);
 		own_swap(run, own_at(run, a, 0, middle), n - half, first, end, false);
 		struct own_triangle lower = {own_at(run, a, first, first), false, true};
-		own_solve(run, &lower, own_at(run, a, first, middle), end - first, n - half, own_one);
+		own_solve(run, &lower, own_at(run, a, first, middle), end - first, n - half,
+			own_one);
 		if (middle < m) {
 			own_multiply(run, (struct matmul_job){
 				.c = own_at(run, a, middle, middle), .a = own_at(run, a, middle,
@@ -480,7 +483,8 @@ static void own_geqrf(struct own_run *run, const struct linalg_task *t)
 	for (int64_t j = 0; j < least; j += PANEL) {
 		int64_t width = min64(PANEL, t->n - j), rest = t->n - j - width;
 		struct matmul_view panel = own_at(run, a, j, j);
-		struct kz_part part = {.m = t->m - j, .n = width, .first = j, .a = own_strides(&panel),
+		struct kz_part part = {.m = t->m - j, .n = width, .first = j,
+			.a = own_strides(&panel),
 			.c_next = run->pivots_next};
 		own_launch(run, OWN_QR, &part, (CUdeviceptr[3]){panel.address, run->pivots},
 			(int64_t[3]){panel.next * run->size, run->pivots_next * run->size});

@@ -69,8 +69,9 @@ static kz_status products_contract(kz_array **out, const struct products *p, con
 	for (int64_t i = 0; i < of_a->count; i++) {
 		if (p->a->shape.dims[of_a->items[i]] != p->b->shape.dims[of_b->items[i]]) {
 			return error_set(err, KZ_INVALID, "%s: shapes %s and %s do not fit: %lld "
-				"elements along axis %lld against %lld along axis %lld", p->how.name,
-				shape_text(&p->a->shape).text, shape_text(&p->b->shape).text,
+				"elements along axis %lld against %lld along axis %lld",
+				p->how.name, shape_text(&p->a->shape).text,
+				shape_text(&p->b->shape).text,
 				(long long)p->a->shape.dims[of_a->items[i]],
 				(long long)of_a->items[i],
 				(long long)p->b->shape.dims[of_b->items[i]],
@@ -199,8 +200,8 @@ kz_status kz_tensordot(kz_array **out, kz_array *a, kz_array *b, int64_t count,
 		return st;
 	}
 	if (count < 0 || count > a->shape.ndim || count > b->shape.ndim) {
-		return error_set(err, KZ_INVALID, "tensordot: cannot sum %lld axes of shapes %s and "
-			"%s", (long long)count, shape_text(&a->shape).text,
+		return error_set(err, KZ_INVALID, "tensordot: cannot sum %lld axes of shapes %s "
+			"and %s", (long long)count, shape_text(&a->shape).text,
 			shape_text(&b->shape).text);
 	}
 	of_a.count = of_b.count = count;
@@ -222,8 +223,8 @@ kz_status kz_tensordot_axes(kz_array **out, kz_array *a, kz_array *b, kz_axes a_
 		return st;
 	}
 	if (a_axes.count != b_axes.count) {
-		return error_set(err, KZ_INVALID, "tensordot: cannot sum %lld axes of shape %s with "
-			"%lld axes of shape %s", (long long)a_axes.count,
+		return error_set(err, KZ_INVALID, "tensordot: cannot sum %lld axes of shape %s "
+			"with %lld axes of shape %s", (long long)a_axes.count,
 			shape_text(&a->shape).text, (long long)b_axes.count,
 			shape_text(&b->shape).text);
 	}
@@ -329,8 +330,8 @@ static kz_status kron_find_shape(kz_shape *shape, const struct products *p, kz_e
 		int64_t outer = i <= a->ndim ? a->dims[a->ndim - i] : 1;
 		int64_t inner = i <= b->ndim ? b->dims[b->ndim - i] : 1;
 		if (!size64_mul(&shape->dims[shape->ndim - i], outer, inner)) {
-			return error_set(err, KZ_RANGE, "kron: the size of the product of shapes %s "
-				"and %s overflows", shape_text(a).text, shape_text(b).text);
+			return error_set(err, KZ_RANGE, "kron: the size of the product of shapes "
+				"%s and %s overflows", shape_text(a).text, shape_text(b).text);
 		}
 	}
 	return KZ_OK;
@@ -455,15 +456,15 @@ static kz_status chain_check(const kz_arrays *arrays, kz_error *err)
 		const kz_shape *shape = &arrays->items[i]->shape;
 		bool is_edge = i == 0 || i + 1 == arrays->count;
 		if (shape->ndim != 2 && !(is_edge && shape->ndim == 1)) {
-			return error_set(err, KZ_INVALID, "mdot: expected a matrix%s, got shape %s for "
-				"operand %lld", is_edge ? " or a 1-d array" : "",
+			return error_set(err, KZ_INVALID, "mdot: expected a matrix%s, got shape %s "
+				"for operand %lld", is_edge ? " or a 1-d array" : "",
 				shape_text(shape).text, (long long)i);
 		}
 		const kz_shape *before = i ? &arrays->items[i - 1]->shape : shape;
 		if (i && before->dims[before->ndim - 1] != shape->dims[0]) {
-			return error_set(err, KZ_INVALID, "mdot: shapes %s and %s of operands %lld and "
-				"%lld do not fit", shape_text(before).text, shape_text(shape).text,
-				(long long)i - 1, (long long)i);
+			return error_set(err, KZ_INVALID, "mdot: shapes %s and %s of operands %lld "
+				"and %lld do not fit", shape_text(before).text,
+				shape_text(shape).text, (long long)i - 1, (long long)i);
 		}
 	}
 	return KZ_OK;

@@ -44,8 +44,8 @@ kz_status linalg_refuse_named(const char *variable, const char *log, kz_error *e
 	bool mine = error_is_clean(err);
 	error_set(err, KZ_NOT_FOUND, "no usable library in %s='%s'", variable, env_get(variable));
 	if (mine) {
-		error_add_hint(err, "correct the environment variable, or unset it; 'none' leaves the "
-			"work to Kudzu's own kernels");
+		error_add_hint(err, "correct the environment variable, or unset it; 'none' leaves "
+			"the work to Kudzu's own kernels");
 		error_take_log(err, mem_strdup(log));
 	}
 	return KZ_NOT_FOUND;
@@ -70,7 +70,8 @@ static kz_status linalg_fill_cuda(struct linalg_device *math, kz_error *err)
 		const char *variable = cuda_library_misnamed(cuda_library_get(CUDA_CUBLAS),
 			(enum cuda_part)part);
 		if (variable) {
-			st = linalg_refuse_named(variable, cuda_library_log((enum cuda_part)part), err);
+			st = linalg_refuse_named(variable, cuda_library_log((enum cuda_part)part),
+				err);
 		}
 	}
 	return st;
@@ -126,8 +127,8 @@ static kz_status linalg_fail_missing(const struct linalg_device *math, enum lina
 	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, but no library that has it was found",
 		call, linalg_ops[op].what, library);
 	if (mine && math->host) {
-		error_add_hint(err, "install OpenBLAS (Debian: apt-get install libopenblas0), or name "
-			"a library in KUDZU_BLAS and KUDZU_LAPACK");
+		error_add_hint(err, "install OpenBLAS (Debian: apt-get install libopenblas0), or "
+			"name a library in KUDZU_BLAS and KUDZU_LAPACK");
 		error_take_log(err, mem_strdup(host_library_log()));
 	} else if (mine) {
 		error_add_hint(err, "install the CUDA toolkit, or NVIDIA's wheels (pip install "
@@ -138,8 +139,8 @@ static kz_status linalg_fail_missing(const struct linalg_device *math, enum lina
 	return KZ_UNSUPPORTED;
 }
 
-kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task, struct kz_stream *stream,
-	const char *call, kz_error *err)
+kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task,
+	struct kz_stream *stream, const char *call, kz_error *err)
 {
 	struct memory *const used[] = {task->a.memory, task->b.memory, task->c.memory,
 		task->d.memory, task->info.memory};

@@ -34,14 +34,16 @@
  *	GEEV   a(n, n) V = V W; b: W, complex; `job` 'V': c becomes V, complex; 'N'; a is destroyed
  */
 enum linalg_op {
-	LINALG_GEMM, LINALG_TRSM, LINALG_GETRF, LINALG_GETRS, LINALG_GETRI, LINALG_POTRF, LINALG_GEQRF,
+	LINALG_GEMM, LINALG_TRSM, LINALG_GETRF, LINALG_GETRS, LINALG_GETRI, LINALG_POTRF,
+		LINALG_GEQRF,
 	LINALG_ORGQR, LINALG_GESDD, LINALG_SYEVD, LINALG_GEEV, LINALG_OPS
 };
 
-/* The element types of tasks.  Those behind LINALG_TYPES, float16 and bfloat16, are for GEMM only; its
- * sums are float32. */
+/* The element types of tasks.  Those behind LINALG_TYPES, float16 and bfloat16, are for GEMM only;
+ * its sums are float32. */
 enum linalg_type {
-	LINALG_S, LINALG_D, LINALG_C, LINALG_Z, LINALG_TYPES, LINALG_H = LINALG_TYPES, LINALG_B, LINALG_ALL_TYPES
+	LINALG_S, LINALG_D, LINALG_C, LINALG_Z, LINALG_TYPES, LINALG_H = LINALG_TYPES, LINALG_B,
+		LINALG_ALL_TYPES
 };
 
 /* One matrix or vector for each of a task's matrices. */
@@ -67,8 +69,8 @@ struct linalg_task {
 
 /* What `info` holds if the operation needed host memory and got none. */
 #define LINALG_INFO_NO_MEMORY INT32_MIN
-/* What GETRF reports of a matrix that is for our own kernels (linalg_task.is_own): one with a NaN or an
- * infinity, which cuSOLVER loses; or with a pivot out of the range of a type, since libraries
+/* What GETRF reports of a matrix that is for our own kernels (linalg_task.is_own): one with a NaN
+ * or an infinity, which cuSOLVER loses; or with a pivot out of the range of a type, since libraries
  * multiply by its reciprocal. */
 #define LINALG_INFO_REFUSED (INT32_MIN + 1)
 
@@ -87,13 +89,14 @@ struct linalg_device {
 	struct device_table table;
 	struct kz_device *device;
 	linalg_enqueue *enqueue[LINALG_OPS][LINALG_ALL_TYPES]; /* NULL: nobody does it */
-	int64_t least_gemm; /* a product of fewer multiplications, of complex numbers of an eighth, is
-	                       faster by our own kernel */
+	int64_t least_gemm; /* a product of fewer multiplications, of complex numbers of an eighth,
+	                       is faster by our own kernel */
 	struct linalg_range pivots[LINALG_TYPES];
 	bool inverts_in_place; /* GETRI takes a for c, which saves a copy */
 	bool wants_ascending;  /* GEMM takes no matrix that lies before the one before it */
 	const struct host_library *host;             /* of the CPU device; else NULL */
-	struct cuda_handles *cuda;                   /* of a GPU, if there is a library; else NULL */
+	struct cuda_handles *cuda;                   /* of a GPU, if there is a library; else
+	                                                NULL */
 };
 
 kz_status linalg_device_get(struct linalg_device **out, struct kz_device *dev, kz_error *err);
@@ -102,11 +105,11 @@ kz_status linalg_device_get(struct linalg_device **out, struct kz_device *dev, k
 bool linalg_has(const struct linalg_device *math, enum linalg_op op, enum linalg_type type);
 /* Put a task into a stream, in the order of its matrices' other uses.  KZ_UNSUPPORTED, with `call`
  * and what to install, if nobody does it. */
-kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task, struct kz_stream *stream,
-	const char *call, kz_error *err);
+kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task,
+	struct kz_stream *stream, const char *call, kz_error *err);
 
-/* Fail because the library that a variable names is not one.  What is named is meant: nothing else does its
- * work.  `log` is copied. */
+/* Fail because the library that a variable names is not one.  What is named is meant: nothing else
+ * does its work.  `log` is copied. */
 kz_status linalg_refuse_named(const char *variable, const char *log, kz_error *err);
 
 /* task.c */
@@ -114,8 +117,8 @@ kz_status linalg_refuse_named(const char *variable, const char *log, kz_error *e
 /* The size of an element. */
 size_t linalg_size(enum linalg_type type);
 /* Where operation `i` of a task has an operand: 'a' and &task->a, and so on. */
-CUdeviceptr linalg_address(const struct linalg_task *task, char operand, const struct linalg_matrix *of,
-	int64_t i);
+CUdeviceptr linalg_address(const struct linalg_task *task, char operand,
+	const struct linalg_matrix *of, int64_t i);
 /* A scalar in the type in which a task computes. */
 struct linalg_number {
 	union {
@@ -129,7 +132,8 @@ struct linalg_number linalg_number(enum linalg_type type, const double from[2]);
 
 /* The provider on the processor: fill the table with what the libraries there have. */
 void host_ops_fill(struct linalg_device *math);
-/* Our own kernels: fill what is still missing of products, triangular solvers, LU, Cholesky and QR. */
+/* Our own kernels: fill what is still missing of products, triangular solvers, LU, Cholesky and
+ * QR. */
 void own_ops_fill(struct linalg_device *math);
 /* Whether they do a task; and doing it. */
 bool own_ops_has(const struct linalg_task *task);

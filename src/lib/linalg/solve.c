@@ -32,8 +32,8 @@ static kz_status solve_check(struct lapack *call, const kz_array *a, const kz_ar
 		return st;
 	}
 	if (b->shape.ndim == 0) {
-		return error_set(err, KZ_INVALID, "%s: expected a vector or a matrix on the right-hand "
-			"side, got shape ()", call->name);
+		return error_set(err, KZ_INVALID, "%s: expected a vector or a matrix on the "
+			"right-hand side, got shape ()", call->name);
 	}
 	bool is_vector = b->shape.ndim == 1;
 	int64_t n = a->shape.dims[a->shape.ndim - 1];
@@ -402,7 +402,8 @@ kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 	kz_array *made = NULL;
 	kz_status st = out_check(sign, sizeof(*sign), "slogdet", err);
 	kz_status st_log = out_check(logabsdet, sizeof(*logabsdet), "slogdet", err);
-	if (st || (st = st_log) || (st = lapack_begin_several(&call, "slogdet", array, options, err))
+	if (st || (st = st_log)
+	    || (st = lapack_begin_several(&call, "slogdet", array, options, err))
 	    || (st = lapack_take_batch(&call, array, true, err))) {
 		return st;
 	}
@@ -481,8 +482,8 @@ static kz_status solve_check_diagonal(struct lapack *call, kz_array *a, kz_error
 		batch.dims[i] = at[i];
 	}
 	long long pivot = at[batch.ndim] + 1;
-	st = batch.ndim ? error_set(err, KZ_NUMERIC, "solve_triangular: matrix %s is singular: pivot "
-		"%lld is 0", shape_text(&batch).text, pivot)
+	st = batch.ndim ? error_set(err, KZ_NUMERIC, "solve_triangular: matrix %s is singular: "
+		"pivot %lld is 0", shape_text(&batch).text, pivot)
 		: error_set(err, KZ_NUMERIC, "solve_triangular: the matrix is singular: pivot %lld "
 			"is 0", pivot);
 out:

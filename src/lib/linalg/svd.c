@@ -160,7 +160,8 @@ static kz_status svd_count(kz_array **out, const struct lapack *call, kz_array *
 		st = node < 0 ? KZ_INVALID
 			: lapack_evaluate(&are_large, call, &expr, KZ_BOOL, &s->shape, err);
 	}
-	st = st ? st : kz_reduce(out, KZ_REDUCE_COUNT_NONZERO, are_large, KZ_AXES(-1), &options, err);
+	st = st ? st : kz_reduce(out, KZ_REDUCE_COUNT_NONZERO, are_large, KZ_AXES(-1), &options,
+		err);
 	kz_array_release(largest);
 	kz_array_release(are_large);
 	return st;
@@ -294,8 +295,8 @@ static kz_status svd_check_lstsq(const struct lapack *call, const kz_array *a, c
 {
 	if (a->shape.ndim != 2 || b->shape.ndim < 1 || b->shape.ndim > 2
 	    || a->shape.dims[0] != b->shape.dims[0]) {
-		return error_set(err, KZ_INVALID, "%s: shapes %s and %s do not fit: expected (m, n) "
-			"and (m,) or (m, k)", call->name, shape_text(&a->shape).text,
+		return error_set(err, KZ_INVALID, "%s: shapes %s and %s do not fit: expected (m, "
+			"n) and (m,) or (m, k)", call->name, shape_text(&a->shape).text,
 			shape_text(&b->shape).text);
 	}
 	return KZ_OK;
@@ -342,7 +343,8 @@ kz_status kz_lstsq(kz_array **x, kz_array **residuals, kz_array **rank, kz_array
 	}
 	if (!st && options && options->size == sizeof(*options)
 	    && (options->into || options->dtype)) {
-		st = error_set(err, KZ_INVALID, "lstsq: expected options without `into` and `dtype`");
+		st = error_set(err, KZ_INVALID,
+			"lstsq: expected options without `into` and `dtype`");
 	}
 	if (st || (st = lapack_begin(&call, "lstsq", operands, 2, options, err))
 	    || (st = svd_check_lstsq(&call, a, b, err))

@@ -40,8 +40,8 @@ static size_t linalg_operand_size(const struct linalg_task *t, char operand)
 	return size;
 }
 
-CUdeviceptr linalg_address(const struct linalg_task *task, char operand, const struct linalg_matrix *of,
-	int64_t i)
+CUdeviceptr linalg_address(const struct linalg_task *task, char operand,
+	const struct linalg_matrix *of, int64_t i)
 {
 	return of->address + (CUdeviceptr)(i * of->next) * linalg_operand_size(task, operand);
 }

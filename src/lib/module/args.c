@@ -139,10 +139,11 @@ static kz_status args_convert_integer(uint64_t *slot, const struct kz_kernel *ke
 	const struct param *param = &kernel->params[index];
 	struct integer value;
 	if (!args_is_integer(arg, &value)) {
-		bool is_handle = arg->kind == KZ_ARG_ARRAY && param->kind == PARAM_UINT && param->size == 8;
+		bool is_handle = arg->kind == KZ_ARG_ARRAY && param->kind == PARAM_UINT
+			&& param->size == 8;
 		return args_refuse(kernel, index, arg, is_handle
-			? "a cudaTextureObject_t is a kz_texture; kz_texture_from makes one of an array" : NULL,
-			err);
+			? "a cudaTextureObject_t is a kz_texture; kz_texture_from makes one of an "
+			"array" : NULL, err);
 	}
 	if (!args_integer_fits(value, param->kind, param->size)) {
 		return args_refuse_value(kernel, index, value, "does not fit", err);
@@ -200,7 +201,8 @@ static kz_status args_check_home(const struct kz_kernel *kernel, size_t index,
 			"argument %zu of '%s': the %s is from before %s was lost and opened again",
 			index + 1, kernel->info->name, what, kz_device_name(dev));
 	}
-	return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the %s is on %s, the kernel on %s",
+	return error_set(err, KZ_ARGUMENT,
+		"argument %zu of '%s': the %s is on %s, the kernel on %s",
 		index + 1, kernel->info->name, what, kz_device_name(dev),
 		kz_device_name(kernel->module->device));
 }
@@ -214,13 +216,13 @@ static kz_status args_refuse_strides(const struct kz_kernel *kernel, size_t inde
 	while (axis-- > 0 && (array->strides[axis] == run || array->shape.dims[axis] == 1)) {
 		run *= array->shape.dims[axis];
 	}
-	error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected a contiguous array, got one with "
-		"a stride of %lld bytes along axis %lld, where row-major order has %lld", index + 1,
-		kernel->info->name, (long long)array->strides[axis], (long long)axis,
+	error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected a contiguous array, got one "
+		"with a stride of %lld bytes along axis %lld, where row-major order has %lld",
+		index + 1, kernel->info->name, (long long)array->strides[axis], (long long)axis,
 		(long long)run);
 	if (mine) {
-		error_add_hint(err, "pass what kz_array_contiguous gives, or KZ_STRIDED(array) if the "
-			"kernel knows the strides");
+		error_add_hint(err, "pass what kz_array_contiguous gives, or KZ_STRIDED(array) if "
+			"the kernel knows the strides");
 	}
 	return KZ_ARGUMENT;
 }
@@ -235,7 +237,8 @@ static kz_status args_convert_array(uint64_t *slot, const struct kz_kernel *kern
 		error_set(err, KZ_ARGUMENT, "argument %zu of '%s': expected %s, got an array of %s",
 			index + 1, kernel->info->name, param->type, kz_dtype_name(array->dtype));
 		if (mine) {
-			error_add_hint(err, "pass kz_array_buffer(array) to reinterpret its memory");
+			error_add_hint(err,
+				"pass kz_array_buffer(array) to reinterpret its memory");
 		}
 		return KZ_ARGUMENT;
 	}
@@ -275,8 +278,8 @@ static kz_status args_convert_pointer(uint64_t *slot, const struct kz_kernel *ke
 	static const char host_hint[] = "a kernel cannot read host memory: pass a kz_array itself, "
 		"not its address, or KZ_IN, KZ_OUT, KZ_INOUT(pointer, bytes); for a device address "
 		"KZ_DEVPTR(pointer)";
-	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address from "
-		"elsewhere as KZ_DEVPTR(x)";
+	static const char integer_hint[] = "pass the kz_array or kz_buffer itself, or an address "
+		"from elsewhere as KZ_DEVPTR(x)";
 	const void *pointer = arg->value.p;
 	enum object_kind kind;
 	switch (arg->kind) {
@@ -329,8 +332,8 @@ static kz_status args_convert_texture(uint64_t *slot, const struct kz_kernel *ke
 		return args_refuse(kernel, index, arg, NULL, err);
 	}
 	if (!object) {
-		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the kz_%s is NULL", index + 1,
-			kernel->info->name, what);
+		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': the kz_%s is NULL",
+			index + 1, kernel->info->name, what);
 	}
 	if (!object_is(object, kind)) {
 		return args_refuse_object(kernel, index, kind, object, err);
@@ -345,7 +348,8 @@ static kz_status args_convert_value(void **place, const struct kz_kernel *kernel
 	if (arg->kind != KZ_ARG_VALUE || !arg->value.p
 	    || arg->size != kernel->params[index].size) {
 		return args_refuse(kernel, index, arg,
-			arg->kind == KZ_ARG_VALUE ? NULL : "pass its bytes as KZ_VALUE(lvalue)", err);
+			arg->kind == KZ_ARG_VALUE ? NULL : "pass its bytes as KZ_VALUE(lvalue)",
+			err);
 	}
 	*place = (void *)arg->value.p;
 	return KZ_OK;

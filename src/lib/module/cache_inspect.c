@@ -119,8 +119,8 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 	struct store *store;
 	kz_status st;
 	if (!each) {
-		return error_set(err, KZ_INVALID, "%s: expected a function for the entries, got NULL",
-			__func__);
+		return error_set(err, KZ_INVALID, "%s: expected a function for the entries, got "
+			"NULL", __func__);
 	}
 	if ((st = cache_open_store(&store, err))) {
 		return st;

@@ -108,8 +108,8 @@ static const char *source_behind_mark(const char *source)
 	return marked ? source + 3 : source;
 }
 
-/* With the guard of the CPU device a fault names a line of the source, and not of the PTX.  Then code
- * has line information for all who may load it, in this process or from an image. */
+/* With the guard of the CPU device a fault names a line of the source, and not of the PTX.  Then
+ * code has line information for all who may load it, in this process or from an image. */
 static bool source_is_guarded(const struct rtc_request *request)
 {
 	const char *guard = env_get("KUDZU_CPU_GUARD");
@@ -127,8 +127,8 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 	return st ? st : rtc_request_check(request, err);
 }
 
-kz_status image_keep_source(char **kept, struct rtc_request *request, const kz_compile_options *options,
-	bool writes, kz_error *err)
+kz_status image_keep_source(char **kept, struct rtc_request *request,
+	const kz_compile_options *options, bool writes, kz_error *err)
 {
 	bool is_asked = options && options->keep_source;
 	*kept = NULL;
@@ -138,8 +138,8 @@ kz_status image_keep_source(char **kept, struct rtc_request *request, const kz_c
 	kz_error *reason = is_asked ? err : NULL;
 	kz_status st = writes ? keep_source(kept, request->source, request->name, reason)
 		: keep_path(kept, request->source, request->name, reason);
-	/* The guard does without a folder to write to, but then nobody shall look for the file.  A relative
-	 * name would get the working directory before it. */
+	/* The guard does without a folder to write to, but then nobody shall look for the file.  A
+	 * relative name would get the working directory before it. */
 	request->name = st ? "/string of the program" : *kept;
 	return is_asked ? st : KZ_OK;
 }
@@ -162,7 +162,8 @@ kz_status image_compile(struct kz_image **out, const char *source,
 	st = image_cache_get(out, &request, err);
 	if (mine && st == KZ_INVALID && err->domain == KZ_DOMAIN_NVRTC
 	    && request.options == default_options) {
-		error_add_hint(err, "correct KUDZU_NVRTC_OPTIONS, whose options these are, or unset it");
+		error_add_hint(err, "correct KUDZU_NVRTC_OPTIONS, whose options these are, or "
+			"unset it");
 	}
 	mem_free(kept);
 	return st;

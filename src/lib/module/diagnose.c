@@ -207,8 +207,8 @@ static void diagnose_look_at_gaps(struct kz_diagnosis *diagnosis, const struct d
 	    && drv->DeviceGetAttribute(&size, CU_DEVICE_ATTRIBUTE_KUDZU_GAP, device) == CUDA_SUCCESS
 	    && size < CU_DEVICE_KUDZU_GAP_WIDE) {
 		diagnose_add_finding(diagnosis, KZ_VERDICT_NOTE, "addresses", TEXT(diagnosis,
-			"ulimit -v leaves room for gaps of %.1f MiB, not %.0f, around memory of kernels:"
-			" a wild index may leap over them", (double)size / (1 << 10),
+			"ulimit -v leaves room for gaps of %.1f MiB, not %.0f, around memory of "
+			"kernels: a wild index may leap over them", (double)size / (1 << 10),
 			(double)CU_DEVICE_KUDZU_GAP_WIDE / (1 << 10)),
 			"raise ulimit -v, or lift it");
 	}
@@ -221,7 +221,8 @@ static void diagnose_look_at_cpu(struct kz_diagnosis *diagnosis)
 	struct drv *drv = NULL;
 	if (drv_open(&drv, DRV_CPU, &err)) {
 		if (err.status == KZ_INVALID) {
-			error_add_hint(&err, "correct the variable that the log names, or unset it");
+			error_add_hint(&err,
+				"correct the variable that the log names, or unset it");
 		}
 		diagnose_add_error(diagnosis, kz_cuda_available() ? KZ_VERDICT_NOTE
 			: KZ_VERDICT_PROBLEM, "cpu driver", "", fix, &err);
@@ -344,8 +345,8 @@ static void diagnose_look_at_linker(struct kz_diagnosis *diagnosis)
 	kz_error err = KZ_ERROR_INIT;
 	if (nvjitlink_open(&linker, &err)) {
 		diagnose_add_error(diagnosis, KZ_VERDICT_NOTE, "nvjitlink", "",
-			"install nvJitLink (NVIDIA's nvidia-nvjitlink wheel, or the CUDA toolkit) to "
-			"link LTO-IR, and to load PTX that is newer than the driver", &err);
+			"install nvJitLink (NVIDIA's nvidia-nvjitlink wheel, or the CUDA toolkit) "
+			"to link LTO-IR, and to load PTX that is newer than the driver", &err);
 		kz_error_clear(&err);
 		return;
 	}
@@ -482,5 +483,6 @@ const kz_finding *kz_diagnosis_finding(const kz_diagnosis *diagnosis, int64_t in
 
 int kz_diagnosis_usable(const kz_diagnosis *diagnosis)
 {
-	return object_is(diagnosis, OBJECT_DIAGNOSIS) && diagnosis->has_compiler && diagnosis->has_device;
+	return object_is(diagnosis, OBJECT_DIAGNOSIS) && diagnosis->has_compiler
+		&& diagnosis->has_device;
 }

@@ -11,7 +11,8 @@
 void diagnose_add(kz_diagnosis *diagnosis, kz_verdict verdict, const char *topic, const char *text,
 	const char *fix, const char *log);
 
-/* Looks at the libraries for linear algebra.  src/lib/linalg has them, which is above this folder. */
+/* Looks at the libraries for linear algebra.  src/lib/linalg has them, which is above this
+ * folder. */
 typedef void diagnose_fn(kz_diagnosis *diagnosis, bool has_cpu, bool has_gpu);
 extern diagnose_fn *const diagnose_libraries;
 

@@ -2,8 +2,8 @@
 /*
  * A rendered log -> a list of diagnostics.
  *
- * This reads what lib/rtc/diag.c writes, which looks as gcc's does.  So errors, images and the cache
- * have to keep the log only.  A line that is not indented begins a diagnostic:
+ * This reads what lib/rtc/diag.c writes, which looks as gcc's does.  So errors, images and the
+ * cache have to keep the log only.  A line that is not indented begins a diagnostic:
  *
  *	k.cu:4:5: error: no instance of function template "f" matches the argument list [#304-D]
  *	            argument types are: (int, int)

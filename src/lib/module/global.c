@@ -3,8 +3,8 @@
  * Variables of a module: found by the name that they have in the source, read and written.
  *
  * The driver knows a variable by its symbol, and says where it lies and how big it is.  Its type is
- * known only if the compile told it (lib/rtc/variable.c).  Then it must fit the type of the values that
- * go in or out, by the table that also compares a pointer's type with an array's.
+ * known only if the compile told it (lib/rtc/variable.c).  Then it must fit the type of the values
+ * that go in or out, by the table that also compares a pointer's type with an array's.
  */
 #include "base/common.h"
 
@@ -77,7 +77,8 @@ static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name,
 		*out = NULL;
 	}
 	if (st == KZ_OK && kz_buffer_size(*out) != size) {
-		(void)error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
+		(void)error_set(err, KZ_RANGE,
+			"variable '%s' has %lld byte%s, the host memory %lld",
 			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
 			(long long)size);
 		kz_buffer_release(*out);
@@ -150,8 +151,8 @@ struct values {
 	int64_t count;
 };
 
-/* Their bytes, if they fit the variable.  A variable that is not in the image is left for the driver
- * to find. */
+/* Their bytes, if they fit the variable.  A variable that is not in the image is left for the
+ * driver to find. */
 static kz_status global_values_size(int64_t *size, const struct values *values, const char *call,
 	kz_error *err)
 {
@@ -186,8 +187,8 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, __func__,
-		err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
+		__func__, err);
 	return st ? st : kz_module_set_global(mod, name, from, size, err);
 }
 
@@ -195,7 +196,7 @@ kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype,
 	int64_t count, kz_error *err)
 {
 	int64_t size = 0;
-	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count}, __func__,
-		err);
+	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
+		__func__, err);
 	return st ? st : kz_module_get_global(mod, name, to, size, err);
 }

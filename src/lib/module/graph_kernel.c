@@ -113,7 +113,8 @@ kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after, kz
 		args.count, err);
 }
 
-/* The driver gets the arguments, and the set of the graph the memory in the place of the old one. */
+/* The driver gets the arguments, and the set of the graph the memory in the place of the old
+ * one. */
 static kz_status graph_exec_set_launch(struct kz_exec *exec, struct kz_node *node,
 	const struct launch *launch, kz_error *err)
 {

@@ -60,8 +60,8 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 		return st;
 	}
 	if (size <= 0) {
-		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
-			(long long)size);
+		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of "
+			"%lld", (long long)size);
 	}
 	st = rtc_image_inspect(&image, data, (size_t)size, err);
 	return image_give(out, st ? st : image_take(out, &image, err));

@@ -2,18 +2,18 @@
 /*
  * Images in memory: a table from requests to images, and to the modules loaded from these.
  *
- * A request is compared as it is, all of its texts.  Where a compile reads files the entry has their
- * list, too (lib/cache/deps.h), and a hit is one only if stat says that no file has changed.
+ * A request is compared as it is, all of its texts.  Where a compile reads files the entry has
+ * their list, too (lib/cache/deps.h), and a hit is one only if stat says that no file has changed.
  *
  * The first thread with a request puts an entry without an image in the table and compiles without
  * the lock.  Others with the same request wait for that; if it fails each goes on for itself, since
  * each needs an error of its own.
  *
- * A module without variables has no state.  So whoever compiles the same source gets the same module,
- * with its count raised.  The table has a count too: the module stays as long as its image is in the
- * table.  While nobody else uses the module, what it takes counts as images do.  A shared module keeps
- * no count on its device, or the device would never end; each of its users does.  So a device that
- * ends waits until no module that left the table is being unloaded.
+ * A module without variables has no state.  So whoever compiles the same source gets the same
+ * module, with its count raised.  The table has a count too: the module stays as long as its image
+ * is in the table.  While nobody else uses the module, what it takes counts as images do.  A shared
+ * module keeps no count on its device, or the device would never end; each of its users does.  So a
+ * device that ends waits until no module that left the table is being unloaded.
  */
 #include "base/common.h"
 
@@ -136,8 +136,8 @@ static void image_drop_modules(struct kz_module *modules)
 	}
 }
 
-/* Look for the image of a request; the lock is held, and given back for a look at files.  If there is
- * none that holds, and nobody makes one, there is a new entry, for this thread to fill. */
+/* Look for the image of a request; the lock is held, and given back for a look at files.  If there
+ * is none that holds, and nobody makes one, there is a new entry, for this thread to fill. */
 static struct kz_image *image_look(struct image_entry **mine, const struct str *request,
 	struct hash hash, struct kz_module **modules)
 {
@@ -289,7 +289,8 @@ static void image_modules_end(struct device_table *base)
 static void image_modules_trim(struct device_table *base)
 {
 	pthread_mutex_lock(&images.lock);
-	struct kz_module *modules = image_take_modules(((struct image_modules *)base)->device, true);
+	struct kz_module *modules = image_take_modules(((struct image_modules *)base)->device,
+		true);
 	pthread_mutex_unlock(&images.lock);
 	image_drop_modules(modules);
 }

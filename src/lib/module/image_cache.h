@@ -8,15 +8,15 @@
 /* The image of a request, from memory if it is there, else from the disk or the compiler. */
 kz_status image_cache_get(struct kz_image **out, const struct rtc_request *request, kz_error *err);
 
-/* Whether nobody can tell that a module of this image is shared, and one that is loaded on the device
- * already, with one more user, in *out: NULL if there is none. */
+/* Whether nobody can tell that a module of this image is shared, and one that is loaded on the
+ * device already, with one more user, in *out: NULL if there is none. */
 bool image_cache_module(struct kz_module **out, struct kz_device *dev, struct kz_image *image);
 /* Let others have a new module of such an image.  The module to use is the result:
  * another one if another thread was faster. */
 struct kz_module *image_cache_share(struct kz_module *made);
 
-/* A user of a shared module has gone, who still holds a count: if it was the last one the table keeps
- * the module, as far as there is room. */
+/* A user of a shared module has gone, who still holds a count: if it was the last one the table
+ * keeps the module, as far as there is room. */
 void image_cache_keep(struct kz_module *mod);
 
 /* Forget all. */

@@ -95,7 +95,8 @@ kz_status kz_image_variable(const kz_image *image, int64_t index, kz_variable_in
 			"kz_image_variable: initialize the info with KZ_VARIABLE_INFO_INIT");
 	}
 	if (index < 0 || index >= kz_image_variable_count(image)) {
-		return error_set(err, KZ_NOT_FOUND, "expected a variable index below %lld, got %lld",
+		return error_set(err, KZ_NOT_FOUND,
+			"expected a variable index below %lld, got %lld",
 			(long long)kz_image_variable_count(image), (long long)index);
 	}
 	const struct rtc_variable *variable = &image->rtc.variables[index];

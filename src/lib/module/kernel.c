@@ -31,8 +31,8 @@ static kz_status kernel_refuse_extent(const struct launch *launch, const char *w
 	const kz_dim3 *dim, const int64_t max[3], kz_error *err)
 {
 	return error_set(err, KZ_LAUNCH,
-		"%s of %lld x %lld x %lld for '%s': each extent is from 1 to %lld x %lld x %lld on %s",
-		what, (long long)dim->x, (long long)dim->y, (long long)dim->z,
+		"%s of %lld x %lld x %lld for '%s': each extent is from 1 to %lld x %lld x %lld on "
+		"%s", what, (long long)dim->x, (long long)dim->y, (long long)dim->z,
 		launch->kernel->info->name, (long long)max[0], (long long)max[1],
 		(long long)max[2], launch->dev->name);
 }
@@ -64,7 +64,8 @@ static always_inline kz_status kernel_check_shared(struct launch *launch, kz_err
 	const kz_device_info *info = &launch->dev->info;
 	/* So much was granted before, or needs no asking; negative sizes wrap beyond it. */
 	if (likely((uint64_t)launch->shared_size
-		   <= (uint64_t)atomic_load_explicit(&kernel->dynamic_limit, memory_order_relaxed))) {
+		   <= (uint64_t)atomic_load_explicit(&kernel->dynamic_limit,
+		   	memory_order_relaxed))) {
 		return KZ_OK;
 	}
 	int64_t most = info->shared_per_block_optin > info->shared_per_block
@@ -448,8 +449,8 @@ static always_inline kz_status kernel_check_call(const char *call, const struct 
 	}
 	if (count != kernel->param_count) {
 		return error_set(err, KZ_ARGUMENT, "'%s' takes %zu argument%s, got %zu: %s",
-			kernel->info->name, kernel->param_count, kernel->param_count == 1 ? "" : "s",
-			count, kernel->signature);
+			kernel->info->name, kernel->param_count, kernel->param_count == 1 ? ""
+			: "s", count, kernel->signature);
 	}
 	return KZ_OK;
 }
@@ -482,7 +483,8 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	}
 	struct kz_device *dev = kernel->module->device;
 	struct launch launch = {
-		.kernel = kernel, .dev = dev, .stream = &dev->stream, .grid = &grid, .block = &block,
+		.kernel = kernel, .dev = dev, .stream = &dev->stream, .grid = &grid,
+		.block = &block,
 		.shared_size = 0, .cooperative = false, .args = args, .count = count,
 		.slots = slots, .places = places, .used = used, .used_end = used,
 		.has_host = false, .needs_preparing = false,
@@ -620,8 +622,8 @@ static kz_status kernel_ask_occupancy(int *blocks, int *room, const struct launc
 	const struct drv *drv = launch->dev->drv;
 	kz_status st = kernel_launch_ask_shared(launch, err);
 	st = st ? st : device_ok(launch->dev, drv->OccupancyMaxActiveBlocksPerMultiprocessor(blocks,
-		launch->kernel->handle, threads, (size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-		err);
+		launch->kernel->handle, threads,
+		(size_t)launch->shared_size), "cuOccupancyMaxActiveBlocksPerMultiprocessor", err);
 	return st ? st : device_ok(launch->dev, drv->DeviceGetAttribute(room,
 		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, launch->dev->handle),
 		"cuDeviceGetAttribute", err);

@@ -190,8 +190,8 @@ static kz_status layout_explain(kz_error *own, const kz_layout *layout, kz_error
 static kz_status layout_check_names(const kz_layout *layout, kz_error *err)
 {
 	if (!layout->type || (layout->count > 0 && !layout->members)) {
-		return error_set(err, KZ_INVALID, "kz_layout_check: argument 'layout': expected the "
-			"layout of a struct, got NULL");
+		return error_set(err, KZ_INVALID, "kz_layout_check: argument 'layout': expected "
+			"the layout of a struct, got NULL");
 	}
 	for (size_t i = 0; i < layout->count; i++) {
 		if (!layout->members[i].name) {

@@ -401,7 +401,8 @@ kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, i
 			(long long)count);
 	}
 	if (linking.options->size != sizeof(*options)) {
-		return struct_refuse("kz_link_options", linking.options->size, sizeof(*options), err);
+		return struct_refuse("kz_link_options", linking.options->size, sizeof(*options),
+			err);
 	}
 	if (linking.options->linker < KZ_LINKER_ANY || linking.options->linker > KZ_LINKER_DRIVER
 	    || (linking.options->linker == KZ_LINKER_DRIVER && !dev)) {

@@ -2,8 +2,8 @@
 /*
  * Modules: image -> loaded code whose kernels can be found by name.
  *
- * src/lib/rtc makes the image and says what it knows of the kernels' parameters; this file loads it.
- * When a kernel is first asked for, the driver adds the sizes that neither signature nor image
+ * src/lib/rtc makes the image and says what it knows of the kernels' parameters; this file loads
+ * it.  When a kernel is first asked for, the driver adds the sizes that neither signature nor image
  * gave.  A kernel with unknown parameters is refused, since the driver would read as many arguments
  * as it likes.
  */
@@ -130,7 +130,8 @@ kz_status module_refuse(const struct kz_module *mod, const char *call, kz_error 
 
 kz_status kernel_refuse(const struct kz_kernel *kernel, const char *call, kz_error *err)
 {
-	if (kernel && (!object_is(kernel, OBJECT_KERNEL)) && kernel->tag != ~(uint32_t)OBJECT_KERNEL) {
+	if (kernel && (!object_is(kernel, OBJECT_KERNEL))
+	    && kernel->tag != ~(uint32_t)OBJECT_KERNEL) {
 		return object_refuse(kernel, OBJECT_KERNEL, call, "kernel", err);
 	}
 	return argument_refuse(call, "kernel", "a kernel", kernel

@@ -54,11 +54,12 @@ struct kz_module {
 	struct kz_device *device;
 	CUmodule handle;
 	struct kz_image *image;
-	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for it */
+	struct kz_kernel **kernels; /* of each kernel of the image; NULL until someone asks for
+	                               it */
 	pthread_mutex_t lock;       /* guards them */
 	bool is_the_devices;        /* it holds no count on its device */
-	bool is_shared;             /* it is in the table of image_cache.c; each user's count is one on
-	                               the device, too */
+	bool is_shared;             /* it is in the table of image_cache.c; each user's count is one
+	                               on the device, too */
 	struct kz_module *next_shared; /* of the same image, under the lock of that table, as is: */
 	int64_t kept_size;          /* what the table keeps, while no user has it */
 };
@@ -102,7 +103,8 @@ void module_drop(struct kz_module *mod);
 
 /* module_load.c */
 
-/* Load an image, or what the driver takes that can be made of it; the caller has the module alone. */
+/* Load an image, or what the driver takes that can be made of it; the caller has the module
+ * alone. */
 kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz_image *image,
 	kz_error *err);
 
@@ -112,11 +114,12 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err);
 
-/* The code names a file for each line: have one with the source, if the options or the guard want that.
- * *kept is its name, in the request then, and freed with mem_free; NULL: there is none.  Unless it
+/* The code names a file for each line: have one with the source, if the options or the guard want
+ * that.  *kept is its name, in the request then, and freed with mem_free; NULL: there is none.
+ * Unless it
  * `writes`, the file need not be there. */
-kz_status image_keep_source(char **kept, struct rtc_request *request, const kz_compile_options *options,
-	bool writes, kz_error *err);
+kz_status image_keep_source(char **kept, struct rtc_request *request,
+	const kz_compile_options *options, bool writes, kz_error *err);
 
 /* Compile for a device of this compute capability; without one (0) the options or a default say
  * for what. */

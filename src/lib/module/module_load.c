@@ -2,9 +2,9 @@
 /*
  * From bytes, an image or a source to a module that is loaded on a device.
  *
- * An image that the driver refuses for its version is made another.  Whoever compiles the same source
- * gets the same module, if it has no variables (image_cache.c); modules of bytes and of images are the
- * caller's own.
+ * An image that the driver refuses for its version is made another.  Whoever compiles the same
+ * source gets the same module, if it has no variables (image_cache.c); modules of bytes and of
+ * images are the caller's own.
  */
 #include "base/common.h"
 
@@ -66,8 +66,8 @@ kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int6
 		return st;
 	}
 	if (size <= 0) {
-		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of %lld",
-			(long long)size);
+		return error_set(err, KZ_INVALID, "expected the bytes of an image, got a size of "
+			"%lld", (long long)size);
 	}
 	return module_give(out, module_load_named(out, dev, "image", data, (size_t)size, err));
 }
@@ -129,7 +129,8 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	bool is_shared = st == KZ_OK && image_cache_module(out, dev, image);
 	if (st == KZ_OK && !*out) {
 		st = module_create(out, dev, image, err);
-		if (st == KZ_OK && is_shared && (*out)->image == image) { /* not one that was made of it */
+		/* not one that was made of it */
+		if (st == KZ_OK && is_shared && (*out)->image == image) {
 			struct kz_module *made = *out;
 			*out = image_cache_share(made);
 			if (*out != made) { /* another thread was faster */

@@ -74,8 +74,8 @@ static kz_status prepared_bind(struct kz_prepared *prepared, size_t i, const kz_
 	uint64_t value = 0;
 	void *place = &value;
 	if (arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT) {
-		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': a prepared launch copies no "
-			"host memory, pass an array or a buffer", i + 1, kernel->info->name);
+		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': a prepared launch copies "
+			"no host memory, pass an array or a buffer", i + 1, kernel->info->name);
 	}
 	kz_status st = args_convert(&value, &place, kernel, i, arg, err);
 	if (st) {
@@ -163,8 +163,8 @@ kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz
 	}
 	const struct launch *launch = &prepared->launch;
 	if ((uint64_t)index >= launch->count) {
-		return error_set(err, KZ_RANGE, "index %lld is out of range for '%s' of %zu argument%s",
-			(long long)index, launch->kernel->info->name, launch->count,
+		return error_set(err, KZ_RANGE, "index %lld is out of range for '%s' of %zu "
+			"argument%s", (long long)index, launch->kernel->info->name, launch->count,
 			plural((int64_t)launch->count));
 	}
 	return prepared_bind(prepared, (size_t)index, &value, err);

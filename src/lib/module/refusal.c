@@ -25,7 +25,8 @@ static bool refusal_find_ptx_error(const char *log, int *line, const char **text
 	for (; *log; log += strcspn(log, "\n"), log += *log == '\n') {
 		size_t len = strcspn(log, "\r\n");
 		const char *mark = memmem(log, len, "line ", 5);
-		const char *error = mark ? memmem(mark, len - (size_t)(mark - log), "error", 5) : NULL;
+		const char *error = mark ? memmem(mark, len - (size_t)(mark - log), "error", 5)
+			: NULL;
 		const char *colon = error ? memchr(error, ':', len - (size_t)(error - log)) : NULL;
 		if (colon) {
 			*line = (int)strtol(mark + 5, NULL, 10);
@@ -41,7 +42,8 @@ static bool refusal_find_ptx_error(const char *log, int *line, const char **text
 static void refusal_add_words(struct str *out, const char *words, size_t len)
 {
 	const char *end = words + len;
-	for (const char *quote; (quote = memmem(words, len, "'_Z", 3)); len = (size_t)(end - words)) {
+	for (const char *quote; (quote = memmem(words, len, "'_Z", 3));
+		len = (size_t)(end - words)) {
 		const char *close = memchr(quote + 1, '\'', (size_t)(end - quote - 1));
 		if (!close) {
 			break;

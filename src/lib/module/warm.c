@@ -62,8 +62,9 @@ static bool warm_can_run(const char *path)
 	return path[0] == '/' && access(path, X_OK) == 0 && file_is_regular(path);
 }
 
-/* `kudzu`, freed with mem_free: what KUDZU_COMMAND names, else beside the library or where it is installed
- * with it, if the file is trusted.  NULL if there is none: then this process compiles alone. */
+/* `kudzu`, freed with mem_free: what KUDZU_COMMAND names, else beside the library or where it is
+ * installed with it, if the file is trusted.  NULL if there is none: then this process compiles
+ * alone. */
 static char *warm_find_program(void)
 {
 	static const char *const places[] = {"kudzu", "../bin/kudzu", "../../bin/kudzu"};
@@ -264,8 +265,8 @@ static kz_status warm_finish_item(struct warm_up *warm, int64_t item, kz_error *
 		return KZ_OK;
 	}
 	if (warm->states[item] == KILLED) {
-		st = error_set(err, KZ_COMPILE, "source %lld: the process that compiled it has ended",
-			(long long)item);
+		st = error_set(err, KZ_COMPILE, "source %lld: the process that compiled it has "
+			"ended", (long long)item);
 	} else {
 		st = warm_compile(&answer, &warm->requests[item], err);
 	}
@@ -286,7 +287,8 @@ static kz_status warm_read_sources(struct warm_up *warm, const kz_device *dev,
 		}
 		if (options && options->size != sizeof(*options)) {
 			kz_error why = KZ_ERROR_INIT;
-			(void)struct_refuse("kz_compile_options", options->size, sizeof(*options), &why);
+			(void)struct_refuse("kz_compile_options", options->size, sizeof(*options),
+				&why);
 			(void)error_set(err, KZ_INVALID, "source %lld: %s", (long long)i,
 				kz_error_message(&why));
 			kz_error_clear(&why);

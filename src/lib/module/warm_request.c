@@ -33,7 +33,8 @@ static const struct field {
 	uint16_t offset;
 } fields[] = {
 #define OPTION(letter, kind, member) \
-	{letter, kind, offsetof(struct warm_request, options) + offsetof(kz_compile_options, member)}
+	{letter, kind, offsetof(struct warm_request, options) + offsetof(kz_compile_options, \
+		member)}
 	{'s', TEXT, offsetof(struct warm_request, source)},
 	{'c', NUMBER, offsetof(struct warm_request, device_cc)},
 	{'p', NUMBER, offsetof(struct warm_request, ptx_only)},
@@ -158,7 +159,8 @@ static bool request_take_part(struct warm_request *out, const struct part *part)
 			continue;
 		}
 		if (fields[i].kind == NUMBER) {
-			memcpy(at, part->bytes, part->size == sizeof(int32_t) ? sizeof(int32_t) : 0);
+			memcpy(at, part->bytes, part->size == sizeof(int32_t) ? sizeof(int32_t)
+				: 0);
 			return part->size == sizeof(int32_t);
 		}
 		if (!request_is_text(part)) {

@@ -47,8 +47,8 @@ static kz_status create_read_number(struct number *out, const kz_arg *arg, const
 		out->real = arg->value.d;
 		break;
 	default:
-		return error_set(err, KZ_INVALID, "expected a real number as %s, got something else",
-			what);
+		return error_set(err, KZ_INVALID,
+			"expected a real number as %s, got something else", what);
 	}
 	return isfinite(out->real) ? KZ_OK : error_set(err, KZ_INVALID,
 		"expected a finite number as %s, got %g", what, out->real);
@@ -153,8 +153,8 @@ static int real_line(struct expr *expr, double start, double step, kz_error *err
 	return sum[1] < 0 ? -1 : expr_apply(expr, KZ_OP_ADD, sum, err);
 }
 
-/* The line from a half of the start by half a step, times two.  It has the same bits, and no product
- * overflows where the distance of the ends does. */
+/* The line from a half of the start by half a step, times two.  It has the same bits, and no
+ * product overflows where the distance of the ends does. */
 static int halved_line(struct expr *expr, double half, double half_step, kz_error *err)
 {
 	int product[2] = {real_line(expr, half, half_step, err), expr_float(expr, 2, err)};
@@ -222,8 +222,8 @@ kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 	return range_of_integers(out, &at, dtype, values, err);
 }
 
-/* start + i / parts * distance in float64; a step of its own would lose digits below the least normal
- * number. */
+/* start + i / parts * distance in float64; a step of its own would lose digits below the least
+ * normal number. */
 static int fraction_line(struct expr *expr, double start, double distance, int64_t parts,
 	kz_error *err)
 {

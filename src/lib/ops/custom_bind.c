@@ -267,7 +267,8 @@ bool custom_is_apart(const struct custom_call *call)
 	bool apart = custom->reads_ahead && call->ndim == 0;
 	for (int k = 0; apart && k < call->array_count; k++) {
 		for (int j = 0; apart && j < k; j++) {
-			CUdeviceptr a = array_address(call->arrays[k]), b = array_address(call->arrays[j]);
+			CUdeviceptr a = array_address(call->arrays[k]),
+				b = array_address(call->arrays[j]);
 			apart = (custom->args.items[call->places_of[k]].is_const
 					&& custom->args.items[call->places_of[j]].is_const)
 				|| a + (CUdeviceptr)kz_array_size(call->arrays[k]) <= b

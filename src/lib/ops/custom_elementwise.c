@@ -145,8 +145,8 @@ static void custom_elementwise_choose_grid(struct kernels_run *launch, const str
 	if (custom->threads == 1) {
 		launch->grid = kz_dim(count < WALK_MIN ? 1 : most / 2, 1, 1);
 	} else {
-		launch->grid = kz_dim(turns ? (blocks - 1) / turns + 1 : blocks < most ? blocks : most,
-			1, 1);
+		launch->grid = kz_dim(turns ? (blocks - 1) / turns + 1 : blocks < most ? blocks
+			: most, 1, 1);
 	}
 }
 

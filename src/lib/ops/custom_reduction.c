@@ -90,7 +90,8 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	    || (st = custom_check_text(neutral, "a neutral element", __func__, err))
 	    || (st = custom_check_text(reduce, "an expression that reduces", __func__, err))
 	    || (map && (st = custom_check_text(map, "an expression that maps", __func__, err)))
-	    || (arguments && (st = custom_check_text(arguments, "a list of arguments", __func__, err)))) {
+	    || (arguments && (st = custom_check_text(arguments, "a list of arguments", __func__,
+		err)))) {
 		return st;
 	}
 	struct kz_reduction *made = mem_zalloc(1, sizeof(*made));

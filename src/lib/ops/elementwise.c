@@ -118,7 +118,8 @@ static void keep_order(struct kz_array *target, const struct expr *expr)
 {
 	const struct kz_array *like = NULL;
 	for (int i = 0; i < expr->array_count && !like; i++) {
-		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i] : NULL;
+		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i]
+			: NULL;
 	}
 	if (like && !array_is_contiguous(like) && !has_index(expr)) {
 		keep_order_of(target, like);
@@ -202,7 +203,8 @@ static kz_status elementwise_find_kernel(struct kz_kernel **out, const struct pl
 	struct generate generate = {expr, plan->dtype, plan->layout, false};
 	struct kernels_want want = {
 		.family = &elementwise_family,
-		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &generate, .what = expr_name(expr),
+		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &generate,
+		.what = expr_name(expr),
 	};
 	return kernels_get(out, plan->device, &want, err);
 }
@@ -396,8 +398,8 @@ kz_status elementwise_reserve(struct kz_array **made, struct elementwise *how, c
 	if (how->into) {
 		return elementwise_check_room(name, &result->shape, how->into, err);
 	}
-	kz_status st = array_create_on(made, array_device(result->like), result->dtype, &result->shape,
-		how->stream, err);
+	kz_status st = array_create_on(made, array_device(result->like), result->dtype,
+		&result->shape, how->stream, err);
 	if (!st && shape_equal(&result->shape, &result->like->shape)) {
 		keep_order_of(*made, result->like);
 	}
@@ -419,7 +421,8 @@ kz_status elementwise_contiguous(struct kz_array **out, struct kz_array *array, 
 	if (expr_array(&copy, array, err) < 0) {
 		return KZ_INVALID;
 	}
-	if ((st = array_create_on(&how.into, array_device(array), dtype, &array->shape, stream, err))) {
+	if ((st = array_create_on(&how.into, array_device(array), dtype, &array->shape, stream,
+		err))) {
 		return st;
 	}
 	assert(how.into);

@@ -20,7 +20,8 @@ struct elementwise {
 	struct kz_array *into;         /* NULL: a new array */
 	struct kz_stream *stream;      /* NULL: the device's default stream */
 	bool unsafe;                   /* into may be of any type */
-	bool compile_only;             /* have the kernels, launch none; a new array is not filled */
+	bool compile_only;             /* have the kernels, launch none; a new array is not
+	                                  filled */
 	struct elementwise_done *done; /* may be NULL */
 };
 
@@ -36,12 +37,13 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 struct elementwise_result {
 	kz_shape shape;
 	kz_dtype dtype;
-	const struct kz_array *like; /* of the device; if it has the shape, the result has its order */
+	const struct kz_array *like; /* of the device; if it has the shape, the result has its
+	                                order */
 };
 
-/* Have room for the result of a call before its first step, so that nothing is computed for a result
- * that fits nowhere: how->into becomes a new array, *made, unless the caller gave one, which must have
- * room.  Release *made at the end, also after a failure. */
+/* Have room for the result of a call before its first step, so that nothing is computed for a
+ * result that fits nowhere: how->into becomes a new array, *made, unless the caller gave one, which
+ * must have room.  Release *made at the end, also after a failure. */
 kz_status elementwise_reserve(struct kz_array **made, struct elementwise *how, const char *name,
 	const struct elementwise_result *result, kz_error *err);
 

@@ -328,7 +328,8 @@ struct callee {
 	kz_dtype dtype;
 };
 
-static bool find_callee(struct callee *out, const struct eval_parser *p, const struct eval_token *token)
+static bool find_callee(struct callee *out, const struct eval_parser *p,
+	const struct eval_token *token)
 {
 	*out = (struct callee){expr_find(token_text(p, token), token->len), 0};
 	if (out->op) {

@@ -52,8 +52,8 @@ const struct expr_op *expr_op(int op)
 	return op > 0 && op < (int)countof(ops) && ops[op].name ? &ops[op] : NULL;
 }
 
-/* Whether the code has what keeps LLVM from vectors: branches, quotients of integers, halves.  Sines and cosines of doubles have
- * branches, too, but are faster as vectors. */
+/* Whether the code has what keeps LLVM from vectors: branches, quotients of integers, halves.
+ * Sines and cosines of doubles have branches, too, but are faster as vectors. */
 static bool is_branchy(kz_op op, kz_dtype dtype)
 {
 	bool complex = dtype_is_complex(dtype);

@@ -41,7 +41,8 @@ enum {
 	EXPR_CAST         /* of args[0] to dtype */
 };
 
-static_assert((int)EXPR_OPS <= (int)EXPR_ARRAY && EXPR_CAST <= UINT8_MAX, "a node's op tells them apart");
+static_assert((int)EXPR_OPS <= (int)EXPR_ARRAY && EXPR_CAST <= UINT8_MAX,
+	"a node's op tells them apart");
 static_assert(EXPR_NODES <= UINT16_MAX && EXPR_SCALARS <= UINT16_MAX, "a node's args are 16 bits");
 
 struct expr_node {
@@ -69,8 +70,8 @@ struct expr {
 
 /* Each adds a node and returns its index, or -1 and an error.  An array has one node. */
 int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err);
-/* Fail if an argument is neither an array nor a number.  The message names the public function and the
- * argument: "operand 2", "variable 'a'". */
+/* Fail if an argument is neither an array nor a number.  The message names the public function and
+ * the argument: "operand 2", "variable 'a'". */
 kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argument, kz_error *err);
 /* A C number or, for KZ_ARG_ARRAY, an array; `index` names it in errors, from 1. */
 int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err);
@@ -82,7 +83,8 @@ int expr_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *err);
 /* An operation on kz_op_arity(op) nodes. */
 int expr_apply(struct expr *expr, kz_op op, const int *args, kz_error *err);
 
-/* An operation on one or two nodes, of which each may be -1 after a failure: then this is -1, too. */
+/* An operation on one or two nodes, of which each may be -1 after a failure: then this is -1,
+ * too. */
 static inline int expr_apply_two(struct expr *expr, kz_op op, int a, int b, kz_error *err)
 {
 	const int nodes[2] = {a, b};

@@ -265,8 +265,8 @@ static void write_place(char *place, size_t size, const struct generate *generat
 			? "pack%d[turn].at[j]" : "pack%d[turn]", which + 1);
 	} else if (!layout->ndim || layout->unit || is_constant) {
 		bool is_backward = which >= 0 && layout->backward >> which & 1;
-		snprintf(place, size, is_constant ? "%s[0]" : is_backward ? "%s[-(long long)i]" : "%s[i]",
-			name);
+		snprintf(place, size, is_constant ? "%s[0]" : is_backward ? "%s[-(long long)i]"
+			: "%s[i]", name);
 	} else {
 		snprintf(place, size, "*(decltype(%s))((%schar *)%s + i * step%d)", name,
 			is_target ? "" : "const ", name, is_target ? 0 : which + 1);
@@ -441,7 +441,8 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 	generate_constants(source, generate);
 	if (generate->layout.walk) {
 		/* from multiples of 64 on, so that lines of the cache are one block's */
-		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x + 63 & ~63ull;\n"
+		str_add(source, "const kz_index share = (count + gridDim.x - 1) / gridDim.x + 63 & "
+			"~63ull;\n"
 			"const kz_index first = share * blockIdx.x;\n"
 			"const kz_index end = first + share < count ? first + share : count;\n");
 		add_walk_loop(source, generate, "first", "end");

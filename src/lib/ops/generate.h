@@ -14,24 +14,27 @@ static_assert(EXPR_ARRAYS <= 32, "a set of arrays has 32 bits");
  * always at the same place.  Else there are `ndim` extents with a stride for each array, and
  * `constant` and `unit` speak of the last extent.
  *
- * Where a block has one thread, as on the CPU, it walks: it has a chunk of the elements, and a plain
- * loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block is a
- * warp, whose lanes the device computes together.
+ * Where a block has one thread, as on the CPU, it walks: it has a chunk of the elements, and a
+ * plain loop over them, which LLVM makes vectors of.  Where it would not (expr_is_branchy), a block
+ * is a warp, whose lanes the device computes together.
  *
- * A GPU wants many bytes under way: all that a thread has to read it reads before it computes.  These
- * are `pack` elements in a row, where some have less than 4 bytes, so that it moves 4 bytes of these
- * at once; and of such packs `turns`, a block's width apart.  The addresses must be multiples of a
- * pack's size.
+ * A GPU wants many bytes under way: all that a thread has to read it reads before it computes.
+ * These are `pack` elements in a row, where some have less than 4 bytes, so that it moves 4 bytes
+ * of these at once; and of such packs `turns`, a block's width apart.  The addresses must be
+ * multiples of a pack's size.
  */
 struct layout {
 	uint8_t ndim;      /* 0: flat */
 	uint8_t wide;      /* indexes need 64 bits */
-	uint8_t walk;      /* threads of a block that walks: 1 or 32; 0: a thread has a few elements */
+	uint8_t walk;      /* threads of a block that walks: 1 or 32; 0: a thread has a few
+	                      elements */
 	uint8_t unit;      /* the last extent's strides are the elements' sizes, or minus these */
 	uint32_t constant; /* bit i: array i is constant */
 	uint32_t backward; /* bit i: array i has minus its size, if unit */
-	uint32_t target;   /* bit i: array i is the target (of a block that walks: LLVM must know) */
-	uint16_t pack;     /* elements in a row that a thread of a GPU takes at once, if flat; else 1 */
+	uint32_t target;   /* bit i: array i is the target (of a block that walks: LLVM must
+	                      know) */
+	uint16_t pack;     /* elements in a row that a thread of a GPU takes at once, if flat; else
+	                      1 */
 	uint16_t turns;    /* how often it does */
 };
 
@@ -64,8 +67,8 @@ void generate_load(struct str *source, kz_dtype dtype, const char *place);
 void generate_store(struct str *source, kz_dtype dtype, const char *place, const char *value);
 /* The device functions that values of some types need: those of dtype_bit(). */
 void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers);
-/* The parts of a kernel that computes an expression, for whoever writes its own loops.  Parameters of
- * the kernel, each behind a comma; the numbers as constants; constant arrays as constants; the
+/* The parts of a kernel that computes an expression, for whoever writes its own loops.  Parameters
+ * of the kernel, each behind a comma; the numbers as constants; constant arrays as constants; the
  * nodes, of which n0, n1, ... are the values.  Element i of array k is in row<k + 1>[i], and where
  * layout.unit is not set it is i * step<k + 1> bytes behind that. */
 void generate_number_params(struct str *source, const struct expr *expr);

@@ -76,7 +76,8 @@ static kz_status indexing_run_kernel(struct kz_stream *stream, const struct run 
 {
 	const struct wanted wanted = {run->kernel, run->element_size};
 	const struct kernels_run launch = {
-		.want = {&indexing_family, &wanted, sizeof(wanted), .what = kernel_names[run->kernel]},
+		.want = {&indexing_family, &wanted, sizeof(wanted),
+			.what = kernel_names[run->kernel]},
 		.stream = stream, .grid = kz_dim(divide_up(run->count, CHUNK), 1, 1),
 		.params = run->params, .arrays = run->arrays, .array_count = countof(run->arrays),
 	};
@@ -101,8 +102,8 @@ kz_status indexing_check_as(const struct kz_array *array, const struct kz_array 
 	return KZ_OK;
 }
 
-kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream, const char *call,
-	kz_error *err)
+kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *stream,
+	const char *call, kz_error *err)
 {
 	kz_status st = stream_check_free(stream, call, err);
 	return st ? st : array_check_capture(array, call, err);
@@ -217,7 +218,8 @@ kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_sh
 }
 
 /* Rows of a multiple of 2 to 16 bytes are copied in words of that size: *size of an element, and
- * *inner of a row, become others for the same bytes.  `addresses` are those of all arrays, or'ed. */
+ * *inner of a row, become others for the same bytes.  `addresses` are those of all arrays,
+ * or'ed. */
 static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, int64_t most)
 {
 	const uint64_t bits = (uint64_t)(*size * *inner) | addresses | (uint64_t)most;
@@ -249,7 +251,8 @@ static kz_status indexing_take(kz_array **out, const struct indexing *from, cons
 	int64_t axis = from->axis, inner = 1;
 	kz_status st;
 	if ((st = indexing_shape_taken(&wanted, shape, &indexes->shape, axis, err))
-	    || (st = array_create_on(&result, stream->device, array->dtype, &wanted, stream, err))) {
+	    || (st = array_create_on(&result, stream->device, array->dtype, &wanted, stream,
+		err))) {
 		return st;
 	}
 	for (int64_t i = axis + 1; i < shape->ndim; i++) {
@@ -328,21 +331,21 @@ kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, i
 
 /* Other extents than the axis' broadcast: *both is that shape for the array, and *wanted the one of
  * the result. */
-static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted, const struct kz_array *array,
-	const struct kz_array *indexes, int64_t axis, kz_error *err)
+static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted,
+	const struct kz_array *array, const struct kz_array *indexes, int64_t axis, kz_error *err)
 {
 	kz_shape one[2] = {array->shape, indexes->shape};
 	if (array->shape.ndim != indexes->shape.ndim) {
-		return error_set(err, KZ_INVALID, "take_along_axis: expected indexes of as many extents "
-			"as the array, got shapes %s and %s", shape_text(&array->shape).text,
-			shape_text(&indexes->shape).text);
+		return error_set(err, KZ_INVALID, "take_along_axis: expected indexes of as many "
+			"extents as the array, got shapes %s and %s",
+			shape_text(&array->shape).text, shape_text(&indexes->shape).text);
 	}
 	one[0].dims[axis] = 1;
 	one[1].dims[axis] = 1;
 	if (kz_shape_broadcast(both, one[0], one[1], NULL)) {
-		return error_set(err, KZ_INVALID, "take_along_axis: shapes %s and %s do not fit beside "
-			"axis %lld", shape_text(&array->shape).text, shape_text(&indexes->shape).text,
-			(long long)axis);
+		return error_set(err, KZ_INVALID, "take_along_axis: shapes %s and %s do not fit "
+			"beside axis %lld", shape_text(&array->shape).text,
+			shape_text(&indexes->shape).text, (long long)axis);
 	}
 	*wanted = *both;
 	both->dims[axis] = array->shape.dims[axis];
@@ -376,7 +379,8 @@ static kz_status indexing_take_along(kz_array **out, const struct indexing *taki
 	for (int64_t i = taking->axis + 1; i < from->shape.ndim; i++) {
 		inner *= from->shape.dims[i];
 	}
-	CUdeviceptr address[3] = {array_address(result), array_address(from), array_address(places)};
+	CUdeviceptr address[3] = {array_address(result), array_address(from),
+		array_address(places)};
 	void *params[] = {&address[0], &address[1], &address[2], &result->count, &count, &extent,
 		&inner, &how};
 	struct run run = {TAKE_ALONG, kz_dtype_size(from->dtype), result->count, params,
@@ -439,7 +443,8 @@ static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
 	return indexing_run_kernel(stream, &run, err);
 }
 
-/* Into an array with gaps, or one that shares memory with what is read: through a row-major copy of it. */
+/* Into an array with gaps, or one that shares memory with what is read: through a row-major copy of
+ * it. */
 static kz_status put_by_copy(struct kz_array *to, struct kz_array *indexes,
 	struct kz_array *values, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
@@ -555,7 +560,8 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_st
 	CUdeviceptr address[3] = {array_address(counts), array_address(mask), 0};
 	void *count_params[] = {&address[0], &address[1], &mask->count};
 	struct run count = {COUNT, 1, mask->count, count_params, {counts, mask}};
-	if (!(st = indexing_run_kernel(stream, &count, err)) && !(st = sum_counts(counts, &total, err))
+	if (!(st = indexing_run_kernel(stream, &count, err))
+	    && !(st = sum_counts(counts, &total, err))
 	    && !(st = kz_array_create_on(&places, stream->device, KZ_I64, KZ_SHAPE(total), stream,
 		err))) {
 		address[2] = array_address(places);
@@ -605,7 +611,8 @@ static kz_status split_places(kz_array **out, struct kz_array *places, const kz_
 	for (int64_t i = shape->ndim - 1; !st && i > 0; i--) {
 		st = write_axis(result, places, i, shape->dims[i], stream, err);
 	}
-	if (!st && places->count && !(st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL, 0,
+	if (!st && places->count
+	    && !(st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL, 0,
 			err))) {
 		st = kz_array_assign_on(row, places, stream, err);
 	}

@@ -79,14 +79,15 @@ static int integrate_add_trapezoids(struct integral *in, struct expr *expr, stru
 {
 	const struct samples next = {which.first + 1, which.step, which.count};
 	int low = integrate_read(in, expr, false, which, err);
-	int sum = expr_apply_two(expr, KZ_OP_ADD, integrate_read(in, expr, false, next, err), low, err);
+	int sum = expr_apply_two(expr, KZ_OP_ADD, integrate_read(in, expr, false, next, err), low,
+		err);
 	if (!in->has_x) {
 		return sum;
 	}
 	int from = integrate_read(in, expr, true, which, err);
 	int to = integrate_read(in, expr, true, next, err);
-	return expr_apply_two(expr, KZ_OP_MULTIPLY, expr_apply_two(expr, KZ_OP_SUBTRACT, to, from, err), sum,
-		err);
+	return expr_apply_two(expr, KZ_OP_MULTIPLY,
+		expr_apply_two(expr, KZ_OP_SUBTRACT, to, from, err), sum, err);
 }
 
 /* a / b, or 0 where b is 0, as scipy has it: points may coincide. */
@@ -194,8 +195,8 @@ static int integrate_add_one(struct integral *in, struct expr *expr, int64_t i, 
 	return expr_apply_two(expr, KZ_OP_MULTIPLY, node, expr_float(expr, number, err), err);
 }
 
-/* Behind the sum over pairs, `sums`: an even number of samples leaves the last interval over, or the
- * first, or half of each. */
+/* Behind the sum over pairs, `sums`: an even number of samples leaves the last interval over, or
+ * the first, or half of each. */
 static kz_status integrate_add_ends(kz_array **out, struct integral *in, struct kz_array *sums,
 	kz_error *err)
 {
@@ -319,8 +320,8 @@ static kz_status integrate_read_points(struct integral *in, const struct kz_arra
 			in->x.strides[i] = 0;
 		}
 	} else if (!shape_equal(&x->shape, &in->y.shape)) {
-		return error_set(err, KZ_INVALID, "%s: points of shape %s do not fit samples of shape "
-			"%s along axis %lld", in->name, shape_text(&x->shape).text,
+		return error_set(err, KZ_INVALID, "%s: points of shape %s do not fit samples of "
+			"shape %s along axis %lld", in->name, shape_text(&x->shape).text,
 			shape_text(&in->y.shape).text, (long long)in->axis);
 	}
 	return KZ_OK;
@@ -370,8 +371,8 @@ static kz_status integrate_check_matrix(const struct integral *in, const struct 
 			in->name, shape_text(&z->shape).text);
 	}
 	if (in->has_x || in->axis != z->shape.ndim - 1) {
-		return error_set(err, KZ_INVALID, "%s takes dx and dy along the last two axes, not %s",
-			in->name, in->has_x ? "points" : "an axis");
+		return error_set(err, KZ_INVALID, "%s takes dx and dy along the last two axes, not "
+			"%s", in->name, in->has_x ? "points" : "an axis");
 	}
 	return KZ_OK;
 }
@@ -443,8 +444,8 @@ static kz_status integrate_check_single(const struct integral *in,
 	for (int64_t i = 0; i < shape->ndim && single; i++) {
 		single = i == in->axis || (kind->twice && i == in->axis - 1) || shape->dims[i] == 1;
 	}
-	return single ? KZ_OK : error_set(err, KZ_INVALID, "%s: expected samples of one integral, got "
-		"shape %s", in->name, shape_text(shape).text);
+	return single ? KZ_OK : error_set(err, KZ_INVALID, "%s: expected samples of one integral, "
+		"got shape %s", in->name, shape_text(shape).text);
 }
 
 static kz_status integrate_get(void *host, int64_t size, const struct integrate_kind *kind,
@@ -460,13 +461,14 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 		return st;
 	}
 	if (options->into) {
-		return error_set(err, KZ_INVALID, "kz_%s_get: the result goes to the host, not into an "
-			"array", kind->name);
+		return error_set(err, KZ_INVALID, "kz_%s_get: the result goes to the host, not "
+			"into an array", kind->name);
 	}
 	struct kz_device *dev = array_device(y);
 	char call[48];
 	snprintf(call, sizeof(call), "kz_%s_get", kind->name);
-	if ((st = stream_check_free(in.stream, call, err)) || (st = array_check_capture(y, call, err))) {
+	if ((st = stream_check_free(in.stream, call, err))
+	    || (st = array_check_capture(y, call, err))) {
 		return st;
 	}
 	void *slot = pinned_take_slot(dev, host, size);

@@ -92,7 +92,8 @@ static kz_status join_open_result(struct join *join, kz_error *err)
 		return st;
 	}
 	return kz_array_create_on(&join->result, kz_array_device(join->arrays.items[0]),
-		into && !join->asked ? into->dtype : join->dtype, join->shape, join->how.stream, err);
+		into && !join->asked ? into->dtype : join->dtype, join->shape, join->how.stream,
+		err);
 }
 
 static kz_status join_copy(const struct join *join, struct kz_array *to,

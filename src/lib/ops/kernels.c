@@ -2,13 +2,14 @@
 /*
  * The kernels that are ready to launch on a device: an open hash table from keys to kernels.
  *
- * A key is a family and any bytes; equal keys mean equal sources.  The first thread that asks for a key puts an
- * entry without a kernel in the table, compiles without holding the lock, and fills it in; others
- * wait for that.  If the compile fails the next thread tries again.  A second key may lead to a kernel
- * that is there, with a value of its own: what else the caller has to know to launch it.
+ * A key is a family and any bytes; equal keys mean equal sources.  The first thread that asks for a
+ * key puts an entry without a kernel in the table, compiles without holding the lock, and fills it
+ * in; others wait for that.  If the compile fails the next thread tries again.  A second key may
+ * lead to a kernel that is there, with a value of its own: what else the caller has to know to
+ * launch it.
  *
- * Readers take no lock.  An entry stays as it is once it has a kernel, and stays where it is while the
- * device lives.  When the table grows, the old slots stay for those who still read them.
+ * Readers take no lock.  An entry stays as it is once it has a kernel, and stays where it is while
+ * the device lives.  When the table grows, the old slots stay for those who still read them.
  *
  * The modules hold no count on their device: with one, the device would never end.
  */
@@ -87,10 +88,12 @@ static _Atomic(struct kernels_entry *) *kernels_slot(struct kernels_slots *slots
 {
 	for (size_t i = hash;; i++) {
 		_Atomic(struct kernels_entry *) *slot = &slots->at[i & (slots->room - 1)];
-		const struct kernels_entry *entry = atomic_load_explicit(slot, memory_order_acquire);
+		const struct kernels_entry *entry = atomic_load_explicit(slot,
+			memory_order_acquire);
 		if (!entry || (entry->hash == hash && entry->size == key->size
 				&& entry->schedule == key->schedule
-				&& memcmp(entry->bytes + entry->value_size, key->bytes, key->size) == 0)) {
+				&& memcmp(entry->bytes + entry->value_size, key->bytes,
+					key->size) == 0)) {
 			return slot;
 		}
 	}
@@ -134,7 +137,8 @@ static bool kernels_grow(struct kernel_table *table)
 
 /* The entry of a key, a new one if there is none; NULL when memory runs out.  Under the lock. */
 static struct kernels_entry *kernels_find_or_add(struct kernel_table *table, uint64_t hash,
-	const struct kernels_key *key, const void *value, size_t value_size, struct kz_kernel *kernel)
+	const struct kernels_key *key, const void *value, size_t value_size,
+	struct kz_kernel *kernel)
 {
 	if (!kernels_grow(table)) {
 		return NULL;
@@ -169,7 +173,8 @@ static void kernels_write_schedule(struct str *source, const struct kernel_famil
 	const struct kz_device *dev)
 {
 	const struct schedule *schedule = schedule_of(family->schedules, dev);
-	str_addf(source, "%s#define KZ_THREADS %d\n#define KZ_TILE_SIZE %d\n#define KZ_PER_THREAD %d\n",
+	str_addf(source, "%s#define KZ_THREADS %d\n#define KZ_TILE_SIZE %d\n#define KZ_PER_THREAD "
+		"%d\n",
 		schedule_kind(dev) == SCHEDULE_ONE ? "#define KZ_SERIAL\n" : "", schedule->threads,
 		schedule->tile, schedule->each);
 }
@@ -313,7 +318,8 @@ void kernels_keep(struct kz_device *dev, const void *key, size_t size, const voi
 	struct kernel_table *table = kernels_table_of(dev);
 	if (table) {
 		pthread_mutex_lock(&table->lock);
-		(void)kernels_find_or_add(table, kernels_hash(&own), &own, value, value_size, kernel);
+		(void)kernels_find_or_add(table, kernels_hash(&own), &own, value, value_size,
+			kernel);
 		pthread_mutex_unlock(&table->lock);
 	}
 }
@@ -370,12 +376,14 @@ static kz_status kernels_each_memory(const struct kernels_run *run, kernels_orde
 		st = order(run->used[i], run->stream, err);
 	}
 	for (int i = 0; st == KZ_OK && i < run->array_count; i++) {
-		st = run->arrays[i] ? order(run->arrays[i]->buffer->memory, run->stream, err) : KZ_OK;
+		st = run->arrays[i] ? order(run->arrays[i]->buffer->memory, run->stream, err)
+			: KZ_OK;
 	}
 	return st;
 }
 
-static kz_status kernels_launch(struct kz_kernel *kernel, const struct kernels_run *run, kz_error *err)
+static kz_status kernels_launch(struct kz_kernel *kernel, const struct kernels_run *run,
+	kz_error *err)
 {
 	struct kz_device *dev = run->stream->device;
 	const kz_dim3 block = run->block.x ? run->block

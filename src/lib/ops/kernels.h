@@ -14,8 +14,8 @@
 
 #include <kudzu/kernel.h>
 
-/* Write the source of a kernel, `kz_kernel`, behind what kernels.c says of the schedule.  The string says
- * if memory ran out. */
+/* Write the source of a kernel, `kz_kernel`, behind what kernels.c says of the schedule.  The
+ * string says if memory ran out. */
 typedef void kernels_write(struct str *source, const void *context);
 
 struct kernel_family {
@@ -44,8 +44,8 @@ struct kernels_want {
 kz_status kernels_get(struct kz_kernel **out, struct kz_device *dev,
 	const struct kernels_want *want, kz_error *err);
 
-/* Keep a value under a second key of a kernel that kernels_get has given; find it again, NULL if nobody has
- * kept one.  It stays as long as the device. */
+/* Keep a value under a second key of a kernel that kernels_get has given; find it again, NULL if
+ * nobody has kept one.  It stays as long as the device. */
 void kernels_keep(struct kz_device *dev, const void *key, size_t size, const void *value,
 	size_t value_size, struct kz_kernel *kernel);
 const void *kernels_find(const struct kz_device *dev, const void *key, size_t size);
@@ -59,7 +59,8 @@ void kernels_count(struct kz_device *dev);
 struct kernels_run {
 	struct kernels_want want;
 	const char *function;       /* of the module; NULL: kz_kernel */
-	struct kz_kernel *kernel;   /* that kernels_get has given, or a program's own; NULL: what is wanted */
+	struct kz_kernel *kernel;   /* that kernels_get has given, or a program's own; NULL: what is
+	                               wanted */
 	struct kz_stream *stream;
 	kz_dim3 grid;
 	kz_dim3 block;              /* zeros: the threads of the family's schedule */

@@ -22,7 +22,8 @@
 
 #include <math.h>
 
-/* Elements in lines along an axis, and what each line has once: the axis has an extent of 1 there. */
+/* Elements in lines along an axis, and what each line has once: the axis has an extent of 1
+ * there. */
 struct lines {
 	const char *name;        /* of the function, for errors */
 	struct kz_array *x;
@@ -65,7 +66,8 @@ static int lines_read(const struct lines *lines, struct expr *expr, const struct
 static int lines_add_less(const struct lines *lines, struct expr *expr, kz_error *err)
 {
 	int x = lines_read(lines, expr, lines->x, err);
-	return expr_apply_two(expr, KZ_OP_SUBTRACT, x, lines_read(lines, expr, lines->most, err), err);
+	return expr_apply_two(expr, KZ_OP_SUBTRACT, x, lines_read(lines, expr, lines->most, err),
+		err);
 }
 
 /* Find the maxima and the sums; there are elements. */
@@ -75,13 +77,14 @@ static kz_status lines_sum(struct lines *lines, kz_error *err)
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 	const struct reduce_end end = {.keepdims = true};
 	const struct reduce reduce = {
-		.name = lines->name, .expr = &expr, .axes = 1u << lines->axis, .stream = lines->stream,
+		.name = lines->name, .expr = &expr, .axes = 1u << lines->axis,
+		.stream = lines->stream,
 		.rule = {KZ_OP_ADD, REDUCE_AS_IS, false, lines->computed},
 	};
 	options.stream = lines->stream;
 	options.keepdims = 1;
-	kz_status st = kz_reduce(&lines->most, KZ_REDUCE_MAX, lines->x, KZ_AXES(lines->axis), &options,
-		err);
+	kz_status st = kz_reduce(&lines->most, KZ_REDUCE_MAX, lines->x, KZ_AXES(lines->axis),
+		&options, err);
 	if (st) {
 		return st;
 	}
@@ -101,7 +104,8 @@ static int lines_add_softmax(const struct lines *lines, struct expr *expr, bool 
 	int sums = lines_read(lines, expr, lines->sums, err);
 	return logarithm ? expr_apply_two(expr, KZ_OP_SUBTRACT, less,
 			expr_apply_two(expr, KZ_OP_LOG, sums, 0, err), err)
-		: expr_apply_two(expr, KZ_OP_DIVIDE, expr_apply_two(expr, KZ_OP_EXP, less, 0, err), sums, err);
+		: expr_apply_two(expr, KZ_OP_DIVIDE, expr_apply_two(expr, KZ_OP_EXP, less, 0, err),
+			sums, err);
 }
 
 static kz_status network_softmax(kz_array **out, struct lines *lines, bool logarithm,
@@ -217,8 +221,8 @@ static int classes_add_choice(const struct classes *classes, struct expr *expr, 
 	int from = expr_apply_two(expr, KZ_OP_GREATER_EQUAL, column, expr_int(expr, 0, err), err);
 	int to = expr_apply_two(expr, KZ_OP_LESS, column,
 		expr_int(expr, classes->all->count, err), err);
-	int good[3] = {expr_apply_two(expr, KZ_OP_LOGICAL_AND, from, to, err), expr_int(expr, 0, err),
-		expr_float(expr, NAN, err)};
+	int good[3] = {expr_apply_two(expr, KZ_OP_LOGICAL_AND, from, to, err),
+		expr_int(expr, 0, err), expr_float(expr, NAN, err)};
 	int choice[3] = {classes_add_hit(classes, expr, err), hit, -1};
 	if (good[0] < 0 || good[2] < 0 || choice[0] < 0 || hit < 0) {
 		return -1;
@@ -311,7 +315,8 @@ static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e,
 	int node = lines_add_softmax(lines, &expr, false, err);
 	int hot = classes_add_choice(&e->classes, &expr, expr_int(&expr, 1, err), err);
 	hot = hot < 0 ? -1 : expr_cast(&expr, hot, lines->computed, err);
-	node = expr_apply_two(&expr, KZ_OP_DIVIDE, expr_apply_two(&expr, KZ_OP_SUBTRACT, node, hot, err),
+	node = expr_apply_two(&expr, KZ_OP_DIVIDE,
+		expr_apply_two(&expr, KZ_OP_SUBTRACT, node, hot, err),
 		expr_float(&expr, (double)e->count, err), err);
 	return node < 0 || expr_cast(&expr, node, lines->result, err) < 0 ? KZ_INVALID
 		: elementwise_run(out, &expr, how, err);
@@ -358,7 +363,8 @@ static kz_status entropy_find(kz_array **loss, kz_array **gradient, struct entro
 	struct kz_array *made = NULL;
 	if ((wants_gradient
 		&& (st = elementwise_reserve(&made, &how, lines->name, &result, err)))
-	    || (st = classes_prepare(&e->classes, classes, lines->x->shape.dims[lines->axis], checked,
+	    || (st = classes_prepare(&e->classes, classes, lines->x->shape.dims[lines->axis],
+		checked,
 			lines->stream, err))
 	    || (st = lines_sum(lines, err))) {
 		goto done;
@@ -378,7 +384,8 @@ static kz_status entropy_read_options(struct entropy *e, const kz_cross_entropy_
 	kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
-		return struct_refuse("kz_cross_entropy_options", options->size, sizeof(*options), err);
+		return struct_refuse("kz_cross_entropy_options", options->size, sizeof(*options),
+			err);
 	}
 	e->loss_into = options ? options->loss_into : NULL;
 	e->gradient_into = options ? options->gradient_into : NULL;
@@ -394,8 +401,8 @@ static kz_status entropy_check_shapes(struct entropy *e, const struct kz_array *
 	kz_shape lines = *shape;
 	lines.ndim = lines.ndim > 0 ? lines.ndim - 1 : 0;
 	if (shape->ndim == 0 || !shape_equal(&lines, &classes->shape)) {
-		return error_set(err, KZ_INVALID, "cross_entropy: expected scores of one extent more than "
-			"the classes, got shapes %s and %s", shape_text(shape).text,
+		return error_set(err, KZ_INVALID, "cross_entropy: expected scores of one extent "
+			"more than the classes, got shapes %s and %s", shape_text(shape).text,
 			shape_text(&classes->shape).text);
 	}
 	e->lines.axis = lines.ndim;

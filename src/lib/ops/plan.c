@@ -65,8 +65,8 @@ static kz_status plan_find_strides(struct plan *plan, const kz_shape *shape, kz_
 		}
 		plan->address[k] = array_address(array);
 		if (bits & (alignment_of(array->dtype) - 1)) {
-			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
-				"at multiples of %lld bytes", expr_name(plan->expr),
+			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not "
+				"lie at multiples of %lld bytes", expr_name(plan->expr),
 				dtype_refused(array->dtype),
 				(long long)generate_alignment(array->dtype));
 		}
@@ -115,7 +115,8 @@ static void plan_choose_pack(struct plan *plan)
 			smallest = size < smallest ? size : smallest;
 			widest = size > widest ? size : widest;
 			bits |= (unsigned)plan->address[k] >> __builtin_ctz(size);
-			packs = packs && (size & (size - 1)) == 0; /* alignments are powers of two */
+			packs = packs && (size & (size - 1)) == 0; /* alignments are powers of
+			                                              two */
 		}
 	}
 	unsigned most = widest < MOST_BYTES ? MOST_BYTES / widest : 1;

@@ -42,15 +42,18 @@ static const struct known {
 	[KZ_REDUCE_PROD] = {"prod", TOTAL, KZ_OP_MULTIPLY, REDUCE_AS_IS, false, false, 1},
 	[KZ_REDUCE_MIN] = {"min", EXTREME, KZ_OP_MINIMUM, REDUCE_AS_IS, false, false, INFINITY},
 	[KZ_REDUCE_MAX] = {"max", EXTREME, KZ_OP_MAXIMUM, REDUCE_AS_IS, false, false, INFINITY},
-	[KZ_REDUCE_ARGMIN] = {"argmin", EXTREME, KZ_OP_MINIMUM, REDUCE_AS_IS, true, false, INFINITY},
-	[KZ_REDUCE_ARGMAX] = {"argmax", EXTREME, KZ_OP_MAXIMUM, REDUCE_AS_IS, true, false, INFINITY},
+	[KZ_REDUCE_ARGMIN] = {"argmin", EXTREME, KZ_OP_MINIMUM, REDUCE_AS_IS, true, false,
+		INFINITY},
+	[KZ_REDUCE_ARGMAX] = {"argmax", EXTREME, KZ_OP_MAXIMUM, REDUCE_AS_IS, true, false,
+		INFINITY},
 	[KZ_REDUCE_ANY] = {"any", TRUTH, KZ_OP_LOGICAL_OR, REDUCE_AS_IS, false, false, 0},
 	[KZ_REDUCE_ALL] = {"all", TRUTH, KZ_OP_LOGICAL_AND, REDUCE_AS_IS, false, false, 1},
 	[KZ_REDUCE_MEAN] = {"mean", MEAN, KZ_OP_ADD, REDUCE_QUOTIENT, false, false, NAN},
 	[KZ_REDUCE_VAR] = {"var", VARIANCE, KZ_OP_ADD, REDUCE_QUOTIENT, false, false, NAN},
 	[KZ_REDUCE_STD] = {"std", VARIANCE, KZ_OP_ADD, REDUCE_ROOT_QUOTIENT, false, false, NAN},
 	[KZ_REDUCE_NORM] = {"norm", SQUARES, KZ_OP_ADD, REDUCE_ROOT, false, false, 0},
-	[KZ_REDUCE_COUNT_NONZERO] = {"count_nonzero", COUNT, KZ_OP_ADD, REDUCE_AS_IS, false, false, 0},
+	[KZ_REDUCE_COUNT_NONZERO] = {"count_nonzero", COUNT, KZ_OP_ADD, REDUCE_AS_IS, false, false,
+		0},
 	[KZ_REDUCE_NANSUM] = {"nansum", TOTAL, KZ_OP_ADD, REDUCE_AS_IS, false, true, 0},
 	[KZ_REDUCE_NANPROD] = {"nanprod", TOTAL, KZ_OP_MULTIPLY, REDUCE_AS_IS, false, true, 1},
 	[KZ_REDUCE_NANMIN] = {"nanmin", EXTREME, KZ_OP_FMIN, REDUCE_AS_IS, false, false, INFINITY},
@@ -460,7 +463,8 @@ kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *sl
 	if (!slot) {
 		return st ? st : kz_array_get(result, host, size, err);
 	}
-	kz_status waited = wait_for(result, st ? NULL : err); /* the next one is to find the slot at rest */
+	kz_status waited = wait_for(result, st ? NULL : err); /* the next one is to find the slot at
+	                                                         rest */
 	st = st ? st : waited;
 	if (!st) {
 		memcpy(host, slot, (size_t)size);
@@ -476,8 +480,8 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	st = st ? st : reduce_check_op(op, err);
 	if (st || (options && options->size == sizeof(*options) && options->into)) {
-		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not into "
-			"an array", __func__);
+		return st ? st : error_set(err, KZ_INVALID, "%s: the result goes to the host, not "
+			"into an array", __func__);
 	}
 	struct kz_device *dev = array_device(array);
 	const struct kz_stream *stream = options && options->size == sizeof(*options)

@@ -22,8 +22,8 @@ struct reduce_rule {
 	enum reduce_finish finish;
 	bool position;             /* the result is the index of the element that is the minimum or
 	                              maximum, the first such, or that of the first NaN */
-	kz_dtype dtype;            /* of the result: the expression's (halves: rounded once, here), its
-	                              kind's for all but REDUCE_AS_IS, int64 for positions; for
+	kz_dtype dtype;            /* of the result: the expression's (halves: rounded once, here),
+	                              its kind's for all but REDUCE_AS_IS, int64 for positions; for
 	                              REDUCE_PRODUCT also float64 or complex128 */
 };
 
@@ -51,8 +51,8 @@ struct reduce_end {
 	bool keepdims;
 };
 
-/* Add the elements of an expression up, as every sum of kz_reduce: into what array it may be, and of
- * no elements to 0.  `shape` is what the arrays broadcast to. */
+/* Add the elements of an expression up, as every sum of kz_reduce: into what array it may be, and
+ * of no elements to 0.  `shape` is what the arrays broadcast to. */
 kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_shape *shape,
 	const struct reduce_end *end, kz_error *err);
 /* Have a result, of the slot if it is there, in host memory; waits for it. */
@@ -81,7 +81,8 @@ struct reduce_class {
 	uint8_t columns;   /* lanes are different results */
 	uint8_t alone;     /* a block has one thread */
 	uint8_t linear;    /* alone, not columns, and any order of elements gives the same bits */
-	uint8_t rising;    /* alone, position, not columns, not partial: indexes rise with the rows */
+	uint8_t rising;    /* alone, position, not columns, not partial: indexes rise with the
+	                      rows */
 	uint8_t unit;      /* lanes lie side by side */
 	uint8_t dims;      /* room for the extents that are kept */
 	uint8_t pack;      /* not alone: lanes side by side that a thread has; else 1 */

@@ -66,7 +66,8 @@ struct reduce_pass {
 
 /* Extents */
 
-static void set_array(struct reduce_pass *pass, int k, const struct kz_array *array, const kz_shape *shape)
+static void set_array(struct reduce_pass *pass, int k, const struct kz_array *array,
+	const kz_shape *shape)
 {
 	int64_t missing = shape->ndim - array->shape.ndim;
 	for (int64_t i = 0; i < shape->ndim; i++) {
@@ -112,8 +113,8 @@ static kz_status pass_check_alignment(const struct reduce_pass *pass, kz_error *
 			bits |= (uint64_t)pass->strides[k][i];
 		}
 		if (bits & (uint64_t)(generate_alignment(dtype) - 1)) {
-			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not lie "
-				"at multiples of %lld bytes", pass->reduce->name,
+			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not "
+				"lie at multiples of %lld bytes", pass->reduce->name,
 				dtype_refused(dtype), (long long)generate_alignment(dtype));
 		}
 	}
@@ -276,8 +277,8 @@ static int64_t column_lanes(const struct reduce_pass *pass)
 	return lanes;
 }
 
-/* Lanes along what is reduced: a few rows of them, and no fewer than a group of kernels/reduce.cuh.  What
- * is shorter is for one lane; places are compared lane by lane, as that takes longer. */
+/* Lanes along what is reduced: a few rows of them, and no fewer than a group of kernels/reduce.cuh.
+ * What is shorter is for one lane; places are compared lane by lane, as that takes longer. */
 static int64_t row_lanes(const struct reduce_pass *pass)
 {
 	const int64_t group = 2 * FEW;
@@ -286,7 +287,8 @@ static int64_t row_lanes(const struct reduce_pass *pass)
 		return lanes;
 	}
 	return pass->chunk <= group ? 1
-		: pass_clamp(lanes, group, pass->class.rising ? REDUCE_SERIAL_PLACES : REDUCE_LANES);
+		: pass_clamp(lanes, group,
+			pass->class.rising ? REDUCE_SERIAL_PLACES : REDUCE_LANES);
 }
 
 static int64_t element_count(const struct reduce_pass *pass)
@@ -314,7 +316,8 @@ static void choose_chunks(struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
 	if (pass->lane_axis >= 0) {
-		int64_t root = (int64_t)1 << ((64 - __builtin_clzll((unsigned long long)count)) / 2);
+		int64_t root = (int64_t)1
+			<< ((64 - __builtin_clzll((unsigned long long)count)) / 2);
 		pass->chunk = count <= COLUMN_WHOLE ? count
 			: pass_clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
@@ -419,7 +422,8 @@ static int kept_axes(const struct reduce_pass *pass, int axes[STRIDED_ROOM])
 }
 
 /* The result's strides are in row 0 by now, also those of the chunks. */
-static void fill_operand(int64_t *at, const struct reduce_pass *pass, int k, const int *axes, int count)
+static void fill_operand(int64_t *at, const struct reduce_pass *pass, int k, const int *axes,
+	int count)
 {
 	int64_t step = pass->strides[k][pass->axis];
 	bool columns = pass->lane_axis >= 0;
@@ -460,7 +464,8 @@ static void pass_fill_extents(struct extents *out, const struct reduce_pass *pas
 	}
 }
 
-static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pass *pass, kz_error *err)
+static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pass *pass,
+	kz_error *err)
 {
 	const struct expr *expr = pass->reduce->expr;
 	struct {
@@ -474,7 +479,8 @@ static kz_status pass_find_kernel(struct kz_kernel **out, const struct reduce_pa
 	struct reduce_text text = {pass->class, expr};
 	struct kernels_want want = {
 		.family = &reduce_family,
-		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &text, .what = pass->reduce->name,
+		.key = &key, .size = offsetof(__typeof__(key), nodes) + size, .context = &text,
+		.what = pass->reduce->name,
 	};
 	return kernels_get(out, pass->device, &want, err);
 }
@@ -526,7 +532,8 @@ static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *t
 /* Passes */
 
 /* The row-major layout of what this pass leaves: as many as there are chunks where it reduces. */
-static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDED_ROOM], int64_t size)
+static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDED_ROOM],
+	int64_t size)
 {
 	for (int i = pass->ndim; i-- > 0;) {
 		strides[i] = size;
@@ -536,8 +543,8 @@ static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDE
 }
 
 /* Have the partial results in `buffer` be what the next pass reads. */
-static void read_partials(struct reduce_pass *pass, struct kz_buffer *buffer, const int64_t *strides,
-	int64_t size)
+static void read_partials(struct reduce_pass *pass, struct kz_buffer *buffer,
+	const int64_t *strides, int64_t size)
 {
 	buffer_release(pass->partials);
 	pass->partials = buffer;

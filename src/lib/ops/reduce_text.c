@@ -18,9 +18,9 @@ int64_t reduce_partial_size(const struct reduce_class *class)
 	return class->position ? class->narrow ? 8 : 16 : kz_dtype_size(dtype_wide(class->dtype));
 }
 
-/* Values and their indexes: NaN goes before all others, the smaller index before the larger.  Values
- * are as wide as indexes, since LLVM makes vectors of pairs of one size only; and vectors have twice
- * as many of the narrow ones. */
+/* Values and their indexes: NaN goes before all others, the smaller index before the larger.
+ * Values are as wide as indexes, since LLVM makes vectors of pairs of one size only; and vectors
+ * have twice as many of the narrow ones. */
 static void add_position(struct str *source, const struct reduce_class *class)
 {
 	static const char *const types[2][3] = { /* narrow, and what kind of number */
@@ -56,8 +56,8 @@ static void add_combine(struct str *source, const struct reduce_class *class)
 		"__device__ inline kz_acc kz_combine(kz_acc a, kz_acc b) { return %s; }\n",
 		generate_value(class->dtype), is_byte ? "short" : "kz_acc", text);
 	if (is_byte) {
-		str_addf(source, "__device__ inline short kz_combine(short a, short b) { return %s; }\n",
-			text);
+		str_addf(source, "__device__ inline short kz_combine(short a, short b) { return "
+			"%s; }\n", text);
 	}
 }
 
@@ -78,8 +78,8 @@ static void add_finish(struct str *source, const struct reduce_class *class)
 	if (class->position) {
 		str_add(source, "a.index");
 	} else if (dtype_is_complex(class->dtype) && parts) {
-		str_addf(source, "kz_make((%s)(a.re %c extents.number), (%s)(a.im %c extents.number))",
-			part, by, part, by);
+		str_addf(source, "kz_make((%s)(a.re %c extents.number), (%s)(a.im %c "
+			"extents.number))", part, by, part, by);
 	} else {
 		str_add(source, real[class->finish]);
 	}
@@ -117,7 +117,8 @@ static bool wants_blocks(const struct reduce_text *text)
 static void reduce_text_add_params(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
-	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
+	str_addf(source,
+		"extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
 		class->alone ? "1" : wants_blocks(text) ? "KZ_THREADS, 4" : "KZ_THREADS, 1");
 	for (int k = 0; k < array_count(text); k++) {
 		str_add(source, ", const ");
@@ -154,7 +155,8 @@ static void add_value(struct str *source, const struct reduce_text *text,
 	generate_nodes(source, generate);
 	int last = text->expr->node_count - 1;
 	if (text->class.position) {
-		str_addf(source, "%s kz_acc{n%d, (kz_place)(index + row * next%d + %s * step%d)};\n",
+		str_addf(source,
+			"%s kz_acc{n%d, (kz_place)(index + row * next%d + %s * step%d)};\n",
 			to, last, index, lane, index);
 	} else {
 		str_addf(source, "%s n%d;\n", to, last);
@@ -224,7 +226,8 @@ static void add_body(struct str *source, const struct reduce_text *text)
 	str_add(source, "kz_reduce(extents, [&](const kz_task &task) {\n");
 	for (int k = 1; k <= count; k++) {
 		str_addf(source, "const char *base%d = (const char *)array%d + task.offset[%d];\n"
-			"const auto row%d = (decltype(array%d))base%d;\n", k, k - 1, k, k, k - 1, k);
+			"const auto row%d = (decltype(array%d))base%d;\n", k, k - 1, k, k, k - 1,
+			k);
 	}
 	if (class->position && !class->partial) {
 		str_addf(source, "const long long index = extents.first_index + task.offset[%d];\n",

@@ -20,8 +20,8 @@ struct run {
 	int64_t stride;
 };
 
-/* The runs of an array that has elements, innermost first; at most KZ_MAX_DIMS.  Axes of one element
- * are in none. */
+/* The runs of an array that has elements, innermost first; at most KZ_MAX_DIMS.  Axes of one
+ * element are in none. */
 static int find_runs(struct run *runs, const struct kz_array *array)
 {
 	int count = 0;

@@ -59,13 +59,15 @@ static void scan_write_source(struct str *source, const void *context)
 	str_addf(source, "#define INFINITY __int_as_float(0x7f800000)\n#define KZ_%s\n",
 		wanted->totals ? "TOTALS" : "SCAN");
 	str_addf(source, "typedef %s kz_element;\n", type);
-	scan_write_function(source, "kz_op(kz_element a, kz_element b)", "operation", scan->operation);
+	scan_write_function(source, "kz_op(kz_element a, kz_element b)", "operation",
+		scan->operation);
 	scan_write_function(source, "kz_neutral()", "neutral element", scan->neutral);
 	str_addf(source, "#line 1 \"scan.cuh\"\n%s", device_scan);
 }
 
 static const struct kernel_family scan_family = {
-	"scan", scan_write_source, {[SCHEDULE_MANY] = {SEGMENTS, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
+	"scan", scan_write_source,
+	{[SCHEDULE_MANY] = {SEGMENTS, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 /* One kernel over all chunks; `prefixes` may be NULL. */
@@ -89,7 +91,8 @@ static kz_status scan_run_kernel(const struct scan *scan, bool totals, struct kz
 	void *scan_params[] = {&address[0], &address[1], &address[2], &n, &chunks, &exclusive};
 	struct kz_array *const arrays[] = {to, from, prefixes};
 	const struct kernels_run run = {
-		.want = {&scan_family, &class, offsetof(__typeof__(class), text) + (size_t)len, &wanted},
+		.want = {&scan_family, &class, offsetof(__typeof__(class), text) + (size_t)len,
+			&wanted},
 		.stream = scan->stream, .grid = kz_dim(from->shape.dims[0] * chunks, 1, 1),
 		.params = totals ? total_params : scan_params,
 		.arrays = arrays, .array_count = countof(arrays),
@@ -126,7 +129,8 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 
 /* Axes */
 
-/* The array with its axis moved to the end, as rows without gaps; *moved has the shape in between. */
+/* The array with its axis moved to the end, as rows without gaps; *moved has the shape in
+ * between. */
 static kz_status take_rows(struct kz_array **out, kz_shape *moved, const struct scan *scan,
 	struct kz_array *array, int64_t axis, kz_error *err)
 {
@@ -199,8 +203,9 @@ static kz_status scan_check_into(const struct scan *scan, const struct kz_array 
 		return st;
 	}
 	if (!shape_equal(&array->shape, &into->shape)) {
-		return error_set(err, KZ_INVALID, "scan: expected an array of shape %s for the result, "
-			"got %s", shape_text(&array->shape).text, shape_text(&into->shape).text);
+		return error_set(err, KZ_INVALID, "scan: expected an array of shape %s for the "
+			"result, got %s", shape_text(&array->shape).text,
+			shape_text(&into->shape).text);
 	}
 	if (!kz_dtype_can_cast(scan->result, into->dtype)) {
 		return error_set(err, KZ_INVALID, "scan: %s does not fit into %s",
@@ -281,8 +286,8 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 		return st;
 	}
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
-		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at most "
-			"%d characters", TEXT - 1);
+		return error_set(err, KZ_INVALID, "scan: operation and neutral element have at "
+			"most %d characters", TEXT - 1);
 	}
 	if ((st = scan_read_options(&scan, &axis, array, options, err))) {
 		return st;

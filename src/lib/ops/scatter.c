@@ -2,11 +2,12 @@
 /*
  * Elements combined with values by their indexes (kernels/scatter.cuh): add, min, max.
  *
- * An element meets its values in the order of the indexes, so the result does not depend on who computes
- * it.  Where a block has one thread it goes through all values, for some columns of the array.  On a GPU,
- * integers are combined by atomic operations, whose order does not matter.  For the others each index gets
- * the list of its values: indexes are counted, a scan of the counts says where lists begin, and a list,
- * which comes in any order, is sorted.  Then a thread for each element goes through its list.
+ * An element meets its values in the order of the indexes, so the result does not depend on who
+ * computes it.  Where a block has one thread it goes through all values, for some columns of the
+ * array.  On a GPU, integers are combined by atomic operations, whose order does not matter.  For
+ * the others each index gets the list of its values: indexes are counted, a scan of the counts says
+ * where lists begin, and a list, which comes in any order, is sorted.  Then a thread for each
+ * element goes through its list.
  */
 #include "base/common.h"
 
@@ -55,9 +56,11 @@ static void scatter_write_types(struct str *source, const struct scatter_class *
 		"static __device__ inline kz_value kz_load(kz_stored a) { return ",
 		generate_value(class->dtype));
 	generate_load(source, class->dtype, "a");
-	str_add(source, "; }\nstatic __device__ inline kz_stored kz_save(kz_value a)\n{\n\tkz_stored b;\n\t");
+	str_add(source, "; }\nstatic __device__ inline kz_stored kz_save(kz_value "
+		"a)\n{\n\tkz_stored b;\n\t");
 	generate_store(source, class->dtype, "b", "a");
-	str_addf(source, "\treturn b;\n}\nstatic __device__ inline kz_value kz_op(kz_value a, kz_value b)\n"
+	str_addf(source, "\treturn b;\n}\nstatic __device__ inline kz_value kz_op(kz_value a, "
+		"kz_value b)\n"
 		"{\n\treturn (kz_value)(%s);\n}\n", ops[class->op]);
 }
 
@@ -68,13 +71,16 @@ static void scatter_write(struct str *source, const void *context)
 	const struct scatter_class *class = context;
 	scatter_write_types(source, class);
 	if (class->kernel == ATOMIC && dtype_is_complex(class->dtype)) {
-		str_add(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value a)\n"
+		str_add(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value "
+			"a)\n"
 			"{\n\tatomicAdd(&to->re, a.re);\n\tatomicAdd(&to->im, a.im);\n}\n");
 	} else if (class->kernel == ATOMIC) {
-		/* Of long long there is no atomicAdd; the sum of unsigned ones has the same bits. */
+		/* Of long long there is no atomicAdd; the sum of unsigned ones has the same
+		 * bits. */
 		bool cast = class->dtype == KZ_I64 && class->op == KZ_SCATTER_ADD;
 		const char *type = cast ? "(unsigned long long" : "(kz_value";
-		str_addf(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value a)\n"
+		str_addf(source, "static __device__ inline void kz_atomic(kz_stored *to, kz_value "
+			"a)\n"
 			"{\n\tatomic%s(%s *)to, %s)a);\n}\n", atomics[class->op], type, type);
 	}
 	str_addf(source, "%s%s#define KZ_%s\n%s", device_chunks, device_indexing,
@@ -105,7 +111,8 @@ static kz_status scatter_in_order(struct scatter *s, kz_error *err)
 	void *params[] = {&address[0], &address[1], &address[2], &s->count, &s->extent, &s->inner,
 		&s->mode};
 	struct kz_array *const arrays[5] = {s->array, s->values, s->indexes};
-	return scatter_launch(s, IN_ORDER, s->outer * divide_up(s->inner, COLUMNS), params, arrays, err);
+	return scatter_launch(s, IN_ORDER, s->outer * divide_up(s->inner, COLUMNS), params, arrays,
+		err);
 }
 
 static kz_status scatter_atomic(struct scatter *s, kz_error *err)
@@ -118,16 +125,18 @@ static kz_status scatter_atomic(struct scatter *s, kz_error *err)
 	return scatter_launch(s, ATOMIC, divide_up(s->values->count, CHUNK), params, arrays, err);
 }
 
-/* The lists of all indexes, one behind the other; *ends has where each ends, *counts how long it is. */
-static kz_status scatter_list(struct kz_array **list, struct kz_array **ends, struct kz_array **counts,
-	struct scatter *s, kz_error *err)
+/* The lists of all indexes, one behind the other; *ends has where each ends, *counts how long it
+ * is. */
+static kz_status scatter_list(struct kz_array **list, struct kz_array **ends,
+	struct kz_array **counts, struct scatter *s, kz_error *err)
 {
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	const kz_shape shape = KZ_SHAPE(s->count);
 	kz_status st;
 	scan.exclusive = 1;
 	scan.stream = s->stream;
-	if ((st = kz_array_zeros_on(counts, s->stream->device, KZ_I64, KZ_SHAPE(s->extent), s->stream, err))
+	if ((st = kz_array_zeros_on(counts, s->stream->device, KZ_I64, KZ_SHAPE(s->extent),
+		s->stream, err))
 	    || (st = array_create_on(list, s->stream->device, KZ_I64, &shape, s->stream, err))) {
 		return st;
 	}
@@ -158,7 +167,8 @@ static kz_status scatter_by_lists(struct scatter *s, kz_error *err)
 		void *params[] = {&address[0], &address[1], &address[2], &address[3], &address[4],
 			&s->array->count, &s->count, &s->extent, &s->inner};
 		struct kz_array *const arrays[5] = {s->array, s->values, list, ends, counts};
-		st = scatter_launch(s, WALK, divide_up(s->array->count, CHUNK), params, arrays, err);
+		st = scatter_launch(s, WALK, divide_up(s->array->count, CHUNK), params, arrays,
+			err);
 	}
 	kz_array_release(list);
 	kz_array_release(ends);
@@ -196,7 +206,8 @@ static kz_status scatter_into(struct kz_array *array, struct scatter *s, kz_erro
 	if (direct || s->values->count == 0) {
 		return scatter_run(s, err);
 	}
-	if (!(st = array_create_on(&copy, s->stream->device, array->dtype, &array->shape, s->stream, err))
+	if (!(st = array_create_on(&copy, s->stream->device, array->dtype, &array->shape, s->stream,
+		err))
 	    && !(st = kz_array_assign_on(copy, array, s->stream, err))) {
 		s->array = copy;
 		st = scatter_run(s, err);

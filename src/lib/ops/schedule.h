@@ -14,7 +14,8 @@
 
 struct schedule {
 	int threads;  /* of a block: KZ_THREADS */
-	int tile;     /* elements of a block, in a family that cuts its work into tiles: KZ_TILE_SIZE */
+	int tile;     /* elements of a block, in a family that cuts its work into tiles:
+	                 KZ_TILE_SIZE */
 	int each;     /* elements of a thread, in a family that counts these: KZ_PER_THREAD */
 };
 

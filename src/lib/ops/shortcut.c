@@ -2,12 +2,12 @@
 /*
  * Calls like one before.
  *
- * For small arrays a call is all host time.  Most calls differ from an earlier one only in the arrays,
- * which have one shape.  Then types, checks and kernel are the same, too.  What decides about them is
- * a key of a few bits: the operation, and of each operand whether it is an array or a C number, its
- * type, and whether it is the target.  Not kept are: views with gaps, other shapes, addresses that are
- * not multiples of 16, what overlaps, an array that is there twice, and C numbers that do not become
- * floats, whose values would matter.
+ * For small arrays a call is all host time.  Most calls differ from an earlier one only in the
+ * arrays, which have one shape.  Then types, checks and kernel are the same, too.  What decides
+ * about them is a key of a few bits: the operation, and of each operand whether it is an array or a
+ * C number, its type, and whether it is the target.  Not kept are: views with gaps, other shapes,
+ * addresses that are not multiples of 16, what overlaps, an array that is there twice, and C
+ * numbers that do not become floats, whose values would matter.
  *
  * What such a call came to is in the table of kernels (kernels.c), under that key.
  */
@@ -20,11 +20,12 @@
 
 enum { OPERANDS = 3, ALIGNMENT = 16 };
 
-/* From the lowest bit on: 1, 8 bits of the operation, 1 of the schedule, 5 of the target's type, 8 of
- * each operand. */
+/* From the lowest bit on: 1, 8 bits of the operation, 1 of the schedule, 5 of the target's type, 8
+ * of each operand. */
 enum { OP_AT = 1, SCHEDULE_AT = 9, TARGET_AT = 10, OPERANDS_AT = 15 };
 enum { OPERAND_BITS = 8, IS_ARRAY = 1, IS_INT, IS_FLOAT, DTYPE_AT = 2, IS_TARGET_AT = 7 };
-static_assert(EXPR_OPS <= 1 << (SCHEDULE_AT - OP_AT), "an operation fits between 1 and the schedule");
+static_assert(EXPR_OPS <= 1 << (SCHEDULE_AT - OP_AT),
+	"an operation fits between 1 and the schedule");
 static_assert(SCHEDULES <= 1 << (TARGET_AT - SCHEDULE_AT), "so does the kind of schedule");
 static_assert(DTYPE_BUILTIN <= 1 << (OPERANDS_AT - TARGET_AT), "so does the type of the target");
 static_assert(IS_FLOAT < 1 << DTYPE_AT, "so does what an operand is");
@@ -82,7 +83,8 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 	for (size_t i = 0; i < args->count && !call->like; i++) {
 		call->like = args->items[i].kind == KZ_ARG_ARRAY ? args->items[i].value.p : NULL;
 	}
-	if (!object_is(call->like, OBJECT_ARRAY) || call->like->count == 0 || call->like->count > INT32_MAX
+	if (!object_is(call->like, OBJECT_ARRAY) || call->like->count == 0
+	    || call->like->count > INT32_MAX
 	    || args->count > OPERANDS) {
 		return false;
 	}
@@ -90,7 +92,8 @@ bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *ho
 	if (how->into && !shortcut_is_like(call, how->into)) {
 		return false;
 	}
-	uint64_t key = 1 | (uint64_t)op << OP_AT | (uint64_t)schedule_kind(call->device) << SCHEDULE_AT
+	uint64_t key = 1 | (uint64_t)op << OP_AT | (uint64_t)schedule_kind(call->device)
+		<< SCHEDULE_AT
 		| (uint64_t)(how->into ? how->into->dtype : 0) << TARGET_AT;
 	for (size_t i = 0; i < args->count; i++) {
 		uint64_t bits = shortcut_read_operand(call, how->into, args, i);

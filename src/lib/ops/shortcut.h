@@ -14,8 +14,8 @@ struct shortcut {
 	const struct kz_array *like; /* all arrays have its shape */
 };
 
-/* Look at a call; whether it may be one of those that are kept.  All that `how` may have is a target
- * and a stream. */
+/* Look at a call; whether it may be one of those that are kept.  All that `how` may have is a
+ * target and a stream. */
 bool shortcut_read(struct shortcut *call, kz_op op, const struct elementwise *how,
 	const kz_args *args);
 /* Run it, if there was one like it: else false. */

@@ -58,7 +58,8 @@ bool transpose_suits(struct transpose *copy)
 /* The extent of a tile, as in transpose.cuh. */
 static int64_t tile_of(const struct transpose *copy)
 {
-	return copy->size < 4 && !kernels_walk(&transpose_family, copy->device) ? 32 * 4 / copy->size : 32;
+	return copy->size < 4 && !kernels_walk(&transpose_family, copy->device)
+		? 32 * 4 / copy->size : 32;
 }
 
 /* Whether everything lies at multiples of 4 bytes. */

@@ -6,7 +6,8 @@
 #include "lib/core/memory.h"
 
 /*
- * A copy of elements of `size` bytes, 1, 2, 4, 8 or 16.  The target's last axis and the source's axis
+ * A copy of elements of `size` bytes, 1, 2, 4, 8 or 16.  The target's last axis and the source's
+ * axis
  * `turned` are without gaps.  Strides are in bytes.
  */
 struct transpose {

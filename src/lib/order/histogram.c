@@ -2,11 +2,12 @@
 /*
  * How often values occur (kernels/histogram.cuh): histogram, bincount.
  *
- * Counting takes elements without gaps that are numbers of bins, or values of which the kernel finds the
- * bin.  Edges at any distance are searched first (src/lib/order/search.c), which leaves numbers of bins.
+ * Counting takes elements without gaps that are numbers of bins, or values of which the kernel
+ * finds the bin.  Edges at any distance are searched first (src/lib/order/search.c), which leaves
+ * numbers of bins.
  *
- * The greatest number, which bincount has to know, comes out of the same pass: it counts as if all were
- * below GUESS, and counts once more if some are not.
+ * The greatest number, which bincount has to know, comes out of the same pass: it counts as if all
+ * were below GUESS, and counts once more if some are not.
  */
 #include "base/common.h"
 
@@ -29,7 +30,8 @@ enum { BLOCK = 256, GUESS = 1023, SHARED_ROOM = 32768 };
 struct histogram {
 	struct kz_array *from;     /* 1-d without gaps; numbers of bins, or values */
 	struct kz_array *weights;  /* as many float64 without gaps; or NULL */
-	struct kz_array *edges;    /* of bins of equal width, without gaps; NULL: `from` has numbers of bins */
+	struct kz_array *edges;    /* of bins of equal width, without gaps; NULL: `from` has numbers
+	                              of bins */
 	int64_t bins;
 	double low, high;
 	struct kz_stream *stream;
@@ -89,8 +91,8 @@ static kz_status histogram_launch(const struct histogram_launch *launch, struct 
 	kz_error *err)
 {
 	const struct kernels_run run = {
-		.want = {launch->class.combine ? &histogram_sums : &histogram_family, &launch->class,
-			sizeof(launch->class)},
+		.want = {launch->class.combine ? &histogram_sums : &histogram_family,
+			&launch->class, sizeof(launch->class)},
 		.stream = stream,
 		.grid = kz_dim(launch->blocks, 1, 1), .shared_size = launch->shared_size,
 		.params = launch->params, .arrays = launch->arrays,
@@ -110,8 +112,8 @@ static inline int64_t histogram_max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Tiles, and the rows of counters that all of them have.  Sums of weights depend on them, so they follow
- * from the sizes alone; a thread of a tile clears and adds up less than it counts. */
+/* Tiles, and the rows of counters that all of them have.  Sums of weights depend on them, so they
+ * follow from the sizes alone; a thread of a tile clears and adds up less than it counts. */
 static int64_t histogram_tile(struct histogram_plan *plan, struct histogram_class *class,
 	const struct schedule *schedule)
 {
@@ -146,8 +148,9 @@ static kz_status histogram_combine(const struct histogram *what, struct kz_array
 	return bins ? histogram_launch(&launch, what->stream, err) : KZ_OK;
 }
 
-/* How far from an edge, in bins, an element's quotient may be off: by the rounding of edges to their type,
- * also where that is to a multiple of the least number, and by that of float64 on the way. */
+/* How far from an edge, in bins, an element's quotient may be off: by the rounding of edges to
+ * their type, also where that is to a multiple of the least number, and by that of float64 on the
+ * way. */
 static double histogram_slack(const struct histogram *what, double scale)
 {
 	kz_dtype edge = what->edges->dtype;
@@ -175,7 +178,8 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 			.weighted = !!weights},
 		.arrays = {NULL, what->from, seen, what->weights, what->edges},
 	};
-	const struct schedule *schedule = schedule_of(histogram_family.schedules, what->stream->device);
+	const struct schedule *schedule = schedule_of(histogram_family.schedules,
+		what->stream->device);
 	*rows = histogram_tile(&plan, &launch.class, schedule);
 	bool parts = launch.class.weighted && schedule->threads > 1;
 	launch.blocks = plan.tiles * (parts ? divide_up(plan.bins + 1, BLOCK) : 1);
@@ -197,7 +201,8 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 	return array_finish(out, tables, histogram_launch(&launch, what->stream, err));
 }
 
-/* Count, and add up to the first elements of `to`, zeros; for values, and numbers of bins that are good. */
+/* Count, and add up to the first elements of `to`, zeros; for values, and numbers of bins that are
+ * good. */
 static kz_status histogram_run(struct kz_array *to, const struct histogram *what, kz_error *err)
 {
 	struct kz_array *seen = NULL, *tables = NULL;
@@ -206,8 +211,8 @@ static kz_status histogram_run(struct kz_array *to, const struct histogram *what
 	if (!from || from->count == 0) {
 		return KZ_OK;
 	}
-	kz_status st = kz_array_zeros_on(&seen, what->stream->device, KZ_U64, KZ_SHAPE(2), what->stream,
-		err);
+	kz_status st = kz_array_zeros_on(&seen, what->stream->device, KZ_U64, KZ_SHAPE(2),
+		what->stream, err);
 	if (!st && !(st = histogram_count(&tables, &rows, what, seen, err))) {
 		st = histogram_combine(what, to, tables, rows, err);
 	}
@@ -270,7 +275,8 @@ static kz_status histogram_count_all(struct kz_array **tables, int64_t *rows, ui
 	struct kz_array *seen = NULL;
 	kz_status st;
 	what->bins = GUESS;
-	if ((st = kz_array_zeros_on(&seen, what->stream->device, KZ_U64, KZ_SHAPE(2), what->stream, err))
+	if ((st = kz_array_zeros_on(&seen, what->stream->device, KZ_U64, KZ_SHAPE(2), what->stream,
+		err))
 	    || (st = histogram_count(tables, rows, what, seen, err))
 	    || (st = kz_array_get(seen, &notes, sizeof(notes), err))) {
 		goto done;
@@ -279,7 +285,8 @@ static kz_status histogram_count_all(struct kz_array **tables, int64_t *rows, ui
 	if (notes.negative) {
 		st = histogram_refuse(what->from, ~notes.negative, what->stream, err);
 	} else if (notes.most >= INT64_MAX / 64) {
-		st = error_set(err, KZ_RANGE, "bincount: %llu is too large", (unsigned long long)notes.most);
+		st = error_set(err, KZ_RANGE, "bincount: %llu is too large",
+			(unsigned long long)notes.most);
 	} else if (notes.most >= (uint64_t)what->bins) {
 		kz_array_release(*tables);
 		*tables = NULL;
@@ -297,7 +304,8 @@ static kz_status histogram_bincount(kz_array **out, struct histogram *what, int6
 	struct kz_array *tables = NULL, *result = NULL;
 	uint64_t most = 0;
 	int64_t rows = 0;
-	kz_status st = what->from->count ? histogram_count_all(&tables, &rows, &most, what, err) : KZ_OK;
+	kz_status st = what->from->count ? histogram_count_all(&tables, &rows, &most, what, err)
+		: KZ_OK;
 	int64_t length = what->from->count ? (int64_t)most + 1 : 0;
 	if (!st && !(st = kz_array_zeros_on(&result, what->stream->device,
 			what->weights ? KZ_F64 : KZ_I64,
@@ -329,8 +337,9 @@ kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options
 			(long long)how.minlength);
 	}
 	if (array->shape.ndim != 1 || !dtype_is_exact(array->dtype)) {
-		return error_set(err, KZ_INVALID, "bincount: expected one extent of integers, got %s of "
-			"shape %s", dtype_refused(array->dtype), shape_text(&array->shape).text);
+		return error_set(err, KZ_INVALID, "bincount: expected one extent of integers, got "
+			"%s of shape %s", dtype_refused(array->dtype),
+			shape_text(&array->shape).text);
 	}
 	if ((st = stream_pick(&what.stream, array_device(array), how.stream, err))
 	    || (st = indexing_check_wait(array, what.stream, __func__, err))
@@ -374,7 +383,8 @@ static kz_status histogram_range(struct histogram *what, const kz_histogram_opti
 	if (asked && array->count
 	    && ((st = indexing_check_wait(array, what->stream, "kz_histogram", err))
 		|| (st = histogram_extreme(&what->low, KZ_REDUCE_MIN, array, what->stream, err))
-		|| (st = histogram_extreme(&what->high, KZ_REDUCE_MAX, array, what->stream, err)))) {
+		|| (st = histogram_extreme(&what->high, KZ_REDUCE_MAX, array, what->stream,
+			err)))) {
 		return st;
 	}
 	if (!isfinite(what->high - what->low)) {
@@ -382,8 +392,8 @@ static kz_status histogram_range(struct histogram *what, const kz_histogram_opti
 			what->low, what->high);
 	}
 	if (what->high < what->low) {
-		return error_set(err, KZ_INVALID, "histogram: expected a range that ascends, got %g to %g",
-			what->low, what->high);
+		return error_set(err, KZ_INVALID, "histogram: expected a range that ascends, got "
+			"%g to %g", what->low, what->high);
 	}
 	if (what->low == what->high) {
 		what->low -= 0.5;
@@ -406,10 +416,11 @@ static kz_status histogram_uniform(struct histogram *what, kz_array **edges,
 	what->bins = how->bins;
 	if (!(st = elementwise_contiguous(&numbers, array, dtype, what->stream, err))
 	    && !(st = histogram_range(what, how, numbers, err))
-	    && !(st = kz_array_view(&what->from, numbers, KZ_SHAPE(numbers->count), NULL, 0, err))) {
+	    && !(st = kz_array_view(&what->from, numbers, KZ_SHAPE(numbers->count), NULL, 0,
+		err))) {
 		st = kz_array_linspace_on(edges, what->stream->device,
-			dtype_is_float(dtype) ? dtype : KZ_F64, KZ_ARG(what->low), KZ_ARG(what->high),
-			what->bins + 1, 1, what->stream, err);
+			dtype_is_float(dtype) ? dtype : KZ_F64, KZ_ARG(what->low),
+			KZ_ARG(what->high), what->bins + 1, 1, what->stream, err);
 		what->edges = *edges;
 	}
 	kz_array_release(numbers);
@@ -428,15 +439,16 @@ static kz_status histogram_between(struct histogram *what, kz_array **edges,
 		return st;
 	}
 	if (how->edges->count == 0 || dtype_is_complex(how->edges->dtype)) {
-		return error_set(err, KZ_INVALID, "histogram: expected real edges, at least one, got %lld "
-			"of %s", (long long)how->edges->count, dtype_refused(how->edges->dtype));
+		return error_set(err, KZ_INVALID, "histogram: expected real edges, at least one, "
+			"got %lld of %s", (long long)how->edges->count,
+			dtype_refused(how->edges->dtype));
 	}
 	if ((st = search_find_order(&order, how->edges, what->stream, err))) {
 		return st;
 	}
 	if (order.fall != SEARCH_NONE) {
-		return error_set(err, KZ_INVALID, "histogram: expected edges that ascend, but edge %llu is "
-			"below edge %llu", (unsigned long long)order.fall + 1,
+		return error_set(err, KZ_INVALID, "histogram: expected edges that ascend, but edge "
+			"%llu is below edge %llu", (unsigned long long)order.fall + 1,
 			(unsigned long long)order.fall);
 	}
 	what->bins = how->edges->count - 1;
@@ -457,7 +469,8 @@ static kz_status histogram_density(kz_array **out, kz_array *counts, kz_array *e
 	kz_op_options plain = {.size = sizeof(plain), .stream = stream};
 	kz_op_options options = {.size = sizeof(options), .stream = stream, .dtype = KZ_F64};
 	/* Distances of long integers that ascend are exact modulo 2^64. */
-	kz_dtype dtype = kz_array_dtype(edges), exact = dtype == KZ_I64 || dtype == KZ_U64 ? KZ_U64 : KZ_F64;
+	kz_dtype dtype = kz_array_dtype(edges), exact = dtype == KZ_I64 || dtype == KZ_U64 ? KZ_U64
+		: KZ_F64;
 	kz_reduce_options reduce = KZ_REDUCE_OPTIONS_INIT;
 	struct kz_array *wide = NULL, *upper = NULL, *lower = NULL, *widths = NULL;
 	struct kz_array *sum = NULL, *each = NULL;
@@ -488,8 +501,8 @@ static kz_status histogram_make(kz_array **out, struct histogram *what, struct k
 		what->weights ? KZ_F64 : KZ_I64, KZ_SHAPE(what->bins), what->stream, err);
 	if (!st && !(st = histogram_run(counts, what, err))) {
 		st = how->density ? histogram_density(out, counts, edges, what->stream, err)
-			: elementwise_contiguous(out, counts, how->weights ? how->weights->dtype : KZ_I64,
-				what->stream, err);
+			: elementwise_contiguous(out, counts,
+				how->weights ? how->weights->dtype : KZ_I64, what->stream, err);
 	}
 	kz_array_release(counts);
 	return st;
@@ -509,7 +522,8 @@ static kz_status histogram_check(struct histogram *what, const kz_histogram_opti
 	if ((st = stream_pick(&what->stream, array_device(array), how->stream, err))) {
 		return st;
 	}
-	return histogram_weights(&what->weights, how->weights, array, what->stream, "histogram", err);
+	return histogram_weights(&what->weights, how->weights, array, what->stream, "histogram",
+		err);
 }
 
 kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
@@ -528,7 +542,8 @@ kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
 	}
 	st = how->edges ? histogram_between(&what, &between, how, array, err)
 		: histogram_uniform(&what, &between, how, array, err);
-	if (!st && !(st = histogram_make(out, &what, array_device(array), between, how, err)) && edges) {
+	if (!st && !(st = histogram_make(out, &what, array_device(array), between, how, err))
+	    && edges) {
 		*edges = kz_array_retain(between);
 	}
 	kz_array_release(between);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The greatest elements, and partitions: rows split by elements at given places (lib/order/select.h).  What
- * a selection is not worth is sorted.
+ * The greatest elements, and partitions: rows split by elements at given places
+ * (lib/order/select.h).  What a selection is not worth is sorted.
  */
 #include "base/common.h"
 
@@ -16,8 +16,8 @@
 /* The greatest elements */
 
 /* The first `count` elements of sorted rows. */
-static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_array *array, int64_t count,
-	struct sort_axis *along, kz_error *err)
+static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_array *array,
+	int64_t count, struct sort_axis *along, kz_error *err)
 {
 	const kz_sort_options sort = sort_axis_options(along);
 	struct kz_array *order = NULL, *part = NULL, *copy = NULL;
@@ -38,8 +38,8 @@ static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_arra
 }
 
 /* The same: the last of them is selected, those before it and enough that equal it are sorted. */
-static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_array *array, int64_t count,
-	struct sort_axis *along, kz_error *err)
+static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_array *array,
+	int64_t count, struct sort_axis *along, kz_error *err)
 {
 	const kz_sort_options sort = sort_axis_options(along);
 	struct select select = {.device = array_device(array), .stream = along->stream,
@@ -65,8 +65,8 @@ static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_ar
 	return st;
 }
 
-kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count, int64_t axis,
-	int largest, const kz_sort_options *options, kz_error *err)
+kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count,
+	int64_t axis, int largest, const kz_sort_options *options, kz_error *err)
 {
 	struct sort_axis along = {.axis = axis};
 	kz_status st;
@@ -80,8 +80,8 @@ kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_
 	}
 	const int64_t n = array->shape.dims[along.axis];
 	if (count < 0 || count > n) {
-		return error_set(err, KZ_RANGE, "kz_topk: expected 0 to %lld elements of axis %lld, got %lld",
-			(long long)n, (long long)along.axis, (long long)count);
+		return error_set(err, KZ_RANGE, "kz_topk: expected 0 to %lld elements of axis "
+			"%lld, got %lld", (long long)n, (long long)along.axis, (long long)count);
 	}
 	along.descending = largest;
 	st = (count && count <= n / 2 && select_is_worth(array->dtype, n, 1) ? topk_select
@@ -116,8 +116,8 @@ static kz_status partition_places(int64_t places[SELECT_RANKS], const struct par
 	for (int64_t i = 0; i < partition->count; i++) {
 		const int64_t place = kth[i] < 0 ? kth[i] + n : kth[i];
 		if (place < 0 || place >= n) {
-			return error_set(err, KZ_RANGE, "%s: place %lld is out of range for axis %lld of %lld "
-				"elements", partition->call, (long long)kth[i],
+			return error_set(err, KZ_RANGE, "%s: place %lld is out of range for axis "
+				"%lld of %lld elements", partition->call, (long long)kth[i],
 				(long long)partition->along.axis, (long long)n);
 		}
 		int64_t at = min64(i, SELECT_RANKS - 1);
@@ -175,8 +175,8 @@ static kz_status partition_run(kz_array **out, struct partition *partition, kz_a
 		err);
 }
 
-kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count, int64_t axis,
-	const kz_sort_options *options, kz_error *err)
+kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count,
+	int64_t axis, const kz_sort_options *options, kz_error *err)
 {
 	struct partition partition = {.call = __func__, .kth = kth, .count = count,
 		.along.axis = axis};

@@ -93,9 +93,10 @@ static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], d
 	}
 	if (!st) {
 		st = kz_eval(out, share < 0.5
-			? QUANTILE_MIX("a + (b - a) * share") : QUANTILE_MIX("b - (b - a) * (1 - share)"),
-			&op, err, KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
-			KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
+			? QUANTILE_MIX("a + (b - a) * share")
+			: QUANTILE_MIX("b - (b - a) * (1 - share)"), &op, err,
+			KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
+				KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
 	}
 	for (int i = 0; i < 3; i++) {
 		kz_array_release(floats[i]);
@@ -133,8 +134,8 @@ kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 		return st;
 	}
 	if (axes.count != 1 && axes.count != array->shape.ndim) {
-		return error_set(err, KZ_INVALID, "kz_quantile: expected one axis or KZ_ALL_AXES, got %lld "
-			"of %lld", (long long)axes.count, (long long)array->shape.ndim);
+		return error_set(err, KZ_INVALID, "kz_quantile: expected one axis or KZ_ALL_AXES, "
+			"got %lld of %lld", (long long)axes.count, (long long)array->shape.ndim);
 	}
 	bool is_flat = axes.count != 1;
 	int64_t axis = is_flat ? 0 : axes.items[0];

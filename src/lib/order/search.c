@@ -2,8 +2,8 @@
 /*
  * Places among sorted elements (kernels/search.cuh): searchsorted, digitize.
  *
- * The kernels take elements of one type without gaps, so both arrays become their common type first.
- * On the CPU device a block is a warp, whose lanes bisect together.
+ * The kernels take elements of one type without gaps, so both arrays become their common type
+ * first.  On the CPU device a block is a warp, whose lanes bisect together.
  */
 #include "base/common.h"
 
@@ -35,8 +35,8 @@ static void search_write(struct str *source, const void *context)
 	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_add(source, "typedef ");
 	generate_storage(source, class->dtype);
-	str_addf(source, " kz_stored;\ntypedef %s kz_value;\ntypedef %s kz_index;\ntypedef %s kz_place;\n",
-		generate_value(class->dtype), class->wide ? "long long" : "int",
+	str_addf(source, " kz_stored;\ntypedef %s kz_value;\ntypedef %s kz_index;\ntypedef %s "
+		"kz_place;\n", generate_value(class->dtype), class->wide ? "long long" : "int",
 		generate_value(class->place));
 	str_add(source, "static __device__ inline kz_value kz_load(kz_stored a) { return ");
 	generate_load(source, class->dtype, "a");
@@ -101,10 +101,12 @@ kz_status search_run(kz_array **out, const struct search *search, kz_array *valu
 	kz_status st;
 	if ((st = elementwise_contiguous(&elements, sorted, dtype, stream, err))
 	    || (st = elementwise_contiguous(&from, values, dtype, stream, err))
-	    || (st = array_create_on(&places, array_device(sorted), place, &values->shape, stream, err))) {
+	    || (st = array_create_on(&places, array_device(sorted), place, &values->shape, stream,
+		err))) {
 		goto done;
 	}
-	CUdeviceptr address[3] = {array_address(places), array_address(from), array_address(elements)};
+	CUdeviceptr address[3] = {array_address(places), array_address(from),
+		array_address(elements)};
 	void *params[] = {&address[0], &address[1], &address[2], &places->count, &length, &origin,
 		&sign};
 	struct kz_array *const arrays[3] = {places, from, elements};
@@ -157,8 +159,8 @@ static kz_status search_sort(kz_array **out, kz_array *elements, kz_array *sorte
 {
 	kz_status st = object_check_as(sorter, OBJECT_ARRAY, "searchsorted", "sorter", err);
 	if (!st && !shape_equal(&sorter->shape, &elements->shape)) {
-		st = error_set(err, KZ_INVALID, "searchsorted: expected a sorter of shape %s, got %s",
-			shape_text(&elements->shape).text, shape_text(&sorter->shape).text);
+		st = error_set(err, KZ_INVALID, "searchsorted: expected a sorter of shape %s, got "
+			"%s", shape_text(&elements->shape).text, shape_text(&sorter->shape).text);
 	}
 	return st ? st : kz_array_take_on(out, elements, sorter, 0, KZ_INDEX_CHECK, stream, err);
 }
@@ -220,10 +222,11 @@ kz_status kz_digitize(kz_array **out, kz_array *array, kz_array *bins,
 		return st;
 	}
 	if (order.rise != SEARCH_NONE && order.fall != SEARCH_NONE) {
-		return error_set(err, KZ_INVALID, "digitize: expected bins in ascending or descending "
-			"order, but bin %llu is below bin %llu, and bin %llu is below bin %llu",
-			(unsigned long long)order.rise, (unsigned long long)order.rise + 1,
-			(unsigned long long)order.fall + 1, (unsigned long long)order.fall);
+		return error_set(err, KZ_INVALID, "digitize: expected bins in ascending or "
+			"descending order, but bin %llu is below bin %llu, and bin %llu is below "
+			"bin %llu", (unsigned long long)order.rise,
+			(unsigned long long)order.rise + 1, (unsigned long long)order.fall + 1,
+			(unsigned long long)order.fall);
 	}
 	return search_bins(out, array, bins, order.fall != SEARCH_NONE, &how, err);
 }

@@ -29,7 +29,8 @@ struct search {
 };
 
 /* Places of the values' shape.  They are int64, except for SEARCH_BINS, whose numbers have the
- * smallest type that holds them.  Both arrays become their common type first; neither has structs. */
+ * smallest type that holds them.  Both arrays become their common type first; neither has
+ * structs. */
 kz_status search_run(kz_array **out, const struct search *search, kz_array *values, kz_error *err);
 /* Check two arrays of one device, without structs, the first of which is 1-d. */
 kz_status search_check(const kz_array *sorted, const kz_array *values, const char *call,

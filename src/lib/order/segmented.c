@@ -2,9 +2,9 @@
 /*
  * Segments of an array (kernels/segmented.cuh), and runs of equal elements.
  *
- * Runs are segments: they begin where an element differs from the one before, which a comparison and
- * kz_array_nonzero find.  To decode them is to search for each place of the result among the ends of the
- * runs.
+ * Runs are segments: they begin where an element differs from the one before, which a comparison
+ * and kz_array_nonzero find.  To decode them is to search for each place of the result among the
+ * ends of the runs.
  */
 #include "base/common.h"
 
@@ -53,9 +53,11 @@ static void segmented_write(struct str *source, const void *context)
 	str_add(source, " kz_stored;\ntypedef ");
 	generate_storage(source, how->result);
 	str_addf(source, " kz_result;\ntypedef %s kz_acc;\n"
-		"static __device__ inline kz_acc kz_load(kz_stored a) { return ", generate_value(how->result));
+		"static __device__ inline kz_acc kz_load(kz_stored a) { return ",
+		generate_value(how->result));
 	generate_load(source, how->dtype, "a");
-	str_add(source, "; }\nstatic __device__ inline kz_result kz_save(kz_acc a)\n{\n\tkz_result b;\n\t");
+	str_add(source, "; }\nstatic __device__ inline kz_result kz_save(kz_acc a)\n{\n\tkz_result "
+		"b;\n\t");
 	generate_store(source, how->result, "b", "a");
 	str_add(source, "\treturn b;\n}\n");
 	segmented_write_function(source, "kz_op(kz_acc a, kz_acc b)", "operation", how->operation);
@@ -65,22 +67,25 @@ static void segmented_write(struct str *source, const void *context)
 
 /* `tile` is the segments of a block. */
 static const struct kernel_family segmented_family = {
-	"segments", segmented_write, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
+	"segments", segmented_write,
+	{[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
-static kz_status segmented_launch(struct kz_array *to, struct kz_array *from, struct kz_array *offsets,
-	const struct segmented *how, kz_error *err)
+static kz_status segmented_launch(struct kz_array *to, struct kz_array *from,
+	struct kz_array *offsets, const struct segmented *how, kz_error *err)
 {
 	struct {
 		kz_dtype dtype, result;
 		char text[2 * TEXT];
 	} class = {how->dtype, how->result, ""};
-	int len = snprintf(class.text, sizeof(class.text), "%s%c%s", how->operation, '\n', how->neutral);
+	int len = snprintf(class.text, sizeof(class.text), "%s%c%s", how->operation, '\n',
+		how->neutral);
 	CUdeviceptr address[3] = {array_address(to), array_address(from), array_address(offsets)};
 	void *params[] = {&address[0], &address[1], &address[2], &to->count};
 	struct kz_array *const arrays[] = {to, from, offsets};
 	const struct kernels_run run = {
-		.want = {&segmented_family, &class, offsetof(__typeof__(class), text) + (size_t)len, how},
+		.want = {&segmented_family, &class, offsetof(__typeof__(class), text) + (size_t)len,
+			how},
 		.stream = how->stream, .grid = kz_dim(divide_up(to->count, CHUNK), 1, 1),
 		.params = params, .arrays = arrays, .array_count = countof(arrays),
 	};
@@ -95,7 +100,8 @@ static kz_status segmented_run(kz_array **out, struct kz_array *array, struct kz
 	struct kz_array *from = NULL, *result = NULL;
 	kz_status st;
 	if (!(st = elementwise_contiguous(&from, array, how->dtype, how->stream, err))
-	    && !(st = array_create_on(&result, array_device(array), how->result, &shape, how->stream, err))
+	    && !(st = array_create_on(&result, array_device(array), how->result, &shape,
+		how->stream, err))
 	    && result->count) {
 		st = segmented_launch(result, from, offsets, how, err);
 	}
@@ -119,13 +125,14 @@ static const char *segmented_end(kz_dtype dtype, bool greatest)
 }
 
 /* What a reduction of elements of a type is. */
-static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dtype dtype, kz_error *err)
+static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dtype dtype,
+	kz_error *err)
 {
 	bool adds = op == KZ_REDUCE_SUM || op == KZ_REDUCE_PROD;
 	bool extreme = op == KZ_REDUCE_MIN || op == KZ_REDUCE_MAX;
 	if (!adds && !extreme) {
-		return error_set(err, KZ_INVALID, "%s: expected a sum, a product or an extreme, got reduction "
-			"%d", how->call, (int)op);
+		return error_set(err, KZ_INVALID, "%s: expected a sum, a product or an extreme, "
+			"got reduction %d", how->call, (int)op);
 	}
 	if (extreme ? !dtype_is_real(dtype) : !dtype_is_number(dtype)) {
 		return error_set(err, KZ_INVALID, "%s: %s has no %s", how->call,
@@ -140,7 +147,8 @@ static kz_status segmented_find_op(struct segmented *how, kz_reduce_op op, kz_dt
 		how->neutral = segmented_end(dtype, least);
 	} else {
 		how->operation = op == KZ_REDUCE_SUM ? "a + b" : "a * b";
-		how->neutral = op == KZ_REDUCE_SUM ? "kz_acc()" : dtype_is_complex(dtype) ? "kz_acc{1, 0}" : "1";
+		how->neutral = op == KZ_REDUCE_SUM ? "kz_acc()" : dtype_is_complex(dtype)
+			? "kz_acc{1, 0}" : "1";
 	}
 	return KZ_OK;
 }
@@ -158,7 +166,8 @@ static kz_status segmented_check_pair(const struct kz_array *a, const struct kz_
 	const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = segmented_check_line(a, call, err)) || (st = segmented_check_line(b, call, err))) {
+	if ((st = segmented_check_line(a, call, err))
+	    || (st = segmented_check_line(b, call, err))) {
 		return st;
 	}
 	return array_same_device(call, a, b, err);
@@ -170,7 +179,8 @@ static kz_status segmented_options(struct kz_stream **stream, const struct kz_ar
 	if (options && options->size != sizeof(*options)) {
 		return struct_refuse("kz_segment_options", options->size, sizeof(*options), err);
 	}
-	kz_status st = stream_pick(stream, array_device(array), options ? options->stream : NULL, err);
+	kz_status st = stream_pick(stream, array_device(array), options ? options->stream : NULL,
+		err);
 	return st ? st : indexing_check_wait(array, *stream, call, err);
 }
 
@@ -193,8 +203,8 @@ static kz_status segmented_offsets(struct kz_array **out, struct kz_array *offse
 	}
 	st = search_find_order(&order, *out, how->stream, err);
 	if (!st && order.fall != SEARCH_NONE) {
-		st = error_set(err, KZ_INVALID, "%s: expected offsets that ascend, but offset %llu is below "
-			"offset %llu", how->call, (unsigned long long)order.fall + 1,
+		st = error_set(err, KZ_INVALID, "%s: expected offsets that ascend, but offset %llu "
+			"is below offset %llu", how->call, (unsigned long long)order.fall + 1,
 			(unsigned long long)order.fall);
 	}
 	if (st) {
@@ -228,7 +238,8 @@ kz_status kz_segment_reduce(kz_array **out, kz_array *array, kz_array *offsets, 
 	return segmented_reduce(out, array, offsets, &how, err);
 }
 
-kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets, const char *operation,
+kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
+	const char *operation,
 	const char *neutral, const kz_segment_options *options, kz_error *err)
 {
 	struct segmented how = {"segment_combine", operation, neutral, 0, 0, NULL};
@@ -241,8 +252,8 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 		return st;
 	}
 	if (strlen(operation) >= TEXT || strlen(neutral) >= TEXT - 1) {
-		return error_set(err, KZ_INVALID, "segment_combine: operation and neutral element have at "
-			"most %d characters", TEXT - 1);
+		return error_set(err, KZ_INVALID, "segment_combine: operation and neutral element "
+			"have at most %d characters", TEXT - 1);
 	}
 	if (!dtype_is_number(array->dtype)) {
 		return error_set(err, KZ_INVALID, "segment_combine does not take %s",
@@ -254,15 +265,16 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 
 /* Runs */
 
-static kz_status segmented_pair_out(kz_array **first, kz_array **second, const char *call, kz_error *err)
+static kz_status segmented_pair_out(kz_array **first, kz_array **second, const char *call,
+	kz_error *err)
 {
 	out_clear(second, sizeof(*second), call);
 	kz_status st = out_check(first, sizeof(*first), call, err);
 	return st ? st : out_check(second, sizeof(*second), call, err);
 }
 
-kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array *keys, kz_array *values,
-	kz_reduce_op op, const kz_segment_options *options, kz_error *err)
+kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array *keys,
+	kz_array *values, kz_reduce_op op, const kz_segment_options *options, kz_error *err)
 {
 	struct segmented how = {.call = "reduce_by_key"};
 	struct kz_array *offsets = NULL, *each = NULL;
@@ -274,8 +286,8 @@ kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array 
 		return st;
 	}
 	if (keys->count != values->count) {
-		return error_set(err, KZ_INVALID, "reduce_by_key: expected as many values as keys, %lld, got "
-			"%lld", (long long)keys->count, (long long)values->count);
+		return error_set(err, KZ_INVALID, "reduce_by_key: expected as many values as keys, "
+			"%lld, got %lld", (long long)keys->count, (long long)values->count);
 	}
 	if (!(st = runs_find(&offsets, NULL, keys, "a != b", how.stream, err))
 	    && !(st = runs_take(&each, keys, offsets, how.stream, err))
@@ -309,8 +321,8 @@ kz_status kz_run_length_encode(kz_array **out_values, kz_array **out_lengths, kz
 }
 
 /* Where runs end; *total of the last one. */
-static kz_status segmented_find_ends(struct kz_array **out, int64_t *total, struct kz_array *lengths,
-	struct kz_stream *stream, kz_error *err)
+static kz_status segmented_find_ends(struct kz_array **out, int64_t *total,
+	struct kz_array *lengths, struct kz_stream *stream, kz_error *err)
 {
 	const struct index_range range = {0, INT64_MAX, "lengths", KZ_INDEX_CHECK};
 	struct kz_array *good = NULL, *last = NULL;
@@ -340,11 +352,13 @@ kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengt
 		return st;
 	}
 	if (values->count != lengths->count) {
-		return error_set(err, KZ_INVALID, "run_length_decode: expected as many lengths as values, "
-			"%lld, got %lld", (long long)values->count, (long long)lengths->count);
+		return error_set(err, KZ_INVALID, "run_length_decode: expected as many lengths as "
+			"values, %lld, got %lld", (long long)values->count,
+			(long long)lengths->count);
 	}
 	if (!(st = segmented_find_ends(&ends, &total, lengths, stream, err)) && total == 0) {
-		st = kz_array_zeros_on(out, array_device(values), values->dtype, KZ_SHAPE(0), stream, err);
+		st = kz_array_zeros_on(out, array_device(values), values->dtype, KZ_SHAPE(0),
+			stream, err);
 	} else if (!st && !(st = kz_array_arange_on(&line, array_device(values), KZ_I64, KZ_ARG(0),
 			KZ_ARG(total), KZ_ARG(1), stream, err))
 	    && !(st = search_run(&places, &(struct search){ends, SEARCH_RIGHT, false, stream}, line,

@@ -3,10 +3,10 @@
  * The elements at given ranks of rows without gaps, by a radix selection (kernels/select.cuh), and
  * rows split by them.
  *
- * Passes narrow the range of keys in which the element at a rank lies, by 11 bits each.  Each has two
- * launches: the tiles count and keep the keys in the range, and a block for each row picks the next
- * range.  The host never looks at a result.  It launches as many passes as the keys' bits may need;
- * those of a row whose element is found do nothing.
+ * Passes narrow the range of keys in which the element at a rank lies, by 11 bits each.  Each has
+ * two launches: the tiles count and keep the keys in the range, and a block for each row picks the
+ * next range.  The host never looks at a result.  It launches as many passes as the keys' bits may
+ * need; those of a row whose element is found do nothing.
  */
 #include "base/common.h"
 
@@ -24,8 +24,8 @@
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, BLOCK = 256 }; /* as in select.cuh */
 enum { MOST_SAMPLES = 8192, SAMPLE_STEP = 32 };
 
-/* A row of fewer elements is sorted about as fast as the launches of a selection take.  A row is searched
- * for each rank by itself, and a sort takes as long as some searches. */
+/* A row of fewer elements is sorted about as fast as the launches of a selection take.  A row is
+ * searched for each rank by itself, and a sort takes as long as some searches. */
 enum { SELECT_ROW = 16384 };
 
 /* struct kz_state of select.cuh */
@@ -49,7 +49,8 @@ struct select_target {
 
 bool select_is_worth(kz_dtype dtype, int64_t n, int64_t ranks)
 {
-	return key_order_bits(dtype) && key_order_parts(dtype) == 1 && n >= SELECT_ROW && ranks > 0 && ranks <= SELECT_RANKS;
+	return key_order_bits(dtype) && key_order_parts(dtype) == 1 && n >= SELECT_ROW && ranks > 0
+		&& ranks <= SELECT_RANKS;
 }
 
 /* Kernels */
@@ -64,7 +65,8 @@ struct select_class {
 
 static void select_write_source(struct str *source, const void *context)
 {
-	static const char *const kernels[] = {"SAMPLE", "NARROW", "PICK", "GIVE", "CLASSES", "SPLIT"};
+	static const char *const kernels[] = {"SAMPLE", "NARROW", "PICK", "GIVE", "CLASSES",
+		"SPLIT"};
 	const struct select_class *class = context;
 	key_order_write(source, class->bits, 1);
 	str_addf(source, "#define KZ_%s\n", kernels[class->kernel]);
@@ -76,17 +78,18 @@ static void select_write_source(struct str *source, const void *context)
 }
 
 static const struct kernel_family select_family = {
-	"select", select_write_source, {[SCHEDULE_MANY] = {BLOCK, 16384}, [SCHEDULE_ONE] = {1, 131072}},
+	"select", select_write_source,
+	{[SCHEDULE_MANY] = {BLOCK, 16384}, [SCHEDULE_ONE] = {1, 131072}},
 };
 
 /* One kernel with its parameters; `out` is what it writes besides, or NULL. */
-static kz_status select_launch(const struct select *select, enum select_kernel kernel, int64_t blocks,
-	void **params, struct kz_array *const out[2], kz_error *err)
+static kz_status select_launch(const struct select *select, enum select_kernel kernel,
+	int64_t blocks, void **params, struct kz_array *const out[2], kz_error *err)
 {
 	const struct select_class class = {kernel, key_order_bits(select->rows->dtype),
 		kernel >= CLASSES ? select->ranks : 0};
-	struct kz_array *const arrays[] = {select->rows, select->kept, select->sizes, select->counts,
-		select->states, out ? out[0] : NULL, out ? out[1] : NULL};
+	struct kz_array *const arrays[] = {select->rows, select->kept, select->sizes,
+		select->counts, select->states, out ? out[0] : NULL, out ? out[1] : NULL};
 	const struct kernels_run run = {
 		.want = {&select_family, &class, sizeof(class)}, .stream = select->stream,
 		.grid = kz_dim(blocks, 1, 1), .params = params,
@@ -117,8 +120,8 @@ static struct select_rows select_rows_of(const struct select *select, int rank)
 	};
 }
 
-/* Ranks of a sample which the element at a rank of the row lies between, most likely: three standard
- * deviations of its own from it.  -1: from the least key on, or to the greatest. */
+/* Ranks of a sample which the element at a rank of the row lies between, most likely: three
+ * standard deviations of its own from it.  -1: from the least key on, or to the greatest. */
 static void select_bounds(int64_t *first, int64_t *last, int64_t samples, int64_t rank, int64_t n)
 {
 	*first = *last = -1;
@@ -134,14 +137,17 @@ static kz_status select_rank(struct select *select, int which, int64_t rank, kz_
 {
 	struct select_rows rows = select_rows_of(select, which);
 	const int bits = key_order_bits(select->rows->dtype);
-	int64_t samples = bits > DIGIT_BITS ? min64(rows.n / SAMPLE_STEP, MOST_SAMPLES) : 0, first, last;
-	int passes = (int)divide_up(bits, DIGIT_BITS) + (samples ? 1 : 0); /* one for a bad sample */
+	int64_t samples = bits > DIGIT_BITS ? min64(rows.n / SAMPLE_STEP, MOST_SAMPLES) : 0, first,
+		last;
+	/* one for a bad sample */
+	int passes = (int)divide_up(bits, DIGIT_BITS) + (samples ? 1 : 0);
 	select_bounds(&first, &last, samples, rank, rows.n);
 	void *sample_params[] = {&rows, &samples, &first, &last};
 	void *narrow_params[] = {&rows}, *pick_params[] = {&rows, &rank};
 	kz_status st = select_launch(select, SAMPLE, rows.rows, sample_params, NULL, err);
 	for (int pass = 0; pass < passes && !st; pass++) {
-		if (!(st = select_launch(select, NARROW, rows.rows * rows.tiles, narrow_params, NULL, err))) {
+		if (!(st = select_launch(select, NARROW, rows.rows * rows.tiles, narrow_params,
+			NULL, err))) {
 			st = select_launch(select, PICK, rows.rows, pick_params, NULL, err);
 		}
 	}
@@ -153,7 +159,8 @@ kz_status select_run(struct select *select, const int64_t *ranks, int count, kz_
 	const kz_shape *shape = &select->rows->shape;
 	const int64_t rows = shape->dims[0];
 	const kz_dtype word = dtype_part(select->rows->dtype);
-	const kz_shape sizes = KZ_SHAPE(rows, select_tiles(select)), counts = KZ_SHAPE(rows, DIGITS);
+	const kz_shape sizes = KZ_SHAPE(rows, select_tiles(select)),
+		counts = KZ_SHAPE(rows, DIGITS);
 	const kz_shape states = KZ_SHAPE(count, rows, (int64_t)sizeof(struct select_state));
 	kz_status st;
 	select->ranks = count;
@@ -161,11 +168,12 @@ kz_status select_run(struct select *select, const int64_t *ranks, int count, kz_
 		return KZ_OK;
 	}
 	if ((st = array_create_on(&select->kept, select->device, word, shape, select->stream, err))
-	    || (st = array_create_on(&select->sizes, select->device, KZ_U32, &sizes, select->stream, err))
-	    || (st = array_create_on(&select->counts, select->device, KZ_U64, &counts, select->stream,
+	    || (st = array_create_on(&select->sizes, select->device, KZ_U32, &sizes, select->stream,
 		err))
-	    || (st = array_create_on(&select->states, select->device, KZ_U8, &states, select->stream,
-		err))) {
+	    || (st = array_create_on(&select->counts, select->device, KZ_U64, &counts,
+		select->stream, err))
+	    || (st = array_create_on(&select->states, select->device, KZ_U8, &states,
+		select->stream, err))) {
 		return st;
 	}
 	for (int which = 0; which < count && !st; which++) {
@@ -189,8 +197,8 @@ kz_status select_give(struct kz_array *out[3], struct select *select, int64_t ra
 {
 	const int64_t rows = select->rows->shape.dims[0], size = kz_dtype_size(select->rows->dtype);
 	struct kz_array *all = NULL;
-	kz_status st = array_create_on(&all, select->device, select->rows->dtype, &KZ_SHAPE(3, rows),
-		select->stream, err);
+	kz_status st = array_create_on(&all, select->device, select->rows->dtype,
+		&KZ_SHAPE(3, rows), select->stream, err);
 	if (!st && rows) {
 		struct select_rows params_rows = select_rows_of(select, 0);
 		CUdeviceptr to = array_address(all);
@@ -216,16 +224,20 @@ static kz_status select_split_rows(struct select *select, struct kz_array *const
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	kz_status st;
 	if (!(st = array_create_on(&counts, select->device, KZ_I64, &shape, select->stream, err))
-	    && !(st = array_create_on(&places, select->device, KZ_I64, &shape, select->stream, err))) {
+	    && !(st = array_create_on(&places, select->device, KZ_I64, &shape, select->stream,
+		err))) {
 		CUdeviceptr counts_at = array_address(counts), places_at = array_address(places);
-		void *count_params[] = {&rows, &counts_at}, *split_params[] = {&rows, &places_at, &target};
+		void *count_params[] = {&rows, &counts_at},
+			*split_params[] = {&rows, &places_at, &target};
 		struct kz_array *const counted[2] = {counts, NULL};
 		scan.exclusive = 1;
 		scan.stream = select->stream;
 		scan.into = places;
-		if (!(st = select_launch(select, CLASSES, rows.rows * rows.tiles, count_params, counted, err))
+		if (!(st = select_launch(select, CLASSES, rows.rows * rows.tiles, count_params,
+			counted, err))
 		    && !(st = kz_scan(NULL, counts, "a + b", "0", &scan, err))) {
-			st = select_launch(select, SPLIT, rows.rows * rows.tiles, split_params, out, err);
+			st = select_launch(select, SPLIT, rows.rows * rows.tiles, split_params, out,
+				err);
 		}
 	}
 	kz_array_release(counts);
@@ -241,7 +253,8 @@ kz_status select_split(struct kz_array **values, struct kz_array **indexes, stru
 	struct kz_array *out[2] = {NULL, NULL};
 	kz_status st = KZ_OK;
 	if (values) {
-		st = array_create_on(&out[0], select->device, select->rows->dtype, &shape, select->stream, err);
+		st = array_create_on(&out[0], select->device, select->rows->dtype, &shape,
+			select->stream, err);
 	}
 	if (indexes && !st) {
 		st = array_create_on(&out[1], select->device, KZ_I64, &shape, select->stream, err);

@@ -47,14 +47,17 @@ static kz_status sets_begin(struct sets *sets, kz_array *array, const kz_set_opt
 
 static void sets_end(struct sets *sets)
 {
-	struct kz_array *all[] = {sets->flat, sets->order, sets->sorted, sets->offsets, sets->marks};
+	struct kz_array *all[] = {sets->flat, sets->order, sets->sorted, sets->offsets,
+		sets->marks};
 	for (size_t i = 0; i < countof(all); i++) {
 		kz_array_release(all[i]);
 	}
 }
 
-/* For each element the number of its run: the marks before it in the order, put where it came from. */
-static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_shape *shape, kz_error *err)
+/* For each element the number of its run: the marks before it in the order, put where it came
+ * from. */
+static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_shape *shape,
+	kz_error *err)
 {
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	struct kz_array *marks = NULL, *runs = NULL, *places = NULL, *numbers = NULL;
@@ -65,7 +68,8 @@ static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_s
 	    && !(st = kz_eval(&numbers, "a - 1", &sets->op, err, KZ_VARS(KZ_VAR("a", runs))))
 	    && !(st = kz_array_create_on(&places, array_device(sets->flat), KZ_I64,
 		KZ_SHAPE(sets->flat->count), sets->stream, err))
-	    && !(st = kz_array_put_on(places, sets->order, numbers, KZ_INDEX_WRAP, sets->stream, err))) {
+	    && !(st = kz_array_put_on(places, sets->order, numbers, KZ_INDEX_WRAP, sets->stream,
+		err))) {
 		st = kz_array_reshape_view(out, places, *shape, err);
 	}
 	kz_array_release(marks);
@@ -75,7 +79,8 @@ static kz_status sets_invert(kz_array **out, const struct sets *sets, const kz_s
 	return st;
 }
 
-/* The elements in order; with their indexes only if these are needed, since they take more memory. */
+/* The elements in order; with their indexes only if these are needed, since they take more
+ * memory. */
 static kz_status sets_sort(struct sets *sets, bool with_order, kz_error *err)
 {
 	if (!with_order) {
@@ -113,8 +118,10 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 	}
 	kz_status st = sets_begin(&sets, array, options, err);
 	if (!st && !(st = sets_sort(&sets, index || inverse, err))
-	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream, err))
-	    && !(st = WANTED(values, runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
+	    && !(st = runs_find(&sets.offsets, &sets.marks, sets.sorted, nan_are_equal, sets.stream,
+		err))
+	    && !(st = WANTED(values,
+		runs_take(values, sets.sorted, sets.offsets, sets.stream, err)))
 	    && !(st = WANTED(index, runs_take(index, sets.order, sets.offsets, sets.stream, err)))
 	    && !(st = WANTED(inverse, sets_invert(inverse, &sets, &array->shape, err)))) {
 		st = WANTED(counts, kz_diff(counts, sets.offsets, 1, 0, &sets.op, err));
@@ -127,8 +134,8 @@ kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_
 }
 
 /* Whether each element of an array, of any shape, is one of those that sets_begin has laid flat. */
-static kz_status sets_find_among(kz_array **out, const struct sets *others, const struct kz_array *among,
-	struct kz_array *array, kz_error *err)
+static kz_status sets_find_among(kz_array **out, const struct sets *others,
+	const struct kz_array *among, struct kz_array *array, kz_error *err)
 {
 	kz_search_options search = KZ_SEARCH_OPTIONS_INIT;
 	struct kz_array *sorted = NULL, *places = NULL, *nearest = NULL;
@@ -141,7 +148,8 @@ static kz_status sets_find_among(kz_array **out, const struct sets *others, cons
 	}
 	if (!(st = kz_sort(&sorted, others->flat, 0, &others->sort, err))
 	    && !(st = kz_searchsorted(&places, sorted, array, &search, err))
-	    && !(st = kz_array_take_on(&nearest, sorted, places, 0, KZ_INDEX_CLIP, others->stream, err))) {
+	    && !(st = kz_array_take_on(&nearest, sorted, places, 0, KZ_INDEX_CLIP, others->stream,
+		err))) {
 		st = kz_eval(out, others->inverts ? "a != b" : "a == b", &others->op, err,
 			KZ_VARS(KZ_VAR("a", array), KZ_VAR("b", nearest)));
 	}

@@ -2,14 +2,14 @@
 /*
  * Sorts along an axis, by a radix sort of rows (kernels/sort.cuh).
  *
- * A sort brings its keys, and values if there are some, to rows without gaps: the axis is moved to the
- * end, and the axis of the result is moved back.  Short rows, and many rows, are sorted by a block
- * each, in one launch.  A long row is cut into tiles, and each pass is three steps: the counts of the
- * digits of each tile, their running sums, and the move.  The host never looks at a result: a pass
- * that moves nothing says so in `states` on the device.
+ * A sort brings its keys, and values if there are some, to rows without gaps: the axis is moved to
+ * the end, and the axis of the result is moved back.  Short rows, and many rows, are sorted by a
+ * block each, in one launch.  A long row is cut into tiles, and each pass is three steps: the
+ * counts of the digits of each tile, their running sums, and the move.  The host never looks at a
+ * result: a pass that moves nothing says so in `states` on the device.
  *
- * On a device that runs a thread at a time the keys of a long row are first moved to buckets that a cache holds
- * (kernels/sort_buckets.cuh).
+ * On a device that runs a thread at a time the keys of a long row are first moved to buckets that a
+ * cache holds (kernels/sort_buckets.cuh).
  */
 #include "base/common.h"
 
@@ -30,7 +30,8 @@
 enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
 enum { ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
 
-enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096, /* sort_buckets.cuh */
+/* sort_buckets.cuh */
+enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096,
 	BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
 
 enum sort_payload { NOTHING, INDEXES, VALUES };
@@ -63,7 +64,8 @@ struct sort {
 
 /* Kernels */
 
-/* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are one. */
+/* Those of sort.cuh are a module, of which ROW is the first, and those of sort_buckets.cuh are
+ * one. */
 enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
 
 static const char *const sort_names[] = {NULL, "kz_count_tile", "kz_move_tile", "kz_finish",
@@ -186,12 +188,14 @@ static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 {
 	struct sort_rows *rows = &sort->rows;
 	const int64_t size = kz_dtype_size(sort->dtype);
-	const int64_t keys = min64(BUCKET_KEYS, BUCKET_SIZE / (size + (sort->payload ? sort->value_size : 0)));
+	const int64_t keys = min64(BUCKET_KEYS,
+		BUCKET_SIZE / (size + (sort->payload ? sort->value_size : 0)));
 	int buckets = (int)min64(divide_up(rows->n, keys), MOST_BUCKETS);
 	const int64_t all = buckets + OWN_BUCKETS;
 	rows->tiles = divide_up(rows->n, BUCKET_TILE);
 	const kz_shape shape = KZ_SHAPE(rows->rows, all * rows->tiles);
-	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2)); /* struct kz_table */
+	/* struct kz_table */
+	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2));
 	kz_scan_options scan = KZ_SCAN_OPTIONS_INIT;
 	kz_status st;
 	if ((st = array_create_on(&sort->counts, sort->device, KZ_I64, &shape, sort->along.stream,
@@ -222,8 +226,8 @@ static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 	return sort_launch(sort, SORT_BUCKETS, rows->rows * all, sort_params, err);
 }
 
-/* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1] and
- * indexes. */
+/* Sort keys[0], and values[0], into buffers that it makes: the results are in keys[1], values[1]
+ * and indexes. */
 static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 {
 	const kz_shape *shape = &sort->keys[0]->shape;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorts by a comparison that the caller writes in CUDA C: a merge sort of rows (kernels/sort_merge.cuh).
+ * Sorts by a comparison that the caller writes in CUDA C: a merge sort of rows
+ * (kernels/sort_merge.cuh).
  *
- * Threads make short runs, and then each pass merges runs two by two, to and fro between two buffers.
- * How many passes there are depends on the length of a row only, so the last one fills buffer 0.
+ * Threads make short runs, and then each pass merges runs two by two, to and fro between two
+ * buffers.  How many passes there are depends on the length of a row only, so the last one fills
+ * buffer 0.
  */
 #include "base/common.h"
 
@@ -64,13 +66,16 @@ static void merge_write_source(struct str *source, const void *context)
 		user_text_add(source, "sort", "preamble", merge->preamble, "");
 	}
 	str_addf(source, "typedef %s kz_element;\n"
-		"static_assert(sizeof(kz_element) == %lld, \"the dtype was registered with %lld bytes\");\n"
-		"static __device__ inline bool kz_less(const kz_element &%s, const kz_element &%s)\n"
+		"static_assert(sizeof(kz_element) == %lld, "
+		"\"the dtype was registered with %lld bytes\");\n"
+		"static __device__ inline bool kz_less(const kz_element &%s, "
+		"const kz_element &%s)\n"
 		"{\nreturn", type, (long long)kz_dtype_size(dtype), (long long)kz_dtype_size(dtype),
 		merge->along.descending ? "b" : "a", merge->along.descending ? "a" : "b");
 	user_text_add(source, "sort", "comparison", merge->less, ";");
 	str_addf(source, "}\n#define KZ_%s\n#define KZ_INDEXES %d\n"
-		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE", merge->with_indexes);
+		"#line 1 \"sort_merge.cuh\"\n", kernel->runs ? "RUNS" : "MERGE",
+		merge->with_indexes);
 	str_add(source, device_sort_merge);
 }
 
@@ -84,7 +89,8 @@ static const struct kernel_family merge_family = {
 static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size, void **params,
 	kz_error *err)
 {
-	const int64_t threads = merge->from->shape.dims[0] * divide_up(merge->from->shape.dims[1], size);
+	const int64_t threads = merge->from->shape.dims[0] * divide_up(merge->from->shape.dims[1],
+		size);
 	const int block = schedule_of(merge_family.schedules, merge->device)->threads;
 	struct merge_kernel kernel = {merge, runs};
 	struct str key = STR_INIT;

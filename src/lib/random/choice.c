@@ -2,10 +2,11 @@
 /*
  * Permutations and samples.
  *
- * A permutation is the order of random keys.  The keys have 63 bits, so that two of n keys are equal with
- * a probability below n^2 / 2^64, and only then the order of these two is not random.  A sample
- * without replacement is the beginning of one.  With weights the keys are exponential numbers over
- * the weights (Efraimidis, Spirakis, "Weighted random sampling with a reservoir", 2006).
+ * A permutation is the order of random keys.  The keys have 63 bits, so that two of n keys are
+ * equal with a probability below n^2 / 2^64, and only then the order of these two is not random.  A
+ * sample without replacement is the beginning of one.  With weights the keys are exponential
+ * numbers over the weights (Efraimidis, Spirakis, "Weighted random sampling with a reservoir",
+ * 2006).
  */
 #include "base/common.h"
 
@@ -24,7 +25,8 @@
 
 #include <math.h>
 
-/* The indexes that sort an array of keys; the first `count` of them, without the memory of the others. */
+/* The indexes that sort an array of keys; the first `count` of them, without the memory of the
+ * others. */
 static kz_status choice_order(kz_array **out, struct kz_array *keys, int64_t count,
 	struct kz_stream *stream, kz_error *err)
 {
@@ -50,7 +52,8 @@ static kz_status choice_distinct(kz_array **out, kz_random *rng, int64_t n, int6
 {
 	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	struct kz_array *keys = NULL;
-	kz_status st = kz_random_integers(&keys, rng, KZ_I64, KZ_SHAPE(n), 0, INT64_MAX, &options, err);
+	kz_status st = kz_random_integers(&keys, rng, KZ_I64, KZ_SHAPE(n), 0, INT64_MAX, &options,
+		err);
 	st = st ? st : choice_order(out, keys, count, stream, err);
 	kz_array_release(keys);
 	return st;
@@ -67,14 +70,16 @@ kz_status kz_random_shuffle(kz_array *array, kz_random *rng, kz_stream *stream, 
 {
 	struct kz_array *order = NULL, *shuffled = NULL;
 	kz_status st;
-	if ((st = object_check(array, OBJECT_ARRAY, err)) || (st = object_check(rng, OBJECT_RANDOM, err))
+	if ((st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = object_check(rng, OBJECT_RANDOM, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
 	if (!array->shape.ndim) {
 		return error_set(err, KZ_INVALID, "kz_random_shuffle: a 0-d array has no rows");
 	}
-	if (!(st = choice_distinct(&order, rng, array->shape.dims[0], array->shape.dims[0], stream, err))
+	if (!(st = choice_distinct(&order, rng, array->shape.dims[0], array->shape.dims[0], stream,
+		err))
 	    && !(st = kz_array_take_on(&shuffled, array, order, 0, KZ_INDEX_WRAP, stream, err))) {
 		st = kz_array_assign_on(array, shuffled, stream, err);
 	}
@@ -104,15 +109,18 @@ static kz_status choice_check_weights(const struct choice *choice, int replace, 
 	if (!choice->n) {
 		return KZ_OK;
 	}
-	if ((st = kz_reduce_get(&least, sizeof(least), KZ_REDUCE_MIN, choice->weights, &options, err))
-	    || (st = kz_reduce_get(&sum, sizeof(sum), KZ_REDUCE_SUM, choice->weights, &options, err))
+	if ((st = kz_reduce_get(&least, sizeof(least), KZ_REDUCE_MIN, choice->weights, &options,
+		err))
+	    || (st = kz_reduce_get(&sum, sizeof(sum), KZ_REDUCE_SUM, choice->weights, &options,
+		err))
 	    || (st = kz_reduce_get(&nonzero, sizeof(nonzero), KZ_REDUCE_COUNT_NONZERO,
 		choice->weights, &options, err))) {
 		return st;
 	}
 	if (!(least >= 0) || !isfinite(sum)) {
-		return error_set(err, KZ_INVALID, "kz_random_choice: expected finite weights of at least 0 "
-			"with a finite sum, got %.17g as the least and %.17g as the sum", least, sum);
+		return error_set(err, KZ_INVALID, "kz_random_choice: expected finite weights of at "
+			"least 0 with a finite sum, got %.17g as the least and %.17g as the sum",
+			least, sum);
 	}
 	if (choice->count > (replace ? nonzero > 0 ? INT64_MAX : 0 : nonzero)) {
 		return error_set(err, KZ_INVALID, "kz_random_choice: expected at most as many "
@@ -159,8 +167,8 @@ static kz_status choice_search(kz_array **out, const struct choice *choice, kz_e
 	const kz_shape shape = KZ_SHAPE(choice->count);
 	struct kz_array *numbers = NULL, *sums = NULL, *made = NULL;
 	kz_status st;
-	if ((st = kz_random_draw(&numbers, choice->rng, KZ_RANDOM_UNIFORM, KZ_F64, shape, 0, 1, &options,
-		err))
+	if ((st = kz_random_draw(&numbers, choice->rng, KZ_RANDOM_UNIFORM, KZ_F64, shape, 0, 1,
+		&options, err))
 	    || (st = kz_cumsum_on(&sums, choice->weights, 0, choice->stream, err))
 	    || (st = array_create_on(&made, array_device(numbers), KZ_I64, &shape, choice->stream,
 		err))) {
@@ -196,8 +204,8 @@ static kz_status choice_run(kz_array **out, const struct choice *choice, int rep
 		return replace ? choice_search(out, choice, err) : choice_weigh(out, choice, err);
 	}
 	if (replace && choice->n) {
-		return kz_random_integers(out, choice->rng, KZ_I64, KZ_SHAPE(choice->count), 0, choice->n,
-			&options, err);
+		return kz_random_integers(out, choice->rng, KZ_I64, KZ_SHAPE(choice->count), 0,
+			choice->n, &options, err);
 	}
 	return choice_distinct(out, choice->rng, choice->n, choice->count, choice->stream, err);
 }
@@ -214,16 +222,18 @@ kz_status kz_random_choice(kz_array **out, kz_random *rng, int64_t n, int64_t co
 	}
 	if (n < 0 || count < 0 || (!replace && count > n) || (count && !n)) {
 		return error_set(err, KZ_INVALID, "kz_random_choice: cannot choose %lld of %lld %s",
-			(long long)count, (long long)n, replace ? "with replacement" : "without replacement");
+			(long long)count, (long long)n, replace ? "with replacement"
+			: "without replacement");
 	}
 	if (weights && (weights->shape.ndim != 1 || weights->count != n
 		|| !kz_dtype_can_cast(weights->dtype, KZ_F64))) {
-		return error_set(err, KZ_INVALID, "kz_random_choice: expected %lld real numbers as weights, "
-			"got %s of shape %s", (long long)n, dtype_refused(weights->dtype),
+		return error_set(err, KZ_INVALID, "kz_random_choice: expected %lld real numbers as "
+			"weights, got %s of shape %s", (long long)n, dtype_refused(weights->dtype),
 			shape_text(&weights->shape).text);
 	}
 	if (weights && ((st = stream_pick(&choice.stream, array_device(weights), stream, err))
-		|| (st = elementwise_contiguous(&choice.weights, weights, KZ_F64, choice.stream, err))
+		|| (st = elementwise_contiguous(&choice.weights, weights, KZ_F64, choice.stream,
+			err))
 		|| (st = choice_check_weights(&choice, replace, err)))) {
 		goto done;
 	}

@@ -5,9 +5,9 @@
  *
  * The generator is MT19937 of Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8 (1998),
  * with the seeding of their version of 2002.  The rules are those of numpy's RandomState, whose
- * stream numpy has frozen (NEP 19), and of PyTorch's CPU generator.  How many words a rule uses, and
- * in which order, is part of it: a program draws the same numbers as the original only if all draws
- * before used the same words.
+ * stream numpy has frozen (NEP 19), and of PyTorch's CPU generator.  How many words a rule uses,
+ * and in which order, is part of it: a program draws the same numbers as the original only if all
+ * draws before used the same words.
  */
 #include "base/common.h"
 

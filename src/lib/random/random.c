@@ -2,10 +2,10 @@
 /*
  * Random numbers on the device (kernels/random.cuh, kernels/draw.cuh).
  *
- * A number is a function of the seed, the stream and its offset, so the kernel has no state, and any
- * block of any grid can compute it.  A distribution is a row of a table: what numbers of bits it is
- * made of, and an expression of these.  The kernel writes row-major elements without gaps of the type
- * that is drawn.  Any other target gets a copy of them.
+ * A number is a function of the seed, the stream and its offset, so the kernel has no state, and
+ * any block of any grid can compute it.  A distribution is a row of a table: what numbers of bits
+ * it is made of, and an expression of these.  The kernel writes row-major elements without gaps of
+ * the type that is drawn.  Any other target gets a copy of them.
  */
 #include "base/common.h"
 
@@ -83,7 +83,8 @@ static const struct random_row random_rows[] = {
 	[KZ_RANDOM_POISSON] = {"poisson", PLACE, COUNTS, "kz_poisson(place, a)", {"mean"}, {MEAN}},
 	[KZ_RANDOM_BINOMIAL] = {"binomial", PLACE, COUNTS, "kz_binomial(place, a, b)",
 		{"number of trials", "probability"}, {TRIALS, PROBABILITY}},
-	[KZ_RANDOM_BERNOULLI] = {"bernoulli", UNIT, TRUTHS, "x < a", {"probability"}, {PROBABILITY}},
+	[KZ_RANDOM_BERNOULLI] = {"bernoulli", UNIT, TRUTHS, "x < a", {"probability"},
+		{PROBABILITY}},
 	[RANDOM_INTEGERS] = {"integers", BELOW, INTEGERS, "(kz_u64)a + x", {NULL}, {ANY}},
 };
 
@@ -183,7 +184,8 @@ static int random_per(const struct random_row *row, kz_dtype dtype)
 
 static void random_write_source(struct str *source, const void *context)
 {
-	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL 2\n"
+	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL "
+		"2\n"
 		"#define KZ_BELOW 3\n#define KZ_PLACE 4\n";
 	const struct random_class *class = context;
 	const struct random_row *row = &random_rows[class->row];
@@ -204,7 +206,8 @@ static int random_digits(kz_dtype dtype)
 }
 
 static const struct kernel_family random_family = {
-	"random", random_write_source, {[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
+	"random", random_write_source,
+	{[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
 /* Fill an array without gaps. */
@@ -221,7 +224,8 @@ static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz
 		(void *)&draw->a, (void *)&draw->b};
 	struct kernels_run run = {
 		.want = {&random_family, &class, sizeof(class), .what = draw->row->name},
-		.stream = draw->stream, .grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1, 1),
+		.stream = draw->stream, .grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1,
+			1),
 		.params = params, .arrays = &array, .array_count = 1,
 	};
 	kz_status st;
@@ -243,8 +247,8 @@ static kz_status random_target(struct draw *draw, const struct elementwise *how,
 	const struct kz_array *into = how->into;
 	struct kz_device *dev = draw->rng->device;
 	if (into && kz_array_device(into) != dev) {
-		return error_set(err, KZ_INVALID, "cannot draw on %s into an array on %s", dev->name,
-			kz_array_device(into)->name);
+		return error_set(err, KZ_INVALID, "cannot draw on %s into an array on %s",
+			dev->name, kz_array_device(into)->name);
 	}
 	if (into && !shape_equal(&into->shape, &draw->shape)) {
 		return error_set(err, KZ_INVALID, "%s: shape %s does not fit into %s",

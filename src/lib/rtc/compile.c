@@ -471,7 +471,8 @@ static bool compile_apply_names(struct rtc_image *image, const struct job *job)
 	for (size_t i = 0; i < job->name_count && ok; i++) {
 		const struct job_name *name = &job->names[i];
 		if (name->purpose == NAME_VARIABLE) {
-			ok = !name->lowered || image_type_variable(image, name->kernel, name->lowered);
+			ok = !name->lowered || image_type_variable(image, name->kernel,
+				name->lowered);
 			continue;
 		}
 		struct rtc_kernel *kernel = compile_named_kernel(image, job, name);

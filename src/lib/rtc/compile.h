@@ -3,10 +3,11 @@
 #define LIB_RTC_COMPILE_H
 
 /*
- * rtc turns CUDA C into images by one call of NVRTC, and images into one by nvJitLink.  It finds both
- * libraries, reads what they say, and knows nothing of devices or caches.
+ * rtc turns CUDA C into images by one call of NVRTC, and images into one by nvJitLink.  It finds
+ * both libraries, reads what they say, and knows nothing of devices or caches.
  *
- * This header: CUDA C text -> an image that a driver can load, with what is known about its kernels.
+ * This header: CUDA C text -> an image that a driver can load, with what is known about its
+ * kernels.
  */
 #include "base/error.h"
 #include "lib/rtc/source_scan.h"
@@ -63,7 +64,8 @@ struct rtc_image {
 	size_t kernel_count;
 	struct rtc_variable *variables;
 	size_t variable_count;
-	char *templates;    /* kernel templates of the source, a line each; NULL if there are none */
+	char *templates;    /* kernel templates of the source, a line each; NULL if there are
+	                       none */
 	char *aliases;      /* further names by which instances were asked for, each with the symbol
 	                     * behind it, a line each; NULL if there are none */
 	char *packed;       /* not NULL: data and texts lie in this, and nobody changes the image;
@@ -84,7 +86,8 @@ struct rtc_request {
 	size_t instance_count;
 	const char *const *options;        /* as NVRTC takes them, last */
 	size_t option_count;
-	const char *arch;                  /* "sm_90", "compute_75", "lto_90"; NULL: from device_cc */
+	const char *arch;                  /* "sm_90", "compute_75", "lto_90"; NULL: from
+	                                      device_cc */
 	int device_cc;                     /* 89; 0: without a device, the oldest there is */
 	bool ptx_only;                     /* the device loads no cubin */
 	bool line_info;
@@ -92,13 +95,13 @@ struct rtc_request {
 	bool fast_math;
 	bool no_prelude;
 	bool relocatable;                  /* -rdc=true */
-	bool pch;                          /* precompile the headers that the source begins with: for
-	                                    * pch_compile */
+	bool pch;                          /* precompile the headers that the source begins with:
+	                                    * for pch_compile */
 	int fast_compile;                  /* 0 to 3: 0, min, mid, max */
 	int max_registers;                 /* 0: no limit */
 	const char *std;                   /* "c++20"; NULL: NVRTC's default */
-	const char *pch_folder;            /* where precompiled headers are; NULL: use none.  It follows
-	                                    * from the rest, see pch_compile */
+	const char *pch_folder;            /* where precompiled headers are; NULL: use none.  It
+	                                    * follows from the rest, see pch_compile */
 };
 
 /*
@@ -111,8 +114,8 @@ struct rtc_request {
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request,
 	const struct source_facts *facts, kz_error *err);
 
-/* Check a request as far as that is possible without a compiler: KZ_INVALID.  Whoever makes a request
- * calls this once; the functions that take one rely on it. */
+/* Check a request as far as that is possible without a compiler: KZ_INVALID.  Whoever makes a
+ * request calls this once; the functions that take one rely on it. */
 kz_status rtc_request_check(const struct rtc_request *request, kz_error *err);
 
 /* Read what an image from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.
@@ -126,10 +129,10 @@ bool rtc_image_adopt(struct rtc_image *image, const struct rtc_image *from);
 void rtc_image_free(struct rtc_image *image);
 
 /* Find a kernel by the name that the user says: as written, by symbol, with white space that does
- * not matter ignored.  An instance has the compiler's name, too: what was asked for as "k<uint32_t>"
- * is "k<unsigned int>" as well.  One of several overloads is told by its parameters, "k(float *)".
- * Namespaces may be left out, as those that are inline are, if one kernel alone fits.  NULL if there is
- * none. */
+ * not matter ignored.  An instance has the compiler's name, too: what was asked for as
+ * "k<uint32_t>" is "k<unsigned int>" as well.  One of several overloads is told by its parameters,
+ * "k(float *)".  Namespaces may be left out, as those that are inline are, if one kernel alone
+ * fits.  NULL if there is none. */
 const struct rtc_kernel *rtc_image_kernel(const struct rtc_image *image, const char *name);
 
 /* The nearest name in the list to a misspelt one, NULL if none is near. */

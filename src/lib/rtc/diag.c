@@ -576,7 +576,8 @@ const char *diag_name_reason(size_t *len, const char *log, const char *expressio
 		const char *end = strchrnul(at, '\n');
 		const char *line = diag_line_start(log, at);
 		const char *before = line > log ? diag_line_start(log, line - 1) : line;
-		const char *message = memmem(before, (size_t)(line - before), error, sizeof(error) - 1);
+		const char *message = memmem(before, (size_t)(line - before), error,
+			sizeof(error) - 1);
 		if (message && memmem(at, (size_t)(end - at), expression, strlen(expression))) {
 			message += sizeof(error) - 1;
 			if (strncmp(message, same_again, sizeof(same_again) - 1) != 0) {

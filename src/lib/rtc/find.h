@@ -31,8 +31,8 @@ struct find_what {
 struct find {
 	const struct find_what *what;
 	void *arg;       /* take's */
-	bool look_only;  /* open nothing: the first file with such a name is it; what only the loader
-	                    could find is not looked for */
+	bool look_only;  /* open nothing: the first file with such a name is it; what only the
+	                    loader could find is not looked for */
 	char *path;      /* of that file; freed with mem_free */
 	bool found;
 	bool no_memory;
@@ -45,8 +45,8 @@ void find_library(struct find *find);
 /* Look in one more place, a folder or a library, that the caller knows of. */
 void find_in(struct find *find, const char *named);
 
-/* Say that it was not found: KZ_NO_COMPILER with the log, or that memory ran out.  "NVRTC", and what
- * it is: "runtime compiler". */
+/* Say that it was not found: KZ_NO_COMPILER with the log, or that memory ran out.  "NVRTC", and
+ * what it is: "runtime compiler". */
 kz_status find_failed(struct find *find, const char *name, const char *what_it_is, const char *hint,
 	kz_error *err);
 

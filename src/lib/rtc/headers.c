@@ -146,7 +146,8 @@ static const char prelude[] =
 	"#endif\n"
 	"#endif\n";
 
-/* Files of kernels/; the assembler includes them, and the build runs in the folder that has kernels/. */
+/* Files of kernels/; the assembler includes them, and the build runs in the folder that has
+ * kernels/. */
 #define HEADER_TEXT(name) \
 	__asm__(".section .rodata\n.hidden headers_" #name "\n.globl headers_" #name "\n" \
 		"headers_" #name ":\n.incbin \"kernels/" #name ".cuh\"\n.byte 0\n.text\n"); \
@@ -167,11 +168,13 @@ extern const char headers_complex[];
 	"namespace std { using namespace cuda::std; }\n#else\n#include <kudzu/std.h>\n#endif\n"
 #define CXX(name) {name, LIBCXX_OR_OURS(name), LIBCXX name}
 /* Functions are CUDA's, see std_math.cuh. */
-#define CXX_MATH(name, header) {name, LIBCXX_OR_OURS("type_traits") "#include <kudzu/" header ">\n", \
+#define CXX_MATH(name, header) \
+	{name, LIBCXX_OR_OURS("type_traits") "#include <kudzu/" header ">\n", \
 	LIBCXX "type_traits"}
 
-/* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of C's headers.  Nothing
- * in ctype.h and errno.h is of use to a kernel, but a source that includes them may not need it. */
+/* The prelude or NVRTC itself (printf, malloc, va_arg) has what a kernel can use of C's headers.
+ * Nothing in ctype.h and errno.h is of use to a kernel, but a source that includes them may not
+ * need it. */
 static const struct {
 	const char *name;
 	const char *text;
@@ -187,9 +190,12 @@ static const struct {
 	CXX_MATH("cmath", "std_math.h"), CXX_MATH("complex", "std_complex.h"),
 	{"cassert", "", NULL}, {"cfloat", "", NULL}, {"climits", "", NULL},
 	{"cstdio", "namespace std { using ::printf; }\n", NULL},
-	{"cstdlib", "namespace std { using ::abs; using ::free; using ::malloc; using ::size_t; }\n", NULL},
+	{"cstdlib",
+		"namespace std { using ::abs; using ::free; using ::malloc; using ::size_t; }\n",
+		NULL},
 	{"kudzu/std.h", headers_std, NULL}, {"kudzu/std_math.h", headers_std_math, NULL},
-	{"kudzu/complex.h", headers_complex, NULL}, {"kudzu/std_complex.h", headers_std_complex, NULL},
+	{"kudzu/complex.h", headers_complex, NULL},
+	{"kudzu/std_complex.h", headers_std_complex, NULL},
 	{"kudzu/random.cuh", headers_random, NULL},
 };
 
@@ -294,7 +300,8 @@ bool headers_has_macro(const char *word, size_t len)
 static bool headers_is_prelude_word(const char *word, size_t len)
 {
 	static const char *const others[] = {
-		"include", "restrict", "offsetof", "_Bool", "_Static_assert", "_Alignas", "_Alignof",
+		"include", "restrict", "offsetof", "_Bool", "_Static_assert", "_Alignas",
+		"_Alignof",
 	};
 	for (size_t i = 0; i < countof(others); i++) {
 		if (strncmp(word, others[i], len) == 0 && others[i][len] == '\0') {

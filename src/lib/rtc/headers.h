@@ -24,7 +24,8 @@ kz_status headers_collect(struct headers *out, const struct rtc_request *request
 	kz_error *err);
 void headers_free(struct headers *headers);
 
-/* Whether a part of a source has a word that may be one of the prelude: wrong only in that direction. */
+/* Whether a part of a source has a word that may be one of the prelude: wrong only in that
+ * direction. */
 bool headers_has_prelude_word(const char *from, const char *to);
 /* Whether a compile may need the prelude: whether its source has such a word is known. */
 bool headers_want_prelude(const struct rtc_request *request, bool has_prelude_word);

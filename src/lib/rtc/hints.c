@@ -74,15 +74,15 @@ static bool hints_in_list(const char *const *list, size_t count, const char *wor
 static const char *hints_find_standard_header(const struct hint_error *error, const char *hint)
 {
 	static const char *const names[] = {
-		"algorithm", "any", "array", "atomic", "bit", "bitset", "cassert", "cctype", "cerrno",
-		"cfloat", "chrono", "cinttypes", "climits", "cmath", "complex", "concepts",
-		"cstdarg", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "deque",
-		"exception", "fstream", "functional", "initializer_list", "iomanip", "ios",
-		"iostream", "iterator", "limits", "list", "map", "memory", "mutex", "new",
-		"numbers", "numeric", "optional", "ostream", "queue", "random", "ratio", "set",
-		"span", "sstream", "stack", "stdexcept", "string", "string_view", "thread",
-		"tuple", "type_traits", "typeinfo", "unordered_map", "unordered_set", "utility",
-		"variant", "vector",
+		"algorithm", "any", "array", "atomic", "bit", "bitset", "cassert", "cctype",
+		"cerrno", "cfloat", "chrono", "cinttypes", "climits", "cmath", "complex",
+		"concepts", "cstdarg", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring",
+		"ctime", "deque", "exception", "fstream", "functional", "initializer_list",
+		"iomanip", "ios", "iostream", "iterator", "limits", "list", "map", "memory",
+		"mutex", "new", "numbers", "numeric", "optional", "ostream", "queue", "random",
+		"ratio", "set", "span", "sstream", "stack", "stdexcept", "string", "string_view",
+		"thread", "tuple", "type_traits", "typeinfo", "unordered_map", "unordered_set",
+		"utility", "variant", "vector",
 	};
 	size_t len;
 	const char *name = hints_named_word(error, &len);
@@ -158,7 +158,8 @@ static const char *hints_find_keyword(const struct hint_error *error, const char
 /* float4 among the types of the operands. */
 static const char *hints_find_vector_type(const struct hint_error *error, const char *hint)
 {
-	static const char *const names[] = {"char", "short", "int", "long", "longlong", "float", "double"};
+	static const char *const names[] = {"char", "short", "int", "long", "longlong", "float",
+		"double"};
 	for (size_t i = 0; i < countof(names); i++) {
 		for (int width = '2'; width <= '4'; width++) {
 			char type[16];

@@ -57,7 +57,8 @@ static int64_t ptx_size_of_type(const struct ptx_token *type)
 	}
 	size_t letters = strspn(type->text + 1, "busf");
 	int bits = 0;
-	for (const char *at = type->text + 1 + letters; *at >= '0' && *at <= '9' && bits < 1000; at++) {
+	for (const char *at = type->text + 1 + letters; *at >= '0' && *at <= '9' && bits < 1000;
+		at++) {
 		bits = 10 * bits + (*at - '0');
 	}
 	bool pair = type->len > 2 && memcmp(type->text + type->len - 2, "x2", 2) == 0;
@@ -225,7 +226,8 @@ static bool ptx_read_variables(struct rtc_image *image, const char **at, enum va
 			ptx_take_bound(&declaration, &number);
 		} else if (ptx_token_is(&token, "=")) {
 			const char *value = ptx_skip_space(*at);
-			*at = *value == '{' ? ptx_skip_braces(value + 1) : value + strcspn(value, ",;");
+			*at = *value == '{' ? ptx_skip_braces(value + 1)
+				: value + strcspn(value, ",;");
 		} else {
 			ptx_take_word(&declaration, &token, at);
 		}

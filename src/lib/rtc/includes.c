@@ -4,9 +4,9 @@
  *
  * No text is preprocessed here: wherever the letters "include" or "embed" stand, with a name in
  * quotes or angle brackets after them, that name counts.  So #include, #include_next, #embed,
- * __has_include(...) and %:include are found however they are written, under any #if.  A few names are
- * found that are none; they do no harm, for then a file too many is looked at.  Only an #include whose
- * name is no literal needs a look at what stands before it.
+ * __has_include(...) and %:include are found however they are written, under any #if.  A few names
+ * are found that are none; they do no harm, for then a file too many is looked at.  Only an
+ * #include whose name is no literal needs a look at what stands before it.
  *
  * Backslashes at the ends of lines may cut any word in two; a text that has some is scanned without
  * them.
@@ -66,7 +66,8 @@ static bool includes_is_directive(const struct includes_text *in, const char *at
 		at--;
 	}
 	return at > in->begin
-	       && (at[-1] == '#' || at[-1] == ':' || (at[-1] == '/' && at - in->begin > 1 && at[-2] == '*'));
+	       && (at[-1] == '#' || at[-1] == ':'
+		|| (at[-1] == '/' && at - in->begin > 1 && at[-2] == '*'));
 }
 
 static bool includes_is_before(const struct includes_text *in, const char *at, const char *word)
@@ -114,20 +115,22 @@ static bool includes_is_at(const struct includes_text *in, const char *at, const
 	return (size_t)(in->end - at) >= len && memcmp(at, word, len) == 0;
 }
 
-/* Look at the letters that are rare and that each word has: "cl" of "include", "mb" of "embed", "ss" of
- * "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to them. */
+/* Look at the letters that are rare and that each word has: "cl" of "include", "mb" of "embed",
+ * "ss" of "assert"; __DATE__, __FILE__ and the like, also with their beginnings pasted to them. */
 void includes_scan_part(const struct includes_text *in, const char *from, const char *to)
 {
 	struct includes *out = in->out;
 	for (const char *at = from; at < to && in->end - at > 1; at++) {
 		switch (*at) {
 		case 'c':
-			if (at[1] == 'l' && includes_is_at(in, at, "clude") && includes_is_before(in, at, "in")) {
+			if (at[1] == 'l' && includes_is_at(in, at, "clude")
+			    && includes_is_before(in, at, "in")) {
 				includes_take_word(in, at - 2, sizeof("include") - 1);
 			}
 			break;
 		case 'm':
-			if (at[1] == 'b' && includes_is_at(in, at, "mbed") && includes_is_before(in, at, "e")) {
+			if (at[1] == 'b' && includes_is_at(in, at, "mbed")
+			    && includes_is_before(in, at, "e")) {
 				includes_take_word(in, at - 1, sizeof("embed") - 1);
 			}
 			break;
@@ -144,7 +147,8 @@ void includes_scan_part(const struct includes_text *in, const char *from, const 
 			}
 			break;
 		case '?': /* a trigraph of # or of \, in the dialects that have them */
-			out->has_macro |= includes_is_at(in, at, "\?\?=") || includes_is_at(in, at, "\?\?/");
+			out->has_macro |= includes_is_at(in, at, "\?\?=")
+			|| includes_is_at(in, at, "\?\?/");
 			break;
 		case 'P':
 			out->has_time |= at[1] == '_' && includes_is_at(in, at, "P__")
@@ -172,7 +176,8 @@ bool includes_join_lines(char **joined, size_t *joined_size, const char *text, s
 	const char *end = text + size, *splice = text;
 	*joined = NULL;
 	*joined_size = size;
-	while ((splice = memchr(splice, '\\', (size_t)(end - splice))) && !includes_splice(splice, end)) {
+	while ((splice = memchr(splice, '\\', (size_t)(end - splice)))
+	    && !includes_splice(splice, end)) {
 		splice++;
 	}
 	if (!splice) {

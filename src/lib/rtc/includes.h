@@ -24,7 +24,8 @@ void includes_free(struct includes *includes);
 /* Add the names of another text that was scanned. */
 void includes_add(struct includes *out, const struct includes *from);
 
-/* Why nobody can know what a compile of these texts reads, or gives; static.  NULL: it can be known. */
+/* Why nobody can know what a compile of these texts reads, or gives; static.  NULL: it can be
+ * known. */
 const char *includes_why_not(const struct includes *includes);
 
 /*

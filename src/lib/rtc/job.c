@@ -43,7 +43,8 @@ static const char tail[] =
 static const struct {
 	const char *text;
 	bool for_ptxas;
-} extras[] = {{"-modify-stack-limit=false", false}, {"-device-int128", false}, {"--no-cache", true}};
+} extras[] = {{"-modify-stack-limit=false", false}, {"-device-int128", false},
+	{"--no-cache", true}};
 static_assert(countof(extras) <= 32, "a set of them has 32 bits");
 static atomic_uint extras_unknown; /* as bits; learnt once per process */
 

@@ -19,8 +19,8 @@
 
 enum name_purpose {
 	NAME_INSTANCE,  /* a template instance that the caller asks for */
-	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace; or one
-	                   that the image does not name */
+	NAME_KERNEL,    /* a kernel that NVRTC would leave out: static, in an unnamed namespace; or
+	                   one that the image does not name */
 	NAME_PROBE,     /* its mangled name has the parameter types of `kernel` */
 	NAME_VARIABLE   /* its mangled name has the type of the variable `kernel` */
 };
@@ -50,7 +50,8 @@ struct job {
 	int code;           /* an nvrtcResult */
 	const char *call;   /* that returned it */
 	char *log;
-	char *ptx;          /* zero-terminated; NULL if there is none; also one that ptxas refuses */
+	char *ptx;          /* zero-terminated; NULL if there is none; also one that ptxas
+	                       refuses */
 	char *cubin;        /* NULL if there is none */
 	size_t cubin_size;
 	char *lto;          /* NULL if there is none */

@@ -2,9 +2,9 @@
 /*
  * Keep a source where debuggers find it.
  *
- * The hash of a source is in the name of its file.  So a program that compiles one source a thousand
- * times leaves one file, and a core dump of last week still finds its own.  When all files together
- * take more than 64 MiB, those that were used least recently go.
+ * The hash of a source is in the name of its file.  So a program that compiles one source a
+ * thousand times leaves one file, and a core dump of last week still finds its own.  When all files
+ * together take more than 64 MiB, those that were used least recently go.
  */
 #include "base/common.h"
 

@@ -6,8 +6,8 @@
 #include "base/error.h"
 
 /*
- * The absolute path of a file that has the source, *path, freed with mem_free: the file `name`, if it
- * does; else one in the folder "sources" of the cache, which is written if need be and stays.
+ * The absolute path of a file that has the source, *path, freed with mem_free: the file `name`, if
+ * it does; else one in the folder "sources" of the cache, which is written if need be and stays.
  * `name` may be NULL.
  */
 kz_status keep_source(char **path, const char *source, const char *name, kz_error *err);

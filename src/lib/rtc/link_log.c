@@ -171,7 +171,8 @@ static int link_log_render(struct str *text, struct str *message, enum form *for
 static kz_status link_log_set_error(const struct link_failure *failure, kz_status st,
 	const char *message, kz_error *err)
 {
-	const struct native_code *code = failure ? codes_find(failure->domain, failure->code) : NULL;
+	const struct native_code *code = failure ? codes_find(failure->domain, failure->code)
+		: NULL;
 	if (!failure) {
 		return error_set(err, st, "%s", message);
 	}

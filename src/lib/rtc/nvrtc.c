@@ -148,8 +148,8 @@ static const char *const sonames[] = {
 };
 static const struct find_what what = {"libnvrtc.so", "KUDZU_NVRTC", sonames, nvrtc_take_library};
 
-/* Toolkits have several names for one folder: that it is known takes less to see than where its links
- * lead. */
+/* Toolkits have several names for one folder: that it is known takes less to see than where its
+ * links lead. */
 static bool nvrtc_has_include(const struct nvrtc *nvrtc, const char *folder)
 {
 	bool has = false;
@@ -243,8 +243,8 @@ static bool nvrtc_find_includes_from(struct nvrtc *nvrtc, const char *library)
 	return ok;
 }
 
-/* They are beside the library as a rule, else where its links lead, which takes a look at each name on
- * the way. */
+/* They are beside the library as a rule, else where its links lead, which takes a look at each name
+ * on the way. */
 static bool nvrtc_find_includes(struct nvrtc *nvrtc)
 {
 	char real[PATH_MAX];

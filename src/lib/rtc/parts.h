@@ -68,13 +68,13 @@ struct parts_entry {
 	const char *end; /* of the fat binary */
 };
 
-/* Take out the entry of a fat binary that suits a target.  LTO code stays in a fat binary of its own.
- * KZ_VERSION with a list of what there is, KZ_BAD_IMAGE, KZ_UNSUPPORTED, KZ_NO_MEMORY. */
+/* Take out the entry of a fat binary that suits a target.  LTO code stays in a fat binary of its
+ * own.  KZ_VERSION with a list of what there is, KZ_BAD_IMAGE, KZ_UNSUPPORTED, KZ_NO_MEMORY. */
 kz_status parts_pick(struct parts_entry *out, const struct rtc_target *target, const char *name,
 	const void *data, size_t size, kz_error *err);
 
-/* Take what is needed of libraries, all where there is nothing else; KZ_LINK if two parts define the
- * same. */
+/* Take what is needed of libraries, all where there is nothing else; KZ_LINK if two parts define
+ * the same. */
 kz_status parts_resolve(struct parts *parts, kz_error *err);
 
 /* symbols.c: what a part defines and needs. */

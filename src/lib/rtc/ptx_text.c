@@ -105,7 +105,8 @@ static const char *ptx_line_directive(const char *line, const char *name)
 {
 	line += strspn(line, " \t");
 	size_t len = strlen(name);
-	return strncmp(line, name, len) == 0 && isspace((unsigned char)line[len]) ? line + len : NULL;
+	return strncmp(line, name, len) == 0 && isspace((unsigned char)line[len]) ? line + len
+		: NULL;
 }
 
 static const char *ptx_next_line(const char *line)

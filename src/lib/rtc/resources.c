@@ -2,9 +2,9 @@
 /*
  * What ptxas gave a kernel: registers, stack, shared memory, barriers, constants, code.
  *
- * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  They are on the stack, so
- * a kernel without a stack has none.  No public document describes these records.  They were read off cubins of sm_75 to sm_121 and compared with that
- * log.
+ * A cubin has all of it but the spills, which only the log of -Xptxas=-v tells.  They are on the
+ * stack, so a kernel without a stack has none.  No public document describes these records.  They
+ * were read off cubins of sm_75 to sm_121 and compared with that log.
  */
 #include "base/common.h"
 
@@ -49,7 +49,8 @@ static uint32_t resources_find_symbol(const struct cubin *cubin, const char *sym
 		return 0;
 	}
 	for (uint32_t i = 0; i < table.sh_size / sizeof(item); i++) {
-		if (!elf_read(&cubin->elf, &item, table.sh_offset + i * sizeof(item), sizeof(item))) {
+		if (!elf_read(&cubin->elf, &item, table.sh_offset + i * sizeof(item),
+			sizeof(item))) {
 			return 0;
 		}
 		if (resources_is_function(cubin, &table, symbol, &item)) {
@@ -71,7 +72,8 @@ static void resources_read_common(struct rtc_resources *out, const struct cubin 
 	}
 	for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
 		if (record.format != CUBIN_FORMAT_SIZED || record.value < sizeof(pair)
-		    || !elf_read(&cubin->elf, pair, record.offset, sizeof(pair)) || pair[0] != symbol) {
+		    || !elf_read(&cubin->elf, pair, record.offset, sizeof(pair))
+		    || pair[0] != symbol) {
 			continue;
 		}
 		if (record.attribute == ATTRIBUTE_REGISTERS) {
@@ -89,7 +91,8 @@ static int32_t resources_read_barriers(const struct cubin *cubin, const char *sy
 	int32_t count = 0;
 	if (cubin_find(cubin, &info, ".nv.info.", symbol)) {
 		for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
-			count = record.attribute == ATTRIBUTE_BARRIERS ? record.value & 0xff : count;
+			count = record.attribute == ATTRIBUTE_BARRIERS ? record.value & 0xff
+				: count;
 		}
 	}
 	return count;

@@ -311,7 +311,8 @@ static const struct rtc_kernel *image_find_alias(const struct rtc_image *image, 
 	const struct rtc_kernel *found = NULL;
 	for (const char *line = image->aliases; line && *line && !found;) {
 		/* A packed image may hold any text. */
-		const char *between = strchr(line, '\n'), *end = between ? strchr(between + 1, '\n') : NULL;
+		const char *between = strchr(line, '\n'), *end = between ? strchr(between + 1, '\n')
+			: NULL;
 		char *alias = between ? mem_strndup(line, (size_t)(between - line)) : NULL;
 		char *symbol = end ? mem_strndup(between + 1, (size_t)(end - between - 1)) : NULL;
 		if (alias && symbol && image_names_equal(name, alias)) {

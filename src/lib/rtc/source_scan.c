@@ -5,8 +5,8 @@
  * This is a lexer, not a parser.  It walks the tokens, skips comments, literals and directives, and
  * keeps just enough state to name a kernel: a stack of open braces that knows namespaces and
  * extern "C" blocks, and what the current declaration has shown so far (template, static,
- * extern "C", __global__).  The name of a kernel is the identifier before the parenthesis that no other
- * identifier follows, which passes over __launch_bounds__(256) and macros like it.
+ * extern "C", __global__).  The name of a kernel is the identifier before the parenthesis that no
+ * other identifier follows, which passes over __launch_bounds__(256) and macros like it.
  *
  * A variable is what a declaration with __device__, __constant__ or __managed__ names before any
  * parenthesis.  Variables of a class that is defined there, and those within an #if, are passed

@@ -23,8 +23,8 @@ struct source_facts {
 	bool is_complete; /* all braces are closed: a line may be added at the end */
 	bool has_prelude_word; /* it may need the prelude, see headers.h */
 	struct includes includes;
-	/* The first brace that closes nothing, or the last one that is not closed.  Braces that depend
-	 * on an #if count as matching. */
+	/* The first brace that closes nothing, or the last one that is not closed.  Braces that
+	 * depend on an #if count as matching. */
 	enum source_brace brace;
 	size_t brace_at;
 };

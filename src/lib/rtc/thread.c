@@ -73,7 +73,8 @@ static void thread_end(void)
 kz_status thread_run(void *(*work)(void *arg), void *arg, kz_error *err)
 {
 	if (!thread_begin()) {
-		error_set(err, KZ_STATE, "this process was forked while another thread was compiling");
+		error_set(err, KZ_STATE, "this process was forked while another thread was "
+			"compiling");
 		error_add_hint(err, "fork before threads compile, or compile in the parent alone");
 		return KZ_STATE;
 	}

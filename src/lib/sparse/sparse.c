@@ -185,7 +185,8 @@ static kz_status sparse_check_parts(const struct sparse_parts *parts, const char
 /* Numbers of parts */
 
 /* Say what is wrong with the first wrong pointer. */
-static kz_status sparse_report_pointer(const struct sparse_parts *parts, int64_t place, kz_error *err)
+static kz_status sparse_report_pointer(const struct sparse_parts *parts, int64_t place,
+	kz_error *err)
 {
 	int64_t values[2] = {0, 0};
 	int64_t first = place ? place - 1 : 0, size = dtype_size(parts->places->dtype);
@@ -206,11 +207,12 @@ static kz_status sparse_report_pointer(const struct sparse_parts *parts, int64_t
 			(long long)values[0]);
 	}
 	if (place == parts->rows && values[1] >= values[0]) {
-		return error_set(err, KZ_RANGE, "the last pointer of a row is %lld, expected %lld, the "
-			"number of values", (long long)values[1], count);
+		return error_set(err, KZ_RANGE, "the last pointer of a row is %lld, expected %lld, "
+			"the number of values", (long long)values[1], count);
 	}
 	return values[1] < values[0]
-		? error_set(err, KZ_RANGE, "pointer %lld of the rows is %lld, below the one before, %lld",
+		? error_set(err, KZ_RANGE, "pointer %lld of the rows is %lld, below the one "
+			"before, %lld",
 			(long long)place, (long long)values[1], (long long)values[0])
 		: error_set(err, KZ_RANGE, "pointer %lld of the rows is %lld, beyond %lld values",
 			(long long)place, (long long)values[1], count);
@@ -262,15 +264,18 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 	struct kz_stream *stream = NULL;
 	bool trusted = false;
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), call, err)) || (st = sparse_check_parts(given, call, err))
-	    || (st = sparse_read_options(&stream, &trusted, array_device(given->data), options, err))) {
+	if ((st = out_check(out, sizeof(*out), call, err))
+	    || (st = sparse_check_parts(given, call, err))
+	    || (st = sparse_read_options(&stream, &trusted, array_device(given->data), options,
+		err))) {
 		return st;
 	}
 	bool is_wide = given->indices->dtype == KZ_I64 || given->places->dtype == KZ_I64
 		|| sparse_index_type(given->rows, given->columns, given->data->count) == KZ_I64;
 	kz_dtype index = is_wide ? KZ_I64 : KZ_I32;
 	parts.data = parts.indices = parts.places = NULL;
-	if (!(st = elementwise_contiguous(&parts.data, given->data, given->data->dtype, stream, err))
+	if (!(st = elementwise_contiguous(&parts.data, given->data, given->data->dtype, stream,
+		err))
 	    && !(st = elementwise_contiguous(&parts.indices, given->indices, index, stream, err))
 	    && !(st = elementwise_contiguous(&parts.places, given->places, index, stream, err))
 	    && (trusted || !(st = sparse_check_numbers(&parts, stream, call, err)))) {
@@ -290,7 +295,8 @@ kz_status kz_sparse_create_csr(kz_sparse **out, int64_t rows, int64_t columns, k
 }
 
 kz_status kz_sparse_create_coo(kz_sparse **out, int64_t rows, int64_t columns, kz_array *data,
-	kz_array *row_indices, kz_array *column_indices, const kz_sparse_options *options, kz_error *err)
+	kz_array *row_indices, kz_array *column_indices, const kz_sparse_options *options,
+	kz_error *err)
 {
 	const struct sparse_parts parts = {KZ_SPARSE_COO, rows, columns, data, column_indices,
 		row_indices};
@@ -333,8 +339,8 @@ kz_status sparse_cast(struct kz_sparse **out, struct kz_sparse *sparse, kz_dtype
 	}
 	kz_status st = elementwise_contiguous(&data, sparse->data, dtype, stream, err);
 	if (!st) {
-		const struct sparse_parts parts = {sparse->format, sparse->rows, sparse->columns, data,
-			sparse->indices, sparse->places};
+		const struct sparse_parts parts = {sparse->format, sparse->rows, sparse->columns,
+			data, sparse->indices, sparse->places};
 		st = sparse_new(out, &parts, err);
 	}
 	kz_array_release(data);

@@ -5,8 +5,8 @@
 /*
  * Sparse matrices: what they are made of, and the launch of their kernels (kernels/sparse.cuh).
  *
- * A matrix holds three arrays of its own, contiguous views of what it was given.  Products work on CSR
- * matrices; anything else becomes one first.
+ * A matrix holds three arrays of its own, contiguous views of what it was given.  Products work on
+ * CSR matrices; anything else becomes one first.
  */
 #include "lib/core/object.h"
 #include "lib/linalg/contract.h"
@@ -59,15 +59,16 @@ kz_status sparse_hand_out(kz_array **out, struct kz_array *made, const struct co
 /* Values, or those of their conjugates if op has them, counted. */
 kz_status sparse_read_values(kz_array **out, const struct kz_sparse *sparse, kz_matrix_op op,
 	struct kz_stream *stream, kz_error *err);
-/* op(sparse) as CSR, counted.  Rows of what was COO need not be in order, and nothing is added up. */
+/* op(sparse) as CSR, counted.  Rows of what was COO need not be in order, and nothing is added
+ * up. */
 kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_matrix_op op,
 	struct kz_stream *stream, kz_error *err);
 /* y = a x of a CSR matrix for contiguous arrays of its type; x has `width` columns. */
 kz_status sparse_multiply(struct kz_array *y, const struct kz_sparse *csr, struct kz_array *x,
 	int64_t width, struct kz_stream *stream, kz_error *err);
 /* The diagonal of a CSR matrix, a contiguous array of its type. */
-kz_status sparse_read_diagonal(kz_array **out, const struct kz_sparse *csr, struct kz_stream *stream,
-	kz_error *err);
+kz_status sparse_read_diagonal(kz_array **out, const struct kz_sparse *csr,
+	struct kz_stream *stream, kz_error *err);
 /* The matrix with values of another type, counted; itself if it has them. */
 kz_status sparse_cast(struct kz_sparse **out, struct kz_sparse *sparse, kz_dtype dtype,
 	struct kz_stream *stream, kz_error *err);
@@ -75,7 +76,8 @@ kz_status sparse_cast(struct kz_sparse **out, struct kz_sparse *sparse, kz_dtype
 /* Kernels */
 
 #define SPARSE_KERNELS(X) \
-	X(CHECK) X(ORDER) X(ROWS) X(POINTERS) X(COUNT) X(PLACE) X(HEADS) X(MERGE) X(DENSE) X(DIAGONAL) X(VECTOR) \
+	X(CHECK) X(ORDER) X(ROWS) X(POINTERS) X(COUNT) X(PLACE) X(HEADS) X(MERGE) X(DENSE) X( \
+		DIAGONAL) X(VECTOR) \
 	X(MATRIX) X(SCATTER) X(SCATTER_ROWS) X(PARTS)
 
 enum sparse_kernel {
@@ -87,7 +89,8 @@ enum sparse_kernel {
 enum { SPARSE_CHUNK = 8192, SPARSE_DIGITS = 256 }; /* as in sparse.cuh */
 enum { SPARSE_ARRAYS = 7, SPARSE_NUMBERS = 5 };
 
-/* A launch.  The kernel's parameters are the arrays, of which each may be NULL, then the numbers. */
+/* A launch.  The kernel's parameters are the arrays, of which each may be NULL, then the
+ * numbers. */
 struct sparse_job {
 	enum sparse_kernel kernel;
 	kz_dtype dtype;       /* of values; 0: there are none */
@@ -106,8 +109,8 @@ struct sparse_job {
 /* Whether a block has one thread, which walks over rows. */
 bool sparse_walks(const struct kz_device *dev);
 kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_error *err);
-/* Run a kernel that looks for something: *place is the first one where it is, or UINT64_MAX.  The first
- * of the job's arrays is left for that number.  Waits. */
+/* Run a kernel that looks for something: *place is the first one where it is, or UINT64_MAX.  The
+ * first of the job's arrays is left for that number.  Waits. */
 kz_status sparse_find(uint64_t *place, const struct sparse_job *job, struct kz_stream *stream,
 	kz_error *err);
 

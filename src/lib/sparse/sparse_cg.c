@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conjugate gradients: Hestenes and Stiefel (1952), preconditioned as in Golub and Van Loan, "Matrix
- * Computations", 11.5; the stopping rule is scipy's.
+ * Conjugate gradients: Hestenes and Stiefel (1952), preconditioned as in Golub and Van Loan,
+ * "Matrix Computations", 11.5; the stopping rule is scipy's.
  *
- * Vectors stay on the device.  Each iteration is one product with the matrix, three updates, and two
- * sums of products, or three with a preconditioner, which the host waits for.
+ * Vectors stay on the device.  Each iteration is one product with the matrix, three updates, and
+ * two sums of products, or three with a preconditioner, which the host waits for.
  */
 #include "base/common.h"
 
@@ -70,7 +70,8 @@ static kz_status cg_precondition(const struct cg *cg, kz_error *err)
 	expr_init(&expr);
 	int first = expr_array(&expr, cg->r, err);
 	int second = first < 0 ? -1 : expr_array(&expr, cg->diagonal, err);
-	return cg_run(cg, cg->z, &expr, expr_apply_two(&expr, KZ_OP_DIVIDE, first, second, err), err);
+	return cg_run(cg, cg->z, &expr, expr_apply_two(&expr, KZ_OP_DIVIDE, first, second, err),
+		err);
 }
 
 /* The real part of a^H b.  Waits. */
@@ -78,7 +79,8 @@ static kz_status cg_dot(double *out, const struct cg *cg, struct kz_array *a, st
 	kz_error *err)
 {
 	const struct reduce_products sum = {
-		.name = "cg", .a = a, .b = b, .conjugate = true, .axes = KZ_ALL_AXES, .dtype = cg->dtype,
+		.name = "cg", .a = a, .b = b, .conjugate = true, .axes = KZ_ALL_AXES,
+		.dtype = cg->dtype,
 		.stream = cg->stream,
 	};
 	struct kz_array *result = NULL;
@@ -109,8 +111,8 @@ static kz_status cg_check_diagonal(struct kz_array *diagonal, kz_error *err)
 	st = st ? st : kz_array_get(wide, host, count * (int64_t)sizeof(*host), err);
 	for (int64_t i = 0; !st && i < count; i++) {
 		if (!(host[i][0] > 0)) {
-			st = error_set(err, KZ_NUMERIC, "cg: element %lld of the diagonal is %g, expected "
-				"one above 0", (long long)i, host[i][0]);
+			st = error_set(err, KZ_NUMERIC, "cg: element %lld of the diagonal is %g, "
+				"expected one above 0", (long long)i, host[i][0]);
 		}
 	}
 	kz_array_release(wide);
@@ -124,8 +126,8 @@ static kz_status cg_create_arrays(struct cg *cg, const kz_sparse_cg_options *how
 	struct kz_array **const places[5] = {&cg->x, &cg->r, &cg->p, &cg->q, &cg->z};
 	int count = how->preconditioner == KZ_PRECONDITIONER_JACOBI ? 5 : 4;
 	for (int i = 0; i < count; i++) {
-		kz_status st = array_create_on(places[i], cg->stream->device, cg->dtype, &shape, cg->stream,
-			err);
+		kz_status st = array_create_on(places[i], cg->stream->device, cg->dtype, &shape,
+			cg->stream, err);
 		if (st) {
 			return st;
 		}
@@ -154,7 +156,8 @@ static kz_status cg_start(struct cg *cg, struct kz_array *b, const kz_sparse_cg_
 		return error_set(err, KZ_NUMERIC, "cg: the norm of b is %g", norm);
 	}
 	if (!how->initial || norm == 0) { /* of zeros x is zero, whatever it begins with */
-		return buffer_fill(cg->x->buffer, kz_array_size(cg->x), PATTERN_ZERO, cg->stream, err);
+		return buffer_fill(cg->x->buffer, kz_array_size(cg->x), PATTERN_ZERO, cg->stream,
+			err);
 	}
 	if ((st = cg_copy(cg, cg->x, how->initial, err))
 	    || (st = sparse_multiply(cg->q, cg->a, cg->x, 1, cg->stream, err))) {
@@ -165,9 +168,11 @@ static kz_status cg_start(struct cg *cg, struct kz_array *b, const kz_sparse_cg_
 
 /* Iterations */
 
-static kz_status cg_check_number(const struct cg *cg, double number, const char *what, kz_error *err)
+static kz_status cg_check_number(const struct cg *cg, double number, const char *what,
+	kz_error *err)
 {
-	return isfinite(number) ? KZ_OK : error_set(err, KZ_NUMERIC, "cg: %s is %g after %lld iteration%s",
+	return isfinite(number) ? KZ_OK
+		: error_set(err, KZ_NUMERIC, "cg: %s is %g after %lld iteration%s",
 		what, number, (long long)cg->iterations, plural(cg->iterations));
 }
 
@@ -201,8 +206,9 @@ static kz_status cg_step(struct cg *cg, double rho, kz_error *err)
 		return st;
 	}
 	if (!(curvature > 0) || !isfinite(curvature)) {
-		return error_set(err, KZ_NUMERIC, "cg: the matrix is not positive definite: in iteration "
-			"%lld a direction p has p^H a p = %g", (long long)cg->iterations + 1, curvature);
+		return error_set(err, KZ_NUMERIC, "cg: the matrix is not positive definite: in "
+			"iteration %lld a direction p has p^H a p = %g",
+			(long long)cg->iterations + 1, curvature);
 	}
 	double alpha = rho / curvature;
 	st = cg_combine(cg, cg->x, cg->x, alpha, cg->p, err);
@@ -233,9 +239,9 @@ static kz_status cg_check_options(const kz_sparse_cg_options *how, kz_error *err
 		return struct_refuse("kz_sparse_cg_options", how->size, sizeof(*how), err);
 	}
 	if (!(how->rtol >= 0) || !(how->atol >= 0) || how->iterations < 0) {
-		return error_set(err, KZ_INVALID, "cg: expected tolerances and a number of iterations of at "
-			"least 0, got rtol %g, atol %g, %lld", how->rtol, how->atol,
-			(long long)how->iterations);
+		return error_set(err, KZ_INVALID, "cg: expected tolerances and a number of "
+			"iterations of at least 0, got rtol %g, atol %g, %lld", how->rtol,
+			how->atol, (long long)how->iterations);
 	}
 	return how->preconditioner == KZ_PRECONDITIONER_NONE
 		|| how->preconditioner == KZ_PRECONDITIONER_JACOBI ? KZ_OK
@@ -264,15 +270,16 @@ static kz_status cg_check(const struct kz_sparse *a, const struct kz_array *b,
 	const kz_sparse_cg_options *how, const kz_sparse_cg_result *result, kz_error *err)
 {
 	kz_status st;
-	if ((st = object_check_as(a, OBJECT_SPARSE, "sparse_cg", "a", err)) || (st = cg_check_options(how, err))) {
+	if ((st = object_check_as(a, OBJECT_SPARSE, "sparse_cg", "a", err))
+	    || (st = cg_check_options(how, err))) {
 		return st;
 	}
 	if (result && result->size != sizeof(*result)) {
 		return struct_refuse("kz_sparse_cg_result", result->size, sizeof(*result), err);
 	}
 	if (a->rows != a->columns) {
-		return error_set(err, KZ_INVALID, "cg: expected a square matrix, got shape (%lld, %lld)",
-			(long long)a->rows, (long long)a->columns);
+		return error_set(err, KZ_INVALID, "cg: expected a square matrix, got shape (%lld, "
+			"%lld)", (long long)a->rows, (long long)a->columns);
 	}
 	st = cg_check_vector(a, b, "b", err);
 	return st || !how->initial ? st : cg_check_vector(a, how->initial, "initial x", err);
@@ -298,14 +305,15 @@ static kz_status cg_solve(struct cg *cg, struct kz_sparse *a, struct kz_array *b
 	return st;
 }
 
-kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b, const kz_sparse_cg_options *options,
-	kz_sparse_cg_result *result, kz_error *err)
+kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b,
+	const kz_sparse_cg_options *options, kz_sparse_cg_result *result, kz_error *err)
 {
 	const kz_sparse_cg_options defaults = KZ_SPARSE_CG_OPTIONS_INIT;
 	const kz_sparse_cg_options *how = options ? options : &defaults;
 	struct cg cg = {.a = NULL};
 	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err)) || (st = cg_check(a, b, how, result, err))
+	if ((st = out_check(out, sizeof(*out), __func__, err))
+	    || (st = cg_check(a, b, how, result, err))
 	    || (st = stream_pick(&cg.stream, sparse_device(a), how->stream, err))
 	    || (st = stream_check_free(cg.stream, __func__, err))
 	    || (st = array_check_capture(b, __func__, err))) {
@@ -314,14 +322,16 @@ kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b, const kz_spars
 	st = cg_solve(&cg, a, b, how, err);
 	bool converged = !st && cg.residual <= cg.target;
 	if (!st && !converged && !result) {
-		st = error_set(err, KZ_NUMERIC, "cg: no convergence after %lld iteration%s: the residual is "
-			"%g, above %g", (long long)cg.iterations, plural(cg.iterations), cg.residual, cg.target);
+		st = error_set(err, KZ_NUMERIC, "cg: no convergence after %lld iteration%s: the "
+			"residual is %g, above %g", (long long)cg.iterations, plural(cg.iterations),
+			cg.residual, cg.target);
 	}
 	if (!st) {
 		*out = kz_array_retain(cg.x);
 		if (result) {
 			*result = (kz_sparse_cg_result){.size = sizeof(*result),
-				.iterations = cg.iterations, .residual = cg.residual, .converged = converged};
+				.iterations = cg.iterations, .residual = cg.residual,
+				.converged = converged};
 		}
 	}
 	struct kz_array *const made[] = {cg.x, cg.r, cg.p, cg.q, cg.z, cg.diagonal};

@@ -3,8 +3,8 @@
  * Sparse matrices in another form: CSR, COO, transposed, dense.
  *
  * All of them go through one list of entries.  A stable radix sort by columns and then by rows puts
- * entries in their order; entries of one place stay in the order that they had, and are added in it.
- * A transposed CSR matrix is sorted by one key alone.
+ * entries in their order; entries of one place stay in the order that they had, and are added in
+ * it.  A transposed CSR matrix is sorted by one key alone.
  */
 #include "base/common.h"
 
@@ -16,7 +16,8 @@
 
 #include <string.h>
 
-enum { WALKING_BLOCKS = 4 }; /* of a sort by blocks of one thread, whose counts are as many times the keys */
+enum { WALKING_BLOCKS = 4 }; /* of a sort by blocks of one thread, whose counts are as many times
+                                the keys */
 
 /* What there is of each entry; the arrays are counted. */
 struct entries {
@@ -41,10 +42,11 @@ static kz_status sparse_find_rows(struct kz_array **out, const struct kz_sparse 
 		return KZ_OK;
 	}
 	struct kz_array *rows = NULL;
-	kz_status st = array_create_on(&rows, stream->device, sparse->index, &sparse->data->shape, stream,
-		err);
+	kz_status st = array_create_on(&rows, stream->device, sparse->index, &sparse->data->shape,
+		stream, err);
 	const struct sparse_job job = {
-		.kernel = SPARSE_ROWS, .index = sparse->index, .count = sparse->count, .per = SPARSE_CHUNK,
+		.kernel = SPARSE_ROWS, .index = sparse->index, .count = sparse->count,
+		.per = SPARSE_CHUNK,
 		.array_count = 2, .arrays = {rows, sparse->places},
 		.number_count = 2, .numbers = {sparse->rows, sparse->count},
 	};
@@ -58,10 +60,12 @@ static kz_status entries_read(struct entries *out, const struct kz_sparse *spars
 {
 	bool is_turned = op != KZ_MATRIX_AS_IS;
 	*out = (struct entries){
-		is_turned ? sparse->columns : sparse->rows, is_turned ? sparse->rows : sparse->columns,
+		is_turned ? sparse->columns : sparse->rows, is_turned ? sparse->rows
+			: sparse->columns,
 		NULL, NULL, NULL,
 	};
-	kz_status st = sparse_find_rows(is_turned ? &out->column_of : &out->row_of, sparse, stream, err);
+	kz_status st = sparse_find_rows(is_turned ? &out->column_of : &out->row_of, sparse, stream,
+		err);
 	*(is_turned ? &out->row_of : &out->column_of) = kz_array_retain(sparse->indices);
 	st = st ? st : sparse_read_values(&out->data, sparse, op, stream, err);
 	return st;
@@ -76,8 +80,10 @@ struct sparse_digits {
 	int64_t per;    /* entries of a block */
 };
 
-/* Blocks of one thread count all keys at once if the counts take no more room than a few times the entries. */
-static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int64_t count, int64_t bits)
+/* Blocks of one thread count all keys at once if the counts take no more room than a few times the
+ * entries. */
+static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int64_t count,
+	int64_t bits)
 {
 	struct sparse_digits plan = {bits, 1, count};
 	bool walks = sparse_walks(dev);
@@ -106,10 +112,13 @@ static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64
 	kz_scan_options scan = {.size = sizeof(scan), .axis = -1, .exclusive = 1, .stream = stream};
 	const int64_t digits = (int64_t)1 << plan->bits;
 	kz_status st;
-	if (!(st = kz_array_zeros_on(&counts, dev, keys->dtype, KZ_SHAPE(digits * plan->blocks), stream, err))
-	    && !(st = array_create_on(&sorted.data, dev, entries->data->dtype, &keys->shape, stream, err))
+	if (!(st = kz_array_zeros_on(&counts, dev, keys->dtype, KZ_SHAPE(digits * plan->blocks),
+		stream, err))
+	    && !(st = array_create_on(&sorted.data, dev, entries->data->dtype, &keys->shape, stream,
+		err))
 	    && !(st = array_create_on(&sorted.row_of, dev, keys->dtype, &keys->shape, stream, err))
-	    && !(st = array_create_on(&sorted.column_of, dev, keys->dtype, &keys->shape, stream, err))) {
+	    && !(st = array_create_on(&sorted.column_of, dev, keys->dtype, &keys->shape, stream,
+		err))) {
 		struct sparse_job job = {
 			.kernel = SPARSE_COUNT, .index = keys->dtype, .count = keys->count,
 			.per = plan->per, .array_count = 2, .arrays = {counts, keys},
@@ -122,8 +131,8 @@ static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64
 		job.array_count = 7;
 		memcpy(job.arrays, (struct kz_array *[]){sorted.data,
 			by_rows ? sorted.row_of : sorted.column_of,
-			by_rows ? sorted.column_of : sorted.row_of, offsets, entries->data, keys, others},
-			sizeof(job.arrays));
+			by_rows ? sorted.column_of : sorted.row_of, offsets, entries->data, keys,
+			others}, sizeof(job.arrays));
 		st = st ? st : sparse_run(&job, stream, err);
 	}
 	kz_array_release(counts);
@@ -157,7 +166,8 @@ static kz_status entries_sort(struct entries *entries, struct kz_stream *stream,
 {
 	uint64_t place;
 	const struct sparse_job job = {
-		.kernel = SPARSE_ORDER, .index = entries->row_of->dtype, .count = entries->data->count,
+		.kernel = SPARSE_ORDER, .index = entries->row_of->dtype,
+		.count = entries->data->count,
 		.per = SPARSE_CHUNK, .array_count = 3,
 		.arrays = {NULL, entries->row_of, entries->column_of},
 		.number_count = 1, .numbers = {entries->data->count},
@@ -173,16 +183,18 @@ static kz_status entries_sort(struct entries *entries, struct kz_stream *stream,
 /* Sums */
 
 /* Which of the entries that are left each entry goes to, from 1; *total of them.  Waits. */
-static kz_status entries_number(struct kz_array **out, int64_t *total, const struct entries *entries,
-	struct kz_stream *stream, kz_error *err)
+static kz_status entries_number(struct kz_array **out, int64_t *total,
+	const struct entries *entries, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *heads = NULL, *numbers = NULL, *last = NULL;
 	int64_t count = entries->data->count;
-	kz_status st = array_create_on(&heads, stream->device, KZ_I64, &entries->data->shape, stream, err);
+	kz_status st = array_create_on(&heads, stream->device, KZ_I64, &entries->data->shape,
+		stream, err);
 	const struct sparse_job job = {
 		.kernel = SPARSE_HEADS, .index = entries->row_of->dtype, .count = count,
 		.per = SPARSE_CHUNK, .array_count = 3,
-		.arrays = {heads, entries->row_of, entries->column_of}, .number_count = 1, .numbers = {count},
+		.arrays = {heads, entries->row_of, entries->column_of}, .number_count = 1,
+		.numbers = {count},
 	};
 	if (!st && !(st = sparse_run(&job, stream, err))
 	    && !(st = kz_cumsum_on(&numbers, heads, 0, stream, err))
@@ -209,9 +221,11 @@ static kz_status entries_merge(struct entries *entries, struct kz_stream *stream
 	const kz_shape shape = KZ_SHAPE(total);
 	kz_dtype index = entries->row_of->dtype;
 	merged.data = merged.row_of = merged.column_of = NULL;
-	if (!(st = array_create_on(&merged.data, stream->device, entries->data->dtype, &shape, stream, err))
+	if (!(st = array_create_on(&merged.data, stream->device, entries->data->dtype, &shape,
+		stream, err))
 	    && !(st = array_create_on(&merged.row_of, stream->device, index, &shape, stream, err))
-	    && !(st = array_create_on(&merged.column_of, stream->device, index, &shape, stream, err))) {
+	    && !(st = array_create_on(&merged.column_of, stream->device, index, &shape, stream,
+		err))) {
 		const struct sparse_job job = {
 			.kernel = SPARSE_MERGE, .dtype = entries->data->dtype, .index = index,
 			.count = count, .per = SPARSE_CHUNK, .array_count = 7,
@@ -238,12 +252,13 @@ static kz_status entries_to_csr(struct kz_sparse **out, const struct entries *en
 	kz_dtype index = entries->row_of->dtype;
 	kz_status st = array_create_on(&pointers, stream->device, index, &shape, stream, err);
 	const struct sparse_job job = {
-		.kernel = SPARSE_POINTERS, .index = index, .count = entries->rows + 1, .per = SPARSE_CHUNK,
+		.kernel = SPARSE_POINTERS, .index = index, .count = entries->rows + 1,
+		.per = SPARSE_CHUNK,
 		.array_count = 2, .arrays = {pointers, entries->row_of},
 		.number_count = 2, .numbers = {entries->rows, entries->data->count},
 	};
-	const struct sparse_parts parts = {KZ_SPARSE_CSR, entries->rows, entries->columns, entries->data,
-		entries->column_of, pointers};
+	const struct sparse_parts parts = {KZ_SPARSE_CSR, entries->rows, entries->columns,
+		entries->data, entries->column_of, pointers};
 	*out = NULL;
 	if (!st && !(st = sparse_run(&job, stream, err))) {
 		st = sparse_new(out, &parts, err);
@@ -252,10 +267,11 @@ static kz_status entries_to_csr(struct kz_sparse **out, const struct entries *en
 	return st;
 }
 
-static kz_status entries_to_coo(struct kz_sparse **out, const struct entries *entries, kz_error *err)
+static kz_status entries_to_coo(struct kz_sparse **out, const struct entries *entries,
+	kz_error *err)
 {
-	const struct sparse_parts parts = {KZ_SPARSE_COO, entries->rows, entries->columns, entries->data,
-		entries->column_of, entries->row_of};
+	const struct sparse_parts parts = {KZ_SPARSE_COO, entries->rows, entries->columns,
+		entries->data, entries->column_of, entries->row_of};
 	return sparse_new(out, &parts, err);
 }
 
@@ -294,7 +310,8 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 	bool trusted;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_format(format, err))
+	    || (st = object_check(sparse, OBJECT_SPARSE, err))
+	    || (st = sparse_check_format(format, err))
 	    || (st = sparse_read_options(&stream, &trusted, sparse_device(sparse), options, err))) {
 		return st;
 	}
@@ -359,8 +376,8 @@ static kz_status sparse_take_places(struct kz_array **out, struct kz_array *both
 	return st;
 }
 
-static kz_status entries_of_dense(struct entries *out, struct kz_array *array, struct kz_stream *stream,
-	kz_error *err)
+static kz_status entries_of_dense(struct entries *out, struct kz_array *array,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *both = NULL;
 	kz_status st;
@@ -410,7 +427,8 @@ kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_opti
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(sparse, OBJECT_SPARSE, err))
-	    || (st = contract_begin(&how, "to_dense", out, (kz_arrays){&sparse->data, 1}, options, err))) {
+	    || (st = contract_begin(&how, "to_dense", out, (kz_arrays){&sparse->data, 1}, options,
+		err))) {
 		return st;
 	}
 	const kz_shape shape = KZ_SHAPE(sparse->rows, sparse->columns);
@@ -418,7 +436,8 @@ kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_opti
 	    || (st = sparse_as_csr(&csr, sparse, KZ_MATRIX_AS_IS, how.stream, err))) {
 		return st;
 	}
-	if (!(st = kz_array_zeros_on(&dense, how.stream->device, sparse->dtype, shape, how.stream, err))) {
+	if (!(st = kz_array_zeros_on(&dense, how.stream->device, sparse->dtype, shape, how.stream,
+		err))) {
 		const struct sparse_job job = {
 			.kernel = SPARSE_DENSE, .dtype = sparse->dtype, .index = sparse->index,
 			.count = sparse->rows, .per = 256, .array_count = 4,

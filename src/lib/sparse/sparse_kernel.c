@@ -75,7 +75,8 @@ kz_status sparse_run(const struct sparse_job *job, struct kz_stream *stream, kz_
 	CUdeviceptr addresses[SPARSE_ARRAYS];
 	void *params[SPARSE_ARRAYS + SPARSE_NUMBERS];
 	struct kernels_run run = {
-		.want = {job->kernel == SPARSE_PLACE ? &sparse_places : &sparse_family, &class, sizeof(class), .what = sparse_names[job->kernel]},
+		.want = {job->kernel == SPARSE_PLACE ? &sparse_places : &sparse_family, &class,
+			sizeof(class), .what = sparse_names[job->kernel]},
 		.stream = stream, .params = params,
 		.arrays = job->arrays, .array_count = job->array_count,
 	};
@@ -102,8 +103,8 @@ kz_status sparse_find(uint64_t *place, const struct sparse_job *job, struct kz_s
 	struct sparse_job search = *job;
 	const uint64_t none = UINT64_MAX;
 	*place = none;
-	kz_status st = kz_array_full_on(&search.arrays[0], stream->device, KZ_U64, KZ_SHAPE(), &none,
-		sizeof(none), stream, err);
+	kz_status st = kz_array_full_on(&search.arrays[0], stream->device, KZ_U64, KZ_SHAPE(),
+		&none, sizeof(none), stream, err);
 	if (!st && !(st = sparse_run(&search, stream, err))) {
 		st = kz_array_get(search.arrays[0], place, sizeof(*place), err);
 	}

@@ -2,8 +2,8 @@
 /*
  * Products of sparse matrices with vectors and dense matrices.
  *
- * A row of a product with a vector has as many sums as suits the mean length of a row.  That number,
- * and not the device, decides about the order of the additions.
+ * A row of a product with a vector has as many sums as suits the mean length of a row.  That
+ * number, and not the device, decides about the order of the additions.
  */
 #include "base/common.h"
 
@@ -169,16 +169,16 @@ static kz_status sparse_multiply_to(kz_array **out, const struct sparse_product 
 }
 
 /* The shape of op(sparse) x. */
-static kz_status sparse_product_shape(kz_shape *shape, const struct kz_sparse *sparse, kz_matrix_op op,
-	const struct kz_array *x, kz_error *err)
+static kz_status sparse_product_shape(kz_shape *shape, const struct kz_sparse *sparse,
+	kz_matrix_op op, const struct kz_array *x, kz_error *err)
 {
 	bool is_turned = op != KZ_MATRIX_AS_IS;
 	int64_t rows = is_turned ? sparse->columns : sparse->rows;
 	int64_t columns = is_turned ? sparse->rows : sparse->columns;
 	if (x->shape.ndim < 1 || x->shape.ndim > 2 || x->shape.dims[0] != columns) {
-		return error_set(err, KZ_INVALID, "sparse matmul: a matrix of shape (%lld, %lld) does not "
-			"multiply an array of shape %s", (long long)rows, (long long)columns,
-			shape_text(&x->shape).text);
+		return error_set(err, KZ_INVALID, "sparse matmul: a matrix of shape (%lld, %lld) "
+			"does not multiply an array of shape %s", (long long)rows,
+			(long long)columns, shape_text(&x->shape).text);
 	}
 	*shape = x->shape;
 	shape->dims[0] = rows;
@@ -207,7 +207,8 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 		return st;
 	}
 	struct kz_array *operands[2] = {sparse->data, x};
-	if ((st = contract_begin(&how, "sparse matmul", out, (kz_arrays){operands, 2}, options, err))
+	if ((st = contract_begin(&how, "sparse matmul", out, (kz_arrays){operands, 2}, options,
+		err))
 	    || (st = sparse_product_shape(&shape, sparse, op, x, err))
 	    || (st = contract_check_into(&how, &shape, err))) {
 		return st;
@@ -226,15 +227,17 @@ kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, k
 
 /* The diagonal */
 
-kz_status sparse_read_diagonal(kz_array **out, const struct kz_sparse *csr, struct kz_stream *stream,
-	kz_error *err)
+kz_status sparse_read_diagonal(kz_array **out, const struct kz_sparse *csr,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *line = NULL;
 	const kz_shape shape = KZ_SHAPE(min64(csr->rows, csr->columns));
 	kz_status st = array_create_on(&line, stream->device, csr->dtype, &shape, stream, err);
 	const struct sparse_job job = {
-		.kernel = SPARSE_DIAGONAL, .dtype = csr->dtype, .index = csr->index, .count = shape.dims[0],
-		.per = THREADS, .array_count = 4, .arrays = {line, csr->data, csr->indices, csr->places},
+		.kernel = SPARSE_DIAGONAL, .dtype = csr->dtype, .index = csr->index,
+		.count = shape.dims[0],
+		.per = THREADS, .array_count = 4,
+		.arrays = {line, csr->data, csr->indices, csr->places},
 		.number_count = 3, .numbers = {shape.dims[0], csr->columns, THREADS},
 	};
 	st = st ? st : sparse_run(&job, stream, err);
@@ -250,8 +253,8 @@ kz_status kz_sparse_diagonal(kz_array **out, kz_sparse *sparse, const kz_op_opti
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = object_check(sparse, OBJECT_SPARSE, err))
-	    || (st = contract_begin(&how, "sparse diagonal", out, (kz_arrays){&sparse->data, 1}, options,
-		err))) {
+	    || (st = contract_begin(&how, "sparse diagonal", out, (kz_arrays){&sparse->data, 1},
+		options, err))) {
 		return st;
 	}
 	const kz_shape shape = KZ_SHAPE(min64(sparse->rows, sparse->columns));
