@@ -5,8 +5,8 @@
  * Check forks for every test.  Threads and devices do not survive that, so nothing here, and no
  * unchecked fixture, may start one.
  *
- * Nothing is cached unless the environment or a test asks for it: a test that compiles must compile,
- * and nobody's own cache is touched.
+ * Nothing is cached unless the environment or a test asks for it: a test that compiles must
+ * compile, and nobody's own cache is touched.
  */
 #include "support/suite.h"
 
@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As `kudzu worker`: of this build, as the library in here is.  One of the runners has no library. */
+/* As `kudzu worker`: of this build, as the library in here is.  One of the runners has no
+ * library. */
 int kz_warm_up_serve(int socket) __attribute__((weak));
 
 /* As a program that says whether it has a store; see test_store_owner.c. */
@@ -30,9 +31,9 @@ const char *__lsan_default_suppressions(void)
 }
 
 /*
- * The linker puts this in place of Check's function, which writes to a file at each assertion that holds,
- * to say behind which line a test crashed.  A loop spends most of its time with that, so a line counts
- * when a test comes to it for the first time.
+ * The linker puts this in place of Check's function, which writes to a file at each assertion that
+ * holds, to say behind which line a test crashed.  A loop spends most of its time with that, so a
+ * line counts when a test comes to it for the first time.
  */
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);

@@ -215,7 +215,8 @@ ssize_t __wrap_pread(int fd, void *data, size_t size, off_t offset)
 		errno = plan.error;
 		return -1;
 	}
-	return finish(action, __real_pread(fd, data, action == CALLS_HALF ? size / 2 : size, offset));
+	return finish(action, __real_pread(fd, data, action == CALLS_HALF ? size / 2 : size,
+		offset));
 }
 
 ssize_t __real_pwrite(int fd, const void *data, size_t size, off_t offset);

@@ -90,7 +90,8 @@ START_TEST(functions_read_every_field)
 	ck_assert_str_eq(kz_error_name(err), "");
 	ck_assert_str_eq(kz_error_file(err), "");
 	ck_assert_str_eq(kz_error_log(err), "");
-	error_foreign(err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", KZ_ERROR_STICKY, "message");
+	error_foreign(err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", KZ_ERROR_STICKY,
+		"message");
 	error_add_place(err, "a.cu", 3, 4);
 	error_add_hint(err, "hint");
 	error_take_log(err, mem_strdup("log"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/hash.c: the vectors that xxHash publishes, and that it does not matter how bytes are cut. */
+/* src/base/hash.c: the vectors that xxHash publishes, and that it does not matter how bytes are
+ * cut. */
 #include "base/common.h"
 
 #include "base/hash.h"

@@ -50,7 +50,8 @@ START_TEST(without_debug_information_it_is_an_offset)
 	void *(*function)(const void *, int, size_t) = memchr;
 	memcpy(&address, &function, sizeof(address));
 	struct place place = find(address);
-	ck_assert_msg(strncmp(place.file, "libc.so.6+0x", 12) == 0 || place.line > 0, "%s", place.file);
+	ck_assert_msg(strncmp(place.file, "libc.so.6+0x", 12) == 0 || place.line > 0, "%s",
+		place.file);
 }
 END_TEST
 

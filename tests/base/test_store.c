@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/base/store.c: what is put is found again, and nothing else is, whatever became of the files.
- * test_store_calls.c: when system calls fail; test_store_race.c: many processes; test_store_owner.c:
- * other users.
+ * test_store_calls.c: when system calls fail; test_store_race.c: many processes;
+ * test_store_owner.c: other users.
  */
 #include "base/common.h"
 
@@ -449,7 +449,8 @@ static const struct {
 	const char *text;
 	int64_t size; /* 0: off */
 } settings[] = {
-	{"", 1 << 30}, {"5", 5}, {"4k", 4096}, {"1.5K", 1536}, {"3M", 3 << 20}, {"2G", INT64_C(2) << 30},
+	{"", 1 << 30}, {"5", 5}, {"4k", 4096}, {"1.5K", 1536}, {"3M", 3 << 20},
+	{"2G", INT64_C(2) << 30},
 	{"1T", INT64_C(1) << 40}, {"0", 0}, {"-5", 0}, {"5x", 0}, {"5KB", 0}, {"M", 0},
 	{"99999999999999999999", 0}, {"9000000000T", 0},
 };

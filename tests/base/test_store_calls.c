@@ -195,7 +195,8 @@ START_TEST(no_call_that_fails_while_entries_go_is_seen)
 		more = calls_end() > at;
 		store_close(store);
 		ck_assert_msg(!wrong && count_temporary() == 0 && bytes <= LIMIT && is_sound(),
-			"call %ld (%s): wrong %d, %ld bytes", at, calls_victim(), wrong, (long)bytes);
+			"call %ld (%s): wrong %d, %ld bytes", at, calls_victim(), wrong,
+			(long)bytes);
 	}
 }
 END_TEST
@@ -228,9 +229,10 @@ START_TEST(a_process_may_be_killed_at_any_time)
 		waitpid(child, NULL, 0);
 		struct store *store = store_create(0);
 		for (unsigned k = 0; k < KEYS; k++) {
-			enum store_result result = get_number(store, k, k == KEYS - 1 ? LARGE : SIZE);
-			ck_assert_msg(result == STORE_HIT || result == STORE_ABSENT, "kill %ld: %d", i,
-				(int)result);
+			enum store_result result = get_number(store, k,
+				k == KEYS - 1 ? LARGE : SIZE);
+			ck_assert_msg(result == STORE_HIT || result == STORE_ABSENT, "kill %ld: %d",
+				i, (int)result);
 		}
 		store_close(store);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/base/store_folder.c, through a store: whose files are read.  Each case changes a good store, with one entry, in
- * one way, and says what its user then gets.  The user is a process without privileges: root may
- * read all, so that what is tested would not show.  Run by root, these can be all cases; run by
- * others, those that change no owners.
+ * src/base/store_folder.c, through a store: whose files are read.  Each case changes a good store,
+ * with one entry, in one way, and says what its user then gets.  The user is a process without
+ * privileges: root may read all, so that what is tested would not show.  Run by root, these can be
+ * all cases; run by others, those that change no owners.
  */
 #include "base/common.h"
 
@@ -278,7 +278,8 @@ int store_owner_tell(void)
 {
 	struct store *store = NULL;
 	bool opened = store_open(&store, NULL);
-	printf("%lu %s\n", getauxval(AT_SECURE), opened && store_off(store) ? store_off(store) : "on");
+	printf("%lu %s\n", getauxval(AT_SECURE),
+		opened && store_off(store) ? store_off(store) : "on");
 	store_close(store);
 	return opened ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -290,12 +291,13 @@ enum { MODES = 1 };
 enum { MODES = 2 };
 #endif
 
-/* A program that the user owns, with the setuid bit, started by root.  Where the file system ignores
- * the bit there is nothing to see. */
+/* A program that the user owns, with the setuid bit, started by root.  Where the file system
+ * ignores the bit there is nothing to see. */
 START_TEST(a_setuid_program_has_no_store)
 {
 	static const char *const modes[] = {"755", "4755"};
-	static const char *const said[] = {"0 on\n", "1 the program has rights that its user lacks (setuid, setgid or capabilities)\n"};
+	static const char *const said[] = {"0 on\n", "1 the program has rights that its user lacks "
+		"(setuid, setgid or capabilities)\n"};
 	char command[900], line[200] = "";
 	if (geteuid() != 0) {
 		fprintf(stderr, "skipped: only root makes a program of another user\n");
@@ -304,9 +306,9 @@ START_TEST(a_setuid_program_has_no_store)
 	if (is_powerless_root()) {
 		return;
 	}
-	snprintf(command, sizeof(command), "cp /proc/%d/exe '%s' && chown %d '%s' && chmod %s '%s' &&"
-		" KUDZU_CACHE=1 KUDZU_CACHE_DIR='%s' '%s' store", (int)getpid(), outside("program"),
-		USER, other, modes[_i], other, store_path, other);
+	snprintf(command, sizeof(command), "cp /proc/%d/exe '%s' && chown %d '%s' && chmod %s '%s' "
+		"&& KUDZU_CACHE=1 KUDZU_CACHE_DIR='%s' '%s' store", (int)getpid(),
+		outside("program"), USER, other, modes[_i], other, store_path, other);
 	FILE *out = popen(command, "re");
 	ck_assert_ptr_nonnull(out);
 	ck_assert_ptr_nonnull(fgets(line, sizeof(line), out));

@@ -2,9 +2,9 @@
 /*
  * usage: ends early|late|destructor|first|quick|threads|elsewhere
  *
- * The ends of a program that has a device open and work in flight: what it releases in exit handlers
- * and in destructors, and what its other threads do meanwhile, is no crash and does not hang.
- * tests/citizen/check runs it, many times.
+ * The ends of a program that has a device open and work in flight: what it releases in exit
+ * handlers and in destructors, and what its other threads do meanwhile, is no crash and does not
+ * hang.  tests/citizen/check runs it, many times.
  */
 #define _GNU_SOURCE
 #include <kudzu/kudzu.h>
@@ -17,7 +17,8 @@
 
 enum { COUNT = 4096, LAUNCHES = 50, THREADS = 4 };
 
-static const char source[] = "__global__ void add(int *a, int by) { a[blockIdx.x * 256 + threadIdx.x] += by; }";
+static const char source[] = "__global__ void add(int *a, int by) { a[blockIdx.x * 256 + "
+	"threadIdx.x] += by; }";
 
 static struct {
 	kz_device *dev;
@@ -84,7 +85,8 @@ static void end(void)
 		launch(LAUNCHES);
 		OK(kz_array_get(own.array, host, sizeof(host), &err));
 		if (host[COUNT - 1] != own.expected) {
-			fprintf(stderr, "ends.c: expected %d, got %d\n", own.expected, host[COUNT - 1]);
+			fprintf(stderr, "ends.c: expected %d, got %d\n", own.expected,
+				host[COUNT - 1]);
 			_exit(EXIT_FAILURE);
 		}
 		launch(LAUNCHES);

@@ -92,7 +92,8 @@ static int forbid_processes(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), (struct sock_filter *)filter};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter),
+		(struct sock_filter *)filter};
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
 		&& prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -137,7 +138,8 @@ static void handlers_now(void (*out[SIGNALS])(int), sigset_t *mask)
 }
 
 /* The handlers of a program get its own faults while a device is open, and are back when it is not.
- * SIGURG, by which kernels that run too long are interrupted, stays from the first such kernel on. */
+ * SIGURG, by which kernels that run too long are interrupted, stays from the first such kernel
+ * on. */
 static void signals(kz_device *none)
 {
 	void (*before[SIGNALS])(int) = {0}, (*after[SIGNALS])(int) = {0};
@@ -237,7 +239,8 @@ static void compiling(kz_device *none)
 	for (int i = 1; i < SIGNALS; i++) {
 		if (sigaction(i, NULL, &after) == 0 && (after.sa_sigaction != before[i].sa_sigaction
 			|| (before[i].sa_handler != SIG_DFL && after.sa_flags != before[i].sa_flags)
-			|| sigismember(&after.sa_mask, SIGUSR1) != sigismember(&before[i].sa_mask, SIGUSR1))) {
+			|| sigismember(&after.sa_mask, SIGUSR1) != sigismember(&before[i].sa_mask,
+				SIGUSR1))) {
 			fail(__LINE__, strsignal(i));
 		}
 	}
@@ -341,8 +344,10 @@ static void errors(kz_device *dev)
 	CHECK(kz_module_compile(&mod, dev, wild, NULL, NULL) == KZ_OK);
 	CHECK(kz_module_kernel(&kernel, mod, "tame", NULL) == KZ_NOT_FOUND);
 	CHECK(kz_module_kernel(&kernel, mod, "wild", NULL) == KZ_OK);
-	CHECK(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, NULL, KZ_ARGS(1)) == KZ_ARGUMENT);
-	CHECK(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, NULL, KZ_ARGS(NULL)) == KZ_OK);
+	CHECK(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, NULL, KZ_ARGS(1))
+		== KZ_ARGUMENT);
+	CHECK(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, NULL, KZ_ARGS(NULL))
+		== KZ_OK);
 	CHECK(kz_device_synchronize(dev, NULL) == KZ_FAULT);
 	kz_array_release(a);
 	kz_module_release(mod);
@@ -380,7 +385,8 @@ static void leave(kz_device *dev)
 	if (!kz_module_compile(&mod, dev, source, NULL, &err)
 	    && !kz_module_kernel(&kernel, mod, "wait", &err)
 	    && !kz_array_zeros(&a, dev, KZ_I32, KZ_SHAPE(1), &err)) {
-		CHECK_OK(kz_launch(kernel, kz_dim(8, 1, 1), kz_dim(32, 1, 1), NULL, &err, KZ_ARGS(a)));
+		CHECK_OK(kz_launch(kernel, kz_dim(8, 1, 1), kz_dim(32, 1, 1), NULL, &err,
+			KZ_ARGS(a)));
 	}
 	check_ok(__LINE__, &err);
 	exit(failures != 0);

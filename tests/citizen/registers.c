@@ -4,8 +4,8 @@
  *
  * The psABI of x86-64 wants the upper halves of the AVX registers clear at calls and returns: else
  * each SSE instruction of the caller takes several times as long, until something clears them.
- * XGETBV with ECX = 1 tells: bit 2 is set while one of them is in use.  This asks after calls of the
- * library, and of DRIVER, libkudzu-cpu.so.
+ * XGETBV with ECX = 1 tells: bit 2 is set while one of them is in use.  This asks after calls of
+ * the library, and of DRIVER, libkudzu-cpu.so.
  */
 #define _GNU_SOURCE
 #include <kudzu/kudzu.h>

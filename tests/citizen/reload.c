@@ -60,7 +60,8 @@ static struct usage usage_now(void)
 
 #define FUNCTIONS(X) \
 	X(kz_device_open) X(kz_device_close) X(kz_module_compile) X(kz_module_release) \
-	X(kz_module_kernel) X(kz_array_zeros) X(kz_array_get) X(kz_array_release) X(kz_launch_args) \
+	X(kz_module_kernel) X(kz_array_zeros) X(kz_array_get) X(kz_array_release) X( \
+		kz_launch_args) \
 	X(kz_error_print) X(kz_error_clear)
 
 struct kudzu {

@@ -27,7 +27,8 @@ static const struct {
 	{"k(int *)", "#define K __global__ void k(int *x)\nK {}", "x:int *"},
 	{"k(int *, ? (16 bytes))", "__global__ void k(int *x, thing t) {}", "x:int * t:"},
 	{"k(...)", "__global__ void k(int *x) {}", "unknown"},
-	{"k(int *)", "__global__ void __launch_bounds__(256, 2) k(int *__restrict__ x) {}", "x:int *"},
+	{"k(int *)", "__global__ void __launch_bounds__(256, 2) k(int *__restrict__ x) {}",
+		"x:int *"},
 	{"k(int *)", "// __global__ void k(int *a)\n/* __global__ void k(int *b) */\n"
 		"__global__ void k(int * /* c */ x /* d */) {}", "x:int *"},
 	{"k(int *)", "const char *s = \"__global__ void k(int *a)\"; __global__ void k(int *x)",
@@ -86,9 +87,11 @@ START_TEST(no_more_parameters_than_a_launch_takes)
 }
 END_TEST
 
-static const char log_text[] = "k.cu:3:4: error: no 'a: b'\n\tx = y\n\t    ^\nk.cu:5: warning: w\nhint: h";
+static const char log_text[] = "k.cu:3:4: error: no 'a: b'\n\tx = y\n\t    ^\nk.cu:5: warning: "
+"w\nhint: h";
 static const char log_colours[] = "\033[1mk.cu:3:4:\033[0m \033[1;31merror:\033[0m no 'a: b'\n"
-	"\tx = y\n\033[1;32m\t    ^\033[0m\n\033[1mk.cu:5:\033[0m \033[1;35mwarning:\033[0m w\nhint: h";
+	"\tx = y\n\033[1;32m\t    ^\033[0m\n\033[1mk.cu:5:\033[0m \033[1;35mwarning:\033[0m "
+	"w\nhint: h";
 
 START_TEST(diagnostics_are_coloured)
 {

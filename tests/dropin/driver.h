@@ -2,7 +2,8 @@
 #ifndef DROPIN_DRIVER_H
 #define DROPIN_DRIVER_H
 
-/* cuda.h, or on a machine without CUDA what Kudzu knows of it, under the names that programs use. */
+/* cuda.h, or on a machine without CUDA what Kudzu knows of it, under the names that programs
+ * use. */
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that has dgemm and dgetrf, as Fortran calls them, and nothing else of BLAS and LAPACK. */
+/* A library that has dgemm and dgetrf, as Fortran calls them, and nothing else of BLAS and
+ * LAPACK. */
 #include <math.h>
 
 void dgemm_(const char *op_a, const char *op_b, const int *m, const int *n, const int *k,

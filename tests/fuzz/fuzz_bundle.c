@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a bundle (after its hash was made to fit), and as an input of a linker. */
+/* libFuzzer: any bytes as a bundle (after its hash was made to fit), and as an input of a
+ * linker. */
 #include "base/common.h"
 
 #include "base/hash.h"

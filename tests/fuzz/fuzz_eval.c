@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libFuzzer: any bytes as an expression.  The first byte chooses types and shapes of the variables;
- * a text that is refused has an error with a place inside it, all else is a well-formed struct expr.
+ * a text that is refused has an error with a place inside it, all else is a well-formed struct
+ * expr.
  */
 #include "lib/ops/eval_parse.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a packed image.  What is read is written, and that is read as the same. */
+/* libFuzzer: any bytes as a packed image.  What is read is written, and that is read as the
+ * same. */
 #include "base/common.h"
 
 #include "lib/cache/pack.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer: any bytes through the parser, the checker and the graph builder of PTX.  Kernels that are
- * parsed one by one must be what they are in the whole text.
+ * libFuzzer: any bytes through the parser, the checker and the graph builder of PTX.  Kernels that
+ * are parsed one by one must be what they are in the whole text.
  */
 #include "base/common.h"
 #include "cpu/ir/ssa.h"
@@ -14,13 +14,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Where the text is no good this must only not crash. */
-static void parse_kernels(const struct ptx_module *whole, bool is_good, const char *text, size_t size)
+static void parse_kernels(const struct ptx_module *whole, bool is_good, const char *text,
+	size_t size)
 {
 	struct ptx_module late;
 	struct ptx_diag diag = {.line = 0};
 	bool ok = parse_declarations(&late, text, size, hash_of(text, size), &diag);
 	assert(ok || !is_good);
-	assert(!is_good || (late.func_count == whole->func_count && late.var_count == whole->var_count));
+	assert(!is_good || (late.func_count == whole->func_count
+		&& late.var_count == whole->var_count));
 	for (size_t i = late.func_count; i-- > 0;) {
 		struct ptx_func *func = late.funcs[i];
 		ok = func->late && parse_kernel(&late, func, &diag);

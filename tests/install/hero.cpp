@@ -75,7 +75,8 @@ static bool arrays_work(kz_device *dev, kz_error *err)
 		&& !shift_it(dev, a, err)  // 2a + 1.5
 		&& !kz_array_slice(&part, a, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), err)
 		&& !kz_sum(&sum, part, KZ_AXES(-1), err)
-		&& !kz_eval(&out, "sum / n + half", nullptr, err, KZ_VARS(sum, n, KZ_VAR("half", 0.5)))
+		&& !kz_eval(&out, "sum / n + half", nullptr, err,
+			KZ_VARS(sum, n, KZ_VAR("half", 0.5)))
 		&& !kz_array_concatenate(&both, KZ_ARRAYS(out, out), 0, nullptr, err)
 		&& !kz_array_get(out, host, sizeof(host), err);
 	for (kz_array *array : {a, part, sum, out, both}) {

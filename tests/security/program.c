@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with libkudzu.a in it, which runs a kernel on the CPU device and says what it had to load for
- * that: LLVM, if the kernel was not in the cache.  tests/security/check gives it rights that its caller
- * lacks, and puts other people's files beside it.
+ * A program with libkudzu.a in it, which runs a kernel on the CPU device and says what it had to
+ * load for that: LLVM, if the kernel was not in the cache.  tests/security/check gives it rights
+ * that its caller lacks, and puts other people's files beside it.
  */
 #define _GNU_SOURCE
 #include <kudzu/kudzu.h>
@@ -18,7 +18,9 @@ static const char ptx[] =
 	".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry answer(.param .u64 p)\n{\n"
 	"	.reg .u64 %a; .reg .u32 %x;\n"
-	"	ld.param.u64 %a, [p];\n	mov.u32 %x, 42;\n	st.global.u32 [%a], %x;\n	ret;\n}\n";
+	"	ld.param.u64 %a, [p];\n	mov.u32 %x, 42;\n	st.global.u32 [%a], %x;\n"
+	"	ret;\n"
+	"}\n";
 
 /* In the place of the C library's: in the password database, too, home is $HOME. */
 int getpwuid_r(uid_t uid, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
@@ -51,7 +53,8 @@ static kz_status run_kernel(kz_device *dev, kz_error *err)
 	if (!(st = kz_module_load(&mod, dev, ptx, sizeof(ptx), err))
 	    && !(st = kz_module_kernel(&kernel, mod, "answer", err))
 	    && !(st = kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(1), &number, 4, err))
-	    && !(st = kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err, KZ_ARGS(array)))) {
+	    && !(st = kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err,
+		KZ_ARGS(array)))) {
 		st = kz_array_get(array, &number, sizeof(number), err);
 		printf("answer: %d\n", number);
 	}

@@ -215,7 +215,8 @@ CUresult do_MemAddressReserve(CUdeviceptr *address, size_t size, size_t alignmen
 		return code ? code : CUDA_ERROR_INVALID_VALUE;
 	}
 	struct range *range = stub_create(STUB_MEMORY, sizeof(*range));
-	char *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		0);
 	if (memory == MAP_FAILED) {
 		stub_release(STUB_MEMORY, range);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -360,7 +361,8 @@ CUresult do_MemMap(CUdeviceptr address, size_t size, size_t offset,
 static bool chunks_change(char *memory, size_t size, bool is_open)
 {
 	const char *end = memory + size;
-	bool fits = size > 0 && mprotect(memory, size, is_open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+	bool fits = size > 0 && mprotect(memory, size,
+		is_open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 	while (fits && memory < end) {
 		struct chunk *chunk = chunk_at(memory);
 		fits = chunk && chunk->memory == memory && chunk->size <= (size_t)(end - memory);
@@ -383,7 +385,8 @@ CUresult do_MemUnmap(CUdeviceptr address, size_t size)
 	return code || fits ? code : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult do_MemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count)
+CUresult do_MemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
+	size_t count)
 {
 	CUresult code = stub_enter(DRV_cuMemSetAccess);
 	pthread_mutex_lock(&lock);
@@ -517,7 +520,8 @@ CUresult do_IpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsign
 	CUresult code = stub_enter_context(DRV_cuIpcOpenMemHandle);
 	memcpy(address, &handle, sizeof(*address));
 	code = check(code, *address, 1);
-	code = code || flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? code : CUDA_ERROR_INVALID_VALUE;
+	code = code || flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS ? code
+		: CUDA_ERROR_INVALID_VALUE;
 	stub_count(STUB_IMPORT, !code);
 	return code;
 }
@@ -629,7 +633,8 @@ static CUresult copy_3d(CUresult code, const CUDA_MEMCPY3D *c)
 		char *row = to + ((c->dstZ + z) * c->dstHeight + c->dstY + y) * c->dstPitch
 			+ c->dstXInBytes;
 		const char *source = from
-			+ ((c->srcZ + z) * c->srcHeight + c->srcY + y) * c->srcPitch + c->srcXInBytes;
+			+ ((c->srcZ + z) * c->srcHeight + c->srcY + y) * c->srcPitch
+			+ c->srcXInBytes;
 		if (c->dstMemoryType == CU_MEMORYTYPE_DEVICE) {
 			code = check(code, (uintptr_t)row, c->WidthInBytes);
 		}

@@ -417,7 +417,8 @@ CUresult do_StreamCreate(CUstream *stream, unsigned int flags)
 
 CUresult do_StreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
-	CUresult code = new_stream(stream, flags, stub_enter_context(DRV_cuStreamCreateWithPriority));
+	CUresult code = new_stream(stream, flags,
+		stub_enter_context(DRV_cuStreamCreateWithPriority));
 	if (!code) {
 		(*stream)->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
 	}
@@ -517,8 +518,8 @@ CUresult do_StreamEndCapture(CUstream stream, CUgraph *graph)
 	return code;
 }
 
-/* A graph has one node here, whatever was added: an empty child graph.  An executable one is a handle
- * of the same kind. */
+/* A graph has one node here, whatever was added: an empty child graph.  An executable one is a
+ * handle of the same kind. */
 static CUresult new_graph(void **graph, CUresult code)
 {
 	if (!code) {
@@ -601,8 +602,8 @@ CUresult do_LaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	return code;
 }
 
-/* Values in memory: the host may access it.  A wait for a value that is not there yet fails, since work
- * is done when it is queued. */
+/* Values in memory: the host may access it.  A wait for a value that is not there yet fails, since
+ * work is done when it is queued. */
 
 #define VALUES(bits)                                                                              \
 	CUresult do_StreamWriteValue##bits(                                                       \
@@ -623,7 +624,8 @@ CUresult do_LaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 			? (int##bits##_t)(there - value) >= 0                                     \
 			: flags == CU_STREAM_WAIT_VALUE_EQ  ? there == value                      \
 			: flags == CU_STREAM_WAIT_VALUE_AND ? (there & value) != 0                \
-							    : (uint##bits##_t)~(there | value) != 0; \
+							    : (uint##bits##_t)~(there \
+							    	| value) != 0; \
 		return code || goes_on ? code : CUDA_ERROR_NOT_READY;                             \
 	}
 VALUES(32)

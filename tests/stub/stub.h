@@ -54,14 +54,15 @@ enum stub_kind {
 
 /* For tests, through dlsym. */
 typedef void stub_script_fn(const char *script); /* forget the old script, count from 0 */
-typedef long stub_calls_fn(const char *name);    /* calls of a symbol, or of all, since the script began */
+typedef long stub_calls_fn(const char *name);    /* calls of a symbol, or of all, since the script
+                                                    began */
 typedef long stub_live_fn(int kind);             /* handles of a kind that are not released */
 stub_script_fn stub_script;
 stub_calls_fn stub_calls;
 stub_live_fn stub_live;
 
-/* With streams=1: the calls of a symbol that put work into a stream, since the script began.  NULL as a
- * name stands for every symbol, and as a stream for every stream. */
+/* With streams=1: the calls of a symbol that put work into a stream, since the script began.  NULL
+ * as a name stands for every symbol, and as a stream for every stream. */
 typedef long stub_work_fn(const char *name, void *stream);
 stub_work_fn stub_work;
 

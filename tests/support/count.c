@@ -20,7 +20,8 @@ static uint64_t count_seed(void)
 bool support_is_tried(int i, int of, int usual, int brief)
 {
 	const uint64_t mixed = count_seed() * UINT64_C(0x9e3779b97f4a7c15);
-	const int tried = support_how_many(of, usual, brief), from = (int)((mixed >> 33) % (uint64_t)of);
+	const int tried = support_how_many(of, usual, brief),
+		from = (int)((mixed >> 33) % (uint64_t)of);
 	/* As Bresenham draws the points of a line. */
 	return (int64_t)((i + from) % of) * tried % of < tried;
 }

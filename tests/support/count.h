@@ -10,7 +10,8 @@
 
 int support_how_many(int slow, int usual, int brief);
 /*
- * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of them, or
+ * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of
+ * them, or
  * `brief`, at even distances.  KUDZU_TEST_SEED says which.
  */
 bool support_is_tried(int i, int of, int usual, int brief);

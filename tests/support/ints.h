@@ -2,7 +2,8 @@
 #ifndef INTS_H
 #define INTS_H
 
-/* What tests/data/cuda/13_int.cu computes, in C: for its tests through the library and the driver. */
+/* What tests/data/cuda/13_int.cu computes, in C: for its tests through the library and the
+ * driver. */
 #include "base/common.h"
 
 /* What one thread of 13_int's kernel has in its arrays. */

@@ -44,7 +44,8 @@ bool number_is_signed(kz_dtype dtype)
 
 int number_bits(kz_dtype dtype)
 {
-	static const unsigned char bits[16] = {0, 8, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64, 128};
+	static const unsigned char bits[16] = {0, 8, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64,
+		64, 128};
 	return bits[dtype];
 }
 
@@ -87,13 +88,16 @@ static long double real_of_bits(kz_dtype real, uint64_t bits)
 	const struct format *format = &formats[real];
 	int fraction = format->digits - 1;
 	uint64_t significand = bits & ((UINT64_C(1) << fraction) - 1);
-	int exponent = (int)(bits >> fraction & ((UINT64_C(1) << (number_bits(real) - 1 - fraction)) - 1));
+	int exponent = (int)(bits >> fraction
+		& ((UINT64_C(1) << (number_bits(real) - 1 - fraction)) - 1));
 	bool negative = bits >> (number_bits(real) - 1) & 1;
 	long double value;
 	if (exponent == 2 - 2 * format->smallest + 1) {
 		value = significand ? NAN : INFINITY;
 	} else {
-		value = ldexpl((long double)(significand | (exponent ? UINT64_C(1) << fraction : 0)),
+		value =
+			ldexpl((long double)(significand
+				| (exponent ? UINT64_C(1) << fraction : 0)),
 			(exponent ? exponent - 1 : 0) + format->smallest - fraction);
 	}
 	return negative && !isnan(value) ? -value : value; /* the sign of no number says nothing */

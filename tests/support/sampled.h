@@ -17,7 +17,8 @@ static uint64_t sampled_state = 1;
 
 static inline int64_t sampled_below(int64_t below)
 {
-	sampled_state = sampled_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	sampled_state = sampled_state * UINT64_C(6364136223846793005)
+		+ UINT64_C(1442695040888963407);
 	return (int64_t)(sampled_state >> 33) % below;
 }
 

@@ -50,8 +50,8 @@ static inline void suite_add_tests(TCase *tcase, int times, const TTest *const *
 
 /*
  * A loop test between begin and end, as a fixture that knows the index _i of the loop.  Without
- * END_TEST; a return skips the rest of the body only.  TEST_IF leaves out indexes.  DEVICE_TEST is for files whose setup() opens
- * the device of an index, and whose teardown() closes it.
+ * END_TEST; a return skips the rest of the body only.  TEST_IF leaves out indexes.  DEVICE_TEST is
+ * for files whose setup() opens the device of an index, and whose teardown() closes it.
  */
 #define TEST_BETWEEN(begin, end, name) TEST_IF(true, begin, end, name)
 #define TEST_IF(is_tried, begin, end, name) \
@@ -66,7 +66,9 @@ static inline void suite_add_tests(TCase *tcase, int times, const TTest *const *
 	} \
 	static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
 #define DEVICE_TEST(name) TEST_BETWEEN(setup(_i), teardown(), name)
-/* Where setup() opens each device in two ways, as those files define DEVICE_TEST: see support_is_way_tried(). */
-#define EITHER_WAY_TEST(name) TEST_IF(support_is_way_tried(#name, _i % 2), setup(_i), teardown(), name)
+/* Where setup() opens each device in two ways, as those files define DEVICE_TEST: see
+ * support_is_way_tried(). */
+#define EITHER_WAY_TEST(name) TEST_IF(support_is_way_tried(#name, _i % 2), setup(_i), teardown(), \
+	name)
 
 #endif

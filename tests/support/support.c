@@ -91,7 +91,8 @@ void support_stub(const char *script)
 	run(script);
 }
 
-/* Looked up once: a forked child must not call the loader, whose lock a thread of its parent may have had. */
+/* Looked up once: a forked child must not call the loader, whose lock a thread of its parent may
+ * have had. */
 long support_stub_calls(const char *name)
 {
 	static stub_calls_fn *calls;

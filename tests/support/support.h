@@ -45,7 +45,8 @@ const char *support_device_name(int index);
 /* Make it the device that kz_device_open(NULL) opens. */
 void support_select(int index);
 
-/* Let the stub no longer be the CUDA driver: an earlier test of this process may have made it that. */
+/* Let the stub no longer be the CUDA driver: an earlier test of this process may have made it
+ * that. */
 void support_use_real(void);
 
 /* Inline, so that runners without the library can have the rest. */

@@ -47,9 +47,12 @@ static int wrong;
 	X(kz_array_compress, "mask", (&out, a, none, &err)) \
 	X(kz_sum, "array", (&out, none, KZ_ALL_AXES, &err)) \
 	X(kz_cumsum, "array", (&out, none, 0, &err)) \
-	X(kz_gemm, "c", (none, KZ_ARG(1), a, KZ_MATRIX_AS_IS, a, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, &err)) \
-	X(kz_gemm, "a", (a, KZ_ARG(1), none, KZ_MATRIX_AS_IS, a, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, &err)) \
-	X(kz_gemm, "b", (a, KZ_ARG(1), a, KZ_MATRIX_AS_IS, none, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, &err)) \
+	X(kz_gemm, "c", (none, KZ_ARG(1), a, KZ_MATRIX_AS_IS, a, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, \
+		&err)) \
+	X(kz_gemm, "a", (a, KZ_ARG(1), none, KZ_MATRIX_AS_IS, a, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, \
+		&err)) \
+	X(kz_gemm, "b", (a, KZ_ARG(1), a, KZ_MATRIX_AS_IS, none, KZ_MATRIX_AS_IS, KZ_ARG(0), NULL, \
+		&err)) \
 	X(kz_matmul, "a", (&out, none, a, NULL, &err)) \
 	X(kz_matmul, "b", (&out, a, none, NULL, &err)) \
 	X(kz_dot, "b", (&out, a, none, NULL, &err)) \
@@ -130,20 +133,23 @@ STUB_TEST(an_operand_that_is_no_array_is_named_and_has_a_hint, "")
 	float numbers[2] = {1, 2};
 	buffer = create_buffer(16);
 	ok(kz_array_create(&a, dev, KZ_F32, KZ_SHAPE(2), &err));
-	fails(kz_add(&out, a, none, &err), KZ_INVALID, "kz_add: operand 2: expected an array, got NULL");
-	fails(kz_add_into(a, none, a, &err), KZ_INVALID, "kz_add_into: operand 1: expected an array, "
-		"got NULL");
+	fails(kz_add(&out, a, none, &err), KZ_INVALID, "kz_add: operand 2: expected an array, got "
+		"NULL");
+	fails(kz_add_into(a, none, a, &err), KZ_INVALID, "kz_add_into: operand 1: expected an "
+		"array, got NULL");
 	fails(kz_eval(&out, "2 * b", NULL, &err, KZ_VARS(KZ_VAR("b", none))), KZ_INVALID,
 		"kz_eval: variable 'b': expected an array, got NULL");
-	fails(kz_array_fill(a, KZ_ARG(none), &err), KZ_INVALID, "kz_array_fill: argument 'value': expected");
-	fails(kz_add(&out, a, buffer, &err), KZ_INVALID, "kz_add: operand 2: expected an array or a number, "
-		"got a buffer");
+	fails(kz_array_fill(a, KZ_ARG(none), &err), KZ_INVALID,
+		"kz_array_fill: argument 'value': expected");
+	fails(kz_add(&out, a, buffer, &err), KZ_INVALID, "kz_add: operand 2: expected an array or "
+		"a number, got a buffer");
 	ck_assert_int_eq(kz_add(&out, a, numbers, &err), KZ_INVALID);
-	ck_assert_str_eq(err.message, "kz_add: operand 2: expected an array or a number, got a pointer to "
-		"host memory");
+	ck_assert_str_eq(err.message, "kz_add: operand 2: expected an array or a number, got a "
+		"pointer to host memory");
 	ck_assert_ptr_nonnull(strstr(err.hint, "kz_array_from"));
 	kz_error_clear(&err);
-	ck_assert_int_eq(kz_eval(&out, "x + 1", NULL, &err, KZ_VARS(KZ_VAR("x", numbers))), KZ_INVALID);
+	ck_assert_int_eq(kz_eval(&out, "x + 1", NULL, &err, KZ_VARS(KZ_VAR("x", numbers))),
+		KZ_INVALID);
 	ck_assert_ptr_nonnull(strstr(err.hint, "kz_array_from"));
 	kz_error_clear(&err);
 	kz_array_release(a);

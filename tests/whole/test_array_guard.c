@@ -16,7 +16,8 @@ static kz_device *dev;
 static kz_module *mod;
 static kz_array *arrays[3]; /* the one in the middle is read */
 
-static const char source[] = "extern \"C\" __global__ void pick(float *out, const float *in, int i)\n"
+static const char source[] = "extern \"C\" __global__ void pick(float *out, const float *in, int "
+	"i)\n"
 	"{\n"
 	"	out[threadIdx.x] = in[(int)threadIdx.x + i];\n"
 	"}\n";
@@ -126,8 +127,8 @@ START_TEST(memory_of_a_released_array_is_a_fault)
 }
 END_TEST
 
-/* How a source comes to the device: with a name or without, compiled before, and where nothing can be
- * kept. */
+/* How a source comes to the device: with a name or without, compiled before, and where nothing can
+ * be kept. */
 enum way { WAY_NAMED, WAY_NAMELESS, WAY_IMAGE, WAY_NO_FOLDER, WAYS };
 
 static void array_guard_compile(enum way way)

@@ -96,7 +96,8 @@ CAPTURE_TEST(a_captured_kernel_runs_at_each_launch)
 	release_arrays(x, y);
 }
 
-/* Arrays, kz_eval and reductions on the default stream; all temporary memory is released at once. */
+/* Arrays, kz_eval and reductions on the default stream; all temporary memory is released at
+ * once. */
 CAPTURE_TEST(operations_on_arrays_are_captured_with_their_memory)
 {
 	kz_stream *home = kz_device_stream(dev);
@@ -271,7 +272,8 @@ CAPTURE_TEST(calls_that_wait_are_refused_by_name)
 		"kz_segment_combine: ");
 	fails(kz_reduce_by_key(&made, &other, a, a, KZ_REDUCE_SUM, NULL, &err), KZ_STATE,
 		"kz_reduce_by_key: ");
-	fails(kz_run_length_encode(&made, &other, a, NULL, &err), KZ_STATE, "kz_run_length_encode: ");
+	fails(kz_run_length_encode(&made, &other, a, NULL, &err), KZ_STATE,
+		"kz_run_length_encode: ");
 	fails(kz_run_length_decode(&made, indexes, indexes, NULL, &err), KZ_STATE,
 		"kz_run_length_decode: ");
 	fails(kz_digitize(&made, a, b, NULL, &err), KZ_STATE, "kz_digitize: ");
@@ -468,7 +470,8 @@ CAPTURE_TEST(a_launch_in_a_capture_is_a_node_of_it)
 	kz_array_release(y);
 }
 
-/* Changes of the executable graph are in the copy that the capture takes, and those of the graph are not. */
+/* Changes of the executable graph are in the copy that the capture takes, and those of the graph
+ * are not. */
 CAPTURE_TEST(a_launch_in_a_capture_is_of_what_the_graph_has_become)
 {
 	kz_array *x = filled(1), *y = filled(0);
@@ -543,8 +546,8 @@ CAPTURE_TEST(explicit_kernels_run_in_the_order_of_their_edges)
 	ok(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second), axpy, grid, block, NULL,
 		&err, KZ_ARGS(y, y, 1, N)));
 	ck_assert_str_eq(kz_node_name(third), "axpy#2");
-	fails(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second, first), axpy, grid, block, NULL,
-		&err, KZ_ARGS(y, x, 2.0f, N)), KZ_INVALID, "got 'set' twice");
+	fails(kz_graph_add_kernel(&third, graph, KZ_AFTER(first, second, first), axpy, grid, block,
+		NULL, &err, KZ_ARGS(y, x, 2.0f, N)), KZ_INVALID, "got 'set' twice");
 	fails(kz_graph_add_kernel(&third, other, KZ_AFTER(first), axpy, grid, block, NULL, &err,
 		KZ_ARGS(y, x, 3.0f, N)), KZ_INVALID, "'set' is of another");
 	ck_assert_ptr_null(third);
@@ -650,7 +653,8 @@ CAPTURE_TEST(a_capture_whose_thread_has_ended_can_be_ended)
 		ck_assert_msg(begun.err.status == KZ_OK, "%s", begun.err.message);
 		fails(kz_device_synchronize(dev, &err), KZ_STATE, "end the capture first");
 		fails(kz_graph_end(&graph, begun.stream, &err), KZ_STATE, "or abort it");
-		fails(kz_graph_abort(begun.joined, &err), KZ_STATE, "has joined the capture of another");
+		fails(kz_graph_abort(begun.joined, &err), KZ_STATE,
+			"has joined the capture of another");
 		if (round == 0) {
 			ok(kz_graph_abort(begun.stream, &err));
 			launch_axpy(begun.stream, begun.y, begun.x, 3);
@@ -725,7 +729,8 @@ CAPTURE_TEST(a_prepared_launch_can_be_captured)
 	kz_prepared *prepared;
 	ok(kz_prepared_create(&prepared, axpy, kz_dim(4, 1, 1), kz_dim(256, 1, 1), NULL, &err,
 		KZ_ARGS(y, x, 2.0f, N)));
-	ok(kz_prepared_launch(prepared, stream, &err)); /* the memory was last used in this stream */
+	ok(kz_prepared_launch(prepared, stream, &err)); /* the memory was last used in this
+	                                                   stream */
 	ok(kz_graph_begin(stream, NULL, &err));
 	ok(kz_prepared_launch(prepared, stream, &err));
 	kz_exec *exec = end_capture(stream);
@@ -741,7 +746,8 @@ CAPTURE_TEST(a_prepared_launch_can_be_captured)
 /* Conditional nodes */
 
 static const char deciding[] =
-	"extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long c, unsigned int value);\n"
+	"extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long c, "
+	"unsigned int value);\n"
 	"extern \"C\" __global__ void step(int *n, unsigned long long c)\n"
 	"{\n"
 	"	n[1] += n[0];\n"
@@ -815,7 +821,8 @@ CONDITION_TEST(a_while_node_runs_its_body_until_a_kernel_ends_it)
 	ok(kz_graph_create(&other, dev, &err));
 	fails(kz_graph_add_while(NULL, &body, other, KZ_AFTER(), condition, &err), KZ_INVALID,
 		"has made for this graph");
-	fails(kz_graph_add_while(NULL, &body, outer, KZ_AFTER(), 0, &err), KZ_INVALID, "for this graph");
+	fails(kz_graph_add_while(NULL, &body, outer, KZ_AFTER(), 0, &err), KZ_INVALID,
+		"for this graph");
 	kz_graph_release(other);
 	ok(kz_graph_add_while(&loop, &body, outer, KZ_AFTER(), condition, &err));
 	fails(kz_graph_add_if(NULL, &other, NULL, outer, KZ_AFTER(), condition, &err), KZ_INVALID,
@@ -898,12 +905,12 @@ CONDITION_TEST(a_body_takes_no_host_functions_nor_children_with_them)
 	kz_pinned *pinned;
 	ok(kz_buffer_create(&buffer, dev, sizeof(host), &err));
 	ok(kz_pinned_create(&pinned, dev, sizeof(host), &err));
-	fails(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, host, sizeof(host), &err), KZ_INVALID,
-		"only if it is pinned");
-	fails(kz_graph_add_dtoh(NULL, body, KZ_AFTER(), host, sizeof(host), buffer, 0, &err), KZ_INVALID,
-		"only if it is pinned");
-	ok(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, kz_pinned_pointer(pinned), sizeof(host),
-		&err));
+	fails(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, host, sizeof(host), &err),
+		KZ_INVALID, "only if it is pinned");
+	fails(kz_graph_add_dtoh(NULL, body, KZ_AFTER(), host, sizeof(host), buffer, 0, &err),
+		KZ_INVALID, "only if it is pinned");
+	ok(kz_graph_add_htod(NULL, body, KZ_AFTER(), buffer, 0, kz_pinned_pointer(pinned),
+		sizeof(host), &err));
 	ok(kz_graph_add_htod(NULL, outer, KZ_AFTER(), buffer, 0, host, sizeof(host), &err));
 	ok(kz_graph_create(&inner, dev, &err));
 	ok(kz_graph_create(&middle, dev, &err));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real CUDA sources, tests/data/cuda/NAME.cu, on every device found, against the same computation in C.
- * Compiled with --fmad=false where the C side is to agree to the last bit.  All kernels of these
- * sources run in tests/cpu/corpus, on the driver alone.
+ * Real CUDA sources, tests/data/cuda/NAME.cu, on every device found, against the same computation
+ * in C.  Compiled with --fmad=false where the C side is to agree to the last bit.  All kernels of
+ * these sources run in tests/cpu/corpus, on the driver alone.
  */
 #include "base/common.h"
 
@@ -215,7 +215,8 @@ DEVICE_TEST(integer_arithmetic_is_exact)
 		ok(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
 			KZ_ARGS(KZ_INOUT(got.x, sizeof(got.x)), KZ_INOUT(got.u, sizeof(got.u)),
 				KZ_INOUT(got.l, sizeof(got.l)), KZ_INOUT(got.ul, sizeof(got.ul)),
-				KZ_INOUT(got.h, sizeof(got.h)), KZ_INOUT(got.c, sizeof(got.c)), 1)));
+				KZ_INOUT(got.h, sizeof(got.h)), KZ_INOUT(got.c, sizeof(got.c)),
+				1)));
 		ck_assert_int_eq(got.x[0], want.x[0]);
 		ck_assert_int_eq(got.x[2], want.x[2]);
 		ck_assert_uint_eq(got.u[0], want.u[0]);

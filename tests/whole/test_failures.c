@@ -2,11 +2,12 @@
 /*
  * Every failure of the driver and of NVRTC reaches the user from every public function.
  *
- * failures.def calls each public function that takes a kz_error; a test reads the public headers and
- * wants them all there.  A first call, which succeeds, tells which functions of the driver a public
- * function calls.  Then each code of the driver is scripted for one of these in turn, and the error
- * value must have the code's status, number and name, the call that failed, and advice.  With
- * KUDZU_TEST_SLOW each code is scripted for each call.  The same is done with a scripted NVRTC.
+ * failures.def calls each public function that takes a kz_error; a test reads the public headers
+ * and wants them all there.  A first call, which succeeds, tells which functions of the driver a
+ * public function calls.  Then each code of the driver is scripted for one of these in turn, and
+ * the error value must have the code's status, number and name, the call that failed, and advice.
+ * With KUDZU_TEST_SLOW each code is scripted for each call.  The same is done with a scripted
+ * NVRTC.
  */
 #include "base/common.h"
 
@@ -167,7 +168,8 @@ static void make_arrays(void)
 	wide = array_of(KZ_F32, KZ_SHAPE(4, 4), host, 64);
 	i = array_of(KZ_I64, KZ_SHAPE(4), indexes, sizeof(indexes));
 	b = array_of(KZ_BOOL, KZ_SHAPE(4), mask, sizeof(mask));
-	ck_assert_int_eq(kz_array_slice(&gaps, wide, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), err), KZ_OK);
+	ck_assert_int_eq(kz_array_slice(&gaps, wide, KZ_AT(KZ_ALL, KZ_SLICE(0, KZ_OMIT, 2)), err),
+		KZ_OK);
 	ck_assert_int_eq(kz_array_transpose(&turned, m, KZ_AXES(), err), KZ_OK);
 }
 
@@ -243,7 +245,8 @@ static kz_status make_graphs(void)
 			|| (st = kz_graph_create(&allocating, dev, err))
 			|| (st = kz_graph_add_kernel(&node, graph, KZ_AFTER(), kernel,
 				    kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, err, KZ_ARGS(f, 4)))
-			|| (st = kz_graph_add_alloc(NULL, &promised, allocating, KZ_AFTER(), 64, err))
+			|| (st = kz_graph_add_alloc(NULL, &promised, allocating, KZ_AFTER(), 64,
+				err))
 			|| (st = kz_graph_condition(&condition, graph, 1, err))
 		? st : kz_graph_instantiate(&exec, graph, err);
 }
@@ -278,9 +281,11 @@ static kz_status open_world(int row)
 	info = (kz_kernel_info)KZ_KERNEL_INFO_INIT;
 	memset(&made, 0, sizeof(made));
 	/* Without a pool each allocation is the driver's. */
-	if ((st = kz_device_open(&dev, "cuda:0", err)) || (st = kz_device_open(&other, "cuda:1", err))
+	if ((st = kz_device_open(&dev, "cuda:0", err))
+	    || (st = kz_device_open(&other, "cuda:1", err))
 	    || (st = kz_device_enable_peer_access(other, dev, err))
-	    || (st = kz_device_use_pool(dev, 0, err)) || (st = kz_stream_create(&stream, dev, 0, err))
+	    || (st = kz_device_use_pool(dev, 0, err))
+	    || (st = kz_stream_create(&stream, dev, 0, err))
 	    || (st = kz_event_create(&events[0], dev, err))
 	    || (st = kz_event_create(&events[1], dev, err))
 	    || (st = kz_event_record(events[0], stream, err))
@@ -298,7 +303,8 @@ static kz_status open_world(int row)
 	    || (st = kz_module_load_image(&module, dev, image, err))
 	    || (st = kz_module_kernel(&kernel, module, "k", err))
 	    || (st = kz_elementwise_create(&elementwise, dev, "float *x", "x[i] = 2", NULL, err))
-	    || (st = kz_reduction_create(&reduction, dev, KZ_F32, "0", "a + b", NULL, "float *x", NULL,
+	    || (st = kz_reduction_create(&reduction, dev, KZ_F32, "0", "a + b", NULL, "float *x",
+		NULL,
 			err))
 	    || (st = kz_random_create(&rng, dev, 1, 0, err))) {
 		return st;
@@ -486,14 +492,15 @@ static void check_error(int row, kz_status st, kz_domain domain, int number, con
 	const char *name = rows[row].name;
 	const struct native_code *code = codes_find(domain, number);
 	kz_status want = code ? code->status : KZ_UNKNOWN;
-	ck_assert_msg(st == want && error.status == want, "%s, %s: %d: expected status %d, got %d: %s",
-		name, call, number, want, st, error.message);
-	ck_assert_msg(error.domain == domain && error.code == number, "%s, %s: expected code %d, got %d: %s",
+	ck_assert_msg(st == want && error.status == want, "%s, %s: %d: expected status %d, got %d: "
+		"%s", name, call, number, want, st, error.message);
+	ck_assert_msg(error.domain == domain && error.code == number,
+		"%s, %s: expected code %d, got %d: %s",
 		name, call, number, error.code, error.message);
-	ck_assert_msg(error.name == (code ? code->name : NULL), "%s, %s: %d: %s", name, call, number,
-		error.name);
-	ck_assert_msg(error.call && strcmp(error.call, call) == 0, "%s: %d: expected the call %s, got %s",
-		name, number, call, error.call);
+	ck_assert_msg(error.name == (code ? code->name : NULL), "%s, %s: %d: %s", name, call,
+		number, error.name);
+	ck_assert_msg(error.call && strcmp(error.call, call) == 0,
+		"%s: %d: expected the call %s, got %s", name, number, call, error.call);
 	ck_assert_msg(error.hint && error.hint[0], "%s, %s: %d: no advice", name, call, number);
 	ck_assert_msg(error.message[0], "%s, %s: %d: no message", name, call, number);
 }
@@ -518,8 +525,8 @@ static void fail_driver(int row, const char *call, int number)
 	close_world(row, !is_silent(call));
 }
 
-/* A third of the codes by a third of the functions, each by one call; with KUDZU_TEST_SLOW each by each call
- * of each function.  4711 is not a code. */
+/* A third of the codes by a third of the functions, each by one call; with KUDZU_TEST_SLOW each by
+ * each call of each function.  4711 is not a code. */
 START_TEST(each_code_of_the_driver_reaches_the_user)
 {
 	if (!support_is_tried(_i, countof(rows), countof(rows) / 3, 40)) {
@@ -528,14 +535,16 @@ START_TEST(each_code_of_the_driver_reaches_the_user)
 	make_files();
 	support_no_libraries();
 	struct reached reached = find_reached(_i);
-	ck_assert_msg((reached.count > 0) == ((rows[_i].reaches & DRIVER) != 0), "%s", rows[_i].name);
+	ck_assert_msg((reached.count > 0) == ((rows[_i].reaches & DRIVER) != 0), "%s",
+		rows[_i].name);
 	int turn = _i;
 	for (int number = 1; number < 4712 && reached.count > 0; number++) {
 		number = number == 1000 ? 4711 : number;
 		if (number < 1000 && !codes_find(KZ_DOMAIN_DRIVER, number)) {
 			continue;
 		}
-		if (!support_is_tried((number + _i) % CODES_TRIED, CODES_TRIED, CODES_TRIED / 3, 2)) {
+		if (!support_is_tried((number + _i) % CODES_TRIED, CODES_TRIED, CODES_TRIED / 3,
+			2)) {
 			continue;
 		}
 		int count = support_how_many(reached.count, 1, 1);
@@ -593,8 +602,8 @@ SIZED(get_log, get_log_size, LOG)
 SIZED(get_ptx, get_ptx_size, PTX)
 SIZED(get_cubin, get_cubin_size, CUBIN)
 
-static nvrtcResult create_program(nvrtcProgram *program, const char *source, const char *name, int count,
-	const char *const *headers, const char *const *names)
+static nvrtcResult create_program(nvrtcProgram *program, const char *source, const char *name,
+	int count, const char *const *headers, const char *const *names)
 {
 	(void)source, (void)name, (void)count, (void)headers, (void)names;
 	*program = (nvrtcProgram)&script;
@@ -671,7 +680,8 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 	if (!support_is_tried(_i, countof(rows), 80, 20)) {
 		return;
 	}
-	/* What the world needs is in a cache that nothing else goes into: calls that fail leave nothing. */
+	/* What the world needs is in a cache that nothing else goes into: calls that fail leave
+	 * nothing. */
 	setenv("KUDZU_CACHE", "1", 1);
 	setenv("KUDZU_CACHE_DIR", KZ_TEST_BUILD "/failures-cache", 1);
 	make_files();
@@ -747,7 +757,8 @@ START_TEST(each_public_function_is_in_the_table)
 		size_t bytes;
 		snprintf(path, sizeof(path), KZ_TEST_DIR "/../include/kudzu/%s", entry->d_name);
 		if (entry->d_name[0] != '.') {
-			ck_assert_msg(file_read(&header, &bytes, path, err) == KZ_OK, "%s", error.message);
+			ck_assert_msg(file_read(&header, &bytes, path, err) == KZ_OK, "%s",
+				error.message);
 			count += check_header(header);
 			mem_free(header);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that forks: before it uses a device both processes can, and afterwards the child is told
- * so by each call, at once, whatever the parent was doing.  What the child releases stays the
+ * A process that forks: before it uses a device both processes can, and afterwards the child is
+ * told so by each call, at once, whatever the parent was doing.  What the child releases stays the
  * parent's.
  */
 #include "base/common.h"
@@ -51,7 +51,8 @@ static void create_own(void)
 	ok(kz_graph_end(&own.graph, own.stream, &err));
 	ok(kz_graph_instantiate(&own.exec, own.graph, &err));
 	ok(kz_event_record(own.event, own.stream, &err));
-	ok(kz_launch(own.kernel, kz_dim(1, 1, 1), kz_dim(COUNT, 1, 1), NULL, &err, KZ_ARGS(own.array)));
+	ok(kz_launch(own.kernel, kz_dim(1, 1, 1), kz_dim(COUNT, 1, 1), NULL, &err,
+		KZ_ARGS(own.array)));
 	ok(kz_stream_synchronize(own.stream, &err));
 }
 
@@ -71,7 +72,8 @@ static void release_own(void)
 static void check_own(void)
 {
 	int32_t host[COUNT];
-	ok(kz_launch(own.kernel, kz_dim(1, 1, 1), kz_dim(COUNT, 1, 1), NULL, &err, KZ_ARGS(own.array)));
+	ok(kz_launch(own.kernel, kz_dim(1, 1, 1), kz_dim(COUNT, 1, 1), NULL, &err,
+		KZ_ARGS(own.array)));
 	ok(kz_array_get(own.array, host, sizeof(host), &err));
 	for (int i = 0; !is_stub && i < COUNT; i++) {
 		ck_assert_int_eq(host[i], 2);
@@ -145,8 +147,9 @@ static void try_everything(bool has_kernels)
 	}
 }
 
-/* Exit handlers run, where nothing forbids that: exit() takes the lock of the C library's loader, which a
- * thread of the parent may have had; and the leak sanitizer looks for what those threads had. */
+/* Exit handlers run, where nothing forbids that: exit() takes the lock of the C library's loader,
+ * which a thread of the parent may have had; and the leak sanitizer looks for what those threads
+ * had. */
 #ifdef __SANITIZE_ADDRESS__
 enum { CAN_EXIT = false };
 #else
@@ -181,7 +184,8 @@ static void await(pid_t child)
 {
 	int status = -1;
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x", (unsigned)status);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x",
+		(unsigned)status);
 }
 
 /* --- What the parent may be doing --- */
@@ -285,11 +289,13 @@ static const struct state {
 	void (*begin)(void);
 	kz_status (*loop)(void); /* of threads */
 } states[] = {
-	{"nothing", nothing, NULL}, {"work is queued", enqueue, NULL}, {"a capture goes on", capture, NULL},
+	{"nothing", nothing, NULL}, {"work is queued", enqueue, NULL},
+	{"a capture goes on", capture, NULL},
 	{"a trace is on", begin_trace, NULL},
 	{"threads open and close", nothing, open_and_close},
 	{"threads create and release", nothing, churn}, {"threads launch", nothing, launch},
-	{"threads load modules", nothing, load_module}, {"threads make mistakes", nothing, make_mistakes},
+	{"threads load modules", nothing, load_module},
+	{"threads make mistakes", nothing, make_mistakes},
 };
 
 static void *run_loop(void *loop)
@@ -310,7 +316,8 @@ static void end_state(void)
 	if (gated && kz_stream_is_capturing(gated)) {
 		ok(kz_graph_abort(gated, &err));
 	} else if (gated) {
-		ok(kz_stream_synchronize(gated, &err)); /* or the next state would hold() it again */
+		ok(kz_stream_synchronize(gated, &err)); /* or the next state would hold() it
+		                                           again */
 	}
 	kz_stream_release(gated);
 }

@@ -259,8 +259,8 @@ DEVICE_TEST(kernels_of_users)
 	kz_array *total;
 	uint8_t got, want = 0;
 	int64_t wrong = 0;
-	ok(kz_elementwise_create(&count, dev, "signed char *x", "x[i] = (signed char)(i % 251)", NULL,
-		&err));
+	ok(kz_elementwise_create(&count, dev, "signed char *x", "x[i] = (signed char)(i % 251)",
+		NULL, &err));
 	ok(kz_elementwise_run(count, NULL, &err, KZ_ARGS(array)));
 	const int8_t *values = look(array);
 	for (int64_t i = 0; i < n; i++) {

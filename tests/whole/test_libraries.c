@@ -210,7 +210,8 @@ static void xorwow(uint32_t *out, int count, int skip, uint64_t seed)
 	const uint32_t t0 = 1099087573u * ((uint32_t)seed ^ 0xaad26b49u);
 	const uint32_t t1 = 2591861531u * ((uint32_t)(seed >> 32) ^ 0xf7dcefddu);
 	uint32_t d = 6615241u + t1 + t0;
-	uint32_t v[5] = {123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1, 5783321u + t0};
+	uint32_t v[5] = {123456789u + t0, 362436069u ^ t0, 521288629u + t1, 88675123u ^ t1,
+		5783321u + t0};
 	for (int i = -skip; i < count; i++) {
 		const uint32_t t = v[0] ^ v[0] >> 2, last = v[4];
 		memmove(v, v + 1, 4 * sizeof(*v));
@@ -286,8 +287,8 @@ DEVICE_TEST(the_standard_library_of_kernels_works)
 
 /* --- Small floats --- */
 
-/* Bits of the significand, the least number above 0 as a power of 2, and the largest number; conversions
- * to 8 bits stop there, others go to infinity. */
+/* Bits of the significand, the least number above 0 as a power of 2, and the largest number;
+ * conversions to 8 bits stop there, others go to infinity. */
 static const struct small_float {
 	const char *header, *type;
 	int digits, least;
@@ -307,7 +308,8 @@ static double small_round(const struct small_float *f, double x)
 	(void)frexp(x, &exponent);
 	const int unit = exponent - f->digits > f->least ? exponent - f->digits : f->least;
 	const double near = ldexp(nearbyint(ldexp(x, -unit)), unit);
-	return isnan(x) || fabs(near) <= f->most ? near : copysign(f->has_arithmetic ? INFINITY : f->most, x);
+	return isnan(x) || fabs(near) <= f->most ? near
+		: copysign(f->has_arithmetic ? INFINITY : f->most, x);
 }
 
 enum { SMALL = 256, RESULTS = 5 };
@@ -333,10 +335,12 @@ static const char small_kernel[] =
 	C "compute(float *x)\n"
 	"{\n"
 	"	float *out = x + 3 * blockDim.x + 5 * threadIdx.x;\n"
-	"	T a = T(x[3 * threadIdx.x]), b = T(x[3 * threadIdx.x + 1]), c = T(x[3 * threadIdx.x + 2]);\n"
+	"	T a = T(x[3 * threadIdx.x]), b = T(x[3 * threadIdx.x + 1]), "
+	"c = T(x[3 * threadIdx.x + 2]);\n"
 	"	out[0] = float(a);\n"
 	"#if %d\n"
-	"	out[1] = float(a + b); out[2] = float(a * b); out[3] = float(__hfma(a, b, c)); out[4] = a < b;\n"
+	"	out[1] = float(a + b); out[2] = float(a * b); out[3] = float(__hfma(a, b, c)); "
+	"out[4] = a < b;\n"
 	"#endif\n"
 	"}\n";
 
@@ -360,7 +364,8 @@ DEVICE_TEST(small_floats_are_rounded_once)
 		char source[2048];
 		if (has_header(f->header)) {
 			small_operands(f, data.x);
-			snprintf(source, sizeof(source), small_kernel, f->header, f->type, f->has_arithmetic);
+			snprintf(source, sizeof(source), small_kernel, f->header, f->type,
+				f->has_arithmetic);
 			run(source, "compute", 1, SMALL, &data, sizeof(data));
 			for (int k = 0; k < SMALL; k++) {
 				small_check(f, data.x[k], data.out[k]);
@@ -394,7 +399,8 @@ static const char matrices[] =
 	"	wmma::store_matrix_sync(x + 512, sum, 16, wmma::mem_row_major);\n"
 	"}\n";
 
-/* Of integers, whose products and sums are exact in any order; the second factor is turned around. */
+/* Of integers, whose products and sums are exact in any order; the second factor is turned
+ * around. */
 DEVICE_TEST(a_warp_multiplies_matrices)
 {
 	static float x[3][16][16];
@@ -405,7 +411,8 @@ DEVICE_TEST(a_warp_multiplies_matrices)
 	for (int i = 0; i < 256; i++) {
 		expected[i / 16][i % 16] = (double)x[2][i / 16][i % 16];
 		for (int k = 0; k < 16; k++) {
-			expected[i / 16][i % 16] += (double)x[0][i / 16][k] * (double)x[1][i % 16][k];
+			expected[i / 16][i % 16] += (double)x[0][i / 16][k]
+				* (double)x[1][i % 16][k];
 		}
 	}
 	if (has_header("mma.h")) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What PyCUDA's own tests of its arrays ask for, by their names (test_gpuarray.py, test_cumath.py;
- * without "test_"), on every device.  Each is a short program as a user would write it; the suites of
- * the sources go deeper.  Random numbers are a later chapter: random, curand_wrappers are not here;
- * numpy_integer_shape, ndarray_shape and len have no meaning in C.
+ * without "test_"), on every device.  Each is a short program as a user would write it; the suites
+ * of the sources go deeper.  Random numbers are a later chapter: random, curand_wrappers are not
+ * here; numpy_integer_shape, ndarray_shape and len have no meaning in C.
  */
 #include "base/common.h"
 
@@ -163,7 +163,8 @@ DEVICE_TEST(minimum_maximum_scalar)
 DEVICE_TEST(logical_and_or_not)
 {
 	kz_array *out;
-	kz_array *x = floats((const float[]){0, 0, 1, 2}, 4), *y = floats((const float[]){0, 3, 0, 4}, 4);
+	kz_array *x = floats((const float[]){0, 0, 1, 2}, 4),
+		*y = floats((const float[]){0, 3, 0, 4}, 4);
 	ok(kz_logical_and(&out, x, y, &err));
 	check_bytes(out, KZ_BOOL, (const uint8_t[]){0, 0, 0, 1}, 4);
 	ok(kz_logical_or(&out, x, y, &err));
@@ -323,11 +324,13 @@ static const char minmax[] =
 	"struct minmax_collector {\n"
 	"	float cur_min, cur_max;\n"
 	"	__device__ minmax_collector() {}\n"
-	"	__device__ minmax_collector(float low, float high) : cur_min(low), cur_max(high) {}\n"
+	"	__device__ minmax_collector(float low, float high) : cur_min(low), "
+	"cur_max(high) {}\n"
 	"};\n"
 	"__device__ minmax_collector agg_mmc(minmax_collector a, minmax_collector b)\n"
 	"{\n"
-	"	return minmax_collector(fminf(a.cur_min, b.cur_min), fmaxf(a.cur_max, b.cur_max));\n"
+	"	return minmax_collector(fminf(a.cur_min, b.cur_min), fmaxf(a.cur_max, "
+	"b.cur_max));\n"
 	"}\n";
 
 DEVICE_TEST(struct_reduce)
@@ -358,7 +361,8 @@ DEVICE_TEST(reduce_out)
 	kz_array *x, *out;
 	ok(kz_array_from(&x, dev, KZ_F32, KZ_SHAPE(10, 200), a, 8000, &err));
 	ok(kz_array_create(&out, dev, KZ_F32, KZ_SHAPE(10), &err));
-	ok(kz_reduction_create(&reduce, dev, KZ_F32, "0", "max(a, b)", NULL, "float *in", NULL, &err));
+	ok(kz_reduction_create(&reduce, dev, KZ_F32, "0", "max(a, b)", NULL, "float *in", NULL,
+		&err));
 	for (int i = 0; i < 10; i++) {
 		kz_reduction_call call = KZ_REDUCTION_CALL_INIT;
 		kz_array *row;

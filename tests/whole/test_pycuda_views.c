@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More of PyCUDA's tests by their names, see test_pycuda.c: making arrays, views, indexes, reductions
- * and scans.
+ * More of PyCUDA's tests by their names, see test_pycuda.c: making arrays, views, indexes,
+ * reductions and scans.
  */
 #include "base/common.h"
 

@@ -74,8 +74,10 @@ static kz_arg wrong_arg(int type, int which, const kz_array *array)
 	static char odd[3];
 	const kz_arg wrong[3][5] = {
 		{KZ_ARG(1.5f), KZ_ARG(1.5), KZ_ARG(&host), KZ_VALUE(odd), KZ_ARG(-1.0f)},
-		{KZ_ARG(1.5f), KZ_ARG(1.5), kz_arg_array(array), KZ_VALUE(odd), KZ_ARG(INT64_C(1) << 40)},
-		{KZ_ARG(1.5), KZ_ARG((1 << 30) + 1), kz_arg_array(array), KZ_VALUE(odd), KZ_ARG(&host)},
+		{KZ_ARG(1.5f), KZ_ARG(1.5), kz_arg_array(array), KZ_VALUE(odd),
+			KZ_ARG(INT64_C(1) << 40)},
+		{KZ_ARG(1.5), KZ_ARG((1 << 30) + 1), kz_arg_array(array), KZ_VALUE(odd),
+			KZ_ARG(&host)},
 	};
 	return wrong[type][which];
 }
@@ -94,7 +96,8 @@ RANDOM_TEST(each_kernel_takes_its_own_arguments_alone, "")
 		ok(kz_module_kernel(&kernel, module, name, &err));
 		fill_right(args, array);
 		for (int count = 0; count <= PARAMS_MAX + 1; count++) {
-			kz_status st = kz_launch_args(kernel, one, one, NULL, args, (size_t)count, &err);
+			kz_status st = kz_launch_args(kernel, one, one, NULL, args, (size_t)count,
+				&err);
 			ck_assert_int_eq(st, count == k ? KZ_OK : KZ_ARGUMENT);
 			right += count == k;
 			wrong += count != k;
@@ -105,9 +108,10 @@ RANDOM_TEST(each_kernel_takes_its_own_arguments_alone, "")
 			kz_arg good = args[i / 5];
 			args[i / 5] = wrong_arg(i / 5 % 3, i % 5, array);
 			snprintf(place, sizeof(place), "argument %d of '%s'", i / 5 + 1, name);
-			kz_status st = kz_launch_args(kernel, one, one, NULL, args, (size_t)k, &err);
-			ck_assert_msg(st == KZ_ARGUMENT && strstr(err.message, place), "%s, number %d: "
-				"status %d: %s", place, i % 5, (int)st, err.message);
+			kz_status st = kz_launch_args(kernel, one, one, NULL, args, (size_t)k,
+				&err);
+			ck_assert_msg(st == KZ_ARGUMENT && strstr(err.message, place),
+				"%s, number %d: status %d: %s", place, i % 5, (int)st, err.message);
 			kz_error_clear(&err);
 			args[i / 5] = good;
 			wrong++;
@@ -159,16 +163,19 @@ RANDOM_TEST(grids_and_blocks_are_refused_by_the_limits_of_the_device, "")
 		bool good = true;
 		kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 		options.shared_size = draw(4) ? 0 : draw_extent(info.shared_per_block_optin);
-		good = options.shared_size >= 0 && options.shared_size <= info.shared_per_block_optin;
+		good = options.shared_size >= 0
+			&& options.shared_size <= info.shared_per_block_optin;
 		for (int d = 0; d < 3; d++) {
 			g[d] = draw(2) ? 1 : draw_extent(info.max_grid[d]);
 			b[d] = draw(2) ? 1 : draw_extent(info.max_block[d]);
-			good = good && is_in(g[d], info.max_grid[d]) && is_in(b[d], info.max_block[d]);
+			good = good && is_in(g[d], info.max_grid[d])
+				&& is_in(b[d], info.max_block[d]);
 		}
 		good = good && (__int128)b[0] * b[1] * b[2] <= info.max_threads_per_block;
-		kz_status st = kz_launch(kernel, (kz_dim3){g[0], g[1], g[2]}, (kz_dim3){b[0], b[1], b[2]},
-			&options, &err, KZ_ARGS());
-		ck_assert_msg(st == (good ? KZ_OK : KZ_LAUNCH), "status %d: %s", (int)st, err.message);
+		kz_status st = kz_launch(kernel, (kz_dim3){g[0], g[1], g[2]},
+			(kz_dim3){b[0], b[1], b[2]}, &options, &err, KZ_ARGS());
+		ck_assert_msg(st == (good ? KZ_OK : KZ_LAUNCH), "status %d: %s", (int)st,
+			err.message);
 		kz_error_clear(&err);
 		accepted += good;
 	}
@@ -197,7 +204,8 @@ RANDOM_TEST(shapes_that_overflow_are_refused, "memory=1048576")
 			is_negative = is_negative || n < 0;
 			is_empty = is_empty || n == 0;
 		}
-		/* As in numpy, an extent of 0 does not hide the others, whose strides would overflow. */
+		/* As in numpy, an extent of 0 does not hide the others, whose strides would
+		 * overflow. */
 		for (int64_t d = 0; d < shape.ndim && !is_negative; d++) {
 			uint64_t n = (uint64_t)shape.dims[d];
 			size = is_over ? size : size * (n ? n : 1);
@@ -219,8 +227,8 @@ RANDOM_TEST(shapes_that_overflow_are_refused, "memory=1048576")
 		kz_error_clear(&err);
 	}
 	ck_assert(fit > 0 && full > 0 && over > 0 && negative > 0);
-	printf("shapes: %ld negative, %ld that overflow, %ld too large, %ld created\n", negative, over,
-		full, fit);
+	printf("shapes: %ld negative, %ld that overflow, %ld too large, %ld created\n", negative,
+		over, full, fit);
 }
 
 /* --- Handles --- */
@@ -312,8 +320,9 @@ static kz_status slot_use(struct slot *slot)
 	}
 }
 
-/* A handle is known for as long as the next 256 objects end; here one that was released is forgotten
- * before.  Buffers that the pool has handed out again are other objects, so theirs are not kept. */
+/* A handle is known for as long as the next 256 objects end; here one that was released is
+ * forgotten before.  Buffers that the pool has handed out again are other objects, so theirs are
+ * not kept. */
 RANDOM_TEST(handles_are_refused_from_their_release_on, "")
 {
 	static struct slot slots[SLOTS];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/lib/core/object.c, through the library: handles that were released, and handles of another kind. */
+/* src/lib/core/object.c, through the library: handles that were released, and handles of another
+ * kind. */
 #include "base/common.h"
 
 #include "support/device_test.h"
@@ -276,8 +277,8 @@ static kz_status use_cuda_array(void *texels)
 	box.from.host = &texel;
 	box.from.host_size = sizeof(texel);
 	box.width = sizeof(texel);
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected a CUDA array, got a CUDA array that was "
-		"released");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected a CUDA array, got a CUDA array that "
+		"was released");
 	return kz_texture_create(&texture, texels, NULL, &err);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sizes are checked before work, by every public function: sizes.def has calls that need more than any memory,
- * though their operands are views of one element, and each fails at once.
+ * Sizes are checked before work, by every public function: sizes.def has calls that need more than
+ * any memory, though their operands are views of one element, and each fails at once.
  *
- * A call that hangs, or that computes before it notices, is named when the time for one call is over.
+ * A call that hangs, or that computes before it notices, is named when the time for one call is
+ * over.
  */
 #include "base/common.h"
 
@@ -65,7 +66,8 @@ static void sizes_end_call(int number)
 {
 	static const char text[] = " takes too long\n";
 	(void)number;
-	if (write(STDERR_FILENO, now, strlen(now)) < 0 || write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+	if (write(STDERR_FILENO, now, strlen(now)) < 0
+	    || write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
 		_exit(2);
 	}
 	_exit(1);
@@ -75,7 +77,8 @@ static kz_array *broadcast(kz_dtype dtype, kz_shape shape)
 {
 	kz_array *array, *wide;
 	ck_assert_int_eq(kz_array_zeros(&array, dev, dtype, KZ_SHAPE(1), err), KZ_OK);
-	ck_assert_msg(kz_array_broadcast_to(&wide, array, shape, err) == KZ_OK, "%s", error.message);
+	ck_assert_msg(kz_array_broadcast_to(&wide, array, shape, err) == KZ_OK, "%s",
+		error.message);
 	kz_array_release(array);
 	return wide;
 }
@@ -109,7 +112,8 @@ static void make_operands(kz_dtype dtype)
 
 static void release_operands(void)
 {
-	release_arrays(v, i, b, u, m, classes, right, w, column, row, one, few, places, square, growing);
+	release_arrays(v, i, b, u, m, classes, right, w, column, row, one, few, places, square,
+		growing);
 	kz_buffer_release(buffer);
 	kz_buffer_release(growable);
 	kz_elementwise_release(elementwise);
@@ -137,8 +141,8 @@ START_TEST(a_call_that_needs_more_than_any_memory_fails_at_once)
 		kz_status st = rows[k].call();
 		alarm(0);
 		ck_assert_msg(st == KZ_INVALID || st == KZ_ARGUMENT || st == KZ_RANGE
-			|| st == KZ_DEVICE_MEMORY || st == KZ_NO_MEMORY, "%s: status %d: %s", now, (int)st,
-			error.message);
+			|| st == KZ_DEVICE_MEMORY || st == KZ_NO_MEMORY, "%s: status %d: %s", now,
+			(int)st, error.message);
 		kz_error_clear(err);
 	}
 	release_operands();
@@ -162,7 +166,8 @@ static int times_listed(const char *name)
 	int times = 0;
 	snprintf(spaced, sizeof(spaced), " %s ", name);
 	for (size_t k = 0; k < countof(calls); k++) {
-		times += calls[k][0] == ' ' ? strstr(calls[k], spaced) != NULL : !strcmp(calls[k], name);
+		times += calls[k][0] == ' ' ? strstr(calls[k], spaced) != NULL
+			: !strcmp(calls[k], name);
 	}
 	return times;
 }
@@ -177,8 +182,8 @@ START_TEST(each_function_of_the_table_of_failures_is_in_this_one)
 #undef CALLS
 #undef NEVER
 	for (size_t k = 0; k < countof(names); k++) {
-		ck_assert_msg(times_listed(names[k]) == 1, "expected %s in tests/whole/sizes.def, once",
-			names[k]);
+		ck_assert_msg(times_listed(names[k]) == 1, "expected %s in tests/whole/sizes.def, "
+			"once", names[k]);
 	}
 }
 END_TEST

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of the program with small stacks: src/base/stack.c, and who uses it.  Calls that need compilers, code
- * of kernels, host libraries or long chains of our own functions have room in 64 KiB.
+ * Threads of the program with small stacks: src/base/stack.c, and who uses it.  Calls that need
+ * compilers, code of kernels, host libraries or long chains of our own functions have room in 64
+ * KiB.
  */
 #include "base/common.h"
 
@@ -49,7 +50,8 @@ static kz_status call_sort(void) { return kz_sort(&results[0], v, 0, NULL, &err)
 static kz_status call_simps(void) { return kz_simps2d(&results[0], m, NULL, &err); }
 static kz_status call_svdvals(void) { return kz_svdvals(&results[0], m, NULL, &err); }
 static kz_status call_solve(void) { return kz_solve(&results[0], m, m, NULL, &err); }
-static kz_status call_eigh(void) { return kz_eigh(&results[0], &results[1], m, KZ_LOWER, NULL, &err); }
+static kz_status call_eigh(void) { return kz_eigh(&results[0], &results[1], m, KZ_LOWER, NULL,
+	&err); }
 static kz_status call_einsum(void)
 {
 	return kz_einsum(&results[0], "ij,jk,kl->il", KZ_ARRAYS(m, m, m), NULL, &err);

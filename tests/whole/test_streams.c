@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that name a stream: all of their work goes there, and they compute what the plain forms do. */
+/* Calls that name a stream: all of their work goes there, and they compute what the plain forms
+ * do. */
 #include "base/common.h"
 
 #include "support/device_test.h"
@@ -205,7 +206,8 @@ static kz_status do_scatter(kz_array **out, kz_stream *s)
 		return st; \
 	}
 SEGMENT(segments, kz_segment_reduce(out, in.line, in.factors, KZ_REDUCE_SUM, &o, &err))
-SEGMENT(segments_combined, kz_segment_combine(out, in.line, in.factors, "a > b ? a : b", "0", &o, &err))
+SEGMENT(segments_combined,
+	kz_segment_combine(out, in.line, in.factors, "a > b ? a : b", "0", &o, &err))
 SEGMENT(by_key, kz_reduce_by_key(&other, out, in.factors, in.factors, KZ_REDUCE_MAX, &o, &err))
 SEGMENT(encode, kz_run_length_encode(out, &other, in.line, &o, &err))
 SEGMENT(decode, kz_run_length_decode(out, in.factors, in.factors, &o, &err))
@@ -284,7 +286,8 @@ static const struct call {
 	ROW(dot) ROW(vdot) ROW(outer) ROW(kron) ROW(einsum) ROW(mdot) ROW(tril) ROW(diag) ROW(diff)
 	ROW(vander) ROW(trace) ROW(softmax) ROW(log_softmax) ROW(uniform) ROW(integers)
 	ROW(concatenate) ROW(tile) ROW(repeat) ROW(one_hot) ROW(rank) ROW(texels)
-	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount) ROW(segments)
+	ROW(searchsorted) ROW(digitize) ROW(histogram) ROW(histogram_between) ROW(bincount) ROW(
+		segments)
 	ROW(segments_combined) ROW(by_key) ROW(encode) ROW(decode)
 	CHANGES(scatter, 6) CHANGES(assign, 6) CHANGES(fill, 6) CHANGES(put, 6) CHANGES(scale, 6)
 	CHANGES(scale_along, 4) CHANGES(scan_into, 6) CHANGES(copy_box, 6) CHANGES(fill_rows, 6)

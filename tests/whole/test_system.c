@@ -64,7 +64,8 @@ static void limit_files(bool limited)
 		kz_status st = (call); \
 		limit_files(false); \
 		ck_assert_msg(st == KZ_IO, #call ": %d: %s", (int)st, err.message); \
-		ck_assert_msg(err.code == EFBIG || strstr(err.log, "refuses ftruncate: File too large"), \
+		ck_assert_msg(err.code == EFBIG || strstr(err.log, "refuses ftruncate: File too " \
+			"large"), \
 			#call ": %d", (int)err.code); \
 		kz_error_clear(&err); \
 		ck_assert_int_ne(access(path, F_OK), 0); \
@@ -78,7 +79,8 @@ START_TEST(a_limit_on_file_sizes_makes_saving_fail)
 	kz_array *array = NULL;
 	kz_image *image = NULL;
 	open_kernels(_i);
-	str_add(&ptx, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n");
+	str_add(&ptx, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; "
+		"}\n");
 	while (ptx.len <= LIMIT) {
 		str_addf(&ptx, "// %zu\n", ptx.len);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many threads, each with a stream of its own, that do all kinds of things at once, with one device
- * and with several.  Each keeps on the host what its array must hold.  The sanitizers look for other
- * errors.
+ * and with several.  Each keeps on the host what its array must hold.  The sanitizers look for
+ * other errors.
  */
 #include "base/common.h"
 
@@ -308,8 +308,8 @@ static void do_mistake(struct actor *a)
 typedef void deed(struct actor *a);
 
 static deed *const everything[] = {do_launch, do_count, do_check, do_set, do_eval, do_copy, do_sum,
-	do_view, do_stream, do_event, do_host, do_module, do_compile, do_memory, do_device, do_travel,
-	do_mistake};
+	do_view, do_stream, do_event, do_host, do_module, do_compile, do_memory, do_device,
+	do_travel, do_mistake};
 static deed *const launches[] = {do_launch, do_count, do_check};
 static deed *const lives[] = {do_stream, do_event, do_module, do_memory, do_copy};
 static deed *const captures[] = {do_launch, do_check, do_host, do_view, do_graph};
@@ -471,7 +471,8 @@ static kz_status run(const char *name, kz_stream *stream, kz_array *array)
 	kz_kernel *kernel = NULL;
 	kz_launch_options on = launch_on(stream);
 	kz_status st = kz_module_kernel(&kernel, module, name, &err);
-	return st ? st : kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(32, 1, 1), &on, &err, KZ_ARGS(array));
+	return st ? st : kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(32, 1, 1), &on, &err,
+		KZ_ARGS(array));
 }
 
 static kz_status wait_for_b(void)
@@ -518,8 +519,8 @@ static void check_cause(const char *kernel, const char *thread, int line)
 	if (strcmp(kz_device_name(dev), "cpu") != 0) {
 		return;
 	}
-	ck_assert_msg(err.log && strstr(err.log, kernel) && strstr(err.log, thread), "%s and %s are not "
-		"in: %s", kernel, thread, err.log);
+	ck_assert_msg(err.log && strstr(err.log, kernel) && strstr(err.log, thread),
+		"%s and %s are not in: %s", kernel, thread, err.log);
 	ck_assert_ptr_null(strstr(err.log, "tame"));
 	ck_assert_msg(!has_lines || (err.line == line && strstr(err.file, "faulty.cu")),
 		"expected line %d, got %d: %s", line, err.line, err.log);

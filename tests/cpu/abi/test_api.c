@@ -115,8 +115,8 @@ START_TEST(codes_have_names_and_texts)
 	OK(cuGetErrorString(CUDA_ERROR_LAUNCH_FAILED, &text));
 	ck_assert_str_eq(text, "unspecified launch failure");
 	OK(cuGetErrorString(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, &text));
-	ck_assert_str_eq(text, "the graph update was not performed because it included changes which "
-		"violated constraints specific to instantiated graph update");
+	ck_assert_str_eq(text, "the graph update was not performed because it included changes "
+		"which violated constraints specific to instantiated graph update");
 	FAILS(INVALID_VALUE, cuGetErrorName((CUresult)12345, &text));
 	ck_assert_ptr_null(text);
 	FAILS(INVALID_VALUE, cuGetErrorString(CUDA_SUCCESS, NULL));
@@ -363,7 +363,8 @@ START_TEST(stale_handles_are_found_out)
 	FAILS(INVALID_HANDLE, launch_add(add, 0, 1, NULL));
 	FAILS(INVALID_HANDLE, launch_add(NULL, 0, 1, NULL));
 	FAILS(INVALID_HANDLE,
-		cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUfunction)(uintptr_t)&value));
+		cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS,
+			(CUfunction)(uintptr_t)&value));
 }
 END_TEST
 
@@ -773,7 +774,8 @@ static CUresult inside = CUDA_SUCCESS;
 static void count_line(void *data, CUlogLevel level, char *message, size_t length)
 {
 	int count;
-	*(int *)data += strcmp(message, "cuInit: flags must be 0") == 0 && level == CU_LOG_LEVEL_ERROR
+	*(int *)data += strcmp(message, "cuInit: flags must be 0") == 0
+		&& level == CU_LOG_LEVEL_ERROR
 		&& length == strlen(message);
 	inside = cuDeviceGetCount(&count);
 }

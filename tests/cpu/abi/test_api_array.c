@@ -200,7 +200,8 @@ START_TEST(boxes_are_copied_between_arrays_and_memory)
 	}
 	array_fill(array, data, 4);
 	CUDA_MEMCPY3D_PEER copy = {
-		.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array, .srcXInBytes = 8, .srcY = 1,
+		.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array, .srcXInBytes = 8,
+		.srcY = 1,
 		.srcZ = 1, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = 12,
 		.dstHeight = 2, .dstContext = context, .WidthInBytes = 12, .Height = 2, .Depth = 2
 	};
@@ -390,7 +391,8 @@ START_TEST(views_of_levels_are_checked)
 	const CUDA_ARRAY3D_DESCRIPTOR d = {8, 8, 0, F32, 1, 0};
 	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
 	CUDA_TEXTURE_DESC s = {.flags = 0};
-	CUDA_RESOURCE_VIEW_DESC v = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = 8, .height = 8,
+	CUDA_RESOURCE_VIEW_DESC v = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = 8,
+		.height = 8,
 		.firstMipmapLevel = 1, .lastMipmapLevel = 3};
 	CUtexObject t;
 	OK(cuMipmappedArrayCreate(&r.res.mipmap.hMipmappedArray, &d, 4));

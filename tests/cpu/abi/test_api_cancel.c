@@ -108,8 +108,9 @@ static const char restless_ptx[] =
 	"	ret;\n"
 	"}\n";
 
-/* The threads meet again and again until a word is not 0.  It is read plainly, so nobody sees that the
- * loop waits for somebody else.  A barrier with a result keeps the warps from running as a team. */
+/* The threads meet again and again until a word is not 0.  It is read plainly, so nobody sees that
+ * the loop waits for somebody else.  A barrier with a result keeps the warps from running as a
+ * team. */
 static const char barred_ptx[] =
 	".version 7.0\n"
 	".target sm_75\n"

@@ -30,7 +30,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
 	"	selp.u32 %r32, %r32, 1, %p9;\n" \
 	"	atom.add.release.gpu.u32 %r33, [%rd9+4], %r32;\n" \
 	name "_WAIT:\n	ld.acquire.gpu.u32 %r34, [%rd9+4];\n" \
-	"	xor.b32 %r34, %r34, %r33;\n	setp.ge.s32 %p9, %r34, 0;\n	@%p9 bra " name "_WAIT;\n" \
+	"	xor.b32 %r34, %r34, %r33;\n	setp.ge.s32 %p9, %r34, 0;\n	@%p9 bra " \
+	name "_WAIT;\n" \
 	name "_MET:\n	bar.sync 0;\n"
 
 #define REGISTERS "	.reg .b64 %rd<20>;\n	.reg .b32 %r<40>;\n	.reg .pred %p<10>;\n"
@@ -48,14 +49,16 @@ static const char ptx[] = TOP
 	 * the other end of the block, and stores it, plus the round, in the other array. */
 	".visible .entry waves(.param .u64 a, .param .u64 b, .param .u32 rounds)\n{\n" REGISTERS
 	"	.shared .align 4 .b32 s[1024];\n"
-	"	ld.param.u64 %rd1, [a];\n	ld.param.u64 %rd2, [b];\n	ld.param.u32 %r1, [rounds];\n"
+	"	ld.param.u64 %rd1, [a];\n	ld.param.u64 %rd2, [b];\n"
+	"	ld.param.u32 %r1, [rounds];\n"
 	"	mov.u32 %r2, %tid.x;\n	mov.u32 %r3, %ntid.x;\n"
 	"	mov.u32 %r20, %ctaid.x;\n	mov.u32 %r21, %nctaid.x;\n"
 	"	setp.eq.u32 %p1, %r2, 0;\n"
 	"	mad.lo.u32 %r4, %r20, %r3, %r2;\n	mul.lo.u32 %r5, %r21, %r3;\n"
 	"	add.u32 %r6, %r4, %r3;\n	rem.u32 %r6, %r6, %r5;\n"
 	"	mov.u32 %r7, s;\n	shl.b32 %r8, %r2, 2;\n	add.u32 %r9, %r7, %r8;\n"
-	"	sub.u32 %r10, %r3, %r2;\n	sub.u32 %r10, %r10, 1;\n	shl.b32 %r10, %r10, 2;\n"
+	"	sub.u32 %r10, %r3, %r2;\n	sub.u32 %r10, %r10, 1;\n"
+	"	shl.b32 %r10, %r10, 2;\n"
 	"	add.u32 %r10, %r7, %r10;\n	mov.u32 %r11, 0;\n"
 	"	mul.wide.u32 %rd3, %r4, 4;\n	mul.wide.u32 %rd4, %r6, 4;\n"
 	"ROUND:\n"
@@ -69,7 +72,8 @@ static const char ptx[] = TOP
 	"	mov.u64 %rd7, %rd1;\n	mov.u64 %rd1, %rd2;\n	mov.u64 %rd2, %rd7;\n"
 	"	add.u32 %r11, %r11, 1;\n	setp.lt.u32 %p3, %r11, %r1;\n	@%p3 bra ROUND;\n"
 	"	ret;\n}\n"
-	/* Block `odd` does not come; with n threads missing at a barrier, it waits for ever itself. */
+	/* Block `odd` does not come; with n threads missing at a barrier, it waits for ever
+	 * itself. */
 	".visible .entry lonely(.param .u32 odd, .param .u32 n)\n{\n" REGISTERS
 	"	ld.param.u32 %r1, [odd];\n	ld.param.u32 %r2, [n];\n"
 	"	mov.u32 %r3, %tid.x;\n	setp.eq.u32 %p1, %r3, 0;\n"
@@ -82,13 +86,15 @@ static const char ptx[] = TOP
 	/* Block `odd` writes to that offset of shared memory. */
 	".visible .entry stray(.param .u32 odd, .param .u32 offset)\n{\n" REGISTERS
 	"	.shared .align 4 .b32 s[1024];\n"
-	"	ld.param.u32 %r1, [odd];\n	ld.param.u32 %r2, [offset];\n	mov.u32 %r20, %ctaid.x;\n"
+	"	ld.param.u32 %r1, [odd];\n	ld.param.u32 %r2, [offset];\n"
+	"	mov.u32 %r20, %ctaid.x;\n"
 	"	setp.ne.u32 %p1, %r20, %r1;\n	@%p1 ret;\n	mov.u32 %r3, s;\n"
 	"	add.u32 %r3, %r3, %r2;\n	st.shared.u32 [%r3], %r2;\n	ret;\n}\n"
 	/* 4 KiB of each thread's own memory. */
 	".visible .entry big(.param .u64 p, .param .u32 i)\n{\n" REGISTERS
 	"	.local .align 4 .b8 mine[4096];\n"
-	"	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [i];\n	mul.wide.u32 %rd2, %r1, 4;\n"
+	"	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [i];\n"
+	"	mul.wide.u32 %rd2, %r1, 4;\n"
 	"	mov.u64 %rd3, mine;\n	add.u64 %rd3, %rd3, %rd2;\n	st.local.u32 [%rd3], %r1;\n"
 	"	ld.local.u32 %r2, [mine+8];\n	red.global.add.u32 [%rd1], %r2;\n	ret;\n}\n";
 
@@ -283,7 +289,8 @@ START_TEST(graphs_have_cooperative_launches)
 	void *values[] = {&arrays.at[0], &arrays.at[1], &rounds};
 	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-	OK(cuLaunchCooperativeKernel(kernel(module, "waves"), 4, 1, 1, 250, 1, 1, 0, stream, values));
+	OK(cuLaunchCooperativeKernel(kernel(module, "waves"), 4, 1, 1, 250, 1, 1, 0, stream,
+		values));
 	OK(cuStreamEndCapture(stream, &graph));
 	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	OK(cuGraphLaunch(exec, stream));
@@ -337,7 +344,8 @@ END_TEST
 /* Nowhere does it reach the memory of the block beside it. */
 START_TEST(no_block_reaches_shared_memory_of_others)
 {
-	static const uint32_t offsets[] = {4096, 1 << 16, 1 << 24, INT32_MAX - 3, 1u << 31, UINT32_MAX - 3};
+	static const uint32_t offsets[] = {4096, 1 << 16, 1 << 24, INT32_MAX - 3, 1u << 31,
+		UINT32_MAX - 3};
 	uint32_t odd = 5, offset = offsets[_i];
 	void *values[] = {&odd, &offset};
 	if (driver_lacks("other devices have their own errors")) {
@@ -415,7 +423,8 @@ SUITE(api_coop)
 	tcase_add_loop_test(tc, blocks_exchange_data_at_grid_sync, 0, WAYS * (int)countof(waves));
 	tcase_add_loop_test(tc, graphs_have_cooperative_launches, 0, WAYS);
 	tcase_add_loop_test(tc, a_deadlock_of_one_block_ends_the_grid, 0, WAYS);
-	tcase_add_loop_test(tc, a_grid_that_waits_for_a_block_that_has_ended_runs_out_of_time, 0, WAYS);
+	tcase_add_loop_test(tc, a_grid_that_waits_for_a_block_that_has_ended_runs_out_of_time, 0,
+		WAYS);
 	tcase_add_loop_test(tc, no_block_reaches_shared_memory_of_others, 0, 6);
 	tcase_add_test(tc, memory_limits_cooperative_launches);
 	tcase_add_test(tc, many_thousand_blocks_run_at_once);

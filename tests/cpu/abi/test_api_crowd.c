@@ -62,7 +62,8 @@ static void do_library(struct actor *a)
 	uint32_t n = 1;
 	void *values[] = {&a->word, &n};
 	OK(cuLibraryGetKernel(&handle, shared_library, "add"));
-	OK(cuLaunchKernel((CUfunction)(void *)handle, 1, 1, 1, 32, 1, 1, 0, a->stream, values, NULL));
+	OK(cuLaunchKernel((CUfunction)(void *)handle, 1, 1, 1, 32, 1, 1, 0, a->stream, values,
+		NULL));
 	a->sum += 7;
 }
 

@@ -252,7 +252,8 @@ END_TEST
 
 START_TEST(functions_of_opengl_are_found_and_not_supported)
 {
-	static const char *const names[] = {"cuGraphicsGLRegisterBuffer", "cuGLGetDevices", "cuGLInit"};
+	static const char *const names[] = {"cuGraphicsGLRegisterBuffer", "cuGLGetDevices",
+		"cuGLInit"};
 	for (size_t i = 0; i < countof(names); i++) {
 		void *at = NULL;
 		CUresult (*call)(void);

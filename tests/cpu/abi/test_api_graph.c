@@ -245,8 +245,8 @@ START_TEST(clones_are_graphs_of_their_own)
 }
 END_TEST
 
-/* In the order of the graph and against it, with a change between: so many that to look at all nodes for each of
- * them would take longer than a test may. */
+/* In the order of the graph and against it, with a change between: so many that to look at all
+ * nodes for each of them would take longer than a test may. */
 START_TEST(each_of_many_nodes_is_found_in_the_clone)
 {
 	enum { MANY = 100000 };

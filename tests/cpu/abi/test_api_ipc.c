@@ -292,7 +292,8 @@ START_TEST(only_memory_of_cuMemAlloc_is_exported)
 	OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
 		address));
 	ck_assert_int_eq(capable, 1);
-	OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, pooled));
+	OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+		pooled));
 	ck_assert_int_eq(capable, 0);
 	OK(cuMemFree_v2(address));
 	FAILS(INVALID_VALUE, cuIpcGetMemHandle(&handle, address));
@@ -474,7 +475,8 @@ START_TEST(failing_allocations_leave_nothing_exported)
 		CUipcEventHandle event_handle;
 		mem_fail_after(n);
 		result = cuEventCreate(&event, SHARED);
-		result = result == CUDA_SUCCESS ? cuIpcGetEventHandle(&event_handle, event) : result;
+		result = result == CUDA_SUCCESS ? cuIpcGetEventHandle(&event_handle, event)
+			: result;
 		result = result == CUDA_SUCCESS ? cuIpcGetMemHandle(&handle, address) : result;
 		mem_fail_after(-1);
 		if (event != NULL) {

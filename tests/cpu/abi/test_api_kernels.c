@@ -120,7 +120,8 @@ static const struct {
 	uintptr_t value;
 	CUresult result;
 } option_rows[] = {
-	{CU_JIT_MAX_REGISTERS, 0, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_MAX_REGISTERS, 32, CUDA_SUCCESS},
+	{CU_JIT_MAX_REGISTERS, 0, CUDA_ERROR_INVALID_VALUE},
+	{CU_JIT_MAX_REGISTERS, 32, CUDA_SUCCESS},
 	{CU_JIT_TARGET, 10, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_TARGET, 80, CUDA_SUCCESS},
 	{CU_JIT_CACHE_MODE, 7, CUDA_ERROR_INVALID_VALUE}, {CU_JIT_CACHE_MODE, 2, CUDA_SUCCESS},
 	{CU_JIT_OPTIMIZATION_LEVEL, 9, CUDA_SUCCESS}, {CU_JIT_FALLBACK_STRATEGY, 9, CUDA_SUCCESS},
@@ -130,11 +131,13 @@ static const struct {
 /* As NVIDIA's driver, which does not look at all of them. */
 START_TEST(options_of_the_compiler_have_a_range)
 {
-	static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n.entry k() { ret; }\n";
+	static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n.entry k() { "
+		"ret; }\n";
 	CUjit_option option = option_rows[_i].option;
 	void *value = (void *)option_rows[_i].value;
 	CUmodule module;
-	ck_assert_int_eq(cuModuleLoadDataEx(&module, text, 1, &option, &value), option_rows[_i].result);
+	ck_assert_int_eq(cuModuleLoadDataEx(&module, text, 1, &option, &value),
+		option_rows[_i].result);
 }
 END_TEST
 
@@ -250,9 +253,10 @@ static const struct {
 	const char *text, *why;
 } beyond[] = {
 	{HEAD ".const .align 4 .b8 c[65536];\n.const .b8 d;\n.visible .entry k() { ret; }\n",
-		"ptxas error   : File uses too much global constant data (0x10001 bytes, 0x10000 max)"},
-	{HEAD ".const .align 4 .b8 c[65533];\n.const .align 4 .b8 d[1];\n.visible .entry k() { ret; }\n",
-		"(0x10001 bytes, 0x10000 max)"},
+		"ptxas error   : File uses too much global constant data (0x10001 bytes, 0x10000 "
+		"max)"},
+	{HEAD ".const .align 4 .b8 c[65533];\n.const .align 4 .b8 d[1];\n.visible .entry k() { "
+		"ret; }\n", "(0x10001 bytes, 0x10000 max)"},
 };
 
 START_TEST(what_ptxas_refuses_for_its_size_is_refused)
@@ -268,28 +272,31 @@ START_TEST(what_ptxas_refuses_for_its_size_is_refused)
 	unsetenv("KUDZU_CPU_LIMITS");
 	OK(cuModuleUnload(module));
 	/* exactly the most that there is */
-	OK(cuModuleLoadData(&module, HEAD ".const .align 4 .b8 c[65532];\n.const .align 4 .b8 d[4];\n"
+	OK(cuModuleLoadData(&module, HEAD ".const .align 4 .b8 c[65532];\n.const .align 4 .b8 "
+		"d[4];\n"
 		".visible .entry k() { ret; }\n"));
 }
 END_TEST
 
-/* Static shared memory, and the dynamic one that it leaves: 48 KiB together, or all that a block can have. */
-static const int shares[][2] = {{49152, 0}, {40000, 9152}, {49156, 101376 - 49156}, {60000, 101376 - 60000}};
+/* Static shared memory, and the dynamic one that it leaves: 48 KiB together, or all that a block
+ * can have. */
+static const int shares[][2] = {{49152, 0}, {40000, 9152}, {49156, 101376 - 49156},
+	{60000, 101376 - 60000}};
 
 START_TEST(static_shared_memory_leaves_dynamic_one)
 {
 	char text[256];
 	CUmodule module;
 	int most;
-	snprintf(text, sizeof(text), HEAD ".visible .entry k() { .shared .align 4 .b8 s[%d]; ret; }\n",
-		shares[_i][0]);
+	snprintf(text, sizeof(text), HEAD ".visible .entry k() { .shared .align 4 .b8 s[%d]; ret; "
+		"}\n", shares[_i][0]);
 	OK(cuModuleLoadData(&module, text));
 	OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 		kernel(module, "k")));
 	ck_assert_int_eq(most, shares[_i][1]);
 	OK(cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, (unsigned)most, NULL, NULL, NULL));
-	FAILS(INVALID_VALUE, cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1, (unsigned)most + 1,
-		NULL, NULL, NULL));
+	FAILS(INVALID_VALUE, cuLaunchKernel(kernel(module, "k"), 1, 1, 1, 1, 1, 1,
+		(unsigned)most + 1, NULL, NULL, NULL));
 }
 END_TEST
 
@@ -301,7 +308,8 @@ START_TEST(parameters_lie_as_they_are_aligned)
 	CUmodule module;
 	CUdeviceptr to = alloc(sizeof(found));
 	unsigned align = 16u << _i;
-	snprintf(text, sizeof(text), HEAD ".visible .entry k(.param .u64 p, .param .align %u .b8 a[%u])\n"
+	snprintf(text, sizeof(text), HEAD ".visible .entry k(.param .u64 p, .param .align %u .b8 "
+		"a[%u])\n"
 		"{ .reg .b64 %%p<3>; .reg .u64 %%v; ld.param.u64 %%p0, [p]; mov.b64 %%p1, a;\n"
 		"cvta.param.u64 %%p1, %%p1; st.u64 [%%p0], %%p1; ld.param.u8 %%v, [a+%u];\n"
 		"st.u64 [%%p0+8], %%v; ret; }\n", align, align, align - 1);
@@ -425,7 +433,8 @@ START_TEST(wild_pointer_poisons_the_context_until_it_is_reset)
 	FAILS(ILLEGAL_ADDRESS, cuMemAlloc_v2(&b, 1));
 	FAILS(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 	FAILS(ILLEGAL_ADDRESS, launch_add(add, a, 1, NULL));
-	// cuda.h: what releases something may also return errors of earlier launches.  It does release.
+	// cuda.h: what releases something may also return errors of earlier launches.  It does
+	// release.
 	FAILS(ILLEGAL_ADDRESS, cuStreamDestroy_v2(stream));
 	FAILS(INVALID_HANDLE, cuStreamDestroy_v2(stream));
 	FAILS(ILLEGAL_ADDRESS, cuMemFree_v2(a));

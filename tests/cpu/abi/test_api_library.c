@@ -316,7 +316,8 @@ END_TEST
 START_TEST(libraries_say_what_they_lack)
 {
 	static const char managed[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
-		".visible .global .attribute(.managed) .u32 shared = 3;\n.visible .global .u32 own;\n";
+		".visible .global .attribute(.managed) .u32 shared = 3;\n"
+		".visible .global .u32 own;\n";
 	CUlibrary lib = library(managed);
 	CUkernel found;
 	CUdeviceptr at;
@@ -356,8 +357,8 @@ START_TEST(libraries_that_cannot_be_loaded_say_why)
 	OK(cuLibraryLoadData(&lib, api_ptx, NULL, NULL, 0, &preserved, values, 1));
 	FAILS(INVALID_VALUE, cuLibraryLoadData(&lib, api_ptx, NULL, NULL, 0, &unknown, values, 1));
 	FAILS(INVALID_VALUE, cuLibraryLoadData(&lib, api_ptx, NULL, NULL, 0, NULL, NULL, 1));
-	FAILS(INVALID_VALUE, cuLibraryLoadFromFile(&lib, KZ_TEST_DIR "/data/fatbin/lz4.fatbin", NULL,
-		NULL, 0, &preserved, values, 1));
+	FAILS(INVALID_VALUE, cuLibraryLoadFromFile(&lib, KZ_TEST_DIR "/data/fatbin/lz4.fatbin",
+		NULL, NULL, 0, &preserved, values, 1));
 	FAILS(FILE_NOT_FOUND, cuLibraryLoadFromFile(&lib, "/no", NULL, NULL, 0, NULL, NULL, 0));
 	FAILS(NO_BINARY_FOR_GPU, cuLibraryLoadData(&lib, "\177ELF", NULL, NULL, 0, NULL, NULL, 0));
 }

@@ -280,27 +280,36 @@ static const char groups[] = TOP
 	".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
 	".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
 	".extern .func (.param .b32 r) cudaCGSynchronizeGrid(.param .b64 h, .param .b32 f);\n"
-	".extern .func (.param .b32 r) cudaCGGetSize(.param .b64 t, .param .b64 g, .param .b64 h);\n"
-	".extern .func (.param .b32 r) cudaCGGetRank(.param .b64 t, .param .b64 g, .param .b64 h);\n"
+	".extern .func (.param .b32 r) cudaCGGetSize(.param .b64 t, .param .b64 g, "
+	".param .b64 h);\n"
+	".extern .func (.param .b32 r) cudaCGGetRank(.param .b64 t, .param .b64 g, "
+	".param .b64 h);\n"
 	".visible .entry ask(.param .u64 out, .param .u32 scope)\n{\n"
 	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<2>;\n"
 	"	ld.param.u64 %rd1, [out];\n	ld.param.u32 %r10, [scope];\n"
-	"	mov.u32 %r1, %ctaid.y;\n	mov.u32 %r2, %nctaid.x;\n	mov.u32 %r3, %ctaid.x;\n"
-	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.y;\n	mov.u32 %r3, %tid.y;\n"
-	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"
+	"	mov.u32 %r1, %ctaid.y;\n	mov.u32 %r2, %nctaid.x;\n"
+	"	mov.u32 %r3, %ctaid.x;\n"
+	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.y;\n"
+	"	mov.u32 %r3, %tid.y;\n"
+	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n	mov.u32 %r2, %ntid.x;\n"
+	"	mov.u32 %r3, %tid.x;\n"
 	"	mad.lo.u32 %r1, %r1, %r2, %r3;\n"
 	"	mul.wide.u32 %rd2, %r1, 40;\n	add.u64 %rd2, %rd1, %rd2;\n"
 	"	call (%rd3), cudaCGGetIntrinsicHandle, (%r10);\n"
 	"	add.u64 %rd4, %rd2, 4;\n	add.u64 %rd5, %rd2, 8;\n	mov.u64 %rd6, 0;\n"
-	"	call (%r4), cudaCGGetSize, (%rd4, %rd5, %rd3);\n	st.global.u32 [%rd2], %r4;\n"
+	"	call (%r4), cudaCGGetSize, (%rd4, %rd5, %rd3);\n"
+	"	st.global.u32 [%rd2], %r4;\n"
 	"	add.u64 %rd4, %rd2, 16;\n	add.u64 %rd5, %rd2, 20;\n"
-	"	call (%r4), cudaCGGetRank, (%rd4, %rd5, %rd3);\n	st.global.u32 [%rd2+12], %r4;\n"
-	"	call (%r4), cudaCGGetRank, (%rd6, %rd6, %rd3);\n	st.global.u32 [%rd2+24], %r4;\n"
+	"	call (%r4), cudaCGGetRank, (%rd4, %rd5, %rd3);\n"
+	"	st.global.u32 [%rd2+12], %r4;\n"
+	"	call (%r4), cudaCGGetRank, (%rd6, %rd6, %rd3);\n"
+	"	st.global.u32 [%rd2+24], %r4;\n"
 	"	mov.u32 %r11, 0;\n"
 	"	call (%r4), cudaCGSynchronize, (%rd3, %r11);\n	st.global.u32 [%rd2+28], %r4;\n"
 	"	setp.ne.u32 %p1, %r4, 0;\n	@%p1 bra DONE;\n"
 	/* What the thread at the other end has stored before. */
-	"	ld.global.u32 %r5, [%rd2+4];\n	sub.u32 %r5, %r5, %r1;\n	sub.u32 %r5, %r5, 1;\n"
+	"	ld.global.u32 %r5, [%rd2+4];\n	sub.u32 %r5, %r5, %r1;\n"
+	"	sub.u32 %r5, %r5, 1;\n"
 	"	mul.wide.u32 %rd4, %r5, 40;\n	add.u64 %rd4, %rd1, %rd4;\n"
 	"	ld.global.u32 %r6, [%rd4+16];\n	st.global.u32 [%rd2+32], %r6;\n"
 	"DONE:\n	call (%r4), cudaCGSynchronizeGrid, (%rd3, %r11);\n"
@@ -313,11 +322,11 @@ static void check_groups(const uint32_t *got, bool fails)
 {
 	const uint32_t code = fails ? 999 : 0;
 	for (uint32_t rank = 0; rank < THREADS; rank++) {
-		const uint32_t want[WORDS] = {code, fails ? 0 : THREADS, fails ? 0 : 1, code, fails ? 0 : rank, 0,
-			code, code, fails ? 77 : THREADS - 1 - rank, code};
+		const uint32_t want[WORDS] = {code, fails ? 0 : THREADS, fails ? 0 : 1, code,
+			fails ? 0 : rank, 0, code, code, fails ? 77 : THREADS - 1 - rank, code};
 		for (int word = 0; word < WORDS; word++, got++) {
-			ck_assert_msg(*got == want[word], "thread %u, word %d: got %u, expected %u", rank,
-				word, *got, want[word]);
+			ck_assert_msg(*got == want[word], "thread %u, word %d: got %u, expected %u",
+				rank, word, *got, want[word]);
 		}
 	}
 }
@@ -376,7 +385,8 @@ START_TEST(a_function_of_the_program_beats_that_of_the_runtime)
 {
 	CUlinkState link = link_open();
 	OK(add_runtime(link));
-	OK(add(link, TOP ".visible .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f)"
+	OK(add(link, TOP ".visible .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param "
+		".b32 f)"
 		RETURNS("5") STORE("k", "mov.u64 %rd2, 0;\n\tmov.u32 %r2, 0;\n"
 			"\tcall (%r1), cudaCGSynchronize, (%rd2, %r2);"), "own.ptx"));
 	ck_assert_uint_eq(run(finish(link), "k"), 5);
@@ -489,7 +499,8 @@ START_TEST(data_are_read_up_to_their_size)
 	const char *from = behind[_i].text ? behind[_i].text : data;
 	size = behind[_i].text ? strlen(from) : size;
 	const size_t room = round_up(size, 4096);
-	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(mprotect(pages + room, 4096, PROT_NONE), 0);
 	for (size_t length = size; length > 0; length -= length > 96 ? 1 + length / 48 : 1) {
@@ -510,8 +521,8 @@ START_TEST(a_pointer_in_data_is_not_followed)
 	const uint64_t wrapper[] = {UINT64_C(1) << 32 | 0x466243b1, 0x4242424242424242, 0};
 	for (size_t size = sizeof(wrapper); size >= 4; size -= 4) {
 		CUlinkState link = link_open();
-		FAILS(INVALID_IMAGE, cuLinkAddData_v2(link, CU_JIT_INPUT_FATBINARY, (void *)wrapper, size,
-			"x", 0, NULL, NULL));
+		FAILS(INVALID_IMAGE, cuLinkAddData_v2(link, CU_JIT_INPUT_FATBINARY, (void *)wrapper,
+			size, "x", 0, NULL, NULL));
 		check_log("holds a pointer to another");
 		OK(cuLinkDestroy(link));
 	}
@@ -526,9 +537,10 @@ SUITE(api_link)
 	tcase_add_loop_test(tc, names_that_cannot_be_resolved_are_logged, 0, countof(bad));
 	tcase_add_tests(tc, 1, a_refused_input_is_left_out, a_result_can_be_linked_again,
 		files_and_fat_binaries_can_be_linked, links_refuse_what_makes_no_sense,
-		the_device_runtime_has_to_be_linked, a_function_of_the_program_beats_that_of_the_runtime,
-		no_other_library_can_be_linked, the_library_of_the_toolkit_is_known,
-		memory_may_run_out_while_linking, a_pointer_in_data_is_not_followed);
+		the_device_runtime_has_to_be_linked,
+		a_function_of_the_program_beats_that_of_the_runtime, no_other_library_can_be_linked,
+		the_library_of_the_toolkit_is_known, memory_may_run_out_while_linking,
+		a_pointer_in_data_is_not_followed);
 	tcase_add_loop_test(tc, data_are_read_up_to_their_size, 0, countof(behind));
 	tc = add_case(suite, "groups", NULL, NULL);
 	tcase_add_loop_test(tc, cooperative_groups_link_with_the_device_runtime, 0, 6);

@@ -26,7 +26,8 @@ static void setup_kernels(void)
 		".visible .entry most64() .maxntid 64, 1, 1\n{\n.reg .b32 %r<16>;\nret;\n}\n"
 		".visible .entry most100() .maxntid 100, 1, 1\n{\n.reg .b32 %r<16>;\nret;\n}\n");
 	for (size_t i = 0; i < countof(counts); i++) {
-		str_addf(&text, ".visible .entry r%d()\n{\n.reg .b32 %%r<%d>;\n", counts[i], counts[i]);
+		str_addf(&text, ".visible .entry r%d()\n{\n.reg .b32 %%r<%d>;\n", counts[i],
+			counts[i]);
 		for (int r = 0; r < counts[i]; r++) {
 			str_addf(&text, "mov.u32 %%r%d, %d;\n", r, r);
 		}
@@ -99,8 +100,10 @@ static const struct {
 	int blocks; /* of a multiprocessor */
 } potentials[] = {
 	{"r16", 0, 0, NULL, 768, 2}, {"r41", 0, 0, NULL, 640, 2}, {"r48", 0, 0, NULL, 640, 2},
-	{"r64", 0, 0, NULL, 1024, 1}, {"most64", 0, 0, NULL, 64, 24}, {"most100", 0, 0, NULL, 96, 16},
-	{"r16", 100, 0, NULL, 96, 16}, {"r16", 5000, 0, NULL, 768, 2}, {"r16", 0, 20000, NULL, 768, 2},
+	{"r64", 0, 0, NULL, 1024, 1}, {"most64", 0, 0, NULL, 64, 24},
+	{"most100", 0, 0, NULL, 96, 16},
+	{"r16", 100, 0, NULL, 96, 16}, {"r16", 5000, 0, NULL, 768, 2},
+	{"r16", 0, 20000, NULL, 768, 2},
 	{"r16", 0, 49153, NULL, 0, 0}, {"r16", 0, 0, shared_of_block, 768, 2},
 };
 
@@ -129,8 +132,10 @@ START_TEST(available_shared_memory_is_what_the_blocks_leave)
 		for (int blocks = 1; blocks <= (shared > 0 ? 9 : 12); blocks++) {
 			size_t size;
 			int fit;
-			OK(cuOccupancyAvailableDynamicSMemPerBlock(&size, function, blocks, threads));
-			OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, function, threads, size));
+			OK(cuOccupancyAvailableDynamicSMemPerBlock(&size, function, blocks,
+				threads));
+			OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, function, threads,
+				size));
 			ck_assert_int_ge(fit, blocks);
 			OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, function, threads,
 				size + 128));
@@ -139,7 +144,8 @@ START_TEST(available_shared_memory_is_what_the_blocks_leave)
 		size_t size;
 		FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&size, function,
 			shared > 0 ? 10 : 13, threads));
-		FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&size, function, 0, threads));
+		FAILS(INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&size, function, 0,
+			threads));
 	}
 }
 END_TEST

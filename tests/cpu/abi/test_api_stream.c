@@ -71,7 +71,8 @@ START_TEST(parameters_may_change_after_the_launch)
 }
 END_TEST
 
-/* A small launch of a kernel with a loop that cannot wait runs within the call, once one has ended. */
+/* A small launch of a kernel with a loop that cannot wait runs within the call, once one has
+ * ended. */
 START_TEST(small_launches_run_within_the_call_after_a_large_one)
 {
 	CUstream stream = new_stream(0);
@@ -102,7 +103,8 @@ START_TEST(launch_within_the_call_is_small_and_cannot_wait)
 		{LAUNCH_CALL_WORK / 128 + 1, 32, 128, true, false, false, false},
 		{LAUNCH_CALL_WORK / 128, 33, 128, true, false, false, false},
 		{LOOPS, 32, 0, true, false, false, true}, {LOOPS, 33, 0, true, false, false, false},
-		{LOOPS, 32, 9, false, false, true, true}, {LOOPS + 1, 1, 9, false, false, true, false},
+		{LOOPS, 32, 9, false, false, true, true},
+		{LOOPS + 1, 1, 9, false, false, true, false},
 		{1, 1, 9, false, false, false, false}, {1, 1, 9, false, true, true, false},
 		{UINT32_MAX, 1024, SIZE_MAX / 2, true, false, false, false},
 	};
@@ -515,7 +517,8 @@ START_TEST(big_grids_of_short_kernels_do_not_hold_up_the_program)
 	for (int i = 0; i < 100; i++) {
 		OK(launch_one("add", NULL, values));
 	}
-	OK(cuLaunchKernel(kernel(wait_module, "add"), blocks, 1, 1, 1, 1, 1, 0, NULL, values, NULL));
+	OK(cuLaunchKernel(kernel(wait_module, "add"), blocks, 1, 1, 1, 1, 1, 0, NULL, values,
+		NULL));
 	FAILS(NOT_READY, cuStreamQuery(NULL));
 	OK(cuStreamSynchronize(NULL));
 }

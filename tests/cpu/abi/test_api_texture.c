@@ -118,13 +118,15 @@ START_TEST(linear_filtering_and_gathering_see_four_texels)
 		"tex.2d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1,%f2}];"), t, &in, &out, 1));
 	ck_assert_float_eq(out.f[0], 2.5f + 16 * 1.5f);
 	OK(run_instruction(instruction_kernel(
-		"tld4.r.2d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1,%f2}];"), t, &in, &out, 1));
+		"tld4.r.2d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1,%f2}];"), t, &in, &out,
+		1));
 	ck_assert_float_eq(out.f[0], value_at(2, 2, 0));
 	ck_assert_float_eq(out.f[1], value_at(3, 2, 0));
 	ck_assert_float_eq(out.f[2], value_at(3, 1, 0));
 	ck_assert_float_eq(out.f[3], value_at(2, 1, 0));
 	OK(run_instruction(instruction_kernel(
-		"tld4.a.2d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1,%f2}];"), t, &in, &out, 1));
+		"tld4.a.2d.v4.u32.f32 {%r11,%r12,%r13,%r14}, [%rd1, {%f1,%f2}];"), t, &in, &out,
+		1));
 	ck_assert_float_eq(out.f[2], 0);
 }
 END_TEST
@@ -313,7 +315,8 @@ START_TEST(layers_and_slices_of_surfaces)
 		int32_t want;
 	} rows[] = {
 		{"suld.b.3d.b32.trap %r11, [%rd1, {%r1,%r2,%r3,%r3}];", 2, 0, 22},
-		{"suld.b.a2d.b32.trap %r11, [%rd1, {%r3,%r1,%r2,%r2}];", 2, CUDA_ARRAY3D_LAYERED, 22},
+		{"suld.b.a2d.b32.trap %r11, [%rd1, {%r3,%r1,%r2,%r2}];", 2, CUDA_ARRAY3D_LAYERED,
+			22},
 		{"suld.b.a1d.b32.trap %r11, [%rd1, {%r3,%r1}];", 0, CUDA_ARRAY3D_LAYERED, 9},
 	};
 	const struct lane_in in = {.i = {4, 1, 2}};

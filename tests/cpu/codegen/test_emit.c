@@ -380,7 +380,8 @@ static char *family_text(enum family family)
 static bool same_result(enum result result, uint64_t a, uint64_t b)
 {
 	/* Which NaN it is PTX leaves open. */
-	bool nans = result == U16_RESULT && a == 0x7e00 && b == 0x7fff && driver_lacks("another NaN");
+	bool nans = result == U16_RESULT && a == 0x7e00 && b == 0x7fff
+		&& driver_lacks("another NaN");
 	return a == b || nans || (result == F32_RESULT && isnan(F32(a)) && isnan(F32(b)))
 		|| (result == F64_RESULT && isnan(F64(a)) && isnan(F64(b)));
 }
@@ -406,7 +407,8 @@ static void run_batch(const struct example *example)
 		uint64_t want = example->want(in[0], in[1], in[2], in[3]);
 		uint64_t got = batch.sets[i].result;
 		if (!same_result(example->result, got, want)) {
-			str_addf(&wrong, "%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected %#llx\n",
+			str_addf(&wrong, "%s of %#llx, %#llx, %#llx, %#llx: got %#llx, expected "
+				"%#llx\n",
 				example->text, (unsigned long long)in[0], (unsigned long long)in[1],
 				(unsigned long long)in[2], (unsigned long long)in[3],
 				(unsigned long long)got, (unsigned long long)want);
@@ -429,8 +431,8 @@ static void try_operands(const struct example *example, const uint64_t in[4], bo
 /* What ptxas makes something else of than the PTX ISA says, and what need not be exact. */
 static bool is_other(const struct example *example)
 {
-	static const char *const texts[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr",
-		"vmad", "vset", "st.local.f32 [l], %d1", ".approx", "div.full", "fns."};
+	static const char *const texts[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl",
+		"vshr", "vmad", "vset", "st.local.f32 [l], %d1", ".approx", "div.full", "fns."};
 	for (size_t i = 0; i < countof(texts); i++) {
 		if (strstr(example->text, texts[i]) && driver_lacks("ptxas has its own way")) {
 			return true;

@@ -74,7 +74,8 @@ START_TEST(a_warp_waits_for_another)
 	snprintf(body, sizeof(body), "setp.ne.u32 %%p0, %%r0, 0;\n"
 		"@!%%p0 mbarrier.init.shared.b64 [bar], 32;\nbar.sync 0;\n"
 		"mov.u64 %%rd8, bar; cvta.shared.u64 %%rd8, %%rd8;\n"
-		"mov.u32 %%r5, 0; mov.u32 %%r6, 0; shl.b32 %%r8, %%r0, 2; and.b32 %%r8, %%r8, 127;\n"
+		"mov.u32 %%r5, 0; mov.u32 %%r6, 0; shl.b32 %%r8, %%r0, 2; "
+		"and.b32 %%r8, %%r8, 127;\n"
 		"mov.u32 %%r9, s; add.u32 %%r8, %%r8, %%r9; setp.lt.u32 %%p2, %%r0, 32;\n"
 		"A: @!%%p2 bra W; add.u32 %%r7, %%r0, %%r6; st.shared.u32 [%%r8], %%r7;\n"
 		"mbarrier.arrive.shared.b64 %%rd1, [bar]; bra N;\n"
@@ -99,13 +100,16 @@ START_TEST(states_are_those_before_the_arrival)
 			"mbarrier.test_wait.shared.b64 %p1, [bar], %rd2;\n"
 			"mbarrier.arrive_drop.shared::cta.b64 _, [bar];\n"
 			"mbarrier.try_wait.shared::cta.b64 %p2, [bar], %rd2, 20;\n"
-			"mbarrier.pending_count.b64 %r1, %rd1; mbarrier.pending_count.b64 %r2, %rd2;\n"
+			"mbarrier.pending_count.b64 %r1, %rd1; "
+			"mbarrier.pending_count.b64 %r2, %rd2;\n"
 			"mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 12;\n"
-			"mbarrier.pending_count.b64 %r3, %rd3; mbarrier.arrive.shared.b64 _, [bar];\n"
+			"mbarrier.pending_count.b64 %r3, %rd3; "
+			"mbarrier.arrive.shared.b64 _, [bar];\n"
 			"mbarrier.test_wait.shared.b64 %p3, [bar], %rd3;\n"
 			"mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 12;\n"
 			"mbarrier.test_wait.shared.b64 %p4, [bar], %rd3; selp.u32 %r4, 1, 0, %p1;\n"
-			"selp.u32 %r5, 1, 0, %p2; selp.u32 %r6, 1, 0, %p3; selp.u32 %r7, 1, 0, %p4;\n"
+			"selp.u32 %r5, 1, 0, %p2; selp.u32 %r6, 1, 0, %p3; "
+			"selp.u32 %r7, 1, 0, %p4;\n"
 			"st.v4.u32 [%rd9], {%r1, %r2, %r3, %r4}; st.v2.u32 [%rd9+16], {%r5, %r6};\n"
 			"st.u32 [%rd9+24], %r7; mbarrier.inval.shared.b64 [bar];");
 		static const uint32_t want[] = {3, 2, 2, 0, 1, 0, 1};
@@ -148,7 +152,8 @@ START_TEST(copies_fill_up_with_zeros)
 		for (uint32_t t = 0; t < 20; t++) {
 			const uint8_t *got = (const uint8_t *)grid.memory[t];
 			for (uint32_t i = 0; i < 16; i++) {
-				ck_assert_uint_eq(got[i], i < c->read ? i + 1 : i < c->size ? 0 : 0xdd);
+				ck_assert_uint_eq(got[i],
+					i < c->read ? i + 1 : i < c->size ? 0 : 0xdd);
 			}
 		}
 	}
@@ -176,9 +181,9 @@ END_TEST
  * wait for as many bytes; then once more within shared memory, and back, to the words of thread 8
  * and up. */
 static const char *const bulk_ins[] = {
-	"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd8], %r9, [bar];",
-	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s+0], [%rd8], 1024, [bar];",
-	"createpolicy.fractional.L2::evict_last.b64 %rd7; mov.u32 %r7, bar;\n@!%p0 "
+	"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd8], %r9, "
+	"[bar];", "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s+0], [%rd8], "
+	"1024, [bar];", "createpolicy.fractional.L2::evict_last.b64 %rd7; mov.u32 %r7, bar;\n@!%p0 "
 		"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
 		" [%r8], [%rd8], %r9, [%r7], %rd7;",
 };
@@ -186,7 +191,8 @@ static const char *const bulk_ins[] = {
 START_TEST(bulks_of_bytes_arrive_at_barriers)
 {
 	char body[2048];
-	snprintf(body, sizeof(body), "setp.ne.u32 %%p0, %%r0, 0; mov.u32 %%r8, s; mov.u32 %%r9, 1024;\n"
+	snprintf(body, sizeof(body), "setp.ne.u32 %%p0, %%r0, 0; mov.u32 %%r8, s; mov.u32 %%r9, "
+		"1024;\n"
 		"@!%%p0 mbarrier.init.shared.b64 [bar], 64;\nmov.u64 %%rd8, %%rd0;\n"
 		"st.v2.u32 [%%rd9], {%%r0, 77}; bar.sync 0;\n@%%p0 bra W;\n"
 		"cp.async.bulk.prefetch.L2.global [%%rd8], 1024;\n%s\n"
@@ -197,14 +203,16 @@ START_TEST(bulks_of_bytes_arrive_at_barriers)
 		"shr.u32 %%r1, %%r0, 4; shl.b32 %%r2, %%r1, 8; add.u32 %%r2, %%r2, %%r8;\n"
 		"ld.shared.v2.u32 {%%r3, %%r4}, [%%r2]; add.u32 %%r3, %%r3, %%r4;\n"
 		"st.u32 [%%rd9+8], %%r3; bar.sync 0; @%%p0 bra E;\n"
-		"mbarrier.init.shared.b64 [bar], 1; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 512;\n"
+		"mbarrier.init.shared.b64 [bar], 1; "
+		"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 512;\n"
 		"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
 		" [s+1024], [s], 512, [bar];\nmbarrier.arrive.shared.b64 _, [bar];\n"
 		"mbarrier.test_wait.parity.shared.b64 %%p1, [bar], 0; @!%%p1 trap;\n"
 		"cp.async.bulk.global.shared::cta.bulk_group [%%rd8+2048], [s+1024], 512;\n"
 		"cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n"
 		"cp.async.bulk.wait_group 0; mov.u32 %%r1, 0;\n"
-		"cp.async.bulk.global.shared::cta.bulk_group [%%rd8+2048], [s+4], %%r1;\nE:", bulk_ins[_i]);
+		"cp.async.bulk.global.shared::cta.bulk_group [%%rd8+2048], [s+4], %%r1;\nE:",
+		bulk_ins[_i]);
 	for (size_t w = 0; w < countof(widths); w++) {
 		memset(grid.memory, 0xee, sizeof(grid.memory));
 		grid_ok(widths[w], 64, ".shared .align 8 .b64 bar; .shared .align 16 .b8 s[2048];",
@@ -245,8 +253,8 @@ END_TEST
 static const char *const bad_bulks[] = {
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], %r1, [bar];",
 	"cp.async.bulk.global.shared::cta.bulk_group [%rd0], [s], %r1;",
-	"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], [bar], %r1, [bar];",
-	"cp.async.bulk.global.shared::cta.bulk_group [%rd2], [s], 16;",
+	"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [s], [bar], %r1, "
+	"[bar];", "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [s], 16;",
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%rd0], 16, [%r1];",
 	"st.bulk.shared::cta [s], 0xfffffff8, 0;", "st.bulk.shared::cta [s], -8, 0;",
 };
@@ -254,7 +262,8 @@ static const char *const bad_bulks[] = {
 START_TEST(bulks_that_do_not_fit_are_faults)
 {
 	char body[512];
-	snprintf(body, sizeof(body), "mov.u32 %%r1, 0xfffffff0; mov.u64 %%rd2, 64;\n%s", bad_bulks[_i]);
+	snprintf(body, sizeof(body), "mov.u32 %%r1, 0xfffffff0; mov.u64 %%rd2, 64;\n%s",
+		bad_bulks[_i]);
 	for (size_t w = 0; w < countof(widths); w++) {
 		ck_assert_int_eq(grid_run(widths[w], 1, BARRIER, body), CUDA_ERROR_ILLEGAL_ADDRESS);
 	}
@@ -264,11 +273,13 @@ END_TEST
 START_TEST(fences_and_hints_do_nothing_else)
 {
 	for (size_t w = 0; w < countof(widths); w++) {
-		run(widths[w], 32, "fence.proxy.alias; fence.proxy.async; fence.proxy.async.global;\n"
+		run(widths[w], 32, "fence.proxy.alias; fence.proxy.async; "
+			"fence.proxy.async.global;\n"
 			"fence.mbarrier_init.release.cluster; griddepcontrol.launch_dependents;\n"
 			"griddepcontrol.wait; setmaxnreg.dec.sync.aligned.u32 24;\n"
 			"mov.u64 %rd8, 64; prefetch.global.L1 [%rd8]; prefetch.L2 [%rd8+-128];\n"
-			"prefetchu.L1 [%rd8]; prefetch.global.L2::evict_last [%rd9]; st.u32 [%rd9], 7;");
+			"prefetchu.L1 [%rd8]; prefetch.global.L2::evict_last [%rd9]; st.u32 "
+			"[%rd9], 7;");
 		ck_assert_uint_eq(grid.memory[31][0], 7);
 	}
 }

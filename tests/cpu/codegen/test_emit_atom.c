@@ -108,7 +108,8 @@ static const struct operation {
 	{"max.s32", 4, UINT32_MAX, smax32}, {"min.u64", 8, UINT64_MAX, umin64},
 	{"max.u64", 8, UINT64_MAX, umax64}, {"min.s64", 8, UINT64_MAX, smin64},
 	{"max.s64", 8, UINT64_MAX, smax64}, {"inc.u32", 4, 7, inc}, {"dec.u32", 4, 7, dec},
-	{"add.f32", 4, 0x9fffffff, add_float}, {"add.f64", 8, UINT64_C(0x9fffffffffffffff), add_double},
+	{"add.f32", 4, 0x9fffffff, add_float},
+	{"add.f64", 8, UINT64_C(0x9fffffffffffffff), add_double},
 	{"cas.b32", 4, UINT32_MAX, cas}, {"cas.b64", 8, UINT64_MAX, cas},
 };
 
@@ -172,8 +173,10 @@ static void run(uint32_t width, const struct operation *o, const struct space *s
 		some ? "@%p3 bra E;" : "", text, space == &spaces[0] ? "" : "bra O;\n");
 	size_t end = strlen(body);
 	snprintf(body + end, sizeof(body) - end, "%s",
-		space == &spaces[0] ? "" : "O: setp.ne.u32 %p1, %r0, 0; @%p1 exit; mov.u32 %r6, 0;\n"
-		"B: mul.wide.u32 %rd1, %r6, 8; add.u64 %rd2, %rd8, %rd1; ld.shared.u64 %rd3, [%rd2];\n"
+		space == &spaces[0] ? "" : "O: setp.ne.u32 %p1, %r0, 0; @%p1 exit; mov.u32 %r6, "
+		"0;\n"
+		"B: mul.wide.u32 %rd1, %r6, 8; add.u64 %rd2, %rd8, %rd1; "
+		"ld.shared.u64 %rd3, [%rd2];\n"
 		"add.u64 %rd2, %rd7, %rd1; st.u64 [%rd2], %rd3; add.u32 %r6, %r6, 1;\n"
 		"setp.lt.u32 %p2, %r6, 4; @%p2 bra B;");
 	grid_ok(width, THREADS, "", body);
@@ -199,8 +202,8 @@ static uint64_t step(const struct operation *o, const struct space *space, uint6
 	return o->apply(old, value_of(t) & o->mask) & all;
 }
 
-static void check(const struct operation *o, const struct space *space, const struct resident_place *place,
-	bool some, bool has_result, const char *where)
+static void check(const struct operation *o, const struct space *space,
+	const struct resident_place *place, bool some, bool has_result, const char *where)
 {
 	uint64_t cells[CELLS], found[CELLS];
 	fill(cells, o);
@@ -223,8 +226,10 @@ static const struct way {
 	size_t space, place;
 	int some, has_result;
 } ways[2][4] = {
-	{{32, 0, 0, false, true}, {32, 1, 0, true, false}, {32, 2, 1, true, true}, {1, 0, 1, true, true}},
-	{{32, 0, 1, true, false}, {32, 1, 0, true, true}, {32, 2, 0, false, true}, {1, 1, 0, false, true}},
+	{{32, 0, 0, false, true}, {32, 1, 0, true, false}, {32, 2, 1, true, true},
+		{1, 0, 1, true, true}},
+	{{32, 0, 1, true, false}, {32, 1, 0, true, true}, {32, 2, 0, false, true},
+		{1, 1, 0, false, true}},
 };
 
 START_TEST(warps_do_atomics_in_the_order_of_threads)
@@ -257,7 +262,8 @@ static const struct ordered {
 	{"ld.volatile.u32 %r1, [%rd8+40];", "st.volatile.u32 [%rd9+80], %r1;", 4},
 	{"ld.relaxed.gpu.u8 %r1, [%rd8+40];", "st.relaxed.gpu.u8 [%rd9+80], %r1;", 1},
 	{"ld.acquire.sys.b64 %rd1, [%rd8+40];", "st.release.sys.b64 [%rd9+80], %rd1;", 8},
-	{"ld.volatile.v2.f32 {%f1, %f2}, [%rd8+40];", "st.volatile.v2.f32 [%rd9+80], {%f1, %f2};", 8},
+	{"ld.volatile.v2.f32 {%f1, %f2}, [%rd8+40];", "st.volatile.v2.f32 [%rd9+80], {%f1, %f2};",
+		8},
 	{"ld.volatile.v4.u16 {%r1, %r2, %r3, %r4}, [%rd8+40];",
 		"st.volatile.v4.u16 [%rd9+80], {%r1, %r2, %r3, %r4};", 8},
 };

@@ -112,8 +112,10 @@ static uint32_t want_even(uint32_t tid, uint32_t n)
 /* A predicate that lives across a recursive call: the bits of n, there and back. */
 #define PREDICATES \
 	".func (.param .b32 result) same(.param .b32 n)\n{\n" \
-	"	.reg .pred %p<3>; .reg .b32 %r<9>;\n	ld.param.b32 %r1, [n]; and.b32 %r2, %r1, 1;\n" \
-	"	setp.ne.u32 %p1, %r2, 0; shr.u32 %r3, %r1, 1; setp.ne.u32 %p2, %r1, 0; mov.u32 %r4, 0;\n" \
+	"	.reg .pred %p<3>; .reg .b32 %r<9>;\n" \
+	"	ld.param.b32 %r1, [n]; and.b32 %r2, %r1, 1;\n" \
+	"	setp.ne.u32 %p1, %r2, 0; shr.u32 %r3, %r1, 1; setp.ne.u32 %p2, %r1, 0; " \
+	"mov.u32 %r4, 0;\n" \
 	"	@%p2 call (%r4), same, (%r3);\n	shl.b32 %r4, %r4, 1; @%p1 add.u32 %r4, %r4, 1;\n" \
 	"	st.param.b32 [result], %r4;\n	ret;\n}\n"
 
@@ -124,7 +126,8 @@ static uint32_t want_same(uint32_t tid, uint32_t n)
 
 /* A structure of 40 bytes by value, there and back; the callee changes one word of its copy. */
 #define STRUCTURE \
-	".func (.param .align 8 .b8 result[40]) make(.param .align 8 .b8 s[40], .param .b32 i)\n{\n" \
+	".func (.param .align 8 .b8 result[40]) make(.param .align 8 .b8 s[40], .param .b32 i)\n" \
+	"{\n" \
 	"	.local .align 8 .b8 copy[40]; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" \
 	"	ld.param.u32 %r1, [i]; ld.param.v4.u32 {%r2, %r3, %r4, %r5}, [s];\n" \
 	"	st.local.v4.u32 [copy], {%r2, %r3, %r4, %r5}; ld.param.b64 %rd1, [s+32];\n" \
@@ -222,9 +225,12 @@ static uint32_t want_picked(uint32_t tid, uint32_t n)
 
 /* Parameters that are registers, of all classes, beside one that is not; declared before. */
 #define FORMALS \
-	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, .param .b16 s);\n" \
-	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, .param .b16 s)\n" \
-	"{\n	.reg .u32 t, %r; cvt.rni.u32.f64 t, d;\n	@p add.u32 a, a, t; shr.u32 r, a, 1;\n" \
+	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, " \
+	".param .b16 s);\n" \
+	".func (.reg .u32 r, .reg .pred q) half(.reg .u32 a, .reg .pred p, .reg .f64 d, " \
+	".param .b16 s)\n" \
+	"{\n	.reg .u32 t, %r; cvt.rni.u32.f64 t, d;\n" \
+	"	@p add.u32 a, a, t; shr.u32 r, a, 1;\n" \
 	"	ld.param.u16 %r, [s]; add.u32 r, r, %r; not.pred q, p;\n	ret;\n}\n"
 
 static uint32_t want_half(uint32_t tid, uint32_t n)
@@ -241,13 +247,19 @@ static uint32_t want_half(uint32_t tid, uint32_t n)
 
 /* Parameters that are vectors in registers; declared before, and called through a register, too. */
 #define VECTORS \
-	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, .reg .v2 .f32 w);\n" \
-	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, .reg .v2 .f32 w)\n" \
+	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, " \
+	".reg .v2 .f32 w);\n" \
+	".func (.reg .v2 .u32 o, .reg .u32 q) turn(.reg .u32 a, .reg .v4 .u32 v, " \
+	".reg .v2 .f32 w)\n" \
 	"{\n	.reg .u32 t; sub.u32 o.x, v.w, v.x; mad.lo.u32 o.y, v.y, v.z, a;\n" \
-	"	cvt.rni.u32.f32 q, w.x; cvt.rni.u32.f32 t, w.g; mad.lo.u32 q, q, 100, t;\n	ret;\n}\n"
+	"	cvt.rni.u32.f32 q, w.x; cvt.rni.u32.f32 t, w.g; mad.lo.u32 q, q, 100, t;\n" \
+	"	ret;\n" \
+	"}\n"
 #define TURN(before, callee, after) \
-	".reg .v4 .u32 v; .reg .v2 .f32 w; .reg .v2 .u32 o; mov.u32 v.x, %r2; mul.lo.u32 v.y, %r2, 3;\n" \
-	"mov.u32 v.z, %r1; add.u32 v.w, %r1, 1000; mov.f32 w.x, 0f40400000; mov.f32 w.y, 0f40E00000;\n" \
+	".reg .v4 .u32 v; .reg .v2 .f32 w; .reg .v2 .u32 o; mov.u32 v.x, %r2; " \
+	"mul.lo.u32 v.y, %r2, 3;\n" \
+	"mov.u32 v.z, %r1; add.u32 v.w, %r1, 1000; mov.f32 w.x, 0f40400000; " \
+	"mov.f32 w.y, 0f40E00000;\n" \
 	before "call (o, %r3), " callee ", (%r1, v, w)" after ";\n" \
 	"mad.lo.u32 %r0, o.x, 7, o.y; add.u32 %r0, %r0, %r3;"
 
@@ -271,7 +283,8 @@ static uint32_t want_three(uint32_t tid, uint32_t n)
 	".func (.param .b32 r) halves(.param .b32 n)\n{\n" \
 	"	.reg .pred %p; .reg .b32 %r<6>; .reg .b64 %a; .local .align 8 .b8 v[16];\n" \
 	"	ld.param.b32 %r1, [n]; mov.b64 {%r2, %r3}, v+8; mov.b64 %a, {%r2, %r3};\n" \
-	"	st.local.b32 [%a], %r1; mov.u32 %r4, 0; setp.eq.u32 %p, %r1, 0; sub.u32 %r5, %r1, 1;\n" \
+	"	st.local.b32 [%a], %r1; mov.u32 %r4, 0; setp.eq.u32 %p, %r1, 0; " \
+	"sub.u32 %r5, %r1, 1;\n" \
 	"	@!%p call (%r4), halves, (%r5); ld.local.b32 %r5, [v+8]; add.u32 %r4, %r4, %r5;\n" \
 	"	st.param.b32 [r], %r4;\n	ret;\n}\n"
 
@@ -287,18 +300,21 @@ static const struct program {
 	{HEAD MUTUAL KERNEL("add.u32 %r3, %r1, %r2; call (%r0), even, (%r3);"), 5, want_even},
 	{HEAD PREDICATES KERNEL("mul.lo.u32 %r3, %r1, %r2; call (%r0), same, (%r3);"), 1234567,
 		want_same},
-	{HEAD STRUCTURE KERNEL(".param .align 8 .b8 a[40]; .param .align 8 .b8 b[40]; .param .b32 i;\n"
+	{HEAD STRUCTURE KERNEL(".param .align 8 .b8 a[40]; .param .align 8 .b8 b[40]; .param .b32 "
+		"i;\n"
 		"st.param.v2.b32 [a], {%r2, %r1}; st.param.v2.b32 [a+8], {7, 9};\n"
 		"cvt.u64.u32 %rd1, %r2; st.param.b64 [a+32], %rd1; and.b32 %r3, %r2, 3;\n"
 		"st.param.b32 [i], %r3; call.uni (b), make, (a, i);\n"
 		"ld.param.v4.b32 {%r4, %r5, %r6, %r7}, [b]; ld.param.u32 %r8, [b+32];\n"
 		"mad.lo.u32 %r0, %r5, 3, %r4; mad.lo.u32 %r0, %r6, 5, %r0;\n"
 		"mad.lo.u32 %r0, %r7, 7, %r0; mad.lo.u32 %r0, %r8, 11, %r0;"), 50, want_structure},
-	{HEAD TABLE KERNEL("rem.u32 %r3, %r2, 3; mov.u64 %rd1, table; mad.wide.u32 %rd1, %r3, 8, %rd1;\n"
+	{HEAD TABLE KERNEL("rem.u32 %r3, %r2, 3; mov.u64 %rd1, table; mad.wide.u32 %rd1, %r3, 8, "
+		"%rd1;\n"
 		"ld.global.u64 %rd2, [%rd1]; add.u32 %r4, %r2, %r1;\n"
 		"p: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
 		"call (%r0), %rd2, (%r4), p;"), 12, want_table},
-	{HEAD TABLE KERNEL("rem.u32 %r3, %r2, 3; setp.eq.u32 %p1, %r3, 0; setp.eq.u32 %p2, %r3, 1;\n"
+	{HEAD TABLE KERNEL("rem.u32 %r3, %r2, 3; setp.eq.u32 %p1, %r3, 0; setp.eq.u32 %p2, %r3, "
+		"1;\n"
 		"mov.u64 %rd1, twice; mov.u64 %rd2, plus; mov.u64 %rd3, both;\n"
 		"selp.b64 %rd4, %rd1, %rd3, %p1; selp.b64 %rd4, %rd2, %rd4, %p2;\n"
 		"t: .calltargets twice, plus, both;\n"
@@ -327,12 +343,14 @@ static const struct program {
 		"	bar.sync 0;\n	st.shared.u32 [%r5], %r1;\n	bar.sync 0;\n"
 		"	mad.lo.u32 %r5, %r3, 4, %r4; ld.shared.u32 %r6, [%r5];\n"
 		"	st.param.b32 [r], %r6;\n	ret;\n}\n"
-		KERNEL("mul.lo.u32 %r3, %r2, 3; xor.b32 %r4, %r2, 1; call (%r5), swap, (%r3, %r2, %r4);\n"
+		KERNEL("mul.lo.u32 %r3, %r2, 3; xor.b32 %r4, %r2, 1; call (%r5), swap, (%r3, %r2, "
+			"%r4);\n"
 		"add.u32 %r6, %r2, 1; and.b32 %r6, %r6, 63; mov.u32 %r7, x;\n"
 		"call (%r8), swap, (%r3, %r2, %r6);\n"
 		"add.u32 %r0, %r5, %r8; add.u32 %r0, %r0, %r1;"), 4, want_shared},
 	{HEAD ".func (.param .b8 r1, .param .b16 r2) small(.param .b8 a, .param .b16 b)\n{\n"
-		"	.reg .b16 %h<3>; .reg .b32 %r;\n	ld.param.s8 %r, [a]; ld.param.u16 %h2, [b];\n"
+		"	.reg .b16 %h<3>; .reg .b32 %r;\n"
+		"	ld.param.s8 %r, [a]; ld.param.u16 %h2, [b];\n"
 		"	st.param.b8 [r1], %r; st.param.b16 [r2], %h2;\n	ret;\n}\n"
 		".func nothing()\n{\n	ret;\n}\n"
 		KERNEL(".param .b8 a; .param .b16 b; .param .b8 c; .param .b16 d;\n"
@@ -348,8 +366,8 @@ static const struct program {
 	{HEAD FORMALS_AGAIN KERNEL("add.u32 %r3, %r2, %r1; mov.u64 %rd1, sum;\n"
 		".param .b32 a; st.param.b32 [a], %r3; call (%r0), sum, (a, %rd1);"), 9, want_sum},
 	{HEAD VECTORS KERNEL(TURN("", "turn", "")), 17, want_turned},
-	{HEAD VECTORS KERNEL(TURN("mov.u64 %rd1, turn; p: .callprototype (.reg .v2 .u32 _, .reg .u32 _)"
-		" _ (.reg .u32 _, .reg .v4 .u32 _, .reg .v2 .f32 _);\n", "%rd1", ", p")), 17,
+	{HEAD VECTORS KERNEL(TURN("mov.u64 %rd1, turn; p: .callprototype (.reg .v2 .u32 _, .reg "
+		".u32 _) _ (.reg .u32 _, .reg .v4 .u32 _, .reg .v2 .f32 _);\n", "%rd1", ", p")), 17,
 		want_turned},
 	{HEAD KERNELS KERNEL("ld.global.u64 %rd1, [g]; ld.global.u64 %rd2, [g+8];\n"
 		"ld.global.u64 %rd3, [g+16]; add.u32 %r0, %r1, %r2; setp.ne.u64 %p1, %rd1, 0;\n"
@@ -365,8 +383,8 @@ START_TEST(calls_compute_what_c_does)
 	const struct program *p = &programs[_i / 2];
 	OK(launch(p->text, _i % 2, p->n));
 	for (uint32_t i = 0; i < THREADS; i++) {
-		ck_assert_msg(words[i] == p->want(i, p->n), "program %d, width %s, thread %u: %u, not %u",
-			_i / 2, widths[_i % 2], i, words[i], p->want(i, p->n));
+		ck_assert_msg(words[i] == p->want(i, p->n), "program %d, width %s, thread %u: %u, "
+			"not %u", _i / 2, widths[_i % 2], i, words[i], p->want(i, p->n));
 	}
 }
 END_TEST
@@ -377,8 +395,11 @@ END_TEST
 	".func (.param .b32 r) deep(.param .b32 n)\n{\n" \
 	"	.reg .pred %p; .reg .b32 %r<4>; .local .b8 pad[64];\n" \
 	"	ld.param.b32 %r1, [n]; mov.u32 %r2, 0; setp.ne.u32 %p, %r1, 0;\n" \
-	"	sub.u32 %r3, %r1, 1; st.local.u32 [pad+4], %r1;\n	@%p call (%r2), deep, (%r3);\n" \
-	"	ld.local.u32 %r3, [pad+4]; add.u32 %r2, %r2, %r3; st.param.b32 [r], %r2;\n	ret;\n}\n"
+	"	sub.u32 %r3, %r1, 1; st.local.u32 [pad+4], %r1;\n" \
+	"	@%p call (%r2), deep, (%r3);\n" \
+	"	ld.local.u32 %r3, [pad+4]; add.u32 %r2, %r2, %r3; st.param.b32 [r], %r2;\n" \
+	"	ret;\n" \
+	"}\n"
 
 static const char deep[] = HEAD DEEP KERNEL("call (%r0), deep, (%r1);");
 
@@ -405,8 +426,8 @@ END_TEST
 
 /* What a pointer to a function may not be: NULL, not one at all, in between, of another kind. */
 static const char *const pointers[] = {
-	"mov.u64 %rd1, 0;", "ld.param.u64 %rd1, [out];", "mov.u64 %rd1, plus; add.u64 %rd1, %rd1, 8;",
-	"mov.u64 %rd1, other;", "mov.u64 %rd1, both; add.u64 %rd1, %rd1, 16;",
+	"mov.u64 %rd1, 0;", "ld.param.u64 %rd1, [out];", "mov.u64 %rd1, plus; add.u64 %rd1, %rd1, "
+	"8;", "mov.u64 %rd1, other;", "mov.u64 %rd1, both; add.u64 %rd1, %rd1, 16;",
 	"mov.u64 %rd1, twice; sub.u64 %rd1, %rd1, 16;",
 };
 
@@ -426,7 +447,8 @@ END_TEST
 
 START_TEST(nobody_calls_through_a_pointer_where_no_address_is_taken)
 {
-	FAILS(INVALID_PC, launch(HEAD KERNEL("p: .callprototype (.param .b32 _) _ (); mov.u64 %rd1, 16;\n"
+	FAILS(INVALID_PC,
+		launch(HEAD KERNEL("p: .callprototype (.param .b32 _) _ (); mov.u64 %rd1, 16;\n"
 		"call (%r0), %rd1, (), p;"), _i, 0));
 }
 END_TEST
@@ -436,7 +458,8 @@ START_TEST(what_no_kernel_calls_may_be_anything)
 {
 	static const char unused[] = HEAD ".func bad()\n{\n	.reg .u32 %r;\n"
 		"	getctarank.u32 %r, %r;\n	ret;\n}\n.extern .func gone();\n"
-		".func worse()\n{\n	call bad;\n	call gone;\n	ret;\n}\n" KERNEL("mov.u32 %r0, 3;");
+		".func worse()\n{\n	call bad;\n	call gone;\n	ret;\n}\n"
+		KERNEL("mov.u32 %r0, 3;");
 	OK(launch(unused, _i, 0));
 	ck_assert_uint_eq(words[0], 3);
 }
@@ -453,7 +476,8 @@ START_TEST(memory_of_malloc_outlives_its_kernel)
 {
 	static const char text[] = HEAD BUILT_IN ".visible .global .u64 kept;\n"
 		KERNEL("call (%rd1), malloc, (64); st.u32 [%rd1], %r2; ld.u32 %r0, [%rd1];\n"
-		"setp.ne.u32 %p1, %r2, 5; @%p1 call free, (%rd1); @!%p1 st.global.u64 [kept], %rd1;");
+		"setp.ne.u32 %p1, %r2, 5; @%p1 call free, (%rd1); "
+		"@!%p1 st.global.u64 [kept], %rd1;");
 	uint64_t address;
 	uint32_t value;
 	CUdeviceptr kept;
@@ -497,7 +521,8 @@ START_TEST(free_of_what_malloc_has_not_given_ends_the_launch)
 	char text[2048];
 	snprintf(text, sizeof(text), "%s%s%s", HEAD BUILT_IN
 		".visible .entry k(.param .u64 out, .param .u32 n)\n{\n	.reg .b64 %rd<9>, %out;\n"
-		"	ld.param.u64 %out, [out];\n	call free, (0);\n	", frees[_i / 2], "\n	ret;\n}\n");
+		"	ld.param.u64 %out, [out];\n	call free, (0);\n	", frees[_i / 2],
+		"\n	ret;\n}\n");
 	FAILS(LAUNCH_FAILED, launch(text, _i % 2, 0));
 	check_log("which malloc did not return");
 }
@@ -516,12 +541,13 @@ START_TEST(strings_that_do_not_exist_are_illegal_addresses)
 {
 	static const char *const bodies[] = {
 		"call (%r0), vprintf, (%out, %out);", "call (%r0), vprintf, (64, 0);",
-		"call __assertfail, (%rd1, %rd1, 1, 64, 1);", "call __assertfail, (64, %rd1, 1, %rd1, 1);",
+		"call __assertfail, (%rd1, %rd1, 1, 64, 1);",
+		"call __assertfail, (64, %rd1, 1, %rd1, 1);",
 	};
 	char text[2048];
 	snprintf(text, sizeof(text), "%s%s%s", HEAD BUILT_IN
-		".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d,"
-		" .param .b64 e);\n.global .b8 s[8] = {37, 115, 10, 0};\n"
+		".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param "
+		".b64 d, .param .b64 e);\n.global .b8 s[8] = {37, 115, 10, 0};\n"
 		".visible .entry k(.param .u64 out, .param .u32 n)\n{\n"
 		"	.reg .b64 %rd<9>, %out; .reg .b32 %r<3>;\n"
 		"	mov.u64 %rd1, s; mov.u64 %out, 32;\n	", bodies[_i / 2], "\n	ret;\n}\n");
@@ -534,9 +560,11 @@ END_TEST
 /* printf counts its arguments, and is told when there is no format. */
 START_TEST(vprintf_returns_what_cuda_says)
 {
-	static const char text[] = HEAD BUILT_IN ".global .b8 text[6] = {37, 100, 37, 100, 10, 0};\n"
+	static const char text[] = HEAD BUILT_IN ".global .b8 text[6] = {37, 100, 37, 100, 10, "
+		"0};\n"
 		KERNEL(".local .align 8 .b8 args[8]; st.local.v2.u32 [args], {%r1, %r2};\n"
-		"mov.u64 %rd1, text; mov.u64 %rd2, args; cvta.local.u64 %rd2, %rd2; mov.u32 %r0, 0;\n"
+		"mov.u64 %rd1, text; mov.u64 %rd2, args; cvta.local.u64 %rd2, %rd2; "
+		"mov.u32 %r0, 0;\n"
 		"setp.eq.u32 %p1, %r2, 3; @%p1 call (%r0), vprintf, (%rd1, %rd2);\n"
 		"setp.eq.u32 %p2, %r2, 4; @%p2 call (%r0), vprintf, (0, %rd2);");
 	char printed[64] = "";

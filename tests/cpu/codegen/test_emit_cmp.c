@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Comparisons of ordered lanes with a bound, also near the ends of the numbers, where additions wrap,
- * and logic of such predicates: each lane of a warp branches as it compares.
+ * Comparisons of ordered lanes with a bound, also near the ends of the numbers, where additions
+ * wrap, and logic of such predicates: each lane of a warp branches as it compares.
  */
 #include "base/common.h"
 
@@ -15,7 +15,8 @@
 enum { CASES = 32, TABLE = 1000, THREADS = 64 };
 
 /* From where lanes count, and up to where, in each case that a kernel goes through. */
-static const uint32_t starts[] = {0, 0x7fffffe0, 0x7ffffff0, 0xffffffe0, 0xfffffff5, 0x80000000, 31, 90};
+static const uint32_t starts[] = {0, 0x7fffffe0, 0x7ffffff0, 0xffffffe0, 0xfffffff5, 0x80000000, 31,
+	90};
 static const uint32_t ends[] = {0, 31, 32, 64, 100, 0x7fffffff, 0x80000000, 0xffffffff};
 
 static bool holds(unsigned relation, int64_t a, int64_t b)
@@ -103,7 +104,8 @@ START_TEST(logic_of_predicates_is_that_of_each_lane)
 		uint32_t want = 0;
 		for (unsigned i = 0; i < CASES; i++) {
 			uint32_t start = start_of(round, i), end = ends[i % countof(ends)];
-			unsigned p = start + thread >= end, q = (int32_t)(2 * thread) < (int32_t)end;
+			unsigned p = start + thread >= end,
+				q = (int32_t)(2 * thread) < (int32_t)end;
 			want = want << 1 | (logic->table >> (p | q << 1 | (start > 40u) << 2) & 1);
 		}
 		wrong += grid.memory[thread][0] != want;

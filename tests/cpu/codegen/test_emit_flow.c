@@ -425,7 +425,8 @@ START_TEST(running_out_of_memory_is_an_error)
 		struct ptx_diag diag = {0};
 		mem_fail_after(n);
 		bool ok = jit_create(&jit, &machine.module, &diag)
-			&& jit_compile(&machine.kernel, jit, func, BLOCK_CLASS_ANY, JIT_TIER_BEST, &diag);
+			&& jit_compile(&machine.kernel, jit, func, BLOCK_CLASS_ANY, JIT_TIER_BEST,
+				&diag);
 		done = !mem_has_failed(); /* the cache can do without memory */
 		mem_fail_after(-1);
 		ck_assert(ok || (!done && diag.no_memory));

@@ -33,7 +33,8 @@ static const char shared[] = ".shared .align 4 .b8 s[4096];";
 #define BEGIN \
 	"mov.u32 %r1, %ntid.x; mov.u32 %r2, %ctaid.x; add.u32 %r10, %r0, %r2;\n" \
 	"mov.u32 %r3, s; shl.b32 %r4, %r0, 2; add.u32 %r7, %r3, %r4;\n" \
-	"add.u32 %r4, %r0, 37; rem.u32 %r4, %r4, %r1; shl.b32 %r4, %r4, 2; add.u32 %r8, %r3, %r4;\n" \
+	"add.u32 %r4, %r0, 37; rem.u32 %r4, %r4, %r1; shl.b32 %r4, %r4, 2; " \
+	"add.u32 %r8, %r3, %r4;\n" \
 	"mul.lo.u32 %r6, %r0, 3; mov.u32 %r5, 0;\n" \
 	"next: st.shared.u32 [%r7], %r6; bar.sync 0;\n"
 #define END \
@@ -156,9 +157,10 @@ static void sum_products(void)
 		"mov.f32 %%f2, 0f00000000; mov.u32 %%r7, %%ctaid.x;\n"
 		"setp.gt.u32 %%p1, %%r7, 2; @%%p1 bra end; next: bar.sync 0;\n");
 	for (unsigned i = 0; i < TERMS; i++) {
-		len += snprintf(body + len, sizeof(body) - (size_t)len, "ld.shared.f32 %%f3, [%%r5+%u];\n"
-			"ld.shared.f32 %%f4, [%%r4+%u]; fma.rn.f32 %%f%u, %%f3, %%f4, %%f%u;\n", 4 * i, 128 * i,
-			i + 1 < TERMS ? 10 + i : 2, i > 0 ? 9 + i : 2);
+		len += snprintf(body + len, sizeof(body) - (size_t)len,
+			"ld.shared.f32 %%f3, [%%r5+%u];\n"
+			"ld.shared.f32 %%f4, [%%r4+%u]; fma.rn.f32 %%f%u, %%f3, %%f4, %%f%u;\n",
+			4 * i, 128 * i, i + 1 < TERMS ? 10 + i : 2, i > 0 ? 9 + i : 2);
 	}
 	snprintf(body + len, sizeof(body) - (size_t)len, "bar.sync 0; add.u32 %%r7, %%r7, 1;\n"
 		"setp.lt.u32 %%p1, %%r7, 3; @%%p1 bra next;\n"
@@ -256,13 +258,17 @@ static void sum_doubles(void)
 	int len = snprintf(body, sizeof(body), "mov.u32 %%r11, %%tid.x; mov.u32 %%r12, %%tid.y;\n"
 		"mov.u32 %%r3, s; shl.b32 %%r13, %%r11, 3; shl.b32 %%r14, %%r12, 8;\n"
 		"add.s32 %%r5, %%r3, %%r14; add.s32 %%r6, %%r5, %%r13; add.s32 %%r4, %%r3, %%r13;\n"
-		"cvt.rn.f64.u32 %%fd1, %%r0; st.shared.f64 [%%r6], %%fd1; mov.f64 %%fd2, 0d0000000000000000;\n"
-		"mov.u32 %%r7, %%ctaid.x; setp.gt.u32 %%p1, %%r7, 2; @%%p1 bra end; next: bar.sync 0;\n");
+		"cvt.rn.f64.u32 %%fd1, %%r0; st.shared.f64 [%%r6], %%fd1; "
+		"mov.f64 %%fd2, 0d0000000000000000;\n"
+		"mov.u32 %%r7, %%ctaid.x; setp.gt.u32 %%p1, %%r7, 2; @%%p1 bra end; "
+		"next: bar.sync 0;\n");
 	for (unsigned i = 0; i < 2 * TERMS; i++) {
-		len += snprintf(body + len, sizeof(body) - (size_t)len, "ld.shared.f64 %%fd3, [%%r5+%u];\n"
+		len += snprintf(body + len, sizeof(body) - (size_t)len,
+			"ld.shared.f64 %%fd3, [%%r5+%u];\n"
 			"ld.shared.f64 %%fd4, [%%r4+%u]; mul.f64 %%fd4, %%fd4, %%fd4;\n"
-			"fma.rn.f64 %%fd2, %%fd3, %%fd4, %%fd2;\n%s", 8 * (i % TERMS), 256 * (i % TERMS),
-			i + 1 != TERMS ? "" : "st.shared.f64 [%r6+2048], %fd2; add.f64 %fd2, %fd2, %fd1;\n"
+			"fma.rn.f64 %%fd2, %%fd3, %%fd4, %%fd2;\n%s", 8 * (i % TERMS),
+			256 * (i % TERMS), i + 1 != TERMS ? ""
+			: "st.shared.f64 [%r6+2048], %fd2; add.f64 %fd2, %fd2, %fd1;\n"
 			"ld.shared.f64 %fd5, [%r6+2048]; add.f64 %fd2, %fd2, %fd5;\n");
 	}
 	snprintf(body + len, sizeof(body) - (size_t)len, "bar.sync 0; add.u32 %%r7, %%r7, 1;\n"
@@ -295,8 +301,10 @@ END_TEST
 
 START_TEST(rows_are_what_a_team_expects)
 {
-	grid_ok(WIDTH, WIDTH * ROWS, shared, "mad.lo.u32 %r1, %r0, %r0, 0; mul.wide.u32 %rd1, %r1, 4;\n"
-		"and.b64 %rd1, %rd1, 4092; add.u64 %rd1, %rd0, %rd1; bar.sync 0; ld.u32 %r2, [%rd1];\n"
+	grid_ok(WIDTH, WIDTH * ROWS, shared, "mad.lo.u32 %r1, %r0, %r0, 0; mul.wide.u32 %rd1, %r1, "
+		"4;\n"
+		"and.b64 %rd1, %rd1, 4092; add.u64 %rd1, %rd0, %rd1; bar.sync 0; "
+		"ld.u32 %r2, [%rd1];\n"
 		"st.u32 [%rd9+128], %r2;");
 	char *ir = read_ir();
 	ck_assert_ptr_nonnull(strstr(ir, "!\"branch_weights\", i32 1000, i32 1"));
@@ -345,12 +353,14 @@ START_TEST(a_team_is_what_stays_together)
 	snprintf(text, sizeof(text), ".version 8.6\n.target sm_80\n.address_size 64\n"
 		".visible .entry k(.param .u64 p)\n{\n"
 		".reg .pred %%p<9>; .reg .b32 %%r<20>; .reg .b64 %%rd<20>;\n"
-		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x; mad.wide.u32 %%rd9, %%r0, 4, %%rd0;\n"
+		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x; "
+		"mad.wide.u32 %%rd9, %%r0, 4, %%rd0;\n"
 		"%s\nret;\n}\n", kind->body);
 	bool ok = parse_module(&module, text, strlen(text), &diag) && check_module(&module, &diag);
 	ck_assert_msg(ok, "%d:%d: %s", diag.line, diag.column, diag.message);
 	ck_assert_int_eq(team_is_possible(module.funcs[0]), kind->possible);
-	ok = lower_func(&module, module.funcs[0], &diag) && cfg_build(&module, module.funcs[0], &diag);
+	ok = lower_func(&module, module.funcs[0], &diag)
+		&& cfg_build(&module, module.funcs[0], &diag);
 	ck_assert(ok);
 	ck_assert_int_eq(team_is_possible(module.funcs[0]), kind->possible);
 	parse_free(&module);

@@ -43,8 +43,8 @@ static bool is_in(uint32_t thread, bool some)
 	return !some || thread % 3 != 0;
 }
 
-static size_t offset_of(const struct element *of, const struct resident_place *place, uint32_t thread,
-	uint32_t constant)
+static size_t offset_of(const struct element *of, const struct resident_place *place,
+	uint32_t thread, uint32_t constant)
 {
 	size_t step = (size_t)of->size * of->count;
 	uint32_t index = place->varies ? thread * 5 + constant : constant;
@@ -52,7 +52,8 @@ static size_t offset_of(const struct element *of, const struct resident_place *p
 }
 
 /* Fill the array, change an element at `write`, read one at `read`, and then all of it. */
-static void run(uint32_t width, const struct element *of, const struct resident_place *place, bool some)
+static void run(uint32_t width, const struct element *of, const struct resident_place *place,
+	bool some)
 {
 	unsigned step = of->size * of->count;
 	char body[3000], write[128], read[128], at[200];
@@ -60,7 +61,8 @@ static void run(uint32_t width, const struct element *of, const struct resident_
 	snprintf(read, sizeof(read), place->text, 7);
 	snprintf(at, sizeof(at), "and.b32 %%r8, %%r8, %u; mul.wide.u32 %%rd8, %%r8, %u;\n"
 		"add.u64 %%rd8, %%rd7, %%rd8;\n", BYTES / step - 1, step);
-	snprintf(body, sizeof(body), ".local .align 16 .b8 area[64]; mov.u64 %%rd7, area; mov.u32 %%r8, 0;\n"
+	snprintf(body, sizeof(body), ".local .align 16 .b8 area[64]; mov.u64 %%rd7, area; mov.u32 "
+		"%%r8, 0;\n"
 		"F: mul.wide.u32 %%rd8, %%r8, 4; add.u64 %%rd8, %%rd7, %%rd8;\n"
 		"mad.lo.u32 %%r9, %%r0, 0x10101, %%r8; st.local.u32 [%%rd8], %%r9;\n"
 		"add.u32 %%r8, %%r8, 1; setp.lt.u32 %%p1, %%r8, %d; @%%p1 bra F;\n"
@@ -76,8 +78,8 @@ static void run(uint32_t width, const struct element *of, const struct resident_
 	grid_ok(width, THREADS, "", body);
 }
 
-static void expect(uint32_t thread, const struct element *of, const struct resident_place *place, bool some,
-	uint8_t *out)
+static void expect(uint32_t thread, const struct element *of, const struct resident_place *place,
+	bool some, uint8_t *out)
 {
 	for (uint32_t i = 0; i < BYTES / 4; i++) {
 		uint32_t word = thread * 0x10101 + i;
@@ -133,7 +135,8 @@ START_TEST(generic_addresses_of_local_memory)
 {
 	for (size_t w = 0; w < countof(widths); w++) {
 		grid_ok(widths[w], THREADS, "", ".local .align 16 .b8 area[64];\n"
-			"st.local.u32 [area+4], %r0; mov.u64 %rd7, area; cvta.local.u64 %rd6, %rd7;\n"
+			"st.local.u32 [area+4], %r0; mov.u64 %rd7, area; "
+			"cvta.local.u64 %rd6, %rd7;\n"
 			"ld.u32 %r1, [%rd6+4]; st.u32 [%rd9], %r1;");
 		for (uint32_t t = 0; t < THREADS; t++) {
 			ck_assert_uint_eq(grid.memory[t][0], t);
@@ -150,11 +153,12 @@ START_TEST(an_access_outside_is_a_fault)
 	}
 	static const char *const bodies[] = {
 		AREA "mov.u64 %rd7, 0x7000000000; ld.local.u32 %r1, [%rd7]; st.u32 [%rd9], %r1;",
-		AREA "mov.u64 %rd7, -8; st.local.u64 [%rd7+0x1000], %rd7; st.local.u32 [%rd7-0x40000000], %r0;",
-		AREA "mul.wide.u32 %rd7, %r0, 0x10000000; add.u64 %rd7, %rd7, 0x1000000000;\n"
+		AREA "mov.u64 %rd7, -8; st.local.u64 [%rd7+0x1000], %rd7; st.local.u32 "
+		"[%rd7-0x40000000], %r0;", AREA "mul.wide.u32 %rd7, %r0, 0x10000000; add.u64 %rd7, "
+		"%rd7, 0x1000000000;\n"
 			"st.local.v2.u16 [%rd7], {%rd7, %rd7};",
-		AREA "mov.u64 %rd7, 0x0800000000000008; ld.local.u32 %r1, [%rd7]; st.u32 [%rd9], %r1;",
-		AREA "mul.wide.u32 %rd7, %r0, 8; add.u64 %rd7, %rd7, 0x0800000000000000;\n"
+		AREA "mov.u64 %rd7, 0x0800000000000008; ld.local.u32 %r1, [%rd7]; st.u32 [%rd9], "
+		"%r1;", AREA "mul.wide.u32 %rd7, %r0, 8; add.u64 %rd7, %rd7, 0x0800000000000000;\n"
 			"st.local.u16 [%rd7], %rd7;",
 	};
 	/* the last two are near the start if only the lower bits of 32 times as much count */

@@ -256,8 +256,8 @@ static const struct path {
 	{"a stream from within a line on", LOOP(STREAM) END, 16, false, AS_IT_IS, true},
 	{"a misaligned stream", LOOP(STREAM) END, 4, false, AS_IT_IS, false},
 	{"a stream, and then a fence", LOOP(STREAM) "membar.gl;" END, 0, false, AS_IT_IS, false},
-	{"a stream of 8 bytes", LOOP("st.global.cs.v2.u32 [%rd6], {%r1, %r2};") END, 0, false, AS_IT_IS,
-		false},
+	{"a stream of 8 bytes", LOOP("st.global.cs.v2.u32 [%rd6], {%r1, %r2};") END, 0, false,
+		AS_IT_IS, false},
 	{"a loop to every other element", LOOP("add.s64 %rd3, %rd3, %rd0;" READ_BOTH STORE) END, 0,
 		false, MUCH, false},
 };

@@ -25,18 +25,22 @@ static const struct kernel {
 	bool fetches, has_parts;
 } kernels[] = {
 	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 256;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 1, true, true},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 1, true,
+		true},
 	{"LOOP: ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3; ld.u32 %r3, [%rd1+256];\n"
 		"bra.uni MORE; MORE: add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 512;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 2, true, true},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 2, true,
+		true},
 	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;", 1, 1, false, true},
 	{"ld.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;\n"
-		"LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 1, 1, false, true},
+		"LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 1, 1, false,
+		true},
 	{"LOOP: ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+256];\n"
 		"add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; ld.global.u32 %r3, [%rd1+512];\n"
 		"ld.global.u32 %r4, [%rd1+768]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;\n"
 		"ld.global.u32 %r3, [%rd1+1024]; add.u32 %r2, %r2, %r3; add.u64 %rd1, %rd1, 1280;\n"
-		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 5, false, false},
+		"add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", ROUNDS, 5, false,
+		false},
 	{"st.shared.u32 [%r5], 5;\n"
 		"LOOP: ld.shared.u32 %r3, [%r5]; add.u32 %r2, %r2, %r3; add.u32 %r1, %r1, 1;\n"
 		"setp.lt.u32 %p1, %r1, 8; @%p1 bra LOOP;", 0, 0, false, false},
@@ -115,7 +119,8 @@ START_TEST(kernels_that_read_little_read_in_parts_and_ahead)
 	const struct kernel *k = &kernels[_i];
 	char body[1500];
 	snprintf(body, sizeof(body), "mov.u32 %%r1, 0; mov.u32 %%r2, 0; mov.u32 %%r5, sh;\n"
-		"mad.lo.u32 %%r5, %%r0, 4, %%r5; mul.wide.u32 %%rd2, %%r0, 4; add.u64 %%rd1, %%rd0, %%rd2;\n"
+		"mad.lo.u32 %%r5, %%r0, 4, %%r5; mul.wide.u32 %%rd2, %%r0, 4; "
+		"add.u64 %%rd1, %%rd0, %%rd2;\n"
 		"add.u64 %%rd3, %%rd0, %%rd2;\n%s\nst.global.u32 [%%rd3+%u], %%r2;", k->text,
 		RESULTS * GRID_WORDS * 4);
 	fill_memory();
@@ -134,7 +139,8 @@ START_TEST(accesses_of_lanes_are_in_blocks_of_some)
 	str_add(&body, "mov.u32 %r2, 0;\n");
 	for (unsigned i = 0; i < COUNT; i++) {
 		str_addf(&body, "ld.global.u32 %%r1, [%%rd9+%u]; mad.lo.u32 %%r2, %%r2, 3, %%r1;\n"
-			"st.global.u32 [%%rd9+%u], %%r2;\n", i % PLACES * 4, (PLACES + i % PLACES) * 4);
+			"st.global.u32 [%%rd9+%u], %%r2;\n", i % PLACES * 4,
+			(PLACES + i % PLACES) * 4);
 	}
 	fill_memory();
 	grid_ok(32, THREADS, "", body.data);
@@ -157,7 +163,8 @@ SUITE(emit_prefetch)
 	Suite *suite = suite_create("emit_prefetch");
 	TCase *tc = tcase_create("prefetch");
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, kernels_that_read_little_read_in_parts_and_ahead, 0, countof(kernels));
+	tcase_add_loop_test(tc, kernels_that_read_little_read_in_parts_and_ahead, 0,
+		countof(kernels));
 	tcase_add_test(tc, accesses_of_lanes_are_in_blocks_of_some);
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -54,8 +54,8 @@ static void list(char *text, size_t size, const char *registers, unsigned count)
 {
 	int len = snprintf(text, size, count > 1 ? "{" : "");
 	for (unsigned i = 0; i < count; i++) {
-		len += snprintf(text + len, size - (size_t)len, "%s%s%u", i > 0 ? ", " : "", registers,
-			i);
+		len += snprintf(text + len, size - (size_t)len, "%s%s%u", i > 0 ? ", " : "",
+			registers, i);
 	}
 	snprintf(text + len, size - (size_t)len, count > 1 ? "}" : "");
 }
@@ -109,15 +109,16 @@ static void run(const struct pattern *p, size_t type, unsigned count, uint32_t w
 	int len = snprintf(body, sizeof(body),
 		"%s and.b32 %%r2, %%r0, 1; setp.eq.u32 %%p1, %%r2, %u; @%%p1 bra END;\n"
 		"mul.wide.u32 %%rd2, %%r1, %zu; add.u64 %%rd3, %%rd0, %%rd2;\n"
-		"ld.global%s.%s %s, [%%rd3];\n", p->text, p->odd_only ? 0 : 2, step, vector, of, names);
+		"ld.global%s.%s %s, [%%rd3];\n", p->text, p->odd_only ? 0 : 2, step, vector, of,
+		names);
 	if (by_shared) {
 		len += snprintf(body + len, sizeof(body) - (size_t)len,
 			"mov.u32 %%r3, sh; mad.lo.u32 %%r3, %%r1, %zu, %%r3;\n"
-			"st.shared%s.%s [%%r3+16], %s; ld.shared%s.%s %s, [%%r3+16];\n", step, vector, of,
-			names, vector, of, names);
+			"st.shared%s.%s [%%r3+16], %s; ld.shared%s.%s %s, [%%r3+16];\n", step,
+			vector, of, names, vector, of, names);
 	}
-	snprintf(body + len, sizeof(body) - (size_t)len, "st.global%s.%s [%%rd3+%d], %s;\nEND:", vector,
-		of, HALF, names);
+	snprintf(body + len, sizeof(body) - (size_t)len, "st.global%s.%s [%%rd3+%d], %s;\nEND:",
+		vector, of, HALF, names);
 	snprintf(what, sizeof(what), "%s%s, W=%u, %u threads", of, vector, width, threads);
 	fill_memory();
 	grid_ok(width, threads, by_shared ? ".shared .align 16 .b8 sh[32768];" : "", body);
@@ -154,9 +155,11 @@ START_TEST(warps_read_columns_of_shared_memory)
 			"mul.wide.u32 %%rd2, %%r0, %zu; add.u64 %%rd3, %%rd0, %%rd2;\n"
 			"ld.global.%s %s0, [%%rd3]; st.shared.%s [%%r1], %s0; bar.sync 0;\n"
 			"setp.lt.u32 %%p1, %%r0, %u; @%%p1 bra END;\n"
-			"and.b32 %%r2, %%r0, 31; mov.u32 %%r3, sh; mad.lo.u32 %%r4, %%r2, %zu, %%r3;\n"
-			"ld.shared.%s %s0, [%%r4+%zu]; st.global.%s [%%rd3+%d], %s0;\nEND:", size, size, name,
-			reg, name, reg, left * 5, 33 * size, name, reg, 2 * size, name, HALF, reg);
+			"and.b32 %%r2, %%r0, 31; mov.u32 %%r3, sh; "
+			"mad.lo.u32 %%r4, %%r2, %zu, %%r3;\n"
+			"ld.shared.%s %s0, [%%r4+%zu]; st.global.%s [%%rd3+%d], %s0;\nEND:", size,
+			size, name, reg, name, reg, left * 5, 33 * size, name, reg, 2 * size, name,
+			HALF, reg);
 		fill_memory();
 		grid_ok(32, 1024, shared, body);
 		const uint8_t *bytes = (const uint8_t *)grid.memory;
@@ -182,7 +185,8 @@ START_TEST(all_threads_may_have_the_same)
 			"ld.param.u64 %rd1, [p]; sub.u64 %rd2, %rd1, %rd0; cvt.u32.u64 %r4, %rd2;\n"
 			"ld.shared.s8 %h1, [s]; cvt.s32.s16 %r5, %h1;\n"
 			"setp.gt.u32 %p1, %r0, 32; @%p1 ld.shared.u32 %r3, [s+12];\n"
-			"st.global.v4.u32 [%rd9], {%r1, %r2, %r3, %r4}; st.global.u32 [%rd9+16], %r5;");
+			"st.global.v4.u32 [%rd9], {%r1, %r2, %r3, %r4}; st.global.u32 [%rd9+16], "
+			"%r5;");
 		for (uint32_t t = 0; t < 64; t++) {
 			const uint32_t want[] = {3, 4, t > 32 ? 4 : 7, 0, 5};
 			ck_assert_mem_eq(grid.memory[t], want, sizeof(want));
@@ -210,11 +214,12 @@ static void read_by_row(uint32_t row, size_t type, unsigned count, uint32_t odd_
 	memcpy(grid.memory, &(uint32_t){DISTANCE * (uint32_t)step}, sizeof(uint32_t));
 	snprintf(body, sizeof(body), "mov.u32 %%r3, %%tid.y; ld.global.u32 %%r4, [%%rd0];\n"
 		"setp.ne.u32 %%p1, %%r0, %u; @%%p1 bra ALL; add.u32 %%r3, %%r3, 1; ALL:\n"
-		"mul.lo.u32 %%r5, %%r3, %%r4; cvt.u64.u32 %%rd2, %%r5; add.u64 %%rd2, %%rd0, %%rd2;\n"
+		"mul.lo.u32 %%r5, %%r3, %%r4; cvt.u64.u32 %%rd2, %%r5; "
+		"add.u64 %%rd2, %%rd0, %%rd2;\n"
 		"mov.u32 %%r6, 0; LOOP: ld.global%s.%s %s, [%%rd2];\n"
 		"mul.wide.u32 %%rd3, %%r0, %zu; add.u64 %%rd3, %%rd0, %%rd3;\n"
-		"st.global%s.%s [%%rd3+%d], %s;" AGAIN, odd_one, vector, types[type].name, names, step, vector,
-		types[type].name, HALF, names);
+		"st.global%s.%s [%%rd3+%d], %s;" AGAIN, odd_one, vector, types[type].name, names,
+		step, vector, types[type].name, HALF, names);
 	snprintf(what, sizeof(what), "%s%s, rows of %u", types[type].name, vector, row);
 	grid.row = row;
 	grid_ok(32, 64, "", body);
@@ -233,7 +238,8 @@ START_TEST(rows_of_threads_read_the_same)
 	unsigned count = counts[(size_t)_i / countof(types)];
 	const size_t all = countof(rows) * countof(odd_ones);
 	for (size_t i = 0; i < all; i++) {
-		if (!support_is_tried(_i * (int)all + (int)i, 3 * (int)(countof(types) * all), 37, 19)) {
+		if (!support_is_tried(_i * (int)all + (int)i, 3 * (int)(countof(types) * all), 37,
+			19)) {
 			continue;
 		}
 		read_by_row(rows[i % countof(rows)], type, count, odd_ones[i / countof(rows)]);
@@ -250,7 +256,8 @@ START_TEST(a_wild_row_is_named)
 		char body[512], where[64];
 		snprintf(body, sizeof(body), "mov.u32 %%r3, %%tid.y; mov.u64 %%rd2, %%rd0;\n"
 			"setp.ne.u32 %%p1, %%r3, %u; @%%p1 bra ALL; mov.u64 %%rd2, 64; ALL:\n"
-			"mov.u32 %%r6, 0; LOOP: ld.global.u32 %%r4, [%%rd2]; st.global.u32 [%%rd9], %%r4;"
+			"mov.u32 %%r6, 0; LOOP: ld.global.u32 %%r4, [%%rd2]; st.global.u32 "
+			"[%%rd9], %%r4;"
 			AGAIN, i);
 		snprintf(where, sizeof(where), "block (0,0,0), thread (0,%u,0)", i);
 		grid.row = 16;
@@ -278,9 +285,9 @@ static void copy_at_distance(int distance, size_t type, unsigned count, uint32_t
 	snprintf(body, sizeof(body), "ld.global.u64 %%rd2, [%%rd0]; cvt.u64.u32 %%rd3, %%r0;\n"
 		"setp.ne.u32 %%p1, %%r0, %u; @%%p1 bra ALL; mov.u64 %%rd3, -1; ALL:\n"
 		"mad.lo.s64 %%rd3, %%rd3, %%rd2, %%rd0; mov.u32 %%r6, 0;\n"
-		"LOOP: ld.global%s.%s %s, [%%rd3+%d]; st.global%s.%s [%%rd3+%d], %s;" AGAIN, odd_one, vector, types[type].name, names,
-		(int)(first * (int64_t)step), vector, types[type].name, (int)(first * (int64_t)step) + HALF,
-		names);
+		"LOOP: ld.global%s.%s %s, [%%rd3+%d]; st.global%s.%s [%%rd3+%d], %s;" AGAIN,
+		odd_one, vector, types[type].name, names, (int)(first * (int64_t)step), vector,
+		types[type].name, (int)(first * (int64_t)step) + HALF, names);
 	grid_ok(32, THREADS, "", body);
 	uint32_t wrong = 0;
 	for (int t = -1; t <= THREADS; t++) {
@@ -289,8 +296,8 @@ static void copy_at_distance(int distance, size_t type, unsigned count, uint32_t
 			: t < THREADS && (uint32_t)t != odd_one);
 		wrong += (memcmp(bytes + HALF + at, bytes + at, step) == 0) != copied;
 	}
-	ck_assert_msg(wrong == 0, "%s%s, %d apart, thread %u: %u", types[type].name, vector, distance,
-		odd_one, wrong);
+	ck_assert_msg(wrong == 0, "%s%s, %d apart, thread %u: %u", types[type].name, vector,
+		distance, odd_one, wrong);
 }
 
 START_TEST(lanes_lie_at_any_distance)
@@ -320,18 +327,23 @@ START_TEST(a_thread_of_a_stride_is_named)
 		return;
 	}
 	enum { PAGE = 4096, GONE = 20 };
-	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
 	const uint64_t given[] = {(uintptr_t)pages + PAGE - GONE * 24, 24};
 	for (uint32_t i = 0; i < 4; i++) {
 		char body[512];
-		snprintf(body, sizeof(body), "ld.global.v2.u64 {%%rd2, %%rd6}, [%%rd0]; cvt.u64.u32 %%rd3, %%r0;\n"
-			"mad.lo.u64 %%rd3, %%rd3, %s, %%rd2; mov.u32 %%r6, 0; LOOP: %s" AGAIN, i < 2 ? "24" : "%rd6", apart[_i]);
+		snprintf(body, sizeof(body), "ld.global.v2.u64 {%%rd2, %%rd6}, [%%rd0]; "
+			"cvt.u64.u32 %%rd3, %%r0;\n"
+			"mad.lo.u64 %%rd3, %%rd3, %s, %%rd2; mov.u32 %%r6, 0; LOOP: %s" AGAIN, i < 2
+			? "24" : "%rd6", apart[_i]);
 		memcpy(grid.memory, given, sizeof(given));
-		ck_assert_int_eq(grid_run(i % 2 == 0 ? 1 : 32, 32, "", body), CUDA_ERROR_ILLEGAL_ADDRESS);
+		ck_assert_int_eq(grid_run(i % 2 == 0 ? 1 : 32, 32, "", body),
+			CUDA_ERROR_ILLEGAL_ADDRESS);
 		uint32_t thread = 0;
-		ck_assert_int_eq(sscanf(grid.failure.where, "block (0,0,0), thread (%u,0,0)", &thread), 1);
+		ck_assert_int_eq(sscanf(grid.failure.where, "block (0,0,0), thread (%u,0,0)",
+			&thread), 1);
 		ck_assert_uint_ge(thread, GONE);
 		ck_assert_uint_le(thread, i % 2 == 0 ? GONE : 31);
 	}

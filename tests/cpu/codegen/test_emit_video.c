@@ -86,8 +86,8 @@ START_TEST(vmad_is_what_the_isa_says)
 	char body[512];
 	snprintf(body, sizeof(body), "ld.u32 %%r1, [%%rd9]; ld.u32 %%r2, [%%rd9+4];\n"
 		"ld.u32 %%r3, [%%rd9+8];\nvmad.s32.%s.%s%s%s%s %%r4, %s%%r1%s, %s%%r2%s, %s%%r3;\n"
-		"st.u32 [%%rd9+12], %%r4;", f->signed_a ? "s32" : "u32", f->signed_b ? "s32" : "u32",
-		f->po ? ".po" : "", f->sat ? ".sat" : "",
+		"st.u32 [%%rd9+12], %%r4;", f->signed_a ? "s32" : "u32", f->signed_b ? "s32"
+		: "u32", f->po ? ".po" : "", f->sat ? ".sat" : "",
 		f->scale == 7 ? ".shr7" : f->scale == 15 ? ".shr15" : "", f->minus_a ? "-" : "",
 		f->part_a, f->minus_b ? "-" : "", f->part_b, f->minus_c ? "-" : "");
 	for (size_t w = 0; w < countof(widths); w++) {

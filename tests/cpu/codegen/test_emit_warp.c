@@ -69,7 +69,8 @@ START_TEST(shuffles_follow_the_pseudo_code)
 		run_on_values(widths[w], 64, "", text);
 		for (uint32_t t = 0; t < 64; t++) {
 			bool in_range;
-			uint32_t from = t / 32 * 32 + (uint32_t)source_of(s, (int)t % 32, &in_range);
+			uint32_t from = t / 32 * 32 + (uint32_t)source_of(s, (int)t % 32,
+				&in_range);
 			ck_assert_msg(grid.memory[t][0] == value_of(from)
 				&& grid.memory[t][1] == in_range, "W=%u thread %u: %#x, %u",
 				widths[w], t, grid.memory[t][0], grid.memory[t][1]);
@@ -300,8 +301,8 @@ static void make_text(char *out, size_t size, const struct way *way, const char 
 {
 	const char *hole = strstr(text, "%s");
 	snprintf(out, size, "and.b32 %%r7, %%r0, 1; and.b32 %%r9, %%r1, 1;\n"
-		"setp.ne.u32 %%p4, %%r9, 0;\n%s %.*s%s%s\n%s", way->before, (int)(hole - text), text,
-		way->members, hole + 2, way->after);
+		"setp.ne.u32 %%p4, %%r9, 0;\n%s %.*s%s%s\n%s", way->before, (int)(hole - text),
+		text, way->members, hole + 2, way->after);
 }
 
 START_TEST(collectives_work_on_whoever_is_there)
@@ -320,7 +321,8 @@ START_TEST(collectives_work_on_whoever_is_there)
 			uint32_t want = set ? c->want(set, t, &after) : 0;
 			bool gone = set == 0 && way->set_of == without_tens;
 			ck_assert_msg(gone || (grid.memory[t][0] == want
-				&& grid.memory[t][1] == after), "W=%u thread %u: %#x, %u, not %#x:\n%s",
+				&& grid.memory[t][1] == after), "W=%u thread %u: %#x, %u, not "
+				"%#x:\n%s",
 				widths[w], t, grid.memory[t][0], grid.memory[t][1], want, text);
 		}
 	}
@@ -382,7 +384,8 @@ START_TEST(old_forms_work_on_who_comes)
 		for (uint32_t t = 0; t < 32; t++) {
 			ck_assert_uint_eq(grid.memory[t][0], t < 20 ? 0xffc00 : 0);
 			ck_assert_uint_eq(grid.memory[t][1], 0);
-			ck_assert_uint_eq(grid.memory[t][2], t < 19 ? t + 1 : t < 20 ? 19 : 0xeeeeeeee);
+			ck_assert_uint_eq(grid.memory[t][2],
+				t < 19 ? t + 1 : t < 20 ? 19 : 0xeeeeeeee);
 		}
 	}
 }
@@ -395,7 +398,8 @@ START_TEST(a_member_that_never_comes_is_a_deadlock)
 	}
 	for (size_t w = 0; w < countof(widths); w++) {
 		CUresult result = grid_run(widths[w], 32, "", "setp.lt.u32 %p5, %r0, 20;\n"
-			"@!%p5 bra D; vote.sync.ballot.b32 %r3, %p5, -1; bra E;\nD: bar.sync 0; E:");
+			"@!%p5 bra D; vote.sync.ballot.b32 %r3, %p5, -1; bra E;\n"
+			"D: bar.sync 0; E:");
 		ck_assert_int_eq(result, CUDA_ERROR_LAUNCH_FAILED);
 		ck_assert_ptr_nonnull(strstr(grid.failure.what, "deadlock"));
 	}
@@ -423,7 +427,8 @@ START_TEST(special_registers_say_that_there_are_no_clusters)
 		const char *name;
 		uint32_t want;
 	} regs[] = {
-		{"%clusterid.x", 0}, {"%clusterid.z", 0}, {"%nclusterid.x", 1}, {"%nclusterid.z", 1},
+		{"%clusterid.x", 0}, {"%clusterid.z", 0}, {"%nclusterid.x", 1},
+		{"%nclusterid.z", 1},
 		{"%cluster_ctaid.y", 0}, {"%cluster_nctaid.x", 1}, {"%cluster_nctaid.z", 1},
 		{"%cluster_ctarank", 0}, {"%cluster_nctarank", 1}, {"%aggr_smem_size", 1024 + 24},
 		{"%total_smem_size", 128}, {"%pm0", 0}, {"%pm7", 0}, {"%envreg0", 0},
@@ -447,7 +452,8 @@ START_TEST(special_registers_say_that_there_are_no_clusters)
 			ck_assert_msg(grid.memory[32][i] == regs[i].want, "%s: %u", regs[i].name,
 				grid.memory[32][i]);
 		}
-		ck_assert_uint_eq(grid.memory[32][32] | grid.memory[32][33] | grid.memory[32][34], 0);
+		ck_assert_uint_eq(grid.memory[32][32] | grid.memory[32][33] | grid.memory[32][34],
+			0);
 	}
 }
 END_TEST
@@ -461,7 +467,8 @@ START_TEST(a_block_has_reserved_shared_memory)
 	size_t len = 0;
 	for (size_t i = 0; i < countof(regs); i++) {
 		len += (size_t)snprintf(body + len, sizeof(body) - len,
-			"mov.b32 %%r1, %%reserved_smem_offset_%s;\nst.u32 [%%rd9+%zu], %%r1;\n", regs[i], i * 4);
+			"mov.b32 %%r1, %%reserved_smem_offset_%s;\nst.u32 [%%rd9+%zu], %%r1;\n",
+			regs[i], i * 4);
 	}
 	snprintf(body + len, sizeof(body) - len, "mov.b32 %%r2, s; st.u32 [%%rd9+20], %%r2;\n"
 		"mov.b32 %%r1, %%reserved_smem_offset_begin; st.shared.u32 [s+256], 5;\n"

@@ -23,13 +23,15 @@ START_TEST(every_warp_runs_once)
 	memset(&grid.memory, 0, sizeof(grid.memory));
 	grid_ok(widths[_i % 2], threads, "",
 		"setp.ge.u32 %p1, %r0, 40; setp.lt.and.u32 %p1, %r0, 96, %p1;\n"
-		"mov.u32 %r3, 0; mov.u32 %r4, 3; @%p1 bra other; mul.lo.u32 %r4, %r0, 5; add.u32 %r3, %r3, 1;\n"
+		"mov.u32 %r3, 0; mov.u32 %r4, 3; @%p1 bra other; mul.lo.u32 %r4, %r0, 5; "
+		"add.u32 %r3, %r3, 1;\n"
 		"other: ld.u32 %r5, [%rd9]; add.u32 %r5, %r5, 1; st.u32 [%rd9], %r5;\n"
 		"st.u32 [%rd9+4], %r4; st.u32 [%rd9+8], %r3; mov.u32 %r6, %laneid;\n"
 		"st.u32 [%rd9+12], %r6; mov.u32 %r6, %warpid; st.u32 [%rd9+16], %r6;");
 	for (uint32_t i = 0; i < BLOCK_MAX_THREADS; i++) {
 		bool is_other = i >= 40 && i < 96;
-		uint32_t warp = driver_lacks("its warps have any number") ? grid.memory[i][4] : i / 32;
+		uint32_t warp = driver_lacks("its warps have any number") ? grid.memory[i][4]
+			: i / 32;
 		const uint32_t want[] = {1, is_other ? 3 : i * 5, !is_other, i % 32, warp};
 		static const uint32_t none[countof(want)];
 		wrong += memcmp(grid.memory[i], i < threads ? want : none, sizeof(want)) != 0;

@@ -130,7 +130,8 @@ static unsigned count_traps(unsigned features)
 			const char *ptx = gen_ops[f->insts[i].op].ptx;
 			const struct gen_arg *by = &f->insts[i].src[1];
 			bool wrong = strcmp(ptx, "bfe.s32") == 0 || strstr(ptx, "set.eq.f16.f16")
-				|| (strcmp(ptx, "shl.b64") == 0 && by->kind == GEN_IMM && by->value > 63)
+				|| (strcmp(ptx, "shl.b64") == 0 && by->kind == GEN_IMM
+					&& by->value > 63)
 				|| (f->insts[i].has_guard
 				&& (strcmp(ptx, "testp.finite.f32") == 0
 					|| strcmp(ptx, "set.lt.f16.s32") == 0));

@@ -299,8 +299,8 @@ static void open_case(const struct half_case *c, const char *width)
 		"mov.u32 %%r0, %%tid.x; mad.wide.u32 %%a, %%r0, 32, %%a;\n"
 		"setp.eq.u64 %%p5, 0, 1;\n");
 	for (int r = 1; r <= 3; r++) {
-		len += (size_t)sprintf(text + len, "ld.u64 %%d%d, [%%a+%d]; cvt.u32.u64 %%r%d, %%d%d;"
-			"cvt.u16.u64 %%h%d, %%d%d; mov.b32 %%f%d, %%r%d;\n"
+		len += (size_t)sprintf(text + len, "ld.u64 %%d%d, [%%a+%d]; cvt.u32.u64 %%r%d, "
+			"%%d%d;cvt.u16.u64 %%h%d, %%d%d; mov.b32 %%f%d, %%r%d;\n"
 			"and.b32 %%r0, %%r%d, 1; setp.ne.u32 %%p%d, %%r0, 0;\n",
 			r, 8 * r, r, r, r, r, r, r, r, r);
 	}
@@ -340,7 +340,8 @@ static bool is_allowed(const struct half_case *t, uint64_t got, uint64_t want)
 	bool nans = strstr(t->text, "tf32") && (want & 0x7fffffff) > 0x7f800000;
 	if (strncmp(t->text, "neg", 3) == 0 || strncmp(t->text, "abs", 3) == 0) {
 		bool pair = strstr(t->text, "x2");
-		nans = (U16(got) == U16(want) || (is_nan16(t->text, got) && is_nan16(t->text, want)))
+		nans = (U16(got) == U16(want)
+			|| (is_nan16(t->text, got) && is_nan16(t->text, want)))
 			&& (!pair || got >> 16 == want >> 16
 				|| (is_nan16(t->text, got >> 16) && is_nan16(t->text, want >> 16)));
 	}
@@ -425,7 +426,8 @@ static void try_reals(const struct half_case *t)
 	for (uint32_t i = 0; i < (uint32_t)support_how_many(100000, 30000, 5000); i++) {
 		uint64_t low = real_near(i);
 		uint64_t other = i & 64 ? random_bits() : real_near(i + (i >> 9)) << 32;
-		try_case(t, low | (other & ~UINT64_C(0xffffffff)), real_near(i * 3 + 1) | other << 32,
+		try_case(t, low | (other & ~UINT64_C(0xffffffff)),
+			real_near(i * 3 + 1) | other << 32,
 			i & 128 ? random_bits() : low ^ 1u << 31);
 	}
 }
@@ -435,7 +437,8 @@ static const char *const widths[] = {"1", "32"};
 START_TEST(halves_agree_with_integer_arithmetic)
 {
 	const struct half_case *t = &cases[_i / 2];
-	if ((_i % 2 && driver_lacks(DRIVER_WIDTHS)) || !support_is_tried(_i, 2 * countof(cases), 101, 33)) {
+	if ((_i % 2 && driver_lacks(DRIVER_WIDTHS))
+	    || !support_is_tried(_i, 2 * countof(cases), 101, 33)) {
 		return;
 	}
 	open_case(t, widths[_i % 2]);
@@ -536,7 +539,8 @@ static const struct atomic {
 		"{%h1, %h1, %h1, %h1, %h3, %h3, %h3, %h3}; cvt.u64.u16 %d0, %h5;",
 		{0x7fff000080004000, 0}, {0x3c003c003c004000, 0x5000500050005000}, 0x4000},
 	{"red.global.v4.bf16x2.min.noftz [%a], {%r2, %r2, %r2, %r2};",
-		{0x3f80400000008000, 0x7fff7fff7f807f80}, {0x3f803f8000008000, 0x3f803f803f803f80}, 7},
+		{0x3f80400000008000, 0x7fff7fff7f807f80}, {0x3f803f8000008000, 0x3f803f803f803f80},
+		7},
 	{"atom.global.exch.b128 %q1, [%a], %q0; mov.b128 {%d0, %d4}, %q1;", {5, 6}, {1, 2}, 1},
 	{"atom.global.exch.b128 %q1, [%a], %q0;", {5, 6}, {1, 2}, 7},
 	{"atom.acquire.gpu.global.cas.b128 %q1, [%a], %q2, %q0;", {8, 9}, {1, 2}, 7},

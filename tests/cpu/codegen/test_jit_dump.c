@@ -74,9 +74,10 @@ START_TEST(a_folder_that_is_not_there_fails_the_compile)
 	setenv("KUDZU_CPU_DUMP", "/nonexistent", 1);
 	machine_open(text);
 	ck_assert(jit_create(&jit, &machine.module, &diag));
-	ck_assert(!jit_compile(&kernel, jit, machine.module.funcs[0], BLOCK_CLASS_ANY, JIT_TIER_BEST, &diag));
-	ck_assert_msg(strstr(diag.message, "KUDZU_CPU_DUMP") && strstr(diag.message, "/nonexistent"),
-		"%s", diag.message);
+	ck_assert(!jit_compile(&kernel, jit, machine.module.funcs[0], BLOCK_CLASS_ANY,
+		JIT_TIER_BEST, &diag));
+	ck_assert_msg(strstr(diag.message, "KUDZU_CPU_DUMP") && strstr(diag.message,
+		"/nonexistent"), "%s", diag.message);
 	jit_release(jit);
 	machine_close();
 }

@@ -368,8 +368,9 @@ static void try_product(const struct product *p, bool any)
 				struct resident_place at = where(lane, i);
 				uint64_t got = get(&grid.memory[lane][AT_D], type_named(p->d), i);
 				uint64_t want = want_of(p, q, at.row, at.column);
-				ck_assert_msg(got == want || is_rounded, "any=%d W=%u lane %u element %u: %#llx, not"
-					" %#llx:\n%s", any, widths[w], lane, i, (unsigned long long)got,
+				ck_assert_msg(got == want || is_rounded,
+					"any=%d W=%u lane %u element %u: %#llx, not %#llx:\n%s",
+					any, widths[w], lane, i, (unsigned long long)got,
 					(unsigned long long)want, text.data);
 			}
 		}
@@ -447,12 +448,14 @@ static void write_whole(struct str *text, const struct whole *w, const char *con
 	unsigned firsts[] = {1, 1 + w->a_regs, 1 + w->a_regs + w->b_regs};
 	unsigned counts[] = {w->a_regs, w->b_regs, w->c_regs};
 	for (unsigned i = 0; i < 3; i++) {
-		str_addf(text, "ld.u64 %%rd1, [%%rd0+%u];\nwmma.load.%c.sync.aligned.%s.m%un%uk%u.%s ",
+		str_addf(text, "ld.u64 %%rd1, "
+			"[%%rd0+%u];\nwmma.load.%c.sync.aligned.%s.m%un%uk%u.%s ",
 			i * 8, "abc"[i], layouts[i], w->m, w->n, w->k, i < 2 ? w->a : w->c);
 		add_registers(text, kind, firsts[i], counts[i]);
 		str_addf(text, ", [%%rd1], %u;\n", STRIDE);
 	}
-	str_addf(text, "wmma.mma%s.sync.aligned.%s.%s.m%un%uk%u.%s", w->a[0] == 'b' && w->a[1] == '1'
+	str_addf(text, "wmma.mma%s.sync.aligned.%s.%s.m%un%uk%u.%s",
+		w->a[0] == 'b' && w->a[1] == '1'
 		? ".xor.popc" : "", layouts[0], layouts[1], w->m, w->n, w->k, w->c);
 	if (strcmp(w->a, "f16") != 0) {
 		str_addf(text, ".%s.%s", w->a, w->a);
@@ -463,8 +466,8 @@ static void write_whole(struct str *text, const struct whole *w, const char *con
 		add_registers(text, kind, firsts[order[i]], counts[order[i]]);
 		str_add(text, i < 3 ? ", " : ";\nld.u64 %rd1, [%rd0+24];\n");
 	}
-	str_addf(text, "wmma.store.d.sync.aligned.%s.m%un%uk%u.%s [%%rd1], ", layouts[3], w->m, w->n,
-		w->k, w->c);
+	str_addf(text, "wmma.store.d.sync.aligned.%s.m%un%uk%u.%s [%%rd1], ", layouts[3], w->m,
+		w->n, w->k, w->c);
 	add_registers(text, kind, firsts[2], counts[2]);
 	str_addf(text, ", %u;\n", STRIDE);
 }
@@ -476,15 +479,16 @@ static void check_whole(const struct whole *w, bool by_column)
 		for (unsigned column = 0; column < w->n; column++) {
 			double sum = values[2][row * w->n + column];
 			for (unsigned k = 0; k < w->k; k++) {
-				double a = values[0][row * w->k + k], b = values[1][k * w->n + column];
+				double a = values[0][row * w->k + k],
+					b = values[1][k * w->n + column];
 				sum += strcmp(w->a, "b1") == 0 ? a != b : a * b;
 			}
 			unsigned at = by_column ? column * STRIDE + row : row * STRIDE + column;
 			uint64_t got = 0;
 			memcpy(&got, matrices[3] + (size_t)at * d->bits / 8, d->bits / 8);
-			ck_assert_msg(got == finish(d, sum, false), "m%un%uk%u %s: row %u column %u:"
-				" %#llx, not %g", w->m, w->n, w->k, w->a, row, column,
-				(unsigned long long)got, sum);
+			ck_assert_msg(got == finish(d, sum, false),
+				"m%un%uk%u %s: row %u column %u: %#llx, not %g", w->m, w->n, w->k,
+				w->a, row, column, (unsigned long long)got, sum);
 		}
 	}
 }
@@ -526,15 +530,18 @@ START_TEST(strides_may_be_left_out)
 		char text[1200];
 		const char *space = spaces[i / countof(widths)];
 		snprintf(text, sizeof(text), "mov.u64 %%rd1, s; %s\n"
-			"mul.lo.u32 %%r1, %%r0, 8; mov.u32 %%r2, s; mad.lo.u32 %%r2, %%r0, 32, %%r2;\n"
-			"mov.u32 %%r3, 0;\nL: add.u32 %%r4, %%r1, %%r3; cvt.rn.f32.u32 %%f1, %%r4;\n"
-			"st.shared.f32 [%%r2], %%f1; add.u32 %%r2, %%r2, 4; add.u32 %%r3, %%r3, 1;\n"
+			"mul.lo.u32 %%r1, %%r0, 8; mov.u32 %%r2, s; "
+			"mad.lo.u32 %%r2, %%r0, 32, %%r2;\n"
+			"mov.u32 %%r3, 0;\nL: add.u32 %%r4, %%r1, %%r3; "
+			"cvt.rn.f32.u32 %%f1, %%r4;\n"
+			"st.shared.f32 [%%r2], %%f1; add.u32 %%r2, %%r2, 4; "
+			"add.u32 %%r3, %%r3, 1;\n"
 			"setp.lt.u32 %%p1, %%r3, 8; @%%p1 bra L;\n"
-			"wmma.load.c.sync.aligned.row.m16n16k16%s.f32 {%%f1, %%f2, %%f3, %%f4, %%f5, %%f6,"
-			" %%f7, %%f8}, [%%rd1];\n"
-			"wmma.store.d.sync.aligned.col.m16n16k16.global.f32 [%%rd0], {%%f1, %%f2, %%f3,"
-			" %%f4, %%f5, %%f6, %%f7, %%f8};", *space ? "" : "cvta.shared.u64 %rd1, %rd1;",
-			space);
+			"wmma.load.c.sync.aligned.row.m16n16k16%s.f32 {%%f1, %%f2, %%f3, %%f4, "
+			"%%f5, %%f6, %%f7, %%f8}, [%%rd1];\n"
+			"wmma.store.d.sync.aligned.col.m16n16k16.global.f32 [%%rd0], {%%f1, %%f2, "
+			"%%f3, %%f4, %%f5, %%f6, %%f7, %%f8};", *space ? ""
+			: "cvta.shared.u64 %rd1, %rd1;", space);
 		grid_ok(widths[i % 2], 32, ".shared .align 32 .b8 s[1024];", text);
 		const float *out = (const float *)grid.memory;
 		for (unsigned j = 0; j < 256; j++) {
@@ -566,7 +573,8 @@ START_TEST(matrices_are_loaded_in_pairs)
 	unsigned count = 1u << _i % 3;
 	bool transposed = _i >= 3;
 	char text[900];
-	snprintf(text, sizeof(text), "%s setp.ge.u32 %%p1, %%r0, %u; @%%p1 mov.u32 %%r1, 0x7fffff;\n"
+	snprintf(text, sizeof(text), "%s setp.ge.u32 %%p1, %%r0, %u; @%%p1 mov.u32 %%r1, "
+		"0x7fffff;\n"
 		"ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 %s, [%%r1];\n"
 		"st.v4.u32 [%%rd9], {%%r11, %%r12, %%r13, %%r14};", fill_rows, count * 8, count,
 		transposed ? ".trans" : "", lists[_i % 3]);
@@ -588,13 +596,15 @@ START_TEST(matrices_are_stored_in_pairs)
 	char text[900];
 	const char *trans = _i ? ".trans" : "";
 	snprintf(text, sizeof(text), "%sldmatrix.sync.aligned.m8n8.x4%s.shared.b16"
-		" {%%r11, %%r12, %%r13, %%r14}, [%%r1];\nmovmatrix.sync.aligned.m8n8.trans.b16 %%r15, %%r12;\n"
-		"mov.u64 %%rd1, s; cvta.shared.u64 %%rd1, %%rd1; mad.wide.u32 %%rd1, %%r0, 16, %%rd1;\n"
+		" {%%r11, %%r12, %%r13, %%r14}, [%%r1];\nmovmatrix.sync.aligned.m8n8.trans.b16 "
+		"%%r15, %%r12;\n"
+		"mov.u64 %%rd1, s; cvta.shared.u64 %%rd1, %%rd1; "
+		"mad.wide.u32 %%rd1, %%r0, 16, %%rd1;\n"
 		"add.u64 %%rd1, %%rd1, 512;\n"
 		"stmatrix.sync.aligned.m8n8.x4%s.b16 [%%rd1], {%%r11, %%r12, %%r13, %%r14};\n"
 		"ld.v4.u32 {%%r11, %%r12, %%r13, %%r14}, [%%rd1];\n"
-		"st.v4.u32 [%%rd9], {%%r11, %%r12, %%r13, %%r14}; st.u32 [%%rd9+16], %%r15;", fill_rows,
-		trans, trans);
+		"st.v4.u32 [%%rd9], {%%r11, %%r12, %%r13, %%r14}; st.u32 [%%rd9+16], %%r15;",
+		fill_rows, trans, trans);
 	for (size_t w = 0; w < countof(widths); w++) {
 		grid_ok(widths[w], 32, ".shared .align 16 .b8 s[1024];", text);
 		for (unsigned lane = 0; lane < 32; lane++) {

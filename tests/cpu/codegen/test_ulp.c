@@ -88,7 +88,8 @@ static char *kernel_text(const struct function *f)
 	snprintf(op, sizeof(op), is_f64(f) ? "%s %%g5, %%g3;"
 		: f->exact ? "%s %%f3, %%f1; cvt.f64.f32 %%g5, %%f3;"
 		: "%s %%f3, %%f1, %%f2; cvt.f64.f32 %%g5, %%f3;", f->opcode);
-	snprintf(text, sizeof(text), ".visible .entry k(.param .u64 x, .param .u64 y, .param .u64 out) {\n"
+	snprintf(text, sizeof(text), ".visible .entry k(.param .u64 x, .param .u64 y, .param .u64 "
+		"out) {\n"
 		".reg .b32 %%r<3>; .reg .b64 %%d<5>; .reg .f32 %%f<4>; .reg .f64 %%g<6>;\n"
 		"ld.param.u64 %%d0, [x]; ld.param.u64 %%d1, [y]; ld.param.u64 %%d2, [out];\n"
 		"mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%tid.x; mad.lo.u32 %%r0, %%r0, %d, %%r1;\n"
@@ -212,8 +213,8 @@ START_TEST(approximations_are_as_good_as_promised)
 	printf("%-21s %2s lanes: worst %.4g %s, at %a; PTX ISA: %s\n", f->opcode, width,
 		worst.error, measures[f->measure], worst.x, f->isa);
 	fflush(stdout);
-	ck_assert_msg(driver_lacks("the bounds are ours") || worst.error <= f->bound * (1 + 1e-6), "%s: %g, more than %g, at %a",
-		f->opcode, worst.error, f->bound, worst.x);
+	ck_assert_msg(driver_lacks("the bounds are ours") || worst.error <= f->bound * (1 + 1e-6),
+		"%s: %g, more than %g, at %a", f->opcode, worst.error, f->bound, worst.x);
 	teardown();
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What registers hold: behind guarded writes, in loops that exchange them, where control comes from
- * several places, and across yields.  Each body runs at both widths, in whole and partial warps.  It
- * leaves three words, which a function of C computes, too.
+ * several places, and across yields.  Each body runs at both widths, in whole and partial warps.
+ * It leaves three words, which a function of C computes, too.
  */
 #include "base/common.h"
 
@@ -112,7 +112,8 @@ static const struct guarded {
 	{"a pair of predicates", "setp.eq.u32 %p3, %r0, %r0; @%p1 setp.ge.u32 %p2|%p3, %r0, 5;\n"
 		"selp.u32 %r10, 1, 0, %p2; selp.u32 %r11, 1, 0, %p3;\n"
 		"@%p1 add.u32 %r12, %r0, 0;", want_pair},
-	{"the result of an atomic", "shl.b32 %r5, %r0, 1; st.u32 [%rd9+16], %r5; mov.u32 %r10, 50;\n"
+	{"the result of an atomic", "shl.b32 %r5, %r0, 1; st.u32 [%rd9+16], %r5; mov.u32 %r10, "
+		"50;\n"
 		"@%p1 atom.add.u32 %r10, [%rd9+16], 3; ld.u32 %r11, [%rd9+16];\n"
 		"mov.u32 %r12, 60; @%p1 atom.exch.b32 %r12, [%rd9+16], 1;", want_atomic},
 	{"the halves of a register", "mov.b64 %rd5, {6, 7}; mov.u32 %r10, %r0; mov.u32 %r12, 8;\n"
@@ -132,9 +133,10 @@ static void check_words(uint32_t width, uint32_t threads, const char *name, cons
 		uint32_t words[3];
 		want(words, t, is(t));
 		for (uint32_t i = 0; i < 3; i++) {
-			ck_assert_msg(grid.memory[t][i] == words[i], "%s, guard for %s, width %u, thread %u"
-				" of %u: word %u is %u, expected %u", name, guard, width, t, threads, i,
-				grid.memory[t][i], words[i]);
+			ck_assert_msg(grid.memory[t][i] == words[i],
+				"%s, guard for %s, width %u, thread %u of %u: word %u is %u, "
+				"expected %u", name, guard, width, t, threads, i, grid.memory[t][i],
+				words[i]);
 		}
 	}
 }
@@ -228,8 +230,10 @@ static const struct guarded sides[] = {
 	{"one within another", "mov.u32 %r10, 1; mov.u32 %r11, 10; @!%p1 bra E; mov.u32 %r10, 2;\n"
 		"setp.lt.u32 %p2, %r0, 7; @%p2 bra D; mov.u32 %r10, 3; mov.u32 %r12, %r0;\n"
 		"D: add.u32 %r11, %r11, 10; E:", want_nested},
-	{"values change places", "mov.u32 %r10, %r0; mov.u32 %r11, 2; @!%p1 bra E; mov.u32 %r5, %r10;\n"
-		"mov.u32 %r10, %r11; mov.u32 %r11, %r5; E: add.u32 %r12, %r10, %r11;", want_exchange},
+	{"values change places", "mov.u32 %r10, %r0; mov.u32 %r11, 2; @!%p1 bra E; mov.u32 %r5, "
+		"%r10;\n"
+		"mov.u32 %r10, %r11; mov.u32 %r11, %r5; E: add.u32 %r12, %r10, %r11;",
+		want_exchange},
 	{"between barriers", "mov.u32 %r10, %r0; mov.u32 %r11, 2; bar.sync 0; @!%p1 bra E;\n"
 		"mov.u32 %r5, %r10; mov.u32 %r10, %r11; mov.u32 %r11, %r5; E: bar.sync 0;\n"
 		"add.u32 %r12, %r10, %r11;", want_exchange},
@@ -328,36 +332,44 @@ static void want_straight(uint32_t want[3], uint32_t t, uint32_t g)
 /* Bodies that branch, by the thread's number and not by the guard. */
 static const struct guarded flows[] = {
 	{"two values change places", "mov.u32 %r10, 3; mov.u32 %r11, 4; mov.u32 %r12, 0;\n"
-		"L: setp.ge.u32 %p2, %r12, %r0; @%p2 bra E; mov.u32 %r5, %r10; mov.u32 %r10, %r11;\n"
+		"L: setp.ge.u32 %p2, %r12, %r0; @%p2 bra E; mov.u32 %r5, %r10; "
+		"mov.u32 %r10, %r11;\n"
 		"mov.u32 %r11, %r5; add.u32 %r12, %r12, 1; bra L; E:", want_swapped},
 	{"three values go round", "mov.u32 %r10, 0; mov.u32 %r11, 1; mov.u32 %r12, 2;\n"
 		"L: setp.ge.u32 %p2, %r6, %r0; @%p2 bra E; mov.u32 %r5, %r10; mov.u32 %r10, %r11;\n"
-		"mov.u32 %r11, %r12; mov.u32 %r12, %r5; add.u32 %r6, %r6, 1; bra L; E:", want_rotated},
+		"mov.u32 %r11, %r12; mov.u32 %r12, %r5; add.u32 %r6, %r6, 1; bra L; E:",
+		want_rotated},
 	{"the value before the last step is used behind the loop", "mov.u32 %r11, 0;\n"
 		"L: mov.u32 %r12, %r10; mov.u32 %r10, %r11; add.u32 %r11, %r11, 1;\n"
 		"setp.le.u32 %p2, %r11, %r0; @%p2 bra L;", want_last},
-	{"a carry crosses blocks", "L: add.cc.u32 %r10, %r10, 0xfffffff1; setp.ge.u32 %p2, %r12, %r0;\n"
+	{"a carry crosses blocks", "L: add.cc.u32 %r10, %r10, 0xfffffff1; setp.ge.u32 %p2, %r12, "
+		"%r0;\n"
 		"@%p2 bra A; bra B; A: mov.u32 %r5, 1; B: addc.u32 %r11, %r11, 1;\n"
 		"add.u32 %r12, %r12, 1; setp.gt.u32 %p3, %r12, %r0; @!%p3 bra L;", want_product},
 	{"a carry waits", "L: add.cc.u32 %r10, %r10, 0xfffffff1; bar.warp.sync -1;\n"
-		"addc.u32 %r11, %r11, 1; add.u32 %r12, %r12, 1; setp.lt.u32 %p2, %r12, 1; @%p2 bra L;\n"
+		"addc.u32 %r11, %r11, 1; add.u32 %r12, %r12, 1; setp.lt.u32 %p2, %r12, 1; "
+		"@%p2 bra L;\n"
 		"M: setp.gt.u32 %p3, %r12, %r0; @%p3 bra E; add.cc.u32 %r10, %r10, 0xfffffff1;\n"
 		"addc.u32 %r11, %r11, 1; add.u32 %r12, %r12, 1; bra M; E:", want_product},
 	{"a loop that is entered in two places", "and.b32 %r5, %r0, 7; and.b32 %r6, %r0, 1;\n"
 		"setp.ne.u32 %p2, %r6, 0; @%p2 bra B; A: setp.eq.u32 %p3, %r5, 0; @%p3 bra E;\n"
 		"add.u32 %r10, %r10, %r5; B: setp.eq.u32 %p3, %r5, 0; @%p3 bra E;\n"
 		"add.u32 %r11, %r11, %r5; sub.u32 %r5, %r5, 1; bra A; E:", want_two_entries},
-	{"a loop with two exits", "L: add.u32 %r10, %r10, 3; setp.ge.u32 %p2, %r10, %r0; @%p2 bra A;\n"
-		"rem.u32 %r5, %r10, 7; setp.ne.u32 %p3, %r5, 0; @%p3 bra L; mov.u32 %r11, 2; bra E;\n"
+	{"a loop with two exits", "L: add.u32 %r10, %r10, 3; setp.ge.u32 %p2, %r10, %r0; @%p2 bra "
+		"A;\n"
+		"rem.u32 %r5, %r10, 7; setp.ne.u32 %p3, %r5, 0; @%p3 bra L; mov.u32 %r11, 2; "
+		"bra E;\n"
 		"A: mov.u32 %r11, 1; add.u32 %r12, %r10, %r0; E:", want_exits},
 	{"a table of targets", "mov.u32 %r10, 5; mov.u32 %r11, %r0; and.b32 %r12, %r0, 3;\n"
 		"T: .branchtargets A, B, C, D; brx.idx %r12, T; A: add.u32 %r10, %r10, 1; bra E;\n"
 		"B: add.u32 %r10, %r10, 10; mov.u32 %r11, 0; bra E; C: add.u32 %r10, %r10, 100;\n"
 		"D: add.u32 %r10, %r10, 1000; E:", want_table},
-	{"both ways of a branch lead to one place", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 %r5, %r0, 1;\n"
-		"setp.ne.u32 %p2, %r5, 0; @%p2 bra A; A: add.u32 %r10, %r10, %r0; mov.u32 %r12, %r0;",
-		want_straight},
-	{"all targets of a table are one", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 %r5, %r0, 3;\n"
+	{"both ways of a branch lead to one place", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 "
+		"%r5, %r0, 1;\n"
+		"setp.ne.u32 %p2, %r5, 0; @%p2 bra A; A: add.u32 %r10, %r10, %r0; mov.u32 %r12, "
+		"%r0;", want_straight},
+	{"all targets of a table are one", "mov.u32 %r10, 3; mov.u32 %r11, 4; and.b32 %r5, %r0, "
+		"3;\n"
 		"T: .branchtargets A, A, A, A; brx.idx %r5, T; A: add.u32 %r10, %r10, %r0;\n"
 		"mov.u32 %r12, %r0;", want_straight},
 };
@@ -389,14 +401,17 @@ static void want_spin(uint32_t want[3], uint32_t t, uint32_t g)
 static const struct guarded yields[] = {
 	{"values live across barriers in a loop", "mul.lo.u32 %r12, %r0, %r0; mov.u32 %r11, 100;\n"
 		"L: bar.sync 0; add.u32 %r10, %r10, %r0; bar.sync 0; add.u32 %r10, %r10, %r5;\n"
-		"add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 4; @%p2 bra L; setp.lt.u32 %p3, %r0, 20;\n"
+		"add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 4; @%p2 bra L; "
+		"setp.lt.u32 %p3, %r0, 20;\n"
 		"@!%p3 mov.u32 %r11, 0; bar.sync 0; add.u32 %r11, %r11, 3;", want_barriers},
 	{"a guarded write whose result nobody reads, behind a barrier",
-		"mul.lo.u32 %r12, %r0, %r0; mov.u32 %r11, 100; bar.sync 0; @%p1 add.u32 %r20, %r20, 1;\n"
+		"mul.lo.u32 %r12, %r0, %r0; mov.u32 %r11, 100; bar.sync 0; "
+		"@%p1 add.u32 %r20, %r20, 1;\n"
 		"shl.b32 %r10, %r0, 2; add.u32 %r10, %r10, 6; setp.lt.u32 %p3, %r0, 20;\n"
 		"@!%p3 mov.u32 %r11, 0; add.u32 %r11, %r11, 3;", want_barriers},
 	{"threads wait for the one before", "mul.lo.u32 %r11, %r0, 3; mov.u32 %r12, 11;\n"
-		"add.u64 %rd5, %rd0, 252; W: ld.volatile.u32 %r10, [%rd5]; setp.ne.u32 %p2, %r10, %r0;\n"
+		"add.u64 %rd5, %rd0, 252; W: ld.volatile.u32 %r10, [%rd5]; "
+		"setp.ne.u32 %p2, %r10, %r0;\n"
 		"@%p2 bra W; add.u32 %r10, %r10, 1; st.volatile.u32 [%rd5], %r10;", want_spin},
 };
 

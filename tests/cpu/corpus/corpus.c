@@ -276,8 +276,8 @@ static bool is_for(const struct corpus_case *c, int arch_index)
 		&& (!c->until || archs[arch_index] <= c->until);
 }
 
-/* The oldest and the newest dialect of PTX have what those between have, as a rule: one of the two is
- * tried, which depends on the kernel's name. */
+/* The oldest and the newest dialect of PTX have what those between have, as a rule: one of the two
+ * is tried, which depends on the kernel's name. */
 static bool is_left_out(const struct corpus_case *c, int arch_index)
 {
 	bool has_older = is_for(c, arch_index - 1), has_newer = is_for(c, arch_index + 1);

@@ -3,8 +3,8 @@
 #define CORPUS_H
 
 /*
- * Run the kernels of tests/data/cuda through the driver API.  A case is one kernel (or a few) and the
- * host side of it: make inputs, launch, compare with the same computation in C.  It is run for
+ * Run the kernels of tests/data/cuda through the driver API.  A case is one kernel (or a few) and
+ * the host side of it: make inputs, launch, compare with the same computation in C.  It is run for
  * every architecture that gives its source other PTX than the one before, with every width of the
  * generator and one worker or two; what it gets by corpus_get must be the same bytes each time.
  *

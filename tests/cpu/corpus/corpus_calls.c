@@ -113,8 +113,8 @@ static void run_printf(void)
 	for (unsigned t = 0; t < GRID * BLOCK; t++) {
 		char line[160];
 		length += (size_t)snprintf(line, sizeof(line),
-			"t %u %u %f %g lit -123456789012 c %p %%\n", t % BLOCK, t / BLOCK, 1.5, 1e10,
-			(void *)(uintptr_t)at);
+			"t %u %u %f %g lit -123456789012 c %p %%\n", t % BLOCK, t / BLOCK, 1.5,
+			1e10, (void *)(uintptr_t)at);
 		ck_assert_msg(occurrences(text, line) == 1, "%s: '%s' is not once in '%s'",
 			corpus_where(), line, text);
 	}

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* More blocks than workers.  Behind the barrier each thread adds its right neighbour, before or
- * after that has added its own: not the same every time.  That all were doubled before is certain. */
+ * after that has added its own: not the same every time.  That all were doubled before is
+ * certain. */
 static void run_grid_sync(void)
 {
 	enum { MOST = 4, BLOCK = 33 };

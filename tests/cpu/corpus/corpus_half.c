@@ -152,7 +152,8 @@ static void run_bfloat(void)
 		if (corpus_arch() >= 80) {
 			z = exp(z);
 			/* A unit and a half of eight digits; GPUs have two and a half of seven. */
-			error = z * (driver_lacks("it is less exact") ? 2.5 * 0x1p-7 : 1.5 * 0x1p-8);
+			error = z * (driver_lacks("it is less exact") ? 2.5 * 0x1p-7
+				: 1.5 * 0x1p-8);
 		}
 		corpus_near("sum", (size_t)i, (double)got[i], (double)((float)z + f[i]), error);
 		want_c[i] = want_d[i][0] = want_d[i][1] = code16((double)got[i], bf16);

@@ -18,9 +18,12 @@ static void run_int(void)
 		int n = 1;
 		ints_compute(&want);
 		CUdeviceptr d[] = {corpus_put(&got, sizeof(got))};
-		CUdeviceptr x = d[0] + offsetof(struct ints, x), u = d[0] + offsetof(struct ints, u);
-		CUdeviceptr l = d[0] + offsetof(struct ints, l), ul = d[0] + offsetof(struct ints, ul);
-		CUdeviceptr h = d[0] + offsetof(struct ints, h), c = d[0] + offsetof(struct ints, c);
+		CUdeviceptr x = d[0] + offsetof(struct ints, x),
+			u = d[0] + offsetof(struct ints, u);
+		CUdeviceptr l = d[0] + offsetof(struct ints, l),
+			ul = d[0] + offsetof(struct ints, ul);
+		CUdeviceptr h = d[0] + offsetof(struct ints, h),
+			c = d[0] + offsetof(struct ints, c);
 		corpus_launch("im", one, (void *[]){&x, &u, &l, &ul, &h, &c, &n});
 		corpus_get(d[0], &got, sizeof(got));
 		corpus_same(got.x, want.x, 3, sizeof(*got.x));

@@ -33,9 +33,9 @@ static struct sum double_sum(double a, double b)
 {
 	const double terms[] = {
 		sin(a), cos(b), tan(a), exp(b), log(a), pow(a, b), sqrt(a), 1 / sqrt(b), cbrt(a),
-		erf(a), erfc(b), tgamma(a), lgamma(b), atan2(a, b), fmod(a, b), hypot(a, b), asin(a),
-		sinh(b), tanh(a), log2(a), log10(a), log1p(a), expm1(a), exp2(a), floor(a), ceil(b),
-		rint(a), round(b), trunc(a), fma(a, b, a), fabs(a), fmin(a, b), fmax(a, b),
+		erf(a), erfc(b), tgamma(a), lgamma(b), atan2(a, b), fmod(a, b), hypot(a, b),
+		asin(a), sinh(b), tanh(a), log2(a), log10(a), log1p(a), expm1(a), exp2(a), floor(a),
+		ceil(b), rint(a), round(b), trunc(a), fma(a, b, a), fabs(a), fmin(a, b), fmax(a, b),
 		copysign(a, b), a / b, j0(a), normal_distribution(a), ldexp(a, 3), ilogb(a),
 		remainder(a, b),
 	};
@@ -80,12 +80,12 @@ static struct sum float_sum(double a, double b)
 {
 	const double terms[] = {
 		sin(a), cos(b), tan(a), exp(b), log(a), pow(a, b), sqrt(a), 1 / sqrt(b), cbrt(a),
-		erf(a), tgamma(a), lgamma(b), atan2(a, b), fmod(a, b), hypot(a, b), asin(a), sinh(b),
-		tanh(a), log2(a), log10(a), log1p(a), expm1(a), exp2(a), pow(10, a), floor(a),
-		ceil(b), rint(a), round(b), trunc(a), fma(a, b, a), fabs(a), fmin(a, b), fmax(a, b),
-		copysign(a, b), a / b, nearbyint(a), sin(a), cos(b), exp(a), log(b), pow(a, b),
-		a / b, 1 / a, sqrt(b), a + b, a * b, fma(a, b, a), fmin(fmax(a, 0), 1), tan(b),
-		log2(a), 1 / sqrt(a),
+		erf(a), tgamma(a), lgamma(b), atan2(a, b), fmod(a, b), hypot(a, b), asin(a),
+		sinh(b), tanh(a), log2(a), log10(a), log1p(a), expm1(a), exp2(a), pow(10, a),
+		floor(a), ceil(b), rint(a), round(b), trunc(a), fma(a, b, a), fabs(a), fmin(a, b),
+		fmax(a, b), copysign(a, b), a / b, nearbyint(a), sin(a), cos(b), exp(a), log(b),
+		pow(a, b), a / b, 1 / a, sqrt(b), a + b, a * b, fma(a, b, a), fmin(fmax(a, 0), 1),
+		tan(b), log2(a), 1 / sqrt(a),
 	};
 	struct sum s = {0};
 	for (size_t i = 0; i < countof(terms); i++) {
@@ -109,7 +109,8 @@ static void run_float_math(void)
 		double b = (double)y[i];
 		struct sum s = float_sum((double)x[i], b);
 		double a = s.value, sine = sin(a);
-		double want = sine + cos(a) + sin(M_PI * fmod(a, 2)) + sqrt(a * a + b * b + sine * sine)
+		double want = sine + cos(a) + sin(M_PI * fmod(a, 2))
+			+ sqrt(a * a + b * b + sine * sine)
 			+ a / b;
 		/* The intrinsics are within 2^-21 or so, and the sum rounds fifty times; sinpi and
 		 * the quotient multiply the error of a. */

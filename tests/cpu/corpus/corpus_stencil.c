@@ -143,7 +143,8 @@ static void run_conv(void)
 	for (int p = 0; p < W * H; p++) {
 		float s = 0;
 		for (int i = 0; i < 25; i++) {
-			int x = clamp(p % W + i % 5 - 2, W - 1), y = clamp(p / W + i / 5 - 2, H - 1);
+			int x = clamp(p % W + i % 5 - 2, W - 1),
+				y = clamp(p / W + i / 5 - 2, H - 1);
 			float product = k[i] * (float)in[y * W + x];
 			s += product;
 		}
@@ -234,7 +235,8 @@ static void run_bfs(void)
 	CUdeviceptr dlv = corpus_put(lv, sizeof(lv)), dch = corpus_put(&changed, sizeof(changed));
 	for (int d = 0; changed; d++) {
 		corpus_set(dch, &(int){0}, sizeof(int));
-		corpus_launch("bfs", corpus_line(3, 40), (void *[]){&drp, &dci, &dlv, &d, &n, &dch});
+		corpus_launch("bfs", corpus_line(3, 40),
+			(void *[]){&drp, &dci, &dlv, &d, &n, &dch});
 		corpus_get(dch, &changed, sizeof(changed));
 	}
 	corpus_get(dlv, lv, sizeof(lv));

@@ -35,7 +35,8 @@ static CUtexObject line_texture(void)
 	CUtexObject t = 0;
 	const CUDA_TEXTURE_DESC sampling = {.flags = 0};
 	const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR,
-		.res.linear = {corpus_put(line, sizeof(line)), CU_AD_FORMAT_FLOAT, 1, sizeof(line)}};
+		.res.linear = {corpus_put(line, sizeof(line)), CU_AD_FORMAT_FLOAT, 1,
+			sizeof(line)}};
 	OK(cuTexObjectCreate(&t, &resource, &sampling, NULL));
 	return t;
 }
@@ -46,7 +47,8 @@ static float cube_at(int x, int y)
 	if (y <= 1) {
 		return volume[4][y == 0 ? N / 2 : 0][N / 2];
 	}
-	return volume[2][(int)floor((1.0 / y + 1) / 2 * N)][(int)floor(((double)x / y + 1) / 2 * N)];
+	return volume[2][(int)floor((1.0 / y + 1) / 2 * N)][(int)floor(((double)x / y + 1) / 2
+		* N)];
 }
 
 /* Rows write o[x] and columns o[y]; element 0 is written by all. */
@@ -73,7 +75,8 @@ static void run_textures(void)
 		int32_t bits[4] = {0, 0, 0, 0};
 		memcpy(bits, &plane[0][x], 4);
 		ck_assert_msg(x == 0 || got[x] == want
-			|| (got[x] == want - line[x] && driver_lacks("tex1D reads no linear memory")),
+			|| (got[x] == want - line[x]
+				&& driver_lacks("tex1D reads no linear memory")),
 			"%s: %d: %g, not %g", corpus_where(), x, (double)got[x], (double)want);
 		ck_assert_mem_eq(quad[x], bits, sizeof(bits));
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CUDA sources of tests/data/cuda on the CPU driver; the cases are in corpus_*.c, see corpus.h. */
+/* The CUDA sources of tests/data/cuda on the CPU driver; the cases are in corpus_*.c, see
+ * corpus.h. */
 #include "base/common.h"
 
 #include "corpus.h"

@@ -210,6 +210,7 @@ void machine_compile(const char *name)
 
 void machine_run(uint32_t threads, void *memory, size_t size)
 {
-	CUresult result = run((const uint32_t[]){1, 1, 1}, (const uint32_t[]){threads, 1}, memory, size);
+	CUresult result = run((const uint32_t[]){1, 1, 1}, (const uint32_t[]){threads, 1}, memory,
+		size);
 	ck_assert_msg(result == CUDA_SUCCESS, "run: %d", (int)result);
 }

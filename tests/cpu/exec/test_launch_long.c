@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launches that do not end by themselves, or not soon: cancelled, cooperative, several at a time.  The kernels are written in C, as in test_launch.c.
+ * Launches that do not end by themselves, or not soon: cancelled, cooperative, several at a time.
+ * The kernels are written in C, as in test_launch.c.
  */
 #include "base/common.h"
 

@@ -125,11 +125,13 @@ static const struct scene {
 		"add.u32 %r13, %r13, 16; bra READ;\n"
 		"LOW: bar.warp.sync 0xffff; add.u32 %r13, %r4, 1; and.b32 %r13, %r13, 15;\n"
 		"READ: shl.b32 %r14, %r5, 5; add.u32 %r13, %r13, %r14; shl.b32 %r13, %r13, 2;\n"
-		"add.u32 %r13, %r13, %r11; ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd2], %r15;\n"},
+		"add.u32 %r13, %r13, %r11; ld.shared.u32 %r15, [%r13]; "
+		"st.global.u32 [%rd2], %r15;\n"},
 	{"threads of a warp leave a collective together", 1, 64, ones,
 		"mov.u32 %r10, flags; shl.b32 %r11, %r5, 2; add.u32 %r10, %r10, %r11;\n"
 		"setp.ge.u32 %p1, %r4, 8; @%p1 bra ALL;\n"
-		"bar.warp.sync 0xff; st.relaxed.cta.shared.u32 [%r10], 0; vote.sync.all.pred %p3, %p1, 0xff;\n"
+		"bar.warp.sync 0xff; st.relaxed.cta.shared.u32 [%r10], 0; "
+		"vote.sync.all.pred %p3, %p1, 0xff;\n"
 		"ALL: bar.warp.sync 0xffffffff;\n"
 		"setp.ne.u32 %p2, %r4, 0; @%p2 bra READ; st.relaxed.cta.shared.u32 [%r10], 1;\n"
 		"READ: ld.relaxed.cta.shared.u32 %r15, [%r10]; st.global.u32 [%rd2], %r15;\n"},
@@ -173,8 +175,8 @@ START_TEST(threads_that_wait_make_progress)
 	OK(cuMemcpyDtoH_v2(words, memory, sizeof(words)));
 	words[1] = scene->want == all_threads ? 0 : words[1];
 	for (uint32_t i = 0; i < WORDS; i++) {
-		ck_assert_msg(words[i] == scene->want(i), "%s: word %u is %u, not %u", scene->name, i,
-			words[i], scene->want(i));
+		ck_assert_msg(words[i] == scene->want(i), "%s: word %u is %u, not %u", scene->name,
+			i, words[i], scene->want(i));
 	}
 }
 END_TEST

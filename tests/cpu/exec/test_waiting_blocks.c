@@ -16,8 +16,8 @@
 
 static const char ptx[] = TOP
 	/* Round after round thread 0 adds the number of its block, from 1 on, to shared memory, and
-	 * waits until the thread 0 of each block has.  The last one that comes to p[0] counts p[1] up.
-	 * Each thread stores what the block has in the end behind that. */
+	 * waits until the thread 0 of each block has.  The last one that comes to p[0] counts p[1]
+	 * up.  Each thread stores what the block has in the end behind that. */
 	".visible .entry rounds(.param .u64 p, .param .u32 n)\n{\n" REGISTERS
 	"	.shared .align 4 .b32 sum;\n	.local .align 4 .b32 mine[4];\n"
 	"	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [n];\n"
@@ -26,10 +26,12 @@ static const char ptx[] = TOP
 	"	sub.u32 %r7, %r4, 1;\n	add.u32 %r8, %r3, 1;\n	st.local.u32 [mine+8], %r2;\n"
 	"	@%p1 bra ROUND;\n	st.shared.u32 [sum], 0;\n"
 	"ROUND:\n	bar.sync 0;\n	@%p1 bra MET;\n"
-	"	ld.shared.u32 %r10, [sum];\n	add.u32 %r10, %r10, %r8;\n	st.shared.u32 [sum], %r10;\n"
+	"	ld.shared.u32 %r10, [sum];\n	add.u32 %r10, %r10, %r8;\n"
+	"	st.shared.u32 [sum], %r10;\n"
 	"	atom.global.inc.u32 %r11, [%rd1], %r7;\n	setp.eq.u32 %p2, %r11, %r7;\n"
 	"	@%p2 bra LAST;\n"
-	"WAIT:\n	ld.volatile.global.u32 %r12, [%rd1+4];\n	setp.eq.u32 %p3, %r12, %r6;\n"
+	"WAIT:\n	ld.volatile.global.u32 %r12, [%rd1+4];\n"
+	"	setp.eq.u32 %p3, %r12, %r6;\n"
 	"	@%p3 bra WAIT;\n	bra MET;\n"
 	"LAST:\n	add.u32 %r13, %r6, 1;\n	st.volatile.global.u32 [%rd1+4], %r13;\n"
 	"MET:\n	bar.sync 0;\n	add.u32 %r6, %r6, 1;\n	setp.lt.u32 %p4, %r6, %r1;\n"
@@ -40,7 +42,8 @@ static const char ptx[] = TOP
 	/* All blocks wait for the last one, which accesses that address. */
 	".visible .entry wild(.param .u64 p, .param .u64 address)\n{\n" REGISTERS
 	"	ld.param.u64 %rd1, [p];\n	ld.param.u64 %rd2, [address];\n"
-	"	mov.u32 %r3, %ctaid.x;\n	mov.u32 %r4, %nctaid.x;\n	sub.u32 %r4, %r4, 1;\n"
+	"	mov.u32 %r3, %ctaid.x;\n	mov.u32 %r4, %nctaid.x;\n"
+	"	sub.u32 %r4, %r4, 1;\n"
 	"	setp.eq.u32 %p1, %r3, %r4;\n	@%p1 bra LAST;\n"
 	"WAIT:\n	ld.volatile.global.u32 %r12, [%rd1];\n	setp.eq.u32 %p3, %r12, 0;\n"
 	"	@%p3 bra WAIT;\n	ret;\n"
@@ -67,12 +70,13 @@ static void run_rounds(unsigned blocks, unsigned threads, uint32_t n)
 	CUdeviceptr p = alloc((2 + count) * sizeof(*got));
 	void *values[] = {&p, &n};
 	OK(cuMemsetD32_v2(p, 0, 2 + count));
-	OK(cuLaunchKernel(kernel(module, "rounds"), blocks, 1, 1, threads, 1, 1, 0, NULL, values, NULL));
+	OK(cuLaunchKernel(kernel(module, "rounds"), blocks, 1, 1, threads, 1, 1, 0, NULL, values,
+		NULL));
 	OK(cuMemcpyDtoH_v2(got, p, (2 + count) * sizeof(*got)));
 	ck_assert_uint_eq(got[1], n);
 	for (size_t i = 0; i < count; i++) {
-		ck_assert_msg(got[2 + i] == n * (i / threads + 1), "block %zu of %u: %u after %u rounds",
-			i / threads, blocks, got[2 + i], n);
+		ck_assert_msg(got[2 + i] == n * (i / threads + 1),
+			"block %zu of %u: %u after %u rounds", i / threads, blocks, got[2 + i], n);
 	}
 	OK(cuMemFree_v2(p));
 	free(got);
@@ -95,8 +99,8 @@ START_TEST(as_many_blocks_as_occupancy_promises_meet)
 	OK(cuDeviceGetAttribute(&cores, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
 	for (int threads = 32; threads <= 1024; threads *= 4) {
 		int blocks = 0;
-		OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel(module, "rounds"), threads,
-			0));
+		OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel(module, "rounds"),
+			threads, 0));
 		run_rounds((unsigned)(blocks * cores), (unsigned)threads, 2);
 	}
 	teardown();

@@ -29,7 +29,8 @@ static wide operand(const struct form *form, const struct operands *in, size_t i
 	return value(in->v[i], form->last);
 }
 
-/* The product of two u64 can need all 128 bits: it is computed without a sign, as is a sum with it. */
+/* The product of two u64 can need all 128 bits: it is computed without a sign, as is a sum with
+ * it. */
 static wide product(wide a, wide b)
 {
 	return (wide)((unsigned_wide)a * (unsigned_wide)b);

@@ -49,9 +49,9 @@ static const uint64_t int_values[] = {
 static const float f32_values[] = {
 	0.0f, -0.0f, 1.0f, -1.0f, 0x1p-149f, -0x1p-149f, 0x0.fffffep-126f, 0x1p-126f, -0x1p-126f,
 	0x1.8p-130f, 0x1.fffffep127f, -0x1.fffffep127f, INFINITY, -INFINITY, NAN, 0.5f, 1.5f, 2.5f,
-	-0.5f, -1.5f, -0.7f, 0x1.555556p-2f, 0x1.000002p0f, 0x1.fffffep-1f, 16777217.0f, 3e9f, -3e9f,
-	2147483648.0f, 2147483520.0f, -2147483648.0f, 4294967296.0f, 9223372036854775808.0f, 1e20f,
-	127.5f, 128.5f, 255.5f, 32767.5f, 65535.5f, 0x1.234566p-60f, -0x1.fedcbap60f,
+	-0.5f, -1.5f, -0.7f, 0x1.555556p-2f, 0x1.000002p0f, 0x1.fffffep-1f, 16777217.0f, 3e9f,
+	-3e9f, 2147483648.0f, 2147483520.0f, -2147483648.0f, 4294967296.0f, 9223372036854775808.0f,
+	1e20f, 127.5f, 128.5f, 255.5f, 32767.5f, 65535.5f, 0x1.234566p-60f, -0x1.fedcbap60f,
 };
 
 static const double f64_values[] = {
@@ -259,7 +259,8 @@ static void check_results(const struct form *form, const struct form_row *row,
 static bool is_needless(const struct form *form)
 {
 	struct form_type to = form->first, from = form->last;
-	bool fits = from.kind == to.kind ? to.bits >= from.bits : to.kind == 's' && to.bits > from.bits;
+	bool fits = from.kind == to.kind ? to.bits >= from.bits : to.kind == 's'
+		&& to.bits > from.bits;
 	return strncmp(form->opcode, "cvt.sat.", 8) == 0 && to.kind != 'f' && fits;
 }
 

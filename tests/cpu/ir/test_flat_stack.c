@@ -69,7 +69,8 @@ static uint32_t want_squares(uint32_t tid, uint32_t n)
 /* A function frees what it took when it returns: called a hundred times, it must not run out. */
 #define TAKES \
 	".func (.param .b32 result) takes(.param .b32 count)\n{\n" \
-	"	.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .local .align 4 .b8 own[4];\n" \
+	"	.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; " \
+	".local .align 4 .b8 own[4];\n" \
 	"	ld.param.u32 %r1, [count]; mov.u32 %r0, 0; st.local.u32 [own], %r1;\n" \
 	"	mul.wide.u32 %rd1, %r1, 4; alloca.u64 %rd2, %rd1;\n" \
 	FILL_AND_SUM("%rd2", "%r1") \
@@ -125,7 +126,8 @@ static uint32_t want_saved(uint32_t tid, uint32_t n)
 /* Alignments, 8 where none is named; and that two do not overlap.  A bit of the result each. */
 #define ALIGNED \
 	".local .align 2 .b8 odd[2]; st.local.u16 [odd], 7;\n" \
-	"alloca.u64 %rd1, 3, 1; alloca.u64 %rd2, 1; alloca.u64 %rd3, 24, 512; alloca.u64 %rd4, 0;\n" \
+	"alloca.u64 %rd1, 3, 1; alloca.u64 %rd2, 1; alloca.u64 %rd3, 24, 512; " \
+	"alloca.u64 %rd4, 0;\n" \
 	"and.b64 %rd5, %rd2, 7; setp.eq.u64 %p1, %rd5, 0; @%p1 add.u32 %r0, %r0, 1;\n" \
 	"and.b64 %rd5, %rd3, 511; setp.eq.u64 %p1, %rd5, 0; @%p1 add.u32 %r0, %r0, 2;\n" \
 	"add.u64 %rd5, %rd1, 3; setp.ge.u64 %p1, %rd2, %rd5; @%p1 add.u32 %r0, %r0, 4;\n" \
@@ -142,7 +144,8 @@ static uint32_t want_aligned(uint32_t tid, uint32_t n)
 
 /* Half of the threads, under a guard; the others keep what they have in %rd2. */
 #define GUARDED \
-	"and.b32 %r3, %r2, 1; setp.eq.u32 %p2, %r3, 0; .local .align 4 .b8 own[4]; mov.u64 %rd2, own;\n" \
+	"and.b32 %r3, %r2, 1; setp.eq.u32 %p2, %r3, 0; .local .align 4 .b8 own[4]; " \
+	"mov.u64 %rd2, own;\n" \
 	"@%p2 alloca.u64 %rd2, 16; st.local.u32 [own], 5; st.local.u32 [%rd2], %r1;\n" \
 	"ld.local.u32 %r0, [own];"
 
@@ -156,7 +159,8 @@ static const struct program {
 	uint32_t n;
 	uint32_t (*want)(uint32_t tid, uint32_t n);
 } programs[] = {
-	{HEAD KERNEL("rem.u32 %r3, %r2, %r1; mul.wide.u32 %rd1, %r3, 4; alloca.u64 %rd1, %rd1, 16;\n"
+	{HEAD KERNEL("rem.u32 %r3, %r2, %r1; mul.wide.u32 %rd1, %r3, 4; alloca.u64 %rd1, %rd1, "
+		"16;\n"
 		FILL_AND_SUM("%rd1", "%r3")), 50, want_squares},
 	{HEAD TAKES KERNEL(TAKEN_OFTEN), 100, want_often},
 	{HEAD DEPTHS KERNEL("rem.u32 %r3, %r2, %r1; call (%r0), depths, (%r3);"), 13, want_depths},
@@ -208,7 +212,8 @@ END_TEST
 START_TEST(the_limit_of_the_stack_is_that_of_alloca)
 {
 	static const char text[] = HEAD KERNEL("cvt.u64.u32 %rd1, %r1; alloca.u64 %rd2, %rd1;\n"
-		"add.u64 %rd2, %rd2, %rd1; st.local.u32 [%rd2-4], %r2; ld.local.u32 %r0, [%rd2-4];");
+		"add.u64 %rd2, %rd2, %rd1; st.local.u32 [%rd2-4], %r2; "
+		"ld.local.u32 %r0, [%rd2-4];");
 	OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 64 * 1024));
 	OK(launch(text, _i, 60000));
 	ck_assert_uint_eq(words[63], 63);

@@ -57,7 +57,10 @@ START_TEST(functions_that_are_never_active_together_share_memory)
 {
 	const struct ptx_func *k = flat(HEAD WITH_LOCAL("leaf", "32", "") WITH_LOCAL("f", "128",
 		"	call leaf;\n") WITH_LOCAL("g", "256", "")
-		".entry k()\n{\n	.local .b8 l[64];\n	call f;\n	call g;\n	call leaf;\n	ret;\n}\n");
+		".entry k()\n{\n	.local .b8 l[64];\n	call f;\n	call g;\n"
+		"	call leaf;\n"
+		"	ret;\n"
+		"}\n");
 	ck_assert_uint_eq(k->local_size, 64 + 256);
 	ck_assert(!k->uses_stack);
 }
@@ -75,8 +78,10 @@ END_TEST
 
 START_TEST(scalar_arguments_need_no_memory)
 {
-	const struct ptx_func *k = flat(HEAD ".func (.param .b64 r) f(.param .b32 a, .param .b8 b)\n{\n"
-		"	.reg .b32 %r; .reg .b64 %rd;\n	ld.param.b32 %r, [a]; cvt.u64.u32 %rd, %r;\n"
+	const struct ptx_func *k = flat(HEAD ".func (.param .b64 r) f(.param .b32 a, .param .b8 "
+		"b)\n{\n"
+		"	.reg .b32 %r; .reg .b64 %rd;\n"
+		"	ld.param.b32 %r, [a]; cvt.u64.u32 %rd, %r;\n"
 		"	ld.param.u8 %r, [b]; st.param.b64 [r], %rd;\n	ret;\n}\n"
 		".entry k(.param .u32 n)\n{\n	.reg .b32 %r; .reg .b64 %rd;\n"
 		"	.param .b32 x; .param .b8 y; .param .b64 z;\n	ld.param.u32 %r, [n];\n"
@@ -92,7 +97,8 @@ END_TEST
 /* An argument that is read in parts, or whose address is taken, keeps its memory. */
 START_TEST(arguments_that_are_not_read_whole_stay_in_memory)
 {
-	const struct ptx_func *k = flat(HEAD ".func f(.param .b64 a, .param .b64 b, .param .b64 c)\n{\n"
+	const struct ptx_func *k = flat(HEAD ".func f(.param .b64 a, .param .b64 b, .param .b64 "
+		"c)\n{\n"
 		"	.reg .b32 %r; .reg .b64 %rd;\n	ld.param.b32 %r, [a+4];\n"
 		"	mov.u64 %rd, b; ld.param.b64 %rd, [c];\n	ret;\n}\n"
 		".entry k()\n{\n	call f, (1, 2, 3);\n	ret;\n}\n");
@@ -102,11 +108,15 @@ END_TEST
 
 START_TEST(shared_memory_is_laid_out_once_for_all)
 {
-	const struct ptx_func *k = flat(HEAD ".shared .align 4 .b8 a[20];\n.shared .align 8 .b8 b[8];\n"
+	const struct ptx_func *k = flat(HEAD ".shared .align 4 .b8 a[20];\n.shared .align 8 .b8 "
+		"b[8];\n"
 		".extern .shared .align 16 .b8 rest[];\n"
-		".func f()\n{\n	.shared .b32 own; .reg .b32 %r;\n	mov.u32 %r, b; mov.u32 %r, a;\n"
+		".func f()\n{\n	.shared .b32 own; .reg .b32 %r;\n"
+		"	mov.u32 %r, b; mov.u32 %r, a;\n"
 		"	mov.u32 %r, own; mov.u32 %r, rest;\n	ret;\n}\n"
-		".entry k()\n{\n	.reg .b32 %r;\n	mov.u32 %r, a;\n	call f;\n	ret;\n}\n");
+		".entry k()\n{\n	.reg .b32 %r;\n	mov.u32 %r, a;\n	call f;\n"
+		"	ret;\n"
+		"}\n");
 	size_t end = 0;
 	ck_assert_uint_eq(k->shared_size, 32);
 	ck_assert(k->uses_dynamic_shared);
@@ -137,7 +147,9 @@ END_TEST
 START_TEST(kernels_without_calls_stay_as_they_are)
 {
 	const struct ptx_func *k = flat(HEAD ".func f()\n{\n	ret;\n}\n"
-		".entry k()\n{\n	.local .b32 l; .param .b32 p; st.param.b32 [p], 1;\n	ret;\n}\n");
+		".entry k()\n{\n	.local .b32 l; .param .b32 p; st.param.b32 [p], 1;\n"
+		"	ret;\n"
+		"}\n");
 	ck_assert_uint_eq(k->inst_count, 2);
 	ck_assert_uint_eq(k->reg_count, 0);
 	ck_assert_uint_eq(k->var_count, 2);
@@ -185,7 +197,8 @@ END_TEST
 
 static const char everything[] = HEAD
 	".shared .b32 s;\n.func (.param .b32 r) h(.param .b32 x);\n.global .u64 t = h;\n"
-	".func (.param .b32 r) h(.param .b32 x)\n{\n	.local .b8 l[8]; .reg .pred %p; .reg .b32 %r<3>;\n"
+	".func (.param .b32 r) h(.param .b32 x)\n{\n"
+	"	.local .b8 l[8]; .reg .pred %p; .reg .b32 %r<3>;\n"
 	"	.reg .b64 %rd;\n	mov.u32 %r1, s; mov.u64 %rd, t; ld.param.b32 %r2, [x];\n"
 	"	setp.eq.u32 %p, %r2, 0;\np: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
 	"	@%p call (%r1), %rd, (%r2), p;\n	st.param.b32 [r], %r1;\n	ret;\n}\n"

@@ -184,7 +184,8 @@ static const struct pile {
 		"bytes of parameters", 4},
 	{"//", "/*", 300000, "\n$", "$", 5},
 	{"/*", " /*", 300000, "", "comment", 4},
-	{".entry k() { .reg .u64 %r; ld.u64 %r, [%r+", "9", 300000, "]; }", "not a valid number", 4},
+	{".entry k() { .reg .u64 %r; ld.u64 %r, [%r+", "9", 300000, "]; }", "not a valid number",
+		4},
 };
 
 static void pile_up(struct str *text, const struct pile *pile)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/cpu/ir/ssa.c on small graphs.  A picture has one line for each block.  A phi is `2=phi(0,1)`,
- * with its arguments in the order of the predecessors.  An instruction is the values that it writes,
+ * with its arguments in the order of the predecessors.  An instruction is the values that it
+ * writes,
  * `<`, and those that it reads; `1!0` is a value with the one that a guard leaves.  `0z` is a value
  * that nothing has written.  The last line has the register of each value.
  */
@@ -83,8 +84,8 @@ static void draw(struct str *out)
 	}
 }
 
-static const char swap[] = "mov.b32 a, 0; mov.b32 b, 1; L: mov.b32 c, a; mov.b32 a, b; mov.b32 b, c;"
-	" setp.lt.s32 p, a, 9; @p bra L;";
+static const char swap[] = "mov.b32 a, 0; mov.b32 b, 1; L: mov.b32 c, a; mov.b32 a, b; mov.b32 b, "
+	"c; setp.lt.s32 p, a, 9; @p bra L;";
 static const char swapped[] = "0 <;1 <;\n2=phi(0,5);3=phi(1,6);4 <2 ;5 <3 ;6 <4 ;7 <5 ;<7 ;\n<;\n"
 	"0 1 0 1 2 0 1 3";
 
@@ -108,10 +109,11 @@ static const struct {
 	{"a loop", "mov.b32 a, 0; L: add.s32 a, a, 1; setp.lt.s32 p, a, 9; @p bra L; mov.b32 b, a;",
 		"0 <;\n1=phi(0,2);2 <1 ;3 <2 ;<3 ;\n4 <2 ;<;\n0 0 0 1 2"},
 	{"a loop that swaps", swap, swapped},
-	{"the first block is a loop", "add.s32 a, a, 1; setp.lt.s32 p, a, 9; @p bra L; ret; L: ret;",
+	{"the first block is a loop",
+		"add.s32 a, a, 1; setp.lt.s32 p, a, 9; @p bra L; ret; L: ret;",
 		"1 <0z ;2 <1 ;<2 ;\n<;\n<;\n0 1 2"},
-	{"the first block is its own successor", "L: add.s32 a, a, 1; setp.lt.s32 p, a, 9; @p bra L;",
-		"0=phi(2,1);2 <0 ;3 <2 ;<3 ;\n<;\n0 0 0 1"},
+	{"the first block is its own successor", "L: add.s32 a, a, 1; setp.lt.s32 p, a, 9; @p bra "
+		"L;", "0=phi(2,1);2 <0 ;3 <2 ;<3 ;\n<;\n0 0 0 1"},
 	{"a guarded write keeps the old value", "mov.b32 a, 1; @p mov.b32 a, 2; mov.b32 b, a;",
 		"0 <;2!0 <1z ;3 <2 ;<;\n0 1 0 2"},
 	{"a guarded write of what nothing wrote", "@p mov.b32 a, 2; mov.b32 b, a;",

@@ -103,7 +103,8 @@ static const struct {
 	const char *picture;
 } cases[] = {
 	/* how threads lie in warps */
-	{"rows", {256, 4, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x;", "%r0 %r1 %r2", LINE " u u"},
+	{"rows", {256, 4, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x;", "%r0 %r1 %r2",
+		LINE " u u"},
 	{"a line that is no multiple", {100, 1, 1}, "mov.u32 %r1, %tid.z;", "%r0 %r1", LINE " u"},
 	{"bricks", {16, 16, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", "%r0 %r1 %r2",
 		"1,2,0,15 0,0,1,1 u"},
@@ -122,14 +123,16 @@ static const struct {
 	{"a row's length in a brick is known", {16, 2, 1}, "mov.u32 %r1, %tid.y;\n"
 		"mov.u32 %r2, %ntid.x; mad.lo.s32 %r3, %r1, %r2, %r0;", "%r3", LINE},
 	{"and masks and shifts", {64, 1, 1}, "and.b32 %r1, %r0, 31; shr.u32 %r2, %r0, 5;\n"
-		"and.b32 %r3, %r0, 1; shr.u32 %r4, %r0, 1; xor.b32 %r5, %r0, 1; or.b32 %r6, %r0, 64;\n"
+		"and.b32 %r3, %r0, 1; shr.u32 %r4, %r0, 1; xor.b32 %r5, %r0, 1; "
+		"or.b32 %r6, %r0, 64;\n"
 		"add.s32 %r7, %r0, 1; and.b32 %r8, %r7, 31;", "%r1 %r2 %r3 %r4 %r5 %r6 %r8",
 		LINE " u 1,0,0,1 0,1,8,15 -1,2,16,29 " LINE " v"},
 	{"floats have no offsets", {32, 1, 1}, "mov.b32 %f1, %r0; cvt.rn.f32.u32 %f2, %r0;\n"
 		"cvt.rn.f32.u32 %f3, %r9;", "%f1 %f2 %f3", "v v u"},
 	/* 32 bits to 64: only where the sum cannot wrap around */
 	{"extended", {32, 1, 1}, "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;\n"
-		"mad.lo.s32 %r3, %r1, %r2, %r0; mul.wide.s32 %rd1, %r3, 4; add.s64 %rd2, %rd0, %rd1;\n"
+		"mad.lo.s32 %r3, %r1, %r2, %r0; mul.wide.s32 %rd1, %r3, 4; "
+		"add.s64 %rd2, %rd0, %rd1;\n"
 		"add.s32 %r4, %r3, %r9; mul.wide.s32 %rd3, %r4, 4; cvt.u64.u32 %rd4, %r4;\n"
 		"cvt.s64.s32 %rd5, %r0; mul.wide.u32 %rd6, %r9, 4;", "%rd2 %r4 %rd3 %rd4 %rd5 %rd6",
 		"4,8,64,124 " LINE " v v " LINE " u"},
@@ -138,8 +141,8 @@ static const struct {
 		"mul.wide.s32 %rd1, %r3, 4;", "%r3 %rd1", LINE " v"},
 	/* memory */
 	{"loads", {32, 1, 1}, "ld.global.f32 %f1, [%rd0]; mul.wide.u32 %rd1, %r0, 4;\n"
-		"add.s64 %rd2, %rd0, %rd1; ld.global.f32 %f2, [%rd2]; @%p0 ld.global.f32 %f3, [%rd0];",
-		"%f1 %f2 %f3", "u v v"},
+		"add.s64 %rd2, %rd0, %rd1; ld.global.f32 %f2, [%rd2]; @%p0 ld.global.f32 %f3, "
+		"[%rd0];", "%f1 %f2 %f3", "u v v"},
 	{"guards", {32, 1, 1}, "setp.eq.u32 %p1, %r9, 1; mov.u32 %r1, 0; mov.u32 %r2, 0;\n"
 		"@%p1 mov.u32 %r1, 1; @%p0 mov.u32 %r2, 1;", "%p0 %p1 %r1 %r2", "v u u v"},
 	/* lanes that part */
@@ -149,11 +152,13 @@ static const struct {
 	{"written in one arm, read in the other", {32, 1, 1}, "mov.u32 %r1, 1;\n"
 		"@%p0 bra L; mov.u32 %r1, 2; bra M; L: add.u32 %r2, %r1, 1; M:", "%r1 %r2", "v v"},
 	{"the arm that runs last writes", {32, 1, 1}, "mov.u32 %r1, 1;\n"
-		"@%p0 bra L; add.u32 %r2, %r1, 1; bra M; L: mov.u32 %r1, 2; add.u32 %r3, %r1, 1; M:",
+		"@%p0 bra L; add.u32 %r2, %r1, 1; bra M; L: mov.u32 %r1, 2; add.u32 %r3, %r1, 1; "
+		"M:",
 		"%r1 %r2 %r3", "u u u"},
 	{"all lanes go one way", {32, 1, 1}, "setp.eq.u32 %p1, %r9, 1; mov.u32 %r1, 1;\n"
 		"@%p1 bra L; mov.u32 %r1, 2; L: add.u32 %r4, %r1, 1;", "%r1 %r4", "u u"},
-	{"what a loop counts by is dead behind it", {32, 1, 1}, "mov.u32 %r1, %r0; mov.u32 %r2, 0;\n"
+	{"what a loop counts by is dead behind it", {32, 1, 1},
+		"mov.u32 %r1, %r0; mov.u32 %r2, 0;\n"
 		"L: add.u32 %r2, %r2, 1; add.u32 %r1, %r1, 32; setp.lt.u32 %p1, %r1, %r9;\n"
 		"@%p1 bra L;", "%r1 %r2 %p1", LINE " u v"},
 	{"or is not", {32, 1, 1}, "mov.u32 %r1, %r0; mov.u32 %r2, 0;\n"
@@ -163,7 +168,8 @@ static const struct {
 		"L: add.u32 %r2, %r2, 1; @%p0 bra M; bar.warp.sync 65535;\n"
 		"M: setp.lt.u32 %p1, %r2, %r9; @%p1 bra L;", "%r2", "v"},
 	{"the loop of a loop", {32, 1, 1}, "mov.u32 %r1, 0;\n"
-		"L: mov.u32 %r2, %r0; M: add.u32 %r2, %r2, 32; setp.lt.u32 %p1, %r2, %r9; @%p1 bra M;\n"
+		"L: mov.u32 %r2, %r0; M: add.u32 %r2, %r2, 32; setp.lt.u32 %p1, %r2, %r9; "
+		"@%p1 bra M;\n"
 		"add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, %r9; @%p2 bra L;", "%r1 %r2 %p2",
 		"u " LINE " u"},
 	{"a loop continued from within", {32, 1, 1}, "mov.u32 %r1, 0;\n"
@@ -214,7 +220,8 @@ START_TEST(offsets_are_those_of_the_threads)
 	const char *wrong = NULL;
 	for (block[2] = 1; block[2] <= 4; block[2]++) {
 		find("mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", block);
-		uint32_t threads = block[0] * block[1] * block[2], row = block[0], plane = row * block[1];
+		uint32_t threads = block[0] * block[1] * block[2], row = block[0],
+			plane = row * block[1];
 		for (uint32_t t = 0; t < threads; t++) {
 			uint32_t first = t / 32 * 32;
 			const int64_t want[] = {t % row - (int64_t)(first % row),

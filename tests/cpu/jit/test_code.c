@@ -73,7 +73,8 @@ static void make_sections(void)
 	f->sections[SYMTAB] = section(SHT_SYMTAB, 0, offsetof(struct file, symbols),
 		sizeof(f->symbols), 8);
 	f->sections[SYMTAB].sh_link = STRTAB;
-	f->sections[STRTAB] = section(SHT_STRTAB, 0, offsetof(struct file, names), sizeof(names), 1);
+	f->sections[STRTAB] = section(SHT_STRTAB, 0, offsetof(struct file, names), sizeof(names),
+		1);
 }
 
 static void setup(void)

@@ -43,7 +43,8 @@ static void setup(void)
  * the test. */
 static void write_text(char text[1024], const char *name, const char *comment)
 {
-	snprintf(text, 1024, HEAD "%s\n.entry %s(.param .u64 p) { .reg .b64 %%a; .reg .f32 %%f<3>;\n"
+	snprintf(text, 1024, HEAD "%s\n.entry %s(.param .u64 p) { .reg .b64 %%a; .reg .f32 "
+		"%%f<3>;\n"
 		"ld.param.u64 %%a, [p]; ld.f32 %%f1, [%%a];\n"
 		"fma.rn.f32 %%f2, %%f1, 0f40490FDB, 0f41100000; st.f32 [%%a+8], %%f2; ret; }",
 		comment, name);
@@ -430,7 +431,8 @@ static void *compile_in_thread(void *arg)
 	bool ok = parse_module(&module, text, strlen(text), &diag)
 		&& check_module(&module, &diag) && flatten_module(&module, &diag)
 		&& jit_create(&jit, &module, &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], BLOCK_CLASS_ANY, JIT_TIER_BEST, &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], BLOCK_CLASS_ANY, JIT_TIER_BEST,
+			&diag);
 	jit_release(jit);
 	parse_free(&module);
 	return ok ? arg : NULL;

@@ -36,14 +36,16 @@ static const struct {
 	{"", ".shared .b8 var[4096];", "mov.u64 %rd1, var; cvta.shared.u64 %rd1, %rd1;",
 		"st.u8 [%rd1], 1;", " of 4096 bytes of shared memory", 4096},
 	{"", ".local .b8 var[4096];", "mov.u64 %rd1, var; cvta.local.u64 %rd1, %rd1;",
-		"st.u8 [%rd1], 1;", "outside of the 4096 bytes of local memory of each thread", 4096},
+		"st.u8 [%rd1], 1;", "outside of the 4096 bytes of local memory of each thread",
+		4096},
 	// Parameters have pages for as many of them as there can be.
 	{"", ".shared .b32 out;", "mov.b64 %rd1, memory; cvta.param.u64 %rd1, %rd1;",
 		"ld.u8 %r1, [%rd1]; st.shared.u32 [out], %r1;",
 		"access to address 0x", 32768},
 };
 
-/* Thread 0 accesses so many bytes before the memory, or thread 31 so many behind it: 0 is inside. */
+/* Thread 0 accesses so many bytes before the memory, or thread 31 so many behind it: 0 is
+ * inside. */
 static CUresult go_astray(size_t place, uint64_t distance, bool below, CUdeviceptr memory)
 {
 	char text[2048];
@@ -54,8 +56,10 @@ static CUresult go_astray(size_t place, uint64_t distance, bool below, CUdevicep
 	snprintf(text, sizeof(text), ".version 7.0\n.target sm_75\n.address_size 64\n%s\n"
 		".visible .entry k(.param .u64 memory, .param .u64 offset, .param .u32 thread)\n{\n"
 		".reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .pred %%p<3>;\n%s\n%s\n"
-		"ld.param.u64 %%rd2, [offset]; ld.param.u32 %%r2, [thread]; mov.u32 %%r3, %%tid.x;\n"
-		"add.s64 %%rd1, %%rd1, %%rd2; setp.ne.u32 %%p1, %%r2, %%r3; @%%p1 ret;\n%s\nret;\n}\n",
+		"ld.param.u64 %%rd2, [offset]; ld.param.u32 %%r2, [thread]; "
+		"mov.u32 %%r3, %%tid.x;\n"
+		"add.s64 %%rd1, %%rd1, %%rd2; setp.ne.u32 %%p1, %%r2, %%r3; @%%p1 ret;\n%s\nret;\n"
+		"}\n",
 		places[place].variable, places[place].declarations, places[place].address,
 		places[place].store);
 	OK(cuModuleLoadData(&module, text));
@@ -80,7 +84,8 @@ START_TEST(a_wild_index_is_a_fault_however_far_it_leads)
 		if (place == 0) {
 			char address[32];
 			snprintf(address, sizeof(address), "0x%" PRIx64,
-				(uint64_t)(below ? memory - distances[i] : memory + 4095 + distances[i]));
+				(uint64_t)(below ? memory - distances[i]
+					: memory + 4095 + distances[i]));
 			check_log(address);
 		}
 	}

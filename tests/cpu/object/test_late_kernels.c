@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of a big text, which are parsed when they are asked for (parse_declarations, parse_kernel).
- * Such a kernel must be what it is when the whole text is parsed: each is written as text both ways
- * and compared.
+ * Kernels of a big text, which are parsed when they are asked for (parse_declarations,
+ * parse_kernel).  Such a kernel must be what it is when the whole text is parsed: each is written
+ * as text both ways and compared.
  */
 #include "cpu/support/big_text.h"
 
@@ -62,8 +62,10 @@ static size_t compare_kernels(const char *ptx, size_t size)
 
 START_TEST(a_late_kernel_is_what_the_whole_has)
 {
-	static const char marks[] = BIG_HEAD ".entry k() { // }\n/* }\n */ { .pragma \"}\"; } ret; }\n"
-		".entry l() {ret;}.entry m()\n{//{\nret;/*}*/}//}\n.global .u32 after;\n.func f(){ret;}";
+	static const char marks[] = BIG_HEAD ".entry k() { // }\n/* }\n */ { .pragma \"}\"; } ret; "
+		"}\n"
+		".entry l() {ret;}.entry m()\n{//{\nret;/*}*/}//}\n.global .u32 after;\n.func "
+		"f(){ret;}";
 	big_write(8, ".extern .func f(); .global .u32 later; .visible .entry last() { ret; }\n");
 	ck_assert_uint_eq(compare_kernels(big_text, strlen(big_text)), 9);
 	ck_assert_uint_eq(compare_kernels(marks, strlen(marks)), 3);
@@ -102,7 +104,8 @@ END_TEST
 
 START_TEST(a_kernel_may_be_declared_first)
 {
-	static const char ptx[] = BIG_HEAD ".entry k();\n.entry l() { ret; }\n.entry k() { ret; }\n";
+	static const char ptx[] = BIG_HEAD
+		".entry k();\n.entry l() { ret; }\n.entry k() { ret; }\n";
 	ck_assert_uint_eq(compare_kernels(ptx, strlen(ptx)), 2);
 }
 END_TEST
@@ -127,15 +130,15 @@ END_TEST
 
 START_TEST(a_body_that_does_not_end_is_refused)
 {
-	static const char *const bodies[] = {"", "{", "{{}", "{ // }", "{ /* }", "{ \"}", "{ \"}\n\"}",
-		"{ /* }*/"};
+	static const char *const bodies[] = {"", "{", "{{}", "{ // }", "{ /* }", "{ \"}",
+		"{ \"}\n\"}", "{ /* }*/"};
 	for (size_t i = 0; i < countof(bodies); i++) {
 		char ptx[256];
 		struct ptx_module module;
 		struct ptx_diag diag = {0};
 		snprintf(ptx, sizeof(ptx), BIG_HEAD ".entry k() %s", bodies[i]);
-		ck_assert_msg(!parse_declarations(&module, ptx, strlen(ptx), (struct hash){1, 2}, &diag),
-			"%s", ptx);
+		ck_assert_msg(!parse_declarations(&module, ptx, strlen(ptx), (struct hash){1, 2},
+			&diag), "%s", ptx);
 		ck_assert_msg(diag.message[0], "%s", ptx);
 	}
 }
@@ -221,7 +224,8 @@ static const char *const faults[] = {
 	".entry bad() {\n",
 };
 
-/* In the kernel that nobody asks for, each time that the text is loaded, and never remembered as good. */
+/* In the kernel that nobody asks for, each time that the text is loaded, and never remembered as
+ * good. */
 START_TEST(a_mistake_is_told_when_the_text_is_loaded)
 {
 	char words[2][512];
@@ -364,7 +368,8 @@ SUITE(late_kernels)
 	tcase_add_test(texts, a_late_kernel_of_what_nvrtc_makes_is_what_the_whole_has);
 	tcase_add_test(texts, what_comes_behind_a_kernel_is_not_seen_in_it);
 	tcase_add_test(texts, a_kernel_may_be_declared_first);
-	tcase_add_loop_test(texts, what_depends_on_a_kernel_is_not_separable, 0, countof(whole_rows));
+	tcase_add_loop_test(texts, what_depends_on_a_kernel_is_not_separable, 0,
+		countof(whole_rows));
 	tcase_add_test(texts, a_body_that_does_not_end_is_refused);
 	suite_add_tcase(suite, texts);
 	TCase *driver = tcase_create("driver");

@@ -108,7 +108,8 @@ static const struct loop {
 		"st.global.f32 [%rd1], %f1; add.s64 %rd1, %rd1, 4; add.s64 %rd2, %rd2, 4;\n"
 		"add.s64 %rd5, %rd5, 1; setp.lt.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"},
 	{"backwards", backwards, "L: shl.b64 %rd6, %rd5, 3; sub.s64 %rd7, %rd2, %rd6;\n"
-		"add.s64 %rd8, %rd6, %rd1; ld.global.f64 %fd1, [%rd7]; ld.global.f64 %fd2, [%rd8];\n"
+		"add.s64 %rd8, %rd6, %rd1; ld.global.f64 %fd1, [%rd7]; "
+		"ld.global.f64 %fd2, [%rd8];\n"
 		"add.f64 %fd2, %fd1, %fd2; st.global.f64 [%rd8], %fd2;\n"
 		"add.s64 %rd5, %rd5, 1; setp.ne.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"},
 	{"add_bytes", add_bytes, "cvt.u16.u64 %h2, %rd4;\n"
@@ -119,13 +120,15 @@ static const struct loop {
 		"st.global.u16 [%rd1], %h1; add.s64 %rd1, %rd1, 4; add.s64 %rd2, %rd2, 4;\n"
 		"add.s64 %rd5, %rd5, 1; setp.lt.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"},
 	{"rows", rows, "div.s64 %rd3, %rd3, 3; shl.b64 %rd4, %rd4, 4; mov.u64 %rd9, 0;\n"
-		"R: mul.lo.s64 %rd8, %rd9, %rd4; add.s64 %rd6, %rd1, %rd8; add.s64 %rd7, %rd2, %rd8;\n"
+		"R: mul.lo.s64 %rd8, %rd9, %rd4; add.s64 %rd6, %rd1, %rd8; "
+		"add.s64 %rd7, %rd2, %rd8;\n"
 		"mov.u64 %rd5, 0; setp.eq.s64 %p1, %rd3, 0; @%p1 bra E;\n"
 		"L: ld.global.u32 %r1, [%rd7]; add.u32 %r1, %r1, 7; st.global.u32 [%rd6], %r1;\n"
 		"add.s64 %rd6, %rd6, 4; add.s64 %rd7, %rd7, 4;\n"
 		"add.s64 %rd5, %rd5, 1; setp.lt.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"
 		"E: add.s64 %rd9, %rd9, 1; setp.lt.s64 %p1, %rd9, 3; @%p1 bra R;\n"},
-	{"sums", sums, "mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;\n"
+	{"sums", sums, "mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, "
+		"%f1;\n"
 		"add.s64 %rd5, %rd5, 4; setp.gt.s64 %p1, %rd5, %rd3; @%p1 bra E;\n"
 		"L: ld.global.f32 %f5, [%rd2]; ld.global.f32 %f6, [%rd2+4];\n"
 		"ld.global.f32 %f7, [%rd2+8]; ld.global.f32 %f8, [%rd2+12];\n"
@@ -139,7 +142,8 @@ static const struct loop {
 		"ld.param.u64 %rd7, [to]; add.s64 %rd7, %rd7, %rd6; mul.f32 %f1, %f1, 0f40400000;\n"
 		"st.global.f32 [%rd7], %f1;\n"
 		"add.s64 %rd5, %rd5, 1; setp.lt.s64 %p1, %rd5, %rd3; @%p1 bra L;\n"},
-	{"lanes", lanes, ".local .align 4 .b8 sum[64]; mov.b64 %rd9, sum; mov.f32 %f2, 0f00000000;\n"
+	{"lanes", lanes, ".local .align 4 .b8 sum[64]; mov.b64 %rd9, sum; mov.f32 %f2, "
+		"0f00000000;\n"
 		"Z: add.s64 %rd7, %rd9, %rd5; st.local.f32 [%rd7], %f2;\n"
 		"add.s64 %rd5, %rd5, 4; setp.lt.s64 %p1, %rd5, 64; @%p1 bra Z;\n"
 		"R: min.s64 %rd8, %rd3, 16; sub.s64 %rd3, %rd3, %rd8; mov.u64 %rd5, 0;\n"

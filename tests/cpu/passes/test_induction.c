@@ -28,7 +28,8 @@ static uint32_t number(uint32_t i)
  * rounds, %r3 is the sum. */
 #define BEGIN \
 	"mad.wide.u32 %rd3, %r0, 4, %rd0; ld.u32 %r1, [%rd3+196608];\n" \
-	"add.u64 %rd2, %rd0, 131072; mad.wide.u32 %rd1, %r1, 4, %rd2; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
+	"add.u64 %rd2, %rd0, 131072; mad.wide.u32 %rd1, %r1, 4, %rd2; mov.u32 %r2, 0; " \
+	"mov.u32 %r3, 0;\n"
 #define AGAIN(times) \
 	"add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, " #times "; @%p1 bra next;\n"
 #define READ(place) "ld.u32 %r4, [" place "]; mad.lo.u32 %r3, %r3, 3, %r4;\n"
@@ -161,43 +162,52 @@ static const struct program {
 	void (*reference)(struct lane *l);
 } programs[] = {
 	{"next: " READ("%rd1") "add.s64 %rd1, %rd1, 64;\n" AGAIN(9), forwards},
-	{"add.u64 %rd1, %rd1, 2048; next: " READ("%rd1") "add.s64 %rd1, %rd1, -64;\n" AGAIN(9), backwards},
-	{"add.u64 %rd1, %rd1, 2048; next: " READ("%rd1") "sub.s64 %rd1, %rd1, 64;\n" AGAIN(9), backwards},
+	{"add.u64 %rd1, %rd1, 2048; next: " READ("%rd1") "add.s64 %rd1, %rd1, -64;\n" AGAIN(9),
+		backwards},
+	{"add.u64 %rd1, %rd1, 2048; next: " READ("%rd1") "sub.s64 %rd1, %rd1, 64;\n" AGAIN(9),
+		backwards},
 	{"next: " READ("%rd1+8") "add.u64 %rd1, %rd1, 128;" READ("%rd1") "add.u64 %rd1, %rd1, 32;\n"
 		AGAIN(5), twice},
 	{"next: mov.u64 %rd5, %rd1; mov.u32 %r5, 0;\n"
 		"inner: " READ("%rd5") "add.u64 %rd5, %rd5, 64; add.u32 %r5, %r5, 1;\n"
-		"setp.lt.u32 %p2, %r5, 3; @%p2 bra inner; add.u64 %rd1, %rd1, 512;\n" AGAIN(4), nested},
+		"setp.lt.u32 %p2, %r5, 3; @%p2 bra inner; add.u64 %rd1, %rd1, 512;\n" AGAIN(4),
+		nested},
 	{"next: " READ("%rd1") "and.b32 %r5, %r2, 1; setp.eq.u32 %p2, %r5, 1;\n"
-		"@!%p2 bra on; add.u64 %rd1, %rd1, 128; on: add.u64 %rd1, %rd1, 4;\n" AGAIN(8), sometimes},
+		"@!%p2 bra on; add.u64 %rd1, %rd1, 128; on: add.u64 %rd1, %rd1, 4;\n" AGAIN(8),
+		sometimes},
 	{"next: " READ("%rd1") "and.b32 %r5, %r2, 1; setp.eq.u32 %p2, %r5, 1;\n"
 		"@%p2 add.u64 %rd1, %rd1, 128; add.u64 %rd1, %rd1, 4;\n" AGAIN(8), sometimes},
-	{"next: " READ("%rd1") "rem.u32 %r5, %r0, 5; rem.u32 %r6, %r2, 5; setp.eq.u32 %p2, %r5, %r6;\n"
+	{"next: " READ("%rd1") "rem.u32 %r5, %r0, 5; rem.u32 %r6, %r2, 5; setp.eq.u32 %p2, %r5, "
+		"%r6;\n"
 		"@%p2 add.u64 %rd1, %rd1, 32; add.u64 %rd1, %rd1, 64;\n" AGAIN(8), some_lanes},
 	{"next: " READ("%rd1") "and.b32 %r5, %r3, 1; setp.eq.u32 %p2, %r5, 1; @%p2 bra odd;\n"
 		"add.u64 %rd1, %rd1, 16; bra on; odd: add.u64 %rd1, %rd1, 8;\n"
 		"on: add.u64 %rd1, %rd1, 64;\n" AGAIN(8), apart},
-	{"next: " READ("%rd1") "shl.b32 %r5, %r2, 8; add.u32 %r5, %r5, %r0; setp.ne.u32 %p2, %r5, 775;\n"
-		"@%p2 bra on; add.u64 %rd1, %rd1, 256; on: add.u64 %rd1, %rd1, 64;\n" AGAIN(8), one_round},
+	{"next: " READ("%rd1") "shl.b32 %r5, %r2, 8; add.u32 %r5, %r5, %r0; setp.ne.u32 %p2, %r5, "
+		"775;\n"
+		"@%p2 bra on; add.u64 %rd1, %rd1, 256; on: add.u64 %rd1, %rd1, 64;\n" AGAIN(8),
+		one_round},
 	{"rem.u32 %r7, %r0, 7; add.u32 %r7, %r7, 1;\n"
 		"next: " READ("%rd1") "add.s64 %rd1, %rd1, 64;\n" AGAIN(%r7), own_times},
 	{"sub.u32 %r5, %r1, 512;\n"
 		"next: and.b32 %r6, %r5, 4095; mad.wide.u32 %rd5, %r6, 4, %rd2;" READ("%rd5")
 		"add.u32 %r5, %r5, 128; add.u64 %rd1, %rd1, 256;\n" AGAIN(8), wrapping},
 	{"mov.u64 %rd5, %rd1;\n"
-		"next:" READ("%rd1") READ("%rd5") "mov.u64 %rd5, %rd1; add.u64 %rd1, %rd5, 64;\n" AGAIN(8),
-		copies},
+		"next:" READ("%rd1") READ("%rd5") "mov.u64 %rd5, %rd1; add.u64 %rd1, %rd5, 64;\n"
+		AGAIN(8), copies},
 	{"add.u64 %rd6, %rd2, 1024; mad.wide.u32 %rd5, %r1, 4, %rd6;\n"
-		"next: " READ("%rd1") READ("%rd5") "add.u64 %rd1, %rd1, 64; add.u64 %rd5, %rd5, 128;\n"
+		"next: " READ("%rd1") READ("%rd5") "add.u64 %rd1, %rd1, 64; add.u64 %rd5, %rd5, "
+		"128;\n"
 		AGAIN(6), two_speeds},
 	{"ld.u32 %r5, [%rd0+196608]; add.u32 %r5, %r5, 64; cvt.u64.u32 %rd5, %r5;\n"
-		"next: " READ("%rd1") "bar.sync 0; add.u64 %rd1, %rd5, %rd1; bar.sync 0;\n" AGAIN(9),
-		forwards},
+		"next: " READ("%rd1") "bar.sync 0; add.u64 %rd1, %rd5, %rd1; bar.sync 0;\n"
+		AGAIN(9), forwards},
 	{"add.u64 %rd5, %rd1, 32768; mov.u32 %r5, 0;\n" /* puts down what it reads */
 		"next: " READ("%rd1") "st.u32 [%rd5], %r4; add.u64 %rd1, %rd1, 64; bar.sync 0;\n"
 		"add.u64 %rd5, %rd5, 2560; add.u32 %r5, %r5, 1;\n"
 		"setp.lt.u32 %p1, %r5, 8; @%p1 bra next;\n"
-		"next2: add.u64 %rd5, %rd5, -2560;" READ("%rd5") "add.u32 %r2, %r2, 1; bar.sync 0;\n"
+		"next2: add.u64 %rd5, %rd5, -2560;" READ("%rd5") "add.u32 %r2, %r2, 1; bar.sync "
+		"0;\n"
 		"setp.lt.u32 %p1, %r2, 8; @%p1 bra next2;\n", there_and_back},
 };
 
@@ -282,8 +292,8 @@ START_TEST(a_fault_names_the_thread_whose_pointer_is_wild)
 	if (driver_lacks("it does not say which thread failed")) {
 		return;
 	}
-	unsigned address, thread = find_fault("setp.eq.u32 %p2, %r0, 43; @%p2 mov.u64 %rd1, 64;", _i,
-		&address);
+	unsigned address, thread = find_fault("setp.eq.u32 %p2, %r0, 43; @%p2 mov.u64 %rd1, 64;",
+		_i, &address);
 	ck_assert_uint_eq(thread, 43);
 	ck_assert_uint_eq(address, 64 + 48);
 }

@@ -54,7 +54,8 @@ static const struct form {
 	const char *text;    /* from %r1, the first one, and %r0 to %rd2 */
 	uint32_t times, plus;
 	bool is_signed;
-	uint32_t stride;     /* %r7, from one row of a block to the next; MIXED: the thread is %r8 */
+	uint32_t stride;     /* %r7, from one row of a block to the next; MIXED: the thread is
+	                        %r8 */
 } forms[] = {
 	{"add.u32 %r2, %r1, %r0; cvt.u64.u32 %rd2, %r2;", 1, 0, false, 0},
 	{"add.s32 %r2, %r1, %r0; cvt.s64.s32 %rd2, %r2;", 1, 0, true, 0},
@@ -62,10 +63,12 @@ static const struct form {
 	{"add.s32 %r2, %r1, %r0; mul.wide.s32 %rd2, %r2, 1;", 1, 0, true, 0},
 	{"add.s32 %r2, %r0, -40; add.u32 %r3, %r1, %r2; cvt.u64.u32 %rd2, %r3;", 1, (uint32_t)-40,
 		false, 0},
-	{"add.s32 %r2, %r0, -40; add.s32 %r3, %r1, %r2; cvt.s64.s32 %rd2, %r3;", 1, (uint32_t)-40, true, 0},
+	{"add.s32 %r2, %r0, -40; add.s32 %r3, %r1, %r2; cvt.s64.s32 %rd2, %r3;", 1, (uint32_t)-40,
+		true, 0},
 	{"mad.lo.u32 %r2, %r0, 2, %r1; cvt.u64.u32 %rd2, %r2;", 2, 0, false, 0},
 	{"mad.lo.s32 %r2, %r0, 2, %r1; cvt.s64.s32 %rd2, %r2;", 2, 0, true, 0},
-	{"cvt.u64.u32 %rd3, %r1; cvt.u64.u32 %rd4, %r0; add.u64 %rd5, %rd3, %rd4; and.b64 %rd2, %rd5, "
+	{"cvt.u64.u32 %rd3, %r1; cvt.u64.u32 %rd4, %r0; add.u64 %rd5, %rd3, %rd4; and.b64 %rd2, "
+		"%rd5, "
 	 "0xffffffff;", 1, 0, false, 0},
 };
 
@@ -93,11 +96,14 @@ static void run(const struct form *f, uint32_t first, uint32_t width)
 	for (uint32_t t = 0; t < THREADS; t++) {
 		grid.memory[t][1] = t ^ MIX;
 	}
-	snprintf(body, sizeof(body), "ld.global.u64 %%rd1, [%%rd0+%d]; ld.global.u32 %%r1, [%%rd0+%d];\n"
+	snprintf(body, sizeof(body), "ld.global.u64 %%rd1, [%%rd0+%d]; ld.global.u32 %%r1, "
+		"[%%rd0+%d];\n"
 		"ld.global.u32 %%r7, [%%rd0+%d]; ld.global.u32 %%r8, [%%rd9+4];\n%s\n"
-		"add.u64 %%rd6, %%rd1, %%rd2; ld.global.u8 %%r5, [%%rd6]; st.global.u32 [%%rd9], %%r5;\n"
+		"add.u64 %%rd6, %%rd1, %%rd2; ld.global.u8 %%r5, [%%rd6]; "
+		"st.global.u32 [%%rd9], %%r5;\n"
 		"add.u32 %%r6, %%r5, %%r0; st.global.u8 [%%rd6], %%r6;",
-		1023 * GRID_WORDS * 4, 1023 * GRID_WORDS * 4 + 8, 1023 * GRID_WORDS * 4 + 12, f->text);
+		1023 * GRID_WORDS * 4, 1023 * GRID_WORDS * 4 + 8, 1023 * GRID_WORDS * 4 + 12,
+		f->text);
 	grid_ok(width, THREADS, "", body);
 }
 
@@ -137,8 +143,8 @@ static const struct form row_forms[] = {
 	{"add.u32 %r2, %r8, %r1; cvt.u64.u32 %rd2, %r2;", 1, 0, false, MIXED},
 	{"add.s32 %r2, %r8, %r1; mul.wide.s32 %rd2, %r2, 1;", 1, 0, true, MIXED},
 };
-static const uint32_t row_firsts[] = {40, 0x7fffff81, 0x7fffffe1, 0x7ffffff1, 0x80000000, 0xffffff81,
-	0xffffffe0, 0xffffffe1, 0xfffffff8, 0xfffffff9};
+static const uint32_t row_firsts[] = {40, 0x7fffff81, 0x7fffffe1, 0x7ffffff1, 0x80000000,
+	0xffffff81, 0xffffffe0, 0xffffffe1, 0xfffffff8, 0xfffffff9};
 
 START_TEST(indexes_of_rows_wrap_as_ptx_says)
 {

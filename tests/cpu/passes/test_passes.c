@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each pass can be left out, and has an effect: for each there is a kernel that gets other code without
- * it.  That the results stay the same is checked by tests of each pass, and by `make fuzz-diff` with
- * KUDZU_CPU_PASSES.
+ * Each pass can be left out, and has an effect: for each there is a kernel that gets other code
+ * without it.  That the results stay the same is checked by tests of each pass, and by `make
+ * fuzz-diff` with KUDZU_CPU_PASSES.
  */
 #include "base/common.h"
 
@@ -23,10 +23,13 @@
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 /* %a is this thread's word, %b and %c are what the other parameters point to, %t is tid.x. */
-#define BEGIN(bounds) HEAD ".entry k(.param .u64 p, .param .u64 q, .param .u64 r, .param .u32 n) " bounds \
-	" {\n.reg .pred %p<9>; .reg .b32 %r<30>, %t, %n; .reg .b64 %a, %b, %c, %d<9>; .reg .f32 %f<9>;\n" \
+#define BEGIN(bounds) HEAD ".entry k(.param .u64 p, .param .u64 q, .param .u64 r, .param .u32 n) " \
+	bounds \
+	" {\n.reg .pred %p<9>; .reg .b32 %r<30>, %t, %n; .reg .b64 %a, %b, %c, %d<9>; " \
+	".reg .f32 %f<9>;\n" \
 	".reg .f64 %e<9>; .shared .align 8 .b8 s[4096]; .local .align 4 .b8 l[256];\n" \
-	"ld.param.u64 %a, [p]; ld.param.u64 %b, [q]; ld.param.u64 %c, [r]; ld.param.u32 %n, [n];\n" \
+	"ld.param.u64 %a, [p]; ld.param.u64 %b, [q]; ld.param.u64 %c, [r]; " \
+	"ld.param.u32 %n, [n];\n" \
 	"mov.u32 %t, %tid.x; mul.wide.u32 %d0, %t, 4; add.u64 %a, %a, %d0;\n"
 #define END "ret; }\n"
 
@@ -36,11 +39,13 @@ static const char small_if[] = BEGIN("")
 static const char chain[] = BEGIN("")
 	"mov.u32 %r1, %t; mov.u32 %r6, 0; ld.global.u32 %r2, [%a];\n"
 	"L: mad.wide.u32 %d3, %r1, 256, %b; ld.global.u32 %r4, [%d3+4]; ld.global.u32 %r1, [%d3];\n"
-	"add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, %r2; @%p1 bra L; st.global.u32 [%a], %r6;" END;
+	"add.u32 %r6, %r6, %r4; setp.lt.u32 %p1, %r6, %r2; @%p1 bra L; st.global.u32 [%a], %r6;"
+	END;
 static const char barriers[] = BEGIN("")
 	"shl.b32 %r1, %t, 2; mov.u32 %r2, s; add.u32 %r3, %r1, %r2; xor.b32 %r1, %r1, 64;\n"
 	"add.u32 %r4, %r1, %r2; mov.u32 %r5, 0; mov.u32 %r6, %t;\n"
-	"L: st.shared.u32 [%r3], %r6; bar.sync 0; ld.shared.u32 %r7, [%r4]; add.u32 %r6, %r6, %r7;\n"
+	"L: st.shared.u32 [%r3], %r6; bar.sync 0; ld.shared.u32 %r7, [%r4]; "
+	"add.u32 %r6, %r6, %r7;\n"
 	"bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %n; @%p1 bra L;\n"
 	"st.global.u32 [%a], %r6;" END;
 static const char fields[] = BEGIN("")
@@ -56,7 +61,8 @@ static const char copy[] = BEGIN("")
 	"st.global.u32 [%d2], %r1;" END;
 static const char lone[] = BEGIN(".maxntid 1, 1, 1")
 	"cvt.u64.u32 %d5, %n; mov.u64 %d4, 0; setp.eq.u64 %p1, %d5, 0; @%p1 bra E;\n"
-	"L: shl.b64 %d1, %d4, 2; add.s64 %d2, %b, %d1; add.s64 %d3, %c, %d1; ld.global.u32 %r1, [%d2];\n"
+	"L: shl.b64 %d1, %d4, 2; add.s64 %d2, %b, %d1; add.s64 %d3, %c, %d1; "
+	"ld.global.u32 %r1, [%d2];\n"
 	"add.u32 %r1, %r1, %n; st.global.u32 [%d3], %r1; add.s64 %d4, %d4, 1;\n"
 	"setp.lt.u64 %p1, %d4, %d5; @%p1 bra L; E:" END;
 static const char indexes[] = BEGIN("")
@@ -111,7 +117,8 @@ static uint8_t *compile(size_t *size, int which)
 	const char *text = kernels[which].text;
 	bool ok = parse_module(&module, text, strlen(text), &diag) && check_module(&module, &diag)
 		&& jit_create(&jit, &module, &diag) && ssa_prepare(&module, module.funcs[0], &diag)
-		&& jit_compile(&kernel, jit, module.funcs[0], kernels[which].class, JIT_TIER_BEST, &diag);
+		&& jit_compile(&kernel, jit, module.funcs[0], kernels[which].class, JIT_TIER_BEST,
+			&diag);
 	ck_assert_msg(ok, "%s: %d:%d: %s", names[which], diag.line, diag.column, diag.message);
 	*size = kernel.code_size;
 	uint8_t *code = malloc(*size);

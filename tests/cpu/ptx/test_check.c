@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/ptx/check.c, by golden folders: every tests/data/ptx/valid/NAME/input.ptx passes the parser, the
- * checker and the graph builder, and looks as `expected` says; every
+ * src/cpu/ptx/check.c, by golden folders: every tests/data/ptx/valid/NAME/input.ptx passes the
+ * parser, the checker and the graph builder, and looks as `expected` says; every
  * tests/data/ptx/invalid/NAME/input.ptx fails with the place and message in `error`.
  * KUDZU_GOLDEN=write writes these files anew.
  */
@@ -237,7 +237,8 @@ START_TEST(check_kinds_agree_with_the_operands)
 		enum ptx_op op = (enum ptx_op)i;
 		const char *operands = ptx_rows[i].operands;
 		bool touches = strpbrk(operands, "mSTocgltfCO");
-		bool warp = ptx_rows[i].kind & (PTX_KIND_WARP | PTX_KIND_EXCHANGE | PTX_KIND_MATRIX);
+		bool warp = ptx_rows[i].kind
+			& (PTX_KIND_WARP | PTX_KIND_EXCHANGE | PTX_KIND_MATRIX);
 		ck_assert_msg(!touches || !ptx_needs_no_memory(op), "%s", ptx_rows[i].spelling);
 		ck_assert_msg(!ptx_computes(op) || operands[0] != '!', "%s", ptx_rows[i].spelling);
 		ck_assert_msg(operands[0] == '!' || (!warp && !ptx_is_barrier(op)), "%s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images: LZ4 blocks, and fat binaries as nvcc makes them (tests/data/fatbin) and as it never would.
+ * Images: LZ4 blocks, and fat binaries as nvcc makes them (tests/data/fatbin) and as it never
+ * would.
  */
 #include "base/common.h"
 
@@ -126,9 +127,11 @@ START_TEST(fat_binaries_are_found_behind_a_programs_wrapper)
 	ck_assert_ptr_nonnull(strstr(image.why, "holds a pointer"));
 	ck_assert_int_eq(image_open(&image, &wrapper, 4), CUDA_ERROR_INVALID_IMAGE);
 	wrapper.data = ".version";
-	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE),
+		CUDA_ERROR_INVALID_IMAGE);
 	wrapper.data = NULL;
-	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE), CUDA_ERROR_INVALID_IMAGE);
+	ck_assert_int_eq(image_open(&image, &wrapper, IMAGE_UNKNOWN_SIZE),
+		CUDA_ERROR_INVALID_IMAGE);
 	free(data);
 }
 END_TEST

@@ -309,7 +309,8 @@ END_TEST
 
 START_TEST(parse_settles_branch_tables)
 {
-	const struct ptx_func *func = parse_one_kernel(".reg .b32 %r<2>;\nts: .branchtargets b, a;\n"
+	const struct ptx_func *func = parse_one_kernel(".reg .b32 %r<2>;\nts: .branchtargets b, "
+		"a;\n"
 		"brx.idx %r1, ts;\na: ret;\nb: ret;");
 	const struct ptx_operand *table = &func->insts[0].operands[1];
 	ck_assert_int_eq(table->kind, PTX_VECTOR);
@@ -321,7 +322,8 @@ END_TEST
 
 START_TEST(parse_ends_a_body_with_a_return)
 {
-	const struct ptx_func *func = parse_one_kernel(".reg .pred %p<2>;\n@%p1 bra end;\nret;\nend:");
+	const struct ptx_func *func = parse_one_kernel(".reg .pred %p<2>;\n@%p1 bra "
+		"end;\nret;\nend:");
 	ck_assert_uint_eq(func->inst_count, 3);
 	ck_assert_int_eq(func->insts[2].op, PTX_OP_RET);
 }

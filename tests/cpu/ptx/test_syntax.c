@@ -183,17 +183,21 @@ static const struct program {
 } programs[] = {
 	{HEAD KERNEL(".reg .v2 .u32 V; .reg .v4 .u32 W<2>;\n"
 		"add.u32 V.y, %r1, 7; mov.u32 V.x, %r1; mov.v2.u32 V, {V.y, V.x};\n"
-		"mov.v4.u32 W1, {V.r, V.g, V.x, 100}; mad.lo.u32 %r0, W1.b, W1.a, W1.g;"), want_swapped},
+		"mov.v4.u32 W1, {V.r, V.g, V.x, 100}; mad.lo.u32 %r0, W1.b, W1.a, W1.g;"),
+		want_swapped},
 	{HEAD KERNEL("mov.v4.u32 {%r2, %r3, _, %r4}, %tid; mov.u32 %r6, %tid.z;\n"
 		"add.u32 %r3, %r3, %r6;\n"
-		".reg .v4 .b32 N; mov.v4.b32 N, %ntid; mov.u32 %r5, %tid.w; mad.lo.u32 %r0, %r2, 1000, %r3;\n"
+		".reg .v4 .b32 N; mov.v4.b32 N, %ntid; mov.u32 %r5, %tid.w; "
+		"mad.lo.u32 %r0, %r2, 1000, %r3;\n"
 		"mad.lo.u32 %r0, N.x, 10, %r0; add.u32 %r0, %r0, N.y; add.u32 %r0, %r0, %r4;\n"
 		"add.u32 %r0, %r0, %r5; add.u32 %r0, %r0, N.w;"), want_block},
 	{HEAD KERNEL(".reg .v2 .b32 V; .local .v2 .u32 l; mov.b32 V.x, %r1; mov.b32 V.y, 5;\n"
 		"st.local.v2.b32 [l], V; mov.b64 %d1, V; mov.b64 V, %d1;\n"
-		"ld.local.v2.b32 {_, %r2}, [l]; setp.eq.u32 %p1, %r2, 5; @%p1 mov.b32 %r0, V.x;"), want_tid},
+		"ld.local.v2.b32 {_, %r2}, [l]; setp.eq.u32 %p1, %r2, 5; @%p1 mov.b32 %r0, V.x;"),
+		want_tid},
 	{HEAD KERNEL("mov.u16 %h1, %tid.x; mov.u16 %h2, %tid.y; add.u16 %h1, %h1, %h2;\n"
-		"cvt.u32.u16 %r0, %h1; cvt.u32.u16 %r2, %ctaid.x; add.u32 %r0, %r0, %r2;"), want_tid},
+		"cvt.u32.u16 %r0, %h1; cvt.u32.u16 %r2, %ctaid.x; add.u32 %r0, %r0, %r2;"),
+		want_tid},
 	{HEAD KERNEL("mov.u32 %r2, %gridid; mov.u64 %d1, %gridid; cvt.u32.u64 %r3, %d1;\n"
 		"setp.eq.u32 %p1, %r2, %r3; selp.u32 %r0, 1, 0, %p1;"), want_one},
 	{HEAD TABLE KERNEL("mov.u64 %d1, table[5]; ld.global.u32 %r0, [%d1];"), want_nine},
@@ -202,7 +206,9 @@ static const struct program {
 	{HEAD TABLE KERNEL("cvta.global.u64 %d1, table[2]; ld.u32 %r2, [%d1].unified;\n"
 		"ld.global.u32 %r3, [table+4*3]; mad.lo.u32 %r0, %r2, 10, %r3;"), want_four_one},
 	{HEAD ".func (.param .b32 r) next(.param .b32 a)\n{\n	.reg .b32 %r;\n"
-		"	ld.param.b32 %r, [a]; add.u32 %r, %r, 1; st.param.b32 [r], %r;\n	ret;\n}\n"
+		"	ld.param.b32 %r, [a]; add.u32 %r, %r, 1; st.param.b32 [r], %r;\n"
+		"	ret;\n"
+		"}\n"
 		".func (.param .b32 r) same(.param .b32 a);\n.alias same, next;\n"
 		KERNEL("call (%r0), same, (%r1);"), want_next},
 	{HEAD KERNEL("T: .branchtargets N<3>, M;\nand.b32 %r2, %r1, 3; brx.idx %r2, T;\n"
@@ -216,7 +222,8 @@ static const struct program {
 		"or.b64 %d2, %d2, %d4; add.u64 %d3, %d3, 1; add.u32 %r2, %r2, 1;\n"
 		"setp.lt.u32 %p1, %r2, 8; @%p1 bra AGAIN;\n"
 		"setp.eq.u64 %p2, %d1, %d2; selp.u32 %r0, 1, 0, %p2;"), want_one},
-	{HEAD KERNEL("prefetch.global.L2::evict_last [%out]; prefetch.global.L2::evict_normal [%out];\n"
+	{HEAD KERNEL("prefetch.global.L2::evict_last [%out]; prefetch.global.L2::evict_normal "
+		"[%out];\n"
 		"mov.u32 %r0, %r1;"), want_tid},
 	{HEAD ".global .u32 g<3>;\n" KERNEL(".local .u32 l<2>, m; st.local.u32 [l0], %r1;\n"
 		"st.local.u32 [l1], 1; st.local.u32 [m], 5; ld.local.u32 %r2, [l0];\n"
@@ -227,7 +234,8 @@ static const struct program {
 	{HEAD KERNEL(".local .align 8 .b8 l[8]; mul.lo.u32 %r2, %r1, 3; or.b32 %r2, %r2, 0x100;\n"
 		"mov.b32 %f1, %r2; mov.b64 %d1, -1; st.local.b64 [l], %d1; st.local.b8 [l], %f1;\n"
 		"mov.b32 %f2, -1; ld.local.b8 %f2, [l]; mov.b32 %r0, %f2;"), want_byte},
-	{HEAD KERNEL(FLOAT_IN_64 ".local .align 8 .b8 l[8]; mov.b64 %d1, -1; st.local.b64 [l], %d1;\n"
+	{HEAD KERNEL(FLOAT_IN_64 ".local .align 8 .b8 l[8]; mov.b64 %d1, -1; st.local.b64 [l], "
+		"%d1;\n"
 		"cvt.rn.f32.u32 %f1, %r1; mov.b32 %r2, %f1; mov.b64 %d2, {%r2, 7};\n"
 		"st.local.f32 [l], %d2; ld.local.f32 %d3, [l]; mov.b64 {%r0, %r3}, %d3;\n"
 		"add.u32 %r0, %r0, %r3;"), want_bits},
@@ -243,19 +251,21 @@ static const struct program {
 	{HEAD DOUBLE KERNEL(ODD "@!%p1 call (%r0), twice, (%r1); @%p1 call (%r0), twice, (5);"),
 		want_guarded_call},
 	{HEAD DOUBLE KERNEL(ODD "mov.u32 %r0, 7; mov.u64 %d1, twice;\n"
-		"P: .callprototype (.param .b32 _) _ (.param .b32 _); @%p1 call (%r0), %d1, (%r1), P;"),
-		want_guarded_pointer},
+		"P: .callprototype (.param .b32 _) _ (.param .b32 _); @%p1 call (%r0), %d1, (%r1), "
+		"P;"), want_guarded_pointer},
 	{HEAD KERNEL(ODD "st.global.u32 [%out], 1; @%p1 ret; st.global.u32 [%out], 2;\n"
 		"setp.gt.u32 %p2, %r1, 9; @%p2 exit; mov.u32 %r0, 3;"), want_guarded_ret},
 	{HEAD KERNEL(ODD ".local .align 16 .b8 l[16]; st.local.v4.u32 [l], {%r1, 5, 6, 7};\n"
 		"mov.u32 %r2, 1; mov.u32 %r3, 1; mov.u32 %r4, 1; mov.u32 %r5, 1;\n"
-		"@%p1 ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [l]; @!%p1 ld.local.v2.u32 {_, %r5}, [l];\n"
+		"@%p1 ld.local.v4.u32 {%r2, %r3, %r4, %r5}, [l]; "
+		"@!%p1 ld.local.v2.u32 {_, %r5}, [l];\n"
 		"add.u32 %r0, %r2, %r3; add.u32 %r0, %r0, %r4; add.u32 %r0, %r0, %r5;"),
 		want_guarded_vectors},
 	{HEAD KERNEL(ODD ".local .u32 l; st.local.u32 [l], 0; @%p1 st.local.u32 [l], %r1;\n"
 		"@!%p1 st.local.u8 [l+1], 255; ld.local.u32 %r0, [l];"), want_guarded_stores},
 	{HEAD KERNEL(ODD ".shared .u32 s; setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.u32 [s], 0;\n"
-		"bar.sync 0; @%p1 atom.shared.add.u32 %r2, [s], %r1; @!%p1 red.shared.max.u32 [s], 0;\n"
+		"bar.sync 0; @%p1 atom.shared.add.u32 %r2, [s], %r1; "
+		"@!%p1 red.shared.max.u32 [s], 0;\n"
 		"bar.sync 0; ld.shared.u32 %r0, [s]; @!%p1 atom.shared.exch.b32 _, [s], %r0;"),
 		want_guarded_atomics},
 	{HEAD KERNEL("setp.lt.u32 %p1, %r1, 32; .shared .u32 s[64]; mov.u64 %d1, s;\n"
@@ -267,22 +277,27 @@ static const struct program {
 		"C: add.u32 %r0, %r0, 100;\nD: add.u32 %r0, %r0, 1000;\nE:"), want_guarded_table},
 	{HEAD KERNEL(ODD "@%p1 shfl.sync.idx.b32 %r0|%p3, %r1, 3, 31, 0xaaaaaaaa;\n"
 		"@!%p1 shfl.sync.bfly.b32 %r0, %r1, 2, 31, 0x55555555;"), want_guarded_shuffle},
-	{HEAD KERNEL(ODD "setp.gt.u32 %p2, %r1, 0; @%p1 vote.sync.ballot.b32 %r0, %p2, 0xaaaaaaaa;\n"
+	{HEAD KERNEL(ODD "setp.gt.u32 %p2, %r1, 0; @%p1 vote.sync.ballot.b32 %r0, %p2, "
+		"0xaaaaaaaa;\n"
 		"@!%p1 vote.sync.any.pred %p3, !%p2, 0x55555555; @!%p1 selp.u32 %r0, 1, 0, %p3;"),
 		want_guarded_vote},
 	{HEAD KERNEL(ODD "add.cc.u32 %r2, %r1, 0xffffffff; @%p1 add.cc.u32 %r2, %r1, 0;\n"
 		"addc.u32 %r0, 0, 0;"), want_guarded_carry},
 	{HEAD KERNEL(ODD "cvt.u16.u32 %h1, %r1; @%p1 mov.b32 %r0, {%h1, %h1};\n"
-		"mov.b32 {%h2, %h3}, %r0; @!%p1 mov.b32 {%h2, _}, 0x12345; mov.b32 %r0, {%h2, %h3};"),
+		"mov.b32 {%h2, %h3}, %r0; @!%p1 mov.b32 {%h2, _}, 0x12345; "
+		"mov.b32 %r0, {%h2, %h3};"),
 		want_guarded_pack},
 	{HEAD KERNEL(ODD "@%p1 redux.sync.add.u32 %r0, %r1, 0xaaaaaaaa;\n"
 		"@!%p1 redux.sync.max.s32 %r0, %r1, 0x55555555;"), want_guarded_redux},
 	{HEAD KERNEL(ODD "setp.eq.u32 %p2, %r1, %r1; setp.ne.u32 %p3, %r1, %r1;\n"
-		"@%p1 setp.lt.and.u32 %p2|%p3, %r1, 20, %p1; @!%p1 setp.gt.xor.s32 %p3|%p2, %r1, 30, !%p1;\n"
+		"@%p1 setp.lt.and.u32 %p2|%p3, %r1, 20, %p1; "
+		"@!%p1 setp.gt.xor.s32 %p3|%p2, %r1, 30, !%p1;\n"
 		"selp.u32 %r0, 1, 0, %p2; selp.u32 %r2, 2, 0, %p3; add.u32 %r0, %r0, %r2;"),
 		want_guarded_compare},
-	{HEAD KERNEL("setp.gt.u32 %p1, %r1, 1000; @%p1 trap; @%p1 brkpt; @%p1 exit; @%p1 nanosleep.u32 9;\n"
-		"@%p1 fence.acq_rel.gpu; @%p1 prefetch.global.L2 [%out]; mov.u32 %r0, %r1;"), want_tid},
+	{HEAD KERNEL("setp.gt.u32 %p1, %r1, 1000; @%p1 trap; @%p1 brkpt; @%p1 exit; @%p1 "
+		"nanosleep.u32 9;\n"
+		"@%p1 fence.acq_rel.gpu; @%p1 prefetch.global.L2 [%out]; mov.u32 %r0, %r1;"),
+		want_tid},
 };
 
 /* A float in a register of 64 bits, of which GPUs leave the upper half as it was. */

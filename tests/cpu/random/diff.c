@@ -310,7 +310,8 @@ static unsigned find_features(void)
 	unsigned features = 0;
 	struct gen_arg r = {.kind = GEN_REG, .bank = GEN_R};
 	for (size_t i = 0; i < countof(needs); i++) {
-		struct gen_inst inst = {.kind = needs[i].kind, .op = needs[i].op, .label = 1, .dst = {r},
+		struct gen_inst inst = {.kind = needs[i].kind, .op = needs[i].op, .label = 1,
+			.dst = {r},
 			.src = {r, r, r, {.kind = GEN_IMM}}};
 		inst.src[1].bank = needs[i].bank;
 		inst.dst[0].bank = needs[i].bank == GEN_F ? GEN_F : GEN_R;

@@ -17,7 +17,8 @@ struct diff {
 	struct gen_options options;
 	bool ops[512];
 	unsigned long refused; /* programs that other drivers than ours do not load */
-	bool lost;             /* a kernel has failed: another driver than ours runs nothing any more */
+	bool lost;             /* a kernel has failed: another driver than ours runs nothing any
+	                          more */
 	int text_fd;           /* a file for the PTX of the program at hand; -1: nobody wants it */
 	struct str report;     /* of the first program that fails */
 };

@@ -129,9 +129,9 @@ static struct gen_arg pick_constant(struct gen *g, enum gen_bank bank)
 	return gen_imm(bank, any & UINT64_MAX >> (64 - gen_bits[bank]));
 }
 
-/* ptxas leaves what it likes in the upper half of a register with a comparison of halves, and takes it for
- * zeros.  It takes a bfe of 32 bits for one result of all threads if only its source is the same in all,
- * wherever they look in it. */
+/* ptxas leaves what it likes in the upper half of a register with a comparison of halves, and takes
+ * it for zeros.  It takes a bfe of 32 bits for one result of all threads if only its source is the
+ * same in all, wherever they look in it. */
 static bool is_trap(const char *ptx)
 {
 	return strcmp(ptx, "bfe.u32") == 0 || strcmp(ptx, "bfe.s32") == 0
@@ -706,7 +706,8 @@ static void add_func(struct gen *g, unsigned index)
 	init_registers(g);
 	uint64_t recursive = gen_below(g, 3);
 	if (!(g->program->features & GEN_HAS_TRAPS)) {
-		recursive = 0; /* after which ptxas takes a warp for together that is not; or crashes */
+		recursive = 0; /* after which ptxas takes a warp for together that is not; or
+		                  crashes */
 	}
 	if (recursive == 1) {
 		gen_recursion(g);

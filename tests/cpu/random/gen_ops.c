@@ -269,8 +269,8 @@ static uint64_t flushed(uint64_t a)
 	return fpclassify(f(a)) == FP_SUBNORMAL ? a & 0x80000000 : a;
 }
 
-/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up to
- * a normal number. */
+/* Flushed if it is too small for 24 bits: of a subnormal's fewer bits it may have been rounded up
+ * to a normal number. */
 static float flushed_fma(float a, float b, float c)
 {
 	float value = fmaf(a, b, c);

@@ -498,7 +498,8 @@ static void print_call(struct print *p, const struct gen_inst *inst)
 	if (inst->src[2].kind == GEN_REG) {
 		str_addf(p->out, "\tmov.b64 %%xd0, f%u;\n\tmov.b64 %%xd1, f%u;\n"
 			"\tselp.b64 %%xd0, %%xd0, %%xd1, %%p%u;\n"
-			"\tproto: .callprototype (.param .%s _) _ (.param .b32 _, .param .b64 _);\n",
+			"\tproto: .callprototype (.param .%s _) _ (.param .b32 _, "
+			".param .b64 _);\n",
 			inst->op, inst->label, inst->src[2].reg, type);
 	}
 	print_guard(p, inst);

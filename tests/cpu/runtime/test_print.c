@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/device_printf.c against printf of the C library, with the same values: every conversion
- * with random flags, widths, precisions and sizes, and what is special in kernels.
+ * src/cpu/runtime/device_printf.c against printf of the C library, with the same values: every
+ * conversion with random flags, widths, precisions and sizes, and what is special in kernels.
  */
 #include "base/common.h"
 
@@ -66,7 +66,8 @@ static void expect(const char *format, int count, const char *want)
 
 static uint64_t random_bits(void)
 {
-	uint64_t bits = (uint64_t)random_below(1 << 24) << 40 ^ (uint64_t)random_below(1 << 24) << 20
+	uint64_t bits = (uint64_t)random_below(1 << 24) << 40 ^ (uint64_t)random_below(1 << 24)
+		<< 20
 		^ random_below(1 << 24);
 	return bits >> random_below(64);
 }
@@ -158,7 +159,8 @@ static void try_real(const char *head, const int *stars, int count)
 	if (random_below(2)) {
 		value = values[random_below(countof(values))];
 	}
-	snprintf(format, sizeof(format), "[%s%c]", head, letters[random_below(sizeof(letters) - 1)]);
+	snprintf(format, sizeof(format), "[%s%c]", head,
+		letters[random_below(sizeof(letters) - 1)]);
 	push(&value, 8);
 	HOST(value);
 	expect(format, count + 1, want);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/cpu/runtime/texture_fetch.c and surface.c against a second implementation of the formulas of the
- * CUDA C programming guide: in f64, and with address modes that act on coordinates, not on indices.
+ * src/cpu/runtime/texture_fetch.c and surface.c against a second implementation of the formulas of
+ * the CUDA C programming guide: in f64, and with address modes that act on coordinates, not on
+ * indices.
  */
 #include "base/common.h"
 
@@ -107,7 +108,8 @@ static double texel_at(int x, int y, int z)
 	return x < 0 || y < 0 || z < 0 ? (double)outside : (double)texels[z][y][x];
 }
 
-/* GPUs round the weights of all texels, once for each dimension, so that all are 256 together: *slack. */
+/* GPUs round the weights of all texels, once for each dimension, so that all are 256 together:
+ * *slack. */
 static double reference(const struct texture *t, const float at[3], unsigned dimensions,
 	double *slack)
 {
@@ -444,7 +446,8 @@ static const struct level_row {
 	{false, -1, 0, 9, 1.4f, 0},  {false, 0, 2, 9, 0, 2},     {false, 0, 0, 1, 3, 1},
 	{true, 0, 0, 9, .25f, .25},  {true, 0, 0, 9, 2.75f, 2.75}, {true, 0, 0, 9, 3.5f, 3},
 	{true, .5f, 0, 9, 1, 1.5},   {true, 0, 1.25f, 9, 0, 1.25}, {true, 0, 0, 0, 2, 0},
-	{true, 0, 0, 9, NAN, 0},     {true, 0, 0, 9, INFINITY, 3}, {true, 0, 0, 9, 3.f / 512, 1 / 256.},
+	{true, 0, 0, 9, NAN, 0},     {true, 0, 0, 9, INFINITY, 3},
+	{true, 0, 0, 9, 3.f / 512, 1 / 256.},
 	{true, .3f, 0, 9, .44083333f, 188 / 256.}, {true, 0, 3, 1, 0, 3},
 };
 
@@ -524,7 +527,8 @@ END_TEST
 START_TEST(clamping_keeps_the_alignment)
 {
 	uint32_t data[4] = {1, 2, 3, 4};
-	const struct surface s = {{TEXEL_UINT, 32, 1, false}, {(uint8_t *)data, 3, 1, 1, 16, 16}, 0};
+	const struct surface s = {{TEXEL_UINT, 32, 1, false}, {(uint8_t *)data, 3, 1, 1, 16, 16},
+		0};
 	struct surface_request r = {.op = SURFACE_LOAD, .bounds = SURFACE_CLAMP, .size = 4,
 		.count = 2, .at = {800}};
 	ck_assert_int_eq(surface_access(&s, &r), SURFACE_DONE);
@@ -547,7 +551,8 @@ static const struct store_row {
 	{{TEXEL_UINT, 16, 1, false}, 0, 70000, 65535}, {{TEXEL_UINT, 32, 1, false}, 0, ~0u, ~0u},
 	{{TEXEL_SINT, 8, 1, false}, 0, -3u, 0xfd},     {{TEXEL_SINT, 8, 1, false}, 0, -300u, 0x80},
 	{{TEXEL_SINT, 16, 1, false}, 0, 40000, 32767}, {{TEXEL_SINT, 32, 1, false}, 0, -5u, -5u},
-	{{TEXEL_FLOAT, 16, 1, false}, -2, 0, 0xc000},  {{TEXEL_FLOAT, 32, 1, false}, 1, 0, 0x3f800000},
+	{{TEXEL_FLOAT, 16, 1, false}, -2, 0, 0xc000},
+	{{TEXEL_FLOAT, 32, 1, false}, 1, 0, 0x3f800000},
 	{{TEXEL_UINT, 8, 1, true}, .5f, 0, 128},       {{TEXEL_UINT, 8, 1, true}, 2, 0, 255},
 	{{TEXEL_UINT, 16, 1, true}, -1, 0, 0},         {{TEXEL_SINT, 8, 1, true}, -1, 0, 0x81},
 	{{TEXEL_SINT, 16, 1, true}, -9, 0, 0x8001},    {{TEXEL_SINT, 8, 1, true}, NAN, 0, 0},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that a GPU took, bit for bit.  tests/data/textures/samples has a line for each: what the
- * texture is, the seed of its texels, the coordinates (with the layer or the level behind them), and
- * the bits that tex gave.  docs/cpu-device.md says which GPU it was.
+ * texture is, the seed of its texels, the coordinates (with the layer or the level behind them),
+ * and the bits that tex gave.  docs/cpu-device.md says which GPU it was.
  */
 #include "base/common.h"
 
@@ -131,10 +131,11 @@ static struct texture make_texture(const struct sample *s, const struct shape *s
 		const uint32_t width = shape->width >> i, height = shape->levels > 1
 			? shape->height >> i : shape->height;
 		const size_t pitch = width * texel_size(&t.format);
-		t.levels[i] = (struct image){(uint8_t *)data[i], width, height, shape->slices, pitch,
-			pitch * height};
+		t.levels[i] = (struct image){(uint8_t *)data[i], width, height, shape->slices,
+			pitch, pitch * height};
 		fill_texels((uint8_t *)data[i], &t.format, (size_t)shape->width * shape->height
-			* shape->slices * s->channels, shape->levels > 1 ? s->seed * 10 + i : s->seed);
+			* shape->slices * s->channels, shape->levels > 1 ? s->seed * 10 + i
+			: s->seed);
 	}
 	return t;
 }
@@ -160,8 +161,8 @@ START_TEST(samples_are_those_of_a_gpu)
 		}
 		texture_read(&t, &r, out);
 		for (unsigned c = 0; c < s.channels; c++) {
-			ck_assert_msg(out[c] == s.out[c], "channel %u is %08x here, in line %d: %s", c,
-				out[c], i + 1, samples[i]);
+			ck_assert_msg(out[c] == s.out[c], "channel %u is %08x here, in line %d: %s",
+				c, out[c], i + 1, samples[i]);
 		}
 	}
 }

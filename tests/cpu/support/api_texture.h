@@ -134,7 +134,8 @@ static inline CUfunction instruction_kernel(const char *instruction)
 		".reg .pred %%p<5>; .reg .b16 %%h<5>; .reg .b32 %%r<20>; .reg .f32 %%f<9>;\n"
 		".reg .b64 %%rd<9>;\n"
 		"ld.param.u64 %%rd1, [t];\nld.param.u64 %%rd2, [in];\nld.param.u64 %%rd3, [out];\n"
-		"mov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%rd4, %%r0, 32;\nadd.u64 %%rd2, %%rd2, %%rd4;\n"
+		"mov.u32 %%r0, %%tid.x;\nmul.wide.u32 %%rd4, %%r0, 32;\n"
+		"add.u64 %%rd2, %%rd2, %%rd4;\n"
 		"mul.wide.u32 %%rd4, %%r0, 16;\nadd.u64 %%rd3, %%rd3, %%rd4;\n"
 		"mov.u32 %%r11, 0;\nmov.u32 %%r12, 0;\nmov.u32 %%r13, 0;\nmov.u32 %%r14, 0;\n");
 	for (int i = 0; i < 8; i++) {

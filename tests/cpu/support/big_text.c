@@ -116,8 +116,8 @@ void big_parse(struct ptx_module *out, const char *ptx, size_t size)
 	ck_assert_msg(parse_module(out, ptx, size, &diag), "%d: %s", diag.line, diag.message);
 }
 
-/* What NVRTC makes of the sources in tests/data/cuda, as far as the parser takes it: the sum of what `count`
- * says of each; *files: how many there are. */
+/* What NVRTC makes of the sources in tests/data/cuda, as far as the parser takes it: the sum of
+ * what `count` says of each; *files: how many there are. */
 size_t big_sum_of_files(size_t (*count)(const char *ptx, size_t size), size_t *files)
 {
 	glob_t found = {.gl_pathc = 0};

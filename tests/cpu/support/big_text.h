@@ -29,8 +29,8 @@ bool big_is_known(const char *ptx);
 /* A module that is good; a function of it, as text. */
 void big_parse(struct ptx_module *out, const char *ptx, size_t size);
 void big_tell(struct str *out, const struct ptx_func *func);
-/* What NVRTC makes of the sources in tests/data/cuda, as far as the parser takes it: the sum of what `count`
- * says of each; *files: how many there are. */
+/* What NVRTC makes of the sources in tests/data/cuda, as far as the parser takes it: the sum of
+ * what `count` says of each; *files: how many there are. */
 size_t big_sum_of_files(size_t (*count)(const char *ptx, size_t size), size_t *files);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef BOTH_SHAPES_H
 #define BOTH_SHAPES_H
 
-/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs.  A usual
- * run tries each DEVICE_TEST in one of the two; see support_is_way_tried(). */
+/* Tests of kernels that we generate: on every device, in the form for the CPU and that for GPUs.  A
+ * usual run tries each DEVICE_TEST in one of the two; see support_is_way_tried(). */
 #include "lib/core/memory.h"
 #include "support/suite.h"
 #include "support/support.h"
@@ -16,7 +16,8 @@ static inline int both_shapes_count(void)
 	return 2 * support_device_count();
 }
 
-/* Whether round `k` of `of` is tried in the form that a DEVICE_TEST tries, as support_is_tried() says. */
+/* Whether round `k` of `of` is tried in the form that a DEVICE_TEST tries, as support_is_tried()
+ * says. */
 static inline bool both_shapes_try(size_t k, size_t of, int usual, int brief)
 {
 	return support_is_tried((int)k, (int)of, usual, brief);

@@ -44,7 +44,8 @@ static CUresult launch(const struct jit_kernel *kernel, const struct ptx_func *f
 	struct launch_request request = {
 		.name = "k", .code = &code, .local_size = func->local_size,
 		.params = (const uint8_t *)params,
-		.grid = {grid.size[0], grid.size[1], grid.size[2]}, .block = {block[0], block[1], 1},
+		.grid = {grid.size[0], grid.size[1], grid.size[2]},
+		.block = {block[0], block[1], 1},
 		.static_shared = (uint32_t)func->shared_size
 	};
 	return launch_run(launcher, &request, &grid.failure);

@@ -32,7 +32,8 @@ static inline void grid_add_text(struct str *text, const char *declarations, con
 		".reg .b16 %%h<9>; .reg .f64 %%fd<30>;\n"
 		"ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x;\n%s"
 		"mad.wide.u32 %%rd9, %%r0, %d, %%rd0;\n%s\nret;\n}\n", declarations,
-		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, %r0;\n"
+		grid.row ? "mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r0, %r1, %r2, "
+		"%r0;\n"
 			: "", GRID_WORDS * 4, body);
 }
 

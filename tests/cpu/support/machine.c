@@ -50,7 +50,8 @@ void machine_compile(const char *name)
 			continue;
 		}
 		bool ok = ssa_prepare(&m->module, func, &m->diag)
-			&& jit_compile(&m->kernel, m->jit, func, BLOCK_CLASS_ANY, JIT_TIER_BEST, &m->diag);
+			&& jit_compile(&m->kernel, m->jit, func, BLOCK_CLASS_ANY, JIT_TIER_BEST,
+				&m->diag);
 		ck_assert_msg(ok, "%s: %d: %s", name, m->diag.line, m->diag.message);
 		ck_assert_uint_le(m->kernel.frame_size, sizeof(m->frame[0]));
 		return;

@@ -279,7 +279,8 @@ DEVICE_TEST(a_view_beyond_the_buffer_is_refused)
 	for (size_t k = 0; k < countof(bad); k++) {
 		kz_status st = kz_array_view(&view, array, KZ_SHAPE(bad[k].count), &bad[k].stride,
 			bad[k].offset, &err);
-		fails(st, KZ_RANGE, "expected a view within bytes 0 to 96 of the array, got shape ");
+		fails(st, KZ_RANGE,
+			"expected a view within bytes 0 to 96 of the array, got shape ");
 		ck_assert_ptr_null(view);
 	}
 	ok(kz_array_view(&row, array, KZ_SHAPE(6), NULL, 24, &err));
@@ -292,12 +293,15 @@ DEVICE_TEST(a_view_beyond_the_buffer_is_refused)
 	fails(kz_array_view(&view, row, KZ_SHAPE(-6), NULL, 0, &err), KZ_INVALID, "extent 0");
 	fails(kz_array_view(&view, row, KZ_SHAPE(6), NULL, INT64_MAX, &err), KZ_RANGE, "overflows");
 	/* The strides of these are beyond 64 bits. */
-	fails(kz_array_view(&view, row, KZ_SHAPE(2, INT64_MAX / 2, 3), NULL, 0, &err), KZ_RANGE, "shape (2, ");
-	fails(kz_array_view(&view, row, KZ_SHAPE(0, INT64_MAX / 2, 9), NULL, 0, &err), KZ_RANGE, "shape (0, ");
+	fails(kz_array_view(&view, row, KZ_SHAPE(2, INT64_MAX / 2, 3), NULL, 0, &err), KZ_RANGE,
+		"shape (2, ");
+	fails(kz_array_view(&view, row, KZ_SHAPE(0, INT64_MAX / 2, 9), NULL, 0, &err), KZ_RANGE,
+		"shape (0, ");
 	release_arrays(row, array);
 }
 
-/* Views of 24 int32 at byte 48, and whether no two elements share a byte: by looking at each pair. */
+/* Views of 24 int32 at byte 48, and whether no two elements share a byte: by looking at each
+ * pair. */
 static const struct {
 	kz_shape shape;
 	int64_t strides[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/lib/array/copy_3d.c: boxes between host memory, buffers and CUDA arrays, against a loop over bytes;
- * pitched memory and fills of rows; two devices of the stub.
+ * src/lib/array/copy_3d.c: boxes between host memory, buffers and CUDA arrays, against a loop over
+ * bytes; pitched memory and fills of rows; two devices of the stub.
  */
 #include "base/common.h"
 
@@ -46,7 +46,8 @@ static void place_box(struct linear *l, const kz_copy_3d_options *box, kz_device
 		s->x = s->y = s->pitch = s->rows = 0;
 	}
 	int64_t pitch = s->pitch ? s->pitch : box->width, rows = s->rows ? s->rows : box->height;
-	l->size = s->offset + ((s->z + box->depth - 1) * rows + s->y + box->height - 1) * pitch + s->x
+	l->size = s->offset + ((s->z + box->depth - 1) * rows + s->y + box->height - 1) * pitch
+		+ s->x
 		+ box->width + (up_to(1) ? up_to(20) : 0);
 	ck_assert_int_le(l->size, (int64_t)sizeof(l->bytes));
 	fill_bytes(l->bytes, l->size);
@@ -61,14 +62,16 @@ static void place_box(struct linear *l, const kz_copy_3d_options *box, kz_device
 	}
 }
 
-static char *byte_at(struct linear *l, const kz_copy_3d_options *box, int64_t x, int64_t y, int64_t z)
+static char *byte_at(struct linear *l, const kz_copy_3d_options *box, int64_t x, int64_t y,
+	int64_t z)
 {
 	const kz_copy_side *s = &l->side;
 	int64_t pitch = s->pitch ? s->pitch : box->width, rows = s->rows ? s->rows : box->height;
 	return &l->bytes[s->offset + ((s->z + z) * rows + s->y + y) * pitch + s->x + x];
 }
 
-/* Copy a box; `stream` NULL: by the plain form.  The target has what a loop over bytes makes of it. */
+/* Copy a box; `stream` NULL: by the plain form.  The target has what a loop over bytes makes of
+ * it. */
 static void copy_any(kz_device *to_device, kz_device *from_device, kz_stream *stream)
 {
 	static struct linear to, from;
@@ -122,7 +125,8 @@ DEVICE_TEST(a_box_on_the_host_leaves_what_is_beside_it)
 	kz_copy_3d_options box = KZ_COPY_3D_OPTIONS_INIT;
 	memset(host, '.', sizeof(host));
 	ok(kz_copy_htod(buffer, 0, "abcdef", 6, &err));
-	box.to = (kz_copy_side){.host = host, .host_size = sizeof(host), .pitch = 8, .x = 2, .y = 1};
+	box.to = (kz_copy_side){.host = host, .host_size = sizeof(host), .pitch = 8, .x = 2,
+		.y = 1};
 	box.from.buffer = buffer;
 	box.width = 3;
 	box.height = 2;
@@ -142,7 +146,8 @@ DEVICE_TEST(one_byte_more_than_there_is_is_refused)
 		kz_copy_3d_options box = KZ_COPY_3D_OPTIONS_INIT;
 		kz_copy_side *side = i % 2 ? &box.to : &box.from;
 		(i % 2 ? &box.from : &box.to)->buffer = buffer;
-		*side = (kz_copy_side){.x = X, .y = Y, .z = Z, .offset = 7, .pitch = PITCH, .rows = ROWS};
+		*side = (kz_copy_side){.x = X, .y = Y, .z = Z, .offset = 7, .pitch = PITCH,
+			.rows = ROWS};
 		side->buffer = i < 2 ? tight : NULL;
 		side->host = i < 2 ? NULL : host;
 		side->host_size = i < 2 ? 0 : SIZE;
@@ -150,19 +155,21 @@ DEVICE_TEST(one_byte_more_than_there_is_is_refused)
 		box.height = H;
 		box.depth = D;
 		ok(kz_copy_3d(&box, &err));
-		int64_t *const numbers[] = {&side->x, &side->y, &side->z, &side->offset, &side->pitch,
-			&side->rows, &box.width, &box.height, &box.depth};
+		int64_t *const numbers[] = {&side->x, &side->y, &side->z, &side->offset,
+			&side->pitch, &side->rows, &box.width, &box.height, &box.depth};
 		for (size_t k = 0; k < countof(numbers); k++) {
 			int64_t old = *numbers[k];
 			for (int step = 0; step < 2; step++) {
 				*numbers[k] = step ? INT64_MAX : old + 1;
 				kz_status st = kz_copy_3d(&box, &err);
-				ck_assert_msg(st == KZ_RANGE || st == KZ_INVALID, "%zu: %d", k, (int)st);
+				ck_assert_msg(st == KZ_RANGE || st == KZ_INVALID, "%zu: %d", k,
+					(int)st);
 				ck_assert_int_eq(err.status, st);
 				kz_error_clear(&err);
 			}
 			*numbers[k] = -1;
-			fails(kz_copy_3d(&box, &err), KZ_INVALID, k < 6 ? "at least 0, got" : "0 bytes or more");
+			fails(kz_copy_3d(&box, &err), KZ_INVALID,
+				k < 6 ? "at least 0, got" : "0 bytes or more");
 			*numbers[k] = old;
 		}
 		ok(kz_copy_3d(&box, &err));
@@ -187,20 +194,23 @@ DEVICE_TEST(what_is_no_copy_is_told)
 	box.from = (kz_copy_side){.host = host, .host_size = 64};
 	fails(kz_copy_3d(&box, &err), KZ_INVALID, "got both on the host");
 	box.from.host_size = 7;
-	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': the box ends at byte 8 of host memory of 7 bytes");
+	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': the box ends at byte 8 of host memory of "
+		"7 bytes");
 	box.from = (kz_copy_side){.buffer = buffer, .level = 1};
 	fails(kz_copy_3d(&box, &err), KZ_INVALID, "'from': a buffer has no level 1");
 	box.from.level = 0;
 	box.from.x = 60;
-	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': the box ends at byte 68 of a buffer of 64 bytes");
+	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': the box ends at byte 68 of a buffer of 64 "
+		"bytes");
 	box.from.pitch = 62;
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected rows within their pitch of 62 bytes, got 8 "
-		"from x = 60 on");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected rows within their pitch of 62 bytes, "
+		"got 8 from x = 60 on");
 	box.from = (kz_copy_side){.buffer = buffer, .x = 2};
 	box.height = 2;
 	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected rows within their pitch of 8 bytes");
 	box.from = (kz_copy_side){.buffer = buffer, .y = 2, .rows = 3};
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected slices of at most 3 rows, got 2 from y = 2");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "expected slices of at most 3 rows, got 2 from y "
+		"= 2");
 	fails(kz_copy_3d_on(&box, NULL, &err), KZ_INVALID, "expected slices");
 	box.from = (kz_copy_side){.buffer = buffer};
 	fails(kz_copy_3d_on(&box, NULL, &err), KZ_INVALID, "expected a stream, got NULL");
@@ -296,7 +306,8 @@ DEVICE_TEST(boxes_are_in_the_order_of_the_calls)
 		ok(kz_pinned_create(&pinned, dev, PITCH * HEIGHT, &err));
 		memset(kz_pinned_pointer(pinned), 'a' + i, PITCH * HEIGHT);
 		box.to = (kz_copy_side){.buffer = buffer, .pitch = PITCH, .x = i};
-		box.from = (kz_copy_side){.host = kz_pinned_pointer(pinned), .host_size = PITCH * HEIGHT};
+		box.from = (kz_copy_side){.host = kz_pinned_pointer(pinned),
+			.host_size = PITCH * HEIGHT};
 		box.width = PITCH - i;
 		box.height = HEIGHT;
 		ok(kz_copy_3d_on(&box, streams[i % 2], &err));
@@ -326,12 +337,15 @@ DEVICE_TEST(pitched_memory_has_rows_that_are_aligned)
 	ok(kz_buffer_create_pitched(&buffer, &pitch, dev, 0, 3, &err));
 	ck_assert(pitch == 0 && kz_buffer_size(buffer) == 0);
 	kz_buffer_release(buffer);
-	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, -1, 3, &err), KZ_INVALID, "got 3 rows of -1 bytes");
-	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, INT64_MAX, 1, &err), KZ_RANGE, "overflow 64 bits");
+	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, -1, 3, &err), KZ_INVALID,
+		"got 3 rows of -1 bytes");
+	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, INT64_MAX, 1, &err), KZ_RANGE,
+		"overflow 64 bits");
 	fails(kz_buffer_create_pitched(&buffer, &pitch, dev, 513, INT64_MAX / 1000, &err), KZ_RANGE,
 		"overflow 64 bits");
 	ck_assert(!buffer && pitch == 0);
-	fails(kz_buffer_create_pitched(&buffer, NULL, dev, 8, 8, &err), KZ_INVALID, "for the pitch");
+	fails(kz_buffer_create_pitched(&buffer, NULL, dev, 8, 8, &err), KZ_INVALID,
+		"for the pitch");
 	fails(kz_buffer_create_pitched(&buffer, &pitch, NULL, 8, 8, &err), KZ_INVALID, "a device");
 }
 
@@ -350,9 +364,11 @@ DEVICE_TEST(rows_are_filled_with_a_pattern)
 		}
 		fill_bytes(want, SIZE);
 		ok(kz_copy_htod(buffer, 0, want, SIZE, &err));
-		ok(kz_fill_2d(buffer, offset, pitch, width, height, pattern, pattern_size, NULL, &err));
+		ok(kz_fill_2d(buffer, offset, pitch, width, height, pattern, pattern_size, NULL,
+			&err));
 		for (int64_t k = 0; k < width * height; k++) {
-			want[offset + k / width * pitch + k % width] = pattern[k % width % pattern_size];
+			want[offset + k / width * pitch + k % width] =
+				pattern[k % width % pattern_size];
 		}
 		ok(kz_copy_dtoh(got, SIZE, buffer, 0, &err));
 		ck_assert_mem_eq(got, want, SIZE);
@@ -364,16 +380,20 @@ DEVICE_TEST(rows_outside_of_the_buffer_are_not_filled)
 {
 	kz_buffer *buffer = create_buffer(100);
 	ok(kz_fill_2d(buffer, 4, 32, 32, 3, "abcd", 4, NULL, &err));
-	fails(kz_fill_2d(buffer, 5, 32, 32, 3, "abcd", 4, NULL, &err), KZ_RANGE, "96 bytes from offset 5");
+	fails(kz_fill_2d(buffer, 5, 32, 32, 3, "abcd", 4, NULL, &err), KZ_RANGE,
+		"96 bytes from offset 5");
 	fails(kz_fill_2d(buffer, -1, 32, 32, 1, "abcd", 4, NULL, &err), KZ_RANGE, "from offset -1");
 	fails(kz_fill_2d(buffer, 0, 31, 32, 1, "abcd", 4, NULL, &err), KZ_INVALID, "pitch 31");
 	fails(kz_fill_2d(buffer, 0, 32, 30, 1, "abcd", 4, NULL, &err), KZ_INVALID, "width 30");
 	fails(kz_fill_2d(buffer, 0, 32, 32, -1, "abcd", 4, NULL, &err), KZ_INVALID, "height -1");
 	fails(kz_fill_2d(buffer, 0, 32, -4, 1, "abcd", 4, NULL, &err), KZ_INVALID, "width -4");
-	fails(kz_fill_2d(buffer, 0, INT64_MAX, 4, 3, "abcd", 4, NULL, &err), KZ_RANGE, "overflow 64 bits");
+	fails(kz_fill_2d(buffer, 0, INT64_MAX, 4, 3, "abcd", 4, NULL, &err), KZ_RANGE,
+		"overflow 64 bits");
 	fails(kz_fill_2d(buffer, 0, 32, 32, 1, "abc", 3, NULL, &err), KZ_INVALID, "got 3");
-	fails(kz_fill_2d(buffer, 0, 32, 32, 1, NULL, 4, NULL, &err), KZ_INVALID, "expected a pattern");
-	fails(kz_fill_2d(NULL, 0, 32, 32, 1, "abcd", 4, NULL, &err), KZ_INVALID, "expected a buffer");
+	fails(kz_fill_2d(buffer, 0, 32, 32, 1, NULL, 4, NULL, &err), KZ_INVALID,
+		"expected a pattern");
+	fails(kz_fill_2d(NULL, 0, 32, 32, 1, "abcd", 4, NULL, &err), KZ_INVALID,
+		"expected a buffer");
 	kz_buffer_release(buffer);
 }
 
@@ -500,8 +520,8 @@ KERNEL_TEST(a_level_of_a_mipmap_is_a_side)
 	ok(kz_copy_3d(&box, &err));
 	ck_assert_mem_eq(got, ((float[]){26, 27, 30, 31}), 16);
 	box.from.y = 7;
-	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': 8 bytes by 2 by 1 at (8, 7, 0) of a CUDA array "
-		"that has 16 by 8 by 1");
+	fails(kz_copy_3d(&box, &err), KZ_RANGE, "'from': 8 bytes by 2 by 1 at (8, 7, 0) of a CUDA "
+		"array that has 16 by 8 by 1");
 	box.from.level = 3;
 	fails(kz_copy_3d(&box, &err), KZ_RANGE, "level 3 of a CUDA array of 3 levels");
 	box.from.level = -1;
@@ -518,12 +538,14 @@ KERNEL_TEST(what_is_no_part_of_a_cuda_array_is_told)
 	box.to = (kz_copy_side){.texels = texels};
 	box.from = (kz_copy_side){.host = host, .host_size = 48};
 	box.width = 12;
-	fails(kz_copy_3d(&box, &err), KZ_INVALID, "'to': expected whole texels of 8 bytes, got 12 bytes");
+	fails(kz_copy_3d(&box, &err), KZ_INVALID, "'to': expected whole texels of 8 bytes, got 12 "
+		"bytes");
 	box.width = 8;
 	box.to.x = 4;
 	fails(kz_copy_3d(&box, &err), KZ_INVALID, "from x = 4 on");
 	box.to = (kz_copy_side){.texels = texels, .x = 48};
-	fails(kz_copy_3d(&box, &err), KZ_RANGE, "at (48, 0, 0) of a CUDA array that has 48 by 5 by 1");
+	fails(kz_copy_3d(&box, &err), KZ_RANGE, "at (48, 0, 0) of a CUDA array that has 48 by 5 by "
+		"1");
 	box.to = (kz_copy_side){.texels = texels, .z = 1};
 	fails(kz_copy_3d(&box, &err), KZ_RANGE, "at (0, 0, 1)");
 	box.to = (kz_copy_side){.texels = texels, .y = INT64_MAX};
@@ -604,7 +626,8 @@ KERNEL_TEST(copies_and_fills_of_boxes_are_captured)
 		ok(kz_exec_launch(exec, stream, &err));
 		ok(kz_stream_synchronize(stream, &err));
 		for (int i = 0; i < 24; i++) {
-			ck_assert_int_eq(out[i / 6][i % 6], i % 6 == 2 || i % 6 == 3 ? '#' : 'a' + round);
+			ck_assert_int_eq(out[i / 6][i % 6],
+				i % 6 == 2 || i % 6 == 3 ? '#' : 'a' + round);
 		}
 	}
 	kz_exec_release(exec);
@@ -656,7 +679,8 @@ TWO_TEST(a_copy_between_devices_is_not_captured)
 	ok(kz_graph_begin(stream, NULL, &err));
 	fails(kz_copy_dtod_on(here, 0, there, 0, 8, stream, &err), KZ_STATE,
 		"kz_copy_dtod_on: a stream of cuda:0 captures");
-	fails(kz_copy_3d_on(&box, stream, &err), KZ_STATE, "kz_copy_3d_on: a stream of cuda:0 captures");
+	fails(kz_copy_3d_on(&box, stream, &err), KZ_STATE, "kz_copy_3d_on: a stream of cuda:0 "
+		"captures");
 	ok(kz_graph_end(&graph, stream, &err));
 	kz_graph_release(graph);
 	ok(kz_copy_3d_on(&box, stream, &err));
@@ -697,8 +721,8 @@ SUITE(copy_3d)
 		pinned_memory_stays_until_a_box_is_copied,
 		cuda_arrays_are_copied_in_a_stream, copies_and_fills_of_boxes_are_captured);
 	tc = suite_add_case(s, "stub");
-	tcase_add_tests(tc, 1, aligned_rows_are_one_call_of_the_driver, boxes_arrive_on_another_device,
-		a_copy_between_devices_is_not_captured,
+	tcase_add_tests(tc, 1, aligned_rows_are_one_call_of_the_driver,
+		boxes_arrive_on_another_device, a_copy_between_devices_is_not_captured,
 		a_failing_copy_between_devices_leaves_both_usable);
 	return s;
 }

@@ -324,7 +324,8 @@ DEVICE_TEST(a_tensor_that_contradicts_itself_is_refused_and_stays)
 		if (bad[k].device) {
 			tensor.dl_tensor.device.device_type = bad[k].device;
 		}
-		fails(kz_dlpack_import_take(&array, dev, &tensor, &err), bad[k].status, bad[k].text);
+		fails(kz_dlpack_import_take(&array, dev, &tensor, &err), bad[k].status,
+			bad[k].text);
 		ck_assert_ptr_null(array);
 	}
 	ck_assert_int_eq(deleted, 0);

@@ -147,7 +147,8 @@ DEVICE_TEST(what_is_no_npy_file_is_refused)
 {
 	kz_array *array;
 	make(4, HEAD, "12345678", 8);
-	fails(read_file(&array, 0), KZ_UNSUPPORTED, "expected version 1, 2 or 3 of the .npy format");
+	fails(read_file(&array, 0), KZ_UNSUPPORTED,
+		"expected version 1, 2 or 3 of the .npy format");
 	make(1, HEAD, "12345678", 8);
 	file.data[9] = 1;
 	fails(read_file(&array, 0), KZ_INVALID, "expected a header of 313 bytes, got 65");

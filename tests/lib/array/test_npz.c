@@ -242,9 +242,12 @@ DEVICE_TEST(entries_that_cannot_be_read_say_why)
 		{143, 1, KZ_UNSUPPORTED, "'a' is encrypted: expected it stored or deflated"},
 		{145, 12, KZ_UNSUPPORTED, "'a' is compressed by another method"},
 		{151, 0, KZ_INVALID, "damaged archive: the checksum of 'a' does not match"},
-		{159, 0xd7 - 256, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 599"},
-		{160, 9, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), got 2392"},
-		{162, 1, KZ_INVALID, "'a' claims 16777944 bytes in 80, and deflate packs at most 1032 in one"},
+		{159, 0xd7 - 256, KZ_INVALID, "a: expected 600 bytes of elements for shape (300,), "
+			"got 599"},
+		{160, 9, KZ_INVALID,
+			"a: expected 600 bytes of elements for shape (300,), got 2392"},
+		{162, 1, KZ_INVALID, "'a' claims 16777944 bytes in 80, and deflate packs at most "
+			"1032 in one"},
 		{55, 0, KZ_INVALID, "a: damaged: expected deflated data of 728 bytes"},
 		{0, 0, KZ_INVALID, "expected the entry that the directory describes at byte 0"},
 	};
@@ -275,15 +278,16 @@ static char *put_entry(char *to, int64_t packed, int64_t claimed)
 	return put_number(to, 1, 4);
 }
 
-/* An archive of "a", which has the header of 10 bytes and then `rest`, deflated.  Returns its size. */
+/* An archive of "a", which has the header of 10 bytes and then `rest`, deflated.  Returns its
+ * size. */
 static int64_t put_archive(char *to, const char *rest, int64_t rest_size, int64_t claimed)
 {
 	enum { HEADER = 70 };
 	char *at = to + 31, *begin = to;
 	*at++ = 0; /* a block that is stored */
 	at = put_number(put_number(at, HEADER, 2), ~HEADER, 2);
-	memcpy(at, "\x93NUMPY\x01\x00\x3c\x00{'descr': '|u1', 'fortran_order': False, 'shape': (10,)}   \n",
-		HEADER);
+	memcpy(at, "\x93NUMPY\x01\x00\x3c\x00{'descr': '|u1', 'fortran_order': False, 'shape': "
+		"(10,)}   \n", HEADER);
 	at += HEADER;
 	memcpy(at, rest, (size_t)rest_size);
 	at += rest_size;
@@ -333,8 +337,8 @@ DEVICE_TEST(data_that_does_not_end_where_it_should_is_refused)
 	kz_npz_close(npz);
 }
 
-/* The second entry's place, behind its name, the zip64 mark and both sizes, is moved; the first one's
- * data then goes over it. */
+/* The second entry's place, behind its name, the zip64 mark and both sizes, is moved; the first
+ * one's data then goes over it. */
 DEVICE_TEST(entries_that_share_bytes_are_refused)
 {
 	int64_t size;
@@ -390,7 +394,7 @@ SUITE(npz)
 		what_cannot_be_written_leaves_the_old_file, what_is_no_archive_is_refused,
 		every_byte_may_be_wrong_and_every_end_early, entries_that_cannot_be_read_say_why,
 		more_than_the_header_accounts_for_is_refused,
-		data_that_does_not_end_where_it_should_is_refused, archives_without_memory_leave_nothing,
-		entries_that_share_bytes_are_refused);
+		data_that_does_not_end_where_it_should_is_refused,
+		archives_without_memory_leave_nothing, entries_that_share_bytes_are_refused);
 	return s;
 }

@@ -64,7 +64,8 @@ DEVICE_TEST(nothing_shrinks_under_another_reference)
 {
 	kz_array *a = create_growable(KZ_F32, KZ_SHAPE(8, 2), 100), *turned = NULL;
 	ok(kz_array_transpose(&turned, a, KZ_AXES(), &err));
-	fails(kz_array_resize(a, 7, &err), KZ_STATE, "kz_array_resize: cannot give memory back that 1");
+	fails(kz_array_resize(a, 7, &err), KZ_STATE, "kz_array_resize: cannot give memory back "
+		"that 1");
 	ck_assert_int_eq(kz_array_shape(a).dims[0], 8);
 	ok(kz_array_resize(a, 9, &err));
 	ck_assert_int_eq(kz_array_shape(turned).dims[1], 8);
@@ -99,15 +100,18 @@ DEVICE_TEST(an_array_over_all_of_a_growable_buffer_grows_it)
 DEVICE_TEST(wrong_arguments_are_told)
 {
 	kz_array *a = (kz_array *)1, *plain = NULL;
-	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(), 1, &err), KZ_INVALID, "shape ()");
+	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(), 1, &err), KZ_INVALID,
+		"shape ()");
 	ck_assert_ptr_null(a);
 	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(-1), 1, &err), KZ_INVALID, "-1");
 	fails(kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(3), 2, &err), KZ_RANGE,
 		"expected a capacity of at least 3, the first extent, got 2");
-	fails(kz_array_create_growable(&a, dev, 0, KZ_SHAPE(3), 4, &err), KZ_INVALID, "not a dtype");
+	fails(kz_array_create_growable(&a, dev, 0, KZ_SHAPE(3), 4, &err), KZ_INVALID,
+		"not a dtype");
 	fails(kz_array_create_growable(&a, dev, KZ_F64, KZ_SHAPE(3, 8), INT64_MAX / 64 + 1, &err),
 		KZ_RANGE, "");
-	fails(kz_array_create_growable(&a, NULL, KZ_F32, KZ_SHAPE(3), 4, &err), KZ_INVALID, "a device");
+	fails(kz_array_create_growable(&a, NULL, KZ_F32, KZ_SHAPE(3), 4, &err), KZ_INVALID,
+		"a device");
 	fails(kz_array_create_growable(NULL, dev, KZ_F32, KZ_SHAPE(3), 4, &err), KZ_INVALID, "out");
 	fails(kz_array_resize(NULL, 1, &err), KZ_INVALID, "an array");
 	ok(kz_array_create(&plain, dev, KZ_F32, KZ_SHAPE(4), &err));
@@ -140,7 +144,8 @@ DEVICE_TEST(each_failing_allocation_leaves_nothing)
 	for (long n = 0; !done; n++) {
 		kz_array *a = NULL;
 		mem_fail_after(n);
-		kz_status st = kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(5), 1 << 20, &err);
+		kz_status st = kz_array_create_growable(&a, dev, KZ_F32, KZ_SHAPE(5), 1 << 20,
+			&err);
 		st = st ? st : kz_array_resize(a, 1 << 20, &err);
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);

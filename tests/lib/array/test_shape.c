@@ -86,7 +86,8 @@ START_TEST(axes_that_do_not_exist_are_refused)
 	fails(axes_resolve(&axes, NULL, &shape, &err), KZ_RANGE,
 		"axis -4 is out of range for shape (2, 3, 4)");
 	axes = KZ_AXES(0);
-	fails(axes_resolve(&axes, NULL, &none, &err), KZ_RANGE, "axis 0 is out of range for shape ()");
+	fails(axes_resolve(&axes, NULL, &none, &err), KZ_RANGE,
+		"axis 0 is out of range for shape ()");
 	axes = KZ_AXES(1, 2, -2);
 	fails(axes_resolve(&axes, NULL, &shape, &err), KZ_INVALID,
 		"axis 1 of shape (2, 3, 4) is named twice");

@@ -115,7 +115,8 @@ DEVICE_TEST(a_bad_slice_is_refused)
 		"expected at most one ellipsis, got 2");
 	fails(kz_array_slice(&view, a, KZ_AT(odd), &err), KZ_INVALID,
 		"slice 0: 7 is not a kind of slice");
-	fails(kz_array_slice(&view, a, KZ_AT(0, none), &err), KZ_INVALID, "slice 1: 0 is not a kind");
+	fails(kz_array_slice(&view, a, KZ_AT(0, none), &err), KZ_INVALID,
+		"slice 1: 0 is not a kind");
 	fails(kz_array_slice(&view, a, (kz_slices){NULL, 1}, &err), KZ_INVALID, "got 1 at NULL");
 	fails(kz_array_slice(&view, a, (kz_slices){&odd, -1}, &err), KZ_INVALID, "got -1");
 	fails(kz_array_slice(&view, a, KZ_AT(KZ_NEWAXIS, KZ_NEWAXIS, KZ_NEWAXIS, KZ_NEWAXIS,
@@ -208,7 +209,8 @@ DEVICE_TEST(the_bytes_of_a_value_fill_any_view)
 	ok(kz_array_fill(column, KZ_VALUE(point), &err));
 	ok(kz_array_get(a, got, sizeof(got), &err));
 	ck_assert(got[0].z == 0 && got[1].x == 1 && got[4].y == 0 && got[5].z == 3);
-	fails(kz_array_fill(column, KZ_VALUE(half), &err), KZ_INVALID, "12 bytes for float3, got 2");
+	fails(kz_array_fill(column, KZ_VALUE(half), &err), KZ_INVALID,
+		"12 bytes for float3, got 2");
 	fails(kz_array_fill(column, KZ_ARG(1), &err), KZ_INVALID, "KZ_VALUE");
 	release_arrays(column, a);
 	ok(kz_array_zeros(&a, dev, KZ_F16, S(2), &err));

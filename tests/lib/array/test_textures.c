@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/lib/array/cuda_array.c and texture.c: kernels read textures, against the formulas of the CUDA C
- * programming guide ("Texture Fetching").  Coordinates are multiples of 1/256 of a texel where
+ * src/lib/array/cuda_array.c and texture.c: kernels read textures, against the formulas of the CUDA
+ * C programming guide ("Texture Fetching").  Coordinates are multiples of 1/256 of a texel where
  * weights matter, so that their 8 bits of fraction are exact.
  */
 #include "base/common.h"
@@ -26,7 +26,8 @@ static const char source[] =
 	"{ I out[i] = tex1D<float>(t, x[i]); }\n"
 	"__global__ void read2(tex_t t, const float *x, const float *y, float *out, int n)\n"
 	"{ I out[i] = tex2D<float>(t, x[i], y[i]); }\n"
-	"__global__ void read3(tex_t t, const float *x, const float *y, const float *z, float *out,\n"
+	"__global__ void read3(tex_t t, const float *x, const float *y, const float *z, "
+	"float *out,\n"
 	"	int n)\n"
 	"{ I out[i] = tex3D<float>(t, x[i], y[i], z[i]); }\n"
 	"__global__ void layer1(tex_t t, float *out, int w, int n)\n"
@@ -36,7 +37,8 @@ static const char source[] =
 	"__global__ void faces(tex_t t, const float *at, float *out, int n)\n"
 	"{ I out[i] = texCubemap<float>(t, at[3 * i], at[3 * i + 1], at[3 * i + 2]); }\n"
 	"__global__ void faces_of(tex_t t, const float *at, int layer, float *out, int n)\n"
-	"{ I out[i] = texCubemapLayered<float>(t, at[3 * i], at[3 * i + 1], at[3 * i + 2], layer); }\n"
+	"{ I out[i] = texCubemapLayered<float>(t, at[3 * i], at[3 * i + 1], at[3 * i + 2], layer); "
+	"}\n"
 	"__global__ void level(tex_t t, float lod, float *out, int w, int n)\n"
 	"{ I out[i] = tex2DLod<float>(t, (i % w + 0.5f) / w, (i / w + 0.5f) / (n / w), lod); }\n"
 	"__global__ void level1(tex_t t, float lod, float *out, int w, int h, int n)\n"
@@ -47,10 +49,12 @@ static const char source[] =
 	"__global__ void level_layers1(tex_t t, float lod, float *out, int w, int h, int n)\n"
 	"{ I out[i] = tex1DLayeredLod<float>(t, (i % w + 0.5f) / w, i / w, lod); }\n"
 	"__global__ void level_layers2(tex_t t, float lod, float *out, int w, int h, int n)\n"
-	"{ I out[i] = tex2DLayeredLod<float>(t, (i % w + 0.5f) / w, (i / w % h + 0.5f) / h, i / w / h, lod); }\n"
+	"{ I out[i] = tex2DLayeredLod<float>(t, (i % w + 0.5f) / w, (i / w % h + 0.5f) / h, "
+	"i / w / h, lod); }\n"
 	"__global__ void level_faces(tex_t t, float lod, float *out, int w, int h, int n)\n"
 	"{ I float s = i & 1 ? -1 : 1;\n"
-	"  out[i] = texCubemapLod<float>(t, i / 2 == 0 ? s : 0, i / 2 == 1 ? s : 0, i / 2 == 2 ? s : 0, lod); }\n"
+	"  out[i] = texCubemapLod<float>(t, i / 2 == 0 ? s : 0, i / 2 == 1 ? s : 0, "
+	"i / 2 == 2 ? s : 0, lod); }\n"
 	"__global__ void slope(tex_t t, float step, float *out, int w, int n)\n"
 	"{ I int h = n / w; out[i] = tex2DGrad<float>(t, (i % w + 0.5f) / w, (i / w + 0.5f) / h,\n"
 	"	make_float2(step, 0), make_float2(0, step * w / h)); }\n"
@@ -76,12 +80,15 @@ static const char source[] =
 	"{ I float v; surfCubemapread(&v, s, XYZ); surfCubemapwrite(-v, s, XYZ); }\n"
 	"__global__ void invert_cubes(cudaSurfaceObject_t s, int w, int h, int n)\n"
 	"{ I float v; surfCubemapLayeredread(&v, s, XYZ); surfCubemapLayeredwrite(-v, s, XYZ); }\n"
-	"#define COPY(name, type) __global__ void copy_##name(tex_t t, type *out, int w, int n) \\\n"
+	"#define COPY(name, type) __global__ void copy_##name(tex_t t, type *out, int w, "
+	"int n) \\\n"
 	"{ I out[i] = tex2D<type>(t, i % w + 0.5f, i / w + 0.5f); } \\\n"
-	"__global__ void move_##name(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int w, int n) \\\n"
+	"__global__ void move_##name(cudaSurfaceObject_t from, cudaSurfaceObject_t to, int w, "
+	"int n) \\\n"
 	"{ I type v = surf2Dread<type>(from, i % w * (int)sizeof(type), i / w); \\\n"
 	"  surf2Dwrite(v, to, (w - 1 - i % w) * (int)sizeof(type), i / w); }\n"
-	"#define COPIES(name, type) COPY(name##1, type) COPY(name##2, type##2) COPY(name##4, type##4)\n"
+	"#define COPIES(name, type) COPY(name##1, type) COPY(name##2, type##2) COPY(name##4, "
+	"type##4)\n"
 	"COPIES(int8, char) COPIES(int16, short) COPIES(int32, int) COPIES(uint8, uchar)\n"
 	"COPIES(uint16, ushort) COPIES(uint32, uint) COPIES(float32, float)\n"
 	"__global__ void as_float(tex_t t, float4 *out, int w, int n)\n"
@@ -176,7 +183,8 @@ static struct place place_of(double x, int n, int32_t address, bool linear, bool
 			index -= turn * n;
 			break;
 		case KZ_TEXTURE_MIRROR:
-			index = fmod(fabs(turn), 2) == 0 ? index - turn * n : n - 1 - (index - turn * n);
+			index = fmod(fabs(turn), 2) == 0 ? index - turn * n
+				: n - 1 - (index - turn * n);
 			break;
 		case KZ_TEXTURE_BORDER:
 			index = index < 0 || index >= n ? -1 : index;
@@ -189,7 +197,8 @@ static struct place place_of(double x, int n, int32_t address, bool linear, bool
 	return p;
 }
 
-/* Weights have 8 bits, and all texels' are 256 together, so each of several axes may round: *slack. */
+/* Weights have 8 bits, and all texels' are 256 together, so each of several axes may round:
+ * *slack. */
 static double expected_at(struct place x, struct place y, struct place z, float border,
 	double *slack)
 {
@@ -213,7 +222,8 @@ static double expected_at(struct place x, struct place y, struct place z, float 
 static void draw_coordinates(float *out, int n, bool normalized)
 {
 	for (int i = 0; i < POINTS; i++) {
-		double x = (floor((double)any_float(-3 * 256, 4 * 256) * n) + (normalized ? 0.25 : 0)) / 256;
+		double x = (floor((double)any_float(-3 * 256, 4 * 256) * n)
+			+ (normalized ? 0.25 : 0)) / 256;
 		out[i] = (float)(normalized ? x / n : x);
 	}
 }
@@ -280,9 +290,9 @@ static void compare_reads(kz_texture *texture, int ndim, size_t mode)
 		}
 		double slack;
 		double want = expected_at(p[0], p[1], p[2], 7.5f, &slack);
-		ck_assert_msg(fabs((double)got[i] - want) < slack, "mode %zu, %d-d, (%g, %g, %g): got %g, "
-			"expected %g", mode, ndim, (double)at[0][i], (double)at[1][i], (double)at[2][i],
-			(double)got[i], want);
+		ck_assert_msg(fabs((double)got[i] - want) < slack,
+			"mode %zu, %d-d, (%g, %g, %g): got %g, expected %g", mode, ndim,
+			(double)at[0][i], (double)at[1][i], (double)at[2][i], (double)got[i], want);
 	}
 	for (int i = 0; i < 3; i++) {
 		kz_array_release(x[i]);
@@ -597,12 +607,14 @@ TEXTURE_TEST(levels_of_a_mipmap_are_filtered)
 		read.mipmap_filter = kind == 0 ? KZ_TEXTURE_LINEAR : KZ_TEXTURE_POINT;
 		read.min_level = read.max_level = (float)kind;
 		ok(kz_texture_create(&texture, array, &read, &err));
-		launch("level", H * W / 4, KZ_ARGS(texture, kind == 0 ? 0.5f : 0.0f, out, W / 2, H * W / 4));
+		launch("level", H * W / 4,
+			KZ_ARGS(texture, kind == 0 ? 0.5f : 0.0f, out, W / 2, H * W / 4));
 		ok(kz_array_get(out, got, sizeof(got), &err));
 		for (int i = 0; i < H * W / 4; i++) {
 			float fine = texels[0][i / (W / 2) * 2 + 1][i % (W / 2) * 2 + 1];
 			float coarse = (&texels[1][0][0])[i];
-			ck_assert_float_eq_tol(got[i], kind == 0 ? (fine + coarse) / 2 : coarse, 1e-5);
+			ck_assert_float_eq_tol(got[i], kind == 0 ? (fine + coarse) / 2 : coarse,
+				1e-5);
 		}
 		kz_texture_release(texture);
 	}
@@ -617,7 +629,8 @@ TEXTURE_TEST(cubes_may_be_filtered_across_edges)
 	kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
 	how.kind = KZ_CUDA_ARRAY_CUBE;
 	kz_cuda_array *array = cuda_array_of(KZ_F32, KZ_SHAPE(6, 1, 1), in, how);
-	kz_array *place = array_of(KZ_F32, KZ_SHAPE(3), at), *out = array_of(KZ_F32, KZ_SHAPE(1), at);
+	kz_array *place = array_of(KZ_F32, KZ_SHAPE(3), at),
+		*out = array_of(KZ_F32, KZ_SHAPE(1), at);
 	for (int seamless = 0; seamless < 2; seamless++) {
 		float got = 0;
 		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
@@ -641,14 +654,18 @@ static const struct {
 	int64_t depth, height, width; /* 0: no such axis */
 } surfaces[] = {
 	{"invert1", KZ_CUDA_ARRAY_PLAIN, 1, 0, 0, W}, {"invert2", KZ_CUDA_ARRAY_PLAIN, 1, 0, H, W},
-	{"invert3", KZ_CUDA_ARRAY_PLAIN, 1, D, H, W}, {"invert_layers", KZ_CUDA_ARRAY_LAYERED, 1, D, H, W},
-	{"invert_layers1", KZ_CUDA_ARRAY_LAYERED, 1, 0, H, W}, {"invert2", KZ_CUDA_ARRAY_PLAIN, 2, 0, H, W},
-	{"invert_cube", KZ_CUDA_ARRAY_CUBE, 1, 6, 4, 4}, {"invert_cubes", KZ_CUDA_ARRAY_CUBE_LAYERED, 1, 12, 4, 4},
+	{"invert3", KZ_CUDA_ARRAY_PLAIN, 1, D, H, W},
+	{"invert_layers", KZ_CUDA_ARRAY_LAYERED, 1, D, H, W},
+	{"invert_layers1", KZ_CUDA_ARRAY_LAYERED, 1, 0, H, W},
+	{"invert2", KZ_CUDA_ARRAY_PLAIN, 2, 0, H, W},
+	{"invert_cube", KZ_CUDA_ARRAY_CUBE, 1, 6, 4, 4},
+	{"invert_cubes", KZ_CUDA_ARRAY_CUBE_LAYERED, 1, 12, 4, 4},
 };
 
 static kz_shape shape_from(int64_t depth, int64_t height, int64_t width)
 {
-	return depth ? KZ_SHAPE(depth, height, width) : height ? KZ_SHAPE(height, width) : KZ_SHAPE(width);
+	return depth ? KZ_SHAPE(depth, height, width) : height ? KZ_SHAPE(height, width)
+		: KZ_SHAPE(width);
 }
 
 /* The last level of each, from array to array. */
@@ -663,18 +680,23 @@ TEXTURE_TEST(surfaces_are_read_and_written)
 		how.surface = 1;
 		how.kind = surfaces[i].kind;
 		how.levels = surfaces[i].levels;
-		const int64_t depth = surfaces[i].depth, height = surfaces[i].height, width = surfaces[i].width;
-		int last = how.levels - 1, w = (int)width >> last, h = (int)(height ? height : 1) >> last;
+		const int64_t depth = surfaces[i].depth, height = surfaces[i].height,
+			width = surfaces[i].width;
+		int last = how.levels - 1, w = (int)width >> last,
+			h = (int)(height ? height : 1) >> last;
 		int count = w * h * (int)(depth ? depth : 1);
-		kz_array *host = array_of(KZ_F32, shape_from(depth, height >> last, width >> last), texels);
-		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_from(depth, height, width), &how, &err));
+		kz_array *host = array_of(KZ_F32, shape_from(depth, height >> last, width >> last),
+			texels);
+		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_from(depth, height, width), &how,
+			&err));
 		ok(kz_cuda_array_set(array, last, host, &err));
 		ok(kz_surface_create(&surface, array, last, &err));
 		launch(surfaces[i].kernel, count, KZ_ARGS(surface, w, h, count));
 		ok(kz_cuda_array_get(host, array, last, &err));
 		ok(kz_array_get(host, got, count * 4, &err));
 		for (int k = 0; k < count; k++) {
-			ck_assert_msg(got[k] == -(&texels[0][0][0])[k], "surface %zu, texel %d", i, k);
+			ck_assert_msg(got[k] == -(&texels[0][0][0])[k], "surface %zu, texel %d", i,
+				k);
 		}
 		kz_surface_release(surface);
 		kz_cuda_array_release(array);
@@ -698,7 +720,8 @@ TEXTURE_TEST(surfaces_have_all_formats)
 		how.channels = 1 << i % 3;
 		const size_t size = (size_t)(how.channels * kz_dtype_size(dtype));
 		kz_shape shape = how.channels > 1 ? KZ_SHAPE(H, W, how.channels) : KZ_SHAPE(H, W);
-		kz_cuda_array *a = cuda_array_of(dtype, shape, in, how), *b = cuda_array_of(dtype, shape, in, how);
+		kz_cuda_array *a = cuda_array_of(dtype, shape, in, how),
+			*b = cuda_array_of(dtype, shape, in, how);
 		kz_array *out = array_of(dtype, shape, got);
 		snprintf(name, sizeof(name), "move_%s%d", formats[i / 3].name, (int)how.channels);
 		ok(kz_surface_create(&from, a, 0, &err));
@@ -707,7 +730,8 @@ TEXTURE_TEST(surfaces_have_all_formats)
 		ok(kz_cuda_array_get(out, b, 0, &err));
 		ok(kz_array_get(out, got, (int64_t)(W * H * size), &err));
 		for (size_t k = 0; k < W * H; k++) {
-			ck_assert_mem_eq(got + k * size, in + (k / W * W + W - 1 - k % W) * size, size);
+			ck_assert_mem_eq(got + k * size, in + (k / W * W + W - 1 - k % W) * size,
+				size);
 		}
 		kz_surface_release(from);
 		kz_surface_release(to);
@@ -766,11 +790,13 @@ TEXTURE_TEST(mipmaps_are_of_all_kinds)
 		const int count = (int)((d ? d : 1) * (h ? h : 1) * w);
 		kz_array *half = array_of(KZ_F32, shape_from(d, h, w), texels);
 		kz_array *out = array_of(KZ_F32, KZ_SHAPE(count), got);
-		ok(kz_cuda_array_create(&array, dev, KZ_F32, shape_from(mipmaps[i].depth, mipmaps[i].height,
+		ok(kz_cuda_array_create(&array, dev, KZ_F32,
+			shape_from(mipmaps[i].depth, mipmaps[i].height,
 			mipmaps[i].width), &how, &err));
 		ok(kz_cuda_array_set(array, 1, half, &err));
 		ok(kz_texture_create(&texture, array, &read, &err));
-		launch(mipmaps[i].kernel, count, KZ_ARGS(texture, 1.0f, out, (int)w, (int)(h ? h : 1), count));
+		launch(mipmaps[i].kernel, count,
+			KZ_ARGS(texture, 1.0f, out, (int)w, (int)(h ? h : 1), count));
 		ok(kz_array_get(out, got, count * 4, &err));
 		ck_assert_msg(memcmp(got, texels, (size_t)count * 4) == 0, "%s", mipmaps[i].kernel);
 		kz_texture_release(texture);
@@ -796,7 +822,8 @@ static kz_cuda_array *mipmap_of_3(void)
 	return array;
 }
 
-/* How the level is chosen: by the call or by the distance of pixels, with a bias, limits and a view. */
+/* How the level is chosen: by the call or by the distance of pixels, with a bias, limits and a
+ * view. */
 static const struct {
 	const char *kernel;
 	float value; /* a level, or a distance of pixels */
@@ -804,9 +831,12 @@ static const struct {
 	float bias, min, max;
 	int expected;
 } choices[] = {
-	{"level", 1, 0, 0, 0, 0, 0, 1}, {"level", 0, 0, 0, 2, 0, 0, 2}, {"level", 2, 0, 0, -1, 0, 0, 1},
-	{"level", 0, 0, 0, 0, 1, 2, 1}, {"level", 9, 0, 0, 0, 0, 1, 1}, {"level", 0, 1, 0, 0, 0, 0, 1},
-	{"level", 1, 1, 2, 0, 0, 0, 2}, {"level", 2, 0, 2, 0, 0, 0, 1}, {"level", 0, 2, 1, 0, 0, 0, 2},
+	{"level", 1, 0, 0, 0, 0, 0, 1}, {"level", 0, 0, 0, 2, 0, 0, 2},
+	{"level", 2, 0, 0, -1, 0, 0, 1},
+	{"level", 0, 0, 0, 0, 1, 2, 1}, {"level", 9, 0, 0, 0, 0, 1, 1},
+	{"level", 0, 1, 0, 0, 0, 0, 1},
+	{"level", 1, 1, 2, 0, 0, 0, 2}, {"level", 2, 0, 2, 0, 0, 0, 1},
+	{"level", 0, 2, 1, 0, 0, 0, 2},
 	{"slope", 1.0f / W, 0, 0, 0, 0, 0, 0}, {"slope", 2.0f / W, 0, 0, 0, 0, 0, 1},
 	{"slope", 4.0f / W, 0, 0, 0, 0, 0, 2}, {"slope", 4.0f / W, 0, 0, -1, 0, 0, 1},
 	{"slope", 2.0f / W, 1, 2, 0, 0, 0, 1},
@@ -829,7 +859,8 @@ TEXTURE_TEST(levels_are_chosen_as_the_options_say)
 		read.max_level = choices[i].max;
 		read.anisotropy = (int)i; /* these footprints are as long as they are wide */
 		ok(kz_texture_create(&texture, array, &read, &err));
-		launch(choices[i].kernel, count, KZ_ARGS(texture, choices[i].value, out, W >> level, count));
+		launch(choices[i].kernel, count,
+			KZ_ARGS(texture, choices[i].value, out, W >> level, count));
 		ok(kz_array_get(out, got, sizeof(got), &err));
 		ck_assert_msg(memcmp(got, texels[level], (size_t)count * 4) == 0, "choice %zu", i);
 		kz_texture_release(texture);
@@ -867,7 +898,8 @@ TEXTURE_TEST(texels_are_read_as_another_type)
 		in[i] = (unsigned char)any_float(0, 127);
 	}
 	for (size_t i = 0; i < 9 * countof(formats) * countof(formats); i++) {
-		const size_t own = i % countof(formats), as = i / countof(formats) % countof(formats);
+		const size_t own = i % countof(formats),
+			as = i / countof(formats) % countof(formats);
 		const int channels = 1 << i / countof(formats) / countof(formats) % 3;
 		kz_cuda_array_options how = KZ_CUDA_ARRAY_OPTIONS_INIT;
 		kz_texture_options read = KZ_TEXTURE_OPTIONS_INIT;
@@ -893,7 +925,8 @@ TEXTURE_TEST(texels_are_read_as_another_type)
 	}
 }
 
-/* PTX ISA, tld4: the four texels that a linear filter takes, from the lower left counter-clockwise. */
+/* PTX ISA, tld4: the four texels that a linear filter takes, from the lower left
+ * counter-clockwise. */
 TEXTURE_TEST(four_texels_are_gathered)
 {
 	static float at[2][POINTS], got[POINTS][2][4];
@@ -922,9 +955,11 @@ TEXTURE_TEST(four_texels_are_gathered)
 			struct place py = place_of((double)at[1][point], H, read.address[1],
 				KZ_TEXTURE_LINEAR, read.normalized);
 			const int u = px.at[right[i % 4]], v = py.at[down[i % 4]];
-			float want = u < 0 || v < 0 ? read.border[channel] : texels[0][v][2 * u + channel];
-			ck_assert_msg(got[point][channel][i % 4] == want, "mode %zu, (%g, %g), texel %d: got %g, "
-				"expected %g", mode, (double)at[0][point], (double)at[1][point], i % 4,
+			float want = u < 0 || v < 0 ? read.border[channel]
+				: texels[0][v][2 * u + channel];
+			ck_assert_msg(got[point][channel][i % 4] == want,
+				"mode %zu, (%g, %g), texel %d: got %g, expected %g", mode,
+				(double)at[0][point], (double)at[1][point], i % 4,
 				(double)got[point][channel][i % 4], (double)want);
 		}
 		kz_array_release(x[0]);
@@ -956,7 +991,8 @@ TEXTURE_TEST(a_border_has_the_type_of_what_is_read)
 	kz_texture_release(texture);
 	texture = NULL;
 	read.border[1] = 0.5f;
-	fails(kz_texture_create(&texture, array, &read, &err), KZ_INVALID, "expected an integer border");
+	fails(kz_texture_create(&texture, array, &read, &err), KZ_INVALID,
+		"expected an integer border");
 	kz_array_release(out);
 	kz_cuda_array_release(array);
 	how.channels = 4;
@@ -986,8 +1022,8 @@ TEXTURE_TEST(kernels_take_textures_for_their_handles_only)
 		"argument 1 of 'fetch1': expected unsigned long long (8 bytes), got an array");
 	fails(kz_launch_1d(fetch, 1, NULL, &err, KZ_ARGS(texture, texture, line, 1)), KZ_ARGUMENT,
 		"argument 2 of 'fetch1': expected const float *, got a texture");
-	fails(kz_launch_1d(fetch, 1, NULL, &err, KZ_ARGS(texture, line, line, texture)), KZ_ARGUMENT,
-		"argument 4 of 'fetch1': expected int (4 bytes), got a texture");
+	fails(kz_launch_1d(fetch, 1, NULL, &err, KZ_ARGS(texture, line, line, texture)),
+		KZ_ARGUMENT, "argument 4 of 'fetch1': expected int (4 bytes), got a texture");
 	fails(kz_launch_1d(fetch, 1, NULL, &err, KZ_ARGS(none, line, line, 1)), KZ_ARGUMENT,
 		"argument 1 of 'fetch1': the kz_surface is NULL");
 	kz_texture_release(texture);
@@ -1001,7 +1037,8 @@ TEXTURE_TEST(a_texture_may_be_released_behind_its_launch)
 	for (int i = 0; i < W; i++) {
 		x[i] = (float)i;
 	}
-	kz_array *line = array_of(KZ_F32, KZ_SHAPE(W), texels), *xs = array_of(KZ_F32, KZ_SHAPE(W), x);
+	kz_array *line = array_of(KZ_F32, KZ_SHAPE(W), texels),
+		*xs = array_of(KZ_F32, KZ_SHAPE(W), x);
 	kz_array *out = array_of(KZ_F32, KZ_SHAPE(W), got);
 	kz_stream *stream = NULL;
 	kz_kernel *fetch = NULL;
@@ -1032,10 +1069,12 @@ DEVICE_TEST(what_cannot_be_an_array_is_refused)
 	ck_assert_ptr_null(out);
 	fails(kz_cuda_array_create(&out, dev, KZ_F64, KZ_SHAPE(4), NULL, &err), KZ_INVALID,
 		"got float64");
-	fails(kz_cuda_array_create(&out, dev, 77, KZ_SHAPE(4), NULL, &err), KZ_INVALID, "not a dtype");
+	fails(kz_cuda_array_create(&out, dev, 77, KZ_SHAPE(4), NULL, &err), KZ_INVALID,
+		"not a dtype");
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(2, 2, 2, 2), NULL, &err), KZ_INVALID,
 		"(depth, height, width), got (2, 2, 2, 2)");
-	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4, 0), NULL, &err), KZ_INVALID, "(4, 0)");
+	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4, 0), NULL, &err), KZ_INVALID,
+		"(4, 0)");
 	how.channels = 3;
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4), &how, &err), KZ_INVALID,
 		"1, 2 or 4 channels, got 3");
@@ -1048,7 +1087,8 @@ DEVICE_TEST(what_cannot_be_an_array_is_refused)
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(4, 4), &how, &err), KZ_INVALID,
 		"tex2Dgather reads plain");
 	how.kind = 9;
-	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID, "got 9");
+	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID,
+		"got 9");
 	how.kind = 0;
 	how.size = 3;
 	fails(kz_cuda_array_create(&out, dev, KZ_F32, KZ_SHAPE(6), &how, &err), KZ_INVALID,
@@ -1061,8 +1101,10 @@ DEVICE_TEST(arrays_that_do_not_fit_are_refused)
 	kz_array *a = array_of(KZ_F32, KZ_SHAPE(H, W), texels), *b = NULL;
 	kz_array *ints = array_of(KZ_I32, KZ_SHAPE(H, W), texels);
 	ok(kz_cuda_array_create(&texels_of, dev, KZ_F32, KZ_SHAPE(H, W), NULL, &err));
-	fails(kz_cuda_array_set(texels_of, 1, a, &err), KZ_RANGE, "level 1 of a CUDA array of 1 level");
-	fails(kz_cuda_array_set(texels_of, 0, ints, &err), KZ_INVALID, "of float32, got one of int32");
+	fails(kz_cuda_array_set(texels_of, 1, a, &err), KZ_RANGE,
+		"level 1 of a CUDA array of 1 level");
+	fails(kz_cuda_array_set(texels_of, 0, ints, &err), KZ_INVALID,
+		"of float32, got one of int32");
 	fails(kz_cuda_array_get(NULL, texels_of, 0, &err), KZ_INVALID, "expected an array");
 	ok(kz_array_slice(&b, a, KZ_AT(KZ_SLICE(0, 4)), &err));
 	fails(kz_cuda_array_set(texels_of, 0, b, &err), KZ_INVALID, "shape (8, 16), got (4, 16)");
@@ -1117,7 +1159,8 @@ DEVICE_TEST(options_that_do_not_go_together_are_refused)
 	refuse_options(floats, how, "of kind KZ_CUDA_ARRAY_LAYERED");
 	how = plain;
 	how.dtype = KZ_U16;
-	refuse_options(floats, how, "expected texels of 4 bytes, as the CUDA array has, got 1 of uint16");
+	refuse_options(floats, how, "expected texels of 4 bytes, as the CUDA array has, got 1 of "
+		"uint16");
 	how.dtype = KZ_F64;
 	refuse_options(floats, how, "got float64");
 	how = plain;
@@ -1141,13 +1184,15 @@ DEVICE_TEST(memory_that_cannot_be_a_texture_is_refused)
 	kz_texture *out = NULL;
 	kz_texture_options how = KZ_TEXTURE_OPTIONS_INIT;
 	kz_array *all = array_of(KZ_F32, KZ_SHAPE(D, H, W), texels), *part = NULL;
-	fails(kz_texture_from(&out, all, NULL, &err), KZ_INVALID, "got an array of shape (4, 8, 16)");
+	fails(kz_texture_from(&out, all, NULL, &err), KZ_INVALID,
+		"got an array of shape (4, 8, 16)");
 	how.channels = 2;
 	fails(kz_texture_from(&out, all, &how, &err), KZ_INVALID, "2 channels, side by side");
 	ok(kz_array_slice(&part, all, KZ_AT(0, 0), &err));
 	how.channels = 1;
 	how.normalized = 1;
-	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "1-d array's memory cannot have a filter");
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID,
+		"1-d array's memory cannot have a filter");
 	kz_array_release(part);
 	how.normalized = 0;
 	how.mipmap_filter = KZ_TEXTURE_LINEAR;
@@ -1156,7 +1201,8 @@ DEVICE_TEST(memory_that_cannot_be_a_texture_is_refused)
 	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "cannot be a cube or a mipmap");
 	how.mipmap_filter = 0;
 	how.first_layer = 1;
-	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID, "only a texture of a CUDA array can choose");
+	fails(kz_texture_from(&out, part, &how, &err), KZ_INVALID,
+		"only a texture of a CUDA array can choose");
 	kz_array_release(part);
 	kz_array_release(all);
 }
@@ -1252,8 +1298,9 @@ SUITE(textures)
 		memory_of_one_axis_is_fetched, weights_are_multiples_of_a_256th);
 	tc = suite_add_case(s, "texels");
 	tcase_add_tests(tc, support_device_count(), texels_of_all_formats_come_back,
-		halves_are_read_as_floats, integers_are_read_as_floats, texels_are_read_as_another_type,
-		four_texels_are_gathered, a_border_has_the_type_of_what_is_read);
+		halves_are_read_as_floats, integers_are_read_as_floats,
+		texels_are_read_as_another_type, four_texels_are_gathered,
+		a_border_has_the_type_of_what_is_read);
 	tc = suite_add_case(s, "kinds");
 	tcase_add_tests(tc, support_device_count(), layers_are_apart,
 		faces_of_cubes_follow_the_guides_order, levels_of_a_mipmap_are_halves,

@@ -443,8 +443,10 @@ static void copies_go_into_the_stream(const char *script, kz_device *cpu)
 			long before = support_stub_work(NULL, kz_device_stream(devices[0]));
 			long work = support_stub_work(NULL, kz_stream_handle(stream));
 			ok(kz_array_to_on(&copy, k ? view : array, devices[0], stream, &err));
-			ck_assert_int_eq(support_stub_work(NULL, kz_stream_handle(stream)) - work, 1);
-			ck_assert_int_eq(support_stub_work(NULL, kz_device_stream(devices[0])), before);
+			ck_assert_int_eq(support_stub_work(NULL, kz_stream_handle(stream)) - work,
+				1);
+			ck_assert_int_eq(support_stub_work(NULL, kz_device_stream(devices[0])),
+				before);
 			ok(kz_array_get(copy, got, 12, &err));
 			ck_assert_mem_eq(got, k ? ((uint16_t[]){0, 3, 1, 4, 2, 5})
 				: ((uint16_t[]){0, 1, 2, 3, 4, 5}), 12);
@@ -489,7 +491,8 @@ START_TEST(what_cannot_be_copied_in_a_stream_is_refused)
 	fails(kz_array_to_on(&copy, array, second, kz_device_stream(first), &err), KZ_INVALID,
 		"expected a stream of cuda:1, got one of cuda:0");
 	ck_assert_ptr_null(copy);
-	fails(kz_array_to_on(NULL, array, second, NULL, &err), KZ_INVALID, "kz_array_to_on: out is NULL");
+	fails(kz_array_to_on(NULL, array, second, NULL, &err), KZ_INVALID,
+		"kz_array_to_on: out is NULL");
 	fails(kz_array_to_on(&copy, NULL, second, NULL, &err), KZ_INVALID, "expected an array");
 	fails(kz_array_to_on(&copy, array, NULL, NULL, &err), KZ_INVALID, "expected a device");
 	ok(kz_stream_create(&stream, second, 0, &err));
@@ -644,6 +647,7 @@ SUITE(transfer)
 	tcase_add_tests(tc, support_device_count(), a_view_with_gaps_is_packed_in_the_stream,
 		packing_in_a_stream_without_memory_leaves_nothing);
 	tcase_add_tests(tc, 1, operands_of_two_devices_are_refused_as_the_seed_has_it,
-		what_cannot_be_copied_in_a_stream_is_refused, copying_to_a_device_without_memory_leaves_nothing);
+		what_cannot_be_copied_in_a_stream_is_refused,
+		copying_to_a_device_without_memory_leaves_nothing);
 	return s;
 }

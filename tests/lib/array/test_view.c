@@ -20,7 +20,8 @@ DEVICE_TEST(strides_of_axes_without_elements_may_be_anything)
 		kz_array_release(view);
 		ok(kz_array_diagonal(&view, arrays[i], 0, 0, 1, &err));
 		kz_array_release(view);
-		ok(kz_array_slice(&view, arrays[i], KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -7), 0), &err));
+		ok(kz_array_slice(&view, arrays[i], KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, -7), 0),
+			&err));
 		kz_array_release(view);
 		ok(kz_array_reshape_view(&view, arrays[i], S(-1), &err));
 		kz_array_release(view);
@@ -30,8 +31,8 @@ DEVICE_TEST(strides_of_axes_without_elements_may_be_anything)
 	release_arrays(none, wild, a);
 }
 
-/* A view of no elements lies inside the buffer, whatever its array's strides are: another view of it
- * is legal. */
+/* A view of no elements lies inside the buffer, whatever its array's strides are: another view of
+ * it is legal. */
 DEVICE_TEST(a_view_of_nothing_has_views)
 {
 	kz_array *a = support_counted(dev, S(0, 5)), *none, *view;

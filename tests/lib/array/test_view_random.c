@@ -89,8 +89,8 @@ static void apply(void)
 	}
 }
 
-/* The operations: each draws its arguments, makes the view, and applies the change; it answers false
- * where the draw fits no array of this shape. */
+/* The operations: each draws its arguments, makes the view, and applies the change; it answers
+ * false where the draw fits no array of this shape. */
 
 static kz_slice random_range(int64_t extent)
 {
@@ -553,15 +553,16 @@ static bool draw_elements(int64_t total)
 	return !shared;
 }
 
-/* Overwrite the view's elements, from the host or by a kernel, and look at all of the base array. */
+/* Overwrite the view's elements, from the host or by a kernel, and look at all of the base
+ * array. */
 static void overwrite(kz_array *array, kz_array *whole, bool by_kernel)
 {
 	int64_t size = kz_dtype_size(now.dtype) * now.count, total = kz_array_size(whole);
 	bool can = draw_elements(total);
 	kz_array *source = NULL;
 	if (by_kernel) {
-		ok(kz_array_from(&source, kz_array_device(array), now.dtype, now.shape, fetched, size,
-			&err));
+		ok(kz_array_from(&source, kz_array_device(array), now.dtype, now.shape, fetched,
+			size, &err));
 	}
 	kz_status st = by_kernel ? kz_array_assign(array, source, &err)
 		: kz_array_set(array, fetched, size, &err);

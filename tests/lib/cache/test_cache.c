@@ -223,7 +223,8 @@ static char *long_source(char last)
 	return source;
 }
 
-/* Each has a source of its own, which is gone once it has an image; the others may wait for that. */
+/* Each has a source of its own, which is gone once it has an image; the others may wait for
+ * that. */
 static void *compile_long(void *arg)
 {
 	char *source = long_source('a');
@@ -308,7 +309,8 @@ START_TEST(another_source_is_a_miss_and_why_says_where)
 	struct wish wish = {"\n\n" K("3"), NULL};
 	ck_assert(!hits(&wish));
 	ok(kz_cache_why(why, sizeof(why), NULL, "\n\n" K("4"), NULL, &err));
-	ck_assert_str_eq(why, "miss: compared with the entry that is most like it, of 'kernel.cu',\n"
+	ck_assert_str_eq(why, "miss: compared with the entry that is most like it, of "
+		"'kernel.cu',\n"
 		"the source differs from line 3 on\n");
 	wish.source = "\n\n" K("4");
 	ck_assert(!hits(&wish));
@@ -361,8 +363,9 @@ START_TEST(a_header_that_appears_in_front_of_another_is_a_miss)
 }
 END_TEST
 
-/* NVRTC reads another header than was hashed, and after the compile it is as before: the file written
- * anew, with its old times, or another one in its place or in an earlier folder for a while. */
+/* NVRTC reads another header than was hashed, and after the compile it is as before: the file
+ * written anew, with its old times, or another one in its place or in an earlier folder for a
+ * while. */
 static nvrtcResult (*real_compile)(nvrtcProgram program, int count, const char *const *options);
 static int way;
 
@@ -482,7 +485,8 @@ START_TEST(a_source_that_does_not_compile_is_tried_again)
 	kz_cache_figures figures = KZ_CACHE_FIGURES_INIT;
 	kz_image *image = NULL;
 	for (int i = 0; i < 2; i++) {
-		fails(kz_compile(&image, "__global__ void k() { x; }", NULL, &err), KZ_COMPILE, "x");
+		fails(kz_compile(&image, "__global__ void k() { x; }", NULL, &err), KZ_COMPILE,
+			"x");
 	}
 	ok(kz_cache_stats(&figures, &err));
 	ck_assert_int_eq(figures.compiles, 2);
@@ -529,7 +533,8 @@ static const struct {
 	{"KUDZU_CACHE", "off", "KUDZU_CACHE is 'off': expected 0 or 1"},
 	{"KUDZU_CACHE", "00", "KUDZU_CACHE is '00': expected 0 or 1"},
 	{"KUDZU_CACHE_DIR", "relative", "KUDZU_CACHE_DIR is 'relative': expected an absolute path"},
-	{"KUDZU_CACHE_SIZE", "lots", "KUDZU_CACHE_SIZE is 'lots': expected bytes above 0, such as 500M"},
+	{"KUDZU_CACHE_SIZE", "lots", "KUDZU_CACHE_SIZE is 'lots': expected bytes above 0, such as "
+		"500M"},
 	{"KUDZU_CACHE_SIZE", "0", "KUDZU_CACHE_SIZE is '0': expected bytes above 0"},
 };
 
@@ -654,9 +659,10 @@ SUITE(cache)
 {
 	static const TTest *const *const tests[] = {
 		&the_second_process_compiles_nothing, &a_hit_loads_no_compiler,
-		&what_another_compiler_made_is_not_kept, &the_second_compile_of_a_process_is_from_memory,
-		&threads_ask_for_one_long_source_at_once,
-		&each_option_that_changes_is_a_miss, &another_source_is_a_miss_and_why_says_where,
+		&what_another_compiler_made_is_not_kept,
+		&the_second_compile_of_a_process_is_from_memory,
+		&threads_ask_for_one_long_source_at_once, &each_option_that_changes_is_a_miss,
+		&another_source_is_a_miss_and_why_says_where,
 		&an_edited_header_is_a_miss_in_both_processes,
 		&a_header_that_appears_in_front_of_another_is_a_miss, &a_project_may_move,
 		&what_no_key_can_hold_is_compiled_each_time,

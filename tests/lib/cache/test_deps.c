@@ -2,8 +2,8 @@
 /*
  * What a source text includes, and the files that a compile may read: each file of the caller's in
  * NVRTC's own list of those that it opened (--fdevice-time-trace) must have been found.  And stat
- * validation: a result holds as long as the files stay as they were, and no longer.  Each test has a
- * folder of its own, for files and for the cache.
+ * validation: a result holds as long as the files stay as they were, and no longer.  Each test has
+ * a folder of its own, for files and for the cache.
  */
 #include "base/common.h"
 
@@ -37,8 +37,10 @@ static const struct {
 	{"%:include <a.h>", "<a.h|", false, false, false},
 	{"#inc\\\nlude \"a\\\r\n.h\"", "\"a.h|", false, false, false},
 	{"#include_next <a.h>\n#embed \"b.bin\"", "<a.h|\"b.bin|", false, false, false},
-	{"#if __has_include(<a.h>) || __has_include( \"b.h\" )", "<a.h|\"b.h|", false, false, false},
-	{"#if 0\n#include \"a.h\"\n#endif\n// #include \"b.h\"", "\"a.h|\"b.h|", false, false, false},
+	{"#if __has_include(<a.h>) || __has_include( \"b.h\" )", "<a.h|\"b.h|", false, false,
+		false},
+	{"#if 0\n#include \"a.h\"\n#endif\n// #include \"b.h\"", "\"a.h|\"b.h|", false, false,
+		false},
 	{"#include \"a.h\"\n#include \"a.h\"\n#include <a.h>", "\"a.h|<a.h|", false, false, false},
 	{"\?\?=include NAME", "", true, false, false},
 	{"#inc\?\?/\nlude <a.h>", "", true, false, false},
@@ -80,7 +82,8 @@ END_TEST
 START_TEST(words_are_found_wherever_they_stand)
 {
 	static const char *const words[] = {"include \"a\"", "embed <a>", "\\\ninclude\"a\"",
-		"assert", "__FILE", "FILE__", "a_location", "_NAME__", "DATE__", "TIME__", "TIMESTAMP__"};
+		"assert", "__FILE", "FILE__", "a_location", "_NAME__", "DATE__", "TIME__",
+		"TIMESTAMP__"};
 	enum { NAMES = 3, PLACES = 8 };
 	int missed = 0;
 	for (size_t w = 0; w < countof(words); w++) {
@@ -167,7 +170,8 @@ static void make_project(void)
 /* The label of a header of the caller's, by its number; NULL if there are fewer. */
 static const char *label_of(const struct deps *deps, size_t number)
 {
-	const char *at = deps ? deps_files(deps) : NULL, *end = at ? at + deps->head.files_size : NULL;
+	const char *at = deps ? deps_files(deps) : NULL, *end = at ? at + deps->head.files_size
+		: NULL;
 	for (; at < end && number > 0; number--) {
 		at += strlen(at) + 1 + sizeof(int64_t) + sizeof(struct hash);
 	}
@@ -301,9 +305,12 @@ static const struct {
 	{{.source = "", .options = (const char *const[]){"--pch"}, .option_count = 1}, "option"},
 	{{.source = "", .options = (const char *const[]){"-I"}, .option_count = 1}, "option"},
 	{{.source = "", .options = (const char *const[]){"--time=-"}, .option_count = 1}, "option"},
-	{{.source = "", .options = (const char *const[]){" -Ifolder"}, .option_count = 1}, "option"},
-	{{.source = "", .options = (const char *const[]){"-Ifolder\t"}, .option_count = 1}, "option"},
-	{{.source = "", .options = (const char *const[]){"\n--time=-"}, .option_count = 1}, "option"},
+	{{.source = "", .options = (const char *const[]){" -Ifolder"}, .option_count = 1},
+		"option"},
+	{{.source = "", .options = (const char *const[]){"-Ifolder\t"}, .option_count = 1},
+		"option"},
+	{{.source = "", .options = (const char *const[]){"\n--time=-"}, .option_count = 1},
+		"option"},
 	{{.source = "#include M\n"}, "macro"},
 	{{.source = "__TIME__"}, "date or time"},
 	{{.source = "#include \"time.h\"\n"}, "date or time"},
@@ -386,15 +393,18 @@ static const struct {
 	{"true", true}, {"cat d/file >/dev/null", true}, {"touch d/other", true},
 	{"touch -d 2001-01-01 d/file", false}, {"printf 12 >d/file", false}, {"rm d/file", false},
 	{"printf 2 >d/file && touch -r d/file2 d/file", false}, {"touch file", false},
-	{"cp -p d/file d/new && mv d/new d/file", false}, {"mkdir missing && touch missing/file", false},
+	{"cp -p d/file d/new && mv d/new d/file", false},
+	{"mkdir missing && touch missing/file", false},
 	{"mkdir missing", true}, {"mv d f", false}, {"mkdir e && touch e/file", false},
 	{"mkdir -p e/sub && touch e/sub/x", false}, {"ln -sf file3 d/link", false},
-	{"rm d/link", false}, {"chmod 600 d/file", false}, {"mv d/file2 f && cp -p f d/file2", false},
+	{"rm d/link", false}, {"chmod 600 d/file", false},
+	{"mv d/file2 f && cp -p f d/file2", false},
 };
 
 START_TEST(a_result_holds_until_a_file_changes)
 {
-	run("mkdir d && printf 1 >d/file && printf 1 >d/file2 && printf 1 >d/file3 && ln -s file2 d/link");
+	run("mkdir d && printf 1 >d/file && printf 1 >d/file2 && printf 1 >d/file3 && ln -s file2 "
+		"d/link");
 	struct deps *deps = find_deps("#include <file>\n#include <link>\n#include <sub/x>\n");
 	ck_assert(deps->is_rested);
 	ck_assert(deps_hold(deps, true));
@@ -452,8 +462,8 @@ static bool fork_finds(const char *source, struct deps_head *out)
 	struct {
 		struct deps_head head;
 		int64_t hits;
-	} *result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		0);
+	} *result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
 	ck_assert_ptr_ne(result, MAP_FAILED);
 	pid_t child = fork();
 	if (child == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/lib/cache/key.c, compiler.c: everything that an image depends on, changed in turn.  No compiler runs:
- * what is compared is the keys.  What the caller asks for is a table of requests, of which no two may
- * have one key; what is installed is a folder that looks like a toolkit, seen by a process of its own
- * each time, as a process looks only once.
+ * src/lib/cache/key.c, compiler.c: everything that an image depends on, changed in turn.  No
+ * compiler runs: what is compared is the keys.  What the caller asks for is a table of requests, of
+ * which no two may have one key; what is installed is a folder that looks like a toolkit, seen by a
+ * process of its own each time, as a process looks only once.
  */
 #include "base/common.h"
 

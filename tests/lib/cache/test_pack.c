@@ -34,7 +34,8 @@ static struct rtc_kernel kernels[] = {
 };
 enum { KERNELS = sizeof(kernels) / sizeof(*kernels) };
 static struct rtc_variable variables[] = {
-	{(char[]){"ns::v"}, (char[]){"_ZN2ns1vE"}, text, 64, 8, VARIABLE_CONSTANT, PARAM_POINTER, 8},
+	{(char[]){"ns::v"}, (char[]){"_ZN2ns1vE"}, text, 64, 8, VARIABLE_CONSTANT, PARAM_POINTER,
+		8},
 	{(char[]){"w"}, (char[]){"w"}, NULL, 4, 0, VARIABLE_GLOBAL, PARAM_UNKNOWN, -1},
 };
 static struct rtc_image ptx = {(char[]){".version 9.0\n"}, 13, true, false, "compute_89",

@@ -84,7 +84,8 @@ START_TEST(the_next_source_that_begins_the_same_takes_what_there_is)
 	struct rtc_request request = request_in_memory(SOURCE, &text);
 	expect(&request, "1234", true);
 	expect(&request, "1234", false);
-	request.source = "#include \"value.h\"\n__global__ void l(int *a) { *a = 5000 + value(); }\n";
+	request.source = "#include \"value.h\"\n__global__ void l(int *a) { *a = 5000 + value(); "
+		"}\n";
 	expect(&request, "6234", false);
 	request.pch = false;
 	expect(&request, "6234", true);

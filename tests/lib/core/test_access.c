@@ -17,7 +17,8 @@ static CUaccessPolicyWindow driver_window(kz_stream *stream)
 	struct device_scope scope;
 	get_attribute_fn *get = (get_attribute_fn *)dlsym(dev->drv->object, "cuStreamGetAttribute");
 	ok(device_enter(dev, &scope, &err));
-	ck_assert_int_eq(get(kz_stream_handle(stream), CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), 0);
+	ck_assert_int_eq(get(kz_stream_handle(stream), CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		&value), 0);
 	device_leave(dev, &scope);
 	return value.accessPolicyWindow;
 }
@@ -54,7 +55,8 @@ STUB_TEST(what_is_no_window_is_told, "devices=2")
 	kz_buffer *buffer = create_buffer(64);
 	kz_stream *stream = kz_device_stream(dev);
 	kz_access_window window = KZ_ACCESS_WINDOW_INIT;
-	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "expected a buffer, got NULL");
+	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID,
+		"expected a buffer, got NULL");
 	window.buffer = buffer;
 	ok(kz_stream_set_access(stream, &window, &err));
 	window.bytes = 65;
@@ -66,7 +68,8 @@ STUB_TEST(what_is_no_window_is_told, "devices=2")
 		"the buffer is on cuda:0, the stream on cuda:1");
 	kz_device_close(other);
 	window.hit_ratio = 1.5f;
-	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "hit_ratio from 0 to 1, got 1.5");
+	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID,
+		"hit_ratio from 0 to 1, got 1.5");
 	window.hit_ratio = NAN;
 	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "hit_ratio from 0 to 1");
 	window.hit_ratio = 0;
@@ -74,7 +77,8 @@ STUB_TEST(what_is_no_window_is_told, "devices=2")
 	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "got 3 and 0");
 	window.hit = 0;
 	window.miss = KZ_ACCESS_PERSISTING;
-	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "miss from 0 to 1, got 0 and 2");
+	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID,
+		"miss from 0 to 1, got 0 and 2");
 	window.size = 8;
 	fails(kz_stream_set_access(stream, &window, &err), KZ_INVALID, "KZ_ACCESS_WINDOW_INIT");
 	fails(kz_stream_set_access(NULL, NULL, &err), KZ_INVALID, "expected a stream");
@@ -83,9 +87,11 @@ STUB_TEST(what_is_no_window_is_told, "devices=2")
 	kz_buffer_release(buffer);
 }
 
-STUB_TEST(an_older_driver_has_no_windows, "missing=cuStreamSetAttribute,cuCtxResetPersistingL2Cache")
+STUB_TEST(an_older_driver_has_no_windows,
+	"missing=cuStreamSetAttribute,cuCtxResetPersistingL2Cache")
 {
-	fails(kz_stream_set_access(kz_device_stream(dev), NULL, &err), KZ_UNSUPPORTED, "cuStreamSetAttribute");
+	fails(kz_stream_set_access(kz_device_stream(dev), NULL, &err), KZ_UNSUPPORTED,
+		"cuStreamSetAttribute");
 	fails(kz_device_reset_l2(dev, &err), KZ_UNSUPPORTED, "cuCtxResetPersistingL2Cache");
 }
 

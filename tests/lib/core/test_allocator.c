@@ -316,7 +316,8 @@ static void open_again(void *user, kz_device *closing)
 {
 	kz_device *again = NULL;
 	close_calls++;
-	*(kz_status *)user = close_calls < 9 ? kz_device_open(&again, kz_device_name(closing), NULL) : KZ_OK;
+	*(kz_status *)user = close_calls < 9 ? kz_device_open(&again, kz_device_name(closing), NULL)
+		: KZ_OK;
 	kz_device_close(again);
 }
 

@@ -110,7 +110,8 @@ STUB_TEST(questions_that_cannot_be_answered_say_why, "")
 	fails(kz_device_attribute_by_name(&value, dev, "WARP", &err), KZ_NOT_FOUND,
 		"unknown device attribute 'WARP'");
 	fails(kz_device_attribute_by_name(&value, dev, "", &err), KZ_NOT_FOUND, "''");
-	fails(kz_device_attribute_by_name(&value, dev, NULL, &err), KZ_INVALID, "expected the name");
+	fails(kz_device_attribute_by_name(&value, dev, NULL, &err), KZ_INVALID,
+		"expected the name");
 	fails(kz_device_attribute_by_name(&value, NULL, "WARP_SIZE", &err), KZ_INVALID, "a device");
 	fails(kz_device_attribute(&value, NULL, 10, &err), KZ_INVALID, "expected a device");
 	fails(kz_device_attribute(NULL, dev, 10, &err), KZ_INVALID, "out is NULL");
@@ -138,7 +139,8 @@ STUB_TEST(devices_have_a_bus_id_a_mode_and_peers, "devices=2")
 	ck_assert_int_eq(can, 1);
 	ok(kz_device_can_access_peer(&can, dev, dev, &err));
 	ck_assert_int_eq(can, 0);
-	fails(kz_device_can_access_peer(&can, dev, NULL, &err), KZ_INVALID, "expected a device, got NULL");
+	fails(kz_device_can_access_peer(&can, dev, NULL, &err), KZ_INVALID,
+		"expected a device, got NULL");
 	fails(kz_device_can_access_peer(&can, NULL, dev, &err), KZ_INVALID, "expected a device");
 	fails(kz_device_can_access_peer(NULL, dev, peer, &err), KZ_INVALID, "out is NULL");
 	support_stub("devices=2;fail=cuDeviceCanAccessPeer:101");
@@ -147,7 +149,8 @@ STUB_TEST(devices_have_a_bus_id_a_mode_and_peers, "devices=2")
 	kz_device_close(peer);
 }
 
-STUB_TEST(a_driver_without_bus_ids_or_peers_opens, "missing=cuDeviceGetPCIBusId,cuDeviceCanAccessPeer;devices=2")
+STUB_TEST(a_driver_without_bus_ids_or_peers_opens,
+	"missing=cuDeviceGetPCIBusId,cuDeviceCanAccessPeer;devices=2")
 {
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
 	kz_device *peer = NULL;

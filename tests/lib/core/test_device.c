@@ -284,7 +284,8 @@ START_TEST(a_description_of_no_known_size_is_refused)
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
 	open_stub("");
 	info.size = 8;
-	fails(kz_device_describe(dev, &info, &err), KZ_INVALID, "kz_device_info has size 8, expected");
+	fails(kz_device_describe(dev, &info, &err), KZ_INVALID,
+		"kz_device_info has size 8, expected");
 	info.size = sizeof(info) + 8;
 	fails(kz_device_describe(dev, &info, &err), KZ_INVALID, "KZ_DEVICE_INFO_INIT");
 	fails(kz_device_describe(dev, NULL, &err), KZ_INVALID, "got NULL");

@@ -126,10 +126,13 @@ START_TEST(a_bad_registration_is_refused)
 	fails(kz_dtype_register(&out, NULL, 16, &err), KZ_INVALID, "expected the name of a struct");
 	fails(kz_dtype_register(&out, "empty", 0, &err), KZ_INVALID, "expected a size from 1");
 	fails(kz_dtype_register(&out, "less", -1, &err), KZ_INVALID, "got -1");
-	fails(kz_dtype_register(&out, "float", 4, &err), KZ_INVALID, "'float' is the built-in float32");
+	fails(kz_dtype_register(&out, "float", 4, &err), KZ_INVALID,
+		"'float' is the built-in float32");
 	fails(kz_dtype_register(&out, "long long", 8, &err), KZ_INVALID, "built-in int64");
-	fails(kz_dtype_register(&out, "x; int y", 8, &err), KZ_INVALID, "the name of a struct, got 'x; i");
-	fails(kz_dtype_register(&out, "x\ny", 8, &err), KZ_INVALID, "expected the name of a struct");
+	fails(kz_dtype_register(&out, "x; int y", 8, &err), KZ_INVALID,
+		"the name of a struct, got 'x; i");
+	fails(kz_dtype_register(&out, "x\ny", 8, &err), KZ_INVALID,
+		"expected the name of a struct");
 	ok(kz_dtype_register(&out, "ns::box<float *, 4>", 8, &err));
 	ok(kz_dtype_register(&out, "float2", 8, &err));
 }

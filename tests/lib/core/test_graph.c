@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs of copies, fills, host functions and memory; how they are printed; failures of the driver. */
+/* Graphs of copies, fills, host functions and memory; how they are printed; failures of the
+ * driver. */
 #include "base/common.h"
 
 #include "base/alloc.h"

@@ -54,7 +54,8 @@ static void expect_counted(kz_buffer *buffer, int64_t from, int64_t elements)
 {
 	static int32_t host[1 << 12];
 	for (int64_t at = from; at < elements; at += countof(host)) {
-		int64_t some = elements - at < (int64_t)countof(host) ? elements - at : (int64_t)countof(host);
+		int64_t some = elements - at < (int64_t)countof(host) ? elements - at
+			: (int64_t)countof(host);
 		ok(kz_copy_dtoh(host, 4 * some, buffer, 4 * at, &err));
 		for (int64_t i = 0; i < some; i++) {
 			ck_assert_int_eq(host[i], at + i);
@@ -221,7 +222,8 @@ DEVICE_TEST(wrong_arguments_are_told)
 	kz_buffer *plain = create_buffer(64), *buffer = (kz_buffer *)1;
 	fails(kz_buffer_create_growable(&buffer, dev, 2, 1, &err), KZ_RANGE, "at most 1 byte,");
 	ck_assert_ptr_null(buffer);
-	fails(kz_buffer_create_growable(&buffer, dev, -1, 1, &err), KZ_INVALID, "of at least 0, got -1 and 1");
+	fails(kz_buffer_create_growable(&buffer, dev, -1, 1, &err), KZ_INVALID,
+		"of at least 0, got -1 and 1");
 	fails(kz_buffer_create_growable(&buffer, dev, 0, -5, &err), KZ_INVALID, "got 0 and -5");
 	fails(kz_buffer_create_growable(&buffer, NULL, 0, 5, &err), KZ_INVALID, "a device");
 	fails(kz_buffer_create_growable(NULL, dev, 0, 5, &err), KZ_INVALID, "out is NULL");
@@ -257,7 +259,8 @@ DEVICE_TEST(the_limit_of_the_pool_holds)
 	kz_buffer_release(kept); /* unused memory of the pool gives way */
 	ok(kz_device_limit_memory(dev, 16 * MIB, &err));
 	ok(kz_buffer_resize(buffer, 15 * MIB, &err));
-	fails(kz_buffer_resize(buffer, 33 * MIB, &err), KZ_DEVICE_MEMORY, "34603008 bytes requested");
+	fails(kz_buffer_resize(buffer, 33 * MIB, &err), KZ_DEVICE_MEMORY,
+		"34603008 bytes requested");
 	ck_assert_int_eq(kz_buffer_size(buffer), 15 * MIB);
 	ok(kz_device_limit_memory(dev, 0, &err));
 	ok(kz_buffer_resize(buffer, 33 * MIB, &err));

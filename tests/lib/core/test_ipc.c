@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/lib/core/ipc.c: memory that processes share.  The other process is forked before a device is open. */
+/* src/lib/core/ipc.c: memory that processes share.  The other process is forked before a device is
+ * open. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -26,7 +27,8 @@ static _Noreturn void run_child(int index, int from, int to)
 	}
 	memset(host, 'c', SIZE);
 	dev = support_open(index);
-	bool good = !kz_buffer_create(&first, dev, 100, &err) /* so that the other is not the first */
+	bool good = !kz_buffer_create(&first, dev, 100, &err) /* so that the other is not the
+	                                                         first */
 		&& !kz_buffer_create(&buffer, dev, SIZE, &err)
 		&& !kz_copy_htod(buffer, 0, host, SIZE, &err)
 		&& !kz_copy_htod(buffer, OFFSET, "shared", 6, &err)
@@ -123,10 +125,12 @@ START_TEST(a_damaged_handle_is_refused)
 	open_kernels(_i);
 	kz_buffer_handle handle = child.handle;
 	handle.size += (int64_t)1 << 40;
-	fails(kz_buffer_import(&buffer, dev, &handle, &err), KZ_RANGE, "do not lie in an allocation of");
+	fails(kz_buffer_import(&buffer, dev, &handle, &err), KZ_RANGE,
+		"do not lie in an allocation of");
 	handle = child.handle;
 	handle.offset = INT64_MAX;
-	fails(kz_buffer_import(&buffer, dev, &handle, &err), KZ_RANGE, "do not lie in an allocation of");
+	fails(kz_buffer_import(&buffer, dev, &handle, &err), KZ_RANGE,
+		"do not lie in an allocation of");
 	memset(&handle.allocation, 0x5a, sizeof(handle.allocation));
 	ck_assert_int_ne(kz_buffer_import(&buffer, dev, &handle, &err), KZ_OK);
 	kz_error_clear(&err);
@@ -134,7 +138,8 @@ START_TEST(a_damaged_handle_is_refused)
 	ok(kz_buffer_import(&buffer, dev, &child.handle, &err));
 	kz_buffer_release(buffer);
 	ck_assert_int_eq(end_child(&child), 1); /* nobody wrote */
-	fails(kz_buffer_import(&buffer, dev, &child.handle, &err), KZ_INVALID, "cuIpcOpenMemHandle");
+	fails(kz_buffer_import(&buffer, dev, &child.handle, &err), KZ_INVALID,
+		"cuIpcOpenMemHandle");
 	teardown();
 }
 END_TEST
@@ -175,7 +180,8 @@ KERNEL_TEST(memory_that_cannot_be_shared_is_told)
 	fails(kz_buffer_export(&handle, none, &err), KZ_INVALID, "of 1 byte or more to share");
 	ok(kz_device_use_pool(dev, 0, &err));
 	ok(kz_buffer_create(&lone, dev, 5000000, &err));
-	fails(kz_buffer_export(&handle, lone, &err), KZ_UNSUPPORTED, "expected memory from a pool or from cuMemAlloc");
+	fails(kz_buffer_export(&handle, lone, &err), KZ_UNSUPPORTED,
+		"expected memory from a pool or from cuMemAlloc");
 	ok(kz_device_use_pool(dev, 1, &err));
 	/* Its own memory has an address here already. */
 	ok(kz_buffer_export(&handle, buffer, &err));
@@ -193,7 +199,8 @@ STUB_TEST(what_is_no_buffer_and_no_handle_is_told, "")
 	kz_buffer_handle handle = {.size = 0};
 	fails(kz_buffer_export(NULL, buffer, &err), KZ_INVALID, "out is NULL");
 	fails(kz_buffer_export(&handle, NULL, &err), KZ_INVALID, "expected a buffer");
-	fails(kz_buffer_import(&out, dev, &handle, &err), KZ_INVALID, "got one with size 0, offset 0");
+	fails(kz_buffer_import(&out, dev, &handle, &err), KZ_INVALID,
+		"got one with size 0, offset 0");
 	ok(kz_buffer_export(&handle, buffer, &err));
 	fails(kz_buffer_import(NULL, dev, &handle, &err), KZ_INVALID, "out is NULL");
 	fails(kz_buffer_import(&out, NULL, &handle, &err), KZ_INVALID, "expected a device");
@@ -230,7 +237,8 @@ SUITE(ipc)
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), two_processes_use_the_same_memory,
 		arrays_and_kernels_use_the_memory_of_another_process, a_damaged_handle_is_refused,
-		memory_of_another_user_s_process_is_not_permitted, memory_that_cannot_be_shared_is_told);
+		memory_of_another_user_s_process_is_not_permitted,
+		memory_that_cannot_be_shared_is_told);
 	tc = suite_add_case(s, "stub");
 	tcase_add_tests(tc, 1, what_is_no_buffer_and_no_handle_is_told,
 		importing_without_memory_leaves_nothing);

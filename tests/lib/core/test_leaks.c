@@ -8,7 +8,8 @@
 
 #include <unistd.h>
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry "
+	"k()\n{\n\tret;\n}\n";
 
 static void add_line(void *text, const kz_leak *leak)
 {
@@ -40,11 +41,13 @@ static int line;
 #define HERE (line = __LINE__)
 #define OBJECT(name) static void make_##name(void)
 
-OBJECT(array) { HERE; ok(kz_array_create((kz_array **)&made[0], dev, KZ_F32, KZ_SHAPE(5, 2), &err)); }
+OBJECT(array) { HERE; ok(kz_array_create((kz_array **)&made[0], dev, KZ_F32, KZ_SHAPE(5, 2), &err));
+	}
 OBJECT(buffer) { HERE; ok(kz_buffer_create((kz_buffer **)&made[0], dev, 40, &err)); }
 OBJECT(growing)
 {
-	HERE; ok(kz_array_create_growable((kz_array **)&made[0], dev, KZ_F32, KZ_SHAPE(1), 10, &err));
+	HERE; ok(kz_array_create_growable((kz_array **)&made[0], dev, KZ_F32, KZ_SHAPE(1), 10,
+		&err));
 	ok(kz_array_resize(made[0], 10, &err));
 }
 OBJECT(event) { HERE; ok(kz_event_create((kz_event **)&made[0], dev, &err)); }
@@ -60,7 +63,8 @@ OBJECT(exec)
 	kz_graph_release(graph);
 }
 OBJECT(image) { HERE; ok(kz_image_create((kz_image **)&made[0], ptx, sizeof(ptx) - 1, &err)); }
-OBJECT(module) { HERE; ok(kz_module_load((kz_module **)&made[0], dev, ptx, sizeof(ptx) - 1, &err)); }
+OBJECT(module) { HERE; ok(kz_module_load((kz_module **)&made[0], dev, ptx, sizeof(ptx) - 1, &err));
+	}
 OBJECT(module_of_an_image)
 {
 	kz_image *image = NULL;
@@ -70,7 +74,8 @@ OBJECT(module_of_an_image)
 }
 OBJECT(elementwise)
 {
-	HERE; ok(kz_elementwise_create((kz_elementwise **)&made[0], dev, "float *x", "x[i] = 2", NULL, &err));
+	HERE; ok(kz_elementwise_create((kz_elementwise **)&made[0], dev, "float *x", "x[i] = 2",
+		NULL, &err));
 }
 OBJECT(reduction)
 {
@@ -81,17 +86,20 @@ OBJECT(diagnostics) { HERE; ok(kz_diagnostics_create((kz_diagnostics **)&made[0]
 OBJECT(diagnosis) { HERE; ok(kz_diagnose((kz_diagnosis **)&made[0], &err)); }
 OBJECT(cuda_array)
 {
-	HERE; ok(kz_cuda_array_create((kz_cuda_array **)&made[0], dev, KZ_F32, KZ_SHAPE(4), NULL, &err));
+	HERE; ok(kz_cuda_array_create((kz_cuda_array **)&made[0], dev, KZ_F32, KZ_SHAPE(4), NULL,
+		&err));
 }
 
 OBJECT(sparse)
 {
 	kz_array *parts[3];
-	const kz_sparse_options how = {.size = sizeof(how), .trusted = 1}; /* the stub runs no kernels */
+	/* the stub runs no kernels */
+	const kz_sparse_options how = {.size = sizeof(how), .trusted = 1};
 	ok(kz_array_create(&parts[0], dev, KZ_F32, KZ_SHAPE(2), &err));
 	ok(kz_array_create(&parts[1], dev, KZ_I32, KZ_SHAPE(2), &err));
 	ok(kz_array_create(&parts[2], dev, KZ_I32, KZ_SHAPE(2), &err));
-	HERE; ok(kz_sparse_create_coo((kz_sparse **)&made[0], 2, 2, parts[0], parts[1], parts[2], &how, &err));
+	HERE; ok(kz_sparse_create_coo((kz_sparse **)&made[0], 2, 2, parts[0], parts[1], parts[2],
+		&how, &err));
 	support_release_arrays(parts, 3); /* the matrix has their memory yet */
 }
 
@@ -149,8 +157,10 @@ KERNEL_TEST(what_a_kernel_needs_is_named)
 	ok(kz_module_compile(&mod, dev, "extern \"C\" __global__ void k() {}", NULL, &err));
 	int first = __LINE__ - 1;
 	ok(kz_module_kernel(&kernel, mod, "k", &err));
-	ok(kz_prepared_create(&prepared, kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err, KZ_ARGS()));
-	snprintf(want, sizeof(want), "1 module 0 %d; 1 prepared launch 0 %d; ", first, __LINE__ - 1);
+	ok(kz_prepared_create(&prepared, kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
+		KZ_ARGS()));
+	snprintf(want, sizeof(want), "1 module 0 %d; 1 prepared launch 0 %d; ", first,
+		__LINE__ - 1);
 	ck_assert_str_eq(list(), want);
 	kz_module_release(mod); /* the launch keeps it, and has a place of its own */
 	snprintf(want, sizeof(want), "1 prepared launch 0 %d; ", __LINE__ - 4);
@@ -159,7 +169,8 @@ KERNEL_TEST(what_a_kernel_needs_is_named)
 	ck_assert_str_eq(list(), "");
 }
 
-/* Intermediate results, kernels that were compiled and kept, views of views: none of them is a leak. */
+/* Intermediate results, kernels that were compiled and kept, views of views: none of them is a
+ * leak. */
 KERNEL_TEST(operations_leave_only_their_results)
 {
 	kz_array *a = NULL, *b = NULL, *c = NULL, *sum = NULL;
@@ -203,7 +214,8 @@ DEVICE_TEST(objects_are_grouped_by_kind_and_line)
 /* A pointer to a function and a macro over several lines are places like others. */
 DEVICE_TEST(a_call_by_a_pointer_has_its_line)
 {
-	kz_status (*volatile create)(kz_buffer **, kz_device *, int64_t, kz_error *) = kz_buffer_create;
+	kz_status (*volatile create)(kz_buffer **, kz_device *, int64_t, kz_error *) =
+		kz_buffer_create;
 	kz_buffer *first = NULL, *second = NULL;
 	char want[200];
 	keep_list();
@@ -259,7 +271,8 @@ static const struct {
 	{lose_astype, "kz_array_astype"}, {lose_transpose, "kz_array_transpose"},
 	{lose_slice, "kz_array_slice"}, {lose_matmul, "kz_matmul"}, {lose_sort, "kz_sort"},
 	{lose_inv, "kz_inv"}, {lose_tril, "kz_tril"}, {lose_fft, "kz_fft"},
-	{lose_stack, "kz_array_stack"}, {lose_cumsum, "kz_cumsum"}, {lose_create, "kz_array_create"},
+	{lose_stack, "kz_array_stack"}, {lose_cumsum, "kz_cumsum"},
+	{lose_create, "kz_array_create"},
 	{lose_softmax, "kz_softmax"},
 };
 
@@ -284,8 +297,8 @@ START_TEST(a_result_over_a_handle_is_named_with_its_line)
 }
 END_TEST
 
-/* A variable that was never set may hold what an earlier call left in its place, even an operand; and
- * the old handle may be in another variable. */
+/* A variable that was never set may hold what an earlier call left in its place, even an operand;
+ * and the old handle may be in another variable. */
 KERNEL_TEST(a_handle_that_is_released_after_all_was_not_lost)
 {
 	kz_array *a = NULL, *b = NULL, *kept;
@@ -334,11 +347,11 @@ KERNEL_TEST(losses_of_one_line_are_a_group)
 	FILE *to = fmemopen(text, sizeof(text), "w");
 	ok(kz_device_print_leaks(dev, to, &err));
 	fclose(to);
-	snprintf(want, sizeof(want), "1 array, 4 bytes, created at %s:%d; kz_square at %s:%d put its result "
-		"into the same variable\n", __FILE__, made_at, __FILE__, at);
+	snprintf(want, sizeof(want), "1 array, 4 bytes, created at %s:%d; kz_square at %s:%d put "
+		"its result into the same variable\n", __FILE__, made_at, __FILE__, at);
 	ck_assert_msg(strstr(text, want), "%s", text);
-	snprintf(want, sizeof(want), "%s:%d; kz_add at %s:%d put its result into the same variable\n",
-		__FILE__, at, __FILE__, added_at);
+	snprintf(want, sizeof(want), "%s:%d; kz_add at %s:%d put its result into the same "
+		"variable\n", __FILE__, at, __FILE__, added_at);
 	ck_assert_msg(strstr(text, want), "%s", text);
 	support_release_arrays(lost, 4);
 	kz_array_release(a);
@@ -382,8 +395,8 @@ START_TEST(the_file_has_what_is_live_at_the_close)
 	ok(kz_array_create(&a, dev, KZ_F32, KZ_SHAPE(4), &err));
 	int at = __LINE__ - 1;
 	kz_device_close(dev);
-	int length = snprintf(want, sizeof(want), "%s: closed; live objects:\n%s: 1 array, 16 bytes, "
-		"created at %s:%d\n", name, name, __FILE__, at);
+	int length = snprintf(want, sizeof(want), "%s: closed; live objects:\n%s: 1 array, 16 "
+		"bytes, created at %s:%d\n", name, name, __FILE__, at);
 	ck_assert_str_eq(read_file(path), want);
 	kz_array_release(a); /* after the close is fine */
 	length += snprintf(want + length, sizeof(want) - (size_t)length,
@@ -391,8 +404,8 @@ START_TEST(the_file_has_what_is_live_at_the_close)
 	ck_assert_str_eq(read_file(path), want);
 	dev = support_open_any(_i);
 	kz_device_close(dev);
-	snprintf(want + length, sizeof(want) - (size_t)length, "%s: closed; live objects:\n%s: none\n",
-		name, name);
+	snprintf(want + length, sizeof(want) - (size_t)length,
+		"%s: closed; live objects:\n%s: none\n", name, name);
 	ck_assert_str_eq(read_file(path), want);
 	unsetenv("KUDZU_LEAKS");
 	unlink(path);
@@ -435,7 +448,8 @@ START_TEST(a_file_that_cannot_be_written_is_told)
 	err = (kz_error)KZ_ERROR_INIT;
 	support_stub("");
 	setenv("KUDZU_LEAKS", "/nowhere/leaks.txt", 1);
-	fails(kz_device_open(&dev, "cuda:0", &err), KZ_NOT_FOUND, "KUDZU_LEAKS: cannot write the report");
+	fails(kz_device_open(&dev, "cuda:0", &err), KZ_NOT_FOUND,
+		"KUDZU_LEAKS: cannot write the report");
 	ck_assert_ptr_null(dev);
 	unsetenv("KUDZU_LEAKS");
 }
@@ -465,7 +479,8 @@ STUB_TEST(a_list_without_memory_says_so, "")
 		(void)!kz_event_create(&event, dev, NULL);
 		mem_fail_after(-1);
 	}
-	fails(kz_device_list_leaks(dev, add_line, text, &err), KZ_NO_MEMORY, "1 objects are missing from");
+	fails(kz_device_list_leaks(dev, add_line, text, &err), KZ_NO_MEMORY,
+		"1 objects are missing from");
 	mem_fail_after(0);
 	ck_assert_int_eq(kz_device_list_leaks(dev, add_line, text, NULL), KZ_NO_MEMORY);
 	mem_fail_after(-1);
@@ -478,7 +493,8 @@ SUITE(leaks)
 	int count = support_device_count();
 	TCase *tc = suite_add_case(s, "list");
 	tcase_add_loop_test(tc, each_kind_of_object_is_named_with_its_line, 0, countof(objects));
-	tcase_add_tests(tc, count, what_a_kernel_needs_is_named, operations_leave_only_their_results);
+	tcase_add_tests(tc, count, what_a_kernel_needs_is_named,
+		operations_leave_only_their_results);
 	tcase_add_tests(tc, count + 1, objects_are_grouped_by_kind_and_line,
 		a_call_by_a_pointer_has_its_line);
 	tcase_add_test(tc, without_a_list_there_is_none);

@@ -72,9 +72,9 @@ static void says_relation(uint64_t distance, const char *relation, int64_t size,
 	const char *what)
 {
 	char text[200];
-	snprintf(text, sizeof(text), ", which is %" PRIu64 " bytes %s the %" PRId64 "-byte allocation "
-		"at 0x%" PRIx64 ", %s; block (0,0,0), thread (0,0,0)", distance, relation, size,
-		address, what);
+	snprintf(text, sizeof(text), ", which is %" PRIu64 " bytes %s the %" PRId64
+		"-byte allocation at 0x%" PRIx64 ", %s; block (0,0,0), thread (0,0,0)", distance,
+		relation, size, address, what);
 	says(text);
 }
 
@@ -100,7 +100,8 @@ START_TEST(an_access_beyond_the_segment_names_the_last_array)
 		const int64_t step = beyond[_i % (int)countof(beyond)];
 		find_ends(&first, &last);
 		peek(last + SIZE + (uint64_t)step);
-		says_relation((uint64_t)step, "past the end of", SIZE, last, "an array of 10 float32");
+		says_relation((uint64_t)step, "past the end of", SIZE, last,
+			"an array of 10 float32");
 		live_close();
 	}
 }

@@ -26,7 +26,8 @@ static void double_buffer(kz_buffer *buffer)
 	kz_kernel *twice = NULL;
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ok(kz_module_kernel(&twice, mod, "twice", &err));
-	ok(kz_launch(twice, kz_dim(8, 1, 1), kz_dim(128, 1, 1), NULL, &err, KZ_ARGS(buffer, COUNT)));
+	ok(kz_launch(twice, kz_dim(8, 1, 1), kz_dim(128, 1, 1), NULL, &err,
+		KZ_ARGS(buffer, COUNT)));
 	ok(kz_device_synchronize(dev, &err));
 	kz_module_release(mod);
 }

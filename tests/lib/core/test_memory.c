@@ -510,7 +510,8 @@ static TCase *work_case(void)
 	TCase *tc = tcase_create("copies and fills");
 	tcase_add_tests(tc, 1, a_stream_waits_for_the_one_that_used_the_memory_before,
 		without_any_pool_a_release_waits_for_the_last_user_alone, bad_copies_are_refused,
-		objects_of_two_devices_do_not_mix, bytes_arrive_on_another_device, bad_fills_are_refused);
+		objects_of_two_devices_do_not_mix, bytes_arrive_on_another_device,
+		bad_fills_are_refused);
 	tcase_add_loop_test(tc, every_failing_copy_or_fill_reaches_the_user, 0, countof(works));
 	return tc;
 }

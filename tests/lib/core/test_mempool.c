@@ -252,7 +252,8 @@ STUB_TEST(the_limit_holds, "")
 	ok(kz_buffer_create(&buffer, dev, 3 * MIB, &err));
 	kz_buffer_release(buffer);
 	fails(kz_buffer_create(&buffer, dev, 4 * MIB, &err), KZ_DEVICE_MEMORY, "4194304 bytes "
-		"requested, 512 live, 2097152 reserved, of at most 5242880 by kz_device_limit_memory");
+		"requested, 512 live, 2097152 reserved, of at most 5242880 by "
+		"kz_device_limit_memory");
 	ok(kz_device_limit_memory(dev, 0, &err));
 	ok(kz_buffer_create(&buffer, dev, 4 * MIB, &err));
 	fails(kz_device_limit_memory(dev, -1, &err), KZ_INVALID, "of at least 0, got -1");

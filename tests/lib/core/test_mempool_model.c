@@ -3,11 +3,11 @@
  * The pools against a model: a million random operations in several streams.
  *
  * The driver is the stub, but for memory, events and the progress of streams: those are simulated
- * here.  Memory is a range of numbers that nothing stands behind; the model knows for each 512 bytes
- * of it whose they are, and the last piece of work of each stream on them.  A stream is a number of
- * pieces of work, and of those that are done; `seen` says, for each other stream, behind which piece
- * of it the end of this one is.  So for every use one can say whether all earlier uses of that
- * memory are done, or it is behind them.
+ * here.  Memory is a range of numbers that nothing stands behind; the model knows for each 512
+ * bytes of it whose they are, and the last piece of work of each stream on them.  A stream is a
+ * number of pieces of work, and of those that are done; `seen` says, for each other stream, behind
+ * which piece of it the end of this one is.  So for every use one can say whether all earlier uses
+ * of that memory are done, or it is behind them.
  */
 #include "base/common.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/lib/core/output.c: printf and failed assertions go to a function or a file that the program names. */
+/* src/lib/core/output.c: printf and failed assertions go to a function or a file that the program
+ * names. */
 #include "base/common.h"
 
 #include "lib/core/device.h"
@@ -142,7 +143,8 @@ KERNEL_TEST(a_file_gets_it_and_null_is_standard_output_again)
 
 /* --- Text that is lost --- */
 
-/* Descriptors that cannot be written to: a full disk, a pipe that nobody reads, a file at its limit. */
+/* Descriptors that cannot be written to: a full disk, a pipe that nobody reads, a file at its
+ * limit. */
 static int open_full(void)
 {
 	return open("/dev/full", O_WRONLY);
@@ -275,7 +277,8 @@ START_TEST(an_assertion_that_fails_says_where)
 		ck_assert_int_ne(st, KZ_OK);
 		kz_error_clear(&err);
 		ck_assert_int_eq(got.calls[KZ_OUTPUT_ASSERT], 1);
-		ck_assert_ptr_nonnull(strstr(got.text, "thread: [0,0,0] Assertion `n > 5` failed.\n"));
+		ck_assert_ptr_nonnull(strstr(got.text,
+			"thread: [0,0,0] Assertion `n > 5` failed.\n"));
 		ck_assert_int_ne(kz_device_set_output(dev, keep, &got, &err), KZ_OK);
 		kz_error_clear(&err);
 		kz_module_release(mod);
@@ -301,7 +304,8 @@ SUITE(output)
 		a_file_gets_it_and_null_is_standard_output_again,
 		a_device_that_is_opened_again_has_standard_output,
 		an_assertion_that_fails_says_where, a_function_must_not_call_the_library,
-		text_that_cannot_be_written_is_reported_once, text_that_a_function_gets_is_not_lost);
+		text_that_cannot_be_written_is_reported_once,
+		text_that_a_function_gets_is_not_lost);
 	tc = suite_add_case(s, "mistakes");
 	tcase_add_test(tc, other_drivers_write_themselves);
 	return s;

@@ -36,12 +36,17 @@ TWO_TEST(access_is_enabled_and_disabled_for_one_direction, "devices=2")
 
 TWO_TEST(what_cannot_use_each_other_is_told, "devices=2")
 {
-	fails(kz_device_enable_peer_access(NULL, peer, &err), KZ_INVALID, "expected a device, got NULL");
-	fails(kz_device_enable_peer_access(dev, NULL, &err), KZ_INVALID, "expected a device, got NULL");
-	fails(kz_device_enable_peer_access(dev, dev, &err), KZ_INVALID, "two devices, got cuda:0 twice");
-	fails(kz_device_disable_peer_access(dev, dev, &err), KZ_INVALID, "two devices, got cuda:0 twice");
+	fails(kz_device_enable_peer_access(NULL, peer, &err), KZ_INVALID,
+		"expected a device, got NULL");
+	fails(kz_device_enable_peer_access(dev, NULL, &err), KZ_INVALID,
+		"expected a device, got NULL");
+	fails(kz_device_enable_peer_access(dev, dev, &err), KZ_INVALID,
+		"two devices, got cuda:0 twice");
+	fails(kz_device_disable_peer_access(dev, dev, &err), KZ_INVALID,
+		"two devices, got cuda:0 twice");
 	support_stub("devices=2;fail=cuCtxEnablePeerAccess:217");
-	fails(kz_device_enable_peer_access(dev, peer, &err), KZ_UNSUPPORTED, "cuCtxEnablePeerAccess");
+	fails(kz_device_enable_peer_access(dev, peer, &err), KZ_UNSUPPORTED,
+		"cuCtxEnablePeerAccess");
 	ck_assert_int_eq(support_stub_calls("cuMemPoolSetAccess"), 0);
 }
 
@@ -52,10 +57,13 @@ TWO_TEST(half_of_an_access_is_taken_back, "devices=2;fail=cuMemPoolSetAccess:999
 	ok(kz_device_enable_peer_access(dev, peer, &err));
 }
 
-TWO_TEST(an_older_driver_has_no_peers, "devices=2;missing=cuCtxEnablePeerAccess,cuCtxDisablePeerAccess")
+TWO_TEST(an_older_driver_has_no_peers,
+	"devices=2;missing=cuCtxEnablePeerAccess,cuCtxDisablePeerAccess")
 {
-	fails(kz_device_enable_peer_access(dev, peer, &err), KZ_UNSUPPORTED, "cuCtxEnablePeerAccess");
-	fails(kz_device_disable_peer_access(dev, peer, &err), KZ_UNSUPPORTED, "cuCtxDisablePeerAccess");
+	fails(kz_device_enable_peer_access(dev, peer, &err), KZ_UNSUPPORTED,
+		"cuCtxEnablePeerAccess");
+	fails(kz_device_disable_peer_access(dev, peer, &err), KZ_UNSUPPORTED,
+		"cuCtxDisablePeerAccess");
 }
 
 /* A GPU and the CPU device have two drivers. */

@@ -84,8 +84,9 @@ STUB_TEST(a_full_host_waits_for_copies_before_it_gives_up, "")
 	ck_assert_int_eq(support_stub_calls("cuCtxSynchronize"), 1);
 	ck_assert_int_eq(support_stub_calls("cuMemFreeHost"), 1);
 	support_stub("fail=cuMemHostAlloc:2");
-	fails(kz_pinned_create(&more, dev, 3 << 20, &err), KZ_NO_MEMORY, "no memory on the host for "
-		"a pinned buffer: 3145728 bytes requested, 2097152 live, 2097152 reserved");
+	fails(kz_pinned_create(&more, dev, 3 << 20, &err), KZ_NO_MEMORY,
+		"no memory on the host for a pinned buffer: 3145728 bytes requested, 2097152 live, "
+		"2097152 reserved");
 	ck_assert_ptr_null(more);
 	kz_pinned_release(pinned);
 	kz_buffer_release(buffer);

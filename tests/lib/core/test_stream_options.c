@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/lib/core/stream.c: options of streams and events, foreign streams, host functions, shared events. */
+/* src/lib/core/stream.c: options of streams and events, foreign streams, host functions, shared
+ * events. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -309,7 +310,8 @@ STUB_TEST(a_shared_event_cannot_measure, "")
 	kz_event_release(mine);
 }
 
-/* The child shares an event that is behind a wait, says so, and writes the value when it is told to. */
+/* The child shares an event that is behind a wait, says so, and writes the value when it is told
+ * to. */
 static _Noreturn void run_child(int index, int from, int to)
 {
 	kz_event_options options = KZ_EVENT_OPTIONS_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/lib/core/trace.c: what is in a trace, and that it is whole after each wait.  tests/lib/core/check_trace
- * reads traces with a JSON parser.
+ * src/lib/core/trace.c: what is in a trace, and that it is whole after each wait.
+ * tests/lib/core/check_trace reads traces with a JSON parser.
  */
 #include "base/common.h"
 
@@ -76,14 +76,16 @@ DEVICE_TEST(copies_fills_and_memory_are_there_after_a_wait)
 	copy_to(buffer); /* waits */
 	read_trace();
 	ck_assert_int_eq(count("\"name\":\"allocate\""), 2);
-	ck_assert_int_eq(count("\"name\":\"copy to device\",\"cat\":\"copy\",\"args\":{\"stream\":0,"
+	ck_assert_int_eq(count("\"name\":\"copy to "
+		"device\",\"cat\":\"copy\",\"args\":{\"stream\":0,"
 		"\"bytes\":16}"), 2); /* the call, and the device */
 	ok(kz_copy_dtod(other, 0, buffer, 0, 8, &err));
 	ok(kz_fill(other, 8, 8, "ab", 2, NULL, &err));
 	ok(kz_device_synchronize(dev, &err));
 	read_trace();
 	ck_assert_int_eq(count("\"name\":\"copy on device\""), 2);
-	ck_assert_int_eq(count("\"name\":\"fill\",\"cat\":\"fill\",\"args\":{\"stream\":0,\"bytes\":8}"), 2);
+	ck_assert_int_eq(
+		count("\"name\":\"fill\",\"cat\":\"fill\",\"args\":{\"stream\":0,\"bytes\":8}"), 2);
 	release_buffers(buffer, other);
 	end();
 	ck_assert_int_eq(count("\"name\":\"free\""), 2);
@@ -100,18 +102,21 @@ KERNEL_TEST(launches_have_their_stream_grid_and_block)
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
 	begin();
 	ok(kz_stream_create(&stream, dev, 0, &err));
-	ok(kz_module_compile(&mod, dev, "__global__ void nothing(int) { __shared__ volatile int s[8];"
-		" s[threadIdx.x] = 1; }", NULL, &err));
+	ok(kz_module_compile(&mod, dev, "__global__ void nothing(int) { __shared__ volatile int "
+		"s[8]; s[threadIdx.x] = 1; }", NULL, &err));
 	ok(kz_module_kernel(&kernel, mod, "nothing", &err));
 	options.stream = stream;
 	options.shared_size = 100;
 	ok(kz_launch(kernel, kz_dim(2, 3, 4), kz_dim(5, 1, 1), &options, &err, KZ_ARGS(1)));
 	ok(kz_stream_synchronize(stream, &err));
 	read_trace();
-	ck_assert_int_eq(count("\"name\":\"nothing\",\"cat\":\"launch\",\"args\":{\"stream\":1,\"grid\":"
+	ck_assert_int_eq(
+		count("\"name\":\"nothing\",\"cat\":\"launch\",\"args\":{\"stream\":1,\"grid\":"
 		"[2,3,4],\"block\":[5,1,1],\"shared\":132}"), 2);
 	ck_assert_int_eq(count("\"name\":\"stream 1\""), 1);
-	ck_assert_int_eq(count("\"cat\":\"compile\",\"args\":{\"status\":\"KZ_OK\",\"source_bytes\":82}"), 1);
+	ck_assert_int_eq(
+		count("\"cat\":\"compile\",\"args\":{\"status\":\"KZ_OK\",\"source_bytes\":82}"),
+		1);
 	ck_assert_int_eq(count("\"name\":\"load module\""), 1);
 	ck_assert_int_eq(count("\"name\":\"nothing\",\"cat\":\"load\""), 1);
 	end();
@@ -140,7 +145,8 @@ KERNEL_TEST(a_call_that_loses_an_array_has_a_mark)
 	char want[300];
 	begin();
 	ok(kz_array_zeros(&a, dev, KZ_F32, KZ_SHAPE(3), &err));
-	snprintf(want, sizeof(want), "\"name\":\"kz_add replaced the handle of a live object\",\"cat\":\"leak\","
+	snprintf(want, sizeof(want), "\"name\":\"kz_add replaced the handle of a live "
+		"object\",\"cat\":\"leak\","
 		"\"args\":{\"object\":\"array\",\"bytes\":12,\"created\":\"%s:%d\",\"replaced\":"
 		"\"folder/\\\"main\\\".c:51\"}}", __FILE__, __LINE__ - 3);
 	ok(kz_array_zeros(&b, dev, KZ_F32, KZ_SHAPE(3), &err));
@@ -186,7 +192,8 @@ STUB_TEST(a_call_that_fails_is_there_and_a_captured_one_has_no_time, "")
 	ck_assert_int_eq(dev->drv->StreamBeginCapture(dev->stream.handle,
 		CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
 	ok(kz_fill(buffer, 0, 16, "", 1, NULL, &err));
-	ck_assert_int_eq(support_stub_calls("cuEventRecord"), 3); /* the base, before and after a copy */
+	ck_assert_int_eq(support_stub_calls("cuEventRecord"), 3); /* the base, before and after a
+	                                                             copy */
 	ck_assert_int_eq(dev->drv->StreamEndCapture(dev->stream.handle, &graph), CUDA_SUCCESS);
 	ck_assert_int_eq(dev->drv->GraphDestroy(graph), CUDA_SUCCESS);
 	device_leave(dev, &scope);
@@ -231,7 +238,8 @@ START_TEST(a_variable_begins_it_when_a_device_is_opened)
 	support_stub("");
 	setenv("KUDZU_CUDA_DRIVER", KZ_TEST_BUILD "/libcuda-stub.so", 1);
 	setenv("KUDZU_TRACE", "/nowhere/trace.json", 1);
-	fails(kz_device_open(&dev, "cuda", &err), KZ_NOT_FOUND, "KUDZU_TRACE: cannot write the trace");
+	fails(kz_device_open(&dev, "cuda", &err), KZ_NOT_FOUND,
+		"KUDZU_TRACE: cannot write the trace");
 	make_file();
 	setenv("KUDZU_TRACE", path, 1);
 	ok(kz_device_open(&dev, "cuda", &err));
@@ -346,7 +354,8 @@ STUB_TEST(a_child_does_not_keep_the_file, "")
 
 /* Trouble */
 
-/* A disk is full after a part of a write: at its first byte, in the middle, in the closing bracket. */
+/* A disk is full after a part of a write: at its first byte, in the middle, in the closing
+ * bracket. */
 STUB_TEST(a_full_disk_leaves_a_whole_trace, "")
 {
 	static const long more[] = {0, 1, 3, 4, 100};
@@ -447,7 +456,8 @@ SUITE(trace)
 {
 	Suite *s = suite_create("trace");
 	TCase *tc = suite_add_case(s, "events");
-	tcase_add_tests(tc, support_device_count() + 1, copies_fills_and_memory_are_there_after_a_wait);
+	tcase_add_tests(tc, support_device_count() + 1,
+		copies_fills_and_memory_are_there_after_a_wait);
 	tcase_add_tests(tc, support_device_count(), launches_have_their_stream_grid_and_block,
 		operations_on_arrays_are_launches, a_call_that_loses_an_array_has_a_mark);
 	tcase_add_test(tc, events_are_used_again_and_given_back);

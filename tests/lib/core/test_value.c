@@ -36,7 +36,8 @@ KERNEL_TEST(a_stream_waits_until_the_value_is_there)
 	kz_stream *waits = create_stream(), *writes = create_stream();
 	for (size_t i = 0; i < countof(conditions); i++) {
 		uint32_t small = (uint32_t)conditions[i].value;
-		ok(kz_stream_write_value32(writes, buffer, 4, (uint32_t)conditions[i].before, &err));
+		ok(kz_stream_write_value32(writes, buffer, 4, (uint32_t)conditions[i].before,
+			&err));
 		ok(kz_stream_write_value64(writes, buffer, 8, conditions[i].before, &err));
 		ok(kz_stream_synchronize(writes, &err));
 		ok(kz_stream_wait_value32(waits, buffer, 4, small, conditions[i].condition, &err));
@@ -57,7 +58,8 @@ KERNEL_TEST(a_stream_waits_until_the_value_is_there)
 	kz_buffer_release(buffer);
 }
 
-/* If they were uses of the buffer, the second stream would come behind the first, which waits for it. */
+/* If they were uses of the buffer, the second stream would come behind the first, which waits for
+ * it. */
 KERNEL_TEST(streams_answer_each_other_through_one_buffer)
 {
 	uint32_t host[2];
@@ -152,7 +154,8 @@ STUB_TEST(failing_calls_reach_the_user,
 	"fail=cuStreamWriteValue32_v2:1;fail=cuStreamWaitValue64_v2:1")
 {
 	kz_buffer *buffer = create_zeros(16);
-	fails(kz_stream_write_value32(NULL, buffer, 0, 0, &err), KZ_INVALID, "cuStreamWriteValue32");
+	fails(kz_stream_write_value32(NULL, buffer, 0, 0, &err), KZ_INVALID,
+		"cuStreamWriteValue32");
 	fails(kz_stream_wait_value64(NULL, buffer, 0, 0, KZ_WAIT_EQ, &err), KZ_INVALID,
 		"cuStreamWaitValue64");
 	kz_buffer_release(buffer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/cuda_abi.h and what it includes against cuda.h, where that is installed: every number, size and offset. */
+/* src/base/cuda_abi.h and what it includes against cuda.h, where that is installed: every number,
+ * size and offset. */
 #include "base/common.h"
 
 #include "abi.h"

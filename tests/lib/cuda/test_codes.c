@@ -229,7 +229,8 @@ SUITE(codes)
 	Suite *suite = suite_create("codes");
 	TCase *tc = suite_add_case(suite, "tables");
 	tcase_add_tests(tc, countof(domains), each_domain_has_the_published_number_of_codes,
-		each_name_and_number_is_that_of_the_header, each_text_can_stand_in_a_message, each_code_of_a_failure_says_what_to_do);
+		each_name_and_number_is_that_of_the_header, each_text_can_stand_in_a_message,
+		each_code_of_a_failure_says_what_to_do);
 	tcase_add_test(tc, exactly_the_codes_that_lose_the_context_are_sticky);
 	tc = suite_add_case(suite, "failures");
 	tcase_add_tests(tc, 1, a_code_becomes_an_error_that_says_what_and_what_to_do,

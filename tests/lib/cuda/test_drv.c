@@ -188,7 +188,8 @@ START_TEST(no_driver_says_what_was_tried_and_what_to_do)
 	ck_assert_str_eq(err.message, "cannot load the CUDA driver: tried "
 		"'/nowhere/libcuda.so.1' of KUDZU_CUDA_DRIVER");
 	ck_assert_ptr_nonnull(err.hint);
-	ck_assert_ptr_null(strstr(err.hint, "KUDZU_DEVICE")); /* which a name in the program overrides */
+	ck_assert_ptr_null(strstr(err.hint, "KUDZU_DEVICE")); /* which a name in the program
+	                                                         overrides */
 	ck_assert_ptr_nonnull(strstr(err.log, "No such file"));
 	kz_error_clear(&err);
 }

@@ -3,8 +3,8 @@
 #define CUFFT_TEST_H
 
 /*
- * For tests of transforms by cuFFT: on a GPU with the library there is, and on the CPU device with a
- * stub that computes on its memory (tests/stub/cufft).
+ * For tests of transforms by cuFFT: on a GPU with the library there is, and on the CPU device with
+ * a stub that computes on its memory (tests/stub/cufft).
  */
 #include "base/dl.h"
 #include "lib/fft/cufft.h"
@@ -107,7 +107,8 @@ static inline kz_status cufft_try(kz_array **out, enum cufft_function function, 
 	kz_axes axes, const kz_fft_options *options)
 {
 	static kz_status (*const functions[])(kz_array **out, kz_array *array, kz_axes axes,
-		const kz_fft_options *options, kz_error *err) = {kz_fft, kz_ifft, kz_rfft, kz_irfft};
+		const kz_fft_options *options, kz_error *err) = {kz_fft, kz_ifft, kz_rfft,
+		kz_irfft};
 	return functions[function](out, array, axes, options, &err);
 }
 

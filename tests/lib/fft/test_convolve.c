@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions and correlations on every device, against their definition: sums of products on the host. */
+/* Convolutions and correlations on every device, against their definition: sums of products on the
+ * host. */
 #include "base/common.h"
 
 #include "lib/core/dtype.h"
@@ -34,7 +35,8 @@ static int64_t convolve_first(int64_t *count, kz_convolve_mode mode, int64_t n, 
 	int64_t small = n < m ? n : m, large = n + m - small;
 	*count = mode == KZ_CONVOLVE_FULL ? n + m - 1 : mode == KZ_CONVOLVE_SAME ? large
 		: large - small + 1;
-	return mode == KZ_CONVOLVE_FULL ? 0 : mode == KZ_CONVOLVE_SAME ? (small - 1) / 2 : small - 1;
+	return mode == KZ_CONVOLVE_FULL ? 0 : mode == KZ_CONVOLVE_SAME ? (small - 1) / 2
+		: small - 1;
 }
 
 /* By the definition of all sums; the modes keep parts of these. */
@@ -163,7 +165,8 @@ DEVICE_TEST(the_options_say_what_integers_become)
 	options.into = into;
 	ok(kz_convolve(NULL, x, y, KZ_CONVOLVE_FULL, &options, &err));
 	ok(kz_array_get(into, floats, sizeof(floats), &err));
-	ck_assert(floats[0] == INT32_MAX && floats[1] == (int32_t)wide[1] && floats[3] == INT32_MAX);
+	ck_assert(floats[0] == INT32_MAX && floats[1] == (int32_t)wide[1]
+		&& floats[3] == INT32_MAX);
 	release_arrays(x, y, into);
 	kz_array *bits = support_array_of(dev, KZ_BOOL, (const double[]){1, 0, 0}, 3);
 	ok(kz_array_zeros(&into, dev, KZ_BOOL, KZ_SHAPE(5), &err));
@@ -180,7 +183,8 @@ static kz_array *convolve_floats(double complex *values, kz_dtype dtype, int64_t
 	kz_array *wide, *array;
 	for (int64_t i = 0; i < count; i++) {
 		double re = (double)(int32_t)convolve_draw() * 0x1p-31;
-		double im = dtype_is_complex(dtype) ? (double)(int32_t)convolve_draw() * 0x1p-31 : 0;
+		double im = dtype_is_complex(dtype) ? (double)(int32_t)convolve_draw() * 0x1p-31
+			: 0;
 		bool is_single = dtype_part(dtype) == KZ_F32;
 		values[i] = is_single ? (float)re + (float)im * I : re + im * I;
 	}
@@ -208,8 +212,10 @@ static double complex convolve_sum(kz_dtype dtype, const double complex *a, cons
 			re = convolve_fma(dtype, creal(x), creal(y), re);
 			continue;
 		}
-		re = convolve_fma(dtype, creal(x), creal(y), convolve_fma(dtype, -cimag(x), cimag(y), re));
-		im = convolve_fma(dtype, creal(x), cimag(y), convolve_fma(dtype, cimag(x), creal(y), im));
+		re = convolve_fma(dtype, creal(x), creal(y),
+			convolve_fma(dtype, -cimag(x), cimag(y), re));
+		im = convolve_fma(dtype, creal(x), cimag(y),
+			convolve_fma(dtype, cimag(x), creal(y), im));
 	}
 	return re + im * I;
 }
@@ -227,8 +233,8 @@ DEVICE_TEST(products_of_short_sequences_are_added_in_their_order)
 		for (int mode = 0; mode < 3; mode++) {
 			int64_t top = convolve_first(&count, (kz_convolve_mode)mode, n, m);
 			bool turned = (mode + round) % 2 && n > m;
-			ok(kz_convolve(&out, turned ? y : x, turned ? x : y, (kz_convolve_mode)mode, NULL,
-				&err));
+			ok(kz_convolve(&out, turned ? y : x, turned ? x : y, (kz_convolve_mode)mode,
+				NULL, &err));
 			ck_assert_uint_eq(kz_array_dtype(out), dtype);
 			double complex *values = support_read(out, KZ_C128);
 			memcpy(got, values, 16 * (size_t)count);
@@ -249,7 +255,8 @@ DEVICE_TEST(nan_and_infinity_stay_where_they_belong)
 {
 	static const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
 	for (int round = 0; round < 36; round++) {
-		kz_dtype dtype = (const kz_dtype[]){KZ_F32, KZ_F64, KZ_F16, KZ_BF16, KZ_C64, KZ_C128}[round / 6];
+		kz_dtype dtype = (const kz_dtype[]){KZ_F32, KZ_F64, KZ_F16, KZ_BF16, KZ_C64,
+			KZ_C128}[round / 6];
 		bool is_second = round % 2;
 		double a[9], b[3];
 		for (int i = 0; i < 9; i++) {
@@ -257,14 +264,18 @@ DEVICE_TEST(nan_and_infinity_stay_where_they_belong)
 			b[i % 3] = i % 3 + 1;
 		}
 		*(is_second ? &b[2] : &a[5]) = bad[round / 2 % 3];
-		kz_array *x = support_array_of(dev, dtype, a, 9), *y = support_array_of(dev, dtype, b, 3), *out;
-		ok((round % 3 ? kz_convolve : kz_correlate)(&out, x, y, KZ_CONVOLVE_FULL, NULL, &err));
+		kz_array *x = support_array_of(dev, dtype, a, 9),
+			*y = support_array_of(dev, dtype, b, 3), *out;
+		ok((round % 3 ? kz_convolve : kz_correlate)(&out, x, y, KZ_CONVOLVE_FULL, NULL,
+			&err));
 		double complex *got = support_read(out, KZ_C128);
 		for (int k = 0; k < 11; k++) {
-			int at = round % 3 || !is_second ? k : k + 2; // in a correlation b[2] is the first
+			// in a correlation b[2] is the first
+			int at = round % 3 || !is_second ? k : k + 2;
 			bool is_bad = is_second ? at >= 2 && at < 11 : k >= 5 && k < 8;
 			double expected = bad[round / 2 % 3];
-			ck_assert_msg(is_bad != isfinite(creal(got[k])), "round %d, sum %d", round, k);
+			ck_assert_msg(is_bad != isfinite(creal(got[k])), "round %d, sum %d", round,
+				k);
 			ck_assert(!is_bad || dtype_is_complex(dtype) || isnan(expected)
 				|| creal(got[k]) == expected);
 		}
@@ -294,7 +305,8 @@ DEVICE_TEST(longer_sequences_are_multiplied_as_spectra)
 	for (int round = 0; round < 8; round++) {
 		kz_dtype dtype = dtypes[round / 2];
 		int64_t n = 700, m = 2048 / dtype_size(dtype) + 1;
-		kz_array *x = convolve_floats(a, dtype, n), *y = convolve_floats(b, dtype, m), *out, *one;
+		kz_array *x = convolve_floats(a, dtype, n), *y = convolve_floats(b, dtype, m), *out,
+			*one;
 		if (round % 2) {
 			double bad = round % 4 == 1 ? (double)NAN : (double)INFINITY;
 			ok(kz_array_slice(&one, y, KZ_AT(KZ_SLICE(4, 5)), &err));
@@ -324,9 +336,11 @@ DEVICE_TEST(sequences_that_are_too_long_are_refused)
 		ok(kz_array_broadcast_to(&x, one, KZ_SHAPE(INT64_C(1) << 58), &err));
 		ok(kz_array_broadcast_to(&y, one, KZ_SHAPE(3), &err));
 		for (int mode = 0; mode < 3; mode++) {
-			ck_assert_int_ne(kz_convolve(&out, x, y, (kz_convolve_mode)mode, NULL, &err), KZ_OK);
+			ck_assert_int_ne(kz_convolve(&out, x, y, (kz_convolve_mode)mode, NULL,
+				&err), KZ_OK);
 			kz_error_clear(&err);
-			ck_assert_int_ne(kz_correlate(&out, x, x, (kz_convolve_mode)mode, NULL, &err), KZ_OK);
+			ck_assert_int_ne(kz_correlate(&out, x, x, (kz_convolve_mode)mode, NULL,
+				&err), KZ_OK);
 			kz_error_clear(&err);
 			ck_assert_ptr_null(out);
 		}
@@ -343,6 +357,7 @@ SUITE(convolve)
 		integers_are_exact_at_every_length, the_options_say_what_integers_become,
 		products_of_short_sequences_are_added_in_their_order,
 		nan_and_infinity_stay_where_they_belong, only_sums_that_are_too_large_overflow,
-		longer_sequences_are_multiplied_as_spectra, sequences_that_are_too_long_are_refused);
+		longer_sequences_are_multiplied_as_spectra,
+		sequences_that_are_too_long_are_refused);
 	return suite;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/lib/fft/cufft.c: what cuFFT is asked for, what is left to our own kernels, and that both agree: on
- * a GPU with NVIDIA's library, elsewhere with a stub.
+ * src/lib/fft/cufft.c: what cuFFT is asked for, what is left to our own kernels, and that both
+ * agree: on a GPU with NVIDIA's library, elsewhere with a stub.
  */
 #include "base/common.h"
 
@@ -172,7 +172,8 @@ static const struct {
 CUFFT_STUB_TEST(plans_describe_the_arrays)
 {
 	for (size_t i = 0; i < countof(cufft_layouts); i++) {
-		kz_array *out, *array = cufft_random(cufft_layouts[i].dtype, cufft_layouts[i].shape);
+		kz_array *out, *array = cufft_random(cufft_layouts[i].dtype,
+			cufft_layouts[i].shape);
 		enum cufft_function function = cufft_layouts[i].function;
 		ok(cufft_try(&out, function, array, cufft_layouts[i].axes, NULL));
 		ck_assert_mem_eq(&fake->last, &cufft_layouts[i].asked, sizeof(fake->last));
@@ -187,7 +188,8 @@ CUFFT_STUB_TEST(plans_describe_the_arrays)
 /* A view with gaps, in the stream of the options. */
 CUFFT_STUB_TEST(a_view_is_read_where_it_is)
 {
-	const struct cufft_layout asked = {CUFFT_C2C, 2, 1, {4, 3}, {{4, 12}, 2, 96}, {{4, 3}, 1, 12}};
+	const struct cufft_layout asked = {CUFFT_C2C, 2, 1, {4, 3}, {{4, 12}, 2, 96},
+		{{4, 3}, 1, 12}};
 	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
 	kz_array *out, *view, *array = cufft_random(KZ_C64, KZ_SHAPE(8, 12));
 	ok(kz_array_slice(&view, array, KZ_AT(KZ_SLICE(1, 8, 2), KZ_SLICE(2, 8, 2)), &err));
@@ -202,11 +204,13 @@ CUFFT_STUB_TEST(a_view_is_read_where_it_is)
 }
 
 static const struct cufft_case cufft_others[] = {
-	{FFT, KZ_F32, {1, {8}}, {1, {0}}, {0}, 0},                   /* real numbers, a full spectrum */
+	{FFT, KZ_F32, {1, {8}}, {1, {0}}, {0}, 0},                   /* real numbers, a full
+	                                                                spectrum */
 	{FFT, KZ_C64, {4, {2, 2, 2, 2}}, {4, {0, 1, 2, 3}}, {0}, 0}, /* four axes */
 	{FFT, KZ_C64, {3, {2, 3, 4}}, {1, {1}}, {0}, 0},             /* the others are no batch */
 	{FFT, KZ_C64, {2, {5, 1}}, {1, {1}}, {0}, 0},                /* nothing to transform */
-	{RFFT, KZ_F32, {2, {4, 6}}, {2, {1, 0}}, {0}, 0},            /* the real axis is not inside */
+	{RFFT, KZ_F32, {2, {4, 6}}, {2, {1, 0}}, {0}, 0},            /* the real axis is not
+	                                                                inside */
 	{RFFT, KZ_F32, {2, {4, 1}}, {1, {1}}, {0}, 0},
 	{IRFFT, KZ_C64, {2, {4, 1}}, {1, {1}}, {1, {1}}, 0},
 	{IRFFT, KZ_C64, {3, {2, 5, 4}}, {1, {1}}, {0}, 0},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How cuFFT is called: failures, codes, plans that are kept, streams, threads, captures, no library. */
+/* How cuFFT is called: failures, codes, plans that are kept, streams, threads, captures, no
+ * library. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -23,7 +24,8 @@ static kz_status calls_try(enum cufft_function function, kz_array *array)
 
 static kz_array *calls_operand(enum cufft_function function, bool is_double, int64_t length)
 {
-	kz_dtype dtype = function == RFFT ? is_double ? KZ_F64 : KZ_F32 : is_double ? KZ_C128 : KZ_C64;
+	kz_dtype dtype = function == RFFT ? is_double ? KZ_F64 : KZ_F32 : is_double ? KZ_C128
+		: KZ_C64;
 	return cufft_random(dtype, KZ_SHAPE(length));
 }
 
@@ -36,7 +38,8 @@ static const struct {
 } calls_functions[] = {
 	{"cufftCreate", FFT, false}, {"cufftSetAutoAllocation", FFT, false},
 	{"cufftMakePlanMany64", FFT, false}, {"cufftSetStream", FFT, false},
-	{"cufftSetWorkArea", FFT, false}, {"cufftExecC2C", FFT, false}, {"cufftExecZ2Z", IFFT, true},
+	{"cufftSetWorkArea", FFT, false}, {"cufftExecC2C", FFT, false},
+	{"cufftExecZ2Z", IFFT, true},
 	{"cufftExecR2C", RFFT, false}, {"cufftExecD2Z", RFFT, true}, {"cufftExecC2R", IRFFT, false},
 	{"cufftExecZ2D", IRFFT, true},
 };
@@ -63,7 +66,8 @@ CUFFT_STUB_TEST(each_call_that_fails_is_an_error_value)
 	}
 }
 
-/* By a launch all codes are failures; by the making of a plan three of them say that there is none. */
+/* By a launch all codes are failures; by the making of a plan three of them say that there is
+ * none. */
 CUFFT_STUB_TEST(each_code_is_translated)
 {
 	static const char *const functions[] = {"cufftExecC2C", "cufftMakePlanMany64"};
@@ -78,7 +82,8 @@ CUFFT_STUB_TEST(each_code_is_translated)
 			snprintf(script, sizeof(script), "%s:%d", functions[i], code);
 			setenv("CUFFT_STUB_FAIL", script, 1);
 			kz_status st = calls_try(FFT, i ? other : array);
-			ck_assert_int_eq(st, i && is_declined ? KZ_OK : known ? known->status : KZ_UNKNOWN);
+			ck_assert_int_eq(st, i && is_declined ? KZ_OK : known ? known->status
+				: KZ_UNKNOWN);
 			ck_assert_int_eq(err.code, st ? code : 0);
 			ck_assert_int_eq(err.domain, st ? KZ_DOMAIN_CUFFT : KZ_DOMAIN_LIBRARY);
 			kz_error_clear(&err);
@@ -113,7 +118,8 @@ CUFFT_STUB_TEST(a_failing_allocation_leaves_nothing_behind)
 		int failed = 0;
 		ok(calls_try((enum cufft_function)function, array)); // kernels are compiled
 		for (int64_t n = 0; !done; n++) {
-			kz_array *other = calls_operand((enum cufft_function)function, false, 20 + n);
+			kz_array *other = calls_operand((enum cufft_function)function, false,
+				20 + n);
 			mem_fail_after(n);
 			kz_status st = calls_try((enum cufft_function)function, other);
 			done = !mem_has_failed();
@@ -257,7 +263,8 @@ DEVICE_TEST(streams_share_a_plan)
 		kz_array_release(out);
 	}
 	for (int i = 0; i < THREADS; i++) {
-		ck_assert_int_eq(pthread_create(&handles[i], NULL, calls_transform, &threads[i]), 0);
+		ck_assert_int_eq(pthread_create(&handles[i], NULL, calls_transform, &threads[i]),
+			0);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		void *result;
@@ -286,7 +293,8 @@ CUFFT_STUB_TEST(a_captured_transform_is_of_our_kernels)
 	ck_assert_int_eq(fake->launches, 1);
 	ok(kz_graph_instantiate(&exec, graph, &err));
 	ok(kz_exec_launch(exec, options.stream, &err));
-	double complex *want = support_read(out, KZ_C128), *got = support_read(options.into, KZ_C128);
+	double complex *want = support_read(out, KZ_C128),
+		*got = support_read(options.into, KZ_C128);
 	for (int i = 0; i < 30; i++) {
 		ck_assert(cabs(want[i] - got[i]) < 1e-12);
 	}
@@ -304,7 +312,8 @@ CUFFT_STUB_TEST(no_plan_is_made_during_a_capture)
 	kz_fft_options options = KZ_FFT_OPTIONS_INIT;
 	kz_stream *captured;
 	kz_graph *graph;
-	kz_array *array = calls_operand(FFT, false, 30), *other = calls_operand(FFT, false, 31), *out;
+	kz_array *array = calls_operand(FFT, false, 30), *other = calls_operand(FFT, false, 31),
+		*out;
 	ok(kz_stream_create(&captured, dev, 0, &err));
 	ok(kz_stream_create(&options.stream, dev, 0, &err));
 	ok(calls_try(FFT, array));
@@ -336,7 +345,8 @@ static const struct {
 	{CUFFT_STUB, KZ_OK, ""},
 	{"/nowhere/libcufft.so", KZ_NOT_FOUND, "/nowhere/libcufft.so: "},
 	{KZ_TEST_BUILD "/libcuda-stub.so", KZ_NOT_FOUND, "not cuFFT, it lacks cufftGetProperty"},
-	{KZ_TEST_BUILD "/tests/dropin/libfew_fft.so", KZ_NOT_FOUND, "not cuFFT, it lacks cufftDestroy"},
+	{KZ_TEST_BUILD "/tests/dropin/libfew_fft.so", KZ_NOT_FOUND,
+		"not cuFFT, it lacks cufftDestroy"},
 };
 
 /* On a GPU that the stub of the driver plays. */
@@ -372,8 +382,9 @@ SUITE(cufft_calls)
 	tcase_add_tests(tcase, support_device_count(), each_call_that_fails_is_an_error_value,
 		each_code_is_translated, cufft_is_asked_once_for_what_it_does_not_have,
 		a_failing_allocation_leaves_nothing_behind, a_plan_is_made_once,
-		a_device_keeps_so_many_plans, a_plan_goes_when_its_work_is_done, plans_in_use_stay, streams_share_a_plan,
-		a_captured_transform_is_of_our_kernels, no_plan_is_made_during_a_capture);
+		a_device_keeps_so_many_plans, a_plan_goes_when_its_work_is_done, plans_in_use_stay,
+		streams_share_a_plan, a_captured_transform_is_of_our_kernels,
+		no_plan_is_made_during_a_capture);
 	tcase_add_tests(tcase, countof(calls_libraries), the_variable_names_the_library);
 	return suite;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fourier transforms on every device, against their definition in long double.  The bound of the error
- * is relative, root mean square: a few roundings times the logarithm of the length.
+ * Fourier transforms on every device, against their definition in long double.  The bound of the
+ * error is relative, root mean square: a few roundings times the logarithm of the length.
  */
 #include "base/common.h"
 
@@ -100,8 +100,8 @@ static void fft_check_length(int64_t n, int64_t rows, kz_dtype dtype, bool is_in
 }
 
 static const int64_t short_lengths[] = {
-	1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 19, 23, 26, 29, 31, 32, 37, 49, 64, 97, 100, 121,
-	128, 169, 199, 256, 527,
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 19, 23, 26, 29, 31, 32, 37, 49, 64, 97, 100,
+	121, 128, 169, 199, 256, 527,
 };
 
 DEVICE_TEST(short_transforms_follow_the_definition)
@@ -128,16 +128,19 @@ DEVICE_TEST(long_transforms_follow_the_definition)
 			continue;
 		}
 		for (int kind = 0; kind < (is_slow ? 4 : 1); kind++) {
-			fft_check_length(long_lengths[i], 1 + kind / 2, (int)i % 2 == kind % 2 ? KZ_C64
+			fft_check_length(long_lengths[i], 1 + kind / 2,
+				(int)i % 2 == kind % 2 ? KZ_C64
 				: KZ_C128, kind / 2);
 		}
 	}
 }
 
-/* Rows that are columns of one pass, rows that are split in two, and those of Bluestein's algorithm. */
+/* Rows that are columns of one pass, rows that are split in two, and those of Bluestein's
+ * algorithm. */
 DEVICE_TEST(many_rows_follow_the_definition)
 {
-	static const int64_t lengths[] = {512, 600, 1024, 1029, 2187, 3000, 17, 31, 97, 101, 509, 2039};
+	static const int64_t lengths[] = {512, 600, 1024, 1029, 2187, 3000, 17, 31, 97, 101, 509,
+		2039};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		if (!both_shapes_try(i, countof(lengths), 3, 1)) {
 			continue;
@@ -151,7 +154,8 @@ DEVICE_TEST(any_axis_of_any_strides_is_transformed)
 {
 	double complex *from, *to;
 	kz_array *view, *turned, *result, *array = fft_random(&from, KZ_C64, KZ_SHAPE(10, 9, 40));
-	ok(kz_array_slice(&view, array, KZ_AT(KZ_ALL, KZ_SLICE(8, KZ_OMIT, -1), KZ_SLICE(1, 40, 3)), &err));
+	ok(kz_array_slice(&view, array, KZ_AT(KZ_ALL, KZ_SLICE(8, KZ_OMIT, -1), KZ_SLICE(1, 40, 3)),
+		&err));
 	ok(kz_array_transpose(&turned, view, KZ_AXES(2, 0, 1), &err));
 	double complex *values = support_read(turned, KZ_C128);
 	int64_t dims[3] = {13, 10, 9}, steps[3] = {90, 9, 1};
@@ -219,7 +223,8 @@ DEVICE_TEST(lengths_and_norms_are_those_of_numpy)
 		kz_fft_norm norm;
 		double forward, backward;
 	} cases[] = {
-		{3, KZ_FFT_BACKWARD, 6, 2}, {2, KZ_FFT_BACKWARD, 3, 1.5}, {8, KZ_FFT_BACKWARD, 6, 0.75},
+		{3, KZ_FFT_BACKWARD, 6, 2}, {2, KZ_FFT_BACKWARD, 3, 1.5},
+		{8, KZ_FFT_BACKWARD, 6, 0.75},
 		{4, KZ_FFT_ORTHO, 3, 3}, {3, KZ_FFT_FORWARD, 2, 6},
 	};
 	kz_array *array, *result;
@@ -325,8 +330,8 @@ DEVICE_TEST(imaginary_parts_of_real_elements_are_ignored)
 }
 
 /* Element k of the cosine transform of n numbers that are `step` apart, by its sum. */
-static long double fft_cosine_sum(const double complex *x, int type, int64_t n, int64_t step, int64_t k,
-	bool is_ortho)
+static long double fft_cosine_sum(const double complex *x, int type, int64_t n, int64_t step,
+	int64_t k, bool is_ortho)
 {
 	const long double pi = 3.14159265358979323846264338327950288L, root = sqrtl(2);
 	int64_t period = type == 1 ? 2 * (n - 1) : type == 4 ? 8 * n : 4 * n;
@@ -343,7 +348,8 @@ static long double fft_cosine_sum(const double complex *x, int type, int64_t n, 
 }
 
 /* Of the columns of an array. */
-static void fft_check_cosines(int type, int64_t n, int64_t columns, kz_dtype dtype, kz_fft_norm norm)
+static void fft_check_cosines(int type, int64_t n, int64_t columns, kz_dtype dtype,
+	kz_fft_norm norm)
 {
 	double complex *from, *to, *back;
 	kz_array *real, *result, *again, *array = fft_random(&from, dtype, KZ_SHAPE(n, columns));
@@ -380,7 +386,8 @@ DEVICE_TEST(cosine_transforms_are_their_sums)
 	static const int64_t lengths[] = {2, 3, 4, 7, 16, 17, 30};
 	for (size_t i = 0; i < countof(lengths); i++) {
 		for (int type = 1; type <= 4; type++) {
-			if (!both_shapes_try(4 * i + (size_t)type - 1, 4 * countof(lengths), 5, 2)) {
+			if (!both_shapes_try(4 * i + (size_t)type - 1, 4 * countof(lengths), 5,
+				2)) {
 				continue;
 			}
 			fft_check_cosines(type, lengths[i], 3, (int)i % 2 ? KZ_C64 : KZ_C128,
@@ -455,7 +462,8 @@ DEVICE_TEST(cosine_transforms_refuse_what_does_not_fit)
 	kz_array_release(one);
 }
 
-/* A half may be an operand, and what real numbers go into.  Between these all are float32: 4,097 is no half. */
+/* A half may be an operand, and what real numbers go into.  Between these all are float32: 4,097 is
+ * no half. */
 DEVICE_TEST(halves_are_computed_as_float32)
 {
 	static const kz_dtype halves[] = {KZ_F16, KZ_BF16};
@@ -524,14 +532,15 @@ DEVICE_TEST(a_second_transform_only_launches)
 
 static void fft_count_calls(long *counts)
 {
-	static const char *const names[] = {"cuMemAlloc", "cuMemAllocAsync", "cuMemcpyHtoD", "cuMemcpyHtoDAsync",
-		"cuModuleLoadDataEx", "cuMemCreate", "cuLaunchKernel"};
+	static const char *const names[] = {"cuMemAlloc", "cuMemAllocAsync", "cuMemcpyHtoD",
+		"cuMemcpyHtoDAsync", "cuModuleLoadDataEx", "cuMemCreate", "cuLaunchKernel"};
 	for (size_t i = 0; i < countof(names); i++) {
 		counts[i] = support_stub_calls(names[i]);
 	}
 }
 
-/* The stub counts what our kernels take: no memory, no copy and no module more than after the first one. */
+/* The stub counts what our kernels take: no memory, no copy and no module more than after the first
+ * one. */
 START_TEST(a_second_transform_makes_no_other_call)
 {
 	long first[7], second[7];
@@ -598,7 +607,8 @@ DEVICE_TEST(a_transform_is_captured)
 
 DEVICE_TEST(spectra_are_shifted_and_have_frequencies)
 {
-	static const double odd[5] = {0, 0.1, 0.2, -0.2, -0.1}, middle[5] = {-0.2, -0.1, 0, 0.1, 0.2};
+	static const double odd[5] = {0, 0.1, 0.2, -0.2, -0.1},
+		middle[5] = {-0.2, -0.1, 0, 0.1, 0.2};
 	static const double even[4] = {0, 0.5, -1, -0.5}, half[3] = {0, 0.5, 1};
 	double got[5];
 	kz_array *frequencies, *shifted, *back, *out = NULL;
@@ -655,7 +665,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	ok(kz_array_ones(&real, dev, KZ_F32, KZ_SHAPE(4, 3), &err));
 	fails(kz_fft(&out, x, KZ_AXES(2), NULL, &err), KZ_RANGE, "axis 2");
 	fails(kz_fft(&out, x, KZ_AXES(0, -2), NULL, &err), KZ_INVALID, "is named twice");
-	fails(kz_fft(&out, x, KZ_AXES(), NULL, &err), KZ_INVALID, "fft: expected at least one axis");
+	fails(kz_fft(&out, x, KZ_AXES(), NULL, &err), KZ_INVALID,
+		"fft: expected at least one axis");
 	fails(kz_ifft(&out, empty, KZ_AXES(1), NULL, &err), KZ_INVALID,
 		"ifft: expected a length of at least 1 along axis 1, got 0");
 	options.lengths = KZ_SHAPE(2, 2);
@@ -721,10 +732,11 @@ SUITE(fft)
 		several_axes_are_one_after_the_other, lengths_and_norms_are_those_of_numpy,
 		real_numbers_have_half_of_a_spectrum, imaginary_parts_of_real_elements_are_ignored,
 		cosine_transforms_are_their_sums,
-		cosine_transforms_of_many_columns_are_their_sums, cosine_transforms_have_axes_and_lengths,
-		cosine_transforms_refuse_what_does_not_fit, halves_are_computed_as_float32,
-		a_second_transform_only_launches, a_transform_is_captured,
-		spectra_are_shifted_and_have_frequencies, types_become_complex, what_does_not_fit_is_refused,
+		cosine_transforms_of_many_columns_are_their_sums,
+		cosine_transforms_have_axes_and_lengths, cosine_transforms_refuse_what_does_not_fit,
+		halves_are_computed_as_float32, a_second_transform_only_launches,
+		a_transform_is_captured, spectra_are_shifted_and_have_frequencies,
+		types_become_complex, what_does_not_fit_is_refused,
 		a_failing_allocation_leaves_nothing_behind);
 	tcase_add_test(tcase, a_second_transform_makes_no_other_call);
 	return suite;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/linalg/cublas.def and lib/linalg/cufft.def beside the toolkit's headers, where there are those of CUDA 13: a
- * difference does not compile. */
+/* lib/linalg/cublas.def and lib/linalg/cufft.def beside the toolkit's headers, where there are
+ * those of CUDA 13: a difference does not compile. */
 #include "base/common.h"
 
 #if __has_include(<cublas_v2.h>) && __has_include(<cusolverDn.h>)

@@ -3,8 +3,8 @@
 #define CUDA_TEST_H
 
 /*
- * For tests of the provider of GPUs: on a GPU with the libraries there are, and put into the table of
- * the CPU device, with a stub of both that computes on its memory (tests/stub/cublas).
+ * For tests of the provider of GPUs: on a GPU with the libraries there are, and put into the table
+ * of the CPU device, with a stub of both that computes on its memory (tests/stub/cublas).
  */
 #include "base/dl.h"
 #include "lib/core/memory.h"
@@ -122,13 +122,15 @@ static inline struct linalg_matrix put_bytes(const void *from, size_t size, int 
 	struct kz_buffer *buffer;
 	ok(kz_buffer_create(&buffer, dev, (int64_t)size, &err));
 	ok(kz_copy_htod(buffer, 0, from, (int64_t)size, &err));
-	struct linalg_matrix out = {memory_retain(buffer->memory), buffer_address(buffer), ld, next};
+	struct linalg_matrix out = {memory_retain(buffer->memory), buffer_address(buffer), ld,
+		next};
 	kz_buffer_release(buffer);
 	return out;
 }
 
 /* A buffer as an operand; its elements are of `type`. */
-static inline struct linalg_matrix put(enum linalg_type type, const number *from, int count, int ld, int next)
+static inline struct linalg_matrix put(enum linalg_type type, const number *from, int count, int ld,
+	int next)
 {
 	char bytes[16 * MOST];
 	size_t size = linalg_size(type);
@@ -156,7 +158,8 @@ static inline void get_bytes(void *out, const struct linalg_matrix *of, size_t s
 	buffer_release(buffer);
 }
 
-static inline void get(number *out, enum linalg_type type, const struct linalg_matrix *of, int count)
+static inline void get(number *out, enum linalg_type type, const struct linalg_matrix *of,
+	int count)
 {
 	char bytes[16 * MOST];
 	size_t size = linalg_size(type);
@@ -208,8 +211,8 @@ static inline void is_near(number got, number want, enum linalg_type type)
 }
 
 /* (m, n) = op_a(a) op_b(b), k products each, is what `want` has. */
-static inline void check_product(enum linalg_type type, int m, int n, int k, const number *a, int lda,
-	char op_a, const number *b, int ldb, char op_b, const number *want, int ld)
+static inline void check_product(enum linalg_type type, int m, int n, int k, const number *a,
+	int lda, char op_a, const number *b, int ldb, char op_b, const number *want, int ld)
 {
 	for (int j = 0; j < n; j++) {
 		for (int i = 0; i < m; i++) {

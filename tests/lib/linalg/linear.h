@@ -52,8 +52,8 @@ static inline bool linear_has(const char *library)
 {
 	void *object = dlopen(library, RTLD_LAZY);
 	if (!object) {
-		fprintf(stderr, "SKIPPED: %s is not installed; the default library runs in its place "
-			"(make setup)\n", library);
+		fprintf(stderr, "SKIPPED: %s is not installed; the default library runs in its "
+			"place (make setup)\n", library);
 	}
 	return object;
 }
@@ -129,7 +129,8 @@ static inline void linear_draw_regular(number *host, int64_t batch, int64_t n, k
 enum { LINEAR_PLAIN, LINEAR_TURNED, LINEAR_GAPS, LINEAR_BACKWARDS, LINEAR_LAYOUTS };
 
 /* Host numbers as an array whose last two extents lie in this way. */
-static inline kz_array *linear_upload(const number *host, kz_dtype dtype, kz_shape shape, int layout)
+static inline kz_array *linear_upload(const number *host, kz_dtype dtype, kz_shape shape,
+	int layout)
 {
 	kz_array *wide, *plain, *room, *view;
 	kz_shape large = shape;
@@ -150,7 +151,8 @@ static inline kz_array *linear_upload(const number *host, kz_dtype dtype, kz_sha
 	if (layout == LINEAR_TURNED) {
 		ok(kz_array_swapaxes(&view, room, -2, -1, &err));
 	} else if (layout == LINEAR_GAPS) {
-		ok(kz_array_slice(&view, room, KZ_AT(KZ_ELLIPSIS, KZ_SLICE(KZ_OMIT, KZ_OMIT, 2)), &err));
+		ok(kz_array_slice(&view, room, KZ_AT(KZ_ELLIPSIS, KZ_SLICE(KZ_OMIT, KZ_OMIT, 2)),
+			&err));
 	} else {
 		ok(kz_array_flip(&view, room, KZ_AXES(-2), &err));
 	}
@@ -183,8 +185,8 @@ static inline void linear_check(const char *what, const number *got, const numbe
 	for (int64_t i = 0; i < count; i++) {
 		double apart = cabs(got[i] - want[i]);
 		ck_assert_msg(apart <= allowed, "%s: element %lld is %g%+gi, not %g%+gi: %g apart, "
-			"allowed %g", what, (long long)i, creal(got[i]), cimag(got[i]), creal(want[i]),
-			cimag(want[i]), apart, allowed);
+			"allowed %g", what, (long long)i, creal(got[i]), cimag(got[i]),
+			creal(want[i]), cimag(want[i]), apart, allowed);
 	}
 }
 
@@ -227,7 +229,8 @@ static inline long double complex linear_gauss(number *x, const number *a, const
 	for (int64_t p = 0; p < n; p++) {
 		int64_t best = p;
 		for (int64_t i = p + 1; i < n; i++) {
-			best = cabsl(work[i * width + p]) > cabsl(work[best * width + p]) ? i : best;
+			best = cabsl(work[i * width + p]) > cabsl(work[best * width + p]) ? i
+				: best;
 		}
 		for (int64_t j = 0; best != p && j < width; j++) {
 			long double complex swapped = work[p * width + j];

@@ -94,7 +94,8 @@ static inline bool operand_agrees(kz_dtype dtype, double complex got, double com
 		return (creal(got) != 0) == (creal(want) != 0);
 	}
 	if (dtype_is_integer(dtype)) {
-		return fmod(creal(got) - creal(want), pow(2, 8.0 * (double)kz_dtype_size(dtype))) == 0;
+		return fmod(creal(got) - creal(want), pow(2, 8.0 * (double)kz_dtype_size(dtype)))
+			== 0;
 	}
 	if (dtype == KZ_F16 && cabs(want) > 65504) {
 		return isinf(creal(got)) != 0;

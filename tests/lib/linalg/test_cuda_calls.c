@@ -12,7 +12,8 @@ static struct linalg_task small_task(enum linalg_op op, bool is_wide)
 {
 	const number two[4] = {2, 0, 0, 2};
 	const int32_t pivots[2] = {1, 2};
-	struct linalg_task task = {op, LINALG_D, 'N', 'N', 'L', 'L', 'N', op == LINALG_GESDD ? 'S' : 'V',
+	struct linalg_task task = {op, LINALG_D, 'N', 'N', 'L', 'L', 'N',
+		op == LINALG_GESDD ? 'S' : 'V',
 		.m = is_wide ? 1 : 2, .n = 2, .k = 2, .count = 1, .alpha = {1},
 		.a = put(LINALG_D, two, 4, 2, 4), .b = op == LINALG_GETRS || op == LINALG_GETRI
 			? put_bytes(pivots, sizeof(pivots), 0, 2) : put(LINALG_D, two, 4, 2, 4),
@@ -25,7 +26,8 @@ static const struct {
 	const char *function;
 	enum linalg_op op;
 } cuda_failures[] = {
-	{"cublasCreate", LINALG_GEMM}, {"cublasSetMathMode", LINALG_GEMM}, {"cublasSetStream", LINALG_GEMM},
+	{"cublasCreate", LINALG_GEMM}, {"cublasSetMathMode", LINALG_GEMM},
+	{"cublasSetStream", LINALG_GEMM},
 	{"cublasGemmEx", LINALG_GEMM}, {"cublastrsm", LINALG_TRSM}, {"cublasgeam", LINALG_GESDD},
 	{"cusolverDnCreate", LINALG_POTRF}, {"cusolverDnSetStream", LINALG_POTRF},
 	{"cusolverDnCreateParams", LINALG_GEEV}, {"cusolverDngetrf_bufferSize", LINALG_GETRF},
@@ -65,11 +67,12 @@ CUBLAS_STUB_TEST(each_code_is_translated)
 		for (int code = 1; code < 40; code++) {
 			const struct native_code *known = codes_find(domain, code);
 			char script[64];
-			snprintf(script, sizeof(script), "%s:%d", i ? "cusolverDnpotrf" : "cublasGemmEx",
-				code);
+			snprintf(script, sizeof(script), "%s:%d",
+				i ? "cusolverDnpotrf" : "cublasGemmEx", code);
 			setenv("CUBLAS_STUB_FAIL", script, 1);
 			kz_status st = linalg_run(dev, &task, kz_device_stream(dev), "test", &err);
-			bool is_done = known && known->status == KZ_UNSUPPORTED; // by our own kernels
+			// by our own kernels
+			bool is_done = known && known->status == KZ_UNSUPPORTED;
 			ck_assert_int_eq(st, is_done ? KZ_OK : known ? known->status : KZ_UNKNOWN);
 			ck_assert_int_eq(err.domain, is_done ? 0 : domain);
 			ck_assert_int_eq(err.code, is_done ? 0 : code);
@@ -111,8 +114,10 @@ CUDA_TEST(streams_do_not_disturb_each_other)
 		ok(kz_stream_create(&streams[s], dev, 0, &err));
 		draw_all(a[s], ALL, LINALG_D);
 		for (int r = 0; r < ROUNDS; r++) {
-			tasks[s][r] = (struct linalg_task){LINALG_GEQRF, LINALG_D, .m = N, .n = N, .count = 1,
-				.a = put(LINALG_D, a[s], ALL, N, ALL), .b = put_nothing(LINALG_D, N, 0, N)};
+			tasks[s][r] = (struct linalg_task){LINALG_GEQRF, LINALG_D, .m = N, .n = N,
+				.count = 1,
+				.a = put(LINALG_D, a[s], ALL, N, ALL),
+				.b = put_nothing(LINALG_D, N, 0, N)};
 		}
 	}
 	for (int r = 0; r < 2 * ROUNDS; r++) {
@@ -135,7 +140,8 @@ CUDA_TEST(streams_do_not_disturb_each_other)
 /* cuBLAS can be captured once it has its handle; cuSOLVER cannot. */
 CUBLAS_STUB_TEST(capturing_works_or_fails_cleanly)
 {
-	struct linalg_task product = small_task(LINALG_GEMM, false), factor = small_task(LINALG_GETRF, false);
+	struct linalg_task product = small_task(LINALG_GEMM, false),
+		factor = small_task(LINALG_GETRF, false);
 	struct memory *const used[] = {product.a.memory, product.b.memory,
 		product.c.memory, product.d.memory, product.info.memory, factor.a.memory,
 		factor.b.memory, factor.c.memory, factor.d.memory, factor.info.memory};
@@ -202,11 +208,12 @@ CUDA_TEST(solvers_above_work_on_it)
 	release_arrays(matrix, right, solution, inverse, again, singular);
 }
 
-/* Products of stacks whose matrices lie in any order, each (2, 3, 4, 4) with these steps along the first two
- * axes, times 16 elements. */
+/* Products of stacks whose matrices lie in any order, each (2, 3, 4, 4) with these steps along the
+ * first two axes, times 16 elements. */
 CUDA_TEST(stacks_in_any_order_are_multiplied)
 {
-	static const int steps[][2] = {{3, 1}, {3, -1}, {-3, 1}, {-3, -1}, {0, -1}, {-1, 0}, {-3, 0}, {0, 1}};
+	static const int steps[][2] = {{3, 1}, {3, -1}, {-3, 1}, {-3, -1}, {0, -1}, {-1, 0},
+		{-3, 0}, {0, 1}};
 	static const kz_dtype dtypes[] = {KZ_F32, KZ_F64, KZ_C64, KZ_C128, KZ_F16};
 	enum { N = 4, BASE = 16 * N * N };
 	kz_dtype dtype = dtypes[which / 8];
@@ -221,9 +228,11 @@ CUDA_TEST(stacks_in_any_order_are_multiplied)
 		for (int k = 0; k < 2; k++) {
 			int64_t size = kz_dtype_size(dtype), strides[4] = {16 * all[k][0] * size,
 				16 * all[k][1] * size, N * size, size}, first = 16 * 5 * size;
-			ok(kz_array_view(&view[k], base, KZ_SHAPE(2, 3, N, N), strides, first, &err));
+			ok(kz_array_view(&view[k], base, KZ_SHAPE(2, 3, N, N), strides, first,
+				&err));
 			for (int i = 0; i < 6 * N * N; i++) {
-				int at = 16 * (5 + i / 48 * all[k][0] + i / 16 % 3 * all[k][1]) + i % 16;
+				int at = 16 * (5 + i / 48 * all[k][0] + i / 16 % 3 * all[k][1])
+					+ i % 16;
 				numbers[k][i / 16][i % 16] = host[at];
 			}
 		}
@@ -232,14 +241,15 @@ CUDA_TEST(stacks_in_any_order_are_multiplied)
 		for (int i = 0; i < 6 * N * N; i++) {
 			double want = 0;
 			for (int l = 0; l < N; l++) {
-				want += numbers[0][i / 16][i % 16 / N * N + l] * numbers[1][i / 16][l * N + i % N];
+				want += numbers[0][i / 16][i % 16 / N * N + l]
+					* numbers[1][i / 16][l * N + i % N];
 			}
 			ck_assert(got[i] == want);
 		}
 		/* The same, written to matrices in descending order. */
 		ok(kz_array_flip(&into, out, KZ_AXES(0, 1), &err));
-		ok(kz_gemm(into, KZ_ARG(1), view[0], KZ_MATRIX_AS_IS, view[1], KZ_MATRIX_AS_IS, KZ_ARG(0),
-			NULL, &err));
+		ok(kz_gemm(into, KZ_ARG(1), view[0], KZ_MATRIX_AS_IS, view[1], KZ_MATRIX_AS_IS,
+			KZ_ARG(0), NULL, &err));
 		double complex *again = support_read(into, KZ_C128);
 		ck_assert_mem_eq(again, got, 6 * N * N * sizeof(*got));
 		free(got);
@@ -338,7 +348,8 @@ CUDA_TEST(pivots_may_have_no_reciprocal)
 	const double a[8] = {tiny, 0, 0, large, 2, 1, 1, 3}, b[4] = {tiny, large, 5, 10};
 	const double want[4] = {1, 1, 1, 3};
 	number got[4];
-	kz_array *flat = support_array_of(dev, call_dtypes[which], a, 8), *array, *vectors, *right, *out;
+	kz_array *flat = support_array_of(dev, call_dtypes[which], a, 8), *array, *vectors, *right,
+		*out;
 	ok(kz_array_reshape_view(&array, flat, KZ_SHAPE(2, 2, 2), &err));
 	vectors = support_array_of(dev, call_dtypes[which], b, 4);
 	ok(kz_array_reshape_view(&right, vectors, KZ_SHAPE(2, 2, 1), &err));
@@ -367,7 +378,8 @@ CUDA_TEST(singular_matrices_have_condition_numbers)
 	static const struct {
 		kz_norm_kind kind;
 		double p, want;
-	} norms[] = {{KZ_NORM_FROBENIUS, 0, 3.1622776601683795}, {KZ_NORM_NUCLEAR, 0, 9.242640687119286},
+	} norms[] = {{KZ_NORM_FROBENIUS, 0, 3.1622776601683795},
+		{KZ_NORM_NUCLEAR, 0, 9.242640687119286},
 		{KZ_NORM_P, 1, 2}, {KZ_NORM_P, -1, 1}, {KZ_NORM_P, (double)INFINITY, 2}};
 	kz_array *flat = support_array_of(dev, call_dtypes[which], a, 27), *array, *out;
 	ok(kz_array_reshape_view(&array, flat, KZ_SHAPE(3, 3, 3), &err));
@@ -382,7 +394,8 @@ CUDA_TEST(singular_matrices_have_condition_numbers)
 	release_arrays(flat, array);
 }
 
-/* Row-major: two products of a (m, k), whose columns are scaled by s if there is one, and b (k, n). */
+/* Row-major: two products of a (m, k), whose columns are scaled by s if there is one, and b (k,
+ * n). */
 static void check_rows(int m, int n, int k, const number *a, const number *s, const number *b,
 	const number *want)
 {
@@ -440,7 +453,8 @@ CUDA_TEST(eigenvalues_above_work_on_it)
 	kz_array *array, *values, *vectors, *root, *turned, *product;
 	draw_all(a, ALL, LINALG_D);
 	for (int i = 0; i < ALL; i++) {
-		int row = i / N % N, column = i % N, mirror = i - row * N - column + column * N + row;
+		int row = i / N % N, column = i % N,
+			mirror = i - row * N - column + column * N + row;
 		a[i] = which == 0 && column > row ? a[i] : which == 0 && column < row ? a[mirror]
 			: which == 0 ? 8 : a[i];
 		host[i] = creal(a[i]);
@@ -486,7 +500,8 @@ START_TEST(a_missing_library_leaves_the_table_empty)
 	ck_assert(!linalg_has(math, LINALG_GEMM, LINALG_S));
 	ck_assert_ptr_nonnull(strstr(cuda_library_log(CUDA_CUSOLVER), "not cuSOLVER, it lacks"));
 	struct linalg_task task = small_task(LINALG_GEMM, false);
-	ck_assert_int_eq(linalg_run(dev, &task, kz_device_stream(dev), "matmul", &err), KZ_UNSUPPORTED);
+	ck_assert_int_eq(linalg_run(dev, &task, kz_device_stream(dev), "matmul", &err),
+		KZ_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(err.message, "matmul: a product of matrices needs cuBLAS"));
 	ck_assert_ptr_nonnull(strstr(err.log, "/nowhere/libcublas.so: "));
 	ck_assert_ptr_nonnull(strstr(err.hint, "nvidia-cublas"));
@@ -514,7 +529,8 @@ START_TEST(the_real_libraries_have_all_functions)
 	for (size_t at = 0; at < offsetof(struct cuda_library, parts); at += sizeof(void *)) {
 		void *function;
 		memcpy(&function, (const char *)library + at, sizeof(function));
-		ck_assert_msg(function, "function %zu of cublas.def and cufft.def is missing", at / sizeof(void *));
+		ck_assert_msg(function, "function %zu of cublas.def and cufft.def is missing",
+			at / sizeof(void *));
 	}
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the provider of GPUs computes, compared with loops over host memory, and by the identities that
- * define the factors. */
+/* What the provider of GPUs computes, compared with loops over host memory, and by the identities
+ * that define the factors. */
 #include "base/common.h"
 
 #include "lib/linalg/cuda_test.h"
@@ -70,11 +70,11 @@ CUDA_TEST(triangular_solvers)
 				want[k] = alpha * b[i * NEXT + k];
 			}
 			if (left) {
-				check_product(type, M, N, M, triangle, LD, op, x + i * NEXT, LD, 'N',
-					want, LD);
+				check_product(type, M, N, M, triangle, LD, op, x + i * NEXT, LD,
+					'N', want, LD);
 			} else {
-				check_product(type, M, N, N, x + i * NEXT, LD, 'N', triangle, LD, op,
-					want, LD);
+				check_product(type, M, N, N, x + i * NEXT, LD, 'N', triangle, LD,
+					op, want, LD);
 			}
 		}
 		end(&task);
@@ -101,13 +101,14 @@ CUDA_TEST(lu_solves_and_inverts)
 	ck_assert_int_eq(info[1], 3);
 	ck_assert_int_eq(info[2], 0);
 	for (int op = 0; op < 3; op++) {
-		struct linalg_task solve = {LINALG_GETRS, type, "NTC"[op], .n = N, .k = K, .count = COUNT,
+		struct linalg_task solve = {LINALG_GETRS, type, "NTC"[op], .n = N, .k = K,
+			.count = COUNT,
 			.a = factor.a, .b = factor.b, .c = put(type, b, ALL, LD, NEXT)};
 		run(&solve);
 		get(x, type, &solve.c, ALL);
 		for (int i = 0; i < COUNT; i += 2) {
-			check_product(type, N, K, N, a + i * NEXT, LD, "NTC"[op], x + i * NEXT, LD, 'N',
-				b + i * NEXT, LD);
+			check_product(type, N, K, N, a + i * NEXT, LD, "NTC"[op], x + i * NEXT, LD,
+				'N', b + i * NEXT, LD);
 		}
 		memory_release(solve.c.memory);
 	}
@@ -155,8 +156,8 @@ CUDA_TEST(cholesky_names_the_minor)
 			int row = i % LD, column = i / LD;
 			got[i] = row < N && (row == column || (row < column) == upper) ? got[i] : 0;
 		}
-		check_product(type, N, N, N, got, LD, upper ? 'C' : 'N', got, LD, upper ? 'N' : 'C', a,
-			LD);
+		check_product(type, N, N, N, got, LD, upper ? 'C' : 'N', got, LD, upper ? 'N' : 'C',
+			a, LD);
 		end(&task);
 	}
 }
@@ -181,7 +182,8 @@ CUDA_TEST(qr_gives_an_orthogonal_factor)
 		for (int k = 0; k < N * LD; k++) {
 			r[i * NEXT + k] = k % LD <= k / LD ? r[i * NEXT + k] : 0;
 		}
-		check_product(type, N, N, M, q + i * NEXT, LD, 'C', q + i * NEXT, LD, 'N', identity, LD);
+		check_product(type, N, N, M, q + i * NEXT, LD, 'C', q + i * NEXT, LD, 'N', identity,
+			LD);
 		check_product(type, M, N, N, q + i * NEXT, LD, 'N', r + i * NEXT, LD, 'N',
 			a + i * NEXT, LD);
 	}
@@ -194,14 +196,16 @@ CUDA_TEST(singular_values_of_every_shape)
 	enum linalg_type type = (enum linalg_type)which;
 	enum { LD = 9, NEXT = 90, COUNT = 2, ALL = COUNT * NEXT };
 	static const int shapes[3][2] = {{8, 5}, {6, 6}, {5, 8}};
-	number a[ALL], s[COUNT * LD], first[COUNT * LD], u[ALL], v[ALL], scaled[NEXT], identity[NEXT];
+	number a[ALL], s[COUNT * LD], first[COUNT * LD], u[ALL], v[ALL], scaled[NEXT],
+		identity[NEXT];
 	for (int round = 0; round < 9; round++) {
 		int m = shapes[round / 3][0], n = shapes[round / 3][1], least = m < n ? m : n;
 		char job = "ASN"[round % 3];
 		int columns = job == 'A' ? m : least, rows = job == 'A' ? n : least;
 		state = (uint32_t)round / 3 + 5;
 		draw_all(a, ALL, type);
-		struct linalg_task task = {LINALG_GESDD, type, .job = job, .m = m, .n = n, .count = COUNT,
+		struct linalg_task task = {LINALG_GESDD, type, .job = job, .m = m, .n = n,
+			.count = COUNT,
 			.a = put(type, a, ALL, LD, NEXT),
 			.b = put_nothing(real_of(type), COUNT * LD, 0, LD)};
 		if (job != 'N') {
@@ -216,7 +220,8 @@ CUDA_TEST(singular_values_of_every_shape)
 		for (int i = 0; i < COUNT; i++) {
 			for (int k = 0; k < least; k++) {
 				is_near(s[i * LD + k], first[i * LD + k], type);
-				ck_assert(k == 0 || creal(s[i * LD + k]) <= creal(s[i * LD + k - 1]));
+				ck_assert(k == 0
+					|| creal(s[i * LD + k]) <= creal(s[i * LD + k - 1]));
 			}
 		}
 		if (job != 'N') {
@@ -230,10 +235,10 @@ CUDA_TEST(singular_values_of_every_shape)
 			check_product(type, m, n, least, scaled, LD, 'N', v + i * NEXT, LD, 'N',
 				a + i * NEXT, LD);
 			make_identity(identity, LD, LD);
-			check_product(type, columns, columns, m, u + i * NEXT, LD, 'C', u + i * NEXT, LD,
-				'N', identity, LD);
-			check_product(type, rows, rows, n, v + i * NEXT, LD, 'N', v + i * NEXT, LD, 'C',
-				identity, LD);
+			check_product(type, columns, columns, m, u + i * NEXT, LD, 'C',
+				u + i * NEXT, LD, 'N', identity, LD);
+			check_product(type, rows, rows, n, v + i * NEXT, LD, 'N', v + i * NEXT, LD,
+				'C', identity, LD);
 		}
 		end(&task);
 	}
@@ -251,7 +256,8 @@ CUDA_TEST(eigenvalues_of_symmetric_matrices)
 			number *of = a + i / (N * N) * NEXT;
 			int row = i % N, column = i / N % N;
 			of[column * LD + row] = row == column ? creal(of[column * LD + row])
-				: row > column ? conj(of[row * LD + column]) : of[column * LD + row];
+				: row > column ? conj(of[row * LD + column])
+				: of[column * LD + row];
 		}
 		struct linalg_task task = {LINALG_SYEVD, type, .job = round & 1 ? 'N' : 'V',
 			.uplo = round & 2 ? 'U' : 'L', .n = N, .count = COUNT,
@@ -269,8 +275,8 @@ CUDA_TEST(eigenvalues_of_symmetric_matrices)
 				scaled[k] = v[i * NEXT + k] * w[i * N + k / LD];
 			}
 			if (!(round & 1)) {
-				check_product(type, N, N, N, a + i * NEXT, LD, 'N', v + i * NEXT, LD, 'N',
-					scaled, LD);
+				check_product(type, N, N, N, a + i * NEXT, LD, 'N', v + i * NEXT,
+					LD, 'N', scaled, LD);
 			}
 		}
 		end(&task);
@@ -285,7 +291,8 @@ CUDA_TEST(eigenvalues_of_any_matrices)
 	bool has_complex = false;
 	draw_all(a, ALL, type);
 	for (int round = 0; round < 2; round++) {
-		struct linalg_task task = {LINALG_GEEV, type, .job = "VN"[round], .n = N, .count = COUNT,
+		struct linalg_task task = {LINALG_GEEV, type, .job = "VN"[round], .n = N,
+			.count = COUNT,
 			.a = put(type, a, ALL, LD, NEXT),
 			.b = put_nothing(complex_of(type), COUNT * N, 0, N),
 			.info = put_nothing(LINALG_S, COUNT, 0, 1)};
@@ -306,8 +313,8 @@ CUDA_TEST(eigenvalues_of_any_matrices)
 			for (int k = 0; k < N * LD; k++) {
 				scaled[k] = v[i * NEXT + k] * w[i * N + k / LD];
 			}
-			check_product(type, N, N, N, a + i * NEXT, LD, 'N', v + i * NEXT, LD, 'N', scaled,
-				LD);
+			check_product(type, N, N, N, a + i * NEXT, LD, 'N', v + i * NEXT, LD, 'N',
+				scaled, LD);
 			ck_assert_double_gt(cabs(v[i * NEXT]), 0);
 		}
 		end(&task);

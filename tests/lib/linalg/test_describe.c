@@ -71,7 +71,8 @@ START_TEST(a_library_that_is_named_and_missing_is_a_problem)
 	setenv("KUDZU_LAPACK", STUB, 1);
 	diagnose(false, true);
 	ck_assert_int_eq(find("blas")->verdict, KZ_VERDICT_PROBLEM);
-	ck_assert_str_eq(find("blas")->text, "no usable library in KUDZU_BLAS='/nowhere/libblas.so'");
+	ck_assert_str_eq(find("blas")->text,
+		"no usable library in KUDZU_BLAS='/nowhere/libblas.so'");
 	ck_assert_int_eq(find("lapack")->verdict, KZ_VERDICT_PROBLEM);
 	ck_assert_str_eq(find("lapack")->text, "no usable library in KUDZU_LAPACK='" STUB "'");
 	ck_assert_ptr_nonnull(strstr(find("lapack")->log, "not a LAPACK, it lacks dgetrf_"));

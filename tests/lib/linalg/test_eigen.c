@@ -175,7 +175,8 @@ LINEAR_TEST(lstsq_is_as_numpys)
 	linear_check("residual", y, &residual, 1, 1e-14);
 	linear_check("s", one, singular, 2, 1e-8);
 	ck_assert(z[0] == 2);
-	/* With rcond 0.5 the smaller value counts as 0: the rank is 1, and there are no residuals. */
+	/* With rcond 0.5 the smaller value counts as 0: the rank is 1, and there are no
+	 * residuals. */
 	ok(kz_lstsq(&outs[0], &outs[1], &outs[2], NULL, left, b, 0.5, NULL, &err));
 	linear_take(y, outs[1], KZ_F64, 0);
 	linear_take(z, outs[2], KZ_I64, 1);
@@ -256,8 +257,8 @@ LINEAR_TEST(nan_and_infinity_are_refused)
 		fails(kz_eig(&outs[0], &outs[1], array, NULL, &err), KZ_NUMERIC, "eig: the matrix");
 		fails(kz_eigvals(&outs[0], array, NULL, &err), KZ_NUMERIC, "eigvals: the matrix");
 		fails(kz_pinv(&outs[0], array, -1, NULL, &err), KZ_NUMERIC, "pinv: the matrix");
-		fails(kz_lstsq(&outs[0], &outs[1], &outs[2], &outs[3], array, array, -1, NULL, &err),
-			KZ_NUMERIC, "lstsq: the matrix");
+		fails(kz_lstsq(&outs[0], &outs[1], &outs[2], &outs[3], array, array, -1, NULL,
+			&err), KZ_NUMERIC, "lstsq: the matrix");
 		ck_assert(!outs[0] && !outs[1] && !outs[2] && !outs[3]);
 		kz_array_release(array);
 	}
@@ -268,7 +269,8 @@ LINEAR_TEST(operands_that_do_not_fit_are_refused)
 	kz_array *wide, *row, *outs[4] = {NULL};
 	ok(kz_array_ones(&wide, dev, KZ_F32, KZ_SHAPE(2, 3), &err));
 	ok(kz_array_ones(&row, dev, KZ_F32, KZ_SHAPE(3), &err));
-	fails(kz_svd(&outs[0], &outs[1], &outs[2], row, 1, NULL, &err), KZ_INVALID, "svd: expected");
+	fails(kz_svd(&outs[0], &outs[1], &outs[2], row, 1, NULL, &err), KZ_INVALID,
+		"svd: expected");
 	fails(kz_svd(&outs[0], NULL, &outs[2], wide, 1, NULL, &err), KZ_INVALID, "out is NULL");
 	fails(kz_eigh(&outs[0], &outs[1], wide, 0, NULL, &err), KZ_INVALID,
 		"eigh: expected a square matrix, got shape (2, 3)");
@@ -319,7 +321,8 @@ START_TEST(no_library_names_the_package)
 		fails(st, KZ_UNSUPPORTED, "svd: a singular value decomposition needs LAPACK");
 		fails(kz_eigh(&outs[0], &outs[1], array, KZ_LOWER, NULL, &err), KZ_UNSUPPORTED,
 			"eigh: eigenvalues of a symmetric matrix needs LAPACK");
-		fails(kz_eigvals(&outs[0], array, NULL, &err), KZ_UNSUPPORTED, "eigvals: eigenvalues");
+		fails(kz_eigvals(&outs[0], array, NULL, &err), KZ_UNSUPPORTED,
+			"eigvals: eigenvalues");
 		fails(kz_pinv(&outs[0], array, -1, NULL, &err), KZ_UNSUPPORTED, "pinv: a singular");
 		ck_assert(!outs[0] && !outs[1] && !outs[2]);
 	}

@@ -199,7 +199,8 @@ static double complex *evaluate(kz_shape *shape, const struct random_case *c,
 			product *= operands[i].host[place_of(&c->terms[i], &c->shapes[i], index)];
 		}
 		out[place_of(&c->output, shape, index)] += product;
-		for (label = LABELS - 1; label >= 0 && ++index[label] == c->extents[label]; label--) {
+		for (label = LABELS - 1; label >= 0 && ++index[label] == c->extents[label];
+			label--) {
 			index[label] = 0;
 		}
 	}
@@ -226,7 +227,8 @@ static void try_case(const struct random_case *c, bool mixed)
 		common = i ? kz_dtype_promote(common, own) : own;
 		operands[i] = operand_make(own, c->shapes[i], (enum layout_kind)draw(LAYOUTS));
 		arrays[i] = operands[i].array;
-		used += snprintf(what + used, sizeof(what) - (size_t)used, " %s(", kz_dtype_name(own));
+		used += snprintf(what + used, sizeof(what) - (size_t)used, " %s(",
+			kz_dtype_name(own));
 		for (int k = 0; k < c->shapes[i].ndim && used < 150; k++) {
 			used += snprintf(what + used, sizeof(what) - (size_t)used, "%lld,",
 				(long long)c->shapes[i].dims[k]);
@@ -426,9 +428,12 @@ static const struct {
 	{"ij.,jk", "column 3: expected an ellipsis of three points, got '.'"},
 	{"i...j...,jk", "column 6: a second ellipsis in one term"},
 	{"....ij,jk", "column 4: a second ellipsis in one term"},
-	{"ij,j...->i", "column 10: the output 'i' has no ellipsis for the 1 extent of the operands' one"},
-	{"ij,kj", "einsum: 'j' is 3 in operand 0 of shape (2, 3) and 4 in operand 1 of shape (3, 4)"},
-	{"i...,...", "einsum: '...' is 3 in operand 0 of shape (2, 3) and 4 in operand 1 of shape (3, 4)"},
+	{"ij,j...->i", "column 10: the output 'i' has no ellipsis for the 1 extent of the "
+		"operands' one"},
+	{"ij,kj",
+		"einsum: 'j' is 3 in operand 0 of shape (2, 3) and 4 in operand 1 of shape (3, 4)"},
+	{"i...,...", "einsum: '...' is 3 in operand 0 of shape (2, 3) and 4 in operand 1 of shape "
+		"(3, 4)"},
 	{"ii,jk", "einsum: 'i' is both 2 and 3 in operand 0 of shape (2, 3)"},
 	{"abcdefghijklmnopq,jk", "column 17: arrays have at most 16 extents"},
 	{"ij,jk->abcdefghijklmnopq", "column 24: arrays have at most 16 extents"},
@@ -525,7 +530,8 @@ DEVICE_TEST(what_needs_too_many_extents_or_labels_is_refused)
 		"needs an array of more than 16 extents");
 	ck_assert_ptr_null(got);
 	/* Sixteen in both operands are fine. */
-	ok(kz_einsum(&got, "abcdefghijklmnop,abcdefghijklmnop->", KZ_ARRAYS(twos, twos), NULL, &err));
+	ok(kz_einsum(&got, "abcdefghijklmnop,abcdefghijklmnop->", KZ_ARRAYS(twos, twos), NULL,
+		&err));
 	expect(got, KZ_F32, KZ_SHAPE(), (const double[]){65536});
 	release_arrays(one, ones, twos);
 }
@@ -630,8 +636,8 @@ DEVICE_TEST(the_path_is_a_text)
 	char text[400];
 	int64_t length;
 	ok(kz_einsum_path(text, sizeof(text), &length, "...j,jk,k->...", KZ_ARRAYS(a, b, c), &err));
-	ck_assert_str_eq(text, "1.63e+03 operations in steps, 1.8e+04 in one loop; the largest result "
-		"has 20 elements\n"
+	ck_assert_str_eq(text, "1.63e+03 operations in steps, 1.8e+04 in one loop; the largest "
+		"result has 20 elements\n"
 		"3 = 1, 2: jk,k->j, 1.22e+03 operations\n"
 		"4 = 0, 3: ...j,j->..., 410 operations\n");
 	ck_assert_int_eq(length, (int64_t)strlen(text));

@@ -60,8 +60,8 @@ LINEAR_TEST(matrices_that_are_not_positive_definite_name_the_minor)
 	array = linear_upload(cells, KZ_F32, KZ_SHAPE(2, 3, 3), LINEAR_GAPS);
 	kz_status st = kz_cholesky(&out, array, KZ_LOWER, NULL, &err);
 	ck_assert_int_eq(err.code, 2);
-	fails(st, KZ_NUMERIC, "cholesky: matrix (1,) is not positive definite: its leading minor of "
-		"order 2 is not positive");
+	fails(st, KZ_NUMERIC, "cholesky: matrix (1,) is not positive definite: its leading minor "
+		"of order 2 is not positive");
 	fails(kz_cholesky(&out, array, 2, NULL, &err), KZ_INVALID, "unknown kz_triangle 2");
 	ck_assert_ptr_null(out);
 	kz_array_release(array);
@@ -87,7 +87,8 @@ LINEAR_TEST(lu_multiplies_to_the_matrix)
 		for (int i = 0; i < 2; i++) {
 			linear_multiply(product, y + i * m * k, false, z + i * k * n, m, n, k);
 			linear_multiply(other, x + i * m * m, false, product, m, n, m);
-			linear_check("p l u", other, a + i * m * n, m * n, allowed_for(dtype, m + n));
+			linear_check("p l u", other, a + i * m * n, m * n,
+				allowed_for(dtype, m + n));
 			check_triangle(y + i * m * k, m, k, true);
 			check_triangle(z + i * k * n, k, n, false);
 			linear_multiply(product, x + i * m * m, true, x + i * m * m, m, m, m);
@@ -117,7 +118,8 @@ LINEAR_TEST(qr_multiplies_to_the_matrix)
 		linear_take(y, r, dtype, 2 * k * n);
 		for (int i = 0; i < 2; i++) {
 			linear_multiply(product, x + i * m * k, false, y + i * k * n, m, n, k);
-			linear_check("q r", product, a + i * m * n, m * n, allowed_for(dtype, m + n));
+			linear_check("q r", product, a + i * m * n, m * n,
+				allowed_for(dtype, m + n));
 			linear_multiply(product, x + i * m * k, true, x + i * m * k, k, k, m);
 			linear_identity(one, k, k);
 			linear_check("q^H q", product, one, k * k, allowed_for(dtype, m));
@@ -160,7 +162,8 @@ LINEAR_TEST(nan_and_infinity_do_not_hang)
 		kz_array *outs[3] = {NULL, NULL, NULL};
 		linear_draw_regular(a, 1, MOST, KZ_C128);
 		a[MOST + 1] = round % 2 ? (double)INFINITY : (double)NAN;
-		kz_array *array = linear_upload(a, linear_dtypes[round / 2], KZ_SHAPE(MOST, MOST), 0);
+		kz_array *array = linear_upload(a, linear_dtypes[round / 2], KZ_SHAPE(MOST, MOST),
+			0);
 		(void)!kz_lu(&outs[0], &outs[1], &outs[2], array, NULL, &err);
 		release_arrays(outs[0], outs[1], outs[2]);
 		kz_error_clear(&err);

@@ -17,8 +17,8 @@
 static kz_error err;
 static kz_device *dev;
 
-/* Each device four times: with a library and without; our kernel in its form for CPUs and in that for
- * GPUs. */
+/* Each device four times: with a library and without; our kernel in its form for CPUs and in that
+ * for GPUs. */
 static int ways_count(void)
 {
 	return 4 * support_device_count();
@@ -148,7 +148,8 @@ DEVICE_TEST(operands_can_have_any_strides)
 DEVICE_TEST(a_second_operand_of_one_row_can_have_gaps)
 {
 	static double a[7], b[18], every_other[9], c[7 * 9];
-	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(7, 1), a), *y = draw_array(KZ_F64, KZ_SHAPE(1, 18), b);
+	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(7, 1), a),
+		*y = draw_array(KZ_F64, KZ_SHAPE(1, 18), b);
 	kz_array *view, *z;
 	const int64_t gaps[2] = {18 * 8, 16};
 	ok(kz_array_view(&view, y, KZ_SHAPE(1, 9), gaps, 0, &err));
@@ -173,7 +174,8 @@ DEVICE_TEST(batches_broadcast)
 	ck_assert_int_eq(kz_array_shape(z).dims[1], 4);
 	for (int i = 0; i < 24; i++) {
 		int outer = i / 12, middle = i / 3 % 4, inner = i % 3;
-		multiply(c + i * M * N, a + (outer * 3 + inner) * M * K, b + middle * K * N, M, N, K);
+		multiply(c + i * M * N, a + (outer * 3 + inner) * M * K, b + middle * K * N, M, N,
+			K);
 	}
 	check_doubles(z, c, 24 * M * N);
 	release_arrays(x, y, z);
@@ -284,7 +286,8 @@ DEVICE_TEST(a_library_that_is_named_and_missing_is_an_error)
 }
 
 /* A matrix and a column: 32 sums of every 32nd product, and these one after the other.  A row and a
- * matrix, whose columns have gaps: in the order of k.  The transposed of either has the same bits. */
+ * matrix, whose columns have gaps: in the order of k.  The transposed of either has the same
+ * bits. */
 DEVICE_TEST(sums_of_a_matrix_and_a_vector_have_an_order)
 {
 	enum { M = 41, K = 101 };
@@ -313,7 +316,8 @@ DEVICE_TEST(sums_of_a_matrix_and_a_vector_have_an_order)
 	for (int round = 0; round < 4; round++) {
 		kz_array *matrix = round < 2 ? x : columns;
 		ok(kz_array_swapaxes(&turned, matrix, 0, 1, &err));
-		ok(round % 2 == (round < 2) ? kz_matmul(&z, y, round < 2 ? turned : columns, NULL, &err)
+		ok(round % 2 == (round < 2) ? kz_matmul(&z, y, round < 2 ? turned : columns, NULL,
+			&err)
 			: kz_matmul(&z, round < 2 ? x : turned, y, NULL, &err));
 		ok(kz_array_get(z, got, sizeof(got), &err));
 		ck_assert_mem_eq(got, round < 2 ? dots : rows, sizeof(got));
@@ -428,8 +432,8 @@ DEVICE_TEST(gemm_takes_any_operand_for_a_result_in_columns)
 		turned[i] = c[i % M * N + i / M];
 	}
 	ok(kz_array_zeros(&memory, dev, KZ_F64, KZ_SHAPE(N, M), &err));
-	ok(kz_gemm(memory, KZ_ARG(1), y, KZ_MATRIX_TRANSPOSED, x, KZ_MATRIX_TRANSPOSED, KZ_ARG(0), NULL,
-		&err));
+	ok(kz_gemm(memory, KZ_ARG(1), y, KZ_MATRIX_TRANSPOSED, x, KZ_MATRIX_TRANSPOSED, KZ_ARG(0),
+		NULL, &err));
 	check_doubles(memory, turned, M * N);
 	release_arrays(x, wide, y, whole, z, memory);
 }
@@ -437,9 +441,11 @@ DEVICE_TEST(gemm_takes_any_operand_for_a_result_in_columns)
 /* What is there is not read if beta is 0, and is read before it is overwritten. */
 DEVICE_TEST(gemm_takes_any_result)
 {
-	const float nans[4] = {NAN, NAN, NAN, NAN}, two[4] = {1, 2, 3, 4}, square[4] = {7, 10, 15, 22};
+	const float nans[4] = {NAN, NAN, NAN, NAN}, two[4] = {1, 2, 3, 4},
+		square[4] = {7, 10, 15, 22};
 	const int32_t doubled[4] = {14, 20, 30, 44};
-	const double complex z2[4] = {1, 2 * I, 3, 4}, adjoint[4] = {10, 12 + 2 * I, 12 - 2 * I, 20};
+	const double complex z2[4] = {1, 2 * I, 3, 4},
+		adjoint[4] = {10, 12 + 2 * I, 12 - 2 * I, 20};
 	float got[4];
 	int32_t ints[4];
 	double complex zs[4];
@@ -519,7 +525,8 @@ DEVICE_TEST(a_product_can_be_captured)
 {
 	enum { N = 80 };
 	static double a[N * N], b[N * N], want[N * N];
-	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(N, N), a), *y = draw_array(KZ_F64, KZ_SHAPE(N, N), b);
+	kz_array *x = draw_array(KZ_F64, KZ_SHAPE(N, N), a),
+		*y = draw_array(KZ_F64, KZ_SHAPE(N, N), b);
 	kz_array *z, *more = draw_array(KZ_F64, KZ_SHAPE(N, N), a);
 	kz_stream *stream;
 	CUgraph graph;

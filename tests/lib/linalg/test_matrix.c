@@ -40,7 +40,8 @@ DEVICE_TEST(a_triangle_is_what_lies_beside_a_diagonal)
 		for (int64_t d = 0; d < shape.ndim; d++) {
 			shape.dims[d] = 1 + sampled_below(9);
 		}
-		check_triangle(shape, sampled_below(21) - 10, i % 2, tried[(size_t)i % countof(tried)]);
+		check_triangle(shape, sampled_below(21) - 10, i % 2,
+			tried[(size_t)i % countof(tried)]);
 	}
 	check_triangle(KZ_SHAPE(3, 4), INT64_MIN, true, KZ_F32);
 	check_triangle(KZ_SHAPE(3, 4), INT64_MAX, true, KZ_F32);
@@ -122,7 +123,8 @@ DEVICE_TEST(a_diagonal_goes_into_an_array)
 	options.dtype = KZ_F64;
 	ok(kz_diag(&doubles, line, -1, &options, &err));
 	ck_assert_uint_eq(kz_array_dtype(doubles), KZ_F64);
-	sampled_check(doubles, KZ_SHAPE(3, 3), (const double complex[]){0, 0, 0, 1, 0, 0, 0, 2, 0}, 0);
+	sampled_check(doubles, KZ_SHAPE(3, 3), (const double complex[]){0, 0, 0, 1, 0, 0, 0, 2, 0},
+		0);
 	release_arrays(line, matrix, doubles);
 }
 
@@ -215,8 +217,8 @@ DEVICE_TEST(powers_rise_or_fall)
 		if (!both_shapes_try((size_t)i, 16, 4, 2)) {
 			continue;
 		}
-		check_powers(tried[(size_t)i % countof(tried)], sampled_below(10), sampled_below(9) - 1,
-			i / 2 % 2);
+		check_powers(tried[(size_t)i % countof(tried)], sampled_below(10),
+			sampled_below(9) - 1, i / 2 % 2);
 	}
 }
 
@@ -306,7 +308,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	ok(kz_array_zeros(&cube, dev, KZ_F32, KZ_SHAPE(2, 2, 2), &err));
 	fails(kz_tril(&out, v, 0, NULL, &err), KZ_INVALID,
 		"tril: expected two extents or more, got shape (4,)");
-	fails(kz_triu(&out, pairs, 0, NULL, &err), KZ_INVALID, "triu does not take struct matrix_pair");
+	fails(kz_triu(&out, pairs, 0, NULL, &err), KZ_INVALID,
+		"triu does not take struct matrix_pair");
 	fails(kz_triu(&out, NULL, 0, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_triu(NULL, a, 0, NULL, &err), KZ_INVALID, "kz_triu: out is NULL");
 	fails(kz_diag(&out, cube, 0, NULL, &err), KZ_INVALID,
@@ -319,10 +322,12 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_diff(&out, a, 1, 2, NULL, &err), KZ_RANGE, "axis 2");
 	fails(kz_vander(&out, a, 3, 0, NULL, &err), KZ_INVALID,
 		"vander: expected one extent, got shape (2, 3)");
-	fails(kz_vander(&out, v, -2, 0, NULL, &err), KZ_INVALID, "columns of at least 0, or -1, got -2");
+	fails(kz_vander(&out, v, -2, 0, NULL, &err), KZ_INVALID,
+		"columns of at least 0, or -1, got -2");
 	fails(kz_scale_along(a, v, 0, &err), KZ_INVALID,
 		"scale_along: factors of shape (4,) do not fit axis 0 of shape (2, 3)");
-	fails(kz_scale_along(a, NULL, 0, &err), KZ_INVALID, "argument 'factors': expected an array, got NULL");
+	fails(kz_scale_along(a, NULL, 0, &err), KZ_INVALID, "argument 'factors': expected an "
+		"array, got NULL");
 	fails(kz_scale_along(a, v, 5, &err), KZ_RANGE, "axis 5");
 	options.into = v;
 	fails(kz_tril(&out, a, 0, &options, &err), KZ_INVALID, "does not fit into (4,)");
@@ -336,8 +341,10 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 
 static kz_status call_one(int which, kz_array **out, kz_array *a, kz_array *v)
 {
-	return which == 0 ? kz_tril(out, a, 0, NULL, &err) : which == 1 ? kz_diag(out, v, 1, NULL, &err)
-		: which == 2 ? kz_diff(out, a, 2, 0, NULL, &err) : kz_vander(out, v, -1, 0, NULL, &err);
+	return which == 0 ? kz_tril(out, a, 0, NULL, &err) : which == 1
+		? kz_diag(out, v, 1, NULL, &err)
+		: which == 2 ? kz_diff(out, a, 2, 0, NULL, &err)
+		: kz_vander(out, v, -1, 0, NULL, &err);
 }
 
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)

@@ -44,7 +44,8 @@ LINEAR_TEST(norms_are_numpys)
 			ok(kz_linalg_norm(&out, array, row->kind, p, KZ_ALL_AXES, NULL, &err));
 			ck_assert_int_eq(kz_array_ndim(out), 0);
 			linear_take(&got, out, t < 4 ? linear_real(dtype) : KZ_F64, 1);
-			linear_check("norm", &got, &want, 1, t < 4 ? 50 * linear_eps(dtype) : 1e-14);
+			linear_check("norm", &got, &want, 1,
+				t < 4 ? 50 * linear_eps(dtype) : 1e-14);
 			kz_array_release(array);
 		}
 	}
@@ -97,7 +98,8 @@ LINEAR_TEST(norms_that_there_are_not_are_refused)
 		"norm: matrices have two axes, got 1");
 	fails(kz_linalg_norm(&out, array, (kz_norm_kind)4, 0, KZ_AXES(1), NULL, &err), KZ_INVALID,
 		"unknown kz_norm_kind 4");
-	fails(kz_linalg_norm(&out, array, KZ_NORM_P, 1, KZ_AXES(3), NULL, &err), KZ_RANGE, "axis 3");
+	fails(kz_linalg_norm(&out, array, KZ_NORM_P, 1, KZ_AXES(3), NULL, &err), KZ_RANGE,
+		"axis 3");
 	fails(kz_linalg_norm(&out, empty, KZ_NORM_P, infinite, KZ_AXES(0), NULL, &err), KZ_INVALID,
 		"max needs at least one element");
 	fails(kz_cond(&out, empty, 0, 0, NULL, &err), KZ_INVALID, "cond: expected elements");
@@ -116,7 +118,8 @@ LINEAR_TEST(condition_numbers_are_numpys)
 		kz_norm_kind kind;
 		double p, want;
 	} conditions[] = {
-		{KZ_NORM_DEFAULT, 0, 1.4142135623730951}, {KZ_NORM_FROBENIUS, 0, 3.1622776601683795},
+		{KZ_NORM_DEFAULT, 0, 1.4142135623730951},
+		{KZ_NORM_FROBENIUS, 0, 3.1622776601683795},
 		{KZ_NORM_P, 1, 2}, {KZ_NORM_P, -1, 1}, {KZ_NORM_P, 2, 1.4142135623730951},
 		{KZ_NORM_P, -2, 0.7071067811865475}, {KZ_NORM_NUCLEAR, 0, 9.242640687119286},
 	};

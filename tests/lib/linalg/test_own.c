@@ -27,7 +27,8 @@ static int ways_count(void)
 	return 2 * support_device_count();
 }
 
-/* Whether round `k` of `of` is tried: `usual` or `brief` of the rounds of both ways together are. */
+/* Whether round `k` of `of` is tried: `usual` or `brief` of the rounds of both ways together
+ * are. */
 static bool is_tried(int index, size_t k, size_t of, int usual, int brief)
 {
 	return support_is_tried(index * (int)of + (int)k, ways_count() * (int)of, usual, brief);
@@ -142,8 +143,8 @@ static double epsilon(enum linalg_type type)
 
 #define near(type, scale, got, want) do { \
 	double off_ = cabs((got) - (want)); \
-	ck_assert_msg(off_ <= (scale) * epsilon(type), "type %d: off by %g, %g allowed", (int)(type), \
-		off_, (scale) * epsilon(type)); \
+	ck_assert_msg(off_ <= (scale) * epsilon(type), "type %d: off by %g, %g allowed", \
+		(int)(type), off_, (scale) * epsilon(type)); \
 } while (0)
 
 /* What lies between and behind the matrices is as it was. */
@@ -152,7 +153,8 @@ static void check_gaps(const struct matrices *of, const number *got)
 	for (int64_t i = 0; i < of->next * of->count; i++) {
 		int64_t inside = i % of->next;
 		if (inside >= of->ld * of->columns || inside % of->ld >= of->rows) {
-			ck_assert(got[i] == (of->type >= LINALG_C ? of->host[i] : creal(of->host[i])));
+			ck_assert(got[i] == (of->type >= LINALG_C ? of->host[i]
+				: creal(of->host[i])));
 		}
 	}
 }
@@ -198,22 +200,26 @@ static number take(const struct matrices *of, number *host, int64_t matrix, char
 DEVICE_TEST(products_take_ops_alpha_and_beta)
 {
 	static const char ops[3] = {'N', 'T', 'C'};
-	static const struct { int64_t m, n, k; } sizes[4] = {{5, 7, 3}, {70, 40, 33}, {1, 9, 2}, {100, 1, 300}};
+	static const struct { int64_t m, n, k; } sizes[4] = {{5, 7, 3}, {70, 40, 33}, {1, 9, 2},
+		{100, 1, 300}};
 	for (int round = 0; round < 72; round++) {
 		if (!is_tried(_i, (size_t)round, 72, 37, 7)) {
 			continue;
 		}
 		enum linalg_type type = round % 4;
 		char op_a = ops[round / 4 % 3], op_b = ops[round / 12 % 3];
-		int64_t m = sizes[round % 7 % 4].m, n = sizes[round % 7 % 4].n, k = sizes[round % 7 % 4].k;
+		int64_t m = sizes[round % 7 % 4].m, n = sizes[round % 7 % 4].n,
+			k = sizes[round % 7 % 4].k;
 		state = (uint32_t)round;
 		struct matrices a = op_a == 'N' ? make(type, m, k, 2) : make(type, k, m, 2);
 		struct matrices b = op_b == 'N' ? make(type, k, n, 2) : make(type, n, k, 2);
 		struct matrices c = make(type, m, n, 2);
 		number alpha = 2 + (type >= LINALG_C ? 3 * I : 0), beta = round % 5 ? -1.5 : 0;
-		struct linalg_task task = {.op = LINALG_GEMM, .type = type, .op_a = op_a, .op_b = op_b,
+		struct linalg_task task = {.op = LINALG_GEMM, .type = type, .op_a = op_a,
+			.op_b = op_b,
 			.m = m, .n = n, .k = k, .count = 2, .alpha = {2, cimag(alpha)},
-			.beta = {creal(beta), 0}, .a = operand(&a), .b = operand(&b), .c = operand(&c)};
+			.beta = {creal(beta), 0}, .a = operand(&a), .b = operand(&b),
+			.c = operand(&c)};
 		run(&task);
 		number *got = get(&c);
 		check_gaps(&c, got);
@@ -221,7 +227,8 @@ DEVICE_TEST(products_take_ops_alpha_and_beta)
 			int64_t which = at_c / (m * n), i = at_c % m, j = at_c / m % n;
 			number sum = 0;
 			for (int64_t l = 0; l < k; l++) {
-				sum += take(&a, a.host, which, op_a, i, l) * take(&b, b.host, which, op_b, l, j);
+				sum += take(&a, a.host, which, op_a, i, l) * take(&b, b.host, which,
+					op_b, l, j);
 			}
 			near(type, 20 * (double)k, *at(&c, got, which, i, j),
 				alpha * sum + beta * take(&c, c.host, which, 'N', i, j));
@@ -262,16 +269,20 @@ DEVICE_TEST(triangles_are_solved_from_both_sides)
 		for (int64_t i = 0; i < 2 * rows * rows; i++) { // only the triangle counts
 			int64_t row = i % rows, column = i / rows % rows;
 			number *x = at(&a, a.host, i / rows / rows, row, column);
-			*x = row == column ? (is_unit ? 1 : *x) : (row < column) == is_upper ? *x : 0;
+			*x = row == column ? (is_unit ? 1 : *x) : (row < column) == is_upper ? *x
+				: 0;
 		}
 		for (int64_t i = 0; i < 2 * m * n; i++) {
 			int64_t which = i / (m * n), row = i % m, column = i / m % n;
 			number sum = 0;
 			for (int64_t l = 0; l < rows; l++) {
-				sum += is_left ? take(&a, a.host, which, op, row, l) * *at(&b, got, which, l, column)
-					: *at(&b, got, which, row, l) * take(&a, a.host, which, op, l, column);
+				sum += is_left ? take(&a, a.host, which, op, row, l) * *at(&b, got,
+					which, l, column)
+					: *at(&b, got, which, row, l) * take(&a, a.host, which, op,
+						l, column);
 			}
-			near(type, 400 * (double)rows, sum, 0.5 * take(&b, b.host, which, 'N', row, column));
+			near(type, 400 * (double)rows, sum,
+				0.5 * take(&b, b.host, which, 'N', row, column));
 		}
 		free(got);
 		drop(&a);
@@ -281,10 +292,12 @@ DEVICE_TEST(triangles_are_solved_from_both_sides)
 
 static const struct {
 	int64_t m, n;
-} shapes[] = {{1, 1}, {5, 5}, {32, 32}, {33, 33}, {100, 100}, {70, 20}, {20, 70}, {130, 40}, {40, 130}, {7, 1},
+} shapes[] = {{1, 1}, {5, 5}, {32, 32}, {33, 33}, {100, 100}, {70, 20}, {20, 70}, {130, 40},
+	{40, 130}, {7, 1},
 	{1, 7}};
 
-/* P L U of all shapes: the pivots are LAPACK's, the factors give the matrix, each l is at most 1. */
+/* P L U of all shapes: the pivots are LAPACK's, the factors give the matrix, each l is at most
+ * 1. */
 DEVICE_TEST(lu_gives_the_matrix)
 {
 	for (size_t round = 0; round < 4 * countof(shapes); round++) {
@@ -295,8 +308,10 @@ DEVICE_TEST(lu_gives_the_matrix)
 		int64_t m = shapes[round / 4].m, n = shapes[round / 4].n, least = min64(m, n);
 		struct matrices a = make(type, m, n, 3);
 		struct ints pivots = make_ints(3 * least), info = make_ints(3);
-		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = m, .n = n, .count = 3,
-			.a = operand(&a), .b = int_operand(&pivots, least), .info = int_operand(&info, 1)};
+		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = m, .n = n,
+			.count = 3,
+			.a = operand(&a), .b = int_operand(&pivots, least),
+			.info = int_operand(&info, 1)};
 		run(&task);
 		number *got = get(&a);
 		check_gaps(&a, got);
@@ -308,7 +323,8 @@ DEVICE_TEST(lu_gives_the_matrix)
 				int64_t with = pivots.host[which * least + i] - 1;
 				ck_assert(with >= i && with < m);
 				for (int64_t j = 0; j < n; j++) {
-					number *x = at(&a, a.host, which, i, j), *y = at(&a, a.host, which, with, j);
+					number *x = at(&a, a.host, which, i, j),
+						*y = at(&a, a.host, which, with, j);
 					number was = *x;
 					*x = *y;
 					*y = was;
@@ -322,7 +338,8 @@ DEVICE_TEST(lu_gives_the_matrix)
 					ck_assert(cabs(left) <= 1.5);
 					sum += left * *at(&a, got, which, l, column);
 				}
-				near(type, 50 * (double)least, sum, take(&a, a.host, which, 'N', row, column));
+				near(type, 50 * (double)least, sum,
+					take(&a, a.host, which, 'N', row, column));
 			}
 		}
 		free(got);
@@ -342,14 +359,17 @@ DEVICE_TEST(factors_solve_and_invert)
 		enum linalg_type type = round % 4;
 		char op = ops[round / 4 % 3];
 		int64_t n = round < 12 ? 12 : 75, k = 9;
-		struct matrices a = make(type, n, n, 2), c = make(type, n, k, 2), inverse = make(type, n, n, 2);
+		struct matrices a = make(type, n, n, 2), c = make(type, n, k, 2),
+			inverse = make(type, n, n, 2);
 		for (int64_t i = 0; i < 2 * n; i++) {
 			*at(&a, a.host, i / n, i % n, (i + 1) % n) += 8 + 0.5 * (double)n;
 		}
 		put(&a);
 		struct ints pivots = make_ints(2 * n), info = make_ints(2);
-		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = n, .n = n, .k = k, .count = 2,
-			.op_a = op, .a = operand(&a), .b = int_operand(&pivots, n), .info = int_operand(&info, 1)};
+		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = n, .n = n, .k = k,
+			.count = 2,
+			.op_a = op, .a = operand(&a), .b = int_operand(&pivots, n),
+			.info = int_operand(&info, 1)};
 		run(&task);
 		task.op = LINALG_GETRS;
 		task.c = operand(&c);
@@ -364,8 +384,10 @@ DEVICE_TEST(factors_solve_and_invert)
 			int64_t which = i / (n * k), row = i % n, column = i / n % k;
 			number sum = 0, one = 0;
 			for (int64_t l = 0; l < n; l++) {
-				sum += take(&a, a.host, which, op, row, l) * *at(&c, x, which, l, column);
-				one += take(&a, a.host, which, 'N', row, l) * *at(&inverse, inv, which, l, column);
+				sum += take(&a, a.host, which, op, row, l) * *at(&c, x, which, l,
+					column);
+				one += take(&a, a.host, which, 'N', row, l) * *at(&inverse, inv,
+					which, l, column);
 			}
 			near(type, 200 * (double)n, sum, take(&c, c.host, which, 'N', row, column));
 			near(type, 200 * (double)n, one, row == column);
@@ -380,7 +402,8 @@ DEVICE_TEST(factors_solve_and_invert)
 	}
 }
 
-/* The first pivot that is 0, in a panel and behind some; other matrices of the batch are none the worse. */
+/* The first pivot that is 0, in a panel and behind some; other matrices of the batch are none the
+ * worse. */
 DEVICE_TEST(a_singular_matrix_names_its_pivot)
 {
 	static const int64_t zeros[3] = {3, 40, 69};
@@ -397,8 +420,10 @@ DEVICE_TEST(a_singular_matrix_names_its_pivot)
 		}
 		put(&a);
 		struct ints pivots = make_ints(2 * N), info = make_ints(2);
-		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = N, .n = N, .count = 2,
-			.a = operand(&a), .b = int_operand(&pivots, N), .info = int_operand(&info, 1)};
+		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = N, .n = N,
+			.count = 2,
+			.a = operand(&a), .b = int_operand(&pivots, N),
+			.info = int_operand(&info, 1)};
 		run(&task);
 		get_ints(&info);
 		ck_assert_int_eq(info.host[0], zero + 1);
@@ -409,7 +434,8 @@ DEVICE_TEST(a_singular_matrix_names_its_pivot)
 	}
 }
 
-/* A^H A + I of random matrices, and what of it is positive definite if one diagonal element is not. */
+/* A^H A + I of random matrices, and what of it is positive definite if one diagonal element is
+ * not. */
 DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 {
 	static const int64_t sizes[4] = {1, 20, 33, 100};
@@ -425,15 +451,19 @@ DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 			int64_t which = i / (n * n), row = i % n, column = i / n % n;
 			number sum = row == column;
 			for (int64_t l = 0; l < n; l++) {
-				sum += take(&r, r.host, which, 'C', row, l) * take(&r, r.host, which, 'N', l, column);
+				sum += take(&r, r.host, which, 'C', row, l) * take(&r, r.host,
+					which, 'N', l, column);
 			}
-			*at(&a, a.host, which, row, column) = (float)creal(sum) + I * (float)cimag(sum);
+			*at(&a, a.host, which, row, column) = (float)creal(sum)
+				+ I * (float)cimag(sum);
 		}
 		*at(&a, a.host, 1, bad, bad) = round & 1 ? -1 : NAN;
 		put(&a);
 		struct ints info = make_ints(2);
-		struct linalg_task task = {.op = LINALG_POTRF, .type = type, .n = n, .m = n, .count = 2,
-			.uplo = is_upper ? 'U' : 'L', .a = operand(&a), .info = int_operand(&info, 1)};
+		struct linalg_task task = {.op = LINALG_POTRF, .type = type, .n = n, .m = n,
+			.count = 2,
+			.uplo = is_upper ? 'U' : 'L', .a = operand(&a),
+			.info = int_operand(&info, 1)};
 		run(&task);
 		get_ints(&info);
 		ck_assert_int_eq(info.host[0], 0);
@@ -444,8 +474,10 @@ DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 			bool is_inside = is_upper ? row <= column : row >= column;
 			number sum = 0, want = take(&a, a.host, 0, 'N', row, column);
 			for (int64_t l = 0; l <= min64(row, column); l++) {
-				sum += is_upper ? conj(*at(&a, got, 0, l, row)) * *at(&a, got, 0, l, column)
-					: *at(&a, got, 0, row, l) * conj(*at(&a, got, 0, column, l));
+				sum += is_upper ? conj(*at(&a, got, 0, l, row)) * *at(&a, got, 0, l,
+					column)
+					: *at(&a, got, 0, row, l) * conj(*at(&a, got, 0, column,
+						l));
 			}
 			near(type, is_inside ? 40 * (double)(n * n) : 0,
 				is_inside ? sum : *at(&a, got, 0, row, column), want);
@@ -468,8 +500,10 @@ DEVICE_TEST(qr_gives_the_matrix)
 		bool is_complete = round / 4 % 2;
 		int64_t m = shapes[round / 8].m, n = shapes[round / 8].n, least = min64(m, n);
 		int64_t columns = is_complete ? m : least;
-		struct matrices a = make(type, m, n, 2), q = make(type, m, columns, 2), tau = make(type, least, 1, 2);
-		struct linalg_task task = {.op = LINALG_GEQRF, .type = type, .m = m, .n = n, .count = 2,
+		struct matrices a = make(type, m, n, 2), q = make(type, m, columns, 2),
+			tau = make(type, least, 1, 2);
+		struct linalg_task task = {.op = LINALG_GEQRF, .type = type, .m = m, .n = n,
+			.count = 2,
 			.a = operand(&a), .b = operand(&tau)};
 		run(&task);
 		number *r = get(&a), *t = get(&tau);
@@ -492,9 +526,11 @@ DEVICE_TEST(qr_gives_the_matrix)
 			for (int64_t i = 0; i < m * n; i++) {
 				number sum = 0;
 				for (int64_t l = 0; l <= i / m && l < least; l++) {
-					sum += *at(&q, got, which, i % m, l) * *at(&a, r, which, l, i / m);
+					sum += *at(&q, got, which, i % m, l) * *at(&a, r, which, l,
+						i / m);
 				}
-				near(type, 60 * (double)(m + n), sum, take(&a, a.host, which, 'N', i % m, i / m));
+				near(type, 60 * (double)(m + n), sum,
+					take(&a, a.host, which, 'N', i % m, i / m));
 			}
 			for (int64_t i = 0; i < columns * columns; i++) {
 				number sum = 0;
@@ -531,13 +567,16 @@ DEVICE_TEST(odd_numbers_end)
 			*of = i / N == 2 ? (isfinite(x) && x != 0 ? *of * x : x) : *of;
 		}
 		put(&a);
-		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = N, .n = N, .count = 1,
-			.a = operand(&a), .b = int_operand(&pivots, N), .info = int_operand(&info, 1)};
+		struct linalg_task task = {.op = LINALG_GETRF, .type = type, .m = N, .n = N,
+			.count = 1,
+			.a = operand(&a), .b = int_operand(&pivots, N),
+			.info = int_operand(&info, 1)};
 		run(&task);
 		get_ints(&info);
 		ck_assert_int_eq(info.host[0], x == 0 ? 3 : 0);
 		put(&a);
-		struct linalg_task qr = {.op = LINALG_GEQRF, .type = type, .m = N, .n = N, .count = 1,
+		struct linalg_task qr = {.op = LINALG_GEQRF, .type = type, .m = N, .n = N,
+			.count = 1,
 			.a = operand(&a), .b = operand(&tau)};
 		run(&qr);
 		number *got = get(&a);
@@ -556,7 +595,8 @@ DEVICE_TEST(odd_numbers_end)
 DEVICE_TEST(what_nobody_does_is_refused)
 {
 	struct matrices a = make(LINALG_D, 4, 4, 1);
-	struct linalg_task task = {.op = LINALG_GESDD, .type = LINALG_D, .m = 4, .n = 4, .count = 1, .job = 'N',
+	struct linalg_task task = {.op = LINALG_GESDD, .type = LINALG_D, .m = 4, .n = 4, .count = 1,
+		.job = 'N',
 		.a = operand(&a)};
 	struct linalg_device *math;
 	ok(linalg_device_get(&math, dev, &err));
@@ -566,8 +606,8 @@ DEVICE_TEST(what_nobody_does_is_refused)
 			"svd: a singular value decomposition needs LAPACK, but no library that has "
 			"it was found");
 		(void)linalg_run(dev, &task, kz_device_stream(dev), "svd", &err);
-		ck_assert_msg(strstr(err.hint, "libopenblas0") && strstr(err.hint, "KUDZU_LAPACK"), "%s",
-			err.hint);
+		ck_assert_msg(strstr(err.hint, "libopenblas0") && strstr(err.hint, "KUDZU_LAPACK"),
+			"%s", err.hint);
 		ck_assert_msg(err.log && strstr(err.log, "KUDZU_BLAS is set to none"), "%s",
 			err.log);
 		kz_error_clear(&err);
@@ -600,8 +640,8 @@ DEVICE_TEST(a_factorization_can_be_captured)
 	CUgraphExec exec;
 	CUresult (*make_exec)(CUgraphExec *, CUgraph, unsigned long long);
 	CUresult (*launch)(CUgraphExec, CUstream), (*end)(CUgraphExec);
-	void *found[3] = {driver_symbol("cuGraphInstantiateWithFlags"), driver_symbol("cuGraphLaunch"),
-		driver_symbol("cuGraphExecDestroy")};
+	void *found[3] = {driver_symbol("cuGraphInstantiateWithFlags"),
+		driver_symbol("cuGraphLaunch"), driver_symbol("cuGraphExecDestroy")};
 	memcpy(&make_exec, &found[0], sizeof(found[0]));
 	memcpy(&launch, &found[1], sizeof(found[1]));
 	memcpy(&end, &found[2], sizeof(found[2]));

@@ -148,8 +148,10 @@ DEVICE_TEST(tensordot_sums_along_any_axes_of_any_types_and_layouts)
 		types[1] = draw(3) ? types[0] : types[1];
 		kz_shape shapes[2] = {draw_shape(draw(5)), draw_shape(draw(5))};
 		struct summed s = draw_axes(&shapes[0], &shapes[1]);
-		struct operand a = operand_make(types[0], shapes[0], (enum layout_kind)draw(LAYOUTS));
-		struct operand b = operand_make(types[1], shapes[1], (enum layout_kind)draw(LAYOUTS));
+		struct operand a = operand_make(types[0], shapes[0],
+			(enum layout_kind)draw(LAYOUTS));
+		struct operand b = operand_make(types[1], shapes[1],
+			(enum layout_kind)draw(LAYOUTS));
 		kz_array *got;
 		char what[40];
 		snprintf(what, sizeof(what), "round %d", round);
@@ -210,7 +212,8 @@ DEVICE_TEST(vdot_conjugates_and_takes_elements_in_row_major_order)
 		if (!both_shapes_try((size_t)round, 20, 4, 2)) {
 			continue;
 		}
-		struct operand a = operand_make(KZ_C64, KZ_SHAPE(3, 4), (enum layout_kind)draw(LAYOUTS));
+		struct operand a = operand_make(KZ_C64, KZ_SHAPE(3, 4),
+			(enum layout_kind)draw(LAYOUTS));
 		struct operand b = operand_make(KZ_C128, round % 2 ? KZ_SHAPE(3, 4)
 			: KZ_SHAPE(2, 1, 6), (enum layout_kind)draw(LAYOUTS));
 		const kz_shape none = {0};
@@ -234,7 +237,8 @@ DEVICE_TEST(outer_takes_all_elements_of_both)
 		if (!both_shapes_try((size_t)round, 20, 4, 2)) {
 			continue;
 		}
-		struct operand a = operand_make(KZ_I16, KZ_SHAPE(2, 3), (enum layout_kind)draw(LAYOUTS));
+		struct operand a = operand_make(KZ_I16, KZ_SHAPE(2, 3),
+			(enum layout_kind)draw(LAYOUTS));
 		struct operand b = operand_make(KZ_F32, round % 2 ? KZ_SHAPE(5) : KZ_SHAPE(),
 			round % 2 ? (enum layout_kind)draw(LAYOUTS) : PLAIN);
 		kz_shape shape = KZ_SHAPE(6, round % 2 ? 5 : 1);
@@ -261,7 +265,8 @@ static void expect_kron(kz_array *got, kz_dtype dtype, const struct operand *a,
 	kz_shape shape = a->shape.ndim > b->shape.ndim ? a->shape : b->shape;
 	kz_shape x = shape, y = shape;
 	for (int64_t i = 0; i < shape.ndim; i++) {
-		int64_t at = i - (shape.ndim - a->shape.ndim), bt = i - (shape.ndim - b->shape.ndim);
+		int64_t at = i - (shape.ndim - a->shape.ndim),
+			bt = i - (shape.ndim - b->shape.ndim);
 		x.dims[i] = at < 0 ? 1 : a->shape.dims[at];
 		y.dims[i] = bt < 0 ? 1 : b->shape.dims[bt];
 		shape.dims[i] = x.dims[i] * y.dims[i];
@@ -495,7 +500,8 @@ DEVICE_TEST(add_dot_adds_a_product_to_an_array)
 
 DEVICE_TEST(results_go_into_arrays_that_may_be_operands)
 {
-	const double two[4] = {1, 2, 3, 4}, square[4] = {7, 10, 15, 22}, turned[4] = {7, 15, 10, 22};
+	const double two[4] = {1, 2, 3, 4}, square[4] = {7, 10, 15, 22},
+		turned[4] = {7, 15, 10, 22};
 	kz_array *a = from_doubles(KZ_F32, KZ_SHAPE(2, 2), two), *wide, *t, *got;
 	options = (kz_op_options)KZ_OP_OPTIONS_INIT;
 	/* Another type, and axes in another order in memory. */
@@ -515,7 +521,8 @@ DEVICE_TEST(results_go_into_arrays_that_may_be_operands)
 	ok(kz_array_transpose(&t, a, KZ_AXES(), &err));
 	ok(kz_tensordot(NULL, t, a, 1, &options, &err));
 	expect_doubles(kz_array_retain(a), KZ_F32, KZ_SHAPE(2, 2),
-		(const double[]){7 * 7 + 15 * 15, 7 * 10 + 15 * 22, 7 * 10 + 15 * 22, 100 + 22 * 22});
+		(const double[]){7 * 7 + 15 * 15, 7 * 10 + 15 * 22, 7 * 10 + 15 * 22,
+			100 + 22 * 22});
 	release_arrays(a, t);
 	/* Each product into one of its operands' own memory. */
 	kz_array *x = from_doubles(KZ_I64, KZ_SHAPE(4), two), *row, *corner, *copy;
@@ -563,7 +570,8 @@ DEVICE_TEST(operands_that_do_not_fit_are_refused)
 	ok(kz_array_zeros(&many, dev, KZ_F32, KZ_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1), &err));
 	fails(kz_dot(&z, x, y, NULL, &err), KZ_INVALID, "dot: shapes (2, 3) and (4, 5) do not fit: "
 		"3 elements along axis 1 against 4 along axis 0");
-	fails(kz_inner(&z, x, y, NULL, &err), KZ_INVALID, "inner: shapes (2, 3) and (4, 5) do not fit");
+	fails(kz_inner(&z, x, y, NULL, &err), KZ_INVALID, "inner: shapes (2, 3) and (4, 5) do not "
+		"fit");
 	fails(kz_vdot(&z, x, y, NULL, &err), KZ_INVALID,
 		"vdot: expected arrays of one number of elements, got shapes (2, 3) and (4, 5)");
 	fails(kz_tensordot(&z, x, y, 3, NULL, &err), KZ_INVALID,
@@ -623,8 +631,8 @@ static kz_status all_steps(kz_array **out, kz_array *const *arrays, int which)
 {
 	switch (which) {
 	case 0:
-		return kz_tensordot_axes(out, arrays[0], arrays[1], KZ_AXES(0, 2), KZ_AXES(2, 1), NULL,
-			&err);
+		return kz_tensordot_axes(out, arrays[0], arrays[1], KZ_AXES(0, 2), KZ_AXES(2, 1),
+			NULL, &err);
 	case 1:
 		return kz_kron(out, arrays[0], arrays[1], NULL, &err);
 	case 2:

@@ -21,7 +21,8 @@ LINEAR_TEST(solve_gives_what_gauss_gives)
 		kz_dtype dtype = choose(round, &n);
 		linear_draw_regular(a, 1, n, dtype);
 		linear_draw(b, n * k, dtype);
-		kz_array *left = linear_upload(a, dtype, KZ_SHAPE(n, n), round / 4 % LINEAR_LAYOUTS);
+		kz_array *left = linear_upload(a, dtype, KZ_SHAPE(n, n),
+			round / 4 % LINEAR_LAYOUTS);
 		kz_array *right = linear_upload(b, dtype, k == 1 ? KZ_SHAPE(n) : KZ_SHAPE(n, k),
 			round / 2 % LINEAR_LAYOUTS), *out;
 		ok(kz_solve(&out, left, right, NULL, &err));
@@ -69,13 +70,15 @@ LINEAR_TEST(inverses_and_determinants_are_those_of_gauss)
 			a[i] /= (double)n * 0x1p-1; /* products neither over- nor underflow */
 			a[i] = linear_number((float)creal(a[i]), (float)cimag(a[i]));
 		}
-		kz_array *array = linear_upload(a, dtype, KZ_SHAPE(3, n, n), round / 4 % LINEAR_LAYOUTS);
+		kz_array *array = linear_upload(a, dtype, KZ_SHAPE(3, n, n),
+			round / 4 % LINEAR_LAYOUTS);
 		ok(kz_inv(&out, array, NULL, &err));
 		linear_take(x, out, dtype, 3 * n * n);
 		number det[3], dets[3], signs[3], logs[3];
 		linear_identity(identity, n, n);
 		for (int i = 0; i < 3; i++) {
-			det[i] = (number)linear_gauss(want + i * n * n, a + i * n * n, identity, n, n);
+			det[i] = (number)linear_gauss(want + i * n * n, a + i * n * n, identity, n,
+				n);
 		}
 		linear_check("inv", x, want, 3 * n * n, allowed);
 		ok(kz_det(&out, array, NULL, &err));
@@ -183,7 +186,8 @@ LINEAR_TEST(singular_matrices_name_their_pivot)
 	ck_assert(x[0] == 0 && creal(x[1]) == (double)-INFINITY);
 	kz_array_release(array);
 	array = linear_upload(cells, KZ_F64, KZ_SHAPE(1, 3, 3, 3), 0);
-	fails(kz_inv(&out, array, NULL, &err), KZ_NUMERIC, "inv: matrix (0, 1) is singular: pivot 3");
+	fails(kz_inv(&out, array, NULL, &err), KZ_NUMERIC,
+		"inv: matrix (0, 1) is singular: pivot 3");
 	fails(kz_solve_triangular(&out, array, vector, KZ_UPPER, 0, 0, NULL, &err), KZ_NUMERIC,
 		"solve_triangular: matrix (0, 1) is singular: pivot 3 is 0");
 	ok(kz_det(&out, array, NULL, &err));
@@ -206,7 +210,8 @@ LINEAR_TEST(determinants_do_not_overflow_on_the_way)
 	ck_assert(x[0] == 4);
 	kz_array_release(array);
 	/* The size of a complex number may be beyond its parts' type. */
-	const number wide[4] = {linear_number(1.5e308, 1.5e308), 0, 0, linear_number(1e-308, -1e-308)};
+	const number wide[4] = {linear_number(1.5e308, 1.5e308), 0, 0,
+		linear_number(1e-308, -1e-308)};
 	kz_array *logarithm;
 	array = linear_upload(wide, KZ_C128, KZ_SHAPE(2, 2), 0);
 	ok(kz_slogdet(&out, &logarithm, array, NULL, &err));
@@ -292,9 +297,11 @@ LINEAR_TEST(a_nan_makes_its_determinant_nan)
 		ok(kz_slogdet(&out, &logs, array, NULL, &err));
 		linear_take(sign, out, dtype, 3);
 		linear_take(logarithm, logs, linear_real(dtype), 3);
-		ck_assert(isnan(creal(det[1])) && isnan(creal(sign[1])) && isnan(creal(logarithm[1])));
+		ck_assert(isnan(creal(det[1])) && isnan(creal(sign[1]))
+			&& isnan(creal(logarithm[1])));
 		for (int i = 0; i < 3; i += 2) {
-			linear_check("det", &det[i], &dets[i], 1, 1000 * linear_eps(dtype) * cabs(dets[i]));
+			linear_check("det", &det[i], &dets[i], 1,
+				1000 * linear_eps(dtype) * cabs(dets[i]));
 			ck_assert(isfinite(creal(sign[i])) && isfinite(creal(logarithm[i])));
 		}
 		ok(kz_lu(&factors[0], &factors[1], &factors[2], array, NULL, &err));
@@ -320,7 +327,8 @@ LINEAR_TEST(a_nan_makes_its_determinant_nan)
 	}
 }
 
-/* Matrices of integers times a power of two that has no reciprocal, and an ordinary one before them. */
+/* Matrices of integers times a power of two that has no reciprocal, and an ordinary one before
+ * them. */
 LINEAR_TEST(pivots_may_be_too_small_for_a_reciprocal)
 {
 	static const double cells[9] = {2, 1, -1, 4, -3, 5, -6, 2, 7}, solution[3] = {3, -1, 2};
@@ -384,7 +392,8 @@ LINEAR_TEST(diagonals_may_have_any_numbers)
 		kz_array_release(out);
 		for (int way = 0; way < 3; way++) {
 			ok(way == 0 ? kz_solve(&out, array, vector, NULL, &err)
-				: kz_solve_triangular(&out, array, vector, way == 1 ? KZ_LOWER : KZ_UPPER,
+				: kz_solve_triangular(&out, array, vector,
+					way == 1 ? KZ_LOWER : KZ_UPPER,
 					KZ_MATRIX_AS_IS, 0, NULL, &err));
 			linear_take(got, out, dtype, 2);
 			ck_assert(got[0] == 1 && got[1] == 1);
@@ -395,7 +404,8 @@ LINEAR_TEST(diagonals_may_have_any_numbers)
 		array = linear_upload(a, dtype, KZ_SHAPE(2, 2), 0);
 		kz_array_release(vector);
 		vector = linear_upload(diagonal, dtype, KZ_SHAPE(2), 0);
-		ok(kz_solve_triangular(&out, array, vector, KZ_LOWER, KZ_MATRIX_AS_IS, 0, NULL, &err));
+		ok(kz_solve_triangular(&out, array, vector, KZ_LOWER, KZ_MATRIX_AS_IS, 0, NULL,
+			&err));
 		linear_take(got, out, dtype, 2);
 		ck_assert(creal(got[0]) == 0 && got[1] == 1);
 		release_arrays(array, vector);

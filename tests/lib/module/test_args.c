@@ -45,7 +45,8 @@ static kz_status convert(uint64_t *slot, void **place, const struct rtc_param *a
 	kz_error *err)
 {
 	struct rtc_kernel info = {.name = "k"};
-	struct param param = {as->kind, args_natural(as->kind, as->size), as->size, 0, false, as->type};
+	struct param param = {as->kind, args_natural(as->kind, as->size), as->size, 0, false,
+		as->type};
 	param.dtypes = args_dtypes(&param);
 	struct kz_kernel kernel = {.module = &module, .info = &info, .params = &param,
 		.param_count = 1};
@@ -168,9 +169,10 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_f64, KZ_ARG(((int64_t)1 << 53) + 1), "is not exact in double"},
 		{&p_f32, KZ_ARG(&near_buffer), "got a buffer"},
 		{&p_floats, KZ_ARG(host_floats), "got a host pointer"},
-		{&p_floats, KZ_ARG(&columns), "expected a contiguous array, got one with a stride of 12 "
-			"bytes along axis 1, where row-major order has 4"},
-		{&p_any8, KZ_ARG(&columns), "expected a contiguous array, got one with a stride of 12"},
+		{&p_floats, KZ_ARG(&columns), "expected a contiguous array, got one with a stride "
+			"of 12 bytes along axis 1, where row-major order has 4"},
+		{&p_any8, KZ_ARG(&columns), "expected a contiguous array, got one with a stride of "
+			"12"},
 		{&p_doubles, KZ_STRIDED(&columns), "expected double *, got an array of float32"},
 		{&p_floats, KZ_STRIDED(&far_array), "the array is on cpu, the kernel on cuda:0"},
 		{&p_floats, KZ_STRIDED(NULL), "the kz_array is NULL"},
@@ -204,7 +206,8 @@ START_TEST(a_value_that_does_not_match_is_refused_with_both_types)
 		{&p_half, KZ_ARG(1.0f), "expected __half (2 bytes), got float"},
 		{&p_half, KZ_ARG(1), "expected __half (2 bytes), got int"},
 		{&p_i128, KZ_ARG(5), "expected __int128 (16 bytes), got int"},
-		{&p_bool, ((kz_arg){.kind = KZ_ARG_BOOL, .width = 1, .value.u = 7}), "7 does not fit"},
+		{&p_bool, ((kz_arg){.kind = KZ_ARG_BOOL, .width = 1, .value.u = 7}),
+			"7 does not fit"},
 	};
 	ck_assert_int_lt(_i, (int)countof(rows));
 	kz_error err = KZ_ERROR_INIT;

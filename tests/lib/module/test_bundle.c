@@ -189,7 +189,8 @@ END_TEST
 START_TEST(a_bundle_of_another_version_is_told_from_a_damaged_one)
 {
 	const struct rtc_target target = {89, true};
-	enum { HASH_AT = 8, HASHED_FROM = HASH_AT + sizeof(struct hash), ROW_AT = HASHED_FROM + 24 };
+	enum { HASH_AT = 8, HASHED_FROM = HASH_AT + sizeof(struct hash),
+		ROW_AT = HASHED_FROM + 24 };
 	char *data = NULL;
 	size_t size;
 	uint64_t image_at;

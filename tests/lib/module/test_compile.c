@@ -167,7 +167,8 @@ START_TEST(include_folders_of_the_environment_are_named_where_a_header_is_missin
 {
 	kz_image *image = NULL;
 	setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
-	ck_assert_int_eq(kz_compile(&image, "#include <cuda_nonsense.h>\n", NULL, &err), KZ_COMPILE);
+	ck_assert_int_eq(kz_compile(&image, "#include <cuda_nonsense.h>\n", NULL, &err),
+		KZ_COMPILE);
 	ck_assert_ptr_nonnull(strstr(err.log, "; KUDZU_CUDA_INCLUDE is '/nowhere'\n"));
 	kz_error_clear(&err);
 }
@@ -180,7 +181,8 @@ START_TEST(options_of_the_environment_have_an_end)
 	memset(text, ' ', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	setenv("KUDZU_NVRTC_OPTIONS", text, 1);
-	fails(kz_compile(&image, "", NULL, &err), KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most");
+	fails(kz_compile(&image, "", NULL, &err), KZ_INVALID,
+		"KUDZU_NVRTC_OPTIONS: expected at most");
 }
 END_TEST
 
@@ -228,7 +230,8 @@ START_TEST(code_for_the_linker_names_its_kernels)
 	options.arch = "lto_90";
 	options.instances = (const char *const[]){"t<int>", NULL};
 	kz_image *image = compile_as("template<class T> __global__ void t(T *a) {}\n"
-		"extern \"C\" __global__ void k(float *a) {}\nstatic __global__ void s() {}", &options);
+		"extern \"C\" __global__ void k(float *a) {}\nstatic __global__ void s() {}",
+		&options);
 	ck_assert_int_eq(kz_image_kernel_count(image), 3);
 	ck_assert_str_eq(kz_image_kernel_name(image, 0), "t<int>");
 	ck_assert_str_eq(kz_image_kernel_name(image, 1), "k");
@@ -390,8 +393,9 @@ SUITE(compile)
 		the_architecture_says_what_the_image_is, options_change_what_is_compiled);
 	tcase_add_loop_test(tc, the_environment_has_options_for_those_who_pass_none, 0, 2);
 	tcase_add_tests(tc, 1, options_of_the_environment_have_an_end,
-		include_folders_of_the_environment_are_named_where_a_header_is_missing, a_fast_compile_does_less,
-		a_limit_of_registers_is_kept, code_for_the_linker_names_its_kernels);
+		include_folders_of_the_environment_are_named_where_a_header_is_missing,
+		a_fast_compile_does_less, a_limit_of_registers_is_kept,
+		code_for_the_linker_names_its_kernels);
 	tcase_add_tests(tc, support_device_count(), an_image_runs_and_is_shared,
 		a_template_that_was_not_asked_for_is_told_of_an_image_too);
 	tcase_add_tests(tc, 1, a_saved_image_loads_again, bad_arguments_are_refused,

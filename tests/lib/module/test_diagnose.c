@@ -170,7 +170,8 @@ START_TEST(include_folders_that_are_none_are_a_problem)
 	const kz_finding *headers = find("headers", "");
 	if (!strstr(headers->text, "unknown")) { /* which it is without NVRTC */
 		ck_assert_int_eq(headers->verdict, KZ_VERDICT_PROBLEM);
-		ck_assert_str_eq(headers->text, "KUDZU_CUDA_INCLUDE is '/nowhere': expected folders");
+		ck_assert_str_eq(headers->text,
+			"KUDZU_CUDA_INCLUDE is '/nowhere': expected folders");
 	}
 	kz_diagnosis_release(diagnosis);
 }
@@ -273,7 +274,8 @@ START_TEST(the_cache_folder_is_named_with_its_state)
 	ck_assert_int_eq(access(below, F_OK), -1);
 	setenv("KUDZU_CACHE_DIR", "relative", 1);
 	diagnose(true, false, NULL);
-	const kz_finding *bad = find("cache", "KUDZU_CACHE_DIR is 'relative': expected an absolute");
+	const kz_finding *bad = find("cache",
+		"KUDZU_CACHE_DIR is 'relative': expected an absolute");
 	ck_assert_int_eq(bad->verdict, KZ_VERDICT_PROBLEM);
 	ck_assert_ptr_nonnull(bad->fix);
 	kz_diagnosis_release(diagnosis);
@@ -354,7 +356,8 @@ SUITE(diagnose)
 	tcase_add_loop_test(tc, every_problem_has_a_fix_that_can_be_followed, 0, countof(unusable));
 	tcase_add_tests(tc, 1, what_the_loader_says_is_shown,
 		a_driver_without_its_code_generator_is_a_problem,
-		a_machine_with_nothing_is_diagnosed_too, include_folders_that_are_none_are_a_problem,
+		a_machine_with_nothing_is_diagnosed_too,
+		include_folders_that_are_none_are_a_problem,
 		what_is_missing_but_not_needed_is_a_note,
 		a_device_that_does_not_open_is_a_problem_with_its_reason,
 		a_chosen_device_is_named_with_the_variable,

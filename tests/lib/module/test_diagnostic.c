@@ -92,8 +92,8 @@ START_TEST(errors_of_a_compile_are_data)
 		"\tp[0] = threadidx.x + f();\n"
 		"E kernel.cu:5:25 (-) too few arguments in function call | - | "
 		"\tp[0] = threadidx.x + f();\n"
-		"W kernel.cu:4:6 (177-D) variable \"unused\" was declared but never referenced | - | "
-		"\tint unused;\n");
+		"W kernel.cu:4:6 (177-D) variable \"unused\" was declared but never referenced | - "
+		"| \tint unused;\n");
 	mem_free(text);
 }
 END_TEST

@@ -86,7 +86,8 @@ END_TEST
 
 DEVICE_TEST(a_constant_is_written_in_one_module_only)
 {
-	static const char source[] = "__constant__ int c = 3;\n__global__ void k(int *p) { *p = c; }";
+	static const char source[] = "__constant__ int c = 3;\n__global__ void k(int *p) { *p = c; "
+		"}";
 	int value = 9;
 	compile_twice(source);
 	ok(kz_module_set_global(one, "c", &value, sizeof(value), &err));
@@ -135,7 +136,8 @@ static void *compile_and_release(void *arg)
 	for (int i = 0; i < 200; i++) {
 		kz_module *mod = NULL;
 		kz_kernel *kernel = NULL;
-		*good = *good && !kz_module_compile(&mod, dev, "__global__ void k(int *p) { *p = 8; }",
+		*good = *good && !kz_module_compile(&mod, dev,
+			"__global__ void k(int *p) { *p = 8; }",
 			NULL, &own) && !kz_module_kernel(&kernel, mod, "k", &own);
 		kz_module_release(mod);
 	}
@@ -148,7 +150,8 @@ DEVICE_TEST(threads_share_too)
 	pthread_t threads[4];
 	bool good[4] = {true, true, true, true};
 	for (int i = 0; i < 4; i++) {
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_and_release, &good[i]), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, compile_and_release, &good[i]),
+			0);
 	}
 	for (int i = 0; i < 4; i++) {
 		pthread_join(threads[i], NULL);

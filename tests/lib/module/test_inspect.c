@@ -183,10 +183,12 @@ START_TEST(nothing_in_place_of_an_image_is_no_crash)
 	fails(kz_image_variable(NULL, 0, &info, &err), KZ_INVALID, "expected an image");
 	fails(kz_image_resources(NULL, "k", &r, &err), KZ_INVALID, "expected an image");
 	compile("compute_75");
-	fails(kz_image_variable(image, 99, &info, &err), KZ_NOT_FOUND, "a variable index below 4, got 99");
+	fails(kz_image_variable(image, 99, &info, &err), KZ_NOT_FOUND,
+		"a variable index below 4, got 99");
 	fails(kz_image_variable(image, 0, NULL, &err), KZ_INVALID, "KZ_VARIABLE_INFO_INIT");
 	fails(kz_image_resources(image, NULL, &r, &err), KZ_INVALID, "the name of a kernel");
-	fails(kz_module_set_values(NULL, "c", KZ_I32, "", 1, &err), KZ_INVALID, "expected a module");
+	fails(kz_module_set_values(NULL, "c", KZ_I32, "", 1, &err), KZ_INVALID,
+		"expected a module");
 }
 END_TEST
 

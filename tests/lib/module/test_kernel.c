@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches on every device found: what is checked before, how arguments arrive, what a fault does. */
+/* Launches on every device found: what is checked before, how arguments arrive, what a fault
+ * does. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -60,7 +61,8 @@ static const kz_dim3 one = {1, 1, 1};
 static void refused(kz_status st, kz_status want, const char *message)
 {
 	ck_assert_int_eq(st, want);
-	ck_assert_msg(strstr(err.message, message) != NULL, "'%s' lacks '%s'", err.message, message);
+	ck_assert_msg(strstr(err.message, message) != NULL, "'%s' lacks '%s'", err.message,
+		message);
 	kz_error_clear(&err);
 	ok(kz_launch(find("none"), one, one, NULL, &err, KZ_ARGS()));
 	ok(kz_device_synchronize(dev, &err));
@@ -111,8 +113,8 @@ DEVICE_TEST(an_array_that_is_not_contiguous_is_refused)
 		kz_array *array;
 		const char *message;
 	} rows[] = {
-		{turned, "argument 2 of 'saxpy': expected a contiguous array, got one with a stride "
-			"of 12 bytes along axis 1, where row-major order has 4"},
+		{turned, "argument 2 of 'saxpy': expected a contiguous array, got one with a "
+			"stride of 12 bytes along axis 1, where row-major order has 4"},
 		{column, "stride of 12 bytes along axis 0, where row-major order has 4"},
 		{wide, "stride of 0 bytes along axis 0, where row-major order has 24"},
 	};
@@ -163,7 +165,8 @@ DEVICE_TEST(a_grid_or_block_beyond_the_device_is_refused)
 		{{1, 1, 1}, {0, 1, 1}, "block of 0 x 1 x 1"},
 		{{1, 1, 1}, {1025, 1, 1}, "block of 1025 x 1 x 1"},
 		{{1, 1, 1}, {1, 1, 65}, "block of 1 x 1 x 65"},
-		{{1, 1, 1}, {32, 64, 1}, "block of 32 x 64 x 1 = 2048 threads: 'none' can have 1024"},
+		{{1, 1, 1}, {32, 64, 1},
+			"block of 32 x 64 x 1 = 2048 threads: 'none' can have 1024"},
 		{{1, 1, 1}, {INT64_MAX, INT64_MAX, INT64_MAX}, "block of 9223372036854775807"},
 	};
 	for (size_t i = 0; i < countof(rows); i++) {
@@ -271,16 +274,20 @@ DEVICE_TEST(occupancy_is_what_runs_at_once)
 		kz_dim(64, 1, 1), &options, &err, KZ_ARGS());
 	ck_assert_int_eq(st == KZ_OK, (strcmp(support_device_name(_i), "cpu") == 0));
 	kz_error_clear(&err);
-	ok(kz_kernel_occupancy(&blocks, NULL, find("saxpy"), 1024, info.shared_per_block_optin, &err));
+	ok(kz_kernel_occupancy(&blocks, NULL, find("saxpy"), 1024, info.shared_per_block_optin,
+		&err));
 	ck_assert_int_ge(blocks, 1);
 	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 0, 0, &err), KZ_LAUNCH,
 		"block of 0 threads: 'none' can have 1 to 1024");
 	ck_assert(blocks == 0 && share == 0);
-	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 1025, 0, &err), KZ_LAUNCH, "1025");
+	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 1025, 0, &err), KZ_LAUNCH,
+		"1025");
 	refused(kz_kernel_occupancy(&blocks, &share, find("none"), 64, -1, &err), KZ_LAUNCH,
 		"-1 bytes of dynamic shared memory");
-	refused(kz_kernel_occupancy(&blocks, &share, NULL, 64, 0, &err), KZ_INVALID, "expected a kernel");
-	refused(kz_kernel_occupancy(NULL, &share, find("none"), 64, 0, &err), KZ_INVALID, "out is NULL");
+	refused(kz_kernel_occupancy(&blocks, &share, NULL, 64, 0, &err), KZ_INVALID,
+		"expected a kernel");
+	refused(kz_kernel_occupancy(NULL, &share, find("none"), 64, 0, &err), KZ_INVALID,
+		"out is NULL");
 }
 
 DEVICE_TEST(a_hundred_parameters_are_fine_in_the_function_form)

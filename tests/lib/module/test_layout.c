@@ -62,14 +62,14 @@ static const struct {
 	{"double mass; int pad; float position[3]; int id;", KZ_ARGUMENT,
 		"member 'position' of 'struct particle': offset 8 on the host, 12 on the device"},
 	{"double mass; float position[3]; float id;", KZ_ARGUMENT,
-		"member 'id' of 'struct particle': a signed integer on the host, a floating-point number "
-		"on the device"},
+		"member 'id' of 'struct particle': a signed integer on the host, a floating-point "
+		"number on the device"},
 	{"double mass; float position[3]; unsigned id;", KZ_ARGUMENT,
-		"member 'id' of 'struct particle': a signed integer on the host, an unsigned integer on "
-		"the device"},
+		"member 'id' of 'struct particle': a signed integer on the host, an unsigned "
+		"integer on the device"},
 	{"long long mass; float position[3]; int id;", KZ_ARGUMENT,
-		"member 'mass' of 'struct particle': a floating-point number on the host, a signed integer "
-		"on the device"},
+		"member 'mass' of 'struct particle': a floating-point number on the host, a signed "
+		"integer on the device"},
 	{"double mass; float position[3]; int id;", KZ_ARGUMENT,
 		"'struct particle': size 64 on the host, 24 on the device"},
 	{"double mass; float position[3]; int id; int more[10];", KZ_OK, ""},
@@ -106,7 +106,8 @@ END_TEST
 
 START_TEST(an_error_of_the_source_is_told_as_ever)
 {
-	fails(kz_layout_check("\nint f( {", NULL, KZ_LAYOUT(struct inner, a), &err), KZ_COMPILE, "");
+	fails(kz_layout_check("\nint f( {", NULL, KZ_LAYOUT(struct inner, a), &err), KZ_COMPILE,
+		"");
 	ck_assert_int_eq(kz_layout_check("\nint f( {", NULL, KZ_LAYOUT(struct inner, a), &err),
 		KZ_COMPILE);
 	ck_assert_str_eq(err.file, "kernel.cu");
@@ -164,8 +165,10 @@ static const struct {
 	size_t size;
 	kz_layout_kind kind;
 } scalars[] = {
-	{"bool", 1, KZ_LAYOUT_BOOL}, {"char", 1, KZ_LAYOUT_OTHER}, {"unsigned char", 1, KZ_LAYOUT_UINT},
-	{"short", 2, KZ_LAYOUT_INT}, {"unsigned short", 2, KZ_LAYOUT_UINT}, {"int", 4, KZ_LAYOUT_INT},
+	{"bool", 1, KZ_LAYOUT_BOOL}, {"char", 1, KZ_LAYOUT_OTHER},
+	{"unsigned char", 1, KZ_LAYOUT_UINT},
+	{"short", 2, KZ_LAYOUT_INT}, {"unsigned short", 2, KZ_LAYOUT_UINT},
+	{"int", 4, KZ_LAYOUT_INT},
 	{"unsigned", 4, KZ_LAYOUT_UINT}, {"long", 8, KZ_LAYOUT_INT}, {"float", 4, KZ_LAYOUT_FLOAT},
 	{"double", 8, KZ_LAYOUT_FLOAT}, {"void *", 8, KZ_LAYOUT_OTHER},
 };
@@ -214,7 +217,8 @@ START_TEST(random_structs_lie_as_the_rule_says)
 		size_t bad = seed % MEMBERS;
 		plan.members[bad].offset += 8;
 		snprintf(name, sizeof(name), "member 'm%zu' of 'S'", bad);
-		fails(kz_layout_check(plan.source.data, NULL, plan.layout, &err), KZ_ARGUMENT, name);
+		fails(kz_layout_check(plan.source.data, NULL, plan.layout, &err), KZ_ARGUMENT,
+			name);
 		str_free(&plan.source);
 	}
 }

@@ -112,8 +112,8 @@ START_TEST(a_fat_binary_without_anything_for_the_device_says_what_it_has)
 {
 	kz_device *dev = support_open(0);
 	kz_module *mod = NULL;
-	fails(kz_module_load_file(&mod, dev, KZ_TEST_DIR "/data/fatbin/cubin.fatbin", &err), KZ_VERSION,
-		"a cubin for 8.9");
+	fails(kz_module_load_file(&mod, dev, KZ_TEST_DIR "/data/fatbin/cubin.fatbin", &err),
+		KZ_VERSION, "a cubin for 8.9");
 	ck_assert_ptr_null(mod);
 	kz_device_close(dev);
 }
@@ -126,7 +126,8 @@ START_TEST(a_cubin_for_the_cpu_device_is_refused_by_name)
 	kz_module *mod = NULL;
 	if (kz_device_open(&dev, "cpu", NULL) == KZ_OK) {
 		ck_assert_int_eq(kz_module_load_image(&mod, dev, image, &err), KZ_BAD_IMAGE);
-		ck_assert_msg(strstr(err.message, "the cubin is for sm_90, the device cpu takes PTX")
+		ck_assert_msg(strstr(err.message,
+			"the cubin is for sm_90, the device cpu takes PTX")
 			&& strstr(err.hint, "PTX"), "%s", err.message);
 		kz_error_clear(&err);
 	}
@@ -346,7 +347,8 @@ START_TEST(nothing_behind_the_size_is_read)
 	snprintf(path, sizeof(path), KZ_TEST_DIR "/data/fatbin/%s", behind[_i]);
 	ok(file_read(&data, &size, path, &err));
 	const size_t room = round_up(size, 4096);
-	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pages = mmap(NULL, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(mprotect(pages + room, 4096, PROT_NONE), 0);
 	for (size_t length = size; length > 0; length -= 1 + length / 16) {

@@ -78,7 +78,8 @@ DEVICE_TEST(an_error_in_inline_ptx_has_its_line_of_source)
 	options.name = "inline.cu";
 	options.line_info = 1;
 	kz_status st = kz_module_compile(&mod, dev,
-		"__global__ void k(int *p)\n{\n\t*p = 1;\n\tasm(\"nonsense;\");\n}\n", &options, &err);
+		"__global__ void k(int *p)\n{\n\t*p = 1;\n\tasm(\"nonsense;\");\n}\n", &options,
+		&err);
 	ck_assert(st == KZ_COMPILE || st == KZ_BAD_IMAGE || st == KZ_UNSUPPORTED);
 	ck_assert_ptr_nonnull(err.file);
 	ck_assert_msg(strstr(err.file, "inline.cu") != NULL, "%s", err.file);
@@ -126,8 +127,8 @@ DEVICE_TEST(an_instance_is_found_by_the_compilers_name_too)
 /* One instance under names that the compiler does not give back: a typedef, default arguments. */
 DEVICE_TEST(an_instance_has_each_name_by_which_it_was_asked_for)
 {
-	static const char *const instances[] = {"fill<word>", "fill<unsigned int>", "fill<uint32_t>",
-		"count<2 + 2>", "count<4>", "count<>", NULL};
+	static const char *const instances[] = {"fill<word>", "fill<unsigned int>",
+		"fill<uint32_t>", "count<2 + 2>", "count<4>", "count<>", NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	kz_kernel *first = NULL;
 	options.instances = instances;
@@ -151,8 +152,10 @@ DEVICE_TEST(an_inline_namespace_may_be_left_out)
 	static const char *const instances[] = {"ns::t<int>", NULL};
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	options.instances = instances;
-	ok(kz_module_compile(&mod, dev, "namespace ns { inline namespace v1 { __device__ int x = 5;\n"
-		"__global__ void k(int *a) { *a = x; } template<class T> __global__ void t(T *a) {} } }\n"
+	ok(kz_module_compile(&mod, dev, "namespace ns { inline namespace v1 { __device__ int x = "
+		"5;\n"
+		"__global__ void k(int *a) { *a = x; } "
+		"template<class T> __global__ void t(T *a) {} } }\n"
 		"namespace other { __device__ int y; namespace more { __device__ int y; } }",
 		&options, &err));
 	for (size_t i = 0; i < countof(kernels); i++) {
@@ -196,7 +199,8 @@ START_TEST(nothing_in_place_of_a_module_is_no_crash)
 	err = (kz_error)KZ_ERROR_INIT;
 	fails(kz_module_kernel(NULL, NULL, "k", &err), KZ_INVALID, "kz_module_kernel: out is NULL");
 	fails(kz_module_global(NULL, NULL, "v", &err), KZ_INVALID, "kz_module_global: out is NULL");
-	fails(kz_module_global(&buffer, NULL, "v", &err), KZ_INVALID, "expected a module, got NULL");
+	fails(kz_module_global(&buffer, NULL, "v", &err), KZ_INVALID,
+		"expected a module, got NULL");
 	fails(kz_module_set_global(NULL, "v", "x", 1, &err), KZ_INVALID, "expected a module");
 	ck_assert_int_eq(kz_module_kernel_count(NULL), 0);
 	ck_assert_ptr_null(kz_module_kernel_name(NULL, 0));
@@ -267,7 +271,8 @@ DEVICE_TEST(a_kernel_knows_its_parameters)
 	ok(kz_kernel_describe(kernel, &info, &err));
 	ck_assert_int_eq(info.param_count, 2);
 	ck_assert_int_ge(info.max_threads_per_block, 32);
-	const char *tier = getenv("KUDZU_CPU_TIER"); /* a short kernel has its best code, unless this says 1 */
+	const char *tier = getenv("KUDZU_CPU_TIER"); /* a short kernel has its best code, unless
+	                                                this says 1 */
 	const int own_tier = tier && strcmp(tier, "1") == 0 ? 1 : 2;
 	ck_assert_int_eq(info.tier, strcmp(support_device_name(_i), "cpu") == 0 ? own_tier : 0);
 	ck_assert_ptr_nonnull(kz_kernel_handle(kernel));
@@ -298,8 +303,10 @@ START_TEST(a_kernel_of_a_cubin_knows_its_spills)
 {
 	static const char *const options[] = {"-maxrregcount=24", "-Xptxas=-v", NULL};
 	static const char source[] = "extern \"C\" __global__ void spill(float *a, int n)\n{\n"
-		"\tfloat v[40];\n\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { v[i] = a[i * n]; }\n"
-		"\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { v[i] += v[(i * 7 + 3) % 40]; }\n"
+		"\tfloat v[40];\n\t#pragma unroll\n"
+		"\tfor (int i = 0; i < 40; i++) { v[i] = a[i * n]; }\n"
+		"\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { v[i] += v[(i * 7 + 3) % 40]; "
+		"}\n"
 		"\t#pragma unroll\n\tfor (int i = 0; i < 40; i++) { a[i * n + 1] = v[i]; }\n}\n";
 	kz_compile_options compile = KZ_COMPILE_OPTIONS_INIT;
 	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
@@ -557,8 +564,8 @@ SUITE(module)
 		bad_arguments_are_refused, an_error_in_inline_ptx_has_its_line_of_source,
 		a_function_that_is_nowhere_is_named, a_byte_order_mark_is_no_matter,
 		an_instance_is_found_by_the_compilers_name_too,
-		an_instance_has_each_name_by_which_it_was_asked_for, an_inline_namespace_may_be_left_out,
-		an_empty_source_is_a_module_without_kernels,
+		an_instance_has_each_name_by_which_it_was_asked_for,
+		an_inline_namespace_may_be_left_out, an_empty_source_is_a_module_without_kernels,
 		a_template_without_that_instance_is_told_from_a_misspelt_name,
 		a_missing_variable_names_those_that_there_are,
 		a_missing_kernel_names_those_that_there_are, a_missing_kernel_of_one_is_easy,

@@ -115,7 +115,8 @@ DEVICE_TEST(a_wrong_argument_leaves_the_old_one)
 	fails(kz_prepared_set(step, 2, KZ_OUT(y, sizeof(y)), &err), KZ_ARGUMENT,
 		"argument 3 of 'saxpy': a prepared launch copies no host memory");
 	fails(kz_prepared_set(step, 3, KZ_ARG(1LL << 40), &err), KZ_ARGUMENT, "does not fit int");
-	fails(kz_prepared_set(step, 3, KZ_VALUE(wide), &err), KZ_ARGUMENT, "got a value of 8 bytes");
+	fails(kz_prepared_set(step, 3, KZ_VALUE(wide), &err), KZ_ARGUMENT,
+		"got a value of 8 bytes");
 	fails(kz_prepared_set(step, 4, KZ_ARG(1), &err), KZ_RANGE,
 		"index 4 is out of range for 'saxpy' of 4 arguments");
 	fails(kz_prepared_set(step, -1, KZ_ARG(1), &err), KZ_RANGE, "index -1 is out of range");
@@ -139,7 +140,8 @@ DEVICE_TEST(what_kz_launch_refuses_is_refused_at_the_beginning)
 	fails(kz_prepared_create(&step, saxpy, one, one, NULL, &err, KZ_ARGS(1.0f, a, 7, 4)),
 		KZ_ARGUMENT, "argument 3 of 'saxpy'");
 	fails(kz_prepared_create(&step, saxpy, one, one, NULL, &err,
-		KZ_ARGS(1.0f, KZ_IN(host, sizeof(host)), a, 4)), KZ_ARGUMENT, "copies no host memory");
+		KZ_ARGS(1.0f, KZ_IN(host, sizeof(host)), a, 4)), KZ_ARGUMENT,
+		"copies no host memory");
 	fails(kz_prepared_create(&step, saxpy, kz_dim(0, 1, 1), one, NULL, &err,
 		KZ_ARGS(1.0f, a, a, 4)), KZ_LAUNCH, "grid of 0 x 1 x 1");
 	fails(kz_prepared_create(&step, saxpy, one, kz_dim(1 << 20, 1, 1), NULL, &err,
@@ -169,8 +171,10 @@ DEVICE_TEST(the_grid_can_change_and_a_bad_one_leaves_the_old_one)
 	ok(kz_array_zeros(&sum, dev, KZ_U32, KZ_SHAPE(), &err));
 	ok(kz_prepared_create(&step, find("count"), kz_dim(2, 1, 1), kz_dim(3, 1, 1), NULL, &err,
 		KZ_ARGS(sum)));
-	fails(kz_prepared_set_grid(step, kz_dim(1, 0, 1), one, &err), KZ_LAUNCH, "grid of 1 x 0 x 1");
-	fails(kz_prepared_set_grid(step, one, kz_dim(1, 1, -1), &err), KZ_LAUNCH, "block of 1 x 1 x -1");
+	fails(kz_prepared_set_grid(step, kz_dim(1, 0, 1), one, &err), KZ_LAUNCH,
+		"grid of 1 x 0 x 1");
+	fails(kz_prepared_set_grid(step, one, kz_dim(1, 1, -1), &err), KZ_LAUNCH,
+		"block of 1 x 1 x -1");
 	ok(kz_prepared_launch(step, NULL, &err));
 	ok(kz_prepared_set_grid(step, kz_dim(2, 5, 1), kz_dim(1, 1, 10), &err));
 	ok(kz_prepared_launch(step, NULL, &err));
@@ -322,7 +326,8 @@ DEVICE_TEST(threads_launch_one_in_streams_of_their_own)
 	for (int i = 0; i < THREADS; i++) {
 		threads[i].step = step;
 		ok(kz_stream_create(&threads[i].stream, dev, 0, &err));
-		ck_assert_int_eq(pthread_create(&threads[i].thread, NULL, launch_often, &threads[i]), 0);
+		ck_assert_int_eq(pthread_create(&threads[i].thread, NULL, launch_often,
+			&threads[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i].thread, NULL);
@@ -384,7 +389,8 @@ SUITE(prepared)
 		the_grid_can_change_and_a_bad_one_leaves_the_old_one, it_keeps_what_it_needs,
 		shared_memory_beyond_the_usual_is_asked_for_once,
 		launches_in_two_streams_are_ordered_by_their_arrays, a_launch_allocates_nothing,
-		every_failing_allocation_becomes_an_error, threads_launch_one_in_streams_of_their_own);
+		every_failing_allocation_becomes_an_error,
+		threads_launch_one_in_streams_of_their_own);
 	tc = suite_add_case(s, "stub");
 	tcase_add_test(tc, a_launch_is_one_call_in_the_stream_that_it_names);
 	return s;

@@ -101,7 +101,8 @@ START_TEST(options_reach_the_worker)
 	static const char *const instances[] = {"scale<float, 4>", NULL};
 	static const char *const raw[] = {"-use_fast_math", NULL};
 	static const char text[] = "#include \"four.h\"\n"
-		"template <class T, int K> __global__ void scale(T *p) { *p = N * K + __LINE__ M; }";
+		"template <class T, int K> __global__ void scale(T *p) { *p = N * K + __LINE__ M; "
+		"}";
 	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
 	kz_warm_up_source two[] = {{text, &options}, {texts[0], NULL}};
 	options.name = "scale.cu";

@@ -182,7 +182,8 @@ static long double next(long double a, long double b, kz_dtype t)
 static long double log_of_sum(long double a, long double b)
 {
 	long double high = fmaxl(a, b), low = fminl(a, b);
-	return isnan(a) || isnan(b) ? NAN : high == low ? high + logl(2) : high + log1pl(expl(low - high));
+	return isnan(a) || isnan(b) ? NAN : high == low ? high + logl(2)
+		: high + log1pl(expl(low - high));
 }
 
 static long double fraction_of(long double a)
@@ -304,7 +305,8 @@ COMPLEX(add, both(creall(a) + creall(b), cimagl(a) + cimagl(b)))
 COMPLEX(subtract, both(creall(a) - creall(b), cimagl(a) - cimagl(b)))
 COMPLEX(multiply, a * b)
 COMPLEX(divide, quotient_of(a, b))
-/* Of 0: 0 where the real part is positive, as numpy has it; where it is negative infinite, as in C. */
+/* Of 0: 0 where the real part is positive, as numpy has it; where it is negative infinite, as in
+ * C. */
 COMPLEX(power, b == 0 ? 1 : a != 0 ? cexpl(b * clogl(a)) : creall(b) > 0 ? 0
 	: both(creall(b) < 0 ? INFINITY : NAN, NAN))
 COMPLEX(negative, both(-creall(a), -cimagl(a)))
@@ -515,14 +517,16 @@ struct number ref_apply(kz_op op, const kz_dtype *computed, const struct number 
 	const struct ref *ref = &ref_ops[op];
 	enum number_kind kind = number_kind(computed[0]);
 	if (ref->form == REF_WHERE || ref->form == REF_CHOOSE) {
-		bool first = kind == NUMBER_REAL ? x[0].re > 0 : ref->whole(x[0].i, 1, 0, KZ_I8) != 0;
+		bool first = kind == NUMBER_REAL ? x[0].re > 0
+			: ref->whole(x[0].i, 1, 0, KZ_I8) != 0;
 		return x[first ? 1 : 2];
 	}
 	if (kind <= NUMBER_INTEGER) {
 		return number_of_whole(ref->whole(x[0].i, x[1].i, x[2].i, computed[0]));
 	}
 	if (kind == NUMBER_REAL) {
-		struct number out = number_of_real(ref->real(x[0].re, x[1].re, x[2].re, computed[0]));
+		struct number out = number_of_real(ref->real(x[0].re, x[1].re, x[2].re,
+			computed[0]));
 		bool small = fabsl(out.re) < 0x1p62L;
 		out.i = small ? (whole)out.re : 0;
 		return out;
@@ -604,7 +608,8 @@ double ref_error(kz_op op, kz_dtype computed, kz_dtype result, struct number wan
 		return isfinite(got.re) && isfinite(got.im) ? INFINITY : 0;
 	}
 	if (isnan(want.re) || isnan(want.im) || isnan(got.re) || isnan(got.im)) {
-		return isnan(want.re) == isnan(got.re) && isnan(want.im) == isnan(got.im) ? 0 : INFINITY;
+		return isnan(want.re) == isnan(got.re) && isnan(want.im) == isnan(got.im) ? 0
+			: INFINITY;
 	}
 	if (kind == NUMBER_REAL && want.re == 0 && !same(want.re, got.re)) {
 		return INFINITY;

@@ -27,8 +27,8 @@ struct ref {
 	ref_whole *whole;
 	ref_real *real;
 	ref_complex *planar;
-	/* The most that a result may be off, in units of its last place, f32 and f64; a half more for
-	 * the rounding.  0: not at all, in no bit.  Of complex numbers: of their magnitude. */
+	/* The most that a result may be off, in units of its last place, f32 and f64; a half more
+	 * for the rounding.  0: not at all, in no bit.  Of complex numbers: of their magnitude. */
 	double ulps[2];
 };
 

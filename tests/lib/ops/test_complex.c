@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Complex functions of arrays and of <complex> in kernels, which are the same (kernels/complex.cuh), beside
- * those of the C library for long double, and beside Annex G of C at the special values.
+ * Complex functions of arrays and of <complex> in kernels, which are the same
+ * (kernels/complex.cuh), beside those of the C library for long double, and beside Annex G of C at
+ * the special values.
  *
- * Arguments are of every magnitude, a part of them where functions have their difficulties.  Each part of a
- * result is within 8 units in the last place; products and quotients, whose parts may cancel, are so in
- * units of the magnitude.  KUDZU_TEST_SLOW=1 tries 10^6 arguments of each, and prints the worst.
+ * Arguments are of every magnitude, a part of them where functions have their difficulties.  Each
+ * part of a result is within 8 units in the last place; products and quotients, whose parts may
+ * cancel, are so in units of the magnitude.  KUDZU_TEST_SLOW=1 tries 10^6 arguments of each, and
+ * prints the worst.
  */
 #include "base/common.h"
 
@@ -157,7 +159,8 @@ static struct number random_argument(kz_dtype part)
 		out = (struct number){0, random_size(least, most), random_size(least, most)};
 		break;
 	case 1: /* parts alike */
-		out = (struct number){0, random_size(exponent, exponent + 1), random_size(exponent, exponent + 1)};
+		out = (struct number){0, random_size(exponent, exponent + 1),
+			random_size(exponent, exponent + 1)};
 		break;
 	case 2: /* at the unit circle */
 		out.re = cosl(out.re);
@@ -171,7 +174,8 @@ static struct number random_argument(kz_dtype part)
 		}
 		break;
 	case 4: /* on an axis, nearly */
-		out = (struct number){0, random_size(-40, 12), number_random(&seed) % 2 ? 0 : random_size(least, 0)};
+		out = (struct number){0, random_size(-40, 12),
+			number_random(&seed) % 2 ? 0 : random_size(least, 0)};
 		if (number_random(&seed) % 2) {
 			out = (struct number){0, out.im, out.re};
 		}
@@ -212,14 +216,16 @@ static double units_off(kz_dtype part, long double got, long double want, long d
 }
 
 /* The share of what is allowed. */
-static double error_of(const struct function *f, kz_dtype part, struct number got, wide want, wide a, wide b)
+static double error_of(const struct function *f, kz_dtype part, struct number got, wide want,
+	wide a, wide b)
 {
 	const long double re = creall(want), im = cimagl(want), size = hypotl(re, im);
 	if (f->kind == PARTS) {
 		return fmax(units_off(part, got.re, re, number_ulp(part, re)),
 			units_off(part, got.im, im, number_ulp(part, im))) / 8;
 	}
-	/* Far beyond all numbers only the size matters: which parts are infinite depends on their angle. */
+	/* Far beyond all numbers only the size matters: which parts are infinite depends on their
+	 * angle. */
 	if (size > number_largest(part) * 0.7L) {
 		return isfinite(got.re) && isfinite(got.im)
 			&& size > 2 * number_largest(part) ? INFINITY : 0;
@@ -251,9 +257,9 @@ static double compare(const struct trial *t, const struct function *f, const cha
 		}
 		const double error = error_of(f, part_of(t), got, want, a, b);
 		ck_assert_msg(error <= 1, "%s in %s, %s: (%.17Lg %.17Lg) (%.17Lg %.17Lg): expected "
-			"%.17Lg %.17Lg, got %.17Lg %.17Lg: %g times what is allowed", f->name, where,
-			kz_dtype_name(t->dtype), x.re, x.im, y.re, y.im, creall(want), cimagl(want), got.re,
-			got.im, error);
+			"%.17Lg %.17Lg, got %.17Lg %.17Lg: %g times what is allowed", f->name,
+			where, kz_dtype_name(t->dtype), x.re, x.im, y.re, y.im, creall(want),
+			cimagl(want), got.re, got.im, error);
 		worst = fmax(worst, error);
 	}
 	return worst;
@@ -289,13 +295,15 @@ static kz_kernel *compile_functions(kz_module **mod, kz_dtype dtype)
 	size_t used = (size_t)snprintf(source, sizeof(source), "#include <complex>\ntypedef %s T;\n"
 		"extern \"C\" __global__ void k(const std::complex<T> *x, const std::complex<T> *y,"
 		" std::complex<T> *out, int which, int n)\n{\n"
-		"for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+		"for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; "
+		"i += gridDim.x * blockDim.x) {\n"
 		"const std::complex<T> a = x[i], b = y[i];\nswitch (which) {\n",
 		dtype == KZ_C64 ? "float" : "double");
 	kz_kernel *kernel = NULL;
 	setenv("KUDZU_CUDA_INCLUDE", "/nowhere", 1);
 	for (size_t i = 0; i < countof(functions); i++) {
-		used += (size_t)snprintf(source + used, sizeof(source) - used, "case %zu: out[i] = %s; break;\n",
+		used += (size_t)snprintf(source + used, sizeof(source) - used,
+			"case %zu: out[i] = %s; break;\n",
 			i, functions[i].text ? functions[i].text : "a");
 	}
 	snprintf(source + used, sizeof(source) - used, "}\n}\n}\n");
@@ -377,7 +385,8 @@ EACH_TYPE(functions_of_arrays_are_within_8_units)
 {
 	const kz_dtype dtype = dtypes[_i % (int)countof(dtypes)];
 	for (size_t i = 0; i < countof(functions); i++) {
-		const bool is_tried = number_random(&seed) % (uint64_t)support_how_many(1, 8, 24) == 0;
+		const bool is_tried = number_random(&seed) % (uint64_t)support_how_many(1, 8, 24)
+			== 0;
 		if (functions[i].op && is_tried) {
 			try_function(&functions[i], dtype, NULL);
 		}
@@ -386,45 +395,46 @@ EACH_TYPE(functions_of_arrays_are_within_8_units)
 
 /* Special values */
 
-/* name, argument, result, as Annex G of C has them, with the corrections of C17; "?" stands before a
- * part whose sign is not said. */
+/* name, argument, result, as Annex G of C has them, with the corrections of C17; "?" stands before
+ * a part whose sign is not said. */
 static const char *const special[] = {
 	"acos 0 0 pi/2 -0", "acos -0 0 pi/2 -0", "acos 0 nan pi/2 nan", "acos 2 inf pi/2 -inf",
-	"acos 2 nan nan nan", "acos -inf 2 pi -inf", "acos inf 2 0 -inf", "acos -inf inf 3pi/4 -inf",
-	"acos inf inf pi/4 -inf", "acos inf nan nan ?inf", "acos -inf nan nan ?inf", "acos nan 2 nan nan",
-	"acos nan inf nan -inf", "acos nan nan nan nan",
-	"acosh 0 0 0 pi/2", "acosh -0 0 0 pi/2", "acosh 2 inf inf pi/2", "acosh 0 nan nan pi/2",
-	"acosh 2 nan nan nan", "acosh -inf 2 inf pi", "acosh inf 2 inf 0", "acosh -inf inf inf 3pi/4",
-	"acosh inf inf inf pi/4", "acosh inf nan inf nan", "acosh -inf nan inf nan", "acosh nan 2 nan nan",
-	"acosh nan inf inf nan", "acosh nan nan nan nan",
-	"asinh 0 0 0 0", "asinh 2 inf inf pi/2", "asinh 2 nan nan nan", "asinh inf 2 inf 0",
-	"asinh inf inf inf pi/4", "asinh inf nan inf nan", "asinh nan 0 nan 0", "asinh nan 2 nan nan",
-	"asinh nan inf ?inf nan", "asinh nan nan nan nan",
-	"atanh 0 0 0 0", "atanh 0 nan 0 nan", "atanh 1 0 inf 0", "atanh 2 inf 0 pi/2", "atanh 2 nan nan nan",
-	"atanh inf 2 0 pi/2", "atanh inf inf 0 pi/2", "atanh inf nan 0 nan", "atanh nan 2 nan nan",
-	"atanh nan inf ?0 pi/2", "atanh nan nan nan nan",
-	"cosh 0 0 1 0", "cosh 0 inf nan ?0", "cosh 0 nan nan ?0", "cosh 2 inf nan nan", "cosh 2 nan nan nan",
-	"cosh inf 0 inf 0", "cosh inf 2 -inf inf", "cosh inf inf ?inf nan", "cosh inf nan inf nan",
-	"cosh nan 0 nan ?0", "cosh nan 2 nan nan", "cosh nan nan nan nan", "cosh 1000 0 inf 0",
-	"sinh 0 0 0 0", "sinh 0 inf ?0 nan", "sinh 0 nan ?0 nan", "sinh 2 inf nan nan", "sinh 2 nan nan nan",
-	"sinh inf 0 inf 0", "sinh inf 2 -inf inf", "sinh inf inf ?inf nan", "sinh inf nan ?inf nan",
-	"sinh nan 0 nan 0", "sinh nan 2 nan nan", "sinh nan nan nan nan", "sinh 1000 0 inf 0",
-	"tanh 0 0 0 0", "tanh 0 inf 0 nan", "tanh 0 nan 0 nan", "tanh 2 inf nan nan", "tanh 2 nan nan nan",
-	"tanh 90 inf nan nan", "tanh inf 2 1 -0", "tanh inf inf 1 ?0", "tanh inf nan 1 ?0", "tanh nan 0 nan 0",
-	"tanh nan 2 nan nan", "tanh nan nan nan nan", "tanh 1e30 2 1 -0",
-	"exp 0 0 1 0", "exp -0 0 1 0", "exp 2 inf nan nan", "exp 2 nan nan nan", "exp inf 0 inf 0",
+	"acos 2 nan nan nan", "acos -inf 2 pi -inf", "acos inf 2 0 -inf",
+	"acos -inf inf 3pi/4 -inf", "acos inf inf pi/4 -inf", "acos inf nan nan ?inf",
+	"acos -inf nan nan ?inf", "acos nan 2 nan nan", "acos nan inf nan -inf",
+	"acos nan nan nan nan", "acosh 0 0 0 pi/2", "acosh -0 0 0 pi/2", "acosh 2 inf inf pi/2",
+	"acosh 0 nan nan pi/2", "acosh 2 nan nan nan", "acosh -inf 2 inf pi", "acosh inf 2 inf 0",
+	"acosh -inf inf inf 3pi/4", "acosh inf inf inf pi/4", "acosh inf nan inf nan",
+	"acosh -inf nan inf nan", "acosh nan 2 nan nan", "acosh nan inf inf nan",
+	"acosh nan nan nan nan", "asinh 0 0 0 0", "asinh 2 inf inf pi/2", "asinh 2 nan nan nan",
+	"asinh inf 2 inf 0", "asinh inf inf inf pi/4", "asinh inf nan inf nan", "asinh nan 0 nan 0",
+	"asinh nan 2 nan nan", "asinh nan inf ?inf nan", "asinh nan nan nan nan",
+	"atanh 0 0 0 0", "atanh 0 nan 0 nan", "atanh 1 0 inf 0", "atanh 2 inf 0 pi/2",
+	"atanh 2 nan nan nan", "atanh inf 2 0 pi/2", "atanh inf inf 0 pi/2", "atanh inf nan 0 nan",
+	"atanh nan 2 nan nan", "atanh nan inf ?0 pi/2", "atanh nan nan nan nan",
+	"cosh 0 0 1 0", "cosh 0 inf nan ?0", "cosh 0 nan nan ?0", "cosh 2 inf nan nan",
+	"cosh 2 nan nan nan", "cosh inf 0 inf 0", "cosh inf 2 -inf inf", "cosh inf inf ?inf nan",
+	"cosh inf nan inf nan", "cosh nan 0 nan ?0", "cosh nan 2 nan nan", "cosh nan nan nan nan",
+	"cosh 1000 0 inf 0", "sinh 0 0 0 0", "sinh 0 inf ?0 nan", "sinh 0 nan ?0 nan",
+	"sinh 2 inf nan nan", "sinh 2 nan nan nan", "sinh inf 0 inf 0", "sinh inf 2 -inf inf",
+	"sinh inf inf ?inf nan", "sinh inf nan ?inf nan", "sinh nan 0 nan 0", "sinh nan 2 nan nan",
+	"sinh nan nan nan nan", "sinh 1000 0 inf 0", "tanh 0 0 0 0", "tanh 0 inf 0 nan",
+	"tanh 0 nan 0 nan", "tanh 2 inf nan nan", "tanh 2 nan nan nan", "tanh 90 inf nan nan",
+	"tanh inf 2 1 -0", "tanh inf inf 1 ?0", "tanh inf nan 1 ?0", "tanh nan 0 nan 0",
+	"tanh nan 2 nan nan", "tanh nan nan nan nan", "tanh 1e30 2 1 -0", "exp 0 0 1 0",
+	"exp -0 0 1 0", "exp 2 inf nan nan", "exp 2 nan nan nan", "exp inf 0 inf 0",
 	"exp -inf 2 -0 0", "exp inf 2 -inf inf", "exp -inf inf ?0 ?0", "exp inf inf ?inf nan",
-	"exp -inf nan ?0 ?0", "exp inf nan ?inf nan", "exp nan 0 nan 0", "exp nan 2 nan nan", "exp nan nan nan nan",
-	"exp 1000 0 inf 0",
-	"log -0 0 -inf pi", "log 0 0 -inf 0", "log 2 inf inf pi/2", "log 2 nan nan nan", "log -inf 2 inf pi",
-	"log inf 2 inf 0", "log -inf inf inf 3pi/4", "log inf inf inf pi/4", "log inf nan inf nan",
+	"exp -inf nan ?0 ?0", "exp inf nan ?inf nan", "exp nan 0 nan 0", "exp nan 2 nan nan",
+	"exp nan nan nan nan", "exp 1000 0 inf 0", "log -0 0 -inf pi", "log 0 0 -inf 0",
+	"log 2 inf inf pi/2", "log 2 nan nan nan", "log -inf 2 inf pi", "log inf 2 inf 0",
+	"log -inf inf inf 3pi/4", "log inf inf inf pi/4", "log inf nan inf nan",
 	"log -inf nan inf nan", "log nan 2 nan nan", "log nan inf inf nan", "log nan nan nan nan",
-	"sqrt 0 0 0 0", "sqrt -0 0 0 0", "sqrt 2 inf inf inf", "sqrt nan inf inf inf", "sqrt 2 nan nan nan",
-	"sqrt -inf 2 0 inf", "sqrt inf 2 inf 0", "sqrt -inf nan nan ?inf", "sqrt inf nan inf nan",
-	"sqrt nan 2 nan nan", "sqrt nan nan nan nan",
-	"abs inf nan inf ?0", "abs nan inf inf ?0", "abs nan 2 nan ?0", "norm nan inf inf ?0",
-	"proj inf nan inf ?0", "proj nan inf inf 0", "proj 2 3 2 3", "polar inf 0 inf 0",
-	"reciprocal 0 0 inf nan", "reciprocal inf nan 0 ?0",
+	"sqrt 0 0 0 0", "sqrt -0 0 0 0", "sqrt 2 inf inf inf", "sqrt nan inf inf inf",
+	"sqrt 2 nan nan nan", "sqrt -inf 2 0 inf", "sqrt inf 2 inf 0", "sqrt -inf nan nan ?inf",
+	"sqrt inf nan inf nan", "sqrt nan 2 nan nan", "sqrt nan nan nan nan", "abs inf nan inf ?0",
+	"abs nan inf inf ?0", "abs nan 2 nan ?0", "norm nan inf inf ?0", "proj inf nan inf ?0",
+	"proj nan inf inf 0", "proj 2 3 2 3", "polar inf 0 inf 0", "reciprocal 0 0 inf nan",
+	"reciprocal inf nan 0 ?0",
 };
 
 /* A function of i z is i times the other of z, sin(i z) = i sinh(z), and its inverse likewise. */
@@ -436,7 +446,8 @@ static long double read_part(const char *text)
 {
 	const long double pi = acosl(-1);
 	const char *size = text + strspn(text, "?-");
-	long double value = strncmp(size, "3pi/4", 5) == 0 ? 0.75L * pi : strncmp(size, "pi", 2) == 0
+	long double value = strncmp(size, "3pi/4", 5) == 0 ? 0.75L * pi
+		: strncmp(size, "pi", 2) == 0
 		? pi / (size[2] ? size[3] - '0' : 1) : strtold(size, NULL);
 	return *text == '-' ? -value : value;
 }
@@ -453,7 +464,8 @@ static bool is_part(kz_dtype part, long double got, const char *text, bool negat
 	} else if (negate) {
 		want = -want;
 	}
-	return (want == 0 || isinf(want) ? got == want : fabsl(got - want) <= number_ulp(part, want))
+	return (want == 0 || isinf(want) ? got == want : fabsl(got - want) <= number_ulp(part,
+		want))
 		&& !signbit(got) == !signbit(want);
 }
 
@@ -464,8 +476,8 @@ struct special {
 static struct special read_special(size_t row)
 {
 	struct special out;
-	ck_assert_int_eq(sscanf(special[row], "%15s %7s %7s %7s %7s", out.name, out.parts[0], out.parts[1],
-		out.parts[2], out.parts[3]), 5);
+	ck_assert_int_eq(sscanf(special[row], "%15s %7s %7s %7s %7s", out.name, out.parts[0],
+		out.parts[1], out.parts[2], out.parts[3]), 5);
 	return out;
 }
 
@@ -482,15 +494,18 @@ static void put_special(struct trial *t, const char *name, bool is_turned)
 	for (size_t row = 0; row < countof(special); row++) {
 		const struct special s = read_special(row);
 		for (int k = 0; k < special_times(&s, name); k++) {
-			const long double re = read_part(s.parts[0]), im = read_part(s.parts[1]) * (k ? -1 : 1);
+			const long double re = read_part(s.parts[0]),
+				im = read_part(s.parts[1]) * (k ? -1 : 1);
 			/* -i z */
-			t->a[t->count] = is_turned ? (struct number){0, im, -re} : (struct number){0, re, im};
+			t->a[t->count] = is_turned ? (struct number){0, im, -re}
+				: (struct number){0, re, im};
 			t->b[t->count++] = (struct number){0, 0, 0};
 		}
 	}
 }
 
-static void check_special(const struct trial *t, const char *name, const struct function *f, bool is_turned)
+static void check_special(const struct trial *t, const char *name, const struct function *f,
+	bool is_turned)
 {
 	int i = 0;
 	const bool is_even = strcmp(f->name, "cos") == 0;
@@ -502,9 +517,10 @@ static void check_special(const struct trial *t, const char *name, const struct 
 			const long double re = is_turned && !is_even ? -got.im : got.re;
 			const long double im = is_turned && !is_even ? got.re : got.im;
 			ck_assert_msg(is_part(part_of(t), re, s.parts[2], false)
-				&& is_part(part_of(t), im, s.parts[3], k), "%s: %s of %Lg %Lg is %Lg %Lg%s%s",
-				kz_dtype_name(t->dtype), f->name, t->a[i].re, t->a[i].im, got.re, got.im,
-				"; expected by: ", special[row]);
+				&& is_part(part_of(t), im, s.parts[3], k),
+				"%s: %s of %Lg %Lg is %Lg %Lg%s%s", kz_dtype_name(t->dtype),
+				f->name, t->a[i].re, t->a[i].im, got.re, got.im, "; expected by: ",
+				special[row]);
 		}
 	}
 }
@@ -538,7 +554,8 @@ static const struct {
 	char result;
 } infinite[] = {
 	{"multiply", {INFINITY, 0}, {1, 0}, 'i'}, {"multiply", {INFINITY, INFINITY}, {1, 1}, 'i'},
-	{"multiply", {NAN, INFINITY}, {2, 0}, 'i'}, {"multiply", {INFINITY, 1}, {NAN, -INFINITY}, 'i'},
+	{"multiply", {NAN, INFINITY}, {2, 0}, 'i'},
+	{"multiply", {INFINITY, 1}, {NAN, -INFINITY}, 'i'},
 	{"multiply", {3, -4}, {INFINITY, NAN}, 'i'}, {"multiply", {INFINITY, 0}, {0, 0}, 'n'},
 	{"multiply", {NAN, NAN}, {2, 0}, 'n'}, {"divide", {1, 0}, {0, 0}, 'i'},
 	{"divide", {NAN, INFINITY}, {2, 3}, 'i'}, {"divide", {2, 3}, {INFINITY, NAN}, '0'},
@@ -577,8 +594,8 @@ EACH_TYPE(products_and_quotients_keep_infinities)
 		}
 		for (int i = 0; i < t->count; i++) {
 			ck_assert_msg(strcmp(infinite[i].name, f->name) != 0
-				|| kind_of(t->out[i]) == infinite[i].result, "%s %d: got %Lg %Lg", f->name, i,
-				t->out[i].re, t->out[i].im);
+				|| kind_of(t->out[i]) == infinite[i].result, "%s %d: got %Lg %Lg",
+				f->name, i, t->out[i].re, t->out[i].im);
 		}
 	}
 	kz_module_release(mod);
@@ -612,7 +629,8 @@ SUITE(complex)
 	tcase_add_tests(tc, times, functions_of_kernels_are_within_8_units,
 		functions_of_arrays_are_within_8_units);
 	tc = suite_add_case(s, "special values");
-	tcase_add_tests(tc, times, special_values_are_those_of_annex_g, products_and_quotients_keep_infinities);
+	tcase_add_tests(tc, times, special_values_are_those_of_annex_g,
+		products_and_quotients_keep_infinities);
 	tcase_add_tests(tc, support_device_count(), powers_of_zero_are_zero_by_the_real_part);
 	return s;
 }

@@ -81,7 +81,8 @@ KERNEL_TEST(ranges_that_cannot_be_are_refused)
 	fails(kz_arange(&a, dev, KZ_I8, 0, 129, 1, &err), KZ_RANGE, "128 is out of range for int8");
 	fails(kz_arange(&a, dev, KZ_U8, -1, 3, 1, &err), KZ_RANGE, "-1 is out of range for uint8");
 	fails(kz_arange(&a, dev, 0, INT64_MIN, UINT64_MAX, 1, &err), KZ_RANGE, "is too long");
-	fails(kz_arange(&a, dev, KZ_F64, -1, UINT64_MAX, INT64_MAX, &err), KZ_RANGE, "out of range");
+	fails(kz_arange(&a, dev, KZ_F64, -1, UINT64_MAX, INT64_MAX, &err), KZ_RANGE,
+		"out of range");
 	fails(kz_arange(&a, dev, 0, 0, 1e300, 1e-300, &err), KZ_RANGE, "elements is too long");
 	fails(kz_arange(&a, NULL, 0, 0, 2, 1, &err), KZ_INVALID, "expected a device");
 	fails(kz_arange(NULL, dev, 0, 0, 2, 1, &err), KZ_INVALID, "out is NULL");
@@ -165,7 +166,8 @@ KERNEL_TEST(numbers_at_equal_distances_end_where_they_should)
 	fails(kz_linspace(&a, dev, 0, 0, 1, -1, 1, &err), KZ_INVALID,
 		"a count of at least 0, got -1");
 	fails(kz_linspace(&a, dev, KZ_U8, 0, 256, 3, 1, &err), KZ_RANGE, "256 is out of range for");
-	fails(kz_linspace(&a, dev, KZ_U8, -1e300, 1, 3, 1, &err), KZ_RANGE, "out of range for uint8");
+	fails(kz_linspace(&a, dev, KZ_U8, -1e300, 1, 3, 1, &err), KZ_RANGE,
+		"out of range for uint8");
 	fails(kz_linspace(&a, dev, KZ_BOOL, 0, 1, 3, 1, &err), KZ_INVALID, "linspace: expected");
 	fails(kz_linspace(&a, dev, 0, 0, (double)INFINITY, 3, 1, &err), KZ_INVALID, "got inf");
 }
@@ -181,7 +183,8 @@ KERNEL_TEST(numbers_at_distances_below_the_least_normal_one_are_exact)
 		ok(kz_array_get(a, got, sizeof(got), &err));
 		for (int i = 0; i <= 10000; i++) {
 			double exact = (double)((long double)stops[k] * i / 10000);
-			ck_assert_msg(fabs(got[i] - exact) <= fmax(0x1p-1074, fabs(exact) * 0x1p-51),
+			ck_assert_msg(fabs(got[i] - exact)
+				<= fmax(0x1p-1074, fabs(exact) * 0x1p-51),
 				"to %g, %d: %g, not %g", stops[k], i, got[i], exact);
 		}
 		kz_array_release(a);
@@ -232,7 +235,8 @@ KERNEL_TEST(creating_without_memory_leaves_nothing)
 	kz_status st = KZ_NO_MEMORY;
 	kz_array *a = NULL;
 	long n;
-	ok(kz_arange(&a, dev, KZ_F32, 0, 10, 0.5, &err)); /* the compiler's own failures are rtc's */
+	ok(kz_arange(&a, dev, KZ_F32, 0, 10, 0.5, &err)); /* the compiler's own failures are
+	                                                     rtc's */
 	kz_array_release(a);
 	ok(kz_array_eye(&a, dev, KZ_F32, 3, 3, 0, &err));
 	kz_array_release(a);
@@ -261,7 +265,8 @@ SUITE(create)
 		random_ranges_of_floats_are_rounded_once,
 		numbers_at_equal_distances_end_where_they_should,
 		ends_may_be_as_far_apart_as_numbers_can_be,
-		numbers_at_distances_below_the_least_normal_one_are_exact, a_matrix_has_ones_on_one_diagonal,
-		one_kernel_serves_all_ranges_of_a_type, creating_without_memory_leaves_nothing);
+		numbers_at_distances_below_the_least_normal_one_are_exact,
+		a_matrix_has_ones_on_one_diagonal, one_kernel_serves_all_ranges_of_a_type,
+		creating_without_memory_leaves_nothing);
 	return s;
 }

@@ -247,7 +247,8 @@ DEVICE_TEST(a_range_or_slice_that_makes_no_sense_is_refused)
 	call.range = NULL;
 	fails(kz_elementwise_run(raw, &call, &err, KZ_ARGS(x)), KZ_INVALID,
 		"a range has to give the number");
-	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID, "a range has to give the number");
+	fails(kz_elementwise_run(raw, NULL, &err, KZ_ARGS(x)), KZ_INVALID,
+		"a range has to give the number");
 	call.size = 3;
 	fails(kz_elementwise_run(kernel, &call, &err, KZ_ARGS(x)), KZ_INVALID,
 		"kz_elementwise_call has size 3");
@@ -295,8 +296,8 @@ DEVICE_TEST(complex_numbers_go_with_those_of_the_standard)
 	options.preamble = "#include <complex>";
 	ok(kz_elementwise_create(&kernel, dev, "const kz_complex<float> *x, kz_complex<float> *z",
 		"const std::complex<float> w = std::acos(std::complex<float>(x[i].re, x[i].im));"
-		"z[i] = asin(x[i]) + kz_complex<float>(w.real(), w.imag()) + atanh(proj(x[i])) * pow(2.f, x[i])",
-		&options, &err));
+		"z[i] = asin(x[i]) + kz_complex<float>(w.real(), w.imag()) + atanh(proj(x[i])) * "
+		"pow(2.f, x[i])", &options, &err));
 	kz_array *dx = from(KZ_C64, KZ_SHAPE(3), x), *dz;
 	ok(kz_array_like(&dz, dx, &err));
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(dx, dz)));
@@ -492,17 +493,20 @@ static const struct {
 	{"const float *x", "x[i] = 1", "", "", "", "k: operation",
 		"expression must be a modifiable lvalue", 1, 1},
 	/* Braces with which the text leaves its place in the generated code, or stays open. */
-	{"float *x", "x[i] = 1; }", "", "", "", "k: operation", "this '}' has no matching '{'", 1, 11},
+	{"float *x", "x[i] = 1; }", "", "", "", "k: operation", "this '}' has no matching '{'", 1,
+		11},
 	{"float *x", "x[i] = 1;\n}\nx[i] = 2", "", "", "", "k: operation",
 		"this '}' has no matching '{'", 2, 1},
-	{"float *x", "if (i) { x[i] = 1", "", "", "", "k: operation", "this '{' has no matching '}'",
-		1, 8},
+	{"float *x", "if (i) { x[i] = 1", "", "", "", "k: operation",
+		"this '{' has no matching '}'", 1, 8},
 	{"float *x", "x[i] = 1", "__device__ int f() {", "", "", "k: preamble",
 		"this '{' has no matching '}'", 1, 20},
 	{"float *x", "x[i] = 1", "", "int q = 1; }", "", "k: loop_prep",
 		"this '}' has no matching '{'", 1, 12},
-	{"float *x", "x[i] = 1", "", "", "}", "k: after_loop", "this '}' has no matching '{'", 1, 1},
-	{"float *x", "x[i] = y; {}", "", "", "", "k: operation", "identifier \"y\" is undefined", 1, 8},
+	{"float *x", "x[i] = 1", "", "", "}", "k: after_loop", "this '}' has no matching '{'", 1,
+		1},
+	{"float *x", "x[i] = y; {}", "", "", "", "k: operation", "identifier \"y\" is undefined", 1,
+		8},
 };
 
 DEVICE_TEST(a_mistake_in_a_text_is_shown_there)
@@ -560,7 +564,8 @@ DEVICE_TEST(arrays_that_share_memory_have_a_kernel_of_their_own)
 	int32_t host[2000] = {0};
 	int64_t before = support_compiled(dev);
 	int64_t shared = dev->serial ? 1 : 2; /* where the compiler reads ahead */
-	kz_elementwise *kernel = make("const int *x, const int *w, int *y", "y[i] = x[i] + w[i] + 1");
+	kz_elementwise *kernel = make("const int *x, const int *w, int *y",
+		"y[i] = x[i] + w[i] + 1");
 	kz_array *x = from(KZ_I32, KZ_SHAPE(2000), host), *y;
 	ok(kz_array_zeros_like(&y, x, 0, &err));
 	ck_assert_int_eq(support_compiled(dev), before + 1);

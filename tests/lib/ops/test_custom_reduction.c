@@ -309,7 +309,8 @@ DEVICE_TEST(a_reduction_that_cannot_be_made_says_why)
 	ck_assert_str_eq(err.file, "norm: map");
 	ck_assert(err.line == 2 && err.column == 2);
 	kz_error_clear(&err);
-	fails(CREATE(KZ_F32, "0", "a + b }", NULL, NULL), KZ_COMPILE, "this '}' has no matching '{'");
+	fails(CREATE(KZ_F32, "0", "a + b }", NULL, NULL), KZ_COMPILE,
+		"this '}' has no matching '{'");
 	fails(CREATE(KZ_F32, "0", "a + b", "x[i] }", "float *x"), KZ_COMPILE, "this '}' has no");
 }
 

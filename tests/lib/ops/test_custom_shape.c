@@ -243,7 +243,8 @@ DEVICE_TEST(raw_arrays_are_pointers_of_any_shape)
 	kz_array_release(t);
 	ok(kz_array_slice(&t, dx, KZ_AT(KZ_ALL, 1), &err));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(t, dx, dz)), KZ_ARGUMENT,
-		"argument 1 of 'elementwise': expected a contiguous array, got one with a stride of 8");
+		"argument 1 of 'elementwise': expected a contiguous array, got one with a stride "
+		"of 8");
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_STRIDED(dx), dx, dz)));
 	fails(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(KZ_IN(table, 20), dx, dz)),
 		KZ_ARGUMENT, "expected an array for");

@@ -25,8 +25,8 @@ static kz_error err;
 static kz_device *dev;
 static uint64_t seed;
 
-/* Each device twice: the second time with the other shape of kernels, where it has one.  A usual run tries
- * each test in one of the two. */
+/* Each device twice: the second time with the other shape of kernels, where it has one.  A usual
+ * run tries each test in one of the two. */
 #undef DEVICE_TEST
 #define DEVICE_TEST EITHER_WAY_TEST
 static void setup(int index)
@@ -208,7 +208,8 @@ static void fill_buffer(struct trial *t)
 			more = advance(index, &t->shape)) {
 			struct number value = number_of_whole(below(200) - 100);
 			(void)number_convert(&value, KZ_I64, view->dtype);
-			number_store(view->dtype, t->before + place_of(view, index, t->shape.ndim), value);
+			number_store(view->dtype, t->before + place_of(view, index, t->shape.ndim),
+				value);
 		}
 	}
 	ok(kz_copy_htod(t->buffer, 0, t->before, SIZE, &err));
@@ -261,8 +262,8 @@ static void model(struct trial *t, kz_dtype target, char *to, const char *got)
 
 static void describe_view(char **at, char *end, const char *name, const struct view *view)
 {
-	*at += snprintf(*at, (size_t)(end - *at), "; %s %s at %lld", name, kz_dtype_name(view->dtype),
-		(long long)view->offset);
+	*at += snprintf(*at, (size_t)(end - *at), "; %s %s at %lld", name,
+		kz_dtype_name(view->dtype), (long long)view->offset);
 	for (int64_t i = 0; i < view->shape.ndim && *at < end; i++) {
 		*at += snprintf(*at, (size_t)(end - *at), ", %lld by %lld",
 			(long long)view->shape.dims[i], (long long)view->strides[i]);
@@ -300,7 +301,8 @@ static void into_a_view(struct trial *t)
 		args[k] = kz_arg_array(t->operands[k].array);
 	}
 	if (t->mode->op) {
-		ok(kz_apply_into(t->target.array, t->mode->op, &err, (kz_args){args, (size_t)t->arity}));
+		ok(kz_apply_into(t->target.array, t->mode->op, &err,
+			(kz_args){args, (size_t)t->arity}));
 	} else {
 		ok(kz_array_assign(t->target.array, t->operands[0].array, &err));
 	}
@@ -487,7 +489,8 @@ DEVICE_TEST(blocks_know_where_in_which_row_they_begin)
 	for (int i = 0; i < (int)countof(numbers); i++) {
 		numbers[i] = i * i;
 	}
-	ok(kz_array_from(&all, dev, KZ_I32, KZ_SHAPE(countof(numbers)), numbers, sizeof(numbers), &err));
+	ok(kz_array_from(&all, dev, KZ_I32, KZ_SHAPE(countof(numbers)), numbers, sizeof(numbers),
+		&err));
 	ok(kz_array_view(&a, all, KZ_SHAPE(A, 1, C, 1), NULL, 0, &err));
 	ok(kz_array_view(&b, all, KZ_SHAPE(B, 1, D), NULL, sizeof(*got) * A * C, &err));
 	ok(kz_subtract(&out, a, b, &err));
@@ -674,8 +677,8 @@ static void check_some(kz_array *array, int8_t want)
 	int64_t count = kz_array_count(array);
 	static int8_t got[20000];
 	for (int64_t n = 0; n < 10002; n++) {
-		int64_t at = n < 10000 ? (int64_t)((double)n * (double)count / 10000) : n == 10000 ? 0
-			: count - 1;
+		int64_t at = n < 10000 ? (int64_t)((double)n * (double)count / 10000) : n == 10000
+			? 0 : count - 1;
 		ok(kz_copy_dtoh(got, 1, kz_array_buffer(array), at, &err));
 		ck_assert_msg(got[0] == want, "element %lld of %lld: %d", (long long)at,
 			(long long)count, got[0]);
@@ -694,7 +697,8 @@ START_TEST(more_elements_than_32_bits_count_are_all_computed)
 	kz_shape shape = KZ_SHAPE(count / 5, 4);
 	ok(kz_array_view(&pairs, a, shape, (const int64_t[]){5, 1}, 0, &err));
 	ok(kz_apply_into(pairs, KZ_OP_MULTIPLY, &err, KZ_ARGS(pairs, 2)));
-	ok(kz_array_view(&back, a, KZ_SHAPE(count / 5), (const int64_t[]){-5}, count / 5 * 5 - 1, &err));
+	ok(kz_array_view(&back, a, KZ_SHAPE(count / 5), (const int64_t[]){-5}, count / 5 * 5 - 1,
+		&err));
 	ok(kz_apply_into(back, KZ_OP_MULTIPLY, &err, KZ_ARGS(2, back)));
 	kz_array_release(pairs);
 	ok(kz_array_view(&pairs, a, KZ_SHAPE(count / 5 * 5), NULL, 0, &err));
@@ -704,11 +708,13 @@ START_TEST(more_elements_than_32_bits_count_are_all_computed)
 }
 END_TEST
 
-/* Quotients by one number, which the CPU device takes by its inverse: multiples, and their neighbours. */
+/* Quotients by one number, which the CPU device takes by its inverse: multiples, and their
+ * neighbours. */
 DEVICE_TEST(a_number_divides_integers_exactly)
 {
 	enum { N = 3000 };
-	static const int64_t divisors[] = {1, -1, 2, 3, -7, 641, 65537, 1000003, INT32_MAX, INT32_MIN};
+	static const int64_t divisors[] = {1, -1, 2, 3, -7, 641, 65537, 1000003, INT32_MAX,
+		INT32_MIN};
 	static int32_t host[N], quotients[N], rests[N];
 	static uint32_t unsigned_quotients[N];
 	for (size_t k = 0; k < countof(divisors); k++) {
@@ -728,10 +734,12 @@ DEVICE_TEST(a_number_divides_integers_exactly)
 		ok(kz_array_get(rest, rests, sizeof(rests), &err));
 		ok(kz_array_get(halved, unsigned_quotients, sizeof(unsigned_quotients), &err));
 		for (int64_t i = 0; i < N; i++) {
-			int64_t want = host[i] / by - (host[i] % by != 0 && (host[i] < 0) != (by < 0));
+			int64_t want = host[i] / by
+				- (host[i] % by != 0 && (host[i] < 0) != (by < 0));
 			ck_assert_int_eq(quotients[i], (int32_t)want);
 			ck_assert_int_eq(rests[i], (int32_t)(host[i] - want * by));
-			ck_assert_uint_eq(unsigned_quotients[i], (uint32_t)host[i] / (uint32_t)llabs(by));
+			ck_assert_uint_eq(unsigned_quotients[i],
+				(uint32_t)host[i] / (uint32_t)llabs(by));
 		}
 		release_arrays(array, view, quotient, rest, halved);
 	}

@@ -55,7 +55,8 @@ DEVICE_TEST(what_does_not_fit_together_is_refused)
 		"18446744073709551615 does not fit in uint8");
 	fails(kz_bitwise_and(&out, a, 1, &err), KZ_INVALID,
 		"bitwise_and does not take float32 and int64");
-	fails(kz_add(&out, a, "text", &err), KZ_INVALID, "operand 2: expected an array or a number");
+	fails(kz_add(&out, a, "text", &err), KZ_INVALID,
+		"operand 2: expected an array or a number");
 	fails(kz_apply(&out, KZ_OP_ADD, NULL, &err, KZ_ARGS(a)), KZ_INVALID,
 		"add takes 2 operands, got 1");
 	fails(kz_apply(&out, KZ_OP_SIN, NULL, &err, KZ_ARGS()), KZ_INVALID,
@@ -69,7 +70,8 @@ DEVICE_TEST(what_does_not_fit_together_is_refused)
 
 DEVICE_TEST(a_target_that_does_not_fit_is_refused)
 {
-	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)), *whole = zeros(dev, KZ_I32, KZ_SHAPE(2, 3));
+	kz_array *a = zeros(dev, KZ_F32, KZ_SHAPE(2, 3)),
+		*whole = zeros(dev, KZ_I32, KZ_SHAPE(2, 3));
 	kz_array *small = zeros(dev, KZ_F32, KZ_SHAPE(3)), *still, *out;
 	fails(kz_apply_into(whole, KZ_OP_ADD, &err, KZ_ARGS(whole, a)), KZ_INVALID,
 		"add gives float64, which does not fit into int32");
@@ -314,7 +316,8 @@ SUITE(elementwise_errors)
 		a_view_between_elements_is_refused);
 	tcase_add_tests(tc, devices, an_operation_into_its_operand_changes_it);
 	tcase_add_test(tc, arrays_of_two_devices_do_not_mix);
-	tcase_add_test(tc, each_operation_has_a_macro_for_a_new_array_and_one_for_an_array_that_is_there);
+	tcase_add_test(tc,
+		each_operation_has_a_macro_for_a_new_array_and_one_for_an_array_that_is_there);
 	tcase_add_loop_test(tc, every_failing_allocation_is_an_error, 0, devices);
 	tcase_add_loop_test(tc, a_failing_driver_is_an_error_and_leaves_nothing, 0,
 		(int)(countof(calls) * countof(codes)));

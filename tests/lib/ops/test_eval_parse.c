@@ -26,7 +26,8 @@ static struct eval_source source;
 
 static void add_array(int index, const char *name, struct kz_array *array, kz_dtype dtype)
 {
-	*array = (struct kz_array){.tag = OBJECT_ARRAY, .dtype = dtype, .shape = KZ_SHAPE(4), .count = 4};
+	*array = (struct kz_array){.tag = OBJECT_ARRAY, .dtype = dtype, .shape = KZ_SHAPE(4),
+		.count = 4};
 	vars[index] = KZ_VAR(name, array);
 }
 
@@ -273,7 +274,8 @@ START_TEST(numbers_are_the_nearest_doubles)
 		const char *text;
 		double value;
 	} numbers[] = {
-		{"0.1", 0.1}, {"1e22", 1e22}, {"123456789012345678901234567890.", 1.2345678901234568e29},
+		{"0.1", 0.1}, {"1e22", 1e22},
+		{"123456789012345678901234567890.", 1.2345678901234568e29},
 		{"2.2250738585072014e-308", DBL_MIN}, {"5e-324", 4.9406564584124654e-324},
 		{"1.7976931348623157e308", DBL_MAX}, {"9007199254740993.0", 9007199254740992.0},
 		{"0.000000000000000000000000000000000000001", 1e-39},
@@ -344,7 +346,8 @@ static const struct {
 	{"a + c", KZ_COMPILE, "no variable 'c'; there are: a, b, d, i, j, u, m, z, n, x", 4},
 	{"a + tru", KZ_COMPILE, "(did you mean 'true'?)", 4},
 	{"a + sni(a)", KZ_COMPILE, "no function 'sni'", 4},
-	{"a / sum(a)", KZ_COMPILE, "'sum' reduces an array: call kz_reduce, its result can be a variable", 4},
+	{"a / sum(a)", KZ_COMPILE, "'sum' reduces an array: call kz_reduce, its result can be a "
+		"variable", 4},
 	{"sine(a)", KZ_COMPILE, "no function 'sine' (did you mean 'sin'?)", 0},
 	{"floot32(a)", KZ_COMPILE, "(did you mean 'float32'?)", 0},
 	{"max2(a, b)", KZ_COMPILE, "(did you mean 'max'?)", 0},
@@ -508,7 +511,8 @@ START_TEST(many_names_are_cut_in_a_message)
 		source = (struct eval_source){.text = "c", .vars = many, .count = count};
 		ck_assert(!eval_parse(&expr, &source, &err));
 		ck_assert_uint_lt(strlen(err.message), sizeof(err.message) - 1);
-		ck_assert(strstr(err.message, count > 10 ? ", ..." : count ? "y_0" : "none") != NULL);
+		ck_assert(strstr(err.message, count > 10 ? ", ..." : count ? "y_0" : "none")
+			!= NULL);
 		kz_error_clear(&err);
 	}
 }

@@ -499,7 +499,8 @@ START_TEST(random_expressions_have_the_values_of_plain_c)
 	uint64_t seed = begin ? strtoull(begin, NULL, 0) : 1;
 	kz_device *dev = support_open(_i / 2);
 	dev->serial = dev->serial && _i % 2 == 0;
-	const int expressions = support_how_many(10 * EXPRESSIONS, EXPRESSIONS / 2, EXPRESSIONS / 8);
+	const int expressions = support_how_many(10 * EXPRESSIONS, EXPRESSIONS / 2,
+		EXPRESSIONS / 8);
 	for (uint64_t k = 0; k < (uint64_t)expressions; k++) {
 		try_expression(dev, seed + k);
 	}

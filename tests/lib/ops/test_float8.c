@@ -72,7 +72,8 @@ static int list_values(double values[static MOST], size_t format, bool doubles)
 		const double both[] = {low, middle};
 		for (int i = 0; i < 2; i++) {
 			values[count++] = both[i];
-			values[count++] = doubles ? nextafter(both[i], 0) : nextafterf((float)both[i], 0);
+			values[count++] = doubles ? nextafter(both[i], 0)
+				: nextafterf((float)both[i], 0);
 			values[count++] = doubles ? nextafter(both[i], 1e9)
 				: nextafterf((float)both[i], 1e9f);
 		}
@@ -100,7 +101,8 @@ DEVICE_TEST(a_number_becomes_the_nearest_float8)
 			singles[i] = (float)values[i];
 		}
 		ok(kz_array_from(&array, dev, doubles ? KZ_F64 : KZ_F32, KZ_SHAPE(count),
-			doubles ? (void *)values : (void *)singles, count * (doubles ? 8 : 4), &err));
+			doubles ? (void *)values : (void *)singles, count * (doubles ? 8 : 4),
+			&err));
 		ok(kz_array_astype(&bytes, array, formats[f % 2].dtype, &err));
 		ok(kz_array_get(bytes, got, count, &err));
 		for (int i = 0; i < count; i++) {
@@ -119,7 +121,8 @@ DEVICE_TEST(every_other_type_is_converted_to_and_from_float8)
 			const double numbers[] = {0, 1, 2, 7, 13, 100, 119};
 			double got[7];
 			uint8_t bytes[7];
-			kz_array *array = support_array_of(dev, dtype, numbers, 7), *small, *back, *wide;
+			kz_array *array = support_array_of(dev, dtype, numbers, 7), *small, *back,
+				*wide;
 			ok(kz_array_astype(&small, array, formats[f].dtype, &err));
 			ok(kz_array_get(small, bytes, 7, &err));
 			ok(kz_array_astype(&back, small, dtype, &err));
@@ -167,7 +170,8 @@ DEVICE_TEST(every_float8_has_its_value)
 DEVICE_TEST(moving_keeps_all_bits)
 {
 	for (size_t f = 0; f < 2; f++) {
-		kz_array *array = all_bytes(formats[f].dtype), *turned, *copy, *joined, *picked, *rows;
+		kz_array *array = all_bytes(formats[f].dtype), *turned, *copy, *joined, *picked,
+			*rows;
 		uint8_t got[512];
 		ok(kz_array_swapaxes(&turned, array, 0, 1, &err));
 		ok(kz_array_copy(&copy, turned, &err));
@@ -182,7 +186,8 @@ DEVICE_TEST(moving_keeps_all_bits)
 			ck_assert_uint_eq(got[i], i % 16 * 16 + i / 16);
 			ck_assert_uint_eq(got[256 + i], i);
 		}
-		ok(kz_array_from(&rows, dev, KZ_I32, KZ_SHAPE(2), ((const int32_t[]){15, 7}), 8, &err));
+		ok(kz_array_from(&rows, dev, KZ_I32, KZ_SHAPE(2), ((const int32_t[]){15, 7}), 8,
+			&err));
 		ok(kz_array_take(&picked, array, rows, 0, KZ_INDEX_CHECK, &err));
 		ok(kz_array_get(picked, got, 32, &err));
 		ck_assert_uint_eq(got[15], 0xff);
@@ -194,17 +199,19 @@ DEVICE_TEST(moving_keeps_all_bits)
 DEVICE_TEST(arithmetic_says_to_convert)
 {
 	kz_array *array = all_bytes(KZ_F8_E4M3), *other = all_bytes(KZ_F8_E5M2), *out;
-	fails(kz_add(&out, array, array, &err), KZ_INVALID, "add does not take float8_e4m3fn (it is "
-		"only stored: convert it with kz_array_astype) and float8_e4m3fn (it is only stored: "
-		"convert it with kz_array_astype)");
+	fails(kz_add(&out, array, array, &err), KZ_INVALID, "add does not take float8_e4m3fn (it "
+		"is only stored: convert it with kz_array_astype) and float8_e4m3fn (it is only "
+		"stored: convert it with kz_array_astype)");
 	fails(kz_multiply(&out, array, 2, &err), KZ_INVALID, "convert it with kz_array_astype");
 	fails(kz_diff(&out, array, 1, 0, NULL, &err), KZ_INVALID, "subtract does not take float8");
 	fails(kz_negative(&out, array, &err), KZ_INVALID, "negative does not take float8");
 	fails(kz_ldexp(&out, array, 1, &err), KZ_INVALID, "ldexp does not take float8");
 	fails(kz_where(&out, array, other, other, &err), KZ_INVALID, "convert it");
-	fails(kz_sum(&out, array, KZ_ALL_AXES, &err), KZ_INVALID, "sum does not take float8_e4m3fn (it is "
-		"only stored: convert it with kz_array_astype)");
-	fails(kz_matmul(&out, other, other, NULL, &err), KZ_INVALID, "convert it with kz_array_astype");
+	fails(kz_sum(&out, array, KZ_ALL_AXES, &err), KZ_INVALID,
+		"sum does not take float8_e4m3fn (it is only stored: convert it with "
+		"kz_array_astype)");
+	fails(kz_matmul(&out, other, other, NULL, &err), KZ_INVALID,
+		"convert it with kz_array_astype");
 	fails(kz_sort(&out, array, 0, NULL, &err), KZ_INVALID, "convert it with kz_array_astype");
 	fails(kz_cumsum(&out, array, 0, &err), KZ_INVALID, "convert it with kz_array_astype");
 	fails(kz_array_concatenate(&out, KZ_ARRAYS(array, other), 0, NULL, &err), KZ_INVALID,
@@ -342,8 +349,8 @@ DEVICE_TEST(kernels_take_float8_and_convert_alike)
 		ok(kz_array_get(theirs, want, count, &err));
 		ok(kz_array_get(mine, got, count, &err));
 		for (int i = 0; i < count; i++) {
-			ck_assert_msg(got[i] == want[i], "%s of %a: %#x, CUDA has %#x", formats[f].ctype,
-				(double)singles[i], got[i], want[i]);
+			ck_assert_msg(got[i] == want[i], "%s of %a: %#x, CUDA has %#x",
+				formats[f].ctype, (double)singles[i], got[i], want[i]);
 		}
 		fails(kz_launch(kernel, kz_dim(1, 1, 1), kz_dim(1, 1, 1), NULL, &err,
 			KZ_ARGS(other, array, 0)), KZ_ARGUMENT, kz_dtype_name(formats[!f].dtype));

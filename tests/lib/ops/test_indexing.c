@@ -56,7 +56,8 @@ DEVICE_TEST(take_follows_rows_across_chunks)
 {
 	enum { OUTER = 3, EXTENT = 61, MOST = 140, COUNT = 130 };
 	static const int64_t inners[] = {1, 2, 3, 32, 47, 64, MOST};
-	static int16_t host[OUTER * EXTENT * MOST], want[OUTER * COUNT * MOST], got[OUTER * COUNT * MOST];
+	static int16_t host[OUTER * EXTENT * MOST], want[OUTER * COUNT * MOST],
+		got[OUTER * COUNT * MOST];
 	static int64_t places[COUNT];
 	for (size_t k = 0; k < countof(inners); k++) {
 		const int64_t inner = inners[k], taken_size = OUTER * COUNT * inner * 2;
@@ -67,7 +68,8 @@ DEVICE_TEST(take_follows_rows_across_chunks)
 			places[i] = i * i % (2 * EXTENT) - EXTENT;
 		}
 		for (int64_t i = 0; i < OUTER * COUNT * inner; i++) {
-			int64_t outer = i / inner / COUNT, index = (places[i / inner % COUNT] + EXTENT) % EXTENT;
+			int64_t outer = i / inner / COUNT,
+				index = (places[i / inner % COUNT] + EXTENT) % EXTENT;
 			want[i] = host[(outer * EXTENT + index) * inner + i % inner];
 		}
 		kz_array *array = from(KZ_I16, KZ_SHAPE(OUTER, EXTENT, inner), host,
@@ -99,7 +101,8 @@ DEVICE_TEST(put_repeats_its_values)
 		places[i] = i * 7919 % N;
 		want[places[i]] = (int32_t)(i % VALUES);
 	}
-	kz_array *array = support_counted(dev, KZ_SHAPE(N)), *values = support_counted(dev, KZ_SHAPE(VALUES));
+	kz_array *array = support_counted(dev, KZ_SHAPE(N)),
+		*values = support_counted(dev, KZ_SHAPE(VALUES));
 	kz_array *indexes = from(KZ_I64, KZ_SHAPE(N), places, sizeof(places));
 	ok(kz_array_put(array, indexes, values, KZ_INDEX_CHECK, &err));
 	check_ints(array, want, N);
@@ -123,7 +126,8 @@ DEVICE_TEST(take_along_axis_has_an_index_for_each_element)
 			places[i] = i * i % (2 * dims[at]) - dims[at];
 		}
 		for (int64_t i = 0; i < n; i++) {
-			int64_t outer = i / inner[at] / 2, index = (places[i] + dims[at]) % dims[at];
+			int64_t outer = i / inner[at] / 2,
+				index = (places[i] + dims[at]) % dims[at];
 			int64_t place = (outer * dims[at] + index) * inner[at] + i % inner[at];
 			want[i] = (int32_t)((3 - place / 15) * 15 + place % 15);
 		}
@@ -149,8 +153,8 @@ DEVICE_TEST(take_along_axis_broadcasts_and_refuses)
 	check_ints(taken, first, 4);
 	kz_array_release(taken);
 	fails(kz_array_take_along_axis(&taken, array, far, 1, KZ_INDEX_CHECK, &err), KZ_RANGE,
-		"index 102, at place 0 of the indexes, is out of range for axis 1, which has an extent "
-		"of 3");
+		"index 102, at place 0 of the indexes, is out of range for axis 1, which has an "
+		"extent of 3");
 	ok(kz_array_ravel(&flat, indexes, &err));
 	fails(kz_array_take_along_axis(&taken, array, flat, 1, KZ_INDEX_CHECK, &err), KZ_INVALID,
 		"as many extents as the array, got shapes (2, 3) and (2,)");
@@ -172,7 +176,8 @@ DEVICE_TEST(indexes_can_be_of_any_integer_type_and_elements_of_any_size)
 	static const int64_t sizes[] = {1, 2, 3, 8, 16, 20};
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_INTEGER));) {
 		for (size_t k = 0; k < countof(sizes); k++) {
-			if (!both_shapes_try((dtype - KZ_I8) * countof(sizes) + k, 8 * countof(sizes), 7, 2)) {
+			if (!both_shapes_try((dtype - KZ_I8) * countof(sizes) + k,
+				8 * countof(sizes), 7, 2)) {
 				continue;
 			}
 			int64_t size = sizes[k];
@@ -210,7 +215,8 @@ DEVICE_TEST(bad_indexes_are_refused_wrapped_or_clipped)
 		"index 12, at place 1 of the indexes, is out of range for axis 0, which has an "
 		"extent of 10");
 	ck_assert_ptr_null(taken);
-	fails(kz_array_take(&taken, array, beyond, 0, KZ_INDEX_CHECK, &err), KZ_RANGE, "index 9223");
+	fails(kz_array_take(&taken, array, beyond, 0, KZ_INDEX_CHECK, &err), KZ_RANGE,
+		"index 9223");
 	ok(kz_array_take(&taken, array, indexes, 0, KZ_INDEX_WRAP, &err));
 	check_ints(taken, wrapped, 4);
 	kz_array_release(taken);
@@ -240,7 +246,8 @@ DEVICE_TEST(what_cannot_be_taken_is_refused)
 		"indexes into axis 0, which has an extent of 0");
 	fails(kz_array_take(&taken, NULL, indexes, 0, KZ_INDEX_CHECK, &err), KZ_INVALID,
 		"expected an array, got NULL");
-	fails(kz_array_take(NULL, array, indexes, 0, KZ_INDEX_CHECK, &err), KZ_INVALID, "out is NULL");
+	fails(kz_array_take(NULL, array, indexes, 0, KZ_INDEX_CHECK, &err), KZ_INVALID,
+		"out is NULL");
 	ok(kz_array_take(&taken, empty, empty, 0, KZ_INDEX_CHECK, &err));
 	ck_assert_int_eq(kz_array_count(taken), 0);
 	release_arrays(taken, array, empty, indexes, floats);
@@ -428,8 +435,8 @@ SUITE(indexing)
 		take_along_axis_broadcasts_and_refuses,
 		indexes_can_be_of_any_integer_type_and_elements_of_any_size,
 		bad_indexes_are_refused_wrapped_or_clipped, what_cannot_be_taken_is_refused,
-		put_writes_what_take_reads, put_reads_all_before_it_writes, a_bad_put_writes_nothing,
-		nonzero_and_compress_find_what_a_loop_finds,
+		put_writes_what_take_reads, put_reads_all_before_it_writes,
+		a_bad_put_writes_nothing, nonzero_and_compress_find_what_a_loop_finds,
 		nonzero_knows_every_type_and_small_arrays,
 		a_failing_allocation_leaves_nothing_behind);
 	return suite;

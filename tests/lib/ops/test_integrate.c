@@ -49,7 +49,8 @@ static double complex simpson(const double complex *y, const double complex *x, 
 	if (count < 3 || count % 2 == 1) {
 		return count < 3 ? trapezoids(y, x, count, dx) : parabolas(y, x, count, dx);
 	}
-	double complex first = parabolas(y, x, count - 1, dx) + trapezoids(y + count - 2, end, 2, dx);
+	double complex first = parabolas(y, x, count - 1, dx) + trapezoids(y + count - 2, end, 2,
+		dx);
 	double complex last = parabolas(y + 1, next, count - 1, dx) + trapezoids(y, x, 2, dx);
 	return even == KZ_SIMPS_FIRST ? first : even == KZ_SIMPS_LAST ? last : (first + last) / 2;
 }
@@ -101,8 +102,8 @@ static kz_shape random_shape(int64_t ndim, int64_t most)
 }
 
 /* Kernels of many types take long to compile: three get the most tries. */
-static const kz_dtype tried[] = {KZ_F32, KZ_C64, KZ_F64, KZ_F32, KZ_F16, KZ_F64, KZ_F32, KZ_I16, KZ_C64,
-	KZ_F64, KZ_BOOL, KZ_C128, KZ_F32, KZ_U64, KZ_BF16};
+static const kz_dtype tried[] = {KZ_F32, KZ_C64, KZ_F64, KZ_F32, KZ_F16, KZ_F64, KZ_F32, KZ_I16,
+	KZ_C64, KZ_F64, KZ_BOOL, KZ_C128, KZ_F32, KZ_U64, KZ_BF16};
 
 /* One random integral of a dtype. */
 static void try_one(kz_dtype dtype, bool parabolas)
@@ -243,7 +244,8 @@ DEVICE_TEST(corners_have_a_quarter_and_edges_a_half)
 		ok(kz_array_slice(&place, z, KZ_AT(i / 4, i % 4), &err));
 		ok(kz_array_set(place, &one, sizeof(one), &err));
 		ok(kz_trapz2d_get(&got, sizeof(got), z, NULL, &err));
-		ck_assert_double_eq(got, (i / 4 == 1 ? 1 : 0.5) * (i % 4 == 1 || i % 4 == 2 ? 1 : 0.5));
+		ck_assert_double_eq(got,
+			(i / 4 == 1 ? 1 : 0.5) * (i % 4 == 1 || i % 4 == 2 ? 1 : 0.5));
 		ok(kz_simps2d_get(&got, sizeof(got), z, NULL, &err));
 		/* simps of four: 5/12, 13/12, 13/12, 5/12 */
 		ck_assert_double_eq_tol(got, (i / 4 == 1 ? 4 : 1) / 3.0
@@ -282,10 +284,12 @@ DEVICE_TEST(running_integrals_are_a_loop)
 		}
 		for (int64_t k = 0; k < support_count(&result); k++) {
 			int64_t at = k / inner % result.dims[axis] - first; /* the interval */
-			int64_t from = (k / inner / result.dims[axis] * shape.dims[axis]) * inner + k % inner;
+			int64_t from = (k / inner / result.dims[axis] * shape.dims[axis]) * inner
+				+ k % inner;
 			want[k] = at < 0 ? options.initial : 0;
 			for (int64_t l = 0; l <= at; l++, from += inner) {
-				want[k] += (with ? x[l + 1] - x[l] : 0.25) * (y[from] + y[from + inner]) / 2;
+				want[k] += (with ? x[l + 1] - x[l] : 0.25)
+					* (y[from] + y[from + inner]) / 2;
 			}
 		}
 		ck_assert_uint_eq(kz_array_dtype(out), result_of(dtype));
@@ -551,7 +555,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	ok(kz_array_zeros(&x, dev, pair, KZ_SHAPE(4), &err));
 	fails(kz_trapz(&out, NULL, NULL, &err), KZ_INVALID, "expected an array, got NULL");
 	fails(kz_trapz(NULL, y, NULL, &err), KZ_INVALID, "kz_trapz: out is NULL");
-	fails(kz_trapz(&out, x, NULL, &err), KZ_INVALID, "trapz does not take struct integrated_pair");
+	fails(kz_trapz(&out, x, NULL, &err), KZ_INVALID, "trapz does not take struct "
+		"integrated_pair");
 	fails(kz_trapz2d(&out, x, NULL, &err), KZ_INVALID, "trapz2d");
 	fails(kz_trapz_get(&got, sizeof(got), y, NULL, &err), KZ_INVALID,
 		"trapz: expected samples of one integral, got shape (4, 5)");
@@ -568,7 +573,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	fails(kz_trapz2d(&out, y, &options, &err), KZ_INVALID, "not an axis");
 	options.axis = -1;
 	options.dtype = KZ_I32;
-	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "trapz of float32 cannot have dtype int32");
+	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "trapz of float32 cannot have dtype "
+		"int32");
 	options.dtype = 99;
 	fails(kz_trapz(&out, y, &options, &err), KZ_INVALID, "99 is not a dtype");
 	options.dtype = 0;
@@ -617,11 +623,12 @@ SUITE(integrate)
 	int devices = both_shapes_count();
 	TCase *rules = suite_add_case(suite, "rules");
 	tcase_set_timeout(rules, 200);
-	tcase_add_tests(rules, devices, the_trapezoidal_rule_is_a_loop_for_every_type_axis_and_stride,
+	tcase_add_tests(rules, devices,
+		the_trapezoidal_rule_is_a_loop_for_every_type_axis_and_stride,
 		simpsons_rule_is_a_loop_for_every_type_axis_and_stride,
 		simpsons_rule_gives_the_documented_values, points_may_coincide,
-		two_axes_are_integrated_with_a_distance_each, corners_have_a_quarter_and_edges_a_half,
-		running_integrals_are_a_loop);
+		two_axes_are_integrated_with_a_distance_each,
+		corners_have_a_quarter_and_edges_a_half, running_integrals_are_a_loop);
 	TCase *results = suite_add_case(suite, "results");
 	tcase_add_tests(results, devices, a_number_goes_to_the_host, a_result_goes_into_an_array,
 		a_running_integral_goes_into_an_array, integrals_run_in_a_stream);

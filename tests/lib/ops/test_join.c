@@ -153,7 +153,8 @@ static kz_dtype common(int64_t count)
 	kz_dtype dtype = parts[0].dtype;
 	for (int64_t i = 1; i < count; i++) {
 		kz_dtype other = parts[i].dtype;
-		kz_dtype most = dtype > other ? dtype : other, least = dtype > other ? other : dtype;
+		kz_dtype most = dtype > other ? dtype : other, least = dtype > other ? other
+			: dtype;
 		/* Numbers rise with the size; float32 does not hold all of int32. */
 		dtype = most == KZ_F32 && least == KZ_I32 ? KZ_F64 : most;
 	}

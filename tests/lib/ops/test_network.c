@@ -35,7 +35,8 @@ static void expect_softmax(double complex *x, const kz_shape *shape, int64_t axi
 		}
 		for (int64_t k = 0; k < extent; k++) {
 			long double value = creal(x[i + k * inner]);
-			x[i + k * inner] = (double)(logarithm ? value - logl(sum) : expl(value) / sum);
+			x[i + k * inner] = (double)(logarithm ? value - logl(sum)
+				: expl(value) / sum);
 		}
 	}
 }
@@ -52,8 +53,8 @@ DEVICE_TEST(softmax_is_a_loop_for_every_type_axis_and_stride)
 		}
 		int64_t axis = sampled_below(shape.ndim);
 		kz_array *array = sampled_array(dtype, shape, x), *out;
-		ok((i % 2 ? kz_log_softmax : kz_softmax)(&out, array, i % 3 ? axis : axis - shape.ndim,
-			NULL, &err));
+		ok((i % 2 ? kz_log_softmax : kz_softmax)(&out, array,
+			i % 3 ? axis : axis - shape.ndim, NULL, &err));
 		ck_assert_uint_eq(kz_array_dtype(out), result_of(dtype));
 		expect_softmax(x, &shape, axis, i % 2);
 		sampled_check(out, shape, x, (i % 2 ? 16 : 2) * sampled_epsilon(result_of(dtype)));
@@ -66,7 +67,8 @@ static const double scores[9] = {1, 2, 3.5, -1, 0, 100, 0.25, 0.25, -3};
 
 DEVICE_TEST(large_numbers_do_not_overflow)
 {
-	static const double complex odds[9] = {0.0628900132458675, 0.17095278019779026, 0.7661572065563422,
+	static const double complex odds[9] = {0.0628900132458675, 0.17095278019779026,
+		0.7661572065563422,
 		1.368539471173853e-44, 3.720075976020836e-44, 1, 0.49049080381663274,
 		0.49049080381663274, 0.019018392366734502};
 	kz_array *x, *out, *far;
@@ -78,13 +80,15 @@ DEVICE_TEST(large_numbers_do_not_overflow)
 	ok(kz_log_softmax(&out, far, -1, NULL, &err));
 	double got[9];
 	ok(kz_array_get(out, got, sizeof(got), &err));
-	ck_assert(fabs(got[0] / -2.5e300 - 1) < 1e-15 && got[2] == 0 && isfinite(got[3])); /* NOLINT */
+	/* NOLINT */
+	ck_assert(fabs(got[0] / -2.5e300 - 1) < 1e-15 && got[2] == 0 && isfinite(got[3]));
 	release_arrays(x, out, far);
 }
 
 DEVICE_TEST(nan_and_infinity_spread_in_their_line)
 {
-	const float x[] = {1, NAN, 2, INFINITY, 1, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0, 0};
+	const float x[] = {1, NAN, 2, INFINITY, 1, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 0,
+		0};
 	double complex want[12];
 	kz_array *array, *out;
 	for (int i = 0; i < 12; i++) {
@@ -230,7 +234,8 @@ DEVICE_TEST(a_class_out_of_range_is_told_or_gives_nan)
 		fails(kz_cross_entropy(&loss, &gradient, x, right, NULL, &err), KZ_RANGE,
 			"at place 1 of the indexes, is out of range for a number of classes of 3");
 		ck_assert(!loss && !gradient);
-		fails(kz_one_hot(&loss, right, 3, NULL, &err), KZ_RANGE, "a number of classes of 3");
+		fails(kz_one_hot(&loss, right, 3, NULL, &err), KZ_RANGE,
+			"a number of classes of 3");
 		options.unchecked = 1;
 		ok(kz_cross_entropy(&loss, &gradient, x, right, &options, &err));
 		ok(kz_array_get(loss, got, 8, &err));
@@ -278,7 +283,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	ok(kz_array_zeros(&classes, dev, KZ_I32, KZ_SHAPE(3), &err));
 	ok(kz_array_zeros(&floats, dev, KZ_F32, KZ_SHAPE(2), &err));
 	fails(kz_softmax(&out, NULL, 0, NULL, &err), KZ_INVALID, "expected an array, got NULL");
-	fails(kz_softmax(&out, complexes, 0, NULL, &err), KZ_INVALID, "softmax does not take complex64");
+	fails(kz_softmax(&out, complexes, 0, NULL, &err), KZ_INVALID,
+		"softmax does not take complex64");
 	fails(kz_softmax(NULL, x, 0, NULL, &err), KZ_INVALID, "kz_softmax: out is NULL");
 	fails(kz_log_softmax(&out, x, 2, NULL, &err), KZ_RANGE, "axis 2");
 	options.dtype = KZ_I32;

@@ -3,9 +3,9 @@
  * Every operation on every dtype, against the reference in plain C (ops_ref.h): remarkable numbers
  * in all pairs, random ones, types mixed, C numbers on either side.
  *
- * NVRTC compiles a kernel for each operation and type, so a run tries each operation on some types only,
- * by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, in some minutes, and prints the worst
- * errors; KUDZU_TEST_SEED=N is the seed.
+ * NVRTC compiles a kernel for each operation and type, so a run tries each operation on some types
+ * only, by a seed that it prints; KUDZU_TEST_SLOW=1 tries all of them, in some minutes, and prints
+ * the worst errors; KUDZU_TEST_SEED=N is the seed.
  */
 #include "base/common.h"
 
@@ -124,7 +124,8 @@ static void make_array(struct trial *t, int k)
 	for (int i = 0; i < COUNT; i++) {
 		number_store(t->dtypes[k], bytes + i * size, t->values[k][i]);
 	}
-	ok(kz_array_from(&t->arrays[k], dev, t->dtypes[k], KZ_SHAPE(COUNT), bytes, COUNT * size, &err));
+	ok(kz_array_from(&t->arrays[k], dev, t->dtypes[k], KZ_SHAPE(COUNT), bytes, COUNT * size,
+		&err));
 	t->args[k] = kz_arg_array(t->arrays[k]);
 }
 
@@ -157,8 +158,8 @@ static void say_wrong(const struct trial *t, int i, struct number want, struct n
 		used += (size_t)snprintf(text + used, sizeof(text) - used, " (%.20Lg %.20Lg)",
 			x->re, x->im);
 	}
-	ck_abort_msg("%s: expected %.20Lg %.20Lg, got %.20Lg %.20Lg: %g times what is allowed", text,
-		want.re, want.im, got.re, got.im, error);
+	ck_abort_msg("%s: expected %.20Lg %.20Lg, got %.20Lg %.20Lg: %g times what is allowed",
+		text, want.re, want.im, got.re, got.im, error);
 }
 
 static bool operands_of(const struct trial *t, const kz_dtype *computed, int i, struct number *x)
@@ -318,7 +319,8 @@ static kz_dtype stands_for(kz_dtype strong, enum number_kind kind)
 	case NUMBER_REAL:
 		return dtype_is_exact(strong) ? KZ_F64 : strong;
 	case NUMBER_COMPLEX:
-		return dtype_is_complex(strong) ? strong : dtype_is_exact(strong) || strong == KZ_F64 ? KZ_C128 : KZ_C64;
+		return dtype_is_complex(strong) ? strong : dtype_is_exact(strong)
+			|| strong == KZ_F64 ? KZ_C128 : KZ_C64;
 	}
 	return 0;
 }
@@ -333,7 +335,8 @@ static kz_arg number_arg(enum number_kind kind, kz_dtype dtype, struct number va
 	case NUMBER_INTEGER:
 		return number_kind(dtype) > NUMBER_INTEGER ? kz_arg_sint((int)part)
 			: value.i > INT64_MAX || (value.i >= 0 && number_random(&seed) % 2)
-			? kz_arg_ullong((unsigned long long)value.i) : kz_arg_llong((long long)value.i);
+			? kz_arg_ullong((unsigned long long)value.i)
+			: kz_arg_llong((long long)value.i);
 	case NUMBER_REAL:
 		return (long double)(float)part == part && number_random(&seed) % 2
 			? kz_arg_f32((float)part) : kz_arg_f64((double)part);
@@ -361,7 +364,8 @@ static struct number number_for(kz_op op, enum number_kind kind, kz_dtype dtype)
 static void run_with_number(kz_op op, int where, kz_dtype strong, enum number_kind kind)
 {
 	struct trial *t = &trial;
-	bool compares = ref_ops[op].form == REF_COMPARE && kind == NUMBER_INTEGER && dtype_is_exact(strong);
+	bool compares = ref_ops[op].form == REF_COMPARE && kind == NUMBER_INTEGER
+		&& dtype_is_exact(strong);
 	memset(t->is_scalar, 0, sizeof(t->is_scalar));
 	t->op = op;
 	t->arity = kz_op_arity(op);
@@ -421,7 +425,8 @@ DEVICE_TEST(exp_of_floats_is_off_by_less_than_1_25_units)
 	ok(kz_array_get(out, y, sizeof(y), &err));
 	for (int i = 0; i < (int)countof(x); i++) {
 		double want = exp((double)x[i]);
-		double off = want > (double)FLT_MAX ? isinf(y[i]) ? 0 : INFINITY : units_off(y[i], want);
+		double off = want > (double)FLT_MAX ? isinf(y[i]) ? 0 : INFINITY
+			: units_off(y[i], want);
 		worst = off > worst ? off : worst;
 	}
 	ck_assert_double_lt(worst, 1.25);
@@ -491,13 +496,15 @@ START_TEST(kernels_compile_for_every_architecture)
 	ok(kz_device_open(&dev, "cuda:0", &err));
 	seed = 1 + (uint64_t)_i;
 	for (int n = 0; n < rounds(OPS * KZ_C128, 8); n++) {
-		kz_op op = (kz_op)(is_slow() ? 1 + n / (int)KZ_C128 : 1 + (int)(number_random(&seed) % OPS));
+		kz_op op = (kz_op)(is_slow() ? 1 + n / (int)KZ_C128
+			: 1 + (int)(number_random(&seed) % OPS));
 		kz_dtype dtype = is_slow() ? 1 + (kz_dtype)n % KZ_C128
 			: 1 + (kz_dtype)(number_random(&seed) % KZ_C128);
 		kz_array *a, *out;
 		ok(kz_array_create(&a, dev, dtype, KZ_SHAPE(3, 1), &err));
 		kz_arg args[3] = {kz_arg_array(a), kz_arg_array(a), kz_arg_array(a)};
-		kz_status st = kz_apply(&out, op, NULL, &err, (kz_args){args, (size_t)kz_op_arity(op)});
+		kz_status st = kz_apply(&out, op, NULL, &err,
+			(kz_args){args, (size_t)kz_op_arity(op)});
 		ck_assert_msg(st == KZ_OK || strstr(err.message, "does not take"), "%s of %s: %s",
 			kz_op_name(op), kz_dtype_name(dtype), err.message);
 		kz_error_clear(&err);
@@ -538,10 +545,12 @@ static void convert(kz_dtype from, kz_dtype to)
 	ok(kz_array_astype(&out, a, to, &err));
 	ok(kz_array_get(out, bytes, COUNT * kz_dtype_size(to), &err));
 	for (int i = 0; i < COUNT; i++) {
-		struct number got = number_load(to, bytes + i * kz_dtype_size(to)), want = values[i];
+		struct number got = number_load(to, bytes + i * kz_dtype_size(to)),
+			want = values[i];
 		bool defined = number_convert(&want, from, to);
 		if (defined && ref_error(KZ_OP_POSITIVE, to, to, want, got, NULL) > 0) {
-			ck_abort_msg("%s %.25Lg %.25Lg becomes %s %.25Lg %.25Lg, expected %.25Lg %.25Lg",
+			ck_abort_msg("%s %.25Lg %.25Lg becomes %s %.25Lg %.25Lg, expected %.25Lg "
+				"%.25Lg",
 				kz_dtype_name(from), values[i].re, values[i].im, kz_dtype_name(to),
 				got.re, got.im, want.re, want.im);
 		}
@@ -573,7 +582,8 @@ SUITE(ops)
 		a_number_on_either_side_takes_the_type_that_it_meets,
 		exp_of_floats_is_off_by_less_than_1_25_units,
 		both_shapes_of_kernels_give_the_same_bits);
-	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0, (int)countof(architectures));
+	tcase_add_loop_test(tc, kernels_compile_for_every_architecture, 0,
+		(int)countof(architectures));
 	tcase_add_loop_test(tc, every_type_becomes_every_other, 0, devices);
 	return s;
 }

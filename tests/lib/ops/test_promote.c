@@ -3,9 +3,9 @@
  * Which types numbers have in common, and what goes into what.
  *
  * The whole table is compared with a rule that knows only what each type can hold: the common type
- * is the smallest one of the higher kind that holds the digits of both.  And with numpy 2.4.6 itself,
- * whose answers are below, as it writes its types: ? b h i l B H I L e f d F D, E for ml_dtypes'
- * bfloat16, of which numpy says less than we do: a dot.
+ * is the smallest one of the higher kind that holds the digits of both.  And with numpy 2.4.6
+ * itself, whose answers are below, as it writes its types: ? b h i l B H I L e f d F D, E for
+ * ml_dtypes' bfloat16, of which numpy says less than we do: a dot.
  */
 #include "base/common.h"
 
@@ -20,7 +20,8 @@ enum { TYPES = sizeof(letters) - 1 };
 
 enum kind { BOOL, UNSIGNED, SIGNED, REAL, COMPLEX };
 
-/* What a type holds: the binary digits of whole numbers without a sign, and the largest exponent. */
+/* What a type holds: the binary digits of whole numbers without a sign, and the largest
+ * exponent. */
 static const struct type {
 	enum kind kind;
 	int digits;

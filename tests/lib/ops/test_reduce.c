@@ -206,7 +206,8 @@ START_TEST(sums_are_at_least_as_accurate_as_those_of_numpy)
 			exact += (long double)host[i];
 			size += fabsl((long double)host[i]);
 		}
-		ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(COUNT), host, 4 * (int64_t)COUNT, &err));
+		ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(COUNT), host, 4 * (int64_t)COUNT,
+			&err));
 		ok(kz_sum(&sum, array, KZ_ALL_AXES, &err));
 		double mine = (double)(fabsl((long double)take(sum) - exact) / size);
 		ours += mine;
@@ -340,7 +341,8 @@ START_TEST(bytes_are_reduced_as_bytes)
 	};
 	open_kernels(_i);
 	for (size_t k = 0; k < countof(rows); k++) {
-		ck_assert_double_eq(reduce_bytes(host, COUNT, rows[k].op, rows[k].dtype), rows[k].want);
+		ck_assert_double_eq(reduce_bytes(host, COUNT, rows[k].op, rows[k].dtype),
+			rows[k].want);
 	}
 	teardown();
 }
@@ -450,7 +452,8 @@ KERNEL_TEST(a_result_for_the_host_that_does_not_fit_is_refused)
 	ok(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(4), host, sizeof(host), &err));
 	ok(kz_array_create(&none, dev, KZ_F64, KZ_SHAPE(0), &err));
 #define GET(array, op, to, size) kz_reduce_get(to, size, op, array, &options, &err)
-	fails(GET(a, KZ_REDUCE_SUM, &total, 8), KZ_RANGE, "expected 4 bytes of host memory for 1 float32, got 8");
+	fails(GET(a, KZ_REDUCE_SUM, &total, 8), KZ_RANGE, "expected 4 bytes of host memory for 1 "
+		"float32, got 8");
 	fails(GET(a, KZ_REDUCE_SUM, NULL, 4), KZ_INVALID, "got NULL");
 	fails(GET(NULL, KZ_REDUCE_SUM, &total, 8), KZ_INVALID, "expected an array, got NULL");
 	fails(GET(a, (kz_reduce_op)0, &total, 8), KZ_INVALID, "0 is not a kz_reduce_op");
@@ -547,7 +550,8 @@ KERNEL_TEST(what_makes_no_sense_is_refused)
 	release_arrays(numbers, array);
 }
 
-/* One kernel for the elements, one for what a pass leaves; sizes and numbers of axes do not count. */
+/* One kernel for the elements, one for what a pass leaves; sizes and numbers of axes do not
+ * count. */
 KERNEL_TEST(sizes_need_no_new_kernels)
 {
 	static const kz_shape shapes[] = {{1, {5}}, {1, {300}}, {2, {20, 30}}, {3, {9, 9, 9}}};
@@ -557,7 +561,8 @@ KERNEL_TEST(sizes_need_no_new_kernels)
 	int64_t before = stats.compiled_count;
 	for (size_t k = 0; k < 2 * countof(shapes); k++) {
 		ok(kz_array_create(&array, dev, KZ_I32, shapes[k / 2], &err));
-		ok(kz_reduce(&result, KZ_REDUCE_SUM, array, k % 2 ? KZ_ALL_AXES : KZ_AXES(-1), NULL, &err));
+		ok(kz_reduce(&result, KZ_REDUCE_SUM, array, k % 2 ? KZ_ALL_AXES : KZ_AXES(-1), NULL,
+			&err));
 		release_arrays(result, array);
 	}
 	kz_device_kernel_stats(dev, &stats);
@@ -630,10 +635,12 @@ DEVICE_TEST(argmax_is_the_first_of_the_best)
 			}
 			for (int64_t i = 0; i < 2 * n; i++) { /* as seen backwards in later turns */
 				const int64_t row = i / n, column = i % n;
-				const float x = host[row * n + (turn < 3 ? column : n - 1 - column)];
-				const float most = host[row * n + (turn < 3 ? best[row] : n - 1 - best[row])];
-				best[row] = column == 0 ? 0 : most == most && (x > most || x != x) ? column
-					: best[row];
+				const float x = host[row * n
+					+ (turn < 3 ? column : n - 1 - column)];
+				const float most = host[row * n
+					+ (turn < 3 ? best[row] : n - 1 - best[row])];
+				best[row] = column == 0 ? 0 : most == most && (x > most || x != x)
+					? column : best[row];
 			}
 			kz_array *array, *view, *found;
 			ok(kz_array_from(&array, dev, KZ_F32, KZ_SHAPE(2, n), host, 8 * n, &err));
@@ -641,7 +648,8 @@ DEVICE_TEST(argmax_is_the_first_of_the_best)
 				: kz_array_flip(&view, array, KZ_AXES(1), &err));
 			ok(kz_reduce(&found, KZ_REDUCE_ARGMAX, view, KZ_AXES(1), NULL, &err));
 			ok(kz_array_get(found, got, sizeof(got), &err));
-			ck_assert_msg(got[0] == best[0] && got[1] == best[1], "%d, %d: %d %d, not %d %d",
+			ck_assert_msg(got[0] == best[0] && got[1] == best[1],
+				"%d, %d: %d %d, not %d %d",
 				(int)n, turn, (int)got[0], (int)got[1], (int)best[0], (int)best[1]);
 			release_arrays(array, view, found);
 		}
@@ -663,8 +671,8 @@ SUITE(reduce)
 	tcase_add_tests(tc, devices, sums_are_at_least_as_accurate_as_those_of_numpy,
 		a_variance_far_from_zero_keeps_its_digits,
 		halves_are_added_as_floats_and_rounded_once, extremes_are_nan_if_any_element_is,
-		the_first_of_equal_extremes_counts, argmax_is_the_first_of_the_best, bytes_are_reduced_as_bytes,
-		what_has_no_elements_has_its_neutral_value,
+		the_first_of_equal_extremes_counts, argmax_is_the_first_of_the_best,
+		bytes_are_reduced_as_bytes, what_has_no_elements_has_its_neutral_value,
 		variances_divide_by_the_elements_less_ddof);
 	tc = suite_add_case(suite, "results");
 	tcase_add_tests(tc, devices, a_result_goes_to_the_host_at_once,

@@ -170,8 +170,8 @@ static kz_array *random_view(kz_dtype dtype, enum taste taste)
 		if (taste == WITH_NAN && below(200) == 0) {
 			number = INT32_MAX;
 		}
-		write_value(host + at, dtype, dtype_is_exact(dtype) && number == INT32_MAX ? 1 : number,
-			imaginary);
+		write_value(host + at, dtype,
+			dtype_is_exact(dtype) && number == INT32_MAX ? 1 : number, imaginary);
 	}
 	ok(kz_array_from(&base, dev, dtype, KZ_SHAPE(room / size), host, room, &err));
 	ok(kz_array_view(&view, base, shape, strides, first, &err));
@@ -227,7 +227,8 @@ static void add_value(struct sums *s, struct value v, kz_dtype dtype)
 		return;
 	}
 	struct value p = s->product;
-	s->product = (struct value){p.i * v.i, p.re * v.re - p.im * v.im, p.re * v.im + p.im * v.re};
+	s->product = (struct value){p.i * v.i, p.re * v.re - p.im * v.im,
+		p.re * v.im + p.im * v.re};
 	s->sum = (struct value){s->sum.i + v.i, s->sum.re + v.re, s->sum.im + v.im};
 	double number = dtype == KZ_BOOL || dtype_is_unsigned(dtype) ? (double)v.i
 		: (double)(int64_t)v.i;
@@ -284,8 +285,8 @@ static kz_dtype result_dtype(kz_reduce_op op, kz_dtype dtype)
 	case KZ_REDUCE_MEAN:
 		return dtype_is_exact(dtype) ? KZ_F64 : dtype;
 	case KZ_REDUCE_VAR: case KZ_REDUCE_STD: case KZ_REDUCE_NORM:
-		return dtype_is_exact(dtype) ? KZ_F64 : dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128 ? KZ_F64
-			: dtype;
+		return dtype_is_exact(dtype) ? KZ_F64 : dtype == KZ_C64 ? KZ_F32 : dtype == KZ_C128
+			? KZ_F64 : dtype;
 	default:
 		return dtype;
 	}
@@ -349,7 +350,8 @@ static void find_sums(struct check *c)
 	}
 	ok(kz_array_get(c->view, host, count * size, &err));
 	for (int64_t i = 0; i < count; i++) {
-		add_value(&c->sums[place_of(c, i)], read_value(host + i * size, c->dtype), c->dtype);
+		add_value(&c->sums[place_of(c, i)], read_value(host + i * size, c->dtype),
+			c->dtype);
 	}
 	free(host);
 }
@@ -373,8 +375,8 @@ static void compare(const struct check *c, kz_array *result, uint64_t seed)
 		wrong = same && is_close(got.re, want.re, most) && (!is_complex(dtype)
 			|| isnan(want.re) || is_close(got.im, want.im, most)) ? -1 : i;
 	}
-	ck_assert_msg(wrong < 0, "seed %llu: %s of %s, result %lld of %lld is %lld %g %g, not %lld %g %g",
-		(unsigned long long)seed, kz_reduce_name(c->op), kz_dtype_name(c->dtype),
+	ck_assert_msg(wrong < 0, "seed %llu: %s of %s, result %lld of %lld is %lld %g %g, not %lld "
+		"%g %g", (unsigned long long)seed, kz_reduce_name(c->op), kz_dtype_name(c->dtype),
 		(long long)wrong, (long long)c->kept, (long long)got.i, got.re, got.im,
 		(long long)want.i, want.re, want.im);
 	free(host);
@@ -457,7 +459,8 @@ static void run_all(int index, int which, bool serial)
 	dev->serial = serial;
 	const int cases = support_how_many(SLOW_CASES, CASES, CASES);
 	for (int i = 0; i < cases; i++) {
-		if (!support_is_tried(cases * which + i, cases * (serial ? (int)countof(tried) : LANES_TRIED),
+		if (!support_is_tried(cases * which + i,
+			cases * (serial ? (int)countof(tried) : LANES_TRIED),
 				serial ? 23 : 7, serial ? 18 : 4)) {
 			continue;
 		}
@@ -483,7 +486,8 @@ START_TEST(reductions_with_a_thread_for_each_lane_are_the_same)
 }
 END_TEST
 
-/* Wide reads: rows of which none, some or all lie at multiples of 16 bytes, and end within a pack. */
+/* Wide reads: rows of which none, some or all lie at multiples of 16 bytes, and end within a
+ * pack. */
 
 enum { PACK_ROOM = 40000 };
 
@@ -527,10 +531,12 @@ START_TEST(wide_reads_do_not_change_a_bit)
 		dev = support_open(index);
 		bool serial = dev->serial;
 		int64_t size = kz_dtype_size(packed[_i]);
-		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host), &err));
+		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(PACK_ROOM), host, sizeof(host),
+			&err));
 		ok(kz_array_astype(&all, floats, packed[_i], &err));
 		for (size_t k = 0; k < countof(pack_shapes); k++) {
-			if (!support_is_tried(_i + (int)(k * countof(packed)), countof(packed) * countof(pack_shapes), 4, 2)) {
+			if (!support_is_tried(_i + (int)(k * countof(packed)),
+				countof(packed) * countof(pack_shapes), 4, 2)) {
 				continue;
 			}
 			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;
@@ -558,7 +564,8 @@ SUITE(reduce_random)
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, reductions_of_random_views_are_those_of_their_elements, 0,
 		countof(tried));
-	tcase_add_loop_test(tc, reductions_with_a_thread_for_each_lane_are_the_same, 0, LANES_TRIED);
+	tcase_add_loop_test(tc, reductions_with_a_thread_for_each_lane_are_the_same, 0,
+		LANES_TRIED);
 	tc = suite_add_case(suite, "packs");
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, wide_reads_do_not_change_a_bit, 0, countof(packed));

@@ -33,7 +33,8 @@ DEVICE_TEST(sums_run_over_segments_and_chunks)
 			host[i] = (int32_t)(i * 7919 % 1000003) - 400000;
 			want[i] = sum += host[i];
 		}
-		ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(sizes[k]), host, 4 * sizes[k], &err));
+		ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(sizes[k]), host, 4 * sizes[k],
+			&err));
 		ok(kz_cumsum(&sums, array, 0, &err));
 		ck_assert_uint_eq(kz_array_dtype(sums), KZ_I64);
 		check_longs(sums, want, sizes[k]);
@@ -82,7 +83,8 @@ DEVICE_TEST(every_axis_of_every_view_is_scanned)
 			host[i] = i * i % 1001;
 		}
 		ok(kz_array_from(&array, dev, KZ_I64, KZ_SHAPE(A, B, C), host, sizeof(host), &err));
-		ok(kz_array_view(&view, array, KZ_SHAPE(A, B, C), strides, 8 * (A - 1) * B * C, &err));
+		ok(kz_array_view(&view, array, KZ_SHAPE(A, B, C), strides, 8 * (A - 1) * B * C,
+			&err));
 		ok(kz_cumsum(&sums, view, axis, &err));
 		int64_t step = along == 0 ? B * C : along == 1 ? C : 1;
 		for (int64_t i = 0; i < A * B * C; i++) {
@@ -232,8 +234,8 @@ DEVICE_TEST(an_error_points_into_the_expression)
 	kz_array *array = NULL, *sums = NULL;
 	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
 	for (size_t i = 0; i < countof(rows); i++) {
-		ck_assert_int_eq(kz_scan(&sums, array, rows[i].operation, rows[i].neutral, NULL, &err),
-			KZ_COMPILE);
+		ck_assert_int_eq(kz_scan(&sums, array, rows[i].operation, rows[i].neutral, NULL,
+			&err), KZ_COMPILE);
 		ck_assert_str_eq(err.file, rows[i].file);
 		ck_assert_int_eq(err.line, rows[i].line);
 		ck_assert_int_eq(err.column, rows[i].column);
@@ -353,7 +355,8 @@ DEVICE_TEST(an_array_that_does_not_fit_the_result_is_refused)
 	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
 	kz_array *array = support_counted(dev, KZ_SHAPE(4)), *out = (kz_array *)&err;
 	kz_array *one = NULL, *real = NULL;
-	fails(kz_scan(NULL, array, "a + b", "0", &options, &err), KZ_INVALID, "kz_scan: out is NULL");
+	fails(kz_scan(NULL, array, "a + b", "0", &options, &err), KZ_INVALID,
+		"kz_scan: out is NULL");
 	ok(kz_array_create(&options.into, dev, KZ_I32, KZ_SHAPE(4, 1), &err));
 	fails(kz_scan(&out, array, "a + b", "0", &options, &err), KZ_INVALID,
 		"expected an array of shape (4,) for the result, got (4, 1)");

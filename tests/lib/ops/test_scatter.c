@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements combined with values by their indexes, on every device, against loops over host memory. */
+/* Elements combined with values by their indexes, on every device, against loops over host
+ * memory. */
 #include "base/common.h"
 
 #include "lib/core/dtype.h"
@@ -54,8 +55,9 @@ static void check(kz_dtype dtype, kz_scatter_op op, int64_t extent, int64_t coun
 	ok(kz_array_get(wide, got, 8 * extent, &err));
 	for (int64_t i = 0; i < extent; i++) {
 		ck_assert_msg(got[i] == want[i] || (isnan(got[i]) && isnan(want[i])),
-			"%s, operation %d, %lld values: element %lld is %g, not %g", kz_dtype_name(dtype),
-			(int)op, (long long)count, (long long)i, got[i], want[i]);
+			"%s, operation %d, %lld values: element %lld is %g, not %g",
+			kz_dtype_name(dtype), (int)op, (long long)count, (long long)i, got[i],
+			want[i]);
 	}
 	release_arrays(array, values, indexes, wide);
 }
@@ -63,8 +65,10 @@ static void check(kz_dtype dtype, kz_scatter_op op, int64_t extent, int64_t coun
 DEVICE_TEST(every_type_is_combined_as_in_a_loop)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
-		for (int op = KZ_SCATTER_ADD; op <= (!dtype_is_complex(dtype) ? KZ_SCATTER_MAX : 0); op++) {
-			if (!both_shapes_try((size_t)((int)(dtype - 1) * (KZ_SCATTER_MAX + 1) + op), KZ_C128 * (KZ_SCATTER_MAX + 1), 8, 3)) {
+		for (int op = KZ_SCATTER_ADD; op <= (!dtype_is_complex(dtype) ? KZ_SCATTER_MAX : 0);
+			op++) {
+			if (!both_shapes_try((size_t)((int)(dtype - 1) * (KZ_SCATTER_MAX + 1) + op),
+				KZ_C128 * (KZ_SCATTER_MAX + 1), 8, 3)) {
 				continue;
 			}
 			check(dtype, op, 1, 1);
@@ -116,7 +120,8 @@ DEVICE_TEST(slices_are_combined_along_any_axis)
 		int32_t before[60], after[60], amount = 7;
 		ok(kz_array_zeros(&whole, dev, KZ_I32, KZ_SHAPE(5, 3, 4), &err));
 		ok(kz_array_transpose(&view, whole, KZ_AXES(2, 1, 0), &err));
-		ok(kz_array_from(&indexes, dev, KZ_I64, KZ_SHAPE(2, 2), along, sizeof(along), &err));
+		ok(kz_array_from(&indexes, dev, KZ_I64, KZ_SHAPE(2, 2), along, sizeof(along),
+			&err));
 		ok(kz_array_full(&values, dev, KZ_I32, KZ_SHAPE(1), &amount, 4, &err));
 		memset(before, 0, sizeof(before));
 		for (int n = 0; n < 60 * 4; n++) {
@@ -157,7 +162,8 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 	int64_t after[4];
 	ok(kz_array_zeros(&array, dev, KZ_I64, KZ_SHAPE(4), &err));
 	fails(kz_array_scatter(array, indexes, one, KZ_SCATTER_ADD, &options, &err), KZ_RANGE,
-		"index 5, at place 1 of the indexes, is out of range for axis 0, which has an extent of 4");
+		"index 5, at place 1 of the indexes, is out of range for axis 0, which has an "
+		"extent of 4");
 	for (int mode = KZ_INDEX_WRAP; mode <= KZ_INDEX_CLIP; mode++) {
 		options.mode = mode;
 		ok(kz_array_fill(array, KZ_ARG(0), &err));
@@ -166,7 +172,8 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 		ck_assert_mem_eq(after, mode == KZ_INDEX_WRAP ? wrapped : clipped, sizeof(after));
 	}
 	options.axis = 1;
-	fails(kz_array_scatter(array, indexes, one, KZ_SCATTER_ADD, &options, &err), KZ_RANGE, "axis 1");
+	fails(kz_array_scatter(array, indexes, one, KZ_SCATTER_ADD, &options, &err), KZ_RANGE,
+		"axis 1");
 	fails(kz_array_scatter(array, indexes, array, KZ_SCATTER_ADD, NULL, &err), KZ_INVALID,
 		"(4,)");
 	fails(kz_array_scatter(array, indexes, one, 3, NULL, &err), KZ_INVALID,
@@ -182,14 +189,16 @@ DEVICE_TEST(bad_indexes_are_named_wrapped_or_clipped)
 /* Everything that the call allocates fails once. */
 DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-	kz_array *array = support_array_of(dev, KZ_F32, (const double[]){0, 1, 2}, 3), *twice, *every;
+	kz_array *array = support_array_of(dev, KZ_F32, (const double[]){0, 1, 2}, 3), *twice,
+		*every;
 	kz_array *indexes = support_array_of(dev, KZ_U8, (const double[]){2, 1}, 2);
 	int failed = 0;
 	ok(kz_array_repeat(&twice, array, 2, 0, NULL, &err));
 	ok(kz_array_slice(&every, twice, KZ_AT(KZ_SLICE(KZ_OMIT, KZ_OMIT, 2)), &err));
 	for (long n = 0;; n++) {
 		mem_fail_after(n);
-		kz_status st = kz_array_scatter(every, indexes, indexes, KZ_SCATTER_ADD, NULL, &err);
+		kz_status st = kz_array_scatter(every, indexes, indexes, KZ_SCATTER_ADD, NULL,
+			&err);
 		bool done = !mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert(done || st == KZ_NO_MEMORY || st == KZ_OK || st == KZ_INVALID);
@@ -209,6 +218,7 @@ SUITE(scatter)
 	tcase_add_tests(suite_add_case(suite, "scatter"), both_shapes_count(),
 		every_type_is_combined_as_in_a_loop, floats_are_added_in_the_order_of_the_indexes,
 		slices_are_combined_along_any_axis, an_array_can_be_its_own_values_and_indexes,
-		bad_indexes_are_named_wrapped_or_clipped, a_failing_allocation_leaves_nothing_behind);
+		bad_indexes_are_named_wrapped_or_clipped,
+		a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on arrays that are alike, one after the other: each call has to give what it would give
- * alone, whatever calls before it came to.
+ * Operations on arrays that are alike, one after the other: each call has to give what it would
+ * give alone, whatever calls before it came to.
  */
 #include "base/common.h"
 
@@ -141,7 +141,8 @@ DEVICE_TEST(types_are_told_apart)
 {
 	static const kz_dtype dtypes[] = {KZ_F32, KZ_F64, KZ_I32, KZ_U8, KZ_F32, KZ_F64};
 	for (int n = 0; n < (int)(countof(dtypes) * countof(dtypes)); n++) {
-		kz_dtype in = dtypes[n % (int)countof(dtypes)], to = dtypes[n / (int)countof(dtypes)];
+		kz_dtype in = dtypes[n % (int)countof(dtypes)],
+			to = dtypes[n / (int)countof(dtypes)];
 		kz_array *a, *sum, *into;
 		ok(kz_array_ones(&a, dev, in, KZ_SHAPE(4), &err));
 		ok(kz_add(&sum, a, 2, &err));

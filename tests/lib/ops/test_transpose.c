@@ -21,7 +21,8 @@ static const struct {
 enum { LARGEST = 2 * 129 * 264 };
 
 /* Element (i, j, k) of the turned array, row-major, as bytes. */
-static void turn(char *to, const char *from, const int64_t *dims, const int64_t *order, int64_t size)
+static void turn(char *to, const char *from, const int64_t *dims, const int64_t *order,
+	int64_t size)
 {
 	const int64_t strides[3] = {dims[1] * dims[2], dims[2], 1};
 	for (int64_t i = 0; i < dims[order[0]]; i++) {
@@ -107,8 +108,10 @@ DEVICE_TEST(bytes_at_any_place_arrive)
 	for (int64_t from = 0; from < 4; from++) {
 		kz_array *array, *part, *turned, *copy;
 		int wrong = 0;
-		ok(kz_array_from(&array, dev, KZ_U8, KZ_SHAPE(SIDE, WIDE), host, sizeof(host), &err));
-		ok(kz_array_slice(&part, array, KZ_AT(KZ_ALL, KZ_SLICE(from, from + SIDE, 1)), &err));
+		ok(kz_array_from(&array, dev, KZ_U8, KZ_SHAPE(SIDE, WIDE), host, sizeof(host),
+			&err));
+		ok(kz_array_slice(&part, array, KZ_AT(KZ_ALL, KZ_SLICE(from, from + SIDE, 1)),
+			&err));
 		ok(kz_array_transpose(&turned, part, KZ_AXES(), &err));
 		ok(kz_array_contiguous(&copy, turned, &err));
 		ok(kz_array_get(copy, got, sizeof(got), &err));

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reference: indexes, sorted by keys as long doubles, and by place where these are equal.  NaN has
- * class 1, or a class for each part of a complex number. */
+/* The reference: indexes, sorted by keys as long doubles, and by place where these are equal.  NaN
+ * has class 1, or a class for each part of a complex number. */
 struct item {
 	long double re, im;
 	int class;
@@ -87,8 +87,8 @@ static inline uint64_t next_bits(uint64_t *state)
 /* Any bits: of floats these are NaN of both signs, zeros of both signs, infinities too. */
 static inline void fill(unsigned char *host, kz_dtype dtype, int64_t count, enum content content)
 {
-	static const uint64_t few[4] = {0, UINT64_C(0x8000800080008000), UINT64_C(0x7fff7fff7fff7fff),
-		UINT64_C(0xfff3fff3fff3fff3)};
+	static const uint64_t few[4] = {0, UINT64_C(0x8000800080008000),
+		UINT64_C(0x7fff7fff7fff7fff), UINT64_C(0xfff3fff3fff3fff3)};
 	const bool pair = dtype == KZ_C64 || dtype == KZ_C128;
 	const int64_t size = kz_dtype_size(dtype) / (pair ? 2 : 1);
 	uint64_t state = dtype * 1000 + content + (uint64_t)count;
@@ -97,7 +97,8 @@ static inline void fill(unsigned char *host, kz_dtype dtype, int64_t count, enum
 		uint64_t bits = content == RANDOM ? random : content == SORTED ? (uint64_t)i
 			: content == REVERSED ? (uint64_t)(count - i) : content == EQUAL ? 77
 			: content == FEW ? few[random % 4] : content == SMALL ? random % 1000
-			: UINT64_C(0x4000000000000000) + (random % 100 == 0 ? random >> 2 : random % 999983);
+			: UINT64_C(0x4000000000000000) + (random % 100 == 0 ? random >> 2
+				: random % 999983);
 		bits = dtype == KZ_BOOL ? bits & 1 : bits;
 		memcpy(host + i * size, &bits, (size_t)size);
 	}

@@ -62,7 +62,8 @@ static void get(kz_array *array, kz_dtype dtype, int64_t count)
 static int64_t place_of(const double *sorted, int64_t count, double value, int right)
 {
 	int64_t place = 0;
-	while (place < count && (right ? !before(value, sorted[place]) : before(sorted[place], value))) {
+	while (place < count
+	    && (right ? !before(value, sorted[place]) : before(sorted[place], value))) {
 		place++;
 	}
 	return place;
@@ -86,8 +87,8 @@ static void check_search(kz_dtype dtype, int64_t count, int right)
 	get(places, KZ_I64, 333);
 	for (int i = 0; i < 333; i++) {
 		ck_assert_msg(got[i] == place_of(numbers, count, others[i], right),
-			"%s, %lld sorted, %s: %g is at %lld", kz_dtype_name(dtype), (long long)count,
-			right ? "right" : "left", others[i], (long long)got[i]);
+			"%s, %lld sorted, %s: %g is at %lld", kz_dtype_name(dtype),
+			(long long)count, right ? "right" : "left", others[i], (long long)got[i]);
 	}
 	release_arrays(sorted, values, places);
 }
@@ -179,10 +180,11 @@ DEVICE_TEST(digitize_refuses_bins_in_no_order)
 	kz_search_options options = KZ_SEARCH_OPTIONS_INIT;
 	kz_array *bins = support_array_of(dev, KZ_I32, bad, 5), *odd, *places = NULL;
 	fails(kz_digitize(&places, bins, bins, NULL, &err), KZ_INVALID,
-		"digitize: expected bins in ascending or descending order, but bin 1 is below bin 2, and "
-		"bin 4 is below bin 3");
+		"digitize: expected bins in ascending or descending order, but bin 1 is below bin "
+		"2, and bin 4 is below bin 3");
 	ok(kz_array_astype(&odd, bins, KZ_C64, &err));
-	fails(kz_digitize(&places, odd, bins, NULL, &err), KZ_INVALID, "real numbers, got complex64");
+	fails(kz_digitize(&places, odd, bins, NULL, &err), KZ_INVALID,
+		"real numbers, got complex64");
 	options.sorter = bins;
 	fails(kz_digitize(&places, bins, bins, &options, &err), KZ_INVALID, "no sorter");
 	ck_assert_ptr_null(places);
@@ -325,7 +327,8 @@ static void check_histogram(kz_dtype dtype, int64_t count, int64_t bins, double 
 	options.bins = bins;
 	options.low = low;
 	options.high = high;
-	draw(numbers, count, dtype == KZ_BOOL ? 2 : 100, dtype_is_inexact(dtype) && high > low ? 9 : 0);
+	draw(numbers, count, dtype == KZ_BOOL ? 2 : 100,
+		dtype_is_inexact(dtype) && high > low ? 9 : 0);
 	kz_array *array = support_array_of(dev, dtype, numbers, count);
 	array = count % 2 ? spread(array) : array;
 	ok(kz_histogram(&counts, &between, array, &options, &err));
@@ -393,8 +396,8 @@ DEVICE_TEST(numbers_beside_an_edge_are_in_their_bin)
 	release_arrays(array, counts);
 }
 
-/* Bins narrower than the distance of numbers, so that edges are equal; a quotient that overflows; steps
- * below the least normal number; numbers that an edge cannot tell apart. */
+/* Bins narrower than the distance of numbers, so that edges are equal; a quotient that overflows;
+ * steps below the least normal number; numbers that an edge cannot tell apart. */
 static const struct any_range {
 	kz_dtype dtype;
 	int64_t bins;
@@ -437,12 +440,14 @@ static void check_edges(kz_histogram_options *asked, kz_dtype dtype, const doubl
 DEVICE_TEST(a_histogram_of_any_range_counts_between_its_edges)
 {
 	static int64_t counted[100000], want[100001];
-	for (const struct any_range *row = any_ranges; row < any_ranges + countof(any_ranges); row++) {
+	for (const struct any_range *row = any_ranges; row < any_ranges + countof(any_ranges);
+		row++) {
 		if (!both_shapes_try((size_t)(row - any_ranges), countof(any_ranges), 6, 3)) {
 			continue;
 		}
 		kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
-		kz_array *array = support_array_of(dev, row->dtype, row->values, 5), *counts, *between;
+		kz_array *array = support_array_of(dev, row->dtype, row->values, 5), *counts,
+			*between;
 		double *values = support_read(array, KZ_F64), *wide;
 		options.bins = row->bins;
 		options.low = row->low;
@@ -452,8 +457,10 @@ DEVICE_TEST(a_histogram_of_any_range_counts_between_its_edges)
 		memset(want, 0, sizeof(want));
 		for (int i = 0; i < 5; i++) {
 			want[bin_of(values[i], wide, row->bins)]++;
-			options.low = row->high ? row->low : fmin(i ? options.low : values[0], values[i]);
-			options.high = row->high ? row->high : fmax(i ? options.high : values[0], values[i]);
+			options.low = row->high ? row->low
+				: fmin(i ? options.low : values[0], values[i]);
+			options.high = row->high ? row->high
+				: fmax(i ? options.high : values[0], values[i]);
 		}
 		ok(kz_array_get(counts, counted, 8 * row->bins, &err));
 		ck_assert_mem_eq(counted, want, (size_t)(8 * row->bins));
@@ -468,13 +475,15 @@ DEVICE_TEST(a_histogram_of_any_range_counts_between_its_edges)
 DEVICE_TEST(a_density_has_the_exact_widths_of_bins)
 {
 	static const int8_t bytes[3] = {-128, 0, 127};
-	static const int64_t longs[3] = {INT64_C(1) << 53, (INT64_C(1) << 53) + 1, (INT64_C(1) << 53) + 4};
+	static const int64_t longs[3] = {INT64_C(1) << 53, (INT64_C(1) << 53) + 1,
+		(INT64_C(1) << 53) + 4};
 	static const int64_t ends[3] = {INT64_MIN, 0, INT64_MAX};
 	static const struct {
 		kz_dtype dtype;
 		const void *edges;
 		double widths[2];
-	} rows[] = {{KZ_I8, bytes, {128, 127}}, {KZ_I64, longs, {1, 3}}, {KZ_I64, ends, {0x1p63, 0x1p63}}};
+	} rows[] = {{KZ_I8, bytes, {128, 127}}, {KZ_I64, longs, {1, 3}},
+		{KZ_I64, ends, {0x1p63, 0x1p63}}};
 	for (size_t k = 0; k < countof(rows); k++) {
 		kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
 		kz_array *density;
@@ -539,10 +548,11 @@ DEVICE_TEST(a_bad_histogram_is_refused)
 {
 	static const double bad[4] = {1, 2, 3, 2}, wild[2] = {1, INFINITY};
 	kz_histogram_options options = KZ_HISTOGRAM_OPTIONS_INIT;
-	kz_array *array = support_array_of(dev, KZ_F64, bad, 4), *far = support_array_of(dev, KZ_F32,
-		wild, 2), *counts = NULL,
+	kz_array *array = support_array_of(dev, KZ_F64, bad, 4),
+		*far = support_array_of(dev, KZ_F32, wild, 2), *counts = NULL,
 		*edges = NULL;
-	fails(kz_histogram(&counts, &edges, far, NULL, &err), KZ_RANGE, "from 1 to inf is not finite");
+	fails(kz_histogram(&counts, &edges, far, NULL, &err), KZ_RANGE,
+		"from 1 to inf is not finite");
 	options.bins = 0;
 	fails(kz_histogram(&counts, &edges, array, &options, &err), KZ_INVALID, "bins, got 0");
 	options.bins = 3;
@@ -598,15 +608,15 @@ SUITE(search)
 		complex_numbers_go_by_the_real_part_and_nan_comes_last,
 		searchsorted_takes_a_sorter_mixed_types_and_any_shape,
 		digitize_takes_bins_that_ascend_or_descend, digitize_refuses_bins_in_no_order);
-	tcase_add_tests(suite_add_case(suite, "count"), devices, bincount_counts_every_type_of_integers,
-		bincount_names_the_first_negative_number,
+	tcase_add_tests(suite_add_case(suite, "count"), devices,
+		bincount_counts_every_type_of_integers, bincount_names_the_first_negative_number,
 		sums_of_weights_have_the_same_bits_in_every_form);
 	tcase_add_tests(suite_add_case(suite, "histogram"), devices,
-		a_histogram_counts_what_lies_between_its_edges, numbers_beside_an_edge_are_in_their_bin,
+		a_histogram_counts_what_lies_between_its_edges,
+		numbers_beside_an_edge_are_in_their_bin,
 		a_histogram_of_any_range_counts_between_its_edges,
-		a_density_has_the_exact_widths_of_bins,
-		a_histogram_takes_edges_at_any_distance, a_histogram_has_weights_and_a_density,
-		a_bad_histogram_is_refused);
+		a_density_has_the_exact_widths_of_bins, a_histogram_takes_edges_at_any_distance,
+		a_histogram_has_weights_and_a_density, a_bad_histogram_is_refused);
 	tcase_add_tests(suite_add_case(suite, "memory"), devices,
 		a_failing_allocation_leaves_nothing_behind);
 	return suite;

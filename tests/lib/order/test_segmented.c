@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments of arrays, and runs of equal elements, on every device, against loops over host memory. */
+/* Segments of arrays, and runs of equal elements, on every device, against loops over host
+ * memory. */
 #include "base/common.h"
 
 #include "lib/core/dtype.h"
@@ -51,13 +52,16 @@ static double expected(kz_reduce_op op, kz_dtype dtype, int64_t first, int64_t e
 	double all = op == KZ_REDUCE_SUM ? 0 : op == KZ_REDUCE_PROD ? 1 : NAN;
 	for (int64_t i = first; i < end; i++) {
 		double x = numbers[i];
-		all = op == KZ_REDUCE_SUM ? all + x : op == KZ_REDUCE_PROD ? all * x : i == first ? x
-			: all != all || x != x ? NAN : op == KZ_REDUCE_MIN ? fmin(all, x) : fmax(all, x);
+		all = op == KZ_REDUCE_SUM ? all + x : op == KZ_REDUCE_PROD ? all * x : i == first
+			? x
+			: all != all || x != x ? NAN : op == KZ_REDUCE_MIN ? fmin(all, x)
+			: fmax(all, x);
 	}
 	if (first < end || op <= KZ_REDUCE_PROD) {
 		return all;
 	}
-	static const double ends[][2] = {{0}, {0, 1}, {-128, 127}, {-32768, 32767}, {-0x1p31, 0x1p31 - 1},
+	static const double ends[][2] = {{0}, {0, 1}, {-128, 127}, {-32768, 32767},
+		{-0x1p31, 0x1p31 - 1},
 		{-0x1p63, 0x1p63}, {0, 255}, {0, 65535}, {0, 0x1p32 - 1}, {0, 0x1p64}};
 	return dtype_is_inexact(dtype) ? (op == KZ_REDUCE_MIN ? INFINITY : -INFINITY)
 		: ends[dtype][op == KZ_REDUCE_MIN];
@@ -72,7 +76,8 @@ static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longes
 	}
 	int64_t segments = divide(count, longest);
 	kz_array *array = support_array_of(dev, dtype, numbers, count), *divided, *out;
-	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1), &err));
+	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1),
+		&err));
 	ok(kz_segment_reduce(&out, array, divided, op, NULL, &err));
 	kz_dtype small = dtype_is_unsigned(dtype) ? KZ_U64 : dtype_is_exact(dtype) ? KZ_I64 : dtype;
 	ck_assert_uint_eq(kz_array_dtype(out), op <= KZ_REDUCE_PROD ? small : dtype);
@@ -80,9 +85,9 @@ static void check(kz_dtype dtype, kz_reduce_op op, int64_t count, int64_t longes
 	for (int64_t i = 0; i < segments; i++) {
 		double want = expected(op, dtype, offsets[i], offsets[i + 1]);
 		ck_assert_msg(got[i] == want || (isnan(got[i]) && isnan(want)),
-			"%s, reduction %d: segment %lld, %lld to %lld, is %g, not %g", kz_dtype_name(dtype),
-			(int)op, (long long)i, (long long)offsets[i], (long long)offsets[i + 1], got[i],
-			want);
+			"%s, reduction %d: segment %lld, %lld to %lld, is %g, not %g",
+			kz_dtype_name(dtype), (int)op, (long long)i, (long long)offsets[i],
+			(long long)offsets[i + 1], got[i], want);
 	}
 	release_arrays(array, divided, out);
 }
@@ -91,7 +96,8 @@ DEVICE_TEST(segments_of_every_type_are_reduced_as_in_a_loop)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		for (size_t k = 0; k < (!dtype_is_complex(dtype) ? countof(ops) : 2); k++) {
-			if (!both_shapes_try((dtype - 1) * countof(ops) + k, KZ_C128 * countof(ops), 8, 3)) {
+			if (!both_shapes_try((dtype - 1) * countof(ops) + k, KZ_C128 * countof(ops),
+				8, 3)) {
 				continue;
 			}
 			check(dtype, ops[k], 0, 1);
@@ -113,7 +119,8 @@ DEVICE_TEST(sums_of_segments_have_the_same_bits_in_every_form)
 	}
 	int64_t segments = divide(MOST, 500);
 	kz_array *array = support_array_of(dev, KZ_F32, numbers, MOST), *divided, *out;
-	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1), &err));
+	ok(kz_array_from(&divided, dev, KZ_I64, KZ_SHAPE(segments + 1), offsets, 8 * (segments + 1),
+		&err));
 	for (int turn = 0; turn < 2; turn++) {
 		ok(kz_segment_reduce(&out, array, divided, KZ_REDUCE_SUM, NULL, &err));
 		get(out, segments);
@@ -125,7 +132,8 @@ DEVICE_TEST(sums_of_segments_have_the_same_bits_in_every_form)
 	}
 	ck_assert_mem_eq(got, other, (size_t)(8 * segments));
 	for (int64_t i = 0; i < segments; i++) {
-		ck_assert(fabs(got[i] - expected(KZ_REDUCE_SUM, KZ_F32, offsets[i], offsets[i + 1])) < 0.1);
+		ck_assert(fabs(got[i] - expected(KZ_REDUCE_SUM, KZ_F32, offsets[i], offsets[i + 1]))
+			< 0.1);
 	}
 	release_arrays(array, divided);
 }
@@ -140,7 +148,8 @@ DEVICE_TEST(segments_are_combined_by_an_expression)
 	get(out, 3);
 	ck_assert(got[0] == 14 && got[1] == -1 && got[2] == 13);
 	kz_array_release(out);
-	ck_assert_int_eq(kz_segment_combine(&out, array, divided, "a + c", "0", NULL, &err), KZ_COMPILE);
+	ck_assert_int_eq(kz_segment_combine(&out, array, divided, "a + c", "0", NULL, &err),
+		KZ_COMPILE);
 	ck_assert_str_eq(err.file, "segments: operation");
 	ck_assert(err.line == 1 && err.column == 5);
 	kz_error_clear(&err);
@@ -190,7 +199,8 @@ static int64_t draw_runs(int64_t count, int64_t longest)
 static void check_runs(kz_dtype dtype, int64_t count, int64_t longest)
 {
 	int64_t runs = draw_runs(count, longest);
-	kz_array *array = support_array_of(dev, dtype, numbers, count), *each, *sizes, *again, *sums;
+	kz_array *array = support_array_of(dev, dtype, numbers, count), *each, *sizes, *again,
+		*sums;
 	ok(kz_run_length_encode(&each, &sizes, array, NULL, &err));
 	ck_assert_uint_eq(kz_array_dtype(each), dtype);
 	get(sizes, runs);
@@ -258,9 +268,10 @@ DEVICE_TEST(a_failing_allocation_leaves_nothing_behind)
 	for (long n = 0;; n++) {
 		kz_array *results[6] = {NULL};
 		mem_fail_after(n);
-		kz_status st = kz_segment_reduce(&results[0], array, array, KZ_REDUCE_SUM, NULL, &err);
-		st = st ? st : kz_reduce_by_key(&results[1], &results[2], array, array, KZ_REDUCE_SUM, NULL,
+		kz_status st = kz_segment_reduce(&results[0], array, array, KZ_REDUCE_SUM, NULL,
 			&err);
+		st = st ? st : kz_reduce_by_key(&results[1], &results[2], array, array,
+			KZ_REDUCE_SUM, NULL, &err);
 		st = st ? st : kz_run_length_encode(&results[3], &results[4], array, NULL, &err);
 		st = st ? st : kz_run_length_decode(&results[5], array, array, NULL, &err);
 		bool done = !mem_has_failed();
@@ -285,8 +296,8 @@ SUITE(segmented)
 	int devices = both_shapes_count();
 	tcase_add_tests(suite_add_case(suite, "segments"), devices,
 		segments_of_every_type_are_reduced_as_in_a_loop,
-		sums_of_segments_have_the_same_bits_in_every_form, segments_are_combined_by_an_expression,
-		bad_offsets_are_refused);
+		sums_of_segments_have_the_same_bits_in_every_form,
+		segments_are_combined_by_an_expression, bad_offsets_are_refused);
 	tcase_add_tests(suite_add_case(suite, "runs"), devices,
 		runs_of_every_type_are_found_reduced_and_decoded, bad_lengths_and_keys_are_refused);
 	tcase_add_tests(suite_add_case(suite, "memory"), devices,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Partitions, greatest elements and quantiles of long rows, on every device and by both kernels, against the
- * C library's qsort over host memory. */
+/* Partitions, greatest elements and quantiles of long rows, on every device and by both kernels,
+ * against the C library's qsort over host memory. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -87,11 +87,12 @@ static void check_partition(const struct rows *rows, const int64_t *kth, int64_t
 	ok(kz_array_get(order, indexes, total * 8, &err));
 	for (int64_t r = 0; r < rows->rows; r++) {
 		const struct row row = row_of(rows, r);
-		wrong += partition_mistakes(&row, values + r * rows->n * size, indexes + r * rows->n, kth, count);
+		wrong += partition_mistakes(&row, values + r * rows->n * size,
+			indexes + r * rows->n, kth, count);
 	}
 	ck_assert_msg(wrong == 0, "%s, %lld of %lld, %lld places from %lld on: %lld are wrong",
-		kz_dtype_name(rows->dtype), (long long)rows->rows, (long long)rows->n, (long long)count,
-		(long long)(count ? kth[0] : 0), (long long)wrong);
+		kz_dtype_name(rows->dtype), (long long)rows->rows, (long long)rows->n,
+		(long long)count, (long long)(count ? kth[0] : 0), (long long)wrong);
 	release_arrays(split, order);
 	free(values);
 	free(indexes);
@@ -114,8 +115,8 @@ static void check_topk(const struct rows *rows, int64_t count)
 			|| memcmp(values + i * size, row.host + place * size, (size_t)size) != 0;
 	}
 	ck_assert_msg(wrong == 0, "%s, %lld of %lld, descending %d, the first %lld: %lld are wrong",
-		kz_dtype_name(rows->dtype), (long long)rows->rows, (long long)rows->n, rows->descending,
-		(long long)count, (long long)wrong);
+		kz_dtype_name(rows->dtype), (long long)rows->rows, (long long)rows->n,
+		rows->descending, (long long)count, (long long)wrong);
 	release_arrays(greatest, order);
 	free(values);
 	free(indexes);
@@ -134,9 +135,9 @@ static void check_quantile(const struct rows *rows, double q, kz_quantile_method
 	for (int64_t r = 0; r < rows->rows; r++) {
 		const struct row row = row_of(rows, r);
 		const double want = row.items[row.n - 1].class ? NAN : (double)row.items[place].re;
-		ck_assert_msg(isnan(want) ? isnan(got[r]) : got[r] == want, "%s, row %lld of %lld, q %g: "
-			"got %.17g, expected %.17g", kz_dtype_name(row.dtype), (long long)r, (long long)row.n, q, got[r],
-			want);
+		ck_assert_msg(isnan(want) ? isnan(got[r]) : got[r] == want,
+			"%s, row %lld of %lld, q %g: got %.17g, expected %.17g",
+			kz_dtype_name(row.dtype), (long long)r, (long long)row.n, q, got[r], want);
 	}
 	release_arrays(out, doubles);
 }
@@ -161,7 +162,8 @@ static void check_all(const struct rows *rows)
 	}
 }
 
-/* The content of which a sample says nothing: each 32nd element, from the first on, is of another kind. */
+/* The content of which a sample says nothing: each 32nd element, from the first on, is of another
+ * kind. */
 enum { MISLEADING = CONTENTS };
 
 static void check_rows(kz_dtype dtype, int64_t row_count, int64_t n, int content, int descending)
@@ -182,7 +184,8 @@ static void check_rows(kz_dtype dtype, int64_t row_count, int64_t n, int content
 		}
 		qsort(items, (size_t)n, sizeof(*items), compare_items);
 	}
-	ok(kz_array_from(&rows.array, dev, dtype, KZ_SHAPE(row_count, n), host, total * size, &err));
+	ok(kz_array_from(&rows.array, dev, dtype, KZ_SHAPE(row_count, n), host, total * size,
+		&err));
 	check_all(&rows);
 	kz_array_release(rows.array);
 	free(rows.items);
@@ -212,7 +215,8 @@ static const struct {
 	int64_t rows, n;
 	int content, descending;
 } contents[] = {
-	{KZ_F32, 1, 140000, RANDOM, 0}, {KZ_I32, 2, 40000, SORTED, 0}, {KZ_I32, 1, 40000, REVERSED, 1},
+	{KZ_F32, 1, 140000, RANDOM, 0}, {KZ_I32, 2, 40000, SORTED, 0},
+	{KZ_I32, 1, 40000, REVERSED, 1},
 	{KZ_I32, 3, LONG, EQUAL, 0}, {KZ_F32, 2, 40000, FEW, 0}, {KZ_I32, 1, 150000, SMALL, 1},
 	{KZ_F64, 1, 140000, CLUSTERS, 0}, {KZ_U64, 2, 20000, CLUSTERS, 1},
 	{KZ_F32, 1, 140000, MISLEADING, 0}, {KZ_I64, 2, LONG, MISLEADING, 1},
@@ -328,7 +332,8 @@ DEVICE_TEST(empty_and_0d_arrays_are_split)
 	ok(kz_median(&split, empty, KZ_AXES(1), &err));
 	ck_assert(kz_array_count(split) == 0 && kz_array_ndim(split) == 1);
 	kz_array_release(split);
-	fails(kz_partition(&split, empty, kth, 1, 0, NULL, &err), KZ_RANGE, "place 0 is out of range");
+	fails(kz_partition(&split, empty, kth, 1, 0, NULL, &err), KZ_RANGE,
+		"place 0 is out of range");
 	ok(kz_array_ones(&scalar, dev, KZ_I8, KZ_SHAPE(), &err));
 	ok(kz_partition(&split, scalar, kth, 2, -1, NULL, &err));
 	ck_assert_int_eq(kz_array_ndim(split), 0);
@@ -354,11 +359,13 @@ DEVICE_TEST(a_bad_partition_is_refused)
 	fails(kz_argpartition(&out, array, kth + 2, 1, -1, NULL, &err), KZ_RANGE,
 		"kz_argpartition: place -6 is out of range");
 	fails(kz_partition(&out, array, kth, 1, 2, NULL, &err), KZ_RANGE, "axis 2 is out of range");
-	fails(kz_partition(&out, array, kth, -1, 0, NULL, &err), KZ_INVALID, "expected a list of places, got -1");
+	fails(kz_partition(&out, array, kth, -1, 0, NULL, &err), KZ_INVALID,
+		"expected a list of places, got -1");
 	fails(kz_partition(&out, array, NULL, 1, 0, NULL, &err), KZ_INVALID, "at NULL");
 	fails(kz_partition(&out, points, kth, 1, 0, NULL, &err), KZ_INVALID,
 		"kz_partition: struct point has no order");
-	fails(kz_partition(NULL, array, kth, 1, 1, NULL, &err), KZ_INVALID, "kz_partition: out is NULL");
+	fails(kz_partition(NULL, array, kth, 1, 1, NULL, &err), KZ_INVALID,
+		"kz_partition: out is NULL");
 	fails(kz_argpartition(&out, NULL, kth, 1, 0, NULL, &err), KZ_INVALID, "expected an array");
 	ck_assert_ptr_null(out);
 	options.size = 3;
@@ -430,7 +437,8 @@ DEVICE_TEST(a_selection_is_captured)
 		ok(kz_stream_synchronize(stream, &err));
 		ok(kz_array_get(values, got, sizeof(got), &err));
 		ok(kz_array_get(indexes, at, sizeof(at), &err));
-		ck_assert(got[0] == N - 1 && got[1] == N - 2 && host[at[0]] == N - 1 && host[at[1]] == N - 2);
+		ck_assert(got[0] == N - 1 && got[1] == N - 2 && host[at[0]] == N - 1
+			&& host[at[1]] == N - 2);
 	}
 	release_arrays(array, values, indexes, warm);
 	kz_exec_release(exec);
@@ -443,7 +451,8 @@ SUITE(select)
 	Suite *suite = suite_create("select");
 	const int times = both_shapes_count();
 	tcase_add_tests(suite_add_case(suite, "types"), times * TYPES, every_type_is_selected);
-	tcase_add_tests(suite_add_case(suite, "contents"), times * CASES, every_content_is_selected);
+	tcase_add_tests(suite_add_case(suite, "contents"), times * CASES,
+		every_content_is_selected);
 	tcase_add_tests(suite_add_case(suite, "arrays"), times, short_rows_are_sorted,
 		every_axis_of_a_view_is_split, quantiles_of_long_rows_lie_between,
 		quantiles_of_numbers_far_apart_are_finite,

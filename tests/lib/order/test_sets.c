@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Different elements, sets, greatest elements and quantiles on every device, against loops over host memory. */
+/* Different elements, sets, greatest elements and quantiles on every device, against loops over
+ * host memory. */
 #include "base/common.h"
 
 #include "support/device_test.h"
@@ -53,8 +54,8 @@ static void check_values(kz_array *array, const double *want, int64_t count)
 	double got[2 * MOST];
 	ck_assert_int_eq(download(got, array), count);
 	for (int64_t i = 0; i < count; i++) {
-		ck_assert_msg(compare(&got[i], &want[i]) == 0, "%lld: got %g, expected %g", (long long)i, got[i],
-			want[i]);
+		ck_assert_msg(compare(&got[i], &want[i]) == 0, "%lld: got %g, expected %g",
+			(long long)i, got[i], want[i]);
 	}
 }
 
@@ -109,7 +110,8 @@ DEVICE_TEST(unique_finds_each_element_once)
 
 DEVICE_TEST(unique_of_a_matrix_has_its_shape_in_the_inverse)
 {
-	static const int32_t host[2][3] = {{5, 1, 5}, {1, 1, -2}}, want[2][3] = {{2, 1, 2}, {1, 1, 0}};
+	static const int32_t host[2][3] = {{5, 1, 5}, {1, 1, -2}},
+		want[2][3] = {{2, 1, 2}, {1, 1, 0}};
 	int64_t got[2][3];
 	kz_array *array, *turned, *inverse;
 	ok(kz_array_from(&array, dev, KZ_I32, KZ_SHAPE(2, 3), host, sizeof(host), &err));
@@ -147,7 +149,8 @@ static void check_sets(kz_dtype first, int64_t count, kz_dtype second, int64_t o
 	for (int64_t i = 0; i < others; i++) {
 		b[i] = 2 * b[i] - 10;
 	}
-	kz_array *x = support_array_of(dev, first, a, count), *y = support_array_of(dev, second, b, others), *got;
+	kz_array *x = support_array_of(dev, first, a, count),
+		*y = support_array_of(dev, second, b, others), *got;
 	for (int invert = 0; invert < 2; invert++) {
 		ok(kz_isin(&got, x, y, invert, NULL, &err));
 		ck_assert_uint_eq(kz_array_dtype(got), KZ_BOOL);
@@ -202,7 +205,8 @@ DEVICE_TEST(the_greatest_and_the_least_are_found)
 			ck_assert_int_eq(download(values, got), count);
 			ok(kz_array_get(places, indexes, 8 * count, &err));
 			for (int64_t i = 0; i < count; i++) {
-				ck_assert_int_eq(compare(&values[i], &want[largest ? 32 - i : i]), 0);
+				ck_assert_int_eq(compare(&values[i], &want[largest ? 32 - i : i]),
+					0);
 				ck_assert_int_eq(compare(&values[i], &host[indexes[i]]), 0);
 			}
 			release_arrays(got, places);
@@ -248,7 +252,8 @@ DEVICE_TEST(quantiles_lie_between_sorted_elements)
 		double host[33], got;
 		int64_t count = counts[k % countof(counts)];
 		double q = qs[k / countof(counts) % countof(qs)];
-		kz_quantile_method method = (kz_quantile_method)(k / (countof(counts) * countof(qs)));
+		kz_quantile_method method =
+			(kz_quantile_method)(k / (countof(counts) * countof(qs)));
 		fill(host, count, 0);
 		kz_array *array = support_array_of(dev, k % 2 ? KZ_F64 : KZ_I32, host, count), *out;
 		ok(kz_quantile(&out, array, q, KZ_ALL_AXES, method, NULL, &err));
@@ -287,21 +292,24 @@ DEVICE_TEST(wrong_arguments_are_refused)
 	ok(kz_array_from(&complex, dev, KZ_C64, KZ_SHAPE(1), parts, 8, &err));
 	ok(kz_array_zeros(&matrix, dev, KZ_F32, KZ_SHAPE(2, 3, 4), &err));
 	options.size = 1;
-	fails(kz_unique(&out, NULL, NULL, NULL, array, &options, &err), KZ_INVALID, "kz_set_options");
+	fails(kz_unique(&out, NULL, NULL, NULL, array, &options, &err), KZ_INVALID,
+		"kz_set_options");
 	fails(kz_unique(&out, NULL, NULL, NULL, NULL, NULL, &err), KZ_INVALID, "NULL");
 	fails(kz_isin(NULL, array, array, 0, NULL, &err), KZ_INVALID, "out");
 	fails(kz_isin(&out, array, NULL, 0, NULL, &err), KZ_INVALID, "NULL");
 	fails(kz_topk(&out, NULL, array, 7, 0, 1, NULL, &err), KZ_RANGE, "0 to 6");
 	fails(kz_topk(&out, NULL, array, -1, 0, 1, NULL, &err), KZ_RANGE, "-1");
 	fails(kz_topk(&out, NULL, array, 1, 1, 1, NULL, &err), KZ_RANGE, "axis 1");
-	fails(kz_quantile(&out, array, 1.01, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err), KZ_RANGE, "1.01");
-	fails(kz_quantile(&out, array, NAN, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err), KZ_RANGE, "nan");
-	fails(kz_quantile(&out, array, 1, KZ_AXES(0), (kz_quantile_method)5, NULL, &err), KZ_INVALID,
-		"5 is not a kz_quantile_method");
+	fails(kz_quantile(&out, array, 1.01, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err), KZ_RANGE,
+		"1.01");
+	fails(kz_quantile(&out, array, NAN, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err), KZ_RANGE,
+		"nan");
+	fails(kz_quantile(&out, array, 1, KZ_AXES(0), (kz_quantile_method)5, NULL, &err),
+		KZ_INVALID, "5 is not a kz_quantile_method");
 	fails(kz_quantile(&out, complex, 1, KZ_AXES(0), KZ_QUANTILE_LINEAR, NULL, &err), KZ_INVALID,
 		"complex64");
-	fails(kz_quantile(&out, matrix, 1, KZ_AXES(0, 1), KZ_QUANTILE_LINEAR, NULL, &err), KZ_INVALID,
-		"one axis");
+	fails(kz_quantile(&out, matrix, 1, KZ_AXES(0, 1), KZ_QUANTILE_LINEAR, NULL, &err),
+		KZ_INVALID, "one axis");
 	ck_assert_ptr_null(out);
 	release_arrays(array, complex, matrix);
 }

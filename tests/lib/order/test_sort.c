@@ -12,7 +12,8 @@
 #include <string.h>
 
 /* sort, argsort and sort_by_key of rows of one array are what the reference says. */
-static void check_rows(kz_dtype dtype, int64_t rows, int64_t n, enum content content, int descending)
+static void check_rows(kz_dtype dtype, int64_t rows, int64_t n, enum content content,
+	int descending)
 {
 	const int64_t size = kz_dtype_size(dtype), count = rows * n;
 	unsigned char *host = malloc((size_t)(count * size) + 1);
@@ -48,12 +49,15 @@ static void check_rows(kz_dtype dtype, int64_t rows, int64_t n, enum content con
 			qsort(items, (size_t)n, sizeof(*items), compare_items);
 			for (int64_t i = 0; i < n; i++) {
 				const int64_t to = row * n + i, from = row * n + items[i].place;
-				wrong += memcmp(got + to * size, host + from * size, (size_t)size) != 0
-					|| order[to] != items[i].place || got_labels[to] != labels[from];
+				wrong += memcmp(got + to * size, host + from * size, (size_t)size)
+					!= 0
+					|| order[to] != items[i].place
+					|| got_labels[to] != labels[from];
 			}
 		}
 	}
-	ck_assert_msg(wrong == 0, "%s, %lld rows of %lld, content %d, descending %d: %lld are wrong",
+	ck_assert_msg(wrong == 0,
+		"%s, %lld rows of %lld, content %d, descending %d: %lld are wrong",
 		kz_dtype_name(dtype), (long long)rows, (long long)n, content, descending,
 		(long long)wrong);
 	release_arrays(array, sorted, indexes, values, keys, moved);
@@ -95,8 +99,8 @@ DEVICE_TEST(every_content_is_sorted)
 	}
 }
 
-/* From two tiles on passes are launches; from 262144 on a serial device moves keys to buckets first, where
- * clusters that its sample cannot tell apart are the hard case. */
+/* From two tiles on passes are launches; from 262144 on a serial device moves keys to buckets
+ * first, where clusters that its sample cannot tell apart are the hard case. */
 static const struct {
 	kz_dtype dtype;
 	int64_t rows, n;
@@ -105,8 +109,10 @@ static const struct {
 } long_rows[] = {
 	{KZ_U32, 1, 100000, RANDOM, 0}, {KZ_U32, 2, 65537, FEW, 1}, {KZ_U32, 1, 70001, EQUAL, 0},
 	{KZ_I16, 1, 66000, SORTED, 1}, {KZ_C64, 1, 66000, SMALL, 0}, {KZ_F64, 1, 300001, RANDOM, 0},
-	{KZ_F64, 1, 300000, CLUSTERS, 1}, {KZ_F64, 2, 262144, FEW, 0}, {KZ_I32, 2, 262144, RANDOM, 1},
-	{KZ_I32, 1, 300000, EQUAL, 0}, {KZ_F32, 1, 300001, RANDOM, 1}, {KZ_U64, 2, 262145, SMALL, 1},
+	{KZ_F64, 1, 300000, CLUSTERS, 1}, {KZ_F64, 2, 262144, FEW, 0},
+	{KZ_I32, 2, 262144, RANDOM, 1},
+	{KZ_I32, 1, 300000, EQUAL, 0}, {KZ_F32, 1, 300001, RANDOM, 1},
+	{KZ_U64, 2, 262145, SMALL, 1},
 	{KZ_I64, 1, 600001, CLUSTERS, 0},
 };
 enum { LONG_ROWS = countof(long_rows) };
@@ -146,7 +152,8 @@ DEVICE_TEST(every_axis_of_every_view_is_sorted)
 			want[(A - 1 - i / (B * C)) * B * C + i % (B * C)] = host[i];
 		}
 		for (int64_t i = 0; i < N; i++) {
-			int64_t k = i / step % n; /* insertion of an element behind those before it */
+			int64_t k = i / step % n; /* insertion of an element behind those before
+			                             it */
 			double value = want[i];
 			int64_t at = i;
 			for (; k > 0 && want[at - step] > value; k--, at -= step) {
@@ -155,7 +162,8 @@ DEVICE_TEST(every_axis_of_every_view_is_sorted)
 			want[at] = value;
 		}
 		ok(kz_array_from(&array, dev, KZ_F64, KZ_SHAPE(A, B, C), host, sizeof(host), &err));
-		ok(kz_array_view(&view, array, KZ_SHAPE(A, B, C), strides, 8 * (A - 1) * B * C, &err));
+		ok(kz_array_view(&view, array, KZ_SHAPE(A, B, C), strides, 8 * (A - 1) * B * C,
+			&err));
 		ok(kz_sort(&sorted, view, axis, NULL, &err));
 		ok(kz_argsort(&order, view, axis, NULL, &err));
 		ok(kz_array_take_along_axis(&taken, view, order, axis, KZ_INDEX_CHECK, &err));
@@ -215,7 +223,8 @@ DEVICE_TEST(values_of_every_size_follow_their_keys)
 		ck_assert_uint_eq(kz_array_dtype(sorted), dtype);
 		ok(kz_array_get(sorted, got, N * size, &err));
 		for (int i = 0; i < N; i++) {
-			ck_assert_mem_eq(got + (keys[i] + N / 2) * size, host + i * size, (size_t)size);
+			ck_assert_mem_eq(got + (keys[i] + N / 2) * size, host + i * size,
+				(size_t)size);
 		}
 		release_arrays(a, values, sorted);
 	}
@@ -256,13 +265,16 @@ DEVICE_TEST(a_bad_sort_is_refused)
 	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
 	ok(kz_array_ones(&other, dev, KZ_F32, KZ_SHAPE(5, 1), &err));
 	ok(kz_array_zeros(&points, dev, point, KZ_SHAPE(5), &err));
-	fails(kz_sort(&out, array, 1, NULL, &err), KZ_RANGE, "axis 1 is out of range for shape (5,)");
+	fails(kz_sort(&out, array, 1, NULL, &err), KZ_RANGE,
+		"axis 1 is out of range for shape (5,)");
 	fails(kz_argsort(&out, array, -2, NULL, &err), KZ_RANGE, "axis -2 is out of range");
-	fails(kz_sort(&out, points, 0, NULL, &err), KZ_INVALID, "kz_sort: struct point has no order");
+	fails(kz_sort(&out, points, 0, NULL, &err), KZ_INVALID,
+		"kz_sort: struct point has no order");
 	fails(kz_argsort(&out, NULL, 0, NULL, &err), KZ_INVALID, "expected an array");
 	fails(kz_sort(NULL, array, 0, NULL, &err), KZ_INVALID, "kz_sort: out is NULL");
 	fails(kz_sort_by_key(NULL, NULL, array, array, 0, NULL, &err), KZ_INVALID, "out is NULL");
-	fails(kz_sort_by_key(NULL, &out, array, NULL, 0, NULL, &err), KZ_INVALID, "expected an array");
+	fails(kz_sort_by_key(NULL, &out, array, NULL, 0, NULL, &err), KZ_INVALID,
+		"expected an array");
 	fails(kz_sort_by_key(NULL, &out, array, other, 0, NULL, &err), KZ_INVALID,
 		"sort_by_key: expected values of shape (5,), got (5, 1)");
 	ck_assert_ptr_null(out);
@@ -343,7 +355,8 @@ static const char point_text[] = "struct point { int x, label; float weight; };"
 static void check_points(int64_t rows, int64_t n, int descending)
 {
 	const int64_t count = rows * n, size = sizeof(struct point);
-	struct point *host = malloc((size_t)(count * size) + 1), *got = malloc((size_t)(count * size) + 1);
+	struct point *host = malloc((size_t)(count * size) + 1),
+		*got = malloc((size_t)(count * size) + 1);
 	int64_t *order = malloc((size_t)count * 8 + 1);
 	kz_sort_options options = KZ_SORT_OPTIONS_INIT;
 	kz_array *array, *sorted, *indexes;
@@ -351,7 +364,8 @@ static void check_points(int64_t rows, int64_t n, int descending)
 	uint64_t state = (uint64_t)count;
 	int64_t wrong = 0;
 	for (int64_t i = 0; i < count; i++) {
-		host[i] = (struct point){(int32_t)(next_bits(&state) % 50) - 25, (int32_t)(i % n), 0.5f};
+		host[i] = (struct point){(int32_t)(next_bits(&state) % 50) - 25, (int32_t)(i % n),
+			0.5f};
 	}
 	options.preamble = point_text;
 	options.descending = descending;
@@ -403,8 +417,8 @@ DEVICE_TEST(every_type_is_compared)
 		ok(kz_array_from(&floats, dev, KZ_F32, KZ_SHAPE(10, 10), host, sizeof(host), &err));
 		ok(kz_array_astype(&array, floats, dtype, &err));
 		ok(kz_sort(&want, array, 0, NULL, &err));
-		ok(kz_sort_compare(&got, array, less[dtype] ? less[dtype] : "a < b // as usual", 0, NULL,
-			&err));
+		ok(kz_sort_compare(&got, array, less[dtype] ? less[dtype] : "a < b // as usual", 0,
+			NULL, &err));
 		ok(kz_equal(&same, want, got, &err));
 		ok(kz_all(&all, same, KZ_ALL_AXES, &err));
 		ok(kz_array_get(all, &equal, 1, &err));
@@ -421,11 +435,15 @@ DEVICE_TEST(a_bad_comparison_is_refused)
 	ok(kz_dtype_register(&dtype, "struct point", 12, &err));
 	ok(kz_array_ones(&array, dev, KZ_F32, KZ_SHAPE(5), &err));
 	ok(kz_array_zeros(&points, dev, dtype, KZ_SHAPE(5), &err));
-	fails(kz_sort_compare(&out, array, "a <\n c", 0, NULL, &err), KZ_COMPILE, "\"c\" is undefined");
-	fails(kz_sort_compare(&out, array, "a < b", 1, NULL, &err), KZ_RANGE, "axis 1 is out of range");
-	fails(kz_sort_compare(&out, array, NULL, 0, NULL, &err), KZ_INVALID, "expected a comparison");
+	fails(kz_sort_compare(&out, array, "a <\n c", 0, NULL, &err), KZ_COMPILE,
+		"\"c\" is undefined");
+	fails(kz_sort_compare(&out, array, "a < b", 1, NULL, &err), KZ_RANGE,
+		"axis 1 is out of range");
+	fails(kz_sort_compare(&out, array, NULL, 0, NULL, &err), KZ_INVALID,
+		"expected a comparison");
 	fails(kz_sort_compare(NULL, array, "a < b", 0, NULL, &err), KZ_INVALID, "out is NULL");
-	fails(kz_argsort_compare(&out, NULL, "a < b", 0, NULL, &err), KZ_INVALID, "expected an array");
+	fails(kz_argsort_compare(&out, NULL, "a < b", 0, NULL, &err), KZ_INVALID,
+		"expected an array");
 	options.preamble = "struct point { int x; };";
 	fails(kz_sort_compare(&out, points, "a.x < b.x", 0, &options, &err), KZ_COMPILE,
 		"registered with 12 bytes");
@@ -436,7 +454,8 @@ DEVICE_TEST(a_bad_comparison_is_refused)
 	ck_assert_str_eq(err.file, "sort: comparison");
 	ck_assert_int_eq(err.line, 2);
 	kz_error_clear(&err);
-	fails(kz_sort_compare(&out, array, "a < b; }", 0, NULL, &err), KZ_COMPILE, "this '}' has no");
+	fails(kz_sort_compare(&out, array, "a < b; }", 0, NULL, &err), KZ_COMPILE,
+		"this '}' has no");
 	release_arrays(array, points);
 }
 

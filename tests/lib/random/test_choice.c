@@ -37,7 +37,8 @@ static void check_counts(const int64_t *counts, const double *probabilities, int
 		ck_assert(want > 0 || counts[i] == 0);
 		square += want > 0 ? (counts[i] - want) * (counts[i] - want) / want : 0;
 	}
-	const double k = n - 1, cube = 1 - 2 / (9 * k) + 4.75 * sqrt(2 / (9 * k)); /* Wilson, Hilferty */
+	/* Wilson, Hilferty */
+	const double k = n - 1, cube = 1 - 2 / (9 * k) + 4.75 * sqrt(2 / (9 * k));
 	ck_assert_msg(square < k * cube * cube * cube, "chi-square %g of %d", square, n);
 }
 
@@ -66,9 +67,10 @@ CHOICE_TEST(a_permutation_has_each_number_once)
 
 CHOICE_TEST(every_order_is_as_likely)
 {
-	static const double even[24] = {1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.,
-		1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.,
-		1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.};
+	static const double even[24] = {1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.,
+		1 / 24.,
+		1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.,
+		1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24., 1 / 24.};
 	int64_t counts[24] = {0}, got[4];
 	const int runs = support_how_many(2000, 300, 250);
 	for (int run = 0; run < runs; run++) {
@@ -185,14 +187,16 @@ CHOICE_TEST(a_bad_choice_is_refused)
 	fails(kz_random_shuffle(NULL, rng, NULL, &err), KZ_INVALID, "expected an array");
 	fails(kz_random_choice(&out, rng, 3, 4, 0, NULL, NULL, &err), KZ_INVALID,
 		"cannot choose 4 of 3 without replacement");
-	fails(kz_random_choice(&out, rng, 0, 1, 1, NULL, NULL, &err), KZ_INVALID, "cannot choose 1 of 0");
+	fails(kz_random_choice(&out, rng, 0, 1, 1, NULL, NULL, &err), KZ_INVALID,
+		"cannot choose 1 of 0");
 	fails(kz_random_choice(&out, rng, 3, 2, 0, some, NULL, &err), KZ_INVALID,
 		"expected at most as many choices as weights above 0, got 2 choices and 1 weights");
 	fails(kz_random_choice(&out, rng, 3, 1, 1, bad, NULL, &err), KZ_INVALID, "at least 0");
 	fails(kz_random_choice(&out, rng, 3, 1, 1, wide, NULL, &err), KZ_INVALID, "finite sum");
 	fails(kz_random_choice(&out, rng, 4, 1, 1, some, NULL, &err), KZ_INVALID,
 		"expected 4 real numbers as weights, got float32 of shape (3,)");
-	fails(kz_random_choice(&out, rng, 3, 1, 1, complex, NULL, &err), KZ_INVALID, "got complex64");
+	fails(kz_random_choice(&out, rng, 3, 1, 1, complex, NULL, &err), KZ_INVALID,
+		"got complex64");
 	ck_assert_ptr_null(out);
 	release_arrays(some, bad, wide, scalar, complex);
 }

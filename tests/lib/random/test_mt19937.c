@@ -195,11 +195,12 @@ START_TEST(torch_draws_the_same_few_normal_numbers)
 }
 END_TEST
 
-/* manual_seed(7); randn(17), rand(2): the last sixteen are drawn again.  PyTorch computes float32 with
- * logarithms and sines of its own. */
+/* manual_seed(7); randn(17), rand(2): the last sixteen are drawn again.  PyTorch computes float32
+ * with logarithms and sines of its own. */
 START_TEST(torch_draws_the_same_many_normal_numbers)
 {
-	static const float want[] = {-0x1.a3e8acp-1f, -0x1.4c5b32p-2f, 0x1.ed2676p+0f, -0x1.51ee98p-2f,
+	static const float want[] = {-0x1.a3e8acp-1f, -0x1.4c5b32p-2f, 0x1.ed2676p+0f,
+		-0x1.51ee98p-2f,
 		0x1.966a5cp-3f, 0x1.906bd4p-1f, 0x1.0a02f6p+0f, -0x1.72f312p-1f, -0x1.b2a426p-1f,
 		-0x1.b904fap-3f, -0x1.d0d398p+0f, -0x1.61871cp-2f, -0x1.07de82p+1f, 0x1.5923bap-1f,
 		-0x1.52c6cap+0f, -0x1.5c19d2p+0f, -0x1.bbc05p-1f};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers on every device, against Philox4x32-10 in plain C, which the known-answer vectors of
- * the Random123 distribution check, and against the distributions themselves.  tests/numeric/check_random
- * has more numbers and more of these.
+ * Random numbers on every device, against Philox4x32-10 in plain C, which the known-answer vectors
+ * of the Random123 distribution check, and against the distributions themselves.
+ * tests/numeric/check_random has more numbers and more of these.
  */
 #include "base/common.h"
 
@@ -91,7 +91,8 @@ DEVICE_TEST(the_generator_gives_the_known_answers)
 	static const char source[] = "#include <kudzu/random.cuh>\n"
 		"extern \"C\" __global__ void answer(const unsigned *in, unsigned *out)\n"
 		"{\n"
-		"	kz_bits c = kz_philox(kz_bits{{in[0], in[1], in[2], in[3]}}, in[4], in[5]);\n"
+		"	kz_bits c = kz_philox(kz_bits{{in[0], in[1], in[2], in[3]}}, in[4], "
+		"in[5]);\n"
 		"	for (int i = 0; i < 4; i++) {\n		out[i] = c.at[i];\n	}\n}\n";
 	kz_module *module;
 	kz_kernel *kernel;
@@ -211,8 +212,13 @@ DEVICE_TEST(normal_numbers_are_pairs_of_box_and_muller)
 			double want = box_muller((word_at(seed, offset, first) + 1.0) / 0x1p32,
 				word_at(seed, offset, first + 1) / 0x1p32, i & 1);
 			ck_assert_double_eq_tol(singles[i], want, 4e-6);
-			want = exp(1 + 0.5 * box_muller(((double)(pair_at(seed, offset, first) >> 11) + 1)
-				/ 0x1p53, (double)(pair_at(seed, offset, first + 1) >> 11) / 0x1p53, i & 1));
+			want =
+				exp(1
+					+ 0.5
+					* box_muller(((double)(pair_at(seed, offset, first) >> 11)
+						+ 1)
+				/ 0x1p53, (double)(pair_at(seed, offset, first + 1) >> 11) / 0x1p53,
+				i & 1));
 			ck_assert_double_eq_tol(doubles[i] / want, 1, 1e-13);
 		}
 		release_arrays(x, y);
@@ -248,7 +254,8 @@ static int64_t integer_at(uint64_t seed, uint64_t offset, int64_t i, int64_t low
 {
 	wide product = (wide)pair_at(seed, offset, i) * range;
 	for (uint32_t n = 1; (uint64_t)product < (uint64_t)(((wide)1 << 64) % range); n += 2) {
-		product = (wide)pair_of(seed, offset + (uint64_t)i / 2, n + (uint32_t)(i % 2), 0) * range;
+		product = (wide)pair_of(seed, offset + (uint64_t)i / 2, n + (uint32_t)(i % 2), 0)
+			* range;
 	}
 	return (int64_t)((uint64_t)low + (uint64_t)(product >> 64));
 }
@@ -267,7 +274,8 @@ DEVICE_TEST(integers_fill_their_range)
 		ck_assert_uint_eq(kz_array_dtype(x), KZ_I64);
 		ok(kz_array_get(x, got, sizeof(got), &err));
 		for (int i = 0; i < MANY; i++) {
-			ck_assert_int_eq(got[i], integer_at(99, 1, i, low, (uint64_t)high - (uint64_t)low));
+			ck_assert_int_eq(got[i],
+				integer_at(99, 1, i, low, (uint64_t)high - (uint64_t)low));
 			ck_assert(got[i] >= low && got[i] < high);
 		}
 		kz_array_release(x);
@@ -278,7 +286,8 @@ DEVICE_TEST(integers_fill_their_range)
 /* Probabilities of 0, 1, ...: of successes in trials, or of events. */
 static double binomial_mass(int k, double n, double p)
 {
-	return exp(lgamma(n + 1) - lgamma(k + 1.0) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p));
+	return exp(lgamma(n + 1) - lgamma(k + 1.0) - lgamma(n - k + 1) + k * log(p)
+		+ (n - k) * log1p(-p));
 }
 
 static double poisson_mass(int k, double mean)
@@ -324,21 +333,23 @@ DEVICE_TEST(counts_have_their_probabilities)
 		int freedom;
 		kz_array *x;
 		begin(3, 0);
-		ok(kz_random_draw(&x, rng, counted[c].distribution, KZ_I32, KZ_SHAPE(DRAWN), counted[c].a,
-			counted[c].b, NULL, &err));
+		ok(kz_random_draw(&x, rng, counted[c].distribution, KZ_I32, KZ_SHAPE(DRAWN),
+			counted[c].a, counted[c].b, NULL, &err));
 		ok(kz_array_get(x, got, sizeof(got), &err));
 		for (int i = 0; i < DRAWN; i++) {
 			ck_assert(got[i] >= 0 && got[i] < BINS);
 			found[got[i]]++;
 		}
 		for (int k = 0; k < BINS; k++) {
-			mass[k] = counted[c].distribution == KZ_RANDOM_POISSON ? poisson_mass(k, counted[c].a)
-				: k <= counted[c].a ? binomial_mass(k, counted[c].a, counted[c].b) : 0;
+			mass[k] = counted[c].distribution == KZ_RANDOM_POISSON
+				? poisson_mass(k, counted[c].a)
+				: k <= counted[c].a ? binomial_mass(k, counted[c].a, counted[c].b)
+				: 0;
 		}
 		/* Six standard deviations of chi-square. */
 		double sum = chi_square(found, mass, &freedom);
-		ck_assert_msg(sum < freedom + 6 * sqrt(2.0 * freedom) + 6, "case %zu: %g for %d", c, sum,
-			freedom);
+		ck_assert_msg(sum < freedom + 6 * sqrt(2.0 * freedom) + 6, "case %zu: %g for %d", c,
+			sum, freedom);
 		kz_array_release(x);
 	}
 	end();
@@ -365,8 +376,8 @@ DEVICE_TEST(moments_are_those_of_the_distributions)
 		double sum = 0, squares = 0;
 		kz_array *x;
 		begin(17, 0);
-		ok(kz_random_draw(&x, rng, moments[m].distribution, KZ_F64, KZ_SHAPE(DRAWN), moments[m].a,
-			moments[m].b, NULL, &err));
+		ok(kz_random_draw(&x, rng, moments[m].distribution, KZ_F64, KZ_SHAPE(DRAWN),
+			moments[m].a, moments[m].b, NULL, &err));
 		ok(kz_array_get(x, got, sizeof(got), &err));
 		for (int i = 0; i < DRAWN; i++) {
 			sum += got[i] - moments[m].mean;
@@ -388,10 +399,13 @@ DEVICE_TEST(edges_of_parameters_are_exact)
 		kz_distribution distribution;
 		double a, b, want;
 	} edges[] = {
-		{KZ_RANDOM_NORMAL, 2, 0, 2}, {KZ_RANDOM_UNIFORM, 4, 4, 4}, {KZ_RANDOM_EXPONENTIAL, 0, 0, 0},
-		{KZ_RANDOM_GAMMA, 0, 3, 0}, {KZ_RANDOM_GAMMA, 3, 0, 0}, {KZ_RANDOM_POISSON, 0, 0, 0},
+		{KZ_RANDOM_NORMAL, 2, 0, 2}, {KZ_RANDOM_UNIFORM, 4, 4, 4},
+		{KZ_RANDOM_EXPONENTIAL, 0, 0, 0},
+		{KZ_RANDOM_GAMMA, 0, 3, 0}, {KZ_RANDOM_GAMMA, 3, 0, 0},
+		{KZ_RANDOM_POISSON, 0, 0, 0},
 		{KZ_RANDOM_BINOMIAL, 0, 0.5, 0}, {KZ_RANDOM_BINOMIAL, 50, 0, 0},
-		{KZ_RANDOM_BINOMIAL, 50, 1, 50}, {KZ_RANDOM_BERNOULLI, 0, 0, 0}, {KZ_RANDOM_BERNOULLI, 1, 0, 1},
+		{KZ_RANDOM_BINOMIAL, 50, 1, 50}, {KZ_RANDOM_BERNOULLI, 0, 0, 0},
+		{KZ_RANDOM_BERNOULLI, 1, 0, 1},
 	};
 	float got[37];
 	for (size_t e = 0; e < countof(edges); e++) {
@@ -401,7 +415,8 @@ DEVICE_TEST(edges_of_parameters_are_exact)
 			edges[e].b, NULL, &err));
 		ok(kz_array_get(x, got, sizeof(got), &err));
 		for (int i = 0; i < 37; i++) {
-			ck_assert_msg(got[i] == (float)edges[e].want, "edge %zu: %g", e, (double)got[i]);
+			ck_assert_msg(got[i] == (float)edges[e].want, "edge %zu: %g", e,
+				(double)got[i]);
 		}
 		kz_array_release(x);
 	}
@@ -429,7 +444,8 @@ DEVICE_TEST(numbers_go_into_any_array)
 		ok(kz_array_view(&view, y, KZ_SHAPE(4, 3), places[i].strides, places[i].at, &err));
 		options.into = view;
 		begin(8, 5);
-		ok(kz_random_draw(&z, rng, KZ_RANDOM_UNIFORM, 0, KZ_SHAPE(4, 3), 0, 1, &options, &err));
+		ok(kz_random_draw(&z, rng, KZ_RANDOM_UNIFORM, 0, KZ_SHAPE(4, 3), 0, 1, &options,
+			&err));
 		ck_assert_ptr_eq(z, view);
 		ok(kz_array_get(z, got, sizeof(got), &err));
 		ck_assert_mem_eq(got, row_major, sizeof(got));
@@ -513,8 +529,8 @@ DEVICE_TEST(kernels_draw_the_numbers_of_arrays)
 		kz_array *x, *y;
 		ok((int)parts[p].distribution < 0
 			? kz_random_integers(&x, rng, 0, KZ_SHAPE(4), -7, 900, NULL, &err)
-			: kz_random_draw(&x, rng, parts[p].distribution, parts[p].dtype, KZ_SHAPE(parts[p].count),
-				parts[p].a, parts[p].b, NULL, &err));
+			: kz_random_draw(&x, rng, parts[p].distribution, parts[p].dtype,
+				KZ_SHAPE(parts[p].count), parts[p].a, parts[p].b, NULL, &err));
 		ok(kz_array_astype(&y, x, KZ_F64, &err));
 		ok(kz_array_get(y, got, 8 * parts[p].count, &err));
 		ck_assert_mem_eq(got, drawn + parts[p].first, 8 * (size_t)parts[p].count);
@@ -556,9 +572,11 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 		"normal: expected a finite number of at least 0 as the standard deviation, got -1");
 	fails(kz_random_normal(&x, rng, 0, two, NAN, 1, &err), KZ_INVALID,
 		"normal: expected a finite number as the mean, got nan");
-	fails(kz_random_beta(&x, rng, 0, two, 0, 1, &err), KZ_INVALID, "above 0 as the alpha, got 0");
+	fails(kz_random_beta(&x, rng, 0, two, 0, 1, &err), KZ_INVALID,
+		"above 0 as the alpha, got 0");
 	fails(kz_random_binomial(&x, rng, 0, two, 2.5, 1, &err), KZ_INVALID,
-		"binomial: expected a whole number from 0 to 2^53 as the number of trials, got 2.5");
+		"binomial: expected a whole number from 0 to 2^53 as the number of trials, "
+		"got 2.5");
 	fails(kz_random_bernoulli(&x, rng, 0, two, 1.5, &err), KZ_INVALID,
 		"bernoulli: expected a number from 0 to 1 as the probability, got 1.5");
 	fails(kz_random_draw(&x, rng, (kz_distribution)99, 0, two, 0, 1, NULL, &err), KZ_INVALID,
@@ -575,8 +593,8 @@ DEVICE_TEST(what_does_not_fit_is_refused)
 	options.into = y;
 	fails(kz_random_draw(&x, rng, KZ_RANDOM_UNIFORM, 0, two, 0, 1, &options, &err), KZ_INVALID,
 		"uniform: shape (2, 3) does not fit into (3, 2)");
-	fails(kz_random_integers(&x, rng, 0, KZ_SHAPE(3, 2), 0, 5, &(kz_op_options){.size = 1}, &err),
-		KZ_INVALID, "kz_op_options has size 1");
+	fails(kz_random_integers(&x, rng, 0, KZ_SHAPE(3, 2), 0, 5, &(kz_op_options){.size = 1},
+		&err), KZ_INVALID, "kz_op_options has size 1");
 	ck_assert_uint_eq(kz_random_offset(rng), 0);
 	ok(kz_random_seek(rng, UINT64_MAX - 1, &err));
 	fails(kz_random_uniform(&x, rng, 0, KZ_SHAPE(9), 0, 1, &err), KZ_RANGE,
@@ -593,12 +611,14 @@ DEVICE_TEST(a_released_generator_is_refused)
 	begin(1, 0);
 	kz_random_release(rng);
 	fails(kz_random_uniform(&x, rng, 0, KZ_SHAPE(9), 0, 1, &err), KZ_INVALID,
-		"expected a random number generator, got a random number generator that was released");
+		"expected a random number generator, got a random number generator that was "
+		"released");
 	fails(kz_random_seek(rng, 1, &err), KZ_INVALID, "that was released");
 	ck_assert_uint_eq(kz_random_offset(rng), 0);
 	kz_random_release(rng);
 	rng = NULL;
-	fails(kz_random_create(&other, NULL, 1, 0, &err), KZ_INVALID, "expected a device, got NULL");
+	fails(kz_random_create(&other, NULL, 1, 0, &err), KZ_INVALID,
+		"expected a device, got NULL");
 	fails(kz_random_create(NULL, dev, 1, 0, &err), KZ_INVALID, "kz_random_create: out is NULL");
 }
 
@@ -631,11 +651,12 @@ SUITE(random)
 	int devices = both_shapes_count();
 	tcase_add_tests(tcase, devices, the_generator_gives_the_known_answers,
 		uniform_numbers_are_the_upper_bits, numbers_of_a_huge_range_are_finite,
-		normal_numbers_are_pairs_of_box_and_muller, exponential_numbers_and_truths_come_from_the_unit, integers_fill_their_range,
+		normal_numbers_are_pairs_of_box_and_muller,
+		exponential_numbers_and_truths_come_from_the_unit, integers_fill_their_range,
 		counts_have_their_probabilities, moments_are_those_of_the_distributions,
 		edges_of_parameters_are_exact, numbers_go_into_any_array,
 		halves_and_complex_numbers_are_drawn_as_floats, kernels_draw_the_numbers_of_arrays,
-		one_kernel_serves_all_sizes, what_does_not_fit_is_refused, a_released_generator_is_refused,
-		a_failing_allocation_leaves_nothing_behind);
+		one_kernel_serves_all_sizes, what_does_not_fit_is_refused,
+		a_released_generator_is_refused, a_failing_allocation_leaves_nothing_behind);
 	return suite;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The networks of the samples 15_red_neuronal and 16_iris in double, against the same rules in loops
- * over host memory, and against what PyTorch and numpy printed.
+ * The networks of the samples 15_red_neuronal and 16_iris in double, against the same rules in
+ * loops over host memory, and against what PyTorch and numpy printed.
  */
 #include "base/common.h"
 
@@ -143,7 +143,8 @@ static void make_network(double host_w[LAYERS][MOST * MOST], double host_b[LAYER
 		for (int o = 0; o < out; o++) {
 			host_b[l][o] = kz_mt19937_double(&rng);
 		}
-		ok(kz_array_from(&W[l], dev, KZ_F64, KZ_SHAPE(out, in), host_w[l], 8 * in * out, &err));
+		ok(kz_array_from(&W[l], dev, KZ_F64, KZ_SHAPE(out, in), host_w[l], 8 * in * out,
+			&err));
 		ok(kz_array_from(&B[l], dev, KZ_F64, KZ_SHAPE(out, 1), host_b[l], 8 * out, &err));
 		ok(kz_array_zeros(&Z[l + 1], dev, KZ_F64, KZ_SHAPE(out, ROWS), &err));
 		ok(kz_array_zeros(&D[l], dev, KZ_F64, KZ_SHAPE(out, ROWS), &err));
@@ -238,7 +239,8 @@ static void check_close(kz_array *array, const double *want, int64_t count)
 	}
 }
 
-/* The errors are those of the class in numpy after numpy.random.seed(0), at iterations 1, 2 and 50. */
+/* The errors are those of the class in numpy after numpy.random.seed(0), at iterations 1, 2 and
+ * 50. */
 DEVICE_TEST(the_literal_network_is_that_of_the_seed)
 {
 	static double host_w[LAYERS][MOST * MOST], host_b[LAYERS][MOST], kinds[ROWS], error[50];
@@ -271,8 +273,8 @@ DEVICE_TEST(activations_have_their_values_and_derivatives)
 {
 	static const double z[] = {-1e4, -711, -3, -1e-8, 0, 0.5, 2, 40, 711, 1e4};
 	enum { COUNT = sizeof(z) / sizeof(z[0]) };
-	static const char *const texts[] = {"sigmoid(x)", "tanh(x)", "sigmoid(x) * (1 - sigmoid(x))",
-		"1 - tanh(x)**2"};
+	static const char *const texts[] = {"sigmoid(x)", "tanh(x)",
+		"sigmoid(x) * (1 - sigmoid(x))", "1 - tanh(x)**2"};
 	for (int i = 0; i < 8; i++) {
 		double got[COUNT];
 		kz_array *doubles, *x, *y, *out;

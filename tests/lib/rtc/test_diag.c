@@ -89,7 +89,8 @@ static const struct {
 	{"ptxas application ptx input, line 4; error   : m\n",
 		"/a/other.h:9: error: m\nk.cu: note: line 4 of the PTX: ret;\n", "9:0 m", NULL},
 	{"ptxas application ptx input, line 6; error   : m\n",
-		"k.cu: error: m\nk.cu: note: line 6 of the PTX: .visible .entry l()\n", "0:0 m", NULL},
+		"k.cu: error: m\nk.cu: note: line 6 of the PTX: .visible .entry l()\n", "0:0 m",
+		NULL},
 	{"ptxas info    : Used 8 registers\n", "ptxas info    : Used 8 registers\n", "", NULL},
 	{"nvrtc: error: unrecognized option -O3 found\n",
 		"nvrtc: error: unrecognized option -O3 found\n",
@@ -151,7 +152,8 @@ START_TEST(a_log_is_shown_alike_wherever_its_source_lies)
 		"ptxas application ptx input, line 9; error   : Not a name: 'foo'\n\n"
 		"k.cu(7): error: n\n";
 	static const char source[] = "void f() {\n";
-	static const char shown[] = "k.cu:1:11: error: expected a \"}\"\n  void f() {\n            ^\n"
+	static const char shown[] = "k.cu:1:11: error: expected a \"}\"\n  void f() {\n            "
+		"^\n"
 		"k.cu:2:1: error: m\n            more\n  y;\n  ^\n"
 		"k.cu:1:8: error: Not a name: 'foo'\n  void f() {\n         ^\n"
 		"k.cu: note: line 9 of the PTX: foo %r1;\nk.cu:7: error: n\n";

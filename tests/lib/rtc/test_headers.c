@@ -158,7 +158,8 @@ START_TEST(values_are_those_of_the_host)
 		.option_count = 2,
 	};
 	struct rtc_image image;
-	ck_assert_msg(support_compile(&image, &request, &err) == KZ_OK, "%s\n%s", err.message, err.log);
+	ck_assert_msg(support_compile(&image, &request, &err) == KZ_OK, "%s\n%s", err.message,
+		err.log);
 	rtc_image_free(&image);
 	str_free(&source);
 }
@@ -246,7 +247,8 @@ SUITE(headers)
 	Suite *suite = suite_create("headers");
 	TCase *tc = suite_add_case(suite, "prelude");
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it, 0, 11);
+	tcase_add_loop_test(tc, a_source_goes_without_the_prelude_only_if_it_has_no_word_of_it, 0,
+		11);
 	tcase_add_checked_fixture(tc, NULL, clear);
 	tcase_add_loop_test(tc, c_habits_compile, 0, (int)countof(habits));
 	tcase_add_loop_test(tc, a_source_may_take_the_names_of_the_prelude, 0,

@@ -53,7 +53,8 @@ static const struct {
 	{"#include <signal.h>\n", "for the host"},
 	{"#include \"mine.h\"\n", "include folders"},
 	{K "() {}\nint main() { return 0; }", "main stays"},
-	{"int f(int a) { return a; }\n" K "(int *a) { *a = f(1); }", "__device__ before a function"},
+	{"int f(int a) { return a; }\n" K "(int *a) { *a = f(1); }",
+		"__device__ before a function"},
 	{"void k(int *a) { *a = 1; }", "write __global__ before a kernel"},
 	{"extern \"C\" void k(int *a) { *a = 1; }", "write __global__ before a kernel"},
 	{K "(int *a) { auto f = [=](auto x) { *a = x; }; f(1); }", "-default-device"},
@@ -89,7 +90,8 @@ static const struct {
 	{"__gloabl__ void k(int *a) {}", "'__global__'"},
 	{"_global_ void k(int *a) {}", "'__global__'"},
 	{K "(int *a) { int *p = malloc(4); *a = *p; }", "(float *)malloc"},
-	{"struct P { int x, y; };\n" K "(int *a) { P p = (P){1, 2}; *a = p.x; }", "compound literals"},
+	{"struct P { int x, y; };\n" K "(int *a) { P p = (P){1, 2}; *a = p.x; }",
+		"compound literals"},
 	{K "(int *a) { int *p = (int[]){1, 2}; *a = *p; }", "compound literals"},
 	{"struct P { int x, y; };\n" K "(int *a) { P p = {.x = 1, .y = 2}; *a = p.x; }", "c++20"},
 	{K "(int *a) { int p[3] = {[1] = 2}; *a = p[1]; }", "designators"},
@@ -112,7 +114,8 @@ static const struct {
 	{"surface<void, 2> t;\n" K "(float *a) { *a = 1; }", "cudaSurfaceObject_t"},
 	{K "(int *a) { int i = blockIdx * blockDim + threadIdx; a[i] = 1; }", "threadIdx.x"},
 	{K "(int *a) { a[threadIdx] = 1; }", "threadIdx.x"},
-	{K "(int *a) { auto f = [] __device__ (int x) { return x; }; *a = f(1); }", "leave __device__ out"},
+	{K "(int *a) { auto f = [] __device__ (int x) { return x; }; *a = f(1); }",
+		"leave __device__ out"},
 	{"template<class T> concept C = true;\n" K "() {}", "c++20"},
 	{K "(int *a) { if (threadIdx.x < BLOCK_SIZE) *a = 1; }", "defines"},
 	{K "(long long *a) { atomicAdd(a, 1); }", "cast the pointer"},
@@ -257,7 +260,8 @@ END_TEST
 
 START_TEST(a_caret_behind_its_line_does_no_harm)
 {
-	static const char *const texts[] = {"expected an expression", "expected a \")\"", "is undefined"};
+	static const char *const texts[] = {"expected an expression", "expected a \")\"",
+		"is undefined"};
 	for (size_t i = 0; i < countof(texts); i++) {
 		for (size_t len = 0; len < 4; len++) {
 			struct hint_error error = {
@@ -286,7 +290,7 @@ SUITE(hints)
 	tcase_add_loop_test(tc, functions_of_the_host_in_an_include_folder_get_a_hint, 0,
 		(int)countof(host_functions));
 	tcase_add_loop_test(tc, another_error_gets_none, 0, (int)countof(others));
-	tcase_add_tests(tc, 1, a_file_that_the_headers_of_cuda_lack_gets_a_hint, texts_of_other_versions_get_a_hint,
-		a_caret_behind_its_line_does_no_harm);
+	tcase_add_tests(tc, 1, a_file_that_the_headers_of_cuda_lack_gets_a_hint,
+		texts_of_other_versions_get_a_hint, a_caret_behind_its_line_does_no_harm);
 	return suite;
 }

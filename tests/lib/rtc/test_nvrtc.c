@@ -41,12 +41,14 @@ static void find_real(void)
 	}
 	char *to = (char *)real;
 	close(ends[1]);
-	for (ssize_t got; (got = read(ends[0], to, (size_t)((char *)(real + countof(real)) - to))) > 0;) {
+	for (ssize_t got;
+		(got = read(ends[0], to, (size_t)((char *)(real + countof(real)) - to))) > 0;) {
 		to += got;
 	}
 	close(ends[0]);
 	waitpid(child, NULL, 0);
-	ck_assert_msg(to == (char *)(real + countof(real)), "this test needs NVRTC with its builtins");
+	ck_assert_msg(to == (char *)(real + countof(real)), "this test needs NVRTC with its "
+		"builtins");
 }
 
 static void setup(void)

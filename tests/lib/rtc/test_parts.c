@@ -136,7 +136,8 @@ START_TEST(an_object_gives_the_code_that_suits)
 	struct parts parts;
 	char *data = NULL;
 	size_t size = 0;
-	ck_assert_int_eq(file_read(&data, &size, KZ_TEST_DIR "/data/fatbin/add_two.obj", &err), KZ_OK);
+	ck_assert_int_eq(file_read(&data, &size, KZ_TEST_DIR "/data/fatbin/add_two.obj", &err),
+		KZ_OK);
 	parts_init(&parts, &targets[_i]);
 	ck_assert_int_eq(parts_add(&parts, "add_two.o", data, size, &err), KZ_OK);
 	ck_assert_ptr_nonnull(parts.first);
@@ -156,7 +157,8 @@ static void make_archive(struct str *out, int count)
 {
 	char *data = NULL;
 	size_t size = 0;
-	ck_assert_int_eq(file_read(&data, &size, KZ_TEST_DIR "/data/fatbin/add_two.obj", &err), KZ_OK);
+	ck_assert_int_eq(file_read(&data, &size, KZ_TEST_DIR "/data/fatbin/add_two.obj", &err),
+		KZ_OK);
 	str_add(out, "!<arch>\n");
 	for (int i = 0; i < count; i++) {
 		str_addf(out, "%-16s%-12d%-6d%-6d%-8d%-10zu`\n", "o.o/", 0, 0, 0, 644, size);
@@ -229,8 +231,10 @@ static const struct {
 	kz_status status;
 	const char *message;
 } bad_cubins[] = {
-	{90 << 8, 8, 0, KZ_VERSION, "'x' has nothing for compute capability 8.9: it has a cubin for 9.0"},
-	{75, 7, 0, KZ_VERSION, "'x' has nothing for compute capability 8.9: it has a cubin for 7.5"},
+	{90 << 8, 8, 0, KZ_VERSION, "'x' has nothing for compute capability 8.9: it has a cubin "
+		"for 9.0"},
+	{75, 7, 0, KZ_VERSION,
+		"'x' has nothing for compute capability 8.9: it has a cubin for 7.5"},
 	{89 << 8, 8, 65, KZ_BAD_IMAGE, "'x' is a damaged cubin: not all of it is there"},
 	{89 << 8, 8, 64, KZ_BAD_IMAGE, "'x' is a damaged cubin: not all of it is there"},
 	{86, 7, 0, KZ_OK, ""},
@@ -255,7 +259,8 @@ START_TEST(a_cubin_that_cannot_be_linked_does_not_get_to_the_linker)
 	};
 	cubin.header.e_ident[EI_ABIVERSION] = (unsigned char)bad_cubins[_i].abi;
 	parts_init(&parts, &(struct rtc_target){.cc = 89});
-	ck_assert_int_eq(parts_add(&parts, "x", &cubin, sizeof(cubin), &err), bad_cubins[_i].status);
+	ck_assert_int_eq(parts_add(&parts, "x", &cubin, sizeof(cubin), &err),
+		bad_cubins[_i].status);
 	ck_assert_str_eq(err.message, bad_cubins[_i].message);
 	kz_error_clear(&err);
 	parts_free(&parts);

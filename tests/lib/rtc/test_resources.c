@@ -77,7 +77,8 @@ START_TEST(the_figures_of_a_cubin_are_those_of_ptxas)
 		ck_assert_int_eq(rtc_image_resources(&r, &image, &image.kernels[i], &err), KZ_OK);
 		ck_assert_int_eq(r.registers, said(image.log, symbol, "registers"));
 		ck_assert_int_eq(r.barriers, said(image.log, symbol, "barriers"));
-		ck_assert_int_eq(r.stack_size, said(image.log, symbol, "bytes cumulative stack size"));
+		ck_assert_int_eq(r.stack_size,
+			said(image.log, symbol, "bytes cumulative stack size"));
 		ck_assert_int_eq(r.shared_size, said(image.log, symbol, "bytes smem"));
 		ck_assert_int_eq(r.spill_stores, said(image.log, symbol, "bytes spill stores"));
 		ck_assert_int_eq(r.spill_loads, said(image.log, symbol, "bytes spill loads"));
@@ -157,9 +158,11 @@ END_TEST
 
 START_TEST(what_is_no_log_of_ptxas_gives_no_figures)
 {
-	static const char *const logs[] = {"", "Function properties for", "Function properties for k",
+	static const char *const logs[] = {"", "Function properties for",
+		"Function properties for k",
 		"Function properties for k\n", "Function properties for k\n 3 bytes",
-		"Function properties for kk\n 1 bytes stack frame, 2 bytes spill stores, 3 bytes spill"};
+		"Function properties for kk\n 1 bytes stack frame, 2 bytes spill stores, 3 bytes "
+		"spill"};
 	struct rtc_resources r = {.spill_stores = -1};
 	for (size_t i = 0; i < countof(logs); i++) {
 		ck_assert(!resources_read_log(&r, logs[i], "k"));
@@ -175,7 +178,7 @@ SUITE(resources)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, the_figures_of_a_cubin_are_those_of_ptxas, 0, (int)countof(archs));
 	tcase_add_tests(tc, 1, kernels_differ_as_they_should,
-		without_the_log_all_but_the_spills_of_a_stack_are_known, a_damaged_cubin_does_no_harm,
-		what_is_no_log_of_ptxas_gives_no_figures);
+		without_the_log_all_but_the_spills_of_a_stack_are_known,
+		a_damaged_cubin_does_no_harm, what_is_no_log_of_ptxas_gives_no_figures);
 	return suite;
 }

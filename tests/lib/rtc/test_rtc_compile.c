@@ -222,7 +222,8 @@ static const struct {
 	{{.source = "", .device_cc = -1}, KZ_INVALID, "compute capability"},
 	{{.source = "", .device_cc = 50}, KZ_VERSION, "the device has compute capability 5.0"},
 	{{.source = "", .arch = "sm_1"}, KZ_VERSION, "does not know 'sm_1'; it knows 75"},
-	{{.source = "", .arch = "sm_13", .ptx_only = true}, KZ_VERSION, "does not know 'sm_13'; it"},
+	{{.source = "", .arch = "sm_13", .ptx_only = true}, KZ_VERSION,
+		"does not know 'sm_13'; it"},
 	{{.source = "", .arch = "native"}, KZ_INVALID, "got 'native'"},
 	{{.source = "", .arch = "compute_"}, KZ_INVALID, "got 'compute_'"},
 	{{.source = "", PTX, .options = (const char *const[]){"-nope"}, .option_count = 1},
@@ -241,8 +242,8 @@ static const struct {
 	{{.source = "template<class T, int N> " K "scale(T *) {}", PTX,
 		 .instances = (const char *const[]){"scale<int, 2>", "scale<float>"},
 		 .instance_count = 2},
-		KZ_NOT_FOUND, "'scale<float>'; kernels in this source: scale<...>; the compiler says: "
-		"cannot determine which instance"},
+		KZ_NOT_FOUND, "'scale<float>'; kernels in this source: scale<...>; the compiler "
+		"says: cannot determine which instance"},
 	{{.source = "template<class T> " K "k(T *) {} template<class T> " K "k(T *, int) {}", PTX,
 		 .instances = (const char *const[]){"k<int>"}, .instance_count = 1},
 		KZ_NOT_FOUND, "template instance 'k<int>' is ambiguous"},

@@ -77,14 +77,16 @@ static const struct {
 	{HEAD ".global .align 4 .b8 _ZN2ns5tableE[64];", "ns::table:g64/4"},
 	{HEAD ".global .u32 _ZN27_INTERNAL_00000000_4_x_cu_c2ns6hiddenE = 3;", "ns::hidden:g4/4"},
 	{HEAD ".extern .global .u32 e; .global .u32 f;", "f:g4/4"},
-	{HEAD ".global .v4 .f32 v[3]; .global .s16 a[2][3] = {{1}, {2}}, b;", "v:g48/4 a:g12/2 b:g2/2"},
+	{HEAD ".global .v4 .f32 v[3]; .global .s16 a[2][3] = {{1}, {2}}, b;",
+		"v:g48/4 a:g12/2 b:g2/2"},
 	{HEAD ".entry k(.param .u64 .ptr .global .align 4 p) { .global .u32 no; { \"}\" } // }\n }"
 	      ".global .u64 p = k;", "p:g8/8"},
 	{HEAD ".func (.param .b32 r) f(.param .b64 a) { .shared .b8 s[4]; } .shared .b8 t[4];", ""},
 	{HEAD ".global .align 1 .u8 _Z11kudzu_probeIiE; .global .texref t; .global .b8 i[];", ""},
 	{HEAD ".global .b8 a[99999999999][99999999999]; .global .b32 b[2147483647];",
 		"b:g8589934588/4"},
-	{HEAD ".global", ""}, {HEAD ".global .u32 a", "a:g4/4"}, {HEAD ".global .u32 a = {", "a:g4/4"},
+	{HEAD ".global", ""}, {HEAD ".global .u32 a", "a:g4/4"},
+	{HEAD ".global .u32 a = {", "a:g4/4"},
 	{HEAD ".entry k() {", ""}, {HEAD ".const .align", ""}, {HEAD ".global .u32 a[", ""},
 };
 
@@ -203,14 +205,16 @@ static const char with_variables[] =
 	"namespace ns { __device__ float table[2][8]; static __device__ int hidden = 3; }\n"
 	"__constant__ unsigned char c[3] = {1, 2, 3};\n"
 	"__managed__ double m; __device__ const P *p; __device__ P ps[2];\n"
-	"__global__ void k(float *a) { *a = ns::table[0][1] + c[1] + m + p->x + ns::hidden + ps->id; }\n";
+	"__global__ void k(float *a) { *a = ns::table[0][1] + c[1] + m + p->x + ns::hidden + "
+	"ps->id; }\n";
 
 /* The text has each of these words, and nothing else. */
 static void expect_words(const char *text, const char *const *words, size_t count)
 {
 	size_t len = count - 1;
 	for (size_t i = 0; i < count; i++) {
-		ck_assert_msg(strstr(text, words[i]) != NULL, "'%s' is not in '%s'", words[i], text);
+		ck_assert_msg(strstr(text, words[i]) != NULL, "'%s' is not in '%s'", words[i],
+			text);
 		len += strlen(words[i]);
 	}
 	ck_assert_uint_eq(strlen(text), len);
@@ -242,8 +246,8 @@ END_TEST
 
 START_TEST(a_cubin_gives_variables)
 {
-	static const char *const words[] = {"ns::table:g64/0", "ns::hidden:g4/0", "c:c3/0", "m:m8/0",
-		"p:g8/0", "ps:g16/0"};
+	static const char *const words[] = {"ns::table:g64/0", "ns::hidden:g4/0", "c:c3/0",
+		"m:m8/0", "p:g8/0", "ps:g16/0"};
 	struct rtc_request request = {.source = with_variables, .arch = "sm_90"};
 	struct rtc_image made;
 	struct rtc_image image;

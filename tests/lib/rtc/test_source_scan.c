@@ -71,7 +71,8 @@ static const struct {
 } declarations[] = {
 	{D "int a; __constant__ float b[4] = {1, 2}; __managed__ double c{3};", "a b c"},
 	{D "int f(int a) { return a; } " D "int g(void); __global__ void k() {}", ""},
-	{"namespace n { static " D "const int a = 1 < 2; namespace { " D "int *b; } }", "n::a n::b"},
+	{"namespace n { static " D "const int a = 1 < 2; namespace { " D "int *b; } }",
+		"n::a n::b"},
 	{D "int a, *b = &a, c;", "a b"},
 	{D "std::array<int, 4> a; " D "cuda::std::pair<int, float> b = {1, 2};", "a b"},
 	{D "volatile unsigned long long int a, b[2][3];", "a b"},
@@ -80,8 +81,8 @@ static const struct {
 	{D "struct S a; __constant__ struct n::S b[2]; struct S " D "*d; " D "enum E e = A;",
 		"a b d e"},
 	{D "enum class E : int { A } a; " D "union U b;", "b"},
-	{"#ifdef A\n" D "int a;\n#endif\n" D "int b;\n#if 0\n#else\n" D "int c;\n#endif\n" D "int d;",
-		"b c d"},
+	{"#ifdef A\n" D "int a;\n#endif\n" D "int b;\n#if 0\n#else\n" D "int c;\n#endif\n" D
+		"int d;", "b c d"},
 	{"int f() { auto g = [] " D "{ return 1; }; return g(); } auto h = [] " D "{ };", ""},
 	{"auto h = [] " D "(int a) -> int { return a; }; extern \"C\" { " D "int a; }", "a"},
 	{D "__align__(16) float a[4]; " D "int (*b)(int) = f;", ""},

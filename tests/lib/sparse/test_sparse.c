@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sparse matrices on every device, in both forms of the kernels, against loops over dense matrices. */
+/* Sparse matrices on every device, in both forms of the kernels, against loops over dense
+ * matrices. */
 #include "base/common.h"
 
 #include "base/alloc.h"
@@ -74,10 +75,11 @@ static kz_sparse *make(kz_sparse_format format, kz_dtype dtype, kz_dtype index)
 	kz_array *places = indexes(index, is_csr ? host.rows + 1 : host.count,
 		is_csr ? host.pointers : host.row_of);
 	kz_sparse *sparse = NULL;
-	ok(is_csr ? kz_sparse_create_csr(&sparse, host.rows, host.columns, data, columns, places, NULL,
+	ok(is_csr ? kz_sparse_create_csr(&sparse, host.rows, host.columns, data, columns, places,
+		NULL,
 			&err)
-		: kz_sparse_create_coo(&sparse, host.rows, host.columns, data, places, columns, NULL,
-			&err));
+		: kz_sparse_create_coo(&sparse, host.rows, host.columns, data, places, columns,
+			NULL, &err));
 	release_arrays(data, columns, places);
 	return sparse;
 }
@@ -89,8 +91,8 @@ static kz_sparse_info describe(kz_sparse *sparse)
 	return info;
 }
 
-/* How far a sum of numbers of a type may be from the exact one: halves are rounded once, or with each
- * entry of one place. */
+/* How far a sum of numbers of a type may be from the exact one: halves are rounded once, or with
+ * each entry of one place. */
 static double tolerance(kz_dtype dtype)
 {
 	return dtype == KZ_F16 || dtype == KZ_BF16 ? 256 * sampled_epsilon(dtype) : 0;
@@ -102,7 +104,8 @@ static void expect_dense(kz_sparse *sparse, kz_matrix_op op, kz_dtype dtype)
 	static double complex want[MOST];
 	kz_array *dense = NULL;
 	bool is_turned = op != KZ_MATRIX_AS_IS;
-	int64_t rows = is_turned ? host.columns : host.rows, columns = is_turned ? host.rows : host.columns;
+	int64_t rows = is_turned ? host.columns : host.rows, columns = is_turned ? host.rows
+		: host.columns;
 	for (int64_t i = 0; i < rows * columns; i++) {
 		double complex element = is_turned ? host.dense[i % columns * rows + i / columns]
 			: host.dense[i];
@@ -120,7 +123,8 @@ static void expect_dense(kz_sparse *sparse, kz_matrix_op op, kz_dtype dtype)
 static void expect_canonical(kz_sparse *csr)
 {
 	kz_sparse_info info = describe(csr);
-	int64_t *pointers = malloc((size_t)(info.rows + 1) * 8), *columns = malloc((size_t)info.count * 8 + 1);
+	int64_t *pointers = malloc((size_t)(info.rows + 1) * 8),
+		*columns = malloc((size_t)info.count * 8 + 1);
 	kz_array *wide;
 	ok(kz_array_astype(&wide, info.row_pointers, KZ_I64, &err));
 	ok(kz_array_get(wide, pointers, 8 * (info.rows + 1), &err));
@@ -194,10 +198,12 @@ DEVICE_TEST(a_dense_array_becomes_a_matrix)
 		start_host(1 + sampled_below(20), 1 + sampled_below(20));
 		int64_t filled = 0;
 		for (int64_t k = 0; k < host.rows * host.columns; k++) {
-			dense[k] = host.dense[k] = sampled_below(3) ? 0 : sampled_number(tried[i / 2]);
+			dense[k] = host.dense[k] = sampled_below(3) ? 0
+				: sampled_number(tried[i / 2]);
 			filled += dense[k] != 0;
 		}
-		kz_array *array = sampled_from(tried[i / 2], KZ_SHAPE(host.rows, host.columns), dense);
+		kz_array *array = sampled_from(tried[i / 2], KZ_SHAPE(host.rows, host.columns),
+			dense);
 		ok(kz_sparse_from_dense(&sparse, array, format, NULL, &err));
 		ck_assert_int_eq(describe(sparse).count, filled);
 		ck_assert_int_eq(describe(sparse).format, format);
@@ -215,7 +221,8 @@ static void multiply_one(kz_sparse *sparse, kz_matrix_op op, int64_t width, kz_d
 {
 	static double complex x[MOST], want[MOST];
 	bool is_turned = op != KZ_MATRIX_AS_IS;
-	int64_t rows = is_turned ? host.columns : host.rows, columns = is_turned ? host.rows : host.columns;
+	int64_t rows = is_turned ? host.columns : host.rows, columns = is_turned ? host.rows
+		: host.columns;
 	int64_t across = width < 0 ? 1 : width;
 	kz_shape from = width < 0 ? KZ_SHAPE(columns) : KZ_SHAPE(columns, width);
 	kz_shape to = width < 0 ? KZ_SHAPE(rows) : KZ_SHAPE(rows, width);
@@ -227,7 +234,8 @@ static void multiply_one(kz_sparse *sparse, kz_matrix_op op, int64_t width, kz_d
 		for (int64_t k = 0; k < columns; k++) {
 			double complex element = is_turned ? host.dense[k * rows + row]
 				: host.dense[row * columns + k];
-			want[i] += (op == KZ_MATRIX_ADJOINT ? conj(element) : element) * x[k * across + i % across];
+			want[i] += (op == KZ_MATRIX_ADJOINT ? conj(element) : element)
+				* x[k * across + i % across];
 		}
 		most = fmax(most, cabs(want[i]));
 	}
@@ -263,10 +271,12 @@ DEVICE_TEST(products_with_vectors_and_matrices_and_what_is_transposed)
 		}
 		kz_dtype dtype = tried[i % countof(tried)];
 		if (i % 2) {
-			draw_coo(1 + sampled_below(40), 1 + sampled_below(40), sampled_below(300), dtype);
+			draw_coo(1 + sampled_below(40), 1 + sampled_below(40), sampled_below(300),
+				dtype);
 			multiply_all(KZ_SPARSE_COO, dtype, index_types[i / 2 % 2]);
 		} else {
-			draw_csr(1 + sampled_below(40), 1 + sampled_below(40), sampled_below(20), dtype);
+			draw_csr(1 + sampled_below(40), 1 + sampled_below(40), sampled_below(20),
+				dtype);
 			multiply_all(KZ_SPARSE_CSR, dtype, index_types[i / 2 % 2]);
 		}
 	}
@@ -296,8 +306,9 @@ DEVICE_TEST(products_of_each_width_and_of_each_length_of_rows)
 	}
 }
 
-/* One row has half of the entries, and most have none; 70,000 rows and columns are three digits of the
- * sort, or one.  Products of CSR have the same bits in both forms, all products are near the sums. */
+/* One row has half of the entries, and most have none; 70,000 rows and columns are three digits of
+ * the sort, or one.  Products of CSR have the same bits in both forms, all products are near the
+ * sums. */
 DEVICE_TEST(large_matrices_have_the_same_bits_in_both_forms)
 {
 	enum { SIDE = 70000, COUNT = 30000 };
@@ -320,7 +331,8 @@ DEVICE_TEST(large_matrices_have_the_same_bits_in_both_forms)
 		want[0][row_of[i]] += (double)values[i] * x[column_of[i]];
 		want[1][column_of[i]] += (double)values[i] * x[row_of[i]];
 	}
-	kz_array *rows = indexes(KZ_I32, COUNT, row_of), *columns = indexes(KZ_I32, COUNT, column_of);
+	kz_array *rows = indexes(KZ_I32, COUNT, row_of),
+		*columns = indexes(KZ_I32, COUNT, column_of);
 	kz_array *data = NULL, *right = NULL, *y = NULL;
 	ok(kz_array_from(&data, dev, KZ_F32, KZ_SHAPE(COUNT), values, sizeof(values), &err));
 	ok(kz_array_from(&right, dev, KZ_F32, KZ_SHAPE(SIDE), x, sizeof(x), &err));
@@ -329,13 +341,15 @@ DEVICE_TEST(large_matrices_have_the_same_bits_in_both_forms)
 		ok(kz_sparse_create_coo(&coo, SIDE, SIDE, data, rows, columns, NULL, &err));
 		ok(kz_sparse_convert(&csr, coo, KZ_SPARSE_CSR, NULL, &err));
 		for (int k = 0; k < 3; k++) {
-			ok(kz_sparse_matmul(&y, k ? csr : coo, k == 2 ? KZ_MATRIX_TRANSPOSED : KZ_MATRIX_AS_IS,
+			ok(kz_sparse_matmul(&y, k ? csr : coo,
+				k == 2 ? KZ_MATRIX_TRANSPOSED : KZ_MATRIX_AS_IS,
 				right, NULL, &err));
 			ok(kz_array_get(y, results[i][k], sizeof(x), &err));
 			kz_array_release(y);
 			for (int at = 0; at < SIDE; at++) {
 				double off = fabs(results[i][k][at] - want[k == 2][at]);
-				ck_assert_msg(off <= 1e-5 * (1 + want[k == 2][at]), "element %d is %g, not %g",
+				ck_assert_msg(off <= 1e-5 * (1 + want[k == 2][at]),
+					"element %d is %g, not %g",
 					at, (double)results[i][k][at], want[k == 2][at]);
 			}
 		}
@@ -368,7 +382,8 @@ DEVICE_TEST(a_product_goes_into_an_array)
 	targets[2] = plain; /* x itself */
 	for (int i = 0; i < 3; i++) {
 		options.into = targets[i];
-		ok(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, i == 2 ? plain : from, &options, &err));
+		ok(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, i == 2 ? plain : from, &options,
+			&err));
 		ck_assert_ptr_eq(y, targets[i]);
 		sampled_check(targets[i], KZ_SHAPE(20), want, 0);
 		kz_array_release(y);
@@ -409,7 +424,8 @@ DEVICE_TEST(a_product_is_captured)
 	sampled_state = 8;
 	draw_csr(20, 20, 6, KZ_F32);
 	kz_sparse *sparse = make(KZ_SPARSE_CSR, KZ_F32, KZ_I32), *other = NULL, *coo = NULL;
-	kz_array *right = NULL, *y = NULL, *want = NULL, *from = sampled_array(KZ_F32, KZ_SHAPE(20), x);
+	kz_array *right = NULL, *y = NULL, *want = NULL,
+		*from = sampled_array(KZ_F32, KZ_SHAPE(20), x);
 	kz_stream *stream = NULL;
 	kz_graph *graph = NULL;
 	kz_exec *exec = NULL;
@@ -444,8 +460,8 @@ DEVICE_TEST(a_product_is_captured)
 
 /* Conjugate gradients */
 
-/* The five points of Poisson's equation on a square grid, and, if it is wanted, imaginary parts that
- * leave the matrix Hermitian and positive definite; a diagonal of unequal numbers. */
+/* The five points of Poisson's equation on a square grid, and, if it is wanted, imaginary parts
+ * that leave the matrix Hermitian and positive definite; a diagonal of unequal numbers. */
 static kz_sparse *make_poisson(int64_t side, kz_dtype dtype, kz_sparse_format format, bool uneven)
 {
 	bool is_complex = dtype == KZ_C64 || dtype == KZ_C128;
@@ -457,7 +473,8 @@ static kz_sparse *make_poisson(int64_t side, kz_dtype dtype, kz_sparse_format fo
 			if (next[k] >= 0) {
 				host.row_of[host.count] = i;
 				host.column_of[host.count] = next[k];
-				host.values[host.count++] = CMPLX(-1, is_complex ? (k < 2 ? 0.25 : -0.25) : 0);
+				host.values[host.count++] = CMPLX(-1,
+					is_complex ? (k < 2 ? 0.25 : -0.25) : 0);
 			}
 		}
 		host.row_of[host.count] = host.column_of[host.count] = i;
@@ -567,7 +584,8 @@ DEVICE_TEST(cg_says_why_there_is_no_solution)
 	how.rtol = -1;
 	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "expected tolerances");
 	how.size = 3;
-	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID, "KZ_SPARSE_CG_OPTIONS_INIT");
+	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID,
+		"KZ_SPARSE_CG_OPTIONS_INIT");
 	how = (kz_sparse_cg_options)KZ_SPARSE_CG_OPTIONS_INIT;
 	how.preconditioner = (kz_preconditioner)7;
 	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_INVALID,
@@ -578,7 +596,8 @@ DEVICE_TEST(cg_says_why_there_is_no_solution)
 	}
 	a = make(KZ_SPARSE_CSR, KZ_F64, KZ_I32);
 	fails(kz_sparse_cg(&x, a, right, NULL, NULL, &err), KZ_NUMERIC,
-		"the matrix is not positive definite: in iteration 1 a direction p has p^H a p = -");
+		"the matrix is not positive definite: in iteration 1 a direction p has p^H a p = "
+		"-");
 	how.preconditioner = KZ_PRECONDITIONER_JACOBI;
 	fails(kz_sparse_cg(&x, a, right, &how, NULL, &err), KZ_NUMERIC,
 		"element 0 of the diagonal is -5, expected one above 0");
@@ -643,9 +662,10 @@ DEVICE_TEST(parts_that_do_not_fit_are_refused)
 		kz_array *data = NULL;
 		ok(kz_array_ones(&data, dev, KZ_F32, KZ_SHAPE(wrong[k].count), &err));
 		kz_array *columns = indexes(index_types[i % 2], wrong[k].count, wrong[k].column_of);
-		kz_array *places = indexes(index_types[i % 2], wrong[k].place_count, wrong[k].places);
-		fails((wrong[k].format == KZ_SPARSE_CSR ? kz_sparse_create_csr : kz_sparse_create_coo)(
-			&sparse, wrong[k].rows, wrong[k].columns, data,
+		kz_array *places = indexes(index_types[i % 2], wrong[k].place_count,
+			wrong[k].places);
+		fails((wrong[k].format == KZ_SPARSE_CSR ? kz_sparse_create_csr
+			: kz_sparse_create_coo)( &sparse, wrong[k].rows, wrong[k].columns, data,
 			wrong[k].format == KZ_SPARSE_CSR ? columns : places,
 			wrong[k].format == KZ_SPARSE_CSR ? places : columns, NULL, &err),
 			wrong[k].status, wrong[k].message);
@@ -675,7 +695,8 @@ DEVICE_TEST(calls_that_do_not_fit_are_refused)
 		"expected an array, got NULL");
 	fails(kz_sparse_create_coo(&other, 3, 4, floats, ints, ints, &how, &err), KZ_INVALID,
 		"initialize it with KZ_SPARSE_OPTIONS_INIT");
-	fails(kz_sparse_create_coo(NULL, 3, 4, floats, ints, ints, NULL, &err), KZ_INVALID, "out is NULL");
+	fails(kz_sparse_create_coo(NULL, 3, 4, floats, ints, ints, NULL, &err), KZ_INVALID,
+		"out is NULL");
 	fails(kz_sparse_from_dense(&other, floats, KZ_SPARSE_CSR, NULL, &err), KZ_INVALID,
 		"expected an array of two extents, got (3,)");
 	fails(kz_sparse_matmul(&y, sparse, KZ_MATRIX_AS_IS, floats, NULL, &err), KZ_INVALID,
@@ -705,9 +726,11 @@ DEVICE_TEST(parts_that_are_trusted_are_not_looked_at_and_live_on)
 	static const int64_t columns_of[] = {9};
 	kz_sparse_options how = KZ_SPARSE_OPTIONS_INIT;
 	kz_sparse *sparse = NULL;
-	kz_array *data = NULL, *columns = indexes(KZ_I64, 1, columns_of), *rows = indexes(KZ_I32, 1, columns_of);
+	kz_array *data = NULL, *columns = indexes(KZ_I64, 1, columns_of),
+		*rows = indexes(KZ_I32, 1, columns_of);
 	ok(kz_array_ones(&data, dev, KZ_F32, KZ_SHAPE(1), &err));
-	fails(kz_sparse_create_coo(&sparse, 3, 4, data, rows, columns, NULL, &err), KZ_RANGE, "index 9");
+	fails(kz_sparse_create_coo(&sparse, 3, 4, data, rows, columns, NULL, &err), KZ_RANGE,
+		"index 9");
 	how.trusted = 1;
 	ok(kz_sparse_create_coo(&sparse, 3, 4, data, rows, columns, &how, &err));
 	release_arrays(data, rows, columns);
@@ -731,7 +754,8 @@ SUITE(sparse)
 		a_dense_array_becomes_a_matrix, a_diagonal_is_added_up,
 		parts_that_are_trusted_are_not_looked_at_and_live_on);
 	tc = suite_add_case(s, "products");
-	tcase_add_tests(tc, both_shapes_count(), products_with_vectors_and_matrices_and_what_is_transposed,
+	tcase_add_tests(tc, both_shapes_count(),
+		products_with_vectors_and_matrices_and_what_is_transposed,
 		products_of_each_width_and_of_each_length_of_rows,
 		large_matrices_have_the_same_bits_in_both_forms, a_product_goes_into_an_array,
 		a_product_is_captured);

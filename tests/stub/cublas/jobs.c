@@ -70,7 +70,8 @@ static void half_put(enum linalg_type type, uint16_t *to, float value)
 	}
 }
 
-static void gemm_halves(const struct stub_job *job, const uint16_t *a, const uint16_t *b, uint16_t *c)
+static void gemm_halves(const struct stub_job *job, const uint16_t *a, const uint16_t *b,
+	uint16_t *c)
 {
 	bool is_a = job->letters[0] == 'N', is_b = job->letters[1] == 'N';
 	for (int64_t j = 0; j < job->n[1]; j++) {
@@ -78,12 +79,14 @@ static void gemm_halves(const struct stub_job *job, const uint16_t *a, const uin
 			float sum = 0;
 			uint16_t *to = c + j * job->ld[2] + i;
 			for (int64_t k = 0; k < job->n[2]; k++) {
-				sum += half_get(job->type, a + (is_a ? k * job->ld[0] + i : i * job->ld[0] + k))
+				sum += half_get(job->type,
+					a + (is_a ? k * job->ld[0] + i : i * job->ld[0] + k))
 					* half_get(job->type, b + (is_b ? j * job->ld[1] + k
 						: k * job->ld[1] + j));
 			}
 			sum *= (float)job->alpha[0];
-			sum += job->beta[0] != 0 ? (float)job->beta[0] * half_get(job->type, to) : 0;
+			sum += job->beta[0] != 0 ? (float)job->beta[0] * half_get(job->type, to)
+				: 0;
 			half_put(job->type, to, sum);
 		}
 	}
@@ -102,8 +105,8 @@ void stub_gemm(const struct stub_job *job, const struct host_library *library)
 				(uint16_t *)at[2]);
 		} else {
 			library->gemm[job->type](&job->letters[0], &job->letters[1], &job->n[0],
-				&job->n[1], &job->n[2], &alpha, at[0], &job->ld[0], at[1], &job->ld[1],
-				&beta, at[2], &job->ld[2], 1, 1);
+				&job->n[1], &job->n[2], &alpha, at[0], &job->ld[0], at[1],
+				&job->ld[1], &beta, at[2], &job->ld[2], 1, 1);
 		}
 	}
 }
@@ -143,7 +146,8 @@ static void lose_nan(const struct stub_job *job)
 	bool is_double = job->type == LINALG_D || job->type == LINALG_Z;
 	int64_t parts = job->type >= LINALG_C ? 2 : 1;
 	for (int64_t j = 0; j < job->n[1]; j++) {
-		for (int64_t i = j * job->ld[0] * parts; i < (j * job->ld[0] + job->n[0]) * parts; i++) {
+		for (int64_t i = j * job->ld[0] * parts; i < (j * job->ld[0] + job->n[0]) * parts;
+			i++) {
 			double *d = (double *)job->p[0] + i;
 			float *f = (float *)job->p[0] + i;
 			if (is_double) {
@@ -218,7 +222,8 @@ void stub_orgqr(const struct stub_job *job, const struct host_library *library)
 
 void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 {
-	typedef void real_fn(const char *, const int64_t *, const int64_t *, void *, const int64_t *,
+	typedef void real_fn(const char *, const int64_t *, const int64_t *, void *,
+		const int64_t *,
 		void *, void *, const int64_t *, void *, const int64_t *, void *, const int64_t *,
 		void *, int64_t *, size_t);
 	typedef void complex_fn(const char *, const int64_t *, const int64_t *, void *,
@@ -228,13 +233,14 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
 	void *integers = get_work(job, &count);
 	if (job->type < LINALG_C) {
-		((real_fn *)library->gesdd[job->type])(job->letters, &n[0], &n[1], job->p[0], &ld[0],
-			job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, integers, &info,
-			1);
+		((real_fn *)library->gesdd[job->type])(job->letters, &n[0], &n[1], job->p[0],
+			&ld[0],
+			job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, integers,
+			&info, 1);
 	} else {
 		((complex_fn *)library->gesdd[job->type])(job->letters, &n[0], &n[1], job->p[0],
-			&ld[0], job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, rwork,
-			integers, &info, 1);
+			&ld[0], job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count,
+			rwork, integers, &info, 1);
 	}
 	memset(job->p[4], 0xaa, (size_t)n[1] * size_of(job->type) / (job->type < LINALG_C ? 1 : 2));
 	put_info(job, library, info);
@@ -246,8 +252,10 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 void stub_syevd(const struct stub_job *job, const struct host_library *library)
 {
 	typedef void real_fn(const char *, const char *, const int64_t *, void *, const int64_t *,
-		void *, void *, const int64_t *, void *, const int64_t *, int64_t *, size_t, size_t);
-	typedef void complex_fn(const char *, const char *, const int64_t *, void *, const int64_t *,
+		void *, void *, const int64_t *, void *, const int64_t *, int64_t *, size_t,
+		size_t);
+	typedef void complex_fn(const char *, const char *, const int64_t *, void *,
+		const int64_t *,
 		void *, void *, const int64_t *, void *, const int64_t *, void *, const int64_t *,
 		int64_t *, size_t, size_t);
 	int64_t info = 0, count;
@@ -255,8 +263,8 @@ void stub_syevd(const struct stub_job *job, const struct host_library *library)
 	void *integers = get_work(job, &count);
 	if (job->type < LINALG_C) {
 		((real_fn *)library->syevd[job->type])(&job->letters[0], &job->letters[1],
-			&job->n[0], job->p[0], &job->ld[0], job->p[1], work, &count, integers, &count,
-			&info, 1, 1);
+			&job->n[0], job->p[0], &job->ld[0], job->p[1], work, &count, integers,
+			&count, &info, 1, 1);
 	} else {
 		((complex_fn *)library->syevd[job->type])(&job->letters[0], &job->letters[1],
 			&job->n[0], job->p[0], &job->ld[0], job->p[1], work, &count, rwork, &count,
@@ -273,7 +281,8 @@ void stub_geev(const struct stub_job *job, const struct host_library *library)
 	typedef void real_fn(const char *, const char *, const int64_t *, void *, const int64_t *,
 		void *, void *, void *, const int64_t *, void *, const int64_t *, void *,
 		const int64_t *, int64_t *, size_t, size_t);
-	typedef void complex_fn(const char *, const char *, const int64_t *, void *, const int64_t *,
+	typedef void complex_fn(const char *, const char *, const int64_t *, void *,
+		const int64_t *,
 		void *, void *, const int64_t *, void *, const int64_t *, void *, const int64_t *,
 		void *, int64_t *, size_t, size_t);
 	int64_t info = 0, count, n = job->n[0], one = 1;
@@ -282,8 +291,8 @@ void stub_geev(const struct stub_job *job, const struct host_library *library)
 		size_t size = size_of(job->type);
 		char *imaginary = (char *)rwork + (size_t)n * size;
 		((real_fn *)library->geev[job->type])("N", &job->letters[0], &n, job->p[0],
-			&job->ld[0], rwork, imaginary, NULL, &one, job->p[2], &job->ld[1], work, &count,
-			&info, 1, 1);
+			&job->ld[0], rwork, imaginary, NULL, &one, job->p[2], &job->ld[1], work,
+			&count, &info, 1, 1);
 		for (int64_t i = 0; i < n; i++) {
 			char *to = (char *)job->p[1] + 2 * (size_t)i * size;
 			memcpy(to, (char *)rwork + (size_t)i * size, size);
@@ -291,8 +300,8 @@ void stub_geev(const struct stub_job *job, const struct host_library *library)
 		}
 	} else {
 		((complex_fn *)library->geev[job->type])("N", &job->letters[0], &n, job->p[0],
-			&job->ld[0], job->p[1], NULL, &one, job->p[2], &job->ld[1], work, &count, rwork,
-			&info, 1, 1);
+			&job->ld[0], job->p[1], NULL, &one, job->p[2], &job->ld[1], work, &count,
+			rwork, &info, 1, 1);
 	}
 	put_info(job, library, info);
 	free(rwork);

@@ -154,9 +154,10 @@ int cublasGemmStridedBatchedEx(cublasHandle_t blas, cublasOperation_t op_a, cubl
 	const void *beta, void *c, cudaDataType type_c, int ldc, long long next_c, int count,
 	cublasComputeType_t compute, cublasGemmAlgo_t algo)
 {
-	return stub_failure("cublasGemmStridedBatchedEx") ? : cublasGemmStridedBatchedEx_64(blas, op_a,
-		op_b, m, n, k, alpha, a, type_a, lda, next_a, b, type_b, ldb, next_b, beta, c, type_c,
-		ldc, next_c, count, compute, algo);
+	return stub_failure("cublasGemmStridedBatchedEx") ?
+		: cublasGemmStridedBatchedEx_64(blas, op_a,
+		op_b, m, n, k, alpha, a, type_a, lda, next_a, b, type_b, ldb, next_b, beta, c,
+		type_c, ldc, next_c, count, compute, algo);
 }
 
 int cublasGemmEx(cublasHandle_t blas, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
@@ -164,7 +165,8 @@ int cublasGemmEx(cublasHandle_t blas, cublasOperation_t op_a, cublasOperation_t 
 	cudaDataType type_b, int ldb, const void *beta, void *c, cudaDataType type_c, int ldc,
 	cublasComputeType_t compute, cublasGemmAlgo_t algo)
 {
-	return stub_failure("cublasGemmEx") ? : cublasGemmStridedBatchedEx_64(blas, op_a, op_b, m, n, k,
+	return stub_failure("cublasGemmEx") ?
+		: cublasGemmStridedBatchedEx_64(blas, op_a, op_b, m, n, k,
 		alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0, 1, compute,
 		algo);
 }
@@ -221,7 +223,8 @@ int cusolverDnDestroyParams(cusolverDnParams_t params)
 static bool stub_geev_type(enum linalg_type *out, int type_a, int type_w, int type_vl, int type_vr,
 	int compute)
 {
-	*out = type_a == CUDA_R_32F ? LINALG_S : type_a == CUDA_R_64F ? LINALG_D : type_a == CUDA_C_32F
+	*out = type_a == CUDA_R_32F ? LINALG_S : type_a == CUDA_R_64F ? LINALG_D
+		: type_a == CUDA_C_32F
 		? LINALG_C : LINALG_Z;
 	bool is_single = *out == LINALG_S || *out == LINALG_C;
 	return type_w == (is_single ? CUDA_C_32F : CUDA_C_64F) && type_vl == type_a
@@ -238,7 +241,8 @@ int cusolverDnXgeev_bufferSize(cusolverDnHandle_t solver, cusolverDnParams_t par
 	(void)solver, (void)params, (void)right, (void)a, (void)w, (void)vl, (void)vr;
 	*device_size = (size_t)n * 100;
 	*host_size = (size_t)n * 10;
-	return stub_failure("cusolverDnXgeev_bufferSize") ? : left || lda < n || ldvl < n || ldvr < n
+	return stub_failure("cusolverDnXgeev_bufferSize") ? : left || lda < n || ldvl < n
+		|| ldvr < n
 		|| !stub_geev_type(&type, type_a, type_w, type_vl, type_vr, compute) ? 3 : 0;
 }
 

@@ -3,13 +3,13 @@
 #define CUBLAS_STUB_H
 
 /*
- * libcublas-stub.so: cuBLAS and cuSOLVER for tests, which compute on the memory of the CPU device by
- * the BLAS and LAPACK of this machine.
+ * libcublas-stub.so: cuBLAS and cuSOLVER for tests, which compute on the memory of the CPU device
+ * by the BLAS and LAPACK of this machine.
  *
- * Calls check their arguments as NVIDIA's do, and refuse what those of CUDA 13 refuse: a negative step
- * between matrices of complex64.  LU factorizations lose NaN as theirs do.  Then they put a job into
- * the handle's stream.  Work space is filled with garbage to its end: a caller that gives too little,
- * or gives the same to two streams, gets wrong results.
+ * Calls check their arguments as NVIDIA's do, and refuse what those of CUDA 13 refuse: a negative
+ * step between matrices of complex64.  LU factorizations lose NaN as theirs do.  Then they put a
+ * job into the handle's stream.  Work space is filled with garbage to its end: a caller that gives
+ * too little, or gives the same to two streams, gets wrong results.
  *
  * CUBLAS_STUB_FAIL="cublasGemmEx:13" makes the function of that name return the code.
  */

@@ -134,7 +134,8 @@ int SOLVER(gesvd)(cusolverDnHandle_t solver, signed char job_u, signed char job_
 	int count, REAL *rwork, int *info)
 {
 	int code = stub_failure("cusolverDngesvd");
-	if (code || m < n || job_u != job_vt || lda < m || ldu < m || ldvt < n || count < 6 * m + n) {
+	if (code || m < n || job_u != job_vt || lda < m || ldu < m || ldvt < n
+	    || count < 6 * m + n) {
 		return code ? code : 3;
 	}
 	struct stub_job job = {stub_gesvd, TYPE, {(char)job_u}, .n = {m, n}, .ld = {lda, ldu, ldvt},

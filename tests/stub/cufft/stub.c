@@ -108,18 +108,20 @@ static long long stub_place(const struct cufft_layout *layout, const struct cuff
 }
 
 /* All elements; of half a spectrum the others are conjugates of those at the negative places. */
-static void stub_load(double complex *x, const struct job *job, const long long n[3], long long base)
+static void stub_load(double complex *x, const struct job *job, const long long n[3],
+	long long base)
 {
 	const struct cufft_layout *layout = &job->layout;
 	bool is_double = stub_is_double(layout->type), is_half = stub_is_to_real(layout->type);
 	for (long long at = 0; at < n[0] * n[1] * n[2]; at++) {
 		long long k = at % n[2], row = at / n[2], i = row / n[1], j = row % n[1];
 		bool is_mirror = is_half && 2 * k > n[2];
-		long long from = is_mirror ? ((n[0] - i) % n[0] * n[1] + (n[1] - j) % n[1]) * n[2] + n[2] - k
-			: at;
+		long long from = is_mirror
+			? ((n[0] - i) % n[0] * n[1] + (n[1] - j) % n[1]) * n[2] + n[2] - k : at;
 		x[at] = stub_read(job->in, base + stub_place(layout, &layout->in, n, from),
 			stub_is_from_real(layout->type), is_double);
-		if (is_half && layout->rank == 1 && (k == 0 || 2 * k == n[2]) && cimag(x[at]) != 0) {
+		if (is_half && layout->rank == 1 && (k == 0 || 2 * k == n[2])
+		    && cimag(x[at]) != 0) {
 			x[at] = NAN;
 		}
 		x[at] = is_mirror ? conj(x[at]) : x[at];
@@ -137,7 +139,8 @@ static void stub_transform(double complex *x, const long long n[3], int axis, in
 		for (long long k = 0; k < length; k++) {
 			row[k] = 0;
 			for (long long j = 0; j < length; j++) {
-				double angle = direction * 6.283185307179586477 * (double)(j * k % length)
+				double angle = direction * 6.283185307179586477
+					* (double)(j * k % length)
 					/ (double)length;
 				row[k] += x[first + j * step] * (cos(angle) + sin(angle) * I);
 			}
@@ -149,7 +152,8 @@ static void stub_transform(double complex *x, const long long n[3], int axis, in
 	free(row);
 }
 
-static void stub_store(const double complex *x, const struct job *job, const long long n[3], long long base)
+static void stub_store(const double complex *x, const struct job *job, const long long n[3],
+	long long base)
 {
 	const struct cufft_layout *layout = &job->layout;
 	for (long long at = 0; at < n[0] * n[1] * n[2]; at++) {
@@ -164,8 +168,8 @@ static void stub_spoil(const struct job *job, const long long n[3], long long ba
 {
 	for (long long at = 0; at < n[0] * n[1] * n[2]; at++) {
 		if (2 * (at % n[2]) <= n[2]) {
-			stub_write(job->in, base + stub_place(&job->layout, &job->layout.in, n, at), NAN,
-				false, stub_is_double(job->layout.type));
+			stub_write(job->in, base + stub_place(&job->layout, &job->layout.in, n, at),
+				NAN, false, stub_is_double(job->layout.type));
 		}
 	}
 }
@@ -272,7 +276,8 @@ int cufftSetAutoAllocation(cufftHandle handle, int is_automatic)
 	return 0;
 }
 
-static bool stub_side_fits(const struct cufft_side *side, int rank, const long long *n, bool is_half)
+static bool stub_side_fits(const struct cufft_side *side, int rank, const long long *n,
+	bool is_half)
 {
 	bool fits = side->stride > 0 && side->dist > 0;
 	for (int i = 1; i < rank; i++) {

@@ -3,7 +3,8 @@
 #define CUFFT_STUB_H
 
 /*
- * libcufft-stub.so: cuFFT for tests, which transforms on the memory of the CPU device by the definition.
+ * libcufft-stub.so: cuFFT for tests, which transforms on the memory of the CPU device by the
+ * definition.
  *
  * Calls check their arguments, then put a job into the plan's stream.  The job computes in the work
  * space: a caller that gives too little, or gives the same to two streams, gets wrong results.  As
