@@ -83,13 +83,14 @@ static kz_elementwise *adds;
 static kz_status run_custom(struct bench *bench)
 {
 	kz_status st = adds ? KZ_OK : kz_elementwise_create(&adds, bench->dev,
-		"const float *x, const float *y, float *z", "z[i] = x[i] + y[i]", NULL, &bench->err);
+		"const float *x, const float *y, float *z", "z[i] = x[i] + y[i]", NULL,
+		&bench->err);
 	return st ? st : kz_elementwise_run(adds, NULL, &bench->err,
 		KZ_ARGS(bench->a, bench->b, bench->out));
 }
 
-/* Of the operands and the result: alike; a matrix seen by columns; a matrix and a row; a number; the
- * rows or columns of a square matrix. */
+/* Of the operands and the result: alike; a matrix seen by columns; a matrix and a row; a number;
+ * the rows or columns of a square matrix. */
 enum shape { FLAT, TRANSPOSED, ROW, TOTAL, LINES };
 
 static const struct item {
@@ -154,7 +155,8 @@ static kz_status make_operand(kz_array **out, struct bench *bench, kz_dtype dtyp
 {
 	kz_array *some = NULL, *scaled = NULL;
 	kz_status st = kz_array_view(&some, numbers, KZ_SHAPE(count), NULL, 0, &bench->err);
-	st = st ? st : kz_multiply(&scaled, kz_dtype_can_cast(dtype, KZ_I64) ? 60 : 1, some, &bench->err);
+	st = st ? st : kz_multiply(&scaled, kz_dtype_can_cast(dtype, KZ_I64) ? 60 : 1, some,
+		&bench->err);
 	st = st ? st : kz_array_astype(out, scaled, dtype, &bench->err);
 	kz_array_release(some);
 	kz_array_release(scaled);
@@ -230,16 +232,18 @@ static bool is_right(struct bench *bench, const struct item *item, int64_t count
 	void *got = malloc((size_t)(results * size));
 	double apart = NAN;
 	item->loop(count, for_loops[0], for_loops[1], for_loops[2]);
-	if (got && !kz_copy_dtoh(got, results * size, kz_array_buffer(bench->out), 0, &bench->err)) {
+	if (got && !kz_copy_dtoh(got, results * size, kz_array_buffer(bench->out), 0,
+		&bench->err)) {
 		bool is_complex = item->out == KZ_C64;
 		apart = loops_difference(got, for_loops[0], is_complex ? 2 * results : results,
 			(int)(is_complex ? size / 2 : size), !kz_dtype_can_cast(item->out, KZ_I64));
 	}
 	free(got);
-	double limit = kz_dtype_can_cast(item->out, KZ_I64) ? 0 : item->shape >= TOTAL ? 1e-2 : size == 2 ? 2e-3 : 1e-6;
+	double limit = kz_dtype_can_cast(item->out, KZ_I64) ? 0 : item->shape >= TOTAL ? 1e-2
+		: size == 2 ? 2e-3 : 1e-6;
 	if (!(apart <= limit)) {
-		fprintf(stderr, "%s, %lld: the result is wrong by %g\n", item->name, (long long)count,
-			apart);
+		fprintf(stderr, "%s, %lld: the result is wrong by %g\n", item->name,
+			(long long)count, apart);
 	}
 	return apart <= limit;
 }
@@ -456,7 +460,8 @@ int main(int argc, char **argv)
 	bool is_gpu = argc >= 2 && argc <= 3 && strcmp(argv[1], "cuda") == 0;
 	const char *name = is_cpu && argc == 4 ? argv[3] : is_gpu && argc == 3 ? argv[2] : "";
 	if ((!is_cpu && !is_gpu) || (is_cpu && set_threads(&bench, argv[2]))) {
-		fprintf(stderr, "usage: bench_array cpu [THREADS [CASE]], or bench_array cuda [CASE]\n");
+		fprintf(stderr, "usage: bench_array cpu [THREADS [CASE]], or bench_array cuda "
+			"[CASE]\n");
 		return 2;
 	}
 	if (kz_device_open(&bench.dev, argv[1], &bench.err)

@@ -169,7 +169,8 @@ static int run_many(void)
 	bench_report("store", "hit 2 KB among 1,000", "us", few_us, ROUNDS);
 	bench_report("store", "hit 2 KB among 100,000", "us", many_us, ROUNDS);
 	bench_report("store", "among 100,000/among 1,000", "ratio", ratio, ROUNDS);
-	bench_report("store", "among 100,000/among 1,000, processor time", "ratio", cpu_ratio, ROUNDS);
+	bench_report("store", "among 100,000/among 1,000, processor time", "ratio", cpu_ratio,
+		ROUNDS);
 	return 0;
 }
 

@@ -82,7 +82,8 @@ static int find_nvrtc(struct nvrtc *nvrtc, const char *arch)
 	snprintf(nvrtc->arch, sizeof(nvrtc->arch), "--gpu-architecture=%s", arch);
 	snprintf(nvrtc->include, sizeof(nvrtc->include), "-I%.*s/../include", folder,
 		info.dli_fname);
-	snprintf(nvrtc->cccl, sizeof(nvrtc->cccl), "-I%.*s/../include/cccl", folder, info.dli_fname);
+	snprintf(nvrtc->cccl, sizeof(nvrtc->cccl), "-I%.*s/../include/cccl", folder,
+		info.dli_fname);
 	return 0;
 }
 

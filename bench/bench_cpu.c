@@ -221,15 +221,16 @@ static void report_job(const struct bench *bench, const char *name)
 			bench->rounds);
 	}
 	if (bench->in[GCC] && bench->in[GCC_2]) {
-		report_ratio(name, "gcc, one thread/two", bench->wall[GCC], 1, bench->wall[GCC_2], 1,
-			bench->rounds);
+		report_ratio(name, "gcc, one thread/two", bench->wall[GCC], 1, bench->wall[GCC_2],
+			1, bench->rounds);
 	}
 	if (bench->in[GCC_TWIN]) {
 		report_ratio(name, "two processes of gcc, over one", bench->wall[GCC], 2,
 			bench->wall[GCC_TWIN], 1, bench->rounds);
 	}
 	if (bench->in[KUDZU]) {
-		printf("{\"case\":\"%s\",\"what\":\"goal\",\"kudzu/gcc\":%g,\"one thread/two\":%g}\n",
+		printf("{\"case\":\"%s\",\"what\":\"goal\",\"kudzu/gcc\":%g,\"one "
+			"thread/two\":%g}\n",
 			name, bench->work[KUDZU].floor, bench->work[KUDZU].scales ? 1.9 : 0);
 	}
 	fflush(stdout);
@@ -265,7 +266,8 @@ static void start_sides(struct bench *bench, const char *wanted)
 	const bool leaves_out = strchr(left_out, '-');
 	for (int i = 0; i < SIDE_COUNT; i++) {
 		bool is_without = i == WITHOUT || i == WITHOUT_AVX2;
-		bool fits = is_without ? leaves_out : two || (sides[i].threads == 1 && i != GCC_TWIN);
+		bool fits = is_without ? leaves_out : two
+			|| (sides[i].threads == 1 && i != GCC_TWIN);
 		if (is_wanted(wanted, sides[i].name) && fits) {
 			bench->has[i] = cpu_worker_start(&bench->workers[i], sides[i].engine,
 				sides[i].threads, sides[i].settings);
@@ -306,7 +308,8 @@ int main(int argc, char **argv)
 		}
 		bench.rounds = option == 'r' ? (int)strtol(optarg, NULL, 10) : bench.rounds;
 		if (option == '?' || bench.rounds < 1 || bench.rounds > MAX_ROUNDS) {
-			fprintf(stderr, "usage: bench_cpu [-p] [-r ROUNDS] [-x PASSES] [CASE [SIDE,...]]\n");
+			fprintf(stderr, "usage: bench_cpu [-p] [-r ROUNDS] [-x PASSES] [CASE "
+				"[SIDE,...]]\n");
 			return 2;
 		}
 	}

@@ -119,8 +119,8 @@ static int is_double(const struct bench *bench)
 	return bench->item->dtype == KZ_F64;
 }
 
-/* What is measured: a row-major product is that of the transposes in the other order, the inverse of
- * the transpose is the transposed inverse, and u and vh change places. */
+/* What is measured: a row-major product is that of the transposes in the other order, the inverse
+ * of the transpose is the transposed inverse, and u and vh change places. */
 
 static kz_status run_bare_gemm(struct bench *bench)
 {
@@ -131,7 +131,8 @@ static kz_status run_bare_gemm(struct bench *bench)
 	const void *alpha = type == 1 ? (const void *)&wide_one : &one;
 	const void *beta = type == 1 ? (const void *)&wide_zero : &zero;
 	return bare.gemm(bare.blas, 0, 0, n, n, n, alpha, pointer(bench->b), type, n,
-		pointer(bench->a), type, n, beta, pointer(bare.into), type, n, type == 1 ? 70 : 68, -1)
+		pointer(bench->a), type, n, beta, pointer(bare.into), type, n, type == 1 ? 70 : 68,
+		-1)
 		? KZ_UNKNOWN : KZ_OK;
 }
 
@@ -150,7 +151,8 @@ static kz_status run_bare_inv(struct bench *bench)
 	    || kz_array_assign(bare.into, bare.identity, &bench->err)) {
 		return bench->err.status;
 	}
-	return bare.getrf[wide](bare.solver, n, n, pointer(bare.copy), n, pointer(bare.work), pivots,
+	return bare.getrf[wide](bare.solver, n, n, pointer(bare.copy), n, pointer(bare.work),
+		pivots,
 			info)
 		|| bare.getrs[wide](bare.solver, 0, n, n, pointer(bare.copy), n, pivots,
 			pointer(bare.into), n, info) ? KZ_UNKNOWN : KZ_OK;
@@ -201,7 +203,8 @@ static int make_operand(kz_array **out, struct bench *bench, kz_shape shape, int
 	kz_array *wide = NULL;
 	for (int64_t i = 0; host && i < n * n; i++) {
 		state = state * 1664525u + 1013904223u;
-		host[i] = state / 4294967296.0 + (bench->item->what == INV && i % (n + 1) == 0 ? 8 : 0);
+		host[i] = state / 4294967296.0
+			+ (bench->item->what == INV && i % (n + 1) == 0 ? 8 : 0);
 	}
 	int failed = !host || kz_array_from(&wide, bench->dev, KZ_F64, shape, host, n * n * 8,
 			&bench->err)
@@ -216,7 +219,8 @@ static int make_identity(kz_array **out, struct bench *bench)
 	int64_t n = bench->item->n;
 	const int64_t step[] = {(n + 1) * kz_dtype_size(bench->item->dtype)};
 	kz_array *diagonal = NULL;
-	int failed = kz_array_zeros(out, bench->dev, bench->item->dtype, KZ_SHAPE(n, n), &bench->err)
+	int failed = kz_array_zeros(out, bench->dev, bench->item->dtype, KZ_SHAPE(n, n),
+		&bench->err)
 		|| kz_array_view(&diagonal, *out, KZ_SHAPE(n), step, 0, &bench->err)
 		|| kz_array_fill(diagonal, KZ_ARG(1), &bench->err);
 	kz_array_release(diagonal);
@@ -271,7 +275,8 @@ static int check(struct bench *bench)
 	int wrong = !host;
 	for (int i = 0; i < 2 && !wrong; i++) {
 		kz_array *row = NULL;
-		wrong = kz_array_view(&row, i ? theirs : bench->out, KZ_SHAPE(n), NULL, 0, &bench->err)
+		wrong = kz_array_view(&row, i ? theirs : bench->out, KZ_SHAPE(n), NULL, 0,
+			&bench->err)
 			|| kz_array_astype(&rows[i], row, KZ_F64, &bench->err)
 			|| kz_array_get(rows[i], host + i * n, 8 * n, &bench->err);
 		kz_array_release(row);
@@ -346,7 +351,8 @@ int main(int argc, char **argv)
 	int failed = driver_find(&driver) || driver.set_current(driver.context) || warm_up(&bench)
 		|| bare_load(&bench);
 	if (failed && bench.err.status == KZ_OK) {
-		fprintf(stderr, "bench_cublas: cuBLAS or cuSOLVER cannot be called: see kudzu doctor\n");
+		fprintf(stderr, "bench_cublas: cuBLAS or cuSOLVER cannot be called: see kudzu "
+			"doctor\n");
 	}
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]) && !failed; i++) {
 		bench.item = &items[i];

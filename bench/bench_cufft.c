@@ -5,10 +5,10 @@
  *	KUDZU_CUFFT=none bench_cufft LIBRARY [CASE]     our own kernels
  *	bench_cufft LIBRARY [CASE]                      kz_fft as it is, which is cuFFT where that is found
  *
- * Both sides do the same work: from the same array, in the same stream, into memory that is there, in
- * turns.  The bare calls have a plan of their own, with the work space that cuFFT allocates.
- * Results are compared.  LIBRARY is the path of cuFFT, as kudzu doctor prints it.  CASE is part of the
- * name of a case.
+ * Both sides do the same work: from the same array, in the same stream, into memory that is there,
+ * in turns.  The bare calls have a plan of their own, with the work space that cuFFT allocates.
+ * Results are compared.  LIBRARY is the path of cuFFT, as kudzu doctor prints it.  CASE is part of
+ * the name of a case.
  */
 #include "calls.h"
 #include "driver.h"
@@ -236,8 +236,8 @@ static int measure(struct bench *bench)
 	}
 	bench_report(name, is_own ? "our kernels" : "kz_fft by cuFFT", "us", mine, ROUNDS);
 	bench_report(name, "bare cuFFT", "us", theirs, ROUNDS);
-	bench_report(name, is_own ? "our kernels over cuFFT" : "kz_fft over bare cuFFT", "ratio", ratio,
-		ROUNDS);
+	bench_report(name, is_own ? "our kernels over cuFFT" : "kz_fft over bare cuFFT", "ratio",
+		ratio, ROUNDS);
 	fflush(stdout);
 	return 0;
 }
@@ -256,7 +256,8 @@ int main(int argc, char **argv)
 	if (kz_device_open(&bench.dev, "cuda", &bench.err)) {
 		return bench_fail(&bench.err);
 	}
-	int failed = driver_find(&driver) || driver.set_current(driver.context) || bare_load(argv[1]);
+	int failed = driver_find(&driver) || driver.set_current(driver.context)
+		|| bare_load(argv[1]);
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]) && !failed; i++) {
 		bench.item = &items[i];
 		if (argc < 3 || strstr(items[i].name, argv[2])) {

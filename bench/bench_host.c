@@ -287,7 +287,8 @@ static int prepare_driver(struct bench *b)
 	}
 	void *stream = kz_stream_handle(b->stream);
 	void *context, *graph;
-	return retain(&context, 0) || set_current(context) || begin(stream, 0) || launch_in_stream(b) || launch_in_stream(b)
+	return retain(&context, 0) || set_current(context) || begin(stream, 0)
+		|| launch_in_stream(b) || launch_in_stream(b)
 		|| end(stream, &graph) || instantiate(&b->graph, graph, 0);
 }
 

@@ -5,8 +5,8 @@
  *	bench_latency [CASE]        time each case, or one
  *	bench_latency CASE COUNT    do it COUNT times, for profilers
  *
- * The cases are the driver's own calls, the library's, a launch of a graph, grids of many blocks, and
- * a kernel with a short loop.  `sync` in a name says that each launch is waited for.
+ * The cases are the driver's own calls, the library's, a launch of a graph, grids of many blocks,
+ * and a kernel with a short loop.  `sync` in a name says that each launch is waited for.
  */
 #include "bench.h"
 
@@ -180,7 +180,8 @@ static int apply_into(struct bench *bench)
 static int apply(struct bench *bench)
 {
 	kz_array *out;
-	int failed = kz_apply(&out, KZ_OP_MULTIPLY, NULL, &bench->err, KZ_ARGS(2, bench->a)) != KZ_OK;
+	int failed = kz_apply(&out, KZ_OP_MULTIPLY, NULL, &bench->err, KZ_ARGS(2, bench->a))
+		!= KZ_OK;
 	kz_array_release(failed ? NULL : out);
 	return failed;
 }
@@ -351,7 +352,8 @@ int main(int argc, char **argv)
 	}
 	finish(&bench);
 	if (failed || !found) {
-		fprintf(stderr, "bench_latency: %s\n", failed ? "the driver refused" : "no such case");
+		fprintf(stderr, "bench_latency: %s\n",
+			failed ? "the driver refused" : "no such case");
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;

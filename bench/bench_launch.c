@@ -16,7 +16,8 @@
 enum { ROUNDS = 41, BATCH = 500, WARM_UP = 1000 };
 
 static const char source[] =
-	"__global__ void six(float a, const float *x, float *y, int n, long long step, double b) {}\n";
+	"__global__ void six(float a, const float *x, float *y, int n, long long step, "
+	"double b) {}\n";
 
 struct bench {
 	kz_device *dev;

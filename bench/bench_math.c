@@ -84,7 +84,8 @@ int main(int argc, char **argv)
 		samples[i] = (float)sin(x * x + cos(x));
 	}
 	if (kz_device_open(&bench.dev, "cpu", &bench.err)
-	    || kz_array_from(&bench.y, bench.dev, KZ_F32, KZ_SHAPE(SAMPLES), samples, sizeof(samples),
+	    || kz_array_from(&bench.y, bench.dev, KZ_F32, KZ_SHAPE(SAMPLES), samples,
+		sizeof(samples),
 		    &bench.err)) {
 		failed = bench_fail(&bench.err);
 	}

@@ -5,8 +5,8 @@
  *	bench_matmul [CASE]    CASE is part of the name of a case
  *
  * A first process has no library (KUDZU_BLAS=none), so our own kernel multiplies; a second one has
- * OpenBLAS under kz_matmul.  Each takes turns with a call of gemm, or gemv, on the same memory and as
- * many threads as KUDZU_CPU_THREADS says.
+ * OpenBLAS under kz_matmul.  Each takes turns with a call of gemm, or gemv, on the same memory and
+ * as many threads as KUDZU_CPU_THREADS says.
  */
 #include "bench.h"
 
@@ -59,11 +59,11 @@ static void call_blas(const struct bench *bench, const struct item *item)
 		gemv *call;
 		memcpy(&call, &found, sizeof(found));
 		if (item->n == 1) {
-			call("T", &item->k, &item->m, alpha, a, &item->k, b, &step, beta, bench->want,
-				&step, 1);
+			call("T", &item->k, &item->m, alpha, a, &item->k, b, &step, beta,
+				bench->want, &step, 1);
 		} else {
-			call("N", &item->n, &item->k, alpha, b, &item->n, a, &step, beta, bench->want,
-				&step, 1);
+			call("N", &item->n, &item->k, alpha, b, &item->n, a, &step, beta,
+				bench->want, &step, 1);
 		}
 		return;
 	}
@@ -142,7 +142,8 @@ static int measure(struct bench *bench, const struct item *item, const char *who
 		return bench_fail(&bench->err);
 	}
 	for (int64_t i = 0; i < count; i++) {
-		double off = fabs(element(got, item->dtype, i) - element(bench->want, item->dtype, i));
+		double off = fabs(element(got, item->dtype, i) - element(bench->want, item->dtype,
+			i));
 		wrong |= !(off <= 16 * item->k * (size == 4 ? 1.2e-7 : 2.3e-16));
 	}
 	kz_array_release(bench->a);
@@ -170,7 +171,8 @@ static int run_all(const char *some, const char *who)
 		return EXIT_FAILURE;
 	}
 	if (threads) {
-		void (*set)(int threads), *symbol = dlsym(bench.library, "openblas_set_num_threads");
+		void (*set)(int threads),
+			*symbol = dlsym(bench.library, "openblas_set_num_threads");
 		memcpy(&set, &symbol, sizeof(symbol));
 		set(atoi(threads));
 	}
@@ -184,8 +186,8 @@ static int run_all(const char *some, const char *who)
 	}
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]) && !failed; i++) {
 		char name[80];
-		snprintf(name, sizeof(name), "%s %d %d %d %s", kz_dtype_name(items[i].dtype), items[i].m,
-			items[i].n, items[i].k, who);
+		snprintf(name, sizeof(name), "%s %d %d %d %s", kz_dtype_name(items[i].dtype),
+			items[i].m, items[i].n, items[i].k, who);
 		if (!some || strstr(name, some)) {
 			failed = measure(&bench, &items[i], with);
 		}

@@ -24,7 +24,8 @@ static char *write_source(int count)
 	char *text = malloc(room);
 	for (int i = 0; text && i < count; i++) {
 		len += (size_t)snprintf(text + len, room - len,
-			"extern \"C\" __global__ void k%d(float *x, const float *y, float a, int n)\n"
+			"extern \"C\" __global__ void k%d(float *x, const float *y, float a, "
+			"int n)\n"
 			"{\n"
 			"	int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
 			"	if (i < n) { x[i] = a * y[i] + x[i] * %d.5f; }\n"
@@ -40,7 +41,8 @@ static int is_machine_code(kz_module *mod)
 	return size > 4 && memcmp(image, "\177ELF", 4) == 0;
 }
 
-/* The image of a module as nobody has seen it: text gets a number at its end; NULL without memory. */
+/* The image of a module as nobody has seen it: text gets a number at its end; NULL without
+ * memory. */
 static char *renew(kz_module *mod, int64_t *size)
 {
 	static int number;
@@ -205,8 +207,8 @@ static int compare_launches(kz_device *dev, kz_module *one, kz_module *many, kz_
 	return 0;
 }
 
-/* In a process of its own: `count` kernels in a text that another process has seen, as an image in a
- * file or as source; prints the seconds of the processor, for it waits for nothing. */
+/* In a process of its own: `count` kernels in a text that another process has seen, as an image in
+ * a file or as source; prints the seconds of the processor, for it waits for nothing. */
 static int be_next_process(const char *device, const char *path, int count)
 {
 	kz_error err = KZ_ERROR_INIT;

@@ -4,12 +4,13 @@
  *
  *	bench_numpy [CASE [COUNT [THREADS]]]     run in the folder that has bench/numpy_python.py
  *
- * CASE is part of the name of a case; COUNT is the number of elements, by default four of them; 0 is all.
- * The peers are in a process of PEERS_PYTHON.  It has the same cases by name, and makes the same operands.
- * All take turns in each round, and a ratio is one of neighbours in time.  The peers' results are
- * compared by a sum with weights; another sum ends the run.  Times are of the processor, with more than
- * one thread of the clock.  The last lines sum the ratios up, of the table's 122 cases and of the 20 that
- * were drawn at random from numpy's functions before anything of them was measured.
+ * CASE is part of the name of a case; COUNT is the number of elements, by default four of them; 0
+ * is all.  The peers are in a process of PEERS_PYTHON.  It has the same cases by name, and makes
+ * the same operands.  All take turns in each round, and a ratio is one of neighbours in time.  The
+ * peers' results are compared by a sum with weights; another sum ends the run.  Times are of the
+ * processor, with more than one thread of the clock.  The last lines sum the ratios up, of the
+ * table's 122 cases and of the 20 that were drawn at random from numpy's functions before anything
+ * of them was measured.
  */
 #include "calls.h"
 
@@ -168,7 +169,8 @@ static kz_status run_fill(struct bench *bench)
 static kz_status run_concatenate(struct bench *bench)
 {
 	kz_array *made = NULL;
-	kz_status st = kz_array_concatenate(&made, KZ_ARRAYS(bench->a, bench->b), 0, NULL, &bench->err);
+	kz_status st = kz_array_concatenate(&made, KZ_ARRAYS(bench->a, bench->b), 0, NULL,
+		&bench->err);
 	return keep(bench, made, st);
 }
 
@@ -198,14 +200,16 @@ static kz_status run_outer(struct bench *bench)
 
 /* Operands */
 
-/* Numbers from 1 to 2 for floats, less by one for functions that want it, from 60 to 120 for integers; b of
- * nonzero, compress and where is 1 in one place of three; b of products with a vector is a vector. */
+/* Numbers from 1 to 2 for floats, less by one for functions that want it, from 60 to 120 for
+ * integers; b of nonzero, compress and where is 1 in one place of three; b of products with a
+ * vector is a vector. */
 static double value_of(const struct item *item, int64_t i)
 {
 	const bool from_zero = item->run == run_unary
 		&& (item->code == KZ_OP_ARCSIN || item->code == KZ_OP_ARCCOS);
 	double value = 1 + (double)(i * 37 % 1000) / 1000;
-	return kz_dtype_can_cast(item->dtype, KZ_I64) ? floor(60 * value) : from_zero ? value - 1 : value;
+	return kz_dtype_can_cast(item->dtype, KZ_I64) ? floor(60 * value) : from_zero ? value - 1
+		: value;
 }
 
 static int64_t extent_of(const struct item *item, int64_t count)
@@ -373,10 +377,10 @@ static void sum_report(const char *table)
 	for (int s = 0; s < SIZES; s++) {
 		const struct sum *sum = &sums[s];
 		if (sum->count) {
-			printf("{\"case\":\"numpy: %s, %lld\",\"what\":\"kudzu/best of peers\",\"cases\":%d,"
-				"\"mean\":%.3g,\"at most 1.25\":%d,\"worst\":%.3g}\n", table,
-				(long long)counts[s], sum->count, exp(sum->logs / sum->count),
-				sum->at_most, sum->worst);
+			printf("{\"case\":\"numpy: %s, %lld\",\"what\":\"kudzu/best of "
+				"peers\",\"cases\":%d,\"mean\":%.3g,\"at most "
+				"1.25\":%d,\"worst\":%.3g}\n", table, (long long)counts[s],
+				sum->count, exp(sum->logs / sum->count), sum->at_most, sum->worst);
 		}
 		sums[s] = (struct sum){0};
 	}
@@ -427,7 +431,8 @@ static int compare_results(struct bench *bench, double theirs)
 	return 0;
 }
 
-/* A kernel may be compiled twice, better in the background: until it is no longer faster than before. */
+/* A kernel may be compiled twice, better in the background: until it is no longer faster than
+ * before. */
 static double settle(struct bench *bench)
 {
 	double last = INFINITY, now = time_calls(bench, bench->item->run, 3);
@@ -473,8 +478,8 @@ static int measure(struct bench *bench, int64_t count)
 	return 0;
 }
 
-static int measure_table(struct bench *bench, const struct item *table, size_t length, const char *name,
-	int64_t only)
+static int measure_table(struct bench *bench, const struct item *table, size_t length,
+	const char *name, int64_t only)
 {
 	int failed = 0;
 	for (size_t i = 0; i < length && !failed; i++) {
@@ -482,7 +487,8 @@ static int measure_table(struct bench *bench, const struct item *table, size_t l
 		for (int s = 0; s < SIZES && strstr(table[i].name, name) && !failed; s++) {
 			if (!only || counts[s] == only) {
 				sum_now = &sums[s];
-				failed = make_operands(bench, counts[s]) || measure(bench, counts[s]);
+				failed = make_operands(bench, counts[s])
+					|| measure(bench, counts[s]);
 				free_operands(bench);
 			}
 		}

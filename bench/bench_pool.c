@@ -39,7 +39,8 @@ static int run_threads(struct worker *workers)
 {
 	pthread_t threads[THREADS];
 	int started = 0;
-	while (started < THREADS && !pthread_create(&threads[started], NULL, run, &workers[started])) {
+	while (started < THREADS
+	    && !pthread_create(&threads[started], NULL, run, &workers[started])) {
 		started++;
 	}
 	int failed = started < THREADS;

@@ -233,7 +233,8 @@ static int check(struct bench *bench)
 		struct row row = row_of(item, count_of(&item->shape), at);
 		double want = expected(item, &row), got = host[at * words];
 		double most = item->dtype == KZ_F16 ? 1e-3 : 1e-5;
-		if (!(fabs(got - want) <= most * fabs(want) + (item->op == SCAN ? 1e3 : 0) * most)) {
+		if (!(fabs(got - want) <= most * fabs(want) + (item->op == SCAN ? 1e3 : 0)
+			* most)) {
 			fprintf(stderr, "%s: result %lld is %.17g, expected %.17g\n", item->name,
 				(long long)at, got, want);
 			wrong = 1;

@@ -6,9 +6,9 @@
  *
  * Both have a row-major matrix, which must survive, and give a result in new memory.  LAPACK sees
  * the transpose; a direct call makes the best of that, as a C programmer would: the inverse and the
- * singular values are those of the transpose, `solve` asks for op 'T', and a symmetric matrix is its
- * own transpose.  Singular vectors and eigenvectors count as results in either order.  The sums of
- * both results must agree.
+ * singular values are those of the transpose, `solve` asks for op 'T', and a symmetric matrix is
+ * its own transpose.  Singular vectors and eigenvectors count as results in either order.  The sums
+ * of both results must agree.
  */
 #include "bench.h"
 
@@ -61,8 +61,8 @@ static kz_status take(double *out, kz_array *array, struct bench *bench)
 	return st;
 }
 
-/* Each case: ours, and the direct call.  `check` is set to the sum of the result in the first round,
- * which is not timed; else NULL. */
+/* Each case: ours, and the direct call.  `check` is set to the sum of the result in the first
+ * round, which is not timed; else NULL. */
 
 static kz_status finish(double *check, kz_array *result, struct bench *bench)
 {
@@ -82,7 +82,8 @@ static kz_status our_inv(double *check, struct bench *bench)
 static double lapack_inv(const struct bench *bench)
 {
 	void (*getrf)(const int *, const int *, double *, const int *, int *, int *);
-	void (*getri)(const int *, double *, const int *, const int *, double *, const int *, int *);
+	void (*getri)(const int *, double *, const int *, const int *, double *, const int *,
+		int *);
 	int n = bench->n, info, count = -1, *pivots = malloc((size_t)n * sizeof(*pivots));
 	double ask = 0, *x = copy(bench->host, (int64_t)n * n);
 	lookup(&getrf, bench, "dgetrf_");
@@ -131,11 +132,13 @@ static kz_status our_svd(double *check, struct bench *bench)
 
 static double lapack_svd(const struct bench *bench)
 {
-	void (*gesdd)(const char *, const int *, const int *, double *, const int *, double *, double *,
+	void (*gesdd)(const char *, const int *, const int *, double *, const int *, double *,
+		double *,
 		const int *, double *, const int *, double *, const int *, int *, int *, size_t);
 	int n = bench->n, info, count = -1, *integers = malloc(8 * (size_t)n * sizeof(*integers));
 	int64_t cells = (int64_t)n * n;
-	double ask = 0, *a = copy(bench->host, cells), *u = copy(NULL, cells), *vt = copy(NULL, cells);
+	double ask = 0, *a = copy(bench->host, cells), *u = copy(NULL, cells),
+		*vt = copy(NULL, cells);
 	double *s = copy(NULL, n);
 	lookup(&gesdd, bench, "dgesdd_");
 	gesdd("A", &n, &n, a, &n, s, u, &n, vt, &n, &ask, &count, integers, &info, 1);
@@ -235,8 +238,8 @@ static kz_status make(struct bench *bench)
 	for (int i = 0; i < n; i++) {
 		bench->host_b[i] = i % 7 - 3;
 	}
-	kz_status st = kz_array_from(&bench->a, bench->dev, KZ_F64, KZ_SHAPE(n, n), bench->host, size,
-		&bench->err);
+	kz_status st = kz_array_from(&bench->a, bench->dev, KZ_F64, KZ_SHAPE(n, n), bench->host,
+		size, &bench->err);
 	st = st ? st : kz_array_from(&bench->symmetric, bench->dev, KZ_F64, KZ_SHAPE(n, n),
 		bench->host_symmetric, size, &bench->err);
 	return st ? st : kz_array_from(&bench->b, bench->dev, KZ_F64, KZ_SHAPE(n), bench->host_b,
@@ -249,7 +252,8 @@ int main(int argc, char **argv)
 	int failed = EXIT_SUCCESS;
 	bench.library = dlopen("libopenblas.so.0", RTLD_NOW);
 	if (!bench.library || bench.n < 1) {
-		fprintf(stderr, "bench_solve: %s\n", bench.library ? "N must be above 0" : dlerror());
+		fprintf(stderr, "bench_solve: %s\n",
+			bench.library ? "N must be above 0" : dlerror());
 		return EXIT_FAILURE;
 	}
 	if (kz_device_open(&bench.dev, "cpu", &bench.err) || make(&bench)) {

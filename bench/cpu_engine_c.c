@@ -157,4 +157,5 @@ static bool run_vector(const struct cpu_job *job, int calls)
 const struct cpu_engine engine_gcc = {"gcc", start, open_job, run, fetch, close_job};
 const struct cpu_engine engine_gcc_avx2 = {"gcc-avx2", start, open_job, run_avx2, fetch, close_job};
 const struct cpu_engine engine_triad = {"triad", start, open_triad, run_triad, NULL, close_job};
-const struct cpu_engine engine_vector = {"vector", start, open_nothing, run_vector, NULL, close_job};
+const struct cpu_engine engine_vector = {"vector", start, open_nothing, run_vector, NULL,
+	close_job};

@@ -153,8 +153,8 @@ static bool open_job(const struct cpu_job *job)
 {
 	bool opened = true;
 	for (int i = 0; i < JOB_BUFFERS && job->sizes[i] > 0 && opened; i++) {
-		cl.buffers[i] = cl.clCreateBuffer(cl.context, CL_MEM_READ_WRITE, job->sizes[i], NULL,
-			NULL);
+		cl.buffers[i] = cl.clCreateBuffer(cl.context, CL_MEM_READ_WRITE, job->sizes[i],
+			NULL, NULL);
 		opened = cl.buffers[i]
 			&& !cl.clEnqueueWriteBuffer(cl.queue, cl.buffers[i], CL_TRUE, 0,
 				job->sizes[i], job->initial[i], 0, NULL, NULL);
@@ -176,8 +176,8 @@ static bool run(const struct cpu_job *job, int calls)
 				group[k] = (size_t)launch->block[k];
 				all[k] = group[k] * (size_t)launch->grid[k];
 			}
-			ran = !cl.clEnqueueNDRangeKernel(cl.queue, cl.kernels[i], 2, NULL, all, group,
-				0, NULL, NULL);
+			ran = !cl.clEnqueueNDRangeKernel(cl.queue, cl.kernels[i], 2, NULL, all,
+				group, 0, NULL, NULL);
 		}
 	}
 	return ran && !cl.clFinish(cl.queue);

@@ -500,7 +500,8 @@ static void digest_block(uint32_t h[8], const uint32_t block[16])
 	memcpy(v, h, sizeof(v));
 	for (int t = 16; t < 64; t++) {
 		w[t] = (rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10) + w[t - 7]
-			+ (rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3) + w[t - 16];
+			+ (rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3)
+			+ w[t - 16];
 	}
 	for (int t = 0; t < 64; t++) {
 		uint32_t t1 = v[7] + (rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25))
@@ -518,8 +519,8 @@ static void digest_block(uint32_t h[8], const uint32_t block[16])
 
 static void digest_of(uint32_t h[8], const uint32_t *message)
 {
-	static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
-		0x9b05688c, 0x1f83d9ab, 0x5be0cd19}, end[16] = {0x80000000, [15] = 512};
+	static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+		0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}, end[16] = {0x80000000, [15] = 512};
 	memcpy(h, start, sizeof(start));
 	digest_block(h, message);
 	digest_block(h, end);
@@ -528,8 +529,8 @@ static void digest_of(uint32_t h[8], const uint32_t *message)
 /* The first message is 64 times the letter a, whose digest is known from elsewhere. */
 static bool check_sha256(const struct cpu_job *job, void *const *results)
 {
-	static const uint32_t known[8] = {0xffe054fe, 0x7ae0cb6d, 0xc65c3af9, 0xb61d5209, 0xf439851d,
-		0xb43d0ba5, 0x997337df, 0x154668eb};
+	static const uint32_t known[8] = {0xffe054fe, 0x7ae0cb6d, 0xc65c3af9, 0xb61d5209,
+		0xf439851d, 0xb43d0ba5, 0x997337df, 0x154668eb};
 	const uint32_t *messages = job->initial[0], *digests = results[1];
 	bool right = memcmp(digests, known, sizeof(known)) == 0;
 	for (int t = 0; t < SHA; t++) {

@@ -63,7 +63,8 @@ LOOP(matmul)
 			for (int k = 0; k < N; k++) {
 				for (int i = 0; i < ROWS; i++) {
 					for (int j = 0; j < COLUMNS; j++) {
-						tile[i][j] += a[(i0 + i) * N + k] * b[k * N + j0 + j];
+						tile[i][j] += a[(i0 + i) * N + k]
+							* b[k * N + j0 + j];
 					}
 				}
 			}
@@ -271,8 +272,8 @@ static void sha_block(uint32_t *restrict state, uint32_t *restrict w)
 
 LOOP(sha256)
 {
-	static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f,
-		0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+	static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+		0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 	for (int t = first(part, SHA); t < last(part, SHA); t++) {
 		uint32_t w[16], padding[16] = {0x80000000};
 		uint32_t *state = (uint32_t *)buffers[1] + 8 * t;

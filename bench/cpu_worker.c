@@ -3,8 +3,8 @@
  * The workers of bench_cpu; see cpu_worker.h.
  *
  * Orders and answers are lines: "open JOB" is answered by "ok BYTES LANES FLOOR SCALES", "run WARM
- * CALLS" by "ok SECONDS SECONDS", "close" by "ok".  Whoever cannot says "no", with the reason on the
- * standard error.
+ * CALLS" by "ok SECONDS SECONDS", "close" by "ok".  Whoever cannot says "no", with the reason on
+ * the standard error.
  */
 #include "bench.h"
 
@@ -134,7 +134,8 @@ bool cpu_worker_close(struct cpu_worker *worker)
 /* The worker's side */
 
 static const struct cpu_engine *const engines[] = {
-	&engine_kudzu, &engine_gcc, &engine_gcc_avx2, &engine_opencl, &engine_triad, &engine_vector};
+	&engine_kudzu, &engine_gcc, &engine_gcc_avx2, &engine_opencl, &engine_triad,
+	&engine_vector};
 
 static bool open_and_check(const struct cpu_engine *engine, struct cpu_job *job, int index)
 {
@@ -145,7 +146,8 @@ static bool open_and_check(const struct cpu_engine *engine, struct cpu_job *job,
 	}
 	bool right = !engine->fetch || (engine->fetch(job, results) && job->check(job, results));
 	if (!right) {
-		fprintf(stderr, "bench_cpu: %s gets wrong results in %s\n", engine->name, job->name);
+		fprintf(stderr, "bench_cpu: %s gets wrong results in %s\n", engine->name,
+			job->name);
 	}
 	return right;
 }

@@ -2,8 +2,9 @@
 /*
  * Bluestein's algorithm: products with chirps around a convolution.
  *
- * KZ_STEP 0: out[j] = in[j] chirp[j], and 0 from `inner` on.  1: out[j] *= chirp[j].  2: out[j] = in[j] chirp[j]
- * scale.  KZ_INVERSE exchanges real and imaginary parts of what steps 0 reads and 2 writes.
+ * KZ_STEP 0: out[j] = in[j] chirp[j], and 0 from `inner` on.  1: out[j] *= chirp[j].  2: out[j] =
+ * in[j] chirp[j] scale.  KZ_INVERSE exchanges real and imaginary parts of what steps 0 reads and 2
+ * writes.
  */
 struct kz_chirp {
 	kz_places places;
@@ -21,7 +22,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	}
 	kz_point x = {0, 0};
 	if (j < shape.inner) {
-		const kz_point a = kz_read<KZ_IN_FORM>(in + j * shape.places.in_step, shape.in_part), w = chirp[j];
+		const kz_point a = kz_read<KZ_IN_FORM>(in + j * shape.places.in_step,
+			shape.in_part), w = chirp[j];
 #if KZ_STEP == 0 && defined(KZ_INVERSE)
 		const kz_real re = a.im, im = a.re;
 #else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops over the elements of a block, which has KZ_TILE_SIZE of them.  KZ_SERIAL: one thread has all.
+ * Loops over the elements of a block, which has KZ_TILE_SIZE of them.  KZ_SERIAL: one thread has
+ * all.
  */
 typedef long long kz_i64;
 #define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
@@ -15,7 +16,8 @@ typedef long long kz_i64;
 
 static __device__ inline kz_i64 kz_min(kz_i64 a, kz_i64 b) { return a < b ? a : b; }
 
-/* a / b of numbers that are not negative.  Most are small, and their division is several times as fast. */
+/* a / b of numbers that are not negative.  Most are small, and their division is several times as
+ * fast. */
 static __device__ inline kz_i64 kz_divide(kz_i64 a, kz_i64 b)
 {
 	return (a | b) >> 32 == 0 ? (kz_i64)((unsigned)a / (unsigned)b) : a / b;

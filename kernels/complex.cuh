@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Complex numbers of float and double: one set of functions for arrays, custom kernels and <complex>.
- * Infinities, NaN and zeros give what Annex G of C says.
+ * Complex numbers of float and double: one set of functions for arrays, custom kernels and
+ * <complex>.  Infinities, NaN and zeros give what Annex G of C says.
  *
  * No step overflows or underflows unless the result does: parts are scaled by powers of two, and an
- * exponential meets its factor before it gets its exponent.  The inverse functions are those of W. Kahan,
- * "Branch Cuts for Complex Elementary Functions" (1987); all their terms are positive, so none cancels.
- * Near the unit circle the logarithm takes exact products, as T. E. Hull, T. F. Fairgrieve and P. T. P. Tang
- * ask for in "Implementing Complex Elementary Functions Using Exception Handling" (ACM TOMS 20, 1994).
+ * exponential meets its factor before it gets its exponent.  The inverse functions are those of W.
+ * Kahan, "Branch Cuts for Complex Elementary Functions" (1987); all their terms are positive, so
+ * none cancels.  Near the unit circle the logarithm takes exact products, as T. E. Hull, T. F.
+ * Fairgrieve and P. T. P. Tang ask for in "Implementing Complex Elementary Functions Using
+ * Exception Handling" (ACM TOMS 20, 1994).
  */
 #ifndef KZ_COMPLEX_CUH
 #define KZ_COMPLEX_CUH
@@ -29,7 +30,8 @@ __device__ inline float kz_rounded_product(float a, float b) { return __fmul_rn(
 __device__ inline double kz_rounded_product(double a, double b) { return __dmul_rn(a, b); }
 template <class T> __device__ T kz_infinity() { return (T)__int_as_float(0x7f800000); }
 template <class T> __device__ T kz_nan() { return (T)__int_as_float(0x7fc00000); }
-/* h, a power of two, for which the square of h^2 size neither overflows nor loses digits; and 1 / h. */
+/* h, a power of two, for which the square of h^2 size neither overflows nor loses digits; and 1 /
+ * h. */
 template <class T> __device__ T kz_half_scale(T size, T *inverse)
 {
 	const bool is_float = sizeof(T) == 4;
@@ -67,17 +69,19 @@ KZ_C(kz_plain_product(kz_complex<T> a, kz_complex<T> b))
 /* The direction of an infinite number: parts of 1, or 0 where they are finite. */
 KZ_C(kz_direction(kz_complex<T> a))
 {
-	return kz_make(copysign((T)kz_is_infinite(a.re), a.re), copysign((T)kz_is_infinite(a.im), a.im));
+	return kz_make(copysign((T)kz_is_infinite(a.re), a.re),
+		copysign((T)kz_is_infinite(a.im), a.im));
 }
 KZ_C(kz_without_nan(kz_complex<T> a))
 {
-	return kz_make(a.re != a.re ? copysign((T)0, a.re) : a.re, a.im != a.im ? copysign((T)0, a.im) : a.im);
+	return kz_make(a.re != a.re ? copysign((T)0, a.re) : a.re,
+		a.im != a.im ? copysign((T)0, a.im) : a.im);
 }
 /* A product of which the plain formula knows neither part: infinite if an operand is. */
 KZ_C(kz_rare_product(kz_complex<T> a, kz_complex<T> b))
 {
-	const kz_complex<T> product = kz_plain_product(kz_is_infinite(a) ? kz_direction(a) : kz_without_nan(a),
-		kz_is_infinite(b) ? kz_direction(b) : kz_without_nan(b));
+	const kz_complex<T> product = kz_plain_product(kz_is_infinite(a) ? kz_direction(a)
+		: kz_without_nan(a), kz_is_infinite(b) ? kz_direction(b) : kz_without_nan(b));
 	const T size = kz_is_infinite(a) || kz_is_infinite(b) ? kz_infinity<T>() : kz_nan<T>();
 	return kz_make(size * product.re, size * product.im);
 }
@@ -102,13 +106,15 @@ KZ_C(kz_rare_quotient(kz_complex<T> a, kz_complex<T> b))
 	const bool is_zero = kz_is_infinite(b) && kz_is_finite(a);
 	const bool is_infinite = kz_is_infinite(a) && kz_is_finite(b);
 	const T size = is_zero ? (T)0 : is_infinite ? kz_infinity<T>() : kz_nan<T>();
-	const kz_complex<T> x = is_infinite ? kz_direction(a) : a, y = is_zero ? kz_direction(b) : b;
+	const kz_complex<T> x = is_infinite ? kz_direction(a) : a, y = is_zero ? kz_direction(b)
+		: b;
 	return kz_make(size * (x.re * y.re + x.im * y.im), size * (x.im * y.re - x.re * y.im));
 }
 KZ_C(operator/(kz_complex<T> a, kz_complex<T> b))
 {
 	T ga, gb;
-	const T ha = kz_half_scale(kz_larger_part(a), &ga), hb = kz_half_scale(kz_larger_part(b), &gb);
+	const T ha = kz_half_scale(kz_larger_part(a), &ga),
+		hb = kz_half_scale(kz_larger_part(b), &gb);
 	const kz_complex<T> x = kz_make(a.re * ha * ha, a.im * ha * ha);
 	const kz_complex<T> y = kz_make(b.re * hb * hb, b.im * hb * hb);
 	const T size = fma(y.re, y.re, y.im * y.im), g = ga * hb;
@@ -117,7 +123,8 @@ KZ_C(operator/(kz_complex<T> a, kz_complex<T> b))
 	return out.re != out.re && out.im != out.im ? kz_rare_quotient(a, b) : out;
 }
 /* Parts */
-/* Compilers merge what both have in common; for a CPU they make vectors of two functions, not of sincos. */
+/* Compilers merge what both have in common; for a CPU they make vectors of two functions, not of
+ * sincos. */
 template <class T> __device__ void kz_sin_cos(T a, T *s, T *c)
 {
 	*s = sin(a);
@@ -175,8 +182,8 @@ KZ_C(kz_sqrt(kz_complex<T> a))
 }
 /* Up to this size of a, e^a and e^-a are normal numbers. */
 template <class T> __device__ T kz_exp_limit() { return (T)(sizeof(T) == 4 ? 87 : 708); }
-/* c e^a 2^-shift for |c| <= 1, of an a that is beyond that size, or negative.  A positive a is made smaller,
- * which has no error, and c takes the exponential of the rest. */
+/* c e^a 2^-shift for |c| <= 1, of an a that is beyond that size, or negative.  A positive a is made
+ * smaller, which has no error, and c takes the exponential of the rest. */
 template <int shift, class T> __device__ T kz_exp_times(T a, T c)
 {
 	typedef typename kz_format<T>::word word;
@@ -187,7 +194,8 @@ template <int shift, class T> __device__ T kz_exp_times(T a, T c)
 	const T factor = a > 0 ? c * (T)(is_float ? 0x1.425982p+92 : 0x1.9476504ba852ep+738) : c;
 	const kz_reduced<T> x(rest > high ? high : rest < low ? low : rest);
 	const T r = x.high + x.low, p = fma(r * r, kz_exp_series(r), r) + 1;
-	const word whole = kz_word(x.shifted), half = kz_word(fma(x.shifted - magic, (T)0.5, magic));
+	const word whole = kz_word(x.shifted),
+		half = kz_word(fma(x.shifted - magic, (T)0.5, magic));
 	return factor * p * kz_exponent(half) * kz_exponent(whole - half - shift);
 }
 KZ_C(kz_exp(kz_complex<T> a))
@@ -203,7 +211,8 @@ KZ_C(kz_exp(kz_complex<T> a))
 	}
 	return kz_make(kz_exp_times<0>(a.re, c), a.im == 0 ? a.im : kz_exp_times<0>(a.re, s));
 }
-/* x^2 + y^2 - 1 of x^2 and y^2 in two parts each, from 1/2 to 2; where it cancels, each sum has its rest. */
+/* x^2 + y^2 - 1 of x^2 and y^2 in two parts each, from 1/2 to 2; where it cancels, each sum has its
+ * rest. */
 template <class T> __device__ T kz_from_circle(T x, T y)
 {
 	const T p = kz_rounded_product(x, x), q = kz_rounded_product(y, y);
@@ -230,7 +239,8 @@ template <class T> __device__ T kz_log_size(kz_complex<T> a)
 	const bool is_float = sizeof(T) == 4;
 	const T x = fabs(a.re), y = fabs(a.im), large = x > y ? x : y, small = x > y ? y : x;
 	const T h = kz_half_scale(large, &g), u = large * h * h, v = small * h * h;
-	const T square = fma(u, u, v * v), scale = (T)(h < 1 ? is_float ? 70 : 600 : h > 1 ? is_float
+	const T square = fma(u, u, v * v),
+		scale = (T)(h < 1 ? is_float ? 70 : 600 : h > 1 ? is_float
 		? -100 : -600 : 0);
 	const bool is_near = h == 1 && square > (T)0.5 && square < 2;
 	const T value = kz_log_beside(is_near ? kz_from_circle(u, v) : square, (T)is_near) / 2;
@@ -282,7 +292,8 @@ KZ_C(kz_cosh(kz_complex<T> a))
 {
 	T s, c, re;
 	kz_sin_cos(a.im, &s, &c);
-	const T im = kz_sinh_times(a.re, s, c, &re), zero = copysign((T)0, a.re) * copysign((T)1, s);
+	const T im = kz_sinh_times(a.re, s, c, &re),
+		zero = copysign((T)0, a.re) * copysign((T)1, s);
 	return kz_make(kz_is_infinite(a.re) && !kz_is_finite(a.im) ? kz_infinity<T>() : re,
 		a.re == 0 || a.im == 0 ? zero : im);
 }
@@ -319,7 +330,8 @@ template <class T> __device__ bool kz_is_far(kz_complex<T> a)
 	const T far = (T)(sizeof(T) == 4 ? 0x1p+30 : 0x1p+60);
 	return fabs(a.re) > far || fabs(a.im) > far;
 }
-/* Of x + i |y| by the roots of 1 - a and 1 + a: the imaginary part, which both have but for its sign. */
+/* Of x + i |y| by the roots of 1 - a and 1 + a: the imaginary part, which both have but for its
+ * sign. */
 template <class T> __device__ T kz_arc_parts(kz_complex<T> a, T *arcsin, T *arccos)
 {
 	const T x = a.re, y = fabs(a.im);

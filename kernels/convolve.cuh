@@ -3,9 +3,9 @@
  * Sums of products of two sequences: sum k of all adds a[k - j] b[j], where there are both, in the
  * order of j.  b is the shorter one.
  *
- * A thread has KZ_SUMS of them, a block's width of KZ_THREADS apart, so that each element of b that it reads serves as
- * many products.  A block has its sums' products in three parts: where some sums lack an element of
- * a, where none does, which is checked once for all, and where some do again.
+ * A thread has KZ_SUMS of them, a block's width of KZ_THREADS apart, so that each element of b that
+ * it reads serves as many products.  A block has its sums' products in three parts: where some sums
+ * lack an element of a, where none does, which is checked once for all, and where some do again.
  *
  * KZ_MADD(c, a, b) is c + a * b of kz_element.
  */

@@ -2,9 +2,9 @@
 /*
  * An array of random numbers, by kernels/random.cuh.
  *
- * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of kz_work
- * and of the kind KZ_KIND, and the parameters a and b.  Blocks have KZ_TILE_SIZE offsets, and chunks.cuh has their
- * loops.
+ * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of
+ * kz_work and of the kind KZ_KIND, and the parameters a and b.  Blocks have KZ_TILE_SIZE offsets,
+ * and chunks.cuh has their loops.
  */
 struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 	kz_element at[KZ_PER];
@@ -44,7 +44,8 @@ static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_p
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, kz_i64 count, kz_u64 seed,
 	kz_u64 offset, unsigned stream, kz_param a, kz_param b)
 {
-	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE, whole = count / KZ_PER;
+	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE,
+		whole = count / KZ_PER;
 	KZ_FOR(i, begin, (end < whole ? end : whole)) {
 		((kz_numbers *)to)[i] = kz_draw(kz_place{seed, offset + i, stream}, a, b);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exponentials and logarithms of floats and doubles, without branches, so that a CPU computes many at a
- * time.  CUDA's own begin with instructions of a GPU that a CPU has not (approximate reciprocals, rounding
- * downwards), or choose between ways.
+ * Exponentials and logarithms of floats and doubles, without branches, so that a CPU computes many
+ * at a time.  CUDA's own begin with instructions of a GPU that a CPU has not (approximate
+ * reciprocals, rounding downwards), or choose between ways.
  *
  * An exponential takes a = n ln 2 + r, |r| <= ln 2 / 2, and a polynomial of r.  A logarithm takes
  * x = 2^k (1 + f), 1 + f from sqrt(1/2) to sqrt(2), and log(1 + f) = 2 atanh(s), s = f / (2 + f).
@@ -33,9 +33,9 @@ __device__ inline double kz_number(unsigned long long bits)
 __device__ inline float kz_exponent(unsigned int n) { return kz_number((n + 127) << 23); }
 __device__ inline double kz_exponent(unsigned long long n) { return kz_number((n + 1023) << 52); }
 
-/* e^a = 2^n 2^f, |f| <= 0.5, to 1.2 units in the last place.  To add 1.5 2^23 rounds to integers, which
- * are the last bits then; f comes from log2(e) in two parts, 2^n in two halves, since n may leave the
- * range of one float. */
+/* e^a = 2^n 2^f, |f| <= 0.5, to 1.2 units in the last place.  To add 1.5 2^23 rounds to integers,
+ * which are the last bits then; f comes from log2(e) in two parts, 2^n in two halves, since n may
+ * leave the range of one float. */
 __device__ inline float kz_exp(float a)
 {
 	const float x = a > 89.0f ? 89.0f : a < -104.0f ? -104.0f : a;
@@ -73,8 +73,8 @@ __device__ inline double kz_exp_series(double r)
 	p = fma(p, r, 0x1.5555555555558p-3);
 	return fma(p, r, 0x1.0000000000001p-1);
 }
-/* a = n ln 2 + high + low, n in the last bits of `shifted`.  high has no error: its part of ln 2 has so few
- * digits that n times it is a number. */
+/* a = n ln 2 + high + low, n in the last bits of `shifted`.  high has no error: its part of ln 2
+ * has so few digits that n times it is a number. */
 template <class T> struct kz_reduced {
 	T shifted, high, low;
 	__device__ kz_reduced(T a)
@@ -101,7 +101,8 @@ template <int shift, class T> __device__ T kz_expm1_part(T a, T *low)
 {
 	const kz_reduced<T> x(a);
 	const T r = x.high + x.low, size = kz_exponent(kz_word(x.shifted) - shift);
-	const T tail = fma(r * r, kz_exp_series(r), x.low), most = fma(size, x.high, size - (T)1 / (1 << shift));
+	const T tail = fma(r * r, kz_exp_series(r), x.low),
+		most = fma(size, x.high, size - (T)1 / (1 << shift));
 	const T sum = fma(size, tail, most);
 	*low = fma(size, tail, most - sum);
 	return sum;
@@ -278,11 +279,12 @@ template <class T> __device__ T kz_arctanh(T a)
 	const T size = fabs(a) > 1 ? (T)__int_as_float(0x7fc00000) : fabs(a), twice = 2 * size;
 	return copysign((T)0.5 * kz_log1p(twice + twice * size / (1 - size)), a);
 }
-/* s = |a| or, where that is above 1/2, sqrt((1 - |a|) / 2), since then arcsin(|a|) = pi / 2 - 2 arcsin(s);
- * and what is to be added to s for arcsin(s). */
+/* s = |a| or, where that is above 1/2, sqrt((1 - |a|) / 2), since then arcsin(|a|) = pi / 2 - 2
+ * arcsin(s); and what is to be added to s for arcsin(s). */
 template <class T> __device__ T kz_arcsin_half(T size, bool is_large, T *rest)
 {
-	const T z = is_large ? (1 - size) / 2 : size * size, root = sqrt(z), s = is_large ? root : size;
+	const T z = is_large ? (1 - size) / 2 : size * size, root = sqrt(z), s = is_large ? root
+		: size;
 	*rest = s * z * kz_arcsin_series(z);
 	return s;
 }
@@ -309,8 +311,8 @@ template <class T> __device__ T kz_arccos(T a)
 	const T below = 2 * high - (2 * part - 2 * low), near = high - (copysign(part, a) - low);
 	return is_large ? a < 0 ? below : 2 * part : near;
 }
-/* a^b as 2^(b log2(a)), computed as double: 0.7.  What is special becomes so in the exponent of a, or in y,
- * where a choice is of two constants. */
+/* a^b as 2^(b log2(a)), computed as double: 0.7.  What is special becomes so in the exponent of a,
+ * or in y, where a choice is of two constants. */
 __device__ inline float kz_power(float a, float b)
 {
 	const float size = fabsf(a), most = 0x1.fffffep+127f, half = 0.5f * b;

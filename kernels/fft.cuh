@@ -6,11 +6,13 @@
  * points go from one half of the tile to the other; each thread has butterflies of its own column.
  * With what columns and rows are, src/lib/fft/fft_kernel.c makes longer transforms of passes.
  *
- * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and its tile is the thread's local memory, so that
- * lanes read and write side by side.  Else the tile is shared memory, and KZ_T threads have a column.
+ * KZ_PARTIAL: a tile may have fewer columns.  KZ_SERIAL: a column is a lane of the only warp, and
+ * its tile is the thread's local memory, so that lanes read and write side by side.  Else the tile
+ * is shared memory, and KZ_T threads have a column.
  *
- * KZ_CHIRP: Bluestein's algorithm for KZ_CHIRP points, whose convolution is of KZ_N.  The stages are passed twice, and
- * at their middle the spectrum is multiplied by `filter`; what is read and written, by the chirp (kernels/chirp.cuh).
+ * KZ_CHIRP: Bluestein's algorithm for KZ_CHIRP points, whose convolution is of KZ_N.  The stages
+ * are passed twice, and at their middle the spectrum is multiplied by `filter`; what is read and
+ * written, by the chirp (kernels/chirp.cuh).
  *
  * All stages compute forward.  KZ_INVERSE exchanges real and imaginary parts at both ends.
  * src/lib/fft/fft_kernel.c writes the text of butterflies of odd primes, and kz_stages.
@@ -156,7 +158,8 @@ template <> struct kz_butterfly<4> {
 	}
 };
 
-/* Multiply by the power k of a root of unity, exp(-2 pi i / N), N 8 or 16; k is known to the compiler. */
+/* Multiply by the power k of a root of unity, exp(-2 pi i / N), N 8 or 16; k is known to the
+ * compiler. */
 template <int N> static __device__ __forceinline__ void kz_root(kz_real &re, kz_real &im, int k)
 {
 	const int t = k * (16 / N) % 16, u = t % 4;
@@ -284,6 +287,7 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 #endif
 	const kz_source from = {in + column * KZ_IN_COLUMN, pass.in_row, pass.in_part, twiddles};
 	const kz_target to = {out + column * KZ_OUT_COLUMN, pass.out_row, pass.out_part,
-		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale, is_there};
+		twiddles + column * pass.twiddle_column, pass.twiddle_row, (kz_real)pass.scale,
+		is_there};
 	kz_stages(from, to, a, b, roots, first);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the transform X of n real numbers and the transform Z of n / 2 complex ones, the even numbers plus
- * i times the odd ones.  With M = n / 2, w = exp(-2 pi i / n) and k from 0 to M:
+ * Between the transform X of n real numbers and the transform Z of n / 2 complex ones, the even
+ * numbers plus i times the odd ones.  With M = n / 2, w = exp(-2 pi i / n) and k from 0 to M:
  *
  *	2 X[k] = Z[k] + conj(Z[M - k]) - i w^k (Z[k] - conj(Z[M - k]))
  *	2 Z[k] = X[k] + conj(X[M - k]) + i w^-k (X[k] - conj(X[M - k]))
  *
- * KZ_JOB 0: Z in `out` becomes X, scaled already.  1: X of `in` becomes 2 Z in `out`.  Each thread has k and M - k.
- * For odd n there is no Z.  2: `out` gets the first elements of `in`.  3: all n elements, of which `in` has
- * the first half.
+ * KZ_JOB 0: Z in `out` becomes X, scaled already.  1: X of `in` becomes 2 Z in `out`.  Each thread
+ * has k and M - k.  For odd n there is no Z.  2: `out` gets the first elements of `in`.  3: all n
+ * elements, of which `in` has the first half.
  */
 struct kz_half {
 	kz_places places;
@@ -44,7 +44,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	const char *from = in;
 	const kz_i64 step = shape.places.in_step;
 	w = kz_point{w.im, w.re}; /* i / w */
-	kz_point a = *(const kz_point *)(from + k * step), b = *(const kz_point *)(from + mirror * step);
+	kz_point a = *(const kz_point *)(from + k * step),
+		b = *(const kz_point *)(from + mirror * step);
 	const kz_real half = 1;
 	if (k == 0) { /* real, whatever the caller says */
 		a.im = 0;
@@ -60,9 +61,11 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 		*(kz_point *)(out + mirror * shape.places.out_step) = y;
 	}
 #elif KZ_JOB == 2
-	*(kz_point *)(out + k * shape.places.out_step) = *(const kz_point *)(in + k * shape.places.in_step);
+	*(kz_point *)(out + k * shape.places.out_step) =
+		*(const kz_point *)(in + k * shape.places.in_step);
 #else
-	kz_point x = *(const kz_point *)(in + (2 * k > shape.length ? shape.length - k : k) * shape.places.in_step);
+	kz_point x = *(const kz_point *)(in + (2 * k > shape.length ? shape.length - k : k)
+		* shape.places.in_step);
 	if (2 * k > shape.length) {
 		x.im = -x.im;
 	} else if (k == 0) {

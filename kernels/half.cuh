@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* float16 and bfloat16 of generated kernels: 16 bits in memory, floats that they can hold in between. */
+/* float16 and bfloat16 of generated kernels: 16 bits in memory, floats that they can hold in
+ * between. */
 struct kz_f16 { unsigned short bits; };
 struct kz_bf16 { unsigned short bits; };
 __device__ inline float kz_float(kz_f16 a)

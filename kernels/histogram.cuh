@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/order/histogram.c: how often each bin occurs.  Elements are divided into tiles, by the
- * sizes alone.  A tile has rows of counters of its own, and element i counts in row i % KZ_WAYS, so that
- * equal neighbours do not wait for each other.  The last counter of a row has what no bin has.  Then
- * KZ_COMBINE adds the rows up in their order, which is why sums of weights have the same bits on every
- * device.
+ * Kernels of src/lib/order/histogram.c: how often each bin occurs.  Elements are divided into
+ * tiles, by the sizes alone.  A tile has rows of counters of its own, and element i counts in row i
+ * % KZ_WAYS, so that equal neighbours do not wait for each other.  The last counter of a row has
+ * what no bin has.  Then KZ_COMBINE adds the rows up in their order, which is why sums of weights
+ * have the same bits on every device.
  *
  * Before this text come kz_stored, an element in memory, and
  *
@@ -31,8 +31,8 @@ struct kz_plan {
 };
 
 #ifdef KZ_COMBINE
-extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i64 rows, kz_i64 slots,
-	kz_i64 bins)
+extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i64 rows,
+	kz_i64 slots, kz_i64 bins)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
 	for (kz_i64 bin = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; bin < bins; bin += step) {
@@ -51,8 +51,8 @@ struct kz_seen { kz_u64 most, negative; };
 #ifndef KZ_UNIFORM
 typedef void kz_stored_edge;
 #else
-/* The quotient is where the bin would be without rounding; where it is close to an edge, or is no number,
- * it does not tell. */
+/* The quotient is where the bin would be without rounding; where it is close to an edge, or is no
+ * number, it does not tell. */
 static __device__ inline double kz_quotient(double x, const kz_plan &plan)
 {
 	return (x - plan.low) * plan.scale;
@@ -82,7 +82,8 @@ static __device__ inline int kz_bisect(double x, const kz_stored_edge *edges, in
 	return least;
 }
 
-static __device__ inline bool kz_is_inside(double x, const kz_stored_edge *edges, const kz_plan &plan)
+static __device__ inline bool kz_is_inside(double x, const kz_stored_edge *edges,
+	const kz_plan &plan)
 {
 	return x >= kz_edge(edges[0]) && x <= kz_edge(edges[plan.bins]);
 }
@@ -110,8 +111,8 @@ static __device__ inline bool kz_is_near(const kz_plan &plan)
 #endif
 
 #if defined(KZ_SERIAL) && defined(KZ_UNIFORM)
-/* The bins of a piece.  The quotients do for nearly all elements; those of a piece with doubtful ones are
- * found once more, by the edges.  Returns how many were doubtful. */
+/* The bins of a piece.  The quotients do for nearly all elements; those of a piece with doubtful
+ * ones are found once more, by the edges.  Returns how many were doubtful. */
 static __device__ inline int kz_find_bins(int *at, const kz_stored *from, int size,
 	const kz_stored_edge *edges, const kz_plan &plan, bool exact)
 {
@@ -209,9 +210,10 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_count *tables, cons
 
 #else /* KZ_SERIAL */
 
-/* The bin of an element, the one behind the last if it has none; elements that are no bins are noted. */
-static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i, const kz_stored_edge *edges,
-	const kz_plan &plan, kz_u64 &most, kz_seen *seen)
+/* The bin of an element, the one behind the last if it has none; elements that are no bins are
+ * noted. */
+static __device__ inline kz_i64 kz_find(const kz_stored *from, kz_i64 i,
+	const kz_stored_edge *edges, const kz_plan &plan, kz_u64 &most, kz_seen *seen)
 {
 #ifdef KZ_UNIFORM
 	const double x = kz_load(from[i]), quotient = kz_quotient(x, plan);
@@ -240,11 +242,12 @@ static __device__ inline void kz_note(kz_seen *seen, kz_u64 most)
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_count *tables, const kz_stored *from,
-	const double *weights, kz_seen *seen, const kz_stored_edge *edges,
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_count *tables,
+	const kz_stored *from, const double *weights, kz_seen *seen, const kz_stored_edge *edges,
 	const __grid_constant__ kz_plan plan)
 {
-	const kz_i64 slots = plan.bins + 1, tile = blockIdx.x % plan.tiles, begin = tile * plan.tile;
+	const kz_i64 slots = plan.bins + 1, tile = blockIdx.x % plan.tiles,
+		begin = tile * plan.tile;
 	const kz_i64 end = begin + plan.tile < plan.count ? begin + plan.tile : plan.count;
 	kz_u64 most = 0;
 #ifdef KZ_WEIGHTED

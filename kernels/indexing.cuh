@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/ops/indexing.c, behind chunks.cuh.  Elements are kz_element, an opaque type of their
- * size; indexes are int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.
+ * Kernels of src/lib/ops/indexing.c, behind chunks.cuh.  Elements are kz_element, an opaque type of
+ * their size; indexes are int64.  One of KZ_CHECK, KZ_TAKE, ... says which kernel is wanted.
  *
  * A serial thread goes along rows: a loop over one row has neither divisions nor branches, and
  * becomes vectors.
@@ -44,8 +44,8 @@ static __device__ inline kz_i64 kz_index(kz_i64 index, kz_i64 extent, int mode)
 }
 
 #if defined(KZ_SERIAL) && (defined(KZ_TAKE) || defined(KZ_TAKE_ALONG))
-/* to[i] = from[index i * step + i * move].  The elements rest in an array that no pointer reaches, so
- * both loops become vectors. */
+/* to[i] = from[index i * step + i * move].  The elements rest in an array that no pointer reaches,
+ * so both loops become vectors. */
 static __device__ __forceinline__ void kz_gather_by(kz_element *to, const kz_element *from,
 	const kz_i64 *indexes, kz_i64 count, kz_i64 extent, kz_i64 step, kz_i64 move, int mode)
 {
@@ -88,7 +88,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 			kz_gather(to + at, from, indexes + j, length, extent, 1, 0, mode);
 			j += length;
 		} else {
-			const kz_element *row = from + kz_index(indexes[j++], extent, mode) * inner + skip;
+			const kz_element *row = from + kz_index(indexes[j++], extent, mode) * inner
+				+ skip;
 			length = kz_min(inner - skip, end - at);
 			_Pragma("unroll 1") for (kz_i64 i = 0; i < length; i++) {
 				to[at + i] = row[i];
@@ -102,7 +103,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 	}
 #else
 	KZ_FOR(i, begin, end) {
-		const kz_i64 row = inner == 1 ? i : kz_divide(i, inner), outer = kz_divide(row, count);
+		const kz_i64 row = inner == 1 ? i : kz_divide(i, inner),
+			outer = kz_divide(row, count);
 		const kz_i64 index = kz_index(indexes[row - outer * count], extent, mode);
 		to[i] = from[(outer * extent + index) * inner + (i - row * inner)];
 	}
@@ -127,7 +129,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 		if (inner == 1) {
 			kz_gather(to + at, from, indexes + at, length, extent, 1, 0, mode);
 		} else {
-			kz_gather(to + at, from + skip, indexes + at, length, extent, inner, 1, mode);
+			kz_gather(to + at, from + skip, indexes + at, length, extent, inner, 1,
+				mode);
 		}
 		skip = 0;
 		if (++j == lines) {
@@ -168,7 +171,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 
 #ifdef KZ_COUNT
 /* How many bytes of each chunk are not 0. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *counts, const unsigned char *mask, kz_i64 count)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *counts, const unsigned char *mask,
+	kz_i64 count)
 {
 	KZ_CHUNK(count);
 #ifdef KZ_SERIAL
@@ -205,8 +209,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 	KZ_CHUNK(count);
 	kz_i64 at = offsets[blockIdx.x];
 #ifdef KZ_SERIAL
-	/* A branch would often go the other way than foreseen: each place is written, and those that do not
-	 * count are overwritten, in memory that is this thread's. */
+	/* A branch would often go the other way than foreseen: each place is written, and those
+	 * that do not count are overwritten, in memory that is this thread's. */
 	kz_i64 part[PART];
 	_Pragma("unroll 1") for (kz_i64 first = begin; first < end; first += PART) {
 		const int left = (int)kz_min(end - first, PART);
@@ -248,12 +252,14 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *places, const unsigned ch
 #endif
 
 #ifdef KZ_SPLIT
-/* The places, which rise, along the last of some axes: rest[i] is where they are along it, places[i]
- * becomes where they are along the others. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *rest, kz_i64 *places, kz_i64 count, kz_i64 extent)
+/* The places, which rise, along the last of some axes: rest[i] is where they are along it,
+ * places[i] becomes where they are along the others. */
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *rest, kz_i64 *places, kz_i64 count,
+	kz_i64 extent)
 {
 	KZ_CHUNK(count);
-	kz_i64 row = 0, first = 0, last = 0; /* of a thread's last place: its row, and where that is */
+	kz_i64 row = 0, first = 0, last = 0; /* of a thread's last place: its row, and where that
+	                                        is */
 	KZ_FOR(i, begin, end) {
 		const kz_i64 place = places[i];
 		if (place >= last) {

@@ -58,7 +58,8 @@ template <class T> __device__ kz_u64 kz_magnitude(T a) { return a < 0 ? 0 - (kz_
 template <class T> __device__ T kz_lcm(T a, T b)
 {
 	T divisor = kz_gcd(a, b);
-	return divisor == 0 ? divisor : (T)(kz_magnitude(a) / kz_magnitude(divisor) * kz_magnitude(b));
+	return divisor == 0 ? divisor
+		: (T)(kz_magnitude(a) / kz_magnitude(divisor) * kz_magnitude(b));
 }
 template <class T> __device__ T kz_left_shift(T a, T b)
 {

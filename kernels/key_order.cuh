@@ -16,7 +16,8 @@ struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
 struct kz_order_of {
 	unsigned long long floats;   /* all bits for floats, else 0 */
 	unsigned long long infinity; /* its bits for floats, else all bits */
-	unsigned long long flip;     /* of numbers: the sign but for unsigned ones, and the rest to descend */
+	unsigned long long flip;     /* of numbers: the sign but for unsigned ones, and the rest to
+	                                descend */
 };
 
 /* The same with the bits that kz_bits has. */
@@ -47,7 +48,8 @@ static __device__ inline kz_bits kz_order(kz_bits bits, const kz_ordering &order
 {
 	const kz_bits size = kz_size(bits, order), negative = kz_negative(bits, order);
 	const kz_bits number = (kz_bits)((size ^ negative) - negative);
-	return (kz_bits)((size > order.infinity ? (kz_bits)(order.infinity + 1) : number) ^ order.flip);
+	return (kz_bits)((size > order.infinity ? (kz_bits)(order.infinity + 1) : number)
+		^ order.flip);
 }
 
 /* A number in the order of bits that are neither NaN nor zero, and the way back. */

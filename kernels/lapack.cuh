@@ -2,9 +2,9 @@
 /*
  * The small parts of LU, Cholesky and QR factorizations, one macro each; products do the rest.
  *
- * A block has KZ_THREADS threads: 1 on the CPU device, where each loop below is a plain loop, or many.
- * blockIdx.z is the matrix of the batch; parts that have columns to spread use blockIdx.x, too.
- * Matrices have any strides.  Element (i, j) of matrix a is KZ_AT(a, i, j).
+ * A block has KZ_THREADS threads: 1 on the CPU device, where each loop below is a plain loop, or
+ * many.  blockIdx.z is the matrix of the batch; parts that have columns to spread use blockIdx.x,
+ * too.  Matrices have any strides.  Element (i, j) of matrix a is KZ_AT(a, i, j).
  *
  * KZ_SIZE is the type of magnitudes, KZ_REAL(x) the real part of x.
  */
@@ -31,7 +31,8 @@ __device__ inline kz_element kz_turned(kz_element x, int conjugate)
 __device__ inline KZ_SIZE kz_one_norm(kz_element x) { return fabs(x.re) + fabs(x.im); }
 __device__ inline KZ_SIZE kz_largest(kz_element x) { return fmax(fabs(x.re), fabs(x.im)); }
 __device__ inline KZ_SIZE kz_square(kz_element x) { return x.re * x.re + x.im * x.im; }
-__device__ inline kz_element kz_over(kz_element x, KZ_SIZE f) { return kz_make(x.re / f, x.im / f); }
+__device__ inline kz_element kz_over(kz_element x, KZ_SIZE f) { return kz_make(x.re / f, x.im / f);
+	}
 #else
 __device__ inline kz_element kz_turned(kz_element x, int) { return x; }
 __device__ inline KZ_SIZE kz_one_norm(kz_element x) { return fabs(x); }
@@ -71,7 +72,8 @@ __device__ inline kz_i64 kz_where_largest(KZ_SIZE value, kz_i64 at)
 		__syncthreads();
 		const int other = threadIdx.x + half;
 		if (threadIdx.x < half && (values[other] > values[threadIdx.x]
-			|| (values[other] == values[threadIdx.x] && places[other] < places[threadIdx.x]))) {
+			|| (values[other] == values[threadIdx.x]
+				&& places[other] < places[threadIdx.x]))) {
 			values[threadIdx.x] = values[other];
 			places[threadIdx.x] = places[other];
 		}
@@ -84,10 +86,10 @@ __device__ inline kz_i64 kz_where_largest(KZ_SIZE value, kz_i64 at)
 }
 
 #ifdef KZ_PART_LU
-/* P L U of m rows and a few columns, with partial pivoting (Golub & Van Loan 3.4.1).  info: the first
- * pivot that is 0. */
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a, int *pivots, int *info,
-	const kz_part part)
+/* P L U of m rows and a few columns, with partial pivoting (Golub & Van Loan 3.4.1).  info: the
+ * first pivot that is 0. */
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a, int *pivots,
+	int *info, const kz_part part)
 {
 	a += blockIdx.z * part.a.next;
 	pivots += blockIdx.z * part.c_next + part.first;
@@ -164,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 #ifdef KZ_PART_SOLVE
 /* b = alpha a^-1 b with a triangle of m <= 32 rows.  KZ_COLUMNS columns of b stay in shared memory;
  * a thread has a column, or all. */
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *b, const kz_element *a,
-	const kz_part part)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *b,
+	const kz_element *a, const kz_part part)
 {
 	__shared__ kz_element x[32][KZ_COLUMNS];
 	const kz_i64 left = (kz_i64)blockIdx.x * KZ_COLUMNS;
@@ -249,10 +251,10 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 #endif
 
 #ifdef KZ_PART_QR
-/* Q R of m rows and a few columns by Householder's reflectors, as LAPACK's larfg defines them: column
- * j becomes H^H a_j with H = I - tau v v^H, v_j = 1. */
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a, kz_element *factors,
-	const kz_part part)
+/* Q R of m rows and a few columns by Householder's reflectors, as LAPACK's larfg defines them:
+ * column j becomes H^H a_j with H = I - tau v v^H, v_j = 1. */
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a,
+	kz_element *factors, const kz_part part)
 {
 	a += blockIdx.z * part.a.next;
 	factors += blockIdx.z * part.c_next + part.first;
@@ -303,7 +305,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 			kz_i64 i = j + 1 + threadIdx.x;
 			for (; i + 7 * KZ_THREADS < part.m; i += 8 * KZ_THREADS) {
 				for (int p = 0; p < 8; p++) {
-					parts[p] = parts[p] + kz_turned(KZ_AT(a, i + p * KZ_THREADS, j), 1)
+					parts[p] = parts[p]
+						+ kz_turned(KZ_AT(a, i + p * KZ_THREADS, j), 1)
 						* KZ_AT(a, i + p * KZ_THREADS, c);
 				}
 			}
@@ -329,8 +332,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 #ifdef KZ_PART_T
 /* The triangle T of n reflectors whose product is I - V T V^H, from b = V^H V (Schreiber & Van Loan
  * 1989): T_jj = tau_j, and above it -tau_j T V^H v_j. */
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a, const kz_element *b,
-	const kz_element *factors, const kz_part part)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a,
+	const kz_element *b, const kz_element *factors, const kz_part part)
 {
 	a += blockIdx.z * part.a.next;
 	b += blockIdx.z * part.b.next;
@@ -341,7 +344,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 			for (kz_i64 k = i; k < j; k++) {
 				sum = sum + KZ_AT(a, i, k) * KZ_AT(b, k, j);
 			}
-			KZ_AT(a, i, j) = i < j ? -(factors[j] * sum) : i == j ? factors[j] : KZ_ZERO;
+			KZ_AT(a, i, j) = i < j ? -(factors[j] * sum) : i == j ? factors[j]
+				: KZ_ZERO;
 		}
 		__syncthreads();
 	}
@@ -350,8 +354,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 
 #ifdef KZ_PART_COPY
 /* a = b, or (mode 1) its reflectors: 1 on the diagonal and 0 above it, or (2) the unit matrix. */
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a, const kz_element *b,
-	const kz_part part)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a,
+	const kz_element *b, const kz_part part)
 {
 	const kz_i64 j = blockIdx.x;
 	a += blockIdx.z * part.a.next;

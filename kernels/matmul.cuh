@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * c = alpha a b + beta c for each of gridDim.z matrices.  a(m, k) and b(k, n) have any strides, rows
- * of c no gaps.
+ * c = alpha a b + beta c for each of gridDim.z matrices.  a(m, k) and b(k, n) have any strides,
+ * rows of c no gaps.
  *
- * Each sum but those of KZ_DOT begins with beta c, or 0, and takes its products one after the other in the order of k, by
- * KZ_MADD: the result has the same bits in both forms.  blockIdx.x counts the tiles of c, down the
- * columns first.
+ * Each sum but those of KZ_DOT begins with beta c, or 0, and takes its products one after the other
+ * in the order of k, by KZ_MADD: the result has the same bits in both forms.  blockIdx.x counts the
+ * tiles of c, down the columns first.
  *
- * KZ_SERIAL: one thread has ROWS x COLUMNS elements of c, which stay in the cache while STEP rows of
- * b pass.  Other rows than those without gaps are copied first.
+ * KZ_SERIAL: one thread has ROWS x COLUMNS elements of c, which stay in the cache while STEP rows
+ * of b pass.  Other rows than those without gaps are copied first.
  * Else a block of 256 threads has a tile of TILE x TILE, 4 x 4 for each thread.
- * KZ_DOT: c and b are one column, and a has rows without gaps.  A lane of 32 adds every 32nd product
- * of a row; these sums are added one after the other.  So all memory is read once, along rows.
+ * KZ_DOT: c and b are one column, and a has rows without gaps.  A lane of 32 adds every 32nd
+ * product of a row; these sums are added one after the other.  So all memory is read once, along
+ * rows.
  *
- * KZ_PLAIN promises that rows of b have no gaps, and all that scales, conjugates or leaves out is off.
+ * KZ_PLAIN promises that rows of b have no gaps, and all that scales, conjugates or leaves out is
+ * off.
  *
- * KZ_MADD(c, a, b) is c + a * b of kz_element, and KZ_FACTOR(f) the number alpha or beta as one; types
- * without KZ_FACTOR have 1 and 0 for these.
+ * KZ_MADD(c, a, b) is c + a * b of kz_element, and KZ_FACTOR(f) the number alpha or beta as one;
+ * types without KZ_FACTOR have 1 and 0 for these.
  */
 typedef long long kz_i64;
 struct kz_matrices {
@@ -51,7 +53,8 @@ __device__ __forceinline__ kz_element kz_scaled(kz_element x, const kz_matrices 
 }
 
 /* What a sum begins with. */
-__device__ __forceinline__ kz_element kz_first(const kz_element *c, const kz_matrices &shape, int is_first)
+__device__ __forceinline__ kz_element kz_first(const kz_element *c, const kz_matrices &shape,
+	int is_first)
 {
 	if (is_first && !shape.has_beta) {
 		return KZ_ZERO;
@@ -69,8 +72,8 @@ __device__ __forceinline__ bool kz_is_wanted(const kz_matrices &shape, kz_i64 ro
 {
 	return shape.triangle == 0 || (shape.triangle == 1 ? row >= column : row <= column);
 }
-__device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 top, kz_i64 left, int height,
-	int width)
+__device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 top, kz_i64 left,
+	int height, int width)
 {
 	return shape.triangle == 0
 		|| (shape.triangle == 1 ? top + height > left : top < left + width);
@@ -78,8 +81,8 @@ __device__ __forceinline__ bool kz_has_wanted(const kz_matrices &shape, kz_i64 t
 
 #if defined(KZ_DOT)
 #define GROUP 4
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c, const kz_element *a,
-	const kz_element *b, const kz_matrices shape)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c,
+	const kz_element *a, const kz_element *b, const kz_matrices shape)
 {
 	__shared__ kz_element parts[32][33];
 	const int x = threadIdx.x % 32;
@@ -92,7 +95,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 		const kz_element *row[GROUP];
 		kz_element sum[GROUP];
 #pragma unroll
-		for (int r = 0; r < GROUP; r++) { // what is below the last row is that row once more
+		// what is below the last row is that row once more
+		for (int r = 0; r < GROUP; r++) {
 			const kz_i64 i = top + group * GROUP + r;
 			row[r] = a + (i < shape.m ? i : shape.m - 1) * shape.a_row;
 			sum[r] = KZ_ZERO;
@@ -103,24 +107,29 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 				const kz_element v = kz_operand(b[k + x], shape.conjugate_b);
 #pragma unroll
 				for (int r = 0; r < GROUP; r++) {
-					sum[r] = KZ_MADD(sum[r], kz_operand(row[r][k + x], shape.conjugate_a), v);
+					sum[r] = KZ_MADD(sum[r],
+						kz_operand(row[r][k + x], shape.conjugate_a), v);
 				}
 			}
 		} else {
 #pragma unroll 1
 			for (kz_i64 k = 0; k < whole; k += 32) {
-				const kz_element v = kz_operand(b[(k + x) * shape.b_row], shape.conjugate_b);
+				const kz_element v = kz_operand(b[(k + x) * shape.b_row],
+					shape.conjugate_b);
 #pragma unroll
 				for (int r = 0; r < GROUP; r++) {
-					sum[r] = KZ_MADD(sum[r], kz_operand(row[r][k + x], shape.conjugate_a), v);
+					sum[r] = KZ_MADD(sum[r],
+						kz_operand(row[r][k + x], shape.conjugate_a), v);
 				}
 			}
 		}
 		if (whole + x < shape.k) {
-			const kz_element v = kz_operand(b[(whole + x) * shape.b_row], shape.conjugate_b);
+			const kz_element v = kz_operand(b[(whole + x) * shape.b_row],
+				shape.conjugate_b);
 #pragma unroll
 			for (int r = 0; r < GROUP; r++) {
-				sum[r] = KZ_MADD(sum[r], kz_operand(row[r][whole + x], shape.conjugate_a), v);
+				sum[r] = KZ_MADD(sum[r],
+					kz_operand(row[r][whole + x], shape.conjugate_a), v);
 			}
 		}
 #pragma unroll
@@ -204,7 +213,8 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const k
 {
 #ifdef KZ_PLAIN
 	shape.b_column = 1;
-	shape.conjugate_a = shape.conjugate_b = shape.has_alpha = shape.has_beta = shape.triangle = 0;
+	shape.conjugate_a = shape.conjugate_b = shape.has_alpha = shape.has_beta = shape.triangle =
+		0;
 #endif
 	const kz_i64 tiles = (shape.m + ROWS - 1) / ROWS;
 	kz_tile tile;
@@ -243,7 +253,8 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const k
 	for (kz_i64 k = 0; k < shape.k; k += STEP) {
 		for (kz_i64 d = 0; d < STEP && k + d < shape.k; d++) {
 			for (kz_i64 j = 0; j < tile.width; j++) {
-				part_b[d][j] = kz_operand(b[(k + d) * shape.b_row + j * shape.b_column],
+				part_b[d][j] =
+					kz_operand(b[(k + d) * shape.b_row + j * shape.b_column],
 					shape.conjugate_b);
 			}
 		}
@@ -253,8 +264,8 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_element *c, const k
 #else
 #define TILE KZ_TILE_SIZE
 #define DEPTH 16
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c, const kz_element *a,
-	const kz_element *b, const kz_matrices shape)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c,
+	const kz_element *a, const kz_element *b, const kz_matrices shape)
 {
 	__shared__ kz_element part_a[DEPTH][TILE + 1], part_b[DEPTH][TILE];
 	const int x = threadIdx.x % 16, y = threadIdx.x / 16;
@@ -278,7 +289,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 		const int depth = shape.k - k < DEPTH ? (int)(shape.k - k) : DEPTH;
 		for (int at = threadIdx.x; at < DEPTH * TILE; at += KZ_THREADS) {
 			const kz_i64 row = top + at / DEPTH, column = k + at % DEPTH;
-			part_a[at % DEPTH][at / DEPTH] = row < shape.m && column < shape.k ? kz_scaled(
+			part_a[at % DEPTH][at / DEPTH] = row < shape.m && column < shape.k
+				? kz_scaled(
 				kz_operand(a[row * shape.a_row + column * shape.a_column],
 				shape.conjugate_a), shape) : KZ_ZERO;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Complex numbers in memory, as transforms read and write them.  A form says how they lie: as points,
- * as two real numbers that are `part` bytes apart, or as real numbers alone.
+ * Complex numbers in memory, as transforms read and write them.  A form says how they lie: as
+ * points, as two real numbers that are `part` bytes apart, or as real numbers alone.
  */
 typedef long long kz_i64;
 struct __align__(2 * sizeof(kz_real)) kz_point {
@@ -17,7 +17,8 @@ template <int form> static __device__ __forceinline__ kz_point kz_read(const cha
 	return kz_point{*(const kz_real *)at, form == KZ_PAIRS ? *(const kz_real *)(at + part) : 0};
 }
 
-template <int form> static __device__ __forceinline__ void kz_write(char *at, kz_i64 part, kz_point x)
+template <int form> static __device__ __forceinline__ void kz_write(char *at, kz_i64 part,
+	kz_point x)
 {
 	if (form == KZ_POINTS) {
 		*(kz_point *)at = x;
@@ -30,19 +31,22 @@ template <int form> static __device__ __forceinline__ void kz_write(char *at, kz
 }
 
 /*
- * The places of threads, of which a block has `threads` side by side (src/lib/fft/fft_kernel.c).  They lie along the axis
- * (KZ_ALONG), or along another one, so that all threads of a block have the same place of the axis.
+ * The places of threads, of which a block has `threads` side by side (src/lib/fft/fft_kernel.c).
+ * They lie along the axis (KZ_ALONG), or along another one, so that all threads of a block have the
+ * same place of the axis.
  */
 struct kz_places {
 	kz_i64 in_step, out_step;     /* of the axis, in bytes as all strides */
 	kz_i64 in_lane, out_lane;     /* from thread to thread, unless they lie along the axis */
-	kz_i64 lanes, lane;           /* the threads in all along their direction, and which of those below it is */
+	kz_i64 lanes, lane;           /* the threads in all along their direction, and which of
+	                                 those below it is */
 	kz_i64 axis;
 	kz_i64 ndim;                  /* of blocks; the strides of the axis are 0 */
 	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
 };
 
-/* Whether the thread has a place, which is k along the axis; out and in move to the beginning of its row. */
+/* Whether the thread has a place, which is k along the axis; out and in move to the beginning of
+ * its row. */
 template <int threads> static __device__ __forceinline__ bool kz_find_place(kz_i64 &k,
 	const kz_places &places, char *&out, const char *&in)
 {

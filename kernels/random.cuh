@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers in kernels: #include <kudzu/random.cuh>.  The library's kz_random_* calls draw with
- * this file, too, so a kernel gets the same numbers as an array.
+ * Random numbers in kernels: #include <kudzu/random.cuh>.  The library's kz_random_* calls draw
+ * with this file, too, so a kernel gets the same numbers as an array.
  *
  * Philox4x32-10 turns a counter of 128 bits and a key of 64 bits into 128 random bits in ten rounds
- * (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC11).  The seed is
- * the key.  The counter is the offset (64 bits), the stream (32) and the attempt (32): numbers that
- * are drawn by rejection go on with further attempts at the same offset.
+ * (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC11).  The seed
+ * is the key.  The counter is the offset (64 bits), the stream (32) and the attempt (32): numbers
+ * that are drawn by rejection go on with further attempts at the same offset.
  *
  *	kz_rng rng(seed, stream, offset);
  *	float x = rng.uniform(), y = rng.normal();
@@ -46,7 +46,8 @@ struct kz_place {
 
 	__device__ __forceinline__ kz_bits bits(unsigned attempt) const
 	{
-		const kz_bits counter{{(unsigned)offset, (unsigned)(offset >> 32), stream, attempt}};
+		const kz_bits counter{{(unsigned)offset, (unsigned)(offset >> 32), stream,
+			attempt}};
 		return kz_philox(counter, (unsigned)seed, (unsigned)(seed >> 32));
 	}
 };
@@ -118,8 +119,8 @@ KZ_RNG kz_u64 kz_below(const kz_place &place, kz_u64 word, int i, kz_u64 range)
 
 /* --- Numbers by rejection.  Each takes a whole place. --- */
 
-/* An attempt of Hoermann's methods: a number of [-0.5, 0.5) and one of (0, 1].  Returns how far the first
- * is from the nearer end. */
+/* An attempt of Hoermann's methods: a number of [-0.5, 0.5) and one of (0, 1].  Returns how far the
+ * first is from the nearer end. */
 KZ_RNG double kz_attempt(double *u, double *v, const kz_place &place, unsigned attempt)
 {
 	const kz_bits bits = place.bits(attempt);
@@ -175,8 +176,8 @@ KZ_RNG double kz_beta(const kz_place &place, double a, double b)
 	return 1 / (1 + exp(kz_log_gamma(place, b, 2) - kz_log_gamma(place, a, 0)));
 }
 
-/* Small means by the sums of the probabilities, others by PTRS (Hoermann, "The transformed rejection
- * method for generating Poisson random variables", 1993). */
+/* Small means by the sums of the probabilities, others by PTRS (Hoermann, "The transformed
+ * rejection method for generating Poisson random variables", 1993). */
 KZ_RNG double kz_poisson(const kz_place &place, double mean)
 {
 	double u, v;
@@ -205,8 +206,8 @@ KZ_RNG double kz_poisson(const kz_place &place, double mean)
 	}
 }
 
-/* Few successes by the sums of the probabilities, others by BTRS (Hoermann, "The generation of binomial
- * random variates", 1993). */
+/* Few successes by the sums of the probabilities, others by BTRS (Hoermann, "The generation of
+ * binomial random variates", 1993). */
 KZ_RNG double kz_binomial_of_small(const kz_place &place, double n, double p)
 {
 	const double q = 1 - p, odds = p / q, mean = n * p;

@@ -6,7 +6,8 @@ template <class T> __device__ T kz_zero(T) { return (T)0; }
 template <class T> __device__ T kz_maximum(T a, T b) { return a >= b || a != a ? a : b; }
 template <class T> __device__ T kz_minimum(T a, T b) { return a <= b || a != a ? a : b; }
 template <class T> __device__ T kz_sign(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }
-__device__ inline bool kz_is_finite(float a) { return (__float_as_int(a) & 0x7f800000) != 0x7f800000; }
+__device__ inline bool kz_is_finite(float a) { return (__float_as_int(a) & 0x7f800000)
+	!= 0x7f800000; }
 __device__ inline bool kz_is_finite(double a)
 {
 	return (__double2hiint(a) & 0x7ff00000) != 0x7ff00000;
@@ -14,8 +15,8 @@ __device__ inline bool kz_is_finite(double a)
 template <class T> __device__ bool kz_is_infinite(T a) { return a == a && !kz_is_finite(a); }
 __device__ inline bool kz_signbit(float a) { return __float_as_int(a) < 0; }
 __device__ inline bool kz_signbit(double a) { return __double2hiint(a) < 0; }
-/* fmod, which is exact.  So is this where the quotient is small: rounded, it is at most 1 too large as
- * an integer, and what is left of a is a multiple of b's last digit and below b. */
+/* fmod, which is exact.  So is this where the quotient is small: rounded, it is at most 1 too large
+ * as an integer, and what is left of a is a multiple of b's last digit and below b. */
 template <class T> __device__ T kz_fmod_real(T a, T b)
 {
 	const T x = fabs(a), y = fabs(b), quotient = x / y;
@@ -78,10 +79,11 @@ template <class T> __device__ T kz_angle(T a)
 {
 	return a != a ? a : kz_signbit(a) ? (T)3.14159265358979323846 : (T)0;
 }
-/* The cube root of a, within 0.51 units in the last place.  CUDA's own goes by the logarithm, which a CPU
- * has not.  r comes near x^(-1/3) by a third of the exponent, and nearer by two or three steps of the
- * series of (1 - h)^(-1/3), h = 1 - x r^3.  Then y = x r^2 takes one step of Newton's method, for which
- * y y is known in two parts.  No step divides.  Small numbers are scaled, so that no part is lost. */
+/* The cube root of a, within 0.51 units in the last place.  CUDA's own goes by the logarithm, which
+ * a CPU has not.  r comes near x^(-1/3) by a third of the exponent, and nearer by two or three
+ * steps of the series of (1 - h)^(-1/3), h = 1 - x r^3.  Then y = x r^2 takes one step of Newton's
+ * method, for which y y is known in two parts.  No step divides.  Small numbers are scaled, so that
+ * no part is lost. */
 __device__ inline float kz_root_seed(float x)
 {
 	return __int_as_float(0x54a2fa8c - (int)((float)__float_as_int(x) * (1 / 3.0f)));

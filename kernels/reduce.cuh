@@ -10,9 +10,10 @@
  *	KZ_SERIAL     a block is one thread, which goes through all lanes: reduce_serial.cuh has
  *	              the rest, else reduce_threads.cuh
  *
- * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, the first one and
- * then eight at a time, of which a tree makes one; then the lanes are combined by a tree.  So the order of
- * operations depends on the sizes alone: not on the device, nor on how many threads it has.
+ * A task is a block of elements, rows of lanes: lane i gets elements i of all rows, the first one
+ * and then eight at a time, of which a tree makes one; then the lanes are combined by a tree.  So
+ * the order of operations depends on the sizes alone: not on the device, nor on how many threads it
+ * has.
  */
 struct kz_operand {
 	long long lane, row, tile, chunk; /* from one to the next; bytes, but for the index */
@@ -23,7 +24,8 @@ struct kz_extents {
 	long long count, chunk;         /* along what is reduced: in all, of one task */
 	long long lanes, width;         /* a power of two; columns: how many there are in all */
 	long long first_index;
-	long long final;                /* the last pass: results; else what is yet to be combined */
+	long long final;                /* the last pass: results; else what is yet to be
+	                                   combined */
 	long long ndim, dims[KZ_DIMS];
 	double number;                  /* of the last step */
 	kz_operand operands[KZ_OPERANDS];
@@ -33,7 +35,8 @@ struct kz_task {
 	long long width, rows, rest;    /* rows of `width` lanes, and a last one of `rest` */
 };
 
-/* at % by, and `at` becomes at / by.  Threads mostly have small numbers, whose division is short. */
+/* at % by, and `at` becomes at / by.  Threads mostly have small numbers, whose division is
+ * short. */
 __device__ inline long long kz_split(long long &at, long long by)
 {
 	const long long whole = at;
@@ -60,7 +63,8 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 		chunk = kz_split(at, extents.chunks);
 	}
 	_Pragma("unroll") for (int k = 0; k < KZ_OPERANDS; k++) {
-		task.offset[k] = tile * extents.operands[k].tile + chunk * extents.operands[k].chunk;
+		task.offset[k] = tile * extents.operands[k].tile
+			+ chunk * extents.operands[k].chunk;
 	}
 	for (long long d = extents.ndim - 1; d >= 0; d--) {
 		const long long place = d ? kz_split(at, extents.dims[d]) : at;

@@ -11,9 +11,10 @@
 
 /* body(i, slot) for lanes i.
  *
- * Lanes mostly are a power of two.  A group of them is a loop of known length, which becomes vectors:
- * of a loop of any length a compiler makes vectors of several registers each, and does what is left
- * one by one, which may be all.  It is left to it where lanes are many, or pairs of numbers. */
+ * Lanes mostly are a power of two.  A group of them is a loop of known length, which becomes
+ * vectors: of a loop of any length a compiler makes vectors of several registers each, and does
+ * what is left one by one, which may be all.  It is left to it where lanes are many, or pairs of
+ * numbers. */
 template <class Body> __device__ __forceinline__ void kz_each_lane(long long count, Body body)
 {
 	long long first = 0;
@@ -47,7 +48,8 @@ template <class Map>
 __device__ __forceinline__ void kz_eight(kz_acc *slots, const kz_task &task, Map map, long long row)
 {
 #ifdef KZ_COLUMNS
-	/* Rows lie far apart, often by the same place in the cache: not more at once than it has ways. */
+	/* Rows lie far apart, often by the same place in the cache: not more at once than it has
+	 * ways. */
 	kz_acc first[KZ_WIDTH];
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		first[i] = kz_four(map, row, i);
@@ -94,7 +96,8 @@ template <int count, class Map> __device__ __forceinline__ void kz_add_rows(kz_v
 }
 
 /* Lane i takes in lane j, whose place may be before its own. */
-__device__ __forceinline__ void kz_take_in(kz_value *values, kz_place *places, long long i, long long j)
+__device__ __forceinline__ void kz_take_in(kz_value *values, kz_place *places, long long i,
+	long long j)
 {
 	const kz_value value = values[i], other = values[j];
 	const kz_place place = places[i], behind = places[j];
@@ -113,12 +116,14 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 		values[slot] = map(0, i).value;
 		places[slot] = 0;
 	});
-	long long row = task.rows % 8 != 0; /* or the first one once more: most are a multiple of eight */
+	long long row = task.rows % 8 != 0; /* or the first one once more: most are a multiple of
+	                                       eight */
 	_Pragma("unroll 1") for (; row + 8 <= task.rows; row += 8) {
 		kz_add_rows<8>(values, places, task, task.width, map, row);
 	}
 	_Pragma("unroll 1") for (; row <= task.rows; row++) {
-		kz_add_rows<1>(values, places, task, row < task.rows ? task.width : task.rest, map, row);
+		kz_add_rows<1>(values, places, task, row < task.rows ? task.width : task.rest, map,
+			row);
 	}
 	kz_each_lane(task.width, [&](long long i, long long slot) {
 		places[slot] += (kz_place)i;
@@ -157,7 +162,8 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 		kz_eight(slots, task, map, row);
 	}
 	_Pragma("unroll 1") for (; row <= task.rows; row++) {
-		kz_each_lane(row < task.rows ? task.width : task.rest, [&](long long i, long long slot) {
+		kz_each_lane(row < task.rows ? task.width : task.rest,
+			[&](long long i, long long slot) {
 			slots[slot] = kz_combine(slots[slot], map(row, i));
 		});
 	}
@@ -168,8 +174,8 @@ __device__ __forceinline__ void kz_accumulate(kz_acc *slots, const kz_task &task
 template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_extents &extents,
 	kz_acc *slots, const kz_task &task, Put put)
 {
-	/* Results mostly lie side by side, but only a step that is a number in the text lets stores be as
-	 * wide as loads are: to scatter a vector takes longer than to sum it. */
+	/* Results mostly lie side by side, but only a step that is a number in the text lets stores
+	 * be as wide as loads are: to scatter a vector takes longer than to sum it. */
 	const long long lane = extents.operands[0].lane, to = task.offset[0];
 	if (extents.final && lane == KZ_RESULT) {
 		kz_each_lane(task.width, [&](long long i, long long slot) {
@@ -197,7 +203,8 @@ template <class Put> __device__ __forceinline__ void kz_finish_task(const kz_ext
 #ifdef KZ_POSITION
 	const long long least = 1;
 #else
-	const long long least = task.width < KZ_GROUP ? 1 : KZ_GROUP; /* then, all of a group are left */
+	const long long least = task.width < KZ_GROUP ? 1 : KZ_GROUP; /* then, all of a group are
+	                                                                 left */
 #endif
 	_Pragma("unroll 1") for (; half >= least; half /= 2) {
 		const long long most = task.width - half;

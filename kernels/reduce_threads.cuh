@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reductions where a thread has KZ_PACK lanes side by side, which it reads at once; behind reduce.cuh.
+ * Reductions where a thread has KZ_PACK lanes side by side, which it reads at once; behind
+ * reduce.cuh.
  *
  *	KZ_THREADS    the threads of a block: those of a task along x, tasks along y
  *
@@ -21,7 +22,8 @@ template <class One, class Pack> struct kz_map {
 	One one;
 	Pack pack;
 };
-template <class One, class Pack> __device__ __forceinline__ kz_map<One, Pack> kz_maps(One one, Pack pack)
+template <class One, class Pack> __device__ __forceinline__ kz_map<One,
+	Pack> kz_maps(One one, Pack pack)
 {
 	return {one, pack};
 }
@@ -34,7 +36,8 @@ __device__ __forceinline__ void kz_take_in(kz_values &to, const kz_values &from)
 }
 
 /* Eight rows, as a tree. */
-template <class Map> __device__ __forceinline__ kz_values kz_eight(Map map, long long row, long long lane)
+template <class Map> __device__ __forceinline__ kz_values kz_eight(Map map, long long row,
+	long long lane)
 {
 	kz_values v[8];
 	_Pragma("unroll") for (int k = 0; k < 8; k++) {
@@ -63,10 +66,10 @@ template <class Map> __device__ __forceinline__ void kz_few(kz_values &to, Map m
 	}
 }
 
-/* All rows of a lane, where they are no more than sixteen, of which all lanes have `whole`; what is read
- * beyond is the first once more.  In the order of kz_long, but waiting for memory once. */
-template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long long rows, long long whole,
-	long long lane)
+/* All rows of a lane, where they are no more than sixteen, of which all lanes have `whole`; what is
+ * read beyond is the first once more.  In the order of kz_long, but waiting for memory once. */
+template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long long rows,
+	long long whole, long long lane)
 {
 	kz_acc v[16];
 	_Pragma("unroll") for (int k = 0; k < 16; k++) {
@@ -90,8 +93,8 @@ template <class Map> __device__ __forceinline__ kz_acc kz_sixteen(Map map, long 
 }
 
 /* The same for packs, of no more than eight rows and a last one. */
-template <class Map> __device__ __forceinline__ void kz_short(kz_values &to, Map map, long long rows,
-	bool with_last, long long lane)
+template <class Map> __device__ __forceinline__ void kz_short(kz_values &to, Map map,
+	long long rows, bool with_last, long long lane)
 {
 	kz_values v[8], last;
 	_Pragma("unroll") for (int k = 0; k < 8; k++) {
@@ -130,9 +133,10 @@ template <class Map> __device__ __forceinline__ void kz_long(kz_values &to, Map 
 	}
 }
 
-/* Lanes from `lane` on; a pack that is not whole is at the end of the last row, or of the only one. */
-template <class Map> __device__ __forceinline__ void kz_accumulate(kz_values &to, const kz_task &task,
-	Map map, long long lane)
+/* Lanes from `lane` on; a pack that is not whole is at the end of the last row, or of the only
+ * one. */
+template <class Map> __device__ __forceinline__ void kz_accumulate(kz_values &to,
+	const kz_task &task, Map map, long long lane)
 {
 	const long long rows = task.rows + (KZ_PACK == 1 && lane < task.rest);
 	const bool with_last = KZ_PACK > 1 && lane + KZ_PACK <= task.rest;
@@ -211,7 +215,8 @@ __device__ __forceinline__ void kz_reduce(const kz_extents &extents, Begin begin
 {
 	const long long lane = threadIdx.x * KZ_PACK;
 	const long long step = (long long)gridDim.x * blockDim.y;
-	for (long long first = (long long)blockIdx.x * blockDim.y; first < extents.tasks; first += step) {
+	for (long long first = (long long)blockIdx.x * blockDim.y; first < extents.tasks;
+		first += step) {
 		const long long at = first + threadIdx.y;
 		kz_values values;
 		kz_task task = kz_find_task(extents, at < extents.tasks ? at : 0);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/ops/scan.c, over `rows` of n elements without gaps.  Sixteen elements are a segment,
- * sixteen segments a group, sixteen groups a chunk; each block has a chunk.  At each level totals are
- * combined one after the other, and
+ * Kernels of src/lib/ops/scan.c, over `rows` of n elements without gaps.  Sixteen elements are a
+ * segment, sixteen segments a group, sixteen groups a chunk; each block has a chunk.  At each level
+ * totals are combined one after the other, and
  *
  *	element = (prefix of the chunk  op  (of the group in it  op  of the segment in that))
  *		op  element within the segment
  *
- * KZ_SERIAL: one thread does the segments one after the other.  Else each of 256 threads has one, and
- * elements go through shared memory, so that threads side by side read and write side by side.
+ * KZ_SERIAL: one thread does the segments one after the other.  Else each of 256 threads has one,
+ * and elements go through shared memory, so that threads side by side read and write side by side.
  *
  * kz_op(a, b), kz_neutral() and kz_element come before this text.
  */
@@ -18,7 +18,8 @@ typedef long long kz_i64;
 #define SEGMENTS GROUP
 static_assert(KZ_TILE_SIZE == FEW * GROUP, "a chunk is sixteen groups");
 
-/* Which chunk of a row a block has.  Threads begin with the last one, which was read last before. */
+/* Which chunk of a row a block has.  Threads begin with the last one, which was read last
+ * before. */
 #ifdef KZ_SERIAL
 #define KZ_AT blockIdx.x
 #else
@@ -27,7 +28,8 @@ static_assert(KZ_TILE_SIZE == FEW * GROUP, "a chunk is sixteen groups");
 #define KZ_PLACE \
 	const kz_i64 at = KZ_AT, row = at / chunks, chunk = at % chunks; \
 	const kz_i64 first = row * n + chunk * KZ_TILE_SIZE; \
-	const int count = (chunk + 1) * KZ_TILE_SIZE < n ? KZ_TILE_SIZE : (int)(n - chunk * KZ_TILE_SIZE)
+	const int count = (chunk + 1) * KZ_TILE_SIZE < n ? KZ_TILE_SIZE \
+	: (int)(n - chunk * KZ_TILE_SIZE)
 
 #define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
@@ -97,14 +99,16 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, const kz_element 
 /* Between segments, so that threads at the same place in each find it in different banks. */
 #define KZ_PAD(i) ((i) + (i) / FEW)
 
-/* The shared memory of a block.  Wide elements have no room there, and fill what is read at once. */
+/* The shared memory of a block.  Wide elements have no room there, and fill what is read at
+ * once. */
 #define KZ_STAGED (sizeof(kz_element) <= 8)
 struct kz_room {
 	kz_element all[KZ_STAGED ? KZ_PAD(KZ_TILE_SIZE) : 1];
 	kz_element segments[SEGMENTS], groups[FEW];
 };
 
-/* Scan this thread's segment, which has `left` of the `count` elements; its total is in `room`, too. */
+/* Scan this thread's segment, which has `left` of the `count` elements; its total is in `room`,
+ * too. */
 static __device__ inline void kz_scan(kz_element *local, kz_room &room, const kz_element *from,
 	int count, int left)
 {
@@ -161,7 +165,8 @@ static __device__ inline kz_element kz_fold(const kz_element *values, int count)
 	return all;
 }
 
-/* How many of `count` elements, in parts of `size`, there are from part `at` on: of parts, at most 16. */
+/* How many of `count` elements, in parts of `size`, there are from part `at` on: of parts, at most
+ * 16. */
 static __device__ inline int kz_parts(int count, int at, int size)
 {
 	const int parts = (count + size - 1) / size - at;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/ops/scatter.c, behind indexing.cuh: elements (outer, extent, inner) are combined with
- * values (outer, count, inner), of which value j of the middle belongs to the element at indexes[j].
+ * Kernels of src/lib/ops/scatter.c, behind indexing.cuh: elements (outer, extent, inner) are
+ * combined with values (outer, count, inner), of which value j of the middle belongs to the element
+ * at indexes[j].
  *
  * Before this text come kz_stored, an element in memory; kz_value, what is combined; kz_value
- * kz_load(kz_stored), kz_stored kz_save(kz_value) and kz_value kz_op(kz_value, kz_value).  One of these says
- * which kernel is wanted:
+ * kz_load(kz_stored), kz_stored kz_save(kz_value) and kz_value kz_op(kz_value, kz_value).  One of
+ * these says which kernel is wanted:
  *
  *	KZ_IN_ORDER   a thread has some columns of `inner`, and goes through the values in their order
  *	KZ_ATOMIC     a thread for each value; kz_atomic(kz_stored *, kz_value) combines
@@ -42,7 +43,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_stored *to, const kz_stored *f
 	KZ_FOR(i, begin, end) {
 		const kz_i64 row = i / inner, outer = row / count;
 		const kz_i64 index = kz_index(indexes[row - outer * count], extent, mode);
-		kz_atomic(to + (outer * extent + index) * inner + (i - row * inner), kz_load(from[i]));
+		kz_atomic(to + (outer * extent + index) * inner + (i - row * inner),
+			kz_load(from[i]));
 	}
 }
 #endif
@@ -86,8 +88,8 @@ static __device__ inline void kz_sink(kz_i64 *heap, kz_i64 at, kz_i64 size)
 }
 
 /* Heapsort (J. W. J. Williams, CACM 7, 1964), whose time does not depend on the order. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *list, const kz_i64 *ends, const kz_i64 *counts,
-	kz_i64 extent)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *list, const kz_i64 *ends,
+	const kz_i64 *counts, kz_i64 extent)
 {
 	KZ_CHUNK(extent);
 	KZ_FOR(i, begin, end) {
@@ -107,8 +109,10 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *list, const kz_i64 *ends,
 #endif
 
 #ifdef KZ_WALK
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_stored *to, const kz_stored *from, const kz_i64 *list,
-	const kz_i64 *ends, const kz_i64 *counts, kz_i64 total, kz_i64 count, kz_i64 extent, kz_i64 inner)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_stored *to, const kz_stored *from,
+	const kz_i64 *list,
+	const kz_i64 *ends, const kz_i64 *counts, kz_i64 total, kz_i64 count, kz_i64 extent,
+	kz_i64 inner)
 {
 	KZ_CHUNK(total);
 	KZ_FOR(i, begin, end) {

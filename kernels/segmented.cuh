@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel of src/lib/order/segmented.c: each segment of an array becomes one element.  Lane i of 32 has
- * elements i, i + 32, ... of a segment; then lane i is combined with lane i + 16, i + 8, ... if that has an
- * element.  KZ_SERIAL: one thread does this for all lanes.  Else a warp has a segment.
+ * The kernel of src/lib/order/segmented.c: each segment of an array becomes one element.  Lane i of
+ * 32 has elements i, i + 32, ... of a segment; then lane i is combined with lane i + 16, i + 8, ...
+ * if that has an element.  KZ_SERIAL: one thread does this for all lanes.  Else a warp has a
+ * segment.
  *
- * Before this text come kz_stored and kz_result, elements in memory; kz_acc, what is combined; kz_acc
- * kz_load(kz_stored), kz_result kz_save(kz_acc), kz_acc kz_op(kz_acc, kz_acc) and kz_acc kz_neutral().
+ * Before this text come kz_stored and kz_result, elements in memory; kz_acc, what is combined;
+ * kz_acc kz_load(kz_stored), kz_result kz_save(kz_acc), kz_acc kz_op(kz_acc, kz_acc) and kz_acc
+ * kz_neutral().
  */
 typedef long long kz_i64;
 #define LANES 32
@@ -45,8 +47,8 @@ extern "C" __global__ void __launch_bounds__(1) kz_kernel(kz_result *to, const k
 	}
 }
 #else
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_result *to, const kz_stored *from,
-	const kz_i64 *offsets, kz_i64 segments)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_result *to,
+	const kz_stored *from, const kz_i64 *offsets, kz_i64 segments)
 {
 	__shared__ __align__(16) unsigned char bytes[8 * LANES * sizeof(kz_acc)];
 	const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;

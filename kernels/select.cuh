@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/order/select.c: the element at a rank of each row, by a radix selection (MSD), and the
- * stable split of rows by such elements.
+ * Kernels of src/lib/order/select.c: the element at a rank of each row, by a radix selection (MSD),
+ * and the stable split of rows by such elements.
  *
- * Of each row is known between which keys the element lies, `low` to `high`.  A pass counts the keys
- * between them by their digit, which is what the highest 11 bits of `key - low` are, and keeps them
- * apart.  Then KZ_PICK sees which digit the rank falls into: its keys are the next `low` to `high`.
- * The first pass reads the row; later ones read what was kept.
+ * Of each row is known between which keys the element lies, `low` to `high`.  A pass counts the
+ * keys between them by their digit, which is what the highest 11 bits of `key - low` are, and keeps
+ * them apart.  Then KZ_PICK sees which digit the rank falls into: its keys are the next `low` to
+ * `high`.  The first pass reads the row; later ones read what was kept.
  *
- * A sample of a long row gives the first `low` and `high`: order statistics on both sides of the rank,
- * which leave few keys between them (Floyd and Rivest, 1975).  If the element is not between them, the
- * next pass reads the row again, for the keys on the side where it is.
+ * A sample of a long row gives the first `low` and `high`: order statistics on both sides of the
+ * rank, which leave few keys between them (Floyd and Rivest, 1975).  If the element is not between
+ * them, the next pass reads the row again, for the keys on the side where it is.
  *
  * KZ_SERIAL: a tile is the work of one thread.  Else blocks of 256 threads.
  *
@@ -61,7 +61,8 @@ struct kz_rows {
 
 #define KZ_TILE \
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
-	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n ? begin + KZ_TILE_SIZE : rows.n
+	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n \
+	? begin + KZ_TILE_SIZE : rows.n
 
 static __device__ inline kz_bits kz_key_of(const kz_key &key, const kz_ordering &order)
 {
@@ -132,7 +133,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 sample
 	const kz_bits low = first < 0 ? (kz_bits)0 : kz_rank(sample, samples, (unsigned)first);
 	const kz_bits high = last < 0 ? MOST : kz_rank(sample, samples, (unsigned)last);
 	if (threadIdx.x == 0) {
-		kz_state state = {low, high, 0, 0, ~0ull, 0, kz_shift_of((kz_bits)(high - low)), 1, 0, 0};
+		kz_state state = {low, high, 0, 0, ~0ull, 0, kz_shift_of((kz_bits)(high - low)), 1,
+			0, 0};
 		rows.states[row] = state;
 	}
 }
@@ -159,7 +161,8 @@ struct kz_source {
 static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, const kz_source &from,
 	const kz_state &state)
 {
-	const kz_bits low = (kz_bits)state.low, high = (kz_bits)state.high, width = (kz_bits)(high - low);
+	const kz_bits low = (kz_bits)state.low, high = (kz_bits)state.high,
+		width = (kz_bits)(high - low);
 	kz_bits keys[PIECE], held[PIECE];
 	kz_seen seen = {0, MOST, 0, 0};
 	for (kz_i64 first = 0; first < from.size; first += PIECE) {
@@ -204,13 +207,15 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 #else /* KZ_SERIAL */
 #define ITEMS 4
 
-/* What is kept is in no order.  It may be where it comes from, behind what all threads have read. */
+/* What is kept is in no order.  It may be where it comes from, behind what all threads have
+ * read. */
 static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, const kz_source &from,
 	const kz_state &state)
 {
 	__shared__ unsigned size;
 	__shared__ kz_u64 below, next, most;
-	const kz_bits low = (kz_bits)state.low, high = (kz_bits)state.high, width = (kz_bits)(high - low);
+	const kz_bits low = (kz_bits)state.low, high = (kz_bits)state.high,
+		width = (kz_bits)(high - low);
 	kz_seen mine = {0, MOST, 0, 0};
 	if (threadIdx.x == 0) {
 		size = 0;
@@ -221,8 +226,8 @@ static __device__ inline kz_seen kz_narrow(unsigned *counts, kz_bits *kept, cons
 		kz_bits keys[ITEMS];
 		_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
 			const kz_i64 i = first + k * KZ_THREADS + threadIdx.x;
-			keys[k] = i >= from.size ? (kz_bits)0 : from.row ? kz_key_of(from.row[i], from.order)
-				: from.kept[i];
+			keys[k] = i >= from.size ? (kz_bits)0 : from.row
+				? kz_key_of(from.row[i], from.order) : from.kept[i];
 		}
 		__syncthreads();
 		_Pragma("unroll") for (int k = 0; k < ITEMS; k++) {
@@ -260,8 +265,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows)
 		return;
 	}
 	kz_bits *kept = rows.kept + row * rows.n + begin;
-	kz_source from = {state.reads_row ? rows.keys + row * rows.n + begin : (const kz_key *)0, kept,
-		state.reads_row ? end - begin : (kz_i64)rows.sizes[blockIdx.x], rows.order};
+	kz_source from = {state.reads_row ? rows.keys + row * rows.n + begin : (const kz_key *)0,
+		kept, state.reads_row ? end - begin : (kz_i64)rows.sizes[blockIdx.x], rows.order};
 	KZ_EACH(d, 0, DIGITS) {
 		counts[d] = 0;
 	}
@@ -349,7 +354,8 @@ static __device__ inline void kz_pick(kz_state &state, const kz_u64 *counts, con
 			state.next = next < DIGITS ? first + next : state.next;
 		} else {
 			const kz_u64 width = (1ull << state.shift) - 1;
-			state.high = state.high - state.low > width ? state.low + width : state.high;
+			state.high = state.high - state.low > width ? state.low + width
+				: state.high;
 		}
 	}
 	state.shift = kz_shift_of(state.high - state.low);
@@ -388,7 +394,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank)
 /* The element of a key: a zero is positive, and NaN has one form. */
 static __device__ inline kz_bits kz_element(kz_u64 key, const kz_ordering &order)
 {
-	const kz_bits number = (kz_bits)((kz_bits)key ^ order.flip), negative = kz_negative(number, order);
+	const kz_bits number = (kz_bits)((kz_bits)key ^ order.flip),
+		negative = kz_negative(number, order);
 	const kz_bits bits = (kz_bits)(((number ^ negative) - negative) | (negative & SIGN));
 	return kz_is_nan(bits, order) ? (kz_bits)(SIGN - 1) : bits;
 }
@@ -397,9 +404,11 @@ static __device__ inline kz_bits kz_element(kz_u64 key, const kz_ordering &order
 extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank, kz_bits *to)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
-	for (kz_i64 row = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows.rows; row += step) {
+	for (kz_i64 row = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows.rows;
+		row += step) {
 		const kz_state &state = rows.states[row];
-		const bool repeats = state.below + state.equal > (kz_u64)rank + 1 || rank + 1 == rows.n;
+		const bool repeats = state.below + state.equal > (kz_u64)rank + 1
+			|| rank + 1 == rows.n;
 		to[row] = kz_element(state.low, rows.order);
 		to[rows.rows + row] = kz_element(repeats ? state.low : state.next, rows.order);
 		to[2 * rows.rows + row] = kz_element(state.most, rows.order);
@@ -409,18 +418,20 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 rank, 
 
 #ifdef KZ_RANKS
 /*
- * Keys are below the first element, equal to it, between it and the second one, ...: a key's class is the
- * number of limits that it has reached.  These are each element, and what is next to it.
+ * Keys are below the first element, equal to it, between it and the second one, ...: a key's class
+ * is the number of limits that it has reached.  These are each element, and what is next to it.
  */
 #define CLASSES (2 * KZ_RANKS + 1)
 
-/* The limits in their order; the result is how many there are, as nothing is next to the greatest key. */
+/* The limits in their order; the result is how many there are, as nothing is next to the greatest
+ * key. */
 static __device__ inline int kz_limits(kz_bits *limits, const kz_rows &rows, kz_i64 row)
 {
 	int count = 0;
 	for (int r = 0; r < KZ_RANKS; r++) {
 		const kz_bits key = (kz_bits)rows.states[r * rows.rows + row].low;
-		const bool is_new = r == 0 || key != (kz_bits)rows.states[(r - 1) * rows.rows + row].low;
+		const bool is_new = r == 0
+			|| key != (kz_bits)rows.states[(r - 1) * rows.rows + row].low;
 		if (!is_new && key == MOST) {
 			break;
 		}
@@ -554,13 +565,15 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 		}
 	}
 #else
-	/* A round of 256 keys: those of a class before a key are in its warp, and in the warps before. */
+	/* A round of 256 keys: those of a class before a key are in its warp, and in the warps
+	 * before. */
 	__shared__ unsigned counts[CLASSES][WARPS];
 	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 	for (kz_i64 first = begin; first < end; first += KZ_THREADS) {
 		const kz_i64 i = first + threadIdx.x;
 		const kz_key key = keys[i < end ? i : begin];
-		const int mine = i < end ? kz_class_of(kz_key_of(key, rows.order), limits, limit_count) : -1;
+		const int mine = i < end
+			? kz_class_of(kz_key_of(key, rows.order), limits, limit_count) : -1;
 		unsigned before = 0;
 		_Pragma("unroll") for (int c = 0; c < CLASSES; c++) {
 			const unsigned same = __ballot_sync(~0u, mine == c);

@@ -5,8 +5,8 @@
  * KZ_IDENTITY: c = I, from which a solver makes the inverse.  info is where the diagonal of the LU
  * factorization a has its first 0, counted from 1, or 0, as LAPACK's getri has it.  Block 0 looks.
  *
- * KZ_CHECK: without info, marks[z] = 1 if the matrix z has a NaN or an infinity; with info, info[z] =
- * refused if it is marked, or if a pivot on its diagonal is not 0 and out of the range.
+ * KZ_CHECK: without info, marks[z] = 1 if the matrix z has a NaN or an infinity; with info, info[z]
+ * = refused if it is marked, or if a pivot on its diagonal is not 0 and out of the range.
  *
  * Else: eigenvectors of a real matrix, packed as LAPACK does, to complex ones.  Two conjugate
  * eigenvalues, that with the positive imaginary part first, share two columns, the real and the
@@ -18,8 +18,8 @@ typedef long long kz_i64;
 struct kz_range {
 	double least, most;
 };
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real *a, kz_i64 lda, kz_i64 next,
-	int m, int n, int *marks, int *info, int refused, kz_range range)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real *a, kz_i64 lda,
+	kz_i64 next, int m, int n, int *marks, int *info, int refused, kz_range range)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
 	const kz_i64 elements = info ? (m < n ? m : n) : (kz_i64)m * n;
@@ -27,7 +27,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real
 	a += blockIdx.z * next * KZ_PARTS;
 	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += step) {
 		const kz_real *of = a + KZ_PARTS * (info ? i * lda + i : i / m * lda + i % m);
-		const kz_real re = fabs(of[0]), im = fabs(of[KZ_PARTS - 1]), size = re > im ? re : im;
+		const kz_real re = fabs(of[0]), im = fabs(of[KZ_PARTS - 1]), size = re > im ? re
+			: im;
 		is_bad |= info ? size != 0 && (size < range.least || size > range.most)
 			: !(re - re == 0) || !(im - im == 0);
 	}
@@ -36,12 +37,13 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real
 	}
 }
 #elif defined(KZ_IDENTITY)
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *a,
-	kz_i64 lda, int *info, int n)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc,
+	const kz_real *a, kz_i64 lda, int *info, int n)
 {
 	__shared__ int first;
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
-	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < (kz_i64)n * n; i += step) {
+	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < (kz_i64)n * n;
+		i += step) {
 		const kz_i64 row = i % n, column = i / n;
 		kz_real *to = c + KZ_PARTS * (column * ldc + row);
 		to[0] = row == column;
@@ -68,11 +70,12 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, k
 	}
 }
 #else
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc, const kz_real *w,
-	const kz_real *vectors, int n)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, kz_i64 ldc,
+	const kz_real *w, const kz_real *vectors, int n)
 {
 	const kz_i64 step = (kz_i64)gridDim.x * blockDim.x;
-	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < (kz_i64)n * n; i += step) {
+	for (kz_i64 i = (kz_i64)blockIdx.x * blockDim.x + threadIdx.x; i < (kz_i64)n * n;
+		i += step) {
 		const kz_i64 row = i % n, column = i / n;
 		const kz_real part = w[2 * column + 1];
 		const int sign = part > 0 ? 1 : part < 0 ? -1 : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/order/sort.c: a stable radix sort of rows of n keys without gaps, from the digit of
- * the lowest 8 bits up (LSD).  A key stays as it is in memory; kz_digit makes of it, in each pass, a
- * digit in the wanted order.  A pass counts the digits of each tile, the host's scan makes places
- * of the counts, and the pass moves the keys of each tile to their places.  A pass in which all keys
- * have one digit moves nothing.
+ * Kernels of src/lib/order/sort.c: a stable radix sort of rows of n keys without gaps, from the
+ * digit of the lowest 8 bits up (LSD).  A key stays as it is in memory; kz_digit makes of it, in
+ * each pass, a digit in the wanted order.  A pass counts the digits of each tile, the host's scan
+ * makes places of the counts, and the pass moves the keys of each tile to their places.  A pass in
+ * which all keys have one digit moves nothing.
  *
- * The keys begin in buffer 0, the caller's, and go to and fro between buffers 1 and 2.  `states` says
- * for each row and pass where they are.  The last kernel brings them to buffer 1.
+ * The keys begin in buffer 0, the caller's, and go to and fro between buffers 1 and 2.  `states`
+ * says for each row and pass where they are.  The last kernel brings them to buffer 1.
  *
- * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks of
- * 256 threads; equal digits of a warp find each other by __match_any_sync.
+ * KZ_SERIAL: a tile is the work of one thread, which goes through its keys in order.  Else blocks
+ * of 256 threads; equal digits of a warp find each other by __match_any_sync.
  *
  * Before this text: key_order.cuh; KZ_PAYLOAD, 0 none, 1 indexes, 2 values; kz_value, the
  * payload's type.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
@@ -41,7 +41,8 @@ struct kz_place {
 static __device__ inline kz_place kz_find(const kz_rows &rows, kz_i64 row, int state)
 {
 	kz_key *keys = state == 0 ? rows.keys[0] : state == 1 ? rows.keys[1] : rows.keys[2];
-	kz_value *values = state == 0 ? rows.values[0] : state == 1 ? rows.values[1] : rows.values[2];
+	kz_value *values = state == 0 ? rows.values[0] : state == 1 ? rows.values[1]
+		: rows.values[2];
 	return kz_place{keys + row * rows.n, KZ_PAYLOAD ? values + row * rows.n : values};
 }
 
@@ -70,7 +71,8 @@ static __device__ inline unsigned kz_digit(const kz_key &key, int pass,
 	const kz_ordering &order)
 {
 	if (pass == 2 * PART_PASSES) {
-		const unsigned nan = 2 * kz_is_nan(key.part[0], order) + kz_is_nan(key.part[1], order);
+		const unsigned nan = 2 * kz_is_nan(key.part[0], order) + kz_is_nan(key.part[1],
+			order);
 		return nan ^ ((unsigned)order.flip & 3);
 	}
 	const kz_bits bits = pass < PART_PASSES ? key.part[1] : key.part[0];
@@ -107,8 +109,8 @@ static __device__ inline void kz_store(const kz_place &to, kz_i64 i, const kz_ke
 #define KZ_EACH_DIGIT(d) KZ_NO_UNROLL for (int d = 0; d < DIGITS; d++)
 
 /* Add the digits of keys `begin` to `end` up. */
-static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass,
+static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin,
+	kz_i64 end, int pass,
 	const kz_ordering &order)
 {
 	for (kz_i64 i = begin; i < end; i++) {
@@ -144,8 +146,8 @@ static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i6
 #define KZ_EACH(i, begin, end) for (kz_i64 i = begin + threadIdx.x; i < end; i += KZ_THREADS)
 #define KZ_EACH_DIGIT(d) for (int d = threadIdx.x; d < DIGITS; d += KZ_THREADS)
 
-static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin, kz_i64 end,
-	int pass,
+static __device__ inline void kz_count(unsigned *counts, const kz_key *keys, kz_i64 begin,
+	kz_i64 end, int pass,
 	const kz_ordering &order)
 {
 	KZ_EACH(i, begin, end) {
@@ -166,8 +168,8 @@ static __device__ inline void kz_sum(kz_i64 *places, const unsigned *counts)
 	}
 }
 
-/* A warp has ITEMS rounds of 32 keys in a row.  A key's rank is the number of keys of its digit before
- * it: in its round, in the rounds before, in the warps before. */
+/* A warp has ITEMS rounds of 32 keys in a row.  A key's rank is the number of keys of its digit
+ * before it: in its round, in the rounds before, in the warps before. */
 static __device__ inline void kz_move(kz_i64 *places, const kz_step &step, kz_i64 begin, kz_i64 end)
 {
 	__shared__ unsigned counts[WARPS][DIGITS];
@@ -240,7 +242,8 @@ static __device__ inline void kz_give(const kz_rows &rows, kz_i64 row, kz_i64 be
 
 #define KZ_TILE \
 	const kz_i64 row = blockIdx.x / rows.tiles, tile = blockIdx.x % rows.tiles; \
-	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n ? begin + KZ_TILE_SIZE : rows.n
+	const kz_i64 begin = tile * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE < rows.n \
+	? begin + KZ_TILE_SIZE : rows.n
 
 #ifndef KZ_BUCKETS
 /* counts(row, digit, tile) */
@@ -325,7 +328,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 {
 	KZ_SHARED unsigned counts[DIGITS];
 	KZ_SHARED kz_i64 places[DIGITS];
-	const kz_i64 first = blockIdx.x * per, last = first + per < rows.rows ? first + per : rows.rows;
+	const kz_i64 first = blockIdx.x * per, last = first + per < rows.rows ? first + per
+		: rows.rows;
 	for (kz_i64 row = first; row < last; row++) {
 		int state = 0;
 		KZ_NO_UNROLL for (int pass = 0; pass < KZ_PASSES; pass++) {

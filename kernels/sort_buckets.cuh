@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More kernels of src/lib/order/sort.c, behind sort.cuh, for KZ_SERIAL and keys of one part of 4 or 8 bytes: a
- * sort of long rows whose passes stay in the cache.  A sample says how keys are distributed.  Its
- * piecewise linear distribution function makes a bucket of a key, so that buckets are about as large
- * as each other.  The keys are moved to their buckets, in order, and a thread sorts each bucket.
+ * More kernels of src/lib/order/sort.c, behind sort.cuh, for KZ_SERIAL and keys of one part of 4 or
+ * 8 bytes: a sort of long rows whose passes stay in the cache.  A sample says how keys are
+ * distributed.  Its piecewise linear distribution function makes a bucket of a key, so that buckets
+ * are about as large as each other.  The keys are moved to their buckets, in order, and a thread
+ * sorts each bucket.
  *
- * Zeros have a bucket of their own, and so have NaN: they are in order as they come.  All other keys
- * become their ranks (kz_rank) on the way to their buckets, which are sorted as unsigned numbers, and
- * become keys again at the end.
+ * Zeros have a bucket of their own, and so have NaN: they are in order as they come.  All other
+ * keys become their ranks (kz_rank) on the way to their buckets, which are sorted as unsigned
+ * numbers, and become keys again at the end.
  *
  * The move collects a line of the cache for each bucket, and stores whole lines past the cache.  A
  * bucket is sorted by the highest bits in which its ranks differ, two digits of them, and then by
@@ -23,9 +24,9 @@
 #define SCRATCH_SIZE 393216 /* bytes for a bucket while it is sorted */
 #define DIGIT_BITS 11
 
-/* The distribution of a row.  A key's distance from the lowest one, shifted, is its cell and CELL_BITS
- * of its place in there.  A cell has the number of its first bucket in the upper half, and how many
- * there are before the next cell's first one. */
+/* The distribution of a row.  A key's distance from the lowest one, shifted, is its cell and
+ * CELL_BITS of its place in there.  A cell has the number of its first bucket in the upper half,
+ * and how many there are before the next cell's first one. */
 struct kz_table {
 	kz_bits low, high;
 	int right, left;
@@ -34,7 +35,8 @@ struct kz_table {
 
 static __device__ inline unsigned kz_bucket(const kz_table &table, kz_bits number)
 {
-	const kz_bits at = (number < table.low ? table.low : number > table.high ? table.high : number)
+	const kz_bits at = (number < table.low ? table.low : number > table.high ? table.high
+		: number)
 		- table.low;
 	const unsigned place = (unsigned)(at >> table.right) << table.left;
 	const unsigned cell = table.cells[place >> CELL_BITS];
@@ -115,8 +117,8 @@ extern "C" __global__ void KZ_BOUNDS kz_count_buckets(const kz_rows rows, const 
 		unsigned short *to = numbers + row * rows.n + at;
 		const int n = end - at < CHUNK ? (int)(end - at) : CHUNK;
 		for (int i = 0; i < n; i++) { /* by vectors */
-			chunk[i] = (unsigned short)kz_bucket_of(table, kz_order(keys[i].part[0], order),
-				own);
+			chunk[i] = (unsigned short)kz_bucket_of(table,
+				kz_order(keys[i].part[0], order), own);
 		}
 		for (int i = 0; i < n; i++) {
 			local[chunk[i]]++;
@@ -201,7 +203,8 @@ extern "C" __global__ void KZ_BOUNDS kz_move_buckets(const kz_rows rows, const k
 	for (kz_i64 i = begin; i < end; i++) {
 		const unsigned bucket = numbers[i];
 		const kz_i64 place = local[bucket]++;
-		keys.put(bucket, place, first + bucket * rows.tiles, kz_rank(from.keys[i].part[0], order));
+		keys.put(bucket, place, first + bucket * rows.tiles,
+			kz_rank(from.keys[i].part[0], order));
 #if KZ_PAYLOAD
 		values.put(bucket, place, first + bucket * rows.tiles, kz_load(from, i, 0));
 #endif
@@ -250,10 +253,10 @@ static __device__ inline void kz_move_ranks(const kz_ranks &to, const kz_ranks &
 	}
 }
 
-/* Sort by the bits from `low` to before `top`, above which all are the same: two digits of `width` bits
- * are counted at a time, by which the ranks move to one of the others and to the other. */
-static __device__ inline void kz_sort_bits(kz_ranks *at, const kz_ranks (&others)[2], kz_i64 n, int low,
-	int top, int width)
+/* Sort by the bits from `low` to before `top`, above which all are the same: two digits of `width`
+ * bits are counted at a time, by which the ranks move to one of the others and to the other. */
+static __device__ inline void kz_sort_bits(kz_ranks *at, const kz_ranks (&others)[2], kz_i64 n,
+	int low, int top, int width)
 {
 	unsigned counts[2][DIGIT_COUNT];
 	const unsigned mask = (1u << width) - 1;
@@ -319,7 +322,8 @@ static __device__ inline void kz_sort_ranks(kz_ranks *at, const kz_ranks (&other
 	if (top == 0) {
 		return;
 	}
-	int most = 62 - __clzll((unsigned long long)n); /* enough that few ranks have the same digits */
+	int most = 62 - __clzll((unsigned long long)n); /* enough that few ranks have the same
+	                                                   digits */
 	most = most > DIGIT_BITS ? DIGIT_BITS : most;
 	const int digits = top > most ? 2 : 1;
 	const int width = top > 2 * most ? most : (top + digits - 1) / digits;
@@ -335,8 +339,8 @@ static __device__ inline void kz_sort_ranks(kz_ranks *at, const kz_ranks (&other
 }
 
 /* Give keys and payload of a bucket to the caller: to `begin` of a row. */
-static __device__ inline void kz_give_bucket(const kz_rows &rows, kz_i64 row, kz_i64 begin, kz_i64 n,
-	const kz_ranks &from)
+static __device__ inline void kz_give_bucket(const kz_rows &rows, kz_i64 row, kz_i64 begin,
+	kz_i64 n, const kz_ranks &from)
 {
 	const kz_ordering order = rows.order;
 	const kz_place to = kz_find(rows, row, 1);

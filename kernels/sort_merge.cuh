@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels of src/lib/order/sort_compare.c: a stable merge sort of rows of n elements without gaps, with the
- * caller's comparison.  KZ_RUNS: each thread makes a run of `size` elements, by insertion.  KZ_MERGE: each
- * thread makes `size` elements, at most 2 run, of the merge of two runs, which it finds by a binary search of the
- * diagonal (Green, McColl, Bader, "GPU Merge Path", 2012).  Indexes move with their elements if
- * KZ_INDEXES is 1.
+ * Kernels of src/lib/order/sort_compare.c: a stable merge sort of rows of n elements without gaps,
+ * with the caller's comparison.  KZ_RUNS: each thread makes a run of `size` elements, by insertion.
+ * KZ_MERGE: each thread makes `size` elements, at most 2 run, of the merge of two runs, which it
+ * finds by a binary search of the diagonal (Green, McColl, Bader, "GPU Merge Path", 2012).  Indexes
+ * move with their elements if KZ_INDEXES is 1.
  *
  * Before this text: kz_element, kz_less(a, b), KZ_INDEXES.
  */
@@ -33,8 +33,8 @@ static __device__ inline void kz_copy(const kz_items &to, kz_i64 i, const kz_ite
 	}
 
 #ifdef KZ_RUNS
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_element *elements, kz_items to,
-	kz_i64 n, kz_i64 rows, kz_i64 parts, kz_i64 size)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_element *elements,
+	kz_items to, kz_i64 n, kz_i64 rows, kz_i64 parts, kz_i64 size)
 {
 	KZ_PART
 	const kz_element *from = elements + row * n;
@@ -55,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_elem
 #endif
 
 #ifdef KZ_MERGE
-extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_items from, kz_items to, kz_i64 n,
-	kz_i64 rows, kz_i64 parts, kz_i64 size, kz_i64 run)
+extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_items from, kz_items to,
+	kz_i64 n, kz_i64 rows, kz_i64 parts, kz_i64 size, kz_i64 run)
 {
 	KZ_PART
 	const kz_i64 pair = begin / (2 * run) * (2 * run);
@@ -67,13 +67,14 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_items from
 	to.elements += row * n;
 	from.indexes += KZ_INDEXES ? row * n : 0;
 	to.indexes += KZ_INDEXES ? row * n : 0;
-	/* How many of those are of the first run: the fewest for which the next one of it is not among
-	 * them. */
+	/* How many of those are of the first run: the fewest for which the next one of it is not
+	 * among them. */
 	kz_i64 low = before > last - middle ? before - (last - middle) : 0;
 	kz_i64 high = before < middle - pair ? before : middle - pair;
 	while (low < high) {
 		const kz_i64 half = low + (high - low) / 2;
-		if (kz_less(from.elements[middle + before - half - 1], from.elements[pair + half])) {
+		if (kz_less(from.elements[middle + before - half - 1],
+			from.elements[pair + half])) {
 			high = half;
 		} else {
 			low = half + 1;

@@ -3,15 +3,15 @@
  * Kernels of src/lib/sparse/sparse*.c.  One of KZ_CHECK, KZ_ROWS, ... says which kernel is wanted.
  *
  * A matrix of `rows` rows has values, kz_element, the columns of these, kz_index, and either the
- * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row of
- * each value (COO).
+ * pointers of its rows (CSR: row r has the places pointers[r] to before pointers[r + 1]) or the row
+ * of each value (COO).
  *
  * KZ_SERIAL: a block is one thread; else 256, and 32 for KZ_PLACE.  No kernel's result
  * depends on that, or on how many blocks run at once: each sum has one order, and no float is added
  * atomically.
  *
- * The text before this one has kz_index, kz_element as it is in memory and kz_value as it is computed,
- * KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.
+ * The text before this one has kz_index, kz_element as it is in memory and kz_value as it is
+ * computed, KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.
  */
 typedef long long kz_i64;
 #define DIGITS 256
@@ -65,7 +65,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(unsigned long long *bad, const kz
 {
 	KZ_CHUNK(count);
 	KZ_FOR(i, (begin > 1 ? begin : 1), end) {
-		if (row_of[i] < row_of[i - 1] || (row_of[i] == row_of[i - 1] && columns[i] < columns[i - 1])) {
+		if (row_of[i] < row_of[i - 1]
+		    || (row_of[i] == row_of[i - 1] && columns[i] < columns[i - 1])) {
 			atomicMin(bad, (unsigned long long)i);
 #ifdef KZ_SERIAL
 			return;
@@ -99,8 +100,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *to, const kz_index *poi
 
 #ifdef KZ_POINTERS
 /* The pointers of rows whose places are in order. */
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *pointers, const kz_index *row_of, kz_i64 rows,
-	kz_i64 count)
+extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *pointers, const kz_index *row_of,
+	kz_i64 rows, kz_i64 count)
 {
 	KZ_CHUNK(rows + 1);
 #ifdef KZ_SERIAL
@@ -120,9 +121,9 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *pointers, const kz_inde
 #endif
 
 /*
- * A stable radix sort takes one digit of the keys at a time.  A block has `per` entries, in their order.
- * KZ_SERIAL: there are few blocks, and up to as many digits as keys, so that one pass may do.  Else a
- * block keeps its 256 digits in shared memory.
+ * A stable radix sort takes one digit of the keys at a time.  A block has `per` entries, in their
+ * order.  KZ_SERIAL: there are few blocks, and up to as many digits as keys, so that one pass may
+ * do.  Else a block keeps its 256 digits in shared memory.
  */
 #define KZ_DIGIT(key) ((kz_i64)((key) >> shift) & (digits - 1))
 
@@ -154,7 +155,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *counts, const kz_index 
 #endif
 
 #ifdef KZ_PLACE
-/* The entries in the order of this digit.  offsets[digit * blocks + block] is where the first goes. */
+/* The entries in the order of this digit.  offsets[digit * blocks + block] is where the first
+ * goes. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to_keys,
 	kz_index *to_others, kz_index *offsets, const kz_element *data, const kz_index *keys,
 	const kz_index *others, kz_i64 count, kz_i64 shift, kz_i64 digits, kz_i64 per)
@@ -211,8 +213,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_i64 *heads, const kz_index *ro
 #ifdef KZ_MERGE
 /* Places of one row and column become one; numbers[i] counts the heads up to place i. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to_row_of,
-	kz_index *to_columns, const kz_element *data, const kz_index *row_of, const kz_index *columns,
-	const kz_i64 *numbers, kz_i64 count)
+	kz_index *to_columns, const kz_element *data, const kz_index *row_of,
+	const kz_index *columns, const kz_i64 *numbers, kz_i64 count)
 {
 	KZ_CHUNK(count);
 	KZ_FOR(i, begin, end) {
@@ -282,13 +284,15 @@ static __device__ __forceinline__ kz_value kz_row(const kz_element *data, const 
 	for (; j + KZ_LANES <= end; j += KZ_LANES) {
 #pragma unroll
 		for (int k = 0; k < KZ_LANES; k++) {
-			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]), KZ_LOAD(x[columns[j + k]]));
+			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]),
+				KZ_LOAD(x[columns[j + k]]));
 		}
 	}
 #pragma unroll
 	for (int k = 0; k < KZ_LANES - 1; k++) {
 		if (j + k < end) {
-			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]), KZ_LOAD(x[columns[j + k]]));
+			sums[k] = KZ_MADD(sums[k], KZ_LOAD(data[j + k]),
+				KZ_LOAD(x[columns[j + k]]));
 		}
 	}
 #pragma unroll
@@ -302,7 +306,8 @@ static __device__ __forceinline__ kz_value kz_row(const kz_element *data, const 
 }
 
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
-	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows,
+	kz_i64 per)
 {
 	KZ_RANGE(rows, per);
 	kz_i64 from = pointers[begin];
@@ -325,7 +330,8 @@ template <class T> static __device__ inline kz_complex<T> kz_down(kz_complex<T> 
 #endif
 
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
-	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 per)
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows,
+	kz_i64 per)
 {
 	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.x / KZ_LANES;
 	const int lane = threadIdx.x % KZ_LANES;
@@ -348,7 +354,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *
 #ifdef KZ_MATRIX
 /* y = a x for row-major x and y of `width` columns.  Products are added in the order of the row. */
 #ifdef KZ_SERIAL
-template <int count> static __device__ __forceinline__ void kz_tile(kz_element *y, const kz_element *data,
+template <int count> static __device__ __forceinline__ void kz_tile(kz_element *y,
+	const kz_element *data,
 	const kz_index *columns, const kz_element *x, kz_i64 begin, kz_i64 end, kz_i64 width)
 {
 	kz_value sums[count];
@@ -371,8 +378,8 @@ template <int count> static __device__ __forceinline__ void kz_tile(kz_element *
 }
 
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
-	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
-	kz_i64 per)
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows,
+	kz_i64 width, kz_i64 per)
 {
 	KZ_RANGE(rows, per);
 	for (kz_i64 row = begin; row < end; row++) {
@@ -393,10 +400,11 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *
 #else
 /* Threads of x are columns, those of y rows. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *data,
-	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 width,
-	kz_i64 per)
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows,
+	kz_i64 width, kz_i64 per)
 {
-	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.y, step = (kz_i64)gridDim.y * blockDim.x;
+	const kz_i64 row = (kz_i64)blockIdx.x * per + threadIdx.y,
+		step = (kz_i64)gridDim.y * blockDim.x;
 	if (row >= rows) {
 		return;
 	}
@@ -414,7 +422,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_element *
 
 /*
  * y = op(a) x on a serial device, without op(a).  A block has `per` entries, and a y of its own in
- * `parts`, which begins as 0: size kz_values.  They are added up afterwards, in the order of the blocks.
+ * `parts`, which begins as 0: size kz_values.  They are added up afterwards, in the order of the
+ * blocks.
  */
 #if defined(KZ_SCATTER) || defined(KZ_SCATTER_ROWS)
 static __device__ __forceinline__ void kz_scatter(kz_value *y, kz_value value, const kz_element *x,
@@ -429,8 +438,8 @@ static __device__ __forceinline__ void kz_scatter(kz_value *y, kz_value value, c
 #ifdef KZ_SCATTER
 /* Entries of COO: the product of place `sources` of x is added to place `targets` of y. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element *data,
-	const kz_index *targets, const kz_index *sources, const kz_element *x, kz_i64 count, kz_i64 size,
-	kz_i64 width, kz_i64 per)
+	const kz_index *targets, const kz_index *sources, const kz_element *x, kz_i64 count,
+	kz_i64 size, kz_i64 width, kz_i64 per)
 {
 	KZ_RANGE(count, per);
 	kz_value *y = parts + blockIdx.x * size;
@@ -449,8 +458,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element
 #ifdef KZ_SCATTER_ROWS
 /* Entries of CSR, transposed: columns are the targets, and rows the sources. */
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element *data,
-	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows, kz_i64 count,
-	kz_i64 size, kz_i64 width, kz_i64 per)
+	const kz_index *columns, const kz_index *pointers, const kz_element *x, kz_i64 rows,
+	kz_i64 count, kz_i64 size, kz_i64 width, kz_i64 per)
 {
 	KZ_RANGE(count, per);
 	kz_value *y = parts + blockIdx.x * size;
@@ -464,7 +473,8 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_value *parts, const kz_element
 			}
 		}
 		for (; i < last; i++) {
-			kz_scatter(y + columns[i] * width, KZ_LOAD(data[i]), x + row * width, width);
+			kz_scatter(y + columns[i] * width, KZ_LOAD(data[i]), x + row * width,
+				width);
 		}
 	}
 }

@@ -3,8 +3,8 @@
  * A small C++ standard library for kernels, where libcu++ is not installed.
  *
  * NVRTC has no standard headers.  <limits>, <tuple> and others are headers in memory, see
- * src/lib/rtc/headers.c.  Each includes its counterpart of libcu++ if there is one, else this file.  It
- * has the parts of all of them that kernels use.  Names, types and rules are those of C++17.
+ * src/lib/rtc/headers.c.  Each includes its counterpart of libcu++ if there is one, else this file.
+ * It has the parts of all of them that kernels use.  Names, types and rules are those of C++17.
  * <cmath> and <complex> are std_math.cuh and std_complex.cuh.
  */
 #ifndef KUDZU_STD
@@ -250,7 +250,8 @@ template <class T> struct is_trivially_move_constructible
 	: is_trivially_constructible<T, add_rvalue_reference_t<T>> {};
 template <class T, class = void> struct is_destructible : is_reference<T> {};
 template <class T> struct is_destructible<T,
-	void_t<decltype(declval<remove_all_extents_t<T> &>().~remove_all_extents_t<T>())>> : true_type {};
+	void_t<decltype(declval<remove_all_extents_t<T> &>().~remove_all_extents_t<T>())>>
+	: true_type {};
 template <class T> struct is_trivially_destructible
 	: bool_constant<is_destructible<T>::value && __has_trivial_destructor(T)> {};
 template <class T> struct kudzu_is_member_pointer : false_type {};
@@ -354,7 +355,8 @@ struct kudzu_invoke<void_t<decltype(declval<F>()(declval<A>()...))>, F, A...> : 
 };
 template <class F, class... A> struct invoke_result : kudzu_invoke<void, F, A...> {};
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
-template <class F, class... A> struct is_invocable : bool_constant<invoke_result<F, A...>::value> {};
+template <class F, class... A> struct is_invocable : bool_constant<invoke_result<F,
+	A...>::value> {};
 template <class F, class... A> inline constexpr bool is_invocable_v = is_invocable<F, A...>::value;
 
 #define KUDZU_OPERATOR(op) \
@@ -687,7 +689,8 @@ template <class A, class B, class... R>
 KUDZU_HD constexpr auto tuple_cat(const A &a, const B &b, const R &...rest)
 {
 	return std::tuple_cat(kudzu_cat(std::tuple_cat(a), std::tuple_cat(b),
-		make_index_sequence<tuple_size_v<A>>(), make_index_sequence<tuple_size_v<B>>()), rest...);
+		make_index_sequence<tuple_size_v<A>>(),
+		make_index_sequence<tuple_size_v<B>>()), rest...);
 }
 
 template <size_t i, class... T, class... U>
@@ -750,9 +753,12 @@ public:
 	KUDZU_HD constexpr reverse_iterator &operator--() { ++it; return *this; }
 	KUDZU_HD constexpr reverse_iterator operator++(int) { return reverse_iterator(it--); }
 	KUDZU_HD constexpr reverse_iterator operator--(int) { return reverse_iterator(it++); }
-	KUDZU_HD constexpr reverse_iterator operator+(ptrdiff_t n) const { return reverse_iterator(it - n); }
-	KUDZU_HD constexpr reverse_iterator operator-(ptrdiff_t n) const { return reverse_iterator(it + n); }
-	KUDZU_HD constexpr ptrdiff_t operator-(const reverse_iterator &o) const { return o.it - it; }
+	KUDZU_HD constexpr reverse_iterator operator+(
+		ptrdiff_t n) const { return reverse_iterator(it - n); }
+	KUDZU_HD constexpr reverse_iterator operator-(
+		ptrdiff_t n) const { return reverse_iterator(it + n); }
+	KUDZU_HD constexpr ptrdiff_t operator-(const reverse_iterator &o) const { return o.it - it;
+		}
 	KUDZU_HD constexpr bool operator==(const reverse_iterator &o) const { return it == o.it; }
 	KUDZU_HD constexpr bool operator!=(const reverse_iterator &o) const { return it != o.it; }
 	KUDZU_HD constexpr bool operator<(const reverse_iterator &o) const { return o.it < it; }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <complex> in kernels: the class and the names of the standard for the arrays' functions, which are in
- * complex.cuh and say what is special and how accurate they are.
+ * <complex> in kernels: the class and the names of the standard for the arrays' functions, which
+ * are in complex.cuh and say what is special and how accurate they are.
  */
 #ifndef KUDZU_STD_COMPLEX
 #define KUDZU_STD_COMPLEX 1
@@ -16,7 +16,8 @@ namespace std {
 template <class T> struct kudzu_same { using type = T; };
 template <class T> using kudzu_same_t = typename kudzu_same<T>::type;
 
-template <class T> constexpr bool kudzu_is_real = is_same<T, float>::value || is_same<T, double>::value;
+template <class T> constexpr bool kudzu_is_real = is_same<T, float>::value || is_same<T,
+	double>::value;
 
 template <class T> class complex {
 	T x, y;
@@ -195,7 +196,8 @@ template <class T> KUDZU_HD complex<kudzu_real<T>> proj(T x)
 {
 	return std::proj(complex<kudzu_real<T>>(x));
 }
-template <class T> KUDZU_HD kudzu_real<T> arg(T x) { return ::atan2(kudzu_real<T>(), kudzu_real<T>(x)); }
+template <class T> KUDZU_HD kudzu_real<T> arg(T x) { return ::atan2(kudzu_real<T>(),
+	kudzu_real<T>(x)); }
 
 inline namespace literals {
 inline namespace complex_literals {

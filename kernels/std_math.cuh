@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <cmath> in kernels: CUDA's functions, with the overloads of C++17 for integers and for arguments of
- * several types, which are computed as double.  A float to the power of an int stays a float, as CUDA has it.
+ * <cmath> in kernels: CUDA's functions, with the overloads of C++17 for integers and for arguments
+ * of several types, which are computed as double.  A float to the power of an int stays a float, as
+ * CUDA has it.
  *
- * The traits are those of libcu++ if it is installed, else of std.cuh.  The functions are never libcu++'s:
- * after `using namespace std`, a call of sqrt(float) would find CUDA's and libcu++'s, and be ambiguous.
+ * The traits are those of libcu++ if it is installed, else of std.cuh.  The functions are never
+ * libcu++'s: after `using namespace std`, a call of sqrt(float) would find CUDA's and libcu++'s,
+ * and be ambiguous.
  */
 #ifndef KUDZU_STD_MATH
 #define KUDZU_STD_MATH 1

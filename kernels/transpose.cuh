@@ -3,16 +3,18 @@
  * Copies of which the source is without gaps along one axis, the target along another one: the rows
  * and columns of matrices, in tiles.  KZ_SERIAL: a block of one thread has all tiles of 32 columns.
  * Else a block of 32 x 8 threads has one tile of 32 x 32 words, and reads and writes it along the
- * rows by a detour through shared memory.  A word is an element, or 4 bytes of smaller ones: then as
- * many words below each other are a square of elements, which a thread turns by itself.
+ * rows by a detour through shared memory.  A word is an element, or 4 bytes of smaller ones: then
+ * as many words below each other are a square of elements, which a thread turns by itself.
  */
 typedef long long kz_i64;
 struct kz_transposed {
 	kz_i64 rows, columns;      /* of the target */
 	kz_i64 to_row, from_column; /* in bytes; a row of the target and a column of the source are
 	                               without gaps */
-	int words;                 /* all that is read and written in words is at multiples of 4 bytes */
-	int down;                  /* blockIdx.x counts the tiles down a column, y those along a row */
+	int words;                 /* all that is read and written in words is at multiples of 4
+	                              bytes */
+	int down;                  /* blockIdx.x counts the tiles down a column, y those along a
+	                              row */
 	unsigned int tiles;        /* that x counts of each matrix */
 	unsigned int unused;
 	kz_i64 ndim;               /* of the other axes */
@@ -48,8 +50,8 @@ __device__ inline void kz_turn(unsigned int (&row)[4])
 }
 
 /* A whole tile, in words. */
-__device__ inline void kz_tile_of_words(kz_word (&tile)[PER][32][33], char *target, const char *source,
-	kz_i64 to_row, kz_i64 from_column)
+__device__ inline void kz_tile_of_words(kz_word (&tile)[PER][32][33], char *target,
+	const char *source, kz_i64 to_row, kz_i64 from_column)
 {
 	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
 	kz_word square[TURNS][PER];
@@ -87,7 +89,8 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 		for (int turn = 0; turn < TURNS; turn++) {
 			const int column = first + turn * 8;
 			if (row < rows && column < columns) {
-				read[turn] = ((const kz_element *)(source + column * from_column))[row];
+				read[turn] =
+					((const kz_element *)(source + column * from_column))[row];
 			}
 		}
 #pragma unroll
@@ -113,8 +116,8 @@ __device__ inline void kz_tile_of_elements(kz_element *tile, char *target, const
 #ifdef KZ_SERIAL
 #define LINE (sizeof(kz_element) > 8 ? 8 : 64 / (int)sizeof(kz_element))
 /* Lines of the cache in, lines out: strides of powers of two put all of a column in few sets. */
-static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char *source, kz_i64 to_row,
-	kz_i64 from_column, int rows, int columns)
+static __device__ __forceinline__ void kz_tile_of_lines(char *target, const char *source,
+	kz_i64 to_row, kz_i64 from_column, int rows, int columns)
 {
 	kz_element tile[LINE * LINE];
 #pragma unroll 1
@@ -144,7 +147,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 		unsigned int matrix = x / shape.tiles;
 		x -= matrix * shape.tiles;
 		for (int d = (int)shape.ndim - 1; d >= 0; d--) {
-			const unsigned int extent = (unsigned int)shape.dims[d], at = matrix % extent;
+			const unsigned int extent = (unsigned int)shape.dims[d],
+				at = matrix % extent;
 			matrix /= extent;
 			target += at * shape.to_strides[d];
 			source += at * shape.from_strides[d];
@@ -158,11 +162,15 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 		for (kz_i64 side = left; side < right; side += LINE) {
 			const int columns = (int)(side + LINE < right ? LINE : right - side);
 			char *to = target + top * shape.to_row + side * (int)sizeof(kz_element);
-			const char *from = source + side * shape.from_column + top * (int)sizeof(kz_element);
-			if (rows == LINE && columns == LINE) { /* loops of known length become vectors */
-				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, LINE, LINE);
+			const char *from = source + side * shape.from_column
+				+ top * (int)sizeof(kz_element);
+			if (rows == LINE && columns == LINE) { /* loops of known length become
+			                                          vectors */
+				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, LINE,
+					LINE);
 			} else {
-				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, rows, columns);
+				kz_tile_of_lines(to, from, shape.to_row, shape.from_column, rows,
+					columns);
 			}
 		}
 	}
@@ -174,8 +182,8 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 	if (shape.words && top + TILE <= shape.rows && left + TILE <= shape.columns) {
 		kz_tile_of_words(tile, target, source, shape.to_row, shape.from_column);
 	} else {
-		kz_tile_of_elements((kz_element *)tile, target, source, shape.to_row, shape.from_column,
-			(int)(top + TILE < shape.rows ? TILE : shape.rows - top),
+		kz_tile_of_elements((kz_element *)tile, target, source, shape.to_row,
+			shape.from_column, (int)(top + TILE < shape.rows ? TILE : shape.rows - top),
 			(int)(left + TILE < shape.columns ? TILE : shape.columns - left));
 	}
 #endif

@@ -50,7 +50,8 @@ static int is_right(const float *c)
 	static const double expected[4] = {0.12875084, -0.77346912, 4.4659699, 1.5209719};
 	for (int i = 0; i < 4; i++) {
 		if (!(fabs(c[i] - expected[i]) < 5e-7)) {
-			fprintf(stderr, "element %d: expected %.8g, got %.8g\n", i, expected[i], c[i]);
+			fprintf(stderr, "element %d: expected %.8g, got %.8g\n", i, expected[i],
+				c[i]);
 			return 0;
 		}
 	}

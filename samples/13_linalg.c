@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products and inverses of matrices, as the lesson on scikit-cuda does them: dot of 10 x 10, dot and
- * inv of a large matrix, and what happens if a matrix has no inverse.
+ * Products and inverses of matrices, as the lesson on scikit-cuda does them: dot of 10 x 10, dot
+ * and inv of a large matrix, and what happens if a matrix has no inverse.
  *
  * usage: 13_linalg [N]    the size of the large matrix; 5000 in the lesson
  */
@@ -67,7 +67,8 @@ static int dot_small(kz_device *dev, kz_random *rng, kz_error *err)
 		worst = error > worst ? error : worst;
 	}
 	if (!failed) {
-		printf("dot 10 x 10: relative error %s 1e-13\n", worst <= 1e-13 ? "below" : "ABOVE");
+		printf("dot 10 x 10: relative error %s 1e-13\n",
+			worst <= 1e-13 ? "below" : "ABOVE");
 		fprintf(stderr, "%s: dot %.6f s the first time, %.6f s the second\n",
 			kz_device_name(dev), times[0], times[1]);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integrals of samples, as a notebook computes them with scikit-cuda: sin(x^2 + cos x) along a line,
- * sin(x^2 + cos y) over a square, and Simpson's rule for the powers of its documentation.  The
- * figures beside them are those of float64 sums.  The times go to stderr.
+ * Integrals of samples, as a notebook computes them with scikit-cuda: sin(x^2 + cos x) along a
+ * line, sin(x^2 + cos y) over a square, and Simpson's rule for the powers of its documentation.
+ * The figures beside them are those of float64 sums.  The times go to stderr.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
@@ -17,8 +17,10 @@ static double now_us(void)
 	return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
 }
 
-/* The mean time of a warm call, and that of the first one, which compiles what is not in the cache. */
-static kz_status measure(const char *name, double *area, kz_status (*get)(void *, int64_t, kz_array *,
+/* The mean time of a warm call, and that of the first one, which compiles what is not in the
+ * cache. */
+static kz_status measure(const char *name, double *area,
+	kz_status (*get)(void *, int64_t, kz_array *,
 	const kz_integrate_options *, kz_error *), kz_array *y, kz_error *err)
 {
 	kz_integrate_options options = KZ_INTEGRATE_OPTIONS_INIT;
@@ -30,7 +32,8 @@ static kz_status measure(const char *name, double *area, kz_status (*get)(void *
 	for (int i = 0; i < TIMES && !st; i++) {
 		st = get(area, sizeof(*area), y, &options, err);
 	}
-	fprintf(stderr, "%s: %.0f us, then %.1f us\n", name, first - begin, (now_us() - first) / TIMES);
+	fprintf(stderr, "%s: %.0f us, then %.1f us\n", name, first - begin,
+		(now_us() - first) / TIMES);
 	return st;
 }
 

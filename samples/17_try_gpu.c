@@ -44,7 +44,8 @@ static kz_status show(const char *name, kz_array *matrix, kz_error *err)
 	const int64_t columns = kz_array_shape(matrix).dims[1];
 	kz_status st = kz_array_get(matrix, host, kz_array_size(matrix), err);
 	for (int64_t i = 0; !st && i < kz_array_count(matrix); i++) {
-		printf("%s%s%.4f", i ? "" : name, i % columns ? ", " : i ? "]\n\t[" : ":\t[", host[i]);
+		printf("%s%s%.4f", i ? "" : name, i % columns ? ", " : i ? "]\n\t[" : ":\t[",
+			host[i]);
 	}
 	printf("]\n");
 	fprintf(stderr, "%s is on %s\n", name, kz_device_name(kz_array_device(matrix)));
@@ -76,7 +77,8 @@ static kz_status linear_init(struct linear *net, int64_t inputs, kz_error *err)
 	kz_status st;
 	if (!(st = kz_random_create(&rng, net->device, 3, 0, err))
 	    && !(st = kz_random_uniform(&unit, rng, KZ_F32, KZ_SHAPE(inputs, 1), -1, 1, err))
-	    && !(st = kz_eval(&net->weight, "unit / inputs**0.5", NULL, err, KZ_VARS(unit, inputs)))) {
+	    && !(st = kz_eval(&net->weight, "unit / inputs**0.5", NULL, err,
+		KZ_VARS(unit, inputs)))) {
 		st = kz_array_zeros(&net->bias, net->device, KZ_F32, KZ_SHAPE(1), err);
 	}
 	kz_array_release(unit);

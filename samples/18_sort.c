@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A million requests to five servers, sorted and counted on the device: quantiles of their times, the
- * slowest of each server, the ones that come closest to a time, and a histogram.
+ * A million requests to five servers, sorted and counted on the device: quantiles of their times,
+ * the slowest of each server, the ones that come closest to a time, and a histogram.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ static kz_status show_quantiles(kz_array *ms, kz_error *err)
 /* Sorted by server, the requests of each are a run. */
 static kz_status show_servers(kz_array *server, kz_array *ms, kz_error *err)
 {
-	kz_array *keys = NULL, *values = NULL, *each = NULL, *runs = NULL, *slowest = NULL, *same = NULL;
+	kz_array *keys = NULL, *values = NULL, *each = NULL, *runs = NULL, *slowest = NULL,
+		*same = NULL;
 	int64_t counts[SERVERS];
 	float worst[SERVERS];
 	kz_status st;
@@ -36,8 +37,8 @@ static kz_status show_servers(kz_array *server, kz_array *ms, kz_error *err)
 	    && !(st = kz_array_get(runs, counts, sizeof(counts), err))
 	    && !(st = kz_array_get(slowest, worst, sizeof(worst), err))) {
 		for (int i = 0; i < SERVERS; i++) {
-			printf("server %d: %lld requests, the slowest %.1f ms\n", i, (long long)counts[i],
-				worst[i]);
+			printf("server %d: %lld requests, the slowest %.1f ms\n", i,
+				(long long)counts[i], worst[i]);
 		}
 	}
 	kz_array *all[] = {keys, values, each, runs, slowest, same};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options are priced by a million random paths.  A European call needs the price at the end alone: one
- * array of normal numbers and one expression, and Black and Scholes have a formula to compare with.
- * An Asian call pays by the mean over a year of weeks: a kernel walks each path and draws its own
- * numbers.  It uses the generator of the arrays, so with one step it gets the same price.
+ * Options are priced by a million random paths.  A European call needs the price at the end alone:
+ * one array of normal numbers and one expression, and Black and Scholes have a formula to compare
+ * with.  An Asian call pays by the mean over a year of weeks: a kernel walks each path and draws
+ * its own numbers.  It uses the generator of the arrays, so with one step it gets the same price.
  */
 #include <kudzu/kudzu.h>
 #include <math.h>
@@ -42,7 +42,8 @@ static kz_status report(const char *name, kz_array *pays, kz_error *err)
 	float mean = 0, deviation = 0;
 	kz_status st;
 	if (!(st = kz_reduce_get(&mean, sizeof(mean), KZ_REDUCE_MEAN, pays, NULL, err))
-	    && !(st = kz_reduce_get(&deviation, sizeof(deviation), KZ_REDUCE_STD, pays, NULL, err))) {
+	    && !(st = kz_reduce_get(&deviation, sizeof(deviation), KZ_REDUCE_STD, pays, NULL,
+		err))) {
 		printf("%s: %.2f +- %.2f\n", name, mean, deviation / sqrt(PATHS));
 	}
 	return st;
@@ -55,8 +56,8 @@ static kz_status price_european(kz_device *dev, kz_error *err)
 	kz_status st;
 	if (!(st = kz_random_create(&rng, dev, SEED, 0, err))
 	    && !(st = kz_random_normal(&z, rng, KZ_F32, KZ_SHAPE(PATHS), 0, 1, err))
-	    && !(st = kz_eval(&pays, "exp(-r) * maximum(s * exp(r - v*v/2 + v*z) - k, 0)", NULL, err,
-		KZ_VARS(z, KZ_VAR("s", spot), KZ_VAR("k", strike), KZ_VAR("r", rate),
+	    && !(st = kz_eval(&pays, "exp(-r) * maximum(s * exp(r - v*v/2 + v*z) - k, 0)", NULL,
+		err, KZ_VARS(z, KZ_VAR("s", spot), KZ_VAR("k", strike), KZ_VAR("r", rate),
 			KZ_VAR("v", volatility))))) {
 		st = report("European call, arrays", pays, err);
 		printf("European call, Black and Scholes: %.2f\n", black_scholes());
@@ -67,7 +68,8 @@ static kz_status price_european(kz_device *dev, kz_error *err)
 	return st;
 }
 
-static kz_status price_paths(const char *name, kz_kernel *walk, kz_array *pays, int steps, kz_error *err)
+static kz_status price_paths(const char *name, kz_kernel *walk, kz_array *pays, int steps,
+	kz_error *err)
 {
 	kz_status st = kz_launch(walk, kz_dim(PATHS / BLOCK, 1, 1), kz_dim(BLOCK, 1, 1), NULL, err,
 		KZ_ARGS(pays, steps, spot, strike, rate, volatility));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A step that is captured once and launched many times.  Newton's method finds the square roots of
- * eight numbers: each step is an expression, a kernel and a reduction, and one launch runs all three.
- * Between launches the kernel gets another argument by its name.  `22_graph FILE.dot` also writes the
- * graph for Graphviz.
+ * eight numbers: each step is an expression, a kernel and a reduction, and one launch runs all
+ * three.  Between launches the kernel gets another argument by its name.  `22_graph FILE.dot` also
+ * writes the graph for Graphviz.
  */
 #include <kudzu/kudzu.h>
 #include <stdio.h>

@@ -65,8 +65,8 @@ static const float iris[IRIS_ROWS][IRIS_COLUMNS] = {
 	{6.5f, 3.0f, 5.2f, 2.0f}, {6.2f, 3.4f, 5.4f, 2.3f}, {5.9f, 3.0f, 5.1f, 1.8f},
 };
 
-/* scikit-learn's train_test_split(random_state=seed): the rows in its order, those of the test first;
- * and the kind of each, 0 to 2. */
+/* scikit-learn's train_test_split(random_state=seed): the rows in its order, those of the test
+ * first; and the kind of each, 0 to 2. */
 static inline void iris_split(float (*rows)[IRIS_COLUMNS], int32_t *kinds, uint32_t seed)
 {
 	int64_t order[IRIS_ROWS];
