@@ -3,7 +3,7 @@
  * Fourier transforms on a GPU, beside bare calls of cuFFT.
  *
  *	KUDZU_CUFFT=none bench_cufft LIBRARY [CASE]     our own kernels
- *	bench_cufft LIBRARY [CASE]                      kz_fft as it is, which is cuFFT where that is found
+ *	bench_cufft LIBRARY [CASE]                      kz_fft, which uses cuFFT where it is found
  *
  * Both sides do the same work: from the same array, in the same stream, into memory that is there,
  * in turns.  The bare calls have a plan of their own, with the work space that cuFFT allocates.

@@ -32,7 +32,8 @@ extern "C" __global__ void saxpy_stride(float a, const float *__restrict__ x, fl
 
 extern "C" __global__ void matmul_plain(const float *A, const float *B, float *C, int n)
 {
-	int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+	int column = blockIdx.x * blockDim.x + threadIdx.x;
+	int row = blockIdx.y * blockDim.y + threadIdx.y;
 	float sum = 0;
 	if (row < n && column < n) {
 		for (int k = 0; k < n; k++) {

@@ -6,11 +6,13 @@
  * y the result, and n its length:
  *
  *	type 1: a row and its mirror image, whose spectrum is real.
- *	type 2: v is the even elements, then the odd ones backwards, V its spectrum; y[k] = 2 Re(e(k / 4n) V[k]).
+ *	type 2: v is the even elements, then the odd ones backwards, V its spectrum;
+ *	        y[k] = 2 Re(e(k / 4n) V[k]).
  *	type 3: type 2 backwards.  V[k] = e(-k / 4n) (x[k] - i x[n - k]), x[n] = 0.
  *	type 4, even n: z[k] = (x[2k] + i x[n - 1 - 2k]) e((4k + 1) / 8n), Z its spectrum of n / 2;
  *		y[2k] - i y[n - 1 - 2k] = 2 e(4k / 8n) Z[k].
- *	type 4, odd n: z[k] = x[k] e(2k / 8n), Z its spectrum of 2n; y[k] = 2 Re(e((2k + 1) / 8n) Z[k]).
+ *	type 4, odd n: z[k] = x[k] e(2k / 8n), Z its spectrum of 2n;
+ *	        y[k] = 2 Re(e((2k + 1) / 8n) Z[k]).
  *
  * KZ_TYPE is the type, 5 for the last one.  KZ_AFTER: what comes after.  KZ_ORTHO: the first
  * element of type 2, and the first and last one of type 1, are divided by the root of 2; before

@@ -8,10 +8,10 @@
  * kz_load(kz_stored), kz_stored kz_save(kz_value) and kz_value kz_op(kz_value, kz_value).  One of
  * these says which kernel is wanted:
  *
- *	KZ_IN_ORDER   a thread has some columns of `inner`, and goes through the values in their order
+ *	KZ_IN_ORDER   a thread has some columns of `inner`, and goes through the values in order
  *	KZ_ATOMIC     a thread for each value; kz_atomic(kz_stored *, kz_value) combines
  *	KZ_TALLY      count how often each index occurs
- *	KZ_LIST       list the values of each index, in any order; `ends` begins as where lists begin
+ *	KZ_LIST       list the values of each index, in any order; `ends` is first where lists begin
  *	KZ_SORT       put each list in order
  *	KZ_WALK       a thread for each element goes through its list
  */

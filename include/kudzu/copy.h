@@ -6,8 +6,8 @@
  * Copies of rectangles and boxes, between host memory, buffers and CUDA arrays.
  *
  *	kz_copy_3d_options how = KZ_COPY_3D_OPTIONS_INIT;
- *	how.to.buffer = image;                  // rows of `pitch` bytes, as kz_buffer_create_pitched
- *	how.to.pitch = pitch;                   // makes them
+ *	how.to.buffer = image;                  // rows of `pitch` bytes, as of
+ *	how.to.pitch = pitch;                   // kz_buffer_create_pitched
  *	how.to.x = 16;                          // bytes
  *	how.to.y = 2;                           // rows
  *	how.from.host = tile;

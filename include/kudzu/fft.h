@@ -112,7 +112,8 @@ KZ_API KZ_NODISCARD kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes 
  *
  * With n elements x, and j and k from 0 to n - 1, y[k] is
  *
- *	type 1: x[0] + (-1)^k x[n - 1] + 2 times the sum of x[j] cos(pi j k / (n - 1)), j from 1 to n - 2
+ *	type 1: x[0] + (-1)^k x[n - 1] + 2 times the sum of x[j] cos(pi j k / (n - 1)), j from 1
+ *	        to n - 2
  *	type 2: 2 times the sum of x[j] cos(pi (2 j + 1) k / (2 n))
  *	type 3: x[0] + 2 times the sum of x[j] cos(pi j (2 k + 1) / (2 n)), j from 1 on
  *	type 4: 2 times the sum of x[j] cos(pi (2 j + 1) (2 k + 1) / (4 n))

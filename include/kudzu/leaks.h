@@ -14,7 +14,8 @@
  *
  *	cpu: 3 arrays, 12000 bytes, created at main.c:42
  *	cpu: 1 stream, created at main.c:17
- *	cpu: 1 array, 400 bytes, created at main.c:50; kz_add at main.c:51 put its result into the same variable
+ *	cpu: 1 array, 400 bytes, created at main.c:5; kz_add at main.c:6 put its
+ *	     result into the same variable
  *
  * The last line is what kz_add(&a, a, 1, &err) leaves: the old array has no variable any more.
  * kz_add_into(a, a, 1, &err) was meant.  For this line each call looks at what its result's

@@ -5,10 +5,10 @@
  * Code that runs comes out of it, so nobody else may be able to write it.  That is asked of the
  * open folder, not of its path, and again of every file.  So the folders above it need not be
  * trusted, with two exceptions:
- *	- One that all may write, without the sticky bit, is refused, as sshd does.  One that a group
- *	  may write is not: homes of users who are alone in their group are like that.
- *	- Root uses and makes nothing below other users' folders: under sudo, with the user's HOME, it
- *	  would leave them one that is not theirs.
+ *	- One that all may write, without the sticky bit, is refused, as sshd does.  One that a
+ *	  group may write is not: homes of users who are alone in their group are like that.
+ *	- Root uses and makes nothing below other users' folders: under sudo, with the user's HOME,
+ *	  it would leave them one that is not theirs.
  * The folder itself is no symbolic link; those above it may be.  Others add and remove files at any
  * time, so each step expects that a file is gone.
  */

@@ -7,11 +7,11 @@
  *
  *	no library             KUDZU_CUFFT=none, none found, or not a GPU of NVIDIA's driver
  *	a captured stream      the graph would use a plan longer than its device keeps it
- *	a capture anywhere     plans are neither made nor dropped then; those that are there are used
+ *	a capture anywhere     no plan is made or dropped then; the existing ones are used
  *	the type               cuFFT has no transform from real numbers to a full spectrum
  *	the axes               more than three that are longer than 1, or none
- *	the strides            cufft_fit: neither 0 nor backwards; axes nested in each other; the rest
- *	                       of the array one batch; addresses at multiples of a complex number
+ *	the strides            cufft_fit: neither 0 nor backwards; axes nested in each other; the
+ *	                       rest of the array one batch; addresses that complex numbers may have
  *	the size               cufft_declines: what cuFFT itself says that it does not have
  *	a full cache           all plans are in use by other threads
  *

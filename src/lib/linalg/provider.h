@@ -30,7 +30,7 @@
  *	ORGQR  a(m, n) = the first n columns of Q, from k reflectors; b: their factors
  *	GESDD  a(m, n) = c S d; b: S, real; `job` 'A' all, 'S' min(m, n) columns of c and rows of d,
  *	       'N' neither; a is destroyed
- *	SYEVD  a(n, n) = V W V^H, triangle `uplo`; b: W, real, ascending; `job` 'V': a becomes V, 'N'
+ *	SYEVD  a(n, n) = V W V^H, triangle `uplo`; b: W, real, ascending; `job` 'V': a becomes V
  *	GEEV   a(n, n) V = V W; b: W, complex; `job` 'V': c becomes V, complex; 'N'; a is destroyed
  */
 enum linalg_op {

@@ -10,7 +10,8 @@
  *	codegen    emit                              a function for a kernel
  *	           blocks                            the versions of its blocks
  *	           if interleave                     a small branch with its sides; a team of warps
- *	           inst                              an instruction, by the family that ptx.def names
+ *	           inst                              an instruction, by the function that ptx.def
+ *	                                             names
  *	memory     mem atom async tex trace          loads, stores, atomics, copies, textures
  *	           strided ordered vector            a load or store of a warp, each in its own way
  *	           nontemporal prefetch              rows of it
