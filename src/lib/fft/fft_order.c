@@ -80,8 +80,9 @@ static kz_status order_frequencies(kz_array **out, kz_device *dev, const struct 
 		return st;
 	}
 	if (f->length < 1 || f->spacing == 0) {
-		return error_set(err, KZ_INVALID, "%s: expected a length of at least 1 and a spacing "
-			"other than 0, got %lld and %g", f->call, (long long)f->length, f->spacing);
+		return error_set(err, KZ_INVALID, "%s: expected a length of at least 1 and a "
+			"spacing other than 0, got %lld and %g", f->call, (long long)f->length,
+			f->spacing);
 	}
 	if (!(st = kz_arange(&numbers, dev, KZ_F64, f->first, f->first + f->count, 1, err))
 	    && !(st = kz_array_roll(&rolled, numbers, f->first, 0, NULL, err))) {

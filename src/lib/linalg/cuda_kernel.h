@@ -49,8 +49,9 @@ kz_status cuda_kernel_find(struct kz_kernel **out, struct kz_device *dev, enum l
 	enum linalg_type type, kz_error *err);
 /* c = I, *info = where the diagonal of a has its first 0, from 1, or 0. */
 kz_status cuda_kernel_identity(const struct cuda_call *call);
-/* Before a task of GETRF: marks[i] = 1 for each matrix with a NaN or an infinity.  After it, `is_done`:
- * its info is LINALG_INFO_REFUSED for these, and for those with a pivot that is out of the range. */
+/* Before a task of GETRF: marks[i] = 1 for each matrix with a NaN or an infinity.  After it,
+ * `is_done`: its info is LINALG_INFO_REFUSED for these, and for those with a pivot that is out of
+ * the range. */
 kz_status cuda_kernel_check(const struct cuda_call *call, CUdeviceptr marks, bool is_done);
 /* c = the complex eigenvectors of a real matrix with eigenvalues b, from packed ones. */
 kz_status cuda_kernel_unpack(const struct cuda_call *call, CUdeviceptr vectors);

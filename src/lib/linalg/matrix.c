@@ -89,8 +89,8 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 		return matrix_end_with(out, call, array, err);
 	}
 	k = k < -rows ? -rows : k > columns ? columns : k;
-	const struct elementwise_result result = {array->shape, call->dtype ? call->dtype : array->dtype,
-		array};
+	const struct elementwise_result result = {array->shape,
+		call->dtype ? call->dtype : array->dtype, array};
 	const struct elementwise line = {.device = array_device(array),
 		.shape = &KZ_SHAPE(rows + columns - 1), .stream = call->how.stream};
 	kz_status st = elementwise_reserve(&made, &call->how, call->name, &result, err);

@@ -136,7 +136,8 @@ kz_status sparse_check_op(kz_matrix_op op, const char *call, kz_error *err)
 
 /* Check what can be without looking at numbers: each part has one extent, of as many elements as
  * the format says, and the indexes are integers. */
-static kz_status sparse_check_parts(const struct sparse_parts *parts, const char *call, kz_error *err)
+static kz_status sparse_check_parts(const struct sparse_parts *parts, const char *call,
+	kz_error *err)
 {
 	const struct kz_array *data = parts->data;
 	const bool is_csr = parts->format == KZ_SPARSE_CSR;

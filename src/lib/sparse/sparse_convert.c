@@ -401,7 +401,8 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 	bool trusted;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err)) || (st = sparse_check_format(format, err))
+	    || (st = object_check(array, OBJECT_ARRAY, err))
+	    || (st = sparse_check_format(format, err))
 	    || (st = sparse_check_dtype(array->dtype, __func__, err))
 	    || (st = sparse_read_options(&stream, &trusted, array_device(array), options, err))) {
 		return st;

@@ -77,8 +77,8 @@ struct sparse_product {
 	struct kz_stream *stream;
 };
 
-/* y = op(a) x by adding to what is in y, by blocks of one thread.  The size of the matrix alone decides how
- * many sums there are for each element. */
+/* y = op(a) x by adding to what is in y, by blocks of one thread.  The size of the matrix alone
+ * decides how many sums there are for each element. */
 static kz_status sparse_scatter(struct kz_array *y, const struct sparse_product *product,
 	kz_error *err)
 {
@@ -91,7 +91,8 @@ static kz_status sparse_scatter(struct kz_array *y, const struct sparse_product 
 	struct kz_array *parts = NULL, *data = NULL;
 	kz_status st;
 	blocks = per ? divide_up(a->count, per) : 1;
-	if ((st = kz_array_zeros_on(&parts, stream->device, dtype_wide(a->dtype), KZ_SHAPE(blocks, y->count),
+	if ((st = kz_array_zeros_on(&parts, stream->device, dtype_wide(a->dtype),
+		KZ_SHAPE(blocks, y->count),
 		stream, err)) || (st = sparse_read_values(&data, a, product->op, stream, err))) {
 		kz_array_release(parts);
 		return st;
