@@ -11,6 +11,7 @@
 #include "cpu/codegen/run_passes.h"
 
 #include "base/str.h"
+#include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/passes/ir_passes.h"
 #include "cpu/config/passes.h"
 #include "cpu/ir/block_class.h"
@@ -37,6 +38,19 @@ enum kernel_kind {
 
 enum { ALWAYS = PASS_COUNT };
 
+/* All at once, for each run of LLVM's costs a tenth of a millisecond. */
+static void compile_run_llvm(struct compile *c, struct str *passes)
+{
+	if (passes->len == 0 || passes->failed) {
+		return;
+	}
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	str_addc(passes, ')');
+	c->error = passes->failed ? NULL : LLVMRunPasses(c->ir, passes->data, c->machine, options);
+	passes->len = 0;
+	LLVMDisposePassBuilderOptions(options);
+}
+
 static bool compile_split_addresses(struct compile *c)
 {
 	pass_base_addresses(c->fn);
@@ -56,10 +70,17 @@ static bool compile_split_induction(struct compile *c)
 	return c->order->width == 1 || pass_induction(c->fn);
 }
 
+/* Loops whose stores are selected by what does not change become two, if they are small. */
 static bool compile_bypass_loops(struct compile *c)
 {
-	pass_nontemporal_loops(c->fn, c->layout);
-	return true;
+	struct str passes = STR_INIT;
+	if (emit_nontemporal_is_quiet(c->order->func) && pass_nontemporal_loops(c->fn, c->layout)) {
+		str_add(&passes, "function(loop(simple-loop-unswitch<nontrivial>)");
+		compile_run_llvm(c, &passes);
+	}
+	bool ok = !passes.failed;
+	str_free(&passes);
+	return ok;
 }
 
 /* Branches of lone threads are tidied before instcombine, which moves code into those that only
@@ -95,19 +116,6 @@ static enum kernel_kind compile_kind(const struct jit_order *order)
 	}
 	bool is_team = order->width > 1 && order->class >= BLOCK_CLASS_TEAM;
 	return !order->has_loop ? STRAIGHT : is_team ? TEAM_LOOPS : LOOPS;
-}
-
-/* All at once, for each run of LLVM's costs a tenth of a millisecond. */
-static void compile_run_llvm(struct compile *c, struct str *passes)
-{
-	if (passes->len == 0 || passes->failed) {
-		return;
-	}
-	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	str_addc(passes, ')');
-	c->error = passes->failed ? NULL : LLVMRunPasses(c->ir, passes->data, c->machine, options);
-	passes->len = 0;
-	LLVMDisposePassBuilderOptions(options);
 }
 
 bool compile_run_passes(struct compile *c)

@@ -35,6 +35,8 @@ bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMV
 bool emit_nontemporal_init(struct emit *e);
 void emit_nontemporal_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
+/* Whether nobody outside a block can learn of its stores before the launch has ended. */
+bool emit_nontemporal_is_quiet(const struct ptx_func *func);
 /* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make
  * it. */
 bool emit_is_stream(struct emit *e, const struct ptx_inst *inst);

@@ -331,18 +331,32 @@ static LLVMValueRef mask_of(struct emit *e)
 	return b->mask;
 }
 
-static LLVMValueRef store_past(struct emit *e, LLVMValueRef value, LLVMValueRef place)
-{
-	LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
-	LLVMMetadataRef one = LLVMValueAsMetadata(emit_u32(e, 1));
-	LLVMSetAlignment(store, LINE);
-	emit_set_metadata(e, store, "nontemporal", LLVMMDNodeInContext2(e->context, &one, 1));
-	return store;
-}
-
 static void store_plain(struct emit *e, LLVMValueRef value, LLVMValueRef place)
 {
 	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 1);
+}
+
+/* Past the cache if the address has none of the bits of a mask, which includes the alignment; the
+ * branch. */
+static LLVMValueRef store_selected(struct emit *e, LLVMValueRef value, LLVMValueRef place,
+	LLVMValueRef mask, unsigned align)
+{
+	LLVMBasicBlockRef past = emit_block(e, "past"), plain = emit_block(e, "plain");
+	LLVMBasicBlockRef after = emit_block(e, "stored");
+	LLVMMetadataRef one = LLVMValueAsMetadata(emit_u32(e, 1));
+	LLVMValueRef bits = ir_and(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""), mask);
+	LLVMValueRef branch = LLVMBuildCondBr(e->builder,
+		ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)), past, plain);
+	emit_enter(e, past);
+	LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
+	LLVMSetAlignment(store, align);
+	emit_set_metadata(e, store, "nontemporal", LLVMMDNodeInContext2(e->context, &one, 1));
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, plain);
+	store_plain(e, value, place);
+	LLVMBuildBr(e->builder, after);
+	emit_enter(e, after);
+	return branch;
 }
 
 /* Small launches count each branch, large ones wait for memory. */
@@ -361,25 +375,12 @@ void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsi
 		store_plain(e, value, place);
 		return;
 	}
-	LLVMBasicBlockRef past = emit_block(e, "past"), plain = emit_block(e, "plain");
-	LLVMBasicBlockRef after = emit_block(e, "stored");
-	LLVMValueRef bits = LLVMBuildPtrToInt(e->builder, place, e->s.i64, "");
-	bits = ir_and(e, bits, mask_of(e));
-	note_seldom(e,
-		LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)),
-			past, plain));
-	emit_enter(e, past);
-	store_past(e, value, place);
-	LLVMBuildBr(e->builder, after);
-	emit_enter(e, plain);
-	store_plain(e, value, place);
-	LLVMBuildBr(e->builder, after);
-	emit_enter(e, after);
+	note_seldom(e, store_selected(e, value, place, mask_of(e), LINE));
 }
 
 /* --- A store that the kernel itself calls a stream (W = 1) --- */
 
-static bool bypass_is_all_quiet(const struct ptx_func *func)
+bool emit_nontemporal_is_quiet(const struct ptx_func *func)
 {
 	bool quiet = true;
 	for (size_t i = 0; i < func->inst_count && quiet; i++) {
@@ -392,7 +393,7 @@ bool emit_is_stream(struct emit *e, const struct ptx_inst *inst)
 {
 	return e->width == 1 && emit_does(e, PASS_NONTEMPORAL) && is_to_global(inst)
 		&& ptx_has(&inst->mods, PTX_MOD_CS) && bypass_store_size(inst, 1) == STREAM
-		&& bypass_is_all_quiet(e->func);
+		&& emit_nontemporal_is_quiet(e->func);
 }
 
 void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLVMValueRef place)
@@ -402,18 +403,6 @@ void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLV
 	for (unsigned i = 0; i < count; i++) {
 		value = LLVMBuildInsertElement(e->builder, value, values[i], emit_u32(e, i), "");
 	}
-	LLVMBasicBlockRef past = emit_block(e, "past"), plain = emit_block(e, "plain");
-	LLVMBasicBlockRef after = emit_block(e, "stored");
 	place = LLVMBuildBitCast(e->builder, place, LLVMPointerType(type, 0), "");
-	LLVMValueRef bits = LLVMBuildPtrToInt(e->builder, place, e->s.i64, "");
-	bits = ir_and(e, bits, emit_scalar(e, 64, STREAM - 1));
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, bits, emit_scalar(e, 64, 0)), past,
-		plain);
-	emit_enter(e, past);
-	LLVMSetAlignment(store_past(e, value, place), STREAM);
-	LLVMBuildBr(e->builder, after);
-	emit_enter(e, plain);
-	store_plain(e, value, place);
-	LLVMBuildBr(e->builder, after);
-	emit_enter(e, after);
+	store_selected(e, value, place, emit_scalar(e, 64, STREAM - 1), STREAM);
 }

@@ -15,8 +15,8 @@ void pass_base_addresses(LLVMValueRef fn);
  * around. */
 void pass_no_wrap(LLVMValueRef fn);
 
-/* passes/nontemporal_loops.c: non-temporal stores in vectorised loops. */
-void pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
+/* passes/nontemporal_loops.c: non-temporal stores in vectorised loops; whether there are such. */
+bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 
 /* passes/induction.c: split induction variables of vectors.  False: no memory. */
 bool pass_induction(LLVMValueRef fn);
