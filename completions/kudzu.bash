@@ -8,6 +8,7 @@ _kudzu_words() {
 	cache) echo 'list stats clear why --help' ;;
 	'cache why') echo '-I -D -a --arch --std --name --help' ;;
 	'cache '*) ;;
+	cpu) echo '--devices --help' ;;
 	compile) echo '-o --output -a --arch -I -D --std -j --jobs --help' ;;
 	doctor) echo '--json --help' ;;
 	dump) echo '--stage -k --kernel -I -D -a --arch --std --help' ;;
@@ -47,7 +48,9 @@ _kudzu() {
 	[ "$COMP_CWORD" -gt 1 ] && command=${COMP_WORDS[1]}
 	[ "$command" = cache ] && [ "$COMP_CWORD" -gt 2 ] && command="cache ${COMP_WORDS[2]}"
 	COMPREPLY=()
-	if [ "$command" = cpu ] && [ "$COMP_CWORD" -gt 2 ] && [ "$before" != -- ]; then
+	if [ "$command" = cpu ] && [ "${word:0:2}" = -- ] && [ "$COMP_CWORD" = 2 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_kudzu_words cpu)" -- "$word")
+	elif [ "$command" = cpu ] && [ "$COMP_CWORD" -gt 2 ] && [ "$before" != -- ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 	elif [ "$command" = cpu ] && [ "$word" != - ]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")

@@ -37,6 +37,7 @@ complete -c kudzu -n '__fish_seen_subcommand_from cache; and not __fish_seen_sub
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from list stats clear' -f
 complete -c kudzu -n '__fish_seen_subcommand_from cache; and __fish_seen_subcommand_from why' -l name -x -d 'name of the source'
 complete -c kudzu -n '__fish_seen_subcommand_from cpu' -x -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c kudzu -n '__fish_seen_subcommand_from cpu' -l devices -x -d 'how many devices'
 complete -c kudzu -n '__fish_seen_subcommand_from doctor' -f -l json -d 'for programs'
 complete -c kudzu -n '__fish_seen_subcommand_from help' -f -a 'cache compile cpu doctor dump help info new run'
 complete -c kudzu -n '__fish_seen_subcommand_from info' -f -a 'cpu cuda cuda:0 cuda:1'

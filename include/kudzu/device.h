@@ -190,9 +190,9 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
  * Let a device use the memory of another one.
  *
  * Copies from `peer` to `dev` and back then go directly from device to device; without, they work,
- * too, by a way that the driver finds.  A kernel of `dev` can use an array of `peer` whose address
- * is passed as KZ_DEVPTR(kz_array_address(a)).  The library does not order such a launch: wait for
- * earlier work on the array before, and for the launch before later work or a release.
+ * too, by a way that the driver finds.  A kernel of `dev` then takes arrays and buffers of `peer` as
+ * arguments, and the launch is ordered behind earlier work on them and before later work, as any
+ * other.  Kernels that are captured into a graph do not take them.
  *
  * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no
  *        access to `dev` by this: that is another call.
@@ -295,7 +295,12 @@ KZ_API KZ_NODISCARD kz_status kz_device_check(kz_device *dev, kz_error *err);
 /** Return 1 if a GPU can be used, as torch.cuda.is_available() does; else 0.  Any thread. */
 KZ_API int kz_cuda_available(void);
 
-/** Return how many GPUs can be used, as torch.cuda.device_count() does; 0 without a driver. */
+/**
+ * Return how many GPUs can be used, as torch.cuda.device_count() does; 0 without a driver.
+ *
+ * With KUDZU_CPU_AS_GPU=1 in the environment the GPUs are the CPU devices after the first one
+ * (KUDZU_CPU_DEVICES): programs for several GPUs run without any.
+ */
 KZ_API int kz_cuda_device_count(void);
 
 /**

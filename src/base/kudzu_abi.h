@@ -7,8 +7,10 @@
 
 #include <stdatomic.h>
 
-/* The device of our own driver, of which there is one; 16 bytes. */
+/* The first device of our own driver, 16 bytes.  Those of the others differ from it in the last byte
+ * only. */
 #define CU_DEVICE_UUID_KUDZU "kudzu-cpu-device"
+#define CU_DEVICE_UUID_KUDZU_SAME 15
 /* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the
  * version of the LLVM that makes its code, 190107 is 19.1.7; how wide the gaps around memory that
  * kernels address can be, in KiB, and what that is where addresses are not scarce; 1 if

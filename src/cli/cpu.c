@@ -150,10 +150,40 @@ static void cpu_note_runtime(const char *program)
 	}
 }
 
+/* Take "--devices N" or "--devices=N" off the front; false after a message. */
+static bool cpu_read_devices(char ***program)
+{
+	static const char option[] = "--devices";
+	const size_t len = strlen(option);
+	const char *word = **program, *count = NULL;
+	if (!word || strncmp(word, option, len) != 0 || (word[len] != '=' && word[len] != '\0')) {
+		return true;
+	}
+	++*program;
+	if (word[len] == '=') {
+		count = word + len + 1;
+	} else if (**program) {
+		count = *(*program)++;
+	}
+	if (!count || !*count) {
+		fprintf(stderr, "kudzu cpu: --devices needs a number\n");
+		return false;
+	}
+	if (setenv("KUDZU_CPU_DEVICES", count, 1) != 0) {
+		fprintf(stderr, "kudzu cpu: out of memory\n");
+		return false;
+	}
+	return true;
+}
+
 int cpu_main(int argc, char **argv)
 {
 	char **program = argv + 1;
-	if (argc > 1 && strcmp(*program, "--") == 0) {
+	(void)argc;
+	if (!cpu_read_devices(&program)) {
+		return CLI_USAGE;
+	}
+	if (*program && strcmp(*program, "--") == 0) {
 		program++;
 	}
 	if (!*program) {

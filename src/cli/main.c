@@ -53,13 +53,16 @@ static const struct command {
 	"\n"
 	"The exit status is 0 if all files compile; 1 if one does not; 2 for a usage error, or a\n"
 	"FILE that cannot be read.\n"},
-{"cpu", cpu_main, ANY_NUMBER, "cpu [--] PROGRAM [ARG...]",
+{"cpu", cpu_main, ANY_NUMBER, "cpu [--devices N] [--] PROGRAM [ARG...]",
 	"run a program of the CUDA driver API on the CPU",
 	"Runs PROGRAM with the CPU device's driver in place of NVIDIA's, as the libcuda.so.1 that\n"
 	"the program is linked with or opens.  Programs that use the driver API and have their\n"
 	"kernels as PTX (from NVRTC, from `nvcc -ptx`, in fat binaries) run unchanged.  Programs\n"
 	"that use the CUDA runtime (cudart) do not: they need a GPU and NVIDIA's driver, and the\n"
 	"command says so before it runs one.\n"
+	"\n"
+	"--devices N  N devices instead of one, at most 16: each has its own memory and an equal\n"
+	"             share of the cores (KUDZU_CPU_DEVICES)\n"
 	"\n"
 	"The exit status is PROGRAM's; 127 if it does not exist, 126 if it cannot be run.\n"},
 {"doctor", doctor_main, 1, "doctor [--json]",

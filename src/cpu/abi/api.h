@@ -6,7 +6,7 @@
  * What the files of exported functions share.  There is one file for each chapter of NVIDIA's
  * manual, and exports.def lists all functions.  A function is declared where it is defined.
  *
- * There is one device.  A call checks its arguments, describes the work as a struct work (work.h)
+ * A call checks its arguments, describes the work as a struct work (work.h)
  * and gives it to a stream (cu_stream.h).  If the stream is idle the calling thread does the work
  * at once.  Otherwise the work is queued for the thread of the stream.
  */
@@ -42,9 +42,9 @@
 	} \
 	_Static_assert(true, "a semicolon follows")
 
-/* For callers that use the device without a context; NULL when memory runs out. */
-struct device *device_retain(void);
-void cu_device_release(void);
+/* For callers that use the memory of the devices without a context; NULL when memory runs out. */
+struct device_memory *api_retain_memory(void);
+void api_release_memory(void);
 
 /* Refuse unknown flags, and more than one way to wait. */
 CUresult context_check_flags(const char *call, unsigned flags);

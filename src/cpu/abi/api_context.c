@@ -3,8 +3,9 @@
  * Contexts: how they are created and destroyed.  object/context.c has what every call asks of them.
  * The primary context always has the same handle, which is valid while the context is active.
  *
- * The first user, mostly a context, makes the device: its memory, its worker threads and the
- * handlers of faults.  The last user removes it, so that nothing runs at load time or at exit.
+ * The first user, mostly a context, makes the memory, which all devices share, and the handlers of
+ * faults; the first context of a device makes its worker threads.  The last user removes them, so that
+ * nothing runs at load time or at exit.
  *
  * A context that is destroyed first loses its handle.  Then its work ends, while no lock is held: a
  * host function that is still running may wait for another thread, and that thread may need a
@@ -17,69 +18,97 @@
 
 #include "base/alloc.h"
 #include "cpu/exec/worker_pool.h"
-#include "cpu/mem/capacity.h"
 #include "cpu/mem/fault.h"
 #include "cpu/stream/condition.h"
 #include "cpu/stream/launch_slot.h"
 
 #include <string.h>
 
+/* The primary context of a device. */
+struct primary {
+	struct context *context;  /* NULL while it is not active */
+	CUcontext handle;         /* NULL before its first use */
+	unsigned uses;
+	unsigned flags;
+};
+
 static struct {
 	pthread_mutex_t lock;     /* of everything here */
-	struct device device;
-	unsigned device_uses;     /* by contexts, and by memory that is in none */
-	struct context *primary;  /* NULL while it is not active */
-	CUcontext primary_handle; /* NULL before its first use */
-	unsigned primary_uses;
-	unsigned primary_flags;
+	struct device devices[SETTINGS_MAX_DEVICES];
+	struct primary primaries[SETTINGS_MAX_DEVICES];
+	struct device_memory *memory;
+	unsigned memory_uses;     /* by devices, and by memory that is in no context */
 	uint64_t last_id;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The lock is held.  Each success is paired with a call of close_device. */
-static bool open_device(void)
+/* The lock is held.  Each success is paired with a call of context_close_memory. */
+static bool context_open_memory(void)
 {
-	struct device *device = &state.device;
-	if (state.device_uses++ > 0) {
-		return true;
+	if (state.memory_uses > 0
+	    || device_memory_create(&state.memory, (unsigned)device_count(), device_bytes())) {
+		if (state.memory_uses > 0 || fault_install()) {
+			state.memory_uses++;
+			return true;
+		}
+		device_memory_release(state.memory);
+		state.memory = NULL;
 	}
-	if (device_memory_create(&device->memory, capacity_bytes())
-	    && pool_create(&device->pool, pool_cores())
-	    && fault_install()) {
-		launch_slots_open(device);
-		return true;
-	}
-	pool_release(device->pool);
-	device_memory_release(device->memory);
-	memset(device, 0, sizeof(*device));
-	state.device_uses--;
 	return false;
 }
 
-static void close_device(void)
+static void context_close_memory(void)
 {
-	struct device *device = &state.device;
-	if (--state.device_uses > 0) {
+	if (--state.memory_uses == 0) {
+		fault_remove();
+		device_memory_release(state.memory);
+		state.memory = NULL;
+	}
+}
+
+/* The lock is held.  Each success is paired with a call of close_device. */
+static bool open_device(struct device *device)
+{
+	if (device->uses > 0) {
+		device->uses++;
+		return true;
+	}
+	if (!context_open_memory()) {
+		return false;
+	}
+	if (!pool_create(&device->pool, device_cores())) {
+		context_close_memory();
+		return false;
+	}
+	device->ordinal = (CUdevice)(device - state.devices);
+	device->memory = state.memory;
+	device->uses = 1;
+	launch_slots_open(device);
+	return true;
+}
+
+static void close_device(struct device *device)
+{
+	if (--device->uses > 0) {
 		return;
 	}
 	pool_release(device->pool);
 	launch_slots_close(device);
-	fault_remove();
-	device_memory_release(device->memory);
 	memset(device, 0, sizeof(*device));
+	context_close_memory();
 }
 
-struct device *device_retain(void)
+struct device_memory *api_retain_memory(void)
 {
 	pthread_mutex_lock(&state.lock);
-	bool ok = open_device();
+	bool ok = context_open_memory();
 	pthread_mutex_unlock(&state.lock);
-	return ok ? &state.device : NULL;
+	return ok ? state.memory : NULL;
 }
 
-void cu_device_release(void)
+void api_release_memory(void)
 {
 	pthread_mutex_lock(&state.lock);
-	close_device();
+	context_close_memory();
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -96,14 +125,15 @@ static void init_limits(struct context *context)
 /* Give a context its handle; the primary context always gets the same one. */
 static bool name_context(struct context *context)
 {
-	if (context->is_primary && state.primary_handle) {
-		context->handle = state.primary_handle;
+	CUcontext *primary = &state.primaries[context->device - state.devices].handle;
+	if (context->is_primary && *primary) {
+		context->handle = *primary;
 		handle_resume(context->handle, context);
 		return true;
 	}
 	context->handle = handle_create(API_CONTEXT, context);
 	if (context->is_primary) {
-		state.primary_handle = context->handle;
+		*primary = context->handle;
 	}
 	return context->handle;
 }
@@ -119,28 +149,30 @@ static void unname_context(const struct context *context)
 }
 
 /* The lock is held. */
-static CUresult context_create_locked(struct context **out, unsigned flags, bool is_primary)
+static CUresult context_create_locked(struct context **out, unsigned flags, CUdevice ordinal,
+	bool is_primary)
 {
 	struct context *context = mem_zalloc(1, sizeof(*context));
 	*out = NULL;
 	if (!context) {
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	context->device = &state.devices[ordinal];
 	context->is_primary = is_primary;
-	if (!name_context(context) || !open_device()) {
+	if (!name_context(context) || !open_device(context->device)) {
 		goto fail;
 	}
 	if (!context_open_streams(context)) {
-		close_device();
+		close_device(context->device);
 		goto fail;
 	}
-	context->device = &state.device;
 	context->flags = flags;
 	context->api_version = CUDA_VERSION;
 	context->id = ++state.last_id;
 	context->host.find_texture = texture_find;
 	context->host.find_surface = surface_find;
 	context->host.find_condition = condition_find_value;
+	context->host.may_access = context_may_access;
 	init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_mutex_init(&context->host.output_lock, NULL);
@@ -156,13 +188,16 @@ fail:
 /* The context has no handle any more, and the lock is not held. */
 static void context_destroy(struct context *context)
 {
+	struct device *device = context->device;
 	context_clear(context);
 	context_close_streams(context);
 	pthread_cond_destroy(&context->has_fewer);
 	pthread_mutex_destroy(&context->host.output_lock);
 	pthread_mutex_destroy(&context->lock);
 	mem_free(context);
-	cu_device_release();
+	pthread_mutex_lock(&state.lock);
+	close_device(device);
+	pthread_mutex_unlock(&state.lock);
 }
 
 CUresult context_check_flags(const char *call, unsigned flags)
@@ -188,7 +223,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 	}
 	struct context *context;
 	pthread_mutex_lock(&state.lock);
-	result = context_create_locked(&context, flags, false);
+	result = context_create_locked(&context, flags, device, false);
 	if (result == CUDA_SUCCESS) {
 		*out = context->handle;
 	}
@@ -396,13 +431,14 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	struct primary *primary = &state.primaries[device];
 	pthread_mutex_lock(&state.lock);
-	if (!state.primary) {
-		result = context_create_locked(&state.primary, state.primary_flags, true);
+	if (!primary->context) {
+		result = context_create_locked(&primary->context, primary->flags, device, true);
 	}
 	if (result == CUDA_SUCCESS) {
-		state.primary_uses++;
-		*out = state.primary->handle;
+		primary->uses++;
+		*out = primary->context->handle;
 	}
 	pthread_mutex_unlock(&state.lock);
 	return result == CUDA_SUCCESS ? result
@@ -410,10 +446,10 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 }
 
 /* Remove the primary context if it is active, else return NULL.  The lock is held. */
-static struct context *take_primary(void)
+static struct context *take_primary(struct primary *primary)
 {
-	struct context *context = state.primary;
-	state.primary = NULL;
+	struct context *context = primary->context;
+	primary->context = NULL;
 	if (context) {
 		unname_context(context);
 	}
@@ -426,15 +462,16 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	struct primary *primary = &state.primaries[device];
 	struct context *context = NULL;
 	pthread_mutex_lock(&state.lock);
-	if (state.primary_uses == 0) {
+	if (primary->uses == 0) {
 		pthread_mutex_unlock(&state.lock);
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT,
 			"%s: the primary context is not retained", __func__);
 	}
-	if (--state.primary_uses == 0) {
-		context = take_primary();
+	if (--primary->uses == 0) {
+		context = take_primary(primary);
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
@@ -452,7 +489,7 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	struct context *context = take_primary();
+	struct context *context = take_primary(&state.primaries[device]);
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
 		context_destroy(context);
@@ -470,10 +507,11 @@ API(cuDevicePrimaryCtxSetFlags_v2, CUdevice device, unsigned int flags)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
+	struct primary *primary = &state.primaries[device];
 	pthread_mutex_lock(&state.lock);
-	state.primary_flags = flags;
-	if (state.primary) {
-		state.primary->flags = flags;
+	primary->flags = flags;
+	if (primary->context) {
+		primary->context->flags = flags;
 	}
 	pthread_mutex_unlock(&state.lock);
 	return CUDA_SUCCESS;
@@ -490,8 +528,8 @@ API(cuDevicePrimaryCtxGetState, CUdevice device, unsigned int *flags, int *activ
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	*flags = state.primary_flags;
-	*active = !!state.primary;
+	*flags = state.primaries[device].flags;
+	*active = !!state.primaries[device].context;
 	pthread_mutex_unlock(&state.lock);
 	return CUDA_SUCCESS;
 }

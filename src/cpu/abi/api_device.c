@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of the device.  object/device.c has those that are the same on every computer; the
+ * Properties of the devices.  object/cu_device.c has those that are the same on every computer; the
  * others come from the operating system.
  */
 #include "base/common.h"
@@ -74,7 +74,7 @@ API(cuDeviceGetCount, int *out)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = 1;
+		*out = device_count();
 	}
 	return result;
 }
@@ -107,7 +107,7 @@ API(cuDeviceGetUuid, CUuuid *out, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		memcpy(out->bytes, CU_DEVICE_UUID_KUDZU, sizeof(out->bytes));
+		*out = device_uuid(device_number(device));
 	}
 	return result;
 }
@@ -117,7 +117,7 @@ API(cuDeviceTotalMem_v2, size_t *out, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = capacity_bytes();
+		*out = device_bytes();
 	}
 	return result;
 }
@@ -130,7 +130,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 	}
 	switch ((unsigned)attribute) {
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-		*out = (int)pool_cores();
+		*out = (int)device_cores();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 		*out = clock_khz();
@@ -212,7 +212,7 @@ API(cuDeviceCanAccessPeer, int *out, CUdevice device, CUdevice peer)
 		result = api_check_device(__func__, peer);
 	}
 	if (result == CUDA_SUCCESS) {
-		*out = 0;
+		*out = device != peer;
 	}
 	return result;
 }

@@ -169,11 +169,11 @@ API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribut
 	switch (attribute) {
 	case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
 	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-		*(cuuint64_t *)out = atomic_load(&graph_memory_account()->used);
+		*(cuuint64_t *)out = atomic_load(&graph_memory_account((unsigned)device)->used);
 		return CUDA_SUCCESS;
 	case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
 	case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-		*(cuuint64_t *)out = atomic_load(&graph_memory_account()->peak);
+		*(cuuint64_t *)out = atomic_load(&graph_memory_account((unsigned)device)->peak);
 		return CUDA_SUCCESS;
 	}
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
@@ -190,7 +190,7 @@ API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribut
 			__func__, (int)attribute);
 	}
 	if (result == CUDA_SUCCESS) {
-		struct memory_pool *account = graph_memory_account();
+		struct memory_pool *account = graph_memory_account((unsigned)device);
 		atomic_store(&account->peak, atomic_load(&account->used));
 	}
 	return result;

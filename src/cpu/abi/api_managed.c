@@ -19,8 +19,8 @@ static CUresult read_device(const char *call, int device, struct memory_place *o
 	CUresult result = api_ready(call);
 	*out = device == CU_DEVICE_CPU ? (struct memory_place){CU_MEM_LOCATION_TYPE_HOST, 0}
 		: (struct memory_place){CU_MEM_LOCATION_TYPE_DEVICE, device};
-	return result != CUDA_SUCCESS || device == 0 || device == CU_DEVICE_CPU ? result
-		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", call, device);
+	return result != CUDA_SUCCESS || device == CU_DEVICE_CPU ? result
+		: api_check_device(call, device);
 }
 
 static bool node_exists(int node)
@@ -109,6 +109,7 @@ static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem
 	case CU_MEM_ADVISE_SET_ACCESSED_BY:
 		change.what = place.type == CU_MEM_LOCATION_TYPE_DEVICE ? ADVICE_BY_DEVICE
 			: ADVICE_BY_HOST;
+		change.place = place;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown advice %d", call, (int)kind);
@@ -181,8 +182,10 @@ API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
 static void list_accessors(int *out, size_t count, const struct memory_advice *advice)
 {
 	size_t used = 0;
-	if (advice->accessed_by_device && used < count) {
-		out[used++] = 0;
+	for (int device = 0; device < device_count() && used < count; device++) {
+		if (advice->accessed_by & 1u << device) {
+			out[used++] = device;
+		}
 	}
 	if (advice->accessed_by_host && used < count) {
 		out[used++] = CU_DEVICE_CPU;

@@ -41,33 +41,33 @@ struct backing {
 
 static struct {
 	pthread_mutex_t lock; /* of everything here, and of all blocks */
-	struct device *device;
-	size_t uses;          /* blocks and reservations, each a use of the device */
+	struct device_memory *memory;
+	size_t uses;          /* blocks and reservations, each a use of the memory */
 	size_t shared_blocks;
 	int shared_file;
 	uint64_t next;        /* where the shared file ends */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- The device and the files --- */
+/* --- The memory and the files --- */
 
 /* The lock is held. */
-static bool use_device(void)
+static bool use_memory(void)
 {
-	struct device *device = device_retain();
-	if (!device) {
+	struct device_memory *memory = api_retain_memory();
+	if (!memory) {
 		return false;
 	}
-	state.device = device;
+	state.memory = memory;
 	state.uses++;
 	return true;
 }
 
-static void unuse_device(void)
+static void unuse_memory(void)
 {
 	if (--state.uses == 0) {
-		state.device = NULL;
+		state.memory = NULL;
 	}
-	cu_device_release();
+	api_release_memory();
 }
 
 /* No offset of the shared file is used twice, so that a new block is all zero. */
@@ -130,6 +130,12 @@ static void backing_close_file(const struct backing *block)
 
 /* --- Blocks --- */
 
+/* The device whose memory counts a block; the host's blocks count as the first one's. */
+static unsigned block_device(const CUmemAllocationProp *prop)
+{
+	return prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? (unsigned)prop->location.id : 0;
+}
+
 static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 {
 	if (!prop) {
@@ -148,9 +154,15 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 			"%s: type %d at location %u, handles 0x%x",
 			call, (int)prop->type, type, (unsigned)prop->requestedHandleTypes);
 	}
-	if (type != CU_MEM_LOCATION_TYPE_HOST && prop->location.id != 0) {
-		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no %s %d", call,
-			is_host ? "NUMA node" : "device", prop->location.id);
+	if (type == CU_MEM_LOCATION_TYPE_HOST_NUMA && prop->location.id != 0) {
+		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is no NUMA node %d", call,
+			prop->location.id);
+	}
+	if (!is_host) {
+		CUresult result = api_check_device(call, prop->location.id);
+		if (result != CUDA_SUCCESS) {
+			return result;
+		}
 	}
 	if ((prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
 	    || prop->allocFlags.usage != 0 || prop->allocFlags.gpuDirectRDMACapable != 0) {
@@ -180,9 +192,9 @@ static void drop_unused(struct backing *block)
 	if (block->handles == 0 && block->maps == 0) {
 		handle_release(block->handle);
 		backing_close_file(block);
-		memory_give(state.device->memory, block->size);
+		memory_give(state.memory, block_device(&block->prop), block->size);
 		mem_free(block);
-		unuse_device();
+		unuse_memory();
 	}
 }
 
@@ -193,8 +205,8 @@ static CUresult backing_create_locked(const char *call, CUmemGenericAllocationHa
 	bool has_use = false;
 	bool has_bytes = false;
 	struct backing *block = mem_alloc(sizeof(*block));
-	if (!block || !(has_use = use_device())
-	    || !(has_bytes = memory_take(state.device->memory, wish->size))) {
+	if (!block || !(has_use = use_memory())
+	    || !(has_bytes = memory_take(state.memory, block_device(&wish->prop), wish->size))) {
 		goto fail;
 	}
 	*block = *wish;
@@ -209,10 +221,10 @@ static CUresult backing_create_locked(const char *call, CUmemGenericAllocationHa
 	return CUDA_SUCCESS;
 fail:
 	if (has_bytes) {
-		memory_give(state.device->memory, wish->size);
+		memory_give(state.memory, block_device(&wish->prop), wish->size);
 	}
 	if (has_use) {
-		unuse_device();
+		unuse_memory();
 	}
 	mem_free(block);
 	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", call, wish->size);
@@ -264,8 +276,8 @@ API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *out, void *addres
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool found = state.device
-		&& memory_find(state.device->memory, (uintptr_t)address, &range)
+	bool found = state.memory
+		&& memory_find(state.memory, (uintptr_t)address, &range)
 		&& range.kind == MEMORY_MAPPED;
 	if (found) {
 		struct backing *block = range.block;
@@ -402,11 +414,11 @@ API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdevicept
 	}
 	uint64_t address = 0;
 	pthread_mutex_lock(&state.lock);
-	if (use_device()) {
-		address = memory_reserve(state.device->memory, size,
+	if (use_memory()) {
+		address = memory_reserve(state.memory, size,
 			align > GRANULARITY ? align : GRANULARITY, hint);
 		if (address == 0) {
-			unuse_device();
+			unuse_memory();
 		}
 	}
 	pthread_mutex_unlock(&state.lock);
@@ -425,9 +437,9 @@ API(cuMemAddressFree, CUdeviceptr address, size_t size)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool ok = state.device && memory_unreserve(state.device->memory, address, size);
+	bool ok = state.memory && memory_unreserve(state.memory, address, size);
 	if (ok) {
-		unuse_device();
+		unuse_memory();
 	}
 	pthread_mutex_unlock(&state.lock);
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx were"
@@ -447,9 +459,10 @@ static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
 			size, block->size);
 	}
 	const struct memory_range wish = {.size = size, .block = block,
+		.device = block_device(&block->prop),
 		.flags = (unsigned)block->prop.requestedHandleTypes,
 		.is_host = block->prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE};
-	switch (memory_map(state.device->memory, address, &wish, block->file, block->offset)) {
+	switch (memory_map(state.memory, address, &wish, block->file, block->offset)) {
 	case MEMORY_MAP_DONE:
 		block->maps++;
 		return CUDA_SUCCESS;
@@ -502,8 +515,8 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	}
 	wait_for_current();
 	pthread_mutex_lock(&state.lock);
-	struct mapping *gone = state.device && size > 0
-		? memory_unmap(state.device->memory, address, size) : NULL;
+	struct mapping *gone = state.memory && size > 0
+		? memory_unmap(state.memory, address, size) : NULL;
 	for (const struct mapping *mapping = gone; mapping; mapping = mapping->next) {
 		struct backing *block = mapping->range.block;
 		block->maps--;
@@ -518,22 +531,21 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	return CUDA_SUCCESS;
 }
 
-/* Add the access that a description grants. */
-static CUresult read_access(const char *call, const CUmemAccessDesc *desc,
-	struct memory_access *access)
+/* Read a description of access; *who gets it. */
+static CUresult read_access(const char *call, const CUmemAccessDesc *desc, unsigned *who)
 {
-	unsigned flags = desc->flags;
+	const unsigned flags = desc->flags;
 	if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ
 	    && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, flags);
 	}
 	switch ((unsigned)desc->location.type) {
 	case CU_MEM_LOCATION_TYPE_DEVICE:
-		access->device = flags;
+		*who = (unsigned)desc->location.id;
 		return api_check_device(call, desc->location.id);
 	case CU_MEM_LOCATION_TYPE_HOST:
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-		access->host = flags;
+		*who = MEMORY_BY_HOST;
 		return CUDA_SUCCESS;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown location %d", call,
@@ -543,21 +555,26 @@ static CUresult read_access(const char *call, const CUmemAccessDesc *desc,
 
 API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *list, size_t count)
 {
-	struct memory_access access = {UINT_MAX, UINT_MAX};
+	struct memory_access access = {0}, whose = {0};
 	CUresult result = api_ready(__func__);
 	if (result == CUDA_SUCCESS && (!list || count == 0)) {
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = read_access(__func__, &list[i], &access);
+		unsigned who;
+		result = read_access(__func__, &list[i], &who);
+		if (result == CUDA_SUCCESS) {
+			memory_access_set(&access, who, list[i].flags);
+			memory_access_set(&whose, who, 3);
+		}
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	wait_for_current();
 	pthread_mutex_lock(&state.lock);
-	bool ok = state.device && size > 0
-		&& memory_protect(state.device->memory, address, size, access);
+	bool ok = state.memory && size > 0
+		&& memory_protect(state.memory, address, size, access, whose);
 	pthread_mutex_unlock(&state.lock);
 	if (!ok && api_log_refusal()) {
 		return CUDA_ERROR_OPERATING_SYSTEM;
@@ -576,20 +593,19 @@ API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUde
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct memory_access unused;
+	unsigned who;
 	const CUmemAccessDesc desc = {.location = *location};
-	if ((result = read_access(__func__, &desc, &unused)) != CUDA_SUCCESS) {
+	if ((result = read_access(__func__, &desc, &who)) != CUDA_SUCCESS) {
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	bool found = state.device && memory_find(state.device->memory, address, &range)
+	bool found = state.memory && memory_find(state.memory, address, &range)
 		&& range.kind == MEMORY_MAPPED;
 	pthread_mutex_unlock(&state.lock);
 	if (!found) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: nothing is mapped at 0x%llx",
 			__func__, address);
 	}
-	*out = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? range.access.device
-		: range.access.host;
+	*out = memory_access_of(range.access, who);
 	return CUDA_SUCCESS;
 }

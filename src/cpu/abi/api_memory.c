@@ -21,7 +21,8 @@ static CUresult enter_alloc(const char *call, const void *out, size_t size, enum
 		result = capture_check_unsafe(call);
 	}
 	if (result == CUDA_SUCCESS) {
-		*wish = (struct memory_range){.size = size, .kind = kind, .owner = context};
+		*wish = (struct memory_range){.size = size, .kind = kind, .owner = context,
+			.device = (unsigned)context->device->ordinal};
 	}
 	return result;
 }
@@ -33,7 +34,8 @@ API(cuMemGetInfo_v2, size_t *free_size, size_t *total)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct memory_use use = memory_usage(context->device->memory);
+	struct memory_use use = memory_usage(context->device->memory,
+		(unsigned)context->device->ordinal);
 	if (total) {
 		*total = use.limit;
 	}

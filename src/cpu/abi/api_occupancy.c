@@ -117,7 +117,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block, CUfunction
 		if (blocks * threads > best) {
 			best = blocks * threads;
 			*block = threads;
-			*grid = blocks * (int)pool_cores();
+			*grid = blocks * (int)device_cores();
 		}
 	}
 	return CUDA_SUCCESS;
@@ -188,7 +188,7 @@ API(cuOccupancyMaxActiveClusters, int *out, CUfunction handle, const CUlaunchCon
 		return api_fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
 			"%s: the CPU device has clusters of one block only", __func__);
 	}
-	*out = occupancy_of_config(function, config) * (int)pool_cores();
+	*out = occupancy_of_config(function, config) * (int)device_cores();
 	return CUDA_SUCCESS;
 }
 

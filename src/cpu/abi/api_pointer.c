@@ -32,13 +32,13 @@ static CUresult pointer_look_up(const char *call, CUdeviceptr address, bool *fou
 		return result;
 	}
 	CUresult result = api_ready(call);
-	struct device *device = result == CUDA_SUCCESS ? device_retain() : NULL;
+	struct device_memory *memory = result == CUDA_SUCCESS ? api_retain_memory() : NULL;
 	*found = false;
-	if (device) {
-		*found = memory_find(device->memory, address, range);
-		cu_device_release();
+	if (memory) {
+		*found = memory_find(memory, address, range);
+		api_release_memory();
 	}
-	return result != CUDA_SUCCESS || device ? result
+	return result != CUDA_SUCCESS || memory ? result
 		: api_no_memory(call);
 }
 
@@ -73,6 +73,13 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 	return result;
 }
 
+/* The device whose access is asked for: that of the calling thread's context. */
+static unsigned pointer_device(void)
+{
+	const struct context *context = api_current();
+	return context ? (unsigned)context->device->ordinal : 0;
+}
+
 static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_attribute attribute,
 	CUdeviceptr address, const struct memory_range *range)
 {
@@ -104,8 +111,10 @@ static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_att
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		*(unsigned *)out = is_host ? 0 : range->flags;
 		return CUDA_SUCCESS;
-	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(int *)out = (int)range->device;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 		*(int *)out = 0;
 		return CUDA_SUCCESS;
@@ -128,8 +137,8 @@ static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_att
 		*(int *)out = 1;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		*(int *)out = range->kind == MEMORY_MAPPED ? (int)range->access.device
-			: CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+		*(int *)out = range->kind == MEMORY_MAPPED
+			? (int)memory_access_of(range->access, pointer_device()) : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)out = mempool_of(range);

@@ -17,38 +17,39 @@
 
 static struct {
 	pthread_mutex_t lock;       /* of everything here */
-	struct cu_mempool standard[POOL_PLACES]; /* the default pools */
-	struct cu_mempool *current[POOL_PLACES]; /* NULL: the default one */
+	struct cu_mempool standard[SETTINGS_MAX_DEVICES][POOL_PLACES]; /* the default pools */
+	struct cu_mempool *current[SETTINGS_MAX_DEVICES][POOL_PLACES]; /* NULL: the default one */
 	struct cu_mempool *gone;
 } pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 CUmemoryPool mempool_of(const struct memory_range *range)
 {
-	return range->pool && range->pool != graph_memory_account()
+	return range->pool && range->pool != graph_memory_account(range->device)
 		? ((const struct cu_mempool *)range->pool)->handle : NULL;
 }
 
 /* The lock is held.  NULL when memory for the handle runs out. */
-static struct cu_mempool *standard_pool(enum mempool_place place)
+static struct cu_mempool *standard_pool(unsigned device, enum mempool_place place)
 {
-	struct cu_mempool *pool = &pools.standard[place];
+	struct cu_mempool *pool = &pools.standard[device][place];
 	if (!pool->handle) {
-		mempool_set_up(pool, place, 0);
+		mempool_set_up(pool, place, (int)device);
 		pool->handle = handle_create(API_POOL, pool);
 	}
 	return pool->handle ? pool : NULL;
 }
 
-/* Get a pool, the current one without a handle.  It stays until leave_pool is called. */
-static CUresult enter_pool(const char *call, const CUmemoryPool *handle, struct cu_mempool **out)
+/* Get a pool, without a handle the current one of a device.  It stays until leave_pool is called. */
+static CUresult enter_pool(const char *call, const CUmemoryPool *handle, CUdevice device,
+	struct cu_mempool **out)
 {
 	CUresult result = CUDA_SUCCESS;
 	pthread_mutex_lock(&pools.lock);
 	if (handle) {
 		result = mempool_find(call, *handle, out);
 	} else {
-		*out = pools.current[POOL_DEVICE] ? pools.current[POOL_DEVICE]
-			: standard_pool(POOL_DEVICE);
+		*out = pools.current[device][POOL_DEVICE] ? pools.current[device][POOL_DEVICE]
+			: standard_pool((unsigned)device, POOL_DEVICE);
 		result = *out ? CUDA_SUCCESS
 			: api_no_memory(call);
 	}
@@ -92,7 +93,8 @@ static CUmemPoolProps props_of(const struct cu_mempool *pool)
 		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA};
 	return (CUmemPoolProps){.allocType = mempool_kind(pool->place) == MEMORY_MANAGED
 		? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = {types[pool->place], pool->node}};
+		.location = {types[pool->place], mempool_is_devices(pool->place) ? (int)pool->device
+			: pool->node}};
 }
 
 static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
@@ -144,7 +146,7 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 		return result;
 	}
 	const struct memory_range wish = {.size = size, .kind = mempool_kind(pool->place),
-		.owner = context, .stays = true, .pool = &pool->account,
+		.owner = context, .device = pool->device, .stays = true, .pool = &pool->account,
 		.flags = (unsigned)pool->handle_type};
 	result = allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -162,7 +164,7 @@ static CUresult pool_allocate(const char *call, CUdeviceptr *out, size_t size,
 	struct cu_mempool *pool;
 	CUresult result = api_need(api_enter(call, &context), call, out);
 	if (result == CUDA_SUCCESS) {
-		result = enter_pool(call, handle, &pool);
+		result = enter_pool(call, handle, context->device->ordinal, &pool);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = allocate_from(call, out, size, context, pool, stream);
@@ -265,13 +267,13 @@ API(cuMemPoolDestroy, CUmemoryPool handle)
 	}
 	pthread_mutex_lock(&pools.lock);
 	result = mempool_find(__func__, handle, &pool);
-	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->place]) {
+	if (result == CUDA_SUCCESS && pool == &pools.standard[pool->device][pool->place]) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the default pool cannot be destroyed", __func__);
 	} else if (result == CUDA_SUCCESS) {
 		handle_release(handle);
-		if (pools.current[pool->place] == pool) {
-			pools.current[pool->place] = NULL;
+		if (pools.current[pool->device][pool->place] == pool) {
+			pools.current[pool->device][pool->place] = NULL;
 		}
 		pool->next = pools.gone;
 		pools.gone = pool;
@@ -355,20 +357,32 @@ static bool is_hosts(const struct cu_mempool *pool, const CUmemLocation *locatio
 
 static bool is_devices(const CUmemLocation *location)
 {
-	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id >= 0
+		&& location->id < device_count();
 }
 
-/* The owner of memory can always read and write it.  The access of the device to host memory is
+/* The owner of memory can always read and write it.  The access of devices to host memory is
  * kept. */
 static bool may_set(const struct cu_mempool *pool, const CUmemAccessDesc *desc)
 {
-	if (is_devices(&desc->location) && mempool_kind(pool->place) == MEMORY_HOST) {
+	if (is_devices(&desc->location) && (mempool_kind(pool->place) == MEMORY_HOST
+	    || (pool->place == POOL_DEVICE && (unsigned)desc->location.id != pool->device))) {
 		return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
 			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ
 			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	}
 	return (is_devices(&desc->location) || is_hosts(pool, &desc->location))
 		&& desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+static void pool_set_access(struct cu_mempool *pool, unsigned device, unsigned flags)
+{
+	uint64_t before = atomic_load(&pool->account.access);
+	struct memory_access next;
+	do {
+		next.flags = before;
+		memory_access_set(&next, device, flags);
+	} while (!atomic_compare_exchange_weak(&pool->account.access, &before, next.flags));
 }
 
 API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
@@ -380,14 +394,14 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		if (!may_set(pool, &map[i])) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only device 0 and the host "
+			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only the devices and the host "
 				"can access a pool, and the owner of the memory can always read "
 				"and write it", __func__);
 		}
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		if (is_devices(&map[i].location)) {
-			atomic_store(&pool->device_access, (int)map[i].flags);
+			pool_set_access(pool, (unsigned)map[i].location.id, map[i].flags);
 		}
 	}
 	return result;
@@ -407,14 +421,15 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = is_hosts(pool, location) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-			: (CUmemAccess_flags)atomic_load(&pool->device_access);
+			: (CUmemAccess_flags)memory_access_of((struct memory_access){
+				atomic_load(&pool->account.access)}, (unsigned)location->id);
 	}
 	return result;
 }
 
 /* --- The default and current pools of each location --- */
 
-static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
+static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out, CUdevice device,
 	enum mempool_place place, bool is_current)
 {
 	CUresult result = api_need(so_far, call, out);
@@ -422,15 +437,15 @@ static CUresult get_pool(const char *call, CUresult so_far, CUmemoryPool *out,
 		return result;
 	}
 	pthread_mutex_lock(&pools.lock);
-	const struct cu_mempool *pool = is_current && pools.current[place]
-		? pools.current[place] : standard_pool(place);
+	const struct cu_mempool *pool = is_current && pools.current[device][place]
+		? pools.current[device][place] : standard_pool((unsigned)device, place);
 	*out = pool ? pool->handle : NULL;
 	pthread_mutex_unlock(&pools.lock);
 	return *out ? CUDA_SUCCESS
 		: api_no_memory(call);
 }
 
-static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
+static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle, CUdevice device,
 	enum mempool_place place)
 {
 	struct cu_mempool *pool;
@@ -439,56 +454,69 @@ static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
 	}
 	pthread_mutex_lock(&pools.lock);
 	CUresult result = mempool_find(call, handle, &pool);
-	if (result == CUDA_SUCCESS && (pool->is_imported || pool->place != place)) {
+	if (result == CUDA_SUCCESS && (pool->is_imported || pool->place != place
+	    || pool->device != (unsigned)device)) {
 		result = api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool is %s", call,
 			pool->is_imported ? "another process's" : "elsewhere");
 	} else if (result == CUDA_SUCCESS) {
-		pools.current[place] = pool;
+		pools.current[device][place] = pool;
 	}
 	pthread_mutex_unlock(&pools.lock);
 	return result;
 }
 
 static CUresult enter_location(const char *call, const CUmemLocation *location,
-	CUmemAllocationType type, enum mempool_place *place)
+	CUmemAllocationType type, CUdevice *device, enum mempool_place *place)
 {
 	CUresult result = api_ready(call);
+	*device = 0;
 	*place = POOL_DEVICE;
-	return result == CUDA_SUCCESS ? mempool_place(call, location, type, place) : result;
+	if (result == CUDA_SUCCESS) {
+		result = mempool_place(call, location, type, place);
+	}
+	if (result == CUDA_SUCCESS && mempool_is_devices(*place)) {
+		*device = location->id;
+	}
+	return result;
 }
 
 API(cuDeviceGetDefaultMemPool, CUmemoryPool *out, CUdevice device)
 {
-	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, false);
+	return get_pool(__func__, api_check_device(__func__, device), out, device, POOL_DEVICE,
+		false);
 }
 
 API(cuDeviceGetMemPool, CUmemoryPool *out, CUdevice device)
 {
-	return get_pool(__func__, api_check_device(__func__, device), out, POOL_DEVICE, true);
+	return get_pool(__func__, api_check_device(__func__, device), out, device, POOL_DEVICE,
+		true);
 }
 
 API(cuDeviceSetMemPool, CUdevice device, CUmemoryPool pool)
 {
-	return set_pool(__func__, api_check_device(__func__, device), pool, POOL_DEVICE);
+	return set_pool(__func__, api_check_device(__func__, device), pool, device, POOL_DEVICE);
 }
 
 API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
 {
+	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &place);
-	return get_pool(__func__, result, out, place, false);
+	CUresult result = enter_location(__func__, location, type, &device, &place);
+	return get_pool(__func__, result, out, device, place, false);
 }
 
 API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
 {
+	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &place);
-	return get_pool(__func__, result, out, place, true);
+	CUresult result = enter_location(__func__, location, type, &device, &place);
+	return get_pool(__func__, result, out, device, place, true);
 }
 
 API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
+	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &place);
-	return set_pool(__func__, result, pool, place);
+	CUresult result = enter_location(__func__, location, type, &device, &place);
+	return set_pool(__func__, result, pool, device, place);
 }

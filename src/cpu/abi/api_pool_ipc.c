@@ -103,12 +103,12 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	struct device *device = device_retain();
-	if (!device) {
+	struct device_memory *memory = api_retain_memory();
+	if (!memory) {
 		return api_no_memory(__func__);
 	}
-	result = export_pointer(__func__, out, address, device->memory);
-	cu_device_release();
+	result = export_pointer(__func__, out, address, memory);
+	api_release_memory();
 	return result;
 }
 

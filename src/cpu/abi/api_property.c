@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Questions with fixed answers: the bus, access to peers, affinity and shared memory.  There is one
- * device, no bus, and nothing to enable between devices or contexts.
+ * Properties of devices and of pairs of them: the bus, access to peers, affinity and shared memory.
+ * There is no bus, so a device has an address that says its number.
  */
 #include "base/common.h"
 
@@ -10,18 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An address that no device on the bus has. */
-static const char bus_id[] = "0000:00:00.0";
+/* The domain and the bus are 0, where no device of slot 0 to 15 is a GPU. */
+static const char bus_id_form[] = "0000:00:%02x.0";
+#define BUS_ID_SIZE sizeof("0000:00:00.0")
 
 API(cuDeviceGetPCIBusId, char *out, int size, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
-	if (result == CUDA_SUCCESS && size < (int)sizeof(bus_id)) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: %d bytes are too few; %zu are needed", __func__, size, sizeof(bus_id));
+	if (result == CUDA_SUCCESS && size < (int)BUS_ID_SIZE) {
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d bytes are too few; %zu are needed",
+			__func__, size, BUS_ID_SIZE);
 	}
 	if (result == CUDA_SUCCESS) {
-		memcpy(out, bus_id, sizeof(bus_id));
+		snprintf(out, (size_t)size, bus_id_form, device_number(device));
 	}
 	return result;
 }
@@ -48,23 +49,51 @@ API(cuDeviceGetByPCIBusId, CUdevice *out, const char *id)
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: '%.32s' is not a bus id", __func__,
 			id);
 	}
-	if (numbers[0] | numbers[1] | numbers[2] | numbers[3]) {
-		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is only %s, not %s", __func__,
-			bus_id, id);
+	for (int i = 0; i < device_count() && !(numbers[0] | numbers[1] | numbers[3]); i++) {
+		if (device_number(i) == numbers[2]) {
+			*out = i;
+			return CUDA_SUCCESS;
+		}
 	}
-	*out = 0;
-	return CUDA_SUCCESS;
+	return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: no device is at %s", __func__, id);
+}
+
+/* Check that two devices are there, and not the same one. */
+static CUresult property_check_pair(const char *call, CUdevice from, CUdevice to)
+{
+	CUresult result = api_check_device(call, from);
+	if (result == CUDA_SUCCESS) {
+		result = api_check_device(call, to);
+	}
+	return result != CUDA_SUCCESS || from != to ? result
+		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: both are device %d", call, from);
 }
 
 API(cuDeviceGetP2PAttribute, int *out, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to)
 {
 	CUresult result = api_need(api_check_device(__func__, from), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = api_check_device(__func__, to);
+		result = property_check_pair(__func__, from, to);
 	}
-	(void)attribute;
-	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_DEVICE,
-		"%s: both are device %d", __func__, from);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	switch ((unsigned)attribute) {
+	case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+		*out = 0; // the best one
+		return CUDA_SUCCESS;
+	case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+	case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+	case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+		*out = 1;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+		*out = 0;
+		return CUDA_SUCCESS;
+	default:
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", __func__,
+			(int)attribute);
+	}
 }
 
 /* --- Atomic operations --- */
@@ -84,10 +113,10 @@ static CUresult check_operations(const char *call, const void *out,
 	return CUDA_SUCCESS;
 }
 
-/* Host and device share one memory, so the host sees the atomic operations of PTX as atomic.  PTX
- * ISA 9.7.13: atom and red. */
-API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
-	unsigned int count, CUdevice device)
+/* The host and all devices share one memory, so all of them see the atomic operations of PTX as atomic.
+ * PTX ISA 9.7.13: atom and red. */
+static CUresult list_operations(const char *call, unsigned *out, const CUatomicOperation *operations,
+	unsigned count)
 {
 	enum {
 		ANY_SIGN = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED,
@@ -113,14 +142,18 @@ API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperatio
 		[CU_ATOMIC_OPERATION_FLOAT_MIN] = 0,
 		[CU_ATOMIC_OPERATION_FLOAT_MAX] = 0
 	};
-	CUresult result = api_check_device(__func__, device);
-	if (result == CUDA_SUCCESS) {
-		result = check_operations(__func__, out, operations, count);
-	}
+	CUresult result = check_operations(call, out, operations, count);
 	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		out[i] = table[operations[i]];
 	}
 	return result;
+}
+
+API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
+	unsigned int count, CUdevice device)
+{
+	CUresult result = api_check_device(__func__, device);
+	return result == CUDA_SUCCESS ? list_operations(__func__, out, operations, count) : result;
 }
 
 API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
@@ -133,38 +166,60 @@ API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation
 	if (result == CUDA_SUCCESS) {
 		result = check_operations(__func__, out, operations, count);
 	}
-	return result == CUDA_SUCCESS ? api_fail(CUDA_ERROR_INVALID_DEVICE,
-		"%s: both are device %d", __func__, from) : result;
+	if (result == CUDA_SUCCESS) {
+		result = property_check_pair(__func__, from, to);
+	}
+	return result == CUDA_SUCCESS ? list_operations(__func__, out, operations, count) : result;
 }
 
-static CUresult enter_peer(const char *call, CUcontext peer)
+/* --- Access to peers --- */
+
+/* Contexts of one device can use all of its memory, so between them there is no access to enable. */
+static CUresult enter_peer(const char *call, CUcontext peer, struct context **out, unsigned *bit)
 {
-	struct context *context;
-	CUresult result = api_enter(call, &context);
+	CUresult result = api_enter(call, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	const struct context *other = handle_get(peer, API_CONTEXT);
-	return other && other != context ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not another live context", call);
+	if (!other || other == *out) {
+		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not another live context", call);
+	}
+	*bit = other->device != (*out)->device ? 1u << other->device->ordinal : 0;
+	return CUDA_SUCCESS;
 }
 
-/* Contexts of one device can use all memory, so there is no access to enable. */
+/* Access is given to all memory of the peer's device, for other contexts of it are rare. */
 API(cuCtxEnablePeerAccess, CUcontext peer, unsigned int flags)
 {
-	CUresult result = enter_peer(__func__, peer);
-	if (result == CUDA_SUCCESS && flags != 0) {
+	struct context *context;
+	unsigned bit;
+	CUresult result = enter_peer(__func__, peer, &context, &bit);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	if (flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
 	}
-	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_DEVICE,
-		"%s: both contexts are of one device", __func__);
+	if (bit == 0) {
+		return api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: both contexts are of one device",
+			__func__);
+	}
+	return !(atomic_fetch_or(&context->peers, bit) & bit) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "%s: access is already enabled",
+			__func__);
 }
 
 API(cuCtxDisablePeerAccess, CUcontext peer)
 {
-	CUresult result = enter_peer(__func__, peer);
-	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
-		"%s: access to a peer was never enabled", __func__);
+	struct context *context;
+	unsigned bit;
+	CUresult result = enter_peer(__func__, peer, &context, &bit);
+	if (result != CUDA_SUCCESS) {
+		return result;
+	}
+	return atomic_fetch_and(&context->peers, ~bit) & bit ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "%s: access is not enabled", __func__);
 }
 
 API(cuDeviceGetExecAffinitySupport, int *out, CUexecAffinityType type, CUdevice device)

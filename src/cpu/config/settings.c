@@ -36,15 +36,25 @@ static bool settings_parse_number(const char *text, double *out)
 	return str_plain_number(out, text, &end) && !*end;
 }
 
-static bool settings_parse_threads(const char *text, uint64_t *out)
+static bool settings_parse_count(const char *text, double most, uint64_t *out)
 {
 	double number;
 	if (!settings_parse_number(text, &number) || number != floor(number)
-	    || !(number >= 1 && number <= SETTINGS_MAX_THREADS)) {
+	    || !(number >= 1 && number <= most)) {
 		return false;
 	}
 	*out = (uint64_t)number;
 	return true;
+}
+
+static bool settings_parse_threads(const char *text, uint64_t *out)
+{
+	return settings_parse_count(text, SETTINGS_MAX_THREADS, out);
+}
+
+static bool settings_parse_devices(const char *text, uint64_t *out)
+{
+	return settings_parse_count(text, SETTINGS_MAX_DEVICES, out);
 }
 
 static bool settings_parse_seconds(const char *text, uint64_t *out)
@@ -128,6 +138,7 @@ static const struct {
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", settings_parse_passes,
 		"passes to leave out, such as -prefetch,-no-wrap"},
 	[SETTING_LIMITS] = {"KUDZU_CPU_LIMITS", settings_parse_limits, "on or off"},
+	[SETTING_DEVICES] = {"KUDZU_CPU_DEVICES", settings_parse_devices, "a number from 1 to 16"},
 };
 
 static atomic_uint_least64_t settings_given[SETTING_COUNT]; /* by settings_put */

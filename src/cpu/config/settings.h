@@ -18,10 +18,12 @@ enum setting {
 	SETTING_TIER,    /* enum jit_tier, or SETTINGS_TIER_ONCE */
 	SETTING_PASSES,  /* a set: see passes.h */
 	SETTING_LIMITS,  /* enum settings_limits */
+	SETTING_DEVICES,
 	SETTING_COUNT
 };
 
 #define SETTINGS_MAX_THREADS 1024
+#define SETTINGS_MAX_DEVICES 16
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
 #define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, for ever */
 

@@ -499,6 +499,11 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	launch->grid_sync[1] = 0;
 	launch->stack_size = request->stack_size;
 	launch->host = request->host;
+	if (unlikely(request->memory)) {
+		launch->parts_base = request->parts.base;
+		launch->parts_shift = request->parts.shift;
+		launch->parts_mask = request->parts.mask;
+	}
 	for (int axis = 0; axis < 3; axis++) {
 		launch->ntid[axis] = request->block[axis];
 		launch->nctaid[axis] = grid[axis];

@@ -49,6 +49,7 @@ struct launch_request {
 	uint32_t dynamic_shared;
 	bool uses_reserved_shared; /* see struct rt_launch */
 	struct device_memory *memory;  /* of a kernel that tells of its accesses; else NULL */
+	struct memory_parts parts;     /* that it may access, if it asks */
 	uint64_t work;          /* see LAUNCH_LOOP_WORK */
 	bool in_order;          /* no block begins before those with lower numbers */
 	bool cooperative;       /* all blocks are resident at once; grid.sync() works */

@@ -13,7 +13,8 @@ struct pool;
  * that a job must let each do what others do not get to. */
 typedef void pool_job(void *arg, unsigned worker);
 
-/* As many workers as this process may use cores; KUDZU_CPU_THREADS, 1 to 1024, overrides. */
+/* As many workers as this process may use cores; KUDZU_CPU_THREADS, 1 to 1024, overrides.  Several
+ * devices share them. */
 unsigned pool_cores(void);
 
 /* Start a thread that gets none of the program's signals.  False: errno says why. */

@@ -69,7 +69,8 @@ struct jit {
 	struct jit_llvm *llvm;
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
-	bool is_traced;             /* kernels tell of their accesses */
+	bool is_traced;             /* kernels tell of their accesses, */
+	bool is_checked;            /* and ask whether these are allowed */
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
@@ -173,7 +174,8 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	}
 	(*out)->module = module;
 	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
-	(*out)->is_traced = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
+	(*out)->is_traced = (*out)->is_checked || settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	return true;
 }
 
@@ -324,6 +326,7 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.is_quick = jit->tier == JIT_TIER_FIRST && jit_is_huge(func),
 		.is_tangled = jit_has_many_edges(func),
 		.is_traced = jit->is_traced,
+		.is_checked = jit->is_checked,
 		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
@@ -433,7 +436,7 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s %" PRIx64, jit->is_traced ? "traced" : "",
+		str_addf(&generator, "%s %" PRIx64, jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier,
 			&generator);

@@ -45,7 +45,8 @@ static void advice_apply(struct memory_advice *advice, const struct advice_chang
 		advice->read_mostly = change->on;
 		break;
 	case ADVICE_BY_DEVICE:
-		advice->accessed_by_device = change->on;
+		advice->accessed_by = change->on ? advice->accessed_by | 1u << change->place.id
+			: advice->accessed_by & ~(1u << change->place.id);
 		break;
 	case ADVICE_BY_HOST:
 		advice->accessed_by_host = change->on;
@@ -99,7 +100,7 @@ struct memory_advice advice_of(const struct advice_part *list, uint64_t start, u
 	for (list = list->next; list && list->start < end; list = list->next) {
 		const struct memory_advice *part = &list->advice;
 		all.read_mostly &= part->read_mostly;
-		all.accessed_by_device &= part->accessed_by_device;
+		all.accessed_by &= part->accessed_by;
 		all.accessed_by_host &= part->accessed_by_host;
 		advice_keep_same(&all.preferred, part->preferred);
 		advice_keep_same(&all.prefetched, part->prefetched);

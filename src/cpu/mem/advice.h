@@ -17,7 +17,7 @@ struct memory_place {
 
 struct memory_advice {
 	bool read_mostly;
-	bool accessed_by_device;
+	uint32_t accessed_by;  /* a set of devices */
 	bool accessed_by_host;
 	struct memory_place preferred;
 	struct memory_place prefetched;

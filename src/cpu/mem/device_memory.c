@@ -12,6 +12,10 @@
  * Variables of modules have a zone of their own, with a gap between it and that of all other
  * allocations, unless addresses are scarce.
  *
+ * Where there are several devices, the area is divided into strides of one size, a power of two: one
+ * for each device, one for memory that all of them share (the host's and managed memory), and one for
+ * addresses that the program reserves.  So a shift says whose memory an address is in.
+ *
  * One sorted array holds all ranges, allocations and reservations.  The mappings in a reservation
  * are a list (memory_map.c).  The search for room begins where the last range ended, so that
  * addresses are not used again soon and stale pointers trap.  A freed range stays in the array,
@@ -54,11 +58,22 @@ struct memory_zone {
 	uint64_t cursor;          /* where the search for room begins */
 };
 
+/* Where the memory of one device is, or one of the strides behind those of the devices. */
+struct memory_part {
+	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
+	struct memory_zone rest;
+	size_t used;              /* bytes, in whole pages */
+};
+
+enum { MOST_PARTS = MEMORY_MAX_DEVICES + 2 };
+
 struct device_memory {
 	pthread_mutex_t lock;
 	struct gap_area area;
-	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
-	struct memory_zone rest;
+	struct memory_part parts[MOST_PARTS]; /* the devices', then the shared and the reserved one */
+	unsigned devices;
+	unsigned shift;           /* by which an address in the area becomes the index of its part */
+	size_t limit;             /* of each device */
 	size_t page;
 	struct memory_range *ranges;
 	size_t count;
@@ -66,7 +81,6 @@ struct device_memory {
 	size_t dead;
 	uint64_t last_id;
 	bool keeps_dead;          /* to tell a stale address from a wild one */
-	struct memory_use use;
 };
 
 size_t memory_span(const struct device_memory *memory, size_t size)
@@ -94,28 +108,60 @@ static uint64_t memory_pages_end(const struct device_memory *memory,
 	return round_up(range->address + range->size, memory->page);
 }
 
+/* One device has everything. */
+static unsigned memory_part_count(const struct device_memory *memory)
+{
+	return memory->devices > 1 ? memory->devices + 2 : 1;
+}
+
+/* The size of a part that has `size` bytes of addresses.  False: that is too much. */
+static bool memory_plan_stride(struct device_memory *memory, size_t size, size_t *out)
+{
+	const unsigned most = 46; /* bits of an address */
+	memory->shift = 0;
+	while (memory->shift < most && (size_t)1 << memory->shift < size) {
+		memory->shift++;
+	}
+	*out = memory->devices > 1 ? (size_t)1 << memory->shift : size;
+	return memory->shift < most;
+}
+
+/* The part in which a range lies. */
+static struct memory_part *memory_part_for(struct device_memory *memory,
+	const struct memory_range *wish)
+{
+	return &memory->parts[memory->devices == 1 ? 0
+		: wish->kind == MEMORY_RESERVED ? memory->devices + 1
+		: wish->kind == MEMORY_MANAGED || wish->kind == MEMORY_HOST ? memory->devices
+		: wish->device];
+}
+
 /* Reserve addresses for so many times the memory, in one zone for all, or with another one for
  * variables. */
 static bool memory_reserve_zones(struct device_memory *memory, size_t factor, bool has_vars)
 {
-	const size_t limit = round_up(memory->use.limit, memory->page);
+	const size_t limit = round_up(memory->limit, memory->page);
 	const size_t gap = has_vars ? GAP_WIDEST : 0;
-	size_t size, vars = 0, total;
+	const unsigned count = memory_part_count(memory);
+	size_t size, vars = 0, stride, total;
 	if (!size_mul(&size, limit, factor)
 	    || (has_vars && !size_mul(&vars, limit, VARS_OVERCOMMIT))
-	    || !size_add(&total, size, vars) || !size_add(&total, total, gap)
+	    || !size_add(&size, size, vars) || !size_add(&size, size, gap)
+	    || !memory_plan_stride(memory, size, &stride) || !size_mul(&total, stride, count)
 	    || ((has_vars || factor > 1) && total > capacity_addresses())
 	    || !gap_reserve(&memory->area, total, GAP_WIDEST)) {
 		return false;
 	}
-	const uint64_t start = (uintptr_t)memory->area.data;
-	const uint64_t end = start + total;
-	memory->vars = (struct memory_zone){start, has_vars ? start + vars : end, start};
-	memory->rest = (struct memory_zone){start + vars + gap, end, start + vars + gap};
+	uint64_t start = (uintptr_t)memory->area.data;
+	for (unsigned i = 0; i < count; i++, start += stride) {
+		const uint64_t end = start + stride, rest = start + vars + gap;
+		memory->parts[i].vars = (struct memory_zone){start, has_vars ? start + vars : end, start};
+		memory->parts[i].rest = (struct memory_zone){rest, end, rest};
+	}
 	return true;
 }
 
-bool device_memory_create(struct device_memory **out, size_t limit)
+bool device_memory_create(struct device_memory **out, unsigned devices, size_t limit)
 {
 	struct device_memory *memory = mem_zalloc(1, sizeof(*memory));
 	*out = NULL;
@@ -123,7 +169,8 @@ bool device_memory_create(struct device_memory **out, size_t limit)
 		return false;
 	}
 	memory->page = (size_t)sysconf(_SC_PAGESIZE);
-	memory->use.limit = limit;
+	memory->devices = devices;
+	memory->limit = limit;
 	memory->keeps_dead = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	bool ok = memory_reserve_zones(memory, OVERCOMMIT, true);
 	for (size_t factor = OVERCOMMIT; !ok && factor > 0; factor /= 2) {
@@ -299,20 +346,21 @@ static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory
 
 static uint64_t memory_alloc_locked(struct device_memory *memory, const struct memory_range *wish)
 {
-	struct memory_use *use = &memory->use;
-	if (wish->size == 0 || wish->size > use->limit || wish->align > memory->page) {
+	struct memory_part *part = memory_part_for(memory, wish);
+	size_t *used = &memory->parts[wish->device].used;
+	if (wish->size == 0 || wish->size > memory->limit || wish->align > memory->page) {
 		return 0;
 	}
 	size_t size = memory_span(memory, wish->size);
 	size_t charge = memory_is_foreign(wish) ? 0 : size;
 	size_t at;
 	struct memory_pool *pool = wish->pool;
-	if (charge > use->limit - use->used || (pool && !memory_has_room(pool, wish->size))
+	if (charge > memory->limit - *used || (pool && !memory_has_room(pool, wish->size))
 	    || !memory_reserve_slot(memory)) {
 		return 0;
 	}
-	struct memory_zone *zone = wish->kind == MEMORY_MODULE || wish->is_var ? &memory->vars
-		: &memory->rest;
+	struct memory_zone *zone = wish->kind == MEMORY_MODULE || wish->is_var ? &part->vars
+		: &part->rest;
 	uint64_t start = memory_take_room(memory, zone, size, &at);
 	if (start == 0 || !memory_open_pages(start, size, wish->share)) {
 		return 0;
@@ -320,7 +368,7 @@ static uint64_t memory_alloc_locked(struct device_memory *memory, const struct m
 	const struct memory_range *range = memory_insert_range(memory, at, wish,
 		memory_place_in(start, size, wish));
 	zone->cursor = start + size + memory->page;
-	use->used += charge;
+	*used += charge;
 	if (pool) {
 		pool->used += round_up(wish->size, ALIGNMENT);
 		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
@@ -365,7 +413,7 @@ static void memory_kill_range(struct device_memory *memory, struct memory_range 
 	uint64_t start = memory_pages_start(memory, range);
 	size_t size = memory_pages_end(memory, range) - start;
 	memory_clear_pages(start, size);
-	memory->use.used -= memory_is_foreign(range) ? 0 : size;
+	memory->parts[range->device].used -= memory_is_foreign(range) ? 0 : size;
 	memory_end_range(memory, range);
 	range->is_dead = true;
 	memory->dead++;
@@ -539,15 +587,52 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
 	return ok;
 }
 
+/* A range, or of addresses that are reserved a mapping, as far as it reaches from an address. */
+static bool memory_range_allows(const struct memory_range *range, unsigned device, unsigned peers)
+{
+	if (range->kind == MEMORY_MAPPED) {
+		return memory_access_of(range->access, device) != 0;
+	}
+	const struct memory_access pools = {range->pool ? range->pool->access : 0};
+	return range->device == device || (peers & 1u << range->device)
+		|| range->kind == MEMORY_HOST || range->kind == MEMORY_MANAGED
+		|| memory_access_of(pools, device) != 0;
+}
+
+bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
+	size_t size)
+{
+	bool ok = true;
+	if (!memory_covers(memory, address)) {
+		return true;
+	}
+	pthread_mutex_lock(&memory->lock);
+	for (uint64_t end = address + size; ok && address < end;) {
+		const struct memory_range *range = memory_range_at(memory, address);
+		ok = range && memory_range_allows(range, device, peers);
+		address = ok ? range->address + range->size : address;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return ok;
+}
+
+struct memory_parts memory_parts_of(const struct device_memory *memory, unsigned device,
+	unsigned peers)
+{
+	const unsigned count = memory_part_count(memory);
+	return (struct memory_parts){(uintptr_t)memory->area.data, memory->shift,
+		UINT32_MAX << count | (peers | 1u << device | 1u << memory->devices)};
+}
+
 bool memory_covers(const struct device_memory *memory, uint64_t address)
 {
 	return gap_covers(&memory->area, address);
 }
 
-struct memory_use memory_usage(struct device_memory *memory)
+struct memory_use memory_usage(struct device_memory *memory, unsigned device)
 {
 	pthread_mutex_lock(&memory->lock);
-	struct memory_use use = memory->use;
+	struct memory_use use = {memory->limit, memory->parts[device].used};
 	pthread_mutex_unlock(&memory->lock);
 	return use;
 }
@@ -558,7 +643,7 @@ static uint64_t memory_reserve_locked(struct device_memory *memory, size_t size,
 	uint64_t hint)
 {
 	const struct memory_range wish = {.size = size, .kind = MEMORY_RESERVED};
-	struct memory_zone *zone = &memory->rest;
+	struct memory_zone *zone = &memory_part_for(memory, &wish)->rest;
 	size_t padded;
 	size_t at;
 	if (!memory_reserve_slot(memory) || !size_add(&padded, size, align)
@@ -644,29 +729,30 @@ struct mapping *memory_unmap(struct device_memory *memory, uint64_t address, siz
 }
 
 bool memory_protect(struct device_memory *memory, uint64_t address, size_t size,
-	struct memory_access access)
+	struct memory_access access, struct memory_access whose)
 {
 	pthread_mutex_lock(&memory->lock);
 	const struct memory_range *area = memory_area_at(memory, address);
 	bool ok = area && mapping_are_whole(area->maps, address, size)
-		&& mapping_protect(area->maps, address, size, access);
+		&& mapping_protect(area->maps, address, size, access, whose);
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
 }
 
-bool memory_take(struct device_memory *memory, size_t size)
+bool memory_take(struct device_memory *memory, unsigned device, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
-	bool ok = size <= memory->use.limit - memory->use.used;
-	memory->use.used += ok ? size : 0;
+	size_t *used = &memory->parts[device].used;
+	bool ok = size <= memory->limit - *used;
+	*used += ok ? size : 0;
 	pthread_mutex_unlock(&memory->lock);
 	return ok;
 }
 
-void memory_give(struct device_memory *memory, size_t size)
+void memory_give(struct device_memory *memory, unsigned device, size_t size)
 {
 	pthread_mutex_lock(&memory->lock);
-	memory->use.used -= size;
+	memory->parts[device].used -= size;
 	pthread_mutex_unlock(&memory->lock);
 }
 
@@ -777,7 +863,7 @@ static void memory_describe_locked(const struct device_memory *memory, uint64_t 
 		const struct mapping *mapping = mapping_at(area->maps, address);
 		snprintf(text, size, "inside the %zu bytes that are reserved at 0x%" PRIx64 ", %s",
 			area->size, area->address, !mapping ? "where nothing is mapped"
-			: mapping->range.access.device == 0 ? "where no access was granted"
+			: mapping->range.access.flags == 0 ? "where no access was granted"
 			: "where access to more is needed than was granted");
 	} else if (before && address - before->address < before->size) {
 		snprintf(text, size, "inside the %zu-byte allocation at 0x%" PRIx64 "%s",

@@ -12,6 +12,7 @@
  */
 #include "base/common.h"
 
+#include "cpu/config/settings.h"
 #include "cpu/mem/advice.h"
 #include "cpu/mem/share.h"
 
@@ -30,17 +31,37 @@ enum memory_kind {
 	MEMORY_OPENED  /* device memory of another process */
 };
 
-/* The access to mapped memory, as CUmemAccess_flags. */
+/* Who accesses memory: a device, by its number, or the host. */
+enum { MEMORY_MAX_DEVICES = SETTINGS_MAX_DEVICES, MEMORY_BY_HOST = MEMORY_MAX_DEVICES };
+
+/* The access to mapped memory: CUmemAccess_flags of each who accesses it, two bits each. */
 struct memory_access {
-	unsigned device;
-	unsigned host;
+	uint64_t flags;
 };
+
+static inline unsigned memory_access_of(struct memory_access access, unsigned who)
+{
+	return access.flags >> 2 * who & 3;
+}
+
+static inline void memory_access_set(struct memory_access *access, unsigned who, unsigned flags)
+{
+	access->flags = (access->flags & ~(UINT64_C(3) << 2 * who)) | (uint64_t)flags << 2 * who;
+}
+
+/* What any of them may do. */
+static inline unsigned memory_access_any(struct memory_access access)
+{
+	return (access.flags & UINT64_C(0x5555555555555555) ? 1 : 0)
+		| (access.flags & UINT64_C(0xaaaaaaaaaaaaaaaa) ? 2 : 0);
+}
 
 struct memory_range {
 	uint64_t address;
 	size_t size;           /* as asked for */
 	size_t align;          /* as asked for; anything up to 256 is 256, the most is a page */
 	enum memory_kind kind;
+	unsigned device;       /* whose memory counts it */
 	struct memory_pool *pool; /* that counts it, or NULL; it must outlive it */
 	unsigned flags;        /* as asked for, or the types of handles it may have; not ours */
 	struct share *share;   /* it is a part of a file; the range's own */
@@ -58,15 +79,18 @@ struct memory_range {
 	struct mapping *maps;  /* within reserved addresses */
 };
 
-/* Bytes of the allocations of a pool, in multiples of 256: now, and at most. */
+/* What allocations of a pool have in common.  Bytes are counted in multiples of 256: now, and at
+ * most. */
 struct memory_pool {
 	size_t limit;          /* 0: none */
 	atomic_size_t used;
 	atomic_size_t peak;
+	_Atomic uint64_t access; /* of devices, as in struct memory_access; peers may do more */
 };
 
-/* Reserve address space for `limit` bytes of memory; false when that fails. */
-bool device_memory_create(struct device_memory **out, size_t limit);
+/* Reserve address space for so many devices with `limit` bytes of memory each; false when that
+ * fails. */
+bool device_memory_create(struct device_memory **out, unsigned devices, size_t limit);
 void device_memory_release(struct device_memory *memory); /* NULL is fine */
 
 /* Allocate cleared memory.  `wish` has the size, align, kind, pool and owner, and the share if the
@@ -99,14 +123,28 @@ void memory_set_sync(struct device_memory *memory, uint64_t address, bool sync_m
  * NULL. */
 bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, bool for_writing,
 	struct memory_range *out);
+/* Whether a device, which has access to all memory of `peers`, a set of devices, may access all of
+ * [address, address + size); true where no device has memory. */
+bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
+	size_t size);
+/* For kernels: an address is to be asked about unless bit (address - base) >> shift of `mask`, which
+ * counts from 0, is set, or that is no bit of it. */
+struct memory_parts {
+	uint64_t base;
+	uint32_t shift;
+	uint32_t mask;
+};
+struct memory_parts memory_parts_of(const struct device_memory *memory, unsigned device,
+	unsigned peers);
+
 /* Whether an address lies in the device's range, allocated or not, or in the gaps around it. */
 bool memory_covers(const struct device_memory *memory, uint64_t address);
-/* Bytes in use, in whole pages. */
+/* Bytes of a device in use, in whole pages. */
 struct memory_use {
 	size_t limit;
 	size_t used;
 };
-struct memory_use memory_usage(struct device_memory *memory);
+struct memory_use memory_usage(struct device_memory *memory, unsigned device);
 
 /* --- Virtual memory management: sizes and addresses are multiples of the page --- */
 
@@ -123,13 +161,13 @@ enum memory_map_result memory_map(struct device_memory *memory, uint64_t address
 /* Unmap.  Returns the mappings, for the caller to free; NULL unless the range is one of whole,
  * adjacent mappings. */
 struct mapping *memory_unmap(struct device_memory *memory, uint64_t address, size_t size);
-/* Change the access of whole, adjacent mappings.  UINT_MAX keeps the access of a location. */
+/* Change the access of whole, adjacent mappings, of those whose flags in `whose` are 3. */
 bool memory_protect(struct device_memory *memory, uint64_t address, size_t size,
-	struct memory_access access);
+	struct memory_access access, struct memory_access whose);
 
-/* Count bytes as used that have no address yet.  False if there are not as many. */
-bool memory_take(struct device_memory *memory, size_t size);
-void memory_give(struct device_memory *memory, size_t size);
+/* Count bytes of a device as used that have no address yet.  False if there are not as many. */
+bool memory_take(struct device_memory *memory, unsigned device, size_t size);
+void memory_give(struct device_memory *memory, unsigned device, size_t size);
 
 /* --- Between processes --- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings in a reserved range.  Host and device see the same addresses, so a page has one
- * protection: what one of them may do, the other one can do, too.
+ * Mappings in a reserved range.  The host and all devices see the same addresses, so a page has one
+ * protection: what one of them may do, the others can do, too.
  */
 #include "base/common.h"
 
@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "cpu/mem/system_refusal.h"
 
-#include <limits.h>
 #include <sys/mman.h>
 
 static uint64_t memory_map_end_of(const struct mapping *mapping)
@@ -49,14 +48,13 @@ bool mapping_are_whole(const struct mapping *list, uint64_t address, size_t size
 
 bool mapping_allows(const struct mapping *list, uint64_t address, size_t size, bool for_writing)
 {
-	const unsigned need = for_writing ? 3 : 1;
+	const unsigned need = for_writing ? 2 : 1;
 	while (list && memory_map_end_of(list) <= address) {
 		list = list->next;
 	}
 	for (; list && list->range.address <= address; list = list->next) {
 		size_t here = memory_map_end_of(list) - address;
-		unsigned access = list->range.access.device | list->range.access.host;
-		if ((access & need) != need) {
+		if (!(memory_access_any(list->range.access) & need)) {
 			return false;
 		}
 		if (size <= here) {
@@ -106,15 +104,13 @@ struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t s
 	return first;
 }
 
-static bool memory_map_protect(struct mapping *mapping, struct memory_access access)
+static bool memory_map_protect(struct mapping *mapping, struct memory_access access,
+	struct memory_access whose)
 {
 	struct memory_access *now = &mapping->range.access;
-	struct memory_access next = {
-		.device = access.device != UINT_MAX ? access.device : now->device,
-		.host = access.host != UINT_MAX ? access.host : now->host
-	};
-	unsigned both = next.device | next.host;
-	int protection = (both & 1 ? PROT_READ : 0) | (both & 2 ? PROT_WRITE : 0);
+	const struct memory_access next = {(now->flags & ~whose.flags) | (access.flags & whose.flags)};
+	const unsigned any = memory_access_any(next);
+	int protection = (any & 1 ? PROT_READ : 0) | (any & 2 ? PROT_WRITE : 0);
 	if (mprotect((void *)(uintptr_t)mapping->range.address, mapping->range.size, protection)
 			!= 0) {
 		refusal_note("mprotect");
@@ -125,11 +121,11 @@ static bool memory_map_protect(struct mapping *mapping, struct memory_access acc
 }
 
 bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
-	struct memory_access access)
+	struct memory_access access, struct memory_access whose)
 {
 	bool ok = true;
 	for (; ok && list && list->range.address < address + size; list = list->next) {
-		ok = list->range.address < address || memory_map_protect(list, access);
+		ok = list->range.address < address || memory_map_protect(list, access, whose);
 	}
 	return ok;
 }

@@ -26,9 +26,9 @@ bool mapping_add(struct mapping **list, const struct memory_range *range, int fi
 	uint64_t offset);
 /* Remove whole mappings from the list. */
 struct mapping *mapping_remove(struct mapping **list, uint64_t address, size_t size);
-/* Change the access of whole mappings.  False when memory runs out. */
+/* Change the access of whole mappings, as memory_protect says.  False when memory runs out. */
 bool mapping_protect(struct mapping *list, uint64_t address, size_t size,
-	struct memory_access access);
+	struct memory_access access, struct memory_access whose);
 
 void mapping_free(struct mapping *list); /* all of it; NULL is fine */
 

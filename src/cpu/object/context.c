@@ -11,6 +11,7 @@
 
 #include "cpu/config/settings.h"
 #include "cpu/object/cu_device.h"
+#include "cpu/object/device_list.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
 #include "cpu/runtime/heap.h"
@@ -78,6 +79,9 @@ CUresult api_start(const char *call)
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %s", call, why);
 	}
 	pthread_once(&once, context_watch_forks);
+	if (device_find() == 0) {
+		return api_fail(CUDA_ERROR_NO_DEVICE, "%s: CUDA_VISIBLE_DEVICES names no device", call);
+	}
 	atomic_store_explicit(&initialized, true, memory_order_release);
 	return CUDA_SUCCESS;
 }
@@ -189,7 +193,7 @@ bool context_open_heap(struct context *context)
 {
 	struct device_memory *memory = context->device->memory;
 	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
+		.device = (unsigned)context->device->ordinal, .size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
 	pthread_mutex_lock(&context->lock);
 	if (!context->host.heap) {
 		uint64_t base = memory_alloc(memory, &wish);
@@ -203,6 +207,14 @@ bool context_open_heap(struct context *context)
 	return ok;
 }
 
+bool context_may_access(const struct rt_host *host, uint64_t address, size_t size)
+{
+	const struct context *context = (const void *)((const char *)host
+		- offsetof(struct context, host));
+	return memory_allows(context->device->memory, (unsigned)context->device->ordinal,
+		atomic_load_explicit(&context->peers, memory_order_relaxed), address, size);
+}
+
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish)
 {
 	struct device_memory *memory = ((const struct context *)wish->owner)->device->memory;
@@ -214,7 +226,7 @@ CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_ra
 	if (*out != 0) {
 		return CUDA_SUCCESS;
 	}
-	struct memory_use use = memory_usage(memory);
+	struct memory_use use = memory_usage(memory, wish->device);
 	return api_fail(CUDA_ERROR_OUT_OF_MEMORY,
 		"%s: no room for %zu bytes; %zu of %zu are in use",
 		call, wish->size, use.used, use.limit);

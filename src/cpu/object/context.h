@@ -29,6 +29,7 @@ struct context {
 	struct stream *streams;     /* all that are not gone, in no order */
 	struct gate *gates;         /* what new ones wait for */
 	size_t pending;             /* items of those that wait for the legacy stream */
+	atomic_uint peers;          /* devices whose memory its kernels may access, a set */
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */
 	char fault_text[512];
@@ -77,6 +78,9 @@ void context_poison(struct context *context, CUresult code, const char *format, 
 	printf_like(3, 4);
 /* Make sure that kernels can call malloc; false when memory runs out. */
 bool context_open_heap(struct context *context);
+
+/* What rt_host.may_access is. */
+bool context_may_access(const struct rt_host *host, uint64_t address, size_t size);
 
 /* Allocate for a context, wish->owner, or say why not. */
 CUresult api_allocate(const char *call, CUdeviceptr *out, const struct memory_range *wish);

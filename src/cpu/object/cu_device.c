@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device: this computer's processor, with the limits of a GPU of compute capability 8.9, for
- * which NVRTC writes the simplest PTX.  There are as many multiprocessors as workers, each with the
- * threads, blocks, registers and shared memory of 8.9, so that a grid that is sized by occupancy is
- * like a GPU's.  A worker runs one block at a time all the same.
+ * The devices: each is this computer's processor, or an equal share of it, with the limits of a GPU
+ * of compute capability 8.9, for which NVRTC writes the simplest PTX.  There are as many
+ * multiprocessors as workers, each with the threads, blocks, registers and shared memory of 8.9, so
+ * that a grid that is sized by occupancy is like a GPU's.  A worker runs one block at a time all the
+ * same.
  */
 #include "base/common.h"
 
@@ -11,6 +12,7 @@
 
 #include "cpu/exec/launch.h"
 #include "cpu/object/context.h"
+#include "cpu/object/device_list.h"
 #include "cpu/object/log.h"
 
 #define CAPABILITY_MAJOR 8
@@ -131,7 +133,11 @@ int device_attribute(CUdevice_attribute attribute)
 CUresult api_check_device(const char *call, CUdevice device)
 {
 	CUresult result = api_ready(call);
-	return result != CUDA_SUCCESS || device == 0 ? result
-		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is device 0 only, not %d", call,
-			device);
+	if (result != CUDA_SUCCESS || (device >= 0 && device < device_count())) {
+		return result;
+	}
+	return device_count() == 1
+		? api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is device 0 only, not %d", call, device)
+		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there are devices 0 to %d, not %d", call,
+			device_count() - 1, device);
 }

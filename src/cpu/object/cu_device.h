@@ -2,15 +2,18 @@
 #ifndef CPU_OBJECT_CU_DEVICE_H
 #define CPU_OBJECT_CU_DEVICE_H
 
-/* The one device: what all contexts share, and its limits. */
+/* The devices: what all contexts of one share, and its limits. */
 #include "base/common.h"
 #include "base/cuda_abi.h"
+#include "cpu/object/device_list.h"
 
 #include <pthread.h>
 
-/* What all contexts share; it lives as long as somebody uses it. */
+/* What all contexts of a device share; it lives as long as one of them. */
 struct device {
-	struct device_memory *memory;
+	CUdevice ordinal;
+	unsigned uses;
+	struct device_memory *memory; /* which all devices share */
 	struct pool *pool;
 	struct launch_slot *slots;     /* that nobody uses now; launch_slot.c owns these two */
 	struct launch_slot *active;      /* that have a kernel */

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "cpu/object/context.h"
+#include "cpu/object/cu_device.h"
 #include "cpu/object/handle.h"
 #include "cpu/object/log.h"
 
@@ -20,6 +21,11 @@ enum memory_kind mempool_kind(enum mempool_place place)
 {
 	return place == POOL_DEVICE ? MEMORY_DEVICE
 		: place == POOL_HOST || place == POOL_HOST_NUMA ? MEMORY_HOST : MEMORY_MANAGED;
+}
+
+bool mempool_is_devices(enum mempool_place place)
+{
+	return place == POOL_DEVICE || place == POOL_MANAGED_DEVICE;
 }
 
 CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
@@ -41,8 +47,7 @@ CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAll
 		break;
 	case CU_MEM_LOCATION_TYPE_DEVICE:
 		*out = is_managed ? POOL_MANAGED_DEVICE : POOL_DEVICE;
-		return location->id == 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_DEVICE,
-			"%s: there is no device %d", call, location->id);
+		return api_check_device(call, location->id);
 	case CU_MEM_LOCATION_TYPE_HOST:
 		*out = is_managed ? POOL_MANAGED_HOST : POOL_HOST;
 		return CUDA_SUCCESS;
@@ -70,15 +75,21 @@ CUresult mempool_find(const char *call, CUmemoryPool handle, struct cu_mempool *
 			call);
 }
 
-void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int node)
+void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int id)
 {
+	struct memory_access access = {0};
 	pool->place = place;
-	pool->node = node;
+	pool->node = mempool_is_devices(place) ? 0 : id;
+	pool->device = mempool_is_devices(place) ? (unsigned)id : 0;
 	for (size_t i = 0; i < countof(pool->reuse); i++) {
 		atomic_init(&pool->reuse[i], 1);
 	}
-	atomic_init(&pool->device_access, mempool_kind(place) == MEMORY_HOST
-		? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	for (unsigned i = 0; i < (unsigned)device_count(); i++) {
+		memory_access_set(&access, i, mempool_kind(place) == MEMORY_MANAGED
+			|| (place == POOL_DEVICE && i == pool->device) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+			: CU_MEM_ACCESS_FLAGS_PROT_NONE);
+	}
+	atomic_init(&pool->account.access, access.flags);
 }
 
 struct cu_mempool *mempool_create(CUmemAllocationHandleType type, int file)
@@ -135,7 +146,7 @@ struct share *mempool_extend(struct device_memory *memory, struct cu_mempool *po
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	// What cannot succeed is not to use up the offsets.
-	struct share *share = size <= memory_usage(memory).limit ? mem_zalloc(1, sizeof(*share))
+	struct share *share = size <= memory_usage(memory, 0).limit ? mem_zalloc(1, sizeof(*share))
 		: NULL;
 	if (!share) {
 		return NULL;

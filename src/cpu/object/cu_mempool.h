@@ -30,7 +30,7 @@ struct cu_mempool {
 	atomic_int reuse[3];
 	enum mempool_place place;
 	int node;                   /* of the host, if that is its place */
-	atomic_int device_access;   /* CUmemAccess_flags; kept for memory of the host */
+	unsigned device;            /* that counts its memory, if that is its place */
 	CUmemAllocationHandleType handle_type;
 	bool is_imported;
 	int file;                   /* if it has a type of handles */
@@ -38,16 +38,18 @@ struct cu_mempool {
 	struct share_token token;   /* it is signed with this, at 0 */
 };
 
-/* Where memory of a location and a type is. */
+/* Where memory of a location and a type is.  location->id is the device, or the node. */
 CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAllocationType type,
 	enum mempool_place *out);
+bool mempool_is_devices(enum mempool_place place);
 enum memory_kind mempool_kind(enum mempool_place place);
 
-/* A pool of the device, whose allocations are parts of a file if it has a type of handles.  NULL
+/* A pool of the first device, whose allocations are parts of a file if it has a type of handles.  NULL
  * when memory runs out.  Takes the file, also if it fails. */
 struct cu_mempool *mempool_create(CUmemAllocationHandleType type, int file);
-/* Make it one of a place instead, or set up memory that is all zero. */
-void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int node);
+/* Make it one of a place instead, or set up memory that is all zero; id is the place's device or
+ * node. */
+void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int id);
 /* Its handle is gone, and nobody has memory of it. */
 void mempool_free(struct cu_mempool *pool);
 /* With a file, to be exported; NULL when memory or files run out. */

@@ -102,10 +102,11 @@ static bool module_alloc_vars(struct module *module, const struct memory_range *
 	struct context *context, struct ptx_diag *diag)
 {
 	struct device_memory *memory = context->device->memory;
+	const unsigned device = (unsigned)context->device->ordinal;
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
 		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
-			.is_var = true, .size = var->size, .align = var->align};
+			.device = device, .is_var = true, .size = var->size, .align = var->align};
 		uint64_t address = module_is_apart(var) ? memory_alloc(memory, &apart) : 0;
 		if (module_is_apart(var) && address == 0) {
 			return ptx_no_memory(diag);
@@ -121,7 +122,8 @@ static bool module_create_vars(struct module *module, struct context *context,
 	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t count = module->ptx.var_count;
-	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context};
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
+		.device = (unsigned)context->device->ordinal};
 	if (count == 0) {
 		return true;
 	}

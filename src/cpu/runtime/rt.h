@@ -107,6 +107,9 @@ struct rt_launch {
 	uint64_t stack_size;           /* bytes of each thread's .local memory behind the
 	                                  kernel's */
 	struct rt_host *host;          /* what the functions below need of the context */
+	uint32_t parts_shift;          /* as in struct memory_parts */
+	uint32_t parts_mask;
+	uint64_t parts_base;
 	uint32_t cached_bytes;         /* who reads and writes more goes past the cache: bypass.h */
 };
 
@@ -119,6 +122,9 @@ struct rt_host {
 	const struct surface *(*find_surface)(uint64_t handle);
 	uint32_t *(*find_condition)(uint64_t handle); /* where the value of a graph's condition
 	                                                 is */
+	/* Whether kernels may access all these bytes.  The driver sets it if there are several
+	 * devices. */
+	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size);
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
@@ -253,6 +259,8 @@ struct rt_calls {
 		uint32_t size, uint32_t op, uint32_t unused);
 	/* Of PTX_RUNTIME, too.  0: trap. */
 	uint32_t (*set_condition)(struct rt_warp *warp, uint64_t handle, uint32_t value);
+	/* Which of the lanes in warp->gathers must not access what they have told of. */
+	uint32_t (*ask)(struct rt_warp *warp);
 };
 
 /* The table that every launch points to. */
@@ -274,6 +282,7 @@ void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint3
 uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
+uint32_t rt_ask(struct rt_warp *warp);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 

@@ -130,6 +130,24 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	return 0;
 }
 
+uint32_t rt_ask(struct rt_warp *warp)
+{
+	const struct rt_host *host = warp->launch->host;
+	uint32_t denied = 0;
+	for (uint32_t left = host->may_access ? warp->gathers : 0; left != 0; left &= left - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(left);
+		if (!host->may_access(host, warp->at[lane], warp->access)) {
+			denied |= 1u << lane;
+		}
+	}
+	if (denied != 0) {
+		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x%" PRIx64 " in the memory"
+			" of another device, to which access is not enabled",
+			warp->at[__builtin_ctz(denied)]);
+	}
+	return denied;
+}
+
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)
 {
 	const struct rt_host *host = warp->launch->host;

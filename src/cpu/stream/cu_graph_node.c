@@ -258,9 +258,15 @@ static CUresult node_make_values(const struct making *m, struct node_data **out)
 
 /* --- Memory --- */
 
-static bool node_is_this_device(const CUmemLocation *location)
+/* Whether all who are to have access are devices. */
+static bool node_names_devices(const CUmemAccessDesc *list, size_t count)
 {
-	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
+	bool ok = list || count == 0;
+	for (size_t i = 0; ok && i < count; i++) {
+		ok = list[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[i].location.id >= 0
+			&& list[i].location.id < device_count();
+	}
+	return ok;
 }
 
 static CUresult node_make_alloc(const struct making *m, struct node_data **out)
@@ -275,16 +281,16 @@ static CUresult node_make_alloc(const struct making *m, struct node_data **out)
 			&place);
 	}
 	bool ok = p->poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE
-		&& (p->accessDescCount == 0 || (p->accessDescCount == 1 && p->accessDescs
-			&& node_is_this_device(&p->accessDescs->location)));
+		&& node_names_devices(p->accessDescs, p->accessDescCount);
 	if (result == CUDA_SUCCESS && !ok) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
-			"%s: graphs allocate memory for device 0 and this process", m->call);
+			"%s: graphs allocate memory for devices and this process", m->call);
 	}
 	struct graph_memory *memory = NULL;
 	if (result == CUDA_SUCCESS) {
 		result = graph_memory_create(m->call, context, p->bytesize,
-			mempool_kind(place), &memory);
+			mempool_kind(place), mempool_is_devices(place)
+			? (unsigned)p->poolProps.location.id : (unsigned)context->device->ordinal, &memory);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;

@@ -16,7 +16,7 @@ static struct {
 	pthread_mutex_t lock;   /* of everything here */
 	struct graph_memory *first;
 	atomic_size_t count;    /* so that who has none of it need not lock */
-	struct memory_pool account;
+	struct memory_pool accounts[MEMORY_MAX_DEVICES];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The lock is held. */
@@ -36,10 +36,10 @@ static struct graph_memory *graph_memory_lock_and_find(uint64_t address)
 }
 
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
-	enum memory_kind kind, struct graph_memory **out)
+	enum memory_kind kind, unsigned device, struct graph_memory **out)
 {
 	const struct memory_range wish = {.size = size, .kind = kind, .owner = context,
-		.pool = &all.account};
+		.device = device, .pool = &all.accounts[device]};
 	CUdeviceptr address;
 	CUresult result = api_allocate(call, &address, &wish);
 	struct graph_memory *memory = result == CUDA_SUCCESS ? mem_zalloc(1, sizeof(*memory))
@@ -205,7 +205,7 @@ void graph_memory_return(uint64_t address)
 	pthread_mutex_unlock(&all.lock);
 }
 
-struct memory_pool *graph_memory_account(void)
+struct memory_pool *graph_memory_account(unsigned device)
 {
-	return &all.account;
+	return &all.accounts[device];
 }

@@ -31,9 +31,9 @@ struct graph_memory_step {
 	bool was_live;          /* for graph_memory_launch */
 };
 
-/* Take memory for a context; refs is 1. */
+/* Take memory of a device for a context; refs is 1. */
 CUresult graph_memory_create(const char *call, struct context *context, size_t size,
-	enum memory_kind kind, struct graph_memory **out);
+	enum memory_kind kind, unsigned device, struct graph_memory **out);
 /* The memory at an address, with a reference; NULL if it is no graph's. */
 struct graph_memory *graph_memory_find(uint64_t address);
 void graph_memory_retain(struct graph_memory *memory);  /* NULL is fine */
@@ -48,8 +48,8 @@ bool graph_memory_drop(uint64_t address);
 /* A context goes, and its memory. */
 void graph_memory_forget(const struct context *context);
 
-/* What its memory counts for. */
-struct memory_pool *graph_memory_account(void);
+/* What it counts as, if it is a device's. */
+struct memory_pool *graph_memory_account(unsigned device);
 
 /* For frees by the program: what an address is.  If it is live, it is so no longer. */
 enum graph_leave { LEAVE_FOREIGN, LEAVE_LIVE, LEAVE_DEAD };

@@ -170,6 +170,11 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 		.in_order = code->in_order,
 		.cooperative = kernel->is_cooperative
 	};
+	if (unlikely(code->is_traced)) {
+		const struct context *context = slot->context;
+		slot->request.parts = memory_parts_of(context->device->memory,
+			(unsigned)context->device->ordinal, atomic_load(&context->peers));
+	}
 }
 
 static bool launch_slot_has_not_run(CUresult result)

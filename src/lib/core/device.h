@@ -94,6 +94,7 @@ struct kz_device {
 	bool has_libraries;         /* NVIDIA's libraries work with it: it runs machine code */
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each
 	                               block */
+	atomic_uint peers;          /* of the driver, whose memory its kernels may access, a set */
 	char name[24];
 	char model[256];
 	_Atomic(char *) note;       /* set once, under the lock of the list */
@@ -134,6 +135,9 @@ static inline bool device_is_forked(const struct kz_device *dev)
 {
 	return unlikely(dev->drv->is_forked);
 }
+
+/* Whether kz_device_enable_peer_access lets kernels of `dev` access the memory of another device. */
+bool device_has_access(const struct kz_device *dev, const struct kz_device *peer);
 
 static inline struct kz_device *device_retain(struct kz_device *dev)
 {

@@ -96,7 +96,7 @@ static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
  * reports a question for one. */
 static bool is_kudzu(const struct kz_device *dev)
 {
-	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, sizeof(dev->info.uuid)) == 0;
+	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, CU_DEVICE_UUID_KUDZU_SAME) == 0;
 }
 
 /* The private table of our own driver. */
@@ -300,6 +300,24 @@ static void device_trace_losses(void)
 	leaks_tell_losses(NULL, trace_loss);
 }
 
+/* KUDZU_CPU_AS_GPU: whether the CPU devices after the first one take the place of the GPUs. */
+static bool cpu_is_gpu(void)
+{
+	const char *text = env_get("KUDZU_CPU_AS_GPU");
+	return text && strcmp(text, "1") == 0;
+}
+
+static void device_set_name(struct kz_device *dev)
+{
+	if (dev->on_host && dev->ordinal == 0) {
+		snprintf(dev->name, sizeof(dev->name), "cpu");
+	} else if (dev->on_host && !cpu_is_gpu()) {
+		snprintf(dev->name, sizeof(dev->name), "cpu:%d", dev->ordinal);
+	} else {
+		snprintf(dev->name, sizeof(dev->name), "cuda:%d", dev->ordinal - dev->on_host);
+	}
+}
+
 static kz_status device_create(struct kz_device **out, struct drv *drv, int ordinal, kz_error *err)
 {
 	bool pooled;
@@ -329,7 +347,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
 	pinned_init(&dev->pinned);
 	dev->on_host = drv->provider == DRV_CPU;
-	snprintf(dev->name, sizeof(dev->name), dev->on_host ? "cpu" : "cuda:%d", ordinal);
+	device_set_name(dev);
 
 	bool mine = error_is_clean(err);
 	st = device_init(dev, err);
@@ -462,29 +480,45 @@ static void set_note(struct kz_device *dev, const kz_error *why, const char *wha
 	}
 }
 
-static kz_status no_such_gpu(const struct drv *drv, long ordinal, kz_error *err)
+/* The driver of the GPUs; *first is the ordinal of cuda:0. */
+static kz_status gpu_open_driver(struct drv **out, int *first, kz_error *err)
 {
-	return error_set(err, KZ_NO_DEVICE, drv->device_count == 1
-		? "there is no cuda:%ld: the driver has %d device, cuda:0"
-		: "there is no cuda:%ld: the driver has %d devices, cuda:0 and up", ordinal,
-		drv->device_count);
+	*first = cpu_is_gpu();
+	return drv_open(out, *first ? DRV_CPU : DRV_CUDA, err);
+}
+
+static kz_status no_such_gpu(long ordinal, int count, kz_error *err)
+{
+	return count == 0 ? error_set(err, KZ_NO_DEVICE, "there is no cuda:%ld: with KUDZU_CPU_AS_GPU the "
+			"CPU devices after the first one are GPUs, and there is one CPU device; set "
+			"KUDZU_CPU_DEVICES to more", ordinal)
+		: error_set(err, KZ_NO_DEVICE, count == 1
+			? "there is no cuda:%ld: the driver has %d device, cuda:0"
+			: "there is no cuda:%ld: the driver has %d devices, cuda:0 and up", ordinal, count);
 }
 
 static kz_status open_gpu(struct kz_device **out, long ordinal, kz_error *err)
 {
 	struct drv *drv;
-	kz_status st = drv_open(&drv, DRV_CUDA, err);
-	if (!st && ordinal >= drv->device_count) {
-		st = no_such_gpu(drv, ordinal, err);
+	int first;
+	kz_status st = gpu_open_driver(&drv, &first, err);
+	if (!st && ordinal >= drv->device_count - first) {
+		st = no_such_gpu(ordinal, drv->device_count - first, err);
 	}
-	return st ? st : open_ordinal(out, drv, (int)ordinal, err);
+	return st ? st : open_ordinal(out, drv, (int)ordinal + first, err);
 }
 
-static kz_status open_cpu(struct kz_device **out, kz_error *err)
+static kz_status open_cpu(struct kz_device **out, long ordinal, kz_error *err)
 {
 	struct drv *drv;
 	kz_status st = drv_open(&drv, DRV_CPU, err);
-	return st ? st : open_ordinal(out, drv, 0, err);
+	if (!st && ordinal >= drv->device_count) {
+		st = error_set(err, KZ_NO_DEVICE, drv->device_count == 1
+			? "there is no cpu:%ld: there is %d CPU device; KUDZU_CPU_DEVICES makes more"
+			: "there is no cpu:%ld: there are %d CPU devices, as KUDZU_CPU_DEVICES says",
+			ordinal, drv->device_count);
+	}
+	return st ? st : open_ordinal(out, drv, (int)ordinal, err);
 }
 
 /* Neither a GPU nor the CPU device: both messages, both logs, and the code of the GPU's failure, or
@@ -512,7 +546,7 @@ static kz_status fail_both(const kz_error *gpu, const kz_error *cpu, kz_error *e
 static kz_status open_cpu_instead(struct kz_device **out, const kz_error *why, kz_error *err)
 {
 	kz_error cpu = KZ_ERROR_INIT;
-	kz_status st = open_cpu(out, &cpu);
+	kz_status st = open_cpu(out, 0, &cpu);
 	if (!st) {
 		set_note(*out, why, "cuda");
 	} else if (st == KZ_NO_MEMORY) {
@@ -554,18 +588,19 @@ static kz_status open_gpu_or_cpu(struct kz_device **out, long first, long last, 
 	return *out ? KZ_OK : st;
 }
 
-/* The N of "cuda:N", 0 for "cuda"; -1 for what is neither. */
-static long parse_gpu(const char *name)
+/* The N of "cuda:N", 0 for "cuda", where the kind is "cuda"; -1 for what is neither. */
+static long parse_ordinal(const char *name, const char *kind)
 {
-	if (strcmp(name, "cuda") == 0) {
+	const size_t len = strlen(kind);
+	if (strcmp(name, kind) == 0) {
 		return 0;
 	}
-	const char *digits = name + strlen("cuda:");
-	if (strncmp(name, "cuda:", strlen("cuda:")) != 0 || strlen(digits) > 9
-	    || digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0') {
+	if (strncmp(name, kind, len) != 0 || name[len] != ':') {
 		return -1;
 	}
-	return strtol(digits, NULL, 10);
+	const char *digits = name + len + 1;
+	return strlen(digits) > 9 || digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0'
+		? -1 : strtol(digits, NULL, 10);
 }
 
 kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
@@ -582,22 +617,21 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 		int count = kz_cuda_device_count();
 		return open_gpu_or_cpu(out, 0, count > 0 ? count : 1, err);
 	}
-	if (strcmp(name, "cpu") == 0) {
-		return open_cpu(out, err);
+	long ordinal = parse_ordinal(name, "cpu");
+	if (ordinal >= 0) {
+		return open_cpu(out, ordinal, err);
 	}
-	long ordinal = parse_gpu(name);
-	if (ordinal < 0) {
-		return error_set(err, KZ_INVALID,
-			"%sunknown device '%s': expected 'cuda', 'cuda:N' or 'cpu'", from,
-			name);
-	}
-	return open_gpu(out, ordinal, err);
+	ordinal = parse_ordinal(name, "cuda");
+	return ordinal >= 0 ? open_gpu(out, ordinal, err) : error_set(err, KZ_INVALID,
+		"%sunknown device '%s': expected 'cuda', 'cuda:N', 'cpu' or 'cpu:N'", from, name);
 }
 
 int kz_cuda_device_count(void)
 {
 	struct drv *drv;
-	return !device_check_forks(NULL) && !drv_open(&drv, DRV_CUDA, NULL) ? drv->device_count : 0;
+	int first;
+	return !device_check_forks(NULL) && !gpu_open_driver(&drv, &first, NULL)
+		? drv->device_count - first : 0;
 }
 
 int kz_cuda_available(void)

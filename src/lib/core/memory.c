@@ -296,16 +296,38 @@ static kz_status memory_use_captured(struct memory *memory, struct kz_stream *st
 		: capture_use(capture, memory, stream, &memory_kind, err);
 }
 
+/* In a stream of another device, whose kernels may access it.  The memory stays with a stream of its
+ * own, which memory_used puts behind the other one. */
+static kz_status memory_use_abroad(struct memory *memory, struct kz_stream *stream, kz_error *err)
+{
+	pthread_mutex_lock(&memory->lock);
+	struct kz_stream *last = atomic_load(&memory->last);
+	if (!last) {
+		last = stream_retain(&memory->device->stream);
+		atomic_store(&memory->last, last);
+	}
+	kz_status st = stream_order(stream, last, err);
+	pthread_mutex_unlock(&memory->lock);
+	return st;
+}
+
 kz_status memory_use_after(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	struct capture *capture = stream_capture(stream);
+	if (unlikely(capture && memory->device != stream->device)) {
+		return error_set(err, KZ_UNSUPPORTED, "a graph of %s cannot use memory of %s",
+			stream->device->name, memory->device->name);
+	}
 	if (unlikely(capture)) {
 		return memory_use_captured(memory, stream, capture, err);
 	}
 	if (unlikely(memory->graph)) {
 		return error_set(err, KZ_STATE, "the buffer is memory that a node of a graph "
 			"allocates: only nodes of that graph can use it");
+	}
+	if (unlikely(memory->device != stream->device)) {
+		return memory_use_abroad(memory, stream, err);
 	}
 	pthread_mutex_lock(&memory->lock);
 	struct kz_stream *last = atomic_load(&memory->last);

@@ -40,6 +40,14 @@ static kz_status peer_check(const struct kz_device *dev, const struct kz_device 
 		"%s cannot use the memory of %s, which has another driver", dev->name, peer->name);
 }
 
+enum { PEERS_MOST = 32 };
+
+bool device_has_access(const struct kz_device *dev, const struct kz_device *peer)
+{
+	return dev->drv == peer->drv && peer->ordinal < PEERS_MOST
+		&& (atomic_load_explicit(&dev->peers, memory_order_relaxed) & 1u << peer->ordinal);
+}
+
 /* Let `dev` use what cuMemAllocAsync allocates on `peer`, or not. */
 static kz_status peer_set_pool(struct kz_device *dev, const struct kz_device *peer,
 	CUmemAccess_flags flags, kz_error *err)
@@ -65,6 +73,9 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 	    && !was_on) {
 		(void)dev->drv->CtxDisablePeerAccess(peer->context);
 	}
+	if (!st && peer->ordinal < PEERS_MOST) {
+		atomic_fetch_or(&dev->peers, 1u << peer->ordinal);
+	}
 	device_leave(dev, &scope);
 	return st;
 }
@@ -80,6 +91,9 @@ kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer, kz_erro
 	st = device_ok(dev, dev->drv->CtxDisablePeerAccess(peer->context), "cuCtxDisablePeerAccess",
 		err);
 	st = st ? st : peer_set_pool(dev, peer, CU_MEM_ACCESS_FLAGS_PROT_NONE, err);
+	if (!st && peer->ordinal < PEERS_MOST) {
+		atomic_fetch_and(&dev->peers, ~(1u << peer->ordinal));
+	}
 	device_leave(dev, &scope);
 	return st;
 }

@@ -192,7 +192,7 @@ static kz_status args_convert_float(uint64_t *slot, const struct kz_kernel *kern
 static kz_status args_check_home(const struct kz_kernel *kernel, size_t index,
 	const struct kz_device *dev, const char *what, kz_error *err)
 {
-	if (dev == kernel->module->device) {
+	if (dev == kernel->module->device || device_has_access(kernel->module->device, dev)) {
 		return KZ_OK;
 	}
 	if (dev->drv == kernel->module->device->drv

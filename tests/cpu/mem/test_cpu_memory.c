@@ -18,7 +18,7 @@ static struct device_memory *memory;
 
 static void setup(void)
 {
-	ck_assert(device_memory_create(&memory, LIMIT));
+	ck_assert(device_memory_create(&memory, 1, LIMIT));
 	ck_assert(fault_install());
 }
 
@@ -132,10 +132,10 @@ START_TEST(memory_ends_at_the_limit)
 	ck_assert_uint_eq(get(LIMIT + 1), 0);
 	uint64_t all = get(LIMIT);
 	ck_assert_uint_ne(all, 0);
-	ck_assert_uint_eq(memory_usage(memory).used, LIMIT);
+	ck_assert_uint_eq(memory_usage(memory, 0).used, LIMIT);
 	ck_assert_uint_eq(get(1), 0);
 	ck_assert(memory_free(memory, all, MEMORY_DEVICE));
-	ck_assert_uint_eq(memory_usage(memory).used, 0);
+	ck_assert_uint_eq(memory_usage(memory, 0).used, 0);
 	ck_assert_uint_ne(get(1), 0);
 }
 END_TEST
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(memory_keeps_gaps_when_it_fills_holes)
 {
 	struct device_memory *tiny;
-	ck_assert(device_memory_create(&tiny, 16 * 4096));
+	ck_assert(device_memory_create(&tiny, 1, 16 * 4096));
 	struct memory_range page = {.size = 4096};
 	struct memory_range pair = {.size = 8192};
 	uint64_t hole[3];
@@ -235,7 +235,7 @@ START_TEST(memory_survives_every_failing_malloc)
 	for (long n = 0; failed; n++) {
 		struct device_memory *other;
 		mem_fail_after(n);
-		if (device_memory_create(&other, LIMIT)) {
+		if (device_memory_create(&other, 1, LIMIT)) {
 			struct memory_range wish = {.size = 1};
 			uint64_t address = memory_alloc(other, &wish);
 			ck_assert(address != 0 || mem_has_failed());

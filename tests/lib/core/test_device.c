@@ -40,12 +40,12 @@ static kz_device *open_stub(const char *script)
 START_TEST(a_name_that_is_none_is_refused)
 {
 	static const char *const names[] = {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:+1",
-		"cuda: 1", "cuda:1x", "cuda:0x1", "cuda:4294967296", "cuda1", "cpu:0", "cpu ",
+		"cuda: 1", "cuda:1x", "cuda:0x1", "cuda:4294967296", "cuda1", "cpu:", "cpu:x", "cpu1", "cpu ",
 		" cpu"};
 	use_stub("", true, true);
 	for (size_t i = 0; i < countof(names); i++) {
 		fails(kz_device_open(&dev, names[i], &err), KZ_INVALID,
-			"expected 'cuda', 'cuda:N' or 'cpu'");
+			"expected 'cuda', 'cuda:N', 'cpu' or 'cpu:N'");
 		ck_assert_ptr_null(dev);
 	}
 }
@@ -54,7 +54,8 @@ END_TEST
 START_TEST(a_name_opens_its_device)
 {
 	static const char *const names[][2] = {{"cuda", "cuda:0"}, {"cuda:0", "cuda:0"},
-		{"cuda:1", "cuda:1"}, {"cuda:01", "cuda:1"}, {"cpu", "cpu"}};
+		{"cuda:1", "cuda:1"}, {"cuda:01", "cuda:1"}, {"cpu", "cpu"}, {"cpu:0", "cpu"},
+		{"cpu:1", "cpu:1"}};
 	use_stub("devices=2", true, true);
 	for (size_t i = 0; i < countof(names); i++) {
 		ok(kz_device_open(&dev, names[i][0], &err));
@@ -69,6 +70,8 @@ END_TEST
 START_TEST(a_gpu_that_is_not_there_is_reported_with_those_that_are)
 {
 	use_stub("devices=2", true, true);
+	fails(kz_device_open(&dev, "cpu:2", &err), KZ_NO_DEVICE,
+		"there is no cpu:2: there are 2 CPU devices, as KUDZU_CPU_DEVICES says");
 	fails(kz_device_open(&dev, "cuda:9", &err), KZ_NO_DEVICE,
 		"there is no cuda:9: the driver has 2 devices, cuda:0 and up");
 	use_stub("", true, true);

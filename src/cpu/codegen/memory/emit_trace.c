@@ -5,12 +5,16 @@
  *
  * Before each access the warp notes the line of PTX, the address of every lane, and the lanes that
  * run.  LLVM moves no access over these stores, for it may be to the same memory.  Kernels become
- * several times slower, so only KUDZU_CPU_GUARD turns tracing on.  Without it a fault of a vector
- * access is reported with less (emit_note_access).
+ * several times slower, so only KUDZU_CPU_GUARD and KUDZU_CPU_DEVICES turn tracing on.  Without it a
+ * fault of a vector access is reported with less (emit_note_access).
+ *
+ * Where there are several devices, a kernel then checks the addresses (struct memory_parts): those that
+ * may be in the memory of another device it asks the driver about, and traps if it must not go there.
  */
 #include "base/common.h"
 
 #include "cpu/codegen/memory/emit_memory.h"
+#include "cpu/codegen/control/emit_flow.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
@@ -52,6 +56,54 @@ static LLVMValueRef lane_place(struct emit *e, const struct ptx_inst *inst,
 	return LLVMBuildPtrToInt(e->builder, emit_address(e, operand, &space, e->i8), e->s.i64, "");
 }
 
+/* The lanes, as a scalar, whose addresses lie in parts of the devices' memory that are not simply
+ * allowed. */
+static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
+{
+	const bool all = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
+	LLVMValueRef launch = emit_launch_base(e);
+	LLVMValueRef base = emit_field(e, launch, offsetof(struct rt_launch, parts_base), e->s.i64);
+	LLVMValueRef shift = ir_zext(e, emit_field(e, launch, offsetof(struct rt_launch, parts_shift),
+		e->s.i32), e->s.i64);
+	LLVMValueRef mask = ir_zext(e, emit_field(e, launch, offsetof(struct rt_launch, parts_mask),
+		e->s.i32), e->s.i64);
+	LLVMValueRef most = emit_scalar(e, 64, 31), one = emit_scalar(e, 64, 1);
+	if (all) {
+		base = emit_splat(e, base);
+		shift = emit_splat(e, shift);
+		mask = emit_splat(e, mask);
+		most = emit_splat(e, most);
+		one = emit_splat(e, one);
+	}
+	LLVMValueRef part = ir_lshr(e, ir_sub(e, at, base), shift);
+	part = LLVMBuildSelect(e->builder, ir_icmp(e, LLVMIntULT, part, most), part, most, "");
+	LLVMValueRef is_doubtful = ir_icmp(e, LLVMIntEQ, ir_and(e, ir_lshr(e, mask, part), one),
+		LLVMConstNull(LLVMTypeOf(at)));
+	return all ? ir_and(e, ir_bitcast(e, is_doubtful, e->s.i32), emit_active(e))
+		: ir_zext(e, is_doubtful, e->s.i32);
+}
+
+/* Ask about such lanes, whose addresses were noted, and trap those that must not go there. */
+static void trace_ask(struct emit *e, LLVMValueRef doubtful)
+{
+	LLVMValueRef none = emit_u32(e, 0);
+	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+	LLVMBasicBlockRef ask = emit_block(e, "ask");
+	LLVMBasicBlockRef asked = emit_block(e, "asked");
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, doubtful, none), asked,
+		ask));
+	emit_enter(e, ask);
+	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, ask), e->s.i32, NULL, 0);
+	LLVMBuildBr(e->builder, asked);
+	emit_enter(e, asked);
+	LLVMValueRef lanes = LLVMBuildPhi(e->builder, e->s.i32, "");
+	LLVMAddIncoming(lanes, (LLVMValueRef[]){none, denied}, (LLVMBasicBlockRef[]){before, ask}, 2);
+	LLVMValueRef mask = e->mask;
+	e->mask = lanes;
+	emit_trap_if(e, ir_icmp(e, LLVMIntNE, lanes, none));
+	e->mask = mask;
+}
+
 static void trace_place(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand)
 {
@@ -65,6 +117,9 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers),
 		all ? emit_active(e) : ir_shl(e, emit_u32(e, 1), lane));
+	if (e->is_checked) {
+		trace_ask(e, trace_doubtful(e, at));
+	}
 }
 
 void emit_trace(struct emit *e, const struct ptx_inst *inst)

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* Several devices: what is each one's own, what they share, and what one may do with another's memory. */
+#include "cpu/support/api.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+CUresult cuDeviceGetByPCIBusId(CUdevice *out, const char *id);
+CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUdevice from,
+	CUdevice to);
+CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice device);
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream);
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+	size_t size);
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count);
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location);
+
+enum { COUNT = 3, N = 100 };
+
+static CUcontext contexts[COUNT];
+static CUfunction adds[COUNT];
+
+static void devices_setup(void)
+{
+	ck_assert_int_eq(setenv("KUDZU_CPU_DEVICES", "3", 1), 0);
+	init();
+	for (int i = 0; i < COUNT; i++) {
+		OK(cuDevicePrimaryCtxRetain(&contexts[i], i));
+		OK(cuCtxSetCurrent(contexts[i]));
+		adds[i] = kernel(load(), "add");
+	}
+	OK(cuCtxSetCurrent(contexts[0]));
+}
+
+static void devices_teardown(void)
+{
+	for (int i = 0; i < COUNT; i++) {
+		OK(cuDevicePrimaryCtxRelease_v2(i));
+	}
+}
+
+static CUdeviceptr alloc_on(int device, size_t size)
+{
+	OK(cuCtxSetCurrent(contexts[device]));
+	CUdeviceptr address = alloc(size);
+	OK(cuMemsetD32_v2(address, 0, size / 4));
+	return address;
+}
+
+/* A kernel of a device adds 7 to each of N words; its failure, if any. */
+static CUresult add_on(int device, CUdeviceptr address)
+{
+	OK(cuCtxSetCurrent(contexts[device]));
+	CUresult result = launch_add(adds[device], address, N, NULL);
+	return result != CUDA_SUCCESS ? result : cuCtxSynchronize();
+}
+
+static void check_words(CUdeviceptr address, uint32_t expected)
+{
+	uint32_t words[N];
+	OK(cuMemcpyDtoH_v2(words, address, sizeof(words)));
+	for (int i = 0; i < N; i++) {
+		ck_assert_uint_eq(words[i], expected);
+	}
+}
+
+/* --- What is each one's own --- */
+
+START_TEST(devices_have_names_of_their_own)
+{
+	int count;
+	CUuuid ids[COUNT];
+	char bus[COUNT][16];
+	OK(cuDeviceGetCount(&count));
+	ck_assert_int_eq(count, COUNT);
+	for (int i = 0; i < COUNT; i++) {
+		CUdevice device;
+		OK(cuDeviceGet(&device, i));
+		OK(cuDeviceGetUuid_v2(&ids[i], device));
+		OK(cuDeviceGetPCIBusId(bus[i], sizeof(bus[i]), device));
+		OK(cuDeviceGetByPCIBusId(&device, bus[i]));
+		ck_assert_int_eq(device, i);
+		for (int j = 0; j < i; j++) {
+			ck_assert_mem_ne(&ids[i], &ids[j], sizeof(ids[i]));
+			ck_assert_str_ne(bus[i], bus[j]);
+		}
+	}
+	CUdevice device;
+	FAILS(INVALID_DEVICE, cuDeviceGet(&device, COUNT));
+	check_log("devices 0 to 2, not 3");
+}
+END_TEST
+
+START_TEST(devices_share_cores_and_memory)
+{
+	size_t memory = 0, one;
+	for (int i = 0; i < COUNT; i++) {
+		int cores;
+		OK(cuDeviceGetAttribute(&cores, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, i));
+		ck_assert_int_ge(cores, 1);
+		OK(cuDeviceTotalMem_v2(&one, i));
+		memory += one;
+	}
+	size_t free_before, free_behind, free_there, total;
+	OK(cuMemGetInfo_v2(&free_before, &total));
+	ck_assert_uint_eq(total, memory / COUNT);
+	alloc_on(0, 1 << 20);
+	OK(cuMemGetInfo_v2(&free_behind, &total));
+	ck_assert_uint_eq(free_before - free_behind, 1 << 20);
+	OK(cuCtxSetCurrent(contexts[1]));
+	OK(cuMemGetInfo_v2(&free_there, &total));
+	ck_assert_uint_eq(free_before, free_there);
+}
+END_TEST
+
+START_TEST(context_and_pointer_know_their_device)
+{
+	for (int i = 0; i < COUNT; i++) {
+		CUdevice device;
+		int ordinal;
+		CUdeviceptr address = alloc_on(i, 4 * N);
+		OK(cuCtxGetDevice(&device));
+		ck_assert_int_eq(device, i);
+		OK(cuCtxSetCurrent(contexts[0]));
+		OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
+		ck_assert_int_eq(ordinal, i);
+		OK(cuMemFree_v2(address));
+	}
+}
+END_TEST
+
+/* --- Memory of another device --- */
+
+START_TEST(kernel_cannot_access_the_memory_of_another_device)
+{
+	CUdeviceptr own = alloc_on(0, 4 * N), other = alloc_on(1, 4 * N);
+	OK(add_on(0, own));
+	FAILS(ILLEGAL_ADDRESS, add_on(0, other));
+	check_log("kernel 'add': access to address 0x");
+	check_log("in the memory of another device, to which access is not enabled");
+	check_log("block (0,0,0), thread");
+	OK(add_on(1, other));
+	check_words(other, 7);
+}
+END_TEST
+
+START_TEST(enabled_access_to_a_peer_is_of_one_direction)
+{
+	int can;
+	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
+	OK(cuDeviceCanAccessPeer(&can, 0, 1));
+	ck_assert_int_eq(can, 1);
+	OK(cuDeviceCanAccessPeer(&can, 1, 1));
+	ck_assert_int_eq(can, 0);
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuCtxEnablePeerAccess(contexts[1], 0));
+	FAILS(PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(contexts[1], 0));
+	FAILS(INVALID_VALUE, cuCtxEnablePeerAccess(contexts[2], 1));
+	FAILS(INVALID_CONTEXT, cuCtxEnablePeerAccess(contexts[0], 0));
+	OK(add_on(0, second));
+	check_words(second, 7);
+	OK(cuCtxDisablePeerAccess(contexts[1]));
+	FAILS(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[1]));
+	FAILS(ILLEGAL_ADDRESS, add_on(1, first));
+	FAILS(ILLEGAL_ADDRESS, add_on(0, second));
+}
+END_TEST
+
+START_TEST(memory_of_the_host_and_managed_memory_are_everybodys)
+{
+	CUdeviceptr managed;
+	void *pinned;
+	OK(cuMemAllocManaged(&managed, 4 * N, CU_MEM_ATTACH_GLOBAL));
+	OK(cuMemHostAlloc(&pinned, 4 * N, 0));
+	memset((void *)(uintptr_t)managed, 0, 4 * N);
+	memset(pinned, 0, 4 * N);
+	for (int i = 0; i < COUNT; i++) {
+		OK(add_on(i, managed));
+		OK(add_on(i, (uintptr_t)pinned));
+	}
+	check_words(managed, 7 * COUNT);
+	check_words((uintptr_t)pinned, 7 * COUNT);
+}
+END_TEST
+
+START_TEST(pool_gives_access_to_other_devices)
+{
+	CUmemoryPool pool;
+	CUdeviceptr address;
+	CUmemAccess_flags flags;
+	CUmemAccessDesc desc = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	OK(cuDeviceGetDefaultMemPool(&pool, 0));
+	OK(cuMemAllocAsync(&address, 4 * N, NULL));
+	OK(cuMemsetD32_v2(address, 0, N));
+	OK(cuMemPoolSetAccess(pool, &desc, 1));
+	OK(cuMemPoolGetAccess(&flags, pool, &desc.location));
+	ck_assert_int_eq(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(add_on(0, address));
+	OK(add_on(1, address));
+	check_words(address, 14);
+	FAILS(ILLEGAL_ADDRESS, add_on(2, address));
+}
+END_TEST
+
+START_TEST(pools_are_the_devices_own)
+{
+	CUmemoryPool pools[COUNT];
+	for (int i = 0; i < COUNT; i++) {
+		CUdeviceptr address;
+		int ordinal;
+		OK(cuDeviceGetDefaultMemPool(&pools[i], i));
+		ck_assert_ptr_ne(pools[i], pools[(i + 1) % COUNT]);
+		OK(cuCtxSetCurrent(contexts[(i + 1) % COUNT]));
+		OK(cuMemAllocFromPoolAsync(&address, 4 * N, pools[i], NULL));
+		OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
+		ck_assert_int_eq(ordinal, i);
+	}
+}
+END_TEST
+
+START_TEST(copies_go_between_devices)
+{
+	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
+	OK(add_on(0, first));
+	OK(cuMemcpyPeer(second, contexts[1], first, contexts[0], 4 * N));
+	check_words(second, 7);
+	OK(add_on(1, second));
+	OK(cuMemcpy(first, second, 4 * N));
+	check_words(first, 14);
+}
+END_TEST
+
+START_TEST(streams_wait_for_events_of_other_devices)
+{
+	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
+	CUstream streams[2];
+	CUevent event;
+	for (int i = 0; i < 2; i++) {
+		OK(cuCtxSetCurrent(contexts[i]));
+		OK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+	}
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	OK(launch_add(adds[0], first, N, streams[0]));
+	OK(cuEventRecord(event, streams[0]));
+	OK(cuCtxSetCurrent(contexts[1]));
+	OK(cuStreamWaitEvent(streams[1], event, 0));
+	OK(cuMemcpyPeerAsync(second, contexts[1], first, contexts[0], 4 * N, streams[1]));
+	OK(launch_add(adds[1], second, N, streams[1]));
+	OK(cuStreamSynchronize(streams[1]));
+	check_words(second, 14);
+}
+END_TEST
+
+/* A failure poisons the contexts of one device only. */
+START_TEST(failure_stays_on_its_device)
+{
+	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
+	FAILS(ILLEGAL_ADDRESS, add_on(1, 256));
+	FAILS(ILLEGAL_ADDRESS, add_on(1, second));
+	OK(add_on(0, first));
+	check_words(first, 7);
+}
+END_TEST
+
+/* --- Which devices are seen --- */
+
+struct visible {
+	const char *value;
+	int numbers[COUNT + 1]; /* then -1 */
+};
+
+/* CUDA C++ Programming Guide, "CUDA Environment Variables". */
+static const struct visible visible[] = {
+	{"0,1,2", {0, 1, 2, -1}},
+	{"2", {2, -1}},
+	{"2,0", {2, 0, -1}},
+	{"1,-1,0", {1, -1}},
+	{"1,7,0", {1, -1}},
+	{" 1 , 0", {1, 0, -1}},
+	{"", {-1}},
+	{"-1", {-1}},
+	{"x", {-1}},
+	{"1,1", {-1}},
+	{"GPU-6b75647a-752d-6370-752d-646576696366", {1, -1}},
+	{"GPU-6b75647a-752d-6370-752d-646576696367,0", {2, 0, -1}},
+	{"GPU-6b75", {-1}}, /* which begins all */
+};
+
+START_TEST(visible_devices_are_a_choice)
+{
+	const struct visible *v = &visible[_i];
+	int count = 0, expected = 0;
+	setenv("KUDZU_CPU_DEVICES", "3", 1);
+	setenv("CUDA_VISIBLE_DEVICES", v->value, 1);
+	while (v->numbers[expected] >= 0) {
+		expected++;
+	}
+	if (expected == 0) {
+		FAILS(NO_DEVICE, cuInit(0));
+		return;
+	}
+	init();
+	OK(cuDeviceGetCount(&count));
+	ck_assert_int_eq(count, expected);
+	for (int i = 0; i < count; i++) {
+		char bus[16], expected_bus[16];
+		snprintf(expected_bus, sizeof(expected_bus), "0000:00:%02x.0", v->numbers[i]);
+		OK(cuDeviceGetPCIBusId(bus, sizeof(bus), i));
+		ck_assert_str_eq(bus, expected_bus);
+	}
+}
+END_TEST
+
+/* Programs hide their GPUs with it, and not the processor. */
+START_TEST(one_device_is_seen_whatever_is_visible)
+{
+	int count = 0;
+	unsetenv("KUDZU_CPU_DEVICES");
+	setenv("CUDA_VISIBLE_DEVICES", "", 1);
+	init();
+	OK(cuDeviceGetCount(&count));
+	ck_assert_int_eq(count, 1);
+}
+END_TEST
+
+SUITE(api_devices)
+{
+	Suite *suite = suite_create("api_devices");
+	TCase *tc = add_case(suite, "each", devices_setup, devices_teardown);
+	tcase_add_tests(tc, 1, devices_have_names_of_their_own, devices_share_cores_and_memory,
+		context_and_pointer_know_their_device, pools_are_the_devices_own,
+		failure_stays_on_its_device);
+	tc = add_case(suite, "between", devices_setup, devices_teardown);
+	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
+		enabled_access_to_a_peer_is_of_one_direction,
+		memory_of_the_host_and_managed_memory_are_everybodys, pool_gives_access_to_other_devices,
+		copies_go_between_devices, streams_wait_for_events_of_other_devices);
+	tc = add_case(suite, "visible", NULL, NULL);
+	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
+	tcase_add_test(tc, one_device_is_seen_whatever_is_visible);
+	return suite;
+}
