@@ -84,7 +84,7 @@ $(if $(filter 0 1,$(CPU)),,$(error CPU=$(CPU): expected 1 or 0))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 # Includes are written from src, in tests also from tests.
-INCLUDES := -Iinclude -iquote src
+INCLUDES := -Iinclude -iquote src -iquote .
 # The source folder's own name is in nothing that is built: the same sources give the same bytes.
 COMPILE = $(CC) -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -pthread $(INCLUDES) \
 	-ffile-prefix-map=$(CURDIR)=. $(MODE_$(MODE)) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -MMD -MP

@@ -118,7 +118,12 @@ $1 == "declares" {
 $1 == "include" && $4 == "\"" && $2 ~ /^src\// {
 	from = folder_of($2)
 	to = folder_of("src/" $5)
-	if (to == "") {
+	if ($5 ~ /^kernels\//) {
+		# What a kernel shares with the library.
+		if ($2 !~ /^src\/lib\//) {
+			complain($2 ":" $3 ": may not include \"" $5 "\"")
+		}
+	} else if (to == "") {
 		complain($2 ":" $3 ": includes are written from src: \"" $5 "\"")
 	} else if (from != "" && from != to) {
 		if (!may_use(from, to)) {

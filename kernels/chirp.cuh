@@ -7,12 +7,13 @@
  * writes.
  */
 struct kz_chirp {
-	kz_places places;
+	struct kz_places places;
 	kz_i64 inner;                 /* elements of a row of `in` */
 	kz_i64 in_part, out_part;
 	double scale;
 };
 
+#ifdef __CUDACC_RTC__
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, const char *in,
 	const kz_point *__restrict__ chirp, const __grid_constant__ kz_chirp shape)
 {
@@ -41,3 +42,4 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 #endif
 	kz_write<KZ_OUT_FORM>(out + j * shape.places.out_step, shape.out_part, x);
 }
+#endif

@@ -15,6 +15,7 @@ struct kz_sequences {
 	kz_i64 first, count; /* of the sums */
 };
 
+#ifdef __CUDACC_RTC__
 static __device__ inline kz_i64 kz_min(kz_i64 a, kz_i64 b) { return a < b ? a : b; }
 static __device__ inline kz_i64 kz_max(kz_i64 a, kz_i64 b) { return a > b ? a : b; }
 
@@ -59,3 +60,4 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *o
 		}
 	}
 }
+#endif

@@ -19,11 +19,12 @@
  * types 1 and 3 they are multiplied.  roots[k] is e(k / 4n), of type 4 e(k / 8n).
  */
 struct kz_dct {
-	kz_places places;
+	struct kz_places places;
 	kz_i64 length; /* n */
 	double scale;
 };
 
+#ifdef __CUDACC_RTC__
 /* One row. */
 struct kz_row {
 	char *out;
@@ -115,3 +116,4 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	kz_before(row, k, shape.length, roots);
 #endif
 }
+#endif

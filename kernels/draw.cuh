@@ -3,8 +3,8 @@
  * An array of random numbers, by kernels/random.cuh.
  *
  * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of
- * kz_work and of the kind KZ_KIND, and the parameters a and b.  Blocks have KZ_TILE_SIZE offsets,
- * and chunks.cuh has their loops.
+ * kz_work, and the parameters a and b.  The kind of x is KZ_UNIT, KZ_UPPER_UNIT, KZ_NORMAL, KZ_BELOW
+ * or KZ_PLACE.  Blocks have KZ_TILE_SIZE offsets, and chunks.cuh has their loops.
  */
 struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 	kz_element at[KZ_PER];
@@ -13,20 +13,20 @@ struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_param a, kz_param b)
 {
 	kz_numbers out;
-#if KZ_KIND == KZ_PLACE
+#if defined(KZ_PLACE)
 	out.at[0] = (kz_element)(KZ_VALUE);
 #else
 	const kz_bits bits = place.bits(0);
 	kz_work all[KZ_PER];
 #pragma unroll
 	for (int i = 0; i < KZ_PER; i++) {
-#if KZ_KIND == KZ_UNIT
+#if defined(KZ_UNIT)
 		kz_unit<KZ_DIGITS>(all + i, bits, i);
-#elif KZ_KIND == KZ_UPPER_UNIT
+#elif defined(KZ_UPPER_UNIT)
 		kz_upper_unit(all + i, bits, i);
-#elif KZ_KIND == KZ_BELOW
+#elif defined(KZ_BELOW)
 		all[i] = kz_below(place, kz_join(bits, i), i, (kz_u64)b);
-#elif KZ_KIND == KZ_NORMAL
+#elif defined(KZ_NORMAL)
 		if (i % 2 == 0) {
 			kz_normal_pair(all + i, bits, i);
 		}

@@ -30,6 +30,7 @@ struct kz_pass {
 	kz_i64 twiddle_strides[KZ_DIMS];
 };
 
+#ifdef __CUDACC_RTC__
 #ifdef KZ_SERIAL
 #define KZ_SYNC()
 #define KZ_STEP 1
@@ -291,3 +292,4 @@ extern "C" __global__ void __launch_bounds__(KZ_C * KZ_T) kz_kernel(char *out, c
 		is_there};
 	kz_stages(from, to, a, b, roots, first);
 }
+#endif

@@ -11,10 +11,11 @@
  * elements, of which `in` has the first half.
  */
 struct kz_half {
-	kz_places places;
+	struct kz_places places;
 	kz_i64 length; /* M, or n */
 };
 
+#ifdef __CUDACC_RTC__
 /* a + conj(b) + w (a - conj(b)) */
 static __device__ __forceinline__ kz_point kz_mix(kz_point a, kz_point b, kz_point w)
 {
@@ -74,3 +75,4 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *out, co
 	*(kz_point *)(out + k * shape.places.out_step) = x;
 #endif
 }
+#endif

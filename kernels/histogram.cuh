@@ -18,18 +18,22 @@
  */
 typedef long long kz_i64;
 typedef unsigned long long kz_u64;
+struct kz_plan {
+	kz_i64 count, tile, tiles, bins;
+	double low, scale; /* bins from `low`, 1 / scale wide; scale may be infinite */
+	double slack;      /* how far from an edge, in bins, the quotient alone tells the bin */
+};
+
+/* Of elements that are bins: the greatest, and ~i of the first that is negative; at first 0. */
+struct kz_seen { kz_u64 most, negative; };
+
+#ifdef __CUDACC_RTC__
 #ifdef KZ_WEIGHTED
 typedef double kz_count;
 #else
 typedef kz_u64 kz_count;
 #endif
 #define PIECE 1024 /* elements that are in the cache, or in shared memory, at once */
-
-struct kz_plan {
-	kz_i64 count, tile, tiles, bins;
-	double low, scale; /* bins from `low`, 1 / scale wide; scale may be infinite */
-	double slack;      /* how far from an edge, in bins, the quotient alone tells the bin */
-};
 
 #ifdef KZ_COMBINE
 extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i64 rows,
@@ -45,9 +49,6 @@ extern "C" __global__ void kz_kernel(kz_count *to, const kz_count *tables, kz_i6
 	}
 }
 #else
-
-/* Of elements that are bins: the greatest, and ~i of the first that is negative; at first 0. */
-struct kz_seen { kz_u64 most, negative; };
 
 #ifndef KZ_UNIFORM
 typedef void kz_stored_edge;
@@ -298,5 +299,6 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_count *tab
 #endif
 	kz_note(seen, most);
 }
+#endif
 #endif
 #endif

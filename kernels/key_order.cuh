@@ -6,18 +6,18 @@
  * numbers.  The order is a value, so that all types of a size share their kernels.
  */
 typedef long long kz_i64;
-#define SIGN ((kz_bits)((kz_bits)1 << (8 * sizeof(kz_bits) - 1)))
-
-struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
-	kz_bits part[KZ_PARTS];
-};
-
-/* As src/lib/order/key_order.h has it. */
 struct kz_order_of {
 	unsigned long long floats;   /* all bits for floats, else 0 */
 	unsigned long long infinity; /* its bits for floats, else all bits */
 	unsigned long long flip;     /* of numbers: the sign but for unsigned ones, and the rest to
 	                                descend */
+};
+
+#ifdef __CUDACC_RTC__
+#define SIGN ((kz_bits)((kz_bits)1 << (8 * sizeof(kz_bits) - 1)))
+
+struct __align__(KZ_PARTS * sizeof(kz_bits)) kz_key {
+	kz_bits part[KZ_PARTS];
 };
 
 /* The same with the bits that kz_bits has. */
@@ -63,3 +63,4 @@ static __device__ inline kz_bits kz_rank_back(kz_bits rank, const kz_ordering &o
 	const kz_bits bits = (kz_bits)(rank ^ order.flip);
 	return (kz_bits)(bits ^ (kz_negative(bits, order) & (kz_bits)~SIGN));
 }
+#endif

@@ -8,17 +8,21 @@
  *
  * KZ_SIZE is the type of magnitudes, KZ_REAL(x) the real part of x.
  */
+#define KZ_PANEL 32   /* the most columns of a part */
+#define KZ_COLUMNS 64 /* of a block, in parts that have columns to spread */
 typedef long long kz_i64;
 struct kz_view {
 	kz_i64 row, column, next; /* strides in elements; next: from matrix to matrix */
 };
 struct kz_part {
 	kz_i64 m, n, first;       /* rows and columns; what comes before this part */
-	kz_view a, b;
+	struct kz_view a, b;
 	kz_i64 c_next;
 	double alpha[2];
 	int is_upper, is_unit, is_conjugate, mode;
 };
+
+#ifdef __CUDACC_RTC__
 #define KZ_AT(x, i, j) x[(i) * part.x.row + (j) * part.x.column]
 #define KZ_EACH(i, from, to) kz_i64 i = (from) + threadIdx.x; i < (to); i += KZ_THREADS
 
@@ -164,12 +168,12 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 #endif
 
 #ifdef KZ_PART_SOLVE
-/* b = alpha a^-1 b with a triangle of m <= 32 rows.  KZ_COLUMNS columns of b stay in shared memory;
- * a thread has a column, or all. */
+/* b = alpha a^-1 b with a triangle of m <= KZ_PANEL rows.  KZ_COLUMNS columns of b stay in shared
+ * memory; a thread has a column, or all. */
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *b,
 	const kz_element *a, const kz_part part)
 {
-	__shared__ kz_element x[32][KZ_COLUMNS];
+	__shared__ kz_element x[KZ_PANEL][KZ_COLUMNS];
 	const kz_i64 left = (kz_i64)blockIdx.x * KZ_COLUMNS;
 	const int width = part.n - left < KZ_COLUMNS ? (int)(part.n - left) : KZ_COLUMNS;
 	const int m = (int)part.m;
@@ -365,4 +369,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *a
 			: part.mode == 2 ? KZ_ZERO : KZ_AT(b, i, j);
 	}
 }
+#endif
 #endif

@@ -20,6 +20,7 @@
  * KZ_MADD(c, a, b) is c + a * b of kz_element, and KZ_FACTOR(f) the number alpha or beta as one;
  * types without KZ_FACTOR have 1 and 0 for these.
  */
+#define KZ_ROW_SIZE 2048 /* bytes of a row of a tile, with KZ_SERIAL */
 typedef long long kz_i64;
 struct kz_matrices {
 	kz_i64 m, n, k;
@@ -33,6 +34,7 @@ struct kz_matrices {
 	int unused;
 };
 
+#ifdef __CUDACC_RTC__
 /* An element of a or b as the product takes it. */
 __device__ __forceinline__ kz_element kz_operand(kz_element x, int conjugate)
 {
@@ -153,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 }
 #elif defined(KZ_SERIAL)
 #define ROWS KZ_TILE_SIZE
-#define COLUMNS (2048 / (int)sizeof(kz_element))
+#define COLUMNS (KZ_ROW_SIZE / (int)sizeof(kz_element))
 #define STEP 8
 /* Where a tile of c lies. */
 struct kz_tile {
@@ -320,4 +322,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_element *c
 		}
 	}
 }
+#endif
 #endif

@@ -4,31 +4,7 @@
  * points, as two real numbers that are `part` bytes apart, or as real numbers alone.
  */
 typedef long long kz_i64;
-struct __align__(2 * sizeof(kz_real)) kz_point {
-	kz_real re, im;
-};
-enum { KZ_POINTS, KZ_PAIRS, KZ_REALS };
-
-template <int form> static __device__ __forceinline__ kz_point kz_read(const char *at, kz_i64 part)
-{
-	if (form == KZ_POINTS) {
-		return *(const kz_point *)at;
-	}
-	return kz_point{*(const kz_real *)at, form == KZ_PAIRS ? *(const kz_real *)(at + part) : 0};
-}
-
-template <int form> static __device__ __forceinline__ void kz_write(char *at, kz_i64 part,
-	kz_point x)
-{
-	if (form == KZ_POINTS) {
-		*(kz_point *)at = x;
-		return;
-	}
-	*(kz_real *)at = x.re;
-	if (form == KZ_PAIRS) {
-		*(kz_real *)(at + part) = x.im;
-	}
-}
+enum fft_form { FFT_POINTS, FFT_PAIRS, FFT_REALS };
 
 /*
  * The places of threads, of which a block has `threads` side by side (src/lib/fft/fft_kernel.c).
@@ -44,6 +20,33 @@ struct kz_places {
 	kz_i64 ndim;                  /* of blocks; the strides of the axis are 0 */
 	kz_i64 dims[KZ_DIMS], in_strides[KZ_DIMS], out_strides[KZ_DIMS];
 };
+
+#ifdef __CUDACC_RTC__
+struct __align__(2 * sizeof(kz_real)) kz_point {
+	kz_real re, im;
+};
+
+template <int form> static __device__ __forceinline__ kz_point kz_read(const char *at, kz_i64 part)
+{
+	if (form == FFT_POINTS) {
+		return *(const kz_point *)at;
+	}
+	return kz_point{*(const kz_real *)at,
+		form == FFT_PAIRS ? *(const kz_real *)(at + part) : 0};
+}
+
+template <int form> static __device__ __forceinline__ void kz_write(char *at, kz_i64 part,
+	kz_point x)
+{
+	if (form == FFT_POINTS) {
+		*(kz_point *)at = x;
+		return;
+	}
+	*(kz_real *)at = x.re;
+	if (form == FFT_PAIRS) {
+		*(kz_real *)(at + part) = x.im;
+	}
+}
 
 /* Whether the thread has a place, which is k along the axis; out and in move to the beginning of
  * its row. */
@@ -76,3 +79,4 @@ template <int threads> static __device__ __forceinline__ bool kz_find_place(kz_i
 #endif
 	return lane < places.lanes;
 }
+#endif

@@ -15,17 +15,22 @@
  * the order of operations depends on the sizes alone: not on the device, nor on how many threads it
  * has.
  */
-struct kz_operand {
-	long long lane, row, tile, chunk; /* from one to the next; bytes, but for the index */
-	long long strides[KZ_DIMS];
-};
-struct kz_extents {
+#define KZ_GROUP 16 /* lanes that are combined together */
+struct kz_extents_head {
 	long long tasks, chunks, tiles; /* a task for each tile of each chunk of each kept place */
 	long long count, chunk;         /* along what is reduced: in all, of one task */
 	long long lanes, width;         /* a power of two; columns: how many there are in all */
 	long long first_index;
 	long long final;                /* the last pass: results; else what is yet to be
 	                                   combined */
+};
+
+#ifdef __CUDACC_RTC__
+struct kz_operand {
+	long long lane, row, tile, chunk; /* from one to the next; bytes, but for the index */
+	long long strides[KZ_DIMS];
+};
+struct kz_extents : kz_extents_head {
 	long long ndim, dims[KZ_DIMS];
 	double number;                  /* of the last step */
 	kz_operand operands[KZ_OPERANDS];
@@ -92,3 +97,4 @@ __device__ inline kz_task kz_find_task(const kz_extents &extents, long long at)
 #endif
 	return task;
 }
+#endif

@@ -7,7 +7,6 @@
  *	KZ_RISING     of positions: a later row has larger indexes, so a value gives way to a better
  *	              one only, and values and rows are vectors, not pairs
  */
-#define KZ_GROUP 16
 
 /* body(i, slot) for lanes i.
  *

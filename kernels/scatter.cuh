@@ -15,15 +15,16 @@
  *	KZ_SORT       put each list in order
  *	KZ_WALK       a thread for each element goes through its list
  */
-#define COLUMNS 1024
+#define KZ_COLUMNS 1024 /* of a thread, with KZ_IN_ORDER */
 
+#ifdef __CUDACC_RTC__
 #ifdef KZ_IN_ORDER
 extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_stored *to, const kz_stored *from,
 	const kz_i64 *indexes, kz_i64 count, kz_i64 extent, kz_i64 inner, int mode)
 {
-	const kz_i64 parts = (inner + COLUMNS - 1) / COLUMNS, outer = blockIdx.x / parts;
-	const kz_i64 first = blockIdx.x % parts * COLUMNS;
-	const kz_i64 size = inner - first < COLUMNS ? inner - first : COLUMNS;
+	const kz_i64 parts = (inner + KZ_COLUMNS - 1) / KZ_COLUMNS, outer = blockIdx.x / parts;
+	const kz_i64 first = blockIdx.x % parts * KZ_COLUMNS;
+	const kz_i64 size = inner - first < KZ_COLUMNS ? inner - first : KZ_COLUMNS;
 	to += outer * extent * inner + first;
 	from += outer * count * inner + first;
 	for (kz_i64 j = 0; j < count; j++) {
@@ -126,4 +127,5 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_stored *to, const kz_stored *f
 		to[i] = element;
 	}
 }
+#endif
 #endif

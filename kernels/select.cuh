@@ -19,11 +19,9 @@
  */
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
-#define GROUP 8 /* digits whose keys are added up before the rank is looked for */
-#define MOST ((kz_bits)~(kz_bits)0)
 typedef unsigned long long kz_u64;
 
-/* What is known of an element of a row; as src/lib/order/select.c has it. */
+/* What is known of an element of a row. */
 struct kz_state {
 	kz_u64 low, high;    /* it is between these keys, or both are its own */
 	kz_u64 below, equal; /* how many keys of the row are below `low`; equal to the one found */
@@ -36,14 +34,25 @@ struct kz_state {
 };
 
 struct kz_rows {
-	const kz_key *keys;
-	kz_bits *kept;       /* as many as keys: each tile's begin where the tile does */
-	unsigned *sizes;     /* (rows, tiles): how many were kept */
-	kz_u64 *counts;      /* (rows, DIGITS), zeros between passes */
-	kz_state *states;    /* (ranks, rows) */
+	KZ_POINTER(const kz_key) keys;
+	KZ_POINTER(kz_bits) kept;     /* as many as keys: each tile's begin where the tile does */
+	KZ_POINTER(unsigned) sizes;   /* (rows, tiles): how many were kept */
+	KZ_POINTER(kz_u64) counts;    /* (rows, DIGITS), zeros between passes */
+	KZ_POINTER(kz_state) states;  /* (ranks, rows) */
 	kz_i64 n, tiles, rows;
-	kz_order_of order;
+	struct kz_order_of order;
 };
+
+/* Where the split elements go: (rows, most) each, what is behind that nowhere; or NULL. */
+struct kz_split {
+	KZ_POINTER(kz_key) values;
+	KZ_POINTER(kz_i64) indexes;
+	kz_i64 most;
+};
+
+#ifdef __CUDACC_RTC__
+#define GROUP 8 /* digits whose keys are added up before the rank is looked for */
+#define MOST ((kz_bits)~(kz_bits)0)
 
 #define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
@@ -489,13 +498,6 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 *count
 #endif
 
 #ifdef KZ_SPLIT
-/* Where the split elements go: (rows, most) each, what is behind that nowhere; or NULL. */
-struct kz_split {
-	kz_key *values;
-	kz_i64 *indexes;
-	kz_i64 most;
-};
-
 static __device__ inline int kz_class_of(kz_bits key, const kz_bits *limits, int limit_count)
 {
 	int reached = 0;
@@ -604,4 +606,5 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, const kz_i64 
 	}
 #endif
 }
+#endif
 #endif

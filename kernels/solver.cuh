@@ -12,12 +12,14 @@
  * eigenvalues, that with the positive imaginary part first, share two columns, the real and the
  * imaginary part of the first one's vector.
  */
-typedef long long kz_i64;
-
-#if defined(KZ_CHECK)
 struct kz_range {
 	double least, most;
 };
+
+#ifdef __CUDACC_RTC__
+typedef long long kz_i64;
+
+#if defined(KZ_CHECK)
 extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(const kz_real *a, kz_i64 lda,
 	kz_i64 next, int m, int n, int *marks, int *info, int refused, kz_range range)
 {
@@ -84,4 +86,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_real *c, k
 		c[2 * (column * ldc + row) + 1] = sign ? sign * real[n] : 0;
 	}
 }
+#endif
 #endif

@@ -16,21 +16,21 @@
  * payload's type.  KZ_BUCKETS: the kernels are those of sort_buckets.cuh, which follows.
  */
 #define DIGITS 256
+struct kz_rows {
+	KZ_POINTER(kz_key) keys[3];
+	KZ_POINTER(kz_value) values[3]; /* values[0] is there for KZ_PAYLOAD 2 only */
+	KZ_POINTER(kz_i64) indexes;     /* the result for KZ_PAYLOAD 1 */
+	kz_i64 n, tiles, rows;
+	struct kz_order_of order;
+	int first;            /* the buffer that the first pass fills, 1 or 2 */
+	int keep_keys;        /* the keys are wanted */
+};
+
+#ifdef __CUDACC_RTC__
 /* NVRTC unrolls what runs 256 times, and takes as long. */
 #define KZ_NO_UNROLL _Pragma("unroll 1")
 #define PART_PASSES ((int)sizeof(kz_bits))
 #define KZ_PASSES (KZ_PARTS * PART_PASSES + KZ_PARTS - 1)
-
-/* As src/lib/order/sort.c has it. */
-struct kz_rows {
-	kz_key *keys[3];
-	kz_value *values[3];  /* values[0] is there for KZ_PAYLOAD 2 only */
-	kz_i64 *indexes;      /* the result for KZ_PAYLOAD 1 */
-	kz_i64 n, tiles, rows;
-	kz_order_of order;
-	int first;            /* the buffer that the first pass fills, 1 or 2 */
-	int keep_keys;        /* the keys are wanted */
-};
 
 /* Where a row is: its keys, its payload. */
 struct kz_place {
@@ -339,4 +339,5 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(const kz_rows rows, kz_i64 per)
 		KZ_SYNC();
 	}
 }
+#endif
 #endif

@@ -14,10 +14,13 @@
  * bucket is sorted by the highest bits in which its ranks differ, two digits of them, and then by
  * insertion.  Where that takes too many steps it is sorted by all digits.
  */
+#define WIDE_TILE 262144    /* keys of a thread */
 #define CELLS 4096
-#define SAMPLE 8192
 #define BUCKETS_MOST 2048
 #define OWN_BUCKETS 4       /* as many more, for zeros, NaN, and what lies between */
+
+#ifdef __CUDACC_RTC__
+#define SAMPLE 8192
 #define CELL_BITS 16        /* of a key within its cell */
 #define CHUNK 512
 #define LINE 64             /* bytes of the cache's */
@@ -394,3 +397,4 @@ extern "C" __global__ void KZ_BOUNDS kz_sort_buckets(const kz_rows rows, const k
 	}
 	kz_give_bucket(rows, row, begin, n, at);
 }
+#endif

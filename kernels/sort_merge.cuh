@@ -11,10 +11,11 @@
 typedef long long kz_i64;
 
 struct kz_items {
-	kz_element *elements;
-	kz_i64 *indexes;
+	KZ_POINTER(kz_element) elements;
+	KZ_POINTER(kz_i64) indexes;
 };
 
+#ifdef __CUDACC_RTC__
 static __device__ inline void kz_copy(const kz_items &to, kz_i64 i, const kz_items &from, kz_i64 k)
 {
 	to.elements[i] = from.elements[k];
@@ -89,4 +90,5 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(kz_items from
 		b += second;
 	}
 }
+#endif
 #endif

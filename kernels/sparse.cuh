@@ -13,8 +13,10 @@
  * The text before this one has kz_index, kz_element as it is in memory and kz_value as it is
  * computed, KZ_LOAD and KZ_STORE between these, KZ_ZERO, and KZ_MADD(c, a, b), which is c + a * b.
  */
+#define KZ_DIGITS 256 /* of a pass of a sort, without KZ_SERIAL */
+
+#ifdef __CUDACC_RTC__
 typedef long long kz_i64;
-#define DIGITS 256
 #define KZ_BOUNDS __launch_bounds__(KZ_THREADS)
 #ifdef KZ_SERIAL
 #define KZ_FOR(i, first, end) for (kz_i64 i = first; i < end; i++)
@@ -138,7 +140,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_index *counts, const kz_index 
 		counts[KZ_DIGIT(keys[i]) * gridDim.x + blockIdx.x]++;
 	}
 #else
-	__shared__ int found[DIGITS];
+	__shared__ int found[KZ_DIGITS];
 	KZ_FOR(d, 0, digits) {
 		found[d] = 0;
 	}
@@ -171,7 +173,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to
 	}
 #else
 	/* 32 at a time: lanes of one digit go side by side, the lowest first. */
-	__shared__ kz_i64 next[DIGITS];
+	__shared__ kz_i64 next[KZ_DIGITS];
 	KZ_FOR(d, 0, digits) {
 		next[d] = offsets[d * gridDim.x + blockIdx.x];
 	}
@@ -179,7 +181,7 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to_data, kz_index *to
 	for (kz_i64 base = begin; base < end; base += 32) {
 		const kz_i64 i = base + threadIdx.x;
 		const bool is_in = i < end;
-		const int digit = is_in ? (int)KZ_DIGIT(keys[i]) : DIGITS;
+		const int digit = is_in ? (int)KZ_DIGIT(keys[i]) : KZ_DIGITS;
 		const unsigned same = __match_any_sync(~0u, digit);
 		const int before = __popc(same & ((1u << threadIdx.x) - 1));
 		if (is_in) {
@@ -493,4 +495,5 @@ extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *y, const kz_value *pa
 		y[i] = KZ_STORE(sum);
 	}
 }
+#endif
 #endif

@@ -7,6 +7,7 @@
  * as many words below each other are a square of elements, which a thread turns by itself.
  */
 typedef long long kz_i64;
+#define KZ_OTHERS 14
 struct kz_transposed {
 	kz_i64 rows, columns;      /* of the target */
 	kz_i64 to_row, from_column; /* in bytes; a row of the target and a column of the source are
@@ -18,13 +19,15 @@ struct kz_transposed {
 	unsigned int tiles;        /* that x counts of each matrix */
 	unsigned int unused;
 	kz_i64 ndim;               /* of the other axes */
-	kz_i64 dims[14], to_strides[14], from_strides[14];
+	kz_i64 dims[KZ_OTHERS], to_strides[KZ_OTHERS], from_strides[KZ_OTHERS];
 };
+
+#ifdef __CUDACC_RTC__
 #ifdef KZ_SERIAL
-#define TILE 32
+#define TILE KZ_TILE_SIZE
 #else
 #define PER (sizeof(kz_element) < 4 ? 4 / (int)sizeof(kz_element) : 1) /* elements of a word */
-#define TILE (32 * PER)
+#define TILE (KZ_TILE_SIZE * PER)
 #define TURNS 4 /* of 8 rows of words each */
 template <class T, int per> struct kz_square { typedef unsigned int word; };
 template <class T> struct kz_square<T, 1> { typedef T word; };
@@ -188,3 +191,4 @@ extern "C" __global__ void __launch_bounds__(KZ_THREADS) kz_kernel(char *target,
 	}
 #endif
 }
+#endif

@@ -12,16 +12,10 @@
 #include "lib/fft/fft_plan.h"
 
 #include "lib/array/array.h"
+#include "kernels/dct.cuh"
 #include "lib/ops/device_code.h"
 
 enum { DCT_ODD_4 = 5 };
-
-/* As kernels/dct.cuh has it. */
-struct kz_dct {
-	struct fft_places places;
-	int64_t length;
-	double scale;
-};
 
 struct dct_class {
 	kz_dtype dtype;

@@ -12,6 +12,7 @@
 #include "lib/array/array.h"
 #include "lib/array/shape.h"
 #include "lib/core/object.h"
+#include "kernels/convolve.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/generate.h"
@@ -32,11 +33,6 @@ struct convolution {
 	kz_dtype dtype;        /* of the computation */
 	int64_t first, count;  /* what the mode keeps of all sums */
 	struct kz_stream *stream;
-};
-
-/* As kernels/convolve.cuh has it. */
-struct kz_sequences {
-	int64_t n, m, first, count;
 };
 
 struct convolve_class {

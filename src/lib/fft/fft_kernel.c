@@ -14,6 +14,7 @@
 #include "lib/fft/fft_plan.h"
 
 #include "lib/core/device.h"
+#include "kernels/fft.cuh"
 #include "lib/ops/device_code.h"
 
 #include <math.h>
@@ -21,19 +22,6 @@
 #include <string.h>
 
 enum { FFT_LANES = 32, FFT_TILE = 16384, FFT_THREADS = 256 }; /* bytes of half a tile of a GPU */
-
-/* As kernels/fft.cuh has it. */
-struct kz_pass {
-	int64_t columns, chunks;
-	int64_t in_row, in_column;
-	int64_t out_row, out_column;
-	int64_t twiddle_row, twiddle_column;
-	int64_t in_part, out_part;
-	double scale;
-	int64_t ndim;
-	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
-	int64_t twiddle_strides[FFT_DIMS];
-};
 
 struct fft_class {
 	kz_dtype dtype;
@@ -304,7 +292,7 @@ static kz_status fft_grid(kz_dim3 *out, int64_t blocks, kz_error *err)
 
 /* Directions of blocks go from long steps to short ones.  The axis is the last one if threads lie
  * along it. */
-static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const struct fft_job *job,
+static kz_status fft_places_fill(struct kz_places *out, kz_dim3 *grid, const struct fft_job *job,
 	int64_t length, kz_error *err)
 {
 	struct fft_direction directions[FFT_DIMS];
@@ -316,7 +304,7 @@ static kz_status fft_places_fill(struct fft_places *out, kz_dim3 *grid, const st
 	int lane = fft_choose_column(directions, axis + 1, FFT_PLACES);
 	struct fft_direction *along = &directions[lane];
 	int last = lane == axis ? axis : axis + 1;
-	*out = (struct fft_places){
+	*out = (struct kz_places){
 		.in_step = job->in.step, .out_step = job->out.step, .in_lane = along->in,
 		.out_lane = along->out, .lanes = along->extent, .ndim = axis + 1,
 	};
@@ -355,7 +343,7 @@ const struct schedule *fft_schedule(const struct kz_device *dev)
 	return schedule_of(fft_family.schedules, dev);
 }
 
-kz_status fft_places_launch(struct kernels_run *run, struct fft_places *places, int32_t *is_along,
+kz_status fft_places_launch(struct kernels_run *run, struct kz_places *places, int32_t *is_along,
 	const struct fft_job *job, int64_t length, kz_error *err)
 {
 	struct memory *used[] = {job->out.memory, job->in.memory};

@@ -14,6 +14,9 @@
 
 enum { FFT_PASSES = 8, FFT_STAGES = 12, FFT_MOST_RADIX = 31, FFT_DIMS = KZ_MAX_DIMS + 2 };
 
+#define KZ_DIMS FFT_DIMS
+#include "kernels/points.cuh"
+
 /* Element q + span (p + rest r) becomes q + span (points p + r): p below rest, q below span. */
 struct fft_pass {
 	int64_t points;
@@ -49,9 +52,6 @@ struct fft_plan {
 /* The plan of a length from 1 on, made if there is none.  Borrowed from the device. */
 kz_status fft_plan_get(const struct fft_plan **out, struct kz_device *dev,
 	const struct fft_key *key, kz_error *err);
-
-/* Complex numbers, as two real ones that are `part` bytes apart, or real numbers alone. */
-enum fft_form { FFT_POINTS, FFT_PAIRS, FFT_REALS };
 
 /* One side of a transform along an axis; strides in bytes. */
 struct fft_side {
@@ -101,16 +101,6 @@ kz_status dct_run(const struct fft_job *job, kz_error *err);
 
 enum { FFT_PLACES = 256 }; /* threads of a block */
 
-/* Where threads are that have an element each, as kernels/points.cuh has it. */
-struct fft_places {
-	int64_t in_step, out_step;
-	int64_t in_lane, out_lane;
-	int64_t lanes, lane;
-	int64_t axis;
-	int64_t ndim;
-	int64_t dims[FFT_DIMS], in_strides[FFT_DIMS], out_strides[FFT_DIMS];
-};
-
 /* Of fft_kernel.c; `each` is the most points that a thread has in one pass. */
 const struct schedule *fft_schedule(const struct kz_device *dev);
 
@@ -118,7 +108,7 @@ const struct schedule *fft_schedule(const struct kz_device *dev);
  * which kernel and its parameters, of which the places are a part: they are filled in.  Threads
  * side by side lie along the axis (*is_along, a part of the wanted kernel's key) or along another
  * one whose steps are shorter.  KZ_UNSUPPORTED: a grid has 2^31 - 1 blocks. */
-kz_status fft_places_launch(struct kernels_run *run, struct fft_places *places, int32_t *is_along,
+kz_status fft_places_launch(struct kernels_run *run, struct kz_places *places, int32_t *is_along,
 	const struct fft_job *job, int64_t length, kz_error *err);
 
 /* Launch one pass from one side to the other, which may be the same elements if `rest` and `span`

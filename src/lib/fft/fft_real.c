@@ -9,17 +9,12 @@
 #include "lib/fft/fft_plan.h"
 
 #include "lib/array/array.h"
+#include "kernels/fft_real.cuh"
 #include "lib/ops/device_code.h"
 
 #include <string.h>
 
 enum half_job { HALF_UNTANGLE, HALF_TANGLE, HALF_HEAD, HALF_MIRROR };
-
-/* As kernels/fft_real.cuh has it. */
-struct kz_half {
-	struct fft_places places;
-	int64_t length;
-};
 
 struct half_class {
 	kz_dtype dtype;

@@ -9,6 +9,7 @@
 #include "lib/fft/fft_plan.h"
 
 #include "lib/array/array.h"
+#include "kernels/chirp.cuh"
 #include "lib/ops/device_code.h"
 
 #include <stdlib.h>
@@ -70,14 +71,6 @@ static kz_status fft_run_passes(const struct fft_job *job, const struct fft_plan
 }
 
 /* Bluestein */
-
-/* As kernels/chirp.cuh has it. */
-struct kz_chirp {
-	struct fft_places places;
-	int64_t inner;
-	int64_t in_part, out_part;
-	double scale;
-};
 
 struct chirp_class {
 	kz_dtype dtype;

@@ -5,6 +5,7 @@
 
 #include "lib/linalg/cuda_kernel.h"
 
+#include "kernels/solver.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/kernels.h"
 
@@ -59,7 +60,8 @@ kz_status cuda_kernel_check(const struct cuda_call *call, CUdeviceptr marks, boo
 	CUdeviceptr a, info, marked;
 	int64_t lda = task->a.ld, next = task->a.next;
 	int m = (int)task->m, n = (int)task->n, refused = LINALG_INFO_REFUSED;
-	struct linalg_range pivots = call->range[task->type];
+	const struct linalg_range *range = &call->range[task->type];
+	struct kz_range pivots = {range->least, range->most};
 	void *params[] = {&a, &lda, &next, &m, &n, &marked, &info, &refused, &pivots};
 	int64_t elements = is_done ? min64(m, n) : (int64_t)m * n;
 	struct kernels_run run = {

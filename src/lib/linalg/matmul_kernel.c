@@ -10,26 +10,14 @@
 
 #include "lib/linalg/matmul.h"
 
+#include "kernels/matmul.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
 
 #include <string.h>
 
-enum { ROW_SIZE = 2048, TILE = 64, DOT_ROWS = 32, MOST_Z = 65535 }; /* as in matmul.cuh */
-
-/* As kernels/matmul.cuh has it. */
-struct kz_matrices {
-	int64_t m, n, k;
-	int64_t a_row, a_column, a_next;
-	int64_t b_row, b_column, b_next;
-	int64_t c_row, c_next;
-	double alpha[2], beta[2];
-	int conjugate_a, conjugate_b;
-	int has_alpha, has_beta;
-	int triangle;
-	int unused;
-};
+enum { TILE = 64, DOT_ROWS = 32, MOST_Z = 65535 };
 
 struct matmul_class {
 	kz_dtype dtype;
@@ -150,7 +138,7 @@ kz_status matmul_kernel_launch(const struct matmul_job *given, kz_error *err)
 	kz_status st = kernels_get(&run.kernel, job.device, &run.want, err);
 	int64_t rows = schedule_of(run.want.family->schedules, job.device)->tile;
 	run.grid.x = divide_up(job.m, rows)
-		* (is_dot ? 1 : divide_up(job.n, walks ? ROW_SIZE / size : TILE));
+		* (is_dot ? 1 : divide_up(job.n, walks ? KZ_ROW_SIZE / size : TILE));
 	run.grid.y = 1;
 	for (int64_t first = 0; !st && first < job.count; first += MOST_Z) {
 		address[0] = job.c.address + (CUdeviceptr)(first * job.c.next * size);

@@ -5,7 +5,7 @@
  *
  * A factorization splits the columns in two halves: it factors the left one, updates the right one,
  * and factors that (Toledo 1997; Gustavson 1997).  So nearly all work is products of large parts,
- * by kernels/matmul.cuh.  Parts of at most PANEL columns are kernels of kernels/lapack.cuh, one
+ * by kernels/matmul.cuh.  Parts of at most KZ_PANEL columns are kernels of kernels/lapack.cuh, one
  * block for each matrix.  QR goes through panels from left to right instead, and applies the
  * reflectors of each as I - V T V^H (Schreiber & Van Loan 1989).
  *
@@ -17,20 +17,21 @@
 #include "lib/linalg/matmul.h"
 #include "lib/linalg/provider.h"
 
+#include "kernels/lapack.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
 
 #include <string.h>
 
-enum { PANEL = 32, COLUMNS = 64, THREADS = 256, MOST_Z = 65535 }; /* as in lapack.cuh */
+enum { THREADS = 256, MOST_Z = 65535 };
 
 /* The kernels of lapack.cuh. */
 enum own_part { OWN_LU, OWN_SWAP, OWN_SOLVE, OWN_CHOLESKY, OWN_QR, OWN_T, OWN_COPY, OWN_PARTS };
 
 static const struct {
 	const char *macro, *what;
-	bool has_columns; /* a block has COLUMNS columns of the matrix; or one, with many threads */
+	bool has_columns; /* a block has KZ_COLUMNS columns of the matrix */
 	bool is_each;
 } own_parts[OWN_PARTS] = {
 	[OWN_LU] = {"LU", "lu", false, false},
@@ -40,18 +41,6 @@ static const struct {
 	[OWN_QR] = {"QR", "qr", false, false},
 	[OWN_T] = {"T", "qr_triangle", false, false},
 	[OWN_COPY] = {"COPY", "qr_copy", false, true},
-};
-
-/* As kernels/lapack.cuh has it. */
-struct kz_view {
-	int64_t row, column, next;
-};
-struct kz_part {
-	int64_t m, n, first;
-	struct kz_view a, b;
-	int64_t c_next;
-	double alpha[2];
-	int is_upper, is_unit, is_conjugate, mode;
 };
 
 /* A task on its way into a stream.  The first failure stays, and nothing follows it. */
@@ -79,10 +68,10 @@ static void own_write(struct str *source, const void *context)
 	bool is_complex = dtype_is_complex(class->dtype);
 	generate_prelude(source, dtype_bit(class->dtype), false);
 	str_addf(source, "typedef %s kz_element;\n#define KZ_SIZE %s\n"
-		"#define KZ_COLUMNS %d\n#define KZ_PART_%s\n",
+		"#define KZ_PART_%s\n",
 		generate_value(class->dtype),
 		class->dtype == KZ_F32 || class->dtype == KZ_C64 ? "float" : "double",
-		COLUMNS, own_parts[class->part].macro);
+		own_parts[class->part].macro);
 	str_add(source, is_complex ? "#define KZ_IS_COMPLEX\n#define KZ_ZERO kz_element{0, 0}\n"
 		"#define KZ_REAL(x) (x).re\n#define KZ_IS_REAL(x) ((x).im == 0)\n"
 		"#define KZ_MAKE(x) kz_element{(KZ_SIZE)(x), 0}\n"
@@ -96,7 +85,7 @@ static void own_write(struct str *source, const void *context)
 /* Parts of a whole matrix, and those whose blocks have a thread for each of some columns. */
 static const struct kernel_family own_families[] = {
 	{"lapack", own_write, {[SCHEDULE_MANY] = {THREADS}, [SCHEDULE_ONE] = {1}}},
-	{"lapack", own_write, {[SCHEDULE_MANY] = {COLUMNS}, [SCHEDULE_ONE] = {1}}},
+	{"lapack", own_write, {[SCHEDULE_MANY] = {KZ_COLUMNS}, [SCHEDULE_ONE] = {1}}},
 };
 
 /* Launch a part for each matrix; `more` are the addresses behind a, and how far each moves in
@@ -112,7 +101,7 @@ static void own_launch(struct own_run *run, enum own_part which, struct kz_part 
 		.want = {&own_families[own_parts[which].has_columns], &class, sizeof(class),
 			.what = own_parts[which].what},
 		.stream = run->stream, .params = params,
-		.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, COLUMNS)
+		.grid = kz_dim(own_parts[which].has_columns ? divide_up(part->n, KZ_COLUMNS)
 			: own_parts[which].is_each ? part->n : 1, 1, 1),
 	};
 	run->st = run->st ? run->st
@@ -194,14 +183,14 @@ struct own_triangle {
 /* Half of an extent that is too large for a panel, in whole panels. */
 static int64_t own_half(int64_t n)
 {
-	return divide_up(divide_up(n, PANEL), 2) * PANEL;
+	return divide_up(divide_up(n, KZ_PANEL), 2) * KZ_PANEL;
 }
 
 /* b(m, n) = alpha a^-1 b; the half of b that does not depend on the other comes first. */
 static void own_solve(struct own_run *run, const struct own_triangle *a, struct matmul_view b,
 	int64_t m, int64_t n, const double alpha[2])
 {
-	if (m > PANEL) {
+	if (m > KZ_PANEL) {
 		int64_t half = own_half(m), rest = m - half;
 		struct own_triangle first = *a, second = *a;
 		struct matmul_view upper = b, lower = own_at(run, b, half, 0);
@@ -274,7 +263,7 @@ static void own_swap(struct own_run *run, struct matmul_view a, int64_t n, int64
 static void own_lu(struct own_run *run, struct matmul_view a, int64_t m, int64_t first, int64_t n)
 {
 	int64_t rows = m - first;
-	if (n > PANEL && rows > 0) {
+	if (n > KZ_PANEL && rows > 0) {
 		int64_t half = own_half(n < rows ? n : rows);
 		int64_t middle = first + half, end = min64(middle, m);
 		own_lu(run, a, m, first, half);
@@ -355,7 +344,7 @@ static void own_getri(struct own_run *run, const struct linalg_task *t)
 static void own_cholesky(struct own_run *run, struct matmul_view a, int64_t first, int64_t n)
 {
 	struct matmul_view part_a = own_at(run, a, first, first);
-	if (n > PANEL) {
+	if (n > KZ_PANEL) {
 		int64_t half = own_half(n), rest = n - half;
 		struct matmul_view below = own_at(run, part_a, half, 0);
 		/* below = below L^-H: the transposed of below is solved for */
@@ -404,9 +393,10 @@ static void own_work_create(struct own_run *run, struct own_work *work, int64_t 
 {
 	const struct memory_wish wish = {.stream = run->stream};
 	int64_t one, columns, total;
-	bool fits = size64_mul(&one, m, has_q ? n + PANEL : PANEL)
-		&& size64_mul(&columns, n, 2 * PANEL) && size64_add(&one, one, columns)
-		&& size64_add(&one, one, 2 * PANEL * PANEL) && size64_mul(&total, one, run->count)
+	bool fits = size64_mul(&one, m, has_q ? n + KZ_PANEL : KZ_PANEL)
+		&& size64_mul(&columns, n, 2 * KZ_PANEL) && size64_add(&one, one, columns)
+		&& size64_add(&one, one, 2 * KZ_PANEL * KZ_PANEL)
+		&& size64_mul(&total, one, run->count)
 		&& size64_mul(&total, total, run->size);
 	work->buffer = NULL;
 	if (run->st) {
@@ -419,11 +409,11 @@ static void own_work_create(struct own_run *run, struct own_work *work, int64_t 
 		return;
 	}
 	CUdeviceptr at = buffer_address(work->buffer);
-	work->v = own_work_view(&at, run, m, PANEL);
-	work->square = own_work_view(&at, run, PANEL, PANEL);
-	work->t = own_work_view(&at, run, PANEL, PANEL);
-	work->w = own_work_view(&at, run, PANEL, n);
-	work->tw = own_work_view(&at, run, PANEL, n);
+	work->v = own_work_view(&at, run, m, KZ_PANEL);
+	work->square = own_work_view(&at, run, KZ_PANEL, KZ_PANEL);
+	work->t = own_work_view(&at, run, KZ_PANEL, KZ_PANEL);
+	work->w = own_work_view(&at, run, KZ_PANEL, n);
+	work->tw = own_work_view(&at, run, KZ_PANEL, n);
 	work->q = own_work_view(&at, run, m, has_q ? n : 0);
 }
 
@@ -477,11 +467,11 @@ static void own_geqrf(struct own_run *run, const struct linalg_task *t)
 	struct matmul_view a = own_view(&t->a);
 	struct own_work work = {.buffer = NULL};
 	int64_t least = min64(t->m, t->n);
-	if (t->n > PANEL) {
+	if (t->n > KZ_PANEL) {
 		own_work_create(run, &work, t->m, t->n, false);
 	}
-	for (int64_t j = 0; j < least; j += PANEL) {
-		int64_t width = min64(PANEL, t->n - j), rest = t->n - j - width;
+	for (int64_t j = 0; j < least; j += KZ_PANEL) {
+		int64_t width = min64(KZ_PANEL, t->n - j), rest = t->n - j - width;
 		struct matmul_view panel = own_at(run, a, j, j);
 		struct kz_part part = {.m = t->m - j, .n = width, .first = j,
 			.a = own_strides(&panel),
@@ -506,10 +496,10 @@ static void own_orgqr(struct own_run *run, const struct linalg_task *t)
 	own_work_create(run, &work, t->m, t->n, true);
 	if (!run->st) {
 		own_copy(run, work.q, work.q, t->m, t->n, OWN_IDENTITY);
-		int64_t last = divide_up(t->k, PANEL) * PANEL;
-		for (int64_t j = last - PANEL; j >= 0; j -= PANEL) {
+		int64_t last = divide_up(t->k, KZ_PANEL) * KZ_PANEL;
+		for (int64_t j = last - KZ_PANEL; j >= 0; j -= KZ_PANEL) {
 			const struct own_reflectors v = {own_at(run, a, j, j), j,
-				min64(PANEL, t->k - j), false};
+				min64(KZ_PANEL, t->k - j), false};
 			own_reflect(run, &work, &v, own_at(run, work.q, j, j), t->m - j, t->n - j);
 		}
 		own_copy(run, a, work.q, t->m, t->n, OWN_ALL);

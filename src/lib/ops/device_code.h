@@ -2,7 +2,13 @@
 #ifndef LIB_OPS_DEVICE_CODE_H
 #define LIB_OPS_DEVICE_CODE_H
 
-/* The texts of kernels/NAME.cuh, from which kernels are generated; zero-terminated. */
+/*
+ * The texts of kernels/NAME.cuh, from which kernels are generated; zero-terminated.
+ *
+ * What a kernel shares with the C that launches it, structs and sizes, stands first in its .cuh and
+ * is C, too.  C includes the file and sees that part; what is for NVRTC alone is within
+ * `#ifdef __CUDACC_RTC__`.
+ */
 #define DEVICE_CODE(X) \
 	X(real) X(elementary) X(integer) X(half) X(float8) X(complex) X(reduce) X(reduce_serial) \
 	X(reduce_threads) X(chunks) X(indexing) X(matmul) X(scan) X(transpose) X(custom) \
@@ -13,5 +19,9 @@
 #define X(name) extern const char device_##name[] __attribute__((__visibility__("hidden")));
 DEVICE_CODE(X)
 #undef X
+
+/* A member that is a pointer in the kernel, which has the macro from kernels.c, and an address
+ * here. */
+#define KZ_POINTER(type) CUdeviceptr
 
 #endif

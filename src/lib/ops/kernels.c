@@ -173,8 +173,9 @@ static void kernels_write_schedule(struct str *source, const struct kernel_famil
 	const struct kz_device *dev)
 {
 	const struct schedule *schedule = schedule_of(family->schedules, dev);
-	str_addf(source, "%s#define KZ_THREADS %d\n#define KZ_TILE_SIZE %d\n#define KZ_PER_THREAD "
-		"%d\n",
+	str_add(source, "#define KZ_POINTER(type) type *\n");
+	str_addf(source, "%s#define KZ_THREADS %d\n#define KZ_TILE_SIZE %d\n"
+		"#define KZ_PER_THREAD %d\n",
 		schedule_kind(dev) == SCHEDULE_ONE ? "#define KZ_SERIAL\n" : "", schedule->threads,
 		schedule->tile, schedule->each);
 }

@@ -20,6 +20,7 @@
 #include "lib/ops/reduce.h"
 #include "lib/array/shape.h"
 #include "lib/array/strided.h"
+#include "kernels/reduce.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 /* Operand 0 is the result, then the arrays, then the index. */
 enum { OPERANDS = 2 + EXPR_ARRAYS, SMALL = 1 << 14 };
 
-/* Chunks are of 1 + 8 k rows, as kernels/reduce.cuh takes them. */
+/* Chunks are of 1 + 8 k rows: kernels/reduce.cuh takes the first one, then eight at a time. */
 enum {
 	CHUNK_MIN = 9 * REDUCE_LANES,
 	CHUNK_MAX = 65 * REDUCE_LANES, /* from how few on nothing is cut */
@@ -277,11 +278,11 @@ static int64_t column_lanes(const struct reduce_pass *pass)
 	return lanes;
 }
 
-/* Lanes along what is reduced: a few rows of them, and no fewer than a group of kernels/reduce.cuh.
- * What is shorter is for one lane; places are compared lane by lane, as that takes longer. */
+/* Lanes along what is reduced: a few rows of them, and no fewer than a group.  What is shorter is
+ * for one lane; places are compared lane by lane, as that takes longer. */
 static int64_t row_lanes(const struct reduce_pass *pass)
 {
-	const int64_t group = 2 * FEW;
+	const int64_t group = KZ_GROUP;
 	int64_t lanes = power_from(divide_up(pass->chunk, FEW));
 	if (pass->chunk <= 2 * group && pass->class.position) {
 		return lanes;
@@ -399,13 +400,10 @@ static void pass_classify(struct reduce_pass *pass)
 
 /* Launch */
 
-/* kernels/reduce.cuh has the same; behind each operand's four, class.dims strides. */
+/* struct kz_extents of kernels/reduce.cuh.  Its length depends on the class: the words are ndim,
+ * extents (class.dims of them), the number, and for each operand four, and class.dims strides. */
 struct extents {
-	int64_t tasks, chunks, tiles;
-	int64_t count, chunk;
-	int64_t lanes, width;
-	int64_t first_index;
-	int64_t final;
+	struct kz_extents_head head;
 	int64_t words[1 + KZ_MAX_DIMS + 1 + OPERANDS * (4 + KZ_MAX_DIMS)];
 };
 
@@ -443,18 +441,18 @@ static void pass_fill_extents(struct extents *out, const struct reduce_pass *pas
 	int64_t *at = out->words;
 	size_t words = 2 + pass->class.dims + (size_t)pass->operands * (4 + pass->class.dims);
 	memset(out->words, 0, words * sizeof(*out->words));
-	out->chunks = pass->chunks;
-	out->width = pass->lane_axis >= 0 ? pass->dims[pass->lane_axis] : 1;
-	out->tiles = pass->lane_axis >= 0 ? divide_up(out->width, pass->lanes) : 1;
-	out->tasks = out->chunks * out->tiles;
-	out->count = pass->dims[pass->axis];
-	out->chunk = pass->chunk;
-	out->lanes = pass->lanes;
-	out->first_index = pass->first_index;
-	out->final = pass->final;
+	out->head.chunks = pass->chunks;
+	out->head.width = pass->lane_axis >= 0 ? pass->dims[pass->lane_axis] : 1;
+	out->head.tiles = pass->lane_axis >= 0 ? divide_up(out->head.width, pass->lanes) : 1;
+	out->head.tasks = out->head.chunks * out->head.tiles;
+	out->head.count = pass->dims[pass->axis];
+	out->head.chunk = pass->chunk;
+	out->head.lanes = pass->lanes;
+	out->head.first_index = pass->first_index;
+	out->head.final = pass->final;
 	*at++ = count;
 	for (int i = 0; i < count; i++) {
-		out->tasks *= pass->dims[axes[i]];
+		out->head.tasks *= pass->dims[axes[i]];
 		at[i] = pass->dims[axes[i]];
 	}
 	at += pass->class.dims;
@@ -525,7 +523,7 @@ static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *t
 	for (int i = 0; !pass->partials && i < expr->scalar_count; i++) {
 		params[n++] = (void *)&expr->scalars[i];
 	}
-	pass_choose_grid(&run, pass, extents.tasks);
+	pass_choose_grid(&run, pass, extents.head.tasks);
 	return kernels_run(&run, err);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/array/array.h"
 #include "lib/array/overlap.h"
 #include "lib/array/shape.h"
+#include "kernels/scatter.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/indexing.h"
@@ -24,7 +25,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 8192, BLOCK = 256, COLUMNS = 1024 }; /* COLUMNS as in scatter.cuh */
+enum { CHUNK = 8192, BLOCK = 256 };
 
 enum scatter_kernel { IN_ORDER, ATOMIC, TALLY, LIST, SORT, WALK };
 
@@ -111,8 +112,8 @@ static kz_status scatter_in_order(struct scatter *s, kz_error *err)
 	void *params[] = {&address[0], &address[1], &address[2], &s->count, &s->extent, &s->inner,
 		&s->mode};
 	struct kz_array *const arrays[5] = {s->array, s->values, s->indexes};
-	return scatter_launch(s, IN_ORDER, s->outer * divide_up(s->inner, COLUMNS), params, arrays,
-		err);
+	return scatter_launch(s, IN_ORDER, s->outer * divide_up(s->inner, KZ_COLUMNS), params,
+		arrays, err);
 }
 
 static kz_status scatter_atomic(struct scatter *s, kz_error *err)

@@ -5,23 +5,14 @@
  */
 #include "base/common.h"
 
+#include "kernels/transpose.cuh"
 #include "lib/ops/device_code.h"
 #include "lib/ops/kernels.h"
 #include "lib/ops/transpose.h"
 
 #include <string.h>
 
-enum { MIN_EXTENT = 8, MOST_Y = 65535, OTHERS = 14 };
-
-/* As kernels/transpose.cuh has it. */
-struct transposed {
-	int64_t rows, columns;
-	int64_t to_row, from_column;
-	int32_t words, down;
-	uint32_t tiles, unused;
-	int64_t ndim;
-	int64_t dims[OTHERS], to_strides[OTHERS], from_strides[OTHERS];
-};
+enum { MIN_EXTENT = 8, MOST_Y = 65535 };
 
 static void transpose_write_source(struct str *source, const void *context)
 {
@@ -34,8 +25,10 @@ static void transpose_write_source(struct str *source, const void *context)
 	str_add(source, device_transpose);
 }
 
+/* `tile` is rows and columns of words. */
 static const struct kernel_family transpose_family = {
-	"transpose", transpose_write_source, {[SCHEDULE_MANY] = {256}, [SCHEDULE_ONE] = {1}},
+	"transpose", transpose_write_source,
+	{[SCHEDULE_MANY] = {256, 32}, [SCHEDULE_ONE] = {1, 32}},
 };
 
 bool transpose_suits(struct transpose *copy)
@@ -55,11 +48,12 @@ bool transpose_suits(struct transpose *copy)
 	return false;
 }
 
-/* The extent of a tile, as in transpose.cuh. */
+/* The extent of a tile, in elements. */
 static int64_t tile_of(const struct transpose *copy)
 {
-	return copy->size < 4 && !kernels_walk(&transpose_family, copy->device)
-		? 32 * 4 / copy->size : 32;
+	const struct schedule *schedule = schedule_of(transpose_family.schedules, copy->device);
+	return copy->size < 4 && schedule->threads > 1 ? schedule->tile * 4 / copy->size
+		: schedule->tile;
 }
 
 /* Whether everything lies at multiples of 4 bytes. */
@@ -73,7 +67,7 @@ static bool lies_in_words(const struct transpose *copy)
 	return bits % 4 == 0;
 }
 
-static void transpose_fill(struct transposed *out, const struct transpose *copy)
+static void transpose_fill(struct kz_transposed *out, const struct transpose *copy)
 {
 	int last = copy->ndim - 1;
 	out->rows = copy->dims[copy->turned];
@@ -96,7 +90,7 @@ static void transpose_fill(struct transposed *out, const struct transpose *copy)
 /* Tiles are small, so the kernel divides as little as possible: y counts them in the other
  * direction.  The counts fit: no memory has so many elements that both directions have over MOST_Y,
  * or 2^31 in all. */
-static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct transpose *copy)
+static kz_dim3 transpose_choose_grid(struct kz_transposed *shape, const struct transpose *copy)
 {
 	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
 	const int64_t columns = divide_up(shape->columns, tile);
@@ -112,7 +106,7 @@ static kz_dim3 transpose_choose_grid(struct transposed *shape, const struct tran
 
 kz_status transpose_run(const struct transpose *copy, kz_error *err)
 {
-	struct transposed shape;
+	struct kz_transposed shape;
 	CUdeviceptr address[2] = {copy->address[0], copy->address[1]};
 	void *params[] = {&address[0], &address[1], &shape};
 	struct kernels_run run = {

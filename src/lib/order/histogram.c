@@ -13,6 +13,7 @@
 
 #include "lib/order/search.h"
 #include "lib/ops/device_code.h"
+#include "kernels/histogram.cuh"
 #include "lib/ops/indexing.h"
 #include "lib/ops/kernels.h"
 
@@ -35,11 +36,6 @@ struct histogram {
 	int64_t bins;
 	double low, high;
 	struct kz_stream *stream;
-};
-
-/* As in histogram.cuh: the greatest number of a bin, and ~i of the first that is negative, or 0. */
-struct histogram_seen {
-	uint64_t most, negative;
 };
 
 /* Kernels */
@@ -101,12 +97,6 @@ static kz_status histogram_launch(const struct histogram_launch *launch, struct 
 	return kernels_run(&run, err);
 }
 
-/* As in histogram.cuh. */
-struct histogram_plan {
-	int64_t count, tile, tiles, bins;
-	double low, scale, slack;
-};
-
 static inline int64_t histogram_max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -114,7 +104,7 @@ static inline int64_t histogram_max(int64_t a, int64_t b)
 
 /* Tiles, and the rows of counters that all of them have.  Sums of weights depend on them, so they
  * follow from the sizes alone; a thread of a tile clears and adds up less than it counts. */
-static int64_t histogram_tile(struct histogram_plan *plan, struct histogram_class *class,
+static int64_t histogram_tile(struct kz_plan *plan, struct histogram_class *class,
 	const struct schedule *schedule)
 {
 	const int64_t slots = plan->bins + 1;
@@ -168,7 +158,7 @@ static kz_status histogram_count(struct kz_array **out, int64_t *rows, const str
 {
 	struct kz_array *tables = NULL;
 	const struct kz_array *weights = what->weights;
-	struct histogram_plan plan = {
+	struct kz_plan plan = {
 		.count = what->from->count, .bins = what->bins, .low = what->low,
 		.scale = (double)what->bins / (what->high - what->low),
 	};
@@ -271,7 +261,7 @@ static kz_status histogram_refuse(struct kz_array *from, uint64_t place, struct 
 static kz_status histogram_count_all(struct kz_array **tables, int64_t *rows, uint64_t *most,
 	struct histogram *what, kz_error *err)
 {
-	struct histogram_seen notes = {0, 0};
+	struct kz_seen notes = {0, 0};
 	struct kz_array *seen = NULL;
 	kz_status st;
 	what->bins = GUESS;

@@ -5,7 +5,7 @@
 #include "lib/order/key_order.h"
 #include "lib/ops/device_code.h"
 
-struct key_order key_order_of(kz_dtype dtype, bool descending)
+struct kz_order_of key_order_of(kz_dtype dtype, bool descending)
 {
 	const kz_dtype part = dtype_part(dtype);
 	const bool is_float = dtype_is_float(part), is_signed = is_float || dtype_is_signed(part);
@@ -13,7 +13,7 @@ struct key_order key_order_of(kz_dtype dtype, bool descending)
 		: part == KZ_F32 ? 0x7f800000 : UINT64_C(0x7ff) << 52;
 	const int bits = key_order_bits(dtype);
 	assert(bits > 0 || !is_signed);
-	return (struct key_order){
+	return (struct kz_order_of){
 		.floats = is_float ? UINT64_MAX : 0,
 		.infinity = is_float ? infinity : UINT64_MAX,
 		.flip = (is_signed ? UINT64_C(1) << (bits - 1) : 0)

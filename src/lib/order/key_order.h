@@ -3,16 +3,12 @@
 #define LIB_ORDER_KEY_ORDER_H
 
 /* Elements as keys whose bits have the order of sorts (kernels/key_order.cuh). */
+#include "kernels/key_order.cuh"
 #include "lib/array/array.h"
 #include "base/str.h"
 
-/* An order, as kernels are given it when they run: struct kz_order_of of key_order.cuh. */
-struct key_order {
-	uint64_t floats, infinity, flip;
-};
-
-/* Of a type that has one. */
-struct key_order key_order_of(kz_dtype dtype, bool descending);
+/* The order of a type that has one, which kernels are given when they run. */
+struct kz_order_of key_order_of(kz_dtype dtype, bool descending);
 /* The bits of a part of such a key: 8 to 64; 0 for a type without an order. */
 int key_order_bits(kz_dtype dtype);
 /* 2 for complex numbers, else 1. */

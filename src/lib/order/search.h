@@ -7,7 +7,7 @@
 #include "lib/array/shape.h"
 #include "lib/ops/elementwise.h"
 
-/* What a search finds for a value, as in kernels/search.cuh. */
+/* What a search finds for a value; the head of kernels/search.cuh says what each is. */
 enum search_kind { SEARCH_ORDER, SEARCH_LEFT, SEARCH_RIGHT, SEARCH_BINS };
 
 /* How neighbours follow each other. */

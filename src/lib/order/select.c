@@ -14,6 +14,7 @@
 #include "lib/order/key_order.h"
 #include "lib/order/select.h"
 #include "lib/ops/device_code.h"
+#include "kernels/select.cuh"
 #include "lib/ops/kernels.h"
 
 #include <kudzu/scan.h>
@@ -21,31 +22,11 @@
 
 #include <math.h>
 
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, BLOCK = 256 }; /* as in select.cuh */
-enum { MOST_SAMPLES = 8192, SAMPLE_STEP = 32 };
+enum { BLOCK = 256, MOST_SAMPLES = 8192, SAMPLE_STEP = 32 };
 
 /* A row of fewer elements is sorted about as fast as the launches of a selection take.  A row is
  * searched for each rank by itself, and a sort takes as long as some searches. */
 enum { SELECT_ROW = 16384 };
-
-/* struct kz_state of select.cuh */
-struct select_state {
-	uint64_t low, high, below, equal, next, most;
-	int32_t shift, reads_row, found, reserved;
-};
-
-/* struct kz_rows of select.cuh */
-struct select_rows {
-	CUdeviceptr keys, kept, sizes, counts, states;
-	int64_t n, tiles, rows;
-	struct key_order order;
-};
-
-/* struct kz_split of select.cuh */
-struct select_target {
-	CUdeviceptr values, indexes;
-	int64_t most;
-};
 
 bool select_is_worth(kz_dtype dtype, int64_t n, int64_t ranks)
 {
@@ -107,14 +88,14 @@ static int64_t select_tiles(const struct select *select)
 }
 
 /* The rows with the states from a rank's on. */
-static struct select_rows select_rows_of(const struct select *select, int rank)
+static struct kz_rows select_rows_of(const struct select *select, int rank)
 {
 	const int64_t *dims = select->rows->shape.dims;
-	return (struct select_rows){
+	return (struct kz_rows){
 		.keys = array_address(select->rows), .kept = array_address(select->kept),
 		.sizes = array_address(select->sizes), .counts = array_address(select->counts),
 		.states = array_address(select->states)
-			+ (uint64_t)rank * (uint64_t)dims[0] * sizeof(struct select_state),
+			+ (uint64_t)rank * (uint64_t)dims[0] * sizeof(struct kz_state),
 		.n = dims[1], .tiles = select_tiles(select), .rows = dims[0],
 		.order = key_order_of(select->rows->dtype, select->descending != 0),
 	};
@@ -135,7 +116,7 @@ static void select_bounds(int64_t *first, int64_t *last, int64_t samples, int64_
 
 static kz_status select_rank(struct select *select, int which, int64_t rank, kz_error *err)
 {
-	struct select_rows rows = select_rows_of(select, which);
+	struct kz_rows rows = select_rows_of(select, which);
 	const int bits = key_order_bits(select->rows->dtype);
 	int64_t samples = bits > DIGIT_BITS ? min64(rows.n / SAMPLE_STEP, MOST_SAMPLES) : 0, first,
 		last;
@@ -161,7 +142,7 @@ kz_status select_run(struct select *select, const int64_t *ranks, int count, kz_
 	const kz_dtype word = dtype_part(select->rows->dtype);
 	const kz_shape sizes = KZ_SHAPE(rows, select_tiles(select)),
 		counts = KZ_SHAPE(rows, DIGITS);
-	const kz_shape states = KZ_SHAPE(count, rows, (int64_t)sizeof(struct select_state));
+	const kz_shape states = KZ_SHAPE(count, rows, (int64_t)sizeof(struct kz_state));
 	kz_status st;
 	select->ranks = count;
 	if (!rows) {
@@ -200,7 +181,7 @@ kz_status select_give(struct kz_array *out[3], struct select *select, int64_t ra
 	kz_status st = array_create_on(&all, select->device, select->rows->dtype,
 		&KZ_SHAPE(3, rows), select->stream, err);
 	if (!st && rows) {
-		struct select_rows params_rows = select_rows_of(select, 0);
+		struct kz_rows params_rows = select_rows_of(select, 0);
 		CUdeviceptr to = array_address(all);
 		void *params[] = {&params_rows, &rank, &to};
 		struct kz_array *const written[2] = {all, NULL};
@@ -216,8 +197,8 @@ kz_status select_give(struct kz_array *out[3], struct select *select, int64_t ra
 static kz_status select_split_rows(struct select *select, struct kz_array *const out[2],
 	int64_t most, kz_error *err)
 {
-	struct select_rows rows = select_rows_of(select, 0);
-	struct select_target target = {out[0] ? array_address(out[0]) : 0,
+	struct kz_rows rows = select_rows_of(select, 0);
+	struct kz_split target = {out[0] ? array_address(out[0]) : 0,
 		out[1] ? array_address(out[1]) : 0, most};
 	const kz_shape shape = KZ_SHAPE(rows.rows, (2 * select->ranks + 1) * rows.tiles);
 	struct kz_array *counts = NULL, *places = NULL;

@@ -20,6 +20,8 @@
 #include "lib/order/sort.h"
 #include "lib/module/module.h"
 #include "lib/ops/device_code.h"
+#include "kernels/sort.cuh"
+#include "kernels/sort_buckets.cuh"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
@@ -27,25 +29,10 @@
 #include <kudzu/indexing.h>
 #include <kudzu/scan.h>
 
-enum { DIGITS = 256, BLOCK = 256 }; /* as in sort.cuh */
-enum { ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
-
-/* sort_buckets.cuh */
-enum { BUCKET_TILE = 262144, MOST_BUCKETS = 2048, OWN_BUCKETS = 4, CELLS = 4096,
-	BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
+enum { BLOCK = 256, ROW_TILES = 2, MANY_ROWS = 64, BLOCK_KEYS = 4096 };
+enum { BUCKET_KEYS = 16384, BUCKET_SIZE = 131072, BUCKET_ROW = 262144 }; /* a row that is long */
 
 enum sort_payload { NOTHING, INDEXES, VALUES };
-
-/* struct kz_rows of sort.cuh */
-struct sort_rows {
-	CUdeviceptr keys[3];
-	CUdeviceptr values[3];
-	CUdeviceptr indexes;
-	int64_t n, tiles, rows;
-	struct key_order order;
-	int first;
-	int keep_keys;
-};
 
 struct sort {
 	const char *call;
@@ -55,7 +42,7 @@ struct sort {
 	enum sort_payload payload;
 	int64_t value_size;
 	int passes;
-	struct sort_rows rows;
+	struct kz_rows rows;
 	/* keys and values in the buffers of these numbers, indexes, counts, places, states */
 	struct kz_array *keys[3], *values[3], *indexes;
 	struct kz_array *counts, *places, *states; /* states: or the tables of distributions */
@@ -88,9 +75,9 @@ static void sort_write_source(struct str *source, const void *context)
 	const struct sort_class *class = context;
 	key_order_write(source, class->bits, class->parts);
 	str_addf(source, "%stypedef %s kz_value;\n#define KZ_PAYLOAD %d\n"
-		"#define WIDE_TILE %d\n#line 1 \"sort.cuh\"\n",
+		"#line 1 \"sort.cuh\"\n",
 		class->buckets ? "#define KZ_BUCKETS\n" : "", key_order_word(class->value_size),
-		class->payload, BUCKET_TILE);
+		class->payload);
 	str_add(source, device_sort);
 	if (class->buckets) {
 		str_add(source, "#line 1 \"sort_buckets.cuh\"\n");
@@ -186,13 +173,13 @@ static bool sort_has_buckets(const struct sort *sort)
 
 static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 {
-	struct sort_rows *rows = &sort->rows;
+	struct kz_rows *rows = &sort->rows;
 	const int64_t size = kz_dtype_size(sort->dtype);
 	const int64_t keys = min64(BUCKET_KEYS,
 		BUCKET_SIZE / (size + (sort->payload ? sort->value_size : 0)));
-	int buckets = (int)min64(divide_up(rows->n, keys), MOST_BUCKETS);
+	int buckets = (int)min64(divide_up(rows->n, keys), BUCKETS_MOST);
 	const int64_t all = buckets + OWN_BUCKETS;
-	rows->tiles = divide_up(rows->n, BUCKET_TILE);
+	rows->tiles = divide_up(rows->n, WIDE_TILE);
 	const kz_shape shape = KZ_SHAPE(rows->rows, all * rows->tiles);
 	/* struct kz_table */
 	const kz_shape tables = KZ_SHAPE(rows->rows, 2 * size + 4 * (CELLS + 2));
@@ -231,7 +218,7 @@ static kz_status sort_by_bucket(struct sort *sort, kz_error *err)
 static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 {
 	const kz_shape *shape = &sort->keys[0]->shape;
-	struct sort_rows *rows = &sort->rows;
+	struct kz_rows *rows = &sort->rows;
 	kz_dtype value = sort->payload == VALUES ? sort->values[0]->dtype
 		: shape->dims[1] <= UINT32_MAX ? KZ_U32 : KZ_U64;
 	kz_status st = KZ_OK;
@@ -252,7 +239,7 @@ static kz_status sort_run_rows(struct sort *sort, int keep_keys, kz_error *err)
 	if (st || !sort->keys[0]->count) {
 		return st;
 	}
-	*rows = (struct sort_rows){.n = shape->dims[1], .rows = shape->dims[0],
+	*rows = (struct kz_rows){.n = shape->dims[1], .rows = shape->dims[0],
 		.tiles = divide_up(shape->dims[1], sort_schedule(sort->device)->tile),
 		.order = key_order_of(sort->dtype, sort->along.descending != 0),
 		.first = sort->passes % 2 ? 1 : 2, .keep_keys = keep_keys};

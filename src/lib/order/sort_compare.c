@@ -14,6 +14,7 @@
 #include "lib/core/object.h"
 #include "lib/order/sort.h"
 #include "lib/ops/device_code.h"
+#include "kernels/sort_merge.cuh"
 #include "lib/ops/generate.h"
 #include "lib/ops/kernels.h"
 #include "lib/ops/user_text.h"
@@ -32,12 +33,6 @@ struct merge {
 	int with_indexes;
 	struct kz_array *from;            /* rows */
 	struct kz_array *elements[2], *indexes[2];
-};
-
-/* struct kz_items of sort_merge.cuh */
-struct merge_items {
-	CUdeviceptr elements;
-	CUdeviceptr indexes;
 };
 
 struct merge_kernel {
@@ -115,9 +110,9 @@ static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size
 	return st;
 }
 
-static struct merge_items merge_items_of(const struct merge *merge, int buffer)
+static struct kz_items merge_items_of(const struct merge *merge, int buffer)
 {
-	return (struct merge_items){array_address(merge->elements[buffer]),
+	return (struct kz_items){array_address(merge->elements[buffer]),
 		merge->with_indexes ? array_address(merge->indexes[buffer]) : 0};
 }
 
@@ -131,7 +126,7 @@ static kz_status merge_run(const struct merge *merge, kz_error *err)
 		at ^= 1;
 	}
 	CUdeviceptr first = array_address(merge->from);
-	struct merge_items from, to = merge_items_of(merge, at);
+	struct kz_items from, to = merge_items_of(merge, at);
 	void *run_params[] = {&first, &to, &n, &rows, &parts, &size};
 	kz_status st = merge_launch(merge, true, size, run_params, err);
 	for (int64_t run = RUN; run < n && !st; run *= 2) {

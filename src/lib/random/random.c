@@ -184,16 +184,14 @@ static int random_per(const struct random_row *row, kz_dtype dtype)
 
 static void random_write_source(struct str *source, const void *context)
 {
-	static const char kinds[] = "#define KZ_UNIT 0\n#define KZ_UPPER_UNIT 1\n#define KZ_NORMAL "
-		"2\n"
-		"#define KZ_BELOW 3\n#define KZ_PLACE 4\n";
+	static const char *const kinds[] = {"UNIT", "UPPER_UNIT", "NORMAL", "BELOW", "PLACE"};
 	const struct random_class *class = context;
 	const struct random_row *row = &random_rows[class->row];
 	kz_dtype work = random_work(row, class->dtype);
 	str_add(source, headers_random);
-	str_addf(source, "%s#define KZ_KIND %d\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
+	str_addf(source, "#define KZ_%s\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
 		"#define KZ_DIGITS %d\ntypedef %s kz_element;\ntypedef %s kz_work;\n"
-		"typedef %s kz_param;\n", kinds, row->kind, row->value,
+		"typedef %s kz_param;\n", kinds[row->kind], row->value,
 		random_per(row, class->dtype), class->digits, kz_dtype_ctype(class->dtype),
 		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double");
 	str_add(source, device_chunks);

@@ -87,7 +87,7 @@ enum sparse_kernel {
 #undef X
 };
 
-enum { SPARSE_CHUNK = 8192, SPARSE_DIGITS = 256 }; /* as in sparse.cuh */
+enum { SPARSE_CHUNK = 8192 }; /* rows or entries of a block */
 enum { SPARSE_ARRAYS = 7, SPARSE_NUMBERS = 5 };
 
 /* A launch.  The kernel's parameters are the arrays, of which each may be NULL, then the

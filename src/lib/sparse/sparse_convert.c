@@ -10,6 +10,8 @@
 
 #include "lib/sparse/sparse.h"
 
+#include "kernels/sparse.cuh"
+
 #include <kudzu/indexing.h>
 #include <kudzu/scan.h>
 #include <kudzu/view.h>
@@ -93,7 +95,7 @@ static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int6
 		plan.per = SPARSE_CHUNK;
 	}
 	plan.blocks = divide_up(count, plan.per);
-	int64_t most = walks ? 4 * count + 65536 : SPARSE_DIGITS * plan.blocks;
+	int64_t most = walks ? 4 * count + 65536 : KZ_DIGITS * plan.blocks;
 	while (plan.bits > 8 && (plan.bits > 40 || plan.blocks << plan.bits > most)) {
 		plan.bits--;
 	}
