@@ -71,7 +71,7 @@ static kz_status cuda_array_check_shape(const kz_shape *shape, int32_t kind, kz_
 	for (int64_t i = 0; i < shape->ndim && ok; i++) {
 		ok = dims[i] >= 1 && dims[i] <= INT32_MAX;
 	}
-	if (ok && kind >= KZ_CUDA_ARRAY_CUBE) {
+	if (ok && cuda_array_is_cube(kind)) {
 		ok = dims[1] == dims[2]
 			&& (kind == KZ_CUDA_ARRAY_CUBE ? dims[0] == 6 : dims[0] % 6 == 0);
 	}

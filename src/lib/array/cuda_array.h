@@ -18,6 +18,11 @@ struct kz_cuda_array {
 	struct kz_cuda_array_options how; /* with 1 for what was 0 */
 };
 
+static inline bool cuda_array_is_cube(kz_cuda_array_kind kind)
+{
+	return kind == KZ_CUDA_ARRAY_CUBE || kind == KZ_CUDA_ARRAY_CUBE_LAYERED;
+}
+
 /* Check that texels can have so many channels of a type, and give its format. */
 kz_status cuda_array_format(CUarray_format *out, kz_dtype dtype, int64_t channels, kz_error *err);
 /* Check options, NULL for the defaults, and copy them with 1 for what is 0. */

@@ -29,7 +29,9 @@ static kz_status texture_check_options(struct kz_texture_options *out,
 			return error_set(err, KZ_INVALID, "expected a kz_texture_address, got %d",
 				(int)out->address[i]);
 		}
-		if (out->address[i] >= KZ_TEXTURE_WRAP && !out->normalized) {
+		bool repeats = out->address[i] == KZ_TEXTURE_WRAP
+			|| out->address[i] == KZ_TEXTURE_MIRROR;
+		if (repeats && !out->normalized) {
 			return error_set(err, KZ_INVALID,
 				"KZ_TEXTURE_WRAP and KZ_TEXTURE_MIRROR need normalized "
 				"coordinates");
@@ -270,7 +272,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	if (array->mipmap && !how.normalized) {
 		return error_set(err, KZ_INVALID, "a mipmap needs normalized coordinates");
 	}
-	if (how.seamless && array->how.kind < KZ_CUDA_ARRAY_CUBE) {
+	if (how.seamless && !cuda_array_is_cube(array->how.kind)) {
 		return error_set(err, KZ_INVALID, "seamless filtering needs a cube");
 	}
 	CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};

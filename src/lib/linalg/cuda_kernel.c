@@ -19,7 +19,7 @@ struct cuda_kernel_class {
 static void cuda_kernel_write(struct str *source, const void *context)
 {
 	const struct cuda_kernel_class *class = context;
-	bool is_complex = class->type == LINALG_C || class->type == LINALG_Z;
+	bool is_complex = linalg_is_complex(class->type);
 	bool is_double = class->type == LINALG_D || class->type == LINALG_Z;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_PARTS %d\n%s",
 		is_double ? "double" : "float", is_complex ? 2 : 1,

@@ -78,7 +78,7 @@ static void cuda_fill(struct cuda_library *library, enum cuda_part part, void *o
 			char symbol[64];
 			snprintf(symbol, sizeof(symbol), "%s%c%s", cuda_rows[i].prefix,
 				"SDCZ"[type],
-				type < LINALG_C ? cuda_rows[i].real : cuda_rows[i].complex);
+				linalg_is_complex(type) ? cuda_rows[i].complex : cuda_rows[i].real);
 			cuda_put(library, cuda_rows[i].slot + (size_t)type * sizeof(void *), object,
 				symbol);
 		}

@@ -467,13 +467,13 @@ static kz_status cuda_make_handles(struct cuda_call *call)
 	CUstream stream = call->stream->handle;
 	bool is_wide = op == LINALG_GESDD && call->task->m < call->task->n;
 	kz_status st = KZ_OK;
-	if (op <= LINALG_TRSM || is_wide) {
+	if (linalg_is_blas(op) || is_wide) {
 		st = cuda_make_handle(call, false);
 		st = st ? st
 			: cuda_blas_ok(call, library->blas_set_stream(call->handles->blas, stream),
 			"cublasSetStream");
 	}
-	if (!st && op > LINALG_TRSM) {
+	if (!st && !linalg_is_blas(op)) {
 		st = cuda_make_handle(call, true);
 		st = st ? st : cuda_solver_ok(call,
 			library->solver_set_stream(call->handles->solver,
@@ -512,7 +512,7 @@ static kz_status cuda_make_calls(struct cuda_call *call)
 	if (!st && cuda_calls[t->op].size) {
 		st = cuda_calls[t->op].size(call);
 	}
-	if (!st && t->op > LINALG_TRSM) {
+	if (!st && !linalg_is_blas(t->op)) {
 		st = cuda_get_memory(call);
 	}
 	st = st ? st : cuda_check(call, false);
@@ -553,14 +553,15 @@ static kz_status cuda_enqueue(struct linalg_device *math, const struct linalg_ta
 		.library = math->cuda->library, .handles = math->cuda, .device = math->device,
 		.range = math->pivots, .stream = stream, .task = task, .err = err,
 	};
-	bool is_packed = task->op == LINALG_GEEV && task->job == 'V' && task->type < LINALG_C;
+	bool is_packed = task->op == LINALG_GEEV && task->job == 'V'
+		&& !linalg_is_complex(task->type);
 	bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
 	if (!cuda_fits(task)) {
 		return error_set(err, KZ_RANGE, "cuSOLVER takes extents below 2^31");
 	}
 	bool is_capturing = false;
-	if (task->op > LINALG_TRSM && (st = stream_find_capturing(&is_capturing, stream, err))) {
+	if (!linalg_is_blas(task->op) && (st = stream_find_capturing(&is_capturing, stream, err))) {
 		return st;
 	}
 	if (is_capturing) {

@@ -76,8 +76,8 @@ static void host_fill(struct host_library *library, enum host_part part, const c
 	void *object = library->parts[part].object;
 	for (size_t i = 0; i < countof(host_rows); i++) {
 		for (int type = 0; type < LINALG_TYPES && host_rows[i].part == part; type++) {
-			void *function = host_symbol(object, letters[type], type < LINALG_C
-				? host_rows[i].real : host_rows[i].complex, suffix);
+			void *function = host_symbol(object, letters[type], linalg_is_complex(type)
+				? host_rows[i].complex : host_rows[i].real, suffix);
 			memcpy((char *)library + host_rows[i].slot
 				+ (size_t)type * sizeof(function), &function, sizeof(function));
 		}

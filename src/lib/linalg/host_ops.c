@@ -77,7 +77,8 @@ static bool host_gemv(struct host_call *call, const void *alpha, const void *bet
 	const struct linalg_matrix *vector = is_column ? &t->b : &t->a;
 	char op = is_column ? t->op_a : t->op_b;
 	char vector_op = is_column ? t->op_b : t->op_a;
-	if ((t->m != 1 && t->n != 1) || t->type >= LINALG_C || !call->library->gemv[t->type]) {
+	if ((t->m != 1 && t->n != 1) || linalg_is_complex(t->type)
+	    || !call->library->gemv[t->type]) {
 		return false;
 	}
 	bool is_plain = op == 'N';
@@ -140,7 +141,7 @@ static void host_free_pivots(const struct host_call *call, void *pivots)
 static bool host_is_finite(const struct host_call *call)
 {
 	const struct linalg_task *t = call->task;
-	int parts = t->type >= LINALG_C ? 2 : 1;
+	int parts = linalg_is_complex(t->type) ? 2 : 1;
 	double sum = 0; // of zeros, unless there is such an element
 	for (int64_t j = 0; j < t->n; j++) {
 		for (int64_t i = j * t->a.ld * parts; i < (j * t->a.ld + t->m) * parts; i++) {
@@ -162,7 +163,8 @@ static bool host_has_bad_pivots(const struct host_call *call)
 	for (int64_t i = 0; i < min64(t->m, t->n); i++) {
 		const char *at = (const char *)call->a + (size_t)(i * t->a.ld + i) * size;
 		double re = fabs(host_real(t->type, at));
-		double im = t->type < LINALG_C ? 0 : fabs(host_real(t->type, at + size / 2));
+		double im = linalg_is_complex(t->type)
+			? fabs(host_real(t->type, at + size / 2)) : 0;
 		double largest = re > im ? re : im;
 		is_bad |= largest != 0 && (largest < range->least || largest > range->most);
 	}
@@ -287,7 +289,7 @@ typedef void host_gesdd_complex(const char *job, const int64_t *m, const int64_t
 static void host_gesdd(struct host_call *call)
 {
 	const struct linalg_task *t = call->task;
-	bool is_complex = t->type >= LINALG_C;
+	bool is_complex = linalg_is_complex(t->type);
 	size_t size = linalg_size(t->type);
 	int64_t least = min64(t->m, t->n), most = t->m + t->n - least;
 	/* LAPACK's zgesdd gives the larger of its two formulas for rwork. */
@@ -330,7 +332,7 @@ typedef void host_heevd(const char *job, const char *uplo, const int64_t *n, voi
 static void host_syevd(struct host_call *call)
 {
 	const struct linalg_task *t = call->task;
-	bool is_complex = t->type >= LINALG_C;
+	bool is_complex = linalg_is_complex(t->type);
 	size_t size = linalg_size(t->type);
 	/* The sizes that LAPACK's documentation gives for the real and integer work space. */
 	int64_t n = t->n;
@@ -407,7 +409,7 @@ static void host_unpack_vectors(const struct host_call *call, const void *wi, co
 static void host_geev(struct host_call *call)
 {
 	const struct linalg_task *t = call->task;
-	bool is_complex = t->type >= LINALG_C;
+	bool is_complex = linalg_is_complex(t->type);
 	size_t size = linalg_size(t->type);
 	int64_t n = t->n, one = 1, cells;
 	const char left = 'N';
@@ -525,7 +527,7 @@ static kz_status host_job_keep(struct host_job *job, struct kz_stream *stream, k
 static bool host_fits(const struct linalg_task *t, const struct host_library *library)
 {
 	const int64_t numbers[] = {t->m, t->n, t->k, t->a.ld, t->b.ld, t->c.ld, t->d.ld};
-	enum host_part part = t->op <= LINALG_TRSM ? HOST_BLAS : HOST_LAPACK;
+	enum host_part part = linalg_is_blas(t->op) ? HOST_BLAS : HOST_LAPACK;
 	bool fits = true;
 	for (size_t i = 0; i < countof(numbers); i++) {
 		fits &= numbers[i] <= INT32_MAX || library->parts[part].is_wide;
@@ -541,7 +543,7 @@ static kz_status host_enqueue(struct linalg_device *math, const struct linalg_ta
 	if (!host_fits(task, library)) {
 		return error_set(err, KZ_RANGE, "an extent of 2^31 or more needs a library with "
 			"64-bit integers, such as libopenblas64; '%s' has 32",
-			library->parts[task->op <= LINALG_TRSM ? HOST_BLAS : HOST_LAPACK].name);
+			library->parts[linalg_is_blas(task->op) ? HOST_BLAS : HOST_LAPACK].name);
 	}
 	struct host_job *job = mem_alloc(sizeof(*job));
 	if (!job) {

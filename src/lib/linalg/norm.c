@@ -170,7 +170,8 @@ static kz_status norm_check(const struct norm *norm, kz_axes *axes, kz_error *er
 		return error_set(err, KZ_INVALID, norm->kind == KZ_NORM_P ? "norm: the order is NaN"
 			: "norm: unknown kz_norm_kind %d", (int)norm->kind);
 	}
-	if (norm->kind >= KZ_NORM_FROBENIUS && axes->count != 2) {
+	bool is_of_matrices = norm->kind == KZ_NORM_FROBENIUS || norm->kind == KZ_NORM_NUCLEAR;
+	if (is_of_matrices && axes->count != 2) {
 		return error_set(err, KZ_INVALID, "norm: matrices have two axes, got %lld of shape "
 			"%s", (long long)axes->count, shape_text(shape).text);
 	}

@@ -121,8 +121,8 @@ static kz_status linalg_fail_missing(const struct linalg_device *math, enum lina
 	const char *call, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	enum cuda_part part = op <= LINALG_TRSM ? CUDA_CUBLAS : CUDA_CUSOLVER;
-	const char *library = math->host ? linalg_ops[op].library : op <= LINALG_TRSM ? "cuBLAS"
+	enum cuda_part part = linalg_is_blas(op) ? CUDA_CUBLAS : CUDA_CUSOLVER;
+	const char *library = math->host ? linalg_ops[op].library : linalg_is_blas(op) ? "cuBLAS"
 		: op == LINALG_GEEV ? "cuSOLVER of CUDA 12.8 or newer" : "cuSOLVER";
 	error_set(err, KZ_UNSUPPORTED, "%s: %s needs %s, but no library that has it was found",
 		call, linalg_ops[op].what, library);

@@ -46,6 +46,17 @@ enum linalg_type {
 		LINALG_ALL_TYPES
 };
 
+static inline bool linalg_is_complex(enum linalg_type type)
+{
+	return type == LINALG_C || type == LINALG_Z;
+}
+
+/* The operations of BLAS; LAPACK and cuSOLVER have the others. */
+static inline bool linalg_is_blas(enum linalg_op op)
+{
+	return op == LINALG_GEMM || op == LINALG_TRSM;
+}
+
 /* One matrix or vector for each of a task's matrices. */
 struct linalg_matrix {
 	struct memory *memory; /* NULL: the operation has no such operand */

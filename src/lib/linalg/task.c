@@ -32,10 +32,10 @@ static size_t linalg_operand_size(const struct linalg_task *t, char operand)
 		return sizeof(int32_t);
 	}
 	if (operand == 'b' && (t->op == LINALG_GESDD || t->op == LINALG_SYEVD)) {
-		return t->type == LINALG_C || t->type == LINALG_Z ? size / 2 : size;
+		return linalg_is_complex(t->type) ? size / 2 : size;
 	}
 	if (t->op == LINALG_GEEV && operand != 'a') {
-		return t->type < LINALG_C ? 2 * size : size;
+		return linalg_is_complex(t->type) ? size : 2 * size;
 	}
 	return size;
 }

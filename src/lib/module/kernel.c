@@ -103,7 +103,7 @@ static kz_status kernel_pack_other(struct launch *launch, size_t i, struct memor
 	kz_status st = args_convert(&launch->slots[i], &launch->places[i], launch->kernel, i, arg,
 		err);
 	*memory = st ? NULL : launch_memory(arg);
-	launch->has_host |= arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT;
+	launch->has_host |= args_is_host(arg);
 	return st;
 }
 

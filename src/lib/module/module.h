@@ -212,6 +212,12 @@ static inline bool args_is_array(const kz_arg *arg)
 	return arg->kind == KZ_ARG_ARRAY || arg->kind == KZ_ARG_STRIDED;
 }
 
+/* The argument is host memory that a launch copies. */
+static inline bool args_is_host(const kz_arg *arg)
+{
+	return arg->kind == KZ_ARG_IN || arg->kind == KZ_ARG_OUT || arg->kind == KZ_ARG_INOUT;
+}
+
 /* What struct param.natural is for a parameter. */
 uint64_t args_natural(enum param_kind kind, int64_t size);
 

@@ -73,7 +73,7 @@ static kz_status prepared_bind(struct kz_prepared *prepared, size_t i, const kz_
 	const struct kz_kernel *kernel = prepared->launch.kernel;
 	uint64_t value = 0;
 	void *place = &value;
-	if (arg->kind >= KZ_ARG_IN && arg->kind <= KZ_ARG_INOUT) {
+	if (args_is_host(arg)) {
 		return error_set(err, KZ_ARGUMENT, "argument %zu of '%s': a prepared launch copies "
 			"no host memory, pass an array or a buffer", i + 1, kernel->info->name);
 	}

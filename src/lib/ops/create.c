@@ -29,7 +29,7 @@ struct number {
 static kz_status create_read_number(struct number *out, const kz_arg *arg, const char *what,
 	kz_error *err)
 {
-	*out = (struct number){.is_integer = arg->kind <= KZ_ARG_UINT};
+	*out = (struct number){.is_integer = true};
 	switch (arg->kind) {
 	case KZ_ARG_BOOL:
 	case KZ_ARG_UINT:
@@ -41,9 +41,11 @@ static kz_status create_read_number(struct number *out, const kz_arg *arg, const
 		out->real = (double)arg->value.i;
 		return KZ_OK;
 	case KZ_ARG_F32:
+		out->is_integer = false;
 		out->real = (double)arg->value.f;
 		break;
 	case KZ_ARG_F64:
+		out->is_integer = false;
 		out->real = arg->value.d;
 		break;
 	default:

@@ -113,7 +113,7 @@ static kz_status take_pointer(struct custom_call *call, size_t index, const kz_a
 		call->used[call->used_count++] = ((const struct kz_buffer *)arg->value.p)->memory;
 		return KZ_OK;
 	}
-	if (declared->is_raw && arg->kind < KZ_ARG_IN) {
+	if (declared->is_raw && !args_is_host(arg)) {
 		return KZ_OK;
 	}
 	error_set(err, KZ_ARGUMENT, ARGUMENT "expected an array for '%s'", index + 1,

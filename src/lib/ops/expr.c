@@ -8,6 +8,7 @@
  */
 #include "base/common.h"
 
+#include "lib/module/module.h"
 #include "lib/ops/expr.h"
 
 #include <math.h>
@@ -247,17 +248,23 @@ static const char *expr_describe_arg(char *text, size_t size, const kz_arg *arg)
 	}
 }
 
+/* The kinds that expr_arg takes beside arrays. */
+static bool expr_is_number(int kind)
+{
+	return kind == KZ_ARG_BOOL || kind == KZ_ARG_INT || kind == KZ_ARG_UINT
+		|| kind == KZ_ARG_F32 || kind == KZ_ARG_F64 || kind == KZ_ARG_COMPLEX;
+}
+
 kz_status expr_check_arg(const kz_arg *arg, const char *call, const char *argument, kz_error *err)
 {
 	char found[80];
 	const int kind = arg->kind;
-	if ((kind >= KZ_ARG_BOOL && kind <= KZ_ARG_F64) || kind == KZ_ARG_COMPLEX
+	if (expr_is_number(kind)
 	    || (kind == KZ_ARG_ARRAY && object_is(arg->value.p, OBJECT_ARRAY))) {
 		return KZ_OK;
 	}
 	const bool mine = error_is_clean(err);
-	const bool is_host = kind == KZ_ARG_IN || kind == KZ_ARG_OUT || kind == KZ_ARG_INOUT
-		|| (kind == KZ_ARG_POINTER && arg->value.p);
+	const bool is_host = args_is_host(arg) || (kind == KZ_ARG_POINTER && arg->value.p);
 	(void)error_set(err, KZ_INVALID, "%s: %s: expected an array%s, got %s", call, argument,
 		kind == KZ_ARG_ARRAY ? "" : " or a number",
 		expr_describe_arg(found, sizeof(found), arg));

@@ -68,7 +68,7 @@ static kz_status select_launch(const struct select *select, enum select_kernel k
 	int64_t blocks, void **params, struct kz_array *const out[2], kz_error *err)
 {
 	const struct select_class class = {kernel, key_order_bits(select->rows->dtype),
-		kernel >= CLASSES ? select->ranks : 0};
+		kernel == CLASSES || kernel == SPLIT ? select->ranks : 0};
 	struct kz_array *const arrays[] = {select->rows, select->kept, select->sizes,
 		select->counts, select->states, out ? out[0] : NULL, out ? out[1] : NULL};
 	const struct kernels_run run = {

@@ -55,8 +55,15 @@ struct sort {
  * one. */
 enum sort_kernel { ROW, COUNT, MOVE, FINISH, SAMPLE, COUNT_BUCKETS, MOVE_BUCKETS, SORT_BUCKETS };
 
-static const char *const sort_names[] = {NULL, "kz_count_tile", "kz_move_tile", "kz_finish",
-	NULL, "kz_count_buckets", "kz_move_buckets", "kz_sort_buckets"};
+static const struct {
+	const char *function; /* NULL: the first of its module */
+	bool has_buckets;     /* of sort_buckets.cuh */
+} sort_kernels[] = {
+	[ROW] = {NULL, false}, [COUNT] = {"kz_count_tile", false}, [MOVE] = {"kz_move_tile", false},
+	[FINISH] = {"kz_finish", false}, [SAMPLE] = {NULL, true},
+	[COUNT_BUCKETS] = {"kz_count_buckets", true}, [MOVE_BUCKETS] = {"kz_move_buckets", true},
+	[SORT_BUCKETS] = {"kz_sort_buckets", true},
+};
 
 struct sort_class {
 	int32_t bits, parts; /* of keys */
@@ -99,12 +106,13 @@ static kz_status sort_launch(const struct sort *sort, enum sort_kernel kernel, i
 	void **params, kz_error *err)
 {
 	const struct sort_class class = {key_order_bits(sort->dtype), key_order_parts(sort->dtype),
-		sort->payload, (int32_t)sort->value_size, kernel >= SAMPLE};
+		sort->payload, (int32_t)sort->value_size, sort_kernels[kernel].has_buckets};
 	struct kz_array *const arrays[] = {sort->keys[0], sort->keys[1], sort->keys[2],
 		sort->values[0], sort->values[1], sort->values[2], sort->indexes, sort->counts,
 		sort->places, sort->states, sort->numbers};
 	const struct kernels_run run = {
-		.want = {&sort_family, &class, sizeof(class)}, .function = sort_names[kernel],
+		.want = {&sort_family, &class, sizeof(class)},
+		.function = sort_kernels[kernel].function,
 		.stream = sort->along.stream, .grid = kz_dim(blocks, 1, 1), .params = params,
 		.arrays = arrays, .array_count = countof(arrays),
 	};

@@ -33,7 +33,7 @@ struct kz_random {
 	_Atomic uint64_t offset;
 };
 
-/* The numbers of bits that draw.cuh makes: KZ_KIND. */
+/* The numbers of bits that draw.cuh makes. */
 enum random_kind { UNIT, UPPER_UNIT, NORMAL, BELOW, PLACE };
 
 /* The types of results: what is drawn, by default and for others. */
@@ -307,17 +307,18 @@ static bool random_has_type(enum random_types types, kz_dtype dtype)
 static const struct {
 	const char *expected;
 	kz_dtype usual;
+	bool as_wanted; /* the kernel draws what is wanted, made wide; else the usual type */
 } random_types[] = {
-	[FLOATS] = {"a dtype of floats", KZ_F32},
-	[FLOATS_OR_COMPLEX] = {"a dtype of floats or complex numbers", KZ_F32},
-	[INTEGERS] = {"a dtype of integers", KZ_I64},
-	[COUNTS] = {"a dtype of integers or floats", KZ_I64},
-	[TRUTHS] = {"bool, or a dtype of integers or floats", KZ_BOOL},
+	[FLOATS] = {"a dtype of floats", KZ_F32, true},
+	[FLOATS_OR_COMPLEX] = {"a dtype of floats or complex numbers", KZ_F32, true},
+	[INTEGERS] = {"a dtype of integers", KZ_I64, false},
+	[COUNTS] = {"a dtype of integers or floats", KZ_I64, false},
+	[TRUTHS] = {"bool, or a dtype of integers or floats", KZ_BOOL, false},
 };
 
 static kz_dtype random_drawn(enum random_types types, kz_dtype wanted)
 {
-	return types >= INTEGERS ? random_types[types].usual : dtype_wide(wanted);
+	return random_types[types].as_wanted ? dtype_wide(wanted) : random_types[types].usual;
 }
 
 /* Check that the type of the result can hold all of the integers. */

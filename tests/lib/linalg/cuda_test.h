@@ -107,7 +107,7 @@ static inline number draw(enum linalg_type type)
 		state = state * 1664525u + 1013904223u;
 		part[i] = (int32_t)((state >> 8) % 2001) / 1000.0 - 1;
 	}
-	return part[0] + (type == LINALG_C || type == LINALG_Z ? part[1] * I : 0);
+	return part[0] + (linalg_is_complex(type) ? part[1] * I : 0);
 }
 
 static inline void draw_all(number *out, int count, enum linalg_type type)

@@ -74,11 +74,11 @@ static struct matrices make(enum linalg_type type, int64_t rows, int64_t columns
 	of.host = calloc((size_t)all, sizeof(number));
 	ck_assert_ptr_nonnull(of.host);
 	for (int64_t i = 0; i < all; i++) {
-		of.host[i] = draw() + (type >= LINALG_C ? I * draw() : 0);
+		of.host[i] = draw() + (linalg_is_complex(type) ? I * draw() : 0);
 		of.host[i] = (float)creal(of.host[i]) + I * (float)cimag(of.host[i]);
 	}
 	ok(kz_array_from(&wide, dev, KZ_C128, KZ_SHAPE(all), of.host, all * 16, &err));
-	if (type >= LINALG_C) {
+	if (linalg_is_complex(type)) {
 		ok(kz_array_astype(&of.array, wide, dtypes[type], &err));
 	} else {
 		kz_array *real;
@@ -96,7 +96,7 @@ static void put(struct matrices *of)
 	kz_array *wide, *narrow, *real = NULL;
 	int64_t all = fresh.next * fresh.count;
 	ok(kz_array_from(&wide, dev, KZ_C128, KZ_SHAPE(all), of->host, all * 16, &err));
-	if (of->type < LINALG_C) {
+	if (!linalg_is_complex(of->type)) {
 		ok(kz_real(&real, wide, &err));
 	}
 	ok(kz_array_astype(&narrow, real ? real : wide, dtypes[of->type], &err));
@@ -153,7 +153,7 @@ static void check_gaps(const struct matrices *of, const number *got)
 	for (int64_t i = 0; i < of->next * of->count; i++) {
 		int64_t inside = i % of->next;
 		if (inside >= of->ld * of->columns || inside % of->ld >= of->rows) {
-			ck_assert(got[i] == (of->type >= LINALG_C ? of->host[i]
+			ck_assert(got[i] == (linalg_is_complex(of->type) ? of->host[i]
 				: creal(of->host[i])));
 		}
 	}
@@ -193,7 +193,7 @@ static number take(const struct matrices *of, number *host, int64_t matrix, char
 	int64_t j)
 {
 	number value = op == 'N' ? *at(of, host, matrix, i, j) : *at(of, host, matrix, j, i);
-	value = of->type >= LINALG_C ? value : creal(value);
+	value = linalg_is_complex(of->type) ? value : creal(value);
 	return op == 'C' ? conj(value) : value;
 }
 
@@ -214,7 +214,8 @@ DEVICE_TEST(products_take_ops_alpha_and_beta)
 		struct matrices a = op_a == 'N' ? make(type, m, k, 2) : make(type, k, m, 2);
 		struct matrices b = op_b == 'N' ? make(type, k, n, 2) : make(type, n, k, 2);
 		struct matrices c = make(type, m, n, 2);
-		number alpha = 2 + (type >= LINALG_C ? 3 * I : 0), beta = round % 5 ? -1.5 : 0;
+		number alpha = 2 + (linalg_is_complex(type) ? 3 * I : 0);
+		number beta = round % 5 ? -1.5 : 0;
 		struct linalg_task task = {.op = LINALG_GEMM, .type = type, .op_a = op_a,
 			.op_b = op_b,
 			.m = m, .n = n, .k = k, .count = 2, .alpha = {2, cimag(alpha)},

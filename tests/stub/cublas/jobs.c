@@ -100,7 +100,7 @@ void stub_gemm(const struct stub_job *job, const struct host_library *library)
 		for (int p = 0; p < 3; p++) {
 			at[p] = (char *)job->p[p] + i * job->next[p] * (int64_t)size_of(job->type);
 		}
-		if (job->type >= LINALG_H) {
+		if (job->type == LINALG_H || job->type == LINALG_B) {
 			gemm_halves(job, (const uint16_t *)at[0], (const uint16_t *)at[1],
 				(uint16_t *)at[2]);
 		} else {
@@ -144,7 +144,7 @@ void stub_geam(const struct stub_job *job, const struct host_library *library)
 static void lose_nan(const struct stub_job *job)
 {
 	bool is_double = job->type == LINALG_D || job->type == LINALG_Z;
-	int64_t parts = job->type >= LINALG_C ? 2 : 1;
+	int64_t parts = linalg_is_complex(job->type) ? 2 : 1;
 	for (int64_t j = 0; j < job->n[1]; j++) {
 		for (int64_t i = j * job->ld[0] * parts; i < (j * job->ld[0] + job->n[0]) * parts;
 			i++) {
@@ -232,7 +232,7 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 	int64_t info = 0, count, *n = (int64_t *)job->n, *ld = (int64_t *)job->ld;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
 	void *integers = get_work(job, &count);
-	if (job->type < LINALG_C) {
+	if (!linalg_is_complex(job->type)) {
 		((real_fn *)library->gesdd[job->type])(job->letters, &n[0], &n[1], job->p[0],
 			&ld[0],
 			job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count, integers,
@@ -242,7 +242,8 @@ void stub_gesvd(const struct stub_job *job, const struct host_library *library)
 			&ld[0], job->p[1], job->p[2], &ld[1], job->p[3], &ld[2], work, &count,
 			rwork, integers, &info, 1);
 	}
-	memset(job->p[4], 0xaa, (size_t)n[1] * size_of(job->type) / (job->type < LINALG_C ? 1 : 2));
+	memset(job->p[4], 0xaa,
+		(size_t)n[1] * size_of(job->type) / (linalg_is_complex(job->type) ? 2 : 1));
 	put_info(job, library, info);
 	free(integers);
 	free(rwork);
@@ -261,7 +262,7 @@ void stub_syevd(const struct stub_job *job, const struct host_library *library)
 	int64_t info = 0, count;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
 	void *integers = get_work(job, &count);
-	if (job->type < LINALG_C) {
+	if (!linalg_is_complex(job->type)) {
 		((real_fn *)library->syevd[job->type])(&job->letters[0], &job->letters[1],
 			&job->n[0], job->p[0], &job->ld[0], job->p[1], work, &count, integers,
 			&count, &info, 1, 1);
@@ -287,7 +288,7 @@ void stub_geev(const struct stub_job *job, const struct host_library *library)
 		void *, int64_t *, size_t, size_t);
 	int64_t info = 0, count, n = job->n[0], one = 1;
 	void *work = get_work(job, &count), *rwork = get_work(job, &count);
-	if (job->type < LINALG_C) {
+	if (!linalg_is_complex(job->type)) {
 		size_t size = size_of(job->type);
 		char *imaginary = (char *)rwork + (size_t)n * size;
 		((real_fn *)library->geev[job->type])("N", &job->letters[0], &n, job->p[0],

@@ -69,7 +69,7 @@ CUstream stub_solver_stream(cusolverDnHandle_t solver)
 
 double stub_part(enum linalg_type type, const void *number, int part)
 {
-	bool is_complex = type == LINALG_C || type == LINALG_Z;
+	bool is_complex = linalg_is_complex(type);
 	bool is_double = type == LINALG_D || type == LINALG_Z;
 	return part && !is_complex ? 0 : is_double ? ((const double *)number)[part]
 		: ((const float *)number)[part];
