@@ -16,6 +16,7 @@
 #include "cpu/codegen/memory/emit_memory.h"
 #include "cpu/codegen/values/emit_access.h"
 #include "cpu/codegen/values/emit_value.h"
+#include "cpu/ir/cfg.h"
 #include "cpu/ir/yield.h"
 
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
@@ -118,13 +119,14 @@ static bool emit_init(struct emit *e, unsigned class)
 	e->resumes = mem_zalloc(func->block_count, sizeof(*e->resumes));
 	e->order = mem_zalloc(func->block_count, sizeof(*e->order));
 	e->yield_points = mem_zalloc(func->block_count, sizeof(*e->yield_points));
-	e->kept = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->kept));
-	e->entering = mem_zalloc(func->reg_count / 64 + 1, sizeof(*e->entering));
+	e->kept = mem_zalloc(cfg_live_words(func), sizeof(*e->kept));
+	e->entering = mem_zalloc(cfg_live_words(func), sizeof(*e->entering));
+	e->live = mem_zalloc(cfg_live_words(func), sizeof(*e->live));
 	e->entries = mem_zalloc(func->block_count, sizeof(*e->entries));
 	e->written = mem_zalloc(func->reg_count + 1, sizeof(*e->written));
 	e->values = mem_zalloc(func->value_count + 1, sizeof(*e->values));
 	bool ok = e->regs && e->blocks && e->diverged && e->resumes && e->order && e->yield_points
-		&& e->kept && e->entering && e->entries && e->written && e->values
+		&& e->kept && e->entering && e->live && e->entries && e->written && e->values
 		&& yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			class % BLOCK_CLASS_TEAM, e->yield_points));
@@ -164,6 +166,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	mem_free(e.yield_points);
 	mem_free(e.kept);
 	mem_free(e.entering);
+	mem_free(e.live);
 	mem_free(e.entries);
 	mem_free(e.values);
 	mem_free(e.written);

@@ -17,7 +17,12 @@
 
 #include <string.h>
 
-#define MAX_LIVE ((size_t)512 << 20) /* bytes */
+enum { HUGE_KERNEL = 10000, MANY_EDGES = 4000 };
+
+/* Bytes of live sets, which a hostile text of a few megabytes can make as large as it likes. */
+#define MAX_LIVE ((size_t)512 << 20)
+
+#define LIVE_PART_SIZE (CFG_PART_WORDS * sizeof(uint64_t))
 
 /* Working memory, freed at the end.  Blocks are numbered in the order of the text. */
 struct cfg {
@@ -25,7 +30,6 @@ struct cfg {
 	struct ptx_func *func;
 	struct ptx_block *blocks;
 	size_t count;
-	size_t words;        /* of a register set */
 	size_t *block_at;    /* instruction -> block that starts there or holds it */
 	size_t *order;       /* blocks in some order */
 	size_t *number;      /* place of a block in post-order, SIZE_MAX: not reached */
@@ -441,99 +445,165 @@ void cfg_visit(struct ptx_inst *inst, bool written, cfg_visit_fn *visit, void *d
 	}
 }
 
-/* Compute the live sets of one block from its successors'.  True if live_in grew. */
-static bool update_live(struct cfg *cfg, struct ptx_block *block, uint64_t *live)
+/* --- Size --- */
+
+/* Edges of brx.idx count twice. */
+bool cfg_is_tangled(const struct ptx_func *func)
 {
-	bool grew = false;
-	for (size_t i = 0; i < block->succ_count; i++) {
-		const uint64_t *in = cfg->blocks[block->succ[i]].live_in;
-		for (size_t w = 0; w < cfg->words; w++) {
-			block->live_out[w] |= in[w];
+	size_t edges = 0;
+	for (size_t i = 0; i < func->block_count; i++) {
+		size_t count = func->blocks[i].succ_count;
+		edges += count > 2 ? 2 * count : count;
+	}
+	return edges >= MANY_EDGES;
+}
+
+bool cfg_is_huge(const struct ptx_func *func)
+{
+	return func->inst_count >= HUGE_KERNEL || cfg_is_tangled(func);
+}
+
+/* --- Liveness --- */
+
+/* Working memory of the analysis. */
+struct live_finder {
+	struct arena *arena;
+	struct ptx_func *func;
+	size_t parts;        /* of a set */
+	size_t size;         /* bytes of all parts */
+	uint64_t *live;      /* the set of the block that is looked at */
+	bool *dirty;         /* by block: a successor has changed */
+	size_t *order;       /* reachable blocks in reverse post-order, then the others */
+};
+
+static size_t live_parts(const struct ptx_func *func)
+{
+	return func->reg_count / CFG_PART_REGS + 1;
+}
+
+size_t cfg_live_words(const struct ptx_func *func)
+{
+	return live_parts(func) * CFG_PART_WORDS;
+}
+
+void cfg_add_live_in(uint64_t *live, const struct ptx_func *func, size_t block)
+{
+	for (size_t p = 0; p < live_parts(func); p++) {
+		const uint64_t *part = func->blocks[block].live_in[p];
+		for (size_t w = 0; part && w < CFG_PART_WORDS; w++) {
+			live[p * CFG_PART_WORDS + w] |= part[w];
 		}
 	}
-	memcpy(live, block->live_out, cfg->words * sizeof(*live));
+}
+
+void cfg_add_live_out(uint64_t *live, const struct ptx_func *func, size_t block)
+{
+	for (size_t i = 0; i < func->blocks[block].succ_count; i++) {
+		cfg_add_live_in(live, func, func->blocks[block].succ[i]);
+	}
+}
+
+/* A part that is never written again: one of a successor where it is the same.  NULL: no memory. */
+static const uint64_t *live_keep(struct live_finder *f, const struct ptx_block *block, size_t p)
+{
+	const uint64_t *now = f->live + p * CFG_PART_WORDS;
+	for (size_t i = 0; i < block->succ_count; i++) {
+		const uint64_t *part = f->func->blocks[block->succ[i]].live_in[p];
+		if (part && memcmp(part, now, LIVE_PART_SIZE) == 0) {
+			return part;
+		}
+	}
+	uint64_t *part = f->size < MAX_LIVE ? arena_alloc(f->arena, 1, LIVE_PART_SIZE) : NULL;
+	if (part) {
+		memcpy(part, now, LIVE_PART_SIZE);
+		f->size += LIVE_PART_SIZE;
+	}
+	return part;
+}
+
+/* Compute the set of one block from its successors'.  *grew: it has registers that it did not have
+ * before.  False: no memory. */
+static bool live_update(struct live_finder *f, size_t index, bool *grew)
+{
+	static const uint64_t empty[CFG_PART_WORDS];
+	const struct ptx_block *block = &f->func->blocks[index];
+	*grew = false;
+	memset(f->live, 0, f->parts * LIVE_PART_SIZE);
+	cfg_add_live_out(f->live, f->func, index);
 	for (size_t i = block->end; i-- > block->first;) {
-		cfg_live_before(live, &cfg->func->insts[i]);
+		cfg_live_before(f->live, &f->func->insts[i]);
 	}
-	for (size_t w = 0; w < cfg->words; w++) {
-		grew |= (live[w] & ~block->live_in[w]) != 0;
-		block->live_in[w] |= live[w];
+	for (size_t p = 0; p < f->parts; p++) {
+		const uint64_t *old = block->live_in[p] ? block->live_in[p] : empty;
+		if (memcmp(old, f->live + p * CFG_PART_WORDS, LIVE_PART_SIZE) != 0) {
+			*grew = true;
+			block->live_in[p] = live_keep(f, block, p);
+			if (!block->live_in[p]) {
+				return false;
+			}
+		}
 	}
-	return grew;
+	return true;
 }
 
 /* Backward data-flow analysis.  A block is visited again only when a successor has changed. */
-static bool find_live(struct cfg *cfg)
+static bool live_solve(struct live_finder *f)
 {
-	uint64_t *live = mem_zalloc(cfg->words + 1, sizeof(*live));
-	bool *dirty = mem_zalloc(cfg->count, sizeof(*dirty));
-	bool ok = live && dirty;
-	for (size_t i = 0; i < cfg->count && ok; i++) {
-		struct ptx_block *block = &cfg->blocks[i];
-		block->live_in = cfg_alloc(cfg, cfg->words, sizeof(uint64_t));
-		block->live_out = cfg_alloc(cfg, cfg->words, sizeof(uint64_t));
-		dirty[i] = true;
-		ok = block->live_in && block->live_out;
-	}
-	for (bool changed = ok; changed;) {
+	const struct ptx_func *func = f->func;
+	for (bool changed = true; changed;) {
 		changed = false;
-		for (size_t i = 0; i < cfg->count; i++) {
-			struct ptx_block *block = &cfg->blocks[cfg->order[cfg->count - 1 - i]];
-			bool *mine = &dirty[block - cfg->blocks];
-			if (!*mine) {
+		for (size_t i = func->block_count; i-- > 0;) {
+			size_t block = f->order[i];
+			bool grew;
+			if (!f->dirty[block]) {
 				continue;
 			}
-			*mine = false;
-			if (update_live(cfg, block, live)) {
-				changed = true;
-				for (size_t j = 0; j < block->pred_count; j++) {
-					dirty[block->pred[j]] = true;
-				}
+			f->dirty[block] = false;
+			if (!live_update(f, block, &grew)) {
+				return false;
 			}
+			for (size_t j = 0; grew && j < func->blocks[block].pred_count; j++) {
+				f->dirty[func->blocks[block].pred[j]] = true;
+			}
+			changed |= grew;
 		}
 	}
-	mem_free(dirty);
-	mem_free(live);
-	return ok;
+	return true;
 }
 
-/* The size of the live sets is the product of blocks and registers, which a hostile text of a few
- * megabytes can make as large as it likes. */
-static bool is_too_big(const struct cfg *cfg)
+bool cfg_find_live(struct arena *arena, struct ptx_func *func, struct ptx_diag *diag)
 {
-	size_t sets = 2 * sizeof(uint64_t) * cfg->words;
-	return sets > 0 && cfg->count > MAX_LIVE / sets;
-}
-
-static bool fail_too_big(const struct cfg *cfg, struct ptx_diag *diag)
-{
-	const struct ptx_func *func = cfg->func;
-	return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with %zu "
-		"registers", func->name, cfg->count, func->reg_count);
-}
-
-bool cfg_find_live(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
-{
-	struct cfg cfg = {.module = module, .func = func, .blocks = func->blocks,
-		.count = func->block_count, .words = (func->reg_count + 63) / 64};
-	if (is_too_big(&cfg)) {
-		return fail_too_big(&cfg, diag);
+	const size_t count = func->block_count;
+	struct live_finder f = {.arena = arena, .func = func, .parts = live_parts(func)};
+	const size_t table = f.parts * sizeof(*func->blocks->live_in);
+	bool fits = count <= MAX_LIVE / table;
+	f.size = fits ? count * table : 0;
+	f.live = fits ? mem_zalloc(f.parts, LIVE_PART_SIZE) : NULL;
+	f.dirty = mem_zalloc(count, sizeof(*f.dirty));
+	f.order = mem_zalloc(count, sizeof(*f.order));
+	bool ok = f.live && f.dirty && f.order;
+	size_t next = count;
+	for (size_t i = 0; i < count && ok; i++) {
+		struct ptx_block *block = &func->blocks[i];
+		block->live_in = arena_alloc(arena, f.parts, sizeof(*block->live_in));
+		ok = block->live_in;
+		f.dirty[i] = true;
+		f.order[block->rpo != SIZE_MAX ? block->rpo : --next] = i;
 	}
-	cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
-	bool ok = cfg.order;
-	size_t next = cfg.count;
-	for (size_t i = 0; i < cfg.count && ok; i++) {
-		size_t rpo = cfg.blocks[i].rpo;
-		cfg.order[rpo != SIZE_MAX ? rpo : --next] = i;
+	ok = ok && live_solve(&f);
+	mem_free(f.live);
+	mem_free(f.dirty);
+	mem_free(f.order);
+	if (!fits || f.size >= MAX_LIVE) {
+		return ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %zu blocks with"
+			" %zu registers", func->name, count, func->reg_count);
 	}
-	ok = ok && find_live(&cfg);
-	mem_free(cfg.order);
 	return ok || ptx_no_memory(diag);
 }
 
 bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
-	struct cfg cfg = {.module = module, .func = func, .words = (func->reg_count + 63) / 64};
+	struct cfg cfg = {.module = module, .func = func};
 	if (func->inst_count == 0) {
 		return true;
 	}
@@ -541,10 +611,6 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	bool ok = cfg.block_at;
 	if (ok) {
 		number_blocks(&cfg);
-		if (is_too_big(&cfg)) {
-			mem_free(cfg.block_at);
-			return fail_too_big(&cfg, diag);
-		}
 		cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
 		cfg.number = mem_zalloc(cfg.count, sizeof(*cfg.number));
 		cfg.stack = mem_zalloc(cfg.count, 2 * sizeof(*cfg.stack));
@@ -553,7 +619,7 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	}
 	if (ok) {
 		cfg_find_order(&cfg);
-		ok = find_loops(&cfg) && find_postdominators(&cfg) && find_live(&cfg);
+		ok = find_loops(&cfg) && find_postdominators(&cfg);
 	}
 	func->blocks = ok ? cfg.blocks : NULL;
 	func->block_count = ok ? cfg.count : 0;

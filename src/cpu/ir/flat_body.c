@@ -55,8 +55,9 @@ static void flat_prepare_body(struct flat *f, struct flat_body *body)
 		return;
 	}
 	body->saved_at = flat_alloc(f, count, sizeof(*body->saved_at));
-	f->live = flat_alloc(f, count / 64 + 1, sizeof(*f->live));
-	if (!f->failed && !body->func->blocks && !cfg_build(f->module, body->func, f->diag)) {
+	f->live = flat_alloc(f, cfg_live_words(body->func), sizeof(*f->live));
+	if (!f->failed && !body->func->blocks && !(cfg_build(f->module, body->func, f->diag)
+			&& cfg_find_live(&f->scratch, body->func, f->diag))) {
 		f->failed = true;
 	}
 }

@@ -57,7 +57,8 @@ void flat_finish_returns(struct flat *f)
 	for (size_t i = 0; i < f->returns.count && !f->failed; i++) {
 		const struct flat_link *link = returns[i].link;
 		struct ptx_inst *inst = (struct ptx_inst *)f->insts.data + returns[i].inst;
-		struct ptx_operand *operands = flat_keep(f, 2, sizeof(*operands));
+		struct ptx_operand *operands = flat_keep(f, link->point_count == 1 ? 1 : 2,
+			sizeof(*operands));
 		if (!operands || link->point_count == 0) {
 			continue; /* nobody calls it, so the trap stays */
 		}
@@ -80,7 +81,7 @@ void flat_finish_returns(struct flat *f)
 static void add_point(struct flat *f, struct flat_link *link, size_t label)
 {
 	if (link->point_count == link->point_cap) {
-		size_t cap = link->point_cap ? 2 * link->point_cap : 4;
+		size_t cap = link->point_cap ? 2 * link->point_cap : 1;
 		struct ptx_operand *points = flat_keep(f, cap, sizeof(*points));
 		if (!points) {
 			return;
@@ -111,12 +112,13 @@ static struct flat_place actual(struct flat *f, const struct ptx_operand *o, siz
 static void flat_call_find_live(struct flat *f, size_t index)
 {
 	const struct ptx_func *func = f->body->func;
-	const struct ptx_block *block = func->blocks;
-	while (index >= block->end) {
+	size_t block = 0;
+	while (index >= func->blocks[block].end) {
 		block++;
 	}
-	memcpy(f->live, block->live_out, (func->reg_count + 63) / 64 * sizeof(*f->live));
-	for (size_t i = block->end; i-- > index + 1;) {
+	memset(f->live, 0, cfg_live_words(func) * sizeof(*f->live));
+	cfg_add_live_out(f->live, func, block);
+	for (size_t i = func->blocks[block].end; i-- > index + 1;) {
 		cfg_live_before(f->live, &func->insts[i]);
 	}
 	for (size_t i = 0; i < func->return_count; i++) {

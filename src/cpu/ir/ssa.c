@@ -6,6 +6,10 @@
  * tree then numbers the values.  Dominators are found as cfg.c finds post-dominators (Cooper,
  * Harvey, Kennedy).
  *
+ * Dominance frontiers can take the square of the size of a kernel, so they are not kept.  The
+ * iterated frontier of each register is found on the dominator tree, after Sreedhar and Gao, "A
+ * Linear Time Algorithm for Placing phi-Nodes" (1995).
+ *
  * The one-pass construction of Braun et al. would have to take back phis that turn out to be
  * trivial.  Liveness is known here, so that none is made.
  *
@@ -22,12 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of all dominance frontiers, which a hostile text can make quadratic in its size. */
-enum { MOST_FRONTIERS = 1 << 26 };
-
-/* Values at the ends of all blocks, which it can make quadratic, too. */
-enum { MOST_HELD = 1 << 25 };
-
 #define NONE SIZE_MAX
 
 struct ssa_list {
@@ -39,23 +37,26 @@ struct ssa {
 	struct ptx_module *module;
 	struct ptx_func *func;
 	bool failed;            /* no memory */
-	const char *too_big;    /* why it is; NULL: it is not */
+	bool is_huge;           /* its lanes run one at a time */
 	size_t *order;          /* reachable blocks in reverse post-order */
 	size_t order_count;
 	size_t *idom;           /* by block; NONE: the first block, and blocks that nothing
 	                           reaches */
-	struct ssa_list *frontier; /* by block */
+	size_t *level;          /* by block: its depth in the dominator tree */
 	struct ssa_list *children; /* by block: those that it dominates immediately */
 	struct ssa_list *defs;  /* by register: blocks that write it */
-	struct ssa_list work;
-	size_t *seen;           /* by block: the last register that put a phi there, plus 1 */
-	size_t *on_work;        /* by block: the last register that had it on the list, plus 1 */
+	struct ssa_list work;   /* a heap of blocks: the deepest in the dominator tree is on top */
+	struct ssa_list walk;   /* blocks of a subtree that are still to be visited */
+	size_t *on_work;        /* by block: the last register that had it on the heap, plus 1, */
+	size_t *visited;        /* for which it was visited, */
+	size_t *seen;           /* and that put a phi there */
+	uint64_t *crossing;     /* registers that are live into some block */
 	struct ssa_list *phi_regs; /* by block: registers that have phis there */
 	unsigned *current;      /* by register: its value, PTX_NO_VALUE: none yet */
 	struct ssa_list undo;   /* register and old value, by turns */
 	struct ptx_value *values;
 	size_t value_count, value_cap;
-	size_t held_count;      /* of all blocks */
+	uint64_t *live;         /* scratch: a set of registers */
 	unsigned *web;          /* by value: union-find, then the register */
 };
 
@@ -87,7 +88,7 @@ static bool ssa_is_reachable(const struct ptx_func *func, size_t block)
 	return func->blocks[block].rpo != SIZE_MAX;
 }
 
-/* --- Dominators and their frontiers --- */
+/* --- Dominators --- */
 
 static size_t ssa_common(const struct ssa *s, size_t a, size_t b)
 {
@@ -122,37 +123,18 @@ static void ssa_find_dominators(struct ssa *s)
 		}
 	}
 	for (size_t i = 1; i < s->order_count; i++) {
-		ssa_add(s, &s->children[s->idom[s->order[i]]], s->order[i]);
-	}
-}
-
-/* The entry is one more predecessor of the first block. */
-static void ssa_find_frontiers(struct ssa *s)
-{
-	size_t total = 0;
-	for (size_t i = 0; i < s->order_count && !s->failed && !s->too_big; i++) {
-		size_t to = s->order[i];
-		const struct ptx_block *block = &s->func->blocks[to];
-		for (size_t k = 0; k < block->pred_count; k++) {
-			size_t from = ssa_is_reachable(s->func, block->pred[k]) ? block->pred[k]
-				: NONE;
-			while (from != s->idom[to] && from != NONE) {
-				struct ssa_list *list = &s->frontier[from];
-				if (list->count == 0 || list->data[list->count - 1] != to) {
-					ssa_add(s, list, to);
-					total++;
-				}
-				from = s->idom[from];
-			}
-		}
-		s->too_big = total > MOST_FRONTIERS ? "its loops are too deep" : NULL;
+		size_t above = s->idom[s->order[i]];
+		s->level[s->order[i]] = s->level[above] + 1;
+		ssa_add(s, &s->children[above], s->order[i]);
 	}
 }
 
 /* --- Phis --- */
 
-static void ssa_note_defs(struct ssa *s, uint64_t *written, size_t words)
+static void ssa_note_defs(struct ssa *s)
 {
+	const size_t words = cfg_live_words(s->func);
+	uint64_t *written = s->live;
 	for (size_t i = 0; i < s->order_count; i++) {
 		const struct ptx_block *block = &s->func->blocks[s->order[i]];
 		memset(written, 0, words * sizeof(*written));
@@ -170,30 +152,84 @@ static void ssa_note_defs(struct ssa *s, uint64_t *written, size_t words)
 
 static void ssa_put_work(struct ssa *s, size_t block, size_t reg)
 {
-	if (s->on_work[block] != reg + 1) {
-		s->on_work[block] = reg + 1;
-		ssa_add(s, &s->work, block);
+	if (s->on_work[block] == reg + 1) {
+		return;
+	}
+	s->on_work[block] = reg + 1;
+	ssa_add(s, &s->work, block);
+	size_t *heap = s->work.data;
+	for (size_t i = s->work.count - 1; !s->failed && i > 0;) {
+		size_t above = (i - 1) / 2;
+		if (s->level[heap[above]] >= s->level[block]) {
+			break;
+		}
+		heap[i] = heap[above];
+		heap[above] = block;
+		i = above;
 	}
 }
 
-static void ssa_place_phis(struct ssa *s, size_t reg)
+static size_t ssa_take_work(struct ssa *s)
+{
+	size_t *heap = s->work.data;
+	size_t top = heap[0], count = --s->work.count, last = heap[count];
+	for (size_t i = 0; count > 0;) {
+		size_t below = 2 * i + 1;
+		below += below + 1 < count && s->level[heap[below + 1]] > s->level[heap[below]];
+		if (below >= count || s->level[heap[below]] <= s->level[last]) {
+			heap[i] = last;
+			break;
+		}
+		heap[i] = heap[below];
+		i = below;
+	}
+	return top;
+}
+
+/* Put phis where edges leave what `root` dominates, for blocks that are no deeper than it.  What a
+ * deeper root dominates was visited before, and has no such edges left. */
+static void ssa_visit_subtree(struct ssa *s, size_t root, size_t reg)
 {
 	const struct ptx_block *blocks = s->func->blocks;
-	s->work.count = 0;
-	for (size_t i = 0; i < s->defs[reg].count; i++) {
-		ssa_put_work(s, s->defs[reg].data[i], reg);
-	}
-	while (s->work.count > 0 && !s->failed) {
-		const struct ssa_list *frontier = &s->frontier[s->work.data[--s->work.count]];
-		for (size_t i = 0; i < frontier->count; i++) {
-			size_t to = frontier->data[i];
-			if (s->seen[to] != reg + 1
-			    && ptx_has_bit(blocks[to].live_in, (unsigned)reg)) {
+	s->visited[root] = reg + 1;
+	s->walk.count = 0;
+	ssa_add(s, &s->walk, root);
+	while (s->walk.count > 0 && !s->failed) {
+		size_t from = s->walk.data[--s->walk.count];
+		for (size_t i = 0; i < blocks[from].succ_count; i++) {
+			size_t to = blocks[from].succ[i];
+			if (s->idom[to] != from && s->level[to] <= s->level[root]
+			    && s->seen[to] != reg + 1 && cfg_is_live(&blocks[to], reg)) {
 				s->seen[to] = reg + 1;
 				ssa_add(s, &s->phi_regs[to], reg);
 				ssa_put_work(s, to, reg);
 			}
 		}
+		for (size_t i = 0; i < s->children[from].count; i++) {
+			size_t below = s->children[from].data[i];
+			if (s->visited[below] != reg + 1) {
+				s->visited[below] = reg + 1;
+				ssa_add(s, &s->walk, below);
+			}
+		}
+	}
+}
+
+/* Most registers need no phi: they live within blocks (Briggs et al., 1998), or one write dominates
+ * all that reads them. */
+static void ssa_place_phis(struct ssa *s, size_t reg)
+{
+	const struct ssa_list *defs = &s->defs[reg];
+	if (!ptx_has_bit(s->crossing, reg)
+	    || (defs->count == 1 && !cfg_is_live(&s->func->blocks[0], reg))) {
+		return;
+	}
+	s->work.count = 0;
+	for (size_t i = 0; i < defs->count; i++) {
+		ssa_put_work(s, defs->data[i], reg);
+	}
+	while (s->work.count > 0 && !s->failed) {
+		ssa_visit_subtree(s, ssa_take_work(s), reg);
 	}
 }
 
@@ -310,27 +346,27 @@ static void ssa_undo(struct ssa *s, size_t mark)
 	}
 }
 
-/* Lanes may part at its end. */
+/* Lanes may part at its end, unless they run one at a time. */
 static void ssa_note_held(struct ssa *s, size_t index)
 {
 	struct ptx_block *block = &s->func->blocks[index];
-	size_t words = (s->func->reg_count + 63) / 64, count = 0;
-	if (block->succ_count < 2) {
+	const size_t words = cfg_live_words(s->func);
+	size_t count = 0;
+	if (block->succ_count < 2 || s->is_huge) {
 		return;
 	}
+	memset(s->live, 0, words * sizeof(*s->live));
+	cfg_add_live_out(s->live, s->func, index);
 	for (size_t w = 0; w < words; w++) {
-		count += (size_t)__builtin_popcountll(block->live_out[w]);
+		count += (size_t)__builtin_popcountll(s->live[w]);
 	}
-	s->held_count += count;
-	s->too_big = s->held_count > MOST_HELD ? "too much lives between its blocks" : NULL;
-	block->held = s->too_big ? NULL
-		: arena_alloc(&s->module->arena, count, sizeof(*block->held));
+	block->held = arena_alloc(&s->module->arena, count, sizeof(*block->held));
 	if (!block->held) {
 		s->failed = true;
 		return;
 	}
 	for (size_t w = 0; w < words; w++) {
-		for (uint64_t bits = block->live_out[w]; bits; bits &= bits - 1) {
+		for (uint64_t bits = s->live[w]; bits; bits &= bits - 1) {
 			size_t reg = w * 64 + (size_t)__builtin_ctzll(bits);
 			block->held[block->held_count++].value = ssa_current(s, reg);
 		}
@@ -488,15 +524,19 @@ static bool ssa_allocate(struct ssa *s)
 	size_t blocks = s->func->block_count, regs = s->func->reg_count + 1;
 	s->order = mem_zalloc(blocks, sizeof(*s->order));
 	s->idom = mem_zalloc(blocks, sizeof(*s->idom));
-	s->frontier = mem_zalloc(blocks, sizeof(*s->frontier));
+	s->level = mem_zalloc(blocks, sizeof(*s->level));
 	s->children = mem_zalloc(blocks, sizeof(*s->children));
 	s->phi_regs = mem_zalloc(blocks, sizeof(*s->phi_regs));
 	s->seen = mem_zalloc(blocks, sizeof(*s->seen));
 	s->on_work = mem_zalloc(blocks, sizeof(*s->on_work));
 	s->defs = mem_zalloc(regs, sizeof(*s->defs));
 	s->current = mem_alloc(regs * sizeof(*s->current));
-	return s->order && s->idom && s->frontier && s->children && s->phi_regs && s->seen
-		&& s->on_work && s->defs && s->current;
+	s->visited = mem_zalloc(blocks, sizeof(*s->visited));
+	s->live = mem_zalloc(cfg_live_words(s->func), sizeof(*s->live));
+	s->crossing = mem_zalloc(cfg_live_words(s->func), sizeof(*s->crossing));
+	return s->order && s->idom && s->level && s->children && s->phi_regs && s->seen
+		&& s->on_work && s->visited && s->defs && s->current
+		&& s->live && s->crossing;
 }
 
 static void ssa_finish(struct ssa *s, size_t regs)
@@ -504,26 +544,27 @@ static void ssa_finish(struct ssa *s, size_t regs)
 	size_t blocks = s->func->block_count;
 	mem_free(s->order);
 	mem_free(s->idom);
-	ssa_free_lists(s->frontier, blocks);
+	mem_free(s->level);
 	ssa_free_lists(s->children, blocks);
 	ssa_free_lists(s->phi_regs, blocks);
 	ssa_free_lists(s->defs, regs);
 	mem_free(s->seen);
 	mem_free(s->on_work);
+	mem_free(s->visited);
+	mem_free(s->walk.data);
+	mem_free(s->crossing);
 	mem_free(s->current);
 	mem_free(s->work.data);
 	mem_free(s->undo.data);
 	mem_free(s->values);
 	mem_free(s->web);
+	mem_free(s->live);
 }
 
 static bool ssa_run(struct ssa *s)
 {
 	struct ptx_func *func = s->func;
-	size_t words = func->reg_count / 64 + 1;
-	uint64_t *written = mem_zalloc(words, sizeof(*written));
-	if (!written || !ssa_allocate(s)) {
-		mem_free(written);
+	if (!ssa_allocate(s)) {
 		return false;
 	}
 	for (size_t i = 0; i < func->block_count; i++) {
@@ -533,14 +574,15 @@ static bool ssa_run(struct ssa *s)
 		}
 	}
 	ssa_find_dominators(s);
-	ssa_find_frontiers(s);
-	ssa_note_defs(s, written, words);
-	mem_free(written);
-	for (size_t i = 0; i < func->reg_count && !s->failed && !s->too_big; i++) {
+	ssa_note_defs(s);
+	for (size_t i = 0; i < s->order_count; i++) {
+		cfg_add_live_in(s->crossing, func, s->order[i]);
+	}
+	for (size_t i = 0; i < func->reg_count && !s->failed; i++) {
 		s->current[i] = PTX_NO_VALUE;
 		ssa_place_phis(s, i);
 	}
-	if (s->failed || s->too_big || !ssa_make_phis(s)) {
+	if (s->failed || !ssa_make_phis(s)) {
 		return false;
 	}
 	ssa_number(s);
@@ -549,19 +591,19 @@ static bool ssa_run(struct ssa *s)
 
 bool ssa_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
-	struct ssa s = {.module = module, .func = func};
+	struct ssa s = {.module = module, .func = func, .is_huge = cfg_is_huge(func)};
 	size_t regs = func->reg_count + 1;
 	if (func->block_count == 0) {
 		return true;
 	}
-	bool ok = ssa_run(&s);
-	ssa_finish(&s, regs);
-	if (s.too_big) {
-		ok = ptx_unsupported(diag, func->line, 1, "'%.80s' is too big: %s", func->name,
-			s.too_big);
-	} else {
-		ok = ok ? cfg_find_live(module, func, diag) : ptx_no_memory(diag);
+	struct arena early = ARENA_INIT; /* the live sets of the registers that there are before */
+	bool ok = cfg_find_live(&early, func, diag);
+	if (ok) {
+		ok = ssa_run(&s);
+		ssa_finish(&s, regs);
+		ok = ok ? cfg_find_live(&module->arena, func, diag) : ptx_no_memory(diag);
 	}
+	arena_free(&early);
 	if (!ok) {
 		func->blocks = NULL; // what is half done is done again
 		func->block_count = 0;

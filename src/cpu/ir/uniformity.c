@@ -275,9 +275,7 @@ static void divergence_force_block(struct uniformity_finder *f, size_t x)
 		if (f->concurrent[x * f->count + y]
 			&& (blocks[y].rpo > blocks[x].rpo || f->waits[y])) {
 			any = true;
-			for (size_t w = 0; w < f->words; w++) {
-				f->live[w] |= blocks[y].live_in[w];
-			}
+			cfg_add_live_in(f->live, f->func, y);
 		}
 	}
 	for (size_t i = blocks[x].first; any && i < blocks[x].end; i++) {
@@ -308,7 +306,7 @@ static void uniformity_note_start(struct uniformity_finder *f)
 {
 	const struct uniformity zero = {.is_known = true};
 	for (unsigned r = 0; r < f->func->reg_count; r++) {
-		if (ptx_has_bit(f->func->blocks[0].live_in, r)) {
+		if (cfg_is_live(&f->func->blocks[0], r)) {
 			uniformity_write_reg(f, r, &zero);
 		}
 	}
@@ -350,7 +348,7 @@ static void uniformity_make_vectors(struct uniformity_info *info, bool all)
 bool uniformity_analyze(struct uniformity_info *out, const struct ptx_func *func, unsigned class,
 	const bool *yield_points)
 {
-	struct uniformity_finder f = {.info = out, .func = func, .words = func->reg_count / 64 + 1,
+	struct uniformity_finder f = {.info = out, .func = func, .words = cfg_live_words(func),
 		.count = func->block_count};
 	*out = (struct uniformity_info){.func = func, .class = class};
 	out->regs = mem_zalloc(func->reg_count + 1, sizeof(*out->regs));

@@ -73,10 +73,11 @@ static bool yield_may_wait(const struct yield_signs *signs)
 	return signs->waits || (signs->loads && signs->fences);
 }
 
-static void yield_note_block(struct yield_finder *f, struct yield_signs *signs,
-	const struct ptx_block *block)
+static void yield_note_block(struct yield_finder *f, struct yield_signs *signs, size_t index)
 {
-	memcpy(f->live, block->live_out, (f->func->reg_count + 63) / 64 * 8);
+	const struct ptx_block *block = &f->func->blocks[index];
+	memset(f->live, 0, cfg_live_words(f->func) * sizeof(*f->live));
+	cfg_add_live_out(f->live, f->func, index);
 	for (size_t i = block->end; i-- > block->first;) {
 		yield_note_inst(signs, &f->func->insts[i], f->live);
 		cfg_live_before(f->live, &f->func->insts[i]);
@@ -93,7 +94,7 @@ static bool yield_loop_waits(struct yield_finder *f, size_t latch, size_t header
 	size_t depth = 0;
 	memset(seen, 0, f->func->block_count * sizeof(*seen));
 	seen[header] = true;
-	yield_note_block(f, &signs, &blocks[header]);
+	yield_note_block(f, &signs, header);
 	if (!seen[latch]) {
 		seen[latch] = true;
 		stack[depth++] = latch;
@@ -101,7 +102,7 @@ static bool yield_loop_waits(struct yield_finder *f, size_t latch, size_t header
 
 	while (depth > 0 && !yield_may_wait(&signs)) {
 		const struct ptx_block *block = &blocks[stack[--depth]];
-		yield_note_block(f, &signs, block);
+		yield_note_block(f, &signs, stack[depth]);
 		for (size_t i = 0; i < block->pred_count; i++) {
 			if (!seen[block->pred[i]]) {
 				seen[block->pred[i]] = true;
@@ -139,7 +140,7 @@ bool yield_find_points(const struct ptx_func *func, bool *yield_points)
 	}
 
 	struct yield_finder f = {.func = func, .yield_points = yield_points};
-	f.live = mem_zalloc(func->reg_count / 64 + 1, sizeof(*f.live));
+	f.live = mem_zalloc(cfg_live_words(func), sizeof(*f.live));
 	f.stack = mem_zalloc(func->block_count, sizeof(*f.stack));
 	f.seen = mem_zalloc(func->block_count, sizeof(*f.seen));
 	bool ok = f.live && f.stack && f.seen;

@@ -22,6 +22,7 @@
 #include "cpu/jit/jit.h"
 #include "cpu/jit/jit_open.h"
 #include "cpu/jit/kernel_cache.h"
+#include "cpu/ir/cfg.h"
 #include "cpu/ir/ssa.h"
 #include "cpu/config/passes.h"
 #include "cpu/config/settings.h"
@@ -32,15 +33,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Instructions of PTX. */
-enum { HUGE_KERNEL = 10000 };
-/* From so many on a kernel starts with code that is compiled sooner. */
+/* Instructions of PTX: from so many on a kernel starts with code that is compiled sooner. */
 enum { LONG_KERNEL = 200 };
 /* Unless one in so many of them is a collective: code for one lane saves and restores all that is
  * live at each, so that it would take longer to compile than code for a warp. */
 enum { COLLECTIVE_WEIGHS = 32 };
-/* Edges of its graph, from which on passes that look at each for each take more than a second. */
-enum { MANY_EDGES = 4000 };
 /* Operations that are a call for each lane: so many take LLVM more than a second, for it looks for
  * what each value meets on its way. */
 enum { MANY_CALLS = 100 };
@@ -211,17 +208,6 @@ static bool jit_is_straight(const struct ptx_module *module, const struct ptx_fu
 	return true;
 }
 
-/* Those of brx.idx count twice. */
-static bool jit_has_many_edges(const struct ptx_func *func)
-{
-	size_t edges = 0;
-	for (size_t i = 0; i < func->block_count; i++) {
-		size_t count = func->blocks[i].succ_count;
-		edges += count > 2 ? 2 * count : count;
-	}
-	return edges >= MANY_EDGES;
-}
-
 /* Processors of before 2013 have no fused multiply-add. */
 static bool jit_has_many_calls(const struct ptx_func *func)
 {
@@ -232,12 +218,6 @@ static bool jit_has_many_calls(const struct ptx_func *func)
 		calls += op == PTX_OP_FMA_X2 ? 2 : 0;
 	}
 	return calls >= MANY_CALLS && !features_fuse(jit_features_level());
-}
-
-/* A kernel that runs one lane at a time.  Its first code is compiled as quickly as can be. */
-static bool jit_is_huge(const struct ptx_func *func)
-{
-	return func->inst_count >= HUGE_KERNEL || jit_has_many_edges(func);
 }
 
 /* Whether a kernel is for blocks of one thread, as it says itself. */
@@ -251,7 +231,7 @@ static bool jit_is_for_one_thread(const struct ptx_func *func)
 /* Of the best code. */
 static uint32_t jit_width_for(const struct jit *jit, const struct ptx_func *func)
 {
-	return jit_is_huge(func) || jit_is_for_one_thread(func) || jit_has_many_calls(func)
+	return cfg_is_huge(func) || jit_is_for_one_thread(func) || jit_has_many_calls(func)
 		? 1
 		: jit->width;
 }
@@ -308,7 +288,7 @@ static bool jit_take_object(struct jit_kernel *out, struct jit *jit, struct jit_
 /* The first code is the best one where that would be no different. */
 static enum jit_tier jit_reached_tier(const struct jit *jit, const struct ptx_func *func)
 {
-	return jit_width_for(jit, func) == 1 && !jit_is_huge(func) ? JIT_TIER_BEST : jit->tier;
+	return jit_width_for(jit, func) == 1 && !cfg_is_huge(func) ? JIT_TIER_BEST : jit->tier;
 }
 
 static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *jit,
@@ -323,12 +303,12 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.width = width,
 		.class = jit->class,
 		.has_loop = func->has_loop,
-		.is_quick = jit->tier == JIT_TIER_FIRST && jit_is_huge(func),
-		.is_tangled = jit_has_many_edges(func),
+		.is_quick = jit->tier == JIT_TIER_FIRST && cfg_is_huge(func),
+		.is_tangled = cfg_is_tangled(func),
 		.is_traced = jit->is_traced,
 		.is_checked = jit->is_checked,
 		.left_out = settings_get(SETTING_PASSES, 0)};
-	order.is_vector = order.has_loop && !jit_is_huge(func) && jit_is_for_one_thread(func)
+	order.is_vector = order.has_loop && !cfg_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
 	enum jit_outcome outcome = jit->calls->make(&object, jit->llvm, &order, diag);
 	*out = (struct jit_kernel){.width = width,
@@ -488,7 +468,7 @@ enum jit_tier jit_start_tier(const struct ptx_func *func)
 	if (chosen == JIT_TIER_FIRST || chosen == JIT_TIER_BEST) {
 		return (enum jit_tier)chosen;
 	}
-	return jit_is_huge(func)
+	return cfg_is_huge(func)
 		|| (func->inst_count >= LONG_KERNEL && !jit_has_many_collectives(func))
 		? JIT_TIER_FIRST : JIT_TIER_BEST;
 }

@@ -418,14 +418,13 @@ struct ptx_block {
 	size_t succ_count;
 	size_t *pred;
 	size_t pred_count;
-	uint64_t *live_in;            /* bit per register */
-	uint64_t *live_out;
+	const uint64_t **live_in;     /* registers that are live at its start, as cfg.h reads them */
 	size_t rpo;                   /* place in reverse post-order; SIZE_MAX if unreachable */
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
 	struct ptx_phi *phis;         /* by ssa.c */
 	size_t phi_count;
-	struct ptx_held *held;        /* by ssa.c: at the end of a block with several successors, by
-	                               * the registers of live_out in their order */
+	struct ptx_held *held;        /* by ssa.c: what is live at the end of a block with several
+	                               * successors, in the order of the registers */
 	size_t held_count;
 	bool in_loop;                 /* can be reached from itself */
 };

@@ -36,7 +36,7 @@ static void draw(struct str *out, const struct ptx_func *func)
 		str_addf(out, block->rpo == SIZE_MAX ? " -" : " %zu", block->rpo);
 		str_add(out, block->in_loop ? "*" : "");
 		for (unsigned r = 0; r < func->reg_count; r++) {
-			if (block->live_in[r / 64] >> (r % 64) & 1) {
+			if (cfg_is_live(block, r)) {
 				str_addf(out, " %s", func->regs[r].name);
 			}
 		}
@@ -132,7 +132,8 @@ START_TEST(cfg_reports_every_failing_allocation)
 		static const char text[] = BLOCKS_HEADER "L: @p bra L; add.s32 a, a, b; }";
 		ck_assert(parse_module(&module, text, sizeof(text) - 1, &diag));
 		mem_fail_after(n);
-		ok = cfg_build(&module, module.funcs[0], &diag);
+		ok = cfg_build(&module, module.funcs[0], &diag)
+			&& cfg_find_live(&module.arena, module.funcs[0], &diag);
 		bool failed = mem_has_failed();
 		mem_fail_after(-1);
 		ck_assert_int_eq(ok, !failed);
@@ -142,21 +143,53 @@ START_TEST(cfg_reports_every_failing_allocation)
 }
 END_TEST
 
+/* Half of the predicates are live in a block, as many as there are blocks. */
+static void write_ladder(struct str *text, int count)
+{
+	str_add(text, BLOCKS_HEADER);
+	for (int i = 0; i < count; i++) {
+		str_addf(text, ".reg .pred p%d; @p%d bra L%d; L%d:\n", i, i, i, i);
+	}
+	str_add(text, "}\n");
+}
+
+START_TEST(live_sets_take_memory_in_proportion_to_the_text)
+{
+	enum { COUNT = 20000 };
+	struct ptx_diag diag = {.line = 0};
+	struct str text = STR_INIT;
+	write_ladder(&text, COUNT);
+	ck_assert(parse_module(&module, text.data, text.len, &diag)
+		&& check_module(&module, &diag));
+	struct ptx_func *func = module.funcs[0];
+	ck_assert(cfg_build(&module, func, &diag));
+	mem_fail_beyond((long)(10 * text.len));
+	ck_assert_msg(cfg_find_live(&module.arena, func, &diag), "%s", diag.message);
+	mem_fail_beyond(-1);
+	for (size_t i = 0; i < COUNT; i += 999) {
+		size_t live = 0;
+		for (size_t k = 0; k < func->reg_count; k++) {
+			live += cfg_is_live(&func->blocks[i], k);
+		}
+		ck_assert_uint_eq(live, COUNT - i);
+	}
+	str_free(&text);
+}
+END_TEST
+
+/* Numbers of registers as no text is long enough to have. */
 START_TEST(a_kernel_too_big_for_live_sets_is_refused)
 {
 	struct ptx_diag diag = {.line = 0};
 	struct str text = STR_INIT;
-	str_add(&text, BLOCKS_HEADER);
-	for (int i = 0; i < 70000; i++) {
-		str_addf(&text, ".reg .pred p%d; @p%d bra L%d; L%d:\n", i, i, i, i);
-	}
-	str_add(&text, "}\n");
-	ck_assert(parse_module(&module, text.data, text.len, &diag)
-		&& check_module(&module, &diag));
-	ck_assert(!cfg_build(&module, module.funcs[0], &diag));
+	write_ladder(&text, 20);
+	ck_assert(parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
+		&& cfg_build(&module, module.funcs[0], &diag));
+	module.funcs[0]->reg_count = UINT32_MAX;
+	ck_assert(!cfg_find_live(&module.arena, module.funcs[0], &diag));
 	ck_assert(diag.unsupported);
 	ck_assert_int_eq(diag.line, 4);
-	ck_assert_str_eq(diag.message, "'k' is too big: 70001 blocks with 70006 registers");
+	ck_assert_str_eq(diag.message, "'k' is too big: 21 blocks with 4294967295 registers");
 	str_free(&text);
 }
 END_TEST
@@ -171,5 +204,6 @@ SUITE(cfg)
 	tcase_add_tests(tc, 1, cfg_writes_block_numbers_into_labels,
 		cfg_gives_predecessors_of_every_block, cfg_handles_a_hundred_thousand_lines,
 		cfg_reports_every_failing_allocation, a_kernel_too_big_for_live_sets_is_refused);
+	tcase_add_test(tc, live_sets_take_memory_in_proportion_to_the_text);
 	return s;
 }

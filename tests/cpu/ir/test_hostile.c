@@ -7,6 +7,7 @@
 #include "cpu/random/gen.h"
 
 #include "base/str.h"
+#include "cpu/ir/flatten.h"
 #include "cpu/ir/ssa.h"
 #include "cpu/ptx/check.h"
 #include "cpu/ptx/parse.h"
@@ -229,6 +230,49 @@ START_TEST(much_of_anything_takes_memory_in_proportion)
 }
 END_TEST
 
+/* Functions that call each other in a row, the first in front of the others: each part has its
+ * number and the number before it. */
+static const struct {
+	const char *first;
+	const char *part;
+	int count;
+} calls[] = {
+	{".func f0() { ret; }\n", ".func f%d() { call f%d; ret; }\n", 20000},
+	{".func f0() { ret; }\n", ".func f%1$d() { call f%2$d; call f%2$d; ret; }\n", 2500},
+	{".func (.param .b32 r) f0(.param .b32 x) { ret; }\n",
+		".func (.param .b32 r) f%d(.param .b32 x) { .reg .b32 %%r; .param .b32 a;\n"
+		".param .b32 b; ld.param.b32 %%r, [x]; st.param.b32 [a], %%r; call (b), f%d, (a);\n"
+		"ld.param.b32 %%r, [b]; add.s32 %%r, %%r, 1; st.param.b32 [r], %%r; ret; }\n",
+		15000},
+};
+
+/* What lives between blocks is the square of them, here. */
+START_TEST(calls_take_memory_in_proportion)
+{
+	struct ptx_module module;
+	struct ptx_diag diag = {.line = 0};
+	struct str text = STR_INIT;
+	str_addf(&text, HEADER "%s", calls[_i].first);
+	for (int i = 1; i <= calls[_i].count; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		str_addf(&text, calls[_i].part, i, i - 1);
+#pragma GCC diagnostic pop
+	}
+	str_addf(&text, ".entry k() { %scall %sf%d%s; ret; }", _i == 2
+		? ".param .b32 a; .param .b32 b; " : "", _i == 2 ? "(b), " : "", calls[_i].count,
+		_i == 2 ? ", (a)" : "");
+	mem_fail_beyond(bound(text.len));
+	bool ok = parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
+		&& flatten_module(&module, &diag)
+		&& ssa_prepare(&module, module.funcs[module.func_count - 1], &diag);
+	mem_fail_beyond(-1);
+	ck_assert_msg(ok, "%d: %s", diag.line, diag.message);
+	parse_free(&module);
+	str_free(&text);
+}
+END_TEST
+
 /* Small texts that ask for much, or name what is not there. */
 static const struct {
 	const char *text;
@@ -341,6 +385,7 @@ SUITE(hostile)
 	tc = add_case(suite, "size", setup, teardown);
 	tcase_add_loop_test(tc, much_of_anything_takes_memory_in_proportion, 0, countof(piles));
 	tcase_add_loop_test(tc, absurd_demands_are_refused, 0, countof(demands));
+	tcase_add_loop_test(tc, calls_take_memory_in_proportion, 0, countof(calls));
 	tcase_add_test(tc, code_and_its_data_may_be_far_apart);
 	tcase_add_loop_test(tc, what_does_not_fit_the_device_is_refused_in_time, 0, 3);
 	return suite;

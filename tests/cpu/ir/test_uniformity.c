@@ -43,8 +43,9 @@ static void find_in(const char *body, unsigned class)
 	str_add(&text, "\nret;\n}\n");
 	ck_assert_msg(parse_module(&module, text.data, text.len, &diag)
 		&& check_module(&module, &diag) && lower_func(&module, module.funcs[0], &diag)
-		&& cfg_build(&module, module.funcs[0], &diag), "%d:%d: %s", diag.line, diag.column,
-		diag.message);
+		&& cfg_build(&module, module.funcs[0], &diag)
+		&& cfg_find_live(&module.arena, module.funcs[0], &diag), "%d:%d: %s", diag.line,
+		diag.column, diag.message);
 	str_free(&text);
 	ck_assert_uint_le(module.funcs[0]->block_count, countof(yield_points));
 	memset(yield_points, 0, sizeof(yield_points));

@@ -38,7 +38,7 @@ static void make_resume(struct emit *e, size_t block)
 	e->resumes[block] = emit_block(e, "resume");
 	LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
 	emit_enter(e, e->resumes[block]);
-	emit_move_regs(e, e->func->blocks[block].live_in, false);
+	emit_move_live(e, block, false);
 	LLVMBuildBr(e->builder, e->blocks[block]);
 	emit_enter(e, back);
 }
@@ -49,7 +49,7 @@ void emit_yield_before(struct emit *e, enum rt_yield why, size_t block)
 	e->yields = true;
 	make_resume(e, block);
 	note_yield(e, why);
-	emit_move_regs(e, e->func->blocks[block].live_in, true);
+	emit_move_live(e, block, true);
 	LLVMBuildRet(e->builder, emit_u32(e, block + 1));
 }
 

@@ -19,6 +19,7 @@
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
+#include "cpu/ir/cfg.h"
 
 enum { SCATTERED = 6, WHOLE = 4 };
 
@@ -161,7 +162,7 @@ static bool just_ends(const struct emit *e, size_t block)
 static bool serial_is_live(const struct emit *e, unsigned reg, size_t yes, size_t no)
 {
 	const struct ptx_block *blocks = e->func->blocks;
-	return ptx_has_bit(blocks[yes].live_in, reg) || ptx_has_bit(blocks[no].live_in, reg);
+	return cfg_is_live(&blocks[yes], reg) || cfg_is_live(&blocks[no], reg);
 }
 
 /* Write what all lanes have. */

@@ -159,6 +159,7 @@ struct emit {
 	bool *yield_points;             /* by ptx_block: holds what threads wait with */
 	uint64_t *kept;                 /* registers that live from one block to another */
 	uint64_t *entering;             /* and of these, those that are live into `entries` */
+	uint64_t *live;                 /* scratch: a set of registers */
 	bool *entries;                  /* by ptx_block: control comes not only from other blocks */
 	size_t *written;                /* by register: the last body that writes its slot */
 	bool in_frame;                  /* these have their slots in the frame */

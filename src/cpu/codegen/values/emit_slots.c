@@ -22,11 +22,29 @@
 #include "cpu/ir/cfg.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MANY_PHIS = 2048, MANY_SAVED = 30000 };
 
 /* Vectors begin at a cache line: one that lies in two takes longer. */
 enum { LINE = 64 };
+
+static size_t slots_count(const struct emit *e, const uint64_t *set)
+{
+	size_t count = 0;
+	for (size_t w = 0; w < cfg_live_words(e->func); w++) {
+		count += (size_t)__builtin_popcountll(set[w]);
+	}
+	return count;
+}
+
+/* The registers that are live at the start of a block, until the next call. */
+static const uint64_t *slots_live_at(const struct emit *e, size_t block)
+{
+	memset(e->live, 0, cfg_live_words(e->func) * sizeof(*e->live));
+	cfg_add_live_in(e->live, e->func, block);
+	return e->live;
+}
 
 /* Registers that are saved and loaded again, at all waits together. */
 static size_t count_saved(const struct emit *e)
@@ -37,10 +55,7 @@ static size_t count_saved(const struct emit *e)
 		const struct ptx_block *block = &func->blocks[e->order[i]];
 		if (block->end > block->first && block->succ_count > 0
 		    && ptx_waits(func->insts[block->end - 1].op)) {
-			const uint64_t *live = func->blocks[block->succ[0]].live_in;
-			for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
-				count += (size_t)__builtin_popcountll(live[w]);
-			}
+			count += slots_count(e, slots_live_at(e, block->succ[0]));
 		}
 	}
 	return count;
@@ -55,9 +70,7 @@ static bool ends_in_wait(const struct ptx_func *func, const struct ptx_block *bl
 static void note_entry(struct emit *e, size_t block)
 {
 	e->entries[block] = true;
-	for (size_t w = 0; w < (e->func->reg_count + 63) / 64; w++) {
-		e->entering[w] |= e->func->blocks[block].live_in[w];
-	}
+	cfg_add_live_in(e->entering, e->func, block);
 }
 
 /* Whether diverged code can follow a block. */
@@ -95,15 +108,10 @@ void emit_note_entries(struct emit *e)
  * of registers at hundreds of barriers for one lane.  So many stay in memory. */
 void emit_note_kept(struct emit *e)
 {
-	const struct ptx_func *func = e->func;
-	size_t count = 0;
-	for (size_t w = 0; w < (func->reg_count + 63) / 64; w++) {
-		for (size_t i = 0; i < e->order_count; i++) {
-			e->kept[w] |= func->blocks[e->order[i]].live_in[w];
-		}
-		count += (size_t)__builtin_popcountll(e->kept[w]);
+	for (size_t i = 0; i < e->order_count; i++) {
+		cfg_add_live_in(e->kept, e->func, e->order[i]);
 	}
-	e->in_frame = e->width > 1 ? count * e->order_count > MANY_PHIS
+	e->in_frame = e->width > 1 ? slots_count(e, e->kept) * e->order_count > MANY_PHIS
 		: count_saved(e) > MANY_SAVED;
 }
 
@@ -165,7 +173,7 @@ void emit_clear_slots(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	for (unsigned i = 0; i < func->reg_count; i++) {
-		if (e->regs[i] && ptx_has_bit(func->blocks[0].live_in, i)) {
+		if (e->regs[i] && cfg_is_live(&func->blocks[0], i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, func->regs[i].type);
 			emit_store_slot(e, LLVMConstNull(type), e->regs[i]);
@@ -525,6 +533,11 @@ void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
 	note_frame(e, offset);
 }
 
+void emit_move_live(struct emit *e, size_t block, bool save)
+{
+	emit_move_regs(e, slots_live_at(e, block), save);
+}
+
 /* What a member has at the end of a block, where all that is kept is saved. */
 static void save_member(struct emit *e, size_t yes, size_t no)
 {
@@ -535,7 +548,7 @@ static void save_member(struct emit *e, size_t yes, size_t no)
 			continue;
 		}
 		struct emit_mode mode = emit_slot_mode(e, i);
-		if (ptx_has_bit(blocks[yes].live_in, i) || ptx_has_bit(blocks[no].live_in, i)) {
+		if (cfg_is_live(&blocks[yes], i) || cfg_is_live(&blocks[no], i)) {
 			move_reg(e, i, load_reg(e, emit_reg_at_end(e, i)), &offset);
 		} else {
 			skip_reg(e, e->func->regs[i].type, &offset);
