@@ -115,6 +115,7 @@ static bool parse_memory(struct parser *p, struct ptx_operand *out)
 				"expected a register, variable or number in [ ], got '%.*s'",
 				word.len < 80 ? (int)word.len : 80, word.text);
 		}
+		out->var = out->kind == PTX_ADDRESS ? out->var : NULL;
 		parse_offset(p, out);
 	} else {
 		out->value = take_offset(p);
@@ -198,9 +199,11 @@ static void parse_constant_operand(struct parser *p, struct ptx_operand *out)
 	parse_constant(p, &constant);
 	out->kind = constant.is_real ? PTX_FLOAT : PTX_INT;
 	out->value = constant.value;
-	out->real = constant.real;
-	out->real_bits = constant.real_bits;
-	out->real_width = constant.real_width;
+	if (constant.is_real) {
+		out->real = constant.real;
+		out->real_bits = constant.real_bits;
+		out->real_width = (uint8_t)constant.real_width;
+	}
 }
 
 /* 2] of name[2], which is an element's address to mov, else its place in memory */

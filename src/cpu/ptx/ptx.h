@@ -310,6 +310,7 @@ enum ptx_operand_kind {
 	PTX_SINK      /* _ */
 };
 
+/* An instruction has several, so their size decides how much memory a kernel takes. */
 struct ptx_operand {
 	enum ptx_operand_kind kind;
 	bool negated;                 /* !%p */
@@ -317,20 +318,26 @@ struct ptx_operand {
 	bool bracketed;               /* PTX_ADDRESS in [ ]: a memory access, not an address */
 	bool has_base;
 	char select[6];               /* of a video instruction, behind a register: "h1", "b3210" */
+	uint8_t real_width;           /* 32 or 64 for 0f and 0d, 0 for a decimal number */
 	unsigned reg;                 /* index in ptx_func.regs; PTX_ADDRESS: base if has_base */
 	unsigned reg2;
 	unsigned value_of;            /* by ssa.c: the value of reg that is read or written, */
 	unsigned value_of2;           /* and of reg2 */
 	enum ptx_sreg sreg;
-	unsigned real_width;          /* 32 or 64 for 0f and 0d, 0 for a decimal number */
 	int64_t value;                /* PTX_INT (bits), PTX_ADDRESS (offset), PTX_LABEL (block) */
-	uint64_t real_bits;           /* the exact bits that 0f (low 32) or 0d gave */
-	double real;
-	struct ptx_var *var;
-	struct ptx_func *func;
-	const char *label;
-	struct ptx_operand *elements;
-	size_t count;
+	union {                       /* by kind */
+		struct {
+			double real;
+			uint64_t real_bits; /* the exact bits that 0f (low 32) or 0d gave */
+		};
+		struct ptx_var *var;
+		struct ptx_func *func;
+		const char *label;
+		struct {
+			struct ptx_operand *elements;
+			size_t count;
+		};
+	};
 };
 
 struct ptx_inst {
@@ -418,7 +425,7 @@ struct ptx_block {
 	size_t succ_count;
 	size_t *pred;
 	size_t pred_count;
-	const uint64_t **live_in;     /* registers that are live at its start, as cfg.h reads them */
+	const uint64_t **live_in;     /* registers that are live at its start: see cfg.h */
 	size_t rpo;                   /* place in reverse post-order; SIZE_MAX if unreachable */
 	size_t ipdom;                 /* immediate post-dominator; SIZE_MAX: the exit */
 	struct ptx_phi *phis;         /* by ssa.c */

@@ -66,10 +66,12 @@ const char *big_write(int count, const char *behind)
 
 static void tell_operand(struct str *out, const struct ptx_operand *o)
 {
+	const char *name = o->kind == PTX_ADDRESS && o->var ? o->var->name
+		: o->kind == PTX_FUNC ? o->func->name : o->kind == PTX_LABEL ? o->label : "-";
 	str_addf(out, " (%d %d%d%d%d '%s' %u %u %d %u %lld %llx %s", o->kind, o->negated, o->minus,
 		o->bracketed, o->has_base, o->select, o->reg, o->reg2, (int)o->sreg,
-		o->real_width, (long long)o->value, (unsigned long long)o->real_bits,
-		o->var ? o->var->name : o->func ? o->func->name : o->label ? o->label : "-");
+		o->real_width, (long long)o->value,
+		(unsigned long long)(o->kind == PTX_FLOAT ? o->real_bits : 0), name);
 	for (size_t i = 0; o->kind == PTX_VECTOR && i < o->count; i++) {
 		tell_operand(out, &o->elements[i]);
 	}
