@@ -9,12 +9,13 @@
  * Before this text come kz_stored, an element in memory, and
  *
  *	KZ_UNIFORM    bins of equal width: kz_load(kz_stored) is a value, and
- *	              kz_edge(kz_stored_edge) an edge, both as doubles; else an element is the number of
- *	              its bin
+ *	              kz_edge(kz_stored_edge) an edge, both as doubles; else an element is the
+ *	              number of its bin
  *	KZ_WEIGHTED   elements count what they weigh; else 1
  *	KZ_SERIAL     one thread has a tile.  Else a block of 256 has it.  Without weights its
  *	              threads share one row, in shared memory (KZ_SHARED) if that has room.  With
- *	              weights each has a bin, and goes through all elements of the tile in their order
+ *	              weights each has a bin, and goes through all elements of the tile in
+ *	              their order
  */
 typedef long long kz_i64;
 typedef unsigned long long kz_u64;
