@@ -52,7 +52,7 @@ static const struct format_row {
 };
 
 /* Compressed formats, video formats and packed ones have these numbers. */
-static bool is_foreign_format(CUarray_format format)
+static bool array_is_foreign_format(CUarray_format format)
 {
 	return format == 0x50 || ((int)format >= 0x91 && (int)format <= 0xb5);
 }
@@ -65,7 +65,7 @@ CUresult array_format(const char *call, CUarray_format format, unsigned channels
 		i++;
 	}
 	if (i == countof(formats)) {
-		return is_foreign_format(format) ? api_fail(CUDA_ERROR_NOT_SUPPORTED,
+		return array_is_foreign_format(format) ? api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: format 0x%x: the CPU device has no compressed or video formats", call,
 			(unsigned)format) : api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: unknown format 0x%x", call, (unsigned)format);
@@ -123,7 +123,7 @@ static const struct limits surface_limits[KINDS] = {
 };
 #undef L
 
-static enum geometry geometry_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
+static enum geometry array_geometry_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	bool is_layered = (d->Flags & CUDA_ARRAY3D_LAYERED) != 0;
 	if (d->Flags & CUDA_ARRAY3D_CUBEMAP) {
@@ -149,7 +149,7 @@ static bool array_is_within(const CUDA_ARRAY3D_DESCRIPTOR *d, const struct limit
 
 static bool array_fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool is_mipmap)
 {
-	enum geometry kind = geometry_of(d);
+	enum geometry kind = array_geometry_of(d);
 	const struct limits *limits = &texture_limits[kind];
 	if (is_mipmap && kind == GEOMETRY_1D) {
 		limits = &mipmap_1d_limits;
@@ -164,7 +164,7 @@ static bool array_fits(const CUDA_ARRAY3D_DESCRIPTOR *d, bool is_mipmap)
 			|| array_is_within(d, &gather_limits));
 }
 
-static CUresult check_descriptor(const char *call, const CUDA_ARRAY3D_DESCRIPTOR *d,
+static CUresult array_check_descriptor(const char *call, const CUDA_ARRAY3D_DESCRIPTOR *d,
 	bool is_mipmap, struct texel_format *format)
 {
 	CUresult result = array_format(call, d->Format, d->NumChannels, format);
@@ -189,24 +189,24 @@ static CUresult check_descriptor(const char *call, const CUDA_ARRAY3D_DESCRIPTOR
 		d->Width, d->Height, d->Depth, d->Flags);
 }
 
-static size_t at_least_1(size_t extent)
+static size_t array_at_least_1(size_t extent)
 {
 	return extent > 0 ? extent : 1;
 }
 
 /* Lay out an image and return its size in bytes.  The limits of extents rule out an overflow. */
-static size_t plan_image(struct image *image, const CUDA_ARRAY3D_DESCRIPTOR *d,
+static size_t array_plan_image(struct image *image, const CUDA_ARRAY3D_DESCRIPTOR *d,
 	const struct texel_format *format)
 {
 	*image = (struct image){.width = (uint32_t)d->Width,
-		.height = (uint32_t)at_least_1(d->Height),
-		.slices = (uint32_t)at_least_1(d->Depth)};
+		.height = (uint32_t)array_at_least_1(d->Height),
+		.slices = (uint32_t)array_at_least_1(d->Depth)};
 	image->pitch = round_up(d->Width * texel_size(format), ROW_ALIGN);
 	image->slice_size = image->pitch * image->height;
 	return round_up(image->slice_size * image->slices, LEVEL_ALIGN);
 }
 
-static CUresult reserve(const char *call, struct context *context, size_t size, uint64_t *out)
+static CUresult array_reserve(const char *call, struct context *context, size_t size, uint64_t *out)
 {
 	const struct memory_range wish = {.size = size, .kind = MEMORY_ARRAY, .owner = context,
 		.device = (unsigned)context->device->ordinal};
@@ -235,7 +235,7 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = NULL;
-		result = check_descriptor(call, d, false, &format);
+		result = array_check_descriptor(call, d, false, &format);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -246,7 +246,8 @@ static CUresult create_array(const char *call, CUarray *out, const CUDA_ARRAY3D_
 	}
 	array->descriptor = *d;
 	array->format = format;
-	result = reserve(call, context, plan_image(&array->image, d, &format), &array->memory);
+	result = array_reserve(call, context, array_plan_image(&array->image, d, &format),
+		&array->memory);
 	if (result != CUDA_SUCCESS) {
 		mem_free(array);
 		return result;
@@ -361,33 +362,33 @@ API(cuArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handl
 
 /* --- Mipmapped arrays --- */
 
-static size_t halve(size_t extent, uint32_t level)
+static size_t array_halve(size_t extent, uint32_t level)
 {
-	return extent > 0 ? at_least_1(extent >> level) : 0;
+	return extent > 0 ? array_at_least_1(extent >> level) : 0;
 }
 
-static void plan_level(struct mipmap *mipmap, uint32_t level, size_t *offset)
+static void array_plan_level(struct mipmap *mipmap, uint32_t level, size_t *offset)
 {
 	struct array *array = &mipmap->levels[level];
 	CUDA_ARRAY3D_DESCRIPTOR *d = &array->descriptor;
 	*d = mipmap->descriptor;
-	d->Width = halve(d->Width, level);
-	d->Height = halve(d->Height, level);
-	if (geometry_of(&mipmap->descriptor) == GEOMETRY_3D) {
-		d->Depth = halve(d->Depth, level);
+	d->Width = array_halve(d->Width, level);
+	d->Height = array_halve(d->Height, level);
+	if (array_geometry_of(&mipmap->descriptor) == GEOMETRY_3D) {
+		d->Depth = array_halve(d->Depth, level);
 	}
 	array->format = mipmap->format;
 	array->object.is_part = true;
-	size_t size = plan_image(&array->image, d, &array->format);
+	size_t size = array_plan_image(&array->image, d, &array->format);
 	array->image.data = (uint8_t *)(uintptr_t)*offset;
 	*offset += size;
 }
 
 /* The documented range: 1 to 1 + floor(log2 of the largest extent). */
-static uint32_t clamp_levels(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned wanted)
+static uint32_t array_clamp_levels(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned wanted)
 {
 	size_t largest = d->Width > d->Height ? d->Width : d->Height;
-	if (geometry_of(d) == GEOMETRY_3D && d->Depth > largest) {
+	if (array_geometry_of(d) == GEOMETRY_3D && d->Depth > largest) {
 		largest = d->Depth;
 	}
 	uint32_t most = 1;
@@ -397,7 +398,7 @@ static uint32_t clamp_levels(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned wanted)
 	return wanted < 1 ? 1 : wanted > most ? most : wanted;
 }
 
-static void remove_levels(struct mipmap *mipmap)
+static void array_remove_levels(struct mipmap *mipmap)
 {
 	for (uint32_t i = 0; i < mipmap->level_count; i++) {
 		if (mipmap->levels[i].object.handle) {
@@ -406,26 +407,26 @@ static void remove_levels(struct mipmap *mipmap)
 	}
 }
 
-static void empty_mipmap(struct mipmap *mipmap, struct context *context)
+static void array_empty_mipmap(struct mipmap *mipmap, struct context *context)
 {
-	remove_levels(mipmap);
+	array_remove_levels(mipmap);
 	memory_free(context->device->memory, mipmap->memory, MEMORY_ARRAY);
 }
 
-static void mipmap_free(struct object *object)
+static void array_mipmap_free(struct object *object)
 {
-	empty_mipmap((struct mipmap *)object, object->context);
+	array_empty_mipmap((struct mipmap *)object, object->context);
 	object_remove(object);
 	mem_free(object);
 }
 
-static CUresult fill_mipmap(const char *call, struct context *context, struct mipmap *mipmap)
+static CUresult array_fill_mipmap(const char *call, struct context *context, struct mipmap *mipmap)
 {
 	size_t size = 0;
 	for (uint32_t i = 0; i < mipmap->level_count; i++) {
-		plan_level(mipmap, i, &size);
+		array_plan_level(mipmap, i, &size);
 	}
-	CUresult result = reserve(call, context, size, &mipmap->memory);
+	CUresult result = array_reserve(call, context, size, &mipmap->memory);
 	for (uint32_t i = 0; i < mipmap->level_count && result == CUDA_SUCCESS; i++) {
 		struct array *level = &mipmap->levels[i];
 		level->image.data = (uint8_t *)(uintptr_t)mipmap->memory
@@ -435,7 +436,7 @@ static CUresult fill_mipmap(const char *call, struct context *context, struct mi
 		}
 	}
 	if (result == CUDA_SUCCESS
-	    && !object_add(&mipmap->object, context, API_MIPMAP, mipmap_free)) {
+	    && !object_add(&mipmap->object, context, API_MIPMAP, array_mipmap_free)) {
 		result = api_no_memory(call);
 	}
 	return result;
@@ -452,7 +453,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = NULL;
-		result = check_descriptor(__func__, d, true, &format);
+		result = array_check_descriptor(__func__, d, true, &format);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -463,10 +464,10 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	}
 	mipmap->descriptor = *d;
 	mipmap->format = format;
-	mipmap->level_count = clamp_levels(d, levels);
-	result = fill_mipmap(__func__, context, mipmap);
+	mipmap->level_count = array_clamp_levels(d, levels);
+	result = array_fill_mipmap(__func__, context, mipmap);
 	if (result != CUDA_SUCCESS) {
-		empty_mipmap(mipmap, context);
+		array_empty_mipmap(mipmap, context);
 		mem_free(mipmap);
 		return result;
 	}
@@ -474,7 +475,7 @@ API(cuMipmappedArrayCreate, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
 	return CUDA_SUCCESS;
 }
 
-static CUresult find_mipmap(const char *call, CUmipmappedArray handle, struct mipmap **out)
+static CUresult array_find_mipmap(const char *call, CUmipmappedArray handle, struct mipmap **out)
 {
 	*out = handle_get(handle, API_MIPMAP);
 	return *out ? CUDA_SUCCESS : api_bad_handle(call, "mipmapped array");
@@ -487,7 +488,7 @@ API(cuMipmappedArrayGetLevel, CUarray *out, CUmipmappedArray handle, unsigned in
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = NULL;
-		result = find_mipmap(__func__, handle, &mipmap);
+		result = array_find_mipmap(__func__, handle, &mipmap);
 	}
 	if (result == CUDA_SUCCESS && level >= mipmap->level_count) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: level %u of %u", __func__, level,
@@ -511,7 +512,7 @@ API(cuMipmappedArrayDestroy, CUmipmappedArray handle)
 		return api_bad_handle(__func__, "mipmapped array");
 	}
 	result = context_wait(object->context);
-	mipmap_free(object);
+	array_mipmap_free(object);
 	return result;
 }
 
@@ -522,7 +523,7 @@ API(cuMipmappedArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *out,
 	struct mipmap *mipmap;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = find_mipmap(__func__, handle, &mipmap);
+		result = array_find_mipmap(__func__, handle, &mipmap);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = api_check_device(__func__, device);
@@ -538,7 +539,7 @@ API(cuMipmappedArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES *out,
 	struct mipmap *mipmap;
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = find_mipmap(__func__, handle, &mipmap);
+		result = array_find_mipmap(__func__, handle, &mipmap);
 	}
 	return result != CUDA_SUCCESS ? result : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: the array is not sparse", __func__);

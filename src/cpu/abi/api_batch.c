@@ -31,7 +31,7 @@ static CUresult enter_batch(const char *call, CUstream stream, unsigned long lon
 }
 
 /* Check that the operations of each attribute begin behind those of the one before. */
-static CUresult check_starts(const char *call, const size_t *starts, size_t start_count,
+static CUresult batch_check_starts(const char *call, const size_t *starts, size_t start_count,
 	size_t count)
 {
 	bool ok = starts && start_count > 0 && start_count <= count && starts[0] == 0
@@ -46,7 +46,7 @@ static CUresult check_starts(const char *call, const size_t *starts, size_t star
 
 /* --- Copies --- */
 
-static CUresult check_order(const char *call, CUmemcpySrcAccessOrder order, unsigned flags)
+static CUresult batch_check_order(const char *call, CUmemcpySrcAccessOrder order, unsigned flags)
 {
 	return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY
 		&& (flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE) == 0
@@ -57,8 +57,8 @@ static CUresult check_order(const char *call, CUmemcpySrcAccessOrder order, unsi
 
 /* CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: the source is read before the call returns.  That
  * holds for memory of the program already; for memory of the driver the call waits. */
-static CUresult end_copy(struct context *context, CUmemcpySrcAccessOrder order, CUdeviceptr from,
-	CUstream stream)
+static CUresult batch_end_copy(struct context *context, CUmemcpySrcAccessOrder order,
+	CUdeviceptr from, CUstream stream)
 {
 	return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL
 		&& memory_covers(context->device->memory, from) ? cuStreamSynchronize(stream)
@@ -79,17 +79,19 @@ API(cuMemcpyBatchAsync, CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_
 		return api_null(__func__, "a list");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_starts(__func__, starts, start_count, count);
+		result = batch_check_starts(__func__, starts, start_count, count);
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < start_count; i++) {
-		result = check_order(__func__, attributes[i].srcAccessOrder, attributes[i].flags);
+		result = batch_check_order(__func__, attributes[i].srcAccessOrder,
+			attributes[i].flags);
 	}
 	size_t k = 0;
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		k += k + 1 < start_count && starts[k + 1] == i;
 		result = cuMemcpyAsync(to[i], from[i], sizes[i], stream);
 		if (result == CUDA_SUCCESS) {
-			result = end_copy(context, attributes[k].srcAccessOrder, from[i], stream);
+			result = batch_end_copy(context, attributes[k].srcAccessOrder, from[i],
+				stream);
 		}
 		if (result != CUDA_SUCCESS && failed) {
 			*failed = i;
@@ -117,7 +119,7 @@ API_PER_THREAD(cuMemcpyBatchAsync_v2_ptsz, cuMemcpyBatchAsync_v2,
 
 /* The size of the elements in which extents and offsets count: those of an array, else bytes.  0 if
  * the operands do not fit together. */
-static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
+static size_t batch_element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
 	const CUmemcpy3DOperand *operands[] = {&op->src, &op->dst};
 	size_t size = 0;
@@ -138,7 +140,7 @@ static size_t element_size(const CUDA_MEMCPY3D_BATCH_OP *op)
 }
 
 /* A length of 0 stands for the extent of the copy. */
-static bool plan_pointer(const CUmemcpy3DOperand *operand, const CUDA_MEMCPY3D_BATCH_OP *op,
+static bool batch_plan_pointer(const CUmemcpy3DOperand *operand, const CUDA_MEMCPY3D_BATCH_OP *op,
 	size_t element, size_t *pitch, size_t *height)
 {
 	size_t row = operand->op.ptr.rowLength;
@@ -149,9 +151,10 @@ static bool plan_pointer(const CUmemcpy3DOperand *operand, const CUDA_MEMCPY3D_B
 		&& (layer == 0 || layer >= op->extent.height);
 }
 
-static CUresult plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op, CUDA_MEMCPY3D *out)
+static CUresult batch_plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op,
+	CUDA_MEMCPY3D *out)
 {
-	size_t element = element_size(op);
+	size_t element = batch_element_size(op);
 	*out = (CUDA_MEMCPY3D){.Height = op->extent.height, .Depth = op->extent.depth};
 	bool ok = element != 0 && op->extent.width > 0 && op->extent.height > 0
 		&& op->extent.depth > 0 && size_mul(&out->WidthInBytes, op->extent.width, element);
@@ -164,7 +167,7 @@ static CUresult plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op, CU
 	} else if (ok) {
 		out->srcMemoryType = CU_MEMORYTYPE_UNIFIED;
 		out->srcDevice = op->src.op.ptr.ptr;
-		ok = plan_pointer(&op->src, op, element, &out->srcPitch, &out->srcHeight);
+		ok = batch_plan_pointer(&op->src, op, element, &out->srcPitch, &out->srcHeight);
 	}
 	if (ok && op->dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
 		out->dstMemoryType = CU_MEMORYTYPE_ARRAY;
@@ -175,25 +178,25 @@ static CUresult plan_copy(const char *call, const CUDA_MEMCPY3D_BATCH_OP *op, CU
 	} else if (ok) {
 		out->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
 		out->dstDevice = op->dst.op.ptr.ptr;
-		ok = plan_pointer(&op->dst, op, element, &out->dstPitch, &out->dstHeight);
+		ok = batch_plan_pointer(&op->dst, op, element, &out->dstPitch, &out->dstHeight);
 	}
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: a size is 0, an array is"
 		" not valid, or the operands do not fit together", call);
 }
 
-static CUresult copy_3d(const char *call, struct context *context,
+static CUresult batch_copy_3d(const char *call, struct context *context,
 	const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 {
 	CUDA_MEMCPY3D copy;
-	CUresult result = check_order(call, op->srcAccessOrder, op->flags);
+	CUresult result = batch_check_order(call, op->srcAccessOrder, op->flags);
 	if (result == CUDA_SUCCESS) {
-		result = plan_copy(call, op, &copy);
+		result = batch_plan_copy(call, op, &copy);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = cuMemcpy3DAsync_v2(&copy, stream);
 	}
 	return result == CUDA_SUCCESS && op->src.type == CU_MEMCPY_OPERAND_TYPE_POINTER
-		? end_copy(context, op->srcAccessOrder, copy.srcDevice, stream) : result;
+		? batch_end_copy(context, op->srcAccessOrder, copy.srcDevice, stream) : result;
 }
 
 API(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *list, size_t *failed,
@@ -208,7 +211,7 @@ API(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *list, size_t *fa
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = copy_3d(__func__, context, &list[i], stream);
+		result = batch_copy_3d(__func__, context, &list[i], stream);
 		if (result != CUDA_SUCCESS && failed) {
 			*failed = i;
 		}
@@ -231,7 +234,7 @@ API_PER_THREAD(cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DBatchAsync_v2,
 
 /* --- Managed memory: host and device share one memory, so nothing moves --- */
 
-static CUresult check_managed(const char *call, const struct context *context,
+static CUresult batch_check_managed(const char *call, const struct context *context,
 	const CUdeviceptr *addresses, const size_t *sizes, size_t count)
 {
 	if (!addresses || !sizes || count == 0) {
@@ -259,10 +262,10 @@ API(cuMemPrefetchBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count
 		return api_null(__func__, "the list of locations");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_starts(__func__, starts, start_count, count);
+		result = batch_check_starts(__func__, starts, start_count, count);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_managed(__func__, context, addresses, sizes, count);
+		result = batch_check_managed(__func__, context, addresses, sizes, count);
 	}
 	size_t k = 0;
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
@@ -286,8 +289,8 @@ API(cuMemDiscardBatchAsync, CUdeviceptr *addresses, size_t *sizes, size_t count,
 {
 	struct context *context;
 	CUresult result = enter_batch(__func__, stream, flags, &context);
-	return result == CUDA_SUCCESS ? check_managed(__func__, context, addresses, sizes, count)
-		: result;
+	return result == CUDA_SUCCESS
+		? batch_check_managed(__func__, context, addresses, sizes, count) : result;
 }
 API_PER_THREAD(cuMemDiscardBatchAsync_ptsz, cuMemDiscardBatchAsync,
 	(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,

@@ -8,7 +8,7 @@
 #include "cpu/stream/cu_graph_node.h"
 #include "cpu/stream/queue.h"
 
-static CUresult check_mode(const char *call, CUstreamCaptureMode mode)
+static CUresult capture_check_mode(const char *call, CUstreamCaptureMode mode)
 {
 	CUresult result = api_ready(call);
 	return result != CUDA_SUCCESS || (unsigned)mode <= CU_STREAM_CAPTURE_MODE_RELAXED ? result
@@ -18,7 +18,7 @@ static CUresult check_mode(const char *call, CUstreamCaptureMode mode)
 API(cuStreamBeginCapture_v2, CUstream handle, CUstreamCaptureMode mode)
 {
 	struct stream *stream;
-	CUresult result = check_mode(__func__, mode);
+	CUresult result = capture_check_mode(__func__, mode);
 	if (result == CUDA_SUCCESS) {
 		result = stream_enter(__func__, handle, &stream);
 	}
@@ -41,7 +41,7 @@ API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph, const CUgraphNo
 	const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
 {
 	struct stream *stream;
-	CUresult result = check_mode(__func__, mode);
+	CUresult result = capture_check_mode(__func__, mode);
 	if (result == CUDA_SUCCESS && !nodes && count > 0) {
 		return api_null(__func__, "the list of dependencies");
 	}
@@ -76,7 +76,7 @@ API(cuStreamEndCapture, CUstream handle, CUgraph *out)
 API_PER_THREAD(cuStreamEndCapture_ptsz, cuStreamEndCapture, (CUstream handle, CUgraph *out),
 	(handle, out));
 
-static CUresult get_info(const char *call, CUstream handle, const void *status,
+static CUresult capture_read_info(const char *call, CUstream handle, const void *status,
 	struct capture_info *out)
 {
 	struct stream *stream;
@@ -94,7 +94,7 @@ static CUresult get_info(const char *call, CUstream handle, const void *status,
 API(cuStreamIsCapturing, CUstream handle, CUstreamCaptureStatus *out)
 {
 	struct capture_info info;
-	CUresult result = get_info(__func__, handle, out, &info);
+	CUresult result = capture_read_info(__func__, handle, out, &info);
 	if (result == CUDA_SUCCESS) {
 		*out = info.status;
 	}
@@ -107,7 +107,7 @@ API(cuStreamGetCaptureInfo_v3, CUstream handle, CUstreamCaptureStatus *status, c
 	CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data, size_t *count)
 {
 	struct capture_info info;
-	CUresult result = get_info(__func__, handle, status, &info);
+	CUresult result = capture_read_info(__func__, handle, status, &info);
 	if (result == CUDA_SUCCESS && data && !nodes) {
 		return api_null(__func__, "the array for the nodes");
 	}
@@ -193,7 +193,7 @@ API(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode *mode)
 {
 	CUresult result = api_need(api_ready(__func__), __func__, mode);
 	if (result == CUDA_SUCCESS) {
-		result = check_mode(__func__, *mode);
+		result = capture_check_mode(__func__, *mode);
 	}
 	if (result == CUDA_SUCCESS) {
 		*mode = capture_exchange_mode(*mode);

@@ -4,8 +4,8 @@
  * The primary context always has the same handle, which is valid while the context is active.
  *
  * The first user, mostly a context, makes the memory, which all devices share, and the handlers of
- * faults; the first context of a device makes its worker threads.  The last user removes them, so that
- * nothing runs at load time or at exit.
+ * faults; the first context of a device makes its worker threads.  The last user removes them, so
+ * that nothing runs at load time or at exit.
  *
  * A context that is destroyed first loses its handle.  Then its work ends, while no lock is held: a
  * host function that is still running may wait for another thread, and that thread may need a
@@ -65,8 +65,8 @@ static void context_close_memory(void)
 	}
 }
 
-/* The lock is held.  Each success is paired with a call of close_device. */
-static bool open_device(struct device *device)
+/* The lock is held.  Each success is paired with a call of context_close_device. */
+static bool context_open_device(struct device *device)
 {
 	if (device->uses > 0) {
 		device->uses++;
@@ -86,7 +86,7 @@ static bool open_device(struct device *device)
 	return true;
 }
 
-static void close_device(struct device *device)
+static void context_close_device(struct device *device)
 {
 	if (--device->uses > 0) {
 		return;
@@ -112,7 +112,7 @@ void api_release_memory(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-static void init_limits(struct context *context)
+static void context_init_limits(struct context *context)
 {
 	context->limits[CU_LIMIT_STACK_SIZE] = 1024;
 	context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
@@ -159,11 +159,11 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	}
 	context->device = &state.devices[ordinal];
 	context->is_primary = is_primary;
-	if (!name_context(context) || !open_device(context->device)) {
+	if (!name_context(context) || !context_open_device(context->device)) {
 		goto fail;
 	}
 	if (!context_open_streams(context)) {
-		close_device(context->device);
+		context_close_device(context->device);
 		goto fail;
 	}
 	context->flags = flags;
@@ -173,7 +173,7 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.find_surface = surface_find;
 	context->host.find_condition = condition_find_value;
 	context->host.may_access = context_may_access;
-	init_limits(context);
+	context_init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_mutex_init(&context->host.output_lock, NULL);
 	pthread_cond_init(&context->has_fewer, NULL);
@@ -196,7 +196,7 @@ static void context_destroy(struct context *context)
 	pthread_mutex_destroy(&context->lock);
 	mem_free(context);
 	pthread_mutex_lock(&state.lock);
-	close_device(device);
+	context_close_device(device);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -207,7 +207,8 @@ CUresult context_check_flags(const char *call, unsigned flags)
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: impossible flags 0x%x", call, flags);
 }
 
-static CUresult create_current(const char *call, CUcontext *out, unsigned flags, CUdevice device)
+static CUresult context_create_current(const char *call, CUcontext *out, unsigned flags,
+	CUdevice device)
 {
 	CUresult result = api_check_device(call, device);
 	if (result != CUDA_SUCCESS) {
@@ -234,7 +235,7 @@ static CUresult create_current(const char *call, CUcontext *out, unsigned flags,
 
 API(cuCtxCreate_v2, CUcontext *out, unsigned int flags, CUdevice device)
 {
-	return create_current(__func__, out, flags, device);
+	return context_create_current(__func__, out, flags, device);
 }
 API_ALIAS(cuCtxCreate, cuCtxCreate_v2);
 
@@ -247,7 +248,8 @@ API(cuCtxCreate_v3, CUcontext *out, struct CUexecAffinityParam_st *params, int c
 		return api_fail(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY,
 			"%s: the CPU device does not support execution affinity", __func__);
 	}
-	return result == CUDA_SUCCESS ? create_current(__func__, out, flags, device) : result;
+	return result == CUDA_SUCCESS ? context_create_current(__func__, out, flags, device)
+		: result;
 }
 
 /* Programs of CUDA 13 pass parameters that ask for nothing. */
@@ -269,11 +271,11 @@ API(cuCtxCreate_v4, CUcontext *out, const CUctxCreateParams *params, unsigned in
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
 			"%s: the CPU device does not share resources with graphics", __func__);
 	}
-	return create_current(__func__, out, flags, device);
+	return context_create_current(__func__, out, flags, device);
 }
 
 /* Remove the handle of a context that is not the primary one.  The lock is held. */
-static CUresult take_locked(const char *call, CUcontext handle, struct context **out)
+static CUresult context_take_locked(const char *call, CUcontext handle, struct context **out)
 {
 	struct context *context = handle_get(handle, API_CONTEXT);
 	if (!context) {
@@ -304,7 +306,7 @@ API(cuCtxDestroy_v2, CUcontext handle)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	result = take_locked(__func__, handle, &context);
+	result = context_take_locked(__func__, handle, &context);
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
 		context_end(handle, context);
@@ -349,7 +351,7 @@ API(cuCtxDetach, CUcontext handle)
 	} else if (result == CUDA_SUCCESS && context->attached > 0) {
 		context->attached--;
 	} else if (result == CUDA_SUCCESS) {
-		result = take_locked(__func__, handle, &context);
+		result = context_take_locked(__func__, handle, &context);
 		is_end = result == CUDA_SUCCESS;
 	}
 	pthread_mutex_unlock(&state.lock);
@@ -446,7 +448,7 @@ API(cuDevicePrimaryCtxRetain, CUcontext *out, CUdevice device)
 }
 
 /* Remove the primary context if it is active, else return NULL.  The lock is held. */
-static struct context *take_primary(struct primary *primary)
+static struct context *context_take_primary(struct primary *primary)
 {
 	struct context *context = primary->context;
 	primary->context = NULL;
@@ -471,7 +473,7 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 			"%s: the primary context is not retained", __func__);
 	}
 	if (--primary->uses == 0) {
-		context = take_primary(primary);
+		context = context_take_primary(primary);
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
@@ -489,7 +491,7 @@ API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	struct context *context = take_primary(&state.primaries[device]);
+	struct context *context = context_take_primary(&state.primaries[device]);
 	pthread_mutex_unlock(&state.lock);
 	if (context) {
 		context_destroy(context);

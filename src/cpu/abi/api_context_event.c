@@ -13,21 +13,21 @@
 #include "cpu/stream/event.h"
 
 /* The streams that get an item. */
-static bool takes(const struct stream *stream, enum work_kind kind)
+static bool context_takes(const struct stream *stream, enum work_kind kind)
 {
 	return kind == WORK_RECORD ? queue_oldest(stream) != UINT64_MAX : !stream->is_closing;
 }
 
 /* Put an item with a fence into each stream that takes one, or into none if memory runs out.  *out
  * is their number.  The lock is held. */
-static bool append_to_all(struct context *context, enum work_kind kind, struct fence *fence,
+static bool context_append_to_all(struct context *context, enum work_kind kind, struct fence *fence,
 	unsigned *out)
 {
 	struct item *items = NULL;
 	bool ok = true;
 	*out = 0;
 	for (struct stream *s = context->streams; ok && s; s = s->next) {
-		if (takes(s, kind)) {
+		if (context_takes(s, kind)) {
 			struct item *item = item_create(kind);
 			ok = item && queue_start_thread(s);
 			if (item) {
@@ -38,7 +38,7 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct f
 		}
 	}
 	for (struct stream *s = context->streams; ok && s && items; s = s->next) {
-		if (takes(s, kind)) {
+		if (context_takes(s, kind)) {
 			struct item *item = items;
 			items = item->next;
 			item->fence = fence;
@@ -55,7 +55,7 @@ static bool append_to_all(struct context *context, enum work_kind kind, struct f
 }
 
 /* On success the lock is held, and *spare is a fence. */
-static CUresult enter(const char *call, CUcontext handle, CUevent event_handle,
+static CUresult context_enter(const char *call, CUcontext handle, CUevent event_handle,
 	struct context **context, struct event **event, struct fence **spare)
 {
 	CUresult result = api_ready(call);
@@ -92,14 +92,14 @@ API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
 	struct event *event;
 	struct fence *fence;
 	unsigned count = 0;
-	CUresult result = enter(__func__, handle, event_handle, &context, &event, &fence);
+	CUresult result = context_enter(__func__, handle, event_handle, &context, &event, &fence);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	if (event->object.context != context) {
 		result = api_fail(CUDA_ERROR_INVALID_HANDLE, "%s: the event is of another context",
 			__func__);
-	} else if (!append_to_all(context, WORK_RECORD, fence, &count)) {
+	} else if (!context_append_to_all(context, WORK_RECORD, fence, &count)) {
 		result = api_no_memory(__func__);
 	} else if (count == 0) {
 		event_record(event, NULL);
@@ -117,7 +117,8 @@ API(cuCtxRecordEvent, CUcontext handle, CUevent event_handle)
 static CUresult context_wait_for(const char *call, struct context *context, struct fence *fence)
 {
 	unsigned count;
-	return append_to_all(context, WORK_WAIT, fence, &count) && queue_add_gate(context, fence)
+	return context_append_to_all(context, WORK_WAIT, fence, &count)
+		&& queue_add_gate(context, fence)
 		? CUDA_SUCCESS : api_no_memory(call);
 }
 
@@ -126,7 +127,7 @@ API(cuCtxWaitEvent, CUcontext handle, CUevent event_handle)
 	struct context *context;
 	struct event *event;
 	struct fence *fence;
-	CUresult result = enter(__func__, handle, event_handle, &context, &event, &fence);
+	CUresult result = context_enter(__func__, handle, event_handle, &context, &event, &fence);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

@@ -67,7 +67,7 @@ API(cuCtxGetId, CUcontext handle, unsigned long long *out)
 	return result;
 }
 
-static CUresult enter_limit(const char *call, CUlimit limit, struct context **out)
+static CUresult context_enter_limit(const char *call, CUlimit limit, struct context **out)
 {
 	CUresult result = api_enter(call, out);
 	return result != CUDA_SUCCESS || (unsigned)limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE
@@ -78,7 +78,7 @@ static CUresult enter_limit(const char *call, CUlimit limit, struct context **ou
 			(int)limit);
 }
 
-static CUresult check_limit(const char *call, CUlimit limit, size_t value)
+static CUresult context_check_limit(const char *call, CUlimit limit, size_t value)
 {
 	size_t most = limit == CU_LIMIT_STACK_SIZE ? MAX_STACK
 		: limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ? MAX_SYNC_DEPTH
@@ -88,7 +88,8 @@ static CUresult check_limit(const char *call, CUlimit limit, size_t value)
 }
 
 /* Set a limit, unless a kernel has run that depends on it.  The context's lock is held. */
-static CUresult set_limit(const char *call, struct context *context, CUlimit limit, size_t value)
+static CUresult context_set_limit(const char *call, struct context *context, CUlimit limit,
+	size_t value)
 {
 	switch ((unsigned)limit) {
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
@@ -117,13 +118,13 @@ static CUresult set_limit(const char *call, struct context *context, CUlimit lim
 API(cuCtxSetLimit, CUlimit limit, size_t value)
 {
 	struct context *context;
-	CUresult result = enter_limit(__func__, limit, &context);
+	CUresult result = context_enter_limit(__func__, limit, &context);
 	if (result == CUDA_SUCCESS) {
-		result = check_limit(__func__, limit, value);
+		result = context_check_limit(__func__, limit, value);
 	}
 	if (result == CUDA_SUCCESS) {
 		pthread_mutex_lock(&context->lock);
-		result = set_limit(__func__, context, limit, value);
+		result = context_set_limit(__func__, context, limit, value);
 		pthread_mutex_unlock(&context->lock);
 	}
 	return result;
@@ -132,7 +133,7 @@ API(cuCtxSetLimit, CUlimit limit, size_t value)
 API(cuCtxGetLimit, size_t *out, CUlimit limit)
 {
 	struct context *context;
-	CUresult result = api_need(enter_limit(__func__, limit, &context), __func__, out);
+	CUresult result = api_need(context_enter_limit(__func__, limit, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = context->limits[limit];
 	}

@@ -32,7 +32,8 @@ static enum copy_place copy_find_place(struct context *context, uint64_t address
 
 /* Whether a call returns only when the copy is done ("API synchronization behavior" in NVIDIA's
  * documentation of the driver API). */
-static bool must_wait(enum call_kind kind, enum copy_place to, enum copy_place from, size_t size)
+static bool copy_must_wait(enum call_kind kind, enum copy_place to, enum copy_place from,
+	size_t size)
 {
 	if (kind == CALL_SYNC) {
 		return to != PLACE_DEVICE || from != PLACE_DEVICE;
@@ -57,7 +58,7 @@ static CUresult copy_run(const char *call, struct context *context, const struct
 		enum copy_place to = copy_find_place(context, box->to.address);
 		enum copy_place from = copy_find_place(context, box->from.address);
 		stage = from == PLACE_PAGEABLE;
-		if (must_wait(kind, to, from, box->width * box->height * box->depth)) {
+		if (copy_must_wait(kind, to, from, box->width * box->height * box->depth)) {
 			how = kind == CALL_SYNC ? ENQUEUE_SYNC : ENQUEUE_WAIT;
 		}
 	}
@@ -240,7 +241,7 @@ API_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DAsync_v2,
 	(const CUDA_MEMCPY3D *description, CUstream stream), (description, stream));
 
 /* A fill returns before it is done unless the host can see the memory. */
-static enum enqueue fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
+static enum enqueue copy_fill_how(struct context *context, CUdeviceptr to, enum call_kind kind)
 {
 	struct memory_range range;
 	return kind == CALL_SYNC && memory_find(context->device->memory, to, &range)
@@ -258,7 +259,7 @@ static CUresult api_fill_run(const char *call, const struct fill *fill, CUstream
 	if (result == CUDA_SUCCESS && fill->width > 0 && fill->height > 0) {
 		work.kind = WORK_FILL;
 		work.fill = *fill;
-		how = fill_how(context, fill->to, kind);
+		how = copy_fill_how(context, fill->to, kind);
 		result = work_check_fill(call, context, fill);
 	}
 	return result == CUDA_SUCCESS ? stream_enqueue(call, context, stream, &work, how, false)

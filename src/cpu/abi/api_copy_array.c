@@ -12,7 +12,7 @@ API(cuMemcpy3D_v2, const CUDA_MEMCPY3D *description);
 API(cuMemcpy3DAsync_v2, const CUDA_MEMCPY3D *description, CUstream stream);
 
 /* Functions that take an offset and a size in bytes are for arrays of one row. */
-static CUresult check_row(const char *call, CUarray handle)
+static CUresult copy_check_row(const char *call, CUarray handle)
 {
 	struct context *context;
 	CUresult result = api_enter(call, &context);
@@ -30,7 +30,7 @@ static CUresult check_row(const char *call, CUarray handle)
 			array->image.height);
 }
 
-static void set_size(CUDA_MEMCPY3D *copy, size_t size)
+static void copy_set_size(CUDA_MEMCPY3D *copy, size_t size)
 {
 	copy->WidthInBytes = size;
 	copy->Height = 1;
@@ -42,7 +42,7 @@ static CUresult from_array(const char *call, CUDA_MEMCPY3D *copy, CUarray array,
 	copy->srcMemoryType = CU_MEMORYTYPE_ARRAY;
 	copy->srcArray = array;
 	copy->srcXInBytes = offset;
-	return check_row(call, array);
+	return copy_check_row(call, array);
 }
 
 static CUresult to_array(const char *call, CUDA_MEMCPY3D *copy, CUarray array, size_t offset)
@@ -50,13 +50,13 @@ static CUresult to_array(const char *call, CUDA_MEMCPY3D *copy, CUarray array, s
 	copy->dstMemoryType = CU_MEMORYTYPE_ARRAY;
 	copy->dstArray = array;
 	copy->dstXInBytes = offset;
-	return check_row(call, array);
+	return copy_check_row(call, array);
 }
 
 API(cuMemcpyAtoH_v2, void *to, CUarray from, size_t offset, size_t size)
 {
 	CUDA_MEMCPY3D copy = {.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = from_array(__func__, &copy, from, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3D_v2(&copy) : result;
 }
@@ -66,7 +66,7 @@ API_PER_THREAD(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2,
 API(cuMemcpyAtoHAsync_v2, void *to, CUarray from, size_t offset, size_t size, CUstream stream)
 {
 	CUDA_MEMCPY3D copy = {.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = from_array(__func__, &copy, from, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3DAsync_v2(&copy, stream) : result;
 }
@@ -77,7 +77,7 @@ API_PER_THREAD(cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyAtoHAsync_v2,
 API(cuMemcpyHtoA_v2, CUarray to, size_t offset, const void *from, size_t size)
 {
 	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = to_array(__func__, &copy, to, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3D_v2(&copy) : result;
 }
@@ -88,7 +88,7 @@ API(cuMemcpyHtoAAsync_v2, CUarray to, size_t offset, const void *from, size_t si
 	CUstream stream)
 {
 	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = to_array(__func__, &copy, to, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3DAsync_v2(&copy, stream) : result;
 }
@@ -99,7 +99,7 @@ API_PER_THREAD(cuMemcpyHtoAAsync_v2_ptsz, cuMemcpyHtoAAsync_v2,
 API(cuMemcpyAtoD_v2, CUdeviceptr to, CUarray from, size_t offset, size_t size)
 {
 	CUDA_MEMCPY3D copy = {.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = from_array(__func__, &copy, from, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3D_v2(&copy) : result;
 }
@@ -109,7 +109,7 @@ API_PER_THREAD(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoD_v2,
 API(cuMemcpyDtoA_v2, CUarray to, size_t offset, CUdeviceptr from, size_t size)
 {
 	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = from};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = to_array(__func__, &copy, to, offset);
 	return result == CUDA_SUCCESS ? cuMemcpy3D_v2(&copy) : result;
 }
@@ -119,7 +119,7 @@ API_PER_THREAD(cuMemcpyDtoA_v2_ptds, cuMemcpyDtoA_v2,
 API(cuMemcpyAtoA_v2, CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t size)
 {
 	CUDA_MEMCPY3D copy = {.srcXInBytes = 0};
-	set_size(&copy, size);
+	copy_set_size(&copy, size);
 	CUresult result = from_array(__func__, &copy, from, from_offset);
 	if (result == CUDA_SUCCESS) {
 		result = to_array(__func__, &copy, to, to_offset);
@@ -132,7 +132,7 @@ API_PER_THREAD(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2,
 
 /* --- Between contexts, which share one device --- */
 
-static CUresult check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
+static CUresult copy_check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
 {
 	CUresult result = api_ready(call);
 	if (result == CUDA_SUCCESS && !c) {
@@ -149,7 +149,7 @@ static CUresult check_peers(const char *call, const CUDA_MEMCPY3D_PEER *c)
 		"%s: not the handle of a live context", call);
 }
 
-static CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER *c)
+static CUDA_MEMCPY3D copy_without_contexts(const CUDA_MEMCPY3D_PEER *c)
 {
 	return (CUDA_MEMCPY3D){
 		.srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcZ = c->srcZ,
@@ -165,11 +165,11 @@ static CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER *c)
 
 API(cuMemcpy3DPeer, const CUDA_MEMCPY3D_PEER *description)
 {
-	CUresult result = check_peers(__func__, description);
+	CUresult result = copy_check_peers(__func__, description);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	const CUDA_MEMCPY3D copy = without_contexts(description);
+	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
 	return cuMemcpy3D_v2(&copy);
 }
 API_PER_THREAD(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer,
@@ -177,11 +177,11 @@ API_PER_THREAD(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer,
 
 API(cuMemcpy3DPeerAsync, const CUDA_MEMCPY3D_PEER *description, CUstream stream)
 {
-	CUresult result = check_peers(__func__, description);
+	CUresult result = copy_check_peers(__func__, description);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	const CUDA_MEMCPY3D copy = without_contexts(description);
+	const CUDA_MEMCPY3D copy = copy_without_contexts(description);
 	return cuMemcpy3DAsync_v2(&copy, stream);
 }
 API_PER_THREAD(cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync,

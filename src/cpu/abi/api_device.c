@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* The value of the first line of /proc/cpuinfo that has this key; "" if there is none. */
-static void read_cpuinfo(const char *key, char *value, size_t size)
+static void device_read_cpuinfo(const char *key, char *value, size_t size)
 {
 	char line[256];
 	FILE *file = fopen("/proc/cpuinfo", "re");
@@ -36,15 +36,15 @@ static void read_cpuinfo(const char *key, char *value, size_t size)
 	}
 }
 
-static int clock_khz(void)
+static int device_clock_khz(void)
 {
 	char text[64];
-	read_cpuinfo("cpu MHz", text, sizeof(text));
+	device_read_cpuinfo("cpu MHz", text, sizeof(text));
 	double mhz = str_number(text, NULL);
 	return mhz > 0 && mhz < 1e6 ? (int)(mhz * 1000) : 1000000;
 }
 
-static int cache_size(void)
+static int device_cache_size(void)
 {
 	static const int levels[] = {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE};
 	for (size_t i = 0; i < countof(levels); i++) {
@@ -57,7 +57,7 @@ static int cache_size(void)
 }
 
 /* 190107 for 19.1.7 */
-static CUresult llvm_version(const char *call, int *out)
+static CUresult device_llvm_version(const char *call, int *out)
 {
 	int major = 0, minor = 0, patch = 0;
 	struct ptx_diag diag = {0};
@@ -96,7 +96,7 @@ API(cuDeviceGetName, char *out, int size, CUdevice device)
 	}
 	if (result == CUDA_SUCCESS) {
 		char model[128];
-		read_cpuinfo("model name", model, sizeof(model));
+		device_read_cpuinfo("model name", model, sizeof(model));
 		snprintf(out, (size_t)size, "Kudzu CPU device: %s",
 			*model != '\0' ? model : "unknown processor");
 	}
@@ -133,10 +133,10 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 		*out = (int)device_cores();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-		*out = clock_khz();
+		*out = device_clock_khz();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-		*out = cache_size();
+		*out = device_cache_size();
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY:
 		*out = 1;
@@ -148,7 +148,7 @@ API(cuDeviceGetAttribute, int *out, CUdevice_attribute attribute, CUdevice devic
 		*out = settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_KUDZU_LLVM_VERSION:
-		return llvm_version(__func__, out);
+		return device_llvm_version(__func__, out);
 	default:
 		break;
 	}

@@ -8,7 +8,7 @@
 #include "cpu/exec/launch.h"
 #include "cpu/object/library.h"
 
-static int const_size(const struct ptx_module *module)
+static int function_const_size(const struct ptx_module *module)
 {
 	const size_t size = module_const_size(module);
 	return size < INT32_MAX ? (int)size : INT32_MAX;
@@ -16,19 +16,19 @@ static int const_size(const struct ptx_module *module)
 
 /* A processor has no registers like a GPU's.  The answer, from which occupancy follows, lets 1024
  * threads run. */
-static int register_count(const struct function *function)
+static int function_register_count(const struct function *function)
 {
 	size_t count = function->reg_count;
 	return count < 16 ? 16 : count > 64 ? 64 : (int)count;
 }
 
-static bool is_compiled(const struct function *function)
+static bool function_is_compiled(const struct function *function)
 {
 	return atomic_load_explicit(&function->is_compiled, memory_order_acquire);
 }
 
 /* At least 1: it took some time. */
-static int compile_us(const struct jit_kernel *kernel)
+static int function_compile_us(const struct jit_kernel *kernel)
 {
 	double us = (kernel->emit_ms + kernel->compile_ms + kernel->load_ms) * 1000;
 	return us < 1 ? 1 : us > INT32_MAX ? INT32_MAX : (int)us;
@@ -46,13 +46,13 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		*out = (int)func->shared_size;
 		break;
 	case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-		*out = const_size(&function->module->ptx);
+		*out = function_const_size(&function->module->ptx);
 		break;
 	case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
 		*out = (int)func->local_size;
 		break;
 	case CU_FUNC_ATTRIBUTE_NUM_REGS:
-		*out = register_count(function);
+		*out = function_register_count(function);
 		break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
 		*out = function->module->ptx.target;
@@ -79,16 +79,17 @@ CUresult function_get_attribute(const char *call, const struct function *functio
 		*out = 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_CODE_SIZE:
-		*out = is_compiled(function) ? (int)function_best(function)->code_size : 0;
+		*out = function_is_compiled(function) ? (int)function_best(function)->code_size : 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_WIDTH:
-		*out = is_compiled(function) ? (int)function_best(function)->width : 0;
+		*out = function_is_compiled(function) ? (int)function_best(function)->width : 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_TIER:
-		*out = is_compiled(function) ? (int)function_best(function)->tier : 0;
+		*out = function_is_compiled(function) ? (int)function_best(function)->tier : 0;
 		break;
 	case CU_FUNC_ATTRIBUTE_KUDZU_COMPILE_US:
-		*out = is_compiled(function) ? compile_us(function_best(function)) : 0;
+		*out = function_is_compiled(function) ? function_compile_us(function_best(function))
+			: 0;
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown attribute %d", call,
@@ -105,7 +106,7 @@ API(cuFuncGetAttribute, int *out, CUfunction_attribute attribute, CUfunction han
 		? function_get_attribute(__func__, function, attribute, out) : result;
 }
 
-static CUresult set_dynamic(const char *call, struct function *function, int value)
+static CUresult function_set_dynamic(const char *call, struct function *function, int value)
 {
 	int max = LAUNCH_MAX_SHARED - (int)function->ptx->shared_size;
 	if (value < 0 || value > max) {
@@ -118,7 +119,7 @@ static CUresult set_dynamic(const char *call, struct function *function, int val
 }
 
 /* 2: have the best code, and wait for it. */
-static CUresult set_tier(const char *call, struct function *function, int value)
+static CUresult function_set_tier(const char *call, struct function *function, int value)
 {
 	if (value != JIT_TIER_BEST) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -135,7 +136,7 @@ CUresult function_set_attribute(const char *call, struct function *function,
 	bool ok = false;
 	switch ((unsigned)attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		return set_dynamic(call, function, value);
+		return function_set_dynamic(call, function, value);
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		ok = value >= CU_SHAREDMEM_CARVEOUT_DEFAULT
 			&& value <= CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
@@ -170,7 +171,7 @@ API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute attribute, int v
 	struct function *function;
 	CUresult result = function_enter(__func__, handle, &function);
 	if (result == CUDA_SUCCESS && attribute == CU_FUNC_ATTRIBUTE_KUDZU_TIER) {
-		return set_tier(__func__, function, value);
+		return function_set_tier(__func__, function, value);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = function_set_attribute(__func__, function, attribute, value);

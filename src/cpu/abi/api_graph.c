@@ -21,7 +21,7 @@ static CUresult enter_graph(const char *call, CUgraph handle, struct graph **out
 	return result;
 }
 
-static CUresult enter_node(const char *call, CUgraphNode handle, struct graph_node **out)
+static CUresult graph_enter_node(const char *call, CUgraphNode handle, struct graph_node **out)
 {
 	CUresult result = api_ready(call);
 	if (result == CUDA_SUCCESS) {
@@ -180,7 +180,7 @@ static void graph_list_put(struct handle_list *list, CUgraphNode node, CUgraphNo
 }
 
 /* End a list: the entries that are left become NULL, and *count is the length of the list. */
-static CUresult end_list(const char *call, const struct handle_list *list, size_t *count)
+static CUresult graph_end_list(const char *call, const struct handle_list *list, size_t *count)
 {
 	if (list->is_lossy) {
 		return api_fail(CUDA_ERROR_LOSSY_QUERY, "%s: edges have data", call);
@@ -195,7 +195,7 @@ static CUresult end_list(const char *call, const struct handle_list *list, size_
 	return CUDA_SUCCESS;
 }
 
-static CUresult get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *count,
+static CUresult graph_get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *count,
 	bool roots_only)
 {
 	struct graph *graph;
@@ -213,17 +213,17 @@ static CUresult get_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, 
 		}
 	}
 	graph_unlock();
-	return end_list(call, &list, count);
+	return graph_end_list(call, &list, count);
 }
 
 API(cuGraphGetNodes, CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
-	return get_nodes(__func__, graph, nodes, count, false);
+	return graph_get_nodes(__func__, graph, nodes, count, false);
 }
 
 API(cuGraphGetRootNodes, CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
-	return get_nodes(__func__, graph, nodes, count, true);
+	return graph_get_nodes(__func__, graph, nodes, count, true);
 }
 
 API(cuGraphNodeGetType, CUgraphNode handle, CUgraphNodeType *out)
@@ -231,7 +231,7 @@ API(cuGraphNodeGetType, CUgraphNode handle, CUgraphNodeType *out)
 	struct graph_node *node;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = enter_node(__func__, handle, &node);
+		result = graph_enter_node(__func__, handle, &node);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = node->data->params.type;
@@ -243,7 +243,7 @@ API(cuGraphNodeGetType, CUgraphNode handle, CUgraphNodeType *out)
 API(cuGraphDestroyNode, CUgraphNode handle)
 {
 	struct graph_node *node;
-	CUresult result = enter_node(__func__, handle, &node);
+	CUresult result = graph_enter_node(__func__, handle, &node);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -261,7 +261,8 @@ API(cuGraphDestroyNode, CUgraphNode handle)
 
 /* --- Edges --- */
 
-static CUresult get_edges(const char *call, CUgraph handle, struct handle_list *list, size_t *count)
+static CUresult graph_get_edges(const char *call, CUgraph handle, struct handle_list *list,
+	size_t *count)
 {
 	struct graph *graph;
 	CUresult result = api_need(api_ready(call), call, count);
@@ -283,23 +284,23 @@ static CUresult get_edges(const char *call, CUgraph handle, struct handle_list *
 		}
 	}
 	graph_unlock();
-	return end_list(call, list, count);
+	return graph_end_list(call, list, count);
 }
 
 API(cuGraphGetEdges_v2, CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
 	size_t *count)
 {
 	struct handle_list list = {.nodes = from, .others = to, .data = data};
-	return get_edges(__func__, graph, &list, count);
+	return graph_get_edges(__func__, graph, &list, count);
 }
 
 API(cuGraphGetEdges, CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
 {
 	struct handle_list list = {.nodes = from, .others = to};
-	return get_edges(__func__, graph, &list, count);
+	return graph_get_edges(__func__, graph, &list, count);
 }
 
-static CUresult get_neighbours(const char *call, CUgraphNode handle, struct handle_list *list,
+static CUresult graph_get_neighbours(const char *call, CUgraphNode handle, struct handle_list *list,
 	size_t *count, bool is_from)
 {
 	struct graph_node *node;
@@ -308,7 +309,7 @@ static CUresult get_neighbours(const char *call, CUgraphNode handle, struct hand
 		return api_null(call, "the list of nodes");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = enter_node(call, handle, &node);
+		result = graph_enter_node(call, handle, &node);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -319,37 +320,37 @@ static CUresult get_neighbours(const char *call, CUgraphNode handle, struct hand
 		graph_list_put(list, edges->list[i].node->handle, NULL, &edges->list[i].data);
 	}
 	graph_unlock();
-	return end_list(call, list, count);
+	return graph_end_list(call, list, count);
 }
 
 API(cuGraphNodeGetDependencies_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
 	size_t *count)
 {
 	struct handle_list list = {.nodes = nodes, .data = data};
-	return get_neighbours(__func__, node, &list, count, true);
+	return graph_get_neighbours(__func__, node, &list, count, true);
 }
 
 API(cuGraphNodeGetDependencies, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
 	struct handle_list list = {.nodes = nodes};
-	return get_neighbours(__func__, node, &list, count, true);
+	return graph_get_neighbours(__func__, node, &list, count, true);
 }
 
 API(cuGraphNodeGetDependentNodes_v2, CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
 	size_t *count)
 {
 	struct handle_list list = {.nodes = nodes, .data = data};
-	return get_neighbours(__func__, node, &list, count, false);
+	return graph_get_neighbours(__func__, node, &list, count, false);
 }
 
 API(cuGraphNodeGetDependentNodes, CUgraphNode node, CUgraphNode *nodes, size_t *count)
 {
 	struct handle_list list = {.nodes = nodes};
-	return get_neighbours(__func__, node, &list, count, false);
+	return graph_get_neighbours(__func__, node, &list, count, false);
 }
 
 /* Find both ends of an edge in a graph. */
-static CUresult find_ends(const char *call, const struct graph *graph, CUgraphNode from,
+static CUresult graph_find_ends(const char *call, const struct graph *graph, CUgraphNode from,
 	CUgraphNode to, struct graph_node *ends[2])
 {
 	CUresult result = node_find(call, from, &ends[0]);
@@ -362,7 +363,7 @@ static CUresult find_ends(const char *call, const struct graph *graph, CUgraphNo
 	return result;
 }
 
-static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *from,
+static CUresult graph_add_edges(const char *call, CUgraph handle, const CUgraphNode *from,
 	const CUgraphNode *to, const CUgraphEdgeData *data, size_t count)
 {
 	struct graph *graph;
@@ -376,7 +377,7 @@ static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *f
 		result = api_null(call, "a list of nodes");
 	}
 	for (; result == CUDA_SUCCESS && added < count; added++) {
-		result = find_ends(call, graph, from[added], to[added], ends);
+		result = graph_find_ends(call, graph, from[added], to[added], ends);
 		if (result == CUDA_SUCCESS) {
 			result = node_depend(call, ends[0], ends[1],
 				data ? &data[added] : &plain_edge);
@@ -397,20 +398,20 @@ static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *f
 API(cuGraphAddDependencies_v2, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 	const CUgraphEdgeData *data, size_t count)
 {
-	return add_edges(__func__, graph, from, to, data, count);
+	return graph_add_edges(__func__, graph, from, to, data, count);
 }
 
 API(cuGraphAddDependencies, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 	size_t count)
 {
-	return add_edges(__func__, graph, from, to, NULL, count);
+	return graph_add_edges(__func__, graph, from, to, NULL, count);
 }
 
-static CUresult check_removal(const char *call, const struct graph *graph, CUgraphNode from,
+static CUresult graph_check_removal(const char *call, const struct graph *graph, CUgraphNode from,
 	CUgraphNode to, const CUgraphEdgeData *data)
 {
 	struct graph_node *ends[2];
-	CUresult result = find_ends(call, graph, from, to, ends);
+	CUresult result = graph_find_ends(call, graph, from, to, ends);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -420,7 +421,7 @@ static CUresult check_removal(const char *call, const struct graph *graph, CUgra
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there is no such edge", call);
 }
 
-static CUresult remove_edges(const char *call, CUgraph handle, const CUgraphNode *from,
+static CUresult graph_remove_edges(const char *call, CUgraph handle, const CUgraphNode *from,
 	const CUgraphNode *to, const CUgraphEdgeData *data, size_t count)
 {
 	struct graph *graph;
@@ -435,7 +436,7 @@ static CUresult remove_edges(const char *call, CUgraph handle, const CUgraphNode
 			"%s: the graph allocates or frees memory", call);
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = check_removal(call, graph, from[i], to[i],
+		result = graph_check_removal(call, graph, from[i], to[i],
 			data ? &data[i] : &plain_edge);
 		if (result == CUDA_SUCCESS) {
 			graph_disconnect(handle_get(from[i], API_GRAPH_NODE),
@@ -449,11 +450,11 @@ static CUresult remove_edges(const char *call, CUgraph handle, const CUgraphNode
 API(cuGraphRemoveDependencies_v2, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 	const CUgraphEdgeData *data, size_t count)
 {
-	return remove_edges(__func__, graph, from, to, data, count);
+	return graph_remove_edges(__func__, graph, from, to, data, count);
 }
 
 API(cuGraphRemoveDependencies, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
 	size_t count)
 {
-	return remove_edges(__func__, graph, from, to, NULL, count);
+	return graph_remove_edges(__func__, graph, from, to, NULL, count);
 }

@@ -40,7 +40,7 @@ static CUresult check_graph(const char *call, const struct graph *graph)
 }
 
 /* The lock is held. */
-static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph handle,
+static CUresult exec_instantiate_locked(const char *call, CUgraphExec *out, CUgraph handle,
 	cuuint64_t flags, CUgraphNode *bad)
 {
 	struct graph *graph;
@@ -66,8 +66,8 @@ static CUresult instantiate_locked(const char *call, CUgraphExec *out, CUgraph h
 	return CUDA_SUCCESS;
 }
 
-static CUresult instantiate(const char *call, CUgraphExec *out, CUgraph handle, cuuint64_t flags,
-	CUgraphNode *bad)
+static CUresult exec_instantiate(const char *call, CUgraphExec *out, CUgraph handle,
+	cuuint64_t flags, CUgraphNode *bad)
 {
 	const cuuint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
 		| CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
@@ -90,7 +90,7 @@ static CUresult instantiate(const char *call, CUgraphExec *out, CUgraph handle, 
 			"%s: kernels of the CPU device cannot launch graphs", call);
 	}
 	graph_lock();
-	result = instantiate_locked(call, out, handle, flags, bad);
+	result = exec_instantiate_locked(call, out, handle, flags, bad);
 	graph_unlock();
 	return result;
 }
@@ -106,7 +106,7 @@ API(cuGraphInstantiateWithFlags, CUgraphExec *out, CUgraph graph, unsigned long 
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: there is no stream to upload in",
 			__func__);
 	}
-	return instantiate(__func__, out, graph, flags, &bad);
+	return exec_instantiate(__func__, out, graph, flags, &bad);
 }
 
 /* The older forms report the node and a text. */
@@ -114,7 +114,7 @@ API(cuGraphInstantiate_v2, CUgraphExec *out, CUgraph graph, CUgraphNode *node, c
 	size_t size)
 {
 	CUgraphNode bad = NULL;
-	CUresult result = instantiate(__func__, out, graph, 0, &bad);
+	CUresult result = exec_instantiate(__func__, out, graph, 0, &bad);
 	if (node) {
 		*node = bad;
 	}
@@ -128,7 +128,7 @@ API_ALIAS(cuGraphInstantiate, cuGraphInstantiate_v2);
 /* --- Launching --- */
 
 /* Refuse a node if an object that it uses has been destroyed. */
-static CUresult check_item(const char *call, const struct context *context,
+static CUresult exec_check_item(const char *call, const struct context *context,
 	const struct node_data *data)
 {
 	const struct work *work = &data->work;
@@ -155,7 +155,7 @@ static CUresult graph_exec_prepare(const char *call, const struct context *conte
 	CUresult result = plan ? CUDA_SUCCESS
 		: api_no_memory(call);
 	for (size_t i = 0; result == CUDA_SUCCESS && i < plan->count; i++) {
-		result = check_item(call, context, plan->items[i]);
+		result = exec_check_item(call, context, plan->items[i]);
 	}
 	return result;
 }
@@ -224,7 +224,7 @@ API(cuGraphInstantiateWithParams, CUgraphExec *out, CUgraph graph,
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	result = instantiate(__func__, out, graph, p->flags, &p->hErrNode_out);
+	result = exec_instantiate(__func__, out, graph, p->flags, &p->hErrNode_out);
 	if (result == CUDA_SUCCESS && (p->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
 	    && (result = cuGraphUpload(*out, p->hUploadStream)) != CUDA_SUCCESS) {
 		cuGraphExecDestroy(*out);

@@ -16,7 +16,7 @@
 
 /* --- User objects --- */
 
-static CUresult find_object(const char *call, CUuserObject handle, unsigned count,
+static CUresult graph_find_object(const char *call, CUuserObject handle, unsigned count,
 	struct user_object **out)
 {
 	CUresult result = api_ready(call);
@@ -52,7 +52,7 @@ API(cuUserObjectCreate, CUuserObject *out, void *data, CUhostFn destroy, unsigne
 API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
 {
 	struct user_object *object;
-	CUresult result = find_object(__func__, handle, count, &object);
+	CUresult result = graph_find_object(__func__, handle, count, &object);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -60,7 +60,7 @@ API(cuUserObjectRetain, CUuserObject handle, unsigned int count)
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: too many references", __func__);
 }
 
-static CUresult fail_references(const char *call, unsigned count)
+static CUresult graph_fail_references(const char *call, unsigned count)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: the program has fewer than %u references", call, count);
@@ -69,16 +69,16 @@ static CUresult fail_references(const char *call, unsigned count)
 API(cuUserObjectRelease, CUuserObject handle, unsigned int count)
 {
 	struct user_object *object;
-	CUresult result = find_object(__func__, handle, count, &object);
+	CUresult result = graph_find_object(__func__, handle, count, &object);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	return user_object_release(object, count) ? CUDA_SUCCESS
-		: fail_references(__func__, count);
+		: graph_fail_references(__func__, count);
 }
 
 /* The lock is held. */
-static CUresult keep_object(const char *call, struct graph *graph, struct user_object *object,
+static CUresult graph_keep_object(const char *call, struct graph *graph, struct user_object *object,
 	unsigned count, unsigned flags)
 {
 	const bool is_move = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
@@ -92,7 +92,7 @@ static CUresult keep_object(const char *call, struct graph *graph, struct user_o
 	}
 	if (!(is_move ? user_object_move : user_object_keep)(object, count)) {
 		mem_free(added);
-		return fail_references(call, count);
+		return graph_fail_references(call, count);
 	}
 	if (added) {
 		*added = (struct object_use){graph->uses, object, 0};
@@ -107,7 +107,7 @@ API(cuGraphRetainUserObject, CUgraph handle, CUuserObject object_handle, unsigne
 {
 	struct user_object *object;
 	struct graph *graph;
-	CUresult result = find_object(__func__, object_handle, count, &object);
+	CUresult result = graph_find_object(__func__, object_handle, count, &object);
 	if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
 			flags);
@@ -118,7 +118,7 @@ API(cuGraphRetainUserObject, CUgraph handle, CUuserObject object_handle, unsigne
 	graph_lock();
 	result = graph_find(__func__, handle, &graph);
 	if (result == CUDA_SUCCESS) {
-		result = keep_object(__func__, graph, object, count, flags);
+		result = graph_keep_object(__func__, graph, object, count, flags);
 	}
 	graph_unlock();
 	return result;
@@ -128,7 +128,7 @@ API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsign
 {
 	struct user_object *object;
 	struct graph *graph;
-	CUresult result = find_object(__func__, object_handle, count, &object);
+	CUresult result = graph_find_object(__func__, object_handle, count, &object);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -155,14 +155,14 @@ API(cuGraphReleaseUserObject, CUgraph handle, CUuserObject object_handle, unsign
 
 /* --- Memory that graphs use --- */
 
-static CUresult check_account(const char *call, CUdevice device, const void *value)
+static CUresult graph_check_account(const char *call, CUdevice device, const void *value)
 {
 	return api_need(api_check_device(call, device), call, value);
 }
 
 API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *out)
 {
-	CUresult result = check_account(__func__, device, out);
+	CUresult result = graph_check_account(__func__, device, out);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -182,7 +182,7 @@ API(cuDeviceGetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribut
 
 API(cuDeviceSetGraphMemAttribute, CUdevice device, CUgraphMem_attribute attribute, void *value)
 {
-	CUresult result = check_account(__func__, device, value);
+	CUresult result = graph_check_account(__func__, device, value);
 	if (result == CUDA_SUCCESS && (*(const cuuint64_t *)value != 0
 			|| (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
 			    && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))) {
@@ -208,8 +208,8 @@ static const char *const type_names[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "
 	"WAIT_EVENT", "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
 	"BATCH_MEM_OP", "CONDITIONAL"};
 
-static void draw_node(struct str *out, const struct graph_node *node, size_t graph, size_t number,
-	unsigned flags)
+static void graph_draw_node(struct str *out, const struct graph_node *node, size_t graph,
+	size_t number, unsigned flags)
 {
 	const CUgraphNodeParams *params = &node->data->params;
 	str_addf(out, "\tgraph_%zu_node_%zu [label=\"%zu\\n%s", graph, number, number,
@@ -232,14 +232,14 @@ static void draw_node(struct str *out, const struct graph_node *node, size_t gra
 }
 
 /* A graph and its child graphs, numbered in the order of the drawing. */
-static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
+static void graph_draw(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
 {
 	const size_t mine = (*graphs)++;
 	size_t number = 0;
 	str_addf(out, "subgraph cluster_%zu {\n\tlabel=\"graph_%zu\";\n", mine, mine);
 	for (struct graph_node *node = graph->first; node; node = node->next) {
 		node->missing = number;
-		draw_node(out, node, mine, number++, flags);
+		graph_draw_node(out, node, mine, number++, flags);
 	}
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
@@ -250,7 +250,7 @@ static void draw(struct str *out, struct graph *graph, size_t *graphs, unsigned 
 	str_add(out, "}\n");
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (node->child) {
-			draw(out, node->child, graphs, flags);
+			graph_draw(out, node->child, graphs, flags);
 		}
 	}
 }
@@ -282,7 +282,7 @@ API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
 	result = graph_find(__func__, handle, &graph);
 	if (result == CUDA_SUCCESS) {
 		str_add(&text, "digraph dot {\n");
-		draw(&text, graph, &graphs, flags);
+		graph_draw(&text, graph, &graphs, flags);
 		str_add(&text, "}\n");
 	}
 	graph_unlock();

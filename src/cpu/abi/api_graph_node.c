@@ -15,7 +15,7 @@
 /* --- Adding --- */
 
 /* Make the child graph of a node: a copy, or the graph itself if it is moved. */
-static CUresult make_child(const char *call, const struct graph *graph,
+static CUresult node_make_child(const char *call, const struct graph *graph,
 	const CUDA_CHILD_GRAPH_NODE_PARAMS *p, struct graph **out)
 {
 	struct graph *child;
@@ -43,12 +43,12 @@ static CUresult make_child(const char *call, const struct graph *graph,
 }
 
 /* The lock is held.  *data is taken. */
-static CUresult add_child(const char *call, struct graph *graph, struct node_data *data,
+static CUresult node_add_child(const char *call, struct graph *graph, struct node_data *data,
 	const struct dependencies *from, struct graph_node **out)
 {
 	const CUDA_CHILD_GRAPH_NODE_PARAMS p = data->params.graph;
 	struct graph *child;
-	CUresult result = make_child(call, graph, &p, &child);
+	CUresult result = node_make_child(call, graph, &p, &child);
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
 		return result;
@@ -65,7 +65,7 @@ static CUresult add_child(const char *call, struct graph *graph, struct node_dat
 }
 
 /* A graph with a child graph node for each body; NULL when memory runs out. */
-static struct graph *make_bodies(struct node_data *data)
+static struct graph *node_make_bodies(struct node_data *data)
 {
 	struct graph *holder = graph_create(true);
 	bool ok = holder;
@@ -90,10 +90,10 @@ static struct graph *make_bodies(struct node_data *data)
 }
 
 /* The lock is held.  *data is taken. */
-static CUresult add_condition(const char *call, struct graph *graph, struct node_data *data,
+static CUresult node_add_condition(const char *call, struct graph *graph, struct node_data *data,
 	const struct dependencies *from, struct graph_node **out)
 {
-	struct graph *holder = data->condition->is_taken ? NULL : make_bodies(data);
+	struct graph *holder = data->condition->is_taken ? NULL : node_make_bodies(data);
 	if (!holder) {
 		CUresult result = data->condition->is_taken ? api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: another node has this condition", call) : api_no_memory(call);
@@ -133,9 +133,9 @@ static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph hand
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
 	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
-		result = add_child(call, graph, data, from, &node);
+		result = node_add_child(call, graph, data, from, &node);
 	} else if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
-		result = add_condition(call, graph, data, from, &node);
+		result = node_add_condition(call, graph, data, from, &node);
 		if (result == CUDA_SUCCESS) {
 			params->conditional.phGraph_out = data->params.conditional.phGraph_out;
 		}
@@ -150,7 +150,7 @@ static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph hand
 	return result;
 }
 
-static CUresult check_params(const char *call, const CUgraphNodeParams *params)
+static CUresult node_check_params(const char *call, const CUgraphNodeParams *params)
 {
 	CUresult result = params_given(call, params);
 	if (result != CUDA_SUCCESS) {
@@ -168,7 +168,7 @@ API(cuGraphAddNode_v2, CUgraphNode *out, CUgraph graph, const CUgraphNode *nodes
 	const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
 	const struct dependencies from = {nodes, data, count};
-	CUresult result = check_params(__func__, params);
+	CUresult result = node_check_params(__func__, params);
 	return result == CUDA_SUCCESS ? node_add_params(__func__, out, graph, &from, params)
 		: result;
 }
@@ -208,13 +208,13 @@ static CUresult node_get_params(const char *call, CUgraphNode handle, CUgraphNod
 }
 
 /* Give a child graph node another child.  The lock is held, and *data is taken. */
-static CUresult set_child(const char *call, struct graph_node *node, struct node_data *data,
+static CUresult node_set_child(const char *call, struct graph_node *node, struct node_data *data,
 	struct graph **old)
 {
 	struct graph *child;
 	CUresult result = graph_is_captured(node->child) ? api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: the child graph is being captured", call)
-		: make_child(call, node->graph, &data->params.graph, &child);
+		: node_make_child(call, node->graph, &data->params.graph, &child);
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
 		return result;
@@ -233,7 +233,7 @@ static CUresult set_child(const char *call, struct graph_node *node, struct node
 }
 
 /* Get a reference to the data of a node, which must be of this type. */
-static CUresult get_data(const char *call, CUgraphNode handle, CUgraphNodeType type,
+static CUresult node_get_data(const char *call, CUgraphNode handle, CUgraphNodeType type,
 	struct node_data **out)
 {
 	struct graph_node *node;
@@ -263,7 +263,7 @@ static CUresult node_replace_data(const char *call, CUgraphNode handle, struct n
 	if (result != CUDA_SUCCESS) {
 		node_data_release(data);
 	} else if (node->child) {
-		result = set_child(call, node, data, &child);
+		result = node_set_child(call, node, data, &child);
 	} else {
 		node_data_release(node->data);
 		node->data = data;
@@ -279,7 +279,7 @@ static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNod
 	struct node_data *data;
 	CUresult result = params_given(call, params);
 	if (result == CUDA_SUCCESS) {
-		result = get_data(call, handle, params->type, &old);
+		result = node_get_data(call, handle, params->type, &old);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -296,7 +296,7 @@ static CUresult node_set_params(const char *call, CUgraphNode handle, CUgraphNod
 
 API(cuGraphNodeSetParams, CUgraphNode node, CUgraphNodeParams *params)
 {
-	CUresult result = check_params(__func__, params);
+	CUresult result = node_check_params(__func__, params);
 	return result == CUDA_SUCCESS ? node_set_params(__func__, node, params) : result;
 }
 
@@ -537,7 +537,7 @@ API(cuGraphMemFreeNodeGetParams, CUgraphNode node, CUdeviceptr *out)
 
 /* --- Attributes of kernels --- */
 
-static bool is_attribute(CUkernelNodeAttrID id)
+static bool node_is_attribute(CUkernelNodeAttrID id)
 {
 	const unsigned known = 1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
 		| 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
@@ -553,7 +553,7 @@ static bool is_attribute(CUkernelNodeAttrID id)
 static CUresult node_check_attribute(const char *call, CUkernelNodeAttrID id, const void *value)
 {
 	CUresult result = api_ready(call);
-	return result != CUDA_SUCCESS || is_attribute(id) ? api_need(result, call, value)
+	return result != CUDA_SUCCESS || node_is_attribute(id) ? api_need(result, call, value)
 		: api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: attribute %d is not an attribute of kernel nodes", call,
 			(int)id);
@@ -565,7 +565,7 @@ API(cuGraphKernelNodeGetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 	struct node_data *data;
 	CUresult result = node_check_attribute(__func__, id, out);
 	if (result == CUDA_SUCCESS) {
-		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &data);
+		result = node_get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &data);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = data->attributes[id];
@@ -581,7 +581,7 @@ API(cuGraphKernelNodeSetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 	struct node_data *data;
 	CUresult result = node_check_attribute(__func__, id, value);
 	if (result == CUDA_SUCCESS) {
-		result = get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &old);
+		result = node_get_data(__func__, node, CU_GRAPH_NODE_TYPE_KERNEL, &old);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -595,12 +595,12 @@ API(cuGraphKernelNodeSetAttribute, CUgraphNode node, CUkernelNodeAttrID id,
 API(cuGraphKernelNodeCopyAttributes, CUgraphNode to, CUgraphNode from)
 {
 	struct node_data *source;
-	CUresult result = get_data(__func__, from, CU_GRAPH_NODE_TYPE_KERNEL, &source);
+	CUresult result = node_get_data(__func__, from, CU_GRAPH_NODE_TYPE_KERNEL, &source);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	for (int id = 0; result == CUDA_SUCCESS && id < NODE_ATTRIBUTES; id++) {
-		if (is_attribute(id)) {
+		if (node_is_attribute(id)) {
 			result = cuGraphKernelNodeSetAttribute(to, id, &source->attributes[id]);
 		}
 	}

@@ -14,7 +14,7 @@
 /* --- Node by node --- */
 
 /* Find an executable graph's copy of a node.  On success the lock is held. */
-static CUresult enter_copy(const char *call, CUgraphExec handle, CUgraphNode origin,
+static CUresult update_enter_copy(const char *call, CUgraphExec handle, CUgraphNode origin,
 	struct graph_exec **exec, struct graph_node **out)
 {
 	struct graph_node *node;
@@ -33,7 +33,7 @@ static CUresult enter_copy(const char *call, CUgraphExec handle, CUgraphNode ori
 	return result;
 }
 
-static CUresult find_change(const char *call, const struct node_data *old,
+static CUresult update_find_change(const char *call, const struct node_data *old,
 	const struct node_data *data)
 {
 	bool ok = node_compare(old, data) == CU_GRAPH_EXEC_UPDATE_SUCCESS && node_is_plain(data)
@@ -50,7 +50,7 @@ static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphN
 	struct node_data *data = NULL;
 	CUresult result = params_given(call, params);
 	if (result == CUDA_SUCCESS) {
-		result = enter_copy(call, handle, origin, &exec, &node);
+		result = update_enter_copy(call, handle, origin, &exec, &node);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -67,11 +67,11 @@ static CUresult update_set_params(const char *call, CUgraphExec handle, CUgraphN
 		result = node_make(call, params, old, &data);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = find_change(call, old, data);
+		result = update_find_change(call, old, data);
 	}
 	node_data_release(old);
 	if (result == CUDA_SUCCESS
-	    && (result = enter_copy(call, handle, origin, &exec, &node)) == CUDA_SUCCESS) {
+	    && (result = update_enter_copy(call, handle, origin, &exec, &node)) == CUDA_SUCCESS) {
 		old = node->data;
 		node->data = data;
 		data = old;
@@ -139,7 +139,7 @@ API(cuGraphExecEventWaitNodeSetEvent, CUgraphExec exec, CUgraphNode node, CUeven
 
 /* --- Whole graphs --- */
 
-static void forget_peers(struct graph *graph)
+static void update_forget_peers(struct graph *graph)
 {
 	for (struct graph_node *node = graph->first; node; node = node->next) {
 		node->peer = NULL;
@@ -147,7 +147,7 @@ static void forget_peers(struct graph *graph)
 }
 
 /* The first node, from this one on, that no other node depends on. */
-static struct graph_node *next_exit(struct graph_node *node)
+static struct graph_node *update_next_exit(struct graph_node *node)
 {
 	while (node && node->to.count > 0) {
 		node = node->next;
@@ -155,7 +155,7 @@ static struct graph_node *next_exit(struct graph_node *node)
 	return node;
 }
 
-static void pair(struct graph_node *old, struct graph_node *node, struct graph_node **todo,
+static void update_pair(struct graph_node *old, struct graph_node *node, struct graph_node **todo,
 	size_t *paired)
 {
 	old->peer = node;
@@ -175,7 +175,7 @@ static CUgraphExecUpdateResult update_differs(CUgraphExecUpdateResultInfo *info,
 }
 
 /* Pair the nodes that the two nodes of a pair depend on. */
-static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_node **todo,
+static CUgraphExecUpdateResult update_match_edges(struct graph_node *old, struct graph_node **todo,
 	size_t *paired, CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_node *node = old->peer;
@@ -187,7 +187,7 @@ static CUgraphExecUpdateResult match_edges(struct graph_node *old, struct graph_
 		struct graph_node *a = old->from.list[i].node;
 		struct graph_node *b = node->from.list[i].node;
 		if (!a->peer && !b->peer) {
-			pair(a, b, todo, paired);
+			update_pair(a, b, todo, paired);
 		} else if (a->peer != b) {
 			return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
 				node, b);
@@ -206,12 +206,12 @@ static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *gra
 		return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, NULL,
 			NULL);
 	}
-	forget_peers(old);
-	forget_peers(graph);
-	struct graph_node *a = next_exit(old->first);
-	struct graph_node *b = next_exit(graph->first);
-	for (; a && b; a = next_exit(a->next), b = next_exit(b->next)) {
-		pair(a, b, &todo, &paired);
+	update_forget_peers(old);
+	update_forget_peers(graph);
+	struct graph_node *a = update_next_exit(old->first);
+	struct graph_node *b = update_next_exit(graph->first);
+	for (; a && b; a = update_next_exit(a->next), b = update_next_exit(b->next)) {
+		update_pair(a, b, &todo, &paired);
 	}
 	if (a || b) {
 		return update_differs(info, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, b, NULL);
@@ -222,7 +222,7 @@ static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *gra
 		if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
 			return update_differs(info, result, a->peer, NULL);
 		}
-		result = match_edges(a, &todo, &paired, info);
+		result = update_match_edges(a, &todo, &paired, info);
 		if (result == CU_GRAPH_EXEC_UPDATE_SUCCESS && a->child) {
 			result = update_match(a->child, a->peer->child, info);
 		}
@@ -235,7 +235,7 @@ static CUgraphExecUpdateResult update_match(struct graph *old, struct graph *gra
 }
 
 /* Give the nodes of the executable graph the data of those that update_match has paired. */
-static void take_over(struct graph *old)
+static void update_take_over(struct graph *old)
 {
 	for (struct graph_node *node = old->first; node; node = node->next) {
 		assert(node->peer);
@@ -243,7 +243,7 @@ static void take_over(struct graph *old)
 		node_data_release(node->data);
 		node->data = data;
 		if (node->child) {
-			take_over(node->child);
+			update_take_over(node->child);
 		}
 	}
 }
@@ -265,7 +265,7 @@ API(cuGraphExecUpdate_v2, CUgraphExec handle, CUgraph graph_handle,
 	result = graph_find(__func__, graph_handle, &graph);
 	if (result == CUDA_SUCCESS) {
 		if (update_match(exec->graph, graph, info) == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-			take_over(exec->graph);
+			update_take_over(exec->graph);
 			graph_exec_touch(exec);
 		} else {
 			result = api_fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
@@ -296,7 +296,7 @@ API(cuGraphExecChildGraphNodeSetParams, CUgraphExec handle, CUgraphNode origin, 
 	struct graph_node *node;
 	struct graph *graph;
 	CUgraphExecUpdateResultInfo info;
-	CUresult result = enter_copy(__func__, handle, origin, &exec, &node);
+	CUresult result = update_enter_copy(__func__, handle, origin, &exec, &node);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -310,7 +310,7 @@ API(cuGraphExecChildGraphNodeSetParams, CUgraphExec handle, CUgraphNode origin, 
 			"%s: a change that executable graphs do not allow", __func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		take_over(node->child);
+		update_take_over(node->child);
 		graph_exec_touch(exec);
 	}
 	graph_unlock();
@@ -330,10 +330,10 @@ API(cuGraphExecNodeSetParams, CUgraphExec exec, CUgraphNode node, CUgraphNodePar
 
 /* --- Switching nodes off and on --- */
 
-static CUresult enter_switch(const char *call, CUgraphExec handle, CUgraphNode origin,
+static CUresult update_enter_switch(const char *call, CUgraphExec handle, CUgraphNode origin,
 	struct graph_exec **exec, struct graph_node **out)
 {
-	CUresult result = enter_copy(call, handle, origin, exec, out);
+	CUresult result = update_enter_copy(call, handle, origin, exec, out);
 	if (result == CUDA_SUCCESS && (*out)->data->params.type > CU_GRAPH_NODE_TYPE_MEMSET) {
 		graph_unlock();
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -346,7 +346,7 @@ API(cuGraphNodeSetEnabled, CUgraphExec handle, CUgraphNode origin, unsigned int 
 {
 	struct graph_exec *exec;
 	struct graph_node *node;
-	CUresult result = enter_switch(__func__, handle, origin, &exec, &node);
+	CUresult result = update_enter_switch(__func__, handle, origin, &exec, &node);
 	if (result == CUDA_SUCCESS) {
 		node->is_disabled = enabled == 0;
 		graph_exec_touch(exec);
@@ -361,7 +361,7 @@ API(cuGraphNodeGetEnabled, CUgraphExec handle, CUgraphNode origin, unsigned int 
 	struct graph_node *node;
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = enter_switch(__func__, handle, origin, &exec, &node);
+		result = update_enter_switch(__func__, handle, origin, &exec, &node);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = !node->is_disabled;

@@ -28,7 +28,7 @@ static void host_free(struct object *object)
 }
 
 /* A registered range of a context that overlaps with one; false if there is none. */
-static bool find_overlap(struct context *context, uint64_t start, size_t size,
+static bool host_find_overlap(struct context *context, uint64_t start, size_t size,
 	struct host_range *out)
 {
 	bool found = false;
@@ -49,7 +49,7 @@ static bool find_overlap(struct context *context, uint64_t start, size_t size,
 bool host_find(struct context *context, uint64_t address, struct memory_range *out)
 {
 	struct host_range range;
-	if (!find_overlap(context, address, 1, &range)) {
+	if (!host_find_overlap(context, address, 1, &range)) {
 		return false;
 	}
 	*out = (struct memory_range){.address = range.start, .size = range.size,
@@ -58,7 +58,7 @@ bool host_find(struct context *context, uint64_t address, struct memory_range *o
 }
 
 /* True if all pages of a range are mapped. */
-static bool is_mapped(uint64_t start, size_t size)
+static bool host_is_mapped(uint64_t start, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t first = start & ~(uint64_t)(page - 1);
@@ -71,7 +71,7 @@ static bool is_mapped(uint64_t start, size_t size)
 	return true;
 }
 
-static CUresult check_register(const char *call, struct context *context, uint64_t start,
+static CUresult host_check_register(const char *call, struct context *context, uint64_t start,
 	size_t size, unsigned flags)
 {
 	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
@@ -86,11 +86,11 @@ static CUresult check_register(const char *call, struct context *context, uint64
 			"%s: no memory, no size, or unknown flags 0x%x", call, flags);
 	}
 	if (memory_covers(context->device->memory, start)
-	    || find_overlap(context, start, size, &other)) {
+	    || host_find_overlap(context, start, size, &other)) {
 		return api_fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
 			"%s: some of the memory is pinned or registered", call);
 	}
-	return is_mapped(start, size) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+	return host_is_mapped(start, size) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
 		"%s: there is no memory at some of the addresses", call);
 }
 
@@ -100,7 +100,7 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 	uint64_t start = (uintptr_t)memory;
 	CUresult result = api_enter(__func__, &context);
 	if (result == CUDA_SUCCESS) {
-		result = check_register(__func__, context, start, size, flags);
+		result = host_check_register(__func__, context, start, size, flags);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -129,7 +129,7 @@ API(cuMemHostUnregister, void *memory)
 	}
 	struct host_range range;
 	struct object *object = NULL;
-	if (find_overlap(context, start, 1, &range)) {
+	if (host_find_overlap(context, start, 1, &range)) {
 		if (range.start != start) {
 			return api_fail(CUDA_ERROR_INVALID_VALUE,
 				"%s: %p is inside registered memory, not its start", __func__,
@@ -155,7 +155,7 @@ API(cuMemHostGetFlags, unsigned int *out, void *memory)
 		return result;
 	}
 	struct host_range own;
-	if (find_overlap(context, (uintptr_t)memory, 1, &own)) {
+	if (host_find_overlap(context, (uintptr_t)memory, 1, &own)) {
 		*out = own.flags | CU_MEMHOSTREGISTER_DEVICEMAP;
 		return CUDA_SUCCESS;
 	}

@@ -19,13 +19,13 @@ _Static_assert(sizeof(struct share_handle) <= sizeof(CUipcMemHandle)
 	&& sizeof(struct share_handle) <= sizeof(CUipcEventHandle), "a handle fits");
 
 /* Refuse a handle that this process may not open. */
-static CUresult check_handle(const char *call, const struct share_handle *handle)
+static CUresult ipc_check_handle(const char *call, const struct share_handle *handle)
 {
 	return handle->process != getpid() ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_CONTEXT,
 		"%s: the handle is this process's own", call);
 }
 
-static CUresult fail_open(const char *call, const struct share_handle *handle,
+static CUresult ipc_fail_open(const char *call, const struct share_handle *handle,
 	enum share_result result)
 {
 	return result == SHARE_GONE ? api_fail(CUDA_ERROR_INVALID_HANDLE,
@@ -66,12 +66,12 @@ API(cuIpcGetMemHandle, CUipcMemHandle *out, CUdeviceptr address)
 }
 
 /* Map the memory of a handle.  The lock of cuIpcOpenMemHandle is held. */
-static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *context,
+static CUresult ipc_open_memory(const char *call, CUdeviceptr *out, struct context *context,
 	const struct share_handle *handle)
 {
 	struct device_memory *memory = context->device->memory;
 	if (handle->kind != KIND || handle->size == 0 || handle->size > INT64_MAX / 2) {
-		return fail_open(call, handle, SHARE_GONE);
+		return ipc_fail_open(call, handle, SHARE_GONE);
 	}
 	*out = memory_reopen(memory, context, &handle->token);
 	if (*out != 0) {
@@ -79,7 +79,7 @@ static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *
 	}
 	struct share *share = mem_zalloc(1, sizeof(*share));
 	if (!share) {
-		return fail_open(call, handle, SHARE_FAILED);
+		return ipc_fail_open(call, handle, SHARE_FAILED);
 	}
 	const struct memory_range wish = {.size = handle->size, .kind = MEMORY_OPENED,
 		.owner = context, .device = (unsigned)context->device->ordinal, .share = share};
@@ -94,7 +94,7 @@ static CUresult open_memory(const char *call, CUdeviceptr *out, struct context *
 	}
 	if (result != SHARE_OPENED) {
 		mem_free(share);
-		return fail_open(call, handle, result);
+		return ipc_fail_open(call, handle, result);
 	}
 	return CUDA_SUCCESS;
 }
@@ -114,11 +114,11 @@ API(cuIpcOpenMemHandle_v2, CUdeviceptr *out, CUipcMemHandle bytes, unsigned int 
 		result = capture_check_unsafe(__func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_handle(__func__, &handle);
+		result = ipc_check_handle(__func__, &handle);
 	}
 	if (result == CUDA_SUCCESS) {
 		pthread_mutex_lock(&lock);
-		result = open_memory(__func__, out, context, &handle);
+		result = ipc_open_memory(__func__, out, context, &handle);
 		pthread_mutex_unlock(&lock);
 	}
 	return result;
@@ -167,7 +167,7 @@ API(cuIpcOpenEventHandle, CUevent *out, CUipcEventHandle bytes)
 	memcpy(&handle, &bytes, sizeof(handle));
 	CUresult result = api_need(api_enter(__func__, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = check_handle(__func__, &handle);
+		result = ipc_check_handle(__func__, &handle);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -176,5 +176,5 @@ API(cuIpcOpenEventHandle, CUevent *out, CUipcEventHandle bytes)
 	if (!*out && opened == SHARE_OPENED) {
 		return api_no_memory(__func__);
 	}
-	return *out ? CUDA_SUCCESS : fail_open(__func__, &handle, opened);
+	return *out ? CUDA_SUCCESS : ipc_fail_open(__func__, &handle, opened);
 }

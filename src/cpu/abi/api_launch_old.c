@@ -69,7 +69,7 @@ API(cuParamSetSize, CUfunction handle, unsigned int size)
 	return result;
 }
 
-static CUresult set_bytes(const char *call, CUfunction handle, int offset, const void *bytes,
+static CUresult launch_set_bytes(const char *call, CUfunction handle, int offset, const void *bytes,
 	size_t size)
 {
 	struct function *function;
@@ -101,17 +101,17 @@ static CUresult set_bytes(const char *call, CUfunction handle, int offset, const
 
 API(cuParamSeti, CUfunction function, int offset, unsigned int value)
 {
-	return set_bytes(__func__, function, offset, &value, sizeof(value));
+	return launch_set_bytes(__func__, function, offset, &value, sizeof(value));
 }
 
 API(cuParamSetf, CUfunction function, int offset, float value)
 {
-	return set_bytes(__func__, function, offset, &value, sizeof(value));
+	return launch_set_bytes(__func__, function, offset, &value, sizeof(value));
 }
 
 API(cuParamSetv, CUfunction function, int offset, void *bytes, unsigned int size)
 {
-	return set_bytes(__func__, function, offset, bytes, size);
+	return launch_set_bytes(__func__, function, offset, bytes, size);
 }
 
 static CUresult launch_old_grid(const char *call, CUfunction handle, int width, int height,

@@ -104,7 +104,7 @@ static CUresult library_find(const char *call, CUlibrary handle, struct library 
 	return *out ? CUDA_SUCCESS : api_bad_handle(call, "library");
 }
 
-static CUresult find_kernel(const char *call, CUkernel handle, struct function **out)
+static CUresult library_find_kernel(const char *call, CUkernel handle, struct function **out)
 {
 	CUresult result = api_ready(call);
 	if (result != CUDA_SUCCESS) {
@@ -260,7 +260,7 @@ API(cuKernelGetFunction, CUfunction *out, CUkernel handle)
 	struct context *context;
 	struct function *kernel;
 	struct function *function;
-	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, out);
+	CUresult result = api_need(library_find_kernel(__func__, handle, &kernel), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = NULL;
 		result = api_enter(__func__, &context);
@@ -277,7 +277,7 @@ API(cuKernelGetFunction, CUfunction *out, CUkernel handle)
 API(cuKernelGetLibrary, CUlibrary *out, CUkernel handle)
 {
 	struct function *kernel;
-	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, out);
+	CUresult result = api_need(library_find_kernel(__func__, handle, &kernel), __func__, out);
 	if (result == CUDA_SUCCESS) {
 		*out = kernel->module->library->handle;
 	}
@@ -292,7 +292,7 @@ API(cuKernelGetName, const char **out, CUkernel handle)
 		return api_null(__func__, "the kernel");
 	}
 	if (result == CUDA_SUCCESS) {
-		result = find_kernel(__func__, handle, &kernel);
+		result = library_find_kernel(__func__, handle, &kernel);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = kernel->ptx->name;
@@ -303,15 +303,16 @@ API(cuKernelGetName, const char **out, CUkernel handle)
 API(cuKernelGetParamInfo, CUkernel handle, size_t index, size_t *offset, size_t *size)
 {
 	struct function *kernel;
-	CUresult result = api_need(find_kernel(__func__, handle, &kernel), __func__, offset);
+	CUresult result = api_need(library_find_kernel(__func__, handle, &kernel), __func__,
+		offset);
 	return result == CUDA_SUCCESS ? function_param_info(__func__, kernel, index, offset, size)
 		: result;
 }
 
-static CUresult enter_kernel(const char *call, CUkernel handle, CUdevice device,
+static CUresult library_enter_kernel(const char *call, CUkernel handle, CUdevice device,
 	struct function **out)
 {
-	CUresult result = find_kernel(call, handle, out);
+	CUresult result = library_find_kernel(call, handle, out);
 	return result == CUDA_SUCCESS ? api_check_device(call, device) : result;
 }
 
@@ -319,7 +320,8 @@ API(cuKernelGetAttribute, int *out, CUfunction_attribute attribute, CUkernel han
 	CUdevice device)
 {
 	struct function *kernel;
-	CUresult result = api_need(enter_kernel(__func__, handle, device, &kernel), __func__, out);
+	CUresult result = api_need(library_enter_kernel(__func__, handle, device, &kernel),
+		__func__, out);
 	return result == CUDA_SUCCESS ? function_get_attribute(__func__, kernel, attribute, out)
 		: result;
 }
@@ -328,7 +330,7 @@ API(cuKernelSetAttribute, CUfunction_attribute attribute, int value, CUkernel ha
 	CUdevice device)
 {
 	struct function *kernel;
-	CUresult result = enter_kernel(__func__, handle, device, &kernel);
+	CUresult result = library_enter_kernel(__func__, handle, device, &kernel);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -350,7 +352,7 @@ API(cuKernelSetAttribute, CUfunction_attribute attribute, int value, CUkernel ha
 API(cuKernelSetCacheConfig, CUkernel handle, CUfunc_cache config, CUdevice device)
 {
 	struct function *kernel;
-	CUresult result = enter_kernel(__func__, handle, device, &kernel);
+	CUresult result = library_enter_kernel(__func__, handle, device, &kernel);
 	if (result == CUDA_SUCCESS && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown value %d", __func__,
 			(int)config);

@@ -80,7 +80,7 @@ static CUresult find_link(const char *call, CUlinkState handle, struct link **ou
 }
 
 /* An input takes options of the compiler only. */
-static CUresult check_options(const char *call, unsigned count, const CUjit_option *options,
+static CUresult link_check_options(const char *call, unsigned count, const CUjit_option *options,
 	void *const *values)
 {
 	if (count > 0 && (!options || !values)) {
@@ -104,7 +104,7 @@ static CUresult check_options(const char *call, unsigned count, const CUjit_opti
 	return CUDA_SUCCESS;
 }
 
-static CUresult refuse_input(const char *call, struct link *link, const char *what)
+static CUresult link_refuse_input(const char *call, struct link *link, const char *what)
 {
 	char text[96];
 	snprintf(text, sizeof(text), "error   : the CPU device links PTX, not %s\n", what);
@@ -112,7 +112,7 @@ static CUresult refuse_input(const char *call, struct link *link, const char *wh
 	return api_fail(CUDA_ERROR_NO_BINARY_FOR_GPU, "%s: %s", call, text);
 }
 
-static CUresult check_type(const char *call, struct link *link, CUjitInputType type)
+static CUresult link_check_type(const char *call, struct link *link, CUjitInputType type)
 {
 	static const char *const refused[] = {
 		[CU_JIT_INPUT_OBJECT] = "a host object",
@@ -122,7 +122,7 @@ static CUresult check_type(const char *call, struct link *link, CUjitInputType t
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown type of input %d", call,
 			(int)type);
 	}
-	return refused[type] ? refuse_input(call, link, refused[type]) : CUDA_SUCCESS;
+	return refused[type] ? link_refuse_input(call, link, refused[type]) : CUDA_SUCCESS;
 }
 
 static CUresult fail_link(const char *call, struct link *link, enum link_status status,
@@ -138,7 +138,7 @@ static CUresult fail_link(const char *call, struct link *link, enum link_status 
 	return api_fail(CUDA_ERROR_INVALID_SOURCE, "%s: %s", call, errors->data);
 }
 
-static CUresult add_locked(const char *call, struct link *link, CUjitInputType type,
+static CUresult link_add_locked(const char *call, struct link *link, CUjitInputType type,
 	const void *data, size_t size, const char *name)
 {
 	struct ptx_diag diag = {0};
@@ -147,7 +147,7 @@ static CUresult add_locked(const char *call, struct link *link, CUjitInputType t
 	enum link_status status;
 	if (type == CU_JIT_INPUT_LIBRARY) {
 		if (!link_is_runtime(data, size)) {
-			return refuse_input(call, link, "a library of host objects");
+			return link_refuse_input(call, link, "a library of host objects");
 		}
 		status = linker_add_runtime(link->linker, &diag, &errors);
 	} else {
@@ -173,13 +173,14 @@ struct addition {
 	void *const *values;
 };
 
-static CUresult check_addition(const char *call, struct link *link, const struct addition *what)
+static CUresult link_check_addition(const char *call, struct link *link,
+	const struct addition *what)
 {
-	CUresult result = check_options(call, what->count, what->options, what->values);
+	CUresult result = link_check_options(call, what->count, what->options, what->values);
 	if (result == CUDA_SUCCESS && link->is_complete) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the link is complete", call);
 	}
-	return result == CUDA_SUCCESS ? check_type(call, link, what->type) : result;
+	return result == CUDA_SUCCESS ? link_check_type(call, link, what->type) : result;
 }
 
 /* Add data, or the file of that name if `data` is NULL. */
@@ -193,13 +194,14 @@ static CUresult api_link_add_input(const char *call, CUlinkState handle,
 		return result;
 	}
 	pthread_mutex_lock(&link->lock);
-	result = check_addition(call, link, what);
+	result = link_check_addition(call, link, what);
 	if (result == CUDA_SUCCESS && !data) {
 		result = jit_options_read_image(call, what->name, &read, &size);
 	}
 	if (result == CUDA_SUCCESS) {
 		jit_options_start(&link->options);
-		result = add_locked(call, link, what->type, data ? data : read, size, what->name);
+		result = link_add_locked(call, link, what->type, data ? data : read, size,
+			what->name);
 		jit_options_stop(&link->options);
 	}
 	pthread_mutex_unlock(&link->lock);
@@ -229,7 +231,7 @@ API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
 API_ALIAS(cuLinkAddFile, cuLinkAddFile_v2);
 
 /* Check that the result can be loaded. */
-static bool check_result(const struct str *text, struct ptx_diag *diag)
+static bool link_check_result(const struct str *text, struct ptx_diag *diag)
 {
 	struct ptx_module module;
 	bool ok = parse_module(&module, text->data, text->len, diag);
@@ -240,7 +242,7 @@ static bool check_result(const struct str *text, struct ptx_diag *diag)
 	return ok;
 }
 
-static CUresult complete(const char *call, struct link *link)
+static CUresult link_complete(const char *call, struct link *link)
 {
 	struct ptx_diag diag = {0};
 	struct str errors = STR_INIT;
@@ -249,7 +251,7 @@ static CUresult complete(const char *call, struct link *link)
 	}
 	jit_options_start(&link->options);
 	enum link_status status = linker_finish(link->linker, &link->image, &errors);
-	if (status == LINK_OK && !check_result(&link->image, &diag)) {
+	if (status == LINK_OK && !link_check_result(&link->image, &diag)) {
 		status = LINK_BAD_PTX;
 	}
 	CUresult result = status == LINK_OK ? CUDA_SUCCESS
@@ -272,7 +274,7 @@ API(cuLinkComplete, CUlinkState handle, void **out, size_t *size)
 	}
 	pthread_mutex_lock(&link->lock);
 	if (!link->is_complete) {
-		result = complete(__func__, link);
+		result = link_complete(__func__, link);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = link->image.data;

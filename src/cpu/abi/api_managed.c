@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* The location that the number of a device stands for. */
-static CUresult read_device(const char *call, int device, struct memory_place *out)
+static CUresult managed_read_device(const char *call, int device, struct memory_place *out)
 {
 	CUresult result = api_ready(call);
 	*out = device == CU_DEVICE_CPU ? (struct memory_place){CU_MEM_LOCATION_TYPE_HOST, 0}
@@ -23,14 +23,15 @@ static CUresult read_device(const char *call, int device, struct memory_place *o
 		: api_check_device(call, device);
 }
 
-static bool node_exists(int node)
+static bool managed_node_exists(int node)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d", node);
 	return node == 0 || (node > 0 && access(path, F_OK) == 0);
 }
 
-static CUresult read_location(const char *call, CUmemLocation location, struct memory_place *out)
+static CUresult managed_read_location(const char *call, CUmemLocation location,
+	struct memory_place *out)
 {
 	unsigned node = 0;
 	CUresult result = api_ready(call);
@@ -45,7 +46,8 @@ static CUresult read_location(const char *call, CUmemLocation location, struct m
 		out->id = 0;
 		return CUDA_SUCCESS;
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-		return node_exists(location.id) ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE,
+		return managed_node_exists(location.id) ? CUDA_SUCCESS
+			: api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: there is no NUMA node %d", call, location.id);
 	case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
 		getcpu(NULL, &node);
@@ -74,15 +76,15 @@ static CUresult find_managed(const char *call, CUdeviceptr address, size_t size,
 	return CUDA_SUCCESS;
 }
 
-static CUresult change_advice(const char *call, struct context *context, CUdeviceptr address,
-	size_t size, const struct advice_change *change)
+static CUresult managed_change_advice(const char *call, struct context *context,
+	CUdeviceptr address, size_t size, const struct advice_change *change)
 {
 	return memory_advise(context->device->memory, address, size, change) ? CUDA_SUCCESS
 		: api_no_memory(call);
 }
 
-static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem_advise kind,
-	struct memory_place place)
+static CUresult managed_advise(const char *call, CUdeviceptr address, size_t size,
+	CUmem_advise kind, struct memory_place place)
 {
 	struct context *context;
 	struct advice_change change = {.on = true};
@@ -114,11 +116,11 @@ static CUresult advise(const char *call, CUdeviceptr address, size_t size, CUmem
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown advice %d", call, (int)kind);
 	}
-	return change_advice(call, context, address, size, &change);
+	return managed_change_advice(call, context, address, size, &change);
 }
 
 /* Advice that needs no location may come with any. */
-static bool needs_place(CUmem_advise kind)
+static bool managed_needs_place(CUmem_advise kind)
 {
 	return kind == CU_MEM_ADVISE_SET_PREFERRED_LOCATION
 		|| kind == CU_MEM_ADVISE_SET_ACCESSED_BY || kind == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
@@ -127,19 +129,22 @@ static bool needs_place(CUmem_advise kind)
 API(cuMemAdvise, CUdeviceptr address, size_t size, CUmem_advise kind, CUdevice device)
 {
 	struct memory_place place = {0};
-	CUresult result = needs_place(kind) ? read_device(__func__, device, &place) : CUDA_SUCCESS;
-	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
+	CUresult result = managed_needs_place(kind) ? managed_read_device(__func__, device, &place)
+		: CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? managed_advise(__func__, address, size, kind, place)
+		: result;
 }
 
 API(cuMemAdvise_v2, CUdeviceptr address, size_t size, CUmem_advise kind, CUmemLocation location)
 {
 	struct memory_place place = {0};
-	CUresult result = needs_place(kind) ? read_location(__func__, location, &place)
-		: CUDA_SUCCESS;
-	return result == CUDA_SUCCESS ? advise(__func__, address, size, kind, place) : result;
+	CUresult result = managed_needs_place(kind)
+		? managed_read_location(__func__, location, &place) : CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? managed_advise(__func__, address, size, kind, place)
+		: result;
 }
 
-static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
+static CUresult managed_prefetch(const char *call, CUdeviceptr address, size_t size,
 	struct memory_place place, CUstream stream)
 {
 	const struct work nothing = {.kind = WORK_EMPTY};
@@ -149,15 +154,16 @@ static CUresult prefetch(const char *call, CUdeviceptr address, size_t size,
 	if (result == CUDA_SUCCESS) {
 		result = stream_enqueue(call, context, stream, &nothing, ENQUEUE_ASYNC, false);
 	}
-	return result == CUDA_SUCCESS ? change_advice(call, context, address, size, &change)
+	return result == CUDA_SUCCESS ? managed_change_advice(call, context, address, size, &change)
 		: result;
 }
 
 API(cuMemPrefetchAsync, CUdeviceptr address, size_t size, CUdevice device, CUstream stream)
 {
 	struct memory_place place;
-	CUresult result = read_device(__func__, device, &place);
-	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
+	CUresult result = managed_read_device(__func__, device, &place);
+	return result == CUDA_SUCCESS ? managed_prefetch(__func__, address, size, place, stream)
+		: result;
 }
 API_PER_THREAD(cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync,
 	(CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
@@ -167,11 +173,12 @@ API(cuMemPrefetchAsync_v2, CUdeviceptr address, size_t size, CUmemLocation locat
 	unsigned int flags, CUstream stream)
 {
 	struct memory_place place;
-	CUresult result = read_location(__func__, location, &place);
+	CUresult result = managed_read_location(__func__, location, &place);
 	if (result == CUDA_SUCCESS && flags != 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: flags must be 0", __func__);
 	}
-	return result == CUDA_SUCCESS ? prefetch(__func__, address, size, place, stream) : result;
+	return result == CUDA_SUCCESS ? managed_prefetch(__func__, address, size, place, stream)
+		: result;
 }
 API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
 	(CUdeviceptr address, size_t size, CUmemLocation location, unsigned int flags,
@@ -179,7 +186,7 @@ API_PER_THREAD(cuMemPrefetchAsync_v2_ptsz, cuMemPrefetchAsync_v2,
 	(address, size, location, flags, stream));
 
 /* The list of devices that access the memory, filled up with CU_DEVICE_INVALID. */
-static void list_accessors(int *out, size_t count, const struct memory_advice *advice)
+static void managed_list_accessors(int *out, size_t count, const struct memory_advice *advice)
 {
 	size_t used = 0;
 	for (int device = 0; device < device_count() && used < count; device++) {
@@ -196,7 +203,7 @@ static void list_accessors(int *out, size_t count, const struct memory_advice *a
 }
 
 /* A location in the old form, which has no NUMA nodes. */
-static int device_of(struct memory_place place)
+static int managed_device_of(struct memory_place place)
 {
 	return place.type == 0 ? CU_DEVICE_INVALID
 		: place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : CU_DEVICE_CPU;
@@ -216,7 +223,7 @@ static CUresult managed_get_attribute(const char *call, int *out, size_t size,
 		*out = advice->read_mostly;
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-		*out = device_of(advice->preferred);
+		*out = managed_device_of(advice->preferred);
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
 		*out = advice->preferred.type;
@@ -225,10 +232,10 @@ static CUresult managed_get_attribute(const char *call, int *out, size_t size,
 		*out = advice->preferred.id;
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
-		list_accessors(out, size / sizeof(int), advice);
+		managed_list_accessors(out, size / sizeof(int), advice);
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-		*out = device_of(advice->prefetched);
+		*out = managed_device_of(advice->prefetched);
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
 		*out = advice->prefetched.type;

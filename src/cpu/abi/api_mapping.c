@@ -71,7 +71,7 @@ static void unuse_memory(void)
 }
 
 /* No offset of the shared file is used twice, so that a new block is all zero. */
-static bool open_shared(struct backing *block)
+static bool mapping_open_shared(struct backing *block)
 {
 	uint64_t end;
 	if (state.shared_blocks == 0) {
@@ -97,7 +97,7 @@ static bool open_shared(struct backing *block)
 }
 
 /* The file is sealed: a process that made it shorter would break the mappings of others. */
-static bool open_own(struct backing *block)
+static bool mapping_open_own(struct backing *block)
 {
 	block->file = memfd_create("kudzu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (block->file < 0) {
@@ -112,14 +112,14 @@ static bool open_own(struct backing *block)
 	return false;
 }
 
-static bool backing_is_shared(const struct backing *block)
+static bool mapping_backing_is_shared(const struct backing *block)
 {
 	return block->prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE;
 }
 
-static void backing_close_file(const struct backing *block)
+static void mapping_backing_close_file(const struct backing *block)
 {
-	if (!backing_is_shared(block) || --state.shared_blocks == 0) {
+	if (!mapping_backing_is_shared(block) || --state.shared_blocks == 0) {
 		close(block->file);
 	} else {
 		// Give the memory back.  A failure would only waste it.
@@ -136,7 +136,7 @@ static unsigned block_device(const CUmemAllocationProp *prop)
 	return prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? (unsigned)prop->location.id : 0;
 }
 
-static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
+static CUresult mapping_check_prop(const char *call, const CUmemAllocationProp *prop)
 {
 	if (!prop) {
 		return api_null(call, "the properties");
@@ -174,24 +174,24 @@ static CUresult check_prop(const char *call, const CUmemAllocationProp *prop)
 }
 
 /* The lock is held. */
-static struct backing *find_block(CUmemGenericAllocationHandle handle)
+static struct backing *mapping_find_block(CUmemGenericAllocationHandle handle)
 {
 	struct backing *block = handle_get((const void *)(uintptr_t)handle, API_BLOCK);
 	return block && block->handles > 0 ? block : NULL;
 }
 
-static CUresult bad_block(const char *call)
+static CUresult mapping_bad_block(const char *call)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not the handle of a live block of memory",
 		call);
 }
 
 /* The lock is held. */
-static void drop_unused(struct backing *block)
+static void mapping_drop_unused(struct backing *block)
 {
 	if (block->handles == 0 && block->maps == 0) {
 		handle_release(block->handle);
-		backing_close_file(block);
+		mapping_backing_close_file(block);
 		memory_give(state.memory, block_device(&block->prop), block->size);
 		mem_free(block);
 		unuse_memory();
@@ -199,7 +199,7 @@ static void drop_unused(struct backing *block)
 }
 
 /* A block of an open file, or of no file yet.  The lock is held. */
-static CUresult backing_create_locked(const char *call, CUmemGenericAllocationHandle *out,
+static CUresult mapping_backing_create_locked(const char *call, CUmemGenericAllocationHandle *out,
 	const struct backing *wish)
 {
 	bool has_use = false;
@@ -213,7 +213,8 @@ static CUresult backing_create_locked(const char *call, CUmemGenericAllocationHa
 	block->handles = 1;
 	block->handle = handle_create(API_BLOCK, block);
 	if (!block->handle || (block->file < 0
-			&& !(backing_is_shared(block) ? open_shared(block) : open_own(block)))) {
+			&& !(mapping_backing_is_shared(block) ? mapping_open_shared(block)
+				: mapping_open_own(block)))) {
 		handle_release(block->handle);
 		goto fail;
 	}
@@ -235,7 +236,7 @@ API(cuMemCreate, CUmemGenericAllocationHandle *out, size_t size, const CUmemAllo
 {
 	CUresult result = api_need(api_ready(__func__), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		result = check_prop(__func__, prop);
+		result = mapping_check_prop(__func__, prop);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -247,7 +248,7 @@ API(cuMemCreate, CUmemGenericAllocationHandle *out, size_t size, const CUmemAllo
 	struct backing wish = {.prop = *prop, .size = size, .file = -1};
 	wish.prop.allocFlags.compressionType = 0;
 	pthread_mutex_lock(&state.lock);
-	result = backing_create_locked(__func__, out, &wish);
+	result = mapping_backing_create_locked(__func__, out, &wish);
 	pthread_mutex_unlock(&state.lock);
 	return result;
 }
@@ -259,13 +260,13 @@ API(cuMemRelease, CUmemGenericAllocationHandle handle)
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	struct backing *block = find_block(handle);
+	struct backing *block = mapping_find_block(handle);
 	if (block) {
 		block->handles--;
-		drop_unused(block);
+		mapping_drop_unused(block);
 	}
 	pthread_mutex_unlock(&state.lock);
-	return block ? CUDA_SUCCESS : bad_block(__func__);
+	return block ? CUDA_SUCCESS : mapping_bad_block(__func__);
 }
 
 API(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *out, void *address)
@@ -297,12 +298,12 @@ API(cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *out,
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);
-	const struct backing *block = find_block(handle);
+	const struct backing *block = mapping_find_block(handle);
 	if (block) {
 		*out = block->prop;
 	}
 	pthread_mutex_unlock(&state.lock);
-	return block ? CUDA_SUCCESS : bad_block(__func__);
+	return block ? CUDA_SUCCESS : mapping_bad_block(__func__);
 }
 
 API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
@@ -316,7 +317,7 @@ API(cuMemGetAllocationGranularity, size_t *out, const CUmemAllocationProp *prop,
 		prop = &typed;
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_prop(__func__, prop);
+		result = mapping_check_prop(__func__, prop);
 	}
 	if (result == CUDA_SUCCESS && (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown option %d", __func__,
@@ -339,7 +340,7 @@ API(cuMemExportToShareableHandle, void *out, CUmemGenericAllocationHandle handle
 	}
 	int file = -1;
 	pthread_mutex_lock(&state.lock);
-	const struct backing *block = find_block(handle);
+	const struct backing *block = mapping_find_block(handle);
 	bool fits = block && flags == 0 && type != CU_MEM_HANDLE_TYPE_NONE
 		&& block->prop.requestedHandleTypes == type;
 	if (fits) {
@@ -347,7 +348,7 @@ API(cuMemExportToShareableHandle, void *out, CUmemGenericAllocationHandle handle
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (!block) {
-		return bad_block(__func__);
+		return mapping_bad_block(__func__);
 	}
 	if (!fits) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
@@ -388,7 +389,7 @@ API(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *out, void *os_
 		return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no more file descriptors", __func__);
 	}
 	pthread_mutex_lock(&state.lock);
-	result = backing_create_locked(__func__, out, &wish);
+	result = mapping_backing_create_locked(__func__, out, &wish);
 	pthread_mutex_unlock(&state.lock);
 	if (result != CUDA_SUCCESS) {
 		close(wish.file);
@@ -447,12 +448,12 @@ API(cuMemAddressFree, CUdeviceptr address, size_t size)
 }
 
 /* The lock is held. */
-static CUresult map_locked(const char *call, CUdeviceptr address, size_t size,
+static CUresult mapping_map_locked(const char *call, CUdeviceptr address, size_t size,
 	CUmemGenericAllocationHandle handle)
 {
-	struct backing *block = find_block(handle);
+	struct backing *block = mapping_find_block(handle);
 	if (!block) {
-		return bad_block(call);
+		return mapping_bad_block(call);
 	}
 	if (size > block->size) {
 		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: %zu bytes of a block of %zu", call,
@@ -493,13 +494,13 @@ API(cuMemMap, CUdeviceptr address, size_t size, size_t offset,
 			address, GRANULARITY);
 	}
 	pthread_mutex_lock(&state.lock);
-	result = map_locked(__func__, address, size, handle);
+	result = mapping_map_locked(__func__, address, size, handle);
 	pthread_mutex_unlock(&state.lock);
 	return result;
 }
 
 /* Work that the current context has begun may still use the memory. */
-static void wait_for_current(void)
+static void mapping_wait_for_current(void)
 {
 	struct context *context = api_current();
 	if (context) {
@@ -513,14 +514,14 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	wait_for_current();
+	mapping_wait_for_current();
 	pthread_mutex_lock(&state.lock);
 	struct mapping *gone = state.memory && size > 0
 		? memory_unmap(state.memory, address, size) : NULL;
 	for (const struct mapping *mapping = gone; mapping; mapping = mapping->next) {
 		struct backing *block = mapping->range.block;
 		block->maps--;
-		drop_unused(block);
+		mapping_drop_unused(block);
 	}
 	pthread_mutex_unlock(&state.lock);
 	if (!gone) {
@@ -532,7 +533,7 @@ API(cuMemUnmap, CUdeviceptr address, size_t size)
 }
 
 /* Read a description of access; *who gets it. */
-static CUresult read_access(const char *call, const CUmemAccessDesc *desc, unsigned *who)
+static CUresult mapping_read_access(const char *call, const CUmemAccessDesc *desc, unsigned *who)
 {
 	const unsigned flags = desc->flags;
 	if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ
@@ -562,7 +563,7 @@ API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *lis
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		unsigned who;
-		result = read_access(__func__, &list[i], &who);
+		result = mapping_read_access(__func__, &list[i], &who);
 		if (result == CUDA_SUCCESS) {
 			memory_access_set(&access, who, list[i].flags);
 			memory_access_set(&whose, who, 3);
@@ -571,7 +572,7 @@ API(cuMemSetAccess, CUdeviceptr address, size_t size, const CUmemAccessDesc *lis
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	wait_for_current();
+	mapping_wait_for_current();
 	pthread_mutex_lock(&state.lock);
 	bool ok = state.memory && size > 0
 		&& memory_protect(state.memory, address, size, access, whose);
@@ -595,7 +596,7 @@ API(cuMemGetAccess, unsigned long long *out, const CUmemLocation *location, CUde
 	}
 	unsigned who;
 	const CUmemAccessDesc desc = {.location = *location};
-	if ((result = read_access(__func__, &desc, &who)) != CUDA_SUCCESS) {
+	if ((result = mapping_read_access(__func__, &desc, &who)) != CUDA_SUCCESS) {
 		return result;
 	}
 	pthread_mutex_lock(&state.lock);

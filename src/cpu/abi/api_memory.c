@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-static CUresult enter_alloc(const char *call, const void *out, size_t size, enum memory_kind kind,
-	struct memory_range *wish)
+static CUresult memory_enter_alloc(const char *call, const void *out, size_t size,
+	enum memory_kind kind, struct memory_range *wish)
 {
 	struct context *context;
 	CUresult result = api_need(api_enter(call, &context), call, out);
@@ -48,14 +48,14 @@ API(cuMemGetInfo_v2, size_t *free_size, size_t *total)
 API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
 {
 	struct memory_range wish;
-	CUresult result = enter_alloc(__func__, out, size, MEMORY_DEVICE, &wish);
+	CUresult result = memory_enter_alloc(__func__, out, size, MEMORY_DEVICE, &wish);
 	return result == CUDA_SUCCESS ? api_allocate(__func__, out, &wish) : result;
 }
 
 API(cuMemAllocManaged, CUdeviceptr *out, size_t size, unsigned int flags)
 {
 	struct memory_range wish;
-	CUresult result = enter_alloc(__func__, out, size, MEMORY_MANAGED, &wish);
+	CUresult result = memory_enter_alloc(__func__, out, size, MEMORY_MANAGED, &wish);
 	if (result == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL
 	    && flags != CU_MEM_ATTACH_HOST) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
@@ -68,7 +68,7 @@ API(cuMemAllocPitch_v2, CUdeviceptr *out, size_t *pitch, size_t width, size_t he
 	unsigned int element)
 {
 	struct memory_range wish;
-	CUresult result = enter_alloc(__func__, out, 0, MEMORY_DEVICE, &wish);
+	CUresult result = memory_enter_alloc(__func__, out, 0, MEMORY_DEVICE, &wish);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -97,7 +97,7 @@ API(cuMemHostAlloc, void **out, size_t size, unsigned int flags)
 		| CU_MEMHOSTALLOC_WRITECOMBINED;
 	struct memory_range wish;
 	CUdeviceptr address;
-	CUresult result = enter_alloc(__func__, out, size, MEMORY_HOST, &wish);
+	CUresult result = memory_enter_alloc(__func__, out, size, MEMORY_HOST, &wish);
 	if (result == CUDA_SUCCESS && (flags & ~known)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", __func__,
 			flags);

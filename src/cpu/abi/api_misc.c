@@ -52,7 +52,7 @@ static const struct error_text {
 #undef X
 };
 
-static const char *error_text(const struct error_row *row)
+static const char *misc_error_text(const struct error_row *row)
 {
 	for (size_t i = 0; i < countof(error_texts); i++) {
 		if (error_texts[i].code == row->code) {
@@ -62,7 +62,7 @@ static const char *error_text(const struct error_row *row)
 	return row->text;
 }
 
-static CUresult find_error(CUresult code, const char *call, const char **out, bool want_name)
+static CUresult misc_find_error(CUresult code, const char *call, const char **out, bool want_name)
 {
 	if (!out) {
 		return api_null(call, "the result");
@@ -70,7 +70,7 @@ static CUresult find_error(CUresult code, const char *call, const char **out, bo
 	*out = NULL;
 	for (size_t i = 0; i < countof(error_rows); i++) {
 		if (error_rows[i].code == (int)code) {
-			*out = want_name ? error_rows[i].name : error_text(&error_rows[i]);
+			*out = want_name ? error_rows[i].name : misc_error_text(&error_rows[i]);
 			return CUDA_SUCCESS;
 		}
 	}
@@ -79,12 +79,12 @@ static CUresult find_error(CUresult code, const char *call, const char **out, bo
 
 API(cuGetErrorName, CUresult code, const char **out)
 {
-	return find_error(code, __func__, out, true);
+	return misc_find_error(code, __func__, out, true);
 }
 
 API(cuGetErrorString, CUresult code, const char **out)
 {
-	return find_error(code, __func__, out, false);
+	return misc_find_error(code, __func__, out, false);
 }
 
 /* The kernel waits for the program's function, which would wait for the kernel: it gets an error if
@@ -97,7 +97,7 @@ static void misc_pass_output(void *user, int kind, const char *text, size_t size
 	api_set_in_callback(before);
 }
 
-static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *user)
+static CUresult misc_set_output(CUcontext handle, kudzu_output_fn *function, void *user)
 {
 	struct context *context;
 	CUresult result = api_ready(__func__);
@@ -115,7 +115,7 @@ static CUresult set_output(CUcontext handle, kudzu_output_fn *function, void *us
 
 /* Only text that kernels printed is waited for.  What the program has printed itself may go with
  * it. */
-static int flush_output(CUcontext handle)
+static int misc_flush_output(CUcontext handle)
 {
 	struct context *context;
 	if (context_find(__func__, handle, &context) != CUDA_SUCCESS) {
@@ -130,13 +130,13 @@ static int flush_output(CUcontext handle)
 	return earlier ? earlier : error;
 }
 
-static CUresult set_limits(int value)
+static CUresult misc_set_limits(int value)
 {
 	settings_put(SETTING_LIMITS, value < 0 ? 0 : value > 0 ? LIMITS_ON : LIMITS_OFF);
 	return CUDA_SUCCESS;
 }
 
-static size_t get_module_size(CUmodule handle)
+static size_t misc_get_module_size(CUmodule handle)
 {
 	const struct module *module = handle_get(handle, API_MODULE);
 	return module ? module_size(module) : 0;
@@ -145,9 +145,9 @@ static size_t get_module_size(CUmodule handle)
 /* Private tables: ours, and none of NVIDIA's.  NVRTC asks for one, and accepts an error. */
 API(cuGetExportTable, const void **out, const CUuuid *id)
 {
-	static const struct kudzu_exports exports = {.set_output = set_output,
-		.flush_output = flush_output, .has_output = &context_has_output,
-		.set_limits = set_limits, .module_size = get_module_size};
+	static const struct kudzu_exports exports = {.set_output = misc_set_output,
+		.flush_output = misc_flush_output, .has_output = &context_has_output,
+		.set_limits = misc_set_limits, .module_size = misc_get_module_size};
 	if (!out || !id) {
 		return api_null(__func__, "an argument");
 	}

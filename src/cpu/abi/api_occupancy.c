@@ -24,7 +24,8 @@ static int occupancy_least(int a, int b)
 }
 
 /* Whether a launch with these threads and this shared memory would be accepted. */
-static bool block_fits(const struct function *function, int threads, size_t dynamic_shared)
+static bool occupancy_block_fits(const struct function *function, int threads,
+	size_t dynamic_shared)
 {
 	return (unsigned)threads <= function->max_threads
 		&& dynamic_shared <= (size_t)function->max_dynamic;
@@ -52,7 +53,7 @@ static int occupancy_blocks(const struct function *function, int threads, size_t
 {
 	const int warps = (threads + WARP - 1) / WARP;
 	int registers = 0;
-	if (!block_fits(function, threads, dynamic_shared)
+	if (!occupancy_block_fits(function, threads, dynamic_shared)
 	    || function_get_attribute(__func__, function, CU_FUNC_ATTRIBUTE_NUM_REGS, &registers)
 			!= CUDA_SUCCESS) {
 		return 0;
@@ -149,7 +150,7 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *out, CUfunction handle, int
 	return CUDA_SUCCESS;
 }
 
-static CUresult enter_cluster(const char *call, int *out, CUfunction handle,
+static CUresult occupancy_enter_cluster(const char *call, int *out, CUfunction handle,
 	const CUlaunchConfig *config, struct function **function)
 {
 	CUresult result = api_need(function_enter(call, handle, function), call, out);
@@ -172,7 +173,7 @@ static int occupancy_of_config(const struct function *function, const CUlaunchCo
 API(cuOccupancyMaxActiveClusters, int *out, CUfunction handle, const CUlaunchConfig *config)
 {
 	struct function *function;
-	CUresult result = enter_cluster(__func__, out, handle, config, &function);
+	CUresult result = occupancy_enter_cluster(__func__, out, handle, config, &function);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -195,7 +196,7 @@ API(cuOccupancyMaxActiveClusters, int *out, CUfunction handle, const CUlaunchCon
 API(cuOccupancyMaxPotentialClusterSize, int *out, CUfunction handle, const CUlaunchConfig *config)
 {
 	struct function *function;
-	CUresult result = enter_cluster(__func__, out, handle, config, &function);
+	CUresult result = occupancy_enter_cluster(__func__, out, handle, config, &function);
 	if (result == CUDA_SUCCESS) {
 		*out = occupancy_of_config(function, config) > 0;
 	}

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static CUresult find_range(const char *call, CUdeviceptr address, CUresult not_found,
+static CUresult pointer_find_range(const char *call, CUdeviceptr address, CUresult not_found,
 	struct context **context, struct memory_range *range)
 {
 	CUresult result = api_enter(call, context);
@@ -46,7 +46,8 @@ API(cuMemGetAddressRange_v2, CUdeviceptr *base, size_t *size, CUdeviceptr addres
 {
 	struct context *context;
 	struct memory_range range;
-	CUresult result = find_range(__func__, address, CUDA_ERROR_NOT_FOUND, &context, &range);
+	CUresult result = pointer_find_range(__func__, address, CUDA_ERROR_NOT_FOUND, &context,
+		&range);
 	if (result == CUDA_SUCCESS && base) {
 		*base = range.address;
 	}
@@ -61,7 +62,8 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 	struct context *context;
 	struct memory_range range;
 	CUresult result = api_need(
-		find_range(__func__, (uintptr_t)host, CUDA_ERROR_INVALID_VALUE, &context, &range),
+		pointer_find_range(__func__, (uintptr_t)host, CUDA_ERROR_INVALID_VALUE, &context,
+			&range),
 		__func__, out);
 	if (result == CUDA_SUCCESS && (flags != 0 || range.kind != MEMORY_HOST)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: not pinned host memory, or flags "
@@ -138,7 +140,8 @@ static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_att
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
 		*(int *)out = range->kind == MEMORY_MAPPED
-			? (int)memory_access_of(range->access, pointer_device()) : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+			? (int)memory_access_of(range->access, pointer_device())
+			: CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)out = mempool_of(range);
@@ -165,7 +168,7 @@ API(cuPointerGetAttribute, void *out, CUpointer_attribute attribute, CUdeviceptr
 }
 
 /* The size of the value of an attribute. */
-static size_t attribute_size(CUpointer_attribute attribute)
+static size_t pointer_attribute_size(CUpointer_attribute attribute)
 {
 	switch ((unsigned)attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -212,7 +215,7 @@ API(cuPointerGetAttributes, unsigned int count, CUpointer_attribute *list, void 
 		}
 		if (!found || pointer_get_attribute(__func__, out[i], list[i], address, &range)
 				!= CUDA_SUCCESS) {
-			memset(out[i], 0, attribute_size(list[i]));
+			memset(out[i], 0, pointer_attribute_size(list[i]));
 		}
 		if (!found && list[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
 			*(int *)out[i] = CU_DEVICE_INVALID;
@@ -226,7 +229,8 @@ API(cuPointerSetAttribute, const void *value, CUpointer_attribute attribute, CUd
 {
 	struct context *context;
 	struct memory_range range;
-	CUresult result = find_range(__func__, address, CUDA_ERROR_INVALID_VALUE, &context, &range);
+	CUresult result = pointer_find_range(__func__, address, CUDA_ERROR_INVALID_VALUE, &context,
+		&range);
 	if (result == CUDA_SUCCESS && !value) {
 		return api_null(__func__, "the value");
 	}

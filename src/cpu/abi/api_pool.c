@@ -39,7 +39,8 @@ static struct cu_mempool *standard_pool(unsigned device, enum mempool_place plac
 	return pool->handle ? pool : NULL;
 }
 
-/* Get a pool, without a handle the current one of a device.  It stays until leave_pool is called. */
+/* Get a pool, without a handle the current one of a device.  It stays until leave_pool is
+ * called. */
 static CUresult enter_pool(const char *call, const CUmemoryPool *handle, CUdevice device,
 	struct cu_mempool **out)
 {
@@ -61,7 +62,7 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, CUdevic
 }
 
 /* Free the destroyed pools whose memory has all been freed.  The lock is held. */
-static void sweep(void)
+static void pool_sweep(void)
 {
 	struct cu_mempool **link = &pools.gone;
 	while (*link) {
@@ -79,13 +80,13 @@ static void leave_pool(struct cu_mempool *pool)
 {
 	pthread_mutex_lock(&pools.lock);
 	pool->calls--;
-	sweep();
+	pool_sweep();
 	pthread_mutex_unlock(&pools.lock);
 }
 
 /* --- Stream-ordered allocation --- */
 
-static CUmemPoolProps props_of(const struct cu_mempool *pool)
+static CUmemPoolProps pool_props_of(const struct cu_mempool *pool)
 {
 	static const CUmemLocationType types[] = {CU_MEM_LOCATION_TYPE_DEVICE,
 		CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA,
@@ -97,19 +98,19 @@ static CUmemPoolProps props_of(const struct cu_mempool *pool)
 			: pool->node}};
 }
 
-static CUresult capture_alloc(const char *call, CUdeviceptr *out, size_t size,
+static CUresult pool_capture_alloc(const char *call, CUdeviceptr *out, size_t size,
 	const struct cu_mempool *pool, struct context *context, CUstream stream)
 {
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .alloc = {
-		.poolProps = props_of(pool), .bytesize = size
+		.poolProps = pool_props_of(pool), .bytesize = size
 	}};
 	CUresult result = stream_capture(call, context, stream, &params);
 	*out = result == CUDA_SUCCESS ? params.alloc.dptr : 0;
 	return result;
 }
 
-static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct memory_range *wish,
-	struct cu_mempool *pool)
+static CUresult pool_allocate_now(const char *call, CUdeviceptr *out,
+	const struct memory_range *wish, struct cu_mempool *pool)
 {
 	const struct context *context = wish->owner;
 	struct memory_range range = *wish;
@@ -128,7 +129,7 @@ static CUresult allocate_now(const char *call, CUdeviceptr *out, const struct me
 
 /* Memory is allocated at once, before the stream reaches the call.  Zero bytes are no failure; *out
  * is 0 then. */
-static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
+static CUresult pool_allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	struct context *context, struct cu_mempool *pool, CUstream stream)
 {
 	const struct work work = {.kind = WORK_EMPTY};
@@ -139,7 +140,7 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	*out = 0;
 	if (stream_is_captured(call, context, stream)) {
 		return size == 0 ? CUDA_SUCCESS
-			: capture_alloc(call, out, size, pool, context, stream);
+			: pool_capture_alloc(call, out, size, pool, context, stream);
 	}
 	CUresult result = stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
 	if (result != CUDA_SUCCESS || size == 0) {
@@ -148,11 +149,11 @@ static CUresult allocate_from(const char *call, CUdeviceptr *out, size_t size,
 	const struct memory_range wish = {.size = size, .kind = mempool_kind(pool->place),
 		.owner = context, .device = pool->device, .stays = true, .pool = &pool->account,
 		.flags = (unsigned)pool->handle_type};
-	result = allocate_now(call, out, &wish, pool);
+	result = pool_allocate_now(call, out, &wish, pool);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY) {
 		// The streams may be about to free memory.
 		context_wait(context);
-		result = allocate_now(call, out, &wish, pool);
+		result = pool_allocate_now(call, out, &wish, pool);
 	}
 	return result;
 }
@@ -167,7 +168,7 @@ static CUresult pool_allocate(const char *call, CUdeviceptr *out, size_t size,
 		result = enter_pool(call, handle, context->device->ordinal, &pool);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = allocate_from(call, out, size, context, pool, stream);
+		result = pool_allocate_from(call, out, size, context, pool, stream);
 		leave_pool(pool);
 	}
 	return result;
@@ -252,7 +253,7 @@ API(cuMemPoolCreate, CUmemoryPool *out, const CUmemPoolProps *props)
 	mempool_set_up(pool, place, props->location.id);
 	pool->account.limit = props->maxSize;
 	pthread_mutex_lock(&pools.lock);
-	sweep();
+	pool_sweep();
 	pthread_mutex_unlock(&pools.lock);
 	*out = pool->handle;
 	return CUDA_SUCCESS;
@@ -277,7 +278,7 @@ API(cuMemPoolDestroy, CUmemoryPool handle)
 		}
 		pool->next = pools.gone;
 		pools.gone = pool;
-		sweep();
+		pool_sweep();
 	}
 	pthread_mutex_unlock(&pools.lock);
 	return result;
@@ -349,13 +350,13 @@ API(cuMemPoolSetAttribute, CUmemoryPool handle, CUmemPool_attribute attribute, v
 }
 
 /* The host can access host memory and managed memory. */
-static bool is_hosts(const struct cu_mempool *pool, const CUmemLocation *location)
+static bool pool_is_hosts(const struct cu_mempool *pool, const CUmemLocation *location)
 {
 	return pool->place != POOL_DEVICE && (location->type == CU_MEM_LOCATION_TYPE_HOST
 		|| location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
 }
 
-static bool is_devices(const CUmemLocation *location)
+static bool pool_is_devices(const CUmemLocation *location)
 {
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id >= 0
 		&& location->id < device_count();
@@ -363,15 +364,15 @@ static bool is_devices(const CUmemLocation *location)
 
 /* The owner of memory can always read and write it.  The access of devices to host memory is
  * kept. */
-static bool may_set(const struct cu_mempool *pool, const CUmemAccessDesc *desc)
+static bool pool_may_set(const struct cu_mempool *pool, const CUmemAccessDesc *desc)
 {
-	if (is_devices(&desc->location) && (mempool_kind(pool->place) == MEMORY_HOST
+	if (pool_is_devices(&desc->location) && (mempool_kind(pool->place) == MEMORY_HOST
 	    || (pool->place == POOL_DEVICE && (unsigned)desc->location.id != pool->device))) {
 		return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
 			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ
 			|| desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	}
-	return (is_devices(&desc->location) || is_hosts(pool, &desc->location))
+	return (pool_is_devices(&desc->location) || pool_is_hosts(pool, &desc->location))
 		&& desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }
 
@@ -393,14 +394,14 @@ API(cuMemPoolSetAccess, CUmemoryPool handle, const CUmemAccessDesc *map, size_t 
 		return api_null(__func__, "the list");
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		if (!may_set(pool, &map[i])) {
-			return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: only the devices and the host "
-				"can access a pool, and the owner of the memory can always read "
-				"and write it", __func__);
+		if (!pool_may_set(pool, &map[i])) {
+			return api_fail(CUDA_ERROR_INVALID_VALUE,
+				"%s: only the devices and the host can access a pool, and the "
+				"owner of the memory can always read and write it", __func__);
 		}
 	}
 	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		if (is_devices(&map[i].location)) {
+		if (pool_is_devices(&map[i].location)) {
 			pool_set_access(pool, (unsigned)map[i].location.id, map[i].flags);
 		}
 	}
@@ -414,13 +415,14 @@ API(cuMemPoolGetAccess, CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocati
 	if (result == CUDA_SUCCESS && !location) {
 		return api_null(__func__, "the location");
 	}
-	if (result == CUDA_SUCCESS && !is_devices(location) && !is_hosts(pool, location)) {
+	if (result == CUDA_SUCCESS && !pool_is_devices(location)
+	    && !pool_is_hosts(pool, location)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: the location has no access to the pool",
 			__func__);
 	}
 	if (result == CUDA_SUCCESS) {
-		*out = is_hosts(pool, location) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		*out = pool_is_hosts(pool, location) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 			: (CUmemAccess_flags)memory_access_of((struct memory_access){
 				atomic_load(&pool->account.access)}, (unsigned)location->id);
 	}
@@ -465,7 +467,7 @@ static CUresult set_pool(const char *call, CUresult so_far, CUmemoryPool handle,
 	return result;
 }
 
-static CUresult enter_location(const char *call, const CUmemLocation *location,
+static CUresult pool_enter_location(const char *call, const CUmemLocation *location,
 	CUmemAllocationType type, CUdevice *device, enum mempool_place *place)
 {
 	CUresult result = api_ready(call);
@@ -501,7 +503,7 @@ API(cuMemGetDefaultMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAll
 {
 	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &device, &place);
+	CUresult result = pool_enter_location(__func__, location, type, &device, &place);
 	return get_pool(__func__, result, out, device, place, false);
 }
 
@@ -509,7 +511,7 @@ API(cuMemGetMemPool, CUmemoryPool *out, CUmemLocation *location, CUmemAllocation
 {
 	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &device, &place);
+	CUresult result = pool_enter_location(__func__, location, type, &device, &place);
 	return get_pool(__func__, result, out, device, place, true);
 }
 
@@ -517,6 +519,6 @@ API(cuMemSetMemPool, CUmemLocation *location, CUmemAllocationType type, CUmemory
 {
 	CUdevice device;
 	enum mempool_place place;
-	CUresult result = enter_location(__func__, location, type, &device, &place);
+	CUresult result = pool_enter_location(__func__, location, type, &device, &place);
 	return set_pool(__func__, result, pool, device, place);
 }

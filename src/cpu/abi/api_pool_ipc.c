@@ -74,8 +74,8 @@ API(cuMemPoolImportFromShareableHandle, CUmemoryPool *out, void *os_handle,
 	return CUDA_SUCCESS;
 }
 
-static CUresult export_pointer(const char *call, CUmemPoolPtrExportData *out, CUdeviceptr address,
-	struct device_memory *memory)
+static CUresult pool_export_pointer(const char *call, CUmemPoolPtrExportData *out,
+	CUdeviceptr address, struct device_memory *memory)
 {
 	struct memory_range range;
 	struct share share;
@@ -107,13 +107,13 @@ API(cuMemPoolExportPointer, CUmemPoolPtrExportData *out, CUdeviceptr address)
 	if (!memory) {
 		return api_no_memory(__func__);
 	}
-	result = export_pointer(__func__, out, address, memory);
+	result = pool_export_pointer(__func__, out, address, memory);
 	api_release_memory();
 	return result;
 }
 
 /* Check that the file of a pool has an allocation that another process has exported. */
-static bool has_exported(const struct device_memory *memory, const struct cu_mempool *pool,
+static bool pool_has_exported(const struct device_memory *memory, const struct cu_mempool *pool,
 	const struct share_handle *handle)
 {
 	struct stat info;
@@ -144,7 +144,7 @@ API(cuMemPoolImportPointer, CUdeviceptr *out, CUmemoryPool pool_handle,
 		return result;
 	}
 	memcpy(&handle, data, sizeof(handle));
-	if (!pool->is_imported || !has_exported(context->device->memory, pool, &handle)) {
+	if (!pool->is_imported || !pool_has_exported(context->device->memory, pool, &handle)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: the pool was not imported, or the "
 			"pointer was not exported from it or is gone", __func__);
 	}

@@ -18,8 +18,8 @@ API(cuDeviceGetPCIBusId, char *out, int size, CUdevice device)
 {
 	CUresult result = api_need(api_check_device(__func__, device), __func__, out);
 	if (result == CUDA_SUCCESS && size < (int)BUS_ID_SIZE) {
-		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %d bytes are too few; %zu are needed",
-			__func__, size, BUS_ID_SIZE);
+		return api_fail(CUDA_ERROR_INVALID_VALUE,
+			"%s: %d bytes are too few; %zu are needed", __func__, size, BUS_ID_SIZE);
 	}
 	if (result == CUDA_SUCCESS) {
 		snprintf(out, (size_t)size, bus_id_form, device_number(device));
@@ -98,7 +98,7 @@ API(cuDeviceGetP2PAttribute, int *out, CUdevice_P2PAttribute attribute, CUdevice
 
 /* --- Atomic operations --- */
 
-static CUresult check_operations(const char *call, const void *out,
+static CUresult property_check_operations(const char *call, const void *out,
 	const CUatomicOperation *operations, unsigned count)
 {
 	if (!out || !operations || count == 0) {
@@ -113,10 +113,10 @@ static CUresult check_operations(const char *call, const void *out,
 	return CUDA_SUCCESS;
 }
 
-/* The host and all devices share one memory, so all of them see the atomic operations of PTX as atomic.
- * PTX ISA 9.7.13: atom and red. */
-static CUresult list_operations(const char *call, unsigned *out, const CUatomicOperation *operations,
-	unsigned count)
+/* The host and all devices share one memory, so all of them see the atomic operations of PTX as
+ * atomic.  PTX ISA 9.7.13: atom and red. */
+static CUresult list_operations(const char *call, unsigned *out,
+	const CUatomicOperation *operations, unsigned count)
 {
 	enum {
 		ANY_SIGN = CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED,
@@ -142,7 +142,7 @@ static CUresult list_operations(const char *call, unsigned *out, const CUatomicO
 		[CU_ATOMIC_OPERATION_FLOAT_MIN] = 0,
 		[CU_ATOMIC_OPERATION_FLOAT_MAX] = 0
 	};
-	CUresult result = check_operations(call, out, operations, count);
+	CUresult result = property_check_operations(call, out, operations, count);
 	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
 		out[i] = table[operations[i]];
 	}
@@ -164,7 +164,7 @@ API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation
 		result = api_check_device(__func__, to);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = check_operations(__func__, out, operations, count);
+		result = property_check_operations(__func__, out, operations, count);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = property_check_pair(__func__, from, to);
@@ -174,8 +174,10 @@ API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation
 
 /* --- Access to peers --- */
 
-/* Contexts of one device can use all of its memory, so between them there is no access to enable. */
-static CUresult enter_peer(const char *call, CUcontext peer, struct context **out, unsigned *bit)
+/* Contexts of one device can use all of its memory, so between them there is no access to
+ * enable. */
+static CUresult property_enter_peer(const char *call, CUcontext peer, struct context **out,
+	unsigned *bit)
 {
 	CUresult result = api_enter(call, out);
 	if (result != CUDA_SUCCESS) {
@@ -194,7 +196,7 @@ API(cuCtxEnablePeerAccess, CUcontext peer, unsigned int flags)
 {
 	struct context *context;
 	unsigned bit;
-	CUresult result = enter_peer(__func__, peer, &context, &bit);
+	CUresult result = property_enter_peer(__func__, peer, &context, &bit);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
@@ -214,12 +216,13 @@ API(cuCtxDisablePeerAccess, CUcontext peer)
 {
 	struct context *context;
 	unsigned bit;
-	CUresult result = enter_peer(__func__, peer, &context, &bit);
+	CUresult result = property_enter_peer(__func__, peer, &context, &bit);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
 	return atomic_fetch_and(&context->peers, ~bit) & bit ? CUDA_SUCCESS
-		: api_fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "%s: access is not enabled", __func__);
+		: api_fail(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "%s: access is not enabled",
+			__func__);
 }
 
 API(cuDeviceGetExecAffinitySupport, int *out, CUexecAffinityType type, CUdevice device)

@@ -94,7 +94,7 @@ API(cuStreamCopyAttributes, CUstream to_handle, CUstream from_handle)
 API_PER_THREAD(cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes,
 	(CUstream to, CUstream from), (to, from));
 
-static CUresult check_attach(const char *call, struct context *context, CUdeviceptr address,
+static CUresult stream_check_attach(const char *call, struct context *context, CUdeviceptr address,
 	size_t size, unsigned flags)
 {
 	struct memory_range range;
@@ -120,7 +120,7 @@ API(cuStreamAttachMemAsync, CUstream handle, CUdeviceptr address, size_t size, u
 	struct stream *stream;
 	CUresult result = api_enter(__func__, &context);
 	if (result == CUDA_SUCCESS) {
-		result = check_attach(__func__, context, address, size, flags);
+		result = stream_check_attach(__func__, context, address, size, flags);
 	}
 	if (result == CUDA_SUCCESS) {
 		result = stream_enter(__func__, handle, &stream);

@@ -19,7 +19,7 @@ static const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED
 
 /* --- Resources --- */
 
-static uint32_t layers_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
+static uint32_t texture_layers_of(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	return d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? (uint32_t)d->Depth : 0;
 }
@@ -43,7 +43,7 @@ static CUresult texture_check_memory(const char *call, const struct context *con
 		size, address, where);
 }
 
-static CUresult use_linear(const char *call, const struct context *context,
+static CUresult texture_use_linear(const char *call, const struct context *context,
 	struct cu_texture *t)
 {
 	struct texture *texture = &t->texture;
@@ -63,7 +63,7 @@ static CUresult use_linear(const char *call, const struct context *context,
 	return texture_check_memory(call, context, in->devPtr, in->sizeInBytes);
 }
 
-static CUresult use_pitch(const char *call, const struct context *context,
+static CUresult texture_use_pitch(const char *call, const struct context *context,
 	struct cu_texture *t)
 {
 	struct texture *texture = &t->texture;
@@ -95,7 +95,7 @@ static CUresult use_pitch(const char *call, const struct context *context,
 }
 
 /* Get the images of an array or a mipmapped array, and the descriptor that it was made with. */
-static CUresult use_arrays(const char *call, struct cu_texture *t,
+static CUresult texture_use_arrays(const char *call, struct cu_texture *t,
 	const CUDA_ARRAY3D_DESCRIPTOR **descriptor)
 {
 	const struct array *array = NULL;
@@ -115,14 +115,14 @@ static CUresult use_arrays(const char *call, struct cu_texture *t,
 		t->texture.levels[i] = array[i].image;
 	}
 	t->texture.format = array->format;
-	t->texture.layers = layers_of(&array->descriptor);
+	t->texture.layers = texture_layers_of(&array->descriptor);
 	*descriptor = &array->descriptor;
 	return CUDA_SUCCESS;
 }
 
 /* --- Views --- */
 
-static CUresult view_format(const char *call, CUresourceViewFormat format,
+static CUresult texture_view_format(const char *call, CUresourceViewFormat format,
 	struct texel_format *out)
 {
 	static const struct texel_format kinds[] = {{TEXEL_UINT, 8, 0, false},
@@ -151,7 +151,7 @@ static CUresult view_format(const char *call, CUresourceViewFormat format,
 	return CUDA_SUCCESS;
 }
 
-static CUresult apply_view(const char *call, struct cu_texture *t,
+static CUresult texture_apply_view(const char *call, struct cu_texture *t,
 	const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	const CUDA_RESOURCE_VIEW_DESC *v = &t->view;
@@ -178,13 +178,13 @@ static CUresult apply_view(const char *call, struct cu_texture *t,
 		level->slices = v->lastLayer - v->firstLayer + 1;
 	}
 	texture->layers = texture->layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
-	return view_format(call, v->format, &texture->format);
+	return texture_view_format(call, v->format, &texture->format);
 }
 
 /* --- Samplers --- */
 
 /* The modes of axes that the resource does not have do not matter. */
-static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d, unsigned axes)
+static CUresult texture_check_sampling(const char *call, const CUDA_TEXTURE_DESC *d, unsigned axes)
 {
 	for (size_t i = 0; i < axes && i < countof(d->addressMode); i++) {
 		if ((unsigned)d->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) {
@@ -200,7 +200,7 @@ static CUresult check_sampling(const char *call, const CUDA_TEXTURE_DESC *d, uns
 		: api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown flags 0x%x", call, d->flags);
 }
 
-static CUresult make_sampler(const char *call, struct cu_texture *t, bool is_cube)
+static CUresult texture_make_sampler(const char *call, struct cu_texture *t, bool is_cube)
 {
 	const CUDA_TEXTURE_DESC *d = &t->sampling;
 	struct sampler *s = &t->texture.sampler;
@@ -245,7 +245,7 @@ static unsigned texture_axes(const struct cu_texture *t, const CUDA_ARRAY3D_DESC
 	if (!d) {
 		return t->resource.resType == CU_RESOURCE_TYPE_LINEAR ? 1 : 2;
 	}
-	return d->Height == 0 ? 1 : d->Depth == 0 || layers_of(d) > 0 ? 2 : 3;
+	return d->Height == 0 ? 1 : d->Depth == 0 || texture_layers_of(d) > 0 ? 2 : 3;
 }
 
 static CUresult make_texture(const char *call, const struct context *context,
@@ -256,29 +256,29 @@ static CUresult make_texture(const char *call, const struct context *context,
 	t->texture.level_count = 1;
 	switch (t->resource.resType) {
 	case CU_RESOURCE_TYPE_LINEAR:
-		result = use_linear(call, context, t);
+		result = texture_use_linear(call, context, t);
 		break;
 	case CU_RESOURCE_TYPE_PITCH2D:
-		result = use_pitch(call, context, t);
+		result = texture_use_pitch(call, context, t);
 		break;
 	case CU_RESOURCE_TYPE_ARRAY:
 	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-		result = use_arrays(call, t, &descriptor);
+		result = texture_use_arrays(call, t, &descriptor);
 		break;
 	default:
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: unknown resource type %d", call,
 			(int)t->resource.resType);
 	}
 	if (result == CUDA_SUCCESS && t->has_view) {
-		result = descriptor ? apply_view(call, t, descriptor)
+		result = descriptor ? texture_apply_view(call, t, descriptor)
 			: api_fail(CUDA_ERROR_INVALID_VALUE,
 				"%s: expected an array for the view of a resource", call);
 	}
 	bool is_cube = descriptor && (descriptor->Flags & CUDA_ARRAY3D_CUBEMAP) != 0;
 	if (result == CUDA_SUCCESS) {
-		result = check_sampling(call, &t->sampling, texture_axes(t, descriptor));
+		result = texture_check_sampling(call, &t->sampling, texture_axes(t, descriptor));
 	}
-	return result == CUDA_SUCCESS ? make_sampler(call, t, is_cube) : result;
+	return result == CUDA_SUCCESS ? texture_make_sampler(call, t, is_cube) : result;
 }
 
 static void texture_free(struct object *object)
@@ -329,13 +329,13 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 }
 
 /* The documented error for a handle of no live object. */
-static CUresult bad_object(const char *call, uint64_t handle, enum api_kind kind)
+static CUresult texture_bad_object(const char *call, uint64_t handle, enum api_kind kind)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is not a live %s object", call,
 		(unsigned long long)handle, kind == API_TEXTURE ? "texture" : "surface");
 }
 
-static CUresult enter_object(const char *call, uint64_t handle, enum api_kind kind,
+static CUresult texture_enter_object(const char *call, uint64_t handle, enum api_kind kind,
 	const void *out, void *object)
 {
 	struct context *context;
@@ -345,7 +345,7 @@ static CUresult enter_object(const char *call, uint64_t handle, enum api_kind ki
 	}
 	void *found = handle_get((const void *)(uintptr_t)handle, kind);
 	memcpy(object, &found, sizeof(found));
-	return found ? CUDA_SUCCESS : bad_object(call, handle, kind);
+	return found ? CUDA_SUCCESS : texture_bad_object(call, handle, kind);
 }
 
 const struct texture *texture_find(uint64_t handle)
@@ -369,7 +369,7 @@ static CUresult texture_destroy(const char *call, uint64_t handle, enum api_kind
 	}
 	struct object *object = handle_claim((const void *)(uintptr_t)handle, kind);
 	if (!object) {
-		return bad_object(call, handle, kind);
+		return texture_bad_object(call, handle, kind);
 	}
 	// A kernel may be using it.
 	result = context_wait(object->context);
@@ -385,7 +385,7 @@ API(cuTexObjectDestroy, CUtexObject handle)
 API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
 	struct cu_texture *t;
-	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	CUresult result = texture_enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->resource;
 	}
@@ -395,7 +395,7 @@ API(cuTexObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUtexObject handle)
 API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 {
 	struct cu_texture *t;
-	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	CUresult result = texture_enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->sampling;
 	}
@@ -405,7 +405,7 @@ API(cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *out, CUtexObject handle)
 API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
 {
 	struct cu_texture *t;
-	CUresult result = enter_object(__func__, handle, API_TEXTURE, out, &t);
+	CUresult result = texture_enter_object(__func__, handle, API_TEXTURE, out, &t);
 	if (result == CUDA_SUCCESS) {
 		*out = t->view; // all 0 if it has none
 	}
@@ -414,7 +414,7 @@ API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject ha
 
 /* --- Surface objects --- */
 
-static CUresult make_surface(const char *call, const CUDA_RESOURCE_DESC *resource,
+static CUresult texture_make_surface(const char *call, const CUDA_RESOURCE_DESC *resource,
 	struct surface_object *s)
 {
 	if (resource->resType != CU_RESOURCE_TYPE_ARRAY || resource->flags != 0) {
@@ -428,7 +428,8 @@ static CUresult make_surface(const char *call, const CUDA_RESOURCE_DESC *resourc
 			? "not the handle of a live array"
 			: "the array was created without CUDA_ARRAY3D_SURFACE_LDST");
 	}
-	s->surface = (struct surface){array->format, array->image, layers_of(&array->descriptor)};
+	s->surface = (struct surface){array->format, array->image,
+		texture_layers_of(&array->descriptor)};
 	s->resource = *resource;
 	return CUDA_SUCCESS;
 }
@@ -448,7 +449,7 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 	if (!s) {
 		return api_no_memory(__func__);
 	}
-	result = make_surface(__func__, resource, s);
+	result = texture_make_surface(__func__, resource, s);
 	if (result == CUDA_SUCCESS && !object_add(&s->object, context, API_SURFACE, texture_free)) {
 		result = api_no_memory(__func__);
 	}
@@ -468,7 +469,7 @@ API(cuSurfObjectDestroy, CUsurfObject handle)
 API(cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *out, CUsurfObject handle)
 {
 	struct surface_object *s;
-	CUresult result = enter_object(__func__, handle, API_SURFACE, out, &s);
+	CUresult result = texture_enter_object(__func__, handle, API_SURFACE, out, &s);
 	if (result == CUDA_SUCCESS) {
 		*out = s->resource;
 	}

@@ -9,7 +9,7 @@
 
 #include "cpu/stream/work_describe.h"
 
-static CUresult batch(const char *call, enum values_version version, CUstream stream,
+static CUresult value_batch(const char *call, enum values_version version, CUstream stream,
 	unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags)
 {
 	struct work work;
@@ -22,19 +22,19 @@ static CUresult batch(const char *call, enum values_version version, CUstream st
 		: stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
 }
 
-static CUresult single(const char *call, enum values_version version, CUstream stream,
+static CUresult value_single(const char *call, enum values_version version, CUstream stream,
 	CUstreamBatchMemOpType operation, CUdeviceptr address, cuuint64_t value, unsigned flags)
 {
 	const CUstreamBatchMemOpParams op = {.waitValue = {
 		.operation = operation, .address = address, .value64 = value, .flags = flags
 	}};
-	return batch(call, version, stream, 1, &op, 0);
+	return value_batch(call, version, stream, 1, &op, 0);
 }
 
 API(cuStreamBatchMemOp, CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
 	unsigned int flags)
 {
-	return batch(__func__, VALUES_1, stream, count, list, flags);
+	return value_batch(__func__, VALUES_1, stream, count, list, flags);
 }
 API_PER_THREAD(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp,
 	(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
@@ -44,7 +44,7 @@ API_PER_THREAD(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp,
 API(cuStreamBatchMemOp_v2, CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
 	unsigned int flags)
 {
-	return batch(__func__, VALUES_2, stream, count, list, flags);
+	return value_batch(__func__, VALUES_2, stream, count, list, flags);
 }
 API_PER_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
 	(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
@@ -55,7 +55,7 @@ API_PER_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
 #define SINGLE(name, type, version, operation) \
 	API(name, CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
 	{ \
-		return single(__func__, version, stream, operation, address, value, flags); \
+		return value_single(__func__, version, stream, operation, address, value, flags); \
 	} \
 	API_PER_THREAD(name##_ptsz, name, \
 		(CUstream stream, CUdeviceptr address, type value, unsigned int flags), \

@@ -45,7 +45,7 @@ const struct api_export api_exports[] = {
 
 const size_t api_export_count = countof(api_exports);
 
-static int compare_name(const void *key, const void *row)
+static int exports_compare_name(const void *key, const void *row)
 {
 	return strcmp(key, ((const struct api_export *)row)->name);
 }
@@ -61,11 +61,12 @@ static const struct api_export *find_export(const char *base, int version, const
 	if (len < 0 || (size_t)len >= sizeof(name)) {
 		return NULL;
 	}
-	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports), compare_name);
+	return bsearch(name, api_exports, api_export_count, sizeof(*api_exports),
+		exports_compare_name);
 }
 
 /* The newest version of a function that a program built for a version of CUDA knows. */
-static const struct api_export *find_version(const char *base, int cuda_version,
+static const struct api_export *exports_find_version(const char *base, int cuda_version,
 	const char *suffix, bool *exists)
 {
 	const struct api_export *best = NULL;
@@ -95,7 +96,7 @@ API(cuGetProcAddress_v2, const char *symbol, void **out, int version, cuuint64_t
 	bool exists = false;
 	size_t i = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? 0 : 2;
 	for (; !exists && i < countof(suffixes); i++) {
-		row = find_version(symbol, version, suffixes[i], &exists);
+		row = exports_find_version(symbol, version, suffixes[i], &exists);
 	}
 	*out = NULL;
 	if (row) {

@@ -21,7 +21,7 @@
 
 static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 
-static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
+static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {
 	for (size_t i = 0; i < e->order_count; i++) {
 		blocks[e->order[i]] = emit_block(e, "bb");
@@ -29,7 +29,7 @@ static LLVMBasicBlockRef *make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 	return blocks;
 }
 
-static void make_function(struct emit *e, const char *symbol)
+static void emit_make_function(struct emit *e, const char *symbol)
 {
 	LLVMTypeRef params[] = {e->ptr, e->ptr, e->s.i32};
 	LLVMTypeRef type = LLVMFunctionType(e->s.i32, params, countof(params), false);
@@ -47,9 +47,9 @@ static void make_function(struct emit *e, const char *symbol)
 	if (e->width > 1) {
 		e->ready = emit_field(e, e->warp, offsetof(struct rt_warp, ready), e->s.i32);
 	}
-	make_blocks(e, e->blocks);
+	emit_make_blocks(e, e->blocks);
 	if (e->width > 1 && !e->serial) {
-		make_blocks(e, e->diverged);
+		emit_make_blocks(e, e->diverged);
 	}
 	e->first = LLVMBuildAlloca(e->builder, e->s.i32, "first");
 	LLVMBuildStore(e->builder,
@@ -65,7 +65,7 @@ static void make_function(struct emit *e, const char *symbol)
 	emit_blocks(e);
 }
 
-static void make_types(struct emit *e)
+static void emit_make_types(struct emit *e)
 {
 	e->context = LLVMGetModuleContext(e->ir);
 	LLVMTypeRef *const ints[] = {&e->s.i1, &e->s.i8, &e->s.i16, &e->s.i32, &e->s.i64,
@@ -86,7 +86,7 @@ static void make_types(struct emit *e)
 	emit_set_types(e, w > 1 ? &e->v : &e->s);
 }
 
-static void note_order(struct emit *e)
+static void emit_note_order(struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	for (size_t i = 0; i < func->block_count; i++) {
@@ -109,7 +109,7 @@ static bool emit_choose_strategy(struct emit *e, unsigned class)
 
 static bool emit_init(struct emit *e, unsigned class)
 {
-	make_types(e);
+	emit_make_types(e);
 	e->builder = LLVMCreateBuilderInContext(e->context);
 
 	const struct ptx_func *func = e->func;
@@ -131,7 +131,7 @@ static bool emit_init(struct emit *e, unsigned class)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			class % BLOCK_CLASS_TEAM, e->yield_points));
 	if (ok) {
-		note_order(e);
+		emit_note_order(e);
 		emit_note_kept(e);
 		ok = emit_choose_strategy(e, class) && emit_nontemporal_init(e);
 	}
@@ -152,7 +152,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 		.left_out = order->left_out};
 	bool ok = emit_init(&e, order->class);
 	if (ok) {
-		make_function(&e, order->symbol);
+		emit_make_function(&e, order->symbol);
 		ok = !e.failed && (width == 1 || uniformity_pool_had_memory(e.uniformity.pool)
 			|| ptx_no_memory(diag));
 	}

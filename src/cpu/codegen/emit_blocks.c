@@ -25,7 +25,7 @@ enum { MOST_LANE_ACCESSES = 32, MOST_INSTS = 1000 };
  * another block, by a branch that is never taken, but LLVM cannot know: no warp ends at that
  * thread.
  */
-static void begin_anew(struct emit *e)
+static void blocks_begin_anew(struct emit *e)
 {
 	LLVMBasicBlockRef next = emit_block(e, "next"), never = emit_block(e, "never");
 	LLVMValueRef end = emit_field(e, e->warp, offsetof(struct rt_warp, end), e->s.i32);
@@ -39,7 +39,7 @@ static void begin_anew(struct emit *e)
 }
 
 /* The instructions of a block, in the version that is being made. */
-static void make_body(struct emit *e, size_t index)
+static void blocks_make_body(struct emit *e, size_t index)
 {
 	const struct ptx_block *block = &e->func->blocks[index];
 	e->block = index;
@@ -50,7 +50,7 @@ static void make_body(struct emit *e, size_t index)
 		const struct ptx_inst *inst = &e->func->insts[i];
 		bool is_long = i > block->first && (i - block->first) % MOST_INSTS == 0;
 		if ((e->lane_accesses >= MOST_LANE_ACCESSES || is_long) && !e->team) {
-			begin_anew(e);
+			blocks_begin_anew(e);
 		}
 		if (e->strategy->inst) {
 			made = e->strategy->inst(e, inst);
@@ -63,16 +63,16 @@ static void make_body(struct emit *e, size_t index)
 	}
 }
 
-static void make_version(struct emit *e, const LLVMBasicBlockRef *blocks)
+static void blocks_make_version(struct emit *e, const LLVMBasicBlockRef *blocks)
 {
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
 		emit_enter(e, blocks[e->order[i]]);
-		make_body(e, e->order[i]);
+		blocks_make_body(e, e->order[i]);
 	}
 }
 
 /* Take the lanes that are pending and may run; on with none of them, all of them, or some. */
-static void enter_diverged(struct emit *e, size_t block)
+static void blocks_enter_diverged(struct emit *e, size_t block)
 {
 	LLVMBasicBlockRef some = emit_block(e, "some");
 	LLVMBasicBlockRef body = emit_block(e, "diverged");
@@ -97,7 +97,7 @@ static void enter_diverged(struct emit *e, size_t block)
 }
 
 /* Whoever may run still is in a loop that waits. */
-static void end_sweep(struct emit *e)
+static void blocks_end_sweep(struct emit *e)
 {
 	LLVMBasicBlockRef back = emit_block(e, "back");
 	emit_enter(e, e->sweep_end);
@@ -121,7 +121,7 @@ static void end_sweep(struct emit *e)
 }
 
 /* Nobody waits for anything: all lanes have exited. */
-static void end_last_sweep(struct emit *e)
+static void blocks_end_last_sweep(struct emit *e)
 {
 	emit_enter(e, e->sweep_end);
 	LLVMBuildBr(e->builder, e->done);
@@ -129,22 +129,22 @@ static void end_last_sweep(struct emit *e)
 	LLVMBuildUnreachable(e->builder);
 }
 
-static void make_diverged(struct emit *e)
+static void blocks_make_diverged(struct emit *e)
 {
 	e->strategy = &emit_diverged;
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		enter_diverged(e, e->order[i]);
-		make_body(e, e->order[i]);
+		blocks_enter_diverged(e, e->order[i]);
+		blocks_make_body(e, e->order[i]);
 		e->mask = NULL;
 		e->mask_lanes = NULL;
 	}
 	e->strategy = &emit_converged;
 	if (!e->yields) {
-		end_last_sweep(e);
+		blocks_end_last_sweep(e);
 		return;
 	}
 
-	end_sweep(e);
+	blocks_end_sweep(e);
 	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
 	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
 	emit_enter(e, sweep);
@@ -153,7 +153,7 @@ static void make_diverged(struct emit *e)
 }
 
 /* No lane ever goes there. */
-static void drop_diverged(struct emit *e)
+static void blocks_drop_diverged(struct emit *e)
 {
 	for (size_t i = 0; i < e->order_count; i++) {
 		LLVMDeleteBasicBlock(e->diverged[e->order[i]]);
@@ -163,7 +163,7 @@ static void drop_diverged(struct emit *e)
 }
 
 /* One lane after the other (emit_serial.c). */
-static void make_serial(struct emit *e)
+static void blocks_make_serial(struct emit *e)
 {
 	struct emit_serial *a = e->serial;
 	LLVMValueRef *all = e->regs;
@@ -173,7 +173,7 @@ static void make_serial(struct emit *e)
 		emit_enter(e, a->blocks[e->order[i]]);
 		LLVMValueRef lane = LLVMBuildLoad2(e->builder, e->s.i32, a->lane, "");
 		struct emit_mode mode = emit_set_mode(e, (struct emit_mode){lane, false});
-		make_body(e, e->order[i]);
+		blocks_make_body(e, e->order[i]);
 		emit_set_mode(e, mode);
 	}
 	e->strategy = &emit_before_serial;
@@ -181,11 +181,11 @@ static void make_serial(struct emit *e)
 }
 
 /* All warps together (emit_interleave.c). */
-static void make_interleaved(struct emit *e)
+static void blocks_make_interleaved(struct emit *e)
 {
 	emit_interleave_begin(e);
 	e->strategy = &emit_interleaved;
-	make_version(e, e->team->blocks);
+	blocks_make_version(e, e->team->blocks);
 	e->strategy = &emit_converged;
 }
 
@@ -234,7 +234,7 @@ void emit_blocks(struct emit *e)
 		emit_make_phis(e, e->blocks);
 		emit_fill_phis(e, 0, true);
 		LLVMBuildBr(e->builder, e->blocks[0]);
-		make_version(e, e->blocks);
+		blocks_make_version(e, e->blocks);
 		emit_end_warps(e, NULL);
 		return;
 	}
@@ -242,22 +242,22 @@ void emit_blocks(struct emit *e)
 	if (e->serial) {
 		emit_serial_begin(e);
 		LLVMValueRef clear = blocks_begin_warp(e, start);
-		make_version(e, e->blocks);
-		make_serial(e);
+		blocks_make_version(e, e->blocks);
+		blocks_make_serial(e);
 		emit_end_warps(e, clear);
 		return;
 	}
 	e->sweep_end = emit_block(e, "sweep_end");
 	e->leave = emit_block(e, "leave");
 	LLVMValueRef clear = blocks_begin_warp(e, start);
-	make_version(e, e->blocks);
+	blocks_make_version(e, e->blocks);
 	if (e->has_diverged || e->team) {
-		make_diverged(e);
+		blocks_make_diverged(e);
 	} else {
-		drop_diverged(e);
+		blocks_drop_diverged(e);
 	}
 	if (e->team) {
-		make_interleaved(e);
+		blocks_make_interleaved(e);
 	}
 	emit_end_warps(e, clear);
 }

@@ -10,7 +10,7 @@
 #include "cpu/codegen/values/emit_slots.h"
 #include "cpu/codegen/values/emit_value.h"
 
-static void make_side(struct emit *e, size_t side, LLVMValueRef lanes)
+static void if_make_side(struct emit *e, size_t side, LLVMValueRef lanes)
 {
 	const struct ptx_block *block = &e->func->blocks[side];
 	e->block = side;
@@ -46,10 +46,10 @@ bool emit_if(struct emit *e, const struct ptx_inst *inst)
 	e->inst = inst;
 	emit_branch_alike(e, guard, yes, no);
 	if (yes != join) {
-		make_side(e, yes, guard);
+		if_make_side(e, yes, guard);
 	}
 	if (no != join) {
-		make_side(e, no, ir_not(e, guard));
+		if_make_side(e, no, ir_not(e, guard));
 	}
 	e->block = from;
 	emit_select_phis(e, join, guard, yes != join ? yes : from, no != join ? no : from);

@@ -19,7 +19,7 @@ static emit_fn *const emitters[PTX_OP_COUNT] = {
 #undef X
 };
 
-static void call_plain(struct emit *e, const struct ptx_inst *inst)
+static void inst_call_plain(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emitters[inst->op]) {
 		emitters[inst->op](e, inst);
@@ -29,7 +29,7 @@ static void call_plain(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* W = 32: once for all lanes if they have it alike. */
-static void call_emitter(struct emit *e, const struct ptx_inst *inst)
+static void inst_call_emitter(struct emit *e, const struct ptx_inst *inst)
 {
 	struct uniformity made = {.is_vector = true};
 	if (e->is_traced) {
@@ -39,18 +39,18 @@ static void call_emitter(struct emit *e, const struct ptx_inst *inst)
 		made = uniformity_of_result(&e->uniformity, inst);
 	}
 	if (made.is_vector) {
-		call_plain(e, inst);
+		inst_call_plain(e, inst);
 		return;
 	}
 	e->offsets = made.offsets;
 	struct emit_mode vectors = emit_begin_once(e);
-	call_plain(e, inst);
+	inst_call_plain(e, inst);
 	emit_set_mode(e, vectors);
 	e->offsets = NULL;
 }
 
 /* Around the instruction: all lanes do it, or none. */
-static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+static void inst_branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
 {
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 	LLVMBasicBlockRef then = emit_block(e, "then");
@@ -59,7 +59,7 @@ static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValu
 	LLVMBuildCondBr(e->builder, guard, then, after);
 	emit_enter(e, then);
 	e->merge = &merge;
-	call_emitter(e, inst);
+	inst_call_emitter(e, inst);
 	LLVMBasicBlockRef end = LLVMGetInsertBlock(e->builder);
 	bool is_open = emit_is_open(e);
 	if (is_open) {
@@ -73,13 +73,13 @@ static void branch_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValu
 }
 
 /* W = 32: for those lanes. */
-static void mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
+static void inst_mask_guarded(struct emit *e, const struct ptx_inst *inst, LLVMValueRef guard)
 {
 	LLVMValueRef mask = e->mask;
 	LLVMValueRef lanes = e->mask_lanes;
 	e->mask_lanes = lanes ? ir_and(e, lanes, guard) : guard;
 	e->mask = ir_bitcast(e, e->mask_lanes, e->s.i32);
-	call_emitter(e, inst);
+	inst_call_emitter(e, inst);
 	e->mask = mask;
 	e->mask_lanes = lanes;
 }
@@ -89,14 +89,14 @@ void emit_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	e->inst = inst;
 	if (!inst->has_guard || inst->op == PTX_OP_BRA) {
-		call_emitter(e, inst);
+		inst_call_emitter(e, inst);
 		return;
 	}
 	bool all_or_none = e->strategy->is_scalar || emit_is_same(e, inst->guard);
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	if (all_or_none) {
-		branch_guarded(e, inst, guard);
+		inst_branch_guarded(e, inst, guard);
 	} else {
-		mask_guarded(e, inst, guard);
+		inst_mask_guarded(e, inst, guard);
 	}
 }

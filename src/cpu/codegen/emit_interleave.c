@@ -34,12 +34,12 @@ enum { LEAST_TERMS = 4 };
 
 /* --- What all warps have alike --- */
 
-static size_t words_of(const struct emit *e)
+static size_t interleave_words_of(const struct emit *e)
 {
 	return e->func->reg_count / 64 + 1;
 }
 
-static bool is_same_operand(const struct emit *e, const struct ptx_operand *operand)
+static bool interleave_is_same_operand(const struct emit *e, const struct ptx_operand *operand)
 {
 	const uint64_t *same = e->team->same;
 	struct uniformity lanes;
@@ -58,7 +58,7 @@ static bool is_same_operand(const struct emit *e, const struct ptx_operand *oper
 				|| operand->var->is_argument));
 	case PTX_VECTOR:
 		for (size_t i = 0; i < operand->count; i++) {
-			if (!is_same_operand(e, &operand->elements[i])) {
+			if (!interleave_is_same_operand(e, &operand->elements[i])) {
 				return false;
 			}
 		}
@@ -69,36 +69,36 @@ static bool is_same_operand(const struct emit *e, const struct ptx_operand *oper
 }
 
 /* Whether it computes the same in all warps. */
-static bool computes_same(const struct emit *e, const struct ptx_inst *inst)
+static bool interleave_computes_same(const struct emit *e, const struct ptx_inst *inst)
 {
 	bool same = ptx_computes(inst->op) || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 	same &= !inst->has_guard || ptx_has_bit(e->team->same, inst->guard);
 	for (size_t i = 1; i < inst->operand_count && same; i++) {
-		same = is_same_operand(e, &inst->operands[i]);
+		same = interleave_is_same_operand(e, &inst->operands[i]);
 	}
 	return same;
 }
 
-static void find_written(const struct emit *e, const struct ptx_inst *inst)
+static void interleave_find_written(const struct emit *e, const struct ptx_inst *inst)
 {
-	memset(e->team->written, 0, words_of(e) * sizeof(uint64_t));
+	memset(e->team->written, 0, interleave_words_of(e) * sizeof(uint64_t));
 	cfg_written(e->team->written, inst);
 }
 
-static void find_same(struct emit *e)
+static void interleave_find_same(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	bool changed = true;
-	memset(t->same, 0xff, words_of(e) * sizeof(uint64_t));
+	memset(t->same, 0xff, interleave_words_of(e) * sizeof(uint64_t));
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < e->func->inst_count; i++) {
 			const struct ptx_inst *inst = &e->func->insts[i];
-			if (computes_same(e, inst)) {
+			if (interleave_computes_same(e, inst)) {
 				continue;
 			}
-			find_written(e, inst);
-			for (size_t w = 0; w < words_of(e); w++) {
+			interleave_find_written(e, inst);
+			for (size_t w = 0; w < interleave_words_of(e); w++) {
 				changed |= (t->same[w] & t->written[w]) != 0;
 				t->same[w] &= ~t->written[w];
 			}
@@ -107,11 +107,11 @@ static void find_same(struct emit *e)
 }
 
 /* Whether one does for all. */
-static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
+static bool interleave_is_done_once(const struct emit *e, const struct ptx_inst *inst)
 {
-	bool once = computes_same(e, inst);
-	find_written(e, inst);
-	for (size_t w = 0; w < words_of(e) && once; w++) {
+	bool once = interleave_computes_same(e, inst);
+	interleave_find_written(e, inst);
+	for (size_t w = 0; w < interleave_words_of(e) && once; w++) {
 		once = (e->team->written[w] & ~e->team->same[w]) == 0;
 	}
 	return once;
@@ -119,7 +119,7 @@ static bool is_done_once(const struct emit *e, const struct ptx_inst *inst)
 
 /* --- Members --- */
 
-static bool make_members(struct emit *e)
+static bool interleave_make_members(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	bool ok = (t->members = mem_zalloc(t->count, sizeof(*t->members)));
@@ -149,12 +149,12 @@ bool emit_interleave_init(struct emit *e, unsigned count)
 	}
 	t->count = count;
 	t->end = count;
-	t->same = mem_zalloc(words_of(e), sizeof(*t->same));
-	t->written = mem_zalloc(words_of(e), sizeof(*t->written));
+	t->same = mem_zalloc(interleave_words_of(e), sizeof(*t->same));
+	t->written = mem_zalloc(interleave_words_of(e), sizeof(*t->written));
 	t->blocks = mem_zalloc(e->func->block_count, sizeof(LLVMBasicBlockRef));
-	bool ok = t->same && t->written && t->blocks && make_members(e);
+	bool ok = t->same && t->written && t->blocks && interleave_make_members(e);
 	if (ok) {
-		find_same(e);
+		interleave_find_same(e);
 	}
 	return ok;
 }
@@ -188,7 +188,7 @@ void emit_interleave_start(struct emit *e)
 }
 
 /* The places of the warps, and their phis. */
-static void begin_members(struct emit *e)
+static void interleave_begin_members(struct emit *e)
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; i < t->count; i++) {
@@ -203,7 +203,7 @@ static void begin_members(struct emit *e)
 }
 
 /* From the block that is being made, or from the start. */
-static void team_fill_phis(struct emit *e, size_t to, bool is_start)
+static void interleave_team_fill_phis(struct emit *e, size_t to, bool is_start)
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; i < t->count; i++) {
@@ -220,7 +220,7 @@ void emit_interleave_begin(struct emit *e)
 	for (size_t i = 0; i < e->order_count; i++) {
 		t->blocks[e->order[i]] = emit_block(e, "together");
 	}
-	begin_members(e);
+	interleave_begin_members(e);
 	emit_enter(e, t->start);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
 	for (unsigned i = 0; i < t->count; i++) {
@@ -229,14 +229,14 @@ void emit_interleave_begin(struct emit *e)
 			emit_scalar(e, 64, RT_GROUP));
 	}
 	emit_use_member(e, NULL);
-	team_fill_phis(e, 0, true);
+	interleave_team_fill_phis(e, 0, true);
 	LLVMBuildBr(e->builder, t->blocks[0]);
 }
 
 /* --- Branches --- */
 
 /* The lanes of a warp that take a branch. */
-static LLVMValueRef taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
+static LLVMValueRef interleave_taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
 {
 	struct emit_team *t = e->team;
 	emit_use_member(e, &t->members[i]);
@@ -248,7 +248,7 @@ static LLVMValueRef taken_by(struct emit *e, const struct ptx_inst *inst, unsign
 	return bits;
 }
 
-static void go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *bits)
+static void interleave_go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *bits)
 {
 	struct emit_team *t = e->team;
 	for (unsigned i = 0; i < t->count; i++) {
@@ -261,7 +261,8 @@ static void go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *
 }
 
 /* Where warps or lanes may part. */
-static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+static void interleave_branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes,
+	size_t no)
 {
 	struct emit_team *t = e->team;
 	LLVMBasicBlockRef some = emit_block(e, "some"), apart = emit_block(e, "apart");
@@ -269,44 +270,45 @@ static void branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes
 	LLVMValueRef all = NULL, any = NULL;
 	for (unsigned i = 0; i < t->count; i++) {
 		bool again = i > 0 && ptx_has_bit(t->same, inst->guard);
-		bits[i] = again ? bits[0] : taken_by(e, inst, i);
+		bits[i] = again ? bits[0] : interleave_taken_by(e, inst, i);
 		all = i > 0 ? ir_and(e, all, bits[i]) : bits[i];
 		any = i > 0 ? ir_or(e, any, bits[i]) : bits[i];
 	}
-	team_fill_phis(e, yes, false);
+	interleave_team_fill_phis(e, yes, false);
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, all, emit_u32(e, UINT32_MAX)),
 		t->blocks[yes], some);
 	emit_enter(e, some);
-	team_fill_phis(e, no, false);
+	interleave_team_fill_phis(e, no, false);
 	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)),
 		t->blocks[no], apart));
 	emit_enter(e, apart);
-	go_apart(e, yes, no, bits);
+	interleave_go_apart(e, yes, no, bits);
 }
 
-static void go_interleaved(struct emit *e, size_t block)
+static void interleave_go_interleaved(struct emit *e, size_t block)
 {
-	team_fill_phis(e, block, false);
+	interleave_team_fill_phis(e, block, false);
 	LLVMBuildBr(e->builder, e->team->blocks[block]);
 }
 
-static void branch_interleaved(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+static void interleave_branch_interleaved(struct emit *e, const struct ptx_inst *inst, size_t yes,
+	size_t no)
 {
 	struct emit_team *t = e->team;
 	if (yes == no) {
-		go_interleaved(e, yes);
+		interleave_go_interleaved(e, yes);
 	} else if (emit_is_same(e, inst->guard) && ptx_has_bit(t->same, inst->guard)) {
-		team_fill_phis(e, yes, false);
-		team_fill_phis(e, no, false);
+		interleave_team_fill_phis(e, yes, false);
+		interleave_team_fill_phis(e, no, false);
 		emit_use_member(e, &t->members[0]);
 		LLVMBuildCondBr(e->builder, emit_use_guard(e, inst), t->blocks[yes], t->blocks[no]);
 		emit_use_member(e, NULL);
 	} else {
-		branch_mixed(e, inst, yes, no);
+		interleave_branch_mixed(e, inst, yes, no);
 	}
 }
 
-static void exit_interleaved(struct emit *e)
+static void interleave_exit_interleaved(struct emit *e)
 {
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, first),
 		emit_u32(e, (e->team->count - 1) * RT_GROUP));
@@ -317,7 +319,7 @@ static void exit_interleaved(struct emit *e)
 
 /* A load or store of several warps is one test whether their lanes lie side by side, and long
  * blocks. */
-static void make_wide(struct emit *e, const struct ptx_inst *inst)
+static void interleave_make_wide(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
 	struct emit_vector all[TEAM_MOST];
@@ -340,13 +342,13 @@ static void make_wide(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Of the warps that take their turn. */
-static void make_inst(struct emit *e, const struct ptx_inst *inst)
+static void interleave_make_inst(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
-	bool once = is_done_once(e, inst);
+	bool once = interleave_is_done_once(e, inst);
 	e->inst = inst;
 	if (!once && emit_is_vector_access(e, inst)) {
-		make_wide(e, inst);
+		interleave_make_wide(e, inst);
 		return;
 	}
 	for (unsigned i = once ? 0 : t->first; i < (once ? 1 : t->end); i++) {
@@ -358,7 +360,7 @@ static void make_inst(struct emit *e, const struct ptx_inst *inst)
 
 /* --- Sums that registers do not hold --- */
 
-static bool is_in_turns(const struct ptx_inst *inst)
+static bool interleave_is_in_turns(const struct ptx_inst *inst)
 {
 	return ptx_computes(inst->op) || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 }
@@ -366,13 +368,13 @@ static bool is_in_turns(const struct ptx_inst *inst)
 /* How many warps at a time compute from an instruction on: those whose sums have room in half of
  * the vector registers.  Where the sums have few terms, or all of them nearly fit, the whole team
  * does. */
-static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst,
+static unsigned interleave_warps_at_a_time(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_inst *end)
 {
 	struct emit_team *t = e->team;
 	const unsigned room = e->has_avx512 ? 32 * 512 / 2 : 16 * 256 / 2;
 	unsigned terms = 0, sums = 0, bits = 0;
-	memset(t->written, 0, words_of(e) * sizeof(uint64_t));
+	memset(t->written, 0, interleave_words_of(e) * sizeof(uint64_t));
 	for (; inst < end; inst++) {
 		const struct ptx_operand *sum = &inst->operands[3];
 		if (inst->op == PTX_OP_FMA) {
@@ -390,21 +392,21 @@ static unsigned warps_at_a_time(struct emit *e, const struct ptx_inst *inst,
 /* What comes before the next write, barrier or branch.  A fence within a thread, which is no
  * instruction of the processor, keeps LLVM from mixing the turns; each loads again what the warps
  * share. */
-static size_t make_in_turns(struct emit *e, const struct ptx_inst *inst)
+static size_t interleave_make_in_turns(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;
 	const struct ptx_inst *end = inst, *last = &e->func->insts[e->func->blocks[e->block].end];
-	while (end < last && is_in_turns(end)) {
+	while (end < last && interleave_is_in_turns(end)) {
 		end++;
 	}
-	const unsigned step = warps_at_a_time(e, inst, end);
+	const unsigned step = interleave_warps_at_a_time(e, inst, end);
 	for (t->first = 0; t->first < t->count; t->first += step) {
 		t->end = t->first + step < t->count ? t->first + step : t->count;
 		if (t->first > 0) {
 			LLVMBuildFence(e->builder, LLVMAtomicOrderingAcquireRelease, true, "");
 		}
 		for (const struct ptx_inst *i = inst; i < end && !e->failed; i++) {
-			make_inst(e, i);
+			interleave_make_inst(e, i);
 		}
 	}
 	t->first = 0;
@@ -412,13 +414,13 @@ static size_t make_in_turns(struct emit *e, const struct ptx_inst *inst)
 	return (size_t)(end - inst);
 }
 
-static size_t inst_interleaved(struct emit *e, const struct ptx_inst *inst)
+static size_t interleave_inst_interleaved(struct emit *e, const struct ptx_inst *inst)
 {
-	if (is_in_turns(inst)) {
-		return make_in_turns(e, inst);
+	if (interleave_is_in_turns(inst)) {
+		return interleave_make_in_turns(e, inst);
 	}
 	if (inst->op == PTX_OP_ST) {
-		make_inst(e, inst);
+		interleave_make_inst(e, inst);
 	} else if (!ptx_waits(inst->op)) { /* all warps have come to a barrier */
 		emit_inst(e, inst);
 	}
@@ -426,8 +428,8 @@ static size_t inst_interleaved(struct emit *e, const struct ptx_inst *inst)
 }
 
 const struct emit_strategy emit_interleaved = {
-	.go = go_interleaved,
-	.branch = branch_interleaved,
-	.exit = exit_interleaved,
-	.inst = inst_interleaved,
+	.go = interleave_go_interleaved,
+	.branch = interleave_branch_interleaved,
+	.exit = interleave_exit_interleaved,
+	.inst = interleave_inst_interleaved,
 };

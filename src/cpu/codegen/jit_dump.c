@@ -46,7 +46,7 @@ static bool dump_write_file(const struct ptx_func *func, const char *suffix, con
 	return st == KZ_OK;
 }
 
-static bool write_ir(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
+static bool dump_write_ir(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *text = LLVMPrintModuleToString(ir);
 	bool ok = dump_write_file(func, "ll", text, strlen(text), diag);
@@ -54,7 +54,7 @@ static bool write_ir(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_d
 	return ok;
 }
 
-static bool write_assembly(LLVMTargetMachineRef machine, LLVMModuleRef ir,
+static bool dump_write_assembly(LLVMTargetMachineRef machine, LLVMModuleRef ir,
 	const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *message = NULL;
@@ -78,5 +78,5 @@ static bool write_assembly(LLVMTargetMachineRef machine, LLVMModuleRef ir,
 bool jit_dump(LLVMTargetMachineRef machine, LLVMModuleRef ir, const struct ptx_func *func,
 	struct ptx_diag *diag)
 {
-	return write_ir(ir, func, diag) && write_assembly(machine, ir, func, diag);
+	return dump_write_ir(ir, func, diag) && dump_write_assembly(machine, ir, func, diag);
 }

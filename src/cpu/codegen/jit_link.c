@@ -25,7 +25,7 @@ bool jit_linker_fail(struct ptx_diag *diag, int line, const char *what, LLVMErro
 	return false;
 }
 
-static bool define_callees(struct jit_linker *linker, const struct jit_callee *callees,
+static bool jit_link_define_callees(struct jit_linker *linker, const struct jit_callee *callees,
 	struct ptx_diag *diag)
 {
 	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[JIT_CALLEE_COUNT] = {{.Name = NULL}};
@@ -47,7 +47,7 @@ static bool define_callees(struct jit_linker *linker, const struct jit_callee *c
 }
 
 /* What LLVM would print.  Takes the error. */
-static void note_error(void *data, LLVMErrorRef error)
+static void jit_link_note_error(void *data, LLVMErrorRef error)
 {
 	struct jit_linker *linker = data;
 	if (linker->diag && !linker->diag->message[0]) {
@@ -70,8 +70,8 @@ static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *
 		return jit_linker_fail(diag, 0, "start its linker", error);
 	}
 	LLVMOrcExecutionSessionSetErrorReporter(
-		LLVMOrcLLJITGetExecutionSession(linker->lljit), note_error, linker);
-	if (!define_callees(linker, callees, diag)) {
+		LLVMOrcLLJITGetExecutionSession(linker->lljit), jit_link_note_error, linker);
+	if (!jit_link_define_callees(linker, callees, diag)) {
 		jit_linker_release(linker);
 		return false;
 	}

@@ -2,8 +2,8 @@
 /*
  * LLVM IR to machine code, for the processor that we run on.
  *
- * Every kernel is a module of its own.  emit.c fills it, the passes of run_passes.c simplify it,
- * and the target machine writes an object file to memory.
+ * Every kernel is a module of its own.  emit.c fills it, the passes of llvm_run_passes.c simplify
+ * it, and the target machine writes an object file to memory.
  *
  * LLVM reports some failures by printing and exiting.  A diagnostic handler on our context, and
  * error values everywhere else, keep it from doing so.
@@ -55,17 +55,17 @@ static void init_llvm(void)
 }
 
 /* Takes the message. */
-static bool fail_message(struct ptx_diag *diag, int line, const char *what, char *message)
+static bool llvm_fail_message(struct ptx_diag *diag, int line, const char *what, char *message)
 {
 	ptx_fail(diag, line, 0, "LLVM cannot %s: %s", what, message ? message : "no reason given");
 	LLVMDisposeMessage(message);
 	return false;
 }
 
-static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
+static void llvm_note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
 	struct jit_llvm *llvm = data;
-	/* The only warning there is: it was asked for by constrain_code. */
+	/* The only warning there is: it was asked for by llvm_constrain_code. */
 	llvm->is_deep = llvm->is_deep || LLVMGetDiagInfoSeverity(info) == LLVMDSWarning;
 	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || !llvm->diag || llvm->diag->message[0]) {
 		return;
@@ -78,21 +78,21 @@ static void note_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 
 static char *host_features;
 
-static void find_features(void)
+static void llvm_find_features(void)
 {
 	host_features = LLVMGetHostCPUFeatures();
 }
 
 /* They come from CPUID.  The processor's name would say less: an LLVM older than the processor
  * calls it generic. */
-static const char *get_features(void)
+static const char *llvm_get_features(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, find_features);
+	pthread_once(&once, llvm_find_features);
 	return host_features;
 }
 
-static bool create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm,
+static bool llvm_create_machine(LLVMTargetMachineRef *out, struct jit_llvm *llvm,
 	LLVMCodeGenOptLevel level, struct ptx_diag *diag)
 {
 	*out = LLVMCreateTargetMachine(llvm->target, llvm->triple, "generic", llvm->features, level,
@@ -105,9 +105,9 @@ static bool jit_find_target(struct jit_llvm *llvm, struct ptx_diag *diag)
 	char *message = NULL;
 	llvm->triple = LLVMGetDefaultTargetTriple();
 	if (LLVMGetTargetFromTriple(llvm->triple, &llvm->target, &message)) {
-		return fail_message(diag, 0, "find a target", message);
+		return llvm_fail_message(diag, 0, "find a target", message);
 	}
-	if (!create_machine(&llvm->machine, llvm, LLVMCodeGenLevelDefault, diag)) {
+	if (!llvm_create_machine(&llvm->machine, llvm, LLVMCodeGenLevelDefault, diag)) {
 		return false;
 	}
 	llvm->layout = LLVMCreateTargetDataLayout(llvm->machine);
@@ -152,7 +152,7 @@ static bool jit_llvm_create(struct jit_llvm **out, const char *features,
 	pthread_once(&once, init_llvm);
 	llvm->callees = callees;
 	llvm->context = LLVMContextCreate();
-	LLVMContextSetDiagnosticHandler(llvm->context, note_diagnostic, llvm);
+	LLVMContextSetDiagnosticHandler(llvm->context, llvm_note_diagnostic, llvm);
 	if (!jit_find_target(llvm, diag)) {
 		jit_llvm_release(llvm);
 		return false;
@@ -168,17 +168,17 @@ static const bool verifies = false;
 static const bool verifies = true;
 #endif
 
-static bool verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
+static bool llvm_verify(LLVMModuleRef ir, const struct ptx_func *func, struct ptx_diag *diag)
 {
 	char *message = NULL;
 	if (verifies && LLVMVerifyModule(ir, LLVMReturnStatusAction, &message)) {
-		return fail_message(diag, func->line, "verify our code", message);
+		return llvm_fail_message(diag, func->line, "verify our code", message);
 	}
 	LLVMDisposeMessage(message);
 	return true;
 }
 
-static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
+static bool llvm_run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit_order *order,
 	struct ptx_diag *diag)
 {
 	struct compile c = {.ir = ir, .order = order, .machine = llvm->machine,
@@ -189,7 +189,7 @@ static bool run_passes(struct jit_llvm *llvm, LLVMModuleRef ir, const struct jit
 }
 
 /* Whether all functions together have so many instructions. */
-static bool has_size(LLVMModuleRef ir, size_t size)
+static bool llvm_has_size(LLVMModuleRef ir, size_t size)
 {
 	size_t count = 0;
 	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
@@ -204,13 +204,14 @@ static bool has_size(LLVMModuleRef ir, size_t size)
 	return count >= size;
 }
 
-static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, bool is_quick, struct ptx_diag *diag)
+static LLVMTargetMachineRef llvm_machine_for(struct jit_llvm *llvm, bool is_quick,
+	struct ptx_diag *diag)
 {
 	if (!is_quick) {
 		return llvm->machine;
 	}
 	if (!llvm->quick) {
-		create_machine(&llvm->quick, llvm, LLVMCodeGenLevelNone, diag);
+		llvm_create_machine(&llvm->quick, llvm, LLVMCodeGenLevelNone, diag);
 	}
 	return llvm->quick;
 }
@@ -218,7 +219,7 @@ static LLVMTargetMachineRef machine_for(struct jit_llvm *llvm, bool is_quick, st
 /* Choose between floating-point numbers as between integers.  What the quick generator makes of the
  * former is a branch, and for it moves all that follows in the block to another one: of thousands
  * in a row each one moves all those behind it. */
-static void choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
+static void llvm_choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
 {
 	LLVMTypeRef type = LLVMTypeOf(select);
 	LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -235,7 +236,7 @@ static void choose_by_bits(LLVMBuilderRef builder, LLVMValueRef select)
 	LLVMInstructionEraseFromParent(select);
 }
 
-static void prepare_quick(LLVMModuleRef ir)
+static void llvm_prepare_quick(LLVMModuleRef ir)
 {
 	LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(ir));
 	for (LLVMValueRef fn = LLVMGetFirstFunction(ir); fn; fn = LLVMGetNextFunction(fn)) {
@@ -245,7 +246,7 @@ static void prepare_quick(LLVMModuleRef ir)
 			for (; inst; inst = next) {
 				next = LLVMGetNextInstruction(inst);
 				if (LLVMGetInstructionOpcode(inst) == LLVMSelect) {
-					choose_by_bits(builder, inst);
+					llvm_choose_by_bits(builder, inst);
 				}
 			}
 		}
@@ -253,11 +254,11 @@ static void prepare_quick(LLVMModuleRef ir)
 	LLVMDisposeBuilder(builder);
 }
 
-/* Have LLVM tell note_diagnostic when a function needs more stack than it may; and have the
+/* Have LLVM tell llvm_note_diagnostic when a function needs more stack than it may; and have the
  * function touch every page of what it takes, so that on a small thread it meets the guard, not
  * memory of somebody else.  No tables to jump by: LLVM 14's hold 32-bit distances from data to
  * code, and the two may be mapped further apart. */
-static void constrain_code(struct jit_llvm *llvm, LLVMModuleRef ir)
+static void llvm_constrain_code(struct jit_llvm *llvm, LLVMModuleRef ir)
 {
 	static const char *const attributes[][2] = {
 		{"warn-stack-size", JIT_MOST_STACK},
@@ -276,25 +277,25 @@ static void constrain_code(struct jit_llvm *llvm, LLVMModuleRef ir)
 	}
 }
 
-static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
-	const struct jit_order *order, struct ptx_diag *diag)
+static enum jit_outcome llvm_make_code(struct jit_object *out, struct jit_llvm *llvm,
+	LLVMModuleRef ir, const struct jit_order *order, struct ptx_diag *diag)
 {
 	char *message = NULL;
 	LLVMMemoryBufferRef buffer;
-	LLVMTargetMachineRef machine = machine_for(llvm, order->is_quick, diag);
+	LLVMTargetMachineRef machine = llvm_machine_for(llvm, order->is_quick, diag);
 	if (!machine) {
 		return JIT_FAILED;
 	}
-	constrain_code(llvm, ir);
+	llvm_constrain_code(llvm, ir);
 	if (machine == llvm->quick) {
-		prepare_quick(ir);
+		llvm_prepare_quick(ir);
 	}
 	if (settings_dump_folder() && !jit_dump(machine, ir, order->func, diag)) {
 		return JIT_FAILED;
 	}
 	llvm->is_deep = false;
 	if (LLVMTargetMachineEmitToMemoryBuffer(machine, ir, LLVMObjectFile, &message, &buffer)) {
-		fail_message(diag, order->func->line, "generate code", message);
+		llvm_fail_message(diag, order->func->line, "generate code", message);
 		return JIT_FAILED;
 	}
 	if (llvm->is_deep) {
@@ -307,28 +308,28 @@ static enum jit_outcome make_code(struct jit_object *out, struct jit_llvm *llvm,
 	return JIT_MADE;
 }
 
-static enum jit_outcome make(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
+static enum jit_outcome llvm_make(struct jit_object *out, struct jit_llvm *llvm, LLVMModuleRef ir,
 	const struct jit_order *order, struct ptx_diag *diag)
 {
 	double start = jit_now_ms();
 	const struct ptx_func *func = order->func;
 	const bool has_avx512 = strstr(llvm->features, "+avx512f");
 	if (!emit_kernel(&out->frame_size, ir, order, has_avx512, diag)
-	    || !verify(ir, func, diag)) {
+	    || !llvm_verify(ir, func, diag)) {
 		return JIT_FAILED;
 	}
-	if (order->width > 1 && has_size(ir, HUGE_RAW_IR)) {
+	if (order->width > 1 && llvm_has_size(ir, HUGE_RAW_IR)) {
 		return JIT_TOO_BIG;
 	}
-	if (!run_passes(llvm, ir, order, diag)) {
+	if (!llvm_run_passes(llvm, ir, order, diag)) {
 		return JIT_FAILED;
 	}
 	double emitted = jit_now_ms();
 	out->emit_ms = emitted - start;
-	if (order->width > 1 && has_size(ir, HUGE_IR)) {
+	if (order->width > 1 && llvm_has_size(ir, HUGE_IR)) {
 		return JIT_TOO_BIG;
 	}
-	enum jit_outcome outcome = make_code(out, llvm, ir, order, diag);
+	enum jit_outcome outcome = llvm_make_code(out, llvm, ir, order, diag);
 	out->compile_ms = jit_now_ms() - emitted;
 	return outcome;
 }
@@ -341,7 +342,7 @@ static enum jit_outcome jit_llvm_make(struct jit_object *out, struct jit_llvm *l
 	LLVMSetTarget(ir, llvm->triple);
 	LLVMSetModuleDataLayout(ir, llvm->layout);
 	llvm->diag = diag;
-	enum jit_outcome outcome = make(out, llvm, ir, order, diag);
+	enum jit_outcome outcome = llvm_make(out, llvm, ir, order, diag);
 	llvm->diag = NULL;
 	LLVMDisposeModule(ir);
 	return outcome;
@@ -361,7 +362,7 @@ static bool jit_llvm_start(struct jit_llvm *llvm, struct ptx_diag *diag)
 		LLVMDisposeMemoryBuffer(buffer);
 	}
 	LLVMDisposeModule(ir);
-	return ok || fail_message(diag, 0, "start", message);
+	return ok || llvm_fail_message(diag, 0, "start", message);
 }
 
 static void jit_llvm_free_object(struct jit_object *object)
@@ -378,7 +379,7 @@ static bool jit_llvm_link(uintptr_t *out, struct jit_llvm *llvm, const void *obj
 
 __attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_calls = {
 	.version = LLVM_VERSION_STRING,
-	.host_features = get_features,
+	.host_features = llvm_get_features,
 	.create = jit_llvm_create,
 	.release = jit_llvm_release,
 	.start = jit_llvm_start,

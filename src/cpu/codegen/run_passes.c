@@ -51,13 +51,13 @@ static void compile_run_llvm(struct compile *c, struct str *passes)
 	LLVMDisposePassBuilderOptions(options);
 }
 
-static bool compile_split_addresses(struct compile *c)
+static bool passes_split_addresses(struct compile *c)
 {
 	pass_base_addresses(c->fn);
 	return true;
 }
 
-static bool compile_answer_wraps(struct compile *c)
+static bool passes_answer_wraps(struct compile *c)
 {
 	if (c->order->width > 1) {
 		pass_no_wrap(c->fn);
@@ -65,13 +65,13 @@ static bool compile_answer_wraps(struct compile *c)
 	return true;
 }
 
-static bool compile_split_induction(struct compile *c)
+static bool passes_split_induction(struct compile *c)
 {
 	return c->order->width == 1 || pass_induction(c->fn);
 }
 
 /* Loops whose stores are selected by what does not change become two, if they are small. */
-static bool compile_bypass_loops(struct compile *c)
+static bool passes_bypass_loops(struct compile *c)
 {
 	struct str passes = STR_INIT;
 	if (emit_nontemporal_is_quiet(c->order->func) && pass_nontemporal_loops(c->fn, c->layout)) {
@@ -98,18 +98,18 @@ static const struct {
 	{USUAL | LONE, ALWAYS, "sroa,early-cse", NULL},
 	{LONE, ALWAYS, "simplifycfg," INSTCOMBINE
 		",simplifycfg,loop-mssa(licm),early-cse,simplifycfg", NULL},
-	{LONE, PASS_BASE_ADDRESSES, NULL, compile_split_addresses},
+	{LONE, PASS_BASE_ADDRESSES, NULL, passes_split_addresses},
 	{LONE, ALWAYS, "early-cse,loop-vectorize,loop(loop-deletion),slp-vectorizer," INSTCOMBINE
 		",simplifycfg", NULL},
-	{LONE, PASS_NONTEMPORAL_LOOPS, NULL, compile_bypass_loops},
-	{USUAL, PASS_NO_WRAP, NULL, compile_answer_wraps},
-	{HAS_LOOPS, PASS_INDUCTION, NULL, compile_split_induction},
+	{LONE, PASS_NONTEMPORAL_LOOPS, NULL, passes_bypass_loops},
+	{USUAL, PASS_NO_WRAP, NULL, passes_answer_wraps},
+	{HAS_LOOPS, PASS_INDUCTION, NULL, passes_split_induction},
 	{TEAM_LOOPS, ALWAYS, "simplifycfg", NULL},
 	{USUAL, ALWAYS, INSTCOMBINE ",simplifycfg", NULL},
 	{HAS_LOOPS, ALWAYS, "loop-mssa(licm),early-cse,simplifycfg", NULL},
 };
 
-static enum kernel_kind compile_kind(const struct jit_order *order)
+static enum kernel_kind passes_kind(const struct jit_order *order)
 {
 	if (order->is_tangled || order->is_vector) {
 		return order->is_tangled ? TANGLED : LONE;
@@ -120,7 +120,7 @@ static enum kernel_kind compile_kind(const struct jit_order *order)
 
 bool compile_run_passes(struct compile *c)
 {
-	const unsigned kind = compile_kind(c->order);
+	const unsigned kind = passes_kind(c->order);
 	struct str passes = STR_INIT;
 	bool ok = true;
 	c->error = NULL;

@@ -11,7 +11,7 @@
 #include "cpu/codegen/values/emit_value.h"
 
 /* Argument i as an integer of its size. */
-static LLVMValueRef argument(struct emit *e, const struct ptx_inst *inst, size_t i)
+static LLVMValueRef call_argument(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	const struct ptx_func *callee = inst->operands[0].func;
 	return emit_use(e, &inst->operands[2].elements[i],
@@ -23,7 +23,7 @@ static void emit_assert(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef args[7];
 	for (size_t i = 0; i < 4; i++) {
-		args[i] = argument(e, inst, i);
+		args[i] = call_argument(e, inst, i);
 	}
 	for (unsigned axis = 0; axis < 3; axis++) {
 		args[4 + axis] = emit_sreg(e, (enum ptx_sreg)(PTX_SREG_TID_X + axis));
@@ -55,7 +55,7 @@ void emit_call(struct emit *e, const struct ptx_inst *inst)
 		return;
 	}
 	for (size_t i = 0; i < rows[runtime].args; i++) {
-		args[i] = argument(e, inst, i);
+		args[i] = call_argument(e, inst, i);
 	}
 	LLVMValueRef result = emit_rt_call(e, rows[runtime].slot,
 		emit_type(e, rows[runtime].result), args, (unsigned)rows[runtime].args);

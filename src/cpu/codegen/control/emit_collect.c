@@ -18,7 +18,7 @@
 /* --- The exchange --- */
 
 /* The lanes' places in an array of struct rt_exchange. */
-static LLVMValueRef exchange_place(struct emit *e, size_t offset)
+static LLVMValueRef collect_exchange_place(struct emit *e, size_t offset)
 {
 	LLVMValueRef base = emit_exchange_base(e);
 	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), e->s.i8);
@@ -29,9 +29,9 @@ static LLVMValueRef exchange_place(struct emit *e, size_t offset)
 	return emit_at(e, place, ir_shl_by(e, lane, 2), e->s.i32);
 }
 
-static void put_exchange(struct emit *e, size_t offset, LLVMValueRef value)
+static void collect_put_exchange(struct emit *e, size_t offset, LLVMValueRef value)
 {
-	LLVMValueRef place = exchange_place(e, offset);
+	LLVMValueRef place = collect_exchange_place(e, offset);
 	if (e->mask_lanes) {
 		LLVMValueRef old = LLVMBuildLoad2(e->builder, e->i32, place, "");
 		LLVMSetAlignment(old, 4);
@@ -40,7 +40,7 @@ static void put_exchange(struct emit *e, size_t offset, LLVMValueRef value)
 	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 4);
 }
 
-static size_t word_offset(unsigned word)
+static size_t collect_word_offset(unsigned word)
 {
 	return offsetof(struct rt_exchange, words) + word * RT_GROUP * sizeof(uint32_t);
 }
@@ -48,13 +48,13 @@ static size_t word_offset(unsigned word)
 void emit_put_word(struct emit *e, unsigned word, LLVMValueRef value)
 {
 	assert(word < RT_WORDS);
-	put_exchange(e, word_offset(word), value);
+	collect_put_exchange(e, collect_word_offset(word), value);
 }
 
-static LLVMValueRef exchanged(struct emit *e, unsigned word)
+static LLVMValueRef collect_exchanged(struct emit *e, unsigned word)
 {
 	assert(word < RT_WORDS);
-	LLVMValueRef place = exchange_place(e, word_offset(word));
+	LLVMValueRef place = collect_exchange_place(e, collect_word_offset(word));
 	LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i32, place, "");
 	LLVMSetAlignment(value, 4);
 	return value;
@@ -91,7 +91,7 @@ void emit_put_result(struct emit *e, unsigned word, LLVMValueRef value)
 	LLVMBuildStore(e->builder, value, e->results[word]);
 }
 
-static LLVMValueRef result_met(struct emit *e, unsigned word)
+static LLVMValueRef collect_result_met(struct emit *e, unsigned word)
 {
 	bool is_met = e->width > 1 && !emit_is_diverged(e) && emit_has_slots(e->inst);
 	return is_met && e->results[word]
@@ -104,10 +104,10 @@ bool emit_has_results(struct emit *e, size_t block)
 	return e->width > 1 && inst->is_second && emit_has_slots(inst);
 }
 
-static void fetch_results(struct emit *e)
+static void collect_fetch_results(struct emit *e)
 {
 	for (unsigned i = 0; i < countof(e->results); i++) {
-		emit_put_result(e, i, exchanged(e, i));
+		emit_put_result(e, i, collect_exchanged(e, i));
 	}
 }
 
@@ -115,18 +115,18 @@ static void fetch_results(struct emit *e)
 
 LLVMValueRef emit_collected(struct emit *e, unsigned word)
 {
-	LLVMValueRef met = result_met(e, word);
-	return met ? met : exchanged(e, word);
+	LLVMValueRef met = collect_result_met(e, word);
+	return met ? met : collect_exchanged(e, word);
 }
 
-static void wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
+static void collect_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
 {
 	LLVMBasicBlockRef on = emit_block(e, "complete");
 	LLVMBasicBlockRef wait = emit_block(e, "wait");
 	LLVMBuildCondBr(e->builder, done, on, wait);
 	emit_enter(e, on);
 	if (!emit_is_diverged(e) && emit_has_results(e, emit_block_after(e))) {
-		fetch_results(e);
+		collect_fetch_results(e);
 	}
 	emit_goto(e, emit_block_after(e));
 	emit_enter(e, wait);
@@ -140,13 +140,13 @@ static void wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
 void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
 	unsigned count)
 {
-	put_exchange(e, offsetof(struct rt_exchange, what), emit_int(e, 32, what));
-	put_exchange(e, offsetof(struct rt_exchange, members), members);
+	collect_put_exchange(e, offsetof(struct rt_exchange, what), emit_int(e, 32, what));
+	collect_put_exchange(e, offsetof(struct rt_exchange, members), members);
 	for (unsigned i = 0; i < count; i++) {
 		emit_put_word(e, i, words[i]);
 	}
 	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : emit_u32(e, 1);
 	LLVMValueRef done = emit_call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes,
 		1);
-	wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
+	collect_wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
 }

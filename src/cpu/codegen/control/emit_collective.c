@@ -23,7 +23,7 @@
 
 /* --- What each operation computes, from the operands of all lanes --- */
 
-static LLVMValueRef is_set(struct emit *e, LLVMValueRef word)
+static LLVMValueRef collective_is_set(struct emit *e, LLVMValueRef word)
 {
 	return emit_lane_bits(e, ir_icmp(e, LLVMIntNE, word, emit_int(e, 32, 0)));
 }
@@ -44,7 +44,7 @@ static void collective_shuffle_known(struct emit *e, enum collect_shfl mode, LLV
 }
 
 /* Element `from` of a vector, for each lane. */
-static LLVMValueRef permute(struct emit *e, LLVMValueRef value, LLVMValueRef from)
+static LLVMValueRef collective_permute(struct emit *e, LLVMValueRef value, LLVMValueRef from)
 {
 	LLVMValueRef room = emit_room(e, e->v.i32, "shuffled");
 	LLVMBuildStore(e->builder, value, room);
@@ -80,13 +80,13 @@ static void collective_shuffle(struct emit *e, enum collect_shfl mode, LLVMValue
 	}
 	LLVMValueRef in_range;
 	LLVMValueRef from = collective_source_of(e, mode, words[1], words[2], &in_range);
-	emit_put_result(e, 0, permute(e, words[0], from));
+	emit_put_result(e, 0, collective_permute(e, words[0], from));
 	emit_put_result(e, 1, ir_zext(e, in_range, e->i32));
 }
 
 static void collective_vote(struct emit *e, enum collect_vote kind, LLVMValueRef word)
 {
-	LLVMValueRef bits = is_set(e, word);
+	LLVMValueRef bits = collective_is_set(e, word);
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, bits, emit_u32(e, 0));
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, UINT32_MAX));
 	LLVMValueRef result = kind == VOTE_ALL ? all : kind == VOTE_ANY ? any
@@ -95,7 +95,7 @@ static void collective_vote(struct emit *e, enum collect_vote kind, LLVMValueRef
 }
 
 /* For each lane who has the same as it, one lane after the other. */
-static LLVMValueRef matches(struct emit *e, LLVMValueRef value)
+static LLVMValueRef collective_matches(struct emit *e, LLVMValueRef value)
 {
 	LLVMTypeRef all = LLVMTypeOf(value);
 	LLVMTypeRef one = LLVMGetElementType(all);
@@ -119,7 +119,7 @@ static void collective_match(struct emit *e, LLVMValueRef *words)
 		LLVMValueRef high = ir_shl_by(e, ir_zext(e, words[1], e->i64), 32);
 		value = ir_or(e, ir_zext(e, value, e->i64), high);
 	}
-	LLVMValueRef same = matches(e, value);
+	LLVMValueRef same = collective_matches(e, value);
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, same, emit_int(e, 32, UINT32_MAX));
 	emit_put_result(e, 0, same);
 	emit_put_result(e, 1, ir_zext(e, all, e->i32));
@@ -150,7 +150,7 @@ static void collective_compute(struct emit *e, uint32_t what, LLVMValueRef *word
 		collective_shuffle(e, (enum collect_shfl)details, words);
 		break;
 	case COLLECT_BALLOT:
-		emit_put_result(e, 0, emit_splat(e, is_set(e, words[0])));
+		emit_put_result(e, 0, emit_splat(e, collective_is_set(e, words[0])));
 		break;
 	case COLLECT_VOTE:
 		collective_vote(e, (enum collect_vote)details, words[0]);

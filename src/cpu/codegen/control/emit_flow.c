@@ -21,7 +21,7 @@
 
 /* --- Yields --- */
 
-static void note_yield(struct emit *e, enum rt_yield why)
+static void flow_note_yield(struct emit *e, enum rt_yield why)
 {
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, yield), emit_u32(e, why));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
@@ -29,7 +29,7 @@ static void note_yield(struct emit *e, enum rt_yield why)
 }
 
 /* Where a converged warp goes on that yielded in front of a block. */
-static void make_resume(struct emit *e, size_t block)
+static void flow_make_resume(struct emit *e, size_t block)
 {
 	if (e->resumes[block]) {
 		return;
@@ -66,33 +66,33 @@ void emit_park(struct emit *e, enum rt_yield why, size_t block)
 	e->yields = true;
 	e->has_diverged = true;
 	emit_add_pending(e, block, emit_active(e));
-	note_yield(e, why);
+	flow_note_yield(e, why);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
 	LLVMBuildBr(e->builder, e->leave);
 }
 
 /* --- Branches --- */
 
-static size_t rpo_of(const struct emit *e, size_t block)
+static size_t flow_rpo_of(const struct emit *e, size_t block)
 {
 	return e->func->blocks[block].rpo;
 }
 
-static bool is_back_edge(const struct emit *e, size_t to)
+static bool flow_is_back_edge(const struct emit *e, size_t to)
 {
-	return rpo_of(e, to) <= rpo_of(e, e->block);
+	return flow_rpo_of(e, to) <= flow_rpo_of(e, e->block);
 }
 
 LLVMBasicBlockRef emit_next_diverged(const struct emit *e)
 {
-	size_t next = rpo_of(e, e->block) + 1;
+	size_t next = flow_rpo_of(e, e->block) + 1;
 	return next < e->order_count ? e->diverged[e->order[next]] : e->sweep_end;
 }
 
 /* Go on behind a diverged block.  `lanes` of it have gone back to `block`, unless that is SIZE_MAX:
  * if there are any they run first, for a loop has to end.  Lanes that spin run when the others have
  * moved. */
-static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
+static void flow_sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 {
 	if (block == SIZE_MAX) {
 		LLVMBuildBr(e->builder, emit_next_diverged(e));
@@ -103,25 +103,25 @@ static void sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 }
 
 /* Diverged lanes go to a block; for the message about those that spin without end. */
-static void note_spin(struct emit *e, size_t block)
+static void flow_note_spin(struct emit *e, size_t block)
 {
-	if (is_back_edge(e, block) && e->yield_points[block]) {
+	if (flow_is_back_edge(e, block) && e->yield_points[block]) {
 		emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 			emit_u32(e, (uint64_t)e->inst->line));
 	}
 }
 
-static void go_diverged(struct emit *e, size_t block)
+static void flow_go_diverged(struct emit *e, size_t block)
 {
-	note_spin(e, block);
+	flow_note_spin(e, block);
 	emit_add_pending(e, block, emit_active(e));
-	bool back = is_back_edge(e, block) && !e->yield_points[block];
-	sweep_on(e, back ? block : SIZE_MAX, emit_active(e));
+	bool back = flow_is_back_edge(e, block) && !e->yield_points[block];
+	flow_sweep_on(e, back ? block : SIZE_MAX, emit_active(e));
 }
 
 void emit_go_converged(struct emit *e, size_t block)
 {
-	if (is_back_edge(e, block) && e->yield_points[block]) {
+	if (flow_is_back_edge(e, block) && e->yield_points[block]) {
 		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {
 		emit_fill_phis(e, block, false);
@@ -140,32 +140,32 @@ struct parting {
 	LLVMValueRef back;
 };
 
-static size_t first_in_order(const struct emit *e, size_t a, size_t b)
+static size_t flow_first_in_order(const struct emit *e, size_t a, size_t b)
 {
-	return a == SIZE_MAX || rpo_of(e, b) < rpo_of(e, a) ? b : a;
+	return a == SIZE_MAX || flow_rpo_of(e, b) < flow_rpo_of(e, a) ? b : a;
 }
 
 typedef void send_fn(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes);
 
 /* Lanes that part in converged code go on in the first of their diverged blocks. */
-static void send_converged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+static void flow_send_converged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);
-	p->next = first_in_order(e, p->next, block);
+	p->next = flow_first_in_order(e, p->next, block);
 }
 
 /* Diverged lanes go on behind the block, or in the first of those that lie before it. */
-static void send_diverged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
+static void flow_send_diverged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);
-	note_spin(e, block);
-	if (is_back_edge(e, block) && !e->yield_points[block]) {
+	flow_note_spin(e, block);
+	if (flow_is_back_edge(e, block) && !e->yield_points[block]) {
 		p->back = p->back ? ir_or(e, p->back, lanes) : lanes;
-		p->next = first_in_order(e, p->next, block);
+		p->next = flow_first_in_order(e, p->next, block);
 	}
 }
 
-static struct parting send_both(struct emit *e, send_fn *send, LLVMValueRef taken, size_t yes,
+static struct parting flow_send_both(struct emit *e, send_fn *send, LLVMValueRef taken, size_t yes,
 	size_t no)
 {
 	struct parting p = {SIZE_MAX, NULL};
@@ -174,7 +174,7 @@ static struct parting send_both(struct emit *e, send_fn *send, LLVMValueRef take
 	return p;
 }
 
-static struct parting send_each(struct emit *e, send_fn *send, LLVMValueRef index,
+static struct parting flow_send_each(struct emit *e, send_fn *send, LLVMValueRef index,
 	const size_t *blocks, size_t count)
 {
 	struct parting p = {SIZE_MAX, NULL};
@@ -192,7 +192,7 @@ static struct parting send_each(struct emit *e, send_fn *send, LLVMValueRef inde
 /* --- By a guard --- */
 
 /* All lanes that run branch alike. */
-static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
+static void flow_branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_t no)
 {
 	LLVMBasicBlockRef then = emit_block(e, "then");
 	LLVMBasicBlockRef other = emit_block(e, "else");
@@ -205,13 +205,13 @@ static void branch_one(struct emit *e, LLVMValueRef condition, size_t yes, size_
 
 void emit_branch_one(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
-	branch_one(e, emit_use_guard(e, inst), yes, no);
+	flow_branch_one(e, emit_use_guard(e, inst), yes, no);
 }
 
 bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no)
 {
 	if (LLVMTypeOf(guard) == e->s.i1) {
-		branch_one(e, guard, yes, no);
+		flow_branch_one(e, guard, yes, no);
 		return false;
 	}
 	LLVMBasicBlockRef same = emit_block(e, "same");
@@ -221,12 +221,13 @@ bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no
 	LLVMValueRef none = ir_icmp(e, LLVMIntEQ, bits, emit_u32(e, 0));
 	LLVMBuildCondBr(e->builder, ir_or(e, all, none), same, mixed);
 	emit_enter(e, same);
-	branch_one(e, all, yes, no);
+	flow_branch_one(e, all, yes, no);
 	emit_enter(e, mixed);
 	return true;
 }
 
-static void branch_converged(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+static void flow_branch_converged(struct emit *e, const struct ptx_inst *inst, size_t yes,
+	size_t no)
 {
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	if (!emit_branch_alike(e, guard, yes, no)) {
@@ -234,19 +235,19 @@ static void branch_converged(struct emit *e, const struct ptx_inst *inst, size_t
 	}
 	LLVMValueRef taken = emit_lane_bits(e, guard);
 	emit_put_slots(e);
-	struct parting p = send_both(e, send_converged, taken, yes, no);
+	struct parting p = flow_send_both(e, flow_send_converged, taken, yes, no);
 	LLVMBuildBr(e->builder, e->diverged[p.next]);
 }
 
-static void branch_diverged(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
+static void flow_branch_diverged(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no)
 {
 	LLVMValueRef guard = emit_use_guard(e, inst);
 	if (LLVMTypeOf(guard) == e->s.i1) {
-		branch_one(e, guard, yes, no);
+		flow_branch_one(e, guard, yes, no);
 		return;
 	}
-	struct parting p = send_both(e, send_diverged, emit_lane_bits(e, guard), yes, no);
-	sweep_on(e, p.next, p.back);
+	struct parting p = flow_send_both(e, flow_send_diverged, emit_lane_bits(e, guard), yes, no);
+	flow_sweep_on(e, p.next, p.back);
 }
 
 void emit_bra(struct emit *e, const struct ptx_inst *inst)
@@ -261,7 +262,7 @@ void emit_bra(struct emit *e, const struct ptx_inst *inst)
 
 /* --- By an index --- */
 
-static void switch_one(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+static void flow_switch_one(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
 {
 	LLVMBasicBlockRef rest = emit_block(e, "other");
 	LLVMValueRef branch = LLVMBuildSwitch(e->builder, index, rest, (unsigned)count);
@@ -275,7 +276,8 @@ static void switch_one(struct emit *e, LLVMValueRef index, const size_t *blocks,
 	emit_goto(e, blocks[0]);
 }
 
-static void choose_converged(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+static void flow_choose_converged(struct emit *e, LLVMValueRef index, const size_t *blocks,
+	size_t count)
 {
 	LLVMBasicBlockRef same = emit_block(e, "same");
 	LLVMBasicBlockRef mixed = emit_block(e, "mixed");
@@ -284,21 +286,22 @@ static void choose_converged(struct emit *e, LLVMValueRef index, const size_t *b
 	LLVMValueRef all = ir_icmp(e, LLVMIntEQ, emit_lane_bits(e, equal), emit_u32(e, UINT32_MAX));
 	LLVMBuildCondBr(e->builder, all, same, mixed);
 	emit_enter(e, same);
-	switch_one(e, first, blocks, count);
+	flow_switch_one(e, first, blocks, count);
 	emit_enter(e, mixed);
 	emit_put_slots(e);
-	struct parting p = send_each(e, send_converged, index, blocks, count);
+	struct parting p = flow_send_each(e, flow_send_converged, index, blocks, count);
 	LLVMBuildBr(e->builder, e->diverged[p.next]);
 }
 
-static void choose_diverged(struct emit *e, LLVMValueRef index, const size_t *blocks, size_t count)
+static void flow_choose_diverged(struct emit *e, LLVMValueRef index, const size_t *blocks,
+	size_t count)
 {
-	struct parting p = send_each(e, send_diverged, index, blocks, count);
-	sweep_on(e, p.next, p.back);
+	struct parting p = flow_send_each(e, flow_send_diverged, index, blocks, count);
+	flow_sweep_on(e, p.next, p.back);
 }
 
 /* A scalar if all lanes have it alike. */
-static LLVMValueRef use_index(struct emit *e, const struct ptx_operand *operand)
+static LLVMValueRef flow_use_index(struct emit *e, const struct ptx_operand *operand)
 {
 	struct uniformity lanes = {.is_vector = true};
 	if (e->width > 1) {
@@ -328,9 +331,9 @@ void emit_brx(struct emit *e, const struct ptx_inst *inst)
 	for (size_t i = 0; i < list->count; i++) {
 		blocks[i] = (size_t)list->elements[i].value;
 	}
-	LLVMValueRef index = use_index(e, &inst->operands[0]);
+	LLVMValueRef index = flow_use_index(e, &inst->operands[0]);
 	if (LLVMTypeOf(index) == e->s.i32) {
-		switch_one(e, index, blocks, list->count);
+		flow_switch_one(e, index, blocks, list->count);
 	} else {
 		e->strategy->choose(e, index, blocks, list->count);
 	}
@@ -342,12 +345,12 @@ void emit_exit_converged(struct emit *e)
 	LLVMBuildBr(e->builder, e->done);
 }
 
-static void exit_diverged(struct emit *e)
+static void flow_exit_diverged(struct emit *e)
 {
 	size_t field = offsetof(struct rt_warp, exited);
 	LLVMValueRef exited = emit_field(e, e->warp, field, e->s.i32);
 	emit_set_field(e, e->warp, field, ir_or(e, exited, emit_active(e)));
-	sweep_on(e, SIZE_MAX, NULL);
+	flow_sweep_on(e, SIZE_MAX, NULL);
 }
 
 void emit_exit(struct emit *e, const struct ptx_inst *inst)
@@ -357,9 +360,9 @@ void emit_exit(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Nothing resumes after this, but the number must not say that the warp is done. */
-static void build_trap(struct emit *e)
+static void flow_build_trap(struct emit *e)
 {
-	note_yield(e, RT_YIELD_TRAP);
+	flow_note_yield(e, RT_YIELD_TRAP);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, lanes), emit_active(e));
 	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
 }
@@ -367,7 +370,7 @@ static void build_trap(struct emit *e)
 void emit_trap(struct emit *e, const struct ptx_inst *inst)
 {
 	(void)inst;
-	build_trap(e);
+	flow_build_trap(e);
 }
 
 void emit_trap_if(struct emit *e, LLVMValueRef condition)
@@ -380,7 +383,7 @@ void emit_trap_if(struct emit *e, LLVMValueRef condition)
 	if (e->lane) {
 		e->mask = ir_shl(e, emit_u32(e, 1), e->lane);
 	}
-	build_trap(e);
+	flow_build_trap(e);
 	e->mask = mask;
 	emit_enter(e, fine);
 }
@@ -415,17 +418,17 @@ const struct emit_strategy emit_one_lane = {
 
 const struct emit_strategy emit_converged = {
 	.go = emit_go_converged,
-	.branch = branch_converged,
-	.choose = choose_converged,
+	.branch = flow_branch_converged,
+	.choose = flow_choose_converged,
 	.exit = emit_exit_converged,
 	.wait = emit_yield_before,
 };
 
 const struct emit_strategy emit_diverged = {
 	.in_slots = true,
-	.go = go_diverged,
-	.branch = branch_diverged,
-	.choose = choose_diverged,
-	.exit = exit_diverged,
+	.go = flow_go_diverged,
+	.branch = flow_branch_diverged,
+	.choose = flow_choose_diverged,
+	.exit = flow_exit_diverged,
 	.wait = emit_park,
 };

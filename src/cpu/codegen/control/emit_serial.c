@@ -25,29 +25,30 @@ enum { SCATTERED = 6, WHOLE = 4 };
 
 /* --- Which kernels --- */
 
-static bool is_access(const struct ptx_inst *inst)
+static bool serial_is_access(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU || inst->op == PTX_OP_ST;
 }
 
-static bool is_simple(const struct ptx_inst *inst)
+static bool serial_is_simple(const struct ptx_inst *inst)
 {
-	if (is_access(inst)) {
+	if (serial_is_access(inst)) {
 		return inst->space != PTX_LOCAL && emit_order(inst) == LLVMAtomicOrderingNotAtomic;
 	}
 	bool ends = inst->op == PTX_OP_BRA || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_RET;
 	return ends || (ptx_computes(inst->op) && !ptx_uses_carry(inst));
 }
 
-static bool is_scattered(const struct emit *e, const struct ptx_inst *inst)
+static bool serial_is_scattered(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *place = &inst->operands[inst->op != PTX_OP_ST];
-	return is_access(inst) && uniformity_of_address(&e->uniformity, inst, place).is_vector;
+	return serial_is_access(inst)
+		&& uniformity_of_address(&e->uniformity, inst, place).is_vector;
 }
 
 /* Whether lanes leave the loop of blocks first..last, in the order, one by one; and it is mostly
  * accesses here and there, and most of the kernel. */
-static bool is_ragged(const struct emit *e, size_t first, size_t last)
+static bool serial_is_ragged(const struct emit *e, size_t first, size_t last)
 {
 	const struct ptx_func *func = e->func;
 	size_t count = 0, scattered = 0;
@@ -63,20 +64,20 @@ static bool is_ragged(const struct emit *e, size_t first, size_t last)
 		parts |= leaves && end->has_guard && e->uniformity.regs[end->guard].is_vector;
 		for (size_t k = block->first; k < block->end; k++) {
 			count++;
-			scattered += is_scattered(e, &func->insts[k]);
+			scattered += serial_is_scattered(e, &func->insts[k]);
 		}
 	}
 	return parts && scattered * SCATTERED >= count && count * WHOLE >= func->inst_count;
 }
 
-static bool has_ragged_loop(const struct emit *e)
+static bool serial_has_ragged_loop(const struct emit *e)
 {
 	const struct ptx_block *blocks = e->func->blocks;
 	for (size_t i = 0; i < e->order_count; i++) {
 		const struct ptx_block *block = &blocks[e->order[i]];
 		for (size_t k = 0; k < block->succ_count; k++) {
 			size_t to = blocks[block->succ[k]].rpo;
-			if (to <= i && is_ragged(e, to, i)) {
+			if (to <= i && serial_is_ragged(e, to, i)) {
 				return true;
 			}
 		}
@@ -89,12 +90,12 @@ static bool is_serial_kernel(const struct emit *e)
 	const struct ptx_func *func = e->func;
 	bool simple = e->width > 1 && !e->in_frame;
 	for (size_t i = 0; i < func->inst_count && simple; i++) {
-		simple = is_simple(&func->insts[i]);
+		simple = serial_is_simple(&func->insts[i]);
 	}
 	for (size_t i = 0; i < func->block_count && simple; i++) {
 		simple = !e->yield_points[i];
 	}
-	return simple && has_ragged_loop(e);
+	return simple && serial_has_ragged_loop(e);
 }
 
 /* --- From all lanes to one --- */
@@ -152,7 +153,7 @@ void emit_serial_begin(struct emit *e)
 	emit_enter(e, back);
 }
 
-static bool just_ends(const struct emit *e, size_t block)
+static bool serial_just_ends(const struct emit *e, size_t block)
 {
 	const struct ptx_inst *inst = &e->func->insts[e->func->blocks[block].first];
 	return (inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT) && !inst->has_guard;
@@ -166,7 +167,7 @@ static bool serial_is_live(const struct emit *e, unsigned reg, size_t yes, size_
 }
 
 /* Write what all lanes have. */
-static void spread_reg(struct emit *e, unsigned reg)
+static void serial_spread_reg(struct emit *e, unsigned reg)
 {
 	LLVMValueRef *room = &e->serial->rooms[reg];
 	enum ptx_type type = e->func->regs[reg].type;
@@ -181,7 +182,7 @@ static void spread_reg(struct emit *e, unsigned reg)
 }
 
 /* What one lane has. */
-static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
+static LLVMValueRef serial_own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 {
 	enum ptx_type type = e->func->regs[reg].type;
 	LLVMValueRef room = e->serial->rooms[reg];
@@ -199,7 +200,7 @@ static LLVMValueRef own_value(struct emit *e, unsigned reg, LLVMValueRef lane)
 }
 
 /* Take the next lane and its registers, and go where it branched to. */
-static void begin_lane(struct emit *e, size_t yes, size_t no)
+static void serial_begin_lane(struct emit *e, size_t yes, size_t no)
 {
 	struct emit_serial *a = e->serial;
 	LLVMBasicBlockRef some = emit_block(e, "some");
@@ -214,7 +215,7 @@ static void begin_lane(struct emit *e, size_t yes, size_t no)
 	struct emit_mode mode = emit_begin_once(e);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		if (serial_is_live(e, i, yes, no)) {
-			LLVMBuildStore(e->builder, own_value(e, i, lane), a->regs[i]);
+			LLVMBuildStore(e->builder, serial_own_value(e, i, lane), a->regs[i]);
 		}
 	}
 	emit_set_mode(e, mode);
@@ -231,17 +232,17 @@ void emit_part_serial(struct emit *e, LLVMValueRef lanes, LLVMValueRef taken, si
 	LLVMAddCase(a->heads, from, head);
 	for (unsigned i = 0; i < e->func->reg_count; i++) {
 		if (serial_is_live(e, i, yes, no)) {
-			spread_reg(e, i);
+			serial_spread_reg(e, i);
 		}
 	}
-	lanes = just_ends(e, yes) ? ir_and(e, lanes, ir_not(e, taken)) : lanes;
-	lanes = just_ends(e, no) ? ir_and(e, lanes, taken) : lanes;
+	lanes = serial_just_ends(e, yes) ? ir_and(e, lanes, ir_not(e, taken)) : lanes;
+	lanes = serial_just_ends(e, no) ? ir_and(e, lanes, taken) : lanes;
 	LLVMBuildStore(e->builder, lanes, a->left);
 	LLVMBuildStore(e->builder, taken, a->taken);
 	LLVMBuildStore(e->builder, from, a->from);
 	LLVMBuildBr(e->builder, head);
 	emit_enter(e, head);
-	begin_lane(e, yes, no);
+	serial_begin_lane(e, yes, no);
 }
 
 /* --- Strategies --- */

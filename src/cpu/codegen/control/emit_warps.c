@@ -16,27 +16,27 @@
 /* More than these stay where they are: a kernel may read few of very many. */
 enum { MOST_PARAMS = 64 };
 
-static void move_up(struct emit *e, LLVMValueRef inst)
+static void warps_move_up(struct emit *e, LLVMValueRef inst)
 {
 	LLVMInstructionRemoveFromParent(inst);
 	LLVMPositionBuilderBefore(e->builder, e->call_end);
 	LLVMInsertIntoBuilder(e->builder, inst);
 }
 
-static bool is_cast(LLVMValueRef value)
+static bool warps_is_cast(LLVMValueRef value)
 {
 	return LLVMIsABitCastInst(value);
 }
 
 /* A parameter at a constant offset, or at the start: its address in instructions of the same block.
  * False: it is something else. */
-static bool move_address(struct emit *e, LLVMValueRef address)
+static bool warps_move_address(struct emit *e, LLVMValueRef address)
 {
 	if (address == e->params) {
 		return true;
 	}
-	if (is_cast(address)) {
-		if (!move_address(e, LLVMGetOperand(address, 0))) {
+	if (warps_is_cast(address)) {
+		if (!warps_move_address(e, LLVMGetOperand(address, 0))) {
 			return false;
 		}
 	} else if (!LLVMIsAGetElementPtrInst(address) || LLVMGetOperand(address, 0) != e->params
@@ -45,12 +45,12 @@ static bool move_address(struct emit *e, LLVMValueRef address)
 		return false;
 	}
 	if (LLVMGetInstructionParent(address) != LLVMGetInstructionParent(e->call_end)) {
-		move_up(e, address);
+		warps_move_up(e, address);
 	}
 	return true;
 }
 
-static void move_params(struct emit *e)
+static void warps_move_params(struct emit *e)
 {
 	LLVMBasicBlockRef entry = LLVMGetInstructionParent(e->call_end);
 	LLVMBasicBlockRef block = LLVMGetNextBasicBlock(entry);
@@ -60,15 +60,16 @@ static void move_params(struct emit *e)
 		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst && left > 0;
 			inst = next) {
 			next = LLVMGetNextInstruction(inst);
-			if (LLVMIsALoadInst(inst) && move_address(e, LLVMGetOperand(inst, 0))) {
-				move_up(e, inst);
+			if (LLVMIsALoadInst(inst)
+			    && warps_move_address(e, LLVMGetOperand(inst, 0))) {
+				warps_move_up(e, inst);
 				left--;
 			}
 		}
 	}
 }
 
-static LLVMValueRef entry_field(struct emit *e, size_t offset)
+static LLVMValueRef warps_entry_field(struct emit *e, size_t offset)
 {
 	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef value = emit_field(e, e->warp, offset, e->s.i32);
@@ -85,11 +86,11 @@ static void warps_begin_warp(struct emit *e, LLVMValueRef first)
 }
 
 /* On to the next warp if there is one. */
-static void go_on(struct emit *e)
+static void warps_go_on(struct emit *e)
 {
 	LLVMBasicBlockRef more = emit_block(e, "more");
 	LLVMBasicBlockRef last = emit_block(e, "last");
-	LLVMValueRef end = entry_field(e, offsetof(struct rt_warp, end));
+	LLVMValueRef end = warps_entry_field(e, offsetof(struct rt_warp, end));
 	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 	LLVMValueRef next = ir_add(e, first, emit_scalar(e, 32, e->width));
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntULT, next, end), more, last);
@@ -101,11 +102,11 @@ static void go_on(struct emit *e)
 }
 
 /* And on to the next block. */
-static void go_on_block(struct emit *e)
+static void warps_go_on_block(struct emit *e)
 {
 	LLVMBasicBlockRef more = emit_block(e, "more_blocks");
 	LLVMBasicBlockRef last = emit_block(e, "last_block");
-	LLVMValueRef end = entry_field(e, offsetof(struct rt_warp, end_block));
+	LLVMValueRef end = warps_entry_field(e, offsetof(struct rt_warp, end_block));
 	LLVMValueRef block = emit_field(e, e->warp, offsetof(struct rt_warp, ctaid), e->s.i32);
 	LLVMValueRef next = ir_add(e, block, emit_scalar(e, 32, 1));
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntULT, next, end), more, last);
@@ -121,12 +122,12 @@ void emit_end_warps(struct emit *e, LLVMValueRef clear)
 {
 	emit_enter(e, e->done);
 	if (e->width > 1 && !e->yields) {
-		go_on(e);
-		go_on_block(e);
+		warps_go_on(e);
+		warps_go_on_block(e);
 	}
 	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
 	if (e->width > 1 && !e->yields) {
-		move_up(e, clear);
-		move_params(e);
+		warps_move_up(e, clear);
+		warps_move_params(e);
 	}
 }

@@ -12,7 +12,7 @@
 #include "cpu/codegen/values/emit_value.h"
 
 /* An overflow-reporting intrinsic: the value, and the flag in *overflow. */
-static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef a,
+static LLVMValueRef alu_with_overflow(struct emit *e, const char *name, LLVMValueRef a,
 	LLVMValueRef b, LLVMValueRef *overflow)
 {
 	LLVMValueRef both = ir_call2(e, name, a, b);
@@ -20,7 +20,7 @@ static LLVMValueRef with_overflow(struct emit *e, const char *name, LLVMValueRef
 	return LLVMBuildExtractValue(e->builder, both, 0, "");
 }
 
-static void set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
+static void alu_set_carry(struct emit *e, const struct ptx_inst *inst, LLVMValueRef carry)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_CC)) {
 		struct ptx_held to = {inst->carry_out, inst->carry_out_value};
@@ -34,20 +34,20 @@ static LLVMValueRef alu_with_carry(struct emit *e, const struct ptx_inst *inst, 
 {
 	const char *name = subtract ? "llvm.usub.with.overflow" : "llvm.uadd.with.overflow";
 	LLVMValueRef over;
-	LLVMValueRef sum = with_overflow(e, name, a, b, &over);
+	LLVMValueRef sum = alu_with_overflow(e, name, a, b, &over);
 	if (with) {
 		LLVMValueRef over2;
 		struct ptx_held from = {inst->carry_in, inst->carry_in_value};
 		LLVMValueRef carry = emit_use_reg(e, from, PTX_PRED);
 		carry = subtract ? ir_not(e, carry) : carry;
-		sum = with_overflow(e, name, sum, ir_zext(e, carry, LLVMTypeOf(sum)), &over2);
+		sum = alu_with_overflow(e, name, sum, ir_zext(e, carry, LLVMTypeOf(sum)), &over2);
 		over = ir_or(e, over, over2);
 	}
-	set_carry(e, inst, subtract ? ir_not(e, over) : over);
+	alu_set_carry(e, inst, subtract ? ir_not(e, over) : over);
 	return sum;
 }
 
-static void add_or_subtract(struct emit *e, const struct ptx_inst *inst, bool subtract)
+static void alu_add_or_subtract(struct emit *e, const struct ptx_inst *inst, bool subtract)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
@@ -63,12 +63,12 @@ static void add_or_subtract(struct emit *e, const struct ptx_inst *inst, bool su
 
 void emit_add(struct emit *e, const struct ptx_inst *inst)
 {
-	add_or_subtract(e, inst, false);
+	alu_add_or_subtract(e, inst, false);
 }
 
 void emit_sub(struct emit *e, const struct ptx_inst *inst)
 {
-	add_or_subtract(e, inst, true);
+	alu_add_or_subtract(e, inst, true);
 }
 
 void emit_addc(struct emit *e, const struct ptx_inst *inst)
@@ -84,7 +84,7 @@ void emit_subc(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The product of two N-bit values in 2N bits. */
-static LLVMValueRef wide_product(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+static LLVMValueRef alu_wide_product(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
 	LLVMTypeRef wide = emit_int_type(e, 2 * ir_width(a));
 	return ir_mul(e, ir_resize(e, a, wide, sign), ir_resize(e, b, wide, sign));
@@ -97,30 +97,30 @@ static LLVMValueRef alu_product(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef b = emit_arg(e, inst, 2);
 	bool sign = emit_is_signed(inst->types[0]);
 	if (ptx_has(&inst->mods, PTX_MOD_WIDE)) {
-		return wide_product(e, a, b, sign);
+		return alu_wide_product(e, a, b, sign);
 	}
 	if (!ptx_has(&inst->mods, PTX_MOD_HI)) {
 		return ir_mul(e, a, b);
 	}
 
-	LLVMValueRef wide = wide_product(e, a, b, sign);
+	LLVMValueRef wide = alu_wide_product(e, a, b, sign);
 	LLVMValueRef half = emit_int(e, ir_width(wide), ir_width(a));
 	return ir_trunc(e, ir_lshr(e, wide, half), LLVMTypeOf(a));
 }
 
-static enum ptx_type product_type(const struct ptx_inst *inst)
+static enum ptx_type alu_product_type(const struct ptx_inst *inst)
 {
 	return ptx_has(&inst->mods, PTX_MOD_WIDE) ? ptx_widen(inst->types[0]) : inst->types[0];
 }
 
 void emit_mul(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_def(e, &inst->operands[0], product_type(inst), alu_product(e, inst));
+	emit_def(e, &inst->operands[0], alu_product_type(inst), alu_product(e, inst));
 }
 
 void emit_mad(struct emit *e, const struct ptx_inst *inst)
 {
-	enum ptx_type type = product_type(inst);
+	enum ptx_type type = alu_product_type(inst);
 	LLVMValueRef a = alu_product(e, inst);
 	LLVMValueRef c = emit_use(e, &inst->operands[3], type);
 	LLVMValueRef sum;
@@ -141,7 +141,7 @@ void emit_madc(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Bits 0 to 31 (.lo) or 16 to 47 (.hi) of the product of two 24-bit values. */
-static LLVMValueRef product24(struct emit *e, const struct ptx_inst *inst)
+static LLVMValueRef alu_product24(struct emit *e, const struct ptx_inst *inst)
 {
 	bool sign = emit_is_signed(inst->types[0]);
 	LLVMTypeRef i24 = emit_int_type(e, 24);
@@ -156,12 +156,12 @@ static LLVMValueRef product24(struct emit *e, const struct ptx_inst *inst)
 
 void emit_mul24(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_result(e, inst, product24(e, inst));
+	emit_result(e, inst, alu_product24(e, inst));
 }
 
 void emit_mad24(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef a = product24(e, inst);
+	LLVMValueRef a = alu_product24(e, inst);
 	LLVMValueRef c = emit_arg(e, inst, 3);
 	emit_result(e, inst, ptx_has(&inst->mods, PTX_MOD_SAT) ? ir_call2(e, "llvm.sadd.sat", a, c)
 		: ir_add(e, a, c));
@@ -174,7 +174,7 @@ void emit_mad24(struct emit *e, const struct ptx_inst *inst)
  * Where all lanes have one divisor, mostly for all turns of a loop, its inverse is made once.  What
  * is to be divided moves away from zero by 1/2, so the exact quotient is 1/2b or more from the next
  * integer on either side, and the product is nearer to it than that. */
-static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign,
+static LLVMValueRef alu_quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign,
 	bool is_uniform)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
@@ -195,12 +195,13 @@ static LLVMValueRef quotient(struct emit *e, LLVMValueRef a, LLVMValueRef b, boo
 		: LLVMBuildFPToUI(e->builder, value, type, "");
 }
 
-static LLVMValueRef rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign, bool is_uniform)
+static LLVMValueRef alu_rest(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign,
+	bool is_uniform)
 {
 	if (!emit_is_vector(e) || ir_width(a) != 32 || LLVMIsConstant(b)) {
 		return sign ? ir_srem(e, a, b) : ir_urem(e, a, b);
 	}
-	return ir_sub(e, a, ir_mul(e, quotient(e, a, b, sign, is_uniform), b));
+	return ir_sub(e, a, ir_mul(e, alu_quotient(e, a, b, sign, is_uniform), b));
 }
 
 /*
@@ -226,12 +227,13 @@ static void alu_divide(struct emit *e, const struct ptx_inst *inst, bool remaind
 	if (emit_is_signed(inst->types[0])) {
 		LLVMValueRef by_minus = ir_icmp(e, LLVMIntEQ, b, ones);
 		b = ir_select(e, ir_or(e, by_zero, by_minus), one, b);
-		value = remainder ? rest(e, a, b, true, is_uniform)
-			: ir_select(e, by_minus, ir_neg(e, a), quotient(e, a, b, true, is_uniform));
+		value = remainder ? alu_rest(e, a, b, true, is_uniform)
+			: ir_select(e, by_minus, ir_neg(e, a),
+				alu_quotient(e, a, b, true, is_uniform));
 	} else {
 		b = ir_select(e, by_zero, one, b);
-		value = remainder ? rest(e, a, b, false, is_uniform)
-			: quotient(e, a, b, false, is_uniform);
+		value = remainder ? alu_rest(e, a, b, false, is_uniform)
+			: alu_quotient(e, a, b, false, is_uniform);
 	}
 	emit_result(e, inst, ir_select(e, by_zero, ones, value));
 }
@@ -257,7 +259,7 @@ static LLVMValueRef alu_max(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool
 }
 
 /* |a - b| without overflow: the result is unsigned. */
-static LLVMValueRef distance(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
+static LLVMValueRef alu_distance(struct emit *e, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
 	return ir_sub(e, alu_max(e, a, b, sign), alu_min(e, a, b, sign));
 }
@@ -278,7 +280,7 @@ void emit_minmax(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, alu_min_max(e, inst, emit_arg(e, inst, 1), emit_arg(e, inst, 2)));
 }
 
-static LLVMValueRef sum_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+static LLVMValueRef alu_sum_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)
 {
 	(void)inst;
@@ -286,7 +288,7 @@ static LLVMValueRef sum_of(struct emit *e, const struct ptx_inst *inst, LLVMValu
 }
 
 /* The same with each half of two 32-bit values. */
-static void each_half(struct emit *e, const struct ptx_inst *inst,
+static void alu_each_half(struct emit *e, const struct ptx_inst *inst,
 	LLVMValueRef (*fn)(struct emit *, const struct ptx_inst *, LLVMValueRef, LLVMValueRef))
 {
 	LLVMValueRef a = emit_arg(e, inst, 1), b = emit_arg(e, inst, 2);
@@ -297,18 +299,18 @@ static void each_half(struct emit *e, const struct ptx_inst *inst,
 
 void emit_add_x2(struct emit *e, const struct ptx_inst *inst)
 {
-	each_half(e, inst, sum_of);
+	alu_each_half(e, inst, alu_sum_of);
 }
 
 void emit_minmax_x2(struct emit *e, const struct ptx_inst *inst)
 {
-	each_half(e, inst, alu_min_max);
+	alu_each_half(e, inst, alu_min_max);
 }
 
 void emit_sad(struct emit *e, const struct ptx_inst *inst)
 {
 	bool sign = emit_is_signed(inst->types[0]);
-	LLVMValueRef far = distance(e, emit_arg(e, inst, 1), emit_arg(e, inst, 2), sign);
+	LLVMValueRef far = alu_distance(e, emit_arg(e, inst, 1), emit_arg(e, inst, 2), sign);
 	emit_result(e, inst, ir_add(e, far, emit_arg(e, inst, 3)));
 }
 
@@ -333,7 +335,7 @@ static LLVMValueRef alu_part(struct emit *e, LLVMValueRef value, unsigned bits, 
 }
 
 /* A dot product added to c: `a` in parts of a_bits, `b` in bytes from `first` on. */
-static void dot(struct emit *e, const struct ptx_inst *inst, unsigned a_bits, unsigned first)
+static void alu_dot(struct emit *e, const struct ptx_inst *inst, unsigned a_bits, unsigned first)
 {
 	LLVMValueRef a = emit_use(e, &inst->operands[1], PTX_B32);
 	LLVMValueRef b = emit_use(e, &inst->operands[2], PTX_B32);
@@ -348,10 +350,10 @@ static void dot(struct emit *e, const struct ptx_inst *inst, unsigned a_bits, un
 
 void emit_dp4a(struct emit *e, const struct ptx_inst *inst)
 {
-	dot(e, inst, 8, 0);
+	alu_dot(e, inst, 8, 0);
 }
 
 void emit_dp2a(struct emit *e, const struct ptx_inst *inst)
 {
-	dot(e, inst, 16, ptx_has(&inst->mods, PTX_MOD_HI) ? 2 : 0);
+	alu_dot(e, inst, 16, ptx_has(&inst->mods, PTX_MOD_HI) ? 2 : 0);
 }

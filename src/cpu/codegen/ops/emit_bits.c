@@ -8,45 +8,45 @@
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_value.h"
 
-static LLVMValueRef arg32(struct emit *e, const struct ptx_inst *inst, size_t i)
+static LLVMValueRef bits_arg32(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	return emit_use(e, &inst->operands[i], PTX_B32);
 }
 
-static LLVMValueRef is_below(struct emit *e, LLVMValueRef a, uint64_t limit)
+static LLVMValueRef bits_is_below(struct emit *e, LLVMValueRef a, uint64_t limit)
 {
 	return ir_icmp(e, LLVMIntULT, a, emit_int(e, ir_width(a), limit));
 }
 
-static LLVMValueRef at_most(struct emit *e, LLVMValueRef a, uint64_t limit)
+static LLVMValueRef bits_at_most(struct emit *e, LLVMValueRef a, uint64_t limit)
 {
 	return ir_call2(e, "llvm.umin", a, emit_int(e, ir_width(a), limit));
 }
 
 /* Shifts by any i32 amount.  Those that shift everything out give 0, or copies of the sign. */
 
-static LLVMValueRef shift_left(struct emit *e, LLVMValueRef a, LLVMValueRef amount)
+static LLVMValueRef bits_shift_left(struct emit *e, LLVMValueRef a, LLVMValueRef amount)
 {
 	LLVMTypeRef type = LLVMTypeOf(a);
 	LLVMValueRef moved = ir_shl(e, a, ir_resize(e, amount, type, false));
-	return ir_select(e, is_below(e, amount, ir_width(a)), moved, LLVMConstNull(type));
+	return ir_select(e, bits_is_below(e, amount, ir_width(a)), moved, LLVMConstNull(type));
 }
 
-static LLVMValueRef shift_right(struct emit *e, LLVMValueRef a, LLVMValueRef amount, bool sign)
+static LLVMValueRef bits_shift_right(struct emit *e, LLVMValueRef a, LLVMValueRef amount, bool sign)
 {
 	LLVMTypeRef type = LLVMTypeOf(a);
 	if (sign) {
-		amount = at_most(e, amount, ir_width(a) - 1);
+		amount = bits_at_most(e, amount, ir_width(a) - 1);
 		return ir_ashr(e, a, ir_resize(e, amount, type, false));
 	}
 	LLVMValueRef moved = ir_lshr(e, a, ir_resize(e, amount, type, false));
-	return ir_select(e, is_below(e, amount, ir_width(a)), moved, LLVMConstNull(type));
+	return ir_select(e, bits_is_below(e, amount, ir_width(a)), moved, LLVMConstNull(type));
 }
 
 /* The lowest `count` bits set, all of them from the width on. */
-static LLVMValueRef low_mask(struct emit *e, LLVMTypeRef type, LLVMValueRef count)
+static LLVMValueRef bits_low_mask(struct emit *e, LLVMTypeRef type, LLVMValueRef count)
 {
-	return ir_not(e, shift_left(e, LLVMConstAllOnes(type), count));
+	return ir_not(e, bits_shift_left(e, LLVMConstAllOnes(type), count));
 }
 
 void emit_logic(struct emit *e, const struct ptx_inst *inst)
@@ -81,22 +81,22 @@ void emit_cnot(struct emit *e, const struct ptx_inst *inst)
 void emit_shift(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
-	LLVMValueRef amount = arg32(e, inst, 2);
+	LLVMValueRef amount = bits_arg32(e, inst, 2);
 	bool sign = emit_is_signed(inst->types[0]);
-	emit_result(e, inst, inst->op == PTX_OP_SHL ? shift_left(e, a, amount)
-		: shift_right(e, a, amount, sign));
+	emit_result(e, inst, inst->op == PTX_OP_SHL ? bits_shift_left(e, a, amount)
+		: bits_shift_right(e, a, amount, sign));
 }
 
 /* A 64-bit value b:a shifted; .l takes its upper half, .r its lower. */
 void emit_shf(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef low = ir_zext(e, arg32(e, inst, 1), e->i64);
-	LLVMValueRef high = ir_zext(e, arg32(e, inst, 2), e->i64);
-	LLVMValueRef amount = arg32(e, inst, 3);
+	LLVMValueRef low = ir_zext(e, bits_arg32(e, inst, 1), e->i64);
+	LLVMValueRef high = ir_zext(e, bits_arg32(e, inst, 2), e->i64);
+	LLVMValueRef amount = bits_arg32(e, inst, 3);
 	LLVMValueRef both = ir_or(e, ir_shl_by(e, high, 32), low);
 
 	amount = ptx_has(&inst->mods, PTX_MOD_WRAP) ? ir_mask(e, amount, 31)
-		: at_most(e, amount, 32);
+		: bits_at_most(e, amount, 32);
 	amount = ir_zext(e, amount, e->i64);
 	if (ptx_has(&inst->mods, PTX_MOD_L)) {
 		both = ir_lshr_by(e, ir_shl(e, both, amount), 32);
@@ -114,7 +114,7 @@ void emit_popc(struct emit *e, const struct ptx_inst *inst)
 
 /* The place of the n-th bit (from 0) that is set, by halving: are there enough in the lower half of
  * what is left?  There must be more than n. */
-static LLVMValueRef nth_set(struct emit *e, LLVMValueRef bits, LLVMValueRef n)
+static LLVMValueRef bits_nth_set(struct emit *e, LLVMValueRef bits, LLVMValueRef n)
 {
 	LLVMValueRef place = emit_int(e, 32, 0);
 	for (unsigned half = 16; half > 0; half /= 2) {
@@ -133,31 +133,31 @@ static LLVMValueRef nth_set(struct emit *e, LLVMValueRef bits, LLVMValueRef n)
  * Downwards is upwards in the mirror. */
 void emit_fns(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef mask = arg32(e, inst, 1);
-	LLVMValueRef base = arg32(e, inst, 2);
-	LLVMValueRef offset = arg32(e, inst, 3);
+	LLVMValueRef mask = bits_arg32(e, inst, 1);
+	LLVMValueRef base = bits_arg32(e, inst, 2);
+	LLVMValueRef offset = bits_arg32(e, inst, 3);
 	LLVMValueRef zero = emit_int(e, 32, 0);
 	LLVMValueRef one = emit_int(e, 32, 1);
 	LLVMValueRef top = emit_int(e, 32, 31);
-	LLVMValueRef valid = is_below(e, base, 32);
+	LLVMValueRef valid = bits_is_below(e, base, 32);
 	LLVMValueRef down = ir_icmp(e, LLVMIntSLT, offset, zero);
 	LLVMValueRef still = ir_icmp(e, LLVMIntEQ, offset, zero);
 	LLVMValueRef n = ir_sub(e, ir_select(e, down, ir_neg(e, offset), offset), one);
 
 	mask = ir_select(e, down, ir_call1(e, "llvm.bitreverse", mask), mask);
 	LLVMValueRef first = ir_select(e, down, ir_sub(e, top, base), base);
-	mask = ir_and(e, mask, shift_left(e, LLVMConstAllOnes(e->i32), first));
-	mask = ir_select(e, still, ir_and(e, mask, shift_left(e, one, first)), mask);
+	mask = ir_and(e, mask, bits_shift_left(e, LLVMConstAllOnes(e->i32), first));
+	mask = ir_select(e, still, ir_and(e, mask, bits_shift_left(e, one, first)), mask);
 	n = ir_select(e, still, zero, n);
 
 	LLVMValueRef found = ir_icmp(e, LLVMIntULT, n, ir_call1(e, "llvm.ctpop", mask));
-	LLVMValueRef place = nth_set(e, mask, n);
+	LLVMValueRef place = bits_nth_set(e, mask, n);
 	place = ir_select(e, down, ir_sub(e, top, place), place);
 	found = ir_and(e, found, valid);
 	emit_result(e, inst, ir_select(e, found, place, LLVMConstAllOnes(e->i32)));
 }
 
-static LLVMValueRef leading_zeros(struct emit *e, LLVMValueRef a)
+static LLVMValueRef bits_leading_zeros(struct emit *e, LLVMValueRef a)
 {
 	LLVMValueRef count = ir_call2(e, "llvm.ctlz", a, emit_scalar(e, 1, 0));
 	return ir_resize(e, count, e->i32, false);
@@ -165,7 +165,7 @@ static LLVMValueRef leading_zeros(struct emit *e, LLVMValueRef a)
 
 void emit_clz(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_def(e, &inst->operands[0], PTX_U32, leading_zeros(e, emit_arg(e, inst, 1)));
+	emit_def(e, &inst->operands[0], PTX_U32, bits_leading_zeros(e, emit_arg(e, inst, 1)));
 }
 
 /* The highest bit that is set (for a negative number: clear), or how far it is from the top. */
@@ -177,10 +177,10 @@ void emit_bfind(struct emit *e, const struct ptx_inst *inst)
 		a = ir_xor(e, a, ir_ashr(e, a, emit_int(e, width, width - 1)));
 	}
 
-	LLVMValueRef zeros = leading_zeros(e, a);
+	LLVMValueRef zeros = bits_leading_zeros(e, a);
 	LLVMValueRef place = ptx_has(&inst->mods, PTX_MOD_SHIFTAMT) ? zeros
 		: ir_sub(e, emit_int(e, 32, width - 1), zeros);
-	LLVMValueRef found = is_below(e, zeros, width);
+	LLVMValueRef found = bits_is_below(e, zeros, width);
 	emit_def(e, &inst->operands[0], PTX_U32, ir_select(e, found, place, emit_int(e, 32, ~0u)));
 }
 
@@ -191,9 +191,9 @@ void emit_brev(struct emit *e, const struct ptx_inst *inst)
 
 /* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  Of what is not,
  * GPUs look at the low 8 bits in fields of 32 bits, at all of it in those of 64. */
-static LLVMValueRef field_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
+static LLVMValueRef bits_field_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
-	LLVMValueRef value = arg32(e, inst, i);
+	LLVMValueRef value = bits_arg32(e, inst, i);
 	return ptx_type_bits(inst->types[0]) == 64 ? value : ir_mask(e, value, 0xff);
 }
 
@@ -203,17 +203,17 @@ void emit_bfe(struct emit *e, const struct ptx_inst *inst)
 {
 	bool sign = emit_is_signed(inst->types[0]);
 	LLVMValueRef a = emit_arg(e, inst, 1);
-	LLVMValueRef len = field_arg(e, inst, 3);
+	LLVMValueRef len = bits_field_arg(e, inst, 3);
 	LLVMTypeRef type = LLVMTypeOf(a);
-	LLVMValueRef field = shift_right(e, a, field_arg(e, inst, 2), sign);
+	LLVMValueRef field = bits_shift_right(e, a, bits_field_arg(e, inst, 2), sign);
 
 	if (!sign) {
-		emit_result(e, inst, ir_and(e, field, low_mask(e, type, len)));
+		emit_result(e, inst, ir_and(e, field, bits_low_mask(e, type, len)));
 		return;
 	}
 	LLVMValueRef width = emit_int(e, 32, ir_width(a));
-	LLVMValueRef up = ir_sub(e, width, at_most(e, len, ir_width(a)));
-	field = shift_right(e, shift_left(e, field, up), up, true);
+	LLVMValueRef up = ir_sub(e, width, bits_at_most(e, len, ir_width(a)));
+	field = bits_shift_right(e, bits_shift_left(e, field, up), up, true);
 	LLVMValueRef empty = ir_icmp(e, LLVMIntEQ, len, emit_int(e, 32, 0));
 	emit_result(e, inst, ir_select(e, empty, LLVMConstNull(type), field));
 }
@@ -222,10 +222,10 @@ void emit_bfi(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
-	LLVMValueRef pos = field_arg(e, inst, 3);
-	LLVMValueRef mask = low_mask(e, LLVMTypeOf(a), field_arg(e, inst, 4));
-	mask = shift_left(e, mask, pos);
-	a = ir_and(e, shift_left(e, a, pos), mask);
+	LLVMValueRef pos = bits_field_arg(e, inst, 3);
+	LLVMValueRef mask = bits_low_mask(e, LLVMTypeOf(a), bits_field_arg(e, inst, 4));
+	mask = bits_shift_left(e, mask, pos);
+	a = ir_and(e, bits_shift_left(e, a, pos), mask);
 	emit_result(e, inst, ir_or(e, a, ir_and(e, b, ir_not(e, mask))));
 }
 
@@ -242,7 +242,7 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 		count = ir_and(e, count, low);
 	}
 
-	emit_result(e, inst, shift_left(e, ir_not(e, shift_left(e, ones, count)), first));
+	emit_result(e, inst, bits_shift_left(e, ir_not(e, bits_shift_left(e, ones, count)), first));
 }
 
 /* The low b bits of a, extended; of none at all it is 0.  Nothing to do when .clamp meets a larger
@@ -250,7 +250,7 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 void emit_szext(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
-	LLVMValueRef b = arg32(e, inst, 2);
+	LLVMValueRef b = bits_arg32(e, inst, 2);
 	LLVMValueRef low = ir_mask(e, b, 31);
 	LLVMValueRef high = ir_shl(e, LLVMConstAllOnes(e->i32), low);
 	LLVMValueRef value = ir_and(e, a, ir_not(e, high));
@@ -263,19 +263,20 @@ void emit_szext(struct emit *e, const struct ptx_inst *inst)
 		value = ir_select(e, is_set, ir_or(e, a, high), value);
 	}
 	if (ptx_has(&inst->mods, PTX_MOD_CLAMP)) {
-		value = ir_select(e, is_below(e, b, 32), value, a);
+		value = ir_select(e, bits_is_below(e, b, 32), value, a);
 	}
 	emit_result(e, inst, value);
 }
 
 /* Where `choose` is set `yes`, elsewhere `no`. */
-static LLVMValueRef blend(struct emit *e, LLVMValueRef choose, LLVMValueRef yes, LLVMValueRef no)
+static LLVMValueRef bits_blend(struct emit *e, LLVMValueRef choose, LLVMValueRef yes,
+	LLVMValueRef no)
 {
 	return ir_or(e, ir_and(e, choose, yes), ir_and(e, ir_not(e, choose), no));
 }
 
 /* Any function of three bits: bit 4a + 2b + c of the table. */
-static LLVMValueRef logic3(struct emit *e, const struct ptx_inst *inst)
+static LLVMValueRef bits_logic3(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);
 	LLVMValueRef b = emit_arg(e, inst, 2);
@@ -286,20 +287,20 @@ static LLVMValueRef logic3(struct emit *e, const struct ptx_inst *inst)
 
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned half = table >> (4 * i);
-		of_b[i] = blend(e, b, of_c[half >> 2 & 3], of_c[half & 3]);
+		of_b[i] = bits_blend(e, b, of_c[half >> 2 & 3], of_c[half & 3]);
 	}
-	return blend(e, a, of_b[1], of_b[0]);
+	return bits_blend(e, a, of_b[1], of_b[0]);
 }
 
 void emit_lop3(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_result(e, inst, logic3(e, inst));
+	emit_result(e, inst, bits_logic3(e, inst));
 }
 
 /* d|p: the predicate says whether any bit is set, combined with another. */
 void emit_lop3_pred(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef value = logic3(e, inst);
+	LLVMValueRef value = bits_logic3(e, inst);
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, value, emit_int(e, 32, 0));
 	LLVMValueRef with = emit_use(e, &inst->operands[5], PTX_PRED);
 	any = ptx_has(&inst->mods, PTX_MOD_AND) ? ir_and(e, any, with) : ir_or(e, any, with);
@@ -308,7 +309,7 @@ void emit_lop3_pred(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The modes of prmt as selectors of the general form: 16 bits for each value of c & 3. */
-static LLVMValueRef prmt_selector(struct emit *e, const struct ptx_inst *inst, LLVMValueRef c)
+static LLVMValueRef bits_prmt_selector(struct emit *e, const struct ptx_inst *inst, LLVMValueRef c)
 {
 	static const struct {
 		enum ptx_mod mod;
@@ -337,7 +338,7 @@ void emit_prmt(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef low = ir_zext(e, emit_arg(e, inst, 1), e->i64);
 	LLVMValueRef high = ir_shl_by(e, ir_zext(e, emit_arg(e, inst, 2), e->i64), 32);
 	LLVMValueRef bytes = ir_or(e, high, low);
-	LLVMValueRef selector = prmt_selector(e, inst, emit_arg(e, inst, 3));
+	LLVMValueRef selector = bits_prmt_selector(e, inst, emit_arg(e, inst, 3));
 	LLVMValueRef all = emit_int(e, 32, 0);
 
 	for (unsigned i = 0; i < 4; i++) {

@@ -34,7 +34,7 @@ static const struct compare {
 	{PTX_MOD_ISNAN, LLVMIntEQ, LLVMIntEQ, LLVMRealUNO},
 };
 
-static const struct compare *compare_of(const struct ptx_inst *inst)
+static const struct compare *cmp_compare_of(const struct ptx_inst *inst)
 {
 	for (size_t i = 0; i < countof(compares); i++) {
 		if (ptx_has(&inst->mods, compares[i].mod)) {
@@ -45,7 +45,7 @@ static const struct compare *compare_of(const struct ptx_inst *inst)
 }
 
 /* Operand i as what can be compared; of a pair of halves the one that `part` says. */
-static LLVMValueRef source(struct emit *e, const struct ptx_inst *inst, size_t i,
+static LLVMValueRef cmp_source(struct emit *e, const struct ptx_inst *inst, size_t i,
 	enum ptx_type type, unsigned part)
 {
 	bool flush = ptx_has(&inst->mods, PTX_MOD_FTZ);
@@ -65,9 +65,9 @@ static LLVMValueRef source(struct emit *e, const struct ptx_inst *inst, size_t i
 static LLVMValueRef cmp_compare(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	unsigned part)
 {
-	const struct compare *how = compare_of(inst);
-	LLVMValueRef a = source(e, inst, 1, type, part);
-	LLVMValueRef b = source(e, inst, 2, type, part);
+	const struct compare *how = cmp_compare_of(inst);
+	LLVMValueRef a = cmp_source(e, inst, 1, type, part);
+	LLVMValueRef b = cmp_source(e, inst, 2, type, part);
 	char class = ptx_type_class(emit_half_type(type));
 	if (class == 'f') {
 		return ir_fcmp(e, how->is_real, a, b);
@@ -113,7 +113,7 @@ void emit_fsetp(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* What true is: 1.0 in a float, else all bits set. */
-static LLVMValueRef truth(struct emit *e, enum ptx_type type)
+static LLVMValueRef cmp_truth(struct emit *e, enum ptx_type type)
 {
 	switch (type) {
 	case PTX_F32:
@@ -130,10 +130,10 @@ static LLVMValueRef truth(struct emit *e, enum ptx_type type)
 }
 
 /* Two comparisons into the halves of the result. */
-static void set_pair(struct emit *e, const struct ptx_inst *inst)
+static void cmp_set_pair(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type to = inst->types[0];
-	LLVMValueRef yes = ptx_type_class(to) == 'h' ? truth(e, to) : LLVMConstAllOnes(e->i16);
+	LLVMValueRef yes = ptx_type_class(to) == 'h' ? cmp_truth(e, to) : LLVMConstAllOnes(e->i16);
 	LLVMValueRef halves[2];
 	for (unsigned part = 0; part < 2; part++) {
 		LLVMValueRef is = cmp_combine(e, inst, cmp_compare(e, inst, inst->types[1], part));
@@ -145,12 +145,12 @@ static void set_pair(struct emit *e, const struct ptx_inst *inst)
 void emit_set(struct emit *e, const struct ptx_inst *inst)
 {
 	if (emit_half_type(inst->types[1]) != inst->types[1]) {
-		set_pair(e, inst);
+		cmp_set_pair(e, inst);
 		return;
 	}
 	LLVMTypeRef type = emit_type(e, inst->types[0]);
 	LLVMValueRef is = cmp_combine(e, inst, cmp_compare(e, inst, inst->types[1], 0));
-	LLVMValueRef value = ir_select(e, is, truth(e, inst->types[0]), LLVMConstNull(type));
+	LLVMValueRef value = ir_select(e, is, cmp_truth(e, inst->types[0]), LLVMConstNull(type));
 	emit_result(e, inst, value);
 }
 

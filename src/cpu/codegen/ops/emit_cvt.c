@@ -9,7 +9,7 @@
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_value.h"
 
-static bool is_real(enum ptx_type type)
+static bool cvt_is_real(enum ptx_type type)
 {
 	return ptx_type_class(type) == 'f';
 }
@@ -39,7 +39,7 @@ void emit_mov(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Round to an integral value. */
-static LLVMValueRef integral(struct emit *e, LLVMValueRef value, enum emit_round round)
+static LLVMValueRef cvt_integral(struct emit *e, LLVMValueRef value, enum emit_round round)
 {
 	static const char *const names[] = {
 		[EMIT_NEAREST] = "llvm.rint",
@@ -50,14 +50,14 @@ static LLVMValueRef integral(struct emit *e, LLVMValueRef value, enum emit_round
 	return ir_call1(e, names[round], value);
 }
 
-static bool is_integral(const struct ptx_inst *inst)
+static bool cvt_is_integral(const struct ptx_inst *inst)
 {
 	return ptx_has(&inst->mods, PTX_MOD_RNI) || ptx_has(&inst->mods, PTX_MOD_RZI)
 		|| ptx_has(&inst->mods, PTX_MOD_RMI) || ptx_has(&inst->mods, PTX_MOD_RPI);
 }
 
 /* The smallest or largest value of an integer type, in `width` bits, more than the type has. */
-static LLVMValueRef limit(struct emit *e, enum ptx_type type, unsigned width, bool largest)
+static LLVMValueRef cvt_limit(struct emit *e, enum ptx_type type, unsigned width, bool largest)
 {
 	unsigned bits = ptx_type_bits(type);
 	LLVMTypeRef own = emit_int_type(e, bits);
@@ -71,7 +71,7 @@ static LLVMValueRef limit(struct emit *e, enum ptx_type type, unsigned width, bo
 	return ir_resize(e, value, emit_int_type(e, width), emit_is_signed(type));
 }
 
-static LLVMValueRef int_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef cvt_int_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
 	bool sign = emit_is_signed(inst->types[1]);
@@ -83,14 +83,14 @@ static LLVMValueRef int_to_int(struct emit *e, const struct ptx_inst *inst, LLVM
 	unsigned from_bits = ptx_type_bits(inst->types[1]);
 	unsigned width = 2 * (from_bits > ptx_type_bits(to) ? from_bits : ptx_type_bits(to));
 	value = ir_resize(e, value, emit_int_type(e, width), sign);
-	value = ir_call2(e, "llvm.smax", value, limit(e, to, width, false));
-	value = ir_call2(e, "llvm.smin", value, limit(e, to, width, true));
+	value = ir_call2(e, "llvm.smax", value, cvt_limit(e, to, width, false));
+	value = ir_call2(e, "llvm.smin", value, cvt_limit(e, to, width, true));
 	return ir_trunc(e, value, type);
 }
 
 /* A number toward zero, or the nearest integer that fits; not a number is 0.  In parts, of which
  * LLVM makes vectors in loops: of its own saturating conversion it does not. */
-static LLVMValueRef fit_int(struct emit *e, enum ptx_type to, LLVMValueRef x)
+static LLVMValueRef cvt_fit_int(struct emit *e, enum ptx_type to, LLVMValueRef x)
 {
 	bool sign = emit_is_signed(to);
 	unsigned bits = ptx_type_bits(to);
@@ -106,18 +106,19 @@ static LLVMValueRef fit_int(struct emit *e, enum ptx_type to, LLVMValueRef x)
 	LLVMValueRef inner = ir_select(e, fits, x, emit_real(e, real, 0));
 	LLVMValueRef value = sign ? LLVMBuildFPToSI(e->builder, inner, type, "")
 		: LLVMBuildFPToUI(e->builder, inner, type, "");
-	value = ir_select(e, above, limit(e, to, bits, true), value);
-	return sign ? ir_select(e, below, limit(e, to, bits, false), value) : value;
+	value = ir_select(e, above, cvt_limit(e, to, bits, true), value);
+	return sign ? ir_select(e, below, cvt_limit(e, to, bits, false), value) : value;
 }
 
 /* Out of range gives the nearest integer that fits.  PTX ISA, cvt: not a number gives 0, but the
  * highest bit alone when either side has 64 bits. */
-static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef cvt_real_to_int(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
 	unsigned bits = ptx_type_bits(to);
-	LLVMValueRef fit = fit_int(e, to, round == EMIT_ZERO ? value : integral(e, value, round));
+	LLVMValueRef fit = cvt_fit_int(e, to,
+		round == EMIT_ZERO ? value : cvt_integral(e, value, round));
 	if (bits < 64 && inst->types[1] != PTX_F64) {
 		return fit;
 	}
@@ -126,7 +127,7 @@ static LLVMValueRef real_to_int(struct emit *e, const struct ptx_inst *inst, LLV
 }
 
 /* An integer as the exact sum of two f64. */
-static LLVMValueRef int_parts(struct emit *e, LLVMValueRef value, bool sign, LLVMValueRef *low)
+static LLVMValueRef cvt_int_parts(struct emit *e, LLVMValueRef value, bool sign, LLVMValueRef *low)
 {
 	if (ir_width(value) < 64) {
 		*low = emit_real(e, e->f64, 0);
@@ -141,7 +142,7 @@ static LLVMValueRef int_parts(struct emit *e, LLVMValueRef value, bool sign, LLV
 }
 
 /* The f32 or half next to the exact sum of two f64 of which the first is the larger. */
-static LLVMValueRef round_parts(struct emit *e, enum ptx_type to, LLVMValueRef high,
+static LLVMValueRef cvt_round_parts(struct emit *e, enum ptx_type to, LLVMValueRef high,
 	LLVMValueRef low, enum emit_round round)
 {
 	LLVMValueRef sum = ir_fadd(e, high, low);
@@ -152,7 +153,7 @@ static LLVMValueRef round_parts(struct emit *e, enum ptx_type to, LLVMValueRef h
 	return emit_to_half(e, emit_round_f32(e, sum, err, EMIT_ODD), to, round);
 }
 
-static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef cvt_int_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
@@ -170,27 +171,28 @@ static LLVMValueRef int_to_real(struct emit *e, const struct ptx_inst *inst, LLV
 	}
 
 	LLVMValueRef low;
-	LLVMValueRef high = int_parts(e, value, sign, &low);
+	LLVMValueRef high = cvt_int_parts(e, value, sign, &low);
 	if (to != PTX_F64) {
-		return round_parts(e, to, high, low, round);
+		return cvt_round_parts(e, to, high, low, round);
 	}
 	return ir_width(value) < 64 ? high : emit_round_f64(e, RT_ADD, round, high, low, NULL);
 }
 
-static LLVMValueRef narrow_f64(struct emit *e, LLVMValueRef value, enum emit_round round)
+static LLVMValueRef cvt_narrow_f64(struct emit *e, LLVMValueRef value, enum emit_round round)
 {
 	return round == EMIT_NEAREST ? ir_fptrunc(e, value, e->f32)
 		: emit_round_f32(e, value, emit_real(e, e->f64, 0), round);
 }
 
-static LLVMValueRef real_to_real(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef cvt_real_to_real(struct emit *e, const struct ptx_inst *inst,
+	LLVMValueRef value)
 {
 	enum ptx_type to = inst->types[0];
 	enum emit_round round = emit_round_of(inst);
 	LLVMValueRef zero = emit_real(e, e->f64, 0);
 
-	if (is_integral(inst)) {
-		value = integral(e, value, round);
+	if (cvt_is_integral(inst)) {
+		value = cvt_integral(e, value, round);
 	}
 	if (ptx_has(&inst->mods, PTX_MOD_SAT)) {
 		value = emit_saturate(e, value);
@@ -205,9 +207,9 @@ static LLVMValueRef real_to_real(struct emit *e, const struct ptx_inst *inst, LL
 	if (to == PTX_F64) {
 		return ir_fpext(e, value, e->f64);
 	}
-	LLVMValueRef near = narrow_f64(e, value, round);
+	LLVMValueRef near = cvt_narrow_f64(e, value, round);
 	return !ptx_has(&inst->mods, PTX_MOD_FTZ) ? near
-		: emit_flush_rounded(e, near, narrow_f64(e, emit_enlarge(e, value), round));
+		: emit_flush_rounded(e, near, cvt_narrow_f64(e, emit_enlarge(e, value), round));
 }
 
 void emit_cvt(struct emit *e, const struct ptx_inst *inst)
@@ -222,17 +224,19 @@ void emit_cvt(struct emit *e, const struct ptx_inst *inst)
 	} else if (from == PTX_F32 && flush) {
 		value = emit_flush(e, value);
 	}
-	if (is_real(from)) {
-		value = is_real(to) ? real_to_real(e, inst, value) : real_to_int(e, inst, value);
+	if (cvt_is_real(from)) {
+		value = cvt_is_real(to) ? cvt_real_to_real(e, inst, value)
+			: cvt_real_to_int(e, inst, value);
 	} else {
-		value = is_real(to) ? int_to_real(e, inst, value) : int_to_int(e, inst, value);
+		value = cvt_is_real(to) ? cvt_int_to_real(e, inst, value)
+			: cvt_int_to_int(e, inst, value);
 	}
 	flush = flush && to == PTX_F32 && from != PTX_F64; /* which has been rounded and flushed */
 	emit_def(e, &inst->operands[0], to, flush ? emit_flush(e, value) : value);
 }
 
 /* What only cvt from f32 to a half may say: .relu and .satfinite. */
-static LLVMValueRef limit_half(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef cvt_limit_half(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef value)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_RELU)) {
@@ -245,33 +249,33 @@ static LLVMValueRef limit_half(struct emit *e, const struct ptx_inst *inst, enum
 }
 
 /* An f32 to a half. */
-static LLVMValueRef narrow(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef cvt_narrow(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef value)
 {
-	return emit_to_half(e, limit_half(e, inst, type, value), type, emit_round_of(inst));
+	return emit_to_half(e, cvt_limit_half(e, inst, type, value), type, emit_round_of(inst));
 }
 
 void emit_cvt_half(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef value = emit_use(e, &inst->operands[1], PTX_F32);
-	emit_result(e, inst, narrow(e, inst, inst->types[0], value));
+	emit_result(e, inst, cvt_narrow(e, inst, inst->types[0], value));
 }
 
 /* Two f32 to a pair of halves, the first in the upper one. */
 void emit_cvt_pair(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = emit_half_type(inst->types[0]);
-	LLVMValueRef high = narrow(e, inst, type, emit_use(e, &inst->operands[1], PTX_F32));
-	LLVMValueRef low = narrow(e, inst, type, emit_use(e, &inst->operands[2], PTX_F32));
+	LLVMValueRef high = cvt_narrow(e, inst, type, emit_use(e, &inst->operands[1], PTX_F32));
+	LLVMValueRef low = cvt_narrow(e, inst, type, emit_use(e, &inst->operands[2], PTX_F32));
 	emit_result(e, inst, emit_pair(e, low, high));
 }
 
 /* An f32 to a bf16: what carries out of the sum of 16 random bits and the 16 that go rounds away
  * from zero, maybe to infinity. */
-static LLVMValueRef narrow_randomly(struct emit *e, const struct ptx_inst *inst,
+static LLVMValueRef cvt_narrow_randomly(struct emit *e, const struct ptx_inst *inst,
 	LLVMValueRef value, LLVMValueRef random)
 {
-	value = limit_half(e, inst, PTX_BF16, value);
+	value = cvt_limit_half(e, inst, PTX_BF16, value);
 	LLVMValueRef is_nan = ir_fcmp(e, LLVMRealUNO, value, value);
 	LLVMValueRef bits = ir_mask(e, ir_add(e, emit_bits(e, value), random), 0xffff0000);
 	value = ir_select(e, is_nan, value, ir_bitcast(e, bits, e->f32));
@@ -284,13 +288,13 @@ void emit_cvt_pair_rs(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef high = emit_use(e, &inst->operands[1], PTX_F32);
 	LLVMValueRef low = emit_use(e, &inst->operands[2], PTX_F32);
 	LLVMValueRef random = emit_use(e, &inst->operands[3], PTX_U32);
-	high = narrow_randomly(e, inst, high, ir_lshr_by(e, random, 16));
-	low = narrow_randomly(e, inst, low, ir_mask(e, random, 0xffff));
+	high = cvt_narrow_randomly(e, inst, high, ir_lshr_by(e, random, 16));
+	low = cvt_narrow_randomly(e, inst, low, ir_mask(e, random, 0xffff));
 	emit_result(e, inst, emit_pair(e, low, high));
 }
 
 /* The width of what cvt.pack makes. */
-static unsigned packed_bits(const struct ptx_inst *inst, bool *sign)
+static unsigned cvt_packed_bits(const struct ptx_inst *inst, bool *sign)
 {
 	if (ptx_type_bits(inst->types[0]) < 32) {
 		*sign = emit_is_signed(inst->types[0]);
@@ -304,7 +308,7 @@ static unsigned packed_bits(const struct ptx_inst *inst, bool *sign)
 void emit_cvt_pack(struct emit *e, const struct ptx_inst *inst)
 {
 	bool sign;
-	unsigned bits = packed_bits(inst, &sign);
+	unsigned bits = cvt_packed_bits(inst, &sign);
 	uint32_t most = (1u << (bits - sign)) - 1;
 	LLVMValueRef all = inst->operand_count < 4 ? emit_int(e, 32, 0)
 		: emit_use(e, &inst->operands[3], PTX_B32);

@@ -11,7 +11,7 @@
 #include "cpu/codegen/values/emit_inst.h"
 #include "cpu/codegen/values/emit_value.h"
 
-static LLVMValueRef widen(struct emit *e, LLVMValueRef value)
+static LLVMValueRef float_widen(struct emit *e, LLVMValueRef value)
 {
 	return ir_fpext(e, value, e->f64);
 }
@@ -25,12 +25,12 @@ static LLVMValueRef float_sum(struct emit *e, enum emit_round round, LLVMValueRe
 		return ir_fadd(e, args[0], args[1]);
 	}
 	if (ir_is_f32(e, args[0])) {
-		return emit_sum_f32(e, widen(e, args[0]), widen(e, args[1]), round);
+		return emit_sum_f32(e, float_widen(e, args[0]), float_widen(e, args[1]), round);
 	}
 	return emit_round_f64(e, RT_ADD, round, args[0], args[1], NULL);
 }
 
-static LLVMValueRef difference(struct emit *e, enum emit_round round, LLVMValueRef *args)
+static LLVMValueRef float_difference(struct emit *e, enum emit_round round, LLVMValueRef *args)
 {
 	LLVMValueRef terms[] = {args[0], ir_fneg(e, args[1])};
 	return float_sum(e, round, terms);
@@ -42,7 +42,7 @@ static LLVMValueRef float_product(struct emit *e, enum emit_round round, LLVMVal
 		return ir_fmul(e, args[0], args[1]);
 	}
 	if (ir_is_f32(e, args[0])) {
-		LLVMValueRef exact = ir_fmul(e, widen(e, args[0]), widen(e, args[1]));
+		LLVMValueRef exact = ir_fmul(e, float_widen(e, args[0]), float_widen(e, args[1]));
 		return emit_round_f32(e, exact, emit_real(e, e->f64, 0), round);
 	}
 	return emit_round_f64(e, RT_MUL, round, args[0], args[1], NULL);
@@ -54,15 +54,16 @@ static LLVMValueRef float_fma(struct emit *e, enum emit_round round, LLVMValueRe
 		return ir_call3(e, "llvm.fma", args[0], args[1], args[2]);
 	}
 	if (ir_is_f32(e, args[0])) {
-		LLVMValueRef exact = ir_fmul(e, widen(e, args[0]), widen(e, args[1]));
-		return emit_sum_f32(e, exact, widen(e, args[2]), round);
+		LLVMValueRef exact = ir_fmul(e, float_widen(e, args[0]), float_widen(e, args[1]));
+		return emit_sum_f32(e, exact, float_widen(e, args[2]), round);
 	}
 	return emit_round_f64(e, RT_FMA, round, args[0], args[1], args[2]);
 }
 
 /* Operand i, or of an f32x2 the half `part`.  With two types the first operands are f16 or bf16,
  * only the last one is an f32. */
-static LLVMValueRef mixed_arg(struct emit *e, const struct ptx_inst *inst, size_t i, unsigned part)
+static LLVMValueRef float_mixed_arg(struct emit *e, const struct ptx_inst *inst, size_t i,
+	unsigned part)
 {
 	LLVMValueRef value;
 	if (inst->types[0] == PTX_F32X2) {
@@ -77,7 +78,7 @@ static LLVMValueRef mixed_arg(struct emit *e, const struct ptx_inst *inst, size_
 	return emit_is_flushed(e, inst, value) ? emit_flush(e, value) : value;
 }
 
-static LLVMValueRef compute_part(struct emit *e, const struct ptx_inst *inst, float_fn *fn,
+static LLVMValueRef float_compute_part(struct emit *e, const struct ptx_inst *inst, float_fn *fn,
 	LLVMValueRef *args)
 {
 	enum emit_round round = emit_round_of(inst);
@@ -97,9 +98,9 @@ static void float_compute(struct emit *e, const struct ptx_inst *inst, float_fn 
 	for (unsigned part = 0; part <= pair; part++) {
 		LLVMValueRef args[3] = {NULL};
 		for (size_t i = 1; i < inst->operand_count; i++) {
-			args[i - 1] = mixed_arg(e, inst, i, part);
+			args[i - 1] = float_mixed_arg(e, inst, i, part);
 		}
-		parts[part] = compute_part(e, inst, fn, args);
+		parts[part] = float_compute_part(e, inst, fn, args);
 	}
 	if (!pair) {
 		emit_result(e, inst, parts[0]);
@@ -117,7 +118,7 @@ void emit_fadd(struct emit *e, const struct ptx_inst *inst)
 
 void emit_fsub(struct emit *e, const struct ptx_inst *inst)
 {
-	float_compute(e, inst, difference);
+	float_compute(e, inst, float_difference);
 }
 
 void emit_fmul(struct emit *e, const struct ptx_inst *inst)
@@ -142,9 +143,9 @@ static LLVMValueRef float_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 		return emit_round_f64(e, RT_DIV, round, a, b, NULL);
 	}
 
-	a = widen(e, a);
-	b = widen(e, b);
-	LLVMValueRef near = widen(e, ir_fptrunc(e, ir_fdiv(e, a, b), e->f32));
+	a = float_widen(e, a);
+	b = float_widen(e, b);
+	LLVMValueRef near = float_widen(e, ir_fptrunc(e, ir_fdiv(e, a, b), e->f32));
 	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, near), b, a);
 	rest = ir_select(e, emit_is_negative(e, b), ir_fneg(e, rest), rest);
 	return emit_round_f32(e, near, rest, round);
@@ -153,7 +154,7 @@ static LLVMValueRef float_divide(struct emit *e, LLVMValueRef a, LLVMValueRef b,
 /* As the processors do it: a times the reciprocal, which is 0 for |b| above 2^126.  Good to 2 units
  * in the last place, as PTX asks.  The reciprocal of a subnormal b would be infinite: both are
  * scaled, which PTX does not ask for, but fmodf of CUDA's library relies on. */
-static LLVMValueRef divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef float_divide_approx(struct emit *e, LLVMValueRef a, LLVMValueRef b)
 {
 	LLVMValueRef one = emit_real(e, e->f32, 1);
 	LLVMValueRef is_small = ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", b),
@@ -178,13 +179,13 @@ void emit_fdiv(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	LLVMValueRef b = emit_float_arg(e, inst, 2);
 	if (ptx_has(&inst->mods, PTX_MOD_APPROX)) {
-		emit_float_result(e, inst, divide_approx(e, a, b));
+		emit_float_result(e, inst, float_divide_approx(e, a, b));
 	} else {
 		emit_quotient(e, inst, a, b);
 	}
 }
 
-static LLVMValueRef square_root(struct emit *e, LLVMValueRef a, enum emit_round round)
+static LLVMValueRef float_square_root(struct emit *e, LLVMValueRef a, enum emit_round round)
 {
 	if (round == EMIT_NEAREST) {
 		return ir_call1(e, "llvm.sqrt", a);
@@ -193,15 +194,16 @@ static LLVMValueRef square_root(struct emit *e, LLVMValueRef a, enum emit_round 
 		return emit_round_f64(e, RT_SQRT, round, a, NULL, NULL);
 	}
 
-	a = widen(e, a);
-	LLVMValueRef near = widen(e, ir_fptrunc(e, ir_call1(e, "llvm.sqrt", a), e->f32));
+	a = float_widen(e, a);
+	LLVMValueRef near = float_widen(e, ir_fptrunc(e, ir_call1(e, "llvm.sqrt", a), e->f32));
 	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, near), near, a);
 	return emit_round_f32(e, near, rest, round);
 }
 
 void emit_sqrt(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_float_result(e, inst, square_root(e, emit_float_arg(e, inst, 1), emit_round_of(inst)));
+	emit_float_result(e, inst,
+		float_square_root(e, emit_float_arg(e, inst, 1), emit_round_of(inst)));
 }
 
 /*
@@ -209,7 +211,7 @@ void emit_sqrt(struct emit *e, const struct ptx_inst *inst)
  * upper half of the operand and give only the upper half of the result, subnormals being zero.
  * Here that result is the exact one, rounded to those 20 bits.
  */
-static LLVMValueRef upper_half(struct emit *e, LLVMValueRef value, bool round)
+static LLVMValueRef float_upper_half(struct emit *e, LLVMValueRef value, bool round)
 {
 	LLVMValueRef bits = emit_bits(e, value);
 	if (round) {
@@ -225,7 +227,7 @@ static LLVMValueRef upper_half(struct emit *e, LLVMValueRef value, bool round)
 	return ir_select(e, ir_fcmp(e, LLVMRealUNO, value, value), value, bits);
 }
 
-static bool is_seed(const struct ptx_inst *inst)
+static bool float_is_seed(const struct ptx_inst *inst)
 {
 	return inst->types[0] == PTX_F64 && ptx_has(&inst->mods, PTX_MOD_APPROX)
 		&& ptx_has(&inst->mods, PTX_MOD_FTZ);
@@ -236,9 +238,9 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
-	if (is_seed(inst)) {
+	if (float_is_seed(inst)) {
 		emit_float_result(e, inst,
-			upper_half(e, ir_fdiv(e, one, upper_half(e, a, false)), true));
+			float_upper_half(e, ir_fdiv(e, one, float_upper_half(e, a, false)), true));
 	} else {
 		emit_quotient(e, inst, one, a);
 	}
@@ -247,14 +249,14 @@ void emit_rcp(struct emit *e, const struct ptx_inst *inst)
 /* --- 1 / sqrt(a) --- */
 
 /* 16 lanes of AVX-512's vrsqrt14. */
-static LLVMValueRef seed_16(struct emit *e, LLVMValueRef a)
+static LLVMValueRef float_seed_16(struct emit *e, LLVMValueRef a)
 {
 	LLVMTypeRef mask = LLVMInt16TypeInContext(e->context);
 	LLVMValueRef args[] = {a, LLVMConstNull(LLVMTypeOf(a)), LLVMConstAllOnes(mask)};
 	return ir_intrinsic(e, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0, args, countof(args));
 }
 
-static LLVMValueRef seed_1(struct emit *e, LLVMValueRef a)
+static LLVMValueRef float_seed_1(struct emit *e, LLVMValueRef a)
 {
 	LLVMValueRef none = LLVMConstNull(LLVMVectorType(e->s.f32, 4));
 	LLVMValueRef zero = emit_scalar(e, 32, 0);
@@ -266,13 +268,13 @@ static LLVMValueRef seed_1(struct emit *e, LLVMValueRef a)
 }
 
 /* Within 2^-14; the same bits for one lane as for many. */
-static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
+static LLVMValueRef float_root_seed(struct emit *e, LLVMValueRef a)
 {
 	if (!emit_is_vector(e)) {
-		return seed_1(e, a);
+		return float_seed_1(e, a);
 	}
-	return emit_join(e, seed_16(e, emit_some_lanes(e, a, 0, 16)),
-		seed_16(e, emit_some_lanes(e, a, 16, 16)));
+	return emit_join(e, float_seed_16(e, emit_some_lanes(e, a, 0, 16)),
+		float_seed_16(e, emit_some_lanes(e, a, 16, 16)));
 }
 
 /*
@@ -280,9 +282,9 @@ static LLVMValueRef root_seed(struct emit *e, LLVMValueRef a)
  * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is no
  * number, and any small one leaves y as it is.
  */
-static LLVMValueRef inverse_root_by_seed(struct emit *e, LLVMValueRef a)
+static LLVMValueRef float_inverse_root_by_seed(struct emit *e, LLVMValueRef a)
 {
-	LLVMValueRef seed = root_seed(e, a);
+	LLVMValueRef seed = float_root_seed(e, a);
 	LLVMValueRef most = emit_real(e, e->f32, 0x1p-10);
 	LLVMValueRef rest = ir_call3(e, "llvm.fma", ir_fneg(e, ir_fmul(e, a, seed)), seed,
 		emit_real(e, e->f32, 1));
@@ -296,14 +298,14 @@ void emit_rsqrt(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_float_arg(e, inst, 1);
 	if (ir_is_f32(e, a) && e->has_avx512) {
-		emit_float_result(e, inst, inverse_root_by_seed(e, a));
+		emit_float_result(e, inst, float_inverse_root_by_seed(e, a));
 		return;
 	}
-	bool seed = is_seed(inst);
-	a = seed ? upper_half(e, a, false) : a;
+	bool seed = float_is_seed(inst);
+	a = seed ? float_upper_half(e, a, false) : a;
 	LLVMValueRef one = emit_real(e, LLVMTypeOf(a), 1);
 	LLVMValueRef value = ir_fdiv(e, one, ir_call1(e, "llvm.sqrt", a));
-	emit_float_result(e, inst, seed ? upper_half(e, value, true) : value);
+	emit_float_result(e, inst, seed ? float_upper_half(e, value, true) : value);
 }
 
 /* --- Signs --- */
@@ -329,7 +331,7 @@ void emit_copysign(struct emit *e, const struct ptx_inst *inst)
  * The smaller or larger.  Of a number and a NaN the number, but with .NaN the NaN.  -0 is below +0:
  * of two equal values min takes the bits that either has, max those that both have.
  */
-static LLVMValueRef pick(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
+static LLVMValueRef float_pick(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)
 {
 	bool min = inst->op == PTX_OP_FMIN;
@@ -359,9 +361,9 @@ void emit_fminmax(struct emit *e, const struct ptx_inst *inst)
 		args[i] = ir_call1(e, "llvm.fabs", args[i]);
 	}
 
-	LLVMValueRef value = pick(e, inst, args[0], args[1]);
+	LLVMValueRef value = float_pick(e, inst, args[0], args[1]);
 	if (count == 3) {
-		value = pick(e, inst, value, args[2]);
+		value = float_pick(e, inst, value, args[2]);
 	}
 	if (ptx_has(&inst->mods, PTX_MOD_XORSIGN)) {
 		signs = emit_cast(e, signs, LLVMTypeOf(value));

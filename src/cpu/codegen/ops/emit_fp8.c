@@ -31,7 +31,7 @@ static const struct small smalls[] = {
 	{PTX_E2M1X2, 1, 3, 1, 7, 0, 7, 4},
 };
 
-static const struct small *small_of(enum ptx_type type)
+static const struct small *fp8_small_of(enum ptx_type type)
 {
 	size_t i = 0;
 	while (i + 1 < countof(smalls) && smalls[i].type != type) {
@@ -41,7 +41,7 @@ static const struct small *small_of(enum ptx_type type)
 }
 
 /* Round an integer to a multiple of 1 << count, to the nearest and then even one. */
-static LLVMValueRef nearest_multiple(struct emit *e, LLVMValueRef bits, unsigned count)
+static LLVMValueRef fp8_nearest_multiple(struct emit *e, LLVMValueRef bits, unsigned count)
 {
 	LLVMValueRef odd = ir_mask(e, ir_lshr_by(e, bits, count), 1);
 	bits = ir_add(e, bits, ir_add(e, odd, emit_int(e, 32, (1u << (count - 1)) - 1)));
@@ -56,7 +56,7 @@ static LLVMValueRef fp8_encode(struct emit *e, const struct small *small, LLVMVa
 	LLVMValueRef bits = emit_bits(e, value);
 	LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
 	LLVMValueRef above = ir_sub(e, size, emit_int(e, 32, (unsigned)(127 - small->bias) << 23));
-	above = ir_lshr_by(e, nearest_multiple(e, above, drop), drop);
+	above = ir_lshr_by(e, fp8_nearest_multiple(e, above, drop), drop);
 	above = ir_call2(e, "llvm.umin", above, emit_int(e, 32, small->most));
 
 	LLVMValueRef unit = emit_int(e, 32, normal + (drop << 23));
@@ -71,7 +71,7 @@ static LLVMValueRef fp8_encode(struct emit *e, const struct small *small, LLVMVa
 }
 
 /* Of the two values to convert the lower or upper one: an operand, or half of one, as f32. */
-static LLVMValueRef real_arg(struct emit *e, const struct ptx_inst *inst, unsigned part)
+static LLVMValueRef fp8_real_arg(struct emit *e, const struct ptx_inst *inst, unsigned part)
 {
 	enum ptx_type type = inst->types[1], half = emit_half_type(type);
 	if (half == type) {
@@ -84,10 +84,10 @@ static LLVMValueRef real_arg(struct emit *e, const struct ptx_inst *inst, unsign
 /* Two in one register: the first operand, or the upper half of it, in the upper bits. */
 void emit_cvt_small(struct emit *e, const struct ptx_inst *inst)
 {
-	const struct small *small = small_of(inst->types[0]);
+	const struct small *small = fp8_small_of(inst->types[0]);
 	LLVMValueRef codes[2];
 	for (unsigned part = 0; part < 2; part++) {
-		LLVMValueRef value = real_arg(e, inst, part);
+		LLVMValueRef value = fp8_real_arg(e, inst, part);
 		value = ptx_has(&inst->mods, PTX_MOD_RELU) ? emit_relu(e, value) : value;
 		codes[part] = fp8_encode(e, small, value);
 	}
@@ -118,7 +118,7 @@ static LLVMValueRef fp8_decode(struct emit *e, const struct small *small, LLVMVa
 
 void emit_cvt_from_small(struct emit *e, const struct ptx_inst *inst)
 {
-	const struct small *small = small_of(inst->types[1]);
+	const struct small *small = fp8_small_of(inst->types[1]);
 	LLVMValueRef both = emit_use(e, &inst->operands[1], inst->types[1]);
 	both = ir_zext(e, both, e->i32);
 	LLVMValueRef halves[2];
@@ -132,7 +132,7 @@ void emit_cvt_from_small(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* ue8m0 is the exponent of an f32, and nothing else: 0 is 2^-127, 255 is NaN.  The sign is lost. */
-static LLVMValueRef exponent_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
+static LLVMValueRef fp8_exponent_of(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value)
 {
 	LLVMValueRef size = ir_mask(e, emit_bits(e, value), 0x7fffffff);
 	LLVMValueRef infinity = emit_int(e, 32, 0x7f800000);
@@ -155,8 +155,8 @@ static LLVMValueRef exponent_of(struct emit *e, const struct ptx_inst *inst, LLV
 
 void emit_cvt_ue8m0(struct emit *e, const struct ptx_inst *inst)
 {
-	LLVMValueRef low = exponent_of(e, inst, real_arg(e, inst, 0));
-	LLVMValueRef high = exponent_of(e, inst, real_arg(e, inst, 1));
+	LLVMValueRef low = fp8_exponent_of(e, inst, fp8_real_arg(e, inst, 0));
+	LLVMValueRef high = fp8_exponent_of(e, inst, fp8_real_arg(e, inst, 1));
 	LLVMValueRef both = ir_or(e, ir_shl_by(e, high, 8), low);
 	emit_result(e, inst, ir_trunc(e, both, e->i16));
 }
@@ -195,7 +195,7 @@ void emit_cvt_tf32(struct emit *e, const struct ptx_inst *inst)
 	}
 	LLVMValueRef bits = emit_bits(e, value);
 	if (ptx_has(&inst->mods, PTX_MOD_RN)) {
-		bits = nearest_multiple(e, bits, 13);
+		bits = fp8_nearest_multiple(e, bits, 13);
 	} else if (ptx_has(&inst->mods, PTX_MOD_RNA)) {
 		bits = ir_add(e, bits, emit_int(e, 32, 0x1000));
 	}

@@ -47,12 +47,12 @@ LLVMValueRef emit_flush_half(struct emit *e, LLVMValueRef half, enum ptx_type ty
 
 /* Whether the processor converts, for a warp.  It does so by intrinsics: of conversions LLVM would
  * make comparisons of halves, which the processor has not. */
-static bool converts_halves(const struct emit *e)
+static bool half_converts_halves(const struct emit *e)
 {
 	return e->has_avx512 && emit_is_vector(e);
 }
 
-static LLVMValueRef widen_16(struct emit *e, LLVMValueRef half, unsigned first)
+static LLVMValueRef half_widen_16(struct emit *e, LLVMValueRef half, unsigned first)
 {
 	LLVMValueRef args[] = {emit_some_lanes(e, half, first, 16),
 		LLVMGetUndef(LLVMVectorType(e->s.f32, 16)), emit_scalar(e, 16, 0xffff),
@@ -60,7 +60,7 @@ static LLVMValueRef widen_16(struct emit *e, LLVMValueRef half, unsigned first)
 	return ir_intrinsic(e, "llvm.x86.avx512.mask.vcvtph2ps.512", NULL, 0, args, countof(args));
 }
 
-static LLVMValueRef narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
+static LLVMValueRef half_narrow_16(struct emit *e, LLVMValueRef value, unsigned first)
 {
 	LLVMValueRef args[] = {emit_some_lanes(e, value, first, 16), emit_scalar(e, 32, 0),
 		LLVMGetUndef(LLVMVectorType(e->s.i16, 16)), emit_scalar(e, 16, 0xffff)};
@@ -69,12 +69,12 @@ static LLVMValueRef narrow_16(struct emit *e, LLVMValueRef value, unsigned first
 
 static LLVMValueRef widen_half(struct emit *e, LLVMValueRef half)
 {
-	return emit_join(e, widen_16(e, half, 0), widen_16(e, half, 16));
+	return emit_join(e, half_widen_16(e, half, 0), half_widen_16(e, half, 16));
 }
 
 static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
 {
-	return emit_join(e, narrow_16(e, value, 0), narrow_16(e, value, 16));
+	return emit_join(e, half_narrow_16(e, value, 0), half_narrow_16(e, value, 16));
 }
 
 /* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too.
@@ -86,7 +86,7 @@ LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type typ
 		return ir_bitcast(e, ir_shl_by(e, bits, 16), e->f32);
 	}
 
-	if (converts_halves(e)) {
+	if (half_converts_halves(e)) {
 		return widen_half(e, half);
 	}
 
@@ -103,7 +103,7 @@ LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type typ
 }
 
 /* Drop the last bits of an integer, rounding to nearest even. */
-static LLVMValueRef drop_bits(struct emit *e, LLVMValueRef value, unsigned count)
+static LLVMValueRef half_drop_bits(struct emit *e, LLVMValueRef value, unsigned count)
 {
 	LLVMValueRef odd = ir_mask(e, ir_lshr_by(e, value, count), 1);
 	value = ir_add(e, value, emit_int(e, 32, (1u << (count - 1)) - 1));
@@ -112,9 +112,9 @@ static LLVMValueRef drop_bits(struct emit *e, LLVMValueRef value, unsigned count
 
 /* The magnitude of an f32, given as bits, to the nearest f16.  Adding 0.5 to a number below 2^-14
  * rounds it where the last bit of a subnormal f16 is. */
-static LLVMValueRef nearest_f16(struct emit *e, LLVMValueRef size)
+static LLVMValueRef half_nearest_f16(struct emit *e, LLVMValueRef size)
 {
-	LLVMValueRef normal = drop_bits(e, ir_sub(e, size, emit_int(e, 32, 112 << 23)), 13);
+	LLVMValueRef normal = half_drop_bits(e, ir_sub(e, size, emit_int(e, 32, 112 << 23)), 13);
 	normal = ir_call2(e, "llvm.umin", normal, emit_int(e, 32, 0x7c00));
 	LLVMValueRef half = emit_real(e, e->f32, 0.5);
 	LLVMValueRef tiny = ir_fadd(e, ir_bitcast(e, size, e->f32), half);
@@ -148,13 +148,13 @@ LLVMValueRef emit_to_half(struct emit *e, LLVMValueRef value, enum ptx_type type
 	enum emit_round round)
 {
 	LLVMValueRef half;
-	if (type == PTX_F16 && converts_halves(e)) {
+	if (type == PTX_F16 && half_converts_halves(e)) {
 		half = narrow_half(e, value);
 	} else {
 		LLVMValueRef bits = emit_bits(e, value);
 		LLVMValueRef size = ir_mask(e, bits, 0x7fffffff);
 		LLVMValueRef sign = ir_lshr_by(e, bits, 16);
-		half = type == PTX_F16 ? nearest_f16(e, size) : drop_bits(e, size, 16);
+		half = type == PTX_F16 ? half_nearest_f16(e, size) : half_drop_bits(e, size, 16);
 		half = ir_or(e, half, ir_mask(e, sign, 0x8000));
 		half = ir_trunc(e, half, e->i16);
 	}
@@ -238,14 +238,14 @@ void emit_hfma(struct emit *e, const struct ptx_inst *inst)
 	half_compute(e, inst, half_fma);
 }
 
-static LLVMValueRef negated(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_negated(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	(void)inst, (void)type;
 	return ir_xor(e, args[0], emit_int(e, 16, 0x8000));
 }
 
-static LLVMValueRef magnitude(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_magnitude(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	(void)inst, (void)type;
@@ -254,12 +254,12 @@ static LLVMValueRef magnitude(struct emit *e, const struct ptx_inst *inst, enum 
 
 void emit_hneg(struct emit *e, const struct ptx_inst *inst)
 {
-	half_compute(e, inst, negated);
+	half_compute(e, inst, half_negated);
 }
 
 void emit_habs(struct emit *e, const struct ptx_inst *inst)
 {
-	half_compute(e, inst, magnitude);
+	half_compute(e, inst, half_magnitude);
 }
 
 LLVMValueRef emit_half_min(struct emit *e, enum ptx_type type, bool min, bool keep_nan,
@@ -315,7 +315,7 @@ void emit_hex2(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* PTX: absolute error 2^-10.987 for f16, 2^-8 for bf16. */
-static LLVMValueRef tangent(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
+static LLVMValueRef half_tangent(struct emit *e, const struct ptx_inst *inst, enum ptx_type type,
 	LLVMValueRef *args)
 {
 	return half_finish(e, inst, type, emit_tanh_of(e, emit_from_half(e, args[0], type)));
@@ -323,5 +323,5 @@ static LLVMValueRef tangent(struct emit *e, const struct ptx_inst *inst, enum pt
 
 void emit_htanh(struct emit *e, const struct ptx_inst *inst)
 {
-	half_compute(e, inst, tangent);
+	half_compute(e, inst, half_tangent);
 }

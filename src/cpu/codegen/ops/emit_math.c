@@ -48,7 +48,7 @@ static LLVMValueRef math_fma(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLV
 	return ir_call3(e, "llvm.fma", a, b, c);
 }
 
-static LLVMValueRef evaluate(struct emit *e, const struct polynomial *p, LLVMValueRef x)
+static LLVMValueRef math_evaluate(struct emit *e, const struct polynomial *p, LLVMValueRef x)
 {
 	size_t i = p->count - 1;
 	LLVMValueRef sum = math_real(e, p->coefficients[i]);
@@ -74,7 +74,7 @@ LLVMValueRef emit_exp2_of(struct emit *e, LLVMValueRef x)
 	LLVMValueRef near = ir_select(e, ir_fcmp(e, LLVMRealOGT, x, low), x, low);
 	near = ir_select(e, ir_fcmp(e, LLVMRealOLT, near, high), near, high);
 	LLVMValueRef whole = ir_call1(e, "llvm.rint", near);
-	LLVMValueRef value = evaluate(e, &exponential, ir_fsub(e, near, whole));
+	LLVMValueRef value = math_evaluate(e, &exponential, ir_fsub(e, near, whole));
 
 	LLVMValueRef n = LLVMBuildFPToSI(e->builder, whole, e->i32, "");
 	LLVMValueRef half = ir_ashr(e, n, emit_int(e, 32, 1));
@@ -105,7 +105,8 @@ void emit_lg2(struct emit *e, const struct ptx_inst *inst)
 	n = ir_sub(e, n, ir_select(e, tiny, emit_int(e, 32, 24), emit_int(e, 32, 0)));
 
 	LLVMValueRef f = ir_fsub(e, rest, math_real(e, 1));
-	LLVMValueRef value = math_fma(e, f, evaluate(e, &logarithm, f), ir_sitofp(e, n, e->f32));
+	LLVMValueRef value = math_fma(e, f, math_evaluate(e, &logarithm, f),
+		ir_sitofp(e, n, e->f32));
 
 	LLVMValueRef infinity = math_real(e, __builtin_inf());
 	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, math_real(e, 0));
@@ -139,7 +140,7 @@ void emit_sin(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", r);
 	LLVMValueRef mirrored = ir_fsub(e, ir_call2(e, "llvm.copysign", math_real(e, 0.5), r), r);
 	r = ir_select(e, ir_fcmp(e, LLVMRealOGT, size, math_real(e, 0.25)), mirrored, r);
-	LLVMValueRef value = ir_fmul(e, r, evaluate(e, &sine, ir_fmul(e, r, r)));
+	LLVMValueRef value = ir_fmul(e, r, math_evaluate(e, &sine, ir_fmul(e, r, r)));
 	LLVMValueRef zero = ir_fcmp(e, LLVMRealOEQ, x, math_real(e, 0));
 	emit_float_result(e, inst, ir_select(e, zero, x, value)); /* -0 stays -0 */
 }
@@ -150,7 +151,7 @@ void emit_cos(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef far = ir_fcmp(e, LLVMRealOGT, r, math_real(e, 0.25));
 	r = ir_select(e, far, ir_fsub(e, math_real(e, 0.5), r), r);
 	LLVMValueRef z = ir_fmul(e, r, r);
-	LLVMValueRef value = math_fma(e, z, evaluate(e, &cosine, z), math_real(e, 1));
+	LLVMValueRef value = math_fma(e, z, math_evaluate(e, &cosine, z), math_real(e, 1));
 	emit_float_result(e, inst, ir_select(e, far, ir_fneg(e, value), value));
 }
 
@@ -159,7 +160,7 @@ LLVMValueRef emit_tanh_of(struct emit *e, LLVMValueRef x)
 {
 	LLVMValueRef size = ir_call1(e, "llvm.fabs", x);
 	LLVMValueRef z = ir_fmul(e, x, x);
-	LLVMValueRef small = math_fma(e, ir_fmul(e, x, z), evaluate(e, &tangent, z), x);
+	LLVMValueRef small = math_fma(e, ir_fmul(e, x, z), math_evaluate(e, &tangent, z), x);
 
 	LLVMValueRef grown = emit_exp2_of(e, ir_fmul(e, size, math_real(e, 0x1.715476p+1)));
 	LLVMValueRef part = ir_fdiv(e, math_real(e, 2), ir_fadd(e, grown, math_real(e, 1)));

@@ -16,7 +16,7 @@
 #include "cpu/codegen/values/emit_value.h"
 
 /* The registers of a list, or the one register. */
-static const struct ptx_operand *registers(const struct ptx_operand *operand, size_t *count)
+static const struct ptx_operand *matrix_registers(const struct ptx_operand *operand, size_t *count)
 {
 	bool list = operand->kind == PTX_VECTOR;
 	*count = list ? operand->count : 1;
@@ -24,12 +24,13 @@ static const struct ptx_operand *registers(const struct ptx_operand *operand, si
 }
 
 /* Put the words of fragment `index` behind the first *word. */
-static void put_fragment(struct emit *e, const struct ptx_inst *inst, size_t index, unsigned *word)
+static void matrix_put_fragment(struct emit *e, const struct ptx_inst *inst, size_t index,
+	unsigned *word)
 {
 	enum ptx_type type = PTX_NONE;
 	size_t count;
 	mma_operand(inst, index, &type, &count);
-	const struct ptx_operand *regs = registers(&inst->operands[index], &count);
+	const struct ptx_operand *regs = matrix_registers(&inst->operands[index], &count);
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef value = emit_bits(e, emit_use(e, &regs[i], type));
 		emit_put_word(e, (*word)++, ir_trunc(e, value, e->i32));
@@ -41,13 +42,13 @@ static void put_fragment(struct emit *e, const struct ptx_inst *inst, size_t ind
 }
 
 /* Write operand 0 from the results. */
-static void take_fragment(struct emit *e, const struct ptx_inst *inst)
+static void matrix_take_fragment(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = PTX_NONE;
 	size_t count;
 	unsigned word = 0;
 	mma_operand(inst, 0, &type, &count);
-	const struct ptx_operand *regs = registers(&inst->operands[0], &count);
+	const struct ptx_operand *regs = matrix_registers(&inst->operands[0], &count);
 	for (size_t i = 0; i < count; i++) {
 		LLVMValueRef value = emit_collected(e, word++);
 		if (type == PTX_F64) {
@@ -64,7 +65,7 @@ static void matrix_collect(struct emit *e, enum collect op, uint32_t details)
 }
 
 /* The address that is operand 0 of a store, 1 of a load. */
-static void put_address_lane(struct emit *e, const struct ptx_inst *inst)
+static void matrix_put_address_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space space = inst->space;
 	const struct ptx_operand *address = &inst->operands[inst->operands[0].bracketed ? 0 : 1];
@@ -84,19 +85,19 @@ static struct mma matrix_describe(const struct ptx_inst *inst)
 void emit_mma(struct emit *e, const struct ptx_inst *inst)
 {
 	if (inst->is_second) {
-		take_fragment(e, inst);
+		matrix_take_fragment(e, inst);
 		return;
 	}
 	struct mma mma = matrix_describe(inst);
 	unsigned word = 0;
 	for (size_t i = 1; i <= 3; i++) {
-		put_fragment(e, inst, i, &word);
+		matrix_put_fragment(e, inst, i, &word);
 	}
 	matrix_collect(e, COLLECT_MMA, mma_encode(&mma));
 }
 
 /* Elements from one row or column to the next: operand 2, or as many as there are. */
-static void put_stride(struct emit *e, const struct ptx_inst *inst, const struct mma *mma,
+static void matrix_put_stride(struct emit *e, const struct ptx_inst *inst, const struct mma *mma,
 	enum mma_matrix matrix)
 {
 	unsigned rows = matrix == MMA_B ? mma->k : mma->m;
@@ -110,13 +111,13 @@ void emit_wmma_load(struct emit *e, const struct ptx_inst *inst)
 	static const enum collect loads[] = {[MMA_A] = COLLECT_LOAD_A, [MMA_B] = COLLECT_LOAD_B,
 		[MMA_C] = COLLECT_LOAD_C};
 	if (inst->is_second) {
-		take_fragment(e, inst);
+		matrix_take_fragment(e, inst);
 		return;
 	}
 	struct mma mma = matrix_describe(inst);
 	enum mma_matrix matrix = mma_moved(inst);
-	emit_each_lane(e, inst, put_address_lane);
-	put_stride(e, inst, &mma, matrix);
+	emit_each_lane(e, inst, matrix_put_address_lane);
+	matrix_put_stride(e, inst, &mma, matrix);
 	matrix_collect(e, loads[matrix], mma_encode(&mma));
 }
 
@@ -124,9 +125,9 @@ void emit_wmma_store(struct emit *e, const struct ptx_inst *inst)
 {
 	struct mma mma = matrix_describe(inst);
 	unsigned word = 3;
-	emit_each_lane(e, inst, put_address_lane);
-	put_stride(e, inst, &mma, MMA_D);
-	put_fragment(e, inst, 1, &word);
+	emit_each_lane(e, inst, matrix_put_address_lane);
+	matrix_put_stride(e, inst, &mma, MMA_D);
+	matrix_put_fragment(e, inst, 1, &word);
 	matrix_collect(e, COLLECT_STORE_D, mma_encode(&mma));
 }
 
@@ -142,18 +143,18 @@ static uint32_t matrix_details(const struct ptx_inst *inst)
 void emit_ldmatrix(struct emit *e, const struct ptx_inst *inst)
 {
 	if (inst->is_second) {
-		take_fragment(e, inst);
+		matrix_take_fragment(e, inst);
 		return;
 	}
-	emit_each_lane(e, inst, put_address_lane);
+	emit_each_lane(e, inst, matrix_put_address_lane);
 	matrix_collect(e, COLLECT_LDMATRIX, matrix_details(inst));
 }
 
 void emit_stmatrix(struct emit *e, const struct ptx_inst *inst)
 {
 	unsigned word = 2;
-	emit_each_lane(e, inst, put_address_lane);
-	put_fragment(e, inst, 1, &word);
+	emit_each_lane(e, inst, matrix_put_address_lane);
+	matrix_put_fragment(e, inst, 1, &word);
 	matrix_collect(e, COLLECT_STMATRIX, matrix_details(inst));
 }
 

@@ -30,7 +30,7 @@ enum emit_round emit_round_of(const struct ptx_inst *inst)
 }
 
 /* Small f32 values to zeros of their sign. */
-static LLVMValueRef flush_small(struct emit *e, LLVMValueRef value, LLVMValueRef small)
+static LLVMValueRef round_flush_small(struct emit *e, LLVMValueRef value, LLVMValueRef small)
 {
 	LLVMValueRef zero = ir_mask(e, emit_bits(e, value), 0x80000000);
 	return ir_select(e, small, ir_bitcast(e, zero, e->f32), value);
@@ -40,7 +40,7 @@ static LLVMValueRef flush_small(struct emit *e, LLVMValueRef value, LLVMValueRef
 LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value)
 {
 	LLVMValueRef exponent = ir_mask(e, emit_bits(e, value), 0x7f800000);
-	return flush_small(e, value, ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 32, 0)));
+	return round_flush_small(e, value, ir_icmp(e, LLVMIntEQ, exponent, emit_int(e, 32, 0)));
 }
 
 /*
@@ -56,7 +56,7 @@ LLVMValueRef emit_flush_rounded(struct emit *e, LLVMValueRef value, LLVMValueRef
 {
 	LLVMValueRef limit = emit_real(e, e->f32, 0x1p-102);
 	larger = ir_call1(e, "llvm.fabs", larger);
-	return flush_small(e, value, ir_fcmp(e, LLVMRealOLT, larger, limit));
+	return round_flush_small(e, value, ir_fcmp(e, LLVMRealOLT, larger, limit));
 }
 
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value)
@@ -111,7 +111,7 @@ static LLVMValueRef round_is_beyond(struct emit *e, bool above, LLVMValueRef val
 }
 
 /* The next f32 below; of zeros only -0 needs it, since rounding to nearest keeps the sign. */
-static LLVMValueRef step_down(struct emit *e, LLVMValueRef value)
+static LLVMValueRef round_step_down(struct emit *e, LLVMValueRef value)
 {
 	LLVMValueRef bits = emit_bits(e, value);
 	LLVMValueRef one = emit_int(e, 32, 1);
@@ -152,7 +152,7 @@ LLVMValueRef emit_round_f32(struct emit *e, LLVMValueRef sum, LLVMValueRef err,
 		return round_inward(e, near, sum, err, round == EMIT_ODD);
 	}
 	LLVMValueRef above = round_is_beyond(e, true, ir_fpext(e, near, e->f64), sum, err);
-	return ir_select(e, above, step_down(e, near), near);
+	return ir_select(e, above, round_step_down(e, near), near);
 }
 
 LLVMValueRef emit_round_f64(struct emit *e, enum rt_op op, enum emit_round round, LLVMValueRef a,

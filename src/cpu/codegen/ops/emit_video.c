@@ -14,7 +14,7 @@
 
 enum primary { ABSDIFF, ADD, AVRG, MAX, MIN, SET, SHL, SHR, SUB };
 
-static enum primary primary_of(const struct ptx_inst *inst)
+static enum primary video_primary_of(const struct ptx_inst *inst)
 {
 	static const char *const names[] = {
 		[ABSDIFF] = "vabsdiff", [ADD] = "vadd", [AVRG] = "vavrg", [MAX] = "vmax",
@@ -50,7 +50,7 @@ static LLVMValueRef video_compare(struct emit *e, const struct ptx_inst *inst, L
 	return ir_zext(e, ir_icmp(e, compares[i].is, a, b), LLVMTypeOf(a));
 }
 
-static LLVMValueRef shift_amount(struct emit *e, const struct ptx_inst *inst, LLVMValueRef b)
+static LLVMValueRef video_shift_amount(struct emit *e, const struct ptx_inst *inst, LLVMValueRef b)
 {
 	return ptx_has(&inst->mods, PTX_MOD_WRAP) ? ir_mask(e, b, 31)
 		: ir_call2(e, "llvm.umin", b, emit_const(e, LLVMTypeOf(b), 32));
@@ -62,7 +62,7 @@ static LLVMValueRef video_compute(struct emit *e, const struct ptx_inst *inst, L
 {
 	LLVMTypeRef type = LLVMTypeOf(a);
 	LLVMValueRef sum;
-	switch (primary_of(inst)) {
+	switch (video_primary_of(inst)) {
 	case ABSDIFF:
 		return ir_sub(e, ir_call2(e, "llvm.smax", a, b), ir_call2(e, "llvm.smin", a, b));
 	case ADD:
@@ -78,9 +78,9 @@ static LLVMValueRef video_compute(struct emit *e, const struct ptx_inst *inst, L
 	case SET:
 		return video_compare(e, inst, a, b);
 	case SHL:
-		return ir_shl(e, a, shift_amount(e, inst, b));
+		return ir_shl(e, a, video_shift_amount(e, inst, b));
 	case SHR:
-		return ir_ashr(e, a, shift_amount(e, inst, b));
+		return ir_ashr(e, a, video_shift_amount(e, inst, b));
 	default:
 		return ir_sub(e, a, b);
 	}
@@ -101,7 +101,7 @@ static unsigned video_part_of(const char *select, unsigned *bits)
 	return *select ? (unsigned)(select[1] - '0') * *bits : 0;
 }
 
-static LLVMValueRef extract(struct emit *e, LLVMValueRef value, unsigned from, unsigned bits,
+static LLVMValueRef video_extract(struct emit *e, LLVMValueRef value, unsigned from, unsigned bits,
 	bool sign, LLVMTypeRef type)
 {
 	LLVMTypeRef narrow = emit_int_type(e, bits);
@@ -121,7 +121,7 @@ static LLVMValueRef video_combine(struct emit *e, const struct ptx_inst *inst, L
 }
 
 /* The types of the result and of operands 1 and 2: vset names the latter only. */
-static void types_of(const struct ptx_inst *inst, enum ptx_type types[3])
+static void video_types_of(const struct ptx_inst *inst, enum ptx_type types[3])
 {
 	bool set = inst->types[2] == PTX_NONE;
 	types[0] = set ? PTX_U32 : inst->types[0];
@@ -132,16 +132,16 @@ static void types_of(const struct ptx_inst *inst, enum ptx_type types[3])
 void emit_video(struct emit *e, const struct ptx_inst *inst)
 {
 	const char *place = inst->operands[0].select;
-	LLVMTypeRef wide = primary_of(inst) == SHL ? e->i128 : e->i64;
+	LLVMTypeRef wide = video_primary_of(inst) == SHL ? e->i128 : e->i64;
 	enum ptx_type types[3];
 	LLVMValueRef args[3];
 	unsigned bits;
-	types_of(inst, types);
+	video_types_of(inst, types);
 	for (size_t i = 1; i <= 2; i++) {
 		const struct ptx_operand *operand = &inst->operands[i];
 		unsigned from = video_part_of(operand->select, &bits);
 		LLVMValueRef whole = emit_use(e, operand, PTX_B32);
-		args[i] = extract(e, whole, from, bits, emit_is_signed(types[i]), wide);
+		args[i] = video_extract(e, whole, from, bits, emit_is_signed(types[i]), wide);
 	}
 
 	unsigned from = video_part_of(place, &bits);
@@ -164,12 +164,12 @@ void emit_video(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Operand i of vmad, the part of it that is selected. */
-static LLVMValueRef factor(struct emit *e, const struct ptx_inst *inst, size_t i)
+static LLVMValueRef video_factor(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	unsigned bits;
 	unsigned from = video_part_of(inst->operands[i].select, &bits);
 	LLVMValueRef whole = ir_resize(e, emit_use(e, &inst->operands[i], PTX_B32), e->i128, false);
-	return extract(e, whole, from, bits, emit_is_signed(inst->types[i]), e->i128);
+	return video_extract(e, whole, from, bits, emit_is_signed(inst->types[i]), e->i128);
 }
 
 /* (a * b) + c, of which the product or c may be negated; what is signed is said by a and b and
@@ -183,7 +183,7 @@ void emit_vmad(struct emit *e, const struct ptx_inst *inst)
 	bool one = ptx_has(&inst->mods, PTX_MOD_PO) || minus || o[3].minus;
 	unsigned shift = ptx_has(&inst->mods, PTX_MOD_SHR7) ? 7
 		: ptx_has(&inst->mods, PTX_MOD_SHR15) ? 15 : 0;
-	LLVMValueRef value = ir_mul(e, factor(e, inst, 1), factor(e, inst, 2));
+	LLVMValueRef value = ir_mul(e, video_factor(e, inst, 1), video_factor(e, inst, 2));
 	LLVMValueRef c = emit_use(e, &o[3], PTX_B32);
 	value = minus ? ir_not(e, value) : value;
 	c = o[3].minus ? ir_not(e, c) : c;
@@ -195,13 +195,13 @@ void emit_vmad(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The selectors of two and four parts begin with the highest one. */
-static unsigned picked(const char *select, const char *normal, unsigned index)
+static unsigned video_picked(const char *select, const char *normal, unsigned index)
 {
 	const char *from = *select ? select : normal;
 	return (unsigned)(from[strlen(from) - 1 - index] - '0');
 }
 
-static bool is_written(const char *mask, unsigned index)
+static bool video_is_written(const char *mask, unsigned index)
 {
 	return !*mask || strchr(mask + 1, (int)('0' + index));
 }
@@ -214,7 +214,7 @@ void emit_video_parts(struct emit *e, const struct ptx_inst *inst)
 	const struct ptx_operand *operands = inst->operands;
 	bool add = ptx_has(&inst->mods, PTX_MOD_ADD);
 	enum ptx_type types[3];
-	types_of(inst, types);
+	video_types_of(inst, types);
 
 	LLVMValueRef low = ir_zext(e, emit_use(e, &operands[1], PTX_B32), e->i64);
 	LLVMValueRef high = ir_zext(e, emit_use(e, &operands[2], PTX_B32), e->i64);
@@ -222,13 +222,13 @@ void emit_video_parts(struct emit *e, const struct ptx_inst *inst)
 	LLVMValueRef all = emit_use(e, &operands[3], PTX_B32);
 	for (unsigned i = 0; i < count; i++) {
 		LLVMValueRef args[3];
-		if (!is_written(operands[0].select, i)) {
+		if (!video_is_written(operands[0].select, i)) {
 			continue;
 		}
 		for (size_t j = 1; j <= 2; j++) {
-			unsigned part = picked(operands[j].select, normal[j], i);
-			args[j] = extract(e, both, part * bits, bits, emit_is_signed(types[j]),
-				e->i32);
+			unsigned part = video_picked(operands[j].select, normal[j], i);
+			args[j] = video_extract(e, both, part * bits, bits,
+				emit_is_signed(types[j]), e->i32);
 		}
 		LLVMValueRef value = video_compute(e, inst, args[1], args[2]);
 		if (ptx_has(&inst->mods, PTX_MOD_SAT)) {

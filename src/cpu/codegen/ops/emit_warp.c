@@ -36,7 +36,7 @@ static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t w
 }
 
 /* The value d of d or d|p, and its predicate. */
-static void define(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
+static void warp_define(struct emit *e, const struct ptx_operand *operand, enum ptx_type type,
 	LLVMValueRef value, LLVMValueRef pred)
 {
 	if (operand->kind != PTX_PAIR) {
@@ -72,7 +72,7 @@ void emit_shfl(struct emit *e, const struct ptx_inst *inst)
 	static const struct mode modes[] = {{PTX_MOD_UP, SHFL_UP}, {PTX_MOD_DOWN, SHFL_DOWN},
 		{PTX_MOD_BFLY, SHFL_BFLY}, {PTX_MOD_IDX, SHFL_IDX}};
 	if (inst->is_second) {
-		define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
+		warp_define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
 			emit_collected(e, 1));
 		return;
 	}
@@ -111,7 +111,7 @@ void emit_match(struct emit *e, const struct ptx_inst *inst)
 		if (ptx_has(&inst->mods, PTX_MOD_ALL)) {
 			same = ir_and(e, same, ir_neg(e, all));
 		}
-		define(e, &inst->operands[0], PTX_B32, same, all);
+		warp_define(e, &inst->operands[0], PTX_B32, same, all);
 		return;
 	}
 	LLVMValueRef value = ir_zext(e, emit_arg(e, inst, 1), e->i64);
@@ -156,7 +156,7 @@ void emit_redux(struct emit *e, const struct ptx_inst *inst)
 void emit_elect(struct emit *e, const struct ptx_inst *inst)
 {
 	if (inst->is_second) {
-		define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
+		warp_define(e, &inst->operands[0], PTX_B32, emit_collected(e, 0),
 			emit_collected(e, 1));
 		return;
 	}
@@ -188,16 +188,16 @@ void emit_activemask(struct emit *e, const struct ptx_inst *inst)
 
 /* --- Barriers of a block --- */
 
-static bool is_constant(const struct ptx_operand *operand)
+static bool warp_is_constant(const struct ptx_operand *operand)
 {
 	return !operand || operand->kind == PTX_INT;
 }
 
 /* Wait at a barrier; its number, and the threads expected, none for all. */
-static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
+static void warp_wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand *id,
 	const struct ptx_operand *count, enum rt_barrier_red red)
 {
-	bool each = e->width > 1 && !(is_constant(id) && is_constant(count));
+	bool each = e->width > 1 && !(warp_is_constant(id) && warp_is_constant(count));
 	LLVMValueRef ids = each ? emit_u32(e, RT_BAR_EACH)
 		: e->width > 1 ? emit_u32(e, (uint32_t)id->value) : emit_use(e, id, PTX_U32);
 	LLVMValueRef counts = each || !count ? emit_u32(e, 0)
@@ -216,16 +216,16 @@ static void wait_at(struct emit *e, enum rt_yield why, const struct ptx_operand 
 
 void emit_bar_sync(struct emit *e, const struct ptx_inst *inst)
 {
-	wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
+	warp_wait_at(e, RT_YIELD_BARRIER, &inst->operands[0],
 		inst->operand_count > 1 ? &inst->operands[1] : NULL, RT_RED_NONE);
 }
 
 void emit_bar_arrive(struct emit *e, const struct ptx_inst *inst)
 {
-	wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
+	warp_wait_at(e, RT_YIELD_ARRIVE, &inst->operands[0], &inst->operands[1], RT_RED_NONE);
 }
 
-static void take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
+static void warp_take_red(struct emit *e, const struct ptx_inst *inst, bool is_count)
 {
 	LLVMValueRef result = emit_collected(e, 0);
 	if (is_count) {
@@ -242,12 +242,13 @@ void emit_bar_red(struct emit *e, const struct ptx_inst *inst)
 		: ptx_has(&inst->mods, PTX_MOD_AND) ? RT_RED_AND : RT_RED_OR;
 	size_t last = inst->operand_count - 1;
 	if (inst->is_second) {
-		take_red(e, inst, red == RT_RED_POPC);
+		warp_take_red(e, inst, red == RT_RED_POPC);
 		return;
 	}
 
 	LLVMValueRef mine = emit_use(e, &inst->operands[last], PTX_PRED);
 	mine = e->width > 1 ? emit_lane_bits(e, mine) : ir_zext(e, mine, e->i32);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, bar_value), mine);
-	wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL, red);
+	warp_wait_at(e, RT_YIELD_BARRIER, &inst->operands[1], last > 2 ? &inst->operands[2] : NULL,
+		red);
 }

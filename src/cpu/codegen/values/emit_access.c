@@ -38,7 +38,7 @@ void emit_set_field(struct emit *e, LLVMValueRef base, size_t offset, LLVMValueR
 }
 
 /* A pointer that never changes in a call, loaded in the entry and kept in *slot. */
-static LLVMValueRef entry_pointer(struct emit *e, LLVMValueRef *slot, LLVMValueRef base,
+static LLVMValueRef access_entry_pointer(struct emit *e, LLVMValueRef *slot, LLVMValueRef base,
 	size_t offset)
 {
 	if (!*slot) {
@@ -51,28 +51,28 @@ static LLVMValueRef entry_pointer(struct emit *e, LLVMValueRef *slot, LLVMValueR
 
 LLVMValueRef emit_launch_base(struct emit *e)
 {
-	return entry_pointer(e, &e->launch, e->warp, offsetof(struct rt_warp, launch));
+	return access_entry_pointer(e, &e->launch, e->warp, offsetof(struct rt_warp, launch));
 }
 
 LLVMValueRef emit_params_base(struct emit *e)
 {
-	return entry_pointer(e, &e->params, emit_launch_base(e),
+	return access_entry_pointer(e, &e->params, emit_launch_base(e),
 		offsetof(struct rt_launch, params));
 }
 
 LLVMValueRef emit_shared_base(struct emit *e)
 {
-	return entry_pointer(e, &e->shared, e->warp, offsetof(struct rt_warp, shared));
+	return access_entry_pointer(e, &e->shared, e->warp, offsetof(struct rt_warp, shared));
 }
 
 LLVMValueRef emit_local_base(struct emit *e)
 {
-	return entry_pointer(e, &e->local, e->warp, offsetof(struct rt_warp, local));
+	return access_entry_pointer(e, &e->local, e->warp, offsetof(struct rt_warp, local));
 }
 
 LLVMValueRef emit_exchange_base(struct emit *e)
 {
-	return entry_pointer(e, &e->exchange, e->warp, offsetof(struct rt_warp, exchange));
+	return access_entry_pointer(e, &e->exchange, e->warp, offsetof(struct rt_warp, exchange));
 }
 
 LLVMValueRef emit_calls_base(struct emit *e)
@@ -107,7 +107,7 @@ LLVMValueRef emit_local_offset(struct emit *e)
 
 LLVMValueRef emit_global_base(struct emit *e, const struct ptx_var *var)
 {
-	LLVMValueRef table = entry_pointer(e, &e->globals, emit_launch_base(e),
+	LLVMValueRef table = access_entry_pointer(e, &e->globals, emit_launch_base(e),
 		offsetof(struct rt_launch, globals));
 	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef base = emit_field(e, table, var->index * sizeof(uint8_t *), e->ptr);

@@ -169,7 +169,8 @@ void emit_scatter(struct emit *e, LLVMValueRef value, LLVMValueRef places)
 /* So much more than a gather costs LLVM an access that is made for each lane, see begin_anew. */
 enum { LANES_WEIGH = 4 };
 
-static LLVMValueRef part_place(struct emit *e, LLVMValueRef place, unsigned offset, LLVMTypeRef one)
+static LLVMValueRef lanes_part_place(struct emit *e, LLVMValueRef place, unsigned offset,
+	LLVMTypeRef one)
 {
 	return emit_at(e, place, emit_scalar(e, 64, offset), one);
 }
@@ -182,7 +183,7 @@ void emit_load_lanes(struct emit *e, LLVMValueRef *values, const LLVMValueRef *p
 		values[k] = LLVMGetUndef(LLVMVectorType(one, RT_MAX_WIDTH));
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 			LLVMValueRef element = LLVMBuildLoad2(e->builder, one,
-				part_place(e, places[i], k * size, one), "");
+				lanes_part_place(e, places[i], k * size, one), "");
 			LLVMSetAlignment(element, 1);
 			values[k] = LLVMBuildInsertElement(e->builder, values[k], element,
 				emit_u32(e, i), "");
@@ -198,7 +199,8 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
 		for (unsigned k = 0; k < count; k++) {
 			LLVMValueRef one = LLVMBuildExtractElement(e->builder, values[k],
 				emit_u32(e, i), "");
-			LLVMValueRef place = part_place(e, places[i], k * size, LLVMTypeOf(one));
+			LLVMValueRef place = lanes_part_place(e, places[i], k * size,
+				LLVMTypeOf(one));
 			LLVMSetAlignment(LLVMBuildStore(e->builder, one, place), 1);
 		}
 	}
@@ -208,7 +210,7 @@ void emit_store_lanes(struct emit *e, const LLVMValueRef *values, const LLVMValu
  * memory and back for each element that is taken or put by number --- */
 
 /* The struct rt_lanes of a kernel. */
-static LLVMValueRef arrays(struct emit *e)
+static LLVMValueRef lanes_arrays(struct emit *e)
 {
 	if (!e->arrays) {
 		const unsigned words = sizeof(struct rt_lanes) / sizeof(uint64_t);
@@ -220,18 +222,18 @@ static LLVMValueRef arrays(struct emit *e)
 	return e->arrays;
 }
 
-static LLVMValueRef array(struct emit *e, size_t offset, LLVMTypeRef type)
+static LLVMValueRef lanes_array(struct emit *e, size_t offset, LLVMTypeRef type)
 {
-	return emit_at(e, arrays(e), emit_scalar(e, 64, offset), type);
+	return emit_at(e, lanes_arrays(e), emit_scalar(e, 64, offset), type);
 }
 
-static void put_array(struct emit *e, size_t offset, LLVMValueRef value)
+static void lanes_put_array(struct emit *e, size_t offset, LLVMValueRef value)
 {
-	LLVMValueRef place = array(e, offset, LLVMTypeOf(value));
+	LLVMValueRef place = lanes_array(e, offset, LLVMTypeOf(value));
 	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), sizeof(uint64_t));
 }
 
-static size_t values_of(unsigned part)
+static size_t lanes_values_of(unsigned part)
 {
 	return offsetof(struct rt_lanes, values)
 		+ part * sizeof(((struct rt_lanes *)NULL)->values[0]);
@@ -239,22 +241,23 @@ static size_t values_of(unsigned part)
 
 void emit_put_lanes(struct emit *e, LLVMValueRef at, const LLVMValueRef *values, unsigned count)
 {
-	put_array(e, offsetof(struct rt_lanes, at), at);
+	lanes_put_array(e, offsetof(struct rt_lanes, at), at);
 	for (unsigned i = 0; i < count; i++) {
-		put_array(e, values_of(i), values[i]);
+		lanes_put_array(e, lanes_values_of(i), values[i]);
 	}
 }
 
 void emit_call_lanes(struct emit *e, size_t slot, unsigned size, unsigned count, bool store)
 {
-	LLVMValueRef args[] = {arrays(e), emit_active(e), emit_scalar(e, 32, size),
+	LLVMValueRef args[] = {lanes_arrays(e), emit_active(e), emit_scalar(e, 32, size),
 		emit_scalar(e, 32, count), emit_scalar(e, 32, store)};
 	emit_rt_call(e, slot, LLVMVoidTypeInContext(e->context), args, countof(args));
 }
 
 LLVMValueRef emit_take_lanes(struct emit *e, LLVMTypeRef type, unsigned part)
 {
-	LLVMValueRef value = LLVMBuildLoad2(e->builder, type, array(e, values_of(part), type), "");
+	LLVMValueRef value = LLVMBuildLoad2(e->builder, type,
+		lanes_array(e, lanes_values_of(part), type), "");
 	LLVMSetAlignment(value, sizeof(uint64_t));
 	return value;
 }

@@ -16,7 +16,7 @@
 /* --- Addresses --- */
 
 /* The local memory of a lane that is a scalar. */
-static LLVMValueRef own_local(struct emit *e)
+static LLVMValueRef operand_own_local(struct emit *e)
 {
 	return e->lane ? emit_at(e, emit_local_base(e), emit_local_offset(e), e->s.i8)
 		: emit_local_base(e);
@@ -29,7 +29,7 @@ LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var, uint64_t *
 	case PTX_SHARED:
 		return emit_shared_base(e);
 	case PTX_LOCAL:
-		return own_local(e);
+		return operand_own_local(e);
 	case PTX_PARAM:
 		return emit_params_base(e);
 	default:
@@ -134,7 +134,7 @@ void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type t
 }
 
 /* A float constant keeps its bits when its size is that of the type, else its value. */
-static LLVMValueRef use_real(struct emit *e, const struct ptx_operand *operand,
+static LLVMValueRef operand_use_real(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_type type)
 {
 	unsigned bits = ptx_type_bits(type);
@@ -147,7 +147,7 @@ static LLVMValueRef use_real(struct emit *e, const struct ptx_operand *operand,
 }
 
 /* mov's {a, b, ...}: the first element is the lowest. */
-static LLVMValueRef use_vector(struct emit *e, const struct ptx_operand *operand,
+static LLVMValueRef operand_use_vector(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_type type)
 {
 	static const enum ptx_type parts[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64};
@@ -182,7 +182,7 @@ LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum pt
 			(uint64_t)operand->value, true);
 		return emit_cast(e, emit_is_vector(e) ? emit_repeat(e, value) : value, as);
 	case PTX_FLOAT:
-		return use_real(e, operand, type);
+		return operand_use_real(e, operand, type);
 	case PTX_SREG:
 		return emit_resize(e, emit_sreg(e, operand->sreg), as, false);
 	case PTX_ADDRESS:
@@ -190,7 +190,7 @@ LLVMValueRef emit_use(struct emit *e, const struct ptx_operand *operand, enum pt
 		value = ir_add(e, value, emit_int(e, 64, (uint64_t)operand->value));
 		return emit_resize(e, value, as, false);
 	case PTX_VECTOR:
-		return use_vector(e, operand, type);
+		return operand_use_vector(e, operand, type);
 	default:
 		emit_fail(e, "has an operand that is not supported");
 		return LLVMGetUndef(as);

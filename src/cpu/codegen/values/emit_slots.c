@@ -47,7 +47,7 @@ static const uint64_t *slots_live_at(const struct emit *e, size_t block)
 }
 
 /* Registers that are saved and loaded again, at all waits together. */
-static size_t count_saved(const struct emit *e)
+static size_t slots_count_saved(const struct emit *e)
 {
 	const struct ptx_func *func = e->func;
 	size_t count = 0;
@@ -61,20 +61,20 @@ static size_t count_saved(const struct emit *e)
 	return count;
 }
 
-static bool ends_in_wait(const struct ptx_func *func, const struct ptx_block *block)
+static bool slots_ends_in_wait(const struct ptx_func *func, const struct ptx_block *block)
 {
 	const struct ptx_inst *last = &func->insts[block->end - 1];
 	return ptx_waits(last->op) && !last->is_second;
 }
 
-static void note_entry(struct emit *e, size_t block)
+static void slots_note_entry(struct emit *e, size_t block)
 {
 	e->entries[block] = true;
 	cfg_add_live_in(e->entering, e->func, block);
 }
 
 /* Whether diverged code can follow a block. */
-static bool parts(const struct emit *e, size_t index)
+static bool slots_parts(const struct emit *e, size_t index)
 {
 	const struct ptx_block *block = &e->func->blocks[index];
 	const struct ptx_inst *last = &e->func->insts[block->end - 1];
@@ -87,18 +87,18 @@ void emit_note_entries(struct emit *e)
 {
 	for (size_t i = 0; i < e->order_count; i++) {
 		const struct ptx_block *block = &e->func->blocks[e->order[i]];
-		if (ends_in_wait(e->func, block)) {
-			note_entry(e, block->succ[0]);
+		if (slots_ends_in_wait(e->func, block)) {
+			slots_note_entry(e, block->succ[0]);
 		}
 		if (e->yield_points[e->order[i]]) {
-			note_entry(e, e->order[i]);
+			slots_note_entry(e, e->order[i]);
 		}
-		if (parts(e, e->order[i]) && block->ipdom != SIZE_MAX) {
-			note_entry(e, block->ipdom);
+		if (slots_parts(e, e->order[i]) && block->ipdom != SIZE_MAX) {
+			slots_note_entry(e, block->ipdom);
 		}
 		/* a team breaks up where its warps part */
 		for (size_t k = 0; e->team && block->succ_count > 1 && k < block->succ_count; k++) {
-			note_entry(e, block->succ[k]);
+			slots_note_entry(e, block->succ[k]);
 		}
 	}
 }
@@ -207,7 +207,7 @@ static bool is_in_slot(const struct emit *e, unsigned reg)
 }
 
 /* The whole register, in the mode of its slot. */
-static LLVMValueRef load_reg(struct emit *e, struct ptx_held from)
+static LLVMValueRef slots_load_reg(struct emit *e, struct ptx_held from)
 {
 	struct emit_mode mode = emit_slot_mode(e, from.reg);
 	LLVMTypeRef type = emit_type(e, e->func->regs[from.reg].type);
@@ -222,7 +222,7 @@ static LLVMValueRef load_reg(struct emit *e, struct ptx_held from)
 }
 
 /* What a lane has of a scalar. */
-static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t *offsets)
+static LLVMValueRef slots_add_offset(struct emit *e, LLVMValueRef base, const int64_t *offsets)
 {
 	LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(base));
 	LLVMValueRef lane = e->lane;
@@ -237,12 +237,12 @@ static LLVMValueRef add_offset(struct emit *e, LLVMValueRef base, const int64_t 
 
 LLVMValueRef emit_use_reg(struct emit *e, struct ptx_held from, enum ptx_type type)
 {
-	LLVMValueRef value = load_reg(e, from);
+	LLVMValueRef value = slots_load_reg(e, from);
 	const struct uniformity *lanes =
 		!e->strategy->is_scalar ? &e->uniformity.regs[from.reg] : NULL;
 	if (lanes && !lanes->is_vector) {
 		value = emit_is_vector(e) ? emit_spread(e, value, lanes->offsets)
-			: add_offset(e, value, lanes->offsets);
+			: slots_add_offset(e, value, lanes->offsets);
 	} else if (e->lane && !e->strategy->is_scalar) {
 		value = LLVMBuildExtractElement(e->builder, value, e->lane, "");
 	}
@@ -286,7 +286,7 @@ void emit_store_slot(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 
 /* The first value in a block of a register that lives within blocks only: whatever the other lanes
  * had is gone.  To keep it all the same would have it live through all diverged code. */
-static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
+static void slots_store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 {
 	if (!e->lane) {
 		slots_store_whole(e, value, slot);
@@ -301,7 +301,7 @@ static void store_first(struct emit *e, LLVMValueRef value, LLVMValueRef slot)
 }
 
 /* The lanes of a value, which a loop makes one by one: the others have what there was. */
-static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRef old)
+static LLVMValueRef slots_gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRef old)
 {
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
 	LLVMTypeRef all = LLVMTypeOf(old);
@@ -318,19 +318,19 @@ static LLVMValueRef gather_lanes(struct emit *e, LLVMValueRef value, LLVMValueRe
 }
 
 /* What a guarded write leaves in lanes that do not run; zero if all do. */
-static LLVMValueRef old_value(struct emit *e, struct ptx_held to)
+static LLVMValueRef slots_old_value(struct emit *e, struct ptx_held to)
 {
-	return load_reg(e, (struct ptx_held){to.reg, e->func->values[to.value].old});
+	return slots_load_reg(e, (struct ptx_held){to.reg, e->func->values[to.value].old});
 }
 
 /* In the converged version. */
-static void define_value(struct emit *e, struct ptx_held to, LLVMValueRef value)
+static void slots_define_value(struct emit *e, struct ptx_held to, LLVMValueRef value)
 {
 	unsigned number = to.value;
 	if (e->lane) {
-		value = gather_lanes(e, value, old_value(e, to));
+		value = slots_gather_lanes(e, value, slots_old_value(e, to));
 	} else if (e->mask_lanes && !e->once && e->func->values[number].old != PTX_NO_VALUE) {
-		value = ir_select(e, e->mask_lanes, value, old_value(e, to));
+		value = ir_select(e, e->mask_lanes, value, slots_old_value(e, to));
 	}
 	e->values[number] = value;
 	if (e->merge) {
@@ -357,21 +357,21 @@ void emit_def_reg(struct emit *e, struct ptx_held to, enum ptx_type type, LLVMVa
 	}
 	assert(e->once || e->width == 1 || e->uniformity.regs[reg].is_vector);
 	if (!is_in_slot(e, reg)) {
-		define_value(e, to, value);
+		slots_define_value(e, to, value);
 		return;
 	}
 	if (ptx_has_bit(e->kept, reg) || e->written[reg] == e->body) {
 		emit_store_slot(e, value, e->regs[reg]);
 	} else {
 		e->written[reg] = e->body;
-		store_first(e, value, e->regs[reg]);
+		slots_store_first(e, value, e->regs[reg]);
 	}
 }
 
 /* --- Values --- */
 
 /* Whether it has phis of its own: one member does for all where warps have a register alike. */
-static bool has_phi(const struct emit *e, unsigned reg)
+static bool slots_has_phi(const struct emit *e, unsigned reg)
 {
 	bool shared = e->member && e->member != e->team->members
 		&& ptx_has_bit(e->team->same, reg);
@@ -387,7 +387,7 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 		emit_enter(e, blocks[e->order[i]]);
 		for (size_t k = 0; k < block->phi_count; k++) {
 			unsigned value = block->phis[k].value, reg = func->values[value].reg;
-			if (has_phi(e, reg)) {
+			if (slots_has_phi(e, reg)) {
 				struct emit_mode mode = emit_slot_mode(e, reg);
 				LLVMTypeRef type = emit_type(e, func->regs[reg].type);
 				e->values[value] = LLVMBuildPhi(e->builder, type, "");
@@ -399,19 +399,19 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 }
 
 /* From the places `yes` and `no` among the predecessors; of one alone, if they are the same. */
-static void fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRef lanes, size_t yes,
-	size_t no)
+static void slots_fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRef lanes,
+	size_t yes, size_t no)
 {
 	LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder);
 	for (size_t k = 0; k < block->phi_count; k++) {
 		const struct ptx_phi *phi = &block->phis[k];
 		struct ptx_held a = {e->func->values[phi->value].reg, phi->args[yes]};
 		struct ptx_held b = {a.reg, phi->args[no]};
-		if (has_phi(e, a.reg)) {
-			LLVMValueRef value = load_reg(e, a);
+		if (slots_has_phi(e, a.reg)) {
+			LLVMValueRef value = slots_load_reg(e, a);
 			assert(a.value == b.value || e->uniformity.regs[a.reg].is_vector);
 			value = a.value == b.value ? value
-				: ir_select(e, lanes, value, load_reg(e, b));
+				: ir_select(e, lanes, value, slots_load_reg(e, b));
 			LLVMAddIncoming(e->values[phi->value], &value, &from, 1);
 		}
 	}
@@ -420,14 +420,15 @@ static void fill_phis(struct emit *e, const struct ptx_block *block, LLVMValueRe
 void emit_select_phis(struct emit *e, size_t to, LLVMValueRef lanes, size_t yes, size_t no)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
-	fill_phis(e, block, lanes, cfg_place_of_pred(block, yes), cfg_place_of_pred(block, no));
+	slots_fill_phis(e, block, lanes, cfg_place_of_pred(block, yes),
+		cfg_place_of_pred(block, no));
 }
 
 void emit_fill_phis(struct emit *e, size_t to, bool is_start)
 {
 	const struct ptx_block *block = &e->func->blocks[to];
 	size_t place = is_start ? block->pred_count : cfg_place_of_pred(block, e->block);
-	fill_phis(e, block, NULL, place, place);
+	slots_fill_phis(e, block, NULL, place, place);
 }
 
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before)
@@ -436,14 +437,14 @@ void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef
 		const struct ptx_value *made = &e->func->values[e->merge->values[i]];
 		LLVMValueRef *value = &e->values[e->merge->values[i]];
 		LLVMValueRef ways[] = {*value,
-			load_reg(e, (struct ptx_held){made->reg, made->old})};
+			slots_load_reg(e, (struct ptx_held){made->reg, made->old})};
 		LLVMBasicBlockRef from[] = {then, before};
 		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(ways[0]), "");
 		LLVMAddIncoming(*value, ways, from, countof(ways));
 	}
 }
 
-static int compare_held(const void *reg, const void *held)
+static int slots_compare_held(const void *reg, const void *held)
 {
 	const unsigned *a = reg;
 	const struct ptx_held *b = held;
@@ -454,7 +455,8 @@ struct ptx_held emit_reg_at_end(const struct emit *e, unsigned reg)
 {
 	const struct ptx_block *block = &e->func->blocks[e->block];
 	const struct ptx_held *found = e->body == 0 ? NULL
-		: bsearch(&reg, block->held, block->held_count, sizeof(*block->held), compare_held);
+		: bsearch(&reg, block->held, block->held_count, sizeof(*block->held),
+			slots_compare_held);
 	return (struct ptx_held){reg, found ? found->value : PTX_NO_VALUE};
 }
 
@@ -465,7 +467,7 @@ void emit_put_slots(struct emit *e)
 	for (size_t i = 0; i < block->held_count; i++) {
 		struct ptx_held from = block->held[i];
 		if (!is_in_slot(e, from.reg)) {
-			slots_store_whole(e, load_reg(e, from), e->regs[from.reg]);
+			slots_store_whole(e, slots_load_reg(e, from), e->regs[from.reg]);
 		}
 	}
 }
@@ -474,7 +476,7 @@ void emit_put_slots(struct emit *e)
 
 /* Save what a register has in its place in the frame, which follows *offset; NULL: load it from
  * there into its slot. */
-static void move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *offset)
+static void slots_move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *offset)
 {
 	enum ptx_type type = e->func->regs[reg].type;
 	LLVMTypeRef as = emit_type(e, type);
@@ -501,7 +503,7 @@ static void move_reg(struct emit *e, unsigned reg, LLVMValueRef value, size_t *o
 }
 
 /* Where a register that is not moved would be. */
-static void skip_reg(struct emit *e, enum ptx_type type, size_t *offset)
+static void slots_skip_reg(struct emit *e, enum ptx_type type, size_t *offset)
 {
 	bool is_pred = type == PTX_PRED, wide = emit_is_vector(e);
 	size_t unit = is_pred ? (wide ? 4 : 1) : ptx_type_size(type);
@@ -509,7 +511,7 @@ static void skip_reg(struct emit *e, enum ptx_type type, size_t *offset)
 	*offset = round_up(*offset, size < LINE ? unit : LINE) + size;
 }
 
-static void note_frame(struct emit *e, size_t end)
+static void slots_note_frame(struct emit *e, size_t end)
 {
 	if (end > e->frame_size) {
 		e->frame_size = round_up(end, 16);
@@ -526,11 +528,11 @@ void emit_move_regs(struct emit *e, const uint64_t *set, bool save)
 		if (ptx_has_bit(set, i)) {
 			struct emit_mode mode = emit_slot_mode(e, i);
 			LLVMTypeRef type = emit_type(e, e->func->regs[i].type);
-			move_reg(e, i, save ? load_slot(e, type, e->regs[i]) : NULL, &offset);
+			slots_move_reg(e, i, save ? load_slot(e, type, e->regs[i]) : NULL, &offset);
 			emit_set_mode(e, mode);
 		}
 	}
-	note_frame(e, offset);
+	slots_note_frame(e, offset);
 }
 
 void emit_move_live(struct emit *e, size_t block, bool save)
@@ -539,7 +541,7 @@ void emit_move_live(struct emit *e, size_t block, bool save)
 }
 
 /* What a member has at the end of a block, where all that is kept is saved. */
-static void save_member(struct emit *e, size_t yes, size_t no)
+static void slots_save_member(struct emit *e, size_t yes, size_t no)
 {
 	const struct ptx_block *blocks = e->func->blocks;
 	size_t offset = emit_pending_size(e);
@@ -551,11 +553,11 @@ static void save_member(struct emit *e, size_t yes, size_t no)
 		if (cfg_is_live(&blocks[yes], i) || cfg_is_live(&blocks[no], i)) {
 			move_reg(e, i, load_reg(e, emit_reg_at_end(e, i)), &offset);
 		} else {
-			skip_reg(e, e->func->regs[i].type, &offset);
+			slots_skip_reg(e, e->func->regs[i].type, &offset);
 		}
 		emit_set_mode(e, mode);
 	}
-	note_frame(e, offset);
+	slots_note_frame(e, offset);
 }
 
 void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
@@ -564,5 +566,5 @@ void emit_put_apart(struct emit *e, size_t yes, size_t no, LLVMValueRef lanes)
 		emit_scalar(e, 64, emit_pending_size(e)), 4);
 	LLVMBuildStore(e->builder, lanes, emit_pending_place(e, yes));
 	LLVMBuildStore(e->builder, ir_not(e, lanes), emit_pending_place(e, no));
-	save_member(e, yes, no);
+	slots_save_member(e, yes, no);
 }

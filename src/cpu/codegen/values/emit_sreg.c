@@ -50,20 +50,20 @@ static const enum ptx_type sreg_types[PTX_SREG_COUNT] = {
 };
 
 /* The number of lane 0 in the block. */
-static LLVMValueRef first_thread(struct emit *e)
+static LLVMValueRef sreg_first_thread(struct emit *e)
 {
 	return e->member ? e->member->first
 		: LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 }
 
 /* Thread index: launch->tid[axis][warp->first], and those behind it. */
-static LLVMValueRef load_tid(struct emit *e, unsigned axis)
+static LLVMValueRef sreg_load_tid(struct emit *e, unsigned axis)
 {
 	size_t slot = offsetof(struct rt_launch, tid) + axis * sizeof(uint32_t *);
 	LLVMBasicBlockRef back = emit_call_visit(e);
 	LLVMValueRef table = emit_field(e, emit_launch_base(e), slot, e->ptr);
 	emit_entry_leave(e, back);
-	LLVMValueRef first = first_thread(e);
+	LLVMValueRef first = sreg_first_thread(e);
 	LLVMValueRef offset = ir_shl_by(e, ir_zext(e, first, e->s.i64), 2);
 	LLVMValueRef place = emit_at(e, table, offset, e->i32);
 	LLVMValueRef all = LLVMBuildLoad2(e->builder, e->i32, place, "");
@@ -74,7 +74,7 @@ static LLVMValueRef load_tid(struct emit *e, unsigned axis)
 /* The linear index of a thread in its block. */
 static LLVMValueRef sreg_load_thread(struct emit *e)
 {
-	LLVMValueRef first = first_thread(e);
+	LLVMValueRef first = sreg_first_thread(e);
 	return ir_add(e, emit_splat(e, first), emit_lane_number(e));
 }
 
@@ -84,7 +84,7 @@ static LLVMValueRef sreg_load_lane(struct emit *e)
 	return ir_mask(e, sreg_load_thread(e), 31);
 }
 
-static LLVMValueRef load_lanemask(struct emit *e, enum ptx_sreg sreg)
+static LLVMValueRef sreg_load_lanemask(struct emit *e, enum ptx_sreg sreg)
 {
 	LLVMValueRef eq = ir_shl(e, emit_int(e, 32, 1), sreg_load_lane(e));
 	LLVMValueRef lt = ir_sub(e, eq, emit_int(e, 32, 1));
@@ -121,7 +121,7 @@ static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_TID_X:
 	case PTX_SREG_TID_Y:
 	case PTX_SREG_TID_Z:
-		return load_tid(e, sreg - PTX_SREG_TID_X);
+		return sreg_load_tid(e, sreg - PTX_SREG_TID_X);
 	case PTX_SREG_LANEID:
 		return sreg_load_lane(e);
 	case PTX_SREG_WARPID:
@@ -136,13 +136,13 @@ static LLVMValueRef load_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_LANEMASK_LT:
 	case PTX_SREG_LANEMASK_GE:
 	case PTX_SREG_LANEMASK_GT:
-		return load_lanemask(e, sreg);
+		return sreg_load_lanemask(e, sreg);
 	default:
 		return load_shared_sreg(e, sreg);
 	}
 }
 
-static LLVMValueRef read_clock(struct emit *e, enum ptx_sreg sreg)
+static LLVMValueRef sreg_read_clock(struct emit *e, enum ptx_sreg sreg)
 {
 	LLVMValueRef now = emit_rt_call(e, offsetof(struct rt_calls, clock), e->i64, NULL, 0);
 	switch (sreg) {
@@ -177,7 +177,7 @@ bool emit_is_of_warp(enum ptx_sreg sreg)
 }
 
 /* Whether blocks that one call may run have different values. */
-static bool is_of_block(enum ptx_sreg sreg)
+static bool sreg_is_of_block(enum ptx_sreg sreg)
 {
 	return sreg == PTX_SREG_CTAID_X || sreg == PTX_SREG_CLUSTERID_X;
 }
@@ -186,7 +186,7 @@ static bool is_of_block(enum ptx_sreg sreg)
 static LLVMValueRef entry_sreg(struct emit *e, enum ptx_sreg sreg)
 {
 	LLVMBasicBlockRef back = emit_is_of_warp(sreg) ? emit_entry_visit(e)
-		: is_of_block(sreg) ? emit_block_visit(e) : emit_call_visit(e);
+		: sreg_is_of_block(sreg) ? emit_block_visit(e) : emit_call_visit(e);
 	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){NULL, e->once});
 	LLVMValueRef value = load_sreg(e, sreg);
 	emit_set_mode(e, mode);
@@ -203,7 +203,7 @@ LLVMValueRef emit_sreg(struct emit *e, enum ptx_sreg sreg)
 	case PTX_SREG_GLOBALTIMER:
 	case PTX_SREG_GLOBALTIMER_LO:
 	case PTX_SREG_GLOBALTIMER_HI:
-		return read_clock(e, sreg);
+		return sreg_read_clock(e, sreg);
 	default:
 		break;
 	}
