@@ -190,8 +190,8 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
  * Let a device use the memory of another one.
  *
  * Copies from `peer` to `dev` and back then go directly from device to device; without, they work,
- * too, by a way that the driver finds.  A kernel of `dev` then takes arrays and buffers of `peer` as
- * arguments, and the launch is ordered behind earlier work on them and before later work, as any
+ * too, by a way that the driver finds.  A kernel of `dev` then takes arrays and buffers of `peer`
+ * as arguments, and the launch is ordered behind earlier work on them and before later work, as any
  * other.  Kernels that are captured into a graph do not take them.
  *
  * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no

@@ -7,8 +7,8 @@
 
 #include <stdatomic.h>
 
-/* The first device of our own driver, 16 bytes.  Those of the others differ from it in the last byte
- * only. */
+/* The first device of our own driver, 16 bytes.  Those of the others differ from it in the last
+ * byte only. */
 #define CU_DEVICE_UUID_KUDZU "kudzu-cpu-device"
 #define CU_DEVICE_UUID_KUDZU_SAME 15
 /* Not NVIDIA's, whose drivers call them invalid values: 1 from a device that runs PTX only; the

@@ -51,7 +51,7 @@ static struct {
 /* --- The memory and the files --- */
 
 /* The lock is held. */
-static bool use_memory(void)
+static bool mapping_use_memory(void)
 {
 	struct device_memory *memory = api_retain_memory();
 	if (!memory) {
@@ -62,7 +62,7 @@ static bool use_memory(void)
 	return true;
 }
 
-static void unuse_memory(void)
+static void mapping_unuse_memory(void)
 {
 	if (--state.uses == 0) {
 		state.memory = NULL;
@@ -131,7 +131,7 @@ static void mapping_backing_close_file(const struct backing *block)
 /* --- Blocks --- */
 
 /* The device whose memory counts a block; the host's blocks count as the first one's. */
-static unsigned block_device(const CUmemAllocationProp *prop)
+static unsigned mapping_block_device(const CUmemAllocationProp *prop)
 {
 	return prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? (unsigned)prop->location.id : 0;
 }
@@ -192,9 +192,9 @@ static void mapping_drop_unused(struct backing *block)
 	if (block->handles == 0 && block->maps == 0) {
 		handle_release(block->handle);
 		mapping_backing_close_file(block);
-		memory_give(state.memory, block_device(&block->prop), block->size);
+		memory_give(state.memory, mapping_block_device(&block->prop), block->size);
 		mem_free(block);
-		unuse_memory();
+		mapping_unuse_memory();
 	}
 }
 
@@ -205,8 +205,9 @@ static CUresult mapping_backing_create_locked(const char *call, CUmemGenericAllo
 	bool has_use = false;
 	bool has_bytes = false;
 	struct backing *block = mem_alloc(sizeof(*block));
-	if (!block || !(has_use = use_memory())
-	    || !(has_bytes = memory_take(state.memory, block_device(&wish->prop), wish->size))) {
+	if (!block || !(has_use = mapping_use_memory())
+	    || !(has_bytes = memory_take(state.memory, mapping_block_device(&wish->prop),
+		wish->size))) {
 		goto fail;
 	}
 	*block = *wish;
@@ -222,10 +223,10 @@ static CUresult mapping_backing_create_locked(const char *call, CUmemGenericAllo
 	return CUDA_SUCCESS;
 fail:
 	if (has_bytes) {
-		memory_give(state.memory, block_device(&wish->prop), wish->size);
+		memory_give(state.memory, mapping_block_device(&wish->prop), wish->size);
 	}
 	if (has_use) {
-		unuse_memory();
+		mapping_unuse_memory();
 	}
 	mem_free(block);
 	return api_fail(CUDA_ERROR_OUT_OF_MEMORY, "%s: no room for %zu bytes", call, wish->size);
@@ -415,11 +416,11 @@ API(cuMemAddressReserve, CUdeviceptr *out, size_t size, size_t align, CUdevicept
 	}
 	uint64_t address = 0;
 	pthread_mutex_lock(&state.lock);
-	if (use_memory()) {
+	if (mapping_use_memory()) {
 		address = memory_reserve(state.memory, size,
 			align > GRANULARITY ? align : GRANULARITY, hint);
 		if (address == 0) {
-			unuse_memory();
+			mapping_unuse_memory();
 		}
 	}
 	pthread_mutex_unlock(&state.lock);
@@ -440,7 +441,7 @@ API(cuMemAddressFree, CUdeviceptr address, size_t size)
 	pthread_mutex_lock(&state.lock);
 	bool ok = state.memory && memory_unreserve(state.memory, address, size);
 	if (ok) {
-		unuse_memory();
+		mapping_unuse_memory();
 	}
 	pthread_mutex_unlock(&state.lock);
 	return ok ? CUDA_SUCCESS : api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx were"
@@ -460,7 +461,7 @@ static CUresult mapping_map_locked(const char *call, CUdeviceptr address, size_t
 			size, block->size);
 	}
 	const struct memory_range wish = {.size = size, .block = block,
-		.device = block_device(&block->prop),
+		.device = mapping_block_device(&block->prop),
 		.flags = (unsigned)block->prop.requestedHandleTypes,
 		.is_host = block->prop.location.type != CU_MEM_LOCATION_TYPE_DEVICE};
 	switch (memory_map(state.memory, address, &wish, block->file, block->offset)) {

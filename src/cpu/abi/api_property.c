@@ -115,7 +115,7 @@ static CUresult property_check_operations(const char *call, const void *out,
 
 /* The host and all devices share one memory, so all of them see the atomic operations of PTX as
  * atomic.  PTX ISA 9.7.13: atom and red. */
-static CUresult list_operations(const char *call, unsigned *out,
+static CUresult property_list_operations(const char *call, unsigned *out,
 	const CUatomicOperation *operations, unsigned count)
 {
 	enum {
@@ -153,7 +153,8 @@ API(cuDeviceGetHostAtomicCapabilities, unsigned int *out, const CUatomicOperatio
 	unsigned int count, CUdevice device)
 {
 	CUresult result = api_check_device(__func__, device);
-	return result == CUDA_SUCCESS ? list_operations(__func__, out, operations, count) : result;
+	return result == CUDA_SUCCESS ? property_list_operations(__func__, out, operations, count)
+		: result;
 }
 
 API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation *operations,
@@ -169,7 +170,8 @@ API(cuDeviceGetP2PAtomicCapabilities, unsigned int *out, const CUatomicOperation
 	if (result == CUDA_SUCCESS) {
 		result = property_check_pair(__func__, from, to);
 	}
-	return result == CUDA_SUCCESS ? list_operations(__func__, out, operations, count) : result;
+	return result == CUDA_SUCCESS ? property_list_operations(__func__, out, operations, count)
+		: result;
 }
 
 /* --- Access to peers --- */

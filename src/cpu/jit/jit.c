@@ -172,7 +172,8 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	(*out)->module = module;
 	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
 	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
-	(*out)->is_traced = (*out)->is_checked || settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	(*out)->is_traced = (*out)->is_checked
+		|| settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	return true;
 }
 
@@ -416,7 +417,8 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s %" PRIx64, jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
+		str_addf(&generator, "%s %" PRIx64,
+			jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier,
 			&generator);

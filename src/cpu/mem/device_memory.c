@@ -12,9 +12,9 @@
  * Variables of modules have a zone of their own, with a gap between it and that of all other
  * allocations, unless addresses are scarce.
  *
- * Where there are several devices, the area is divided into strides of one size, a power of two: one
- * for each device, one for memory that all of them share (the host's and managed memory), and one for
- * addresses that the program reserves.  So a shift says whose memory an address is in.
+ * Where there are several devices, the area is divided into strides of one size, a power of two:
+ * one for each device, one for memory that all of them share (the host's and managed memory), and
+ * one for addresses that the program reserves.  So a shift says whose memory an address is in.
  *
  * One sorted array holds all ranges, allocations and reservations.  The mappings in a reservation
  * are a list (memory_map.c).  The search for room begins where the last range ended, so that
@@ -70,9 +70,11 @@ enum { MOST_PARTS = MEMORY_MAX_DEVICES + 2 };
 struct device_memory {
 	pthread_mutex_t lock;
 	struct gap_area area;
-	struct memory_part parts[MOST_PARTS]; /* the devices', then the shared and the reserved one */
+	struct memory_part parts[MOST_PARTS]; /* the devices', then the shared and the reserved
+	                                         one */
 	unsigned devices;
-	unsigned shift;           /* by which an address in the area becomes the index of its part */
+	unsigned shift;           /* by which an address in the area becomes the index of its
+	                             part */
 	size_t limit;             /* of each device */
 	size_t page;
 	struct memory_range *ranges;
@@ -155,7 +157,8 @@ static bool memory_reserve_zones(struct device_memory *memory, size_t factor, bo
 	uint64_t start = (uintptr_t)memory->area.data;
 	for (unsigned i = 0; i < count; i++, start += stride) {
 		const uint64_t end = start + stride, rest = start + vars + gap;
-		memory->parts[i].vars = (struct memory_zone){start, has_vars ? start + vars : end, start};
+		memory->parts[i].vars = (struct memory_zone){start, has_vars ? start + vars : end,
+			start};
 		memory->parts[i].rest = (struct memory_zone){rest, end, rest};
 	}
 	return true;

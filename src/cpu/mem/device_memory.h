@@ -127,8 +127,8 @@ bool memory_holds(struct device_memory *memory, uint64_t address, size_t size, b
  * [address, address + size); true where no device has memory. */
 bool memory_allows(struct device_memory *memory, unsigned device, unsigned peers, uint64_t address,
 	size_t size);
-/* For kernels: an address is to be asked about unless bit (address - base) >> shift of `mask`, which
- * counts from 0, is set, or that is no bit of it. */
+/* For kernels: an address is to be asked about unless bit (address - base) >> shift of `mask`,
+ * which counts from 0, is set, or that is no bit of it. */
 struct memory_parts {
 	uint64_t base;
 	uint32_t shift;

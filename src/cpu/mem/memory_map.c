@@ -108,7 +108,8 @@ static bool memory_map_protect(struct mapping *mapping, struct memory_access acc
 	struct memory_access whose)
 {
 	struct memory_access *now = &mapping->range.access;
-	const struct memory_access next = {(now->flags & ~whose.flags) | (access.flags & whose.flags)};
+	const struct memory_access next =
+		{(now->flags & ~whose.flags) | (access.flags & whose.flags)};
 	const unsigned any = memory_access_any(next);
 	int protection = (any & 1 ? PROT_READ : 0) | (any & 2 ? PROT_WRITE : 0);
 	if (mprotect((void *)(uintptr_t)mapping->range.address, mapping->range.size, protection)

@@ -80,7 +80,8 @@ CUresult api_start(const char *call)
 	}
 	pthread_once(&once, context_watch_forks);
 	if (device_find() == 0) {
-		return api_fail(CUDA_ERROR_NO_DEVICE, "%s: CUDA_VISIBLE_DEVICES names no device", call);
+		return api_fail(CUDA_ERROR_NO_DEVICE, "%s: CUDA_VISIBLE_DEVICES names no device",
+			call);
 	}
 	atomic_store_explicit(&initialized, true, memory_order_release);
 	return CUDA_SUCCESS;
@@ -193,7 +194,8 @@ bool context_open_heap(struct context *context)
 {
 	struct device_memory *memory = context->device->memory;
 	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.device = (unsigned)context->device->ordinal, .size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
+		.device = (unsigned)context->device->ordinal,
+		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
 	pthread_mutex_lock(&context->lock);
 	if (!context->host.heap) {
 		uint64_t base = memory_alloc(memory, &wish);

@@ -3,8 +3,8 @@
  * The devices: each is this computer's processor, or an equal share of it, with the limits of a GPU
  * of compute capability 8.9, for which NVRTC writes the simplest PTX.  There are as many
  * multiprocessors as workers, each with the threads, blocks, registers and shared memory of 8.9, so
- * that a grid that is sized by occupancy is like a GPU's.  A worker runs one block at a time all the
- * same.
+ * that a grid that is sized by occupancy is like a GPU's.  A worker runs one block at a time all
+ * the same.
  */
 #include "base/common.h"
 
@@ -137,7 +137,8 @@ CUresult api_check_device(const char *call, CUdevice device)
 		return result;
 	}
 	return device_count() == 1
-		? api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is device 0 only, not %d", call, device)
+		? api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there is device 0 only, not %d", call,
+			device)
 		: api_fail(CUDA_ERROR_INVALID_DEVICE, "%s: there are devices 0 to %d, not %d", call,
 			device_count() - 1, device);
 }

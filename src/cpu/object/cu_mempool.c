@@ -86,8 +86,8 @@ void mempool_set_up(struct cu_mempool *pool, enum mempool_place place, int id)
 	}
 	for (unsigned i = 0; i < (unsigned)device_count(); i++) {
 		memory_access_set(&access, i, mempool_kind(place) == MEMORY_MANAGED
-			|| (place == POOL_DEVICE && i == pool->device) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-			: CU_MEM_ACCESS_FLAGS_PROT_NONE);
+			|| (place == POOL_DEVICE && i == pool->device)
+			? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	}
 	atomic_init(&pool->account.access, access.flags);
 }

@@ -44,8 +44,8 @@ CUresult mempool_place(const char *call, const CUmemLocation *location, CUmemAll
 bool mempool_is_devices(enum mempool_place place);
 enum memory_kind mempool_kind(enum mempool_place place);
 
-/* A pool of the first device, whose allocations are parts of a file if it has a type of handles.  NULL
- * when memory runs out.  Takes the file, also if it fails. */
+/* A pool of the first device, whose allocations are parts of a file if it has a type of handles.
+ * NULL when memory runs out.  Takes the file, also if it fails. */
 struct cu_mempool *mempool_create(CUmemAllocationHandleType type, int file);
 /* Make it one of a place instead, or set up memory that is all zero; id is the place's device or
  * node. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which devices a program sees.  Its first call of cuInit settles that: KUDZU_CPU_DEVICES says how many
- * there are, and only where that is set CUDA_VISIBLE_DEVICES chooses among them, since programs set it to
- * hide their GPUs.
+ * Which devices a program sees.  Its first call of cuInit settles that: KUDZU_CPU_DEVICES says how
+ * many there are, and only where that is set CUDA_VISIBLE_DEVICES chooses among them, since
+ * programs set it to hide their GPUs.
  */
 #include "base/common.h"
 
@@ -40,7 +40,8 @@ static bool device_has_name(unsigned number, const char *text, size_t len)
 	char name[64] = "GPU-";
 	for (size_t i = 0, at = 4; i < sizeof(id.bytes); i++) {
 		at += (size_t)snprintf(name + at, sizeof(name) - at, "%s%02x",
-			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned char)id.bytes[i]);
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			(unsigned char)id.bytes[i]);
 	}
 	return len > 4 && len <= strlen(name) && strncmp(name, text, len) == 0;
 }

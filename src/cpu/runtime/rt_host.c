@@ -141,8 +141,8 @@ uint32_t rt_ask(struct rt_warp *warp)
 		}
 	}
 	if (denied != 0) {
-		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x%" PRIx64 " in the memory"
-			" of another device, to which access is not enabled",
+		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x%" PRIx64
+			" in the memory of another device, to which access is not enabled",
 			warp->at[__builtin_ctz(denied)]);
 	}
 	return denied;

@@ -263,7 +263,8 @@ static bool node_names_devices(const CUmemAccessDesc *list, size_t count)
 {
 	bool ok = list || count == 0;
 	for (size_t i = 0; ok && i < count; i++) {
-		ok = list[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[i].location.id >= 0
+		ok = list[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE
+			&& list[i].location.id >= 0
 			&& list[i].location.id < device_count();
 	}
 	return ok;
@@ -290,7 +291,8 @@ static CUresult node_make_alloc(const struct making *m, struct node_data **out)
 	if (result == CUDA_SUCCESS) {
 		result = graph_memory_create(m->call, context, p->bytesize,
 			mempool_kind(place), mempool_is_devices(place)
-			? (unsigned)p->poolProps.location.id : (unsigned)context->device->ordinal, &memory);
+			? (unsigned)p->poolProps.location.id : (unsigned)context->device->ordinal,
+			&memory);
 	}
 	if (result != CUDA_SUCCESS) {
 		return result;

@@ -136,7 +136,8 @@ static inline bool device_is_forked(const struct kz_device *dev)
 	return unlikely(dev->drv->is_forked);
 }
 
-/* Whether kz_device_enable_peer_access lets kernels of `dev` access the memory of another device. */
+/* Whether kz_device_enable_peer_access lets kernels of `dev` access the memory of another
+ * device. */
 bool device_has_access(const struct kz_device *dev, const struct kz_device *peer);
 
 static inline struct kz_device *device_retain(struct kz_device *dev)

@@ -489,12 +489,14 @@ static kz_status gpu_open_driver(struct drv **out, int *first, kz_error *err)
 
 static kz_status no_such_gpu(long ordinal, int count, kz_error *err)
 {
-	return count == 0 ? error_set(err, KZ_NO_DEVICE, "there is no cuda:%ld: with KUDZU_CPU_AS_GPU the "
-			"CPU devices after the first one are GPUs, and there is one CPU device; set "
-			"KUDZU_CPU_DEVICES to more", ordinal)
+	return count == 0 ? error_set(err, KZ_NO_DEVICE, "there is no cuda:%ld: with "
+		"KUDZU_CPU_AS_GPU the "
+			"CPU devices after the first one are GPUs, and there is one CPU device; "
+			"set KUDZU_CPU_DEVICES to more", ordinal)
 		: error_set(err, KZ_NO_DEVICE, count == 1
 			? "there is no cuda:%ld: the driver has %d device, cuda:0"
-			: "there is no cuda:%ld: the driver has %d devices, cuda:0 and up", ordinal, count);
+			: "there is no cuda:%ld: the driver has %d devices, cuda:0 and up", ordinal,
+			count);
 }
 
 static kz_status open_gpu(struct kz_device **out, long ordinal, kz_error *err)
@@ -514,9 +516,10 @@ static kz_status open_cpu(struct kz_device **out, long ordinal, kz_error *err)
 	kz_status st = drv_open(&drv, DRV_CPU, err);
 	if (!st && ordinal >= drv->device_count) {
 		st = error_set(err, KZ_NO_DEVICE, drv->device_count == 1
-			? "there is no cpu:%ld: there is %d CPU device; KUDZU_CPU_DEVICES makes more"
-			: "there is no cpu:%ld: there are %d CPU devices, as KUDZU_CPU_DEVICES says",
-			ordinal, drv->device_count);
+			? "there is no cpu:%ld: there is %d CPU device; "
+			"KUDZU_CPU_DEVICES makes more"
+			: "there is no cpu:%ld: there are %d CPU devices, as KUDZU_CPU_DEVICES "
+			"says", ordinal, drv->device_count);
 	}
 	return st ? st : open_ordinal(out, drv, (int)ordinal, err);
 }
@@ -599,7 +602,8 @@ static long parse_ordinal(const char *name, const char *kind)
 		return -1;
 	}
 	const char *digits = name + len + 1;
-	return strlen(digits) > 9 || digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0'
+	return strlen(digits) > 9 || digits[0] == '\0'
+		|| digits[strspn(digits, "0123456789")] != '\0'
 		? -1 : strtol(digits, NULL, 10);
 }
 

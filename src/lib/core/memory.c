@@ -296,8 +296,8 @@ static kz_status memory_use_captured(struct memory *memory, struct kz_stream *st
 		: capture_use(capture, memory, stream, &memory_kind, err);
 }
 
-/* In a stream of another device, whose kernels may access it.  The memory stays with a stream of its
- * own, which memory_used puts behind the other one. */
+/* In a stream of another device, whose kernels may access it.  The memory stays with a stream of
+ * its own, which memory_used puts behind the other one. */
 static kz_status memory_use_abroad(struct memory *memory, struct kz_stream *stream, kz_error *err)
 {
 	pthread_mutex_lock(&memory->lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several devices: what is each one's own, what they share, and what one may do with another's memory. */
+/* Several devices: what is each one's own, what they share, and what one may do with another's
+ * memory. */
 #include "cpu/support/api.h"
 #include "support/suite.h"
 
@@ -14,8 +15,8 @@ CUresult cuDeviceGetP2PAttribute(int *out, CUdevice_P2PAttribute attribute, CUde
 CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice device);
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool pool, CUstream stream);
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size);
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t size);
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t size);
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count);
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLocation *location);
 
@@ -192,7 +193,8 @@ START_TEST(pool_gives_access_to_other_devices)
 	CUmemoryPool pool;
 	CUdeviceptr address;
 	CUmemAccess_flags flags;
-	CUmemAccessDesc desc = {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAccessDesc desc = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
+		CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	OK(cuDeviceGetDefaultMemPool(&pool, 0));
 	OK(cuMemAllocAsync(&address, 4 * N, NULL));
 	OK(cuMemsetD32_v2(address, 0, N));
@@ -338,8 +340,9 @@ SUITE(api_devices)
 	tc = add_case(suite, "between", devices_setup, devices_teardown);
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
-		memory_of_the_host_and_managed_memory_are_everybodys, pool_gives_access_to_other_devices,
-		copies_go_between_devices, streams_wait_for_events_of_other_devices);
+		memory_of_the_host_and_managed_memory_are_everybodys,
+		pool_gives_access_to_other_devices, copies_go_between_devices,
+		streams_wait_for_events_of_other_devices);
 	tc = add_case(suite, "visible", NULL, NULL);
 	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
 	tcase_add_test(tc, one_device_is_seen_whatever_is_visible);

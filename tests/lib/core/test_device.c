@@ -40,8 +40,8 @@ static kz_device *open_stub(const char *script)
 START_TEST(a_name_that_is_none_is_refused)
 {
 	static const char *const names[] = {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:+1",
-		"cuda: 1", "cuda:1x", "cuda:0x1", "cuda:4294967296", "cuda1", "cpu:", "cpu:x", "cpu1", "cpu ",
-		" cpu"};
+		"cuda: 1", "cuda:1x", "cuda:0x1", "cuda:4294967296", "cuda1", "cpu:", "cpu:x",
+		"cpu1", "cpu ", " cpu"};
 	use_stub("", true, true);
 	for (size_t i = 0; i < countof(names); i++) {
 		fails(kz_device_open(&dev, names[i], &err), KZ_INVALID,

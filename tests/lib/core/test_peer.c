@@ -113,7 +113,8 @@ static bool open_two_cpus(void)
 {
 	static const char source[] =
 		"extern \"C\" __global__ void append(int *x, int n)\n"
-		"{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < 1000) x[i] = 10 * x[i] + n; }\n";
+		"{ int i = blockIdx.x * blockDim.x + threadIdx.x; "
+		"if (i < 1000) x[i] = 10 * x[i] + n; }\n";
 	if (!open_cpus("2", "0")) {
 		return false;
 	}
@@ -139,7 +140,8 @@ static kz_status append(int device, kz_array *x, int n, kz_stream *stream)
 {
 	kz_launch_options on = KZ_LAUNCH_OPTIONS_INIT;
 	on.stream = stream;
-	return kz_launch(kernels[device], kz_dim(8, 1, 1), kz_dim(128, 1, 1), &on, &err, KZ_ARGS(x, n));
+	return kz_launch(kernels[device], kz_dim(8, 1, 1), kz_dim(128, 1, 1), &on, &err,
+		KZ_ARGS(x, n));
 }
 
 static void check_elements(kz_array *x, int expected)

@@ -5,11 +5,12 @@
  *
  * Before each access the warp notes the line of PTX, the address of every lane, and the lanes that
  * run.  LLVM moves no access over these stores, for it may be to the same memory.  Kernels become
- * several times slower, so only KUDZU_CPU_GUARD and KUDZU_CPU_DEVICES turn tracing on.  Without it a
- * fault of a vector access is reported with less (emit_note_access).
+ * several times slower, so only KUDZU_CPU_GUARD and KUDZU_CPU_DEVICES turn tracing on.  Without it
+ * a fault of a vector access is reported with less (emit_note_access).
  *
- * Where there are several devices, a kernel then checks the addresses (struct memory_parts): those that
- * may be in the memory of another device it asks the driver about, and traps if it must not go there.
+ * Where there are several devices, a kernel then checks the addresses (struct memory_parts): those
+ * that may be in the memory of another device it asks the driver about, and traps if it must not go
+ * there.
  */
 #include "base/common.h"
 
@@ -63,8 +64,8 @@ static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
 	const bool all = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
 	LLVMValueRef launch = emit_launch_base(e);
 	LLVMValueRef base = emit_field(e, launch, offsetof(struct rt_launch, parts_base), e->s.i64);
-	LLVMValueRef shift = ir_zext(e, emit_field(e, launch, offsetof(struct rt_launch, parts_shift),
-		e->s.i32), e->s.i64);
+	LLVMValueRef shift = ir_zext(e,
+		emit_field(e, launch, offsetof(struct rt_launch, parts_shift), e->s.i32), e->s.i64);
 	LLVMValueRef mask = ir_zext(e, emit_field(e, launch, offsetof(struct rt_launch, parts_mask),
 		e->s.i32), e->s.i64);
 	LLVMValueRef most = emit_scalar(e, 64, 31), one = emit_scalar(e, 64, 1);
@@ -90,14 +91,15 @@ static void trace_ask(struct emit *e, LLVMValueRef doubtful)
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
 	LLVMBasicBlockRef ask = emit_block(e, "ask");
 	LLVMBasicBlockRef asked = emit_block(e, "asked");
-	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, doubtful, none), asked,
-		ask));
+	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, doubtful, none),
+		asked, ask));
 	emit_enter(e, ask);
 	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, ask), e->s.i32, NULL, 0);
 	LLVMBuildBr(e->builder, asked);
 	emit_enter(e, asked);
 	LLVMValueRef lanes = LLVMBuildPhi(e->builder, e->s.i32, "");
-	LLVMAddIncoming(lanes, (LLVMValueRef[]){none, denied}, (LLVMBasicBlockRef[]){before, ask}, 2);
+	LLVMAddIncoming(lanes, (LLVMValueRef[]){none, denied}, (LLVMBasicBlockRef[]){before, ask},
+		2);
 	LLVMValueRef mask = e->mask;
 	e->mask = lanes;
 	emit_trap_if(e, ir_icmp(e, LLVMIntNE, lanes, none));
