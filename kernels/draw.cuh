@@ -3,8 +3,8 @@
  * An array of random numbers, by kernels/random.cuh.
  *
  * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of
- * kz_work, and the parameters a and b.  The kind of x is KZ_UNIT, KZ_UPPER_UNIT, KZ_NORMAL, KZ_BELOW
- * or KZ_PLACE.  Blocks have KZ_TILE_SIZE offsets, and chunks.cuh has their loops.
+ * kz_work, and the parameters a and b.  The kind of x is KZ_UNIT, KZ_UPPER_UNIT, KZ_NORMAL,
+ * KZ_BELOW or KZ_PLACE.  Blocks have KZ_TILE_SIZE offsets, and chunks.cuh has their loops.
  */
 struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 	kz_element at[KZ_PER];
