@@ -47,8 +47,8 @@ static void flow_make_resume(struct emit *e, size_t block)
 void emit_yield_before(struct emit *e, enum rt_yield why, size_t block)
 {
 	e->yields = true;
-	make_resume(e, block);
-	note_yield(e, why);
+	flow_make_resume(e, block);
+	flow_note_yield(e, why);
 	emit_move_live(e, block, true);
 	LLVMBuildRet(e->builder, emit_u32(e, block + 1));
 }

@@ -112,7 +112,7 @@ void emit_note_kept(struct emit *e)
 		cfg_add_live_in(e->kept, e->func, e->order[i]);
 	}
 	e->in_frame = e->width > 1 ? slots_count(e, e->kept) * e->order_count > MANY_PHIS
-		: count_saved(e) > MANY_SAVED;
+		: slots_count_saved(e) > MANY_SAVED;
 }
 
 /* --- Where they are --- */
@@ -551,7 +551,7 @@ static void slots_save_member(struct emit *e, size_t yes, size_t no)
 		}
 		struct emit_mode mode = emit_slot_mode(e, i);
 		if (cfg_is_live(&blocks[yes], i) || cfg_is_live(&blocks[no], i)) {
-			move_reg(e, i, load_reg(e, emit_reg_at_end(e, i)), &offset);
+			slots_move_reg(e, i, slots_load_reg(e, emit_reg_at_end(e, i)), &offset);
 		} else {
 			slots_skip_reg(e, e->func->regs[i].type, &offset);
 		}
