@@ -122,7 +122,7 @@ enum { WRITERS = 8, LIMIT = 4 << 20 };
 static void write_many(int index)
 {
 	struct store *store = store_create(LIMIT);
-	long stores = test_count("KUDZU_TEST_STORES", support_how_many(10000, 3000, 3000))
+	long stores = test_count("KUDZU_TEST_STORES", support_how_many(10000, 1500, 1500))
 		/ WRITERS;
 	unsigned seed = (unsigned)index + 1;
 	for (long i = 0; i < stores; i++) {
@@ -150,7 +150,7 @@ static void write_many_or_watch(int index)
 
 START_TEST(the_limit_holds_while_many_write)
 {
-	long stores = test_count("KUDZU_TEST_STORES", support_how_many(10000, 3000, 3000)) / WRITERS
+	long stores = test_count("KUDZU_TEST_STORES", support_how_many(10000, 1500, 1500)) / WRITERS
 		* WRITERS;
 	run_processes(WRITERS + 1, write_many_or_watch);
 	ck_assert_int_eq(counts->wrong, 0);

@@ -525,11 +525,11 @@ static void fail_driver(int row, const char *call, int number)
 	close_world(row, !is_silent(call));
 }
 
-/* A third of the codes by a third of the functions, each by one call; with KUDZU_TEST_SLOW each by
+/* A third of the codes by a sixth of the functions, each by one call; with KUDZU_TEST_SLOW each by
  * each call of each function.  4711 is not a code. */
 START_TEST(each_code_of_the_driver_reaches_the_user)
 {
-	if (!support_is_tried(_i, countof(rows), countof(rows) / 3, 40)) {
+	if (!support_is_tried(_i, countof(rows), countof(rows) / 6, 25)) {
 		return;
 	}
 	make_files();
@@ -677,7 +677,7 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 {
 	enum nvrtc_call calls[NVRTC_CALLS];
 	int count = 0, turn = _i;
-	if (!support_is_tried(_i, countof(rows), 80, 20)) {
+	if (!support_is_tried(_i, countof(rows), 40, 12)) {
 		return;
 	}
 	/* What the world needs is in a cache that nothing else goes into: calls that fail leave

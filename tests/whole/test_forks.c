@@ -335,7 +335,7 @@ static void begin(int index)
 
 CHILD_TEST(a_child_is_refused_whatever_its_parent_does)
 {
-	const int forks = support_how_many(200, 20, 5);
+	const int forks = support_how_many(200, 10, 5);
 	const char *name = kz_device_name(dev);
 	create_own();
 	for (size_t i = 0; i < countof(states); i++) {

@@ -355,7 +355,7 @@ START_TEST(all_work_goes_into_the_stream_that_is_named)
 {
 	const struct call *call = &calls[_i];
 	kz_stream *stream = NULL;
-	if (!support_is_tried(_i, countof(calls), countof(calls) / 2, countof(calls) / 8)) {
+	if (!support_is_tried(_i, countof(calls), countof(calls) / 4, countof(calls) / 12)) {
 		return;
 	}
 	setup_stub_call("streams=1");

@@ -120,7 +120,7 @@ static kz_array *cufft_random_view(kz_dtype dtype)
 
 DEVICE_TEST(they_agree_on_random_views)
 {
-	int used = 0, rounds = support_how_many(2000, 24, 8);
+	int used = 0, rounds = support_how_many(2000, 12, 5);
 	for (int i = 0; i < rounds; i++) {
 		struct cufft_case c = {.function = (enum cufft_function)cufft_draw(4),
 			.norm = (kz_fft_norm)cufft_draw(3)};

@@ -258,7 +258,7 @@ static double work_of(const struct random_case *c)
 
 DEVICE_TEST(random_subscripts_give_what_a_loop_over_all_labels_gives)
 {
-	int rounds = support_how_many(3000, 10, 4);
+	int rounds = support_how_many(3000, 6, 3);
 	for (int round = 0; round < rounds; round++) {
 		state = (uint32_t)round;
 		struct random_case c = draw_case(round % 20 == 0 ? 10 : 4);

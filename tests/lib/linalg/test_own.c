@@ -203,7 +203,7 @@ DEVICE_TEST(products_take_ops_alpha_and_beta)
 	static const struct { int64_t m, n, k; } sizes[4] = {{5, 7, 3}, {70, 40, 33}, {1, 9, 2},
 		{100, 1, 300}};
 	for (int round = 0; round < 72; round++) {
-		if (!is_tried(_i, (size_t)round, 72, 37, 7)) {
+		if (!is_tried(_i, (size_t)round, 72, 19, 7)) {
 			continue;
 		}
 		enum linalg_type type = round % 4;
@@ -245,7 +245,7 @@ DEVICE_TEST(triangles_are_solved_from_both_sides)
 {
 	static const char ops[3] = {'N', 'T', 'C'};
 	for (int round = 0; round < 96; round++) {
-		if (!is_tried(_i, (size_t)round, 96, 47, 7)) {
+		if (!is_tried(_i, (size_t)round, 96, 23, 7)) {
 			continue;
 		}
 		enum linalg_type type = round % 4;
@@ -302,7 +302,7 @@ static const struct {
 DEVICE_TEST(lu_gives_the_matrix)
 {
 	for (size_t round = 0; round < 4 * countof(shapes); round++) {
-		if (!is_tried(_i, round, 4 * countof(shapes), 27, 7)) {
+		if (!is_tried(_i, round, 4 * countof(shapes), 17, 7)) {
 			continue;
 		}
 		enum linalg_type type = round % 4;
@@ -494,7 +494,7 @@ DEVICE_TEST(cholesky_gives_the_matrix_or_names_the_minor)
 DEVICE_TEST(qr_gives_the_matrix)
 {
 	for (size_t round = 0; round < 8 * countof(shapes); round++) {
-		if (!is_tried(_i, round, 8 * countof(shapes), 39, 7)) {
+		if (!is_tried(_i, round, 8 * countof(shapes), 19, 7)) {
 			continue;
 		}
 		enum linalg_type type = round % 4;

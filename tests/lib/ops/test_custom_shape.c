@@ -132,14 +132,14 @@ static void random_round(kz_elementwise *kernel, uint64_t seed)
 
 START_TEST(random_strides_and_shapes_give_what_loops_give)
 {
-	enum { ROUNDS = 300 };
+	const int rounds = support_how_many(2000, 100, 40);
 	const char *text = getenv("KUDZU_TEST_SEED");
 	uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
 	setup(_i);
-	printf("%d calls from KUDZU_TEST_SEED=%llu\n", ROUNDS, (unsigned long long)seed);
+	printf("%d calls from KUDZU_TEST_SEED=%llu\n", rounds, (unsigned long long)seed);
 	kz_elementwise *kernel = make("const int *x, const int *y, int *z, int a",
 		"z[i] += y[i] - a * x[i] + y[n - 1 - i] + (int)i");
-	for (uint64_t round = seed; round < seed + ROUNDS; round++) {
+	for (uint64_t round = seed; round < seed + (uint64_t)rounds; round++) {
 		state = round * 0x9e3779b97f4a7c15u;
 		random_round(kernel, round);
 	}

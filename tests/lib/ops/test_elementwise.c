@@ -358,7 +358,7 @@ static bool make_trial(struct trial *t, bool with_target)
 
 START_TEST(random_views_give_what_the_model_gives)
 {
-	int rounds = support_how_many(4000, 6, 2);
+	int rounds = support_how_many(4000, 3, 1);
 	setup(_i / (int)countof(modes));
 	trial.mode = &modes[_i % (int)countof(modes)];
 	ok(kz_buffer_create(&trial.buffer, dev, SIZE, &err));

@@ -118,6 +118,9 @@ DEVICE_TEST(every_other_type_is_converted_to_and_from_float8)
 {
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER));) {
 		for (size_t f = 0; f < 2; f++) {
+			if (!both_shapes_try(2 * (size_t)(dtype - 1) + f, 2 * KZ_C128, 9, 4)) {
+				continue;
+			}
 			const double numbers[] = {0, 1, 2, 7, 13, 100, 119};
 			double got[7];
 			uint8_t bytes[7];

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096, ROUNDS = 150 };
+enum { MOST = 4096 };
 
 static uint64_t state;
 
@@ -305,14 +305,15 @@ START_TEST(joins_agree_with_loops)
 {
 	const char *text = getenv("KUDZU_TEST_SEED");
 	uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
+	const int rounds = support_how_many(1000, 60, 20);
 	open_kernels(_i);
-	for (uint64_t round = 0; round < ROUNDS; round++) {
+	for (uint64_t round = 0; round < (uint64_t)rounds; round++) {
 		state = (seed + round) * 0x9e3779b97f4a7c15u;
 		bool good = concatenates() && stacks() && tiles() && changes_an_axis(true)
 			&& changes_an_axis(false);
 		ck_assert_msg(good, "KUDZU_TEST_SEED=%llu", (unsigned long long)(seed + round));
 	}
-	printf("%d rounds of joins from KUDZU_TEST_SEED=%llu\n", ROUNDS, (unsigned long long)seed);
+	printf("%d rounds of joins from KUDZU_TEST_SEED=%llu\n", rounds, (unsigned long long)seed);
 	teardown();
 }
 END_TEST

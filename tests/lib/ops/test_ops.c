@@ -495,7 +495,7 @@ START_TEST(kernels_compile_for_every_architecture)
 	support_stub(script);
 	ok(kz_device_open(&dev, "cuda:0", &err));
 	seed = 1 + (uint64_t)_i;
-	for (int n = 0; n < rounds(OPS * KZ_C128, 8); n++) {
+	for (int n = 0; n < rounds(OPS * KZ_C128, 3); n++) {
 		kz_op op = (kz_op)(is_slow() ? 1 + n / (int)KZ_C128
 			: 1 + (int)(number_random(&seed) % OPS));
 		kz_dtype dtype = is_slow() ? 1 + (kz_dtype)n % KZ_C128

@@ -546,7 +546,7 @@ START_TEST(wide_reads_do_not_change_a_bit)
 		ok(kz_array_astype(&all, floats, packed[_i], &err));
 		for (size_t k = 0; k < countof(pack_shapes); k++) {
 			if (!support_is_tried(_i + (int)(k * countof(packed)),
-				countof(packed) * countof(pack_shapes), 4, 2)) {
+				countof(packed) * countof(pack_shapes), 3, 1)) {
 				continue;
 			}
 			int64_t rows = pack_shapes[k].rows, count = pack_shapes[k].count;

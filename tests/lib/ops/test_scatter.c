@@ -68,7 +68,7 @@ DEVICE_TEST(every_type_is_combined_as_in_a_loop)
 		for (int op = KZ_SCATTER_ADD; op <= (!dtype_is_complex(dtype) ? KZ_SCATTER_MAX : 0);
 			op++) {
 			if (!both_shapes_try((size_t)((int)(dtype - 1) * (KZ_SCATTER_MAX + 1) + op),
-				KZ_C128 * (KZ_SCATTER_MAX + 1), 8, 3)) {
+				KZ_C128 * (KZ_SCATTER_MAX + 1), 5, 2)) {
 				continue;
 			}
 			check(dtype, op, 1, 1);

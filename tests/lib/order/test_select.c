@@ -198,7 +198,7 @@ enum { TYPES = KZ_C128 };
 TEST_BETWEEN(setup(_i / TYPES), teardown(), every_type_is_selected)
 {
 	const kz_dtype dtype = (kz_dtype)(_i % TYPES + 1);
-	if (!support_is_tried(_i, both_shapes_count() * TYPES, 2, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * TYPES, 2, 1)) {
 		return;
 	}
 	if (support_is_way_tried(kz_dtype_name(dtype), 0)) {
@@ -227,7 +227,7 @@ enum { CASES = countof(contents) };
 TEST_BETWEEN(setup(_i / CASES), teardown(), every_content_is_selected)
 {
 	const int i = _i % CASES;
-	if (!support_is_tried(_i, both_shapes_count() * CASES, 3, 2)) {
+	if (!support_is_tried(_i, both_shapes_count() * CASES, 2, 1)) {
 		return;
 	}
 	check_rows(contents[i].dtype, contents[i].rows, contents[i].n, contents[i].content,

@@ -512,7 +512,7 @@ DEVICE_TEST(cg_solves_real_and_complex_equations)
 	static double complex b[MOST];
 	sampled_state = 10;
 	for (size_t i = 0; i < 8; i++) {
-		if (!both_shapes_try(i, 8, 3, 1)) {
+		if (!both_shapes_try(i, 8, 2, 1)) {
 			continue;
 		}
 		kz_dtype dtype = tried[i % 4];
