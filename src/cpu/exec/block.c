@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One block.  A warp is a coroutine, so a barrier is only bookkeeping: who has arrived, and whom to
- * resume.  In most kernels all warps of a block stop at the same place for the whole block.  Then
- * no books are kept: round after round resumes all warps where they stopped.
+ * One block.  A warp is a coroutine: a barrier records which warps have arrived, and which to
+ * resume.  In most kernels all warps of a block stop at the same barrier of the whole block.  Such
+ * a block needs no scheduler: round after round resumes all warps where they stopped.
  *
- * The first round that ends otherwise opens the books.  They handle everything, thread by thread
- * where the lanes of a warp have parted: barriers for some of the threads, threads that have exited
- * or only arrive, reductions, collectives, warps that spin, and deadlocks.
+ * The first round that ends otherwise starts the scheduler (struct scheduler).  From then on it
+ * handles everything, and thread by thread where the lanes of a warp have diverged: barriers for
+ * some of the threads, threads that have exited or only arrive, reductions, collectives, warps that
+ * spin, and deadlocks.
  */
 #include "base/common.h"
 
@@ -49,10 +50,10 @@ static void block_release_threads(struct block *block, uint32_t group, uint32_t 
 	const uint32_t results[4])
 {
 	struct rt_exchange *x = &block->exchanges[group];
-	block->books.ready[group] |= threads;
+	block->scheduler.ready[group] |= threads;
 	for (uint32_t left = threads; left != 0; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
-		uint32_t red = block->books.red[group * RT_GROUP + i];
+		uint32_t red = block->scheduler.red[group * RT_GROUP + i];
 		if (red != RT_RED_NONE) {
 			x->words[0][i] = results[red % 4];
 		}
@@ -62,7 +63,7 @@ static void block_release_threads(struct block *block, uint32_t group, uint32_t 
 /* Resume everybody who waits at a barrier if that is complete. */
 static void block_check_barrier(struct block *block, uint32_t id)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	struct barrier *bar = &b->barriers[id];
 	if (bar->arrived == 0
 	    || bar->arrived + (bar->is_whole ? b->gone_count : 0) < bar->expected) {
@@ -83,7 +84,7 @@ static void block_check_barrier(struct block *block, uint32_t id)
 static enum block_end block_arrive(struct block *block, const struct slot *slot, uint32_t threads,
 	uint32_t values, uint32_t id, uint32_t count)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	uint32_t group = block_group_of(slot);
 	if (id >= BLOCK_BARRIERS) {
 		return BLOCK_BAD_BARRIER;
@@ -132,7 +133,7 @@ static enum block_end block_arrive_all(struct block *block, const struct slot *s
 /* Threads have exited. */
 static void block_leave(struct block *block, struct slot *slot, uint32_t threads)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	uint32_t group = block_group_of(slot);
 	b->ready[group] &= ~threads;
 	b->gone[group] |= threads;
@@ -150,7 +151,7 @@ static void block_leave(struct block *block, struct slot *slot, uint32_t threads
 /* Act on what a warp came back with. */
 static enum block_end block_settle(struct block *block, struct slot *slot)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	const struct rt_warp *warp = &slot->warp;
 	uint32_t group = block_group_of(slot);
 	uint32_t shift = block_shift_of(slot);
@@ -181,7 +182,7 @@ static enum block_end block_settle(struct block *block, struct slot *slot)
 
 static void block_take_released(struct block *block, uint32_t group)
 {
-	block->books.ready[group] |= block->exchanges[group].released;
+	block->scheduler.ready[group] |= block->exchanges[group].released;
 	block->exchanges[group].released = 0;
 }
 
@@ -200,9 +201,9 @@ static uint32_t block_existing(const struct block *block, uint32_t group)
 }
 
 /* Go on from where a round of all warps has come back. */
-static enum block_end block_open_books(struct block *block)
+static enum block_end block_start_scheduler(struct block *block)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	enum block_end end = BLOCK_DONE;
 	memset(b, 0, sizeof(*b));
 	b->live = block->threads;
@@ -229,7 +230,7 @@ struct block_pass {
 /* Resume the warps of a group that have threads which are ready, once each. */
 static enum block_end block_run_group(struct block *block, uint32_t group, struct block_pass *pass)
 {
-	struct books *b = &block->books;
+	struct scheduler *b = &block->scheduler;
 	uint32_t per_group = RT_GROUP / block->width;
 	bool moved = false;
 	for (uint32_t todo = b->ready[group]; todo != 0;) {
@@ -261,7 +262,7 @@ static enum block_end block_deadlock(struct block *block)
 	for (uint32_t i = 0; i < block->slot_count; i++) {
 		struct slot *slot = &block->slots[i];
 		if (slot->warp.alive << block_shift_of(slot)
-		    & ~block->books.gone[block_group_of(slot)]) {
+		    & ~block->scheduler.gone[block_group_of(slot)]) {
 			block->current = slot;
 			break;
 		}
@@ -274,7 +275,7 @@ const char *block_waits_at(const struct block *block)
 	const struct slot *slot = block->current;
 	uint32_t threads = slot->warp.alive << block_shift_of(slot);
 	for (uint32_t id = 0; id < BLOCK_BARRIERS; id++) {
-		if (block->books.waits[id][block_group_of(slot)] & threads) {
+		if (block->scheduler.waits[id][block_group_of(slot)] & threads) {
 			return "a barrier";
 		}
 	}
@@ -290,10 +291,10 @@ static enum block_end block_run_mixed(struct block *block)
 			return end;
 		}
 	}
-	if (block->books.live > 0 && !pass.ran) {
+	if (block->scheduler.live > 0 && !pass.ran) {
 		return block_deadlock(block);
 	}
-	return block->books.live > 0 && !pass.moved ? BLOCK_SPINS : BLOCK_DONE;
+	return block->scheduler.live > 0 && !pass.moved ? BLOCK_SPINS : BLOCK_DONE;
 }
 
 static bool block_at_whole_barrier(const struct rt_warp *warp, uint32_t id)
@@ -430,11 +431,12 @@ enum block_end block_step(struct block *block)
 		if (block->is_mixed) {
 			end = block_run_mixed(block);
 		} else if (!block_run_round(block)) {
-			end = block_has_replaced(block) ? BLOCK_TRAPPED : block_open_books(block);
+			end = block_has_replaced(block) ? BLOCK_TRAPPED
+				: block_start_scheduler(block);
 		} else if (block->slots[0].resume == RT_DONE) {
 			return BLOCK_DONE;
 		}
-		if (end != BLOCK_DONE || (block->is_mixed && block->books.live == 0)) {
+		if (end != BLOCK_DONE || (block->is_mixed && block->scheduler.live == 0)) {
 			return end;
 		}
 	}

@@ -21,7 +21,7 @@ struct barrier {
 };
 
 /* Who may run, who waits where.  A bit per thread, a word per CUDA warp (group). */
-struct books {
+struct scheduler {
 	uint32_t ready[BLOCK_MAX_GROUPS];
 	uint32_t gone[BLOCK_MAX_GROUPS];
 	uint32_t waits[BLOCK_BARRIERS][BLOCK_MAX_GROUPS];
@@ -43,8 +43,8 @@ struct block {
 	uint32_t ctaid[3];
 	uint32_t most;                   /* blocks in a row, from this one on, that may run */
 	bool has_begun;                  /* its warps have */
-	bool is_mixed;                   /* books are kept */
-	struct books books;
+	bool is_mixed;                   /* the scheduler runs it, thread by thread */
+	struct scheduler scheduler;
 };
 
 enum block_end {

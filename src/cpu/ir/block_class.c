@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The number of a class of bricks has the logarithms of the first two sizes as its digits. */
+/* The number of a class of tiles has the logarithms of the first two sizes as its digits. */
 #include "base/common.h"
 
 #include "cpu/ir/block_class.h"
@@ -30,16 +30,16 @@ unsigned block_class_of(const uint32_t block[3])
 	}
 	uint32_t rows = WARP_LANES / x;
 	if (y % rows == 0 || z == 1) {
-		return BLOCK_CLASS_BRICK + block_class_log2(x) + LOGS * block_class_log2(rows);
+		return BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(rows);
 	}
 	return is_power(y) && y < rows
-		? BLOCK_CLASS_BRICK + block_class_log2(x) + LOGS * block_class_log2(y)
+		? BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(y)
 		: BLOCK_CLASS_ANY;
 }
 
-void block_class_brick(unsigned class, uint32_t size[3])
+void block_class_tile(unsigned class, uint32_t size[3])
 {
-	size[0] = 1u << (class - BLOCK_CLASS_BRICK) % LOGS;
-	size[1] = 1u << (class - BLOCK_CLASS_BRICK) / LOGS;
+	size[0] = 1u << (class - BLOCK_CLASS_TILE) % LOGS;
+	size[1] = 1u << (class - BLOCK_CLASS_TILE) / LOGS;
 	size[2] = WARP_LANES / (size[0] * size[1]);
 }

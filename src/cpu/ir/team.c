@@ -213,7 +213,7 @@ unsigned team_class_of(const uint32_t block[3])
 	uint64_t warps = threads / WARP_LANES;
 	bool fits = threads % WARP_LANES == 0 && warps > 1 && warps <= TEAM_MOST;
 	if (fits && block[0] == WARP_LANES) {
-		class = BLOCK_CLASS_PLATE;
+		class = BLOCK_CLASS_TILE_32;
 	}
 	return fits ? class + BLOCK_CLASS_TEAM * (unsigned)warps : class;
 }

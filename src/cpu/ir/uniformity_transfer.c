@@ -131,8 +131,8 @@ static struct uniformity transfer_thread_index(const struct uniformity_info *s, 
 	if (s->class == BLOCK_CLASS_ANY) {
 		return vector;
 	}
-	if (s->class >= BLOCK_CLASS_BRICK) {
-		block_class_brick(s->class, size);
+	if (s->class >= BLOCK_CLASS_TILE) {
+		block_class_tile(s->class, size);
 	}
 	for (unsigned i = 0; i < axis; i++) {
 		before *= size[i];
@@ -140,8 +140,8 @@ static struct uniformity transfer_thread_index(const struct uniformity_info *s, 
 	for (unsigned i = 0; i < WARP_LANES; i++) {
 		offsets[i] = i / before % size[axis];
 	}
-	/* a brick along x is as long as the block */
-	bool starts_at_0 = s->class >= BLOCK_CLASS_BRICK
+	/* a tile along x is as long as the block */
+	bool starts_at_0 = s->class >= BLOCK_CLASS_TILE
 		&& (axis == 0 || before * size[axis] < WARP_LANES);
 	return transfer_with_offsets(s, starts_at_0 ? transfer_constant(0)
 		: transfer_aligned((unsigned)__builtin_ctz(size[axis])), offsets, 32);
@@ -151,10 +151,10 @@ static struct uniformity transfer_thread_index(const struct uniformity_info *s, 
 static struct uniformity transfer_block_length(const struct uniformity_info *s, unsigned axis)
 {
 	uint32_t size[3];
-	if (s->class < BLOCK_CLASS_BRICK) {
+	if (s->class < BLOCK_CLASS_TILE) {
 		return transfer_aligned(s->class == BLOCK_CLASS_ROWS && axis == 0 ? 5 : 0);
 	}
-	block_class_brick(s->class, size);
+	block_class_tile(s->class, size);
 	return axis == 0 || (axis == 1 && size[2] > 1) ? transfer_constant(size[axis]) : uniform;
 }
 

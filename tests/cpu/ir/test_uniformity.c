@@ -107,9 +107,9 @@ static const struct {
 	{"rows", {256, 4, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x;", "%r0 %r1 %r2",
 		LINE " u u"},
 	{"a line that is no multiple", {100, 1, 1}, "mov.u32 %r1, %tid.z;", "%r0 %r1", LINE " u"},
-	{"bricks", {16, 16, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", "%r0 %r1 %r2",
+	{"tiles", {16, 16, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", "%r0 %r1 %r2",
 		"1,2,0,15 0,0,1,1 u"},
-	{"bricks in depth", {4, 4, 8}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", "%r0 %r1 %r2",
+	{"tiles in depth", {4, 4, 8}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %tid.z;", "%r0 %r1 %r2",
 		"1,2,0,3 0,0,0,3 0,0,1,1"},
 	{"one thread along x", {1, 64, 1}, "mov.u32 %r1, %tid.y;", "%r0 %r1", "u " LINE},
 	{"odd rows", {12, 8, 1}, "mov.u32 %r1, %tid.y; mov.u32 %r2, %laneid;", "%r0 %r1 %r2",
@@ -121,7 +121,7 @@ static const struct {
 		"mul.lo.s32 %r6, %r0, %r9; mul.hi.s32 %r7, %r0, 5; mad.lo.s32 %r8, %r0, 4, %r0;",
 		"%r1 %r2 %r3 %r4 %r5 %r6 %r7 %r8",
 		LINE " -1,-2,-16,-31 12,24,192,372 8,16,128,248 u v v 5,10,80,155"},
-	{"a row's length in a brick is known", {16, 2, 1}, "mov.u32 %r1, %tid.y;\n"
+	{"a row's length in a tile is known", {16, 2, 1}, "mov.u32 %r1, %tid.y;\n"
 		"mov.u32 %r2, %ntid.x; mad.lo.s32 %r3, %r1, %r2, %r0;", "%r3", LINE},
 	{"and masks and shifts", {64, 1, 1}, "and.b32 %r1, %r0, 31; shr.u32 %r2, %r0, 5;\n"
 		"and.b32 %r3, %r0, 1; shr.u32 %r4, %r0, 1; xor.b32 %r5, %r0, 1; "

@@ -270,7 +270,7 @@ END_TEST
 
 static const char *const accesses[] = {"ld.u32 %r3, [%rd1];", "st.u32 [%rd1], %r3;"};
 
-/* From round 3 on there is an access, by which all pointers have drifted 48 bytes; without or with
+/* From round 3 on there is an access, by which all pointers have advanced 48 bytes; without or with
  * a barrier in the loop.  Gives the thread that is named, and the address. */
 static unsigned find_fault(const char *begin, int which, unsigned *address)
 {

@@ -464,14 +464,14 @@ static void access(struct vector_access *all, unsigned warps, const struct way *
 static void vector_init(struct vector_access *w, struct emit *e, const struct emit_vector *from)
 {
 	assert(from->count <= RT_PARTS);
-	uint32_t brick[3] = {RT_MAX_WIDTH, 1, 1};
-	if (e->uniformity.class >= BLOCK_CLASS_BRICK) {
-		block_class_brick(e->uniformity.class, brick);
+	uint32_t tile[3] = {RT_MAX_WIDTH, 1, 1};
+	if (e->uniformity.class >= BLOCK_CLASS_TILE) {
+		block_class_tile(e->uniformity.class, tile);
 	}
 	*w = (struct vector_access){.e = e, .member = from->member,
 		.one = LLVMGetElementType(emit_type(e, from->type)),
 		.size = ptx_type_size(from->type), .count = from->count, .at = from->at,
-		.row = brick[0] < SHORTEST_ROW ? RT_MAX_WIDTH : brick[0]};
+		.row = tile[0] < SHORTEST_ROW ? RT_MAX_WIDTH : tile[0]};
 	memcpy(w->values, from->values, sizeof(w->values));
 }
 

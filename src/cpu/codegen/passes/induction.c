@@ -30,22 +30,22 @@
 /* How far to look into sums; how often to go over all phis until nothing changes. */
 enum { MOST_STEPS = 10, MOST_ROUNDS = 40 };
 
-struct drift_phi {
+struct induction_phi {
 	LLVMValueRef phi;
 	LLVMValueRef root;    /* NULL: not known yet */
 	bool is_wanted;
-	bool drifts;          /* from the root */
+	bool advances;        /* from the root */
 	LLVMValueRef part;    /* the root, or what takes its place */
-	LLVMValueRef drift;   /* a scalar, likewise a phi; */
-	bool owns_drift;      /* else it is another one's */
+	LLVMValueRef offset;  /* a scalar, likewise a phi; */
+	bool owns_offset;     /* else it is another one's */
 };
 
-struct drifter {
+struct induction {
 	LLVMValueRef fn;
 	LLVMBuilderRef builder;
 	LLVMTypeRef i32;
-	struct drift_phi *phis;
-	struct drift_phi **sorted; /* the same by address, so that they can be found */
+	struct induction_phi *phis;
+	struct induction_phi **sorted; /* the same by address, so that they can be found */
 	size_t count;
 	/* the vector taken apart last */
 	LLVMValueRef peeled, part, sum;
@@ -60,7 +60,7 @@ static bool is_number(LLVMTypeRef type)
 		&& LLVMGetIntTypeWidth(LLVMGetElementType(type)) >= 32;
 }
 
-static LLVMValueRef constant_splat(struct drifter *d, LLVMValueRef vector)
+static LLVMValueRef constant_splat(struct induction *d, LLVMValueRef vector)
 {
 	LLVMValueRef first = LLVMConstExtractElement(vector, LLVMConstInt(d->i32, 0, false));
 	unsigned count = LLVMGetVectorSize(LLVMTypeOf(vector));
@@ -73,7 +73,7 @@ static LLVMValueRef constant_splat(struct drifter *d, LLVMValueRef vector)
 }
 
 /* The number as a scalar; NULL: it is none. */
-static LLVMValueRef splat_of(struct drifter *d, LLVMValueRef vector)
+static LLVMValueRef splat_of(struct induction *d, LLVMValueRef vector)
 {
 	if (LLVMIsConstant(vector)) {
 		return constant_splat(d, vector);
@@ -81,7 +81,7 @@ static LLVMValueRef splat_of(struct drifter *d, LLVMValueRef vector)
 	return ir_splat_scalar(vector);
 }
 
-static LLVMValueRef make_splat(struct drifter *d, LLVMValueRef scalar, LLVMTypeRef type)
+static LLVMValueRef make_splat(struct induction *d, LLVMValueRef scalar, LLVMTypeRef type)
 {
 	LLVMValueRef none = LLVMGetUndef(type);
 	LLVMValueRef first = LLVMBuildInsertElement(d->builder, none, scalar,
@@ -91,7 +91,7 @@ static LLVMValueRef make_splat(struct drifter *d, LLVMValueRef scalar, LLVMTypeR
 }
 
 /* Of a vector plus a splat: the vector, and the splat's scalar; NULL: it is no such sum. */
-static LLVMValueRef without_splat(struct drifter *d, LLVMValueRef value, LLVMValueRef *scalar)
+static LLVMValueRef without_splat(struct induction *d, LLVMValueRef value, LLVMValueRef *scalar)
 {
 	if (!ir_is(value, LLVMAdd)) {
 		return NULL;
@@ -109,21 +109,21 @@ static LLVMValueRef without_splat(struct drifter *d, LLVMValueRef value, LLVMVal
 
 static int compare_phis(const void *a, const void *b)
 {
-	uintptr_t one = (uintptr_t)(*(struct drift_phi *const *)a)->phi;
-	uintptr_t other = (uintptr_t)(*(struct drift_phi *const *)b)->phi;
+	uintptr_t one = (uintptr_t)(*(struct induction_phi *const *)a)->phi;
+	uintptr_t other = (uintptr_t)(*(struct induction_phi *const *)b)->phi;
 	return (one > other) - (one < other);
 }
 
-static struct drift_phi *find_phi(const struct drifter *d, LLVMValueRef value)
+static struct induction_phi *find_phi(const struct induction *d, LLVMValueRef value)
 {
-	struct drift_phi phi = {.phi = value}, *key = &phi;
-	struct drift_phi **found = ir_is(value, LLVMPHI)
+	struct induction_phi phi = {.phi = value}, *key = &phi;
+	struct induction_phi **found = ir_is(value, LLVMPHI)
 		? bsearch(&key, d->sorted, d->count, sizeof(key), compare_phis) : NULL;
 	return found ? *found : NULL;
 }
 
 /* What is left of a value without what is added to all lanes; *moved: whether there is such. */
-static LLVMValueRef strip(struct drifter *d, LLVMValueRef value, bool *moved)
+static LLVMValueRef strip(struct induction *d, LLVMValueRef value, bool *moved)
 {
 	LLVMValueRef scalar, next;
 	for (unsigned i = 0; i < MOST_STEPS && (next = without_splat(d, value, &scalar)); i++) {
@@ -133,19 +133,19 @@ static LLVMValueRef strip(struct drifter *d, LLVMValueRef value, bool *moved)
 	return value;
 }
 
-static LLVMValueRef drift_root_of(struct drifter *d, LLVMValueRef value, bool *moved)
+static LLVMValueRef induction_root_of(struct induction *d, LLVMValueRef value, bool *moved)
 {
 	value = strip(d, value, moved);
-	const struct drift_phi *inner = find_phi(d, value);
+	const struct induction_phi *inner = find_phi(d, value);
 	return inner ? inner->root : value;
 }
 
-static LLVMValueRef meet(struct drifter *d, LLVMValueRef phi)
+static LLVMValueRef meet(struct induction *d, LLVMValueRef phi)
 {
 	LLVMValueRef root = NULL;
 	bool moved = false;
 	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-		LLVMValueRef one = drift_root_of(d, LLVMGetIncomingValue(phi, i), &moved);
+		LLVMValueRef one = induction_root_of(d, LLVMGetIncomingValue(phi, i), &moved);
 		if (root && one && one != root) {
 			return phi;
 		}
@@ -154,13 +154,13 @@ static LLVMValueRef meet(struct drifter *d, LLVMValueRef phi)
 	return root;
 }
 
-static bool find_roots(struct drifter *d)
+static bool find_roots(struct induction *d)
 {
 	bool changed = true;
 	for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
 		changed = false;
 		for (size_t i = 0; i < d->count; i++) {
-			struct drift_phi *p = &d->phis[i];
+			struct induction_phi *p = &d->phis[i];
 			LLVMValueRef root = p->root == p->phi ? p->phi : meet(d, p->phi);
 			changed |= root != p->root;
 			p->root = root;
@@ -170,29 +170,29 @@ static bool find_roots(struct drifter *d)
 }
 
 /* A value that comes in is the root plus something, maybe by way of another phi. */
-static bool is_moved(struct drifter *d, const struct drift_phi *p)
+static bool is_moved(struct induction *d, const struct induction_phi *p)
 {
 	bool any = false;
 	for (unsigned i = 0; i < LLVMCountIncoming(p->phi) && !any; i++) {
 		bool moved = false;
 		LLVMValueRef value = strip(d, LLVMGetIncomingValue(p->phi, i), &moved);
-		const struct drift_phi *inner = find_phi(d, value);
+		const struct induction_phi *inner = find_phi(d, value);
 		any = (inner ? inner->root : value) == p->root
-			&& (moved || (inner && inner != p && inner->drifts));
+			&& (moved || (inner && inner != p && inner->advances));
 	}
 	return any;
 }
 
 /* Whether any does. */
-static bool find_drifting(struct drifter *d)
+static bool find_advancing(struct induction *d)
 {
 	bool any = false, changed = true;
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < d->count; i++) {
-			struct drift_phi *p = &d->phis[i];
-			if (p->is_wanted && !p->drifts && is_moved(d, p)) {
-				p->drifts = true;
+			struct induction_phi *p = &d->phis[i];
+			if (p->is_wanted && !p->advances && is_moved(d, p)) {
+				p->advances = true;
 				changed = true;
 				any = true;
 			}
@@ -222,10 +222,10 @@ static bool is_asked(LLVMValueRef value, unsigned steps)
 }
 
 /* All with one root, or none. */
-static void find_wanted(struct drifter *d)
+static void find_wanted(struct induction *d)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		const struct drift_phi *p = &d->phis[i];
+		const struct induction_phi *p = &d->phis[i];
 		if (!p->root || p->is_wanted || !is_asked(p->phi, 2)) {
 			continue;
 		}
@@ -238,14 +238,14 @@ static void find_wanted(struct drifter *d)
 /* --- Phis of parts --- */
 
 /* Whether two phis, from the same block, are as far from their roots. */
-static bool drift_alike(struct drifter *d, const struct drift_phi *p, const struct drift_phi *q,
-	unsigned incoming)
+static bool induction_alike(struct induction *d, const struct induction_phi *p,
+	const struct induction_phi *q, unsigned incoming)
 {
 	LLVMValueRef a = LLVMGetIncomingValue(p->phi, incoming), next_a, one;
 	LLVMValueRef b = LLVMGetIncomingValue(q->phi, incoming), next_b, other;
 	bool moved = false;
-	bool from_root = drift_root_of(d, a, &moved) == p->root;
-	if (from_root != (drift_root_of(d, b, &moved) == q->root)) {
+	bool from_root = induction_root_of(d, a, &moved) == p->root;
+	if (from_root != (induction_root_of(d, b, &moved) == q->root)) {
 		return false;
 	}
 	for (unsigned i = 0; from_root && i < MOST_STEPS; i++) {
@@ -257,53 +257,54 @@ static bool drift_alike(struct drifter *d, const struct drift_phi *p, const stru
 		a = next_a;
 		b = next_b;
 	}
-	const struct drift_phi *inner_a = find_phi(d, a), *inner_b = find_phi(d, b);
+	const struct induction_phi *inner_a = find_phi(d, a), *inner_b = find_phi(d, b);
 	return !from_root || (inner_a == p && inner_b == q)
-		|| (!next_a && !next_b && !(inner_a && inner_a->drifts)
-			&& !(inner_b && inner_b->drifts));
+		|| (!next_a && !next_b && !(inner_a && inner_a->advances)
+			&& !(inner_b && inner_b->advances));
 }
 
-/* Another one's drift that is the same, step by step: NULL: there is none. */
-static LLVMValueRef find_drift(struct drifter *d, const struct drift_phi *p)
+/* Another one's offset that is the same, step by step: NULL: there is none. */
+static LLVMValueRef find_offset(struct induction *d, const struct induction_phi *p)
 {
 	unsigned count = LLVMCountIncoming(p->phi);
-	for (const struct drift_phi *q = d->phis; q < p; q++) {
-		bool same = q->owns_drift && LLVMTypeOf(q->phi) == LLVMTypeOf(p->phi)
+	for (const struct induction_phi *q = d->phis; q < p; q++) {
+		bool same = q->owns_offset && LLVMTypeOf(q->phi) == LLVMTypeOf(p->phi)
 			&& LLVMGetInstructionParent(q->phi) == LLVMGetInstructionParent(p->phi);
 		for (unsigned i = 0; i < count && same; i++) {
 			same = LLVMGetIncomingBlock(p->phi, i) == LLVMGetIncomingBlock(q->phi, i)
-				&& drift_alike(d, p, q, i);
+				&& induction_alike(d, p, q, i);
 		}
 		if (same) {
-			return q->drift;
+			return q->offset;
 		}
 	}
 	return NULL;
 }
 
-static void make_phis(struct drifter *d, struct drift_phi *p)
+static void make_phis(struct induction *d, struct induction_phi *p)
 {
 	LLVMTypeRef type = LLVMTypeOf(p->phi);
 	LLVMPositionBuilderBefore(d->builder, p->phi);
-	p->drift = find_drift(d, p);
-	p->owns_drift = !p->drift;
-	if (p->owns_drift) {
-		p->drift = LLVMBuildPhi(d->builder, LLVMGetElementType(type), "");
+	p->offset = find_offset(d, p);
+	p->owns_offset = !p->offset;
+	if (p->owns_offset) {
+		p->offset = LLVMBuildPhi(d->builder, LLVMGetElementType(type), "");
 	}
 	if (p->root == p->phi) {
 		p->part = LLVMBuildPhi(d->builder, type, "");
 	}
 }
 
-/* When all phis are made: a root that drifts itself is left by its part. */
-static void find_part(struct drifter *d, struct drift_phi *p)
+/* When all phis are made: a root that advances itself is left by its part. */
+static void find_part(struct induction *d, struct induction_phi *p)
 {
-	const struct drift_phi *root = find_phi(d, p->root);
-	p->part = root && root->drifts ? root->part : p->root;
+	const struct induction_phi *root = find_phi(d, p->root);
+	p->part = root && root->advances ? root->part : p->root;
 }
 
 /* How far a value, which comes from a block, is from what takes the root's place. */
-static LLVMValueRef drift_of(struct drifter *d, LLVMValueRef value, LLVMBasicBlockRef from)
+static LLVMValueRef induction_offset(struct induction *d, LLVMValueRef value,
+	LLVMBasicBlockRef from)
 {
 	LLVMValueRef scalar, next;
 	LLVMValueRef sum = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(value)));
@@ -312,32 +313,32 @@ static LLVMValueRef drift_of(struct drifter *d, LLVMValueRef value, LLVMBasicBlo
 		sum = LLVMBuildAdd(d->builder, sum, scalar, "");
 		value = next;
 	}
-	const struct drift_phi *inner = find_phi(d, value);
-	return inner && inner->drifts ? LLVMBuildAdd(d->builder, sum, inner->drift, "") : sum;
+	const struct induction_phi *inner = find_phi(d, value);
+	return inner && inner->advances ? LLVMBuildAdd(d->builder, sum, inner->offset, "") : sum;
 }
 
 /* The same value for each time that a block is named. */
-static LLVMValueRef known_drift(const struct drift_phi *p, LLVMBasicBlockRef from)
+static LLVMValueRef known_offset(const struct induction_phi *p, LLVMBasicBlockRef from)
 {
-	for (unsigned i = 0; i < LLVMCountIncoming(p->drift); i++) {
-		if (LLVMGetIncomingBlock(p->drift, i) == from) {
-			return LLVMGetIncomingValue(p->drift, i);
+	for (unsigned i = 0; i < LLVMCountIncoming(p->offset); i++) {
+		if (LLVMGetIncomingBlock(p->offset, i) == from) {
+			return LLVMGetIncomingValue(p->offset, i);
 		}
 	}
 	return NULL;
 }
 
-static void induction_fill_phis(struct drifter *d, struct drift_phi *p)
+static void induction_fill_phis(struct induction *d, struct induction_phi *p)
 {
-	LLVMValueRef none = LLVMConstNull(LLVMTypeOf(p->drift));
+	LLVMValueRef none = LLVMConstNull(LLVMTypeOf(p->offset));
 	for (unsigned i = 0; i < LLVMCountIncoming(p->phi); i++) {
 		LLVMBasicBlockRef from = LLVMGetIncomingBlock(p->phi, i);
 		LLVMValueRef value = LLVMGetIncomingValue(p->phi, i);
-		bool moved = false, same = drift_root_of(d, value, &moved) == p->root;
-		if (p->owns_drift) {
-			LLVMValueRef drift = known_drift(p, from);
-			drift = drift ? drift : same ? drift_of(d, value, from) : none;
-			LLVMAddIncoming(p->drift, &drift, &from, 1);
+		bool moved = false, same = induction_root_of(d, value, &moved) == p->root;
+		if (p->owns_offset) {
+			LLVMValueRef offset = known_offset(p, from);
+			offset = offset ? offset : same ? induction_offset(d, value, from) : none;
+			LLVMAddIncoming(p->offset, &offset, &from, 1);
 		}
 		if (p->root == p->phi) {
 			LLVMAddIncoming(p->part, same ? &p->part : &value, &from, 1);
@@ -345,7 +346,7 @@ static void induction_fill_phis(struct drifter *d, struct drift_phi *p)
 	}
 }
 
-static void to_first_place(struct drifter *d, LLVMValueRef phi)
+static void to_first_place(struct induction *d, LLVMValueRef phi)
 {
 	while (LLVMIsAPHINode(phi)) {
 		phi = LLVMGetNextInstruction(phi);
@@ -353,10 +354,10 @@ static void to_first_place(struct drifter *d, LLVMValueRef phi)
 	LLVMPositionBuilderBefore(d->builder, phi);
 }
 
-static void replace_phi(struct drifter *d, struct drift_phi *p)
+static void replace_phi(struct induction *d, struct induction_phi *p)
 {
 	to_first_place(d, p->phi);
-	LLVMValueRef all = make_splat(d, p->drift, LLVMTypeOf(p->phi));
+	LLVMValueRef all = make_splat(d, p->offset, LLVMTypeOf(p->phi));
 	LLVMValueRef sum = LLVMBuildAdd(d->builder, p->part, all, "");
 	LLVMReplaceAllUsesWith(p->phi, sum);
 	LLVMInstructionEraseFromParent(p->phi);
@@ -366,7 +367,7 @@ static void replace_phi(struct drifter *d, struct drift_phi *p)
 /* --- All phis --- */
 
 /* Counts them if there is no room yet. */
-static size_t collect_phis(struct drifter *d)
+static size_t collect_phis(struct induction *d)
 {
 	size_t count = 0;
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
@@ -374,7 +375,7 @@ static size_t collect_phis(struct drifter *d)
 		LLVMValueRef phi = LLVMGetFirstInstruction(block);
 		for (; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
 			if (is_number(LLVMTypeOf(phi)) && d->phis) {
-				d->phis[count] = (struct drift_phi){.phi = phi};
+				d->phis[count] = (struct induction_phi){.phi = phi};
 			}
 			count += is_number(LLVMTypeOf(phi));
 		}
@@ -382,19 +383,19 @@ static size_t collect_phis(struct drifter *d)
 	return count;
 }
 
-typedef void phi_fn(struct drifter *d, struct drift_phi *p);
+typedef void phi_fn(struct induction *d, struct induction_phi *p);
 
-static void for_drifting(struct drifter *d, phi_fn *fn)
+static void for_advancing(struct induction *d, phi_fn *fn)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		if (d->phis[i].drifts) {
+		if (d->phis[i].advances) {
 			fn(d, &d->phis[i]);
 		}
 	}
 }
 
 /* False: no memory. */
-static bool take_apart(struct drifter *d)
+static bool take_apart(struct induction *d)
 {
 	size_t count = collect_phis(d);
 	if (count == 0) {
@@ -412,24 +413,24 @@ static bool take_apart(struct drifter *d)
 	qsort(d->sorted, count, sizeof(*d->sorted), compare_phis);
 	if (find_roots(d)) {
 		find_wanted(d);
-		find_drifting(d);
-		for_drifting(d, make_phis);
-		for_drifting(d, find_part);
-		for_drifting(d, induction_fill_phis);
-		for_drifting(d, replace_phi);
+		find_advancing(d);
+		for_advancing(d, make_phis);
+		for_advancing(d, find_part);
+		for_advancing(d, induction_fill_phis);
+		for_advancing(d, replace_phi);
 	}
 	return true;
 }
 
 /* --- Questions --- */
 
-static LLVMValueRef add_scalars(struct drifter *d, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef add_scalars(struct induction *d, LLVMValueRef a, LLVMValueRef b)
 {
 	return a && b ? LLVMBuildAdd(d->builder, a, b, "") : a ? a : b;
 }
 
 /* What is left of a vector, and the scalar that was added to it; NULL: none. */
-static LLVMValueRef drift_part_of(struct drifter *d, LLVMValueRef value, unsigned steps,
+static LLVMValueRef induction_part_of(struct induction *d, LLVMValueRef value, unsigned steps,
 	LLVMValueRef *sum)
 {
 	LLVMValueRef scalars[2] = {NULL, NULL}, parts[2] = {NULL, NULL};
@@ -440,7 +441,8 @@ static LLVMValueRef drift_part_of(struct drifter *d, LLVMValueRef value, unsigne
 	for (unsigned i = 0; i < 2; i++) {
 		LLVMValueRef operand = LLVMGetOperand(value, i);
 		scalars[i] = splat_of(d, operand);
-		parts[i] = scalars[i] ? NULL : drift_part_of(d, operand, steps - 1, &scalars[i]);
+		parts[i] = scalars[i] ? NULL
+			: induction_part_of(d, operand, steps - 1, &scalars[i]);
 	}
 	if ((!scalars[0] && !scalars[1]) || (!parts[0] && !parts[1])) {
 		return value;
@@ -452,17 +454,17 @@ static LLVMValueRef drift_part_of(struct drifter *d, LLVMValueRef value, unsigne
 }
 
 /* The last one is asked for several times. */
-static LLVMValueRef peel(struct drifter *d, LLVMValueRef value, LLVMValueRef *sum)
+static LLVMValueRef peel(struct induction *d, LLVMValueRef value, LLVMValueRef *sum)
 {
 	if (d->peeled != value) {
-		d->part = drift_part_of(d, value, MOST_STEPS, &d->sum);
+		d->part = induction_part_of(d, value, MOST_STEPS, &d->sum);
 		d->peeled = value;
 	}
 	*sum = d->sum;
 	return d->part;
 }
 
-static void ask_for_element(struct drifter *d, LLVMValueRef extract)
+static void ask_for_element(struct induction *d, LLVMValueRef extract)
 {
 	LLVMValueRef sum, part = peel(d, LLVMGetOperand(extract, 0), &sum);
 	if (!sum || !is_constant_index(extract)) {
@@ -489,7 +491,7 @@ static bool is_same_sum(LLVMValueRef a, LLVMValueRef b)
 		&& LLVMGetOperand(a, 1) == LLVMGetOperand(b, 1));
 }
 
-static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
+static LLVMValueRef without_sums(struct induction *d, LLVMValueRef vector)
 {
 	if (!ir_is(vector, LLVMInsertElement)) {
 		return vector;
@@ -500,7 +502,7 @@ static LLVMValueRef without_sums(struct drifter *d, LLVMValueRef vector)
 
 /* Where rows begin (emit_vector.c), as a vector.  If the same is added to all, add it to that;
  * `last` is the last one put into it. */
-static void ask_for_rows(struct drifter *d, LLVMValueRef last)
+static void ask_for_rows(struct induction *d, LLVMValueRef last)
 {
 	LLVMUseRef use = LLVMGetFirstUse(last);
 	LLVMValueRef insert = last, sum = added_to(last);
@@ -520,7 +522,7 @@ static void ask_for_rows(struct drifter *d, LLVMValueRef last)
 }
 
 /* Of emit_vector.c: it is the same for what is left of the vector. */
-static void ask_for_order(struct drifter *d, LLVMValueRef compare)
+static void ask_for_order(struct induction *d, LLVMValueRef compare)
 {
 	LLVMValueRef order, offsets, sum = NULL,
 		value = ir_neighbour_test(&order, &offsets, compare);
@@ -537,7 +539,7 @@ static void ask_for_order(struct drifter *d, LLVMValueRef compare)
 	}
 }
 
-static void ask_parts(struct drifter *d)
+static void ask_parts(struct induction *d)
 {
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
@@ -558,7 +560,7 @@ static void ask_parts(struct drifter *d)
 /* --- Where a whole vector is needed still --- */
 
 /* For an operand of a phi the block that it comes from; NULL if the phi names that twice. */
-static LLVMBasicBlockRef drift_place_of(LLVMValueRef user, unsigned index)
+static LLVMBasicBlockRef induction_place_of(LLVMValueRef user, unsigned index)
 {
 	if (!LLVMIsAPHINode(user)) {
 		return LLVMGetInstructionParent(user);
@@ -582,7 +584,7 @@ static unsigned operand_index(LLVMValueRef user, LLVMValueRef value)
 }
 
 /* Make a sum once more for each use in another block: mostly that is code that hardly ever runs. */
-static void sink(struct drifter *d, LLVMValueRef sum)
+static void sink(struct induction *d, LLVMValueRef sum)
 {
 	LLVMUseRef next;
 	LLVMValueRef scalar, part = without_splat(d, sum, &scalar);
@@ -590,7 +592,7 @@ static void sink(struct drifter *d, LLVMValueRef sum)
 		next = LLVMGetNextUse(use);
 		LLVMValueRef user = LLVMGetUser(use);
 		unsigned index = operand_index(user, sum);
-		LLVMBasicBlockRef to = drift_place_of(user, index);
+		LLVMBasicBlockRef to = induction_place_of(user, index);
 		if (!to || to == LLVMGetInstructionParent(sum)) {
 			continue;
 		}
@@ -602,7 +604,7 @@ static void sink(struct drifter *d, LLVMValueRef sum)
 }
 
 /* What is added to it first: the copies of that are uses of this. */
-static void sink_phi(struct drifter *d, struct drift_phi *p)
+static void sink_phi(struct induction *d, struct induction_phi *p)
 {
 	LLVMUseRef use = LLVMGetFirstUse(p->phi);
 	for (; use; use = LLVMGetNextUse(use)) {
@@ -616,12 +618,12 @@ static void sink_phi(struct drifter *d, struct drift_phi *p)
 bool pass_induction(LLVMValueRef fn)
 {
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
-	struct drifter d = {.fn = fn, .builder = LLVMCreateBuilderInContext(context),
+	struct induction d = {.fn = fn, .builder = LLVMCreateBuilderInContext(context),
 		.i32 = LLVMInt32TypeInContext(context)};
 	bool ok = take_apart(&d);
 	if (ok) {
 		ask_parts(&d);
-		for_drifting(&d, sink_phi);
+		for_advancing(&d, sink_phi);
 	}
 	LLVMDisposeBuilder(d.builder);
 	mem_free(d.phis);
