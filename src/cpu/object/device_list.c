@@ -66,8 +66,8 @@ static int device_read_name(const char *text, size_t len)
 	return found;
 }
 
-/* The list ends at the first entry that names no device; one that names a device twice names none
- * (CUDA C++ Programming Guide, "CUDA Environment Variables"). */
+/* The list ends at the first entry that names no device (CUDA C++ Programming Guide, "CUDA
+ * Environment Variables").  NVIDIA's driver shows no device where one is named twice. */
 static void device_read_visible(const char *text)
 {
 	unsigned seen = 0;
