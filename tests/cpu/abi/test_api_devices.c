@@ -258,6 +258,106 @@ START_TEST(streams_wait_for_events_of_other_devices)
 }
 END_TEST
 
+/* The lanes of a warp: some have a word of one's own, the others one of another device. */
+static const char mixed_ptx[] =
+	".version 7.0\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry mixed(.param .u64 mixed_a, .param .u64 mixed_b, .param .u32 mixed_from,\n"
+	"	.param .u32 mixed_how)\n"
+	"{\n"
+	"	.reg .b32 %r<8>;\n"
+	"	.reg .b64 %rd<8>;\n"
+	"	.reg .pred %p<4>;\n"
+	"	ld.param.u64 %rd1, [mixed_a];\n"
+	"	ld.param.u64 %rd2, [mixed_b];\n"
+	"	ld.param.u32 %r1, [mixed_from];\n"
+	"	ld.param.u32 %r2, [mixed_how];\n"
+	"	mov.u32 %r3, %tid.x;\n"
+	"	setp.ge.u32 %p1, %r3, %r1;\n"
+	"	selp.b64 %rd3, %rd2, %rd1, %p1;\n"
+	"	mul.wide.u32 %rd4, %r3, 4;\n"
+	"	add.s64 %rd5, %rd3, %rd4;\n"
+	"	setp.eq.u32 %p2, %r2, 1;\n"
+	"	@%p2 bra ATOMIC;\n"
+	"	setp.eq.u32 %p3, %r2, 2;\n"
+	"	@%p3 bra STORE;\n"
+	"	ld.u32 %r4, [%rd5];\n"
+	"	bra DONE;\n"
+	"STORE:\n"
+	"	st.u32 [%rd5], %r3;\n"
+	"	bra DONE;\n"
+	"ATOMIC:\n"
+	"	atom.add.u32 %r4, [%rd5], 1;\n"
+	"DONE:\n"
+	"	ret;\n"
+	"}\n";
+
+/* Loads, atomic operations and stores. */
+START_TEST(message_names_the_first_thread_that_goes_abroad)
+{
+	enum { FROM = 21 };
+	char message[64];
+	CUdeviceptr first = alloc_on(0, 4 * N), second = alloc_on(1, 4 * N);
+	uint32_t from = FROM, how = (uint32_t)_i;
+	void *values[] = {&first, &second, &from, &how};
+	CUmodule module;
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuModuleLoadData(&module, mixed_ptx));
+	CUfunction mixed = kernel(module, "mixed");
+	OK(cuLaunchKernel(mixed, 1, 1, 1, FROM, 1, 1, 0, NULL, values, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuLaunchKernel(mixed, 1, 1, 1, 32, 1, 1, 0, NULL, values, NULL));
+	FAILS(ILLEGAL_ADDRESS, cuCtxSynchronize());
+	snprintf(message, sizeof(message), "address 0x%llx in the memory of another device",
+		second + 4 * FROM);
+	check_log(message);
+	check_log("(21,0,0)");
+}
+END_TEST
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
+	const CUmemAllocationProp *prop, unsigned long long flags);
+CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t align, CUdeviceptr hint,
+	unsigned long long flags);
+CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
+	CUmemGenericAllocationHandle handle, unsigned long long flags);
+CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *list,
+	size_t count);
+CUresult cuMemGetAccess(unsigned long long *out, const CUmemLocation *location,
+	CUdeviceptr address);
+
+START_TEST(mapped_memory_is_for_those_who_were_given_access)
+{
+	enum { SIZE = 2 << 20 };
+	const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1}};
+	const CUmemAccessDesc access[] = {
+		{{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+		{{CU_MEM_LOCATION_TYPE_DEVICE, 2}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+	};
+	CUmemGenericAllocationHandle block;
+	CUdeviceptr address;
+	unsigned long long flags;
+	int ordinal;
+	OK(cuMemCreate(&block, SIZE, &prop, 0));
+	OK(cuMemAddressReserve(&address, SIZE, 0, 0, 0));
+	OK(cuMemMap(address, SIZE, 0, block, 0));
+	OK(cuMemSetAccess(address, SIZE, access, countof(access)));
+	for (int i = 0; i < COUNT; i++) {
+		const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, i};
+		OK(cuMemGetAccess(&flags, &location, address));
+		ck_assert_int_eq((int)flags, i == 0 ? 0 : CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	}
+	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address));
+	ck_assert_int_eq(ordinal, 1);
+	OK(add_on(1, address));
+	OK(add_on(2, address));
+	check_words(address, 14);
+	FAILS(ILLEGAL_ADDRESS, add_on(0, address));
+}
+END_TEST
+
 /* A failure poisons the contexts of one device only. */
 START_TEST(failure_stays_on_its_device)
 {
@@ -341,8 +441,9 @@ SUITE(api_devices)
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
 		memory_of_the_host_and_managed_memory_are_everybodys,
-		pool_gives_access_to_other_devices, copies_go_between_devices,
-		streams_wait_for_events_of_other_devices);
+		pool_gives_access_to_other_devices, copies_go_between_devices, streams_wait_for_events_of_other_devices,
+		mapped_memory_is_for_those_who_were_given_access);
+	tcase_add_loop_test(tc, message_names_the_first_thread_that_goes_abroad, 0, 3);
 	tc = add_case(suite, "visible", NULL, NULL);
 	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
 	tcase_add_test(tc, one_device_is_seen_whatever_is_visible);
