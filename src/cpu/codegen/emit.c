@@ -86,27 +86,6 @@ static void emit_make_types(struct emit *e)
 	emit_set_types(e, w > 1 ? &e->v : &e->s);
 }
 
-static void emit_note_order(struct emit *e)
-{
-	const struct ptx_func *func = e->func;
-	for (size_t i = 0; i < func->block_count; i++) {
-		const struct ptx_block *block = &func->blocks[i];
-		if (block->rpo != SIZE_MAX) {
-			e->order[block->rpo] = i;
-			e->order_count++;
-		}
-	}
-}
-
-/* Of the first version.  False: no memory. */
-static bool emit_choose_strategy(struct emit *e, unsigned class)
-{
-	bool ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM);
-	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial
-		: &emit_converged;
-	return ok;
-}
-
 static bool emit_init(struct emit *e, unsigned class)
 {
 	emit_make_types(e);
@@ -130,15 +109,26 @@ static bool emit_init(struct emit *e, unsigned class)
 		&& yield_find_points(func, e->yield_points)
 		&& (e->width == 1 || uniformity_analyze(&e->uniformity, func,
 			class % BLOCK_CLASS_TEAM, e->yield_points));
-	if (ok) {
-		emit_note_order(e);
-		emit_note_kept(e);
-		ok = emit_choose_strategy(e, class) && emit_nontemporal_init(e);
+	if (!ok) {
+		return ptx_no_memory(e->diag);
 	}
-	if (ok) {
-		emit_note_entries(e);
+	for (size_t i = 0; i < func->block_count; i++) {
+		if (func->blocks[i].rpo != SIZE_MAX) {
+			e->order[func->blocks[i].rpo] = i;
+			e->order_count++;
+		}
 	}
-	return ok || ptx_no_memory(e->diag);
+	emit_note_kept(e);
+	ok = emit_serial_init(e) && emit_interleave_init(e, class / BLOCK_CLASS_TEAM)
+		&& emit_nontemporal_init(e);
+	/* of the first version */
+	e->strategy = e->width == 1 ? &emit_one_lane : e->serial ? &emit_before_serial
+		: &emit_converged;
+	if (!ok) {
+		return ptx_no_memory(e->diag);
+	}
+	emit_note_entries(e);
+	return true;
 }
 
 bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *order,

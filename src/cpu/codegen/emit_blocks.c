@@ -96,16 +96,30 @@ static void blocks_enter_diverged(struct emit *e, size_t block)
 	e->mask_lanes = ir_bitcast(e, mask, e->v.i1);
 }
 
-/* Whoever may run still is in a loop that waits. */
-static void blocks_end_sweep(struct emit *e)
+static void blocks_make_diverged(struct emit *e)
 {
-	LLVMBasicBlockRef back = emit_block(e, "back");
+	e->strategy = &emit_diverged;
+	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
+		blocks_enter_diverged(e, e->order[i]);
+		blocks_make_body(e, e->order[i]);
+		e->mask = NULL;
+		e->mask_lanes = NULL;
+	}
+	e->strategy = &emit_converged;
+
 	emit_enter(e, e->sweep_end);
+	if (!e->yields) { /* nobody waits for anything: all lanes have exited */
+		LLVMBuildBr(e->builder, e->done);
+		emit_enter(e, e->leave);
+		LLVMBuildUnreachable(e->builder);
+		return;
+	}
+	LLVMBasicBlockRef back = emit_block(e, "back"), sweep = emit_block(e, "sweep");
 	LLVMValueRef exited = emit_field(e, e->warp, offsetof(struct rt_warp, exited), e->s.i32);
 	LLVMValueRef alive = emit_field(e, e->warp, offsetof(struct rt_warp, alive), e->s.i32);
-	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), e->done,
-		back);
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, exited, alive), e->done, back);
 
+	/* a lane that may run still is in a loop that waits */
 	emit_enter(e, back);
 	LLVMValueRef spin = ir_and(e, e->ready, ir_not(e, exited));
 	LLVMValueRef any = ir_icmp(e, LLVMIntNE, spin, emit_u32(e, 0));
@@ -118,48 +132,10 @@ static void blocks_end_sweep(struct emit *e)
 	emit_enter(e, e->leave);
 	emit_move_regs(e, e->kept, true);
 	LLVMBuildRet(e->builder, emit_u32(e, RT_SWEEP));
-}
-
-/* Nobody waits for anything: all lanes have exited. */
-static void blocks_end_last_sweep(struct emit *e)
-{
-	emit_enter(e, e->sweep_end);
-	LLVMBuildBr(e->builder, e->done);
-	emit_enter(e, e->leave);
-	LLVMBuildUnreachable(e->builder);
-}
-
-static void blocks_make_diverged(struct emit *e)
-{
-	e->strategy = &emit_diverged;
-	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		blocks_enter_diverged(e, e->order[i]);
-		blocks_make_body(e, e->order[i]);
-		e->mask = NULL;
-		e->mask_lanes = NULL;
-	}
-	e->strategy = &emit_converged;
-	if (!e->yields) {
-		blocks_end_last_sweep(e);
-		return;
-	}
-
-	blocks_end_sweep(e);
-	LLVMBasicBlockRef sweep = emit_block(e, "sweep");
 	LLVMAddCase(e->entry_end, emit_u32(e, RT_SWEEP), sweep);
 	emit_enter(e, sweep);
 	emit_move_regs(e, e->kept, false);
 	LLVMBuildBr(e->builder, e->diverged[e->order[0]]);
-}
-
-/* No lane ever goes there. */
-static void blocks_drop_diverged(struct emit *e)
-{
-	for (size_t i = 0; i < e->order_count; i++) {
-		LLVMDeleteBasicBlock(e->diverged[e->order[i]]);
-	}
-	LLVMDeleteBasicBlock(e->sweep_end);
-	LLVMDeleteBasicBlock(e->leave);
 }
 
 /* One lane after the other (emit_serial.c). */
@@ -178,15 +154,6 @@ static void blocks_make_serial(struct emit *e)
 	}
 	e->strategy = &emit_before_serial;
 	e->regs = all;
-}
-
-/* All warps together (emit_interleave.c). */
-static void blocks_make_interleaved(struct emit *e)
-{
-	emit_interleave_begin(e);
-	e->strategy = &emit_interleaved;
-	blocks_make_version(e, e->team->blocks);
-	e->strategy = &emit_converged;
 }
 
 /* A warp that is not whole never converges; in blocks of rows all are.  The result is what clears
@@ -253,11 +220,18 @@ void emit_blocks(struct emit *e)
 	blocks_make_version(e, e->blocks);
 	if (e->has_diverged || e->team) {
 		blocks_make_diverged(e);
-	} else {
-		blocks_drop_diverged(e);
+	} else { /* no lane ever goes there */
+		for (size_t i = 0; i < e->order_count; i++) {
+			LLVMDeleteBasicBlock(e->diverged[e->order[i]]);
+		}
+		LLVMDeleteBasicBlock(e->sweep_end);
+		LLVMDeleteBasicBlock(e->leave);
 	}
-	if (e->team) {
-		blocks_make_interleaved(e);
+	if (e->team) { /* all warps together (emit_interleave.c) */
+		emit_interleave_begin(e);
+		e->strategy = &emit_interleaved;
+		blocks_make_version(e, e->team->blocks);
+		e->strategy = &emit_converged;
 	}
 	emit_end_warps(e, clear);
 }

@@ -187,21 +187,6 @@ void emit_interleave_start(struct emit *e)
 	emit_enter(e, one);
 }
 
-/* The places of the warps, and their phis. */
-static void interleave_begin_members(struct emit *e)
-{
-	struct emit_team *t = e->team;
-	for (unsigned i = 0; i < t->count; i++) {
-		struct emit_member *m = &t->members[i];
-		LLVMBasicBlockRef back = emit_call_visit(e);
-		m->warp = emit_at(e, e->warp, emit_scalar(e, 64, i * sizeof(struct slot)), e->s.i8);
-		emit_entry_leave(e, back);
-		emit_use_member(e, m);
-		emit_make_phis(e, t->blocks);
-		emit_use_member(e, NULL);
-	}
-}
-
 /* From the block that is being made, or from the start. */
 static void interleave_team_fill_phis(struct emit *e, size_t to, bool is_start)
 {
@@ -220,7 +205,16 @@ void emit_interleave_begin(struct emit *e)
 	for (size_t i = 0; i < e->order_count; i++) {
 		t->blocks[e->order[i]] = emit_block(e, "together");
 	}
-	interleave_begin_members(e);
+	/* the places of the warps, and their phis */
+	for (unsigned i = 0; i < t->count; i++) {
+		struct emit_member *m = &t->members[i];
+		LLVMBasicBlockRef back = emit_call_visit(e);
+		m->warp = emit_at(e, e->warp, emit_scalar(e, 64, i * sizeof(struct slot)), e->s.i8);
+		emit_entry_leave(e, back);
+		emit_use_member(e, m);
+		emit_make_phis(e, t->blocks);
+		emit_use_member(e, NULL);
+	}
 	emit_enter(e, t->start);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, team), emit_u32(e, t->count));
 	for (unsigned i = 0; i < t->count; i++) {
@@ -235,42 +229,24 @@ void emit_interleave_begin(struct emit *e)
 
 /* --- Branches --- */
 
-/* The lanes of a warp that take a branch. */
-static LLVMValueRef interleave_taken_by(struct emit *e, const struct ptx_inst *inst, unsigned i)
-{
-	struct emit_team *t = e->team;
-	emit_use_member(e, &t->members[i]);
-	LLVMValueRef guard = emit_use_guard(e, inst);
-	LLVMValueRef bits = LLVMTypeOf(guard) == e->s.i1
-		? ir_select(e, guard, emit_u32(e, UINT32_MAX), emit_u32(e, 0))
-		: emit_lane_bits(e, guard);
-	emit_use_member(e, NULL);
-	return bits;
-}
-
-static void interleave_go_apart(struct emit *e, size_t yes, size_t no, const LLVMValueRef *bits)
-{
-	struct emit_team *t = e->team;
-	for (unsigned i = 0; i < t->count; i++) {
-		emit_use_member(e, &t->members[i]);
-		e->frame = emit_field(e, e->warp, offsetof(struct slot, frame), e->ptr);
-		emit_put_apart(e, yes, no, bits[i]);
-		emit_use_member(e, NULL);
-	}
-	LLVMBuildRet(e->builder, emit_u32(e, RT_APART));
-}
-
 /* Where warps or lanes may part. */
 static void interleave_branch_mixed(struct emit *e, const struct ptx_inst *inst, size_t yes,
 	size_t no)
 {
 	struct emit_team *t = e->team;
 	LLVMBasicBlockRef some = emit_block(e, "some"), apart = emit_block(e, "apart");
-	LLVMValueRef bits[TEAM_MOST] = {NULL};
+	LLVMValueRef bits[TEAM_MOST] = {NULL}; /* of lanes that take the branch */
 	LLVMValueRef all = NULL, any = NULL;
 	for (unsigned i = 0; i < t->count; i++) {
 		bool again = i > 0 && ptx_has_bit(t->same, inst->guard);
-		bits[i] = again ? bits[0] : interleave_taken_by(e, inst, i);
+		bits[i] = bits[0];
+		if (!again) {
+			emit_use_member(e, &t->members[i]);
+			LLVMValueRef guard = emit_use_guard(e, inst);
+			bits[i] = LLVMTypeOf(guard) != e->s.i1 ? emit_lane_bits(e, guard)
+				: ir_select(e, guard, emit_u32(e, UINT32_MAX), emit_u32(e, 0));
+			emit_use_member(e, NULL);
+		}
 		all = i > 0 ? ir_and(e, all, bits[i]) : bits[i];
 		any = i > 0 ? ir_or(e, any, bits[i]) : bits[i];
 	}
@@ -282,7 +258,13 @@ static void interleave_branch_mixed(struct emit *e, const struct ptx_inst *inst,
 	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, any, emit_u32(e, 0)),
 		t->blocks[no], apart));
 	emit_enter(e, apart);
-	interleave_go_apart(e, yes, no, bits);
+	for (unsigned i = 0; i < t->count; i++) {
+		emit_use_member(e, &t->members[i]);
+		e->frame = emit_field(e, e->warp, offsetof(struct slot, frame), e->ptr);
+		emit_put_apart(e, yes, no, bits[i]);
+		emit_use_member(e, NULL);
+	}
+	LLVMBuildRet(e->builder, emit_u32(e, RT_APART));
 }
 
 static void interleave_go_interleaved(struct emit *e, size_t block)

@@ -104,37 +104,12 @@ bool emit_has_results(struct emit *e, size_t block)
 	return e->width > 1 && inst->is_second && emit_has_slots(inst);
 }
 
-static void collect_fetch_results(struct emit *e)
-{
-	for (unsigned i = 0; i < countof(e->results); i++) {
-		emit_put_result(e, i, collect_exchanged(e, i));
-	}
-}
-
 /* --- The halves --- */
 
 LLVMValueRef emit_collected(struct emit *e, unsigned word)
 {
 	LLVMValueRef met = collect_result_met(e, word);
 	return met ? met : collect_exchanged(e, word);
-}
-
-static void collect_wait_unless(struct emit *e, LLVMValueRef done, enum rt_yield why)
-{
-	LLVMBasicBlockRef on = emit_block(e, "complete");
-	LLVMBasicBlockRef wait = emit_block(e, "wait");
-	LLVMBuildCondBr(e->builder, done, on, wait);
-	emit_enter(e, on);
-	if (!emit_is_diverged(e) && emit_has_results(e, emit_block_after(e))) {
-		collect_fetch_results(e);
-	}
-	emit_goto(e, emit_block_after(e));
-	emit_enter(e, wait);
-	if (e->width > 1) {
-		emit_park(e, why, emit_block_after(e));
-	} else {
-		emit_yield_before(e, why, emit_block_after(e));
-	}
 }
 
 void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValueRef *words,
@@ -148,5 +123,19 @@ void emit_collect(struct emit *e, uint32_t what, LLVMValueRef members, LLVMValue
 	LLVMValueRef lanes = e->width > 1 ? emit_active(e) : emit_u32(e, 1);
 	LLVMValueRef done = emit_call_once(e, offsetof(struct rt_calls, collect), e->s.i32, &lanes,
 		1);
-	collect_wait_unless(e, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), RT_YIELD_WARP);
+	LLVMBasicBlockRef on = emit_block(e, "complete"), wait = emit_block(e, "wait");
+	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntNE, done, emit_u32(e, 0)), on, wait);
+	emit_enter(e, on);
+	if (!emit_is_diverged(e) && emit_has_results(e, emit_block_after(e))) {
+		for (unsigned i = 0; i < countof(e->results); i++) {
+			emit_put_result(e, i, collect_exchanged(e, i));
+		}
+	}
+	emit_goto(e, emit_block_after(e));
+	emit_enter(e, wait);
+	if (e->width > 1) {
+		emit_park(e, RT_YIELD_WARP, emit_block_after(e));
+	} else {
+		emit_yield_before(e, RT_YIELD_WARP, emit_block_after(e));
+	}
 }

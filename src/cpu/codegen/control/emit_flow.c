@@ -28,26 +28,19 @@ static void flow_note_yield(struct emit *e, enum rt_yield why)
 		emit_u32(e, (uint64_t)e->inst->line));
 }
 
-/* Where a converged warp goes on that yielded in front of a block. */
-static void flow_make_resume(struct emit *e, size_t block)
-{
-	if (e->resumes[block]) {
-		return;
-	}
-	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-	e->resumes[block] = emit_block(e, "resume");
-	LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
-	emit_enter(e, e->resumes[block]);
-	emit_move_live(e, block, false);
-	LLVMBuildBr(e->builder, e->blocks[block]);
-	emit_enter(e, back);
-}
-
-/* Leave a converged version. */
+/* Leave a converged version, and go on in front of the block. */
 void emit_yield_before(struct emit *e, enum rt_yield why, size_t block)
 {
 	e->yields = true;
-	flow_make_resume(e, block);
+	if (!e->resumes[block]) {
+		LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+		e->resumes[block] = emit_block(e, "resume");
+		LLVMAddCase(e->entry_end, emit_u32(e, block + 1), e->resumes[block]);
+		emit_enter(e, e->resumes[block]);
+		emit_move_live(e, block, false);
+		LLVMBuildBr(e->builder, e->blocks[block]);
+		emit_enter(e, back);
+	}
 	flow_note_yield(e, why);
 	emit_move_live(e, block, true);
 	LLVMBuildRet(e->builder, emit_u32(e, block + 1));

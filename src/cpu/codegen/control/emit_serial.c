@@ -70,21 +70,6 @@ static bool serial_is_ragged(const struct emit *e, size_t first, size_t last)
 	return parts && scattered * SCATTERED >= count && count * WHOLE >= func->inst_count;
 }
 
-static bool serial_has_ragged_loop(const struct emit *e)
-{
-	const struct ptx_block *blocks = e->func->blocks;
-	for (size_t i = 0; i < e->order_count; i++) {
-		const struct ptx_block *block = &blocks[e->order[i]];
-		for (size_t k = 0; k < block->succ_count; k++) {
-			size_t to = blocks[block->succ[k]].rpo;
-			if (to <= i && serial_is_ragged(e, to, i)) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 static bool is_serial_kernel(const struct emit *e)
 {
 	const struct ptx_func *func = e->func;
@@ -95,7 +80,15 @@ static bool is_serial_kernel(const struct emit *e)
 	for (size_t i = 0; i < func->block_count && simple; i++) {
 		simple = !e->yield_points[i];
 	}
-	return simple && serial_has_ragged_loop(e);
+	bool serial_has_ragged_loop = false;
+	for (size_t i = 0; i < e->order_count && simple && !serial_has_ragged_loop; i++) {
+		const struct ptx_block *block = &func->blocks[e->order[i]];
+		for (size_t k = 0; k < block->succ_count && !serial_has_ragged_loop; k++) {
+			size_t to = func->blocks[block->succ[k]].rpo;
+			serial_has_ragged_loop = to <= i && serial_is_ragged(e, to, i);
+		}
+	}
+	return serial_has_ragged_loop;
 }
 
 /* --- From all lanes to one --- */

@@ -85,49 +85,39 @@ static void warps_begin_warp(struct emit *e, LLVMValueRef first)
 	emit_note_lane(e, emit_scalar(e, 64, RT_GROUP));
 }
 
-/* On to the next warp if there is one. */
-static void warps_go_on(struct emit *e)
+void emit_end_warps(struct emit *e, LLVMValueRef clear)
 {
-	LLVMBasicBlockRef more = emit_block(e, "more");
-	LLVMBasicBlockRef last = emit_block(e, "last");
+	emit_enter(e, e->done);
+	if (e->width == 1 || e->yields) {
+		LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
+		return;
+	}
+
+	/* on to the next warp if there is one */
+	LLVMBasicBlockRef more = emit_block(e, "more"), last = emit_block(e, "last");
 	LLVMValueRef end = warps_entry_field(e, offsetof(struct rt_warp, end));
 	LLVMValueRef first = LLVMBuildLoad2(e->builder, e->s.i32, e->first, "");
 	LLVMValueRef next = ir_add(e, first, emit_scalar(e, 32, e->width));
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntULT, next, end), more, last);
-
 	emit_enter(e, more);
 	warps_begin_warp(e, next);
 	LLVMBuildBr(e->builder, LLVMGetInstructionParent(e->entry_end));
+
+	/* and on to the next block */
 	emit_enter(e, last);
-}
-
-/* And on to the next block. */
-static void warps_go_on_block(struct emit *e)
-{
-	LLVMBasicBlockRef more = emit_block(e, "more_blocks");
-	LLVMBasicBlockRef last = emit_block(e, "last_block");
-	LLVMValueRef end = warps_entry_field(e, offsetof(struct rt_warp, end_block));
+	more = emit_block(e, "more_blocks");
+	last = emit_block(e, "last_block");
+	end = warps_entry_field(e, offsetof(struct rt_warp, end_block));
 	LLVMValueRef block = emit_field(e, e->warp, offsetof(struct rt_warp, ctaid), e->s.i32);
-	LLVMValueRef next = ir_add(e, block, emit_scalar(e, 32, 1));
+	next = ir_add(e, block, emit_scalar(e, 32, 1));
 	LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntULT, next, end), more, last);
-
 	emit_enter(e, more);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, ctaid), next);
 	warps_begin_warp(e, emit_scalar(e, 32, 0));
 	LLVMBuildBr(e->builder, LLVMGetInstructionParent(e->block_end));
-	emit_enter(e, last);
-}
 
-void emit_end_warps(struct emit *e, LLVMValueRef clear)
-{
-	emit_enter(e, e->done);
-	if (e->width > 1 && !e->yields) {
-		warps_go_on(e);
-		warps_go_on_block(e);
-	}
+	emit_enter(e, last);
 	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
-	if (e->width > 1 && !e->yields) {
-		warps_move_up(e, clear);
-		warps_move_params(e);
-	}
+	warps_move_up(e, clear);
+	warps_move_params(e);
 }

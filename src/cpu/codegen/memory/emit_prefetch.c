@@ -38,47 +38,39 @@ static LLVMValueRef load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef bas
 	return part;
 }
 
-static LLVMValueRef load_parts(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned count)
+LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size)
 {
-	LLVMValueRef base = ir_bitcast(e, place, e->ptr), parts[MOST_PARTS] = {NULL};
-	LLVMTypeRef part = LLVMVectorType(LLVMGetElementType(type),
-		LLVMGetVectorSize(type) / count);
-	for (unsigned i = 0; i < count; i++) {
-		parts[i] = load_part(e, part, base, i * PART);
+	if (!is_from_memory(e, size)) {
+		LLVMValueRef row = LLVMBuildLoad2(e->builder, type, place, "");
+		LLVMSetAlignment(row, 1);
+		return row;
 	}
-	for (; count > 1; count /= 2) {
-		for (unsigned i = 0; i < count / 2; i++) {
-			parts[i] = emit_join(e, parts[2 * i], parts[2 * i + 1]);
-		}
-	}
-	return parts[0];
-}
 
-static void fetch_next(struct emit *e, LLVMValueRef place, unsigned size)
-{
-	LLVMValueRef base = ir_bitcast(e, place, e->ptr);
-	LLVMTypeRef types[] = {e->ptr};
-	for (unsigned i = 0; i < size; i += LINE) {
+	LLVMValueRef base = ir_bitcast(e, place, e->ptr), parts[MOST_PARTS] = {NULL};
+	unsigned count = size / PART;
+	bool has_parts = count * PART == size && count <= MOST_PARTS && (count & (count - 1)) == 0;
+	if (has_parts) {
+		LLVMTypeRef part = LLVMVectorType(LLVMGetElementType(type),
+			LLVMGetVectorSize(type) / count);
+		for (unsigned i = 0; i < count; i++) {
+			parts[i] = load_part(e, part, base, i * PART);
+		}
+		for (; count > 1; count /= 2) {
+			for (unsigned i = 0; i < count / 2; i++) {
+				parts[i] = emit_join(e, parts[2 * i], parts[2 * i + 1]);
+			}
+		}
+	} else {
+		parts[0] = LLVMBuildLoad2(e->builder, type, place, "");
+		LLVMSetAlignment(parts[0], 1);
+	}
+
+	/* the next row of a loop: to read, into the second cache, data */
+	for (unsigned i = 0; i < size && emit_is_in_loop(e); i += LINE) {
+		LLVMTypeRef types[] = {e->ptr};
 		LLVMValueRef args[] = {emit_at(e, base, emit_scalar(e, 64, size + i), e->s.i8),
-			/* to read, second cache, data */
 			emit_u32(e, 0), emit_u32(e, 2), emit_u32(e, 1)};
 		ir_intrinsic(e, "llvm.prefetch", types, countof(types), args, countof(args));
 	}
-}
-
-LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size)
-{
-	unsigned count = size / PART;
-	bool has_parts = count * PART == size && count <= MOST_PARTS && (count & (count - 1)) == 0;
-	LLVMValueRef row;
-	if (is_from_memory(e, size) && has_parts) {
-		row = load_parts(e, type, place, count);
-	} else {
-		row = LLVMBuildLoad2(e->builder, type, place, "");
-		LLVMSetAlignment(row, 1);
-	}
-	if (is_from_memory(e, size) && emit_is_in_loop(e)) {
-		fetch_next(e, place, size);
-	}
-	return row;
+	return parts[0];
 }

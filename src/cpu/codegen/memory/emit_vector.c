@@ -407,19 +407,6 @@ static void do_way(struct done *done, struct vector_access *all, unsigned warps,
 }
 
 /* A load's values come from where it was done. */
-static void merge(struct vector_access *w, const struct done *done, unsigned warp)
-{
-	for (unsigned i = 0; i < w->count; i++) {
-		LLVMValueRef value = LLVMBuildPhi(w->e->builder, LLVMTypeOf(w->values[i]), "");
-		for (unsigned k = 0; k < done->count; k++) {
-			LLVMValueRef one = done->values[k][warp][i];
-			LLVMBasicBlockRef from = done->from[k];
-			LLVMAddIncoming(value, &one, &from, 1);
-		}
-		w->values[i] = value;
-	}
-}
-
 static void join_ways(struct vector_access *all, unsigned warps, const struct done *done,
 	bool is_load)
 {
@@ -430,8 +417,15 @@ static void join_ways(struct vector_access *all, unsigned warps, const struct do
 		LLVMBuildBr(e->builder, after);
 	}
 	emit_enter(e, after);
-	for (unsigned i = 0; is_load && i < warps; i++) {
-		merge(&all[i], done, i);
+	for (unsigned i = 0; is_load && i < warps * all->count; i++) {
+		unsigned warp = i / all->count, part = i % all->count;
+		LLVMValueRef *value = &all[warp].values[part];
+		*value = LLVMBuildPhi(e->builder, LLVMTypeOf(*value), "");
+		for (unsigned k = 0; k < done->count; k++) {
+			LLVMValueRef one = done->values[k][warp][part];
+			LLVMBasicBlockRef from = done->from[k];
+			LLVMAddIncoming(*value, &one, &from, 1);
+		}
 	}
 }
 

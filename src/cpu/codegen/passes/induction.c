@@ -140,20 +140,7 @@ static LLVMValueRef induction_root_of(struct induction *d, LLVMValueRef value, b
 	return inner ? inner->root : value;
 }
 
-static LLVMValueRef meet(struct induction *d, LLVMValueRef phi)
-{
-	LLVMValueRef root = NULL;
-	bool moved = false;
-	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-		LLVMValueRef one = induction_root_of(d, LLVMGetIncomingValue(phi, i), &moved);
-		if (root && one && one != root) {
-			return phi;
-		}
-		root = one ? one : root;
-	}
-	return root;
-}
-
+/* The root of a phi is the one that all values that come in have; else it is the phi itself. */
 static bool find_roots(struct induction *d)
 {
 	bool changed = true;
@@ -161,7 +148,13 @@ static bool find_roots(struct induction *d)
 		changed = false;
 		for (size_t i = 0; i < d->count; i++) {
 			struct induction_phi *p = &d->phis[i];
-			LLVMValueRef root = p->root == p->phi ? p->phi : meet(d, p->phi);
+			LLVMValueRef root = p->root == p->phi ? p->phi : NULL;
+			for (unsigned k = 0; k < LLVMCountIncoming(p->phi) && root != p->phi; k++) {
+				bool moved = false;
+				LLVMValueRef one = induction_root_of(d,
+					LLVMGetIncomingValue(p->phi, k), &moved);
+				root = root && one && one != root ? p->phi : one ? one : root;
+			}
 			changed |= root != p->root;
 			p->root = root;
 		}

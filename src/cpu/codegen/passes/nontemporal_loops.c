@@ -56,33 +56,31 @@ static LLVMValueRef bypass_loop_root_of(LLVMValueRef pointer)
 	return pointer;
 }
 
-static bool note_access(struct loop *l, LLVMValueRef inst)
-{
-	bool stores = ir_is(inst, LLVMStore);
-	LLVMTypeRef type = stores ? LLVMTypeOf(LLVMGetOperand(inst, 0)) : LLVMTypeOf(inst);
-	bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-	uint64_t size = LLVMStoreSizeOfType(l->layout, type);
-	l->bytes += is_vector ? size : 0;
-	if (!stores) {
-		return l->store_count == 0;
-	}
-	if (!is_vector || size < LEAST_STORE || (size & (size - 1)) != 0
-		|| l->store_count == MOST_STORES || (l->store_count > 0 && size != l->store_size)) {
-		return false;
-	}
-	l->store_size = size;
-	l->stores[l->store_count++] = inst;
-	return true;
-}
-
 static bool find_accesses(struct loop *l)
 {
 	bool good = true;
 	LLVMValueRef inst = LLVMGetFirstInstruction(l->body);
 	for (; inst && good; inst = LLVMGetNextInstruction(inst)) {
-		bool accesses = ir_is(inst, LLVMStore) || ir_is(inst, LLVMLoad);
-		good = accesses ? note_access(l, inst)
-			: !ir_is(inst, LLVMCall) || l->store_count == 0;
+		bool stores = ir_is(inst, LLVMStore), loads = ir_is(inst, LLVMLoad);
+		if (!stores && !loads) {
+			good = !ir_is(inst, LLVMCall) || l->store_count == 0;
+			continue;
+		}
+		LLVMTypeRef type = LLVMTypeOf(stores ? LLVMGetOperand(inst, 0) : inst);
+		bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+		uint64_t size = LLVMStoreSizeOfType(l->layout, type);
+		l->bytes += is_vector ? size : 0;
+		if (loads) {
+			good = l->store_count == 0;
+			continue;
+		}
+		good = is_vector && size >= LEAST_STORE && (size & (size - 1)) == 0
+			&& l->store_count < MOST_STORES
+			&& (l->store_count == 0 || size == l->store_size);
+		if (good) {
+			l->store_size = size;
+			l->stores[l->store_count++] = inst;
+		}
 	}
 	return good && l->store_count > 0;
 }
