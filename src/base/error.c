@@ -52,11 +52,6 @@ static void error_fill(kz_error *err, kz_status status, kz_domain domain, int co
 	};
 }
 
-bool error_is_clean(const kz_error *err)
-{
-	return err && err->status == KZ_OK;
-}
-
 /* Count a failure that came while the error held an earlier one. */
 static void error_count_later(kz_error *err)
 {
@@ -140,17 +135,59 @@ void error_add_hint(kz_error *err, const char *hint)
 	}
 }
 
+/* Replace what a message begins with: `skip` of its characters, by a text of at most 99. */
+static printf_like(3, 4) void error_begin_message(kz_error *err, size_t skip, const char *format,
+	...)
+{
+	char message[sizeof(err->message)], begin[100];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(begin, sizeof(begin), format, args);
+	va_end(args);
+	memcpy(message, err->message, sizeof(message));
+	int len = snprintf(err->message, sizeof(err->message), "%s%s", begin, message + skip);
+	if (len >= (int)sizeof(err->message)) {
+		error_cut_message(err->message, sizeof(err->message));
+	}
+}
+
 void error_add_argument(kz_error *err, const char *call, const char *argument)
 {
-	char message[sizeof(err->message)];
 	if (err) {
-		memcpy(message, err->message, sizeof(message));
-		int len = snprintf(err->message, sizeof(err->message), "%s: argument '%s': %s",
-			call, argument, message);
-		if (len >= (int)sizeof(err->message)) {
-			error_cut_message(err->message, sizeof(err->message));
-		}
+		error_begin_message(err, 0, "%s: argument '%s': ", call, argument);
 	}
+}
+
+/* The length of the name of a function that a message begins with, or 0: "kz_add" or, without its
+ * prefix, the name that is asked for. */
+static size_t error_named_length(const char *message, const char *name)
+{
+	const size_t len = strlen(name);
+	if (strncmp(message, "kz_", 3) == 0) {
+		return strspn(message, "abcdefghijklmnopqrstuvwxyz_0123456789");
+	}
+	return strncmp(message, name, len) == 0 && strchr(": ", message[len]) ? len : 0;
+}
+
+void error_name_call(kz_error *err, const char *name)
+{
+	const bool is_mistake = err->domain == KZ_DOMAIN_LIBRARY && (err->status == KZ_INVALID
+		|| err->status == KZ_RANGE || err->status == KZ_STATE);
+	if (!is_mistake || err->file) {
+		return;
+	}
+	name += strncmp(name, "kz_", 3) == 0 ? 3 : 0;
+	const char *message = err->message;
+	size_t named = error_named_length(message, name);
+	if (strncmp(message, "kz_", 3) == 0 && message[named] != ':') {
+		/* "kz_add takes 2 operands" names the function, "kz_scan_options has size 3" does
+		 * not. */
+		if (named == strlen(name) + 3 && strncmp(message + 3, name, named - 3) == 0) {
+			return;
+		}
+		named = 0;
+	}
+	error_begin_message(err, named, "kz_%s%s", name, named ? "" : ": ");
 }
 
 void error_add_place(kz_error *err, const char *file, int line, int column)

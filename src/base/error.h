@@ -34,12 +34,40 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
  * may be added: ask `bool mine = error_is_clean(err);` before, then `if (mine) error_add_...`.
  * error_take_log owns its text, which comes from mem_alloc, in any case.
  */
-bool error_is_clean(const kz_error *err); /* false for NULL */
+static inline bool error_is_clean(const kz_error *err) /* false for NULL */
+{
+	return err && err->status == KZ_OK;
+}
 void error_add_hint(kz_error *err, const char *hint);
 /* Put "kz_add: argument 'x': " before the message. */
 void error_add_argument(kz_error *err, const char *call, const char *argument);
 void error_add_place(kz_error *err, const char *file, int line, int column);
 void error_take_log(kz_error *err, char *log);
+
+/*
+ * A public function begins with error_scope(err).  What it then reports of its caller's arguments
+ * and state names it, whichever helper found the mistake, and whichever public function it has
+ * called for its own purposes: the message begins with "kz_array_slice: ".  An error that comes in
+ * with a failure is left alone.
+ */
+struct error_call {
+	kz_error *err;    /* NULL: there is none, or it held a failure before */
+	const char *name; /* of the function, with or without "kz_" */
+};
+
+#define error_scope_of(error, function)                                                            \
+	struct error_call error_call_here __attribute__((cleanup(error_call_end), unused))         \
+		= {error_is_clean(error) ? (error) : NULL, function}
+#define error_scope(error) error_scope_of(error, __func__)
+
+void error_name_call(kz_error *err, const char *name);
+
+static inline void error_call_end(struct error_call *call)
+{
+	if (call->err && unlikely(call->err->status != KZ_OK)) {
+		error_name_call(call->err, call->name);
+	}
+}
 
 /* Copy one error value over a clean one, owned texts duplicated. */
 kz_status error_copy(kz_error *err, const kz_error *from);

@@ -83,6 +83,67 @@ START_TEST(a_cleared_error_can_be_used_again)
 }
 END_TEST
 
+/* Names that a message has already are not repeated, and the outermost call's stays. */
+static const struct {
+	const char *message, *name, *want;
+} names[] = {
+	{"axis 9 is out of range", "kz_sort", "kz_sort: axis 9 is out of range"},
+	{"axis 9 is out of range", "sort", "kz_sort: axis 9 is out of range"},
+	{"kz_scan: axis 9", "kz_cumsum", "kz_cumsum: axis 9"},
+	{"kz_sort: axis 9", "kz_sort", "kz_sort: axis 9"},
+	{"sort: axis 9", "kz_sort", "kz_sort: axis 9"},
+	{"sort does not take a struct", "kz_sort", "kz_sort does not take a struct"},
+	{"sorted: axis 9", "kz_sort", "kz_sort: sorted: axis 9"},
+	{"kz_add takes 2 operands", "kz_add", "kz_add takes 2 operands"},
+	{"kz_sort_options has size 3", "kz_sort", "kz_sort: kz_sort_options has size 3"},
+	{"", "kz_sort", "kz_sort: "},
+};
+
+START_TEST(a_mistake_gets_the_name_of_the_call)
+{
+	kz_error err = KZ_ERROR_INIT;
+	error_set(&err, KZ_INVALID, "%s", names[_i].message);
+	error_name_call(&err, names[_i].name);
+	ck_assert_str_eq(err.message, names[_i].want);
+	kz_error_clear(&err);
+	error_set(&err, KZ_INVALID, "%0400d", 1);
+	error_name_call(&err, names[_i].name);
+	ck_assert_uint_eq(strlen(err.message), sizeof(err.message) - 1);
+	ck_assert_str_eq(err.message + sizeof(err.message) - 4, "...");
+	kz_error_clear(&err);
+	/* What failed is no mistake of the caller, or has a place in a text. */
+	error_set(&err, KZ_IO, "x");
+	error_name_call(&err, names[_i].name);
+	ck_assert_str_eq(err.message, "x");
+	kz_error_clear(&err);
+	error_set(&err, KZ_INVALID, "x");
+	error_add_place(&err, "expression", 1, 1);
+	error_name_call(&err, names[_i].name);
+	ck_assert_str_eq(err.message, "x");
+	kz_error_clear(&err);
+}
+END_TEST
+
+static kz_status fail_in_scope(kz_error *err)
+{
+	error_scope_of(err, "kz_outer");
+	return error_set(err, KZ_RANGE, "too far");
+}
+
+START_TEST(a_scope_names_its_own_failure_only)
+{
+	kz_error err = KZ_ERROR_INIT;
+	ck_assert_int_eq(fail_in_scope(NULL), KZ_RANGE);
+	ck_assert_int_eq(fail_in_scope(&err), KZ_RANGE);
+	ck_assert_str_eq(err.message, "kz_outer: too far");
+	kz_error_clear(&err);
+	error_set(&err, KZ_INVALID, "before");
+	ck_assert_int_eq(fail_in_scope(&err), KZ_RANGE);
+	ck_assert_str_eq(err.message, "before");
+	kz_error_clear(&err);
+}
+END_TEST
+
 START_TEST(functions_read_every_field)
 {
 	kz_error *err = kz_error_create();
@@ -300,6 +361,8 @@ SUITE(error)
 	tcase_add_test(tc, every_function_takes_no_error);
 	tcase_add_test(tc, a_cleared_error_can_be_used_again);
 	tcase_add_test(tc, functions_read_every_field);
+	tcase_add_loop_test(tc, a_mistake_gets_the_name_of_the_call, 0, countof(names));
+	tcase_add_test(tc, a_scope_names_its_own_failure_only);
 	tcase_add_test(tc, a_copy_owns_its_texts);
 	tcase_add_test(tc, a_message_that_is_too_long_ends_between_characters);
 	tcase_add_test(tc, a_message_is_one_line_whatever_is_in_it);

@@ -12,7 +12,7 @@ static kz_graph *graph, *no_graph;
 static char host[64];
 static int wrong;
 
-#define CALLS(X) \
+#define MISSING(X) \
 	X(kz_array_get, "array", (none, host, 4, &err)) \
 	X(kz_array_set, "array", (none, host, 4, &err)) \
 	X(kz_array_get_strided, "array", (none, host, 4, NULL, 0, &err)) \
@@ -119,7 +119,7 @@ STUB_TEST(a_message_about_a_missing_argument_names_function_and_argument, "")
 #define X(function, argument, args) \
 	buffer = kept; \
 	check(function args, #function, argument);
-	CALLS(X)
+	MISSING(X)
 #undef X
 	ck_assert_int_eq(wrong, 0);
 	kz_graph_release(graph);
@@ -156,11 +156,69 @@ STUB_TEST(an_operand_that_is_no_array_is_named_and_has_a_hint, "")
 	kz_buffer_release(buffer);
 }
 
+/* What helpers for shapes, axes, dtypes and options find names the function that was called, not
+ * one that it calls, and an earlier failure stays as it was. */
+STUB_TEST(a_mistake_that_a_helper_finds_names_the_function_that_was_called, "")
+{
+	kz_compile_options few = KZ_COMPILE_OPTIONS_INIT;
+	kz_array *three = NULL, *parts[2];
+	kz_module *mod;
+	kz_image *image;
+	few.max_registers = -1;
+	ok(kz_array_create(&a, dev, KZ_F32, KZ_SHAPE(1, 2), &err));
+	ok(kz_array_create(&three, dev, KZ_F32, KZ_SHAPE(3), &err));
+#define CALLS(X) \
+	X(kz_array_create(&out, dev, (kz_dtype)77, KZ_SHAPE(1), &err), \
+		"kz_array_create: 77 is not a dtype") \
+	X(kz_array_zeros(&out, dev, KZ_F32, KZ_SHAPE(-1), &err), \
+		"kz_array_zeros: extent 0 of the shape is -1") \
+	X(kz_array_ones_on(&out, dev, KZ_F32, KZ_SHAPE(2, -1), NULL, &err), \
+		"kz_array_ones_on: extent 1 of the shape is -1") \
+	X(kz_array_slice(&out, a, KZ_AT(5), &err), \
+		"kz_array_slice: index 5 is out of range for axis 0 of shape (1, 2)") \
+	X(kz_array_split(parts, 2, a, 9, &err), \
+		"kz_array_split: axis 9 is out of range for shape (1, 2)") \
+	X(kz_array_swapaxes(&out, a, 0, 9, &err), \
+		"kz_array_swapaxes: axis 9 is out of range for shape (1, 2)") \
+	X(kz_array_reshape(&out, a, KZ_SHAPE(5), &err), \
+		"kz_array_reshape: cannot reshape (1, 2) into (5,)") \
+	X(kz_array_take(&out, a, a, 0, (kz_index_mode)9, &err), \
+		"kz_array_take: 9 is not a kz_index_mode") \
+	X(kz_sum(&out, a, KZ_AXES(9), &err), "kz_sum: axis 9 is out of range for shape (1, 2)") \
+	X(kz_cumsum(&out, a, 9, &err), "kz_cumsum: axis 9 is out of range for shape (1, 2)") \
+	X(kz_sort(&out, a, 9, NULL, &err), "kz_sort: axis 9 is out of range for shape (1, 2)") \
+	X(kz_add(&out, a, three, &err), \
+		"kz_add: shapes (1, 2) and (3,) do not broadcast: 2 against 3 in axis -1") \
+	X(kz_add_into(a, a, three, &err), \
+		"kz_add_into: shapes (1, 2) and (3,) do not broadcast: 2 against 3 in axis -1") \
+	X(kz_fft(&out, a, KZ_AXES(9), NULL, &err), \
+		"kz_fft: axis 9 is out of range for shape (1, 2)") \
+	X(kz_compile(&image, "", &few, &err), \
+		"kz_compile: expected max_registers of 0 or more, got -1") \
+	X(kz_module_compile(&mod, dev, "", &few, &err), \
+		"kz_module_compile: expected max_registers of 0 or more, got -1")
+#define X(call, text) \
+	ck_assert_int_ne(call, KZ_OK); \
+	ck_assert_str_eq(err.message, text); \
+	kz_error_clear(&err);
+	CALLS(X)
+#undef X
+#undef CALLS
+	ck_assert_int_eq(kz_array_slice(&out, a, KZ_AT(5), &err), KZ_RANGE);
+	ck_assert_int_eq(kz_sort(&out, a, 9, NULL, &err), KZ_RANGE);
+	ck_assert_str_eq(err.message,
+		"kz_array_slice: index 5 is out of range for axis 0 of shape (1, 2)");
+	kz_error_clear(&err);
+	kz_array_release(a);
+	kz_array_release(three);
+}
+
 SUITE(arguments)
 {
 	Suite *s = suite_create("arguments");
 	TCase *tc = suite_add_case(s, "names");
 	tcase_add_test(tc, a_message_about_a_missing_argument_names_function_and_argument);
 	tcase_add_test(tc, an_operand_that_is_no_array_is_named_and_has_a_hint);
+	tcase_add_test(tc, a_mistake_that_a_helper_finds_names_the_function_that_was_called);
 	return s;
 }

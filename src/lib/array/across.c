@@ -12,6 +12,7 @@
 
 kz_status kz_array_host(void **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
@@ -119,6 +120,7 @@ static kz_status array_copy_to(kz_array **out, struct kz_array *array, struct kz
 
 kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))
@@ -135,6 +137,7 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))

@@ -103,6 +103,7 @@ kz_status array_create_on(struct kz_array **out, struct kz_device *dev, kz_dtype
 kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
@@ -114,6 +115,7 @@ kz_status kz_array_create(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sha
 kz_status kz_array_create_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -135,6 +137,7 @@ static kz_status array_check_place(struct kz_device *dev, struct kz_stream *stre
 kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -149,6 +152,7 @@ kz_status kz_array_zeros_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_s
 kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_zeros_on(out, dev, dtype, shape, NULL, err);
@@ -157,6 +161,7 @@ kz_status kz_array_zeros(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shap
 kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *value, int64_t value_size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_full_on(out, dev, dtype, shape, value, value_size, NULL, err);
@@ -165,6 +170,7 @@ kz_status kz_array_full(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array;
 	int64_t size = kz_dtype_size(dtype);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
@@ -222,6 +228,7 @@ static bool one_of(char value[16], kz_dtype dtype)
 kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_ones_on(out, dev, dtype, shape, NULL, err);
@@ -230,6 +237,7 @@ kz_status kz_array_ones(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	char value[16];
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
@@ -251,12 +259,14 @@ static kz_status array_check_like(kz_array **out, const kz_array *like, const ch
 
 kz_status kz_array_like(kz_array **out, const kz_array *like, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_create(out, kz_array_device(like), like->dtype, like->shape, err);
 }
 
 kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_zeros_like_on(out, like, dtype, NULL, err);
 }
@@ -264,6 +274,7 @@ kz_status kz_array_zeros_like(kz_array **out, const kz_array *like, kz_dtype dty
 kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_zeros_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
@@ -271,6 +282,7 @@ kz_status kz_array_zeros_like_on(kz_array **out, const kz_array *like, kz_dtype 
 
 kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_ones_like_on(out, like, dtype, NULL, err);
 }
@@ -278,6 +290,7 @@ kz_status kz_array_ones_like(kz_array **out, const kz_array *like, kz_dtype dtyp
 kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_ones_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, stream, err);
@@ -286,6 +299,7 @@ kz_status kz_array_ones_like_on(kz_array **out, const kz_array *like, kz_dtype d
 kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtype,
 	const void *value, int64_t value_size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_full_like_on(out, like, dtype, value, value_size, NULL, err);
 }
@@ -293,6 +307,7 @@ kz_status kz_array_full_like(kz_array **out, const kz_array *like, kz_dtype dtyp
 kz_status kz_array_full_like_on(kz_array **out, const kz_array *like, kz_dtype dtype,
 	const void *value, int64_t value_size, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = array_check_like(out, like, __func__, err);
 	return st ? st : kz_array_full_on(out, kz_array_device(like), dtype ? dtype : like->dtype,
 		like->shape, value, value_size, stream, err);
@@ -301,6 +316,7 @@ kz_status kz_array_full_like_on(kz_array **out, const kz_array *like, kz_dtype d
 kz_status kz_array_wrap(kz_array **out, kz_buffer *buffer, kz_dtype dtype, kz_shape shape,
 	const int64_t *strides, int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -333,6 +349,7 @@ static kz_status array_check_first(const kz_shape *shape, kz_error *err)
 kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	int64_t capacity, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -355,6 +372,7 @@ kz_status kz_array_create_growable(kz_array **out, kz_device *dev, kz_dtype dtyp
 
 kz_status kz_array_resize(kz_array *array, int64_t extent, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = array_check_first(&array->shape, err))) {

@@ -323,6 +323,7 @@ static kz_status box_check_overlap(const struct box_side *to, const struct box_s
 
 kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
 	if ((st = box_check(&to, &from, options, __func__, err)) || box_is_empty(options)
@@ -345,6 +346,7 @@ kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_error *err)
 
 kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
 	if ((st = box_check(&to, &from, options, __func__, err))

@@ -146,6 +146,7 @@ static kz_status cuda_array_allocate(struct kz_cuda_array *array, CUarray_format
 kz_status kz_cuda_array_create(kz_cuda_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const kz_cuda_array_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_cuda_array_options how;
 	CUarray_format format;
 	kz_status st;

@@ -66,6 +66,7 @@ static kz_status cuda_array_plan_set(kz_copy_3d_options *out, const struct kz_cu
 
 kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *from, kz_error *err)
 {
+	error_scope(err);
 	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
 	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
@@ -73,6 +74,7 @@ kz_status kz_cuda_array_set(kz_cuda_array *to, int64_t level, const kz_array *fr
 
 kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t level, kz_error *err)
 {
+	error_scope(err);
 	kz_copy_3d_options copy;
 	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
 	return st ? st : kz_copy_3d(&copy, err);
@@ -81,6 +83,7 @@ kz_status kz_cuda_array_get(kz_array *to, const kz_cuda_array *from, int64_t lev
 kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level, const kz_array *from,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_copy_3d_options copy = KZ_COPY_3D_OPTIONS_INIT;
 	kz_status st = cuda_array_plan_set(&copy, to, level, from, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
@@ -89,6 +92,7 @@ kz_status kz_cuda_array_set_on(kz_cuda_array *to, int64_t level, const kz_array 
 kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from, int64_t level,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_copy_3d_options copy;
 	kz_status st = cuda_array_plan_get(&copy, from, level, to, __func__, err);
 	return st ? st : kz_copy_3d_on(&copy, stream, err);
@@ -97,6 +101,7 @@ kz_status kz_cuda_array_get_on(kz_array *to, const kz_cuda_array *from, int64_t 
 kz_status kz_cuda_array_from(kz_cuda_array **out, const kz_array *from,
 	const kz_cuda_array_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_cuda_array_options how;
 	struct kz_cuda_array *array;
 	kz_status st;

@@ -293,6 +293,7 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev, struct DLManagedTensor *tensor,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -306,6 +307,7 @@ kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev, struct DLManaged
 kz_status kz_dlpack_import_versioned_take(kz_array **out, kz_device *dev,
 	struct DLManagedTensorVersioned *tensor, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -408,6 +410,7 @@ static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
 
 kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	struct exported *exported;
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
@@ -423,6 +426,7 @@ kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array, kz_err
 kz_status kz_dlpack_export_versioned(struct DLManagedTensorVersioned **out, kz_array *array,
 	kz_error *err)
 {
+	error_scope(err);
 	struct exported *exported;
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;

@@ -173,6 +173,7 @@ static kz_status npy_read(struct kz_array **out, struct kz_device *dev, const st
 kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t size,
 	kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	struct npy npy;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -196,6 +197,7 @@ kz_status kz_npy_read(kz_array **out, kz_device *dev, const void *data, int64_t 
 kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dtype dtype,
 	kz_error *err)
 {
+	error_scope(err);
 	struct npy npy;
 	char *data;
 	size_t size;
@@ -259,6 +261,7 @@ int64_t kz_npy_size(const kz_array *array)
 
 kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	char header[HEADER_MAX];
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
 	if (st) {
@@ -300,6 +303,7 @@ kz_status npy_write(char **data, int64_t *size, struct kz_array *array, kz_error
 
 kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 {
+	error_scope(err);
 	struct file_writer file;
 	char *data;
 	int64_t size;

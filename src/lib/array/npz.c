@@ -64,6 +64,7 @@ static kz_status npz_new(struct kz_npz **out, int fd, const char *data, int64_t 
 
 kz_status kz_npz_open(kz_npz **out, const char *path, kz_error *err)
 {
+	error_scope(err);
 	struct stat found;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -83,6 +84,7 @@ kz_status kz_npz_open(kz_npz **out, const char *path, kz_error *err)
 
 kz_status kz_npz_open_memory(kz_npz **out, const void *data, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = pointer_check(data, "host memory", err))) {
@@ -180,6 +182,7 @@ static kz_status npz_read_member(kz_array **out, kz_device *dev, struct zip_stre
 kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *name,
 	kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	struct zip_stream stream;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -245,6 +248,7 @@ static kz_status npz_add_item(struct zip_writer *zip, const kz_npz_item *item, k
 
 kz_status kz_npz_save(const char *path, const kz_npz_item *items, int64_t count, kz_error *err)
 {
+	error_scope(err);
 	struct file_writer file;
 	kz_status st;
 	if ((st = pointer_check(path, "a path", err)) || (st = check_items(items, count, err))

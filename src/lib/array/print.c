@@ -88,6 +88,7 @@ static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
 
 kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
 	    || (st = pointer_check(stream, "a FILE", err))
@@ -106,6 +107,7 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *length,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	size_t room = buffer && size > 0 ? (size_t)size : 0;
 	struct str text = STR_INIT;

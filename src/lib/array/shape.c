@@ -124,16 +124,9 @@ kz_status axes_resolve(kz_axes *axes, uint32_t *set, const kz_shape *shape, kz_e
 
 /* Broadcasting */
 
-kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *err)
+kz_status shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *err)
 {
-	kz_status st;
-	if (!out) {
-		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
-	}
 	*out = (kz_shape){0, {0}};
-	if ((st = shape_check(&a, err)) || (st = shape_check(&b, err))) {
-		return st;
-	}
 	kz_shape both = {.ndim = a.ndim > b.ndim ? a.ndim : b.ndim};
 	for (int64_t i = 1; i <= both.ndim; i++) {
 		int64_t of_a = i <= a.ndim ? a.dims[a.ndim - i] : 1;
@@ -149,4 +142,18 @@ kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *er
 	}
 	*out = both;
 	return KZ_OK;
+}
+
+kz_status kz_shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *err)
+{
+	error_scope(err);
+	kz_status st;
+	if (!out) {
+		return error_set(err, KZ_INVALID, "%s: out is NULL", __func__);
+	}
+	*out = (kz_shape){0, {0}};
+	if ((st = shape_check(&a, err)) || (st = shape_check(&b, err))) {
+		return st;
+	}
+	return shape_broadcast(out, a, b, err);
 }

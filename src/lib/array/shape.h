@@ -31,6 +31,9 @@ static inline bool shape_equal(const kz_shape *a, const kz_shape *b)
 	return equal;
 }
 
+/* kz_shape_broadcast, of checked shapes. */
+kz_status shape_broadcast(kz_shape *out, kz_shape a, kz_shape b, kz_error *err);
+
 /* An axis of a shape, from its end if it is negative, becomes a number from 0. */
 kz_status axis_resolve(int64_t *axis, const kz_shape *shape, kz_error *err);
 /* The same for a list without repetitions; KZ_ALL_AXES becomes 0, 1, ...  *set, which may be NULL,

@@ -144,6 +144,7 @@ static kz_status walk_slices(struct walk *walk, kz_slices at, const struct kz_ar
 
 kz_status kz_array_slice(kz_array **out, kz_array *array, kz_slices at, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	struct walk walk = {.view = &view};
 	kz_status st;
@@ -217,6 +218,7 @@ static kz_status split_unevenly(const struct split *split, kz_error *err)
 kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array, int64_t axis,
 	kz_error *err)
 {
+	error_scope(err);
 	struct split split = {out, count, array, axis};
 	kz_status st = split_begin(&split, __func__, err);
 	return st ? st : split_unevenly(&split, err);
@@ -225,6 +227,7 @@ kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array, 
 kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array, int64_t axis,
 	kz_error *err)
 {
+	error_scope(err);
 	struct split split = {out, count, array, axis};
 	kz_status st = split_begin(&split, __func__, err);
 	if (!st && array->shape.dims[split.axis] % count != 0) {
@@ -238,6 +241,7 @@ kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array, int64_t
 kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int64_t axis,
 	const int64_t *indexes, int64_t index_count, kz_error *err)
 {
+	error_scope(err);
 	struct split split = {out, count, array, axis};
 	kz_status st = split_begin(&split, __func__, err);
 	if (st) {

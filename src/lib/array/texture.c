@@ -258,6 +258,7 @@ void kz_surface_release(kz_surface *surface)
 kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	const kz_texture_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_texture_options how;
 	CUDA_RESOURCE_VIEW_DESC view;
 	CUDA_TEXTURE_DESC sampling;
@@ -292,6 +293,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 
 kz_status kz_surface_create(kz_surface **out, kz_cuda_array *array, int64_t level, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -398,6 +400,7 @@ static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array 
 kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 	const kz_texture_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_texture_options how;
 	CUDA_RESOURCE_DESC resource;
 	CUDA_TEXTURE_DESC sampling;

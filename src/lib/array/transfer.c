@@ -135,6 +135,7 @@ static kz_status check_set(const struct kz_array *array, kz_error *err)
 
 kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = check_host(array, host, size, __func__, err);
 	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
@@ -144,6 +145,7 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = check_host(array, host, size, __func__, err);
 	if (st || size == 0 || (st = check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
@@ -194,6 +196,7 @@ static kz_status check_places(char **first, const struct kz_array *array,
 kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const int64_t *strides,
 	int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
 	kz_status st = check_places(&first, array, &there, __func__, err);
@@ -209,6 +212,7 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 	const int64_t *strides, int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
 	kz_status st = check_places(&first, array, &there, __func__, err);
@@ -224,6 +228,7 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *host, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -240,6 +245,7 @@ kz_status kz_array_from(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape
 kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, kz_shape shape,
 	const void *host, int64_t size, const int64_t *strides, int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *array = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -277,6 +283,7 @@ static kz_status packed_for(struct kz_array **out, struct kz_array *array, kz_er
 kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *packed;
 	kz_status st = check_async(array, host, size, stream, __func__, err);
 	if (st || size == 0 || (st = packed_for(&packed, array, err))) {
@@ -291,6 +298,7 @@ kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_strea
 kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *packed;
 	kz_status st = check_async(array, host, size, stream, __func__, err);
 	if (st || size == 0 || (st = check_set(array, err))

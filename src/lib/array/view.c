@@ -75,6 +75,7 @@ kz_status view_end(struct kz_array **out, const struct kz_array *view,
 kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const int64_t *strides,
 	int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
@@ -99,6 +100,7 @@ kz_status kz_array_view(kz_array **out, kz_array *array, kz_shape shape, const i
 
 kz_status kz_array_broadcast_to(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
@@ -134,6 +136,7 @@ static void view_permute(struct kz_array *view, const struct kz_array *array, co
 
 kz_status kz_array_transpose(kz_array **out, kz_array *array, kz_axes order, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st = view_begin(&view, out, array, __func__, err);
 	if (st) {
@@ -159,6 +162,7 @@ kz_status kz_array_transpose(kz_array **out, kz_array *array, kz_axes order, kz_
 
 kz_status kz_array_swapaxes(kz_array **out, kz_array *array, int64_t a, int64_t b, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
@@ -176,6 +180,7 @@ kz_status kz_array_swapaxes(kz_array **out, kz_array *array, int64_t a, int64_t 
 kz_status kz_array_moveaxis(kz_array **out, kz_array *array, kz_axes from, kz_axes to,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	uint32_t moved, taken;
 	kz_status st;
@@ -208,6 +213,7 @@ kz_status kz_array_moveaxis(kz_array **out, kz_array *array, kz_axes from, kz_ax
 
 kz_status kz_array_flip(kz_array **out, kz_array *array, kz_axes axes, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
@@ -225,6 +231,7 @@ kz_status kz_array_flip(kz_array **out, kz_array *array, kz_axes axes, kz_error 
 
 kz_status kz_array_squeeze(kz_array **out, kz_array *array, kz_axes axes, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	uint32_t gone;
 	bool all = axes.count == KZ_ALL_AXES.count;
@@ -252,6 +259,7 @@ kz_status kz_array_squeeze(kz_array **out, kz_array *array, kz_axes axes, kz_err
 
 kz_status kz_array_expand(kz_array **out, kz_array *array, kz_axes axes, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	uint32_t added;
 	kz_status st = view_begin(&view, out, array, __func__, err);
@@ -282,6 +290,7 @@ kz_status kz_array_expand(kz_array **out, kz_array *array, kz_axes axes, kz_erro
 kz_status kz_array_diagonal(kz_array **out, kz_array *array, int64_t offset, int64_t a, int64_t b,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st;
 	if ((st = view_begin(&view, out, array, __func__, err))
@@ -364,6 +373,7 @@ static kz_status view_check_alignment(const struct kz_array *view, kz_error *err
 
 kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	int64_t size = kz_dtype_size(dtype);
 	kz_status st = view_begin(&view, out, array, __func__, err);
@@ -390,6 +400,7 @@ static void view_halve(struct kz_array *view, int half)
 
 kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st = view_begin(&view, out, array, __func__, err);
 	if (st) {
@@ -403,6 +414,7 @@ kz_status kz_array_real(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_imag_on(out, array, NULL, err);
@@ -410,6 +422,7 @@ kz_status kz_array_imag(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_imag_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	kz_status st = view_begin(&view, out, array, __func__, err);
 	if (st) {

@@ -35,6 +35,7 @@ static kz_status access_check(const kz_access_window *window, const struct kz_st
 
 kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	CUstreamAttrValue value = {{0}};
 	kz_status st;
@@ -61,6 +62,7 @@ kz_status kz_stream_set_access(kz_stream *stream, const kz_access_window *window
 
 kz_status kz_device_reset_l2(kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err)) || (st = device_enter(dev, &scope, err))) {

@@ -49,6 +49,7 @@ static void attribute_describe(char *text, size_t size, int32_t number)
 
 kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number, kz_error *err)
 {
+	error_scope(err);
 	int value = 0;
 	char name[96];
 	kz_status st;
@@ -71,6 +72,7 @@ kz_status kz_device_attribute(int32_t *out, kz_device *dev, int32_t number, kz_e
 kz_status kz_device_attribute_by_name(int32_t *out, kz_device *dev, const char *name,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))

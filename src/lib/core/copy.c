@@ -104,6 +104,7 @@ static kz_status host_copy_later(const struct host_copy *copy, struct kz_stream 
 
 kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
 	kz_status st = host_copy_check(&copy, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(to->memory, __func__, err))) {
@@ -114,6 +115,7 @@ kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from, int64_t 
 
 kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	struct host_copy copy = {TO_HOST, from, offset, to, size};
 	kz_status st = host_copy_check(&copy, __func__, err);
 	if (st || size == 0 || (st = memory_check_capture(from->memory, __func__, err))) {
@@ -135,6 +137,7 @@ kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from, int64_t offset, 
 kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, int64_t size,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct host_copy copy = {TO_DEVICE, to, offset, (void *)from, size};
 	return host_copy_later(&copy, stream, __func__, err);
 }
@@ -142,6 +145,7 @@ kz_status kz_copy_htod_async(kz_buffer *to, int64_t offset, const void *from, in
 kz_status kz_copy_dtoh_async(void *to, int64_t size, kz_buffer *from, int64_t offset,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct host_copy copy = {TO_HOST, from, offset, to, size};
 	return host_copy_later(&copy, stream, __func__, err);
 }
@@ -264,6 +268,7 @@ static kz_status copy_check(struct buffer_place to, struct buffer_place from, in
 kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_error *err)
 {
+	error_scope(err);
 	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
 	kz_status st = copy_check(target, source, size, __func__, err);
 	if (st || size == 0) {
@@ -279,6 +284,7 @@ kz_status kz_copy_dtod(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_
 kz_status kz_copy_dtod_on(kz_buffer *to, int64_t to_offset, kz_buffer *from, int64_t from_offset,
 	int64_t size, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct buffer_place target = {to, to_offset}, source = {from, from_offset};
 	kz_status st;
 	if ((st = copy_check(target, source, size, __func__, err))
@@ -433,6 +439,7 @@ static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
 kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t width,
 	int64_t height, const void *pattern, int64_t pattern_size, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	int64_t size = 0;
 	kz_status st;
 	if ((st = buffer_check(buffer, 0, 0, __func__, err))
@@ -462,6 +469,7 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
 	int64_t pattern_size, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = buffer_check(buffer, offset, size, __func__, err))
 	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {

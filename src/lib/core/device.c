@@ -117,6 +117,7 @@ static const size_t info_sizes[] = {sizeof(kz_device_info)};
 
 kz_status kz_device_describe(kz_device *dev, kz_device_info *info, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
 	    || (st = pointer_check(info, "a kz_device_info", err))) {
@@ -135,6 +136,7 @@ kz_status kz_device_describe(kz_device *dev, kz_device_info *info, kz_error *err
 
 kz_status kz_device_memory(kz_device *dev, int64_t *free_size, int64_t *total_size, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	size_t free = 0, total = 0;
 	kz_status st;
@@ -166,6 +168,7 @@ static kz_status check_device_limit(const struct kz_device *dev, kz_limit limit,
 
 kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	size_t value = 0;
 	kz_status st;
@@ -182,6 +185,7 @@ kz_status kz_device_limit(int64_t *out, kz_device *dev, kz_limit limit, kz_error
 
 kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st = check_device_limit(dev, limit, __func__, err);
 	if (!st && value < 0) {
@@ -199,6 +203,7 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 
 kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (st) {
 		return st;
@@ -229,6 +234,7 @@ kz_status device_check_capture(const struct kz_device *dev, const char *call, kz
 
 kz_status kz_device_check(kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	return !st && atomic_load(&dev->lost) ? device_report_loss(dev, err) : st;
 }

@@ -457,6 +457,7 @@ void kz_device_close(kz_device *dev)
 
 kz_status kz_device_on_close(kz_device *dev, kz_close_fn *function, void *user, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st) {
 		pthread_mutex_lock(&list_lock);
@@ -645,6 +646,7 @@ int kz_cuda_available(void)
 
 kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
 		return st;
@@ -658,6 +660,7 @@ kz_status kz_try_gpu(kz_device **out, int index, kz_error *err)
 
 kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 {
+	error_scope(err);
 	kz_error why = KZ_ERROR_INIT;
 	kz_status st = pointer_check(count, "a count", err);
 	if (st) {

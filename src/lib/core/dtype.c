@@ -171,6 +171,7 @@ static kz_status dtype_check_name(const char *name, kz_error *err)
 
 kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	size_t index = 0;
 	kz_status st;
 	if (!out) {

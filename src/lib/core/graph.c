@@ -155,6 +155,7 @@ void kz_graph_release(kz_graph *graph)
 
 kz_status kz_graph_create(kz_graph **out, kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	CUgraph handle = NULL;
 	kz_status st;
@@ -183,6 +184,7 @@ static kz_status capture_read_options(bool *relaxed, const kz_capture_options *o
 
 kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	struct capture *capture;
 	bool relaxed = false, is_capturing = false;
@@ -264,6 +266,7 @@ static kz_status graph_fill(struct kz_graph *graph, struct capture *capture, kz_
 
 kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	struct kz_graph *graph = NULL;
 	CUgraph handle;
@@ -301,6 +304,7 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 
 kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(stream, OBJECT_STREAM, err);
 	struct capture *capture = st ? NULL : stream_capture(stream);
 	if (capture && !(st = capture_check_origin(capture, stream, __func__, err))) {
@@ -426,6 +430,7 @@ const char *kz_node_name(const kz_node *node)
 
 kz_status kz_node_set_name(kz_node *node, const char *name, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(node, OBJECT_NODE, err);
 	if (st) {
 		return st;
@@ -503,6 +508,7 @@ static kz_status graph_copy_nodes(struct kz_graph *clone, const struct kz_graph 
 
 kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	struct kz_graph *clone = NULL;
 	CUgraph handle = NULL;
@@ -623,6 +629,7 @@ kz_status graph_check_whole(const struct kz_graph *graph, const char *call, kz_e
 
 kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

@@ -144,6 +144,7 @@ static kz_status graph_add_copy(struct adding *adding, const struct place *to,
 kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
 	int64_t to_offset, kz_buffer *from, int64_t from_offset, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {to, to_offset, NULL}, source = {from, from_offset, NULL};
 	kz_status st;
@@ -157,6 +158,7 @@ kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
 	int64_t offset, const void *from, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {to, offset, NULL}, source = {NULL, 0, (void *)from};
 	kz_status st = object_check(to, OBJECT_BUFFER, err);
@@ -166,6 +168,7 @@ kz_status kz_graph_add_htod(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 kz_status kz_graph_add_dtoh(kz_node **out, kz_graph *graph, kz_nodes after, void *to, int64_t size,
 	kz_buffer *from, int64_t offset, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct place target = {NULL, 0, to}, source = {from, offset, NULL};
 	kz_status st = object_check(from, OBJECT_BUFFER, err);
@@ -201,6 +204,7 @@ static kz_status graph_check_pattern(int64_t offset, int64_t size, const void *p
 kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
 	int64_t offset, int64_t size, const void *pattern, int64_t pattern_size, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	uint32_t value = 0;
 	kz_status st;
@@ -281,6 +285,7 @@ static kz_status graph_check_for_body(struct kz_device *dev, CUgraph graph, kz_e
 kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 	void (*function)(void *user), void *user, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))) {
@@ -303,6 +308,7 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_graph *child,
 	kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))
@@ -363,6 +369,7 @@ static kz_status graph_make_buffer(kz_buffer **out, struct kz_graph *graph, CUde
 kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph, kz_nodes after,
 	int64_t size, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = out_check(buffer, sizeof(*buffer), __func__, err))
@@ -397,6 +404,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *buffer,
 	kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	kz_status st;
 	if ((st = graph_check_after(graph, after, __func__, err))
@@ -421,6 +429,7 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 
 kz_status kz_graph_condition(uint64_t *out, kz_graph *graph, uint32_t initial, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -531,6 +540,7 @@ static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *
 kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, kz_graph *graph,
 	kz_nodes after, uint64_t condition, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_IF, "if", otherwise ? 2 : 1};
 	struct kz_graph *bodies[2] = {NULL, NULL};
@@ -549,6 +559,7 @@ kz_status kz_graph_add_if(kz_node **out, kz_graph **then, kz_graph **otherwise, 
 kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz_nodes after,
 	uint64_t condition, kz_error *err)
 {
+	error_scope(err);
 	struct adding adding = {.out = out, .graph = graph, .nodes = after};
 	const struct conditional what = {condition, CU_GRAPH_COND_TYPE_WHILE, "while", 1};
 	kz_status st = out_check(body, sizeof(*body), __func__, err);
@@ -558,6 +569,7 @@ kz_status kz_graph_add_while(kz_node **out, kz_graph **body, kz_graph *graph, kz
 kz_status kz_graph_add_switch(kz_node **out, kz_graph **bodies, int64_t count, kz_graph *graph,
 	kz_nodes after, uint64_t condition, kz_error *err)
 {
+	error_scope(err);
 	if (count < 1 || count > 1 << 16) {
 		return error_set(err, KZ_INVALID,
 			"expected 1 to 65536 bodies of a switch, got %lld", (long long)count);

@@ -208,6 +208,7 @@ static kz_status draw_graph(struct str *out, struct drawing *d, const char *pref
 
 kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(graph, OBJECT_GRAPH, err)) || (st = pointer_check(to, "a FILE", err))
@@ -235,6 +236,7 @@ kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 
 kz_status kz_graph_count(int64_t *nodes, int64_t *edges, kz_graph *graph, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	size_t node_count = 0, edge_count = 0;
 	kz_status st;

@@ -211,6 +211,7 @@ static kz_status exec_check_update(const struct kz_exec *exec, const struct kz_g
 
 kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	struct uses uses = {0};
 	CUgraph copy = NULL;

@@ -240,6 +240,7 @@ kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *ca
 
 kz_status kz_buffer_resize(kz_buffer *buffer, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(buffer, OBJECT_BUFFER, err);
 	return st ? st : growable_resize(buffer, size, __func__, 1, err);
 }
@@ -369,6 +370,7 @@ kz_status growable_create(struct kz_buffer **out, struct kz_device *dev, int64_t
 kz_status kz_buffer_create_growable(kz_buffer **out, kz_device *dev, int64_t size, int64_t capacity,
 	kz_error *err)
 {
+	error_scope(err);
 	const struct memory_wish wish = {.stream = NULL};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

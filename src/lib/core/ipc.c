@@ -25,6 +25,7 @@ static kz_status ipc_find_start(CUdeviceptr *out, const struct kz_buffer *buffer
 
 kz_status kz_buffer_export(kz_buffer_handle *out, kz_buffer *buffer, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	CUipcMemHandle handle;
 	CUdeviceptr start = 0;
@@ -130,6 +131,7 @@ static kz_status ipc_wrap(kz_buffer **out, struct imported *imported,
 kz_status kz_buffer_import(kz_buffer **out, kz_device *dev, const kz_buffer_handle *handle,
 	kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

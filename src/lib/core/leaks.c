@@ -272,6 +272,7 @@ static kz_leak leaks_public(const struct leak_group *group)
 
 kz_status kz_device_list_leaks(kz_device *dev, kz_leak_fn *each, void *user, kz_error *err)
 {
+	error_scope(err);
 	size_t count;
 	int64_t missing;
 	kz_status st;

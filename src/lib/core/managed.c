@@ -65,6 +65,7 @@ static kz_status managed_hand_out(kz_buffer **out, struct memory *memory, kz_err
 
 kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	struct memory *memory = NULL;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -82,6 +83,7 @@ kz_status kz_managed_create(kz_buffer **out, kz_device *dev, int64_t size, kz_er
 
 kz_status kz_pinned_buffer(kz_buffer **out, kz_pinned *pinned, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	struct device_scope scope;
 	CUdeviceptr address = 0;
@@ -145,6 +147,7 @@ static kz_status managed_place(CUmemLocation *out, const struct kz_buffer *buffe
 
 kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *place, kz_error *err)
 {
+	error_scope(err);
 	CUmemLocation where;
 	struct device_scope scope;
 	kz_status st = managed_place(&where, buffer, place, __func__, err);
@@ -166,6 +169,7 @@ kz_status kz_managed_advise(kz_buffer *buffer, kz_advice advice, kz_device *plac
 
 kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	CUmemLocation where;
 	struct device_scope scope;
 	kz_status st;

@@ -455,6 +455,7 @@ static kz_status memory_check_size(int64_t size, kz_error *err)
 
 kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if (unlikely(!out || !object_is(dev, OBJECT_DEVICE))) {
 		st = out_check(out, sizeof(*out), __func__, err);
@@ -472,6 +473,7 @@ kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_err
 kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	struct memory_wish wish = {.stream = stream};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -486,6 +488,7 @@ kz_status kz_buffer_create_on(kz_buffer **out, kz_device *dev, int64_t size, kz_
 kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t *pitch, kz_device *dev, int64_t width,
 	int64_t height, kz_error *err)
 {
+	error_scope(err);
 	int64_t row, size;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -564,6 +567,7 @@ kz_status memory_wrap(struct memory **out, struct kz_device *dev, enum mempool_k
 kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int64_t size,
 	void (*on_release)(void *user), void *user, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -600,6 +604,7 @@ kz_status buffer_check(const struct kz_buffer *buffer, int64_t offset, int64_t s
 kz_status kz_buffer_view(kz_buffer **out, kz_buffer *buffer, int64_t offset, int64_t size,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = buffer_check(buffer, offset, size, __func__, err))) {

@@ -103,11 +103,13 @@ static kz_status output_set(kz_device *dev, struct output output, kz_error *err)
 
 kz_status kz_device_set_output(kz_device *dev, kz_output_fn *function, void *user, kz_error *err)
 {
+	error_scope(err);
 	return output_set(dev, (struct output){.function = function, .user = user}, err);
 }
 
 kz_status kz_device_set_output_file(kz_device *dev, FILE *file, kz_error *err)
 {
+	error_scope(err);
 	return output_set(dev, (struct output){.file = file}, err);
 }
 

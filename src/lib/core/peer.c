@@ -11,6 +11,7 @@
 
 kz_status kz_device_can_access_peer(int *out, kz_device *dev, kz_device *peer, kz_error *err)
 {
+	error_scope(err);
 	int can = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -60,6 +61,7 @@ static kz_status peer_set_pool(struct kz_device *dev, const struct kz_device *pe
 
 kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))
@@ -82,6 +84,7 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 
 kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))

@@ -162,6 +162,7 @@ static kz_status pinned_hand_out(kz_pinned **out, struct kz_pinned *pinned, stru
 
 kz_status kz_pinned_create(kz_pinned **out, kz_device *dev, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
@@ -226,6 +227,7 @@ static kz_status check_wrapped(const void *pointer, int64_t size, kz_error *err)
 kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t size,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))

@@ -64,6 +64,7 @@ static kz_status check_bytes(kz_device *dev, int64_t size, const char *call, kz_
 
 kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = check_bytes(dev, keep, __func__, err)) || (st = device_enter(dev, &scope, err))) {
@@ -86,6 +87,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 
 kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = check_bytes(dev, size, __func__, err);
 	if (!st) {
 		struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
@@ -98,6 +100,7 @@ kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 
 kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (!st) {
 		bool keeps = enabled != 0 && !dev->has_guard;
@@ -121,6 +124,7 @@ static kz_status check_allocator(const kz_allocator *allocator, kz_error *err)
 
 kz_status kz_device_set_allocator(kz_device *dev, const kz_allocator *allocator, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
 	if (st || (allocator && (st = check_allocator(allocator, err)))) {
 		return st;
@@ -181,6 +185,7 @@ static kz_status list_live(kz_live_memory **out, int64_t *count, kz_device *dev,
 
 kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *user, kz_error *err)
 {
+	error_scope(err);
 	kz_live_memory *list;
 	int64_t count;
 	kz_status st;
@@ -199,6 +204,7 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 
 kz_status kz_device_count_live(kz_device *dev, kz_live_counts *out, kz_error *err)
 {
+	error_scope(err);
 	kz_memory_stats memory, pinned;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
@@ -248,6 +254,7 @@ static void print_count(const struct leaks *leaks, int64_t count, const char *ki
 
 kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 {
+	error_scope(err);
 	struct leaks leaks = {.stream = stream, .device = kz_device_name(dev)};
 	kz_live_counts live;
 	kz_status st = pointer_check(stream, "a stream of stdio", err);

@@ -164,6 +164,7 @@ static kz_status stream_make(kz_stream **out, struct kz_device *dev, CUstream ha
 kz_status kz_stream_create_with(kz_stream **out, kz_device *dev, const kz_stream_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	static const kz_stream_options defaults = KZ_STREAM_OPTIONS_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -179,6 +180,7 @@ kz_status kz_stream_create_with(kz_stream **out, kz_device *dev, const kz_stream
 
 kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_error *err)
 {
+	error_scope(err);
 	const kz_stream_options options = {.size = sizeof(options), .priority = priority};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -190,6 +192,7 @@ kz_status kz_stream_create(kz_stream **out, kz_device *dev, int priority, kz_err
 
 kz_status kz_stream_priorities(int *least, int *greatest, kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	int range[2] = {0, 0};
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
@@ -232,6 +235,7 @@ static kz_status stream_check_handle(struct kz_device *dev, CUstream handle, kz_
 
 kz_status kz_stream_wrap(kz_stream **out, kz_device *dev, void *handle, kz_error *err)
 {
+	error_scope(err);
 	CUstream borrowed = handle ? handle : CU_STREAM_LEGACY;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -321,6 +325,7 @@ static kz_status finish_query(struct kz_device *dev, const struct device_scope *
 
 kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = stream_check_capture(stream, __func__, err))
@@ -336,6 +341,7 @@ kz_status kz_stream_synchronize(kz_stream *stream, kz_error *err)
 
 kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
@@ -364,6 +370,7 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 
 kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	unsigned flags = CU_STREAM_NON_BLOCKING;
 	int priority = 0;
@@ -399,6 +406,7 @@ kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *
 
 kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *user, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))) {
@@ -466,6 +474,7 @@ static kz_status stream_check_wait(const struct kz_stream *stream, const struct 
 
 kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
@@ -518,6 +527,7 @@ static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flag
 kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	unsigned flags = CU_EVENT_DEFAULT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -541,6 +551,7 @@ kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_op
 
 kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
@@ -553,6 +564,7 @@ _Static_assert(sizeof(kz_ipc_handle) == sizeof(CUipcEventHandle), "a handle fits
 
 kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	CUipcEventHandle handle;
 	kz_status st;
@@ -578,6 +590,7 @@ kz_status kz_event_export(kz_ipc_handle *out, kz_event *event, kz_error *err)
 kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *handle,
 	kz_error *err)
 {
+	error_scope(err);
 	CUipcEventHandle shared;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -617,6 +630,7 @@ static kz_status event_check_capture(const struct kz_event *event, const char *c
 
 kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(event, OBJECT_EVENT, err))
@@ -636,6 +650,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 
 kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = event_check_capture(event, __func__, err))
@@ -689,6 +704,7 @@ static kz_status check_pair(const kz_event *start, const kz_event *stop,
 
 kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	float ms = 0;
 	kz_status st;

@@ -563,6 +563,7 @@ static kz_status trace_start(const char *path, const char *from, kz_error *err)
 
 kz_status kz_trace_begin(const char *path, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = pointer_check(path, "the path of a file", err);
 	if (st) {
 		return st;
@@ -613,6 +614,7 @@ void trace_before_end(void (*tell)(void))
 
 kz_status kz_trace_end(kz_error *err)
 {
+	error_scope(err);
 	kz_status st = KZ_OK;
 	void (*tell)(void) = atomic_load(&trace_tell);
 	if (trace_is_on() && tell) {

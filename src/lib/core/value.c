@@ -102,6 +102,7 @@ static kz_status value_wait(const struct value_op *op, struct kz_stream *stream,
 kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_wait_condition condition, kz_error *err)
 {
+	error_scope(err);
 	const struct value_op op = {WAIT_32, buffer, offset, value, (unsigned)condition};
 	return value_wait(&op, stream, __func__, err);
 }
@@ -109,6 +110,7 @@ kz_status kz_stream_wait_value32(kz_stream *stream, kz_buffer *buffer, int64_t o
 kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_wait_condition condition, kz_error *err)
 {
+	error_scope(err);
 	const struct value_op op = {WAIT_64, buffer, offset, value, (unsigned)condition};
 	return value_wait(&op, stream, __func__, err);
 }
@@ -116,6 +118,7 @@ kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffer *buffer, int64_t o
 kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint32_t value, kz_error *err)
 {
+	error_scope(err);
 	const struct value_op op = {WRITE_32, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
 	return value_run(&op, stream, __func__, err);
 }
@@ -123,6 +126,7 @@ kz_status kz_stream_write_value32(kz_stream *stream, kz_buffer *buffer, int64_t 
 kz_status kz_stream_write_value64(kz_stream *stream, kz_buffer *buffer, int64_t offset,
 	uint64_t value, kz_error *err)
 {
+	error_scope(err);
 	const struct value_op op = {WRITE_64, buffer, offset, value, CU_STREAM_WRITE_VALUE_DEFAULT};
 	return value_run(&op, stream, __func__, err);
 }

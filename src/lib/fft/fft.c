@@ -387,6 +387,7 @@ static kz_status fft_do(kz_array **out, const struct fft_function *function, kz_
 kz_status kz_fft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"fft", FFT_FULL, false, 0}, array, axes, options,
 		err);
 }
@@ -394,6 +395,7 @@ kz_status kz_fft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_opt
 kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"ifft", FFT_FULL, true, 0}, array, axes, options,
 		err);
 }
@@ -401,6 +403,7 @@ kz_status kz_ifft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_op
 kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"rfft", FFT_TO_HALF, false, 0}, array, axes,
 		options, err);
 }
@@ -408,6 +411,7 @@ kz_status kz_rfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_op
 kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"irfft", FFT_FROM_HALF, true, 0}, array, axes,
 		options, err);
 }
@@ -415,6 +419,7 @@ kz_status kz_irfft(kz_array **out, kz_array *array, kz_axes axes, const kz_fft_o
 kz_status kz_dct(kz_array **out, kz_array *array, int type, kz_axes axes,
 	const kz_fft_options *options, kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"dct", FFT_COSINE, false, type}, array, axes,
 		options, err);
 }
@@ -422,6 +427,7 @@ kz_status kz_dct(kz_array **out, kz_array *array, int type, kz_axes axes,
 kz_status kz_idct(kz_array **out, kz_array *array, int type, kz_axes axes,
 	const kz_fft_options *options, kz_error *err)
 {
+	error_scope(err);
 	return fft_do(out, &(struct fft_function){"idct", FFT_COSINE, true, type}, array, axes,
 		options, err);
 }

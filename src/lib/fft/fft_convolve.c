@@ -287,6 +287,7 @@ static kz_status convolve_run(kz_array **out, struct convolution *job, kz_convol
 kz_status kz_convolve(kz_array **out, kz_array *a, kz_array *b, kz_convolve_mode mode,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct convolution job = {.name = "convolve", .a = a, .b = b};
 	return convolve_run(out, &job, mode, options, err);
 }
@@ -294,6 +295,7 @@ kz_status kz_convolve(kz_array **out, kz_array *a, kz_array *b, kz_convolve_mode
 kz_status kz_correlate(kz_array **out, kz_array *a, kz_array *b, kz_convolve_mode mode,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct convolution job = {.name = "correlate", .is_correlation = true, .a = a, .b = b};
 	return convolve_run(out, &job, mode, options, err);
 }

@@ -54,12 +54,14 @@ static kz_status order_shift(kz_array **out, kz_array *array, kz_axes axes, bool
 kz_status kz_fftshift(kz_array **out, kz_array *array, kz_axes axes, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return order_shift(out, array, axes, false, options, err);
 }
 
 kz_status kz_ifftshift(kz_array **out, kz_array *array, kz_axes axes, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return order_shift(out, array, axes, true, options, err);
 }
 
@@ -96,12 +98,14 @@ static kz_status order_frequencies(kz_array **out, kz_device *dev, const struct 
 
 kz_status kz_fftfreq(kz_array **out, kz_device *dev, int64_t length, double spacing, kz_error *err)
 {
+	error_scope(err);
 	const struct frequencies all = {__func__, -(length / 2), length, length, spacing};
 	return order_frequencies(out, dev, &all, err);
 }
 
 kz_status kz_rfftfreq(kz_array **out, kz_device *dev, int64_t length, double spacing, kz_error *err)
 {
+	error_scope(err);
 	const struct frequencies half = {__func__, 0, length / 2 + 1, length, spacing};
 	return order_frequencies(out, dev, &half, err);
 }

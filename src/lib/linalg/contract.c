@@ -216,7 +216,7 @@ kz_status contract_multiply(kz_array **out, const struct kz_array *a, const stru
 	kz_shape shape;
 	kz_dtype computed = dtype_wide(how->dtype);
 	int nodes[2];
-	kz_status st = kz_shape_broadcast(&shape, a->shape, b->shape, err);
+	kz_status st = shape_broadcast(&shape, a->shape, b->shape, err);
 	if (st) {
 		return st;
 	}

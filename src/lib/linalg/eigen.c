@@ -66,6 +66,7 @@ static kz_status eigen_hermitian(kz_array **w, kz_array **v, struct lapack *call
 kz_status kz_eigh(kz_array **w, kz_array **v, kz_array *array, kz_triangle triangle,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_status st = out_check(w, sizeof(*w), "eigh", err);
 	kz_status st_v = out_check(v, sizeof(*v), "eigh", st ? NULL : err);
@@ -79,6 +80,7 @@ kz_status kz_eigh(kz_array **w, kz_array **v, kz_array *array, kz_triangle trian
 kz_status kz_eigvalsh(kz_array **out, kz_array *array, kz_triangle triangle,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *w = NULL;
 	kz_status st;
@@ -123,6 +125,7 @@ static kz_status eigen_general(kz_array **w, kz_array **v, struct lapack *call, 
 kz_status kz_eig(kz_array **w, kz_array **v, kz_array *array, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_status st = out_check(w, sizeof(*w), "eig", err);
 	kz_status st_v = out_check(v, sizeof(*v), "eig", st ? NULL : err);
@@ -135,6 +138,7 @@ kz_status kz_eig(kz_array **w, kz_array **v, kz_array *array, const kz_op_option
 
 kz_status kz_eigvals(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *w = NULL;
 	kz_status st;

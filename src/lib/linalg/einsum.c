@@ -209,6 +209,7 @@ static kz_status einsum_run(kz_array **out, struct einsum_run *run, kz_error *er
 kz_status kz_einsum(kz_array **out, const char *subscripts, kz_arrays arrays,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct einsum e;
 	struct einsum_path path;
 	struct einsum_run run = {.e = &e, .path = &path, .arrays = arrays};
@@ -243,6 +244,7 @@ kz_status kz_einsum(kz_array **out, const char *subscripts, kz_arrays arrays,
 kz_status kz_einsum_path(char *buffer, int64_t size, int64_t *length, const char *subscripts,
 	kz_arrays arrays, kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how;
 	struct einsum e;
 	struct einsum_path path;

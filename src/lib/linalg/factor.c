@@ -41,6 +41,7 @@ static kz_status factor_cholesky(kz_array **out, struct lapack *call, kz_array *
 kz_status kz_cholesky(kz_array **out, kz_array *array, kz_triangle triangle,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *result = NULL;
 	kz_status st;
@@ -165,6 +166,7 @@ static kz_status factor_hand_out(kz_array **const outs[], kz_array *const made[]
 kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz_array *array,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct lapack_factors factors;
 	kz_array *made[3] = {NULL, NULL, NULL};
@@ -277,6 +279,7 @@ static kz_status factor_empty_qr(kz_array *made[2], const struct lapack *call, k
 kz_status kz_qr(kz_array **q, kz_array **r, kz_array *array, kz_qr_mode mode,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *made[2] = {NULL, NULL};
 	kz_array **const outs[2] = {q, r};

@@ -331,7 +331,7 @@ static kz_status matmul_find_shape(kz_shape *out, struct product *p, kz_array *a
 	for (int i = 0; i < 2; i++) {
 		batches[i].ndim = batches[i].ndim > 2 ? batches[i].ndim - 2 : 0;
 	}
-	kz_status st = kz_shape_broadcast(&p->batch, batches[0], batches[1], err);
+	kz_status st = shape_broadcast(&p->batch, batches[0], batches[1], err);
 	*out = p->batch;
 	if (a->shape.ndim > 1) {
 		out->dims[out->ndim++] = p->a.rows;
@@ -388,6 +388,7 @@ static bool matmul_goes_into(const struct kz_array *into, const kz_shape *shape,
 kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct product p = {.alpha = {1, 0}};
 	struct elementwise how = {.into = NULL};
 	kz_dtype dtype, wanted = 0;
@@ -560,7 +561,7 @@ static kz_status matmul_repeat(kz_array **left, const kz_shape *shape, const kz_
 	kz_shape repeated = c->shape, both;
 	kz_array *first = *left;
 	int64_t ndim = c->shape.ndim, matrix = shape->ndim - 2;
-	if (kz_shape_broadcast(&both, *shape, c->shape, NULL) || !shape_equal(&both, &c->shape)
+	if (shape_broadcast(&both, *shape, c->shape, NULL) || !shape_equal(&both, &c->shape)
 	    || shape->dims[matrix] != c->shape.dims[ndim - 2]
 	    || shape->dims[matrix + 1] != c->shape.dims[ndim - 1]) {
 		return error_set(err, KZ_INVALID, "gemm: the product has shape %s, the result %s",
@@ -575,6 +576,7 @@ static kz_status matmul_repeat(kz_array **left, const kz_shape *shape, const kz_
 kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_array *b,
 	kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct product p = {.device = NULL};
 	kz_array *left = NULL, *right = NULL, *product = NULL;
 	kz_shape shape = {0, {0}};

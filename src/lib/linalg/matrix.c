@@ -122,6 +122,7 @@ static kz_status matrix_keep(kz_array **out, struct kz_array *array, int64_t k, 
 kz_status kz_tril(kz_array **out, kz_array *array, int64_t k, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct matrix_call call = {.name = "tril"};
 	kz_status st = matrix_begin(&call, out, array, options, err);
 	return st ? st : matrix_keep(out, array, k, KZ_OP_LESS_EQUAL, &call, err);
@@ -130,6 +131,7 @@ kz_status kz_tril(kz_array **out, kz_array *array, int64_t k, const kz_op_option
 kz_status kz_triu(kz_array **out, kz_array *array, int64_t k, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct matrix_call call = {.name = "triu"};
 	kz_status st = matrix_begin(&call, out, array, options, err);
 	return st ? st : matrix_keep(out, array, k, KZ_OP_GREATER_EQUAL, &call, err);
@@ -181,6 +183,7 @@ static kz_status matrix_from_diagonal(kz_array **out, struct kz_array *line, int
 kz_status kz_diag(kz_array **out, kz_array *array, int64_t k, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct matrix_call call = {.name = "diag"};
 	struct kz_array *found = NULL;
 	kz_status st = matrix_begin(&call, out, array, options, err);
@@ -229,6 +232,7 @@ static kz_status matrix_subtract(kz_array **out, const struct matrix_call *call,
 kz_status kz_diff(kz_array **out, kz_array *array, int64_t n, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct matrix_call call = {.name = "diff"};
 	kz_status st = matrix_begin(&call, out, array, options, err);
 	if (st || (st = axis_resolve(&axis, &array->shape, err))) {
@@ -278,6 +282,7 @@ static kz_status matrix_scan_powers(kz_array **out, struct kz_array *x, int64_t 
 kz_status kz_vander(kz_array **out, kz_array *x, int64_t columns, int increasing,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct matrix_call call = {.name = "vander"};
 	struct kz_array *powers = NULL, turned;
 	kz_status st = matrix_begin(&call, out, x, options, err);
@@ -328,11 +333,13 @@ static kz_status matrix_scale(kz_array *array, kz_arg alpha, kz_stream *stream, 
 
 kz_status kz_array_scale(kz_array *array, kz_arg alpha, kz_error *err)
 {
+	error_scope(err);
 	return matrix_scale(array, alpha, NULL, __func__, err);
 }
 
 kz_status kz_array_scale_on(kz_array *array, kz_arg alpha, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return matrix_scale(array, alpha, stream, __func__, err);
 }
 
@@ -368,11 +375,13 @@ static kz_status matrix_scale_along(kz_array *array, kz_array *factors, int64_t 
 
 kz_status kz_scale_along(kz_array *array, kz_array *factors, int64_t axis, kz_error *err)
 {
+	error_scope(err);
 	return matrix_scale_along(array, factors, axis, NULL, __func__, err);
 }
 
 kz_status kz_scale_along_on(kz_array *array, kz_array *factors, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	return matrix_scale_along(array, factors, axis, stream, __func__, err);
 }

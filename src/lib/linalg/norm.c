@@ -19,6 +19,7 @@
 kz_status kz_trace(kz_array **out, kz_array *array, int64_t offset, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct elementwise how = {.into = NULL};
 	kz_reduce_options sum = KZ_REDUCE_OPTIONS_INIT;
 	kz_array *diagonal = NULL;
@@ -208,6 +209,7 @@ static kz_status norm_begin(struct norm *norm, kz_array *array, const kz_reduce_
 kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind, double p, kz_axes axes,
 	const kz_reduce_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct norm norm = {.kind = kind, .p = p};
 	kz_array *kept = NULL, *result = NULL;
 	struct lapack call = {.into = NULL};
@@ -333,6 +335,7 @@ static kz_status norm_cond_values(kz_array **out, struct lapack *call, kz_array 
 kz_status kz_cond(kz_array **out, kz_array *array, kz_norm_kind kind, double p,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct norm norm = {.kind = kind, .p = p, .array = array};
 	kz_axes axes = KZ_AXES(-2, -1);

@@ -128,6 +128,7 @@ static kz_status products_sum_last(kz_array **out, const struct products *p, int
 kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	kz_status st = products_begin(&p, "dot", out, options, err);
 	return st ? st : products_sum_last(out, &p, b->shape.ndim > 1 ? 2 : 1, err);
@@ -136,6 +137,7 @@ kz_status kz_dot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *
 kz_status kz_inner(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	kz_status st = products_begin(&p, "inner", out, options, err);
 	return st ? st : products_sum_last(out, &p, 1, err);
@@ -172,6 +174,7 @@ static kz_status products_ravel(struct products *p, kz_error *err)
 kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	kz_status st = products_begin(&p, "vdot", out, options, err);
 	if (st) {
@@ -193,6 +196,7 @@ kz_status kz_vdot(kz_array **out, kz_array *a, kz_array *b, const kz_op_options 
 kz_status kz_tensordot(kz_array **out, kz_array *a, kz_array *b, int64_t count,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	kz_axes of_a, of_b;
 	kz_status st = products_begin(&p, "tensordot", out, options, err);
@@ -215,6 +219,7 @@ kz_status kz_tensordot(kz_array **out, kz_array *a, kz_array *b, int64_t count,
 kz_status kz_tensordot_axes(kz_array **out, kz_array *a, kz_array *b, kz_axes a_axes,
 	kz_axes b_axes, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	kz_status st;
 	if ((st = products_begin(&p, "tensordot", out, options, err))
@@ -236,6 +241,7 @@ kz_status kz_tensordot_axes(kz_array **out, kz_array *a, kz_array *b, kz_axes a_
 kz_status kz_outer(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	const kz_axes none = {.count = 0};
 	kz_status st = products_begin(&p, "outer", out, options, err);
@@ -340,6 +346,7 @@ static kz_status kron_find_shape(kz_shape *shape, const struct products *p, kz_e
 kz_status kz_kron(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct products p = {.a = a, .b = b};
 	struct kron k = {.how = &p.how, .arrays = {a, b, NULL}};
 	const int64_t start[3] = {0, 0, 0};
@@ -372,6 +379,7 @@ kz_status kz_kron(kz_array **out, kz_array *a, kz_array *b, const kz_op_options 
 kz_status kz_add_dot(kz_array *c, kz_arg alpha, kz_array *a, kz_array *b, kz_arg beta,
 	kz_error *err)
 {
+	error_scope(err);
 	return kz_gemm(c, alpha, a, KZ_MATRIX_AS_IS, b, KZ_MATRIX_AS_IS, beta, NULL, err);
 }
 
@@ -472,6 +480,7 @@ static kz_status chain_check(const kz_arrays *arrays, kz_error *err)
 
 kz_status kz_mdot(kz_array **out, kz_arrays arrays, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how;
 	struct chain chain = {.how = &how, .arrays = arrays};
 	kz_shape shape = {.ndim = 0};
@@ -559,6 +568,7 @@ static kz_status power_negative(kz_array **out, kz_array *array, int64_t power,
 kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how, wide;
 	kz_op_options product = KZ_OP_OPTIONS_INIT;
 	struct kz_array *square = NULL, *result = NULL;

@@ -41,7 +41,7 @@ static kz_status solve_check(struct lapack *call, const kz_array *a, const kz_ar
 	batches[0] = call->batch;
 	batches[1] = b->shape;
 	batches[1].ndim = is_vector ? 0 : b->shape.ndim - 2;
-	if (rows != n || kz_shape_broadcast(&both, batches[0], batches[1], NULL)) {
+	if (rows != n || shape_broadcast(&both, batches[0], batches[1], NULL)) {
 		return error_set(err, KZ_INVALID, "%s: shapes %s and %s do not fit", call->name,
 			shape_text(&a->shape).text, shape_text(&b->shape).text);
 	}
@@ -109,6 +109,7 @@ static kz_status solve_by_factors(struct lapack *call, kz_array *a, kz_array *tu
 kz_status kz_solve(kz_array **out, kz_array *a, kz_array *b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *columns = NULL, *turned = NULL, *result = NULL;
 	kz_status st;
@@ -187,6 +188,7 @@ kz_status solve_invert(kz_array **out, struct lapack *call, kz_array *array, kz_
 
 kz_status kz_inv(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *result = NULL;
 	kz_status st;
@@ -352,6 +354,7 @@ static kz_status solve_put(kz_array **out, const struct lapack *call, kz_dtype d
 
 kz_status kz_det(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct solve_factors factors;
 	kz_array *result = NULL;
@@ -397,6 +400,7 @@ static void solve_logarithm(double complex out[2], const struct solve_factors *f
 kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct solve_factors factors;
 	kz_array *made = NULL;
@@ -515,6 +519,7 @@ static kz_status solve_prepare_triangle(kz_array **out, struct lapack *call, kz_
 kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b, kz_triangle triangle,
 	kz_matrix_op op, int is_unit, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array *columns = NULL, *result = NULL, *factor = NULL;
 	kz_status st;

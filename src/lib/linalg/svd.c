@@ -78,6 +78,7 @@ out:
 kz_status kz_svd(kz_array **u, kz_array **s, kz_array **vh, kz_array *array, int full_matrices,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct svd made;
 	kz_status st = out_check(u, sizeof(*u), "svd", err);
@@ -98,6 +99,7 @@ kz_status kz_svd(kz_array **u, kz_array **s, kz_array **vh, kz_array *array, int
 
 kz_status kz_svdvals(kz_array **out, kz_array *array, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct svd made;
 	kz_status st;
@@ -226,6 +228,7 @@ static double svd_most(const kz_array *array)
 kz_status kz_pinv(kz_array **out, kz_array *array, double rcond, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct svd svd;
 	kz_array *result = NULL;
@@ -245,6 +248,7 @@ kz_status kz_pinv(kz_array **out, kz_array *array, double rcond, const kz_op_opt
 kz_status kz_matrix_rank(kz_array **out, kz_array *array, double tolerance,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	struct svd svd = {NULL, NULL, NULL};
 	kz_array *rank = NULL, *any = NULL;
@@ -331,6 +335,7 @@ static kz_status svd_lstsq(kz_array *made[4], struct lapack *call, kz_array *a, 
 kz_status kz_lstsq(kz_array **x, kz_array **residuals, kz_array **rank, kz_array **s, kz_array *a,
 	kz_array *b, double rcond, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct lapack call;
 	kz_array **const outs[4] = {x, residuals, rank, s};
 	kz_array *made[4] = {NULL, NULL, NULL, NULL}, *columns = NULL, *vector = NULL;

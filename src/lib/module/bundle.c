@@ -96,6 +96,7 @@ static kz_status bundle_write_file(const char *path, const struct str *text, kz_
 kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t count,
 	const char *source, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = pointer_check(path, "the path of a file", err))
 	    || (st = pointer_check(images, "a list of images", err))) {

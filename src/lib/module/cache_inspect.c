@@ -19,6 +19,7 @@
 
 kz_status kz_cache_stats(kz_cache_figures *out, kz_error *err)
 {
+	error_scope(err);
 	struct store_stats disk = {0};
 	struct image_cache_counts memory;
 	struct cache_counts counts;
@@ -115,6 +116,7 @@ static kz_status cache_open_store(struct store **out, kz_error *err)
 kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), void *arg,
 	kz_error *err)
 {
+	error_scope(err);
 	struct listing listing = {each, arg, false};
 	struct store *store;
 	kz_status st;
@@ -135,6 +137,7 @@ kz_status kz_cache_list(int (*each)(void *arg, const kz_cache_entry *entry), voi
 
 kz_status kz_cache_clear(int64_t *count, kz_error *err)
 {
+	error_scope(err);
 	int64_t removed = 0;
 	struct store *store = store_default();
 	image_cache_clear();
@@ -350,6 +353,7 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct rtc_request request = {
 		.source = source,
 		.device_cc = dev ? dev->info.compute_capability : 0,

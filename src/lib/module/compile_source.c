@@ -172,6 +172,7 @@ kz_status image_compile(struct kz_image **out, const char *source,
 kz_status kz_compile(kz_image **out, const char *source, const kz_compile_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : pointer_check(source, "source text", err);
 	return image_give(out, st ? st : image_compile(out, source, options, 0, false, err));

@@ -425,6 +425,7 @@ static void diagnose_look_at_cache(struct kz_diagnosis *diagnosis)
 
 kz_status kz_diagnose(kz_diagnosis **out, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
 		return st;

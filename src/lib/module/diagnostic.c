@@ -253,6 +253,7 @@ static bool diagnostic_read_log(struct kz_diagnostics *list, const char *log)
 
 kz_status kz_diagnostics_create(kz_diagnostics **out, const char *log, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
 		return st;

@@ -46,6 +46,7 @@ static void global_release_variable(void *mod)
 
 kz_status kz_module_global(kz_buffer **out, kz_module *mod, const char *name, kz_error *err)
 {
+	error_scope(err);
 	CUdeviceptr address = 0;
 	struct memory *memory = NULL;
 	int64_t size = 0;
@@ -91,6 +92,7 @@ static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name,
 kz_status kz_module_set_global(kz_module *mod, const char *name, const void *from, int64_t size,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (st == KZ_OK) {
@@ -104,6 +106,7 @@ kz_status kz_module_set_global(kz_module *mod, const char *name, const void *fro
 kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64_t size,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
 	if (st == KZ_OK) {
@@ -186,6 +189,7 @@ static kz_status global_values_size(int64_t *size, const struct values *values, 
 kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype, const void *from,
 	int64_t count, kz_error *err)
 {
+	error_scope(err);
 	int64_t size = 0;
 	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
 		__func__, err);
@@ -195,6 +199,7 @@ kz_status kz_module_set_values(kz_module *mod, const char *name, kz_dtype dtype,
 kz_status kz_module_get_values(kz_module *mod, const char *name, kz_dtype dtype, void *to,
 	int64_t count, kz_error *err)
 {
+	error_scope(err);
 	int64_t size = 0;
 	kz_status st = global_values_size(&size, &(struct values){mod, name, dtype, count},
 		__func__, err);

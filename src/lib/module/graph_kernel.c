@@ -83,6 +83,7 @@ kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph, kz_nodes afte
 	kz_kernel *kernel, kz_dim3 grid, kz_dim3 block, const kz_launch_options *options,
 	const kz_arg *args, size_t count, kz_error *err)
 {
+	error_scope(err);
 	struct launch launch = {.kernel = kernel, .grid = &grid, .block = &block, .args = args,
 		.count = count};
 	kz_status st;
@@ -109,6 +110,7 @@ kz_status kz_graph_add_kernel_args(kz_node **out, kz_graph *graph, kz_nodes afte
 kz_status kz_graph_add_kernel(kz_node **out, kz_graph *graph, kz_nodes after, kz_kernel *kernel,
 	kz_dim3 grid, kz_dim3 block, const kz_launch_options *options, kz_error *err, kz_args args)
 {
+	error_scope(err);
 	return kz_graph_add_kernel_args(out, graph, after, kernel, grid, block, options, args.items,
 		args.count, err);
 }
@@ -146,6 +148,7 @@ static kz_status graph_exec_set_launch(struct kz_exec *exec, struct kz_node *nod
 kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *args, size_t count,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_node *node;
 	kz_status st = exec_find(&node, exec, name, __func__, err);
 	if (st) {
@@ -174,5 +177,6 @@ kz_status kz_exec_set_args_list(kz_exec *exec, const char *name, const kz_arg *a
 
 kz_status kz_exec_set_args(kz_exec *exec, const char *name, kz_error *err, kz_args args)
 {
+	error_scope(err);
 	return kz_exec_set_args_list(exec, name, args.items, args.count, err);
 }

@@ -53,6 +53,7 @@ void kz_image_release(kz_image *image)
 
 kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_error *err)
 {
+	error_scope(err);
 	struct rtc_image image;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -69,6 +70,7 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 
 kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)
 {
+	error_scope(err);
 	struct file_writer file;
 	kz_status st;
 	if ((st = object_check(image, OBJECT_IMAGE, err))

@@ -81,6 +81,7 @@ int64_t kz_image_variable_count(const kz_image *image)
 kz_status kz_image_variable(const kz_image *image, int64_t index, kz_variable_info *out,
 	kz_error *err)
 {
+	error_scope(err);
 	static const kz_variable_space spaces[] = {
 		[VARIABLE_GLOBAL] = KZ_VARIABLE_GLOBAL,
 		[VARIABLE_CONSTANT] = KZ_VARIABLE_CONSTANT,
@@ -136,6 +137,7 @@ static kz_status inspect_find_compiled(const struct rtc_kernel **out, const kz_i
 kz_status kz_image_resources(const kz_image *image, const char *kernel, kz_resources *out,
 	kz_error *err)
 {
+	error_scope(err);
 	const struct rtc_kernel *found;
 	struct rtc_resources r;
 	kz_status st;

@@ -679,6 +679,7 @@ static kz_status kernel_read_attributes(struct kz_kernel *kernel, kz_kernel_info
 
 kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st = kernel_check(kernel, __func__, err);
 	if (!st && (!info || info->size != sizeof(*info))) {
@@ -695,6 +696,7 @@ kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_info *info, kz_error *
 
 kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 {
+	error_scope(err);
 	enum { BEST = 2 };
 	struct device_scope scope;
 	kz_status st = kernel_check(kernel, __func__, err);
@@ -716,6 +718,7 @@ kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err)
 kz_status kz_kernel_occupancy(int64_t *out, double *share, kz_kernel *kernel, int64_t threads,
 	int64_t shared_size, kz_error *err)
 {
+	error_scope(err);
 	double none;
 	struct device_scope scope;
 	struct launch launch = {.kernel = kernel, .shared_size = shared_size};

@@ -226,6 +226,7 @@ static kz_status layout_ask(kz_image **out, const char *text, const kz_compile_o
 kz_status kz_layout_check(const char *source, const kz_compile_options *options, kz_layout layout,
 	kz_error *err)
 {
+	error_scope(err);
 	struct str text = STR_INIT;
 	kz_image *image = NULL;
 	kz_error own = KZ_ERROR_INIT;

@@ -384,6 +384,7 @@ static kz_status link_run(struct kz_image **out, struct linking *linking, kz_err
 kz_status kz_link(kz_image **out, kz_device *dev, const kz_link_input *inputs, int64_t count,
 	const kz_link_options *options, kz_error *err)
 {
+	error_scope(err);
 	static const kz_link_options defaults = KZ_LINK_OPTIONS_INIT;
 	struct linking linking = {
 		.dev = dev,

@@ -351,6 +351,7 @@ fail:
 
 kz_status kz_module_kernel(kz_kernel **out, kz_module *mod, const char *name, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

@@ -59,6 +59,7 @@ static kz_status module_load_named(struct kz_module **out, struct kz_device *dev
 kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int64_t size,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -74,6 +75,7 @@ kz_status kz_module_load(kz_module **out, kz_device *dev, const void *data, int6
 
 kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path, kz_error *err)
 {
+	error_scope(err);
 	char *data = NULL;
 	size_t size = 0;
 	kz_status st;
@@ -91,6 +93,7 @@ kz_status kz_module_load_file(kz_module **out, kz_device *dev, const char *path,
 
 kz_status kz_module_load_image(kz_module **out, kz_device *dev, kz_image *image, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -145,6 +148,7 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 kz_status kz_module_compile(kz_module **out, kz_device *dev, const char *source,
 	const kz_compile_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_error refusal = KZ_ERROR_INIT;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

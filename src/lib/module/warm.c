@@ -323,6 +323,7 @@ static kz_status warm_run(struct warm_up *warm, const kz_device *dev,
 kz_status kz_warm_up(kz_device *dev, const kz_warm_up_source *sources, int64_t count,
 	int64_t processes, kz_warm_up_result *result, kz_error *err)
 {
+	error_scope(err);
 	if (count < 0 || processes < 0 || (count > 0 && !sources)) {
 		return error_set(err, KZ_INVALID, "kz_warm_up: expected sources and numbers of "
 			"at least 0, got %lld sources%s, %lld processes", (long long)count,

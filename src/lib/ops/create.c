@@ -194,6 +194,7 @@ static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype
 kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, kz_arg step, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_arange_on(out, dev, dtype, start, stop, step, NULL, err);
@@ -202,6 +203,7 @@ kz_status kz_array_arange(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg
 kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, kz_arg step, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct place at = {dev, stream};
 	struct number numbers[3];
 	kz_status st;
@@ -249,6 +251,7 @@ static int end_with(struct expr *expr, int line, int64_t count, double stop, kz_
 kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, int64_t count, int endpoint, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_linspace_on(out, dev, dtype, start, stop, count, endpoint, NULL,
@@ -258,6 +261,7 @@ kz_status kz_array_linspace(kz_array **out, kz_device *dev, kz_dtype dtype, kz_a
 kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_arg start,
 	kz_arg stop, int64_t count, int endpoint, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct place at = {dev, stream};
 	struct number from, to;
 	struct expr expr;
@@ -321,6 +325,7 @@ static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal,
 kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t rows,
 	int64_t columns, int64_t diagonal, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(dev, OBJECT_DEVICE, err);
 	return st ? st : kz_array_eye_on(out, dev, dtype, rows, columns, diagonal, NULL, err);
@@ -329,6 +334,7 @@ kz_status kz_array_eye(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t r
 kz_status kz_array_eye_on(kz_array **out, kz_device *dev, kz_dtype dtype, int64_t rows,
 	int64_t columns, int64_t diagonal, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *matrix = NULL;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

@@ -158,7 +158,7 @@ static kz_status custom_find_shape(struct custom_call *call, kz_error *err)
 		const kz_shape *shape = &call->arrays[k]->shape;
 		kz_shape both = *shape;
 		if (k && !shape_equal(&call->shape, shape)
-		    && kz_shape_broadcast(&both, call->shape, *shape, NULL)) {
+		    && shape_broadcast(&both, call->shape, *shape, NULL)) {
 			return error_set(err, KZ_INVALID, "'%s': the array for '%s' has shape %s, "
 				"which does not broadcast with shape %s of the arrays before it",
 				call->custom->name,

@@ -33,6 +33,7 @@ static kz_status custom_elementwise_init(struct custom *custom, const char *argu
 kz_status kz_elementwise_create(kz_elementwise **out, kz_device *dev, const char *arguments,
 	const char *operation, const kz_custom_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
@@ -195,6 +196,7 @@ static kz_status custom_elementwise_run(struct custom_call *call, const kz_eleme
 kz_status kz_elementwise_run(kz_elementwise *kernel, const kz_elementwise_call *call, kz_error *err,
 	kz_args args)
 {
+	error_scope(err);
 	static const kz_elementwise_call defaults = KZ_ELEMENTWISE_CALL_INIT;
 	const kz_elementwise_call *how = call ? call : &defaults;
 	struct custom_call bound;

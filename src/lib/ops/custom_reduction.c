@@ -82,6 +82,7 @@ kz_status kz_reduction_create(kz_reduction **out, kz_device *dev, kz_dtype dtype
 	const char *neutral, const char *reduce, const char *map, const char *arguments,
 	const kz_custom_options *options, kz_error *err)
 {
+	error_scope(err);
 	const struct texts texts = {neutral, reduce, map, arguments};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -243,6 +244,7 @@ static kz_status custom_reduction_check_call(kz_array **out, const kz_reduction_
 kz_status kz_reduction_run(kz_array **out, kz_reduction *kernel, const kz_reduction_call *call,
 	kz_error *err, kz_args args)
 {
+	error_scope(err);
 	static const kz_reduction_call defaults = KZ_REDUCTION_CALL_INIT;
 	const kz_reduction_call *how = call ? call : &defaults;
 	struct kz_array *into = how->into;

@@ -48,7 +48,7 @@ static kz_status elementwise_check_room(const char *name, const kz_shape *all,
 	const struct kz_array *into, kz_error *err)
 {
 	kz_shape both;
-	kz_status st = kz_shape_broadcast(&both, *all, into->shape, NULL);
+	kz_status st = shape_broadcast(&both, *all, into->shape, NULL);
 	if (!st && shape_equal(&both, &into->shape)) {
 		return KZ_OK;
 	}
@@ -66,7 +66,7 @@ static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
 		? &how->into->shape : expr->array_count ? &expr->arrays[0]->shape : &number;
 	for (int i = 0; i < expr->array_count; i++) {
 		if (!shape_equal(all, &expr->arrays[i]->shape)) {
-			kz_status st = kz_shape_broadcast(room, *all, expr->arrays[i]->shape, err);
+			kz_status st = shape_broadcast(room, *all, expr->arrays[i]->shape, err);
 			if (st) {
 				return st;
 			}

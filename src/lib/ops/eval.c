@@ -90,6 +90,7 @@ static kz_status eval_check_call(const char *text, const kz_var *vars, size_t co
 kz_status kz_eval_vars(kz_array **out, const char *text, const kz_op_options *options,
 	const kz_var *vars, size_t count, kz_error *err)
 {
+	error_scope(err);
 	struct expr expr;
 	struct eval_source source = {.text = text, .vars = vars, .count = count};
 	struct elementwise how = {.into = NULL};
@@ -112,11 +113,13 @@ kz_status kz_eval_vars(kz_array **out, const char *text, const kz_op_options *op
 kz_status kz_eval(kz_array **out, const char *text, const kz_op_options *options, kz_error *err,
 	kz_vars vars)
 {
+	error_scope(err);
 	return kz_eval_vars(out, text, options, vars.items, vars.count, err);
 }
 
 kz_status kz_eval_into(kz_array *into, const char *text, kz_error *err, kz_vars vars)
 {
+	error_scope(err);
 	kz_op_options options = KZ_OP_OPTIONS_INIT;
 	kz_status st = object_check(into, OBJECT_ARRAY, err);
 	options.into = into;
@@ -162,6 +165,7 @@ static kz_status eval_prepare(const struct eval_source *from, const kz_op_option
 kz_status kz_eval_prepare(kz_device *dev, const char *text, const kz_op_options *options,
 	kz_error *err, kz_vars vars)
 {
+	error_scope(err);
 	kz_var *items = NULL;
 	kz_array **made = NULL;
 	kz_status st;

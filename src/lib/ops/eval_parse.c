@@ -650,7 +650,7 @@ static bool broadcast_all(const struct expr *expr)
 	for (int i = 1; i < expr->array_count; i++) {
 		const kz_shape *other = &expr->arrays[i]->shape;
 		if (!shape_equal(&shape, other)
-		    && kz_shape_broadcast(&shape, shape, *other, NULL)) {
+		    && shape_broadcast(&shape, shape, *other, NULL)) {
 			return false;
 		}
 	}
@@ -670,7 +670,7 @@ static bool shape_node(kz_shape *shapes, const struct expr *expr, int index, kz_
 	}
 	for (int k = 0; k < arity; k++) {
 		const kz_shape before = *shape;
-		if (kz_shape_broadcast(shape, before, shapes[node->args[k]], err)) {
+		if (shape_broadcast(shape, before, shapes[node->args[k]], err)) {
 			return false;
 		}
 	}

@@ -316,6 +316,7 @@ static kz_status indexing_do_take(kz_array **out, struct indexing taking, kz_err
 kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode, NULL},
 		err);
 }
@@ -323,6 +324,7 @@ kz_status kz_array_take(kz_array **out, kz_array *array, kz_array *indexes, int6
 kz_status kz_array_take_on(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_take(out, (struct indexing){__func__, array, indexes, axis, mode,
 		stream}, err);
 }
@@ -342,7 +344,7 @@ static kz_status indexing_find_shapes(kz_shape *both, kz_shape *wanted,
 	}
 	one[0].dims[axis] = 1;
 	one[1].dims[axis] = 1;
-	if (kz_shape_broadcast(both, one[0], one[1], NULL)) {
+	if (shape_broadcast(both, one[0], one[1], NULL)) {
 		return error_set(err, KZ_INVALID, "take_along_axis: shapes %s and %s do not fit "
 			"beside axis %lld", shape_text(&array->shape).text,
 			shape_text(&indexes->shape).text, (long long)axis);
@@ -417,6 +419,7 @@ static kz_status indexing_do_take_along(kz_array **out, struct indexing taking, 
 kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *indexes, int64_t axis,
 	kz_index_mode mode, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_take_along(out,
 		(struct indexing){__func__, array, indexes, axis, mode, NULL}, err);
 }
@@ -424,6 +427,7 @@ kz_status kz_array_take_along_axis(kz_array **out, kz_array *array, kz_array *in
 kz_status kz_array_take_along_axis_on(kz_array **out, kz_array *array, kz_array *indexes,
 	int64_t axis, kz_index_mode mode, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_take_along(out,
 		(struct indexing){__func__, array, indexes, axis, mode, stream}, err);
 }
@@ -512,6 +516,7 @@ static kz_status indexing_do_put(const struct indexing *putting, kz_array *value
 kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_error *err)
 {
+	error_scope(err);
 	const struct indexing putting = {__func__, array, indexes, 0, mode, NULL};
 	return indexing_do_put(&putting, values, err);
 }
@@ -519,6 +524,7 @@ kz_status kz_array_put(kz_array *array, kz_array *indexes, kz_array *values, kz_
 kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, kz_index_mode mode,
 	kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	const struct indexing putting = {__func__, array, indexes, 0, mode, stream};
 	return indexing_do_put(&putting, values, err);
 }
@@ -644,11 +650,13 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 
 kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_nonzero(out, array, NULL, __func__, err);
 }
 
 kz_status kz_array_nonzero_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_nonzero(out, array, stream, __func__, err);
 }
 
@@ -686,11 +694,13 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 
 kz_status kz_array_compress(kz_array **out, kz_array *array, kz_array *mask, kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_compress(out, array, mask, NULL, __func__, err);
 }
 
 kz_status kz_array_compress_on(kz_array **out, kz_array *array, kz_array *mask, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	return indexing_do_compress(out, array, mask, stream, __func__, err);
 }

@@ -413,23 +413,27 @@ static kz_status integrate_run(kz_array **out, const struct integrate_kind *kind
 
 kz_status kz_trapz(kz_array **out, kz_array *y, const kz_integrate_options *options, kz_error *err)
 {
+	error_scope(err);
 	return integrate_run(out, &integrate_trapz, y, options, err);
 }
 
 kz_status kz_simps(kz_array **out, kz_array *y, const kz_integrate_options *options, kz_error *err)
 {
+	error_scope(err);
 	return integrate_run(out, &integrate_simps, y, options, err);
 }
 
 kz_status kz_trapz2d(kz_array **out, kz_array *z, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_run(out, &integrate_trapz2d, z, options, err);
 }
 
 kz_status kz_simps2d(kz_array **out, kz_array *z, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_run(out, &integrate_simps2d, z, options, err);
 }
 
@@ -489,24 +493,28 @@ static kz_status integrate_get(void *host, int64_t size, const struct integrate_
 kz_status kz_trapz_get(void *host, int64_t size, kz_array *y, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_get(host, size, &integrate_trapz, y, options, err);
 }
 
 kz_status kz_simps_get(void *host, int64_t size, kz_array *y, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_get(host, size, &integrate_simps, y, options, err);
 }
 
 kz_status kz_trapz2d_get(void *host, int64_t size, kz_array *z, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_get(host, size, &integrate_trapz2d, z, options, err);
 }
 
 kz_status kz_simps2d_get(void *host, int64_t size, kz_array *z, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	return integrate_get(host, size, &integrate_simps2d, z, options, err);
 }
 
@@ -579,6 +587,7 @@ static kz_status integrate_accumulate(kz_array **out, const struct integral *in,
 kz_status kz_cumulative_trapezoid(kz_array **out, kz_array *y, const kz_integrate_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct integral in;
 	struct kz_array *terms = NULL;
 	kz_status st;

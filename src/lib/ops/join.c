@@ -166,6 +166,7 @@ static kz_status join_check_shapes(const struct join *join, int64_t axis, int64_
 kz_status kz_array_concatenate(kz_array **out, kz_arrays arrays, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct join join = {.call = __func__, .verb = "concatenate", .arrays = arrays};
 	int64_t total, start = 0;
 	kz_status st;
@@ -206,6 +207,7 @@ static kz_status add_axis(kz_shape *shape, int64_t *axis, int64_t extent, kz_err
 kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct join join = {.call = __func__, .verb = "stack", .arrays = arrays};
 	int64_t total;
 	kz_status st;
@@ -311,6 +313,7 @@ static void join_pad(kz_shape *shape, int64_t ndim)
 kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct join join = {.call = __func__, .verb = "tile", .arrays = {&array, 1}};
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err)) || (st = shape_check(&counts, err))) {
@@ -325,6 +328,7 @@ kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct join join = {.call = __func__, .verb = "repeat", .arrays = {&array, 1}};
 	kz_shape counts = {0, {0}};
 	kz_status st = join_begin(&join, out, options, err);
@@ -364,6 +368,7 @@ static kz_status copy_range(const struct join *join, int64_t axis, int64_t to, i
 kz_status kz_array_roll(kz_array **out, kz_array *array, int64_t shift, int64_t axis,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct join join = {.call = __func__, .verb = "roll", .arrays = {&array, 1}};
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err))

@@ -149,6 +149,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 kz_status kz_softmax(kz_array **out, kz_array *x, int64_t axis, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct lines lines = {.name = "softmax", .x = x, .axis = axis};
 	return network_softmax(out, &lines, false, options, err);
 }
@@ -156,6 +157,7 @@ kz_status kz_softmax(kz_array **out, kz_array *x, int64_t axis, const kz_op_opti
 kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_t axis, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct lines lines = {.name = "log_softmax", .x = x, .axis = axis};
 	return network_softmax(out, &lines, true, options, err);
 }
@@ -234,6 +236,7 @@ static int classes_add_choice(const struct classes *classes, struct expr *expr, 
 kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct elementwise how = {.into = NULL};
 	struct classes classes = {.all = NULL};
 	struct kz_array *made = NULL;
@@ -413,6 +416,7 @@ static kz_status entropy_check_shapes(struct entropy *e, const struct kz_array *
 kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *scores,
 	kz_array *classes, const kz_cross_entropy_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct entropy e = {.lines = {.name = "cross_entropy", .x = scores}};
 	kz_status st;
 	out_clear(loss, sizeof(*loss), __func__);

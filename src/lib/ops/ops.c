@@ -62,6 +62,7 @@ static kz_status ops_apply(kz_array **out, const struct ops_call *call,
 	struct shortcut like;
 	struct elementwise_done done = {.kernel = NULL};
 	struct elementwise noted = *how;
+	const bool mine = error_is_clean(err);
 	kz_status st = KZ_OK;
 	const int arity = kz_op_arity(op);
 	if (!arity) {
@@ -78,6 +79,11 @@ static kz_status ops_apply(kz_array **out, const struct ops_call *call,
 	noted.done = known ? &done : NULL;
 	if ((st = ops_build(&expr, call, err))
 	    || (st = elementwise_run(out, &expr, &noted, err))) {
+		if (mine) {
+			char name[40];
+			snprintf(name, sizeof(name), "kz_%s%s", kz_op_name(op), call->suffix);
+			error_name_call(err, name);
+		}
 		return st;
 	}
 	if (known) {
@@ -131,6 +137,7 @@ static kz_status ops_copy_as(kz_array **out, const kz_array *array, kz_dtype dty
 
 kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : ops_copy_as(out, array, dtype, NULL, __func__, err);
 }
@@ -138,12 +145,14 @@ kz_status kz_array_astype(kz_array **out, kz_array *array, kz_dtype dtype, kz_er
 kz_status kz_array_astype_on(kz_array **out, kz_array *array, kz_dtype dtype, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : ops_copy_as(out, array, dtype, stream, __func__, err);
 }
 
 kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, NULL, __func__,
 		err);
@@ -151,6 +160,7 @@ kz_status kz_array_copy(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_copy_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : ops_copy_as(out, array, array ? array->dtype : 0, stream, __func__,
 		err);
@@ -179,11 +189,13 @@ static kz_status ops_assign(kz_array *to, kz_array *from, kz_stream *stream, con
 
 kz_status kz_array_assign(kz_array *to, kz_array *from, kz_error *err)
 {
+	error_scope(err);
 	return ops_assign(to, from, NULL, __func__, err);
 }
 
 kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return ops_assign(to, from, stream, __func__, err);
 }
 
@@ -225,10 +237,12 @@ static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream, const c
 
 kz_status kz_array_fill(kz_array *to, kz_arg value, kz_error *err)
 {
+	error_scope(err);
 	return ops_fill(to, value, NULL, __func__, err);
 }
 
 kz_status kz_array_fill_on(kz_array *to, kz_arg value, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	return ops_fill(to, value, stream, __func__, err);
 }

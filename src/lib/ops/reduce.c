@@ -436,7 +436,9 @@ static kz_status reduce_along(kz_array **out, struct job *job, kz_array *array, 
 kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes axes,
 	const kz_reduce_options *options, kz_error *err)
 {
-	out_clear(out, sizeof(*out), leaks_are_kept() ? kz_reduce_name(op) : NULL);
+	const char *name = kz_reduce_name(op);
+	error_scope_of(err, name ? name : __func__);
+	out_clear(out, sizeof(*out), name);
 	kz_status st = reduce_check_op(op, err);
 	if (st) {
 		return st;
@@ -475,6 +477,7 @@ kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *sl
 kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *array,
 	const kz_reduce_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *result = NULL;
 	struct job job;
 	kz_status st = object_check(array, OBJECT_ARRAY, err);
@@ -532,7 +535,7 @@ kz_status reduce_products(kz_array **out, const struct reduce_products *products
 	job.dtype = products->dtype;
 	job.shape = products->a->shape;
 	if (!shape_equal(&job.shape, &products->b->shape)
-	    && (st = kz_shape_broadcast(&job.shape, job.shape, products->b->shape, err))) {
+	    && (st = shape_broadcast(&job.shape, job.shape, products->b->shape, err))) {
 		return st;
 	}
 	if ((st = reduce_start(&job, products->a, products->axes, false, err))

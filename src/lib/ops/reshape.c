@@ -113,6 +113,7 @@ static kz_status reshape_to(struct kz_array *view, bool *fits, const struct kz_a
 
 kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view;
 	bool fits;
 	kz_status st;
@@ -130,6 +131,7 @@ kz_status kz_array_reshape_view(kz_array **out, kz_array *array, kz_shape shape,
 
 kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_contiguous_on(out, array, NULL, err);
@@ -137,6 +139,7 @@ kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_contiguous_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *made;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -159,6 +162,7 @@ kz_status kz_array_contiguous_on(kz_array **out, kz_array *array, kz_stream *str
 
 kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_reshape_on(out, array, shape, NULL, err);
@@ -167,6 +171,7 @@ kz_status kz_array_reshape(kz_array **out, kz_array *array, kz_shape shape, kz_e
 kz_status kz_array_reshape_on(kz_array **out, kz_array *array, kz_shape shape, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	struct kz_array view, *whole;
 	bool fits;
 	kz_status st;
@@ -187,6 +192,7 @@ kz_status kz_array_reshape_on(kz_array **out, kz_array *array, kz_shape shape, k
 
 kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_array_ravel_on(out, array, NULL, err);
@@ -194,6 +200,7 @@ kz_status kz_array_ravel(kz_array **out, kz_array *array, kz_error *err)
 
 kz_status kz_array_ravel_on(kz_array **out, kz_array *array, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {

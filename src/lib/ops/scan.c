@@ -276,6 +276,7 @@ done:
 kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const char *neutral,
 	const kz_scan_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct scan scan = {.operation = operation, .neutral = neutral};
 	int64_t axis;
 	kz_status st;
@@ -312,6 +313,7 @@ static kz_scan_options scan_accumulate(const kz_array *array, int64_t axis, kz_s
 kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
@@ -323,6 +325,7 @@ kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream 
 
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_cumsum_on(out, array, axis, NULL, err);
@@ -331,6 +334,7 @@ kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err
 kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(array, OBJECT_ARRAY, err))) {
@@ -343,6 +347,7 @@ kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	st = st ? st : object_check(array, OBJECT_ARRAY, err);
 	return st ? st : kz_cumprod_on(out, array, axis, NULL, err);

@@ -246,6 +246,7 @@ static kz_status scatter_check(const struct kz_array *array, const struct kz_arr
 kz_status kz_array_scatter(kz_array *array, kz_array *indexes, kz_array *values, kz_scatter_op op,
 	const kz_scatter_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_scatter_options how = KZ_SCATTER_OPTIONS_INIT;
 	struct scatter s = {.op = op, .outer = 1, .inner = 1};
 	kz_shape taken;

@@ -310,6 +310,7 @@ static kz_status histogram_bincount(kz_array **out, struct histogram *what, int6
 kz_status kz_bincount(kz_array **out, kz_array *array, const kz_bincount_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_bincount_options how = KZ_BINCOUNT_OPTIONS_INIT;
 	struct histogram what = {.edges = NULL};
 	kz_status st;
@@ -519,6 +520,7 @@ static kz_status histogram_check(struct histogram *what, const kz_histogram_opti
 kz_status kz_histogram(kz_array **out, kz_array **edges, kz_array *array,
 	const kz_histogram_options *options, kz_error *err)
 {
+	error_scope(err);
 	const kz_histogram_options usual = KZ_HISTOGRAM_OPTIONS_INIT;
 	const kz_histogram_options *how = options ? options : &usual;
 	struct histogram what = {.edges = NULL};

@@ -68,6 +68,7 @@ static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_ar
 kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_t count,
 	int64_t axis, int largest, const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct sort_axis along = {.axis = axis};
 	kz_status st;
 	out_clear(values, sizeof(*values), __func__);
@@ -178,6 +179,7 @@ static kz_status partition_run(kz_array **out, struct partition *partition, kz_a
 kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count,
 	int64_t axis, const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct partition partition = {.call = __func__, .kth = kth, .count = count,
 		.along.axis = axis};
 	return partition_run(out, &partition, array, options, err);
@@ -186,6 +188,7 @@ kz_status kz_partition(kz_array **out, kz_array *array, const int64_t *kth, int6
 kz_status kz_argpartition(kz_array **out, kz_array *array, const int64_t *kth, int64_t count,
 	int64_t axis, const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct partition partition = {.call = __func__, .kth = kth, .count = count,
 		.along.axis = axis, .wants_indexes = true};
 	return partition_run(out, &partition, array, options, err);

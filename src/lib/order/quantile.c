@@ -122,6 +122,7 @@ static kz_status quantile_check(kz_array *array, double q, kz_quantile_method me
 kz_status kz_quantile(kz_array **out, kz_array *array, double q, kz_axes axes,
 	kz_quantile_method method, const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *flat = NULL, *parts[3] = {NULL, NULL, NULL};
 	struct kz_stream *stream = NULL;
 	int descending;

@@ -168,6 +168,7 @@ static kz_status search_sort(kz_array **out, kz_array *elements, kz_array *sorte
 kz_status kz_searchsorted(kz_array **out, kz_array *sorted, kz_array *values,
 	const kz_search_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_search_options how;
 	kz_array *in_order = NULL;
 	kz_status st;
@@ -202,6 +203,7 @@ static kz_status search_bins(kz_array **out, kz_array *array, kz_array *bins, bo
 kz_status kz_digitize(kz_array **out, kz_array *array, kz_array *bins,
 	const kz_search_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct search_order order;
 	kz_search_options how;
 	kz_status st;

@@ -227,6 +227,7 @@ static kz_status segmented_reduce(kz_array **out, kz_array *array, kz_array *off
 kz_status kz_segment_reduce(kz_array **out, kz_array *array, kz_array *offsets, kz_reduce_op op,
 	const kz_segment_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct segmented how = {.call = "segment_reduce"};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -242,6 +243,7 @@ kz_status kz_segment_combine(kz_array **out, kz_array *array, kz_array *offsets,
 	const char *operation,
 	const char *neutral, const kz_segment_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct segmented how = {"segment_combine", operation, neutral, 0, 0, NULL};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -276,6 +278,7 @@ static kz_status segmented_pair_out(kz_array **first, kz_array **second, const c
 kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array *keys,
 	kz_array *values, kz_reduce_op op, const kz_segment_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct segmented how = {.call = "reduce_by_key"};
 	struct kz_array *offsets = NULL, *each = NULL;
 	kz_status st;
@@ -302,6 +305,7 @@ kz_status kz_reduce_by_key(kz_array **out_keys, kz_array **out_values, kz_array 
 kz_status kz_run_length_encode(kz_array **out_values, kz_array **out_lengths, kz_array *array,
 	const kz_segment_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_op_options op = {.size = sizeof(op)};
 	struct kz_array *offsets = NULL, *each = NULL;
 	kz_status st;
@@ -341,6 +345,7 @@ static kz_status segmented_find_ends(struct kz_array **out, int64_t *total,
 kz_status kz_run_length_decode(kz_array **out, kz_array *values, kz_array *lengths,
 	const kz_segment_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *ends = NULL, *line = NULL, *places = NULL;
 	struct kz_stream *stream = NULL;
 	int64_t total = 0;

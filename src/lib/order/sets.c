@@ -109,6 +109,7 @@ static void sets_release_all(kz_array **const out[4])
 kz_status kz_unique(kz_array **values, kz_array **index, kz_array **inverse, kz_array **counts,
 	kz_array *array, const kz_set_options *options, kz_error *err)
 {
+	error_scope(err);
 	kz_array **const out[4] = {values, index, inverse, counts};
 	struct sets sets = {.call = __func__};
 	for (int i = 0; i < 4; i++) {
@@ -162,6 +163,7 @@ static kz_status sets_find_among(kz_array **out, const struct sets *others,
 kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 	const kz_set_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct sets others = {.call = __func__, .inverts = invert};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -178,6 +180,7 @@ kz_status kz_isin(kz_array **out, kz_array *array, kz_array *among, int invert,
 kz_status kz_union1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct sets first = {.call = __func__}, second = {.call = __func__};
 	struct kz_array *both = NULL;
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
@@ -213,6 +216,7 @@ static kz_status sets_filter(kz_array **out, struct sets *others, kz_array *a, k
 kz_status kz_intersect1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct sets others = {.call = __func__};
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : sets_filter(out, &others, a, b, options, err);
@@ -221,6 +225,7 @@ kz_status kz_intersect1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_
 kz_status kz_setdiff1d(kz_array **out, kz_array *a, kz_array *b, const kz_set_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct sets others = {.call = __func__, .inverts = true};
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : sets_filter(out, &others, a, b, options, err);

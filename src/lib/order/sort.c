@@ -409,6 +409,7 @@ static kz_status sort_run(struct kz_array **keys_out, struct kz_array **payload_
 kz_status kz_sort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct sort sort = {.call = __func__, .along.axis = axis, .payload = NOTHING};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -421,6 +422,7 @@ kz_status kz_sort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_o
 kz_status kz_argsort(kz_array **out, kz_array *array, int64_t axis, const kz_sort_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct sort sort = {.call = __func__, .along.axis = axis, .payload = INDEXES};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
@@ -467,6 +469,7 @@ static kz_status sort_take_values(kz_array **keys_out, kz_array **values_out, st
 kz_status kz_sort_by_key(kz_array **keys_out, kz_array **values_out, kz_array *keys,
 	kz_array *values, int64_t axis, const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct sort sort = {.call = __func__, .along.axis = axis, .payload = VALUES};
 	kz_status st;
 	out_clear(keys_out, sizeof(*keys_out), __func__);

@@ -185,6 +185,7 @@ static kz_status merge_sort(kz_array **out, struct merge *merge, kz_array *array
 kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
 	const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct merge merge = {.call = __func__, .along.axis = axis, .less = less};
 	return merge_sort(out, &merge, array, options, err);
 }
@@ -192,6 +193,7 @@ kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int
 kz_status kz_argsort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,
 	const kz_sort_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct merge merge = {.call = __func__, .along.axis = axis, .less = less,
 		.with_indexes = 1};
 	return merge_sort(out, &merge, array, options, err);

@@ -62,12 +62,14 @@ static kz_status choice_distinct(kz_array **out, kz_random *rng, int64_t n, int6
 kz_status kz_random_permutation(kz_array **out, kz_random *rng, int64_t count, kz_stream *stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	return st ? st : choice_distinct(out, rng, count, count, stream, err);
 }
 
 kz_status kz_random_shuffle(kz_array *array, kz_random *rng, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct kz_array *order = NULL, *shuffled = NULL;
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
@@ -213,6 +215,7 @@ static kz_status choice_run(kz_array **out, const struct choice *choice, int rep
 kz_status kz_random_choice(kz_array **out, kz_random *rng, int64_t n, int64_t count, int replace,
 	kz_array *weights, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct choice choice = {rng, n, count, NULL, stream};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))

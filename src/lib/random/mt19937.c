@@ -115,6 +115,7 @@ static uint64_t mt19937_up_to(kz_mt19937 *rng, uint64_t most)
 kz_status kz_mt19937_integers(int64_t *out, kz_mt19937 *rng, int64_t count, int64_t low,
 	int64_t high, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = pointer_check(rng, "a generator", err))
 	    || (st = count ? pointer_check(out, "a place for numbers", err) : KZ_OK)) {

@@ -106,6 +106,7 @@ struct draw {
 kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed, uint32_t stream,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
@@ -140,6 +141,7 @@ uint64_t kz_random_offset(const kz_random *rng)
 
 kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(rng, OBJECT_RANDOM, err);
 	if (!st) {
 		atomic_store(&rng->offset, offset);
@@ -387,6 +389,7 @@ kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distrib
 	kz_dtype dtype, kz_shape shape, double a, double b, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	out_clear(out, sizeof(*out), __func__);
 	if ((unsigned)distribution >= RANDOM_INTEGERS) {
@@ -404,6 +407,7 @@ kz_status kz_random_draw(kz_array **out, kz_random *rng, kz_distribution distrib
 kz_status kz_random_integers(kz_array **out, kz_random *rng, kz_dtype dtype, kz_shape shape,
 	int64_t low, int64_t high, const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct draw draw = {.row = &random_rows[RANDOM_INTEGERS], .rng = rng, .shape = shape,
 		.a.whole = low, .b.whole = (int64_t)((uint64_t)high - (uint64_t)low)};
 	if (high <= low) {

@@ -90,6 +90,7 @@ void kz_sparse_release(kz_sparse *sparse)
 
 kz_status kz_sparse_describe(kz_sparse *sparse, kz_sparse_info *info, kz_error *err)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = object_check(sparse, OBJECT_SPARSE, err))
 	    || (st = pointer_check(info, "a kz_sparse_info", err))) {
@@ -291,6 +292,7 @@ static kz_status sparse_create(kz_sparse **out, const struct sparse_parts *given
 kz_status kz_sparse_create_csr(kz_sparse **out, int64_t rows, int64_t columns, kz_array *data,
 	kz_array *indices, kz_array *indptr, const kz_sparse_options *options, kz_error *err)
 {
+	error_scope(err);
 	const struct sparse_parts parts = {KZ_SPARSE_CSR, rows, columns, data, indices, indptr};
 	return sparse_create(out, &parts, options, __func__, err);
 }
@@ -299,6 +301,7 @@ kz_status kz_sparse_create_coo(kz_sparse **out, int64_t rows, int64_t columns, k
 	kz_array *row_indices, kz_array *column_indices, const kz_sparse_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	const struct sparse_parts parts = {KZ_SPARSE_COO, rows, columns, data, column_indices,
 		row_indices};
 	return sparse_create(out, &parts, options, __func__, err);

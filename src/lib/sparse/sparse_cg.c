@@ -308,6 +308,7 @@ static kz_status cg_solve(struct cg *cg, struct kz_sparse *a, struct kz_array *b
 kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b,
 	const kz_sparse_cg_options *options, kz_sparse_cg_result *result, kz_error *err)
 {
+	error_scope(err);
 	const kz_sparse_cg_options defaults = KZ_SPARSE_CG_OPTIONS_INIT;
 	const kz_sparse_cg_options *how = options ? options : &defaults;
 	struct cg cg = {.a = NULL};

@@ -306,6 +306,7 @@ static kz_status sparse_check_format(kz_sparse_format format, kz_error *err)
 kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format format,
 	const kz_sparse_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct entries entries = {.data = NULL};
 	struct kz_sparse *made = NULL;
 	struct kz_stream *stream;
@@ -337,6 +338,7 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op op,
 	const kz_sparse_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct entries entries;
 	struct kz_sparse *made = NULL;
 	struct kz_stream *stream;
@@ -397,6 +399,7 @@ static kz_status entries_of_dense(struct entries *out, struct kz_array *array,
 kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_format format,
 	const kz_sparse_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct entries entries;
 	struct kz_sparse *made = NULL;
 	struct kz_stream *stream;
@@ -424,6 +427,7 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how;
 	struct kz_sparse *csr = NULL;
 	struct kz_array *dense = NULL;

@@ -197,6 +197,7 @@ static kz_dtype sparse_computed(const struct contract_how *how, const struct kz_
 kz_status kz_sparse_matmul(kz_array **out, kz_sparse *sparse, kz_matrix_op op, kz_array *x,
 	const kz_op_options *options, kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how;
 	struct kz_sparse *cast = NULL;
 	struct kz_array *from = NULL;
@@ -248,6 +249,7 @@ kz_status sparse_read_diagonal(kz_array **out, const struct kz_sparse *csr,
 kz_status kz_sparse_diagonal(kz_array **out, kz_sparse *sparse, const kz_op_options *options,
 	kz_error *err)
 {
+	error_scope(err);
 	struct contract_how how;
 	struct kz_sparse *csr = NULL;
 	struct kz_array *line = NULL;

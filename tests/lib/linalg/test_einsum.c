@@ -473,7 +473,7 @@ DEVICE_TEST(any_bytes_are_read_without_harm)
 		int64_t length;
 		kz_status st = kz_einsum_path(NULL, 0, &length, text, KZ_ARRAYS(a, b), &err);
 		ck_assert(st == KZ_OK ? length > 0 : st == KZ_INVALID
-			&& strncmp(err.message, "einsum: ", 8) == 0);
+			&& strncmp(err.message, "kz_einsum_path: ", 16) == 0);
 		kz_error_clear(&err);
 	}
 	release_arrays(a, b);

@@ -492,7 +492,8 @@ DEVICE_TEST(a_variable_of_another_size_or_name_is_refused)
 	kz_buffer *buffer = NULL;
 	ok(kz_module_compile(&mod, dev, source, NULL, &err));
 	ck_assert_int_eq(kz_module_set_global(mod, "g", big, sizeof(big), &err), KZ_RANGE);
-	ck_assert_str_eq(err.message, "variable 'g' has 4 bytes, the host memory 8");
+	ck_assert_str_eq(err.message, "kz_module_set_global: variable 'g' has 4 bytes, the host "
+		"memory 8");
 	kz_error_clear(&err);
 	ck_assert_int_eq(kz_module_global(&buffer, mod, "gg", &err), KZ_NOT_FOUND);
 	ck_assert_ptr_null(buffer);

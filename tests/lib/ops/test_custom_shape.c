@@ -187,7 +187,7 @@ DEVICE_TEST(memory_that_is_written_must_not_be_shared)
 	ok(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, low)));
 	ck_assert_int_eq(kz_elementwise_run(kernel, NULL, &err, KZ_ARGS(low, high)), KZ_INVALID);
 	ck_assert_str_eq(err.message,
-		"'elementwise': the arrays for 'float *y' and 'const float *x' "
+		"kz_elementwise_run: 'elementwise': the arrays for 'float *y' and 'const float *x' "
 		"share memory, but not element by element");
 	ck_assert_str_eq(err.hint, "an array that is only read is declared const");
 	kz_error_clear(&err);

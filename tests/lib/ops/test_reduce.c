@@ -533,7 +533,7 @@ KERNEL_TEST(what_makes_no_sense_is_refused)
 	fails(kz_sum(&result, numbers, KZ_AXES(2), &err), KZ_RANGE, "axis 2 is out of range");
 	fails(kz_sum(&result, numbers, KZ_AXES(0, -2), &err), KZ_INVALID, "is named twice");
 	fails(kz_sum(&result, NULL, KZ_ALL_AXES, &err), KZ_INVALID, "expected an array, got NULL");
-	fails(kz_sum(NULL, numbers, KZ_ALL_AXES, &err), KZ_INVALID, "kz_reduce: out is NULL");
+	fails(kz_sum(NULL, numbers, KZ_ALL_AXES, &err), KZ_INVALID, "kz_sum: out is NULL");
 	fails(kz_reduce(&result, (kz_reduce_op)99, numbers, KZ_ALL_AXES, NULL, &err), KZ_INVALID,
 		"99 is not a kz_reduce_op");
 	options.dtype = KZ_I32;
