@@ -185,6 +185,16 @@ bool str_size(int64_t *out, const char *text)
 	return true;
 }
 
+void str_copy(char *out, size_t size, const struct str *s)
+{
+	size_t len = s->failed ? 0 : s->len;
+	if (size > 0) {
+		len = len < size ? len : size - 1;
+		memcpy(out, s->data ? s->data : "", len);
+		out[len] = '\0';
+	}
+}
+
 void str_clear(struct str *s)
 {
 	s->len = 0;

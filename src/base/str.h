@@ -40,6 +40,8 @@ bool str_plain_number(double *out, const char *text, const char **end);
 /* A number of bytes as users write it, "512" or "1.5G": K, M, G and T, of either case, are
  * powers of 1024.  False for other text, and for less than 1 or more than 2^62. */
 bool str_size(int64_t *out, const char *text);
+/* Copy what fits into `size` bytes, which end with a zero; "" if memory ran out.  0: nothing. */
+void str_copy(char *out, size_t size, const struct str *s);
 void str_clear(struct str *s); /* empties it, keeps the memory */
 void str_free(struct str *s);
 

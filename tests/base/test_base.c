@@ -131,6 +131,26 @@ START_TEST(an_empty_string_is_taken_as_an_empty_text)
 }
 END_TEST
 
+START_TEST(a_string_is_copied_as_far_as_there_is_room)
+{
+	char out[8] = "12345";
+	struct str s = STR_INIT;
+	str_copy(out, 0, &s);
+	ck_assert_str_eq(out, "12345");
+	str_copy(out, sizeof(out), &s);
+	ck_assert_str_eq(out, "");
+	str_add(&s, "abcdefg");
+	str_copy(out, sizeof(out), &s);
+	ck_assert_str_eq(out, "abcdefg");
+	str_copy(out, 3, &s);
+	ck_assert_str_eq(out, "ab");
+	s.failed = true;
+	str_copy(out, sizeof(out), &s);
+	ck_assert_str_eq(out, "");
+	str_free(&s);
+}
+END_TEST
+
 START_TEST(words_are_as_far_apart_as_letters_must_change)
 {
 	ck_assert_uint_eq(str_distance("", 0, "", 0), 0);
@@ -360,6 +380,7 @@ static TCase *container_case(void)
 	tcase_add_test(tc, a_whole_number_is_added_in_decimal);
 	tcase_add_test(tc, a_string_that_ran_out_of_memory_stays_failed_and_gives_nothing);
 	tcase_add_test(tc, an_empty_string_is_taken_as_an_empty_text);
+	tcase_add_test(tc, a_string_is_copied_as_far_as_there_is_room);
 	tcase_add_test(tc, words_are_as_far_apart_as_letters_must_change);
 	tcase_add_test(tc, the_characters_of_identifiers_are_those_of_c);
 	tcase_add_test(tc, arena_memory_is_cleared_aligned_and_apart);

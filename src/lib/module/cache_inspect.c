@@ -374,11 +374,7 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 		return st;
 	}
 	mem_free(kept);
-	if (size > 0) {
-		size_t len = found.len < size ? found.len : size - 1;
-		memcpy(text, found.data, len);
-		text[len] = '\0';
-	}
+	str_copy(text, size, &found);
 	str_free(&found);
 	return KZ_OK;
 }

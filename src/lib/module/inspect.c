@@ -64,11 +64,7 @@ int64_t kz_image_kernel_signature(const kz_image *image, int64_t index, char *ou
 		inspect_add_signature(&text, kernel);
 		len = text.failed ? -1 : (int64_t)text.len;
 	}
-	if (out && size > 0) {
-		int64_t fits = len < size ? len : size - 1;
-		memcpy(out, len > 0 ? text.data : "", len > 0 ? (size_t)fits : 0);
-		out[len > 0 ? fits : 0] = '\0';
-	}
+	str_copy(out, out && size > 0 ? (size_t)size : 0, &text);
 	str_free(&text);
 	return len;
 }

@@ -295,6 +295,20 @@ kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_mat
 	return st;
 }
 
+/* The matrix of entries, which are in the order of the format, and are released; `st` says whether
+ * they are there. */
+static kz_status entries_finish(kz_sparse **out, struct entries *entries, kz_sparse_format format,
+	kz_status st, struct kz_stream *stream, kz_error *err)
+{
+	struct kz_sparse *made = NULL;
+	if (!st) {
+		st = format == KZ_SPARSE_COO ? entries_to_coo(&made, entries, err)
+			: entries_to_csr(&made, entries, stream, err);
+	}
+	entries_release(entries);
+	return sparse_finish(out, made, st);
+}
+
 /* Public conversions */
 
 static kz_status sparse_check_format(kz_sparse_format format, kz_error *err)
@@ -307,8 +321,7 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 	const kz_sparse_options *options, kz_error *err)
 {
 	error_scope(err);
-	struct entries entries = {.data = NULL};
-	struct kz_sparse *made = NULL;
+	struct entries entries;
 	struct kz_stream *stream;
 	bool trusted;
 	kz_status st;
@@ -325,14 +338,11 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 	if (format == KZ_SPARSE_CSR && (st = stream_check_free(stream, __func__, err))) {
 		return st;
 	}
-	if (!(st = entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err))) {
-		st = format == KZ_SPARSE_COO ? entries_to_coo(&made, &entries, err)
-			: (st = entries_sort(&entries, stream, err)) ? st
-			: (st = entries_merge(&entries, stream, err)) ? st
-			: entries_to_csr(&made, &entries, stream, err);
+	st = entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err);
+	if (!st && format == KZ_SPARSE_CSR && !(st = entries_sort(&entries, stream, err))) {
+		st = entries_merge(&entries, stream, err);
 	}
-	entries_release(&entries);
-	return sparse_finish(out, made, st);
+	return entries_finish(out, &entries, format, st, stream, err);
 }
 
 kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op op,
@@ -340,13 +350,12 @@ kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op o
 {
 	error_scope(err);
 	struct entries entries;
-	struct kz_sparse *made = NULL;
 	struct kz_stream *stream;
 	bool trusted;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(sparse, OBJECT_SPARSE, err)) || (st = sparse_check_op(op,
-		__func__, err))
+	    || (st = object_check(sparse, OBJECT_SPARSE, err))
+	    || (st = sparse_check_op(op, __func__, err))
 	    || (st = sparse_read_options(&stream, &trusted, sparse_device(sparse), options, err))) {
 		return st;
 	}
@@ -354,15 +363,11 @@ kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op o
 		*out = kz_sparse_retain(sparse);
 		return KZ_OK;
 	}
-	if (sparse->format == KZ_SPARSE_CSR) {
-		st = sparse_as_csr(&made, sparse, op, stream, err);
-		return sparse_finish(out, made, st);
+	st = entries_read(&entries, sparse, op, stream, err);
+	if (!st && sparse->format == KZ_SPARSE_CSR) {
+		st = entries_sort_by(&entries, true, stream, err);
 	}
-	if (!(st = entries_read(&entries, sparse, op, stream, err))) {
-		st = entries_to_coo(&made, &entries, err);
-	}
-	entries_release(&entries);
-	return sparse_finish(out, made, st);
+	return entries_finish(out, &entries, sparse->format, st, stream, err);
 }
 
 /* Dense arrays */
@@ -401,7 +406,6 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 {
 	error_scope(err);
 	struct entries entries;
-	struct kz_sparse *made = NULL;
 	struct kz_stream *stream;
 	bool trusted;
 	kz_status st;
@@ -416,12 +420,8 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 		return error_set(err, KZ_INVALID, "expected an array of two extents, got %s",
 			shape_text(&array->shape).text);
 	}
-	if (!(st = entries_of_dense(&entries, array, stream, err))) {
-		st = format == KZ_SPARSE_COO ? entries_to_coo(&made, &entries, err)
-			: entries_to_csr(&made, &entries, stream, err);
-	}
-	entries_release(&entries);
-	return sparse_finish(out, made, st);
+	st = entries_of_dense(&entries, array, stream, err);
+	return entries_finish(out, &entries, format, st, stream, err);
 }
 
 kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_options *options,
