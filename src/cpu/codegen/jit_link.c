@@ -25,27 +25,6 @@ bool jit_linker_fail(struct ptx_diag *diag, int line, const char *what, LLVMErro
 	return false;
 }
 
-static bool jit_link_define_callees(struct jit_linker *linker, const struct jit_callee *callees,
-	struct ptx_diag *diag)
-{
-	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[JIT_CALLEE_COUNT] = {{.Name = NULL}};
-	for (size_t i = 0; i < JIT_CALLEE_COUNT; i++) {
-		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(linker->lljit, callees[i].name);
-		pairs[i].Sym.Address = (uintptr_t)callees[i].address;
-		pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported
-			| LLVMJITSymbolGenericFlagsCallable;
-	}
-
-	LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, countof(pairs));
-	LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(linker->lljit),
-		unit);
-	if (error) {
-		LLVMOrcDisposeMaterializationUnit(unit);
-		return jit_linker_fail(diag, 0, "define what code calls", error);
-	}
-	return true;
-}
-
 /* What LLVM would print.  Takes the error. */
 static void jit_link_note_error(void *data, LLVMErrorRef error)
 {
@@ -57,7 +36,7 @@ static void jit_link_note_error(void *data, LLVMErrorRef error)
 	}
 }
 
-static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *callees,
+bool jit_linker_create(struct jit_linker **out, const struct jit_callee *callees,
 	struct ptx_diag *diag)
 {
 	struct jit_linker *linker = mem_zalloc(1, sizeof(*linker));
@@ -71,7 +50,19 @@ static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *
 	}
 	LLVMOrcExecutionSessionSetErrorReporter(
 		LLVMOrcLLJITGetExecutionSession(linker->lljit), jit_link_note_error, linker);
-	if (!jit_link_define_callees(linker, callees, diag)) {
+
+	__typeof__(*(LLVMOrcCSymbolMapPairs)NULL) pairs[JIT_CALLEE_COUNT] = {{.Name = NULL}};
+	for (size_t i = 0; i < JIT_CALLEE_COUNT; i++) {
+		pairs[i].Name = LLVMOrcLLJITMangleAndIntern(linker->lljit, callees[i].name);
+		pairs[i].Sym.Address = (uintptr_t)callees[i].address;
+		pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported
+			| LLVMJITSymbolGenericFlagsCallable;
+	}
+	LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, countof(pairs));
+	error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(linker->lljit), unit);
+	if (error) {
+		LLVMOrcDisposeMaterializationUnit(unit);
+		jit_linker_fail(diag, 0, "define what code calls", error);
 		jit_linker_release(linker);
 		return false;
 	}
@@ -79,36 +70,26 @@ static bool jit_linker_create(struct jit_linker **out, const struct jit_callee *
 	return true;
 }
 
-static bool link_object(uintptr_t *out, struct jit_linker *linker, const void *object, size_t size,
+bool jit_linker_add(uintptr_t *out, struct jit_linker *linker, const void *object, size_t size,
 	const char *symbol, struct ptx_diag *diag)
 {
+	LLVMOrcExecutorAddress address = 0;
 	LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size,
 		symbol);
+	linker->diag = diag; /* its reporter writes there */
+	const char *what = "add the code";
 	LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(linker->lljit,
 		LLVMOrcLLJITGetMainJITDylib(linker->lljit), buffer); /* takes the buffer */
-	if (error) {
-		return jit_linker_fail(diag, 0, "add the code", error);
+	if (!error) {
+		what = "link the code";
+		error = LLVMOrcLLJITLookup(linker->lljit, &address, symbol);
 	}
-
-	LLVMOrcExecutorAddress address = 0;
-	error = LLVMOrcLLJITLookup(linker->lljit, &address, symbol);
+	linker->diag = NULL;
 	if (error) {
-		return jit_linker_fail(diag, 0, "link the code", error);
+		return jit_linker_fail(diag, 0, what, error);
 	}
 	*out = (uintptr_t)address;
 	return true;
-}
-
-bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
-	const void *object, size_t size, const char *symbol, struct ptx_diag *diag)
-{
-	if (!*linker && !jit_linker_create(linker, callees, diag)) {
-		return false;
-	}
-	(*linker)->diag = diag;
-	bool ok = link_object(out, *linker, object, size, symbol, diag);
-	(*linker)->diag = NULL;
-	return ok;
 }
 
 void jit_linker_release(struct jit_linker *linker)

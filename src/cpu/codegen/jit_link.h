@@ -9,10 +9,12 @@
 
 struct jit_linker;
 
-/* Add an object file, which may call `callees`, and find its function `symbol`, a name that no
- * other object has.  If *linker is NULL it is made first. */
-bool jit_linker_add(uintptr_t *out, struct jit_linker **linker, const struct jit_callee *callees,
-	const void *object, size_t size, const char *symbol, struct ptx_diag *diag);
+/* Objects may call `callees`, JIT_CALLEE_COUNT of them. */
+bool jit_linker_create(struct jit_linker **out, const struct jit_callee *callees,
+	struct ptx_diag *diag);
+/* Add an object file, and find its function `symbol`, a name that no other object has. */
+bool jit_linker_add(uintptr_t *out, struct jit_linker *linker, const void *object, size_t size,
+	const char *symbol, struct ptx_diag *diag);
 void jit_linker_release(struct jit_linker *linker); /* NULL is fine; its code is gone */
 
 /* "LLVM cannot <what>: ..."; takes the error.  Always false. */

@@ -374,7 +374,8 @@ static void jit_llvm_free_object(struct jit_object *object)
 static bool jit_llvm_link(uintptr_t *out, struct jit_llvm *llvm, const void *object, size_t size,
 	const char *symbol, struct ptx_diag *diag)
 {
-	return jit_linker_add(out, &llvm->linker, llvm->callees, object, size, symbol, diag);
+	return (llvm->linker || jit_linker_create(&llvm->linker, llvm->callees, diag))
+		&& jit_linker_add(out, llvm->linker, object, size, symbol, diag);
 }
 
 __attribute__((visibility("default"))) const struct jit_llvm_calls jit_llvm_calls = {

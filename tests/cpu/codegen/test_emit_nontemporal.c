@@ -250,6 +250,8 @@ static const struct path {
 	{"a loop, and then a volatile store",
 		LOOP(READ_BOTH STORE) "st.volatile.global.u32 [%rd4], 1;" END, 0, false, MUCH,
 		false},
+	{"a loop that stores twice", LOOP(READ_BOTH STORE "st.global.u32 [%rd3+32768], %r6;") END,
+		0, false, MUCH, true},
 	{"a loop backwards", LOOP("sub.s64 %rd3, %rd6, %rd0;" READ_BOTH STORE) END, 2048, false,
 		MUCH, false},
 	{"a stream of a lone thread", LOOP(STREAM) END, 0, false, AS_IT_IS, true},
