@@ -170,27 +170,22 @@ static bool cache_parts_equal(const struct key_part *a, const struct key_part *b
 	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-/* How unlike two keys are.  Another source counts for more than any other part. */
-static int cache_count_differences(const struct key *key, const void *other, size_t other_size)
-{
-	struct key_part mine, theirs;
-	int count = 0;
-	for (size_t at = 0; key_next(&mine, &at, key->bytes.data, key->bytes.len);) {
-		bool same = key_find(&theirs, other, other_size, mine.name)
-			&& cache_parts_equal(&mine, &theirs);
-		count += same ? 0 : strcmp(mine.name, "source") == 0 ? 4 : 1;
-	}
-	return count;
-}
-
+/* Count the parts in which an entry's key differs, and keep the nearest one.  Another source
+ * counts for more than any other part. */
 static bool cache_compare_entry(void *arg, const struct store_entry *entry)
 {
 	struct comparison *comparison = arg;
-	struct key_part part;
-	if (!key_find(&part, entry->key, entry->key_size, "source")) {
+	const struct str *key = &comparison->key->bytes;
+	struct key_part mine, theirs;
+	int count = 0;
+	if (!key_find(&theirs, entry->key, entry->key_size, "source")) {
 		return true;
 	}
-	int count = cache_count_differences(comparison->key, entry->key, entry->key_size);
+	for (size_t at = 0; key_next(&mine, &at, key->data, key->len);) {
+		bool same = key_find(&theirs, entry->key, entry->key_size, mine.name)
+			&& cache_parts_equal(&mine, &theirs);
+		count += same ? 0 : strcmp(mine.name, "source") == 0 ? 4 : 1;
+	}
 	bool first = !comparison->nearest.len;
 	if (first || count < comparison->differences
 	    || (count == comparison->differences && entry->used_ns > comparison->used_ns)) {
@@ -210,17 +205,6 @@ static void cache_add_words(struct str *out, const struct key_part *part)
 		bool last = i + 1 == part->size;
 		str_addc(out, c == '\0' ? (last ? ';' : ' ') : c < ' ' ? '?' : c);
 	}
-}
-
-static void cache_explain_source(struct str *out, const struct key_part *mine,
-	const struct key_part *theirs)
-{
-	size_t line = 1;
-	size_t i = 0;
-	for (; i < mine->size && i < theirs->size && mine->data[i] == theirs->data[i]; i++) {
-		line += mine->data[i] == '\n';
-	}
-	str_addf(out, "the source differs from line %zu on\n", line);
 }
 
 /* A header: its label, size and hash. */
@@ -262,6 +246,7 @@ static void cache_explain_part(struct str *out, const struct key_part *mine,
 	const struct key_part *theirs)
 {
 	static const char *const hashes[] = {"kudzu", "CUDA headers", NULL};
+	size_t line = 1;
 	for (const char *const *name = hashes; *name; name++) {
 		if (strcmp(*name, mine->name) == 0) {
 			str_addf(out, "%s: another version\n", *name);
@@ -269,7 +254,12 @@ static void cache_explain_part(struct str *out, const struct key_part *mine,
 		}
 	}
 	if (strcmp(mine->name, "source") == 0) {
-		cache_explain_source(out, mine, theirs);
+		for (size_t i = 0; i < mine->size && i < theirs->size
+			&& mine->data[i] == theirs->data[i];
+			i++) {
+			line += mine->data[i] == '\n';
+		}
+		str_addf(out, "the source differs from line %zu on\n", line);
 	} else if (strncmp(mine->name, "headers", 7) == 0) {
 		cache_explain_headers(out, mine, theirs);
 	} else {
@@ -304,38 +294,16 @@ static void cache_explain_all(struct str *out, const struct comparison *comparis
 	}
 }
 
-/* The answer for a key; false when memory runs out. */
-static bool cache_answer(struct str *out, struct store *store, struct key *key,
-	const struct rtc_request *request)
-{
-	char *value = NULL;
-	size_t size;
-	struct comparison comparison = {.key = key, .nearest = STR_INIT};
-	if (key->is_unnamed) {
-		str_add(out, "not cached: this build of Kudzu has no build id\n");
-	} else if (key->why_not) {
-		str_addf(out, "not cached: %s\n", key->why_not);
-	} else if (store_off(store)) {
-		str_addf(out, "off: %s\n", store_off(store));
-	} else if (cache_find(&value, &size, key, request, store)) {
-		str_add(out, "hit\n");
-	} else {
-		store_walk(store, cache_compare_entry, &comparison);
-		cache_explain_all(out, &comparison);
-	}
-	bool ok = !comparison.nearest.failed && !out->failed;
-	str_free(&comparison.nearest);
-	mem_free(value);
-	return ok;
-}
-
 static kz_status cache_find_answer(struct str *out, const struct rtc_request *request,
 	kz_error *err)
 {
 	const struct compiler *compiler;
 	struct store *store = store_default();
 	struct key key = {.bytes = STR_INIT};
+	struct comparison comparison = {.key = &key, .nearest = STR_INIT};
 	struct source_facts facts;
+	char *value = NULL;
+	size_t size;
 	kz_status st;
 	if ((st = compiler_get(&compiler, err))) {
 		return st;
@@ -343,11 +311,28 @@ static kz_status cache_find_answer(struct str *out, const struct rtc_request *re
 	if (!source_scan(&facts, request->source)) {
 		return error_no_memory(err);
 	}
-	bool ok = store && key_make(&key, request, &facts, compiler)
-		&& cache_answer(out, store, &key, request);
+	if (!store || !key_make(&key, request, &facts, compiler)) {
+		st = error_no_memory(err);
+	} else if (key.is_unnamed) {
+		str_add(out, "not cached: this build of Kudzu has no build id\n");
+	} else if (key.why_not) {
+		str_addf(out, "not cached: %s\n", key.why_not);
+	} else if (store_off(store)) {
+		str_addf(out, "off: %s\n", store_off(store));
+	} else if (cache_find(&value, &size, &key, request, store)) {
+		str_add(out, "hit\n");
+	} else {
+		store_walk(store, cache_compare_entry, &comparison);
+		cache_explain_all(out, &comparison);
+	}
+	if (comparison.nearest.failed || out->failed) {
+		st = error_no_memory(err);
+	}
+	str_free(&comparison.nearest);
+	mem_free(value);
 	key_free(&key);
 	source_free(&facts);
-	return ok && !out->failed ? KZ_OK : error_no_memory(err);
+	return st;
 }
 
 kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *source,

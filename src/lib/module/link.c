@@ -190,20 +190,28 @@ static kz_status link_driver_ok(struct linking *linking, struct driver_link *lin
 		: device_ok(linking->dev, code, call, err);
 }
 
-static kz_status link_add_to_driver(struct linking *linking, struct driver_link *link,
-	const struct part *part, kz_error *err)
+/* Have the parts linked, and copy what the driver made, and its warnings.  The context is current.
+ * */
+static kz_status link_run_driver(struct linking *linking, struct driver_link *link, kz_error *err)
 {
-	bool is_ptx = part->kind == RTC_PTX;
-	CUresult code = link->drv->LinkAddData(link->state,
-		is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, (void *)part->data,
-		part->size + is_ptx, part->name, 0, NULL, NULL);
-	return link_driver_ok(linking, link, code, "cuLinkAddData", err);
-}
-
-/* A copy of what the driver made, and of its warnings. */
-static kz_status link_take_from_driver(struct rtc_linked *out, const struct driver_link *link,
-	const void *data, size_t size, kz_error *err)
-{
+	struct rtc_linked *out = &linking->linked;
+	void *data = NULL;
+	size_t size = 0;
+	kz_status st = link_driver_ok(linking, link, link->drv->LinkCreate(link->option_count,
+		link->options, link->values, &link->state), "cuLinkCreate", err);
+	for (struct part *part = linking->parts.first; part && !st; part = part->next) {
+		if (part->is_taken && !part_is_lto(part)) {
+			bool is_ptx = part->kind == RTC_PTX;
+			CUresult code = link->drv->LinkAddData(link->state,
+				is_ptx ? CU_JIT_INPUT_PTX : CU_JIT_INPUT_CUBIN, (void *)part->data,
+				part->size + is_ptx, part->name, 0, NULL, NULL);
+			st = link_driver_ok(linking, link, code, "cuLinkAddData", err);
+		}
+	}
+	if (st || (st = link_driver_ok(linking, link, link->drv->LinkComplete(link->state, &data,
+			&size), "cuLinkComplete", err))) {
+		return st;
+	}
 	if (!data || size == 0) {
 		return error_set(err, KZ_LINK, "the driver's linker produced no output");
 	}
@@ -216,25 +224,6 @@ static kz_status link_take_from_driver(struct rtc_linked *out, const struct driv
 	out->data[size] = '\0';
 	out->size = size;
 	return KZ_OK;
-}
-
-/* The context is current. */
-static kz_status link_run_driver(struct linking *linking, struct driver_link *link, kz_error *err)
-{
-	void *data = NULL;
-	size_t size = 0;
-	kz_status st = link_driver_ok(linking, link, link->drv->LinkCreate(link->option_count,
-		link->options, link->values, &link->state), "cuLinkCreate", err);
-	for (struct part *part = linking->parts.first; part && st == KZ_OK; part = part->next) {
-		if (part->is_taken && !part_is_lto(part)) {
-			st = link_add_to_driver(linking, link, part, err);
-		}
-	}
-	if (st == KZ_OK) {
-		st = link_driver_ok(linking, link, link->drv->LinkComplete(link->state, &data,
-			&size), "cuLinkComplete", err);
-	}
-	return st ? st : link_take_from_driver(&linking->linked, link, data, size, err);
 }
 
 static kz_status link_by_driver(struct linking *linking, kz_error *err)
@@ -278,20 +267,13 @@ static kz_status link_for_ptx_device(struct linking *linking, kz_error *err)
 				"LTO-IR for device '%s'", part->name, linking->dev->name);
 		}
 	}
-	if (lto) {
-		st = link_by_nvjitlink(linking, true, err);
-	}
-	if (st == KZ_OK && lto) {
+	if (lto && !(st = link_by_nvjitlink(linking, true, err))) {
 		st = parts_add(&linking->parts, "LTO-IR", linking->linked.data,
 			linking->linked.size, err);
 		rtc_linked_free(&linking->linked);
+		st = st ? st : parts_resolve(&linking->parts, err);
 	}
-	if (st == KZ_OK && lto) {
-		st = parts_resolve(&linking->parts, err);
-	}
-	if (st == KZ_OK) {
-		st = link_by_driver(linking, err);
-	}
+	st = st ? st : link_by_driver(linking, err);
 	if (st == KZ_LINK && lto && other && mine) {
 		error_add_hint(err, "for this device nvJitLink keeps only the LTO-IR functions "
 			"that LTO-IR calls: compile the functions that PTX calls to PTX, or "
@@ -363,17 +345,12 @@ static kz_status link_run(struct kz_image **out, struct linking *linking, kz_err
 {
 	kz_status st = KZ_OK;
 	parts_init(&linking->parts, &linking->target);
-	for (size_t i = 0; i < linking->count && st == KZ_OK; i++) {
+	for (size_t i = 0; i < linking->count && !st; i++) {
 		st = link_add_input(linking, i, err);
 	}
-	if (st == KZ_OK) {
-		st = parts_resolve(&linking->parts, err);
-	}
-	if (st == KZ_OK) {
-		st = linking->target.ptx_only ? link_for_ptx_device(linking, err)
-			: link_for_gpu(linking, err);
-	}
-	if (st == KZ_OK) {
+	if (!st && !(st = parts_resolve(&linking->parts, err))
+	    && !(st = (linking->target.ptx_only ? link_for_ptx_device : link_for_gpu)(linking,
+		err))) {
 		st = link_make_image(out, linking, err);
 	}
 	rtc_linked_free(&linking->linked);

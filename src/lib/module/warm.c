@@ -174,22 +174,16 @@ static void warm_feed(struct warm_up *warm, struct warm_worker *worker)
 	str_free(&bytes);
 }
 
-/* Receive the hello, which comes in one piece.  False: it is another build of the library, or no
- * worker. */
-static bool warm_hear_hello(const struct warm_worker *worker)
-{
-	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];
-	warm_hello(mine);
-	return recv(worker->fd, its, sizeof(its), 0) == (ssize_t)sizeof(its)
-		&& memcmp(mine, its, sizeof(its)) == 0;
-}
-
+/* Receive the hello, which comes in one piece, or the answer to a request. */
 static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 {
+	uint8_t mine[WARM_HELLO_SIZE], its[WARM_HELLO_SIZE];
 	char letter = 0;
 	if (!worker->ready) {
-		worker->ready = warm_hear_hello(worker);
-		if (!worker->ready) {
+		warm_hello(mine);
+		worker->ready = recv(worker->fd, its, sizeof(its), 0) == (ssize_t)sizeof(its)
+			&& memcmp(mine, its, sizeof(its)) == 0;
+		if (!worker->ready) { /* another build of the library, or no worker */
 			warm_lose_worker(warm, worker);
 			return;
 		}
@@ -211,38 +205,7 @@ static void warm_hear(struct warm_up *warm, struct warm_worker *worker)
 	warm_feed(warm, worker);
 }
 
-/* Wait for one of them to say something; false: all are gone. */
-static bool warm_listen_once(struct warm_up *warm)
-{
-	struct pollfd polls[MOST_WORKERS];
-	int open = 0, silent = 0;
-	for (int i = 0; i < warm->worker_count; i++) {
-		polls[i] = (struct pollfd){.fd = warm->workers[i].fd, .events = POLLIN};
-		open += warm->workers[i].fd >= 0;
-		silent += warm->workers[i].fd >= 0 && !warm->workers[i].ready;
-	}
-	int heard = open ? poll(polls, (nfds_t)warm->worker_count, silent ? HELLO_MS : -1) : 0;
-	for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
-		struct warm_worker *worker = &warm->workers[i];
-		if (heard == 0 && worker->fd >= 0 && !worker->ready) {
-			warm_lose_worker(warm, worker);
-		} else if (polls[i].fd >= 0 && polls[i].revents) {
-			warm_hear(warm, worker);
-		}
-	}
-	return open > 0;
-}
-
-static void warm_listen_to_workers(struct warm_up *warm)
-{
-	while (warm_listen_once(warm)) {
-	}
-	for (int i = 0; i < warm->worker_count; i++) {
-		while (waitpid(warm->workers[i].pid, NULL, 0) < 0 && errno == EINTR) {
-		}
-	}
-}
-
+/* Start workers, and give them sources until all of them are gone. */
 static void warm_run_workers(struct warm_up *warm, int64_t processes)
 {
 	int64_t want = processes > 0 ? processes : cores_available();
@@ -252,28 +215,32 @@ static void warm_run_workers(struct warm_up *warm, int64_t processes)
 	while (program && warm->worker_count < want && warm_start_worker(warm, program)) {
 	}
 	mem_free(program);
-	warm_listen_to_workers(warm);
-}
-
-/* The rest, here */
-
-static kz_status warm_finish_item(struct warm_up *warm, int64_t item, kz_error *err)
-{
-	enum warm_answer answer = WARM_FAILED;
-	kz_status st = KZ_OK;
-	if (warm->states[item] == DONE) {
-		return KZ_OK;
+	for (;;) {
+		struct pollfd polls[MOST_WORKERS];
+		int open = 0, silent = 0;
+		for (int i = 0; i < warm->worker_count; i++) {
+			polls[i] = (struct pollfd){.fd = warm->workers[i].fd, .events = POLLIN};
+			open += warm->workers[i].fd >= 0;
+			silent += warm->workers[i].fd >= 0 && !warm->workers[i].ready;
+		}
+		if (!open) {
+			break;
+		}
+		/* Who has said nothing at all for so long is no worker. */
+		int heard = poll(polls, (nfds_t)warm->worker_count, silent ? HELLO_MS : -1);
+		for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
+			struct warm_worker *worker = &warm->workers[i];
+			if (heard == 0 && worker->fd >= 0 && !worker->ready) {
+				warm_lose_worker(warm, worker);
+			} else if (polls[i].fd >= 0 && polls[i].revents) {
+				warm_hear(warm, worker);
+			}
+		}
 	}
-	if (warm->states[item] == KILLED) {
-		st = error_set(err, KZ_COMPILE, "source %lld: the process that compiled it has "
-			"ended", (long long)item);
-	} else {
-		st = warm_compile(&answer, &warm->requests[item], err);
+	for (int i = 0; i < warm->worker_count; i++) {
+		while (waitpid(warm->workers[i].pid, NULL, 0) < 0 && errno == EINTR) {
+		}
 	}
-	warm->result.compiled += answer == WARM_COMPILED;
-	warm->result.cached += answer == WARM_CACHED;
-	warm->result.failed += answer == WARM_FAILED;
-	return st;
 }
 
 static kz_status warm_read_sources(struct warm_up *warm, const kz_device *dev,
@@ -313,8 +280,23 @@ static kz_status warm_run(struct warm_up *warm, const kz_device *dev,
 		return st;
 	}
 	warm_run_workers(warm, processes);
+	/* The rest is compiled here. */
 	for (int64_t i = 0; i < warm->count; i++) {
-		kz_status failed = warm_finish_item(warm, i, st ? NULL : err);
+		enum warm_answer answer = WARM_FAILED;
+		kz_status failed = KZ_OK;
+		if (warm->states[i] == DONE) {
+			continue;
+		}
+		if (warm->states[i] == KILLED) {
+			failed = error_set(st ? NULL : err, KZ_COMPILE,
+				"source %lld: the process that compiled it has ended",
+				(long long)i);
+		} else {
+			failed = warm_compile(&answer, &warm->requests[i], st ? NULL : err);
+		}
+		warm->result.compiled += answer == WARM_COMPILED;
+		warm->result.cached += answer == WARM_CACHED;
+		warm->result.failed += answer == WARM_FAILED;
 		st = st ? st : failed;
 	}
 	return st;
