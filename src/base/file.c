@@ -327,6 +327,20 @@ void file_abandon(struct file_writer *file)
 	mem_free(file->temporary);
 }
 
+kz_status file_replace(const char *path, const void *data, size_t size, kz_error *err)
+{
+	struct file_writer file;
+	kz_status st = file_begin(&file, path, err);
+	if (st) {
+		return st;
+	}
+	if ((st = file_add(&file, data, size, err))) {
+		file_abandon(&file);
+		return st;
+	}
+	return file_commit(&file, err);
+}
+
 bool file_is_regular(const char *path)
 {
 	struct stat info;

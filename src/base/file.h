@@ -55,6 +55,8 @@ kz_status file_begin(struct file_writer *file, const char *path, kz_error *err);
 kz_status file_add(struct file_writer *file, const void *data, size_t size, kz_error *err);
 kz_status file_commit(struct file_writer *file, kz_error *err);
 void file_abandon(struct file_writer *file);
+/* All of that for a file whose bytes are there. */
+kz_status file_replace(const char *path, const void *data, size_t size, kz_error *err);
 
 bool file_is_regular(const char *path);
 bool file_is_folder(const char *path);

@@ -304,7 +304,6 @@ kz_status npy_write(char **data, int64_t *size, struct kz_array *array, kz_error
 kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 {
 	error_scope(err);
-	struct file_writer file;
 	char *data;
 	int64_t size;
 	kz_status st;
@@ -314,13 +313,7 @@ kz_status kz_array_save(kz_array *array, const char *path, kz_error *err)
 	    || (st = npy_write(&data, &size, array, err))) {
 		return st;
 	}
-	if (!(st = file_begin(&file, path, err))) {
-		if ((st = file_add(&file, data, (size_t)size, err))) {
-			file_abandon(&file);
-		} else {
-			st = file_commit(&file, err);
-		}
-	}
+	st = file_replace(path, data, (size_t)size, err);
 	mem_free(data);
 	return st;
 }

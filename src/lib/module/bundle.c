@@ -78,21 +78,6 @@ static bool bundle_build(struct str *out, kz_image *const *images, size_t count,
 	return !out->failed;
 }
 
-static kz_status bundle_write_file(const char *path, const struct str *text, kz_error *err)
-{
-	struct file_writer file;
-	kz_status st = file_begin(&file, path, err);
-	if (st) {
-		return st;
-	}
-	st = file_add(&file, text->data, text->len, err);
-	if (st) {
-		file_abandon(&file);
-		return st;
-	}
-	return file_commit(&file, err);
-}
-
 kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t count,
 	const char *source, kz_error *err)
 {
@@ -113,7 +98,7 @@ kz_status kz_bundle_save(const char *path, kz_image *const *images, int64_t coun
 	}
 	struct str text = STR_INIT;
 	st = bundle_build(&text, images, (size_t)count, source)
-		? bundle_write_file(path, &text, err)
+		? file_replace(path, text.data, text.len, err)
 		: error_no_memory(err);
 	str_free(&text);
 	return st;

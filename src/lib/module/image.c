@@ -71,19 +71,12 @@ kz_status kz_image_create(kz_image **out, const void *data, int64_t size, kz_err
 kz_status kz_image_save(const kz_image *image, const char *path, kz_error *err)
 {
 	error_scope(err);
-	struct file_writer file;
 	kz_status st;
 	if ((st = object_check(image, OBJECT_IMAGE, err))
-	    || (st = pointer_check(path, "the path of a file", err))
-	    || (st = file_begin(&file, path, err))) {
+	    || (st = pointer_check(path, "the path of a file", err))) {
 		return st;
 	}
-	st = file_add(&file, image->rtc.data, image->rtc.size, err);
-	if (st) {
-		file_abandon(&file);
-		return st;
-	}
-	return file_commit(&file, err);
+	return file_replace(path, image->rtc.data, image->rtc.size, err);
 }
 
 const void *kz_image_data(const kz_image *image, int64_t *size)

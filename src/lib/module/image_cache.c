@@ -98,26 +98,22 @@ static void image_take_out(struct image_entry **at, struct kz_module **modules)
 	mem_free(entry);
 }
 
-static void image_take_out_oldest(struct kz_module **modules)
-{
-	struct image_entry **oldest = NULL;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct image_entry **at = &images.buckets[i]; *at; at = &(*at)->next) {
-			if ((*at)->image && (!oldest || (*at)->used < (*oldest)->used)) {
-				oldest = at;
-			}
-		}
-	}
-	if (oldest) {
-		image_take_out(oldest, modules);
-	}
-}
-
+/* Take out the images that were used longest ago, until the others are within the limits. */
 static void image_make_room(struct kz_module **modules)
 {
 	while (images.count > 1
 	       && (images.count > COUNT_MAX || images.size + images.kept > SIZE_MAX_ALL)) {
-		image_take_out_oldest(modules);
+		struct image_entry **oldest = NULL;
+		for (size_t i = 0; i < BUCKETS; i++) {
+			for (struct image_entry **at = &images.buckets[i]; *at; at = &(*at)->next) {
+				if ((*at)->image && (!oldest || (*at)->used < (*oldest)->used)) {
+					oldest = at;
+				}
+			}
+		}
+		if (oldest) {
+			image_take_out(oldest, modules);
+		}
 	}
 }
 

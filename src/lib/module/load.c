@@ -138,65 +138,42 @@ static void load_tell_driver(struct str *out, const struct kz_device *dev)
 	}
 }
 
-/* Say what does not fit; *hint says what helps. */
-static void load_tell_misfit(struct str *out, const char **hint, const struct kz_image *image,
-	const struct kz_device *dev, const kz_error *refusal)
-{
-	int cc = load_image_cc(image);
-	int device_cc = dev->info.compute_capability;
-	if (load_is_newer(image, dev, refusal)) {
-		load_tell_needs(out, image);
-		str_add(out, ", ");
-		load_tell_driver(out, dev);
-		*hint = "update the driver, or install nvJitLink, which makes a cubin of such PTX, "
-			"or compile for the device, for NVRTC makes cubins too";
-		return;
-	}
-	bool fits = cc == 0 || (image->rtc.is_ptx ? cc <= device_cc
-		: compat_cubin_runs(cc, device_cc));
-	if (!fits) {
-		str_addf(out, "the %s is for compute capability %d.%d%s, the device has %d.%d",
-			image->rtc.is_ptx ? "PTX" : "cubin", cc / 10, cc % 10,
-			image->rtc.is_ptx ? " and newer" : "", device_cc / 10, device_cc % 10);
-		*hint = "compile for the device, or for an architecture that is not newer";
-		return;
-	}
-	str_addf(out, "%s", refusal->message);
-	if (image->rtc.is_ptx) {
-		int version = ptx_version(image->rtc.data);
-		str_addf(out, "; the PTX is of version %d.%d", version / 10, version % 10);
-	} else {
-		str_addf(out, "; the cubin is for %s", image->rtc.arch);
-	}
-	str_addf(out, ", the driver of CUDA %d.%d", dev->drv->version / 1000,
-		dev->drv->version % 1000 / 10);
-	if (!image->rtc.is_ptx) {
-		*hint = "a cubin of a newer CUDA may need a newer driver";
-	}
-}
-
+/* Say what does not fit, instead of the refusal's words. */
 static void load_explain(const struct kz_image *image, const struct kz_device *dev,
 	kz_error *refusal)
 {
 	struct str text = STR_INIT;
-	const char *hint = refusal->hint;
-	load_tell_misfit(&text, &hint, image, dev, refusal);
+	const char *hint = refusal->hint, *kind = image->rtc.is_ptx ? "PTX" : "cubin";
+	const int cc = load_image_cc(image), device_cc = dev->info.compute_capability;
+	const int version = image->rtc.is_ptx ? ptx_version(image->rtc.data) : 0;
+	bool fits = cc == 0
+		|| (image->rtc.is_ptx ? cc <= device_cc : compat_cubin_runs(cc, device_cc));
+	if (load_is_newer(image, dev, refusal)) {
+		load_tell_needs(&text, image);
+		str_add(&text, ", ");
+		load_tell_driver(&text, dev);
+		hint = "update the driver, or install nvJitLink, which makes a cubin of such PTX, "
+			"or compile for the device, for NVRTC makes cubins too";
+	} else if (!fits) {
+		str_addf(&text, "the %s is for compute capability %d.%d%s, the device has %d.%d",
+			kind, cc / 10, cc % 10, image->rtc.is_ptx ? " and newer" : "",
+			device_cc / 10, device_cc % 10);
+		hint = "compile for the device, or for an architecture that is not newer";
+	} else if (image->rtc.is_ptx) {
+		str_addf(&text, "%s; the PTX is of version %d.%d, the driver of CUDA %d.%d",
+			refusal->message, version / 10, version % 10, dev->drv->version / 1000,
+			dev->drv->version % 1000 / 10);
+	} else {
+		str_addf(&text, "%s; the cubin is for %s, the driver of CUDA %d.%d",
+			refusal->message, image->rtc.arch, dev->drv->version / 1000,
+			dev->drv->version % 1000 / 10);
+		hint = "a cubin of a newer CUDA may need a newer driver";
+	}
 	if (!text.failed) {
 		snprintf(refusal->message, sizeof(refusal->message), "%s", text.data);
 		error_add_hint(refusal, hint);
 	}
 	str_free(&text);
-}
-
-/* A cubin for the CPU device. */
-static void load_tell_ptx_only(const struct kz_image *image, const struct kz_device *dev,
-	kz_error *refusal)
-{
-	if (!image->rtc.is_ptx) {
-		snprintf(refusal->message, sizeof(refusal->message),
-			"the cubin is for %s, the device %s takes PTX", image->rtc.arch, dev->name);
-		error_add_hint(refusal, "compile to PTX, \"compute_75\", which every device loads");
-	}
 }
 
 /* Say what was done, for kz_module_log. */
@@ -219,8 +196,12 @@ bool load_repair(struct kz_image **out, struct kz_device *dev, struct kz_image *
 	if (!load_is_about_versions(refusal)) {
 		return false;
 	}
+	if (dev->ptx_only && !image->rtc.is_ptx) {
+		snprintf(refusal->message, sizeof(refusal->message),
+			"the cubin is for %s, the device %s takes PTX", image->rtc.arch, dev->name);
+		error_add_hint(refusal, "compile to PTX, \"compute_75\", which every device loads");
+	}
 	if (dev->ptx_only) {
-		load_tell_ptx_only(image, dev, refusal);
 		return false;
 	}
 	if (load_is_newer(image, dev, refusal)) {

@@ -56,17 +56,6 @@ static struct kz_prepared *prepared_alloc(struct kz_kernel *kernel)
 	return prepared;
 }
 
-static void prepared_list_memory(struct kz_prepared *prepared)
-{
-	struct memory **used = prepared->launch.used;
-	for (size_t i = 0; i < prepared->launch.count; i++) {
-		if (prepared->memories[i]) {
-			*used++ = prepared->memories[i];
-		}
-	}
-	prepared->launch.used_end = used;
-}
-
 static kz_status prepared_bind(struct kz_prepared *prepared, size_t i, const kz_arg *arg,
 	kz_error *err)
 {
@@ -86,35 +75,21 @@ static kz_status prepared_bind(struct kz_prepared *prepared, size_t i, const kz_
 	struct memory *old = prepared->memories[i];
 	struct memory *memory = launch_memory(arg);
 	prepared->memories[i] = memory ? memory_retain(memory) : NULL;
-	prepared_list_memory(prepared);
-	memory_release(old);
-	return KZ_OK;
-}
-
-/* Everything but the arguments. */
-static kz_status prepared_init(struct kz_prepared *prepared, struct kz_kernel *kernel,
-	const kz_launch_options *options, kz_error *err)
-{
-	struct launch *launch = &prepared->launch;
-	launch->kernel = kernel;
-	launch->dev = kernel->module->device;
-	launch->stream = &launch->dev->stream;
-	launch->grid = &prepared->grid;
-	launch->block = &prepared->block;
-	launch->count = kernel->param_count;
-	launch->used_end = launch->used;
-	kz_status st = options ? launch_read_options(launch, options, err) : KZ_OK;
-	if (st || (st = launch_check_sizes(launch, err))) {
-		return st;
+	struct memory **used = prepared->launch.used;
+	for (size_t k = 0; k < prepared->launch.count; k++) {
+		if (prepared->memories[k]) {
+			*used++ = prepared->memories[k];
+		}
 	}
-	(void)module_retain(kernel->module);
-	prepared->stream = stream_retain(launch->stream);
+	prepared->launch.used_end = used;
+	memory_release(old);
 	return KZ_OK;
 }
 
 kz_status kz_prepared_create(kz_prepared **out, kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, kz_error *err, kz_args args)
 {
+	error_scope(err);
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = launch_check_call(__func__, kernel, args.items, args.count, err))) {
@@ -126,7 +101,19 @@ kz_status kz_prepared_create(kz_prepared **out, kz_kernel *kernel, kz_dim3 grid,
 	}
 	prepared->grid = grid;
 	prepared->block = block;
-	st = prepared_init(prepared, kernel, options, err);
+	struct launch *launch = &prepared->launch;
+	launch->kernel = kernel;
+	launch->dev = kernel->module->device;
+	launch->stream = &launch->dev->stream;
+	launch->grid = &prepared->grid;
+	launch->block = &prepared->block;
+	launch->count = kernel->param_count;
+	launch->used_end = launch->used;
+	st = options ? launch_read_options(launch, options, err) : KZ_OK;
+	if (!st && !(st = launch_check_sizes(launch, err))) {
+		(void)module_retain(kernel->module);
+		prepared->stream = stream_retain(launch->stream);
+	}
 	for (size_t i = 0; !st && i < args.count; i++) {
 		st = prepared_bind(prepared, i, &args.items[i], err);
 	}
@@ -157,6 +144,7 @@ void kz_prepared_release(kz_prepared *prepared)
 
 kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (st) {
 		return st;
@@ -172,6 +160,7 @@ kz_status kz_prepared_set(kz_prepared *prepared, int64_t index, kz_arg value, kz
 
 kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 block, kz_error *err)
 {
+	error_scope(err);
 	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (st) {
 		return st;
