@@ -132,9 +132,10 @@ static CUresult exec_check_item(const char *call, const struct context *context,
 	const struct node_data *data)
 {
 	const struct work *work = &data->work;
-	if (data->context && data->context != context->handle) {
-		return api_fail(CUDA_ERROR_NOT_SUPPORTED,
-			"%s: the graph has nodes of another context than the current one", call);
+	if (data->context && data->context != context->handle
+	    && (data->memory || !handle_get(data->context, API_CONTEXT))) {
+		return api_fail(CUDA_ERROR_NOT_SUPPORTED, "%s: the graph has nodes of another"
+			" context, which allocate memory, or whose context was destroyed", call);
 	}
 	if (work->kind == WORK_KERNEL && !node_has_function(data)) {
 		return api_fail(CUDA_ERROR_INVALID_HANDLE,
@@ -173,7 +174,7 @@ API(cuGraphLaunch, CUgraphExec handle, CUstream stream)
 		return result;
 	}
 	result = graph_exec_prepare(__func__, context, exec);
-	if (result == CUDA_SUCCESS && !(work.run = graph_run_create(exec))) {
+	if (result == CUDA_SUCCESS && !(work.run = graph_run_create(exec, context))) {
 		result = api_no_memory(__func__);
 	}
 	graph_unlock();

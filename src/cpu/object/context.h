@@ -29,6 +29,7 @@ struct context {
 	struct stream *streams;     /* all that are not gone, in no order */
 	struct gate *gates;         /* what new ones wait for */
 	size_t pending;             /* items of those that wait for the legacy stream */
+	size_t guests;              /* kernels of it in graphs that others launch; likewise */
 	atomic_uint peers;          /* devices whose memory its kernels may access, a set */
 	atomic_bool is_dying;       /* what runs is to end, what waits is dropped */
 	atomic_uint fault;          /* CUresult of the kernel that failed; it stays */

@@ -427,7 +427,7 @@ static bool stream_is_past(const void *arg)
 			return false;
 		}
 	}
-	return true;
+	return only || past->context->guests == 0;
 }
 
 /* Do something that is awaited, if there is anything that can be done now. */

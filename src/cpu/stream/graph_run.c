@@ -22,6 +22,8 @@ struct graph_run {
 	struct graph_plan *plan;
 	struct fence *after;     /* the end of the launch before */
 	struct fence *done;      /* the end of this one */
+	CUcontext context;       /* that launched it */
+	bool has_guests;         /* kernels of other contexts, which know of it */
 	struct graph_memory_step *steps;
 	size_t step_count;
 	struct fence *fences[];   /* one for each item with an event, in order */
@@ -242,7 +244,7 @@ static bool graph_run_list_steps(struct graph_run *run, const struct graph_exec 
 	return run->steps;
 }
 
-struct graph_run *graph_run_create(struct graph_exec *exec)
+struct graph_run *graph_run_create(struct graph_exec *exec, const struct context *context)
 {
 	const struct graph_plan *plan = graph_exec_plan(exec);
 	struct graph_run *run = !plan ? NULL : mem_zalloc(1, sizeof(*run)
@@ -270,10 +272,54 @@ struct graph_run *graph_run_create(struct graph_exec *exec)
 	}
 	atomic_init(&run->refs, 1);
 	atomic_fetch_add(&exec->refs, 1);
+	run->context = context->handle;
 	run->exec = exec;
 	run->plan = exec->plan;
 	atomic_fetch_add(&run->plan->refs, 1);
 	return run;
+}
+
+/* Whether it is a kernel of another context than the one that launches the graph. */
+static bool graph_run_is_guest(const struct graph_run *run, const struct node_data *data)
+{
+	return data->work.kind == WORK_KERNEL && data->context != run->context;
+}
+
+static struct context *graph_run_home(const struct node_data *data)
+{
+	return data->work.kernel.function->module->object.context;
+}
+
+/* Let the other contexts of its kernels know of a launch, so that none of them ends before it does.
+ * False: one has ended.  The lock is held. */
+static bool graph_run_visit(struct graph_run *run)
+{
+	for (size_t i = 0; i < run->plan->count; i++) {
+		const struct node_data *data = run->plan->items[i];
+		if (graph_run_is_guest(run, data) && !handle_get(data->context, API_CONTEXT)) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < run->plan->count; i++) {
+		const struct node_data *data = run->plan->items[i];
+		if (graph_run_is_guest(run, data)) {
+			graph_run_home(data)->guests++;
+			run->has_guests = true;
+		}
+	}
+	return true;
+}
+
+/* The lock is held. */
+static void graph_run_end_visit(const struct graph_run *run)
+{
+	for (size_t i = 0; run->has_guests && i < run->plan->count; i++) {
+		const struct node_data *data = run->plan->items[i];
+		if (graph_run_is_guest(run, data)) {
+			graph_run_home(data)->guests--;
+			queue_tell();
+		}
+	}
 }
 
 void graph_run_retain(struct graph_run *run)
@@ -292,6 +338,7 @@ void graph_run_release(struct graph_run *run)
 	}
 	fence_release(run->after);
 	fence_release(run->done);
+	graph_run_end_visit(run);
 	queue_unlock();
 	plan_release(run->plan);
 	graph_exec_release(run->exec);
@@ -326,6 +373,10 @@ static void graph_run_bind_event(const struct work *work, struct fence **fence)
 
 CUresult graph_run_bind(const char *call, struct graph_run *run)
 {
+	if (!graph_run_visit(run)) {
+		return api_fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+			"%s: the context of a kernel of the graph was destroyed", call);
+	}
 	CUresult result = graph_memory_launch(call, run->steps, run->step_count);
 	if (result != CUDA_SUCCESS) {
 		return result;
@@ -369,6 +420,13 @@ static void graph_run_set(struct fence *fence)
 	queue_tell();
 }
 
+static void graph_run_do(struct graph_run *run, struct context *context, size_t at)
+{
+	const struct node_data *data = run->plan->items[at];
+	operation_run(run->has_guests && graph_run_is_guest(run, data) ? graph_run_home(data)
+		: context, &data->work);
+}
+
 static size_t graph_run_decide(struct graph_run *run, struct context *context, size_t at);
 
 /* Run the items before `end`; bodies have no events. */
@@ -380,7 +438,7 @@ static void graph_run_execute_body(struct graph_run *run, struct context *contex
 		if (work->kind == WORK_CONDITION) {
 			at = graph_run_decide(run, context, at);
 		} else {
-			operation_run(context, work);
+			graph_run_do(run, context, at);
 			at++;
 		}
 	}
@@ -432,11 +490,11 @@ static void graph_run_execute_items(struct graph_run *run, struct context *conte
 			i = graph_run_decide(run, context, i);
 			continue;
 		}
-		i++;
 		if (work->kind != WORK_RECORD && work->kind != WORK_WAIT) {
-			operation_run(context, work);
+			graph_run_do(run, context, i++);
 			continue;
 		}
+		i++;
 		struct fence *fence = run->fences[next++];
 		queue_lock();
 		if (work->kind == WORK_RECORD) {

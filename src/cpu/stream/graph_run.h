@@ -46,8 +46,9 @@ void graph_exec_touch(struct graph_exec *exec);
 /* Its plan, made if need be; NULL when memory runs out. */
 const struct graph_plan *graph_exec_plan(struct graph_exec *exec);
 
-/* A launch; NULL when memory runs out.  It keeps what it needs of the executable graph. */
-struct graph_run *graph_run_create(struct graph_exec *exec);
+/* A launch in a context; NULL when memory runs out.  It keeps what it needs of the executable
+ * graph. */
+struct graph_run *graph_run_create(struct graph_exec *exec, const struct context *context);
 void graph_run_retain(struct graph_run *run);
 /* Without any lock. */
 void graph_run_release(struct graph_run *run);

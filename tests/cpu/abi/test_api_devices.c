@@ -4,8 +4,12 @@
 #include "cpu/support/api.h"
 #include "support/suite.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);
@@ -258,6 +262,95 @@ START_TEST(streams_wait_for_events_of_other_devices)
 }
 END_TEST
 
+START_TEST(graph_has_kernels_of_two_devices)
+{
+	CUdeviceptr words[2] = {alloc_on(0, 4 * N), alloc_on(1, 4 * N)};
+	CUstream streams[2];
+	CUevent events[2];
+	CUgraph graph;
+	CUgraphExec exec;
+	for (int i = 0; i < 2; i++) {
+		OK(cuCtxSetCurrent(contexts[i]));
+		OK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+		OK(cuEventCreate(&events[i], CU_EVENT_DISABLE_TIMING));
+	}
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(launch_add(adds[0], words[0], N, streams[0]));
+	OK(cuEventRecord(events[0], streams[0]));
+	OK(cuCtxSetCurrent(contexts[1]));
+	OK(cuStreamWaitEvent(streams[1], events[0], 0));
+	OK(launch_add(adds[1], words[1], N, streams[1]));
+	OK(cuEventRecord(events[1], streams[1]));
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuStreamWaitEvent(streams[0], events[1], 0));
+	OK(launch_add(adds[0], words[0], N, streams[0]));
+	OK(cuStreamEndCapture(streams[0], &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, streams[0]));
+	OK(cuStreamSynchronize(streams[0]));
+	check_words(words[0], 14);
+	check_words(words[1], 7);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+END_TEST
+
+/* A host function holds the launch back, and the context of one of its kernels is destroyed. */
+static void hold(void *user)
+{
+	while (atomic_load((atomic_int *)user) == 0) {
+		sched_yield();
+	}
+}
+
+static void *release_later(void *user)
+{
+	usleep(2000); /* so that the context mostly waits by then */
+	atomic_store((atomic_int *)user, 1);
+	return NULL;
+}
+
+START_TEST(context_waits_for_its_kernels_in_graphs_of_others)
+{
+	CUdeviceptr word;
+	CUstream streams[2];
+	CUgraph graph;
+	CUgraphExec exec;
+	CUcontext own;
+	pthread_t thread;
+	atomic_int go = 0;
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuStreamCreate(&streams[0], CU_STREAM_NON_BLOCKING));
+	OK(cuCtxCreate_v2(&own, 0, 1));
+	OK(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
+	OK(cuMemAllocManaged(&word, 4 * N, CU_MEM_ATTACH_GLOBAL));
+	memset((void *)(uintptr_t)word, 0, 4 * N);
+	CUfunction add = kernel(load(), "add");
+	OK(cuStreamBeginCapture_v2(streams[1], CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(launch_add(add, word, N, streams[1]));
+	OK(cuStreamEndCapture(streams[1], &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuCtxSetCurrent(contexts[0]));
+	OK(cuLaunchHostFunc(streams[0], hold, &go));
+	OK(cuGraphLaunch(exec, streams[0]));
+	ck_assert_int_eq(pthread_create(&thread, NULL, release_later, &go), 0);
+	if (_i == 0) {
+		OK(cuCtxSetCurrent(own));
+		OK(cuCtxSynchronize());
+		ck_assert_uint_eq(*(uint32_t *)(uintptr_t)word, 7);
+	}
+	OK(cuCtxDestroy_v2(own));
+	OK(cuCtxSetCurrent(contexts[0]));
+	ck_assert_int_eq(atomic_load(&go), 1);
+	OK(cuStreamSynchronize(streams[0]));
+	FAILS(NOT_SUPPORTED, cuGraphLaunch(exec, streams[0]));
+	pthread_join(thread, NULL);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+}
+END_TEST
+
 /* The lanes of a warp: some have a word of one's own, the others one of another device. */
 static const char mixed_ptx[] =
 	".version 7.0\n"
@@ -441,8 +534,10 @@ SUITE(api_devices)
 	tcase_add_tests(tc, 1, kernel_cannot_access_the_memory_of_another_device,
 		enabled_access_to_a_peer_is_of_one_direction,
 		memory_of_the_host_and_managed_memory_are_everybodys,
-		pool_gives_access_to_other_devices, copies_go_between_devices, streams_wait_for_events_of_other_devices,
+		pool_gives_access_to_other_devices, copies_go_between_devices,
+		streams_wait_for_events_of_other_devices, graph_has_kernels_of_two_devices,
 		mapped_memory_is_for_those_who_were_given_access);
+	tcase_add_loop_test(tc, context_waits_for_its_kernels_in_graphs_of_others, 0, 2);
 	tcase_add_loop_test(tc, message_names_the_first_thread_that_goes_abroad, 0, 3);
 	tc = add_case(suite, "visible", NULL, NULL);
 	tcase_add_loop_test(tc, visible_devices_are_a_choice, 0, (int)countof(visible));
