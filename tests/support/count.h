@@ -11,8 +11,7 @@
 int support_how_many(int slow, int usual, int brief);
 /*
  * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of
- * them, or
- * `brief`, at even distances.  KUDZU_TEST_SEED says which.
+ * them, or `brief`, at even distances.  KUDZU_TEST_SEED says which.
  */
 bool support_is_tried(int i, int of, int usual, int brief);
 /* Whether a test tries way 0 or 1 of two: with KUDZU_TEST_SLOW both, else the one that its name and

@@ -2,9 +2,8 @@
 /*
  * src/cpu/ir/ssa.c on small graphs.  A picture has one line for each block.  A phi is `2=phi(0,1)`,
  * with its arguments in the order of the predecessors.  An instruction is the values that it
- * writes,
- * `<`, and those that it reads; `1!0` is a value with the one that a guard leaves.  `0z` is a value
- * that nothing has written.  The last line has the register of each value.
+ * writes, `<`, and those that it reads; `1!0` is a value with the one that a guard leaves.  `0z` is
+ * a value that nothing has written.  The last line has the register of each value.
  */
 #include "base/alloc.h"
 #include "base/common.h"
