@@ -3,8 +3,8 @@
  * The workers of bench_cpu; see cpu_worker.h.
  *
  * Orders and answers are lines: "open JOB" is answered by "ok BYTES LANES FLOOR SCALES", "run WARM
- * CALLS" by "ok SECONDS SECONDS", "close" by "ok".  Whoever cannot says "no", with the reason on
- * the standard error.
+ * CALLS" by "ok SECONDS SECONDS", "close" by "ok".  A worker that cannot answers "no", with the
+ * reason on the standard error.
  */
 #include "bench.h"
 

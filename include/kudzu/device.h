@@ -63,8 +63,8 @@ KZ_API void kz_device_close(kz_device *dev);
 typedef void kz_close_fn(void *user, kz_device *dev);
 
 /**
- * Name a function that is called when the last handle on a device is closed, while the device is
- * there still.  It can report what was never released: kz_device_print_leaks,
+ * Name a function that is called when the last handle on a device is closed, while the device
+ * still exists.  It can report what was never released: kz_device_print_leaks,
  * kz_device_list_memory.
  *
  * @param function NULL for none.  It must not close the device.
@@ -191,7 +191,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_can_access_peer(int *out, kz_device *dev
  *
  * Copies from `peer` to `dev` and back then go directly from device to device; without, they work,
  * too, by a way that the driver finds.  A kernel of `dev` then takes arrays and buffers of `peer`
- * as arguments, and the launch is ordered behind earlier work on them and before later work, as any
+ * as arguments, and the launch is ordered after earlier work on them and before later work, as any
  * other.  Kernels that are captured into a graph do not take them.
  *
  * @param peer kz_device_can_access_peer says whether this is possible.  Kernels of `peer` get no
@@ -213,7 +213,7 @@ KZ_API KZ_NODISCARD kz_status kz_device_disable_peer_access(kz_device *dev, kz_d
 	kz_error *err);
 
 /**
- * What a kernel has of the device beside its arguments.  The names and numbers are those of the
+ * What a device gives its kernels besides their arguments.  The names and numbers are those of the
  * driver's messages, which say CU_LIMIT_STACK_SIZE for KZ_LIMIT_STACK_SIZE.
  */
 typedef enum kz_limit {
@@ -312,7 +312,7 @@ KZ_API int kz_cuda_device_count(void);
 KZ_API KZ_NODISCARD kz_status kz_try_gpu(kz_device **out, int index, kz_error *err);
 
 /**
- * Open all GPUs that work, or the CPU if there is none: d2l's try_all_gpus.
+ * Open all GPUs that work, or the CPU device if no GPU works: d2l's try_all_gpus.
  *
  * If a GPU was left out, kz_device_note of the first device says why.
  *

@@ -22,10 +22,9 @@
  * kernels.
  *
  * On a GPU cuFFT transforms, if it is found when the first transform asks for it (KUDZU_CUFFT names
- * it, or is
- * `none`).  What cuFFT does not do our kernels do: real numbers to a full spectrum, more than three
- * axes, strides that it cannot have, a stream that is captured.  Results are the same but for
- * roundings.  The device keeps 64 of cuFFT's plans.
+ * it, or is `none`).  Our kernels do what cuFFT does not: real numbers to a full spectrum, more
+ * than three axes, strides that it does not support, a stream that is captured.  Results are the
+ * same but for roundings.  The device keeps 64 of cuFFT's plans.
  */
 #include <kudzu/ops.h>
 

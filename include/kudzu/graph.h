@@ -25,14 +25,14 @@
  * kernel.h has the kernels of graphs (kz_graph_add_kernel, kz_exec_set_args).
  *
  * A call that has to wait, such as kz_array_get, cannot be captured.  It fails with KZ_STATE, names
- * itself, and the capture goes on.  To read memory that a capture uses is refused in all streams:
- * its values are not there before a launch.  The first use of cuBLAS is refused, too, so use it
+ * itself, and the capture goes on.  Reading memory that a capture uses is refused in all streams:
+ * its values do not exist before a launch.  The first use of cuBLAS is refused, too, so use it
  * once before.  Random numbers that are drawn in a capture are the same ones at each launch.
  *
  * Memory: a graph keeps the memory and the modules that its nodes use, arrays that are released
  * after the capture and temporary memory too, until the graph and all that was instantiated from
- * it are released.  So nothing else gets this memory between two launches.  A launch comes behind
- * all earlier work on that memory, and later work on it behind the launch.  Host memory that
+ * it are released.  So nothing else gets this memory between two launches.  A launch runs after
+ * all earlier work on that memory, and later work on it runs after the launch.  Host memory that
  * nodes read or write stays the program's: keep it.
  *
  * Two threads must not use one graph, or one stream that is captured, at the same time.
@@ -186,7 +186,7 @@ KZ_API KZ_NODISCARD kz_status kz_graph_instantiate(kz_exec **out, kz_graph *grap
 KZ_API void kz_exec_release(kz_exec *exec);
 
 /**
- * Launch a graph, behind all earlier work on the memory that it uses.
+ * Launch a graph, after all earlier work on the memory that it uses.
  *
  * @param stream of the graph's device; NULL for the default stream.  If the stream is captured, a
  *        copy of the graph becomes a node of that capture, as after kz_graph_add_child.

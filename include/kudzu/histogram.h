@@ -29,7 +29,7 @@ typedef struct kz_histogram_options {
 	size_t size;        /**< sizeof(kz_histogram_options) */
 	int64_t bins;       /**< how many, of equal width; the macro sets 10 */
 	double low;         /**< the lowest edge.  This and `high` 0: the least and the greatest
-	                         element, 0 and 1 if there is none.  Equal ones are moved apart by
+	                         element, 0 and 1 if there is none.  Equal edges are moved apart by
 	                         1 */
 	double high;        /**< the highest edge */
 	kz_array *edges;    /**< edges of bins of any width instead, 1-d and ascending; or NULL */

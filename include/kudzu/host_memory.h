@@ -38,9 +38,9 @@
  *
  * Both are then a kz_buffer: kernels, copies, arrays and views take it.  The library orders the
  * work of streams on it, but does not see what the host does.  Before the host reads or writes the
- * memory, wait for the streams that use it.  Devices without
- * CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS want all of their work done before the host touches
- * any managed memory.
+ * memory, wait for the streams that use it.  On devices without
+ * CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, wait for all work of the device before the host
+ * touches any managed memory.
  */
 #include <kudzu/memory.h>
 
@@ -152,7 +152,7 @@ KZ_API KZ_NODISCARD kz_status kz_managed_advise(kz_buffer *buffer, kz_advice adv
  * @param place the device; NULL for the host.
  * @param stream of the buffer's device; NULL for its default stream.
  * @return as kz_managed_advise.
- * Async: returns at once; it moves behind earlier work on the buffer, in the order of the stream.
+ * Async: returns at once; it moves after earlier work on the buffer, in the order of the stream.
  */
 KZ_API KZ_NODISCARD kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place,
 	kz_stream *stream, kz_error *err);

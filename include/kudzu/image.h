@@ -3,8 +3,8 @@
 #define KUDZU_IMAGE_H
 
 /*
- * Images: compiled CUDA C source that is not loaded.  To compile needs NVRTC, but no device and no
- * driver.
+ * Images: compiled CUDA C source that is not loaded.  Compiling needs NVRTC, but neither a device
+ * nor a driver.
  *
  *	kz_compile_options options = KZ_COMPILE_OPTIONS_INIT;
  *	kz_image *image = NULL;

@@ -30,7 +30,7 @@ typedef enum kz_index_mode {
  * Take elements, or slices, along an axis: numpy's take.
  *
  * @param indexes integers of any shape.  Their extents replace the axis in the result.
- * @param axis from 0, or negative from the end.  A 0-d array counts as one of shape (1,).
+ * @param axis from 0, or negative from the end.  A 0-d array counts as an array of shape (1,).
  * @return KZ_OK; KZ_RANGE for an axis or index out of range, and for an axis without elements
  *         unless there are no indexes; KZ_INVALID for indexes that are not integers or are on
  *         another device.
@@ -128,7 +128,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_scatter(kz_array *array, kz_array *indexe
  * Find the elements that are not zero (or not False): numpy's nonzero.
  *
  * @param out set to an int64 array of shape (ndim, count).  Row i has the indexes along axis i; the
- *        columns are in row-major order.  A 0-d array counts as one of shape (1,).
+ *        columns are in row-major order.  A 0-d array counts as an array of shape (1,).
  * Async: waits for the device, because only the device knows how many there are.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_nonzero(kz_array **out, kz_array *array, kz_error *err);

@@ -261,7 +261,7 @@ KZ_API KZ_NODISCARD kz_status kz_triu(kz_array **out, kz_array *array, int64_t k
  * matrix: numpy's diag.
  *
  * @param array 1-d: n elements give a square of n + |k|.  2-d: the elements whose column is their
- *        row plus k; none if there are none.
+ *        row plus k, which may be none.
  * @return as kz_tril, for any dtype; KZ_INVALID for another number of extents; KZ_RANGE for a
  *         matrix whose size overflows.
  */

@@ -142,7 +142,7 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_import(kz_buffer **out, kz_device *dev,
 
 /**
  * Release a buffer.  With its last view the memory returns to the pool.  This does not wait: other
- * streams get the memory behind the work that used it.  NULL is fine.
+ * streams get the memory after the work that used it.  NULL is fine.
  */
 KZ_API void kz_buffer_release(kz_buffer *buffer);
 
@@ -174,7 +174,7 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create_growable(kz_buffer **out, kz_devi
  * New bytes are undefined.  Views keep their size.  A smaller size gives memory back, so it is
  * refused while a view, an array, a prepared launch or a graph refers to any part of the memory.
  *
- * @param buffer of kz_buffer_create_growable, no view of it.
+ * @param buffer of kz_buffer_create_growable, not a view of it.
  * @param size bytes from 0 to kz_buffer_capacity.
  * @return KZ_OK; KZ_INVALID for other buffers and a negative size; KZ_RANGE for a size above the
  *         capacity; KZ_STATE if it cannot shrink now; KZ_DEVICE_MEMORY, after unused memory of the
@@ -189,7 +189,7 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_resize(kz_buffer *buffer, int64_t size, 
 KZ_API int64_t kz_buffer_capacity(const kz_buffer *buffer);
 
 /**
- * Copy from the host to a buffer, behind all earlier work on it.
+ * Copy from the host to a buffer, after all earlier work on it.
  *
  * @param from host memory; may be NULL if size is 0.
  * @return KZ_OK; KZ_RANGE if `size` bytes do not fit from `offset` on; KZ_INVALID for NULL.
@@ -197,7 +197,7 @@ KZ_API int64_t kz_buffer_capacity(const kz_buffer *buffer);
 KZ_API KZ_NODISCARD kz_status kz_copy_htod(kz_buffer *to, int64_t offset, const void *from,
 	int64_t size, kz_error *err);
 
-/** Copy from a buffer to the host, behind all earlier work on it; as kz_copy_htod. */
+/** Copy from a buffer to the host, after all earlier work on it; as kz_copy_htod. */
 KZ_API KZ_NODISCARD kz_status kz_copy_dtoh(void *to, int64_t size, kz_buffer *from,
 	int64_t offset, kz_error *err);
 
@@ -273,7 +273,7 @@ typedef enum kz_wait_condition {
 /**
  * Make all later work in a stream wait until 32 bits of memory fulfil a condition.
  *
- * Other streams, kernels, other processes and devices can write the value.  The wait comes behind
+ * Other streams, kernels, other processes and devices can write the value.  The wait comes after
  * the uses of the buffer that were called before.  Unlike other work it does not count as a use
  * itself, so later uses of the buffer in other streams do not wait for it.
  *
@@ -297,7 +297,7 @@ KZ_API KZ_NODISCARD kz_status kz_stream_wait_value64(kz_stream *stream, kz_buffe
  * Write 32 bits of memory when the stream comes to it, for others who wait for the value.
  *
  * What the stream wrote before is visible to everyone who sees the value.  As
- * kz_stream_wait_value32 it comes behind earlier uses of the buffer, and does not count as one.
+ * kz_stream_wait_value32 it comes after earlier uses of the buffer, and does not count as one.
  *
  * @return as kz_stream_wait_value32.
  * Async: returns at once.

@@ -35,9 +35,8 @@ typedef struct kz_kernel kz_kernel;
  * "C"`. A built-in prelude declares what C programs expect: stdint types, limits, `restrict`,
  * M_PI, INFINITY.  The headers that C++ programs expect are there, too: `<cmath>`, `<cstdint>`,
  * `<cstdio>`, `<cassert>`, `<cstddef>`, `<limits>`, `<type_traits>`, `<utility>`, `<tuple>`,
- * `<array>`,
- * `<complex>`.  They are libcu++'s under the names of std where that is installed, else Kudzu's
- * own.
+ * `<array>`, `<complex>`.  They are libcu++'s under the names of std where that is installed, else
+ * Kudzu's own.
  *
  * @param out set to the module, NULL on failure.
  * @param source zero-terminated CUDA C++.  NULL is KZ_INVALID, and "" gives a module without

@@ -57,7 +57,7 @@ KZ_API KZ_NODISCARD kz_status kz_log_softmax(kz_array **out, kz_array *x, int64_
  * @param count the number of classes.
  * @param options NULL for the defaults: a new array of float32.  The result has their dtype, else
  *        that of `into`.
- * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first such; KZ_INVALID for
+ * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first of them; KZ_INVALID for
  *         classes that are not integers, a count below 0, and `into` or a stream that do not fit;
  *         KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: waits for the classes, to check them.
@@ -98,7 +98,7 @@ typedef struct kz_cross_entropy_options {
  *        is not wanted.  Of both, with those that the options have, there is at least one.
  * @param scores (..., count) for `count` classes; no complex type.
  * @param classes integers, of the scores' shape without its last extent, from 0 to before `count`.
- * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first such; KZ_INVALID for
+ * @return KZ_OK; KZ_RANGE for a class that is out of range, with the first of them; KZ_INVALID for
  *         shapes that do not fit, with both, for dtypes, devices, and arrays of the options or a
  *         stream that do not fit; KZ_DEVICE_MEMORY; KZ_NO_COMPILER.
  * Async: waits for the classes, to check them, unless the options have `unchecked`; not for the

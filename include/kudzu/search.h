@@ -11,7 +11,7 @@
  *	}
  *
  * Arrays are of any built-in dtype and any strides.  Elements are in numpy's order: NaN comes
- * behind all numbers, and complex numbers go by their real parts first.
+ * after all numbers, and complex numbers go by their real parts first.
  *
  * Ownership: release the results with kz_array_release.
  */

@@ -139,7 +139,7 @@ KZ_API KZ_NODISCARD kz_status kz_lu(kz_array **p, kz_array **l, kz_array **u, kz
  * Factor Hermitian matrices: array = l l^H, or u^H u; numpy.linalg.cholesky.
  *
  * @param array (..., n, n).  One triangle is read; the other counts as its conjugate.
- * @param triangle which one is read, and which one the result has.  The rest of that is 0.
+ * @param triangle the triangle that is read, and that the result has.  The rest of the result is 0.
  * @return KZ_OK; KZ_NUMERIC for a matrix that is not positive definite, with the order of the first
  *         leading minor that is not positive.
  */

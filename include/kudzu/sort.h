@@ -47,7 +47,8 @@ typedef struct kz_sort_options {
  * share.
  *
  * @param out set to the sorted copy, which is row-major; NULL on failure.
- * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
+ * @param array of any built-in dtype, shape and strides.  A 0-d array counts as an array of one
+ *        element.
  * @param axis from 0, or negative from the end.
  * @param options NULL for the defaults.
  * @return KZ_OK; KZ_RANGE for an axis that does not exist; KZ_INVALID for a struct, which has no
@@ -93,7 +94,7 @@ KZ_API KZ_NODISCARD kz_status kz_sort_by_key(kz_array **keys_out, kz_array **val
  * @param array of any dtype, shape and strides.
  * @param less an expression that says whether the element `a` comes before `b`: "a.x < b.x".  It
  *        must be a strict weak order, else the order of the result is unspecified.
- * @param options NULL for the defaults.  `descending` puts `a` behind `b` where `less` says before.
+ * @param options NULL for the defaults.  `descending` puts `a` after `b` where `less` says before.
  * @return as kz_sort; KZ_INVALID also for no text; KZ_COMPILE for one that does not compile, with
  *         the place in it.
  * Async: returns before the work is done.
@@ -130,14 +131,15 @@ KZ_API KZ_NODISCARD kz_status kz_topk(kz_array **values, kz_array **indexes, kz_
 	int64_t count, int64_t axis, int largest, const kz_sort_options *options, kz_error *err);
 
 /**
- * Put the elements at some places of a sorted axis there, those before one of them in front of it
- * and those behind it after it: numpy.partition.
+ * Put at each of some places of an axis the element that it has when the axis is sorted, with no
+ * greater element before it and no smaller one after it: numpy.partition.
  *
  * Elements at up to four places of a long axis are selected, and then elements that lie between the
  * same ones keep their order.  Else, and for complex numbers, the axis is sorted.
  *
  * @param out set to the copy, which is row-major; NULL on failure.
- * @param array of any built-in dtype, shape and strides.  A 0-d array counts as one of one element.
+ * @param array of any built-in dtype, shape and strides.  A 0-d array counts as an array of one
+ *        element.
  * @param kth the places on the host, `count` of them: from 0, or negative from the end.  May be
  *        NULL if there are none.  They are read before the call returns.
  * @param axis from 0, or negative from the end.

@@ -52,8 +52,8 @@ extern "C" {
 /**
  * Begin the trace of this process.
  *
- * @param path of the file, which is created or emptied; it must be a file that has positions, no
- *        pipe.
+ * @param path of the file, which is created or emptied; it must be a file that can be positioned,
+ *        not a pipe.
  * @return KZ_OK; KZ_STATE if a trace is on already, or another process writes its trace to this
  *         file; KZ_INVALID for no path; KZ_NOT_FOUND if there is no such folder; KZ_PERMISSION,
  *         KZ_IO if the file cannot be written; KZ_NO_MEMORY.
@@ -65,7 +65,7 @@ KZ_API KZ_NODISCARD kz_status kz_trace_begin(const char *path, kz_error *err);
  * Wait for the work that is traced, write it and end the trace.
  *
  * @return KZ_OK; KZ_STATE if no trace is on; KZ_IO if the file could not be written, also earlier;
- *         KZ_NO_MEMORY if events are missing for want of memory.  In each case but KZ_STATE the
+ *         KZ_NO_MEMORY if events are missing because memory ran out.  In each case but KZ_STATE the
  *         trace has ended.
  */
 KZ_API KZ_NODISCARD kz_status kz_trace_end(kz_error *err);

@@ -232,7 +232,7 @@ KZ_API KZ_NODISCARD kz_status kz_array_reshape_view(kz_array **out, kz_array *ar
 
 /**
  * Get the elements in row-major order without gaps, as kernels expect them: the array itself with
- * one more reference if it is such, else a copy.
+ * one more reference if they lie like that already, else a copy.
  */
 KZ_API KZ_NODISCARD kz_status kz_array_contiguous(kz_array **out, kz_array *array, kz_error *err);
 

@@ -5,7 +5,7 @@
 /*
  * Environment variables, read safely.
  *
- * Whoever starts a program chooses its environment.  A privileged program has rights that its
+ * The user who starts a program chooses its environment.  A privileged program has rights that its
  * caller lacks: it is setuid, setgid or has file capabilities.  In such a program no variable may
  * say what is loaded, read or written, so here all of them are unset.  No other file of the library
  * or the driver calls getenv; .ci/check-env sees to that.

@@ -4,8 +4,8 @@
  *
  * An entry is one file: a head with both sizes and a hash, the whole key, the value.
  * The hash of the key is its name.  It is written under another name and then renamed, and nothing
- * is synced to the disk.  So after a power failure a file may have holes: whoever reads believes no
- * byte before the hash agrees, and whoever writes may stop anywhere.
+ * is synced to the disk.  So after a power failure a file may have holes: a reader trusts
+ * an entry only if its hash agrees, and a writer may stop anywhere.
  *
  * The file "lock" holds how many bytes all entries take.  Every process adds to that what it is
  * about to write, so nobody has to look at 100,000 files to know.  The sum errs upwards only
@@ -247,7 +247,8 @@ static bool store_is_entry_name(const char *name)
 		&& name[DIGITS + 3] <= '9';
 }
 
-/* The hash in a head.  The key is in it by its own hash, which whoever asks for an entry has. */
+/* The hash in a head.  It contains the hash of the key, which the caller that looks for an entry
+ * has. */
 static struct hash store_hash(const struct store_head *head, struct hash key, const void *value)
 {
 	struct hash_state state;

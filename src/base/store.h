@@ -47,7 +47,7 @@ const char *store_folder(const struct store *store);
 /* May be NULL; nobody uses it any more. */
 void store_close(struct store *store);
 
-/* The one without options, opened by whoever needs it first: it stays as long as the process.  NULL
+/* The store without options.  The first call opens it, and it stays as long as the process.  NULL
  * when memory runs out. */
 struct store *store_default(void);
 
@@ -60,8 +60,8 @@ bool store_put(struct store *store, const void *key, size_t key_size, const void
 
 /*
  * So that one process, or thread, makes what is missing while the others wait for it: after a miss
- * lock, look again, make, put, unlock.  NULL: go on without; nothing can be locked here, or whoever
- * has it takes longer than store_lock_wait_ms.  A process that ends has unlocked.
+ * lock, look again, make, put, unlock.  NULL: go on without; nothing can be locked here, or
+ * another holder keeps the lock for longer than store_lock_wait_ms.  The end of a process unlocks.
  */
 struct store_lock *store_lock(struct store *store, const void *key, size_t key_size);
 void store_unlock(struct store_lock *lock); /* may be NULL */

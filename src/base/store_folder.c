@@ -102,7 +102,7 @@ char *store_folder_path(const char *wanted, const char **why)
 		*why = *why ? *why : "out of memory";
 		return NULL;
 	}
-	/* O_NOFOLLOW is of no use for a path that ends with a slash. */
+	/* O_NOFOLLOW has no effect on a path that ends with a slash. */
 	char *out = path;
 	for (const char *in = path; *in; in++) {
 		if (in[0] != '/' || (in[1] && in[1] != '/')) {

@@ -3,8 +3,9 @@
 #define BASE_STORE_FOLDER_H
 
 /*
- * The cache folder: where it is, and everything that is opened, written and removed in it.  Whoever
- * keeps files there (store.c, lib/rtc/keep.c, lib/cache/pch.c) goes through these functions.
+ * The cache folder: where it is, and everything that is opened, written and removed in it.  All
+ * code that keeps files there (store.c, lib/rtc/keep.c, lib/cache/pch.c) goes through these
+ * functions.
  *
  * Each folder and file is opened from the descriptor of the folder that it is in, never through a
  * symbolic link.  It is used only if it belongs to us and neither its group nor others may write

@@ -7,7 +7,7 @@
 /* What the program returns to the shell. */
 enum cli_exit {
 	CLI_OK = 0,
-	CLI_FAILED = 1, /* the answer is no, or there is none */
+	CLI_FAILED = 1, /* the answer is no, or no answer is possible */
 	CLI_USAGE = 2,  /* the question was wrong */
 	CLI_CANNOT_RUN = 126, /* as shells have it: the program is there, and does not run */
 	CLI_NOT_FOUND = 127   /* there is no such program */

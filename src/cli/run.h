@@ -38,7 +38,7 @@ struct run {
 /* The arguments on the device, as a launch takes them. */
 struct run_values {
 	kz_arg args[RUN_MAX];
-	kz_array *arrays[RUN_MAX]; /* NULL for what is none */
+	kz_array *arrays[RUN_MAX]; /* NULL for an argument that is not an array */
 	kz_buffer *zones[RUN_MAX]; /* --check: an array with what is around it; else NULL */
 	char *bytes[RUN_MAX];      /* what small vectors are; else NULL */
 	size_t failed;             /* the argument that could not be made */

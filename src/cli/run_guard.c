@@ -141,8 +141,8 @@ static uint64_t guard_number_behind(const char *log, const char *word)
 	return at ? strtoull(at + strlen(word), NULL, 16) : 0;
 }
 
-/* The argument whose allocation the log names; RUN_MAX if it is none, or so far from the access
- * that this may have been meant for another. */
+/* The argument whose allocation the log names; RUN_MAX if it is not an argument's, or so far from
+ * the access that this may have been meant for another. */
 static size_t guard_find_array(const struct run_values *values, const char *log)
 {
 	const uint64_t near = 1 << 20;

@@ -328,7 +328,7 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
 	return result == CUDA_SUCCESS ? add_texture(__func__, context, out, &t) : result;
 }
 
-/* The documented error for a handle of no live object. */
+/* The documented error for a handle that no live object has. */
 static CUresult texture_bad_object(const char *call, uint64_t handle, enum api_kind kind)
 {
 	return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: 0x%llx is not a live %s object", call,

@@ -127,8 +127,8 @@ static void pool_await_leaving(struct pool *pool)
 /*
  * Where all cores are busy, if only for a moment, Linux wakes a thread where it last ran, or where
  * it is woken from.  That may be the core of the thread that has posted the job and waits for this
- * one; then both stay there, for seconds.  So where cores are few, whoever wakes a thread keeps it
- * off its own core.
+ * one; then both stay there, for seconds.  So where cores are few, a thread that wakes another one
+ * keeps it off its own core.
  */
 static void pool_keep_off(struct worker_thread *thread, int core)
 {

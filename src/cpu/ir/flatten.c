@@ -43,8 +43,8 @@ bool flatten_is_needed(const struct ptx_func *func)
 	return false;
 }
 
-/* The blocks of recursive functions were for this kernel alone: they lie in memory that whoever
- * flattens it may take back, while the functions stay. */
+/* The blocks of recursive functions were for this kernel alone: they lie in memory that the caller
+ * may take back after the kernel is flattened, while the functions stay. */
 static void flatten_forget_blocks(struct flat *f)
 {
 	for (size_t i = 0; i < f->bodies.count; i++) {

@@ -34,7 +34,7 @@ static char *jit_open_path(void)
 	return path;
 }
 
-/* Open the library at a path, if it is trusted.  Whoever names the driver by a variable names this
+/* Open the library at a path, if it is trusted.  A variable that names the driver names this
  * part of it too. */
 static void *jit_open_trusted(const char *path, char *why, size_t why_size)
 {

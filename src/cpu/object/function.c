@@ -30,7 +30,8 @@
 
 /* --- Names --- */
 
-/* Add the next part of a mangled name, <length><text>; what follows it, NULL if it is none. */
+/* Add the next part of a mangled name, <length><text>.  Returns what follows it, NULL if it is not
+ * one. */
 static const char *function_add_part(char *out, size_t size, const char *part)
 {
 	const char *digits = part + (*part == 'L'); /* static */

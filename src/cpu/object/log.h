@@ -12,7 +12,7 @@
 
 /* Keep a reason for cuLogsDumpToMemory. */
 void api_log(const char *format, ...) printf_like(1, 2);
-/* In a forked process: whoever had the log's lock is not here. */
+/* In a forked process, where the thread that held the log's lock does not exist. */
 void api_log_forget_lock(void);
 /* Whether a system call was refused to this thread (system_refusal.h); keeps that as a reason. */
 bool api_log_refusal(void);

@@ -111,7 +111,7 @@ void parser_unsupported(struct parser *p, const char *format, ...) printf_like(2
 void parser_no_memory(struct parser *p);
 void parser_free(struct parser *p); /* NULL is fine */
 
-/* Tokens.  take_... go to the next one, and fail when the token at hand is none of that kind. */
+/* Tokens.  take_... go to the next one, and fail when the token at hand is not of that kind. */
 void advance(struct parser *p);
 static inline bool at(const struct parser *p, const char *text)
 {

@@ -516,7 +516,7 @@ enum ptx_runtime {
 	PTX_RUNTIME_COUNT
 };
 
-/* PTX_RUNTIME_COUNT if it is none. */
+/* PTX_RUNTIME_COUNT if it is not a function of the runtime. */
 enum ptx_runtime ptx_runtime_find(const struct ptx_func *func);
 
 /* Is it the dynamic shared memory of a launch?  Taichi declares arrays extern that are not. */

@@ -213,7 +213,7 @@ static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slo
 	struct context *context = slot->context;
 	const struct launch_failure *failure = &slot->failure;
 	char where[128] = "", what[256], place[256] = "";
-	// Whoever has cancelled it has then said why.
+	// A thread that has cancelled the launch holds the lock until it has said why.
 	queue_lock();
 	queue_unlock();
 	if (failure->has_address) {

@@ -14,8 +14,7 @@ void launch_slot_give(struct launch_slot *slot); /* NULL is fine */
 
 /* Run a kernel to its end.  SUCCESS also where it failed and poisoned the context; else it could
  * not begin.  NOT_READY if it may leave: then launch_slot_go_on, on any thread, runs the rest, and
- * what
- * `work` borrows may go. */
+ * what `work` borrows may go. */
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave);
 CUresult launch_slot_go_on(struct launch_slot *slot);
 /* What a launch has to do, see launch.h. */

@@ -166,7 +166,7 @@ static void queue_free_gate(struct gate *gate)
 	mem_free(gate);
 }
 
-/* Those that are open are of no use. */
+/* Open ones cannot be used. */
 static void queue_drop_open_gates(struct context *context)
 {
 	struct gate **link = &context->gates;

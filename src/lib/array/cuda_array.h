@@ -12,7 +12,7 @@ struct kz_cuda_array {
 	uint32_t tag;            /* OBJECT_CUDA_ARRAY */
 	struct memory *memory;
 	CUarray plain;           /* NULL: it is a mipmap */
-	CUmipmappedArray mipmap; /* NULL: it is none */
+	CUmipmappedArray mipmap; /* NULL: it is a plain array */
 	kz_dtype dtype;
 	kz_shape shape;
 	struct kz_cuda_array_options how; /* with 1 for what was 0 */

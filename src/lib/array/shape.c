@@ -14,7 +14,7 @@
 
 kz_shape kz_shape_from(const int64_t *dims, int64_t ndim)
 {
-	/* No list of extents is no shape: whoever is given it refuses it. */
+	/* Without a list of extents it is not a shape: every function refuses it. */
 	kz_shape shape = {.ndim = dims || ndim == 0 ? ndim : -1};
 	for (int64_t i = 0; dims && i < ndim && i < KZ_MAX_DIMS; i++) {
 		shape.dims[i] = dims[i];

@@ -4,9 +4,8 @@
  *
  * A mark with the version of the format, then the fields of struct rtc_image in order.  A number is
  * 8 bytes, lowest first.  A text is its length + 1, its bytes and a zero; one that is NULL is the
- * number
- * 0.  An image that is read keeps the bytes and points to the texts in them; its kernels and their
- * parameters are one allocation, its variables another.
+ * number 0.  An image that is read keeps the bytes and points to the texts in them; its kernels and
+ * their parameters are one allocation, its variables another.
  *
  * The reader trusts nothing: it compares each length with what is left, and each count with the
  * least that so many items take.  Whether the bytes are those that were written is for who keeps

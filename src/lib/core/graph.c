@@ -16,9 +16,9 @@
  * and later work comes behind it, in any streams.
  *
  * What keeps captures apart.  While a stream is captured, to wait for it would take the stream that
- * waits into the capture.  So its event `order` is recorded just before the capture, and whoever
- * has to wait for the stream waits for that: all work that the stream really has.  capture.c
- * orders the streams of one capture by an event of the capture.
+ * waits into the capture.  So its event `order` is recorded just before the capture, and another
+ * stream that has to wait for this one waits for the event: all work that the stream really has.
+ * capture.c orders the streams of one capture by an event of the capture.
  *
  * A kz_exec keeps its graph, because the driver names its nodes by those of the graph.
  */

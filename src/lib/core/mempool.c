@@ -84,7 +84,7 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 	return true;
 }
 
-/* The best block of any stream; whoever uses it waits for that one. */
+/* The best block of any stream; its next user waits for that stream. */
 static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 {
 	struct free_block *block = free_list_find(&pool->idle, segment_is_large(units), units);

@@ -112,7 +112,7 @@ static inline void object_take(const void *object)
 	}
 }
 
-/* The object has ended: whoever has a handle yet has one that was released. */
+/* The object has ended: every handle on it is one that was released. */
 static inline void object_end(uint32_t *tag)
 {
 	object_take(tag);

@@ -4,8 +4,8 @@
  *
  * It is a `struct memory` like any other, from the device's pool for pinned memory, so its last use
  * orders copies and reuse.  Copies get plain pointers; a list of all live pinned memory, sorted by
- * address, says which of them are pinned.  The list holds no counts.  Whoever finds memory in it
- * counts that memory under the lock that the release of the handle takes, too.
+ * address, says which of them are pinned.  The list holds no counts.  A caller that finds memory in
+ * it counts that memory under the lock that the release of the handle takes, too.
  */
 #include "base/common.h"
 

@@ -287,7 +287,8 @@ static kz_status einsum_read_output(struct einsum_reader *r)
 	return st;
 }
 
-/* Broadcasting: a label along which an operand has 1 and others have more is none of its labels. */
+/* Broadcasting: an operand with extent 1 along a label, where others have more, loses that
+ * label. */
 static void einsum_find_masks(struct einsum *e, kz_arrays arrays)
 {
 	for (int64_t i = 0; i < e->operand_count; i++) {

@@ -9,7 +9,7 @@
  * the lock.  Others with the same request wait for that; if it fails each goes on for itself, since
  * each needs an error of its own.
  *
- * A module without variables has no state.  So whoever compiles the same source gets the same
+ * A module without variables has no state.  So every compile of the same source returns the same
  * module, with its count raised.  The table has a count too: the module stays as long as its image
  * is in the table.  While nobody else uses the module, what it takes counts as images do.  A shared
  * module keeps no count on its device, or the device would never end; each of its users does.  So a

@@ -116,8 +116,7 @@ kz_status image_read_options(struct rtc_request *request, const kz_compile_optio
 
 /* The code names a file for each line: have one with the source, if the options or the guard want
  * that.  *kept is its name, in the request then, and freed with mem_free; NULL: there is none.
- * Unless it
- * `writes`, the file need not be there. */
+ * Unless it `writes`, the file need not be there. */
 kz_status image_keep_source(char **kept, struct rtc_request *request,
 	const kz_compile_options *options, bool writes, kz_error *err);
 

@@ -2,8 +2,8 @@
 /*
  * From bytes, an image or a source to a module that is loaded on a device.
  *
- * An image that the driver refuses for its version is made another.  Whoever compiles the same
- * source gets the same module, if it has no variables (image_cache.c); modules of bytes and of
+ * If the driver refuses an image for its version, another image is made of it.  All compiles of one
+ * source return the same module, if it has no variables (image_cache.c); modules of bytes and of
  * images are the caller's own.
  */
 #include "base/common.h"

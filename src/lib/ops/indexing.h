@@ -2,7 +2,7 @@
 #ifndef LIB_OPS_INDEXING_H
 #define LIB_OPS_INDEXING_H
 
-/* Indexes from callers, for whoever computes with them. */
+/* Indexes from callers, for functions that compute with them. */
 #include "lib/ops/expr.h"
 
 #include <kudzu/indexing.h>

@@ -7,8 +7,7 @@
 
 /*
  * A copy of elements of `size` bytes, 1, 2, 4, 8 or 16.  The target's last axis and the source's
- * axis
- * `turned` are without gaps.  Strides are in bytes.
+ * axis `turned` are without gaps.  Strides are in bytes.
  */
 struct transpose {
 	struct kz_device *device;

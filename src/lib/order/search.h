@@ -2,7 +2,7 @@
 #ifndef LIB_ORDER_SEARCH_H
 #define LIB_ORDER_SEARCH_H
 
-/* Places among sorted elements, for whoever counts by them. */
+/* Places among sorted elements, for functions that count by them. */
 #include "lib/array/array.h"
 #include "lib/array/shape.h"
 #include "lib/ops/elementwise.h"

@@ -114,8 +114,8 @@ struct rtc_request {
 kz_status rtc_compile(struct rtc_image *out, const struct rtc_request *request,
 	const struct source_facts *facts, kz_error *err);
 
-/* Check a request as far as that is possible without a compiler: KZ_INVALID.  Whoever makes a
- * request calls this once; the functions that take one rely on it. */
+/* Check a request as far as that is possible without a compiler: KZ_INVALID.  The maker
+ * of a request calls this once; the functions that take one rely on it. */
 kz_status rtc_request_check(const struct rtc_request *request, kz_error *err);
 
 /* Read what an image from elsewhere says about its kernels: PTX .entry texts, cubin .nv.info.

@@ -16,7 +16,7 @@ void emit_go_converged(struct emit *e, size_t block);
 void emit_exit_converged(struct emit *e);
 void emit_branch_one(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
 /* At the end of a converged block: if all lanes branch alike they do.  On with those that do not;
- * false: the guard is a scalar, so that there are none. */
+ * false: the guard is a scalar, so no lanes part. */
 bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);

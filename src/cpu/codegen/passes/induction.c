@@ -36,7 +36,7 @@ struct induction_phi {
 	bool is_wanted;
 	bool advances;        /* from the root */
 	LLVMValueRef part;    /* the root, or what takes its place */
-	LLVMValueRef offset;  /* a scalar, likewise a phi; */
+	LLVMValueRef offset;  /* a scalar, which is a phi, too; */
 	bool owns_offset;     /* else it is another one's */
 };
 
@@ -72,7 +72,7 @@ static LLVMValueRef constant_splat(struct induction *d, LLVMValueRef vector)
 	return LLVMIsAConstantInt(first) ? first : NULL;
 }
 
-/* The number as a scalar; NULL: it is none. */
+/* The number as a scalar; NULL if the vector is not a splat. */
 static LLVMValueRef splat_of(struct induction *d, LLVMValueRef vector)
 {
 	if (LLVMIsConstant(vector)) {
@@ -122,7 +122,7 @@ static struct induction_phi *find_phi(const struct induction *d, LLVMValueRef va
 	return found ? *found : NULL;
 }
 
-/* What is left of a value without what is added to all lanes; *moved: whether there is such. */
+/* What is left of a value without what is added to all lanes; *moved: whether anything was. */
 static LLVMValueRef strip(struct induction *d, LLVMValueRef value, bool *moved)
 {
 	LLVMValueRef scalar, next;
@@ -256,7 +256,7 @@ static bool induction_alike(struct induction *d, const struct induction_phi *p,
 			&& !(inner_b && inner_b->advances));
 }
 
-/* Another one's offset that is the same, step by step: NULL: there is none. */
+/* The offset of another phi that is the same, step by step; NULL if there is none. */
 static LLVMValueRef find_offset(struct induction *d, const struct induction_phi *p)
 {
 	unsigned count = LLVMCountIncoming(p->phi);

@@ -15,7 +15,7 @@ void pass_base_addresses(LLVMValueRef fn);
  * around. */
 void pass_no_wrap(LLVMValueRef fn);
 
-/* passes/nontemporal_loops.c: non-temporal stores in vectorised loops; whether there are such. */
+/* passes/nontemporal_loops.c: non-temporal stores in vectorised loops; whether it made any. */
 bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout);
 
 /* passes/induction.c: split induction variables of vectors.  False: no memory. */

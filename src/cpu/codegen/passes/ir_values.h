@@ -7,7 +7,7 @@
 
 #include <llvm-c/Core.h>
 
-/* Whether a value is an instruction of a kind; NULL is none. */
+/* Whether a value is an instruction of a kind; false for NULL. */
 bool ir_is(LLVMValueRef value, LLVMOpcode op);
 /* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its
  * instructions. */

@@ -326,7 +326,7 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 
 /* --- The question --- */
 
-/* Of emit_vector.c: what it wants; whether it is such that it can be answered. */
+/* What emit_vector.c wants to know, and whether the pass can answer it. */
 static bool read_question(struct wraps *w, int64_t *want, LLVMValueRef order, LLVMValueRef offsets)
 {
 	memset(want, 0, RT_MAX_WIDTH * sizeof(*want));

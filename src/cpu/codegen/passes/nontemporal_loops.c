@@ -45,7 +45,7 @@ static LLVMValueRef coming_from(LLVMValueRef phi, LLVMBasicBlockRef from)
 	return LLVMGetIncomingValue(phi, LLVMGetIncomingBlock(phi, 0) != from);
 }
 
-/* --- Whether it is such a loop --- */
+/* --- Whether a loop is of that kind --- */
 
 /* The pointer that an address is counted from. */
 static LLVMValueRef bypass_loop_root_of(LLVMValueRef pointer)
