@@ -10,22 +10,20 @@
 #include "cpu/abi/api.h"
 #include "cpu/stream/work_describe.h"
 
-/* `kernel` has what work_describe_kernel asks for. */
-static CUresult launch_kernel(const char *call, CUfunction handle, const struct kernel_work *kernel,
+/* `work` has what work_describe_kernel asks for. */
+static CUresult launch_kernel(const char *call, CUfunction handle, struct work *work,
 	CUstream stream, void **values, void **extra)
 {
-	struct work work;
 	struct context *context;
 	struct parameters parameters;
 	parameters.many = NULL;
-	work.kernel = *kernel;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
 		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
-			&work);
+			work);
 	}
 	result = result == CUDA_SUCCESS
-		? stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false) : result;
+		? stream_enqueue(call, context, stream, work, ENQUEUE_ASYNC, false) : result;
 	mem_free(parameters.many);
 	return result;
 }
@@ -34,11 +32,12 @@ API(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values, void **extra)
 {
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size
 	};
-	return launch_kernel(__func__, function, &kernel, stream, values, extra);
+	return launch_kernel(__func__, function, &work, stream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernel_ptsz, cuLaunchKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -51,11 +50,12 @@ API(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x, unsigne
 	unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z,
 	unsigned int shared_size, CUstream stream, void **values)
 {
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},
 		.dynamic_shared = shared_size, .is_cooperative = true
 	};
-	return launch_kernel(__func__, function, &kernel, stream, values, NULL);
+	return launch_kernel(__func__, function, &work, stream, values, NULL);
 }
 API_PER_THREAD(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel,
 	(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -84,12 +84,13 @@ API(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction function, void **
 			is_cooperative = attribute->value.cooperative != 0;
 		}
 	}
-	const struct kernel_work kernel = {
+	struct work work;
+	work.kernel = (struct kernel_work){
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.dynamic_shared = config->sharedMemBytes, .is_cooperative = is_cooperative
 	};
-	return launch_kernel(__func__, function, &kernel, config->hStream, values, extra);
+	return launch_kernel(__func__, function, &work, config->hStream, values, extra);
 }
 API_PER_THREAD(cuLaunchKernelEx_ptsz, cuLaunchKernelEx,
 	(const CUlaunchConfig *config, CUfunction function, void **values, void **extra),
