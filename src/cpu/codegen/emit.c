@@ -24,7 +24,8 @@ static_assert(WARP_LANES == RT_MAX_WIDTH, "the widest warp is a whole one");
 static LLVMBasicBlockRef *emit_make_blocks(struct emit *e, LLVMBasicBlockRef *blocks)
 {
 	for (size_t i = 0; i < e->order_count; i++) {
-		blocks[e->order[i]] = emit_block(e, "bb");
+		const bool goes_on = emit_goes_on(e, e->order[i]);
+		blocks[e->order[i]] = goes_on ? NULL : emit_block(e, "bb");
 	}
 	return blocks;
 }

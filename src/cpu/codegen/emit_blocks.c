@@ -36,6 +36,7 @@ static void blocks_begin_anew(struct emit *e)
 	LLVMBuildRet(e->builder, emit_scalar(e, 32, RT_DONE));
 	emit_enter(e, next);
 	e->lane_accesses = 0;
+	e->inst_count = 0;
 }
 
 /* The instructions of a block, in the version that is being made. */
@@ -44,14 +45,18 @@ static void blocks_make_body(struct emit *e, size_t index)
 	const struct ptx_block *block = &e->func->blocks[index];
 	e->block = index;
 	e->body++;
-	e->lane_accesses = 0;
+	if (!emit_goes_on(e, index)) {
+		e->lane_accesses = 0;
+		e->inst_count = 0;
+	}
 	size_t made = 1;
 	for (size_t i = block->first; i < block->end && !e->failed && emit_is_open(e); i += made) {
 		const struct ptx_inst *inst = &e->func->insts[i];
-		bool is_long = i > block->first && (i - block->first) % MOST_INSTS == 0;
+		const bool is_long = e->inst_count >= MOST_INSTS;
 		if ((e->lane_accesses >= MOST_LANE_ACCESSES || is_long) && !e->team) {
 			blocks_begin_anew(e);
 		}
+		e->inst_count++;
 		if (e->strategy->inst) {
 			made = e->strategy->inst(e, inst);
 		} else if (!emit_if(e, inst)) {
@@ -66,7 +71,9 @@ static void blocks_make_body(struct emit *e, size_t index)
 static void blocks_make_version(struct emit *e, const LLVMBasicBlockRef *blocks)
 {
 	for (size_t i = 0; i < e->order_count && !e->failed; i++) {
-		emit_enter(e, blocks[e->order[i]]);
+		if (!emit_goes_on(e, e->order[i])) {
+			emit_enter(e, blocks[e->order[i]]);
+		}
 		blocks_make_body(e, e->order[i]);
 	}
 }

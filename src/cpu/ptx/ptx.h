@@ -342,27 +342,27 @@ struct ptx_operand {
 
 struct ptx_inst {
 	enum ptx_op op;
+	enum ptx_space space;         /* of ld, st, atom, red, cvta, isspacep */
 	const char *text;             /* the opcode as written: "mul.wide.s32" */
 	struct ptx_mods mods;
 	enum ptx_type types[4];       /* in the order written, PTX_NONE where there is none */
-	enum ptx_space space;         /* of ld, st, atom, red, cvta, isspacep */
-	bool has_guard;
-	bool guard_negated;
-	unsigned guard;               /* register */
-	unsigned guard_value;         /* by ssa.c */
-	bool has_carry;               /* by lower.c: it reads or writes the condition code, */
-	unsigned carry_in, carry_out; /* which are these registers; */
-	unsigned carry_in_value;      /* by ssa.c: the value that is read, */
-	unsigned carry_out_value;     /* and the one that is written */
 	struct ptx_operand *operands; /* none if the instruction is unsupported; of a call: callee
 	                               * (PTX_FUNC or PTX_REG), results and arguments (PTX_VECTOR),
 	                               * and the prototype (PTX_FUNC) if the callee is a register */
 	size_t operand_count;
-	bool is_second;               /* made by lower.c: the half behind the wait, with results */
 	int line;                     /* in the PTX text, from 1 */
 	int column;
 	int source_file;              /* .loc: index of .file, 0 if none */
 	int source_line;
+	bool has_guard;
+	bool guard_negated;
+	bool has_carry;               /* by lower.c: it reads or writes the condition code */
+	bool is_second;               /* and it is the half behind the wait, with results */
+	unsigned guard;               /* register */
+	unsigned guard_value;         /* by ssa.c */
+	unsigned carry_in, carry_out; /* by lower.c: registers; */
+	unsigned carry_in_value;      /* by ssa.c: the value that is read, */
+	unsigned carry_out_value;     /* and the one that is written */
 };
 
 static inline bool ptx_writes_carry(const struct ptx_inst *inst)

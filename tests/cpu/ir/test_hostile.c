@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define HEADER ".version 8.0\n.target sm_89\n.address_size 64\n"
 
@@ -246,22 +247,29 @@ static const struct {
 		15000},
 };
 
+static void write_calls(struct str *text, int row, int count)
+{
+	static const char *const parts[] = {"", "", ".param .b32 a; .param .b32 b; "};
+	static const char *const results[] = {"", "", "(b), "};
+	static const char *const arguments[] = {"", "", ", (a)"};
+	str_addf(text, HEADER "%s", calls[row].first);
+	for (int i = 1; i <= count; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		str_addf(text, calls[row].part, i, i - 1);
+#pragma GCC diagnostic pop
+	}
+	str_addf(text, ".entry k() { %scall %sf%d%s; ret; }", parts[row], results[row], count,
+		arguments[row]);
+}
+
 /* What lives between blocks is the square of them, here. */
 START_TEST(calls_take_memory_in_proportion)
 {
 	struct ptx_module module;
 	struct ptx_diag diag = {.line = 0};
 	struct str text = STR_INIT;
-	str_addf(&text, HEADER "%s", calls[_i].first);
-	for (int i = 1; i <= calls[_i].count; i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		str_addf(&text, calls[_i].part, i, i - 1);
-#pragma GCC diagnostic pop
-	}
-	str_addf(&text, ".entry k() { %scall %sf%d%s; ret; }", _i == 2
-		? ".param .b32 a; .param .b32 b; " : "", _i == 2 ? "(b), " : "", calls[_i].count,
-		_i == 2 ? ", (a)" : "");
+	write_calls(&text, _i, calls[_i].count);
 	mem_fail_beyond(bound(text.len));
 	bool ok = parse_module(&module, text.data, text.len, &diag) && check_module(&module, &diag)
 		&& flatten_module(&module, &diag)
@@ -269,6 +277,29 @@ START_TEST(calls_take_memory_in_proportion)
 	mem_fail_beyond(-1);
 	ck_assert_msg(ok, "%d: %s", diag.line, diag.message);
 	parse_free(&module);
+	str_free(&text);
+}
+END_TEST
+
+/* With what LLVM takes, and what is lost between pieces of memory. */
+START_TEST(a_chain_of_calls_is_compiled_in_memory_in_proportion)
+{
+	CUmodule small, module;
+	CUfunction function;
+	struct rusage before, after;
+	struct str text = STR_INIT;
+	write_calls(&text, 0, 8000);
+	OK(cuModuleLoadData(&small, HEADER ".entry k() { ret; }"));
+	OK(cuModuleGetFunction(&function, small, "k"));
+	getrusage(RUSAGE_SELF, &before);
+	OK(cuModuleLoadData(&module, text.data));
+	OK(cuModuleGetFunction(&function, module, "k"));
+	getrusage(RUSAGE_SELF, &after);
+#ifndef __SANITIZE_ADDRESS__
+	ck_assert_int_lt((after.ru_maxrss - before.ru_maxrss) * 1024, 100 * (long)text.len);
+#endif
+	OK(cuModuleUnload(module));
+	OK(cuModuleUnload(small));
 	str_free(&text);
 }
 END_TEST
@@ -386,6 +417,7 @@ SUITE(hostile)
 	tcase_add_loop_test(tc, much_of_anything_takes_memory_in_proportion, 0, countof(piles));
 	tcase_add_loop_test(tc, absurd_demands_are_refused, 0, countof(demands));
 	tcase_add_loop_test(tc, calls_take_memory_in_proportion, 0, countof(calls));
+	tcase_add_test(tc, a_chain_of_calls_is_compiled_in_memory_in_proportion);
 	tcase_add_test(tc, code_and_its_data_may_be_far_apart);
 	tcase_add_loop_test(tc, what_does_not_fit_the_device_is_refused_in_time, 0, 3);
 	return suite;

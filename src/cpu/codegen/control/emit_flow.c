@@ -112,8 +112,23 @@ static void flow_go_diverged(struct emit *e, size_t block)
 	flow_sweep_on(e, back ? block : SIZE_MAX, emit_active(e));
 }
 
+bool emit_goes_on(const struct emit *e, size_t block)
+{
+	const struct ptx_block *to = &e->func->blocks[block];
+	if (e->width > 1 || block == 0 || to->pred_count != 1) {
+		return false;
+	}
+	const struct ptx_block *from = &e->func->blocks[to->pred[0]];
+	const struct ptx_inst *last = &e->func->insts[from->end - 1];
+	return last->op == PTX_OP_BRA && !last->has_guard && from->rpo + 1 == to->rpo
+		&& !e->yield_points[block];
+}
+
 void emit_go_converged(struct emit *e, size_t block)
 {
+	if (emit_goes_on(e, block)) {
+		return;
+	}
 	if (flow_is_back_edge(e, block) && e->yield_points[block]) {
 		emit_yield_before(e, RT_YIELD_SPIN, block);
 	} else {

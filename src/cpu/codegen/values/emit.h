@@ -149,7 +149,8 @@ struct emit {
 	LLVMValueRef *regs;             /* slot of each PTX register; NULL: it has none */
 	LLVMValueRef *values;           /* by value (ssa.h); NULL: a zero, or not yet made */
 	struct emit_merge *merge;       /* what is made under a guard, else NULL */
-	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable */
+	LLVMBasicBlockRef *blocks;      /* converged, by ptx_block; NULL if unreachable, or part
+	                                   of the block before: emit_goes_on */
 	LLVMBasicBlockRef *diverged;    /* W = 32: the same with pending masks; see has_diverged */
 	LLVMBasicBlockRef *resumes;     /* where the warp goes on when it waited before a block */
 	size_t *order;                  /* reachable blocks in reverse post-order */
@@ -193,7 +194,8 @@ struct emit {
 	LLVMValueRef mask_lanes;        /* the same as a vector of i1 */
 	const struct emit_strategy *strategy; /* of the version being made */
 	bool once;                      /* W = 32: values are of the warp, done for all lanes */
-	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew */
+	unsigned lane_accesses;         /* by lane in the block of LLVM, see begin_anew, */
+	unsigned inst_count;            /* and instructions in it */
 	LLVMValueRef lane;              /* the one within emit_each_lane, else NULL */
 	const int64_t *offsets;         /* of lanes, from what is made once */
 	LLVMBasicBlockRef before_lanes; /* what goes to that loop, */

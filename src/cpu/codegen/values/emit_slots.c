@@ -384,7 +384,9 @@ void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks)
 	LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
 	for (size_t i = 0; i < e->order_count; i++) {
 		const struct ptx_block *block = &func->blocks[e->order[i]];
-		emit_enter(e, blocks[e->order[i]]);
+		if (block->phi_count > 0) {
+			emit_enter(e, blocks[e->order[i]]);
+		}
 		for (size_t k = 0; k < block->phi_count; k++) {
 			unsigned value = block->phis[k].value, reg = func->values[value].reg;
 			if (slots_has_phi(e, reg)) {
