@@ -205,7 +205,7 @@ static kz_status texture_make(kz_texture **out, struct memory *memory,
 		return error_no_memory(err);
 	}
 	kz_status st = device_enter(dev, &scope, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		st = device_ok(dev, dev->drv->TexObjectCreate(&texture->object.handle, resource,
 			sampling, view), "cuTexObjectCreate", err);
 		device_leave(dev, &scope);

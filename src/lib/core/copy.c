@@ -82,9 +82,7 @@ static kz_status host_copy_now(const struct host_copy *copy, kz_error *err)
 {
 	struct kz_stream *stream = memory_stream(copy->buffer->memory);
 	kz_status st = host_copy_start(copy, stream, err);
-	if (!st) {
-		st = kz_stream_synchronize(stream, err);
-	}
+	st = st ? st : kz_stream_synchronize(stream, err);
 	stream_release(stream);
 	return st;
 }

@@ -698,11 +698,9 @@ kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 		st = uses->items[i].kind->is_memory
 			? memory_use(uses->items[i].object, stream, err) : KZ_OK;
 	}
-	if (!st) {
-		st = capture ? exec_capture(exec, stream, err) : device_ok(exec->device,
-			exec->device->drv->GraphLaunch(exec->handle, stream->handle),
-			"cuGraphLaunch", err);
-	}
+	st = st ? st : capture ? exec_capture(exec, stream, err) : device_ok(exec->device,
+		exec->device->drv->GraphLaunch(exec->handle, stream->handle),
+		"cuGraphLaunch", err);
 	for (size_t i = 0; !st && i < uses->count; i++) {
 		st = uses->items[i].kind->is_memory
 			? memory_used(uses->items[i].object, stream, err) : KZ_OK;

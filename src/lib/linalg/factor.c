@@ -30,10 +30,8 @@ static kz_status factor_cholesky(kz_array **out, struct lapack *call, kz_array *
 		};
 		st = lapack_run(call, &task, NULL, err);
 	}
-	if (!st) {
-		st = lapack_select(out, call, work,
-			triangle == KZ_LOWER ? LAPACK_LOWER : LAPACK_UPPER, err);
-	}
+	st = st ? st : lapack_select(out, call, work,
+		triangle == KZ_LOWER ? LAPACK_LOWER : LAPACK_UPPER, err);
 	kz_array_release(work);
 	return st;
 }

@@ -156,9 +156,7 @@ kz_status lapack_create(kz_array **out, const struct lapack *call, kz_dtype dtyp
 	flat.dims[0] += shape->dims[shape->ndim - 1]; /* no more than the matrices have */
 	*out = NULL;
 	kz_status st = array_create_on(&wide, call->device, dtype, &flat, call->stream, err);
-	if (!st) {
-		st = kz_array_view(out, wide, *shape, NULL, 0, err);
-	}
+	st = st ? st : kz_array_view(out, wide, *shape, NULL, 0, err);
 	kz_array_release(wide);
 	return st;
 }
@@ -383,9 +381,7 @@ static kz_status lapack_try(bool *is_refused, const struct lapack *call, struct 
 			1};
 		st = linalg_run(call->device, task, call->stream, call->name, err);
 	}
-	if (!st) {
-		st = kz_array_get(array, reports, 4 * call->count, err);
-	}
+	st = st ? st : kz_array_get(array, reports, 4 * call->count, err);
 	for (int64_t i = 0; !st && i < call->count; i++) {
 		*is_refused |= reports[i] == LINALG_INFO_REFUSED;
 	}

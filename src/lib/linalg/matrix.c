@@ -174,9 +174,7 @@ static kz_status matrix_from_diagonal(kz_array **out, struct kz_array *line, int
 	}
 	st = buffer_fill(matrix->buffer, kz_array_size(matrix), PATTERN_ZERO, call->how.stream,
 		err);
-	if (!st) {
-		st = matrix_fill_diagonal(matrix, line, k, call->how.stream, err);
-	}
+	st = st ? st : matrix_fill_diagonal(matrix, line, k, call->how.stream, err);
 	return array_finish(out, matrix, st);
 }
 

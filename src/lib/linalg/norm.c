@@ -236,9 +236,7 @@ kz_status kz_linalg_norm(kz_array **out, kz_array *array, kz_norm_kind kind, dou
 	} else {
 		st = kz_array_squeeze(&result, kept, axes, err);
 	}
-	if (!st) {
-		st = lapack_finish(out, &call, result, err);
-	}
+	st = st ? st : lapack_finish(out, &call, result, err);
 out:
 	kz_array_release(norm.array);
 	kz_array_release(kept);

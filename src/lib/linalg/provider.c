@@ -161,9 +161,7 @@ kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task,
 	for (size_t i = 0; !st && i < countof(used); i++) {
 		st = used[i] ? memory_use(used[i], stream, err) : KZ_OK;
 	}
-	if (!st) {
-		st = enqueue(math, task, stream, err);
-	}
+	st = st ? st : enqueue(math, task, stream, err);
 	for (size_t i = 0; !st && i < countof(used); i++) {
 		st = used[i] ? memory_used(used[i], stream, err) : KZ_OK;
 	}

@@ -127,9 +127,7 @@ kz_status kz_solve(kz_array **out, kz_array *a, kz_array *b, const kz_op_options
 	} else if (!st) { // one column lies in both as it is
 		st = kz_array_reshape_view(&result, turned, shape, err);
 	}
-	if (!st) {
-		st = solve_finish(out, &call, result, b, err);
-	}
+	st = st ? st : solve_finish(out, &call, result, b, err);
 out:
 	kz_array_release(columns);
 	kz_array_release(turned);
@@ -552,9 +550,7 @@ kz_status kz_solve_triangular(kz_array **out, kz_array *a, kz_array *b, kz_trian
 		task.a.next = factor->count == ends[0] * ends[0] ? 0 : task.a.next;
 		st = linalg_run(call.device, &task, call.stream, call.name, err);
 	}
-	if (!st) {
-		st = solve_finish(out, &call, kz_array_retain(result), b, err);
-	}
+	st = st ? st : solve_finish(out, &call, kz_array_retain(result), b, err);
 out:
 	kz_array_release(columns);
 	kz_array_release(factor);

@@ -351,15 +351,12 @@ kz_status kz_cache_why(char *text, size_t size, kz_device *dev, const char *sour
 		return error_set(err, KZ_INVALID, "%s: expected %zu bytes for the answer, got NULL",
 			__func__, size);
 	}
-	if ((st = image_read_options(&request, options, err))
-	    || (st = image_keep_source(&kept, &request, options, false, err))
-	    || (st = cache_find_answer(&found, &request, err))) {
-		str_free(&found);
-		mem_free(kept);
-		return st;
+	if (!(st = image_read_options(&request, options, err))
+	    && !(st = image_keep_source(&kept, &request, options, false, err))
+	    && !(st = cache_find_answer(&found, &request, err))) {
+		str_copy(text, size, &found);
 	}
 	mem_free(kept);
-	str_copy(text, size, &found);
 	str_free(&found);
-	return KZ_OK;
+	return st;
 }

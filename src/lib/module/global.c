@@ -73,18 +73,15 @@ static kz_status whole_global(kz_buffer **out, kz_module *mod, const char *name,
 	kz_error *err)
 {
 	kz_status st = kz_module_global(out, mod, name, err);
-	if (st == KZ_OK && (st = kz_device_synchronize(mod->device, err))) {
-		kz_buffer_release(*out);
-		*out = NULL;
-	}
-	if (st == KZ_OK && kz_buffer_size(*out) != size) {
-		(void)error_set(err, KZ_RANGE,
-			"variable '%s' has %lld byte%s, the host memory %lld",
+	st = st ? st : kz_device_synchronize(mod->device, err);
+	if (!st && kz_buffer_size(*out) != size) {
+		st = error_set(err, KZ_RANGE, "variable '%s' has %lld byte%s, the host memory %lld",
 			name, (long long)kz_buffer_size(*out), plural(kz_buffer_size(*out)),
 			(long long)size);
+	}
+	if (st) {
 		kz_buffer_release(*out);
 		*out = NULL;
-		return KZ_RANGE;
 	}
 	return st;
 }
@@ -95,7 +92,7 @@ kz_status kz_module_set_global(kz_module *mod, const char *name, const void *fro
 	error_scope(err);
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		st = memory_check_capture(buffer->memory, __func__, err);
 		st = st ? st : kz_copy_htod(buffer, 0, from, size, err);
 		kz_buffer_release(buffer);
@@ -109,7 +106,7 @@ kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64
 	error_scope(err);
 	kz_buffer *buffer = NULL;
 	kz_status st = whole_global(&buffer, mod, name, size, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		st = memory_check_capture(buffer->memory, __func__, err);
 		st = st ? st : kz_copy_dtoh(to, size, buffer, 0, err);
 		kz_buffer_release(buffer);

@@ -55,15 +55,11 @@ static kz_status graph_add_launch(kz_node **out, struct kz_graph *graph, kz_node
 	struct kz_node *node = node_create(CU_GRAPH_NODE_TYPE_KERNEL, launch->kernel->info->name,
 		launch->count);
 	CUgraphNode *handles = graph_handles(after);
-	if (!node || !handles
-		|| !uses_add(&graph->root->uses, launch->kernel->module, &module_kind)) {
-		node_free(node);
-		mem_free(handles);
-		return error_no_memory(err);
-	}
-	launch_fill_node(launch, node);
-	kz_status st = device_enter(dev, &scope, err);
-	if (!st) {
+	kz_status st = node && handles
+		&& uses_add(&graph->root->uses, launch->kernel->module, &module_kind)
+		? KZ_OK : error_no_memory(err);
+	if (!st && !(st = device_enter(dev, &scope, err))) {
+		launch_fill_node(launch, node);
 		CUDA_KERNEL_NODE_PARAMS params = graph_kernel_params(node, launch);
 		st = device_ok(dev,
 			dev->drv->GraphAddKernelNode(

@@ -159,7 +159,7 @@ static kz_status kernel_launch_ask_shared(const struct launch *launch, kz_error 
 		CUresult code = launch->dev->drv->FuncSetAttribute(kernel->handle,
 			CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_size);
 		st = device_ok(launch->dev, code, "cuFuncSetAttribute", err);
-		if (st == KZ_OK) {
+		if (!st) {
 			atomic_store(&kernel->dynamic_limit, launch->shared_size);
 		}
 	}
@@ -172,7 +172,7 @@ static kz_status kernel_launch_ask_shared(const struct launch *launch, kz_error 
 static kz_status kernel_launch_prepare(const struct launch *launch, kz_error *err)
 {
 	kz_status st = module_capture(launch->kernel->module, launch->stream, err);
-	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+	for (struct memory **used = launch->used; !st && used < launch->used_end; used++) {
 		st = memory_use(*used, launch->stream, err);
 	}
 	return st ? st : kernel_launch_ask_shared(launch, err);
@@ -217,7 +217,7 @@ static kz_status kernel_launch_name_node(const struct launch *launch, struct cap
 static always_inline kz_status kernel_hand_on_memory(const struct launch *launch, kz_error *err)
 {
 	kz_status st = KZ_OK;
-	for (struct memory **used = launch->used; st == KZ_OK && used < launch->used_end; used++) {
+	for (struct memory **used = launch->used; !st && used < launch->used_end; used++) {
 		st = memory_used(*used, launch->stream, err);
 	}
 	return st;
@@ -303,7 +303,7 @@ static kz_status kernel_stage_in(const struct launch *launch, size_t i, struct k
 {
 	const kz_arg *arg = &launch->args[i];
 	kz_status st = kz_buffer_create(out, launch->dev, arg->size, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		launch->slots[i] = kz_buffer_address(*out);
 		if (kernel_goes_in(arg)) {
 			st = kz_copy_htod_async(*out, 0, arg->value.p, arg->size, launch->stream,
@@ -331,15 +331,13 @@ static kz_status kernel_launch_staged(const struct launch *launch, struct kz_buf
 	kz_error *err)
 {
 	kz_status st = KZ_OK;
-	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
+	for (size_t i = 0; !st && i < launch->count; i++) {
 		if (kernel_goes_in(&launch->args[i]) || kernel_comes_out(&launch->args[i])) {
 			st = kernel_stage_in(launch, i, &buffers[i], err);
 		}
 	}
-	if (st == KZ_OK) {
-		st = kernel_launch_enqueue(launch, err);
-	}
-	for (size_t i = 0; st == KZ_OK && i < launch->count; i++) {
+	st = st ? st : kernel_launch_enqueue(launch, err);
+	for (size_t i = 0; !st && i < launch->count; i++) {
 		const kz_arg *arg = &launch->args[i];
 		if (kernel_comes_out(arg)) {
 			st = kz_copy_dtoh_async((void *)arg->value.p, arg->size, buffers[i], 0,
@@ -531,7 +529,7 @@ static kz_status kernel_block_for_1d(int *out, struct kz_kernel *kernel, kz_erro
 	if (*out <= 0) {
 		*out = kernel->max_threads < 256 ? (int)kernel->max_threads : 256;
 	}
-	if (st == KZ_OK) {
+	if (!st) {
 		atomic_store(&kernel->block_1d, *out);
 	}
 	return st;

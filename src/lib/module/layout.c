@@ -150,7 +150,7 @@ static kz_status layout_compare(const char *ptx, const kz_layout *layout, kz_err
 	uint64_t whole[VALUES_MAX];
 	char what[128];
 	kz_status st = KZ_OK;
-	for (size_t i = 0; st == KZ_OK && i < layout->count; i++) {
+	for (size_t i = 0; !st && i < layout->count; i++) {
 		st = layout_compare_member(ptx, layout, i, err);
 	}
 	if (st) {

@@ -100,9 +100,7 @@ static kz_status link_add_input(struct linking *linking, size_t index, kz_error 
 	char *data = NULL;
 	size_t size;
 	kz_status st = file_read(&data, &size, name, err);
-	if (st == KZ_OK) {
-		st = parts_add(&linking->parts, name, data, size, err);
-	}
+	st = st ? st : parts_add(&linking->parts, name, data, size, err);
 	mem_free(data);
 	return st;
 }
@@ -134,7 +132,7 @@ static kz_status link_by_nvjitlink(struct linking *linking, bool lto_to_ptx, kz_
 		request.option_count++;
 	}
 	kz_status st = rtc_link(&linking->linked, &request, err);
-	if (st == KZ_OK && nvjitlink_open(&library, NULL) == KZ_OK) {
+	if (!st && nvjitlink_open(&library, NULL) == KZ_OK) {
 		snprintf(linking->linker, sizeof(linking->linker), "nvJitLink %u.%u",
 			library->major, library->minor);
 	}
@@ -321,7 +319,7 @@ static kz_status link_make_image(struct kz_image **out, struct linking *linking,
 	if (st) {
 		return st;
 	}
-	for (size_t i = 0; i < linking->count && st == KZ_OK; i++) {
+	for (size_t i = 0; i < linking->count && !st; i++) {
 		const struct kz_image *input = linking->inputs[i].image;
 		if (input && !rtc_image_adopt(&image, &input->rtc)) {
 			st = error_no_memory(err);
@@ -335,7 +333,7 @@ static kz_status link_make_image(struct kz_image **out, struct linking *linking,
 	image.log = linking->linked.log;
 	linking->linked.log = NULL;
 	st = image_take(out, &image, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		memcpy((*out)->linker, linking->linker, sizeof(linking->linker));
 	}
 	return st;

@@ -198,7 +198,7 @@ kz_status module_create_plain(struct kz_module **out, struct kz_device *dev, str
 	mod->image = kz_image_retain(image);
 	mod->kernels = mem_zalloc(image->rtc.kernel_count + 1, sizeof(*mod->kernels));
 	kz_status st = mod->kernels ? device_enter(dev, &scope, err) : error_no_memory(err);
-	if (st == KZ_OK) {
+	if (!st) {
 		st = module_load_image(mod, err);
 		device_leave(dev, &scope);
 	}
@@ -258,7 +258,7 @@ static kz_status module_complete_param(struct kz_kernel *kernel, size_t index, k
 	}
 	param->natural = args_natural(param->kind, param->size);
 	param->dtypes = args_dtypes(param);
-	if (st == KZ_OK && !found) {
+	if (!st && !found) {
 		st = error_set(err, KZ_BAD_IMAGE, "kernel '%s': parameter %zu has no known size",
 			kernel->info->name, index + 1);
 	}

@@ -23,9 +23,7 @@ kz_status module_create(struct kz_module **out, struct kz_device *dev, struct kz
 	kz_status st = KZ_OK;
 	if (image->rtc.is_lto) {
 		st = load_linked(&other, dev, "LTO-IR", image->rtc.data, image->rtc.size, err);
-		if (st == KZ_OK) {
-			st = module_create_plain(out, dev, other, err);
-		}
+		st = st ? st : module_create_plain(out, dev, other, err);
 		image_release(other);
 		return st;
 	}
@@ -49,9 +47,7 @@ static kz_status module_load_named(struct kz_module **out, struct kz_device *dev
 {
 	struct kz_image *image = NULL;
 	kz_status st = load_bytes(&image, dev, name, data, size, err);
-	if (st == KZ_OK) {
-		st = module_create(out, dev, image, err);
-	}
+	st = st ? st : module_create(out, dev, image, err);
 	image_release(image);
 	return st;
 }
@@ -129,11 +125,11 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	kz_status st = kz_device_check(dev, err);
 	st = st ? st : image_compile(&image, source, options, dev->info.compute_capability,
 		dev->ptx_only, err);
-	bool is_shared = st == KZ_OK && image_cache_module(out, dev, image);
-	if (st == KZ_OK && !*out) {
+	bool is_shared = !st && image_cache_module(out, dev, image);
+	if (!st && !*out) {
 		st = module_create(out, dev, image, err);
 		/* not one that was made of it */
-		if (st == KZ_OK && is_shared && (*out)->image == image) {
+		if (!st && is_shared && (*out)->image == image) {
 			struct kz_module *made = *out;
 			*out = image_cache_share(made);
 			if (*out != made) { /* another thread was faster */

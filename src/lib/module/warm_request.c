@@ -179,17 +179,15 @@ bool warm_read(struct warm_request *out, const char *bytes, size_t size)
 {
 	struct part part;
 	*out = (struct warm_request){.options = KZ_COMPILE_OPTIONS_INIT};
-	for (size_t at = 0; at < size;) {
-		if (!request_next_part(&part, &at, bytes, size) || !request_take_part(out, &part)) {
-			warm_free(out);
-			return false;
-		}
+	bool ok = true;
+	for (size_t at = 0; ok && at < size;) {
+		ok = request_next_part(&part, &at, bytes, size) && request_take_part(out, &part);
 	}
-	if (!out->source) {
+	ok = ok && out->source;
+	if (!ok) {
 		warm_free(out);
-		return false;
 	}
-	return true;
+	return ok;
 }
 
 void warm_free(struct warm_request *request)

@@ -373,10 +373,10 @@ static kz_status kernels_each_memory(const struct kernels_run *run, kernels_orde
 	kz_error *err)
 {
 	kz_status st = KZ_OK;
-	for (int i = 0; st == KZ_OK && i < run->used_count; i++) {
+	for (int i = 0; !st && i < run->used_count; i++) {
 		st = order(run->used[i], run->stream, err);
 	}
-	for (int i = 0; st == KZ_OK && i < run->array_count; i++) {
+	for (int i = 0; !st && i < run->array_count; i++) {
 		st = run->arrays[i] ? order(run->arrays[i]->buffer->memory, run->stream, err)
 			: KZ_OK;
 	}
@@ -396,7 +396,7 @@ static kz_status kernels_launch(struct kz_kernel *kernel, const struct kernels_r
 	}
 	st = module_capture(kernel->module, run->stream, err);
 	st = st ? st : kernels_each_memory(run, memory_use, err);
-	if (st == KZ_OK) {
+	if (!st) {
 		struct trace_op op;
 		bool is_traced = unlikely(trace_is_on());
 		if (is_traced) {

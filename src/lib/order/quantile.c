@@ -91,13 +91,11 @@ static kz_status quantile_mix(kz_array **out, struct kz_array *const parts[3], d
 	for (int i = 0; i < 3 && !st; i++) {
 		st = kz_array_astype_on(&floats[i], parts[i], dtype, stream, err);
 	}
-	if (!st) {
-		st = kz_eval(out, share < 0.5
-			? QUANTILE_MIX("a + (b - a) * share")
-			: QUANTILE_MIX("b - (b - a) * (1 - share)"), &op, err,
-			KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
-				KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
-	}
+	st = st ? st : kz_eval(out, share < 0.5
+		? QUANTILE_MIX("a + (b - a) * share")
+		: QUANTILE_MIX("b - (b - a) * (1 - share)"), &op, err,
+		KZ_VARS(KZ_VAR("a", floats[0]), KZ_VAR("b", floats[1]),
+			KZ_VAR("last", floats[2]), KZ_VAR("share", share)));
 	for (int i = 0; i < 3; i++) {
 		kz_array_release(floats[i]);
 	}

@@ -155,10 +155,8 @@ static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array
 	if (!st && merge->from->count) {
 		st = merge_run(merge, err);
 	}
-	if (!st) {
-		st = sort_give_rows(out, &merge->along,
-			merge->with_indexes ? merge->indexes[0] : merge->elements[0], err);
-	}
+	st = st ? st : sort_give_rows(out, &merge->along,
+		merge->with_indexes ? merge->indexes[0] : merge->elements[0], err);
 	kz_array_release(merge->from);
 	for (int i = 0; i < 2; i++) {
 		kz_array_release(merge->elements[i]);

@@ -260,10 +260,10 @@ static kz_status parts_add_fatbins(struct parts *parts, const char *name, const 
 	const char *at = data;
 	const char *end = data + size;
 	kz_status st = KZ_OK;
-	while (st == KZ_OK && at < end) {
+	while (!st && at < end) {
 		struct parts_entry entry;
 		st = parts_pick(&entry, &parts->target, name, at, (size_t)(end - at), err);
-		if (st == KZ_OK) {
+		if (!st) {
 			st = parts_add_part(parts, entry.kind, name, entry.data, entry.size, err);
 			mem_free(entry.data);
 			at = entry.end;
@@ -282,7 +282,7 @@ static kz_status parts_add_object(struct parts *parts, const char *name, const v
 	Elf64_Shdr section;
 	kz_status st = KZ_OK;
 	bool ok = elf_open(&elf, data, size);
-	for (uint32_t i = 0; ok && i < elf.header.e_shnum && st == KZ_OK; i++) {
+	for (uint32_t i = 0; ok && i < elf.header.e_shnum && !st; i++) {
 		const char *section_name = elf_section(&elf, &section, i)
 			? elf_section_name(&elf, &section) : NULL;
 		const unsigned char *bytes = section_name ? elf_section_data(&elf, &section) : NULL;
@@ -381,7 +381,7 @@ static kz_status parts_add_library(struct parts *parts, const char *name, const 
 			st = !member_of ? error_no_memory(err)
 				: parts_add_any(parts, member_of, member, member_size, depth + 1,
 				err);
-			for (struct part *part = *first; part && st == KZ_OK; part = part->next) {
+			for (struct part *part = *first; part && !st; part = part->next) {
 				part->is_optional = true;
 			}
 		}
@@ -421,7 +421,7 @@ kz_status parts_add(struct parts *parts, const char *name, const void *data, siz
 {
 	struct part **first = parts->last;
 	kz_status st = parts_add_any(parts, name, data, size, 0, err);
-	if (st == KZ_OK && !*first) {
+	if (!st && !*first) {
 		st = error_set(err, KZ_BAD_IMAGE, "'%s' is %s without device code", name,
 			rtc_kind_text(rtc_kind_of(data, size)));
 	}
