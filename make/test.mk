@@ -310,10 +310,13 @@ check-headers: ## each public header alone, C11 and C++17, with every compiler t
 check-instructions: all $(BUILD)/bench/bench_host $(BUILD)/libcuda-stub.so ## what calls cost in instructions, against a baseline
 	$(call step,$@,$(nvrtc) $(test-cache) bench/instructions.sh $(abspath $(BUILD)))
 check-numpy = $(nvrtc) $(test-cache) tests/numeric/check_numpy --build $(abspath $(BUILD))
+check-float8 = $(nvrtc) $(test-cache) tests/numeric/check_float8 --build $(abspath $(BUILD))
 check-numpy: lib ## what the library computes with arrays, beside numpy and scipy; TIMES=1 is 5,000 random cases
 	$(call step,$@,$(check-numpy) --times $(or $(TIMES),0.3))
 	$(call step,$@ without libraries,KUDZU_BLAS=none KUDZU_LAPACK=none $(check-numpy) --times 0.1 --quiet)
 	$(call step,$@ finds what is planted,$(check-numpy) --times 0.1 --spoil --quiet)
+	$(call step,$@ 8-bit floats,$(check-float8))
+	$(call step,$@ 8-bit floats finds what is planted,$(check-float8) --spoil)
 check-random: lib ## the distributions of random numbers, beside scipy; COUNT=10000000 of each
 	$(call step,$@,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) --count $(or $(COUNT),1000000))
 	$(call step,$@ finds what is planted,$(nvrtc) $(test-cache) tests/numeric/check_random --build $(abspath $(BUILD)) \

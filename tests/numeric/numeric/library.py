@@ -19,7 +19,8 @@ from numeric.operands import Operand, from_raw, raw_dtype
 
 # kz_dtype has these numbers.
 DTYPES = ["", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-          "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+          "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+          "float8_e4m3fn", "float8_e5m2"]
 
 
 class Arg(Structure):
