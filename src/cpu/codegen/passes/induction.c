@@ -176,10 +176,9 @@ static bool is_moved(struct induction *d, const struct induction_phi *p)
 	return any;
 }
 
-/* Whether any does. */
-static bool find_advancing(struct induction *d)
+static void find_advancing(struct induction *d)
 {
-	bool any = false, changed = true;
+	bool changed = true;
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < d->count; i++) {
@@ -187,11 +186,9 @@ static bool find_advancing(struct induction *d)
 			if (p->is_wanted && !p->advances && is_moved(d, p)) {
 				p->advances = true;
 				changed = true;
-				any = true;
 			}
 		}
 	}
-	return any;
 }
 
 /* --- Which are worth it --- */
