@@ -259,7 +259,7 @@ static struct hash store_hash(const struct store_head *head, struct hash key, co
 	return hash_end(&state);
 }
 
-/* It is one, for a file of this size, which is no less than its own. */
+/* Whether a head is valid in a file of this size, which is at least that of a head. */
 static bool store_check_head(const struct store_head *head, int64_t file_size)
 {
 	uint64_t rest = (uint64_t)file_size - sizeof(*head);

@@ -9,8 +9,8 @@
  *	  group may write is not: homes of users who are alone in their group are like that.
  *	- Root uses and makes nothing below other users' folders: under sudo, with the user's HOME,
  *	  it would leave them one that is not theirs.
- * The folder itself is no symbolic link; those above it may be.  Others add and remove files at any
- * time, so each step expects that a file is gone.
+ * The folder itself is not a symbolic link; those above it may be.  Others add and remove files at
+ * any time, so each step expects that a file is gone.
  */
 #include "base/store_folder.h"
 

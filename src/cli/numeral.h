@@ -13,8 +13,8 @@
 
 /*
  * Read a number from the beginning of a text as an element of a type; *length is how many bytes of
- * the text it takes.  False if it is no number or does not fit the type: then *length is the part
- * of the text that the reason is about.
+ * the text it takes.  False if it is not a number or does not fit the type: then *length is the
+ * part of the text that the reason is about.
  */
 bool numeral_read(void *out, kz_dtype dtype, const char *text, size_t *length, char *why,
 	size_t why_size);

@@ -60,7 +60,7 @@ static void block_release_threads(struct block *block, uint32_t group, uint32_t 
 	}
 }
 
-/* Resume everybody who waits at a barrier if that is complete. */
+/* Resume all threads that wait at a barrier if it is complete. */
 static void block_check_barrier(struct block *block, uint32_t id)
 {
 	struct scheduler *b = &block->scheduler;
@@ -256,7 +256,7 @@ static enum block_end block_run_group(struct block *block, uint32_t group, struc
 	return BLOCK_DONE;
 }
 
-/* Find somebody who waits. */
+/* Find a thread that waits. */
 static enum block_end block_deadlock(struct block *block)
 {
 	for (uint32_t i = 0; i < block->slot_count; i++) {

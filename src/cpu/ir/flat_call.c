@@ -171,7 +171,7 @@ static void jump_through(struct flat *f, const struct ptx_operand *callee,
 		{flat_reg_operand(index), flat_reg_operand(index), flat_reg_operand(high)},
 		{flat_reg_operand(ok), flat_reg_operand(index), flat_int_operand((int64_t)count)},
 	};
-	/* Divide by 16; what is no multiple becomes huge. */
+	/* Divide by 16; what is not a multiple becomes huge. */
 	flat_inst(f, PTX_OP_SUB, PTX_U64, operands[0], 3);
 	flat_inst(f, PTX_OP_SHL, PTX_B64, operands[1], 3);
 	flat_inst(f, PTX_OP_SHR, PTX_U64, operands[2], 3);

@@ -397,7 +397,7 @@ static void jit_describe_generator(struct str *out)
 static bool jit_find_cached(struct jit_kernel *out, struct jit *jit, const struct ptx_func *func)
 {
 	struct kernel_cache_entry entry;
-	struct ptx_diag diag = {.line = 0}; /* a miss is no failure */
+	struct ptx_diag diag = {.line = 0}; /* a miss is not a failure */
 	double start = jit_now_ms();
 	if (settings_dump_folder() || !kernel_cache_find(&entry, jit->key)) {
 		return false;

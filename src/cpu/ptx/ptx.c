@@ -210,7 +210,7 @@ struct match {
 	char why[160];
 };
 
-/* How far: the parts are no types of the row; no modifiers of it; something is missing. */
+/* How far: the parts are not types of the row; not modifiers of it; something is missing. */
 enum { REACHED_NOTHING, REACHED_TYPES, REACHED_MODS, REACHED_ALL };
 
 static bool ptx_match_fail(struct match *m, int reached, const char *format, ...) printf_like(3, 4);

@@ -2,8 +2,8 @@
 /*
  * Events of several processes.  Records have tickets from one counter; each leaves its ticket in a
  * slot when it is done.  There are as many slots as fit on a page and they are used in turn, so
- * that who waits for a ticket may be let through early only when that many later records were made,
- * and one of them, in another stream, is done first.
+ * that a thread that waits for a ticket may be let through early only when that many later records
+ * were made, and one of them, in another stream, is done first.
  *
  * A process that is killed leaves records that nobody will finish.  What was to come before them
  * has ended, too, so they count as done.

@@ -21,7 +21,7 @@
 
 #include <time.h>
 
-/* Somebody who waits, in queue_wait. */
+/* A thread that waits in queue_wait. */
 struct waiter {
 	struct waiter *next;
 	struct waiter **link;

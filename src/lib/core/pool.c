@@ -21,7 +21,7 @@
 static void read_stats(const kz_device *dev, enum mempool_kind kind, kz_memory_stats *out)
 {
 	if (out && dev) {
-		/* Reading takes the lock, which is no change that a caller could see. */
+		/* Reading takes the lock, which is not a change that a caller could see. */
 		mempool_read((struct mempool *)&dev->pools[kind], out);
 	} else if (out) {
 		memset(out, 0, sizeof(*out));

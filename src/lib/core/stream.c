@@ -314,7 +314,7 @@ static kz_status stream_leave_waited(struct kz_device *dev, const struct device_
 	return st;
 }
 
-/* "Not ready" answers a question; it is no failure to be kept. */
+/* "Not ready" answers a question; it is not a failure to be kept. */
 static kz_status finish_query(struct kz_device *dev, const struct device_scope *scope,
 	CUresult code, const char *call, kz_error *err)
 {

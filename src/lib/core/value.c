@@ -2,7 +2,7 @@
 /*
  * Streams that wait for values in memory, and write them.
  *
- * Such an operation is order itself, so it is no use of the memory as memory_use() has it.
+ * Such an operation is order itself, so it is not a use of the memory in the sense of memory_use().
  * Otherwise a write would come behind the wait that it is to end.  It only comes behind the last
  * use.  No stream stands for all of these operations, so the end of the memory waits for the
  * device.

@@ -21,7 +21,7 @@ struct kz_prepared {
 	kz_dim3 grid;
 	kz_dim3 block;
 	struct kz_stream *stream;  /* of the options, counted */
-	struct memory **memories;  /* of each argument, counted; NULL: it is no array */
+	struct memory **memories;  /* of each argument, counted; NULL: it is not an array */
 	uint64_t lists[];          /* what the pointers here and in the launch point to */
 };
 

@@ -226,7 +226,7 @@ static void warm_run_workers(struct warm_up *warm, int64_t processes)
 		if (!open) {
 			break;
 		}
-		/* Who has said nothing at all for so long is no worker. */
+		/* A process that has said nothing at all for so long is not a worker. */
 		int heard = poll(polls, (nfds_t)warm->worker_count, silent ? HELLO_MS : -1);
 		for (int i = 0; i < warm->worker_count && heard >= 0; i++) {
 			struct warm_worker *worker = &warm->workers[i];

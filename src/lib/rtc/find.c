@@ -46,7 +46,7 @@ void find_note(struct find *find, const char *path, const char *why)
 	str_addf(&find->log, "  %s%s%s\n", has_path ? "" : path, has_path ? "" : ": ", why);
 }
 
-/* Whether the search is over, by success or for want of memory. */
+/* Whether the search is over, by success or because memory ran out. */
 static bool find_is_done(const struct find *find)
 {
 	return find->found || find->no_memory || find->log.failed;

@@ -30,7 +30,7 @@ static bool hints_has(const char *text, size_t len, const char *part)
 	return !part || (len > 0 && memmem(text, len, part, strlen(part)));
 }
 
-/* Whether a text has a part, which is no part of a longer word. */
+/* Whether a text has a part, which is not part of a longer word. */
 static bool hints_has_word(const char *text, size_t len, const char *word)
 {
 	size_t word_len = word ? strlen(word) : 0;

@@ -49,7 +49,7 @@ static bool ptx_is_reference(const struct ptx_token *type)
 	return false;
 }
 
-/* The bytes of .u32, .f16x2, .b8; -1 for what is no such type. */
+/* The bytes of .u32, .f16x2, .b8; -1 for any other type. */
 static int64_t ptx_size_of_type(const struct ptx_token *type)
 {
 	if (ptx_is_reference(type)) {

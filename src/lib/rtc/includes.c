@@ -6,7 +6,7 @@
  * quotes or angle brackets after them, that name counts.  So #include, #include_next, #embed,
  * __has_include(...) and %:include are found however they are written, under any #if.  A few names
  * are found that are none; they do no harm, for then a file too many is looked at.  Only an
- * #include whose name is no literal needs a look at what stands before it.
+ * #include whose name is not a literal needs a look at what stands before it.
  *
  * Backslashes at the ends of lines may cut any word in two; a text that has some is scanned without
  * them.

@@ -20,7 +20,7 @@ kz_dtype sparse_index_type(int64_t rows, int64_t columns, int64_t count)
 	return rows <= INT32_MAX && columns <= INT32_MAX && count <= INT32_MAX ? KZ_I32 : KZ_I64;
 }
 
-/* A view of the matrix's own, which is no handle of the program's. */
+/* A view of the matrix's own, which is not a handle of the program's. */
 static kz_status sparse_keep(struct kz_array **out, struct kz_array *array, kz_error *err)
 {
 	kz_status st = kz_array_view(out, array, array->shape, NULL, 0, err);

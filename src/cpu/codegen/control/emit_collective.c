@@ -94,7 +94,7 @@ static void collective_vote(struct emit *e, enum collect_vote kind, LLVMValueRef
 	emit_put_result(e, 0, emit_splat(e, ir_zext(e, result, e->s.i32)));
 }
 
-/* For each lane who has the same as it, one lane after the other. */
+/* For each lane which lanes have the same value, one lane after the other. */
 static LLVMValueRef collective_matches(struct emit *e, LLVMValueRef value)
 {
 	LLVMTypeRef all = LLVMTypeOf(value);

@@ -17,7 +17,7 @@
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
 
-/* Who takes part: operand `index`, or who is there if the instruction has none. */
+/* The lanes that take part: operand `index`, or the lanes that run if the instruction has none. */
 static void warp_collect(struct emit *e, const struct ptx_inst *inst, uint32_t what, size_t index,
 	LLVMValueRef *words, unsigned count)
 {
@@ -102,7 +102,8 @@ void emit_vote(struct emit *e, const struct ptx_inst *inst)
 	warp_collect(e, inst, what, 2, &mine, 1);
 }
 
-/* Operands: d or d|p, a, members.  match.all gives who has the same only if all have. */
+/* Operands: d or d|p, a, members.  match.all gives the lanes that have the same value only if all
+ * have. */
 void emit_match(struct emit *e, const struct ptx_inst *inst)
 {
 	if (inst->is_second) {
