@@ -207,8 +207,7 @@ static void launch_slot_describe_line(const struct launch_slot *slot, char *what
 }
 
 /* Poison the context with what became of a kernel. */
-static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slot *slot,
-	CUresult result)
+static void launch_slot_keep_failure(struct launch_slot *slot, CUresult result)
 {
 	struct context *context = slot->context;
 	const struct launch_failure *failure = &slot->failure;
@@ -227,8 +226,7 @@ static __attribute__((noinline)) void launch_slot_keep_failure(struct launch_slo
 
 /* What the kernel printed is lost.  The log says so; so does the library, which asks the
  * context. */
-static __attribute__((noinline)) void launch_slot_report_loss(struct context *context,
-	const char *name)
+static void launch_slot_report_loss(struct context *context, const char *name)
 {
 	const int error = atomic_exchange(&context->host.output_error, 0);
 	const char *text = strerrordesc_np(error);
@@ -237,23 +235,32 @@ static __attribute__((noinline)) void launch_slot_report_loss(struct context *co
 		text ? text : "unknown error");
 }
 
-/* What launch_run or launch_go_on has given. */
-static CUresult launch_slot_end(struct launch_slot *slot, CUresult result)
+/* It failed, waits for others, or what it printed is lost. */
+static __attribute__((noinline)) CUresult launch_slot_end_badly(struct launch_slot *slot,
+	CUresult result)
 {
-	atomic_bool *has_ended = &slot->function->has_ended;
-	if (unlikely(result == CUDA_ERROR_NOT_READY || launch_slot_has_not_run(result))) {
+	if (result == CUDA_ERROR_NOT_READY || launch_slot_has_not_run(result)) {
 		return result;
 	}
-	if (unlikely(atomic_load_explicit(&slot->context->host.output_error,
-		memory_order_relaxed))) {
+	if (atomic_load_explicit(&slot->context->host.output_error, memory_order_relaxed)) {
 		launch_slot_report_loss(slot->context, slot->function->name);
 	}
-	if (unlikely(result != CUDA_SUCCESS)) {
+	if (result != CUDA_SUCCESS) {
 		launch_slot_keep_failure(slot, result);
-	} else if (!atomic_load_explicit(has_ended, memory_order_relaxed)) {
-		atomic_store_explicit(has_ended, true, memory_order_relaxed);
 	}
 	return CUDA_SUCCESS;
+}
+
+/* What launch_run or launch_go_on has given. */
+static inline CUresult launch_slot_end(struct launch_slot *slot, CUresult result)
+{
+	atomic_bool *has_ended = &slot->function->has_ended;
+	if (result == CUDA_SUCCESS && !atomic_load_explicit(has_ended, memory_order_relaxed)) {
+		atomic_store_explicit(has_ended, true, memory_order_relaxed);
+	}
+	return likely(result == CUDA_SUCCESS && !atomic_load_explicit(
+			&slot->context->host.output_error, memory_order_relaxed))
+		? CUDA_SUCCESS : launch_slot_end_badly(slot, result);
 }
 
 CUresult launch_slot_run(struct launch_slot *slot, const struct work *work, bool may_leave)
