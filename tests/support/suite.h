@@ -44,6 +44,16 @@ static inline void suite_add_tests(TCase *tcase, int times, const TTest *const *
 	}
 }
 
+/* A loop test of which support_is_tried() says what is tried; the rest costs no process. */
+static inline void tcase_add_sample(TCase *tcase, const TTest *test, int of, int usual, int brief)
+{
+	for (int i = 0; i < of; i++) {
+		if (support_is_tried(i, of, usual, brief)) {
+			tcase_add_loop_test(tcase, test, i, i + 1);
+		}
+	}
+}
+
 /* tcase_add_loop_test(tcase, test, 0, times) for each test of the list. */
 #define tcase_add_tests(tcase, times, ...) \
 	suite_add_tests(tcase, times, (const TTest *const[]){__VA_ARGS__, NULL})

@@ -529,9 +529,6 @@ static void fail_driver(int row, const char *call, int number)
  * each call of each function.  4711 is not a code. */
 START_TEST(each_code_of_the_driver_reaches_the_user)
 {
-	if (!support_is_tried(_i, countof(rows), countof(rows) / 6, 25)) {
-		return;
-	}
 	make_files();
 	support_no_libraries();
 	struct reached reached = find_reached(_i);
@@ -677,9 +674,6 @@ START_TEST(each_code_of_nvrtc_reaches_the_user)
 {
 	enum nvrtc_call calls[NVRTC_CALLS];
 	int count = 0, turn = _i;
-	if (!support_is_tried(_i, countof(rows), 40, 12)) {
-		return;
-	}
 	/* What the world needs is in a cache that nothing else goes into: calls that fail leave
 	 * nothing. */
 	setenv("KUDZU_CACHE", "1", 1);
@@ -800,10 +794,11 @@ SUITE(failures)
 {
 	Suite *suite = suite_create("failures");
 	TCase *tc = suite_add_case(suite, "driver");
-	tcase_add_tests(tc, countof(rows), each_code_of_the_driver_reaches_the_user);
+	tcase_add_sample(tc, each_code_of_the_driver_reaches_the_user, countof(rows),
+		countof(rows) / 6, 25);
 	tcase_add_tests(tc, countof(first_calls), each_code_of_the_first_calls_reaches_the_user);
 	tc = suite_add_case(suite, "nvrtc");
-	tcase_add_tests(tc, countof(rows), each_code_of_nvrtc_reaches_the_user);
+	tcase_add_sample(tc, each_code_of_nvrtc_reaches_the_user, countof(rows), 40, 12);
 	tc = suite_add_case(suite, "table");
 	tcase_add_test(tc, each_public_function_is_in_the_table);
 	return suite;
