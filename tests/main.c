@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 		return store_owner_tell();
 	}
 	setenv("KUDZU_CACHE", "0", 0);
+	support_choose_sample();
 	SRunner *runner = srunner_create(NULL);
 	for (suite_maker *const *make = __start_suites; make < __stop_suites; make++) {
 		srunner_add_suite(runner, (*make)());

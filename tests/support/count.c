@@ -4,17 +4,31 @@
 
 #include "count.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 int support_how_many(int slow, int usual, int brief)
 {
 	return getenv("KUDZU_TEST_SLOW") ? slow : getenv("KUDZU_TEST_BRIEF") ? brief : usual;
 }
 
+void support_choose_sample(void)
+{
+	enum { SECONDS_OF_A_DAY = 86400 };
+	char day[24];
+	snprintf(day, sizeof(day), "%lld", (long long)time(NULL) / SECONDS_OF_A_DAY);
+	setenv("KUDZU_TEST_SAMPLE", day, 0);
+	if (!getenv("KUDZU_TEST_SLOW")) {
+		printf("KUDZU_TEST_SAMPLE=%s\n", getenv("KUDZU_TEST_SAMPLE"));
+		fflush(stdout);
+	}
+}
+
 static uint64_t count_seed(void)
 {
-	const char *seed = getenv("KUDZU_TEST_SEED");
-	return seed ? strtoull(seed, NULL, 0) : 1;
+	const char *sample = getenv("KUDZU_TEST_SAMPLE");
+	return sample ? strtoull(sample, NULL, 0) : 1;
 }
 
 bool support_is_tried(int i, int of, int usual, int brief)

@@ -8,14 +8,19 @@
  */
 #include <stdbool.h>
 
+/*
+ * Choose the sample of this run: that of KUDZU_TEST_SAMPLE, else that of the day, so that runs of many
+ * days try all.  Prints it, and sets the variable for the processes of the tests.
+ */
+void support_choose_sample(void);
 int support_how_many(int slow, int usual, int brief);
 /*
  * Whether case `i` of a table `of` so many is tried: with KUDZU_TEST_SLOW each is, else `usual` of
- * them, or `brief`, at even distances.  KUDZU_TEST_SEED says which.
+ * them, or `brief`, at even distances.  KUDZU_TEST_SAMPLE says which.
  */
 bool support_is_tried(int i, int of, int usual, int brief);
 /* Whether a test tries way 0 or 1 of two: with KUDZU_TEST_SLOW both, else the one that its name and
- * KUDZU_TEST_SEED choose, so that about half of the tests of a suite try each. */
+ * KUDZU_TEST_SAMPLE choose, so that about half of the tests of a suite try each. */
 bool support_is_way_tried(const char *test, int way);
 
 #endif
