@@ -141,15 +141,20 @@ SKIP_tsan = $(kernel-suites) $(call suites-in,$(shell grep -L pthread_create $(w
 	image_link codes abi args dtype
 SKIP ?= $(SKIP_$(MODE))
 patience = $(if $(filter asan ubsan tsan,$(MODE)),CK_TIMEOUT_MULTIPLIER=4 KUDZU_TEST_BRIEF=1)
+# Less freed memory is held back, and fewer callers noted, than by default: in processes as short as
+# tests that costs much, and finds no more.
+asan-memory := quarantine_size_mb=16:malloc_context_size=10
 # To find the thread-local memory of libraries, the leak sanitizer looks for a header that glibc has
 # no more, and falls over what is there instead.  More memory than any machine has is NULL, as without it.
-patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:allocator_may_return_null=1:$$ASAN_OPTIONS")
+patience += $(if $(filter asan,$(MODE)),ASAN_OPTIONS="intercept_tls_get_addr=0:allocator_may_return_null=1:$(asan-memory):$$ASAN_OPTIONS")
 # Some checks run in plain builds only: their programs do not have the runtime of a sanitizer.
 plain := $(if $(filter release debug,$(MODE)),1)
 
 .PHONY: check all-checks check-unit check-kudzu check-cpu check-samples check-long
-checks := check-unit check-cli check-samples check-pages check-pycuda check-ptx-md check-env \
-	$(if $(plain),check-layers check-names check-makefile check-ffi $(if $(cpu-driver),check-dropin check-citizen check-security))
+# Those of one process begin first, so that the suites fill all cores to the end.
+checks := $(if $(plain),$(if $(cpu-driver),check-citizen check-security check-dropin)) \
+	check-cli check-pages check-pycuda check-ptx-md check-env \
+	$(if $(plain),check-layers check-names check-makefile check-ffi) check-samples check-unit
 # Without -j it starts itself with as many jobs as there are cores.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 check: ## run the tests, the samples, the README, on all cores
@@ -268,11 +273,12 @@ gate-asan:
 	+@$(MAKE) --no-print-directory check-unit MODE=asan BUILD=build/asan \
 		SUITES="$(SUITES_gate) $$(.ci/changed suites | tr '\n' ' ')"
 
-# Side by side, as many as there are jobs: most of them keep one core busy.  The long ones begin first.
+# Side by side, as many as there are jobs.
 # The output of a step comes when it has ended.  .ci/run has done `check`, and wants check-fresh too:
 # DONE=check ALSO=check-fresh.
-STEPS := check-asan check-install check-tsan check-numpy check-random check-signals check-instructions check-clang \
-	check-nocpu check-llvm14 check-docs lint check-headers check-symbols
+# Those of one process come before those of many, which fill all cores to the end.
+STEPS := check-asan check-numpy check-install check-random check-signals check-instructions check-headers check-docs \
+	check-symbols check-tsan check-clang check-nocpu check-llvm14 lint
 all-steps := $(ALSO) $(STEPS)
 .PHONY: check-all all-steps check $(STEPS) $(all-steps:%=ended-%) check-ubsan check-fresh check-abi check-reproducible
 check-all: ## all of the checks below but check-fresh, -abi, -reproducible
