@@ -75,7 +75,7 @@ enum { TYPES = KZ_C128 };
 TEST_BETWEEN(setup(_i / TYPES), teardown(), every_type_is_sorted)
 {
 	const kz_dtype dtype = (kz_dtype)(_i % TYPES + 1);
-	if (!support_is_tried(_i, both_shapes_count() * TYPES, 3, 1)) {
+	if (!support_is_tried(_i, both_shapes_count() * TYPES, 2, 1)) {
 		return;
 	}
 	check_rows(dtype, 1, 1000, RANDOM, 0);
@@ -121,7 +121,7 @@ enum { LONG_ROWS = countof(long_rows) };
 TEST_BETWEEN(setup(_i / LONG_ROWS), teardown(), long_rows_are_sorted)
 {
 	const int i = _i % LONG_ROWS;
-	if (!support_is_tried(_i, both_shapes_count() * LONG_ROWS, 3, 1)) {
+	if (!support_is_tried(_i, both_shapes_count() * LONG_ROWS, 2, 1)) {
 		return;
 	}
 	int64_t n = long_rows[i].n;
