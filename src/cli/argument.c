@@ -30,6 +30,7 @@ static const struct {
 	{"bool", KZ_BOOL}, {"i8", KZ_I8}, {"i16", KZ_I16}, {"i32", KZ_I32}, {"i64", KZ_I64},
 	{"u8", KZ_U8}, {"u16", KZ_U16}, {"u32", KZ_U32}, {"u64", KZ_U64}, {"f16", KZ_F16},
 	{"bf16", KZ_BF16}, {"f32", KZ_F32}, {"f64", KZ_F64}, {"c64", KZ_C64}, {"c128", KZ_C128},
+	{"e4m3", KZ_F8_E4M3}, {"e5m2", KZ_F8_E5M2},
 };
 
 /* Names that other languages and libraries have for types. */
@@ -42,7 +43,7 @@ static const struct {
 	{"int8", "i8"}, {"int16", "i16"}, {"int32", "i32"}, {"int64", "i64"}, {"uint8", "u8"},
 	{"uint16", "u16"}, {"uint32", "u32"}, {"uint64", "u64"}, {"float16", "f16"},
 	{"bfloat16", "bf16"}, {"float32", "f32"}, {"float64", "f64"}, {"complex64", "c64"},
-	{"complex128", "c128"},
+	{"complex128", "c128"}, {"float8_e4m3fn", "e4m3"}, {"float8_e5m2", "e5m2"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

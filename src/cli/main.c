@@ -123,7 +123,7 @@ static const struct command {
 	"elements\n"
 	"  @FILE.npy                     an array from a file\n"
 	"\n"
-	"Types are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64 and c128.\n"
+	"Types are bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, e4m3 and e5m2.\n"
 	"\n"
 	"  -k, --kernel NAME             the kernel; 'f<float, 4>' makes an instance of a "
 	"template\n"

@@ -3,8 +3,8 @@
  * Numbers in texts, and as the elements of arrays.
  *
  * Integers are read as a sign and 64 bits, so that all of int64 and uint64 are exact.  One function
- * rounds a double to float16 or bfloat16, which differ in the bits of the mantissa and the bias of
- * the exponent.
+ * rounds a double to the floats that C has no type for, which differ in the bits of the mantissa
+ * and in the bias of the exponent.
  */
 #include "cli/numeral.h"
 
@@ -45,34 +45,56 @@ bool numeral_is_signed(kz_dtype dtype)
 
 uint64_t numeral_max(kz_dtype dtype)
 {
-	return numeral_is_integer(dtype) ? limits[dtype].max : dtype == KZ_F16 ? 65504 : UINT64_MAX;
+	return numeral_is_integer(dtype) ? limits[dtype].max : dtype == KZ_F16 ? 65504
+		: dtype == KZ_F8_E4M3 ? 448 : dtype == KZ_F8_E5M2 ? 57344 : UINT64_MAX;
 }
 
 /* Floats */
 
-/* A double as a float of 16 bits. */
-static uint16_t numeral_narrow(double value, int mantissa, int bias)
+/* Floats that C has no type for.  What is beyond the largest one becomes `top`: infinite, or the
+ * largest. */
+struct narrow {
+	kz_dtype dtype;
+	int mantissa, bias;
+	uint16_t top, nan;
+	double beyond; /* from here on */
+};
+
+static const struct narrow narrows[] = {
+	{KZ_F16, 10, 15, 0x7c00, 0x7e00, 65520},
+	{KZ_BF16, 7, 127, 0x7f80, 0x7fc0, 0x1.ffp127},
+	{KZ_F8_E4M3, 3, 7, 0x7e, 0x7f, 0x1.d000000000001p8},
+	{KZ_F8_E5M2, 2, 15, 0x7b, 0x7f, 61440},
+};
+
+static const struct narrow *numeral_find_narrow(kz_dtype dtype)
+{
+	for (size_t i = 0; i < sizeof(narrows) / sizeof(*narrows); i++) {
+		if (narrows[i].dtype == dtype) {
+			return &narrows[i];
+		}
+	}
+	return NULL;
+}
+
+/* The bits of a double as such a float. */
+static uint16_t numeral_narrow(double value, const struct narrow *to)
 {
 	int exponent;
-	uint32_t infinite = (uint32_t)(2 * bias + 1) << mantissa;
-	uint32_t sign = signbit(value) ? 0x8000 : 0;
-	uint32_t bits;
+	uint16_t sign = signbit(value) ? (uint16_t)(1u << (8 * kz_dtype_size(to->dtype) - 1)) : 0;
+	uint32_t bits = to->top;
 	if (isnan(value)) {
-		return (uint16_t)(sign | infinite | 1u << (mantissa - 1));
+		return sign | to->nan;
 	}
 	value = fabs(value);
 	(void)frexp(value, &exponent);
-	if (value == 0 || isinf(value)) {
-		bits = value == 0 ? 0 : infinite;
-	} else if (exponent < 2 - bias) {
-		bits = (uint32_t)nearbyint(ldexp(value, bias - 1 + mantissa));
-	} else if (exponent > bias + 1) {
-		bits = infinite;
-	} else {
+	if (value == 0 || exponent < 2 - to->bias) {
+		bits = (uint32_t)nearbyint(ldexp(value, to->bias - 1 + to->mantissa));
+	} else if (value < to->beyond) {
 		/* A mantissa that is rounded up to the next power of two carries into the
 		 * exponent. */
-		bits = (uint32_t)(exponent + bias - 2) << mantissa;
-		bits += (uint32_t)nearbyint(ldexp(value, mantissa + 1 - exponent));
+		bits = (uint32_t)(exponent + to->bias - 2) << to->mantissa;
+		bits += (uint32_t)nearbyint(ldexp(value, to->mantissa + 1 - exponent));
 	}
 	return (uint16_t)(sign | bits);
 }
@@ -80,21 +102,20 @@ static uint16_t numeral_narrow(double value, int mantissa, int bias)
 /* One float, or one half of a complex number. */
 static size_t numeral_store_float(void *out, kz_dtype dtype, double value, float single)
 {
-	uint16_t bits;
+	const struct narrow *narrow = numeral_find_narrow(dtype);
+	if (narrow) {
+		uint16_t bits = numeral_narrow(value, narrow);
+		memcpy(out, &bits, (size_t)kz_dtype_size(dtype));
+		return (size_t)kz_dtype_size(dtype);
+	}
 	switch (dtype) {
 	case KZ_F64:
 	case KZ_C128:
 		memcpy(out, &value, sizeof(value));
 		return sizeof(value);
-	case KZ_F32:
-	case KZ_C64:
+	default:
 		memcpy(out, &single, sizeof(single));
 		return sizeof(single);
-	default:
-		bits = dtype == KZ_F16 ? numeral_narrow(value, 10, 15)
-				       : numeral_narrow(value, 7, 127);
-		memcpy(out, &bits, sizeof(bits));
-		return sizeof(bits);
 	}
 }
 
@@ -104,13 +125,12 @@ static void numeral_store_real(void *out, kz_dtype dtype, double value, float si
 	numeral_store_float(out, dtype, value, single);
 }
 
-/* Whether a finite number becomes an infinite element. */
+/* Whether a finite number is too large for an element. */
 static bool numeral_is_beyond(kz_dtype dtype, double value, float single)
 {
-	return isfinite(value)
-		&& ((dtype == KZ_F16 && fabs(value) >= 65520)
-			|| (dtype == KZ_BF16 && fabs(value) >= 0x1.ffp127)
-			|| ((dtype == KZ_F32 || dtype == KZ_C64) && isinf(single)));
+	const struct narrow *narrow = numeral_find_narrow(dtype);
+	return isfinite(value) && (narrow ? fabs(value) >= narrow->beyond
+		: (dtype == KZ_F32 || dtype == KZ_C64) && isinf(single));
 }
 
 /* The length of what looks like a number, for messages. */
@@ -280,8 +300,8 @@ void numeral_store(void *out, kz_dtype dtype, uint64_t value)
 void numeral_store_fraction(void *out, kz_dtype dtype, uint64_t bits)
 {
 	/* As many bits as the mantissa has, so that nothing is rounded up to 1. */
-	int kept = dtype == KZ_F16 ? 11 : dtype == KZ_BF16 ? 8
-		: dtype == KZ_F32 || dtype == KZ_C64 ? 24 : 53;
+	const struct narrow *narrow = numeral_find_narrow(dtype);
+	int kept = narrow ? narrow->mantissa + 1 : dtype == KZ_F32 || dtype == KZ_C64 ? 24 : 53;
 	double value = ldexp((double)(bits >> (64 - kept)), -kept);
 	numeral_store_real(out, dtype, value, (float)value);
 }

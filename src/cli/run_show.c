@@ -27,7 +27,8 @@ static const struct {
 	bool is_float;
 } spellings[] = {
 	{"float", "f32", true}, {"double", "f64", true}, {"__half", "f16", true},
-	{"__nv_bfloat16", "bf16", true}, {"bool", "bool", false}, {"char", "i8", false},
+	{"__nv_bfloat16", "bf16", true}, {"__nv_fp8_e4m3", "e4m3", true},
+	{"__nv_fp8_e5m2", "e5m2", true}, {"bool", "bool", false}, {"char", "i8", false},
 	{"signed char", "i8", false}, {"unsigned char", "u8", false}, {"short", "i16", false},
 	{"unsigned short", "u16", false}, {"int", "i32", false}, {"unsigned int", "u32", false},
 	{"long", "i64", false}, {"unsigned long", "u64", false}, {"long long", "i64", false},

@@ -35,6 +35,8 @@ static kz_arg values_arg_of(kz_dtype dtype, const char *element)
 		return kz_arg_f64(value);
 	case KZ_F16:
 	case KZ_BF16:
+	case KZ_F8_E4M3:
+	case KZ_F8_E5M2:
 	case KZ_C64:
 	case KZ_C128:
 		return values_value_of(element, (size_t)width);
@@ -56,7 +58,8 @@ static kz_dtype values_dtype_for(const char *text, const char *type)
 		kz_dtype dtype;
 	} floats[] = {
 		{"float", KZ_F32}, {"double", KZ_F64}, {"__half", KZ_F16}, {"half", KZ_F16},
-		{"__nv_bfloat16", KZ_BF16},
+		{"__nv_bfloat16", KZ_BF16}, {"__nv_fp8_e4m3", KZ_F8_E4M3},
+		{"__nv_fp8_e5m2", KZ_F8_E5M2},
 	};
 	char element[NUMERAL_MAX_SIZE];
 	size_t length;

@@ -88,12 +88,18 @@ static const struct {
 	{"f16:nan", 0x7e00}, {"bf16:1", 0x3f80}, {"bf16:3.14159", 0x4049}, {"bf16:257", 0x4380},
 	{"bf16:259", 0x4382}, {"bf16:0x1p-133", 0x0001}, {"bf16:-inf", 0xff80},
 	{"bf16:0x1.fep127", 0x7f7f},
+	{"e4m3:1", 0x38}, {"e4m3:-448", 0xfe}, {"e4m3:464", 0x7e}, {"e4m3:nan", 0x7f},
+	{"e4m3:inf", 0x7e}, {"e4m3:0x1p-9", 0x01}, {"e4m3:0x1p-10", 0x00}, {"e4m3:0x3p-10", 0x02},
+	{"e4m3:17", 0x58}, {"e4m3:19", 0x5a}, {"e5m2:1", 0x3c}, {"e5m2:57344", 0x7b},
+	{"e5m2:-0x1p-16", 0x81}, {"e5m2:9", 0x48}, {"e5m2:11", 0x4a},
 };
 
-START_TEST(floats_of_16_bits_are_rounded_to_even)
+START_TEST(floats_of_16_and_8_bits_are_rounded_to_even)
 {
-	ck_assert_msg(*(uint16_t *)filled(halves[_i].text) == halves[_i].bits, "%s is %04x",
-		halves[_i].text, *(uint16_t *)filled(halves[_i].text));
+	uint16_t bits = 0;
+	const void *element = filled(halves[_i].text);
+	memcpy(&bits, element, (size_t)kz_dtype_size(argument.dtype));
+	ck_assert_msg(bits == halves[_i].bits, "%s is %04x", halves[_i].text, bits);
 }
 END_TEST
 
@@ -168,6 +174,8 @@ static const struct {
 	{"bool:2", "expected 0, 1, false or true, got '2'", "2"},
 	{"f32:1e39", "1e39 does not fit float32", "1e39"},
 	{"f16:65520", "65520 does not fit float16", "65520"},
+	{"e4m3:464.1", "464.1 does not fit float8_e4m3fn", "464.1"},
+	{"e5m2:61440", "61440 does not fit float8_e5m2", "61440"},
 	{"f64:1e999", "1e999 does not fit float64", "1e999"},
 	{"f32:abc", "expected a number, got 'abc'", "abc"},
 	{"f32:1,,2", "expected a number", ","},
@@ -213,7 +221,7 @@ SUITE(argument)
 	tcase_add_test(tc, scalars_of_every_kind);
 	tcase_add_test(tc, several_values_are_a_small_vector);
 	tcase_add_test(tc, complex_numbers);
-	tcase_add_loop_test(tc, floats_of_16_bits_are_rounded_to_even, 0,
+	tcase_add_loop_test(tc, floats_of_16_and_8_bits_are_rounded_to_even, 0,
 		sizeof(halves) / sizeof(*halves));
 	tcase_add_test(tc, arrays_have_shapes);
 	tcase_add_test(tc, arrays_are_filled);
