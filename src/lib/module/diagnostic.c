@@ -169,24 +169,6 @@ static void diagnostic_read_body(struct str *details, struct slice *excerpt, con
 	}
 }
 
-static const char *diagnostic_find_hint(const kz_diagnostic *item, struct slice message)
-{
-	size_t line_len = item->excerpt ? strlen(item->excerpt) : 0;
-	size_t column = item->column > 0 ? (size_t)item->column - 1 : 0;
-	if (item->severity != KZ_SEVERITY_ERROR) {
-		return NULL;
-	}
-	return hints_find(&(struct hint_error){
-		.message = message.text,
-		.message_len = message.len,
-		.file = item->file,
-		.file_len = item->file ? strlen(item->file) : 0,
-		.line = item->excerpt,
-		.line_len = line_len,
-		.caret = column < line_len ? column : line_len,
-	});
-}
-
 static kz_diagnostic *diagnostic_add(struct kz_diagnostics *list)
 {
 	if (list->count == list->room) {
@@ -224,9 +206,21 @@ static bool diagnostic_read_item(struct kz_diagnostics *list, struct slice head,
 	item->message = message.len > 0 ? diagnostic_copy(list, message, &ok) : "";
 	item->details = diagnostic_copy(list, (struct slice){details.data, details.len}, &ok);
 	item->excerpt = diagnostic_copy(list, excerpt, &ok);
-	/* The hints look at the lines of the message too. */
-	size_t whole = excerpt.text ? (size_t)(excerpt.text - message.text) : message.len;
-	item->hint = diagnostic_find_hint(item, (struct slice){message.text, whole});
+	if (item->severity == KZ_SEVERITY_ERROR) {
+		/* The hints look at the lines of the message too. */
+		size_t whole = excerpt.text ? (size_t)(excerpt.text - message.text) : message.len;
+		size_t line_len = item->excerpt ? strlen(item->excerpt) : 0;
+		size_t column = item->column > 0 ? (size_t)item->column - 1 : 0;
+		item->hint = hints_find(&(struct hint_error){
+			.message = message.text,
+			.message_len = whole,
+			.file = item->file,
+			.file_len = item->file ? strlen(item->file) : 0,
+			.line = item->excerpt,
+			.line_len = line_len,
+			.caret = column < line_len ? column : line_len,
+		});
+	}
 	ok = ok && !details.failed;
 	str_free(&details);
 	return ok;

@@ -29,44 +29,35 @@ const char *kz_image_kernel_symbol(const kz_image *image, int64_t index)
 	return kernel ? kernel->lowered : NULL;
 }
 
-static void inspect_add_param(struct str *text, const struct rtc_param *param)
-{
-	if (param->type) {
-		str_add(text, param->type);
-	} else if (param->size >= 0) {
-		str_addf(text, "? (%lld byte%s)", (long long)param->size, plural(param->size));
-	} else {
-		str_addc(text, '?');
-	}
-}
-
-static void inspect_add_signature(struct str *text, const struct rtc_kernel *kernel)
-{
-	size_t len = strlen(kernel->name);
-	str_add(text, kernel->name);
-	if (len > 0 && kernel->name[len - 1] == ')') {
-		return; /* an overload, told by its parameters */
-	}
-	str_addc(text, '(');
-	for (size_t i = 0; i < kernel->param_count; i++) {
-		str_add(text, i ? ", " : "");
-		inspect_add_param(text, &kernel->params[i]);
-	}
-	str_add(text, kernel->params_known ? ")" : "...)");
-}
-
 int64_t kz_image_kernel_signature(const kz_image *image, int64_t index, char *out, int64_t size)
 {
 	const struct rtc_kernel *kernel = inspect_kernel_at(image, index);
 	struct str text = STR_INIT;
-	int64_t len = -1;
+	const size_t len = kernel ? strlen(kernel->name) : 0;
+	/* An overload is told by the parameters in its name. */
+	const bool is_overload = len > 0 && kernel->name[len - 1] == ')';
 	if (kernel) {
-		inspect_add_signature(&text, kernel);
-		len = text.failed ? -1 : (int64_t)text.len;
+		str_addf(&text, "%s%s", kernel->name, is_overload ? "" : "(");
 	}
+	for (size_t i = 0; kernel && !is_overload && i < kernel->param_count; i++) {
+		const struct rtc_param *param = &kernel->params[i];
+		str_add(&text, i ? ", " : "");
+		if (param->type) {
+			str_add(&text, param->type);
+		} else if (param->size >= 0) {
+			str_addf(&text, "? (%lld byte%s)", (long long)param->size,
+				plural(param->size));
+		} else {
+			str_addc(&text, '?');
+		}
+	}
+	if (kernel && !is_overload) {
+		str_add(&text, kernel->params_known ? ")" : "...)");
+	}
+	const int64_t whole = !kernel || text.failed ? -1 : (int64_t)text.len;
 	str_copy(out, out && size > 0 ? (size_t)size : 0, &text);
 	str_free(&text);
-	return len;
+	return whole;
 }
 
 int64_t kz_image_variable_count(const kz_image *image)
