@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Choose the sample of this run: that of KUDZU_TEST_SAMPLE, else that of the day, so that runs of many
- * days try all.  Prints it, and sets the variable for the processes of the tests.
+ * Choose the sample of this run: that of KUDZU_TEST_SAMPLE, else that of the day, so that the runs of
+ * many days try all.  Print it, and set the variable for the processes of the tests.
  */
 void support_choose_sample(void);
 int support_how_many(int slow, int usual, int brief);

@@ -402,7 +402,8 @@ SUITE(streams)
 		times / 6);
 	tc = suite_add_case(s, "stub");
 	tcase_set_timeout(tc, 60);
-	tcase_add_sample(tc, all_work_goes_into_the_stream_that_is_named, count, count / 4, count / 12);
+	tcase_add_sample(tc, all_work_goes_into_the_stream_that_is_named, count, count / 4,
+		count / 12);
 	tcase_add_loop_test(tc, a_stream_of_another_device_is_refused, 0, count);
 	return s;
 }
