@@ -36,30 +36,42 @@ static void info_print_uuid(const uint8_t *uuid)
 	putchar('\n');
 }
 
+/* Open the device of an index: the GPUs, then the CPU devices.  KZ_NO_DEVICE: there are no more. */
+static kz_status info_open(kz_device **out, int index, kz_error *err)
+{
+	char name[24];
+	const int gpus = kz_cuda_device_count();
+	snprintf(name, sizeof(name), index < gpus ? "cuda:%d" : "cpu:%d",
+		index < gpus ? index : index - gpus);
+	return kz_device_open(out, name, err);
+}
+
 /* The names of the other devices whose memory this one reaches. */
 static kz_status info_print_peers(kz_device *dev, kz_error *err)
 {
-	char name[24];
+	kz_status st = KZ_OK;
 	int count = 0;
 	printf("  peers              ");
-	for (int i = 0; i < kz_cuda_device_count(); i++) {
+	for (int i = 0; !st; i++) {
 		kz_device *peer = NULL;
+		kz_error why = KZ_ERROR_INIT;
 		int can = 0;
-		snprintf(name, sizeof(name), "cuda:%d", i);
-		kz_status st = kz_device_open(&peer, name, err);
-		st = st ? st : kz_device_can_access_peer(&can, dev, peer, err);
-		kz_device_close(peer);
-		if (st) {
-			putchar('\n');
-			return st;
+		if (info_open(&peer, i, &why)) {
+			kz_error_clear(&why);
+			if (i < kz_cuda_device_count()) {
+				continue; /* a GPU that does not work, as its own lines say */
+			}
+			break;
 		}
+		st = kz_device_can_access_peer(&can, dev, peer, err);
 		if (can) {
-			printf(" %s", name);
+			printf(" %s", kz_device_name(peer));
 			count++;
 		}
+		kz_device_close(peer);
 	}
-	puts(count ? "" : " none");
-	return KZ_OK;
+	puts(count || st ? "" : " none");
+	return st;
 }
 
 static kz_status info_print_attributes(kz_device *dev, kz_error *err)
@@ -121,6 +133,27 @@ static int info_run(const char *name)
 	return st == KZ_OK ? CLI_OK : st == KZ_INVALID ? CLI_USAGE : CLI_FAILED;
 }
 
+/* Further CPU devices, but for those that stand for GPUs. */
+static int info_run_more(void)
+{
+	int status = CLI_OK;
+	for (int i = 1;; i++) {
+		char name[24];
+		kz_device *dev = NULL;
+		kz_error err = KZ_ERROR_INIT;
+		snprintf(name, sizeof(name), "cpu:%d", i);
+		if (kz_device_open(&dev, name, &err)) {
+			kz_error_clear(&err);
+			return status;
+		}
+		if (strcmp(kz_device_name(dev), name) == 0) {
+			int one = info_run(name);
+			status = one ? one : status;
+		}
+		kz_device_close(dev);
+	}
+}
+
 int info_main(int argc, char **argv)
 {
 	char name[24];
@@ -133,6 +166,6 @@ int info_main(int argc, char **argv)
 		int one = info_run(name);
 		status = one ? one : status;
 	}
-	int cpu = info_run("cpu");
-	return cpu ? cpu : status;
+	int cpu = info_run("cpu"), more = info_run_more();
+	return cpu ? cpu : more ? more : status;
 }

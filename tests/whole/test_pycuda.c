@@ -2,8 +2,8 @@
 /*
  * What PyCUDA's own tests of its arrays ask for, by their names (test_gpuarray.py, test_cumath.py;
  * without "test_"), on every device.  Each is a short program as a user would write it; the suites
- * of the sources go deeper.  Random numbers are a later chapter: random, curand_wrappers are not
- * here; numpy_integer_shape, ndarray_shape and len have no meaning in C.
+ * of the sources go deeper.  random and curand_wrappers are in suite random;
+ * numpy_integer_shape, ndarray_shape and len have no meaning in C.
  */
 #include "base/common.h"
 
