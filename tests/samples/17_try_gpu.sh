@@ -15,7 +15,7 @@ try_gpu(10): cpu
 try_all_gpus(): cuda:0 cuda:1
 X is on cuda:0
 Y is on cuda:1
-Tensor in cuda:0 cannot add with tensor in cuda:1
+kz_add: Tensor in cuda:0 cannot add with tensor in cuda:1
 Z is on cuda:1
 Y + Z is on cuda:1
 net(X) is on cuda:0

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int support_how_many(int slow, int usual, int brief)
@@ -16,11 +17,12 @@ int support_how_many(int slow, int usual, int brief)
 void support_choose_sample(void)
 {
 	enum { SECONDS_OF_A_DAY = 86400 };
+	const char *sample = getenv("KUDZU_TEST_SAMPLE");
 	char day[24];
-	snprintf(day, sizeof(day), "%lld", (long long)time(NULL) / SECONDS_OF_A_DAY);
-	setenv("KUDZU_TEST_SAMPLE", day, 0);
-	if (!getenv("KUDZU_TEST_SLOW")) {
-		printf("KUDZU_TEST_SAMPLE=%s\n", getenv("KUDZU_TEST_SAMPLE"));
+	if (sample && strcmp(sample, "today") == 0) {
+		snprintf(day, sizeof(day), "%lld", (long long)time(NULL) / SECONDS_OF_A_DAY);
+		setenv("KUDZU_TEST_SAMPLE", day, 1);
+		printf("KUDZU_TEST_SAMPLE=%s\n", day);
 		fflush(stdout);
 	}
 }

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Choose the sample of this run: that of KUDZU_TEST_SAMPLE, else that of the day, so that the runs of
- * many days try all.  Print it, and set the variable for the processes of the tests.
+ * KUDZU_TEST_SAMPLE=today becomes the number of the day, which this prints, so that the runs of
+ * many days try all.  Set it for the processes of the tests.  Without the variable it is 1.
  */
 void support_choose_sample(void);
 int support_how_many(int slow, int usual, int brief);

@@ -30,8 +30,8 @@ static const struct ptx_operand *trace_place_of(const struct ptx_inst *inst)
 		&& strchr(ptx_rows[inst->op].operands, 'm');
 	for (size_t i = 0; may && i < inst->operand_count; i++) {
 		const struct ptx_operand *operand = &inst->operands[i];
-		bool is_local = operand->var && operand->var->space == PTX_LOCAL;
-		if (operand->kind == PTX_ADDRESS && operand->bracketed && !is_local) {
+		if (operand->kind == PTX_ADDRESS && operand->bracketed
+		    && !(operand->var && operand->var->space == PTX_LOCAL)) {
 			place = operand; /* of cp.async the second one is in global memory */
 		}
 	}
