@@ -9,6 +9,7 @@
 #include <kudzu/kudzu.h>
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,10 @@ static kz_status info_print_peers(kz_device *dev, kz_error *err)
 			}
 			break;
 		}
-		st = kz_device_can_access_peer(&can, dev, peer, err);
+		/* A CPU device that stands for a GPU has been there before. */
+		bool is_new = i < kz_cuda_device_count()
+			|| strncmp(kz_device_name(peer), "cpu", 3) == 0;
+		st = is_new ? kz_device_can_access_peer(&can, dev, peer, err) : KZ_OK;
 		if (can) {
 			printf(" %s", kz_device_name(peer));
 			count++;
