@@ -4,6 +4,9 @@
  * characters, whatever a name or a path in it contains.
  */
 #include "base/error.h"
+#undef error_set /* of the analyzer */
+#undef error_os
+#undef error_foreign
 
 #include "base/alloc.h"
 #include "base/place.h"

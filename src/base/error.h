@@ -15,7 +15,7 @@
 
 /* The library's own failures. */
 kz_status error_set(kz_error *err, kz_status status, const char *format, ...) printf_like(3, 4);
-/* Host memory ran out.  Inline, so that static analysis sees that it never returns KZ_OK. */
+/* Host memory ran out. */
 static inline kz_status error_no_memory(kz_error *err)
 {
 	error_set(err, KZ_NO_MEMORY, "out of host memory");
@@ -28,6 +28,20 @@ kz_status error_os(kz_error *err, int code, const char *call, const char *format
 kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
 	const char *name, const char *call, uint32_t flags, const char *format, ...)
 	printf_like(8, 9);
+
+#ifdef __clang_analyzer__ /* which then knows that none of them returns KZ_OK */
+#define error_never_ok(call) \
+	({ \
+		kz_status error_st = (call); \
+		if (!error_st) { \
+			__builtin_unreachable(); \
+		} \
+		error_st; \
+	})
+#define error_set(...) error_never_ok((error_set)(__VA_ARGS__))
+#define error_os(...) error_never_ok((error_os)(__VA_ARGS__))
+#define error_foreign(...) error_never_ok((error_foreign)(__VA_ARGS__))
+#endif
 
 /*
  * Add to the failure that was just set.  The error may hold an earlier failure, to which nothing
