@@ -242,6 +242,7 @@ static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_si
 		{CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
 		{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_ARRAY}};
 	return (CUDA_MEMCPY3D){
+		/* box_check has set both.  NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 		.srcXInBytes = (size_t)from->in->x, .srcY = (size_t)from->in->y,
 		.srcZ = (size_t)from->in->z,
 		.srcMemoryType = types[!!from->in->texels][!!from->memory],
