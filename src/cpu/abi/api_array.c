@@ -209,7 +209,7 @@ static size_t array_plan_image(struct image *image, const CUDA_ARRAY3D_DESCRIPTO
 static CUresult array_reserve(const char *call, struct context *context, size_t size, uint64_t *out)
 {
 	const struct memory_range wish = {.size = size, .kind = MEMORY_ARRAY, .owner = context,
-		.device = (unsigned)context->device->ordinal};
+		.device = context->device->ordinal};
 	*out = memory_alloc(context->device->memory, &wish);
 	return *out != 0 ? CUDA_SUCCESS : api_fail(CUDA_ERROR_OUT_OF_MEMORY,
 		"%s: no room for %zu bytes", call, size);

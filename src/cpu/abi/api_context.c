@@ -79,7 +79,7 @@ static bool context_open_device(struct device *device)
 		context_close_memory();
 		return false;
 	}
-	device->ordinal = (CUdevice)(device - state.devices);
+	device->ordinal = (unsigned)(device - state.devices);
 	device->memory = state.memory;
 	device->uses = 1;
 	launch_slots_open(device);

@@ -14,7 +14,7 @@ API(cuCtxGetDevice_v2, CUdevice *out, CUcontext handle)
 	struct context *context;
 	CUresult result = api_need(context_find(__func__, handle, &context), __func__, out);
 	if (result == CUDA_SUCCESS) {
-		*out = context->device->ordinal;
+		*out = (CUdevice)context->device->ordinal;
 	}
 	return result;
 }

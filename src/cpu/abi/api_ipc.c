@@ -82,7 +82,7 @@ static CUresult ipc_open_memory(const char *call, CUdeviceptr *out, struct conte
 		return ipc_fail_open(call, handle, SHARE_FAILED);
 	}
 	const struct memory_range wish = {.size = handle->size, .kind = MEMORY_OPENED,
-		.owner = context, .device = (unsigned)context->device->ordinal, .share = share};
+		.owner = context, .device = context->device->ordinal, .share = share};
 	const size_t span = memory_span(memory, handle->size);
 	*share = (struct share){.kind = SHARE_FOREIGN, .token = handle->token, .opens = 1};
 	enum share_result result = share_open(handle, span, span, &share->file);

@@ -22,7 +22,7 @@ static CUresult memory_enter_alloc(const char *call, const void *out, size_t siz
 	}
 	if (result == CUDA_SUCCESS) {
 		*wish = (struct memory_range){.size = size, .kind = kind, .owner = context,
-			.device = (unsigned)context->device->ordinal};
+			.device = context->device->ordinal};
 	}
 	return result;
 }
@@ -35,7 +35,7 @@ API(cuMemGetInfo_v2, size_t *free_size, size_t *total)
 		return result;
 	}
 	struct memory_use use = memory_usage(context->device->memory,
-		(unsigned)context->device->ordinal);
+		context->device->ordinal);
 	if (total) {
 		*total = use.limit;
 	}

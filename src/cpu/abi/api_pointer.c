@@ -79,7 +79,7 @@ API(cuMemHostGetDevicePointer_v2, CUdeviceptr *out, void *host, unsigned int fla
 static unsigned pointer_device(void)
 {
 	const struct context *context = api_current();
-	return context ? (unsigned)context->device->ordinal : 0;
+	return context ? context->device->ordinal : 0;
 }
 
 static CUresult pointer_get_attribute(const char *call, void *out, CUpointer_attribute attribute,

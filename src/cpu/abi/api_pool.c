@@ -41,7 +41,7 @@ static struct cu_mempool *standard_pool(unsigned device, enum mempool_place plac
 
 /* Get a pool, without a handle the current one of a device.  It stays until leave_pool is
  * called. */
-static CUresult enter_pool(const char *call, const CUmemoryPool *handle, CUdevice device,
+static CUresult enter_pool(const char *call, const CUmemoryPool *handle, unsigned device,
 	struct cu_mempool **out)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -50,7 +50,7 @@ static CUresult enter_pool(const char *call, const CUmemoryPool *handle, CUdevic
 		result = mempool_find(call, *handle, out);
 	} else {
 		*out = pools.current[device][POOL_DEVICE] ? pools.current[device][POOL_DEVICE]
-			: standard_pool((unsigned)device, POOL_DEVICE);
+			: standard_pool(device, POOL_DEVICE);
 		result = *out ? CUDA_SUCCESS
 			: api_no_memory(call);
 	}

@@ -194,7 +194,7 @@ bool context_open_heap(struct context *context)
 {
 	struct device_memory *memory = context->device->memory;
 	const struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.device = (unsigned)context->device->ordinal,
+		.device = context->device->ordinal,
 		.size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]};
 	pthread_mutex_lock(&context->lock);
 	if (!context->host.heap) {
@@ -213,7 +213,7 @@ bool context_may_access(const struct rt_host *host, uint64_t address, size_t siz
 {
 	const struct context *context = (const void *)((const char *)host
 		- offsetof(struct context, host));
-	return memory_allows(context->device->memory, (unsigned)context->device->ordinal,
+	return memory_allows(context->device->memory, context->device->ordinal,
 		atomic_load_explicit(&context->peers, memory_order_relaxed), address, size);
 }
 

@@ -11,7 +11,7 @@
 
 /* What all contexts of a device share; it lives as long as one of them. */
 struct device {
-	CUdevice ordinal;
+	unsigned ordinal;           /* as the program sees it */
 	unsigned uses;
 	struct device_memory *memory; /* which all devices share */
 	struct pool *pool;

@@ -102,7 +102,7 @@ static bool module_alloc_vars(struct module *module, const struct memory_range *
 	struct context *context, struct ptx_diag *diag)
 {
 	struct device_memory *memory = context->device->memory;
-	const unsigned device = (unsigned)context->device->ordinal;
+	const unsigned device = context->device->ordinal;
 	for (size_t i = 0; i < module->ptx.var_count; i++) {
 		const struct ptx_var *var = module->ptx.vars[i];
 		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
@@ -123,7 +123,7 @@ static bool module_create_vars(struct module *module, struct context *context,
 {
 	size_t count = module->ptx.var_count;
 	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.device = (unsigned)context->device->ordinal};
+		.device = context->device->ordinal};
 	if (count == 0) {
 		return true;
 	}

@@ -291,7 +291,7 @@ static CUresult node_make_alloc(const struct making *m, struct node_data **out)
 	if (result == CUDA_SUCCESS) {
 		result = graph_memory_create(m->call, context, p->bytesize,
 			mempool_kind(place), mempool_is_devices(place)
-			? (unsigned)p->poolProps.location.id : (unsigned)context->device->ordinal,
+			? (unsigned)p->poolProps.location.id : context->device->ordinal,
 			&memory);
 	}
 	if (result != CUDA_SUCCESS) {

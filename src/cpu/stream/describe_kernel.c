@@ -153,7 +153,7 @@ static CUresult kernel_check_cooperative(const char *call, struct context *conte
 		return CUDA_SUCCESS;
 	}
 	const struct memory_use use = memory_usage(context->device->memory,
-		(unsigned)context->device->ordinal);
+		context->device->ordinal);
 	const size_t size = launch_slot_resident_size(context, kernel);
 	if (size <= use.limit - use.used) {
 		return CUDA_SUCCESS;

@@ -173,7 +173,7 @@ static void launch_slot_init_request(struct launch_slot *slot, const struct kern
 	if (unlikely(code->is_traced)) {
 		const struct context *context = slot->context;
 		slot->request.parts = memory_parts_of(context->device->memory,
-			(unsigned)context->device->ordinal, atomic_load(&context->peers));
+			context->device->ordinal, atomic_load(&context->peers));
 	}
 }
 
