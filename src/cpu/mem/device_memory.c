@@ -12,7 +12,7 @@
  * Variables of modules have a zone of their own, with a gap between it and that of all other
  * allocations, unless addresses are scarce.
  *
- * Where there are several devices, the area is divided into strides of one size, a power of two:
+ * Where there are several devices, the area is divided into parts of one size, a power of two:
  * one for each device, one for memory that all of them share (the host's and managed memory), and
  * one for addresses that the program reserves.  So a shift says whose memory an address is in.
  *
@@ -58,7 +58,7 @@ struct memory_zone {
 	uint64_t cursor;          /* where the search for room begins */
 };
 
-/* Where the memory of one device is, or one of the strides behind those of the devices. */
+/* Where the memory of one device is, or one of the two parts behind those of the devices. */
 struct memory_part {
 	struct memory_zone vars;  /* for variables of modules, and the heap of kernels */
 	struct memory_zone rest;
