@@ -28,7 +28,10 @@ static CUresult describe_check_range(const char *call, struct context *context, 
 		return CUDA_SUCCESS;
 	}
 	if (memory_find(memory, address, &range) && range.kind != MEMORY_MAPPED) {
-		bad = address + size - 1;
+		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %zu bytes at 0x%llx do not fit into"
+			" the %zu-byte allocation at 0x%llx", call, size,
+			(unsigned long long)address, range.size,
+			(unsigned long long)range.address);
 	}
 	while (memory_holds(memory, bad, 1, for_writing, &range)
 	       && range.kind == MEMORY_MAPPED) {

@@ -403,13 +403,34 @@ START_TEST(copies_go_every_way)
 }
 END_TEST
 
+/* However far it goes: into the next allocation, or beyond all. */
+START_TEST(copy_that_is_too_large_names_both_sizes)
+{
+	static char host[1 << 22];
+	CUdeviceptr first = alloc(16), last = alloc(16);
+	CUdeviceptr a = first < last ? first : last;
+	static const size_t sizes[] = {17, 64, 4096, sizeof(host)};
+	for (size_t i = 0; i < countof(sizes); i++) {
+		char expected[128];
+		snprintf(expected, sizeof(expected), "%zu bytes at 0x%llx do not fit into the "
+			"16-byte allocation at 0x%llx", sizes[i], a, a);
+		FAILS(INVALID_VALUE, cuMemcpyHtoD_v2(a, host, sizes[i]));
+		check_log(expected);
+		FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(host, a, sizes[i]));
+		check_log(expected);
+		FAILS(INVALID_VALUE, cuMemsetD8_v2(a, 0, sizes[i]));
+		check_log(expected);
+	}
+}
+END_TEST
+
 START_TEST(copies_stay_within_an_allocation)
 {
 	char host[64] = "";
 	CUdeviceptr a = alloc(64);
 	FAILS(INVALID_VALUE, cuMemcpyHtoD_v2(a, host, 65));
 	check_log("cuMemcpyHtoD_v2: 65 bytes at 0x");
-	check_log("0 bytes past the end of the 64-byte allocation");
+	check_log("do not fit into the 64-byte allocation at 0x");
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(host, a + 63, 2));
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(host, a + (1 << 20), 1));
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(host, (uintptr_t)host, 1));
@@ -820,6 +841,7 @@ SUITE(api)
 		handles_are_never_used_twice);
 	tc = add_case(suite, "memory", setup, teardown);
 	tcase_add_tests(tc, 1, copies_go_every_way, copies_stay_within_an_allocation,
+		copy_that_is_too_large_names_both_sizes,
 		copies_move_rectangles, rectangles_must_fit, fills_write_elements,
 		memory_runs_out_with_an_error, memory_is_freed_once, addresses_have_attributes,
 		addresses_are_known_without_a_context, pool_counts_what_it_gives);
