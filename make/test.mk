@@ -101,6 +101,9 @@ $(BUILD)/tests/dropin/libcuda.so: tests/dropin/stub.c src/cpu/abi/exports.def $(
 FEW := $(addprefix $(BUILD)/tests/dropin/,libfew_blas.so libfew_fft.so)
 $(FEW): $(BUILD)/tests/dropin/lib%.so: tests/dropin/%.c $(BUILD)/config
 	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $<
+# What `kudzu info` loads, in a folder of its own.
+$(BUILD)/tests/nvml/libnvidia-ml.so.1: tests/dropin/nvml.c $(BUILD)/config
+	$(call say,LD)mkdir -p $(@D) && $(CC) -std=c11 -Wall -Wextra -O1 -shared -fPIC -o $@ $<
 $(DROPIN): $(BUILD)/tests/dropin/%: tests/dropin/%.c tests/dropin/driver.h \
 		$(BUILD)/tests/dropin/libcuda.so $(BUILD)/cuda.flags
 	$(call say,CC)$(CC) -std=gnu11 -Wall -Wextra @$(BUILD)/cuda.flags -o $@ $< \
@@ -208,7 +211,7 @@ check-features: $(BUILD)/check_cpu $(corpus-ptx) ## what code for older processo
 .PHONY: check-cli check-pages check-env check-layers check-names check-makefile check-pycuda check-ptx-md check-dropin check-ffi check-citizen check-signals check-security
 # The command has one thread: tsan has nothing to find in what it prints.  A plain program opens the
 # library that is traced, which one with a sanitizer does not allow.
-check-cli: all $(BUILD)/libcuda-stub.so
+check-cli: all $(BUILD)/libcuda-stub.so $(BUILD)/tests/nvml/libnvidia-ml.so.1
 	$(call step,check-cli compile,$(nvrtc) $(patience) tests/cli/check_compile $(BUILD))
 	$(if $(filter tsan,$(MODE)),,$(call step,check-cli run,$(nvrtc) $(patience) tests/cli/check_run $(BUILD)))
 	$(if $(plain),$(call step,check-cli trace,$(nvrtc) $(patience) sh -c \

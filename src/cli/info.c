@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kudzu info: what there is to know of each device, or of the one that is named: its identity, its
- * memory, its peers, and each attribute with its number and name.
+ * memory, its peers, what NVIDIA's management library says of it, and each attribute with its
+ * number and name.
  */
 #include "cli/cli.h"
+#include "cli/nvml.h"
 #include "cli/report.h"
 
 #include <kudzu/kudzu.h>
@@ -11,7 +13,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *info_mode_name(int32_t mode)
@@ -37,39 +38,46 @@ static void info_print_uuid(const uint8_t *uuid)
 	putchar('\n');
 }
 
-/* Open the device of an index: the GPUs, then the CPU devices.  KZ_NO_DEVICE: there are no more. */
-static kz_status info_open(kz_device **out, int index, kz_error *err)
+/* The name of the next device: the GPUs, then the CPU devices, but for those that stand for GPUs.
+ * *index is how many were looked at, 0 at first.  False: there are no more. */
+static bool info_next(char *name, size_t size, int *index)
 {
-	char name[24];
 	const int gpus = kz_cuda_device_count();
-	snprintf(name, sizeof(name), index < gpus ? "cuda:%d" : "cpu:%d",
-		index < gpus ? index : index - gpus);
-	return kz_device_open(out, name, err);
+	while (true) {
+		kz_device *dev = NULL;
+		const int i = (*index)++;
+		if (i <= gpus) { /* those that do not open say why when they are printed */
+			snprintf(name, size, i < gpus ? "cuda:%d" : "cpu", i);
+			return true;
+		}
+		snprintf(name, size, "cpu:%d", i - gpus);
+		if (kz_device_open(&dev, name, NULL)) {
+			return false;
+		}
+		const bool is_own = strcmp(kz_device_name(dev), name) == 0;
+		kz_device_close(dev);
+		if (is_own) {
+			return true;
+		}
+	}
 }
 
 /* The names of the other devices whose memory this one reaches. */
 static kz_status info_print_peers(kz_device *dev, kz_error *err)
 {
 	kz_status st = KZ_OK;
-	int count = 0;
+	char name[24];
+	int count = 0, index = 0;
 	printf("  peers              ");
-	for (int i = 0; !st; i++) {
+	while (!st && info_next(name, sizeof(name), &index)) {
 		kz_device *peer = NULL;
-		kz_error why = KZ_ERROR_INIT;
 		int can = 0;
-		if (info_open(&peer, i, &why)) {
-			kz_error_clear(&why);
-			if (i < kz_cuda_device_count()) {
-				continue; /* a GPU that does not work, as its own lines say */
-			}
-			break;
+		if (kz_device_open(&peer, name, NULL)) {
+			continue;
 		}
-		/* A CPU device that stands for a GPU has been there before. */
-		bool is_new = i < kz_cuda_device_count()
-			|| strncmp(kz_device_name(peer), "cpu", 3) == 0;
-		st = is_new ? kz_device_can_access_peer(&can, dev, peer, err) : KZ_OK;
+		st = kz_device_can_access_peer(&can, dev, peer, err);
 		if (can) {
-			printf(" %s", kz_device_name(peer));
+			printf(" %s", name);
 			count++;
 		}
 		kz_device_close(peer);
@@ -104,8 +112,10 @@ static kz_status info_print_device(const char *name, kz_error *err)
 {
 	kz_device *dev = NULL;
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	int64_t unused = 0, total = 0;
 	kz_status st;
-	if ((st = kz_device_open(&dev, name, err)) || (st = kz_device_describe(dev, &info, err))) {
+	if ((st = kz_device_open(&dev, name, err)) || (st = kz_device_describe(dev, &info, err))
+	    || (st = kz_device_memory(dev, &unused, &total, err))) {
 		goto out;
 	}
 	printf("%s: %s\n", kz_device_name(dev), kz_device_model(dev));
@@ -114,11 +124,13 @@ static kz_status info_print_device(const char *name, kz_error *err)
 	printf("  driver              CUDA %d.%d\n", info.driver_version / 1000,
 		info.driver_version % 1000 / 10);
 	printf("  memory              %" PRId64 " bytes\n", info.total_memory);
+	printf("  memory in use       %" PRId64 " bytes\n", total - unused);
 	printf("  pci bus id          %s\n", *info.pci_bus_id ? info.pci_bus_id : "none");
 	info_print_uuid(info.uuid);
 	printf("  compute mode        %s\n", info_mode_name(info.compute_mode));
-	if ((st = info_print_peers(dev, err)) || (st = info_print_attributes(dev, err))) {
-		goto out;
+	if (!(st = info_print_peers(dev, err))) {
+		nvml_print(info.uuid);
+		st = info_print_attributes(dev, err);
 	}
 out:
 	kz_device_close(dev);
@@ -137,39 +149,16 @@ static int info_run(const char *name)
 	return st == KZ_OK ? CLI_OK : st == KZ_INVALID ? CLI_USAGE : CLI_FAILED;
 }
 
-/* Further CPU devices, but for those that stand for GPUs. */
-static int info_run_more(void)
-{
-	int status = CLI_OK;
-	for (int i = 1;; i++) {
-		char name[24];
-		kz_device *dev = NULL;
-		kz_error err = KZ_ERROR_INIT;
-		snprintf(name, sizeof(name), "cpu:%d", i);
-		if (kz_device_open(&dev, name, &err)) {
-			kz_error_clear(&err);
-			return status;
-		}
-		if (strcmp(kz_device_name(dev), name) == 0) {
-			int one = info_run(name);
-			status = one ? one : status;
-		}
-		kz_device_close(dev);
-	}
-}
-
 int info_main(int argc, char **argv)
 {
 	char name[24];
+	int status = CLI_OK, index = 0;
 	if (argc == 2) {
 		return info_run(argv[1]);
 	}
-	int status = CLI_OK, count = kz_cuda_device_count();
-	for (int i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "cuda:%d", i);
+	while (info_next(name, sizeof(name), &index)) {
 		int one = info_run(name);
 		status = one ? one : status;
 	}
-	int cpu = info_run("cpu"), more = info_run_more();
-	return cpu ? cpu : more ? more : status;
+	return status;
 }
