@@ -77,6 +77,21 @@ KZ_API KZ_NODISCARD kz_status kz_device_on_close(kz_device *dev, kz_close_fn *fu
 /** Return the name that opens this device again, "cuda:0" or "cpu".  Borrowed from the device. */
 KZ_API const char *kz_device_name(const kz_device *dev);
 
+/**
+ * Return the number in the name of a device: 1 for "cuda:1" and for "cpu:1", 0 for "cpu".
+ *
+ * That of the device which kz_device_open gives for NULL is what torch.cuda.current_device()
+ * returns: no call changes a current device, because each call names its own, or has one by its
+ * arguments.
+ *
+ * @return -1 for NULL.
+ */
+KZ_API int kz_device_index(const kz_device *dev);
+
+/** Return 1 for a GPU, which is named "cuda:N"; else 0, also for NULL.  The is_cuda of a PyTorch
+ * tensor is kz_device_is_cuda(kz_array_device(array)). */
+KZ_API int kz_device_is_cuda(const kz_device *dev);
+
 /** Return what the driver calls the device, "NVIDIA H200".  Borrowed from the device. */
 KZ_API const char *kz_device_model(const kz_device *dev);
 

@@ -16,6 +16,7 @@
 #include "lib/core/device.h"
 #include "lib/core/live.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The loss of a context */
@@ -95,6 +96,20 @@ struct device_table *device_put_table(struct kz_device *dev, enum device_place p
 const char *kz_device_name(const kz_device *dev)
 {
 	return object_is(dev, OBJECT_DEVICE) ? dev->name : "";
+}
+
+int kz_device_index(const kz_device *dev)
+{
+	if (!object_is(dev, OBJECT_DEVICE)) {
+		return -1;
+	}
+	const char *colon = strchr(dev->name, ':');
+	return colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+}
+
+int kz_device_is_cuda(const kz_device *dev)
+{
+	return object_is(dev, OBJECT_DEVICE) && strncmp(dev->name, "cuda:", 5) == 0;
 }
 
 const char *kz_device_model(const kz_device *dev)

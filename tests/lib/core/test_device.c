@@ -111,6 +111,8 @@ START_TEST(nothing_in_place_of_a_device_or_a_result_is_no_crash)
 	fails(kz_try_all_gpus(devs, 2, NULL, &err), KZ_INVALID, "expected a count, got NULL");
 	ck_assert_str_eq(kz_device_name(NULL), "");
 	ck_assert_str_eq(kz_device_model(NULL), "");
+	ck_assert_int_eq(kz_device_index(NULL), -1);
+	ck_assert_int_eq(kz_device_is_cuda(NULL), 0);
 	ck_assert_ptr_null(kz_device_note(NULL));
 	ck_assert_ptr_null(kz_device_stream(NULL));
 	support_check_stub();
@@ -211,9 +213,13 @@ START_TEST(torch_and_d2l_helpers_count_and_try)
 	ck_assert_int_eq(kz_cuda_available(), 1);
 	ok(kz_try_gpu(&dev, 2, &err));
 	ck_assert_str_eq(kz_device_name(dev), "cuda:2");
+	ck_assert_int_eq(kz_device_index(dev), 2);
+	ck_assert_int_eq(kz_device_is_cuda(dev), 1);
 	kz_device_close(dev);
 	ok(kz_try_gpu(&dev, 3, &err));
 	ck_assert_str_eq(kz_device_name(dev), "cpu");
+	ck_assert_int_eq(kz_device_index(dev), 0);
+	ck_assert_int_eq(kz_device_is_cuda(dev), 0);
 	ck_assert_ptr_nonnull(strstr(kz_device_note(dev), "cuda: there is no cuda:3"));
 	kz_device_close(dev);
 	fails(kz_try_gpu(&dev, -1, &err), KZ_INVALID, "got -1");

@@ -120,6 +120,8 @@ static bool open_two_cpus(void)
 	}
 	ok(kz_device_open(&peer, "cpu:1", &err));
 	ck_assert_str_eq(kz_device_name(peer), "cpu:1");
+	ck_assert_int_eq(kz_device_index(peer), 1);
+	ck_assert_int_eq(kz_device_is_cuda(peer), 0);
 	for (int i = 0; i < 2; i++) {
 		ok(kz_module_compile(&modules[i], i ? peer : dev, source, NULL, &err));
 		ok(kz_module_kernel(&kernels[i], modules[i], "append", &err));
@@ -261,6 +263,9 @@ START_TEST(cpu_devices_take_the_place_of_gpus)
 	ck_assert_int_eq(count, 2);
 	ck_assert_str_eq(kz_device_name(all[0]), "cuda:0");
 	ck_assert_str_eq(kz_device_name(all[1]), "cuda:1");
+	ck_assert_int_eq(kz_device_index(all[1]), 1);
+	ck_assert_int_eq(kz_device_is_cuda(all[1]), 1);
+	ck_assert_int_eq(kz_device_is_cuda(dev), 0);
 	ok(kz_device_open(&second, "cpu:2", &err));
 	ck_assert_ptr_eq(second, all[1]);
 	kz_device_close(second);
@@ -295,6 +300,55 @@ START_TEST(one_cpu_device_is_no_gpu)
 }
 END_TEST
 
+/* The chapter of "Dive into Deep Learning" on GPUs, on its two devices. */
+START_TEST(tensors_of_two_devices_are_added_after_a_copy)
+{
+	static const float three[] = {1, 1, 1, 1, 1, 1};
+	kz_device *gpus[2] = {NULL};
+	kz_array *x = NULL, *y = NULL, *z = NULL, *same = NULL, *sum = NULL, *first = NULL;
+	kz_random *rngs[2] = {NULL};
+	float random[2][6], got[6];
+	if (!open_cpus("3", "1")) {
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		ok(kz_try_gpu(&gpus[i], i, &err));
+		ok(kz_random_create(&rngs[i], gpus[i], 7, 0, &err));
+		kz_array **out = i ? &y : &first;
+		ok(kz_random_uniform(out, rngs[i], KZ_F32, KZ_SHAPE(2, 3), 0, 1, &err));
+		ok(kz_array_get(*out, random[i], sizeof(random[i]), &err));
+	}
+	ck_assert_mem_eq(random[0], random[1], sizeof(random[0]));
+	ok(kz_array_ones(&x, gpus[0], KZ_F32, KZ_SHAPE(2, 3), &err));
+	fails(kz_add(&sum, x, y, &err), KZ_INVALID,
+		"Tensor in cuda:0 cannot add with tensor in cuda:1");
+	ok(kz_array_to(&z, x, gpus[1], &err));
+	ck_assert_ptr_eq(kz_array_device(x), gpus[0]);
+	ck_assert_ptr_eq(kz_array_device(z), gpus[1]);
+	ok(kz_array_get(z, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, three, sizeof(got));
+	ok(kz_array_get(x, got, sizeof(got), &err));
+	ck_assert_mem_eq(got, three, sizeof(got));
+	ok(kz_add(&sum, y, z, &err));
+	ck_assert_ptr_eq(kz_array_device(sum), gpus[1]);
+	ok(kz_array_get(sum, got, sizeof(got), &err));
+	for (int i = 0; i < 6; i++) {
+		ck_assert(got[i] == random[1][i] + 1);
+	}
+	ok(kz_array_to(&same, z, gpus[1], &err));
+	ck_assert_ptr_eq(same, z);
+	kz_array *const arrays[] = {x, y, z, same, sum, first};
+	for (size_t i = 0; i < countof(arrays); i++) {
+		kz_array_release(arrays[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		kz_random_release(rngs[i]);
+		kz_device_close(gpus[i]);
+	}
+	kz_device_close(dev);
+}
+END_TEST
+
 SUITE(peer)
 {
 	Suite *s = suite_create("peer");
@@ -305,7 +359,8 @@ SUITE(peer)
 	tc = suite_add_case(s, "cpu devices");
 	tcase_add_tests(tc, 1, kernel_takes_an_array_of_a_peer_once_that_is_enabled,
 		launches_on_two_devices_are_in_order, array_goes_from_one_cpu_device_to_another,
-		cpu_devices_take_the_place_of_gpus, one_cpu_device_is_no_gpu);
+		cpu_devices_take_the_place_of_gpus,
+		tensors_of_two_devices_are_added_after_a_copy, one_cpu_device_is_no_gpu);
 	tc = suite_add_case(s, "each device");
 	tcase_add_tests(tc, support_device_count(), the_cpu_device_has_no_peer_among_gpus);
 	return s;
