@@ -3,8 +3,10 @@
  * CapaGPU and RedNeuronalGPU, a network of 4, 100, 100 and 3, on all rows of Iris.  As written
  * (--literal) it does not learn: each output shall give the kind, 0 to 2, and gradients are divided
  * by a layer's width.  Corrected, kinds have outputs, gradients are means, weights begin smaller.
+ * `--plot FILE.svg` draws the errors, plt.plot(errores).
  */
 #include "iris.h"
+#include "plot.h"
 #include <kudzu/kudzu.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,22 +73,32 @@ static void backward(kz_array *x, int literal)
 	}
 }
 
-/* Entrenar.  An error is the sum of all of E E', with E = A - y: also of outputs times others. */
-static void train(kz_array *x, kz_array *y, int literal)
+/* Entrenar.  An error is the sum of all of E E', with E = A - y: also of outputs times others.  All
+ * stay on the device until the end, so that no step waits. */
+static void train(float *errores, kz_array *x, kz_array *y, int literal)
 {
-	for (int step = 1; step <= STEPS && !err.status; step++) {
+	kz_array *norms = NULL;
+	STEP(kz_array_zeros(&norms, dev, KZ_F32, KZ_SHAPE(STEPS), &err));
+	for (int step = 0; step < STEPS && !err.status; step++) {
+		kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
 		kz_array *sums = NULL;
-		float norm = 0;
 		forward(x);
 		compute(net[2][D], "a - b", net[2][A], y, ones);
-		if (step == 1 || step % 500 == 0) {
-			STEP(kz_sum(&sums, net[2][D], KZ_AXES(0), &err));
-			STEP(kz_reduce_get(&norm, sizeof(norm), KZ_REDUCE_NORM, sums, NULL, &err));
-			printf("iteration %4d: error %.5f\n", step, norm * norm / ROWS);
-		}
+		STEP(kz_sum(&sums, net[2][D], KZ_AXES(0), &err));
+		STEP(kz_array_slice(&options.into, norms, KZ_AT(step), &err));
+		STEP(kz_reduce(NULL, KZ_REDUCE_NORM, sums, KZ_ALL_AXES, &options, &err));
 		backward(x, literal);
+		kz_array_release(options.into);
 		kz_array_release(sums);
 	}
+	STEP(kz_array_get(norms, errores, STEPS * sizeof(*errores), &err));
+	for (int step = 0; step < STEPS && !err.status; step++) {
+		errores[step] *= errores[step] / ROWS;
+		if (step == 0 || (step + 1) % 500 == 0) {
+			printf("iteration %4d: error %.5f\n", step + 1, errores[step]);
+		}
+	}
+	kz_array_release(norms);
 }
 
 /* Predict and argmax, of the rows from `first` to before `end`: how many get their kind */
@@ -115,8 +127,10 @@ static double now_ms(void)
 
 int main(int argc, char **argv)
 {
-	const int literal = argc == 2 && strcmp(argv[1], "--literal") == 0;
-	float y[3 * ROWS];
+	const int literal = argc > 1 && strcmp(argv[1], "--literal") == 0;
+	const char *picture = argc > 2 && strcmp(argv[argc - 2], "--plot") == 0 ? argv[argc - 1]
+		: NULL;
+	float y[3 * ROWS], errores[STEPS] = {0};
 	kz_array *X = NULL, *Y = NULL;
 	for (int i = 0; i < 3 * ROWS; i++) {
 		y[i] = (float)(i % ROWS / IRIS_OF_A_KIND); /* (3, ROWS) */
@@ -129,7 +143,7 @@ int main(int argc, char **argv)
 		(const int64_t[]){sizeof(float), sizeof(iris[0])}, 0, &err));
 	create(literal);
 	double begin = now_ms();
-	train(X, Y, literal);
+	train(errores, X, Y, literal);
 	int right = predict(X, 0, ROWS), singly = 0; /* and compile what is left */
 	double trained = now_ms();
 	right = predict(X, 0, ROWS);
@@ -148,5 +162,6 @@ int main(int argc, char **argv)
 	kz_array_release(Y);
 	kz_array_release(ones);
 	kz_device_close(dev);
-	return err.status != KZ_OK;
+	return err.status != KZ_OK || (picture && plot_write(picture,
+		&(struct plot){"errores", 0, STEPS, 1, errores, STEPS}));
 }

@@ -2,12 +2,11 @@
 /*
  * A network of 4, 8, 9 and 3 learns to tell irises apart, after a course on PyTorch: the same
  * weights, rows, loss and optimizer, so the same losses.  The training is one launch of a block: in
- * each epoch a thread has a row, then a weight.  `--plot FILE.svg` (or .png) draws the losses.
+ * each epoch a thread has a row, then a weight.  `--plot FILE.svg` draws the losses.
  */
-#define _POSIX_C_SOURCE 200809L /* popen */
 #include "iris.h"
+#include "plot.h"
 #include <kudzu/kudzu.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -98,22 +97,6 @@ static void draw_weights(float *w)
 	}
 }
 
-static int plot(const char *path, const float *losses)
-{
-	signal(SIGPIPE, SIG_IGN); /* pclose says whether there is a gnuplot */
-	FILE *gnuplot = popen("gnuplot", "w");
-	if (gnuplot) {
-		fprintf(gnuplot, "set term %s; set output '%s'; plot '-' with lines title 'loss'\n",
-			strstr(path, ".svg") ? "svg" : "png", path);
-		for (int i = 0; i < EPOCHS; i++) {
-			fprintf(gnuplot, "%d %g\n", i + 1, losses[i]);
-		}
-	}
-	int failed = !gnuplot || pclose(gnuplot) != 0;
-	fprintf(stderr, failed ? "%s: gnuplot failed; is it installed?\n" : "drew %s\n", path);
-	return failed;
-}
-
 int main(int argc, char **argv)
 {
 	float rows[IRIS_ROWS][IRIS_COLUMNS], w[PARAMS], losses[EPOCHS];
@@ -146,7 +129,8 @@ int main(int argc, char **argv)
 		right += found[i] == kinds[i];
 	}
 	printf("right: %d of %d held-out rows\n", right, TESTED);
-	failed = failed || (argc == 3 && strcmp(argv[1], "--plot") == 0 && plot(argv[2], losses));
+	failed = failed || (argc == 3 && strcmp(argv[1], "--plot") == 0
+		&& plot_write(argv[2], &(struct plot){"loss", 0, EPOCHS, 1, losses, EPOCHS}));
 	kz_error_clear(&err);
 	kz_module_release(mod);
 	kz_device_close(dev);
