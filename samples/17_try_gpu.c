@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Devices, tensors on them and a layer of a network, after the chapter on GPUs of "Dive into Deep
- * Learning".  X is on the first GPU and Y on the second, or on the CPU where there is none.  The
- * random numbers are the same on every device.  What differs between machines goes to stderr.
+ * Learning", printed as PyTorch prints them there.  X is on the first GPU and Y on the second, or
+ * on the CPU where there is none; `KUDZU_CPU_DEVICES=3 KUDZU_CPU_AS_GPU=1` makes two GPUs of the
+ * CPU.  The random numbers are the same on every device.  23_trainer has the end of the chapter.
  */
 #include <kudzu/kudzu.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A device is a name until it is opened: no name fails. */
 struct name {
 	char text[16];
 };
+
+static struct name cpu(void)
+{
+	return (struct name){"cpu"};
+}
 
 static struct name gpu(int i)
 {
@@ -19,46 +27,76 @@ static struct name gpu(int i)
 	return name;
 }
 
-static kz_status print_devices(kz_error *err)
+static void print_name(const char *name, const char *end)
+{
+	const char *colon = strchr(name, ':');
+	if (colon) {
+		printf("device(type='%.*s', index=%s)%s", (int)(colon - name), name, colon + 1,
+			end);
+	} else {
+		printf("device(type='%s')%s", name, end);
+	}
+}
+
+/* The three of (cpu(), gpu(), gpu(1)), num_gpus(), and (try_gpu(), try_gpu(10), try_all_gpus()). */
+static kz_status print_devices(kz_device *first, kz_error *err)
 {
 	kz_device *tenth = NULL, *all[8];
 	int count = 0;
-	printf("cpu(), gpu(), gpu(1): cpu %s %s\n", gpu(0).text, gpu(1).text);
+	printf("(");
+	print_name(cpu().text, ",\n ");
+	print_name(gpu(0).text, ",\n ");
+	print_name(gpu(1).text, ")\n");
+	printf("%d\n", kz_cuda_device_count());
 	kz_status st = kz_try_gpu(&tenth, 10, err);
 	st = st ? st : kz_try_all_gpus(all, 8, &count, err);
-	fprintf(stderr, "num_gpus(): %d\ntry_gpu(10): %s\ntry_all_gpus():",
-		kz_cuda_device_count(), kz_device_name(tenth));
+	printf("(");
+	print_name(kz_device_name(first), ",\n ");
+	print_name(kz_device_name(tenth), ",\n [");
 	for (int i = 0; i < count; i++) {
-		fprintf(stderr, " %s", kz_device_name(all[i]));
+		print_name(kz_device_name(all[i]), i + 1 < count ? ", " : "])\n");
 		kz_device_close(all[i]);
 	}
-	fprintf(stderr, "\n");
 	kz_device_close(tenth);
 	return st;
 }
 
-/* A matrix with four digits, as PyTorch prints it. */
-static kz_status show(const char *name, kz_array *matrix, kz_error *err)
+/* A matrix with four digits, or without any where all elements are whole. */
+static kz_status show(kz_array *matrix, kz_error *err)
 {
 	float host[16];
-	const int64_t columns = kz_array_shape(matrix).dims[1];
+	const int64_t columns = kz_array_shape(matrix).dims[1], count = kz_array_count(matrix);
+	int digits = 0, width = 0;
 	kz_status st = kz_array_get(matrix, host, kz_array_size(matrix), err);
-	for (int64_t i = 0; !st && i < kz_array_count(matrix); i++) {
-		printf("%s%s%.4f", i ? "" : name, i % columns ? ", " : i ? "]\n\t[" : ":\t[",
-			host[i]);
+	for (int64_t i = 0; !st && i < count; i++) {
+		digits = host[i] != rintf(host[i]) ? 4 : digits;
 	}
-	printf("]\n");
-	fprintf(stderr, "%s is on %s\n", name, kz_device_name(kz_array_device(matrix)));
+	for (int64_t i = 0; !st && i < count; i++) {
+		int length = snprintf(NULL, 0, "%#.*f", digits, host[i]);
+		width = length > width ? length : width;
+	}
+	for (int64_t i = 0; !st && i < count; i++) {
+		printf("%s%#*.*f", i % columns ? ", " : i ? "],\n        [" : "tensor([[", width,
+			digits, host[i]);
+	}
+	kz_device *dev = kz_array_device(matrix);
+	if (kz_device_is_cuda(dev)) {
+		printf("]], device='%s')\n", kz_device_name(dev));
+	} else {
+		printf("]])\n");
+	}
 	return st;
 }
 
-/* X + Y is an error if they are on two devices; its message says on which. */
+/* X + Y is an error if they are on two devices; its own message says on which, too. */
 static void add_across(kz_array *x, kz_array *y)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_array *sum = NULL;
 	if (kz_add(&sum, x, y, &err)) {
-		fprintf(stderr, "%s\n", kz_error_message(&err));
+		printf("Tensor in %s cannot add with tensor in %s\n",
+			kz_device_name(kz_array_device(x)), kz_device_name(kz_array_device(y)));
+		kz_error_print(&err, stderr);
 	}
 	kz_array_release(sum);
 	kz_error_clear(&err);
@@ -86,6 +124,15 @@ static kz_status linear_init(struct linear *net, int64_t inputs, kz_error *err)
 	return st;
 }
 
+/* net = nn.Sequential(nn.LazyLinear(1)) */
+static void print_net(const struct linear *net)
+{
+	const int lazy = !net->weight;
+	printf("Sequential(\n  (0): %s(in_features=%lld, out_features=1, bias=True)\n)\n",
+		lazy ? "LazyLinear" : "Linear",
+		lazy ? 0 : (long long)kz_array_shape(net->weight).dims[0]);
+}
+
 static kz_status linear_run(kz_array **out, struct linear *net, kz_array *x, kz_error *err)
 {
 	kz_array *product = NULL;
@@ -97,53 +144,41 @@ static kz_status linear_run(kz_array **out, struct linear *net, kz_array *x, kz_
 	return st;
 }
 
-/* d2l.Trainer(num_gpus=1): the batch goes to the first GPU if there is one, else it stays. */
-static kz_status prepare_batch(kz_array **out, kz_array *batch, int num_gpus, kz_error *err)
-{
-	kz_device *first = NULL;
-	int gpus = num_gpus < kz_cuda_device_count() ? num_gpus : kz_cuda_device_count();
-	if (gpus == 0) {
-		*out = kz_array_retain(batch);
-		return KZ_OK;
-	}
-	kz_status st = kz_device_open(&first, gpu(0).text, err);
-	st = st ? st : kz_array_to(out, batch, first, err);
-	kz_device_close(first);
-	return st;
-}
-
 int main(void)
 {
 	kz_error err = KZ_ERROR_INIT;
 	kz_device *first = NULL, *second = NULL;
-	kz_array *x = NULL, *y = NULL, *z = NULL, *same = NULL, *sum = NULL, *batch = NULL;
+	kz_array *x = NULL, *y = NULL, *z = NULL, *same = NULL, *sum = NULL;
 	kz_array *result = NULL;
 	kz_random *rng = NULL;
 	struct linear net = {NULL, NULL, NULL};
 
-	if (print_devices(&err) || kz_try_gpu(&first, 0, &err) || kz_try_gpu(&second, 1, &err)
-	    || kz_array_ones(&x, first, KZ_F32, KZ_SHAPE(2, 3), &err) || show("X", x, &err)
+	if (kz_try_gpu(&first, 0, &err) || kz_try_gpu(&second, 1, &err)
+	    || print_devices(first, &err)
+	    || kz_array_ones(&x, first, KZ_F32, KZ_SHAPE(2, 3), &err) || show(x, &err)
 	    || kz_random_create(&rng, second, 7, 0, &err)
-	    || kz_random_uniform(&y, rng, KZ_F32, KZ_SHAPE(2, 3), 0, 1, &err)
-	    || show("Y", y, &err)) {
+	    || kz_random_uniform(&y, rng, KZ_F32, KZ_SHAPE(2, 3), 0, 1, &err) || show(y, &err)) {
 		goto out;
 	}
 	add_across(x, y);
-	if (kz_array_to(&z, x, second, &err) || show("Z", z, &err) || kz_add(&sum, y, z, &err)
-	    || show("Y + Z", sum, &err) || kz_array_to(&same, z, second, &err)) {
+	if (kz_array_to(&z, x, second, &err) || show(x, &err) || show(z, &err)
+	    || kz_add(&sum, y, z, &err) || show(sum, &err)
+	    || kz_array_to(&same, z, second, &err)) {
 		goto out;
 	}
-	printf("Z.cuda(1) is Z: %s\n", same == z ? "True" : "False");
+	printf("%s\n", same == z ? "True" : "False"); /* Z.cuda(1) is Z */
 
 	net.device = first;
-	if (prepare_batch(&batch, x, 1, &err) || linear_run(&result, &net, batch, &err)
-	    || show("net(X)", result, &err) || show("net[0].weight", net.weight, &err)) {
+	print_net(&net);
+	if (linear_run(&result, &net, x, &err) || show(result, &err)) {
 		goto out;
 	}
+	print_net(&net);
+	print_name(kz_device_name(kz_array_device(net.weight)), "\n");
 out:
 	kz_error_print(&err, stderr);
 	kz_random_release(rng);
-	kz_array *const arrays[] = {x, y, z, same, sum, batch, result, net.weight, net.bias};
+	kz_array *const arrays[] = {x, y, z, same, sum, result, net.weight, net.bias};
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
 		kz_array_release(arrays[i]);
 	}
