@@ -12,7 +12,7 @@
 
 /* A device is a name until it is opened: no name fails. */
 struct name {
-	char text[16];
+	char text[24];
 };
 
 static struct name cpu(void)
