@@ -37,10 +37,14 @@ typedef struct kz_stream kz_stream;
  * where the driver allows it.
  *
  * @param out set to the device, NULL on failure.
- * @param name "cuda" (the first GPU), "cuda:1" or "cpu".  NULL takes the device that the
- *        environment variable KUDZU_DEVICE names, else the first usable GPU, else the CPU.
+ * @param name "cuda" (the first GPU), "cuda:1", "cpu" or "cpu:1"; a UUID as nvidia-smi prints it,
+ *        "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", or its beginning if no other device begins
+ *        so; or a PCI bus id, "0000:3b:00.0".  Those of kz_device_info name a device whatever
+ *        CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER make of its number.  NULL takes the device
+ *        that the environment variable KUDZU_DEVICE names, else the first usable GPU, else the
+ *        CPU.
  * @return KZ_OK; KZ_INVALID for any other name; KZ_NO_DRIVER or KZ_NO_DEVICE if there is no such
- *         device, with what was tried; the driver's own failures.  If `name` is NULL and neither a
+ *         device, with what was tried or what there is; the driver's own failures.  If `name` is NULL and neither a
  *         GPU nor the CPU can be used: the GPU's failure, with both reasons.  If a KUDZU_* variable
  *         is the reason, the message names it: its value is KZ_INVALID, a file that cannot be
  *         loaded KZ_NO_DRIVER.  KZ_STATE in a process that was forked from one that had used the

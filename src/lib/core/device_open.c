@@ -17,6 +17,7 @@
 #include "base/store.h"
 #include "base/str.h"
 #include "lib/core/capture.h"
+#include "lib/core/device_find.h"
 #include "lib/core/leaks.h"
 #include "lib/core/stream.h"
 #include "lib/core/trace.h"
@@ -608,9 +609,19 @@ static long parse_ordinal(const char *name, const char *kind)
 		? -1 : strtol(digits, NULL, 10);
 }
 
+static kz_status open_id(struct kz_device **out, const struct device_id *id, kz_error *err)
+{
+	struct drv *drv;
+	int ordinal;
+	kz_status st = device_check_forks(err);
+	st = st ? st : device_find_id(&drv, &ordinal, id, err);
+	return st ? st : open_ordinal(out, drv, ordinal, err);
+}
+
 kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 {
 	const char *from = "";
+	struct device_id id;
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
 	if (st) {
 		return st;
@@ -627,8 +638,12 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 		return open_cpu(out, ordinal, err);
 	}
 	ordinal = parse_ordinal(name, "cuda");
-	return ordinal >= 0 ? open_gpu(out, ordinal, err) : error_set(err, KZ_INVALID,
-		"%sunknown device '%s': expected 'cuda', 'cuda:N', 'cpu' or 'cpu:N'", from, name);
+	if (ordinal >= 0) {
+		return open_gpu(out, ordinal, err);
+	}
+	return device_id_parse(&id, name) ? open_id(out, &id, err) : error_set(err, KZ_INVALID,
+		"%sunknown device '%s': expected 'cuda', 'cuda:N', 'cpu', 'cpu:N', 'GPU-...' (a "
+		"UUID) or a PCI bus id", from, name);
 }
 
 int kz_cuda_device_count(void)

@@ -41,11 +41,13 @@ START_TEST(a_name_that_is_none_is_refused)
 {
 	static const char *const names[] = {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:+1",
 		"cuda: 1", "cuda:1x", "cuda:0x1", "cuda:4294967296", "cuda1", "cpu:", "cpu:x",
-		"cpu1", "cpu ", " cpu"};
+		"cpu1", "cpu ", " cpu", "GPU-", "GPU-x", "gpu-00", "1", "01:00", "01:00.",
+		"1:2:3:4", "0:1:0.0x", "01:00.00",
+		"GPU-00000000-0000-0000-0000-0000000000000"};
 	use_stub("", true, true);
 	for (size_t i = 0; i < countof(names); i++) {
 		fails(kz_device_open(&dev, names[i], &err), KZ_INVALID,
-			"expected 'cuda', 'cuda:N', 'cpu' or 'cpu:N'");
+			"expected 'cuda', 'cuda:N', 'cpu', 'cpu:N', 'GPU-...'");
 		ck_assert_ptr_null(dev);
 	}
 }
@@ -64,6 +66,77 @@ START_TEST(a_name_opens_its_device)
 		kz_device_close(dev);
 	}
 	support_check_stub();
+}
+END_TEST
+
+START_TEST(a_uuid_or_a_pci_bus_id_opens_its_device)
+{
+	static const char *const names[][2] = {{"GPU-01010101-0101-0101-0101-010101010101",
+		"cuda:1"}, {"GPU-00000000-0000-0000-0000-000000000000", "cuda:0"},
+		{"GPU-01", "cuda:1"}, {"GPU-0101010101010101", "cuda:1"},
+		{"0000:02:00.0", "cuda:1"}, {"00000000:02:00.0", "cuda:1"}, {"0000:01:00", "cuda:0"}, {"2:0.0", "cuda:1"}};
+	use_stub("devices=2", true, false);
+	for (size_t i = 0; i < countof(names); i++) {
+		ok(kz_device_open(&dev, names[i][0], &err));
+		ck_assert_str_eq(kz_device_name(dev), names[i][1]);
+		kz_device_close(dev);
+	}
+	setenv("KUDZU_DEVICE", "GPU-01", 1);
+	ok(kz_device_open(&dev, NULL, &err));
+	ck_assert_str_eq(kz_device_name(dev), "cuda:1");
+	kz_device_close(dev);
+	support_check_stub();
+}
+END_TEST
+
+START_TEST(an_id_that_no_device_has_is_reported_with_those_that_there_are)
+{
+	use_stub("devices=2", true, false);
+	fails(kz_device_open(&dev, "GPU-02", &err), KZ_NO_DEVICE,
+		"there is no device GPU-02; there are GPU-00000000-0000-0000-0000-000000000000, "
+		"GPU-01010101-0101-0101-0101-010101010101");
+	fails(kz_device_open(&dev, "GPU-0", &err), KZ_NO_DEVICE,
+		"more than one device begins with GPU-0; there are GPU-00");
+	fails(kz_device_open(&dev, "0000:03:00.0", &err), KZ_NO_DEVICE,
+		"there is no device 0000:03:00.0; there are 0000:01:00.0, 0000:02:00.0");
+	fails(kz_device_open(&dev, "0001:01:00.0", &err), KZ_NO_DEVICE, "there is no device");
+	fails(kz_device_open(&dev, "0000:01:01.0", &err), KZ_NO_DEVICE, "there is no device");
+	fails(kz_device_open(&dev, "0000:01:00.1", &err), KZ_NO_DEVICE, "there is no device");
+	use_stub("", false, true);
+	ok(kz_device_open(&dev, "0000:01:00.0", &err));
+	ck_assert_str_eq(kz_device_name(dev), "cpu");
+	kz_device_close(dev);
+	use_stub("", false, false);
+	fails(kz_device_open(&dev, "GPU-00", &err), KZ_NO_DRIVER, "/nowhere/libcuda.so.1");
+}
+END_TEST
+
+START_TEST(a_driver_that_knows_no_ids_is_told)
+{
+	use_stub("missing=cuDeviceGetUuid,cuDeviceGetPCIBusId", false, true);
+	fails(kz_device_open(&dev, "GPU-00", &err), KZ_NO_DEVICE,
+		"there is no device GPU-00; there is one without such a name");
+	fails(kz_device_open(&dev, "0000:01:00.0", &err), KZ_NO_DEVICE, "one without such a name");
+}
+END_TEST
+
+START_TEST(a_device_opens_by_what_it_says_of_itself)
+{
+	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	char name[64] = "GPU-";
+	kz_device *again;
+	dev = support_open_any(_i);
+	ok(kz_device_describe(dev, &info, &err));
+	for (size_t i = 0; i < sizeof(info.uuid); i++) {
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%02x", info.uuid[i]);
+	}
+	ok(kz_device_open(&again, name, &err));
+	ck_assert_ptr_eq(again, dev);
+	kz_device_close(again);
+	ok(kz_device_open(&again, info.pci_bus_id, &err));
+	ck_assert_ptr_eq(again, dev);
+	kz_device_close(again);
+	kz_device_close(dev);
 }
 END_TEST
 
@@ -584,6 +657,9 @@ static TCase *choice_case(void)
 	TCase *tc = tcase_create("choice");
 	tcase_add_tests(tc, 1, a_name_that_is_none_is_refused, a_name_opens_its_device,
 		a_gpu_that_is_not_there_is_reported_with_those_that_are,
+		a_uuid_or_a_pci_bus_id_opens_its_device,
+		an_id_that_no_device_has_is_reported_with_those_that_there_are,
+		a_driver_that_knows_no_ids_is_told,
 		opening_again_gives_the_same_handle,
 		nothing_in_place_of_a_device_or_a_result_is_no_crash, the_environment_chooses);
 	tcase_add_loop_test(tc, the_best_device_that_works_is_chosen_and_the_reason_kept, 0,
@@ -747,6 +823,7 @@ SUITE(device)
 	TCase *tc = suite_add_case(s, "each device");
 	tcase_set_timeout(tc, 60);
 	tcase_add_tests(tc, support_device_count(), a_real_device_opens_and_describes_itself,
+		a_device_opens_by_what_it_says_of_itself,
 		a_setting_of_the_cpu_device_that_makes_no_sense_is_named,
 		a_limit_is_what_it_was_set_to,
 		a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set,
