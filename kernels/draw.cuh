@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An array of random numbers, by kernels/random.cuh.
+ * The numbers of an offset, by kernels/random.cuh.
  *
  * An offset gives KZ_PER numbers of kz_element, the first of them KZ_VALUE with x, which is of
  * kz_work, and the parameters a and b.  The kind of x is KZ_UNIT, KZ_UPPER_UNIT, KZ_NORMAL,
- * KZ_BELOW or KZ_PLACE.  Blocks have KZ_TILE_SIZE offsets, and chunks.cuh has their loops.
+ * KZ_INVERSE_NORMAL, KZ_BELOW or KZ_PLACE.  The place says what the words of the offset are.
  */
 struct __align__(sizeof(kz_element) * KZ_PER) kz_numbers {
 	kz_element at[KZ_PER];
 };
 
-static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_param a, kz_param b)
+/* A normal number of one word, by the inverse of its distribution; symmetric. */
+static __device__ __forceinline__ void kz_inverse_normal(float *out, unsigned word)
+{
+	const unsigned lower = word >> 31 ? ~word : word;
+	const float x = normcdfinvf(((float)lower + 0.5f) * 0x1p-32f);
+	*out = word >> 31 ? -x : x;
+}
+
+static __device__ __forceinline__ void kz_inverse_normal(double *out, unsigned word)
+{
+	*out = normcdfinv(((double)word + 0.5) * 0x1p-32);
+}
+
+template <class P> __device__ __forceinline__ kz_numbers kz_draw(const P &place, kz_param a,
+	kz_param b)
 {
 	kz_numbers out;
 #if defined(KZ_PLACE)
@@ -26,6 +40,8 @@ static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_p
 		kz_upper_unit(all + i, bits, i);
 #elif defined(KZ_BELOW)
 		all[i] = kz_below(place, kz_join(bits, i), i, (kz_u64)b);
+#elif defined(KZ_INVERSE_NORMAL)
+		kz_inverse_normal(all + i, bits.at[i]);
 #elif defined(KZ_NORMAL)
 		if (i % 2 == 0) {
 			kz_normal_pair(all + i, bits, i);
@@ -39,20 +55,4 @@ static __device__ __forceinline__ kz_numbers kz_draw(const kz_place &place, kz_p
 	}
 #endif
 	return out;
-}
-
-extern "C" __global__ void KZ_BOUNDS kz_kernel(kz_element *to, kz_i64 count, kz_u64 seed,
-	kz_u64 offset, unsigned stream, kz_param a, kz_param b)
-{
-	const kz_i64 begin = (kz_i64)blockIdx.x * KZ_TILE_SIZE, end = begin + KZ_TILE_SIZE,
-		whole = count / KZ_PER;
-	KZ_FOR(i, begin, (end < whole ? end : whole)) {
-		((kz_numbers *)to)[i] = kz_draw(kz_place{seed, offset + i, stream}, a, b);
-	}
-	if (count % KZ_PER && whole >= begin && whole < end && threadIdx.x == 0) {
-		const kz_numbers last = kz_draw(kz_place{seed, offset + whole, stream}, a, b);
-		for (int k = 0; k < count % KZ_PER; k++) {
-			to[whole * KZ_PER + k] = last.at[k];
-		}
-	}
 }

@@ -106,7 +106,7 @@ KZ_RNG void kz_normal_pair(double *out, const kz_bits &bits, int i)
 
 /* One of 0 to range - 1, all of which are equally likely; of 64 bits if range is 0 (Lemire, "Fast
  * Random Integer Generation in an Interval", 2019).  Made of the pair of words i of this place. */
-KZ_RNG kz_u64 kz_below(const kz_place &place, kz_u64 word, int i, kz_u64 range)
+template <class P> KZ_RNG kz_u64 kz_below(const P &place, kz_u64 word, int i, kz_u64 range)
 {
 	if (word * range < range) {
 		const kz_u64 rejected = (0 - range) % range;
@@ -121,7 +121,7 @@ KZ_RNG kz_u64 kz_below(const kz_place &place, kz_u64 word, int i, kz_u64 range)
 
 /* An attempt of Hoermann's methods: a number of [-0.5, 0.5) and one of (0, 1].  Returns how far the
  * first is from the nearer end. */
-KZ_RNG double kz_attempt(double *u, double *v, const kz_place &place, unsigned attempt)
+template <class P> KZ_RNG double kz_attempt(double *u, double *v, const P &place, unsigned attempt)
 {
 	const kz_bits bits = place.bits(attempt);
 	kz_unit<53>(u, bits, 0);
@@ -132,7 +132,7 @@ KZ_RNG double kz_attempt(double *u, double *v, const kz_place &place, unsigned a
 
 /* log of a gamma number of scale 1 (Marsaglia and Tsang, "A Simple Method for Generating Gamma
  * Variables", 2000).  The logarithm, because numbers of a small shape are below all doubles. */
-KZ_RNG double kz_log_gamma(const kz_place &place, double shape, unsigned first)
+template <class P> KZ_RNG double kz_log_gamma(const P &place, double shape, unsigned first)
 {
 	const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
 	double unit, result;
@@ -165,20 +165,20 @@ KZ_RNG double kz_moved(double a, double b, double x)
 	return fabs(distance) <= 1.7976931348623157e308 ? a + distance : fma(b, x, a);
 }
 
-KZ_RNG double kz_gamma(const kz_place &place, double shape)
+template <class P> KZ_RNG double kz_gamma(const P &place, double shape)
 {
 	return shape > 0 ? exp(kz_log_gamma(place, shape, 0)) : 0;
 }
 
 /* x / (x + y) of two gamma numbers. */
-KZ_RNG double kz_beta(const kz_place &place, double a, double b)
+template <class P> KZ_RNG double kz_beta(const P &place, double a, double b)
 {
 	return 1 / (1 + exp(kz_log_gamma(place, b, 2) - kz_log_gamma(place, a, 0)));
 }
 
 /* Small means by the sums of the probabilities, others by PTRS (Hoermann, "The transformed
  * rejection method for generating Poisson random variables", 1993). */
-KZ_RNG double kz_poisson(const kz_place &place, double mean)
+template <class P> KZ_RNG double kz_poisson(const P &place, double mean)
 {
 	double u, v;
 	if (mean < 10) {
@@ -208,7 +208,7 @@ KZ_RNG double kz_poisson(const kz_place &place, double mean)
 
 /* Few successes by the sums of the probabilities, others by BTRS (Hoermann, "The generation of
  * binomial random variates", 1993). */
-KZ_RNG double kz_binomial_of_small(const kz_place &place, double n, double p)
+template <class P> KZ_RNG double kz_binomial_of_small(const P &place, double n, double p)
 {
 	const double q = 1 - p, odds = p / q, mean = n * p;
 	double u, v;
@@ -239,7 +239,7 @@ KZ_RNG double kz_binomial_of_small(const kz_place &place, double n, double p)
 	}
 }
 
-KZ_RNG double kz_binomial(const kz_place &place, double n, double p)
+template <class P> KZ_RNG double kz_binomial(const P &place, double n, double p)
 {
 	return p > 0.5 ? n - kz_binomial_of_small(place, n, 1 - p)
 		: kz_binomial_of_small(place, n, p);

@@ -20,6 +20,9 @@
  * one number of a distribution that is drawn by rejection.  A call draws from the next offset on,
  * in row-major order.  A kernel that includes kudzu/random.cuh can draw the same numbers.
  *
+ * kz_random_create_with makes other generators: XORWOW and MRG32k3a, whose words at each offset
+ * become numbers by the same rules, and Sobol sequences.
+ *
  * On the host a kz_mt19937 is a struct of the caller, the Mersenne Twister MT19937 of Matsumoto and
  * Nishimura (1998).  numpy and PyTorch seed it in the same way, and make numbers of its words by
  * different rules.
@@ -45,6 +48,68 @@ typedef struct kz_random kz_random;
  */
 KZ_API KZ_NODISCARD kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed,
 	uint32_t stream, kz_error *err);
+
+/** What a kz_random draws its numbers from.  The numbers never change. */
+typedef enum kz_generator {
+	KZ_GENERATOR_PHILOX = 0,    /**< Philox4x32-10; see the head of this file */
+	KZ_GENERATOR_XORWOW = 1,    /**< Marsaglia (2003), with a period of 2^192 - 2^32 words.
+	                                 Words 4 n to 4 n + 3 of the sequence are those of offset
+	                                 n.  Streams are 2^67 words apart.  The words are those
+	                                 of cuRAND's curand() after curand_init(seed, stream, 0) */
+	KZ_GENERATOR_MRG32K3A = 2,  /**< L'Ecuyer (1999), with a period of 2^191.  A word is the
+	                                 number z of 1 to m = 4294967087 of which his code returns z over
+	                                 m + 1.  Seed 0 sets all six words of the state to 12345;
+	                                 other seeds are as cuRAND's.  Streams are 2^76 words
+	                                 apart; offsets are as for XORWOW */
+	KZ_GENERATOR_SOBOL = 3,     /**< points that fill a unit cube evenly: Sobol's sequence with
+	                                 the direction numbers of Joe and Kuo (2008), in the order
+	                                 of the Gray code.  The offset counts points */
+	KZ_GENERATOR_SCRAMBLED_SOBOL = 4 /**< the same with Matousek's linear scrambling and a
+	                                 shift, both by seed and stream: the points fill the cube
+	                                 as evenly, and their mean has no bias over seeds */
+} kz_generator;
+
+/** What generator to create.  Initialize with KZ_RANDOM_OPTIONS_INIT. */
+typedef struct kz_random_options {
+	size_t size;             /**< sizeof(kz_random_options) */
+	uint64_t seed;           /**< any number; SOBOL ignores it */
+	uint32_t stream;         /**< generators of one seed and different streams never draw the
+	                              same bits; SOBOL ignores it */
+	kz_generator generator;  /**< 0: KZ_GENERATOR_PHILOX */
+	int64_t dimensions;      /**< of Sobol points, 1 to 512; 0: 1, or another generator */
+	void *reserved[4];
+} kz_random_options;
+
+#ifdef __cplusplus
+#define KZ_RANDOM_OPTIONS_INIT kz_sized_init<kz_random_options>()
+#else
+#define KZ_RANDOM_OPTIONS_INIT {.size = sizeof(kz_random_options)}
+#endif
+
+/**
+ * Create a generator of any kind; kz_random_create is shorter for Philox.
+ *
+ * All distributions draw from all generators by the same rules, with these exceptions:
+ *
+ * A number that is drawn by rejection, and needs more words than its offset has, takes them from
+ * Philox.  The counter is the offset's words of XORWOW or MRG32k3a, the key is the number of the
+ * attempt.
+ *
+ * A Sobol sequence gives each number of the result one word of 32 bits.  The last extent of a shape
+ * is the number of dimensions, or half of it for complex numbers, unless there is one dimension.
+ * So an array (n, dimensions) has n points.  Normal numbers are by the inverse of the distribution.
+ * Numbers that are drawn by rejection, permutations, shuffles and choices are refused.
+ *
+ * @param options NULL for Philox with seed 0.
+ * @return KZ_OK; KZ_INVALID for an unknown generator, and for dimensions that it does not have;
+ *         KZ_NO_MEMORY; KZ_DEVICE_MEMORY.  Draws from a Sobol sequence also return KZ_INVALID for a
+ *         shape that does not hold whole points, KZ_RANGE beyond 2^32 points, and KZ_UNSUPPORTED
+ *         for what is refused.
+ * Ownership: release it with kz_random_release.
+ * Threads: as kz_random_create.
+ */
+KZ_API KZ_NODISCARD kz_status kz_random_create_with(kz_random **out, kz_device *dev,
+	const kz_random_options *options, kz_error *err);
 
 /** Release a generator; NULL is fine. */
 KZ_API void kz_random_release(kz_random *rng);

@@ -34,7 +34,7 @@
 	S(kz_scatter_options) \
 	S(kz_segment_options) \
 	D(kz_histogram_options, KZ_HISTOGRAM_OPTIONS_INIT) \
-	S(kz_sort_options) S(kz_set_options) \
+	S(kz_sort_options) S(kz_set_options) S(kz_random_options) \
 	D(kz_access_window, KZ_ACCESS_WINDOW_INIT) \
 	D(kz_copy_3d_options, KZ_COPY_3D_OPTIONS_INIT) \
 	D(kz_scan_options, KZ_SCAN_OPTIONS_INIT) \

@@ -116,6 +116,7 @@ static struct {
 	kz_texture *texture;
 	kz_surface *surface;
 	kz_sparse *sparse;
+	kz_random *random;
 } made;
 
 static void do_nothing(void *user)
@@ -353,6 +354,7 @@ static void close_made(void)
 	kz_surface_release(made.surface);
 	kz_cuda_array_release(made.texels);
 	kz_sparse_release(made.sparse);
+	kz_random_release(made.random);
 }
 
 /* The driver has back what the world took, unless it lost a device or failed to take it. */

@@ -17,9 +17,9 @@
 #include "lib/ops/device_code.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/kernels.h"
+#include "lib/random/generator.h"
 
 #include <kudzu/indexing.h>
-#include <kudzu/random.h>
 #include <kudzu/reduce.h>
 #include <kudzu/scan.h>
 
@@ -46,6 +46,14 @@ static kz_status choice_order(kz_array **out, struct kz_array *keys, int64_t cou
 	return st;
 }
 
+/* Check that numbers are random, and not points of a sequence. */
+static kz_status choice_check_generator(const struct kz_random *rng, kz_error *err)
+{
+	kz_status st = object_check(rng, OBJECT_RANDOM, err);
+	return st || !generator_is_quasi(rng) ? st : error_set(err, KZ_UNSUPPORTED,
+		"the points of a Sobol sequence have no random order");
+}
+
 /* `count` of the numbers below n, each once, in random order. */
 static kz_status choice_distinct(kz_array **out, kz_random *rng, int64_t n, int64_t count,
 	kz_stream *stream, kz_error *err)
@@ -64,6 +72,7 @@ kz_status kz_random_permutation(kz_array **out, kz_random *rng, int64_t count, k
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	st = st ? st : choice_check_generator(rng, err);
 	return st ? st : choice_distinct(out, rng, count, count, stream, err);
 }
 
@@ -73,7 +82,7 @@ kz_status kz_random_shuffle(kz_array *array, kz_random *rng, kz_stream *stream, 
 	struct kz_array *order = NULL, *shuffled = NULL;
 	kz_status st;
 	if ((st = object_check(array, OBJECT_ARRAY, err))
-	    || (st = object_check(rng, OBJECT_RANDOM, err))
+	    || (st = choice_check_generator(rng, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))) {
 		return st;
 	}
@@ -219,7 +228,7 @@ kz_status kz_random_choice(kz_array **out, kz_random *rng, int64_t n, int64_t co
 	struct choice choice = {rng, n, count, NULL, stream};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(rng, OBJECT_RANDOM, err))
+	    || (st = choice_check_generator(rng, err))
 	    || (weights && (st = object_check(weights, OBJECT_ARRAY, err)))) {
 		return st;
 	}

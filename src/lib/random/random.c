@@ -2,8 +2,8 @@
 /*
  * Random numbers on the device (kernels/random.cuh, kernels/draw.cuh).
  *
- * A number is a function of the seed, the stream and its offset, so the kernel has no state, and
- * any block of any grid can compute it.  A distribution is a row of a table: what numbers of bits
+ * A number is a function of the generator and its offset, so any block of any grid can compute it.
+ * A distribution is a row of a table: what numbers of bits
  * it is made of, and an expression of these.  The kernel writes row-major elements without gaps of
  * the type that is drawn.  Any other target gets a copy of them.
  */
@@ -16,21 +16,15 @@
 #include "lib/ops/device_code.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/kernels.h"
+#include "lib/random/generator.h"
 #include "lib/rtc/headers.h"
-
-#include <kudzu/random.h>
 
 #include <float.h>
 #include <math.h>
 
-enum { CHUNK = 1024, BLOCK = 256 }; /* offsets of a block; threads */
-
-struct kz_random {
-	uint32_t tag;
-	uint32_t stream;
-	struct kz_device *device;
-	uint64_t seed;
-	_Atomic uint64_t offset;
+enum {
+	CHUNK = 1024, BLOCK = 256, /* offsets of a block; threads */
+	RUN = 128, RUNS = 64       /* offsets of a thread, and threads, where offsets are steps */
 };
 
 /* The numbers of bits that draw.cuh makes. */
@@ -101,74 +95,28 @@ struct draw {
 	struct kz_stream *stream;
 };
 
-/* Generators */
-
-kz_status kz_random_create(kz_random **out, kz_device *dev, uint64_t seed, uint32_t stream,
-	kz_error *err)
-{
-	error_scope(err);
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
-		return st;
-	}
-	struct kz_random *rng = mem_zalloc(1, sizeof(*rng));
-	if (!rng) {
-		return error_no_memory(err);
-	}
-	rng->tag = OBJECT_RANDOM;
-	rng->device = device_retain(dev);
-	rng->seed = seed;
-	rng->stream = stream;
-	object_give(rng, dev);
-	*out = rng;
-	return KZ_OK;
-}
-
-void kz_random_release(kz_random *rng)
-{
-	if (object_is(rng, OBJECT_RANDOM)) {
-		object_end(&rng->tag);
-		device_release(rng->device);
-		object_free(rng);
-	}
-}
-
-uint64_t kz_random_offset(const kz_random *rng)
-{
-	return object_is(rng, OBJECT_RANDOM) ? atomic_load(&rng->offset) : 0;
-}
-
-kz_status kz_random_seek(kz_random *rng, uint64_t offset, kz_error *err)
-{
-	error_scope(err);
-	kz_status st = object_check(rng, OBJECT_RANDOM, err);
-	if (!st) {
-		atomic_store(&rng->offset, offset);
-	}
-	return st;
-}
-
-/* Take the next offsets. */
-static kz_status random_take(uint64_t *first, struct kz_random *rng, int64_t count, kz_error *err)
-{
-	*first = atomic_load(&rng->offset);
-	do {
-		if ((uint64_t)count > UINT64_MAX - *first) {
-			return error_set(err, KZ_RANGE,
-				"%lld offsets from %llu on overflow 64 bits",
-				(long long)count, (unsigned long long)*first);
-		}
-	} while (!atomic_compare_exchange_weak(&rng->offset, first, *first + (uint64_t)count));
-	return KZ_OK;
-}
-
 /* The kernel */
 
 struct random_class {
 	uint32_t row;
+	kz_generator generator;
 	kz_dtype dtype;         /* of an element */
 	int32_t digits;         /* of a float of [0, 1) */
+	int32_t per;            /* numbers of an offset */
+};
+
+/* The kernel of a generator. */
+static const struct random_source {
+	const char *macros;
+	const char *text;
+} random_sources[] = {
+	[KZ_GENERATOR_PHILOX] = {"", device_philox},
+	[KZ_GENERATOR_XORWOW] = {"#define KZ_NEXT kz_xorwow_next\n#define KZ_SKIP 5\n"
+		"#define KZ_SKIP_ROW kz_xorwow_skip\n", device_sequence},
+	[KZ_GENERATOR_MRG32K3A] = {"#define KZ_NEXT kz_mrg_next\n#define KZ_SKIP 18\n"
+		"#define KZ_SKIP_ROW(s, row, i) kz_mrg_skip(s, row)\n", device_sequence},
+	[KZ_GENERATOR_SOBOL] = {"", device_sobol},
+	[KZ_GENERATOR_SCRAMBLED_SOBOL] = {"", device_sobol},
 };
 
 /* What is drawn as `dtype` is made of: floats, doubles, 64-bit words. */
@@ -179,9 +127,10 @@ static kz_dtype random_work(const struct random_row *row, kz_dtype dtype)
 }
 
 /* Numbers of an offset. */
-static int random_per(const struct random_row *row, kz_dtype dtype)
+static int random_per(const struct random_row *row, kz_dtype dtype, const struct kz_random *rng)
 {
-	return row->kind == PLACE ? 1 : random_work(row, dtype) == KZ_F32 ? 4 : 2;
+	return row->kind == PLACE || generator_is_quasi(rng) ? 1
+		: random_work(row, dtype) == KZ_F32 ? 4 : 2;
 }
 
 static void random_write_source(struct str *source, const void *context)
@@ -189,15 +138,19 @@ static void random_write_source(struct str *source, const void *context)
 	static const char *const kinds[] = {"UNIT", "UPPER_UNIT", "NORMAL", "BELOW", "PLACE"};
 	const struct random_class *class = context;
 	const struct random_row *row = &random_rows[class->row];
+	const struct random_source *kernel = &random_sources[class->generator];
 	kz_dtype work = random_work(row, class->dtype);
 	str_add(source, headers_random);
-	str_addf(source, "#define KZ_%s\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
+	str_addf(source, "%s#define KZ_%s%s\n#define KZ_VALUE %s\n#define KZ_PER %d\n"
 		"#define KZ_DIGITS %d\ntypedef %s kz_element;\ntypedef %s kz_work;\n"
-		"typedef %s kz_param;\n", kinds[row->kind], row->value,
-		random_per(row, class->dtype), class->digits, kz_dtype_ctype(class->dtype),
-		kz_dtype_ctype(work), row->types == INTEGERS ? "kz_i64" : "double");
+		"typedef %s kz_param;\n", kernel->macros,
+		kernel->text == device_sobol && row->kind == NORMAL ? "INVERSE_" : "",
+		kinds[row->kind], row->value, class->per, class->digits,
+		kz_dtype_ctype(class->dtype), kz_dtype_ctype(work),
+		row->types == INTEGERS ? "kz_i64" : "double");
 	str_add(source, device_chunks);
 	str_add(source, device_draw);
+	str_add(source, kernel->text);
 }
 
 static int random_digits(kz_dtype dtype)
@@ -210,30 +163,67 @@ static const struct kernel_family random_family = {
 	{[SCHEDULE_MANY] = {BLOCK, CHUNK}, [SCHEDULE_ONE] = {1, CHUNK}},
 };
 
+/* XORWOW and MRG32k3a: to go to an offset takes as long as hundreds of steps, so a thread has a run
+ * of offsets. */
+static const struct kernel_family random_sequences = {
+	"random sequence", random_write_source,
+	{[SCHEDULE_MANY] = {RUNS, RUN * RUNS}, [SCHEDULE_ONE] = {1, 8 * CHUNK}},
+};
+
+/* Check that the numbers of a shape are whole points. */
+static kz_status random_check_points(const struct draw *draw, kz_error *err)
+{
+	const struct kz_random *rng = draw->rng;
+	const int64_t ndim = draw->shape.ndim, parts = dtype_is_complex(draw->dtype) ? 2 : 1;
+	if (draw->row->kind == PLACE) {
+		return error_set(err, KZ_UNSUPPORTED, "%s: a Sobol sequence has one number for "
+			"each number of the result, and these are drawn by rejection",
+			draw->row->name);
+	}
+	if (rng->dimensions != parts
+	    && (!ndim || draw->shape.dims[ndim - 1] * parts != rng->dimensions)) {
+		return error_set(err, KZ_INVALID, "%s: expected a shape whose last extent is a "
+			"point of %lld %snumbers, got %s", draw->row->name,
+			(long long)rng->dimensions / parts, parts == 2 ? "complex " : "",
+			shape_text(&draw->shape).text);
+	}
+	return KZ_OK;
+}
+
 /* Fill an array without gaps. */
 static kz_status random_fill(const struct draw *draw, struct kz_array *array, kz_error *err)
 {
+	struct kz_random *rng = draw->rng;
 	kz_dtype part = dtype_part(draw->dtype);
-	const struct random_class class = {(uint32_t)(draw->row - random_rows), part,
-		random_digits(draw->wanted)};
-	int per = random_per(draw->row, part);
+	const int per = random_per(draw->row, part, rng);
+	const struct random_class class = {(uint32_t)(draw->row - random_rows), rng->generator,
+		part, random_digits(draw->wanted), per};
+	const bool is_sequence = random_sources[rng->generator].text == device_sequence;
+	const struct kernel_family *family = is_sequence ? &random_sequences : &random_family;
+	const int64_t tile = schedule_of(family->schedules, rng->device)->tile;
 	int64_t count = array->count * (part == draw->dtype ? 1 : 2);
 	uint64_t first;
-	CUdeviceptr address = array_address(array);
-	void *params[] = {&address, &count, &draw->rng->seed, &first, &draw->rng->stream,
+	CUdeviceptr address = array_address(array), table = 0;
+	struct kz_array *const arrays[] = {array, rng->table};
+	void *params[] = {&address, &count, &rng->seed, &first, &rng->stream,
 		(void *)&draw->a, (void *)&draw->b};
+	if (rng->table) {
+		table = array_address(rng->table);
+		params[2] = is_sequence ? (void *)&rng->state : (void *)&rng->dimensions;
+		params[4] = &table;
+	}
 	struct kernels_run run = {
-		.want = {&random_family, &class, sizeof(class), .what = draw->row->name},
-		.stream = draw->stream, .grid = kz_dim(divide_up(count, (int64_t)CHUNK * per), 1,
-			1),
-		.params = params, .arrays = &array, .array_count = 1,
+		.want = {family, &class, sizeof(class), .what = draw->row->name},
+		.stream = draw->stream, .grid = kz_dim(divide_up(count, tile * per), 1, 1),
+		.params = params, .arrays = arrays, .array_count = countof(arrays),
 	};
 	kz_status st;
 	if (count == 0) {
 		return KZ_OK;
 	}
+	int64_t offsets = generator_is_quasi(rng) ? count / rng->dimensions : divide_up(count, per);
 	if ((st = kernels_get(&run.kernel, draw->stream->device, &run.want, err))
-	    || (st = random_take(&first, draw->rng, divide_up(count, per), err))) {
+	    || (st = generator_take(&first, rng, offsets, err))) {
 		return st;
 	}
 	return kernels_run(&run, err);
@@ -369,6 +359,9 @@ static kz_status random_draw(kz_array **out, struct draw *draw, kz_dtype dtype,
 	}
 	draw->dtype = random_drawn(row->types, dtype);
 	draw->wanted = wanted ? wanted : dtype;
+	if (generator_is_quasi(draw->rng) && (st = random_check_points(draw, err))) {
+		return st;
+	}
 	st = random_target(draw, &how, err);
 	return st ? st : random_run(out, draw, &how, err);
 }

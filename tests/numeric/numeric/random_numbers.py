@@ -4,10 +4,12 @@
 # RandomState and the rules of PyTorch.
 
 import ctypes
+import warnings
 
 import numpy as np
+from scipy import stats
 
-from numeric.library import Result
+from numeric.library import Handle, Result
 from numeric.table import EPS, Row
 
 MASK = np.uint64(0xffffffff)
@@ -216,6 +218,39 @@ def draw_host(d):
     return d.pick([0, 33, 2**32 - 1, d.integer(0, 2**31 - 1)]), steps
 
 
+# Sobol sequences, beside scipy's.
+
+def ours_sobol(library, shape, dtype, offset):
+    options = library.headers.type("kz_random_options")()
+    options.size = ctypes.sizeof(options)
+    options.generator = library.number("KZ_GENERATOR_SOBOL")
+    options.dimensions = shape[-1]
+    rng = ctypes.c_void_p()
+    library.ok(library.function("kz_random_create_with")(
+        ctypes.byref(rng), library.device, ctypes.byref(options), library.err))
+    try:
+        library.ok(library.function("kz_random_seek")(rng, offset, library.err))
+        return library.call("kz_random_draw", Handle(rng.value),
+                            library.number("KZ_RANDOM_UNIFORM"), dtype, shape, 0.0, 1.0)
+    finally:
+        library.function("kz_random_release")(rng)
+
+
+def reference_sobol(shape, dtype, offset):
+    points = stats.qmc.Sobol(shape[-1], scramble=False, bits=32)
+    if offset:  # scipy 1.10 refuses 0
+        points.fast_forward(offset)
+    with warnings.catch_warnings():  # of a number of points that is no power of 2
+        warnings.simplefilter("ignore")
+        values = points.random(shape[0])
+    return (np.floor(values * 2.0 ** 24) * 2.0 ** -24 if dtype == "float32" else values).astype(dtype)
+
+
+def draw_sobol(d):
+    return ((d.integer(1, 40), d.pick([1, 2, 10, 511, 512, d.integer(1, 512)])),
+            d.pick(["float32", "float64"]), d.pick([0, 1, d.integer(0, 5000)]))
+
+
 # torch.rand and Tensor.uniform_, from the words of the same generator.
 
 def ours_torch(library, seed, dtype, count, low, high):
@@ -257,6 +292,7 @@ ROWS = [
         exponential_bound, into=True),
     Row("random_integers", draw_integers, ours_random("kz_random_integers"), reference_integers,
         into=True),
+    Row("sobol", draw_sobol, ours_sobol, reference_sobol, cases=40),
     Row("mt19937", draw_host, ours_host, reference_host, cases=150),
     Row("mt19937_torch_uniform", draw_torch, ours_torch, reference_torch, torch_bound, cases=60),
 ]
