@@ -307,7 +307,13 @@ KZ_API kz_stream *kz_device_stream(kz_device *dev);
 /**
  * Return KZ_OK while the device's context is usable, else report the first cause of its loss.
  *
+ * Functions that release something return nothing.  If the driver has refused to release memory,
+ * a stream, a module or the like, this call reports that: the first failure, and how many came
+ * after it.  It reports each failure once; the device stays usable.
+ *
  * This call does not ask the driver: it knows a fault only after another call has met it.
+ *
+ * @return KZ_OK; KZ_INVALID for no device; the cause of the loss; the failure of a release.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_check(kz_device *dev, kz_error *err);
 

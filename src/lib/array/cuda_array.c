@@ -112,10 +112,12 @@ static void cuda_array_end(void *user)
 	struct device_scope scope;
 	if (device_enter_quietly(dev, &scope)) {
 		if (array->plain) {
-			(void)dev->drv->ArrayDestroy(array->plain);
+			device_released(dev, dev->drv->ArrayDestroy(array->plain),
+				"cuArrayDestroy");
 		}
 		if (array->mipmap) {
-			(void)dev->drv->MipmappedArrayDestroy(array->mipmap);
+			device_released(dev, dev->drv->MipmappedArrayDestroy(array->mipmap),
+				"cuMipmappedArrayDestroy");
 		}
 		device_leave(dev, &scope);
 	}

@@ -229,8 +229,13 @@ static void texture_end(struct texture_object *object)
 	struct device_scope scope;
 	if (device_enter_quietly(dev, &scope)) {
 		(void)dev->drv->StreamSynchronize(last->handle);
-		(void)(object->tag == OBJECT_TEXTURE ? dev->drv->TexObjectDestroy(object->handle)
-			: dev->drv->SurfObjectDestroy(object->handle));
+		if (object->tag == OBJECT_TEXTURE) {
+			device_released(dev, dev->drv->TexObjectDestroy(object->handle),
+				"cuTexObjectDestroy");
+		} else {
+			device_released(dev, dev->drv->SurfObjectDestroy(object->handle),
+				"cuSurfObjectDestroy");
+		}
 		device_leave(dev, &scope);
 	}
 	stream_release(last);

@@ -308,7 +308,7 @@ struct kz_stream *capture_close(struct capture *capture, bool living)
 	}
 	atomic_fetch_sub(&dev->captures, 1);
 	if (living) {
-		(void)dev->drv->EventDestroy(capture->order);
+		device_released(dev, dev->drv->EventDestroy(capture->order), "cuEventDestroy");
 	}
 	return streams;
 }
@@ -350,7 +350,7 @@ struct kz_stream *capture_abort(struct capture *capture)
 	CUgraph handle;
 	bool is_living = device_enter_quietly(dev, &scope);
 	if (is_living && capture_stop(&handle, capture, NULL) == KZ_OK) {
-		(void)dev->drv->GraphDestroy(handle);
+		device_released(dev, dev->drv->GraphDestroy(handle), "cuGraphDestroy");
 	}
 	struct kz_stream *streams = capture_close(capture, is_living);
 	capture_forget(capture);

@@ -164,7 +164,7 @@ kz_status copy_begin(struct copy_pass *pass, struct memory *to, struct memory *f
 		pass->home[i] = memory_stream(memory);
 		if ((st = stream_check_free(stream, call, err))
 		    || (st = memory_check_capture(memory, call, err))
-		    || (st = kz_device_check(memory->device, err))) {
+		    || (st = device_check_loss(memory->device, err))) {
 			goto fail;
 		}
 	}

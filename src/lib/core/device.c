@@ -17,6 +17,7 @@
 #include "lib/core/live.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The loss of a context */
@@ -63,6 +64,24 @@ kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz
 	}
 	return device_latch(dev, code, call, err) ? dev->cause.status
 		: device_report_loss(dev, err);
+}
+
+/* A process that ends, or was forked, has nothing to release; nor has a context that is lost. */
+void device_count_failure(struct kz_device *dev, CUresult code, const char *call)
+{
+	if (code == CUDA_ERROR_DEINITIALIZED || code == DRV_FORKED || atomic_load(&dev->lost)) {
+		return;
+	}
+	if (is_sticky(code)) {
+		(void)device_latch(dev, code, call, NULL);
+		return;
+	}
+	pthread_mutex_lock(&dev->lock);
+	if (dev->release_failures++ == 0) {
+		dev->release_code = code;
+		dev->release_call = call;
+	}
+	pthread_mutex_unlock(&dev->lock);
 }
 
 bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope)
@@ -247,9 +266,35 @@ kz_status device_check_capture(const struct kz_device *dev, const char *call, kz
 		"graph: end the capture first", call, dev->name);
 }
 
+/* What releases could not say, since they return nothing: once. */
+static kz_status device_report_releases(struct kz_device *dev, kz_error *err)
+{
+	pthread_mutex_lock(&dev->lock);
+	const int count = dev->release_failures;
+	const CUresult code = dev->release_code;
+	const char *call = dev->release_call;
+	dev->release_failures = 0;
+	pthread_mutex_unlock(&dev->lock);
+	if (count == 0) {
+		return KZ_OK;
+	}
+	char more[64] = "";
+	kz_error first = KZ_ERROR_INIT;
+	drv_fail(dev->drv, code, call, &first);
+	if (count > 1) {
+		snprintf(more, sizeof(more), ", as did %d more since then", count - 1);
+	}
+	error_foreign(err, first.status, first.domain, first.code, first.name, first.call,
+		first.flags, "a release on %s failed%s: %s", dev->name, more, first.message);
+	kz_status st = first.status;
+	kz_error_clear(&first);
+	return st;
+}
+
 kz_status kz_device_check(kz_device *dev, kz_error *err)
 {
 	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
-	return !st && atomic_load(&dev->lost) ? device_report_loss(dev, err) : st;
+	st = st ? st : device_check_loss(dev, err);
+	return st ? st : device_report_releases(dev, err);
 }

@@ -101,6 +101,9 @@ struct kz_device {
 	atomic_bool lost;           /* a sticky error happened; `cause` says which */
 	pthread_mutex_t lock;       /* guards the making of cause */
 	kz_error cause;
+	int release_failures;       /* since the last report, guarded by `lock`; the first one: */
+	CUresult release_code;
+	const char *release_call;
 	pthread_rwlock_t gate;      /* of captures, see device_hold_captures */
 	atomic_bool has_leaks;      /* the last handle was closed, and objects were live */
 	atomic_bool has_slot;       /* `slot` was made, or could not be */
@@ -167,6 +170,15 @@ static inline struct device_table *device_table(const struct kz_device *dev,
 struct device_table *device_put_table(struct kz_device *dev, enum device_place place,
 	struct device_table *made);
 
+/* Count a release that the driver has refused, for kz_device_check. */
+void device_count_failure(struct kz_device *dev, CUresult code, const char *call);
+static inline void device_released(struct kz_device *dev, CUresult code, const char *call)
+{
+	if (unlikely(code != CUDA_SUCCESS)) {
+		device_count_failure(dev, code, call);
+	}
+}
+
 /* Make the device's context current; device_leave restores the caller's.  Fails with the first
  * cause when the context is lost; then there is nothing to leave. */
 struct device_scope {
@@ -178,6 +190,11 @@ kz_status device_report_loss(struct kz_device *dev, kz_error *err);
 /* The same for releases, without an error value.  False when the context is lost: what lived in it
  * is gone, and its handles mean nothing any more. */
 bool device_enter_quietly(struct kz_device *dev, struct device_scope *scope);
+
+static inline kz_status device_check_loss(struct kz_device *dev, kz_error *err)
+{
+	return atomic_load(&dev->lost) ? device_report_loss(dev, err) : KZ_OK;
+}
 
 /* A CUresult of this device becomes an error value; a sticky one is latched. */
 kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err);

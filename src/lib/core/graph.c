@@ -90,7 +90,7 @@ static kz_status graph_new(struct kz_graph **out, struct kz_device *dev, CUgraph
 {
 	struct kz_graph *graph = mem_zalloc(1, sizeof(*graph));
 	if (!graph) {
-		(void)dev->drv->GraphDestroy(handle);
+		device_released(dev, dev->drv->GraphDestroy(handle), "cuGraphDestroy");
 		return error_no_memory(err);
 	}
 	graph->tag = OBJECT_GRAPH;
@@ -110,7 +110,7 @@ static void graph_free(struct kz_graph *graph)
 	struct kz_device *dev = graph->device;
 	struct device_scope scope;
 	if (graph->root == graph && device_enter_quietly(dev, &scope)) {
-		(void)dev->drv->GraphDestroy(graph->handle);
+		device_released(dev, dev->drv->GraphDestroy(graph->handle), "cuGraphDestroy");
 		device_leave(dev, &scope);
 	}
 	node_list_finish(&graph->nodes);
@@ -406,7 +406,8 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 		/* Else it would run with memory that nobody keeps. */
 		struct device_scope scope;
 		if (device_enter_quietly(graph->device, &scope)) {
-			(void)graph->device->drv->GraphDestroyNode(node->handle);
+			device_released(graph->device, graph->device->drv->GraphDestroyNode(node->handle),
+				"cuGraphDestroyNode");
 			device_leave(graph->device, &scope);
 		}
 		node_free(node);
@@ -545,7 +546,8 @@ kz_status kz_graph_clone(kz_graph **out, kz_graph *graph, kz_error *err)
 void exec_drop_copy(struct kz_exec *exec)
 {
 	if (exec->copy) {
-		(void)exec->device->drv->GraphDestroy(exec->copy);
+		device_released(exec->device, exec->device->drv->GraphDestroy(exec->copy),
+			"cuGraphDestroy");
 	}
 	graph_release(exec->copied);
 	exec->copy = NULL;
@@ -570,7 +572,8 @@ static void exec_release(struct kz_exec *exec)
 		if (device_enter_quietly(dev, &scope)) {
 			exec_drop_copy(exec);
 			if (exec->handle) {
-				(void)dev->drv->GraphExecDestroy(exec->handle);
+				device_released(dev, dev->drv->GraphExecDestroy(exec->handle),
+					"cuGraphExecDestroy");
 			}
 			device_leave(dev, &scope);
 		}

@@ -236,7 +236,8 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	if (st) {
 		uses_release(&uses);
 		if (copy) {
-			(void)exec->device->drv->GraphDestroy(copy);
+			device_released(exec->device, exec->device->drv->GraphDestroy(copy),
+				"cuGraphDestroy");
 		}
 	} else {
 		exec_take_copy(exec, copy, graph);

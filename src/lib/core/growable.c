@@ -93,7 +93,8 @@ static CUresult growable_map(struct growable *growable, size_t target, const cha
 		if (!code) {
 			*call = "cuMemMap";
 			code = drv->MemMap(address + growable->mapped, size, 0, handle, 0);
-			(void)drv->MemRelease(handle); /* it lives as long as it is mapped */
+			/* It lives as long as it is mapped. */
+			device_released(dev, drv->MemRelease(handle), "cuMemRelease");
 		}
 		growable->mapped += code ? 0 : size;
 	}
@@ -166,8 +167,9 @@ static void growable_free(void *user)
 	struct device_scope scope;
 	bool living = device_enter_quietly(dev, &scope); /* the addresses go back in any case */
 	CUstreamCaptureMode mode = device_relax(dev);
-	(void)growable_unmap(growable, 0);
-	(void)dev->drv->MemAddressFree(memory->address, growable->reserved);
+	device_released(dev, growable_unmap(growable, 0), "cuMemUnmap");
+	device_released(dev, dev->drv->MemAddressFree(memory->address, growable->reserved),
+		"cuMemAddressFree");
 	device_restore(dev, mode);
 	if (living) {
 		device_leave(dev, &scope);
@@ -324,7 +326,8 @@ static kz_status growable_make(struct memory **out, struct growable *growable,
 		st = mempool_adopt(&dev->pools[MEMPOOL_DEVICE], memory, true, err);
 	}
 	if (st) {
-		(void)dev->drv->MemAddressFree(address, growable->reserved);
+		device_released(dev, dev->drv->MemAddressFree(address, growable->reserved),
+			"cuMemAddressFree");
 		memory_release(memory);
 		return st;
 	}

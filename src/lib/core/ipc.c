@@ -69,7 +69,7 @@ static void ipc_close(struct kz_device *dev, CUdeviceptr start)
 	struct device_scope scope;
 	if (device_enter_quietly(dev, &scope)) {
 		CUstreamCaptureMode mode = device_relax(dev);
-		(void)dev->drv->IpcCloseMemHandle(start);
+		device_released(dev, dev->drv->IpcCloseMemHandle(start), "cuIpcCloseMemHandle");
 		device_restore(dev, mode);
 		device_leave(dev, &scope);
 	}

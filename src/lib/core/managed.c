@@ -18,7 +18,8 @@ static void managed_free(void *user)
 	struct memory *memory = user;
 	struct device_scope scope;
 	if (device_enter_quietly(memory->device, &scope)) {
-		(void)memory->device->drv->MemFree(memory->address);
+		device_released(memory->device, memory->device->drv->MemFree(memory->address),
+			"cuMemFree");
 		device_leave(memory->device, &scope);
 	}
 }
@@ -43,7 +44,7 @@ static kz_status managed_allocate(struct memory **out, struct kz_device *dev, in
 			CU_MEM_ATTACH_GLOBAL), "cuMemAllocManaged", err);
 	}
 	if (!st && (st = memory_borrow(out, dev, address, size, NULL, err)) && size > 0) {
-		(void)dev->drv->MemFree(address);
+		device_released(dev, dev->drv->MemFree(address), "cuMemFree");
 	}
 	if (!st && size > 0) {
 		(*out)->on_release = managed_free;

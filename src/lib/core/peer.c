@@ -64,7 +64,7 @@ kz_status kz_device_enable_peer_access(kz_device *dev, kz_device *peer, kz_error
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))
+	if ((st = peer_check(dev, peer, __func__, err)) || (st = device_check_loss(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}
@@ -87,7 +87,7 @@ kz_status kz_device_disable_peer_access(kz_device *dev, kz_device *peer, kz_erro
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = peer_check(dev, peer, __func__, err)) || (st = kz_device_check(peer, err))
+	if ((st = peer_check(dev, peer, __func__, err)) || (st = device_check_loss(peer, err))
 	    || (st = device_enter(dev, &scope, err))) {
 		return st;
 	}

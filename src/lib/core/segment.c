@@ -22,14 +22,14 @@ static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address,
 	return code;
 }
 
-static void give_back_plain(const struct kz_device *dev, CUdeviceptr address,
+static void give_back_plain(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
 	if (last) {
 		(void)stream_wait(last);
 	}
-	(void)dev->drv->MemFree(address);
+	device_released(dev, dev->drv->MemFree(address), "cuMemFree");
 	device_restore(dev, mode);
 }
 
@@ -38,14 +38,15 @@ static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *addres
 	return dev->drv->MemAllocAsync(address, size, dev->stream.handle);
 }
 
-static void give_back_ordered(const struct kz_device *dev, CUdeviceptr address,
+static void give_back_ordered(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
-	struct kz_stream *stream = last ? last : (struct kz_stream *)&dev->stream;
+	struct kz_stream *stream = last ? last : &dev->stream;
 	if (stream_capture(stream)) {
 		give_back_plain(dev, address, stream); /* in a graph the memory is not */
 	} else {
-		(void)dev->drv->MemFreeAsync(address, stream->handle);
+		device_released(dev, dev->drv->MemFreeAsync(address, stream->handle),
+			"cuMemFreeAsync");
 	}
 }
 
@@ -60,14 +61,14 @@ static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address
 	return code;
 }
 
-static void give_back_pinned(const struct kz_device *dev, CUdeviceptr address,
+static void give_back_pinned(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
 	if (last) {
 		(void)stream_wait(last);
 	}
-	(void)dev->drv->MemFreeHost((void *)(uintptr_t)address);
+	device_released(dev, dev->drv->MemFreeHost((void *)(uintptr_t)address), "cuMemFreeHost");
 	device_restore(dev, mode);
 }
 
@@ -80,10 +81,10 @@ CUresult segment_pin(const struct kz_device *dev, void *memory, size_t size)
 	return code;
 }
 
-void segment_unpin(const struct kz_device *dev, void *memory)
+void segment_unpin(struct kz_device *dev, void *memory)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
-	(void)dev->drv->MemHostUnregister(memory);
+	device_released(dev, dev->drv->MemHostUnregister(memory), "cuMemHostUnregister");
 	device_restore(dev, mode);
 }
 

@@ -15,7 +15,7 @@
 struct segment_source {
 	const char *call;
 	CUresult (*reserve)(const struct kz_device *dev, CUdeviceptr *address, size_t size);
-	void (*give_back)(const struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
+	void (*give_back)(struct kz_device *dev, CUdeviceptr address, struct kz_stream *last);
 	bool is_ordered; /* the memory exists behind the default stream */
 };
 
@@ -45,6 +45,6 @@ void segment_give_back(struct mempool *pool, struct segment *segment, bool livin
 
 /* Pin memory of the program's, and let it go. */
 CUresult segment_pin(const struct kz_device *dev, void *memory, size_t size);
-void segment_unpin(const struct kz_device *dev, void *memory);
+void segment_unpin(struct kz_device *dev, void *memory);
 
 #endif

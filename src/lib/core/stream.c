@@ -65,10 +65,12 @@ void stream_finish(struct kz_stream *stream)
 	mempool_retire(stream, !living);
 	if (living) {
 		if (stream->order) {
-			(void)stream->device->drv->EventDestroy(stream->order);
+			device_released(stream->device, stream->device->drv->EventDestroy(stream->order),
+				"cuEventDestroy");
 		}
 		if (!stream->is_borrowed) {
-			(void)stream->device->drv->StreamDestroy(stream->handle);
+			device_released(stream->device, stream->device->drv->StreamDestroy(stream->handle),
+				"cuStreamDestroy");
 		}
 		device_leave(stream->device, &scope);
 	}
@@ -608,7 +610,8 @@ void kz_event_release(kz_event *event)
 	if (object_is(event, OBJECT_EVENT) && atomic_fetch_sub(&event->refs, 1) == 1) {
 		object_end(&event->tag);
 		if (device_enter_quietly(event->device, &scope)) {
-			(void)event->device->drv->EventDestroy(event->handle);
+			device_released(event->device, event->device->drv->EventDestroy(event->handle),
+				"cuEventDestroy");
 			device_leave(event->device, &scope);
 		}
 		capture_release(atomic_load(&event->capture));

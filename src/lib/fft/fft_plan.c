@@ -337,7 +337,7 @@ static kz_status fft_plan_upload(struct fft_plan *plan, struct kz_device *dev, c
 	st = device_ok(dev, dev->drv->MemAlloc(&plan->tables, size), "cuMemAlloc", err);
 	if (!st && (st = device_ok(dev, dev->drv->MemcpyHtoD(plan->tables, from, size),
 		"cuMemcpyHtoD", err))) {
-		(void)dev->drv->MemFree(plan->tables);
+		device_released(dev, dev->drv->MemFree(plan->tables), "cuMemFree");
 	}
 	device_restore(dev, mode);
 	device_leave(dev, &scope);
@@ -422,7 +422,8 @@ static void fft_table_end(struct device_table *base)
 	for (struct fft_plan *plan = table->plans, *next; plan; plan = next) {
 		next = plan->next;
 		if (entered) {
-			(void)table->device->drv->MemFree(plan->tables);
+			device_released(table->device, table->device->drv->MemFree(plan->tables),
+				"cuMemFree");
 		}
 		mem_free(plan);
 	}

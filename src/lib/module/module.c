@@ -82,7 +82,8 @@ static void module_free(struct kz_module *mod)
 		/* Launches in flight run code of this module. */
 		(void)stream_wait_all(mod->device);
 		CUstreamCaptureMode mode = device_relax(mod->device);
-		(void)mod->device->drv->ModuleUnload(mod->handle);
+		device_released(mod->device, mod->device->drv->ModuleUnload(mod->handle),
+			"cuModuleUnload");
 		device_restore(mod->device, mode);
 		device_leave(mod->device, &scope);
 	}

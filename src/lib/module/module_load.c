@@ -122,7 +122,7 @@ static kz_status module_compile_and_load(struct kz_module **out, struct kz_devic
 	const char *source, const kz_compile_options *options, kz_error *err)
 {
 	struct kz_image *image = NULL;
-	kz_status st = kz_device_check(dev, err);
+	kz_status st = device_check_loss(dev, err);
 	st = st ? st : image_compile(&image, source, options, dev->info.compute_capability,
 		dev->ptx_only, err);
 	bool is_shared = !st && image_cache_module(out, dev, image);

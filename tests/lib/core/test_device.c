@@ -10,6 +10,9 @@
 #include "support/support.h"
 #include "support/suite.h"
 
+#include <kudzu/host_memory.h>
+#include <kudzu/stream.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +77,8 @@ START_TEST(a_uuid_or_a_pci_bus_id_opens_its_device)
 	static const char *const names[][2] = {{"GPU-01010101-0101-0101-0101-010101010101",
 		"cuda:1"}, {"GPU-00000000-0000-0000-0000-000000000000", "cuda:0"},
 		{"GPU-01", "cuda:1"}, {"GPU-0101010101010101", "cuda:1"},
-		{"0000:02:00.0", "cuda:1"}, {"00000000:02:00.0", "cuda:1"}, {"0000:01:00", "cuda:0"}, {"2:0.0", "cuda:1"}};
+		{"0000:02:00.0", "cuda:1"}, {"00000000:02:00.0", "cuda:1"},
+		{"0000:01:00", "cuda:0"}, {"2:0.0", "cuda:1"}};
 	use_stub("devices=2", true, false);
 	for (size_t i = 0; i < countof(names); i++) {
 		ok(kz_device_open(&dev, names[i][0], &err));
@@ -93,7 +97,8 @@ START_TEST(an_id_that_no_device_has_is_reported_with_those_that_there_are)
 {
 	use_stub("devices=2", true, false);
 	fails(kz_device_open(&dev, "GPU-02", &err), KZ_NO_DEVICE,
-		"there is no device GPU-02; there are GPU-00000000-0000-0000-0000-000000000000, "
+		"there is no device GPU-02; there "
+		"are GPU-00000000-0000-0000-0000-000000000000, "
 		"GPU-01010101-0101-0101-0101-010101010101");
 	fails(kz_device_open(&dev, "GPU-0", &err), KZ_NO_DEVICE,
 		"more than one device begins with GPU-0; there are GPU-00");
@@ -615,6 +620,43 @@ END_TEST
 
 /* Every device found */
 
+/* A release returns nothing; its failure waits for kz_device_check. */
+
+START_TEST(releases_that_fail_are_counted_and_reported_once)
+{
+	static const char *const calls[] = {"cuStreamDestroy", "cuEventDestroy", "cuMemFree"};
+	static const char *const more[] = {"2", "5", "2"}; /* a stream has an event, too */
+	char script[64], message[128];
+	snprintf(script, sizeof(script), "fail=%s:1", calls[_i]);
+	snprintf(message, sizeof(message), "a release on cuda:0 failed, as did %s more since "
+		"then: %s: ", more[_i], calls[_i]);
+	open_stub(script);
+	setenv("KUDZU_POOL", "0", 1);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 3; i++) {
+			kz_stream *stream;
+			kz_event *event;
+			kz_buffer *buffer;
+			ok(kz_stream_create(&stream, dev, 0, &err));
+			ok(kz_event_create(&event, dev, &err));
+			ok(kz_managed_create(&buffer, dev, 64, &err));
+			kz_stream_release(stream);
+			kz_event_release(event);
+			kz_buffer_release(buffer);
+		}
+		fails(kz_device_check(dev, &err), KZ_INVALID, message);
+		ok(kz_device_check(dev, &err));
+	}
+	support_stub("fail=cuStreamDestroy:700");
+	kz_stream *stream;
+	ok(kz_stream_create(&stream, dev, 0, &err));
+	kz_stream_release(stream);
+	fails(kz_device_check(dev, &err), KZ_FAULT, "cuda:0 was lost by an earlier failure: ");
+	fails(kz_device_check(dev, &err), KZ_FAULT, "cuda:0 was lost by an earlier failure: ");
+	kz_device_close(dev);
+}
+END_TEST
+
 START_TEST(a_real_device_opens_and_describes_itself)
 {
 	kz_device_info info = KZ_DEVICE_INFO_INIT;
@@ -686,6 +728,7 @@ static TCase *failure_case(void)
 {
 	TCase *tc = tcase_create("failures");
 	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, releases_that_fail_are_counted_and_reported_once, 0, 3);
 	tcase_add_loop_test(tc, every_failing_call_of_opening_is_reported_and_leaves_nothing, 0,
 		countof(opening));
 	tcase_add_tests(tc, 1, every_result_reaches_the_user_and_sticky_ones_stay,
