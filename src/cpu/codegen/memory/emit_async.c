@@ -13,7 +13,7 @@
 #include "cpu/codegen/values/emit_value.h"
 
 /* Bytes to read of a copy, i32: operand 3 says how many, or whether none. */
-static LLVMValueRef bytes_of(struct emit *e, const struct ptx_inst *inst)
+static LLVMValueRef async_read_size(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *size = &inst->operands[2];
 	const struct ptx_operand *read = &inst->operands[3];
@@ -30,14 +30,14 @@ static LLVMValueRef bytes_of(struct emit *e, const struct ptx_inst *inst)
 
 /* Operands: [to], [from], bytes, ?bytes to read or not to read, ?policy.  What is not read is
  * zero. */
-static void copy_lane(struct emit *e, const struct ptx_inst *inst)
+static void async_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space shared = PTX_SHARED, global = PTX_GLOBAL;
 	LLVMValueRef args[] = {
 		emit_address(e, &inst->operands[0], &shared, e->i8),
 		emit_address(e, &inst->operands[1], &global, e->i8),
 		emit_int(e, 32, (uint64_t)inst->operands[2].value),
-		bytes_of(e, inst)
+		async_read_size(e, inst)
 	};
 	emit_rt_call(e, offsetof(struct rt_calls, copy), LLVMVoidTypeInContext(e->context), args,
 		countof(args));
@@ -45,7 +45,7 @@ static void copy_lane(struct emit *e, const struct ptx_inst *inst)
 
 void emit_cp_async(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, copy_lane);
+	emit_each_lane(e, inst, async_copy_lane);
 }
 
 static LLVMValueRef async_call_at(struct emit *e, enum ptx_space space,
@@ -63,7 +63,7 @@ static LLVMValueRef async_call(struct emit *e, const struct ptx_inst *inst,
 }
 
 /* Operands: [to], [from], bytes, and the barrier that hears of them. */
-static void bulk_lane(struct emit *e, const struct ptx_inst *inst)
+static void async_bulk_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space to = inst->op == PTX_OP_CP_BULK_OUT ? PTX_GLOBAL : PTX_SHARED;
 	enum ptx_space from = inst->op == PTX_OP_CP_BULK_IN ? PTX_GLOBAL : PTX_SHARED;
@@ -82,11 +82,11 @@ static void bulk_lane(struct emit *e, const struct ptx_inst *inst)
 
 void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, bulk_lane);
+	emit_each_lane(e, inst, async_bulk_copy_lane);
 }
 
 /* Operands: [to], bytes, 0.  4 GiB do not fit, and neither does what is more. */
-static void st_bulk_lane(struct emit *e, const struct ptx_inst *inst)
+static void async_bulk_store_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space space = inst->space;
 	LLVMValueRef to = emit_address(e, &inst->operands[0], &space, e->i8);
@@ -99,11 +99,11 @@ static void st_bulk_lane(struct emit *e, const struct ptx_inst *inst)
 
 void emit_st_bulk(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, st_bulk_lane);
+	emit_each_lane(e, inst, async_bulk_store_lane);
 }
 
 /* Without .noinc one more thread is expected before it arrives: nothing changes. */
-static void cp_arrive_lane(struct emit *e, const struct ptx_inst *inst)
+static void async_arrive_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_NOINC)) {
 		async_call(e, inst, &inst->operands[0], MBARRIER_ARRIVE, emit_int(e, 64, 1));
@@ -112,11 +112,11 @@ static void cp_arrive_lane(struct emit *e, const struct ptx_inst *inst)
 
 void emit_cp_arrive(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, cp_arrive_lane);
+	emit_each_lane(e, inst, async_arrive_lane);
 }
 
 /* An argument of 32 bits. */
-static LLVMValueRef count_of(struct emit *e, const struct ptx_inst *inst, size_t index)
+static LLVMValueRef async_argument(struct emit *e, const struct ptx_inst *inst, size_t index)
 {
 	return index < inst->operand_count
 		? ir_zext(e, emit_use(e, &inst->operands[index], PTX_U32), e->i64)
@@ -130,32 +130,32 @@ static void async_arrive(struct emit *e, const struct ptx_inst *inst)
 		? drop ? MBARRIER_DROP_TX : MBARRIER_ARRIVE_TX
 		: drop ? MBARRIER_DROP : MBARRIER_ARRIVE;
 	emit_def(e, &inst->operands[0], PTX_B64,
-		async_call(e, inst, &inst->operands[1], op, count_of(e, inst, 2)));
+		async_call(e, inst, &inst->operands[1], op, async_argument(e, inst, 2)));
 }
 
-static void test(struct emit *e, const struct ptx_inst *inst)
+static void async_test(struct emit *e, const struct ptx_inst *inst)
 {
 	bool parity = inst->op == PTX_OP_MBARRIER_PARITY;
-	LLVMValueRef what = parity ? count_of(e, inst, 2)
+	LLVMValueRef what = parity ? async_argument(e, inst, 2)
 		: emit_use(e, &inst->operands[2], PTX_B64);
 	LLVMValueRef over = async_call(e, inst, &inst->operands[1],
 		parity ? MBARRIER_TEST_PARITY : MBARRIER_TEST, what);
 	emit_def(e, &inst->operands[0], PTX_PRED, ir_trunc(e, over, e->i1));
 }
 
-static void mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
+static void async_mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_MBARRIER_INIT:
-		async_call(e, inst, &inst->operands[0], MBARRIER_INIT, count_of(e, inst, 1));
+		async_call(e, inst, &inst->operands[0], MBARRIER_INIT, async_argument(e, inst, 1));
 		break;
 	case PTX_OP_MBARRIER_TX:
 		async_call(e, inst, &inst->operands[0], ptx_has(&inst->mods, PTX_MOD_EXPECT_TX)
-			? MBARRIER_EXPECT : MBARRIER_COMPLETE, count_of(e, inst, 1));
+			? MBARRIER_EXPECT : MBARRIER_COMPLETE, async_argument(e, inst, 1));
 		break;
 	case PTX_OP_MBARRIER_WAIT:
 	case PTX_OP_MBARRIER_PARITY:
-		test(e, inst);
+		async_test(e, inst);
 		break;
 	default:
 		async_arrive(e, inst);
@@ -165,7 +165,7 @@ static void mbarrier_lane(struct emit *e, const struct ptx_inst *inst)
 
 void emit_mbarrier(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, mbarrier_lane);
+	emit_each_lane(e, inst, async_mbarrier_lane);
 }
 
 /* Of a state. */

@@ -50,7 +50,7 @@ struct access {
 };
 
 /* The operation, and its order. */
-static void note_atom(struct access *access, const struct ptx_inst *inst)
+static void atom_note(struct access *access, const struct ptx_inst *inst)
 {
 	access->order = emit_order(inst);
 	if (access->order == LLVMAtomicOrderingNotAtomic) {
@@ -66,18 +66,18 @@ static void note_atom(struct access *access, const struct ptx_inst *inst)
 	}
 }
 
-static struct access access_of(struct emit *e, const struct ptx_inst *inst,
+static struct access atom_access(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, LLVMTypeRef as)
 {
 	struct access access = {.type = inst->types[0], .space = inst->space, .rmw = NO_RMW,
 		.as = as};
-	note_atom(&access, inst);
+	atom_note(&access, inst);
 	access.place = emit_address(e, address, &access.space, as);
 	return access;
 }
 
 /* f32 sums in global memory flush subnormals, those in shared memory do not. */
-static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMValueRef old,
+static LLVMValueRef atom_add_real(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
 {
 	LLVMValueRef sum = ir_fadd(e, old, value);
@@ -94,7 +94,7 @@ static LLVMValueRef add_real(struct emit *e, const struct access *access, LLVMVa
 }
 
 /* add, min or max of halves; subnormals count (.noftz). */
-static LLVMValueRef half_result(struct emit *e, enum ptx_mod mod, enum ptx_type type,
+static LLVMValueRef atom_half_result(struct emit *e, enum ptx_mod mod, enum ptx_type type,
 	LLVMValueRef old, LLVMValueRef value)
 {
 	if (mod != PTX_MOD_ADD) {
@@ -105,16 +105,16 @@ static LLVMValueRef half_result(struct emit *e, enum ptx_mod mod, enum ptx_type 
 	return emit_to_half(e, sum, type, EMIT_NEAREST);
 }
 
-static LLVMValueRef apply_halves(struct emit *e, const struct access *access, LLVMValueRef old,
+static LLVMValueRef atom_apply_halves(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef value)
 {
 	enum ptx_type type = emit_half_type(access->type);
 	LLVMValueRef halves[2];
 	if (type == access->type) {
-		return half_result(e, access->mod, type, old, value);
+		return atom_half_result(e, access->mod, type, old, value);
 	}
 	for (unsigned part = 0; part < 2; part++) {
-		halves[part] = half_result(e, access->mod, type, emit_half_part(e, old, part),
+		halves[part] = atom_half_result(e, access->mod, type, emit_half_part(e, old, part),
 			emit_half_part(e, value, part));
 	}
 	return emit_pair(e, halves[0], halves[1]);
@@ -129,11 +129,11 @@ static LLVMValueRef atom_apply(struct emit *e, const struct access *access, LLVM
 	LLVMValueRef one, wraps;
 
 	if (emit_is_half(emit_half_type(access->type))) {
-		return apply_halves(e, access, old, value);
+		return atom_apply_halves(e, access, old, value);
 	}
 	switch (access->mod) {
 	case PTX_MOD_ADD:
-		return ptx_type_class(access->type) == 'f' ? add_real(e, access, old, value)
+		return ptx_type_class(access->type) == 'f' ? atom_add_real(e, access, old, value)
 			: ir_add(e, old, value);
 	case PTX_MOD_AND:
 		return ir_and(e, old, value);
@@ -159,7 +159,8 @@ static LLVMValueRef atom_apply(struct emit *e, const struct access *access, LLVM
 	}
 }
 
-static LLVMValueRef plain_update(struct emit *e, const struct access *access, LLVMValueRef value)
+static LLVMValueRef atom_update_plain(struct emit *e, const struct access *access,
+	LLVMValueRef value)
 {
 	LLVMValueRef old = LLVMBuildLoad2(e->builder, access->as, access->place, "");
 	LLVMSetAlignment(old, 1);
@@ -180,7 +181,7 @@ static LLVMValueRef atom_compare_exchange(struct emit *e, LLVMValueRef place, LL
 	return LLVMBuildExtractValue(e->builder, both, 0, "");
 }
 
-static LLVMValueRef swap_loop(struct emit *e, const struct access *access, LLVMValueRef value)
+static LLVMValueRef atom_swap_loop(struct emit *e, const struct access *access, LLVMValueRef value)
 {
 	LLVMTypeRef bits = emit_int_type(e, ptx_type_bits(access->type));
 	LLVMValueRef place = ir_bitcast(e, access->place, LLVMPointerType(bits, 0));
@@ -210,14 +211,14 @@ static LLVMValueRef swap_loop(struct emit *e, const struct access *access, LLVMV
 static LLVMValueRef atom_update(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, const struct ptx_operand *operand)
 {
-	struct access access = access_of(e, inst, address, emit_type(e, inst->types[0]));
+	struct access access = atom_access(e, inst, address, emit_type(e, inst->types[0]));
 	LLVMValueRef value = emit_use(e, operand, inst->types[0]);
 	if (access.space == PTX_SHARED) {
-		return plain_update(e, &access, value);
+		return atom_update_plain(e, &access, value);
 	}
 	bool real = access.type != PTX_F64 && strchr("fh", ptx_type_class(access.type));
 	if (access.rmw == NO_RMW || real) {
-		return swap_loop(e, &access, value);
+		return atom_swap_loop(e, &access, value);
 	}
 	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw,
 		access.place, value, access.order, false);
@@ -233,13 +234,13 @@ static void atom_lane(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], inst->types[0], old);
 }
 
-static void red_lane(struct emit *e, const struct ptx_inst *inst)
+static void atom_red_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	atom_update(e, inst, &inst->operands[0], &inst->operands[1]);
 }
 
 /* .v2 .v4 .v8: one atomic operation after the other; `to` is NULL for red. */
-static void update_vector(struct emit *e, const struct ptx_inst *inst,
+static void atom_update_vector(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *to, const struct ptx_operand *address,
 	const struct ptx_operand *values)
 {
@@ -256,18 +257,18 @@ static void update_vector(struct emit *e, const struct ptx_inst *inst,
 
 static void atom_vector_lane(struct emit *e, const struct ptx_inst *inst)
 {
-	update_vector(e, inst, &inst->operands[0], &inst->operands[1], &inst->operands[2]);
+	atom_update_vector(e, inst, &inst->operands[0], &inst->operands[1], &inst->operands[2]);
 }
 
-static void red_vector_lane(struct emit *e, const struct ptx_inst *inst)
+static void atom_red_vector_lane(struct emit *e, const struct ptx_inst *inst)
 {
-	update_vector(e, inst, NULL, &inst->operands[0], &inst->operands[1]);
+	atom_update_vector(e, inst, NULL, &inst->operands[0], &inst->operands[1]);
 }
 
 static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
-	struct access access = access_of(e, inst, &inst->operands[1], emit_type(e, type));
+	struct access access = atom_access(e, inst, &inst->operands[1], emit_type(e, type));
 	LLVMValueRef expected = emit_use(e, &inst->operands[2], type);
 	LLVMValueRef value = emit_use(e, &inst->operands[3], type);
 	LLVMValueRef old;
@@ -290,7 +291,7 @@ static void atom_cas_lane(struct emit *e, const struct ptx_inst *inst)
 enum { UNKNOWN = -1 };
 
 /* enum rt_atom, or UNKNOWN. */
-static int warp_op(const struct ptx_inst *inst)
+static int atom_warp_op(const struct ptx_inst *inst)
 {
 	static const struct {
 		enum ptx_mod mod;
@@ -319,7 +320,7 @@ static int warp_op(const struct ptx_inst *inst)
 }
 
 /* Of operations that can be done once for all lanes: what changes nothing. */
-static bool neutral(int op, unsigned bits, uint64_t *out)
+static bool atom_neutral(int op, unsigned bits, uint64_t *out)
 {
 	uint64_t all = UINT64_MAX >> (64 - bits);
 	switch (op) {
@@ -356,7 +357,7 @@ struct together {
 };
 
 /* What each lane finds: what `old` is after the lanes before it. */
-static LLVMValueRef found(struct emit *e, const struct access *access, LLVMValueRef old,
+static LLVMValueRef atom_found(struct emit *e, const struct access *access, LLVMValueRef old,
 	LLVMValueRef values, LLVMValueRef nothing)
 {
 	LLVMValueRef order[RT_MAX_WIDTH];
@@ -387,7 +388,7 @@ static LLVMValueRef atom_reduce(struct emit *e, int op, LLVMValueRef values)
 }
 
 /* All lanes have one address. */
-static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64_t nothing)
+static LLVMValueRef atom_update_once(struct emit *e, const struct together *t, uint64_t nothing)
 {
 	unsigned bits = ptx_type_bits(t->inst->types[0]);
 	struct access access = {.type = t->inst->types[0], .as = emit_int_type(e, bits)};
@@ -398,17 +399,17 @@ static LLVMValueRef update_once(struct emit *e, const struct together *t, uint64
 	LLVMValueRef all = atom_reduce(e, t->op, values);
 	LLVMValueRef at = LLVMBuildExtractElement(e->builder, t->at, t->first, "");
 	emit_note_lane(e, t->first);
-	note_atom(&access, t->inst);
+	atom_note(&access, t->inst);
 	access.place = LLVMBuildIntToPtr(e->builder, at, LLVMPointerType(one, 0), "");
 	access.as = one;
-	LLVMValueRef old = t->inst->space == PTX_SHARED ? plain_update(e, &access, all)
+	LLVMValueRef old = t->inst->space == PTX_SHARED ? atom_update_plain(e, &access, all)
 		: LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw, access.place, all,
 			access.order, false);
 	emit_note_lane(e, emit_u32(e, RT_GROUP));
-	return t->has_result ? found(e, &access, old, values, none) : NULL;
+	return t->has_result ? atom_found(e, &access, old, values, none) : NULL;
 }
 
-static LLVMValueRef update_each(struct emit *e, const struct together *t)
+static LLVMValueRef atom_update_each(struct emit *e, const struct together *t)
 {
 	unsigned size = ptx_type_size(t->inst->types[0]);
 	emit_put_lanes(e, t->at, t->words, t->count);
@@ -427,21 +428,21 @@ static LLVMValueRef atom_is_one_place(struct emit *e, const struct together *t)
 	return e->mask ? ir_and(e, one, ir_icmp(e, LLVMIntNE, e->mask, none)) : one;
 }
 
-static LLVMValueRef update_together(struct emit *e, const struct together *t)
+static LLVMValueRef atom_update_together(struct emit *e, const struct together *t)
 {
 	uint64_t nothing;
-	if (!neutral(t->op, ptx_type_bits(t->inst->types[0]), &nothing)) {
-		return update_each(e, t);
+	if (!atom_neutral(t->op, ptx_type_bits(t->inst->types[0]), &nothing)) {
+		return atom_update_each(e, t);
 	}
 	LLVMBasicBlockRef one = emit_block(e, "one_place");
 	LLVMBasicBlockRef many = emit_block(e, "many_places");
 	LLVMBasicBlockRef after = emit_block(e, "updated");
 	LLVMBuildCondBr(e->builder, atom_is_one_place(e, t), one, many);
 	emit_enter(e, one);
-	LLVMValueRef once = update_once(e, t, nothing);
+	LLVMValueRef once = atom_update_once(e, t, nothing);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, many);
-	LLVMValueRef each = update_each(e, t);
+	LLVMValueRef each = atom_update_each(e, t);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
 	if (!t->has_result) {
@@ -454,10 +455,10 @@ static LLVMValueRef update_together(struct emit *e, const struct together *t)
 }
 
 /* Do it for the warp; false if that has to be lane by lane. */
-static bool update_warp(struct emit *e, const struct ptx_inst *inst, const struct ptx_operand *to,
-	const struct ptx_operand *address, size_t values)
+static bool atom_update_warp(struct emit *e, const struct ptx_inst *inst,
+	const struct ptx_operand *to, const struct ptx_operand *address, size_t values)
 {
-	struct together t = {.inst = inst, .op = warp_op(inst), .has_result = to};
+	struct together t = {.inst = inst, .op = atom_warp_op(inst), .has_result = to};
 	enum ptx_type type = inst->types[0];
 	if (!emit_is_vector(e) || t.op == UNKNOWN) {
 		return false;
@@ -468,7 +469,7 @@ static bool update_warp(struct emit *e, const struct ptx_inst *inst, const struc
 		t.words[i] = emit_bits(e, emit_use(e, &inst->operands[values + i], type));
 	}
 	t.first = emit_first_lane(e);
-	LLVMValueRef old = update_together(e, &t);
+	LLVMValueRef old = atom_update_together(e, &t);
 	if (to) {
 		emit_def(e, to, type, emit_cast(e, old, emit_type(e, type)));
 	}
@@ -477,15 +478,15 @@ static bool update_warp(struct emit *e, const struct ptx_inst *inst, const struc
 
 void emit_atom(struct emit *e, const struct ptx_inst *inst)
 {
-	if (!update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
+	if (!atom_update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
 		emit_each_lane(e, inst, atom_lane);
 	}
 }
 
 void emit_red(struct emit *e, const struct ptx_inst *inst)
 {
-	if (!update_warp(e, inst, NULL, &inst->operands[0], 1)) {
-		emit_each_lane(e, inst, red_lane);
+	if (!atom_update_warp(e, inst, NULL, &inst->operands[0], 1)) {
+		emit_each_lane(e, inst, atom_red_lane);
 	}
 }
 
@@ -496,12 +497,12 @@ void emit_atom_vector(struct emit *e, const struct ptx_inst *inst)
 
 void emit_red_vector(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, red_vector_lane);
+	emit_each_lane(e, inst, atom_red_vector_lane);
 }
 
 void emit_atom_cas(struct emit *e, const struct ptx_inst *inst)
 {
-	if (!update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
+	if (!atom_update_warp(e, inst, &inst->operands[0], &inst->operands[1], 2)) {
 		emit_each_lane(e, inst, atom_cas_lane);
 	}
 }

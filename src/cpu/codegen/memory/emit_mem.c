@@ -19,7 +19,7 @@
 
 /* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
  * is no atomic access to 16 bytes on every processor, so a strong one is only volatile. */
-static LLVMTypeRef access_type(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
+static LLVMTypeRef mem_access_type(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
 {
 	LLVMTypeRef as = emit_type(e, type);
 	if (emit_order(inst) == LLVMAtomicOrderingNotAtomic) {
@@ -28,7 +28,7 @@ static LLVMTypeRef access_type(struct emit *e, const struct ptx_inst *inst, enum
 	return emit_int_type(e, ptx_type_bits(type));
 }
 
-static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum ptx_type type)
+static void mem_set_access(const struct ptx_inst *inst, LLVMValueRef access, enum ptx_type type)
 {
 	LLVMAtomicOrdering order = emit_order(inst);
 	unsigned size = ptx_type_size(type);
@@ -43,7 +43,7 @@ static void set_access(const struct ptx_inst *inst, LLVMValueRef access, enum pt
 }
 
 /* Parameters of a kernel stay as they are, whatever else it writes: NVRTC loads them in loops. */
-static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
+static void mem_note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValueRef load)
 {
 	if (inst->space == PTX_PARAM) {
 		emit_set_metadata(e, load, "invariant.load",
@@ -52,7 +52,7 @@ static void note_constant(struct emit *e, const struct ptx_inst *inst, LLVMValue
 }
 
 /* The operands of a vector access, or the one of a plain access. */
-static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_operand **parts)
+static size_t mem_vector_parts(const struct ptx_operand *operand, const struct ptx_operand **parts)
 {
 	bool vector = operand->kind == PTX_VECTOR;
 	*parts = vector ? operand->elements : operand;
@@ -63,10 +63,10 @@ static size_t vector_parts(const struct ptx_operand *operand, const struct ptx_o
 static size_t mem_access_size(const struct ptx_inst *inst, const struct ptx_operand *elements)
 {
 	const struct ptx_operand *parts;
-	return vector_parts(elements, &parts) * ptx_type_size(inst->types[0]);
+	return mem_vector_parts(elements, &parts) * ptx_type_size(inst->types[0]);
 }
 
-static struct ptx_operand shifted(const struct ptx_operand *address, size_t bytes)
+static struct ptx_operand mem_shift_address(const struct ptx_operand *address, size_t bytes)
 {
 	struct ptx_operand moved = *address;
 	moved.value += (int64_t)bytes;
@@ -74,7 +74,7 @@ static struct ptx_operand shifted(const struct ptx_operand *address, size_t byte
 }
 
 /* One access for all lanes that run, of `size` bytes, is the first one's. */
-static void note_first(struct emit *e, const struct ptx_inst *inst,
+static void mem_note_first(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, size_t size)
 {
 	enum ptx_space space = inst->space;
@@ -95,22 +95,23 @@ static void note_first(struct emit *e, const struct ptx_inst *inst,
 }
 
 /* All elements are loaded before the first register is written: it may hold the address. */
-static void ld_lane(struct emit *e, const struct ptx_inst *inst)
+static void mem_load_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
-	LLVMTypeRef as = access_type(e, inst, type);
+	LLVMTypeRef as = mem_access_type(e, inst, type);
 	const struct ptx_operand *parts;
-	size_t count = vector_parts(&inst->operands[0], &parts);
+	size_t count = mem_vector_parts(&inst->operands[0], &parts);
 	LLVMValueRef values[8];
 
 	assert(count <= countof(values));
 	for (size_t i = 0; i < count; i++) {
 		enum ptx_space space = inst->space;
-		struct ptx_operand address = shifted(&inst->operands[1], i * ptx_type_size(type));
+		struct ptx_operand address = mem_shift_address(&inst->operands[1],
+			i * ptx_type_size(type));
 		LLVMValueRef place = emit_address(e, &address, &space, as);
 		values[i] = LLVMBuildLoad2(e->builder, as, place, "");
-		set_access(inst, values[i], type);
-		note_constant(e, inst, values[i]);
+		mem_set_access(inst, values[i], type);
+		mem_note_constant(e, inst, values[i]);
 		emit_note_space(e, space, values[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -118,9 +119,9 @@ static void ld_lane(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* Whether a warp can do it by ld_warp or st_warp.  Frames of calls hold predicates, too, each in a
- * byte, which vectors of bits are not. */
-static bool is_plain(const struct ptx_inst *inst)
+/* Whether a warp can do it by mem_load_warp or mem_store_warp.  Frames of calls hold predicates,
+ * too, each in a byte, which vectors of bits are not. */
+static bool mem_is_plain(const struct ptx_inst *inst)
 {
 	return emit_order(inst) == LLVMAtomicOrderingNotAtomic && inst->types[0] != PTX_PRED
 		&& ptx_type_size(inst->types[0]) <= 8;
@@ -134,7 +135,7 @@ static bool mem_is_common(const struct ptx_operand *operand, size_t size)
 		&& (uint64_t)operand->value + size <= var->size;
 }
 
-static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
+static void mem_load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	size_t count)
 {
 	const struct ptx_operand *operand = &inst->operands[1];
@@ -147,7 +148,7 @@ static void load_common(struct emit *e, const struct ptx_inst *inst, LLVMValueRe
 		LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, at), one);
 		LLVMValueRef value = LLVMBuildLoad2(e->builder, one, place, "");
 		LLVMSetAlignment(value, 1);
-		note_constant(e, inst, value);
+		mem_note_constant(e, inst, value);
 		values[i] = emit_splat(e, value);
 	}
 }
@@ -157,7 +158,7 @@ void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_
 	bool is_store = inst->op == PTX_OP_ST;
 	const struct ptx_operand *parts;
 	out->type = inst->types[0];
-	out->count = (unsigned)vector_parts(&inst->operands[is_store], &parts);
+	out->count = (unsigned)mem_vector_parts(&inst->operands[is_store], &parts);
 	assert(out->count <= countof(out->values));
 	for (size_t i = 0; is_store && i < out->count; i++) {
 		out->values[i] = emit_use(e, &parts[i], out->type);
@@ -168,23 +169,23 @@ void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_
 void emit_end_vector(struct emit *e, const struct ptx_inst *inst, const struct emit_vector *wide)
 {
 	const struct ptx_operand *parts;
-	size_t count = inst->op == PTX_OP_ST ? 0 : vector_parts(&inst->operands[0], &parts);
+	size_t count = inst->op == PTX_OP_ST ? 0 : mem_vector_parts(&inst->operands[0], &parts);
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &parts[i], wide->type, wide->values[i]);
 	}
 }
 
-static void ld_warp(struct emit *e, const struct ptx_inst *inst)
+static void mem_load_warp(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	const struct ptx_operand *address = &inst->operands[1];
 	const struct ptx_operand *parts;
-	size_t count = vector_parts(&inst->operands[0], &parts);
+	size_t count = mem_vector_parts(&inst->operands[0], &parts);
 	struct emit_vector wide = {.member = e->member, .type = type};
 
 	assert(count <= countof(wide.values));
 	if (mem_is_common(address, count * ptx_type_size(type))) {
-		load_common(e, inst, wide.values, count);
+		mem_load_common(e, inst, wide.values, count);
 	} else if (!emit_strided_load(e, inst, wide.values, (unsigned)count)) {
 		emit_begin_vector(e, inst, &wide);
 		emit_vector_load(e, &wide, 1);
@@ -203,7 +204,7 @@ static bool mem_is_ordered(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* Nothing moves past here that the order forbids. */
-static void fence(struct emit *e, const struct ptx_inst *inst, LLVMAtomicOrdering order)
+static void mem_fence(struct emit *e, const struct ptx_inst *inst, LLVMAtomicOrdering order)
 {
 	LLVMAtomicOrdering asked = emit_order(inst);
 	if (asked == LLVMAtomicOrderingSequentiallyConsistent || asked == order) {
@@ -211,22 +212,22 @@ static void fence(struct emit *e, const struct ptx_inst *inst, LLVMAtomicOrderin
 	}
 }
 
-static void strong_move(struct emit *e, const struct ptx_inst *inst, size_t count, bool store)
+static void mem_move_strong(struct emit *e, const struct ptx_inst *inst, size_t count, bool store)
 {
 	emit_call_lanes(e, offsetof(struct rt_calls, move_lanes), ptx_type_size(inst->types[0]),
 		(unsigned)count, store);
 }
 
-static void ld_ordered(struct emit *e, const struct ptx_inst *inst)
+static void mem_load_ordered(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
 	enum ptx_type type = inst->types[0];
-	size_t count = vector_parts(&inst->operands[0], &parts);
+	size_t count = mem_vector_parts(&inst->operands[0], &parts);
 	LLVMValueRef values[RT_PARTS];
 	assert(count <= RT_PARTS);
 	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[1]), NULL, 0);
-	strong_move(e, inst, count, false);
-	fence(e, inst, LLVMAtomicOrderingAcquire);
+	mem_move_strong(e, inst, count, false);
+	mem_fence(e, inst, LLVMAtomicOrderingAcquire);
 	for (size_t i = 0; i < count; i++) {
 		values[i] = emit_take_lanes(e, emit_type(e, type), (unsigned)i);
 	}
@@ -235,37 +236,38 @@ static void ld_ordered(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-static void st_ordered(struct emit *e, const struct ptx_inst *inst)
+static void mem_store_ordered(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *parts;
-	size_t count = vector_parts(&inst->operands[1], &parts);
+	size_t count = mem_vector_parts(&inst->operands[1], &parts);
 	LLVMValueRef values[RT_PARTS];
 	assert(count <= RT_PARTS);
 	for (size_t i = 0; i < count; i++) {
 		values[i] = emit_use(e, &parts[i], inst->types[0]);
 	}
-	fence(e, inst, LLVMAtomicOrderingRelease);
+	mem_fence(e, inst, LLVMAtomicOrderingRelease);
 	emit_put_lanes(e, emit_lane_addresses(e, inst, &inst->operands[0]), values,
 		(unsigned)count);
-	strong_move(e, inst, count, true);
-	fence(e, inst, LLVMAtomicOrderingSequentiallyConsistent);
+	mem_move_strong(e, inst, count, true);
+	mem_fence(e, inst, LLVMAtomicOrderingSequentiallyConsistent);
 }
 
 void emit_ld(struct emit *e, const struct ptx_inst *inst)
 {
 	if (e->once) {
-		note_first(e, inst, &inst->operands[1], mem_access_size(inst, &inst->operands[0]));
-		ld_lane(e, inst);
-	} else if (emit_is_vector(e) && is_plain(inst)) {
-		ld_warp(e, inst);
+		mem_note_first(e, inst, &inst->operands[1],
+			mem_access_size(inst, &inst->operands[0]));
+		mem_load_lane(e, inst);
+	} else if (emit_is_vector(e) && mem_is_plain(inst)) {
+		mem_load_warp(e, inst);
 	} else if (mem_is_ordered(e, inst)) {
-		ld_ordered(e, inst);
+		mem_load_ordered(e, inst);
 	} else {
-		emit_each_lane(e, inst, ld_lane);
+		emit_each_lane(e, inst, mem_load_lane);
 	}
 }
 
-static void st_stream(struct emit *e, const struct ptx_inst *inst, LLVMTypeRef as,
+static void mem_store_stream(struct emit *e, const struct ptx_inst *inst, LLVMTypeRef as,
 	const struct ptx_operand *parts, size_t count)
 {
 	enum ptx_space space = inst->space;
@@ -278,33 +280,34 @@ static void st_stream(struct emit *e, const struct ptx_inst *inst, LLVMTypeRef a
 	emit_store_stream(e, values, (unsigned)count, place);
 }
 
-static void st_lane(struct emit *e, const struct ptx_inst *inst)
+static void mem_store_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
-	LLVMTypeRef as = access_type(e, inst, type);
+	LLVMTypeRef as = mem_access_type(e, inst, type);
 	const struct ptx_operand *parts;
-	size_t count = vector_parts(&inst->operands[1], &parts);
+	size_t count = mem_vector_parts(&inst->operands[1], &parts);
 
 	if (emit_is_stream(e, inst)) {
-		st_stream(e, inst, as, parts, count);
+		mem_store_stream(e, inst, as, parts, count);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		enum ptx_space space = inst->space;
-		struct ptx_operand address = shifted(&inst->operands[0], i * ptx_type_size(type));
+		struct ptx_operand address = mem_shift_address(&inst->operands[0],
+			i * ptx_type_size(type));
 		LLVMValueRef value = emit_cast(e, emit_use(e, &parts[i], type), as);
 		LLVMValueRef place = emit_address(e, &address, &space, as);
 		LLVMValueRef store = LLVMBuildStore(e->builder, value, place);
-		set_access(inst, store, type);
+		mem_set_access(inst, store, type);
 		emit_note_space(e, space, store);
 	}
 }
 
-static void st_warp(struct emit *e, const struct ptx_inst *inst)
+static void mem_store_warp(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_type type = inst->types[0];
 	const struct ptx_operand *parts;
-	size_t count = vector_parts(&inst->operands[1], &parts);
+	size_t count = mem_vector_parts(&inst->operands[1], &parts);
 	struct emit_vector wide = {.member = e->member};
 
 	if (emit_is_strided(e, inst, (unsigned)count, false)) {
@@ -330,18 +333,18 @@ static bool mem_is_one_place(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The last lane that runs. */
-static LLVMValueRef last_lane(struct emit *e)
+static LLVMValueRef mem_last_lane(struct emit *e)
 {
 	LLVMValueRef args[] = {e->mask, LLVMConstInt(e->s.i1, 1, false)};
 	return e->mask ? ir_sub(e, emit_scalar(e, 32, 31),
 		ir_intrinsic(e, "llvm.ctlz", &e->s.i32, 1, args, 2)) : emit_scalar(e, 32, 31);
 }
 
-static void st_last(struct emit *e, const struct ptx_inst *inst)
+static void mem_store_last(struct emit *e, const struct ptx_inst *inst)
 {
-	note_first(e, inst, &inst->operands[0], mem_access_size(inst, &inst->operands[1]));
-	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){last_lane(e), false});
-	st_lane(e, inst);
+	mem_note_first(e, inst, &inst->operands[0], mem_access_size(inst, &inst->operands[1]));
+	struct emit_mode mode = emit_set_mode(e, (struct emit_mode){mem_last_lane(e), false});
+	mem_store_lane(e, inst);
 	emit_set_mode(e, mode);
 }
 
@@ -350,11 +353,11 @@ bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst)
 	bool is_store = inst->op == PTX_OP_ST;
 	struct uniformity made = uniformity_of_result(&e->uniformity, inst);
 	if (!(is_store || inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU) || inst->has_guard
-	    || !made.is_vector || !is_plain(inst)) {
+	    || !made.is_vector || !mem_is_plain(inst)) {
 		return false;
 	}
 	const struct ptx_operand *address = &inst->operands[!is_store], *parts;
-	size_t count = vector_parts(&inst->operands[is_store], &parts);
+	size_t count = mem_vector_parts(&inst->operands[is_store], &parts);
 	bool otherwise = is_store ? mem_is_one_place(e, inst)
 		: mem_is_common(address, count * ptx_type_size(inst->types[0]));
 	return !otherwise && !emit_is_strided(e, inst, (unsigned)count, !is_store);
@@ -363,13 +366,13 @@ bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst)
 void emit_st(struct emit *e, const struct ptx_inst *inst)
 {
 	if (mem_is_one_place(e, inst)) {
-		st_last(e, inst);
-	} else if (emit_is_vector(e) && is_plain(inst)) {
-		st_warp(e, inst);
+		mem_store_last(e, inst);
+	} else if (emit_is_vector(e) && mem_is_plain(inst)) {
+		mem_store_warp(e, inst);
 	} else if (mem_is_ordered(e, inst)) {
-		st_ordered(e, inst);
+		mem_store_ordered(e, inst);
 	} else {
-		emit_each_lane(e, inst, st_lane);
+		emit_each_lane(e, inst, mem_store_lane);
 	}
 }
 
@@ -390,13 +393,13 @@ static LLVMValueRef mem_is_local(struct emit *e, LLVMValueRef address)
 	return emit_is_within(e, address, base, emit_splat(e, emit_local_stride(e)));
 }
 
-static LLVMValueRef is_param(struct emit *e, LLVMValueRef address)
+static LLVMValueRef mem_is_param(struct emit *e, LLVMValueRef address)
 {
 	return emit_is_within(e, address, emit_all_bits(e, emit_params_base(e)),
 		emit_int(e, 64, e->func->param_size));
 }
 
-static LLVMValueRef is_const(struct emit *e, LLVMValueRef address)
+static LLVMValueRef mem_is_const(struct emit *e, LLVMValueRef address)
 {
 	LLVMValueRef any = emit_int(e, 1, 0);
 	for (size_t i = 0; i < e->module->var_count; i++) {
@@ -422,15 +425,15 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 		is = mem_is_local(e, address);
 		break;
 	case PTX_PARAM:
-		is = is_param(e, address);
+		is = mem_is_param(e, address);
 		break;
 	case PTX_CONST:
-		is = is_const(e, address);
+		is = mem_is_const(e, address);
 		break;
 	default:
 		is = ir_not(e, ir_or(e,
 			ir_or(e, emit_is_shared(e, address), mem_is_local(e, address)),
-			ir_or(e, is_param(e, address), is_const(e, address))));
+			ir_or(e, mem_is_param(e, address), mem_is_const(e, address))));
 		break;
 	}
 	emit_def(e, &inst->operands[0], PTX_PRED, is);

@@ -47,27 +47,29 @@ struct emit_nontemporal {
 
 /* --- Where pointers come from --- */
 
-static uint32_t bypass_join(uint32_t a, uint32_t b)
+static uint32_t nontemporal_join(uint32_t a, uint32_t b)
 {
 	return a == b || b == NO_POINTER ? a : a == NO_POINTER ? b : UNKNOWN;
 }
 
-static uint32_t var_origin(const struct ptx_var *var)
+static uint32_t nontemporal_var_origin(const struct ptx_var *var)
 {
 	return var->index < UNKNOWN - VARIABLE ? VARIABLE + (uint32_t)var->index : UNKNOWN;
 }
 
-static uint32_t operand_origin(const struct emit_nontemporal *b, const struct ptx_operand *operand)
+static uint32_t nontemporal_operand_origin(const struct emit_nontemporal *b,
+	const struct ptx_operand *operand)
 {
-	uint32_t origin = operand->kind == PTX_ADDRESS && operand->var ? var_origin(operand->var)
+	uint32_t origin = operand->kind == PTX_ADDRESS && operand->var
+		? nontemporal_var_origin(operand->var)
 								       : NO_POINTER;
 	bool reads =
 		operand->kind == PTX_REG || (operand->kind == PTX_ADDRESS && operand->has_base);
-	return reads ? bypass_join(origin, b->origins[operand->reg]) : origin;
+	return reads ? nontemporal_join(origin, b->origins[operand->reg]) : origin;
 }
 
 /* Of element `part` of what is loaded. */
-static uint32_t loaded_origin(const struct ptx_inst *inst, size_t part)
+static uint32_t nontemporal_loaded_origin(const struct ptx_inst *inst, size_t part)
 {
 	const struct ptx_operand *from = &inst->operands[1];
 	uint64_t offset = from->var ? from->var->offset + (uint64_t)from->value + part * 8 : 0;
@@ -81,31 +83,32 @@ static uint32_t loaded_origin(const struct ptx_inst *inst, size_t part)
 }
 
 /* What is computed otherwise is no pointer, but a distance. */
-static uint32_t result_origin(const struct emit_nontemporal *b, const struct ptx_inst *inst)
+static uint32_t nontemporal_result_origin(const struct emit_nontemporal *b,
+	const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_ADD:
 	case PTX_OP_SELP:
-		return bypass_join(operand_origin(b, &inst->operands[1]),
-			operand_origin(b, &inst->operands[2]));
+		return nontemporal_join(nontemporal_operand_origin(b, &inst->operands[1]),
+			nontemporal_operand_origin(b, &inst->operands[2]));
 	case PTX_OP_MAD:
-		return operand_origin(b, &inst->operands[3]);
+		return nontemporal_operand_origin(b, &inst->operands[3]);
 	case PTX_OP_SUB:
 	case PTX_OP_MOV:
 	case PTX_OP_CVTA:
-		return operand_origin(b, &inst->operands[1]);
+		return nontemporal_operand_origin(b, &inst->operands[1]);
 	default:
 		return NO_POINTER;
 	}
 }
 
-static bool bypass_is_load(const struct ptx_inst *inst)
+static bool nontemporal_is_load(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 }
 
 /* Add what an instruction makes of pointers; whether that is new. */
-static bool note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
+static bool nontemporal_note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = inst->operands;
 	bool changed = false;
@@ -117,9 +120,9 @@ static bool note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
 		const struct ptx_operand *part = to->kind == PTX_VECTOR ? &to->elements[i] : to;
 		if (part->kind == PTX_REG) {
 			uint32_t *origin = &b->origins[part->reg];
-			uint32_t all = bypass_join(*origin,
-				bypass_is_load(inst) ? loaded_origin(inst, i)
-				: result_origin(b, inst));
+			uint32_t all = nontemporal_join(*origin,
+				nontemporal_is_load(inst) ? nontemporal_loaded_origin(inst, i)
+				: nontemporal_result_origin(b, inst));
 			changed |= all != *origin;
 			*origin = all;
 		}
@@ -127,13 +130,13 @@ static bool note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
 	return changed;
 }
 
-static void find_origins(struct emit_nontemporal *b, const struct ptx_func *func)
+static void nontemporal_find_origins(struct emit_nontemporal *b, const struct ptx_func *func)
 {
 	bool changed = true;
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < func->inst_count; i++) {
-			changed |= note_origin(b, &func->insts[i]);
+			changed |= nontemporal_note_origin(b, &func->insts[i]);
 		}
 	}
 }
@@ -141,7 +144,7 @@ static void find_origins(struct emit_nontemporal *b, const struct ptx_func *func
 /* --- Which stores --- */
 
 /* Whether nobody outside the block can learn of a store before the launch has ended. */
-static bool bypass_is_quiet(const struct ptx_inst *inst)
+static bool nontemporal_inst_is_quiet(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
 	case PTX_OP_LD:
@@ -157,12 +160,12 @@ static bool bypass_is_quiet(const struct ptx_inst *inst)
 	}
 }
 
-static bool is_to_global(const struct ptx_inst *inst)
+static bool nontemporal_is_to_global(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_ST && inst->space == PTX_GLOBAL;
 }
 
-static bool bypass_has_origin(const uint32_t *origins, unsigned count, uint32_t origin)
+static bool nontemporal_has_origin(const uint32_t *origins, unsigned count, uint32_t origin)
 {
 	bool found = false;
 	for (unsigned i = 0; i < count; i++) {
@@ -172,7 +175,7 @@ static bool bypass_has_origin(const uint32_t *origins, unsigned count, uint32_t 
 }
 
 /* Its place among them, at the end if it is new; MOST_ORIGINS: there are too many. */
-static unsigned bypass_find_origin(uint32_t *origins, unsigned *count, uint32_t origin)
+static unsigned nontemporal_origin_index(uint32_t *origins, unsigned *count, uint32_t origin)
 {
 	unsigned at = 0;
 	while (at < *count && origins[at] != origin) {
@@ -185,7 +188,7 @@ static unsigned bypass_find_origin(uint32_t *origins, unsigned *count, uint32_t 
 }
 
 /* Bytes of each lane, in operand `value`. */
-static uint64_t bypass_store_size(const struct ptx_inst *inst, size_t value)
+static uint64_t nontemporal_access_size(const struct ptx_inst *inst, size_t value)
 {
 	const struct ptx_operand *operand = &inst->operands[value];
 	size_t count = operand->kind == PTX_VECTOR ? operand->count : 1;
@@ -193,7 +196,7 @@ static uint64_t bypass_store_size(const struct ptx_inst *inst, size_t value)
 }
 
 /* Whether each lane has its own element, and each warp others. */
-static bool is_row(const struct emit *e, const struct ptx_inst *inst, size_t address)
+static bool nontemporal_is_row(const struct emit *e, const struct ptx_inst *inst, size_t address)
 {
 	struct uniformity at = uniformity_of_address(&e->uniformity, inst,
 		&inst->operands[address]);
@@ -201,43 +204,47 @@ static bool is_row(const struct emit *e, const struct ptx_inst *inst, size_t add
 }
 
 /* False: nobody knows what is loaded, or there is too much, or others may wait for something. */
-static bool note_load(struct emit *e, const struct ptx_inst *inst)
+static bool nontemporal_note_load(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_nontemporal *b = e->nontemporal;
-	if (!bypass_is_load(inst) || (inst->space != PTX_GLOBAL && inst->space != PTX_GENERIC)) {
-		return bypass_is_quiet(inst);
+	bool is_elsewhere = inst->space != PTX_GLOBAL && inst->space != PTX_GENERIC;
+	if (!nontemporal_is_load(inst) || is_elsewhere) {
+		return nontemporal_inst_is_quiet(inst);
 	}
-	uint32_t origin = operand_origin(b, &inst->operands[1]);
-	unsigned at = bypass_find_origin(b->loads, &b->load_count, origin);
-	if (!bypass_is_quiet(inst) || origin == NO_POINTER || origin == UNKNOWN
+	uint32_t origin = nontemporal_operand_origin(b, &inst->operands[1]);
+	unsigned at = nontemporal_origin_index(b->loads, &b->load_count, origin);
+	if (!nontemporal_inst_is_quiet(inst) || origin == NO_POINTER || origin == UNKNOWN
 		|| at == MOST_ORIGINS) {
 		return false;
 	}
-	b->load_bytes[at] += is_row(e, inst, 1) ? bypass_store_size(inst, 0) : 0;
+	b->load_bytes[at] += nontemporal_is_row(e, inst, 1) ? nontemporal_access_size(inst, 0) : 0;
 	return true;
 }
 
 /* Whether what is stored is never read. */
-static bool bypass_suits(const struct emit *e, const struct ptx_inst *inst)
+static bool nontemporal_suits(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct emit_nontemporal *b = e->nontemporal;
-	uint32_t origin = is_to_global(inst) ? operand_origin(b, &inst->operands[0]) : NO_POINTER;
+	uint32_t origin = nontemporal_is_to_global(inst)
+		? nontemporal_operand_origin(b, &inst->operands[0]) : NO_POINTER;
 	return origin != NO_POINTER && origin != UNKNOWN
-		&& !bypass_has_origin(b->loads, b->load_count, origin) && is_row(e, inst, 0);
+		&& !nontemporal_has_origin(b->loads, b->load_count, origin)
+		&& nontemporal_is_row(e, inst, 0);
 }
 
-static bool note_store(struct emit *e, const struct ptx_inst *inst)
+static bool nontemporal_note_store(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_nontemporal *b = e->nontemporal;
-	if (!bypass_suits(e, inst)) {
+	if (!nontemporal_suits(e, inst)) {
 		return true;
 	}
-	b->store_bytes += bypass_store_size(inst, 1);
-	return bypass_find_origin(b->stores, &b->store_count, operand_origin(b, &inst->operands[0]))
-		< MOST_ORIGINS;
+	b->store_bytes += nontemporal_access_size(inst, 1);
+	return nontemporal_origin_index(b->stores, &b->store_count,
+		nontemporal_operand_origin(b, &inst->operands[0])) < MOST_ORIGINS;
 }
 
-static bool note_all(struct emit *e, bool (*note)(struct emit *e, const struct ptx_inst *inst))
+static bool nontemporal_note_all(struct emit *e,
+	bool (*note)(struct emit *e, const struct ptx_inst *inst))
 {
 	bool good = true;
 	for (size_t i = 0; i < e->func->block_count && good; i++) {
@@ -250,11 +257,11 @@ static bool note_all(struct emit *e, bool (*note)(struct emit *e, const struct p
 	return good;
 }
 
-static bool writes_global(const struct ptx_func *func)
+static bool nontemporal_writes_global(const struct ptx_func *func)
 {
 	bool writes = false;
 	for (size_t i = 0; i < func->inst_count && !writes; i++) {
-		writes = is_to_global(&func->insts[i]);
+		writes = nontemporal_is_to_global(&func->insts[i]);
 	}
 	return writes;
 }
@@ -262,7 +269,7 @@ static bool writes_global(const struct ptx_func *func)
 bool emit_nontemporal_init(struct emit *e)
 {
 	if (!emit_does(e, PASS_NONTEMPORAL) || e->width == 1 || e->func->inst_count > MOST_INSTS
-	    || !writes_global(e->func)) {
+	    || !nontemporal_writes_global(e->func)) {
 		return true;
 	}
 	struct emit_nontemporal *b = mem_zalloc(1, sizeof(*b));
@@ -270,8 +277,9 @@ bool emit_nontemporal_init(struct emit *e)
 	if (!b || !(b->origins = mem_zalloc(e->func->reg_count + 1, sizeof(*b->origins)))) {
 		return false;
 	}
-	find_origins(b, e->func);
-	if (!note_all(e, note_load) || !note_all(e, note_store) || b->store_count == 0
+	nontemporal_find_origins(b, e->func);
+	if (!nontemporal_note_all(e, nontemporal_note_load)
+		|| !nontemporal_note_all(e, nontemporal_note_store) || b->store_count == 0
 		|| b->store_count * b->load_count > MOST_PAIRS) {
 		emit_nontemporal_finish(e);
 	}
@@ -290,7 +298,7 @@ void emit_nontemporal_finish(struct emit *e)
 /* --- Their code --- */
 
 /* Whether the pointers are different ones, if both are parameters. */
-static LLVMValueRef bypass_pointers_differ(struct emit *e, uint32_t store, uint32_t load)
+static LLVMValueRef nontemporal_pointers_differ(struct emit *e, uint32_t store, uint32_t load)
 {
 	return store >= VARIABLE || load >= VARIABLE
 		? NULL
@@ -300,7 +308,7 @@ static LLVMValueRef bypass_pointers_differ(struct emit *e, uint32_t store, uint3
 
 /* What a thread moves.  One that reads more of an array than it writes reads what others do, too.
  */
-static uint64_t moved_bytes(const struct emit_nontemporal *b)
+static uint64_t nontemporal_moved_bytes(const struct emit_nontemporal *b)
 {
 	uint64_t bytes = b->store_bytes;
 	for (unsigned i = 0; i < b->load_count; i++) {
@@ -310,19 +318,18 @@ static uint64_t moved_bytes(const struct emit_nontemporal *b)
 }
 
 /* The bits of which an address must have none; once in each call. */
-static LLVMValueRef mask_of(struct emit *e)
+static LLVMValueRef nontemporal_mask(struct emit *e)
 {
 	struct emit_nontemporal *b = e->nontemporal;
 	if (b->mask) {
 		return b->mask;
 	}
 	LLVMBasicBlockRef back = emit_call_visit(e);
-	LLVMValueRef is_much =
-		ir_icmp(e, LLVMIntULT, emit_cached_bytes(e), emit_u32(e, moved_bytes(b)));
+	LLVMValueRef is_much = ir_icmp(e, LLVMIntULT, emit_cached_bytes(e),
+		emit_u32(e, nontemporal_moved_bytes(b)));
 	for (unsigned i = 0; i < b->store_count * b->load_count; i++) {
-		LLVMValueRef both =
-			bypass_pointers_differ(e, b->stores[i / b->load_count],
-				b->loads[i % b->load_count]);
+		LLVMValueRef both = nontemporal_pointers_differ(e, b->stores[i / b->load_count],
+			b->loads[i % b->load_count]);
 		is_much = both ? ir_and(e, is_much, both) : is_much;
 	}
 	b->mask =
@@ -331,14 +338,14 @@ static LLVMValueRef mask_of(struct emit *e)
 	return b->mask;
 }
 
-static void store_plain(struct emit *e, LLVMValueRef value, LLVMValueRef place)
+static void nontemporal_plain_store(struct emit *e, LLVMValueRef value, LLVMValueRef place)
 {
 	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 1);
 }
 
 /* Past the cache if the address has none of the bits of a mask, which includes the alignment; the
  * branch. */
-static LLVMValueRef store_selected(struct emit *e, LLVMValueRef value, LLVMValueRef place,
+static LLVMValueRef nontemporal_select_store(struct emit *e, LLVMValueRef value, LLVMValueRef place,
 	LLVMValueRef mask, unsigned align)
 {
 	LLVMBasicBlockRef past = emit_block(e, "past"), plain = emit_block(e, "plain");
@@ -353,14 +360,14 @@ static LLVMValueRef store_selected(struct emit *e, LLVMValueRef value, LLVMValue
 	emit_set_metadata(e, store, "nontemporal", LLVMMDNodeInContext2(e->context, &one, 1));
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, plain);
-	store_plain(e, value, place);
+	nontemporal_plain_store(e, value, place);
 	LLVMBuildBr(e->builder, after);
 	emit_enter(e, after);
 	return branch;
 }
 
 /* Small launches count each branch, large ones wait for memory. */
-static void note_seldom(struct emit *e, LLVMValueRef branch)
+static void nontemporal_expect_seldom(struct emit *e, LLVMValueRef branch)
 {
 	static const char name[] = "branch_weights";
 	LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, name, sizeof(name) - 1),
@@ -371,11 +378,12 @@ static void note_seldom(struct emit *e, LLVMValueRef branch)
 
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size)
 {
-	if (!e->nontemporal || e->mask || size % LINE != 0 || !bypass_suits(e, e->inst)) {
-		store_plain(e, value, place);
+	if (!e->nontemporal || e->mask || size % LINE != 0 || !nontemporal_suits(e, e->inst)) {
+		nontemporal_plain_store(e, value, place);
 		return;
 	}
-	note_seldom(e, store_selected(e, value, place, mask_of(e), LINE));
+	nontemporal_expect_seldom(e,
+		nontemporal_select_store(e, value, place, nontemporal_mask(e), LINE));
 }
 
 /* --- A store that the kernel itself calls a stream (W = 1) --- */
@@ -384,15 +392,15 @@ bool emit_nontemporal_is_quiet(const struct ptx_func *func)
 {
 	bool quiet = true;
 	for (size_t i = 0; i < func->inst_count && quiet; i++) {
-		quiet = bypass_is_quiet(&func->insts[i]);
+		quiet = nontemporal_inst_is_quiet(&func->insts[i]);
 	}
 	return quiet;
 }
 
 bool emit_is_stream(struct emit *e, const struct ptx_inst *inst)
 {
-	return e->width == 1 && emit_does(e, PASS_NONTEMPORAL) && is_to_global(inst)
-		&& ptx_has(&inst->mods, PTX_MOD_CS) && bypass_store_size(inst, 1) == STREAM
+	return e->width == 1 && emit_does(e, PASS_NONTEMPORAL) && nontemporal_is_to_global(inst)
+		&& ptx_has(&inst->mods, PTX_MOD_CS) && nontemporal_access_size(inst, 1) == STREAM
 		&& emit_nontemporal_is_quiet(e->func);
 }
 
@@ -404,5 +412,5 @@ void emit_store_stream(struct emit *e, LLVMValueRef *values, unsigned count, LLV
 		value = LLVMBuildInsertElement(e->builder, value, values[i], emit_u32(e, i), "");
 	}
 	place = LLVMBuildBitCast(e->builder, place, LLVMPointerType(type, 0), "");
-	store_selected(e, value, place, emit_scalar(e, 64, STREAM - 1), STREAM);
+	nontemporal_select_store(e, value, place, emit_scalar(e, 64, STREAM - 1), STREAM);
 }

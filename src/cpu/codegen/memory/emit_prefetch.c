@@ -21,7 +21,7 @@
 
 enum { LINE = 64, PART = 32, MOST_PARTS = 16, MOST_READS = 4 };
 
-static bool is_from_memory(const struct emit *e, unsigned size)
+static bool prefetch_suits(const struct emit *e, unsigned size)
 {
 	return emit_does(e, PASS_PREFETCH) && size >= LINE && !e->member
 		&& ptx_reads_memory(e->inst)
@@ -29,7 +29,8 @@ static bool is_from_memory(const struct emit *e, unsigned size)
 }
 
 /* Volatile, for LLVM puts parts side by side together again. */
-static LLVMValueRef load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef base, unsigned offset)
+static LLVMValueRef prefetch_load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef base,
+	unsigned offset)
 {
 	LLVMValueRef place = emit_at(e, base, emit_scalar(e, 64, offset), type);
 	LLVMValueRef part = LLVMBuildLoad2(e->builder, type, place, "");
@@ -40,7 +41,7 @@ static LLVMValueRef load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef bas
 
 LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place, unsigned size)
 {
-	if (!is_from_memory(e, size)) {
+	if (!prefetch_suits(e, size)) {
 		LLVMValueRef row = LLVMBuildLoad2(e->builder, type, place, "");
 		LLVMSetAlignment(row, 1);
 		return row;
@@ -53,7 +54,7 @@ LLVMValueRef emit_load_row(struct emit *e, LLVMTypeRef type, LLVMValueRef place,
 		LLVMTypeRef part = LLVMVectorType(LLVMGetElementType(type),
 			LLVMGetVectorSize(type) / count);
 		for (unsigned i = 0; i < count; i++) {
-			parts[i] = load_part(e, part, base, i * PART);
+			parts[i] = prefetch_load_part(e, part, base, i * PART);
 		}
 		for (; count > 1; count /= 2) {
 			for (unsigned i = 0; i < count / 2; i++) {

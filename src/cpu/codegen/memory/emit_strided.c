@@ -55,7 +55,7 @@ static unsigned strided_step_of(const struct strided_access *s)
 /* --- Runs --- */
 
 /* Different offsets in order; how many. */
-static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
+static unsigned strided_sort_offsets(int64_t *out, const int64_t *offsets)
 {
 	unsigned count = 0;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -73,7 +73,7 @@ static unsigned sort_offsets(int64_t *out, const int64_t *offsets)
 	return count;
 }
 
-static void place_lane(struct strided_access *s, unsigned lane, int64_t offset)
+static void strided_place_lane(struct strided_access *s, unsigned lane, int64_t offset)
 {
 	for (unsigned r = 0; r < s->run_count; r++) {
 		struct strided_run *run = &s->runs[r];
@@ -89,7 +89,7 @@ static void place_lane(struct strided_access *s, unsigned lane, int64_t offset)
 static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 {
 	int64_t sorted[RT_MAX_WIDTH + 1];
-	unsigned count = sort_offsets(sorted, offsets);
+	unsigned count = strided_sort_offsets(sorted, offsets);
 	for (unsigned i = 0; i < count; i++) {
 		if (i > 0 && sorted[i] - sorted[i - 1] == strided_step_of(s)) {
 			s->runs[s->run_count - 1].length++;
@@ -104,7 +104,7 @@ static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 	}
 	s->is_straight = s->run_count == 1 && count == RT_MAX_WIDTH;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
-		place_lane(s, i, offsets[i]);
+		strided_place_lane(s, i, offsets[i]);
 		s->is_straight &= s->place_of[i] == i;
 	}
 	return true;
@@ -112,16 +112,16 @@ static bool strided_find_runs(struct strided_access *s, const int64_t *offsets)
 
 /* --- Vectors --- */
 
-static LLVMTypeRef run_type(const struct strided_access *s, const struct strided_run *run)
+static LLVMTypeRef strided_run_type(const struct strided_access *s, const struct strided_run *run)
 {
 	return LLVMVectorType(s->one, run->length * s->count);
 }
 
-static LLVMValueRef run_place(const struct strided_access *s, const struct strided_run *run)
+static LLVMValueRef strided_run_place(const struct strided_access *s, const struct strided_run *run)
 {
 	struct emit *e = s->e;
 	LLVMValueRef start = emit_scalar(e, 64, (uint64_t)run->start);
-	LLVMValueRef place = emit_at(e, s->base, start, run_type(s, run));
+	LLVMValueRef place = emit_at(e, s->base, start, strided_run_type(s, run));
 	LLVMValueRef from = ir_sub(e, LLVMBuildPtrToInt(e->builder, place, e->s.i64, ""),
 		emit_scalar(e, 64, (uint64_t)run->first * strided_step_of(s)));
 	emit_note_access(e, from, strided_step_of(s));
@@ -140,7 +140,7 @@ static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueR
 		RT_MAX_WIDTH);
 }
 
-static LLVMValueRef lanes_of(const struct strided_access *s, unsigned run)
+static LLVMValueRef strided_run_lanes(const struct strided_access *s, unsigned run)
 {
 	LLVMValueRef all[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -151,17 +151,18 @@ static LLVMValueRef lanes_of(const struct strided_access *s, unsigned run)
 
 /* --- Loads --- */
 
-static void load_runs(const struct strided_access *s, LLVMValueRef *values)
+static void strided_load_runs(const struct strided_access *s, LLVMValueRef *values)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
 		const struct strided_run *run = &s->runs[r];
-		LLVMValueRef place = run_place(s, run);
-		LLVMValueRef all = emit_load_row(e, run_type(s, run), place,
+		LLVMValueRef place = strided_run_place(s, run);
+		LLVMValueRef all = emit_load_row(e, strided_run_type(s, run), place,
 			run->length * strided_step_of(s));
 		for (unsigned i = 0; i < s->count; i++) {
 			LLVMValueRef mine = strided_take_part(s, all, r, i);
-			values[i] = r == 0 ? mine : ir_select(e, lanes_of(s, r), mine, values[i]);
+			values[i] = r == 0 ? mine
+				: ir_select(e, strided_run_lanes(s, r), mine, values[i]);
 		}
 	}
 }
@@ -178,18 +179,18 @@ static void strided_begin_lanes(const struct strided_access *s, LLVMValueRef *pl
 		(unsigned)s->stride);
 }
 
-static void load_lanes(const struct strided_access *s, LLVMValueRef *values)
+static void strided_load_lanes(const struct strided_access *s, LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	strided_begin_lanes(s, places);
 	emit_load_lanes(s->e, values, places, s->one, s->size, s->count);
 }
 
-static LLVMValueRef load_some(const struct strided_access *s)
+static LLVMValueRef strided_load_masked(const struct strided_access *s)
 {
 	struct emit *e = s->e;
 	LLVMTypeRef type = LLVMVectorType(s->one, RT_MAX_WIDTH);
-	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMValueRef place = strided_run_place(s, &s->runs[0]);
 	LLVMTypeRef types[] = {type, LLVMTypeOf(place)};
 	LLVMValueRef args[] = {place, emit_u32(s->e, 1), e->mask_lanes, LLVMConstNull(type)};
 	return ir_intrinsic(e, "llvm.masked.load", types, 2, args, countof(args));
@@ -198,7 +199,7 @@ static LLVMValueRef load_some(const struct strided_access *s)
 /* --- Stores --- */
 
 /* Of lanes that have the same element the last one's value stays. */
-static void store_runs(const struct strided_access *s, LLVMValueRef value)
+static void strided_store_runs(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
 	for (unsigned r = 0; r < s->run_count; r++) {
@@ -211,21 +212,21 @@ static void store_runs(const struct strided_access *s, LLVMValueRef value)
 		}
 		LLVMValueRef all = emit_shuffle(s->e, value, LLVMGetUndef(LLVMTypeOf(value)), order,
 			run->length);
-		emit_store_row(e, all, run_place(s, run), run->length * s->size);
+		emit_store_row(e, all, strided_run_place(s, run), run->length * s->size);
 	}
 }
 
-static void store_lanes(const struct strided_access *s, const LLVMValueRef *values)
+static void strided_store_lanes(const struct strided_access *s, const LLVMValueRef *values)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	strided_begin_lanes(s, places);
 	emit_store_lanes(s->e, values, places, s->size, s->count);
 }
 
-static void store_some(const struct strided_access *s, LLVMValueRef value)
+static void strided_store_masked(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;
-	LLVMValueRef place = run_place(s, &s->runs[0]);
+	LLVMValueRef place = strided_run_place(s, &s->runs[0]);
 	LLVMTypeRef types[] = {LLVMTypeOf(value), LLVMTypeOf(place)};
 	LLVMValueRef args[] = {value, place, emit_u32(s->e, 1), e->mask_lanes};
 	ir_intrinsic(e, "llvm.masked.store", types, 2, args, countof(args));
@@ -235,7 +236,7 @@ static void store_some(const struct strided_access *s, LLVMValueRef value)
 
 /* The guards around shared memory stop whatever a 32-bit address and a displacement reach; what
  * offsets add must not lead behind them. */
-static bool is_near(const int64_t *offsets)
+static bool strided_is_near(const int64_t *offsets)
 {
 	bool near = true;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -261,7 +262,7 @@ static bool strided_find(struct strided_access *s, struct emit *e, const struct 
 	enum ptx_space space = operand->var ? operand->var->space : inst->space;
 	struct uniformity at = uniformity_of_address(&e->uniformity, inst, operand);
 	if (!emit_does(e, PASS_STRIDED_ACCESS) || at.is_vector || !at.offsets || count > 4
-	    || (space == PTX_SHARED && !is_near(at.offsets))) {
+	    || (space == PTX_SHARED && !strided_is_near(at.offsets))) {
 		return false;
 	}
 	*s = (struct strided_access){.e = e,
@@ -301,11 +302,11 @@ bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef
 		return false;
 	}
 	if (e->mask) {
-		values[0] = load_some(&s);
+		values[0] = strided_load_masked(&s);
 	} else if (!s.has_runs) {
-		load_lanes(&s, values);
+		strided_load_lanes(&s, values);
 	} else {
-		load_runs(&s, values);
+		strided_load_runs(&s, values);
 	}
 	return true;
 }
@@ -318,11 +319,11 @@ bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMV
 		return false;
 	}
 	if (e->mask) {
-		store_some(&s, values[0]);
+		strided_store_masked(&s, values[0]);
 	} else if (!s.has_runs) {
-		store_lanes(&s, values);
+		strided_store_lanes(&s, values);
 	} else {
-		store_runs(&s, values[0]);
+		strided_store_runs(&s, values[0]);
 	}
 	return true;
 }

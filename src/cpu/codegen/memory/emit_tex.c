@@ -27,7 +27,7 @@ struct word {
 	uint32_t value;
 };
 
-static uint32_t find_word(const struct ptx_inst *inst, const struct word *words, size_t count)
+static uint32_t tex_find_word(const struct ptx_inst *inst, const struct word *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (ptx_names(inst, words[i].part)) {
@@ -37,7 +37,7 @@ static uint32_t find_word(const struct ptx_inst *inst, const struct word *words,
 	return 0;
 }
 
-static LLVMValueRef request_room(struct emit *e)
+static LLVMValueRef tex_request(struct emit *e)
 {
 	if (!e->request) {
 		LLVMBasicBlockRef back = emit_call_visit(e);
@@ -52,56 +52,56 @@ static LLVMValueRef request_room(struct emit *e)
 
 static void tex_put(struct emit *e, size_t offset, LLVMValueRef value)
 {
-	emit_set_field(e, request_room(e), offset, emit_bits(e, value));
+	emit_set_field(e, tex_request(e), offset, emit_bits(e, value));
 }
 
-static void put_word(struct emit *e, size_t offset, uint32_t value)
+static void tex_put_word(struct emit *e, size_t offset, uint32_t value)
 {
 	tex_put(e, offset, emit_int(e, 32, value));
 }
 
 static LLVMValueRef tex_take(struct emit *e, size_t offset, LLVMTypeRef type)
 {
-	return emit_field(e, request_room(e), offset, type);
+	return emit_field(e, tex_request(e), offset, type);
 }
 
 /* The elements of a vector, or the one operand that stands in its place. */
-static const struct ptx_operand *elements_of(const struct ptx_operand *operand, size_t *count)
+static const struct ptx_operand *tex_elements(const struct ptx_operand *operand, size_t *count)
 {
 	*count = operand->kind == PTX_VECTOR ? operand->count : 1;
 	return operand->kind == PTX_VECTOR ? operand->elements : operand;
 }
 
 /* Up to three numbers that follow each other in the request. */
-static void put_vector(struct emit *e, size_t offset, const struct ptx_operand *operand,
+static void tex_put_vector(struct emit *e, size_t offset, const struct ptx_operand *operand,
 	size_t first, unsigned most, enum ptx_type type)
 {
 	size_t count;
-	const struct ptx_operand *elements = elements_of(operand, &count);
+	const struct ptx_operand *elements = tex_elements(operand, &count);
 	for (size_t i = 0; i < most && first + i < count; i++) {
 		tex_put(e, offset + i * 4, emit_use(e, &elements[first + i], type));
 	}
 }
 
-static void put_place(struct emit *e, const struct ptx_inst *inst,
+static void tex_put_place(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand, enum ptx_type type, size_t layer, size_t at)
 {
 	const struct ptx_geometry *geometry = &ptx_geometries[ptx_geometry_of(inst)];
 	size_t count;
-	const struct ptx_operand *elements = elements_of(operand, &count);
+	const struct ptx_operand *elements = tex_elements(operand, &count);
 	if (geometry->is_layered) {
 		tex_put(e, layer, emit_use(e, &elements[0], PTX_U32));
 	}
-	put_vector(e, at, operand, geometry->is_layered, geometry->dimensions, type);
+	tex_put_vector(e, at, operand, geometry->is_layered, geometry->dimensions, type);
 }
 
 /* Call one of the functions that take an object, a request and a place for results; trap if it
  * fails. */
 static void tex_call(struct emit *e, size_t slot, const struct ptx_operand *object)
 {
-	LLVMValueRef results = emit_at(e, request_room(e), emit_int(e, 64, RESULTS),
+	LLVMValueRef results = emit_at(e, tex_request(e), emit_int(e, 64, RESULTS),
 		e->i8);
-	LLVMValueRef args[] = {emit_use_reg(e, emit_reg_of(object), PTX_U64), request_room(e),
+	LLVMValueRef args[] = {emit_use_reg(e, emit_reg_of(object), PTX_U64), tex_request(e),
 		results};
 	LLVMValueRef ok = emit_rt_call(e, slot, e->i32, args, countof(args));
 	emit_trap_if(e, ir_icmp(e, LLVMIntEQ, ok, emit_int(e, 32, 0)));
@@ -109,7 +109,7 @@ static void tex_call(struct emit *e, size_t slot, const struct ptx_operand *obje
 
 #define TEXTURE(field) offsetof(struct texture_request, field)
 
-static void define_texels(struct emit *e, const struct ptx_inst *inst,
+static void tex_define_texels(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *out)
 {
 	LLVMValueRef texel[4];
@@ -144,53 +144,53 @@ static void tex_lane(struct emit *e, const struct ptx_inst *inst)
 	unsigned dimensions = ptx_geometries[ptx_geometry_of(inst)].dimensions;
 	size_t next = 3 + has_level + 2 * has_grad;
 
-	put_word(e, TEXTURE(geometry), (uint32_t)ptx_geometry_of(inst));
-	put_word(e, TEXTURE(mode), inst->op == PTX_OP_TLD4 ? TEXTURE_GATHER : has_level
+	tex_put_word(e, TEXTURE(geometry), (uint32_t)ptx_geometry_of(inst));
+	tex_put_word(e, TEXTURE(mode), inst->op == PTX_OP_TLD4 ? TEXTURE_GATHER : has_level
 		? TEXTURE_LEVEL : has_grad ? TEXTURE_GRAD : TEXTURE_BASE);
-	put_word(e, TEXTURE(has_integers), type == PTX_S32);
-	put_word(e, TEXTURE(wants_halves), is_half);
-	put_word(e, TEXTURE(component), find_word(inst, components, countof(components)));
-	put_place(e, inst, &o[2], type, TEXTURE(layer), TEXTURE(at));
+	tex_put_word(e, TEXTURE(has_integers), type == PTX_S32);
+	tex_put_word(e, TEXTURE(wants_halves), is_half);
+	tex_put_word(e, TEXTURE(component), tex_find_word(inst, components, countof(components)));
+	tex_put_place(e, inst, &o[2], type, TEXTURE(layer), TEXTURE(at));
 	for (unsigned i = 0; i < 3; i++) {
-		put_word(e, TEXTURE(offset) + i * 4, 0);
+		tex_put_word(e, TEXTURE(offset) + i * 4, 0);
 	}
 	if (has_level) {
 		tex_put(e, TEXTURE(level), emit_use(e, &o[3], type));
 	}
 	if (has_grad) {
 		for (unsigned i = dimensions; i < 3; i++) {
-			put_word(e, TEXTURE(dx) + i * 4, 0);
-			put_word(e, TEXTURE(dy) + i * 4, 0);
+			tex_put_word(e, TEXTURE(dx) + i * 4, 0);
+			tex_put_word(e, TEXTURE(dy) + i * 4, 0);
 		}
-		put_vector(e, TEXTURE(dx), &o[3], 0, dimensions, PTX_F32);
-		put_vector(e, TEXTURE(dy), &o[4], 0, dimensions, PTX_F32);
+		tex_put_vector(e, TEXTURE(dx), &o[3], 0, dimensions, PTX_F32);
+		tex_put_vector(e, TEXTURE(dy), &o[4], 0, dimensions, PTX_F32);
 	}
 	if (next < inst->operand_count) {
-		put_vector(e, TEXTURE(offset), &o[next], 0, dimensions, PTX_S32);
+		tex_put_vector(e, TEXTURE(offset), &o[next], 0, dimensions, PTX_S32);
 	}
 	tex_call(e, offsetof(struct rt_calls, texture), &o[1]);
-	define_texels(e, inst, &o[0]);
+	tex_define_texels(e, inst, &o[0]);
 }
 
 #undef TEXTURE
 #define SURFACE(field) offsetof(struct surface_request, field)
 
-static void put_data(struct emit *e, const struct ptx_inst *inst,
+static void tex_put_data(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand)
 {
 	size_t count;
-	const struct ptx_operand *elements = elements_of(operand, &count);
+	const struct ptx_operand *elements = tex_elements(operand, &count);
 	size_t size = ptx_type_size(inst->types[0]);
 	for (size_t i = 0; i < count; i++) {
 		tex_put(e, SURFACE(data) + i * size, emit_use(e, &elements[i], inst->types[0]));
 	}
 }
 
-static void take_data(struct emit *e, const struct ptx_inst *inst,
+static void tex_take_data(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand)
 {
 	size_t count;
-	const struct ptx_operand *elements = elements_of(operand, &count);
+	const struct ptx_operand *elements = tex_elements(operand, &count);
 	size_t size = ptx_type_size(inst->types[0]);
 	for (size_t i = 0; i < count; i++) {
 		emit_def(e, &elements[i], inst->types[0],
@@ -198,7 +198,7 @@ static void take_data(struct emit *e, const struct ptx_inst *inst,
 	}
 }
 
-static void surface_lane(struct emit *e, const struct ptx_inst *inst)
+static void tex_surface_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	static const struct word ops[] = {{"add", SURFACE_ADD}, {"min", SURFACE_MIN},
 		{"max", SURFACE_MAX}, {"and", SURFACE_AND}, {"or", SURFACE_OR}};
@@ -208,29 +208,29 @@ static void surface_lane(struct emit *e, const struct ptx_inst *inst)
 	bool loads = inst->op == PTX_OP_SULD;
 	bool stores = inst->op == PTX_OP_SUST || inst->op == PTX_OP_SUST_P;
 	size_t count;
-	elements_of(loads ? &o[0] : &o[2], &count);
+	tex_elements(loads ? &o[0] : &o[2], &count);
 
-	put_word(e, SURFACE(geometry), (uint32_t)ptx_geometry_of(inst));
-	put_word(e, SURFACE(op), loads ? SURFACE_LOAD : stores ? SURFACE_STORE
-		: find_word(inst, ops, countof(ops)));
-	put_word(e, SURFACE(bounds), find_word(inst, bounds, countof(bounds)));
-	put_word(e, SURFACE(is_formatted), ptx_names(inst, "p"));
-	put_word(e, SURFACE(size), ptx_type_size(inst->types[0]));
-	put_word(e, SURFACE(count), (uint32_t)count);
-	put_word(e, SURFACE(is_signed), emit_is_signed(inst->types[0]));
-	put_place(e, inst, loads ? &o[2] : &o[1], PTX_S32, SURFACE(layer), SURFACE(at));
+	tex_put_word(e, SURFACE(geometry), (uint32_t)ptx_geometry_of(inst));
+	tex_put_word(e, SURFACE(op), loads ? SURFACE_LOAD : stores ? SURFACE_STORE
+		: tex_find_word(inst, ops, countof(ops)));
+	tex_put_word(e, SURFACE(bounds), tex_find_word(inst, bounds, countof(bounds)));
+	tex_put_word(e, SURFACE(is_formatted), ptx_names(inst, "p"));
+	tex_put_word(e, SURFACE(size), ptx_type_size(inst->types[0]));
+	tex_put_word(e, SURFACE(count), (uint32_t)count);
+	tex_put_word(e, SURFACE(is_signed), emit_is_signed(inst->types[0]));
+	tex_put_place(e, inst, loads ? &o[2] : &o[1], PTX_S32, SURFACE(layer), SURFACE(at));
 	if (!loads) {
-		put_data(e, inst, &o[2]);
+		tex_put_data(e, inst, &o[2]);
 	}
 	tex_call(e, offsetof(struct rt_calls, surface), loads ? &o[1] : &o[0]);
 	if (loads) {
-		take_data(e, inst, &o[0]);
+		tex_take_data(e, inst, &o[0]);
 	}
 }
 
 #undef SURFACE
 
-static void query_lane(struct emit *e, const struct ptx_inst *inst)
+static void tex_query_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	static const struct word queries[] = {
 		{"width", RT_QUERY_WIDTH}, {"height", RT_QUERY_HEIGHT}, {"depth", RT_QUERY_DEPTH},
@@ -245,9 +245,9 @@ static void query_lane(struct emit *e, const struct ptx_inst *inst)
 	};
 	const struct ptx_operand *o = inst->operands;
 	bool has_level = inst->op == PTX_OP_TXQ_LEVEL;
-	put_word(e, offsetof(struct rt_query, what),
-		find_word(inst, queries, countof(queries)));
-	put_word(e, offsetof(struct rt_query, is_surface), inst->op == PTX_OP_SUQ);
+	tex_put_word(e, offsetof(struct rt_query, what),
+		tex_find_word(inst, queries, countof(queries)));
+	tex_put_word(e, offsetof(struct rt_query, is_surface), inst->op == PTX_OP_SUQ);
 	tex_put(e, offsetof(struct rt_query, level),
 		has_level ? emit_use(e, &o[2], PTX_U32) : emit_int(e, 32, 0));
 	tex_call(e, offsetof(struct rt_calls, query), &o[1]);
@@ -261,10 +261,10 @@ void emit_tex(struct emit *e, const struct ptx_inst *inst)
 
 void emit_surface(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, surface_lane);
+	emit_each_lane(e, inst, tex_surface_lane);
 }
 
 void emit_query(struct emit *e, const struct ptx_inst *inst)
 {
-	emit_each_lane(e, inst, query_lane);
+	emit_each_lane(e, inst, tex_query_lane);
 }

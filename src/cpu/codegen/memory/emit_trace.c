@@ -39,7 +39,7 @@ static const struct ptx_operand *trace_place_of(const struct ptx_inst *inst)
 }
 
 /* Bytes for each lane. */
-static uint32_t access_size(const struct ptx_inst *inst)
+static uint32_t trace_access_size(const struct ptx_inst *inst)
 {
 	uint32_t size = 0;
 	for (size_t i = 0; i < countof(inst->types) && inst->types[i] != PTX_NONE; i++) {
@@ -50,7 +50,7 @@ static uint32_t access_size(const struct ptx_inst *inst)
 }
 
 /* The address of the lane that is being made, as a number. */
-static LLVMValueRef lane_place(struct emit *e, const struct ptx_inst *inst,
+static LLVMValueRef trace_lane_address(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *operand)
 {
 	enum ptx_space space = inst->space;
@@ -112,7 +112,7 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 	bool all = emit_is_vector(e);
 	LLVMValueRef lane = all ? emit_u32(e, 0) : emit_lane_number(e);
 	LLVMValueRef at = all ? emit_lane_addresses(e, inst, operand)
-		: lane_place(e, inst, operand);
+		: trace_lane_address(e, inst, operand);
 	LLVMValueRef offset = ir_add(e, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
 		ir_zext(e, ir_shl(e, lane, emit_u32(e, 3)), e->s.i64));
 	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
@@ -130,7 +130,7 @@ void emit_trace(struct emit *e, const struct ptx_inst *inst)
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, line),
 		emit_u32(e, (uint64_t)inst->line));
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, access),
-		emit_u32(e, place ? access_size(inst) : 0));
+		emit_u32(e, place ? trace_access_size(inst) : 0));
 	if (place) {
 		trace_place(e, inst, place);
 	}

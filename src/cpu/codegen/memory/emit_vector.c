@@ -46,7 +46,7 @@ static unsigned vector_step_of(const struct vector_access *w)
 	return w->size * w->count;
 }
 
-static bool may_be_one_access(const struct vector_access *w)
+static bool vector_may_be_one_access(const struct vector_access *w)
 {
 	return !w->e->mask && w->count <= 4 && vector_step_of(w) <= 16;
 }
@@ -60,7 +60,7 @@ static LLVMValueRef vector_address_of(struct vector_access *w, unsigned lane)
 }
 
 /* Whether lanes are as far from the first one of their row as `offsets` say, as a scalar. */
-static LLVMValueRef are_apart_by(struct vector_access *w, LLVMValueRef offsets)
+static LLVMValueRef vector_are_apart_by(struct vector_access *w, LLVMValueRef offsets)
 {
 	struct emit *e = w->e;
 	LLVMValueRef starts[RT_MAX_WIDTH];
@@ -74,7 +74,7 @@ static LLVMValueRef are_apart_by(struct vector_access *w, LLVMValueRef offsets)
 }
 
 /* Each lane's number in its row, times something. */
-static LLVMValueRef steps(struct vector_access *w, unsigned step)
+static LLVMValueRef vector_lane_steps(struct vector_access *w, unsigned step)
 {
 	LLVMValueRef offsets[RT_MAX_WIDTH];
 	for (unsigned i = 0; i < w->e->width; i++) {
@@ -83,14 +83,14 @@ static LLVMValueRef steps(struct vector_access *w, unsigned step)
 	return LLVMConstVector(offsets, w->e->width);
 }
 
-static LLVMValueRef are_neighbours(struct vector_access *w)
+static LLVMValueRef vector_are_neighbours(struct vector_access *w)
 {
-	return are_apart_by(w, steps(w, vector_step_of(w)));
+	return vector_are_apart_by(w, vector_lane_steps(w, vector_step_of(w)));
 }
 
-static LLVMValueRef are_alike(struct vector_access *w)
+static LLVMValueRef vector_are_alike(struct vector_access *w)
 {
-	return are_apart_by(w, steps(w, 0));
+	return vector_are_apart_by(w, vector_lane_steps(w, 0));
 }
 
 /* Part `part` of each lane, from all elements. */
@@ -106,7 +106,7 @@ static LLVMValueRef vector_take_part(const struct vector_access *w, LLVMValueRef
 }
 
 /* All elements, from the parts of the lanes: 1, 2 or 4. */
-static LLVMValueRef join_parts(const struct vector_access *w, const LLVMValueRef *parts)
+static LLVMValueRef vector_join_parts(const struct vector_access *w, const LLVMValueRef *parts)
 {
 	if (w->count == 1) {
 		return parts[0];
@@ -130,17 +130,18 @@ static LLVMValueRef vector_stride_of(struct vector_access *w)
 
 /* Whether each lane is as far from the one before as lane 1 from lane 0, upwards and not too
  * far. */
-static LLVMValueRef are_strided(struct vector_access *w)
+static LLVMValueRef vector_are_strided(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	LLVMValueRef stride = vector_stride_of(w);
 	LLVMValueRef near = ir_icmp(e, LLVMIntULT, ir_sub(e, stride, emit_scalar(e, 64, 1)),
 		emit_scalar(e, 64, INT32_MAX));
-	return ir_and(e, near, are_apart_by(w, ir_mul(e, steps(w, 1), emit_splat(e, stride))));
+	return ir_and(e, near, vector_are_apart_by(w,
+		ir_mul(e, vector_lane_steps(w, 1), emit_splat(e, stride))));
 }
 
 /* Where the row of lane `first` begins. */
-static LLVMValueRef row_place(struct vector_access *w, unsigned first)
+static LLVMValueRef vector_row_place(struct vector_access *w, unsigned first)
 {
 	struct emit *e = w->e;
 	LLVMValueRef base = vector_address_of(w, first);
@@ -153,15 +154,15 @@ static LLVMValueRef row_place(struct vector_access *w, unsigned first)
 	return LLVMBuildIntToPtr(e->builder, base, LLVMPointerType(type, 0), "");
 }
 
-static LLVMValueRef load_row(struct vector_access *w, unsigned first)
+static LLVMValueRef vector_load_row(struct vector_access *w, unsigned first)
 {
 	LLVMTypeRef type = LLVMVectorType(w->one, w->row * w->count);
-	LLVMValueRef place = row_place(w, first);
+	LLVMValueRef place = vector_row_place(w, first);
 	return emit_load_row(w->e, type, place, w->row * vector_step_of(w));
 }
 
 /* What all lanes of a row have, for each of them. */
-static LLVMValueRef load_for_row(struct vector_access *w, unsigned first)
+static LLVMValueRef vector_broadcast_row(struct vector_access *w, unsigned first)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef type = LLVMVectorType(w->one, w->count);
@@ -181,7 +182,7 @@ static LLVMValueRef load_for_row(struct vector_access *w, unsigned first)
 
 typedef LLVMValueRef row_fn(struct vector_access *w, unsigned first);
 
-static void load_rows(struct vector_access *w, row_fn *load)
+static void vector_load_rows(struct vector_access *w, row_fn *load)
 {
 	LLVMValueRef rows[RT_MAX_WIDTH / SHORTEST_ROW] = {NULL};
 	unsigned count = w->e->width / w->row;
@@ -200,17 +201,17 @@ static void load_rows(struct vector_access *w, row_fn *load)
 
 static void vector_load_whole(struct vector_access *w)
 {
-	load_rows(w, load_row);
+	vector_load_rows(w, vector_load_row);
 }
 
-static void load_alike(struct vector_access *w)
+static void vector_load_alike(struct vector_access *w)
 {
-	load_rows(w, load_for_row);
+	vector_load_rows(w, vector_broadcast_row);
 }
 
 static void vector_store_whole(struct vector_access *w)
 {
-	LLVMValueRef whole = join_parts(w, w->values);
+	LLVMValueRef whole = vector_join_parts(w, w->values);
 	unsigned length = w->row * w->count;
 	for (unsigned first = 0; first < w->e->width; first += w->row) {
 		unsigned order[RT_MAX_WIDTH * 4];
@@ -219,7 +220,7 @@ static void vector_store_whole(struct vector_access *w)
 		}
 		LLVMValueRef row = emit_shuffle(w->e, whole, LLVMGetUndef(LLVMTypeOf(whole)), order,
 			length);
-		emit_store_row(w->e, row, row_place(w, first), w->row * vector_step_of(w));
+		emit_store_row(w->e, row, vector_row_place(w, first), w->row * vector_step_of(w));
 	}
 }
 
@@ -240,14 +241,14 @@ static void vector_begin_lanes(struct vector_access *w, LLVMValueRef *places)
 	}
 }
 
-static void load_strided(struct vector_access *w)
+static void vector_load_strided(struct vector_access *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	vector_begin_lanes(w, places);
 	emit_load_lanes(w->e, w->values, places, w->one, w->size, w->count);
 }
 
-static void store_strided(struct vector_access *w)
+static void vector_store_strided(struct vector_access *w)
 {
 	LLVMValueRef places[RT_MAX_WIDTH];
 	vector_begin_lanes(w, places);
@@ -256,7 +257,7 @@ static void store_strided(struct vector_access *w)
 
 /* --- One by one --- */
 
-static void note_places(struct emit *e, LLVMValueRef at)
+static void vector_note_places(struct emit *e, LLVMValueRef at)
 {
 	LLVMValueRef place = emit_at(e, e->warp, emit_scalar(e, 64, offsetof(struct rt_warp, at)),
 		LLVMTypeOf(at));
@@ -264,9 +265,9 @@ static void note_places(struct emit *e, LLVMValueRef at)
 }
 
 /* For the message of a fault: who reads where. */
-static void note_gather(struct emit *e, LLVMValueRef at)
+static void vector_note_gather(struct emit *e, LLVMValueRef at)
 {
-	note_places(e, at);
+	vector_note_places(e, at);
 	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), emit_active(e));
 	emit_note_lane(e, emit_scalar(e, 32, RT_GATHERS));
 }
@@ -275,7 +276,7 @@ static void vector_gather(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
-	note_gather(e, w->at);
+	vector_note_gather(e, w->at);
 	for (unsigned i = 0; i < w->count; i++) {
 		LLVMValueRef at = ir_add(e, w->at, emit_int(e, 64, (uint64_t)i * w->size));
 		w->values[i] = emit_gather(e, LLVMVectorType(w->one, e->width),
@@ -283,7 +284,7 @@ static void vector_gather(struct vector_access *w)
 	}
 }
 
-static void load_each(struct vector_access *w)
+static void vector_load_each(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	if (w->size >= sizeof(uint32_t) && w->count <= 2 && emit_can_gather(e)) {
@@ -298,19 +299,19 @@ static void load_each(struct vector_access *w)
 	}
 }
 
-static void scatter(struct vector_access *w)
+static void vector_scatter(struct vector_access *w)
 {
 	struct emit *e = w->e;
 	LLVMTypeRef places = LLVMVectorType(LLVMPointerType(w->one, 0), e->width);
-	note_gather(e, w->at);
+	vector_note_gather(e, w->at);
 	emit_scatter(e, w->values[0], LLVMBuildIntToPtr(e->builder, w->at, places, ""));
 }
 
 /* What overlaps is stored in the order of the lanes, all of a lane at once. */
-static void store_each(struct vector_access *w)
+static void vector_store_each(struct vector_access *w)
 {
 	if (w->size >= sizeof(uint32_t) && w->count == 1 && emit_can_scatter(w->e)) {
-		scatter(w);
+		vector_scatter(w);
 		return;
 	}
 	emit_put_lanes(w->e, w->at, w->values, w->count);
@@ -321,13 +322,13 @@ static void store_each(struct vector_access *w)
 
 typedef void access_fn(struct vector_access *w);
 
-static void do_each(struct vector_access *all, unsigned warps, access_fn *access)
+static void vector_access_each(struct vector_access *all, unsigned warps, access_fn *fn)
 {
 	for (unsigned i = 0; i < warps; i++) {
 		if (warps > 1) {
 			emit_use_member(all[i].e, all[i].member);
 		}
-		access(&all[i]);
+		fn(&all[i]);
 	}
 }
 
@@ -340,23 +341,24 @@ struct way {
 	test_fn *test;
 };
 
-static const struct way loads[] = {{vector_load_whole, are_neighbours}, {load_alike, are_alike},
-	{load_strided, are_strided}, {load_each, NULL}};
-static const struct way stores[] = {{vector_store_whole, are_neighbours},
-	{store_strided, are_strided},
-	{store_each, NULL}};
+static const struct way loads[] = {{vector_load_whole, vector_are_neighbours},
+	{vector_load_alike, vector_are_alike},
+	{vector_load_strided, vector_are_strided}, {vector_load_each, NULL}};
+static const struct way stores[] = {{vector_store_whole, vector_are_neighbours},
+	{vector_store_strided, vector_are_strided},
+	{vector_store_each, NULL}};
 
 /* Each other way than neighbours costs time to compile, so those are for loops in small kernels. */
 static bool vector_is_possible(const struct way *way, const struct vector_access *w)
 {
 	enum { MOST_READS = 16 };
 	bool has_rows = w->row < w->e->width;
-	return may_be_one_access(w) && (way->test == are_neighbours
-		|| (!w->member && has_rows == (way->test == are_alike)
+	return vector_may_be_one_access(w) && (way->test == vector_are_neighbours
+		|| (!w->member && has_rows == (way->test == vector_are_alike)
 			&& ptx_reads_few(w->e->func, MOST_READS) && emit_is_in_loop(w->e)));
 }
 
-static LLVMValueRef test_all(struct vector_access *all, unsigned warps, test_fn *test)
+static LLVMValueRef vector_test_all(struct vector_access *all, unsigned warps, test_fn *test)
 {
 	LLVMValueRef every = test(&all[0]);
 	for (unsigned i = 1; i < warps; i++) {
@@ -375,7 +377,7 @@ struct done {
 static_assert(TEAM_MOST * RT_MAX_WIDTH / SHORTEST_ROW <= RT_MAX_WIDTH, "rows fit in rt_warp.at");
 
 /* The rows of all warps, by the first. */
-static void note_rows(struct vector_access *all, unsigned warps)
+static void vector_note_rows(struct vector_access *all, unsigned warps)
 {
 	struct emit *e = all->e;
 	unsigned rows = e->width / all->row;
@@ -390,16 +392,16 @@ static void note_rows(struct vector_access *all, unsigned warps)
 	emit_use_member(e, all->member);
 	emit_note_lane(e, emit_scalar(e, 64, (uint64_t)vector_step_of(all) << 32
 		| (RT_ROWS + all->row)));
-	note_places(e, at);
+	vector_note_places(e, at);
 }
 
-static void do_way(struct done *done, struct vector_access *all, unsigned warps,
+static void vector_go_way(struct done *done, struct vector_access *all, unsigned warps,
 	const struct way *way)
 {
-	if (all->is_noted && way->test == are_neighbours) {
-		note_rows(all, warps);
+	if (all->is_noted && way->test == vector_are_neighbours) {
+		vector_note_rows(all, warps);
 	}
-	do_each(all, warps, way->access);
+	vector_access_each(all, warps, way->access);
 	for (unsigned i = 0; i < warps; i++) {
 		memcpy(done->values[done->count][i], all[i].values, sizeof(all[i].values));
 	}
@@ -407,7 +409,7 @@ static void do_way(struct done *done, struct vector_access *all, unsigned warps,
 }
 
 /* A load's values come from where it was done. */
-static void join_ways(struct vector_access *all, unsigned warps, const struct done *done,
+static void vector_join_ways(struct vector_access *all, unsigned warps, const struct done *done,
 	bool is_load)
 {
 	struct emit *e = all->e;
@@ -430,7 +432,7 @@ static void join_ways(struct vector_access *all, unsigned warps, const struct do
 }
 
 /* Do it in the first way that will do. */
-static void access(struct vector_access *all, unsigned warps, const struct way *way)
+static void vector_do_access(struct vector_access *all, unsigned warps, const struct way *way)
 {
 	struct emit *e = all->e;
 	bool is_load = way == loads;
@@ -440,18 +442,18 @@ static void access(struct vector_access *all, unsigned warps, const struct way *
 			LLVMBasicBlockRef so = emit_block(e, "together");
 			LLVMBasicBlockRef not_so = emit_block(e, "apart");
 			LLVMValueRef branch = LLVMBuildCondBr(e->builder,
-				test_all(all, warps, way->test), so, not_so);
+				vector_test_all(all, warps, way->test), so, not_so);
 			if (warps > 1) {
 				emit_expect_first(e, branch);
 			}
 			emit_enter(e, so);
-			do_way(&done, all, warps, way);
+			vector_go_way(&done, all, warps, way);
 			emit_enter(e, not_so);
 		}
 	}
-	do_way(&done, all, warps, way);
+	vector_go_way(&done, all, warps, way);
 	if (done.count > 1) {
-		join_ways(all, warps, &done, is_load);
+		vector_join_ways(all, warps, &done, is_load);
 	}
 }
 
@@ -469,7 +471,7 @@ static void vector_init(struct vector_access *w, struct emit *e, const struct em
 	memcpy(w->values, from->values, sizeof(w->values));
 }
 
-static void init_all(struct vector_access *w, struct emit *e, const struct emit_vector *all,
+static void vector_init_all(struct vector_access *w, struct emit *e, const struct emit_vector *all,
 	unsigned warps)
 {
 	assert(warps > 0 && warps <= TEAM_MOST);
@@ -484,8 +486,8 @@ static void init_all(struct vector_access *w, struct emit *e, const struct emit_
 void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps)
 {
 	struct vector_access w[TEAM_MOST];
-	init_all(w, e, all, warps);
-	access(w, warps, loads);
+	vector_init_all(w, e, all, warps);
+	vector_do_access(w, warps, loads);
 	for (unsigned i = 0; i < warps; i++) {
 		memcpy(all[i].values, w[i].values, sizeof(all[i].values));
 	}
@@ -494,6 +496,6 @@ void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps)
 void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps)
 {
 	struct vector_access w[TEAM_MOST];
-	init_all(w, e, all, warps);
-	access(w, warps, stores);
+	vector_init_all(w, e, all, warps);
+	vector_do_access(w, warps, stores);
 }
