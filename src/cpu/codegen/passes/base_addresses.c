@@ -39,7 +39,8 @@ static LLVMValueRef find_base(LLVMValueRef value, LLVMBasicBlockRef entry, unsig
 }
 
 /* Counts an address from its base. */
-static void rebase(LLVMBuilderRef builder, LLVMValueRef pointer, LLVMBasicBlockRef entry)
+static void base_address_apply(LLVMBuilderRef builder, LLVMValueRef pointer,
+	LLVMBasicBlockRef entry)
 {
 	LLVMValueRef address = LLVMGetOperand(pointer, 0);
 	LLVMValueRef base = find_base(address, entry, MOST_STEPS);
@@ -68,7 +69,7 @@ void pass_base_addresses(LLVMValueRef fn)
 		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst; inst = next) {
 			next = LLVMGetNextInstruction(inst);
 			if (LLVMGetInstructionOpcode(inst) == LLVMIntToPtr) {
-				rebase(builder, inst, entry);
+				base_address_apply(builder, inst, entry);
 			}
 		}
 	}

@@ -53,14 +53,14 @@ struct induction {
 
 /* --- Vectors with the same number in all lanes --- */
 
-static bool is_number(LLVMTypeRef type)
+static bool induction_is_vector_type(LLVMTypeRef type)
 {
 	return LLVMGetTypeKind(type) == LLVMVectorTypeKind
 		&& LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind
 		&& LLVMGetIntTypeWidth(LLVMGetElementType(type)) >= 32;
 }
 
-static LLVMValueRef constant_splat(struct induction *d, LLVMValueRef vector)
+static LLVMValueRef induction_constant_splat(struct induction *d, LLVMValueRef vector)
 {
 	LLVMValueRef first = LLVMConstExtractElement(vector, LLVMConstInt(d->i32, 0, false));
 	unsigned count = LLVMGetVectorSize(LLVMTypeOf(vector));
@@ -73,15 +73,15 @@ static LLVMValueRef constant_splat(struct induction *d, LLVMValueRef vector)
 }
 
 /* The number as a scalar; NULL if the vector is not a splat. */
-static LLVMValueRef splat_of(struct induction *d, LLVMValueRef vector)
+static LLVMValueRef induction_splat_scalar(struct induction *d, LLVMValueRef vector)
 {
 	if (LLVMIsConstant(vector)) {
-		return constant_splat(d, vector);
+		return induction_constant_splat(d, vector);
 	}
 	return ir_splat_scalar(vector);
 }
 
-static LLVMValueRef make_splat(struct induction *d, LLVMValueRef scalar, LLVMTypeRef type)
+static LLVMValueRef induction_make_splat(struct induction *d, LLVMValueRef scalar, LLVMTypeRef type)
 {
 	LLVMValueRef none = LLVMGetUndef(type);
 	LLVMValueRef first = LLVMBuildInsertElement(d->builder, none, scalar,
@@ -91,13 +91,14 @@ static LLVMValueRef make_splat(struct induction *d, LLVMValueRef scalar, LLVMTyp
 }
 
 /* Of a vector plus a splat: the vector, and the splat's scalar; NULL: it is no such sum. */
-static LLVMValueRef without_splat(struct induction *d, LLVMValueRef value, LLVMValueRef *scalar)
+static LLVMValueRef induction_without_splat(struct induction *d, LLVMValueRef value,
+	LLVMValueRef *scalar)
 {
 	if (!ir_is(value, LLVMAdd)) {
 		return NULL;
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		*scalar = splat_of(d, LLVMGetOperand(value, 1 - i));
+		*scalar = induction_splat_scalar(d, LLVMGetOperand(value, 1 - i));
 		if (*scalar) {
 			return LLVMGetOperand(value, i);
 		}
@@ -107,26 +108,29 @@ static LLVMValueRef without_splat(struct induction *d, LLVMValueRef value, LLVMV
 
 /* --- Roots --- */
 
-static int compare_phis(const void *a, const void *b)
+static int induction_compare_phis(const void *a, const void *b)
 {
 	uintptr_t one = (uintptr_t)(*(struct induction_phi *const *)a)->phi;
 	uintptr_t other = (uintptr_t)(*(struct induction_phi *const *)b)->phi;
 	return (one > other) - (one < other);
 }
 
-static struct induction_phi *find_phi(const struct induction *d, LLVMValueRef value)
+static struct induction_phi *induction_find_phi(const struct induction *d, LLVMValueRef value)
 {
 	struct induction_phi phi = {.phi = value}, *key = &phi;
 	struct induction_phi **found = ir_is(value, LLVMPHI)
-		? bsearch(&key, d->sorted, d->count, sizeof(key), compare_phis) : NULL;
+		? bsearch(&key, d->sorted, d->count, sizeof(key), induction_compare_phis) : NULL;
 	return found ? *found : NULL;
 }
 
 /* What is left of a value without what is added to all lanes; *moved: whether anything was. */
-static LLVMValueRef strip(struct induction *d, LLVMValueRef value, bool *moved)
+static LLVMValueRef induction_strip(struct induction *d, LLVMValueRef value, bool *moved)
 {
-	LLVMValueRef scalar, next;
-	for (unsigned i = 0; i < MOST_STEPS && (next = without_splat(d, value, &scalar)); i++) {
+	for (unsigned i = 0; i < MOST_STEPS; i++) {
+		LLVMValueRef scalar, next = induction_without_splat(d, value, &scalar);
+		if (!next) {
+			break;
+		}
 		value = next;
 		*moved = true;
 	}
@@ -135,13 +139,13 @@ static LLVMValueRef strip(struct induction *d, LLVMValueRef value, bool *moved)
 
 static LLVMValueRef induction_root_of(struct induction *d, LLVMValueRef value, bool *moved)
 {
-	value = strip(d, value, moved);
-	const struct induction_phi *inner = find_phi(d, value);
+	value = induction_strip(d, value, moved);
+	const struct induction_phi *inner = induction_find_phi(d, value);
 	return inner ? inner->root : value;
 }
 
 /* The root of a phi is the one that all values that come in have; else it is the phi itself. */
-static bool find_roots(struct induction *d)
+static bool induction_find_roots(struct induction *d)
 {
 	bool changed = true;
 	for (unsigned round = 0; changed && round < MOST_ROUNDS; round++) {
@@ -163,27 +167,27 @@ static bool find_roots(struct induction *d)
 }
 
 /* A value that comes in is the root plus something, maybe by way of another phi. */
-static bool is_moved(struct induction *d, const struct induction_phi *p)
+static bool induction_is_moved(struct induction *d, const struct induction_phi *p)
 {
 	bool any = false;
 	for (unsigned i = 0; i < LLVMCountIncoming(p->phi) && !any; i++) {
 		bool moved = false;
-		LLVMValueRef value = strip(d, LLVMGetIncomingValue(p->phi, i), &moved);
-		const struct induction_phi *inner = find_phi(d, value);
+		LLVMValueRef value = induction_strip(d, LLVMGetIncomingValue(p->phi, i), &moved);
+		const struct induction_phi *inner = induction_find_phi(d, value);
 		any = (inner ? inner->root : value) == p->root
 			&& (moved || (inner && inner != p && inner->advances));
 	}
 	return any;
 }
 
-static void find_advancing(struct induction *d)
+static void induction_find_advancing(struct induction *d)
 {
 	bool changed = true;
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < d->count; i++) {
 			struct induction_phi *p = &d->phis[i];
-			if (p->is_wanted && !p->advances && is_moved(d, p)) {
+			if (p->is_wanted && !p->advances && induction_is_moved(d, p)) {
 				p->advances = true;
 				changed = true;
 			}
@@ -193,30 +197,30 @@ static void find_advancing(struct induction *d)
 
 /* --- Which are worth it --- */
 
-static bool is_constant_index(LLVMValueRef extract)
+static bool induction_is_constant_index(LLVMValueRef extract)
 {
 	return LLVMIsAConstantInt(LLVMGetOperand(extract, 1));
 }
 
 /* Whether somebody asks for an element of a vector, or of a sum with it. */
-static bool is_asked(LLVMValueRef value, unsigned steps)
+static bool induction_is_asked(LLVMValueRef value, unsigned steps)
 {
 	bool asked = false;
 	LLVMUseRef use = LLVMGetFirstUse(value);
 	for (; use && !asked; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
-		asked = ir_is(user, LLVMExtractElement) ? is_constant_index(user)
-			: steps > 0 && ir_is(user, LLVMAdd) && is_asked(user, steps - 1);
+		asked = ir_is(user, LLVMExtractElement) ? induction_is_constant_index(user)
+			: steps > 0 && ir_is(user, LLVMAdd) && induction_is_asked(user, steps - 1);
 	}
 	return asked;
 }
 
 /* All with one root, or none. */
-static void find_wanted(struct induction *d)
+static void induction_find_wanted(struct induction *d)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const struct induction_phi *p = &d->phis[i];
-		if (!p->root || p->is_wanted || !is_asked(p->phi, 2)) {
+		if (!p->root || p->is_wanted || !induction_is_asked(p->phi, 2)) {
 			continue;
 		}
 		for (size_t k = 0; k < d->count; k++) {
@@ -239,22 +243,23 @@ static bool induction_alike(struct induction *d, const struct induction_phi *p,
 		return false;
 	}
 	for (unsigned i = 0; from_root && i < MOST_STEPS; i++) {
-		next_a = without_splat(d, a, &one);
-		next_b = without_splat(d, b, &other);
+		next_a = induction_without_splat(d, a, &one);
+		next_b = induction_without_splat(d, b, &other);
 		if (!next_a || !next_b || one != other) {
 			break;
 		}
 		a = next_a;
 		b = next_b;
 	}
-	const struct induction_phi *inner_a = find_phi(d, a), *inner_b = find_phi(d, b);
+	const struct induction_phi *inner_a = induction_find_phi(d, a);
+	const struct induction_phi *inner_b = induction_find_phi(d, b);
 	return !from_root || (inner_a == p && inner_b == q)
 		|| (!next_a && !next_b && !(inner_a && inner_a->advances)
 			&& !(inner_b && inner_b->advances));
 }
 
 /* The offset of another phi that is the same, step by step; NULL if there is none. */
-static LLVMValueRef find_offset(struct induction *d, const struct induction_phi *p)
+static LLVMValueRef induction_find_offset(struct induction *d, const struct induction_phi *p)
 {
 	unsigned count = LLVMCountIncoming(p->phi);
 	for (const struct induction_phi *q = d->phis; q < p; q++) {
@@ -271,11 +276,11 @@ static LLVMValueRef find_offset(struct induction *d, const struct induction_phi 
 	return NULL;
 }
 
-static void make_phis(struct induction *d, struct induction_phi *p)
+static void induction_make_phis(struct induction *d, struct induction_phi *p)
 {
 	LLVMTypeRef type = LLVMTypeOf(p->phi);
 	LLVMPositionBuilderBefore(d->builder, p->phi);
-	p->offset = find_offset(d, p);
+	p->offset = induction_find_offset(d, p);
 	p->owns_offset = !p->offset;
 	if (p->owns_offset) {
 		p->offset = LLVMBuildPhi(d->builder, LLVMGetElementType(type), "");
@@ -286,9 +291,9 @@ static void make_phis(struct induction *d, struct induction_phi *p)
 }
 
 /* When all phis are made: a root that advances itself is left by its part. */
-static void find_part(struct induction *d, struct induction_phi *p)
+static void induction_find_part(struct induction *d, struct induction_phi *p)
 {
-	const struct induction_phi *root = find_phi(d, p->root);
+	const struct induction_phi *root = induction_find_phi(d, p->root);
 	p->part = root && root->advances ? root->part : p->root;
 }
 
@@ -296,19 +301,22 @@ static void find_part(struct induction *d, struct induction_phi *p)
 static LLVMValueRef induction_offset(struct induction *d, LLVMValueRef value,
 	LLVMBasicBlockRef from)
 {
-	LLVMValueRef scalar, next;
 	LLVMValueRef sum = LLVMConstNull(LLVMGetElementType(LLVMTypeOf(value)));
 	LLVMPositionBuilderBefore(d->builder, LLVMGetBasicBlockTerminator(from));
-	for (unsigned i = 0; i < MOST_STEPS && (next = without_splat(d, value, &scalar)); i++) {
+	for (unsigned i = 0; i < MOST_STEPS; i++) {
+		LLVMValueRef scalar, next = induction_without_splat(d, value, &scalar);
+		if (!next) {
+			break;
+		}
 		sum = LLVMBuildAdd(d->builder, sum, scalar, "");
 		value = next;
 	}
-	const struct induction_phi *inner = find_phi(d, value);
+	const struct induction_phi *inner = induction_find_phi(d, value);
 	return inner && inner->advances ? LLVMBuildAdd(d->builder, sum, inner->offset, "") : sum;
 }
 
 /* The same value for each time that a block is named. */
-static LLVMValueRef known_offset(const struct induction_phi *p, LLVMBasicBlockRef from)
+static LLVMValueRef induction_known_offset(const struct induction_phi *p, LLVMBasicBlockRef from)
 {
 	for (unsigned i = 0; i < LLVMCountIncoming(p->offset); i++) {
 		if (LLVMGetIncomingBlock(p->offset, i) == from) {
@@ -326,7 +334,7 @@ static void induction_fill_phis(struct induction *d, struct induction_phi *p)
 		LLVMValueRef value = LLVMGetIncomingValue(p->phi, i);
 		bool moved = false, same = induction_root_of(d, value, &moved) == p->root;
 		if (p->owns_offset) {
-			LLVMValueRef offset = known_offset(p, from);
+			LLVMValueRef offset = induction_known_offset(p, from);
 			offset = offset ? offset : same ? induction_offset(d, value, from) : none;
 			LLVMAddIncoming(p->offset, &offset, &from, 1);
 		}
@@ -336,7 +344,7 @@ static void induction_fill_phis(struct induction *d, struct induction_phi *p)
 	}
 }
 
-static void to_first_place(struct induction *d, LLVMValueRef phi)
+static void induction_go_behind_phis(struct induction *d, LLVMValueRef phi)
 {
 	while (LLVMIsAPHINode(phi)) {
 		phi = LLVMGetNextInstruction(phi);
@@ -344,10 +352,10 @@ static void to_first_place(struct induction *d, LLVMValueRef phi)
 	LLVMPositionBuilderBefore(d->builder, phi);
 }
 
-static void replace_phi(struct induction *d, struct induction_phi *p)
+static void induction_replace_phi(struct induction *d, struct induction_phi *p)
 {
-	to_first_place(d, p->phi);
-	LLVMValueRef all = make_splat(d, p->offset, LLVMTypeOf(p->phi));
+	induction_go_behind_phis(d, p->phi);
+	LLVMValueRef all = induction_make_splat(d, p->offset, LLVMTypeOf(p->phi));
 	LLVMValueRef sum = LLVMBuildAdd(d->builder, p->part, all, "");
 	LLVMReplaceAllUsesWith(p->phi, sum);
 	LLVMInstructionEraseFromParent(p->phi);
@@ -357,17 +365,17 @@ static void replace_phi(struct induction *d, struct induction_phi *p)
 /* --- All phis --- */
 
 /* Counts them if there is no room yet. */
-static size_t collect_phis(struct induction *d)
+static size_t induction_collect_phis(struct induction *d)
 {
 	size_t count = 0;
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
 		LLVMValueRef phi = LLVMGetFirstInstruction(block);
 		for (; LLVMIsAPHINode(phi); phi = LLVMGetNextInstruction(phi)) {
-			if (is_number(LLVMTypeOf(phi)) && d->phis) {
+			if (induction_is_vector_type(LLVMTypeOf(phi)) && d->phis) {
 				d->phis[count] = (struct induction_phi){.phi = phi};
 			}
-			count += is_number(LLVMTypeOf(phi));
+			count += induction_is_vector_type(LLVMTypeOf(phi));
 		}
 	}
 	return count;
@@ -375,7 +383,7 @@ static size_t collect_phis(struct induction *d)
 
 typedef void phi_fn(struct induction *d, struct induction_phi *p);
 
-static void for_advancing(struct induction *d, phi_fn *fn)
+static void induction_for_advancing(struct induction *d, phi_fn *fn)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		if (d->phis[i].advances) {
@@ -385,9 +393,9 @@ static void for_advancing(struct induction *d, phi_fn *fn)
 }
 
 /* False: no memory. */
-static bool take_apart(struct induction *d)
+static bool induction_split_phis(struct induction *d)
 {
-	size_t count = collect_phis(d);
+	size_t count = induction_collect_phis(d);
 	if (count == 0) {
 		return true;
 	}
@@ -396,25 +404,25 @@ static bool take_apart(struct induction *d)
 	if (!d->phis || !d->sorted) {
 		return false;
 	}
-	d->count = collect_phis(d);
+	d->count = induction_collect_phis(d);
 	for (size_t i = 0; i < count; i++) {
 		d->sorted[i] = &d->phis[i];
 	}
-	qsort(d->sorted, count, sizeof(*d->sorted), compare_phis);
-	if (find_roots(d)) {
-		find_wanted(d);
-		find_advancing(d);
-		for_advancing(d, make_phis);
-		for_advancing(d, find_part);
-		for_advancing(d, induction_fill_phis);
-		for_advancing(d, replace_phi);
+	qsort(d->sorted, count, sizeof(*d->sorted), induction_compare_phis);
+	if (induction_find_roots(d)) {
+		induction_find_wanted(d);
+		induction_find_advancing(d);
+		induction_for_advancing(d, induction_make_phis);
+		induction_for_advancing(d, induction_find_part);
+		induction_for_advancing(d, induction_fill_phis);
+		induction_for_advancing(d, induction_replace_phi);
 	}
 	return true;
 }
 
 /* --- Questions --- */
 
-static LLVMValueRef add_scalars(struct induction *d, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef induction_add_scalars(struct induction *d, LLVMValueRef a, LLVMValueRef b)
 {
 	return a && b ? LLVMBuildAdd(d->builder, a, b, "") : a ? a : b;
 }
@@ -430,7 +438,7 @@ static LLVMValueRef induction_part_of(struct induction *d, LLVMValueRef value, u
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		LLVMValueRef operand = LLVMGetOperand(value, i);
-		scalars[i] = splat_of(d, operand);
+		scalars[i] = induction_splat_scalar(d, operand);
 		parts[i] = scalars[i] ? NULL
 			: induction_part_of(d, operand, steps - 1, &scalars[i]);
 	}
@@ -438,13 +446,13 @@ static LLVMValueRef induction_part_of(struct induction *d, LLVMValueRef value, u
 		return value;
 	}
 	LLVMPositionBuilderBefore(d->builder, value);
-	*sum = add_scalars(d, scalars[0], scalars[1]);
+	*sum = induction_add_scalars(d, scalars[0], scalars[1]);
 	return parts[0] && parts[1] ? LLVMBuildAdd(d->builder, parts[0], parts[1], "")
 		: parts[0] ? parts[0] : parts[1];
 }
 
 /* The last one is asked for several times. */
-static LLVMValueRef peel(struct induction *d, LLVMValueRef value, LLVMValueRef *sum)
+static LLVMValueRef induction_peel(struct induction *d, LLVMValueRef value, LLVMValueRef *sum)
 {
 	if (d->peeled != value) {
 		d->part = induction_part_of(d, value, MOST_STEPS, &d->sum);
@@ -454,10 +462,10 @@ static LLVMValueRef peel(struct induction *d, LLVMValueRef value, LLVMValueRef *
 	return d->part;
 }
 
-static void ask_for_element(struct induction *d, LLVMValueRef extract)
+static void induction_ask_for_element(struct induction *d, LLVMValueRef extract)
 {
-	LLVMValueRef sum, part = peel(d, LLVMGetOperand(extract, 0), &sum);
-	if (!sum || !is_constant_index(extract)) {
+	LLVMValueRef sum, part = induction_peel(d, LLVMGetOperand(extract, 0), &sum);
+	if (!sum || !induction_is_constant_index(extract)) {
 		return;
 	}
 	LLVMPositionBuilderBefore(d->builder, extract);
@@ -467,56 +475,60 @@ static void ask_for_element(struct induction *d, LLVMValueRef extract)
 	LLVMInstructionEraseFromParent(extract);
 }
 
-/* What ask_for_element adds to an element that is put into a vector; NULL: nothing. */
-static LLVMValueRef added_to(LLVMValueRef insert)
+/* What induction_ask_for_element adds to an element that is put into a vector; NULL: nothing. */
+static LLVMValueRef induction_added_to(LLVMValueRef insert)
 {
 	LLVMValueRef element = LLVMGetOperand(insert, 1);
 	return ir_is(element, LLVMAdd) ? LLVMGetOperand(element, 1) : NULL;
 }
 
-static bool is_same_sum(LLVMValueRef a, LLVMValueRef b)
+static bool induction_is_same_sum(LLVMValueRef a, LLVMValueRef b)
 {
 	return a == b || (ir_is(a, LLVMAdd) && ir_is(b, LLVMAdd)
 		&& LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0)
 		&& LLVMGetOperand(a, 1) == LLVMGetOperand(b, 1));
 }
 
-static LLVMValueRef without_sums(struct induction *d, LLVMValueRef vector)
+static LLVMValueRef induction_without_sums(struct induction *d, LLVMValueRef vector)
 {
 	if (!ir_is(vector, LLVMInsertElement)) {
 		return vector;
 	}
-	return LLVMBuildInsertElement(d->builder, without_sums(d, LLVMGetOperand(vector, 0)),
+	return LLVMBuildInsertElement(d->builder,
+		induction_without_sums(d, LLVMGetOperand(vector, 0)),
 		LLVMGetOperand(LLVMGetOperand(vector, 1), 0), LLVMGetOperand(vector, 2), "");
 }
 
 /* Where rows begin (emit_vector.c), as a vector.  If the same is added to all, add it to that;
  * `last` is the last one put into it. */
-static void ask_for_rows(struct induction *d, LLVMValueRef last)
+static void induction_ask_for_rows(struct induction *d, LLVMValueRef last)
 {
 	LLVMUseRef use = LLVMGetFirstUse(last);
-	LLVMValueRef insert = last, sum = added_to(last);
+	LLVMValueRef insert = last, sum = induction_added_to(last);
 	bool alike = sum && use && !ir_is(LLVMGetUser(use), LLVMInsertElement)
-		&& ir_is(LLVMGetOperand(last, 0), LLVMInsertElement) && is_number(LLVMTypeOf(last));
+		&& ir_is(LLVMGetOperand(last, 0), LLVMInsertElement)
+		&& induction_is_vector_type(LLVMTypeOf(last));
 	for (; alike && ir_is(insert, LLVMInsertElement); insert = LLVMGetOperand(insert, 0)) {
-		LLVMValueRef other = added_to(insert);
-		alike = other && is_same_sum(sum, other);
+		LLVMValueRef other = induction_added_to(insert);
+		alike = other && induction_is_same_sum(sum, other);
 	}
 	if (alike && LLVMIsUndef(insert)) {
 		LLVMPositionBuilderBefore(d->builder, last);
-		LLVMValueRef all = make_splat(d, sum, LLVMTypeOf(last));
-		LLVMValueRef rows = LLVMBuildAdd(d->builder, without_sums(d, last), all, "");
+		LLVMValueRef all = induction_make_splat(d, sum, LLVMTypeOf(last));
+		LLVMValueRef rows = LLVMBuildAdd(d->builder, induction_without_sums(d, last), all,
+			"");
 		LLVMReplaceAllUsesWith(last, rows);
 		LLVMInstructionEraseFromParent(last);
 	}
 }
 
 /* Of emit_vector.c: it is the same for what is left of the vector. */
-static void ask_for_order(struct induction *d, LLVMValueRef compare)
+static void induction_ask_for_order(struct induction *d, LLVMValueRef compare)
 {
 	LLVMValueRef order, offsets, sum = NULL,
 		value = ir_neighbour_test(&order, &offsets, compare);
-	LLVMValueRef part = value && is_number(LLVMTypeOf(value)) ? peel(d, value, &sum) : NULL;
+	LLVMValueRef part = value && induction_is_vector_type(LLVMTypeOf(value))
+		? induction_peel(d, value, &sum) : NULL;
 	if (sum) {
 		LLVMPositionBuilderBefore(d->builder, compare);
 		LLVMValueRef want = LLVMInstructionClone(order);
@@ -529,7 +541,7 @@ static void ask_for_order(struct induction *d, LLVMValueRef compare)
 	}
 }
 
-static void ask_parts(struct induction *d)
+static void induction_ask_parts(struct induction *d)
 {
 	LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(d->fn);
 	for (; block; block = LLVMGetNextBasicBlock(block)) {
@@ -537,11 +549,11 @@ static void ask_parts(struct induction *d)
 		for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst; inst = next) {
 			next = LLVMGetNextInstruction(inst);
 			if (ir_is(inst, LLVMExtractElement)) {
-				ask_for_element(d, inst);
+				induction_ask_for_element(d, inst);
 			} else if (ir_is(inst, LLVMICmp)) {
-				ask_for_order(d, inst);
+				induction_ask_for_order(d, inst);
 			} else if (ir_is(inst, LLVMInsertElement)) {
-				ask_for_rows(d, inst);
+				induction_ask_for_rows(d, inst);
 			}
 		}
 	}
@@ -564,7 +576,7 @@ static LLVMBasicBlockRef induction_place_of(LLVMValueRef user, unsigned index)
 	return from;
 }
 
-static unsigned operand_index(LLVMValueRef user, LLVMValueRef value)
+static unsigned induction_operand_index(LLVMValueRef user, LLVMValueRef value)
 {
 	unsigned index = 0;
 	while (LLVMGetOperand(user, index) != value) {
@@ -574,35 +586,35 @@ static unsigned operand_index(LLVMValueRef user, LLVMValueRef value)
 }
 
 /* Make a sum once more for each use in another block: mostly that is code that hardly ever runs. */
-static void sink(struct induction *d, LLVMValueRef sum)
+static void induction_sink(struct induction *d, LLVMValueRef sum)
 {
 	LLVMUseRef next;
-	LLVMValueRef scalar, part = without_splat(d, sum, &scalar);
+	LLVMValueRef scalar, part = induction_without_splat(d, sum, &scalar);
 	for (LLVMUseRef use = part ? LLVMGetFirstUse(sum) : NULL; use; use = next) {
 		next = LLVMGetNextUse(use);
 		LLVMValueRef user = LLVMGetUser(use);
-		unsigned index = operand_index(user, sum);
+		unsigned index = induction_operand_index(user, sum);
 		LLVMBasicBlockRef to = induction_place_of(user, index);
 		if (!to || to == LLVMGetInstructionParent(sum)) {
 			continue;
 		}
 		LLVMPositionBuilderBefore(d->builder,
 			LLVMIsAPHINode(user) ? LLVMGetBasicBlockTerminator(to) : user);
-		LLVMValueRef all = make_splat(d, scalar, LLVMTypeOf(sum));
+		LLVMValueRef all = induction_make_splat(d, scalar, LLVMTypeOf(sum));
 		LLVMSetOperand(user, index, LLVMBuildAdd(d->builder, part, all, ""));
 	}
 }
 
 /* What is added to it first: the copies of that are uses of this. */
-static void sink_phi(struct induction *d, struct induction_phi *p)
+static void induction_sink_phi(struct induction *d, struct induction_phi *p)
 {
 	LLVMUseRef use = LLVMGetFirstUse(p->phi);
 	for (; use; use = LLVMGetNextUse(use)) {
 		if (ir_is(LLVMGetUser(use), LLVMAdd)) {
-			sink(d, LLVMGetUser(use));
+			induction_sink(d, LLVMGetUser(use));
 		}
 	}
-	sink(d, p->phi);
+	induction_sink(d, p->phi);
 }
 
 bool pass_induction(LLVMValueRef fn)
@@ -610,10 +622,10 @@ bool pass_induction(LLVMValueRef fn)
 	LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(fn));
 	struct induction d = {.fn = fn, .builder = LLVMCreateBuilderInContext(context),
 		.i32 = LLVMInt32TypeInContext(context)};
-	bool ok = take_apart(&d);
+	bool ok = induction_split_phis(&d);
 	if (ok) {
-		ask_parts(&d);
-		for_advancing(&d, sink_phi);
+		induction_ask_parts(&d);
+		induction_for_advancing(&d, induction_sink_phi);
 	}
 	LLVMDisposeBuilder(d.builder);
 	mem_free(d.phis);

@@ -57,7 +57,7 @@ static int64_t wrap_to_bits(uint64_t value, unsigned bits)
 	return bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
 }
 
-static LLVMValueRef number_of(LLVMTypeRef type, uint64_t value)
+static LLVMValueRef wrap_number(LLVMTypeRef type, uint64_t value)
 {
 	return LLVMConstInt(type, LLVMGetIntTypeWidth(type) == 32 ? (uint32_t)value : value, false);
 }
@@ -69,7 +69,7 @@ static LLVMValueRef wrap_both(struct wraps *w, LLVMValueRef a, LLVMValueRef b)
 
 /* --- What is known --- */
 
-static bool read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
+static bool wrap_read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
 {
 	bool are = LLVMIsConstant(vector);
 	for (unsigned i = 0; i < RT_MAX_WIDTH && are; i++) {
@@ -80,7 +80,7 @@ static bool read_numbers(struct wraps *w, int64_t *out, LLVMValueRef vector)
 	return are;
 }
 
-static bool is_all(const int64_t *numbers, int64_t number)
+static bool wrap_are_all(const int64_t *numbers, int64_t number)
 {
 	bool all = true;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
@@ -90,12 +90,13 @@ static bool is_all(const int64_t *numbers, int64_t number)
 }
 
 /* What a product or a shift to the left multiplies by; 0: not known, or no such number. */
-static int64_t factor_of(struct wraps *w, LLVMValueRef product)
+static int64_t wrap_factor(struct wraps *w, LLVMValueRef product)
 {
 	int64_t numbers[RT_MAX_WIDTH];
 	LLVMValueRef by = LLVMGetOperand(product, 1);
 	int64_t most = wrap_bits_of(product) - 1;
-	if (!read_numbers(w, numbers, by) || !is_all(numbers, numbers[0]) || numbers[0] < 0) {
+	if (!wrap_read_numbers(w, numbers, by) || !wrap_are_all(numbers, numbers[0])
+		|| numbers[0] < 0) {
 		return 0;
 	}
 	bool shifts = ir_is(product, LLVMShl);
@@ -103,12 +104,12 @@ static int64_t factor_of(struct wraps *w, LLVMValueRef product)
 }
 
 /* Distances of lanes from the first one of their row. */
-static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, unsigned steps)
+static bool wrap_find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, unsigned steps)
 {
 	int64_t other[RT_MAX_WIDTH], numbers[RT_MAX_WIDTH], factor = 1;
 	unsigned bits = wrap_bits_of(vector);
 	bool known = bits > 0 && steps > 0;
-	if (known && read_numbers(w, numbers, vector)) {
+	if (known && wrap_read_numbers(w, numbers, vector)) {
 		for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 			int64_t first = numbers[w->first[w->row_of[i]]];
 			out[i] = wrap_to_bits((uint64_t)numbers[i] - (uint64_t)first, bits);
@@ -122,11 +123,11 @@ static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, u
 	}
 	switch (LLVMGetInstructionOpcode(vector)) {
 	case LLVMAdd:
-		known = find_distances(w, other, LLVMGetOperand(vector, 1), steps - 1);
+		known = wrap_find_distances(w, other, LLVMGetOperand(vector, 1), steps - 1);
 		break;
 	case LLVMMul:
 	case LLVMShl:
-		factor = factor_of(w, vector);
+		factor = wrap_factor(w, vector);
 		known = factor > 0;
 		break;
 	case LLVMSExt:
@@ -135,7 +136,7 @@ static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, u
 	default:
 		known = false;
 	}
-	known = known && find_distances(w, out, LLVMGetOperand(vector, 0), steps - 1);
+	known = known && wrap_find_distances(w, out, LLVMGetOperand(vector, 0), steps - 1);
 	for (unsigned i = 0; i < RT_MAX_WIDTH && known; i++) {
 		out[i] = wrap_to_bits((uint64_t)out[i] * (uint64_t)factor + (uint64_t)other[i],
 			bits);
@@ -148,11 +149,12 @@ static bool find_distances(struct wraps *w, int64_t *out, LLVMValueRef vector, u
 static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
 	unsigned steps);
 
-static bool take_known(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
+static bool wrap_take_known(struct wraps *w, struct taken *out, LLVMValueRef vector,
+	const int64_t *want)
 {
 	int64_t have[RT_MAX_WIDTH];
 	LLVMValueRef scalar = ir_splat_scalar(vector);
-	if (!find_distances(w, have, vector, 1) || memcmp(have, want, sizeof(have)) != 0) {
+	if (!wrap_find_distances(w, have, vector, 1) || memcmp(have, want, sizeof(have)) != 0) {
 		return false;
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
@@ -163,15 +165,15 @@ static bool take_known(struct wraps *w, struct taken *out, LLVMValueRef vector, 
 }
 
 /* Of one of the two the distances must be known: the other one has the rest of them. */
-static bool take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const int64_t *want,
+static bool wrap_take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const int64_t *want,
 	unsigned steps)
 {
 	int64_t have[RT_MAX_WIDTH], rest[RT_MAX_WIDTH];
 	struct taken other;
 	unsigned known = 1;
-	if (!find_distances(w, have, LLVMGetOperand(sum, 1), steps)) {
+	if (!wrap_find_distances(w, have, LLVMGetOperand(sum, 1), steps)) {
 		known = 0;
-		if (!find_distances(w, have, LLVMGetOperand(sum, 0), steps)) {
+		if (!wrap_find_distances(w, have, LLVMGetOperand(sum, 0), steps)) {
 			return false;
 		}
 	}
@@ -189,10 +191,10 @@ static bool take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const
 	return true;
 }
 
-static bool take_multiple(struct wraps *w, struct taken *out, LLVMValueRef product,
+static bool wrap_take_multiple(struct wraps *w, struct taken *out, LLVMValueRef product,
 	const int64_t *want, unsigned steps)
 {
-	int64_t rest[RT_MAX_WIDTH], factor = factor_of(w, product);
+	int64_t rest[RT_MAX_WIDTH], factor = wrap_factor(w, product);
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		if (factor == 0 || want[i] % factor != 0) {
 			return false;
@@ -204,17 +206,17 @@ static bool take_multiple(struct wraps *w, struct taken *out, LLVMValueRef produ
 	}
 	for (unsigned r = 0; r < w->rows; r++) {
 		out->bases[r] = LLVMBuildMul(w->builder, out->bases[r],
-			number_of(LLVMTypeOf(out->bases[r]), (uint64_t)factor), "");
+			wrap_number(LLVMTypeOf(out->bases[r]), (uint64_t)factor), "");
 	}
 	return true;
 }
 
 /* By anything: lanes of a row have the same if they have the same of both. */
-static bool take_product(struct wraps *w, struct taken *out, LLVMValueRef product,
+static bool wrap_take_product(struct wraps *w, struct taken *out, LLVMValueRef product,
 	const int64_t *want, unsigned steps)
 {
 	struct taken other;
-	if (!is_all(want, 0) || !wrap_take(w, &other, LLVMGetOperand(product, 1), want, steps)
+	if (!wrap_are_all(want, 0) || !wrap_take(w, &other, LLVMGetOperand(product, 1), want, steps)
 	    || !wrap_take(w, out, LLVMGetOperand(product, 0), want, steps)) {
 		return false;
 	}
@@ -226,7 +228,7 @@ static bool take_product(struct wraps *w, struct taken *out, LLVMValueRef produc
 }
 
 /* From 32 bits to 64: the sums of before must not wrap, neither the least nor the greatest. */
-static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef extension,
+static bool wrap_take_extended(struct wraps *w, struct taken *out, LLVMValueRef extension,
 	const int64_t *want, unsigned steps)
 {
 	bool sign = ir_is(extension, LLVMSExt);
@@ -246,12 +248,12 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 		if (least < 0) {
 			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
 				sign ? LLVMIntSGE : LLVMIntUGE, base,
-				number_of(w->i32, (uint64_t)low), ""));
+				wrap_number(w->i32, (uint64_t)low), ""));
 		}
 		if (most > 0) {
 			out->valid = wrap_both(w, out->valid, LLVMBuildICmp(w->builder,
 				sign ? LLVMIntSLE : LLVMIntULE, base,
-				number_of(w->i32, (uint64_t)high), ""));
+				wrap_number(w->i32, (uint64_t)high), ""));
 		}
 		out->bases[r] = sign ? LLVMBuildSExt(w->builder, base, type, "")
 			: LLVMBuildZExt(w->builder, base, type, "");
@@ -260,7 +262,8 @@ static bool take_extended(struct wraps *w, struct taken *out, LLVMValueRef exten
 }
 
 /* Whatever it is: ask it, as emit_vector.c does. */
-static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want)
+static bool wrap_take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector,
+	const int64_t *want)
 {
 	LLVMValueRef firsts[RT_MAX_WIDTH], distances[RT_MAX_WIDTH];
 	if (w->has_asked || wrap_bits_of(vector) != 32) {
@@ -269,7 +272,7 @@ static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, 
 	w->has_asked = true;
 	for (unsigned i = 0; i < RT_MAX_WIDTH; i++) {
 		firsts[i] = LLVMConstInt(w->i32, w->first[w->row_of[i]], false);
-		distances[i] = number_of(w->i32, (uint64_t)want[i]);
+		distances[i] = wrap_number(w->i32, (uint64_t)want[i]);
 	}
 	LLVMValueRef all = LLVMBuildShuffleVector(w->builder, vector,
 		LLVMGetUndef(LLVMTypeOf(vector)), LLVMConstVector(firsts, RT_MAX_WIDTH), "");
@@ -284,20 +287,20 @@ static bool take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector, 
 	return true;
 }
 
-static bool take_parts(struct wraps *w, struct taken *out, LLVMValueRef vector, const int64_t *want,
-	unsigned steps)
+static bool wrap_take_parts(struct wraps *w, struct taken *out, LLVMValueRef vector,
+	const int64_t *want, unsigned steps)
 {
 	switch (LLVMGetInstructionOpcode(vector)) {
 	case LLVMAdd:
-		return take_sum(w, out, vector, want, steps);
+		return wrap_take_sum(w, out, vector, want, steps);
 	case LLVMMul:
-		return factor_of(w, vector) > 0 ? take_multiple(w, out, vector, want, steps)
-			: take_product(w, out, vector, want, steps);
+		return wrap_factor(w, vector) > 0 ? wrap_take_multiple(w, out, vector, want, steps)
+			: wrap_take_product(w, out, vector, want, steps);
 	case LLVMShl:
-		return take_multiple(w, out, vector, want, steps);
+		return wrap_take_multiple(w, out, vector, want, steps);
 	case LLVMSExt:
 	case LLVMZExt:
-		return take_extended(w, out, vector, want, steps);
+		return wrap_take_extended(w, out, vector, want, steps);
 	default:
 		return false;
 	}
@@ -313,24 +316,25 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 		return false;
 	}
 	if (LLVMIsConstant(vector) || ir_splat_scalar(vector)) {
-		return take_known(w, out, vector, want);
+		return wrap_take_known(w, out, vector, want);
 	}
 	if (steps > 0 && LLVMIsAInstruction(vector)
-	    && take_parts(w, out, vector, want, steps - 1)) {
+	    && wrap_take_parts(w, out, vector, want, steps - 1)) {
 		return true;
 	}
 	w->has_asked = had_asked;
 	*out = (struct taken){.valid = NULL};
-	return take_asked(w, out, vector, want);
+	return wrap_take_asked(w, out, vector, want);
 }
 
 /* --- The question --- */
 
 /* What emit_vector.c wants to know, and whether the pass can answer it. */
-static bool read_question(struct wraps *w, int64_t *want, LLVMValueRef order, LLVMValueRef offsets)
+static bool wrap_read_question(struct wraps *w, int64_t *want, LLVMValueRef order,
+	LLVMValueRef offsets)
 {
 	memset(want, 0, RT_MAX_WIDTH * sizeof(*want));
-	bool is_good = !offsets || read_numbers(w, want, offsets);
+	bool is_good = !offsets || wrap_read_numbers(w, want, offsets);
 	w->rows = 0;
 	w->has_asked = false;
 	for (unsigned i = 0; i < RT_MAX_WIDTH && is_good; i++) {
@@ -349,7 +353,7 @@ static bool read_question(struct wraps *w, int64_t *want, LLVMValueRef order, LL
 	return is_good;
 }
 
-static LLVMValueRef only_user(LLVMValueRef value, LLVMOpcode op)
+static LLVMValueRef wrap_only_user(LLVMValueRef value, LLVMOpcode op)
 {
 	LLVMUseRef use = value ? LLVMGetFirstUse(value) : NULL;
 	LLVMValueRef user = use && !LLVMGetNextUse(use) ? LLVMGetUser(use) : NULL;
@@ -357,16 +361,16 @@ static LLVMValueRef only_user(LLVMValueRef value, LLVMOpcode op)
 }
 
 /* The answer that branches ask for: all lanes as bits, which must be 0. */
-static LLVMValueRef answer_of(LLVMValueRef compare)
+static LLVMValueRef wrap_find_answer(LLVMValueRef compare)
 {
-	LLVMValueRef is_none = only_user(only_user(compare, LLVMBitCast), LLVMICmp);
+	LLVMValueRef is_none = wrap_only_user(wrap_only_user(compare, LLVMBitCast), LLVMICmp);
 	bool asks = is_none && LLVMGetICmpPredicate(is_none) == LLVMIntEQ
 		&& LLVMIsNull(LLVMGetOperand(is_none, 1));
 	return asks ? is_none : NULL;
 }
 
 /* What is taken from the vector where the answer was yes. */
-static void replace_elements(struct wraps *w, const struct taken *taken, const int64_t *want,
+static void wrap_replace_elements(struct wraps *w, const struct taken *taken, const int64_t *want,
 	LLVMValueRef vector, LLVMBasicBlockRef where)
 {
 	LLVMValueRef next;
@@ -378,7 +382,7 @@ static void replace_elements(struct wraps *w, const struct taken *taken, const i
 			: RT_MAX_WIDTH;
 		if (lane < RT_MAX_WIDTH) {
 			LLVMPositionBuilderBefore(w->builder, inst);
-			LLVMValueRef distance = number_of(LLVMTypeOf(inst), (uint64_t)want[lane]);
+			LLVMValueRef distance = wrap_number(LLVMTypeOf(inst), (uint64_t)want[lane]);
 			LLVMReplaceAllUsesWith(inst, LLVMBuildAdd(w->builder,
 				taken->bases[w->row_of[lane]], distance, ""));
 			LLVMInstructionEraseFromParent(inst);
@@ -387,7 +391,7 @@ static void replace_elements(struct wraps *w, const struct taken *taken, const i
 }
 
 /* The branch that an answer is for: a team asks for all its warps at once. */
-static LLVMValueRef branch_of(LLVMValueRef user)
+static LLVMValueRef wrap_find_branch(LLVMValueRef user)
 {
 	while (ir_is(user, LLVMAnd) && LLVMGetFirstUse(user)) {
 		LLVMUseRef use = LLVMGetFirstUse(user);
@@ -396,13 +400,14 @@ static LLVMValueRef branch_of(LLVMValueRef user)
 	return ir_is(user, LLVMBr) ? user : NULL;
 }
 
-static void answer(struct wraps *w, LLVMValueRef compare)
+static void wrap_answer(struct wraps *w, LLVMValueRef compare)
 {
 	struct taken taken;
 	int64_t want[RT_MAX_WIDTH];
 	LLVMValueRef order, offsets, vector = ir_neighbour_test(&order, &offsets, compare);
-	LLVMValueRef is_none = vector && wrap_bits_of(vector) == 64 ? answer_of(compare) : NULL;
-	if (!is_none || !read_question(w, want, order, offsets)) {
+	LLVMValueRef is_none = vector && wrap_bits_of(vector) == 64 ? wrap_find_answer(compare)
+		: NULL;
+	if (!is_none || !wrap_read_question(w, want, order, offsets)) {
 		return;
 	}
 	LLVMPositionBuilderBefore(w->builder, compare);
@@ -410,9 +415,9 @@ static void answer(struct wraps *w, LLVMValueRef compare)
 		return;
 	}
 	for (LLVMUseRef use = LLVMGetFirstUse(is_none); use; use = LLVMGetNextUse(use)) {
-		LLVMValueRef branch = branch_of(LLVMGetUser(use));
+		LLVMValueRef branch = wrap_find_branch(LLVMGetUser(use));
 		if (branch) {
-			replace_elements(w, &taken, want, vector, LLVMGetSuccessor(branch, 0));
+			wrap_replace_elements(w, &taken, want, vector, LLVMGetSuccessor(branch, 0));
 		}
 	}
 	LLVMReplaceAllUsesWith(is_none, taken.valid ? taken.valid : LLVMConstInt(w->i1, 1, false));
@@ -428,7 +433,7 @@ void pass_no_wrap(LLVMValueRef fn)
 		LLVMValueRef inst = LLVMGetFirstInstruction(block);
 		for (; inst; inst = LLVMGetNextInstruction(inst)) {
 			if (ir_is(inst, LLVMICmp)) {
-				answer(&w, inst);
+				wrap_answer(&w, inst);
 			}
 		}
 	}

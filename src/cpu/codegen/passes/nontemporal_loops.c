@@ -34,13 +34,13 @@ struct loop {
 	uint64_t store_size;
 };
 
-static bool bypass_loop_has(const struct loop *l, LLVMValueRef value)
+static bool loop_has(const struct loop *l, LLVMValueRef value)
 {
 	return LLVMIsAInstruction(value) && LLVMGetInstructionParent(value) == l->body;
 }
 
 /* What a phi of the loop is in the first round, or else in the next one. */
-static LLVMValueRef coming_from(LLVMValueRef phi, LLVMBasicBlockRef from)
+static LLVMValueRef loop_incoming(LLVMValueRef phi, LLVMBasicBlockRef from)
 {
 	return LLVMGetIncomingValue(phi, LLVMGetIncomingBlock(phi, 0) != from);
 }
@@ -48,7 +48,7 @@ static LLVMValueRef coming_from(LLVMValueRef phi, LLVMBasicBlockRef from)
 /* --- Whether a loop is of that kind --- */
 
 /* The pointer that an address is counted from. */
-static LLVMValueRef bypass_loop_root_of(LLVMValueRef pointer)
+static LLVMValueRef loop_root(LLVMValueRef pointer)
 {
 	while (LLVMIsAGetElementPtrInst(pointer) || LLVMIsABitCastInst(pointer)) {
 		pointer = LLVMGetOperand(pointer, 0);
@@ -56,7 +56,7 @@ static LLVMValueRef bypass_loop_root_of(LLVMValueRef pointer)
 	return pointer;
 }
 
-static bool find_accesses(struct loop *l)
+static bool loop_find_accesses(struct loop *l)
 {
 	bool good = true;
 	LLVMValueRef inst = LLVMGetFirstInstruction(l->body);
@@ -85,38 +85,39 @@ static bool find_accesses(struct loop *l)
 	return good && l->store_count > 0;
 }
 
-static bool reads_what_it_stores(const struct loop *l)
+static bool loop_reads_what_it_stores(const struct loop *l)
 {
 	bool same = false;
 	LLVMValueRef inst = LLVMGetFirstInstruction(l->body);
 	for (; inst && !same; inst = LLVMGetNextInstruction(inst)) {
 		for (unsigned i = 0; i < l->store_count && ir_is(inst, LLVMLoad); i++) {
-			same |= bypass_loop_root_of(LLVMGetOperand(inst, 0))
-				== bypass_loop_root_of(LLVMGetOperand(l->stores[i], 1));
+			same |= loop_root(LLVMGetOperand(inst, 0))
+				== loop_root(LLVMGetOperand(l->stores[i], 1));
 		}
 	}
 	return same;
 }
 
 /* The loop ends when i + step, i being 0 at first, is something that was known before it. */
-static bool find_length(struct loop *l, LLVMValueRef condition)
+static bool loop_find_length(struct loop *l, LLVMValueRef condition)
 {
 	if (!ir_is(condition, LLVMICmp) || LLVMGetICmpPredicate(condition) != LLVMIntEQ) {
 		return false;
 	}
 	LLVMValueRef next = LLVMGetOperand(condition, 0);
 	l->length = LLVMGetOperand(condition, 1);
-	if (!ir_is(next, LLVMAdd) || bypass_loop_has(l, l->length) || LLVMTypeOf(next) != l->i64
+	if (!ir_is(next, LLVMAdd) || loop_has(l, l->length) || LLVMTypeOf(next) != l->i64
 		|| !LLVMIsAConstantInt(LLVMGetOperand(next, 1))) {
 		return false;
 	}
 	LLVMValueRef index = LLVMGetOperand(next, 0);
 	l->step = LLVMConstIntGetZExtValue(LLVMGetOperand(next, 1));
-	return bypass_loop_has(l, index) && LLVMIsAPHINode(index) && l->step > 0
-		&& coming_from(index, l->body) == next && LLVMIsNull(coming_from(index, l->before));
+	return loop_has(l, index) && LLVMIsAPHINode(index) && l->step > 0
+		&& loop_incoming(index, l->body) == next
+		&& LLVMIsNull(loop_incoming(index, l->before));
 }
 
-static bool find_loop(struct loop *l, LLVMBasicBlockRef body)
+static bool loop_find(struct loop *l, LLVMBasicBlockRef body)
 {
 	LLVMValueRef phi = LLVMGetFirstInstruction(body), end = LLVMGetBasicBlockTerminator(body);
 	if (!phi || !LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2 || !ir_is(end, LLVMBr)
@@ -127,22 +128,23 @@ static bool find_loop(struct loop *l, LLVMBasicBlockRef body)
 	l->body = body;
 	l->before = LLVMGetIncomingBlock(phi, LLVMGetIncomingBlock(phi, 0) == body);
 	return after != body && l->before != body && !ir_is(LLVMGetFirstInstruction(after), LLVMPHI)
-		&& find_length(l, LLVMGetCondition(end)) && find_accesses(l)
-		&& l->bytes % l->step == 0 && !reads_what_it_stores(l);
+		&& loop_find_length(l, LLVMGetCondition(end)) && loop_find_accesses(l)
+		&& l->bytes % l->step == 0 && !loop_reads_what_it_stores(l);
 }
 
 /* --- In front of it --- */
 
-static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth);
+static LLVMValueRef loop_in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth);
 
 /* A copy of an instruction that only computes. */
-static LLVMValueRef copy_in_front(struct loop *l, LLVMValueRef inst, bool second, unsigned depth)
+static LLVMValueRef loop_copy_in_front(struct loop *l, LLVMValueRef inst, bool second,
+	unsigned depth)
 {
 	LLVMValueRef operands[4];
 	unsigned count = (unsigned)LLVMGetNumOperands(inst);
 	bool known = count <= countof(operands);
 	for (unsigned i = 0; i < count && known; i++) {
-		operands[i] = in_front(l, LLVMGetOperand(inst, i), second, depth - 1);
+		operands[i] = loop_in_front(l, LLVMGetOperand(inst, i), second, depth - 1);
 		known = operands[i];
 	}
 	if (!known) {
@@ -157,30 +159,30 @@ static LLVMValueRef copy_in_front(struct loop *l, LLVMValueRef inst, bool second
 }
 
 /* Whether the same is added to a phi in each round. */
-static bool counts_evenly(const struct loop *l, LLVMValueRef phi)
+static bool loop_counts_evenly(const struct loop *l, LLVMValueRef phi)
 {
-	LLVMValueRef next = coming_from(phi, l->body);
+	LLVMValueRef next = loop_incoming(phi, l->body);
 	bool adds = (ir_is(next, LLVMAdd) || ir_is(next, LLVMGetElementPtr))
 		&& LLVMGetOperand(next, 0) == phi && LLVMGetNumOperands(next) == 2;
-	return adds && !bypass_loop_has(l, LLVMGetOperand(next, 1));
+	return adds && !loop_has(l, LLVMGetOperand(next, 1));
 }
 
 /* What a value is in the first round or in the second one, if it grows evenly; NULL: nobody knows.
  */
-static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth)
+static LLVMValueRef loop_in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth)
 {
-	if (!bypass_loop_has(l, value) || depth == 0) {
+	if (!loop_has(l, value) || depth == 0) {
 		return depth == 0 ? NULL : value;
 	}
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMPHI:
-		return !counts_evenly(l, value) ? NULL
-			: second ? in_front(l, coming_from(value, l->body), false, depth - 1)
-			: coming_from(value, l->before);
+		return !loop_counts_evenly(l, value) ? NULL
+			: second ? loop_in_front(l, loop_incoming(value, l->body), false, depth - 1)
+			: loop_incoming(value, l->before);
 	case LLVMMul:
 	case LLVMShl:
-		return bypass_loop_has(l, LLVMGetOperand(value, 1)) ? NULL
-			: copy_in_front(l, value, second, depth);
+		return loop_has(l, LLVMGetOperand(value, 1)) ? NULL
+			: loop_copy_in_front(l, value, second, depth);
 	case LLVMGetElementPtr:
 	case LLVMAdd:
 	case LLVMExtractElement: /* LLVM 19 counts in a vector, and takes the first of it */
@@ -188,7 +190,7 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 	case LLVMZExt:
 	case LLVMBitCast:
 	case LLVMIntToPtr:
-		return copy_in_front(l, value, second, depth);
+		return loop_copy_in_front(l, value, second, depth);
 	default:
 		return NULL;
 	}
@@ -196,12 +198,12 @@ static LLVMValueRef in_front(struct loop *l, LLVMValueRef value, bool second, un
 
 /* The bits that addresses of stores must not have, in the first two rounds, and so in all: the
  * first begins a line, and each is a multiple of what it stores. */
-static LLVMValueRef address_bits(struct loop *l)
+static LLVMValueRef loop_address_bits(struct loop *l)
 {
 	LLVMValueRef bits = NULL;
 	const uint64_t mask = (l->store_size < LINE ? l->store_size : LINE) - 1;
 	for (unsigned i = 0; i < 2 * l->store_count; i++) {
-		LLVMValueRef place = in_front(
+		LLVMValueRef place = loop_in_front(
 			l, LLVMGetOperand(l->stores[i / 2], 1), i % 2 == 1, MOST_DEPTH);
 		if (!place) {
 			return NULL;
@@ -214,7 +216,8 @@ static LLVMValueRef address_bits(struct loop *l)
 	return bits;
 }
 
-static LLVMValueRef load_field(struct loop *l, LLVMTypeRef type, LLVMValueRef base, size_t offset)
+static LLVMValueRef loop_load_field(struct loop *l, LLVMTypeRef type, LLVMValueRef base,
+	size_t offset)
 {
 	LLVMTypeRef byte = LLVMInt8TypeInContext(l->context);
 	LLVMValueRef index = LLVMConstInt(l->i64, offset, false);
@@ -224,12 +227,13 @@ static LLVMValueRef load_field(struct loop *l, LLVMTypeRef type, LLVMValueRef ba
 }
 
 /* Whether the loop moves more than the cache holds. */
-static LLVMValueRef is_much(struct loop *l, LLVMValueRef fn)
+static LLVMValueRef loop_moves_much(struct loop *l, LLVMValueRef fn)
 {
 	LLVMTypeRef pointer = LLVMPointerType(LLVMInt8TypeInContext(l->context), 0);
 	LLVMValueRef launch =
-		load_field(l, pointer, LLVMGetParam(fn, 0), offsetof(struct rt_warp, launch));
-	LLVMValueRef most = load_field(l, l->i32, launch, offsetof(struct rt_launch, cached_bytes));
+		loop_load_field(l, pointer, LLVMGetParam(fn, 0), offsetof(struct rt_warp, launch));
+	LLVMValueRef most = loop_load_field(l, l->i32, launch,
+		offsetof(struct rt_launch, cached_bytes));
 	most = LLVMBuildZExt(l->builder, most, l->i64, "");
 	LLVMValueRef bytes = LLVMBuildMul(
 		l->builder, l->length, LLVMConstInt(l->i64, l->bytes / l->step, false), "");
@@ -238,7 +242,7 @@ static LLVMValueRef is_much(struct loop *l, LLVMValueRef fn)
 
 /* --- Its stores --- */
 
-static void go_past(struct loop *l, LLVMValueRef store)
+static void loop_mark_nontemporal(struct loop *l, LLVMValueRef store)
 {
 	static const char name[] = "nontemporal";
 	LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(l->i32, 1, false));
@@ -248,11 +252,12 @@ static void go_past(struct loop *l, LLVMValueRef store)
 }
 
 /* The next round comes from another block now. */
-static void replace_phis(struct loop *l, LLVMBasicBlockRef next)
+static void loop_replace_phis(struct loop *l, LLVMBasicBlockRef next)
 {
 	LLVMValueRef phi = LLVMGetFirstInstruction(l->body);
 	while (LLVMIsAPHINode(phi)) {
-		LLVMValueRef values[] = {coming_from(phi, l->before), coming_from(phi, l->body)};
+		LLVMValueRef values[] = {loop_incoming(phi, l->before),
+			loop_incoming(phi, l->body)};
 		LLVMBasicBlockRef blocks[] = {l->before, next};
 		LLVMValueRef old = phi;
 		LLVMPositionBuilderBefore(l->builder, old);
@@ -264,14 +269,14 @@ static void replace_phis(struct loop *l, LLVMBasicBlockRef next)
 	}
 }
 
-static void select_stores(struct loop *l, LLVMValueRef fn, LLVMValueRef goes_past)
+static void loop_select_stores(struct loop *l, LLVMValueRef fn, LLVMValueRef goes_past)
 {
 	LLVMBasicBlockRef past = LLVMAppendBasicBlockInContext(l->context, fn, "past");
 	LLVMBasicBlockRef plain = LLVMAppendBasicBlockInContext(l->context, fn, "plain");
 	LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(l->context, fn, "next");
 	for (unsigned i = 0; i < l->store_count; i++) {
 		LLVMValueRef copy = LLVMInstructionClone(l->stores[i]);
-		go_past(l, copy);
+		loop_mark_nontemporal(l, copy);
 		LLVMPositionBuilderAtEnd(l->builder, past);
 		LLVMInsertIntoBuilder(l->builder, copy);
 		LLVMInstructionRemoveFromParent(l->stores[i]);
@@ -288,7 +293,7 @@ static void select_stores(struct loop *l, LLVMValueRef fn, LLVMValueRef goes_pas
 	LLVMInsertIntoBuilder(l->builder, end);
 	LLVMPositionBuilderAtEnd(l->builder, l->body);
 	LLVMBuildCondBr(l->builder, goes_past, past, plain);
-	replace_phis(l, next);
+	loop_replace_phis(l, next);
 }
 
 bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout)
@@ -303,14 +308,15 @@ bool pass_nontemporal_loops(LLVMValueRef fn, LLVMTargetDataRef layout)
 			.layout = layout,
 			.i32 = LLVMInt32TypeInContext(context),
 			.i64 = LLVMInt64TypeInContext(context)};
-		if (!find_loop(&l, block)) {
+		if (!loop_find(&l, block)) {
 			continue;
 		}
 		LLVMPositionBuilderBefore(builder, LLVMGetBasicBlockTerminator(l.before));
-		LLVMValueRef bits = address_bits(&l);
+		LLVMValueRef bits = loop_address_bits(&l);
 		if (bits) { /* else what was computed is never used: LLVM leaves it out */
 			bits = LLVMBuildICmp(builder, LLVMIntEQ, bits, LLVMConstNull(l.i64), "");
-			select_stores(&l, fn, LLVMBuildAnd(builder, bits, is_much(&l, fn), ""));
+			loop_select_stores(&l, fn,
+				LLVMBuildAnd(builder, bits, loop_moves_much(&l, fn), ""));
 			changed = true;
 		}
 	}
