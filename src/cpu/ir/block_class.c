@@ -9,7 +9,7 @@ static unsigned block_class_log2(uint32_t power)
 	return (unsigned)__builtin_ctz(power);
 }
 
-static bool is_power(uint32_t value)
+static bool block_class_is_power(uint32_t value)
 {
 	return value > 0 && (value & (value - 1)) == 0;
 }
@@ -25,14 +25,14 @@ unsigned block_class_of(const uint32_t block[3])
 	if (y == 1 && z == 1) {
 		return BLOCK_CLASS_LINE;
 	}
-	if (!is_power(x) || x > WARP_LANES) {
+	if (!block_class_is_power(x) || x > WARP_LANES) {
 		return BLOCK_CLASS_ANY;
 	}
 	uint32_t rows = WARP_LANES / x;
 	if (y % rows == 0 || z == 1) {
 		return BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(rows);
 	}
-	return is_power(y) && y < rows
+	return block_class_is_power(y) && y < rows
 		? BLOCK_CLASS_TILE + block_class_log2(x) + LOGS * block_class_log2(y)
 		: BLOCK_CLASS_ANY;
 }

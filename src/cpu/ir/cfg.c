@@ -37,25 +37,25 @@ struct cfg {
 	bool *is_exit;       /* the block can end the thread */
 };
 
-static bool is_branch(const struct ptx_inst *inst)
+static bool cfg_is_branch(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_BRA || inst->op == PTX_OP_BRX;
 }
 
-static bool is_end(const struct ptx_inst *inst)
+static bool cfg_is_end(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP
 		|| inst->op == PTX_OP_BRKPT;
 }
 
 /* The second half of a wait begins the next block. */
-static bool is_wait(const struct ptx_inst *inst)
+static bool cfg_is_wait(const struct ptx_inst *inst)
 {
 	return ptx_waits(inst->op) && !inst->is_second;
 }
 
 /* The labels that an instruction may branch to. */
-static struct ptx_operand *targets_of(const struct ptx_inst *inst, size_t *count)
+static struct ptx_operand *cfg_targets(const struct ptx_inst *inst, size_t *count)
 {
 	if (inst->op == PTX_OP_BRA && inst->operand_count == 1) {
 		*count = 1;
@@ -70,18 +70,18 @@ static struct ptx_operand *targets_of(const struct ptx_inst *inst, size_t *count
 }
 
 /* Give every instruction the number of its block. */
-static void number_blocks(struct cfg *cfg)
+static void cfg_number_blocks(struct cfg *cfg)
 {
 	const struct ptx_func *func = cfg->func;
 	for (size_t i = 0; i < func->inst_count; i++) {
 		size_t count;
-		const struct ptx_operand *targets = targets_of(&func->insts[i], &count);
+		const struct ptx_operand *targets = cfg_targets(&func->insts[i], &count);
 		for (size_t j = 0; j < count; j++) {
 			cfg->block_at[func->labels[targets[j].reg].inst] = 1;
 		}
 		if (i + 1 < func->inst_count
-		    && (is_branch(&func->insts[i]) || is_end(&func->insts[i])
-			|| is_wait(&func->insts[i]))) {
+		    && (cfg_is_branch(&func->insts[i]) || cfg_is_end(&func->insts[i])
+			|| cfg_is_wait(&func->insts[i]))) {
 			cfg->block_at[i + 1] = 1;
 		}
 	}
@@ -98,7 +98,7 @@ static void *cfg_alloc(struct cfg *cfg, size_t count, size_t size)
 }
 
 /* Each successor is listed once.  number[] holds the last block that has listed it, plus one. */
-static void add_successor(struct cfg *cfg, size_t from, size_t to)
+static void cfg_add_successor(struct cfg *cfg, size_t from, size_t to)
 {
 	struct ptx_block *block = &cfg->blocks[from];
 	if (cfg->number[to] != from + 1) {
@@ -107,30 +107,30 @@ static void add_successor(struct cfg *cfg, size_t from, size_t to)
 	}
 }
 
-static bool add_successors(struct cfg *cfg, size_t number)
+static bool cfg_add_successors(struct cfg *cfg, size_t number)
 {
 	struct ptx_block *block = &cfg->blocks[number];
 	const struct ptx_inst *last = &cfg->func->insts[block->end - 1];
 	size_t count;
-	struct ptx_operand *targets = targets_of(last, &count);
-	bool goes_on = last->has_guard || !(is_branch(last) || is_end(last));
+	struct ptx_operand *targets = cfg_targets(last, &count);
+	bool goes_on = last->has_guard || !(cfg_is_branch(last) || cfg_is_end(last));
 	block->succ = cfg_alloc(cfg, count + 1, sizeof(*block->succ));
 	if (!block->succ) {
 		return false;
 	}
-	cfg->is_exit[number] = is_end(last);
+	cfg->is_exit[number] = cfg_is_end(last);
 	if (goes_on) {
-		add_successor(cfg, number, number + 1);
+		cfg_add_successor(cfg, number, number + 1);
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t to = cfg->block_at[cfg->func->labels[targets[i].reg].inst];
 		targets[i].value = (int64_t)to;
-		add_successor(cfg, number, to);
+		cfg_add_successor(cfg, number, to);
 	}
 	return true;
 }
 
-static bool add_predecessors(struct cfg *cfg)
+static bool cfg_add_predecessors(struct cfg *cfg)
 {
 	for (size_t i = 0; i < cfg->count; i++) {
 		for (size_t j = 0; j < cfg->blocks[i].succ_count; j++) {
@@ -154,7 +154,7 @@ static bool add_predecessors(struct cfg *cfg)
 	return true;
 }
 
-static bool cut_blocks(struct cfg *cfg)
+static bool cfg_cut_blocks(struct cfg *cfg)
 {
 	cfg->blocks = cfg_alloc(cfg, cfg->count, sizeof(*cfg->blocks));
 	if (!cfg->blocks) {
@@ -168,17 +168,17 @@ static bool cut_blocks(struct cfg *cfg)
 	for (size_t i = 0; i < cfg->count; i++) {
 		cfg->blocks[i].rpo = SIZE_MAX;
 		cfg->blocks[i].ipdom = SIZE_MAX;
-		if (!add_successors(cfg, i)) {
+		if (!cfg_add_successors(cfg, i)) {
 			return false;
 		}
 	}
-	return add_predecessors(cfg);
+	return cfg_add_predecessors(cfg);
 }
 
 /* Number the blocks that `root` reaches in post-order, along the edges or against them.  Edges are
  * followed last to first, so that in reverse post-order a fall-through comes right behind its
  * block. */
-static size_t post_order(struct cfg *cfg, size_t root, bool backward, size_t next)
+static size_t cfg_post_order(struct cfg *cfg, size_t root, bool backward, size_t next)
 {
 	size_t depth = 0;
 	const size_t open = SIZE_MAX - 1; /* reached, not numbered */
@@ -205,7 +205,7 @@ static size_t post_order(struct cfg *cfg, size_t root, bool backward, size_t nex
 	return next;
 }
 
-static void clear_numbers(struct cfg *cfg)
+static void cfg_clear_numbers(struct cfg *cfg)
 {
 	for (size_t i = 0; i < cfg->count; i++) {
 		cfg->number[i] = SIZE_MAX;
@@ -214,14 +214,14 @@ static void clear_numbers(struct cfg *cfg)
 
 static void cfg_find_order(struct cfg *cfg)
 {
-	clear_numbers(cfg);
-	size_t reached = post_order(cfg, 0, false, 0);
+	cfg_clear_numbers(cfg);
+	size_t reached = cfg_post_order(cfg, 0, false, 0);
 	for (size_t i = 0; i < reached; i++) {
 		cfg->blocks[cfg->order[i]].rpo = reached - 1 - i;
 	}
 }
 
-static bool follows_itself(const struct cfg *cfg, size_t block)
+static bool cfg_follows_itself(const struct cfg *cfg, size_t block)
 {
 	for (size_t i = 0; i < cfg->blocks[block].succ_count; i++) {
 		if (cfg->blocks[block].succ[i] == block) {
@@ -234,7 +234,7 @@ static bool follows_itself(const struct cfg *cfg, size_t block)
 /* A block is in a loop if it can reach itself, that is if its strongly connected component has an
  * edge.  Walk backwards from each block in reverse post-order; the blocks that a walk finds first
  * are one component (Sharir, 1981). */
-static bool find_loops(struct cfg *cfg)
+static bool cfg_find_loops(struct cfg *cfg)
 {
 	size_t *at = mem_alloc(cfg->count * sizeof(*at)); /* block by place */
 	if (!at) {
@@ -254,8 +254,8 @@ static bool find_loops(struct cfg *cfg)
 		if (cfg->number[at[i]] != SIZE_MAX) {
 			continue;
 		}
-		size_t end = post_order(cfg, at[i], true, first);
-		bool is_loop = end - first > 1 || follows_itself(cfg, at[i]);
+		size_t end = cfg_post_order(cfg, at[i], true, first);
+		bool is_loop = end - first > 1 || cfg_follows_itself(cfg, at[i]);
 		for (; first < end; first++) {
 			cfg->blocks[cfg->order[first]].in_loop = is_loop;
 		}
@@ -266,7 +266,7 @@ static bool find_loops(struct cfg *cfg)
 }
 
 /* The nearest common post-dominator; cfg->count stands for the exit. */
-static size_t common(const struct cfg *cfg, const size_t *up, size_t a, size_t b)
+static size_t cfg_common(const struct cfg *cfg, const size_t *up, size_t a, size_t b)
 {
 	while (a != b) {
 		if (a == cfg->count || b == cfg->count) {
@@ -282,30 +282,30 @@ static size_t common(const struct cfg *cfg, const size_t *up, size_t a, size_t b
 }
 
 /* Post-order of the reversed graph; afterwards every block has a number. */
-static void order_backward(struct cfg *cfg)
+static void cfg_order_backward(struct cfg *cfg)
 {
 	size_t next = 0;
-	clear_numbers(cfg);
+	cfg_clear_numbers(cfg);
 	for (size_t i = 0; i < cfg->count; i++) {
 		if (cfg->is_exit[i] && cfg->number[i] == SIZE_MAX) {
-			next = post_order(cfg, i, true, next);
+			next = cfg_post_order(cfg, i, true, next);
 		}
 	}
 	for (size_t i = cfg->count; i-- > 0;) {
 		if (cfg->number[i] == SIZE_MAX) {
 			cfg->is_exit[i] = true;
-			next = post_order(cfg, i, true, next);
+			next = cfg_post_order(cfg, i, true, next);
 		}
 	}
 }
 
-static bool find_postdominators(struct cfg *cfg)
+static bool cfg_find_postdominators(struct cfg *cfg)
 {
 	size_t *up = mem_alloc(cfg->count * sizeof(*up));
 	if (!up) {
 		return false;
 	}
-	order_backward(cfg);
+	cfg_order_backward(cfg);
 	for (size_t i = 0; i < cfg->count; i++) {
 		up[i] = SIZE_MAX;
 	}
@@ -318,7 +318,7 @@ static bool find_postdominators(struct cfg *cfg)
 			for (size_t j = 0; j < block->succ_count; j++) {
 				size_t to = block->succ[j];
 				if (up[to] != SIZE_MAX) {
-					now = now == SIZE_MAX ? to : common(cfg, up, now, to);
+					now = now == SIZE_MAX ? to : cfg_common(cfg, up, now, to);
 				}
 			}
 			changed |= up[number] != now;
@@ -332,33 +332,33 @@ static bool find_postdominators(struct cfg *cfg)
 	return true;
 }
 
-static void set_bit(uint64_t *set, unsigned reg, bool on)
+static void cfg_set_bit(uint64_t *set, unsigned reg, bool on)
 {
 	uint64_t bit = (uint64_t)1 << (reg % 64);
 	set[reg / 64] = on ? set[reg / 64] | bit : set[reg / 64] & ~bit;
 }
 
 /* Remove the registers that an operand writes from the set, or add those that it reads. */
-static void mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
+static void cfg_mark_operand(uint64_t *live, const struct ptx_operand *o, bool read)
 {
 	if (o->kind == PTX_REG || o->kind == PTX_PAIR) {
-		set_bit(live, o->reg, read);
+		cfg_set_bit(live, o->reg, read);
 	}
 	if (o->kind == PTX_PAIR) {
-		set_bit(live, o->reg2, read);
+		cfg_set_bit(live, o->reg2, read);
 	}
 	if (o->kind == PTX_ADDRESS && o->has_base && read) {
-		set_bit(live, o->reg, true);
+		cfg_set_bit(live, o->reg, true);
 	}
 	for (size_t i = 0; o->kind == PTX_VECTOR && i < o->count; i++) {
 		if (o->elements[i].kind == PTX_REG) {
-			set_bit(live, o->elements[i].reg, read);
+			cfg_set_bit(live, o->elements[i].reg, read);
 		}
 	}
 }
 
 /* Whether the operand of the next letter of a row is written. */
-static bool next_is_written(const char **letter)
+static bool cfg_next_is_written(const char **letter)
 {
 	*letter += strspn(*letter, "!?012wULFv>");
 	bool written = **letter && strchr(PTX_WRITTEN, **letter);
@@ -367,16 +367,16 @@ static bool next_is_written(const char **letter)
 }
 
 /* Give the registers of the operands that are read, or of those that are written, a value. */
-static void mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read, bool value)
+static void cfg_mark_operands(uint64_t *live, const struct ptx_inst *inst, bool read, bool value)
 {
 	const char *letter = ptx_rows[inst->op].operands;
 	for (size_t i = 0; i < inst->operand_count; i++) {
-		if (next_is_written(&letter) != read) {
-			mark_operand(live, &inst->operands[i], value);
+		if (cfg_next_is_written(&letter) != read) {
+			cfg_mark_operand(live, &inst->operands[i], value);
 		}
 	}
 	if (inst->has_carry && (read ? ptx_reads_carry(inst) : ptx_writes_carry(inst))) {
-		set_bit(live, read ? inst->carry_in : inst->carry_out, value);
+		cfg_set_bit(live, read ? inst->carry_in : inst->carry_out, value);
 	}
 }
 
@@ -391,25 +391,25 @@ size_t cfg_place_of_pred(const struct ptx_block *block, size_t pred)
 
 void cfg_live_before(uint64_t *live, const struct ptx_inst *inst)
 {
-	if (!is_wait(inst)) { /* under a guard the old value may stay, which is read */
-		mark_operands(live, inst, false, inst->has_guard);
+	if (!cfg_is_wait(inst)) { /* under a guard the old value may stay, which is read */
+		cfg_mark_operands(live, inst, false, inst->has_guard);
 	}
 	if (!inst->is_second) {
-		mark_operands(live, inst, true, true);
+		cfg_mark_operands(live, inst, true, true);
 	}
 	if (inst->has_guard) {
-		set_bit(live, inst->guard, true);
+		cfg_set_bit(live, inst->guard, true);
 	}
 }
 
 void cfg_written(uint64_t *set, const struct ptx_inst *inst)
 {
-	if (!is_wait(inst)) {
-		mark_operands(set, inst, false, true);
+	if (!cfg_is_wait(inst)) {
+		cfg_mark_operands(set, inst, false, true);
 	}
 }
 
-static void visit_operand(struct ptx_operand *o, bool written, cfg_visit_fn *visit, void *data)
+static void cfg_visit_operand(struct ptx_operand *o, bool written, cfg_visit_fn *visit, void *data)
 {
 	bool is_reg = o->kind == PTX_REG || o->kind == PTX_PAIR;
 	if (is_reg || (o->kind == PTX_ADDRESS && o->has_base && !written)) {
@@ -428,10 +428,10 @@ static void visit_operand(struct ptx_operand *o, bool written, cfg_visit_fn *vis
 void cfg_visit(struct ptx_inst *inst, bool written, cfg_visit_fn *visit, void *data)
 {
 	const char *letter = ptx_rows[inst->op].operands;
-	bool skips = written ? is_wait(inst) : inst->is_second;
+	bool skips = written ? cfg_is_wait(inst) : inst->is_second;
 	for (size_t i = 0; i < inst->operand_count && !skips; i++) {
-		if (next_is_written(&letter) == written) {
-			visit_operand(&inst->operands[i], written, visit, data);
+		if (cfg_next_is_written(&letter) == written) {
+			cfg_visit_operand(&inst->operands[i], written, visit, data);
 		}
 	}
 	if (inst->has_guard && !written) {
@@ -476,19 +476,19 @@ struct live_finder {
 	size_t *order;       /* reachable blocks in reverse post-order, then the others */
 };
 
-static size_t live_parts(const struct ptx_func *func)
+static size_t cfg_live_parts(const struct ptx_func *func)
 {
 	return func->reg_count / CFG_PART_REGS + 1;
 }
 
 size_t cfg_live_words(const struct ptx_func *func)
 {
-	return live_parts(func) * CFG_PART_WORDS;
+	return cfg_live_parts(func) * CFG_PART_WORDS;
 }
 
 void cfg_add_live_in(uint64_t *live, const struct ptx_func *func, size_t block)
 {
-	for (size_t p = 0; p < live_parts(func); p++) {
+	for (size_t p = 0; p < cfg_live_parts(func); p++) {
 		const uint64_t *part = func->blocks[block].live_in[p];
 		for (size_t w = 0; part && w < CFG_PART_WORDS; w++) {
 			live[p * CFG_PART_WORDS + w] |= part[w];
@@ -504,7 +504,7 @@ void cfg_add_live_out(uint64_t *live, const struct ptx_func *func, size_t block)
 }
 
 /* A part that is never written again: one of a successor where it is the same.  NULL: no memory. */
-static const uint64_t *live_keep(struct live_finder *f, const struct ptx_block *block, size_t p)
+static const uint64_t *cfg_live_keep(struct live_finder *f, const struct ptx_block *block, size_t p)
 {
 	const uint64_t *now = f->live + p * CFG_PART_WORDS;
 	for (size_t i = 0; i < block->succ_count; i++) {
@@ -523,7 +523,7 @@ static const uint64_t *live_keep(struct live_finder *f, const struct ptx_block *
 
 /* Compute the set of one block from its successors'.  *grew: it has registers that it did not have
  * before.  False: no memory. */
-static bool live_update(struct live_finder *f, size_t index, bool *grew)
+static bool cfg_live_update(struct live_finder *f, size_t index, bool *grew)
 {
 	static const uint64_t empty[CFG_PART_WORDS];
 	const struct ptx_block *block = &f->func->blocks[index];
@@ -537,7 +537,7 @@ static bool live_update(struct live_finder *f, size_t index, bool *grew)
 		const uint64_t *old = block->live_in[p] ? block->live_in[p] : empty;
 		if (memcmp(old, f->live + p * CFG_PART_WORDS, LIVE_PART_SIZE) != 0) {
 			*grew = true;
-			block->live_in[p] = live_keep(f, block, p);
+			block->live_in[p] = cfg_live_keep(f, block, p);
 			if (!block->live_in[p]) {
 				return false;
 			}
@@ -547,7 +547,7 @@ static bool live_update(struct live_finder *f, size_t index, bool *grew)
 }
 
 /* Backward data-flow analysis.  A block is visited again only when a successor has changed. */
-static bool live_solve(struct live_finder *f)
+static bool cfg_live_solve(struct live_finder *f)
 {
 	const struct ptx_func *func = f->func;
 	for (bool changed = true; changed;) {
@@ -559,7 +559,7 @@ static bool live_solve(struct live_finder *f)
 				continue;
 			}
 			f->dirty[block] = false;
-			if (!live_update(f, block, &grew)) {
+			if (!cfg_live_update(f, block, &grew)) {
 				return false;
 			}
 			for (size_t j = 0; grew && j < func->blocks[block].pred_count; j++) {
@@ -574,7 +574,7 @@ static bool live_solve(struct live_finder *f)
 bool cfg_find_live(struct arena *arena, struct ptx_func *func, struct ptx_diag *diag)
 {
 	const size_t count = func->block_count;
-	struct live_finder f = {.arena = arena, .func = func, .parts = live_parts(func)};
+	struct live_finder f = {.arena = arena, .func = func, .parts = cfg_live_parts(func)};
 	const size_t table = f.parts * sizeof(*func->blocks->live_in);
 	bool fits = count <= MAX_LIVE / table;
 	f.size = fits ? count * table : 0;
@@ -590,7 +590,7 @@ bool cfg_find_live(struct arena *arena, struct ptx_func *func, struct ptx_diag *
 		f.dirty[i] = true;
 		f.order[block->rpo != SIZE_MAX ? block->rpo : --next] = i;
 	}
-	ok = ok && live_solve(&f);
+	ok = ok && cfg_live_solve(&f);
 	mem_free(f.live);
 	mem_free(f.dirty);
 	mem_free(f.order);
@@ -610,16 +610,16 @@ bool cfg_build(struct ptx_module *module, struct ptx_func *func, struct ptx_diag
 	cfg.block_at = mem_zalloc(func->inst_count, sizeof(*cfg.block_at));
 	bool ok = cfg.block_at;
 	if (ok) {
-		number_blocks(&cfg);
+		cfg_number_blocks(&cfg);
 		cfg.order = mem_zalloc(cfg.count, sizeof(*cfg.order));
 		cfg.number = mem_zalloc(cfg.count, sizeof(*cfg.number));
 		cfg.stack = mem_zalloc(cfg.count, 2 * sizeof(*cfg.stack));
 		cfg.is_exit = mem_zalloc(cfg.count, sizeof(*cfg.is_exit));
-		ok = cfg.order && cfg.number && cfg.stack && cfg.is_exit && cut_blocks(&cfg);
+		ok = cfg.order && cfg.number && cfg.stack && cfg.is_exit && cfg_cut_blocks(&cfg);
 	}
 	if (ok) {
 		cfg_find_order(&cfg);
-		ok = find_loops(&cfg) && find_postdominators(&cfg);
+		ok = cfg_find_loops(&cfg) && cfg_find_postdominators(&cfg);
 	}
 	func->blocks = ok ? cfg.blocks : NULL;
 	func->block_count = ok ? cfg.count : 0;

@@ -41,7 +41,7 @@ static struct ptx_var *flat_args_moved(const struct ptx_inst *inst)
 }
 
 /* A variable that is used in any other way, as an address above all, stays in memory. */
-static void find_memory(const struct ptx_inst *inst)
+static void flat_args_find_memory(const struct ptx_inst *inst)
 {
 	const struct ptx_var *whole = flat_args_moved(inst);
 	for (size_t i = 0; i < inst->operand_count; i++) {
@@ -52,7 +52,7 @@ static void find_memory(const struct ptx_inst *inst)
 	}
 }
 
-static void rewrite(struct ptx_inst *inst)
+static void flat_args_rewrite(struct ptx_inst *inst)
 {
 	const struct ptx_var *whole = flat_args_moved(inst);
 	if (whole && whole->in_register) {
@@ -95,7 +95,7 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func)
 		return true;
 	}
 	for (size_t i = 0; i < func->inst_count; i++) {
-		find_memory(&func->insts[i]);
+		flat_args_find_memory(&func->insts[i]);
 	}
 
 	struct ptx_reg *regs = arena_alloc(&module->arena, func->reg_count + count,
@@ -118,7 +118,7 @@ bool flat_promote(struct ptx_module *module, struct ptx_func *func)
 		}
 	}
 	for (size_t i = 0; i < func->inst_count; i++) {
-		rewrite(&func->insts[i]);
+		flat_args_rewrite(&func->insts[i]);
 	}
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "cpu/ir/flat.h"
 
 /* The address of a variable on the stack is a sum, so mov and cvta take it from a register. */
-static void use_frame(struct flat *f, struct ptx_inst *inst)
+static void flat_body_use_frame(struct flat *f, struct ptx_inst *inst)
 {
 	for (size_t i = 0; i < inst->operand_count; i++) {
 		struct ptx_operand *o = &inst->operands[i];
@@ -39,7 +39,7 @@ static void flat_copy_inst(struct flat *f, const struct ptx_inst *from)
 		}
 	}
 	if (f->body->is_recursive && inst.operands && !f->failed) {
-		use_frame(f, &inst);
+		flat_body_use_frame(f, &inst);
 	}
 	struct ptx_inst *slot = flat_add(f, &f->insts, sizeof(*slot));
 	*slot = inst;

@@ -78,7 +78,7 @@ void flat_finish_returns(struct flat *f)
 }
 
 /* A new place to return to. */
-static void add_point(struct flat *f, struct flat_link *link, size_t label)
+static void flat_call_add_point(struct flat *f, struct flat_link *link, size_t label)
 {
 	if (link->point_count == link->point_cap) {
 		size_t cap = link->point_cap ? 2 * link->point_cap : 1;
@@ -96,7 +96,7 @@ static void add_point(struct flat *f, struct flat_link *link, size_t label)
 }
 
 /* The caller's place of an argument or of a result. */
-static struct flat_place actual(struct flat *f, const struct ptx_operand *o, size_t size)
+static struct flat_place flat_call_actual(struct flat *f, const struct ptx_operand *o, size_t size)
 {
 	struct flat_place place = {.operand = flat_operand(f, o), .type = flat_type(size),
 		.size = size};
@@ -136,7 +136,7 @@ static void flat_call_find_live(struct flat *f, size_t index)
 	}
 }
 
-static void move_live(struct flat *f, bool is_load)
+static void flat_call_move_live(struct flat *f, bool is_load)
 {
 	struct flat_body *body = f->body;
 	flat_frame_move(f, is_load, body->number, PTX_B32, body->frame, FLAT_SAVED_NUMBER);
@@ -157,7 +157,7 @@ static void move_live(struct flat *f, bool is_load)
 }
 
 /* Branch to the function whose address a register holds, one of a kind. */
-static void jump_through(struct flat *f, const struct ptx_operand *callee,
+static void flat_call_jump_through(struct flat *f, const struct ptx_operand *callee,
 	struct flat_body *kind)
 {
 	size_t count = kind->kind ? kind->kind->count : 0, bad = flat_label(f);
@@ -202,26 +202,26 @@ static void call_body(struct flat *f, const struct ptx_inst *inst, size_t index,
 	size_t point = flat_label(f);
 	if (saves) {
 		flat_call_find_live(f, index);
-		move_live(f, false);
+		flat_call_move_live(f, false);
 	}
 	for (size_t i = 0; i < inst->operands[2].count && !f->failed; i++) {
-		struct flat_place from = actual(f, &inst->operands[2].elements[i],
+		struct flat_place from = flat_call_actual(f, &inst->operands[2].elements[i],
 			link->params[i].size);
 		flat_move(f, &link->params[i], &from);
 	}
 	flat_mov(f, PTX_U32, link->number, flat_int_operand((int64_t)link->point_count));
-	add_point(f, link, point);
+	flat_call_add_point(f, link, point);
 	if (callee->func) {
 		flat_bra(f, callee->entry);
 	} else {
-		jump_through(f, &inst->operands[0], callee);
+		flat_call_jump_through(f, &inst->operands[0], callee);
 	}
 	flat_label_here(f, point);
 	if (saves) {
-		move_live(f, true);
+		flat_call_move_live(f, true);
 	}
 	for (size_t i = 0; i < inst->operands[1].count && !f->failed; i++) {
-		struct flat_place to = actual(f, &inst->operands[1].elements[i],
+		struct flat_place to = flat_call_actual(f, &inst->operands[1].elements[i],
 			link->returns[i].size);
 		flat_move(f, &to, &link->returns[i]);
 	}
@@ -243,7 +243,8 @@ static void call_runtime(struct flat *f, const struct ptx_inst *inst, enum ptx_r
 		return;
 	}
 	for (size_t i = 0; i < in[2].count; i++) {
-		struct flat_place from = actual(f, &in[2].elements[i], func->params[i]->size);
+		struct flat_place from = flat_call_actual(f, &in[2].elements[i],
+			func->params[i]->size);
 		struct flat_place to = from;
 		if (from.operand.kind == PTX_ADDRESS) {
 			to.operand = flat_reg_operand(flat_reg(f, from.type));
@@ -256,7 +257,7 @@ static void call_runtime(struct flat *f, const struct ptx_inst *inst, enum ptx_r
 	f->kernel->uses_heap |= runtime == PTX_RUNTIME_MALLOC;
 	f->kernel->uses_print |= runtime == PTX_RUNTIME_PRINT;
 	if (func->return_count > 0) {
-		struct flat_place to = actual(f, &in[1].elements[0], temp.size);
+		struct flat_place to = flat_call_actual(f, &in[1].elements[0], temp.size);
 		flat_move(f, &to, &temp);
 	} else if (runtime == PTX_RUNTIME_FREE || runtime == PTX_RUNTIME_CONDITION) {
 		flat_stop_unless(f, temp.operand);

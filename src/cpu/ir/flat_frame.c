@@ -19,7 +19,7 @@ struct vars {
 	size_t count;
 };
 
-static struct vars vars_of(const struct ptx_func *func, enum flat_group group)
+static struct vars flat_frame_vars(const struct ptx_func *func, enum flat_group group)
 {
 	switch (group) {
 	case FLAT_PARAMS:
@@ -40,7 +40,7 @@ static enum flat_group flat_frame_group_of(const struct ptx_func *func, const st
 	return i < func->param_count && func->params[i] == var ? FLAT_PARAMS : FLAT_RETURNS;
 }
 
-static void fail_size(struct flat *f)
+static void flat_frame_fail_size(struct flat *f)
 {
 	if (!f->failed) {
 		f->failed = true;
@@ -54,7 +54,7 @@ static size_t flat_frame_put(struct flat *f, size_t *end, size_t size, size_t al
 {
 	size_t at = round_up(*end, align);
 	if (at < *end || !size_add(end, at, size) || *end > PTRDIFF_MAX / 2) {
-		fail_size(f);
+		flat_frame_fail_size(f);
 		*end = 0;
 	}
 	return at;
@@ -82,7 +82,7 @@ struct flat_place flat_place(struct flat *f, const struct ptx_var *var)
 }
 
 /* An address of a variable of the function. */
-static struct ptx_operand variable(struct flat *f, const struct ptx_operand *from)
+static struct ptx_operand flat_frame_variable(struct flat *f, const struct ptx_operand *from)
 {
 	struct ptx_operand o = *from;
 	const struct ptx_func *func = f->body->func;
@@ -98,7 +98,7 @@ static struct ptx_operand variable(struct flat *f, const struct ptx_operand *fro
 	return o;
 }
 
-static struct ptx_operand *elements(struct flat *f, const struct ptx_operand *from)
+static struct ptx_operand *flat_frame_elements(struct flat *f, const struct ptx_operand *from)
 {
 	struct ptx_operand *copy = flat_keep(f, from->count, sizeof(*copy));
 	for (size_t i = 0; i < from->count && copy; i++) {
@@ -120,14 +120,14 @@ struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
 		break;
 	case PTX_ADDRESS:
 		o.reg += o.has_base ? f->body->first_reg : 0;
-		return from->var ? variable(f, from) : o;
+		return from->var ? flat_frame_variable(f, from) : o;
 	case PTX_LABEL:
 		o.reg += (unsigned)f->body->first_label;
 		break;
 	case PTX_FUNC:
 		return flat_int_operand((int64_t)from->func->address);
 	case PTX_VECTOR:
-		o.elements = elements(f, from);
+		o.elements = flat_frame_elements(f, from);
 		break;
 	default:
 		break;
@@ -136,7 +136,7 @@ struct ptx_operand flat_operand(struct flat *f, const struct ptx_operand *from)
 }
 
 /* Registers, labels, and the variables' offsets from the start of the function's part. */
-static void lay_out_body(struct flat *f, struct flat_body *body)
+static void flat_frame_lay_out_body(struct flat *f, struct flat_body *body)
 {
 	struct ptx_func *func = body->func;
 	body->first_reg = (unsigned)f->regs.count;
@@ -150,7 +150,7 @@ static void lay_out_body(struct flat *f, struct flat_body *body)
 			func->labels[i];
 	}
 	for (int g = FLAT_VARS; g < FLAT_GROUPS && !f->failed; g++) {
-		struct vars vars = vars_of(func, (enum flat_group)g);
+		struct vars vars = flat_frame_vars(func, (enum flat_group)g);
 		bool is_parameter = g != FLAT_VARS && func->is_entry;
 		body->at[g] = flat_alloc(f, vars.count, sizeof(*body->at[g]));
 		for (size_t i = 0; i < vars.count && !f->failed; i++) {
@@ -165,7 +165,7 @@ static void lay_out_body(struct flat *f, struct flat_body *body)
 }
 
 /* The kernel's own copy of a shared variable. */
-static struct ptx_var *share(struct flat *f, struct ptx_var *var)
+static struct ptx_var *flat_frame_share(struct flat *f, struct ptx_var *var)
 {
 	struct ptx_var **known = var->origin ? &f->shared[var->origin->index] : NULL;
 	if (known && *known) {
@@ -183,7 +183,7 @@ static struct ptx_var *share(struct flat *f, struct ptx_var *var)
 	return copy;
 }
 
-static void lay_out_shared(struct flat *f)
+static void flat_frame_lay_out_shared(struct flat *f)
 {
 	size_t size = 0, dynamic_align = DYNAMIC_ALIGN;
 	bool dynamic = false;
@@ -206,7 +206,7 @@ static void lay_out_shared(struct flat *f)
 	f->kernel->uses_dynamic_shared = dynamic;
 }
 
-static void find_shared(struct flat *f)
+static void flat_frame_find_shared(struct flat *f)
 {
 	f->shared = flat_alloc(f, f->module->shared_count, sizeof(*f->shared));
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
@@ -215,15 +215,15 @@ static void find_shared(struct flat *f)
 		body->shared = flat_alloc(f, count, sizeof(*body->shared));
 		for (size_t k = 0; k < count && !f->failed; k++) {
 			if (body->func->vars[k]->space == PTX_SHARED) {
-				body->shared[k] = share(f, body->func->vars[k]);
+				body->shared[k] = flat_frame_share(f, body->func->vars[k]);
 			}
 		}
 	}
-	lay_out_shared(f);
+	flat_frame_lay_out_shared(f);
 }
 
 /* Where values of the sizes of these variables pass through, from the start of the area. */
-static struct flat_place *exchange(struct flat *f, struct ptx_var **vars, size_t count)
+static struct flat_place *flat_frame_exchange(struct flat *f, struct ptx_var **vars, size_t count)
 {
 	struct flat_place *places = flat_alloc(f, count, sizeof(*places));
 	size_t end = 0;
@@ -243,27 +243,27 @@ static struct flat_place *exchange(struct flat *f, struct ptx_var **vars, size_t
 	return places;
 }
 
-static struct flat_link *exchange_link(struct flat *f, const struct ptx_func *like)
+static struct flat_link *flat_frame_exchange_link(struct flat *f, const struct ptx_func *like)
 {
 	struct flat_link *link = flat_alloc(f, 1, sizeof(*link));
 	if (link) {
 		link->is_exchange = true;
-		link->params = exchange(f, like->params, like->param_count);
-		link->returns = exchange(f, like->returns, like->return_count);
+		link->params = flat_frame_exchange(f, like->params, like->param_count);
+		link->returns = flat_frame_exchange(f, like->returns, like->return_count);
 		link->number = flat_reg(f, PTX_U32);
 	}
 	return link;
 }
 
 /* Links of functions that are called through registers, and of recursive ones. */
-static void link_exchanges(struct flat *f)
+static void flat_frame_link_exchanges(struct flat *f)
 {
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
 		struct flat_body *body = flat_body_at(f, i);
 		if (body->func) {
 			continue;
 		}
-		body->link = exchange_link(f, body->proto);
+		body->link = flat_frame_exchange_link(f, body->proto);
 		for (size_t k = 0; body->kind && k < body->kind->count; k++) {
 			f->by_func[body->kind->funcs[k]->index]->link = body->link;
 		}
@@ -271,12 +271,12 @@ static void link_exchanges(struct flat *f)
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
 		struct flat_body *body = flat_body_at(f, i);
 		if (body->is_recursive && !body->link) {
-			body->link = exchange_link(f, body->func);
+			body->link = flat_frame_exchange_link(f, body->func);
 		}
 	}
 }
 
-static struct flat_place *own_places(struct flat *f, struct ptx_var **vars, size_t count)
+static struct flat_place *flat_frame_own_places(struct flat *f, struct ptx_var **vars, size_t count)
 {
 	struct flat_place *places = flat_alloc(f, count, sizeof(*places));
 	for (size_t i = 0; i < count && places; i++) {
@@ -286,7 +286,7 @@ static struct flat_place *own_places(struct flat *f, struct ptx_var **vars, size
 }
 
 /* Links of all other functions; and the registers that control each. */
-static void link_directly(struct flat *f)
+static void flat_frame_link_directly(struct flat *f)
 {
 	for (size_t i = 1; i < f->bodies.count && !f->failed; i++) {
 		struct flat_body *body = flat_body_at(f, i);
@@ -300,9 +300,9 @@ static void link_directly(struct flat *f)
 			if (!body->link) {
 				return;
 			}
-			body->link->params = own_places(f, body->func->params,
+			body->link->params = flat_frame_own_places(f, body->func->params,
 				body->func->param_count);
-			body->link->returns = own_places(f, body->func->returns,
+			body->link->returns = flat_frame_own_places(f, body->func->returns,
 				body->func->return_count);
 			body->link->number = flat_reg(f, PTX_U32);
 		}
@@ -312,7 +312,7 @@ static void link_directly(struct flat *f)
 }
 
 /* The functions of each kind as a table for brx.idx. */
-static void list_entries(struct flat *f)
+static void flat_frame_list_entries(struct flat *f)
 {
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
 		struct flat_body *body = flat_body_at(f, i);
@@ -326,7 +326,7 @@ static void list_entries(struct flat *f)
 }
 
 /* Let every function begin where the last of its callers ends. */
-static void place_bodies(struct flat *f)
+static void flat_frame_place_bodies(struct flat *f)
 {
 	size_t *starts = flat_alloc(f, f->bodies.count + 1, sizeof(*starts));
 	f->static_size = f->exchange_size;
@@ -351,7 +351,7 @@ static void place_bodies(struct flat *f)
 	f->kernel->local_size = f->static_size;
 }
 
-static void make_area(struct flat *f)
+static void flat_frame_make_area(struct flat *f)
 {
 	f->area = flat_keep(f, 1, sizeof(*f->area));
 	if (f->area) {
@@ -366,24 +366,24 @@ void flat_lay_out(struct flat *f)
 	f->align = FLAT_SAVED_END;
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
 		if (flat_body_at(f, i)->func) {
-			lay_out_body(f, flat_body_at(f, i));
+			flat_frame_lay_out_body(f, flat_body_at(f, i));
 		}
 	}
 	if (!f->failed) {
-		find_shared(f);
+		flat_frame_find_shared(f);
 	}
-	make_area(f);
+	flat_frame_make_area(f);
 	if (!f->failed) {
-		link_exchanges(f);
+		flat_frame_link_exchanges(f);
 	}
 	if (!f->failed) {
-		place_bodies(f);
+		flat_frame_place_bodies(f);
 	}
 	if (!f->failed) {
 		f->area->align = f->align;
 		f->area->size = f->static_size;
-		link_directly(f);
-		list_entries(f);
+		flat_frame_link_directly(f);
+		flat_frame_list_entries(f);
 	}
 	if (f->uses_stack) {
 		f->stack = flat_reg(f, PTX_U64);

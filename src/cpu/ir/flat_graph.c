@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-static struct flat_body *add_body(struct flat *f)
+static struct flat_body *flat_graph_add_body(struct flat *f)
 {
 	struct flat_body *body = flat_alloc(f, 1, sizeof(*body));
 	struct flat_body **slot = flat_add(f, &f->bodies, sizeof(*slot));
@@ -25,7 +25,7 @@ static struct flat_body *add_body(struct flat *f)
 	return body;
 }
 
-static void add_callee(struct flat *f, struct flat_body *from, struct flat_body *to)
+static void flat_graph_add_callee(struct flat *f, struct flat_body *from, struct flat_body *to)
 {
 	if (!to || to->seen_by == from->index + 1) {
 		return;
@@ -47,7 +47,7 @@ static void add_callee(struct flat *f, struct flat_body *from, struct flat_body 
 }
 
 /* Report a function that has no body and is not built in. */
-static void fail_undefined(struct flat *f, const struct ptx_func *func)
+static void flat_graph_fail_undefined(struct flat *f, const struct ptx_func *func)
 {
 	const char *name = func->name;
 	if (strncmp(name, "cuda", 4) == 0) {
@@ -60,7 +60,8 @@ static void fail_undefined(struct flat *f, const struct ptx_func *func)
 	f->failed = true;
 }
 
-static void check_runtime(struct flat *f, const struct ptx_func *func, enum ptx_runtime runtime)
+static void flat_graph_check_runtime(struct flat *f, const struct ptx_func *func,
+	enum ptx_runtime runtime)
 {
 	static const char *const keys[] = {
 #define X(name, spelling, sizes) sizes,
@@ -79,15 +80,15 @@ static void check_runtime(struct flat *f, const struct ptx_func *func, enum ptx_
 }
 
 /* The body of a function; NULL if it needs none. */
-static struct flat_body *body_of(struct flat *f, struct ptx_func *func)
+static struct flat_body *flat_graph_body_of(struct flat *f, struct ptx_func *func)
 {
 	enum ptx_runtime runtime = ptx_runtime_find(func);
 	if (runtime != PTX_RUNTIME_COUNT) {
-		check_runtime(f, func, runtime);
+		flat_graph_check_runtime(f, func, runtime);
 		return NULL;
 	}
 	if (func->is_extern) {
-		fail_undefined(f, func);
+		flat_graph_fail_undefined(f, func);
 		return NULL;
 	}
 	if (func->refusal) {
@@ -96,7 +97,7 @@ static struct flat_body *body_of(struct flat *f, struct ptx_func *func)
 		return NULL;
 	}
 	struct flat_body *body = f->by_func[func->index];
-	if (!body && (body = add_body(f))) {
+	if (!body && (body = flat_graph_add_body(f))) {
 		body->func = func;
 		f->by_func[func->index] = body;
 	}
@@ -111,7 +112,7 @@ struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto
 	if (body) {
 		return body;
 	}
-	body = key ? add_body(f) : NULL;
+	body = key ? flat_graph_add_body(f) : NULL;
 	if (!body || !map_put(&f->by_kind, key, body)) {
 		flat_no_memory(f);
 		return NULL;
@@ -121,24 +122,24 @@ struct flat_body *flat_body_of_kind(struct flat *f, const struct ptx_func *proto
 	return body;
 }
 
-static void find_callees(struct flat *f, struct flat_body *body)
+static void flat_graph_find_callees(struct flat *f, struct flat_body *body)
 {
 	for (size_t i = 0; body->func && i < body->func->inst_count && !f->failed; i++) {
 		const struct ptx_inst *inst = &body->func->insts[i];
 		body->has_alloca |= flat_is_stack(inst);
 		if (inst->op == PTX_OP_CALL) {
 			f->at = inst;
-			add_callee(f, body, inst->operands[0].kind == PTX_FUNC
-				? body_of(f, inst->operands[0].func)
+			flat_graph_add_callee(f, body, inst->operands[0].kind == PTX_FUNC
+				? flat_graph_body_of(f, inst->operands[0].func)
 				: flat_body_of_kind(f, inst->operands[3].func));
 		}
 	}
 	for (size_t i = 0; body->kind && i < body->kind->count && !f->failed; i++) {
-		struct flat_body *callee = body_of(f, body->kind->funcs[i]);
+		struct flat_body *callee = flat_graph_body_of(f, body->kind->funcs[i]);
 		if (callee) {
-			add_callee(f, body, callee);
+			flat_graph_add_callee(f, body, callee);
 		} else if (!f->failed) {
-			fail_undefined(f, body->kind->funcs[i]);
+			flat_graph_fail_undefined(f, body->kind->funcs[i]);
 		}
 	}
 }
@@ -173,7 +174,7 @@ static void flat_graph_find_order(struct flat *f, size_t *post)
 }
 
 /* The callers of every body.  `first` has the start of each list, and one more for the end. */
-static size_t *find_callers(struct flat *f, size_t *first)
+static size_t *flat_graph_find_callers(struct flat *f, size_t *first)
 {
 	size_t count = f->bodies.count;
 	for (size_t i = 0; i < count; i++) {
@@ -216,12 +217,12 @@ static void flat_graph_collect(struct flat *f, size_t from, size_t group, const 
 	}
 }
 
-static void find_groups(struct flat *f)
+static void flat_graph_find_groups(struct flat *f)
 {
 	size_t count = f->bodies.count;
 	size_t *first = flat_alloc(f, count + 1, sizeof(*first));
 	size_t *stack = flat_alloc(f, count, sizeof(*stack));
-	const size_t *callers = first ? find_callers(f, first) : NULL;
+	const size_t *callers = first ? flat_graph_find_callers(f, first) : NULL;
 	if (!first || !callers || !stack) {
 		return; /* no memory */
 	}
@@ -244,13 +245,13 @@ static void find_groups(struct flat *f)
 void flat_find_bodies(struct flat *f)
 {
 	f->by_func = flat_alloc(f, f->module->func_count, sizeof(*f->by_func));
-	struct flat_body *kernel = add_body(f);
+	struct flat_body *kernel = flat_graph_add_body(f);
 	if (f->failed) {
 		return;
 	}
 	kernel->func = f->kernel;
 	for (size_t i = 0; i < f->bodies.count && !f->failed; i++) {
-		find_callees(f, flat_body_at(f, i));
+		flat_graph_find_callees(f, flat_body_at(f, i));
 	}
 	size_t count = f->bodies.count;
 	size_t *post = flat_alloc(f, count, sizeof(*post));
@@ -262,5 +263,5 @@ void flat_find_bodies(struct flat *f)
 	for (size_t i = 0; i < count && !f->failed; i++) {
 		f->order[i] = post[count - 1 - i];
 	}
-	find_groups(f);
+	flat_graph_find_groups(f);
 }

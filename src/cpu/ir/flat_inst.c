@@ -21,7 +21,7 @@ void flat_no_memory(struct flat *f)
 	}
 }
 
-static void *alloc_from(struct flat *f, struct arena *arena, size_t count, size_t size)
+static void *flat_inst_alloc(struct flat *f, struct arena *arena, size_t count, size_t size)
 {
 	void *memory = arena_alloc(arena, count, size);
 	if (!memory) {
@@ -32,12 +32,12 @@ static void *alloc_from(struct flat *f, struct arena *arena, size_t count, size_
 
 void *flat_alloc(struct flat *f, size_t count, size_t size)
 {
-	return alloc_from(f, &f->scratch, count, size);
+	return flat_inst_alloc(f, &f->scratch, count, size);
 }
 
 void *flat_keep(struct flat *f, size_t count, size_t size)
 {
-	return alloc_from(f, &f->module->arena, count, size);
+	return flat_inst_alloc(f, &f->module->arena, count, size);
 }
 
 void *flat_add(struct flat *f, struct flat_list *list, size_t size)
@@ -167,8 +167,8 @@ unsigned flat_temp(struct flat *f, enum ptx_type type)
 	return f->temps[type] - 1;
 }
 
-static void memory_move(struct flat *f, bool is_load, enum ptx_type type, struct ptx_operand value,
-	struct ptx_operand place)
+static void flat_inst_move(struct flat *f, bool is_load, enum ptx_type type,
+	struct ptx_operand value, struct ptx_operand place)
 {
 	const struct ptx_operand operands[] = {is_load ? value : place, is_load ? place : value};
 	flat_inst(f, is_load ? PTX_OP_LD : PTX_OP_ST, type, operands, 2)->space = PTX_LOCAL;
@@ -179,7 +179,7 @@ void flat_frame_move(struct flat *f, bool is_load, unsigned reg, enum ptx_type t
 {
 	const struct ptx_operand place = {.kind = PTX_ADDRESS, .bracketed = true, .has_base = true,
 		.reg = base, .value = (int64_t)offset};
-	memory_move(f, is_load, type, flat_reg_operand(reg), place);
+	flat_inst_move(f, is_load, type, flat_reg_operand(reg), place);
 }
 
 /* From memory to memory, in pieces through a register. */
@@ -191,8 +191,8 @@ static void flat_inst_copy(struct flat *f, struct ptx_operand to, struct ptx_ope
 		size_t step = ptx_type_size(types[i]);
 		for (; size >= step && !f->failed; size -= step) {
 			struct ptx_operand temp = flat_reg_operand(flat_temp(f, types[i]));
-			memory_move(f, true, types[i], temp, from);
-			memory_move(f, false, types[i], temp, to);
+			flat_inst_move(f, true, types[i], temp, from);
+			flat_inst_move(f, false, types[i], temp, to);
 			from.value += (int64_t)step;
 			to.value += (int64_t)step;
 		}
@@ -209,9 +209,9 @@ void flat_move(struct flat *f, const struct flat_place *to, const struct flat_pl
 	if (to_memory && from_memory) {
 		flat_inst_copy(f, to->operand, from->operand, to->size);
 	} else if (to_memory) {
-		memory_move(f, false, from->type, from->operand, to->operand);
+		flat_inst_move(f, false, from->type, from->operand, to->operand);
 	} else if (from_memory) {
-		memory_move(f, true, to->type, to->operand, from->operand);
+		flat_inst_move(f, true, to->type, to->operand, from->operand);
 	} else {
 		flat_mov(f, to->type, to->operand.reg, from->operand);
 	}

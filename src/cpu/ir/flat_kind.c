@@ -27,7 +27,7 @@ char *flat_key(struct ptx_module *module, const struct ptx_func *func)
 }
 
 /* Mark the functions whose address is taken by an address that is not valid yet. */
-static void mark_taken(struct ptx_module *module)
+static void flat_kind_mark_taken(struct ptx_module *module)
 {
 	for (size_t i = 0; i < module->var_count; i++) {
 		const struct ptx_var *var = module->vars[i];
@@ -50,7 +50,7 @@ static void mark_taken(struct ptx_module *module)
 }
 
 /* Count the functions of each kind, and chain the kinds. */
-static bool count_kinds(struct ptx_module *module, struct map *kinds, struct flat_kind **first)
+static bool flat_kind_count(struct ptx_module *module, struct map *kinds, struct flat_kind **first)
 {
 	struct flat_kind **link = first;
 	for (size_t i = 0; i < module->func_count; i++) {
@@ -77,8 +77,8 @@ static bool count_kinds(struct ptx_module *module, struct map *kinds, struct fla
 bool flat_find_kinds(struct ptx_module *module, struct map *kinds, struct ptx_diag *diag)
 {
 	struct flat_kind *first = NULL;
-	mark_taken(module);
-	if (!count_kinds(module, kinds, &first)) {
+	flat_kind_mark_taken(module);
+	if (!flat_kind_count(module, kinds, &first)) {
 		return ptx_no_memory(diag);
 	}
 	uint64_t next = FLAT_STEP;

@@ -25,7 +25,7 @@ static void flat_stack_binary(struct flat *f, enum ptx_op op, enum ptx_type type
 }
 
 /* Go to the label if a <= b. */
-static void branch_if_low(struct flat *f, size_t label, unsigned a, unsigned b)
+static void flat_stack_branch_if_low(struct flat *f, size_t label, unsigned a, unsigned b)
 {
 	unsigned fits = flat_temp(f, PTX_PRED);
 	const struct ptx_operand compare[] = {flat_reg_operand(fits), flat_reg_operand(a),
@@ -37,7 +37,7 @@ static void branch_if_low(struct flat *f, size_t label, unsigned a, unsigned b)
 }
 
 /* Round up to a multiple of `align`, which is a power of two. */
-static void align_up(struct flat *f, unsigned reg, size_t align)
+static void flat_stack_align_up(struct flat *f, unsigned reg, size_t align)
 {
 	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, reg, flat_reg_operand(reg),
 		flat_int_operand((int64_t)align - 1));
@@ -45,7 +45,7 @@ static void align_up(struct flat *f, unsigned reg, size_t align)
 		flat_int_operand(-(int64_t)align));
 }
 
-static struct ptx_operand begin_of(const struct flat *f)
+static struct ptx_operand flat_stack_begin(const struct flat *f)
 {
 	return (struct ptx_operand){.kind = PTX_ADDRESS, .var = f->area,
 		.value = (int64_t)f->static_size};
@@ -55,7 +55,7 @@ void flat_start_stack(struct flat *f)
 {
 	const struct ptx_operand size = {.kind = PTX_SREG, .sreg = PTX_SREG_STACK_SIZE};
 	struct ptx_operand end = flat_reg_operand(f->stack_end);
-	flat_mov(f, PTX_U64, f->stack, begin_of(f));
+	flat_mov(f, PTX_U64, f->stack, flat_stack_begin(f));
 	flat_mov(f, PTX_U64, f->stack_end, size);
 	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, f->stack_end, flat_reg_operand(f->stack), end);
 	flat_stack_binary(f, PTX_OP_AND, PTX_B64, f->stack_end, end,
@@ -64,7 +64,7 @@ void flat_start_stack(struct flat *f)
 
 /* Allocate a frame, and fail if the stack is full.  Its size is filled in at the end of the
  * function. */
-static void take_frame(struct flat *f)
+static void flat_stack_take_frame(struct flat *f)
 {
 	struct flat_body *body = f->body;
 	unsigned next = flat_temp(f, PTX_U64);
@@ -72,7 +72,7 @@ static void take_frame(struct flat *f)
 	body->reserve = f->insts.count;
 	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, next, flat_reg_operand(f->stack),
 		flat_int_operand(0));
-	branch_if_low(f, ok, next, f->stack_end);
+	flat_stack_branch_if_low(f, ok, next, f->stack_end);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, ok);
 	flat_frame_move(f, false, body->frame, PTX_B64, f->stack, FLAT_SAVED_FRAME);
@@ -83,7 +83,7 @@ static void take_frame(struct flat *f)
 void flat_enter(struct flat *f)
 {
 	if (f->body->is_recursive) {
-		take_frame(f);
+		flat_stack_take_frame(f);
 	} else if (f->body->has_alloca) {
 		flat_mov(f, PTX_U64, f->body->frame, flat_reg_operand(f->stack));
 	}
@@ -119,38 +119,38 @@ static void flat_stack_alloca(struct flat *f, const struct ptx_inst *inst)
 	size_t bad = flat_label(f), some = flat_label(f), ok = flat_label(f);
 	flat_mov(f, PTX_B64, size, flat_operand(f, &inst->operands[1]));
 	flat_mov(f, PTX_U64, start, flat_reg_operand(f->stack));
-	align_up(f, start, align > f->align ? align : f->align);
-	branch_if_low(f, some, start, f->stack_end);
+	flat_stack_align_up(f, start, align > f->align ? align : f->align);
+	flat_stack_branch_if_low(f, some, start, f->stack_end);
 	flat_label_here(f, bad);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, some);
 	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end),
 		flat_reg_operand(start));
-	branch_if_low(f, ok, size, room);
+	flat_stack_branch_if_low(f, ok, size, room);
 	flat_bra(f, bad);
 	flat_label_here(f, ok);
 	flat_stack_binary(f, PTX_OP_ADD, PTX_U64, f->stack, flat_reg_operand(start),
 		flat_reg_operand(size));
-	align_up(f, f->stack, f->align);
+	flat_stack_align_up(f, f->stack, f->align);
 	flat_mov(f, PTX_U64, f->body->first_reg + inst->operands[0].reg, flat_reg_operand(start));
 }
 
 /* stackrestore a.  The free part begins within the stack, whatever a is. */
-static void give_back(struct flat *f, const struct ptx_inst *inst)
+static void flat_stack_give_back(struct flat *f, const struct ptx_inst *inst)
 {
 	unsigned to = flat_temp(f, PTX_U64), begin = flat_temp(f, PTX_B64);
 	unsigned room = flat_temp(f, PTX_S64);
 	size_t ok = flat_label(f);
 	struct ptx_operand from = flat_reg_operand(begin);
 	flat_mov(f, PTX_U64, to, flat_operand(f, &inst->operands[0]));
-	flat_mov(f, PTX_U64, begin, begin_of(f));
+	flat_mov(f, PTX_U64, begin, flat_stack_begin(f));
 	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, room, flat_reg_operand(f->stack_end), from);
 	flat_stack_binary(f, PTX_OP_SUB, PTX_U64, begin, flat_reg_operand(to), from);
-	branch_if_low(f, ok, begin, room);
+	flat_stack_branch_if_low(f, ok, begin, room);
 	flat_fail(f, STACK_ERROR);
 	flat_label_here(f, ok);
 	flat_mov(f, PTX_U64, f->stack, flat_reg_operand(to));
-	align_up(f, f->stack, f->align);
+	flat_stack_align_up(f, f->stack, f->align);
 }
 
 void flat_stack(struct flat *f, const struct ptx_inst *inst)
@@ -159,7 +159,7 @@ void flat_stack(struct flat *f, const struct ptx_inst *inst)
 	if (inst->op == PTX_OP_ALLOCA) {
 		flat_stack_alloca(f, inst);
 	} else if (inst->op == PTX_OP_STACKRESTORE) {
-		give_back(f, inst);
+		flat_stack_give_back(f, inst);
 	} else {
 		flat_mov(f, PTX_U64, f->body->first_reg + inst->operands[0].reg,
 			flat_reg_operand(f->stack));

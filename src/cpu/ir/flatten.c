@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* A copy of the list in the module. */
-static void *keep_list(struct flat *f, const struct flat_list *list, size_t size)
+static void *flatten_keep_list(struct flat *f, const struct flat_list *list, size_t size)
 {
 	void *copy = flat_keep(f, list->count, size);
 	if (copy && list->count > 0) {
@@ -56,7 +56,7 @@ static void flatten_forget_blocks(struct flat *f)
 	}
 }
 
-static void free_flat(struct flat *f)
+static void flatten_free(struct flat *f)
 {
 	struct flat_list *lists[] = {&f->bodies, &f->insts, &f->labels, &f->regs, &f->vars,
 		&f->returns};
@@ -70,10 +70,10 @@ static void free_flat(struct flat *f)
 static void flatten_replace(struct flat *f)
 {
 	struct ptx_func *kernel = f->kernel;
-	struct ptx_inst *insts = keep_list(f, &f->insts, sizeof(*insts));
-	struct ptx_label *labels = keep_list(f, &f->labels, sizeof(*labels));
-	struct ptx_reg *regs = keep_list(f, &f->regs, sizeof(*regs));
-	struct ptx_var **vars = keep_list(f, &f->vars, sizeof(*vars));
+	struct ptx_inst *insts = flatten_keep_list(f, &f->insts, sizeof(*insts));
+	struct ptx_label *labels = flatten_keep_list(f, &f->labels, sizeof(*labels));
+	struct ptx_reg *regs = flatten_keep_list(f, &f->regs, sizeof(*regs));
+	struct ptx_var **vars = flatten_keep_list(f, &f->vars, sizeof(*vars));
 	if (f->failed) {
 		return;
 	}
@@ -133,7 +133,7 @@ static bool flatten_kernel(struct ptx_module *module, struct ptx_func *kernel, s
 		flatten_replace(&f);
 	}
 	flatten_forget_blocks(&f);
-	free_flat(&f);
+	flatten_free(&f);
 	return !f.failed;
 }
 
@@ -147,7 +147,7 @@ static bool flatten_entry(struct ptx_module *module, struct ptx_func *kernel, st
 	return true;
 }
 
-static bool promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
+static bool flatten_promote(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	bool has_arguments = func->is_entry ? flatten_is_needed(func) : !func->is_extern;
 	return !has_arguments || flat_promote(module, func) || ptx_no_memory(diag);
@@ -157,7 +157,7 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 {
 	bool ok = true;
 	for (size_t i = 0; ok && i < module->func_count; i++) {
-		ok = promote(module, module->funcs[i], diag);
+		ok = flatten_promote(module, module->funcs[i], diag);
 	}
 	for (size_t i = 0; ok && i < module->func_count; i++) {
 		struct ptx_func *func = module->funcs[i];
@@ -169,7 +169,7 @@ static bool flatten_all(struct ptx_module *module, struct map *kinds, struct ptx
 bool flatten_function(struct ptx_module *module, struct ptx_func *func, struct ptx_diag *diag)
 {
 	struct map none = MAP_INIT;
-	return promote(module, func, diag) && flatten_entry(module, func, &none, diag);
+	return flatten_promote(module, func, diag) && flatten_entry(module, func, &none, diag);
 }
 
 bool flatten_module(struct ptx_module *module, struct ptx_diag *diag)

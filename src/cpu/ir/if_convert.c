@@ -7,7 +7,7 @@
 enum { MOST_INSTS = 48 };
 
 /* A side of its own: entered by the branch alone, it goes where both sides meet. */
-static bool is_side(const struct ptx_func *func, size_t side, size_t join)
+static bool if_convert_is_side(const struct ptx_func *func, size_t side, size_t join)
 {
 	const struct ptx_block *block = &func->blocks[side];
 	if (block->pred_count != 1 || block->succ_count != 1 || block->succ[0] != join) {
@@ -38,7 +38,7 @@ bool if_convert_suits(const struct ptx_func *func, size_t block)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		size_t side = from->succ[i];
-		if (side != join && !is_side(func, side, join)) {
+		if (side != join && !if_convert_is_side(func, side, join)) {
 			return false;
 		}
 		count += side != join ? func->blocks[side].end - func->blocks[side].first : 0;

@@ -34,25 +34,25 @@ struct lowering {
 	size_t label_count;
 };
 
-static bool ends_thread(const struct ptx_inst *inst)
+static bool lower_ends_thread(const struct ptx_inst *inst)
 {
 	return inst->op == PTX_OP_RET || inst->op == PTX_OP_EXIT || inst->op == PTX_OP_TRAP
 		|| inst->op == PTX_OP_BRKPT;
 }
 
-static bool needs_branch(const struct ptx_inst *inst)
+static bool lower_needs_branch(const struct ptx_inst *inst)
 {
 	return inst->has_guard && inst->op != PTX_OP_BRA
-		&& (ptx_waits(inst->op) || ends_thread(inst) || inst->op == PTX_OP_BRX);
+		&& (ptx_waits(inst->op) || lower_ends_thread(inst) || inst->op == PTX_OP_BRX);
 }
 
-static bool has_second(const struct ptx_inst *inst)
+static bool lower_has_second(const struct ptx_inst *inst)
 {
 	return ptx_waits(inst->op) && strpbrk(ptx_rows[inst->op].operands, PTX_WRITTEN);
 }
 
 /* Only what names the state space: a generic volatile access is mostly a flag in global memory. */
-static bool meets(const struct ptx_inst *inst)
+static bool lower_meets(const struct ptx_inst *inst)
 {
 	return (inst->op == PTX_OP_LD || inst->op == PTX_OP_ST) && inst->space == PTX_SHARED
 		&& ptx_has(&inst->mods, PTX_MOD_VOLATILE);
@@ -61,11 +61,12 @@ static bool meets(const struct ptx_inst *inst)
 /* The number of instructions that one becomes. */
 static size_t lower_parts_of(const struct ptx_inst *inst)
 {
-	return 1 + (size_t)needs_branch(inst) + (size_t)has_second(inst) + (size_t)meets(inst);
+	return 1 + (size_t)lower_needs_branch(inst) + (size_t)lower_has_second(inst)
+		+ (size_t)lower_meets(inst);
 }
 
 /* @!guard bra label */
-static bool add_branch(struct lowering *l, const struct ptx_inst *inst, size_t label)
+static bool lower_add_branch(struct lowering *l, const struct ptx_inst *inst, size_t label)
 {
 	struct ptx_operand *target = arena_alloc(&l->module->arena, 1, sizeof(*target));
 	if (!target) {
@@ -81,14 +82,14 @@ static bool add_branch(struct lowering *l, const struct ptx_inst *inst, size_t l
 
 static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 {
-	bool guarded = needs_branch(inst);
-	if (meets(inst)) {
+	bool guarded = lower_needs_branch(inst);
+	if (lower_meets(inst)) {
 		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_ACTIVEMASK,
 			.text = "activemask",
 			.line = inst->line, .column = inst->column,
 			.source_file = inst->source_file, .source_line = inst->source_line};
 	}
-	if (guarded && !add_branch(l, inst, l->label_count)) {
+	if (guarded && !lower_add_branch(l, inst, l->label_count)) {
 		return false;
 	}
 
@@ -97,7 +98,7 @@ static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 	if (guarded) {
 		first->has_guard = false;
 	}
-	if (has_second(inst)) {
+	if (lower_has_second(inst)) {
 		l->insts[l->count] = *first;
 		l->insts[l->count++].is_second = true;
 	}
@@ -107,9 +108,9 @@ static bool lower_inst(struct lowering *l, const struct ptx_inst *inst)
 	return true;
 }
 
-static void add_exit(struct lowering *l, int line)
+static void lower_add_exit(struct lowering *l, int line)
 {
-	if (l->count == 0 || !ends_thread(&l->insts[l->count - 1])
+	if (l->count == 0 || !lower_ends_thread(&l->insts[l->count - 1])
 	    || l->insts[l->count - 1].has_guard) {
 		l->insts[l->count++] = (struct ptx_inst){.op = PTX_OP_EXIT, .text = "exit",
 			.line = line, .column = 1};
@@ -150,7 +151,7 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	size_t branches = 0;
 	for (size_t i = 0; i < func->inst_count; i++) {
 		count += lower_parts_of(&func->insts[i]);
-		branches += needs_branch(&func->insts[i]);
+		branches += lower_needs_branch(&func->insts[i]);
 	}
 
 	struct lowering l = {.module = module, .func = func, .label_count = func->label_count};
@@ -167,7 +168,7 @@ bool lower_func(struct ptx_module *module, struct ptx_func *func, struct ptx_dia
 	}
 
 	places[func->inst_count] = l.count;
-	add_exit(&l, func->line);
+	lower_add_exit(&l, func->line);
 	for (size_t i = 0; i < func->label_count; i++) {
 		l.labels[i] = (struct ptx_label){func->labels[i].name,
 			places[func->labels[i].inst]};

@@ -36,7 +36,7 @@ static bool team_is_barrier(const struct ptx_inst *inst)
 }
 
 /* A barrier for all threads of the block, with a valid number. */
-static bool is_for_all(const struct ptx_inst *inst)
+static bool team_is_for_all(const struct ptx_inst *inst)
 {
 	return inst->operand_count == 1 && inst->operands[0].kind == PTX_INT
 		&& (uint64_t)inst->operands[0].value < 16;
@@ -51,7 +51,7 @@ static bool team_suits(const struct ptx_inst *inst)
 		return inst->space != PTX_LOCAL && !ptx_is_strong(inst);
 	case PTX_OP_BAR_SYNC:
 	case PTX_OP_BARRIER_SYNC:
-		return is_for_all(inst);
+		return team_is_for_all(inst);
 	case PTX_OP_BRA:
 	case PTX_OP_RET:
 	case PTX_OP_EXIT:
@@ -65,7 +65,7 @@ static bool team_suits(const struct ptx_inst *inst)
 
 enum { OF_THREAD = 1, OF_BLOCK = 2, OF_DATA = 4 };
 
-static unsigned sreg_source(enum ptx_sreg sreg)
+static unsigned team_sreg_source(enum ptx_sreg sreg)
 {
 	switch (sreg) {
 	case PTX_SREG_NTID_X:
@@ -84,19 +84,19 @@ static unsigned sreg_source(enum ptx_sreg sreg)
 	}
 }
 
-static unsigned operand_source(const uint8_t *regs, const struct ptx_operand *operand)
+static unsigned team_operand_source(const uint8_t *regs, const struct ptx_operand *operand)
 {
 	unsigned source = 0;
 	switch (operand->kind) {
 	case PTX_REG:
 		return regs[operand->reg];
 	case PTX_SREG:
-		return sreg_source(operand->sreg);
+		return team_sreg_source(operand->sreg);
 	case PTX_ADDRESS:
 		return operand->has_base ? regs[operand->reg] : 0;
 	case PTX_VECTOR:
 		for (size_t i = 0; i < operand->count; i++) {
-			source |= operand_source(regs, &operand->elements[i]);
+			source |= team_operand_source(regs, &operand->elements[i]);
 		}
 		return source;
 	default:
@@ -109,15 +109,15 @@ static unsigned team_source_of(const uint8_t *regs, const struct ptx_inst *inst)
 {
 	unsigned source = inst->has_guard ? regs[inst->guard] : 0;
 	for (size_t i = 1; i < inst->operand_count; i++) {
-		source |= operand_source(regs, &inst->operands[i]);
+		source |= team_operand_source(regs, &inst->operands[i]);
 	}
 	bool loads = inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 	return loads && (source & OF_THREAD) ? source | OF_DATA : source;
 }
 
 /* Add what the results of an instruction depend on.  True if that is new. */
-static bool note_source(uint8_t *regs, const struct ptx_func *func, const struct ptx_inst *inst,
-	uint64_t *written)
+static bool team_note_source(uint8_t *regs, const struct ptx_func *func,
+	const struct ptx_inst *inst, uint64_t *written)
 {
 	bool changed = false;
 	unsigned source = team_source_of(regs, inst);
@@ -134,7 +134,7 @@ static bool note_source(uint8_t *regs, const struct ptx_func *func, const struct
 	return changed;
 }
 
-static bool stays_together(const uint8_t *regs, const struct ptx_func *func)
+static bool team_stays_together(const uint8_t *regs, const struct ptx_func *func)
 {
 	bool together = true;
 	for (size_t i = 0; i < func->inst_count && together; i++) {
@@ -150,7 +150,7 @@ static bool stays_together(const uint8_t *regs, const struct ptx_func *func)
 
 /* The registers that a loop of instructions `first` to `last` reads before it writes them, of those
  * that come of what the threads have read.  `live` is room for a set of registers. */
-static unsigned count_carried(const uint8_t *regs, const struct ptx_func *func, size_t first,
+static unsigned team_count_carried(const uint8_t *regs, const struct ptx_func *func, size_t first,
 	size_t last, uint64_t *live)
 {
 	unsigned count = 0;
@@ -164,20 +164,20 @@ static unsigned count_carried(const uint8_t *regs, const struct ptx_func *func, 
 	return count;
 }
 
-static bool has_small_loops(const uint8_t *regs, const struct ptx_func *func, uint64_t *live)
+static bool team_has_small_loops(const uint8_t *regs, const struct ptx_func *func, uint64_t *live)
 {
 	for (size_t i = 0; i < func->inst_count; i++) {
 		const struct ptx_inst *inst = &func->insts[i];
 		size_t target = inst->op == PTX_OP_BRA ? func->labels[inst->operands[0].reg].inst
 			: i + 1;
-		if (target <= i && count_carried(regs, func, target, i, live) > MOST_CARRIED) {
+		if (target <= i && team_count_carried(regs, func, target, i, live) > MOST_CARRIED) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool has_good_branches(const struct ptx_func *func)
+static bool team_has_good_branches(const struct ptx_func *func)
 {
 	uint8_t *regs = mem_zalloc(func->reg_count + 1, sizeof(*regs));
 	uint64_t *written = mem_zalloc(func->reg_count / 64 + 1, sizeof(*written));
@@ -185,11 +185,11 @@ static bool has_good_branches(const struct ptx_func *func)
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < func->inst_count; i++) {
-			changed |= note_source(regs, func, &func->insts[i], written);
+			changed |= team_note_source(regs, func, &func->insts[i], written);
 		}
 	}
-	bool good = regs && written && stays_together(regs, func)
-		&& has_small_loops(regs, func, written);
+	bool good = regs && written && team_stays_together(regs, func)
+		&& team_has_small_loops(regs, func, written);
 	mem_free(regs);
 	mem_free(written);
 	return good;
@@ -203,7 +203,7 @@ bool team_is_possible(const struct ptx_func *func)
 		ok = team_suits(&func->insts[i]);
 		waits |= team_is_barrier(&func->insts[i]);
 	}
-	return ok && waits && has_good_branches(func);
+	return ok && waits && team_has_good_branches(func);
 }
 
 unsigned team_class_of(const uint32_t block[3])

@@ -134,7 +134,7 @@ static void uniformity_iterate(struct uniformity_finder *f)
 
 /* --- Divergence: which blocks lanes are in at the same time --- */
 
-static void divergence_add_pair(struct uniformity_finder *f, size_t a, size_t b)
+static void uniformity_add_pair(struct uniformity_finder *f, size_t a, size_t b)
 {
 	if (!f->concurrent[a * f->count + b]) {
 		f->concurrent[a * f->count + b] = true;
@@ -144,7 +144,7 @@ static void divergence_add_pair(struct uniformity_finder *f, size_t a, size_t b)
 }
 
 /* Lanes in block `a` go on while others are pending for `b`. */
-static void divergence_move_on(struct uniformity_finder *f, size_t a, size_t b)
+static void uniformity_move_on(struct uniformity_finder *f, size_t a, size_t b)
 {
 	const struct ptx_block *blocks = f->func->blocks;
 	if (a != b && blocks[a].rpo > blocks[b].rpo && !f->waits[b]) {
@@ -152,28 +152,28 @@ static void divergence_move_on(struct uniformity_finder *f, size_t a, size_t b)
 	}
 	for (size_t i = 0; i < blocks[a].succ_count; i++) {
 		if (blocks[a].succ[i] != b) {
-			divergence_add_pair(f, blocks[a].succ[i], b);
+			uniformity_add_pair(f, blocks[a].succ[i], b);
 		}
 	}
 }
 
-static void divergence_close_pairs(struct uniformity_finder *f)
+static void uniformity_close_pairs(struct uniformity_finder *f)
 {
 	while (f->todo_count > 0) {
 		uint32_t pair = f->todo[--f->todo_count];
-		divergence_move_on(f, pair / f->count, pair % f->count);
-		divergence_move_on(f, pair % f->count, pair / f->count);
+		uniformity_move_on(f, pair / f->count, pair % f->count);
+		uniformity_move_on(f, pair % f->count, pair / f->count);
 	}
 }
 
-static const struct ptx_inst *divergence_last_inst(const struct uniformity_finder *f, size_t block)
+static const struct ptx_inst *uniformity_last_inst(const struct uniformity_finder *f, size_t block)
 {
 	return &f->func->insts[f->func->blocks[block].end - 1];
 }
 
-static bool divergence_begins(const struct uniformity_finder *f, size_t block)
+static bool uniformity_diverges_at(const struct uniformity_finder *f, size_t block)
 {
-	const struct ptx_inst *last = divergence_last_inst(f, block);
+	const struct ptx_inst *last = uniformity_last_inst(f, block);
 	if (last->op == PTX_OP_BRA) {
 		return last->has_guard && f->info->regs[last->guard].is_vector;
 	}
@@ -184,17 +184,18 @@ static bool divergence_begins(const struct uniformity_finder *f, size_t block)
 	return !uniformity_is_uniform(&index);
 }
 
-static void divergence_find_branches(struct uniformity_finder *f)
+static void uniformity_find_branches(struct uniformity_finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		if (!uniformity_is_reachable(block) || f->diverges[i] || !divergence_begins(f, i)) {
+		if (!uniformity_is_reachable(block) || f->diverges[i]
+			|| !uniformity_diverges_at(f, i)) {
 			continue;
 		}
 		f->diverges[i] = true;
 		for (size_t a = 0; a < block->succ_count; a++) {
 			for (size_t b = 0; b < a; b++) {
-				divergence_add_pair(f, block->succ[a], block->succ[b]);
+				uniformity_add_pair(f, block->succ[a], block->succ[b]);
 			}
 		}
 	}
@@ -203,7 +204,7 @@ static void divergence_find_branches(struct uniformity_finder *f)
 /* --- Lanes that wait for each other --- */
 
 /* Whether the numbers of the barrier and of its threads are constants. */
-static bool divergence_is_same_barrier(const struct ptx_inst *inst)
+static bool uniformity_is_same_barrier(const struct ptx_inst *inst)
 {
 	bool reduces = inst->op == PTX_OP_BAR_RED_PRED || inst->op == PTX_OP_BAR_RED_POPC
 		|| inst->op == PTX_OP_BARRIER_RED_PRED || inst->op == PTX_OP_BARRIER_RED_POPC;
@@ -216,7 +217,7 @@ static bool divergence_is_same_barrier(const struct ptx_inst *inst)
 
 /* Whether all lanes that wait here go on at the same time.  They do at a barrier that is the same
  * for all lanes, and at a collective that names all lanes. */
-static bool divergence_ends_together(const struct uniformity_finder *f, const struct ptx_inst *inst)
+static bool uniformity_ends_together(const struct uniformity_finder *f, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *last = &inst->operands[inst->operand_count - 1];
 	struct uniformity who;
@@ -234,15 +235,15 @@ static bool divergence_ends_together(const struct uniformity_finder *f, const st
 		who = uniformity_of_operand(f->info, last);
 		return who.has_value && (uint32_t)who.value == UINT32_MAX;
 	default:
-		return !ptx_is_barrier(inst->op) || divergence_is_same_barrier(inst);
+		return !ptx_is_barrier(inst->op) || uniformity_is_same_barrier(inst);
 	}
 }
 
-static void divergence_find_waits(struct uniformity_finder *f, const bool *yield_points)
+static void uniformity_find_waits(struct uniformity_finder *f, const bool *yield_points)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		const struct ptx_inst *last = divergence_last_inst(f, i);
+		const struct ptx_inst *last = uniformity_last_inst(f, i);
 		f->waits[i] |= yield_points[i];
 		if (uniformity_is_reachable(block) && ptx_waits(last->op) && !last->is_second
 		    && last->op != PTX_OP_ACTIVEMASK) {
@@ -252,21 +253,21 @@ static void divergence_find_waits(struct uniformity_finder *f, const bool *yield
 }
 
 /* Lanes that wait in front of one block may enter it one after the other. */
-static void divergence_find_exits(struct uniformity_finder *f)
+static void uniformity_find_exits(struct uniformity_finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct ptx_block *block = &f->func->blocks[i];
-		const struct ptx_inst *last = divergence_last_inst(f, i);
+		const struct ptx_inst *last = uniformity_last_inst(f, i);
 		if (uniformity_is_reachable(block) && ptx_waits(last->op) && !last->is_second
-		    && last->op != PTX_OP_ACTIVEMASK && !divergence_ends_together(f, last)) {
-			divergence_add_pair(f, block->succ[0], block->succ[0]);
+		    && last->op != PTX_OP_ACTIVEMASK && !uniformity_ends_together(f, last)) {
+			uniformity_add_pair(f, block->succ[0], block->succ[0]);
 		}
 	}
 }
 
 /* --- Registers that divergence makes vectors --- */
 
-static void divergence_force_block(struct uniformity_finder *f, size_t x)
+static void uniformity_force_block(struct uniformity_finder *f, size_t x)
 {
 	const struct ptx_block *blocks = f->func->blocks;
 	bool any = false;
@@ -289,12 +290,12 @@ static void divergence_force_block(struct uniformity_finder *f, size_t x)
 	}
 }
 
-static void divergence_force_vectors(struct uniformity_finder *f)
+static void uniformity_force_vectors(struct uniformity_finder *f)
 {
 	f->changed = false;
 	for (size_t i = 0; i < f->count; i++) {
 		if (uniformity_is_reachable(&f->func->blocks[i])) {
-			divergence_force_block(f, i);
+			uniformity_force_block(f, i);
 		}
 	}
 }
@@ -314,14 +315,14 @@ static void uniformity_note_start(struct uniformity_finder *f)
 
 static void uniformity_solve(struct uniformity_finder *f, const bool *yield_points)
 {
-	divergence_find_waits(f, yield_points);
+	uniformity_find_waits(f, yield_points);
 	uniformity_note_start(f);
 	do {
 		uniformity_iterate(f);
-		divergence_find_branches(f);
-		divergence_find_exits(f);
-		divergence_close_pairs(f);
-		divergence_force_vectors(f);
+		uniformity_find_branches(f);
+		uniformity_find_exits(f);
+		uniformity_close_pairs(f);
+		uniformity_force_vectors(f);
 	} while (f->changed);
 }
 
