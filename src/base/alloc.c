@@ -40,7 +40,7 @@ bool mem_has_failed(void)
 	return atomic_load(&failed);
 }
 
-static bool mem_is_beyond(size_t size)
+static bool alloc_exceeds_room(size_t size)
 {
 	if (likely(atomic_load_explicit(&room, memory_order_relaxed) == LONG_MAX)) {
 		return false;
@@ -56,9 +56,9 @@ static bool mem_is_beyond(size_t size)
 	return beyond;
 }
 
-static bool mem_must_fail(size_t size)
+static bool alloc_must_fail(size_t size)
 {
-	if (unlikely(mem_is_beyond(size))) {
+	if (unlikely(alloc_exceeds_room(size))) {
 		return true;
 	}
 	long left = atomic_load_explicit(&passes, memory_order_relaxed);
@@ -76,7 +76,7 @@ static bool mem_must_fail(size_t size)
 
 void *mem_alloc(size_t size)
 {
-	return mem_must_fail(size) ? NULL : malloc(size ? size : 1);
+	return alloc_must_fail(size) ? NULL : malloc(size ? size : 1);
 }
 
 void mem_expect(void *memory, size_t size)
@@ -93,7 +93,7 @@ void mem_expect(void *memory, size_t size)
 void *mem_zalloc(size_t count, size_t size)
 {
 	size_t total;
-	if (!size_mul(&total, count, size) || mem_must_fail(total)) {
+	if (!size_mul(&total, count, size) || alloc_must_fail(total)) {
 		return NULL;
 	}
 	return calloc(1, total ? total : 1);
@@ -101,7 +101,7 @@ void *mem_zalloc(size_t count, size_t size)
 
 void *mem_realloc(void *old, size_t size)
 {
-	return mem_must_fail(size) ? NULL : realloc(old, size ? size : 1);
+	return alloc_must_fail(size) ? NULL : realloc(old, size ? size : 1);
 }
 
 char *mem_strdup(const char *text)

@@ -42,7 +42,7 @@ struct conversion {
 	char letter;
 };
 
-static void print_add(struct text *text, const char *from, size_t len)
+static void printf_add(struct text *text, const char *from, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (text->len + i < text->cap) {
@@ -52,7 +52,7 @@ static void print_add(struct text *text, const char *from, size_t len)
 	text->len += len;
 }
 
-static void print_take(struct args *args, void *out, size_t size)
+static void printf_take(struct args *args, void *out, size_t size)
 {
 	uintptr_t at = ((uintptr_t)args->next + size - 1) & ~(uintptr_t)(size - 1);
 	memcpy(out, (const void *)at, size);
@@ -60,22 +60,22 @@ static void print_take(struct args *args, void *out, size_t size)
 	args->count++;
 }
 
-static int take_int(struct args *args)
+static int printf_take_int(struct args *args)
 {
 	int value;
-	print_take(args, &value, sizeof(value));
+	printf_take(args, &value, sizeof(value));
 	return value;
 }
 
 /* Read digits, or the next argument for a star.  *found says whether there are any. */
-static int print_read_number(const char **format, struct args *args, bool *found)
+static int printf_read_number(const char **format, struct args *args, bool *found)
 {
 	const char *p = *format;
 	long value = 0;
 	*found = *p == '*' || (*p >= '0' && *p <= '9');
 	if (*p == '*') {
 		*format = p + 1;
-		return take_int(args);
+		return printf_take_int(args);
 	}
 	for (; *p >= '0' && *p <= '9'; p++) {
 		value = value < INT32_MAX / 10 - 1 ? value * 10 + (*p - '0') : value;
@@ -84,7 +84,7 @@ static int print_read_number(const char **format, struct args *args, bool *found
 	return (int)value;
 }
 
-static void read_size(struct conversion *c, const char **format)
+static void printf_read_size(struct conversion *c, const char **format)
 {
 	static const struct {
 		const char *letters;
@@ -102,7 +102,7 @@ static void read_size(struct conversion *c, const char **format)
 }
 
 /* Read a conversion behind its %.  False if it is not a valid one. */
-static bool read_conversion(struct conversion *c, const char **format, struct args *args)
+static bool printf_read_conversion(struct conversion *c, const char **format, struct args *args)
 {
 	size_t flags = 0;
 	bool found;
@@ -112,13 +112,13 @@ static bool read_conversion(struct conversion *c, const char **format, struct ar
 			c->flags[flags++] = **format;
 		}
 	}
-	c->width = print_read_number(format, args, &found);
+	c->width = printf_read_number(format, args, &found);
 	c->precision = -1;
 	if (**format == '.') {
 		++*format;
-		c->precision = print_read_number(format, args, &found);
+		c->precision = printf_read_number(format, args, &found);
 	}
-	read_size(c, format);
+	printf_read_size(c, format);
 	c->letter = **format;
 	if (c->letter == '\0' || !strchr("diouxXcspfFeEgGaA", c->letter)) {
 		return false;
@@ -127,25 +127,25 @@ static bool read_conversion(struct conversion *c, const char **format, struct ar
 	return true;
 }
 
-static long long take_signed(struct args *args, size_t size)
+static long long printf_take_signed(struct args *args, size_t size)
 {
 	long long value;
 	if (size == 8) {
-		print_take(args, &value, sizeof(value));
+		printf_take(args, &value, sizeof(value));
 		return value;
 	}
-	int narrow = take_int(args);
+	int narrow = printf_take_int(args);
 	return size == 1 ? (signed char)narrow : size == 2 ? (short)narrow : narrow;
 }
 
-static unsigned long long take_unsigned(struct args *args, size_t size)
+static unsigned long long printf_take_unsigned(struct args *args, size_t size)
 {
-	unsigned long long value = (unsigned long long)take_signed(args, size);
+	unsigned long long value = (unsigned long long)printf_take_signed(args, size);
 	return size == 8 ? value : value & ((1ull << 8 * size) - 1);
 }
 
 /* Print one value with snprintf. */
-static void convert(struct text *text, const struct conversion *c, struct args *args)
+static void printf_convert(struct text *text, const struct conversion *c, struct args *args)
 {
 	char spec[24];
 	bool is_integer = strchr("diouxX", c->letter);
@@ -154,19 +154,20 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 	int len;
 	snprintf(spec, sizeof(spec), "%%%s*.*%s%c", c->flags, is_integer ? "ll" : "", c->letter);
 	if (c->letter == 'd' || c->letter == 'i') {
-		len = snprintf(out, room, spec, c->width, c->precision, take_signed(args, c->size));
+		len = snprintf(out, room, spec, c->width, c->precision,
+			printf_take_signed(args, c->size));
 	} else if (is_integer) {
 		len = snprintf(out, room, spec, c->width, c->precision,
-			take_unsigned(args, c->size));
+			printf_take_unsigned(args, c->size));
 	} else if (c->letter == 'c') {
-		len = snprintf(out, room, spec, c->width, c->precision, take_int(args));
+		len = snprintf(out, room, spec, c->width, c->precision, printf_take_int(args));
 	} else if (c->letter == 's' || c->letter == 'p') {
 		const void *pointer;
-		print_take(args, &pointer, sizeof(pointer));
+		printf_take(args, &pointer, sizeof(pointer));
 		len = snprintf(out, room, spec, c->width, c->precision, pointer);
 	} else {
 		double value;
-		print_take(args, &value, sizeof(value));
+		printf_take(args, &value, sizeof(value));
 		len = str_format(out, room, spec, c->width, c->precision, value);
 	}
 	text->error = len < 0 ? EOVERFLOW : text->error;
@@ -174,12 +175,12 @@ static void convert(struct text *text, const struct conversion *c, struct args *
 }
 
 /* Print everything; the number of arguments. */
-static int format_text(struct text *text, const char *format, const uint8_t *first)
+static int printf_format(struct text *text, const char *format, const uint8_t *first)
 {
 	struct args args = {first, 0};
 	while (*format != '\0') {
 		size_t plain = strcspn(format, "%");
-		print_add(text, format, plain);
+		printf_add(text, format, plain);
 		format += plain;
 		if (*format == '\0') {
 			break;
@@ -187,18 +188,18 @@ static int format_text(struct text *text, const char *format, const uint8_t *fir
 		const char *start = format++;
 		struct conversion c;
 		if (*format == '%') {
-			print_add(text, format++, 1);
-		} else if (read_conversion(&c, &format, &args)) {
-			convert(text, &c, &args);
+			printf_add(text, format++, 1);
+		} else if (printf_read_conversion(&c, &format, &args)) {
+			printf_convert(text, &c, &args);
 		} else {
-			print_add(text, start, (size_t)(format - start));
+			printf_add(text, start, (size_t)(format - start));
 		}
 	}
 	return args.count;
 }
 
 /* Print the text once more into memory if the stack was too small for it, and write it. */
-static bool print_write_text(print_write_fn *write, void *to, struct text text, const char *format,
+static bool printf_write_text(print_write_fn *write, void *to, struct text text, const char *format,
 	const uint8_t *args)
 {
 	char *memory = NULL;
@@ -207,7 +208,7 @@ static bool print_write_text(print_write_fn *write, void *to, struct text text, 
 		memory = mem_alloc(cap);
 		text = (struct text){.data = memory, .cap = cap, .error = memory ? 0 : ENOMEM};
 		if (memory) {
-			format_text(&text, format, args);
+			printf_format(&text, format, args);
 		}
 	}
 	size_t len = text.len < text.cap ? text.len : text.cap - 1;
@@ -227,8 +228,8 @@ int print_device(print_write_fn *write, void *to, const char *format, const uint
 		return -1;
 	}
 	fault_hold(); // snprintf may hold the lock of malloc
-	int count = format_text(&text, format, args);
-	bool ok = print_write_text(write, to, text, format, args);
+	int count = printf_format(&text, format, args);
+	bool ok = printf_write_text(write, to, text, format, args);
 	fault_release();
 	return ok ? count : PRINT_LOST;
 }

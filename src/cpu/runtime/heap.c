@@ -36,14 +36,14 @@ struct heap {
 	struct unit *units;
 };
 
-static unsigned bin_of(uint32_t length)
+static unsigned heap_bin(uint32_t length)
 {
 	return 31 - (unsigned)__builtin_clz(length);
 }
 
-static void insert(struct heap *heap, uint32_t at, uint32_t length)
+static void heap_insert(struct heap *heap, uint32_t at, uint32_t length)
 {
-	uint32_t *head = &heap->bins[bin_of(length)];
+	uint32_t *head = &heap->bins[heap_bin(length)];
 	struct unit *unit = &heap->units[at];
 	heap->units[at + length - 1].length = length;
 	*unit = (struct unit){.length = length, .next = *head, .previous = NONE};
@@ -61,7 +61,7 @@ static void heap_take(struct heap *heap, uint32_t at)
 	if (unit->previous != NONE) {
 		heap->units[unit->previous].next = unit->next;
 	} else {
-		heap->bins[bin_of(length)] = unit->next;
+		heap->bins[heap_bin(length)] = unit->next;
 	}
 	if (unit->next != NONE) {
 		heap->units[unit->next].previous = unit->previous;
@@ -74,7 +74,7 @@ static void heap_take(struct heap *heap, uint32_t at)
  * the first of a larger class, else any block that is long enough. */
 static uint32_t heap_find(const struct heap *heap, uint32_t length)
 {
-	unsigned bin = bin_of(length);
+	unsigned bin = heap_bin(length);
 	uint32_t at = heap->bins[bin];
 	for (int i = 0; i < TRIES && at != NONE; i++) {
 		if (heap->units[at].length >= length) {
@@ -112,7 +112,7 @@ struct heap *heap_create(uint64_t base, size_t size)
 		heap->bins[i] = NONE;
 	}
 	if (count > 0) {
-		insert(heap, 0, heap->count);
+		heap_insert(heap, 0, heap->count);
 	}
 	pthread_mutex_init(&heap->lock, NULL);
 	return heap;
@@ -127,7 +127,7 @@ void heap_release(struct heap *heap)
 	}
 }
 
-static uint32_t alloc_units(struct heap *heap, uint32_t length)
+static uint32_t heap_alloc_units(struct heap *heap, uint32_t length)
 {
 	uint32_t at = heap_find(heap, length);
 	if (at != NONE) {
@@ -135,13 +135,13 @@ static uint32_t alloc_units(struct heap *heap, uint32_t length)
 		heap_take(heap, at);
 		heap->units[at] = (struct unit){.length = length, .is_used = true};
 		if (whole > length) {
-			insert(heap, at + length, whole - length);
+			heap_insert(heap, at + length, whole - length);
 		}
 	}
 	return at;
 }
 
-static bool free_units(struct heap *heap, uint32_t at)
+static bool heap_free_units(struct heap *heap, uint32_t at)
 {
 	struct unit *units = heap->units;
 	if (!units[at].is_used) {
@@ -160,18 +160,18 @@ static bool free_units(struct heap *heap, uint32_t at)
 		at -= units[at - 1].length;
 		heap_take(heap, at);
 	}
-	insert(heap, at, end - at);
+	heap_insert(heap, at, end - at);
 	return true;
 }
 
 /* A kernel that is interrupted must not jump away while it holds the lock. */
-static void lock(struct heap *heap)
+static void heap_lock(struct heap *heap)
 {
 	fault_hold();
 	pthread_mutex_lock(&heap->lock);
 }
 
-static void unlock(struct heap *heap)
+static void heap_unlock(struct heap *heap)
 {
 	pthread_mutex_unlock(&heap->lock);
 	fault_release();
@@ -182,9 +182,9 @@ uint64_t heap_alloc(struct heap *heap, uint64_t size)
 	if (size == 0 || size > (uint64_t)heap->count * HEAP_ALIGN) {
 		return 0;
 	}
-	lock(heap);
-	uint32_t at = alloc_units(heap, (uint32_t)((size + HEAP_ALIGN - 1) / HEAP_ALIGN));
-	unlock(heap);
+	heap_lock(heap);
+	uint32_t at = heap_alloc_units(heap, (uint32_t)((size + HEAP_ALIGN - 1) / HEAP_ALIGN));
+	heap_unlock(heap);
 	return at == NONE ? 0 : heap->base + (uint64_t)at * HEAP_ALIGN;
 }
 
@@ -194,8 +194,8 @@ bool heap_free(struct heap *heap, uint64_t address)
 	if (offset % HEAP_ALIGN != 0 || offset / HEAP_ALIGN >= heap->count) {
 		return false;
 	}
-	lock(heap);
-	bool ok = free_units(heap, (uint32_t)(offset / HEAP_ALIGN));
-	unlock(heap);
+	heap_lock(heap);
+	bool ok = heap_free_units(heap, (uint32_t)(offset / HEAP_ALIGN));
+	heap_unlock(heap);
 	return ok;
 }

@@ -87,7 +87,7 @@ static void rt_copy(struct rt_warp *warp, void *to, const void *from, uint32_t s
 /* Accesses of kernels.  The thread sanitizer cannot see how kernels order them. */
 #define OF_KERNELS __attribute__((no_sanitize("thread")))
 
-OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_lanes *arrays,
+OF_KERNELS static always_inline void rt_move_lane(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lane, size_t size, uint32_t count, bool store)
 {
 	uint8_t *memory = (uint8_t *)(uintptr_t)arrays->at[lane];
@@ -100,29 +100,29 @@ OF_KERNELS static always_inline void move_lane(struct rt_warp *warp, struct rt_l
 
 /* Inlined with a constant size, so that an element is one access, and with constants for the most
  * frequent cases. */
-OF_KERNELS static always_inline void move_lanes(struct rt_warp *warp, struct rt_lanes *arrays,
-	uint32_t lanes, size_t size, uint32_t count, bool store)
+OF_KERNELS static always_inline void rt_move_each_lane(struct rt_warp *warp,
+	struct rt_lanes *arrays, uint32_t lanes, size_t size, uint32_t count, bool store)
 {
 	if (lanes == UINT32_MAX) {
 		for (uint32_t lane = 0; lane < RT_MAX_WIDTH; lane++) {
-			move_lane(warp, arrays, lane, size, count, store);
+			rt_move_lane(warp, arrays, lane, size, count, store);
 		}
 		return;
 	}
 	for (; lanes != 0; lanes &= lanes - 1) {
-		move_lane(warp, arrays, (uint32_t)__builtin_ctz(lanes), size, count, store);
+		rt_move_lane(warp, arrays, (uint32_t)__builtin_ctz(lanes), size, count, store);
 	}
 }
 
-OF_KERNELS static always_inline void move_counted(struct rt_warp *warp, struct rt_lanes *arrays,
+OF_KERNELS static always_inline void rt_move_elements(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, uint32_t count, bool store)
 {
 	if (count == 1 && store) {
-		move_lanes(warp, arrays, lanes, size, 1, true);
+		rt_move_each_lane(warp, arrays, lanes, size, 1, true);
 	} else if (count == 1) {
-		move_lanes(warp, arrays, lanes, size, 1, false);
+		rt_move_each_lane(warp, arrays, lanes, size, 1, false);
 	} else {
-		move_lanes(warp, arrays, lanes, size, count, store);
+		rt_move_each_lane(warp, arrays, lanes, size, count, store);
 	}
 }
 
@@ -131,16 +131,16 @@ OF_KERNELS static void rt_move_lanes(struct rt_warp *warp, struct rt_lanes *arra
 {
 	switch (size) {
 	case 1:
-		move_counted(warp, arrays, lanes, 1, count, store);
+		rt_move_elements(warp, arrays, lanes, 1, count, store);
 		break;
 	case 2:
-		move_counted(warp, arrays, lanes, 2, count, store);
+		rt_move_elements(warp, arrays, lanes, 2, count, store);
 		break;
 	case 4:
-		move_counted(warp, arrays, lanes, 4, count, store);
+		rt_move_elements(warp, arrays, lanes, 4, count, store);
 		break;
 	default:
-		move_counted(warp, arrays, lanes, 8, count, store);
+		rt_move_elements(warp, arrays, lanes, 8, count, store);
 		break;
 	}
 	warp->lane = RT_GROUP; /* no lane has done what follows by itself */

@@ -22,27 +22,27 @@
  * not be aligned. */
 #define OF_KERNELS __attribute__((no_sanitize("thread"))) __attribute__((no_sanitize("alignment")))
 
-static always_inline int64_t to_signed(uint64_t value, size_t size)
+static always_inline int64_t rt_atom_signed(uint64_t value, size_t size)
 {
 	return size == 4 ? (int32_t)value : (int64_t)value;
 }
 
-static always_inline float flush(float value)
+static always_inline float rt_atom_flush(float value)
 {
 	return unlikely(fabsf(value) < FLT_MIN) ? copysignf(0, value) : value;
 }
 
-static always_inline uint32_t add_f32(uint32_t a_bits, uint32_t b_bits, bool flushes)
+static always_inline uint32_t rt_atom_add_f32(uint32_t a_bits, uint32_t b_bits, bool flushes)
 {
 	float a, b;
 	memcpy(&a, &a_bits, sizeof(a));
 	memcpy(&b, &b_bits, sizeof(b));
-	a = flushes ? flush(flush(a) + flush(b)) : a + b;
+	a = flushes ? rt_atom_flush(rt_atom_flush(a) + rt_atom_flush(b)) : a + b;
 	memcpy(&a_bits, &a, sizeof(a));
 	return a_bits;
 }
 
-static always_inline uint64_t add_f64(uint64_t a_bits, uint64_t b_bits)
+static always_inline uint64_t rt_atom_add_f64(uint64_t a_bits, uint64_t b_bits)
 {
 	double a, b;
 	memcpy(&a, &a_bits, sizeof(a));
@@ -70,9 +70,9 @@ static always_inline uint64_t rt_atom_apply(enum rt_atom op, size_t size, bool s
 	case RT_ATOM_UMAX:
 		return old > value ? old : value;
 	case RT_ATOM_SMIN:
-		return to_signed(old, size) < to_signed(value, size) ? old : value;
+		return rt_atom_signed(old, size) < rt_atom_signed(value, size) ? old : value;
 	case RT_ATOM_SMAX:
-		return to_signed(old, size) > to_signed(value, size) ? old : value;
+		return rt_atom_signed(old, size) > rt_atom_signed(value, size) ? old : value;
 	case RT_ATOM_INC:
 		return old >= value ? 0 : old + 1;
 	case RT_ATOM_DEC:
@@ -80,8 +80,8 @@ static always_inline uint64_t rt_atom_apply(enum rt_atom op, size_t size, bool s
 	case RT_ATOM_CAS:
 		return old == expected ? value : old;
 	case RT_ATOM_FADD:
-		return size == 4 ? add_f32((uint32_t)old, (uint32_t)value, !shared)
-			: add_f64(old, value);
+		return size == 4 ? rt_atom_add_f32((uint32_t)old, (uint32_t)value, !shared)
+			: rt_atom_add_f64(old, value);
 	default:
 		return value;
 	}
@@ -94,7 +94,7 @@ static always_inline uint64_t rt_atom_load(const void *place, size_t size)
 	return value;
 }
 
-static always_inline void store(void *place, size_t size, uint64_t value)
+static always_inline void rt_atom_store(void *place, size_t size, uint64_t value)
 {
 	memcpy(place, &value, size);
 }
@@ -106,7 +106,7 @@ OF_KERNELS static always_inline uint64_t rt_atom_load_whole(void *place, size_t 
 }
 
 /* Compare-and-swap.  On failure *expected becomes the value in memory. */
-OF_KERNELS static always_inline bool swap(void *place, size_t size, uint64_t *expected,
+OF_KERNELS static always_inline bool rt_atom_swap(void *place, size_t size, uint64_t *expected,
 	uint64_t value)
 {
 	if (size == 8) {
@@ -121,7 +121,7 @@ OF_KERNELS static always_inline bool swap(void *place, size_t size, uint64_t *ex
 }
 
 /* In memory that other threads write, too.  Returns the old value. */
-OF_KERNELS static always_inline uint64_t update(enum rt_atom op, void *place, size_t size,
+OF_KERNELS static always_inline uint64_t rt_atom_update(enum rt_atom op, void *place, size_t size,
 	uint64_t value, uint64_t expected)
 {
 	if (op == RT_ATOM_ADD) {
@@ -135,11 +135,11 @@ OF_KERNELS static always_inline uint64_t update(enum rt_atom op, void *place, si
 			: __atomic_exchange_n((uint64_t *)place, value, __ATOMIC_SEQ_CST);
 	}
 	if (op == RT_ATOM_CAS) {
-		swap(place, size, &expected, value);
+		rt_atom_swap(place, size, &expected, value);
 		return expected;
 	}
 	uint64_t old = rt_atom_load_whole(place, size);
-	while (!swap(place, size, &old, rt_atom_apply(op, size, false, old, value, 0))) {
+	while (!rt_atom_swap(place, size, &old, rt_atom_apply(op, size, false, old, value, 0))) {
 	}
 	return old;
 }
@@ -150,31 +150,32 @@ static always_inline bool rt_atom_is_shared(const struct rt_warp *warp, uint64_t
 }
 
 /* The value of a lane in an array. */
-static always_inline uint8_t *value_of(struct rt_lanes *arrays, unsigned part, uint32_t lane,
+static always_inline uint8_t *rt_atom_value(struct rt_lanes *arrays, unsigned part, uint32_t lane,
 	size_t size)
 {
 	return (uint8_t *)arrays->values[part] + lane * size;
 }
 
-OF_KERNELS static always_inline void each(struct rt_warp *warp, struct rt_lanes *arrays,
+OF_KERNELS static always_inline void rt_atom_each(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, enum rt_atom op)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
 		uint64_t at = arrays->at[lane];
-		uint64_t expected = rt_atom_load(value_of(arrays, 0, lane, size), size);
+		uint64_t expected = rt_atom_load(rt_atom_value(arrays, 0, lane, size), size);
 		uint64_t value = op == RT_ATOM_CAS
-			? rt_atom_load(value_of(arrays, 1, lane, size), size) : expected;
+			? rt_atom_load(rt_atom_value(arrays, 1, lane, size), size) : expected;
 		void *place = (void *)(uintptr_t)at;
 		uint64_t old;
 		warp->lane = lane;
 		if (rt_atom_is_shared(warp, at)) {
 			old = rt_atom_load(place, size);
-			store(place, size, rt_atom_apply(op, size, true, old, value, expected));
+			rt_atom_store(place, size,
+				rt_atom_apply(op, size, true, old, value, expected));
 		} else {
-			old = update(op, place, size, value, expected);
+			old = rt_atom_update(op, place, size, value, expected);
 		}
-		store(value_of(arrays, 0, lane, size), size, old);
+		rt_atom_store(rt_atom_value(arrays, 0, lane, size), size, old);
 	}
 }
 
@@ -189,52 +190,52 @@ static bool rt_atom_is_one_place(const struct rt_lanes *arrays, uint32_t lanes)
 }
 
 /* Add the values of all lanes to `sum`.  The value that each lane finds goes to `found`. */
-static always_inline uint64_t sum_up(struct rt_lanes *arrays, uint64_t *found, uint32_t lanes,
-	size_t size, uint64_t sum)
+static always_inline uint64_t rt_atom_sum_up(struct rt_lanes *arrays, uint64_t *found,
+	uint32_t lanes, size_t size, uint64_t sum)
 {
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
 		found[lane] = sum;
 		sum = rt_atom_apply(RT_ATOM_FADD, size, false, sum,
-			rt_atom_load(value_of(arrays, 0, lane, size), size), 0);
+			rt_atom_load(rt_atom_value(arrays, 0, lane, size), size), 0);
 	}
 	return sum;
 }
 
 /* All lanes add to one float outside of shared memory. */
-static always_inline void add_to_one(struct rt_warp *warp, struct rt_lanes *arrays, uint32_t lanes,
-	size_t size)
+static always_inline void rt_atom_add_to_one(struct rt_warp *warp, struct rt_lanes *arrays,
+	uint32_t lanes, size_t size)
 {
 	uint64_t found[RT_MAX_WIDTH];
 	warp->lane = (uint32_t)__builtin_ctz(lanes);
 	void *place = (void *)(uintptr_t)arrays->at[warp->lane];
 	uint64_t old = rt_atom_load_whole(place, size);
-	while (!swap(place, size, &old, sum_up(arrays, found, lanes, size, old))) {
+	while (!rt_atom_swap(place, size, &old, rt_atom_sum_up(arrays, found, lanes, size, old))) {
 	}
 	for (; lanes != 0; lanes &= lanes - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(lanes);
-		store(value_of(arrays, 0, lane, size), size, found[lane]);
+		rt_atom_store(rt_atom_value(arrays, 0, lane, size), size, found[lane]);
 	}
 }
 
-OF_KERNELS static always_inline void add_floats(struct rt_warp *warp, struct rt_lanes *arrays,
-	uint32_t lanes, size_t size)
+OF_KERNELS static always_inline void rt_atom_add_floats(struct rt_warp *warp,
+	struct rt_lanes *arrays, uint32_t lanes, size_t size)
 {
 	if (lanes != 0 && rt_atom_is_one_place(arrays, lanes)
 	    && !rt_atom_is_shared(warp, arrays->at[__builtin_ctz(lanes)])) {
-		add_to_one(warp, arrays, lanes, size);
+		rt_atom_add_to_one(warp, arrays, lanes, size);
 	} else {
-		each(warp, arrays, lanes, size, RT_ATOM_FADD);
+		rt_atom_each(warp, arrays, lanes, size, RT_ATOM_FADD);
 	}
 }
 
-OF_KERNELS static always_inline void run(struct rt_warp *warp, struct rt_lanes *arrays,
+OF_KERNELS static always_inline void rt_atom_run(struct rt_warp *warp, struct rt_lanes *arrays,
 	uint32_t lanes, size_t size, enum rt_atom op)
 {
 	switch (op) {
 #define CASE(which) \
 	case which: \
-		each(warp, arrays, lanes, size, which); \
+		rt_atom_each(warp, arrays, lanes, size, which); \
 		break;
 	CASE(RT_ATOM_ADD)
 	CASE(RT_ATOM_AND)
@@ -250,7 +251,7 @@ OF_KERNELS static always_inline void run(struct rt_warp *warp, struct rt_lanes *
 	CASE(RT_ATOM_CAS)
 #undef CASE
 	case RT_ATOM_FADD:
-		add_floats(warp, arrays, lanes, size);
+		rt_atom_add_floats(warp, arrays, lanes, size);
 		break;
 	}
 }
@@ -260,9 +261,9 @@ OF_KERNELS void atom_lanes(struct rt_warp *warp, struct rt_lanes *arrays, uint32
 {
 	(void)unused;
 	if (size == 4) {
-		run(warp, arrays, lanes, 4, (enum rt_atom)op);
+		rt_atom_run(warp, arrays, lanes, 4, (enum rt_atom)op);
 	} else {
-		run(warp, arrays, lanes, 8, (enum rt_atom)op);
+		rt_atom_run(warp, arrays, lanes, 8, (enum rt_atom)op);
 	}
 	warp->lane = RT_GROUP;
 }

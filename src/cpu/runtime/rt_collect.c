@@ -46,7 +46,7 @@ static void collect_shuffle(struct rt_exchange *x, uint32_t set, uint32_t detail
 }
 
 /* The threads of a set whose word 0 is not zero. */
-static uint32_t ballot(const struct rt_exchange *x, uint32_t set)
+static uint32_t collect_ballot(const struct rt_exchange *x, uint32_t set)
 {
 	uint32_t bits = 0;
 	for (uint32_t i = 0; i < RT_GROUP; i++) {
@@ -57,7 +57,7 @@ static uint32_t ballot(const struct rt_exchange *x, uint32_t set)
 
 static void collect_vote(struct rt_exchange *x, uint32_t set, enum collect_vote kind)
 {
-	uint32_t bits = ballot(x, set);
+	uint32_t bits = collect_ballot(x, set);
 	bool all = bits == set;
 	bool any = bits != 0;
 	collect_give(x, set, 0, kind == VOTE_ALL ? all : kind == VOTE_ANY ? any : all || !any);
@@ -81,28 +81,29 @@ static void collect_match(struct rt_exchange *x, uint32_t set)
 	}
 }
 
-static bool is_nan(uint32_t bits)
+static bool collect_is_nan(uint32_t bits)
 {
 	return (bits & 0x7fffffff) > 0x7f800000;
 }
 
 /* Order the bits of f32 as integers: -0 comes before +0. */
-static int32_t real_key(uint32_t bits)
+static int32_t collect_real_key(uint32_t bits)
 {
 	return bits >> 31 ? (int32_t)(bits ^ 0x7fffffff) : (int32_t)bits;
 }
 
-static uint32_t reduce_real(enum collect_redux op, uint32_t a, uint32_t b)
+static uint32_t collect_reduce_real(enum collect_redux op, uint32_t a, uint32_t b)
 {
 	bool keep_nan = op == REDUX_FMIN_NAN || op == REDUX_FMAX_NAN;
 	bool min = op == REDUX_FMIN || op == REDUX_FMIN_NAN;
-	if (is_nan(a) || is_nan(b)) {
-		return keep_nan || (is_nan(a) && is_nan(b)) ? 0x7fffffff : is_nan(a) ? b : a;
+	if (collect_is_nan(a) || collect_is_nan(b)) {
+		return keep_nan || (collect_is_nan(a) && collect_is_nan(b)) ? 0x7fffffff
+			: collect_is_nan(a) ? b : a;
 	}
-	return (real_key(a) < real_key(b)) == min ? a : b;
+	return (collect_real_key(a) < collect_real_key(b)) == min ? a : b;
 }
 
-static uint32_t reduce_two(enum collect_redux op, uint32_t a, uint32_t b)
+static uint32_t collect_reduce_two(enum collect_redux op, uint32_t a, uint32_t b)
 {
 	switch (op) {
 	case REDUX_ADD:
@@ -122,7 +123,7 @@ static uint32_t reduce_two(enum collect_redux op, uint32_t a, uint32_t b)
 	case REDUX_SMAX:
 		return (int32_t)a > (int32_t)b ? a : b;
 	default:
-		return reduce_real(op, a, b);
+		return collect_reduce_real(op, a, b);
 	}
 }
 
@@ -133,9 +134,9 @@ static void collect_reduce(struct rt_exchange *x, uint32_t set, uint32_t details
 	uint32_t first = (uint32_t)__builtin_ctz(set);
 	uint32_t result = x->words[0][first] & sign;
 	for (uint32_t left = set & (set - 1); left != 0; left &= left - 1) {
-		result = reduce_two(op, result, x->words[0][__builtin_ctz(left)] & sign);
+		result = collect_reduce_two(op, result, x->words[0][__builtin_ctz(left)] & sign);
 	}
-	if (op >= REDUX_FMIN && is_nan(result)) {
+	if (op >= REDUX_FMIN && collect_is_nan(result)) {
 		result = 0x7fffffff;
 	}
 	collect_give(x, set, 0, result);
@@ -164,7 +165,7 @@ static void collect_compute(struct rt_exchange *x, uint32_t what, uint32_t set)
 		collect_shuffle(x, set, details);
 		break;
 	case COLLECT_BALLOT:
-		collect_give(x, set, 0, ballot(x, set));
+		collect_give(x, set, 0, collect_ballot(x, set));
 		break;
 	case COLLECT_VOTE:
 		collect_vote(x, set, (enum collect_vote)details);

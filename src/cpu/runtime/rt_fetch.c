@@ -10,28 +10,28 @@
 #include "cpu/runtime/texture_fetch.h"
 #include "base/cuda_abi.h"
 
-static void fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
+static void rt_fetch_fail_handle(struct rt_warp *warp, uint64_t handle, const char *what)
 {
 	rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object",
 		(unsigned long long)handle, what);
 }
 
-static const struct texture *find_texture(struct rt_warp *warp, uint64_t handle)
+static const struct texture *rt_fetch_find_texture(struct rt_warp *warp, uint64_t handle)
 {
 	const struct rt_host *host = warp->launch->host;
 	const struct texture *t = host ? host->find_texture(handle) : NULL;
 	if (unlikely(!t)) {
-		fail_handle(warp, handle, "texture");
+		rt_fetch_fail_handle(warp, handle, "texture");
 	}
 	return t;
 }
 
-static const struct surface *find_surface(struct rt_warp *warp, uint64_t handle)
+static const struct surface *rt_fetch_find_surface(struct rt_warp *warp, uint64_t handle)
 {
 	const struct rt_host *host = warp->launch->host;
 	const struct surface *s = host ? host->find_surface(handle) : NULL;
 	if (unlikely(!s)) {
-		fail_handle(warp, handle, "surface");
+		rt_fetch_fail_handle(warp, handle, "surface");
 	}
 	return s;
 }
@@ -39,7 +39,7 @@ static const struct surface *find_surface(struct rt_warp *warp, uint64_t handle)
 uint32_t rt_texture(struct rt_warp *warp, uint64_t handle, const struct texture_request *request,
 	uint32_t *out)
 {
-	const struct texture *t = find_texture(warp, handle);
+	const struct texture *t = rt_fetch_find_texture(warp, handle);
 	if (t) {
 		texture_read(t, request, out);
 	}
@@ -60,7 +60,7 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 			"reduction of another size than the surface's elements"},
 	};
 	(void)unused;
-	const struct surface *s = find_surface(warp, handle);
+	const struct surface *s = rt_fetch_find_surface(warp, handle);
 	if (!s) {
 		return 0;
 	}
@@ -72,7 +72,7 @@ uint32_t rt_surface(struct rt_warp *warp, uint64_t handle, struct surface_reques
 }
 
 /* PTX ISA 5.3: the numbers of OpenCL for the types and orders of channels. */
-static uint32_t channel_type(const struct texel_format *format, bool is_normalized)
+static uint32_t rt_fetch_channel_type(const struct texel_format *format, bool is_normalized)
 {
 	uint32_t size = format->bits / 16; /* 0, 1, 2 */
 	switch (format->kind) {
@@ -85,13 +85,13 @@ static uint32_t channel_type(const struct texel_format *format, bool is_normaliz
 	}
 }
 
-static uint32_t channel_order(const struct texel_format *format)
+static uint32_t rt_fetch_channel_order(const struct texel_format *format)
 {
 	return format->channels == 1 ? 0x10b0 : format->channels == 2 ? 0x10b2 : 0x10b5;
 }
 
 /* The queries that textures and surfaces share. */
-static uint32_t query_image(const struct image *image, uint32_t layers, uint32_t what)
+static uint32_t rt_fetch_query_image(const struct image *image, uint32_t layers, uint32_t what)
 {
 	switch ((enum rt_query_what)what) {
 	case RT_QUERY_WIDTH:
@@ -109,15 +109,15 @@ static uint32_t query_image(const struct image *image, uint32_t layers, uint32_t
 	}
 }
 
-static uint32_t query_texture(const struct texture *texture, const struct rt_query *query)
+static uint32_t rt_fetch_query_texture(const struct texture *texture, const struct rt_query *query)
 {
 	const struct sampler *sampler = &texture->sampler;
-	uint32_t last = texture->level_count - 1;
+	uint32_t last = texture->level_count - 1, level;
 	switch ((enum rt_query_what)query->what) {
 	case RT_QUERY_CHANNEL_TYPE:
-		return channel_type(&texture->format, !texture_reads_integers(texture));
+		return rt_fetch_channel_type(&texture->format, !texture_reads_integers(texture));
 	case RT_QUERY_CHANNEL_ORDER:
-		return channel_order(&texture->format);
+		return rt_fetch_channel_order(&texture->format);
 	case RT_QUERY_NORMALIZED:
 		return sampler->is_normalized;
 	case RT_QUERY_LEVELS:
@@ -129,20 +129,20 @@ static uint32_t query_texture(const struct texture *texture, const struct rt_que
 	case RT_QUERY_ADDRESS_2:
 		return sampler->address[query->what - RT_QUERY_ADDRESS_0];
 	default:
-		return query_image(&texture->levels[query->level < last ? query->level : last],
-			texture->layers, query->what);
+		level = query->level < last ? query->level : last;
+		return rt_fetch_query_image(&texture->levels[level], texture->layers, query->what);
 	}
 }
 
-static uint32_t query_surface(const struct surface *s, uint32_t what)
+static uint32_t rt_fetch_query_surface(const struct surface *s, uint32_t what)
 {
 	switch ((enum rt_query_what)what) {
 	case RT_QUERY_CHANNEL_TYPE:
-		return channel_type(&s->format, s->format.is_normalized);
+		return rt_fetch_channel_type(&s->format, s->format.is_normalized);
 	case RT_QUERY_CHANNEL_ORDER:
-		return channel_order(&s->format);
+		return rt_fetch_channel_order(&s->format);
 	default:
-		return query_image(&s->image, s->layers, what);
+		return rt_fetch_query_image(&s->image, s->layers, what);
 	}
 }
 
@@ -150,15 +150,15 @@ uint32_t rt_query(struct rt_warp *warp, uint64_t handle, const struct rt_query *
 	uint32_t *out)
 {
 	if (query->is_surface) {
-		const struct surface *s = find_surface(warp, handle);
+		const struct surface *s = rt_fetch_find_surface(warp, handle);
 		if (s) {
-			*out = query_surface(s, query->what);
+			*out = rt_fetch_query_surface(s, query->what);
 		}
 		return !!s;
 	}
-	const struct texture *t = find_texture(warp, handle);
+	const struct texture *t = rt_fetch_find_texture(warp, handle);
 	if (t) {
-		*out = query_texture(t, query);
+		*out = rt_fetch_query_texture(t, query);
 	}
 	return !!t;
 }

@@ -24,7 +24,7 @@ static uint64_t rt_matrix_offset_of(const struct mma *mma, enum mma_matrix matri
 }
 
 /* Elements of less than a byte are loaded as words, in which they lie as in memory. */
-static unsigned piece_bits(const struct mma *mma, enum mma_matrix matrix)
+static unsigned rt_matrix_piece_bits(const struct mma *mma, enum mma_matrix matrix)
 {
 	unsigned bits = mma_bits(mma->types[matrix]);
 	return bits < 8 ? 32 : bits;
@@ -34,7 +34,7 @@ static void rt_matrix_load_lane(struct rt_exchange *x, const struct mma *mma,
 	enum mma_matrix matrix, unsigned lane)
 {
 	unsigned bits = mma_bits(mma->types[matrix]);
-	unsigned piece = piece_bits(mma, matrix);
+	unsigned piece = rt_matrix_piece_bits(mma, matrix);
 	unsigned count = mma_elements(mma, matrix) * bits / piece;
 	uint32_t words[RT_WORDS] = {0};
 	for (unsigned i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ void mma_load(struct rt_exchange *x, uint32_t details, uint32_t matrix, uint32_t
 	}
 }
 
-static void store_lane(const struct rt_exchange *x, const struct mma *mma, unsigned lane)
+static void rt_matrix_store_lane(const struct rt_exchange *x, const struct mma *mma, unsigned lane)
 {
 	unsigned size = mma_bits(mma->types[MMA_D]) / 8;
 	uint32_t words[RT_WORDS];
@@ -77,13 +77,13 @@ void mma_store(struct rt_exchange *x, uint32_t details, uint32_t set)
 	struct mma mma = mma_decode(details);
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 		if (set >> lane & 1) {
-			store_lane(x, &mma, lane);
+			rt_matrix_store_lane(x, &mma, lane);
 		}
 	}
 }
 
 /* PTX ISA 9.7.14.5.15: thread `lane` has elements 0 and 1 of an 8 x 8 matrix, in one word. */
-static struct mma_place pair_place(unsigned lane, unsigned i, bool transposed)
+static struct mma_place rt_matrix_pair_place(unsigned lane, unsigned i, bool transposed)
 {
 	unsigned outer = lane / 4;
 	unsigned inner = lane % 4 * 2 + i;
@@ -92,12 +92,12 @@ static struct mma_place pair_place(unsigned lane, unsigned i, bool transposed)
 
 typedef uint16_t matrix_rows[8][8];
 
-static void give_pairs(struct rt_exchange *x, uint32_t set, unsigned word, matrix_rows rows,
-	bool transposed)
+static void rt_matrix_give_pairs(struct rt_exchange *x, uint32_t set, unsigned word,
+	matrix_rows rows, bool transposed)
 {
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		struct mma_place low = pair_place(lane, 0, transposed);
-		struct mma_place high = pair_place(lane, 1, transposed);
+		struct mma_place low = rt_matrix_pair_place(lane, 0, transposed);
+		struct mma_place high = rt_matrix_pair_place(lane, 1, transposed);
 		if (set >> lane & 1) {
 			x->words[word][lane] = rows[low.row][low.column]
 				| (uint32_t)rows[high.row][high.column] << 16;
@@ -105,12 +105,12 @@ static void give_pairs(struct rt_exchange *x, uint32_t set, unsigned word, matri
 	}
 }
 
-static void take_pairs(const struct rt_exchange *x, uint32_t set, unsigned word, matrix_rows rows,
-	bool transposed)
+static void rt_matrix_take_pairs(const struct rt_exchange *x, uint32_t set, unsigned word,
+	matrix_rows rows, bool transposed)
 {
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 		for (unsigned i = 0; i < 2; i++) {
-			struct mma_place place = pair_place(lane, i, transposed);
+			struct mma_place place = rt_matrix_pair_place(lane, i, transposed);
 			rows[place.row][place.column] = set >> lane & 1
 				? (uint16_t)(x->words[word][lane] >> (16 * i)) : 0;
 		}
@@ -130,7 +130,7 @@ void matrix_load(struct rt_exchange *x, uint32_t details, uint32_t set)
 		}
 	}
 	for (unsigned i = 0; i < count; i++) {
-		give_pairs(x, set, i, rows[i], details & MATRIX_TRANSPOSED);
+		rt_matrix_give_pairs(x, set, i, rows[i], details & MATRIX_TRANSPOSED);
 	}
 }
 
@@ -139,7 +139,7 @@ void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set)
 	unsigned count = details & (MATRIX_TRANSPOSED - 1);
 	matrix_rows rows[4];
 	for (unsigned i = 0; i < count; i++) {
-		take_pairs(x, set, 2 + i, rows[i], details & MATRIX_TRANSPOSED);
+		rt_matrix_take_pairs(x, set, 2 + i, rows[i], details & MATRIX_TRANSPOSED);
 	}
 	for (unsigned lane = 0; lane < 8 * count; lane++) {
 		if (set >> lane & 1) {
@@ -152,6 +152,6 @@ void matrix_store(struct rt_exchange *x, uint32_t details, uint32_t set)
 void matrix_transpose(struct rt_exchange *x, uint32_t set)
 {
 	matrix_rows rows;
-	take_pairs(x, set, 0, rows, false);
-	give_pairs(x, set, 0, rows, true);
+	rt_matrix_take_pairs(x, set, 0, rows, false);
+	rt_matrix_give_pairs(x, set, 0, rows, true);
 }

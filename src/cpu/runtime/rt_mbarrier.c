@@ -26,7 +26,7 @@ static struct barrier mbarrier_unpack(uint64_t bits)
 		bits >> PARITY_SHIFT};
 }
 
-static uint64_t pack(const struct barrier *b)
+static uint64_t mbarrier_pack(const struct barrier *b)
 {
 	return (b->expected & MBARRIER_COUNT_MASK)
 		| (b->pending & MBARRIER_COUNT_MASK) << MBARRIER_PENDING_SHIFT
@@ -38,7 +38,7 @@ static void mbarrier_arrive(struct barrier *b, uint64_t count)
 	b->pending -= count < b->pending ? count : b->pending;
 }
 
-static void drop(struct barrier *b, uint64_t count)
+static void mbarrier_drop(struct barrier *b, uint64_t count)
 {
 	b->expected -= count < b->expected ? count : b->expected;
 	mbarrier_arrive(b, count);
@@ -61,11 +61,11 @@ static void mbarrier_update(struct barrier *b, enum mbarrier_op op, uint64_t arg
 		mbarrier_arrive(b, 1);
 		break;
 	case MBARRIER_DROP:
-		drop(b, argument);
+		mbarrier_drop(b, argument);
 		break;
 	case MBARRIER_DROP_TX:
 		b->bytes += argument;
-		drop(b, 1);
+		mbarrier_drop(b, 1);
 		break;
 	default:
 		break;
@@ -93,7 +93,7 @@ uint64_t mbarrier_do(struct rt_warp *warp, uint32_t op, uint64_t *place, uint64_
 	} else {
 		mbarrier_update(&b, (enum mbarrier_op)op, argument);
 	}
-	uint64_t bits = pack(&b);
+	uint64_t bits = mbarrier_pack(&b);
 	memcpy(place, &bits, sizeof(bits));
 	return old;
 }

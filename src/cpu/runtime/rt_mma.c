@@ -14,7 +14,8 @@
 enum { MAX_A = 16 * 256, MAX_B = 256 * 8, MAX_SUMS = 256 };
 
 /* The format of a small float.  `top`: the largest exponent is for infinities and NaNs. */
-static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits, bool top)
+static double rt_mma_small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits,
+	bool top)
 {
 	int bias = (1 << (exponent_bits - 1)) - 1;
 	int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
@@ -31,7 +32,7 @@ static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fracti
 	return negative ? -value : value;
 }
 
-static double real_of(uint32_t bits)
+static double rt_mma_real(uint32_t bits)
 {
 	float value;
 	memcpy(&value, &bits, sizeof(value));
@@ -49,21 +50,21 @@ static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned
 	double wide;
 	switch (type) {
 	case MMA_F16:
-		return small_float(word & 0xffff, 5, 10, true);
+		return rt_mma_small_float(word & 0xffff, 5, 10, true);
 	case MMA_BF16:
-		return real_of(word << 16);
+		return rt_mma_real(word << 16);
 	case MMA_TF32:
-		return real_of(word & ~0x1fffu);
+		return rt_mma_real(word & ~0x1fffu);
 	case MMA_F32:
-		return real_of(word);
+		return rt_mma_real(word);
 	case MMA_F64:
 		both = word | (uint64_t)x->words[first + at / 32 + 1][lane] << 32;
 		memcpy(&wide, &both, sizeof(wide));
 		return wide;
 	case MMA_E4M3:
-		return small_float(word & 0xff, 4, 3, false);
+		return rt_mma_small_float(word & 0xff, 4, 3, false);
 	case MMA_E5M2:
-		return small_float(word & 0xff, 5, 2, true);
+		return rt_mma_small_float(word & 0xff, 5, 2, true);
 	case MMA_S32:
 		return (int32_t)word;
 	case MMA_S8:
@@ -76,7 +77,7 @@ static double rt_mma_decode(const struct rt_exchange *x, unsigned lane, unsigned
 }
 
 /* PTX does not say which bits a NaN has. */
-static uint32_t encode_real(double value)
+static uint32_t rt_mma_encode_real(double value)
 {
 	float rounded = (float)value;
 	uint32_t bits;
@@ -85,7 +86,7 @@ static uint32_t encode_real(double value)
 }
 
 /* Round to the nearest, ties to even. */
-static uint32_t encode_half(double value)
+static uint32_t rt_mma_encode_half(double value)
 {
 	uint32_t sign = signbit(value) ? 0x8000 : 0;
 	if (isnan(value)) {
@@ -107,7 +108,7 @@ static uint32_t encode_half(double value)
 	return sign | (bits < 0x7c00 ? bits : 0x7c00);
 }
 
-static uint32_t encode_int(double value, bool saturates)
+static uint32_t rt_mma_encode_int(double value, bool saturates)
 {
 	if (saturates) {
 		value = fmin(fmax(value, INT32_MIN), INT32_MAX);
@@ -122,7 +123,7 @@ static void rt_mma_encode(struct rt_exchange *x, unsigned lane, const struct mma
 	uint64_t wide;
 	switch (mma->types[MMA_D]) {
 	case MMA_F16:
-		bits = encode_half(value);
+		bits = rt_mma_encode_half(value);
 		if (index % 2) {
 			bits = bits << 16 | (x->words[index / 2][lane] & 0xffff);
 		}
@@ -134,17 +135,17 @@ static void rt_mma_encode(struct rt_exchange *x, unsigned lane, const struct mma
 		x->words[index * 2 + 1][lane] = (uint32_t)(wide >> 32);
 		break;
 	case MMA_F32:
-		x->words[index][lane] = encode_real(value);
+		x->words[index][lane] = rt_mma_encode_real(value);
 		break;
 	default:
-		x->words[index][lane] = encode_int(value, mma->saturates);
+		x->words[index][lane] = rt_mma_encode_int(value, mma->saturates);
 		break;
 	}
 }
 
 /* The threads that work on one product: all, or, of four products at once, every fourth group of
  * four. */
-static bool takes_part(const struct mma *mma, unsigned lane, unsigned batch)
+static bool rt_mma_takes_part(const struct mma *mma, unsigned lane, unsigned batch)
 {
 	return !mma_is_quad(mma) || lane / 4 % 4 == batch;
 }
@@ -162,7 +163,7 @@ static void rt_mma_gather(double *out, const struct rt_exchange *x, const struct
 {
 	unsigned count = mma_elements(mma, matrix);
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		for (unsigned i = 0; i < count && takes_part(mma, lane, batch); i++) {
+		for (unsigned i = 0; i < count && rt_mma_takes_part(mma, lane, batch); i++) {
 			out[rt_mma_place_in(mma, matrix, lane, i)] = set >> lane & 1
 				? rt_mma_decode(x, lane, first, mma->types[matrix], i) : 0;
 		}
@@ -206,8 +207,8 @@ static double rt_mma_product(const struct mma *mma, const double *a, const doubl
 	return sum;
 }
 
-static void multiply(struct rt_exchange *x, const struct mma *mma, uint32_t set, unsigned batch,
-	double *d)
+static void rt_mma_multiply(struct rt_exchange *x, const struct mma *mma, uint32_t set,
+	unsigned batch, double *d)
 {
 	double a[MAX_A];
 	double b[MAX_B];
@@ -230,9 +231,9 @@ void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set)
 	unsigned count = mma_elements(&mma, MMA_D);
 	for (unsigned batch = 0; batch < (mma_is_quad(&mma) ? 4 : 1); batch++) {
 		double d[MAX_SUMS];
-		multiply(x, &mma, set, batch, d);
+		rt_mma_multiply(x, &mma, set, batch, d);
 		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-			bool writes = (set >> lane & 1) && takes_part(&mma, lane, batch);
+			bool writes = (set >> lane & 1) && rt_mma_takes_part(&mma, lane, batch);
 			for (unsigned i = 0; i < count && writes; i++) {
 				rt_mma_encode(x, lane, &mma, i,
 					d[rt_mma_place_in(&mma, MMA_D, lane, i)]);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Check one coordinate, or clamp it.  False if it lies outside and is not clamped. */
-static bool bring_inside(int64_t *at, int64_t last, uint32_t bounds)
+static bool surface_bring_inside(int64_t *at, int64_t last, uint32_t bounds)
 {
 	bool is_inside = *at >= 0 && *at <= last;
 	if (!is_inside && bounds == SURFACE_CLAMP) {
@@ -96,8 +96,8 @@ static uint32_t surface_encode(const struct texel_format *format, uint32_t bits)
 	return (uint32_t)(value < -signed_max - 1 ? -signed_max - 1 : value);
 }
 
-static void store_formatted(const struct texel_format *format, const struct surface_request *r,
-	uint8_t *to)
+static void surface_store_formatted(const struct texel_format *format,
+	const struct surface_request *r, uint8_t *to)
 {
 	unsigned size = format->bits / 8u;
 	for (unsigned c = 0; c < format->channels && c < r->count; c++) {
@@ -152,7 +152,8 @@ static void surface_reduce(const struct reduction *r, uint8_t *to)
 }
 
 /* Access the texels at a position; all of them exist. */
-static void access_place(const struct surface *surface, struct surface_request *r, uint8_t *place)
+static void surface_access_place(const struct surface *surface, struct surface_request *r,
+	uint8_t *place)
 {
 	const struct texel_format *format = &surface->format;
 	struct reduction reduction = {.op = r->op, .is_wide = r->size == 8};
@@ -162,7 +163,7 @@ static void access_place(const struct surface *surface, struct surface_request *
 		break;
 	case SURFACE_STORE:
 		if (r->is_formatted) {
-			store_formatted(format, r, place);
+			surface_store_formatted(format, r, place);
 		} else {
 			memcpy(place, r->data, r->size * r->count);
 		}
@@ -189,14 +190,15 @@ enum surface_result surface_access(const struct surface *surface, struct surface
 	if (at[0] % size != 0) {
 		return SURFACE_MISALIGNED;
 	}
-	bool is_inside = size <= row && bring_inside(&at[0], row - row % size - size, r->bounds)
-		&& bring_inside(&at[1], (int64_t)image->height - 1, r->bounds)
-		&& bring_inside(&at[2], (int64_t)image->slices - 1, r->bounds);
+	bool is_inside = size <= row
+		&& surface_bring_inside(&at[0], row - row % size - size, r->bounds)
+		&& surface_bring_inside(&at[1], (int64_t)image->height - 1, r->bounds)
+		&& surface_bring_inside(&at[2], (int64_t)image->slices - 1, r->bounds);
 	if (!is_inside) {
 		memset(r->data, 0, sizeof(r->data));
 		return r->bounds == SURFACE_ZERO ? SURFACE_DONE : SURFACE_OUTSIDE;
 	}
-	access_place(surface, r, image->data + (size_t)at[2] * image->slice_size
+	surface_access_place(surface, r, image->data + (size_t)at[2] * image->slice_size
 		+ (size_t)at[1] * image->pitch + (size_t)at[0]);
 	return SURFACE_DONE;
 }

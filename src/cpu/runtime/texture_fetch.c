@@ -46,14 +46,14 @@ static uint32_t texture_float_bits(float value)
 	return bits;
 }
 
-static float bits_float(uint32_t bits)
+static float texture_bits_float(uint32_t bits)
 {
 	float value;
 	memcpy(&value, &bits, sizeof(value));
 	return value;
 }
 
-static uint32_t half_to_float(uint32_t half)
+static uint32_t texture_half_to_float(uint32_t half)
 {
 	uint32_t sign = (half & 0x8000u) << 16;
 	uint32_t exponent = half >> 10 & 31;
@@ -86,7 +86,7 @@ static uint32_t texture_decode(const struct texture *t, unsigned channel, uint32
 	int32_t extended = (int32_t)(stored << unused) >> unused;
 	double most = (double)(UINT32_MAX >> (unused + (format->kind == TEXEL_SINT)));
 	if (format->kind == TEXEL_FLOAT) {
-		return format->bits == 16 ? half_to_float(stored) : stored;
+		return format->bits == 16 ? texture_half_to_float(stored) : stored;
 	}
 	if (texture_reads_integers(t)) {
 		return format->kind == TEXEL_SINT ? (uint32_t)extended : stored;
@@ -103,11 +103,11 @@ static void texture_clamp(const struct texture *t, uint32_t out[4])
 {
 	for (unsigned c = 0; c < 4 && t->format.kind == TEXEL_SINT && !texture_reads_integers(t);
 		c++) {
-		out[c] = bits_float(out[c]) < -1 ? texture_float_bits(-1) : out[c];
+		out[c] = texture_bits_float(out[c]) < -1 ? texture_float_bits(-1) : out[c];
 	}
 }
 
-static double within(double value, double low, double high)
+static double texture_within(double value, double low, double high)
 {
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
@@ -121,7 +121,7 @@ static uint32_t texture_border(const struct texture *t, unsigned channel)
 	const unsigned unused = 32u - format->bits;
 	const double least = format->kind == TEXEL_SINT ? -1 : 0;
 	const double most = UINT32_MAX >> (unused + (format->kind == TEXEL_SINT));
-	const double value = within((double)bits_float(bits), least, 1);
+	const double value = texture_within((double)texture_bits_float(bits), least, 1);
 	if (texture_reads_integers(t)) {
 		return format->kind == TEXEL_SINT ? (uint32_t)((int32_t)(bits << unused) >> unused)
 			: bits << unused >> unused;
@@ -137,8 +137,8 @@ static uint32_t texture_border(const struct texture *t, unsigned channel)
 	return texture_float_bits((float)((ceil(value * most - 0.5) + 0.0) / most));
 }
 
-static void read_texel(const struct texture *t, const struct image *image, const uint32_t at[3],
-	uint32_t out[4])
+static void texture_read_texel(const struct texture *t, const struct image *image,
+	const uint32_t at[3], uint32_t out[4])
 {
 	unsigned size = t->format.bits / 8u;
 	const uint8_t *texel = image->data + at[2] * image->slice_size + at[1] * image->pitch
@@ -163,7 +163,7 @@ struct axis {
 };
 
 /* Apply the address mode to an index.  False if the texel is the border. */
-static bool resolve(const struct axis *axis, int64_t index, uint32_t *out)
+static bool texture_resolve(const struct axis *axis, int64_t index, uint32_t *out)
 {
 	int64_t n = axis->extent;
 	switch (axis->mode) {
@@ -191,7 +191,7 @@ static bool resolve(const struct axis *axis, int64_t index, uint32_t *out)
 
 /* The position in texels.  Where the axis repeats, the coordinate is reduced before it is
  * scaled. */
-static double position(double x, const struct axis *axis, bool is_normalized)
+static double texture_position(double x, const struct axis *axis, bool is_normalized)
 {
 	x = is_normalized ? floor(x * COORDINATE_ONE) / COORDINATE_ONE : x;
 	if (is_normalized && axis->mode == ADDRESS_WRAP) {
@@ -199,7 +199,7 @@ static double position(double x, const struct axis *axis, bool is_normalized)
 	} else if (is_normalized && axis->mode == ADDRESS_MIRROR) {
 		x -= 2 * floor(x / 2);
 	}
-	return within(is_normalized ? x * axis->extent : x, -FAR, FAR);
+	return texture_within(is_normalized ? x * axis->extent : x, -FAR, FAR);
 }
 
 static void texture_place_axis(struct axis *axis, double at, bool is_linear, int32_t offset)
@@ -225,7 +225,7 @@ static const struct face {
 	{{2, 0, 1}, {1, 1, -1}}, {{2, 0, 1}, {-1, -1, -1}},
 };
 
-static unsigned find_face(const double v[3])
+static unsigned texture_find_face(const double v[3])
 {
 	unsigned axis = 2;
 	if (fabs(v[0]) > fabs(v[1]) && fabs(v[0]) > fabs(v[2])) {
@@ -245,10 +245,10 @@ static void texture_turn_to_face(const struct face *face, const double v[3], dou
 }
 
 /* The point where a vector meets the cube: the face, and s and t from 0 to 1. */
-static unsigned project(const double v[3], double st[2])
+static unsigned texture_project(const double v[3], double st[2])
 {
 	double turned[3] = {0};
-	unsigned face = find_face(v);
+	unsigned face = texture_find_face(v);
 	texture_turn_to_face(&faces[face], v, turned);
 	// The reciprocal is a float, of which the last bits are cut off.
 	int exponent;
@@ -261,7 +261,8 @@ static unsigned project(const double v[3], double st[2])
 }
 
 /* The texel beyond the edge of a face, which is on the adjacent face. */
-static unsigned cross_edge(unsigned face, const int64_t index[2], uint32_t extent, uint32_t at[2])
+static unsigned texture_cross_edge(unsigned face, const int64_t index[2], uint32_t extent,
+	uint32_t at[2])
 {
 	double v[3] = {0};
 	double st[2];
@@ -271,9 +272,9 @@ static unsigned cross_edge(unsigned face, const int64_t index[2], uint32_t exten
 		v[from->axis[i + 1]] = from->sign[i + 1]
 			* ((2 * (double)index[i] + 1) / extent - 1);
 	}
-	unsigned to = project(v, st);
+	unsigned to = texture_project(v, st);
 	for (unsigned i = 0; i < 2; i++) {
-		at[i] = (uint32_t)within(floor(st[i] * extent), 0, (double)extent - 1);
+		at[i] = (uint32_t)texture_within(floor(st[i] * extent), 0, (double)extent - 1);
 	}
 	return to;
 }
@@ -292,12 +293,12 @@ struct footprint {
 	bool crosses;          /* a seamless cube */
 };
 
-static bool is_cube(const struct texture_request *r)
+static bool texture_is_cube(const struct texture_request *r)
 {
 	return r->geometry == GEOMETRY_CUBE || r->geometry == GEOMETRY_CUBE_LAYERED;
 }
 
-static unsigned dimensions_of(const struct texture_request *r)
+static unsigned texture_dimensions(const struct texture_request *r)
 {
 	switch ((enum geometry)r->geometry) {
 	case GEOMETRY_1D:
@@ -329,17 +330,17 @@ static uint32_t texture_slice_of(const struct texture_request *r, const struct i
 	}
 }
 
-static void place_cube(struct footprint *f, const struct texture_request *r, bool is_linear)
+static void texture_place_cube(struct footprint *f, const struct texture_request *r, bool is_linear)
 {
 	double v[3] = {r->at[0].f, r->at[1].f, r->at[2].f};
 	double st[2];
-	f->face = project(v, st);
+	f->face = texture_project(v, st);
 	f->crosses = f->texture->sampler.is_seamless && is_linear;
 	for (unsigned i = 0; i < 2; i++) {
 		f->axes[i].crosses = f->crosses;
 		f->axes[i].mode = f->crosses ? ADDRESS_CLAMP : f->texture->sampler.address[i];
-		texture_place_axis(&f->axes[i], position(st[i], &f->axes[i], true), is_linear,
-			r->offset[i]);
+		texture_place_axis(&f->axes[i], texture_position(st[i], &f->axes[i], true),
+			is_linear, r->offset[i]);
 	}
 }
 
@@ -351,21 +352,21 @@ static enum address_mode texture_mode_of(const struct sampler *sampler, unsigned
 	return is_normalized || mode == ADDRESS_BORDER ? mode : ADDRESS_CLAMP;
 }
 
-static void place_all(struct footprint *f, const struct texture *t, const struct image *image,
-	const struct texture_request *r)
+static void texture_place_all(struct footprint *f, const struct texture *t,
+	const struct image *image, const struct texture_request *r)
 {
 	const uint32_t extents[3] = {image->width, image->height, image->slices};
 	bool is_linear = r->mode == TEXTURE_GATHER || (t->sampler.is_linear && !r->has_integers);
 	bool is_normalized = t->sampler.is_normalized && !r->has_integers;
-	*f = (struct footprint){.texture = t, .image = image, .dimensions = dimensions_of(r),
+	*f = (struct footprint){.texture = t, .image = image, .dimensions = texture_dimensions(r),
 		.slice = texture_slice_of(r, image)};
 	for (unsigned i = 0; i < 3; i++) {
 		f->axes[i].extent = extents[i];
 		f->axes[i].mode = texture_mode_of(&t->sampler, i, is_normalized);
 	}
 	f->is_linear = is_linear;
-	if (is_cube(r)) {
-		place_cube(f, r, is_linear);
+	if (texture_is_cube(r)) {
+		texture_place_cube(f, r, is_linear);
 		return;
 	}
 	// One dimension is a row of an image, at 0, which is the edge: a linear filter takes half
@@ -373,15 +374,15 @@ static void place_all(struct footprint *f, const struct texture *t, const struct
 	if (r->geometry == GEOMETRY_1D && is_linear && f->axes[1].mode == ADDRESS_BORDER) {
 		texture_place_axis(&f->axes[f->dimensions++], 0, is_linear, 0);
 	}
-	for (unsigned i = 0; i < dimensions_of(r); i++) {
+	for (unsigned i = 0; i < texture_dimensions(r); i++) {
 		double at = r->has_integers ? r->at[i].i : r->at[i].f;
-		texture_place_axis(&f->axes[i], position(at, &f->axes[i], is_normalized), is_linear,
-			r->offset[i]);
+		texture_place_axis(&f->axes[i], texture_position(at, &f->axes[i], is_normalized),
+			is_linear, r->offset[i]);
 	}
 }
 
 /* The texel at `step` (0 or 1 along each axis) of a footprint. */
-static void read_tap(const struct footprint *f, const unsigned step[3], uint32_t out[4])
+static void texture_read_tap(const struct footprint *f, const unsigned step[3], uint32_t out[4])
 {
 	uint32_t at[3] = {0, 0, f->slice};
 	int64_t index[3] = {0};
@@ -390,14 +391,14 @@ static void read_tap(const struct footprint *f, const unsigned step[3], uint32_t
 	for (unsigned i = 0; i < f->dimensions; i++) {
 		index[i] = f->axes[i].first + step[i];
 		beyond += index[i] < 0 || index[i] >= f->axes[i].extent;
-		is_inside &= resolve(&f->axes[i], index[i], &at[i]);
+		is_inside &= texture_resolve(&f->axes[i], index[i], &at[i]);
 	}
 	// Both axes leave the face at a corner, where three faces meet.  Clamp to a texel of one.
 	unsigned face = f->crosses && beyond == 1
-		? cross_edge(f->face, index, f->image->width, at) : f->face;
+		? texture_cross_edge(f->face, index, f->image->width, at) : f->face;
 	at[2] = texture_min(at[2] + face, f->image->slices - 1);
 	if (is_inside) {
-		read_texel(f->texture, f->image, at, out);
+		texture_read_texel(f->texture, f->image, at, out);
 	} else {
 		for (unsigned c = 0; c < 4; c++) {
 			out[c] = texture_border(f->texture, c);
@@ -437,7 +438,7 @@ static void texture_collect(const struct footprint *f, uint32_t level, struct ta
 	for (unsigned tap = 0; tap < 1u << f->dimensions; tap++) {
 		unsigned step[3] = {tap & 1, tap >> 1 & 1, tap >> 2};
 		if (weights[tap] > 0) {
-			read_tap(f, step, taps->values[tap + taps->count]);
+			texture_read_tap(f, step, taps->values[tap + taps->count]);
 			taps->weights[tap + taps->count] = weights[tap];
 		}
 	}
@@ -450,7 +451,7 @@ static uint32_t texture_add_integers(const struct taps *taps, unsigned channel, 
 {
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
-		sum += taps->weights[i] * rint((double)bits_float(taps->values[i][channel])
+		sum += taps->weights[i] * rint((double)texture_bits_float(taps->values[i][channel])
 			* steps);
 	}
 	return texture_float_bits((float)(floor(sum / WEIGHT_ONE / steps * most + 0.5) / most));
@@ -465,18 +466,19 @@ static uint32_t texture_add_halves(const struct taps *taps, unsigned channel, in
 		double largest = 0;
 		int exponent;
 		for (unsigned i = first; i < first + QUAD && i < taps->count; i++) {
-			double size = fabs((double)bits_float(taps->values[i][channel]));
+			double size = fabs((double)texture_bits_float(taps->values[i][channel]));
 			largest = isfinite(size) ? fmax(largest, size) : largest;
 		}
 		frexp(largest, &exponent);
 		for (unsigned i = first; i < first + QUAD && i < taps->count; i++) {
-			double value = (double)bits_float(taps->values[i][channel]);
+			double value = (double)texture_bits_float(taps->values[i][channel]);
 			sum += taps->weights[i] * (isfinite(value) ? ldexp(trunc(ldexp(value,
 				bits + 1 - exponent)), exponent - bits - 1) : value) / WEIGHT_ONE;
 		}
 	}
 	// Exactly between two halves: the one farther from 0.
-	return isnan(sum) ? 0x7fffe000 : half_to_float(texel_half((float)(sum * (1 + 0x1p-22))));
+	return isnan(sum) ? 0x7fffe000
+		: texture_half_to_float(texel_half((float)(sum * (1 + 0x1p-22))));
 }
 
 static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
@@ -484,7 +486,7 @@ static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
 	double sum = 0;
 	for (unsigned i = 0; i < taps->count; i++) {
 		sum += (double)taps->weights[i] / WEIGHT_ONE
-			* (double)bits_float(taps->values[i][channel]);
+			* (double)texture_bits_float(taps->values[i][channel]);
 	}
 	return isnan(sum) ? 0x7fffffff
 		: texture_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
@@ -528,7 +530,7 @@ static void texture_gather(const struct footprint *f, unsigned component, uint32
 	static const unsigned steps[4][3] = {{0, 1, 0}, {1, 1, 0}, {1, 0, 0}, {0, 0, 0}};
 	for (unsigned i = 0; i < 4; i++) {
 		uint32_t texel[4];
-		read_tap(f, steps[i], texel);
+		texture_read_tap(f, steps[i], texel);
 		out[i] = texel[component];
 	}
 }
@@ -536,7 +538,7 @@ static void texture_gather(const struct footprint *f, unsigned component, uint32
 /* --- Levels --- */
 
 /* About the length of a vector: the largest component and 3/8 of the others. */
-static double length(const double v[3])
+static double texture_vector_length(const double v[3])
 {
 	const double largest = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
 	return isinf(largest) ? largest
@@ -544,96 +546,97 @@ static double length(const double v[3])
 }
 
 /* The number of texels of level 0 that a step of one pixel covers. */
-static double footprint_length(const struct texture *t, const struct texture_request *r,
+static double texture_footprint_length(const struct texture *t, const struct texture_request *r,
 	const float step[3])
 {
 	const struct image *image = &t->levels[0];
 	const uint32_t extents[3] = {image->width, image->height, image->slices};
 	double d[3] = {step[0], step[1], step[2]};
-	if (is_cube(r)) {
+	if (texture_is_cube(r)) {
 		const double v[3] = {r->at[0].f, r->at[1].f, r->at[2].f};
 		double at[3];
 		double by[3];
-		const struct face *face = &faces[find_face(v)];
+		const struct face *face = &faces[texture_find_face(v)];
 		texture_turn_to_face(face, v, at);
 		texture_turn_to_face(face, d, by);
 		for (unsigned i = 0; i < 2; i++) {
 			d[i] = (by[i + 1] - at[i + 1] / at[0] * by[0]) / at[0] / 2 * extents[i];
 		}
 		d[2] = 0;
-		return length(d);
+		return texture_vector_length(d);
 	}
 	for (unsigned i = 0; i < 3; i++) {
-		d[i] = i >= dimensions_of(r) ? 0 : t->sampler.is_normalized ? d[i] * extents[i]
+		d[i] = i >= texture_dimensions(r) ? 0 : t->sampler.is_normalized ? d[i] * extents[i]
 			: d[i];
 	}
-	return length(d);
+	return texture_vector_length(d);
 }
 
 /* Levels have as many bits as weights; the rest is cut off. */
 static double texture_cut(double level)
 {
-	return floor(within(level, -FAR, FAR) * WEIGHT_ONE) / WEIGHT_ONE;
+	return floor(texture_within(level, -FAR, FAR) * WEIGHT_ONE) / WEIGHT_ONE;
 }
 
-static double level_of(const struct texture *t, const struct texture_request *r)
+static double texture_level(const struct texture *t, const struct texture_request *r)
 {
 	double level = 0;
 	if (r->mode == TEXTURE_LEVEL) {
 		level = texture_cut(r->has_integers ? r->level.i : (double)r->level.f);
 	} else if (r->mode == TEXTURE_GRAD) {
-		level = texture_cut(log2(fmax(footprint_length(t, r, r->dx),
-			footprint_length(t, r, r->dy))) + 0.5 / WEIGHT_ONE);
+		level = texture_cut(log2(fmax(texture_footprint_length(t, r, r->dx),
+			texture_footprint_length(t, r, r->dy))) + 0.5 / WEIGHT_ONE);
 	}
 	if (r->mode != TEXTURE_BASE) {
 		level += texture_cut((double)t->sampler.bias);
 	}
 	level = fmax(fmin(level, texture_cut((double)t->sampler.max_level)),
 		texture_cut((double)t->sampler.min_level));
-	return within(level, 0, (double)t->level_count - 1);
+	return texture_within(level, 0, (double)t->level_count - 1);
 }
 
 /* Select the two levels around a level of detail.  The weight has as many bits as those of
  * texels. */
-static uint32_t place_level(const struct texture *t, const struct texture_request *r,
+static uint32_t texture_place_level(const struct texture *t, const struct texture_request *r,
 	uint32_t *weight)
 {
 	*weight = 0;
 	if (t->level_count == 1 || r->mode == TEXTURE_GATHER) {
 		return 0;
 	}
-	double level = level_of(t, r);
+	double level = texture_level(t, r);
 	if (!t->sampler.is_mip_linear || texture_reads_integers(t)) {
 		return (uint32_t)floor(level + 0.5);
 	}
 	uint32_t fixed = (uint32_t)floor(level * WEIGHT_ONE);
 	*weight = fixed & (WEIGHT_ONE - 1);
 	if (t->sampler.has_steep_levels) {
-		*weight = (uint32_t)within(2 * (double)*weight - WEIGHT_ONE / 2.0, 0,
+		*weight = (uint32_t)texture_within(2 * (double)*weight - WEIGHT_ONE / 2.0, 0,
 			WEIGHT_ONE);
 	}
 	return fixed >> WEIGHT_BITS;
 }
 
-static void read_bits(const struct texture *t, const struct texture_request *r, uint32_t out[4])
+static void texture_read_bits(const struct texture *t, const struct texture_request *r,
+	uint32_t out[4])
 {
 	static const unsigned first[3];
 	struct footprint f;
 	uint32_t weight;
 	struct taps taps = {0};
-	uint32_t level = place_level(t, r, &weight);
-	place_all(&f, t, &t->levels[level], r);
+	uint32_t level = texture_place_level(t, r, &weight);
+	texture_place_all(&f, t, &t->levels[level], r);
 	if (r->mode == TEXTURE_GATHER) {
 		texture_gather(&f, r->component & 3, out);
 		return;
 	}
 	if (weight == 0 && !f.is_linear) {
-		read_tap(&f, first, out);
+		texture_read_tap(&f, first, out);
 		return;
 	}
 	texture_collect(&f, WEIGHT_ONE - weight, &taps);
 	if (weight > 0) {
-		place_all(&f, t, &t->levels[level + 1], r);
+		texture_place_all(&f, t, &t->levels[level + 1], r);
 		texture_collect(&f, weight, &taps);
 	}
 	for (unsigned c = 0; c < 4; c++) {
@@ -643,10 +646,10 @@ static void read_bits(const struct texture *t, const struct texture_request *r, 
 
 void texture_read(const struct texture *t, const struct texture_request *r, uint32_t out[4])
 {
-	read_bits(t, r, out);
+	texture_read_bits(t, r, out);
 	texture_clamp(t, out);
 	for (unsigned c = 0; c < 4 && r->wants_halves; c++) {
 		out[c] = texture_reads_integers(t) ? out[c] & 0xffff
-			: texel_half(bits_float(out[c]));
+			: texel_half(texture_bits_float(out[c]));
 	}
 }

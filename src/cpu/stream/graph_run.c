@@ -31,7 +31,7 @@ struct graph_run {
 
 /* --- Plans --- */
 
-static void plan_release(struct graph_plan *plan)
+static void graph_plan_release(struct graph_plan *plan)
 {
 	if (plan && atomic_fetch_sub(&plan->refs, 1) == 1) {
 		for (size_t i = 0; i < plan->count; i++) {
@@ -46,7 +46,7 @@ static bool graph_run_has_event(const struct node_data *data)
 	return data->work.kind == WORK_RECORD || data->work.kind == WORK_WAIT;
 }
 
-static void plan_add(struct graph_plan *plan, struct node_data *data)
+static void graph_plan_add(struct graph_plan *plan, struct node_data *data)
 {
 	enum work_kind kind = data->work.kind;
 	plan->items[plan->count++] = node_data_retain(data);
@@ -56,46 +56,46 @@ static void plan_add(struct graph_plan *plan, struct node_data *data)
 		|| (kind != WORK_KERNEL && !operation_is_quick(&data->work));
 }
 
-static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
+static struct graph_node *graph_plan_fill(struct graph_plan *plan, struct graph *graph,
 	struct graph_node **order);
 
 /* A conditional node is an item, and behind it are its bodies: for each an item that only marks
  * where it begins, and says in `ends` where the next one does. */
-static struct graph_node *plan_add_condition(struct graph_plan *plan, const struct graph_node *node,
-	struct graph_node **order)
+static struct graph_node *graph_plan_add_condition(struct graph_plan *plan,
+	const struct graph_node *node, struct graph_node **order)
 {
 	struct graph_node *bad = NULL;
-	plan_add(plan, node->data);
+	graph_plan_add(plan, node->data);
 	for (const struct graph_node *body = node->child->first; body && !bad; body = body->next) {
 		size_t mark = plan->count++;
 		plan->items[mark] = node_data_retain(node->data);
-		bad = plan_fill(plan, body->child, order);
+		bad = graph_plan_fill(plan, body->child, order);
 		plan->ends[mark] = plan->count;
 	}
 	return bad;
 }
 
 /* `order` has room for all nodes.  A node in a cycle, or NULL. */
-static struct graph_node *plan_fill(struct graph_plan *plan, struct graph *graph,
+static struct graph_node *graph_plan_fill(struct graph_plan *plan, struct graph *graph,
 	struct graph_node **order)
 {
 	struct graph_node *bad = graph_sort(graph, order);
 	for (size_t i = 0; !bad && i < graph->node_count; i++) {
 		struct graph_node *node = order[i];
 		if (node->data->condition) {
-			bad = plan_add_condition(plan, node, order + graph->node_count);
+			bad = graph_plan_add_condition(plan, node, order + graph->node_count);
 		} else if (node->child) {
-			bad = plan_fill(plan, node->child, order + graph->node_count);
+			bad = graph_plan_fill(plan, node->child, order + graph->node_count);
 		} else if (!node->is_disabled && node->data->params.type
 				!= CU_GRAPH_NODE_TYPE_EMPTY) {
-			plan_add(plan, node->data);
+			graph_plan_add(plan, node->data);
 		}
 	}
 	return bad;
 }
 
 /* NULL when memory runs out, or if *bad is in a cycle. */
-static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node **bad)
+static struct graph_plan *graph_plan_create(struct graph_exec *exec, struct graph_node **bad)
 {
 	size_t size;
 	bool fits = size_mul(&size, exec->node_count, sizeof(void *) + sizeof(size_t))
@@ -108,10 +108,10 @@ static struct graph_plan *plan_create(struct graph_exec *exec, struct graph_node
 		plan->ends = (size_t *)(void *)&plan->items[exec->node_count];
 	}
 	if (plan && order) {
-		*bad = plan_fill(plan, exec->graph, order);
+		*bad = graph_plan_fill(plan, exec->graph, order);
 	}
 	if (!order || *bad) {
-		plan_release(plan);
+		graph_plan_release(plan);
 		plan = NULL;
 	}
 	mem_free(order);
@@ -153,7 +153,7 @@ struct graph_exec *graph_exec_create(struct graph *graph, CUgraphNode *bad)
 		graph_run_collect(exec, graph);
 		qsort(exec->nodes, exec->node_count, sizeof(struct graph_node *),
 			graph_run_by_origin);
-		exec->plan = plan_create(exec, &in_cycle);
+		exec->plan = graph_plan_create(exec, &in_cycle);
 		*bad = in_cycle ? in_cycle->origin : NULL;
 	}
 	if (!exec->plan || !(exec->handle = handle_create(API_GRAPH_EXEC, exec))) {
@@ -173,7 +173,7 @@ void graph_exec_release(struct graph_exec *exec)
 		fence_release(exec->last);
 		queue_unlock();
 	}
-	plan_release(exec->plan);
+	graph_plan_release(exec->plan);
 	graph_release(exec->graph);
 	mem_free(exec->nodes);
 	mem_free(exec);
@@ -206,7 +206,7 @@ struct graph_node *graph_exec_find(const struct graph_exec *exec, CUgraphNode or
 
 void graph_exec_touch(struct graph_exec *exec)
 {
-	plan_release(exec->plan);
+	graph_plan_release(exec->plan);
 	exec->plan = NULL;
 }
 
@@ -214,7 +214,7 @@ const struct graph_plan *graph_exec_plan(struct graph_exec *exec)
 {
 	struct graph_node *bad;
 	if (!exec->plan) {
-		exec->plan = plan_create(exec, &bad);
+		exec->plan = graph_plan_create(exec, &bad);
 	}
 	return exec->plan;
 }
@@ -340,7 +340,7 @@ void graph_run_release(struct graph_run *run)
 	fence_release(run->done);
 	graph_run_end_visit(run);
 	queue_unlock();
-	plan_release(run->plan);
+	graph_plan_release(run->plan);
 	graph_exec_release(run->exec);
 	mem_free(run->steps);
 	mem_free(run);
