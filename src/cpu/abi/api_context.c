@@ -173,6 +173,7 @@ static CUresult context_create_locked(struct context **out, unsigned flags, CUde
 	context->host.find_surface = surface_find;
 	context->host.find_condition = condition_find_value;
 	context->host.may_access = context_may_access;
+	context->host.find_unwritten = context_find_unwritten;
 	context_init_limits(context);
 	pthread_mutex_init(&context->lock, NULL);
 	pthread_mutex_init(&context->host.output_lock, NULL);

@@ -139,6 +139,7 @@ bool emit_kernel(size_t *frame_size, LLVMModuleRef ir, const struct jit_order *o
 	assert(width == 1 || width == RT_MAX_WIDTH);
 	struct emit e = {.ir = ir, .module = order->module, .func = order->func, .diag = diag,
 		.width = width, .is_traced = order->is_traced, .is_checked = order->is_checked,
+		.is_watched = order->is_watched,
 		.has_avx512 = has_avx512,
 		.left_out = order->left_out};
 	bool ok = emit_init(&e, order->class);

@@ -110,6 +110,7 @@ static bool settings_parse_tier(const char *text, uint64_t *out)
 static bool settings_parse_guard(const char *text, uint64_t *out)
 {
 	*out = strcmp(text, "start") == 0 ? GUARD_START
+		: strcmp(text, "init") == 0 ? GUARD_INIT
 		: strcmp(text, "0") == 0 ? GUARD_NONE : GUARD_END;
 	return *out != GUARD_END || strcmp(text, "end") == 0 || strcmp(text, "1") == 0;
 }
@@ -133,7 +134,7 @@ static const struct {
 	[SETTING_WIDTH] = {"KUDZU_CPU_WIDTH", settings_parse_width, "1 or 32"},
 	[SETTING_FEATURES] = {"KUDZU_CPU_FEATURES", features_parse,
 		"sse2, sse4, avx, avx2, avx512 or native"},
-	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, or 0"},
+	[SETTING_GUARD] = {"KUDZU_CPU_GUARD", settings_parse_guard, "end or 1, start, init, or 0"},
 	[SETTING_TIER] = {"KUDZU_CPU_TIER", settings_parse_tier, "1, 2 or once"},
 	[SETTING_PASSES] = {"KUDZU_CPU_PASSES", settings_parse_passes,
 		"passes to leave out, such as -prefetch,-no-wrap"},

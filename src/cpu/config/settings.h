@@ -27,8 +27,9 @@ enum setting {
 #define SETTINGS_MAX_WIDTH 32 /* a whole warp */
 #define SETTINGS_TIER_ONCE 3  /* the tier that a kernel starts with, for ever */
 
-/* At which end of its pages an allocation lies, so that an access beyond that end traps at once. */
-enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START };
+/* At which end of its pages an allocation lies, so that an access beyond that end traps at once;
+ * with GUARD_INIT at their end, and a kernel that reads what nothing has written traps, too. */
+enum settings_guard { GUARD_NONE, GUARD_END, GUARD_START, GUARD_INIT };
 
 /* Whether the device refuses what every GPU refuses, though it could do it. */
 enum settings_limits { LIMITS_OFF = 1, LIMITS_ON };

@@ -210,13 +210,19 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 	CUresult code = has_reason ? (CUresult)fail->code : CUDA_ERROR_LAUNCH_FAILED;
 	char *text = job->out->what;
 	const size_t size = sizeof(job->out->what);
-	uint32_t lanes = end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
+	uint32_t lanes = has_reason && fail->lanes != 0 ? fail->lanes
+		: end == BLOCK_TRAPPED && slot->resume == RT_SWEEP ? slot->warp.lanes : 0;
 	if (!launch_claim_failure(job, code, slot, lanes)) {
 		return;
 	}
 	if (end == BLOCK_DEADLOCKED) {
 		snprintf(text, size, "deadlock: waits at %s for threads that never arrive (PTX "
 			"line %u)", block_waits_at(block), slot->warp.line);
+	} else if (has_reason && fail->lanes != 0) {
+		snprintf(text, size, "%s", fail->text);
+		job->out->has_address = true;
+		job->out->address = fail->address;
+		job->out->line = slot->warp.line;
 	} else {
 		snprintf(text, size, "%s (PTX line %u)", has_reason ? fail->text
 			: end == BLOCK_TRAPPED ? "trap" : "barrier above 15", slot->warp.line);

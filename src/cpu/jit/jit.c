@@ -67,7 +67,8 @@ struct jit {
 	struct loaded *loaded;
 	uint32_t width;             /* of kernels that are not huge */
 	bool is_traced;             /* kernels tell of their accesses, */
-	bool is_checked;            /* and ask whether these are allowed */
+	bool is_checked;            /* and ask whether these are allowed, */
+	bool is_watched;            /* and whether what they read was written */
 	bool is_linked;             /* by LLVM's linker, so that LLVM holds code */
 	/* Of the call that is running: */
 	unsigned class;             /* of blocks: see block_class.h */
@@ -172,6 +173,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	(*out)->module = module;
 	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
 	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
+	(*out)->is_watched = settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT;
 	(*out)->is_traced = (*out)->is_checked
 		|| settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
 	return true;
@@ -308,6 +310,7 @@ static enum jit_outcome jit_compile_width(struct jit_kernel *out, struct jit *ji
 		.is_tangled = cfg_is_tangled(func),
 		.is_traced = jit->is_traced,
 		.is_checked = jit->is_checked,
+		.is_watched = jit->is_watched,
 		.left_out = settings_get(SETTING_PASSES, 0)};
 	order.is_vector = order.has_loop && !cfg_is_huge(func) && jit_is_for_one_thread(func)
 		&& !(order.left_out >> PASS_LOOP_VECTORS & 1);
@@ -417,8 +420,9 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 	*out = (struct str)STR_INIT;
 	if (kernel_cache_is_on()) {
 		jit_describe_generator(&generator);
-		str_addf(&generator, "%s %" PRIx64,
+		str_addf(&generator, "%s%s %" PRIx64,
 			jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
+			jit->is_watched ? " watched" : "",
 			settings_get(SETTING_PASSES, 0));
 		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier,
 			&generator);

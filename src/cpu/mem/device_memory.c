@@ -36,6 +36,7 @@
 #include "cpu/mem/gap.h"
 #include "cpu/mem/memory_map.h"
 #include "cpu/mem/system_refusal.h"
+#include "cpu/mem/unwritten.h"
 #include "cpu/config/settings.h"
 
 #include <inttypes.h>
@@ -347,6 +348,14 @@ static uint64_t memory_place_in(uint64_t start, size_t size, const struct memory
 		: start + size - round_up(wish->size, wish->align > align ? wish->align : align);
 }
 
+/* Whether kernels that read what nothing has written are told: of memory that a program has asked
+ * for, and that is not another process's. */
+static bool memory_is_watched(const struct memory_range *wish)
+{
+	return unlikely(settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT)
+		&& wish->kind == MEMORY_DEVICE && !wish->is_var && !wish->share;
+}
+
 static uint64_t memory_alloc_locked(struct device_memory *memory, const struct memory_range *wish)
 {
 	struct memory_part *part = memory_part_for(memory, wish);
@@ -372,6 +381,9 @@ static uint64_t memory_alloc_locked(struct device_memory *memory, const struct m
 		memory_place_in(start, size, wish));
 	zone->cursor = start + size + memory->page;
 	*used += charge;
+	if (memory_is_watched(wish)) {
+		unwritten_fill(range->address, range->size);
+	}
 	if (pool) {
 		pool->used += round_up(wish->size, ALIGNMENT);
 		pool->peak = pool->used > pool->peak ? pool->used : pool->peak;

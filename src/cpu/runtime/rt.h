@@ -125,6 +125,9 @@ struct rt_host {
 	/* Whether kernels may access all these bytes.  The driver sets it if there are several
 	 * devices. */
 	bool (*may_access)(const struct rt_host *host, uint64_t address, size_t size);
+	/* The first of these bytes that nothing has written; 0: none, or it is not known.  The
+	 * driver sets it. */
+	uint64_t (*find_unwritten)(const struct rt_host *host, uint64_t address, size_t size);
 	/* Where printf and failed assertions go; NULL: to the files of stdio. */
 	pthread_mutex_t output_lock;   /* guards the two below, and is held during the call */
 	kudzu_output_fn *output;
@@ -136,6 +139,8 @@ struct rt_host {
 /* A failure in C code, for the launch to report. */
 struct rt_fail {
 	uint32_t code;                 /* CUresult; 0: a plain trap */
+	uint32_t lanes;                /* whose access it was; 0: see rt_warp */
+	uint64_t address;              /* of that access, if there are lanes */
 	char text[160];
 };
 
@@ -261,6 +266,8 @@ struct rt_calls {
 	uint32_t (*set_condition)(struct rt_warp *warp, uint64_t handle, uint32_t value);
 	/* Which of the lanes in warp->gathers must not access what they have told of. */
 	uint32_t (*ask)(struct rt_warp *warp);
+	/* Which of them read what nothing has written. */
+	uint32_t (*ask_written)(struct rt_warp *warp);
 };
 
 /* The table that every launch points to. */
@@ -283,6 +290,7 @@ uint64_t rt_malloc(struct rt_warp *warp, uint64_t size);
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value);
 uint32_t rt_free(struct rt_warp *warp, uint64_t address);
 uint32_t rt_ask(struct rt_warp *warp);
+uint32_t rt_ask_written(struct rt_warp *warp);
 /* Report a failure from a function of the table.  The compiled code must then trap. */
 void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...) printf_like(3, 4);
 

@@ -32,6 +32,7 @@ void rt_fail(struct rt_warp *warp, uint32_t code, const char *format, ...)
 	vsnprintf(fail->text, sizeof(fail->text), format, args);
 	va_end(args);
 	fail->code = code;
+	fail->lanes = 0;
 }
 
 void rt_fail_code(struct rt_warp *warp, uint32_t code)
@@ -146,6 +147,27 @@ uint32_t rt_ask(struct rt_warp *warp)
 			warp->at[__builtin_ctz(denied)]);
 	}
 	return denied;
+}
+
+uint32_t rt_ask_written(struct rt_warp *warp)
+{
+	const struct rt_host *host = warp->launch->host;
+	for (uint32_t left = host->find_unwritten ? warp->gathers : 0; left != 0;
+		left &= left - 1) {
+		const unsigned lane = (unsigned)__builtin_ctz(left);
+		uint64_t bad = host->find_unwritten(host, warp->at[lane], warp->access);
+		if (bad != 0) {
+			const bool is_first = warp->fail && warp->fail->code == 0;
+			rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "access to address 0x%" PRIx64
+				" before anything was written there", bad);
+			if (is_first) {
+				warp->fail->lanes = 1u << lane;
+				warp->fail->address = bad;
+			}
+			return 1u << lane;
+		}
+	}
+	return 0;
 }
 
 uint32_t rt_set_condition(struct rt_warp *warp, uint64_t handle, uint32_t value)

@@ -37,6 +37,7 @@ static const struct {
 #endif
 #define GUARD(text, value) {"KUDZU_CPU_GUARD", SETTING_GUARD, text, value}
 	GUARD("end", GUARD_END), GUARD("1", GUARD_END), GUARD("start", GUARD_START), GUARD("on", 0),
+	GUARD("init", GUARD_INIT),
 #define PASSES(text, value) {"KUDZU_CPU_PASSES", SETTING_PASSES, text, value}
 	PASSES("-if-conversion", 1 << PASS_IF_CONVERSION),
 	PASSES("-no-wrap,-prefetch", 1 << PASS_NO_WRAP | 1 << PASS_PREFETCH),

@@ -10,7 +10,7 @@
  *
  * Where there are several devices, a kernel then checks the addresses (struct memory_parts): those
  * that may be in the memory of another device it asks the driver about, and traps if it must not go
- * there.
+ * there.  With KUDZU_CPU_GUARD=init it asks before each read whether the bytes were ever written.
  */
 #include "base/common.h"
 
@@ -84,8 +84,9 @@ static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
 		: ir_zext(e, is_doubtful, e->s.i32);
 }
 
-/* Ask about such lanes, whose addresses were noted, and trap those that must not go there. */
-static void trace_ask(struct emit *e, LLVMValueRef doubtful)
+/* Ask a function of rt_calls about such lanes, whose addresses were noted, and trap those that must
+ * not go there. */
+static void trace_ask(struct emit *e, LLVMValueRef doubtful, size_t function)
 {
 	LLVMValueRef none = emit_u32(e, 0);
 	LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -94,7 +95,7 @@ static void trace_ask(struct emit *e, LLVMValueRef doubtful)
 	emit_expect_first(e, LLVMBuildCondBr(e->builder, ir_icmp(e, LLVMIntEQ, doubtful, none),
 		asked, ask));
 	emit_enter(e, ask);
-	LLVMValueRef denied = emit_call_once(e, offsetof(struct rt_calls, ask), e->s.i32, NULL, 0);
+	LLVMValueRef denied = emit_call_once(e, function, e->s.i32, NULL, 0);
 	LLVMBuildBr(e->builder, asked);
 	emit_enter(e, asked);
 	LLVMValueRef lanes = LLVMBuildPhi(e->builder, e->s.i32, "");
@@ -104,6 +105,12 @@ static void trace_ask(struct emit *e, LLVMValueRef doubtful)
 	e->mask = lanes;
 	emit_trap_if(e, ir_icmp(e, LLVMIntNE, lanes, none));
 	e->mask = mask;
+}
+
+static bool trace_is_read(const struct ptx_inst *inst)
+{
+	return inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU || inst->op == PTX_OP_ATOM
+		|| inst->op == PTX_OP_RED;
 }
 
 static void trace_place(struct emit *e, const struct ptx_inst *inst,
@@ -117,10 +124,13 @@ static void trace_place(struct emit *e, const struct ptx_inst *inst,
 		ir_zext(e, ir_shl(e, lane, emit_u32(e, 3)), e->s.i64));
 	LLVMValueRef place = emit_at(e, e->warp, offset, LLVMTypeOf(at));
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
-	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers),
-		all ? emit_active(e) : ir_shl(e, emit_u32(e, 1), lane));
+	LLVMValueRef lanes = all ? emit_active(e) : ir_shl(e, emit_u32(e, 1), lane);
+	emit_set_field(e, e->warp, offsetof(struct rt_warp, gathers), lanes);
 	if (e->is_checked) {
-		trace_ask(e, trace_doubtful(e, at));
+		trace_ask(e, trace_doubtful(e, at), offsetof(struct rt_calls, ask));
+	}
+	if (e->is_watched && trace_is_read(inst)) {
+		trace_ask(e, lanes, offsetof(struct rt_calls, ask_written));
 	}
 }
 

@@ -132,7 +132,7 @@ struct emit {
 	uint64_t left_out;              /* passes: see emit_does */
 	unsigned width;                 /* 1 or 32 */
 	bool failed;
-	bool is_traced, is_checked;     /* see emit_trace.c */
+	bool is_traced, is_checked, is_watched; /* see emit_trace.c */
 	bool has_avx512;                /* AVX-512F: masked gathers, scatters, approximate inverse
 	                                   roots, vectors of halves to floats and back */
 	struct uniformity_info uniformity; /* W = 32 */
