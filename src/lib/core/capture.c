@@ -15,7 +15,7 @@
 
 /* Sets */
 
-static size_t uses_slot(const struct uses *uses, const void *object)
+static size_t capture_uses_slot(const struct uses *uses, const void *object)
 {
 	size_t mask = 2 * uses->room - 1;
 	size_t i = (size_t)(((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
@@ -26,15 +26,15 @@ static size_t uses_slot(const struct uses *uses, const void *object)
 }
 
 /* Fill the table anew. */
-static void uses_index(struct uses *uses)
+static void capture_uses_index(struct uses *uses)
 {
 	memset(uses->slots, 0, 2 * uses->room * sizeof(*uses->slots));
 	for (size_t i = 0; i < uses->count; i++) {
-		uses->slots[uses_slot(uses, uses->items[i].object)] = i + 1;
+		uses->slots[capture_uses_slot(uses, uses->items[i].object)] = i + 1;
 	}
 }
 
-static bool uses_grow(struct uses *uses)
+static bool capture_uses_grow(struct uses *uses)
 {
 	if (uses->count < uses->room) {
 		return true;
@@ -51,30 +51,30 @@ static bool uses_grow(struct uses *uses)
 	}
 	uses->slots = slots;
 	uses->room = room;
-	uses_index(uses);
+	capture_uses_index(uses);
 	return true;
 }
 
 /* The place of an object in the list, plus 1; 0: it is not there. */
-static size_t uses_place(const struct uses *uses, const void *object)
+static size_t capture_uses_place(const struct uses *uses, const void *object)
 {
-	return uses->slots ? uses->slots[uses_slot(uses, object)] : 0;
+	return uses->slots ? uses->slots[capture_uses_slot(uses, object)] : 0;
 }
 
 struct use *uses_find(const struct uses *uses, const void *object)
 {
-	size_t place = uses_place(uses, object);
+	size_t place = capture_uses_place(uses, object);
 	return place ? &uses->items[place - 1] : NULL;
 }
 
 struct use *uses_add(struct uses *uses, void *object, const struct use_kind *kind)
 {
-	size_t place = uses_place(uses, object);
+	size_t place = capture_uses_place(uses, object);
 	if (!place) {
-		if (!uses_grow(uses)) {
+		if (!capture_uses_grow(uses)) {
 			return NULL;
 		}
-		size_t slot = uses_slot(uses, object);
+		size_t slot = capture_uses_slot(uses, object);
 		place = ++uses->count;
 		uses->items[place - 1] = (struct use){.object = object, .kind = kind};
 		uses->slots[slot] = place;
@@ -90,7 +90,7 @@ void uses_remove(struct uses *uses, void *object)
 	if (--use->count == 0) {
 		const struct use_kind *kind = use->kind;
 		*use = uses->items[--uses->count];
-		uses_index(uses);
+		capture_uses_index(uses);
 		kind->release(object);
 	}
 }

@@ -313,7 +313,7 @@ struct rows {
 };
 
 /* Set all units, of 1, 2 or 4 bytes, to one value. */
-static CUresult fill_units(const struct drv *drv, const struct rows *rows, const char *value,
+static CUresult copy_fill_units(const struct drv *drv, const struct rows *rows, const char *value,
 	size_t unit, CUstream stream, const char **call)
 {
 	const CUdeviceptr to = rows->to;
@@ -342,7 +342,7 @@ static CUresult fill_units(const struct drv *drv, const struct rows *rows, const
 
 /* The driver sets patterns of 1, 2 and 4 bytes at once.  A longer pattern is set unit by unit, each
  * in all elements.  Unlike a copy of the pattern this can be captured in a graph. */
-static kz_status fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
+static kz_status copy_fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
 	struct pattern pattern, CUstream stream, kz_error *err)
 {
 	int64_t small = copy_shrink_pattern(pattern.bytes, pattern.size);
@@ -357,7 +357,7 @@ static kz_status fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
 	kz_status st = KZ_OK;
 	for (int64_t i = 0; !st && i < small; i += unit, rows.to += (CUdeviceptr)unit) {
 		const char *call;
-		CUresult code = fill_units(dev->drv, &rows, (const char *)pattern.bytes + i,
+		CUresult code = copy_fill_units(dev->drv, &rows, (const char *)pattern.bytes + i,
 			(size_t)unit, stream, &call);
 		st = device_ok(dev, code, call, err);
 	}
@@ -365,8 +365,8 @@ static kz_status fill_row(struct kz_device *dev, CUdeviceptr to, int64_t count,
 }
 
 /* Rows of a pattern: at once where the driver can, else row by row. */
-static kz_status fill_rows(struct kz_device *dev, const struct rows *rows, struct pattern pattern,
-	CUstream stream, kz_error *err)
+static kz_status copy_fill_rows(struct kz_device *dev, const struct rows *rows,
+	struct pattern pattern, CUstream stream, kz_error *err)
 {
 	int64_t small = copy_shrink_pattern(pattern.bytes, pattern.size);
 	const char *call;
@@ -374,20 +374,20 @@ static kz_status fill_rows(struct kz_device *dev, const struct rows *rows, struc
 	if (small <= 4 && (rows->to | rows->pitch) % (CUdeviceptr)small == 0) {
 		struct rows units = *rows;
 		units.width *= (size_t)(pattern.size / small);
-		CUresult code = fill_units(dev->drv, &units, pattern.bytes, (size_t)small, stream,
-			&call);
+		CUresult code = copy_fill_units(dev->drv, &units, pattern.bytes, (size_t)small,
+			stream, &call);
 		return device_ok(dev, code, call, err);
 	}
 	for (size_t y = 0; !st && y < rows->height; y++) {
-		st = fill_row(dev, rows->to + y * rows->pitch, (int64_t)rows->width, pattern,
+		st = copy_fill_row(dev, rows->to + y * rows->pitch, (int64_t)rows->width, pattern,
 			stream, err);
 	}
 	return st;
 }
 
 /* Fill rows of a buffer, whose width counts patterns.  All was checked. */
-static kz_status fill_run(struct kz_buffer *buffer, const struct rows *rows, struct pattern pattern,
-	struct kz_stream *stream, kz_error *err)
+static kz_status copy_fill_run(struct kz_buffer *buffer, const struct rows *rows,
+	struct pattern pattern, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_device *dev = buffer->memory->device;
 	struct device_scope scope;
@@ -402,8 +402,9 @@ static kz_status fill_run(struct kz_buffer *buffer, const struct rows *rows, str
 		if (is_traced) {
 			trace_op_begin(&op, stream, "fill");
 		}
-		st = rows->height == 1 ? fill_row(dev, rows->to, (int64_t)rows->width, pattern,
-			stream->handle, err) : fill_rows(dev, rows, pattern, stream->handle, err);
+		st = rows->height == 1 ? copy_fill_row(dev, rows->to, (int64_t)rows->width, pattern,
+			stream->handle, err) : copy_fill_rows(dev, rows, pattern, stream->handle,
+			err);
 		if (is_traced) {
 			trace_op_end(&op, st, "fill",
 				"\"stream\":%lld,\"bytes\":%lld", (long long)stream->number,
@@ -419,10 +420,10 @@ kz_status buffer_fill(struct kz_buffer *buffer, int64_t count, struct pattern pa
 	struct kz_stream *stream, kz_error *err)
 {
 	const struct rows rows = {buffer_address(buffer), 0, (size_t)count, 1};
-	return fill_run(buffer, &rows, pattern, stream, err);
+	return copy_fill_run(buffer, &rows, pattern, stream, err);
 }
 
-static kz_status fill_check_pattern(const void *pattern, int64_t pattern_size,
+static kz_status copy_check_pattern(const void *pattern, int64_t pattern_size,
 	const char *call, kz_error *err)
 {
 	kz_status st = pointer_check_as(pattern, "a pattern", call, "pattern", err);
@@ -441,7 +442,7 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	int64_t size = 0;
 	kz_status st;
 	if ((st = buffer_check(buffer, 0, 0, __func__, err))
-	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
+	    || (st = copy_check_pattern(pattern, pattern_size, __func__, err))) {
 		return st;
 	}
 	if (width < 0 || height < 0 || pitch < width || width % pattern_size) {
@@ -461,7 +462,7 @@ kz_status kz_fill_2d(kz_buffer *buffer, int64_t offset, int64_t pitch, int64_t w
 	}
 	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}),
 		(size_t)pitch, (size_t)(width / pattern_size), (size_t)height};
-	return fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
+	return copy_fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
 }
 
 kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *pattern,
@@ -470,7 +471,7 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 	error_scope(err);
 	kz_status st;
 	if ((st = buffer_check(buffer, offset, size, __func__, err))
-	    || (st = fill_check_pattern(pattern, pattern_size, __func__, err))) {
+	    || (st = copy_check_pattern(pattern, pattern_size, __func__, err))) {
 		return st;
 	}
 	if (offset % pattern_size || size % pattern_size) {
@@ -480,5 +481,5 @@ kz_status kz_fill(kz_buffer *buffer, int64_t offset, int64_t size, const void *p
 	}
 	const struct rows rows = {copy_address((struct buffer_place){buffer, offset}), 0,
 		(size_t)(size / pattern_size), 1};
-	return fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
+	return copy_fill_run(buffer, &rows, (struct pattern){pattern, pattern_size}, stream, err);
 }

@@ -22,7 +22,7 @@
 
 /* The loss of a context */
 
-static bool is_sticky(CUresult code)
+static bool device_code_is_sticky(CUresult code)
 {
 	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	return known && known->flags & KZ_ERROR_STICKY;
@@ -59,7 +59,7 @@ kz_status device_report_loss(struct kz_device *dev, kz_error *err)
 
 kz_status device_fail(struct kz_device *dev, CUresult code, const char *call, kz_error *err)
 {
-	if (!is_sticky(code)) {
+	if (!device_code_is_sticky(code)) {
 		return drv_fail(dev->drv, code, call, err);
 	}
 	return device_latch(dev, code, call, err) ? dev->cause.status
@@ -72,7 +72,7 @@ void device_count_failure(struct kz_device *dev, CUresult code, const char *call
 	if (code == CUDA_ERROR_DEINITIALIZED || code == DRV_FORKED || atomic_load(&dev->lost)) {
 		return;
 	}
-	if (is_sticky(code)) {
+	if (device_code_is_sticky(code)) {
 		(void)device_latch(dev, code, call, NULL);
 		return;
 	}

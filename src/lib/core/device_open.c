@@ -64,8 +64,8 @@ static const struct limit limits[] = {
 };
 
 /* An attribute that is newer than the driver is an invalid value to it: 0. */
-static kz_status read_attribute(int *out, struct kz_device *dev, CUdevice_attribute attribute,
-	kz_error *err)
+static kz_status device_read_attribute(int *out, struct kz_device *dev,
+	CUdevice_attribute attribute, kz_error *err)
 {
 	CUresult code = dev->drv->DeviceGetAttribute(out, attribute, dev->handle);
 	if (code == CUDA_ERROR_INVALID_VALUE) {
@@ -79,7 +79,7 @@ static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
 {
 	for (size_t i = 0; i < countof(limits); i++) {
 		int value;
-		kz_status st = read_attribute(&value, dev, limits[i].attribute, err);
+		kz_status st = device_read_attribute(&value, dev, limits[i].attribute, err);
 		if (st) {
 			return st;
 		}
@@ -95,7 +95,7 @@ static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
 
 /* Whether the driver is our own.  Other drivers have no attributes of ours, and compute-sanitizer
  * reports a question for one. */
-static bool is_kudzu(const struct kz_device *dev)
+static bool device_is_of_kudzu(const struct kz_device *dev)
 {
 	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, CU_DEVICE_UUID_KUDZU_SAME) == 0;
 }
@@ -109,15 +109,17 @@ static const struct kudzu_exports *device_find_exports(const struct drv *drv)
 	return drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
 }
 
-static kz_status read_version(struct kz_device *dev, kz_error *err)
+static kz_status device_read_version(struct kz_device *dev, kz_error *err)
 {
 	int major, minor, ptx_only = 0, has_guard = 0;
 	kz_status st;
-	if ((st = read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, err))
-	    || (st = read_attribute(&minor, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
-	    || (is_kudzu(dev) && (st = read_attribute(&ptx_only, dev,
+	if ((st = device_read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+		err))
+	    || (st = device_read_attribute(&minor, dev,
+		CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
+	    || (device_is_of_kudzu(dev) && (st = device_read_attribute(&ptx_only, dev,
 			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))
-	    || (is_kudzu(dev) && (st = read_attribute(&has_guard, dev,
+	    || (device_is_of_kudzu(dev) && (st = device_read_attribute(&has_guard, dev,
 			CU_DEVICE_ATTRIBUTE_KUDZU_GUARD, err)))) {
 		return st;
 	}
@@ -132,7 +134,7 @@ static kz_status read_version(struct kz_device *dev, kz_error *err)
 }
 
 /* What the driver says about the device; needs no context. */
-static kz_status read_info(struct kz_device *dev, kz_error *err)
+static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 {
 	const struct drv *drv = dev->drv;
 	size_t total = 0;
@@ -155,7 +157,7 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 	}
 	dev->info.total_memory = (int64_t)total;
 	memcpy(dev->info.uuid, uuid.bytes, sizeof(dev->info.uuid));
-	if ((st = read_version(dev, err))) {
+	if ((st = device_read_version(dev, err))) {
 		return st;
 	}
 	dev->has_pools = dev->info.memory_pools && drv_has(drv, DRV_cuMemAllocAsync)
@@ -168,7 +170,7 @@ static kz_status read_info(struct kz_device *dev, kz_error *err)
 
 /* By default a pool gives its memory back whenever the device is idle, which makes the next
  * allocation slow.  Only speed depends on it, so a refusal does not matter. */
-static void keep_pool_memory(struct kz_device *dev)
+static void device_keep_pool_memory(struct kz_device *dev)
 {
 	CUmemoryPool pool;
 	cuuint64_t threshold = UINT64_MAX;
@@ -185,7 +187,7 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	const struct drv *drv = dev->drv;
 	kz_status st;
 	if ((st = device_ok(dev, drv->DeviceGet(&dev->handle, dev->ordinal), "cuDeviceGet", err))
-	    || (st = read_info(dev, err))) {
+	    || (st = device_read_info(dev, err))) {
 		return st;
 	}
 	if (dev->has_guard) {
@@ -205,13 +207,13 @@ static kz_status device_init(struct kz_device *dev, kz_error *err)
 	st = stream_init(&dev->stream, dev, &defaults, err);
 	if (!st) {
 		dev->stream.is_default = true;
-		keep_pool_memory(dev);
+		device_keep_pool_memory(dev);
 	}
 	device_leave(dev, &scope);
 	return st;
 }
 
-static void end_tables(struct kz_device *dev)
+static void device_end_tables(struct kz_device *dev)
 {
 	for (int place = 0; place < DEVICE_TABLES; place++) {
 		struct device_table *table = atomic_load(&dev->tables[place]);
@@ -227,7 +229,7 @@ static void device_free(struct kz_device *dev)
 	if (!dev) {
 		return;
 	}
-	end_tables(dev);
+	device_end_tables(dev);
 	leaks_report_end(dev);
 	trace_end_device(dev);
 	output_finish(dev);
@@ -277,7 +279,7 @@ static void device_end(struct kz_device *dev)
 }
 
 /* KUDZU_POOL: whether memory is kept for reuse. */
-static kz_status choose_pool(bool *pooled, kz_error *err)
+static kz_status device_choose_pool(bool *pooled, kz_error *err)
 {
 	const char *text = env_get("KUDZU_POOL");
 	*pooled = !text || strcmp(text, "0") != 0;
@@ -286,7 +288,7 @@ static kz_status choose_pool(bool *pooled, kz_error *err)
 }
 
 /* One that begins a capture goes before those that come to wait: they could take turns for ever. */
-static void gate_init(pthread_rwlock_t *gate)
+static void device_init_gate(pthread_rwlock_t *gate)
 {
 	pthread_rwlockattr_t attributes;
 	pthread_rwlockattr_init(&attributes);
@@ -302,7 +304,7 @@ static void device_trace_losses(void)
 }
 
 /* KUDZU_CPU_AS_GPU: whether the CPU devices after the first one take the place of the GPUs. */
-static bool cpu_is_gpu(void)
+static bool device_cpu_is_gpu(void)
 {
 	const char *text = env_get("KUDZU_CPU_AS_GPU");
 	return text && strcmp(text, "1") == 0;
@@ -312,7 +314,7 @@ static void device_set_name(struct kz_device *dev)
 {
 	if (dev->on_host && dev->ordinal == 0) {
 		snprintf(dev->name, sizeof(dev->name), "cpu");
-	} else if (dev->on_host && !cpu_is_gpu()) {
+	} else if (dev->on_host && !device_cpu_is_gpu()) {
 		snprintf(dev->name, sizeof(dev->name), "cpu:%d", dev->ordinal);
 	} else {
 		snprintf(dev->name, sizeof(dev->name), "cuda:%d", dev->ordinal - dev->on_host);
@@ -323,7 +325,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 {
 	bool pooled;
 	char why[160];
-	kz_status st = choose_pool(&pooled, err);
+	kz_status st = device_choose_pool(&pooled, err);
 	if (!st && !store_check_variables(why, sizeof(why))) {
 		st = error_set(err, KZ_INVALID, "%s", why);
 	}
@@ -343,7 +345,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	dev->end = device_end;
 	atomic_init(&dev->refs, 1);
 	pthread_mutex_init(&dev->lock, NULL);
-	gate_init(&dev->gate);
+	device_init_gate(&dev->gate);
 	mempool_init(&dev->pools[MEMPOOL_DEVICE], dev, MEMPOOL_DEVICE, pooled);
 	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
 	pinned_init(&dev->pinned);
@@ -368,7 +370,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 }
 
 /* The device on the list, with its count raised; NULL if there is none that can be used. */
-static struct kz_device *list_find(const struct drv *drv, int ordinal)
+static struct kz_device *device_list_find(const struct drv *drv, int ordinal)
 {
 	struct kz_device *dev = devices;
 	while (dev && (dev->drv != drv || dev->ordinal != ordinal)) {
@@ -410,7 +412,7 @@ static kz_status open_ordinal(struct kz_device **out, struct drv *drv, int ordin
 	}
 	pthread_once(&once, device_watch_forks);
 	pthread_mutex_lock(&list_lock);
-	struct kz_device *dev = list_find(drv, ordinal);
+	struct kz_device *dev = device_list_find(drv, ordinal);
 	if (!dev && (st = device_create(&dev, drv, ordinal, err)) == KZ_OK) {
 		dev->next = devices;
 		devices = dev;
@@ -471,7 +473,7 @@ kz_status kz_device_on_close(kz_device *dev, kz_close_fn *function, void *user, 
 
 /* Choosing a device */
 
-static void set_note(struct kz_device *dev, const kz_error *why, const char *what)
+static void device_set_note(struct kz_device *dev, const kz_error *why, const char *what)
 {
 	char *none = NULL;
 	struct str text = STR_INIT;
@@ -485,11 +487,11 @@ static void set_note(struct kz_device *dev, const kz_error *why, const char *wha
 /* The driver of the GPUs; *first is the ordinal of cuda:0. */
 static kz_status gpu_open_driver(struct drv **out, int *first, kz_error *err)
 {
-	*first = cpu_is_gpu();
+	*first = device_cpu_is_gpu();
 	return drv_open(out, *first ? DRV_CPU : DRV_CUDA, err);
 }
 
-static kz_status no_such_gpu(long ordinal, int count, kz_error *err)
+static kz_status device_fail_no_gpu(long ordinal, int count, kz_error *err)
 {
 	return count == 0 ? error_set(err, KZ_NO_DEVICE, "there is no cuda:%ld: with "
 		"KUDZU_CPU_AS_GPU the "
@@ -507,7 +509,7 @@ static kz_status open_gpu(struct kz_device **out, long ordinal, kz_error *err)
 	int first;
 	kz_status st = gpu_open_driver(&drv, &first, err);
 	if (!st && ordinal >= drv->device_count - first) {
-		st = no_such_gpu(ordinal, drv->device_count - first, err);
+		st = device_fail_no_gpu(ordinal, drv->device_count - first, err);
 	}
 	return st ? st : open_ordinal(out, drv, (int)ordinal + first, err);
 }
@@ -528,7 +530,7 @@ static kz_status open_cpu(struct kz_device **out, long ordinal, kz_error *err)
 
 /* Neither a GPU nor the CPU device: both messages, both logs, and the code of the GPU's failure, or
  * of the CPU device's if that is the value of a variable. */
-static kz_status fail_both(const kz_error *gpu, const kz_error *cpu, kz_error *err)
+static kz_status device_fail_both(const kz_error *gpu, const kz_error *cpu, kz_error *err)
 {
 	bool mine = error_is_clean(err);
 	bool by_variable = drv_names_variable(cpu->message) || drv_names_variable(gpu->message);
@@ -553,11 +555,11 @@ static kz_status open_cpu_instead(struct kz_device **out, const kz_error *why, k
 	kz_error cpu = KZ_ERROR_INIT;
 	kz_status st = open_cpu(out, 0, &cpu);
 	if (!st) {
-		set_note(*out, why, "cuda");
+		device_set_note(*out, why, "cuda");
 	} else if (st == KZ_NO_MEMORY) {
 		error_copy(err, &cpu);
 	} else {
-		st = fail_both(why, &cpu, err);
+		st = device_fail_both(why, &cpu, err);
 	}
 	kz_error_clear(&cpu);
 	return st;
@@ -587,14 +589,14 @@ static kz_status open_gpu_or_cpu(struct kz_device **out, long first, long last, 
 	} else if (!*out) {
 		st = open_cpu_instead(out, &why, err);
 	} else if (why.status) {
-		set_note(*out, &why, "an earlier GPU");
+		device_set_note(*out, &why, "an earlier GPU");
 	}
 	kz_error_clear(&why);
 	return *out ? KZ_OK : st;
 }
 
 /* The N of "cuda:N", 0 for "cuda", where the kind is "cuda"; -1 for what is neither. */
-static long parse_ordinal(const char *name, const char *kind)
+static long device_parse_ordinal(const char *name, const char *kind)
 {
 	const size_t len = strlen(kind);
 	if (strcmp(name, kind) == 0) {
@@ -633,11 +635,11 @@ kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 		int count = kz_cuda_device_count();
 		return open_gpu_or_cpu(out, 0, count > 0 ? count : 1, err);
 	}
-	long ordinal = parse_ordinal(name, "cpu");
+	long ordinal = device_parse_ordinal(name, "cpu");
 	if (ordinal >= 0) {
 		return open_cpu(out, ordinal, err);
 	}
-	ordinal = parse_ordinal(name, "cuda");
+	ordinal = device_parse_ordinal(name, "cuda");
 	if (ordinal >= 0) {
 		return open_gpu(out, ordinal, err);
 	}
@@ -704,7 +706,7 @@ kz_status kz_try_all_gpus(kz_device **out, int room, int *count, kz_error *err)
 	} else if (*count > 0) {
 		st = KZ_OK;
 		if (why.status) {
-			set_note(out[0], &why, "another GPU");
+			device_set_note(out[0], &why, "another GPU");
 		}
 	} else {
 		st = open_gpu_or_cpu(out, 0, 1, err);

@@ -86,16 +86,16 @@ const char *kz_dtype_ctype(kz_dtype dtype)
 }
 
 /* "struct point" and "point" are one. */
-static const char *bare_name(const char *name)
+static const char *dtype_bare_name(const char *name)
 {
 	return strncmp(name, "struct ", 7) == 0 ? name + 7 : name;
 }
 
 /* Whether two names are the same but for blanks. */
-static bool same_name(const char *a, const char *b)
+static bool dtype_same_name(const char *a, const char *b)
 {
-	a = bare_name(a);
-	b = bare_name(b);
+	a = dtype_bare_name(a);
+	b = dtype_bare_name(b);
 	for (;; a++, b++) {
 		a += strspn(a, " ");
 		b += strspn(b, " ");
@@ -110,14 +110,14 @@ kz_dtype dtype_struct(const char *name)
 	kz_dtype found = 0;
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < struct_count && !found; i++) {
-		found = same_name(structs[i].name, name) ? KZ_DTYPE_STRUCT + (kz_dtype)i : 0;
+		found = dtype_same_name(structs[i].name, name) ? KZ_DTYPE_STRUCT + (kz_dtype)i : 0;
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
 }
 
 /* Append to the list; the lock is held. */
-static kz_status struct_add(const char *name, int64_t size, kz_error *err)
+static kz_status dtype_add_struct(const char *name, int64_t size, kz_error *err)
 {
 	if (struct_count == struct_room) {
 		size_t room = struct_room ? 2 * struct_room : 8;
@@ -136,7 +136,7 @@ static kz_status struct_add(const char *name, int64_t size, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status struct_register(size_t *index, const char *name, int64_t size, kz_error *err)
+static kz_status dtype_register_struct(size_t *index, const char *name, int64_t size, kz_error *err)
 {
 	for (*index = 0; *index < struct_count; (*index)++) {
 		const struct dtype *known = &structs[*index];
@@ -146,7 +146,7 @@ static kz_status struct_register(size_t *index, const char *name, int64_t size, 
 				(long long)known->size, plural(known->size), (long long)size);
 		}
 	}
-	return struct_add(name, size, err);
+	return dtype_add_struct(name, size, err);
 }
 
 /* A struct's name stands in generated code.  "float2" is free: complex64 only has its layout. */
@@ -186,7 +186,7 @@ kz_status kz_dtype_register(kz_dtype *out, const char *name, int64_t size, kz_er
 			(long long)size);
 	}
 	pthread_mutex_lock(&lock);
-	st = struct_register(&index, name, size, err);
+	st = dtype_register_struct(&index, name, size, err);
 	pthread_mutex_unlock(&lock);
 	if (!st) {
 		*out = KZ_DTYPE_STRUCT + (kz_dtype)index;

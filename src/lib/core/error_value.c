@@ -24,7 +24,7 @@ struct sink {
 	size_t len; /* of the whole text, also of what did not fit */
 };
 
-static void sink_addn(struct sink *sink, const char *text, size_t len)
+static void error_sink_addn(struct sink *sink, const char *text, size_t len)
 {
 	if (sink->stream) {
 		fwrite(text, 1, len, sink->stream);
@@ -35,106 +35,106 @@ static void sink_addn(struct sink *sink, const char *text, size_t len)
 	sink->len += len;
 }
 
-static void sink_add(struct sink *sink, const char *text)
+static void error_sink_add(struct sink *sink, const char *text)
 {
-	sink_addn(sink, text, strlen(text));
+	error_sink_addn(sink, text, strlen(text));
 }
 
-static void sink_number(struct sink *sink, const char *before, int number)
+static void error_sink_number(struct sink *sink, const char *before, int number)
 {
 	char digits[16];
 	snprintf(digits, sizeof(digits), "%d", number);
-	sink_add(sink, before);
-	sink_add(sink, digits);
+	error_sink_add(sink, before);
+	error_sink_add(sink, digits);
 }
 
-static void sink_line(struct sink *sink, const char *label, const char *text)
+static void error_sink_line(struct sink *sink, const char *label, const char *text)
 {
 	if (text) {
-		sink_add(sink, label);
-		sink_add(sink, text);
-		sink_add(sink, "\n");
+		error_sink_add(sink, label);
+		error_sink_add(sink, text);
+		error_sink_add(sink, "\n");
 	}
 }
 
 /* A text of several lines, each behind `indent`, the last one ended. */
-static void sink_lines(struct sink *sink, const char *indent, const char *text)
+static void error_sink_lines(struct sink *sink, const char *indent, const char *text)
 {
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 		if (len > 0) {
-			sink_add(sink, indent);
-			sink_addn(sink, text, len);
+			error_sink_add(sink, indent);
+			error_sink_addn(sink, text, len);
 		}
-		sink_add(sink, "\n");
+		error_sink_add(sink, "\n");
 		text += len + (text[len] == '\n');
 	}
 }
 
-static void print_place(struct sink *sink, const kz_error *err)
+static void error_print_place(struct sink *sink, const kz_error *err)
 {
 	if (err->file) {
-		sink_add(sink, "  at:   ");
-		sink_add(sink, err->file);
+		error_sink_add(sink, "  at:   ");
+		error_sink_add(sink, err->file);
 		if (err->line > 0) {
-			sink_number(sink, ":", err->line);
+			error_sink_number(sink, ":", err->line);
 		}
 		if (err->line > 0 && err->column > 0) {
-			sink_number(sink, ":", err->column);
+			error_sink_number(sink, ":", err->column);
 		}
-		sink_add(sink, "\n");
+		error_sink_add(sink, "\n");
 	}
 }
 
 /* What a code without a symbolic name is: a number of LAPACK's tells a row or a column. */
-static const char *print_nameless(kz_domain domain)
+static const char *error_name_code(kz_domain domain)
 {
 	return domain == KZ_DOMAIN_LAPACK ? "info" : "unknown code";
 }
 
-static void print_call(struct sink *sink, const kz_error *err)
+static void error_print_call(struct sink *sink, const kz_error *err)
 {
 	bool native = err->name || err->code != 0;
 	if (!err->call && !native) {
 		return;
 	}
-	sink_add(sink, "  call: ");
-	sink_add(sink, err->call ? err->call : kz_domain_name(err->domain));
+	error_sink_add(sink, "  call: ");
+	error_sink_add(sink, err->call ? err->call : kz_domain_name(err->domain));
 	if (native) {
-		sink_add(sink, " -> ");
-		sink_add(sink, err->name ? err->name : print_nameless(err->domain));
-		sink_number(sink, " (", err->code);
-		sink_add(sink, ")");
+		error_sink_add(sink, " -> ");
+		error_sink_add(sink, err->name ? err->name : error_name_code(err->domain));
+		error_sink_number(sink, " (", err->code);
+		error_sink_add(sink, ")");
 	}
-	sink_add(sink, "\n");
+	error_sink_add(sink, "\n");
 }
 
 /* Which call of the program failed. */
-static void print_caller(struct sink *sink, const char *label, const kz_error *err)
+static void error_print_caller(struct sink *sink, const char *label, const kz_error *err)
 {
 	if (err->reserved[1] != 0) {
 		struct place place;
 		struct place_finder *finder = place_finder_create();
 		place_find(&place, finder, (uintptr_t)err->reserved[1]);
 		place_finder_free(finder);
-		sink_add(sink, label);
-		sink_add(sink, place.file[0] ? place.file : "an unknown place");
+		error_sink_add(sink, label);
+		error_sink_add(sink, place.file[0] ? place.file : "an unknown place");
 		if (place.line > 0) {
-			sink_number(sink, ":", place.line);
+			error_sink_number(sink, ":", place.line);
 		}
-		sink_add(sink, "\n");
+		error_sink_add(sink, "\n");
 	}
 }
 
 /* The error has room for the first failure only, so a person who sees that learns of the others. */
-static void print_later(struct sink *sink, const kz_error *err)
+static void error_print_later(struct sink *sink, const kz_error *err)
 {
 	const uint64_t later = err->reserved[0];
 	char text[160];
 	if (later > 0) {
 		snprintf(text, sizeof(text), "%"PRIu64" later failure%s came while this error was "
 			"not cleared (kz_error_clear)", later, later == 1 ? "" : "s");
-		sink_line(sink, "note: ", text);
+		error_sink_line(sink, "note: ", text);
 	}
 }
 
@@ -146,28 +146,28 @@ static void print_error(struct sink *sink, const kz_error *err)
 	bool has_log = err->log && err->log[0];
 	if (has_log && err->status == KZ_COMPILE) {
 		/* The log is the compiler's diagnostics, and says all that the message says. */
-		sink_lines(sink, "", err->log);
-		sink_line(sink, "hint: ", err->hint);
-		print_caller(sink, "from: ", err);
-		print_later(sink, err);
+		error_sink_lines(sink, "", err->log);
+		error_sink_line(sink, "hint: ", err->hint);
+		error_print_caller(sink, "from: ", err);
+		error_print_later(sink, err);
 		return;
 	}
-	sink_line(sink, "kudzu: ", err->message);
-	print_place(sink, err);
-	print_call(sink, err);
-	print_caller(sink, "  from: ", err);
+	error_sink_line(sink, "kudzu: ", err->message);
+	error_print_place(sink, err);
+	error_print_call(sink, err);
+	error_print_caller(sink, "  from: ", err);
 	if (err->flags & KZ_ERROR_MAYBE_ASYNC) {
-		sink_line(sink, "  note: ", "the cause may be work that was started earlier");
+		error_sink_line(sink, "  note: ", "the cause may be work that was started earlier");
 	}
 	if (err->flags & KZ_ERROR_STICKY) {
-		sink_line(sink, "  note: ", "sticky: every later call on this device fails");
+		error_sink_line(sink, "  note: ", "sticky: every later call on this device fails");
 	}
-	sink_line(sink, "  hint: ", err->hint);
+	error_sink_line(sink, "  hint: ", err->hint);
 	if (has_log) {
-		sink_line(sink, "  log:", "");
-		sink_lines(sink, "    ", err->log);
+		error_sink_line(sink, "  log:", "");
+		error_sink_lines(sink, "    ", err->log);
 	}
-	print_later(sink, err);
+	error_print_later(sink, err);
 }
 
 void kz_error_clear(kz_error *err)
@@ -225,29 +225,29 @@ uint32_t kz_error_flags(const kz_error *err)
 	return err ? err->flags : 0;
 }
 
-static const char *text_or_empty(const char *text)
+static const char *error_text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
 
 const char *kz_error_name(const kz_error *err)
 {
-	return text_or_empty(err ? err->name : NULL);
+	return error_text_or_empty(err ? err->name : NULL);
 }
 
 const char *kz_error_call(const kz_error *err)
 {
-	return text_or_empty(err ? err->call : NULL);
+	return error_text_or_empty(err ? err->call : NULL);
 }
 
 const char *kz_error_hint(const kz_error *err)
 {
-	return text_or_empty(err ? err->hint : NULL);
+	return error_text_or_empty(err ? err->hint : NULL);
 }
 
 const char *kz_error_file(const kz_error *err)
 {
-	return text_or_empty(err ? err->file : NULL);
+	return error_text_or_empty(err ? err->file : NULL);
 }
 
 int32_t kz_error_line(const kz_error *err)
@@ -262,7 +262,7 @@ int32_t kz_error_column(const kz_error *err)
 
 const char *kz_error_log(const kz_error *err)
 {
-	return text_or_empty(err ? err->log : NULL);
+	return error_text_or_empty(err ? err->log : NULL);
 }
 
 kz_error *kz_error_create(void)

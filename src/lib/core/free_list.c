@@ -11,7 +11,7 @@
 #include "lib/core/memory.h"
 
 /* A class for each size up to 8 units, then eight for each power of two. */
-static size_t size_class_of(size_t units)
+static size_t free_list_class_of(size_t units)
 {
 	if (units < 8) {
 		return units;
@@ -20,16 +20,16 @@ static size_t size_class_of(size_t units)
 	return 8 * (top - 2) + (units >> (top - 3) & 7);
 }
 
-static bool block_comes_before(const struct free_block *a, const struct free_block *b)
+static bool free_list_comes_before(const struct free_block *a, const struct free_block *b)
 {
 	return a->units != b->units ? a->units < b->units : a->address < b->address;
 }
 
-static void size_class_put(struct size_classes *classes, struct free_block *block)
+static void free_list_class_put(struct size_classes *classes, struct free_block *block)
 {
-	size_t class = size_class_of(block->units);
+	size_t class = free_list_class_of(block->units);
 	struct free_block *less = NULL, *more = classes->first[class];
-	while (more && block_comes_before(more, block)) {
+	while (more && free_list_comes_before(more, block)) {
 		less = more;
 		more = more->more;
 	}
@@ -46,7 +46,7 @@ static void size_class_put(struct size_classes *classes, struct free_block *bloc
 	}
 }
 
-static void size_class_remove(struct size_classes *classes, struct free_block *block)
+static void free_list_class_remove(struct size_classes *classes, struct free_block *block)
 {
 	if (block->more) {
 		block->more->less = block->less;
@@ -55,7 +55,7 @@ static void size_class_remove(struct size_classes *classes, struct free_block *b
 		block->less->more = block->more;
 		return;
 	}
-	size_t class = size_class_of(block->units);
+	size_t class = free_list_class_of(block->units);
 	classes->first[class] = block->more;
 	if (!block->more) {
 		classes->filled[class / 64] &= ~((uint64_t)1 << class % 64);
@@ -65,7 +65,7 @@ static void size_class_remove(struct size_classes *classes, struct free_block *b
 struct free_block *free_list_find(const struct free_list *list, bool is_large, size_t units)
 {
 	const struct size_classes *classes = &list->classes[is_large];
-	size_t class = size_class_of(units);
+	size_t class = free_list_class_of(units);
 	struct free_block *block = classes->first[class];
 	while (block && block->units < units) {
 		block = block->more;
@@ -85,19 +85,19 @@ struct free_block *free_list_find(const struct free_list *list, bool is_large, s
 static void free_list_put(struct free_list *list, struct free_block *block)
 {
 	block->list = list;
-	size_class_put(&list->classes[block->segment->is_large], block);
+	free_list_class_put(&list->classes[block->segment->is_large], block);
 	list->count++;
 }
 
 void free_list_remove(struct free_block *block)
 {
-	size_class_remove(&block->list->classes[block->segment->is_large], block);
+	free_list_class_remove(&block->list->classes[block->segment->is_large], block);
 	block->list->count--;
 	block->list = NULL;
 }
 
 /* `behind` becomes a part of the block before it. */
-static void block_absorb(struct free_block *block, struct free_block *behind,
+static void free_list_absorb(struct free_block *block, struct free_block *behind,
 	struct free_block **spare)
 {
 	block->units += behind->units;
@@ -114,11 +114,11 @@ void free_list_merge(struct free_list *list, struct free_block *block, struct fr
 	struct free_block *before = block->before, *behind = block->behind;
 	if (behind && behind->list == list) {
 		free_list_remove(behind);
-		block_absorb(block, behind, spare);
+		free_list_absorb(block, behind, spare);
 	}
 	if (before && before->list == list) {
 		free_list_remove(before);
-		block_absorb(before, block, spare);
+		free_list_absorb(before, block, spare);
 		block = before;
 	}
 	free_list_put(list, block);

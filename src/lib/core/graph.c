@@ -33,14 +33,14 @@
 
 /* Lists of nodes */
 
-static void node_list_init(struct node_list *list)
+static void graph_nodes_init(struct node_list *list)
 {
 	*list = (struct node_list){.last = &list->first};
 }
 
 static void graph_free(struct kz_graph *graph);
 
-static void node_list_finish(struct node_list *list)
+static void graph_nodes_finish(struct node_list *list)
 {
 	while (list->first) {
 		struct kz_node *node = list->first;
@@ -56,7 +56,7 @@ static void node_list_finish(struct node_list *list)
 }
 
 /* Make a name that no other node has, and add the node; false when memory runs out. */
-static bool node_list_add(struct node_list *list, struct kz_node *node)
+static bool graph_nodes_add(struct node_list *list, struct kz_node *node)
 {
 	struct kz_node *first = map_get(&list->names, node->name);
 	while (first) {
@@ -98,7 +98,7 @@ static kz_status graph_new(struct kz_graph **out, struct kz_device *dev, CUgraph
 	graph->device = device_retain(dev);
 	graph->handle = handle;
 	graph->root = graph;
-	node_list_init(&graph->nodes);
+	graph_nodes_init(&graph->nodes);
 	object_give(graph, dev);
 	*out = graph;
 	return KZ_OK;
@@ -113,7 +113,7 @@ static void graph_free(struct kz_graph *graph)
 		device_released(dev, dev->drv->GraphDestroy(graph->handle), "cuGraphDestroy");
 		device_leave(dev, &scope);
 	}
-	node_list_finish(&graph->nodes);
+	graph_nodes_finish(&graph->nodes);
 	uses_release(&graph->uses);
 	mem_free(graph->conditions);
 	object_free(graph);
@@ -172,7 +172,7 @@ kz_status kz_graph_create(kz_graph **out, kz_device *dev, kz_error *err)
 
 /* Capturing */
 
-static kz_status capture_read_options(bool *relaxed, const kz_capture_options *options,
+static kz_status graph_read_options(bool *relaxed, const kz_capture_options *options,
 	kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
@@ -190,7 +190,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 	bool relaxed = false, is_capturing = false;
 	kz_status st;
 	if ((st = object_check(stream, OBJECT_STREAM, err))
-	    || (st = capture_read_options(&relaxed, options, err))
+	    || (st = graph_read_options(&relaxed, options, err))
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
@@ -217,7 +217,7 @@ kz_status kz_graph_begin(kz_stream *stream, const kz_capture_options *options, k
 }
 
 /* A stream that joined a capture does not end it. */
-static kz_status capture_check_origin(const struct capture *capture, const struct kz_stream *stream,
+static kz_status graph_check_origin(const struct capture *capture, const struct kz_stream *stream,
 	const char *call, kz_error *err)
 {
 	return capture->origin == stream ? KZ_OK : error_set(err, KZ_STATE,
@@ -226,7 +226,7 @@ static kz_status capture_check_origin(const struct capture *capture, const struc
 
 /* The capture that a stream began and that this thread can end; NULL: KZ_STATE, as the error
  * says. */
-static struct capture *capture_find(const struct kz_stream *stream, const char *call,
+static struct capture *graph_find_capture(const struct kz_stream *stream, const char *call,
 	kz_error *err)
 {
 	struct capture *capture = stream_capture(stream);
@@ -234,7 +234,7 @@ static struct capture *capture_find(const struct kz_stream *stream, const char *
 		error_set(err, KZ_STATE, "%s: the stream is not captured", call);
 		return NULL;
 	}
-	if (capture_check_origin(capture, stream, call, err)) {
+	if (graph_check_origin(capture, stream, call, err)) {
 		return NULL;
 	}
 	if (!capture->is_relaxed && !pthread_equal(capture->thread, pthread_self())) {
@@ -255,7 +255,7 @@ static kz_status graph_fill(struct kz_graph *graph, struct capture *capture, kz_
 		struct kz_node *next = node->next;
 		node->next = NULL;
 		node->graph = graph;
-		if (!node_list_add(&graph->nodes, node)) {
+		if (!graph_nodes_add(&graph->nodes, node)) {
 			node->next = next;
 			return error_no_memory(err);
 		}
@@ -275,7 +275,7 @@ kz_status kz_graph_end(kz_graph **out, kz_stream *stream, kz_error *err)
 	    || (st = object_check(stream, OBJECT_STREAM, err))) {
 		return st;
 	}
-	struct capture *capture = capture_find(stream, __func__, err);
+	struct capture *capture = graph_find_capture(stream, __func__, err);
 	if (!capture) {
 		return KZ_STATE;
 	}
@@ -307,7 +307,7 @@ kz_status kz_graph_abort(kz_stream *stream, kz_error *err)
 	error_scope(err);
 	kz_status st = object_check(stream, OBJECT_STREAM, err);
 	struct capture *capture = st ? NULL : stream_capture(stream);
-	if (capture && !(st = capture_check_origin(capture, stream, __func__, err))) {
+	if (capture && !(st = graph_check_origin(capture, stream, __func__, err))) {
 		struct kz_device *dev = device_retain(capture->device);
 		stream_release_captured(capture_abort(capture));
 		device_release(dev);
@@ -401,7 +401,7 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 		ok = node->used[i]->graph
 			|| uses_add(&graph->root->uses, node->used[i], &memory_kind);
 	}
-	ok = ok && node_list_add(&graph->nodes, node);
+	ok = ok && graph_nodes_add(&graph->nodes, node);
 	if (!ok) {
 		/* Else it would run with memory that nobody keeps. */
 		struct device_scope scope;
@@ -479,7 +479,7 @@ void node_take_over(struct kz_node *to, const struct kz_node *from)
 }
 
 /* A copy of a node, without its handle; NULL when memory runs out. */
-static struct kz_node *node_copy(const struct kz_node *node)
+static struct kz_node *graph_copy_node(const struct kz_node *node)
 {
 	struct kz_node *copy = node_create(node->type, node->name, node->used_room);
 	if (copy) {
@@ -493,8 +493,8 @@ static kz_status graph_copy_nodes(struct kz_graph *clone, const struct kz_graph 
 {
 	kz_status st = KZ_OK;
 	for (const struct kz_node *node = graph->nodes.first; !st && node; node = node->next) {
-		struct kz_node *copy = node_copy(node);
-		if (!copy || !node_list_add(&clone->nodes, copy)) {
+		struct kz_node *copy = graph_copy_node(node);
+		if (!copy || !graph_nodes_add(&clone->nodes, copy)) {
 			node_free(copy);
 			return error_no_memory(err);
 		}
@@ -564,7 +564,7 @@ void exec_take_copy(struct kz_exec *exec, CUgraph copy, struct kz_graph *graph)
 	exec->copied = copy ? graph_retain(graph) : NULL;
 }
 
-static void exec_release(struct kz_exec *exec)
+static void graph_exec_release(struct kz_exec *exec)
 {
 	struct device_scope scope;
 	if (refs_drop(&exec->refs)) {
@@ -578,7 +578,7 @@ static void exec_release(struct kz_exec *exec)
 			device_leave(dev, &scope);
 		}
 		graph_release(exec->copied);
-		node_list_finish(&exec->nodes);
+		graph_nodes_finish(&exec->nodes);
 		uses_release(&exec->uses);
 		graph_release(exec->graph);
 		object_free(exec);
@@ -590,24 +590,24 @@ void kz_exec_release(kz_exec *exec)
 {
 	if (object_is(exec, OBJECT_EXEC)) {
 		object_end(&exec->tag);
-		exec_release(exec);
+		graph_exec_release(exec);
 	}
 }
 
 /* The parts of a graph that a launch needs; the bodies of conditional nodes, too. */
-static bool exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
+static bool graph_exec_copy_nodes(struct kz_exec *exec, const struct node_list *nodes)
 {
 	bool ok = true;
 	for (const struct kz_node *node = nodes->first; ok && node; node = node->next) {
-		struct kz_node *copy = node_copy(node);
-		ok = copy && node_list_add(&exec->nodes, copy);
+		struct kz_node *copy = graph_copy_node(node);
+		ok = copy && graph_nodes_add(&exec->nodes, copy);
 		if (!ok) {
 			node_free(copy);
 			return false;
 		}
 		copy->handle = node->handle;
 		for (const struct kz_graph *body = node->bodies; ok && body; body = body->next) {
-			ok = exec_copy_nodes(exec, &body->nodes);
+			ok = graph_exec_copy_nodes(exec, &body->nodes);
 		}
 	}
 	return ok;
@@ -647,7 +647,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 		atomic_init(&exec->refs, 1);
 		exec->device = device_retain(dev);
 		exec->graph = graph_retain(graph);
-		node_list_init(&exec->nodes);
+		graph_nodes_init(&exec->nodes);
 		CUresult code =
 			dev->drv->GraphInstantiateWithFlags(&exec->handle, graph->handle, 0);
 		st = device_ok(dev, code, "cuGraphInstantiateWithFlags", err);
@@ -657,7 +657,7 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 		}
 	}
 	if (!st && (!exec || !uses_copy(&exec->uses, &graph->uses)
-			|| !exec_copy_nodes(exec, &graph->nodes))) {
+			|| !graph_exec_copy_nodes(exec, &graph->nodes))) {
 		st = error_no_memory(err);
 	}
 	device_leave(dev, &scope);
@@ -671,17 +671,17 @@ kz_status kz_graph_instantiate(kz_exec **out, kz_graph *graph, kz_error *err)
 }
 
 /* Captures that launch a kz_exec keep it. */
-static void exec_retain(void *exec)
+static void graph_exec_retain(void *exec)
 {
 	atomic_fetch_add(&((struct kz_exec *)exec)->refs, 1);
 }
 
-static void exec_drop(void *exec)
+static void graph_exec_drop(void *exec)
 {
-	exec_release(exec);
+	graph_exec_release(exec);
 }
 
-static const struct use_kind exec_kind = {exec_retain, exec_drop, false};
+static const struct use_kind exec_kind = {graph_exec_retain, graph_exec_drop, false};
 
 kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 {

@@ -24,7 +24,7 @@ kz_status exec_clone(CUgraph *out, const struct kz_graph *graph, kz_error *err)
 }
 
 /* The node of the copy: the names of both are in the same order. */
-static CUresult exec_find_twin(struct kz_exec *exec, struct kz_node *node)
+static CUresult graph_find_twin(struct kz_exec *exec, struct kz_node *node)
 {
 	const struct kz_node *origin = exec->copied->nodes.first;
 	for (struct kz_node *at = exec->nodes.first; at != node && origin; at = at->next) {
@@ -39,7 +39,7 @@ kz_status exec_copy_params(struct kz_exec *exec, struct kz_node *node,
 {
 	kz_status st = KZ_OK;
 	if (exec->copy && !node->twin) {
-		st = device_ok(exec->device, exec_find_twin(exec, node), "cuGraphNodeFindInClone",
+		st = device_ok(exec->device, graph_find_twin(exec, node), "cuGraphNodeFindInClone",
 			err);
 	}
 	return st || !exec->copy ? st : device_ok(exec->device,

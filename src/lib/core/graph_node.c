@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* A node on its way into a graph: what the caller asks for, then what adding_begin makes. */
+/* A node on its way into a graph: what the caller asks for, then what node_adding_begin makes. */
 struct adding {
 	kz_node **out; /* may be NULL */
 	struct kz_graph *graph;
@@ -22,8 +22,8 @@ struct adding {
 	struct device_scope scope;
 };
 
-/* Make a record and enter the context; adding_end leaves it. */
-static kz_status adding_begin(struct adding *adding, CUgraphNodeType type, const char *name,
+/* Make a record and enter the context; node_adding_end leaves it. */
+static kz_status node_adding_begin(struct adding *adding, CUgraphNodeType type, const char *name,
 	kz_error *err)
 {
 	if (adding->out) {
@@ -41,13 +41,14 @@ static kz_status adding_begin(struct adding *adding, CUgraphNodeType type, const
 	return st;
 }
 
-static void adding_use(struct adding *adding, struct memory *memory)
+static void node_adding_use(struct adding *adding, struct memory *memory)
 {
 	adding->node->used[adding->node->used_count++] = memory;
 }
 
 /* With what the driver answered. */
-static kz_status adding_end(struct adding *adding, CUresult code, const char *call, kz_error *err)
+static kz_status node_adding_end(struct adding *adding, CUresult code, const char *call,
+	kz_error *err)
 {
 	struct kz_device *dev = adding->graph->device;
 	kz_status st = device_ok(dev, code, call, err);
@@ -119,7 +120,7 @@ static kz_status graph_add_copy(struct adding *adding, const struct place *to,
 	if (size == 0) {
 		return error_set(err, KZ_INVALID, "a node cannot copy 0 bytes");
 	}
-	if ((st = adding_begin(adding, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
+	if ((st = node_adding_begin(adding, CU_GRAPH_NODE_TYPE_MEMCPY, "copy", err))) {
 		return st;
 	}
 	CUDA_MEMCPY3D copy = {
@@ -130,15 +131,15 @@ static kz_status graph_add_copy(struct adding *adding, const struct place *to,
 	};
 	if (from->buffer) {
 		copy.srcDevice = buffer_address(from->buffer) + (CUdeviceptr)from->offset;
-		adding_use(adding, from->buffer->memory);
+		node_adding_use(adding, from->buffer->memory);
 	}
 	if (to->buffer) {
 		copy.dstDevice = buffer_address(to->buffer) + (CUdeviceptr)to->offset;
-		adding_use(adding, to->buffer->memory);
+		node_adding_use(adding, to->buffer->memory);
 	}
 	CUresult code = graph->device->drv->GraphAddMemcpyNode(&adding->node->handle, graph->handle,
 		adding->after, adding->nodes.count, &copy, graph->device->context);
-	return adding_end(adding, code, "cuGraphAddMemcpyNode", err);
+	return node_adding_end(adding, code, "cuGraphAddMemcpyNode", err);
 }
 
 kz_status kz_graph_add_dtod(kz_node **out, kz_graph *graph, kz_nodes after, kz_buffer *to,
@@ -211,12 +212,12 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	if ((st = graph_check_after(graph, after, __func__, err))
 	    || (st = graph_check_buffer(graph, buffer, offset, size, __func__, err))
 	    || (st = graph_check_pattern(offset, size, pattern, &pattern_size, __func__, err))
-	    || (st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEMSET, "fill", err))) {
+	    || (st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEMSET, "fill", err))) {
 		return st;
 	}
 	memcpy(&value, pattern, (size_t)pattern_size); /* little-endian: the low bytes are the
 	                                                  value */
-	adding_use(&adding, buffer->memory);
+	node_adding_use(&adding, buffer->memory);
 	const CUDA_MEMSET_NODE_PARAMS fill = {
 		.dst = buffer_address(buffer) + (CUdeviceptr)offset, .value = value,
 		.elementSize = (unsigned)pattern_size, .width = (size_t)(size / pattern_size),
@@ -224,7 +225,7 @@ kz_status kz_graph_add_fill(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 	};
 	CUresult code = graph->device->drv->GraphAddMemsetNode(&adding.node->handle, graph->handle,
 		adding.after, adding.nodes.count, &fill, graph->device->context);
-	return adding_end(&adding, code, "cuGraphAddMemsetNode", err);
+	return node_adding_end(&adding, code, "cuGraphAddMemsetNode", err);
 }
 
 /* Host functions, graphs */
@@ -296,13 +297,13 @@ kz_status kz_graph_add_host(kz_node **out, kz_graph *graph, kz_nodes after,
 			"function, got NULL"
 			: "the body of a conditional node cannot call functions of the program");
 	}
-	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
+	if ((st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_HOST, "host", err))) {
 		return st;
 	}
 	const CUDA_HOST_NODE_PARAMS params = {function, user};
 	CUresult code = graph->device->drv->GraphAddHostNode(&adding.node->handle, graph->handle,
 		adding.after, adding.nodes.count, &params);
-	return adding_end(&adding, code, "cuGraphAddHostNode", err);
+	return node_adding_end(&adding, code, "cuGraphAddHostNode", err);
 }
 
 kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_graph *child,
@@ -341,12 +342,12 @@ kz_status kz_graph_add_child(kz_node **out, kz_graph *graph, kz_nodes after, kz_
 	if (!uses_join(&graph->root->uses, &child->root->uses)) {
 		return error_no_memory(err);
 	}
-	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
+	if ((st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_GRAPH, "child", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddChildGraphNode(&adding.node->handle,
 		graph->handle, adding.after, adding.nodes.count, child->handle);
-	return adding_end(&adding, code, "cuGraphAddChildGraphNode", err);
+	return node_adding_end(&adding, code, "cuGraphAddChildGraphNode", err);
 }
 
 /* Memory */
@@ -382,7 +383,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 				 : "the body of a conditional node cannot allocate %lld bytes",
 			(long long)size);
 	}
-	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc", err))) {
+	if ((st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_ALLOC, "alloc", err))) {
 		return st;
 	}
 	CUDA_MEM_ALLOC_NODE_PARAMS params = {
@@ -392,7 +393,7 @@ kz_status kz_graph_add_alloc(kz_node **out, kz_buffer **buffer, kz_graph *graph,
 	};
 	CUresult code = graph->device->drv->GraphAddMemAllocNode(
 		&adding.node->handle, graph->handle, adding.after, adding.nodes.count, &params);
-	st = adding_end(&adding, code, "cuGraphAddMemAllocNode", err);
+	st = node_adding_end(&adding, code, "cuGraphAddMemAllocNode", err);
 	if (!st) {
 		graph->is_fixed = true;
 		graph->unfreed++;
@@ -415,12 +416,12 @@ kz_status kz_graph_add_free(kz_node **out, kz_graph *graph, kz_nodes after, kz_b
 		return error_set(
 			err, KZ_INVALID, "expected a buffer of kz_graph_add_alloc in this graph");
 	}
-	if ((st = adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
+	if ((st = node_adding_begin(&adding, CU_GRAPH_NODE_TYPE_MEM_FREE, "free", err))) {
 		return st;
 	}
 	CUresult code = graph->device->drv->GraphAddMemFreeNode(&adding.node->handle, graph->handle,
 		adding.after, adding.nodes.count, buffer->memory->address);
-	st = adding_end(&adding, code, "cuGraphAddMemFreeNode", err);
+	st = node_adding_end(&adding, code, "cuGraphAddMemFreeNode", err);
 	graph->unfreed -= !st;
 	return st;
 }
@@ -513,7 +514,7 @@ static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *
 	if (!taken) {
 		return KZ_INVALID;
 	}
-	if ((st = adding_begin(adding, CU_GRAPH_NODE_TYPE_CONDITIONAL, what->name, err))) {
+	if ((st = node_adding_begin(adding, CU_GRAPH_NODE_TYPE_CONDITIONAL, what->name, err))) {
 		return st;
 	}
 	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .conditional = {
@@ -522,7 +523,7 @@ static kz_status graph_add_conditional(struct kz_graph **bodies, struct adding *
 	struct kz_node *node = adding->node;
 	CUresult code = graph->device->drv->GraphAddNode(&node->handle, graph->handle,
 		adding->after, NULL, adding->nodes.count, &params);
-	if ((st = adding_end(adding, code, "cuGraphAddNode", err))) {
+	if ((st = node_adding_end(adding, code, "cuGraphAddNode", err))) {
 		return st;
 	}
 	graph->root->is_fixed = true;

@@ -27,21 +27,21 @@ struct drawing {
 	const struct kz_node **found;    /* the records in that order */
 };
 
-static void draw_nothing(void *node)
+static void graph_draw_nothing(void *node)
 {
 	(void)node;
 }
 
-static const struct use_kind draw_kind = {draw_nothing, draw_nothing, false};
+static const struct use_kind draw_kind = {graph_draw_nothing, graph_draw_nothing, false};
 
 /* The place of an object in a set of different ones; -1 if it is not there. */
-static int64_t draw_place(const struct uses *uses, const void *object)
+static int64_t graph_draw_place(const struct uses *uses, const void *object)
 {
 	const struct use *use = uses_find(uses, object);
 	return use ? use - uses->items : -1;
 }
 
-static void drawing_end(struct drawing *d)
+static void graph_drawing_end(struct drawing *d)
 {
 	mem_free(d->nodes);
 	mem_free(d->found);
@@ -49,7 +49,7 @@ static void drawing_end(struct drawing *d)
 	uses_release(&d->places);
 }
 
-static kz_status drawing_begin(struct drawing *d, kz_error *err)
+static kz_status graph_drawing_begin(struct drawing *d, kz_error *err)
 {
 	const struct drv *drv = d->device->drv;
 	size_t records = 0;
@@ -81,7 +81,7 @@ static kz_status drawing_begin(struct drawing *d, kz_error *err)
 }
 
 /* The text in quotation marks. */
-static void draw_text(struct str *out, const char *text)
+static void graph_draw_text(struct str *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\') {
@@ -91,7 +91,7 @@ static void draw_text(struct str *out, const char *text)
 	}
 }
 
-static const char *draw_type(CUgraphNodeType type)
+static const char *graph_draw_type(CUgraphNodeType type)
 {
 	static const char *const names[] = {"kernel", "copy", "fill", "host", "child", "empty",
 		"wait", "record", "signal", "semaphore", "alloc", "free", "values", "conditional"};
@@ -99,7 +99,7 @@ static const char *draw_type(CUgraphNodeType type)
 }
 
 /* The label of a node, without a record: a kernel's name, if the driver tells it. */
-static const char *draw_name(const struct drawing *d, CUgraphNode node, CUgraphNodeType type)
+static const char *graph_draw_name(const struct drawing *d, CUgraphNode node, CUgraphNodeType type)
 {
 	CUDA_KERNEL_NODE_PARAMS params;
 	const char *name = NULL;
@@ -108,21 +108,21 @@ static const char *draw_name(const struct drawing *d, CUgraphNode node, CUgraphN
 	    && params.func && d->device->drv->FuncGetName(&name, params.func) == CUDA_SUCCESS) {
 		return name;
 	}
-	return draw_type(type);
+	return graph_draw_type(type);
 }
 
 static kz_status draw_graph(struct str *out, struct drawing *d, const char *prefix, kz_error *err);
 
 /* A graph that belongs to a node: its device, handle and records are there. */
-static kz_status draw_cluster(struct str *out, struct drawing *inner, const char *prefix,
+static kz_status graph_draw_cluster(struct str *out, struct drawing *inner, const char *prefix,
 	const char *label, kz_error *err)
 {
 	str_addf(out, "\tsubgraph cluster_%s {\n\tlabel=\"", prefix);
-	draw_text(out, label);
+	graph_draw_text(out, label);
 	str_add(out, "\";\n");
-	kz_status st = drawing_begin(inner, err);
+	kz_status st = graph_drawing_begin(inner, err);
 	st = st ? st : draw_graph(out, inner, prefix, err);
-	drawing_end(inner);
+	graph_drawing_end(inner);
 	str_add(out, "\t}\n");
 	return st;
 }
@@ -132,16 +132,16 @@ static kz_status graph_draw_node(struct str *out, const struct drawing *d, size_
 {
 	CUgraphNodeType type;
 	CUgraphNode node = d->nodes[i];
-	int64_t place = draw_place(&d->places, node);
+	int64_t place = graph_draw_place(&d->places, node);
 	const struct kz_node *record = place < 0 ? NULL : d->found[place];
 	kz_status st = device_ok(d->device, d->device->drv->GraphNodeGetType(node, &type),
 		"cuGraphNodeGetType", err);
 	if (st) {
 		return st;
 	}
-	const char *label = record ? record->name : draw_name(d, node, type);
+	const char *label = record ? record->name : graph_draw_name(d, node, type);
 	str_addf(out, "\t%s_%zu [label=\"", prefix, i);
-	draw_text(out, label);
+	graph_draw_text(out, label);
 	if (record && record->kernel) {
 		str_addf(out, "\\n%u x %u x %u blocks of %u x %u x %u", record->grid[0],
 			record->grid[1], record->grid[2], record->block[0], record->block[1],
@@ -156,7 +156,7 @@ static kz_status graph_draw_node(struct str *out, const struct drawing *d, size_
 	} else if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		st = device_ok(d->device, d->device->drv->GraphChildGraphNodeGetGraph(node,
 			&child.handle), "cuGraphChildGraphNodeGetGraph", err);
-		st = st ? st : draw_cluster(out, &child, inside.data, label, err);
+		st = st ? st : graph_draw_cluster(out, &child, inside.data, label, err);
 	}
 	size_t number = 0;
 	for (const struct kz_graph *body = record ? record->bodies : NULL; !st && body;
@@ -165,13 +165,13 @@ static kz_status graph_draw_node(struct str *out, const struct drawing *d, size_
 		child = (struct drawing){.device = d->device, .handle = body->handle,
 			.records = &body->nodes};
 		st = inside.failed ? error_no_memory(err)
-			: draw_cluster(out, &child, inside.data, label, err);
+			: graph_draw_cluster(out, &child, inside.data, label, err);
 	}
 	str_free(&inside);
 	return st;
 }
 
-static kz_status draw_edges(struct str *out, const struct drawing *d, const char *prefix,
+static kz_status graph_draw_edges(struct str *out, const struct drawing *d, const char *prefix,
 	kz_error *err)
 {
 	const struct drv *drv = d->device->drv;
@@ -189,8 +189,8 @@ static kz_status draw_edges(struct str *out, const struct drawing *d, const char
 			  : error_no_memory(err);
 	for (size_t i = 0; !st && i < count; i++) {
 		str_addf(out, "\t%s_%lld -> %s_%lld;\n", prefix,
-			(long long)draw_place(&d->numbers, ends[i]), prefix,
-			(long long)draw_place(&d->numbers, ends[count + i]));
+			(long long)graph_draw_place(&d->numbers, ends[i]), prefix,
+			(long long)graph_draw_place(&d->numbers, ends[count + i]));
 	}
 	mem_free(ends);
 	mem_free(data);
@@ -203,7 +203,7 @@ static kz_status draw_graph(struct str *out, struct drawing *d, const char *pref
 	for (size_t i = 0; !st && i < d->count; i++) {
 		st = graph_draw_node(out, d, i, prefix, err);
 	}
-	return st ? st : draw_edges(out, d, prefix, err);
+	return st ? st : graph_draw_edges(out, d, prefix, err);
 }
 
 kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
@@ -219,9 +219,9 @@ kz_status kz_graph_print(kz_graph *graph, FILE *to, kz_error *err)
 	struct drawing drawing = {.device = graph->device, .handle = graph->handle,
 		.records = &graph->nodes};
 	str_add(&text, "digraph graph_of_work {\n");
-	st = drawing_begin(&drawing, err);
+	st = graph_drawing_begin(&drawing, err);
 	st = st ? st : draw_graph(&text, &drawing, "n", err);
-	drawing_end(&drawing);
+	graph_drawing_end(&drawing);
 	str_add(&text, "}\n");
 	device_leave(graph->device, &scope);
 	if (!st && text.failed) {

@@ -59,14 +59,14 @@ struct topology {
 	size_t node_count, edge_count;
 };
 
-static void topology_free(struct topology *topology)
+static void graph_topology_free(struct topology *topology)
 {
 	mem_free(topology->nodes);
 	mem_free(topology->from);
 	mem_free(topology->data);
 }
 
-static kz_status topology_read(
+static kz_status graph_topology_read(
 	struct topology *topology, const struct kz_graph *graph, kz_error *err)
 {
 	const struct drv *drv = graph->device->drv;
@@ -97,15 +97,15 @@ static kz_status topology_read(
 	return st;
 }
 
-static void topology_ignore(void *node)
+static void graph_topology_ignore(void *node)
 {
 	(void)node;
 }
 
 /* Number the nodes of a graph; false when memory runs out. */
-static bool topology_number(struct uses *numbers, const struct topology *topology)
+static bool graph_topology_number(struct uses *numbers, const struct topology *topology)
 {
-	static const struct use_kind kind = {topology_ignore, topology_ignore, false};
+	static const struct use_kind kind = {graph_topology_ignore, graph_topology_ignore, false};
 	bool ok = true;
 	for (size_t i = 0; ok && i < topology->node_count; i++) {
 		ok = uses_add(numbers, topology->nodes[i], &kind);
@@ -113,28 +113,28 @@ static bool topology_number(struct uses *numbers, const struct topology *topolog
 	return ok;
 }
 
-static size_t topology_place(const struct uses *numbers, CUgraphNode node)
+static size_t graph_topology_place(const struct uses *numbers, CUgraphNode node)
 {
 	const struct use *use = uses_find(numbers, node);
 	return use ? (size_t)(use - numbers->items) : SIZE_MAX;
 }
 
 /* Whether nodes of equal numbers have equal edges and names in both. */
-static bool topology_equal(const struct topology graphs[2], const struct uses numbers[2],
+static bool graph_topology_equal(const struct topology graphs[2], const struct uses numbers[2],
 	const struct kz_graph *a, const struct kz_graph *b)
 {
 	bool same = graphs[0].node_count == graphs[1].node_count
 		&& graphs[0].edge_count == graphs[1].edge_count;
 	for (size_t i = 0; same && i < graphs[0].edge_count; i++) {
-		same = topology_place(&numbers[0], graphs[0].from[i])
-				== topology_place(&numbers[1], graphs[1].from[i])
-			&& topology_place(&numbers[0], graphs[0].to[i])
-				== topology_place(&numbers[1], graphs[1].to[i]);
+		same = graph_topology_place(&numbers[0], graphs[0].from[i])
+				== graph_topology_place(&numbers[1], graphs[1].from[i])
+			&& graph_topology_place(&numbers[0], graphs[0].to[i])
+				== graph_topology_place(&numbers[1], graphs[1].to[i]);
 	}
 	const struct kz_node *x = a->nodes.first, *y = b->nodes.first;
 	for (; same && x && y; x = x->next, y = y->next) {
-		same = topology_place(&numbers[0], x->handle)
-				== topology_place(&numbers[1], y->handle)
+		same = graph_topology_place(&numbers[0], x->handle)
+				== graph_topology_place(&numbers[1], y->handle)
 			&& y->used_count <= x->used_room;
 	}
 	return same && !x && !y;
@@ -142,18 +142,18 @@ static bool topology_equal(const struct topology graphs[2], const struct uses nu
 
 /* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the
  * pairs that their names give. */
-static kz_status exec_check_topology(const struct kz_exec *exec, const struct kz_graph *graph,
+static kz_status graph_check_topology(const struct kz_exec *exec, const struct kz_graph *graph,
 	kz_error *err)
 {
 	struct topology graphs[2] = {{0}};
 	struct uses numbers[2] = {{0}};
-	kz_status st = topology_read(&graphs[0], exec->graph, err);
-	st = st ? st : topology_read(&graphs[1], graph, err);
-	if (!st && (!topology_number(&numbers[0], &graphs[0])
-			|| !topology_number(&numbers[1], &graphs[1]))) {
+	kz_status st = graph_topology_read(&graphs[0], exec->graph, err);
+	st = st ? st : graph_topology_read(&graphs[1], graph, err);
+	if (!st && (!graph_topology_number(&numbers[0], &graphs[0])
+			|| !graph_topology_number(&numbers[1], &graphs[1]))) {
 		st = error_no_memory(err);
 	}
-	if (!st && !topology_equal(graphs, numbers, exec->graph, graph)) {
+	if (!st && !graph_topology_equal(graphs, numbers, exec->graph, graph)) {
 		st = error_set(err, KZ_INVALID,
 			"expected a graph with the same nodes and edges, %zu and "
 			"%zu, added in the same order; got %zu and %zu",
@@ -161,7 +161,7 @@ static kz_status exec_check_topology(const struct kz_exec *exec, const struct kz
 			graphs[1].edge_count);
 	}
 	for (int i = 0; i < 2; i++) {
-		topology_free(&graphs[i]);
+		graph_topology_free(&graphs[i]);
 		uses_release(&numbers[i]);
 	}
 	return st;
@@ -220,7 +220,7 @@ kz_status kz_exec_update(kz_exec *exec, kz_graph *graph, kz_error *err)
 	    || (st = device_enter(exec->device, &scope, err))) {
 		return st;
 	}
-	st = exec_check_topology(exec, graph, err);
+	st = graph_check_topology(exec, graph, err);
 	if (!st && !uses_copy(&uses, &graph->uses)) {
 		st = error_no_memory(err);
 	}

@@ -8,7 +8,7 @@
  * user is behind all others, and the pool can reuse the block in the order of its stream.
  *
  * A memory contains the buffer that it is created for.  The pool parks both together, ready for
- * use, and buffer_reuse() takes them as they are.
+ * use, and memory_reuse_buffer() takes them as they are.
  */
 #include "base/common.h"
 
@@ -23,7 +23,7 @@
 /* Allocation */
 
 /* "no memory on cuda:0 for a buffer: 1024 bytes requested, 512 live, 2097152 reserved" */
-static void describe_shortage(char *text, size_t size, const struct memory *memory,
+static void memory_describe_shortage(char *text, size_t size, const struct memory *memory,
 	int64_t requested)
 {
 	bool pinned = memory->pool->kind == MEMPOOL_PINNED;
@@ -50,7 +50,7 @@ kz_status memory_fail(const struct memory *memory, int64_t size, const struct me
 		return device_fail(dev, why->code, why->call, err);
 	}
 	char shortage[256];
-	describe_shortage(shortage, sizeof(shortage), memory, size);
+	memory_describe_shortage(shortage, sizeof(shortage), memory, size);
 	if (!why->call) {
 		return error_set(err, KZ_DEVICE_MEMORY,
 			"%s, of at most %lld by kz_device_limit_memory", shortage,
@@ -106,7 +106,7 @@ static void memory_delete(struct memory *memory)
 }
 
 /* Memory from what the user set. */
-static kz_status ask_allocator(struct memory *memory, const struct allocator *allocator,
+static kz_status memory_ask_allocator(struct memory *memory, const struct allocator *allocator,
 	struct kz_stream *stream, kz_error *err)
 {
 	const kz_allocator *calls = &allocator->calls;
@@ -144,7 +144,7 @@ static kz_status find_memory(struct memory *memory, struct kz_stream *stream, kz
 	const struct allocator *allocator = atomic_load_explicit(&dev->allocator,
 		memory_order_acquire);
 	if (allocator && memory->pool->kind == MEMPOOL_DEVICE) {
-		return ask_allocator(memory, allocator, stream ? stream : &dev->stream, err);
+		return memory_ask_allocator(memory, allocator, stream ? stream : &dev->stream, err);
 	}
 	kz_status st = mempool_take(memory->pool, memory, stream, &why, err);
 	return !st && unlikely(why.code) ? memory_fail(memory, memory->size, &why, err) : st;
@@ -195,7 +195,7 @@ kz_status memory_borrow(struct memory **out, struct kz_device *dev, CUdeviceptr 
 }
 
 /* Let the work on memory that is not ours pass. */
-static void wait_for_last(struct memory *memory)
+static void memory_wait_for_last(struct memory *memory)
 {
 	struct device_scope scope;
 	struct kz_stream *last = atomic_load(&memory->last);
@@ -214,7 +214,7 @@ static void return_memory(struct memory *memory)
 			atomic_load(&memory->last));
 	}
 	if (memory->on_release) {
-		wait_for_last(memory);
+		memory_wait_for_last(memory);
 		memory->on_release(memory->user);
 	}
 }
@@ -404,7 +404,7 @@ struct kz_buffer *buffer_retain(struct kz_buffer *buffer)
 
 /* The fast part of creation: parked memory becomes a buffer as it is.  NULL if there is none, or if
  * the device is not in its usual state. */
-static always_inline struct kz_buffer *buffer_reuse(struct kz_device *dev, int64_t size,
+static always_inline struct kz_buffer *memory_reuse_buffer(struct kz_device *dev, int64_t size,
 	struct kz_stream *stream, const struct memory_wish *wish)
 {
 	if (unlikely(size <= 0 || atomic_load_explicit(&dev->lost, memory_order_acquire)
@@ -438,7 +438,7 @@ kz_status buffer_create(struct kz_buffer **out, struct kz_device *dev, int64_t s
 {
 	struct kz_stream *stream = wish && wish->stream ? wish->stream : &dev->stream;
 	struct memory *memory = NULL;
-	*out = buffer_reuse(dev, size, stream, wish);
+	*out = memory_reuse_buffer(dev, size, stream, wish);
 	kz_status st = *out ? KZ_OK
 		: memory_create(&memory, dev, MEMPOOL_DEVICE, size, wish, err);
 	if (memory) {
@@ -461,7 +461,7 @@ kz_status kz_buffer_create(kz_buffer **out, kz_device *dev, int64_t size, kz_err
 		st = out_check(out, sizeof(*out), __func__, err);
 		return st ? st : object_check(dev, OBJECT_DEVICE, err);
 	}
-	*out = buffer_reuse(dev, size, &dev->stream, NULL);
+	*out = memory_reuse_buffer(dev, size, &dev->stream, NULL);
 	if (likely(*out)) {
 		return buffer_hold(out, KZ_OK);
 	}
@@ -517,7 +517,8 @@ kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t *pitch, kz_device *d
 }
 
 /* Check that the driver knows the memory, and as memory of this device. */
-static kz_status check_foreign(struct kz_device *dev, uint64_t address, int64_t size, kz_error *err)
+static kz_status memory_check_foreign(struct kz_device *dev, uint64_t address, int64_t size,
+	kz_error *err)
 {
 	struct device_scope scope;
 	int ordinal = dev->ordinal;
@@ -571,7 +572,7 @@ kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address, int6
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = check_foreign(dev, address, size, err))) {
+	    || (st = memory_check_foreign(dev, address, size, err))) {
 		return st;
 	}
 	struct memory *memory = NULL;

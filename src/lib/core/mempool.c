@@ -23,7 +23,7 @@
 #include "lib/core/segment.h"
 
 /* Cutting a block takes one descriptor. */
-static bool has_spare(struct mempool *pool)
+static bool mempool_has_spare(struct mempool *pool)
 {
 	if (unlikely(!pool->spare)) {
 		pool->spare = mem_zalloc(1, sizeof(*pool->spare));
@@ -34,7 +34,7 @@ static bool has_spare(struct mempool *pool)
 /* Handing out blocks; under the lock */
 
 /* The block is off its list; `last`, counted, is the stream of that list. */
-static void hand_out(struct mempool *pool, struct memory *memory, struct free_block *block,
+static void mempool_hand_out(struct mempool *pool, struct memory *memory, struct free_block *block,
 	struct kz_stream *last)
 {
 	block->memory = memory;
@@ -44,8 +44,8 @@ static void hand_out(struct mempool *pool, struct memory *memory, struct free_bl
 	mempool_count(pool, block);
 }
 
-static void take_block(struct mempool *pool, struct memory *memory, struct free_block *block,
-	size_t units)
+static void mempool_take_block(struct mempool *pool, struct memory *memory,
+	struct free_block *block, size_t units)
 {
 	struct free_list *list = block->list;
 	free_list_remove(block);
@@ -53,7 +53,7 @@ static void take_block(struct mempool *pool, struct memory *memory, struct free_
 		free_list_cut(list, block, units, &pool->spare);
 	}
 	block->segment->live++;
-	hand_out(pool, memory, block, list->stream);
+	mempool_hand_out(pool, memory, block, list->stream);
 }
 
 /* The smaller of two, either of which may be NULL. */
@@ -64,7 +64,7 @@ static struct free_block *mempool_better(struct free_block *a, struct free_block
 
 /* A block that the stream can use at once.  The program itself uses pinned memory, so all work on
  * that must have passed. */
-static bool take_ready(struct mempool *pool, struct memory *memory, size_t units,
+static bool mempool_take_ready(struct mempool *pool, struct memory *memory, size_t units,
 	struct kz_stream *stream)
 {
 	bool large = segment_is_large(units);
@@ -80,12 +80,12 @@ static bool take_ready(struct mempool *pool, struct memory *memory, size_t units
 	if (block->list->stream) {
 		stream_retain(stream);
 	}
-	take_block(pool, memory, block, units);
+	mempool_take_block(pool, memory, block, units);
 	return true;
 }
 
 /* The best block of any stream; its next user waits for that stream. */
-static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
+static bool mempool_take_any(struct mempool *pool, struct memory *memory, size_t units)
 {
 	struct free_block *block = free_list_find(&pool->idle, segment_is_large(units), units);
 	for (struct free_list *list = pool->lists; list && pool->kind == MEMPOOL_DEVICE;
@@ -98,7 +98,7 @@ static bool take_any(struct mempool *pool, struct memory *memory, size_t units)
 	if (!block || (block->list->stream && !stream_retain_living(block->list->stream))) {
 		return false;
 	}
-	take_block(pool, memory, block, units);
+	mempool_take_block(pool, memory, block, units);
 	return true;
 }
 
@@ -124,7 +124,8 @@ static void mempool_sweep(struct mempool *pool)
 
 /* Take unused segments off the lists until `keep` bytes are reserved; under the lock.  *busy is set
  * if work on them may be in flight.  During a capture nobody can wait for that, so these stay. */
-static struct segment *detach_unused(struct mempool *pool, int64_t keep, bool captures, bool *busy)
+static struct segment *mempool_detach_unused(struct mempool *pool, int64_t keep, bool captures,
+	bool *busy)
 {
 	struct segment *detached = NULL;
 	struct segment *next;
@@ -158,7 +159,7 @@ CUresult mempool_trim(struct mempool *pool, int64_t keep)
 	pthread_mutex_lock(&pool->lock);
 	mempool_unpark(pool);
 	mempool_sweep(pool);
-	struct segment *unused = detach_unused(pool, keep, captures, &busy);
+	struct segment *unused = mempool_detach_unused(pool, keep, captures, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = busy ? pool->device->drv->CtxSynchronize() : CUDA_SUCCESS;
 	device_let_captures(pool->device);
@@ -176,7 +177,7 @@ static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *wh
 	if (captures) {
 		mempool_sweep(pool);
 	}
-	struct segment *unused = detach_unused(pool, 0, captures, &busy);
+	struct segment *unused = mempool_detach_unused(pool, 0, captures, &busy);
 	pthread_mutex_unlock(&pool->lock);
 	CUresult code = captures ? CUDA_SUCCESS : pool->device->drv->CtxSynchronize();
 	device_let_captures(pool->device);
@@ -189,34 +190,35 @@ static CUresult mempool_reclaim(struct mempool *pool, struct mempool_failure *wh
 
 /* Taking and giving */
 
-static size_t units_of(int64_t size)
+static size_t mempool_units_of(int64_t size)
 {
 	return round_up((size_t)size, MEMPOOL_UNIT) / MEMPOOL_UNIT;
 }
 
 /* The size of a new segment, where the device has enough memory. */
-static size_t segment_size(size_t units)
+static size_t mempool_segment_size(size_t units)
 {
 	return segment_is_large(units) ? round_up(units * MEMPOOL_UNIT, MEMPOOL_SEGMENT)
 		: MEMPOOL_SEGMENT;
 }
 
 /* Try once to reserve `segment`; *found says that a block of an older segment was taken instead. */
-static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
+static CUresult mempool_reserve_or_find(struct mempool *pool, struct segment *segment,
 	struct memory *memory, bool *found, struct mempool_failure *why)
 {
-	size_t units = units_of(memory->size);
+	size_t units = mempool_units_of(memory->size);
 	if (!segment->is_kept) {
 		return segment_reserve(pool, segment, (size_t)memory->size, why);
 	}
-	CUresult code = segment_reserve(pool, segment, segment_size(units), why);
-	if (code == CUDA_ERROR_OUT_OF_MEMORY && segment_size(units) > units * MEMPOOL_UNIT) {
+	CUresult code = segment_reserve(pool, segment, mempool_segment_size(units), why);
+	if (code == CUDA_ERROR_OUT_OF_MEMORY
+		&& mempool_segment_size(units) > units * MEMPOOL_UNIT) {
 		code = segment_reserve(pool, segment, units * MEMPOOL_UNIT, why);
 	}
 	if (code == CUDA_ERROR_OUT_OF_MEMORY) {
 		pthread_mutex_lock(&pool->lock);
 		mempool_unpark(pool);
-		*found = has_spare(pool) && take_any(pool, memory, units);
+		*found = mempool_has_spare(pool) && mempool_take_any(pool, memory, units);
 		pthread_mutex_unlock(&pool->lock);
 	}
 	return code;
@@ -224,10 +226,10 @@ static CUresult reserve_or_find(struct mempool *pool, struct segment *segment,
 
 /* The first block of a new segment; what is behind it, which `rest` describes, goes to the idle
  * list. */
-static void take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
+static void mempool_take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
 	struct free_block *rest)
 {
-	size_t units = units_of(memory->size);
+	size_t units = mempool_units_of(memory->size);
 	struct kz_stream *last = segment->source->is_ordered
 		? stream_retain(&pool->device->stream) : NULL;
 	pthread_mutex_lock(&pool->lock);
@@ -236,15 +238,15 @@ static void take_first(struct mempool *pool, struct memory *memory, struct segme
 	if (segment->first.units > units) {
 		free_list_cut(&pool->idle, &segment->first, units, &pool->spare);
 	}
-	hand_out(pool, memory, &segment->first, last);
+	mempool_hand_out(pool, memory, &segment->first, last);
 	pthread_mutex_unlock(&pool->lock);
 }
 
 /* A new segment, or what there is to find instead. */
-static kz_status take_new(struct mempool *pool, struct memory *memory, struct mempool_failure *why,
-	kz_error *err)
+static kz_status mempool_take_new(struct mempool *pool, struct memory *memory,
+	struct mempool_failure *why, kz_error *err)
 {
-	size_t units = units_of(memory->size);
+	size_t units = mempool_units_of(memory->size);
 	bool found = false;
 	struct segment *segment = segment_create(segment_source(pool), units,
 		pool->keeps && units <= FREE_LIST_UNITS_MAX);
@@ -254,13 +256,13 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 		mem_free(rest);
 		return error_no_memory(err);
 	}
-	CUresult code = reserve_or_find(pool, segment, memory, &found, why);
+	CUresult code = mempool_reserve_or_find(pool, segment, memory, &found, why);
 	if (code == CUDA_ERROR_OUT_OF_MEMORY && !found) {
 		code = mempool_reclaim(pool, why);
-		code = code ? code : reserve_or_find(pool, segment, memory, &found, why);
+		code = code ? code : mempool_reserve_or_find(pool, segment, memory, &found, why);
 	}
 	if (code == CUDA_SUCCESS) {
-		take_first(pool, memory, segment, rest);
+		mempool_take_first(pool, memory, segment, rest);
 		return KZ_OK;
 	}
 	mem_free(segment);
@@ -269,28 +271,28 @@ static kz_status take_new(struct mempool *pool, struct memory *memory, struct me
 	return KZ_OK;
 }
 
-static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
-	struct mempool_failure *why, kz_error *err)
+static kz_status mempool_take_slowly(struct mempool *pool, struct memory *memory,
+	struct kz_stream *stream, struct mempool_failure *why, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st = device_enter(pool->device, &scope, err);
 	if (st) {
 		return st;
 	}
-	size_t units = units_of(memory->size);
+	size_t units = mempool_units_of(memory->size);
 	bool found = false;
 	pthread_mutex_lock(&pool->lock);
-	if (pool->keeps && units <= FREE_LIST_UNITS_MAX && has_spare(pool)) {
+	if (pool->keeps && units <= FREE_LIST_UNITS_MAX && mempool_has_spare(pool)) {
 		mempool_unpark(pool);
-		found = take_ready(pool, memory, units, stream);
+		found = mempool_take_ready(pool, memory, units, stream);
 		if (!found) {
 			mempool_sweep(pool);
-			found = take_ready(pool, memory, units, stream)
-				|| (!stream && take_any(pool, memory, units));
+			found = mempool_take_ready(pool, memory, units, stream)
+				|| (!stream && mempool_take_any(pool, memory, units));
 		}
 	}
 	pthread_mutex_unlock(&pool->lock);
-	st = found ? KZ_OK : take_new(pool, memory, why, err);
+	st = found ? KZ_OK : mempool_take_new(pool, memory, why, err);
 	device_leave(pool->device, &scope);
 	return st;
 }
@@ -298,17 +300,17 @@ static kz_status take_slowly(struct mempool *pool, struct memory *memory, struct
 kz_status mempool_take(struct mempool *pool, struct memory *memory, struct kz_stream *stream,
 	struct mempool_failure *why, kz_error *err)
 {
-	size_t units = units_of(memory->size);
+	size_t units = mempool_units_of(memory->size);
 	bool found = false, starved = false;
 	*why = (struct mempool_failure){CUDA_SUCCESS, NULL};
 	pthread_mutex_lock(&pool->lock);
 	if (likely(pool->keeps && units <= FREE_LIST_UNITS_MAX)) {
-		starved = !has_spare(pool);
-		found = !starved && take_ready(pool, memory, units, stream);
+		starved = !mempool_has_spare(pool);
+		found = !starved && mempool_take_ready(pool, memory, units, stream);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return likely(found) ? KZ_OK : starved ? error_no_memory(err)
-		: take_slowly(pool, memory, stream, why, err);
+		: mempool_take_slowly(pool, memory, stream, why, err);
 }
 
 kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, kz_error *err)
@@ -320,7 +322,7 @@ kz_status mempool_adopt(struct mempool *pool, struct memory *memory, bool ours, 
 	segment->is_counted = ours;
 	segment->first.address = memory->address;
 	segment->first.memory = memory;
-	segment->first.units = units_of(memory->size);
+	segment->first.units = mempool_units_of(memory->size);
 	segment->size = (int64_t)(segment->first.units * MEMPOOL_UNIT);
 	memory->block = &segment->first;
 	pthread_mutex_lock(&pool->lock);
@@ -336,7 +338,7 @@ void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, i
 {
 	struct free_block *block = memory->block;
 	kz_memory_stats *stats = &pool->stats;
-	size_t units = units_of(size);
+	size_t units = mempool_units_of(size);
 	pthread_mutex_lock(&pool->lock);
 	segment_unlink(pool, block->segment);
 	block->segment->size = reserved;
@@ -350,7 +352,8 @@ void mempool_resize(struct mempool *pool, struct memory *memory, int64_t size, i
 }
 
 /* Give back a segment that is off the list, behind the stream that used it last. */
-static void segment_end(struct mempool *pool, struct segment *segment, struct kz_stream *last)
+static void mempool_end_segment(struct mempool *pool, struct segment *segment,
+	struct kz_stream *last)
 {
 	struct device_scope scope;
 	if (segment->source && device_enter_quietly(pool->device, &scope)) {
@@ -379,7 +382,7 @@ void mempool_give(struct mempool *pool, struct memory *memory)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (!kept) {
-		segment_end(pool, segment, last);
+		mempool_end_segment(pool, segment, last);
 	}
 }
 
@@ -398,7 +401,7 @@ void mempool_finish(struct mempool *pool)
 	struct device_scope scope;
 	bool busy = false;
 	free_list_unpark(&pool->idle, &pool->spare);
-	struct segment *unused = detach_unused(pool, 0, false, &busy);
+	struct segment *unused = mempool_detach_unused(pool, 0, false, &busy);
 	bool living = unused && device_enter_quietly(pool->device, &scope);
 	segment_give_back(pool, unused, living);
 	if (living) {
@@ -461,7 +464,7 @@ bool mempool_enlist(struct kz_stream *stream)
 
 /* The list for what a stream leaves: the idle one if the stream is done, else that of the default
  * stream, put behind it.  The default stream ends last. */
-static struct free_list *heir_of(struct mempool *pool, struct kz_stream *stream)
+static struct free_list *mempool_heir_of(struct mempool *pool, struct kz_stream *stream)
 {
 	struct kz_stream *heir = &pool->device->stream;
 	if (stream_is_done(stream)) {
@@ -483,7 +486,8 @@ static void mempool_retire_list(struct mempool *pool, struct kz_stream *stream, 
 	pthread_mutex_lock(&pool->lock);
 	free_list_unpark(list, &pool->spare);
 	if (list->count > 0) {
-		free_list_move(list, lost ? &pool->idle : heir_of(pool, stream), &pool->spare);
+		free_list_move(list, lost ? &pool->idle : mempool_heir_of(pool, stream),
+			&pool->spare);
 	}
 	struct free_list **link = &pool->lists;
 	while (*link != list) {

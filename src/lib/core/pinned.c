@@ -29,7 +29,7 @@ void pinned_finish(struct pinned_list *list)
 }
 
 /* How many begin at or below an address; under the lock. */
-static size_t count_below(const struct pinned_list *list, CUdeviceptr address)
+static size_t pinned_count_below(const struct pinned_list *list, CUdeviceptr address)
 {
 	size_t low = 0, high = atomic_load_explicit(&list->count, memory_order_relaxed);
 	while (low < high) {
@@ -57,7 +57,7 @@ static bool pinned_list_add(struct pinned_list *list, struct memory *memory)
 		list->items = items;
 		list->room = room;
 	}
-	size_t place = count_below(list, memory->address);
+	size_t place = pinned_count_below(list, memory->address);
 	memmove(&list->items[place + 1], &list->items[place],
 		(count - place) * sizeof(struct memory *));
 	list->items[place] = memory;
@@ -70,7 +70,7 @@ static void pinned_list_remove(struct pinned_list *list, const struct memory *me
 {
 	pthread_mutex_lock(&list->lock);
 	size_t count = atomic_load(&list->count);
-	size_t place = count_below(list, memory->address);
+	size_t place = pinned_count_below(list, memory->address);
 	memmove(&list->items[place - 1], &list->items[place],
 		(count - place) * sizeof(struct memory *));
 	atomic_store(&list->count, count - 1);
@@ -88,7 +88,7 @@ struct memory *pinned_find(struct kz_device *dev, const void *pointer)
 	struct memory *found = NULL;
 	CUdeviceptr address = (uintptr_t)pointer;
 	pthread_mutex_lock(&list->lock);
-	size_t place = count_below(list, address);
+	size_t place = pinned_count_below(list, address);
 	if (place > 0 && address - list->items[place - 1]->address
 	    < (CUdeviceptr)list->items[place - 1]->size) {
 		found = memory_retain(list->items[place - 1]);
@@ -102,7 +102,7 @@ struct memory *pinned_find(struct kz_device *dev, const void *pointer)
 
 enum { SLOT_SIZE = 512 };
 
-static void *make_slot(struct kz_device *dev)
+static void *pinned_make_slot(struct kz_device *dev)
 {
 	CUdeviceptr address = 0;
 	struct device_scope scope;
@@ -126,7 +126,8 @@ void *pinned_take_slot(struct kz_device *dev, const void *host, int64_t size)
 		return NULL;
 	}
 	void *slot = atomic_exchange(&dev->slot, NULL);
-	return slot || !may_make || atomic_exchange(&dev->has_slot, true) ? slot : make_slot(dev);
+	return slot || !may_make || atomic_exchange(&dev->has_slot, true) ? slot
+		: pinned_make_slot(dev);
 }
 
 void pinned_put_slot(struct kz_device *dev, void *slot)
@@ -211,7 +212,7 @@ static kz_status pinned_register(struct memory *memory, kz_error *err)
 	return device_ok(dev, code, "cuMemHostRegister", err);
 }
 
-static kz_status check_wrapped(const void *pointer, int64_t size, kz_error *err)
+static kz_status pinned_check_wrapped(const void *pointer, int64_t size, kz_error *err)
 {
 	if (size < 0 || (size > 0 && !pointer)) {
 		return error_set(err, KZ_INVALID, "expected memory to pin, got %lld byte%s at %p",
@@ -231,7 +232,7 @@ kz_status kz_pinned_wrap(kz_pinned **out, kz_device *dev, void *pointer, int64_t
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
 	    || (st = object_check(dev, OBJECT_DEVICE, err))
-	    || (st = check_wrapped(pointer, size, err))) {
+	    || (st = pinned_check_wrapped(pointer, size, err))) {
 		return st;
 	}
 	struct memory *memory = NULL;

@@ -18,7 +18,7 @@
 
 /* Figures */
 
-static void read_stats(const kz_device *dev, enum mempool_kind kind, kz_memory_stats *out)
+static void pool_read_stats(const kz_device *dev, enum mempool_kind kind, kz_memory_stats *out)
 {
 	if (out && dev) {
 		/* Reading takes the lock, which is not a change that a caller could see. */
@@ -30,12 +30,12 @@ static void read_stats(const kz_device *dev, enum mempool_kind kind, kz_memory_s
 
 void kz_device_memory_stats(const kz_device *dev, kz_memory_stats *out)
 {
-	read_stats(dev, MEMPOOL_DEVICE, out);
+	pool_read_stats(dev, MEMPOOL_DEVICE, out);
 }
 
 void kz_device_pinned_stats(const kz_device *dev, kz_memory_stats *out)
 {
-	read_stats(dev, MEMPOOL_PINNED, out);
+	pool_read_stats(dev, MEMPOOL_PINNED, out);
 }
 
 void kz_device_reset_peaks(kz_device *dev)
@@ -51,7 +51,7 @@ void kz_device_reset_peaks(kz_device *dev)
 
 /* Settings */
 
-static kz_status check_bytes(kz_device *dev, int64_t size, const char *call, kz_error *err)
+static kz_status pool_check_bytes(kz_device *dev, int64_t size, const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(dev, OBJECT_DEVICE, call, "dev", err);
 	if (!st && size < 0) {
@@ -67,7 +67,8 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = check_bytes(dev, keep, __func__, err)) || (st = device_enter(dev, &scope, err))) {
+	if ((st = pool_check_bytes(dev, keep, __func__, err)) || (st = device_enter(dev, &scope,
+		err))) {
 		return st;
 	}
 	CUresult code = mempool_trim(&dev->pools[MEMPOOL_DEVICE], keep);
@@ -88,7 +89,7 @@ kz_status kz_device_trim(kz_device *dev, int64_t keep, kz_error *err)
 kz_status kz_device_limit_memory(kz_device *dev, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = check_bytes(dev, size, __func__, err);
+	kz_status st = pool_check_bytes(dev, size, __func__, err);
 	if (!st) {
 		struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
 		pthread_mutex_lock(&pool->lock);
@@ -112,7 +113,7 @@ kz_status kz_device_use_pool(kz_device *dev, int enabled, kz_error *err)
 
 /* Allocators */
 
-static kz_status check_allocator(const kz_allocator *allocator, kz_error *err)
+static kz_status pool_check_allocator(const kz_allocator *allocator, kz_error *err)
 {
 	if (allocator->size != sizeof(*allocator)) {
 		return struct_refuse("kz_allocator", allocator->size, sizeof(*allocator), err);
@@ -126,7 +127,7 @@ kz_status kz_device_set_allocator(kz_device *dev, const kz_allocator *allocator,
 {
 	error_scope(err);
 	kz_status st = object_check(dev, OBJECT_DEVICE, err);
-	if (st || (allocator && (st = check_allocator(allocator, err)))) {
+	if (st || (allocator && (st = pool_check_allocator(allocator, err)))) {
 		return st;
 	}
 	if (!allocator) {
@@ -158,7 +159,7 @@ void allocators_free(struct kz_device *dev)
 /* What is live */
 
 /* Both pools' entries, from mem_alloc; other threads may create more while this looks. */
-static kz_status list_live(kz_live_memory **out, int64_t *count, kz_device *dev, kz_error *err)
+static kz_status pool_list_live(kz_live_memory **out, int64_t *count, kz_device *dev, kz_error *err)
 {
 	kz_live_memory *list = NULL;
 	int64_t room = 0, first = 0, second = 0;
@@ -192,7 +193,7 @@ kz_status kz_device_list_memory(kz_device *dev, kz_live_memory_fn *each, void *u
 	if ((st = object_check(dev, OBJECT_DEVICE, err))
 	    || (!each && (st = error_set(err, KZ_INVALID, "%s: expected a function, got NULL",
 		__func__)))
-	    || (st = list_live(&list, &count, dev, err))) {
+	    || (st = pool_list_live(&list, &count, dev, err))) {
 		return st;
 	}
 	for (int64_t i = 0; i < count; i++) {
@@ -229,7 +230,7 @@ struct leaks {
 	int64_t size;
 };
 
-static void print_leak(void *user, const kz_live_memory *memory)
+static void pool_print_leak(void *user, const kz_live_memory *memory)
 {
 	struct leaks *leaks = user;
 	char name[128];
@@ -244,7 +245,7 @@ static void print_leak(void *user, const kz_live_memory *memory)
 	leaks->size += memory->size;
 }
 
-static void print_count(const struct leaks *leaks, int64_t count, const char *kind)
+static void pool_print_count(const struct leaks *leaks, int64_t count, const char *kind)
 {
 	if (count > 0) {
 		fprintf(leaks->stream, "%s: %" PRId64 " %s%s live\n", leaks->device, count, kind,
@@ -260,16 +261,16 @@ kz_status kz_device_print_leaks(kz_device *dev, FILE *stream, kz_error *err)
 	kz_status st = pointer_check(stream, "a stream of stdio", err);
 	errno = EIO;
 	if (st || (st = kz_device_count_live(dev, &live, err))
-	    || (st = kz_device_list_memory(dev, print_leak, &leaks, err))) {
+	    || (st = kz_device_list_memory(dev, pool_print_leak, &leaks, err))) {
 		return st;
 	}
 	if (leaks.count > 0) {
 		fprintf(stream, "%s: %" PRId64 " live, of %" PRId64 " bytes\n", leaks.device,
 			leaks.count, leaks.size);
 	}
-	print_count(&leaks, live.streams, "stream");
-	print_count(&leaks, live.events, "event");
-	print_count(&leaks, live.modules, "module");
+	pool_print_count(&leaks, live.streams, "stream");
+	pool_print_count(&leaks, live.events, "event");
+	pool_print_count(&leaks, live.modules, "module");
 	if ((st = leaks_print(dev, stream, err))) {
 		return st;
 	}

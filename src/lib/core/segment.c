@@ -14,7 +14,8 @@
 #include "lib/core/stream.h"
 #include "lib/core/trace.h"
 
-static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+static CUresult segment_reserve_plain(const struct kz_device *dev, CUdeviceptr *address,
+	size_t size)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
 	CUresult code = dev->drv->MemAlloc(address, size);
@@ -22,7 +23,7 @@ static CUresult reserve_plain(const struct kz_device *dev, CUdeviceptr *address,
 	return code;
 }
 
-static void give_back_plain(struct kz_device *dev, CUdeviceptr address,
+static void segment_give_back_plain(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
@@ -33,24 +34,26 @@ static void give_back_plain(struct kz_device *dev, CUdeviceptr address,
 	device_restore(dev, mode);
 }
 
-static CUresult reserve_ordered(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+static CUresult segment_reserve_ordered(const struct kz_device *dev, CUdeviceptr *address,
+	size_t size)
 {
 	return dev->drv->MemAllocAsync(address, size, dev->stream.handle);
 }
 
-static void give_back_ordered(struct kz_device *dev, CUdeviceptr address,
+static void segment_give_back_ordered(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
 	struct kz_stream *stream = last ? last : &dev->stream;
 	if (stream_capture(stream)) {
-		give_back_plain(dev, address, stream); /* in a graph the memory is not */
+		segment_give_back_plain(dev, address, stream); /* in a graph the memory is not */
 	} else {
 		device_released(dev, dev->drv->MemFreeAsync(address, stream->handle),
 			"cuMemFreeAsync");
 	}
 }
 
-static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address, size_t size)
+static CUresult segment_reserve_pinned(const struct kz_device *dev, CUdeviceptr *address,
+	size_t size)
 {
 	void *memory = NULL;
 	CUstreamCaptureMode mode = device_relax(dev);
@@ -61,7 +64,7 @@ static CUresult reserve_pinned(const struct kz_device *dev, CUdeviceptr *address
 	return code;
 }
 
-static void give_back_pinned(struct kz_device *dev, CUdeviceptr address,
+static void segment_give_back_pinned(struct kz_device *dev, CUdeviceptr address,
 	struct kz_stream *last)
 {
 	CUstreamCaptureMode mode = device_relax(dev);
@@ -88,11 +91,12 @@ void segment_unpin(struct kz_device *dev, void *memory)
 	device_restore(dev, mode);
 }
 
-static const struct segment_source plain = {"cuMemAlloc", reserve_plain, give_back_plain, false};
-static const struct segment_source ordered = {"cuMemAllocAsync", reserve_ordered,
-	give_back_ordered, true};
-static const struct segment_source pinned = {"cuMemHostAlloc", reserve_pinned,
-	give_back_pinned, false};
+static const struct segment_source plain = {"cuMemAlloc", segment_reserve_plain,
+	segment_give_back_plain, false};
+static const struct segment_source ordered = {"cuMemAllocAsync", segment_reserve_ordered,
+	segment_give_back_ordered, true};
+static const struct segment_source pinned = {"cuMemHostAlloc", segment_reserve_pinned,
+	segment_give_back_pinned, false};
 
 const struct segment_source *segment_source(const struct mempool *pool)
 {

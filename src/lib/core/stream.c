@@ -65,12 +65,12 @@ void stream_finish(struct kz_stream *stream)
 	mempool_retire(stream, !living);
 	if (living) {
 		if (stream->order) {
-			device_released(stream->device, stream->device->drv->EventDestroy(stream->order),
-				"cuEventDestroy");
+			device_released(stream->device,
+				stream->device->drv->EventDestroy(stream->order), "cuEventDestroy");
 		}
 		if (!stream->is_borrowed) {
-			device_released(stream->device, stream->device->drv->StreamDestroy(stream->handle),
-				"cuStreamDestroy");
+			device_released(stream->device,
+				stream->device->drv->StreamDestroy(stream->handle), "cuStreamDestroy");
 		}
 		device_leave(stream->device, &scope);
 	}
@@ -104,7 +104,7 @@ void stream_release_captured(struct kz_stream *streams)
 }
 
 /* One after the other, while streams are captured. */
-static CUresult wait_for_each(struct kz_device *dev)
+static CUresult stream_wait_for_each(struct kz_device *dev)
 {
 	struct mempool *pool = &dev->pools[MEMPOOL_DEVICE];
 	pthread_mutex_lock(&pool->lock);
@@ -133,7 +133,7 @@ static CUresult wait_for_each(struct kz_device *dev)
 CUresult stream_wait_all(struct kz_device *dev)
 {
 	bool captures = device_hold_captures(dev);
-	CUresult code = captures ? wait_for_each(dev) : dev->drv->CtxSynchronize();
+	CUresult code = captures ? stream_wait_for_each(dev) : dev->drv->CtxSynchronize();
 	device_let_captures(dev);
 	return code;
 }
@@ -317,7 +317,7 @@ static kz_status stream_leave_waited(struct kz_device *dev, const struct device_
 }
 
 /* "Not ready" answers a question; it is not a failure to be kept. */
-static kz_status finish_query(struct kz_device *dev, const struct device_scope *scope,
+static kz_status stream_finish_query(struct kz_device *dev, const struct device_scope *scope,
 	CUresult code, const char *call, kz_error *err)
 {
 	bool is_ready = code != CUDA_ERROR_NOT_READY;
@@ -367,7 +367,7 @@ kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 		return st;
 	}
 	CUresult code = stream->device->drv->StreamQuery(stream->handle);
-	return finish_query(stream->device, &scope, code, "cuStreamQuery", err);
+	return stream_finish_query(stream->device, &scope, code, "cuStreamQuery", err);
 }
 
 kz_status kz_stream_describe(kz_stream *stream, kz_stream_info *info, kz_error *err)
@@ -425,7 +425,7 @@ kz_status kz_stream_host(kz_stream *stream, void (*function)(void *user), void *
 }
 
 /* The capture that an event marks a point of, counted; NULL: none. */
-static struct capture *event_get_capture(struct kz_event *event)
+static struct capture *stream_event_capture(struct kz_event *event)
 {
 	struct capture *capture = NULL;
 	if (unlikely(atomic_load(&event->capture))) {
@@ -437,7 +437,7 @@ static struct capture *event_get_capture(struct kz_event *event)
 	return capture;
 }
 
-static void event_set_capture(struct kz_event *event, struct capture *capture)
+static void stream_event_set_capture(struct kz_event *event, struct capture *capture)
 {
 	if (unlikely(capture || atomic_load(&event->capture))) {
 		pthread_mutex_lock(&event->lock);
@@ -484,7 +484,7 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 	    || (st = device_enter(stream->device, &scope, err))) {
 		return st;
 	}
-	struct capture *marked = event_get_capture(event);
+	struct capture *marked = stream_event_capture(event);
 	st = stream_check_wait(stream, event, marked, err);
 	/* It is marked before: what it did so far is what others may wait for. */
 	if (!st && marked && !stream_capture(stream)) {
@@ -498,7 +498,7 @@ kz_status kz_stream_wait(kz_stream *stream, kz_event *event, kz_error *err)
 }
 
 /* Make an event with flags, or, if there is a handle, the one that it stands for. */
-static kz_status event_make(kz_event **out, struct kz_device *dev, unsigned flags,
+static kz_status stream_make_event(kz_event **out, struct kz_device *dev, unsigned flags,
 	const CUipcEventHandle *shared, kz_error *err)
 {
 	struct device_scope scope;
@@ -548,7 +548,7 @@ kz_status kz_event_create_with(kz_event **out, kz_device *dev, const kz_event_op
 		return error_set(err, KZ_INVALID, "an interprocess event cannot measure time: "
 			"expected disable_timing with interprocess");
 	}
-	return event_make(out, dev, flags, NULL, err);
+	return stream_make_event(out, dev, flags, NULL, err);
 }
 
 kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
@@ -559,7 +559,7 @@ kz_status kz_event_create(kz_event **out, kz_device *dev, kz_error *err)
 	    || (st = object_check(dev, OBJECT_DEVICE, err))) {
 		return st;
 	}
-	return event_make(out, dev, CU_EVENT_DEFAULT, NULL, err);
+	return stream_make_event(out, dev, CU_EVENT_DEFAULT, NULL, err);
 }
 
 _Static_assert(sizeof(kz_ipc_handle) == sizeof(CUipcEventHandle), "a handle fits");
@@ -601,7 +601,7 @@ kz_status kz_event_import(kz_event **out, kz_device *dev, const kz_ipc_handle *h
 		return st;
 	}
 	memcpy(&shared, handle, sizeof(shared));
-	return event_make(out, dev, CU_EVENT_DISABLE_TIMING, &shared, err);
+	return stream_make_event(out, dev, CU_EVENT_DISABLE_TIMING, &shared, err);
 }
 
 void kz_event_release(kz_event *event)
@@ -610,8 +610,8 @@ void kz_event_release(kz_event *event)
 	if (object_is(event, OBJECT_EVENT) && atomic_fetch_sub(&event->refs, 1) == 1) {
 		object_end(&event->tag);
 		if (device_enter_quietly(event->device, &scope)) {
-			device_released(event->device, event->device->drv->EventDestroy(event->handle),
-				"cuEventDestroy");
+			device_released(event->device,
+				event->device->drv->EventDestroy(event->handle), "cuEventDestroy");
 			device_leave(event->device, &scope);
 		}
 		capture_release(atomic_load(&event->capture));
@@ -623,7 +623,7 @@ void kz_event_release(kz_event *event)
 }
 
 /* For calls that ask an event about work that was done. */
-static kz_status event_check_capture(const struct kz_event *event, const char *call, kz_error *err)
+static kz_status stream_check_event(const struct kz_event *event, const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(event, OBJECT_EVENT, call, "event", err);
 	return !st && atomic_load(&event->capture)
@@ -645,7 +645,7 @@ kz_status kz_event_record(kz_event *event, kz_stream *stream, kz_error *err)
 	st = stream_leave(event->device, &scope, code, "cuEventRecord", err);
 	if (!st) {
 		struct capture *capture = stream_capture(stream);
-		event_set_capture(event, capture);
+		stream_event_set_capture(event, capture);
 		atomic_store(&event->recorded, !capture);
 	}
 	return st;
@@ -656,7 +656,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
-	if ((st = event_check_capture(event, __func__, err))
+	if ((st = stream_check_event(event, __func__, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
@@ -671,15 +671,15 @@ kz_status kz_event_query(kz_event *event, kz_error *err)
 {
 	struct device_scope scope;
 	kz_status st;
-	if ((st = event_check_capture(event, __func__, err))
+	if ((st = stream_check_event(event, __func__, err))
 	    || (st = device_enter(event->device, &scope, err))) {
 		return st;
 	}
 	CUresult code = event->device->drv->EventQuery(event->handle);
-	return finish_query(event->device, &scope, code, "cuEventQuery", err);
+	return stream_finish_query(event->device, &scope, code, "cuEventQuery", err);
 }
 
-static kz_status check_pair(const kz_event *start, const kz_event *stop,
+static kz_status stream_check_pair(const kz_event *start, const kz_event *stop,
 	const char *call, kz_error *err)
 {
 	kz_status st;
@@ -712,7 +712,7 @@ kz_status kz_event_elapsed_ms(double *out, kz_event *start, kz_event *stop, kz_e
 	float ms = 0;
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = check_pair(start, stop, __func__, err))
+	    || (st = stream_check_pair(start, stop, __func__, err))
 	    || (st = device_enter(start->device, &scope, err))) {
 		return st;
 	}

@@ -165,7 +165,7 @@ static void trace_write_much(void)
 
 /* Devices and their records; all under the lock, with the context current */
 
-static void record_free(const struct drv *drv, struct trace_record *record, bool is_lost)
+static void trace_record_free(const struct drv *drv, struct trace_record *record, bool is_lost)
 {
 	if (record && !is_lost) {
 		(void)drv->EventDestroy(record->start);
@@ -177,7 +177,7 @@ static void record_free(const struct drv *drv, struct trace_record *record, bool
 	}
 }
 
-static struct trace_record *record_create(const struct drv *drv)
+static struct trace_record *trace_record_create(const struct drv *drv)
 {
 	struct trace_record *record = mem_zalloc(1, sizeof(*record));
 	if (!record || drv->EventCreate(&record->start, CU_EVENT_DEFAULT)) {
@@ -299,7 +299,7 @@ static void trace_device_free(struct trace_device *at)
 	trace_drain(at, true);
 	while (at->spare) {
 		struct trace_record *next = at->spare->next;
-		record_free(drv, at->spare, is_lost);
+		trace_record_free(drv, at->spare, is_lost);
 		at->spare = next;
 	}
 	if (!is_lost) {
@@ -331,7 +331,7 @@ void trace_op_begin(struct trace_op *op, struct kz_stream *stream, const char *n
 			op->record = at->spare;
 			at->spare = op->record->next;
 		} else if (at) {
-			op->record = record_create(dev->drv);
+			op->record = trace_record_create(dev->drv);
 		}
 		if (at) {
 			trace_rebase(at);
@@ -386,7 +386,8 @@ void trace_op_end(struct trace_op *op, kz_status st, const char *category, const
 		}
 	}
 	if (!trace_keep(op, st, &members)) {
-		record_free(stream->device->drv, op->record, atomic_load(&stream->device->lost));
+		trace_record_free(stream->device->drv, op->record,
+			atomic_load(&stream->device->lost));
 	}
 	pthread_mutex_unlock(&trace.lock);
 	str_free(&members);
