@@ -46,7 +46,7 @@ static kz_status across_set(struct kz_array *to, const char *host, struct kz_str
 }
 
 /* From the CPU device.  Its elements are put in order where they are. */
-static kz_status copy_from_host(struct kz_array *to, struct kz_array *from,
+static kz_status across_copy_from_host(struct kz_array *to, struct kz_array *from,
 	struct kz_stream *stream, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
@@ -67,8 +67,8 @@ static kz_status copy_from_host(struct kz_array *to, struct kz_array *from,
 	return st;
 }
 
-static kz_status copy_by_host(struct kz_array *to, struct kz_array *from, struct kz_stream *stream,
-	kz_error *err)
+static kz_status across_copy_by_host(struct kz_array *to, struct kz_array *from,
+	struct kz_stream *stream, kz_error *err)
 {
 	int64_t size = kz_array_size(from);
 	char *host = mem_alloc((size_t)size);
@@ -93,17 +93,17 @@ static kz_status copy_across(struct kz_array *to, struct kz_array *from, struct 
 		return st ? st : array_move(from, host, NULL, true, err);
 	}
 	if (array_is_on_host(from)) {
-		return copy_from_host(to, from, stream, err);
+		return across_copy_from_host(to, from, stream, err);
 	}
 	return kz_array_is_contiguous(from) && drv_has(drv, DRV_cuMemcpyPeerAsync)
 		? buffer_copy((struct buffer_place){to->buffer, to->offset},
 			(struct buffer_place){from->buffer, from->offset}, kz_array_size(from),
 			stream, call, err)
-		: copy_by_host(to, from, stream, err);
+		: across_copy_by_host(to, from, stream, err);
 }
 
 /* `stream` is one of the device, which is not the array's. */
-static kz_status array_copy_to(kz_array **out, struct kz_array *array, struct kz_stream *stream,
+static kz_status across_copy_to(kz_array **out, struct kz_array *array, struct kz_stream *stream,
 	const char *call, kz_error *err)
 {
 	struct kz_array *copy;
@@ -131,7 +131,7 @@ kz_status kz_array_to(kz_array **out, kz_array *array, kz_device *dev, kz_error 
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	return array_copy_to(out, array, &dev->stream, __func__, err);
+	return across_copy_to(out, array, &dev->stream, __func__, err);
 }
 
 kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_stream *stream,
@@ -149,5 +149,5 @@ kz_status kz_array_to_on(kz_array **out, kz_array *array, kz_device *dev, kz_str
 		*out = kz_array_retain(array);
 		return KZ_OK;
 	}
-	return array_copy_to(out, array, stream, __func__, err);
+	return across_copy_to(out, array, stream, __func__, err);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Row-major layout, where there are elements and nothing is wrong. */
-static bool layout_quickly(struct kz_array *array, int64_t size)
+static bool array_layout_quickly(struct kz_array *array, int64_t size)
 {
 	const kz_shape *shape = &array->shape;
 	int64_t bytes = size, count = 1;
@@ -37,7 +37,7 @@ static kz_status array_layout(struct kz_array *array, kz_error *err)
 	kz_status st;
 	int64_t size = dtype_size(array->dtype);
 	const kz_shape *shape = &array->shape;
-	if (likely(layout_quickly(array, size))) {
+	if (likely(array_layout_quickly(array, size))) {
 		return KZ_OK;
 	}
 	if (size == 0) {
@@ -192,7 +192,7 @@ kz_status kz_array_full_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 }
 
 /* The bytes of a number 1; false for a struct. */
-static bool one_of(char value[16], kz_dtype dtype)
+static bool array_one_of(char value[16], kz_dtype dtype)
 {
 	static const uint16_t half = 0x3c00, bfloat = 0x3f80;
 	static const float single = 1;
@@ -243,7 +243,7 @@ kz_status kz_array_ones_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_sh
 	if (st) {
 		return st;
 	}
-	if (!one_of(value, dtype)) {
+	if (!array_one_of(value, dtype)) {
 		return error_set(err, KZ_INVALID, "expected a numeric dtype for ones, got %s",
 			kz_dtype_name(dtype) ? kz_dtype_name(dtype) : "none");
 	}

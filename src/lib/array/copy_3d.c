@@ -31,7 +31,8 @@ struct box_side {
 /* Linear memory */
 
 /* Find where a box ends, from the start of the memory; false beyond 64 bits. */
-static bool box_find_end(int64_t *end, const struct box_side *side, const kz_copy_3d_options *box)
+static bool copy_3d_find_end(int64_t *end, const struct box_side *side,
+	const kz_copy_3d_options *box)
 {
 	const kz_copy_side *in = side->in;
 	return !__builtin_add_overflow(in->z, box->depth - 1, end)
@@ -45,7 +46,7 @@ static bool box_find_end(int64_t *end, const struct box_side *side, const kz_cop
 }
 
 /* Fill in pitch and rows where they are 0, and check that rows and slices lie within them. */
-static kz_status box_check_pitch(struct box_side *side, const kz_copy_3d_options *box,
+static kz_status copy_3d_check_pitch(struct box_side *side, const kz_copy_3d_options *box,
 	kz_error *err)
 {
 	const kz_copy_side *in = side->in;
@@ -68,7 +69,7 @@ static kz_status box_check_pitch(struct box_side *side, const kz_copy_3d_options
 	return KZ_OK;
 }
 
-static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_options *box,
+static kz_status copy_3d_check_linear(struct box_side *side, const kz_copy_3d_options *box,
 	int64_t size, const char *what, kz_error *err)
 {
 	const kz_copy_side *in = side->in;
@@ -77,11 +78,11 @@ static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_option
 		return error_set(err, KZ_INVALID, "'%s': %s has no level %lld", side->name, what,
 			(long long)in->level);
 	}
-	kz_status st = box_check_pitch(side, box, err);
+	kz_status st = copy_3d_check_pitch(side, box, err);
 	if (st) {
 		return st;
 	}
-	if (!box_find_end(&end, side, box)) {
+	if (!copy_3d_find_end(&end, side, box)) {
 		return error_set(err, KZ_RANGE, "'%s': the end of the box overflows 64 bits",
 			side->name);
 	}
@@ -92,7 +93,7 @@ static kz_status box_check_linear(struct box_side *side, const kz_copy_3d_option
 
 /* CUDA arrays */
 
-static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_options *box,
+static kz_status copy_3d_check_texels(struct box_side *side, const kz_copy_3d_options *box,
 	kz_error *err)
 {
 	const kz_copy_side *in = side->in;
@@ -131,7 +132,7 @@ static kz_status box_check_texels(struct box_side *side, const kz_copy_3d_option
 
 /* Both sides */
 
-static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options *box,
+static kz_status copy_3d_check_side(struct box_side *side, const kz_copy_3d_options *box,
 	const char *call, kz_error *err)
 {
 	const kz_copy_side *in = side->in;
@@ -153,25 +154,25 @@ static kz_status box_check_side(struct box_side *side, const kz_copy_3d_options 
 	}
 	if (in->host) {
 		side->address = (uintptr_t)in->host + (uint64_t)in->offset;
-		return box_check_linear(side, box, in->host_size, "host memory", err);
+		return copy_3d_check_linear(side, box, in->host_size, "host memory", err);
 	}
 	if (in->texels) {
 		if ((st = object_check_as(in->texels, OBJECT_CUDA_ARRAY, call, "texels", err))) {
 			return st;
 		}
 		side->memory = in->texels->memory;
-		return box_check_texels(side, box, err);
+		return copy_3d_check_texels(side, box, err);
 	}
 	if (!(st = object_check_as(in->buffer, OBJECT_BUFFER, call, "buffer", err))) {
 		side->memory = in->buffer->memory;
 		side->address = buffer_address(in->buffer) + (uint64_t)in->offset;
-		st = box_check_linear(side, box, in->buffer->size, "a buffer", err);
+		st = copy_3d_check_linear(side, box, in->buffer->size, "a buffer", err);
 	}
 	return st;
 }
 
 /* The rows of a box in linear memory. */
-static struct strided box_rows(const struct box_side *side, const kz_copy_3d_options *box,
+static struct strided copy_3d_rows(const struct box_side *side, const kz_copy_3d_options *box,
 	int64_t strides[2], int64_t *address)
 {
 	const kz_copy_side *in = side->in;
@@ -181,7 +182,7 @@ static struct strided box_rows(const struct box_side *side, const kz_copy_3d_opt
 	return (struct strided){KZ_SHAPE(box->depth, box->height), strides, box->width};
 }
 
-static bool box_overlaps(const struct box_side *to, const struct box_side *from,
+static bool copy_3d_overlaps(const struct box_side *to, const struct box_side *from,
 	const kz_copy_3d_options *box)
 {
 	int64_t strides[2][2], address[2];
@@ -193,12 +194,12 @@ static bool box_overlaps(const struct box_side *to, const struct box_side *from,
 		return a->level == b->level && llabs(a->x - b->x) < box->width
 			&& llabs(a->y - b->y) < box->height && llabs(a->z - b->z) < box->depth;
 	}
-	const struct strided rows[2] = {box_rows(to, box, strides[0], &address[0]),
-		box_rows(from, box, strides[1], &address[1])};
+	const struct strided rows[2] = {copy_3d_rows(to, box, strides[0], &address[0]),
+		copy_3d_rows(from, box, strides[1], &address[1])};
 	return overlap_elements(&rows[0], address[0], &rows[1], address[1]);
 }
 
-static kz_status box_check(struct box_side *to, struct box_side *from,
+static kz_status copy_3d_check(struct box_side *to, struct box_side *from,
 	const kz_copy_3d_options *box, const char *call, kz_error *err)
 {
 	kz_status st = pointer_check_as(box, "a kz_copy_3d_options", call, "box", err);
@@ -217,8 +218,8 @@ static kz_status box_check(struct box_side *to, struct box_side *from,
 			(long long)box->depth);
 		return KZ_INVALID;
 	}
-	if ((st = box_check_side(to, box, call, err))
-	    || (st = box_check_side(from, box, call, err))) {
+	if ((st = copy_3d_check_side(to, box, call, err))
+	    || (st = copy_3d_check_side(from, box, call, err))) {
 		return st;
 	}
 	if (!to->memory && !from->memory) {
@@ -235,14 +236,15 @@ static kz_status box_check(struct box_side *to, struct box_side *from,
 
 /* The copy */
 
-static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_side *from,
+static CUDA_MEMCPY3D copy_3d_describe(const struct box_side *to, const struct box_side *from,
 	const kz_copy_3d_options *box)
 {
 	static const CUmemorytype types[2][2] = {
 		{CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
 		{CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_ARRAY}};
 	return (CUDA_MEMCPY3D){
-		/* box_check has set both.  NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+		/* copy_3d_check has set both.  NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
+		 * */
 		.srcXInBytes = (size_t)from->in->x, .srcY = (size_t)from->in->y,
 		.srcZ = (size_t)from->in->z,
 		.srcMemoryType = types[!!from->in->texels][!!from->memory],
@@ -262,11 +264,11 @@ static CUDA_MEMCPY3D box_describe(const struct box_side *to, const struct box_si
 
 /* The driver's call.  Between devices the description names both contexts, where it has gaps
  * else. */
-static kz_status box_start(const struct box_side *to, const struct box_side *from,
+static kz_status copy_3d_start(const struct box_side *to, const struct box_side *from,
 	const kz_copy_3d_options *box, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_device *dev = stream->device;
-	const CUDA_MEMCPY3D copy = box_describe(to, from, box);
+	const CUDA_MEMCPY3D copy = copy_3d_describe(to, from, box);
 	if (!to->memory || !from->memory || to->memory->device == from->memory->device) {
 		return device_ok(dev, dev->drv->Memcpy3DAsync(&copy, stream->handle),
 			"cuMemcpy3DAsync", err);
@@ -297,7 +299,7 @@ static kz_status box_copy(const struct box_side *to, const struct box_side *from
 		if (is_traced) {
 			trace_op_begin(&op, stream, "copy of a box");
 		}
-		st = box_start(to, from, box, stream, err);
+		st = copy_3d_start(to, from, box, stream, err);
 		if (is_traced) {
 			trace_op_end(&op, st, "copy",
 				"\"stream\":%lld,\"width\":%lld,\"height\":%lld,\"depth\":%lld",
@@ -310,15 +312,15 @@ static kz_status box_copy(const struct box_side *to, const struct box_side *from
 	return st;
 }
 
-static bool box_is_empty(const kz_copy_3d_options *box)
+static bool copy_3d_is_empty(const kz_copy_3d_options *box)
 {
 	return box->width == 0 || box->height == 0 || box->depth == 0;
 }
 
-static kz_status box_check_overlap(const struct box_side *to, const struct box_side *from,
+static kz_status copy_3d_check_overlap(const struct box_side *to, const struct box_side *from,
 	const kz_copy_3d_options *box, kz_error *err)
 {
-	return !box_overlaps(to, from, box) ? KZ_OK
+	return !copy_3d_overlaps(to, from, box) ? KZ_OK
 		: error_set(err, KZ_INVALID, "the box to copy overlaps its target");
 }
 
@@ -327,8 +329,8 @@ kz_status kz_copy_3d(const kz_copy_3d_options *options, kz_error *err)
 	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
-	if ((st = box_check(&to, &from, options, __func__, err)) || box_is_empty(options)
-	    || (st = box_check_overlap(&to, &from, options, err))) {
+	if ((st = copy_3d_check(&to, &from, options, __func__, err)) || copy_3d_is_empty(options)
+	    || (st = copy_3d_check_overlap(&to, &from, options, err))) {
 		return st;
 	}
 	bool waits = !to.memory || !from.memory;
@@ -350,11 +352,12 @@ kz_status kz_copy_3d_on(const kz_copy_3d_options *options, kz_stream *stream, kz
 	error_scope(err);
 	struct box_side to, from;
 	kz_status st;
-	if ((st = box_check(&to, &from, options, __func__, err))
+	if ((st = copy_3d_check(&to, &from, options, __func__, err))
 	    || (st = object_check(stream, OBJECT_STREAM, err))
 	    || (st = stream_pick(&stream, (to.memory ? to.memory : from.memory)->device, stream,
 		err))
-	    || box_is_empty(options) || (st = box_check_overlap(&to, &from, options, err))) {
+	    || copy_3d_is_empty(options) || (st = copy_3d_check_overlap(&to, &from, options,
+		err))) {
 		return st;
 	}
 	return box_copy(&to, &from, options, stream, __func__, err);

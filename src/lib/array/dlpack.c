@@ -77,7 +77,7 @@ struct foreign {
 	bool taken;
 };
 
-static void foreign_delete(struct foreign *foreign)
+static void dlpack_delete_foreign(struct foreign *foreign)
 {
 	if (foreign->plain && foreign->plain->deleter) {
 		foreign->plain->deleter(foreign->plain);
@@ -87,11 +87,11 @@ static void foreign_delete(struct foreign *foreign)
 }
 
 /* The last view of a wrapped buffer is gone. */
-static void on_release(void *user)
+static void dlpack_on_release(void *user)
 {
 	struct foreign *foreign = user;
 	if (foreign->taken) {
-		foreign_delete(foreign);
+		dlpack_delete_foreign(foreign);
 	}
 	mem_free(foreign);
 }
@@ -107,7 +107,7 @@ struct layout {
 	uint64_t address; /* of the first one */
 };
 
-static kz_status read_dtype(kz_dtype *out, const struct dl_tensor *tensor, kz_error *err)
+static kz_status dlpack_read_dtype(kz_dtype *out, const struct dl_tensor *tensor, kz_error *err)
 {
 	for (size_t i = 0; i < countof(types); i++) {
 		if (types[i].code == tensor->code && types[i].bits == tensor->bits
@@ -120,7 +120,7 @@ static kz_status read_dtype(kz_dtype *out, const struct dl_tensor *tensor, kz_er
 		"%d with %d bits and %d lanes", tensor->code, tensor->bits, tensor->lanes);
 }
 
-static kz_status read_shape(kz_shape *out, const struct dl_tensor *tensor, kz_error *err)
+static kz_status dlpack_read_shape(kz_shape *out, const struct dl_tensor *tensor, kz_error *err)
 {
 	if (tensor->ndim > KZ_MAX_DIMS) {
 		return error_set(err, KZ_UNSUPPORTED,
@@ -137,7 +137,8 @@ static kz_status read_shape(kz_shape *out, const struct dl_tensor *tensor, kz_er
 	return shape_check(out, err);
 }
 
-static kz_status read_strides(struct layout *layout, const struct dl_tensor *tensor, kz_error *err)
+static kz_status dlpack_read_strides(struct layout *layout, const struct dl_tensor *tensor,
+	kz_error *err)
 {
 	int64_t size = kz_dtype_size(layout->dtype);
 	strided_row_major(layout->strides, &layout->shape, size);
@@ -161,7 +162,8 @@ static kz_status read_strides(struct layout *layout, const struct dl_tensor *ten
 }
 
 /* The memory that the elements cover must not pass either end of all memory. */
-static kz_status read_address(struct layout *layout, const struct dl_tensor *tensor, kz_error *err)
+static kz_status dlpack_read_address(struct layout *layout, const struct dl_tensor *tensor,
+	kz_error *err)
 {
 	uint64_t address = (uint64_t)(uintptr_t)tensor->data, low, high;
 	if (layout->count > 0 && !tensor->data) {
@@ -176,30 +178,31 @@ static kz_status read_address(struct layout *layout, const struct dl_tensor *ten
 	return KZ_OK;
 }
 
-static kz_status read_layout(struct layout *layout, const struct dl_tensor *tensor, kz_error *err)
+static kz_status dlpack_read_layout(struct layout *layout, const struct dl_tensor *tensor,
+	kz_error *err)
 {
 	kz_status st;
 	memset(layout, 0, sizeof(*layout));
-	if ((st = read_dtype(&layout->dtype, tensor, err))
-	    || (st = read_shape(&layout->shape, tensor, err))
+	if ((st = dlpack_read_dtype(&layout->dtype, tensor, err))
+	    || (st = dlpack_read_shape(&layout->shape, tensor, err))
 	    || (st = shape_count(&layout->count, &layout->shape, kz_dtype_size(layout->dtype),
 		    kz_dtype_name(layout->dtype), err))
-	    || (st = read_strides(layout, tensor, err))) {
+	    || (st = dlpack_read_strides(layout, tensor, err))) {
 		return st;
 	}
-	return read_address(layout, tensor, err);
+	return dlpack_read_address(layout, tensor, err);
 }
 
-static bool is_host(const struct dl_tensor *tensor)
+static bool dlpack_is_host(const struct dl_tensor *tensor)
 {
 	return tensor->device_type == DL_CPU || tensor->device_type == DL_CUDA_HOST;
 }
 
-static kz_status check_device(const struct kz_device *dev, const struct dl_tensor *tensor,
+static kz_status dlpack_check_device(const struct kz_device *dev, const struct dl_tensor *tensor,
 	kz_error *err)
 {
 	bool cuda = tensor->device_type == DL_CUDA || tensor->device_type == DL_CUDA_MANAGED;
-	if (is_host(tensor)
+	if (dlpack_is_host(tensor)
 	    || (cuda && !dev->on_host && dev->ordinal == tensor->device_id)) {
 		return KZ_OK;
 	}
@@ -212,8 +215,8 @@ static kz_status check_device(const struct kz_device *dev, const struct dl_tenso
 }
 
 /* Share the tensor's memory. */
-static kz_status import_shared(kz_array **out, struct kz_device *dev, const struct foreign *from,
-	const struct layout *layout, kz_error *err)
+static kz_status dlpack_import_shared(kz_array **out, struct kz_device *dev,
+	const struct foreign *from, const struct layout *layout, kz_error *err)
 {
 	struct kz_buffer *buffer = NULL;
 	struct foreign *foreign = mem_alloc(sizeof(*foreign));
@@ -222,7 +225,7 @@ static kz_status import_shared(kz_array **out, struct kz_device *dev, const stru
 	}
 	*foreign = *from;
 	kz_status st = kz_buffer_wrap(&buffer, dev, layout->address + (uint64_t)layout->low,
-		layout->high - layout->low, on_release, foreign, err);
+		layout->high - layout->low, dlpack_on_release, foreign, err);
 	if (st) {
 		mem_free(foreign);
 		return st;
@@ -235,7 +238,7 @@ static kz_status import_shared(kz_array **out, struct kz_device *dev, const stru
 }
 
 /* Copy host memory, and be done with it. */
-static kz_status import_copy(kz_array **out, struct kz_device *dev, struct foreign *foreign,
+static kz_status dlpack_import_copy(kz_array **out, struct kz_device *dev, struct foreign *foreign,
 	const struct layout *layout, kz_error *err)
 {
 	const char *first = (const char *)foreign->tensor->data + foreign->tensor->byte_offset;
@@ -243,13 +246,13 @@ static kz_status import_copy(kz_array **out, struct kz_device *dev, struct forei
 		layout->count ? first + layout->low : NULL, layout->high - layout->low,
 		layout->strides, -layout->low, err);
 	if (!st) {
-		foreign_delete(foreign);
+		dlpack_delete_foreign(foreign);
 	}
 	return st;
 }
 
 /* A tensor on the host belongs to the CPU device if its driver knows the memory. */
-static bool is_own_memory(struct kz_device *dev, const struct layout *layout)
+static bool dlpack_is_own_memory(struct kz_device *dev, const struct layout *layout)
 {
 	struct device_scope scope;
 	int ordinal;
@@ -269,8 +272,8 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 	kz_status st;
 	const bool mine = error_is_clean(err);
 	assert(foreign->tensor);
-	if ((st = check_device(dev, foreign->tensor, err))
-	    || (st = read_layout(&layout, foreign->tensor, err))) {
+	if ((st = dlpack_check_device(dev, foreign->tensor, err))
+	    || (st = dlpack_read_layout(&layout, foreign->tensor, err))) {
 		if (mine) {
 			error_add_argument(err, foreign->versioned
 				? "kz_dlpack_import_versioned_take"
@@ -279,15 +282,16 @@ static kz_status dlpack_import(kz_array **out, struct kz_device *dev, struct for
 		return st;
 	}
 	if (layout.count == 0
-	    || (is_host(foreign->tensor) && (read_only || !is_own_memory(dev, &layout)))) {
-		return import_copy(out, dev, foreign, &layout, err);
+	    || (dlpack_is_host(foreign->tensor) && (read_only || !dlpack_is_own_memory(dev,
+		&layout)))) {
+		return dlpack_import_copy(out, dev, foreign, &layout, err);
 	}
 	if (read_only) {
 		return error_set(err, KZ_UNSUPPORTED,
 			"kz_dlpack_import_versioned_take: argument 'tensor': expected a DLPack "
 			"tensor that may be written, got a read-only one");
 	}
-	return import_shared(out, dev, foreign, &layout, err);
+	return dlpack_import_shared(out, dev, foreign, &layout, err);
 }
 
 kz_status kz_dlpack_import_take(kz_array **out, kz_device *dev, struct DLManagedTensor *tensor,
@@ -334,23 +338,23 @@ struct exported {
 	int64_t strides[KZ_MAX_DIMS];
 };
 
-static void exported_delete(struct exported *exported)
+static void dlpack_delete_exported(struct exported *exported)
 {
 	kz_array_release(exported->array);
 	mem_free(exported);
 }
 
-static void delete_plain(struct DLManagedTensor *tensor)
+static void dlpack_delete_plain(struct DLManagedTensor *tensor)
 {
-	exported_delete(tensor->context);
+	dlpack_delete_exported(tensor->context);
 }
 
-static void delete_versioned(struct DLManagedTensorVersioned *tensor)
+static void dlpack_delete_versioned(struct DLManagedTensorVersioned *tensor)
 {
-	exported_delete(tensor->context);
+	dlpack_delete_exported(tensor->context);
 }
 
-static kz_status export_type(struct dl_tensor *tensor, kz_dtype dtype, kz_error *err)
+static kz_status dlpack_export_type(struct dl_tensor *tensor, kz_dtype dtype, kz_error *err)
 {
 	for (size_t i = 0; i < countof(types); i++) {
 		if (types[i].dtype == dtype) {
@@ -364,7 +368,7 @@ static kz_status export_type(struct dl_tensor *tensor, kz_dtype dtype, kz_error 
 		kz_dtype_name(dtype));
 }
 
-static kz_status export_layout(struct exported *exported, const struct kz_array *array,
+static kz_status dlpack_export_layout(struct exported *exported, const struct kz_array *array,
 	kz_error *err)
 {
 	int64_t size = kz_dtype_size(array->dtype);
@@ -380,7 +384,7 @@ static kz_status export_layout(struct exported *exported, const struct kz_array 
 	return KZ_OK;
 }
 
-static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
+static kz_status dlpack_export_tensor(struct exported **out, struct dl_tensor *tensor,
 	struct kz_array *array, const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
@@ -392,8 +396,8 @@ static kz_status export_tensor(struct exported **out, struct dl_tensor *tensor,
 	if (!exported) {
 		return error_no_memory(err);
 	}
-	if ((st = export_type(tensor, array->dtype, err))
-	    || (st = export_layout(exported, array, err)) || (st = array_wait(array, err))) {
+	if ((st = dlpack_export_type(tensor, array->dtype, err))
+	    || (st = dlpack_export_layout(exported, array, err)) || (st = array_wait(array, err))) {
 		mem_free(exported);
 		return st;
 	}
@@ -415,10 +419,10 @@ kz_status kz_dlpack_export(struct DLManagedTensor **out, kz_array *array, kz_err
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = export_tensor(&exported, &tensor, array, __func__, err))) {
+	    || (st = dlpack_export_tensor(&exported, &tensor, array, __func__, err))) {
 		return st;
 	}
-	exported->plain = (struct DLManagedTensor){tensor, exported, delete_plain};
+	exported->plain = (struct DLManagedTensor){tensor, exported, dlpack_delete_plain};
 	*out = &exported->plain;
 	return KZ_OK;
 }
@@ -431,11 +435,11 @@ kz_status kz_dlpack_export_versioned(struct DLManagedTensorVersioned **out, kz_a
 	struct dl_tensor tensor = {.byte_offset = 0};
 	kz_status st;
 	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = export_tensor(&exported, &tensor, array, __func__, err))) {
+	    || (st = dlpack_export_tensor(&exported, &tensor, array, __func__, err))) {
 		return st;
 	}
 	exported->versioned = (struct DLManagedTensorVersioned){
-		DL_MAJOR, 0, exported, delete_versioned, 0, tensor};
+		DL_MAJOR, 0, exported, dlpack_delete_versioned, 0, tensor};
 	*out = &exported->versioned;
 	return KZ_OK;
 }

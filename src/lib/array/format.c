@@ -31,7 +31,7 @@ struct storage {
 	double whole_end;
 };
 
-static struct storage storage_of(kz_dtype dtype)
+static struct storage format_storage(kz_dtype dtype)
 {
 	static const struct storage rows[] = {
 		[KZ_BOOL] = {BOOL, 1, 1, 0, 0, 0},
@@ -57,7 +57,7 @@ static struct storage storage_of(kz_dtype dtype)
 
 /* Reading */
 
-static double half_value(uint16_t half)
+static double format_half_value(uint16_t half)
 {
 	int exponent = half >> 10 & 31;
 	int fraction = half & 1023;
@@ -66,7 +66,7 @@ static double half_value(uint16_t half)
 	return half >> 15 ? -magnitude : magnitude;
 }
 
-static double e4m3_value(uint8_t byte)
+static double format_e4m3_value(uint8_t byte)
 {
 	int exponent = byte >> 3 & 15;
 	int fraction = byte & 7;
@@ -75,7 +75,7 @@ static double e4m3_value(uint8_t byte)
 	return byte >> 7 ? -magnitude : magnitude;
 }
 
-static double bfloat_value(uint16_t bfloat)
+static double format_bfloat_value(uint16_t bfloat)
 {
 	uint32_t bits = (uint32_t)bfloat << 16;
 	float value;
@@ -90,11 +90,11 @@ static double format_read_real(const char *from, const struct storage *storage)
 	double eight;
 	switch (storage->size) {
 	case 1: /* e5m2 is the upper half of a float16 */
-		return storage->bits == 4 ? e4m3_value((uint8_t)*from)
-			: half_value((uint16_t)((uint8_t)*from << 8));
+		return storage->bits == 4 ? format_e4m3_value((uint8_t)*from)
+			: format_half_value((uint16_t)((uint8_t)*from << 8));
 	case 2:
 		memcpy(&two, from, sizeof(two));
-		return storage->bits == 11 ? half_value(two) : bfloat_value(two);
+		return storage->bits == 11 ? format_half_value(two) : format_bfloat_value(two);
 	case 4:
 		memcpy(&four, from, sizeof(four));
 		return four;
@@ -104,7 +104,7 @@ static double format_read_real(const char *from, const struct storage *storage)
 	}
 }
 
-static uint64_t read_unsigned(const char *from, int size)
+static uint64_t format_read_unsigned(const char *from, int size)
 {
 	uint64_t value = 0;
 	for (int i = size - 1; i >= 0; i--) {
@@ -113,10 +113,10 @@ static uint64_t read_unsigned(const char *from, int size)
 	return value;
 }
 
-static int64_t read_signed(const char *from, int size)
+static int64_t format_read_signed(const char *from, int size)
 {
 	int unused = 64 - 8 * size;
-	return (int64_t)(read_unsigned(from, size) << unused) >> unused;
+	return (int64_t)(format_read_unsigned(from, size) << unused) >> unused;
 }
 
 /* Floating-point numbers in decimal */
@@ -129,7 +129,7 @@ struct decimal {
 	char digits[40];
 };
 
-static void decimal_from_text(struct decimal *out, const char *text)
+static void format_decimal_from_text(struct decimal *out, const char *text)
 {
 	out->count = 0;
 	for (; *text && *text != 'e'; text++) {
@@ -144,7 +144,7 @@ static void decimal_from_text(struct decimal *out, const char *text)
 }
 
 /* The nearest number that the storage has; ties to even. */
-static double round_to_storage(double value, const struct storage *storage)
+static double format_round(double value, const struct storage *storage)
 {
 	int exponent;
 	frexp(value, &exponent);
@@ -157,7 +157,7 @@ static double round_to_storage(double value, const struct storage *storage)
 
 /* The fewest digits that the storage reads back as the same number, cut to `fraction` digits behind
  * the point of the number, or of d.ddd with an exponent.  A negative `fraction` cuts nothing. */
-static void decimal_of(struct decimal *out, double value, const struct storage *storage,
+static void format_decimal(struct decimal *out, double value, const struct storage *storage,
 	bool exponent, int fraction)
 {
 	char text[64];
@@ -165,11 +165,11 @@ static void decimal_of(struct decimal *out, double value, const struct storage *
 	out->negative = signbit(value);
 	for (int digits = 0; digits < 17; digits++) {
 		snprintf(text, sizeof(text), "%.*e", digits, magnitude);
-		if (round_to_storage(strtod(text, NULL), storage) == magnitude) {
+		if (format_round(strtod(text, NULL), storage) == magnitude) {
 			break;
 		}
 	}
-	decimal_from_text(out, text);
+	format_decimal_from_text(out, text);
 	int behind = out->count - 1 - (exponent ? 0 : out->exponent);
 	if (fraction < 0 || behind <= fraction) {
 		return;
@@ -177,7 +177,7 @@ static void decimal_of(struct decimal *out, double value, const struct storage *
 	int digits = fraction + (exponent ? 0 : out->exponent);
 	assert(digits >= 0); /* so small a number makes its column one of exponents */
 	snprintf(text, sizeof(text), "%.*e", digits, magnitude);
-	decimal_from_text(out, text);
+	format_decimal_from_text(out, text);
 }
 
 /* Columns of numbers */
@@ -193,7 +193,7 @@ struct column {
 };
 
 /* The parts of a number's text, appended to `out`; the lengths before and behind the point. */
-static int write_left(char *out, const struct decimal *number, const struct column *column)
+static int format_write_left(char *out, const struct decimal *number, const struct column *column)
 {
 	int len = 0;
 	if (number->negative || column->plus) {
@@ -209,7 +209,7 @@ static int write_left(char *out, const struct decimal *number, const struct colu
 	return len;
 }
 
-static int write_right(char *out, const struct decimal *number, const struct column *column)
+static int format_write_right(char *out, const struct decimal *number, const struct column *column)
 {
 	int len = 0;
 	int whole = column->exponent ? 1 : number->exponent + 1;
@@ -223,63 +223,64 @@ static int write_right(char *out, const struct decimal *number, const struct col
 	return number->count == 1 && number->digits[0] == '0' ? 0 : len;
 }
 
-static int max_int(int a, int b)
+static int format_max(int a, int b)
 {
 	return a > b ? a : b;
 }
 
-static double part_value(const struct elements *elements, const struct storage *storage, int part,
-	int64_t i)
+static double format_part_value(const struct elements *elements, const struct storage *storage,
+	int part, int64_t i)
 {
 	int64_t index = i * storage->parts + part;
 	return format_read_real(elements->data + index * storage->size, storage);
 }
 
 /* Exponents where numbers are very large or small, or too far apart for one column. */
-static bool needs_exponent(const struct elements *elements, const struct storage *storage, int part)
+static bool format_needs_exponent(const struct elements *elements, const struct storage *storage,
+	int part)
 {
 	double largest = 0, smallest = INFINITY;
 	for (int64_t i = 0; i < elements->count; i++) {
-		double value = fabs(part_value(elements, storage, part, i));
+		double value = fabs(format_part_value(elements, storage, part, i));
 		if (isfinite(value) && value > 0) {
 			largest = fmax(largest, value);
 			smallest = fmin(smallest, value);
 		}
 	}
 	return largest > 0 && (largest >= fmin(1e8, storage->whole_end)
-		|| smallest < round_to_storage(1e-4, storage)
-		|| round_to_storage(largest / smallest, storage) > 1000);
+		|| smallest < format_round(1e-4, storage)
+		|| format_round(largest / smallest, storage) > 1000);
 }
 
-static struct column measure_real(const struct elements *elements, int part)
+static struct column format_measure_real(const struct elements *elements, int part)
 {
-	struct column column = {.storage = storage_of(elements->dtype), .plus = part == 1};
+	struct column column = {.storage = format_storage(elements->dtype), .plus = part == 1};
 	int special = 0;
-	column.exponent = needs_exponent(elements, &column.storage, part);
+	column.exponent = format_needs_exponent(elements, &column.storage, part);
 	for (int64_t i = 0; i < elements->count; i++) {
 		char text[CELL_MAX];
 		struct decimal number;
-		double value = part_value(elements, &column.storage, part, i);
+		double value = format_part_value(elements, &column.storage, part, i);
 		if (!isfinite(value)) {
 			int sign = column.plus || (isinf(value) && value < 0);
-			special = max_int(special, 3 + sign);
+			special = format_max(special, 3 + sign);
 			continue;
 		}
-		decimal_of(&number, value, &column.storage, column.exponent, PRECISION);
-		column.left = max_int(column.left, write_left(text, &number, &column));
-		column.right = max_int(column.right, write_right(text, &number, &column));
+		format_decimal(&number, value, &column.storage, column.exponent, PRECISION);
+		column.left = format_max(column.left, format_write_left(text, &number, &column));
+		column.right = format_max(column.right, format_write_right(text, &number, &column));
 		if (column.exponent) {
 			int len = snprintf(text, sizeof(text), "%02d", abs(number.exponent));
-			column.exponent_len = max_int(column.exponent_len, len);
+			column.exponent_len = format_max(column.exponent_len, len);
 		}
 	}
 	int tail = column.right + 1 + (column.exponent ? 2 + column.exponent_len : 0);
-	column.left = max_int(column.left, special - tail);
+	column.left = format_max(column.left, special - tail);
 	return column;
 }
 
 /* Words that stand for numbers are set to the right. */
-static int write_special(char *out, double value, const struct column *column)
+static int format_write_special(char *out, double value, const struct column *column)
 {
 	int width = column->left + 1 + column->right
 		+ (column->exponent ? 2 + column->exponent_len : 0);
@@ -289,29 +290,29 @@ static int write_special(char *out, double value, const struct column *column)
 	return snprintf(out, CELL_MAX, "%*s", width, word);
 }
 
-static int write_real(char *out, double value, const struct column *column)
+static int format_write_real(char *out, double value, const struct column *column)
 {
 	struct decimal number;
 	char left[CELL_MAX];
 	if (!isfinite(value)) {
-		return write_special(out, value, column);
+		return format_write_special(out, value, column);
 	}
 	if (column->exponent) {
 		/* As many digits as the longest number needs; they are the value's, not zeros. */
 		char text[64];
 		snprintf(text, sizeof(text), "%.*e", column->right, fabs(value));
 		number.negative = signbit(value);
-		decimal_from_text(&number, text);
+		format_decimal_from_text(&number, text);
 	} else {
-		decimal_of(&number, value, &column->storage, false, PRECISION);
+		format_decimal(&number, value, &column->storage, false, PRECISION);
 	}
-	int left_len = write_left(left, &number, column);
+	int left_len = format_write_left(left, &number, column);
 	int len = column->left - left_len;
 	memset(out, ' ', (size_t)len);
 	memcpy(out + len, left, (size_t)left_len);
 	len += left_len;
 	out[len++] = '.';
-	int right_len = write_right(out + len, &number, column);
+	int right_len = format_write_right(out + len, &number, column);
 	memset(out + len + right_len, column->exponent ? '0' : ' ',
 		(size_t)(column->right - right_len));
 	len += column->right;
@@ -332,20 +333,20 @@ struct format {
 	int width;              /* of the others */
 };
 
-static int write_integer(char *out, const struct format *format, int64_t i, int width)
+static int format_write_integer(char *out, const struct format *format, int64_t i, int width)
 {
 	int size = format->storage.size;
 	const char *from = format->elements->data + i * size;
 	return format->storage.class == SIGNED
-		? snprintf(out, CELL_MAX, "%*lld", width, (long long)read_signed(from, size))
+		? snprintf(out, CELL_MAX, "%*lld", width, (long long)format_read_signed(from, size))
 		: snprintf(out, CELL_MAX, "%*llu", width,
-			(unsigned long long)read_unsigned(from, size));
+			(unsigned long long)format_read_unsigned(from, size));
 }
 
 static void format_measure(struct format *format, const struct elements *elements)
 {
 	char text[CELL_MAX];
-	*format = (struct format){.elements = elements, .storage = storage_of(elements->dtype)};
+	*format = (struct format){.elements = elements, .storage = format_storage(elements->dtype)};
 	switch (format->storage.class) {
 	case OPAQUE:
 		break;
@@ -355,19 +356,20 @@ static void format_measure(struct format *format, const struct elements *element
 	case SIGNED:
 	case UNSIGNED:
 		for (int64_t i = 0; i < elements->count; i++) {
-			format->width = max_int(format->width, write_integer(text, format, i, 0));
+			format->width = format_max(format->width, format_write_integer(text, format,
+				i, 0));
 		}
 		break;
 	case REAL:
 		for (int part = 0; part < format->storage.parts; part++) {
-			format->parts[part] = measure_real(elements, part);
+			format->parts[part] = format_measure_real(elements, part);
 		}
 		break;
 	}
 }
 
 /* The j of a complex number goes behind its digits, before the blanks that fill the column. */
-static int add_j(char *out, int len)
+static int format_add_j(char *out, int len)
 {
 	int end = len;
 	while (end > 0 && out[end - 1] == ' ') {
@@ -378,7 +380,7 @@ static int add_j(char *out, int len)
 	return len + 1;
 }
 
-static int write_cell(char *out, const struct format *format, int64_t i)
+static int format_write_cell(char *out, const struct format *format, int64_t i)
 {
 	const struct elements *elements = format->elements;
 	int len;
@@ -388,13 +390,14 @@ static int write_cell(char *out, const struct format *format, int64_t i)
 			elements->data[i] ? "True" : "False");
 	case SIGNED:
 	case UNSIGNED:
-		return write_integer(out, format, i, format->width);
+		return format_write_integer(out, format, i, format->width);
 	case REAL:
-		len = write_real(out, part_value(elements, &format->storage, 0, i),
+		len = format_write_real(out, format_part_value(elements, &format->storage, 0, i),
 			&format->parts[0]);
 		if (format->storage.parts == 2) {
-			len += add_j(out + len, write_real(out + len,
-				part_value(elements, &format->storage, 1, i), &format->parts[1]));
+			len += format_add_j(out + len, format_write_real(out + len,
+				format_part_value(elements, &format->storage, 1, i),
+				&format->parts[1]));
 		}
 		return len;
 	default:
@@ -404,19 +407,19 @@ static int write_cell(char *out, const struct format *format, int64_t i)
 }
 
 /* One number that stands alone: 1.5, 2.0, 1e-05; all its digits. */
-static int write_alone(char *out, double value, const struct storage *storage, bool plus,
+static int format_write_alone(char *out, double value, const struct storage *storage, bool plus,
 	bool point)
 {
 	struct column column = {.storage = *storage, .plus = plus};
 	struct decimal number;
 	if (!isfinite(value)) {
-		return write_special(out, value, &column);
+		return format_write_special(out, value, &column);
 	}
 	double magnitude = fabs(value);
 	column.exponent = magnitude >= storage->whole_end || (magnitude > 0 && magnitude < 1e-4);
-	decimal_of(&number, value, storage, column.exponent, -1);
-	int len = write_left(out, &number, &column);
-	int right = write_right(out + len + 1, &number, &column);
+	format_decimal(&number, value, storage, column.exponent, -1);
+	int len = format_write_left(out, &number, &column);
+	int right = format_write_right(out + len + 1, &number, &column);
 	if (right > 0) {
 		out[len] = '.';
 		len += 1 + right;
@@ -437,20 +440,20 @@ static void format_scalar(struct str *out, struct format *format)
 	int len;
 	if (storage->class != REAL) {
 		format->width = 0;
-		len = write_cell(text, format, 0);
+		len = format_write_cell(text, format, 0);
 	} else if (storage->parts == 1) {
-		len = write_alone(text, part_value(format->elements, storage, 0, 0), storage, false,
-			true);
+		len = format_write_alone(text, format_part_value(format->elements, storage, 0, 0),
+			storage, false, true);
 	} else {
-		double real = part_value(format->elements, storage, 0, 0);
-		double imaginary = part_value(format->elements, storage, 1, 0);
+		double real = format_part_value(format->elements, storage, 0, 0);
+		double imaginary = format_part_value(format->elements, storage, 1, 0);
 		bool pure = real == 0 && !signbit(real); /* 2j, as Python has it */
 		len = 0;
 		if (!pure) {
 			text[len++] = '(';
-			len += write_alone(text + len, real, storage, false, false);
+			len += format_write_alone(text + len, real, storage, false, false);
 		}
-		len += write_alone(text + len, imaginary, storage, !pure, false);
+		len += format_write_alone(text + len, imaginary, storage, !pure, false);
 		text[len++] = 'j';
 		if (!pure) {
 			text[len++] = ')';
@@ -461,7 +464,7 @@ static void format_scalar(struct str *out, struct format *format)
 
 /* Brackets and lines */
 
-static void break_lines(struct str *out, int count, int indent)
+static void format_break_lines(struct str *out, int count, int indent)
 {
 	while (out->len > 0 && out->data[out->len - 1] == ' ') {
 		out->len--;
@@ -485,10 +488,10 @@ static void format_row(struct str *out, const struct format *format, int axis, i
 		char text[CELL_MAX] = "...";
 		bool dots = k == gap;
 		gap = dots ? -1 : gap;
-		int len = dots ? (int)strlen(text) : write_cell(text, format, (*next)++);
+		int len = dots ? (int)strlen(text) : format_write_cell(text, format, (*next)++);
 		k += !dots;
 		if (column + len > room && column > indent) {
-			break_lines(out, 1, indent);
+			format_break_lines(out, 1, indent);
 			column = indent;
 		}
 		str_addn(out, text, (size_t)len);
@@ -510,11 +513,11 @@ static void format_axis(struct str *out, const struct format *format, int axis, 
 	}
 	for (int64_t k = 0; below > 0 && k < shown; k++) {
 		if (k > 0) {
-			break_lines(out, below, axis + 1);
+			format_break_lines(out, below, axis + 1);
 		}
 		if (shown < elements->dims[axis] && k == shown / 2) {
 			str_add(out, "...");
-			break_lines(out, below, axis + 1);
+			format_break_lines(out, below, axis + 1);
 		}
 		format_axis(out, format, axis + 1, next);
 	}

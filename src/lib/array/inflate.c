@@ -47,7 +47,7 @@ static struct zlib {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char reason[300]; /* why there is none; "" if there is */
 
-static void find_zlib(void)
+static void inflate_find_zlib(void)
 {
 	static const struct dl_row rows[] = {
 		{"inflateInit2_", offsetof(struct zlib, inflateInit2_), true},
@@ -76,7 +76,7 @@ static void inflate_release(void *user, void *memory)
 	mem_free(memory);
 }
 
-static unsigned at_most(int64_t size)
+static unsigned inflate_at_most(int64_t size)
 {
 	return size < INT_MAX ? (unsigned)size : INT_MAX;
 }
@@ -88,7 +88,7 @@ struct inflate {
 kz_status inflate_create(struct inflate **out, const char *name, kz_error *err)
 {
 	*out = NULL;
-	pthread_once(&once, find_zlib);
+	pthread_once(&once, inflate_find_zlib);
 	if (reason[0]) {
 		return error_set(err, KZ_UNSUPPORTED,
 			"%s: compressed, which needs zlib: %s", name, reason);
@@ -120,7 +120,7 @@ enum inflate_state inflate_some(struct inflate *inflate, const char **from, int6
 	char **to, int64_t *to_size)
 {
 	struct z_stream *stream = &inflate->stream;
-	unsigned in = at_most(*from_size), out = at_most(*to_size);
+	unsigned in = inflate_at_most(*from_size), out = inflate_at_most(*to_size);
 	stream->next_in = (const unsigned char *)*from;
 	stream->next_out = (unsigned char *)*to;
 	stream->avail_in = in;

@@ -35,7 +35,7 @@ static const struct {
 
 /* Reading */
 
-static kz_dtype dtype_of(const struct npy *npy)
+static kz_dtype npy_dtype(const struct npy *npy)
 {
 	for (size_t i = 0; i < countof(types); i++) {
 		if (types[i].kind == npy->kind && types[i].size == npy->size) {
@@ -46,7 +46,7 @@ static kz_dtype dtype_of(const struct npy *npy)
 }
 
 /* Whether elements are written without a type.  numpy writes e5m2 as '<f1', but cannot read it. */
-static bool is_raw(kz_dtype dtype)
+static bool npy_is_raw(kz_dtype dtype)
 {
 	return dtype == KZ_BF16 || dtype_is_storage(dtype) || dtype_is_struct(dtype);
 }
@@ -54,7 +54,7 @@ static bool is_raw(kz_dtype dtype)
 /* Which dtype the elements get; `want` is what they have to be, or 0. */
 static kz_status npy_choose_dtype(struct npy *npy, kz_dtype want, kz_error *err)
 {
-	kz_dtype found = dtype_of(npy);
+	kz_dtype found = npy_dtype(npy);
 	npy->dtype = want;
 	if (want && !kz_dtype_name(want)) {
 		return error_set(err, KZ_INVALID, "%s: %u is not a dtype", npy->name,
@@ -65,7 +65,7 @@ static kz_status npy_choose_dtype(struct npy *npy, kz_dtype want, kz_error *err)
 		return KZ_OK;
 	}
 	bool raw = npy->kind == 'V';
-	if (raw && is_raw(want) && npy->size == kz_dtype_size(want) && !npy->swapped) {
+	if (raw && npy_is_raw(want) && npy->size == kz_dtype_size(want) && !npy->swapped) {
 		return KZ_OK;
 	}
 	if (want && (found || raw)) {
@@ -219,12 +219,12 @@ kz_status kz_array_load(kz_array **out, kz_device *dev, const char *path, kz_dty
 /* Writing */
 
 /* numpy's own header, byte for byte; returns its bytes.  One of KZ_MAX_DIMS extents fits. */
-static size_t make_header(char text[HEADER_MAX], const struct kz_array *array)
+static size_t npy_make_header(char text[HEADER_MAX], const struct kz_array *array)
 {
 	const kz_shape *shape = &array->shape;
 	char kind = 'V';
 	for (size_t i = 0; i < countof(types); i++) {
-		bool is_named = types[i].dtype == array->dtype && !is_raw(array->dtype);
+		bool is_named = types[i].dtype == array->dtype && !npy_is_raw(array->dtype);
 		kind = is_named ? types[i].kind : kind;
 	}
 	int64_t item = kz_dtype_size(array->dtype);
@@ -255,7 +255,7 @@ int64_t kz_npy_size(const kz_array *array)
 {
 	char header[HEADER_MAX];
 	int64_t size = kz_array_size(array);
-	int64_t length = array ? (int64_t)make_header(header, array) : 0;
+	int64_t length = array ? (int64_t)npy_make_header(header, array) : 0;
 	return size > INT64_MAX - length ? INT64_MAX : length + size;
 }
 
@@ -267,7 +267,7 @@ kz_status kz_npy_write(kz_array *array, void *to, int64_t size, kz_error *err)
 	if (st) {
 		return st;
 	}
-	size_t len = make_header(header, array);
+	size_t len = npy_make_header(header, array);
 	int64_t need = kz_npy_size(array);
 	if (kz_array_size(array) != need - (int64_t)len) {
 		return error_set(err, KZ_RANGE, "an array of %lld bytes is too large for a .npy "

@@ -142,7 +142,7 @@ static kz_status parse_shape(struct npy_parser *p, kz_shape *shape)
 }
 
 /* '<f4', '|b1', '>i8', '|V12', 'f8'; anything else is of kind '?'. */
-static struct type type_of(const char *text, size_t len)
+static struct type npy_parse_type(const char *text, size_t len)
 {
 	struct type type = {'?', 0, false};
 	size_t at = len > 0 && strchr("<>|=", text[0]) && text[0] ? 1 : 0;
@@ -222,7 +222,7 @@ static kz_status parse_type(struct npy_parser *p, struct type *out)
 	*out = (struct type){'?', 0, false};
 	if (npy_peek(p) != '[') {
 		if (!(st = parse_string(p, &text, &len))) {
-			*out = type_of(text, len);
+			*out = npy_parse_type(text, len);
 		}
 		return st;
 	}
@@ -246,7 +246,7 @@ static kz_status parse_bool(struct npy_parser *p, bool *out)
 }
 
 /* The text of a type, for messages. */
-static void quote_type(struct npy *npy, const char *from, const char *to)
+static void npy_quote_type(struct npy *npy, const char *from, const char *to)
 {
 	size_t len = (size_t)(to - from), room = sizeof(npy->type) - 1;
 	memcpy(npy->type, from, len < room ? len : room);
@@ -261,7 +261,7 @@ static void quote_type(struct npy *npy, const char *from, const char *to)
 
 enum { KEY_TYPE = 1, KEY_ORDER = 2, KEY_SHAPE = 4, KEY_ALL = 7 };
 
-static int key_of(const char *text, size_t len)
+static int npy_parse_key(const char *text, size_t len)
 {
 	static const char *const keys[] = {"descr", "fortran_order", "shape"};
 	for (int i = 0; i < 3; i++) {
@@ -281,7 +281,7 @@ static kz_status parse_entry(struct npy_parser *p, struct npy *npy, int *seen)
 	if (st) {
 		return st;
 	}
-	int key = key_of(text, len);
+	int key = npy_parse_key(text, len);
 	if (!key || (*seen & key)) {
 		return npy_damaged(p, "the keys 'descr', 'fortran_order' and 'shape', once each");
 	}
@@ -298,7 +298,7 @@ static kz_status parse_entry(struct npy_parser *p, struct npy *npy, int *seen)
 	(void)npy_peek(p);
 	const char *from = p->at;
 	if (!(st = parse_type(p, &type))) {
-		quote_type(npy, from, p->at);
+		npy_quote_type(npy, from, p->at);
 		npy->kind = type.kind;
 		npy->size = type.size;
 		npy->swapped = type.swapped;
@@ -326,7 +326,8 @@ static kz_status parse_dict(struct npy_parser *p, struct npy *npy)
 }
 
 /* Find the text of the header; false if the data has none, or is too short. */
-static bool find_text(const char *data, int64_t size, int64_t *begin, int64_t *end, int *version)
+static bool npy_find_text(const char *data, int64_t size, int64_t *begin, int64_t *end,
+	int *version)
 {
 	const unsigned char *bytes = (const unsigned char *)data;
 	if (size < NPY_HEAD || memcmp(data, "\x93NUMPY", 6) != 0) {
@@ -346,7 +347,7 @@ int64_t npy_header_size(const char *head)
 {
 	int64_t begin, end;
 	int version;
-	return find_text(head, NPY_HEAD, &begin, &end, &version) ? end : 0;
+	return npy_find_text(head, NPY_HEAD, &begin, &end, &version) ? end : 0;
 }
 
 kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char *name,
@@ -355,7 +356,7 @@ kz_status npy_parse(struct npy *out, const char *data, int64_t size, const char 
 	int64_t begin = 0, end = 0;
 	int version = 0;
 	*out = (struct npy){.name = name};
-	if (!find_text(data, size, &begin, &end, &version)) {
+	if (!npy_find_text(data, size, &begin, &end, &version)) {
 		return error_set(err, KZ_INVALID, "%s: expected a .npy file, got %lld bytes of "
 			"something else", name, (long long)size);
 	}

@@ -27,7 +27,7 @@ struct kz_npz {
 };
 
 /* The arrays' own names: those of the entries without the suffix. */
-static void cut_suffixes(struct zip *zip)
+static void npz_cut_suffixes(struct zip *zip)
 {
 	for (int64_t i = 0; i < zip->count; i++) {
 		char *name = zip->entries[i].name;
@@ -56,7 +56,7 @@ static kz_status npz_new(struct kz_npz **out, int fd, const char *data, int64_t 
 		kz_npz_close(npz);
 		return st;
 	}
-	cut_suffixes(&npz->zip);
+	npz_cut_suffixes(&npz->zip);
 	object_give(npz, NULL);
 	*out = npz;
 	return KZ_OK;
@@ -206,7 +206,7 @@ kz_status kz_npz_load(kz_array **out, kz_npz *npz, kz_device *dev, const char *n
 
 /* Writing */
 
-static kz_status check_items(const kz_npz_item *items, int64_t count, kz_error *err)
+static kz_status npz_check_items(const kz_npz_item *items, int64_t count, kz_error *err)
 {
 	if (count < 0 || (!items && count > 0)) {
 		return error_set(err, KZ_INVALID, count < 0 ?
@@ -251,7 +251,7 @@ kz_status kz_npz_save(const char *path, const kz_npz_item *items, int64_t count,
 	error_scope(err);
 	struct file_writer file;
 	kz_status st;
-	if ((st = pointer_check(path, "a path", err)) || (st = check_items(items, count, err))
+	if ((st = pointer_check(path, "a path", err)) || (st = npz_check_items(items, count, err))
 	    || (st = file_begin(&file, path, err))) {
 		return st;
 	}

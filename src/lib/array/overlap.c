@@ -34,7 +34,7 @@ struct search {
 };
 
 /* Add the axes of elements, and their lowest and their highest address. */
-static void add_axes(struct search *search, const struct strided *elements, int64_t address,
+static void overlap_add_axes(struct search *search, const struct strided *elements, int64_t address,
 	int64_t *low, int64_t *high)
 {
 	*low = *high = address;
@@ -55,14 +55,14 @@ static void add_axes(struct search *search, const struct strided *elements, int6
 	}
 }
 
-static int by_stride(const void *a, const void *b)
+static int overlap_by_stride(const void *a, const void *b)
 {
 	int64_t left = ((const struct term *)a)->stride, right = ((const struct term *)b)->stride;
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
 /* Whether the terms from `first` on can add up to a number from low to high. */
-static bool can_reach(struct search *search, int first, int64_t low, int64_t high)
+static bool overlap_can_reach(struct search *search, int first, int64_t low, int64_t high)
 {
 	if (++search->steps > STEPS) {
 		return true;
@@ -79,7 +79,7 @@ static bool can_reach(struct search *search, int first, int64_t low, int64_t hig
 	int64_t most = high / stride;
 	most = most < search->terms[first].most ? most : search->terms[first].most;
 	for (int64_t k = most; k >= least; k--) {
-		if (can_reach(search, first + 1, low - k * stride, high - k * stride)) {
+		if (overlap_can_reach(search, first + 1, low - k * stride, high - k * stride)) {
 			return true;
 		}
 	}
@@ -106,15 +106,15 @@ bool overlap_elements(const struct strided *a, int64_t a_address, const struct s
 {
 	struct search search = {.count = 0};
 	int64_t low[2], high[2];
-	add_axes(&search, a, a_address, &low[0], &high[0]);
-	add_axes(&search, b, b_address, &low[1], &high[1]);
-	qsort(search.terms, (size_t)search.count, sizeof(search.terms[0]), by_stride);
+	overlap_add_axes(&search, a, a_address, &low[0], &high[0]);
+	overlap_add_axes(&search, b, b_address, &low[1], &high[1]);
+	qsort(search.terms, (size_t)search.count, sizeof(search.terms[0]), overlap_by_stride);
 	search.rest[search.count] = 0;
 	for (int k = search.count; k-- > 0;) {
 		search.rest[k] = search.rest[k + 1] + search.terms[k].stride * search.terms[k].most;
 	}
 	int64_t apart = high[1] - low[0];
-	return can_reach(&search, 0, apart - a->size + 1, apart + b->size - 1);
+	return overlap_can_reach(&search, 0, apart - a->size + 1, apart + b->size - 1);
 }
 
 bool overlap_arrays(const struct kz_array *a, const struct kz_array *b)

@@ -20,7 +20,7 @@ enum { SUMMARY = 1000, EDGE = 3, SHOWN_MAX = 100000 }; /* numpy's threshold and 
 
 /* How many elements of each extent are shown: all, or as many from either end as keep the text
  * short.  Returns the product. */
-static int64_t choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *array)
+static int64_t print_choose_shown(int64_t shown[KZ_MAX_DIMS], const struct kz_array *array)
 {
 	int64_t count = array->count;
 	for (int edge = EDGE; edge > 0; edge--) {
@@ -62,12 +62,12 @@ static kz_status print_fetch(const struct kz_array *slice, int64_t axis, const i
 	return st;
 }
 
-static kz_status array_text(struct str *text, kz_array *array, kz_error *err)
+static kz_status print_to_text(struct str *text, kz_array *array, kz_error *err)
 {
 	struct elements elements = {
 		.dtype = array->dtype, .ndim = (int)array->shape.ndim, .dims = array->shape.dims,
 	};
-	elements.count = choose_shown(elements.shown, array);
+	elements.count = print_choose_shown(elements.shown, array);
 	char *data = mem_alloc((size_t)(elements.count * kz_dtype_size(array->dtype)) + 1);
 	if (!data) {
 		return error_no_memory(err);
@@ -96,7 +96,7 @@ kz_status kz_array_print(kz_array *array, FILE *stream, kz_error *err)
 		return st;
 	}
 	struct str text = STR_INIT;
-	st = array_text(&text, array, err);
+	st = print_to_text(&text, array, err);
 	if (!st && (fwrite(text.data, 1, text.len, stream) != text.len || fflush(stream) != 0)) {
 		st = error_os(err, errno, "fwrite", "cannot print an array");
 	}
@@ -116,7 +116,7 @@ kz_status kz_array_format(kz_array *array, char *buffer, int64_t size, int64_t *
 	}
 	if (!(st = object_check(array, OBJECT_ARRAY, err))
 	    && !(st = array_check_capture(array, __func__, err))) {
-		st = array_text(&text, array, err);
+		st = print_to_text(&text, array, err);
 	}
 	if (!st && room > 0) {
 		size_t len = text.len < room ? text.len : room - 1;

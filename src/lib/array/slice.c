@@ -36,7 +36,7 @@ static int64_t slice_clip(int64_t *start, int64_t stop, int64_t step, int64_t ex
 }
 
 /* How many axes an ellipsis stands for; without one they follow the last entry. */
-static kz_status count_rest(int64_t *rest, kz_slices at, const kz_shape *shape, kz_error *err)
+static kz_status slice_count_rest(int64_t *rest, kz_slices at, const kz_shape *shape, kz_error *err)
 {
 	int64_t named = 0, ellipses = 0;
 	if (at.count < 0 || (at.count > 0 && !at.items)) {
@@ -110,7 +110,7 @@ static kz_status slice_put_axis(struct walk *walk, int64_t extent, int64_t strid
 	return KZ_OK;
 }
 
-static kz_status put_whole(struct walk *walk, int64_t count, kz_error *err)
+static kz_status slice_put_whole(struct walk *walk, int64_t count, kz_error *err)
 {
 	kz_status st = KZ_OK;
 	for (; !st && count > 0; count--, walk->axis++) {
@@ -124,22 +124,22 @@ static kz_status walk_slices(struct walk *walk, kz_slices at, const struct kz_ar
 	kz_error *err)
 {
 	int64_t rest = 0;
-	kz_status st = count_rest(&rest, at, &array->shape, err);
+	kz_status st = slice_count_rest(&rest, at, &array->shape, err);
 	for (int64_t i = 0; !st && i < at.count; i++) {
 		const kz_slice *slice = &at.items[i];
 		if (slice->kind == KZ_SLICE_NEWAXIS) {
 			st = slice_put_axis(walk, 1, 0, err);
 		} else if (slice->kind == KZ_SLICE_ELLIPSIS) {
-			st = put_whole(walk, rest, err);
+			st = slice_put_whole(walk, rest, err);
 		} else if (!(st = slice_take_axis(walk->view, walk->axis, slice, array, err))) {
 			if (slice->kind == KZ_SLICE_INDEX) {
 				walk->axis++;
 			} else {
-				st = put_whole(walk, 1, err);
+				st = slice_put_whole(walk, 1, err);
 			}
 		}
 	}
-	return st ? st : put_whole(walk, array->shape.ndim - walk->axis, err);
+	return st ? st : slice_put_whole(walk, array->shape.ndim - walk->axis, err);
 }
 
 kz_status kz_array_slice(kz_array **out, kz_array *array, kz_slices at, kz_error *err)
@@ -164,11 +164,11 @@ struct split {
 	kz_array **out;
 	int64_t count;
 	kz_array *array;
-	int64_t axis; /* split_begin makes it one from 0 */
+	int64_t axis; /* slice_split_begin makes it one from 0 */
 };
 
 /* Check what all splits share; nothing is in `out` then. */
-static kz_status split_begin(struct split *split, const char *call, kz_error *err)
+static kz_status slice_split_begin(struct split *split, const char *call, kz_error *err)
 {
 	const int64_t count = split->count;
 	kz_status st;
@@ -185,7 +185,7 @@ static kz_status split_begin(struct split *split, const char *call, kz_error *er
 }
 
 /* Part `index`: from `start` to before `stop`.  A failure takes the earlier ones back. */
-static kz_status split_make_part(const struct split *split, int64_t index, int64_t start,
+static kz_status slice_split_part(const struct split *split, int64_t index, int64_t start,
 	int64_t stop, kz_error *err)
 {
 	struct kz_array view;
@@ -202,14 +202,14 @@ static kz_status split_make_part(const struct split *split, int64_t index, int64
 	return st;
 }
 
-static kz_status split_unevenly(const struct split *split, kz_error *err)
+static kz_status slice_split_unevenly(const struct split *split, kz_error *err)
 {
 	const int64_t extent = split->array->shape.dims[split->axis];
 	int64_t start = 0;
 	kz_status st = KZ_OK;
 	for (int64_t i = 0; !st && i < split->count; i++) {
 		int64_t stop = start + extent / split->count + (i < extent % split->count);
-		st = split_make_part(split, i, start, stop, err);
+		st = slice_split_part(split, i, start, stop, err);
 		start = stop;
 	}
 	return st;
@@ -220,8 +220,8 @@ kz_status kz_array_split_uneven(kz_array **out, int64_t count, kz_array *array, 
 {
 	error_scope(err);
 	struct split split = {out, count, array, axis};
-	kz_status st = split_begin(&split, __func__, err);
-	return st ? st : split_unevenly(&split, err);
+	kz_status st = slice_split_begin(&split, __func__, err);
+	return st ? st : slice_split_unevenly(&split, err);
 }
 
 kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array, int64_t axis,
@@ -229,13 +229,13 @@ kz_status kz_array_split(kz_array **out, int64_t count, kz_array *array, int64_t
 {
 	error_scope(err);
 	struct split split = {out, count, array, axis};
-	kz_status st = split_begin(&split, __func__, err);
+	kz_status st = slice_split_begin(&split, __func__, err);
 	if (!st && array->shape.dims[split.axis] % count != 0) {
 		st = error_set(err, KZ_INVALID,
 			"%s: axis %lld of shape %s does not split into %lld equal parts", __func__,
 			(long long)split.axis, shape_text(&array->shape).text, (long long)count);
 	}
-	return st ? st : split_unevenly(&split, err);
+	return st ? st : slice_split_unevenly(&split, err);
 }
 
 kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int64_t axis,
@@ -243,7 +243,7 @@ kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int6
 {
 	error_scope(err);
 	struct split split = {out, count, array, axis};
-	kz_status st = split_begin(&split, __func__, err);
+	kz_status st = slice_split_begin(&split, __func__, err);
 	if (st) {
 		return st;
 	}
@@ -260,7 +260,7 @@ kz_status kz_array_split_at(kz_array **out, int64_t count, kz_array *array, int6
 		int64_t start = i > 0 ? indexes[i - 1] : KZ_OMIT;
 		int64_t stop = i < index_count ? indexes[i] : KZ_OMIT;
 		int64_t extent = slice_clip(&start, stop, 1, array->shape.dims[split.axis]);
-		st = split_make_part(&split, i, start, start + extent, err);
+		st = slice_split_part(&split, i, start, start + extent, err);
 	}
 	return st;
 }

@@ -53,7 +53,7 @@ static kz_status move_span(const struct span_transfer *t, const kz_shape *shape,
 	return st;
 }
 
-static int64_t widest_extent(const kz_shape *shape, const int64_t *strides)
+static int64_t span_widest_extent(const kz_shape *shape, const int64_t *strides)
 {
 	int64_t widest = -1;
 	for (int64_t i = 0; i < shape->ndim; i++) {
@@ -74,7 +74,7 @@ kz_status span_move(const struct span_transfer *t, const kz_shape *shape, int64_
 	(void)strided_span(&low, &high, &elements);
 	bool sparse = (high - low) / SPARSE > span_bytes(shape, t->size);
 	int64_t limit = sparse ? COPY_COST : CHUNK_MAX;
-	int64_t axis = widest_extent(shape, t->strides);
+	int64_t axis = span_widest_extent(shape, t->strides);
 	if (axis < 0 || high - low <= limit) {
 		return move_span(t, shape, offset, host, err);
 	}

@@ -28,7 +28,7 @@ void strided_row_major(int64_t strides[KZ_MAX_DIMS], const kz_shape *shape, int6
 	}
 }
 
-static bool is_empty(const kz_shape *shape)
+static bool strided_is_empty(const kz_shape *shape)
 {
 	for (int64_t i = 0; i < shape->ndim; i++) {
 		if (shape->dims[i] == 0) {
@@ -41,7 +41,7 @@ static bool is_empty(const kz_shape *shape)
 bool strided_span(int64_t *low, int64_t *high, const struct strided *elements)
 {
 	const kz_shape *shape = &elements->shape;
-	bool empty = is_empty(shape);
+	bool empty = strided_is_empty(shape);
 	*low = 0;
 	*high = empty ? 0 : elements->size;
 	for (int64_t i = 0; !empty && i < shape->ndim; i++) {
@@ -90,7 +90,7 @@ kz_status strided_distinct(const struct strided *elements, const char *what, kz_
 	const int64_t *strides = elements->strides;
 	int64_t covered = elements->size;
 	bool done[KZ_MAX_DIMS] = {false};
-	if (is_empty(shape)) {
+	if (strided_is_empty(shape)) {
 		return KZ_OK;
 	}
 	for (;;) {
@@ -117,7 +117,7 @@ kz_status strided_distinct(const struct strided *elements, const char *what, kz_
 }
 
 /* One extent.  A constant size makes each memcpy a load and a store. */
-static void copy_row(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+static void strided_copy_row(char *to, int64_t to_stride, const char *from, int64_t from_stride,
 	int64_t count, int64_t size)
 {
 #define ROW(bytes)                                                                                 \
@@ -152,14 +152,15 @@ struct plane {
 	int64_t size;
 };
 
-static void copy_plane(const struct plane *p, char *to, const char *from)
+static void strided_copy_plane(const struct plane *p, char *to, const char *from)
 {
 	for (int64_t top = 0; top < p->rows; top += p->tile) {
 		int64_t bottom = min64(p->rows, top + p->tile);
 		for (int64_t left = 0; left < p->columns; left += p->tile) {
 			int64_t count = min64(p->columns - left, p->tile);
 			for (int64_t row = top; row < bottom; row++) {
-				copy_row(to + row * p->to_row + left * p->to_column, p->to_column,
+				strided_copy_row(to + row * p->to_row + left * p->to_column,
+					p->to_column,
 					from + row * p->from_row + left * p->from_column,
 					p->from_column, count, p->size);
 			}
@@ -169,7 +170,7 @@ static void copy_plane(const struct plane *p, char *to, const char *from)
 
 /* The extent to go through together with `last`: one of smaller strides on either side, as in a
  * transpose; -1 if there is none. */
-static int64_t find_rows(const kz_shape *shape, const int64_t *to, const int64_t *from,
+static int64_t strided_find_rows(const kz_shape *shape, const int64_t *to, const int64_t *from,
 	int64_t last)
 {
 	int64_t found = -1;
@@ -192,7 +193,7 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 	const int64_t *dims = elements->shape.dims;
 	int64_t index[KZ_MAX_DIMS] = {0};
 	int64_t outer, target_outer;
-	if (is_empty(&elements->shape)) {
+	if (strided_is_empty(&elements->shape)) {
 		return;
 	}
 	int64_t run = strided_run(elements, &outer);
@@ -204,7 +205,7 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 		plane.columns = dims[last];
 		plane.to_column = to_strides[last];
 		plane.from_column = from_strides[last];
-		rows = find_rows(&elements->shape, to_strides, from_strides, last);
+		rows = strided_find_rows(&elements->shape, to_strides, from_strides, last);
 	}
 	if (rows >= 0) {
 		plane.rows = dims[rows];
@@ -213,7 +214,7 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 		plane.tile = TILE;
 	}
 	for (int64_t i = 0; i >= 0;) {
-		copy_plane(&plane, to, from);
+		strided_copy_plane(&plane, to, from);
 		for (i = last - 1; i >= 0 && (i == rows || ++index[i] == dims[i]); i--) {
 			to -= i == rows ? 0 : to_strides[i] * (dims[i] - 1);
 			from -= i == rows ? 0 : from_strides[i] * (dims[i] - 1);
@@ -226,7 +227,7 @@ void strided_copy(const struct strided *elements, char *to, const int64_t *to_st
 	}
 }
 
-static void put_axis(const struct strided_axes *axes, int to, int from, int64_t extent)
+static void strided_put_axis(const struct strided_axes *axes, int to, int from, int64_t extent)
 {
 	axes->dims[to] = extent;
 	for (int k = 0; k < axes->operands; k++) {
@@ -237,7 +238,7 @@ static void put_axis(const struct strided_axes *axes, int to, int from, int64_t 
 	}
 }
 
-static bool can_merge(const struct strided_axes *axes, int outer, int inner)
+static bool strided_can_merge(const struct strided_axes *axes, int outer, int inner)
 {
 	for (int k = 0; k < axes->operands; k++) {
 		if (axes->strides[k][outer] != axes->strides[k][inner] * axes->dims[inner]) {
@@ -255,11 +256,11 @@ int strided_merge(const struct strided_axes *axes, int ndim)
 		if (extent == 1) {
 			continue;
 		}
-		if (left && can_merge(axes, left - 1, i)) {
+		if (left && strided_can_merge(axes, left - 1, i)) {
 			extent *= axes->dims[--left];
 		}
 		if (left < i) {
-			put_axis(axes, left, i, extent);
+			strided_put_axis(axes, left, i, extent);
 		}
 		left++;
 	}

@@ -92,8 +92,8 @@ static kz_status texture_check_type(const struct kz_texture_options *how, kz_dty
 			"reads integers as floats", kz_dtype_name(dtype));
 }
 
-static kz_status describe_sampling(CUDA_TEXTURE_DESC *out, const struct kz_texture_options *how,
-	kz_dtype dtype, kz_error *err)
+static kz_status texture_describe_sampling(CUDA_TEXTURE_DESC *out,
+	const struct kz_texture_options *how, kz_dtype dtype, kz_error *err)
 {
 	static const CUaddress_mode modes[] = {
 		[KZ_TEXTURE_CLAMP] = CU_TR_ADDRESS_MODE_CLAMP,
@@ -291,7 +291,7 @@ kz_status kz_texture_create(kz_texture **out, kz_cuda_array *array,
 	} else {
 		resource.res.array.hArray = array->plain;
 	}
-	st = describe_sampling(&sampling, &how, how.dtype ? how.dtype : array->dtype, err);
+	st = texture_describe_sampling(&sampling, &how, how.dtype ? how.dtype : array->dtype, err);
 	return st ? st : texture_make(out, array->memory, &resource, &sampling,
 		texture_has_view(&how) ? &view : NULL, err);
 }
@@ -373,7 +373,7 @@ static kz_status texture_check_texels(int64_t *ndim, const struct kz_array *arra
 		(long long)channels, plural(channels), shape_text(&array->shape).text);
 }
 
-static kz_status describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array *array,
+static kz_status texture_describe_memory(CUDA_RESOURCE_DESC *out, const struct kz_array *array,
 	int64_t ndim, CUarray_format format, unsigned channels, kz_error *err)
 {
 	struct kz_device *dev = array_device(array);
@@ -435,8 +435,9 @@ kz_status kz_texture_from(kz_texture **out, const kz_array *array,
 		return error_set(err, KZ_INVALID, "only a texture of a CUDA array can choose "
 			"levels, layers or another dtype: take a view of the array");
 	}
-	if ((st = describe_memory(&resource, array, ndim, format, (unsigned)how.channels, err))
-	    || (st = describe_sampling(&sampling, &how, array->dtype, err))) {
+	if ((st = texture_describe_memory(&resource, array, ndim, format, (unsigned)how.channels,
+		err))
+	    || (st = texture_describe_sampling(&sampling, &how, array->dtype, err))) {
 		return st;
 	}
 	return texture_make(out, array->buffer->memory, &resource, &sampling, NULL, err);

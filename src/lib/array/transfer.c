@@ -15,7 +15,7 @@
 #include "lib/array/span.h"
 
 /* The CPU device's memory is host memory: between two places there, no copy stands between. */
-static kz_status move_on_host(const struct kz_array *array, char *host,
+static kz_status transfer_move_on_host(const struct kz_array *array, char *host,
 	const int64_t *host_strides, bool to_host, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
@@ -41,8 +41,8 @@ static kz_status move_on_host(const struct kz_array *array, char *host,
 /* Views with gaps are packed and unpacked on the device where that is worth a kernel, or needed. */
 
 /* Move through a row-major array on the device. */
-static kz_status move_packed(struct kz_array *array, void *host, const int64_t *host_strides,
-	bool to_host, kz_error *err)
+static kz_status transfer_move_packed(struct kz_array *array, void *host,
+	const int64_t *host_strides, bool to_host, kz_error *err)
 {
 	struct kz_array *packed = NULL;
 	kz_status st = kz_array_like(&packed, array, err);
@@ -60,7 +60,7 @@ static kz_status move_packed(struct kz_array *array, void *host, const int64_t *
 	return st;
 }
 
-static bool has_gaps(const struct kz_array *array, bool to_host)
+static bool transfer_has_gaps(const struct kz_array *array, bool to_host)
 {
 	int64_t low, high;
 	const struct strided elements = array_elements(array);
@@ -84,12 +84,12 @@ kz_status array_move(struct kz_array *array, void *host, const int64_t *host_str
 				err);
 	}
 	if (array_is_on_host(array)) {
-		return move_on_host(array, host, host_strides, to_host, err);
+		return transfer_move_on_host(array, host, host_strides, to_host, err);
 	}
-	if (has_gaps(array, to_host)) {
+	if (transfer_has_gaps(array, to_host)) {
 		kz_error packing = KZ_ERROR_INIT; /* without a compiler, say, there is another
 		                                     way */
-		kz_status st = move_packed(array, host, host_strides, to_host, &packing);
+		kz_status st = transfer_move_packed(array, host, host_strides, to_host, &packing);
 		kz_error_clear(&packing);
 		if (!st) {
 			return KZ_OK;
@@ -120,14 +120,14 @@ kz_status array_check_host(const void *host, int64_t size, int64_t count, kz_dty
 	return KZ_OK;
 }
 
-static kz_status check_host(const struct kz_array *array, const void *host, int64_t size,
+static kz_status transfer_check_host(const struct kz_array *array, const void *host, int64_t size,
 	const char *call, kz_error *err)
 {
 	kz_status st = object_check_as(array, OBJECT_ARRAY, call, "array", err);
 	return st ? st : array_check_host(host, size, array->count, array->dtype, call, err);
 }
 
-static kz_status check_set(const struct kz_array *array, kz_error *err)
+static kz_status transfer_check_set(const struct kz_array *array, kz_error *err)
 {
 	const struct strided elements = array_elements(array);
 	return strided_distinct(&elements, "a view", err);
@@ -136,7 +136,7 @@ static kz_status check_set(const struct kz_array *array, kz_error *err)
 kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = check_host(array, host, size, __func__, err);
+	kz_status st = transfer_check_host(array, host, size, __func__, err);
 	if (st || size == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -146,8 +146,8 @@ kz_status kz_array_get(kz_array *array, void *host, int64_t size, kz_error *err)
 kz_status kz_array_set(kz_array *array, const void *host, int64_t size, kz_error *err)
 {
 	error_scope(err);
-	kz_status st = check_host(array, host, size, __func__, err);
-	if (st || size == 0 || (st = check_set(array, err))
+	kz_status st = transfer_check_host(array, host, size, __func__, err);
+	if (st || size == 0 || (st = transfer_check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -165,7 +165,7 @@ struct host_places {
 };
 
 /* Check that an array's elements have places there; *first is the first one's. */
-static kz_status check_places(char **first, const struct kz_array *array,
+static kz_status transfer_check_places(char **first, const struct kz_array *array,
 	const struct host_places *there, const char *call, kz_error *err)
 {
 	int64_t row_major[KZ_MAX_DIMS];
@@ -199,7 +199,7 @@ kz_status kz_array_get_strided(kz_array *array, void *host, int64_t size, const 
 	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
-	kz_status st = check_places(&first, array, &there, __func__, err);
+	kz_status st = transfer_check_places(&first, array, &there, __func__, err);
 	if (st || array->count == 0 || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -215,8 +215,8 @@ kz_status kz_array_set_strided(kz_array *array, const void *host, int64_t size,
 	error_scope(err);
 	char *first;
 	const struct host_places there = {host, size, strides, offset};
-	kz_status st = check_places(&first, array, &there, __func__, err);
-	if (st || array->count == 0 || (st = check_set(array, err))
+	kz_status st = transfer_check_places(&first, array, &there, __func__, err);
+	if (st || array->count == 0 || (st = transfer_check_set(array, err))
 	    || (st = array_check_capture(array, __func__, err))) {
 		return st;
 	}
@@ -259,11 +259,11 @@ kz_status kz_array_from_strided(kz_array **out, kz_device *dev, kz_dtype dtype, 
 
 /* In a stream */
 
-static kz_status check_async(const struct kz_array *array, const void *host, int64_t size,
+static kz_status transfer_check_async(const struct kz_array *array, const void *host, int64_t size,
 	struct kz_stream *stream, const char *call, kz_error *err)
 {
 	kz_status st;
-	if ((st = check_host(array, host, size, call, err))
+	if ((st = transfer_check_host(array, host, size, call, err))
 	    || (st = object_check_as(stream, OBJECT_STREAM, call, "stream", err))) {
 		return st;
 	}
@@ -271,7 +271,7 @@ static kz_status check_async(const struct kz_array *array, const void *host, int
 }
 
 /* An array of the same shape to pack into, or the array itself if it is packed. */
-static kz_status packed_for(struct kz_array **out, struct kz_array *array, kz_error *err)
+static kz_status transfer_pack_for(struct kz_array **out, struct kz_array *array, kz_error *err)
 {
 	if (kz_array_is_contiguous(array)) {
 		*out = kz_array_retain(array);
@@ -285,8 +285,8 @@ kz_status kz_array_get_async(kz_array *array, void *host, int64_t size, kz_strea
 {
 	error_scope(err);
 	struct kz_array *packed;
-	kz_status st = check_async(array, host, size, stream, __func__, err);
-	if (st || size == 0 || (st = packed_for(&packed, array, err))) {
+	kz_status st = transfer_check_async(array, host, size, stream, __func__, err);
+	if (st || size == 0 || (st = transfer_pack_for(&packed, array, err))) {
 		return st;
 	}
 	st = packed == array ? KZ_OK : array_copy_by_kernel(packed, array, stream, err);
@@ -300,9 +300,9 @@ kz_status kz_array_set_async(kz_array *array, const void *host, int64_t size, kz
 {
 	error_scope(err);
 	struct kz_array *packed;
-	kz_status st = check_async(array, host, size, stream, __func__, err);
-	if (st || size == 0 || (st = check_set(array, err))
-	    || (st = packed_for(&packed, array, err))) {
+	kz_status st = transfer_check_async(array, host, size, stream, __func__, err);
+	if (st || size == 0 || (st = transfer_check_set(array, err))
+	    || (st = transfer_pack_for(&packed, array, err))) {
 		return st;
 	}
 	st = kz_copy_htod_async(packed->buffer, packed->offset, host, size, stream, err);

@@ -325,7 +325,7 @@ kz_status kz_array_diagonal(kz_array **out, kz_array *array, int64_t offset, int
 /* Other element types */
 
 /* Elements of another size: the last axis takes it up. */
-static kz_status resize_elements(struct kz_array *view, int64_t size, kz_error *err)
+static kz_status view_resize_elements(struct kz_array *view, int64_t size, kz_error *err)
 {
 	int64_t old = kz_dtype_size(view->dtype);
 	int64_t axis = view->shape.ndim - 1;
@@ -383,7 +383,7 @@ kz_status kz_array_view_as(kz_array **out, kz_array *array, kz_dtype dtype, kz_e
 	if (size == 0) {
 		return error_set(err, KZ_INVALID, "%u is not a dtype", (unsigned)dtype);
 	}
-	if (size != kz_dtype_size(array->dtype) && (st = resize_elements(&view, size, err))) {
+	if (size != kz_dtype_size(array->dtype) && (st = view_resize_elements(&view, size, err))) {
 		return st;
 	}
 	view.dtype = dtype;

@@ -72,7 +72,7 @@ static void zip_put(struct str *to, uint64_t value, int size)
 static uint32_t crc_table[8][256];
 static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
 
-static void crc_init(void)
+static void zip_crc_init(void)
 {
 	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t crc = i;
@@ -90,9 +90,9 @@ static void crc_init(void)
 }
 
 /* Add bytes to a checksum, which is inverted until the last are in. */
-static uint32_t crc_add(uint32_t crc, const char *data, int64_t size)
+static uint32_t zip_crc_add(uint32_t crc, const char *data, int64_t size)
 {
-	pthread_once(&crc_once, crc_init);
+	pthread_once(&crc_once, zip_crc_init);
 	for (; size >= 8; size -= 8, data += 8) {
 		uint64_t eight;
 		memcpy(&eight, data, sizeof(eight));
@@ -146,7 +146,7 @@ static bool zip_inside(const struct zip *zip, int64_t offset, int64_t size)
 }
 
 /* The end record: the last one that fits behind the end of the archive; -1 for none. */
-static int64_t find_end(const char *tail, int64_t size)
+static int64_t zip_find_end(const char *tail, int64_t size)
 {
 	for (int64_t at = size - END_SIZE; at >= 0; at--) {
 		if (zip_load4(tail + at) == END
@@ -165,7 +165,7 @@ struct directory {
 };
 
 /* The end record of zip64, if its locator stands before the plain one. */
-static kz_status read_end64(const struct zip *zip, int64_t end, struct directory *dir,
+static kz_status zip_read_end64(const struct zip *zip, int64_t end, struct directory *dir,
 	kz_error *err)
 {
 	char locator[LOCATOR64_SIZE], record[END64_SIZE];
@@ -193,7 +193,7 @@ static kz_status read_end64(const struct zip *zip, int64_t end, struct directory
 	return KZ_OK;
 }
 
-static kz_status find_directory(const struct zip *zip, struct directory *dir, kz_error *err)
+static kz_status zip_find_directory(const struct zip *zip, struct directory *dir, kz_error *err)
 {
 	int64_t room = END_SIZE + COMMENT_MAX;
 	int64_t size = zip->size < room ? zip->size : room;
@@ -202,7 +202,7 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 		return error_no_memory(err);
 	}
 	kz_status st = zip_read_at(zip, tail, zip->size - size, size, err);
-	int64_t at = st ? -1 : find_end(tail, size);
+	int64_t at = st ? -1 : zip_find_end(tail, size);
 	if (!st && at < 0) {
 		st = error_set(err, KZ_INVALID,
 			"%s: expected a zip archive, got %lld bytes of something else", zip->name,
@@ -212,7 +212,7 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 		dir->count = zip_load2(tail + at + 10);
 		dir->size = zip_load4(tail + at + 12);
 		dir->offset = zip_load4(tail + at + 16);
-		st = read_end64(zip, zip->size - size + at, dir, err);
+		st = zip_read_end64(zip, zip->size - size + at, dir, err);
 	}
 	mem_free(tail);
 	if (!st && !zip_inside(zip, dir->offset, dir->size)) {
@@ -225,7 +225,7 @@ static kz_status find_directory(const struct zip *zip, struct directory *dir, kz
 }
 
 /* The 64-bit values of those fields that are full, in this order. */
-static bool read_extra64(struct zip_entry *entry, const char *extra, int64_t size)
+static bool zip_read_extra64(struct zip_entry *entry, const char *extra, int64_t size)
 {
 	int64_t *const fields[] = {&entry->size, &entry->packed, &entry->offset};
 	while (size >= 4) {
@@ -267,7 +267,7 @@ static kz_status zip_read_entry(const struct zip *zip, struct zip_entry *entry, 
 	entry->size = zip_load4(from + 24);
 	entry->offset = zip_load4(from + 42);
 	if (*used > left
-	    || !read_extra64(entry, from + CENTRAL_SIZE + name_len, extra_len)
+	    || !zip_read_extra64(entry, from + CENTRAL_SIZE + name_len, extra_len)
 	    || entry->size < 0 || !zip_inside(zip, entry->offset, entry->packed)) {
 		return error_set(err, KZ_INVALID,
 			"%s: damaged archive: a directory entry points outside", zip->name);
@@ -318,7 +318,7 @@ kz_status zip_init(struct zip *zip, kz_error *err)
 	struct directory dir;
 	zip->entries = NULL;
 	zip->count = 0;
-	kz_status st = find_directory(zip, &dir, err);
+	kz_status st = zip_find_directory(zip, &dir, err);
 	if (st) {
 		return st;
 	}
@@ -345,8 +345,8 @@ void zip_finish(struct zip *zip)
 }
 
 /* Check that an entry can be read, and find where its data begins. */
-static kz_status find_data(const struct zip *zip, const struct zip_entry *entry, int64_t *offset,
-	kz_error *err)
+static kz_status zip_find_data(const struct zip *zip, const struct zip_entry *entry,
+	int64_t *offset, kz_error *err)
 {
 	char header[LOCAL_SIZE];
 	kz_status st;
@@ -381,7 +381,7 @@ kz_status zip_stream_init(struct zip_stream *stream, const struct zip *zip,
 {
 	*stream = (struct zip_stream){zip, entry, 0, entry->packed, entry->size, ~UINT32_C(0), NULL,
 		NULL, 0, NULL};
-	kz_status st = find_data(zip, entry, &stream->offset, err);
+	kz_status st = zip_find_data(zip, entry, &stream->offset, err);
 	if (st || entry->method == STORED) {
 		return st;
 	}
@@ -453,7 +453,7 @@ kz_status zip_stream_read(struct zip_stream *stream, char *to, int64_t size, kz_
 		stream->offset += size;
 	}
 	if (!st) {
-		stream->crc = crc_add(stream->crc, to, size);
+		stream->crc = zip_crc_add(stream->crc, to, size);
 		stream->left -= size;
 	}
 	return st;
@@ -484,7 +484,7 @@ kz_status zip_stream_end(struct zip_stream *stream, kz_error *err)
 /* Writing */
 
 /* Write what the local header and the directory share, from the version needed on. */
-static void put_common(struct str *to, uint32_t crc, size_t name_len, int extra_len)
+static void zip_put_common(struct str *to, uint32_t crc, size_t name_len, int extra_len)
 {
 	zip_put(to, VERSION64, 2);
 	zip_put(to, 0x800, 2); /* the name is UTF-8 */
@@ -499,7 +499,7 @@ static void put_common(struct str *to, uint32_t crc, size_t name_len, int extra_
 }
 
 /* The 64-bit sizes, and the offset in the directory. */
-static void put_extra(struct str *to, int64_t size, const int64_t *offset)
+static void zip_put_extra(struct str *to, int64_t size, const int64_t *offset)
 {
 	zip_put(to, EXTRA64, 2);
 	zip_put(to, offset ? 24 : 16, 2);
@@ -514,7 +514,7 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 	kz_error *err)
 {
 	struct str local = STR_INIT;
-	uint32_t crc = ~crc_add(~UINT32_C(0), data, size);
+	uint32_t crc = ~zip_crc_add(~UINT32_C(0), data, size);
 	size_t name_len = strlen(name);
 	struct str *dir = &zip->directory;
 	if (name_len > USHRT_MAX) {
@@ -522,18 +522,18 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 			USHRT_MAX, name_len);
 	}
 	zip_put(&local, LOCAL, 4);
-	put_common(&local, crc, name_len, 20);
+	zip_put_common(&local, crc, name_len, 20);
 	str_addn(&local, name, name_len);
-	put_extra(&local, size, NULL);
+	zip_put_extra(&local, size, NULL);
 
 	zip_put(dir, CENTRAL, 4);
 	zip_put(dir, 3 << 8 | VERSION64, 2); /* made on Unix: the mode below means something */
-	put_common(dir, crc, name_len, 28);
+	zip_put_common(dir, crc, name_len, 28);
 	zip_put(dir, 0, 6); /* no comment, disk 0, nothing about the contents */
 	zip_put(dir, UINT32_C(0100644) << 16, 4);
 	zip_put(dir, FULL32, 4);
 	str_addn(dir, name, name_len);
-	put_extra(dir, size, &zip->offset);
+	zip_put_extra(dir, size, &zip->offset);
 
 	kz_status st = local.failed || dir->failed ? error_no_memory(err)
 		: file_add(zip->file, local.data, local.len, err);
@@ -545,7 +545,7 @@ kz_status zip_add(struct zip_writer *zip, const char *name, const char *data, in
 }
 
 /* The end records of zip64. */
-static void put_end64(struct str *dir, const struct zip_writer *zip)
+static void zip_put_end64(struct str *dir, const struct zip_writer *zip)
 {
 	uint64_t size = dir->len, end = (uint64_t)zip->offset + size;
 	zip_put(dir, END64, 4);
@@ -568,7 +568,7 @@ kz_status zip_end(struct zip_writer *zip, kz_error *err)
 	struct str *dir = &zip->directory;
 	bool full = zip->count > 0; /* numpy knows an archive without entries by its first bytes */
 	if (full) {
-		put_end64(dir, zip);
+		zip_put_end64(dir, zip);
 	}
 	zip_put(dir, END, 4);
 	zip_put(dir, 0, 4);
