@@ -66,7 +66,7 @@ static kz_status create_check_dtype(kz_dtype dtype, const char *what, kz_error *
 }
 
 /* Check that an integer type can hold a number. */
-static kz_status check_fit(wide value, kz_dtype dtype, kz_error *err)
+static kz_status create_check_fit(wide value, kz_dtype dtype, kz_error *err)
 {
 	int bits = 8 * (int)kz_dtype_size(dtype);
 	bool is_signed = dtype_is_signed(dtype);
@@ -79,7 +79,7 @@ static kz_status check_fit(wide value, kz_dtype dtype, kz_error *err)
 }
 
 /* Far beyond all types is far enough. */
-static wide floor_of(double value)
+static wide create_floor(double value)
 {
 	return (wide)floor(fmax(-0x1p100, fmin(0x1p100, value)));
 }
@@ -102,19 +102,19 @@ static kz_status create_run(kz_array **out, const struct place *at, struct expr 
 	return elementwise_run(out, expr, &how, err);
 }
 
-static kz_status fail_step(kz_error *err)
+static kz_status create_fail_step(kz_error *err)
 {
 	return error_set(err, KZ_INVALID, "expected a step other than 0");
 }
 
 /* start + i * step, in integers.  The kernel computes modulo 2^64, in the type that holds both
  * ends. */
-static kz_status range_of_integers(kz_array **out, const struct place *at, kz_dtype dtype,
+static kz_status create_range_of_integers(kz_array **out, const struct place *at, kz_dtype dtype,
 	const wide numbers[3], kz_error *err)
 {
 	wide start = numbers[0], step = numbers[2];
 	if (step == 0) {
-		return fail_step(err);
+		return create_fail_step(err);
 	}
 	wide distance = numbers[1] - start;
 	wide count = (distance < 0) == (step < 0) && distance != 0
@@ -126,8 +126,9 @@ static kz_status range_of_integers(kz_array **out, const struct place *at, kz_dt
 		return error_set(err, KZ_RANGE, "a range of %.0f elements is too long",
 			(double)count);
 	}
-	if (count > 0 && ((st = check_fit(start, dtype_is_integer(dtype) ? dtype : type, err))
-		|| (st = check_fit(last, dtype_is_integer(dtype) ? dtype : type, err)))) {
+	if (count > 0 && ((st = create_check_fit(start, dtype_is_integer(dtype) ? dtype : type,
+		err))
+		|| (st = create_check_fit(last, dtype_is_integer(dtype) ? dtype : type, err)))) {
 		return st;
 	}
 	struct expr expr;
@@ -147,7 +148,7 @@ static kz_status range_of_integers(kz_array **out, const struct place *at, kz_dt
 }
 
 /* start + i * step in float64; -1 and an error if there is no room for it. */
-static int real_line(struct expr *expr, double start, double step, kz_error *err)
+static int create_real_line(struct expr *expr, double start, double step, kz_error *err)
 {
 	int index = expr_cast(expr, expr_index(expr, err), KZ_F64, err);
 	int product[2] = {index, expr_float(expr, step, err)};
@@ -157,14 +158,14 @@ static int real_line(struct expr *expr, double start, double step, kz_error *err
 
 /* The line from a half of the start by half a step, times two.  It has the same bits, and no
  * product overflows where the distance of the ends does. */
-static int halved_line(struct expr *expr, double half, double half_step, kz_error *err)
+static int create_halved_line(struct expr *expr, double half, double half_step, kz_error *err)
 {
-	int product[2] = {real_line(expr, half, half_step, err), expr_float(expr, 2, err)};
+	int product[2] = {create_real_line(expr, half, half_step, err), expr_float(expr, 2, err)};
 	return product[0] < 0 || product[1] < 0 ? -1
 		: expr_apply(expr, KZ_OP_MULTIPLY, product, err);
 }
 
-static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype dtype,
+static kz_status create_range_of_reals(kz_array **out, const struct place *at, kz_dtype dtype,
 	const struct number numbers[3], kz_error *err)
 {
 	struct expr expr;
@@ -173,7 +174,7 @@ static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype
 	double count = ceil(is_halved ? (numbers[1].real / 2 - start / 2) / (step / 2)
 		: (numbers[1].real - start) / step);
 	if (step == 0) {
-		return fail_step(err);
+		return create_fail_step(err);
 	}
 	if (dtype_is_integer(dtype)) {
 		return error_set(err, KZ_INVALID, "expected integers for a range of %s, got others",
@@ -183,8 +184,8 @@ static kz_status range_of_reals(kz_array **out, const struct place *at, kz_dtype
 		return error_set(err, KZ_RANGE, "a range of %g elements is too long", count);
 	}
 	expr_init(&expr);
-	int line = is_halved ? halved_line(&expr, start / 2, step / 2, err)
-		: real_line(&expr, start, step, err);
+	int line = is_halved ? create_halved_line(&expr, start / 2, step / 2, err)
+		: create_real_line(&expr, start, step, err);
 	if (line < 0) {
 		return KZ_INVALID;
 	}
@@ -220,15 +221,15 @@ kz_status kz_array_arange_on(kz_array **out, kz_device *dev, kz_dtype dtype, kz_
 		return st;
 	}
 	if (!integers) {
-		return range_of_reals(out, &at, dtype, numbers, err);
+		return create_range_of_reals(out, &at, dtype, numbers, err);
 	}
 	const wide values[3] = {numbers[0].integer, numbers[1].integer, numbers[2].integer};
-	return range_of_integers(out, &at, dtype, values, err);
+	return create_range_of_integers(out, &at, dtype, values, err);
 }
 
 /* start + i / parts * distance in float64; a step of its own would lose digits below the least
  * normal number. */
-static int fraction_line(struct expr *expr, double start, double distance, int64_t parts,
+static int create_fraction_line(struct expr *expr, double start, double distance, int64_t parts,
 	kz_error *err)
 {
 	int index = expr_cast(expr, expr_index(expr, err), KZ_F64, err);
@@ -240,7 +241,7 @@ static int fraction_line(struct expr *expr, double start, double distance, int64
 }
 
 /* The last element is `stop` itself. */
-static int end_with(struct expr *expr, int line, int64_t count, double stop, kz_error *err)
+static int create_end_with(struct expr *expr, int line, int64_t count, double stop, kz_error *err)
 {
 	int same[2] = {expr_index(expr, err), expr_int(expr, count - 1, err)};
 	int choice[3] = {expr_apply(expr, KZ_OP_EQUAL, same, err), expr_float(expr, stop, err),
@@ -278,8 +279,8 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 			(long long)count);
 	}
 	if (dtype_is_integer(dtype) && count > 0
-	    && ((st = check_fit(floor_of(from.real), dtype, err))
-		|| (st = check_fit(floor_of(to.real), dtype, err)))) {
+	    && ((st = create_check_fit(create_floor(from.real), dtype, err))
+		|| (st = create_check_fit(create_floor(to.real), dtype, err)))) {
 		return st;
 	}
 	int64_t parts = endpoint ? count - 1 : count;
@@ -287,12 +288,12 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 	bool is_halved = isinf(to.real - from.real);
 	double distance = is_halved ? to.real / 2 - from.real / 2 : to.real - from.real;
 	double step = parts > 0 ? distance / (double)parts : 0;
-	int node = is_halved ? halved_line(&expr, from.real / 2, step, err)
+	int node = is_halved ? create_halved_line(&expr, from.real / 2, step, err)
 		: fabs(step) < DBL_MIN && parts > 0
-		? fraction_line(&expr, from.real, distance, parts, err)
-		: real_line(&expr, from.real, step, err);
+		? create_fraction_line(&expr, from.real, distance, parts, err)
+		: create_real_line(&expr, from.real, step, err);
 	if (node >= 0 && endpoint && count > 1) {
-		node = end_with(&expr, node, count, to.real, err);
+		node = create_end_with(&expr, node, count, to.real, err);
 	}
 	if (node >= 0 && dtype_is_integer(dtype)) {
 		node = expr_apply(&expr, KZ_OP_FLOOR, &node, err);
@@ -302,7 +303,7 @@ kz_status kz_array_linspace_on(kz_array **out, kz_device *dev, kz_dtype dtype, k
 }
 
 /* Write ones to a diagonal of a matrix of zeros. */
-static kz_status fill_diagonal(struct kz_array *matrix, int64_t diagonal,
+static kz_status create_fill_diagonal(struct kz_array *matrix, int64_t diagonal,
 	struct kz_stream *stream, kz_error *err)
 {
 	int64_t rows = matrix->shape.dims[0], columns = matrix->shape.dims[1];
@@ -344,7 +345,7 @@ kz_status kz_array_eye_on(kz_array **out, kz_device *dev, kz_dtype dtype, int64_
 		return st;
 	}
 	if (diagonal != INT64_MIN) {
-		st = fill_diagonal(matrix, diagonal, stream, err);
+		st = create_fill_diagonal(matrix, diagonal, stream, err);
 	}
 	return array_finish(out, matrix, st);
 }

@@ -33,8 +33,8 @@ kz_status custom_copy(const char **out, struct custom *custom, const char *text,
 
 /* Compiler options */
 
-static kz_status copy_list(const char *const **list, struct custom *custom, const char *first,
-	kz_error *err)
+static kz_status custom_copy_list(const char *const **list, struct custom *custom,
+	const char *first, kz_error *err)
 {
 	size_t count = 0, used = 0;
 	while (*list && (*list)[count]) {
@@ -59,7 +59,7 @@ static kz_status copy_list(const char *const **list, struct custom *custom, cons
 
 /* A reduction has the same bits in kernels of every shape only if no product is fused into its
  * sums.  A caller who wants fused products says so. */
-static const char *fmad_option(const struct custom *custom)
+static const char *custom_fmad_option(const struct custom *custom)
 {
 	const char *const *options = custom->compile.nvrtc_options;
 	for (size_t i = 0; options && options[i]; i++) {
@@ -70,8 +70,8 @@ static const char *fmad_option(const struct custom *custom)
 	return custom->dtype ? "--fmad=false" : NULL;
 }
 
-static kz_status copy_compile_options(struct custom *custom, const kz_compile_options *options,
-	kz_error *err)
+static kz_status custom_copy_compile_options(struct custom *custom,
+	const kz_compile_options *options, kz_error *err)
 {
 	kz_compile_options *own = &custom->compile;
 	kz_status st;
@@ -84,11 +84,12 @@ static kz_status copy_compile_options(struct custom *custom, const kz_compile_op
 	}
 	own->name = custom->name;
 	own->instances = NULL;
-	if ((st = copy_list(&own->include_dirs, custom, NULL, err))
-	    || (st = copy_list(&own->header_names, custom, NULL, err))
-	    || (st = copy_list(&own->header_texts, custom, NULL, err))
-	    || (st = copy_list(&own->defines, custom, NULL, err))
-	    || (st = copy_list(&own->nvrtc_options, custom, fmad_option(custom), err))) {
+	if ((st = custom_copy_list(&own->include_dirs, custom, NULL, err))
+	    || (st = custom_copy_list(&own->header_names, custom, NULL, err))
+	    || (st = custom_copy_list(&own->header_texts, custom, NULL, err))
+	    || (st = custom_copy_list(&own->defines, custom, NULL, err))
+	    || (st = custom_copy_list(&own->nvrtc_options, custom, custom_fmad_option(custom),
+		err))) {
 		return st;
 	}
 	return own->arch ? custom_copy(&own->arch, custom, own->arch, err) : KZ_OK;
@@ -119,7 +120,7 @@ static kz_status custom_take_name(struct custom *custom, const char *name, kz_er
 }
 
 /* What args_convert must know of the arguments. */
-static kz_status make_face(struct custom *custom, kz_error *err)
+static kz_status custom_make_face(struct custom *custom, kz_error *err)
 {
 	struct kz_kernel *face = &custom->face;
 	custom->info.name = (char *)custom->name;
@@ -140,7 +141,7 @@ static kz_status make_face(struct custom *custom, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status take_arguments(struct custom *custom, const char *arguments, kz_error *err)
+static kz_status custom_take_arguments(struct custom *custom, const char *arguments, kz_error *err)
 {
 	bool has_pointer = false;
 	kz_status st = declare_read(&custom->args, &custom->arena, arguments, custom->name, err);
@@ -162,7 +163,7 @@ static kz_status take_arguments(struct custom *custom, const char *arguments, kz
 		return error_set(err, KZ_INVALID, "%s: expected at most %d arrays, got %d",
 			custom->name, CUSTOM_ARRAYS, custom->array_count);
 	}
-	return make_face(custom, err);
+	return custom_make_face(custom, err);
 }
 
 void custom_begin(struct custom *custom, struct kz_device *dev)
@@ -189,18 +190,18 @@ kz_status custom_init(struct custom *custom, const char *arguments,
 		return error_set(err, KZ_INVALID, "a reduction has no loop_prep and no after_loop");
 	}
 	if ((st = custom_take_name(custom, options->name ? options->name : name, err))
-	    || (st = copy_compile_options(custom, options->compile, err))
+	    || (st = custom_copy_compile_options(custom, options->compile, err))
 	    || (st = custom_copy(&custom->preamble, custom, options->preamble, err))
 	    || (st = custom_copy(&custom->loop_prep, custom, options->loop_prep, err))
 	    || (st = custom_copy(&custom->after_loop, custom, options->after_loop, err))) {
 		return st;
 	}
-	return take_arguments(custom, arguments, err);
+	return custom_take_arguments(custom, arguments, err);
 }
 
 /* What was compiled */
 
-static void kernels_release(struct custom_kernels *kernels)
+static void custom_release_kernels(struct custom_kernels *kernels)
 {
 	if (kernels) {
 		kz_module_release(kernels->module);
@@ -211,14 +212,14 @@ static void kernels_release(struct custom_kernels *kernels)
 void custom_finish(struct custom *custom)
 {
 	for (size_t i = 0; i < countof(custom->made); i++) {
-		kernels_release(atomic_load(&custom->made[i]));
+		custom_release_kernels(atomic_load(&custom->made[i]));
 	}
 	pthread_mutex_destroy(&custom->lock);
 	arena_free(&custom->arena);
 	device_release(custom->device);
 }
 
-static kz_status find_kernels(struct custom_kernels *kernels, const struct custom *custom,
+static kz_status custom_find_kernels(struct custom_kernels *kernels, const struct custom *custom,
 	const struct custom_class *class, kz_error *err)
 {
 	char next[80];
@@ -257,8 +258,8 @@ static kz_status custom_compile(struct custom_kernels **out, const struct custom
 		}
 	}
 	str_free(&source);
-	if (st || (st = find_kernels(kernels, custom, class, err))) {
-		kernels_release(kernels);
+	if (st || (st = custom_find_kernels(kernels, custom, class, err))) {
+		custom_release_kernels(kernels);
 		return st;
 	}
 	*out = kernels;

@@ -22,13 +22,13 @@
 
 /* Numbers */
 
-static bool is_complex(const struct declaration *declared)
+static bool custom_is_complex(const struct declaration *declared)
 {
 	return !declared->is_pointer && declared->dtypes & (dtype_bit(KZ_C64) | dtype_bit(KZ_C128));
 }
 
 /* A number for a complex argument; false if it is none. */
-static bool convert_complex(union custom_slot *slot, const struct declaration *declared,
+static bool custom_convert_complex(union custom_slot *slot, const struct declaration *declared,
 	const kz_arg *arg)
 {
 	double real = 0, imaginary = 0;
@@ -65,18 +65,18 @@ static bool convert_complex(union custom_slot *slot, const struct declaration *d
 
 /* Arrays */
 
-static bool is_of_type(const struct kz_array *array, const struct declaration *declared)
+static bool custom_is_of_type(const struct kz_array *array, const struct declaration *declared)
 {
 	return dtype_is_struct(array->dtype) ? array->dtype == dtype_struct(declared->type)
 		: declared->dtypes & dtype_bit(array->dtype);
 }
 
-static kz_status check_array(const struct custom_call *call, size_t index,
+static kz_status custom_check_array(const struct custom_call *call, size_t index,
 	const struct kz_array *array, kz_error *err)
 {
 	const struct custom *custom = call->custom;
 	const struct declaration *declared = &custom->args.items[index];
-	if (!is_of_type(array, declared)) {
+	if (!custom_is_of_type(array, declared)) {
 		return error_set(err, KZ_ARGUMENT, ARGUMENT "expected '%s', got an array of %s",
 			index + 1, custom->name, declared->text, kz_dtype_name(array->dtype));
 	}
@@ -93,7 +93,7 @@ static kz_status check_array(const struct custom_call *call, size_t index,
 }
 
 /* An argument for a pointer: it was converted already, which checked its device. */
-static kz_status take_pointer(struct custom_call *call, size_t index, const kz_arg *arg,
+static kz_status custom_take_pointer(struct custom_call *call, size_t index, const kz_arg *arg,
 	kz_error *err)
 {
 	static const char hint[] = "declare it raw to pass memory that is not an array";
@@ -101,7 +101,7 @@ static kz_status take_pointer(struct custom_call *call, size_t index, const kz_a
 	bool mine = error_is_clean(err);
 	if (args_is_array(arg)) {
 		const struct kz_array *array = arg->value.p;
-		kz_status st = check_array(call, index, array, err);
+		kz_status st = custom_check_array(call, index, array, err);
 		call->used[call->used_count++] = array->buffer->memory;
 		if (!declared->is_raw) {
 			call->places_of[call->array_count] = index;
@@ -124,7 +124,7 @@ static kz_status take_pointer(struct custom_call *call, size_t index, const kz_a
 	return KZ_ARGUMENT;
 }
 
-static kz_status take_args(struct custom_call *call, kz_args args, kz_error *err)
+static kz_status custom_take_args(struct custom_call *call, kz_args args, kz_error *err)
 {
 	const struct custom *custom = call->custom;
 	if (args.count != custom->args.count || (args.count && !args.items)) {
@@ -137,12 +137,13 @@ static kz_status take_args(struct custom_call *call, kz_args args, kz_error *err
 		const kz_arg *arg = &args.items[i];
 		void **place = &call->params[i];
 		*place = &call->slots[i];
-		if (is_complex(declared) && convert_complex(&call->slots[i], declared, arg)) {
+		if (custom_is_complex(declared) && custom_convert_complex(&call->slots[i], declared,
+			arg)) {
 			continue;
 		}
 		kz_status st = args_convert(&call->slots[i].bits, place, &custom->face, i, arg,
 			err);
-		if (st || (declared->is_pointer && (st = take_pointer(call, i, arg, err)))) {
+		if (st || (declared->is_pointer && (st = custom_take_pointer(call, i, arg, err)))) {
 			return st;
 		}
 	}
@@ -195,7 +196,7 @@ static kz_status custom_check_target(const struct custom_call *call, int which, 
 		: strided_distinct(&elements, "an array that is not const,", err);
 }
 
-static kz_status check_targets(const struct custom_call *call, kz_error *err)
+static kz_status custom_check_targets(const struct custom_call *call, kz_error *err)
 {
 	static const char hint[] = "an array that is only read is declared const";
 	bool mine = error_is_clean(err);
@@ -219,7 +220,7 @@ struct axes {
 	int64_t strides[CUSTOM_ARRAYS][STRIDED_ROOM];
 };
 
-static void find_axes(struct axes *axes, const struct custom_call *call)
+static void custom_find_axes(struct axes *axes, const struct custom_call *call)
 {
 	axes->ndim = (int)call->shape.ndim;
 	for (int i = 0; i < axes->ndim; i++) {
@@ -242,11 +243,11 @@ static bool custom_is_flat(const struct axes *axes, const struct custom_call *ca
 	return flat;
 }
 
-static void find_layout(struct custom_call *call)
+static void custom_find_layout(struct custom_call *call)
 {
 	struct axes axes;
 	int64_t *at = call->layout;
-	find_axes(&axes, call);
+	custom_find_axes(&axes, call);
 	axes.ndim = strided_merge(&(struct strided_axes){axes.dims, axes.strides,
 		call->array_count, NULL}, axes.ndim);
 	call->ndim = custom_is_flat(&axes, call) ? 0 : axes.ndim;
@@ -288,14 +289,14 @@ kz_status custom_bind(struct custom_call *call, struct custom *custom, struct kz
 	call->ndim = 0;
 	call->shape.ndim = 0;
 	if ((st = stream_pick(&call->stream, custom->device, stream, err))
-	    || (st = take_args(call, args, err)) || (st = custom_find_shape(call, err))) {
+	    || (st = custom_take_args(call, args, err)) || (st = custom_find_shape(call, err))) {
 		return st;
 	}
-	if (!custom->dtype && (st = check_targets(call, err))) {
+	if (!custom->dtype && (st = custom_check_targets(call, err))) {
 		return st;
 	}
 	if (call->count) {
-		find_layout(call);
+		custom_find_layout(call);
 	}
 	return KZ_OK;
 }

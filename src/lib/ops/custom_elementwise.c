@@ -75,7 +75,7 @@ struct range {
 };
 
 /* Python's range(start, stop, step). */
-static int64_t range_count(int64_t start, int64_t stop, int64_t step)
+static int64_t elementwise_range_count(int64_t start, int64_t stop, int64_t step)
 {
 	if (step > 0 ? start >= stop : start <= stop) {
 		return 0;
@@ -95,7 +95,7 @@ static int64_t custom_elementwise_clip(int64_t bound, int64_t lowest, int64_t hi
 }
 
 /* Resolve a slice of `count` elements: bounds may be left out, negative, and too large. */
-static void resolve_slice(kz_slice *slice, int64_t count)
+static void elementwise_resolve_slice(kz_slice *slice, int64_t count)
 {
 	bool back = slice->step < 0;
 	int64_t lowest = back ? -1 : 0, highest = back ? count - 1 : count;
@@ -105,7 +105,7 @@ static void resolve_slice(kz_slice *slice, int64_t count)
 		: custom_elementwise_clip(slice->stop, lowest, highest, count);
 }
 
-static kz_status find_range(struct range *out, const kz_elementwise_call *how,
+static kz_status elementwise_find_range(struct range *out, const kz_elementwise_call *how,
 	const struct custom_call *call, kz_error *err)
 {
 	kz_slice range = how->slice ? *how->slice : *how->range;
@@ -116,13 +116,13 @@ static kz_status find_range(struct range *out, const kz_elementwise_call *how,
 			call->custom->name);
 	}
 	if (how->slice) {
-		resolve_slice(&range, call->count);
+		elementwise_resolve_slice(&range, call->count);
 	} else if (range.start == KZ_OMIT || range.stop == KZ_OMIT) {
 		return error_set(err, KZ_INVALID, "'%s': a range has a start and a stop",
 			call->custom->name);
 	}
 	*out = (struct range){range.start, range.step,
-		range_count(range.start, range.stop, range.step)};
+		elementwise_range_count(range.start, range.stop, range.step)};
 	if (out->count < 0) {
 		return error_set(err, KZ_RANGE, "'%s': the range has more than 2^63 values",
 			call->custom->name);
@@ -185,7 +185,7 @@ static kz_status custom_elementwise_run(struct custom_call *call, const kz_eleme
 	const struct custom_class class = {call->ndim, how->range || how->slice,
 		custom_is_apart(call)};
 	struct range range = {0, 1, call->count};
-	kz_status st = class.ranged ? find_range(&range, how, call, err) : KZ_OK;
+	kz_status st = class.ranged ? elementwise_find_range(&range, how, call, err) : KZ_OK;
 	if (!st && !how->range && !call->array_count) {
 		st = error_set(err, KZ_INVALID, "'%s': all arrays are raw, so a range has to give "
 			"the number of elements", call->custom->name);

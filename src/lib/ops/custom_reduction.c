@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* The map expression that is left out: the element of the first array. */
-static kz_status copy_map(struct custom *custom, const char *map, kz_error *err)
+static kz_status reduction_copy_map(struct custom *custom, const char *map, kz_error *err)
 {
 	if (map) {
 		return custom_copy(&custom->map, custom, map, err);
@@ -64,7 +64,7 @@ static kz_status custom_reduction_init(struct custom *custom, kz_dtype dtype,
 	if ((st = custom_init(custom, arguments, options, "reduction", err))
 	    || (st = custom_copy(&custom->neutral, custom, texts->neutral, err))
 	    || (st = custom_copy(&custom->reduce, custom, texts->reduce, err))
-	    || (st = copy_map(custom, texts->map, err))) {
+	    || (st = reduction_copy_map(custom, texts->map, err))) {
 		return st;
 	}
 	if (!custom->array_count) {
@@ -121,7 +121,7 @@ void kz_reduction_release(kz_reduction *kernel)
 
 /* Running */
 
-static int64_t chunks_of(int64_t count)
+static int64_t reduction_chunks(int64_t count)
 {
 	return count > 0 ? (count - 1) / CUSTOM_CHUNK + 1 : 1;
 }
@@ -138,14 +138,14 @@ static void custom_reduction_choose_grid(struct kernels_run *launch, const struc
 }
 
 /* From the elements to a value for each chunk at `to`. */
-static kz_status launch_main(struct custom_call *call, const struct custom_kernels *kernels,
-	CUdeviceptr to, kz_error *err)
+static kz_status reduction_launch_main(struct custom_call *call,
+	const struct custom_kernels *kernels, CUdeviceptr to, kz_error *err)
 {
 	struct kernels_run launch = {
 		.kernel = kernels->main, .stream = call->stream, .params = call->params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	custom_reduction_choose_grid(&launch, call->custom, chunks_of(call->count));
+	custom_reduction_choose_grid(&launch, call->custom, reduction_chunks(call->count));
 	call->to = to;
 	call->params[call->param_count++] = &call->count;
 	call->params[call->param_count++] = &call->to;
@@ -155,7 +155,8 @@ static kz_status launch_main(struct custom_call *call, const struct custom_kerne
 	return kernels_run(&launch, err);
 }
 
-static kz_status launch_next(struct custom_call *call, const struct custom_kernels *kernels,
+static kz_status reduction_launch_next(struct custom_call *call,
+	const struct custom_kernels *kernels,
 	CUdeviceptr from, int64_t count, CUdeviceptr to, kz_error *err)
 {
 	void *params[] = {&from, &count, &to};
@@ -163,7 +164,7 @@ static kz_status launch_next(struct custom_call *call, const struct custom_kerne
 		.kernel = kernels->next, .stream = call->stream, .params = params,
 		.used = call->used, .used_count = call->used_count,
 	};
-	custom_reduction_choose_grid(&launch, call->custom, chunks_of(count));
+	custom_reduction_choose_grid(&launch, call->custom, reduction_chunks(count));
 	return kernels_run(&launch, err);
 }
 
@@ -174,18 +175,18 @@ static kz_status custom_reduction_launch_all(struct custom_call *call, struct kz
 	const struct custom_class class = {.ndim = call->ndim}, flat = {0};
 	const struct custom_kernels *kernels = NULL, *more = NULL;
 	int64_t size = kz_dtype_size(call->custom->dtype);
-	int64_t count = chunks_of(call->count);
+	int64_t count = reduction_chunks(call->count);
 	CUdeviceptr at = values ? buffer_address(values) : 0;
 	kz_status st;
 	if ((st = custom_get(&kernels, call->custom, &class, err))
 	    || (st = custom_get(&more, call->custom, &flat, err))
-	    || (st = launch_main(call, kernels, count > 1 ? at : to, err))) {
+	    || (st = reduction_launch_main(call, kernels, count > 1 ? at : to, err))) {
 		return st;
 	}
 	while (!st && count > 1) {
 		CUdeviceptr next = at + (CUdeviceptr)(count * size);
-		int64_t left = chunks_of(count);
-		st = launch_next(call, more, at, count, left > 1 ? next : to, err);
+		int64_t left = reduction_chunks(count);
+		st = reduction_launch_next(call, more, at, count, left > 1 ? next : to, err);
 		at = next;
 		count = left;
 	}
@@ -197,7 +198,7 @@ static kz_status custom_reduction_run(struct custom_call *call, struct kz_array 
 {
 	int64_t values = 0;
 	struct kz_buffer *buffer = NULL;
-	for (int64_t count = chunks_of(call->count); count > 1; count = chunks_of(count)) {
+	for (int64_t count = call->count; (count = reduction_chunks(count)) > 1;) {
 		values += count;
 	}
 	if (values) {

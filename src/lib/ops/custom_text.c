@@ -37,7 +37,7 @@ static bool custom_text_mentions(const struct custom *custom, const char *word)
 }
 
 /* How the kernel spells the type of a reduction's value. */
-static const char *value_type(kz_dtype dtype)
+static const char *custom_value_type(kz_dtype dtype)
 {
 	return dtype == KZ_C64 ? "kz_complex<float>" : dtype == KZ_C128 ? "kz_complex<double>"
 		: kz_dtype_ctype(dtype);
@@ -73,27 +73,28 @@ static void custom_text_add_prelude(struct str *source, const struct custom *cus
 }
 
 /* A struct must be as large as the arrays' elements. */
-static void add_size_check(struct str *source, const char *type, int64_t size)
+static void custom_add_size_check(struct str *source, const char *type, int64_t size)
 {
 	str_addf(source, "static_assert(sizeof(%s) == %lld,"
 		" \"%s was registered with %lld bytes\");\n", type, (long long)size, type,
 		(long long)size);
 }
 
-static void add_size_checks(struct str *source, const struct custom *custom)
+static void custom_add_size_checks(struct str *source, const struct custom *custom)
 {
 	for (size_t i = 0; i < custom->args.count; i++) {
 		const struct declaration *arg = &custom->args.items[i];
 		if (arg->dtype) {
-			add_size_check(source, arg->type, arg->size);
+			custom_add_size_check(source, arg->type, arg->size);
 		}
 	}
 	if (dtype_is_struct(custom->dtype)) {
-		add_size_check(source, value_type(custom->dtype), kz_dtype_size(custom->dtype));
+		custom_add_size_check(source, custom_value_type(custom->dtype),
+			kz_dtype_size(custom->dtype));
 	}
 }
 
-static void open_kernel(struct str *source, const struct custom *custom, const char *suffix)
+static void custom_open_kernel(struct str *source, const struct custom *custom, const char *suffix)
 {
 	str_addf(source, "extern \"C\" __global__ void __launch_bounds__(%d) %s%s(",
 		custom->threads, custom->symbol, suffix);
@@ -101,7 +102,7 @@ static void open_kernel(struct str *source, const struct custom *custom, const c
 
 /* Tell the compiler which arrays do not overlap, so that it reads ahead.  The user's text stays as
  * it is, as errors show it. */
-static void add_arguments(struct str *source, const struct custom *custom,
+static void custom_add_arguments(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	for (size_t i = 0; class->apart && i < custom->args.count; i++) {
@@ -121,8 +122,8 @@ static void add_arguments(struct str *source, const struct custom *custom,
 static void custom_text_add_head(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
-	open_kernel(source, custom, "");
-	add_arguments(source, custom, class);
+	custom_open_kernel(source, custom, "");
+	custom_add_arguments(source, custom, class);
 	str_add(source, ", const long long n");
 	if (class->ranged) {
 		str_add(source, ", const long long kz_start, const long long kz_step,"
@@ -141,7 +142,7 @@ static void custom_text_add_head(struct str *source, const struct custom *custom
 }
 
 /* Hide the pointers to arrays that are no plain pointers; opens a block. */
-static void add_arrays(struct str *source, const struct custom *custom,
+static void custom_add_arrays(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	int k = 0;
@@ -198,7 +199,7 @@ static void custom_text_open_turns(struct str *source, const char *count, int tu
 }
 
 /* The loop up to the user's operation: over kz_k, of which i follows. */
-static void open_loop(struct str *source, const struct custom *custom,
+static void custom_open_loop(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	bool walks = class->ndim && custom->threads == 1 && !class->ranged;
@@ -227,15 +228,15 @@ static void open_loop(struct str *source, const struct custom *custom,
 	}
 }
 
-static void add_elementwise(struct str *source, const struct custom *custom,
+static void custom_add_elementwise(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	custom_text_add_head(source, custom, class);
-	add_arrays(source, custom, class);
+	custom_add_arrays(source, custom, class);
 	if (custom->loop_prep[0]) {
 		user_text_add(source, custom->name, "loop_prep", custom->loop_prep, ";");
 	}
-	open_loop(source, custom, class);
+	custom_open_loop(source, custom, class);
 	user_text_add(source, custom->name, "operation", custom->operation, ";");
 	str_add(source, "}\n");
 	if (custom->after_loop[0]) {
@@ -246,11 +247,11 @@ static void add_elementwise(struct str *source, const struct custom *custom,
 
 /* Reductions */
 
-static void add_functions(struct str *source, const struct custom *custom)
+static void custom_add_functions(struct str *source, const struct custom *custom)
 {
 	str_addf(source, "typedef %s kz_type;\n"
 		"__device__ __forceinline__ kz_type kz_neutral()\n{\nreturn (",
-		value_type(custom->dtype));
+		custom_value_type(custom->dtype));
 	user_text_add(source, custom->name, "neutral", custom->neutral, ");");
 	str_add(source, "}\n__device__ __forceinline__ kz_type kz_reduce(kz_type a, kz_type b)\n"
 		"{\nreturn (");
@@ -264,7 +265,7 @@ static void add_functions(struct str *source, const struct custom *custom)
 }
 
 /* The loop over the elements of a chunk, up to where the value of element i is wanted. */
-static void open_chunk(struct str *source, bool alone, bool strided)
+static void custom_open_chunk(struct str *source, bool alone, bool strided)
 {
 	str_addf(source, "%schar kz_bytes[%d * sizeof(kz_type)];\n"
 		"kz_type *const kz_sums = (kz_type *)kz_bytes;\n"
@@ -295,7 +296,7 @@ static void open_chunk(struct str *source, bool alone, bool strided)
 }
 
 /* With the value in kz_value: combine, and write what the chunk gives. */
-static void close_chunk(struct str *source, bool alone)
+static void custom_close_chunk(struct str *source, bool alone)
 {
 	str_add(source, alone
 		? "kz_sums[kz_lane] = kz_reduce(kz_sums[kz_lane], kz_value);\n}\n}\n"
@@ -317,23 +318,23 @@ static void close_chunk(struct str *source, bool alone)
 		"__syncthreads();\n}\n");
 }
 
-static void add_reduction(struct str *source, const struct custom *custom,
+static void custom_add_reduction(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
-	add_functions(source, custom);
+	custom_add_functions(source, custom);
 	custom_text_add_head(source, custom, class);
-	add_arrays(source, custom, class);
-	open_chunk(source, custom->threads == 1, class->ndim != 0);
+	custom_add_arrays(source, custom, class);
+	custom_open_chunk(source, custom->threads == 1, class->ndim != 0);
 	str_add(source, "const kz_type kz_value = (");
 	user_text_add(source, custom->name, "map", custom->map, ");");
-	close_chunk(source, custom->threads == 1);
+	custom_close_chunk(source, custom->threads == 1);
 	str_add(source, "}\n}\n");
 	if (!class->ndim) {
-		open_kernel(source, custom, "_next");
+		custom_open_kernel(source, custom, "_next");
 		str_add(source, "const kz_type *kz_in, const long long n, kz_type *kz_out)\n{\n");
-		open_chunk(source, custom->threads == 1, false);
+		custom_open_chunk(source, custom->threads == 1, false);
 		str_add(source, "const kz_type kz_value = kz_in[i];\n");
-		close_chunk(source, custom->threads == 1);
+		custom_close_chunk(source, custom->threads == 1);
 		str_add(source, "}\n");
 	}
 }
@@ -342,10 +343,10 @@ void custom_write(struct str *source, const struct custom *custom,
 	const struct custom_class *class)
 {
 	custom_text_add_prelude(source, custom, class);
-	add_size_checks(source, custom);
+	custom_add_size_checks(source, custom);
 	if (custom->dtype) {
-		add_reduction(source, custom, class);
+		custom_add_reduction(source, custom, class);
 	} else {
-		add_elementwise(source, custom, class);
+		custom_add_elementwise(source, custom, class);
 	}
 }

@@ -123,7 +123,7 @@ enum {
 	FLOAT = 128, DOUBLE = 256, BOOL = 512, TOO_MANY = 1024
 };
 
-static int number_word(const struct reader *reader)
+static int declare_number_word(const struct reader *reader)
 {
 	static const struct {
 		const char *word;
@@ -141,7 +141,7 @@ static int number_word(const struct reader *reader)
 	return 0;
 }
 
-static int add_word(int words, int word)
+static int declare_add_word(int words, int word)
 {
 	if (word == LONG && words & LONG) {
 		return words & LONG_LONG ? TOO_MANY : words | LONG_LONG;
@@ -158,7 +158,7 @@ struct type {
 };
 
 /* The type that C's words for a number mean together; false if they mean none. */
-static bool number_type(struct type *type, int words)
+static bool declare_number_type(struct type *type, int words)
 {
 	bool is_unsigned = words & UNSIGNED;
 	enum param_kind kind = is_unsigned ? PARAM_UINT : PARAM_INT;
@@ -213,7 +213,7 @@ static const struct type named_types[] = {
 };
 
 /* CUDA's vectors: float4, uchar2 ...  Arrays of those of two floats are complex numbers, too. */
-static bool vector_type(struct type *type, const char *name)
+static bool declare_vector_type(struct type *type, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -237,7 +237,7 @@ static bool vector_type(struct type *type, const char *name)
 	return false;
 }
 
-static bool named_type(struct type *type, const char *name)
+static bool declare_named_type(struct type *type, const char *name)
 {
 	for (size_t i = 0; i < countof(named_types); i++) {
 		if (strcmp(name, named_types[i].name) == 0) {
@@ -245,12 +245,12 @@ static bool named_type(struct type *type, const char *name)
 			return true;
 		}
 	}
-	return vector_type(type, name);
+	return declare_vector_type(type, name);
 }
 
 /* Declarations */
 
-static bool take_qualifier(struct reader *reader, bool *is_const)
+static bool declare_take_qualifier(struct reader *reader, bool *is_const)
 {
 	static const char *const words[] = {
 		"volatile", "restrict", "__restrict__", "__restrict", "struct", "class",
@@ -268,7 +268,7 @@ static bool take_qualifier(struct reader *reader, bool *is_const)
 }
 
 /* <...> of a template's instance, appended to its name without blanks. */
-static kz_status read_instance(struct reader *reader, struct str *name)
+static kz_status declare_read_instance(struct reader *reader, struct str *name)
 {
 	const char *start = reader->at;
 	int depth = 0;
@@ -299,26 +299,26 @@ static kz_status declare_read_name(struct reader *reader, struct str *name)
 		str_addn(name, reader->at, reader->len);
 		declare_next(reader);
 		if (declare_is(reader, "<")) {
-			st = read_instance(reader, name);
+			st = declare_read_instance(reader, name);
 		}
 	} while (!st && declare_is(reader, "::"));
 	return st;
 }
 
 /* The type before the star: its name, and for a number its words. */
-static kz_status read_words(struct reader *reader, struct declaration *out, int *words,
+static kz_status declare_read_words(struct reader *reader, struct declaration *out, int *words,
 	struct str *name)
 {
 	for (;;) {
-		int word = number_word(reader);
-		if (take_qualifier(reader, &out->is_const)) {
+		int word = declare_number_word(reader);
+		if (declare_take_qualifier(reader, &out->is_const)) {
 			continue;
 		}
 		if (!name->len) {
 			reader->type_at = reader->at;
 		}
 		if (word && (*words || !name->len)) {
-			*words = add_word(*words, word);
+			*words = declare_add_word(*words, word);
 			str_add(name, name->len ? " " : "");
 			str_addn(name, reader->at, reader->len);
 			declare_next(reader);
@@ -333,7 +333,7 @@ static kz_status read_words(struct reader *reader, struct declaration *out, int 
 	}
 }
 
-static kz_status unknown_type(const struct reader *reader, const char *name)
+static kz_status declare_fail_type(const struct reader *reader, const char *name)
 {
 	static const char hint[] = "a struct is registered by kz_dtype_register, under the name "
 		"that the preamble gives it";
@@ -351,7 +351,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 	struct type type;
 	char text[48];
 	int words = 0;
-	kz_status st = read_words(reader, out, &words, &name);
+	kz_status st = declare_read_words(reader, out, &words, &name);
 	if (!st && name.failed) {
 		st = error_no_memory(reader->err);
 	} else if (!st && !name.len) {
@@ -365,7 +365,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 		return st;
 	}
 	out->dtype = words ? 0 : dtype_struct(out->type);
-	if (words ? number_type(&type, words) : named_type(&type, out->type)) {
+	if (words ? declare_number_type(&type, words) : declare_named_type(&type, out->type)) {
 		out->kind = type.kind;
 		out->size = type.size;
 		out->dtypes = type.dtypes;
@@ -373,7 +373,7 @@ static kz_status declare_read_type(struct reader *reader, struct declaration *ou
 		out->kind = PARAM_STRUCT;
 		out->size = kz_dtype_size(out->dtype);
 	} else {
-		st = unknown_type(reader, out->type);
+		st = declare_fail_type(reader, out->type);
 	}
 	return st;
 }
@@ -402,7 +402,7 @@ static kz_status declare_check_name(const struct reader *reader, const struct de
 	return KZ_OK;
 }
 
-static kz_status read_declaration(struct reader *reader, struct declarations *list)
+static kz_status declare_read_one(struct reader *reader, struct declarations *list)
 {
 	struct declaration *out = &list->items[list->count];
 	const char *raw = reader->at;
@@ -420,7 +420,7 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 	if (declare_take(reader, "*")) {
 		bool ignored;
 		out->is_pointer = true;
-		while (take_qualifier(reader, &ignored)) {
+		while (declare_take_qualifier(reader, &ignored)) {
 		}
 	}
 	if (!declare_is_word(reader)) {
@@ -441,7 +441,7 @@ static kz_status read_declaration(struct reader *reader, struct declarations *li
 	return out->name && out->text ? KZ_OK : error_no_memory(reader->err);
 }
 
-static kz_status read_list(struct reader *reader, struct declarations *out)
+static kz_status declare_read_list(struct reader *reader, struct declarations *out)
 {
 	char text[48];
 	do {
@@ -449,7 +449,7 @@ static kz_status read_list(struct reader *reader, struct declarations *out)
 			return declare_refuse(reader, reader->at, "expected at most %d arguments",
 				DECLARE_MAX);
 		}
-		kz_status st = read_declaration(reader, out);
+		kz_status st = declare_read_one(reader, out);
 		if (st) {
 			return st;
 		}
@@ -474,5 +474,5 @@ kz_status declare_read(struct declarations *out, struct arena *arena, const char
 		return error_no_memory(err);
 	}
 	declare_scan(&reader, list);
-	return read_list(&reader, out);
+	return declare_read_list(&reader, out);
 }

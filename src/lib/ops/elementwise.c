@@ -26,7 +26,8 @@
 
 /* Devices and shapes */
 
-static kz_status pick_device(struct plan *plan, const struct elementwise *how, kz_error *err)
+static kz_status elementwise_pick_device(struct plan *plan, const struct elementwise *how,
+	kz_error *err)
 {
 	const struct expr *expr = plan->expr;
 	const struct kz_array *first = how->into ? how->into : expr->array_count
@@ -84,7 +85,7 @@ static kz_status elementwise_find_shape(const kz_shape **out, kz_shape *room,
 /* The target */
 
 /* The index of an element counts in row-major order, so the target must have that order. */
-static bool has_index(const struct expr *expr)
+static bool elementwise_has_index(const struct expr *expr)
 {
 	for (int i = 0; i < expr->node_count; i++) {
 		if (expr->nodes[i].op == EXPR_INDEX) {
@@ -95,7 +96,7 @@ static bool has_index(const struct expr *expr)
 }
 
 /* A new array gets its axes in the order of another of its shape. */
-static void keep_order_of(struct kz_array *target, const struct kz_array *like)
+static void elementwise_keep_order_of(struct kz_array *target, const struct kz_array *like)
 {
 	int64_t stride = dtype_size(target->dtype);
 	bool done[KZ_MAX_DIMS] = {false};
@@ -114,15 +115,15 @@ static void keep_order_of(struct kz_array *target, const struct kz_array *like)
 }
 
 /* numpy's order "K": that of the first array of its shape. */
-static void keep_order(struct kz_array *target, const struct expr *expr)
+static void elementwise_keep_order(struct kz_array *target, const struct expr *expr)
 {
 	const struct kz_array *like = NULL;
 	for (int i = 0; i < expr->array_count && !like; i++) {
 		like = shape_equal(&expr->arrays[i]->shape, &target->shape) ? expr->arrays[i]
 			: NULL;
 	}
-	if (like && !array_is_contiguous(like) && !has_index(expr)) {
-		keep_order_of(target, like);
+	if (like && !array_is_contiguous(like) && !elementwise_has_index(expr)) {
+		elementwise_keep_order_of(target, like);
 	}
 }
 
@@ -176,14 +177,14 @@ static bool elementwise_overlaps(const struct kz_array *target, const struct kz_
 		&& elementwise_interleave(target, array);
 }
 
-static bool needs_detour(const struct expr *expr, const struct kz_array *into)
+static bool elementwise_needs_detour(const struct expr *expr, const struct kz_array *into)
 {
 	for (int i = 0; i < expr->array_count; i++) {
 		if (elementwise_overlaps(into, expr->arrays[i])) {
 			return true;
 		}
 	}
-	return has_index(expr) && !array_is_contiguous(into);
+	return elementwise_has_index(expr) && !array_is_contiguous(into);
 }
 
 static kz_status elementwise_find_kernel(struct kz_kernel **out, const struct plan *plan,
@@ -210,7 +211,7 @@ static kz_status elementwise_find_kernel(struct kz_kernel **out, const struct pl
 }
 
 /* The type by which a kernel moves elements that it does not compute with. */
-static kz_dtype bits_of(kz_dtype dtype)
+static kz_dtype elementwise_bits_type(kz_dtype dtype)
 {
 	switch (dtype_size(dtype)) {
 	case 1:
@@ -227,7 +228,7 @@ static kz_dtype bits_of(kz_dtype dtype)
 }
 
 /* A copy moves bits.  So one kernel serves all types of a size, and halves keep their NaNs. */
-static bool is_copy(const struct plan *plan)
+static bool elementwise_is_copy(const struct plan *plan)
 {
 	const struct expr_node *node = plan->expr->nodes;
 	return plan->expr->node_count == 1 && node->op == EXPR_ARRAY
@@ -235,7 +236,7 @@ static bool is_copy(const struct plan *plan)
 }
 
 /* The driver copies arrays without gaps: nothing is compiled, and no kernel runs. */
-static kz_status copy_flat(const struct plan *plan, kz_error *err)
+static kz_status elementwise_copy_flat(const struct plan *plan, kz_error *err)
 {
 	const struct kz_array *from = plan->expr->arrays[0];
 	struct kz_buffer *target = plan->target->buffer;
@@ -280,14 +281,14 @@ static kz_status elementwise_run_plan(struct plan *plan, const kz_shape *shape, 
 		return st;
 	}
 	plan->dtype = plan->target->dtype;
-	if (is_copy(plan)) {
+	if (elementwise_is_copy(plan)) {
 		if (!plan->layout.ndim && !plan->layout.constant) {
-			return copy_flat(plan, err);
+			return elementwise_copy_flat(plan, err);
 		}
 		if (elementwise_turn(plan, &st, err)) {
 			return st;
 		}
-		plan->expr->nodes[0].dtype = plan->dtype = bits_of(plan->dtype);
+		plan->expr->nodes[0].dtype = plan->dtype = elementwise_bits_type(plan->dtype);
 	}
 	st = elementwise_find_kernel(&kernel, plan, err);
 	if (plan->done) {
@@ -297,15 +298,15 @@ static kz_status elementwise_run_plan(struct plan *plan, const kz_shape *shape, 
 }
 
 /* Into a new array. */
-static kz_status run_new(kz_array **out, struct plan *plan, kz_dtype dtype, const kz_shape *shape,
-	kz_error *err)
+static kz_status elementwise_run_new(kz_array **out, struct plan *plan, kz_dtype dtype,
+	const kz_shape *shape, kz_error *err)
 {
 	kz_status st = array_create_on(&plan->target, plan->device, dtype, shape,
 		plan->stream, err);
 	if (st) {
 		return st;
 	}
-	keep_order(plan->target, plan->expr);
+	elementwise_keep_order(plan->target, plan->expr);
 	st = elementwise_run_plan(plan, shape, err);
 	if (st) {
 		kz_array_release(plan->target);
@@ -319,11 +320,11 @@ static kz_status elementwise_run_plan_into(struct plan *plan, struct kz_array *i
 	const kz_shape *shape, kz_error *err)
 {
 	struct kz_array *detour = NULL;
-	if (!needs_detour(plan->expr, into)) {
+	if (!elementwise_needs_detour(plan->expr, into)) {
 		plan->target = into;
 		return elementwise_run_plan(plan, shape, err);
 	}
-	kz_status st = run_new(&detour, plan, into->dtype, shape, err);
+	kz_status st = elementwise_run_new(&detour, plan, into->dtype, shape, err);
 	if (!st) {
 		struct expr copy;
 		struct plan second = {.expr = &copy, .device = plan->device,
@@ -366,7 +367,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	plan.expr = expr;
 	plan.compile_only = how->compile_only;
 	plan.done = how->done;
-	if ((st = pick_device(&plan, how, err))
+	if ((st = elementwise_pick_device(&plan, how, err))
 	    || (st = elementwise_find_shape(&shape, &room, expr, how, err))) {
 		return st;
 	}
@@ -380,7 +381,7 @@ kz_status elementwise_run(kz_array **out, struct expr *expr, const struct elemen
 	}
 	if (!how->into) {
 		assert(out);
-		return run_new(out, &plan, dtype, shape, err);
+		return elementwise_run_new(out, &plan, dtype, shape, err);
 	}
 	if ((st = elementwise_run_plan_into(&plan, how->into, shape, err))) {
 		return st;
@@ -401,7 +402,7 @@ kz_status elementwise_reserve(struct kz_array **made, struct elementwise *how, c
 	kz_status st = array_create_on(made, array_device(result->like), result->dtype,
 		&result->shape, how->stream, err);
 	if (!st && shape_equal(&result->shape, &result->like->shape)) {
-		keep_order_of(*made, result->like);
+		elementwise_keep_order_of(*made, result->like);
 	}
 	how->into = *made;
 	return st;

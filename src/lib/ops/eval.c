@@ -18,7 +18,7 @@
 /* Errors */
 
 /* The line of a byte of the text: its number, where it begins, and how long it is. */
-static int line_of(const char *text, size_t place, size_t *begin, size_t *len)
+static int eval_find_line(const char *text, size_t place, size_t *begin, size_t *len)
 {
 	int number = 1;
 	*begin = 0;
@@ -39,7 +39,7 @@ static kz_status eval_report(kz_error *err, kz_error *first, const struct eval_s
 	struct str log = STR_INIT;
 	size_t begin, len;
 	kz_status st = first->status;
-	int line = line_of(source->text, source->place, &begin, &len);
+	int line = eval_find_line(source->text, source->place, &begin, &len);
 	size_t column = source->place - begin;
 	bool mine = error_is_clean(err);
 	error_copy(err, first);
@@ -129,7 +129,7 @@ kz_status kz_eval_into(kz_array *into, const char *text, kz_error *err, kz_vars 
 /* Preparing */
 
 /* Put small arrays in the place of those to come; `made` has them, and its owner releases them. */
-static kz_status stand_in(kz_var *vars, kz_array **made, struct kz_device *dev, kz_vars from,
+static kz_status eval_stand_in(kz_var *vars, kz_array **made, struct kz_device *dev, kz_vars from,
 	kz_error *err)
 {
 	kz_status st = KZ_OK;
@@ -177,7 +177,7 @@ kz_status kz_eval_prepare(kz_device *dev, const char *text, const kz_op_options 
 	made = mem_zalloc(vars.count, sizeof(*made));
 	if (!items || !made) {
 		st = error_no_memory(err);
-	} else if (!(st = stand_in(items, made, dev, vars, err))) {
+	} else if (!(st = eval_stand_in(items, made, dev, vars, err))) {
 		const struct eval_source source = {
 			.text = text, .vars = items, .count = vars.count,
 		};

@@ -31,18 +31,18 @@ static void eval_lex_fail(struct eval_token *out, kz_error *err, size_t len, con
 
 /* Numbers */
 
-static int digit_value(char c)
+static int eval_digit_value(char c)
 {
 	return eval_is_digit(c) ? c - '0'
 		: str_is_word(c) && c != '_' ? (c | 0x20) - 'a' + 10 : 99;
 }
 
 /* Digits of a base; returns where they end, NULL when the value needs more than 64 bits. */
-static const char *read_digits(uint64_t *out, const char *at, unsigned base)
+static const char *eval_read_digits(uint64_t *out, const char *at, unsigned base)
 {
-	for (*out = 0; digit_value(*at) < (int)base; at++) {
+	for (*out = 0; eval_digit_value(*at) < (int)base; at++) {
 		if (__builtin_mul_overflow(*out, base, out)
-		    || __builtin_add_overflow(*out, (unsigned)digit_value(*at), out)) {
+		    || __builtin_add_overflow(*out, (unsigned)eval_digit_value(*at), out)) {
 			return NULL;
 		}
 	}
@@ -50,7 +50,7 @@ static const char *read_digits(uint64_t *out, const char *at, unsigned base)
 }
 
 /* The end of 12, 1.5, 1., .5, 2e10; *integer is whether it has digits alone. */
-static const char *decimal_end(const char *at, bool *integer)
+static const char *eval_decimal_end(const char *at, bool *integer)
 {
 	const char *begin = at;
 	at += strspn(at, "0123456789");
@@ -87,10 +87,10 @@ static void eval_lex_number(struct eval_token *out, const char *text, kz_error *
 	unsigned base = letter == 'x' ? 16 : letter == 'b' ? 2 : letter == 'o' ? 8 : 10;
 	const char *begin = text + (base == 10 ? 0 : 2);
 	bool integer = true;
-	const char *end = base == 10 ? decimal_end(text, &integer) : begin;
+	const char *end = base == 10 ? eval_decimal_end(text, &integer) : begin;
 	out->kind = TOKEN_INTEGER;
 	if (integer && *end != 'j') {
-		end = read_digits(&out->value.integer, begin, base);
+		end = eval_read_digits(&out->value.integer, begin, base);
 		if (!end) {
 			eval_lex_fail(out, err, strspn(text, "0123456789abcdefxABCDEFX"),
 				"%.*s does not fit in 64 bits", text);
@@ -121,7 +121,7 @@ static void eval_lex_number(struct eval_token *out, const char *text, kz_error *
 
 /* Words and operators */
 
-static enum eval_kind word_kind(const char *text, size_t len)
+static enum eval_kind eval_word_kind(const char *text, size_t len)
 {
 	static const struct {
 		char text[5];
@@ -193,7 +193,7 @@ void eval_lex(struct eval_token *out, const char *text, size_t at, kz_error *err
 	} else if (str_is_word(*text)) {
 		for (out->len = 1; str_is_word(text[out->len]); out->len++) {
 		}
-		out->kind = word_kind(text, out->len);
+		out->kind = eval_word_kind(text, out->len);
 	} else {
 		lex_operator(out, text);
 		if (out->kind == TOKEN_BAD) {

@@ -91,7 +91,7 @@ static int parse_unary(struct eval_parser *p);
 /* Errors and places */
 
 /* Keep the place of the first error: that of a bad token was set when it was read. */
-static int fail_at(struct eval_parser *p, size_t at)
+static int parse_fail_at(struct eval_parser *p, size_t at)
 {
 	p->source->place = p->token.kind == TOKEN_BAD ? p->token.at : at;
 	return -1;
@@ -106,7 +106,7 @@ static int eval_fail(struct eval_parser *p, size_t at, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	error_set(p->err, KZ_COMPILE, "%s", text);
-	return fail_at(p, at);
+	return parse_fail_at(p, at);
 }
 
 /* A node that was made for what stands at a byte, or the failure to make it. */
@@ -115,7 +115,7 @@ static int eval_place(struct eval_parser *p, int node, size_t at)
 	while (p->placed < p->expr->node_count) {
 		p->source->places[p->placed++] = (uint16_t)at;
 	}
-	return node < 0 ? fail_at(p, at) : node;
+	return node < 0 ? parse_fail_at(p, at) : node;
 }
 
 static void eval_advance(struct eval_parser *p)
@@ -123,7 +123,7 @@ static void eval_advance(struct eval_parser *p)
 	eval_lex(&p->token, p->source->text, p->token.at + p->token.len, p->err);
 }
 
-static const char *token_text(const struct eval_parser *p, const struct eval_token *token)
+static const char *parse_token_text(const struct eval_parser *p, const struct eval_token *token)
 {
 	return p->source->text + token->at;
 }
@@ -139,13 +139,13 @@ static int eval_unexpected(struct eval_parser *p, const char *expected)
 {
 	const struct eval_token *token = &p->token;
 	if (token->kind == TOKEN_BAD) {
-		return fail_at(p, token->at);
+		return parse_fail_at(p, token->at);
 	}
 	if (token->kind == TOKEN_END) {
 		return eval_fail(p, token->at, "expected %s, found the end", expected);
 	}
 	return eval_fail(p, token->at, "expected %s, found '%.*s'", expected, eval_shown(token),
-		token_text(p, token));
+		parse_token_text(p, token));
 }
 
 static bool eval_expect(struct eval_parser *p, enum eval_kind kind, const char *what)
@@ -176,14 +176,14 @@ static int eval_apply(struct eval_parser *p, kz_op op, const int *args, size_t a
 	return eval_place(p, expr_apply(p->expr, op, args, p->err), at);
 }
 
-static int apply_two(struct eval_parser *p, kz_op op, int left, int right, size_t at)
+static int parse_apply_two(struct eval_parser *p, kz_op op, int left, int right, size_t at)
 {
 	const int args[] = {left, right};
 	return eval_apply(p, op, args, at);
 }
 
 /* Fold the sign into a number, so that -7 is not 249 in uint8.  False if there is no number yet. */
-static bool negate_number(struct eval_parser *p, int index)
+static bool parse_negate_number(struct eval_parser *p, int index)
 {
 	struct expr_node *node = &p->expr->nodes[index];
 	if (node->op != EXPR_SCALAR || !node->weak) {
@@ -206,7 +206,7 @@ static bool negate_number(struct eval_parser *p, int index)
 }
 
 /* The operation that numpy uses for a power with a constant exponent; KZ_OP_POWER if no other. */
-static kz_op constant_power(const struct eval_parser *p, kz_dtype base, int exponent)
+static kz_op parse_constant_power(const struct eval_parser *p, kz_dtype base, int exponent)
 {
 	const struct expr_node *node = &p->expr->nodes[exponent];
 	const union expr_value *value = &p->expr->scalars[node->args[0]];
@@ -223,10 +223,10 @@ static kz_op constant_power(const struct eval_parser *p, kz_dtype base, int expo
 }
 
 /* base ** exponent; an exponent that is not needed as a number is taken out again. */
-static int apply_power(struct eval_parser *p, int base, int exponent, size_t at)
+static int parse_apply_power(struct eval_parser *p, int base, int exponent, size_t at)
 {
 	kz_op op = exponent == p->literal
-		? constant_power(p, p->expr->nodes[base].dtype, exponent) : KZ_OP_POWER;
+		? parse_constant_power(p, p->expr->nodes[base].dtype, exponent) : KZ_OP_POWER;
 	if (op != KZ_OP_POWER) {
 		p->expr->node_count--;
 		p->expr->scalar_count--;
@@ -234,7 +234,7 @@ static int apply_power(struct eval_parser *p, int base, int exponent, size_t at)
 		p->literal = -1; /* its number becomes that of another node */
 		return eval_apply(p, op, &base, at);
 	}
-	return apply_two(p, op, base, exponent, at);
+	return parse_apply_two(p, op, base, exponent, at);
 }
 
 /* Operands */
@@ -255,9 +255,10 @@ static int eval_parse_number(struct eval_parser *p)
 	return p->literal;
 }
 
-static bool name_is(const struct eval_parser *p, const struct eval_token *token, const char *name)
+static bool parse_name_is(const struct eval_parser *p, const struct eval_token *token,
+	const char *name)
 {
-	const char *text = token_text(p, token);
+	const char *text = parse_token_text(p, token);
 	return text[0] == name[0] && strncmp(text, name, token->len) == 0
 		&& name[token->len] == '\0';
 }
@@ -270,9 +271,9 @@ struct nearest {
 	const char *name; /* NULL: none is near */
 };
 
-static struct nearest nearest_to(const struct eval_parser *p, const struct eval_token *token)
+static struct nearest parse_nearest_to(const struct eval_parser *p, const struct eval_token *token)
 {
-	return (struct nearest){token_text(p, token), token->len, token->len / 3 + 1, NULL};
+	return (struct nearest){parse_token_text(p, token), token->len, token->len / 3 + 1, NULL};
 }
 
 static void eval_consider(struct nearest *nearest, const char *name)
@@ -286,10 +287,10 @@ static void eval_consider(struct nearest *nearest, const char *name)
 	}
 }
 
-static int unknown_name(struct eval_parser *p, const struct eval_token *token)
+static int parse_unknown_name(struct eval_parser *p, const struct eval_token *token)
 {
 	const struct eval_source *source = p->source;
-	struct nearest nearest = nearest_to(p, token);
+	struct nearest nearest = parse_nearest_to(p, token);
 	char list[LIST_MAX + 8] = "none";
 	size_t len = 0;
 	for (size_t i = 0; i < source->count; i++) {
@@ -306,14 +307,14 @@ static int unknown_name(struct eval_parser *p, const struct eval_token *token)
 		eval_consider(&nearest, constants[i].name);
 	}
 	return eval_fail(p, token->at, "no variable '%.*s'; there are: %s%s%s%s", eval_shown(token),
-		token_text(p, token), list, nearest.name ? " (did you mean '" : "",
+		parse_token_text(p, token), list, nearest.name ? " (did you mean '" : "",
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
-static int find_variable(const struct eval_parser *p, const struct eval_token *token)
+static int parse_find_variable(const struct eval_parser *p, const struct eval_token *token)
 {
 	for (size_t i = 0; i < p->source->count; i++) {
-		if (name_is(p, token, p->source->vars[i].name)) {
+		if (parse_name_is(p, token, p->source->vars[i].name)) {
 			return (int)i;
 		}
 	}
@@ -328,21 +329,21 @@ struct callee {
 	kz_dtype dtype;
 };
 
-static bool find_callee(struct callee *out, const struct eval_parser *p,
+static bool parse_find_callee(struct callee *out, const struct eval_parser *p,
 	const struct eval_token *token)
 {
-	*out = (struct callee){expr_find(token_text(p, token), token->len), 0};
+	*out = (struct callee){expr_find(parse_token_text(p, token), token->len), 0};
 	if (out->op) {
 		return true;
 	}
 	for (size_t i = 0; i < countof(aliases); i++) {
-		if (name_is(p, token, aliases[i].name)) {
+		if (parse_name_is(p, token, aliases[i].name)) {
 			out->op = aliases[i].op;
 			return true;
 		}
 	}
 	for (kz_dtype dtype = 0; (dtype = dtype_next(dtype, DTYPE_NUMBER | DTYPE_STORAGE));) {
-		if (name_is(p, token, kz_dtype_name(dtype))) {
+		if (parse_name_is(p, token, kz_dtype_name(dtype))) {
 			out->dtype = dtype;
 			return true;
 		}
@@ -350,19 +351,19 @@ static bool find_callee(struct callee *out, const struct eval_parser *p,
 	return false;
 }
 
-static int unknown_function(struct eval_parser *p, const struct eval_token *token)
+static int parse_unknown_function(struct eval_parser *p, const struct eval_token *token)
 {
-	struct nearest nearest = nearest_to(p, token);
-	if (find_variable(p, token) >= 0) {
+	struct nearest nearest = parse_nearest_to(p, token);
+	if (parse_find_variable(p, token) >= 0) {
 		return eval_fail(p, token->at,
 			"'%.*s' is a variable: expected an operator between it and '('",
-			eval_shown(token), token_text(p, token));
+			eval_shown(token), parse_token_text(p, token));
 	}
 	for (int i = KZ_REDUCE_SUM; kz_reduce_name((kz_reduce_op)i); i++) {
-		if (name_is(p, token, kz_reduce_name((kz_reduce_op)i))) {
+		if (parse_name_is(p, token, kz_reduce_name((kz_reduce_op)i))) {
 			return eval_fail(p, token->at,
 				"'%.*s' reduces an array: call kz_reduce, its result can be "
-				"a variable", eval_shown(token), token_text(p, token));
+				"a variable", eval_shown(token), parse_token_text(p, token));
 		}
 	}
 	for (int i = 1; i < EXPR_OPS; i++) {
@@ -378,7 +379,7 @@ static int unknown_function(struct eval_parser *p, const struct eval_token *toke
 		eval_consider(&nearest, kz_dtype_name(dtype));
 	}
 	return eval_fail(p, token->at, "no function '%.*s'%s%s%s", eval_shown(token),
-		token_text(p, token), nearest.name ? " (did you mean '" : "",
+		parse_token_text(p, token), nearest.name ? " (did you mean '" : "",
 		nearest.name ? nearest.name : "", nearest.name ? "'?)" : "");
 }
 
@@ -411,8 +412,8 @@ static int parse_call(struct eval_parser *p, const struct eval_token *name)
 {
 	struct callee callee;
 	int args[3] = {0};
-	if (!find_callee(&callee, p, name)) {
-		return unknown_function(p, name);
+	if (!parse_find_callee(&callee, p, name)) {
+		return parse_unknown_function(p, name);
 	}
 	int count = parse_operands(p, args);
 	if (count < 0) {
@@ -421,7 +422,7 @@ static int parse_call(struct eval_parser *p, const struct eval_token *name)
 	int want = callee.op ? kz_op_arity(callee.op) : 1;
 	if (count != want) {
 		return eval_fail(p, name->at, "%.*s takes %d operand%s, got %d", (int)name->len,
-			token_text(p, name), want, plural(want), count);
+			parse_token_text(p, name), want, plural(want), count);
 	}
 	return callee.op ? eval_apply(p, callee.op, args, name->at)
 		: eval_place(p, expr_cast(p->expr, args[0], callee.dtype, p->err), name->at);
@@ -431,7 +432,7 @@ static int parse_call(struct eval_parser *p, const struct eval_token *name)
 static int parse_name(struct eval_parser *p, const struct eval_token *token)
 {
 	struct callee callee;
-	int variable = find_variable(p, token);
+	int variable = parse_find_variable(p, token);
 	if (variable >= 0) {
 		const kz_var *var = &p->source->vars[variable];
 		char name[48];
@@ -440,15 +441,16 @@ static int parse_name(struct eval_parser *p, const struct eval_token *token)
 			: expr_arg(p->expr, &var->value, variable + 1, p->err), token->at);
 	}
 	for (size_t i = 0; i < countof(constants); i++) {
-		if (name_is(p, token, constants[i].name)) {
+		if (parse_name_is(p, token, constants[i].name)) {
 			kz_arg arg = constants[i].is_bool
 				? kz_arg_uint(KZ_ARG_BOOL, constants[i].value != 0, 1)
 				: kz_arg_f64(constants[i].value);
 			return eval_place(p, expr_arg(p->expr, &arg, 0, p->err), token->at);
 		}
 	}
-	return find_callee(&callee, p, token)
-		? eval_unexpected(p, "'(' after the name of a function") : unknown_name(p, token);
+	return parse_find_callee(&callee, p, token)
+		? eval_unexpected(p, "'(' after the name of a function") : parse_unknown_name(p,
+		token);
 }
 
 /* Rules, from what binds most to what binds least */
@@ -485,7 +487,7 @@ static int parse_power(struct eval_parser *p)
 	}
 	eval_advance(p);
 	int exponent = eval_nested(p, parse_unary);
-	return exponent < 0 ? -1 : apply_power(p, base, exponent, at);
+	return exponent < 0 ? -1 : parse_apply_power(p, base, exponent, at);
 }
 
 static int parse_unary(struct eval_parser *p)
@@ -499,7 +501,7 @@ static int parse_unary(struct eval_parser *p)
 	}
 	eval_advance(p);
 	int node = eval_nested(p, parse_unary);
-	if (node < 0 || (op == KZ_OP_NEGATIVE && negate_number(p, node))) {
+	if (node < 0 || (op == KZ_OP_NEGATIVE && parse_negate_number(p, node))) {
 		return node;
 	}
 	return eval_apply(p, op, &node, token.at);
@@ -514,7 +516,7 @@ static int parse_not(struct eval_parser *p)
 
 /* Both comparisons use the operand between them.  A C number, or an expression of some, takes the
  * type of the first thing that it meets, so the second comparison gets a number of its own. */
-static int copy_number(struct eval_parser *p, int index)
+static int parse_copy_number(struct eval_parser *p, int index)
 {
 	const struct expr_node *node = &p->expr->nodes[index];
 	kz_arg arg = kz_arg_make(KZ_ARG_INT, 8);
@@ -542,15 +544,15 @@ static int parse_comparisons(struct eval_parser *p, int left)
 		eval_advance(p);
 		int right = parse_binary(p, LEVEL_COMPARE + 1);
 		bool goes_on = binary[p->token.kind].level == LEVEL_COMPARE;
-		int next = right >= 0 && goes_on ? copy_number(p, right) : right;
+		int next = right >= 0 && goes_on ? parse_copy_number(p, right) : right;
 		if (next < 0) {
 			return -1;
 		}
 		bool weak = p->expr->nodes[next].weak;
-		int one = apply_two(p, (kz_op)binary[token.kind].op, left, right, token.at);
+		int one = parse_apply_two(p, (kz_op)binary[token.kind].op, left, right, token.at);
 		p->expr->nodes[next].weak = goes_on ? weak : p->expr->nodes[next].weak;
 		if (one >= 0 && result >= 0) {
-			one = apply_two(p, KZ_OP_LOGICAL_AND, result, one, token.at);
+			one = parse_apply_two(p, KZ_OP_LOGICAL_AND, result, one, token.at);
 		}
 		if (one < 0) {
 			return -1;
@@ -582,7 +584,7 @@ static int parse_binary(struct eval_parser *p, enum level lowest)
 		eval_advance(p);
 		int right = parse_binary(p, binary[token.kind].level + 1);
 		left = right < 0 ? -1
-			: apply_two(p, (kz_op)binary[token.kind].op, left, right, token.at);
+			: parse_apply_two(p, (kz_op)binary[token.kind].op, left, right, token.at);
 	}
 	return left;
 }
@@ -607,7 +609,7 @@ static int parse_choice(struct eval_parser *p)
 	return third < 0 ? -1 : eval_apply(p, KZ_OP_WHERE, args, token.at);
 }
 
-static bool check_variables(const struct eval_source *source, kz_error *err)
+static bool parse_check_variables(const struct eval_source *source, kz_error *err)
 {
 	for (size_t i = 0; i < source->count; i++) {
 		if (!source->vars[i].name) {
@@ -623,7 +625,7 @@ bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err)
 	struct eval_parser p = {.expr = expr, .source = source, .err = err, .literal = -1};
 	source->place = 0;
 	expr_init(expr);
-	if (!check_variables(source, err)) {
+	if (!parse_check_variables(source, err)) {
 		return false;
 	}
 	if (strnlen(source->text, EVAL_TEXT_MAX + 1) > EVAL_TEXT_MAX) {
@@ -644,7 +646,7 @@ bool eval_parse(struct expr *expr, struct eval_source *source, kz_error *err)
 
 /* Shapes */
 
-static bool broadcast_all(const struct expr *expr)
+static bool parse_broadcast_all(const struct expr *expr)
 {
 	kz_shape shape = expr->arrays[0]->shape;
 	for (int i = 1; i < expr->array_count; i++) {
@@ -658,7 +660,7 @@ static bool broadcast_all(const struct expr *expr)
 }
 
 /* The shape of a node from those before it. */
-static bool shape_node(kz_shape *shapes, const struct expr *expr, int index, kz_error *err)
+static bool parse_shape_node(kz_shape *shapes, const struct expr *expr, int index, kz_error *err)
 {
 	const struct expr_node *node = &expr->nodes[index];
 	const struct expr_op *op = expr_op(node->op);
@@ -677,7 +679,7 @@ static bool shape_node(kz_shape *shapes, const struct expr *expr, int index, kz_
 	return true;
 }
 
-static bool find_mismatch(const struct expr *expr, struct eval_source *source, kz_error *err)
+static bool parse_find_mismatch(const struct expr *expr, struct eval_source *source, kz_error *err)
 {
 	kz_shape *shapes = mem_alloc(EXPR_NODES * sizeof(*shapes)); /* much for a stack */
 	bool fits = true;
@@ -686,7 +688,7 @@ static bool find_mismatch(const struct expr *expr, struct eval_source *source, k
 		return false;
 	}
 	for (int i = 0; i < expr->node_count && fits; i++) {
-		fits = shape_node(shapes, expr, i, err);
+		fits = parse_shape_node(shapes, expr, i, err);
 		source->place = fits ? source->place : source->places[i];
 	}
 	mem_free(shapes);
@@ -695,5 +697,6 @@ static bool find_mismatch(const struct expr *expr, struct eval_source *source, k
 
 bool eval_check_shapes(const struct expr *expr, struct eval_source *source, kz_error *err)
 {
-	return expr->array_count < 2 || broadcast_all(expr) || find_mismatch(expr, source, err);
+	return expr->array_count < 2 || parse_broadcast_all(expr) || parse_find_mismatch(expr,
+		source, err);
 }

@@ -55,7 +55,7 @@ const struct expr_op *expr_op(int op)
 
 /* Whether the code has what keeps LLVM from vectors: branches, quotients of integers, halves.
  * Sines and cosines of doubles have branches, too, but are faster as vectors. */
-static bool is_branchy(kz_op op, kz_dtype dtype)
+static bool expr_op_is_branchy(kz_op op, kz_dtype dtype)
 {
 	bool complex = dtype_is_complex(dtype);
 	if (dtype == KZ_F16) {
@@ -95,7 +95,7 @@ bool expr_is_branchy(const struct expr *expr)
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
 		if (expr_is_operation(node)
-		    && is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
+		    && expr_op_is_branchy((kz_op)node->op, expr->nodes[node->args[0]].dtype)) {
 			return true;
 		}
 	}
@@ -139,7 +139,7 @@ int kz_op_arity(kz_op op)
 /* Kinds of types */
 
 /* numpy: the smallest float that holds the integers. */
-static kz_dtype float_of(kz_dtype dtype, bool weak)
+static kz_dtype expr_float_dtype(kz_dtype dtype, bool weak)
 {
 	if (!dtype_is_exact(dtype)) {
 		return dtype;
@@ -192,7 +192,7 @@ int expr_array(struct expr *expr, const struct kz_array *array, kz_error *err)
 	return node;
 }
 
-static int add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value, kz_error *err)
+static int expr_add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value, kz_error *err)
 {
 	int which = expr->scalar_count;
 	if (which == EXPR_SCALARS) {
@@ -209,17 +209,17 @@ static int add_scalar(struct expr *expr, kz_dtype dtype, union expr_value value,
 
 int expr_int(struct expr *expr, int64_t value, kz_error *err)
 {
-	return add_scalar(expr, KZ_I64, (union expr_value){.i = value}, err);
+	return expr_add_scalar(expr, KZ_I64, (union expr_value){.i = value}, err);
 }
 
 int expr_float(struct expr *expr, double value, kz_error *err)
 {
-	return add_scalar(expr, KZ_F64, (union expr_value){.parts = {value, 0}}, err);
+	return expr_add_scalar(expr, KZ_F64, (union expr_value){.parts = {value, 0}}, err);
 }
 
 int expr_complex(struct expr *expr, double real, double imaginary, kz_error *err)
 {
-	return add_scalar(expr, KZ_C128, (union expr_value){.parts = {real, imaginary}}, err);
+	return expr_add_scalar(expr, KZ_C128, (union expr_value){.parts = {real, imaginary}}, err);
 }
 
 static const char *expr_describe_arg(char *text, size_t size, const kz_arg *arg)
@@ -282,11 +282,12 @@ int expr_arg(struct expr *expr, const kz_arg *arg, int index, kz_error *err)
 	case KZ_ARG_ARRAY:
 		return expr_array(expr, arg->value.p, err);
 	case KZ_ARG_BOOL:
-		return add_scalar(expr, KZ_BOOL, (union expr_value){.i = arg->value.u != 0}, err);
+		return expr_add_scalar(expr, KZ_BOOL, (union expr_value){.i = arg->value.u != 0},
+			err);
 	case KZ_ARG_INT:
 		return expr_int(expr, arg->value.i, err);
 	case KZ_ARG_UINT:
-		return add_scalar(expr, arg->value.u > INT64_MAX ? KZ_U64 : KZ_I64,
+		return expr_add_scalar(expr, arg->value.u > INT64_MAX ? KZ_U64 : KZ_I64,
 			(union expr_value){.u = arg->value.u}, err);
 	case KZ_ARG_F32:
 		return expr_float(expr, (double)arg->value.f, err);
@@ -326,7 +327,8 @@ static bool expr_value_fits(const struct expr *expr, const struct expr_node *nod
 }
 
 /* Give a weak number the type; its value is converted here, on the host. */
-static bool settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dtype, kz_error *err)
+static bool expr_settle_scalar(struct expr *expr, struct expr_node *node, kz_dtype dtype,
+	kz_error *err)
 {
 	union expr_value *value = &expr->scalars[node->args[0]];
 	if (dtype_is_integer(dtype) && dtype_is_integer(node->dtype)) {
@@ -358,7 +360,7 @@ int expr_cast(struct expr *expr, int index, kz_dtype dtype, kz_error *err)
 		&& kz_dtype_can_cast(node->dtype == KZ_U64 ? KZ_I64 : node->dtype,
 			dtype_is_integer(dtype) ? KZ_I64 : dtype);
 	if (can_settle) {
-		return settle_scalar(expr, node, dtype, err) ? index : -1;
+		return expr_settle_scalar(expr, node, dtype, err) ? index : -1;
 	}
 	node->weak = 0;
 	if (node->dtype == dtype) {
@@ -383,7 +385,7 @@ struct typing {
 };
 
 /* The type of C numbers among themselves, and beside arrays of a type. */
-static kz_dtype with_weak(kz_dtype strong, kz_dtype weak)
+static kz_dtype expr_weak_dtype(kz_dtype strong, kz_dtype weak)
 {
 	if (!strong) {
 		return weak;
@@ -399,7 +401,7 @@ static kz_dtype with_weak(kz_dtype strong, kz_dtype weak)
 }
 
 /* The common type of the operands from `first` on; 0 if there is none. */
-static kz_dtype common_type(struct typing *t, int first)
+static kz_dtype expr_common_dtype(struct typing *t, int first)
 {
 	kz_dtype strong = 0;
 	kz_dtype weak = 0;
@@ -412,7 +414,8 @@ static kz_dtype common_type(struct typing *t, int first)
 		}
 	}
 	t->weak = !strong;
-	return !weak ? strong : strong && !dtype_is_number(strong) ? 0 : with_weak(strong, weak);
+	return !weak ? strong : strong && !dtype_is_number(strong) ? 0 : expr_weak_dtype(strong,
+		weak);
 }
 
 static void expr_become(struct typing *t, kz_dtype operands, kz_dtype result)
@@ -424,7 +427,7 @@ static void expr_become(struct typing *t, kz_dtype operands, kz_dtype result)
 }
 
 /* Numbers that the arrays' type cannot hold, and int64 beside uint64, are compared as they are. */
-static void type_comparison(struct typing *t, kz_dtype common)
+static void expr_type_comparison(struct typing *t, kz_dtype common)
 {
 	expr_become(t, common, KZ_BOOL);
 	for (int i = 0; i < 2; i++) {
@@ -439,23 +442,23 @@ static void type_comparison(struct typing *t, kz_dtype common)
 	}
 }
 
-static bool is_of_numbers(const struct expr *expr, int index)
+static bool expr_is_of_numbers(const struct expr *expr, int index)
 {
 	const struct expr_node *node = &expr->nodes[index];
 	const struct expr_op *op = expr_op(node->op);
 	int arity = op ? op->arity : node->op == EXPR_CAST;
 	bool all = node->op != EXPR_ARRAY && node->op != EXPR_INDEX;
 	for (int k = 0; k < arity && all; k++) {
-		all = is_of_numbers(expr, node->args[k]);
+		all = expr_is_of_numbers(expr, node->args[k]);
 	}
 	return all;
 }
 
 /* Numbers that an array chooses between make an array: its type is no longer weak. */
-static bool type_choice(struct typing *t, enum rule rule)
+static bool expr_type_choice(struct typing *t, enum rule rule)
 {
-	kz_dtype common = common_type(t, 1);
-	t->weak = t->weak && is_of_numbers(t->expr, t->nodes[0]);
+	kz_dtype common = expr_common_dtype(t, 1);
+	t->weak = t->weak && expr_is_of_numbers(t->expr, t->nodes[0]);
 	const struct expr_node *condition = &t->expr->nodes[t->nodes[0]];
 	expr_become(t, common, common);
 	t->dtype[0] = rule == WHERE ? KZ_BOOL : condition->dtype;
@@ -463,14 +466,14 @@ static bool type_choice(struct typing *t, enum rule rule)
 }
 
 /* Types are not listed here: an operation is refused if ops.def has no text for its type. */
-static bool type_operation(struct typing *t, enum rule rule)
+static bool expr_type_operation(struct typing *t, enum rule rule)
 {
-	kz_dtype common = rule == WHERE || rule == IF_POSITIVE ? 0 : common_type(t, 0);
-	kz_dtype real = float_of(common, t->weak);
+	kz_dtype common = rule == WHERE || rule == IF_POSITIVE ? 0 : expr_common_dtype(t, 0);
+	kz_dtype real = expr_float_dtype(common, t->weak);
 	switch (rule) {
 	case WHERE:
 	case IF_POSITIVE:
-		return type_choice(t, rule);
+		return expr_type_choice(t, rule);
 	case ARITHMETIC:
 	case ROUND:
 		expr_become(t, common, common);
@@ -501,7 +504,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		break;
 	case LDEXP:
 		common = t->expr->nodes[t->nodes[0]].dtype;
-		real = float_of(common, t->expr->nodes[t->nodes[0]].weak);
+		real = expr_float_dtype(common, t->expr->nodes[t->nodes[0]].weak);
 		expr_become(t, real, real);
 		t->dtype[1] = t->expr->nodes[t->nodes[1]].dtype == KZ_U64 ? KZ_U64 : KZ_I64;
 		return dtype_is_number(common) && dtype_is_exact(t->expr->nodes[t->nodes[1]].dtype);
@@ -512,7 +515,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 		expr_become(t, common, KZ_BOOL);
 		break;
 	case COMPARE:
-		type_comparison(t, common);
+		expr_type_comparison(t, common);
 		break;
 	case LOGICAL:
 		expr_become(t, KZ_BOOL, KZ_BOOL);
@@ -529,7 +532,7 @@ static bool type_operation(struct typing *t, enum rule rule)
 	return dtype_is_number(common);
 }
 
-static int refuse_types(const struct expr *expr, const struct expr_op *op, const int *args,
+static int expr_refuse_types(const struct expr *expr, const struct expr_op *op, const int *args,
 	kz_error *err)
 {
 	const char *names[3] = {"", "", ""};
@@ -552,8 +555,8 @@ int expr_apply(struct expr *expr, kz_op number, const int *args, kz_error *err)
 		return -1;
 	}
 	t.count = op->arity;
-	if (!type_operation(&t, (enum rule)op->rule) || !expr_op_text(op, t.dtype[0])) {
-		return refuse_types(expr, op, args, err);
+	if (!expr_type_operation(&t, (enum rule)op->rule) || !expr_op_text(op, t.dtype[0])) {
+		return expr_refuse_types(expr, op, args, err);
 	}
 	/* A weak operation stays weak: it is computed in its default type. */
 	for (int i = 0; i < op->arity; i++) {

@@ -114,7 +114,7 @@ static void generate_add_prelude(struct str *source, const struct expr *expr, kz
 /* The kernel's parameters */
 
 /* The type by which the nodes read an array. */
-static kz_dtype array_dtype(const struct expr *expr, int which)
+static kz_dtype generate_array_dtype(const struct expr *expr, int which)
 {
 	for (int i = 0; i < expr->node_count; i++) {
 		if (expr->nodes[i].op == EXPR_ARRAY && expr->nodes[i].args[0] == which) {
@@ -159,7 +159,7 @@ static void generate_add_params(struct str *source, const struct generate *gener
 	str_add(source, " *target");
 	for (int i = 0; i < expr->array_count; i++) {
 		str_add(source, ", const ");
-		generate_storage(source, array_dtype(expr, i));
+		generate_storage(source, generate_array_dtype(expr, i));
 		str_addf(source, " *array%d", i);
 	}
 	str_add(source, layout->ndim ? ", const __grid_constant__ kz_extents extents"
@@ -171,7 +171,7 @@ static void generate_add_params(struct str *source, const struct generate *gener
 /* Nodes */
 
 /* Begin a value of a type: halves are rounded, h0, h1, ..., and are floats again. */
-static void open_value(struct str *source, int node, kz_dtype dtype)
+static void generate_open_value(struct str *source, int node, kz_dtype dtype)
 {
 	if (dtype_is_half(dtype)) {
 		str_addf(source, dtype == KZ_F16 ? "\tconst kz_f16 h%d = kz_to_f16("
@@ -181,7 +181,7 @@ static void open_value(struct str *source, int node, kz_dtype dtype)
 	}
 }
 
-static void close_value(struct str *source, int node, kz_dtype dtype)
+static void generate_close_value(struct str *source, int node, kz_dtype dtype)
 {
 	str_add(source, ");\n");
 	if (dtype_is_half(dtype)) {
@@ -189,7 +189,7 @@ static void close_value(struct str *source, int node, kz_dtype dtype)
 	}
 }
 
-static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char *value)
+static void generate_add_cast(struct str *source, kz_dtype to, kz_dtype from, const char *value)
 {
 	char single[40];
 	if (dtype_is_storage(from) && to != from) {
@@ -215,7 +215,8 @@ static void add_cast(struct str *source, kz_dtype to, kz_dtype from, const char 
 }
 
 /* The text of an operation, its letters a, b, c replaced by the operands. */
-static void add_operation(struct str *source, const struct expr *expr, const struct expr_node *node)
+static void generate_add_operation(struct str *source, const struct expr *expr,
+	const struct expr_node *node)
 {
 	kz_dtype first = expr->nodes[node->args[0]].dtype;
 	const char *text = expr_op_text(expr_op(node->op), first);
@@ -235,9 +236,10 @@ static void generate_add_number(struct str *source, const struct expr *expr, int
 	const struct expr_node *node = &expr->nodes[index];
 	char number[24];
 	snprintf(number, sizeof(number), "number%d", node->args[0]);
-	open_value(source, index, node->dtype);
-	add_cast(source, node->dtype, dtype_is_complex(node->dtype) ? KZ_C128 : KZ_F64, number);
-	close_value(source, index, node->dtype);
+	generate_open_value(source, index, node->dtype);
+	generate_add_cast(source, node->dtype, dtype_is_complex(node->dtype) ? KZ_C128 : KZ_F64,
+		number);
+	generate_close_value(source, index, node->dtype);
 }
 
 void generate_numbers(struct str *source, const struct expr *expr)
@@ -250,7 +252,8 @@ void generate_numbers(struct str *source, const struct expr *expr)
 }
 
 /* The place of the element of an array, or of the target (which = -1). */
-static void write_place(char *place, size_t size, const struct generate *generate, int which)
+static void generate_write_place(char *place, size_t size, const struct generate *generate,
+	int which)
 {
 	const struct layout *layout = &generate->layout;
 	bool is_target = which < 0 || layout->target >> which & 1;
@@ -273,11 +276,11 @@ static void write_place(char *place, size_t size, const struct generate *generat
 	}
 }
 
-static void add_load(struct str *source, const struct generate *generate, int index)
+static void generate_add_load(struct str *source, const struct generate *generate, int index)
 {
 	const struct expr_node *node = &generate->expr->nodes[index];
 	char place[128];
-	write_place(place, sizeof(place), generate, node->args[0]);
+	generate_write_place(place, sizeof(place), generate, node->args[0]);
 	str_addf(source, "\tconst %s n%d = ", generate_value(node->dtype), index);
 	generate_load(source, node->dtype, place);
 	str_add(source, ";\n");
@@ -288,7 +291,7 @@ void generate_constants(struct str *source, const struct generate *generate)
 	for (int i = 0; i < generate->expr->node_count; i++) {
 		const struct expr_node *node = &generate->expr->nodes[i];
 		if (node->op == EXPR_ARRAY && generate->layout.constant >> node->args[0] & 1) {
-			add_load(source, generate, i);
+			generate_add_load(source, generate, i);
 		}
 	}
 }
@@ -303,21 +306,21 @@ static void generate_add_node(struct str *source, const struct generate *generat
 	}
 	if (node->op == EXPR_ARRAY) {
 		if (!(generate->layout.constant >> node->args[0] & 1)) {
-			add_load(source, generate, index);
+			generate_add_load(source, generate, index);
 		}
 		return;
 	}
-	open_value(source, index, node->dtype);
+	generate_open_value(source, index, node->dtype);
 	if (node->op == EXPR_INDEX) {
 		str_add(source, !generate->layout.ndim ? "i" : generate->layout.walk ? "at + i"
 			: "row * extents.inner + i");
 	} else if (node->op == EXPR_CAST) {
 		snprintf(text, sizeof(text), "n%d", node->args[0]);
-		add_cast(source, node->dtype, expr->nodes[node->args[0]].dtype, text);
+		generate_add_cast(source, node->dtype, expr->nodes[node->args[0]].dtype, text);
 	} else {
-		add_operation(source, expr, node);
+		generate_add_operation(source, expr, node);
 	}
-	close_value(source, index, node->dtype);
+	generate_close_value(source, index, node->dtype);
 }
 
 void generate_nodes(struct str *source, const struct generate *generate)
@@ -328,13 +331,13 @@ void generate_nodes(struct str *source, const struct generate *generate)
 }
 
 /* All nodes, and the last one into the target: the body of the loop over `i`. */
-static void add_nodes(struct str *source, const struct generate *generate)
+static void generate_add_nodes(struct str *source, const struct generate *generate)
 {
 	const struct expr *expr = generate->expr;
 	char place[128], value[24];
 	const int last = expr->node_count - 1;
 	generate_nodes(source, generate);
-	write_place(place, sizeof(place), generate, -1);
+	generate_write_place(place, sizeof(place), generate, -1);
 	snprintf(value, sizeof(value), "n%d", last);
 	if (generate->dtype == expr_dtype(expr) && dtype_is_half(generate->dtype)
 	    && expr->nodes[last].op != EXPR_ARRAY) {
@@ -343,7 +346,7 @@ static void add_nodes(struct str *source, const struct generate *generate)
 	}
 	if (generate->dtype != expr_dtype(expr)) {
 		str_addf(source, "\tconst %s result = ", generate_value(generate->dtype));
-		add_cast(source, generate->dtype, expr_dtype(expr), value);
+		generate_add_cast(source, generate->dtype, expr_dtype(expr), value);
 		str_add(source, ";\n");
 		snprintf(value, sizeof(value), "result");
 	}
@@ -354,8 +357,8 @@ static void add_nodes(struct str *source, const struct generate *generate)
 /* Loops */
 
 /* The loop of a block that walks over `i`, from `first` to before `end`. */
-static void add_walk_loop(struct str *source, const struct generate *generate, const char *first,
-	const char *end)
+static void generate_add_walk_loop(struct str *source, const struct generate *generate,
+	const char *first, const char *end)
 {
 	str_addf(source, generate->layout.walk == 1
 		? "#pragma unroll 1\nfor (kz_index i = %s; i < %s; i++) {\n"
@@ -364,11 +367,12 @@ static void add_walk_loop(struct str *source, const struct generate *generate, c
 }
 
 /* The type that a thread reads or writes at once: a pack, or an element. */
-static void add_pack_type(struct str *source, const struct generate *generate, int which)
+static void generate_add_pack_type(struct str *source, const struct generate *generate, int which)
 {
 	const bool pack = generate->layout.pack > 1;
 	str_add(source, pack ? "kz_pack<" : "");
-	generate_storage(source, which ? array_dtype(generate->expr, which - 1) : generate->dtype);
+	generate_storage(source, which ? generate_array_dtype(generate->expr, which - 1)
+		: generate->dtype);
 	str_add(source, pack ? ">" : "");
 }
 
@@ -383,13 +387,13 @@ static void generate_open_turns(struct str *source, const struct generate *gener
 }
 
 /* All reads of a thread, before its writes, so that the device can overlap them. */
-static void add_reads(struct str *source, const struct generate *generate, const char *end)
+static void generate_add_reads(struct str *source, const struct generate *generate, const char *end)
 {
 	const struct layout *layout = &generate->layout;
 	char place[128];
 	for (int k = 1; k <= generate->expr->array_count; k++) {
 		if (!(layout->constant >> (k - 1) & 1)) {
-			add_pack_type(source, generate, k);
+			generate_add_pack_type(source, generate, k);
 			str_addf(source, " pack%d[%d];\n", k, layout->turns);
 		}
 	}
@@ -401,10 +405,10 @@ static void add_reads(struct str *source, const struct generate *generate, const
 		str_addf(source, "pack%d[turn] = ", k);
 		if (layout->pack > 1) {
 			str_add(source, "((const ");
-			add_pack_type(source, generate, k);
+			generate_add_pack_type(source, generate, k);
 			str_addf(source, " *)array%d)[p];\n", k - 1);
 		} else {
-			write_place(place, sizeof(place), generate, k - 1);
+			generate_write_place(place, sizeof(place), generate, k - 1);
 			str_addf(source, "%s;\n", place);
 		}
 	}
@@ -412,30 +416,30 @@ static void add_reads(struct str *source, const struct generate *generate, const
 }
 
 /* The work of a thread of a GPU in a row, or in all elements, which have `end` packs. */
-static void add_turns(struct str *source, const struct generate *generate, const char *end)
+static void generate_add_turns(struct str *source, const struct generate *generate, const char *end)
 {
 	struct generate inner = *generate;
 	const int pack = generate->layout.pack;
 	inner.in_pack = true;
 	str_addf(source, "const kz_index first = blockIdx.x * (kz_index)(blockDim.x * %d)"
 		" + threadIdx.x;\n", generate->layout.turns);
-	add_reads(source, generate, end);
+	generate_add_reads(source, generate, end);
 	generate_open_turns(source, generate, end);
 	if (pack > 1) {
-		add_pack_type(source, generate, 0);
+		generate_add_pack_type(source, generate, 0);
 		str_addf(source, " pack0;\n#pragma unroll\nfor (int j = 0; j < %d; j++) {\n"
 			"const kz_index i = p * %d + j;\n", pack, pack);
 	}
-	add_nodes(source, &inner);
+	generate_add_nodes(source, &inner);
 	if (pack > 1) {
 		str_add(source, "}\n((");
-		add_pack_type(source, generate, 0);
+		generate_add_pack_type(source, generate, 0);
 		str_add(source, " *)target)[p] = pack0;\n");
 	}
 	str_add(source, "}\n}\n");
 }
 
-static void add_flat_loop(struct str *source, const struct generate *generate)
+static void generate_add_flat_loop(struct str *source, const struct generate *generate)
 {
 	const int pack = generate->layout.pack;
 	generate_constants(source, generate);
@@ -445,23 +449,23 @@ static void add_flat_loop(struct str *source, const struct generate *generate)
 			"~63ull;\n"
 			"const kz_index first = share * blockIdx.x;\n"
 			"const kz_index end = first + share < count ? first + share : count;\n");
-		add_walk_loop(source, generate, "first", "end");
-		add_nodes(source, generate);
+		generate_add_walk_loop(source, generate, "first", "end");
+		generate_add_nodes(source, generate);
 		str_add(source, "}\n");
 		return;
 	}
 	str_addf(source, "const kz_index packs = count / %d;\n", pack);
-	add_turns(source, generate, "packs");
+	generate_add_turns(source, generate, "packs");
 	if (pack > 1) {
 		str_addf(source, "const kz_index i = packs * %d + threadIdx.x;\n"
 			"if (blockIdx.x == 0 && i < count) {\n", pack);
-		add_nodes(source, generate);
+		generate_add_nodes(source, generate);
 		str_add(source, "}\n");
 	}
 }
 
 /* The pointers to a row of every array, from `offset0`, `offset1`, ... */
-static void add_row_pointers(struct str *source, const struct generate *generate)
+static void generate_add_row_pointers(struct str *source, const struct generate *generate)
 {
 	str_add(source, "const auto row0 = (decltype(target))((char *)target + offset0);\n");
 	for (int k = 1; k <= generate->expr->array_count; k++) {
@@ -471,7 +475,7 @@ static void add_row_pointers(struct str *source, const struct generate *generate
 }
 
 /* The place where row `row` of every array begins. */
-static void add_row(struct str *source, const struct generate *generate)
+static void generate_add_row(struct str *source, const struct generate *generate)
 {
 	int count = 1 + generate->expr->array_count;
 	str_add(source, "kz_index rest = row;\n");
@@ -486,22 +490,23 @@ static void add_row(struct str *source, const struct generate *generate)
 		}
 		str_add(source, "}\n");
 	}
-	add_row_pointers(source, generate);
+	generate_add_row_pointers(source, generate);
 }
 
 static void generate_add_rows(struct str *source, const struct generate *generate)
 {
 	str_add(source, "for (kz_index row = blockIdx.y * (kz_index)blockDim.y + threadIdx.y;"
 		" row < extents.rows; row += (kz_index)gridDim.y * blockDim.y) {\n");
-	add_row(source, generate);
+	generate_add_row(source, generate);
 	generate_constants(source, generate);
-	add_turns(source, generate, "extents.inner");
+	generate_add_turns(source, generate, "extents.inner");
 	str_add(source, "}\n");
 }
 
 /* The offset of the row at indices `at0`, `at1`, ... in every array; with `first`, that of the
  * element of the row where a block begins. */
-static void add_walk_offsets(struct str *source, const struct generate *generate, bool with_first)
+static void generate_add_walk_offsets(struct str *source, const struct generate *generate,
+	bool with_first)
 {
 	for (int k = 0; k <= generate->expr->array_count; k++) {
 		str_addf(source, with_first ? "long long offset%d = first * step%d"
@@ -516,7 +521,7 @@ static void add_walk_offsets(struct str *source, const struct generate *generate
 /* The rows of a block that walks.  Their indices are counted up, since for short rows
  * divisions would cost as much as the rows.  `i` counts from where the block begins in a row, so
  * that all rows differ only in their offsets. */
-static void add_walk_rows(struct str *source, const struct generate *generate)
+static void generate_add_walk_rows(struct str *source, const struct generate *generate)
 {
 	const int outer = generate->layout.ndim - 1;
 	str_add(source, "const kz_index all = extents.rows * extents.inner;\n"
@@ -530,13 +535,13 @@ static void add_walk_rows(struct str *source, const struct generate *generate)
 		str_addf(source, d ? "long long at%d = rest %% extents.dims[%d];\n"
 			"rest /= extents.dims[%d];\n" : "long long at%d = rest;\n", d, d, d);
 	}
-	add_walk_offsets(source, generate, true);
+	generate_add_walk_offsets(source, generate, true);
 	str_add(source, "while (at < end) {\n");
-	add_row_pointers(source, generate);
+	generate_add_row_pointers(source, generate);
 	generate_constants(source, generate);
 	str_add(source, "const kz_index count = end - at < row ? end - at : row;\n");
-	add_walk_loop(source, generate, "0", "count");
-	add_nodes(source, generate);
+	generate_add_walk_loop(source, generate, "0", "count");
+	generate_add_nodes(source, generate);
 	str_add(source, "}\nat += count;\nrow = extents.inner;\n");
 	for (int d = outer - 1; d >= 0; d--) {
 		str_addf(source, d ? "if (++at%d == extents.dims[%d]) {\nat%d = 0;\n" : "++at%d;\n",
@@ -545,18 +550,18 @@ static void add_walk_rows(struct str *source, const struct generate *generate)
 	for (int d = 1; d < outer; d++) {
 		str_add(source, "}\n");
 	}
-	add_walk_offsets(source, generate, false);
+	generate_add_walk_offsets(source, generate, false);
 	str_add(source, "}\n");
 }
 
-static void add_strided_loops(struct str *source, const struct generate *generate)
+static void generate_add_strided_loops(struct str *source, const struct generate *generate)
 {
 	for (int k = 0; k < 1 + generate->expr->array_count; k++) {
 		str_addf(source, "const long long step%d = extents.strides[%d][%d];\n", k, k,
 			generate->layout.ndim - 1);
 	}
 	if (generate->layout.walk) {
-		add_walk_rows(source, generate);
+		generate_add_walk_rows(source, generate);
 	} else {
 		generate_add_rows(source, generate);
 	}
@@ -571,9 +576,9 @@ void generate_elementwise(struct str *source, const void *context)
 	generate_add_params(source, generate);
 	generate_numbers(source, generate->expr);
 	if (generate->layout.ndim) {
-		add_strided_loops(source, generate);
+		generate_add_strided_loops(source, generate);
 	} else {
-		add_flat_loop(source, generate);
+		generate_add_flat_loop(source, generate);
 	}
 	str_add(source, "}\n");
 }

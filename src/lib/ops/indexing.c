@@ -110,7 +110,7 @@ kz_status indexing_check_wait(const struct kz_array *array, struct kz_stream *st
 }
 
 /* The value of one index, for an error. */
-static kz_status report_bad(struct kz_array *indexes, int64_t place,
+static kz_status indexing_report_bad(struct kz_array *indexes, int64_t place,
 	const struct index_range *range, kz_error *err)
 {
 	int64_t index = 0;
@@ -122,7 +122,7 @@ static kz_status report_bad(struct kz_array *indexes, int64_t place,
 }
 
 /* Check that all indexes, contiguous int64, are in the range. */
-static kz_status check_range(struct kz_array *indexes, const struct index_range *range,
+static kz_status indexing_check_range(struct kz_array *indexes, const struct index_range *range,
 	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *bad = NULL;
@@ -139,14 +139,14 @@ static kz_status check_range(struct kz_array *indexes, const struct index_range 
 	struct run run = {CHECK, 8, indexes->count, params, {indexes, bad}};
 	if (!(st = indexing_run_kernel(stream, &run, err))
 	    && !(st = kz_array_get(bad, &place, sizeof(place), err)) && place != none) {
-		st = report_bad(indexes, (int64_t)place, range, err);
+		st = indexing_report_bad(indexes, (int64_t)place, range, err);
 	}
 	kz_array_release(bad);
 	return st;
 }
 
 /* Indexes of uint64 beyond int64 become others that are as good, or as bad. */
-static kz_status fit_indexes(struct kz_array **out, struct kz_array *indexes,
+static kz_status indexing_fit(struct kz_array **out, struct kz_array *indexes,
 	const struct index_range *range, struct kz_stream *stream, kz_error *err)
 {
 	const kz_op_options options = {.size = sizeof(options), .stream = stream};
@@ -171,7 +171,7 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes,
 	const struct index_range *range, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *small = NULL;
-	kz_status st = fit_indexes(&small, indexes, range, stream, err);
+	kz_status st = indexing_fit(&small, indexes, range, stream, err);
 	st = st ? st : elementwise_contiguous(out, small, KZ_I64, stream, err);
 	kz_array_release(small);
 	if (st) {
@@ -180,7 +180,7 @@ kz_status indexing_prepare(struct kz_array **out, struct kz_array *indexes,
 	if (indexes->count && range->extent == 0) {
 		st = error_set(err, KZ_RANGE, "indexes into %s of 0", range->where);
 	} else if (range->mode == KZ_INDEX_CHECK && indexes->count) {
-		st = check_range(*out, range, stream, err);
+		st = indexing_check_range(*out, range, stream, err);
 	}
 	if (st) {
 		kz_array_release(*out);
@@ -220,7 +220,7 @@ kz_status indexing_shape_taken(kz_shape *out, const kz_shape *shape, const kz_sh
 /* Rows of a multiple of 2 to 16 bytes are copied in words of that size: *size of an element, and
  * *inner of a row, become others for the same bytes.  `addresses` are those of all arrays,
  * or'ed. */
-static void widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, int64_t most)
+static void indexing_widen_rows(int64_t *size, int64_t *inner, CUdeviceptr addresses, int64_t most)
 {
 	const uint64_t bits = (uint64_t)(*size * *inner) | addresses | (uint64_t)most;
 	const int64_t word = (int64_t)(bits & -bits);
@@ -262,7 +262,7 @@ static kz_status indexing_take(kz_array **out, const struct indexing *from, cons
 	CUdeviceptr address[3] = {array_address(result), array_address(array),
 		array_address(indexes)};
 	int64_t size = kz_dtype_size(array->dtype), total = result->count * size;
-	widen_rows(&size, &inner, address[0] | address[1],
+	indexing_widen_rows(&size, &inner, address[0] | address[1],
 		schedule_of(indexing_family.schedules, stream->device)->each);
 	total /= size;
 	void *params[] = {&address[0], &address[1], &address[2], &total, &indexes->count, &extent,
@@ -449,7 +449,7 @@ static kz_status indexing_put(struct kz_array *to, struct kz_array *indexes,
 
 /* Into an array with gaps, or one that shares memory with what is read: through a row-major copy of
  * it. */
-static kz_status put_by_copy(struct kz_array *to, struct kz_array *indexes,
+static kz_status indexing_put_by_copy(struct kz_array *to, struct kz_array *indexes,
 	struct kz_array *values, kz_index_mode mode, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *copy = NULL;
@@ -463,7 +463,7 @@ static kz_status put_by_copy(struct kz_array *to, struct kz_array *indexes,
 	return st;
 }
 
-static kz_status check_put(const struct kz_array *array, const struct kz_array *indexes,
+static kz_status indexing_check_put(const struct kz_array *array, const struct kz_array *indexes,
 	const struct kz_array *values, const char *call, kz_error *err)
 {
 	struct strided elements;
@@ -493,7 +493,7 @@ static kz_status indexing_do_put(const struct indexing *putting, kz_array *value
 	const kz_index_mode mode = putting->mode;
 	kz_status st;
 	if ((st = indexing_check_mode(mode, err))
-	    || (st = check_put(array, indexes, values, putting->call, err))
+	    || (st = indexing_check_put(array, indexes, values, putting->call, err))
 	    || (st = stream_pick(&stream, array_device(array), stream, err))
 	    || (mode == KZ_INDEX_CHECK
 		&& (st = indexing_check_wait(indexes, stream, putting->call, err)))) {
@@ -506,7 +506,8 @@ static kz_status indexing_do_put(const struct indexing *putting, kz_array *value
 	if (!(st = elementwise_contiguous(&from, values, array->dtype, stream, err))) {
 		const bool direct = array_is_contiguous(array) && !overlap_memory(array, from)
 			&& !overlap_memory(array, places);
-		st = (direct ? indexing_put : put_by_copy)(array, places, from, mode, stream, err);
+		st = (direct ? indexing_put : indexing_put_by_copy)(array, places, from, mode,
+			stream, err);
 	}
 	kz_array_release(places);
 	kz_array_release(from);
@@ -532,7 +533,7 @@ kz_status kz_array_put_on(kz_array *array, kz_array *indexes, kz_array *values, 
 /* Nonzero */
 
 /* Sums of all chunks before, to the device; *total of all. */
-static kz_status sum_counts(struct kz_array *counts, int64_t *total, kz_error *err)
+static kz_status indexing_sum_counts(struct kz_array *counts, int64_t *total, kz_error *err)
 {
 	int64_t *host = mem_alloc((size_t)counts->count * sizeof(*host) + 1);
 	*total = 0;
@@ -552,8 +553,8 @@ static kz_status sum_counts(struct kz_array *counts, int64_t *total, kz_error *e
 }
 
 /* The places, counted row-major, of the bytes that are not 0; `mask` is contiguous bool. */
-static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_stream *stream,
-	kz_error *err)
+static kz_status indexing_find_places(kz_array **out, struct kz_array *mask,
+	struct kz_stream *stream, kz_error *err)
 {
 	const kz_shape chunks = KZ_SHAPE(divide_up(mask->count, CHUNK));
 	struct kz_array *counts = NULL;
@@ -567,7 +568,7 @@ static kz_status find_places(kz_array **out, struct kz_array *mask, struct kz_st
 	void *count_params[] = {&address[0], &address[1], &mask->count};
 	struct run count = {COUNT, 1, mask->count, count_params, {counts, mask}};
 	if (!(st = indexing_run_kernel(stream, &count, err))
-	    && !(st = sum_counts(counts, &total, err))
+	    && !(st = indexing_sum_counts(counts, &total, err))
 	    && !(st = kz_array_create_on(&places, stream->device, KZ_I64, KZ_SHAPE(total), stream,
 		err))) {
 		address[2] = array_address(places);
@@ -593,7 +594,7 @@ static kz_status indexing_mask(kz_array **out, struct kz_array *array, struct kz
 
 /* Row `axis` of the result: where the places lie along that axis.  They become those along the axes
  * before it. */
-static kz_status write_axis(struct kz_array *result, struct kz_array *places, int64_t axis,
+static kz_status indexing_write_axis(struct kz_array *result, struct kz_array *places, int64_t axis,
 	int64_t extent, struct kz_stream *stream, kz_error *err)
 {
 	CUdeviceptr address[2] = {array_address(result)
@@ -605,8 +606,8 @@ static kz_status write_axis(struct kz_array *result, struct kz_array *places, in
 }
 
 /* The rows of all axes; the places are used up. */
-static kz_status split_places(kz_array **out, struct kz_array *places, const kz_shape *shape,
-	struct kz_stream *stream, kz_error *err)
+static kz_status indexing_split_places(kz_array **out, struct kz_array *places,
+	const kz_shape *shape, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *result = NULL, *row = NULL;
 	if (shape->ndim == 1) {
@@ -615,7 +616,7 @@ static kz_status split_places(kz_array **out, struct kz_array *places, const kz_
 	kz_status st = kz_array_create_on(&result, stream->device, KZ_I64,
 		KZ_SHAPE(shape->ndim, places->count), stream, err);
 	for (int64_t i = shape->ndim - 1; !st && i > 0; i--) {
-		st = write_axis(result, places, i, shape->dims[i], stream, err);
+		st = indexing_write_axis(result, places, i, shape->dims[i], stream, err);
 	}
 	if (!st && places->count
 	    && !(st = kz_array_view(&row, result, KZ_SHAPE(places->count), NULL, 0,
@@ -640,8 +641,8 @@ static kz_status indexing_do_nonzero(kz_array **out, kz_array *array, kz_stream 
 		return st;
 	}
 	kz_shape shape = array->shape.ndim ? array->shape : KZ_SHAPE(1);
-	if (!(st = find_places(&places, mask, stream, err))) {
-		st = split_places(out, places, &shape, stream, err);
+	if (!(st = indexing_find_places(&places, mask, stream, err))) {
+		st = indexing_split_places(out, places, &shape, stream, err);
 	}
 	kz_array_release(mask);
 	kz_array_release(places);
@@ -681,7 +682,7 @@ static kz_status indexing_do_compress(kz_array **out, kz_array *array, kz_array 
 			shape_text(&array->shape).text, shape_text(&mask->shape).text);
 	}
 	if (!(st = indexing_mask(&bytes, mask, stream, err))
-	    && !(st = find_places(&places, bytes, stream, err))
+	    && !(st = indexing_find_places(&places, bytes, stream, err))
 	    && !(st = elementwise_contiguous(&from, array, array->dtype, stream, err))) {
 		const struct indexing taking = {call, from, places, 0, KZ_INDEX_CHECK, stream};
 		st = indexing_take(out, &taking, &KZ_SHAPE(array->count), err);

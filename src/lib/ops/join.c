@@ -108,7 +108,7 @@ static kz_status join_copy(const struct join *join, struct kz_array *to,
 }
 
 /* Copy all of an array to a part of the result, whose draft this is. */
-static kz_status copy_part(const struct join *join, const struct kz_array *part,
+static kz_status join_copy_part(const struct join *join, const struct kz_array *part,
 	const struct kz_array *from, kz_error *err)
 {
 	struct kz_array *to = NULL;
@@ -182,14 +182,14 @@ kz_status kz_array_concatenate(kz_array **out, kz_arrays arrays, int64_t axis,
 		int64_t extent = arrays.items[i]->shape.dims[axis];
 		view_draft(&part, join.result);
 		view_keep(&part, axis, start, 1, extent);
-		st = copy_part(&join, &part, arrays.items[i], err);
+		st = join_copy_part(&join, &part, arrays.items[i], err);
 		start += extent;
 	}
 	return join_end(out, &join, st, err);
 }
 
 /* The shape of a stack: a new axis of so many. */
-static kz_status add_axis(kz_shape *shape, int64_t *axis, int64_t extent, kz_error *err)
+static kz_status join_add_axis(kz_shape *shape, int64_t *axis, int64_t extent, kz_error *err)
 {
 	if (shape->ndim == KZ_MAX_DIMS) {
 		return error_set(err, KZ_INVALID, "cannot stack shape %s: it has %d axes already",
@@ -213,7 +213,7 @@ kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 	kz_status st;
 	if ((st = join_begin(&join, out, options, err))
 	    || (st = join_check_shapes(&join, -1, &total, err))
-	    || (st = add_axis(&join.shape, &axis, arrays.count, err))) {
+	    || (st = join_add_axis(&join.shape, &axis, arrays.count, err))) {
 		return st;
 	}
 	st = join_open_result(&join, err);
@@ -222,14 +222,14 @@ kz_status kz_array_stack(kz_array **out, kz_arrays arrays, int64_t axis,
 		view_draft(&part, join.result);
 		view_keep(&part, axis, i, 1, 1);
 		view_drop(&part, axis);
-		st = copy_part(&join, &part, arrays.items[i], err);
+		st = join_copy_part(&join, &part, arrays.items[i], err);
 	}
 	return join_end(out, &join, st, err);
 }
 
 /* One array, several times */
 
-static void add_to_draft(struct kz_array *draft, int64_t extent, int64_t stride)
+static void join_add_to_draft(struct kz_array *draft, int64_t extent, int64_t stride)
 {
 	draft->shape.dims[draft->shape.ndim] = extent;
 	draft->strides[draft->shape.ndim++] = stride;
@@ -251,7 +251,7 @@ static kz_status join_multiply(struct join *join, const kz_shape *counts, kz_err
 
 /* Copy the array to all its places.  Along a repeated axis the result has two: the copies, and the
  * elements of one copy; `inside` says that the copies of an element are together. */
-static kz_status copy_times(const struct join *join, const kz_shape *counts, bool inside,
+static kz_status join_copy_times(const struct join *join, const kz_shape *counts, bool inside,
 	kz_error *err)
 {
 	const struct kz_array *array = join->arrays.items[0];
@@ -265,24 +265,24 @@ static kz_status copy_times(const struct join *join, const kz_shape *counts, boo
 		int64_t stride = i < missing ? 0 : array->strides[i - missing];
 		int64_t count = counts->dims[i], step = join->result->strides[i];
 		if (count != 1 && !inside) {
-			add_to_draft(&to, count, wrap_mul(step, extent));
-			add_to_draft(&from, 1, 0);
+			join_add_to_draft(&to, count, wrap_mul(step, extent));
+			join_add_to_draft(&from, 1, 0);
 		}
-		add_to_draft(&to, extent, inside ? wrap_mul(step, count) : step);
-		add_to_draft(&from, extent, stride);
+		join_add_to_draft(&to, extent, inside ? wrap_mul(step, count) : step);
+		join_add_to_draft(&from, extent, stride);
 		if (count != 1 && inside) {
-			add_to_draft(&to, count, step);
-			add_to_draft(&from, 1, 0);
+			join_add_to_draft(&to, count, step);
+			join_add_to_draft(&from, 1, 0);
 		}
 	}
 	kz_status st = view_end(&source, &from, array, err);
-	st = st ? st : copy_part(join, &to, source, err);
+	st = st ? st : join_copy_part(join, &to, source, err);
 	kz_array_release(source);
 	return st;
 }
 
-static kz_status run_times(kz_array **out, struct join *join, const kz_shape *counts, bool inside,
-	kz_error *err)
+static kz_status join_run_times(kz_array **out, struct join *join, const kz_shape *counts,
+	bool inside, kz_error *err)
 {
 	int64_t axes = counts->ndim;
 	kz_status st = join_multiply(join, counts, err);
@@ -297,7 +297,7 @@ static kz_status run_times(kz_array **out, struct join *join, const kz_shape *co
 	if (st || (st = join_open_result(join, err))) {
 		return st;
 	}
-	return join_end(out, join, copy_times(join, counts, inside, err), err);
+	return join_end(out, join, join_copy_times(join, counts, inside, err), err);
 }
 
 /* Fill a shape up with ones in front. */
@@ -322,7 +322,7 @@ kz_status kz_array_tile(kz_array **out, kz_array *array, kz_shape counts,
 	int64_t ndim = counts.ndim > join.shape.ndim ? counts.ndim : join.shape.ndim;
 	join_pad(&counts, ndim);
 	join_pad(&join.shape, ndim);
-	return run_times(out, &join, &counts, false, err);
+	return join_run_times(out, &join, &counts, false, err);
 }
 
 kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_t axis,
@@ -346,11 +346,11 @@ kz_status kz_array_repeat(kz_array **out, kz_array *array, int64_t count, int64_
 	}
 	join_pad(&counts, join.shape.ndim);
 	counts.dims[axis] = count;
-	return run_times(out, &join, &counts, true, err);
+	return join_run_times(out, &join, &counts, true, err);
 }
 
 /* Copy `count` elements along an axis of the array to others of the result. */
-static kz_status copy_range(const struct join *join, int64_t axis, int64_t to, int64_t from,
+static kz_status join_copy_range(const struct join *join, int64_t axis, int64_t to, int64_t from,
 	int64_t count, kz_error *err)
 {
 	const struct kz_array *array = join->arrays.items[0];
@@ -360,7 +360,7 @@ static kz_status copy_range(const struct join *join, int64_t axis, int64_t to, i
 	view_keep(&target, axis, to, 1, count);
 	view_keep(&source, axis, from, 1, count);
 	kz_status st = view_end(&made, &source, array, err);
-	st = st ? st : copy_part(join, &target, made, err);
+	st = st ? st : join_copy_part(join, &target, made, err);
 	kz_array_release(made);
 	return st;
 }
@@ -379,7 +379,7 @@ kz_status kz_array_roll(kz_array **out, kz_array *array, int64_t shift, int64_t 
 	int64_t extent = join.shape.dims[axis];
 	int64_t moved = extent ? shift % extent : 0;
 	moved += moved < 0 ? extent : 0;
-	st = copy_range(&join, axis, moved, 0, extent - moved, err);
-	st = st ? st : copy_range(&join, axis, 0, extent - moved, moved, err);
+	st = join_copy_range(&join, axis, moved, 0, extent - moved, err);
+	st = st ? st : join_copy_range(&join, axis, 0, extent - moved, moved, err);
 	return join_end(out, &join, st, err);
 }

@@ -35,13 +35,13 @@ struct lines {
 	struct kz_array *sums;   /* of exp(x - most) */
 };
 
-static void lines_release(struct lines *lines)
+static void network_lines_release(struct lines *lines)
 {
 	kz_array_release(lines->most);
 	kz_array_release(lines->sums);
 }
 
-static kz_status lines_find_dtypes(struct lines *lines, kz_dtype wanted, kz_error *err)
+static kz_status network_find_dtypes(struct lines *lines, kz_dtype wanted, kz_error *err)
 {
 	kz_dtype dtype = lines->x->dtype;
 	if (!dtype_is_real(dtype) || (wanted && !dtype_is_float(wanted))) {
@@ -55,23 +55,23 @@ static kz_status lines_find_dtypes(struct lines *lines, kz_dtype wanted, kz_erro
 }
 
 /* An array as the type that is computed in; -1 after a failure, as all that add nodes. */
-static int lines_read(const struct lines *lines, struct expr *expr, const struct kz_array *array,
-	kz_error *err)
+static int network_lines_read(const struct lines *lines, struct expr *expr,
+	const struct kz_array *array, kz_error *err)
 {
 	int node = expr_array(expr, array, err);
 	return node < 0 ? -1 : expr_cast(expr, node, lines->computed, err);
 }
 
 /* x - most */
-static int lines_add_less(const struct lines *lines, struct expr *expr, kz_error *err)
+static int network_lines_add_less(const struct lines *lines, struct expr *expr, kz_error *err)
 {
-	int x = lines_read(lines, expr, lines->x, err);
-	return expr_apply_two(expr, KZ_OP_SUBTRACT, x, lines_read(lines, expr, lines->most, err),
-		err);
+	int x = network_lines_read(lines, expr, lines->x, err);
+	return expr_apply_two(expr, KZ_OP_SUBTRACT, x, network_lines_read(lines, expr, lines->most,
+		err), err);
 }
 
 /* Find the maxima and the sums; there are elements. */
-static kz_status lines_sum(struct lines *lines, kz_error *err)
+static kz_status network_lines_sum(struct lines *lines, kz_error *err)
 {
 	struct expr expr;
 	kz_reduce_options options = KZ_REDUCE_OPTIONS_INIT;
@@ -89,7 +89,7 @@ static kz_status lines_sum(struct lines *lines, kz_error *err)
 		return st;
 	}
 	expr_init(&expr);
-	int less = lines_add_less(lines, &expr, err);
+	int less = network_lines_add_less(lines, &expr, err);
 	return expr_apply_two(&expr, KZ_OP_EXP, less, 0, err) < 0 ? KZ_INVALID
 		: reduce_sum_to(&lines->sums, &reduce, &lines->x->shape, &end, err);
 }
@@ -97,11 +97,11 @@ static kz_status lines_sum(struct lines *lines, kz_error *err)
 /* Softmax */
 
 /* exp(x - most) / sums, or its logarithm (x - most) - log(sums). */
-static int lines_add_softmax(const struct lines *lines, struct expr *expr, bool logarithm,
+static int network_add_softmax(const struct lines *lines, struct expr *expr, bool logarithm,
 	kz_error *err)
 {
-	int less = lines_add_less(lines, expr, err);
-	int sums = lines_read(lines, expr, lines->sums, err);
+	int less = network_lines_add_less(lines, expr, err);
+	int sums = network_lines_read(lines, expr, lines->sums, err);
 	return logarithm ? expr_apply_two(expr, KZ_OP_SUBTRACT, less,
 			expr_apply_two(expr, KZ_OP_LOG, sums, 0, err), err)
 		: expr_apply_two(expr, KZ_OP_DIVIDE, expr_apply_two(expr, KZ_OP_EXP, less, 0, err),
@@ -121,7 +121,7 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = object_check_as(lines->x, OBJECT_ARRAY, lines->name, "x", err))
 	    || (st = axis_resolve(&lines->axis, &lines->x->shape, err))
-	    || (st = lines_find_dtypes(lines, wanted, err))
+	    || (st = network_find_dtypes(lines, wanted, err))
 	    || (st = stream_pick(&lines->stream, array_device(lines->x), how.stream, err))) {
 		return st;
 	}
@@ -135,13 +135,13 @@ static kz_status network_softmax(kz_array **out, struct lines *lines, bool logar
 		return st;
 	}
 	if (lines->x->count == 0) {
-		node = lines_read(lines, &expr, lines->x, err);
-	} else if (!(st = lines_sum(lines, err))) {
-		node = lines_add_softmax(lines, &expr, logarithm, err);
+		node = network_lines_read(lines, &expr, lines->x, err);
+	} else if (!(st = network_lines_sum(lines, err))) {
+		node = network_add_softmax(lines, &expr, logarithm, err);
 	}
 	st = st ? st : node < 0 || expr_cast(&expr, node, lines->result, err) < 0 ? KZ_INVALID
 		: elementwise_run(out, &expr, &how, err);
-	lines_release(lines);
+	network_lines_release(lines);
 	kz_array_release(made);
 	return st;
 }
@@ -170,15 +170,15 @@ struct classes {
 	struct kz_array *all;   /* int64, 1-d */
 };
 
-static kz_status classes_check_ndim(const struct kz_array *array, kz_error *err)
+static kz_status network_check_ndim(const struct kz_array *array, kz_error *err)
 {
 	return array->shape.ndim < KZ_MAX_DIMS ? KZ_OK : error_set(err, KZ_INVALID,
 		"expected classes of fewer than %d extents", KZ_MAX_DIMS);
 }
 
 /* All are from 0 to before `count`. */
-static kz_status classes_check(struct kz_array *array, int64_t count, struct kz_stream *stream,
-	kz_error *err)
+static kz_status network_check_classes(struct kz_array *array, int64_t count,
+	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *numbers = NULL;
 	const struct index_range range = {0, count, "a number of classes", KZ_INDEX_CHECK};
@@ -187,15 +187,15 @@ static kz_status classes_check(struct kz_array *array, int64_t count, struct kz_
 	return st;
 }
 
-static kz_status classes_prepare(struct classes *classes, struct kz_array *array, int64_t count,
-	bool checked, struct kz_stream *stream, kz_error *err)
+static kz_status network_prepare_classes(struct classes *classes, struct kz_array *array,
+	int64_t count, bool checked, struct kz_stream *stream, kz_error *err)
 {
 	struct expr expr;
 	const kz_shape shape = KZ_SHAPE(count);
 	const struct elementwise how = {
 		.device = array_device(array), .shape = &shape, .stream = stream};
 	const int64_t ndim = array->shape.ndim;
-	kz_status st = checked ? classes_check(array, count, stream, err) : KZ_OK;
+	kz_status st = checked ? network_check_classes(array, count, stream, err) : KZ_OK;
 	if (st) {
 		return st;
 	}
@@ -209,14 +209,14 @@ static kz_status classes_prepare(struct classes *classes, struct kz_array *array
 }
 
 /* Whether an element is that of the class of its line. */
-static int classes_add_hit(const struct classes *classes, struct expr *expr, kz_error *err)
+static int network_add_hit(const struct classes *classes, struct expr *expr, kz_error *err)
 {
 	int column = expr_array(expr, &classes->column, err);
 	return expr_apply_two(expr, KZ_OP_EQUAL, column, expr_array(expr, classes->all, err), err);
 }
 
 /* `hit` at the class of each line, 0 elsewhere, NaN in a line whose class there is not. */
-static int classes_add_choice(const struct classes *classes, struct expr *expr, int hit,
+static int network_add_choice(const struct classes *classes, struct expr *expr, int hit,
 	kz_error *err)
 {
 	int column = expr_array(expr, &classes->column, err);
@@ -225,7 +225,7 @@ static int classes_add_choice(const struct classes *classes, struct expr *expr, 
 		expr_int(expr, classes->all->count, err), err);
 	int good[3] = {expr_apply_two(expr, KZ_OP_LOGICAL_AND, from, to, err),
 		expr_int(expr, 0, err), expr_float(expr, NAN, err)};
-	int choice[3] = {classes_add_hit(classes, expr, err), hit, -1};
+	int choice[3] = {network_add_hit(classes, expr, err), hit, -1};
 	if (good[0] < 0 || good[2] < 0 || choice[0] < 0 || hit < 0) {
 		return -1;
 	}
@@ -246,7 +246,7 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	out_clear(out, sizeof(*out), __func__);
 	if ((st = elementwise_options(&how, &wanted, options, err))
 	    || (st = indexing_check(array, array, "one_hot", __func__, err))
-	    || (st = classes_check_ndim(array, err))
+	    || (st = network_check_ndim(array, err))
 	    || (st = stream_pick(&how.stream, array_device(array), how.stream, err))) {
 		return st;
 	}
@@ -260,9 +260,9 @@ kz_status kz_one_hot(kz_array **out, kz_array *array, int64_t count, const kz_op
 	result.shape.dims[result.shape.ndim++] = count;
 	if (!(st = indexing_check_wait(array, how.stream, __func__, err))
 	    && !(st = elementwise_reserve(&made, &how, "one_hot", &result, err))
-	    && !(st = classes_prepare(&classes, array, count, true, how.stream, err))) {
+	    && !(st = network_prepare_classes(&classes, array, count, true, how.stream, err))) {
 		expr_init(&expr);
-		int node = classes_add_hit(&classes, &expr, err);
+		int node = network_add_hit(&classes, &expr, err);
 		st = node < 0 || expr_cast(&expr, node, wanted, err) < 0 ? KZ_INVALID
 			: elementwise_run(out, &expr, &how, err);
 	}
@@ -281,7 +281,7 @@ struct entropy {
 };
 
 /* The sum of (log(sums) - (x - most)) / count at the class of each line. */
-static kz_status entropy_find_loss(kz_array **out, const struct entropy *e, kz_error *err)
+static kz_status network_entropy_loss(kz_array **out, const struct entropy *e, kz_error *err)
 {
 	const struct lines *lines = &e->lines;
 	struct kz_array *logs = NULL;
@@ -301,22 +301,22 @@ static kz_status entropy_find_loss(kz_array **out, const struct entropy *e, kz_e
 	}
 	expr_init(&expr);
 	node = expr_apply_two(&expr, KZ_OP_SUBTRACT, expr_array(&expr, logs, err),
-		lines_add_less(lines, &expr, err), err);
-	st = classes_add_choice(&e->classes, &expr, node, err) < 0 ? KZ_INVALID
+		network_lines_add_less(lines, &expr, err), err);
+	st = network_add_choice(&e->classes, &expr, node, err) < 0 ? KZ_INVALID
 		: reduce_sum_to(out, &reduce, &lines->x->shape, &end, err);
 	kz_array_release(logs);
 	return st;
 }
 
 /* (softmax - one hot) / count */
-static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e,
+static kz_status network_entropy_gradient(kz_array **out, const struct entropy *e,
 	const struct elementwise *how, kz_error *err)
 {
 	const struct lines *lines = &e->lines;
 	struct expr expr;
 	expr_init(&expr);
-	int node = lines_add_softmax(lines, &expr, false, err);
-	int hot = classes_add_choice(&e->classes, &expr, expr_int(&expr, 1, err), err);
+	int node = network_add_softmax(lines, &expr, false, err);
+	int hot = network_add_choice(&e->classes, &expr, expr_int(&expr, 1, err), err);
 	hot = hot < 0 ? -1 : expr_cast(&expr, hot, lines->computed, err);
 	node = expr_apply_two(&expr, KZ_OP_DIVIDE,
 		expr_apply_two(&expr, KZ_OP_SUBTRACT, node, hot, err),
@@ -326,8 +326,8 @@ static kz_status entropy_find_gradient(kz_array **out, const struct entropy *e,
 }
 
 /* Of no samples. */
-static kz_status entropy_find_nothing(kz_array **loss, kz_array **gradient, const struct entropy *e,
-	kz_error *err)
+static kz_status network_entropy_of_nothing(kz_array **loss, kz_array **gradient,
+	const struct entropy *e, kz_error *err)
 {
 	struct kz_array *x = e->lines.x;
 	static const kz_shape scalar = {0};
@@ -352,13 +352,13 @@ static kz_status entropy_find_nothing(kz_array **loss, kz_array **gradient, cons
 	return st;
 }
 
-static kz_status entropy_find(kz_array **loss, kz_array **gradient, struct entropy *e, bool checked,
-	struct kz_array *classes, kz_error *err)
+static kz_status network_find_entropy(kz_array **loss, kz_array **gradient, struct entropy *e,
+	bool checked, struct kz_array *classes, kz_error *err)
 {
 	struct lines *lines = &e->lines;
 	kz_status st;
 	if (lines->x->count == 0 && classes->count == 0) {
-		return entropy_find_nothing(loss, gradient, e, err);
+		return network_entropy_of_nothing(loss, gradient, e, err);
 	}
 	const bool wants_gradient = gradient || e->gradient_into;
 	const struct elementwise_result result = {lines->x->shape, lines->result, lines->x};
@@ -366,24 +366,24 @@ static kz_status entropy_find(kz_array **loss, kz_array **gradient, struct entro
 	struct kz_array *made = NULL;
 	if ((wants_gradient
 		&& (st = elementwise_reserve(&made, &how, lines->name, &result, err)))
-	    || (st = classes_prepare(&e->classes, classes, lines->x->shape.dims[lines->axis],
-		checked,
+	    || (st = network_prepare_classes(&e->classes, classes,
+		lines->x->shape.dims[lines->axis], checked,
 			lines->stream, err))
-	    || (st = lines_sum(lines, err))) {
+	    || (st = network_lines_sum(lines, err))) {
 		goto done;
 	}
 	if (loss || e->loss_into) {
-		st = entropy_find_loss(loss, e, err);
+		st = network_entropy_loss(loss, e, err);
 	}
 	if (!st && wants_gradient) { /* last, since it may go into the scores */
-		st = entropy_find_gradient(gradient, e, &how, err);
+		st = network_entropy_gradient(gradient, e, &how, err);
 	}
 done:
 	kz_array_release(made);
 	return st;
 }
 
-static kz_status entropy_read_options(struct entropy *e, const kz_cross_entropy_options *options,
+static kz_status network_read_options(struct entropy *e, const kz_cross_entropy_options *options,
 	kz_error *err)
 {
 	if (options && options->size != sizeof(*options)) {
@@ -397,7 +397,7 @@ static kz_status entropy_read_options(struct entropy *e, const kz_cross_entropy_
 }
 
 /* One class for each line along the last axis, which is set. */
-static kz_status entropy_check_shapes(struct entropy *e, const struct kz_array *classes,
+static kz_status network_check_shapes(struct entropy *e, const struct kz_array *classes,
 	kz_error *err)
 {
 	const kz_shape *shape = &e->lines.x->shape;
@@ -421,10 +421,10 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 	kz_status st;
 	out_clear(loss, sizeof(*loss), __func__);
 	out_clear(gradient, sizeof(*gradient), __func__);
-	if ((st = entropy_read_options(&e, options, err))
+	if ((st = network_read_options(&e, options, err))
 	    || (st = indexing_check(scores, classes, "cross_entropy", __func__, err))
-	    || (st = lines_find_dtypes(&e.lines, 0, err))
-	    || (st = entropy_check_shapes(&e, classes, err))
+	    || (st = network_find_dtypes(&e.lines, 0, err))
+	    || (st = network_check_shapes(&e, classes, err))
 	    || (e.loss_into && (st = array_same_device("cross_entropy", scores, e.loss_into, err)))
 	    || (st = stream_pick(&e.lines.stream, array_device(scores), e.lines.stream, err))) {
 		return st;
@@ -436,8 +436,8 @@ kz_status kz_cross_entropy(kz_array **loss, kz_array **gradient, kz_array *score
 	if (checked && (st = indexing_check_wait(classes, e.lines.stream, __func__, err))) {
 		return st;
 	}
-	st = entropy_find(loss, gradient, &e, checked, classes, err);
-	lines_release(&e.lines);
+	st = network_find_entropy(loss, gradient, &e, checked, classes, err);
+	network_lines_release(&e.lines);
 	kz_array_release(e.classes.all);
 	if (st && loss) {
 		kz_array_release(*loss);

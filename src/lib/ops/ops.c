@@ -200,7 +200,7 @@ kz_status kz_array_assign_on(kz_array *to, kz_array *from, kz_stream *stream, kz
 }
 
 /* A value that is no number: an array of one such element is assigned. */
-static kz_status fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream *stream,
+static kz_status ops_fill_bytes(kz_array *to, const kz_arg *value, struct kz_stream *stream,
 	kz_error *err)
 {
 	static const kz_shape one_element = {0};
@@ -220,7 +220,7 @@ static kz_status ops_fill(kz_array *to, kz_arg value, kz_stream *stream, const c
 	kz_status st = object_check_as(to, OBJECT_ARRAY, call, "to", err);
 	expr_init(&expr);
 	if (!st && value.kind == KZ_ARG_VALUE) {
-		return fill_bytes(to, &value, stream, err);
+		return ops_fill_bytes(to, &value, stream, err);
 	}
 	if (!st && dtype_is_struct(to->dtype) && value.kind != KZ_ARG_ARRAY) {
 		return error_set(err, KZ_INVALID, "%s: argument 'value': expected KZ_VALUE of a %s",

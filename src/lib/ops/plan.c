@@ -30,7 +30,7 @@ enum {
 /* Layout */
 
 /* generate_alignment, of the built-in types without a call. */
-static uint64_t alignment_of(kz_dtype dtype)
+static uint64_t plan_alignment(kz_dtype dtype)
 {
 	return (uint64_t)(dtype_is_struct(dtype) ? generate_alignment(dtype) : dtype_size(dtype));
 }
@@ -43,7 +43,7 @@ static bool plan_is_flat(struct plan *plan, const kz_shape *shape)
 		const struct kz_array *array = plan_operand(plan, k);
 		plan->address[k] = array_address(array);
 		if (!shape_equal(&array->shape, shape) || !array_is_contiguous(array)
-		    || plan->address[k] & (alignment_of(array->dtype) - 1)) {
+		    || plan->address[k] & (plan_alignment(array->dtype) - 1)) {
 			return false;
 		}
 	}
@@ -64,7 +64,7 @@ static kz_status plan_find_strides(struct plan *plan, const kz_shape *shape, kz_
 			bits |= (uint64_t)plan->strides[k][i];
 		}
 		plan->address[k] = array_address(array);
-		if (bits & (alignment_of(array->dtype) - 1)) {
+		if (bits & (plan_alignment(array->dtype) - 1)) {
 			return error_set(err, KZ_INVALID, "%s: the elements of a view of %s do not "
 				"lie at multiples of %lld bytes", expr_name(plan->expr),
 				dtype_refused(array->dtype),
@@ -74,7 +74,7 @@ static kz_status plan_find_strides(struct plan *plan, const kz_shape *shape, kz_
 	return KZ_OK;
 }
 
-static void swap_axes(struct plan *plan, int i, int j)
+static void plan_swap_axes(struct plan *plan, int i, int j)
 {
 	int64_t extent = plan->dims[i];
 	plan->dims[i] = plan->dims[j];
@@ -87,7 +87,7 @@ static void swap_axes(struct plan *plan, int i, int j)
 }
 
 /* Let the target's strides be positive and fall. */
-static void follow_target(struct plan *plan)
+static void plan_follow_target(struct plan *plan)
 {
 	for (int i = 0; i < plan->ndim; i++) {
 		for (int k = 0; plan->strides[0][i] < 0 && k < plan->count; k++) {
@@ -97,7 +97,7 @@ static void follow_target(struct plan *plan)
 			plan->strides[other][i] = -plan->strides[other][i];
 		}
 		for (int j = i; j > 0 && plan->strides[0][j - 1] < plan->strides[0][j]; j--) {
-			swap_axes(plan, j - 1, j);
+			plan_swap_axes(plan, j - 1, j);
 		}
 	}
 }
@@ -130,7 +130,7 @@ static void plan_choose_pack(struct plan *plan)
 }
 
 /* Classify the operands along the last axis that is left. */
-static void classify_axes(struct plan *plan)
+static void plan_classify_axes(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	int last = plan->ndim - 1;
@@ -152,7 +152,7 @@ const struct kernel_family elementwise_family = {
 	"elementwise", generate_elementwise, {[SCHEDULE_MANY] = {BLOCK}, [SCHEDULE_ONE] = {1}},
 };
 
-static void classify_device(struct plan *plan)
+static void plan_classify_device(struct plan *plan)
 {
 	struct layout *layout = &plan->layout;
 	layout->wide = plan->target->count > INT32_MAX;
@@ -178,12 +178,12 @@ kz_status plan_layout(struct plan *plan, const kz_shape *shape, kz_error *err)
 		if (st) {
 			return st;
 		}
-		follow_target(plan);
+		plan_follow_target(plan);
 		const struct strided_axes axes = {plan->dims, plan->strides, plan->count, NULL};
 		plan->ndim = strided_merge(&axes, plan->ndim);
-		classify_axes(plan);
+		plan_classify_axes(plan);
 	}
-	classify_device(plan);
+	plan_classify_device(plan);
 	return KZ_OK;
 }
 
@@ -219,7 +219,7 @@ static void plan_fill_extents(struct extents *extents, const struct plan *plan)
 }
 
 /* Elements of a block that walks. */
-static int64_t walk_chunk(const struct plan *plan)
+static int64_t plan_walk_chunk(const struct plan *plan)
 {
 	int64_t share = divide_up(plan->target->count, plan->device->info.multiprocessors);
 	int64_t widest = dtype_size(plan->dtype);
@@ -239,7 +239,7 @@ static void plan_choose_grid(struct kernels_run *run, const struct plan *plan)
 	const struct layout *layout = &plan->layout;
 	if (layout->walk) {
 		run->block.x = layout->walk;
-		run->grid.x = divide_up(count, walk_chunk(plan));
+		run->grid.x = divide_up(count, plan_walk_chunk(plan));
 	} else if (!layout->ndim) {
 		run->block.x = BLOCK;
 		run->grid.x = divide_up(count, BLOCK * layout->pack * layout->turns);

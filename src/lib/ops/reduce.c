@@ -65,8 +65,8 @@ const char *kz_reduce_name(kz_reduce_op op)
 	return (int)op > 0 && (size_t)op < countof(known) ? known[op].name : NULL;
 }
 
-/* One call.  The struct is large, and little of it is used: job_init clears what comes before the
- * shape; reduce_start() and reduce_prepare() set the rest. */
+/* One call.  The struct is large, and little of it is used: reduce_init_job clears what comes
+ * before the shape; reduce_start() and reduce_prepare() set the rest. */
 struct job {
 	const struct known *known;
 	struct kz_device *device;
@@ -83,7 +83,7 @@ struct job {
 	struct reduce reduce;
 };
 
-static void job_init(struct job *job, const struct known *operation)
+static void reduce_init_job(struct job *job, const struct known *operation)
 {
 	memset(job, 0, offsetof(struct job, shape));
 	job->known = operation;
@@ -92,7 +92,8 @@ static void job_init(struct job *job, const struct known *operation)
 /* Types */
 
 /* The type that elements become, with the options' say. */
-static kz_status find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype, kz_error *err)
+static kz_status reduce_find_dtype(kz_dtype *out, const struct job *job, kz_dtype dtype,
+	kz_error *err)
 {
 	enum kind kind = job->known->kind;
 	bool may_choose = kind == TOTAL || kind == MEAN || kind == SQUARES || kind == VARIANCE;
@@ -124,7 +125,7 @@ static int reduce_cast(struct expr *expr, int node, kz_dtype dtype, kz_error *er
 }
 
 /* |x|^2, in floats if x is a half. */
-static int add_square(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
+static int reduce_add_square(struct expr *expr, int node, kz_dtype dtype, kz_error *err)
 {
 	if (!dtype_is_complex(dtype)) {
 		return reduce_apply(expr, KZ_OP_MULTIPLY, node, node, err);
@@ -135,7 +136,7 @@ static int add_square(struct expr *expr, int node, kz_dtype dtype, kz_error *err
 }
 
 /* x, or `instead` where it is NaN. */
-static int replace_nan(struct expr *expr, int node, int64_t instead, kz_error *err)
+static int reduce_replace_nan(struct expr *expr, int node, int64_t instead, kz_error *err)
 {
 	int test = reduce_apply(expr, KZ_OP_ISNAN, node, 0, err);
 	int other = test < 0 ? -1 : expr_int(expr, instead, err);
@@ -144,7 +145,8 @@ static int replace_nan(struct expr *expr, int node, int64_t instead, kz_error *e
 }
 
 /* The elements as `dtype`, halves as floats where something is computed before they are added. */
-static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype, kz_error *err)
+static int reduce_add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
+	kz_error *err)
 {
 	struct expr *expr = &job->expr;
 	const struct known *k = job->known;
@@ -156,7 +158,7 @@ static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
 		return reduce_cast(expr, reduce_cast(expr, node, KZ_BOOL, err), KZ_I64, err);
 	case SQUARES:
 		node = reduce_cast(expr, node, dtype_wide(dtype), err);
-		return add_square(expr, node, dtype, err);
+		return reduce_add_square(expr, node, dtype, err);
 	case VARIANCE:
 		return reduce_cast(expr, node, dtype_wide(dtype), err);
 	case TOTAL:
@@ -166,12 +168,12 @@ static int add_elements(struct job *job, struct kz_array *array, kz_dtype dtype,
 	}
 	node = reduce_cast(expr, node, dtype, err);
 	return k->skips_nan && dtype_is_inexact(dtype) && node >= 0
-		? replace_nan(expr, node, (int64_t)k->empty, err) : node;
+		? reduce_replace_nan(expr, node, (int64_t)k->empty, err) : node;
 }
 
 /* The result */
 
-static void find_kept(struct job *job, bool keepdims)
+static void reduce_find_kept(struct job *job, bool keepdims)
 {
 	job->count = 1;
 	job->kept.ndim = 0;
@@ -203,7 +205,7 @@ static kz_status reduce_check_into(const struct job *job, kz_dtype dtype, kz_err
 	return strided_distinct(&elements, "an array", err);
 }
 
-static bool shares_memory(const struct job *job)
+static bool reduce_shares_memory(const struct job *job)
 {
 	const struct expr *expr = job->reduce.expr;
 	for (int i = 0; i < expr->array_count; i++) {
@@ -246,7 +248,8 @@ static kz_status reduce_run_into(struct kz_array *target, struct job *job, kz_er
 		: reduce_run(target, &job->reduce, &job->shape, err);
 }
 
-static kz_status create_result(kz_array **out, const struct job *job, kz_dtype dtype, kz_error *err)
+static kz_status reduce_create_result(kz_array **out, const struct job *job, kz_dtype dtype,
+	kz_error *err)
 {
 	if (!job->slot) {
 		return array_create_on(out, job->device, dtype, &job->kept, job->stream, err);
@@ -276,9 +279,9 @@ static kz_status reduce_hand_out(kz_array **out, struct job *job, kz_error *err)
 	if (st) {
 		return st;
 	}
-	if (job->into && job->into->dtype == dtype && !shares_memory(job)) {
+	if (job->into && job->into->dtype == dtype && !reduce_shares_memory(job)) {
 		target = kz_array_retain(job->into);
-	} else if ((st = create_result(&target, job, dtype, err))) {
+	} else if ((st = reduce_create_result(&target, job, dtype, err))) {
 		return st;
 	}
 	st = reduce_run_into(target, job, err);
@@ -299,7 +302,7 @@ kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_sh
 	const struct reduce_end *end, kz_error *err)
 {
 	struct job job;
-	job_init(&job, &known[KZ_REDUCE_SUM]);
+	reduce_init_job(&job, &known[KZ_REDUCE_SUM]);
 	job.device = array_device(reduce->expr->arrays[0]);
 	job.stream = reduce->stream;
 	job.into = end->into;
@@ -307,7 +310,7 @@ kz_status reduce_sum_to(kz_array **out, const struct reduce *reduce, const kz_sh
 	job.shape = *shape;
 	job.axes = reduce->axes;
 	job.reduce = *reduce;
-	find_kept(&job, end->keepdims);
+	reduce_find_kept(&job, end->keepdims);
 	return reduce_hand_out(out, &job, err);
 }
 
@@ -323,7 +326,7 @@ static void reduce_prepare(struct job *job, kz_dtype dtype)
 
 /* Variances: first the mean, as an array that broadcasts against the elements. */
 
-static kz_status find_mean(struct kz_array **out, struct job *job, kz_error *err)
+static kz_status reduce_find_mean(struct kz_array **out, struct job *job, kz_error *err)
 {
 	kz_shape kept = job->shape;
 	kz_dtype dtype = expr_dtype(&job->expr);
@@ -336,16 +339,16 @@ static kz_status find_mean(struct kz_array **out, struct job *job, kz_error *err
 	return st ? st : reduce_run_into(*out, job, err);
 }
 
-static kz_status run_variance(kz_array **out, struct job *job, kz_dtype dtype, kz_error *err)
+static kz_status reduce_run_variance(kz_array **out, struct job *job, kz_dtype dtype, kz_error *err)
 {
 	struct kz_array *mean = NULL;
 	struct expr *expr = &job->expr;
 	int elements = expr->node_count - 1;
-	kz_status st = find_mean(&mean, job, err);
+	kz_status st = reduce_find_mean(&mean, job, err);
 	if (!st) {
 		int node = expr_array(expr, mean, err);
 		node = reduce_apply(expr, KZ_OP_SUBTRACT, elements, node, err);
-		st = add_square(expr, node, dtype, err) < 0 ? KZ_INVALID : KZ_OK;
+		st = reduce_add_square(expr, node, dtype, err) < 0 ? KZ_INVALID : KZ_OK;
 	}
 	if (!st) {
 		reduce_prepare(job, dtype_part(dtype));
@@ -386,7 +389,7 @@ static kz_status reduce_start(struct job *job, kz_array *array, kz_axes axes, bo
 	    || (st = stream_pick(&job->stream, job->device, job->stream, err))) {
 		return st;
 	}
-	find_kept(job, keepdims);
+	reduce_find_kept(job, keepdims);
 	expr_init(&job->expr);
 	if (job->count == 0 && isinf(job->known->empty)) {
 		return error_set(err, KZ_INVALID, "%s needs at least one element, got shape %s",
@@ -418,15 +421,15 @@ static kz_status reduce_along(kz_array **out, struct job *job, kz_array *array, 
 	}
 	job->shape = array->shape;
 	if ((st = reduce_start(job, array, axes, options && options->keepdims, err))
-	    || (st = find_dtype(&dtype, job, array->dtype, err))) {
+	    || (st = reduce_find_dtype(&dtype, job, array->dtype, err))) {
 		return st;
 	}
-	if (add_elements(job, array, dtype, err) < 0) {
+	if (reduce_add_elements(job, array, dtype, err) < 0) {
 		return KZ_INVALID;
 	}
 	const enum kind kind = job->known->kind;
 	if (kind == VARIANCE) {
-		return run_variance(out, job, dtype, err);
+		return reduce_run_variance(out, job, dtype, err);
 	}
 	reduce_prepare(job, job->known->position ? KZ_I64 : kind == SQUARES ? dtype_part(dtype)
 		: kind == TRUTH || kind == COUNT ? expr_dtype(&job->expr) : dtype);
@@ -444,12 +447,12 @@ kz_status kz_reduce(kz_array **out, kz_reduce_op op, kz_array *array, kz_axes ax
 		return st;
 	}
 	struct job job;
-	job_init(&job, &known[op]);
+	reduce_init_job(&job, &known[op]);
 	return reduce_along(out, &job, array, axes, options, err);
 }
 
 /* Wait for a result that is in the slot. */
-static kz_status wait_for(const struct kz_array *result, kz_error *err)
+static kz_status reduce_wait_for(const struct kz_array *result, kz_error *err)
 {
 	struct kz_stream *stream = memory_stream(result->buffer->memory);
 	kz_status st = kz_stream_synchronize(stream, err);
@@ -465,7 +468,8 @@ kz_status reduce_take(void *host, int64_t size, kz_array *result, const void *sl
 	if (!slot) {
 		return st ? st : kz_array_get(result, host, size, err);
 	}
-	kz_status waited = wait_for(result, st ? NULL : err); /* the next one is to find the slot at
+	kz_status waited = reduce_wait_for(result, st ? NULL
+		: err); /* the next one is to find the slot at
 	                                                         rest */
 	st = st ? st : waited;
 	if (!st) {
@@ -494,7 +498,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 		return st;
 	}
 	void *slot = pinned_take_slot(dev, host, size);
-	job_init(&job, &known[op]);
+	reduce_init_job(&job, &known[op]);
 	job.slot = slot;
 	st = reduce_along(&result, &job, array, KZ_ALL_AXES, options, err);
 	if (!st && result) {
@@ -509,7 +513,7 @@ kz_status kz_reduce_get(void *host, int64_t size, kz_reduce_op op, kz_array *arr
 
 /* Sums of products */
 
-static kz_status add_products(struct job *job, const struct reduce_products *products,
+static kz_status reduce_add_products(struct job *job, const struct reduce_products *products,
 	kz_dtype dtype, kz_error *err)
 {
 	struct expr *expr = &job->expr;
@@ -529,7 +533,7 @@ kz_status reduce_products(kz_array **out, const struct reduce_products *products
 	struct known sum = known[KZ_REDUCE_SUM];
 	kz_status st;
 	sum.name = products->name;
-	job_init(&job, &sum);
+	reduce_init_job(&job, &sum);
 	job.into = products->into;
 	job.stream = products->stream;
 	job.dtype = products->dtype;
@@ -539,7 +543,7 @@ kz_status reduce_products(kz_array **out, const struct reduce_products *products
 		return st;
 	}
 	if ((st = reduce_start(&job, products->a, products->axes, false, err))
-	    || (st = add_products(&job, products, job.dtype, err))) {
+	    || (st = reduce_add_products(&job, products, job.dtype, err))) {
 		return st;
 	}
 	reduce_prepare(&job, job.dtype);

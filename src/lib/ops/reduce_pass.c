@@ -67,7 +67,7 @@ struct reduce_pass {
 
 /* Extents */
 
-static void set_array(struct reduce_pass *pass, int k, const struct kz_array *array,
+static void pass_set_array(struct reduce_pass *pass, int k, const struct kz_array *array,
 	const kz_shape *shape)
 {
 	int64_t missing = shape->ndim - array->shape.ndim;
@@ -80,7 +80,7 @@ static void set_array(struct reduce_pass *pass, int k, const struct kz_array *ar
 }
 
 /* The result has all extents but those that are reduced, or these as 1. */
-static void set_target(struct reduce_pass *pass, const kz_shape *shape)
+static void pass_set_target(struct reduce_pass *pass, const kz_shape *shape)
 {
 	const struct kz_array *target = pass->target;
 	bool keeps = target->shape.ndim == shape->ndim;
@@ -94,7 +94,7 @@ static void set_target(struct reduce_pass *pass, const kz_shape *shape)
 }
 
 /* The index among the elements that are reduced, as an operand whose strides are numbers. */
-static void set_index(struct reduce_pass *pass, int k, const kz_shape *shape)
+static void pass_set_index(struct reduce_pass *pass, int k, const kz_shape *shape)
 {
 	int64_t step = 1;
 	for (int64_t i = shape->ndim; i-- > 0;) {
@@ -135,16 +135,16 @@ static void pass_start(struct reduce_pass *pass, const kz_shape *shape)
 	}
 	pass->arrays = expr->array_count;
 	for (int k = 0; k < expr->array_count; k++) {
-		set_array(pass, k + 1, expr->arrays[k], shape);
+		pass_set_array(pass, k + 1, expr->arrays[k], shape);
 	}
 	pass->operands = 1 + expr->array_count;
 	if (pass->reduce->rule.position) {
-		set_index(pass, pass->operands++, shape);
+		pass_set_index(pass, pass->operands++, shape);
 	}
-	set_target(pass, shape);
+	pass_set_target(pass, shape);
 }
 
-static void move_axis(struct reduce_pass *pass, int to, int from)
+static void pass_move_axis(struct reduce_pass *pass, int to, int from)
 {
 	pass->dims[to] = pass->dims[from];
 	pass->reduced[to] = pass->reduced[from];
@@ -164,7 +164,7 @@ static int64_t pass_distance(const struct reduce_pass *pass, int axis)
 }
 
 /* Have the first array that moves at all move upwards. */
-static void flip_axis(struct reduce_pass *pass, int axis)
+static void pass_flip_axis(struct reduce_pass *pass, int axis)
 {
 	int k = 1;
 	while (k < pass->arrays && pass->strides[k][axis] == 0) {
@@ -185,13 +185,13 @@ static void flip_axis(struct reduce_pass *pass, int axis)
 }
 
 /* Drop extents of 1; let the strides of what is left be positive and fall. */
-static void sort_axes(struct reduce_pass *pass)
+static void pass_sort_axes(struct reduce_pass *pass)
 {
 	int ndim = 0;
 	for (int i = 0; i < pass->ndim; i++) {
 		if (pass->dims[i] != 1) {
-			flip_axis(pass, i);
-			move_axis(pass, ndim++, i);
+			pass_flip_axis(pass, i);
+			pass_move_axis(pass, ndim++, i);
 		}
 	}
 	pass->ndim = ndim;
@@ -199,15 +199,15 @@ static void sort_axes(struct reduce_pass *pass)
 		/* The place behind the last one is free. */
 		int64_t mine = pass_distance(pass, i);
 		int j = i;
-		move_axis(pass, KZ_MAX_DIMS, i);
+		pass_move_axis(pass, KZ_MAX_DIMS, i);
 		for (; j > 0 && pass_distance(pass, j - 1) < mine; j--) {
-			move_axis(pass, j, j - 1);
+			pass_move_axis(pass, j, j - 1);
 		}
-		move_axis(pass, j, KZ_MAX_DIMS);
+		pass_move_axis(pass, j, KZ_MAX_DIMS);
 	}
 }
 
-static void merge_axes(struct reduce_pass *pass)
+static void pass_merge_axes(struct reduce_pass *pass)
 {
 	const struct strided_axes axes = {pass->dims, pass->strides, pass->operands, pass->reduced};
 	if (pass->ndim > 1) {
@@ -219,7 +219,7 @@ static void merge_axes(struct reduce_pass *pass)
 
 /* The extent to reduce: the innermost one; or the longest, if the innermost is short or stays.
  * There is always one: if all others stay, it has a single element. */
-static void choose_axis(struct reduce_pass *pass)
+static void pass_choose_axis(struct reduce_pass *pass)
 {
 	int longest = -1, count = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -242,7 +242,7 @@ static void choose_axis(struct reduce_pass *pass)
 }
 
 /* Lanes along another extent, if its elements lie closer, or there are few to reduce. */
-static void choose_lanes(struct reduce_pass *pass)
+static void pass_choose_lanes(struct reduce_pass *pass)
 {
 	int inner = pass->ndim - 1 - (pass->axis == pass->ndim - 1);
 	int64_t count = pass->dims[pass->axis];
@@ -253,7 +253,7 @@ static void choose_lanes(struct reduce_pass *pass)
 	}
 }
 
-static int64_t power_from(int64_t count)
+static int64_t pass_power_from(int64_t count)
 {
 	return count <= 1 ? 1 : (int64_t)1 << (64 - __builtin_clzll((unsigned long long)count - 1));
 }
@@ -265,12 +265,12 @@ static int64_t pass_clamp(int64_t value, int64_t low, int64_t high)
 
 /* Lanes of columns, each of which is a result of its own.  On a CPU as many as are there, but fewer
  * where some cores would get no task. */
-static int64_t column_lanes(const struct reduce_pass *pass)
+static int64_t pass_column_lanes(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->lane_axis];
 	int64_t cores = pass->device->info.multiprocessors;
 	bool walks = kernels_walk(&reduce_family, pass->device);
-	int64_t lanes = pass_clamp(power_from(count), 1, reduce_width(walks, true));
+	int64_t lanes = pass_clamp(pass_power_from(count), 1, reduce_width(walks, true));
 	while (walks && lanes > COLUMN_LANES_MIN
 		&& divide_up(count, lanes) * pass->chunks < cores) {
 		lanes /= 2;
@@ -280,10 +280,10 @@ static int64_t column_lanes(const struct reduce_pass *pass)
 
 /* Lanes along what is reduced: a few rows of them, and no fewer than a group.  What is shorter is
  * for one lane; places are compared lane by lane, as that takes longer. */
-static int64_t row_lanes(const struct reduce_pass *pass)
+static int64_t pass_row_lanes(const struct reduce_pass *pass)
 {
 	const int64_t group = KZ_GROUP;
-	int64_t lanes = power_from(divide_up(pass->chunk, FEW));
+	int64_t lanes = pass_power_from(divide_up(pass->chunk, FEW));
 	if (pass->chunk <= 2 * group && pass->class.position) {
 		return lanes;
 	}
@@ -292,7 +292,7 @@ static int64_t row_lanes(const struct reduce_pass *pass)
 			pass->class.rising ? REDUCE_SERIAL_PLACES : REDUCE_LANES);
 }
 
-static int64_t element_count(const struct reduce_pass *pass)
+static int64_t pass_element_count(const struct reduce_pass *pass)
 {
 	int64_t count = 1;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -303,17 +303,17 @@ static int64_t element_count(const struct reduce_pass *pass)
 
 /* Where the order does not matter, each core gets a chunk.  Chunks are large enough to pay for
  * launching the second pass, and small enough that cores that come late get some. */
-static int64_t linear_chunk(const struct reduce_pass *pass)
+static int64_t pass_linear_chunk(const struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
-	int64_t each = element_count(pass) / pass->device->info.multiprocessors;
+	int64_t each = pass_element_count(pass) / pass->device->info.multiprocessors;
 	int64_t chunks = count / pass_clamp(each, LINEAR_MIN, LINEAR_MAX);
 	return divide_up(count, chunks > 1 ? chunks : 1);
 }
 
 /* Fixed numbers: the order of operations depends on them (but for the lanes of columns, and where
  * that does not matter). */
-static void choose_chunks(struct reduce_pass *pass)
+static void pass_choose_chunks(struct reduce_pass *pass)
 {
 	int64_t count = pass->dims[pass->axis];
 	if (pass->lane_axis >= 0) {
@@ -322,20 +322,20 @@ static void choose_chunks(struct reduce_pass *pass)
 		pass->chunk = count <= COLUMN_WHOLE ? count
 			: pass_clamp(root + 1, COLUMN_MIN, COLUMN_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
-		pass->lanes = column_lanes(pass);
+		pass->lanes = pass_column_lanes(pass);
 	} else {
-		int64_t rows = power_from(count / CHUNKS / REDUCE_LANES);
-		pass->chunk = pass->class.linear || pass->class.rising ? linear_chunk(pass)
+		int64_t rows = pass_power_from(count / CHUNKS / REDUCE_LANES);
+		pass->chunk = pass->class.linear || pass->class.rising ? pass_linear_chunk(pass)
 			: count <= CHUNK_MAX ? count
 			: pass_clamp((rows + 1) * REDUCE_LANES, CHUNK_MIN, CHUNK_MAX);
 		pass->chunks = divide_up(count, pass->chunk);
-		pass->lanes = row_lanes(pass);
+		pass->lanes = pass_row_lanes(pass);
 	}
 	pass->final = pass->final && pass->chunks == 1;
 }
 
 /* Whether packs of lanes lie at multiples of their size, and columns end with a whole pack. */
-static bool can_pack(const struct reduce_pass *pass, int along, int64_t pack)
+static bool pass_can_pack(const struct reduce_pass *pass, int along, int64_t pack)
 {
 	bool fits = pass->lanes >= pack && (along == pass->axis || pass->dims[along] % pack == 0);
 	for (int k = 1; k <= pass->arrays; k++) {
@@ -356,14 +356,14 @@ static void pass_choose_pack(struct reduce_pass *pass)
 	int along = pass->lane_axis >= 0 ? pass->lane_axis : pass->axis;
 	int64_t size = 1;
 	pass->class.pack = 1;
-	if (pass->class.alone || !pass->class.unit || element_count(pass) < SMALL) {
+	if (pass->class.alone || !pass->class.unit || pass_element_count(pass) < SMALL) {
 		return;
 	}
 	for (int k = 1; k <= pass->arrays; k++) {
 		size = pass->size[k] > size ? pass->size[k] : size;
 	}
 	int64_t pack = pass_clamp((pass->class.columns || size == 1 ? 8 : 16) / size, 1, 8);
-	if (can_pack(pass, along, pack)) {
+	if (pass_can_pack(pass, along, pack)) {
 		pass->class.pack = (uint8_t)pack;
 	}
 }
@@ -408,7 +408,7 @@ struct extents {
 };
 
 /* Extents that a task has one place of: all but the lanes' and the one that is reduced. */
-static int kept_axes(const struct reduce_pass *pass, int axes[STRIDED_ROOM])
+static int pass_kept_axes(const struct reduce_pass *pass, int axes[STRIDED_ROOM])
 {
 	int count = 0;
 	for (int i = 0; i < pass->ndim; i++) {
@@ -420,7 +420,7 @@ static int kept_axes(const struct reduce_pass *pass, int axes[STRIDED_ROOM])
 }
 
 /* The result's strides are in row 0 by now, also those of the chunks. */
-static void fill_operand(int64_t *at, const struct reduce_pass *pass, int k, const int *axes,
+static void pass_fill_operand(int64_t *at, const struct reduce_pass *pass, int k, const int *axes,
 	int count)
 {
 	int64_t step = pass->strides[k][pass->axis];
@@ -437,7 +437,7 @@ static void fill_operand(int64_t *at, const struct reduce_pass *pass, int k, con
 static void pass_fill_extents(struct extents *out, const struct reduce_pass *pass)
 {
 	int axes[STRIDED_ROOM];
-	int count = kept_axes(pass, axes);
+	int count = pass_kept_axes(pass, axes);
 	int64_t *at = out->words;
 	size_t words = 2 + pass->class.dims + (size_t)pass->operands * (4 + pass->class.dims);
 	memset(out->words, 0, words * sizeof(*out->words));
@@ -458,7 +458,7 @@ static void pass_fill_extents(struct extents *out, const struct reduce_pass *pas
 	at += pass->class.dims;
 	memcpy(at++, &pass->reduce->number, sizeof(double));
 	for (int k = 0; k < pass->operands; k++, at += 4 + pass->class.dims) {
-		fill_operand(at, pass, k, axes, count);
+		pass_fill_operand(at, pass, k, axes, count);
 	}
 }
 
@@ -487,7 +487,7 @@ static void pass_choose_grid(struct kernels_run *run, const struct reduce_pass *
 {
 	int64_t most = 32 * (int64_t)pass->device->info.multiprocessors;
 	if (pass->class.alone) {
-		run->grid.x = element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
+		run->grid.x = pass_element_count(pass) < SMALL ? 1 : pass_clamp(tasks, 1, most / 4);
 		return;
 	}
 	run->block.x = pass->lanes / pass->class.pack;
@@ -530,7 +530,7 @@ static kz_status pass_launch(const struct reduce_pass *pass, struct kz_buffer *t
 /* Passes */
 
 /* The row-major layout of what this pass leaves: as many as there are chunks where it reduces. */
-static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDED_ROOM],
+static int64_t pass_lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDED_ROOM],
 	int64_t size)
 {
 	for (int i = pass->ndim; i-- > 0;) {
@@ -541,7 +541,7 @@ static int64_t lay_out_partials(struct reduce_pass *pass, int64_t strides[STRIDE
 }
 
 /* Have the partial results in `buffer` be what the next pass reads. */
-static void read_partials(struct reduce_pass *pass, struct kz_buffer *buffer,
+static void pass_read_partials(struct reduce_pass *pass, struct kz_buffer *buffer,
 	const int64_t *strides, int64_t size)
 {
 	buffer_release(pass->partials);
@@ -554,11 +554,11 @@ static void read_partials(struct reduce_pass *pass, struct kz_buffer *buffer,
 	memcpy(pass->strides[1], strides, (size_t)pass->ndim * sizeof(*strides));
 }
 
-static kz_status run_partial(struct reduce_pass *pass, kz_error *err)
+static kz_status pass_run_partial(struct reduce_pass *pass, kz_error *err)
 {
 	int64_t strides[STRIDED_ROOM], mine[STRIDED_ROOM];
 	int64_t size = reduce_partial_size(&pass->class);
-	int64_t total = lay_out_partials(pass, strides, size);
+	int64_t total = pass_lay_out_partials(pass, strides, size);
 	CUdeviceptr address = pass->address[0];
 	struct kz_buffer *buffer = NULL;
 	const struct memory_wish wish = {.stream = pass->reduce->stream};
@@ -577,7 +577,7 @@ static kz_status run_partial(struct reduce_pass *pass, kz_error *err)
 		buffer_release(buffer);
 		return st;
 	}
-	read_partials(pass, buffer, strides, size);
+	pass_read_partials(pass, buffer, strides, size);
 	return KZ_OK;
 }
 
@@ -594,14 +594,14 @@ kz_status reduce_run(struct kz_array *target, const struct reduce *reduce, const
 		return st;
 	}
 	while (!st && !pass.final) {
-		sort_axes(&pass);
-		merge_axes(&pass);
-		choose_axis(&pass);
-		choose_lanes(&pass);
+		pass_sort_axes(&pass);
+		pass_merge_axes(&pass);
+		pass_choose_axis(&pass);
+		pass_choose_lanes(&pass);
 		pass_classify(&pass);
-		choose_chunks(&pass);
+		pass_choose_chunks(&pass);
 		pass_choose_pack(&pass);
-		st = pass.final ? pass_launch(&pass, NULL, err) : run_partial(&pass, err);
+		st = pass.final ? pass_launch(&pass, NULL, err) : pass_run_partial(&pass, err);
 	}
 	buffer_release(pass.partials);
 	return st;

@@ -21,7 +21,7 @@ int64_t reduce_partial_size(const struct reduce_class *class)
 /* Values and their indexes: NaN goes before all others, the smaller index before the larger.
  * Values are as wide as indexes, since LLVM makes vectors of pairs of one size only; and vectors
  * have twice as many of the narrow ones. */
-static void add_position(struct str *source, const struct reduce_class *class)
+static void reduce_add_position(struct str *source, const struct reduce_class *class)
 {
 	static const char *const types[2][3] = { /* narrow, and what kind of number */
 		{"long long", "unsigned long long", "double"}, {"int", "unsigned", "float"},
@@ -48,7 +48,7 @@ static void add_position(struct str *source, const struct reduce_class *class)
 
 /* PTX has no registers of 8 bits, so an accumulator of 8 bits would be cut after each element.
  * That step would keep LLVM from vectorizing the loop.  Cutting once at the end gives the same. */
-static void add_combine(struct str *source, const struct reduce_class *class)
+static void reduce_add_combine(struct str *source, const struct reduce_class *class)
 {
 	const char *text = expr_op_text(expr_op(class->combine), class->dtype);
 	const bool is_byte = class->dtype == KZ_I8 || class->dtype == KZ_U8;
@@ -62,7 +62,7 @@ static void add_combine(struct str *source, const struct reduce_class *class)
 }
 
 /* From what all were combined to, `a`, to the result. */
-static void add_finish(struct str *source, const struct reduce_class *class)
+static void reduce_add_finish(struct str *source, const struct reduce_class *class)
 {
 	static const char *const real[] = {
 		[REDUCE_AS_IS] = "a",
@@ -91,7 +91,7 @@ static void add_finish(struct str *source, const struct reduce_class *class)
 }
 
 /* What an array is in memory. */
-static void add_type(struct str *source, const struct reduce_text *text, int array)
+static void reduce_add_type(struct str *source, const struct reduce_text *text, int array)
 {
 	if (text->class.partial) {
 		str_add(source, "kz_acc");
@@ -100,17 +100,17 @@ static void add_type(struct str *source, const struct reduce_text *text, int arr
 	}
 }
 
-static int array_count(const struct reduce_text *text)
+static int reduce_array_count(const struct reduce_text *text)
 {
 	return text->class.partial ? 1 : text->expr->array_count;
 }
 
 /* Short rows need many threads at once: make the compiler save registers where few suffice.
  * Otherwise it may take what it can use (", 1"), and read as much ahead. */
-static bool wants_blocks(const struct reduce_text *text)
+static bool reduce_wants_blocks(const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
-	return !class->alone && !class->columns && !class->position && array_count(text) == 1
+	return !class->alone && !class->columns && !class->position && reduce_array_count(text) == 1
 		&& class->pack * reduce_partial_size(class) <= 16;
 }
 
@@ -119,10 +119,10 @@ static void reduce_text_add_params(struct str *source, const struct reduce_text 
 	const struct reduce_class *class = &text->class;
 	str_addf(source,
 		"extern \"C\" __global__ void __launch_bounds__(%s) kz_kernel(void *target",
-		class->alone ? "1" : wants_blocks(text) ? "KZ_THREADS, 4" : "KZ_THREADS, 1");
-	for (int k = 0; k < array_count(text); k++) {
+		class->alone ? "1" : reduce_wants_blocks(text) ? "KZ_THREADS, 4" : "KZ_THREADS, 1");
+	for (int k = 0; k < reduce_array_count(text); k++) {
 		str_add(source, ", const ");
-		add_type(source, text, k);
+		reduce_add_type(source, text, k);
 		str_addf(source, " *array%d", k);
 	}
 	str_add(source, ", const __grid_constant__ kz_extents extents");
@@ -135,17 +135,17 @@ static void reduce_text_add_params(struct str *source, const struct reduce_text 
 /* Where the row of each array begins. */
 static void reduce_text_add_rows(struct str *source, const struct reduce_text *text)
 {
-	for (int k = 1; k <= array_count(text); k++) {
+	for (int k = 1; k <= reduce_array_count(text); k++) {
 		str_addf(source, "const auto row%d = (decltype(array%d))((const char *)base%d"
 			" + row * next%d);\n", k, k - 1, k, k);
 	}
 }
 
 /* The value of lane `lane`, a text, into `to`. */
-static void add_value(struct str *source, const struct reduce_text *text,
+static void reduce_add_value(struct str *source, const struct reduce_text *text,
 	const struct generate *generate, const char *to, const char *lane)
 {
-	int index = array_count(text) + 1;
+	int index = reduce_array_count(text) + 1;
 	if (text->class.partial) {
 		str_addf(source, generate->in_pack ? "%s pack1[turn].at[j];\n"
 			: text->class.unit ? "%s row1[i];\n"
@@ -164,17 +164,17 @@ static void add_value(struct str *source, const struct reduce_text *text,
 }
 
 /* One element: of a row and a lane. */
-static void add_one(struct str *source, const struct reduce_text *text,
+static void reduce_add_one(struct str *source, const struct reduce_text *text,
 	const struct generate *generate)
 {
 	str_add(source, "[=](long long row, long long i) -> kz_acc {\n");
 	reduce_text_add_rows(source, text);
-	add_value(source, text, generate, "return", "i");
+	reduce_add_value(source, text, generate, "return", "i");
 	str_add(source, "}");
 }
 
 /* Some at once: of a row, from a lane on. */
-static void add_pack(struct str *source, const struct reduce_text *text,
+static void reduce_add_pack(struct str *source, const struct reduce_text *text,
 	const struct generate *generate)
 {
 	struct generate inner = *generate;
@@ -183,46 +183,46 @@ static void add_pack(struct str *source, const struct reduce_text *text,
 	str_add(source, "[=](kz_values &to, long long row, long long i) {\n");
 	str_add(source, inner.in_pack ? "const int turn = 0;\n" : "");
 	reduce_text_add_rows(source, text);
-	for (int k = 1; inner.in_pack && k <= array_count(text); k++) {
+	for (int k = 1; inner.in_pack && k <= reduce_array_count(text); k++) {
 		if (!(text->class.constant >> (k - 1) & 1)) {
 			str_add(source, "const kz_pack<");
-			add_type(source, text, k - 1);
+			reduce_add_type(source, text, k - 1);
 			str_addf(source, "> pack%d[] = {*(const kz_pack<", k);
-			add_type(source, text, k - 1);
+			reduce_add_type(source, text, k - 1);
 			str_addf(source, "> *)(row%d + i)};\n", k);
 		}
 	}
 	str_add(source, "_Pragma(\"unroll\") for (int j = 0; j < KZ_PACK; j++) {\n");
-	add_value(source, text, &inner, "to.at[j] =", "(i + j)");
+	reduce_add_value(source, text, &inner, "to.at[j] =", "(i + j)");
 	str_add(source, "}\n}");
 }
 
 /* The map of a task, from a row and a lane to an element. */
-static void add_map(struct str *source, const struct reduce_text *text,
+static void reduce_add_map(struct str *source, const struct reduce_text *text,
 	const struct generate *generate)
 {
 	const struct reduce_class *class = &text->class;
 	bool with_index = class->position && !class->partial;
-	int count = array_count(text);
+	int count = reduce_array_count(text);
 	for (int k = 1; k <= count + with_index; k++) {
 		str_addf(source, "const long long next%d = extents.operands[%d].row;\n"
 			"const long long step%d = extents.operands[%d].lane;\n", k, k, k, k);
 	}
 	str_add(source, class->alone ? "return " : "return kz_maps(");
-	add_one(source, text, generate);
+	reduce_add_one(source, text, generate);
 	if (!class->alone) {
 		str_add(source, ", ");
-		add_pack(source, text, generate);
+		reduce_add_pack(source, text, generate);
 	}
 	str_add(source, class->alone ? ";\n" : ");\n");
 }
 
-static void add_body(struct str *source, const struct reduce_text *text)
+static void reduce_add_body(struct str *source, const struct reduce_text *text)
 {
 	const struct reduce_class *class = &text->class;
 	struct generate generate = {text->expr, class->result, {.ndim = 1, .wide = 1,
 		.walk = class->alone, .unit = class->unit, .constant = class->constant}, false};
-	int count = array_count(text);
+	int count = reduce_array_count(text);
 	str_add(source, "kz_reduce(extents, [&](const kz_task &task) {\n");
 	for (int k = 1; k <= count; k++) {
 		str_addf(source, "const char *base%d = (const char *)array%d + task.offset[%d];\n"
@@ -236,9 +236,9 @@ static void add_body(struct str *source, const struct reduce_text *text)
 	if (!class->partial) {
 		generate_constants(source, &generate);
 	}
-	add_map(source, text, &generate);
+	reduce_add_map(source, text, &generate);
 	str_add(source, "}, [&](long long at, kz_acc a) {\n");
-	add_finish(source, class);
+	reduce_add_finish(source, class);
 	str_add(source, "});\n}\n");
 }
 
@@ -246,16 +246,16 @@ void reduce_write(struct str *source, const void *context)
 {
 	const struct reduce_text *text = context;
 	const struct reduce_class *class = &text->class;
-	int operands = 1 + array_count(text) + (class->position && !class->partial);
+	int operands = 1 + reduce_array_count(text) + (class->position && !class->partial);
 	uint32_t dtypes = dtype_bit(class->dtype) | dtype_bit(class->result);
 	for (int i = 0; !class->partial && i < text->expr->node_count; i++) {
 		dtypes |= dtype_bit(text->expr->nodes[i].dtype);
 	}
 	generate_prelude(source, dtypes, true);
 	if (class->position) {
-		add_position(source, class);
+		reduce_add_position(source, class);
 	} else {
-		add_combine(source, class);
+		reduce_add_combine(source, class);
 	}
 	str_addf(source, "#define KZ_OPERANDS %d\n#define KZ_DIMS %d\n#define KZ_RESULT %d\n"
 		"#define KZ_WIDTH %d\n%s%s", operands, class->dims,
@@ -273,7 +273,7 @@ void reduce_write(struct str *source, const void *context)
 	if (!class->partial) {
 		generate_numbers(source, text->expr);
 	}
-	add_body(source, text);
+	reduce_add_body(source, text);
 }
 
 const struct kernel_family reduce_family = {

@@ -22,7 +22,7 @@ struct run {
 
 /* The runs of an array that has elements, innermost first; at most KZ_MAX_DIMS.  Axes of one
  * element are in none. */
-static int find_runs(struct run *runs, const struct kz_array *array)
+static int reshape_find_runs(struct run *runs, const struct kz_array *array)
 {
 	int count = 0;
 	for (int64_t i = array->shape.ndim; i-- > 0;) {
@@ -41,10 +41,10 @@ static int find_runs(struct run *runs, const struct kz_array *array)
 }
 
 /* The strides of the draft in its new shape; false where there are none. */
-static bool cut_runs(struct kz_array *view, const struct kz_array *array)
+static bool reshape_cut_runs(struct kz_array *view, const struct kz_array *array)
 {
 	struct run runs[KZ_MAX_DIMS + 1] = {{0, 0}};
-	int count = find_runs(runs, array);
+	int count = reshape_find_runs(runs, array);
 	struct run *run = runs;
 	if (count == 0) {
 		*run = (struct run){1, kz_dtype_size(view->dtype)};
@@ -106,7 +106,7 @@ static kz_status reshape_to(struct kz_array *view, bool *fits, const struct kz_a
 	if (array->count == 0) {
 		strided_row_major(view->strides, &shape, kz_dtype_size(view->dtype));
 	} else {
-		*fits = cut_runs(view, array);
+		*fits = reshape_cut_runs(view, array);
 	}
 	return KZ_OK;
 }

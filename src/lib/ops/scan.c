@@ -131,7 +131,7 @@ static kz_status scan_rows(const struct scan *scan, struct kz_array *to, struct 
 
 /* The array with its axis moved to the end, as rows without gaps; *moved has the shape in
  * between. */
-static kz_status take_rows(struct kz_array **out, kz_shape *moved, const struct scan *scan,
+static kz_status scan_take_rows(struct kz_array **out, kz_shape *moved, const struct scan *scan,
 	struct kz_array *array, int64_t axis, kz_error *err)
 {
 	struct kz_array *view = NULL;
@@ -179,7 +179,7 @@ static kz_status scan_axis(kz_array **out, const struct scan *scan, struct kz_ar
 	struct kz_array *to = NULL;
 	kz_shape moved = {0, {0}};
 	kz_status st;
-	if ((st = take_rows(&from, &moved, scan, array, axis, err))) {
+	if ((st = scan_take_rows(&from, &moved, scan, array, axis, err))) {
 		return st;
 	}
 	bool direct = scan_is_direct(scan, from, axis);

@@ -49,7 +49,7 @@ bool transpose_suits(struct transpose *copy)
 }
 
 /* The extent of a tile, in elements. */
-static int64_t tile_of(const struct transpose *copy)
+static int64_t transpose_tile(const struct transpose *copy)
 {
 	const struct schedule *schedule = schedule_of(transpose_family.schedules, copy->device);
 	return copy->size < 4 && schedule->threads > 1 ? schedule->tile * 4 / copy->size
@@ -57,7 +57,7 @@ static int64_t tile_of(const struct transpose *copy)
 }
 
 /* Whether everything lies at multiples of 4 bytes. */
-static bool lies_in_words(const struct transpose *copy)
+static bool transpose_lies_in_words(const struct transpose *copy)
 {
 	uint64_t bits = copy->address[0] | copy->address[1];
 	for (int i = 0; i < copy->ndim; i++) {
@@ -76,7 +76,7 @@ static void transpose_fill(struct kz_transposed *out, const struct transpose *co
 	out->from_column = copy->strides[1][last];
 	out->down = 0;
 	out->unused = 0;
-	out->words = copy->size >= 4 || lies_in_words(copy);
+	out->words = copy->size >= 4 || transpose_lies_in_words(copy);
 	out->ndim = 0;
 	for (int i = 0; i < last; i++) {
 		if (i != copy->turned) {
@@ -92,7 +92,7 @@ static void transpose_fill(struct kz_transposed *out, const struct transpose *co
  * or 2^31 in all. */
 static kz_dim3 transpose_choose_grid(struct kz_transposed *shape, const struct transpose *copy)
 {
-	const int64_t tile = tile_of(copy), rows = divide_up(shape->rows, tile);
+	const int64_t tile = transpose_tile(copy), rows = divide_up(shape->rows, tile);
 	const int64_t columns = divide_up(shape->columns, tile);
 	const bool walks = kernels_walk(&transpose_family, copy->device);
 	shape->down = !walks && rows > MOST_Y;
