@@ -104,7 +104,7 @@ struct unpacker {
 };
 
 /* The next bytes; NULL if there are fewer. */
-static char *unpack_bytes(struct unpacker *in, uint64_t size)
+static char *pack_read_bytes(struct unpacker *in, uint64_t size)
 {
 	in->bad |= size > in->left;
 	if (in->bad) {
@@ -116,10 +116,10 @@ static char *unpack_bytes(struct unpacker *in, uint64_t size)
 	return bytes;
 }
 
-static uint64_t unpack_number(struct unpacker *in, uint64_t max)
+static uint64_t pack_read_number(struct unpacker *in, uint64_t max)
 {
 	uint64_t value = 0;
-	const char *bytes = unpack_bytes(in, sizeof(value));
+	const char *bytes = pack_read_bytes(in, sizeof(value));
 	if (bytes) {
 		memcpy(&value, bytes, sizeof(value));
 		value = le64toh(value);
@@ -129,23 +129,23 @@ static uint64_t unpack_number(struct unpacker *in, uint64_t max)
 }
 
 /* A size or an offset, which is -1 where it is unknown. */
-static int64_t unpack_extent(struct unpacker *in)
+static int64_t pack_read_extent(struct unpacker *in)
 {
-	int64_t value = (int64_t)unpack_number(in, UINT64_MAX);
+	int64_t value = (int64_t)pack_read_number(in, UINT64_MAX);
 	in->bad |= value < -1;
 	return value;
 }
 
-static char *unpack_text(struct unpacker *in, bool may_be_absent)
+static char *pack_read_text(struct unpacker *in, bool may_be_absent)
 {
-	uint64_t size = unpack_number(in, in->left);
-	char *text = size > 0 ? unpack_bytes(in, size) : NULL;
+	uint64_t size = pack_read_number(in, in->left);
+	char *text = size > 0 ? pack_read_bytes(in, size) : NULL;
 	in->bad |= (size == 0 && !may_be_absent) || (text && strnlen(text, size) != size - 1);
 	return in->bad ? NULL : text;
 }
 
 /* Zeroed memory for so many bytes. */
-static void *unpack_alloc(struct unpacker *in, size_t size)
+static void *pack_alloc(struct unpacker *in, size_t size)
 {
 	void *memory = size > 0 && !in->bad ? mem_zalloc(1, size) : NULL;
 	in->no_memory |= size > 0 && !in->bad && !memory;
@@ -153,11 +153,11 @@ static void *unpack_alloc(struct unpacker *in, size_t size)
 	return memory;
 }
 
-static void unpack_kernels(struct unpacker *in, struct rtc_image *image)
+static void pack_read_kernels(struct unpacker *in, struct rtc_image *image)
 {
-	size_t count = (size_t)unpack_number(in, in->left / KERNEL_SIZE);
-	size_t param_count = (size_t)unpack_number(in, in->left / PARAM_SIZE);
-	image->kernels = unpack_alloc(in, count * sizeof(struct rtc_kernel)
+	size_t count = (size_t)pack_read_number(in, in->left / KERNEL_SIZE);
+	size_t param_count = (size_t)pack_read_number(in, in->left / PARAM_SIZE);
+	image->kernels = pack_alloc(in, count * sizeof(struct rtc_kernel)
 		+ param_count * sizeof(struct rtc_param));
 	if (!image->kernels) {
 		return;
@@ -165,36 +165,36 @@ static void unpack_kernels(struct unpacker *in, struct rtc_image *image)
 	struct rtc_param *params = (struct rtc_param *)(image->kernels + count);
 	for (; image->kernel_count < count && !in->bad; image->kernel_count++) {
 		struct rtc_kernel *kernel = &image->kernels[image->kernel_count];
-		kernel->name = unpack_text(in, false);
-		kernel->lowered = unpack_text(in, false);
-		kernel->params_known = unpack_number(in, 1);
-		kernel->param_count = (size_t)unpack_number(in, param_count);
+		kernel->name = pack_read_text(in, false);
+		kernel->lowered = pack_read_text(in, false);
+		kernel->params_known = pack_read_number(in, 1);
+		kernel->param_count = (size_t)pack_read_number(in, param_count);
 		kernel->params = kernel->param_count ? params : NULL;
 		param_count -= kernel->param_count;
 		for (size_t i = 0; i < kernel->param_count && !in->bad; i++, params++) {
-			params->kind = (enum param_kind)unpack_number(in, PARAM_ENUM);
-			params->size = unpack_extent(in);
-			params->offset = unpack_extent(in);
-			params->type = unpack_text(in, true);
+			params->kind = (enum param_kind)pack_read_number(in, PARAM_ENUM);
+			params->size = pack_read_extent(in);
+			params->offset = pack_read_extent(in);
+			params->type = pack_read_text(in, true);
 		}
 	}
 	in->bad |= param_count > 0;
 }
 
-static void unpack_variables(struct unpacker *in, struct rtc_image *image)
+static void pack_read_variables(struct unpacker *in, struct rtc_image *image)
 {
-	size_t count = (size_t)unpack_number(in, in->left / VARIABLE_SIZE);
-	image->variables = unpack_alloc(in, count * sizeof(*image->variables));
+	size_t count = (size_t)pack_read_number(in, in->left / VARIABLE_SIZE);
+	image->variables = pack_alloc(in, count * sizeof(*image->variables));
 	for (; image->variable_count < count && !in->bad; image->variable_count++) {
 		struct rtc_variable *variable = &image->variables[image->variable_count];
-		variable->name = unpack_text(in, false);
-		variable->lowered = unpack_text(in, false);
-		variable->type = unpack_text(in, true);
-		variable->size = unpack_extent(in);
-		variable->align = unpack_extent(in);
-		variable->space = (enum variable_space)unpack_number(in, VARIABLE_MANAGED);
-		variable->kind = (enum param_kind)unpack_number(in, PARAM_ENUM);
-		variable->element_size = unpack_extent(in);
+		variable->name = pack_read_text(in, false);
+		variable->lowered = pack_read_text(in, false);
+		variable->type = pack_read_text(in, true);
+		variable->size = pack_read_extent(in);
+		variable->align = pack_read_extent(in);
+		variable->space = (enum variable_space)pack_read_number(in, VARIABLE_MANAGED);
+		variable->kind = (enum param_kind)pack_read_number(in, PARAM_ENUM);
+		variable->element_size = pack_read_extent(in);
 	}
 }
 
@@ -202,25 +202,25 @@ kz_status unpack_image_take(struct rtc_image *out, char *data, size_t size, kz_e
 {
 	struct unpacker in = {.at = data, .left = size};
 	*out = (struct rtc_image){.packed = data};
-	const char *mark = unpack_bytes(&in, sizeof(pack_mark));
+	const char *mark = pack_read_bytes(&in, sizeof(pack_mark));
 	if (!mark || memcmp(mark, pack_mark, sizeof(pack_mark)) != 0) {
 		rtc_image_free(out);
 		return error_set(err, KZ_BAD_IMAGE, "expected a packed image of this version");
 	}
-	out->size = (size_t)unpack_number(&in, in.left);
-	out->data = unpack_bytes(&in, out->size);
-	const char *end = unpack_bytes(&in, 1);
+	out->size = (size_t)pack_read_number(&in, in.left);
+	out->data = pack_read_bytes(&in, out->size);
+	const char *end = pack_read_bytes(&in, 1);
 	in.bad |= !end || *end;
-	out->is_ptx = unpack_number(&in, 1);
-	out->is_lto = unpack_number(&in, !out->is_ptx);
-	const char *arch = unpack_text(&in, false);
+	out->is_ptx = pack_read_number(&in, 1);
+	out->is_lto = pack_read_number(&in, !out->is_ptx);
+	const char *arch = pack_read_text(&in, false);
 	in.bad |= !arch || strlen(arch) >= sizeof(out->arch);
 	strcpy(out->arch, in.bad ? "" : arch);
-	out->log = unpack_text(&in, true);
-	out->templates = unpack_text(&in, true);
-	out->aliases = unpack_text(&in, true);
-	unpack_kernels(&in, out);
-	unpack_variables(&in, out);
+	out->log = pack_read_text(&in, true);
+	out->templates = pack_read_text(&in, true);
+	out->aliases = pack_read_text(&in, true);
+	pack_read_kernels(&in, out);
+	pack_read_variables(&in, out);
 	if (!in.bad && in.left == 0) {
 		return KZ_OK;
 	}

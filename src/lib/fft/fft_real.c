@@ -21,7 +21,7 @@ struct half_class {
 	int32_t job, is_along;
 };
 
-static void half_write_source(struct str *source, const void *context)
+static void fft_real_write_source(struct str *source, const void *context)
 {
 	const struct half_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_JOB %d\n#define KZ_DIMS %d\n%s",
@@ -32,11 +32,11 @@ static void half_write_source(struct str *source, const void *context)
 }
 
 /* From in to out of the job, whose length is that of real numbers. */
-static kz_status half_launch(const struct fft_job *job, enum half_job which, int64_t threads,
+static kz_status fft_real_launch(const struct fft_job *job, enum half_job which, int64_t threads,
 	int64_t length, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"fft", half_write_source,
+		"fft", fft_real_write_source,
 		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct half_class class = {job->dtype, (int32_t)which, 0};
@@ -54,7 +54,7 @@ static kz_status half_launch(const struct fft_job *job, enum half_job which, int
 }
 
 /* Pairs of real numbers along the axis, as points where these lie so. */
-static void half_pair(struct fft_side *side, const struct fft_job *job)
+static void fft_real_pair(struct fft_side *side, const struct fft_job *job)
 {
 	int64_t size = dtype_size(job->dtype);
 	uint64_t bits = side->address;
@@ -74,17 +74,17 @@ kz_status fft_run_real(const struct fft_job *job, kz_error *err)
 	kz_status st;
 	if (job->length % 2 == 0) {
 		whole.length = half;
-		half_pair(&whole.in, job);
+		fft_real_pair(&whole.in, job);
 		last.in = last.out;
 		st = fft_run(&whole, err);
-		return st ? st : half_launch(&last, HALF_UNTANGLE, half / 2 + 1, half, err);
+		return st ? st : fft_real_launch(&last, HALF_UNTANGLE, half / 2 + 1, half, err);
 	}
 	if ((st = fft_scratch(&scratch, &whole.out, job, job->length, err))) {
 		return st;
 	}
 	last.in = whole.out;
 	if (!(st = fft_run(&whole, err))) {
-		st = half_launch(&last, HALF_HEAD, half + 1, job->length, err);
+		st = fft_real_launch(&last, HALF_HEAD, half + 1, job->length, err);
 	}
 	kz_array_release(scratch);
 	return st;
@@ -103,9 +103,9 @@ kz_status fft_run_to_real(const struct fft_job *job, kz_error *err)
 	whole.length = length;
 	whole.in = first.out;
 	if (is_even) {
-		half_pair(&whole.out, job);
+		fft_real_pair(&whole.out, job);
 	}
-	if (!(st = half_launch(&first, is_even ? HALF_TANGLE : HALF_MIRROR,
+	if (!(st = fft_real_launch(&first, is_even ? HALF_TANGLE : HALF_MIRROR,
 		is_even ? half / 2 + 1 : length, length, err))) {
 		st = fft_run(&whole, err);
 	}

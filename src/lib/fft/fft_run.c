@@ -78,7 +78,7 @@ struct chirp_class {
 	int32_t in, out; /* enum fft_form */
 };
 
-static void chirp_write_source(struct str *source, const void *context)
+static void fft_chirp_write_source(struct str *source, const void *context)
 {
 	const struct chirp_class *class = context;
 	str_addf(source, "typedef %s kz_real;\n#define KZ_STEP %d\n#define KZ_DIMS %d\n"
@@ -91,11 +91,11 @@ static void chirp_write_source(struct str *source, const void *context)
 }
 
 /* Step 0, 1 or 2 of chirp.cuh from one side to the other. */
-static kz_status chirp_launch(const struct fft_job *job, int step, int64_t length, int64_t inner,
-	CUdeviceptr factors, kz_error *err)
+static kz_status fft_chirp_launch(const struct fft_job *job, int step, int64_t length,
+	int64_t inner, CUdeviceptr factors, kz_error *err)
 {
 	static const struct kernel_family family = {
-		"fft", chirp_write_source,
+		"fft", fft_chirp_write_source,
 		{[SCHEDULE_MANY] = {FFT_PLACES}, [SCHEDULE_ONE] = {FFT_PLACES}},
 	};
 	struct chirp_class class = {job->dtype, step, step != 1 && job->is_inverse, 0,
@@ -129,12 +129,12 @@ static kz_status fft_run_chirp(const struct fft_job *job, const struct fft_plan 
 	struct fft_job forward = middle, backward = middle;
 	forward.is_inverse = false;
 	backward.is_inverse = true;
-	if (!(st = chirp_launch(&first, 0, plan->padded, job->length, chirp, err))
+	if (!(st = fft_chirp_launch(&first, 0, plan->padded, job->length, chirp, err))
 	    && !(st = fft_run(&forward, err))
-	    && !(st = chirp_launch(&middle, 1, plan->padded, plan->padded,
+	    && !(st = fft_chirp_launch(&middle, 1, plan->padded, plan->padded,
 		tables + (CUdeviceptr)(plan->filter * size), err))
 	    && !(st = fft_run(&backward, err))) {
-		st = chirp_launch(&last, 2, job->length, job->length, chirp, err);
+		st = fft_chirp_launch(&last, 2, job->length, job->length, chirp, err);
 	}
 	kz_array_release(scratch);
 	return st;

@@ -270,8 +270,8 @@ struct kron {
 
 /* Multiply the views that have the axes from `first` on and begin at these bytes.  Arrays have only
  * KZ_MAX_DIMS axes; the outer ones of more are loops. */
-static kz_status kron_multiply(const struct kron *k, int64_t first, const int64_t offsets[3],
-	kz_error *err)
+static kz_status product_kron_multiply(const struct kron *k, int64_t first,
+	const int64_t offsets[3], kz_error *err)
 {
 	struct kz_array *views[3] = {NULL, NULL, NULL};
 	struct contract_how how = *k->how;
@@ -280,7 +280,7 @@ static kz_status kron_multiply(const struct kron *k, int64_t first, const int64_
 		const struct kron_axis *axis = &k->axes[first];
 		int64_t at[3] = {offsets[0], offsets[1], offsets[2]};
 		for (int64_t i = 0; !st && i < axis->extent; i++) {
-			st = kron_multiply(k, first + 1, at, err);
+			st = product_kron_multiply(k, first + 1, at, err);
 			for (int which = 0; which < 3; which++) {
 				at[which] += axis->strides[which];
 			}
@@ -309,7 +309,7 @@ static kz_status kron_multiply(const struct kron *k, int64_t first, const int64_
 }
 
 /* Lay out the axes of the product: each axis of the result is one of a around one of b. */
-static void kron_layout(struct kron *k)
+static void product_kron_layout(struct kron *k)
 {
 	const struct kz_array *a = k->arrays[0], *b = k->arrays[1], *to = k->arrays[2];
 	for (int64_t i = 0; i < to->shape.ndim; i++) {
@@ -328,7 +328,7 @@ static void kron_layout(struct kron *k)
 	}
 }
 
-static kz_status kron_find_shape(kz_shape *shape, const struct products *p, kz_error *err)
+static kz_status product_kron_shape(kz_shape *shape, const struct products *p, kz_error *err)
 {
 	const kz_shape *a = &p->a->shape, *b = &p->b->shape;
 	shape->ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
@@ -354,16 +354,16 @@ kz_status kz_kron(kz_array **out, kz_array *a, kz_array *b, const kz_op_options 
 	kz_shape shape;
 	kz_status st;
 	if ((st = products_begin(&p, "kron", out, options, err))
-	    || (st = kron_find_shape(&shape, &p, err))
+	    || (st = product_kron_shape(&shape, &p, err))
 	    || (st = contract_check_into(&p.how, &shape, err))
 	    || (st = array_create_on(&result, array_device(a), p.how.dtype, &shape, p.how.stream,
 			err))) {
 		return st;
 	}
 	k.arrays[2] = result;
-	kron_layout(&k);
+	product_kron_layout(&k);
 	if (result->count) {
-		st = kron_multiply(&k, 0, start, err);
+		st = product_kron_multiply(&k, 0, start, err);
 	}
 	if (!st && p.how.into) {
 		st = contract_copy(out, result, &p.how, err);
@@ -392,7 +392,7 @@ struct chain {
 };
 
 /* The extent before matrix i, or behind the last one. */
-static int64_t chain_extent(const kz_arrays *arrays, int64_t i)
+static int64_t product_chain_extent(const kz_arrays *arrays, int64_t i)
 {
 	const kz_shape *shape = &arrays->items[i < arrays->count ? i : i - 1]->shape;
 	bool is_edge = i == 0 || i == arrays->count;
@@ -402,20 +402,21 @@ static int64_t chain_extent(const kz_arrays *arrays, int64_t i)
 
 /* The best order, by the dynamic programme of Cormen, Leiserson, Rivest, Stein: Introduction to
  * Algorithms, "Matrix-chain multiplication". */
-static void chain_find_splits(struct chain *chain)
+static void product_chain_find_splits(struct chain *chain)
 {
 	const int64_t n = chain->arrays.count;
 	for (int64_t length = 2; length <= n; length++) {
 		for (int64_t from = 0; from + length <= n; from++) {
 			int64_t to = from + length - 1;
 			double *best = &chain->costs[from * n + to];
-			double ends = (double)chain_extent(&chain->arrays, from)
-				* (double)chain_extent(&chain->arrays, to + 1);
+			double ends = (double)product_chain_extent(&chain->arrays, from)
+				* (double)product_chain_extent(&chain->arrays, to + 1);
 			*best = INFINITY;
 			for (int64_t split = from; split < to; split++) {
 				double cost = chain->costs[from * n + split]
 					+ chain->costs[(split + 1) * n + to]
-					+ ends * (double)chain_extent(&chain->arrays, split + 1);
+					+ ends * (double)product_chain_extent(&chain->arrays, split
+					+ 1);
 				if (cost < *best || split == from) {
 					*best = cost;
 					chain->splits[from * n + to] = split;
@@ -426,8 +427,8 @@ static void chain_find_splits(struct chain *chain)
 }
 
 /* Multiply matrices from..to.  Their rows have label 0, their columns 2; a 1-d one lacks one. */
-static kz_status chain_multiply(kz_array **out, const struct chain *chain, int64_t from, int64_t to,
-	const struct contract_how *how, kz_error *err)
+static kz_status product_chain_multiply(kz_array **out, const struct chain *chain, int64_t from,
+	int64_t to, const struct contract_how *how, kz_error *err)
 {
 	struct contract_term a = {.array = NULL, .labels = {0, 1}}, b = {.labels = {1, 2}};
 	struct contract_how inner = *chain->how;
@@ -440,8 +441,8 @@ static kz_status chain_multiply(kz_array **out, const struct chain *chain, int64
 	inner.into = NULL;
 	inner.dtype = dtype_wide(inner.dtype);
 	int64_t split = chain->splits[from * chain->arrays.count + to];
-	st = chain_multiply(&a.array, chain, from, split, &inner, err);
-	st = st ? st : chain_multiply(&b.array, chain, split + 1, to, &inner, err);
+	st = product_chain_multiply(&a.array, chain, from, split, &inner, err);
+	st = st ? st : product_chain_multiply(&b.array, chain, split + 1, to, &inner, err);
 	if (!st) {
 		bool has_rows = a.array->shape.ndim == 2, has_columns = b.array->shape.ndim == 2;
 		a.labels[0] = has_rows ? 0 : 1;
@@ -458,7 +459,7 @@ static kz_status chain_multiply(kz_array **out, const struct chain *chain, int64
 	return st;
 }
 
-static kz_status chain_check(const kz_arrays *arrays, kz_error *err)
+static kz_status product_chain_check(const kz_arrays *arrays, kz_error *err)
 {
 	for (int64_t i = 0; i < arrays->count; i++) {
 		const kz_shape *shape = &arrays->items[i]->shape;
@@ -492,14 +493,14 @@ kz_status kz_mdot(kz_array **out, kz_arrays arrays, const kz_op_options *options
 			(long long)arrays.count);
 	}
 	if ((st = contract_begin(&how, "mdot", out, arrays, options, err))
-	    || (st = chain_check(&arrays, err))) {
+	    || (st = product_chain_check(&arrays, err))) {
 		return st;
 	}
 	if (arrays.items[0]->shape.ndim == 2) {
-		shape.dims[shape.ndim++] = chain_extent(&arrays, 0);
+		shape.dims[shape.ndim++] = product_chain_extent(&arrays, 0);
 	}
 	if (arrays.items[arrays.count - 1]->shape.ndim == 2) {
-		shape.dims[shape.ndim++] = chain_extent(&arrays, arrays.count);
+		shape.dims[shape.ndim++] = product_chain_extent(&arrays, arrays.count);
 	}
 	if ((st = contract_check_into(&how, &shape, err))) {
 		return st;
@@ -509,8 +510,8 @@ kz_status kz_mdot(kz_array **out, kz_arrays arrays, const kz_op_options *options
 		chain.splits = mem_zalloc(places, sizeof(*chain.splits));
 	}
 	if (chain.costs && chain.splits) {
-		chain_find_splits(&chain);
-		st = chain_multiply(out, &chain, 0, arrays.count - 1, &how, err);
+		product_chain_find_splits(&chain);
+		st = product_chain_multiply(out, &chain, 0, arrays.count - 1, &how, err);
 	} else {
 		st = error_no_memory(err);
 	}
@@ -522,7 +523,7 @@ kz_status kz_mdot(kz_array **out, kz_arrays arrays, const kz_op_options *options
 /* Powers of matrices */
 
 /* Identity matrices in the place of other matrices. */
-static kz_status power_identity(kz_array **out, const struct kz_array *like,
+static kz_status product_power_identity(kz_array **out, const struct kz_array *like,
 	const struct contract_how *how, kz_error *err)
 {
 	struct kz_array *one = NULL, *all = NULL;
@@ -536,8 +537,8 @@ static kz_status power_identity(kz_array **out, const struct kz_array *like,
 }
 
 /* Replace an array by its product with another one. */
-static kz_status power_multiply(kz_array **array, kz_array *by, const kz_op_options *options,
-	kz_error *err)
+static kz_status product_power_multiply(kz_array **array, kz_array *by,
+	const kz_op_options *options, kz_error *err)
 {
 	struct kz_array *product = NULL;
 	kz_status st = kz_matmul(&product, *array, by, options, err);
@@ -549,7 +550,7 @@ static kz_status power_multiply(kz_array **array, kz_array *by, const kz_op_opti
 }
 
 /* The power of the inverses. */
-static kz_status power_negative(kz_array **out, kz_array *array, int64_t power,
+static kz_status product_power_negative(kz_array **out, kz_array *array, int64_t power,
 	const kz_op_options *options, const struct contract_how *how, kz_error *err)
 {
 	kz_op_options inverting = KZ_OP_OPTIONS_INIT;
@@ -584,10 +585,10 @@ kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 			"(..., n, n), got shape %s", shape_text(&array->shape).text);
 	}
 	if (power < 0) {
-		return power_negative(out, array, power, options, &how, err);
+		return product_power_negative(out, array, power, options, &how, err);
 	}
 	if ((st = contract_check_into(&how, &array->shape, err)) || power == 0) {
-		return st ? st : power_identity(out, array, &how, err);
+		return st ? st : product_power_identity(out, array, &how, err);
 	}
 	wide = (struct contract_how){.dtype = dtype_wide(how.dtype), .stream = how.stream};
 	product.stream = how.stream;
@@ -600,10 +601,10 @@ kz_status kz_matrix_power(kz_array **out, kz_array *array, int64_t power,
 		if (power & 1 && !result) {
 			result = kz_array_retain(square);
 		} else if (power & 1) {
-			st = power_multiply(&result, square, &product, err);
+			st = product_power_multiply(&result, square, &product, err);
 		}
 		if (!st && power > 1) {
-			st = power_multiply(&square, square, &product, err);
+			st = product_power_multiply(&square, square, &product, err);
 		}
 	}
 	if (!st && (how.into || result == array || how.dtype != wide.dtype)) {

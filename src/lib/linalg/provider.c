@@ -33,7 +33,7 @@ static const struct {
 	[LINALG_GEEV] = {"eigenvalues", "LAPACK"},
 };
 
-static void linalg_device_end(struct device_table *table)
+static void provider_end_device(struct device_table *table)
 {
 	cuda_ops_end((struct linalg_device *)table);
 	mem_free(table);
@@ -51,7 +51,7 @@ kz_status linalg_refuse_named(const char *variable, const char *log, kz_error *e
 	return KZ_NOT_FOUND;
 }
 
-static kz_status linalg_fill_host(struct linalg_device *math, kz_error *err)
+static kz_status provider_fill_host(struct linalg_device *math, kz_error *err)
 {
 	host_ops_fill(math);
 	for (int part = 0; part < HOST_PARTS; part++) {
@@ -63,7 +63,7 @@ static kz_status linalg_fill_host(struct linalg_device *math, kz_error *err)
 	return KZ_OK;
 }
 
-static kz_status linalg_fill_cuda(struct linalg_device *math, kz_error *err)
+static kz_status provider_fill_cuda(struct linalg_device *math, kz_error *err)
 {
 	kz_status st = cuda_ops_fill(math, err);
 	for (int part = CUDA_CUBLAS; !st && part <= CUDA_CUSOLVER; part++) {
@@ -77,12 +77,12 @@ static kz_status linalg_fill_cuda(struct linalg_device *math, kz_error *err)
 	return st;
 }
 
-static kz_status linalg_device_fill(struct linalg_device *math, kz_error *err)
+static kz_status provider_fill(struct linalg_device *math, kz_error *err)
 {
 	if (math->device->on_host) {
-		return linalg_fill_host(math, err);
+		return provider_fill_host(math, err);
 	}
-	return math->device->has_libraries ? linalg_fill_cuda(math, err) : KZ_OK;
+	return math->device->has_libraries ? provider_fill_cuda(math, err) : KZ_OK;
 }
 
 kz_status linalg_device_get(struct linalg_device **out, struct kz_device *dev, kz_error *err)
@@ -93,16 +93,16 @@ kz_status linalg_device_get(struct linalg_device **out, struct kz_device *dev, k
 		if (!math) {
 			return error_no_memory(err);
 		}
-		math->table.end = linalg_device_end;
+		math->table.end = provider_end_device;
 		math->device = dev;
 		for (int type = 0; type < LINALG_TYPES; type++) {
 			bool is_double = type == LINALG_D || type == LINALG_Z;
 			math->pivots[type].least = is_double ? DBL_MIN : (double)FLT_MIN;
 			math->pivots[type].most = is_double ? DBL_MAX : (double)FLT_MAX;
 		}
-		kz_status st = linalg_device_fill(math, err);
+		kz_status st = provider_fill(math, err);
 		if (st) {
-			linalg_device_end(&math->table);
+			provider_end_device(&math->table);
 			return st;
 		}
 		own_ops_fill(math);
@@ -117,7 +117,7 @@ bool linalg_has(const struct linalg_device *math, enum linalg_op op, enum linalg
 	return math->enqueue[op][type];
 }
 
-static kz_status linalg_fail_missing(const struct linalg_device *math, enum linalg_op op,
+static kz_status provider_fail_missing(const struct linalg_device *math, enum linalg_op op,
 	const char *call, kz_error *err)
 {
 	bool mine = error_is_clean(err);
@@ -153,7 +153,7 @@ kz_status linalg_run(struct kz_device *dev, const struct linalg_task *task,
 	linalg_enqueue *enqueue = task->is_own ? own_ops_enqueue
 		: math->enqueue[task->op][task->type];
 	if (!enqueue) {
-		return linalg_fail_missing(math, task->op, call, err);
+		return provider_fail_missing(math, task->op, call, err);
 	}
 	if ((st = device_enter(dev, &scope, err))) {
 		return st;

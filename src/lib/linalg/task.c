@@ -24,7 +24,7 @@ struct linalg_number linalg_number(enum linalg_type type, const double from[2])
 }
 
 /* The size of an element of an operand: pivots are integers, singular values are real. */
-static size_t linalg_operand_size(const struct linalg_task *t, char operand)
+static size_t task_operand_size(const struct linalg_task *t, char operand)
 {
 	size_t size = linalg_size(t->type);
 	bool has_pivots = t->op == LINALG_GETRF || t->op == LINALG_GETRS || t->op == LINALG_GETRI;
@@ -43,5 +43,5 @@ static size_t linalg_operand_size(const struct linalg_task *t, char operand)
 CUdeviceptr linalg_address(const struct linalg_task *task, char operand,
 	const struct linalg_matrix *of, int64_t i)
 {
-	return of->address + (CUdeviceptr)(i * of->next) * linalg_operand_size(task, operand);
+	return of->address + (CUdeviceptr)(i * of->next) * task_operand_size(task, operand);
 }

@@ -16,7 +16,7 @@
 /* The greatest elements */
 
 /* The first `count` elements of sorted rows. */
-static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_array *array,
+static kz_status partition_sort_top(kz_array **values, kz_array **indexes, struct kz_array *array,
 	int64_t count, struct sort_axis *along, kz_error *err)
 {
 	const kz_sort_options sort = sort_axis_options(along);
@@ -38,7 +38,7 @@ static kz_status topk_sort(kz_array **values, kz_array **indexes, struct kz_arra
 }
 
 /* The same: the last of them is selected, those before it and enough that equal it are sorted. */
-static kz_status topk_select(kz_array **values, kz_array **indexes, struct kz_array *array,
+static kz_status partition_select_top(kz_array **values, kz_array **indexes, struct kz_array *array,
 	int64_t count, struct sort_axis *along, kz_error *err)
 {
 	const kz_sort_options sort = sort_axis_options(along);
@@ -85,8 +85,8 @@ kz_status kz_topk(kz_array **values, kz_array **indexes, kz_array *array, int64_
 			"%lld, got %lld", (long long)n, (long long)along.axis, (long long)count);
 	}
 	along.descending = largest;
-	st = (count && count <= n / 2 && select_is_worth(array->dtype, n, 1) ? topk_select
-		: topk_sort)(values, indexes, array, count, &along, err);
+	st = (count && count <= n / 2 && select_is_worth(array->dtype, n, 1) ? partition_select_top
+		: partition_sort_top)(values, indexes, array, count, &along, err);
 	if (st && values) {
 		kz_array_release(*values);
 		*values = NULL;

@@ -40,7 +40,7 @@ struct merge_kernel {
 	bool runs;
 };
 
-static void merge_write_source(struct str *source, const void *context)
+static void sort_merge_write_source(struct str *source, const void *context)
 {
 	const struct merge_kernel *kernel = context;
 	const struct merge *merge = kernel->merge;
@@ -75,14 +75,14 @@ static void merge_write_source(struct str *source, const void *context)
 }
 
 static const struct kernel_family merge_family = {
-	"sort", merge_write_source, { /* `each`: the most elements that a thread merges */
+	"sort", sort_merge_write_source, { /* `each`: the most elements that a thread merges */
 		[SCHEDULE_MANY] = {.threads = 128, .each = 32},
 		[SCHEDULE_ONE] = {.threads = 1, .each = 4096},
 	},
 };
 
-static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size, void **params,
-	kz_error *err)
+static kz_status sort_merge_launch(const struct merge *merge, bool runs, int64_t size,
+	void **params, kz_error *err)
 {
 	const int64_t threads = merge->from->shape.dims[0] * divide_up(merge->from->shape.dims[1],
 		size);
@@ -110,13 +110,13 @@ static kz_status merge_launch(const struct merge *merge, bool runs, int64_t size
 	return st;
 }
 
-static struct kz_items merge_items_of(const struct merge *merge, int buffer)
+static struct kz_items sort_merge_items(const struct merge *merge, int buffer)
 {
 	return (struct kz_items){array_address(merge->elements[buffer]),
 		merge->with_indexes ? array_address(merge->indexes[buffer]) : 0};
 }
 
-static kz_status merge_run(const struct merge *merge, kz_error *err)
+static kz_status sort_merge_run(const struct merge *merge, kz_error *err)
 {
 	const int64_t most = schedule_of(merge_family.schedules, merge->device)->each;
 	int64_t rows = merge->from->shape.dims[0], n = merge->from->shape.dims[1];
@@ -126,21 +126,21 @@ static kz_status merge_run(const struct merge *merge, kz_error *err)
 		at ^= 1;
 	}
 	CUdeviceptr first = array_address(merge->from);
-	struct kz_items from, to = merge_items_of(merge, at);
+	struct kz_items from, to = sort_merge_items(merge, at);
 	void *run_params[] = {&first, &to, &n, &rows, &parts, &size};
-	kz_status st = merge_launch(merge, true, size, run_params, err);
+	kz_status st = sort_merge_launch(merge, true, size, run_params, err);
 	for (int64_t run = RUN; run < n && !st; run *= 2) {
 		size = min64(2 * run, most);
 		parts = divide_up(n, size);
-		from = merge_items_of(merge, at);
-		to = merge_items_of(merge, at ^= 1);
+		from = sort_merge_items(merge, at);
+		to = sort_merge_items(merge, at ^= 1);
 		void *params[] = {&from, &to, &n, &rows, &parts, &size, &run};
-		st = merge_launch(merge, false, size, params, err);
+		st = sort_merge_launch(merge, false, size, params, err);
 	}
 	return st;
 }
 
-static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array *array,
+static kz_status sort_merge_axis(kz_array **out, struct merge *merge, struct kz_array *array,
 	kz_error *err)
 {
 	kz_status st = sort_take_rows(&merge->from, &merge->along, array, err);
@@ -153,7 +153,7 @@ static kz_status merge_axis(kz_array **out, struct merge *merge, struct kz_array
 		}
 	}
 	if (!st && merge->from->count) {
-		st = merge_run(merge, err);
+		st = sort_merge_run(merge, err);
 	}
 	st = st ? st : sort_give_rows(out, &merge->along,
 		merge->with_indexes ? merge->indexes[0] : merge->elements[0], err);
@@ -177,7 +177,7 @@ static kz_status merge_sort(kz_array **out, struct merge *merge, kz_array *array
 	merge->device = array_device(array);
 	merge->dtype = array->dtype;
 	merge->preamble = options ? options->preamble : NULL;
-	return merge_axis(out, merge, array, err);
+	return sort_merge_axis(out, merge, array, err);
 }
 
 kz_status kz_sort_compare(kz_array **out, kz_array *array, const char *less, int64_t axis,

@@ -27,7 +27,7 @@ struct entries {
 	struct kz_array *data, *row_of, *column_of;
 };
 
-static void entries_release(struct entries *entries)
+static void sparse_entries_release(struct entries *entries)
 {
 	kz_array_release(entries->data);
 	kz_array_release(entries->row_of);
@@ -57,8 +57,8 @@ static kz_status sparse_find_rows(struct kz_array **out, const struct kz_sparse 
 }
 
 /* The entries of op(sparse). */
-static kz_status entries_read(struct entries *out, const struct kz_sparse *sparse, kz_matrix_op op,
-	struct kz_stream *stream, kz_error *err)
+static kz_status sparse_entries_read(struct entries *out, const struct kz_sparse *sparse,
+	kz_matrix_op op, struct kz_stream *stream, kz_error *err)
 {
 	bool is_turned = op != KZ_MATRIX_AS_IS;
 	*out = (struct entries){
@@ -103,7 +103,7 @@ static struct sparse_digits sparse_plan_digits(const struct kz_device *dev, int6
 }
 
 /* The entries in order of one digit of their keys, which are the rows or the columns. */
-static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64_t shift,
+static kz_status sparse_entries_sort_digit(struct entries *entries, bool by_rows, int64_t shift,
 	const struct sparse_digits *plan, struct kz_stream *stream, kz_error *err)
 {
 	struct entries sorted = {entries->rows, entries->columns, NULL, NULL, NULL};
@@ -139,14 +139,14 @@ static kz_status entries_sort_digit(struct entries *entries, bool by_rows, int64
 	}
 	kz_array_release(counts);
 	kz_array_release(offsets);
-	entries_release(st ? &sorted : entries);
+	sparse_entries_release(st ? &sorted : entries);
 	*entries = st ? *entries : sorted;
 	return st;
 }
 
 /* Sort entries by their rows, or columns; those of one stay in their order. */
-static kz_status entries_sort_by(struct entries *entries, bool by_rows, struct kz_stream *stream,
-	kz_error *err)
+static kz_status sparse_entries_sort_by(struct entries *entries, bool by_rows,
+	struct kz_stream *stream, kz_error *err)
 {
 	int64_t bits = 0, most = (by_rows ? entries->rows : entries->columns) - 1;
 	kz_status st = KZ_OK;
@@ -158,13 +158,14 @@ static kz_status entries_sort_by(struct entries *entries, bool by_rows, struct k
 	}
 	struct sparse_digits plan = sparse_plan_digits(stream->device, entries->data->count, bits);
 	for (int64_t shift = 0; !st && shift < bits; shift += plan.bits) {
-		st = entries_sort_digit(entries, by_rows, shift, &plan, stream, err);
+		st = sparse_entries_sort_digit(entries, by_rows, shift, &plan, stream, err);
 	}
 	return st;
 }
 
 /* Sort entries by their rows, and in these by columns, unless they are.  Waits. */
-static kz_status entries_sort(struct entries *entries, struct kz_stream *stream, kz_error *err)
+static kz_status sparse_entries_sort(struct entries *entries, struct kz_stream *stream,
+	kz_error *err)
 {
 	uint64_t place;
 	const struct sparse_job job = {
@@ -178,14 +179,14 @@ static kz_status entries_sort(struct entries *entries, struct kz_stream *stream,
 	if (st || place == UINT64_MAX) {
 		return st;
 	}
-	st = entries_sort_by(entries, false, stream, err);
-	return st ? st : entries_sort_by(entries, true, stream, err);
+	st = sparse_entries_sort_by(entries, false, stream, err);
+	return st ? st : sparse_entries_sort_by(entries, true, stream, err);
 }
 
 /* Sums */
 
 /* Which of the entries that are left each entry goes to, from 1; *total of them.  Waits. */
-static kz_status entries_number(struct kz_array **out, int64_t *total,
+static kz_status sparse_entries_number(struct kz_array **out, int64_t *total,
 	const struct entries *entries, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *heads = NULL, *numbers = NULL, *last = NULL;
@@ -210,12 +211,14 @@ static kz_status entries_number(struct kz_array **out, int64_t *total,
 }
 
 /* Add entries of one row and column up; they are in order. */
-static kz_status entries_merge(struct entries *entries, struct kz_stream *stream, kz_error *err)
+static kz_status sparse_entries_merge(struct entries *entries, struct kz_stream *stream,
+	kz_error *err)
 {
 	struct entries merged = *entries;
 	struct kz_array *numbers = NULL;
 	int64_t total = 0, count = entries->data->count;
-	kz_status st = count ? entries_number(&numbers, &total, entries, stream, err) : KZ_OK;
+	kz_status st = count ? sparse_entries_number(&numbers, &total, entries, stream, err)
+		: KZ_OK;
 	if (st || total == count) {
 		kz_array_release(numbers);
 		return st;
@@ -238,7 +241,7 @@ static kz_status entries_merge(struct entries *entries, struct kz_stream *stream
 		st = sparse_run(&job, stream, err);
 	}
 	kz_array_release(numbers);
-	entries_release(st ? &merged : entries);
+	sparse_entries_release(st ? &merged : entries);
 	*entries = st ? *entries : merged;
 	return st;
 }
@@ -246,7 +249,7 @@ static kz_status entries_merge(struct entries *entries, struct kz_stream *stream
 /* Matrices of entries */
 
 /* A CSR matrix of entries whose rows are in order. */
-static kz_status entries_to_csr(struct kz_sparse **out, const struct entries *entries,
+static kz_status sparse_entries_to_csr(struct kz_sparse **out, const struct entries *entries,
 	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *pointers = NULL;
@@ -269,7 +272,7 @@ static kz_status entries_to_csr(struct kz_sparse **out, const struct entries *en
 	return st;
 }
 
-static kz_status entries_to_coo(struct kz_sparse **out, const struct entries *entries,
+static kz_status sparse_entries_to_coo(struct kz_sparse **out, const struct entries *entries,
 	kz_error *err)
 {
 	const struct sparse_parts parts = {KZ_SPARSE_COO, entries->rows, entries->columns,
@@ -287,25 +290,25 @@ kz_status sparse_as_csr(struct kz_sparse **out, struct kz_sparse *sparse, kz_mat
 		*out = kz_sparse_retain(sparse);
 		return KZ_OK;
 	}
-	if (!(st = entries_read(&entries, sparse, op, stream, err))
-	    && !(st = entries_sort_by(&entries, true, stream, err))) {
-		st = entries_to_csr(out, &entries, stream, err);
+	if (!(st = sparse_entries_read(&entries, sparse, op, stream, err))
+	    && !(st = sparse_entries_sort_by(&entries, true, stream, err))) {
+		st = sparse_entries_to_csr(out, &entries, stream, err);
 	}
-	entries_release(&entries);
+	sparse_entries_release(&entries);
 	return st;
 }
 
 /* The matrix of entries, which are in the order of the format, and are released; `st` says whether
  * they are there. */
-static kz_status entries_finish(kz_sparse **out, struct entries *entries, kz_sparse_format format,
-	kz_status st, struct kz_stream *stream, kz_error *err)
+static kz_status sparse_entries_finish(kz_sparse **out, struct entries *entries,
+	kz_sparse_format format, kz_status st, struct kz_stream *stream, kz_error *err)
 {
 	struct kz_sparse *made = NULL;
 	if (!st) {
-		st = format == KZ_SPARSE_COO ? entries_to_coo(&made, entries, err)
-			: entries_to_csr(&made, entries, stream, err);
+		st = format == KZ_SPARSE_COO ? sparse_entries_to_coo(&made, entries, err)
+			: sparse_entries_to_csr(&made, entries, stream, err);
 	}
-	entries_release(entries);
+	sparse_entries_release(entries);
 	return sparse_finish(out, made, st);
 }
 
@@ -338,11 +341,11 @@ kz_status kz_sparse_convert(kz_sparse **out, kz_sparse *sparse, kz_sparse_format
 	if (format == KZ_SPARSE_CSR && (st = stream_check_free(stream, __func__, err))) {
 		return st;
 	}
-	st = entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err);
-	if (!st && format == KZ_SPARSE_CSR && !(st = entries_sort(&entries, stream, err))) {
-		st = entries_merge(&entries, stream, err);
+	st = sparse_entries_read(&entries, sparse, KZ_MATRIX_AS_IS, stream, err);
+	if (!st && format == KZ_SPARSE_CSR && !(st = sparse_entries_sort(&entries, stream, err))) {
+		st = sparse_entries_merge(&entries, stream, err);
 	}
-	return entries_finish(out, &entries, format, st, stream, err);
+	return sparse_entries_finish(out, &entries, format, st, stream, err);
 }
 
 kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op op,
@@ -363,11 +366,11 @@ kz_status kz_sparse_transpose(kz_sparse **out, kz_sparse *sparse, kz_matrix_op o
 		*out = kz_sparse_retain(sparse);
 		return KZ_OK;
 	}
-	st = entries_read(&entries, sparse, op, stream, err);
+	st = sparse_entries_read(&entries, sparse, op, stream, err);
 	if (!st && sparse->format == KZ_SPARSE_CSR) {
-		st = entries_sort_by(&entries, true, stream, err);
+		st = sparse_entries_sort_by(&entries, true, stream, err);
 	}
-	return entries_finish(out, &entries, sparse->format, st, stream, err);
+	return sparse_entries_finish(out, &entries, sparse->format, st, stream, err);
 }
 
 /* Dense arrays */
@@ -385,7 +388,7 @@ static kz_status sparse_take_places(struct kz_array **out, struct kz_array *both
 	return st;
 }
 
-static kz_status entries_of_dense(struct entries *out, struct kz_array *array,
+static kz_status sparse_entries_of_dense(struct entries *out, struct kz_array *array,
 	struct kz_stream *stream, kz_error *err)
 {
 	struct kz_array *both = NULL;
@@ -420,8 +423,8 @@ kz_status kz_sparse_from_dense(kz_sparse **out, kz_array *array, kz_sparse_forma
 		return error_set(err, KZ_INVALID, "expected an array of two extents, got %s",
 			shape_text(&array->shape).text);
 	}
-	st = entries_of_dense(&entries, array, stream, err);
-	return entries_finish(out, &entries, format, st, stream, err);
+	st = sparse_entries_of_dense(&entries, array, stream, err);
+	return sparse_entries_finish(out, &entries, format, st, stream, err);
 }
 
 kz_status kz_sparse_to_dense(kz_array **out, kz_sparse *sparse, const kz_op_options *options,
