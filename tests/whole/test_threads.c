@@ -402,16 +402,20 @@ START_TEST(threads_with_their_own_streams_share_a_device)
 }
 END_TEST
 
-/* Those that there are; where the CPU device is alone it is two, by two names of its driver. */
+/* Those that there are; where the CPU device is alone, two of it. */
 START_TEST(threads_with_their_own_streams_share_several_devices)
 {
+	const int count = support_device_count();
+	const bool is_alone = count == 1 && strcmp(support_device_name(0), "cpu") == 0;
 	support_use_real();
-	for (int i = 0; i < support_device_count(); i++) {
+	if (is_alone) {
+		setenv("KUDZU_CPU_DEVICES", "2", 1);
+	}
+	for (int i = 0; i < count; i++) {
 		place_begin(&places[place_count++], support_device_name(i));
 	}
-	if (place_count == 1 && strcmp(support_device_name(0), "cpu") == 0) {
-		setenv("KUDZU_CUDA_DRIVER", KZ_TEST_BUILD "/libkudzu-cpu.so", 1);
-		place_begin(&places[place_count++], "cuda:0");
+	if (is_alone) {
+		place_begin(&places[place_count++], "cpu:1");
 	}
 	run_actors(roles[0]);
 	for (int i = 0; i < place_count; i++) {
