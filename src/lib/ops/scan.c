@@ -299,56 +299,52 @@ kz_status kz_scan(kz_array **out, kz_array *array, const char *operation, const 
 	return scan_run(out, &scan, array, axis, err);
 }
 
-/* numpy sums small integers as int64 or uint64. */
-static kz_scan_options scan_accumulate(const kz_array *array, int64_t axis, kz_stream *stream)
+static const char scan_sum[] = "a + b", scan_product[] = "a * b";
+
+/* Sums or products.  numpy sums small integers as int64 or uint64. */
+static kz_status scan_accumulate(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
+	const char *operation, kz_error *err)
 {
-	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
+	kz_status st = object_check_as(array, OBJECT_ARRAY, NULL, "array", err);
+	if (st) {
+		return st;
+	}
 	const kz_dtype dtype = array->dtype;
+	const char *neutral = operation == scan_sum ? "kz_element()"
+		: dtype_is_complex(dtype) ? "kz_element{1, 0}" : "1";
+	kz_scan_options options = KZ_SCAN_OPTIONS_INIT;
 	options.axis = axis;
 	options.stream = stream;
 	options.dtype = dtype_is_exact(dtype) ? dtype_total(dtype) : 0;
-	return options;
+	return kz_scan(out, array, operation, neutral, &options, err);
 }
 
 kz_status kz_cumsum_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
 	error_scope(err);
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))) {
-		return st;
-	}
-	const kz_scan_options options = scan_accumulate(array, axis, stream);
-	return kz_scan(out, array, "a + b", "kz_element()", &options, err);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : scan_accumulate(out, array, axis, stream, scan_sum, err);
 }
 
 kz_status kz_cumsum(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(array, OBJECT_ARRAY, err);
-	return st ? st : kz_cumsum_on(out, array, axis, NULL, err);
+	return st ? st : scan_accumulate(out, array, axis, NULL, scan_sum, err);
 }
 
 kz_status kz_cumprod_on(kz_array **out, kz_array *array, int64_t axis, kz_stream *stream,
 	kz_error *err)
 {
 	error_scope(err);
-	kz_status st;
-	if ((st = out_check(out, sizeof(*out), __func__, err))
-	    || (st = object_check(array, OBJECT_ARRAY, err))) {
-		return st;
-	}
-	const kz_scan_options options = scan_accumulate(array, axis, stream);
-	const char *one = dtype_is_complex(array->dtype) ? "kz_element{1, 0}" : "1";
-	return kz_scan(out, array, "a * b", one, &options, err);
+	kz_status st = out_check(out, sizeof(*out), __func__, err);
+	return st ? st : scan_accumulate(out, array, axis, stream, scan_product, err);
 }
 
 kz_status kz_cumprod(kz_array **out, kz_array *array, int64_t axis, kz_error *err)
 {
 	error_scope(err);
 	kz_status st = out_check(out, sizeof(*out), __func__, err);
-	st = st ? st : object_check(array, OBJECT_ARRAY, err);
-	return st ? st : kz_cumprod_on(out, array, axis, NULL, err);
+	return st ? st : scan_accumulate(out, array, axis, NULL, scan_product, err);
 }
