@@ -44,11 +44,11 @@ typedef struct kz_stream kz_stream;
  *        that the environment variable KUDZU_DEVICE names, else the first usable GPU, else the
  *        CPU.
  * @return KZ_OK; KZ_INVALID for any other name; KZ_NO_DRIVER or KZ_NO_DEVICE if there is no such
- *         device, with what was tried or what there is; the driver's own failures.  If `name` is NULL and neither a
- *         GPU nor the CPU can be used: the GPU's failure, with both reasons.  If a KUDZU_* variable
- *         is the reason, the message names it: its value is KZ_INVALID, a file that cannot be
- *         loaded KZ_NO_DRIVER.  KZ_STATE in a process that was forked from one that had used the
- *         device's driver, and, if `name` is NULL, from one that had used any.
+ *         device, with what was tried or what there is; the driver's own failures.  If `name` is
+ *         NULL and neither a GPU nor the CPU can be used: the GPU's failure, with both reasons.  If
+ *         a KUDZU_* variable is the reason, the message names it: its value is KZ_INVALID, a file
+ *         that cannot be loaded KZ_NO_DRIVER.  KZ_STATE in a process that was forked from one that
+ *         had used the device's driver, and, if `name` is NULL, from one that had used any.
  * Ownership: close it with kz_device_close.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_open(kz_device **out, const char *name, kz_error *err);

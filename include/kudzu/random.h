@@ -57,10 +57,10 @@ typedef enum kz_generator {
 	                                 n.  Streams are 2^67 words apart.  The words are those
 	                                 of cuRAND's curand() after curand_init(seed, stream, 0) */
 	KZ_GENERATOR_MRG32K3A = 2,  /**< L'Ecuyer (1999), with a period of 2^191.  A word is the
-	                                 number z of 1 to m = 4294967087 of which his code returns z over
-	                                 m + 1.  Seed 0 sets all six words of the state to 12345;
-	                                 other seeds are as cuRAND's.  Streams are 2^76 words
-	                                 apart; offsets are as for XORWOW */
+	                                 number z of 1 to m = 4294967087, for which his code
+	                                 returns z / (m + 1).  Seed 0 sets all six words of the
+	                                 state to 12345; other seeds do as in cuRAND.  Streams are
+	                                 2^76 words apart; offsets are as for XORWOW */
 	KZ_GENERATOR_SOBOL = 3,     /**< points that fill a unit cube evenly: Sobol's sequence with
 	                                 the direction numbers of Joe and Kuo (2008), in the order
 	                                 of the Gray code.  The offset counts points */

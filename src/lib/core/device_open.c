@@ -622,6 +622,7 @@ static kz_status open_id(struct kz_device **out, const struct device_id *id, kz_
 
 kz_status kz_device_open(kz_device **out, const char *name, kz_error *err)
 {
+	/* No error_scope: a message begins with the variable that named the device, or the name. */
 	const char *from = "";
 	struct device_id id;
 	kz_status st = out_check(out, sizeof(*out), __func__, err);

@@ -406,8 +406,8 @@ kz_status graph_take_node(kz_node **out, struct kz_graph *graph, struct kz_node 
 		/* Else it would run with memory that nobody keeps. */
 		struct device_scope scope;
 		if (device_enter_quietly(graph->device, &scope)) {
-			device_released(graph->device, graph->device->drv->GraphDestroyNode(node->handle),
-				"cuGraphDestroyNode");
+			CUresult code = graph->device->drv->GraphDestroyNode(node->handle);
+			device_released(graph->device, code, "cuGraphDestroyNode");
 			device_leave(graph->device, &scope);
 		}
 		node_free(node);
@@ -685,6 +685,7 @@ static const struct use_kind exec_kind = {graph_exec_retain, graph_exec_drop, fa
 
 kz_status kz_exec_launch(kz_exec *exec, kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = object_check(exec, OBJECT_EXEC, err))

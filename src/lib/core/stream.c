@@ -69,8 +69,8 @@ void stream_finish(struct kz_stream *stream)
 				stream->device->drv->EventDestroy(stream->order), "cuEventDestroy");
 		}
 		if (!stream->is_borrowed) {
-			device_released(stream->device,
-				stream->device->drv->StreamDestroy(stream->handle), "cuStreamDestroy");
+			CUresult code = stream->device->drv->StreamDestroy(stream->handle);
+			device_released(stream->device, code, "cuStreamDestroy");
 		}
 		device_leave(stream->device, &scope);
 	}
@@ -360,6 +360,7 @@ kz_status kz_device_synchronize(kz_device *dev, kz_error *err)
 
 kz_status kz_stream_query(kz_stream *stream, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = stream_check_capture(stream, __func__, err))
@@ -669,6 +670,7 @@ kz_status kz_event_synchronize(kz_event *event, kz_error *err)
 
 kz_status kz_event_query(kz_event *event, kz_error *err)
 {
+	error_scope(err);
 	struct device_scope scope;
 	kz_status st;
 	if ((st = stream_check_event(event, __func__, err))

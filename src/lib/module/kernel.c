@@ -472,6 +472,7 @@ kz_status launch_make_room(struct launch *launch, kz_error *err)
 kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	const kz_launch_options *options, const kz_arg *args, size_t count, kz_error *err)
 {
+	/* No error_scope: a message of a launch names the kernel. */
 	uint64_t slots[STACK_ARGS];
 	void *places[STACK_ARGS];
 	struct memory *used[STACK_ARGS];

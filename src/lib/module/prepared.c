@@ -178,6 +178,7 @@ kz_status kz_prepared_set_grid(kz_prepared *prepared, kz_dim3 grid, kz_dim3 bloc
 
 kz_status kz_prepared_launch(kz_prepared *prepared, kz_stream *stream, kz_error *err)
 {
+	/* No error_scope, as in kz_launch_args: a message names the kernel. */
 	kz_status st = object_check(prepared, OBJECT_PREPARED, err);
 	if (unlikely(st != KZ_OK)) {
 		return st;
