@@ -216,6 +216,28 @@ typedef enum kz_preconditioner {
 	KZ_PRECONDITIONER_JACOBI = 1 /**< the inverse of the diagonal */
 } kz_preconditioner;
 
+/**
+ * A square matrix (n, n) that is known by its products only.  Initialize with KZ_OPERATOR_INIT.
+ *
+ * `apply` makes `to` the product of the matrix and `from`, both (n,), on one device, of one dtype,
+ * and without gaps.  It may return before the work is done.  Its work goes into `stream`, or into
+ * others: Kudzu orders what its functions do with the arrays.  If it fails, its status and its
+ * error are those of the call that called it; `err` is that call's, and may be NULL.
+ */
+typedef struct kz_operator {
+	size_t size;             /**< sizeof(kz_operator) */
+	kz_status (*apply)(void *data, kz_array *to, kz_array *from, kz_stream *stream,
+		kz_error *err);  /**< called by the thread of the call, before that returns */
+	void *data;              /**< what apply is given */
+	void *reserved[2];
+} kz_operator;
+
+#ifdef __cplusplus
+#define KZ_OPERATOR_INIT kz_sized_init<kz_operator>()
+#else
+#define KZ_OPERATOR_INIT {.size = sizeof(kz_operator)}
+#endif
+
 /** How to solve.  Initialize with KZ_SPARSE_CG_OPTIONS_INIT. */
 typedef struct kz_sparse_cg_options {
 	size_t size;             /**< sizeof(kz_sparse_cg_options) */
@@ -227,13 +249,15 @@ typedef struct kz_sparse_cg_options {
 	int64_t iterations;      /**< at most; 0: ten times n */
 	kz_preconditioner preconditioner; /**< KZ_PRECONDITIONER_NONE or KZ_PRECONDITIONER_JACOBI */
 	int32_t reserved_int;
-	void *reserved[4];
+	const kz_operator *custom; /**< a preconditioner of the caller's: an operator close to the
+	                              inverse of a, Hermitian and positive definite; NULL: none */
+	void *reserved[3];
 } kz_sparse_cg_options;
 
 #ifdef __cplusplus
 #define KZ_SPARSE_CG_OPTIONS_INIT kz_sparse_cg_options{sizeof(kz_sparse_cg_options), nullptr, \
 	nullptr, \
-	1e-5, 0, 0, KZ_PRECONDITIONER_NONE, 0, {}}
+	1e-5, 0, 0, KZ_PRECONDITIONER_NONE, 0, nullptr, {}}
 #else
 #define KZ_SPARSE_CG_OPTIONS_INIT {.size = sizeof(kz_sparse_cg_options), .rtol = 1e-5}
 #endif
@@ -269,11 +293,26 @@ typedef struct kz_sparse_cg_result {
  *         has not converged and result is NULL, if a direction p has p^H a p that is not above 0
  *         (then the matrix is not positive definite), if numbers become NaN or infinite, and for
  *         Jacobi if an element of the diagonal is not above 0, with the first one; KZ_STATE in a
- *         capture.
+ *         capture; what options->custom returns if it fails.
  * Ownership: release x with kz_array_release.
  * Async: waits for each iteration.
  */
 KZ_API KZ_NODISCARD kz_status kz_sparse_cg(kz_array **out, kz_sparse *a, kz_array *b,
+	const kz_sparse_cg_options *options, kz_sparse_cg_result *result, kz_error *err);
+
+/**
+ * Solve a x = b by conjugate gradients, where `a` is an operator of the caller's; as kz_sparse_cg.
+ *
+ * @param out set to x, (n,): float32 if b is float32 or a half, complex if b is complex, else
+ *        float64.  The operators get arrays of this dtype.
+ * @param a Hermitian and positive definite.
+ * @param b (n,), which says what n is.
+ * @param options NULL for the defaults; Jacobi's preconditioner is refused.
+ * @return as kz_sparse_cg; KZ_INVALID also for an operator without `apply`; KZ_NUMERIC also if the
+ *         preconditioner turns a residual r into z with r^H z not above 0; what an operator returns
+ *         if it fails.
+ */
+KZ_API KZ_NODISCARD kz_status kz_cg(kz_array **out, const kz_operator *a, kz_array *b,
 	const kz_sparse_cg_options *options, kz_sparse_cg_result *result, kz_error *err);
 
 #ifdef __cplusplus

@@ -124,6 +124,16 @@ static void do_nothing(void *user)
 	(void)user;
 }
 
+static kz_status double_vector(void *data, kz_array *to, kz_array *from, kz_stream *on,
+	kz_error *why)
+{
+	const kz_op_options options = {.size = sizeof(options), .into = to, .stream = on};
+	(void)data;
+	return kz_apply(NULL, KZ_OP_ADD, &options, why, KZ_ARGS(from, from));
+}
+
+static const kz_operator doubling = {.size = sizeof(doubling), .apply = double_vector};
+
 /* What a call reaches, and what goes on when it is made. */
 enum { DRIVER = 1, NVRTC = 2, BOTH = 3, CAPTURED = 4 };
 

@@ -22,6 +22,14 @@ static kz_buffer *buffer, *growable;
 static kz_array *v, *i, *b, *u, *m, *classes, *right, *w, *column, *row;
 static kz_array *one, *few, *places, *square, *growing;
 static kz_elementwise *elementwise;
+static kz_status copy_vector(void *data, kz_array *to, kz_array *from, kz_stream *stream,
+	kz_error *why)
+{
+	(void)data;
+	return kz_array_assign_on(to, from, stream, why);
+}
+
+static const kz_operator copying = {.size = sizeof(copying), .apply = copy_vector};
 static kz_random *rng;
 static kz_sparse *coo;
 static kz_graph *graph;
