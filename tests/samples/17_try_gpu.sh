@@ -50,7 +50,7 @@ tensors() { # FILE
 "$1" >"$folder/here" 2>"$folder/log"
 tensors "$folder/expected" >"$folder/expected_here"
 tensors "$folder/here" | diff -u "$folder/expected_here" -
-KUDZU_CUDA_DRIVER=/nowhere "$1" >"$folder/none" 2>"$folder/log"
+KUDZU_CUDA_DRIVER=/nowhere KUDZU_CPU_AS_GPU=0 "$1" >"$folder/none" 2>"$folder/log"
 sed -n 4,7p "$folder/none" | diff - /dev/fd/3 3<<'END'
 0
 (device(type='cpu'),

@@ -27,5 +27,5 @@ right: 30 of 30 held-out rows
 END
 [ "$(grep -c '^TOTAL TRAINING TIME: ' "$folder/log")" = 3 ] || { cat "$folder/log"; exit 1; }
 
-KUDZU_CUDA_DRIVER=/nowhere "$1" >"$folder/none" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
+KUDZU_CUDA_DRIVER=/nowhere KUDZU_CPU_AS_GPU=0 "$1" >"$folder/none" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 sed 's/^True$/False/' "$folder/two" | diff -u - "$folder/none"
