@@ -301,8 +301,12 @@ static long double complex quotient_of(long double complex a, long double comple
 	return b == 0 ? both(size * creall(a), size * cimagl(a)) : a / b;
 }
 
-COMPLEX(add, both(creall(a) + creall(b), cimagl(a) + cimagl(b)))
-COMPLEX(subtract, both(creall(a) - creall(b), cimagl(a) - cimagl(b)))
+/* In double: a sum of doubles that is rounded to long double first can end one place off, and a
+ * sum of floats has the same bits either way. */
+#define PARTS(op) both((double)creall(a) op (double)creall(b), \
+	(double)cimagl(a) op (double)cimagl(b))
+COMPLEX(add, PARTS(+))
+COMPLEX(subtract, PARTS(-))
 COMPLEX(multiply, a * b)
 COMPLEX(divide, quotient_of(a, b))
 /* Of 0: 0 where the real part is positive, as numpy has it; where it is negative infinite, as in
