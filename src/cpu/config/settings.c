@@ -164,6 +164,12 @@ bool settings_limited(void)
 	return settings_get(SETTING_LIMITS, LIMITS_ON) == LIMITS_ON;
 }
 
+bool settings_traced(void)
+{
+	return settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE
+		|| settings_get(SETTING_DEVICES, 1) > 1;
+}
+
 const char *settings_dump_folder(void)
 {
 	const char *value = env_get("KUDZU_CPU_DUMP");

@@ -40,6 +40,9 @@ uint64_t settings_get(enum setting which, uint64_t otherwise);
 void settings_put(enum setting which, uint64_t value);
 /* Whether the limits of GPUs hold. */
 bool settings_limited(void);
+/* Whether kernels tell of their accesses (codegen/memory/emit_trace.c): for a guard, or because
+ * there is memory of several devices. */
+bool settings_traced(void);
 
 /* KUDZU_CPU_DUMP, the folder for the IR and the assembly of kernels; NULL if it is not set.  If
  * it is, kernels may not come from the cache, whose entries have no IR. */

@@ -220,7 +220,7 @@ void launch_fail_block(struct launch_job *job, const struct block *block, enum b
 			"line %u)", block_waits_at(block), slot->warp.line);
 	} else if (has_reason && fail->lanes != 0) {
 		snprintf(text, size, "%s", fail->text);
-		job->out->has_address = true;
+		job->out->has_address = fail->address != 0;
 		job->out->address = fail->address;
 		job->out->line = slot->warp.line;
 	} else {

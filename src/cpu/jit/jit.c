@@ -174,8 +174,7 @@ bool jit_create(struct jit **out, struct ptx_module *module, struct ptx_diag *di
 	(*out)->width = (uint32_t)settings_get(SETTING_WIDTH, RT_MAX_WIDTH);
 	(*out)->is_checked = settings_get(SETTING_DEVICES, 1) > 1;
 	(*out)->is_watched = settings_get(SETTING_GUARD, GUARD_NONE) == GUARD_INIT;
-	(*out)->is_traced = (*out)->is_checked
-		|| settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE;
+	(*out)->is_traced = settings_traced();
 	return true;
 }
 

@@ -248,7 +248,7 @@ static bool module_read(struct module *module, const char *text, size_t size,
 {
 	bool is_big = size >= BIG_TEXT;
 	/* messages of traced kernels quote the text; kernels that are parsed later need it */
-	if (is_big || settings_get(SETTING_GUARD, GUARD_NONE) != GUARD_NONE) {
+	if (is_big || settings_traced()) {
 		module->text = mem_strndup(text, size);
 		if (!module->text) {
 			return ptx_no_memory(diag);

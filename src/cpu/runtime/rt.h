@@ -140,7 +140,7 @@ struct rt_host {
 struct rt_fail {
 	uint32_t code;                 /* CUresult; 0: a plain trap */
 	uint32_t lanes;                /* whose access it was; 0: see rt_warp */
-	uint64_t address;              /* of that access, if there are lanes */
+	uint64_t address;              /* of that access; 0: the text says where it lies */
 	char text[160];
 };
 
@@ -264,9 +264,10 @@ struct rt_calls {
 		uint32_t size, uint32_t op, uint32_t unused);
 	/* Of PTX_RUNTIME, too.  0: trap. */
 	uint32_t (*set_condition)(struct rt_warp *warp, uint64_t handle, uint32_t value);
-	/* Which of the lanes in warp->gathers must not access what they have told of. */
+	/* The first lane in warp->gathers, as a bit, that must not access what it has told of; 0:
+	 * none. */
 	uint32_t (*ask)(struct rt_warp *warp);
-	/* Which of them read what nothing has written. */
+	/* The first one that reads what nothing has written. */
 	uint32_t (*ask_written)(struct rt_warp *warp);
 };
 

@@ -131,22 +131,33 @@ uint32_t rt_free(struct rt_warp *warp, uint64_t address)
 	return 0;
 }
 
+/* The access of a lane ends the launch.  0: the text says where the address lies. */
+static void host_deny(struct rt_warp *warp, unsigned lane, uint64_t address, uint32_t code,
+	const char *text)
+{
+	const bool is_first = warp->fail && warp->fail->code == 0;
+	rt_fail(warp, code, "%s", text);
+	if (is_first) {
+		warp->fail->lanes = 1u << lane;
+		warp->fail->address = address;
+	}
+}
+
 uint32_t rt_ask(struct rt_warp *warp)
 {
 	const struct rt_host *host = warp->launch->host;
-	uint32_t denied = 0;
 	for (uint32_t left = host->may_access ? warp->gathers : 0; left != 0; left &= left - 1) {
 		const unsigned lane = (unsigned)__builtin_ctz(left);
-		if (!host->may_access(host, warp->at[lane], warp->access)) {
-			denied |= 1u << lane;
+		const uint64_t at = warp->at[lane];
+		if (!host->may_access(host, at, warp->access)) {
+			char text[128];
+			snprintf(text, sizeof(text), "access to address 0x%" PRIx64 " in the memory"
+				" of another device, to which access is not enabled", at);
+			host_deny(warp, lane, 0, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+			return 1u << lane;
 		}
 	}
-	if (denied != 0) {
-		rt_fail(warp, CUDA_ERROR_ILLEGAL_ADDRESS, "access to address 0x%" PRIx64
-			" in the memory of another device, to which access is not enabled",
-			warp->at[__builtin_ctz(denied)]);
-	}
-	return denied;
+	return 0;
 }
 
 uint32_t rt_ask_written(struct rt_warp *warp)
@@ -157,13 +168,10 @@ uint32_t rt_ask_written(struct rt_warp *warp)
 		const unsigned lane = (unsigned)__builtin_ctz(left);
 		uint64_t bad = host->find_unwritten(host, warp->at[lane], warp->access);
 		if (bad != 0) {
-			const bool is_first = warp->fail && warp->fail->code == 0;
-			rt_fail(warp, CUDA_ERROR_LAUNCH_FAILED, "access to address 0x%" PRIx64
+			char text[128];
+			snprintf(text, sizeof(text), "access to address 0x%" PRIx64
 				" before anything was written there", bad);
-			if (is_first) {
-				warp->fail->lanes = 1u << lane;
-				warp->fail->address = bad;
-			}
+			host_deny(warp, lane, bad, CUDA_ERROR_LAUNCH_FAILED, text);
 			return 1u << lane;
 		}
 	}

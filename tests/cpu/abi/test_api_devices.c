@@ -145,9 +145,9 @@ START_TEST(kernel_cannot_access_the_memory_of_another_device)
 	CUdeviceptr own = alloc_on(0, 4 * N), other = alloc_on(1, 4 * N);
 	OK(add_on(0, own));
 	FAILS(ILLEGAL_ADDRESS, add_on(0, other));
-	check_log("kernel 'add': access to address 0x");
-	check_log("in the memory of another device, to which access is not enabled");
-	check_log("block (0,0,0), thread");
+	check_log("kernel 'add': read of 4 bytes at address 0x");
+	check_log("in the memory of another device, to which access is not enabled; block");
+	check_log("block (0,0,0), thread (0,0,0); PTX line ");
 	OK(add_on(1, other));
 	check_words(other, 7);
 }

@@ -84,8 +84,8 @@ static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
 		: ir_zext(e, is_doubtful, e->s.i32);
 }
 
-/* Ask a function of rt_calls about such lanes, whose addresses were noted, and trap those that must
- * not go there. */
+/* Ask a function of rt_calls about such lanes, whose addresses were noted, and trap the first that
+ * must not go there. */
 static void trace_ask(struct emit *e, LLVMValueRef doubtful, size_t function)
 {
 	LLVMValueRef none = emit_u32(e, 0);
