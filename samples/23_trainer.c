@@ -289,13 +289,22 @@ static int count_right(struct model *model, kz_array *x, const int32_t *kinds)
 	return right;
 }
 
-/* torch.cuda.current_device() and get_device_name(): the device that is opened without a name */
+/* torch.cuda.current_device() and get_device_name(), of the device that is opened without a name;
+ * memory_allocated(), before and after a = torch.FloatTensor([1., 2.]).cuda(). */
 static void print_current_device(void)
 {
+	static const float two[] = {1, 2};
 	kz_device *dev = NULL;
+	kz_array *a = NULL;
+	kz_memory_stats before = {0}, after = {0};
 	STEP(kz_device_open(&dev, NULL, &err));
-	printf("%d\n", kz_device_index(dev));
+	kz_device_memory_stats(dev, &before);
+	STEP(kz_array_from(&a, dev, KZ_F32, KZ_SHAPE(2), two, sizeof(two), &err));
+	kz_device_memory_stats(dev, &after);
+	printf("%d\n%lld\n%lld\n", kz_device_index(dev), (long long)before.live_size,
+		(long long)after.live_size);
 	fprintf(stderr, "%s\n", kz_device_model(dev));
+	kz_array_release(a);
 	kz_device_close(dev);
 }
 

@@ -15,6 +15,8 @@ tests/samples/check_picture.sh "$folder/board.svg" 100
 tests/samples/check_losses.sh "$folder/two"
 sed '/^epoch:/d' "$folder/two" | diff -u /dev/fd/3 - 3<<'END'
 0
+0
+512
 Model(
   (fc1): Linear(in_features=4, out_features=8, bias=True)
   (fc2): Linear(in_features=8, out_features=9, bias=True)
