@@ -40,17 +40,16 @@ static void error_write_message(char *message, size_t size, const char *format, 
 }
 
 /* Set all of a clean error but its message. */
-static void error_fill(kz_error *err, kz_status status, kz_domain domain, int code,
-	const char *name, const char *call, uint32_t flags)
+static void error_fill(kz_error *err, kz_status status, const struct foreign_code *code)
 {
 	bool has_place = atomic_load_explicit(&place_is_in_errors, memory_order_relaxed);
 	*err = (kz_error){
 		.status = status,
-		.domain = domain,
-		.code = code,
-		.name = name,
-		.call = call,
-		.flags = flags,
+		.domain = code->domain,
+		.code = code->code,
+		.name = code->name,
+		.call = code->call,
+		.flags = code->flags,
 		.reserved = {0, has_place ? place_here() : 0},
 	};
 }
@@ -69,7 +68,7 @@ kz_status error_set(kz_error *err, kz_status status, const char *format, ...)
 	if (error_is_clean(err)) {
 		va_list args;
 		va_start(args, format);
-		error_fill(err, status, KZ_DOMAIN_LIBRARY, 0, NULL, NULL, 0);
+		error_fill(err, status, &(struct foreign_code){.domain = KZ_DOMAIN_LIBRARY});
 		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
 	} else {
@@ -107,28 +106,46 @@ kz_status error_os(kz_error *err, int code, const char *call, const char *format
 		va_start(args, format);
 		vsnprintf(what, sizeof(what), format, args);
 		va_end(args);
-		error_foreign(err, st, KZ_DOMAIN_OS, code, strerrorname_np(code), call, 0,
-			"%s: %s", what, text ? text : "unknown error");
+		const struct foreign_code foreign = {KZ_DOMAIN_OS, code, strerrorname_np(code),
+			.call = call};
+		error_foreign(err, st, &foreign, "%s: %s", what, text ? text : "unknown error");
 	} else {
 		error_count_later(err);
 	}
 	return st;
 }
 
-kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
-	const char *name, const char *call, uint32_t flags, const char *format, ...)
+kz_status error_foreign(kz_error *err, kz_status status, const struct foreign_code *code,
+	const char *format, ...)
 {
 	assert(status != KZ_OK);
 	if (error_is_clean(err)) {
 		va_list args;
 		va_start(args, format);
-		error_fill(err, status, domain, code, name, call, flags);
+		error_fill(err, status, code);
 		error_write_message(err->message, sizeof(err->message), format, args);
 		va_end(args);
 	} else {
 		error_count_later(err);
 	}
 	return status;
+}
+
+kz_status error_retell(kz_error *err, const kz_error *from, const char *format, ...)
+{
+	assert(from->status != KZ_OK);
+	if (error_is_clean(err)) {
+		const struct foreign_code code = {from->domain, from->code, from->name,
+			from->call, from->flags};
+		va_list args;
+		va_start(args, format);
+		error_fill(err, from->status, &code);
+		error_write_message(err->message, sizeof(err->message), format, args);
+		va_end(args);
+	} else {
+		error_count_later(err);
+	}
+	return from->status;
 }
 
 void error_add_hint(kz_error *err, const char *hint)

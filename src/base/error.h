@@ -24,10 +24,20 @@ static inline kz_status error_no_memory(kz_error *err)
 /* A system call failed: errno, and the call's name (static text). */
 kz_status error_os(kz_error *err, int code, const char *call, const char *format, ...)
 	printf_like(4, 5);
-/* A foreign code.  name and call are static; flags are KZ_ERROR_... bits. */
-kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int code,
-	const char *name, const char *call, uint32_t flags, const char *format, ...)
-	printf_like(8, 9);
+/* A code of the driver, NVRTC or another library: its domain and name, the call that gave it, and
+ * KZ_ERROR_... bits.  The texts are static. */
+struct foreign_code {
+	kz_domain domain;
+	int code;
+	const char *name;
+	const char *call;
+	uint32_t flags;
+};
+kz_status error_foreign(kz_error *err, kz_status status, const struct foreign_code *code,
+	const char *format, ...) printf_like(4, 5);
+/* The failure that another error holds, in other words. */
+kz_status error_retell(kz_error *err, const kz_error *from, const char *format, ...)
+	printf_like(3, 4);
 
 #ifdef __clang_analyzer__ /* which then knows that none of them returns KZ_OK */
 #define error_never_ok(call) \
@@ -41,6 +51,7 @@ kz_status error_foreign(kz_error *err, kz_status status, kz_domain domain, int c
 #define error_set(...) error_never_ok((error_set)(__VA_ARGS__))
 #define error_os(...) error_never_ok((error_os)(__VA_ARGS__))
 #define error_foreign(...) error_never_ok((error_foreign)(__VA_ARGS__))
+#define error_retell(...) error_never_ok((error_retell)(__VA_ARGS__))
 #endif
 
 /*

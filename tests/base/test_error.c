@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct foreign_code fault = {KZ_DOMAIN_DRIVER, 700, "NAME", "call", KZ_ERROR_STICKY};
+
 START_TEST(the_first_failure_wins)
 {
 	kz_error err = KZ_ERROR_INIT;
@@ -32,7 +34,7 @@ START_TEST(printing_counts_the_failures_that_came_later)
 	kz_error_format(&err, text, sizeof(text));
 	ck_assert_str_eq(text, "kudzu: first\nnote: 1 later failure came while this error was not "
 		"cleared (kz_error_clear)\n");
-	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", 0, "third");
+	error_foreign(&err, KZ_FAULT, &fault, "third");
 	error_os(&err, ENOENT, "open", "fourth");
 	error_copy(&err, &other); /* KZ_OK is not a failure */
 	error_set(&other, KZ_IO, "fifth");
@@ -71,10 +73,26 @@ START_TEST(every_function_takes_no_error)
 }
 END_TEST
 
+START_TEST(a_failure_is_told_again_with_its_code)
+{
+	kz_error from = KZ_ERROR_INIT, err = KZ_ERROR_INIT;
+	error_foreign(&from, KZ_FAULT, &fault, "a kernel failed");
+	ck_assert_int_eq(error_retell(&err, &from, "lost: %s", from.message), KZ_FAULT);
+	ck_assert_str_eq(err.message, "lost: a kernel failed");
+	ck_assert_int_eq(err.domain, KZ_DOMAIN_DRIVER);
+	ck_assert_int_eq(err.code, 700);
+	ck_assert_str_eq(err.name, "NAME");
+	ck_assert_str_eq(err.call, "call");
+	ck_assert_uint_eq(err.flags, KZ_ERROR_STICKY);
+	ck_assert_int_eq(error_retell(&err, &from, "again"), KZ_FAULT);
+	ck_assert_str_eq(err.message, "lost: a kernel failed");
+}
+END_TEST
+
 START_TEST(a_cleared_error_can_be_used_again)
 {
 	kz_error err = KZ_ERROR_INIT, fresh = KZ_ERROR_INIT;
-	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", 3, "message");
+	error_foreign(&err, KZ_FAULT, &fault, "message");
 	error_add_place(&err, "a.cu", 3, 4);
 	error_take_log(&err, mem_strdup("log"));
 	kz_error_clear(&err);
@@ -151,8 +169,7 @@ START_TEST(functions_read_every_field)
 	ck_assert_str_eq(kz_error_name(err), "");
 	ck_assert_str_eq(kz_error_file(err), "");
 	ck_assert_str_eq(kz_error_log(err), "");
-	error_foreign(err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "NAME", "call", KZ_ERROR_STICKY,
-		"message");
+	error_foreign(err, KZ_FAULT, &fault, "message");
 	error_add_place(err, "a.cu", 3, 4);
 	error_add_hint(err, "hint");
 	error_take_log(err, mem_strdup("log"));
@@ -256,8 +273,9 @@ static void check_print(const kz_error *err, const char *expected)
 START_TEST(printing_says_what_where_and_what_to_do)
 {
 	kz_error err = KZ_ERROR_INIT;
-	error_foreign(&err, KZ_FAULT, KZ_DOMAIN_DRIVER, 700, "CUDA_ERROR_ILLEGAL_ADDRESS",
-		"cuStreamSynchronize", KZ_ERROR_STICKY | KZ_ERROR_MAYBE_ASYNC,
+	const struct foreign_code code = {KZ_DOMAIN_DRIVER, 700, "CUDA_ERROR_ILLEGAL_ADDRESS",
+		"cuStreamSynchronize", KZ_ERROR_STICKY | KZ_ERROR_MAYBE_ASYNC};
+	error_foreign(&err, KZ_FAULT, &code,
 		"a kernel accessed an address that it may not");
 	error_add_place(&err, "scale.cu", 7, 3);
 	error_add_hint(&err, "check the kernel's indexes");
@@ -294,8 +312,9 @@ START_TEST(a_compile_error_prints_as_a_compiler_does)
 				  "        x\n"
 				  "        ^\n";
 	kz_error err = KZ_ERROR_INIT;
-	error_foreign(&err, KZ_COMPILE, KZ_DOMAIN_NVRTC, 6, "NVRTC_ERROR_COMPILATION",
-		"nvrtcCompileProgram", 0, "a.cu:2:5: error: expected a \";\"");
+	const struct foreign_code code = {KZ_DOMAIN_NVRTC, 6, "NVRTC_ERROR_COMPILATION",
+		.call = "nvrtcCompileProgram"};
+	error_foreign(&err, KZ_COMPILE, &code, "a.cu:2:5: error: expected a \";\"");
 	error_add_place(&err, "a.cu", 2, 5);
 	error_take_log(&err, mem_strdup(log));
 	check_print(&err, log);
@@ -306,7 +325,8 @@ END_TEST
 START_TEST(the_code_of_lapack_prints_as_info)
 {
 	kz_error err = KZ_ERROR_INIT;
-	error_foreign(&err, KZ_NUMERIC, KZ_DOMAIN_LAPACK, 2, NULL, "getrf", 0, "message");
+	const struct foreign_code code = {KZ_DOMAIN_LAPACK, 2, .call = "getrf"};
+	error_foreign(&err, KZ_NUMERIC, &code, "message");
 	check_print(&err, "kudzu: message\n  call: getrf -> info (2)\n");
 	kz_error_clear(&err);
 }
@@ -315,7 +335,8 @@ END_TEST
 START_TEST(an_unknown_code_prints_its_number)
 {
 	kz_error err = KZ_ERROR_INIT;
-	error_foreign(&err, KZ_UNKNOWN, KZ_DOMAIN_DRIVER, 12345, NULL, "cuInit", 0, "message");
+	const struct foreign_code code = {KZ_DOMAIN_DRIVER, 12345, .call = "cuInit"};
+	error_foreign(&err, KZ_UNKNOWN, &code, "message");
 	check_print(&err, "kudzu: message\n  call: cuInit -> unknown code (12345)\n");
 	kz_error_clear(&err);
 }
@@ -359,6 +380,7 @@ SUITE(error)
 	tcase_add_test(tc, the_first_failure_wins);
 	tcase_add_test(tc, printing_counts_the_failures_that_came_later);
 	tcase_add_test(tc, every_function_takes_no_error);
+	tcase_add_test(tc, a_failure_is_told_again_with_its_code);
 	tcase_add_test(tc, a_cleared_error_can_be_used_again);
 	tcase_add_test(tc, functions_read_every_field);
 	tcase_add_loop_test(tc, a_mistake_gets_the_name_of_the_call, 0, countof(names));

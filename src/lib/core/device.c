@@ -37,8 +37,7 @@ static bool device_latch(struct kz_device *dev, CUresult code, const char *call,
 	if (mine) {
 		drv_fail(dev->drv, code, call, &first);
 		live_name_missed(dev, &first);
-		error_foreign(&dev->cause, first.status, first.domain, first.code, first.name,
-			first.call, first.flags, "%s was lost by an earlier failure: %s",
+		error_retell(&dev->cause, &first, "%s was lost by an earlier failure: %s",
 			dev->name, first.message);
 		error_add_hint(&dev->cause, "close the device and open it again; where the driver "
 			"does not recover, start the program again");
@@ -284,9 +283,8 @@ static kz_status device_report_releases(struct kz_device *dev, kz_error *err)
 	if (count > 1) {
 		snprintf(more, sizeof(more), ", as did %d more since then", count - 1);
 	}
-	error_foreign(err, first.status, first.domain, first.code, first.name, first.call,
-		first.flags, "a release on %s failed%s: %s", dev->name, more, first.message);
-	kz_status st = first.status;
+	kz_status st = error_retell(err, &first, "a release on %s failed%s: %s", dev->name, more,
+		first.message);
 	kz_error_clear(&first);
 	return st;
 }

@@ -535,8 +535,8 @@ static kz_status device_fail_both(const kz_error *gpu, const kz_error *cpu, kz_e
 	bool mine = error_is_clean(err);
 	bool by_variable = drv_names_variable(cpu->message) || drv_names_variable(gpu->message);
 	const kz_error *why = cpu->status == KZ_INVALID ? cpu : gpu; /* the value of a variable */
-	error_foreign(err, why->status, why->domain, why->code, why->name, why->call, why->flags,
-		"no device can be used: cuda: %s; cpu: %s", gpu->message, cpu->message);
+	error_retell(err, why, "no device can be used: cuda: %s; cpu: %s", gpu->message,
+		cpu->message);
 	if (mine) {
 		struct str log = STR_INIT;
 		str_addf(&log, "cuda: %s\n%scpu: %s\n%s", gpu->message, gpu->log ? gpu->log : "",

@@ -284,10 +284,10 @@ static kz_status growable_fail_addresses(struct kz_device *dev, CUresult code, i
 		return device_fail(dev, code, "cuMemAddressReserve", err);
 	}
 	bool mine = error_is_clean(err);
-	error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name,
-		"cuMemAddressReserve", known->flags, "cannot reserve addresses on %s for a "
-			"capacity of %lld bytes",
-		dev->name, (long long)capacity);
+	const struct foreign_code foreign = {KZ_DOMAIN_DRIVER, (int)code, known->name,
+		"cuMemAddressReserve", known->flags};
+	error_foreign(err, known->status, &foreign, "cannot reserve addresses on %s for a "
+		"capacity of %lld bytes", dev->name, (long long)capacity);
 	if (mine) {
 		error_add_hint(err, "choose a smaller capacity");
 	}

@@ -68,8 +68,10 @@ kz_status memory_fail(const struct memory *memory, int64_t size, const struct me
 		}
 		device_leave(dev, &scope);
 	}
-	error_foreign(err, st, KZ_DOMAIN_DRIVER, (int)why->code, known->name, why->call,
-		known->flags, total ? "%s, %zu free of %zu" : "%s", shortage, free, total);
+	const struct foreign_code foreign = {KZ_DOMAIN_DRIVER, (int)why->code, known->name,
+		why->call, known->flags};
+	error_foreign(err, st, &foreign, total ? "%s, %zu free of %zu" : "%s", shortage, free,
+		total);
 	if (mine) {
 		error_add_hint(err, known->hint);
 	}

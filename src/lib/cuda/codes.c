@@ -44,18 +44,18 @@ kz_status codes_fail(kz_domain domain, int code, const char *call, const char *w
 {
 	bool mine = error_is_clean(err);
 	const struct native_code *known = codes_find(domain, code);
+	struct foreign_code foreign = {domain, code, known ? known->name : NULL, .call = call};
 	if (!known || known->status == KZ_OK) {
-		const char *name = known ? known->name : NULL;
-		error_foreign(err, KZ_UNKNOWN, domain, code, name, call, 0,
-			"%s: unexpected code %d", what ? what : call, code);
+		error_foreign(err, KZ_UNKNOWN, &foreign, "%s: unexpected code %d",
+			what ? what : call, code);
 		if (mine) {
 			error_add_hint(err, "a later version of CUDA may have the code: its "
 				"headers say what it means");
 		}
 		return KZ_UNKNOWN;
 	}
-	error_foreign(err, known->status, domain, code, known->name, call, known->flags, "%s: %s",
-		what ? what : call, known->text);
+	foreign.flags = known->flags;
+	error_foreign(err, known->status, &foreign, "%s: %s", what ? what : call, known->text);
 	if (mine) {
 		error_add_hint(err, known->hint);
 	}

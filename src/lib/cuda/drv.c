@@ -156,9 +156,9 @@ static const struct {
 static kz_status drv_fail_forked(enum drv_provider kind, const char *call, kz_error *err)
 {
 	bool mine = error_is_clean(err);
-	error_foreign(err, KZ_STATE, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0, "this process was forked "
-		"from one that had used the %s driver; only that one can use it",
-		drv_kinds[kind].name);
+	error_foreign(err, KZ_STATE, &(struct foreign_code){KZ_DOMAIN_LIBRARY, .call = call},
+		"this process was forked from one that had used the %s driver; only that one can "
+		"use it", drv_kinds[kind].name);
 	if (mine) {
 		error_add_hint(err, "fork before the first use of a device, or start a program in "
 			"the child");
@@ -267,8 +267,9 @@ static kz_status drv_fail_setting(const char *setting, CUresult code, const char
 {
 	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	bool mine = error_is_clean(err);
-	error_foreign(err, known->status, KZ_DOMAIN_DRIVER, (int)code, known->name, call,
-		known->flags, "%.*s", (int)strcspn(setting, "\n"), setting);
+	const struct foreign_code foreign = {KZ_DOMAIN_DRIVER, (int)code, known->name, call,
+		known->flags};
+	error_foreign(err, known->status, &foreign, "%.*s", (int)strcspn(setting, "\n"), setting);
 	if (mine) {
 		error_add_hint(err, drv_variable_hint);
 	}
@@ -513,12 +514,13 @@ static kz_status drv_fail_missing(const struct drv *drv, const char *call, kz_er
 			since = calls[i].since;
 		}
 	}
+	const struct foreign_code foreign = {KZ_DOMAIN_LIBRARY, .call = call};
 	bool mine = error_is_clean(err);
 	if (since <= drv->version) {
-		return error_foreign(err, KZ_UNSUPPORTED, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0,
-			"'%s' does not have %s", drv->path, call);
+		return error_foreign(err, KZ_UNSUPPORTED, &foreign, "'%s' does not have %s",
+			drv->path, call);
 	}
-	error_foreign(err, KZ_VERSION, KZ_DOMAIN_LIBRARY, 0, NULL, call, 0,
+	error_foreign(err, KZ_VERSION, &foreign,
 		"%s needs a driver of CUDA %d.%d or newer; this one is of CUDA %d.%d", call,
 		since / 1000, since % 1000 / 10, drv->version / 1000, drv->version % 1000 / 10);
 	if (mine) {

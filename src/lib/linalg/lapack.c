@@ -334,11 +334,12 @@ static kz_status lapack_fail(const struct lapack *call, enum linalg_op op, int64
 		"syevd", "geev",
 	};
 	struct shape_text which = lapack_which(call, index);
+	const struct foreign_code foreign = {KZ_DOMAIN_LAPACK, info, .call = names[op]};
 	if (info == LINALG_INFO_NO_MEMORY) {
 		return error_no_memory(err);
 	}
 	if (info < 0) {
-		return error_foreign(err, KZ_UNKNOWN, KZ_DOMAIN_LAPACK, info, NULL, names[op], 0,
+		return error_foreign(err, KZ_UNKNOWN, &foreign,
 			"%s: %s refused its argument %d: this is a bug in Kudzu: please report it",
 			call->name, names[op],
 			-info);
@@ -347,14 +348,14 @@ static kz_status lapack_fail(const struct lapack *call, enum linalg_op op, int64
 	case LINALG_GETRF:
 	case LINALG_GETRS:
 	case LINALG_GETRI:
-		return error_foreign(err, KZ_NUMERIC, KZ_DOMAIN_LAPACK, info, NULL, names[op], 0,
-			"%s: %s is singular: pivot %d is 0", call->name, which.text, info);
+		return error_foreign(err, KZ_NUMERIC, &foreign, "%s: %s is singular: pivot %d is 0",
+			call->name, which.text, info);
 	case LINALG_POTRF:
-		return error_foreign(err, KZ_NUMERIC, KZ_DOMAIN_LAPACK, info, NULL, names[op], 0,
+		return error_foreign(err, KZ_NUMERIC, &foreign,
 			"%s: %s is not positive definite: its leading minor of order %d is not "
 			"positive", call->name, which.text, info);
 	default:
-		return error_foreign(err, KZ_NUMERIC, KZ_DOMAIN_LAPACK, info, NULL, names[op], 0,
+		return error_foreign(err, KZ_NUMERIC, &foreign,
 			"%s: %s: the %s did not converge (%s reports %d)", call->name, which.text,
 			op == LINALG_GESDD ? "singular values" : "eigenvalues", names[op], info);
 	}

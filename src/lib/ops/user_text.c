@@ -61,9 +61,8 @@ static void user_text_report(kz_error *err, const char *file, const char *text,
 	}
 	int column = (int)(brace - line) + 1;
 	kz_error_clear(err);
-	error_foreign(err, old.status, old.domain, old.code, old.name, old.call, old.flags,
-		"%s", facts->brace == SOURCE_BRACE_OPENS ? "this '{' has no matching '}'"
-		: "this '}' has no matching '{'");
+	error_retell(err, &old, "%s", facts->brace == SOURCE_BRACE_OPENS
+		? "this '{' has no matching '}'" : "this '}' has no matching '{'");
 	str_addf(&log, "%s:%d:%d: error: %s\n", file, number, column, err->message);
 	diag_excerpt(&log, line, strcspn(line, "\r\n"), (size_t)column - 1);
 	error_add_place(err, file, number, column);

@@ -161,8 +161,9 @@ static kz_status compile_set_native(const struct job *job, kz_status st, const c
 {
 	bool mine = error_is_clean(err);
 	const struct native_code *code = codes_find(KZ_DOMAIN_NVRTC, job->code);
-	error_foreign(err, st, KZ_DOMAIN_NVRTC, job->code, code ? code->name : NULL, job->call, 0,
-		"%s", message);
+	const struct foreign_code foreign = {KZ_DOMAIN_NVRTC, job->code,
+		code ? code->name : NULL, .call = job->call};
+	error_foreign(err, st, &foreign, "%s", message);
 	if (mine && code) {
 		error_add_hint(err, code->hint);
 	}

@@ -176,8 +176,9 @@ static kz_status link_log_set_error(const struct link_failure *failure, kz_statu
 	if (!failure) {
 		return error_set(err, st, "%s", message);
 	}
-	return error_foreign(err, st, failure->domain, failure->code, code ? code->name : NULL,
-		failure->call, code ? code->flags : 0, "%s", message);
+	const struct foreign_code foreign = {failure->domain, failure->code,
+		code ? code->name : NULL, failure->call, code ? code->flags : 0};
+	return error_foreign(err, st, &foreign, "%s", message);
 }
 
 kz_status link_log_fail(const char *log, const struct link_failure *failure, kz_error *err)
