@@ -17,13 +17,14 @@ static CUresult capture_check_mode(const char *call, CUstreamCaptureMode mode)
 
 API(cuStreamBeginCapture_v2, CUstream handle, CUstreamCaptureMode mode)
 {
+	const struct dependencies none = {.count = 0};
 	struct stream *stream;
 	CUresult result = capture_check_mode(__func__, mode);
 	if (result == CUDA_SUCCESS) {
 		result = stream_enter(__func__, handle, &stream);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = capture_begin(__func__, stream, NULL, NULL, NULL, 0, mode);
+		result = capture_begin(__func__, stream, NULL, &none, mode);
 		queue_unlock();
 	}
 	return result;
@@ -40,6 +41,7 @@ API_PER_THREAD(cuStreamBeginCapture_ptsz, cuStreamBeginCapture, (CUstream handle
 API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph, const CUgraphNode *nodes,
 	const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
 {
+	const struct dependencies from = {nodes, data, count};
 	struct stream *stream;
 	CUresult result = capture_check_mode(__func__, mode);
 	if (result == CUDA_SUCCESS && !nodes && count > 0) {
@@ -49,7 +51,7 @@ API(cuStreamBeginCaptureToGraph, CUstream handle, CUgraph graph, const CUgraphNo
 		result = stream_enter(__func__, handle, &stream);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = capture_begin(__func__, stream, &graph, nodes, data, count, mode);
+		result = capture_begin(__func__, stream, &graph, &from, mode);
 		queue_unlock();
 	}
 	return result;

@@ -65,14 +65,26 @@ static CUresult copy_run(const char *call, struct context *context, const struct
 	return stream_enqueue(call, context, stream, &work, how, stage);
 }
 
-static CUresult copy_linear(const char *call, enum side to_side, uint64_t to, enum side from_side,
-	uint64_t from, size_t size, CUstream stream, enum call_kind kind)
+/* The ends of a copy of bytes, in the memory that the name of the call says. */
+static struct end copy_any(CUdeviceptr address)
 {
-	const struct box box = {
-		.to = {.side = to_side, .address = to},
-		.from = {.side = from_side, .address = from},
-		.width = size, .height = 1, .depth = 1
-	};
+	return (struct end){.side = SIDE_ANY, .address = address};
+}
+
+static struct end copy_device(CUdeviceptr address)
+{
+	return (struct end){.side = SIDE_DEVICE, .address = address};
+}
+
+static struct end copy_host(const void *address)
+{
+	return (struct end){.side = SIDE_HOST, .address = (uintptr_t)address};
+}
+
+static CUresult copy_linear(const char *call, struct end to, struct end from, size_t size,
+	CUstream stream, enum call_kind kind)
+{
+	const struct box box = {.to = to, .from = from, .width = size, .height = 1, .depth = 1};
 	struct context *context;
 	CUresult result = api_enter(call, &context);
 	return result != CUDA_SUCCESS ? result : copy_run(call, context, &box, stream, kind);
@@ -80,14 +92,14 @@ static CUresult copy_linear(const char *call, enum side to_side, uint64_t to, en
 
 API(cuMemcpy, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-	return copy_linear(__func__, SIDE_ANY, to, SIDE_ANY, from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, copy_any(to), copy_any(from), size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpy_ptds, cuMemcpy,
 	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyAsync, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy_linear(__func__, SIDE_ANY, to, SIDE_ANY, from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, copy_any(to), copy_any(from), size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
 	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -95,16 +107,14 @@ API_PER_THREAD(cuMemcpyAsync_ptsz, cuMemcpyAsync,
 
 API(cuMemcpyHtoD_v2, CUdeviceptr to, const void *from, size_t size)
 {
-	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, NULL,
-		CALL_SYNC);
+	return copy_linear(__func__, copy_device(to), copy_host(from), size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2,
 	(CUdeviceptr to, const void *from, size_t size), (to, from, size));
 
 API(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t size, CUstream stream)
 {
-	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_HOST, (uintptr_t)from, size, stream,
-		CALL_ASYNC);
+	return copy_linear(__func__, copy_device(to), copy_host(from), size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 	(CUdeviceptr to, const void *from, size_t size, CUstream stream),
@@ -112,54 +122,50 @@ API_PER_THREAD(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2,
 
 API(cuMemcpyDtoH_v2, void *to, CUdeviceptr from, size_t size)
 {
-	return copy_linear(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, NULL,
-		CALL_SYNC);
+	return copy_linear(__func__, copy_host(to), copy_device(from), size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2,
 	(void *to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyDtoHAsync_v2, void *to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy_linear(__func__, SIDE_HOST, (uintptr_t)to, SIDE_DEVICE, from, size, stream,
-		CALL_ASYNC);
+	return copy_linear(__func__, copy_host(to), copy_device(from), size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2,
 	(void *to, CUdeviceptr from, size_t size, CUstream stream), (to, from, size, stream));
 
 API(cuMemcpyDtoD_v2, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, NULL, CALL_SYNC);
+	return copy_linear(__func__, copy_device(to), copy_device(from), size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2,
 	(CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size));
 
 API(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
 {
-	return copy_linear(__func__, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, CALL_ASYNC);
+	return copy_linear(__func__, copy_device(to), copy_device(from), size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
 	(to, from, size, stream));
 
-static CUresult copy_peer(const char *call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-	CUcontext from_context, size_t size, CUstream stream, enum call_kind kind)
+static CUresult copy_check_contexts(const char *call, CUcontext to, CUcontext from)
 {
 	CUresult result = api_ready(call);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}
-	if (!handle_get(to_context, API_CONTEXT)
-	    || !handle_get(from_context, API_CONTEXT)) {
-		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
+	return handle_get(to, API_CONTEXT) && handle_get(from, API_CONTEXT) ? CUDA_SUCCESS
+		: api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: not the handle of a live context",
 			call);
-	}
-	return copy_linear(call, SIDE_DEVICE, to, SIDE_DEVICE, from, size, stream, kind);
 }
 
 API(cuMemcpyPeerAsync, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 	CUcontext from_context, size_t size, CUstream stream)
 {
-	return copy_peer(__func__, to, to_context, from, from_context, size, stream, CALL_ASYNC);
+	CUresult result = copy_check_contexts(__func__, to_context, from_context);
+	return result != CUDA_SUCCESS ? result : copy_linear(__func__, copy_device(to),
+		copy_device(from), size, stream, CALL_ASYNC);
 }
 API_PER_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
 	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
@@ -169,7 +175,9 @@ API_PER_THREAD(cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync,
 API(cuMemcpyPeer, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
 	size_t size)
 {
-	return copy_peer(__func__, to, to_context, from, from_context, size, NULL, CALL_SYNC);
+	CUresult result = copy_check_contexts(__func__, to_context, from_context);
+	return result != CUDA_SUCCESS ? result : copy_linear(__func__, copy_device(to),
+		copy_device(from), size, NULL, CALL_SYNC);
 }
 API_PER_THREAD(cuMemcpyPeer_ptds, cuMemcpyPeer,
 	(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,

@@ -9,12 +9,6 @@
  */
 #include "cpu/abi/api.h"
 
-struct dependencies {
-	const CUgraphNode *nodes;
-	const CUgraphEdgeData *data;
-	size_t count;
-};
-
 static inline CUresult params_given(const char *call, const void *p)
 {
 	CUresult result = api_ready(call);

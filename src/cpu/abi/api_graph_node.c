@@ -54,7 +54,7 @@ static CUresult node_add_child(const char *call, struct graph *graph, struct nod
 		return result;
 	}
 	data->params.graph.graph = child->handle;
-	result = node_add(call, graph, data, child, from->nodes, from->data, from->count, out);
+	result = node_add(call, graph, data, child, from, out);
 	if (result != CUDA_SUCCESS) {
 		child->parent = NULL;
 		if (p.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE) {
@@ -100,8 +100,7 @@ static CUresult node_add_condition(const char *call, struct graph *graph, struct
 		node_data_release(data);
 		return result;
 	}
-	CUresult result = node_add(call, graph, data, holder, from->nodes, from->data, from->count,
-		out);
+	CUresult result = node_add(call, graph, data, holder, from, out);
 	if (result == CUDA_SUCCESS) {
 		data->condition->is_taken = true;
 	} else {
@@ -140,8 +139,7 @@ static CUresult node_add_params(const char *call, CUgraphNode *out, CUgraph hand
 			params->conditional.phGraph_out = data->params.conditional.phGraph_out;
 		}
 	} else {
-		result = node_add(call, graph, data, NULL, from->nodes, from->data, from->count,
-			&node);
+		result = node_add(call, graph, data, NULL, from, &node);
 	}
 	if (result == CUDA_SUCCESS) {
 		*out = node->handle;

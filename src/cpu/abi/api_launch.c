@@ -16,11 +16,12 @@ static CUresult launch_kernel(const char *call, CUfunction handle, struct work *
 {
 	struct context *context;
 	struct parameters parameters;
+	parameters.values = values;
+	parameters.extra = extra;
 	parameters.many = NULL;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_kernel(call, context, handle, values, extra, &parameters,
-			work);
+		result = work_describe_kernel(call, context, handle, &parameters, work);
 	}
 	result = result == CUDA_SUCCESS
 		? stream_enqueue(call, context, stream, work, ENQUEUE_ASYNC, false) : result;

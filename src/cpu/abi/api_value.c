@@ -9,32 +9,23 @@
 
 #include "cpu/stream/work_describe.h"
 
-static CUresult value_batch(const char *call, enum values_version version, CUstream stream,
-	unsigned count, const CUstreamBatchMemOpParams *list, unsigned flags)
+static CUresult value_batch(const char *call, CUstream stream, const struct values_list *list)
 {
 	struct work work;
 	struct context *context;
 	CUresult result = api_enter(call, &context);
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_values(call, context, version, count, list, flags, &work);
+		result = work_describe_values(call, context, list, &work);
 	}
 	return result != CUDA_SUCCESS ? result
 		: stream_enqueue(call, context, stream, &work, ENQUEUE_ASYNC, false);
 }
 
-static CUresult value_single(const char *call, enum values_version version, CUstream stream,
-	CUstreamBatchMemOpType operation, CUdeviceptr address, cuuint64_t value, unsigned flags)
-{
-	const CUstreamBatchMemOpParams op = {.waitValue = {
-		.operation = operation, .address = address, .value64 = value, .flags = flags
-	}};
-	return value_batch(call, version, stream, 1, &op, 0);
-}
-
 API(cuStreamBatchMemOp, CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
 	unsigned int flags)
 {
-	return value_batch(__func__, VALUES_1, stream, count, list, flags);
+	return value_batch(__func__, stream,
+		&(struct values_list){VALUES_1, count, list, flags});
 }
 API_PER_THREAD(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp,
 	(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
@@ -44,7 +35,8 @@ API_PER_THREAD(cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp,
 API(cuStreamBatchMemOp_v2, CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
 	unsigned int flags)
 {
-	return value_batch(__func__, VALUES_2, stream, count, list, flags);
+	return value_batch(__func__, stream,
+		&(struct values_list){VALUES_2, count, list, flags});
 }
 API_PER_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
 	(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *list,
@@ -52,10 +44,15 @@ API_PER_THREAD(cuStreamBatchMemOp_v2_ptsz, cuStreamBatchMemOp_v2,
 	(stream, count, list, flags));
 
 /* A single operation, and its form for the calling thread's own default stream. */
-#define SINGLE(name, type, version, operation) \
+#define SINGLE(name, type, version, kind) \
 	API(name, CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
 	{ \
-		return value_single(__func__, version, stream, operation, address, value, flags); \
+		const CUstreamBatchMemOpParams op = {.waitValue = { \
+			.operation = kind, .address = address, .value64 = value, \
+			.flags = flags \
+		}}; \
+		return value_batch(__func__, stream, \
+			&(struct values_list){version, 1, &op, 0}); \
 	} \
 	API_PER_THREAD(name##_ptsz, name, \
 		(CUstream stream, CUdeviceptr address, type value, unsigned int flags), \

@@ -423,8 +423,8 @@ static void jit_write_key(struct str *out, const struct jit *jit, const struct p
 			jit->is_checked ? "checked" : jit->is_traced ? "traced" : "",
 			jit->is_watched ? " watched" : "",
 			settings_get(SETTING_PASSES, 0));
-		kernel_cache_key(out, jit->module, func, jit->width, jit->class, jit->tier,
-			&generator);
+		kernel_cache_key(out, jit->module, func,
+			&(struct kernel_variant){jit->width, jit->class, jit->tier}, &generator);
 	}
 	str_free(&generator);
 }

@@ -64,11 +64,11 @@ static void kernel_cache_make_key(struct str *out, const char *kind, const char 
 }
 
 void kernel_cache_key(struct str *out, const struct ptx_module *module,
-	const struct ptx_func *func, uint32_t width, unsigned class, unsigned tier,
+	const struct ptx_func *func, const struct kernel_variant *variant,
 	const struct str *generator)
 {
 	uint64_t numbers[] = {0, module->text_size, module->text_hash.high, module->text_hash.low,
-		func->index, width, class, tier, generator->len};
+		func->index, variant->width, variant->class, variant->tier, generator->len};
 	kernel_cache_make_key(out, "cpu", func->name, numbers, countof(numbers));
 	if (out->len > 0) {
 		str_addn(out, generator->data, generator->len);

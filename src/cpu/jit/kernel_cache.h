@@ -25,15 +25,21 @@ struct kernel_cache_entry {
 /* Whether there is a cache; opens it. */
 bool kernel_cache_is_on(void);
 
+/* Which code of a kernel is asked for. */
+struct kernel_variant {
+	uint32_t width; /* lanes per call */
+	unsigned class; /* of blocks: block_class.h */
+	unsigned tier;
+};
+
 /*
- * What the code of a kernel depends on: this library, the module's text, the kernel, the width, the
- * class of blocks and the tier that are asked for, and the code generator.  `generator` describes
- * that: its build id and the features of the processor.  LLVM itself is not in the key but in the
- * entry.  The key is empty if memory runs out or there is no cache; then the other functions do
- * nothing.
+ * What the code of a kernel depends on: this library, the module's text, the kernel, the variant,
+ * and the code generator.  `generator` describes the latter: its build id and the features of the
+ * processor.  LLVM itself is not in the key but in the entry.  The key is empty if memory runs out
+ * or there is no cache; then the other functions do nothing.
  */
 void kernel_cache_key(struct str *out, const struct ptx_module *module,
-	const struct ptx_func *func, uint32_t width, unsigned class, unsigned tier,
+	const struct ptx_func *func, const struct kernel_variant *variant,
 	const struct str *generator);
 
 /* False: not there. */

@@ -157,15 +157,25 @@ static size_t rt_mma_place_in(const struct mma *mma, enum mma_matrix matrix, uns
 	return place.row * (matrix == MMA_A ? mma->k : mma->n) + place.column;
 }
 
-/* Collect a matrix, row by row, from its fragments.  The elements of a missing thread are zero. */
-static void rt_mma_gather(double *out, const struct rt_exchange *x, const struct mma *mma,
-	enum mma_matrix matrix, unsigned first, uint32_t set, unsigned batch)
+/* One of the products of a warp, from the fragments of the threads in `set`. */
+struct mma_product {
+	const struct rt_exchange *x;
+	const struct mma *mma;
+	uint32_t set;
+	unsigned batch;
+};
+
+/* Collect a matrix, row by row, from its fragments, which begin in word `first`.  The elements of a
+ * missing thread are zero. */
+static void rt_mma_gather(double *out, const struct mma_product *p, enum mma_matrix matrix,
+	unsigned first)
 {
+	const struct mma *mma = p->mma;
 	unsigned count = mma_elements(mma, matrix);
 	for (unsigned lane = 0; lane < RT_GROUP; lane++) {
-		for (unsigned i = 0; i < count && rt_mma_takes_part(mma, lane, batch); i++) {
-			out[rt_mma_place_in(mma, matrix, lane, i)] = set >> lane & 1
-				? rt_mma_decode(x, lane, first, mma->types[matrix], i) : 0;
+		for (unsigned i = 0; i < count && rt_mma_takes_part(mma, lane, p->batch); i++) {
+			out[rt_mma_place_in(mma, matrix, lane, i)] = p->set >> lane & 1
+				? rt_mma_decode(p->x, lane, first, mma->types[matrix], i) : 0;
 		}
 	}
 }
@@ -207,16 +217,16 @@ static double rt_mma_product(const struct mma *mma, const double *a, const doubl
 	return sum;
 }
 
-static void rt_mma_multiply(struct rt_exchange *x, const struct mma *mma, uint32_t set,
-	unsigned batch, double *d)
+static void rt_mma_multiply(const struct mma_product *p, double *d)
 {
+	const struct mma *mma = p->mma;
 	double a[MAX_A];
 	double b[MAX_B];
 	unsigned words_a = mma_words(mma, MMA_A);
 	unsigned words_b = mma_words(mma, MMA_B);
-	rt_mma_gather(a, x, mma, MMA_A, 0, set, batch);
-	rt_mma_gather(b, x, mma, MMA_B, words_a, set, batch);
-	rt_mma_gather(d, x, mma, MMA_C, words_a + words_b, set, batch);
+	rt_mma_gather(a, p, MMA_A, 0);
+	rt_mma_gather(b, p, MMA_B, words_a);
+	rt_mma_gather(d, p, MMA_C, words_a + words_b);
 	for (unsigned row = 0; row < mma->m; row++) {
 		for (unsigned column = 0; column < mma->n; column++) {
 			double *sum = &d[row * mma->n + column];
@@ -231,7 +241,7 @@ void mma_compute(struct rt_exchange *x, uint32_t details, uint32_t set)
 	unsigned count = mma_elements(&mma, MMA_D);
 	for (unsigned batch = 0; batch < (mma_is_quad(&mma) ? 4 : 1); batch++) {
 		double d[MAX_SUMS];
-		rt_mma_multiply(x, &mma, set, batch, d);
+		rt_mma_multiply(&(struct mma_product){x, &mma, set, batch}, d);
 		for (unsigned lane = 0; lane < RT_GROUP; lane++) {
 			bool writes = (set >> lane & 1) && rt_mma_takes_part(&mma, lane, batch);
 			for (unsigned i = 0; i < count && writes; i++) {

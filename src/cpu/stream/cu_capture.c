@@ -220,9 +220,9 @@ CUresult capture_node(const char *call, struct stream *stream, struct node_data 
 			CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%s: the capture has failed", call)
 			: api_no_memory(call);
 	}
+	const struct dependencies from = {frontier->nodes, frontier->data, frontier->count};
 	graph_lock();
-	CUresult result = node_add(call, captured->capture->graph, data, child, frontier->nodes,
-		frontier->data, frontier->count, &node);
+	CUresult result = node_add(call, captured->capture->graph, data, child, &from, &node);
 	graph_unlock();
 	if (result == CUDA_SUCCESS) {
 		frontier->count = 0;
@@ -370,8 +370,7 @@ static CUresult capture_check_nodes(const char *call, const struct graph *graph,
 }
 
 CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *handle,
-	const CUgraphNode *from, const CUgraphEdgeData *data, size_t count,
-	CUstreamCaptureMode mode)
+	const struct dependencies *from, CUstreamCaptureMode mode)
 {
 	if (stream->is_legacy) {
 		return api_fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -386,10 +385,11 @@ CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *h
 	graph_lock();
 	CUresult result = handle ? capture_find_target(call, *handle, &graph) : CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS && graph) {
-		result = capture_check_nodes(call, graph, from, count);
+		result = capture_check_nodes(call, graph, from->nodes, from->count);
 	}
 	if (result == CUDA_SUCCESS && (!capture
-			|| !frontier_add(&stream->captured.frontier, from, data, count)
+			|| !frontier_add(&stream->captured.frontier, from->nodes, from->data,
+				from->count)
 			|| (!graph && !(capture->graph = graph_create(true))))) {
 		result = api_no_memory(call);
 	}

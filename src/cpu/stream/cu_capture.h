@@ -9,6 +9,7 @@
 #include "cpu/stream/cu_graph.h"
 #include "cpu/stream/captured.h"
 
+struct dependencies;
 struct stream;
 struct event;
 
@@ -43,10 +44,9 @@ CUresult capture_check_unsafe(const char *call);
 /* A stream goes.  What it leaves behind is to be released, without locks. */
 struct graph *capture_leave(struct stream *stream);
 
-/* Begin to capture into a graph, or a new one, for NULL. */
+/* Begin to capture into a graph, or into a new one if `graph` is NULL. */
 CUresult capture_begin(const char *call, struct stream *stream, const CUgraph *graph,
-	const CUgraphNode *from, const CUgraphEdgeData *data, size_t count,
-	CUstreamCaptureMode mode);
+	const struct dependencies *from, CUstreamCaptureMode mode);
 /* End it; *waste is to be released, without locks. */
 CUresult capture_end(const char *call, struct stream *stream, CUgraph *out, struct graph **waste);
 /* Fails for the legacy stream while it must not be used. */

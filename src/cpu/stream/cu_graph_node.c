@@ -130,14 +130,15 @@ static CUresult node_make_kernel(const struct making *m, struct node_data **out)
 	CUresult result = context ? CUDA_SUCCESS
 		: node_find_context(m->call, p->func ? NULL : p->ctx, &context);
 	struct parameters parameters;
+	parameters.values = p->kernelParams;
+	parameters.extra = p->extra;
 	parameters.many = NULL;
 	if (result == CUDA_SUCCESS && p->extra && work.kernel.is_cooperative) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE,
 			"%s: parameters as extra, of a cooperative kernel", m->call);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_kernel(m->call, context, handle, p->kernelParams, p->extra,
-			&parameters, &work);
+		result = work_describe_kernel(m->call, context, handle, &parameters, &work);
 	}
 	if (result == CUDA_SUCCESS && !(*out = node_kernel_data(&work, p->extra, attributes))) {
 		result = api_no_memory(m->call);
@@ -243,12 +244,12 @@ static CUresult node_values_data(const char *call, struct context *context, cons
 static CUresult node_make_values(const struct making *m, struct node_data **out)
 {
 	const CUDA_BATCH_MEM_OP_NODE_PARAMS *p = &m->params->memOp;
+	const struct values_list list = {VALUES_2, p->count, p->paramArray, p->flags};
 	struct context *context;
 	struct work work;
 	CUresult result = node_find_context(m->call, p->ctx, &context);
 	if (result == CUDA_SUCCESS) {
-		result = work_describe_values(m->call, context, VALUES_2, p->count, p->paramArray,
-			p->flags, &work);
+		result = work_describe_values(m->call, context, &list, &work);
 	}
 	if (result == CUDA_SUCCESS && p->count == 0) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: no operations", m->call);
@@ -582,14 +583,15 @@ CUresult node_depend(const char *call, struct graph_node *from, struct graph_nod
 }
 
 static CUresult node_depend_on_all(const char *call, struct graph_node *node,
-	const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count)
+	const struct dependencies *from)
 {
 	static const CUgraphEdgeData plain;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < from->count; i++) {
 		struct graph_node *other;
-		CUresult result = node_find(call, from[i], &other);
+		CUresult result = node_find(call, from->nodes[i], &other);
 		if (result == CUDA_SUCCESS) {
-			result = node_depend(call, other, node, edges ? &edges[i] : &plain);
+			result = node_depend(call, other, node, from->data ? &from->data[i]
+				: &plain);
 		}
 		if (result != CUDA_SUCCESS) {
 			return result;
@@ -661,8 +663,7 @@ bool graph_suits(const struct graph *graph, bool is_in_body)
 }
 
 CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
-	struct graph *child, const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count,
-	struct graph_node **out)
+	struct graph *child, const struct dependencies *from, struct graph_node **out)
 {
 	const bool had_memory = graph->has_memory;
 	CUresult result = node_check_memory(call, graph, data);
@@ -673,7 +674,7 @@ CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
 		node_data_release(data);
 		return result;
 	}
-	result = node_depend_on_all(call, *out, from, edges, count);
+	result = node_depend_on_all(call, *out, from);
 	if (result == CUDA_SUCCESS) {
 		node_keep_account(graph, data);
 		if (graph->has_memory) {

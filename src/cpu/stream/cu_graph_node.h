@@ -5,6 +5,13 @@
 /* What nodes do: made from parameters or from the work of a stream, and compared. */
 #include "cpu/stream/cu_graph.h"
 
+/* The nodes that a new one depends on, as a call gives them; without data, edges are plain. */
+struct dependencies {
+	const CUgraphNode *nodes;
+	const CUgraphEdgeData *data;
+	size_t count;
+};
+
 /*
  * Make the data of a node of any kind, but without its child graph.  `old` is what the node had
  * before, or NULL.  An allocation's address is put into the parameters, too.  Without locks.
@@ -34,12 +41,11 @@ CUresult graph_find(const char *call, CUgraph handle, struct graph **out);
 /* Check an edge and add it. */
 CUresult node_depend(const char *call, struct graph_node *from, struct graph_node *to,
 	const CUgraphEdgeData *data);
-/* Add a node with its edges: *data is taken, also on failure. */
 /* Whether the bodies of conditional nodes, and the graph if it is in one, have only nodes that can
  * be there. */
 bool graph_suits(const struct graph *graph, bool is_in_body);
+/* Add a node with its edges: *data is taken, also on failure. */
 CUresult node_add(const char *call, struct graph *graph, struct node_data *data,
-	struct graph *child, const CUgraphNode *from, const CUgraphEdgeData *edges, size_t count,
-	struct graph_node **out);
+	struct graph *child, const struct dependencies *from, struct graph_node **out);
 
 #endif

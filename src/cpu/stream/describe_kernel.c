@@ -166,7 +166,7 @@ static CUresult kernel_check_cooperative(const char *call, struct context *conte
 }
 
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	void **values, void **extra, struct parameters *room, struct work *work)
+	struct parameters *parameters, struct work *work)
 {
 	struct kernel_work *kernel = &work->kernel;
 	struct function *function;
@@ -178,17 +178,17 @@ CUresult work_describe_kernel(const char *call, struct context *context, CUfunct
 		return api_fail(CUDA_ERROR_INVALID_CONTEXT, "%s: kernel '%s' is of another context",
 			call, function->name);
 	}
-	if (values && extra) {
+	if (parameters->values && parameters->extra) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: parameters are given twice", call);
 	}
 	if ((result = kernel_check_grid(call, kernel)) != CUDA_SUCCESS
 	    || (result = check_kernel(call, function, kernel)) != CUDA_SUCCESS) {
 		return result;
 	}
-	uint8_t *bytes = kernel_find_room(function, room);
-	result = !bytes ? api_no_memory(call) : extra
-		? kernel_gather_extra(call, function, extra, bytes)
-		: kernel_gather(call, function, values, bytes);
+	uint8_t *bytes = kernel_find_room(function, parameters);
+	result = !bytes ? api_no_memory(call) : parameters->extra
+		? kernel_gather_extra(call, function, parameters->extra, bytes)
+		: kernel_gather(call, function, parameters->values, bytes);
 	if (result != CUDA_SUCCESS) {
 		return result;
 	}

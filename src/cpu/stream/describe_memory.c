@@ -289,17 +289,19 @@ static CUresult describe_check_operation(const char *call, struct context *conte
 }
 
 CUresult work_describe_values(const char *call, struct context *context,
-	enum values_version version, unsigned count, const CUstreamBatchMemOpParams *list,
-	unsigned flags, struct work *out)
+	const struct values_list *list, struct work *out)
 {
 	CUresult result = CUDA_SUCCESS;
-	if (flags != 0 || count > MAX_OPERATIONS || (!list && count > 0)) {
+	if (list->flags != 0 || list->count > MAX_OPERATIONS
+	    || (!list->operations && list->count > 0)) {
 		return api_fail(CUDA_ERROR_INVALID_VALUE, "%s: %u operations, flags 0x%x", call,
-			count, flags);
+			list->count, list->flags);
 	}
-	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
-		result = describe_check_operation(call, context, version, &list[i]);
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < list->count; i++) {
+		result = describe_check_operation(call, context, list->version,
+			&list->operations[i]);
 	}
-	*out = (struct work){.kind = count > 0 ? WORK_VALUES : WORK_EMPTY, .values = {list, count}};
+	*out = (struct work){.kind = list->count > 0 ? WORK_VALUES : WORK_EMPTY,
+		.values = {list->operations, list->count}};
 	return result;
 }

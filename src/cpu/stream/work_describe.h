@@ -9,16 +9,19 @@
 #include "cpu/exec/launch.h"
 #include "cpu/stream/work.h"
 
-/* Room for the parameters of a kernel; the most that there can be would fill a small stack. */
+/* The parameters of a kernel as a call gives them, in one of two forms, and room for their bytes.
+ * The most that there can be would fill a small stack.  Set all but `few`. */
 struct parameters {
+	void **values;
+	void **extra;
+	void *many; /* NULL at first and if `few` is enough; the caller frees it */
 	_Alignas(64) uint8_t few[1024];
-	void *many; /* NULL: few do; free it */
 };
 
-/* work->kernel has the grid, the block, the dynamic shared memory, and whether it is cooperative;
- * this is all the rest. */
+/* The caller has put the grid, the block and the dynamic shared memory into work->kernel, and
+ * whether the launch is cooperative; this adds the rest. */
 CUresult work_describe_kernel(const char *call, struct context *context, CUfunction handle,
-	void **values, void **extra, struct parameters *room, struct work *work);
+	struct parameters *parameters, struct work *work);
 CUresult work_describe_copy(const char *call, struct context *context, const CUDA_MEMCPY3D *copy,
 	struct work *out);
 CUresult work_describe_fill(const char *call, struct context *context, const struct fill *fill,
@@ -26,9 +29,14 @@ CUresult work_describe_fill(const char *call, struct context *context, const str
 /* The first version of the functions allows a flag that the second does not, and has no barriers;
  * else they are the same. */
 enum values_version { VALUES_1, VALUES_2 };
+struct values_list {
+	enum values_version version;
+	unsigned count;
+	const CUstreamBatchMemOpParams *operations;
+	unsigned flags;
+};
 CUresult work_describe_values(const char *call, struct context *context,
-	enum values_version version, unsigned count, const CUstreamBatchMemOpParams *list,
-	unsigned flags, struct work *out);
+	const struct values_list *list, struct work *out);
 
 /* Parts of these, for calls that may be about nothing: the box of a copy, whether what a box
  * touches may be touched, and the same for a fill. */
