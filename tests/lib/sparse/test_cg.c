@@ -152,7 +152,8 @@ DEVICE_TEST(a_sparse_matrix_takes_a_preconditioner_of_the_caller)
 	ck_assert(residual_of(y, b, true) < 1e-4);
 	kz_array_release(y);
 	inverse.fails_in = inverse.calls + 2;
-	fails(kz_sparse_cg(&y, sparse, b, &how, &result[1], &err), KZ_RANGE, "bytes of host memory");
+	fails(kz_sparse_cg(&y, sparse, b, &how, &result[1], &err), KZ_RANGE,
+		"bytes of host memory");
 	release_arrays(a.matrix, inverse.matrix, b, x);
 	kz_sparse_release(sparse);
 }
@@ -175,7 +176,8 @@ DEVICE_TEST(what_an_operator_says_passes_through)
 		bad->fails_in = 1 + k / 4;
 		bad->is_silent = k / 2 % 2;
 		fails(kz_cg(&x, &with, b, &how, NULL, &err), bad->is_silent ? KZ_IO : KZ_RANGE,
-			!bad->is_silent ? "bytes of host memory" : bad == &a ? "cg: the operator failed"
+			!bad->is_silent ? "bytes of host memory" : bad == &a
+			? "cg: the operator failed"
 			: "cg: the preconditioner failed");
 		ck_assert_ptr_null(x);
 		ck_assert_int_eq(kz_cg(&x, &with, b, &how, NULL, NULL), KZ_OK);
