@@ -208,7 +208,7 @@ static const char *const type_names[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "
 	"WAIT_EVENT", "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
 	"BATCH_MEM_OP", "CONDITIONAL"};
 
-static void graph_draw_node(struct str *out, const struct graph_node *node, size_t graph,
+static void graph_dot_node(struct str *out, const struct graph_node *node, size_t graph,
 	size_t number, unsigned flags)
 {
 	const CUgraphNodeParams *params = &node->data->params;
@@ -232,14 +232,14 @@ static void graph_draw_node(struct str *out, const struct graph_node *node, size
 }
 
 /* A graph and its child graphs, numbered in the order of the drawing. */
-static void graph_draw(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
+static void graph_dot(struct str *out, struct graph *graph, size_t *graphs, unsigned flags)
 {
 	const size_t mine = (*graphs)++;
 	size_t number = 0;
 	str_addf(out, "subgraph cluster_%zu {\n\tlabel=\"graph_%zu\";\n", mine, mine);
 	for (struct graph_node *node = graph->first; node; node = node->next) {
 		node->missing = number;
-		graph_draw_node(out, node, mine, number++, flags);
+		graph_dot_node(out, node, mine, number++, flags);
 	}
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		for (size_t i = 0; i < node->from.count; i++) {
@@ -250,7 +250,7 @@ static void graph_draw(struct str *out, struct graph *graph, size_t *graphs, uns
 	str_add(out, "}\n");
 	for (const struct graph_node *node = graph->first; node; node = node->next) {
 		if (node->child) {
-			graph_draw(out, node->child, graphs, flags);
+			graph_dot(out, node->child, graphs, flags);
 		}
 	}
 }
@@ -282,7 +282,7 @@ API(cuGraphDebugDotPrint, CUgraph handle, const char *path, unsigned int flags)
 	result = graph_find(__func__, handle, &graph);
 	if (result == CUDA_SUCCESS) {
 		str_add(&text, "digraph dot {\n");
-		graph_draw(&text, graph, &graphs, flags);
+		graph_dot(&text, graph, &graphs, flags);
 		str_add(&text, "}\n");
 	}
 	graph_unlock();

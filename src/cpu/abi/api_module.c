@@ -12,7 +12,7 @@
 #include "cpu/object/library.h"
 #include "cpu/ptx/ptx_image.h"
 
-static CUresult module_load_image(const char *call, CUmodule *out, const void *data, size_t size,
+static CUresult module_load_data(const char *call, CUmodule *out, const void *data, size_t size,
 	struct jit_options *options)
 {
 	struct context *context;
@@ -48,21 +48,21 @@ API(cuModuleLoadDataEx, CUmodule *out, const void *image, unsigned int count,
 	if (result == CUDA_SUCCESS) {
 		result = jit_options_read(__func__, &read, count, options, values);
 	}
-	return result == CUDA_SUCCESS ? module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE,
+	return result == CUDA_SUCCESS ? module_load_data(__func__, out, image, IMAGE_UNKNOWN_SIZE,
 		&read) : result;
 }
 
 API(cuModuleLoadData, CUmodule *out, const void *image)
 {
 	struct jit_options options = {0};
-	return module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+	return module_load_data(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
 }
 
 /* For images that NVIDIA's tools have made.  PTX is accepted, too. */
 API(cuModuleLoadFatBinary, CUmodule *out, const void *image)
 {
 	struct jit_options options = {0};
-	return module_load_image(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
+	return module_load_data(__func__, out, image, IMAGE_UNKNOWN_SIZE, &options);
 }
 
 API(cuModuleLoad, CUmodule *out, const char *path)
@@ -77,7 +77,7 @@ API(cuModuleLoad, CUmodule *out, const char *path)
 		result = jit_options_read_image(__func__, path, &data, &size);
 	}
 	if (result == CUDA_SUCCESS) {
-		result = module_load_image(__func__, out, data, size, &options);
+		result = module_load_data(__func__, out, data, size, &options);
 		mem_free(data);
 	}
 	return result;

@@ -122,7 +122,7 @@ static CUresult texture_use_arrays(const char *call, struct cu_texture *t,
 
 /* --- Views --- */
 
-static CUresult texture_view_format(const char *call, CUresourceViewFormat format,
+static CUresult texture_read_view(const char *call, CUresourceViewFormat format,
 	struct texel_format *out)
 {
 	static const struct texel_format kinds[] = {{TEXEL_UINT, 8, 0, false},
@@ -178,7 +178,7 @@ static CUresult texture_apply_view(const char *call, struct cu_texture *t,
 		level->slices = v->lastLayer - v->firstLayer + 1;
 	}
 	texture->layers = texture->layers > 0 ? v->lastLayer - v->firstLayer + 1 : 0;
-	return texture_view_format(call, v->format, &texture->format);
+	return texture_read_view(call, v->format, &texture->format);
 }
 
 /* --- Samplers --- */

@@ -57,7 +57,7 @@ static const struct ptx_inst *parse_opcode(struct parser *p, const struct lex_to
 
 enum { MAX_OPERANDS = 8 };
 
-static void parse_operands(struct parser *p, struct ptx_inst *inst)
+static void parse_inst_operands(struct parser *p, struct ptx_inst *inst)
 {
 	struct ptx_operand operands[MAX_OPERANDS]; /* cleared one by one, for most are not used */
 	size_t count = 0;
@@ -141,7 +141,7 @@ static void parse_instruction(struct parser *p, const struct ptx_inst *guard,
 	if (ptx_rows[inst.op].unsupported) {
 		skip_past(p, ";");
 	} else {
-		parse_operands(p, &inst);
+		parse_inst_operands(p, &inst);
 	}
 	if (elements > 0) {
 		add_vector_move(p, &inst, elements);

@@ -47,7 +47,7 @@ static void capture_join(struct cu_capture *capture, struct stream *stream)
 	capture->refs++;
 }
 
-static void capture_part(struct stream *stream)
+static void capture_detach(struct stream *stream)
 {
 	struct cu_capture *capture = stream->captured.capture;
 	struct stream **link = &capture->streams;
@@ -78,7 +78,7 @@ static void capture_finish(struct cu_capture *capture)
 	capture->is_over = true;
 	capture->refs++;
 	while (capture->streams) {
-		capture_part(capture->streams);
+		capture_detach(capture->streams);
 	}
 	cu_capture_release(capture);
 }
@@ -91,7 +91,7 @@ struct graph *capture_leave(struct stream *stream)
 	}
 	if (capture->origin != stream) {
 		capture->is_invalid = true;
-		capture_part(stream);
+		capture_detach(stream);
 		return NULL;
 	}
 	struct graph *graph = capture->graph;
@@ -159,7 +159,7 @@ CUresult capture_close_stream(const char *call, struct stream *stream)
 	if (!frontier_add(&capture->gone, frontier->nodes, frontier->data, frontier->count)) {
 		return api_no_memory(call);
 	}
-	capture_part(stream);
+	capture_detach(stream);
 	return CUDA_SUCCESS;
 }
 
