@@ -275,15 +275,34 @@ typedef enum kz_option {
 	    than 64 KiB of __constant__ variables in a module, and a CU_LAUNCH_PARAM_BUFFER_SIZE
 	    that is larger than the parameters.  Until a program sets it, the environment variable
 	    KUDZU_CPU_LIMITS decides, and without that it is 1. */
-	KZ_OPTION_LIMITS = 0
+	KZ_OPTION_LIMITS = 0,
+	/** A kz_schedule: how threads wait.  It is a flag of the primary context, so it holds for
+	    all of the process that use that context, such as the CUDA runtime, and stays when the
+	    device is closed.  The flag CU_CTX_MAP_HOST has no option: pinned memory is mapped on
+	    every machine of 64 bits, whatever it says. */
+	KZ_OPTION_SCHEDULE = 1,
+	/** 1: a profiler that was told to wait for it, as by `nsys profile
+	    --capture-range=cudaProfilerApi`, begins to collect; 0: it stops.  Without a profiler
+	    nothing happens. */
+	KZ_OPTION_PROFILER = 2
 } kz_option;
 
+/** How a thread of the host waits for a device.  The numbers are the driver's. */
+typedef enum kz_schedule {
+	KZ_SCHEDULE_AUTO = 0,    /**< KZ_SCHEDULE_YIELD if the process has more contexts than the
+	                              machine has cores, else KZ_SCHEDULE_SPIN */
+	KZ_SCHEDULE_SPIN = 1,    /**< it asks again and again: the shortest wait, a busy core */
+	KZ_SCHEDULE_YIELD = 2,   /**< likewise, but other threads may run in between */
+	KZ_SCHEDULE_BLOCKING = 4 /**< it sleeps until the device wakes it */
+} kz_schedule;
+
 /**
- * Set an option of a device, for modules that are loaded and launches from now on.
+ * Set an option of a device, for modules that are loaded, launches and waits from now on.
  *
  * @param value as the option says.
  * @return KZ_OK; KZ_INVALID for no device, no option, and a value that the option does not have;
- *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS.
+ *         KZ_UNSUPPORTED for what a GPU cannot do: 0 for KZ_OPTION_LIMITS; KZ_UNSUPPORTED or
+ *         KZ_VERSION if the driver does not know it; the driver's failures.
  */
 KZ_API KZ_NODISCARD kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value,
 	kz_error *err);
@@ -309,7 +328,7 @@ KZ_API kz_stream *kz_device_stream(kz_device *dev);
  *
  * Functions that release something return nothing.  If the driver has refused to release memory,
  * a stream, a module or the like, this call reports that: the first failure, and how many came
- * after it.  It reports each failure once; the device stays usable.
+ * after it.  It reports each failure once.
  *
  * This call does not ask the driver: it knows a fault only after another call has met it.
  *

@@ -157,6 +157,29 @@ KZ_API KZ_NODISCARD kz_status kz_managed_advise(kz_buffer *buffer, kz_advice adv
 KZ_API KZ_NODISCARD kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place,
 	kz_stream *stream, kz_error *err);
 
+/** Who may use managed memory; for kz_managed_attach.  Numbers are the driver's. */
+typedef enum kz_attach {
+	KZ_ATTACH_GLOBAL = 1, /**< every stream of every device, as at first */
+	KZ_ATTACH_HOST = 2,   /**< the host; no stream of a device without
+	                           CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS */
+	KZ_ATTACH_SINGLE = 4  /**< kernels of one stream */
+} kz_attach;
+
+/**
+ * Say who uses managed memory, so that the host may use it while other streams work.
+ *
+ * This matters on devices without CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: there the host
+ * must not touch managed memory while a kernel runs that could reach it.  It concerns the whole
+ * allocation, also if the buffer is a view of a part.
+ *
+ * @param stream of the buffer's device, by which KZ_ATTACH_SINGLE means this stream; NULL for its
+ *        default stream.
+ * @return as kz_managed_advise, for a kz_attach.
+ * Async: returns at once; it holds after earlier work on the buffer, in the order of the stream.
+ */
+KZ_API KZ_NODISCARD kz_status kz_managed_attach(kz_buffer *buffer, kz_attach attach,
+	kz_stream *stream, kz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -323,8 +323,17 @@ typedef struct kz_launch_options {
 	int64_t shared_size;  /**< dynamic shared memory in bytes; the library asks the driver for
 	                           more than the default limit where the device has it */
 	int32_t cooperative;  /**< nonzero: all blocks run at once, for grid-wide synchronization */
+	int32_t programmatic; /**< nonzero: programmatic dependent launch.  The kernel may begin
+	                           before the one before it in the stream has ended, and waits for
+	                           it by cudaGridDependencySynchronize().  What it touches before
+	                           that must not be memory that earlier work of the stream uses,
+	                           nor fresh memory of the pool.  The CPU device runs one kernel of
+	                           a stream after the other, whatever this says */
+	int32_t cluster[3];   /**< blocks of a cluster along x, y, z, which divide the grid; all 0:
+	                           as the source asks for (`__cluster_dims__`).  The CPU device has
+	                           clusters of one block */
 	int32_t reserved_int;
-	void *reserved[4];
+	void *reserved[2];
 } kz_launch_options;
 
 #ifdef __cplusplus
@@ -342,8 +351,10 @@ typedef struct kz_launch_options {
  * @param args KZ_ARGS(...).
  * @return KZ_OK; KZ_ARGUMENT if the arguments do not match the kernel's parameters, and for an
  *         array that is not contiguous and is passed without KZ_STRIDED; KZ_LAUNCH if
- *         the grid, the block or the shared memory exceeds the device's limits; KZ_INVALID; the
- *         driver's failures, which may belong to earlier work.
+ *         the grid, the block or the shared memory exceeds the device's limits, and for a cluster
+ *         that does not divide the grid; KZ_UNSUPPORTED for a cluster of more than one block on a
+ *         device that has none; KZ_INVALID; the driver's failures, which may belong to earlier
+ *         work.
  * Async: returns before the kernel has run.  With KZ_IN, KZ_OUT or KZ_INOUT it returns after that.
  */
 KZ_API KZ_NODISCARD kz_status kz_launch(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
@@ -404,6 +415,8 @@ typedef struct kz_kernel_info {
 	                                    unknown */
 	double occupancy;              /**< their threads as a share of the most that it can have, 0
 	                                    to 1; see kz_kernel_occupancy for other blocks */
+	int32_t carveout;              /**< KZ_KERNEL_CARVEOUT, -1 until it is set */
+	int32_t reserved_int;
 } kz_kernel_info;
 
 #ifdef __cplusplus
@@ -429,6 +442,36 @@ KZ_API KZ_NODISCARD kz_status kz_kernel_describe(kz_kernel *kernel, kz_kernel_in
  *	kernel keeps the code that it has.
  */
 KZ_API KZ_NODISCARD kz_status kz_kernel_optimize(kz_kernel *kernel, kz_error *err);
+
+/** What a program can prefer for a kernel.  The numbers never change. */
+typedef enum kz_kernel_option {
+	/** How much of the memory that serves as L1 cache and as shared memory should be shared
+	    memory: from 0 to 100 percent; -1: as the driver likes. */
+	KZ_KERNEL_CARVEOUT = 0,
+	/** A kz_cache_preference. */
+	KZ_KERNEL_CACHE = 1
+} kz_kernel_option;
+
+/** What a kernel needs more: L1 cache or shared memory.  The numbers are the driver's. */
+typedef enum kz_cache_preference {
+	KZ_CACHE_NONE = 0,   /**< as the driver likes */
+	KZ_CACHE_SHARED = 1, /**< more shared memory */
+	KZ_CACHE_L1 = 2,     /**< more L1 cache */
+	KZ_CACHE_EQUAL = 3   /**< as much of both */
+} kz_cache_preference;
+
+/**
+ * Set a preference for the launches of a kernel from now on.
+ *
+ * It is a hint, which changes speed and never results; the CPU device has neither memory.  All that
+ * compiled the same source may share the kernel, and so the preference.
+ *
+ * @param value as the option says.
+ * @return KZ_OK; KZ_INVALID for no kernel, no option, and a value that the option does not have;
+ *         KZ_UNSUPPORTED or KZ_VERSION if the driver does not know it; the driver's failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_kernel_set_option(kz_kernel *kernel, kz_kernel_option option,
+	int64_t value, kz_error *err);
 
 /**
  * Ask how many blocks of a kernel run at once on a multiprocessor.
@@ -468,7 +511,7 @@ KZ_API void *kz_kernel_handle(const kz_kernel *kernel);
  * @param after what it comes after.
  * @param options NULL for the defaults; the stream does not matter.
  * @return as kz_launch; KZ_INVALID for a node of another graph; KZ_UNSUPPORTED for a
- *         cooperative launch.
+ *         cooperative or programmatic launch, and for a cluster: capture these.
  * Ownership: the node belongs to the graph, which keeps the kernel's module and the arguments'
  * memory.
  */

@@ -93,6 +93,43 @@ KZ_API KZ_NODISCARD kz_status kz_buffer_create_pitched(kz_buffer **out, int64_t 
 KZ_API KZ_NODISCARD kz_status kz_buffer_wrap(kz_buffer **out, kz_device *dev, uint64_t address,
 	int64_t size, void (*on_release)(void *user), void *user, kz_error *err);
 
+/** What kind of memory an address is in.  The numbers never change. */
+typedef enum kz_memory_kind {
+	KZ_MEMORY_UNKNOWN = 0, /**< memory that the driver does not know, as malloc's, or none */
+	KZ_MEMORY_HOST = 1,    /**< pinned host memory */
+	KZ_MEMORY_DEVICE = 2,
+	KZ_MEMORY_MANAGED = 3
+} kz_memory_kind;
+
+/** What the driver knows of an address. */
+typedef struct kz_pointer_info {
+	size_t size;          /**< sizeof(kz_pointer_info); set by KZ_POINTER_INFO_INIT */
+	int32_t kind;         /**< a kz_memory_kind; if that is KZ_MEMORY_UNKNOWN, all below is 0 */
+	int32_t reserved_int;
+	char device[24];      /**< the device of the memory, or of whoever pinned it: "cuda:1" */
+	uint64_t start;       /**< where the allocation begins that the address is in */
+	int64_t bytes;        /**< of that allocation */
+	void *host;           /**< by which the host reaches the address; NULL: it cannot */
+} kz_pointer_info;
+
+#ifdef __cplusplus
+#define KZ_POINTER_INFO_INIT kz_sized_init<kz_pointer_info>()
+#else
+#define KZ_POINTER_INFO_INIT {.size = sizeof(kz_pointer_info)}
+#endif
+
+/**
+ * Ask what memory an address is in, whoever allocated it.
+ *
+ * @param dev any device of the driver to ask; the memory may be another one's.
+ * @param address of a device or of the host.
+ * @param info its size field is set.
+ * @return KZ_OK, also for memory that the driver does not know; KZ_INVALID for no device and a
+ *         wrong size field; KZ_UNSUPPORTED or KZ_VERSION if the driver cannot tell; its failures.
+ */
+KZ_API KZ_NODISCARD kz_status kz_pointer_describe(kz_device *dev, uint64_t address,
+	kz_pointer_info *info, kz_error *err);
+
 /**
  * Make a view of part of a buffer.  The view keeps the memory alive.
  *

@@ -27,7 +27,7 @@
 	S(kz_launch_options) S(kz_kernel_info) S(kz_link_options) S(kz_op_options) \
 	S(kz_reduce_options) S(kz_fft_options) S(kz_allocator) S(kz_cross_entropy_options) \
 	S(kz_cuda_array_options) S(kz_texture_options) \
-	S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
+	S(kz_pointer_info) S(kz_stream_options) S(kz_stream_info) S(kz_event_options) \
 	S(kz_capture_options) S(kz_sparse_options) S(kz_sparse_info) S(kz_sparse_cg_result) \
 	S(kz_operator) \
 	D(kz_sparse_cg_options, KZ_SPARSE_CG_OPTIONS_INIT) \

@@ -716,6 +716,32 @@ CUresult do_LaunchKernel(CUfunction function, unsigned int grid_x, unsigned int 
 	return stub_enter_stream(DRV_cuLaunchKernel, stream);
 }
 
+/* Each attribute once, and clusters that divide the grid. */
+CUresult do_LaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+	void **extra)
+{
+	unsigned seen = 0;
+	(void)function, (void)parameters, (void)extra;
+	for (unsigned i = 0; i < config->numAttrs; i++) {
+		const CUlaunchAttributeValue *value = &config->attrs[i].value;
+		const CUlaunchAttributeID id = config->attrs[i].id;
+		bool ok = !(seen & 1u << id);
+		if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+			ok = ok && value->clusterDim.x && value->clusterDim.y && value->clusterDim.z
+				&& config->gridDimX % value->clusterDim.x == 0
+				&& config->gridDimY % value->clusterDim.y == 0
+				&& config->gridDimZ % value->clusterDim.z == 0;
+		} else if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+			ok = ok && value->programmaticStreamSerializationAllowed == 1;
+		} else {
+			ok = ok && id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative == 1;
+		}
+		seen |= 1u << id;
+		stub_count(STUB_MISTAKE, !ok);
+	}
+	return stub_enter_stream(DRV_cuLaunchKernelEx, config->hStream);
+}
+
 CUresult do_OccupancyMaxActiveBlocksPerMultiprocessor(
 	int *count, CUfunction function, int block_size, size_t shared_size)
 {

@@ -71,10 +71,6 @@ void device_count_failure(struct kz_device *dev, CUresult code, const char *call
 	if (code == CUDA_ERROR_DEINITIALIZED || code == DRV_FORKED || atomic_load(&dev->lost)) {
 		return;
 	}
-	if (device_code_is_sticky(code)) {
-		(void)device_latch(dev, code, call, NULL);
-		return;
-	}
 	pthread_mutex_lock(&dev->lock);
 	if (dev->release_failures++ == 0) {
 		dev->release_code = code;
@@ -234,27 +230,67 @@ kz_status kz_device_set_limit(kz_device *dev, kz_limit limit, int64_t value, kz_
 	return st;
 }
 
-kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
+static kz_status device_set_limits(struct kz_device *dev, int64_t value, kz_error *err)
 {
-	error_scope(err);
-	kz_status st = object_check(dev, OBJECT_DEVICE, err);
-	if (st) {
-		return st;
-	}
-	if (option != KZ_OPTION_LIMITS) {
-		return error_set(err, KZ_INVALID, "expected a device option, got %d",
-			(int)option);
-	}
-	if (value < 0 || value > 1) {
-		return error_set(err, KZ_INVALID, "expected 0 or 1 for KZ_OPTION_LIMITS, got %lld",
-			(long long)value);
-	}
 	const struct kudzu_exports *exports = dev->exports;
 	if (!exports) {
 		return value == 1 ? KZ_OK : error_set(err, KZ_UNSUPPORTED,
 			"the driver of %s cannot switch its limits off", dev->name);
 	}
 	return device_ok(dev, exports->set_limits((int)value), "cuGetExportTable", err);
+}
+
+/* The other flags stay.  Since CUDA 11 a context that is active takes them, too. */
+static kz_status device_set_schedule(struct kz_device *dev, int64_t value, kz_error *err)
+{
+	unsigned flags = 0;
+	int is_active;
+	kz_status st = device_check_loss(dev, err);
+	st = st ? st : device_ok(dev, dev->drv->DevicePrimaryCtxGetState(dev->handle, &flags,
+		&is_active), "cuDevicePrimaryCtxGetState", err);
+	flags = (flags & ~(unsigned)CU_CTX_SCHED_MASK) | (unsigned)value;
+	return st ? st : device_ok(dev, dev->drv->DevicePrimaryCtxSetFlags(dev->handle, flags),
+		"cuDevicePrimaryCtxSetFlags", err);
+}
+
+static kz_status device_set_profiler(struct kz_device *dev, int64_t value, kz_error *err)
+{
+	struct device_scope scope;
+	kz_status st = device_enter(dev, &scope, err);
+	if (!st) {
+		st = value ? device_ok(dev, dev->drv->ProfilerStart(), "cuProfilerStart", err)
+			: device_ok(dev, dev->drv->ProfilerStop(), "cuProfilerStop", err);
+		device_leave(dev, &scope);
+	}
+	return st;
+}
+
+kz_status kz_device_set_option(kz_device *dev, kz_option option, int64_t value, kz_error *err)
+{
+	error_scope(err);
+	static const struct {
+		const char *name, *values;
+		unsigned allowed; /* a bit for each value */
+		kz_status (*set)(struct kz_device *dev, int64_t value, kz_error *err);
+	} options[] = {
+		[KZ_OPTION_LIMITS] = {"KZ_OPTION_LIMITS", "0 or 1", 0x3, device_set_limits},
+		[KZ_OPTION_SCHEDULE] = {"KZ_OPTION_SCHEDULE", "0, 1, 2 or 4", 0x17,
+			device_set_schedule},
+		[KZ_OPTION_PROFILER] = {"KZ_OPTION_PROFILER", "0 or 1", 0x3, device_set_profiler},
+	};
+	kz_status st = object_check(dev, OBJECT_DEVICE, err);
+	if (st) {
+		return st;
+	}
+	if ((unsigned)option >= countof(options)) {
+		return error_set(err, KZ_INVALID, "expected a device option, got %d",
+			(int)option);
+	}
+	if (value < 0 || value > 31 || !(options[option].allowed >> value & 1)) {
+		return error_set(err, KZ_INVALID, "expected %s for %s, got %lld",
+			options[option].values, options[option].name, (long long)value);
+	}
+	return options[option].set(dev, value, err);
 }
 
 kz_status device_check_capture(const struct kz_device *dev, const char *call, kz_error *err)
@@ -279,7 +315,7 @@ static kz_status device_report_releases(struct kz_device *dev, kz_error *err)
 	}
 	char more[64] = "";
 	kz_error first = KZ_ERROR_INIT;
-	drv_fail(dev->drv, code, call, &first);
+	(void)device_fail(dev, code, call, &first); /* it may be the loss of the context */
 	if (count > 1) {
 		snprintf(more, sizeof(more), ", as did %d more since then", count - 1);
 	}

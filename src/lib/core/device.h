@@ -67,6 +67,8 @@ struct device_table {
 /* What the device counts, besides memory. */
 enum device_object { DEVICE_STREAM, DEVICE_EVENT, DEVICE_MODULE, DEVICE_OBJECTS };
 
+enum { DEVICE_NAME = 24 };
+
 struct kz_device {
 	uint32_t tag;               /* OBJECT_DEVICE */
 	atomic_int refs;
@@ -95,7 +97,7 @@ struct kz_device {
 	bool serial;                /* a thread runs fastest alone: generated kernels have one each
 	                               block */
 	atomic_uint peers;          /* of the driver, whose memory its kernels may access, a set */
-	char name[24];
+	char name[DEVICE_NAME];
 	char model[256];
 	_Atomic(char *) note;       /* set once, under the lock of the list */
 	atomic_bool lost;           /* a sticky error happened; `cause` says which */
@@ -148,6 +150,9 @@ static inline struct kz_device *device_retain(struct kz_device *dev)
 	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
 	return dev;
 }
+
+/* The name that opens a device of a driver, "cuda:1"; device_open.c. */
+void device_write_name(char out[DEVICE_NAME], const struct drv *drv, int ordinal);
 
 /* What an object calls for the device that it retained; kz_device_close is for users' handles. */
 void device_release(struct kz_device *dev);

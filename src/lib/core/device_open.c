@@ -310,14 +310,15 @@ static bool device_cpu_is_gpu(void)
 	return text && strcmp(text, "1") == 0;
 }
 
-static void device_set_name(struct kz_device *dev)
+void device_write_name(char out[DEVICE_NAME], const struct drv *drv, int ordinal)
 {
-	if (dev->on_host && dev->ordinal == 0) {
-		snprintf(dev->name, sizeof(dev->name), "cpu");
-	} else if (dev->on_host && !device_cpu_is_gpu()) {
-		snprintf(dev->name, sizeof(dev->name), "cpu:%d", dev->ordinal);
+	const bool on_host = drv->provider == DRV_CPU;
+	if (on_host && ordinal == 0) {
+		snprintf(out, DEVICE_NAME, "cpu");
+	} else if (on_host && !device_cpu_is_gpu()) {
+		snprintf(out, DEVICE_NAME, "cpu:%d", ordinal);
 	} else {
-		snprintf(dev->name, sizeof(dev->name), "cuda:%d", dev->ordinal - dev->on_host);
+		snprintf(out, DEVICE_NAME, "cuda:%d", ordinal - on_host);
 	}
 }
 
@@ -350,7 +351,7 @@ static kz_status device_create(struct kz_device **out, struct drv *drv, int ordi
 	mempool_init(&dev->pools[MEMPOOL_PINNED], dev, MEMPOOL_PINNED, pooled);
 	pinned_init(&dev->pinned);
 	dev->on_host = drv->provider == DRV_CPU;
-	device_set_name(dev);
+	device_write_name(dev->name, drv, ordinal);
 
 	bool mine = error_is_clean(err);
 	st = device_init(dev, err);

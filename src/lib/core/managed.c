@@ -191,3 +191,33 @@ kz_status kz_managed_prefetch(kz_buffer *buffer, kz_device *place, kz_stream *st
 	device_leave(dev, &scope);
 	return st;
 }
+
+kz_status kz_managed_attach(kz_buffer *buffer, kz_attach attach, kz_stream *stream, kz_error *err)
+{
+	error_scope(err);
+	CUmemLocation where;
+	struct device_scope scope;
+	kz_status st = managed_place(&where, buffer, NULL, __func__, err);
+	if (!st && attach != KZ_ATTACH_GLOBAL && attach != KZ_ATTACH_HOST
+	    && attach != KZ_ATTACH_SINGLE) {
+		st = error_set(err, KZ_INVALID, "expected a kz_attach, %d, %d or %d, got %d",
+			KZ_ATTACH_GLOBAL, KZ_ATTACH_HOST, KZ_ATTACH_SINGLE, (int)attach);
+	}
+	if (st || (st = stream_pick(&stream, buffer->memory->device, stream, err))
+	    || buffer->size == 0) {
+		return st;
+	}
+	struct kz_device *dev = buffer->memory->device;
+	if ((st = device_enter(dev, &scope, err))) {
+		return st;
+	}
+	if (!(st = memory_use(buffer->memory, stream, err))) {
+		/* 0 bytes are all: the driver takes no part. */
+		st = device_ok(dev, dev->drv->StreamAttachMemAsync(stream->handle,
+			buffer->memory->address, 0, (unsigned)attach), "cuStreamAttachMemAsync",
+			err);
+		st = st ? st : memory_used(buffer->memory, stream, err);
+	}
+	device_leave(dev, &scope);
+	return st;
+}

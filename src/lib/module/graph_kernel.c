@@ -28,9 +28,10 @@ static kz_status graph_check_launch(struct launch *launch, const kz_launch_optio
 			"give a node of a graph an array or a buffer",
 			launch->kernel->info->name);
 	}
-	if (!st && launch->cooperative) {
-		st = error_set(err, KZ_UNSUPPORTED, "'%s': capture a cooperative launch with "
-			"kz_graph_begin instead", launch->kernel->info->name);
+	if (!st && launch->has_attributes) {
+		st = error_set(err, KZ_UNSUPPORTED, "'%s': capture a launch that is cooperative or "
+			"programmatic, or has a cluster, with kz_graph_begin instead",
+			launch->kernel->info->name);
 	}
 	return st;
 }

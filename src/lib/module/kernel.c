@@ -223,17 +223,6 @@ static always_inline kz_status kernel_hand_on_memory(const struct launch *launch
 	return st;
 }
 
-static kz_status kernel_enqueue_cooperative(const struct launch *launch, kz_error *err)
-{
-	const kz_dim3 *grid = launch->grid;
-	const kz_dim3 *block = launch->block;
-	CUresult code = launch->dev->drv->LaunchCooperativeKernel(launch->kernel->handle,
-		(unsigned)grid->x, (unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
-		(unsigned)block->y, (unsigned)block->z, (unsigned)launch->shared_size,
-		launch->stream->handle, launch->places);
-	return device_ok(launch->dev, code, "cuLaunchCooperativeKernel", err);
-}
-
 /* Hand a launch that was checked to the driver; the context is current. */
 static always_inline kz_status kernel_launch_submit(const struct launch *launch, kz_error *err)
 {
@@ -244,8 +233,8 @@ static always_inline kz_status kernel_launch_submit(const struct launch *launch,
 	if (unlikely(launch->needs_preparing) && (st = kernel_launch_prepare(launch, err))) {
 		return st;
 	}
-	if (unlikely(launch->cooperative)) {
-		st = kernel_enqueue_cooperative(launch, err);
+	if (unlikely(launch->has_attributes)) {
+		st = launch_with_attributes(launch, err);
 	} else {
 		CUresult code = drv->LaunchKernel(launch->kernel->handle, (unsigned)grid->x,
 			(unsigned)grid->y, (unsigned)grid->z, (unsigned)block->x,
@@ -428,12 +417,8 @@ kz_status launch_read_options(struct launch *launch, const kz_launch_options *op
 		return struct_refuse("kz_launch_options", options->size, sizeof(*options), err);
 	}
 	launch->shared_size = options->shared_size;
-	launch->cooperative = options->cooperative != 0;
-	if (launch->cooperative && !launch->dev->info.cooperative_launch) {
-		return error_set(err, KZ_UNSUPPORTED, "%s has no cooperative launch",
-			launch->dev->name);
-	}
-	return stream_pick(&launch->stream, launch->dev, options->stream, err);
+	kz_status st = launch_read_attributes(launch, options, err);
+	return st ? st : stream_pick(&launch->stream, launch->dev, options->stream, err);
 }
 
 static always_inline kz_status kernel_check_call(const char *call, const struct kz_kernel *kernel,
@@ -484,9 +469,8 @@ kz_status kz_launch_args(kz_kernel *kernel, kz_dim3 grid, kz_dim3 block,
 	struct launch launch = {
 		.kernel = kernel, .dev = dev, .stream = &dev->stream, .grid = &grid,
 		.block = &block,
-		.shared_size = 0, .cooperative = false, .args = args, .count = count,
+		.shared_size = 0, .args = args, .count = count,
 		.slots = slots, .places = places, .used = used, .used_end = used,
-		.has_host = false, .needs_preparing = false,
 	};
 	if (unlikely(options) && (st = launch_read_options(&launch, options, err))) {
 		return st;
@@ -576,6 +560,15 @@ static void kernel_read_cluster(const struct kz_kernel *kernel, kz_kernel_info *
 			info->cluster[i] = value;
 		}
 	}
+}
+
+/* Drivers before 9.0 have none. */
+static int kernel_read_carveout(const struct kz_kernel *kernel)
+{
+	int value = CU_SHAREDMEM_CARVEOUT_DEFAULT;
+	return kernel->module->device->drv->FuncGetAttribute(&value,
+		CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, kernel->handle) == CUDA_SUCCESS
+		? value : CU_SHAREDMEM_CARVEOUT_DEFAULT;
 }
 
 /* Attributes of our own driver; other drivers do not have them. */
@@ -670,6 +663,7 @@ static kz_status kernel_read_attributes(struct kz_kernel *kernel, kz_kernel_info
 		.binary_version = value[5], .param_count = (int64_t)kernel->param_count,
 		.dynamic_shared_size = most - value[1],
 	};
+	info->carveout = kernel_read_carveout(kernel);
 	kernel_read_cluster(kernel, info);
 	kernel_read_code(kernel, info);
 	kernel_read_spills(kernel, info);

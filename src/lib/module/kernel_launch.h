@@ -14,7 +14,6 @@ struct launch {
 	const kz_dim3 *grid;
 	const kz_dim3 *block;
 	int64_t shared_size;
-	bool cooperative;
 	const kz_arg *args;
 	size_t count;
 	uint64_t *slots;         /* `count` of each: values ... */
@@ -23,6 +22,10 @@ struct launch {
 	struct memory **used_end;
 	bool has_host;           /* an argument is KZ_IN, KZ_OUT or KZ_INOUT */
 	bool needs_preparing;    /* a memory was used in another stream, or see launch_prepare */
+	bool has_attributes;     /* one of these, for which there are other calls: */
+	bool cooperative;
+	bool programmatic;
+	uint8_t cluster[3];      /* blocks; [0] is 0: none */
 };
 
 /* What an argument that was converted keeps in use; NULL: nothing. */
@@ -41,6 +44,14 @@ static inline struct memory *launch_memory(const kz_arg *arg)
 		return NULL;
 	}
 }
+
+/* launch_attributes.c */
+
+/* Take over what a caller's options have besides the stream and the shared memory. */
+kz_status launch_read_attributes(struct launch *launch, const kz_launch_options *options,
+	kz_error *err);
+/* Launch with attributes; the context is current. */
+kz_status launch_with_attributes(const struct launch *launch, kz_error *err);
 
 /* kernel.c */
 

@@ -651,7 +651,7 @@ START_TEST(releases_that_fail_are_counted_and_reported_once)
 	kz_stream *stream;
 	ok(kz_stream_create(&stream, dev, 0, &err));
 	kz_stream_release(stream);
-	fails(kz_device_check(dev, &err), KZ_FAULT, "cuda:0 was lost by an earlier failure: ");
+	fails(kz_device_check(dev, &err), KZ_FAULT, "a release on cuda:0 failed: cuStreamDestroy");
 	fails(kz_device_check(dev, &err), KZ_FAULT, "cuda:0 was lost by an earlier failure: ");
 	kz_device_close(dev);
 }
@@ -855,9 +855,41 @@ DEVICE_TEST(what_no_gpu_has_is_refused_until_the_limits_are_off)
 	ok(kz_device_set_option(dev, KZ_OPTION_LIMITS, 1, &err));
 	ck_assert_int_ne(run_excessive(), KZ_OK);
 	kz_error_clear(&err);
-	fails(kz_device_set_option(dev, KZ_OPTION_LIMITS, 2, &err), KZ_INVALID, "0 or 1");
+	fails(kz_device_set_option(dev, KZ_OPTION_LIMITS, 2, &err), KZ_INVALID,
+		"expected 0 or 1 for KZ_OPTION_LIMITS, got 2");
 	fails(kz_device_set_option(dev, (kz_option)9, 1, &err), KZ_INVALID, "a device option");
 	fails(kz_device_set_option(NULL, KZ_OPTION_LIMITS, 1, &err), KZ_INVALID, "a device");
+}
+
+/* The flags of the primary context, besides those that it had. */
+DEVICE_TEST(a_program_chooses_how_it_waits)
+{
+	static const int64_t wrong[] = {-1, 3, 5, 7, 8, INT64_MIN, INT64_MAX};
+	static const int64_t values[] = {KZ_SCHEDULE_SPIN, KZ_SCHEDULE_YIELD, KZ_SCHEDULE_BLOCKING,
+		KZ_SCHEDULE_AUTO};
+	unsigned before = 0, flags = 0;
+	int is_active = 0;
+	ck_assert(!dev->drv->DevicePrimaryCtxGetState(dev->handle, &before, &is_active));
+	ck_assert(!dev->drv->DevicePrimaryCtxSetFlags(dev->handle, before | CU_CTX_MAP_HOST));
+	for (size_t i = 0; i < countof(values); i++) {
+		ok(kz_device_set_option(dev, KZ_OPTION_SCHEDULE, values[i], &err));
+		ok(kz_device_synchronize(dev, &err));
+		ck_assert(!dev->drv->DevicePrimaryCtxGetState(dev->handle, &flags, &is_active));
+		ck_assert_int_eq(flags, values[i] | CU_CTX_MAP_HOST);
+	}
+	for (size_t i = 0; i < countof(wrong); i++) {
+		fails(kz_device_set_option(dev, KZ_OPTION_SCHEDULE, wrong[i], &err), KZ_INVALID,
+			"expected 0, 1, 2 or 4 for KZ_OPTION_SCHEDULE, got ");
+	}
+	ck_assert(!dev->drv->DevicePrimaryCtxSetFlags(dev->handle, before));
+}
+
+DEVICE_TEST(a_profiler_starts_and_stops)
+{
+	ok(kz_device_set_option(dev, KZ_OPTION_PROFILER, 1, &err));
+	ok(kz_device_set_option(dev, KZ_OPTION_PROFILER, 0, &err));
+	fails(kz_device_set_option(dev, KZ_OPTION_PROFILER, 2, &err), KZ_INVALID,
+		"expected 0 or 1 for KZ_OPTION_PROFILER, got 2");
 }
 
 SUITE(device)
@@ -870,7 +902,8 @@ SUITE(device)
 		a_setting_of_the_cpu_device_that_makes_no_sense_is_named,
 		a_limit_is_what_it_was_set_to,
 		a_kernel_that_needs_a_larger_stack_runs_after_the_limit_was_set,
-		what_no_gpu_has_is_refused_until_the_limits_are_off);
+		what_no_gpu_has_is_refused_until_the_limits_are_off, a_program_chooses_how_it_waits,
+		a_profiler_starts_and_stops);
 	tc = suite_add_case(s, "variables");
 	tcase_add_loop_test(tc, a_variable_with_a_bad_value_is_named_on_every_path, 0, 3);
 	suite_add_tcase(s, choice_case());

@@ -51,7 +51,9 @@ KERNEL_TEST(host_and_kernels_share_managed_memory)
 	ok(kz_managed_advise(buffer, KZ_PREFERRED_PLACE, dev, &err));
 	ok(kz_managed_advise(buffer, KZ_ACCESSED_BY, NULL, &err));
 	ok(kz_managed_prefetch(buffer, dev, NULL, &err));
+	ok(kz_managed_attach(buffer, KZ_ATTACH_SINGLE, NULL, &err));
 	double_buffer(buffer);
+	ok(kz_managed_attach(buffer, KZ_ATTACH_HOST, kz_device_stream(dev), &err));
 	ok(kz_managed_prefetch(buffer, NULL, kz_device_stream(dev), &err));
 	ok(kz_device_synchronize(dev, &err));
 	expect_doubled(host);
@@ -112,7 +114,60 @@ DEVICE_TEST(wrong_arguments_are_told)
 	ck_assert_int_eq(kz_managed_advise(buffer, (kz_advice)7, dev, &err), KZ_INVALID);
 	ck_assert_ptr_nonnull(strstr(err.message, "got 7"));
 	kz_error_clear(&err);
+	for (int i = 0; i < 9; i++) {
+		kz_status st = kz_managed_attach(buffer, (kz_attach)i, NULL, &err);
+		ck_assert_int_eq(st, i == 1 || i == 2 || i == 4 ? KZ_OK : KZ_INVALID);
+		ck_assert(!st || strstr(err.message, "expected a kz_attach, 1, 2 or 4, got"));
+		kz_error_clear(&err);
+	}
 	kz_buffer_release(buffer);
+	ok(kz_buffer_create(&buffer, dev, 4, &err));
+	fails(kz_managed_attach(buffer, KZ_ATTACH_HOST, NULL, &err), KZ_INVALID,
+		"expected a buffer from kz_managed_create");
+	fails(kz_managed_attach(NULL, KZ_ATTACH_HOST, NULL, &err), KZ_INVALID, "got NULL");
+	kz_buffer_release(buffer);
+}
+
+DEVICE_TEST(an_address_says_what_memory_it_is_in)
+{
+	kz_pointer_info info = KZ_POINTER_INFO_INIT;
+	kz_buffer *device = NULL, *managed = NULL;
+	kz_pinned *pinned = NULL;
+	int local = 0;
+	ok(kz_buffer_create(&device, dev, 100, &err));
+	ok(kz_managed_create(&managed, dev, 100, &err));
+	ok(kz_pinned_create(&pinned, dev, 100, &err));
+	const struct {
+		uint64_t address;
+		kz_memory_kind kind;
+	} places[] = {
+		{kz_buffer_address(device) + 50, KZ_MEMORY_DEVICE},
+		{kz_buffer_address(managed) + 50, _i == support_device_count()
+			? KZ_MEMORY_DEVICE /* to the stub */ : KZ_MEMORY_MANAGED},
+		{(uintptr_t)kz_pinned_pointer(pinned) + 50, KZ_MEMORY_HOST},
+		{(uintptr_t)&local, KZ_MEMORY_UNKNOWN}, {0, KZ_MEMORY_UNKNOWN},
+		{UINT64_MAX, KZ_MEMORY_UNKNOWN},
+	};
+	for (size_t i = 0; i < countof(places); i++) {
+		ok(kz_pointer_describe(dev, places[i].address, &info, &err));
+		ck_assert_int_eq(info.kind, places[i].kind);
+		if (info.kind == KZ_MEMORY_UNKNOWN) {
+			ck_assert(!info.device[0] && !info.start && !info.bytes && !info.host);
+			continue;
+		}
+		ck_assert_str_eq(info.device, kz_device_name(dev));
+		ck_assert(info.start <= places[i].address - 50
+			&& places[i].address + 50 <= info.start + (uint64_t)info.bytes);
+	}
+	ok(kz_pointer_describe(dev, places[2].address, &info, &err));
+	ck_assert_uint_eq((uintptr_t)info.host, places[2].address);
+	info.size--;
+	fails(kz_pointer_describe(dev, 0, &info, &err), KZ_INVALID, "kz_pointer_info");
+	fails(kz_pointer_describe(dev, 0, NULL, &err), KZ_INVALID, "a kz_pointer_info");
+	fails(kz_pointer_describe(NULL, 0, &info, &err), KZ_INVALID, "a device");
+	kz_buffer_release(device);
+	kz_buffer_release(managed);
+	kz_pinned_release(pinned);
 }
 
 DEVICE_TEST(nothing_needs_no_memory)
@@ -172,7 +227,8 @@ SUITE(managed)
 		kernels_reach_pinned_memory_where_it_is);
 	tc = suite_add_case(s, "arguments");
 	tcase_add_tests(tc, support_device_count() + 1, other_memory_has_no_address_of_the_host,
-		wrong_arguments_are_told, nothing_needs_no_memory);
+		wrong_arguments_are_told, an_address_says_what_memory_it_is_in,
+		nothing_needs_no_memory);
 	tc = suite_add_case(s, "driver");
 	tcase_add_test(tc, managed_memory_goes_back_to_the_driver);
 	tcase_add_loop_test(tc, a_driver_that_has_none_is_told, 0, countof(failures));

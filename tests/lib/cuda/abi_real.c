@@ -4,6 +4,9 @@
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
+/* NVIDIA has these in a header of its own, which not every package has. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 #endif
 
 #include "abi.h"

@@ -195,6 +195,114 @@ DEVICE_TEST(shared_memory_is_asked_for_up_to_the_limit)
 		"-1 bytes of dynamic shared memory");
 }
 
+DEVICE_TEST(a_kernel_has_preferences)
+{
+	kz_kernel *kernel = find("none");
+	kz_kernel_info info = KZ_KERNEL_INFO_INIT;
+	static const int64_t wrong[][2] = {{KZ_KERNEL_CARVEOUT, -2}, {KZ_KERNEL_CARVEOUT, 101},
+		{KZ_KERNEL_CACHE, -1}, {KZ_KERNEL_CACHE, 4}, {KZ_KERNEL_CARVEOUT, INT64_MAX}};
+	for (size_t i = 0; i < countof(wrong); i++) {
+		refused(kz_kernel_set_option(kernel, (kz_kernel_option)wrong[i][0], wrong[i][1],
+			&err), KZ_INVALID, wrong[i][0] == KZ_KERNEL_CARVEOUT
+			? "expected -1 to 100 for KZ_KERNEL_CARVEOUT, got "
+			: "expected 0 to 3 for KZ_KERNEL_CACHE, got ");
+	}
+	refused(kz_kernel_set_option(kernel, (kz_kernel_option)9, 0, &err), KZ_INVALID,
+		"expected a kz_kernel_option, got 9");
+	refused(kz_kernel_set_option(NULL, KZ_KERNEL_CACHE, 0, &err), KZ_INVALID,
+		"expected a kernel");
+	ok(kz_kernel_describe(kernel, &info, &err));
+	ck_assert_int_eq(info.carveout, -1);
+	ok(kz_kernel_set_option(kernel, KZ_KERNEL_CARVEOUT, 50, &err));
+	ok(kz_kernel_set_option(kernel, KZ_KERNEL_CACHE, KZ_CACHE_SHARED, &err));
+	ok(kz_kernel_describe(kernel, &info, &err));
+	ck_assert_int_eq(info.carveout, 50);
+	ok(kz_kernel_set_option(kernel, KZ_KERNEL_CARVEOUT, -1, &err));
+	ok(kz_launch(kernel, one, one, NULL, &err, KZ_ARGS()));
+}
+
+/* A kernel sees what the one before it wrote, as it waits for that. */
+DEVICE_TEST(a_programmatic_launch_sees_what_came_before)
+{
+	static const char dependent[] =
+		"extern \"C\" __global__ void add(int *x)\n"
+		"{\n"
+		"	asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+		"	*x = 3 * *x + 1;\n"
+		"}\n";
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	kz_compile_options newer = KZ_COMPILE_OPTIONS_INIT;
+	kz_device_info info = KZ_DEVICE_INFO_INIT;
+	kz_array *x = NULL;
+	kz_module *other = NULL;
+	kz_kernel *add = NULL;
+	int value = -1;
+	ok(kz_device_describe(dev, &info, &err));
+	if (info.compute_capability < 90 && strcmp(support_device_name(_i), "cpu") != 0) {
+		return;
+	}
+	newer.arch = "compute_90";
+	ok(kz_module_compile(&other, dev, dependent, &newer, &err));
+	ok(kz_module_kernel(&add, other, "add", &err));
+	ok(kz_array_zeros(&x, dev, KZ_I32, KZ_SHAPE(1), &err));
+	options.programmatic = 1;
+	options.cluster[0] = options.cluster[1] = options.cluster[2] = 1;
+	for (int i = 0; i < 5; i++) {
+		ok(kz_launch(add, one, one, &options, &err, KZ_ARGS(x)));
+	}
+	ok(kz_array_get(x, &value, sizeof(value), &err));
+	ck_assert_int_eq(value, 121);
+	kz_array_release(x);
+	kz_module_release(other);
+}
+
+DEVICE_TEST(a_cluster_that_cannot_be_is_refused)
+{
+	static const int32_t wrong[][3] = {{-1, 1, 1}, {2, 0, 1}, {1, 1, 256}, {0, 0, 1}};
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	for (size_t i = 0; i < countof(wrong); i++) {
+		memcpy(options.cluster, wrong[i], sizeof(options.cluster));
+		refused(kz_launch(find("none"), kz_dim(4, 4, 4), one, &options, &err, KZ_ARGS()),
+			KZ_LAUNCH, "expected three extents from 1 to 255, or all 0 for none");
+	}
+	memcpy(options.cluster, (int32_t[3]){2, 1, 1}, sizeof(options.cluster));
+	if (strcmp(support_device_name(_i), "cpu") == 0) {
+		refused(kz_launch(find("none"), kz_dim(4, 1, 1), one, &options, &err, KZ_ARGS()),
+			KZ_UNSUPPORTED, "a cluster of 2 x 1 x 1 blocks for 'none': cpu has "
+			"clusters of one block only");
+	}
+}
+
+START_TEST(clusters_and_dependent_launches_are_attributes)
+{
+	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
+	kz_prepared *prepared = NULL;
+	kz_graph *graph = NULL;
+	dev = support_open_stub("");
+	ok(kz_module_load(&mod, dev, ".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry none()\n{\nret;\n}\n", 70, &err));
+	memcpy(options.cluster, (int32_t[3]){2, 1, 4}, sizeof(options.cluster));
+	ok(kz_launch(find("none"), kz_dim(4, 1, 8), one, &options, &err, KZ_ARGS()));
+	options.programmatic = options.cooperative = 1;
+	ok(kz_launch(find("none"), kz_dim(4, 1, 8), one, &options, &err, KZ_ARGS()));
+	ok(kz_prepared_create(&prepared, find("none"), kz_dim(4, 1, 8), one, &options, &err,
+		KZ_ARGS()));
+	ok(kz_prepared_launch(prepared, NULL, &err));
+	ok(kz_prepared_set_grid(prepared, kz_dim(4, 1, 6), one, &err));
+	fails(kz_prepared_launch(prepared, NULL, &err), KZ_LAUNCH, "grid of 4 x 1 x 6 for 'none': "
+		"clusters of 2 x 1 x 4 blocks do not divide it");
+	ck_assert_int_eq(support_stub_calls("cuLaunchKernelEx"), 3);
+	ck_assert_int_eq(support_stub_calls("cuLaunchKernel"), 0);
+	ok(kz_graph_create(&graph, dev, &err));
+	fails(kz_graph_add_kernel(NULL, graph, KZ_AFTER(), find("none"), one, one, &options, &err,
+		KZ_ARGS()), KZ_UNSUPPORTED, "capture a launch that is cooperative");
+	kz_graph_release(graph);
+	kz_prepared_release(prepared);
+	kz_module_release(mod);
+	support_close_stub(dev);
+}
+END_TEST
+
 DEVICE_TEST(bad_calls_are_refused)
 {
 	kz_launch_options options = KZ_LAUNCH_OPTIONS_INIT;
@@ -437,13 +545,16 @@ SUITE(kernel)
 		an_array_that_is_not_contiguous_is_refused,
 		a_row_a_contiguous_copy_and_a_strided_array_are_read_in_place,
 		a_grid_or_block_beyond_the_device_is_refused,
-		shared_memory_is_asked_for_up_to_the_limit, bad_calls_are_refused,
+		shared_memory_is_asked_for_up_to_the_limit, a_kernel_has_preferences,
+		a_programmatic_launch_sees_what_came_before, a_cluster_that_cannot_be_is_refused,
+		bad_calls_are_refused,
 		host_memory_is_copied_in_and_out, the_callers_rounding_mode_stays_out_of_kernels,
 		a_1d_launch_covers_every_element, occupancy_is_what_runs_at_once,
 		a_hundred_parameters_are_fine_in_the_function_form,
 		work_on_one_array_is_ordered_across_streams,
 		every_failing_allocation_of_a_launch_becomes_an_error, a_launch_allocates_nothing);
 	tc = suite_add_case(s, "stub");
+	tcase_add_test(tc, clusters_and_dependent_launches_are_attributes);
 	tcase_add_test(tc, host_memory_in_a_capture_is_refused_and_the_capture_goes_on);
 	tc = suite_add_case(s, "fault");
 	tcase_set_tags(tc, "fault");
