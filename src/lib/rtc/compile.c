@@ -56,9 +56,9 @@ static bool compile_is_define(const char *text)
 	return c > text && !isdigit((unsigned char)*text) && (!*c || *c == '=' || *c == '(');
 }
 
-/* Each list has what it says it has. */
-static kz_status compile_check_lists(const struct rtc_request *request, kz_error *err)
+kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
 {
+	/* Each list has what it says it has. */
 	const struct {
 		const char *what;
 		const char *const *texts;
@@ -71,17 +71,26 @@ static kz_status compile_check_lists(const struct rtc_request *request, kz_error
 		{"template instances", request->instances, request->instance_count},
 		{"compiler options", request->options, request->option_count},
 	};
+	if (!request->source) {
+		return error_set(err, KZ_INVALID, "expected source text, got NULL");
+	}
 	for (size_t i = 0; i < countof(lists); i++) {
 		if (!compile_texts_given(lists[i].texts, lists[i].count)) {
 			return error_set(err, KZ_INVALID, "expected %zu %s, got a NULL among them",
 				lists[i].count, lists[i].what);
 		}
 	}
-	return KZ_OK;
-}
-
-static kz_status compile_check_options(const struct rtc_request *request, kz_error *err)
-{
+	for (size_t i = 0; i < request->define_count; i++) {
+		if (!compile_is_define(request->defines[i])) {
+			return error_set(err, KZ_INVALID, "invalid define '%s'",
+				request->defines[i]);
+		}
+	}
+	for (size_t i = 0; i < request->include_count; i++) {
+		if (!request->include_dirs[i][0]) {
+			return error_set(err, KZ_INVALID, "include_dirs[%zu] is empty", i);
+		}
+	}
 	for (size_t i = 0; i < request->option_count; i++) {
 		const char *option = request->options[i];
 		if (strncmp(option, "-arch", 5) == 0
@@ -100,29 +109,6 @@ static kz_status compile_check_options(const struct rtc_request *request, kz_err
 			request->max_registers);
 	}
 	return KZ_OK;
-}
-
-kz_status rtc_request_check(const struct rtc_request *request, kz_error *err)
-{
-	kz_status st;
-	if (!request->source) {
-		return error_set(err, KZ_INVALID, "expected source text, got NULL");
-	}
-	if ((st = compile_check_lists(request, err))) {
-		return st;
-	}
-	for (size_t i = 0; i < request->define_count; i++) {
-		if (!compile_is_define(request->defines[i])) {
-			return error_set(err, KZ_INVALID, "invalid define '%s'",
-				request->defines[i]);
-		}
-	}
-	for (size_t i = 0; i < request->include_count; i++) {
-		if (!request->include_dirs[i][0]) {
-			return error_set(err, KZ_INVALID, "include_dirs[%zu] is empty", i);
-		}
-	}
-	return compile_check_options(request, err);
 }
 
 static kz_status compile_choose_arch(struct job *job, kz_error *err)
@@ -168,23 +154,6 @@ static kz_status compile_set_native(const struct job *job, kz_status st, const c
 		error_add_hint(err, code->hint);
 	}
 	return st;
-}
-
-/* The source does not compile. */
-static kz_status compile_fail_source(const struct job *job, struct diag *diag, kz_error *err)
-{
-	bool mine = error_is_clean(err);
-	compile_set_native(job, KZ_COMPILE, diag->message ? diag->message
-		: "the source does not compile", err);
-	if (mine) {
-		error_add_place(err, diag->file, diag->line, diag->column);
-		if (diag->message) { /* which says more than the advice for all sources does */
-			error_add_hint(err, diag->hint);
-		}
-		error_take_log(err, diag->text);
-		diag->text = NULL;
-	}
-	return KZ_COMPILE;
 }
 
 /* NVRTC does not know an option; the architecture is one of ours. */
@@ -264,17 +233,26 @@ static kz_status compile_fail(const struct job *job, struct diag *diag, kz_error
 			return compile_fail_instance(job, &job->names[i], err);
 		}
 	}
+	kz_status st = KZ_COMPILE;
 	if (job->code == JOB_COMPILATION) {
-		return compile_fail_source(job, diag, err);
+		compile_set_native(job, st, diag->message ? diag->message
+			: "the source does not compile", err);
+	} else {
+		st = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
 	}
-	kz_status st = codes_fail(KZ_DOMAIN_NVRTC, job->code, job->call, NULL, err);
-	if (mine) {
-		if (job->code == JOB_BUILTINS) {
-			error_add_hint(err, hint_builtins);
+	if (!mine) {
+		return st;
+	}
+	if (job->code == JOB_BUILTINS) {
+		error_add_hint(err, hint_builtins);
+	} else if (job->code == JOB_COMPILATION) {
+		error_add_place(err, diag->file, diag->line, diag->column);
+		if (diag->message) { /* which says more than the advice for all sources does */
+			error_add_hint(err, diag->hint);
 		}
-		error_take_log(err, diag->text);
-		diag->text = NULL;
 	}
+	error_take_log(err, diag->text);
+	diag->text = NULL;
 	return st;
 }
 

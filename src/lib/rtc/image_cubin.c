@@ -50,45 +50,35 @@ static bool cubin_read_param(const struct cubin *cubin, const struct cubin_recor
 	return true;
 }
 
-/* How many parameters the records speak of; -1 where they do not say. */
-static int cubin_count_params(const struct cubin *cubin, const Elf64_Shdr *info)
+static bool cubin_add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
 {
+	Elf64_Shdr info;
 	struct cubin_record record;
 	struct param_record param;
+	const size_t len = strlen(symbol);
+	/* How many parameters the records speak of, unless they do not say. */
+	bool known = cubin_find(cubin, &info, ".nv.info.", symbol), has_block = false;
 	int count = 0;
-	bool has_block = false;
-	for (uint64_t at = 0; cubin_next(cubin, info, &at, &record);) {
+	for (uint64_t at = 0; known && cubin_next(cubin, &info, &at, &record);) {
 		if (cubin_read_param(cubin, &record, &param)) {
 			count = param.ordinal >= count ? param.ordinal + 1 : count;
 		} else if (record.attribute == ATTRIBUTE_PARAM_SIZE && record.value > 0) {
 			has_block = true;
 		}
 	}
-	return count > MAX_PARAMS || (count == 0 && has_block) ? -1 : count;
-}
-
-static bool cubin_add_kernel(struct rtc_image *image, const struct cubin *cubin, const char *symbol)
-{
-	Elf64_Shdr info;
-	int count = cubin_find(cubin, &info, ".nv.info.", symbol)
-		? cubin_count_params(cubin, &info) : -1;
-	size_t len = strlen(symbol);
-	if (count < 0) {
+	if (!known || count > MAX_PARAMS || (count == 0 && has_block)) {
 		return image_add_kernel(image, symbol, len, NULL, 0, false);
 	}
 	struct rtc_param *params = mem_zalloc((size_t)count + 1, sizeof(*params));
 	if (!params) {
 		return false;
 	}
-	struct cubin_record record;
-	struct param_record param;
 	for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
 		if (cubin_read_param(cubin, &record, &param)) {
 			params[param.ordinal].offset = param.offset;
 			params[param.ordinal].size = param.size;
 		}
 	}
-	bool known = true;
 	for (int i = 0; i < count; i++) {
 		known = known && params[i].size > 0;
 	}
@@ -147,30 +137,19 @@ static kz_status cubin_read_symbols(struct rtc_image *image, const struct cubin 
 	return KZ_OK;
 }
 
-static kz_status cubin_read_tables(struct rtc_image *image, const struct cubin *cubin,
-	kz_error *err)
-{
-	Elf64_Shdr section;
-	for (uint32_t i = 0; elf_section(&cubin->elf, &section, i); i++) {
-		kz_status st = section.sh_type == SHT_SYMTAB
-			? cubin_read_symbols(image, cubin, &section, err) : KZ_OK;
-		if (st) {
-			return st;
-		}
-	}
-	return image_finish(image) ? KZ_OK : error_no_memory(err);
-}
-
 kz_status image_read_cubin(struct rtc_image *image, kz_error *err)
 {
 	struct cubin cubin;
+	Elf64_Shdr section;
 	kz_status st = cubin_open(&cubin, image->data, image->size, err);
-	if (!st) {
-		if (image->arch[0] == '\0') {
-			snprintf(image->arch, sizeof(image->arch), "sm_%d", cubin_arch(&cubin));
-		}
-		st = cubin_read_tables(image, &cubin, err);
+	if (!st && image->arch[0] == '\0') {
+		snprintf(image->arch, sizeof(image->arch), "sm_%d", cubin_arch(&cubin));
 	}
+	for (uint32_t i = 0; !st && elf_section(&cubin.elf, &section, i); i++) {
+		st = section.sh_type == SHT_SYMTAB
+			? cubin_read_symbols(image, &cubin, &section, err) : KZ_OK;
+	}
+	st = st || image_finish(image) ? st : error_no_memory(err);
 	cubin_close(&cubin);
 	return st;
 }

@@ -183,32 +183,6 @@ static void ptx_declare(struct rtc_image *image, struct declaration *declaration
 	declaration->count = 1;
 }
 
-static void ptx_take_bound(struct declaration *declaration, const struct ptx_token *number)
-{
-	int64_t bound = ptx_token_number(number);
-	int64_t limit = INT64_MAX / 16;
-	bool good = bound >= 0 && declaration->count >= 0
-		    && (bound == 0 || declaration->count <= limit / bound);
-	declaration->count = good ? declaration->count * bound : -1;
-}
-
-static void ptx_take_word(struct declaration *declaration, const struct ptx_token *word,
-	const char **at)
-{
-	if (ptx_token_is(word, ".align")) {
-		struct ptx_token number = ptx_next_token(at);
-		declaration->facts.align = ptx_token_number(&number);
-	} else if (ptx_token_is(word, ".managed")) {
-		declaration->facts.space = VARIABLE_MANAGED;
-	} else if (ptx_token_is(word, ".v2") || ptx_token_is(word, ".v4")) {
-		declaration->count *= word->text[2] - '0';
-	} else if (word->text[0] == '.' && !ptx_is_reference(word) && ptx_size_of_type(word) > 0) {
-		declaration->element = ptx_size_of_type(word);
-	} else if (ptx_is_word(word->text[0]) && word->text[0] != '.') {
-		declaration->name = *word;
-	}
-}
-
 /* `.global .align 4 .b8 table[16] = {...}, more;`, the space read. */
 static bool ptx_read_variables(struct rtc_image *image, const char **at, enum variable_space space)
 {
@@ -223,53 +197,61 @@ static bool ptx_read_variables(struct rtc_image *image, const char **at, enum va
 			ptx_declare(image, &declaration);
 		} else if (ptx_token_is(&token, "[")) {
 			struct ptx_token number = ptx_next_token(at);
-			ptx_take_bound(&declaration, &number);
+			const int64_t bound = ptx_token_number(&number), limit = INT64_MAX / 16;
+			bool good = bound >= 0 && declaration.count >= 0
+				&& (bound == 0 || declaration.count <= limit / bound);
+			declaration.count = good ? declaration.count * bound : -1;
 		} else if (ptx_token_is(&token, "=")) {
 			const char *value = ptx_skip_space(*at);
 			*at = *value == '{' ? ptx_skip_braces(value + 1)
 				: value + strcspn(value, ",;");
-		} else {
-			ptx_take_word(&declaration, &token, at);
+		} else if (ptx_token_is(&token, ".align")) {
+			struct ptx_token number = ptx_next_token(at);
+			declaration.facts.align = ptx_token_number(&number);
+		} else if (ptx_token_is(&token, ".managed")) {
+			declaration.facts.space = VARIABLE_MANAGED;
+		} else if (ptx_token_is(&token, ".v2") || ptx_token_is(&token, ".v4")) {
+			declaration.count *= token.text[2] - '0';
+		} else if (token.text[0] == '.' && !ptx_is_reference(&token)
+			&& ptx_size_of_type(&token) > 0) {
+			declaration.element = ptx_size_of_type(&token);
+		} else if (ptx_is_word(token.text[0]) && token.text[0] != '.') {
+			declaration.name = token;
 		}
 	}
-}
-
-/* Take one token at the level of the module; false when memory runs out. */
-static bool ptx_take_token(struct rtc_image *image, const struct ptx_token *token, const char **at,
-	bool *is_extern)
-{
-	if (ptx_token_is(token, ".target")) {
-		struct ptx_token arch = ptx_next_token(at);
-		bool real = arch.len > 3 && memcmp(arch.text, "sm_", 3) == 0;
-		if (real && image->arch[0] == '\0') {
-			snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
-				(int)arch.len - 3, arch.text + 3);
-		}
-	} else if (ptx_token_is(token, ".entry")) {
-		return ptx_read_entry(image, at);
-	} else if (ptx_token_is(token, "{")) {
-		*at = ptx_skip_braces(*at);
-	} else if (ptx_token_is(token, "(")) {
-		*at += strcspn(*at, ")");
-	} else if (ptx_token_is(token, ".global") || ptx_token_is(token, ".const")) {
-		if (!*is_extern) {
-			return ptx_read_variables(image, at,
-				token->text[1] == 'c' ? VARIABLE_CONSTANT : VARIABLE_GLOBAL);
-		}
-	}
-	*is_extern = ptx_token_is(token, ".extern") || (*is_extern && !ptx_token_is(token, ";"));
-	return true;
 }
 
 kz_status image_read_ptx(struct rtc_image *image, const char *text, kz_error *err)
 {
-	bool is_extern = false;
+	bool is_extern = false, ok = true;
 	for (;;) {
 		struct ptx_token token = ptx_next_token(&text);
+		bool is_space = ptx_token_is(&token, ".global") || ptx_token_is(&token, ".const");
 		if (token.len == 0) {
 			break;
 		}
-		if (!ptx_take_token(image, &token, &text, &is_extern)) {
+		if (ptx_token_is(&token, ".entry")) {
+			ok = ptx_read_entry(image, &text);
+		} else if (is_space && !is_extern) {
+			ok = ptx_read_variables(image, &text,
+				token.text[1] == 'c' ? VARIABLE_CONSTANT : VARIABLE_GLOBAL);
+		} else {
+			if (ptx_token_is(&token, ".target")) {
+				struct ptx_token arch = ptx_next_token(&text);
+				bool real = arch.len > 3 && memcmp(arch.text, "sm_", 3) == 0;
+				if (real && image->arch[0] == '\0') {
+					snprintf(image->arch, sizeof(image->arch), "compute_%.*s",
+						(int)arch.len - 3, arch.text + 3);
+				}
+			} else if (ptx_token_is(&token, "{")) {
+				text = ptx_skip_braces(text);
+			} else if (ptx_token_is(&token, "(")) {
+				text += strcspn(text, ")");
+			}
+			is_extern = ptx_token_is(&token, ".extern")
+				|| (is_extern && !ptx_token_is(&token, ";"));
+		}
+		if (!ok) {
 			return error_no_memory(err);
 		}
 	}

@@ -96,11 +96,44 @@ static void job_options_free(struct options *options)
 
 static const char *const fast_compile_levels[] = {NULL, "min", "mid", "max"};
 
-/* Options from the fields of a request that are not lists. */
-static void job_options_add_fields(struct options *options, const struct rtc_request *request)
+static bool job_has_options_of_ptxas(const struct rtc_request *request)
 {
+	static const char *const names[] = {"-Xptxas", "--ptxas-options"};
+	for (size_t i = 0; i < request->option_count; i++) {
+		for (size_t k = 0; k < countof(names); k++) {
+			if (strncmp(request->options[i], names[k], strlen(names[k])) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The caller's options come last; its include folders come before CUDA's. */
+static bool job_options_build(struct options *options, struct job *job)
+{
+	const struct rtc_request *request = job->request;
 	char number[16];
-	snprintf(number, sizeof(number), "%d", request->max_registers);
+	if (job->is_lto) {
+		job_options_add(options, "-arch=compute_", job->arch + strlen("lto_"));
+		job_options_add(options, "-dlto", "");
+	} else {
+		job_options_add(options, "-arch=", job->arch);
+	}
+	bool for_ptxas = job_has_options_of_ptxas(request);
+	job->extras = ~atomic_load(&extras_unknown);
+	for (size_t i = 0; i < countof(extras); i++) {
+		if ((job->extras >> i & 1) && (for_ptxas || !extras[i].for_ptxas)) {
+			job_options_add(options, extras[i].text, "");
+		}
+	}
+	if (job->prelude) {
+		job_options_add(options, "-include=", HEADERS_PRELUDE);
+	}
+	job_options_add_all(options, "-D", request->defines, request->define_count);
+	job_options_add_all(options, "-I", request->include_dirs, request->include_count);
+	job_options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
+		job->nvrtc->include_count);
 	if (request->debug) {
 		job_options_add(options, "-G", "");
 	} else if (request->line_info) {
@@ -117,56 +150,12 @@ static void job_options_add_fields(struct options *options, const struct rtc_req
 			fast_compile_levels[request->fast_compile]);
 	}
 	if (request->max_registers > 0) {
+		snprintf(number, sizeof(number), "%d", request->max_registers);
 		job_options_add(options, "-maxrregcount=", number);
 	}
 	if (request->std) {
 		job_options_add(options, "-std=", request->std);
 	}
-}
-
-static bool job_has_options_of_ptxas(const struct rtc_request *request)
-{
-	static const char *const names[] = {"-Xptxas", "--ptxas-options"};
-	for (size_t i = 0; i < request->option_count; i++) {
-		for (size_t k = 0; k < countof(names); k++) {
-			if (strncmp(request->options[i], names[k], strlen(names[k])) == 0) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-static void job_options_add_extras(struct options *options, struct job *job)
-{
-	bool for_ptxas = job_has_options_of_ptxas(job->request);
-	job->extras = ~atomic_load(&extras_unknown);
-	for (size_t i = 0; i < countof(extras); i++) {
-		if ((job->extras >> i & 1) && (for_ptxas || !extras[i].for_ptxas)) {
-			job_options_add(options, extras[i].text, "");
-		}
-	}
-}
-
-/* The caller's options come last; its include folders come before CUDA's. */
-static bool job_options_build(struct options *options, struct job *job)
-{
-	const struct rtc_request *request = job->request;
-	if (job->is_lto) {
-		job_options_add(options, "-arch=compute_", job->arch + strlen("lto_"));
-		job_options_add(options, "-dlto", "");
-	} else {
-		job_options_add(options, "-arch=", job->arch);
-	}
-	job_options_add_extras(options, job);
-	if (job->prelude) {
-		job_options_add(options, "-include=", HEADERS_PRELUDE);
-	}
-	job_options_add_all(options, "-D", request->defines, request->define_count);
-	job_options_add_all(options, "-I", request->include_dirs, request->include_count);
-	job_options_add_all(options, "-I", (const char *const *)job->nvrtc->include_dirs,
-		job->nvrtc->include_count);
-	job_options_add_fields(options, request);
 	if (job->locate) {
 		job_options_add(options, "-lineinfo", "");
 	}
@@ -259,17 +248,6 @@ static void job_fetch_results(struct job *job, nvrtcProgram program)
 	}
 }
 
-static bool job_add_names(struct job *job, nvrtcProgram program)
-{
-	for (size_t i = 0; i < job->name_count; i++) {
-		if (!job_check(job, job->nvrtc->AddNameExpression(program,
-				job->names[i].expression), "nvrtcAddNameExpression")) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* NVRTC keeps precompiled headers in one heap of the process.  Compiles read it, and growing it
  * frees all of it. */
 static pthread_rwlock_t heap_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -298,20 +276,6 @@ static void job_heap_end(const struct nvrtc *nvrtc, nvrtcProgram program)
 	}
 }
 
-static nvrtcResult job_compile_program(const struct call *call, nvrtcProgram program)
-{
-	const struct job *job = call->job;
-	if (job->pch) {
-		pthread_rwlock_rdlock(&heap_lock);
-	}
-	nvrtcResult code = job->nvrtc->CompileProgram(program, (int)call->options->count,
-		(const char *const *)call->options->items);
-	if (job->pch) {
-		job_heap_end(job->nvrtc, program);
-	}
-	return code;
-}
-
 static void *job_thread_main(void *data)
 {
 	const struct call *call = data;
@@ -326,11 +290,23 @@ static void *job_thread_main(void *data)
 		    "nvrtcCreateProgram")) {
 		return NULL;
 	}
-	if (job_add_names(job, program)) {
-		bool done = job_check(job, job_compile_program(call, program),
-			"nvrtcCompileProgram");
+	bool ok = true;
+	for (size_t i = 0; i < job->name_count && ok; i++) {
+		ok = job_check(job, nvrtc->AddNameExpression(program, job->names[i].expression),
+			"nvrtcAddNameExpression");
+	}
+	if (ok) {
+		if (job->pch) {
+			pthread_rwlock_rdlock(&heap_lock);
+		}
+		nvrtcResult code = nvrtc->CompileProgram(program, (int)call->options->count,
+			(const char *const *)call->options->items);
+		if (job->pch) {
+			job_heap_end(nvrtc, program);
+		}
+		ok = job_check(job, code, "nvrtcCompileProgram");
 		job->log = job_fetch(job, program, log, &size);
-		if (done) {
+		if (ok) {
 			job_fetch_results(job, program);
 		} else {
 			job_fetch_ptx(job, program);

@@ -60,20 +60,18 @@ static uint32_t resources_find_symbol(const struct cubin *cubin, const char *sym
 	return 0;
 }
 
-/* What .nv.info says about a function. */
-static void resources_read_common(struct rtc_resources *out, const struct cubin *cubin,
-	uint32_t symbol)
+static void resources_read_kernel(struct rtc_resources *out, const struct cubin *cubin,
+	const char *symbol)
 {
+	const uint32_t index = resources_find_symbol(cubin, symbol);
 	Elf64_Shdr info;
 	struct cubin_record record;
 	uint32_t pair[2];
-	if (!cubin_find(cubin, &info, ".nv.info", "")) {
-		return;
-	}
-	for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
+	bool is_there = cubin_find(cubin, &info, ".nv.info", "");
+	for (uint64_t at = 0; is_there && cubin_next(cubin, &info, &at, &record);) {
 		if (record.format != CUBIN_FORMAT_SIZED || record.value < sizeof(pair)
 		    || !elf_read(&cubin->elf, pair, record.offset, sizeof(pair))
-		    || pair[0] != symbol) {
+		    || pair[0] != index) {
 			continue;
 		}
 		if (record.attribute == ATTRIBUTE_REGISTERS) {
@@ -82,33 +80,18 @@ static void resources_read_common(struct rtc_resources *out, const struct cubin 
 			out->stack_size = pair[1] == UINT32_MAX ? -1 : (int64_t)pair[1];
 		}
 	}
-}
-
-static int32_t resources_read_barriers(const struct cubin *cubin, const char *symbol)
-{
-	Elf64_Shdr info;
-	struct cubin_record record;
-	int32_t count = 0;
-	if (cubin_find(cubin, &info, ".nv.info.", symbol)) {
-		for (uint64_t at = 0; cubin_next(cubin, &info, &at, &record);) {
-			count = record.attribute == ATTRIBUTE_BARRIERS ? record.value & 0xff
-				: count;
+	is_there = cubin_find(cubin, &info, ".nv.info.", symbol);
+	out->barriers = 0;
+	for (uint64_t at = 0; is_there && cubin_next(cubin, &info, &at, &record);) {
+		if (record.attribute == ATTRIBUTE_BARRIERS) {
+			out->barriers = record.value & 0xff;
 		}
 	}
-	return count;
-}
-
-static void resources_read_kernel(struct rtc_resources *out, const struct cubin *cubin,
-	const char *symbol)
-{
-	Elf64_Shdr reserved;
-	resources_read_common(out, cubin, resources_find_symbol(cubin, symbol));
-	out->barriers = resources_read_barriers(cubin, symbol);
 	out->code_size = resources_section_size(cubin, ".text.", symbol);
 	out->constant_size = resources_section_size(cubin, ".nv.constant0.", symbol);
 	out->shared_size = resources_section_size(cubin, ".nv.shared.", symbol);
 	if (out->shared_size >= RESERVED_SHARED
-	    && cubin_find(cubin, &reserved, ".nv.shared.reserved.0", "")) {
+	    && cubin_find(cubin, &info, ".nv.shared.reserved.0", "")) {
 		out->shared_size -= RESERVED_SHARED;
 	}
 }

@@ -123,25 +123,6 @@ static char *rtc_link_fetch(struct link_work *work, nvJitLinkHandle handle, size
 	return data;
 }
 
-static void rtc_link_add_inputs(struct link_work *work, nvJitLinkHandle handle)
-{
-	static const int types[] = {
-		[RTC_PTX] = NVJITLINK_PTX,
-		[RTC_CUBIN] = NVJITLINK_CUBIN,
-		[RTC_LTO] = NVJITLINK_LTO,
-		[RTC_FATBIN] = NVJITLINK_FATBIN,
-	};
-	for (const struct part *part = work->request->parts->first; part; part = part->next) {
-		/* The zero behind PTX counts. */
-		size_t size = part->size + (part->kind == RTC_PTX);
-		if (rtc_link_wants(work->request, part)
-		    && !rtc_link_check(work, work->linker->AddData(handle, types[part->kind],
-				part->data, size, part->name), "nvJitLinkAddData")) {
-			return;
-		}
-	}
-}
-
 static void rtc_link_fetch_results(struct link_work *work, nvJitLinkHandle handle)
 {
 	const struct nvjitlink *linker = work->linker;
@@ -166,37 +147,32 @@ static void rtc_link_fetch_results(struct link_work *work, nvJitLinkHandle handl
 
 static void *rtc_link_thread_main(void *arg)
 {
+	static const int types[] = {
+		[RTC_PTX] = NVJITLINK_PTX,
+		[RTC_CUBIN] = NVJITLINK_CUBIN,
+		[RTC_LTO] = NVJITLINK_LTO,
+		[RTC_FATBIN] = NVJITLINK_FATBIN,
+	};
 	struct link_work *work = arg;
+	const struct nvjitlink *linker = work->linker;
 	nvJitLinkHandle handle = NULL;
-	if (rtc_link_check(work, work->linker->Create(&handle, work->option_count, work->options),
-			"nvJitLinkCreate")) {
-		rtc_link_add_inputs(work, handle);
-		if (work->code == 0) {
-			rtc_link_check(work, work->linker->Complete(handle), "nvJitLinkComplete");
-		}
+	bool ok = rtc_link_check(work, linker->Create(&handle, work->option_count, work->options),
+		"nvJitLinkCreate");
+	for (const struct part *part = work->request->parts->first; ok && part; part = part->next) {
+		/* The zero behind PTX counts. */
+		size_t size = part->size + (part->kind == RTC_PTX);
+		ok = !rtc_link_wants(work->request, part)
+			|| rtc_link_check(work, linker->AddData(handle, types[part->kind],
+				part->data, size, part->name), "nvJitLinkAddData");
+	}
+	if (ok) {
+		rtc_link_check(work, linker->Complete(handle), "nvJitLinkComplete");
 	}
 	if (handle) {
 		rtc_link_fetch_results(work, handle);
-		work->linker->Destroy(&handle);
+		linker->Destroy(&handle);
 	}
 	return NULL;
-}
-
-static kz_status rtc_link_judge(struct link_work *work, kz_error *err)
-{
-	const char *log = work->error_log ? work->error_log : "";
-	const struct link_failure failure = {KZ_DOMAIN_NVJITLINK, work->code, work->call};
-	if (work->no_memory) {
-		return error_no_memory(err);
-	}
-	if (strstr(log, "bad input")) {
-		atomic_store(&is_stuck, true);
-	}
-	if (work->code != 0 || link_log_is_bad(log)) {
-		return link_log_fail(log, work->code ? &failure : NULL, err);
-	}
-	return work->linked.data ? KZ_OK
-		: error_set(err, KZ_LINK, "nvJitLink produced no output");
 }
 
 void rtc_linked_free(struct rtc_linked *linked)
@@ -224,7 +200,18 @@ kz_status rtc_link(struct rtc_linked *out, const struct rtc_link_request *reques
 	if (st) {
 		return st;
 	}
-	st = rtc_link_judge(&work, err);
+	const char *log = work.error_log ? work.error_log : "";
+	const struct link_failure failure = {KZ_DOMAIN_NVJITLINK, work.code, work.call};
+	if (work.no_memory) {
+		st = error_no_memory(err);
+	} else if (work.code != 0 || link_log_is_bad(log)) {
+		st = link_log_fail(log, work.code ? &failure : NULL, err);
+	} else if (!work.linked.data) {
+		st = error_set(err, KZ_LINK, "nvJitLink produced no output");
+	}
+	if (!work.no_memory && strstr(log, "bad input")) {
+		atomic_store(&is_stuck, true);
+	}
 	mem_free(work.error_log);
 	if (st) {
 		rtc_linked_free(&work.linked);
