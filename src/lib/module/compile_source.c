@@ -49,22 +49,6 @@ static void source_read_defaults(void)
 	}
 }
 
-/* A caller that passes no options gets those of the environment. */
-static kz_status source_add_defaults(struct rtc_request *request, kz_error *err)
-{
-	if (request->option_count > 0) {
-		return KZ_OK;
-	}
-	pthread_once(&default_once, source_read_defaults);
-	if (default_too_long) {
-		return error_set(err, KZ_INVALID, "KUDZU_NVRTC_OPTIONS: expected at most %d bytes",
-			DEFAULTS_SIZE - 1);
-	}
-	request->options = default_count > 0 ? default_options : request->options;
-	request->option_count = default_count;
-	return KZ_OK;
-}
-
 static kz_status source_read_given(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
@@ -100,14 +84,6 @@ static kz_status source_read_given(struct rtc_request *request, const kz_compile
 	return KZ_OK;
 }
 
-/* The byte order mark, which some editors put before a text in UTF-8: nvcc takes it, NVRTC does
- * not. */
-static const char *source_behind_mark(const char *source)
-{
-	bool marked = source && source[0] == '\xef' && source[1] == '\xbb' && source[2] == '\xbf';
-	return marked ? source + 3 : source;
-}
-
 /* With the guard of the CPU device a fault names a line of the source, and not of the PTX.  Then
  * code has line information for all who may load it, in this process or from an image. */
 static bool source_is_guarded(const struct rtc_request *request)
@@ -120,11 +96,29 @@ static bool source_is_guarded(const struct rtc_request *request)
 kz_status image_read_options(struct rtc_request *request, const kz_compile_options *options,
 	kz_error *err)
 {
+	const char *source = request->source;
 	kz_status st = options ? source_read_given(request, options, err) : KZ_OK;
-	request->source = source_behind_mark(request->source);
+	/* The byte order mark, which some editors put before a text in UTF-8: nvcc takes it, NVRTC
+	 * does not. */
+	if (source && strncmp(source, "\xef\xbb\xbf", 3) == 0) {
+		request->source = source + 3;
+	}
 	request->line_info |= source_is_guarded(request);
-	st = st ? st : source_add_defaults(request, err);
-	return st ? st : rtc_request_check(request, err);
+	if (st) {
+		return st;
+	}
+	if (request->option_count == 0) {
+		/* A caller that passes no options gets those of the environment. */
+		pthread_once(&default_once, source_read_defaults);
+		if (default_too_long) {
+			return error_set(err, KZ_INVALID,
+				"KUDZU_NVRTC_OPTIONS: expected at most %d bytes",
+				DEFAULTS_SIZE - 1);
+		}
+		request->options = default_count > 0 ? default_options : request->options;
+		request->option_count = default_count;
+	}
+	return rtc_request_check(request, err);
 }
 
 kz_status image_keep_source(char **kept, struct rtc_request *request,

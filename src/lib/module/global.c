@@ -114,33 +114,24 @@ kz_status kz_module_get_global(kz_module *mod, const char *name, void *to, int64
 	return st;
 }
 
-/* "float" of "float [2][8]". */
-static size_t global_element_len(const char *type)
-{
-	const char *bounds = strstr(type, " [");
-	return bounds ? (size_t)(bounds - type) : strlen(type);
-}
-
-/* Whether a registered struct is called as the type of a variable. */
-static bool global_is_same_struct(const char *type, size_t len, kz_dtype dtype)
-{
-	const char *name = kz_dtype_ctype(dtype);
-	type += strncmp(type, "const ", 6) == 0 ? 6 : 0;
-	name += strncmp(name, "struct ", 7) == 0 ? 7 : 0;
-	return strlen(name) == len && memcmp(name, type, len) == 0;
-}
-
+/* Whether values of a dtype can be those of a variable, of which "float [2][8]" has floats.  A
+ * registered struct must be called as the variable's type is. */
 static bool global_fits_type(const struct rtc_variable *variable, kz_dtype dtype)
 {
 	const char *type = variable->type;
-	size_t len = type ? global_element_len(type) : 0;
 	if (!type) {
 		return true;
 	}
+	const char *bounds = strstr(type, " [");
+	const size_t len = bounds ? (size_t)(bounds - type) : strlen(type);
 	if (!dtype_is_struct(dtype)) {
 		return args_element_dtypes(type, len) & dtype_bit(dtype);
 	}
-	return variable->kind == PARAM_STRUCT && global_is_same_struct(type, len, dtype);
+	const char *name = kz_dtype_ctype(dtype);
+	type += strncmp(type, "const ", 6) == 0 ? 6 : 0;
+	name += strncmp(name, "struct ", 7) == 0 ? 7 : 0;
+	return variable->kind == PARAM_STRUCT && strlen(name) == len
+		&& memcmp(name, type, len) == 0;
 }
 
 /* Values for a variable, or of one. */

@@ -34,28 +34,24 @@ static bool missing_is_template(const struct kz_image *image, const char *name)
 	return false;
 }
 
-/* "doublify, halve (did you mean 'doublify'?)" */
-static void missing_list_kernels(struct str *list, const struct rtc_image *image, const char *name)
-{
-	const char *nearest = rtc_image_nearest(image, name);
-	for (size_t i = 0; i < image->kernel_count && list->len < LIST_MAX; i++) {
-		str_addf(list, "%s%s", i ? ", " : "", image->kernels[i].name);
-	}
-	if (nearest && image->kernel_count == 1) {
-		str_add(list, " (did you mean it?)");
-	} else if (nearest) {
-		str_addf(list, " (did you mean '%s'?)", nearest);
-	}
-}
-
 kz_status missing_kernel(const struct kz_image *image, const char *name, kz_error *err)
 {
+	const struct rtc_image *rtc = &image->rtc;
 	struct str list = STR_INIT;
 	bool mine = error_is_clean(err);
-	if (image->rtc.kernel_count == 0) {
+	/* "doublify, halve (did you mean 'doublify'?)" */
+	for (size_t i = 0; i < rtc->kernel_count && list.len < LIST_MAX; i++) {
+		str_addf(&list, "%s%s", i ? ", " : "", rtc->kernels[i].name);
+	}
+	const char *nearest = rtc_image_nearest(rtc, name);
+	if (nearest && rtc->kernel_count == 1) {
+		str_add(&list, " (did you mean it?)");
+	} else if (nearest) {
+		str_addf(&list, " (did you mean '%s'?)", nearest);
+	}
+	if (rtc->kernel_count == 0) {
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has no kernels", name);
 	} else {
-		missing_list_kernels(&list, &image->rtc, name);
 		error_set(err, KZ_NOT_FOUND, "no kernel '%s'; this module has: %s", name,
 			list.data ? list.data : "?");
 	}
@@ -67,40 +63,27 @@ kz_status missing_kernel(const struct kz_image *image, const char *name, kz_erro
 	return KZ_NOT_FOUND;
 }
 
-/* Variables */
-
-static const char *missing_nearest_variable(const struct rtc_image *image, const char *name)
+kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err)
 {
+	const struct rtc_image *rtc = &image->rtc;
+	struct str list = STR_INIT;
+	bool mine = error_is_clean(err);
 	const char *nearest = NULL;
 	size_t limit = strlen(name) / 3 + 1;
-	for (size_t i = 0; i < image->variable_count; i++) {
-		const char *other = image->variables[i].name;
+	for (size_t i = 0; i < rtc->variable_count; i++) {
+		const char *other = rtc->variables[i].name;
 		size_t distance = str_distance(name, strlen(name), other, strlen(other));
 		if (distance < limit) {
 			limit = distance;
 			nearest = other;
 		}
-	}
-	return nearest;
-}
-
-static void missing_list_variables(struct str *list, const struct rtc_image *image,
-	const char *name)
-{
-	const char *nearest = missing_nearest_variable(image, name);
-	for (size_t i = 0; i < image->variable_count && list->len < LIST_MAX; i++) {
-		str_addf(list, "%s%s", i ? ", " : "", image->variables[i].name);
+		if (list.len < LIST_MAX) {
+			str_addf(&list, "%s%s", i ? ", " : "", other);
+		}
 	}
 	if (nearest) {
-		str_addf(list, " (did you mean '%s'?)", nearest);
+		str_addf(&list, " (did you mean '%s'?)", nearest);
 	}
-}
-
-kz_status missing_variable(const struct kz_image *image, const char *name, kz_error *err)
-{
-	struct str list = STR_INIT;
-	bool mine = error_is_clean(err);
-	missing_list_variables(&list, &image->rtc, name);
 	if (list.len) {
 		error_set(err, KZ_NOT_FOUND, "no variable '%s'; this module has: %s", name,
 			list.data);

@@ -55,31 +55,6 @@ static void refusal_add_words(struct str *out, const char *words, size_t len)
 	str_addn(out, words, len);
 }
 
-/* Line `line` of a PTX text, or nothing if there is no such line.  NVRTC writes some instructions,
- * such as calls, on several lines; then all of them. */
-static void refusal_add_instruction(struct str *out, const char *text, int line)
-{
-	while (line > 1 && text) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-		line--;
-	}
-	if (!text) {
-		return;
-	}
-	size_t first = strcspn(text, "\r\n");
-	size_t end = strcspn(text, ";{}");
-	if (end < first || end > QUOTE_MAX || text[end] != ';') {
-		str_addn(out, text, first);
-		return;
-	}
-	for (const char *c = text; c <= text + end;) {
-		size_t gap = strspn(c, " \t\r\n");
-		str_addc(out, gap ? ' ' : *c);
-		c += gap ? gap : 1;
-	}
-}
-
 /* Add where a refused line of PTX is, and what is there: in the source, if the PTX has line
  * information. */
 static void refusal_add_ptx_place(struct str *text, kz_error *err, const char *ptx, int line,
@@ -95,9 +70,25 @@ static void refusal_add_ptx_place(struct str *text, kz_error *err, const char *p
 	} else {
 		str_addf(text, "ptx:%d: error: %s\n", line, said);
 	}
-	refusal_add_instruction(text, ptx, line);
-	str_addc(text, '\n');
 	mem_free(file);
+	/* The line, if there is one.  NVRTC writes some instructions, such as calls, on several
+	 * lines; then all of them. */
+	const char *at = ptx;
+	for (; line > 1 && at; line--) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	const size_t first = at ? strcspn(at, "\r\n") : 0, end = at ? strcspn(at, ";{}") : 0;
+	if (end < first || end > QUOTE_MAX || (at && at[end] != ';')) {
+		str_addn(text, at, first);
+	} else if (at) {
+		for (const char *c = at; c <= at + end;) {
+			size_t gap = strspn(c, " \t\r\n");
+			str_addc(text, gap ? ' ' : *c);
+			c += gap ? gap : 1;
+		}
+	}
+	str_addc(text, '\n');
 }
 
 void refusal_explain(kz_error *err, const struct rtc_image *image, const char *log)

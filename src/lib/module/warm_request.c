@@ -128,15 +128,30 @@ static bool request_next_part(struct part *out, size_t *at, const char *bytes, s
 	return true;
 }
 
-static bool request_is_text(const struct part *part)
+static bool request_take_part(struct warm_request *out, const struct part *part)
 {
-	return part->size > 0 && memchr(part->bytes, 0, (size_t)part->size)
-		== part->bytes + part->size - 1;
-}
-
-/* One more text in a list that ends with NULL. */
-static bool request_append(const char ***list, const char *text)
-{
+	const struct field *field = fields;
+	while (field < fields + countof(fields) && field->letter != part->letter) {
+		field++;
+	}
+	if (field == fields + countof(fields)) {
+		return false;
+	}
+	void *at = (char *)out + field->offset;
+	if (field->kind == NUMBER) {
+		memcpy(at, part->bytes, part->size == sizeof(int32_t) ? sizeof(int32_t) : 0);
+		return part->size == sizeof(int32_t);
+	}
+	const char *text = part->bytes;
+	if (part->size == 0 || memchr(text, 0, (size_t)part->size) != text + part->size - 1) {
+		return false;
+	}
+	if (field->kind == TEXT) {
+		*(const char **)at = text;
+		return true;
+	}
+	/* One more text in a list that ends with NULL. */
+	const char ***list = at;
 	size_t count = 0;
 	while (*list && (*list)[count]) {
 		count++;
@@ -149,30 +164,6 @@ static bool request_append(const char ***list, const char *text)
 	longer[count + 1] = NULL;
 	*list = longer;
 	return true;
-}
-
-static bool request_take_part(struct warm_request *out, const struct part *part)
-{
-	for (size_t i = 0; i < countof(fields); i++) {
-		void *at = (char *)out + fields[i].offset;
-		if (fields[i].letter != part->letter) {
-			continue;
-		}
-		if (fields[i].kind == NUMBER) {
-			memcpy(at, part->bytes, part->size == sizeof(int32_t) ? sizeof(int32_t)
-				: 0);
-			return part->size == sizeof(int32_t);
-		}
-		if (!request_is_text(part)) {
-			return false;
-		}
-		if (fields[i].kind == LIST) {
-			return request_append(at, part->bytes);
-		}
-		*(const char **)at = part->bytes;
-		return true;
-	}
-	return false;
 }
 
 bool warm_read(struct warm_request *out, const char *bytes, size_t size)
