@@ -93,13 +93,6 @@ static kz_status device_read_limits(struct kz_device *dev, kz_error *err)
 	return KZ_OK;
 }
 
-/* Whether the driver is our own.  Other drivers have no attributes of ours, and compute-sanitizer
- * reports a question for one. */
-static bool device_is_of_kudzu(const struct kz_device *dev)
-{
-	return memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU, CU_DEVICE_UUID_KUDZU_SAME) == 0;
-}
-
 /* The private table of our own driver. */
 static const struct kudzu_exports *device_find_exports(const struct drv *drv)
 {
@@ -109,34 +102,11 @@ static const struct kudzu_exports *device_find_exports(const struct drv *drv)
 	return drv->GetExportTable(&table, &id) == CUDA_SUCCESS ? table : NULL;
 }
 
-static kz_status device_read_version(struct kz_device *dev, kz_error *err)
-{
-	int major, minor, ptx_only = 0, has_guard = 0;
-	kz_status st;
-	if ((st = device_read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-		err))
-	    || (st = device_read_attribute(&minor, dev,
-		CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
-	    || (device_is_of_kudzu(dev) && (st = device_read_attribute(&ptx_only, dev,
-			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))
-	    || (device_is_of_kudzu(dev) && (st = device_read_attribute(&has_guard, dev,
-			CU_DEVICE_ATTRIBUTE_KUDZU_GUARD, err)))) {
-		return st;
-	}
-	dev->info.compute_capability = 10 * major + minor;
-	dev->info.driver_version = dev->drv->version;
-	dev->ptx_only = ptx_only == 1;
-	dev->serial = dev->ptx_only;
-	dev->has_libraries = !dev->on_host && !dev->ptx_only;
-	dev->has_guard = has_guard == 1;
-	dev->exports = dev->ptx_only ? device_find_exports(dev->drv) : NULL;
-	return KZ_OK;
-}
-
 /* What the driver says about the device; needs no context. */
 static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 {
 	const struct drv *drv = dev->drv;
+	int major, minor, ptx_only = 0, has_guard = 0;
 	size_t total = 0;
 	CUuuid uuid = {{0}};
 	kz_status st;
@@ -157,9 +127,27 @@ static kz_status device_read_info(struct kz_device *dev, kz_error *err)
 	}
 	dev->info.total_memory = (int64_t)total;
 	memcpy(dev->info.uuid, uuid.bytes, sizeof(dev->info.uuid));
-	if ((st = device_read_version(dev, err))) {
+	/* Other drivers have no attributes of ours, and compute-sanitizer reports a question for
+	 * one. */
+	const bool is_ours = memcmp(dev->info.uuid, CU_DEVICE_UUID_KUDZU,
+		CU_DEVICE_UUID_KUDZU_SAME) == 0;
+	if ((st = device_read_attribute(&major, dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+			err))
+	    || (st = device_read_attribute(&minor, dev,
+			CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, err))
+	    || (is_ours && (st = device_read_attribute(&ptx_only, dev,
+			CU_DEVICE_ATTRIBUTE_KUDZU_PTX_ONLY, err)))
+	    || (is_ours && (st = device_read_attribute(&has_guard, dev,
+			CU_DEVICE_ATTRIBUTE_KUDZU_GUARD, err)))) {
 		return st;
 	}
+	dev->info.compute_capability = 10 * major + minor;
+	dev->info.driver_version = drv->version;
+	dev->ptx_only = ptx_only == 1;
+	dev->serial = dev->ptx_only;
+	dev->has_libraries = !dev->on_host && !dev->ptx_only;
+	dev->has_guard = has_guard == 1;
+	dev->exports = dev->ptx_only ? device_find_exports(drv) : NULL;
 	dev->has_pools = dev->info.memory_pools && drv_has(drv, DRV_cuMemAllocAsync)
 		&& drv_has(drv, DRV_cuMemFreeAsync);
 	dev->info.memory_pools = dev->has_pools;

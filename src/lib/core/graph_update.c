@@ -119,27 +119,6 @@ static size_t graph_topology_place(const struct uses *numbers, CUgraphNode node)
 	return use ? (size_t)(use - numbers->items) : SIZE_MAX;
 }
 
-/* Whether nodes of equal numbers have equal edges and names in both. */
-static bool graph_topology_equal(const struct topology graphs[2], const struct uses numbers[2],
-	const struct kz_graph *a, const struct kz_graph *b)
-{
-	bool same = graphs[0].node_count == graphs[1].node_count
-		&& graphs[0].edge_count == graphs[1].edge_count;
-	for (size_t i = 0; same && i < graphs[0].edge_count; i++) {
-		same = graph_topology_place(&numbers[0], graphs[0].from[i])
-				== graph_topology_place(&numbers[1], graphs[1].from[i])
-			&& graph_topology_place(&numbers[0], graphs[0].to[i])
-				== graph_topology_place(&numbers[1], graphs[1].to[i]);
-	}
-	const struct kz_node *x = a->nodes.first, *y = b->nodes.first;
-	for (; same && x && y; x = x->next, y = y->next) {
-		same = graph_topology_place(&numbers[0], x->handle)
-				== graph_topology_place(&numbers[1], y->handle)
-			&& y->used_count <= x->used_room;
-	}
-	return same && !x && !y;
-}
-
 /* The driver pairs nodes by their edges.  Only where the two graphs are built alike are these the
  * pairs that their names give. */
 static kz_status graph_check_topology(const struct kz_exec *exec, const struct kz_graph *graph,
@@ -153,7 +132,22 @@ static kz_status graph_check_topology(const struct kz_exec *exec, const struct k
 			|| !graph_topology_number(&numbers[1], &graphs[1]))) {
 		st = error_no_memory(err);
 	}
-	if (!st && !graph_topology_equal(graphs, numbers, exec->graph, graph)) {
+	/* Whether nodes of equal numbers have equal edges and names in both. */
+	bool same = !st && graphs[0].node_count == graphs[1].node_count
+		&& graphs[0].edge_count == graphs[1].edge_count;
+	for (size_t i = 0; same && i < graphs[0].edge_count; i++) {
+		same = graph_topology_place(&numbers[0], graphs[0].from[i])
+				== graph_topology_place(&numbers[1], graphs[1].from[i])
+			&& graph_topology_place(&numbers[0], graphs[0].to[i])
+				== graph_topology_place(&numbers[1], graphs[1].to[i]);
+	}
+	const struct kz_node *x = exec->graph->nodes.first, *y = graph->nodes.first;
+	for (; same && x && y; x = x->next, y = y->next) {
+		same = graph_topology_place(&numbers[0], x->handle)
+				== graph_topology_place(&numbers[1], y->handle)
+			&& y->used_count <= x->used_room;
+	}
+	if (!st && (!same || x || y)) {
 		st = error_set(err, KZ_INVALID,
 			"expected a graph with the same nodes and edges, %zu and "
 			"%zu, added in the same order; got %zu and %zu",

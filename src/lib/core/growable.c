@@ -185,18 +185,6 @@ static struct growable *growable_of(const struct kz_buffer *buffer)
 		: NULL;
 }
 
-/* A shrinking buffer takes memory from nobody else, and from no graph that is being captured. */
-static kz_status growable_check_alone(const struct kz_buffer *buffer, const char *call, int refs,
-	kz_error *err)
-{
-	int others = refs + atomic_load(&buffer->refs) + atomic_load(&buffer->memory->refs) - 3;
-	kz_status st = memory_check_capture(buffer->memory, call, err);
-	return st || others == 0 ? st : error_set(err, KZ_STATE,
-		"%s: cannot give memory back that %d other%s refer%s to: release views, arrays, "
-		"prepared launches and graphs over it first", call, others, plural(others),
-		others == 1 ? "s" : "");
-}
-
 static kz_status growable_check_size(int64_t size, int64_t capacity, kz_error *err)
 {
 	if (size < 0 || capacity < 0) {
@@ -222,8 +210,18 @@ kz_status growable_resize(struct kz_buffer *buffer, int64_t size, const char *ca
 			call);
 	}
 	if ((st = growable_check_size(size, growable->capacity, err))
-	    || (shrinks && (st = growable_check_alone(buffer, call, refs, err)))
-	    || (st = device_enter(memory->device, &scope, err))) {
+	    || (shrinks && (st = memory_check_capture(memory, call, err)))) {
+		return st;
+	}
+	/* A shrinking buffer takes memory from nobody else, and from no graph that is being
+	 * captured. */
+	const int others = refs + atomic_load(&buffer->refs) + atomic_load(&memory->refs) - 3;
+	if (shrinks && others != 0) {
+		return error_set(err, KZ_STATE, "%s: cannot give memory back that %d other%s "
+			"refer%s to: release views, arrays, prepared launches and graphs over it "
+			"first", call, others, plural(others), others == 1 ? "s" : "");
+	}
+	if ((st = device_enter(memory->device, &scope, err))) {
 		return st;
 	}
 	if (shrinks) {
@@ -254,10 +252,9 @@ int64_t kz_buffer_capacity(const kz_buffer *buffer)
 	return growable ? growable->capacity : kz_buffer_size(buffer);
 }
 
-/* Creating */
-
-/* The context is current. */
-static kz_status growable_check_device(size_t *granularity, struct kz_device *dev, kz_error *err)
+/* Addresses, without memory.  The context is current. */
+static kz_status growable_reserve(struct growable *growable, CUdeviceptr *address,
+	struct kz_device *dev, kz_error *err)
 {
 	const CUmemAllocationProp properties = growable_properties(dev);
 	const int has_it = CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
@@ -270,43 +267,30 @@ static kz_status growable_check_device(size_t *granularity, struct kz_device *de
 		return error_set(err, KZ_UNSUPPORTED, "%s has no virtual memory management, so its "
 			"memory cannot grow in place", dev->name);
 	}
-	kz_status st = device_ok(dev, code, "cuDeviceGetAttribute", err);
-	return st ? st
-		: device_ok(dev, dev->drv->MemGetAllocationGranularity(granularity, &properties,
-		CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity", err);
-}
-
-static kz_status growable_fail_addresses(struct kz_device *dev, CUresult code, int64_t capacity,
-	kz_error *err)
-{
-	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
-	if (code != CUDA_ERROR_OUT_OF_MEMORY) {
-		return device_fail(dev, code, "cuMemAddressReserve", err);
+	kz_status st;
+	if ((st = device_ok(dev, code, "cuDeviceGetAttribute", err))
+	    || (st = device_ok(dev, dev->drv->MemGetAllocationGranularity(
+			&growable->granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+			"cuMemGetAllocationGranularity", err))) {
+		return st;
 	}
+	/* Of 0 bytes no driver has addresses. */
+	const size_t capacity = growable->capacity ? (size_t)growable->capacity : 1;
+	growable->reserved = round_up(capacity, growable->granularity);
+	code = dev->drv->MemAddressReserve(address, growable->reserved, 0, 0, 0);
+	if (code != CUDA_ERROR_OUT_OF_MEMORY) {
+		return device_ok(dev, code, "cuMemAddressReserve", err);
+	}
+	const struct native_code *known = codes_find(KZ_DOMAIN_DRIVER, (int)code);
 	bool mine = error_is_clean(err);
 	const struct foreign_code foreign = {KZ_DOMAIN_DRIVER, (int)code, known->name,
 		"cuMemAddressReserve", known->flags};
 	error_foreign(err, known->status, &foreign, "cannot reserve addresses on %s for a "
-		"capacity of %lld bytes", dev->name, (long long)capacity);
+		"capacity of %lld bytes", dev->name, (long long)growable->capacity);
 	if (mine) {
 		error_add_hint(err, "choose a smaller capacity");
 	}
 	return known->status;
-}
-
-/* Addresses, without memory.  The context is current. */
-static kz_status growable_reserve(struct growable *growable, CUdeviceptr *address,
-	struct kz_device *dev, kz_error *err)
-{
-	kz_status st = growable_check_device(&growable->granularity, dev, err);
-	/* Of 0 bytes no driver has addresses. */
-	size_t capacity = growable->capacity ? (size_t)growable->capacity : 1;
-	if (st) {
-		return st;
-	}
-	growable->reserved = round_up(capacity, growable->granularity);
-	CUresult code = dev->drv->MemAddressReserve(address, growable->reserved, 0, 0, 0);
-	return code ? growable_fail_addresses(dev, code, growable->capacity, err) : KZ_OK;
 }
 
 /* Memory of 0 bytes at the addresses; on success it owns `growable`. */

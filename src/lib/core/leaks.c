@@ -137,32 +137,28 @@ static bool leaks_has(const void *object)
 	return found;
 }
 
-/* Without memory the loss stays unknown. */
-static void leaks_note_loss(const void *object, const char *call)
-{
-	const uintptr_t place = place_here();
-	pthread_mutex_lock(&leaks.lock);
-	struct leak *leak = leaks_find(object);
-	if (leak && !leak->loss) {
-		leak->loss = mem_alloc(sizeof(*leak->loss));
-	}
-	if (leak && leak->loss) {
-		const bool is_whole = strncmp(call, "kz_", 3) == 0;
-		*leak->loss = (struct loss){.place = place, .ns = clock_now_ns(),
-			.thread = gettid()};
-		snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
-	}
-	pthread_mutex_unlock(&leaks.lock);
-}
-
 void leaks_overwrite(const void *out, size_t size, const char *call)
 {
 	for (size_t i = 0; out && call && i + sizeof(void *) <= size; i += sizeof(void *)) {
 		const void *held;
 		memcpy(&held, (const char *)out + i, sizeof(held));
-		if (held && leaks_has(held)) {
-			leaks_note_loss(held, call);
+		if (!held || !leaks_has(held)) {
+			continue;
 		}
+		const uintptr_t place = place_here();
+		pthread_mutex_lock(&leaks.lock);
+		struct leak *leak = leaks_find(held);
+		if (leak && !leak->loss) {
+			/* Without memory the loss stays unknown. */
+			leak->loss = mem_alloc(sizeof(*leak->loss));
+		}
+		if (leak && leak->loss) {
+			const bool is_whole = strncmp(call, "kz_", 3) == 0;
+			*leak->loss = (struct loss){.place = place, .ns = clock_now_ns(),
+				.thread = gettid()};
+			snprintf(leak->loss->call, CALL_SIZE, "%s%s", is_whole ? "" : "kz_", call);
+		}
+		pthread_mutex_unlock(&leaks.lock);
 	}
 }
 

@@ -64,28 +64,25 @@ struct miss {
 	kz_live_memory nearest;
 };
 
-static void live_look_at(struct miss *miss, const struct mempool *pool,
-	const struct free_block *block)
-{
-	const struct memory *memory = block->memory;
-	const uint64_t end = memory->address + (uint64_t)memory->size;
-	const bool is_before = miss->address < memory->address;
-	const uint64_t distance = is_before ? memory->address - miss->address : miss->address - end;
-	if ((is_before || miss->address >= end) && distance < miss->distance) {
-		miss->distance = distance;
-		miss->is_before = is_before;
-		miss->nearest = live_entry(pool, block);
-	}
-}
-
+/* Find the piece of a pool's memory that is nearest. */
 static void live_look(struct miss *miss, struct mempool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
 	for (struct segment *segment = pool->segments; segment; segment = segment->next) {
 		miss->is_ours |= segment->first.address == miss->allocation;
 		for (struct free_block *block = &segment->first; block; block = block->behind) {
-			if (live_is(segment, block)) {
-				live_look_at(miss, pool, block);
+			if (!live_is(segment, block)) {
+				continue;
+			}
+			const struct memory *memory = block->memory;
+			const uint64_t end = memory->address + (uint64_t)memory->size;
+			const bool is_before = miss->address < memory->address;
+			const uint64_t distance = is_before ? memory->address - miss->address
+				: miss->address - end;
+			if ((is_before || miss->address >= end) && distance < miss->distance) {
+				miss->distance = distance;
+				miss->is_before = is_before;
+				miss->nearest = live_entry(pool, block);
 			}
 		}
 	}

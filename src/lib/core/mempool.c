@@ -224,24 +224,6 @@ static CUresult mempool_reserve_or_find(struct mempool *pool, struct segment *se
 	return code;
 }
 
-/* The first block of a new segment; what is behind it, which `rest` describes, goes to the idle
- * list. */
-static void mempool_take_first(struct mempool *pool, struct memory *memory, struct segment *segment,
-	struct free_block *rest)
-{
-	size_t units = mempool_units_of(memory->size);
-	struct kz_stream *last = segment->source->is_ordered
-		? stream_retain(&pool->device->stream) : NULL;
-	pthread_mutex_lock(&pool->lock);
-	rest->more = pool->spare;
-	pool->spare = rest;
-	if (segment->first.units > units) {
-		free_list_cut(&pool->idle, &segment->first, units, &pool->spare);
-	}
-	mempool_hand_out(pool, memory, &segment->first, last);
-	pthread_mutex_unlock(&pool->lock);
-}
-
 /* A new segment, or what there is to find instead. */
 static kz_status mempool_take_new(struct mempool *pool, struct memory *memory,
 	struct mempool_failure *why, kz_error *err)
@@ -261,13 +243,24 @@ static kz_status mempool_take_new(struct mempool *pool, struct memory *memory,
 		code = mempool_reclaim(pool, why);
 		code = code ? code : mempool_reserve_or_find(pool, segment, memory, &found, why);
 	}
-	if (code == CUDA_SUCCESS) {
-		mempool_take_first(pool, memory, segment, rest);
+	if (code) {
+		mem_free(segment);
+		mem_free(rest);
+		why->code = found ? CUDA_SUCCESS : code;
 		return KZ_OK;
 	}
-	mem_free(segment);
-	mem_free(rest);
-	why->code = found ? CUDA_SUCCESS : code;
+	/* Take the first block; what is behind it, which `rest` describes, goes to the idle
+	 * list. */
+	struct kz_stream *last = segment->source->is_ordered
+		? stream_retain(&pool->device->stream) : NULL;
+	pthread_mutex_lock(&pool->lock);
+	rest->more = pool->spare;
+	pool->spare = rest;
+	if (segment->first.units > units) {
+		free_list_cut(&pool->idle, &segment->first, units, &pool->spare);
+	}
+	mempool_hand_out(pool, memory, &segment->first, last);
+	pthread_mutex_unlock(&pool->lock);
 	return KZ_OK;
 }
 
