@@ -67,9 +67,23 @@ static void key_add_list(struct str *out, const char *name, const char *const *t
 	key_end_part(out, begin);
 }
 
-static void key_add_options(struct str *out, const struct rtc_request *request)
+static void key_add_request(struct str *out, const struct rtc_request *request)
 {
-	size_t begin = key_begin_part(out, "options");
+	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
+	key_add_text(out, "name", request->name ? request->name : "kernel.cu");
+	key_add_text(out, "source", request->source);
+
+	size_t begin = key_begin_part(out, "architecture");
+	if (request->arch) {
+		str_add(out, request->arch);
+	} else {
+		str_add(out, "for ");
+		str_addi(out, request->device_cc);
+	}
+	str_add(out, request->ptx_only ? ", PTX" : "");
+	key_end_part(out, begin);
+
+	begin = key_begin_part(out, "options");
 	str_add(out, request->line_info ? "line info, " : "");
 	str_add(out, request->debug ? "debug, " : "");
 	str_add(out, request->fast_math ? "fast math, " : "");
@@ -87,24 +101,11 @@ static void key_add_options(struct str *out, const struct rtc_request *request)
 		str_addn(out, request->options[i], strlen(request->options[i]) + 1);
 	}
 	key_end_part(out, begin);
-}
 
-static void key_add_arch(struct str *out, const struct rtc_request *request)
-{
-	size_t begin = key_begin_part(out, "architecture");
-	if (request->arch) {
-		str_add(out, request->arch);
-	} else {
-		str_add(out, "for ");
-		str_addi(out, request->device_cc);
-	}
-	str_add(out, request->ptx_only ? ", PTX" : "");
-	key_end_part(out, begin);
-}
+	key_add_list(out, "defines", request->defines, request->define_count);
+	key_add_list(out, "instances", request->instances, request->instance_count);
 
-static void key_add_memory_headers(struct str *out, const struct rtc_request *request)
-{
-	size_t begin = key_begin_part(out, "headers in memory");
+	begin = key_begin_part(out, "headers in memory");
 	for (size_t i = 0; i < request->header_count; i++) {
 		const char *name = request->header_names[i];
 		size_t size = strlen(request->header_texts[i]);
@@ -114,18 +115,6 @@ static void key_add_memory_headers(struct str *out, const struct rtc_request *re
 		str_addn(out, (const char *)&hash, sizeof(hash));
 	}
 	key_end_part(out, begin);
-}
-
-static void key_add_request(struct str *out, const struct rtc_request *request)
-{
-	str_addn(out, KEY_KIND, sizeof(KEY_KIND));
-	key_add_text(out, "name", request->name ? request->name : "kernel.cu");
-	key_add_text(out, "source", request->source);
-	key_add_arch(out, request);
-	key_add_options(out, request);
-	key_add_list(out, "defines", request->defines, request->define_count);
-	key_add_list(out, "instances", request->instances, request->instance_count);
-	key_add_memory_headers(out, request);
 }
 
 /* The version of Kudzu, and the code itself: its build id.  False if it has none. */

@@ -73,29 +73,6 @@ static bool pch_remove_abandoned(void *arg, int folder, const char *name)
 	return true;
 }
 
-/* Make "PID-TIME", locked. */
-static void pch_make_own(const char *cache)
-{
-	struct timespec now;
-	int folder = pch_open(cache);
-	pch_own.name[0] = '\0';
-	pch_own.pid = getpid();
-	if (folder < 0) {
-		return;
-	}
-	store_folder_list(folder, pch_remove_abandoned, NULL);
-	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(pch_own.name, sizeof(pch_own.name), "%ld-%lld%09ld", (long)getpid(),
-		(long long)now.tv_sec, now.tv_nsec);
-	int fd = pch_enter(folder, pch_own.name, true);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		pch_own.name[0] = '\0';
-		if (fd >= 0) {
-			close(fd);
-		}
-	}
-}
-
 /* The path of the folder NAME in that of this process, which is made; NULL: do without. */
 static char *pch_subfolder(const char *name)
 {
@@ -105,14 +82,32 @@ static char *pch_subfolder(const char *name)
 		return NULL;
 	}
 	pthread_mutex_lock(&pch_own.lock);
+	const char *cache = store_folder(store);
 	if (pch_own.pid != getpid()) {
-		pch_make_own(store_folder(store));
+		/* Make "PID-TIME", locked. */
+		struct timespec now;
+		int folder = pch_open(cache);
+		pch_own.name[0] = '\0';
+		pch_own.pid = getpid();
+		if (folder >= 0) {
+			store_folder_list(folder, pch_remove_abandoned, NULL);
+			clock_gettime(CLOCK_REALTIME, &now);
+			snprintf(pch_own.name, sizeof(pch_own.name), "%ld-%lld%09ld",
+				(long)getpid(), (long long)now.tv_sec, now.tv_nsec);
+			int fd = pch_enter(folder, pch_own.name, true);
+			if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+				pch_own.name[0] = '\0';
+				if (fd >= 0) {
+					close(fd);
+				}
+			}
+		}
 	}
 	if (pch_own.name[0]) {
-		int own = pch_enter(pch_open(store_folder(store)), pch_own.name, false);
+		int own = pch_enter(pch_open(cache), pch_own.name, false);
 		int folder = pch_enter(own, name, true);
 		if (folder >= 0) {
-			str_addf(&path, "%s/pch/%s/%s", store_folder(store), pch_own.name, name);
+			str_addf(&path, "%s/pch/%s/%s", cache, pch_own.name, name);
 			close(folder);
 		}
 	}
