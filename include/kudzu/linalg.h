@@ -105,6 +105,95 @@ typedef enum kz_matrix_op {
 KZ_API KZ_NODISCARD kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a,
 	kz_array *b, kz_matrix_op op_b, kz_arg beta, kz_stream *stream, kz_error *err);
 
+/* Products of matrices that a triangle says all of: BLAS's symm, syrk and trmm.  The other triangle
+ * is not read, and of a result not written; it may have NaN.  Their work is that of kz_gemm, so what
+ * kz_gemm says of types, batches, libraries and strides holds for them.  A NaN or an infinity of
+ * another operand may spread to all elements of its row or column. */
+
+/** A triangle of a matrix, with its diagonal.  The numbers never change. */
+typedef enum kz_triangle {
+	KZ_LOWER = 0,
+	KZ_UPPER = 1
+} kz_triangle;
+
+/** On which side of another matrix a matrix is.  The numbers never change. */
+typedef enum kz_side {
+	KZ_LEFT = 0,
+	KZ_RIGHT = 1
+} kz_side;
+
+/**
+ * Multiply by a symmetric matrix and add: c = alpha a b + beta c, or alpha b a + beta c.
+ *
+ * @param c (..., m, n); it may overlap a and b.
+ * @param alpha a number, KZ_ARG(2.0), as beta; see kz_gemm.
+ * @param a (..., m, m), or (..., n, n) on the right.  Batches broadcast to those of c.
+ * @param triangle of `a` that is read.
+ * @param side where `a` is.
+ * @param b (..., m, n).
+ * @param stream NULL for the default stream.
+ * @return KZ_OK; KZ_INVALID for a matrix that is not square, and as kz_gemm.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_symm(kz_array *c, kz_arg alpha, kz_array *a, kz_triangle triangle,
+	kz_side side, kz_array *b, kz_arg beta, kz_stream *stream, kz_error *err);
+
+/**
+ * Multiply by a Hermitian matrix and add; as kz_symm.
+ *
+ * The other triangle of `a` is the conjugate of this one, and imaginary parts on the diagonal count
+ * as 0.
+ */
+KZ_API KZ_NODISCARD kz_status kz_hemm(kz_array *c, kz_arg alpha, kz_array *a, kz_triangle triangle,
+	kz_side side, kz_array *b, kz_arg beta, kz_stream *stream, kz_error *err);
+
+/**
+ * Multiply a matrix by its transpose and add, in one triangle: c = alpha op(a) op(a)' + beta c.
+ *
+ * @param c (..., n, n).
+ * @param triangle of `c` that is read and written.
+ * @param alpha a number, KZ_ARG(2.0), as beta.  With beta 0 the result does not depend on what c
+ *        holds.
+ * @param a (..., n, k), or (..., k, n) if it is transposed.  Batches broadcast to those of c.
+ * @param op KZ_MATRIX_AS_IS or KZ_MATRIX_TRANSPOSED; for real matrices the adjoint is the same.
+ * @param stream NULL for the default stream.
+ * @return as kz_symm; KZ_INVALID also for the adjoint of a complex matrix.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_syrk(kz_array *c, kz_triangle triangle, kz_arg alpha, kz_array *a,
+	kz_matrix_op op, kz_arg beta, kz_stream *stream, kz_error *err);
+
+/**
+ * Multiply a matrix by its adjoint and add, in one triangle: c = alpha op(a) op(a)^H + beta c; as
+ * kz_syrk.
+ *
+ * Imaginary parts on the diagonal of c are not read, and become 0.
+ *
+ * @param alpha a real number, as beta.
+ * @param op KZ_MATRIX_AS_IS or KZ_MATRIX_ADJOINT; for real matrices the transpose is the same.
+ * @return as kz_syrk; KZ_INVALID for a factor that is not real, and for the transpose of a complex
+ *         matrix.
+ */
+KZ_API KZ_NODISCARD kz_status kz_herk(kz_array *c, kz_triangle triangle, kz_arg alpha, kz_array *a,
+	kz_matrix_op op, kz_arg beta, kz_stream *stream, kz_error *err);
+
+/**
+ * Multiply by a triangular matrix in place: b = alpha op(a) b, or alpha b op(a).
+ *
+ * kz_solve_triangular (solve.h) divides by one.
+ *
+ * @param b (..., m, n), any strides, but no two elements in one place.
+ * @param a (..., m, m), or (..., n, n) on the right.  Batches broadcast to those of b.
+ * @param triangle of `a` itself, which op(a) may turn.
+ * @param is_unit 1 if the diagonal counts as ones, and is not read.
+ * @param side where `a` is.
+ * @param stream NULL for the default stream.
+ * @return as kz_symm.
+ * Async: returns before the work is done.
+ */
+KZ_API KZ_NODISCARD kz_status kz_trmm(kz_array *b, kz_arg alpha, kz_array *a, kz_triangle triangle,
+	kz_matrix_op op, int is_unit, kz_side side, kz_stream *stream, kz_error *err);
+
 /* Products of arrays */
 
 /**

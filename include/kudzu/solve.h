@@ -74,12 +74,6 @@ KZ_API KZ_NODISCARD kz_status kz_det(kz_array **out, kz_array *array, const kz_o
 KZ_API KZ_NODISCARD kz_status kz_slogdet(kz_array **sign, kz_array **logabsdet, kz_array *array,
 	const kz_op_options *options, kz_error *err);
 
-/** A triangle of a matrix, with its diagonal.  The numbers never change. */
-typedef enum kz_triangle {
-	KZ_LOWER = 0,
-	KZ_UPPER = 1
-} kz_triangle;
-
 /**
  * Solve op(a) x = b for triangular a; scipy.linalg.solve_triangular.
  *

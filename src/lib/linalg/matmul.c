@@ -443,8 +443,10 @@ kz_status kz_matmul(kz_array **out, kz_array *a, kz_array *b, const kz_op_option
 /* kz_gemm */
 
 /* An operand as kz_gemm's caller wants it: a view, or for conjugates of complex numbers a copy. */
-static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, kz_error *err)
+static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, kz_stream *stream,
+	kz_error *err)
 {
+	const kz_op_options options = {.size = sizeof(options), .stream = stream};
 	kz_array *view = NULL;
 	kz_status st;
 	if (op == KZ_MATRIX_AS_IS) {
@@ -455,7 +457,7 @@ static kz_status matmul_turn(kz_array **out, kz_array *array, kz_matrix_op op, k
 		return st;
 	}
 	if (op == KZ_MATRIX_ADJOINT && (array->dtype == KZ_C64 || array->dtype == KZ_C128)) {
-		st = kz_apply(out, KZ_OP_CONJUGATE, NULL, err, KZ_ARGS(view));
+		st = kz_apply(out, KZ_OP_CONJUGATE, &options, err, KZ_ARGS(view));
 		kz_array_release(view);
 		return st;
 	}
@@ -583,7 +585,8 @@ kz_status kz_gemm(kz_array *c, kz_arg alpha, kz_array *a, kz_matrix_op op_a, kz_
 	bool done = false;
 	kz_status st;
 	if ((st = matmul_check_gemm(c, a, b, op_a, op_b, err))
-	    || (st = matmul_turn(&left, a, op_a, err)) || (st = matmul_turn(&right, b, op_b, err))
+	    || (st = matmul_turn(&left, a, op_a, stream, err))
+	    || (st = matmul_turn(&right, b, op_b, stream, err))
 	    || (st = matmul_check_operands(left, right, &p.dtype, err))
 	    || (st = matmul_find_shape(&shape, &p, left, right, err))) {
 		goto out;
