@@ -2,7 +2,7 @@
 /*
  * A launch: its grid's blocks, handed out to workers.  Worker 0 is the thread that launches; a
  * small launch is its alone.  Each worker begins with a share of the blocks and takes some at a
- * time (launch_plan_chunk, launch_piece).  A worker whose share is done takes from the shares of
+ * time (launch_plan_shares, launch_piece).  A worker whose share is done takes from the shares of
  * others.  When better code is there it runs the blocks that begin from then on.
  *
  * A kernel whose blocks may wait for others has a single share, in order, so that no block waits
@@ -126,51 +126,35 @@ static void launch_locate(const struct launch_job *job, uint64_t block, uint32_t
 	ctaid[2] = (uint32_t)(block / grid[0] / grid[1]);
 }
 
-static bool launch_take_from(struct launch_job *job, struct worker *w, struct worker *owner)
-{
-	uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
-	if (at >= owner->end) {
-		return false;
-	}
-	uint64_t count = job->chunk;
-	if (job->want == 1) { // there is nobody else
-		atomic_store_explicit(&owner->next, at + count, memory_order_relaxed);
-	} else {
-		count = launch_piece(owner->end - at, count);
-		at = atomic_fetch_add_explicit(&owner->next, count, memory_order_relaxed);
-		if (at >= owner->end) {
-			return false;
-		}
-	}
-	if (at != w->at) { // else it goes on where it is, and needs no divisions
-		w->at = at;
-		launch_locate(job, at, w->ctaid);
-	}
-	w->to = owner->end - at > count ? at + count : owner->end;
-	return true;
-}
-
-/* From its own share, then from the others'. */
+/* Take some of the worker's own share, or else of another worker's. */
 static bool launch_take_blocks(struct launch_job *job, struct worker *w)
 {
 	struct worker *workers = job->launcher->workers;
 	struct worker *end = workers + job->shares;
 	struct worker *owner = w < end ? w : workers;
-	for (unsigned i = 0; i < job->shares; i++) {
-		if (launch_take_from(job, w, owner)) {
-			return true;
+	for (unsigned i = 0; i < job->shares; i++, owner = owner + 1 < end ? owner + 1 : workers) {
+		uint64_t at = atomic_load_explicit(&owner->next, memory_order_relaxed);
+		if (at >= owner->end) {
+			continue;
 		}
-		owner = owner + 1 < end ? owner + 1 : workers;
+		uint64_t count = job->chunk;
+		if (job->want == 1) { // there is nobody else
+			atomic_store_explicit(&owner->next, at + count, memory_order_relaxed);
+		} else {
+			count = launch_piece(owner->end - at, count);
+			at = atomic_fetch_add_explicit(&owner->next, count, memory_order_relaxed);
+			if (at >= owner->end) {
+				continue;
+			}
+		}
+		if (at != w->at) { // else it goes on where it is, and needs no divisions
+			w->at = at;
+			launch_locate(job, at, w->ctaid);
+		}
+		w->to = owner->end - at > count ? at + count : owner->end;
+		return true;
 	}
 	return false;
-}
-
-/* How many blocks may run in one call: of a row of the grid. */
-static uint32_t launch_most_blocks(const struct launch_job *job, const struct worker *w)
-{
-	uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
-	most = w->to - w->at < most ? w->to - w->at : most;
-	return (uint32_t)most;
 }
 
 static bool launch_plan_layout(struct block_frame_layout *out, const struct launch_job *job,
@@ -209,18 +193,6 @@ static void launch_switch_code(struct launch_job *job, struct worker *w,
 	}
 }
 
-static void launch_begin_block(struct launch_job *job, struct worker *w)
-{
-	const struct jit_kernel *kernel = jit_code_get(job->request->code);
-	if (unlikely(kernel != w->kernel)) {
-		launch_switch_code(job, w, kernel);
-	}
-	block_start(&w->frame->block, w->ctaid, launch_most_blocks(job, w));
-	w->in_block = true;
-	w->has_passed = false;
-	w->waits = 0;
-}
-
 /* On to what follows so many blocks of a row. */
 static void launch_pass_blocks(struct launch_job *job, struct worker *w, uint32_t count)
 {
@@ -233,15 +205,6 @@ static void launch_pass_blocks(struct launch_job *job, struct worker *w, uint32_
 			w->ctaid[1] = 0;
 			w->ctaid[2]++;
 		}
-	}
-}
-
-static void launch_end_block(struct launch_job *job, struct worker *w)
-{
-	atomic_store_explicit(&w->ended_in, job->launch.grid_id, memory_order_relaxed);
-	w->in_block = false;
-	if (!w->has_passed) {
-		launch_pass_blocks(job, w, block_count(&w->frame->block));
 	}
 }
 
@@ -293,46 +256,32 @@ static size_t launch_go_round(struct launch_job *job, struct worker *w)
 	return left;
 }
 
-/* Get places for blocks that run beside others: as many as multiprocessors have at once, or what
- * there is memory for. */
-static bool launch_get_places(struct launch_job *job, const struct worker *w)
-{
-	struct launcher *launcher = job->launcher;
-	const uint64_t most = (uint64_t)launcher->worker_count * LAUNCH_SM_BLOCKS;
-	size_t count = (size_t)(job->blocks < most ? job->blocks : most);
-	while (count > 0 && !resident_set_up(&launcher->resident, &w->own.layout, job->shared_size,
-			count, &job->launch)) {
-		count /= 2;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct resident_place *place = resident_place(&launcher->resident, i);
-		place->frame.fail.code = 0;
-		place->frame.block.run = w->own.block.run;
-		place->frame.block.stop = &job->failure;
-		atomic_store(&place->state, PLACE_EMPTY);
-	}
-	job->most_places = count;
-	return count > 0;
-}
-
-/* Whether there are places; the first worker that asks gets them. */
+/* Whether there are places for blocks that run beside others.  The first worker that asks gets
+ * them: as many as multiprocessors have at once, or what there is memory for. */
 static bool launch_has_places(struct launch_job *job, const struct worker *w)
 {
 	unsigned none = PLACES_NONE;
 	if (atomic_compare_exchange_strong(&job->places, &none, PLACES_BUSY)) {
+		struct launcher *launcher = job->launcher;
+		const uint64_t most = (uint64_t)launcher->worker_count * LAUNCH_SM_BLOCKS;
+		size_t count = (size_t)(job->blocks < most ? job->blocks : most);
 		fault_hold();
-		bool ok = launch_get_places(job, w);
-		atomic_store(&job->places, ok ? PLACES_READY : PLACES_FAILED);
+		while (count > 0 && !resident_set_up(&launcher->resident, &w->own.layout,
+				job->shared_size, count, &job->launch)) {
+			count /= 2;
+		}
+		for (size_t i = 0; i < count; i++) {
+			struct resident_place *place = resident_place(&launcher->resident, i);
+			place->frame.fail.code = 0;
+			place->frame.block.run = w->own.block.run;
+			place->frame.block.stop = &job->failure;
+			atomic_store(&place->state, PLACE_EMPTY);
+		}
+		job->most_places = count;
+		atomic_store(&job->places, count > 0 ? PLACES_READY : PLACES_FAILED);
 		fault_release();
 	}
 	return atomic_load(&job->places) == PLACES_READY;
-}
-
-static void launch_use_places(struct launch_job *job, size_t count)
-{
-	size_t old = atomic_load(&job->places_in_use);
-	while (old < count && !atomic_compare_exchange_weak(&job->places_in_use, &old, count)) {
-	}
 }
 
 /* Begin the worker's next block in a place, if one is empty. */
@@ -350,22 +299,14 @@ static void launch_begin_beside(struct launch_job *job, struct worker *w)
 		if (launch_take_place(place, PLACE_EMPTY)) {
 			block_start(&place->frame.block, w->ctaid, 1);
 			launch_pass_blocks(job, w, 1);
-			launch_use_places(job, i + 1);
+			size_t in_use = atomic_load(&job->places_in_use);
+			while (in_use < i + 1 && !atomic_compare_exchange_weak(
+					&job->places_in_use, &in_use, i + 1)) {
+			}
 			launch_step_place(job, w, place);
 			return;
 		}
 	}
-}
-
-/* Whether it is time for worker 0 to let another thread go on. */
-static bool launch_leaves(struct launch_job *job, const struct worker *w)
-{
-	if (w != job->launcher->workers || !job->may_leave) {
-		return false;
-	}
-	job->may_leave = false;
-	job->has_left = true;
-	return true;
 }
 
 /* The block of a worker waits, for another block perhaps, whose worker may need this core. */
@@ -397,19 +338,36 @@ static void launch_run_blocks(struct launch_job *job, struct worker *w)
 			if (!launch_has_next_block(job, w)) {
 				return;
 			}
-			launch_begin_block(job, w);
+			const struct jit_kernel *kernel = jit_code_get(job->request->code);
+			if (unlikely(kernel != w->kernel)) {
+				launch_switch_code(job, w, kernel);
+			}
+			/* one call may run several blocks of a row of the grid */
+			uint64_t most = job->launch.nctaid[0] - w->ctaid[0];
+			most = w->to - w->at < most ? w->to - w->at : most;
+			block_start(&w->frame->block, w->ctaid, (uint32_t)most);
+			w->in_block = true;
+			w->has_passed = false;
+			w->waits = 0;
 		}
 		enum block_end end = block_step(&w->frame->block);
 		if (end == BLOCK_DONE) {
-			launch_end_block(job, w);
-		} else if (end == BLOCK_SPINS) {
-			if (launch_leaves(job, w)) {
-				return;
+			atomic_store_explicit(&w->ended_in, job->launch.grid_id,
+				memory_order_relaxed);
+			w->in_block = false;
+			if (!w->has_passed) {
+				launch_pass_blocks(job, w, block_count(&w->frame->block));
 			}
-			launch_wait(job, w);
-		} else {
+		} else if (end != BLOCK_SPINS) {
 			launch_fail_block(job, &w->frame->block, end);
 			return;
+		} else if (w == job->launcher->workers && job->may_leave) {
+			/* it is time for worker 0 to let another thread go on */
+			job->may_leave = false;
+			job->has_left = true;
+			return;
+		} else {
+			launch_wait(job, w);
 		}
 	}
 }
@@ -462,18 +420,6 @@ static void launch_work_on(void *arg, unsigned index)
 
 /* --- Launches --- */
 
-static void launch_init_shared(struct launch_job *job, uint32_t own_size)
-{
-	struct rt_launch *launch = &job->launch;
-	job->own_shared = own_size;
-	job->shared_size = launch_shared_size(own_size, job->request->uses_reserved_shared);
-	launch->total_shared = (uint32_t)round_up(own_size, RT_SHARED_UNIT);
-	launch->aggr_shared = own_size + RT_RESERVED_SHARED;
-	launch->reserved_start = launch->total_shared;
-	launch->reserved_end = launch->reserved_start + RT_RESERVED_USED;
-	launch->reserved_cap = launch->reserved_start + RT_RESERVED_SHARED;
-}
-
 static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	const struct launch_request *request, struct launch_failure *out)
 {
@@ -491,7 +437,13 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	launch->params = request->params;
 	launch->globals = request->globals;
 	launch->dynamic_shared = request->dynamic_shared;
-	launch_init_shared(job, request->static_shared + request->dynamic_shared);
+	job->own_shared = request->static_shared + request->dynamic_shared;
+	job->shared_size = launch_shared_size(job->own_shared, request->uses_reserved_shared);
+	launch->total_shared = (uint32_t)round_up(job->own_shared, RT_SHARED_UNIT);
+	launch->aggr_shared = job->own_shared + RT_RESERVED_SHARED;
+	launch->reserved_start = launch->total_shared;
+	launch->reserved_end = launch->reserved_start + RT_RESERVED_USED;
+	launch->reserved_cap = launch->reserved_start + RT_RESERVED_SHARED;
 	launch->threads = request->block[0] * request->block[1] * request->block[2];
 	launch->grid_id = atomic_load_explicit(&launcher->grid_id, memory_order_relaxed) + 1;
 	atomic_store_explicit(&launcher->grid_id, launch->grid_id, memory_order_relaxed);
@@ -510,17 +462,6 @@ static void launch_init_job(struct launch_job *job, struct launcher *launcher,
 	}
 }
 
-/* How many blocks a worker takes at a time.  Between two calls some time is lost where blocks come
- * from memory, so it is many; but never so many that others who are done find nothing left. */
-static uint64_t launch_plan_chunk(const struct launch_job *job, unsigned workers)
-{
-	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
-	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1)
-		: 0;
-	const uint64_t most = small > CHUNK ? small : CHUNK;
-	return many < 1 ? 1 : many < most ? many : most;
-}
-
 /* Each worker has a share of the blocks, and takes from it some at a time.  Shares of an array's
  * length stay the same from launch to launch, and so does what is in each core's cache.  Blocks
  * that may wait for others have one share for all.  How many workers have something to do is the
@@ -528,7 +469,13 @@ static uint64_t launch_plan_chunk(const struct launch_job *job, unsigned workers
 static void launch_plan_shares(struct launch_job *job, unsigned workers)
 {
 	workers = job->request->work > LAUNCH_ALONE_WORK ? workers : 1;
-	job->chunk = launch_plan_chunk(job, workers);
+	/* A worker takes many blocks at a time, because between two calls some time is lost where
+	 * blocks come from memory; but never so many that others who are done find nothing left. */
+	const uint64_t many = workers > 1 ? job->blocks / ((uint64_t)workers * 16) : job->blocks;
+	const uint64_t small = many > CHUNK ? CHUNK_WORK / (job->request->work / job->blocks + 1)
+		: 0;
+	const uint64_t most = small > CHUNK ? small : CHUNK;
+	job->chunk = many < 1 ? 1 : many < most ? many : most;
 	const uint64_t chunks = workers > 1 ? (job->blocks + job->chunk - 1) / job->chunk : 1;
 	job->want = chunks < workers ? (unsigned)chunks : workers;
 	job->shares = job->request->in_order ? 1 : job->want;

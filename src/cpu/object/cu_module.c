@@ -98,40 +98,38 @@ static void module_init_var(const struct module *module, const struct ptx_var *v
 	}
 }
 
-static bool module_alloc_vars(struct module *module, const struct memory_range *wish,
-	struct context *context, struct ptx_diag *diag)
-{
-	struct device_memory *memory = context->device->memory;
-	const unsigned device = context->device->ordinal;
-	for (size_t i = 0; i < module->ptx.var_count; i++) {
-		const struct ptx_var *var = module->ptx.vars[i];
-		const struct memory_range apart = {.kind = MEMORY_MANAGED, .owner = context,
-			.device = device, .is_var = true, .size = var->size, .align = var->align};
-		uint64_t address = module_is_apart(var) ? memory_alloc(memory, &apart) : 0;
-		if (module_is_apart(var) && address == 0) {
-			return ptx_no_memory(diag);
-		}
-		module->globals[i] = address != 0 ? (uint8_t *)(uintptr_t)address
-			: module->globals[i];
-	}
-	module->memory = wish->size > 0 ? memory_alloc(memory, wish) : 0;
-	return wish->size == 0 || module->memory != 0 || ptx_no_memory(diag);
-}
-
 static bool module_create_vars(struct module *module, struct context *context,
 	const struct jit_options *options, struct ptx_diag *diag)
 {
 	size_t count = module->ptx.var_count;
-	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context,
-		.device = context->device->ordinal};
+	struct device_memory *memory = context->device->memory;
+	const unsigned device = context->device->ordinal;
+	struct memory_range wish = {.kind = MEMORY_MODULE, .owner = context, .device = device};
 	if (count == 0) {
 		return true;
 	}
 	size_t *offsets = mem_zalloc(count, sizeof(*offsets));
 	module->globals = mem_zalloc(count, sizeof(*module->globals));
 	bool ok = offsets && module->globals ? true : ptx_no_memory(diag);
-	ok = ok && module_place_vars(module, offsets, &wish, options, diag)
-		&& module_alloc_vars(module, &wish, context, diag);
+	ok = ok && module_place_vars(module, offsets, &wish, options, diag);
+
+	/* memory for each managed variable, and one allocation for all others */
+	for (size_t i = 0; ok && i < count; i++) {
+		const struct ptx_var *var = module->ptx.vars[i];
+		if (module_is_apart(var)) {
+			const struct memory_range apart = {.kind = MEMORY_MANAGED,
+				.owner = context, .device = device, .is_var = true,
+				.size = var->size, .align = var->align};
+			uint64_t address = memory_alloc(memory, &apart);
+			module->globals[i] = (uint8_t *)(uintptr_t)address;
+			ok = address != 0 || ptx_no_memory(diag);
+		}
+	}
+	if (ok && wish.size > 0) {
+		module->memory = memory_alloc(memory, &wish);
+		ok = module->memory != 0 || ptx_no_memory(diag);
+	}
+
 	for (size_t i = 0; ok && i < count; i++) {
 		if (!module->globals[i]) {
 			module->globals[i] = (uint8_t *)(uintptr_t)module->memory + offsets[i];
@@ -228,25 +226,11 @@ static bool module_try_kernels(struct ptx_module *ptx, struct ptx_diag *diag)
 	return ok;
 }
 
-/* A big text without its kernels.  False also if it has to be parsed as a whole. */
-static bool module_read_late(struct module *module, const char *text, size_t size,
-	struct ptx_diag *diag)
-{
-	struct hash hash = hash_of(text, size);
-	struct ptx_module *ptx = &module->ptx;
-	bool is_known = kernel_cache_has_text(size, hash);
-	bool ok = parse_declarations(ptx, text, size, hash, diag) && check_module(ptx, diag)
-		&& flatten_module(ptx, diag) && (is_known || module_try_kernels(ptx, diag));
-	if (ok && !is_known && settings_limited()) {
-		kernel_cache_put_text(size, hash);
-	}
-	return ok;
-}
-
 static bool module_read(struct module *module, const char *text, size_t size,
 	struct ptx_diag *diag)
 {
-	bool is_big = size >= BIG_TEXT;
+	struct ptx_module *ptx = &module->ptx;
+	bool is_big = size >= BIG_TEXT, ok = false;
 	/* messages of traced kernels quote the text; kernels that are parsed later need it */
 	if (is_big || settings_traced()) {
 		module->text = mem_strndup(text, size);
@@ -254,16 +238,25 @@ static bool module_read(struct module *module, const char *text, size_t size,
 			return ptx_no_memory(diag);
 		}
 	}
-	bool ok = is_big && module_read_late(module, module->text, size, diag);
+	if (is_big) { /* without its kernels */
+		struct hash hash = hash_of(module->text, size);
+		bool is_known = kernel_cache_has_text(size, hash);
+		ok = parse_declarations(ptx, module->text, size, hash, diag)
+			&& check_module(ptx, diag) && flatten_module(ptx, diag)
+			&& (is_known || module_try_kernels(ptx, diag));
+		if (ok && !is_known && settings_limited()) {
+			kernel_cache_put_text(size, hash);
+		}
+	}
 	if (!ok) {
-		/* where anything is wrong, the whole tells what comes first */
-		parse_free(&module->ptx);
+		/* if anything is wrong, parsing the whole text tells which mistake comes first */
+		parse_free(ptx);
 		*diag = (struct ptx_diag){0};
-		ok = parse_module(&module->ptx, text, size, diag)
-			&& check_module(&module->ptx, diag) && flatten_module(&module->ptx, diag);
+		ok = parse_module(ptx, text, size, diag) && check_module(ptx, diag)
+			&& flatten_module(ptx, diag);
 	}
 	module_note_size(module);
-	return ok && module_is_portable(&module->ptx, diag) && function_create_all(module, diag);
+	return ok && module_is_portable(ptx, diag) && function_create_all(module, diag);
 }
 
 CUresult cu_module_create(const char *call, struct context *context, const char *text, size_t size,

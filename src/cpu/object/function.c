@@ -176,28 +176,22 @@ bool function_create_all(struct module *module, struct ptx_diag *diag)
 	return ok;
 }
 
-static void function_free_variants(struct function *function)
-{
-	struct variant *variant = atomic_load(&function->variants);
-	while (variant) {
-		struct variant *next = variant->next;
-		jit_release(variant->jit);
-		mem_free(variant);
-		variant = next;
-	}
-}
-
 void function_free_all(struct module *module)
 {
 	for (size_t i = 0; i < module->function_count; i++) {
 		struct function *function = module->functions[i];
-		if (function) {
-			handle_release(function->handle);
-			background_cancel(function);
-			mem_free(function->old.params);
-			function_free_variants(function);
-			mem_free(function);
+		if (!function) {
+			continue;
 		}
+		handle_release(function->handle);
+		background_cancel(function);
+		mem_free(function->old.params);
+		for (struct variant *v = atomic_load(&function->variants), *next; v; v = next) {
+			next = v->next;
+			jit_release(v->jit);
+			mem_free(v);
+		}
+		mem_free(function);
 	}
 	mem_free(module->functions);
 	mem_free(module->kernels);
@@ -241,16 +235,6 @@ CUresult module_find_function(const char *call, struct module *module, const cha
 
 /* --- Code --- */
 
-/* Most blocks are whole rows of warps, of those that nobody has seen. */
-static unsigned function_likely_class(const struct ptx_func *func)
-{
-	if (func->req_ntid[0] == 0) {
-		return BLOCK_CLASS_ROWS;
-	}
-	return team_is_possible(func) ? team_class_of(func->req_ntid)
-		: block_class_of(func->req_ntid);
-}
-
 /* Each kernel's code has pages of its own. */
 static void function_note_code(struct module *module, const struct jit_kernel *kernel)
 {
@@ -267,35 +251,33 @@ static void function_finish_llvm(struct module *module)
 	}
 }
 
-static bool function_compile_locked(struct function *function, struct ptx_diag *diag)
-{
-	struct module *module = function->module;
-	if (atomic_load_explicit(&function->is_compiled, memory_order_relaxed)) {
-		return true;
-	}
-	function->class = function_likely_class(function->ptx);
-	function->may_team = team_is_possible(function->ptx);
-	bool ok = (module->jit || jit_create(&module->jit, &module->ptx, diag))
-		&& jit_compile(&function->kernel, module->jit, function->ptx, function->class,
-			jit_start_tier(function->ptx), diag);
-	jit_code_set(&function->code, &function->kernel);
-	if (ok) {
-		function_note_code(module, &function->kernel);
-		module->compiled_count++;
-		function_finish_llvm(module);
-	}
-	module_note_size(module);
-	atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
-	return ok;
-}
-
-/* What nearly every launch can go without: the place for errors is cleared here alone. */
+/* A function of its own, so that the launches that find their code do not clear the place for
+ * errors. */
 static CUresult function_compile_first(const char *call, struct function *function)
 {
+	struct module *module = function->module;
+	struct ptx_func *func = function->ptx;
 	struct ptx_diag diag = {0};
-	pthread_mutex_lock(&function->module->lock);
-	bool ok = function_compile_locked(function, &diag);
-	pthread_mutex_unlock(&function->module->lock);
+	pthread_mutex_lock(&module->lock);
+	bool ok = atomic_load_explicit(&function->is_compiled, memory_order_relaxed);
+	if (!ok) {
+		/* a block that nobody has seen yet is mostly whole rows of warps */
+		function->may_team = team_is_possible(func);
+		function->class = func->req_ntid[0] == 0 ? BLOCK_CLASS_ROWS : function->may_team
+			? team_class_of(func->req_ntid) : block_class_of(func->req_ntid);
+		ok = (module->jit || jit_create(&module->jit, &module->ptx, &diag))
+			&& jit_compile(&function->kernel, module->jit, func, function->class,
+				jit_start_tier(func), &diag);
+		jit_code_set(&function->code, &function->kernel);
+		if (ok) {
+			function_note_code(module, &function->kernel);
+			module->compiled_count++;
+			function_finish_llvm(module);
+		}
+		module_note_size(module);
+		atomic_store_explicit(&function->is_compiled, ok, memory_order_release);
+	}
+	pthread_mutex_unlock(&module->lock);
 	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
 
@@ -341,27 +323,11 @@ static void function_run_job(struct background_job *job)
 
 /* --- For a class of blocks --- */
 
-/* The first code, until better code is there. */
-static void function_start_variant(struct variant *variant)
-{
-	struct function *function = variant->function;
-	jit_code_set(&variant->code, &function->kernel);
-	if (!jit_may_improve(&function->kernel)) {
-		return;
-	}
-	if (jit_find_best(&variant->kernel, function->module->jit, function->ptx, variant->class)) {
-		function_note_code(function->module, &variant->kernel);
-		jit_code_set(&variant->code, &variant->kernel);
-	} else {
-		variant->job = (struct background_job){.run = function_run_job, .owner = function};
-		(void)background_add(&variant->job);
-	}
-}
-
-/* With the module's lock. */
+/* Find the variant for a class, or make it; NULL on failure.  The caller has the module's lock. */
 static struct variant *function_make_variant(struct function *function, unsigned class,
 	struct ptx_diag *diag)
 {
+	struct module *module = function->module;
 	struct variant *variant = function_find_variant(function, class);
 	if (variant) {
 		return variant;
@@ -373,16 +339,28 @@ static struct variant *function_make_variant(struct function *function, unsigned
 	}
 	variant->function = function;
 	variant->class = class;
-	if (function->kernel.tier == JIT_TIER_FIRST) {
-		function_start_variant(variant);
-	} else if (jit_compile(&variant->kernel, function->module->jit, function->ptx, class,
-			JIT_TIER_BEST, diag)) {
-		function_note_code(function->module, &variant->kernel);
-		function_finish_llvm(function->module);
+	if (function->kernel.tier != JIT_TIER_FIRST) {
+		if (!jit_compile(&variant->kernel, module->jit, function->ptx, class,
+				JIT_TIER_BEST, diag)) {
+			mem_free(variant);
+			return NULL;
+		}
+		function_note_code(module, &variant->kernel);
+		function_finish_llvm(module);
 		jit_code_set(&variant->code, &variant->kernel);
 	} else {
-		mem_free(variant);
-		return NULL;
+		/* the first code, until better code is there */
+		const bool may_improve = jit_may_improve(&function->kernel);
+		jit_code_set(&variant->code, &function->kernel);
+		if (may_improve
+		    && jit_find_best(&variant->kernel, module->jit, function->ptx, class)) {
+			function_note_code(module, &variant->kernel);
+			jit_code_set(&variant->code, &variant->kernel);
+		} else if (may_improve) {
+			variant->job = (struct background_job){.run = function_run_job,
+				.owner = function};
+			(void)background_add(&variant->job);
+		}
 	}
 	variant->next = atomic_load_explicit(&function->variants, memory_order_relaxed);
 	atomic_store_explicit(&function->variants, variant, memory_order_release);
@@ -433,24 +411,6 @@ const struct jit_kernel *function_best(const struct function *function)
 	return kernel;
 }
 
-/* What the background has not managed to compile: now, to know why. */
-static bool function_improve_now(struct function *function, struct ptx_diag *diag)
-{
-	struct variant *variant = atomic_load(&function->variants);
-	bool ok = true;
-	for (; variant && ok; variant = variant->next) {
-		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
-			ok = jit_compile(&variant->kernel, function->module->jit, function->ptx,
-				variant->class, JIT_TIER_BEST, diag);
-			if (ok) {
-				function_note_code(function->module, &variant->kernel);
-			}
-			jit_code_set(&variant->code, ok ? &variant->kernel : &function->kernel);
-		}
-	}
-	return ok;
-}
-
 CUresult function_improve(const char *call, struct function *function)
 {
 	struct ptx_diag diag = {0};
@@ -463,8 +423,20 @@ CUresult function_improve(const char *call, struct function *function)
 		|| function_make_variant(function, function->class, &diag);
 	pthread_mutex_unlock(&module->lock);
 	background_wait(function);
+
+	/* what the background has not managed to compile is compiled here, to know why */
 	pthread_mutex_lock(&module->lock);
-	ok = ok && function_improve_now(function, &diag);
+	struct variant *variant = atomic_load(&function->variants);
+	for (; variant && ok; variant = variant->next) {
+		if (jit_code_get(&variant->code)->tier == JIT_TIER_FIRST) {
+			ok = jit_compile(&variant->kernel, module->jit, function->ptx,
+				variant->class, JIT_TIER_BEST, &diag);
+			if (ok) {
+				function_note_code(module, &variant->kernel);
+			}
+			jit_code_set(&variant->code, ok ? &variant->kernel : &function->kernel);
+		}
+	}
 	pthread_mutex_unlock(&module->lock);
 	return ok ? CUDA_SUCCESS : jit_options_fail(call, &diag, NULL);
 }
