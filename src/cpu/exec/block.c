@@ -46,20 +46,6 @@ static uint32_t block_weight_of(const struct block *block, uint32_t group, uint3
 	return weight;
 }
 
-static void block_release_threads(struct block *block, uint32_t group, uint32_t threads,
-	const uint32_t results[4])
-{
-	struct rt_exchange *x = &block->exchanges[group];
-	block->scheduler.ready[group] |= threads;
-	for (uint32_t left = threads; left != 0; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
-		uint32_t red = block->scheduler.red[group * RT_GROUP + i];
-		if (red != RT_RED_NONE) {
-			x->words[0][i] = results[red % 4];
-		}
-	}
-}
-
 /* Resume all threads that wait at a barrier if it is complete. */
 static void block_check_barrier(struct block *block, uint32_t id)
 {
@@ -74,7 +60,14 @@ static void block_check_barrier(struct block *block, uint32_t id)
 		[RT_RED_POPC] = bar->count
 	};
 	for (uint32_t g = 0; g < block_group_count(block); g++) {
-		block_release_threads(block, g, b->waits[id][g], results);
+		b->ready[g] |= b->waits[id][g];
+		for (uint32_t left = b->waits[id][g]; left != 0; left &= left - 1) {
+			uint32_t i = (uint32_t)__builtin_ctz(left);
+			uint32_t red = b->red[g * RT_GROUP + i];
+			if (red != RT_RED_NONE) {
+				block->exchanges[g].words[0][i] = results[red % 4];
+			}
+		}
 		b->waits[id][g] = 0;
 	}
 	memset(bar, 0, sizeof(*bar));
@@ -256,20 +249,6 @@ static enum block_end block_run_group(struct block *block, uint32_t group, struc
 	return BLOCK_DONE;
 }
 
-/* Find a thread that waits. */
-static enum block_end block_deadlock(struct block *block)
-{
-	for (uint32_t i = 0; i < block->slot_count; i++) {
-		struct slot *slot = &block->slots[i];
-		if (slot->warp.alive << block_shift_of(slot)
-		    & ~block->scheduler.gone[block_group_of(slot)]) {
-			block->current = slot;
-			break;
-		}
-	}
-	return BLOCK_DEADLOCKED;
-}
-
 const char *block_waits_at(const struct block *block)
 {
 	const struct slot *slot = block->current;
@@ -291,16 +270,22 @@ static enum block_end block_run_mixed(struct block *block)
 			return end;
 		}
 	}
-	if (block->scheduler.live > 0 && !pass.ran) {
-		return block_deadlock(block);
+	if (block->scheduler.live == 0 || pass.moved) {
+		return BLOCK_DONE;
 	}
-	return block->scheduler.live > 0 && !pass.moved ? BLOCK_SPINS : BLOCK_DONE;
-}
-
-static bool block_at_whole_barrier(const struct rt_warp *warp, uint32_t id)
-{
-	return warp->yield == RT_YIELD_BARRIER && warp->bar_count == 0 && warp->bar_id == id
-		&& id < BLOCK_BARRIERS && warp->bar_red == RT_RED_NONE;
+	if (pass.ran) {
+		return BLOCK_SPINS;
+	}
+	/* a deadlock: find a thread that waits, for the message */
+	for (uint32_t i = 0; i < block->slot_count; i++) {
+		struct slot *slot = &block->slots[i];
+		if (slot->warp.alive << block_shift_of(slot)
+		    & ~block->scheduler.gone[block_group_of(slot)]) {
+			block->current = slot;
+			break;
+		}
+	}
+	return BLOCK_DEADLOCKED;
 }
 
 static void block_start_warp(const struct block *block, struct slot *slot)
@@ -318,11 +303,14 @@ static void block_start_warp(const struct block *block, struct slot *slot)
 static bool block_is_at_one_barrier(const struct block *block)
 {
 	const struct slot *first = &block->slots[0];
+	const uint32_t id = first->warp.bar_id;
 	bool same = first->resume != RT_SWEEP;
 	for (uint32_t i = 0; i < block->slot_count && same; i++) {
 		const struct slot *slot = &block->slots[i];
-		same = slot->resume == first->resume
-			&& block_at_whole_barrier(&slot->warp, first->warp.bar_id);
+		const struct rt_warp *warp = &slot->warp;
+		same = slot->resume == first->resume && warp->yield == RT_YIELD_BARRIER
+			&& warp->bar_count == 0 && warp->bar_id == id && id < BLOCK_BARRIERS
+			&& warp->bar_red == RT_RED_NONE;
 	}
 	return same;
 }
@@ -348,17 +336,6 @@ static bool block_has_replaced(const struct block *block)
 	return slot->resume != RT_DONE && (slot->warp.first > 0 || block_count(block) > 1);
 }
 
-/* What the first warp may run in place of others.  A warp that is not whole runs by itself, so that
- * its block is the last one. */
-static void block_set_ends(struct block *block)
-{
-	struct rt_warp *warp = &block->slots[0].warp;
-	uint32_t rest = block->threads & (block->width - 1); // a power of two
-	warp->first = 0;
-	warp->end = block->threads - rest;
-	warp->end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
-}
-
 /* Resume all warps for the first time.  Each is set up just before it runs, since most run to their
  * end; the first may have others run in its place, up to one that traps.  How many have ended. */
 static uint32_t block_run_first(struct block *block)
@@ -367,7 +344,14 @@ static uint32_t block_run_first(struct block *block)
 	uint32_t ends = 0;
 	struct slot *slots = block->slots;
 	const unsigned shift = (unsigned)__builtin_ctz(block->width);
-	block_set_ends(block);
+
+	/* What the first warp may run in place of others.  A warp that is not whole runs by itself,
+	 * so that its block is the last one. */
+	const uint32_t rest = block->threads & (block->width - 1); // a power of two
+	slots[0].warp.first = 0;
+	slots[0].warp.end = block->threads - rest;
+	slots[0].warp.end_block = block->ctaid[0] + (rest == 0 ? block->most : 1);
+
 	for (uint32_t i = 0, more = 0; i < block->slot_count; i += 1 + more) {
 		struct slot *slot = &slots[i];
 		block_start_warp(block, slot);
@@ -416,15 +400,10 @@ void block_start(struct block *block, const uint32_t ctaid[3], uint32_t most)
 	block->is_mixed = false;
 }
 
-static bool block_must_stop(const struct block *block)
-{
-	return atomic_load_explicit(block->stop, memory_order_relaxed) != 0;
-}
-
 enum block_end block_step(struct block *block)
 {
 	for (unsigned round = 0; round < ROUNDS_PER_STEP; round++) {
-		if (block_must_stop(block)) {
+		if (atomic_load_explicit(block->stop, memory_order_relaxed) != 0) {
 			return BLOCK_STOPPED;
 		}
 		enum block_end end = BLOCK_DONE;

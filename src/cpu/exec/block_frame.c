@@ -111,25 +111,6 @@ bool block_frame_plan(struct block_frame_layout *out, uint32_t width, uint32_t t
 	return true;
 }
 
-static void block_frame_bind_slot(struct block_frame *frame, uint32_t i)
-{
-	const struct block_frame_layout *layout = &frame->layout;
-	struct slot *slot = &frame->block.slots[i];
-	slot->warp.launch = frame->launch;
-	slot->warp.sm = frame->sm;
-	uint32_t first = i * layout->width;
-	uint32_t left = layout->threads - first;
-	uint32_t lanes = left < layout->width ? left : layout->width;
-	slot->warp.shared = frame->shared.data;
-	slot->warp.local = frame->local.data + first * layout->local_stride;
-	slot->warp.local_stride = layout->local_stride;
-	slot->warp.first = first;
-	slot->warp.alive = UINT32_MAX >> (32 - lanes);
-	slot->warp.exchange = &frame->block.exchanges[first / RT_GROUP];
-	slot->warp.fail = &frame->fail;
-	slot->frame = frame->frames.data + i * layout->frame_stride;
-}
-
 bool block_frame_is_same(const struct block_frame_layout *a,
 	const struct block_frame_layout *b)
 {
@@ -149,7 +130,20 @@ void block_frame_bind(struct block_frame *frame, const struct block_frame_layout
 	block->threads = layout->threads;
 	block->slot_count = block_frame_warps(layout);
 	for (uint32_t i = 0; i < block->slot_count; i++) {
-		block_frame_bind_slot(frame, i);
+		struct slot *slot = &block->slots[i];
+		const uint32_t first = i * layout->width;
+		const uint32_t left = layout->threads - first;
+		const uint32_t lanes = left < layout->width ? left : layout->width;
+		slot->warp.launch = launch;
+		slot->warp.sm = sm;
+		slot->warp.shared = frame->shared.data;
+		slot->warp.local = frame->local.data + first * layout->local_stride;
+		slot->warp.local_stride = layout->local_stride;
+		slot->warp.first = first;
+		slot->warp.alive = UINT32_MAX >> (32 - lanes);
+		slot->warp.exchange = &block->exchanges[first / RT_GROUP];
+		slot->warp.fail = &frame->fail;
+		slot->frame = frame->frames.data + i * layout->frame_stride;
 	}
 }
 

@@ -73,22 +73,6 @@ static bool resident_reserve_windows(struct resident *resident, size_t size, siz
 	}
 }
 
-static bool resident_map_windows(struct resident *resident, size_t shared_size, uint64_t count)
-{
-	const size_t size = gap_to_pages(shared_size > 0 ? shared_size : 1);
-	const size_t windows = resident_window_count(shared_size, count);
-	if (!resident_reserve_windows(resident, size, windows)) {
-		return false;
-	}
-	for (size_t i = 0; shared_size > 0 && i < windows; i++) {
-		if (mprotect(resident->windows.data + i * resident->window_stride, size,
-				PROT_READ | PROT_WRITE) != 0) {
-			return false;
-		}
-	}
-	return true;
-}
-
 static void resident_bind(struct resident *resident, size_t index, const struct rt_launch *launch)
 {
 	const struct block_frame_layout *layout = &resident->layout;
@@ -112,11 +96,18 @@ static void resident_bind(struct resident *resident, size_t index, const struct 
 static bool resident_get_memory(struct resident *resident, const struct block_frame_layout *layout,
 	size_t shared_size, uint64_t count)
 {
-	resident->place_stride = resident_place_stride(layout);
 	const size_t locals = gap_to_pages(layout->locals_size);
-	return gap_alloc(&resident->places, count * resident->place_stride, GAP_LEAST)
+	const size_t size = gap_to_pages(shared_size > 0 ? shared_size : 1);
+	const size_t windows = resident_window_count(shared_size, count);
+	resident->place_stride = resident_place_stride(layout);
+	bool ok = gap_alloc(&resident->places, count * resident->place_stride, GAP_LEAST)
 		&& (locals == 0 || gap_alloc(&resident->locals, count * locals, GAP_WIDE))
-		&& resident_map_windows(resident, shared_size, count);
+		&& resident_reserve_windows(resident, size, windows);
+	for (size_t i = 0; shared_size > 0 && i < windows && ok; i++) {
+		ok = mprotect(resident->windows.data + i * resident->window_stride, size,
+			PROT_READ | PROT_WRITE) == 0;
+	}
+	return ok;
 }
 
 bool resident_set_up(struct resident *resident, const struct block_frame_layout *layout,

@@ -57,17 +57,6 @@ CUresult library_create(const char *call, const struct image *image,
 	return CUDA_SUCCESS;
 }
 
-/* Hand what was set for the kernels on to their functions, those read later included. */
-static void library_inherit(struct module *module, struct module *plan)
-{
-	module->plan = plan;
-	for (size_t i = 0; i < module->function_count; i++) {
-		if (module->functions[i]) {
-			function_inherit(module->functions[i]);
-		}
-	}
-}
-
 /* The place to keep the module of a context: one whose module is gone, else a new one. */
 static struct loaded *library_take_place(struct library *library)
 {
@@ -87,35 +76,35 @@ static struct loaded *library_take_place(struct library *library)
 	return &loaded[count - 1];
 }
 
-static CUresult library_load_locked(
-	const char *call, struct library *library, struct context *context, struct module **out)
-{
-	struct jit_options none = {.wall_time = NULL};
-	for (size_t i = 0; i < library->loaded_count; i++) {
-		*out = handle_get(library->loaded[i].module, API_MODULE);
-		if (*out && library->loaded[i].context == context->id) {
-			return CUDA_SUCCESS;
-		}
-	}
-	struct loaded *place = library_take_place(library);
-	if (!place) {
-		return api_no_memory(call);
-	}
-	CUresult result = cu_module_create(call, context, library->text, library->size, &none, out);
-	if (result == CUDA_SUCCESS) {
-		(*out)->object.is_part = true;
-		library_inherit(*out, library->plan);
-		*place = (struct loaded){context->id, (*out)->object.handle};
-	}
-	return result;
-}
-
 CUresult library_module(const char *call, struct library *library, struct context *context,
 	struct module **out)
 {
+	struct jit_options none = {.wall_time = NULL};
+	struct module *module = NULL;
+	CUresult result = CUDA_SUCCESS;
 	pthread_mutex_lock(&library->lock);
-	CUresult result = library_load_locked(call, library, context, out);
+	for (size_t i = 0; i < library->loaded_count && !module; i++) {
+		const struct loaded *loaded = &library->loaded[i];
+		module = loaded->context == context->id ? handle_get(loaded->module, API_MODULE)
+			: NULL;
+	}
+	if (!module) {
+		struct loaded *place = library_take_place(library);
+		result = place ? cu_module_create(call, context, library->text, library->size,
+			&none, &module) : api_no_memory(call);
+		if (result == CUDA_SUCCESS) {
+			*place = (struct loaded){context->id, module->object.handle};
+			module->object.is_part = true;
+			module->plan = library->plan; /* for functions that are parsed later */
+			for (size_t i = 0; i < module->function_count; i++) {
+				if (module->functions[i]) {
+					function_inherit(module->functions[i]);
+				}
+			}
+		}
+	}
 	pthread_mutex_unlock(&library->lock);
+	*out = module;
 	return result;
 }
 
