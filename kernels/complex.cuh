@@ -324,6 +324,29 @@ KZ_C(kz_tan(kz_complex<T> a))
 	const kz_complex<T> w = kz_tanh(kz_make(-a.im, a.re));
 	return kz_make(w.im, -w.re);
 }
+/* sin(pi a) / (pi a).  pi im is in two parts, since an exponential has the error of its argument.
+ * What is large meets its divisor before it gets its exponent. */
+KZ_C(kz_sinc(kz_complex<T> a))
+{
+	const bool is_float = sizeof(T) == 4;
+	const T pi = (T)3.14159265358979323846264338328;
+	const T pi_rest = (T)(is_float ? -0x1.777a5cp-24 : 0x1.1a62633145c07p-53);
+	const T x = a.im * pi, rest = fma(a.im, pi_rest, fma(a.im, pi, -x));
+	const T s = sinpi(a.re), c = cospi(a.re);
+	if (kz_larger_part(a) < (T)0x1p-30) {
+		return kz_make((T)1, (T)0);
+	}
+	const kz_complex<T> divisor = kz_make(a.re * pi, x);
+	if (fabs(x) > kz_exp_limit<T>()) {
+		const kz_complex<T> part = kz_make(s, x < 0 ? -c : c) / divisor;
+		const T more = 1 + (x < 0 ? -rest : rest);
+		return kz_make(kz_exp_times<1>(fabs(x), part.re) * more,
+			kz_exp_times<1>(fabs(x), part.im) * more);
+	}
+	T cosh;
+	const T sinh = kz_sinh_times(x, (T)1, (T)1, &cosh);
+	return kz_make(fma(rest, sinh, cosh) * s, fma(rest, cosh, sinh) * c) / divisor;
+}
 /* Inverse functions.  From here on the next term of the series of 1 / a is less than a rounding. */
 template <class T> __device__ bool kz_is_far(kz_complex<T> a)
 {

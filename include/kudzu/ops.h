@@ -130,7 +130,17 @@ typedef enum kz_op {
 	KZ_OP_INVERT = 90,
 	KZ_OP_LEFT_SHIFT = 91,
 	KZ_OP_RIGHT_SHIFT = 92,
-	KZ_OP_BITWISE_COUNT = 93  /**< number of bits of |a| that are 1; a uint8 */
+	KZ_OP_BITWISE_COUNT = 93, /**< number of bits of |a| that are 1; a uint8 */
+	KZ_OP_SINC = 94,          /**< sin(pi a) / (pi a) */
+	KZ_OP_ERFINV = 95,        /**< the inverse of erf */
+	KZ_OP_NDTR = 96,          /**< the distribution function of the normal distribution */
+	KZ_OP_DIGAMMA = 97,       /**< the derivative of lgamma */
+	KZ_OP_J0 = 98,            /**< the Bessel function of the first kind, order 0 */
+	KZ_OP_I0 = 99,            /**< the modified Bessel function of the first kind, order 0 */
+	KZ_OP_EXP1 = 100,         /**< the exponential integral E1; NaN below 0 */
+	KZ_OP_EXPI = 101,         /**< the exponential integral Ei */
+	KZ_OP_SICI_SINE = 102,    /**< the sine integral; scipy's sici gives the pair */
+	KZ_OP_SICI_COSINE = 103   /**< the cosine integral of |a| */
 } kz_op;
 
 /** How to apply an operation.  Initialize with KZ_OP_OPTIONS_INIT. */
@@ -332,6 +342,16 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_left_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_LEFT_SHIFT, out, x, y, err)
 #define kz_right_shift(out, x, y, err) KZ_APPLY_2(KZ_OP_RIGHT_SHIFT, out, x, y, err)
 #define kz_bitwise_count(out, x, err) KZ_APPLY_1(KZ_OP_BITWISE_COUNT, out, x, err)
+#define kz_sinc(out, x, err) KZ_APPLY_1(KZ_OP_SINC, out, x, err)
+#define kz_erfinv(out, x, err) KZ_APPLY_1(KZ_OP_ERFINV, out, x, err)
+#define kz_ndtr(out, x, err) KZ_APPLY_1(KZ_OP_NDTR, out, x, err)
+#define kz_digamma(out, x, err) KZ_APPLY_1(KZ_OP_DIGAMMA, out, x, err)
+#define kz_j0(out, x, err) KZ_APPLY_1(KZ_OP_J0, out, x, err)
+#define kz_i0(out, x, err) KZ_APPLY_1(KZ_OP_I0, out, x, err)
+#define kz_exp1(out, x, err) KZ_APPLY_1(KZ_OP_EXP1, out, x, err)
+#define kz_expi(out, x, err) KZ_APPLY_1(KZ_OP_EXPI, out, x, err)
+#define kz_sici_sine(out, x, err) KZ_APPLY_1(KZ_OP_SICI_SINE, out, x, err)
+#define kz_sici_cosine(out, x, err) KZ_APPLY_1(KZ_OP_SICI_COSINE, out, x, err)
 
 /*
  * The operations by name, with the result in an array that is there already and may be an operand:
@@ -437,5 +457,15 @@ KZ_API void kz_device_kernel_stats(const kz_device *dev, kz_kernel_stats *out);
 #define kz_left_shift_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_LEFT_SHIFT, into, x, y, err)
 #define kz_right_shift_into(into, x, y, err) KZ_APPLY_INTO_2(KZ_OP_RIGHT_SHIFT, into, x, y, err)
 #define kz_bitwise_count_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_BITWISE_COUNT, into, x, err)
+#define kz_sinc_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SINC, into, x, err)
+#define kz_erfinv_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_ERFINV, into, x, err)
+#define kz_ndtr_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_NDTR, into, x, err)
+#define kz_digamma_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_DIGAMMA, into, x, err)
+#define kz_j0_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_J0, into, x, err)
+#define kz_i0_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_I0, into, x, err)
+#define kz_exp1_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXP1, into, x, err)
+#define kz_expi_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_EXPI, into, x, err)
+#define kz_sici_sine_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SICI_SINE, into, x, err)
+#define kz_sici_cosine_into(into, x, err) KZ_APPLY_INTO_1(KZ_OP_SICI_COSINE, into, x, err)
 
 #endif

@@ -71,6 +71,7 @@ static bool expr_op_is_branchy(kz_op op, kz_dtype dtype)
 	case KZ_OP_TAN:
 	case KZ_OP_LGAMMA:
 	case KZ_OP_TGAMMA:
+	case KZ_OP_DIGAMMA:
 		return dtype_is_inexact(dtype);
 	case KZ_OP_SIN:
 	case KZ_OP_COS:

@@ -116,7 +116,7 @@ bool expr_is_branchy(const struct expr *expr);
 /* Whether its code is so short that it may be in a kernel many times. */
 bool expr_is_short(const struct expr *expr);
 
-enum expr_cost { OP_LONG, OP_SHORT };
+enum expr_cost { OP_LONG, OP_SHORT, OP_SPECIAL };
 
 /* An operation, as ops.def has it. */
 struct expr_op {

@@ -101,14 +101,18 @@ void generate_prelude(struct str *source, uint32_t dtypes, bool with_integers)
 static void generate_add_prelude(struct str *source, const struct expr *expr, kz_dtype target)
 {
 	uint32_t dtypes = dtype_bit(target);
-	bool with_integers = false;
+	bool with_integers = false, with_special = false;
 	for (int i = 0; i < expr->node_count; i++) {
 		const struct expr_node *node = &expr->nodes[i];
 		dtypes |= dtype_bit(node->dtype);
 		with_integers |= expr_is_operation(node)
 			&& dtype_is_exact(expr->nodes[node->args[0]].dtype);
+		with_special |= expr_is_operation(node) && expr_op(node->op)->cost == OP_SPECIAL;
 	}
 	generate_prelude(source, dtypes, with_integers);
+	if (with_special) {
+		str_add(source, device_special);
+	}
 }
 
 /* The kernel's parameters */

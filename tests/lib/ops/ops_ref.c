@@ -9,6 +9,7 @@
 #include "base/common.h"
 
 #include "ops_ref.h"
+#include "special_ref.h"
 
 #include <math.h>
 #include <string.h>
@@ -284,6 +285,17 @@ REAL(less_equal, a <= b)
 REAL(greater, a > b)
 REAL(greater_equal, a >= b)
 
+REAL(sinc, special_sinc(a))
+REAL(erfinv, special_erfinv(a))
+REAL(ndtr, special_ndtr(a))
+REAL(digamma, special_digamma(a))
+REAL(j0, isinf(a) ? (long double)NAN : j0l(a))
+REAL(i0, special_i0(a))
+REAL(exp1, special_exp1(a))
+REAL(expi, special_expi(a))
+REAL(sici_sine, special_si(a))
+REAL(sici_cosine, special_ci(a))
+
 /* Complex numbers */
 
 /* CMPLXL, which glibc keeps from clang. */
@@ -343,6 +355,7 @@ COMPLEX(real, creall(a))
 COMPLEX(imag, cimagl(a))
 COMPLEX(conjugate, conjl(a))
 COMPLEX(angle, cargl(a))
+COMPLEX(sinc, special_complex_sinc(a))
 COMPLEX(equal, creall(a) == creall(b) && cimagl(a) == cimagl(b))
 COMPLEX(not_equal, creall(a) != creall(b) || cimagl(a) != cimagl(b))
 
@@ -473,6 +486,16 @@ const struct ref ref_ops[REF_OPS] = {
 	ROW(LEFT_SHIFT, NUMBER_WHOLES, NUMBER_WHOLES, W(left_shift), 0, 0, 0, 0),
 	ROW(RIGHT_SHIFT, NUMBER_WHOLES, NUMBER_WHOLES, W(right_shift), 0, 0, 0, 0),
 	ROW(BITWISE_COUNT, WHOLES, UINT8, W(bitwise_count), 0, 0, 0, 0),
+	COMPLEX_FUNCTION(SINC, sinc, 4, 4),
+	FUNCTION(ERFINV, erfinv, 3, 5),
+	FUNCTION(NDTR, ndtr, 5, 5),
+	FUNCTION(DIGAMMA, digamma, 1, 4),
+	FUNCTION(J0, j0, 1, 4),
+	FUNCTION(I0, i0, 6, 6),
+	FUNCTION(EXP1, exp1, 1, 4),
+	FUNCTION(EXPI, expi, 1, 4),
+	FUNCTION(SICI_SINE, sici_sine, 1, 2),
+	FUNCTION(SICI_COSINE, sici_cosine, 1, 8),
 };
 
 /* Using it */
@@ -563,6 +586,18 @@ static long double unit_of(kz_op op, kz_dtype part, long double size, const stru
 	/* CUDA's bound is for arguments outside of (-10.001, -2.264) and (-23.0001, -2.2637). */
 	if (op == KZ_OP_LGAMMA && x[0].re < -2.2L) {
 		size = fmaxl(size, 8);
+	}
+	/* Where these cross 0 their parts cancel: the amplitude of the wave, or the larger term. */
+	const long double a = fabsl(x[0].re);
+	if (op == KZ_OP_J0 && a > 1) {
+		size = fmaxl(size, sqrtl(2 / (pi * a)));
+	}
+	if (op == KZ_OP_SICI_COSINE && a > 0.5L && isfinite(a)) {
+		size = fmaxl(size, 1 / a);
+	}
+	if (op == KZ_OP_DIGAMMA && isfinite(a)) {
+		/* The reference is not good enough near the root. */
+		size = fmaxl(size, x[0].re < 0 ? special_digamma(1 + a) : 0x1p-10L);
 	}
 	return number_ulp(part, size);
 }
