@@ -8,7 +8,7 @@
 # A FILE has the lines that bench/run.sh writes.  One file becomes all its tables: kernels (bench_cpu) are a
 # row each, and the lines that `labels` names below are the second table.  A value that misses its goal, or
 # is slower than width 1 or PoCL, is in bold.  The rows of bench_peers are a table, too.  Several files become one
-# short table, `summary` below, with a column for the CPU device and one for a GPU.
+# short table, `summary` below: what else does the same, its time, and ours.
 #
 # In a page, a table begins at <!-- bench/table.sh FILE... --> and ends at <!-- end -->.
 
@@ -68,32 +68,28 @@ table() {
 			"warm up: 8 sources, 2 processes|processes/one after the other|eight kernels " \
 				"with `cooperative_groups.h`: two processes of `kz_warm_up` over one " \
 				"after the other", label, "\n")
-		# The rows of the summary: the text, then case and what of the CPU device, then of a GPU.
+		# The rows of the summary: what is done, what else does it, and the case and the two names of its
+		# times in the results.
 		summary_rows = split( \
-			"the program above, from its start to its result, nothing cached" \
-				"|cold cpu|process start to result|cold cuda|process start to result\n" \
-			"... started again" \
-				"|warm cpu|process start to result|warm cuda|process start to result\n" \
-			"a kernel that does nothing, launched and waited for" \
-				"|latency|kz_launch, sync||\n" \
-			"a checked launch of six arguments, over the bare driver call" \
-				"|||launch|kudzu/bare\n" \
-			"`2 * a` on 16 floats: new array, launch, release" \
-				"|array: 2 * a to a new array, float32, 16|kudzu" \
-				"|array: 2 * a to a new array, float32, 16|kudzu\n" \
-			"a compile, over bare `nvrtcCompileProgram` with the same options" \
-				"|compile saxpy|kudzu/bare|compile saxpy|kudzu/bare\n" \
-			"a kernel that adds vectors of 16 Mi floats, over `gcc -O3`" \
-				"|cpu: vecadd 16Mi|kudzu/gcc||\n" \
-			"a tiled product of 512 x 512 matrices, over `gcc -O3`" \
-				"|cpu: matmul 512|kudzu/gcc||\n" \
-			"an inclusive scan of 1 Mi integers, the slowest kernel, over `gcc -O3`" \
-				"|cpu: inclusive scan 1Mi|kudzu/gcc||\n" \
-			"array operations, median: over `gcc -O3`; on the GPU over CuPy" \
-				"|arrays|median|arrays|median", summary, "\n")
+			"compile a new kernel and run it|PyCUDA|peers: a new source|PyCUDA|kudzu\n" \
+			"run it again, in the next process|PyCUDA|peers: a source again, next process" \
+				"|PyCUDA|kudzu\n" \
+			"launch a kernel with six arguments|PyCUDA|peers: launch of 6 arguments" \
+				"|PyCUDA|kudzu\n" \
+			"the same on a GPU|CuPy|launch|cupy|kudzu\n" \
+			"compile a new kernel, on a GPU|CuPy|compile saxpy|cupy|kudzu\n" \
+			"`2 * a` of 16 floats, to a new array|CuPy" \
+				"|array: 2 * a to a new array, float32, 16|cupy|kudzu\n" \
+			"`a + b` of 64 Mi floats|CuPy|array: a + b, float32, 67108864|cupy|kudzu\n" \
+			"`a + b` of 16 Mi floats|numpy|array: a + b, float32, 16777216|numpy|kudzu\n" \
+			"a kernel that adds vectors of 16 Mi floats|a loop in C|cpu: vecadd 16Mi" \
+				"|gcc|kudzu\n" \
+			"a tiled product of 512 x 512 matrices|a loop in C|cpu: matmul 512|gcc|kudzu\n" \
+			"an inclusive scan of 1 Mi integers, the slowest kernel|a loop in C" \
+				"|cpu: inclusive scan 1Mi|gcc|kudzu", summary, "\n")
 	}
 	FNR == 1 {
-		files++
+		file[++files] = FILENAME
 		kind = "cpu"
 	}
 	# The same where there is a GPU.
@@ -201,7 +197,6 @@ table() {
 		if (value("family") != "") {
 			processor = processor " (family " value("family") ", model " value("model") ")"
 		}
-		device["cpu"] = device["cpu"] == "" ? processor ", " value("cores") " cores" : device["cpu"]
 		machine = "[" value("date") "](" up FILENAME "), " processor ", " value("cores") " cores"
 		other = ""
 		for (i = split("gcc GCC llvm LLVM pocl PoCL", parts) - 1; i > 0; i -= 2) {
@@ -277,6 +272,18 @@ table() {
 		peer_time[name, what] = value("unit") == "ratio" ? peer_time[name, what] \
 			: amount(value("median"), value("unit"))
 	}
+	# The first time of each case and name, the version left out, in microseconds, and its device.
+	value("median") != "" && value("unit") ~ /^[mun]s$/ {
+		what = value("what")
+		sub(/ [0-9][0-9.]*(, .*)?$/, "", what)
+		key = FILENAME SUBSEP value("case") SUBSEP what
+		if (!(key in times)) {
+			times[key] = value("median") \
+				* (value("unit") == "ms" ? 1000 : value("unit") == "ns" ? 0.001 : 1)
+			where[key] = kind == "gpu" ? device[kind] : "CPU device, " processor
+			gsub(/\(R\)| Processor| \([^)]*\)$/, "", where[key])
+		}
+	}
 	{
 		what = value("what")
 		key = value("case") "|" (what ~ /^cupy/ ? "cupy" : what)
@@ -308,20 +315,6 @@ table() {
 			" thread" (t == 1 ? "" : "s") " | " short(list[1]) " to " short(list[n]) \
 			", median " short(middle) "; " within " cases at most 1.25 |\n"
 	}
-	# The ratios of array operations: on one thread over gcc, on a GPU over CuPy.
-	function array_medians(i, n, list, name) {
-		for (i = 1; i <= arrays[1]; i++) {
-			list[i] = array[1, i]
-		}
-		one["cpu", "arrays|median"] = short(median(list, arrays[1]))
-		for (i = 1; i <= operation_count; i++) {
-			name = operations[i]
-			if (gpu[name, "cupy"] != "") {
-				list[++n] = gpu[name, "kudzu"] / gpu[name, "cupy"]
-			}
-		}
-		one["gpu", "arrays|median"] = short(median(list, n))
-	}
 	function print_libraries(i, name) {
 		print "| beside NVIDIA\047s library | the bare call | Kudzu\047s, over it | our kernels, over it |\n" \
 			"|---|---|---|---|"
@@ -330,9 +323,6 @@ table() {
 			print "| " name " | " of_library[name] " | " short(over_library[name]) " | " \
 				short(own_library[name]) " |"
 		}
-	}
-	function cell(kind, key) {
-		return (kind, key) in one ? one[kind, key] : "-"
 	}
 	function print_peers(i, k, head, line, name, peer) {
 		for (k = 1; k <= peer_count; k++) {
@@ -354,13 +344,24 @@ table() {
 			print "\n" absent "."
 		}
 	}
-	function print_summary(i, parts) {
-		array_medians()
-		print "| | CPU device, " device["cpu"] " | " device["gpu"] " |\n|---|---|---|"
+	# A time for people: with three digits, in the unit that suits it.
+	function readable(us) {
+		return us >= 1000 ? short(us / 1000) " ms" : short(us) " us"
+	}
+	# Each row is from the first file that has both times, so that one machine measured them.
+	function print_summary(i, f, parts, theirs, ours) {
+		print "| what you do | on | what you would use instead | its time | Kudzu |\n|---|---|---|---|---|"
 		for (i = 1; i <= summary_rows; i++) {
 			split(summary[i], parts, "|")
-			print "| " parts[1] " | " cell("cpu", parts[2] "|" parts[3]) " | " \
-				cell("gpu", parts[4] "|" parts[5]) " |"
+			for (f = 1; f <= files; f++) {
+				theirs = file[f] SUBSEP parts[3] SUBSEP parts[4]
+				ours = file[f] SUBSEP parts[3] SUBSEP parts[5]
+				if (theirs in times && ours in times) {
+					print "| " parts[1] " | " where[ours] " | " parts[2] " | " \
+						readable(times[theirs]) " | " readable(times[ours]) " |"
+					break
+				}
+			}
 		}
 	}
 	END {
