@@ -11,6 +11,7 @@
 #include "base/common.h"
 
 #include "base/alloc.h"
+#include "base/dl.h"
 #include "cpu/codegen/run_passes.h"
 #include "cpu/codegen/emit_blocks.h"
 #include "cpu/codegen/jit_dump.h"
@@ -21,6 +22,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 
@@ -47,11 +49,35 @@ struct jit_llvm {
 	struct ptx_diag *diag;      /* of the call that is running */
 };
 
+/* Whether LLVM is a part of this library.  Others in the process may use one that is not. */
+static bool llvm_is_ours(void)
+{
+	uintptr_t begin, end;
+	dl_extent(&begin, &end, (const void *)(uintptr_t)llvm_is_ours);
+	return (uintptr_t)LLVMContextCreate - begin < end - begin;
+}
+
+/* Leave out what costs more than it gives.  An LLVM that does not know an option says so to nobody,
+ * and goes on. */
+static void llvm_set_options(void)
+{
+	static const char *const options[] = {
+		"kudzu",
+		/* It keeps integers in mask registers.  Our masks are there without it, and in large
+		 * functions it takes long. */
+		"-disable-x86-domain-reassignment",
+	};
+	LLVMParseCommandLineOptions(countof(options), options, "");
+}
+
 static void init_llvm(void)
 {
 	LLVMInitializeNativeTarget();
 	LLVMInitializeNativeAsmPrinter();
 	LLVMInitializeNativeAsmParser();
+	if (llvm_is_ours()) {
+		llvm_set_options();
+	}
 }
 
 /* Takes the message. */
