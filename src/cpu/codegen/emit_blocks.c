@@ -115,7 +115,7 @@ static void blocks_make_diverged(struct emit *e)
 	e->strategy = &emit_converged;
 
 	emit_enter(e, e->sweep_end);
-	if (!e->yields) { /* nobody waits for anything: all lanes have exited */
+	if (!e->yields) { /* no thread waits: all lanes have exited */
 		LLVMBuildBr(e->builder, e->done);
 		emit_enter(e, e->leave);
 		LLVMBuildUnreachable(e->builder);

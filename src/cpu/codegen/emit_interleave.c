@@ -371,9 +371,9 @@ static unsigned interleave_warps_at_a_time(struct emit *e, const struct ptx_inst
 	return fits || terms < LEAST_TERMS * sums ? t->count : bits < room ? room / bits : 1;
 }
 
-/* What comes before the next write, barrier or branch.  A fence within a thread, which is no
- * instruction of the processor, keeps LLVM from mixing the turns; each loads again what the warps
- * share. */
+/* The instructions before the next write, barrier or branch.  A fence within a thread, for which
+ * the processor has no instruction, keeps LLVM from mixing the turns; each turn loads again what
+ * the warps share. */
 static size_t interleave_make_in_turns(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_team *t = e->team;

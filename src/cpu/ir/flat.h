@@ -57,7 +57,7 @@ enum flat_group { FLAT_VARS, FLAT_PARAMS, FLAT_RETURNS, FLAT_GROUPS };
 struct flat_body {
 	struct ptx_func *func;
 	struct flat_kind *kind;    /* NULL if no function is of it */
-	const struct ptx_func *proto; /* one that looks like those of the kind */
+	const struct ptx_func *proto; /* a prototype like those of all functions of the kind */
 	size_t index;              /* in flat.bodies */
 	size_t seen_by;            /* scratch: the last caller that was looked at, from 1 */
 	size_t *callees;           /* bodies */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies the instructions of all functions into the kernel, one function behind the other.
+ * Copies the instructions of all functions into the kernel, one function after the other.
  * Registers, labels and variables are renamed to those of the kernel (flat_operand).  Calls,
  * returns and instructions of the stack become other instructions (flat_call.c, flat_stack.c).
  */

@@ -15,8 +15,7 @@
  * memory, aligned to 16, that a GPU keeps in registers. */
 #define FLATTEN_STACK_FACTOR 8
 
-/* Whether a function has anything that flattening changes; where not, it depends on no other
- * one. */
+/* Whether flattening would change a function; if not, the function depends on no other. */
 bool flatten_is_needed(const struct ptx_func *func);
 
 /* Flatten a checked module, and give its functions addresses.  False, with the reason in diag, if a

@@ -186,8 +186,9 @@ static size_t ssa_take_work(struct ssa *s)
 	return top;
 }
 
-/* Put phis where edges leave what `root` dominates, for blocks that are no deeper than it.  What a
- * deeper root dominates was visited before, and has no such edges left. */
+/* Put phis where edges leave what `root` dominates, for blocks that are no deeper than it.  The
+ * blocks that a deeper root dominates were visited before, and no such edge leaves them any
+ * more. */
 static void ssa_visit_subtree(struct ssa *s, size_t root, size_t reg)
 {
 	const struct ptx_block *blocks = s->func->blocks;

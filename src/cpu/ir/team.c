@@ -148,8 +148,8 @@ static bool team_stays_together(const uint8_t *regs, const struct ptx_func *func
 	return together;
 }
 
-/* The registers that a loop of instructions `first` to `last` reads before it writes them, of those
- * that come of what the threads have read.  `live` is room for a set of registers. */
+/* The registers that a loop of instructions `first` to `last` reads before it writes them, if they
+ * depend on what the threads have read.  `live` is room for a set of registers. */
 static unsigned team_count_carried(const uint8_t *regs, const struct ptx_func *func, size_t first,
 	size_t last, uint64_t *live)
 {

@@ -14,7 +14,7 @@ struct heap;
 
 /* Manage `size` bytes from a multiple of HEAP_ALIGN on; NULL when host memory runs out. */
 struct heap *heap_create(uint64_t base, size_t size);
-void heap_release(struct heap *heap); /* NULL is fine; the range is somebody else's */
+void heap_release(struct heap *heap); /* NULL is fine; the heap does not own the range */
 
 /* The address, a multiple of HEAP_ALIGN.  0 if no free block is large enough, and for 0 bytes. */
 uint64_t heap_alloc(struct heap *heap, uint64_t size);

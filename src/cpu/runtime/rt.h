@@ -78,8 +78,7 @@ struct rt_exchange {
 	uint32_t members[RT_GROUP];          /* the threads that must come */
 	uint32_t words[RT_WORDS][RT_GROUP];  /* operands, then results */
 	uint32_t here;                       /* have come and wait */
-	uint32_t absent;                     /* have exited or do not exist: nobody waits for
-	                                        them */
+	uint32_t absent;                     /* have exited or do not exist: not waited for */
 	uint32_t released;                   /* the wait of these is over */
 };
 
@@ -110,7 +109,7 @@ struct rt_launch {
 	uint32_t parts_shift;          /* as in struct memory_parts */
 	uint32_t parts_mask;
 	uint64_t parts_base;
-	uint32_t cached_bytes;         /* who reads and writes more goes past the cache: bypass.h */
+	uint32_t cached_bytes;         /* larger launches bypass the cache: nontemporal.h */
 };
 
 /* The part of a context that compiled code can use. */
@@ -183,8 +182,8 @@ struct rt_warp {
 	uint32_t team;                 /* out: so many warps run in this call, in step; 0: one */
 };
 
-/* The slot of a warp; those of a block lie one behind the other.  The caller of block.c sets up
- * `frame`, and all of `warp` but ctaid. */
+/* The slot of a warp.  The slots of a block are an array.  The caller of block.c sets up `frame`,
+ * and all of `warp` but ctaid. */
 struct slot {
 	struct rt_warp warp;
 	uint8_t *frame;

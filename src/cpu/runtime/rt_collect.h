@@ -12,11 +12,11 @@
 
 enum collect {
 	COLLECT_SYNC,   /* bar.warp.sync: no operands, no results */
-	COLLECT_WHO,    /* activemask: who has come */
+	COLLECT_WHO,    /* activemask: which threads have come */
 	COLLECT_SHFL,   /* enum collect_shfl; value, b, c; result: value, whether in range */
 	COLLECT_BALLOT, /* predicate; result: whose is true */
 	COLLECT_VOTE,   /* enum collect_vote; predicate; result: predicate */
-	COLLECT_MATCH,  /* two words; result: who has the same, whether all have */
+	COLLECT_MATCH,  /* two words; result: threads with the same value, and if all have it */
 	COLLECT_REDUX,  /* enum collect_redux; value; result: value */
 	COLLECT_ELECT,  /* result: the one elected, whether that is me */
 	COLLECT_MMA,    /* matrices: see rt_mma.h */
@@ -86,7 +86,7 @@ static inline uint32_t collect_shfl_source(enum collect_shfl mode, uint32_t lane
 uint32_t collect_arrive(struct rt_warp *warp, uint32_t lanes);
 /* Threads have exited: release the threads that waited for them alone. */
 void collect_recheck(struct rt_warp *warp);
-/* Release the threads of one COLLECT_OPEN.  False if there are none. */
+/* Release the threads of one COLLECT_OPEN. False if no thread waits there. */
 bool collect_release_open(struct rt_warp *warp);
 
 #endif

@@ -92,8 +92,8 @@ uint32_t rt_print(struct rt_warp *warp, uint64_t format, uint64_t args)
 	return (uint32_t)result;
 }
 
-/* The message is that of NVIDIA's driver.  The strings are memory of the kernel, which may not
- * exist.  They are read before anything is locked, as a fault leaves by a jump. */
+/* The message has the words of NVIDIA's driver.  The strings are memory of the kernel, which may
+ * not exist.  They are read before anything is locked, as a fault leaves by a jump. */
 void rt_assert_fail(struct rt_warp *warp, uint64_t message, uint64_t file, uint32_t line,
 	uint64_t function, uint32_t x, uint32_t y, uint32_t z)
 {

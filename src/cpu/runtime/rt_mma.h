@@ -3,9 +3,9 @@
 #define CPU_RUNTIME_RT_MMA_H
 
 /*
- * Matrices of a warp, in C: the results of COLLECT_MMA and the operations behind it.  Their details
- * are those of mma_encode, or for ldmatrix and stmatrix the number of matrices, and whether they
- * are transposed.
+ * Matrices of a warp, in C: the results of COLLECT_MMA and the operations behind it. mma_encode
+ * makes their details; for ldmatrix and stmatrix the details are the number of matrices, and
+ * whether they are transposed.
  *
  * Numerics.  Products of floats up to 19 bits are exact.  They are added to C in f64, in order of
  * k, and the sum is rounded to the type of D once; f64 matrices are a chain of fma in order of k,

@@ -72,7 +72,7 @@ static double surface_clamp(double value, double low, double high)
 	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
 }
 
-/* Convert the 32 bits of a channel to those that are stored. */
+/* Convert the 32 bits of a channel to the bits that are stored. */
 static uint32_t surface_encode(const struct texel_format *format, uint32_t bits)
 {
 	float real;

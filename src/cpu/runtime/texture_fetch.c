@@ -159,7 +159,7 @@ struct axis {
 	uint32_t extent;
 	int64_t first;      /* index of the texel, or of the lower of two */
 	uint32_t weight;    /* of the upper one, of WEIGHT_ONE; 0 if there is none */
-	bool crosses;       /* the texels beyond the edges are those of another face */
+	bool crosses;       /* the texels beyond the edges belong to another face */
 };
 
 /* Apply the address mode to an index.  False if the texel is the border. */
@@ -215,7 +215,7 @@ static void texture_place_axis(struct axis *axis, double at, bool is_linear, int
 
 /* --- Cubes --- */
 
-/* Per face: the axis that is largest and its sign, then those of s and of t. */
+/* Per face: the axis that is largest and its sign, then the axes of s and t and their signs. */
 static const struct face {
 	uint8_t axis[3];
 	int8_t sign[3];
@@ -492,7 +492,7 @@ static uint32_t texture_add_floats(const struct taps *taps, unsigned channel)
 		: texture_float_bits((float)(fabs(sum) < FLT_MIN ? copysign(0, sum) : sum));
 }
 
-/* Add what is read as integers.  Those of 32 bits are not rounded, but cut off. */
+/* Add texels that are read as integers.  Sums of 32 bits are not rounded, but cut off. */
 static uint32_t texture_add_plain(const struct taps *taps, unsigned channel,
 	const struct texel_format *format)
 {
@@ -595,7 +595,7 @@ static double texture_level(const struct texture *t, const struct texture_reques
 	return texture_within(level, 0, (double)t->level_count - 1);
 }
 
-/* Select the two levels around a level of detail.  The weight has as many bits as those of
+/* Select the two levels around a level of detail.  The weight has as many bits as the weights of
  * texels. */
 static uint32_t texture_place_level(const struct texture *t, const struct texture_request *r,
 	uint32_t *weight)

@@ -18,7 +18,8 @@ static LLVMValueRef call_argument(struct emit *e, const struct ptx_inst *inst, s
 		callee->params[i]->size == 8 ? PTX_B64 : PTX_B32);
 }
 
-/* Message, file, line, function and the size of a character, which is 1; and who fails. */
+/* The message, the file, the line, the function and the size of a character, which is 1; and the
+ * thread that fails. */
 static void emit_assert(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef args[7];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convergent collectives: those of a whole warp (W = 32).
+ * Convergent collectives: the operations of a whole warp (W = 32).
  *
  * In converged code all 32 threads are there, so none has to wait and nothing goes through the
  * exchange.  A shuffle moves the elements of a vector, a vote is the bits of one.  The results go

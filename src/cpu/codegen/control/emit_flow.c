@@ -95,7 +95,7 @@ static void flow_sweep_on(struct emit *e, size_t block, LLVMValueRef lanes)
 	LLVMBuildCondBr(e->builder, any, e->diverged[block], emit_next_diverged(e));
 }
 
-/* Diverged lanes go to a block; for the message about those that spin without end. */
+/* Diverged lanes go to a block; for the message about lanes that spin without end. */
 static void flow_note_spin(struct emit *e, size_t block)
 {
 	if (flow_is_back_edge(e, block) && e->yield_points[block]) {
@@ -162,7 +162,7 @@ static void flow_send_converged(struct emit *e, struct parting *p, size_t block,
 	p->next = flow_first_in_order(e, p->next, block);
 }
 
-/* Diverged lanes go on behind the block, or in the first of those that lie before it. */
+/* Diverged lanes go on behind the block, or in the first of the blocks before it. */
 static void flow_send_diverged(struct emit *e, struct parting *p, size_t block, LLVMValueRef lanes)
 {
 	emit_add_pending(e, block, lanes);

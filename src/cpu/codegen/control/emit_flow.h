@@ -18,8 +18,8 @@ bool emit_goes_on(const struct emit *e, size_t block);
 void emit_go_converged(struct emit *e, size_t block);
 void emit_exit_converged(struct emit *e);
 void emit_branch_one(struct emit *e, const struct ptx_inst *inst, size_t yes, size_t no);
-/* At the end of a converged block: if all lanes branch alike they do.  On with those that do not;
- * false: the guard is a scalar, so no lanes part. */
+/* At the end of a converged block: if all lanes branch alike they do.  Go on with the lanes that do
+ * not branch; false: the guard is a scalar, so no lanes part. */
 bool emit_branch_alike(struct emit *e, LLVMValueRef guard, size_t yes, size_t no);
 /* Yield; go on in the next block when the wait is over. */
 void emit_wait(struct emit *e, enum rt_yield why);
@@ -36,7 +36,8 @@ struct emit_serial {
 	LLVMBasicBlockRef *blocks;
 	LLVMValueRef *regs;     /* the slots of a lane */
 	LLVMValueRef *rooms;    /* what all lanes had where they parted; NULL until there is one */
-	/* Slots: who runs, who will, who takes the branch, and where they parted. */
+	/* Slots: the lanes that run, the lanes that will, the lanes that take the branch, and where
+	 * they parted. */
 	LLVMValueRef lane, left, taken, from;
 	LLVMBasicBlockRef next; /* on with the next lane */
 	LLVMValueRef heads;     /* the switch in it */

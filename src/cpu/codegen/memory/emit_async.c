@@ -12,7 +12,8 @@
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
 
-/* Bytes to read of a copy, i32: operand 3 says how many, or whether none. */
+/* The number of bytes that a copy reads, i32: operand 3 is the number, or a predicate that makes it
+ * 0. */
 static LLVMValueRef async_read_size(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *size = &inst->operands[2];
@@ -28,8 +29,8 @@ static LLVMValueRef async_read_size(struct emit *e, const struct ptx_inst *inst)
 	return emit_use(e, read, PTX_U32);
 }
 
-/* Operands: [to], [from], bytes, ?bytes to read or not to read, ?policy.  What is not read is
- * zero. */
+/* Operands: [to], [from], bytes, ?bytes to read or predicate not to read, ?policy.  Bytes that are
+ * not read are zero. */
 static void async_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space shared = PTX_SHARED, global = PTX_GLOBAL;
@@ -62,7 +63,7 @@ static LLVMValueRef async_call(struct emit *e, const struct ptx_inst *inst,
 	return async_call_at(e, inst->space, address, op, argument);
 }
 
-/* Operands: [to], [from], bytes, and the barrier that hears of them. */
+/* Operands: [to], [from], bytes, and the barrier that counts them. */
 static void async_bulk_copy_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space to = inst->op == PTX_OP_CP_BULK_OUT ? PTX_GLOBAL : PTX_SHARED;
@@ -85,7 +86,7 @@ void emit_cp_bulk(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, async_bulk_copy_lane);
 }
 
-/* Operands: [to], bytes, 0.  4 GiB do not fit, and neither does what is more. */
+/* Operands: [to], bytes, 0.  Sizes of 4 GiB and more do not fit into shared memory. */
 static void async_bulk_store_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	enum ptx_space space = inst->space;
@@ -102,7 +103,7 @@ void emit_st_bulk(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, async_bulk_store_lane);
 }
 
-/* Without .noinc one more thread is expected before it arrives: nothing changes. */
+/* Without .noinc one more thread is expected before this one arrives, so nothing changes. */
 static void async_arrive_lane(struct emit *e, const struct ptx_inst *inst)
 {
 	if (ptx_has(&inst->mods, PTX_MOD_NOINC)) {
@@ -168,7 +169,7 @@ void emit_mbarrier(struct emit *e, const struct ptx_inst *inst)
 	emit_each_lane(e, inst, async_mbarrier_lane);
 }
 
-/* Of a state. */
+/* The number of pending arrivals in a state. */
 void emit_mbarrier_pending(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef state = emit_use(e, &inst->operands[1], PTX_B64);

@@ -169,7 +169,7 @@ static LLVMValueRef atom_update_plain(struct emit *e, const struct access *acces
 	return old;
 }
 
-/* Compare-and-swap; the old value.  A failure needs no release. */
+/* Compare and swap; returns the old value.  A failure needs no release. */
 static LLVMValueRef atom_compare_exchange(struct emit *e, LLVMValueRef place, LLVMValueRef expected,
 	LLVMValueRef value, LLVMAtomicOrdering order, LLVMValueRef *done)
 {
@@ -222,8 +222,8 @@ static LLVMValueRef atom_update(struct emit *e, const struct ptx_inst *inst,
 	}
 	LLVMValueRef old = LLVMBuildAtomicRMW(e->builder, (LLVMAtomicRMWBinOp)access.rmw,
 		access.place, value, access.order, false);
-	/* LLVM makes a store of an exchange whose result nobody reads, and has none for 16
-	 * bytes. */
+	/* LLVM turns an exchange whose result is not used into a store, and has no atomic store of
+	 * 16 bytes. */
 	LLVMSetVolatile(old, ptx_type_size(access.type) == 16);
 	return old;
 }
@@ -319,7 +319,7 @@ static int atom_warp_op(const struct ptx_inst *inst)
 	return UNKNOWN;
 }
 
-/* Of operations that can be done once for all lanes: what changes nothing. */
+/* The neutral value of an operation; false if it cannot be done once for all lanes. */
 static bool atom_neutral(int op, unsigned bits, uint64_t *out)
 {
 	uint64_t all = UINT64_MAX >> (64 - bits);
@@ -454,7 +454,7 @@ static LLVMValueRef atom_update_together(struct emit *e, const struct together *
 	return old;
 }
 
-/* Do it for the warp; false if that has to be lane by lane. */
+/* Do the operation for the whole warp; false if it has to be done lane by lane. */
 static bool atom_update_warp(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *to, const struct ptx_operand *address, size_t values)
 {

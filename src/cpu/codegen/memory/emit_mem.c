@@ -17,8 +17,9 @@
 #include "cpu/codegen/values/emit_lanes.h"
 #include "cpu/codegen/values/emit_value.h"
 
-/* Memory is read and written as integers, but for plain floats: atomic accesses must be.  There
- * is no atomic access to 16 bytes on every processor, so a strong one is only volatile. */
+/* Memory is read and written as integers, because atomic accesses must be; only plain floats keep
+ * their type.  Not every processor has an atomic access to 16 bytes, so a strong one is only
+ * volatile. */
 static LLVMTypeRef mem_access_type(struct emit *e, const struct ptx_inst *inst, enum ptx_type type)
 {
 	LLVMTypeRef as = emit_type(e, type);
@@ -73,7 +74,7 @@ static struct ptx_operand mem_shift_address(const struct ptx_operand *address, s
 	return moved;
 }
 
-/* One access for all lanes that run, of `size` bytes, is the first one's. */
+/* One access of `size` bytes for all lanes that run is noted as an access of the first. */
 static void mem_note_first(struct emit *e, const struct ptx_inst *inst,
 	const struct ptx_operand *address, size_t size)
 {
@@ -439,8 +440,8 @@ void emit_isspacep(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_PRED, is);
 }
 
-/* Modules with variables that are textures, samplers or surfaces are refused, so that no address is
- * that of one. */
+/* Modules with variables that are textures, samplers or surfaces are refused, so that no address
+ * belongs to one. */
 void emit_istypep(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_def(e, &inst->operands[0], PTX_PRED, emit_int(e, 1, 0));
@@ -453,7 +454,7 @@ void emit_fence(struct emit *e, const struct ptx_inst *inst)
 		: LLVMAtomicOrderingSequentiallyConsistent, false, "");
 }
 
-/* Policies are hints to a cache that nobody asks here: any number will do. */
+/* Policies are hints to a cache, which the CPU device ignores: any number will do. */
 void emit_policy(struct emit *e, const struct ptx_inst *inst)
 {
 	emit_result(e, inst, emit_int(e, 64, 0));

@@ -5,8 +5,8 @@
 /* Memory: the ways in which a warp loads and stores. */
 #include "cpu/codegen/values/emit_access.h"
 
-/* emit_vector.c: a warp reads or writes `count` elements in each lane, one behind the other from
- * the addresses `at` (i64 of lanes) on. */
+/* emit_vector.c: a warp reads or writes `count` adjacent elements in each lane, from the addresses
+ * `at` (i64 of lanes) on. */
 struct emit_vector {
 	struct emit_member *member;     /* whose access it is, if there is a team */
 	enum ptx_type type;
@@ -14,16 +14,17 @@ struct emit_vector {
 	LLVMValueRef at;
 	LLVMValueRef values[8];
 };
-/* Those of several warps are done together if they can: with one test for all. */
+/* The accesses of several warps are made together, with one test for all, where that is
+ * possible. */
 void emit_vector_load(struct emit *e, struct emit_vector *all, unsigned warps);
 void emit_vector_store(struct emit *e, struct emit_vector *all, unsigned warps);
-/* emit_mem.c: whether a load or store, of all lanes, is such; what it accesses; what comes of
- * it. */
+/* emit_mem.c: whether a load or store of all lanes is an access of this kind; its description; and
+ * the use of its result. */
 bool emit_is_vector_access(struct emit *e, const struct ptx_inst *inst);
 void emit_begin_vector(struct emit *e, const struct ptx_inst *inst, struct emit_vector *out);
 void emit_end_vector(struct emit *e, const struct ptx_inst *inst, const struct emit_vector *wide);
-/* emit_strided.c: the same where the distances of the addresses are known; false: it is nothing for
- * these. */
+/* emit_strided.c: the same where the distances of the addresses are known; false: they do not
+ * suit. */
 bool emit_is_strided(struct emit *e, const struct ptx_inst *inst, unsigned count, bool loads);
 bool emit_strided_load(struct emit *e, const struct ptx_inst *inst, LLVMValueRef *values,
 	unsigned count);
@@ -31,11 +32,11 @@ bool emit_strided_store(struct emit *e, const struct ptx_inst *inst, const LLVMV
 	unsigned count);
 
 /* emit_nontemporal.c: store a vector of so many bytes, of all lanes, anywhere; past the cache where
- * that is good.  init, false: no memory. */
+ * that is good.  init returns false if memory runs out. */
 bool emit_nontemporal_init(struct emit *e);
 void emit_nontemporal_finish(struct emit *e);
 void emit_store_row(struct emit *e, LLVMValueRef value, LLVMValueRef place, unsigned size);
-/* Whether nobody outside a block can learn of its stores before the launch has ended. */
+/* Whether no thread outside a block can learn of its stores before the launch has ended. */
 bool emit_nontemporal_is_quiet(const struct ptx_func *func);
 /* Whether a store of one thread is one of 16 bytes that goes past the cache if it is aligned; make
  * it. */

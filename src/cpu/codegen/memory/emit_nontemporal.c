@@ -29,8 +29,8 @@
 #define STREAM 16u
 enum { MOST_ORIGINS = 8, MOST_PAIRS = 12, MOST_INSTS = 2000 };
 
-/* Where a pointer comes from: nothing, an offset among the parameters or a variable (plus 1), or
- * nobody knows. */
+/* Where a pointer comes from: it is not a pointer, it is at an offset among the parameters or in a
+ * variable (plus 1), or it is not known. */
 #define NO_POINTER 0u
 #define VARIABLE (1u << 16)
 #define UNKNOWN UINT32_MAX
@@ -68,7 +68,7 @@ static uint32_t nontemporal_operand_origin(const struct emit_nontemporal *b,
 	return reads ? nontemporal_join(origin, b->origins[operand->reg]) : origin;
 }
 
-/* Of element `part` of what is loaded. */
+/* The origin of element `part` of a loaded vector. */
 static uint32_t nontemporal_loaded_origin(const struct ptx_inst *inst, size_t part)
 {
 	const struct ptx_operand *from = &inst->operands[1];
@@ -82,7 +82,7 @@ static uint32_t nontemporal_loaded_origin(const struct ptx_inst *inst, size_t pa
 		: UNKNOWN;
 }
 
-/* What is computed otherwise is no pointer, but a distance. */
+/* Any other result is not a pointer, but a distance. */
 static uint32_t nontemporal_result_origin(const struct emit_nontemporal *b,
 	const struct ptx_inst *inst)
 {
@@ -107,7 +107,7 @@ static bool nontemporal_is_load(const struct ptx_inst *inst)
 	return inst->op == PTX_OP_LD || inst->op == PTX_OP_LDU;
 }
 
-/* Add what an instruction makes of pointers; whether that is new. */
+/* Add the origins of the results of an instruction; true if that changed one. */
 static bool nontemporal_note_origin(struct emit_nontemporal *b, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = inst->operands;
@@ -143,7 +143,7 @@ static void nontemporal_find_origins(struct emit_nontemporal *b, const struct pt
 
 /* --- Which stores --- */
 
-/* Whether nobody outside the block can learn of a store before the launch has ended. */
+/* Whether no thread outside the block can learn of a store before the launch has ended. */
 static bool nontemporal_inst_is_quiet(const struct ptx_inst *inst)
 {
 	switch (inst->op) {
@@ -174,7 +174,7 @@ static bool nontemporal_has_origin(const uint32_t *origins, unsigned count, uint
 	return found;
 }
 
-/* Its place among them, at the end if it is new; MOST_ORIGINS: there are too many. */
+/* The index of an origin in a list, to which a new one is added; MOST_ORIGINS: the list is full. */
 static unsigned nontemporal_origin_index(uint32_t *origins, unsigned *count, uint32_t origin)
 {
 	unsigned at = 0;
@@ -203,7 +203,8 @@ static bool nontemporal_is_row(const struct emit *e, const struct ptx_inst *inst
 	return !uniformity_is_uniform(&at) && !emit_is_in_loop(e);
 }
 
-/* False: nobody knows what is loaded, or there is too much, or others may wait for something. */
+/* False: the origin of a load is not known, there are too many loads, or other blocks may wait for
+ * a store. */
 static bool nontemporal_note_load(struct emit *e, const struct ptx_inst *inst)
 {
 	struct emit_nontemporal *b = e->nontemporal;
@@ -221,7 +222,7 @@ static bool nontemporal_note_load(struct emit *e, const struct ptx_inst *inst)
 	return true;
 }
 
-/* Whether what is stored is never read. */
+/* Whether the kernel never reads the memory that an instruction stores to. */
 static bool nontemporal_suits(const struct emit *e, const struct ptx_inst *inst)
 {
 	const struct emit_nontemporal *b = e->nontemporal;
@@ -306,8 +307,8 @@ static LLVMValueRef nontemporal_pointers_differ(struct emit *e, uint32_t store, 
 			emit_param(e, load - 1, e->s.i64));
 }
 
-/* What a thread moves.  One that reads more of an array than it writes reads what others do, too.
- */
+/* The bytes that a thread moves.  A thread that reads more of an array than it writes reads
+ * elements that others read, too. */
 static uint64_t nontemporal_moved_bytes(const struct emit_nontemporal *b)
 {
 	uint64_t bytes = b->store_bytes;
@@ -317,7 +318,7 @@ static uint64_t nontemporal_moved_bytes(const struct emit_nontemporal *b)
 	return bytes < UINT32_MAX ? bytes : UINT32_MAX - 1;
 }
 
-/* The bits of which an address must have none; once in each call. */
+/* The bits that an address must not have; computed once in each call. */
 static LLVMValueRef nontemporal_mask(struct emit *e)
 {
 	struct emit_nontemporal *b = e->nontemporal;
@@ -343,8 +344,8 @@ static void nontemporal_plain_store(struct emit *e, LLVMValueRef value, LLVMValu
 	LLVMSetAlignment(LLVMBuildStore(e->builder, value, place), 1);
 }
 
-/* Past the cache if the address has none of the bits of a mask, which includes the alignment; the
- * branch. */
+/* Store past the cache if the address has no bit of a mask, which includes the alignment; returns
+ * the branch. */
 static LLVMValueRef nontemporal_select_store(struct emit *e, LLVMValueRef value, LLVMValueRef place,
 	LLVMValueRef mask, unsigned align)
 {

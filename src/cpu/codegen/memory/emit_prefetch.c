@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How rows of lanes are loaded by kernels that read little (W = 32).
+ * Loads of rows of lanes in kernels that read little (W = 32).
  *
  * Loads have 32 bytes, although registers may have 64: some processors read memory faster that way,
  * and the cache as fast.
@@ -28,7 +28,7 @@ static bool prefetch_suits(const struct emit *e, unsigned size)
 		&& ptx_reads_few(e->func, MOST_READS);
 }
 
-/* Volatile, for LLVM puts parts side by side together again. */
+/* Volatile, because LLVM would join adjacent parts again. */
 static LLVMValueRef prefetch_load_part(struct emit *e, LLVMTypeRef type, LLVMValueRef base,
 	unsigned offset)
 {

@@ -9,7 +9,7 @@
  * structures or a column of shared memory, the lanes follow each other, which takes less than a
  * gather.  In any other case the addresses are vectors, and emit_vector.c makes the access.
  *
- * For the message of a fault each access notes where its first element is, as if it was that of
+ * For the message of a fault each access notes where its first element is, as if it belonged to
  * lane 0.
  */
 #include "base/common.h"
@@ -54,7 +54,7 @@ static unsigned strided_step_of(const struct strided_access *s)
 
 /* --- Runs --- */
 
-/* Different offsets in order; how many. */
+/* Sort the different offsets; returns how many there are. */
 static unsigned strided_sort_offsets(int64_t *out, const int64_t *offsets)
 {
 	unsigned count = 0;
@@ -128,7 +128,7 @@ static LLVMValueRef strided_run_place(const struct strided_access *s, const stru
 	return place;
 }
 
-/* Part `part` of those lanes that have theirs in a run; of the others anything. */
+/* Part `part` of the lanes whose elements are in a run; any value in the others. */
 static LLVMValueRef strided_take_part(const struct strided_access *s, LLVMValueRef elements,
 	unsigned run, unsigned part)
 {
@@ -198,7 +198,7 @@ static LLVMValueRef strided_load_masked(const struct strided_access *s)
 
 /* --- Stores --- */
 
-/* Of lanes that have the same element the last one's value stays. */
+/* Where several lanes have the same element, the value of the last one stays. */
 static void strided_store_runs(const struct strided_access *s, LLVMValueRef value)
 {
 	struct emit *e = s->e;

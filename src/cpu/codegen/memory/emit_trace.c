@@ -8,9 +8,10 @@
  * several times slower, so only KUDZU_CPU_GUARD and KUDZU_CPU_DEVICES turn tracing on.  Without it
  * a fault of a vector access is reported with less (emit_note_access).
  *
- * Where there are several devices, a kernel then checks the addresses (struct memory_parts): those
- * that may be in the memory of another device it asks the driver about, and traps if it must not go
- * there.  With KUDZU_CPU_GUARD=init it asks before each read whether the bytes were ever written.
+ * Where there are several devices, a kernel then checks the addresses (struct memory_parts): it
+ * asks the driver about addresses that may be in the memory of another device, and traps if it must
+ * not go there.  With KUDZU_CPU_GUARD=init it asks before each read whether the bytes were ever
+ * written.
  */
 #include "base/common.h"
 
@@ -84,8 +85,8 @@ static LLVMValueRef trace_doubtful(struct emit *e, LLVMValueRef at)
 		: ir_zext(e, is_doubtful, e->s.i32);
 }
 
-/* Ask a function of rt_calls about such lanes, whose addresses were noted, and trap the first that
- * must not go there. */
+/* Ask a function of rt_calls about these lanes, whose addresses were noted, and trap the first lane
+ * that must not go there. */
 static void trace_ask(struct emit *e, LLVMValueRef doubtful, size_t function)
 {
 	LLVMValueRef none = emit_u32(e, 0);

@@ -2,14 +2,13 @@
 /*
  * Vector memory access: loads and stores of a whole warp (W = 32).
  *
- * While lanes are converged, a test compares their addresses with those of neighbours, row by row.
- * A row is a warp, or a row of the block if that is shorter (block_class.h).  If the lanes are
- * neighbours, as in most programs, one access serves all lanes of a row.  In loops there are two
- * more cases: all lanes of a row may read one element, as in the textbook's product of matrices,
- * and the lanes of a warp may be equally far apart, as when each thread has a row of a matrix;
- * those follow each other.  Otherwise LLVM gathers what is loaded, or each lane has its own access,
- * in a C function.  The warps of a team share one test, so that they have long blocks without
- * branches.
+ * While lanes are converged, a test compares the addresses of neighbours, row by row.  A row is a
+ * warp, or a row of the block if that is shorter (block_class.h).  If the lanes are neighbours, as
+ * in most programs, one access serves all lanes of a row.  In loops there are two more cases: all
+ * lanes of a row may read one element, as in the textbook's product of matrices, and the lanes of a
+ * warp may be equally far apart, as when each thread has a row of a matrix; those follow each
+ * other.  Otherwise LLVM gathers what is loaded, or each lane has its own access, in a C function.
+ * The warps of a team share one test, so that they have long blocks without branches.
  *
  * For the message of a fault an access notes the lane, or where the element of lane 0 is and how
  * far apart the elements are.  A team notes where each row begins, as one vector, which a pass can
@@ -28,7 +27,7 @@
 
 enum { SHORTEST_ROW = 8 };
 
-/* What is read or written: in each lane `count` elements, one behind the other. */
+/* The memory that is read or written: in each lane `count` adjacent elements. */
 struct vector_access {
 	struct emit *e;
 	struct emit_member *member; /* of a team; NULL: there is none */
@@ -38,7 +37,7 @@ struct vector_access {
 	LLVMValueRef at;       /* addresses, i64 of lanes */
 	LLVMValueRef values[RT_PARTS];
 	unsigned row;          /* so many lanes may lie side by side */
-	bool is_noted;         /* for the message of a fault, with those of other warps */
+	bool is_noted;         /* for the message of a fault, together with other warps */
 };
 
 static unsigned vector_step_of(const struct vector_access *w)
@@ -161,7 +160,7 @@ static LLVMValueRef vector_load_row(struct vector_access *w, unsigned first)
 	return emit_load_row(w->e, type, place, w->row * vector_step_of(w));
 }
 
-/* What all lanes of a row have, for each of them. */
+/* Load the one element that all lanes of a row have, for each of them. */
 static LLVMValueRef vector_broadcast_row(struct vector_access *w, unsigned first)
 {
 	struct emit *e = w->e;
@@ -264,7 +263,7 @@ static void vector_note_places(struct emit *e, LLVMValueRef at)
 	LLVMSetAlignment(LLVMBuildStore(e->builder, at, place), sizeof(uint64_t));
 }
 
-/* For the message of a fault: who reads where. */
+/* For the message of a fault: which lane reads where. */
 static void vector_note_gather(struct emit *e, LLVMValueRef at)
 {
 	vector_note_places(e, at);
@@ -307,7 +306,7 @@ static void vector_scatter(struct vector_access *w)
 	emit_scatter(e, w->values[0], LLVMBuildIntToPtr(e->builder, w->at, places, ""));
 }
 
-/* What overlaps is stored in the order of the lanes, all of a lane at once. */
+/* Elements that overlap are stored in the order of the lanes, all elements of a lane at once. */
 static void vector_store_each(struct vector_access *w)
 {
 	if (w->size >= sizeof(uint32_t) && w->count == 1 && emit_can_scatter(w->e)) {
@@ -334,8 +333,8 @@ static void vector_access_each(struct vector_access *all, unsigned warps, access
 
 typedef LLVMValueRef test_fn(struct vector_access *w);
 
-/* How to do an access, and what must be so of every warp's addresses; the last way has no
- * condition. */
+/* How to make an access, and the condition that the addresses of every warp must meet; the last way
+ * has no condition. */
 struct way {
 	access_fn *access;
 	test_fn *test;
@@ -367,7 +366,7 @@ static LLVMValueRef vector_test_all(struct vector_access *all, unsigned warps, t
 	return every;
 }
 
-/* What ways gave, and in which blocks. */
+/* The values that each way gave, and the blocks where they are. */
 struct done {
 	LLVMValueRef values[countof(loads)][TEAM_MOST][RT_PARTS];
 	LLVMBasicBlockRef from[countof(loads)];
@@ -431,7 +430,7 @@ static void vector_join_ways(struct vector_access *all, unsigned warps, const st
 	}
 }
 
-/* Do it in the first way that will do. */
+/* Make the access in the first way whose test succeeds. */
 static void vector_do_access(struct vector_access *all, unsigned warps, const struct way *way)
 {
 	struct emit *e = all->e;

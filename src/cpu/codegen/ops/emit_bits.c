@@ -23,7 +23,8 @@ static LLVMValueRef bits_at_most(struct emit *e, LLVMValueRef a, uint64_t limit)
 	return ir_call2(e, "llvm.umin", a, emit_int(e, ir_width(a), limit));
 }
 
-/* Shifts by any i32 amount.  Those that shift everything out give 0, or copies of the sign. */
+/* Shifts by any i32 amount.  An amount that shifts everything out gives 0, or copies of the
+ * sign. */
 
 static LLVMValueRef bits_shift_left(struct emit *e, LLVMValueRef a, LLVMValueRef amount)
 {
@@ -112,8 +113,9 @@ void emit_popc(struct emit *e, const struct ptx_inst *inst)
 	emit_def(e, &inst->operands[0], PTX_U32, ir_resize(e, count, e->i32, false));
 }
 
-/* The place of the n-th bit (from 0) that is set, by halving: are there enough in the lower half of
- * what is left?  There must be more than n. */
+/* The place of the n-th bit (from 0) that is set, by halving: does the lower half of the remaining
+ * bits have more than n that are set?  If not, the bit is in the upper half.  More than n bits must
+ * be set. */
 static LLVMValueRef bits_nth_set(struct emit *e, LLVMValueRef bits, LLVMValueRef n)
 {
 	LLVMValueRef place = emit_int(e, 32, 0);
@@ -189,8 +191,8 @@ void emit_brev(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, ir_call1(e, "llvm.bitreverse", emit_arg(e, inst, 1)));
 }
 
-/* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  Of what is not,
- * GPUs look at the low 8 bits in fields of 32 bits, at all of it in those of 64. */
+/* A field's position or length.  PTX ISA 9.7.1: it is "restricted to" 0 to 255.  For other values,
+ * GPUs look at the low 8 bits in fields of 32 bits, and at all bits in fields of 64. */
 static LLVMValueRef bits_field_arg(struct emit *e, const struct ptx_inst *inst, size_t i)
 {
 	LLVMValueRef value = bits_arg32(e, inst, i);
@@ -245,8 +247,7 @@ void emit_bmsk(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, bits_shift_left(e, ir_not(e, bits_shift_left(e, ones, count)), first));
 }
 
-/* The low b bits of a, extended; of none at all it is 0.  Nothing to do when .clamp meets a larger
- * b. */
+/* The low b bits of a, extended; 0 if b is 0.  With .clamp, a larger b changes nothing. */
 void emit_szext(struct emit *e, const struct ptx_inst *inst)
 {
 	LLVMValueRef a = emit_arg(e, inst, 1);

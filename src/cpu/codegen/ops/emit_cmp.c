@@ -88,8 +88,8 @@ static LLVMValueRef cmp_combine(struct emit *e, const struct ptx_inst *inst, LLV
 	return ptx_has(&inst->mods, PTX_MOD_OR) ? ir_or(e, is, with) : ir_xor(e, is, with);
 }
 
-/* p|q: the second predicate gets the comparison negated, then combined; of a pair of halves that of
- * the upper ones. */
+/* p|q: the second predicate gets the comparison negated, then combined; for a pair of halves it
+ * gets the comparison of the upper ones. */
 void emit_setp(struct emit *e, const struct ptx_inst *inst)
 {
 	const struct ptx_operand *to = &inst->operands[0];
@@ -184,7 +184,7 @@ void emit_slct(struct emit *e, const struct ptx_inst *inst)
 }
 
 /* The magnitude's bits tell the class: subnormals below the smallest normal, then normals, then
- * infinity, then what is not a number.  PTX ISA 9.7.3.2: zeros are normal. */
+ * infinity, then NaNs.  PTX ISA 9.7.3.2: zeros are normal. */
 void emit_testp(struct emit *e, const struct ptx_inst *inst)
 {
 	bool is_double = inst->types[0] == PTX_F64;

@@ -279,8 +279,8 @@ static LLVMValueRef float_root_seed(struct emit *e, LLVMValueRef a)
 
 /*
  * A step of Newton's method from there, y + y/2 * (1 - a * y * y): within 2^-23.6, as all positive
- * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is no
- * number, and any small one leaves y as it is.
+ * floats were asked.  The rest in brackets is at most 2^-13; where y is 0 or infinite it is a NaN,
+ * and any small number leaves y as it is.
  */
 static LLVMValueRef float_inverse_root_by_seed(struct emit *e, LLVMValueRef a)
 {
@@ -328,8 +328,9 @@ void emit_copysign(struct emit *e, const struct ptx_inst *inst)
 }
 
 /*
- * The smaller or larger.  Of a number and a NaN the number, but with .NaN the NaN.  -0 is below +0:
- * of two equal values min takes the bits that either has, max those that both have.
+ * The smaller or the larger operand.  If one operand is a NaN the result is the other, but with
+ * .NaN it is the NaN.  -0 is below +0: of two equal values min takes the bits that either has, and
+ * max the bits that both have.
  */
 static LLVMValueRef float_pick(struct emit *e, const struct ptx_inst *inst, LLVMValueRef a,
 	LLVMValueRef b)

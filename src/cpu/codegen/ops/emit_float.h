@@ -9,15 +9,15 @@
 /* As emit_arg and emit_result, with .ftz and .sat. */
 LLVMValueRef emit_float_arg(struct emit *e, const struct ptx_inst *inst, size_t i);
 void emit_float_result(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value);
-/* A result with both; `larger` is NULL for what is exact where it is small, as sums are, and for
- * approximations. */
+/* A result with both; `larger` is NULL for results that are exact where they are small, such as
+ * sums, and for approximations. */
 LLVMValueRef emit_float_finish(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value,
 	LLVMValueRef larger);
 /* Whether a value of an instruction is to be flushed. */
 bool emit_is_flushed(struct emit *e, const struct ptx_inst *inst, LLVMValueRef value);
 LLVMValueRef emit_is_negative(struct emit *e, LLVMValueRef real); /* -0 and NaNs, too */
 LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value);     /* f32 subnormals to zero */
-/* A result that may have been rounded up to 2^-126, by what it is of operands that are enlarged. */
+/* A result that may have been rounded up to 2^-126: the result of enlarged operands decides. */
 LLVMValueRef emit_enlarge(struct emit *e, LLVMValueRef value);
 LLVMValueRef emit_flush_rounded(struct emit *e, LLVMValueRef value, LLVMValueRef larger);
 LLVMValueRef emit_saturate(struct emit *e, LLVMValueRef value);  /* to [0, 1], NaN to 0 */

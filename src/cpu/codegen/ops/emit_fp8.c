@@ -18,7 +18,7 @@ struct small {
 	unsigned size;     /* bits, but for the sign */
 	int bias;
 	unsigned most;     /* the largest number */
-	unsigned infinity; /* from here on to nan nothing is a number; 0: there is no such thing */
+	unsigned infinity; /* the bits from here up to nan are not numbers; 0: no infinity */
 	unsigned nan;      /* the one that a NaN becomes */
 	unsigned width;    /* bits that one of a pair takes */
 };
@@ -95,7 +95,7 @@ void emit_cvt_small(struct emit *e, const struct ptx_inst *inst)
 	emit_result(e, inst, ir_trunc(e, both, emit_type(e, inst->types[0])));
 }
 
-/* The bits in place of those of an f32 are the number times a power of two, subnormals too. */
+/* Read as the bits of an f32, they are the number times a power of two, subnormals included. */
 static LLVMValueRef fp8_decode(struct emit *e, const struct small *small, LLVMValueRef code)
 {
 	LLVMValueRef size = ir_mask(e, code, (1u << small->size) - 1);

@@ -77,8 +77,8 @@ static LLVMValueRef narrow_half(struct emit *e, LLVMValueRef value)
 	return emit_join(e, half_narrow_16(e, value, 0), half_narrow_16(e, value, 16));
 }
 
-/* The bits of an f16 in place of those of an f32 are the number times 2^-112, subnormals too.
- * A NaN becomes a quiet one, as by the processor's instruction. */
+/* The bits of an f16, read as bits of an f32, are the number times 2^-112, subnormals included.  A
+ * NaN becomes a quiet one, as by the processor's instruction. */
 LLVMValueRef emit_from_half(struct emit *e, LLVMValueRef half, enum ptx_type type)
 {
 	LLVMValueRef bits = ir_zext(e, half, e->i32);

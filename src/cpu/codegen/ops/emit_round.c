@@ -44,8 +44,8 @@ LLVMValueRef emit_flush(struct emit *e, LLVMValueRef value)
 }
 
 /*
- * GPUs (as seen on an H100) flush what is too small when it is rounded to 24 bits; rounded to the
- * fewer bits of a subnormal it may be 2^-126 already.
+ * GPUs (as seen on an H100) flush a result that is too small after it is rounded to 24 bits;
+ * rounded to the fewer bits of a subnormal it may be 2^-126 already.
  */
 LLVMValueRef emit_enlarge(struct emit *e, LLVMValueRef value)
 {
@@ -99,7 +99,7 @@ LLVMValueRef emit_is_negative(struct emit *e, LLVMValueRef real)
 	return ir_icmp(e, LLVMIntSLT, bits, LLVMConstNull(LLVMTypeOf(bits)));
 }
 
-/* Is the first of two f64 above the value of a pair, or below it?  Of what is no number: no. */
+/* Whether the first of two f64 is above the value of a pair, or below it; false for a NaN. */
 static LLVMValueRef round_is_beyond(struct emit *e, bool above, LLVMValueRef value,
 	LLVMValueRef sum, LLVMValueRef err)
 {

@@ -67,7 +67,7 @@ static LLVMValueRef video_compute(struct emit *e, const struct ptx_inst *inst, L
 		return ir_sub(e, ir_call2(e, "llvm.smax", a, b), ir_call2(e, "llvm.smin", a, b));
 	case ADD:
 		return ir_add(e, a, b);
-	case AVRG: /* halves are rounded up, but those of negative sums down */
+	case AVRG: /* halves are rounded up, but halves of negative sums down */
 		sum = ir_add(e, a, b);
 		b = ir_icmp(e, LLVMIntSGE, sum, LLVMConstNull(type));
 		return ir_ashr(e, ir_add(e, sum, ir_zext(e, b, type)), emit_const(e, type, 1));

@@ -50,7 +50,7 @@ static void warp_define(struct emit *e, const struct ptx_operand *operand, enum 
 	emit_def_reg(e, emit_second_reg(operand), PTX_PRED, pred);
 }
 
-/* A row's modifier, and what it is called there. */
+/* A modifier, and the mode that it stands for in the exchange. */
 struct mode {
 	enum ptx_mod mod;
 	uint32_t mode;
@@ -173,7 +173,8 @@ void emit_bar_warp_sync(struct emit *e, const struct ptx_inst *inst)
 	}
 }
 
-/* W = 32: who runs this now.  W = 1: who of the warp comes here before it stands still. */
+/* W = 32: the lanes that run this now.  W = 1: the threads of the warp that come here before it
+ * stands still. */
 void emit_activemask(struct emit *e, const struct ptx_inst *inst)
 {
 	if (inst->is_second) {

@@ -3,10 +3,10 @@
  * A pass that gives addresses a base pointer, for LLVM's loop vectoriser.
  *
  * PTX computes addresses as integers, and LLVM knows little of a pointer that was an integer, not
- * even that those of two iterations are neighbours.  So an address that is counted from a
+ * even that the addresses of two iterations are neighbours.  So an address that is counted from a
  * parameter, from another integer that the entry loads, or from the local memory of the thread,
- * becomes a pointer to that and a distance.  Any of these in the sum will do, for the distance is
- * the rest of the sum.
+ * becomes a pointer to that and a distance.  Any of these in the sum will do, because the distance
+ * is the rest of the sum.
  */
 #include "base/common.h"
 
@@ -38,7 +38,7 @@ static LLVMValueRef find_base(LLVMValueRef value, LLVMBasicBlockRef entry, unsig
 	}
 }
 
-/* Counts an address from its base. */
+/* Count an address from its base. */
 static void base_address_apply(LLVMBuilderRef builder, LLVMValueRef pointer,
 	LLVMBasicBlockRef entry)
 {

@@ -90,7 +90,8 @@ static LLVMValueRef induction_make_splat(struct induction *d, LLVMValueRef scala
 	return LLVMBuildShuffleVector(d->builder, first, none, LLVMConstNull(order), "");
 }
 
-/* Of a vector plus a splat: the vector, and the splat's scalar; NULL: it is no such sum. */
+/* For a sum of a vector and a splat: the vector, and the scalar of the splat; NULL for anything
+ * else. */
 static LLVMValueRef induction_without_splat(struct induction *d, LLVMValueRef value,
 	LLVMValueRef *scalar)
 {
@@ -123,7 +124,7 @@ static struct induction_phi *induction_find_phi(const struct induction *d, LLVMV
 	return found ? *found : NULL;
 }
 
-/* What is left of a value without what is added to all lanes; *moved: whether anything was. */
+/* A value without the numbers that are added to all lanes; *moved: whether there was one. */
 static LLVMValueRef induction_strip(struct induction *d, LLVMValueRef value, bool *moved)
 {
 	for (unsigned i = 0; i < MOST_STEPS; i++) {
@@ -144,7 +145,7 @@ static LLVMValueRef induction_root_of(struct induction *d, LLVMValueRef value, b
 	return inner ? inner->root : value;
 }
 
-/* The root of a phi is the one that all values that come in have; else it is the phi itself. */
+/* If all incoming values have one root, it is the root of the phi; else the phi is its own root. */
 static bool induction_find_roots(struct induction *d)
 {
 	bool changed = true;
@@ -166,7 +167,7 @@ static bool induction_find_roots(struct induction *d)
 	return !changed;
 }
 
-/* A value that comes in is the root plus something, maybe by way of another phi. */
+/* Whether an incoming value is the root plus something, maybe by way of another phi. */
 static bool induction_is_moved(struct induction *d, const struct induction_phi *p)
 {
 	bool any = false;
@@ -202,7 +203,7 @@ static bool induction_is_constant_index(LLVMValueRef extract)
 	return LLVMIsAConstantInt(LLVMGetOperand(extract, 1));
 }
 
-/* Whether somebody asks for an element of a vector, or of a sum with it. */
+/* Whether an instruction takes an element of a vector, or of a sum with it. */
 static bool induction_is_asked(LLVMValueRef value, unsigned steps)
 {
 	bool asked = false;
@@ -215,7 +216,7 @@ static bool induction_is_asked(LLVMValueRef value, unsigned steps)
 	return asked;
 }
 
-/* All with one root, or none. */
+/* Split all phis with one root, or none of them. */
 static void induction_find_wanted(struct induction *d)
 {
 	for (size_t i = 0; i < d->count; i++) {
@@ -258,7 +259,7 @@ static bool induction_alike(struct induction *d, const struct induction_phi *p,
 			&& !(inner_b && inner_b->advances));
 }
 
-/* The offset of another phi that is the same, step by step; NULL if there is none. */
+/* The offset of another phi that takes the same steps, or NULL. */
 static LLVMValueRef induction_find_offset(struct induction *d, const struct induction_phi *p)
 {
 	unsigned count = LLVMCountIncoming(p->phi);
@@ -364,7 +365,7 @@ static void induction_replace_phi(struct induction *d, struct induction_phi *p)
 
 /* --- All phis --- */
 
-/* Counts them if there is no room yet. */
+/* Only count the phis if there is no room for them yet. */
 static size_t induction_collect_phis(struct induction *d)
 {
 	size_t count = 0;
@@ -427,7 +428,7 @@ static LLVMValueRef induction_add_scalars(struct induction *d, LLVMValueRef a, L
 	return a && b ? LLVMBuildAdd(d->builder, a, b, "") : a ? a : b;
 }
 
-/* What is left of a vector, and the scalar that was added to it; NULL: none. */
+/* The part of a vector, and the scalar that was added to it, or NULL. */
 static LLVMValueRef induction_part_of(struct induction *d, LLVMValueRef value, unsigned steps,
 	LLVMValueRef *sum)
 {
@@ -451,7 +452,7 @@ static LLVMValueRef induction_part_of(struct induction *d, LLVMValueRef value, u
 		: parts[0] ? parts[0] : parts[1];
 }
 
-/* The last one is asked for several times. */
+/* Keep the last answer, because the same vector comes several times. */
 static LLVMValueRef induction_peel(struct induction *d, LLVMValueRef value, LLVMValueRef *sum)
 {
 	if (d->peeled != value) {
@@ -475,7 +476,8 @@ static void induction_ask_for_element(struct induction *d, LLVMValueRef extract)
 	LLVMInstructionEraseFromParent(extract);
 }
 
-/* What induction_ask_for_element adds to an element that is put into a vector; NULL: nothing. */
+/* The scalar that induction_ask_for_element adds to an element that is put into a vector, or
+ * NULL. */
 static LLVMValueRef induction_added_to(LLVMValueRef insert)
 {
 	LLVMValueRef element = LLVMGetOperand(insert, 1);
@@ -522,7 +524,7 @@ static void induction_ask_for_rows(struct induction *d, LLVMValueRef last)
 	}
 }
 
-/* Of emit_vector.c: it is the same for what is left of the vector. */
+/* The comparison of emit_vector.c has the same result for the part of the vector. */
 static void induction_ask_for_order(struct induction *d, LLVMValueRef compare)
 {
 	LLVMValueRef order, offsets, sum = NULL,
@@ -605,7 +607,7 @@ static void induction_sink(struct induction *d, LLVMValueRef sum)
 	}
 }
 
-/* What is added to it first: the copies of that are uses of this. */
+/* First sink the sums that use the phi: their copies are then uses of it. */
 static void induction_sink_phi(struct induction *d, struct induction_phi *p)
 {
 	LLVMUseRef use = LLVMGetFirstUse(p->phi);

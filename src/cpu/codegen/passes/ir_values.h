@@ -9,8 +9,8 @@
 
 /* Whether a value is an instruction of a kind; false for NULL. */
 bool ir_is(LLVMValueRef value, LLVMOpcode op);
-/* Of a vector that is no constant: the scalar that all lanes have; NULL: not by its
- * instructions. */
+/* The scalar that all lanes of a vector have; NULL if its instructions do not show one.  Constants
+ * are not looked at. */
 LLVMValueRef ir_splat_scalar(LLVMValueRef vector);
 /* Of a comparison that asks whether lanes are neighbours, or alike, the vector of addresses, which
  * is compared with (its lanes in another order) + offsets, constants or NULL; NULL: it asks

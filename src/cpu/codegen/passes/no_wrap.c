@@ -89,7 +89,7 @@ static bool wrap_are_all(const int64_t *numbers, int64_t number)
 	return all;
 }
 
-/* What a product or a shift to the left multiplies by; 0: not known, or no such number. */
+/* The factor of a product or of a shift to the left; 0: it is not known, or negative. */
 static int64_t wrap_factor(struct wraps *w, LLVMValueRef product)
 {
 	int64_t numbers[RT_MAX_WIDTH];
@@ -164,7 +164,7 @@ static bool wrap_take_known(struct wraps *w, struct taken *out, LLVMValueRef vec
 	return true;
 }
 
-/* Of one of the two the distances must be known: the other one has the rest of them. */
+/* The distances of one of the two must be known; the other one has the rest. */
 static bool wrap_take_sum(struct wraps *w, struct taken *out, LLVMValueRef sum, const int64_t *want,
 	unsigned steps)
 {
@@ -211,7 +211,8 @@ static bool wrap_take_multiple(struct wraps *w, struct taken *out, LLVMValueRef 
 	return true;
 }
 
-/* By anything: lanes of a row have the same if they have the same of both. */
+/* A product with any factor: the lanes of a row have the same value if both factors are the same in
+ * all of them. */
 static bool wrap_take_product(struct wraps *w, struct taken *out, LLVMValueRef product,
 	const int64_t *want, unsigned steps)
 {
@@ -227,7 +228,7 @@ static bool wrap_take_product(struct wraps *w, struct taken *out, LLVMValueRef p
 	return true;
 }
 
-/* From 32 bits to 64: the sums of before must not wrap, neither the least nor the greatest. */
+/* From 32 bits to 64: neither the least nor the greatest of the 32-bit sums may wrap. */
 static bool wrap_take_extended(struct wraps *w, struct taken *out, LLVMValueRef extension,
 	const int64_t *want, unsigned steps)
 {
@@ -261,7 +262,7 @@ static bool wrap_take_extended(struct wraps *w, struct taken *out, LLVMValueRef 
 	return true;
 }
 
-/* Whatever it is: ask it, as emit_vector.c does. */
+/* For any other value, test the vector, as emit_vector.c does. */
 static bool wrap_take_asked(struct wraps *w, struct taken *out, LLVMValueRef vector,
 	const int64_t *want)
 {
@@ -329,7 +330,7 @@ static bool wrap_take(struct wraps *w, struct taken *out, LLVMValueRef vector, c
 
 /* --- The question --- */
 
-/* What emit_vector.c wants to know, and whether the pass can answer it. */
+/* Read the question of emit_vector.c; false if the pass cannot answer it. */
 static bool wrap_read_question(struct wraps *w, int64_t *want, LLVMValueRef order,
 	LLVMValueRef offsets)
 {
@@ -369,7 +370,7 @@ static LLVMValueRef wrap_find_answer(LLVMValueRef compare)
 	return asks ? is_none : NULL;
 }
 
-/* What is taken from the vector where the answer was yes. */
+/* Replace the elements that are taken from the vector where the answer was yes. */
 static void wrap_replace_elements(struct wraps *w, const struct taken *taken, const int64_t *want,
 	LLVMValueRef vector, LLVMBasicBlockRef where)
 {

@@ -2,11 +2,11 @@
 /*
  * A pass that makes non-temporal stores in vectorised loops (W = 1).
  *
- * The kernels of array operations are such loops: each block works on a piece of the arrays.  When
- * all other passes have run, a loop gets its stores twice, and a test in front of it selects: how
- * much memory the loop accesses, whether the first store begins a line of the cache, and whether
- * all stores are aligned in the first two iterations.  LLVM's loop unswitching makes two loops of
- * it, if the loop is small.
+ * The kernels of array operations are loops of this kind: each block works on a piece of the
+ * arrays.  When all other passes have run, a loop gets its stores twice, and a test in front of it
+ * selects: how much memory the loop accesses, whether the first store begins a line of the cache,
+ * and whether all stores are aligned in the first two iterations.  LLVM's loop unswitching makes
+ * two loops of it, if the loop is small.
  *
  * Such a loop is one block, counts from 0, stores only vectors of one size, after all its loads,
  * and does not read the memory that it writes.  Where LLVM could not tell two pointers apart, it
@@ -39,7 +39,7 @@ static bool loop_has(const struct loop *l, LLVMValueRef value)
 	return LLVMIsAInstruction(value) && LLVMGetInstructionParent(value) == l->body;
 }
 
-/* What a phi of the loop is in the first round, or else in the next one. */
+/* The value of a phi of the loop in the first round, or in the next one. */
 static LLVMValueRef loop_incoming(LLVMValueRef phi, LLVMBasicBlockRef from)
 {
 	return LLVMGetIncomingValue(phi, LLVMGetIncomingBlock(phi, 0) != from);
@@ -167,8 +167,7 @@ static bool loop_counts_evenly(const struct loop *l, LLVMValueRef phi)
 	return adds && !loop_has(l, LLVMGetOperand(next, 1));
 }
 
-/* What a value is in the first round or in the second one, if it grows evenly; NULL: nobody knows.
- */
+/* A value in the first round or in the second one, if it grows evenly; NULL if it is not known. */
 static LLVMValueRef loop_in_front(struct loop *l, LLVMValueRef value, bool second, unsigned depth)
 {
 	if (!loop_has(l, value) || depth == 0) {

@@ -109,7 +109,7 @@ struct emit_member {
 	LLVMValueRef warp, frame, local, exchange;
 	LLVMValueRef *values;
 	LLVMValueRef first;                   /* its first thread's number */
-	LLVMValueRef sregs[PTX_SREG_COUNT];   /* those that warps have of their own */
+	LLVMValueRef sregs[PTX_SREG_COUNT];   /* special registers that differ between warps */
 	LLVMValueRef bases[PTX_SREG_COUNT];
 };
 

@@ -163,8 +163,8 @@ void emit_expect_first(struct emit *e, LLVMValueRef branch)
 		LLVMMDNodeInContext2(e->context, parts, countof(parts)));
 }
 
-/* What is local and what is global never overlap: with an array of each in a loop LLVM need not
- * test that, or give up because there are too many. */
+/* Local and global memory never overlap: with an array of each in a loop LLVM need not test that,
+ * or give up because there are too many. */
 void emit_note_space(struct emit *e, enum ptx_space space, LLVMValueRef access)
 {
 	static const char name[] = "local";

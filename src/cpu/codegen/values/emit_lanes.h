@@ -8,7 +8,7 @@
 /* emit_lanes.c */
 /* W = 32: the lanes that run, as a scalar. */
 LLVMValueRef emit_active(struct emit *e);
-/* The first of them; 0 if there is none. */
+/* The first of the lanes that run; 0 if no lane runs. */
 LLVMValueRef emit_first_lane(struct emit *e);
 /* Make the code of an instruction for one lane, with scalars for types, constants and operands, and
  * run it for each lane that is active. */

@@ -133,7 +133,7 @@ void emit_def(struct emit *e, const struct ptx_operand *operand, enum ptx_type t
 	}
 }
 
-/* A float constant keeps its bits when its size is that of the type, else its value. */
+/* A float constant keeps its bits if it has the size of the type, else its value. */
 static LLVMValueRef operand_use_real(struct emit *e, const struct ptx_operand *operand,
 	enum ptx_type type)
 {

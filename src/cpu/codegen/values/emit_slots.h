@@ -18,7 +18,7 @@ LLVMValueRef emit_pending_place(struct emit *e, size_t block);
 size_t emit_pending_size(const struct emit *e);
 /* Save the registers of a set in the frame, or load them from there. */
 void emit_move_regs(struct emit *e, const uint64_t *set, bool save);
-/* Those that are live at the start of a block. */
+/* The same for the registers that are live at the start of a block. */
 void emit_move_live(struct emit *e, size_t block, bool save);
 /* In a converged version: all lanes go to diverged blocks, which have their registers in slots. */
 void emit_put_slots(struct emit *e);

@@ -37,7 +37,7 @@ static const struct {
 #undef WARP
 };
 
-/* The value of those that are not. */
+/* The values of the other special registers. */
 static const uint8_t sreg_values[PTX_SREG_COUNT] = {
 	[PTX_SREG_CLUSTER_NCTAID_X] = 1, [PTX_SREG_CLUSTER_NCTAID_Y] = 1,
 	[PTX_SREG_CLUSTER_NCTAID_Z] = 1, [PTX_SREG_CLUSTER_NCTARANK] = 1,

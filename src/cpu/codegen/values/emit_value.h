@@ -76,8 +76,8 @@ void emit_make_slots(struct emit *e);
  * guard, behind it, with what there was. */
 void emit_make_phis(struct emit *e, const LLVMBasicBlockRef *blocks);
 void emit_fill_phis(struct emit *e, size_t block, bool is_start);
-/* What they get where both ways into a block are done: that of block `yes` in some lanes, in the
- * others that of `no`. */
+/* The value where both ways into a block are taken: in some lanes the value of block `yes`, in the
+ * others the value of `no`. */
 void emit_select_phis(struct emit *e, size_t block, LLVMValueRef lanes, size_t yes, size_t no);
 void emit_merge_values(struct emit *e, LLVMBasicBlockRef then, LLVMBasicBlockRef before);
 /* A register that may be read before it is written starts as zero: PTX leaves that open, but LLVM's
@@ -240,8 +240,8 @@ static inline LLVMValueRef ir_resize(struct emit *e, LLVMValueRef a, LLVMTypeRef
 	return LLVMBuildIntCast2(e->builder, a, type, sign, "");
 }
 
-/* Calls of LLVM's intrinsics; of the latter, those that are overloaded on the type of their first
- * argument. */
+/* Calls of LLVM's intrinsics. ir_call1 to ir_call3 call intrinsics that are overloaded on the type
+ * of their first argument. */
 LLVMValueRef ir_intrinsic(struct emit *e, const char *name, LLVMTypeRef *types,
 	unsigned type_count, LLVMValueRef *args, unsigned count);
 LLVMValueRef ir_call1(struct emit *e, const char *name, LLVMValueRef a);
